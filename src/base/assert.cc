@@ -1,0 +1,14 @@
+#include "base/assert.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace fgmpi {
+
+void check_failed(const char* file, int line, const char* text) {
+  std::fprintf(stderr, "fgmpi: %s:%d: internal error: %s\n", file, line, text);
+  std::fflush(stderr);
+  std::abort();
+}
+
+}  // namespace fgmpi

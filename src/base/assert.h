@@ -1,0 +1,23 @@
+// Assertions. FGMPI_CHECK stays on in every build and ends the process with one line; it is for
+// invariants whose loss would corrupt data. FGMPI_ASSERT is for hot paths and is on in debug and
+// sanitizer builds only. Neither is for users' errors: those are a Status (status.h).
+#pragma once
+
+namespace fgmpi {
+
+/// Prints "fgmpi: FILE:LINE: internal error: TEXT" to stderr and aborts. Never returns.
+[[noreturn]] void check_failed(const char* file, int line, const char* text);
+
+}  // namespace fgmpi
+
+#define FGMPI_CHECK(cond)                                        \
+  do {                                                           \
+    if (__builtin_expect(!(cond), 0))                            \
+      ::fgmpi::check_failed(__FILE__, __LINE__, "not so: " #cond); \
+  } while (0)
+
+#if defined(FGMPI_SANITIZE) || defined(FGMPI_FORCE_SWITCH) || !defined(__OPTIMIZE__)
+#define FGMPI_ASSERT(cond) FGMPI_CHECK(cond)
+#else
+#define FGMPI_ASSERT(cond) ((void)0)
+#endif

@@ -1,0 +1,61 @@
+#include "base/strings.h"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+
+namespace fgmpi {
+
+std::string vformat(const char* format, va_list args) {
+  va_list again;
+  va_copy(again, args);
+  int size = std::vsnprintf(nullptr, 0, format, again);
+  va_end(again);
+  std::string text(size > 0 ? size : 0, '\0');
+  if (size > 0) std::vsnprintf(text.data(), text.size() + 1, format, args);
+  return text;
+}
+
+std::string format(const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  std::string text = vformat(format, args);
+  va_end(args);
+  return text;
+}
+
+std::optional<int64_t> parse_int(std::string_view text) {
+  int64_t value = 0;
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<int64_t> parse_size(std::string_view text) {
+  int shift = 0;
+  if (!text.empty()) {
+    switch (text.back()) {
+      case 'k': case 'K': shift = 10; break;
+      case 'm': case 'M': shift = 20; break;
+      case 'g': case 'G': shift = 30; break;
+    }
+    if (shift) text.remove_suffix(1);
+  }
+  auto value = parse_int(text);
+  if (!value || *value < 0 || *value > (INT64_MAX >> shift)) return std::nullopt;
+  return *value << shift;
+}
+
+int64_t env_size(const char* name, int64_t fallback, int64_t min, int64_t max) {
+  const char* text = std::getenv(name);
+  if (!text || !*text) return fallback;
+  auto value = parse_size(text);
+  if (!value || *value < min || *value > max) {
+    std::fprintf(stderr, "fgmpi: %s=%s: allowed is a size from %lld to %lld (suffixes k, m, g)\n", name,
+                 text, static_cast<long long>(min), static_cast<long long>(max));
+    std::exit(1);
+  }
+  return *value;
+}
+
+}  // namespace fgmpi
