@@ -1,0 +1,72 @@
+// Datatypes as the message layers see them: size, extent, contiguous or not, pack and unpack.
+//
+// A basic datatype is described by its handle alone (bits 8-15 are its size): no host, no lookup.
+// A derived one is looked up once and cached by handle; the cache entry is dropped when the user frees
+// the type (the forwarding stub of MPI_Type_free tells us), and lives on while messages use it.
+// Thread rule: one thread. pack/unpack run on the host stack and never switch.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.h"
+
+namespace fgmpi::host {
+
+/// A description with an intrusive count; obtained by Type::of, kept by TypeRef.
+struct DerivedType {
+  MPI_Datatype handle;  ///< a duplicate that we own, valid after the user freed his
+  int64_t size, lb, extent, true_lb, true_extent;
+  bool contiguous;  ///< `count` elements are count*size bytes in a row starting at true_lb
+  uint32_t references;
+};
+
+/// A datatype by value, 24 bytes: cheap for basic types, a counted pointer for derived ones.
+class Type {
+ public:
+  /// Byte type.
+  Type() : handle_(MPI_BYTE), size_(1) {}
+  /// An error (MPI_ERR_TYPE) names the handle when it is null, uncommitted or unknown.
+  static Status of(MPI_Datatype handle, Type* out);
+  Type(const Type& other);
+  Type(Type&& other) noexcept;
+  Type& operator=(Type other) noexcept;
+  ~Type();
+
+  MPI_Datatype handle() const { return handle_; }
+  int64_t size() const { return size_; }  ///< bytes of data in one element
+  int64_t extent() const { return derived_ ? derived_->extent : size_; }
+  int64_t lb() const { return derived_ ? derived_->lb : 0; }
+  int64_t true_lb() const { return derived_ ? derived_->true_lb : 0; }
+  int64_t true_extent() const { return derived_ ? derived_->true_extent : size_; }
+  /// Data of any count is one run of bytes starting at true_lb().
+  bool contiguous() const { return !derived_ || derived_->contiguous; }
+  bool basic() const { return !derived_; }
+
+ private:
+  MPI_Datatype handle_;
+  DerivedType* derived_ = nullptr;
+  int64_t size_;
+};
+
+/// True for predefined types whose handle carries the size (no host needed).
+inline bool is_basic(MPI_Datatype t) { return (static_cast<uint32_t>(t) & 0xff000000u) == 0x4c000000u; }
+/// Bytes of a basic type. REQUIRES: is_basic(t).
+inline int64_t basic_size(MPI_Datatype t) { return (static_cast<uint32_t>(t) >> 8) & 0xff; }
+
+/// Packs `count` elements at `buffer` into `out` (count*size bytes).
+Status pack(const void* buffer, int64_t count, const Type& type, void* out);
+/// Unpacks `bytes` bytes (a whole message or a truncated one: not necessarily whole elements) into
+/// `count` elements at `buffer`.
+Status unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const Type& type);
+/// Copies elements of one layout into another (collectives within a process). Copies at most the
+/// receiver's bytes; MPI_ERR_TRUNCATE when the sender has more.
+Status copy(const void* from, int64_t from_count, const Type& from_type, void* to, int64_t to_count,
+            const Type& to_type);
+
+/// The user freed this type handle: forget the cache entry.
+void type_freed(MPI_Datatype handle);
+
+}  // namespace fgmpi::host

@@ -1,0 +1,24 @@
+// Reduction operations: the basic pairs in line, user functions and the rest through the host.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "base/status.h"
+#include "host/datatype.h"
+
+namespace fgmpi::host {
+
+/// inout[i] = in[i] op inout[i] for `count` elements (MPI-4.0 section 6.9.7). Basic type/operation pairs
+/// run on the caller's stack; others on the host stack. Never switches.
+/// Errors: MPI_ERR_OP when op is null or not defined on the type.
+Status reduce_local(const void* in, void* inout, int64_t count, const Type& type, MPI_Op op);
+
+/// Checks without reducing: is `op` an operation that can be used on `type`?
+Status check_op(MPI_Op op, const Type& type);
+
+/// Predefined operations are commutative; user ones as they were created.
+bool is_commutative(MPI_Op op);
+
+}  // namespace fgmpi::host

@@ -1,0 +1,11 @@
+// How a binding is defined. FGMPI_OWN(Send) in front of the definition of PMPI_Send exports it and a weak
+// alias MPI_Send (so that profiling tools can put their own MPI_Send in front), and tells the generator
+// of the forwarding stubs (src/host/) that this function is ours.
+#pragma once
+
+#include <mpi.h>
+
+#define FGMPI_OWN(name)                                                                         \
+  extern "C" __attribute__((weak, visibility("default"), alias("PMPI_" #name))) decltype(PMPI_##name) \
+      MPI_##name;                                                                               \
+  extern "C" __attribute__((visibility("default")))

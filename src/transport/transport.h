@@ -1,0 +1,101 @@
+// Transports: how a header and its payload get from one process to another.
+//
+// One interface for all; the transport bit of a process's address-vector element picks which one
+// carries its messages (src/ch4-av-rankmap). A transport moves frames reliably and in order per pair of
+// processes, never blocks, never switches, and pushes back (try_send returns false) instead of losing
+// or queueing without bound. Everything above (matching, rendezvous, ordering of deferred sends) is
+// src/pt2pt's. Adding a transport is one folder below this one and one line in registry.cc.
+//
+// Thread rule: one thread per process; peers are other processes.
+// Frames come from outside: an implementation checks lengths and never trusts them (a malformed frame is
+// refused and counted).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+
+namespace fgmpi::transport {
+
+/// The fixed header of every frame. With a payload of up to 8 bytes and the cell's own word it fits
+/// one cache line.
+///
+///    0        8         12    16          20            24      28       32      40       48
+///   | ctx     | src_rank| tag | dst_local | src_process | kind.. | unused | size  | cookie | addr ...
+struct Header {
+  uint64_t ctx;          ///< context id with its plane (LID 32 | LBI 24 | plane 8)
+  int32_t src_rank;      ///< rank of the sender in the communicator
+  int32_t tag;
+  uint32_t dst_local;    ///< index of the destination proclet in its process, or kProcessEndpoint
+  uint32_t src_process;  ///< process index of the sender in the address vector
+  uint64_t size;         ///< bytes of the whole message (not of this frame)
+  uint64_t cookie;       ///< the sender's request, echoed in answers
+  uint64_t addr : 56;    ///< rendezvous: the sender's buffer; data frames: offset
+  uint64_t kind : 8;     ///< meaning belongs to src/pt2pt
+};
+static_assert(sizeof(Header) == 48);
+
+/// dst_local of frames for the process itself (collectives' level two, control messages).
+inline constexpr uint32_t kProcessEndpoint = 0xffffffffu;
+
+/// Who takes what arrives. Called from poll() only; may call sched::ready, must not switch.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// `payload` (length bytes) is valid during the call only.
+  virtual void deliver(const Header& header, const void* payload, size_t length) = 0;
+  /// A read() that was pending is done.
+  virtual void read_done(uint64_t cookie, Status status) = 0;
+  /// The peer is gone (killed, unreachable): one line of words. The job is to be ended.
+  virtual void peer_failed(uint32_t process, const std::string& why) = 0;
+};
+
+enum class ReadResult : uint8_t { kDone, kPending, kUnsupported, kFailed };
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual const char* name() const = 0;
+
+  /// This process's address, to be published to peers: at most 200 printable bytes without spaces.
+  virtual Status open(Sink* sink, std::string* address) = 0;
+  /// Introduces peer `process` by its published address. Called once per peer before the first send;
+  /// `local` receives the 63 bits to keep in its address-vector element. Constant memory per peer at most.
+  virtual Status add_peer(uint32_t process, const std::string& address, uint64_t* local) = 0;
+  /// All peers were added and every process has got here (a fence lies between): names may be unlinked.
+  virtual void all_connected() {}
+
+  /// Largest payload of one frame.
+  virtual size_t max_payload() const = 0;
+  /// Sends one frame; the payload (at most max_payload() bytes) is copied before this returns.
+  /// False: no room now, nothing was sent, try again after poll().
+  virtual bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
+                        size_t length) = 0;
+
+  /// Reads `length` bytes at `remote` in the peer's memory into `local` (rendezvous by pull).
+  /// kPending: Sink::read_done(cookie) follows. kUnsupported: this pair cannot; use data frames.
+  virtual ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
+                          uint64_t cookie) = 0;
+
+  /// Takes in what has arrived; returns true when there was anything.
+  virtual bool poll() = 0;
+
+  /// Getting ready to sleep: after arm() returned true, anything that arrives makes the next sleep
+  /// return at once. False: something is there already, poll again.
+  virtual bool arm() = 0;
+  /// A file descriptor that becomes readable when armed and something arrives, or -1 when this
+  /// transport sleeps on a futex (then sleep() is used). At most one transport of a job sleeps on a futex.
+  virtual int wait_fd() const { return -1; }
+  virtual void sleep(int64_t timeout_ns) { (void)timeout_ns; }
+
+  /// Frames sent but possibly not yet taken in by the peer are flushed; then everything is released.
+  virtual void close() = 0;
+};
+
+/// Shared memory between processes of one host.
+std::unique_ptr<Transport> make_shm();
+
+}  // namespace fgmpi::transport
