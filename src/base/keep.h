@@ -1,0 +1,20 @@
+// Keep: an intrusive reference count for objects that outlive their handle while something uses them
+// (a communicator with messages in flight). 16 bytes; not thread-safe (one thread per process).
+#pragma once
+
+#include <cstdint>
+
+namespace fgmpi {
+
+struct Keep {
+  void (*destroy)(Keep*);   ///< called when the last reference goes
+  uint32_t references = 1;
+
+  explicit Keep(void (*d)(Keep*)) : destroy(d) {}
+  void retain() { ++references; }
+  void release() {
+    if (--references == 0) destroy(this);
+  }
+};
+
+}  // namespace fgmpi

@@ -1,0 +1,83 @@
+// The address vector: one 12-byte element a process (never a proclet), one vector a process.
+//
+//     0                                       62 63        8          12
+//    | transport's address of the process (63)  | T        | first     |
+//
+//   T: the transport bit (which of the job's two transports reaches it); first: world rank of the
+//   process's first proclet. World ranks are block-distributed: process p hosts [first(p), first(p+1)).
+//
+// locate() is the last step of a send: communicator rank -> world rank (rankmap.h) -> (process, local
+// proclet) -> element. When all processes host equally many proclets it is one multiplication.
+// Thread rule: one thread. Invariant: first() ascends; sizes may differ between processes.
+// Source: IPDPS'17 section III (12-byte AV elements); design section 5.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/assert.h"
+
+namespace fgmpi {
+
+struct Location {
+  uint32_t process;
+  uint32_t local;  ///< index of the proclet in its process
+};
+
+#pragma pack(push, 4)
+struct AvElement {
+  uint64_t address_and_transport = 0;
+  uint32_t first = 0;
+};
+#pragma pack(pop)
+static_assert(sizeof(AvElement) == 12, "memory budget: 12 bytes a peer process");
+
+class AddressVector {
+ public:
+  /// starts[p] = world rank of process p's first proclet; starts.back() = world size (P+1 values).
+  void init(const std::vector<uint32_t>& starts, uint32_t me);
+
+  uint32_t processes() const { return processes_; }
+  uint32_t world_size() const { return world_size_; }
+  uint32_t me() const { return me_; }
+  /// World rank of the first proclet of process p, and how many it hosts.
+  uint32_t first(uint32_t p) const { return p == processes_ ? world_size_ : elements_[p].first; }
+  uint32_t count(uint32_t p) const { return first(p + 1) - first(p); }
+  uint32_t my_first() const { return my_first_; }
+  uint32_t my_count() const { return my_count_; }
+
+  void set_address(uint32_t p, uint64_t address63, bool transport_bit) {
+    FGMPI_CHECK(address63 >> 63 == 0);
+    elements_[p].address_and_transport = address63 << 1 | (transport_bit ? 1 : 0);
+  }
+  uint64_t address(uint32_t p) const { return elements_[p].address_and_transport >> 1; }
+  bool transport_bit(uint32_t p) const { return elements_[p].address_and_transport & 1; }
+
+  /// True when world rank w lives in this process; then *local is its index.
+  bool is_mine(uint32_t w, uint32_t* local) const {
+    *local = w - my_first_;
+    return *local < my_count_;
+  }
+  /// REQUIRES: w < world_size().
+  uint32_t process_of(uint32_t w) const {
+    FGMPI_ASSERT(w < world_size_);
+    if (__builtin_expect(uniform_ != 0, 1)) return static_cast<uint32_t>((w * reciprocal_) >> 64);
+    return search(w);
+  }
+  Location locate(uint32_t w) const {
+    uint32_t p = process_of(w);
+    return {p, w - first(p)};
+  }
+
+ private:
+  uint32_t search(uint32_t w) const;
+  std::vector<AvElement> elements_;
+  __extension__ unsigned __int128 reciprocal_ = 0;  ///< ceil(2^64 / C) when every process hosts C proclets
+  uint32_t uniform_ = 0;              ///< C, or 0 when sizes differ
+  uint32_t processes_ = 0, world_size_ = 0, me_ = 0, my_first_ = 0, my_count_ = 0;
+};
+
+/// The one address vector of this process.
+extern AddressVector g_av;
+
+}  // namespace fgmpi

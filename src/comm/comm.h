@@ -1,0 +1,154 @@
+// Communicators: two objects each.
+//
+//   proclet 0: Comm (64 B) --+
+//   proclet 1: Comm (64 B) --+--> SharedComm (one per process): context id, rank map, level-one state,
+//   proclet 2: Comm (64 B) --+                                  lazily: hierarchy, topology
+//
+// A SharedComm is found by context id in a hash table of the process, made by the first collocated member
+// and freed with the last (HPDC'10 section 4). Context ids are <LID, LBI>: world rank of a leader picked
+// from the group (the member that has led least) and an index unique for that leader.
+// MPI_COMM_WORLD and MPI_COMM_SELF are per proclet too and live in its RankState.
+//
+// Thread rule: one thread. Invariants: all collocated members hold the same SharedComm; a Comm outlives its
+// handle while requests keep it; no table here grows with the world's size per communicator.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/keep.h"
+#include "base/slab.h"
+#include "base/status.h"
+#include "ch4-av-rankmap/av.h"
+#include "ch4-av-rankmap/rankmap.h"
+#include "proclet-sched/sched.h"
+
+namespace fgmpi::comm {
+
+/// Planes of a context id: traffic that must never match each other.
+enum Plane : uint8_t { kPlanePt2pt = 0, kPlaneColl = 1, kPlaneInternal = 2, kPlaneRma = 3, kPlanePart = 4 };
+
+/// <LID, LBI> with room for the plane: LID in bits 63..32, LBI in 31..8, plane in 7..0.
+struct ContextId {
+  uint64_t bits = 0;
+  static ContextId make(uint32_t lid, uint32_t lbi) { return {uint64_t{lid} << 32 | uint64_t{lbi} << 8}; }
+  uint32_t lid() const { return bits >> 32; }
+  uint32_t lbi() const { return bits >> 8 & 0xffffff; }
+  uint64_t plane(Plane p) const { return bits | p; }
+  bool operator==(const ContextId&) const = default;
+};
+inline constexpr uint32_t kMaxLbi = 0xffffff;
+
+struct Hierarchy;  // hierarchy.h: processes of the group, members per process; built lazily
+struct Topology;   // topology.h
+struct Level1;     // meeting.h: where collocated members meet in a collective
+
+/// What all collocated members share. At most 512 bytes for a regular communicator of any size.
+struct SharedComm {
+  ContextId id;
+  int32_t size = 0;            ///< of the local group
+  uint32_t references = 0;     ///< Comms of this process that point here
+  uint32_t members = 0;        ///< proclets of this process in the local group
+  bool inter = false;
+  RankMap map;                 ///< local group: rank -> world rank
+  std::unique_ptr<RankMap> remote;  ///< remote group of an intercommunicator
+  std::unique_ptr<Hierarchy> hierarchy, remote_hierarchy;
+  std::shared_ptr<Topology> topology;
+  std::unique_ptr<Level1> level1;
+
+  SharedComm();
+  ~SharedComm();
+  /// The group that point-to-point ranks refer to.
+  const RankMap& peers() const { return __builtin_expect(inter, 0) ? *remote : map; }
+};
+static_assert(sizeof(SharedComm) <= 256, "memory budget: 512 bytes with its hash entry and level-one state");
+
+/// What is rarely set: attributes, name, info, hints.
+struct Extras;
+
+/// What a proclet owns of a communicator it belongs to.
+struct Comm : Keep {
+  SharedComm* shared = nullptr;
+  int32_t rank = -1;             ///< in the local group
+  MPI_Comm handle = MPI_COMM_NULL;
+  MPI_Errhandler errhandler = MPI_ERRORS_ARE_FATAL;
+  uint32_t sequence = 0;         ///< collectives started here on this communicator
+  std::unique_ptr<Extras> extras;
+  bool freed = false;            ///< the user freed the handle
+
+  Comm();
+  ~Comm();
+  int32_t size() const { return shared->size; }
+  /// Resolves a rank of the peer group. REQUIRES: 0 <= rank < shared->peers().size().
+  Location peer(int32_t peer_rank) const {
+    uint32_t world = static_cast<uint32_t>(shared->peers().world_of(peer_rank));
+    uint32_t local;
+    if (__builtin_expect(g_av.is_mine(world, &local), 1)) return {g_av.me(), local};
+    return g_av.locate(world);
+  }
+};
+static_assert(sizeof(Comm) <= 64, "memory budget: 64 bytes a member");
+
+/// A rank's MPI objects; one per rank proclet, made when it calls MPI_Init (or a session's first call).
+struct RankState {
+  Comm world, self;
+  uint32_t local = 0;        ///< index in this process
+  uint32_t world_rank = 0;
+  int thread_level = MPI_THREAD_SINGLE;
+  uint32_t lbi_next = 0;     ///< next never-used LBI of this rank as a leader
+  uint32_t led = 0;          ///< how many communicators it leads now
+  void* bsend = nullptr;     ///< attached buffer (src/pt2pt)
+};
+
+/// The running proclet's, or nullptr before MPI_Init. A helper coroutine sees its rank's.
+inline RankState* rank_state() {
+  sched::Proclet* p = sched::current();
+  return __builtin_expect(p != nullptr, 1) ? static_cast<RankState*>(p->rank_state) : nullptr;
+}
+
+namespace detail {
+extern Slab<Comm> g_comms;
+Comm* find_slow(MPI_Comm handle);
+inline constexpr uint32_t kHandleBase = 0x84000000u;  // MPICH: direct, communicator
+}  // namespace detail
+
+/// The communicator behind a handle, or nullptr (null, freed, foreign, MPI not initialised).
+inline Comm* find(MPI_Comm handle) {
+  if (__builtin_expect(handle == MPI_COMM_WORLD, 1)) {
+    RankState* r = rank_state();
+    return __builtin_expect(r != nullptr, 1) ? &r->world : nullptr;
+  }
+  if ((static_cast<uint32_t>(handle) & 0xfc000000u) == detail::kHandleBase) {
+    Comm* c = detail::g_comms.get(static_cast<uint32_t>(handle) & 0x3ffffffu);
+    return c && !c->freed ? c : nullptr;
+  }
+  return detail::find_slow(handle);
+}
+
+/// Makes world and self of the running rank (MPI_Init). Never switches.
+Status init_rank(RankState* rank);
+/// MPI_Finalize: self's attributes are deleted first, in reverse order (MPI-4.0 section 11.2.4).
+void finalize_rank(RankState* rank);
+
+/// The SharedComm of a context id in this process, or nullptr.
+SharedComm* lookup(ContextId id);
+/// Makes the Comm of the running rank in the group of `id`; the first collocated member creates the shared
+/// part from `map` (and `remote`), the others share it. Never switches.
+Comm* attach(ContextId id, const RankMap& map, const RankMap* remote, int32_t rank, uint32_t members,
+             const Comm* parent);
+
+// ---- Collective calls; all may switch. ----------------------------------------------------------------
+/// New communicator with the same group; agrees on a context id only.
+Status dup(Comm* comm, Comm** out);
+/// *out is nullptr for MPI_UNDEFINED. HPDC'10 Procedure 1 with collocated pre-gathering.
+Status split(Comm* comm, int32_t color, int32_t key, Comm** out);
+/// `group` over world ranks; *out nullptr for non-members. HPDC'10 Procedure 2.
+Status create(Comm* comm, const RankMap& group, Comm** out);
+Status create_group(Comm* comm, const RankMap& group, int32_t tag, Comm** out);
+/// Frees the handle at once; the object goes when nothing uses it any more. No communication waits.
+void free(Comm* comm);
+
+}  // namespace fgmpi::comm

@@ -1,0 +1,63 @@
+// What every binding starts with: the handle lookup and the checks of arguments that many calls share.
+//
+//   FGMPI_OWN(Send)
+//   int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+//     constexpr const char* kCall = "MPI_Send";
+//     FGMPI_ENTER(kCall, c, comm);                       // c: comm::Comm*, returns an error when bad
+//     ...
+//     return c->result...;
+//   }
+//
+// Bindings check, convert and call; they hold no logic of their own.
+#pragma once
+
+#include <mpi.h>
+
+#include "comm/comm.h"
+#include "host/datatype.h"
+#include "mpi/errors.h"
+#include "mpi/own.h"
+#include "pt2pt/pt2pt.h"
+#include "proclet-sched/sched.h"
+
+namespace fgmpi::mpi {
+
+/// Ends a binding: MPI_SUCCESS, or the error handler's answer.
+inline int done(const char* call, comm::Comm* comm, const Status& status) {
+  return __builtin_expect(status.ok(), 1) ? MPI_SUCCESS : fail(call, comm, status);
+}
+
+// ---- Checks. Each words what was given and what is allowed. ------------------------------------------
+Status check_count(int64_t count);
+Status check_tag(int tag, bool any_allowed);
+/// 0..size-1, MPI_PROC_NULL, and MPI_ANY_SOURCE when allowed.
+Status check_rank(const comm::Comm* comm, int rank, const char* argument, bool any_allowed);
+Status check_root(const comm::Comm* comm, int root);
+/// Type and count and address into a Buffer; MPI_BOTTOM and null with zero bytes are fine.
+Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt2pt::Buffer* out);
+
+/// Fills an MPI_Status (ignored when MPI_STATUS_IGNORE) without touching MPI_ERROR.
+void set_status(MPI_Status* status, const pt2pt::Outcome& outcome);
+/// MPI_Status of a null or inactive request (MPI-4.0 section 3.7.3 "empty").
+void set_empty_status(MPI_Status* status);
+
+/// Largest tag (MPI_TAG_UB).
+inline constexpr int kTagUb = 0x7fffffff;
+
+/// The process's clock for MPI_Wtime.
+double wtime();
+
+}  // namespace fgmpi::mpi
+
+/// Looks up `handle` as comm::Comm* `var`, or returns the error. Forces a switch in builds that ask for it.
+#define FGMPI_ENTER(call, var, handle)                       \
+  ::fgmpi::sched::maybe_force_switch();                      \
+  ::fgmpi::comm::Comm* var = ::fgmpi::comm::find(handle);    \
+  if (__builtin_expect(var == nullptr, 0)) return ::fgmpi::mpi::bad_comm(call, handle)
+
+/// Returns the error-handled code when `expr` (a Status) is not ok.
+#define FGMPI_RETURN_IF(call, comm, expr)                                               \
+  do {                                                                                  \
+    ::fgmpi::Status fgmpi_status = (expr);                                              \
+    if (__builtin_expect(!fgmpi_status.ok(), 0)) return ::fgmpi::mpi::fail(call, comm, fgmpi_status); \
+  } while (0)

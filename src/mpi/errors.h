@@ -1,0 +1,36 @@
+// From a Status to what MPI says: error codes, error handlers, the fatal line.
+//
+// A code that we return is class | slot of a ring of the last messages, so that MPI_Error_class gives the
+// class and MPI_Error_string the words; host codes pass through. MPI-4.0 chapter 9.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+
+#include "base/status.h"
+#include "comm/comm.h"
+
+namespace fgmpi::mpi {
+
+/// Makes a code from a Status (MPI_SUCCESS when ok) without calling any handler.
+int code_of(const char* call, const Status& status);
+
+/// Calls the error handler of `comm` (nullptr: that of MPI_COMM_SELF, MPI-4.0 section 9.3; fatal before MPI_Init)
+/// and returns the code. With MPI_ERRORS_ARE_FATAL prints one line and ends the job.
+int fail(const char* call, comm::Comm* comm, const Status& status);
+/// The same for a code that exists already.
+int fail_code(const char* call, comm::Comm* comm, int code);
+
+/// For generated stubs: the call is not there yet. Class MPI_ERR_UNSUPPORTED_OPERATION.
+int unsupported(const char* call, MPI_Comm comm);
+/// For generated stubs: the hosted MPICH returned `code`.
+int host_error(const char* call, int code);
+
+/// A null or unknown communicator handle.
+int bad_comm(const char* call, MPI_Comm handle);
+
+/// "fgmpi: rank 3 in MPI_Send: ..." to stderr, then ends the job with `exit_code`.
+[[noreturn]] void abort_job(int exit_code, const std::string& line);
+
+}  // namespace fgmpi::mpi

@@ -1,0 +1,187 @@
+// Point-to-point: requests, matching, protocols. Takes a context id and a resolved peer, never a
+// communicator (src/comm resolves).
+//
+// Each proclet of the process has an Endpoint (its posted and unexpected queues; nothing allocated while
+// idle); the process itself has one more for messages between processes (collectives' level two, control).
+// A message goes to (process, local endpoint) and is matched there by (context id, source rank, tag), never
+// overtaking an earlier one of the same source and context.
+// Collocated: the sender matches directly in the receiver's queue. One copy always: posted first, straight
+// into the receive buffer; unexpected and small, an eager copy; unexpected and large, the sender waits and
+// the receiver copies from its buffer. Between processes: eager frames, or rendezvous (pull by
+// Transport::read, else data frames).
+//
+// Thread rule: one thread. Every blocking call here may switch; i-calls never do.
+// Invariants: a request completes exactly once; what a request uses (type, communicator) is kept until then.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/keep.h"
+#include "base/list.h"
+#include "base/status.h"
+#include "ch4-av-rankmap/av.h"
+#include "host/datatype.h"
+#include "proclet-sched/sched.h"
+#include "transport/transport.h"
+
+namespace fgmpi::pt2pt {
+
+using transport::kProcessEndpoint;
+
+/// A resolved destination or source endpoint.
+using Peer = Location;  // local may be kProcessEndpoint
+
+enum class Mode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
+
+/// User memory: `count` elements of `type` at `address`.
+struct Buffer {
+  void* address = nullptr;
+  int64_t count = 0;
+  host::Type type;
+  int64_t bytes() const { return count * type.size(); }
+};
+
+/// What a completed request reports (MPI_Status without its layout).
+struct Outcome {
+  int32_t source = MPI_ANY_SOURCE;  ///< rank in the communicator, MPI_PROC_NULL, or MPI_ANY_SOURCE (empty status)
+  int32_t tag = MPI_ANY_TAG;
+  uint64_t bytes = 0;
+  bool cancelled = false;
+  Status error;  ///< e.g. MPI_ERR_TRUNCATE
+};
+
+/// A parked proclet that waits for `missing` more completions.
+struct Waiter {
+  sched::Proclet* proclet;
+  uint32_t missing;
+};
+
+/// Common part of everything a user can wait for. Derived: point-to-point below; collectives (src/coll),
+/// generalized, partitioned (src/pt2pt), RMA (src/rma).
+class Request {
+ public:
+  virtual ~Request() = default;
+  /// Called by MPI_Start on a persistent (or partitioned) request that is inactive.
+  virtual Status start() { return error(MPI_ERR_REQUEST, "the request is not persistent"); }
+  /// MPI_Cancel: may complete the request with outcome.cancelled.
+  virtual void cancel() {}
+  /// Polled by test and wait for requests that make progress only so (generalized with poll functions).
+  virtual void progress() {}
+
+  bool complete() const { return complete_; }
+  /// Marks complete and wakes the waiter, or deletes a request that the user freed. Never switches.
+  void set_complete();
+
+  Outcome outcome;
+  Keep* keep = nullptr;     ///< the communicator it belongs to (a comm::Comm), or nullptr
+  const char* call = "";    ///< the MPI call that made it
+  Waiter* waiter = nullptr;
+  uint32_t handle = 0;      ///< its MPI_Request, or 0 when it has none
+  bool persistent = false;
+  bool active = true;       ///< persistent: between start and completion being seen
+  bool freed = false;       ///< MPI_Request_free was called on it while active
+ protected:
+  bool complete_ = false;
+};
+
+/// Matching state of one proclet (or of the process). Opaque; at most 64 bytes while idle.
+class Endpoint;
+/// The endpoint of proclet `local` of this process, or of the process (kProcessEndpoint).
+Endpoint* endpoint(uint32_t local);
+
+/// Sets up `count` endpoints and the ways out. transports[bit] serves peers whose transport bit is `bit`.
+struct Setup {
+  uint32_t local_count = 0;
+  transport::Transport* transports[2] = {nullptr, nullptr};
+};
+Status init(const Setup& setup);
+void finalize();
+/// The sink that transports deliver to.
+transport::Sink* sink();
+/// Polls transports and pushes deferred frames; true when anything moved. Never switches.
+bool progress();
+/// True when nothing of this process is on its way: no deferred frame, no rendezvous under way.
+bool quiet();
+
+// ---- Sends. `source_rank` is the sender's rank in the communicator of `ctx`. ------------------------
+/// Blocking; may switch.
+Status send(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx, Mode mode,
+            const char* call);
+/// Never switches. *out is a new request (the caller owns it until wait/test/free).
+Status isend(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx, Mode mode,
+             const char* call, Keep* keep, Request** out);
+Status send_init(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx, Mode mode,
+                 const char* call, Keep* keep, Request** out);
+
+// ---- Receives at endpoint `at`. source: rank or MPI_ANY_SOURCE; tag: value or MPI_ANY_TAG. -----------
+Status recv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
+            Outcome* outcome);
+Status irecv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
+             Keep* keep, Request** out);
+Status recv_init(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
+                 Keep* keep, Request** out);
+
+/// An already complete request (MPI_PROC_NULL).
+Request* completed_request(int32_t source, int32_t tag, const char* call, Keep* keep);
+
+// ---- Probes --------------------------------------------------------------------------------------
+/// True and the envelope when a matching message is there (it stays). Yields when there is none.
+bool iprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome);
+/// Blocking; may switch.
+void probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call, Outcome* outcome);
+/// Matched: takes the message out of the queue. A Message is consumed by mrecv/imrecv.
+class Message;
+bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome, Message** message);
+void mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call, Outcome* outcome,
+            Message** message);
+Status imrecv(const Buffer& buffer, Message* message, const char* call, Keep* keep, Request** out);
+
+// ---- Completion ------------------------------------------------------------------------------------
+/// Parks until every non-null request is complete. May switch. Does not free them.
+void wait_all(Request* const* requests, size_t count, const char* call);
+/// Parks until at least one of them is complete. REQUIRES: one of them is non-null.
+void wait_any(Request* const* requests, size_t count, const char* call);
+inline void wait(Request* request, const char* call) {
+  if (!request->complete()) wait_all(&request, 1, call);
+}
+/// Gives others a chance to make it complete: progress, then a yield when still incomplete.
+bool test(Request* request);
+/// Drops a request: deletes it when complete or inactive, else when it completes.
+void free_request(Request* request);
+
+// ---- Handles: MPI_Request <-> Request ------------------------------------------------------------
+MPI_Request handle_of(Request* request);          ///< makes one on first use
+Request* find_request(MPI_Request handle);        ///< nullptr when not in use
+void drop_handle(Request* request);
+
+// ---- Messages between processes (level two), blocking, contiguous bytes ------------------------------
+// Matched at the peers' process endpoints by (ctx, sender's process, tag). May switch.
+Status process_send(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes, const char* call);
+Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes, const char* call);
+/// Receives a message of unknown size.
+Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, std::vector<uint8_t>* data, const char* call);
+Status process_isend(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes, const char* call,
+                     Request** out);
+Status process_irecv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes, const char* call,
+                     Request** out);
+/// One-way notices handled as they arrive (not matched): kind 0..15 picks the handler set by its module.
+/// The handler runs inside poll: it must not switch. Small payloads only (at most 1 KiB).
+using NoticeHandler = void (*)(uint32_t from_process, uint64_t ctx, const void* data, size_t bytes);
+void set_notice_handler(int kind, NoticeHandler handler);
+void notify(uint32_t process, int kind, uint64_t ctx, const void* data, size_t bytes);
+inline constexpr int kNoticeCommFreed = 0;
+inline constexpr int kNoticeDeadlock = 1;
+inline constexpr int kNoticeAbort = 2;
+
+/// Counters for MPIX_Stats and tests.
+struct Counters {
+  uint64_t sent_local, sent_frames, sent_bytes_frames, unexpected_bytes, unexpected_bytes_peak, reads;
+};
+const Counters& counters();
+
+}  // namespace fgmpi::pt2pt
