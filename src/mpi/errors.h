@@ -30,6 +30,14 @@ int host_error(const char* call, int code);
 /// A null or unknown communicator handle.
 int bad_comm(const char* call, MPI_Comm handle);
 
+/// The class of any code, and its words (ours, or the host's for codes that it made).
+int class_of(int code);
+std::string text_of(int code);
+
+/// How error handlers made by the user are called (src/mpi/comm_errhandler.cc sets it): may change *code.
+using UserHandlerCaller = void (*)(comm::Comm* comm, MPI_Errhandler handler, int* code);
+void set_user_handler_caller(UserHandlerCaller caller);
+
 /// "fgmpi: rank 3 in MPI_Send: ..." to stderr, then ends the job with `exit_code`.
 [[noreturn]] void abort_job(int exit_code, const std::string& line);
 

@@ -9,3 +9,6 @@
   extern "C" __attribute__((weak, visibility("default"), alias("PMPI_" #name))) decltype(PMPI_##name) \
       MPI_##name;                                                                               \
   extern "C" __attribute__((visibility("default")))
+
+/// In front of the definition of an MPIX_* or fgmpi_* function declared in fgmpi.h.
+#define FGMPI_EXTENSION extern "C" __attribute__((visibility("default")))

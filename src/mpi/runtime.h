@@ -24,6 +24,13 @@ uint32_t ranks_of_this_process();
 /// Runs the whole job's part in this process and returns its exit status. Host stack.
 int process_main(privatize::Program& program);
 
+/// Exchanges addresses with the other processes of the job, once, and sets up transports and endpoints.
+/// Called by the first MPI_Init of the process; host stack; blocks the process.
+Status connect();
+
+/// MPI_Finalize's work for the running rank.
+void finalize_running_rank();
+
 /// The bootstrap of this process (opened on first use).
 bootstrap::Bootstrap& boot();
 

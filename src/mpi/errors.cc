@@ -1,0 +1,164 @@
+#include "mpi/errors.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "host/host.h"
+#include "mpi/error_texts.h"
+#include "mpi/own.h"
+#include "mpi/runtime.h"
+
+namespace fgmpi::mpi {
+namespace {
+
+// A code of ours:   31..30  29  28 .......... 8   7   6..0
+//                  |  0 0 | 1 | ring slot + lap | 0 | class |
+// The words of the last kRing errors are kept; an older code still has its class.
+constexpr int kOurs = 1 << 29;
+constexpr unsigned kRing = 256;
+constexpr unsigned kNumbers = 1u << 21;
+
+struct Words {
+  int code = 0;
+  std::string text;
+};
+
+Words& slot(unsigned number) {
+  static Words* ring = new Words[kRing];
+  return ring[number % kRing];
+}
+
+unsigned g_errors = 0;
+UserHandlerCaller g_call_user_handler = nullptr;
+
+bool is_ours(int code) { return (code & 0x60000000) == kOurs; }
+
+std::string rank_words() {
+  comm::RankState* rank = comm::rank_state();
+  return rank ? "rank " + std::to_string(rank->world_rank) : std::string("a rank before MPI_Init");
+}
+
+std::string comm_words(const comm::Comm* comm) {
+  if (!comm) return "";
+  comm::RankState* rank = comm::rank_state();
+  if (rank && comm == &rank->world) return " (communicator MPI_COMM_WORLD)";
+  if (rank && comm == &rank->self) return "";
+  char words[64];
+  std::snprintf(words, sizeof words, " (rank %d of %d in communicator 0x%08x)", comm->rank, comm->size(),
+                static_cast<unsigned>(comm->handle));
+  return words;
+}
+
+}  // namespace
+
+void set_user_handler_caller(UserHandlerCaller caller) { g_call_user_handler = caller; }
+
+int class_of(int code) {
+  if (is_ours(code) || (code >= 0 && code <= 0x7f)) return code & 0x7f;
+  int error_class = MPI_ERR_UNKNOWN;
+  host::call([&](const host::Api& h) { return h.Error_class(code, &error_class); });
+  return error_class;
+}
+
+std::string text_of(int code) {
+  if (is_ours(code)) {
+    const Words& words = slot(static_cast<unsigned>(code) >> 8 & (kNumbers - 1));
+    if (words.code == code) return words.text;
+    return class_text(code & 0x7f);
+  }
+  if (code >= 0 && code <= kLastStandardClass) return class_text(code);
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  host::call([&](const host::Api& h) { return h.Error_string(code, text, &length); });
+  return text;
+}
+
+int code_of(const char* call, const Status& status) {
+  if (status.ok()) return MPI_SUCCESS;
+  unsigned number = ++g_errors & (kNumbers - 1);
+  int code = kOurs | static_cast<int>(number << 8) | (status.error_class() & 0x7f);
+  Words& words = slot(number);
+  words.code = code;
+  words.text = std::string(class_text(status.error_class())) + " in " + call + ": " + status.what();
+  return code;
+}
+
+int fail_code(const char* call, comm::Comm* comm, int code) {
+  MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;
+  comm::RankState* rank = comm::rank_state();
+  if (!comm && rank) comm = &rank->self;
+  if (comm) handler = comm->errhandler;
+  if (handler == MPI_ERRORS_RETURN) return code;
+  if (handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_ABORT && g_call_user_handler) {
+    g_call_user_handler(comm, handler, &code);
+    return code;
+  }
+  std::string text = text_of(code);
+  std::string line = "Fatal error on " + rank_words() + ": " + text;
+  if (!is_ours(code)) line += std::string(" in ") + call;
+  abort_job(class_of(code), line + comm_words(comm));
+}
+
+int fail(const char* call, comm::Comm* comm, const Status& status) {
+  return fail_code(call, comm, code_of(call, status));
+}
+
+int unsupported(const char* call, MPI_Comm handle) {
+  return fail(call, comm::find(handle),
+              error(MPI_ERR_UNSUPPORTED_OPERATION, "%s is not supported by this version of Finegrain MPI", call));
+}
+
+int host_error(const char* call, int code) {
+  comm::RankState* rank = comm::rank_state();
+  return fail_code(call, rank ? &rank->self : nullptr, code);
+}
+
+int bad_comm(const char* call, MPI_Comm handle) {
+  comm::RankState* rank = comm::rank_state();
+  if (!rank) {
+    return fail(call, nullptr,
+                error(MPI_ERR_OTHER, "called before MPI_Init or after MPI_Finalize by this rank"));
+  }
+  if (handle == MPI_COMM_NULL)
+    return fail(call, &rank->self, error(MPI_ERR_COMM, "comm is MPI_COMM_NULL; allowed is a valid communicator"));
+  return fail(call, &rank->self,
+              error(MPI_ERR_COMM, "comm is 0x%08x, which is not a communicator or was freed",
+                    static_cast<unsigned>(handle)));
+}
+
+void abort_job(int exit_code, const std::string& line) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "fgmpi: %s\n", line.c_str());
+  std::fflush(stderr);
+  boot().abort(exit_code, line);
+}
+
+}  // namespace fgmpi::mpi
+
+using namespace fgmpi;
+
+FGMPI_OWN(Error_class)
+int PMPI_Error_class(int errorcode, int* errorclass) {
+  *errorclass = mpi::class_of(errorcode);
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Error_string)
+int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
+  std::string text = mpi::text_of(errorcode);
+  if (text.size() >= MPI_MAX_ERROR_STRING) text.resize(MPI_MAX_ERROR_STRING - 1);
+  std::memcpy(string, text.c_str(), text.size() + 1);
+  *resultlen = static_cast<int>(text.size());
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Abort)
+int PMPI_Abort(MPI_Comm comm, int errorcode) {
+  comm::RankState* rank = comm::rank_state();
+  std::string who = rank ? std::to_string(rank->world_rank) : std::string("?");
+  (void)comm;  // the standard only asks for the group of comm: like MPICH we end the job
+  mpi::abort_job(errorcode, "rank " + who + " called MPI_Abort with error code " + std::to_string(errorcode));
+}

@@ -1,0 +1,112 @@
+// MPI_Init and MPI_Finalize of a rank, and the calls that are allowed before and after (MPI-4.0 section 11.2).
+
+#include <cstdlib>
+
+#include "coll/coll.h"
+#include "mpi/binding.h"
+#include "mpi/runtime.h"
+
+namespace fgmpi::mpi {
+namespace {
+
+enum Phase : uint8_t { kBefore = 0, kInitialised = 1, kFinalised = 2 };
+
+uint8_t phase() {
+  sched::Proclet* p = sched::current();
+  return p ? p->mpi_phase : static_cast<uint8_t>(kBefore);
+}
+
+int init(const char* call, int required, int* provided) {
+  sched::Proclet* p = sched::current();
+  if (!p)
+    return fail(call, nullptr, error(MPI_ERR_OTHER, "called outside of main's thread; allowed is the thread that runs main"));
+  if (p->mpi_phase == kInitialised)
+    return fail(call, nullptr, error(MPI_ERR_OTHER, "called a second time by this rank; allowed is once"));
+  if (p->mpi_phase == kFinalised)
+    return fail(call, nullptr, error(MPI_ERR_OTHER, "called after MPI_Finalize; allowed is once, before it"));
+  if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
+    return fail(call, nullptr, error(MPI_ERR_ARG, "required is %d; allowed is MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE", required));
+  Status connected;
+  sched::call_on_host([&] { connected = connect(); });
+  FGMPI_RETURN_IF(call, nullptr, std::move(connected));
+  auto* rank = new comm::RankState;
+  rank->local = p->index;
+  rank->world_rank = g_av.my_first() + p->index;
+  // All ranks of a process share its thread: other threads of a program may compute but not call MPI.
+  rank->thread_level = required < MPI_THREAD_FUNNELED ? required : MPI_THREAD_FUNNELED;
+  if (provided) *provided = rank->thread_level;
+  p->rank_state = rank;
+  FGMPI_RETURN_IF(call, nullptr, comm::init_rank(rank));
+  p->mpi_phase = kInitialised;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+void finalize_running_rank() {
+  sched::Proclet* p = sched::current();
+  auto* rank = static_cast<comm::RankState*>(p->rank_state);
+  comm::finalize_rank(rank);
+  p->mpi_phase = kFinalised;
+}
+
+void rank_exits(int status) {
+  sched::Proclet* p = sched::current();
+  if (!p || p->mpi_phase != kInitialised) return;
+  auto* rank = static_cast<comm::RankState*>(p->rank_state);
+  if (status != 0) {
+    std::fprintf(stderr, "fgmpi: rank %u exited with status %d without calling MPI_Finalize\n", rank->world_rank,
+                 status);
+  }
+  finalize_running_rank();
+}
+
+}  // namespace fgmpi::mpi
+
+using namespace fgmpi;
+
+FGMPI_OWN(Init)
+int PMPI_Init(int*, char***) { return mpi::init("MPI_Init", MPI_THREAD_SINGLE, nullptr); }
+
+FGMPI_OWN(Init_thread)
+int PMPI_Init_thread(int*, char***, int required, int* provided) {
+  return mpi::init("MPI_Init_thread", required, provided);
+}
+
+FGMPI_OWN(Initialized)
+int PMPI_Initialized(int* flag) {
+  *flag = mpi::phase() != mpi::kBefore;
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Finalized)
+int PMPI_Finalized(int* flag) {
+  *flag = mpi::phase() == mpi::kFinalised;
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Finalize)
+int PMPI_Finalize(void) {
+  constexpr const char* kCall = "MPI_Finalize";
+  if (mpi::phase() != mpi::kInitialised) {
+    return mpi::fail(kCall, nullptr,
+                     error(MPI_ERR_OTHER, "called %s; allowed is once, after MPI_Init",
+                           mpi::phase() == mpi::kBefore ? "before MPI_Init" : "a second time"));
+  }
+  mpi::finalize_running_rank();
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Query_thread)
+int PMPI_Query_thread(int* provided) {
+  comm::RankState* rank = comm::rank_state();
+  if (!rank) return mpi::bad_comm("MPI_Query_thread", MPI_COMM_SELF);
+  *provided = rank->thread_level;
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Is_thread_main)
+int PMPI_Is_thread_main(int* flag) {
+  *flag = sched::current() != nullptr;
+  return MPI_SUCCESS;
+}

@@ -1,0 +1,110 @@
+// Calls without communication: time, names, memory, addresses; and the extensions about where a rank lives.
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "fgmpi.h"
+#include "mpi/binding.h"
+
+using namespace fgmpi;
+
+FGMPI_OWN(Wtime)
+double PMPI_Wtime(void) { return mpi::wtime(); }
+
+FGMPI_OWN(Wtick)
+double PMPI_Wtick(void) {
+  timespec tick;
+  clock_getres(CLOCK_MONOTONIC, &tick);
+  return static_cast<double>(tick.tv_sec) + 1e-9 * static_cast<double>(tick.tv_nsec);
+}
+
+FGMPI_OWN(Get_processor_name)
+int PMPI_Get_processor_name(char* name, int* resultlen) {
+  if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0) std::strcpy(name, "unknown");
+  name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
+  *resultlen = static_cast<int>(std::strlen(name));
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Get_version)
+int PMPI_Get_version(int* version, int* subversion) {
+  *version = MPI_VERSION;
+  *subversion = MPI_SUBVERSION;
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Get_library_version)
+int PMPI_Get_library_version(char* version, int* resultlen) {
+  *resultlen = std::snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING,
+                             "Finegrain MPI %s (MPI %d.%d, MPICH ABI %s)", FGMPI_VERSION, MPI_VERSION,
+                             MPI_SUBVERSION, MPICH_VERSION);
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Pcontrol)
+int PMPI_Pcontrol(const int, ...) { return MPI_SUCCESS; }
+
+FGMPI_OWN(Alloc_mem)
+int PMPI_Alloc_mem(MPI_Aint size, MPI_Info, void* baseptr) {
+  constexpr const char* kCall = "MPI_Alloc_mem";
+  if (size < 0)
+    return mpi::fail(kCall, nullptr, error(MPI_ERR_ARG, "size is %ld; allowed is 0 or more", size));
+  void* memory = std::malloc(size ? size : 1);
+  if (!memory) return mpi::fail(kCall, nullptr, error(MPI_ERR_NO_MEM, "cannot allocate %ld bytes", size));
+  std::memcpy(baseptr, &memory, sizeof memory);
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Free_mem)
+int PMPI_Free_mem(void* base) {
+  std::free(base);
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Get_address)
+int PMPI_Get_address(const void* location, MPI_Aint* address) {
+  *address = reinterpret_cast<MPI_Aint>(location);
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Address)
+int PMPI_Address(void* location, MPI_Aint* address) { return PMPI_Get_address(location, address); }
+
+FGMPI_OWN(Aint_add)
+MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) { return base + disp; }
+
+FGMPI_OWN(Aint_diff)
+MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2) { return addr1 - addr2; }
+
+// ---- Extensions -----------------------------------------------------------------------------------------
+namespace {
+
+/// Extensions that only read what the process knows.
+int answer(const char* call, int* out, uint32_t value) {
+  if (!comm::rank_state()) return mpi::bad_comm(call, MPI_COMM_SELF);
+  if (!out) return mpi::fail(call, nullptr, error(MPI_ERR_ARG, "the result is a null pointer"));
+  *out = static_cast<int>(value);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+FGMPI_EXTENSION int MPIX_Get_collocated_size(int* size) {
+  return answer("MPIX_Get_collocated_size", size, g_av.my_count());
+}
+FGMPI_EXTENSION int MPIX_Get_collocated_startrank(int* rank) {
+  return answer("MPIX_Get_collocated_startrank", rank, g_av.my_first());
+}
+FGMPI_EXTENSION int MPIX_Get_n_size(int* size) { return answer("MPIX_Get_n_size", size, g_av.processes()); }
+
+FGMPI_EXTENSION int MPIX_Yield(void) {
+  sched::yield();
+  return MPI_SUCCESS;
+}
+FGMPI_EXTENSION int MPIX_Usleep(unsigned microseconds) {
+  sched::sleep_for(int64_t{1000} * microseconds);
+  return MPI_SUCCESS;
+}
