@@ -1,28 +1,30 @@
 // The proclet scheduler: nonpreemptive coroutines on the one thread of a process.
 //
-// A proclet runs until it parks (its request is incomplete), yields or ends. Whoever completes what a
-// parked proclet waits for calls ready(); the switch then goes from proclet to proclet directly. The
-// main stack of the process is the host stack: it runs the idle loop (poll the transports, sleep in
-// the kernel) and calls that need much stack (call_on_host_stack).
+// A proclet runs until it parks (its request is incomplete), yields or ends. Whoever completes what
+// a parked proclet waits for calls ready(); the switch then goes from proclet to proclet directly.
+// The main stack of the process is the host stack: it runs the idle loop (poll the transports,
+// sleep in the kernel) and calls that need much stack (call_on_host_stack).
 //
 // Two kinds of proclets share the machinery: ranks (one per MPI rank of this process, created once)
 // and helpers (borrowed coroutines that run nonblocking collectives and the like; pooled).
 //
 // Thread rule: one thread; nothing here is async-signal-safe. Functions that may switch say so.
-// Invariants: a proclet is in exactly one state; `next` links it into at most one list (the run queue,
-// or one wait list of whoever will make it ready); a ready proclet is never parked by anyone but itself.
-// Source: HPDC'10 section 2 (nonpreemptive proclets that yield to a scheduler).
+// Invariants: a proclet is in exactly one state; `next` links it into at most one list (the run
+// queue, or one wait list of whoever will make it ready); a ready proclet is never parked by anyone
+// but itself. Source: HPDC'10 section 2 (nonpreemptive proclets that yield to a scheduler).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "base/assert.h"
 #include "base/status.h"
 
 namespace fgmpi::sched {
 
-/// Why a proclet is parked; lives on its stack while it is. For the deadlock report and the debugger.
+/// Why a proclet is parked; lives on its stack while it is. For the deadlock report and the
+/// debugger.
 struct WaitSite {
   const char* call = "";  ///< the MPI call, e.g. "MPI_Recv"
   /// Words for one line of the report ("source 3, tag 7, communicator MPI_COMM_WORLD"), or nullptr.
@@ -43,39 +45,63 @@ struct Proclet {
   uint32_t index = 0;              ///< ranks: 0..C-1 in this process; helpers: their own numbering
   State state = State::kReady;
   Kind kind = Kind::kRank;
-  uint8_t mpi_phase = 0;           ///< owned by src/mpi: not yet / initialised / finalised
-  void* rank_state = nullptr;      ///< owned by src/mpi: the rank's MPI objects (a helper has its rank's)
-  void* image = nullptr;           ///< owned by src/privatize
-  char* stack_low = nullptr;       ///< lowest usable byte
+  uint8_t mpi_phase = 0;  ///< owned by src/mpi: not yet / initialised / finalised
+  void* rank_state =
+      nullptr;            ///< owned by src/mpi: the rank's MPI objects (a helper has its rank's)
+  void* image = nullptr;  ///< owned by src/privatize
+  char* stack_low = nullptr;  ///< lowest usable byte
   size_t stack_size = 0;
   void (*entry)(void*) = nullptr;
   void* argument = nullptr;
   int exit_status = 0;
-  // Further fields (timer, sanitizer and valgrind handles, saved errno) follow in proclet-sched's own use.
-  void* aux[6] = {};
+  // What a switch saves beside the context; empty work unless set_switch_hook() or a sanitizer
+  // needs it.
+  int saved_errno = 0;
+  void* exception_state[2] = {};  ///< the C++ runtime's __cxa_eh_globals of this proclet
+  void* locale = nullptr;         ///< what uselocale() set, or nullptr
+  void* fake_stack = nullptr;     ///< AddressSanitizer's handle
+  void* pending = nullptr;        ///< owned by src/privatize: what to do at its end
+  uint32_t stack_id = 0;          ///< valgrind's handle
 };
 static_assert(sizeof(Proclet) <= 256, "memory budget, design section 8");
 
 namespace detail {
-extern Proclet* g_current;
-}
+/// The run queue and what the hot path touches, in one cache line.
+struct Hot {
+  Proclet* current = nullptr;
+  Proclet* head = nullptr;      ///< next to run; always nullptr under the random policy
+  Proclet** tail_link = &head;  ///< where the next one is appended
+  uint64_t switches = 0;
+  bool fifo = true;     ///< false: ready() takes the slow path
+  bool extras = false;  ///< a switch has more to do than to jump
+};
+extern Hot g_hot;
+void ready_by_policy(Proclet* p);
+}  // namespace detail
 
 /// The running proclet; nullptr on the host stack outside of any proclet.
-inline Proclet* current() { return detail::g_current; }
+inline Proclet* current() { return detail::g_hot.current; }
 
 /// Options of a run; configure() fills them from the environment.
 struct Options {
   size_t stack_size = 64 * 1024;  ///< FGMPI_STACK_SIZE: address space per proclet
-  enum Policy : uint8_t { kFifo, kLifo, kRandom } policy = kFifo;  ///< FGMPI_SCHED=fifo|lifo|random:SEED
+  bool stack_size_given = false;  ///< else a single rank gets a stack as large as the main thread's
+  enum Policy : uint8_t {
+    kFifo,
+    kLifo,
+    kRandom
+  } policy = kFifo;  ///< FGMPI_SCHED=fifo|lifo|random:SEED
   uint64_t seed = 0;
 };
 /// A bad value gives an error that names the variable, its value and what is allowed.
 Status configure(Options* options);
+/// Uses these from the next create_ranks() on, instead of the environment's.
+void set_options(const Options& options);
 
 /// Calls of the owner of the transports (src/mpi sets them).
 struct Hooks {
-  /// Makes progress; returns true when it did anything. Called on the host stack when nothing is ready,
-  /// and every so many switches. May call ready() and spawn_helper(); must not park.
+  /// Makes progress; returns true when it did anything. Called on the host stack when nothing is
+  /// ready, and every so many switches. May call ready() and spawn_helper(); must not park.
   bool (*poll)() = nullptr;
   /// Sleeps in the kernel until a transport has something, or `timeout_ns` passed (-1: no limit).
   /// Nothing is ready when it is called and poll() found nothing.
@@ -83,28 +109,48 @@ struct Hooks {
   /// Everything here is parked, no timer runs, poll() found nothing: called once per such state
   /// before sleep. Returns true when the job is deadlocked and was reported.
   bool (*all_parked)() = nullptr;
+  /// How long an idle process polls before it sleeps. Less where processes outnumber cores.
+  int64_t spin_ns = 20'000;
 };
 void set_hooks(const Hooks& hooks);
 
+/// Called at each switch with who leaves and who comes (nullptr: the host stack), on the stack of
+/// whoever leaves: swaps what the runtimes keep per thread. Without one a switch pays one branch.
+void set_switch_hook(void (*hook)(Proclet* from, Proclet* to));
+
 /// Creates the rank proclets 0..count-1, each to run entry(argument) with current()->index set.
-/// Stacks, guards and limits are checked first; an error says how many would fit.
+/// Stacks, guards and limits are checked first; an error says how many would fit. Again allowed
+/// after run() has returned.
 Status create_ranks(uint32_t count, void (*entry)(void*), void* argument);
 
-/// Runs until every rank proclet has finished. Returns the first non-zero exit status, else 0.
-/// Called once, on the host stack.
+/// Runs until every rank proclet has finished. Returns the first non-zero exit status, else 0; 1
+/// when the all_parked hook said that the job is deadlocked. Called once per create_ranks(), on the
+/// host stack.
 int run();
 
 Proclet* rank_proclet(uint32_t index);
 uint32_t rank_count();
 /// Rank proclets that have not finished.
 uint32_t live_ranks();
+/// Helper coroutines made so far (in use and pooled), and each of them: for reports and the
+/// debugger.
+uint32_t helper_count();
+Proclet* helper_proclet(uint32_t number);
 
 /// Parks the running proclet until somebody calls ready() on it. May switch.
 /// REQUIRES: current() != nullptr, and the caller has published itself to whoever will wake it.
 void park(const WaitSite* site);
 
 /// Makes a parked proclet runnable. Never switches. REQUIRES: p->state == kParked.
-void ready(Proclet* p);
+inline void ready(Proclet* p) {
+  FGMPI_ASSERT(p->state == State::kParked);
+  p->state = State::kReady;
+  detail::Hot& hot = detail::g_hot;
+  if (__builtin_expect(!hot.fifo, 0)) return detail::ready_by_policy(p);
+  p->next = nullptr;
+  *hot.tail_link = p;
+  hot.tail_link = &p->next;
+}
 
 /// Lets every other ready proclet run first. May switch. On the host stack: polls once.
 void yield();
@@ -112,16 +158,20 @@ void yield();
 /// Sleeps for at least `ns` nanoseconds while others run. May switch.
 void sleep_for(int64_t ns);
 
-/// Ends the running proclet with this exit status. Never returns; frees the stack later.
+/// Ends the running rank proclet with this exit status. Never returns; its stack is freed.
+/// REQUIRES: current()->kind == Kind::kRank, not inside call_on_host_stack().
 [[noreturn]] void finish(int exit_status);
 
-/// Starts entry(argument) on a pooled helper coroutine that acts for `rank` (shares its rank_state).
-/// Never switches; the helper becomes ready. Returns at once.
+/// Starts entry(argument) on a pooled helper coroutine that acts for `rank` (shares its
+/// rank_state). Never switches; the helper becomes ready. Returns at once.
 Proclet* spawn_helper(Proclet* rank, void (*entry)(void*), void* argument);
 
 /// Runs function(argument) on the host stack and returns. It must not park, yield or throw.
-/// On the host stack already: a plain call.
+/// On the host stack already: a plain call. current() stays the caller.
 void call_on_host_stack(void (*function)(void*), void* argument);
+
+/// True outside of proclets and inside call_on_host_stack(): where nothing may park.
+bool on_host_stack();
 
 /// In builds with FGMPI_FORCE_SWITCH: yields (about every call); else nothing. Called at entry of
 /// each MPI call that may switch.
@@ -137,7 +187,8 @@ uint64_t switch_count();
 /// How stacks are guarded in this run: "guard pages", "mprotect" or "canary".
 const char* guard_kind();
 
-/// If `address` lies in the guard (or stack) of a proclet, that proclet, and whether it is the guard.
+/// If `address` lies in the guard (or stack) of a proclet, that proclet, and whether it is the
+/// guard.
 Proclet* proclet_of_address(const void* address, bool* in_guard);
 
 /// Runs a callable on the host stack: call_on_host([&] { ... }). Same rules.

@@ -1,0 +1,55 @@
+// Tells AddressSanitizer and valgrind about stacks and switches. Nothing in builds without them,
+// except valgrind's few no-op instructions once per stack.
+#pragma once
+
+#include "proclet-sched/sched.h"
+
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#define FGMPI_VALGRIND 1
+#endif
+#ifdef FGMPI_SANITIZE
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace fgmpi::sched::annotate {
+
+inline void stack_created(Proclet* p) {
+#ifdef FGMPI_VALGRIND
+  p->stack_id = VALGRIND_STACK_REGISTER(p->stack_low, p->stack_low + p->stack_size);
+#else
+  (void)p;
+#endif
+}
+
+inline void stack_gone(Proclet* p) {
+#ifdef FGMPI_VALGRIND
+  VALGRIND_STACK_DEREGISTER(p->stack_id);
+#endif
+#ifdef FGMPI_SANITIZE
+  // Frames that finish() abandoned left their red zones poisoned.
+  __asan_unpoison_memory_region(p->stack_low, p->stack_size);
+#endif
+  (void)p;
+}
+
+/// Before a jump. `save` keeps the leaver's handle; nullptr when it will never run again.
+inline void leave(void** save, const void* to_low, size_t to_size) {
+#ifdef FGMPI_SANITIZE
+  __sanitizer_start_switch_fiber(save, to_low, to_size);
+#else
+  (void)save, (void)to_low, (void)to_size;
+#endif
+}
+
+/// After a jump, on the arriver's stack. Tells where the leaver's stack was.
+inline void arrive(void* saved, const void** from_low, size_t* from_size) {
+#ifdef FGMPI_SANITIZE
+  __sanitizer_finish_switch_fiber(saved, from_low, from_size);
+#else
+  (void)saved, (void)from_low, (void)from_size;
+#endif
+}
+
+}  // namespace fgmpi::sched::annotate

@@ -1,0 +1,25 @@
+// What the files of this module share and nobody else uses.
+#pragma once
+
+#include "proclet-sched/sched.h"
+
+namespace fgmpi::sched {
+
+/// Puts a proclet behind all others in the run queue (the random policy: among them).
+void make_runnable(Proclet* p);
+const Options& options();
+/// From now on switches look at the leaver's canary.
+void require_canary_checks();
+
+char* stack_top(const Proclet* p);
+bool stack_intact(const Proclet* p);
+
+// helpers.cc
+[[noreturn]] void helper_main(Proclet* self);
+char* helper_stack_top(const Proclet* p);
+bool helper_stack_intact(const Proclet* p);
+Proclet* helper_of_address(const void* address, bool* in_guard);
+/// Parks a helper that has nothing to do; it is in no queue afterwards. May switch.
+void park_idle_helper(Proclet* self);
+
+}  // namespace fgmpi::sched

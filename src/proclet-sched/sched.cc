@@ -1,0 +1,509 @@
+// Switching, parking, the host loop, and the life of rank proclets. Helpers are in helpers.cc.
+#include "proclet-sched/sched.h"
+
+#include <errno.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+#include <boost/context/detail/fcontext.hpp>
+#include <vector>
+
+#include "base/assert.h"
+#include "proclet-sched/annotate.h"
+#include "proclet-sched/internal.h"
+#include "proclet-sched/stacks.h"
+
+namespace fgmpi::sched {
+
+namespace ctx = boost::context::detail;
+
+namespace detail {
+Hot g_hot;
+}
+using detail::g_hot;
+
+namespace {
+
+constexpr uint64_t kPollMask = 63;  ///< the transports are polled every 64 switches
+const WaitSite kSleepSite{"sleep", nullptr, false};
+
+struct Timer {
+  int64_t deadline;
+  uint64_t order;  ///< first come, first woken among equal deadlines
+  Proclet* proclet;
+  bool operator>(const Timer& other) const {
+    return deadline != other.deadline ? deadline > other.deadline : order > other.order;
+  }
+};
+
+struct Scheduler {
+  Hooks hooks;
+  Options options;
+  bool options_given = false;
+  void (*switch_hook)(Proclet*, Proclet*) = nullptr;
+
+  Proclet* ranks = nullptr;
+  uint32_t count = 0;
+  uint32_t live = 0;
+  int exit_status = 0;
+  StackRegion stacks;
+
+  void* host_context = nullptr;
+  void* host_fake_stack = nullptr;
+  const void* host_low = nullptr;
+  size_t host_size = 0;
+  bool running = false;
+  bool poll_due = false;
+  Proclet* finished = nullptr;  ///< jumped to the host stack to have its stack freed
+
+  void (*host_call)(void*) = nullptr;  ///< asked for by the proclet that jumped to the host stack
+  void* host_argument = nullptr;
+  bool in_host_call = false;
+
+  std::vector<Timer> timers;  ///< a min-heap
+  uint64_t timer_order = 0;
+  std::vector<Proclet*> shuffled;  ///< the run queue of the random policy
+  uint64_t random = 0;
+
+  int64_t idle_since = -1;
+  uint32_t idle_rounds = 0;
+  bool idle_reported = false;
+};
+
+Scheduler g;
+
+int64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * int64_t{1'000'000'000} + t.tv_nsec;
+}
+
+uint64_t next_random() {  // splitmix64
+  uint64_t z = (g.random += 0x9e3779b97f4a7c15ull);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return z ^ (z >> 31);
+}
+
+[[noreturn, gnu::cold]] void stack_overflowed(Proclet* p) {
+  fprintf(
+      stderr,
+      "fgmpi: stack overflow of proclet %u of this process (%zu KiB, seen by its canary): raise "
+      "FGMPI_STACK_SIZE\n",
+      p->index, p->stack_size / 1024);
+  abort();
+}
+
+// ---- the run queue ----
+
+inline Proclet* pop_head() {
+  Proclet* p = g_hot.head;
+  g_hot.head = p->next;
+  if (!g_hot.head) g_hot.tail_link = &g_hot.head;
+  return p;
+}
+
+inline void push_front(Proclet* p) {
+  p->next = g_hot.head;
+  if (!g_hot.head) g_hot.tail_link = &p->next;
+  g_hot.head = p;
+}
+
+/// One of those ready under the random policy, or nullptr.
+Proclet* pick_shuffled() {
+  if (g.shuffled.empty()) return nullptr;
+  size_t i = next_random() % g.shuffled.size();
+  Proclet* p = g.shuffled[i];
+  g.shuffled[i] = g.shuffled.back();
+  g.shuffled.pop_back();
+  return p;
+}
+
+/// The next proclet to run under any policy, or nullptr.
+Proclet* pick() { return g_hot.head ? pop_head() : pick_shuffled(); }
+
+bool anything_ready() { return g_hot.head || !g.shuffled.empty(); }
+
+/// Puts a proclet behind all others (the random policy: among them).
+void append(Proclet* p) {
+  p->state = State::kReady;
+  if (g.options.policy == Options::kRandom) return g.shuffled.push_back(p);
+  p->next = nullptr;
+  *g_hot.tail_link = p;
+  g_hot.tail_link = &p->next;
+}
+
+// ---- the jump ----
+
+/// What remains of a switch beside the jump: the runtimes' per-thread state, canaries.
+[[gnu::noinline]] void do_extras(Proclet* from, Proclet* to) {
+  if (from && !stack_intact(from)) stack_overflowed(from);
+  if (g.switch_hook) g.switch_hook(from, to);
+}
+
+/// The other side of every jump: keeps the leaver's context where it asked to.
+inline void arrived(ctx::transfer_t t) { *static_cast<void**>(t.data) = t.fctx; }
+
+[[noreturn]] void proclet_main(ctx::transfer_t t);
+
+inline void resume_target(Proclet* to) {
+  if (__builtin_expect(!to->context, 0))
+    to->context = ctx::make_fcontext(
+        stack_top(to), to->stack_size - StackRegion::kColours * StackRegion::kColourBytes,
+        proclet_main);
+  to->state = State::kRunning;
+  g_hot.current = to;
+}
+
+inline void jump_between(Proclet* from, Proclet* to) {
+  if (__builtin_expect(g_hot.extras, 0)) do_extras(from, to);
+  resume_target(to);
+  annotate::leave(&from->fake_stack, to->stack_low, to->stack_size);
+  arrived(ctx::jump_fcontext(to->context, &from->context));
+  annotate::arrive(from->fake_stack, nullptr, nullptr);
+}
+
+/// From a proclet to the host stack. `abandoned`: it will never run again.
+inline void jump_to_host(Proclet* from, bool abandoned = false) {
+  annotate::leave(abandoned ? nullptr : &from->fake_stack, g.host_low, g.host_size);
+  arrived(ctx::jump_fcontext(g.host_context, &from->context));
+  annotate::arrive(from->fake_stack, nullptr, nullptr);
+}
+
+/// From the host stack to a proclet, until somebody jumps back.
+inline void jump_from_host(Proclet* to) {
+  annotate::leave(&g.host_fake_stack, to->stack_low, to->stack_size);
+  arrived(ctx::jump_fcontext(to->context, &g.host_context));
+  annotate::arrive(g.host_fake_stack, nullptr, nullptr);
+}
+
+/// Leaves the running proclet, whose state and queue membership are settled already, for the next
+/// one; for the host stack when nothing is ready or the transports are due.
+inline void switch_away(Proclet* self) {
+  if (__builtin_expect((++g_hot.switches & kPollMask) != 0 && g_hot.head, 1)) {
+    Proclet* next = pop_head();
+    if (__builtin_expect(next == self, 0)) {
+      self->state = State::kRunning;
+      return;
+    }
+    return jump_between(self, next);
+  }
+  if (__builtin_expect(g_hot.extras, 0)) do_extras(self, nullptr);
+  jump_to_host(self);
+}
+
+[[noreturn]] void proclet_main(ctx::transfer_t t) {
+  asm volatile(".cfi_undefined rip");  // unwinders stop here
+  arrived(t);
+  const void* low = nullptr;
+  size_t size = 0;
+  annotate::arrive(nullptr, &low, &size);
+  if (!g.host_low) g.host_low = low, g.host_size = size;  // the first one comes from the host stack
+  Proclet* self = current();
+  if (self->kind == Kind::kHelper) helper_main(self);
+  self->entry(self->argument);
+  finish(0);
+}
+
+// ---- the host loop ----
+
+void wake_sleepers() {
+  if (g.timers.empty()) return;
+  int64_t now = now_ns();
+  while (!g.timers.empty() && g.timers.front().deadline <= now) {
+    Proclet* p = g.timers.front().proclet;
+    std::pop_heap(g.timers.begin(), g.timers.end(), std::greater<>());
+    g.timers.pop_back();
+    p->state = State::kParked;
+    ready(p);
+  }
+}
+
+/// Runs proclets until one of them comes back for something else than a call on the host stack.
+void run_from_host(Proclet* p) {
+  if (__builtin_expect(g_hot.extras, 0)) do_extras(nullptr, p);
+  resume_target(p);
+  for (;;) {
+    jump_from_host(g_hot.current);
+    if (!g.host_call) break;
+    auto* function = g.host_call;
+    g.host_call = nullptr;
+    g.in_host_call = true;
+    function(g.host_argument);
+    g.in_host_call = false;
+  }
+  g_hot.current = nullptr;
+  if (Proclet* dead = g.finished) {
+    g.finished = nullptr;
+    if (!stack_intact(dead)) stack_overflowed(dead);
+    annotate::stack_gone(dead);
+    g.stacks.discard(dead->index);
+    dead->context = nullptr;
+    --g.live;
+  }
+}
+
+int64_t until_next_timer(int64_t now) {
+  return g.timers.empty() ? -1 : std::max<int64_t>(g.timers.front().deadline - now, 0);
+}
+
+void sleep_in_kernel(int64_t timeout_ns) {
+  if (g.hooks.sleep) return g.hooks.sleep(timeout_ns);
+  if (timeout_ns < 0) {
+    fprintf(stderr, "fgmpi: every proclet of this process is parked and nothing can wake one\n");
+    abort();
+  }
+  timespec t{static_cast<time_t>(timeout_ns / 1'000'000'000),
+             static_cast<long>(timeout_ns % 1'000'000'000)};
+  nanosleep(&t, nullptr);
+}
+
+/// Nothing is ready and a poll found nothing. Returns true when the job is deadlocked.
+bool idle() {
+  if (g.idle_rounds++ % 16 == 0 || g.idle_since < 0) {
+    int64_t now = now_ns();
+    if (g.idle_since < 0) g.idle_since = now;
+    if (now - g.idle_since >= g.hooks.spin_ns) {
+      if (g.timers.empty() && !g.idle_reported) {
+        g.idle_reported = true;
+        if (g.hooks.all_parked && g.hooks.all_parked()) return true;
+        if (anything_ready()) return false;
+      }
+      sleep_in_kernel(until_next_timer(now));
+      g.idle_since = -1;
+    }
+    return false;
+  }
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+  return false;
+}
+
+}  // namespace
+
+void detail::ready_by_policy(Proclet* p) {
+  if (g.options.policy == Options::kRandom) return g.shuffled.push_back(p);
+  push_front(p);  // lifo
+}
+
+char* stack_top(const Proclet* p) {
+  return p->kind == Kind::kRank ? g.stacks.top(p->index) : helper_stack_top(p);
+}
+
+bool stack_intact(const Proclet* p) {
+  return p->kind == Kind::kRank ? g.stacks.intact(p->index) : helper_stack_intact(p);
+}
+
+void make_runnable(Proclet* p) { append(p); }
+const Options& options() { return g.options; }
+void require_canary_checks() { g_hot.extras = true; }
+
+void set_hooks(const Hooks& hooks) { g.hooks = hooks; }
+
+void set_options(const Options& options) {
+  g.options = options;
+  g.options_given = true;
+}
+
+void set_switch_hook(void (*hook)(Proclet*, Proclet*)) {
+  g.switch_hook = hook;
+  g_hot.extras = hook || g.stacks.guard() == Guard::kCanary;
+}
+
+namespace {
+
+size_t main_thread_stack_size() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return size_t{64} << 20;
+  return std::max<size_t>(limit.rlim_cur, size_t{64} << 10);
+}
+
+/// Two touched pages of stack and this descriptor are the least a rank costs.
+Status check_memory(uint32_t count) {
+  FILE* file = fopen("/proc/meminfo", "re");
+  if (!file) return Status();
+  long long kib = -1;
+  char line[128];
+  while (fgets(line, sizeof line, file))
+    if (sscanf(line, "MemAvailable: %lld kB", &kib) == 1) break;
+  fclose(file);
+  constexpr long long kLeastKib = 9;
+  if (kib < 0 || static_cast<long long>(count) * kLeastKib <= kib) return Status();
+  return error(
+      MPI_ERR_NO_MEM,
+      "%u ranks in one process need at least %lld MiB of memory, %lld MiB are available: at "
+      "most %lld ranks would fit",
+      count, count * kLeastKib / 1024, kib / 1024, kib / kLeastKib);
+}
+
+}  // namespace
+
+Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
+  FGMPI_CHECK(!g.running && g.live == 0 && count > 0);
+  if (!g.options_given) {
+    g.options = Options();
+    FGMPI_TRY(configure(&g.options));
+  }
+  if (g.ranks) munmap(g.ranks, g.count * sizeof(Proclet));
+  g.ranks = nullptr;
+  g.count = 0;
+  size_t stack_size = g.options.stack_size;
+  if (count == 1 && !g.options.stack_size_given) stack_size = main_thread_stack_size();
+  FGMPI_TRY(check_memory(count));
+  FGMPI_TRY(g.stacks.reserve(count, stack_size, "ranks"));
+  void* memory = mmap(nullptr, count * sizeof(Proclet), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return error(MPI_ERR_NO_MEM, "no address space for the descriptors of %u ranks", count);
+  g.ranks = static_cast<Proclet*>(memory);
+  g.count = g.live = count;
+  g.exit_status = 0;
+  g.random = g.options.seed;
+  g_hot.head = nullptr;
+  g_hot.tail_link = &g_hot.head;
+  g_hot.fifo = g.options.policy == Options::kFifo;
+  g.shuffled.clear();
+  for (uint32_t i = 0; i < count; ++i) {
+    Proclet* p = new (g.ranks + i) Proclet();
+    p->index = i;
+    p->entry = entry;
+    p->argument = argument;
+    p->stack_low = g.stacks.low(i);
+    p->stack_size = g.stacks.stack_size();
+    g.stacks.install_guard(i);
+    annotate::stack_created(p);
+    append(p);
+  }
+  g_hot.extras = g.switch_hook || g.stacks.guard() == Guard::kCanary;
+  return Status();
+}
+
+int run() {
+  FGMPI_CHECK(!g.running && !current());
+  g.running = true;
+  g.host_low = nullptr;
+  g.idle_since = -1;
+  bool deadlocked = false;
+  while (g.live > 0 && !deadlocked) {
+    bool due = (g_hot.switches & kPollMask) == 0 || g.poll_due || !anything_ready();
+    g.poll_due = false;
+    bool progressed = due && g.hooks.poll && g.hooks.poll();
+    if (due) wake_sleepers();
+    if (Proclet* p = pick()) {
+      g.idle_since = -1;
+      g.idle_reported = false;
+      run_from_host(p);
+    } else if (progressed) {
+      g.idle_since = -1;
+      g.idle_reported = false;
+    } else {
+      deadlocked = idle();
+    }
+  }
+  g.running = false;
+  if (deadlocked) g.live = 0;
+  return deadlocked && g.exit_status == 0 ? 1 : g.exit_status;
+}
+
+Proclet* rank_proclet(uint32_t index) {
+  FGMPI_ASSERT(index < g.count);
+  return g.ranks + index;
+}
+uint32_t rank_count() { return g.count; }
+uint32_t live_ranks() { return g.live; }
+
+void park(const WaitSite* site) {
+  Proclet* self = g_hot.current;
+  FGMPI_ASSERT(self && !g.in_host_call);
+  self->wait = site;
+  self->state = State::kParked;
+  switch_away(self);
+  self->wait = nullptr;
+}
+
+void park_idle_helper(Proclet* self) {
+  self->state = State::kFinished;
+  switch_away(self);
+}
+
+void yield() {
+  Proclet* self = g_hot.current;
+  if (__builtin_expect(!self, 0)) {
+    if (g.hooks.poll) g.hooks.poll();
+    return;
+  }
+  if (__builtin_expect(g.in_host_call, 0)) return;
+  if (Proclet* next = pick_shuffled()) push_front(next);  // before we are among those to pick from
+  if (!g_hot.head) g_hot.switches |= kPollMask;           // alone: the transports are due
+  append(self);
+  switch_away(self);
+}
+
+void sleep_for(int64_t ns) {
+  Proclet* self = current();
+  if (!self || g.in_host_call) {
+    timespec t{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+    nanosleep(&t, nullptr);
+    return;
+  }
+  if (ns <= 0) return yield();
+  int64_t now = now_ns();
+  int64_t deadline = ns > INT64_MAX - now ? INT64_MAX : now + ns;
+  g.timers.push_back({deadline, g.timer_order++, self});
+  std::push_heap(g.timers.begin(), g.timers.end(), std::greater<>());
+  self->wait = &kSleepSite;
+  self->state = State::kSleeping;
+  switch_away(self);
+  self->wait = nullptr;
+}
+
+void finish(int exit_status) {
+  Proclet* self = current();
+  FGMPI_CHECK(self && self->kind == Kind::kRank && !g.in_host_call);
+  self->exit_status = exit_status;
+  if (g.exit_status == 0) g.exit_status = exit_status;
+  self->state = State::kFinished;
+  g.finished = self;
+  ++g_hot.switches;
+  if (g_hot.extras) do_extras(self, nullptr);
+  jump_to_host(self, true);
+  __builtin_unreachable();
+}
+
+bool on_host_stack() { return !g_hot.current || g.in_host_call; }
+
+void call_on_host_stack(void (*function)(void*), void* argument) {
+  Proclet* self = g_hot.current;
+  if (!self || g.in_host_call) return function(argument);
+  g.host_call = function;
+  g.host_argument = argument;
+  jump_to_host(self);
+}
+
+uint64_t switch_count() { return g_hot.switches; }
+
+const char* guard_kind() {
+  switch (g.stacks.guard()) {
+    case Guard::kGuardPages:
+      return "guard pages";
+    case Guard::kMprotect:
+      return "mprotect";
+    case Guard::kCanary:
+      break;
+  }
+  return "canary";
+}
+
+Proclet* proclet_of_address(const void* address, bool* in_guard) {
+  int64_t slot = g.stacks.slot_of(address, in_guard);
+  return slot >= 0 ? g.ranks + slot : helper_of_address(address, in_guard);
+}
+
+}  // namespace fgmpi::sched

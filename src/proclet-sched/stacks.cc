@@ -1,0 +1,119 @@
+#include "proclet-sched/stacks.h"
+
+#include <errno.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "base/assert.h"
+
+namespace fgmpi::sched {
+namespace {
+
+constexpr int kMadvGuardInstall = 102;  // MADV_GUARD_INSTALL, newer than this system's headers
+constexpr uint64_t kCanary = 0x5ac0ffee5ac0ffeeull;
+
+/// The first integer in a file of /proc, or `fallback`.
+int64_t read_number(const char* path, int64_t fallback) {
+  FILE* file = fopen(path, "re");
+  if (!file) return fallback;
+  long long value = 0;
+  if (fscanf(file, "%lld", &value) != 1) value = fallback;
+  fclose(file);
+  return value;
+}
+
+/// How many stacks of `slot` bytes would still fit under the limit on address space.
+uint64_t stacks_that_fit(size_t slot) {
+  rlimit limit{};
+  uint64_t room = uint64_t{1} << 46;  // half of the 47 bits that x86-64 gives a process
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    uint64_t used = static_cast<uint64_t>(read_number("/proc/self/statm", 0)) * StackRegion::kPage;
+    room = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+  }
+  return room / slot;
+}
+
+}  // namespace
+
+int64_t max_map_count() { return read_number("/proc/sys/vm/max_map_count", 65530); }
+
+int64_t mappings_in_use() {
+  FILE* file = fopen("/proc/self/maps", "re");
+  if (!file) return 0;
+  int64_t lines = 0;
+  for (int c; (c = getc_unlocked(file)) != EOF;) lines += c == '\n';
+  fclose(file);
+  return lines;
+}
+
+Status StackRegion::reserve(uint32_t count, size_t stack_size, const char* what) {
+  release();
+  slot_size_ = (stack_size + kPage - 1) / kPage * kPage + kPage;
+  uint64_t bytes = static_cast<uint64_t>(count) * slot_size_;
+  void* base = MAP_FAILED;
+  if (stacks_that_fit(slot_size_) >= count)
+    base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (base == MAP_FAILED)
+    return error(
+        MPI_ERR_NO_MEM,
+        "cannot reserve the stacks of %u %s (%zu KiB each): about %llu would fit; raise the "
+        "limit on address space (ulimit -v) or lower FGMPI_STACK_SIZE",
+        count, what, slot_size_ / 1024,
+        static_cast<unsigned long long>(
+            std::min<uint64_t>(stacks_that_fit(slot_size_), count - 1)));
+  base_ = static_cast<char*>(base);
+  count_ = canary_from_ = count;
+  madvise(base_, bytes, MADV_NOHUGEPAGE);
+  choose_guard(count);
+  return Status();
+}
+
+void StackRegion::release() {
+  if (base_) munmap(base_, static_cast<uint64_t>(count_) * slot_size_);
+  base_ = nullptr;
+  count_ = 0;
+}
+
+void StackRegion::choose_guard(uint32_t count) {
+  if (count == 0 || madvise(base_, kPage, kMadvGuardInstall) == 0) {
+    guard_ = Guard::kGuardPages;
+    return;
+  }
+  // Each protected page splits the mapping. Leave three quarters of the limit to everybody else.
+  bool fits = 2 * static_cast<int64_t>(count) + mappings_in_use() < max_map_count() / 4;
+  guard_ = fits ? Guard::kMprotect : Guard::kCanary;
+  if (!fits) canary_from_ = 0;
+}
+
+void StackRegion::install_guard(uint32_t slot) {
+  char* page = base_ + slot * slot_size_;
+  if (guard_ == Guard::kGuardPages && madvise(page, kPage, kMadvGuardInstall) == 0) return;
+  if (guard_ == Guard::kMprotect && mprotect(page, kPage, PROT_NONE) == 0) return;
+  canary_from_ = std::min(canary_from_, slot);  // guards are installed in ascending order
+  memcpy(low(slot), &kCanary, sizeof kCanary);
+}
+
+void StackRegion::discard(uint32_t slot) {
+  madvise(low(slot), stack_size(), MADV_DONTNEED);
+  if (slot >= canary_from_) memcpy(low(slot), &kCanary, sizeof kCanary);
+}
+
+bool StackRegion::intact(uint32_t slot) const {
+  return slot < canary_from_ || memcmp(low(slot), &kCanary, sizeof kCanary) == 0;
+}
+
+int64_t StackRegion::slot_of(const void* address, bool* in_guard) const {
+  auto* p = static_cast<const char*>(address);
+  if (!base_ || p < base_ || p >= base_ + static_cast<uint64_t>(count_) * slot_size_) return -1;
+  uint64_t offset = static_cast<uint64_t>(p - base_);
+  *in_guard = offset % slot_size_ < kPage;
+  return static_cast<int64_t>(offset / slot_size_);
+}
+
+}  // namespace fgmpi::sched

@@ -1,0 +1,75 @@
+// Stacks: one reserved region of equal slots, each with a guard below its stack.
+//
+//   slot 0                      slot 1
+//   | guard | <- stack grows    | guard | ...         guard: one page; stack: whole pages
+//   ^ base                      ^ base + slot_size
+//
+// Only touched pages cost memory. A guard costs no mapping where the kernel knows
+// MADV_GUARD_INSTALL (Linux 6.13); else it is made by mprotect (two mappings a stack) while the
+// limit on mappings allows; else it is a canary word that is checked at switches. An address is
+// turned into its slot by division. Tops are coloured: consecutive stacks begin at different cache
+// sets, since all of them being page aligned would put every proclet's hottest lines into the same
+// few.
+//
+// Thread rule: one thread. Invariant: a slot's pages are accessible for the lifetime of the region.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.h"
+
+namespace fgmpi::sched {
+
+enum class Guard : uint8_t { kGuardPages, kMprotect, kCanary };
+
+class StackRegion {
+ public:
+  static constexpr size_t kPage = 4096;
+  static constexpr size_t kColours = 16;
+  static constexpr size_t kColourBytes = 128;  ///< two lines: the adjacent-line prefetcher's unit
+
+  StackRegion() = default;
+  ~StackRegion() { release(); }
+  StackRegion(const StackRegion&) = delete;
+  StackRegion& operator=(const StackRegion&) = delete;
+
+  /// Reserves `count` slots. `stack_size` is rounded up to pages. An error says how many would fit.
+  Status reserve(uint32_t count, size_t stack_size, const char* what);
+  void release();
+
+  /// Installs the guard of a slot. Called once per slot before its first use.
+  void install_guard(uint32_t slot);
+  /// Gives the pages of a slot back to the system; the guard stays.
+  void discard(uint32_t slot);
+  /// Canary guards only: false when the word was overwritten. Others: true.
+  bool intact(uint32_t slot) const;
+
+  char* low(uint32_t slot) const { return base_ + slot * slot_size_ + kPage; }
+  size_t stack_size() const { return slot_size_ - kPage; }
+  /// One past the highest usable byte, coloured.
+  char* top(uint32_t slot) const {
+    return low(slot) + stack_size() - (slot % kColours) * kColourBytes;
+  }
+  /// The weakest guard of any slot.
+  Guard guard() const { return canary_from_ < count_ ? Guard::kCanary : guard_; }
+  uint32_t count() const { return count_; }
+  /// The slot whose stack or guard holds the address, or -1; `in_guard` says which.
+  int64_t slot_of(const void* address, bool* in_guard) const;
+
+ private:
+  void choose_guard(uint32_t count);
+  char* base_ = nullptr;
+  size_t slot_size_ = 0;
+  uint32_t count_ = 0;
+  uint32_t canary_from_ = 0;  ///< slots from here on have canaries
+  Guard guard_ = Guard::kGuardPages;
+};
+
+/// The limit on mappings of this system (vm.max_map_count), or the kernel's default when
+/// unreadable.
+int64_t max_map_count();
+/// Mappings that this process has now.
+int64_t mappings_in_use();
+
+}  // namespace fgmpi::sched

@@ -1,0 +1,493 @@
+#include "proclet-sched/sched.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "proclet-sched/stacks.h"
+
+namespace fgmpi::sched {
+namespace {
+
+std::function<void()>* g_body;
+
+/// Runs `body` as `count` ranks under `policy` and returns the exit status.
+int run_ranks(uint32_t count, std::function<void()> body, Options::Policy policy = Options::kFifo,
+              uint64_t seed = 0) {
+  Options options;
+  options.policy = policy;
+  options.seed = seed;
+  set_options(options);
+  g_body = &body;
+  Status status = create_ranks(
+      count, [](void*) { (*g_body)(); }, nullptr);
+  EXPECT_TRUE(status.ok()) << status.what();
+  return run();
+}
+
+int64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+const WaitSite kSite{"test", nullptr, true};
+
+class Policies : public ::testing::TestWithParam<std::tuple<Options::Policy, int>> {};
+INSTANTIATE_TEST_SUITE_P(All, Policies,
+                         ::testing::Values(std::tuple{Options::kFifo, 0},
+                                           std::tuple{Options::kLifo, 0},
+                                           std::tuple{Options::kRandom, 1},
+                                           std::tuple{Options::kRandom, 2},
+                                           std::tuple{Options::kRandom, 77}));
+
+TEST(Sched, RunsEachRankOnceWithItsIndex) {
+  std::vector<int> runs(1000);
+  EXPECT_EQ(run_ranks(1000, [&] { ++runs[current()->index]; }), 0);
+  EXPECT_EQ(runs, std::vector<int>(1000, 1));
+  EXPECT_EQ(live_ranks(), 0u);
+}
+
+TEST(Sched, FifoYieldIsRoundRobin) {
+  std::vector<uint32_t> order;
+  run_ranks(5, [&] {
+    for (int i = 0; i < 100; ++i) {
+      order.push_back(current()->index);
+      yield();
+    }
+  });
+  ASSERT_EQ(order.size(), 500u);
+  for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], i % 5);
+}
+
+// A ring of tokens: every wait is ended by exactly one ready(), under any order of running.
+TEST_P(Policies, MailboxesLoseNothing) {
+  auto [policy, seed] = GetParam();
+  constexpr uint32_t kRanks = 300;
+  struct Box {
+    std::deque<int> items;
+    Proclet* waiter = nullptr;
+  };
+  std::vector<Box> boxes(kRanks);
+  std::vector<long> sums(kRanks);
+  auto send = [&](uint32_t to, int value) {
+    boxes[to].items.push_back(value);
+    if (Proclet* p = boxes[to].waiter) {
+      boxes[to].waiter = nullptr;
+      ready(p);
+    }
+  };
+  int status = run_ranks(
+      kRanks,
+      [&] {
+        uint32_t me = current()->index;
+        std::mt19937 random(me);
+        for (int round = 0; round < 20; ++round) {
+          for (uint32_t d = 1; d <= 5; ++d) send((me + d * 7) % kRanks, static_cast<int>(me));
+          if (random() % 3 == 0) yield();
+          for (int k = 0; k < 5; ++k) {
+            Box& box = boxes[me];
+            if (box.items.empty()) {
+              box.waiter = current();
+              park(&kSite);
+              ASSERT_FALSE(box.items.empty()) << "a wakeup without cause";
+            }
+            sums[me] += box.items.front();
+            box.items.pop_front();
+          }
+        }
+      },
+      policy, static_cast<uint64_t>(seed));
+  EXPECT_EQ(status, 0);
+  long total = 0;
+  for (long s : sums) total += s;
+  EXPECT_EQ(total, 20l * 5 * (kRanks * (kRanks - 1) / 2));
+}
+
+TEST_P(Policies, YieldLetsOthersProgress) {
+  auto [policy, seed] = GetParam();
+  int flags = 0;
+  run_ranks(
+      50,
+      [&] {
+        if (current()->index == 0)
+          while (flags < 49) yield();  // spins as a program on MPI_Test would
+        else
+          ++flags;
+      },
+      policy, static_cast<uint64_t>(seed));
+  EXPECT_EQ(flags, 49);
+}
+
+TEST(Sched, RandomOrderDependsOnSeedOnly) {
+  auto order_of = [](uint64_t seed) {
+    std::vector<uint32_t> order;
+    run_ranks(
+        100, [&] { order.push_back(current()->index); }, Options::kRandom, seed);
+    return order;
+  };
+  EXPECT_EQ(order_of(5), order_of(5));
+  EXPECT_NE(order_of(5), order_of(6));
+}
+
+TEST(Sched, FirstNonzeroExitStatusWins) {
+  EXPECT_EQ(run_ranks(10, [] { finish(0); }), 0);
+  EXPECT_EQ(
+      run_ranks(10, [] { finish(current()->index >= 4 ? static_cast<int>(current()->index) : 0); }),
+      4);
+}
+
+TEST(Sched, HundredThousand) {
+  uint64_t before = switch_count();
+  long sum = 0;
+  run_ranks(100000, [&] {
+    yield();
+    sum += current()->index;
+  });
+  EXPECT_EQ(sum, 100000l * 99999 / 2);
+  EXPECT_GE(switch_count() - before, 200000u);
+}
+
+TEST(Sched, FinishedStacksAreGivenBack) {
+  std::vector<char*> lows;
+  long resident = 0;
+  run_ranks(100, [&] {
+    volatile char buffer[20000];
+    memset(const_cast<char*>(buffer), 1, sizeof buffer);
+    lows.push_back(current()->stack_low);
+    if (current()->index == 99) {
+      std::vector<unsigned char> pages(current()->stack_size / 4096);
+      for (int i = 0; i < 99; ++i) {
+        ASSERT_EQ(mincore(lows[static_cast<size_t>(i)], pages.size() * 4096, pages.data()), 0);
+        for (unsigned char page : pages) resident += page & 1;
+      }
+    }
+  });
+  EXPECT_EQ(resident, 0);
+}
+
+TEST(Sched, SleepersWakeInOrderWhileOthersRun) {
+  std::vector<uint32_t> order;
+  int spins = 0;
+  int64_t start = now_ns();
+  run_ranks(4, [&] {
+    uint32_t me = current()->index;
+    if (me == 3) {
+      while (order.size() < 3) {
+        ++spins;
+        yield();
+      }
+      return;
+    }
+    sleep_for((3 - me) * 10'000'000);
+    order.push_back(me);
+  });
+  EXPECT_EQ(order, (std::vector<uint32_t>{2, 1, 0}));
+  EXPECT_GE(now_ns() - start, 30'000'000);
+  EXPECT_GT(spins, 3);
+}
+
+TEST(Sched, AloneAsleepTheProcessSleeps) {
+  timespec before, after;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+  run_ranks(2, [] { sleep_for(50'000'000); });
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+  int64_t cpu = (after.tv_sec - before.tv_sec) * 1000000000ll + after.tv_nsec - before.tv_nsec;
+  EXPECT_LT(cpu, 20'000'000);
+}
+
+// ---- hooks ----
+
+struct HookState {
+  int polls = 0, sleeps = 0, all_parked = 0;
+  Proclet* waiter = nullptr;
+  int wake_after = 0;
+};
+HookState g_hooks;
+
+class WithHooks : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    g_hooks = HookState();
+    Hooks hooks;
+    hooks.spin_ns = 1000;
+    hooks.poll = [] {
+      ++g_hooks.polls;
+      EXPECT_EQ(current(), nullptr);
+      if (g_hooks.waiter && g_hooks.polls >= g_hooks.wake_after) {
+        ready(g_hooks.waiter);
+        g_hooks.waiter = nullptr;
+        return true;
+      }
+      return false;
+    };
+    hooks.sleep = [](int64_t) { ++g_hooks.sleeps; };
+    hooks.all_parked = [] {
+      ++g_hooks.all_parked;
+      return !g_hooks.waiter;
+    };
+    set_hooks(hooks);
+  }
+  void TearDown() override { set_hooks(Hooks()); }
+};
+
+TEST_F(WithHooks, PollWakesAParkedProclet) {
+  g_hooks.wake_after = 5000;
+  EXPECT_EQ(run_ranks(1,
+                      [] {
+                        g_hooks.waiter = current();
+                        park(&kSite);
+                      }),
+            0);
+  EXPECT_GE(g_hooks.polls, 5000);
+  EXPECT_EQ(g_hooks.all_parked, 1) << "once per such state";
+  EXPECT_GT(g_hooks.sleeps, 0);
+}
+
+TEST_F(WithHooks, BusyProcletsStillPoll) {
+  run_ranks(10, [] {
+    for (int i = 0; i < 640; ++i) yield();
+  });
+  EXPECT_GE(g_hooks.polls, 6400 / 64);
+  EXPECT_LE(g_hooks.polls, 6400 / 64 + 20);
+}
+
+TEST_F(WithHooks, ALoneSpinnerPolls) {
+  g_hooks.wake_after = 100;
+  run_ranks(2, [] {
+    if (current()->index == 0) {
+      g_hooks.waiter = current();
+      park(&kSite);
+    } else {
+      while (rank_proclet(0)->state != State::kFinished) yield();
+    }
+  });
+  EXPECT_GE(g_hooks.polls, 100);
+}
+
+TEST_F(WithHooks, DeadlockIsReportedAndRunReturns) {
+  EXPECT_EQ(run_ranks(3,
+                      [] {
+                        if (current()->index > 0) park(&kSite);
+                      }),
+            1);
+  EXPECT_EQ(g_hooks.all_parked, 1);
+  EXPECT_EQ(rank_proclet(1)->state, State::kParked);
+  EXPECT_STREQ(rank_proclet(1)->wait->call, "test");
+}
+
+// ---- host stack ----
+
+TEST(Sched, CallsOnTheHostStack) {
+  char host_local = 0;
+  bool in_guard = false;
+  run_ranks(20, [&] {
+    char mine = 0;
+    EXPECT_EQ(proclet_of_address(&mine, &in_guard), current());
+    EXPECT_FALSE(on_host_stack());
+    for (int i = 0; i < 10; ++i) {
+      Proclet* self = current();
+      char* address = nullptr;
+      call_on_host([&] {
+        char there = 0;
+        address = &there;
+        EXPECT_EQ(current(), self);
+        EXPECT_TRUE(on_host_stack());
+        yield();  // nothing may switch here
+        int nested = 0;
+        call_on_host([&] { nested = 1; });
+        EXPECT_EQ(nested, 1);
+        std::vector<char> big(1 << 16);
+        EXPECT_EQ(proclet_of_address(&there, &in_guard), nullptr);
+      });
+      EXPECT_LT(std::abs(address - &host_local), 1 << 20);
+      yield();
+    }
+  });
+  int plain = 0;
+  call_on_host([&] { plain = 1; });
+  EXPECT_EQ(plain, 1);
+}
+
+TEST(Sched, ExceptionsUnwindOnProcletStacks) {
+  int caught = 0;
+  run_ranks(100, [&] {
+    try {
+      yield();
+      throw current()->index;
+    } catch (uint32_t index) {
+      EXPECT_EQ(index, current()->index);
+      ++caught;
+    }
+  });
+  EXPECT_EQ(caught, 100);
+}
+
+// ---- helpers ----
+
+struct Work {
+  Proclet* waiter = nullptr;
+  bool done = false;
+  int value = 0;
+};
+
+TEST_P(Policies, HelpersRunAndAreReused) {
+  auto [policy, seed] = GetParam();
+  uint32_t before = helper_count();
+  run_ranks(
+      20,
+      [] {
+        int mark = 0;
+        current()->rank_state = &mark;
+        for (int round = 0; round < 50; ++round) {
+          Work work;
+          Proclet* helper = spawn_helper(
+              current(),
+              [](void* p) {
+                auto* w = static_cast<Work*>(p);
+                EXPECT_EQ(current()->kind, Kind::kHelper);
+                ++*static_cast<int*>(current()->rank_state);
+                yield();
+                w->value = 42;
+                w->done = true;
+                if (w->waiter) ready(w->waiter);
+              },
+              &work);
+          EXPECT_EQ(helper->state, State::kReady);
+          if (!work.done) {
+            work.waiter = current();
+            park(&kSite);
+          }
+          EXPECT_EQ(work.value, 42);
+        }
+        EXPECT_EQ(mark, 50);
+      },
+      policy, static_cast<uint64_t>(seed));
+  EXPECT_LE(helper_count() - before, 40u);
+}
+
+TEST(Sched, ThousandsOfHelpersAtOnce) {
+  static int running;
+  static Proclet* parent;
+  running = 0;
+  run_ranks(1, [] {
+    parent = current();
+    for (int i = 0; i < 3000; ++i)
+      spawn_helper(
+          current(),
+          [](void*) {
+            for (int k = 0; k < 3; ++k) yield();
+            if (++running == 3000) ready(parent);
+          },
+          nullptr);
+    park(&kSite);
+  });
+  EXPECT_EQ(running, 3000);
+  EXPECT_GE(helper_count(), 3000u);
+  EXPECT_EQ(helper_proclet(2999)->index, 2999u);
+}
+
+// ---- what a switch swaps ----
+
+TEST(Sched, SwitchHookSeesEveryChange) {
+  static std::vector<std::pair<Proclet*, Proclet*>> changes;
+  changes.clear();
+  set_switch_hook([](Proclet* from, Proclet* to) { changes.push_back({from, to}); });
+  run_ranks(3, [] {
+    for (int i = 0; i < 5; ++i) yield();
+  });
+  set_switch_hook(nullptr);
+  Proclet* on = nullptr;
+  for (auto [from, to] : changes) {
+    EXPECT_EQ(from, on);
+    on = to;
+  }
+  EXPECT_EQ(on, nullptr);
+  EXPECT_GE(changes.size(), 18u);
+}
+
+// ---- stacks and options ----
+
+TEST(Stacks, OverflowHitsTheGuard) {
+  run_ranks(2, [] {
+    bool in_guard = false;
+    char* guard = current()->stack_low - 1;
+    EXPECT_EQ(proclet_of_address(guard, &in_guard), current());
+    EXPECT_TRUE(in_guard);
+    EXPECT_EQ(proclet_of_address(current()->stack_low, &in_guard), current());
+    EXPECT_FALSE(in_guard);
+  });
+  if (strcmp(guard_kind(), "canary") == 0) GTEST_SKIP() << "no guard pages here";
+  EXPECT_DEATH(run_ranks(2, [] { *static_cast<volatile char*>(current()->stack_low - 1) = 1; }),
+               "");
+}
+
+TEST(Stacks, ARegionOfEachGuardKind) {
+  StackRegion region;
+  ASSERT_TRUE(region.reserve(40, 64 << 10, "tests").ok());
+  for (uint32_t i = 0; i < 40; ++i) region.install_guard(i);
+  std::set<size_t> colours;
+  for (uint32_t i = 0; i < 40; ++i) {
+    EXPECT_TRUE(region.intact(i));
+    memset(region.low(i), 7, 100);
+    EXPECT_EQ(region.intact(i), region.guard() != Guard::kCanary);
+    colours.insert(reinterpret_cast<size_t>(region.top(i)) % 4096);
+    EXPECT_EQ(reinterpret_cast<size_t>(region.top(i)) % 64, 0u);
+  }
+  EXPECT_EQ(colours.size(), StackRegion::kColours);
+}
+
+TEST(Stacks, ASingleRankHasTheMainThreadsStack) {
+  size_t size = 0;
+  run_ranks(1, [&] { size = current()->stack_size; });
+  EXPECT_GE(size, size_t{1} << 20);
+  run_ranks(2, [&] { size = current()->stack_size; });
+  EXPECT_EQ(size, size_t{64} << 10);
+}
+
+TEST(Stacks, TooManySaysHowManyWouldFit) {
+  Options options;
+  options.stack_size = size_t{1} << 30;
+  set_options(options);
+  Status status = create_ranks(
+      1000000, [](void*) {}, nullptr);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.what().find("would fit"), std::string::npos) << status.what();
+}
+
+TEST(Options, TheEnvironmentIsParsedStrictly) {
+  auto check = [](const char* name, const char* value, bool good) {
+    setenv(name, value, 1);
+    Options options;
+    Status status = configure(&options);
+    EXPECT_EQ(status.ok(), good) << name << "=" << value;
+    if (!good) {
+      EXPECT_NE(status.what().find(value), std::string::npos);
+      EXPECT_NE(status.what().find(name), std::string::npos);
+    }
+    unsetenv(name);
+    return options;
+  };
+  EXPECT_EQ(check("FGMPI_STACK_SIZE", "128k", true).stack_size, size_t{128} << 10);
+  check("FGMPI_STACK_SIZE", "1k", false);
+  check("FGMPI_STACK_SIZE", "64q", false);
+  EXPECT_EQ(check("FGMPI_SCHED", "lifo", true).policy, Options::kLifo);
+  Options random = check("FGMPI_SCHED", "random:17", true);
+  EXPECT_EQ(random.policy, Options::kRandom);
+  EXPECT_EQ(random.seed, 17u);
+  check("FGMPI_SCHED", "random", false);
+  check("FGMPI_SCHED", "random:x", false);
+  check("FGMPI_SCHED", "best", false);
+}
+
+}  // namespace
+}  // namespace fgmpi::sched
