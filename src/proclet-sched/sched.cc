@@ -151,11 +151,14 @@ inline void arrived(ctx::transfer_t t) { *static_cast<void**>(t.data) = t.fctx; 
 
 [[noreturn]] void proclet_main(ctx::transfer_t t);
 
+/// A proclet's first context; made when it first runs, since that touches its stack.
+[[gnu::noinline, gnu::cold]] void make_context(Proclet* p) {
+  constexpr size_t kColouring = StackRegion::kColours * StackRegion::kColourBytes;
+  p->context = ctx::make_fcontext(stack_top(p), p->stack_size - kColouring, proclet_main);
+}
+
 inline void resume_target(Proclet* to) {
-  if (__builtin_expect(!to->context, 0))
-    to->context = ctx::make_fcontext(
-        stack_top(to), to->stack_size - StackRegion::kColours * StackRegion::kColourBytes,
-        proclet_main);
+  if (__builtin_expect(!to->context, 0)) make_context(to);
   to->state = State::kRunning;
   g_hot.current = to;
 }
@@ -186,12 +189,7 @@ inline void jump_from_host(Proclet* to) {
 /// one; for the host stack when nothing is ready or the transports are due.
 inline void switch_away(Proclet* self) {
   if (__builtin_expect((++g_hot.switches & kPollMask) != 0 && g_hot.head, 1)) {
-    Proclet* next = pop_head();
-    if (__builtin_expect(next == self, 0)) {
-      self->state = State::kRunning;
-      return;
-    }
-    return jump_between(self, next);
+    return jump_between(self, pop_head());
   }
   if (__builtin_expect(g_hot.extras, 0)) do_extras(self, nullptr);
   jump_to_host(self);
