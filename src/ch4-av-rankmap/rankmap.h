@@ -4,17 +4,19 @@
 // blockstride (blocks of b ranks every s), md-blockstride (sub-grids of grids), lut (anything else: an
 // encoded map of src/groupmap, shared by all users), mlut (<process group, rank> pairs of merged groups).
 // compose() is the state machine that finds the model of a communicator made from a parent's map and a
-// child's map over parent ranks (Table II); from_ranks() finds the smallest model of a list.
+// child's map over parent ranks (Table II, compose_model()); from_ranks() finds the smallest model of a
+// list.
 //
-// A RankMap is a small value; an irregular one holds a counted reference. Lookup is in line for the
-// regular models and one indirect call for the rest.
+// A RankMap is a small value around a groupmap::MapRef: regular models live in it, an irregular one is a
+// counted reference that duplicates share. Lookup is in line for the regular models and one indirect call
+// for the rest.
 // Thread rule: one thread. Invariant: world ranks are distinct.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/assert.h"
 #include "base/status.h"
@@ -27,35 +29,41 @@ class RankMap {
   enum class Model : uint8_t { kEmpty, kDirect, kOffset, kStride, kBlockStride, kMdBlockStride, kLut, kMlut };
 
   RankMap() = default;
-  static RankMap direct(int32_t size) { return regular(size, Model::kDirect, 0, 1, 1); }
+  explicit RankMap(groupmap::MapRef map) : map_(std::move(map)) {}
+  static RankMap direct(int32_t size) { return strided(size, 0, 1); }
+  /// rank r -> offset + r * stride. REQUIRES: all of them are world ranks (0 .. 2^31-1), stride != 0.
   static RankMap strided(int32_t size, int32_t offset, int32_t stride);
-  /// The smallest model for this list of distinct world ranks.
+  /// The smallest model for this list of distinct world ranks; irregular lists are stored as the process's
+  /// strategy (strategy(), or the one given) says.
   static RankMap from_ranks(std::span<const int32_t> world_ranks);
-  /// child maps new ranks to ranks of parent; the result maps new ranks to world ranks.
+  static RankMap from_ranks(std::span<const int32_t> world_ranks, const groupmap::Strategy& strategy);
+  /// child maps new ranks to ranks of parent; the result maps new ranks to world ranks. A child that is a
+  /// duplicate shares the parent's stored map.
   static RankMap compose(const RankMap& parent, const RankMap& child);
+  /// What Table II promises for a parent's model (row) and a child's (column), before an irregular result
+  /// that turns out regular is reduced.
+  static Model compose_model(Model parent, Model child);
 
-  int32_t size() const { return size_; }
-  Model model() const { return model_; }
-  const char* model_name() const;
-  bool regular() const { return model_ < Model::kLut; }
+  int32_t size() const { return map_.size(); }
+  Model model() const;
+  const char* model_name() const { return model_name(model()); }
+  static const char* model_name(Model model);
+  bool regular() const { return model() < Model::kLut; }
 
   /// REQUIRES: 0 <= rank < size().
-  int32_t world_of(int32_t rank) const {
-    if (__builtin_expect(model_ <= Model::kStride, 1)) return offset_ + rank * stride_;
-    return world_of_slow(rank);
-  }
+  int32_t world_of(int32_t rank) const { return map_.select(rank); }
   /// The rank of a world rank, or -1 when it is not a member.
-  int32_t rank_of(int32_t world) const;
+  int32_t rank_of(int32_t world) const { return map_.rank(world); }
   /// world_of() of ranks first..first+count-1 into out.
-  void world_range(int32_t first, int32_t count, int32_t* out) const;
-  /// Ranks of the members in [low, high) of world ranks, in ascending order of rank, without visiting others
-  /// where the model allows.
+  void world_range(int32_t first, int32_t count, int32_t* out) const { map_.select_range(first, count, out); }
+  /// Appends the ranks of the members in [low, high) of world ranks, in ascending order of rank, without
+  /// visiting others where the model allows.
   void ranks_within(int32_t low, int32_t high, std::vector<int32_t>* ranks) const;
   /// How many members have their world rank in [low, high).
   int32_t count_within(int32_t low, int32_t high) const;
 
   /// Bytes that this process keeps for the map (shared parts once each).
-  size_t bytes() const;
+  size_t bytes() const { return map_.bytes(); }
   /// Same members in the same order / same members.
   bool identical(const RankMap& other) const;
   bool similar(const RankMap& other) const;
@@ -63,18 +71,19 @@ class RankMap {
   /// Wire form: encoded maps travel as they are. deserialize refuses corrupt input with a reason.
   void serialize(std::vector<uint8_t>* out) const;
   static Status deserialize(std::span<const uint8_t> in, size_t* used, RankMap* out);
-  bool validate(std::string* reason) const;
+  bool validate(std::string* reason) const { return map_.validate(reason); }
+
+  /// The encoded map itself, for set algebra and reports.
+  const groupmap::MapRef& encoded() const { return map_; }
+
+  /// How this process stores irregular maps: FGMPI_GROUPMAP, else hybrid.
+  static const groupmap::Strategy& strategy();
+  /// Reads FGMPI_GROUPMAP; an error names the value and what is allowed.
+  static Status configure();
+  static void set_strategy(const groupmap::Strategy& strategy);
 
  private:
-  static RankMap regular(int32_t size, Model model, int32_t offset, int32_t stride, int32_t block);
-  int32_t world_of_slow(int32_t rank) const;
-
-  Model model_ = Model::kEmpty;
-  int32_t size_ = 0;
-  int32_t offset_ = 0;
-  int32_t stride_ = 1;
-  int32_t block_ = 1;  ///< blockstride: ranks a block
-  std::shared_ptr<const groupmap::GroupMap> map_;  ///< lut; md-blockstride's dimensions and mlut live behind it too
+  groupmap::MapRef map_;
 };
 static_assert(sizeof(RankMap) <= 48);
 
