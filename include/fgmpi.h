@@ -24,6 +24,18 @@ int MPIX_Yield(void);
 /* Sleeps for at least `microseconds` while other proclets run. */
 int MPIX_Usleep(unsigned microseconds);
 
+/* How this process stores a communicator (HPDC'10 section 5, IPDPS'17 section III). */
+typedef struct MPIX_Map_info {
+  char model[24];          /* rank-map model: "direct", "offset", "stride", "blockstride", "md-blockstride", "lut", "mlut" */
+  char encoding[40];       /* of a lut: the group map's encoding, e.g. "runs", "elias-fano"; else "" */
+  MPI_Count map_bytes;     /* bytes of the map in this process, beyond the communicator's own object */
+  MPI_Count process_bytes; /* all bytes this process keeps for the communicator: shared part, map, member parts */
+  int sharing;             /* communicators of this process that share the map, this one included */
+  int members;             /* proclets of this process that belong to it */
+} MPIX_Map_info;
+/* Fills *info for a communicator that the calling rank belongs to. Local. Errors: MPI_ERR_COMM, MPI_ERR_ARG. */
+int MPIX_Comm_map_info(MPI_Comm comm, MPIX_Map_info *info);
+
 #ifdef __cplusplus
 }
 #endif
