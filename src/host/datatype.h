@@ -20,6 +20,7 @@ struct DerivedType {
   MPI_Datatype handle;  ///< a duplicate that we own, valid after the user freed his
   int64_t size, lb, extent, true_lb, true_extent;
   bool contiguous;  ///< `count` elements are count*size bytes in a row starting at true_lb
+  bool freed;       ///< the user freed his handle: it may name another type by now
   uint32_t references;
 };
 
@@ -44,6 +45,10 @@ class Type {
   /// Data of any count is one run of bytes starting at true_lb().
   bool contiguous() const { return !derived_ || derived_->contiguous; }
   bool basic() const { return !derived_; }
+  /// The handle that the host knows the type by, valid as long as this object.
+  MPI_Datatype host_handle() const {
+    return derived_ && derived_->freed ? derived_->handle : handle_;
+  }
 
  private:
   MPI_Datatype handle_;
@@ -66,7 +71,10 @@ Status unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const 
 Status copy(const void* from, int64_t from_count, const Type& from_type, void* to, int64_t to_count,
             const Type& to_type);
 
-/// The user freed this type handle: forget the cache entry.
+/// The user frees this type handle: forget the cache entry. Called before the host frees it.
 void type_freed(MPI_Datatype handle);
+
+/// Derived types that the cache or a Type holds (tests, statistics).
+size_t cached_types();
 
 }  // namespace fgmpi::host

@@ -1,0 +1,45 @@
+// The predefined ("basic") datatypes: which exist, what they are called, what operations they take.
+#pragma once
+
+#include <mpi.h>
+
+#include <complex>
+#include <cstdint>
+
+namespace fgmpi::host {
+
+/// Decides which operations are defined (MPI-4.0 section 6.9.2).
+enum class Kind : uint8_t {
+  kOpaque,   ///< none: MPI_WCHAR, MPI_PACKED
+  kInteger,  ///< all but MINLOC, MAXLOC
+  kFloat,    ///< MAX, MIN, SUM, PROD
+  kComplex,  ///< SUM, PROD
+  kLogical,  ///< LAND, LOR, LXOR
+  kBytes,    ///< BAND, BOR, BXOR
+  kPair,     ///< MINLOC, MAXLOC
+};
+
+/// The element of MPI_2INT, MPI_FLOAT_INT, ...: a value and where it was found.
+template <class V, class I = V>
+struct PairOf {
+  V value;
+  I index;
+};
+
+struct BasicType {
+  const char* name = nullptr;
+  MPI_Datatype handle = MPI_DATATYPE_NULL;
+  Kind kind = Kind::kOpaque;
+};
+
+/// The predefined type with this handle, MPI_FLOAT_INT and its like included; nullptr for any other.
+const BasicType* basic_type(MPI_Datatype handle);
+
+/// Where MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_SHORT_INT and MPI_LONG_DOUBLE_INT stand in their own
+/// table, in this order; anything from kPairTypes on for other handles.
+inline constexpr uint32_t kPairTypes = 5;
+inline uint32_t pair_index(MPI_Datatype handle) {
+  return static_cast<uint32_t>(handle) - static_cast<uint32_t>(MPI_FLOAT_INT);
+}
+
+}  // namespace fgmpi::host

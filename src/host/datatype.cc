@@ -1,0 +1,274 @@
+#include "host/datatype.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "host/basic_type.h"
+#include "host/host.h"
+
+namespace fgmpi::host {
+namespace {
+
+/// MPI_FLOAT_INT and its like: their handles look derived, but they are described here and never reach
+/// the host. A type's reference count starts at 1 and never ends.
+template <class V>
+constexpr DerivedType pair_type(MPI_Datatype handle) {
+  using Pair = PairOf<V, int>;
+  constexpr int64_t data = sizeof(V) + sizeof(int);
+  constexpr int64_t reach = offsetof(Pair, index) + sizeof(int);
+  return {handle, data, 0, sizeof(Pair), 0, reach, data == sizeof(Pair), false, 1};
+}
+DerivedType g_pairs[kPairTypes] = {
+    pair_type<float>(MPI_FLOAT_INT), pair_type<double>(MPI_DOUBLE_INT), pair_type<long>(MPI_LONG_INT),
+    pair_type<short>(MPI_SHORT_INT), pair_type<long double>(MPI_LONG_DOUBLE_INT)};
+
+/// Derived types by the user's handle. An entry holds one reference of its own, so that a type that is
+/// used again and again is examined once.
+std::unordered_map<MPI_Datatype, DerivedType*>& cache() {
+  static auto* map = new std::unordered_map<MPI_Datatype, DerivedType*>;
+  return *map;
+}
+
+void release(DerivedType* type) {
+  if (--type->references > 0) return;
+  if (initialised()) call([&](const Api& h) { return h.Type_free(&type->handle); });
+  delete type;
+}
+
+/// Is the type map one run of bytes in ascending order? Equal size and extent do not say so (blocks may
+/// be swapped, or overlap beside a hole): pack an element whose bytes carry their own positions, one
+/// digit of base 256 a pass. Types above the limit count as scattered, which is slower, not wrong.
+bool packs_in_order(const Api& h, const DerivedType& type) {
+  constexpr int64_t kLimit = 64 << 20;
+  if (type.size != type.true_extent || type.size > kLimit) return false;
+  std::vector<unsigned char> element(type.size), packed(type.size);
+  for (int shift = 0; shift == 0 || (type.size - 1) >> shift; shift += 8) {
+    for (int64_t i = 0; i < type.size; ++i) element[i] = static_cast<unsigned char>(i >> shift);
+    int position = 0;
+    if (h.Pack(element.data() - type.true_lb, 1, type.handle, packed.data(),
+               static_cast<int>(type.size), &position, MPI_COMM_SELF) != MPI_SUCCESS)
+      return false;
+    if (element != packed) return false;
+  }
+  return true;
+}
+
+/// Fills `type` from the host; returns the host's code. Host stack.
+int describe(const Api& h, MPI_Datatype handle, DerivedType* type) {
+  // Packing nothing is how one asks the host whether a type is known and committed.
+  char nothing[1] = {};
+  int position = 0;
+  int code = h.Pack(nothing, 0, handle, nothing, 0, &position, MPI_COMM_SELF);
+  if (code != MPI_SUCCESS) return code;
+  // Our own type of the same layout. Not by MPI_Type_dup: that calls the user's attribute functions.
+  code = h.Type_contiguous(1, handle, &type->handle);
+  if (code == MPI_SUCCESS) code = h.Type_commit(&type->handle);
+  MPI_Count size, lb, extent, true_lb, true_extent;
+  if (code == MPI_SUCCESS) code = h.Type_size_x(type->handle, &size);
+  if (code == MPI_SUCCESS) code = h.Type_get_extent_x(type->handle, &lb, &extent);
+  if (code == MPI_SUCCESS) code = h.Type_get_true_extent_x(type->handle, &true_lb, &true_extent);
+  if (code != MPI_SUCCESS) return code;
+  type->size = size;
+  type->lb = lb;
+  type->extent = extent;
+  type->true_lb = true_lb;
+  type->true_extent = true_extent;
+  type->contiguous = size == 0 || (size == extent && packs_in_order(h, *type));
+  type->references = 1;  // the cache's
+  return MPI_SUCCESS;
+}
+
+Status examine(MPI_Datatype handle, DerivedType** out) {
+  if (handle == MPI_DATATYPE_NULL)
+    return error(MPI_ERR_TYPE, "datatype MPI_DATATYPE_NULL: allowed is a committed datatype");
+  auto& map = cache();
+  if (auto found = map.find(handle); found != map.end()) {
+    *out = found->second;
+    return {};
+  }
+  DerivedType type{};
+  int code = MPI_ERR_TYPE;
+  if (!is_basic(handle)) code = call([&](const Api& h) { return describe(h, handle, &type); });
+  if (code != MPI_SUCCESS)
+    return error(MPI_ERR_TYPE, "datatype 0x%08x is unknown or not committed: allowed is a committed datatype",
+                 static_cast<unsigned>(handle));
+  *out = map.emplace(handle, new DerivedType(type)).first->second;
+  return {};
+}
+
+Status host_failed(const char* what, int code) {
+  return error(MPI_ERR_TYPE, "the hosted MPI cannot %s this datatype (its code is %d)", what, code);
+}
+
+/// The host's packing in pieces whose counts and bytes fit an int; `step(h, first, elements, offset)`
+/// packs or unpacks some elements and returns the host's code.
+template <class Step>
+Status by_pieces(const char* what, int64_t count, int64_t size, Step&& step) {
+  constexpr int64_t kMost = 1 << 30;
+  if (size > INT32_MAX)
+    return error(MPI_ERR_TYPE, "a scattered datatype of %lld bytes: allowed are at most %d",
+                 static_cast<long long>(size), INT32_MAX);
+  const int64_t piece = std::max<int64_t>(1, kMost / size);
+  int code = call([&](const Api& h) {
+    for (int64_t first = 0; first < count; first += piece) {
+      int elements = static_cast<int>(std::min(piece, count - first));
+      int code = step(h, first, elements, first * size);
+      if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+  });
+  return code == MPI_SUCCESS ? Status() : host_failed(what, code);
+}
+
+const char* at(const void* buffer, int64_t offset) { return static_cast<const char*>(buffer) + offset; }
+char* at(void* buffer, int64_t offset) { return static_cast<char*>(buffer) + offset; }
+
+/// Pairs with padding, packed by hand: `unpacking` tells which side has the padding.
+template <class V>
+void move_pairs(const char* from, char* to, int64_t count, bool unpacking) {
+  constexpr size_t kIndex = offsetof(PairOf<V>, index), kPadded = sizeof(PairOf<V, int>);
+  constexpr size_t kPacked = sizeof(V) + sizeof(int);
+  for (; count > 0; --count) {
+    std::memcpy(to, from, sizeof(V));
+    std::memcpy(to + (unpacking ? kIndex : sizeof(V)), from + (unpacking ? sizeof(V) : kIndex), sizeof(int));
+    from += unpacking ? kPacked : kPadded;
+    to += unpacking ? kPadded : kPacked;
+  }
+}
+
+/// False when the type is not one of the padded pairs.
+bool move_if_pairs(MPI_Datatype handle, const void* from, void* to, int64_t count, bool unpacking) {
+  const char* in = static_cast<const char*>(from);
+  char* out = static_cast<char*>(to);
+  switch (handle) {
+    case MPI_DOUBLE_INT: move_pairs<double>(in, out, count, unpacking); return true;
+    case MPI_LONG_INT: move_pairs<long>(in, out, count, unpacking); return true;
+    case MPI_SHORT_INT: move_pairs<short>(in, out, count, unpacking); return true;
+    case MPI_LONG_DOUBLE_INT: move_pairs<long double>(in, out, count, unpacking); return true;
+    default: return false;
+  }
+}
+
+Status pack_scattered(const void* buffer, int64_t count, const Type& type, void* out) {
+  if (move_if_pairs(type.handle(), buffer, out, count, false)) return {};
+  const int64_t size = type.size();
+  return by_pieces("pack", count, size, [&](const Api& h, int64_t first, int n, int64_t offset) {
+    int position = 0;
+    return h.Pack(at(buffer, first * type.extent()), n, type.host_handle(), at(out, offset),
+                  static_cast<int>(n * size), &position, MPI_COMM_SELF);
+  });
+}
+
+Status unpack_scattered(const void* in, void* buffer, int64_t count, const Type& type) {
+  if (move_if_pairs(type.handle(), in, buffer, count, true)) return {};
+  const int64_t size = type.size();
+  return by_pieces("unpack", count, size, [&](const Api& h, int64_t first, int n, int64_t offset) {
+    int position = 0;
+    return h.Unpack(at(in, offset), static_cast<int>(n * size), &position,
+                    at(buffer, first * type.extent()), n, type.host_handle(), MPI_COMM_SELF);
+  });
+}
+
+}  // namespace
+
+Status Type::of(MPI_Datatype handle, Type* out) {
+  DerivedType* derived = nullptr;
+  int64_t size;
+  if (__builtin_expect(is_basic(handle) && basic_type(handle), 1)) {
+    size = basic_size(handle);
+  } else {
+    if (pair_index(handle) < kPairTypes)
+      derived = &g_pairs[pair_index(handle)];
+    else
+      FGMPI_TRY(examine(handle, &derived));
+    size = derived->size;
+    ++derived->references;
+  }
+  if (out->derived_) release(out->derived_);
+  out->handle_ = handle;
+  out->derived_ = derived;
+  out->size_ = size;
+  return {};
+}
+
+Type::Type(const Type& other) : handle_(other.handle_), derived_(other.derived_), size_(other.size_) {
+  if (derived_) ++derived_->references;
+}
+
+Type::Type(Type&& other) noexcept
+    : handle_(other.handle_), derived_(std::exchange(other.derived_, nullptr)), size_(other.size_) {
+  other.handle_ = MPI_BYTE;
+  other.size_ = 1;
+}
+
+Type& Type::operator=(Type other) noexcept {
+  std::swap(handle_, other.handle_);
+  std::swap(derived_, other.derived_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+Type::~Type() {
+  if (derived_) release(derived_);
+}
+
+void type_freed(MPI_Datatype handle) {
+  auto found = cache().find(handle);
+  if (found == cache().end()) return;
+  DerivedType* type = found->second;
+  cache().erase(found);
+  type->freed = true;
+  release(type);
+}
+
+size_t cached_types() { return cache().size(); }
+
+Status pack(const void* buffer, int64_t count, const Type& type, void* out) {
+  if (count <= 0 || type.size() == 0) return {};
+  if (!type.contiguous()) return pack_scattered(buffer, count, type, out);
+  std::memcpy(out, at(buffer, type.true_lb()), count * type.size());
+  return {};
+}
+
+Status unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const Type& type) {
+  const int64_t size = type.size();
+  if (count <= 0 || size == 0 || bytes <= 0) return {};
+  bytes = std::min(bytes, count * size);
+  if (type.contiguous()) {
+    std::memcpy(at(buffer, type.true_lb()), in, bytes);
+    return {};
+  }
+  const int64_t whole = bytes / size, rest = bytes % size;
+  if (whole > 0) FGMPI_TRY(unpack_scattered(in, buffer, whole, type));
+  if (rest == 0) return {};
+  // A part of an element: put it over the element's present contents, and unpack that.
+  void* last = at(buffer, whole * type.extent());
+  std::vector<char> element(size);
+  FGMPI_TRY(pack_scattered(last, 1, type, element.data()));
+  std::memcpy(element.data(), at(in, whole * size), rest);
+  return unpack_scattered(element.data(), last, 1, type);
+}
+
+Status copy(const void* from, int64_t from_count, const Type& from_type, void* to, int64_t to_count,
+            const Type& to_type) {
+  const int64_t sent = std::max<int64_t>(from_count, 0) * from_type.size();
+  const int64_t room = std::max<int64_t>(to_count, 0) * to_type.size();
+  if (from_type.contiguous()) {
+    FGMPI_TRY(unpack(at(from, from_type.true_lb()), std::min(sent, room), to, to_count, to_type));
+  } else if (to_type.contiguous() && sent <= room) {
+    FGMPI_TRY(pack(from, from_count, from_type, at(to, to_type.true_lb())));
+  } else if (room > 0 && sent > 0) {
+    std::vector<char> packed(sent);
+    FGMPI_TRY(pack(from, from_count, from_type, packed.data()));
+    FGMPI_TRY(unpack(packed.data(), std::min(sent, room), to, to_count, to_type));
+  }
+  if (sent <= room) return {};
+  return error(MPI_ERR_TRUNCATE, "%lld bytes were sent, but the receive buffer holds %lld",
+               static_cast<long long>(sent), static_cast<long long>(room));
+}
+
+}  // namespace fgmpi::host

@@ -1,0 +1,189 @@
+#include "host/host.h"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "base/assert.h"
+#include "base/strings.h"
+
+extern "C" char** environ;
+
+namespace fgmpi::host {
+namespace {
+
+Api g_api;
+void* g_library = nullptr;
+bool g_initialised = false;
+bool g_finalised = false;
+
+/// Ours, with any address: tells our own library (or program) from the host's.
+bool is_ourselves(const struct stat& candidate) {
+  Dl_info info;
+  struct stat own;
+  return dladdr(reinterpret_cast<void*>(&is_ourselves), &info) && info.dli_fname &&
+         stat(info.dli_fname, &own) == 0 && own.st_dev == candidate.st_dev &&
+         own.st_ino == candidate.st_ino;
+}
+
+/// Whether the host may be loaded from here; the words when not.
+const char* refusal(const std::string& path) {
+  struct stat file;
+  if (stat(path.c_str(), &file) != 0) return "no such file";
+  if (!S_ISREG(file.st_mode)) return "not a file";
+  if (is_ourselves(file)) return "this is Finegrain MPI itself";
+  return nullptr;
+}
+
+/// Loading happens in an environment of its own: without the launcher's PMI variables (the host starts as
+/// a singleton), with UCX kept from hooking malloc and from opening devices. The array lives on, since a
+/// deep-bound library may look at libc's `environ` at any time.
+class HostEnvironment {
+ public:
+  HostEnvironment() : saved_(environ) {
+    static std::vector<char*> variables = filtered();
+
+    // A program with a copy relocation of `environ` leaves libc's own slot empty; deep-bound libraries
+    // read that one.
+    void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    slot_ = libc ? static_cast<char***>(dlsym(libc, "environ")) : nullptr;
+    environ = variables.data();
+    if (slot_ && slot_ != &environ) *slot_ = variables.data();
+    if (libc) dlclose(libc);
+  }
+  ~HostEnvironment() { environ = saved_; }
+  HostEnvironment(const HostEnvironment&) = delete;
+  HostEnvironment& operator=(const HostEnvironment&) = delete;
+
+ private:
+  static std::vector<char*> filtered() {
+    std::vector<char*> variables;
+    for (char** v = environ; v && *v; ++v)
+      if (std::strncmp(*v, "PMI", 3) != 0) variables.push_back(*v);
+    static char settings[][32] = {"UCX_MEM_EVENTS=n", "UCX_TLS=self", "UCX_HANDLE_ERRORS=none"};
+    for (char* setting : settings) {
+      std::string name(setting, std::strchr(setting, '='));
+      if (!std::getenv(name.c_str())) variables.push_back(setting);
+    }
+    variables.push_back(nullptr);
+    return variables;
+  }
+
+  char** saved_;
+  char*** slot_ = nullptr;
+};
+
+Status load() {
+  if (g_library) return {};
+  if (dlsym(RTLD_DEFAULT, "__asan_init"))
+    return error(MPI_ERR_OTHER,
+                 "the hosted MPI cannot be loaded under the address sanitizer (it refuses RTLD_DEEPBIND)");
+  std::string path;
+  FGMPI_TRY(find_library(&path));
+  HostEnvironment environment;
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  if (!library) return error(MPI_ERR_OTHER, "the hosted MPI cannot be loaded: %s", dlerror());
+  for_each_function([&](auto member, const char* symbol) {
+    using Pointer = std::remove_reference_t<decltype(g_api.*member)>;
+    g_api.*member = reinterpret_cast<Pointer>(dlsym(library, symbol));
+  });
+  if (!g_api.Init || !g_api.Finalize || !g_api.Type_commit || !g_api.Reduce_local) {
+    dlclose(library);
+    return error(MPI_ERR_OTHER, "%s: not an MPI library", path.c_str());
+  }
+  if (dlsym(library, "fgmpi_functions"))  // another installation: one cannot host the other
+    return error(MPI_ERR_OTHER, "%s: this is Finegrain MPI itself", path.c_str());
+  g_library = library;
+  return {};
+}
+
+Status initialise() {
+  if (g_initialised) return {};
+  if (g_finalised) return error(MPI_ERR_OTHER, "the hosted MPI was finalised already");
+  FGMPI_TRY(load());
+  HostEnvironment environment;
+  int code = g_api.Init(nullptr, nullptr);
+  if (code != MPI_SUCCESS)
+    return error(MPI_ERR_OTHER, "the hosted MPI does not start: its MPI_Init returned %d", code);
+  // What fails inside the host comes back as a code; our error handlers decide.
+  g_api.Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  g_api.Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  g_initialised = true;
+  return {};
+}
+
+/// Runs step() (which needs much stack) on the host stack; ends the process when it fails.
+void must(Status (*step)()) {
+  Status status;
+  sched::call_on_host([&] { status = step(); });
+  if (status.ok()) return;
+  std::fprintf(stderr, "fgmpi: %s\n", status.what().c_str());
+  _exit(1);
+}
+
+}  // namespace
+
+Status find_library(std::string* path) {
+  const char* wanted = std::getenv("FGMPI_HOST_MPI");
+  if (wanted && *wanted) {
+    *path = wanted;
+    const char* why = wanted[0] == '/' ? refusal(*path) : "not an absolute path";
+    if (why)
+      return error(MPI_ERR_OTHER,
+                   "FGMPI_HOST_MPI=%s: %s; allowed is the absolute path of an MPI library with MPICH's ABI",
+                   wanted, why);
+    return {};
+  }
+  static constexpr std::array kCandidates = {
+      FGMPI_HOST_LIBRARY,
+#ifdef __x86_64__
+      "/usr/lib/x86_64-linux-gnu/libmpich.so.12",
+#endif
+#ifdef __aarch64__
+      "/usr/lib/aarch64-linux-gnu/libmpich.so.12",
+#endif
+      "/usr/lib64/mpich/lib/libmpich.so.12",
+      "/usr/lib64/libmpich.so.12",
+      "/usr/lib/libmpich.so.12",
+      "/usr/local/lib/libmpich.so.12",
+  };
+  for (const char* candidate : kCandidates) {
+    if (refusal(candidate)) continue;
+    *path = candidate;
+    return {};
+  }
+  std::string looked;
+  for (const char* candidate : kCandidates) looked += std::string(looked.empty() ? "" : ", ") + candidate;
+  return error(MPI_ERR_OTHER,
+               "no host MPI found (looked for %s): install mpich, or set FGMPI_HOST_MPI to the path of an MPI "
+               "library with MPICH's ABI",
+               looked.c_str());
+}
+
+const Api& api() {
+  if (__builtin_expect(!g_initialised, 0)) must(initialise);
+  return g_api;
+}
+
+const Api& api_uninitialised() {
+  if (__builtin_expect(!g_library, 0)) must(load);
+  return g_api;
+}
+
+bool loaded() { return g_library != nullptr; }
+bool initialised() { return g_initialised; }
+
+void finalize() {
+  if (!g_initialised) return;
+  sched::call_on_host([] { g_api.Finalize(); });
+  g_initialised = false;
+  g_finalised = true;
+}
+
+}  // namespace fgmpi::host

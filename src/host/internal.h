@@ -1,0 +1,35 @@
+/* The functions that the host exports beyond mpi.h: its Fortran and C++ bindings (libmpichfort,
+ * libmpichcxx) call them, so our library has them too. Prototypes only; plain C. */
+#ifndef FGMPI_HOST_INTERNAL_H
+#define FGMPI_HOST_INTERNAL_H
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How an attribute's value is stored or read: as a pointer, an address-sized or a Fortran integer. */
+typedef int fgmpi_attr_kind;
+
+int MPII_Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* flag, fgmpi_attr_kind kind);
+int MPII_Comm_set_attr(MPI_Comm comm, int keyval, void* value, fgmpi_attr_kind kind);
+int MPII_Type_get_attr(MPI_Datatype type, int keyval, void* value, int* flag, fgmpi_attr_kind kind);
+int MPII_Type_set_attr(MPI_Datatype type, int keyval, void* value, fgmpi_attr_kind kind);
+int MPII_Win_get_attr(MPI_Win win, int keyval, void* value, int* flag, fgmpi_attr_kind kind);
+int MPII_Win_set_attr(MPI_Win win, int keyval, void* value, fgmpi_attr_kind kind);
+
+/* The bindings' proxies for user functions, called in place of the C functions. */
+typedef int fgmpi_copy_proxy(void);
+typedef int fgmpi_delete_proxy(void);
+typedef void fgmpi_cxx_caller(void);
+void MPII_Keyval_set_proxy(int keyval, fgmpi_copy_proxy* copy, fgmpi_delete_proxy* remove);
+void MPII_Grequest_set_lang_f77(MPI_Request request);
+void MPII_Op_set_cxx(MPI_Op op, fgmpi_cxx_caller* caller);
+void MPII_Errhandler_set_cxx(MPI_Errhandler handler, fgmpi_cxx_caller* caller);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
