@@ -1,0 +1,204 @@
+#include "comm/meeting.h"
+
+#include "base/strings.h"
+
+namespace fgmpi::comm {
+namespace {
+
+/// Meetings not in use. Never freed: as many as were ever open at once.
+Meeting* g_pool = nullptr;
+
+Meeting* take() {
+  Meeting* m = g_pool;
+  if (__builtin_expect(m == nullptr, 0)) return new Meeting;
+  g_pool = m->next;
+  return m;
+}
+
+void recycle(Meeting* m) {
+  m->arrivals = m->last = nullptr;
+  m->parked = nullptr;
+  if (__builtin_expect(!m->status.ok(), 0)) m->status = Status();
+  // A large one-off must not keep its memory for ever.
+  if (m->scratch.capacity() > (4u << 20)) std::vector<uint8_t>().swap(m->scratch);
+  m->next = g_pool;
+  g_pool = m;
+}
+
+void note_mismatch(Meeting* m, Comm* comm, const char* call) {
+  if (!m->status.ok()) return;
+  m->status = error(MPI_ERR_OTHER,
+                    "rank %d is in %s, rank %d in %s: all members of a communicator must call the same "
+                    "collectives in the same order",
+                    comm->rank, call, m->first_rank, m->call);
+}
+
+/// The open meeting `sequence` of this communicator, made by the first who comes; counts the caller in.
+Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* call) {
+  SharedComm* shared = comm->shared;
+  if (__builtin_expect(!shared->level1, 0)) shared->level1 = std::make_unique<Level1>();
+  Meeting** link = &shared->level1->open;
+  while (*link && (*link)->sequence != sequence) link = &(*link)->next;
+  Meeting* m = *link;
+  if (m == nullptr) {
+    m = take();
+    m->sequence = sequence;
+    m->arrived = 0;
+    m->leaving = shared->members;
+    m->first_rank = comm->rank;
+    m->operation = operation;
+    m->full = false;
+    m->call = call;
+    m->shared = shared;
+    m->next = nullptr;
+    *link = m;
+  } else if (__builtin_expect(m->operation != operation, 0)) {
+    note_mismatch(m, comm, call);
+  }
+  if (++m->arrived == shared->members) {
+    m->full = true;
+    *link = m->next;
+  }
+  return m;
+}
+
+void append(Meeting* m, Arrival* mine) {
+  mine->next = nullptr;
+  if (m->last)
+    m->last->next = mine;
+  else
+    m->arrivals = mine;
+  m->last = mine;
+}
+
+/// Runs the act, or hands everybody the mismatch instead.
+void act_or_refuse(SharedComm* shared, Meeting* m, Act act) {
+  if (__builtin_expect(m->status.ok(), 1)) {
+    act(shared, m);
+    return;
+  }
+  for (Arrival* a = m->arrivals; a; a = a->next) a->status = copy_status(m->status);
+}
+
+struct Site : sched::WaitSite {
+  const Comm* comm;
+  const Meeting* meeting;
+};
+
+void describe(const sched::WaitSite* site, std::string* out) {
+  const Site* s = static_cast<const Site*>(site);
+  const Meeting* m = s->meeting;
+  std::string name = s->comm->handle == MPI_COMM_WORLD  ? std::string("MPI_COMM_WORLD")
+                     : s->comm->handle == MPI_COMM_SELF ? std::string("MPI_COMM_SELF")
+                                                        : format("0x%08x", static_cast<unsigned>(s->comm->handle));
+  *out += format("communicator %s (rank %d of %d), collective number %u: ", name.c_str(), s->comm->rank,
+                 s->comm->size(), m->sequence);
+  if (m->full)
+    *out += "all members of this process are there, the exchange with other processes is not done";
+  else
+    *out += format("%u of %u members of this process are there, %u missing", m->arrived, m->shared->members,
+                   m->shared->members - m->arrived);
+}
+
+void run_nonblocking(void* argument) {
+  Meeting* m = static_cast<Meeting*>(argument);
+  act_or_refuse(m->shared, m, m->act);
+  // Completing may delete the request that the arrival lives in, and free the communicator with the last.
+  for (Arrival* a = m->arrivals; a;) {
+    Arrival* next = a->next;
+    pt2pt::Request* request = a->request;
+    request->outcome.error = std::move(a->status);
+    request->set_complete();
+    a = next;
+  }
+  recycle(m);
+}
+
+}  // namespace
+
+Level1::~Level1() {
+  // Members that left without completing a collective (a job that is ending): nobody waits any more.
+  while (open) {
+    Meeting* m = open;
+    open = m->next;
+    recycle(m);
+  }
+}
+
+Status copy_status(const Status& status) {
+  return status.ok() ? Status() : Status(status.error_class(), status.what());
+}
+
+Meeting* join(Comm* comm, uint8_t operation, const char* call) {
+  return join_at(comm, comm->sequence++, operation, call);
+}
+
+void wait(Comm* comm, Meeting* meeting, const char* call) {
+  Site site;
+  site.call = call;
+  site.describe = describe;
+  site.comm = comm;
+  site.meeting = meeting;
+  sched::Proclet* me = sched::current();
+  me->next = meeting->parked;
+  meeting->parked = me;
+  sched::park(&site);
+}
+
+void release(Meeting* meeting) {
+  // Latest first: what ran last is still in the caches.
+  sched::Proclet* p = meeting->parked;
+  meeting->parked = nullptr;
+  while (p) {
+    sched::Proclet* next = p->next;
+    if (next) __builtin_prefetch(next, 1);
+    sched::ready(p);
+    p = next;
+  }
+}
+
+Status leave(Meeting* meeting) {
+  Status verdict;
+  if (__builtin_expect(!meeting->status.ok(), 0)) verdict = copy_status(meeting->status);
+  if (--meeting->leaving == 0) recycle(meeting);
+  return verdict;
+}
+
+Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act act) {
+  mine->comm = comm;
+  mine->rank = comm->rank;
+  mine->proclet = sched::current();
+  mine->request = nullptr;
+  Meeting* m = join(comm, operation, call);
+  append(m, mine);
+  if (m->full) {
+    act_or_refuse(comm->shared, m, act);
+    release(m);
+    recycle(m);
+  } else {
+    wait(comm, m, call);
+  }
+  return std::move(mine->status);
+}
+
+Status meet_nonblocking_at(Comm* comm, uint32_t sequence, Arrival* mine, uint8_t operation, const char* call,
+                           Act act, pt2pt::Request* request) {
+  mine->comm = comm;
+  mine->rank = comm->rank;
+  mine->proclet = nullptr;
+  mine->request = request;
+  Meeting* m = join_at(comm, sequence, operation, call);
+  append(m, mine);
+  if (m->full) {
+    m->act = act;
+    sched::spawn_helper(sched::current(), run_nonblocking, m);
+  }
+  return Status();
+}
+
+Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act act,
+                        pt2pt::Request* request) {
+  return meet_nonblocking_at(comm, comm->sequence++, mine, operation, call, act, request);
+}
+
+}  // namespace fgmpi::comm
