@@ -60,6 +60,10 @@ class Transport {
   virtual ~Transport() = default;
   virtual const char* name() const = 0;
 
+  /// Can this transport carry messages to the peer that published `address`? False for an address of
+  /// another transport, of another host (shm), or in a format it does not know. After open().
+  virtual bool reaches(const std::string& address) const = 0;
+
   /// This process's address, to be published to peers: at most 200 printable bytes without spaces.
   virtual Status open(Sink* sink, std::string* address) = 0;
   /// Introduces peer `process` by its published address. Called once per peer before the first send;
@@ -83,19 +87,30 @@ class Transport {
   /// Takes in what has arrived; returns true when there was anything.
   virtual bool poll() = 0;
 
-  /// Getting ready to sleep: after arm() returned true, anything that arrives makes the next sleep
-  /// return at once. False: something is there already, poll again.
+  /// Getting ready to sleep: after arm() returned true, anything that arrives (room for a refused
+  /// try_send too) makes the next sleep return at once. False: something is there already, poll again.
   virtual bool arm() = 0;
+  /// Awake again (or arm() of another transport returned false).
+  virtual void disarm() {}
+  /// From now on this transport is slept on by its descriptor, because another one has one too.
+  /// Returns wait_fd(), or -1 when it has none: then it must be polled.
+  virtual int use_wait_fd() { return wait_fd(); }
   /// A file descriptor that becomes readable when armed and something arrives, or -1 when this
   /// transport sleeps on a futex (then sleep() is used). At most one transport of a job sleeps on a futex.
   virtual int wait_fd() const { return -1; }
+  /// At most `timeout_ns` (-1: no limit). REQUIRES: arm() returned true, wait_fd() is -1.
   virtual void sleep(int64_t timeout_ns) { (void)timeout_ns; }
+  /// Called about once a second while the process waits: looks whether peers are still alive.
+  virtual void tick() {}
+  /// Frames that were refused because they were malformed or came from a stranger.
+  virtual uint64_t refused() const { return 0; }
 
   /// Frames sent but possibly not yet taken in by the peer are flushed; then everything is released.
   virtual void close() = 0;
 };
 
-/// Shared memory between processes of one host.
+/// Shared memory between processes of one host. Settings: FGMPI_SHM_CELLS, FGMPI_SHM_BULK (the ring per
+/// pair of processes), FGMPI_SHM_CMA=on|off (reads of a peer's memory), FGMPI_SHM_BACKING=memfd|shm.
 std::unique_ptr<Transport> make_shm();
 
 }  // namespace fgmpi::transport

@@ -1,0 +1,184 @@
+#include "transport/shm/segment.h"
+
+#include <fcntl.h>
+#include <mpi.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <new>
+
+#include "base/assert.h"
+#include "base/strings.h"
+
+namespace fgmpi::transport::shm {
+namespace {
+
+/// Out of the way of a program that expects low descriptor numbers.
+int move_high(int fd) {
+  int high = fcntl(fd, F_DUPFD_CLOEXEC, 512);
+  if (high < 0) return fd;
+  ::close(fd);
+  return high;
+}
+
+bool reachable_through_proc(int fd) {
+  int again = ::open(format("/proc/%d/fd/%d", getpid(), fd).c_str(), O_RDWR | O_CLOEXEC);
+  if (again < 0) return false;
+  ::close(again);
+  return true;
+}
+
+int make_memfd(size_t bytes) {
+  int fd = memfd_create("fgmpi", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return -1;
+  fd = move_high(fd);
+  if (fchmod(fd, 0600) || ftruncate(fd, static_cast<off_t>(bytes)) ||
+      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) || !reachable_through_proc(fd)) {
+    ::close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+}  // namespace
+
+void random_bytes(void* bytes, size_t count) {
+  auto* p = static_cast<char*>(bytes);
+  while (count) {
+    ssize_t n = getrandom(p, count, 0);
+    if (n < 0 && errno == EINTR) continue;
+    FGMPI_CHECK(n > 0);
+    p += n;
+    count -= static_cast<size_t>(n);
+  }
+}
+
+std::string SegmentName::to_string() const {
+  std::string where = has_file ? std::string("shm") : std::to_string(fd);
+  return format("shm1:%s:%d:%s:%016" PRIx64 "%016" PRIx64, host.c_str(), pid, where.c_str(), nonce[0],
+                nonce[1]);
+}
+
+bool SegmentName::parse(const std::string& address) {
+  char host_text[80], where[16], rest;
+  if (std::sscanf(address.c_str(), "shm1:%79[0-9a-f]:%d:%15[a-z0-9]:%16" SCNx64 "%16" SCNx64 "%c", host_text,
+                  &pid, where, &nonce[0], &nonce[1], &rest) != 5)
+    return false;
+  host = host_text;
+  has_file = std::string_view(where) == "shm";
+  fd = -1;
+  if (!has_file) {
+    auto number = parse_int(where);
+    if (!number || *number < 0 || *number > INT32_MAX) return false;
+    fd = static_cast<int>(*number);
+  }
+  return pid > 0;
+}
+
+std::string SegmentName::file() const {
+  return format("/fgmpi-%016" PRIx64 "%016" PRIx64, nonce[0], nonce[1]);
+}
+
+Status OwnSegment::create(Geometry geometry, const std::string& host, bool memfd) {
+  geometry_ = geometry;
+  name_.host = host;
+  name_.pid = getpid();
+  random_bytes(name_.nonce, sizeof name_.nonce);
+  size_t bytes = segment_bytes(geometry);
+  fd_ = memfd ? make_memfd(bytes) : -1;
+  if (fd_ >= 0) {
+    name_.fd = fd_;
+  } else {
+    name_.has_file = true;
+    fd_ = shm_open(name_.file().c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (fd_ < 0)
+      return error(MPI_ERR_OTHER, "cannot create shared memory (/dev/shm%s): %m", name_.file().c_str());
+    fd_ = move_high(fd_);
+    // What is touched is allocated first: a full /dev/shm is an error, not a SIGBUS.
+    if (ftruncate(fd_, static_cast<off_t>(bytes)) ||
+        (errno = posix_fallocate(fd_, 0, static_cast<off_t>(kControlBytes))) != 0) {
+      Status status = error(MPI_ERR_OTHER, "cannot get %zu bytes of shared memory in /dev/shm: %m", kControlBytes);
+      close();
+      return status;
+    }
+  }
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0);
+  if (memory == MAP_FAILED) {
+    Status status = error(MPI_ERR_OTHER, "cannot map %zu bytes of shared memory: %m", bytes);
+    close();
+    return status;
+  }
+  madvise(memory, bytes, MADV_DONTFORK);
+  header_ = new (memory) SegmentHeader{};
+  header_->nonce[0] = name_.nonce[0];
+  header_->nonce[1] = name_.nonce[1];
+  header_->geometry = geometry;
+  header_->slots = kSlots;
+  header_->pipe = -1;
+  header_->magic = kMagic;
+  return {};
+}
+
+void OwnSegment::unlink() {
+  if (name_.has_file) shm_unlink(name_.file().c_str());
+  name_.has_file = false;
+}
+
+void OwnSegment::close() {
+  unlink();
+  if (header_) munmap(header_, segment_bytes(geometry_));
+  if (fd_ >= 0) ::close(fd_);
+  header_ = nullptr;
+  fd_ = -1;
+}
+
+Status open_peer(const SegmentName& name, int* out_fd, SegmentHeader** out_header) {
+  int fd = name.has_file ? shm_open(name.file().c_str(), O_RDWR | O_CLOEXEC, 0)
+                         : ::open(format("/proc/%d/fd/%d", name.pid, name.fd).c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return error(MPI_ERR_OTHER, "cannot open the shared memory of process id %d: %m", name.pid);
+  struct stat info;
+  void* memory = MAP_FAILED;
+  if (!fstat(fd, &info) && info.st_size >= static_cast<off_t>(kControlBytes))
+    memory = mmap(nullptr, kControlBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) {
+    ::close(fd);
+    return error(MPI_ERR_OTHER, "cannot map the shared memory of process id %d", name.pid);
+  }
+  auto* header = static_cast<SegmentHeader*>(memory);
+  Geometry g = header->geometry;
+  auto power = [](uint32_t x, uint32_t min) { return x >= min && x <= (1u << 30) && !(x & (x - 1)); };
+  if (header->magic != kMagic || header->nonce[0] != name.nonce[0] || header->nonce[1] != name.nonce[1] ||
+      header->slots != kSlots || !power(g.cells, kPage / sizeof(Cell)) || !power(g.bulk, kPage) ||
+      static_cast<size_t>(info.st_size) < segment_bytes(g)) {
+    munmap(memory, kControlBytes);
+    ::close(fd);
+    return error(MPI_ERR_OTHER, "the shared memory of process id %d is not the published one", name.pid);
+  }
+  madvise(memory, kControlBytes, MADV_DONTFORK);
+  *out_fd = fd;
+  *out_header = header;
+  return {};
+}
+
+Status map_ring(int fd, Geometry geometry, uint32_t slot, const SegmentName& name, void** ring) {
+  auto offset = static_cast<off_t>(ring_offset(geometry, slot));
+  if (name.has_file && (errno = posix_fallocate(fd, offset, static_cast<off_t>(geometry.bytes()))) != 0)
+    return error(MPI_ERR_OTHER, "cannot get %zu bytes of shared memory in /dev/shm: %m", geometry.bytes());
+  void* memory = mmap(nullptr, geometry.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+  if (memory == MAP_FAILED)
+    return error(MPI_ERR_OTHER, "cannot map %zu bytes of shared memory of process id %d: %m",
+                 geometry.bytes(), name.pid);
+  madvise(memory, geometry.bytes(), MADV_DONTFORK);
+  *ring = memory;
+  return {};
+}
+
+void unmap_control(SegmentHeader* header) { munmap(header, kControlBytes); }
+void unmap_ring(void* ring, Geometry geometry) { munmap(ring, geometry.bytes()); }
+
+}  // namespace fgmpi::transport::shm

@@ -1,0 +1,118 @@
+// A process's shared segment: created by its owner, mapped piecewise by the peers that send to it.
+//
+//   SegmentHeader   identity, geometry, the doorbell            (4 lines)
+//   SlotControl[]   one a sender: who it is, the credits        (kSlots x 2 lines)
+//   rings[]         one a sender, page aligned                  (kSlots x Geometry::bytes())
+//
+// The whole is sparse: memory is used only where a pair of processes has exchanged messages.
+// The segment is a memfd that peers open as /proc/PID/fd/N: it never has a name in /dev/shm, whatever
+// kills the job. Where that is refused it is a POSIX shared memory object of mode 0600 under an
+// unpredictable name, unlinked as soon as everybody has mapped it.
+// A peer proves that it has the right segment by the 128-bit nonce that only the published address
+// and the segment contain; the size of a memfd is sealed, so that no peer can shrink it under us.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "transport/shm/ring.h"
+
+namespace fgmpi::transport::shm {
+
+inline constexpr uint64_t kMagic = 0x31304d485347462eull;
+inline constexpr uint32_t kSlots = 1024;
+inline constexpr size_t kPage = 4096;
+
+/// How a process sleeps: the values of SegmentHeader::armed.
+enum Armed : uint32_t { kAwake = 0, kOnFutex = 1, kOnPipe = 2 };
+
+struct SegmentHeader {
+  uint64_t magic;
+  uint64_t nonce[2];
+  Geometry geometry;
+  uint32_t slots;
+  uint32_t asymmetric;             ///< the owner makes senders' stores visible itself when it arms
+  std::atomic<int32_t> pipe;       ///< write end of the wake-up pipe in the owner's table, or -1
+  std::atomic<uint32_t> closed;    ///< the owner has finished in good order
+  alignas(kLine) std::atomic<uint32_t> armed;
+  alignas(kLine) std::atomic<uint32_t> claimed;  ///< slots handed out
+};
+
+/// kReady: the sender's fields are there. kFinished: it has left in good order.
+enum SlotState : uint32_t { kEmpty = 0, kReady = 1, kFinished = 2 };
+
+struct SlotControl {
+  Credits credits;  ///< written by the owner
+  struct alignas(kLine) Sender {
+    std::atomic<uint32_t> ready;  ///< a SlotState
+    uint32_t process;
+    int32_t pid;
+    std::atomic<uint32_t> wants_room;
+  } sender;
+};
+static_assert(sizeof(SlotControl) == 2 * kLine);
+
+inline constexpr size_t kControlBytes =
+    (sizeof(SegmentHeader) + kSlots * sizeof(SlotControl) + kPage - 1) / kPage * kPage;
+
+inline size_t segment_bytes(Geometry g) { return kControlBytes + kSlots * g.bytes(); }
+inline size_t ring_offset(Geometry g, uint32_t slot) { return kControlBytes + slot * g.bytes(); }
+inline SlotControl* slot_controls(SegmentHeader* header) {
+  return reinterpret_cast<SlotControl*>(header + 1);
+}
+
+/// What the published address says of a segment.
+struct SegmentName {
+  std::string host;   ///< host_id() of the owner
+  pid_t pid = 0;
+  int fd = -1;        ///< the memfd in the owner's table, or -1
+  uint64_t nonce[2] = {0, 0};
+  bool has_file = false;
+
+  /// "shm1:HOST:PID:FD:NONCE", FD being "shm" for a POSIX object.
+  std::string to_string() const;
+  /// False for anything that is not such an address.
+  bool parse(const std::string& address);
+  std::string file() const;  ///< name for shm_open
+};
+
+/// The own segment, mapped whole.
+class OwnSegment {
+ public:
+  ~OwnSegment() { close(); }
+  /// `memfd` false: a POSIX object even where a memfd would do.
+  Status create(Geometry geometry, const std::string& host, bool memfd);
+  void unlink();
+  void close();
+
+  SegmentHeader* header() const { return header_; }
+  SlotControl* controls() const { return slot_controls(header_); }
+  void* ring(uint32_t slot) const {
+    return reinterpret_cast<char*>(header_) + ring_offset(geometry_, slot);
+  }
+  const SegmentName& name() const { return name_; }
+  Geometry geometry() const { return geometry_; }
+
+ private:
+  SegmentHeader* header_ = nullptr;
+  Geometry geometry_{};
+  SegmentName name_;
+  int fd_ = -1;
+};
+
+/// Opens a peer's segment, checks that it is the one that `name` means and maps its control part.
+/// The descriptor is for map_ring; the caller closes it.
+Status open_peer(const SegmentName& name, int* fd, SegmentHeader** header);
+/// Maps one ring of it, with its memory allocated (so that a full /dev/shm is an error here, not a SIGBUS).
+Status map_ring(int fd, Geometry geometry, uint32_t slot, const SegmentName& name, void** ring);
+void unmap_control(SegmentHeader* header);
+void unmap_ring(void* ring, Geometry geometry);
+
+/// Fills `bytes` from the kernel's random generator.
+void random_bytes(void* bytes, size_t count);
+
+}  // namespace fgmpi::transport::shm

@@ -1,0 +1,349 @@
+#include "transport/shm/shm.h"
+
+#include <fcntl.h>
+#include <mpi.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/assert.h"
+#include "base/strings.h"
+#include "transport/host_id.h"
+#include "transport/shm/cma.h"
+
+namespace fgmpi::transport {
+
+std::unique_ptr<Transport> make_shm() { return std::make_unique<shm::Shm>(); }
+
+namespace shm {
+namespace {
+
+/// Frames taken from one ring before the next one is looked at.
+constexpr int kBurst = 32;
+/// Peers whose life is checked in one tick.
+constexpr uint32_t kChecksPerTick = 64;
+
+bool setting_is(const char* name, std::string_view value) {
+  const char* text = std::getenv(name);
+  return text && text == value;
+}
+
+uint32_t env_power(const char* name, int64_t fallback, int64_t min, int64_t max) {
+  return std::bit_ceil(static_cast<uint32_t>(env_size(name, fallback, min, max)));
+}
+
+}  // namespace
+
+Shm::Shm() {
+  geometry_.cells = env_power("FGMPI_SHM_CELLS", 128, 64, 1 << 16);
+  geometry_.bulk = env_power("FGMPI_SHM_BULK", 64 << 10, 4 << 10, 64 << 20);
+  max_payload_ = std::min<size_t>(geometry_.max_payload(), 16 << 10);
+  reads_allowed_ = !setting_is("FGMPI_SHM_CMA", "off");
+}
+
+Status Shm::open(Sink* sink, std::string* address) {
+  sink_ = sink;
+  FGMPI_TRY(segment_.create(geometry_, host_id(), !setting_is("FGMPI_SHM_BACKING", "shm")));
+  registered_ = register_barrier();
+  segment_.header()->asymmetric = registered_;
+  if (reads_allowed_) allow_reads_by_peers();
+  *address = segment_.name().to_string();
+  return {};
+}
+
+bool Shm::reaches(const std::string& address) const {
+  SegmentName name;
+  return name.parse(address) && name.host == segment_.name().host;
+}
+
+Status Shm::add_peer(uint32_t process, const std::string& address, uint64_t* local) {
+  auto peer = std::make_unique<Peer>();
+  if (!peer->name.parse(address))
+    return error(MPI_ERR_OTHER, "process %u published \"%s\"; allowed is an address that begins with shm1:",
+                 process, address.c_str());
+  peer->process = process;
+  // A name that will be unlinked has to be opened now; a memfd can wait for the first send.
+  if (peer->name.has_file) FGMPI_TRY(connect(peer.get()));
+  *local = reinterpret_cast<uint64_t>(peer.get());
+  by_process_[process] = peer.get();
+  peers_.push_back(std::move(peer));
+  return {};
+}
+
+/// Maps the peer's segment and claims a ring in it.
+Status Shm::connect(Peer* peer) {
+  int fd = -1;
+  FGMPI_TRY(open_peer(peer->name, &fd, &peer->header));
+  Geometry geometry = peer->header->geometry;
+  Status status;
+  uint32_t slot = peer->header->claimed.load();
+  while (slot < kSlots && !peer->header->claimed.compare_exchange_weak(slot, slot + 1)) {
+  }
+  if (slot >= kSlots)
+    status = error(MPI_ERR_OTHER, "process %u has %u senders on its host; that is the most", peer->process, kSlots);
+  else if (geometry.max_payload() < max_payload_)
+    status = error(MPI_ERR_OTHER, "process %u has a smaller FGMPI_SHM_BULK (%u) than this one (%u); allowed is one value",
+                   peer->process, geometry.bulk, geometry_.bulk);
+  else
+    status = map_ring(fd, geometry, slot, peer->name, &peer->ring);
+  ::close(fd);
+  if (!status.ok()) {
+    disconnect(peer);
+    return status;
+  }
+  peer->slot = &slot_controls(peer->header)[slot];
+  peer->writer = RingWriter(peer->ring, &peer->slot->credits, geometry);
+  peer->light = registered_ && peer->header->asymmetric;
+  return {};
+}
+
+void Shm::disconnect(Peer* peer) {
+  peer->writer = RingWriter();
+  if (peer->ring) unmap_ring(peer->ring, peer->header->geometry);
+  if (peer->header) unmap_control(peer->header);
+  if (peer->pipe >= 0) ::close(peer->pipe);
+  peer->ring = nullptr;
+  peer->header = nullptr;
+  peer->slot = nullptr;
+  peer->pipe = -1;
+}
+
+bool Shm::try_send(uint32_t, uint64_t handle, const Header& header, const void* payload, size_t length) {
+  FGMPI_ASSERT(length <= max_payload_);
+  Peer* peer = reinterpret_cast<Peer*>(handle);
+  if (__builtin_expect(!peer->announced || !peer->writer.push(header, payload, length), 0))
+    return slow_send(peer, header, payload, length);
+  light_fence(peer->light);
+  if (__builtin_expect(peer->header->armed.load(std::memory_order_relaxed) != kAwake, 0))
+    ring(peer->header, peer->name.pid, &peer->pipe);
+  return true;
+}
+
+bool Shm::slow_send(Peer* peer, const Header& header, const void* payload, size_t length) {
+  if (peer->gone) return true;
+  if (!peer->announced) {
+    Status status = peer->header ? Status() : connect(peer);
+    if (!status.ok()) {
+      peer->gone = true;
+      failures_.emplace_back(peer->process, status.what());
+      return true;
+    }
+    SlotControl::Sender& sender = peer->slot->sender;
+    sender.process = header.src_process;
+    sender.pid = getpid();
+    sender.ready.store(kReady, std::memory_order_release);
+    peer->announced = true;
+    return try_send(peer->process, reinterpret_cast<uint64_t>(peer), header, payload, length);
+  }
+  if (!peer->starving) {
+    peer->starving = true;
+    starving_.push_back(peer);
+  }
+  peer->slot->sender.wants_room.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with give_room
+  if (peer->writer.refresh()) return try_send(peer->process, reinterpret_cast<uint64_t>(peer), header, payload, length);
+  return false;
+}
+
+ReadResult Shm::read(uint32_t process, uint64_t handle, uint64_t remote, void* local, size_t length, uint64_t) {
+  Peer* peer = reinterpret_cast<Peer*>(handle);
+  if (!reads_allowed_ || peer->no_reads) return ReadResult::kUnsupported;
+  std::string why;
+  ReadResult result = read_memory(peer->name.pid, remote, local, length, &why);
+  if (result == ReadResult::kUnsupported) peer->no_reads = true;
+  if (result == ReadResult::kFailed) failures_.emplace_back(process, why);
+  return result;
+}
+
+bool Shm::poll() {
+  bool any = false;
+  for (Source& source : sources_)
+    if (source.reader.ready()) any |= drain(&source);
+  if (__builtin_expect(segment_.header()->claimed.load(std::memory_order_relaxed) != adopted_ || !pending_.empty(), 0))
+    any |= adopt_sources();
+  if (__builtin_expect(!starving_.empty(), 0)) any |= room_again();
+  if (__builtin_expect(!failures_.empty(), 0)) report_failures();
+  return any;
+}
+
+/// Hands over up to a burst of frames.
+bool Shm::drain(Source* source) {
+  if (source->broken) return false;
+  Frame frame;
+  for (int i = 0; i < kBurst; ++i) {
+    RingReader::Next next = source->reader.peek(&frame);
+    if (next == RingReader::Next::kNone) break;
+    if (next == RingReader::Next::kBad) {
+      refuse(source, "it wrote a frame of impossible length");
+      break;
+    }
+    if (__builtin_expect(frame.header.src_process != source->peer->process, 0))
+      ++refused_;
+    else
+      sink_->deliver(frame.header, frame.payload, frame.length);
+    if (source->reader.consume(frame)) give_room(source);
+  }
+  return true;
+}
+
+void Shm::refuse(Source* source, const char* what) {
+  ++refused_;
+  source->broken = true;
+  failures_.emplace_back(source->peer->process, what);
+}
+
+/// Credits were published; wakes the sender if it waits for them.
+void Shm::give_room(Source* source) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with slow_send and arm
+  std::atomic<uint32_t>& wants = source->slot->sender.wants_room;
+  if (__builtin_expect(!wants.load(std::memory_order_relaxed), 1)) return;
+  wants.store(0, std::memory_order_relaxed);
+  Peer* peer = source->peer;
+  if (peer->gone) return;
+  if (!peer->header) {
+    Status status = connect(peer);
+    if (!status.ok()) {
+      failures_.emplace_back(peer->process, status.what());
+      return;
+    }
+  }
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (peer->header->armed.load(std::memory_order_relaxed) != kAwake) ring(peer->header, peer->name.pid, &peer->pipe);
+}
+
+/// Looks at slots that were claimed lately; true when one became a source.
+bool Shm::adopt_sources() {
+  uint32_t claimed = std::min(segment_.header()->claimed.load(std::memory_order_acquire), kSlots);
+  while (adopted_ < claimed) pending_.push_back(adopted_++);
+  bool any = false;
+  for (size_t i = 0; i < pending_.size();) {
+    SlotControl* slot = &segment_.controls()[pending_[i]];
+    // A sender may be faster than our own add_peer; a stranger stays pending for ever.
+    auto peer = slot->sender.ready.load(std::memory_order_acquire) == kEmpty
+                    ? by_process_.end()
+                    : by_process_.find(slot->sender.process);
+    if (peer == by_process_.end() || peer->second->name.pid != slot->sender.pid || peer->second->sends) {
+      ++i;
+      continue;
+    }
+    peer->second->sends = true;
+    sources_.push_back({RingReader(segment_.ring(pending_[i]), &slot->credits, geometry_), slot, peer->second});
+    pending_[i] = pending_.back();
+    pending_.pop_back();
+    any = true;
+  }
+  return any;
+}
+
+/// True when a peer that had no room has some.
+bool Shm::room_again() {
+  bool any = false;
+  for (size_t i = 0; i < starving_.size();) {
+    Peer* peer = starving_[i];
+    if (!peer->gone && !peer->writer.refresh()) {
+      ++i;
+      continue;
+    }
+    peer->starving = false;
+    starving_[i] = starving_.back();
+    starving_.pop_back();
+    any = true;
+  }
+  return any;
+}
+
+void Shm::report_failures() {
+  auto failures = std::move(failures_);
+  failures_.clear();
+  for (auto& [process, why] : failures) sink_->peer_failed(process, why);
+}
+
+bool Shm::anything_there() {
+  for (Source& source : sources_)
+    if (!source.broken && source.reader.ready()) return true;
+  return !failures_.empty() || segment_.header()->claimed.load() != adopted_ || adopt_sources() || room_again();
+}
+
+bool Shm::arm() {
+  std::atomic<uint32_t>& armed = segment_.header()->armed;
+  armed.store(pipe_[0] < 0 ? kOnFutex : kOnPipe, std::memory_order_seq_cst);
+  heavy_fence(registered_);
+  if (!anything_there()) return true;
+  disarm();
+  return false;
+}
+
+void Shm::disarm() {
+  uint32_t before = segment_.header()->armed.exchange(kAwake);
+  char bytes[64];
+  if (pipe_[0] >= 0 && before == kAwake)
+    while (::read(pipe_[0], bytes, sizeof bytes) == sizeof bytes) {
+    }
+}
+
+void Shm::sleep(int64_t timeout_ns) { futex_wait(&segment_.header()->armed, kOnFutex, timeout_ns); }
+
+int Shm::use_wait_fd() {
+  if (pipe_[0] < 0 && pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) == 0) segment_.header()->pipe = pipe_[1];
+  return pipe_[0];
+}
+
+void Shm::tick() {
+  for (uint32_t i = 0; i < kChecksPerTick && i < peers_.size(); ++i) {
+    Peer* peer = peers_[next_check_++ % peers_.size()].get();
+    if (!peer->gone && (peer->header || peer->sends)) check_alive(peer);
+  }
+  report_failures();
+}
+
+/// Reports the peer when its process has ended without having closed its transport.
+void Shm::check_alive(Peer* peer) {
+  int fd = static_cast<int>(syscall(SYS_pidfd_open, peer->name.pid, 0));
+  bool dead = fd < 0 && errno == ESRCH;
+  if (fd >= 0) {
+    pollfd ended{fd, POLLIN, 0};
+    dead = ::poll(&ended, 1, 0) == 1;
+    ::close(fd);
+  }
+  if (!dead) return;
+  bool finished = peer->header && peer->header->closed.load();
+  for (Source& source : sources_) {
+    if (source.peer != peer) continue;
+    while (source.reader.ready() && drain(&source)) {  // what it sent before is delivered
+    }
+    finished |= source.slot->sender.ready.load() == kFinished;
+  }
+  peer->gone = true;
+  peer->writer = RingWriter();
+  peer->announced = false;
+  if (!finished) failures_.emplace_back(peer->process, format("process id %d has ended", peer->name.pid));
+}
+
+void Shm::close() {
+  if (!segment_.header()) return;
+  segment_.header()->closed = 1;
+  for (auto& peer : peers_) {
+    if (peer->announced) peer->slot->sender.ready = kFinished;
+    disconnect(peer.get());
+  }
+  sources_.clear();
+  pending_.clear();
+  starving_.clear();
+  by_process_.clear();
+  peers_.clear();
+  segment_.close();
+  for (int& end : pipe_) {
+    if (end >= 0) ::close(end);
+    end = -1;
+  }
+}
+
+}  // namespace shm
+}  // namespace fgmpi::transport

@@ -1,0 +1,105 @@
+// Shared-memory transport between the processes of one host.
+//
+// Each process owns a segment (segment.h) with one ring (ring.h) for each process that has sent to it; the
+// first send claims the ring. The receiver polls the next cell of each ring. A process that waits arms
+// its doorbell (doorbell.h) and sleeps on a futex, or on a pipe when other transports have descriptors.
+//
+// Thread rule: one thread. Never blocks but in sleep(). The first send to a peer makes a few system
+// calls; later ones make none unless the receiver sleeps.
+// Invariants: a ring has one writer, the process named in its slot; frames that name another source are
+// refused; a ring with an impossible frame is read no more and its writer reported as failed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "transport/shm/doorbell.h"
+#include "transport/shm/segment.h"
+#include "transport/transport.h"
+
+namespace fgmpi::transport::shm {
+
+/// What is kept per peer; the 63 bits in its address-vector element are this object's address.
+struct alignas(kLine) Peer {
+  RingWriter writer;                ///< has no room at all until connected
+  SegmentHeader* header = nullptr;  ///< its segment, once connected
+  bool light = false;               ///< no fences needed between us
+  bool announced = false;           ///< it knows whose ring our slot is
+  bool starving = false;            ///< a try_send was refused for lack of room
+  bool gone = false;                ///< finished, or failed: frames to it are dropped
+  bool no_reads = false;            ///< the kernel does not let us read its memory
+  bool sends = false;               ///< it is one of our sources
+  uint32_t process = 0;
+  int32_t pipe = -1;  ///< its wake-up pipe, opened when first rung
+  SlotControl* slot = nullptr;
+  void* ring = nullptr;
+  SegmentName name;
+};
+
+/// A ring that somebody sends to us through.
+struct Source {
+  RingReader reader;
+  SlotControl* slot;
+  Peer* peer;
+  bool broken = false;
+};
+
+class Shm final : public Transport {
+ public:
+  Shm();
+  ~Shm() override { close(); }
+  const char* name() const override { return "shm"; }
+  Status open(Sink* sink, std::string* address) override;
+  bool reaches(const std::string& address) const override;
+  Status add_peer(uint32_t process, const std::string& address, uint64_t* local) override;
+  void all_connected() override { segment_.unlink(); }
+  size_t max_payload() const override { return max_payload_; }
+  bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
+                size_t length) override;
+  ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
+                  uint64_t cookie) override;
+  bool poll() override;
+  bool arm() override;
+  void disarm() override;
+  int wait_fd() const override { return pipe_[0]; }
+  int use_wait_fd() override;
+  void sleep(int64_t timeout_ns) override;
+  void tick() override;
+  uint64_t refused() const override { return refused_; }
+  void close() override;
+
+ private:
+  bool slow_send(Peer* peer, const Header& header, const void* payload, size_t length);
+  Status connect(Peer* peer);
+  void disconnect(Peer* peer);
+  bool drain(Source* source);
+  void refuse(Source* source, const char* what);
+  void give_room(Source* source);
+  bool adopt_sources();
+  bool room_again();
+  bool anything_there();
+  void report_failures();
+  void check_alive(Peer* peer);
+
+  Sink* sink_ = nullptr;
+  OwnSegment segment_;
+  Geometry geometry_{};
+  size_t max_payload_ = 0;
+  std::vector<Source> sources_;
+  uint32_t adopted_ = 0;           ///< slots seen so far
+  std::vector<uint32_t> pending_;  ///< those of them whose sender is not known yet
+  std::vector<Peer*> starving_;
+  std::vector<std::pair<uint32_t, std::string>> failures_;  ///< to be reported by the next poll
+  std::unordered_map<uint32_t, Peer*> by_process_;
+  std::vector<std::unique_ptr<Peer>> peers_;
+  size_t next_check_ = 0;
+  uint64_t refused_ = 0;
+  int pipe_[2] = {-1, -1};
+  bool registered_ = false;
+  bool reads_allowed_ = true;
+};
+
+}  // namespace fgmpi::transport::shm
