@@ -1,6 +1,6 @@
 // MPI_Init and MPI_Finalize of a rank, and the calls that are allowed before and after (MPI-4.0 section 11.2).
 
-#include <cstdlib>
+#include <cstdio>
 
 #include "coll/coll.h"
 #include "mpi/binding.h"
@@ -8,8 +8,6 @@
 
 namespace fgmpi::mpi {
 namespace {
-
-enum Phase : uint8_t { kBefore = 0, kInitialised = 1, kFinalised = 2 };
 
 uint8_t phase() {
   sched::Proclet* p = sched::current();
@@ -22,7 +20,7 @@ int init(const char* call, int required, int* provided) {
     return fail(call, nullptr, error(MPI_ERR_OTHER, "called outside of main's thread; allowed is the thread that runs main"));
   if (p->mpi_phase == kInitialised)
     return fail(call, nullptr, error(MPI_ERR_OTHER, "called a second time by this rank; allowed is once"));
-  if (p->mpi_phase == kFinalised)
+  if (p->mpi_phase >= kFinalised)
     return fail(call, nullptr, error(MPI_ERR_OTHER, "called after MPI_Finalize; allowed is once, before it"));
   if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
     return fail(call, nullptr, error(MPI_ERR_ARG, "required is %d; allowed is MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE", required));
@@ -50,9 +48,8 @@ void finalize_running_rank() {
   p->mpi_phase = kFinalised;
 }
 
-void rank_exits(int status) {
+void finalize_forgotten(int status) {
   sched::Proclet* p = sched::current();
-  if (!p || p->mpi_phase != kInitialised) return;
   auto* rank = static_cast<comm::RankState*>(p->rank_state);
   if (status != 0) {
     std::fprintf(stderr, "fgmpi: rank %u exited with status %d without calling MPI_Finalize\n", rank->world_rank,
@@ -81,7 +78,7 @@ int PMPI_Initialized(int* flag) {
 
 FGMPI_OWN(Finalized)
 int PMPI_Finalized(int* flag) {
-  *flag = mpi::phase() == mpi::kFinalised;
+  *flag = mpi::phase() >= mpi::kFinalised;
   return MPI_SUCCESS;
 }
 

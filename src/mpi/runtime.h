@@ -30,12 +30,19 @@ Status connect();
 
 /// MPI_Finalize's work for the running rank.
 void finalize_running_rank();
+/// What a rank owes MPI when its program ends without MPI_Finalize: one line if it failed, then finalize.
+void finalize_forgotten(int status);
+
+/// Values of sched::Proclet::mpi_phase.
+enum Phase : uint8_t { kBefore = 0, kInitialised = 1, kFinalised = 2, kEnded = 3 };
 
 /// The bootstrap of this process (opened on first use).
 bootstrap::Bootstrap& boot();
 
-/// A proclet's program called exit(status) or returned from main: what MPI has to say about it
-/// (exit without MPI_Finalize after MPI_Init). Called on the proclet by src/privatize before it finishes.
+/// The program of the running rank has ended: it returned from main or called exit(status). Says so when it did not
+/// call MPI_Finalize, drops what is left, and, when it is the last rank of the process to end, waits until all processes
+/// of the job have come as far. May switch. Called once per rank, on its proclet, by src/privatize's exit and after
+/// main; a second call does nothing.
 void rank_exits(int status);
 
 }  // namespace fgmpi::mpi

@@ -1,0 +1,33 @@
+/* argv[1]: how the rank argv[2] ends; the others end normally. Used by life.sh. */
+#include <string.h>
+
+#include "mpitest.h"
+
+int main(int argc, char** argv) {
+  int rank, size;
+  if (argc < 3) return 99;
+  int special = atoi(argv[2]);
+  if (!strcmp(argv[1], "noinit")) return 0;
+  OK(MPI_Init(&argc, &argv));
+  OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (rank == special) {
+    int out = 0;
+    if (!strcmp(argv[1], "return")) return OK(MPI_Finalize()), 7;
+    if (!strcmp(argv[1], "exit")) OK(MPI_Finalize()), exit(8);
+    if (!strcmp(argv[1], "forget")) exit(9);
+    if (!strcmp(argv[1], "abort")) MPI_Abort(MPI_COMM_WORLD, 10);
+    if (!strcmp(argv[1], "badrank")) MPI_Send(&rank, 1, MPI_INT, size + 5, 0, MPI_COMM_WORLD);
+    if (!strcmp(argv[1], "badtag")) MPI_Send(&rank, 1, MPI_INT, 0, -7, MPI_COMM_WORLD);
+    if (!strcmp(argv[1], "nullcomm")) MPI_Comm_size(MPI_COMM_NULL, &out);
+    if (!strcmp(argv[1], "deadlock")) MPI_Recv(&out, 1, MPI_INT, rank, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!strcmp(argv[1], "twice")) MPI_Init(&argc, &argv);
+    if (!strcmp(argv[1], "crash")) abort();
+  }
+  if (!strcmp(argv[1], "hang")) {
+    for (;;) MPI_Barrier(MPI_COMM_WORLD);
+  }
+  OK(MPI_Finalize());
+  return 0;
+}

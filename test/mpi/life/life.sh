@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# What a user sees when a job ends, well or badly: exit statuses, one clear line, nothing left behind.
+set -u
+bin=$1 programs=$2 failed=0
+prog=$programs/exits
+
+# expect NAME STATUS TEXT command...: runs it, compares the exit status ("bad": any but 0) and looks for TEXT in its output.
+expect() {
+  local name=$1 status=$2 text=$3 out got
+  shift 3
+  out=$(timeout 60 "$@" 2>&1)
+  got=$?
+  if [ "$status" = bad ] && [ $got -ne 0 ] && [ $got -ne 124 ]; then got=bad; fi
+  if [ "$got" != "$status" ]; then
+    echo "FAILED $name: exit status $got, expected $status: $*"; echo "$out" | tail -5; failed=$((failed + 1)); return
+  fi
+  if [ -n "$text" ] && ! grep -qE -- "$text" <<<"$out"; then
+    echo "FAILED $name: no /$text/ in the output of: $*"; echo "$out" | tail -5; failed=$((failed + 1)); return
+  fi
+  echo "ok $name"
+}
+
+shm_before=$(ls /dev/shm | sort)
+for shape in "1 1" "1 5" "3 1" "2 50"; do
+  set -- $shape
+  run=("$bin/mpiexec" -n "$1" -nfg "$2" "$prog")
+  expect "normal end ($shape)" 0 "" "${run[@]}" none 0
+  expect "no MPI_Init at all ($shape)" 0 "" "${run[@]}" noinit 0
+  expect "return 7 ($shape)" 7 "" "${run[@]}" return 0
+  expect "exit(8) ($shape)" 8 "" "${run[@]}" exit 0
+  expect "exit(9) without finalize ($shape)" 9 "rank 0 exited with status 9 without" "${run[@]}" forget 0
+  expect "MPI_Abort ($shape)" 10 "rank 0 called MPI_Abort with error code 10" "${run[@]}" abort 0
+  expect "bad rank ($shape)" bad "Fatal error on rank 0: Invalid rank in MPI_Send: dest is [0-9]+; allowed is 0 to" "${run[@]}" badrank 0
+  expect "bad tag ($shape)" bad "Invalid tag in MPI_Send: tag is -7; allowed is 0 to" "${run[@]}" badtag 0
+  expect "null communicator ($shape)" bad "Invalid communicator in MPI_Comm_size: comm is MPI_COMM_NULL" "${run[@]}" nullcomm 0
+  expect "MPI_Init twice ($shape)" bad "MPI_Init: called a second time" "${run[@]}" twice 0
+done
+expect "deadlock of one process" bad "deadlock" "$bin/mpiexec" -n 1 -nfg 4 "$prog" deadlock 2
+expect "last rank exits" 8 "" "$bin/mpiexec" -n 2 -nfg 3 "$prog" exit 5
+expect "singleton" 0 "" "$prog" none 0
+expect "singleton of 6 ranks" 0 "" env FGMPI_NFG=6 "$prog" none 0
+expect "bad FGMPI_NFG" 1 "FGMPI_NFG=x" env FGMPI_NFG=x "$prog" none 0
+
+# Interrupted and killed jobs leave nothing in /dev/shm and no process.
+for signal in INT TERM KILL; do
+  "$bin/mpiexec" -n 2 -nfg 10 "$prog" hang 0 >/dev/null 2>&1 &
+  job=$!
+  sleep 1
+  kill -$signal $job
+  wait $job 2>/dev/null
+  for i in 1 2 3 4 5 6 7 8 9 10; do
+    pgrep -f "$prog hang 0" >/dev/null || break
+    sleep 0.5
+  done
+  if pgrep -f "$prog hang 0" >/dev/null; then
+    echo "FAILED: processes left after SIG$signal"; pkill -9 -f "$prog hang 0"; failed=$((failed + 1))
+  else
+    echo "ok nothing runs after SIG$signal"
+  fi
+done
+left=$(comm -13 <(echo "$shm_before") <(ls /dev/shm | sort) | grep -i fgmpi)
+if [ -n "$left" ]; then echo "FAILED: left in /dev/shm: $left"; failed=$((failed + 1)); fi
+echo "$failed failed"
+exit $((failed > 0))
