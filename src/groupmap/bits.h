@@ -1,0 +1,87 @@
+// Bits of a word: count them and find the k-th one, by the processor's instructions where it has
+// them.
+//
+// The library is built for the base instruction set and asks the processor once; the test of the
+// flag is a predicted branch, far cheaper than a call through a table.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace fgmpi::groupmap {
+
+#if defined(__x86_64__)
+struct CpuBits {
+  CpuBits() {
+    __builtin_cpu_init();
+    popcnt = __builtin_cpu_supports("popcnt");
+    bmi2 = __builtin_cpu_supports("bmi2");
+  }
+  bool popcnt;
+  bool bmi2;
+};
+inline const CpuBits cpu_bits;
+#endif
+
+inline int popcount(uint64_t word) {
+#if defined(__x86_64__)
+  if (__builtin_expect(cpu_bits.popcnt, 1)) {
+    uint64_t count;
+    __asm__("popcnt %1, %0" : "=r"(count) : "r"(word) : "cc");
+    return static_cast<int>(count);
+  }
+#endif
+  return std::popcount(word);
+}
+
+/// The position (0..63) of the one-bit that has `k` one-bits below it. REQUIRES: k <
+/// popcount(word).
+inline int select_in_word(uint64_t word, int k) {
+#if defined(__x86_64__)
+  if (__builtin_expect(cpu_bits.bmi2, 1)) {
+    uint64_t bit;
+    __asm__("pdep %2, %1, %0" : "=r"(bit) : "r"(uint64_t{1} << k), "r"(word));
+    return std::countr_zero(bit);
+  }
+#endif
+  int base = 0;
+  for (int width = 32; width > 0; width /= 2) {
+    int low = popcount(word & ((uint64_t{1} << width) - 1));
+    if (k >= low) {
+      k -= low;
+      base += width;
+      word >>= width;
+    }
+  }
+  return base;
+}
+
+/// Bits needed to write 0..value; 0 for 0.
+inline int bit_width(uint64_t value) { return std::bit_width(value); }
+
+inline uint64_t low_mask(int bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
+
+inline size_t words_for(uint64_t bits) { return static_cast<size_t>((bits + 63) / 64); }
+
+/// The `width` bits (0..64) from bit `at` on. REQUIRES: they lie within `words`.
+inline uint64_t get_bits(const uint64_t* words, uint64_t at, int width) {
+  if (width == 0) return 0;
+  uint64_t word = words[at / 64] >> (at % 64);
+  if (at % 64 + width > 64) word |= words[at / 64 + 1] << (64 - at % 64);
+  return word & low_mask(width);
+}
+
+/// Ors `value` into the `width` bits from bit `at` on. REQUIRES: they are zero; value < 2^width.
+inline void put_bits(uint64_t* words, uint64_t at, int width, uint64_t value) {
+  if (width == 0) return;
+  words[at / 64] |= value << (at % 64);
+  if (at % 64 + width > 64) words[at / 64 + 1] |= value >> (64 - at % 64);
+}
+
+inline bool get_bit(const uint64_t* words, uint64_t at) { return words[at / 64] >> (at % 64) & 1; }
+inline void set_bit(uint64_t* words, uint64_t at) { words[at / 64] |= uint64_t{1} << (at % 64); }
+
+}  // namespace fgmpi::groupmap

@@ -1,0 +1,90 @@
+// PackedVector: n numbers of `width` bits each (0..57), side by side.
+//
+//   | v0 | v1 | v2 | ...          width bits each, little-endian; 8 spare bytes at the end, so that
+//   one ^bit 0                        unaligned 8-byte load, a shift and a mask fetch any of them
+//
+// Costs: 16 bytes + n*width/8 + 8. A width of 0 stores nothing and reads 0.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "groupmap/bits.h"
+#include "groupmap/codec.h"
+
+namespace fgmpi::groupmap {
+
+class PackedVector {
+ public:
+  static constexpr int kMaxWidth = 57;
+
+  PackedVector() = default;
+  PackedVector(uint32_t count, int width) : count_(count), width_(static_cast<uint8_t>(width)) {
+    if (width && count) data_ = std::make_unique<uint8_t[]>(allocated());
+  }
+  /// Of the smallest width that holds the largest of `values`.
+  template <class T>
+  static PackedVector of(std::span<const T> values) {
+    T most = 0;
+    for (T value : values) most = std::max(most, value);
+    PackedVector packed(static_cast<uint32_t>(values.size()),
+                        bit_width(static_cast<uint64_t>(most)));
+    for (uint32_t i = 0; i < packed.count_; ++i) packed.set(i, static_cast<uint64_t>(values[i]));
+    return packed;
+  }
+
+  uint32_t size() const { return count_; }
+  int width() const { return width_; }
+  uint64_t operator[](uint32_t i) const {
+    if (!data_) return 0;
+    uint64_t bit = uint64_t{i} * width_;
+    uint64_t word;
+    std::memcpy(&word, data_.get() + bit / 8, 8);
+    return word >> (bit % 8) & low_mask(width_);
+  }
+  /// REQUIRES: element i is still 0; value < 2^width.
+  void set(uint32_t i, uint64_t value) {
+    if (!data_) return;
+    uint64_t bit = uint64_t{i} * width_;
+    uint64_t word;
+    std::memcpy(&word, data_.get() + bit / 8, 8);
+    word |= value << (bit % 8);
+    std::memcpy(data_.get() + bit / 8, &word, 8);
+  }
+  /// Heap memory in bytes.
+  size_t heap_bytes() const { return data_ ? allocated() : 0; }
+
+  void write(ByteWriter& out) const {
+    out.u8(width_);
+    if (data_) out.bytes(data_.get(), packed_bytes());
+  }
+  /// Reads a vector of `count` numbers; fails `in` when there are not that many.
+  static PackedVector read(ByteReader& in, uint32_t count) {
+    int width = static_cast<int>(in.varint(kMaxWidth));
+    size_t size = static_cast<size_t>((uint64_t{count} * width + 7) / 8);
+    std::span<const uint8_t> bytes = in.bytes(size);
+    if (in.failed() || (width == 0 && count > kMaxImplied)) {
+      in.fail();
+      return {};
+    }
+    PackedVector packed(count, width);
+    if (packed.data_) std::memcpy(packed.data_.get(), bytes.data(), size);
+    return packed;
+  }
+
+ private:
+  // Width 0 takes no bytes on the wire; a bound keeps a forged count from costing time.
+  static constexpr uint32_t kMaxImplied = 1u << 24;
+  size_t packed_bytes() const { return static_cast<size_t>((uint64_t{count_} * width_ + 7) / 8); }
+  size_t allocated() const { return packed_bytes() + 8; }
+
+  std::unique_ptr<uint8_t[]> data_;
+  uint32_t count_ = 0;
+  uint8_t width_ = 0;
+};
+
+}  // namespace fgmpi::groupmap

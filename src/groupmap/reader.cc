@@ -1,0 +1,12 @@
+#include "groupmap/bwt.h"
+#include "groupmap/groupmap.h"
+
+namespace fgmpi::groupmap {
+
+Reader::Reader(const MapRef& map) : map_(map) {
+  if (map_.map_ && map_.map_->block_wise()) cache_ = std::make_unique<BlockCache>();
+}
+
+Reader::~Reader() = default;
+
+}  // namespace fgmpi::groupmap
