@@ -25,7 +25,7 @@ namespace {
 struct Process {
   std::unique_ptr<bootstrap::Bootstrap> boot;
   std::vector<std::unique_ptr<transport::Transport>> transports;
-  std::unique_ptr<transport::Idle> idle;
+  transport::Idle idle;
   uint32_t ranks = 0;
   bool connected = false;
   int unfinished = 0;  ///< ranks whose main has not returned yet
@@ -53,96 +53,90 @@ int64_t positive_env(const char* name, int64_t max) {
 
 constexpr int64_t kMaxRanks = int64_t{1} << 30;
 
-// ---- Exchange of addresses: "RANKS,address[,address]" under the key fgmpi-PROCESS ---------------------------
-std::string key_of(uint32_t p) { return "fgmpi-" + std::to_string(p); }
-
+// ---- Exchange of addresses ------------------------------------------------------------------------------
+// Transport by transport, in order of preference, each process publishes "RANKS,ADDRESS" under "fgmpi-T-PROCESS".
+// After the first round, peers that share the host are reached by shared memory; where all do, the network is never
+// opened. Reaching is an equivalence (same host or not), so all processes agree on whether a next round is needed.
 struct Peer {
   uint32_t ranks = 0;
-  std::vector<std::string> addresses;
+  bool reached = false;
 };
 
-Status parse_peer(uint32_t p, const std::string& value, Peer* peer) {
-  size_t at = 0;
-  for (bool first = true; at <= value.size(); first = false) {
-    size_t comma = std::min(value.find(',', at), value.size());
-    std::string part = value.substr(at, comma - at);
-    at = comma + 1;
-    if (!first) {
-      peer->addresses.push_back(part);
-      continue;
-    }
-    auto ranks = parse_int(part);
-    if (!ranks || *ranks < 1 || *ranks > kMaxRanks)
-      return error(MPI_ERR_OTHER, "process %u published '%s', which is not an address of this version", p, value.c_str());
-    peer->ranks = static_cast<uint32_t>(*ranks);
-  }
+std::string key_of(size_t transport, uint32_t p) {
+  return "fgmpi-" + std::to_string(transport) + "-" + std::to_string(p);
+}
+
+/// Splits "RANKS,ADDRESS".
+Status parse_published(uint32_t p, const std::string& value, uint32_t* ranks, std::string* address) {
+  size_t comma = std::min(value.find(','), value.size());
+  auto number = parse_int(value.substr(0, comma));
+  if (!number || *number < 1 || *number > kMaxRanks || comma == value.size())
+    return error(MPI_ERR_OTHER, "process %u published '%s', which is not an address of this version", p, value.c_str());
+  *ranks = static_cast<uint32_t>(*number);
+  *address = value.substr(comma + 1);
   return {};
 }
 
-Status open_transports(std::string* published) {
+/// One round: opens transport `t`, publishes, collects everybody's addresses for it.
+Status publish_and_collect(size_t t, std::vector<Peer>* peers, std::vector<std::string>* addresses) {
   Process& me = process();
-  FGMPI_TRY(transport::make_all(&me.transports));
-  *published = std::to_string(me.ranks);
-  for (auto& t : me.transports) {
-    std::string address;
-    FGMPI_TRY(t->open(pt2pt::sink(), &address));
-    *published += "," + address;
-  }
-  if (published->size() > me.boot->max_value())
-    return error(MPI_ERR_OTHER, "the address of this process has %zu bytes; the launcher passes on %zu at most",
-                 published->size(), me.boot->max_value());
-  return {};
-}
-
-/// Picks for peer `p` the first transport that reaches one of its addresses.
-Status add_peer(uint32_t p, const Peer& peer) {
-  Process& me = process();
-  for (size_t bit = 0; bit < me.transports.size(); ++bit) {
-    for (const std::string& address : peer.addresses) {
-      if (!me.transports[bit]->reaches(address)) continue;
-      uint64_t local = 0;
-      FGMPI_TRY(me.transports[bit]->add_peer(p, address, &local));
-      g_av.set_address(p, local, bit == 1);
-      return {};
-    }
-  }
-  return error(MPI_ERR_OTHER, "no transport reaches process %u, ranks %u to %u (FGMPI_TRANSPORT may exclude it)", p,
-               g_av.first(p), g_av.first(p) + g_av.count(p) - 1);
-}
-
-Status exchange(const std::string& published, std::vector<Peer>* peers) {
   bootstrap::Bootstrap& b = boot();
-  FGMPI_TRY(b.put(key_of(b.rank()), published));
+  std::string address;
+  FGMPI_TRY(me.transports[t]->open(pt2pt::sink(), &address));
+  std::string published = std::to_string(me.ranks) + "," + address;
+  if (published.size() > b.max_value())
+    return error(MPI_ERR_OTHER, "the address of this process has %zu bytes; the launcher passes on %zu at most",
+                 published.size(), b.max_value());
+  FGMPI_TRY(b.put(key_of(t, b.rank()), published));
   FGMPI_TRY(b.fence());
-  peers->resize(b.size());
-  for (int p = 0; p < b.size(); ++p) {
+  addresses->resize(peers->size());
+  for (uint32_t p = 0; p < peers->size(); ++p) {
     std::string value = published;
-    if (p != b.rank()) FGMPI_TRY(b.get(key_of(p), &value));
-    FGMPI_TRY(parse_peer(p, value, &(*peers)[p]));
+    if (p != static_cast<uint32_t>(b.rank())) FGMPI_TRY(b.get(key_of(t, p), &value));
+    FGMPI_TRY(parse_published(p, value, &(*peers)[p].ranks, &(*addresses)[p]));
   }
   return {};
 }
 
-Status connect_to_others(pt2pt::Setup* setup) {
-  Process& me = process();
-  std::string published;
-  FGMPI_TRY(open_transports(&published));
-  std::vector<Peer> peers;
-  FGMPI_TRY(exchange(published, &peers));
+Status init_address_vector(const std::vector<Peer>& peers) {
   std::vector<uint32_t> starts{0};
   for (const Peer& peer : peers) {
     if (starts.back() + int64_t{peer.ranks} > kMaxRanks)
       return error(MPI_ERR_OTHER, "the job has more than %lld ranks", static_cast<long long>(kMaxRanks));
     starts.push_back(starts.back() + peer.ranks);
   }
-  g_av.init(starts, me.boot->rank());
-  for (uint32_t p = 0; p < peers.size(); ++p)
-    if (p != g_av.me()) FGMPI_TRY(add_peer(p, peers[p]));
-  FGMPI_TRY(me.boot->fence());
-  for (size_t bit = 0; bit < me.transports.size(); ++bit) {
-    me.transports[bit]->all_connected();
-    setup->transports[bit] = me.transports[bit].get();
+  g_av.init(starts, boot().rank());
+  return {};
+}
+
+Status connect_to_others(pt2pt::Setup* setup) {
+  Process& me = process();
+  FGMPI_TRY(transport::make_all(&me.transports));
+  std::vector<Peer> peers(boot().size());
+  peers[boot().rank()].reached = true;
+  size_t reached = 1, t = 0;
+  for (; t < me.transports.size() && t < 2 && reached < peers.size(); ++t) {
+    std::vector<std::string> addresses;
+    FGMPI_TRY(publish_and_collect(t, &peers, &addresses));
+    if (t == 0) FGMPI_TRY(init_address_vector(peers));
+    for (uint32_t p = 0; p < peers.size(); ++p) {
+      if (peers[p].reached || !me.transports[t]->reaches(addresses[p])) continue;
+      uint64_t local = 0;
+      FGMPI_TRY(me.transports[t]->add_peer(p, addresses[p], &local));
+      g_av.set_address(p, local, t == 1);
+      peers[p].reached = true;
+      ++reached;
+    }
+    setup->transports[t] = me.transports[t].get();
   }
+  me.transports.resize(t);
+  for (uint32_t p = 0; p < peers.size(); ++p) {
+    if (!peers[p].reached)
+      return error(MPI_ERR_OTHER, "no transport reaches process %u, ranks %u to %u (FGMPI_TRANSPORT may exclude it)", p,
+                   g_av.first(p), g_av.first(p) + g_av.count(p) - 1);
+  }
+  FGMPI_TRY(boot().fence());
+  for (auto& transport : me.transports) transport->all_connected();
   return {};
 }
 
@@ -207,9 +201,10 @@ Status connect() {
     g_av.init({0, me.ranks}, 0);
   } else {
     FGMPI_TRY(connect_to_others(&setup));
-    me.idle = std::make_unique<transport::Idle>(me.transports);
-    transport::Idle::set_current(me.idle.get());
-    hooks.sleep = [](int64_t timeout_ns) { process().idle->sleep(timeout_ns); };
+    std::vector<transport::Transport*> open;
+    for (auto& t : me.transports) open.push_back(t.get());
+    FGMPI_TRY(me.idle.start(std::move(open)));
+    hooks.sleep = [](int64_t timeout_ns) { process().idle.sleep(timeout_ns); };
   }
   FGMPI_TRY(pt2pt::init(setup));
   sched::set_hooks(hooks);
@@ -235,6 +230,7 @@ int process_main(privatize::Program& program) {
   int status = sched::run();
   if (me.connected) {
     pt2pt::finalize();
+    me.idle.stop();
     for (auto& t : me.transports) t->close();
   }
   host::finalize();
