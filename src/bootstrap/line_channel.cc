@@ -1,0 +1,55 @@
+#include "bootstrap/line_channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace fgmpi::bootstrap {
+namespace {
+
+[[noreturn]] void broken(const char* doing, const char* why) {
+  std::fprintf(stderr, "fgmpi: the connection to the launcher broke while %s: %s\n", doing, why);
+  _exit(1);
+}
+
+}  // namespace
+
+LineChannel::LineChannel(int fd) : fd_(fd) {
+  // Programs that this one starts have no business with our launcher.
+  fcntl(fd_, F_SETFD, fcntl(fd_, F_GETFD) | FD_CLOEXEC);
+}
+
+LineChannel::~LineChannel() { close(fd_); }
+
+void LineChannel::write(std::string_view text) {
+  while (!text.empty()) {
+    ssize_t n = send(fd_, text.data(), text.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno == ENOTSOCK) n = ::write(fd_, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) broken("writing", std::strerror(errno));
+    text.remove_prefix(n);
+  }
+}
+
+std::string LineChannel::read_line() {
+  size_t end;
+  while ((end = received_.find('\n', searched_)) == std::string::npos) {
+    searched_ = received_.size();
+    constexpr size_t kPiece = 4096;
+    received_.resize(searched_ + kPiece);
+    ssize_t n = ::read(fd_, received_.data() + searched_, kPiece);
+    received_.resize(searched_ + (n > 0 ? n : 0));
+    if (n == 0) broken("reading", "it was closed");
+    if (n < 0 && errno != EINTR) broken("reading", std::strerror(errno));
+  }
+  std::string line = received_.substr(0, end);
+  received_.erase(0, end + 1);
+  searched_ = 0;
+  return line;
+}
+
+}  // namespace fgmpi::bootstrap

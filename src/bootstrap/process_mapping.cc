@@ -1,0 +1,53 @@
+#include "bootstrap/process_mapping.h"
+
+#include <array>
+#include <charconv>
+
+namespace fgmpi::bootstrap {
+namespace {
+
+bool take(std::string_view* text, std::string_view token) {
+  if (!text->starts_with(token)) return false;
+  text->remove_prefix(token.size());
+  return true;
+}
+
+bool take_number(std::string_view* text, int* value) {
+  auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), *value);
+  if (failure != std::errc() || *value < 0) return false;
+  text->remove_prefix(end - text->data());
+  return true;
+}
+
+struct Block {
+  int first_node, nodes, processes;
+};
+
+bool take_block(std::string_view* text, Block* b) {
+  return take(text, "(") && take_number(text, &b->first_node) && take(text, ",") &&
+         take_number(text, &b->nodes) && take(text, ",") && take_number(text, &b->processes) &&
+         take(text, ")");
+}
+
+}  // namespace
+
+std::vector<int> parse_process_mapping(std::string_view text, int size) {
+  std::vector<Block> blocks;
+  if (!take(&text, "(vector")) return {};
+  while (take(&text, ",")) {
+    Block block;
+    if (!take_block(&text, &block) || block.nodes == 0 || block.processes == 0) return {};
+    blocks.push_back(block);
+  }
+  if (text != ")" || blocks.empty() || size < 0) return {};
+  std::vector<int> node_of;
+  node_of.reserve(size);
+  for (size_t b = 0;; b = (b + 1) % blocks.size())
+    for (int node = 0; node < blocks[b].nodes; ++node)
+      for (int i = 0; i < blocks[b].processes; ++i) {
+        if (node_of.size() == static_cast<size_t>(size)) return node_of;
+        node_of.push_back(blocks[b].first_node + node);
+      }
+}
+
+}  // namespace fgmpi::bootstrap
