@@ -1,6 +1,5 @@
 #include "transport/idle.h"
 
-#include <mpi.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -37,28 +36,25 @@ inline void rest() {
 
 }  // namespace
 
-Status Idle::start(std::vector<Transport*> transports) {
-  stop();
-  transports_ = std::move(transports);
+Idle* Idle::current_ = nullptr;
+
+Idle::Idle(const std::vector<std::unique_ptr<Transport>>& transports) {
+  for (const auto& transport : transports) transports_.push_back(transport.get());
   longest_spin_ = spin_ = env_size("FGMPI_SPIN", 200, 0, 1'000'000) * 1000;
   next_tick_ = now_ns() + kTick;
-  all_wake_ = true;
-  if (transports_.size() == 1 && transports_[0]->wait_fd() < 0) return {};
+  if (transports_.size() == 1 && transports_[0]->wait_fd() < 0) return;
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
-  if (epoll_ < 0) return error(MPI_ERR_OTHER, "cannot create an epoll descriptor: %m");
   for (Transport* transport : transports_) {
     int fd = transport->use_wait_fd();
     epoll_event event{};
     event.events = EPOLLIN;
     if (fd < 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event)) all_wake_ = false;
   }
-  return {};
 }
 
-void Idle::stop() {
+Idle::~Idle() {
   if (epoll_ >= 0) close(epoll_);
-  epoll_ = -1;
-  transports_.clear();
+  if (current_ == this) current_ = nullptr;
 }
 
 bool Idle::poll() {

@@ -10,23 +10,24 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "base/status.h"
 #include "transport/transport.h"
 
 namespace fgmpi::transport {
 
 class Idle {
  public:
-  Idle() = default;
-  ~Idle() { stop(); }
+  /// The transports are open and outlive this object.
+  explicit Idle(const std::vector<std::unique_ptr<Transport>>& transports);
+  ~Idle();
   Idle(const Idle&) = delete;
   Idle& operator=(const Idle&) = delete;
 
-  /// The transports outlive this object or the next stop(). All are open.
-  Status start(std::vector<Transport*> transports);
-  void stop();
+  /// The one whose hooks the process uses (a hook is a plain function without an argument).
+  static Idle* current() { return current_; }
+  static void set_current(Idle* idle) { current_ = idle; }
 
   /// Polls every transport once; true when there was anything.
   bool poll();
@@ -43,6 +44,7 @@ class Idle {
   void disarm_all();
   void block(int64_t timeout_ns);
 
+  static Idle* current_;
   std::vector<Transport*> transports_;
   int epoll_ = -1;
   bool all_wake_ = true;       ///< every transport can wake us; else we look now and then
