@@ -1,0 +1,181 @@
+// The ends of a rank: exit and its relatives, and the handlers that run then.
+//
+// Handlers registered by the program (its code or an image of it) belong to the rank that
+// registered them and run on its proclet, newest first. Those of shared libraries belong to the
+// process and go to the C library. Where ranks share the program's globals, destructors of its
+// objects wait for the end of the process.
+#include <link.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <utility>
+#include <vector>
+
+#include "privatize/internal.h"
+
+namespace fgmpi::privatize {
+namespace {
+
+struct Handler {
+  enum Kind : uint8_t { kAtExit, kOnExit, kThreadLocal, kQuick } kind;
+  union {
+    void (*function)(void*);
+    void (*with_status)(int, void*);
+  };
+  void* argument;
+};
+
+/// What a rank does at its end; made when the first handler is registered.
+struct ExitList {
+  std::vector<Handler> handlers;
+};
+
+ExitList* g_early = nullptr;  ///< registered by constructors, before any proclet runs
+
+/// The list that a handler of the program goes to, or nullptr when it is the C library's.
+ExitList* list_for(const void* object) {
+  bool early = g_mode == Mode::kSingle && !sched::current() && sched::rank_count() == 0;
+  if (!early && !on_proclet()) return nullptr;
+  if (g_mode == Mode::kShared && object) return nullptr;
+  void** slot = early ? reinterpret_cast<void**>(&g_early) : &sched::current()->pending;
+  if (!*slot) *slot = new ExitList;
+  return static_cast<ExitList*>(*slot);
+}
+
+bool add(Handler handler, const void* dso) {
+  if (dso && !in_program(dso)) return false;
+  ExitList* list = list_for(handler.argument);
+  if (!list) return false;
+  list->handlers.push_back(handler);
+  return true;
+}
+
+/// Runs the handlers of some kinds, newest first. One may register others or call exit().
+template <class Wanted>
+void run_handlers(sched::Proclet* p, int status, Wanted wanted) {
+  auto* list = static_cast<ExitList*>(p->pending);
+  if (!list) return;
+  auto& handlers = list->handlers;
+  for (size_t i = handlers.size(); i > 0;) {
+    Handler h = handlers[--i];
+    if (!wanted(h.kind)) continue;
+    handlers.erase(handlers.begin() + static_cast<ptrdiff_t>(i));
+    if (h.kind == Handler::kOnExit) {
+      h.with_status(status, h.argument);
+    } else {
+      h.function(h.argument);
+    }
+    i = handlers.size();
+  }
+}
+
+[[noreturn]] void finish_rank(int status) {
+  sched::Proclet* p = sched::current();
+  delete static_cast<ExitList*>(std::exchange(p->pending, nullptr));
+  if (mpi::rank_exits) mpi::rank_exits(status & 0xff);
+  sched::finish(status & 0xff);
+}
+
+/// A rank that may end by itself is running (a helper coroutine ends the process instead, and so
+/// does the child of a vfork, which has our memory).
+bool ends_a_rank() {
+  return on_proclet() && sched::current()->kind == sched::Kind::kRank && in_own_process();
+}
+
+struct Span {
+  uintptr_t low = 0, high = 0;
+};
+
+Span executable_span() {
+  Span span;
+  auto* headers = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
+  size_t count = getauxval(AT_PHNUM);
+  uintptr_t bias = 0;
+  for (size_t i = 0; i < count; ++i)
+    if (headers[i].p_type == PT_PHDR)
+      bias = reinterpret_cast<uintptr_t>(headers) - headers[i].p_vaddr;
+  span.low = ~uintptr_t{0};
+  for (size_t i = 0; i < count; ++i) {
+    if (headers[i].p_type != PT_LOAD) continue;
+    uintptr_t low = bias + headers[i].p_vaddr;
+    if (low < span.low) span.low = low;
+    if (low + headers[i].p_memsz > span.high) span.high = low + headers[i].p_memsz;
+  }
+  return span;
+}
+
+}  // namespace
+
+bool in_program(const void* address) {
+  static const Span span = executable_span();
+  auto a = reinterpret_cast<uintptr_t>(address);
+  return a >= span.low && a < span.high;
+}
+
+void adopt_early_handlers(sched::Proclet* rank0) {
+  rank0->pending = std::exchange(g_early, nullptr);
+}
+
+void end_rank(int status) {
+  sched::Proclet* p = sched::current();
+  run_handlers(p, status, [](Handler::Kind k) { return k == Handler::kThreadLocal; });
+  run_handlers(p, status, [](Handler::Kind k) { return k != Handler::kQuick; });
+  finish_rank(status);
+}
+
+}  // namespace fgmpi::privatize
+
+using namespace fgmpi::privatize;
+
+FGMPI_INTERPOSE [[noreturn]] void exit(int status) {
+  if (ends_a_rank()) end_rank(status);
+  static auto* real = next_symbol<void(int)>("exit");
+  real(status);
+  __builtin_unreachable();
+}
+
+FGMPI_INTERPOSE [[noreturn]] void _exit(int status) {
+  if (ends_a_rank()) finish_rank(status);
+  static auto* real = next_symbol<void(int)>("_exit");
+  real(status);
+  __builtin_unreachable();
+}
+
+FGMPI_INTERPOSE [[noreturn]] void _Exit(int status) { _exit(status); }
+
+FGMPI_INTERPOSE [[noreturn]] void quick_exit(int status) {
+  if (ends_a_rank()) {
+    run_handlers(fgmpi::sched::current(), status,
+                 [](Handler::Kind k) { return k == Handler::kQuick; });
+    finish_rank(status);
+  }
+  static auto* real = next_symbol<void(int)>("quick_exit");
+  real(status);
+  __builtin_unreachable();
+}
+
+FGMPI_INTERPOSE int __cxa_atexit(void (*function)(void*), void* argument, void* dso) {
+  if (add({Handler::kAtExit, {function}, argument}, dso)) return 0;
+  static auto* real = next_symbol<int(void (*)(void*), void*, void*)>("__cxa_atexit");
+  return real(function, argument, dso);
+}
+
+FGMPI_INTERPOSE int on_exit(void (*function)(int, void*), void* argument) {
+  Handler handler{Handler::kOnExit, {.with_status = function}, argument};
+  if (add(handler, reinterpret_cast<void*>(function))) return 0;
+  static auto* real = next_symbol<int(void (*)(int, void*), void*)>("on_exit");
+  return real(function, argument);
+}
+
+FGMPI_INTERPOSE int __cxa_at_quick_exit(void (*function)(void*), void* dso) {
+  if (add({Handler::kQuick, {function}, nullptr}, dso)) return 0;
+  static auto* real = next_symbol<int(void (*)(void*), void*)>("__cxa_at_quick_exit");
+  return real(function, dso);
+}
+
+FGMPI_INTERPOSE int __cxa_thread_atexit_impl(void (*function)(void*), void* object, void* dso) {
+  if (add({Handler::kThreadLocal, {function}, object}, dso)) return 0;
+  static auto* real = next_symbol<int(void (*)(void*), void*, void*)>("__cxa_thread_atexit_impl");
+  return real(function, object, dso);
+}

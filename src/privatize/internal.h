@@ -1,0 +1,56 @@
+// What the files of this module share and nobody else uses.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "privatize/privatize.h"
+
+// Interposed functions are exported; everything else stays hidden.
+#define FGMPI_INTERPOSE extern "C" __attribute__((visibility("default")))
+
+namespace fgmpi::mpi {
+// Defined by src/mpi where it is linked; without it there is a plain fallback (start.cc).
+[[gnu::weak]] uint32_t ranks_of_this_process();
+[[gnu::weak]] int process_main(privatize::Program& program);
+[[gnu::weak]] void rank_exits(int status);
+}  // namespace fgmpi::mpi
+
+namespace fgmpi::privatize {
+
+/// How the globals of this process's ranks are kept.
+enum class Mode : uint8_t {
+  kForeign,  ///< the program did not start through us (yet)
+  kSingle,   ///< one rank: the program's own globals
+  kShared,   ///< several ranks share the program's globals
+  kImages,   ///< each rank has an image of the program
+};
+extern Mode g_mode;
+
+/// The next definition of a function after ours: the C library's. Usable at any time.
+template <class F>
+F* next_symbol(const char* name) {
+  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
+}
+
+// ---- start.cc ----
+using Main = int(int, char**, char**);
+/// The program's main (of image 0) and its arguments.
+extern Main* g_main;
+extern Program g_program;
+
+/// False in the child of a fork or vfork.
+bool in_own_process();
+
+// ---- exits.cc ----
+/// Gives rank 0 the exit handlers that the program registered before it ran.
+void adopt_early_handlers(sched::Proclet* rank0);
+/// Runs the current rank's exit handlers and destructors, tells src/mpi, finishes the proclet.
+[[noreturn]] void end_rank(int status);
+
+/// True when the address lies in the executable (image 0) or one of its images.
+bool in_program(const void* address);
+
+}  // namespace fgmpi::privatize

@@ -1,0 +1,39 @@
+// Privatisation: one process runs main many times, once per rank, each with its own globals.
+//
+//   ELF entry -> __libc_start_main (ours) -> decide: plain, shared globals, or images
+//             -> the C library's own, with our main -> process_main (src/mpi, host stack) -> ranks
+//             -> run_rank on each proclet: constructors, main, exit handlers, destructors
+//
+// The library interposes a few functions of the C library (exports.txt). Each of them does the
+// plain thing unless the caller is a rank on the scheduler's thread: other threads, forked
+// children, code on the host stack and programs that started without us never notice.
+//
+// Thread rule: one thread, the one that runs main. Invariants: the decision is made once, before
+// the program's constructors; a rank's exit handlers run on its own proclet, newest first, exactly
+// once.
+#pragma once
+
+#include <cstdint>
+
+#include "proclet-sched/sched.h"
+
+namespace fgmpi::privatize {
+
+/// The program as the kernel started it.
+struct Program {
+  int argc = 0;
+  char** argv = nullptr;
+  char** envp = nullptr;
+  uint32_t ranks = 1;  ///< rank proclets of this process
+};
+
+/// Runs the program as rank proclet `local_index` on the current proclet: its image's constructors,
+/// main, exit handlers and destructors; tells src/mpi (rank_exits) and finishes the proclet. Never
+/// returns.
+[[noreturn]] int run_rank(uint32_t local_index);
+
+/// True when the caller is a proclet that may switch: on the scheduler's thread, not in the child
+/// of a fork, not on the host stack.
+bool on_proclet();
+
+}  // namespace fgmpi::privatize
