@@ -15,7 +15,7 @@ using groupmap::Strategy;
 
 namespace {
 
-constexpr int32_t kChunk = 1024;
+constexpr int32_t kChunk = 256;  // on a proclet's stack
 
 Strategy g_strategy;
 

@@ -47,20 +47,21 @@ struct Topology;   // topology.h
 struct Level1;     // meeting.h: where collocated members meet in a collective
 
 /// What all collocated members share. At most 512 bytes for a regular communicator of any size.
+/// An intercommunicator has one per side in a process that hosts members of both: the same context id, map and
+/// remote exchanged, `side` 0 for the group whose first member has the lower world rank.
 struct SharedComm {
   ContextId id;
   int32_t size = 0;            ///< of the local group
   uint32_t references = 0;     ///< Comms of this process that point here
   uint32_t members = 0;        ///< proclets of this process in the local group
+  uint32_t processes = 1;      ///< that host members (of either group)
   bool inter = false;
+  uint8_t side = 0;            ///< intercommunicators: 0 or 1, the same at all members of a group
   RankMap map;                 ///< local group: rank -> world rank
   std::unique_ptr<RankMap> remote;  ///< remote group of an intercommunicator
-  std::unique_ptr<Hierarchy> hierarchy, remote_hierarchy;
+  std::shared_ptr<Hierarchy> hierarchy, remote_hierarchy;  ///< shared by duplicates
   std::shared_ptr<Topology> topology;
-  std::unique_ptr<Level1> level1;
-
-  SharedComm();
-  ~SharedComm();
+  std::shared_ptr<Level1> level1;
   /// The group that point-to-point ranks refer to.
   const RankMap& peers() const { return __builtin_expect(inter, 0) ? *remote : map; }
 };
@@ -71,7 +72,7 @@ struct Extras;
 
 /// What a proclet owns of a communicator it belongs to.
 struct Comm : Keep {
-  SharedComm* shared = nullptr;
+  SharedComm* shared = nullptr;  ///< MPI_COMM_SELF's is made by its first find()
   int32_t rank = -1;             ///< in the local group
   MPI_Comm handle = MPI_COMM_NULL;
   MPI_Errhandler errhandler = MPI_ERRORS_ARE_FATAL;
@@ -133,12 +134,20 @@ Status init_rank(RankState* rank);
 /// MPI_Finalize: self's attributes are deleted first, in reverse order (MPI-4.0 section 11.2.4).
 void finalize_rank(RankState* rank);
 
-/// The SharedComm of a context id in this process, or nullptr.
-SharedComm* lookup(ContextId id);
-/// Makes the Comm of the running rank in the group of `id`; the first collocated member creates the shared
-/// part from `map` (and `remote`), the others share it. Never switches.
-Comm* attach(ContextId id, const RankMap& map, const RankMap* remote, int32_t rank, uint32_t members,
-             const Comm* parent);
+/// The SharedComm of a context id (and side) in this process, or nullptr.
+SharedComm* lookup(ContextId id, uint8_t side = 0);
+/// What a new communicator is.
+struct Recipe {
+  ContextId id;
+  const RankMap* map = nullptr;
+  const RankMap* remote = nullptr;  ///< intercommunicators only
+  uint32_t members = 0;             ///< of the local group in this process
+  uint32_t processes = 1;           ///< that host members of either group
+  uint8_t side = 0;
+};
+/// Makes the Comm of a member in the group of `recipe`; the first collocated member creates the shared part,
+/// the others share it. Errors: MPI_ERR_OTHER when the handles of the process are used up. Never switches.
+Status attach(const Recipe& recipe, int32_t rank, const Comm* parent, Comm** out);
 
 // ---- Collective calls; all may switch. ----------------------------------------------------------------
 /// New communicator with the same group; agrees on a context id only.
@@ -149,6 +158,18 @@ Status split(Comm* comm, int32_t color, int32_t key, Comm** out);
 Status create(Comm* comm, const RankMap& group, Comm** out);
 Status create_group(Comm* comm, const RankMap& group, int32_t tag, Comm** out);
 /// Frees the handle at once; the object goes when nothing uses it any more. No communication waits.
+/// Attributes are the caller's (src/mpi calls delete functions first).
 void free(Comm* comm);
+/// The words of a handle that find() refuses: null, freed (with the name and size it had), or unknown.
+std::string describe_bad(MPI_Comm handle);
+
+/// Number of communicators of this process that are in use (shared parts; world and self aside), and bytes kept
+/// for them all: reports and tests.
+struct Usage {
+  size_t shared = 0, members = 0, bytes = 0;
+};
+Usage usage();
+/// Bytes that this process keeps for a communicator: the shared part, its map and its members' parts.
+size_t bytes_of(const SharedComm& shared);
 
 }  // namespace fgmpi::comm

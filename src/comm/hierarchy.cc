@@ -68,7 +68,7 @@ bool list_runs(const Hierarchy& h, const RankMap& map, size_t limit, std::vector
   return fits;
 }
 
-const Hierarchy& get(std::unique_ptr<Hierarchy>& slot, const RankMap& map) {
+const Hierarchy& get(std::shared_ptr<Hierarchy>& slot, const RankMap& map) {
   if (__builtin_expect(!slot, 0)) slot = std::make_unique<Hierarchy>(build_hierarchy(map));
   return *slot;
 }

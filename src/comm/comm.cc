@@ -1,0 +1,304 @@
+#include "comm/comm.h"
+
+#include <vector>
+
+#include "base/strings.h"
+#include "comm/context.h"
+#include "comm/extras.h"
+#include "comm/hierarchy.h"
+#include "comm/meeting.h"
+#include "comm/topology.h"
+
+namespace fgmpi::comm {
+
+namespace detail {
+Slab<Comm> g_comms;
+}  // namespace detail
+
+namespace {
+
+constexpr uint32_t kHandleMask = 0xfc000000u;
+constexpr uint32_t kIndirectBase = 0xc4000000u;  // MPICH: indirect, communicator
+Slab<Comm> g_more_comms;                         // what does not fit the 2^26 direct handles
+
+/// Context id and side -> shared part: open addressing with linear probing, at most 3/4 full, 8 bytes a slot.
+class ContextTable {
+ public:
+  SharedComm* find(uint64_t key) const {
+    if (slots_.empty()) return nullptr;
+    for (size_t i = home(key);; i = (i + 1) & mask()) {
+      SharedComm* s = slots_[i];
+      if (!s || key_of(*s) == key) return s;
+    }
+  }
+  void insert(SharedComm* shared) {
+    if ((count_ + 1) * 4 > slots_.size() * 3) grow();
+    place(shared);
+    ++count_;
+  }
+  void erase(SharedComm* shared) {
+    size_t hole = home(key_of(*shared));
+    while (slots_[hole] != shared) hole = (hole + 1) & mask();
+    // Later entries of the cluster move back when the hole lies between their home and their place.
+    for (size_t i = (hole + 1) & mask(); slots_[i]; i = (i + 1) & mask()) {
+      size_t from_home = (i - home(key_of(*slots_[i]))) & mask();
+      if (from_home >= ((i - hole) & mask())) {
+        slots_[hole] = slots_[i];
+        hole = i;
+      }
+    }
+    slots_[hole] = nullptr;
+    --count_;
+  }
+  size_t bytes() const { return slots_.size() * sizeof(SharedComm*); }
+  template <class F>
+  void for_each(F&& f) const {
+    for (SharedComm* s : slots_)
+      if (s) f(*s);
+  }
+
+ private:
+  static uint64_t key_of(const SharedComm& s) { return s.id.bits | s.side; }
+  size_t mask() const { return slots_.size() - 1; }
+  size_t home(uint64_t key) const {
+    key = (key ^ key >> 31) * 0x9e3779b97f4a7c15u;
+    return static_cast<size_t>(key >> 32) & mask();
+  }
+  void place(SharedComm* shared) {
+    size_t i = home(key_of(*shared));
+    while (slots_[i]) i = (i + 1) & mask();
+    slots_[i] = shared;
+  }
+  void grow() {
+    std::vector<SharedComm*> old(slots_.empty() ? 64 : slots_.size() * 2);
+    old.swap(slots_);
+    for (SharedComm* s : old)
+      if (s) place(s);
+  }
+  std::vector<SharedComm*> slots_;
+  size_t count_ = 0;
+};
+
+ContextTable g_table;
+SharedComm* g_world = nullptr;
+
+/// The last freed communicators: their handles are not given out again yet, and errors can name them.
+struct Grave {
+  MPI_Comm handle = MPI_COMM_NULL;
+  int32_t size = 0, rank = 0;
+  std::string name;
+};
+constexpr size_t kGraves = 64;
+Grave g_graves[kGraves];
+size_t g_next_grave = 0;
+
+Slab<Comm>& slab_of(MPI_Comm handle) {
+  return (static_cast<uint32_t>(handle) & kHandleMask) == kIndirectBase ? g_more_comms : detail::g_comms;
+}
+
+void bury(Comm* comm, int32_t size) {
+  Grave& grave = g_graves[g_next_grave];
+  g_next_grave = (g_next_grave + 1) % kGraves;
+  if (grave.handle != MPI_COMM_NULL)
+    slab_of(grave.handle).destroy(static_cast<uint32_t>(grave.handle) & ~kHandleMask);
+  grave.handle = comm->handle;
+  grave.size = size;
+  grave.rank = comm->rank;
+  grave.name.clear();
+  if (comm->extras) grave.name = comm->extras->name;
+}
+
+void release_shared(SharedComm* shared) {
+  if (--shared->references > 0) return;
+  g_table.erase(shared);
+  ContextId id = shared->id;
+  uint32_t processes = shared->processes;
+  bool counted = shared != g_world && id.lbi() >= kFirstLbi;
+  if (shared == g_world) g_world = nullptr;
+  delete shared;
+  if (counted) drop(id, processes);
+}
+
+void destroy_comm(Keep* keep) {
+  Comm* comm = static_cast<Comm*>(keep);
+  SharedComm* shared = comm->shared;
+  int32_t size = shared->size;
+  comm->shared = nullptr;
+  bury(comm, size);
+  comm->extras.reset();
+  release_shared(shared);
+}
+
+/// World and self live in their RankState: nothing to give back but their share.
+void forget_predefined(Keep* keep) {
+  Comm* comm = static_cast<Comm*>(keep);
+  comm->extras.reset();
+  if (comm->shared) release_shared(comm->shared);
+  comm->shared = nullptr;
+}
+
+Comm* new_handle(Status* status) {
+  uint32_t base = detail::kHandleBase;
+  Slab<Comm>* slab = &detail::g_comms;
+  int64_t index = slab->create();
+  if (__builtin_expect(index < 0, 0)) {
+    base = kIndirectBase;
+    slab = &g_more_comms;
+    index = slab->create();
+  }
+  if (index < 0) {
+    *status = error(MPI_ERR_OTHER, "this process has %u communicators in use; allowed are %u",
+                    detail::g_comms.live() + g_more_comms.live(), 2 * Slab<Comm>::kMaxObjects);
+    return nullptr;
+  }
+  Comm* comm = slab->get(static_cast<uint32_t>(index));
+  comm->handle = static_cast<MPI_Comm>(base | static_cast<uint32_t>(index));
+  return comm;
+}
+
+void make_self(RankState* rank) {
+  auto* shared = new SharedComm;
+  shared->id = ContextId::make(rank->world_rank, kSelfLbi);
+  shared->size = 1;
+  shared->references = shared->members = 1;
+  shared->map = RankMap::strided(1, static_cast<int32_t>(rank->world_rank), 1);
+  g_table.insert(shared);
+  rank->self.shared = shared;
+}
+
+}  // namespace
+
+Comm::Comm() : Keep(destroy_comm) {}
+Comm::~Comm() = default;
+
+Comm* detail::find_slow(MPI_Comm handle) {
+  if (handle == MPI_COMM_SELF) {
+    RankState* rank = rank_state();
+    if (!rank || rank->self.freed) return nullptr;
+    if (!rank->self.shared) make_self(rank);
+    return &rank->self;
+  }
+  if ((static_cast<uint32_t>(handle) & kHandleMask) == kIndirectBase) {
+    Comm* c = g_more_comms.get(static_cast<uint32_t>(handle) & ~kHandleMask);
+    return c && !c->freed ? c : nullptr;
+  }
+  return nullptr;
+}
+
+Status init_rank(RankState* rank) {
+  if (!g_world) {
+    init_context();
+    FGMPI_TRY(RankMap::configure());
+    g_world = new SharedComm;
+    g_world->id = ContextId::make(0, kWorldLbi);
+    g_world->size = static_cast<int32_t>(g_av.world_size());
+    g_world->members = g_av.my_count();
+    g_world->processes = g_av.processes();
+    g_world->map = RankMap::direct(g_world->size);
+    g_world->references = 1;  // the process's own: ranks may start and end at different times
+    g_table.insert(g_world);
+  }
+  rank->lbi_next = kFirstLbi;
+  rank->world.destroy = rank->self.destroy = forget_predefined;
+  rank->world.shared = g_world;
+  ++g_world->references;
+  rank->world.rank = static_cast<int32_t>(rank->world_rank);
+  rank->world.handle = MPI_COMM_WORLD;
+  rank->self.rank = 0;
+  rank->self.handle = MPI_COMM_SELF;
+  return {};
+}
+
+void finalize_rank(RankState* rank) {
+  // Requests may still keep them (freed, never completed): then the last of those lets go.
+  for (Comm* comm : {&rank->self, &rank->world}) {
+    if (comm->freed) continue;
+    comm->freed = true;
+    comm->release();
+  }
+}
+
+SharedComm* lookup(ContextId id, uint8_t side) { return g_table.find(id.bits | side); }
+
+Status attach(const Recipe& recipe, int32_t rank, const Comm* parent, Comm** out) {
+  Status status;
+  Comm* comm = new_handle(&status);
+  if (!comm) return status;
+  SharedComm* shared = lookup(recipe.id, recipe.side);
+  if (!shared) {
+    shared = new SharedComm;
+    shared->id = recipe.id;
+    shared->size = recipe.map->size();
+    shared->members = recipe.members;
+    shared->processes = recipe.processes;
+    shared->side = recipe.side;
+    shared->map = *recipe.map;
+    shared->inter = recipe.remote != nullptr;
+    if (recipe.remote) shared->remote = std::make_unique<RankMap>(*recipe.remote);
+    g_table.insert(shared);
+  }
+  ++shared->references;
+  FGMPI_ASSERT(shared->references <= shared->members);
+  comm->shared = shared;
+  comm->rank = rank;
+  if (parent) comm->errhandler = parent->errhandler;
+  *out = comm;
+  return status;
+}
+
+void free(Comm* comm) {
+  comm->freed = true;
+  comm->release();
+}
+
+Extras& extras(Comm* comm) {
+  if (!comm->extras) comm->extras = std::make_unique<Extras>();
+  return *comm->extras;
+}
+
+std::string name_of(const Comm* comm) {
+  if (comm->extras && comm->extras->named) return comm->extras->name;
+  if (comm->handle == MPI_COMM_WORLD) return "MPI_COMM_WORLD";
+  if (comm->handle == MPI_COMM_SELF) return "MPI_COMM_SELF";
+  return "";
+}
+
+std::string describe_bad(MPI_Comm handle) {
+  if (handle == MPI_COMM_NULL) return "comm is MPI_COMM_NULL; allowed is a valid communicator";
+  std::string words = format("comm is 0x%08x", static_cast<unsigned>(handle));
+  for (const Grave& grave : g_graves) {
+    if (grave.handle != handle) continue;
+    words += ", which was freed: it was ";
+    if (!grave.name.empty()) words += "\"" + grave.name + "\", ";
+    return words + format("rank %d of %d", grave.rank, grave.size);
+  }
+  Comm* comm = (static_cast<uint32_t>(handle) & kHandleMask) == detail::kHandleBase
+                   ? detail::g_comms.get(static_cast<uint32_t>(handle) & ~kHandleMask)
+                   : nullptr;
+  if (comm && comm->freed) return words + ", which was freed (operations on it are still under way)";
+  return words + ", which is not a communicator or was freed";
+}
+
+size_t bytes_of(const SharedComm& shared) {
+  size_t bytes = sizeof shared + 2 * sizeof(SharedComm*) + shared.map.bytes() - sizeof(RankMap);
+  if (shared.remote) bytes += shared.remote->bytes();
+  if (shared.level1) bytes += sizeof(Level1);
+  for (const Hierarchy* h : {shared.hierarchy.get(), shared.remote_hierarchy.get()})
+    if (h) bytes += sizeof *h + h->processes.capacity() * 4 + h->member_counts.capacity() * 4 +
+                    h->runs.capacity() * sizeof(Run);
+  if (shared.topology) bytes += shared.topology->bytes();
+  return bytes + size_t{shared.references} * sizeof(Comm);
+}
+
+Usage usage() {
+  Usage u;
+  g_table.for_each([&](const SharedComm& shared) {
+    if (&shared == g_world || shared.id.lbi() == kSelfLbi) return;
+    ++u.shared;
+    u.members += shared.references;
+    u.bytes += bytes_of(shared);
+  });
+  return u;
+}
+
+}  // namespace fgmpi::comm

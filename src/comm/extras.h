@@ -1,0 +1,43 @@
+// Extras: what a member rarely sets on a communicator: name, attributes, info hints, its own neighbours in a
+// distributed graph. Allocated on first use, so an ordinary communicator pays one null pointer.
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/comm.h"
+
+namespace fgmpi::comm {
+
+/// A cached attribute; values are kept as the widest of pointer and address-sized integer.
+struct Attribute {
+  int keyval;
+  uint8_t kind;  ///< how it was set: attr.h
+  void* value;
+};
+
+/// Neighbours of this member in a distributed graph topology (MPI-4.0 section 8.5.4).
+struct Neighbors {
+  std::vector<int32_t> sources, destinations;
+  std::vector<int32_t> source_weights, destination_weights;
+  bool weighted = false;
+};
+
+struct Extras {
+  std::string name;
+  bool named = false;
+  std::vector<Attribute> attributes;  ///< in the order they were set
+  std::vector<std::pair<std::string, std::string>> info;  ///< hints given, as set
+  std::unique_ptr<Neighbors> neighbors;
+};
+
+/// The extras of a communicator, made when missing.
+Extras& extras(Comm* comm);
+/// The name set, else the predefined one, else "".
+std::string name_of(const Comm* comm);
+
+}  // namespace fgmpi::comm

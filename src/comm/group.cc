@@ -1,0 +1,55 @@
+#include "comm/group.h"
+
+namespace fgmpi::comm {
+namespace {
+
+constexpr uint32_t kGroupBase = 0x88000000u;  // MPICH: direct, group
+constexpr uint32_t kKindMask = 0xfc000000u;
+
+Slab<Group> g_groups;
+
+/// The index of a handle of ours, or -1.
+int64_t index_of(MPI_Group handle) {
+  uint32_t bits = static_cast<uint32_t>(handle);
+  return (bits & kKindMask) == kGroupBase ? static_cast<int64_t>(bits & ~kKindMask) : -1;
+}
+
+}  // namespace
+
+Group* find_group(MPI_Group handle) {
+  static Group empty{RankMap(), MPI_UNDEFINED};
+  if (handle == MPI_GROUP_EMPTY) return &empty;
+  int64_t index = index_of(handle);
+  return index < 0 ? nullptr : g_groups.get(static_cast<uint32_t>(index));
+}
+
+Status make_group(RankMap map, MPI_Group* out) {
+  if (map.size() == 0) {
+    *out = MPI_GROUP_EMPTY;
+    return {};
+  }
+  int64_t index = g_groups.create();
+  if (index < 0)
+    return error(MPI_ERR_OTHER, "this process has %u groups in use, the most that are allowed", g_groups.live());
+  g_groups.get(static_cast<uint32_t>(index))->map = std::move(map);
+  *out = static_cast<MPI_Group>(kGroupBase | static_cast<uint32_t>(index));
+  return {};
+}
+
+void free_group(MPI_Group handle) {
+  int64_t index = index_of(handle);
+  if (index >= 0 && g_groups.get(static_cast<uint32_t>(index))) g_groups.destroy(static_cast<uint32_t>(index));
+}
+
+int32_t group_rank(Group* group) {
+  if (group->rank == Group::kUnknown) {
+    RankState* r = rank_state();
+    int32_t rank = r ? group->map.rank_of(static_cast<int32_t>(r->world_rank)) : -1;
+    group->rank = rank < 0 ? MPI_UNDEFINED : rank;
+  }
+  return group->rank;
+}
+
+uint32_t group_count() { return g_groups.live(); }
+
+}  // namespace fgmpi::comm

@@ -1,0 +1,444 @@
+// MPI_Comm_split (HPDC'10 Procedure 1 with collocated pre-gathering).
+//
+//   each process: its members' (color, key) in rank order, packed  --one message-->  process of rank 0 (the root)
+//                 + its least-led member of each color, with a reserved LBI
+//   root: sorts by (color, key, rank); per color: the leader, the rank map
+//   root  --one message a process-->  per new communicator there: context id, encoded map, once
+//   each process: its members' new ranks from the map
+//
+// P messages each way and no array of N entries anywhere but at the root while it sorts: O(N log N) time at most
+// (a radix sort over the digits that occur), O(N) memory there, O(members) elsewhere.
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/strings.h"
+#include "comm/create.h"
+#include "comm/hierarchy.h"
+
+namespace fgmpi::comm {
+namespace {
+
+struct SplitArrival : CreateArrival {
+  int32_t color = 0, key = 0;
+};
+
+/// One member at the root (or in its process): 16 bytes.
+struct Entry {
+  uint32_t color;  ///< colors are 0 or more
+  uint32_t key;    ///< with the sign bit flipped, so that it sorts as unsigned
+  int32_t rank;    ///< in the parent
+  uint32_t party;  ///< index of its process in the parent's hierarchy
+};
+
+/// Stable radix sort by `field`, digits that do not occur skipped.
+void sort_by(std::vector<Entry>* entries, uint32_t Entry::*field) {
+  uint32_t low = ~0u, high = 0;
+  bool sorted = true;
+  uint32_t last = 0;
+  for (const Entry& e : *entries) {
+    uint32_t v = e.*field;
+    low = std::min(low, v);
+    high = std::max(high, v);
+    sorted &= v >= last;
+    last = v;
+  }
+  if (sorted) return;
+  constexpr uint32_t kBits = 11, kBuckets = 1u << kBits;
+  std::vector<Entry> other(entries->size());
+  std::vector<uint32_t> starts(kBuckets);
+  for (uint32_t shift = 0; shift < 32 && (high - low) >> shift != 0; shift += kBits) {
+    std::fill(starts.begin(), starts.end(), 0);
+    for (const Entry& e : *entries) ++starts[(e.*field - low) >> shift & (kBuckets - 1)];
+    uint32_t at = 0;
+    for (uint32_t& s : starts) at += std::exchange(s, at);
+    for (const Entry& e : *entries) other[starts[(e.*field - low) >> shift & (kBuckets - 1)]++] = e;
+    entries->swap(other);
+  }
+}
+
+/// Calls f(first, last) for each stretch of equal colors.
+template <class F>
+void for_colors(const std::vector<Entry>& entries, F&& f) {
+  for (size_t first = 0; first < entries.size();) {
+    size_t last = first + 1;
+    while (last < entries.size() && entries[last].color == entries[first].color) ++last;
+    f(first, last);
+    first = last;
+  }
+}
+
+// ---- Packed (color, key) of a process's members, in rank order -------------------------------------------
+//   u32 members | color base 8, width 1 | key base 8, minus-rank 1, width 1 | colors | keys | candidates
+// Values are stored less their smallest in as few bytes as hold the largest; a key is stored less its rank
+// where that is narrower. The color 0 is MPI_UNDEFINED, others are one more.
+
+template <class T>
+void put(std::vector<uint8_t>* out, const T& value) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+  out->insert(out->end(), bytes, bytes + sizeof value);
+}
+
+/// Reads what a peer of our own job packed; a short message is a broken peer.
+struct Source {
+  const uint8_t* at;
+  const uint8_t* end;
+  template <class T>
+  T get() {
+    T value;
+    FGMPI_CHECK(static_cast<size_t>(end - at) >= sizeof value);
+    std::memcpy(&value, at, sizeof value);
+    at += sizeof value;
+    return value;
+  }
+  uint64_t get(int width) {
+    FGMPI_CHECK(end - at >= width);
+    uint64_t value = 0;
+    std::memcpy(&value, at, static_cast<size_t>(width));
+    at += width;
+    return value;
+  }
+};
+
+struct Column {
+  int64_t base = 0;
+  int width = 0;
+  template <class F>
+  Column(size_t count, F&& value) {
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    for (size_t i = 0; i < count; ++i) {
+      low = std::min(low, value(i));
+      high = std::max(high, value(i));
+    }
+    if (count == 0) return;
+    base = low;
+    uint64_t range = static_cast<uint64_t>(high - low);
+    width = range == 0 ? 0 : range < 1u << 8 ? 1 : range < 1u << 16 ? 2 : range <= UINT32_MAX ? 4 : 8;
+  }
+  template <class F>
+  void write(std::vector<uint8_t>* out, size_t count, F&& value) const {
+    size_t at = out->size();
+    out->resize(at + count * static_cast<size_t>(width));
+    for (size_t i = 0; i < count && width; ++i, at += static_cast<size_t>(width)) {
+      uint64_t v = static_cast<uint64_t>(value(i) - base);
+      std::memcpy(out->data() + at, &v, static_cast<size_t>(width));
+    }
+  }
+};
+
+void pack(const std::vector<SplitArrival*>& members, std::vector<uint8_t>* out) {
+  auto color = [&](size_t i) { return members[i]->color == MPI_UNDEFINED ? int64_t{0} : int64_t{members[i]->color} + 1; };
+  auto key = [&](size_t i) { return int64_t{members[i]->key}; };
+  auto key_less_rank = [&](size_t i) { return int64_t{members[i]->key} - members[i]->rank; };
+  size_t n = members.size();
+  Column colors(n, color), keys(n, key), shifted(n, key_less_rank);
+  bool less_rank = shifted.width < keys.width;
+  put(out, static_cast<uint32_t>(n));
+  put(out, colors.base);
+  put(out, static_cast<uint8_t>(colors.width));
+  put(out, less_rank ? shifted.base : keys.base);
+  put(out, static_cast<uint8_t>(less_rank));
+  put(out, static_cast<uint8_t>(less_rank ? shifted.width : keys.width));
+  colors.write(out, n, color);
+  if (less_rank)
+    shifted.write(out, n, key_less_rank);
+  else
+    keys.write(out, n, key);
+}
+
+void unpack(Source* in, const std::vector<int32_t>& ranks, uint32_t party, std::vector<Entry>* entries) {
+  size_t n = in->get<uint32_t>();
+  FGMPI_CHECK(n == ranks.size());
+  int64_t color_base = in->get<int64_t>();
+  int color_width = in->get<uint8_t>();
+  int64_t key_base = in->get<int64_t>();
+  bool less_rank = in->get<uint8_t>();
+  int key_width = in->get<uint8_t>();
+  std::vector<int64_t> colors(n);
+  for (int64_t& c : colors) c = color_base + static_cast<int64_t>(in->get(color_width));
+  for (size_t i = 0; i < n; ++i) {
+    int64_t key = key_base + static_cast<int64_t>(in->get(key_width)) + (less_rank ? ranks[i] : 0);
+    if (colors[i] == 0) continue;
+    entries->push_back({static_cast<uint32_t>(colors[i] - 1), static_cast<uint32_t>(key) ^ 0x80000000u, ranks[i], party});
+  }
+}
+
+// ---- A split under way in this process ----------------------------------------------------------------
+
+/// Ascending ranks, from entries that come process by process: where a process hosts scattered ranks.
+void sort_by_rank(std::vector<Entry>* entries, int32_t size) {
+  auto before = [](const Entry& a, const Entry& b) { return a.rank < b.rank; };
+  if (std::is_sorted(entries->begin(), entries->end(), before)) return;
+  constexpr uint32_t kNobody = ~0u;
+  std::vector<Entry> by_rank(static_cast<size_t>(size), Entry{0, 0, 0, kNobody});
+  for (const Entry& e : *entries) by_rank[static_cast<size_t>(e.rank)] = e;
+  entries->clear();
+  for (const Entry& e : by_rank)
+    if (e.party != kNobody) entries->push_back(e);
+}
+
+int32_t tag_of(const Meeting* meeting) { return static_cast<int32_t>(meeting->sequence & 0x3fffffff) << 1; }
+
+/// What the root gathers and answers, by party (index in the parent's hierarchy).
+struct Root {
+  explicit Root(size_t parties) : candidates(parties), answers(parties) {}
+  std::vector<Entry> entries;
+  std::vector<std::vector<Candidate>> candidates;
+  std::vector<std::vector<uint8_t>> answers;
+};
+
+/// One of the new communicators that have members here.
+struct Made {
+  ContextId id;
+  uint32_t processes = 1;
+  RankMap map;
+};
+
+class Split {
+ public:
+  Split(SharedComm* shared, Meeting* meeting) : shared_(shared), meeting_(meeting) {}
+  Status run();
+
+ private:
+  uint32_t local_of(int32_t rank) const {
+    return static_cast<uint32_t>(shared_->map.world_of(rank)) - g_av.my_first();
+  }
+  void order_members();
+  void group_members();
+  Status alone();
+  Status as_root(const Hierarchy& h);
+  void decide(Root* root, uint32_t my_party);
+  Status as_other(uint32_t root);
+  Status attach_made();
+  Status attach_one(const Made& made, size_t first, size_t last);
+
+  SharedComm* shared_;
+  Meeting* meeting_;
+  std::vector<SplitArrival*> members_;    ///< here, by rank in the parent
+  std::vector<SplitArrival*> by_local_;   ///< the same by index of the proclet
+  std::vector<Entry> mine_;               ///< those that have a color, by color
+  std::vector<Candidate> candidates_;     ///< of this process, one a color, ascending
+  std::vector<Made> made_;                ///< likewise
+};
+
+void Split::order_members() {
+  members_.reserve(shared_->members);
+  bool ordered = true;
+  for (Arrival* a = meeting_->arrivals; a; a = a->next) {
+    ordered &= members_.empty() || members_.back()->rank < a->rank;
+    members_.push_back(static_cast<SplitArrival*>(a));
+  }
+  if (!ordered) {
+    std::sort(members_.begin(), members_.end(),
+              [](const SplitArrival* a, const SplitArrival* b) { return a->rank < b->rank; });
+  }
+  by_local_.resize(g_av.my_count());
+  for (SplitArrival* a : members_) by_local_[local_of(a->rank)] = a;
+}
+
+/// Sorts the members here by color and reserves a candidate in each.
+void Split::group_members() {
+  for (const SplitArrival* a : members_)
+    if (a->color != MPI_UNDEFINED) mine_.push_back({static_cast<uint32_t>(a->color), 0, a->rank, 0});
+  sort_by(&mine_, &Entry::color);
+  for_colors(mine_, [&](size_t first, size_t last) {
+    RankState* least = nullptr;
+    for (size_t i = first; i < last; ++i) {
+      RankState* r = state_of(local_of(mine_[i].rank));
+      if (!least || r->led < least->led || (r->led == least->led && r->world_rank < least->world_rank)) least = r;
+    }
+    candidates_.push_back(reserve(least));
+  });
+}
+
+Status Split::run() {
+  order_members();
+  group_members();
+  if (shared_->processes == 1) {
+    Status status;
+    sched::call_on_host([&] { status = alone(); });  // encoding a map may need much stack
+    return status;
+  }
+  const Hierarchy& h = hierarchy(shared_);
+  uint32_t root = h.processes[h.index_of_rank(shared_->map, 0)];
+  FGMPI_TRY(root == g_av.me() ? as_root(h) : as_other(root));
+  for (size_t k = 0; k < made_.size(); ++k) settle(candidates_[k], made_[k].id);
+  Status status;
+  sched::call_on_host([&] { status = attach_made(); });
+  return status;
+}
+
+/// All members are here: no message, and the new ranks fall out of the sort.
+Status Split::alone() {
+  std::vector<Entry> entries;
+  entries.reserve(members_.size());
+  for (const SplitArrival* a : members_)
+    if (a->color != MPI_UNDEFINED)
+      entries.push_back({static_cast<uint32_t>(a->color), static_cast<uint32_t>(a->key) ^ 0x80000000u, a->rank, 0});
+  sort_by(&entries, &Entry::key);
+  sort_by(&entries, &Entry::color);
+  std::vector<int32_t> worlds;
+  size_t color = 0;
+  Status status;
+  for_colors(entries, [&](size_t first, size_t last) {
+    const Candidate& leader = candidates_[color++];
+    if (!leader.valid()) {
+      if (status.ok()) status = none_left(meeting_->call);
+      return;
+    }
+    worlds.clear();
+    for (size_t i = first; i < last; ++i) worlds.push_back(shared_->map.world_of(entries[i].rank));
+    RankMap map = RankMap::from_ranks(worlds);
+    Recipe recipe{leader.id(), &map, nullptr, static_cast<uint32_t>(last - first), 1, 0};
+    for (size_t i = first; i < last; ++i) {
+      SplitArrival* a = by_local_[static_cast<uint32_t>(worlds[i - first]) - g_av.my_first()];
+      a->status = attach(recipe, static_cast<int32_t>(i - first), a->comm, &a->out);
+    }
+  });
+  return status;
+}
+
+Status Split::as_root(const Hierarchy& h) {
+  uint64_t ctx = shared_->id.plane(kPlaneInternal);
+  int32_t tag = tag_of(meeting_);
+  Root root(h.count());
+  root.entries.reserve(static_cast<size_t>(shared_->size));
+  std::vector<int32_t> ranks;
+  for (uint32_t party = 0; party < h.count(); ++party) {
+    std::vector<uint8_t> message;
+    bool here = h.processes[party] == g_av.me();
+    if (here)
+      pack(members_, &message);
+    else
+      FGMPI_TRY(pt2pt::process_recv(h.processes[party], ctx, tag, &message, meeting_->call));
+    ranks.clear();
+    Hierarchy::ranks_of(shared_->map, h.processes[party], &ranks);
+    Source in{message.data(), message.data() + message.size()};
+    unpack(&in, ranks, party, &root.entries);
+    if (here) root.candidates[party] = candidates_;
+    while (in.at != in.end) root.candidates[party].push_back(in.get<Candidate>());
+  }
+  sched::call_on_host([&] { decide(&root, h.my_index); });
+  for (uint32_t party = 0; party < h.count(); ++party) {
+    if (h.processes[party] == g_av.me()) continue;
+    const std::vector<uint8_t>& answer = root.answers[party];
+    FGMPI_TRY(pt2pt::process_send(h.processes[party], ctx, tag + 1, answer.data(), answer.size(), meeting_->call));
+  }
+  return {};
+}
+
+/// Sorts, picks leaders, builds the maps: made_ for this process, answers for the others.
+void Split::decide(Root* root, uint32_t my_party) {
+  sort_by_rank(&root->entries, shared_->size);
+  sort_by(&root->entries, &Entry::key);
+  sort_by(&root->entries, &Entry::color);
+  std::vector<int32_t> parent;
+  if (!shared_->map.regular()) parent = shared_->map.encoded().expand();
+  std::vector<size_t> cursor(root->answers.size()), seen(root->answers.size(), SIZE_MAX);
+  std::vector<uint32_t> parties;
+  std::vector<int32_t> worlds;
+  std::vector<uint8_t> wire;
+  for_colors(root->entries, [&](size_t first, size_t last) {
+    worlds.clear();
+    parties.clear();
+    for (size_t i = first; i < last; ++i) {
+      const Entry& e = root->entries[i];
+      worlds.push_back(parent.empty() ? shared_->map.world_of(e.rank) : parent[static_cast<size_t>(e.rank)]);
+      if (seen[e.party] == first) continue;
+      seen[e.party] = first;
+      parties.push_back(e.party);
+    }
+    Candidate leader;
+    for (uint32_t party : parties) {
+      FGMPI_CHECK(cursor[party] < root->candidates[party].size());
+      const Candidate& c = root->candidates[party][cursor[party]++];
+      if (c.before(leader)) leader = c;
+    }
+    Made made{leader.valid() ? leader.id() : ContextId{}, static_cast<uint32_t>(parties.size()),
+              RankMap::from_ranks(worlds)};
+    wire.clear();
+    for (uint32_t party : parties) {
+      if (party == my_party) {
+        made_.push_back(made);
+        continue;
+      }
+      if (wire.empty()) made.map.serialize(&wire);
+      put(&root->answers[party], made.id.bits);
+      put(&root->answers[party], made.processes);
+      root->answers[party].insert(root->answers[party].end(), wire.begin(), wire.end());
+    }
+  });
+}
+
+Status Split::as_other(uint32_t root) {
+  uint64_t ctx = shared_->id.plane(kPlaneInternal);
+  int32_t tag = tag_of(meeting_);
+  std::vector<uint8_t> message;
+  pack(members_, &message);
+  for (const Candidate& c : candidates_) put(&message, c);
+  FGMPI_TRY(pt2pt::process_send(root, ctx, tag, message.data(), message.size(), meeting_->call));
+  message.clear();
+  FGMPI_TRY(pt2pt::process_recv(root, ctx, tag + 1, &message, meeting_->call));
+  Source in{message.data(), message.data() + message.size()};
+  while (in.at != in.end) {
+    Made made;
+    made.id.bits = in.get<uint64_t>();
+    made.processes = in.get<uint32_t>();
+    size_t used;
+    FGMPI_TRY(RankMap::deserialize({in.at, in.end}, &used, &made.map));
+    in.at += used;
+    made_.push_back(std::move(made));
+  }
+  FGMPI_CHECK(made_.size() == candidates_.size());
+  return {};
+}
+
+Status Split::attach_made() {
+  size_t k = 0;
+  Status status;
+  for_colors(mine_, [&](size_t first, size_t last) {
+    const Made& made = made_[k++];
+    Status one = made.id.bits ? attach_one(made, first, last) : none_left(meeting_->call);
+    if (status.ok()) status = std::move(one);
+  });
+  return status;
+}
+
+/// The members mine_[first..last) get their part of `made`.
+Status Split::attach_one(const Made& made, size_t first, size_t last) {
+  Recipe recipe{made.id, &made.map, nullptr, static_cast<uint32_t>(last - first), made.processes, 0};
+  auto join = [&](SplitArrival* a, int32_t rank) { a->status = attach(recipe, rank, a->comm, &a->out); };
+  if (made.map.regular()) {
+    for (size_t i = first; i < last; ++i) {
+      int32_t world = shared_->map.world_of(mine_[i].rank);
+      join(by_local_[static_cast<uint32_t>(world) - g_av.my_first()], made.map.rank_of(world));
+    }
+    return {};
+  }
+  // One walk over a stored map instead of a search for each member.
+  std::vector<int32_t> worlds = made.map.encoded().expand();
+  for (size_t r = 0; r < worlds.size(); ++r) {
+    uint32_t local;
+    if (g_av.is_mine(static_cast<uint32_t>(worlds[r]), &local)) join(by_local_[local], static_cast<int32_t>(r));
+  }
+  return {};
+}
+
+void split_act(SharedComm* shared, Meeting* meeting) {
+  Status status = Split(shared, meeting).run();
+  if (!status.ok()) fail_all(meeting, status);
+}
+
+}  // namespace
+
+Status split(Comm* comm, int32_t color, int32_t key, Comm** out) {
+  SplitArrival mine;
+  mine.color = color;
+  mine.key = key;
+  Status status = meet(comm, &mine, kOpSplit, "MPI_Comm_split", split_act);
+  *out = mine.out;
+  return status;
+}
+
+}  // namespace fgmpi::comm

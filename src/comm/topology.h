@@ -1,0 +1,42 @@
+// Topology: what MPI_Cart_create and MPI_Graph_create attach to a communicator, shared by collocated members.
+//
+//   Cartesian: dims and periods; coordinates are computed, row-major (MPI-4.0 section 8.5.1)
+//   graph:     index and edges of the whole graph, once per process (section 8.5.3)
+//   dist graph: only the kind here; the neighbours are each member's own (extras.h, section 8.5.4)
+//
+// Thread rule: one thread; nothing here switches. Invariant: never changes once attached.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "comm/comm.h"
+
+namespace fgmpi::comm {
+
+struct Topology {
+  enum class Kind : uint8_t { kCart, kGraph, kDistGraph } kind;
+  std::vector<int32_t> dims;
+  std::vector<uint8_t> periods;
+  std::vector<int32_t> index, edges;
+
+  size_t bytes() const {
+    return sizeof *this + dims.capacity() * 4 + periods.capacity() + (index.capacity() + edges.capacity()) * 4;
+  }
+};
+
+/// Product of the dimensions (1 for none), or -1 when it exceeds 2^31-1.
+int64_t cart_size(std::span<const int32_t> dims);
+/// Coordinates of a rank. REQUIRES: coords.size() == dims.size().
+void cart_coords(const Topology& t, int32_t rank, std::span<int32_t> coords);
+/// Rank of coordinates, wrapped where periodic; -1 when one is out of range in a dimension that is not.
+int32_t cart_rank(const Topology& t, std::span<const int32_t> coords);
+/// The rank `displacement` steps away in a dimension, or MPI_PROC_NULL.
+int32_t cart_neighbor(const Topology& t, int32_t rank, int dimension, int displacement);
+/// Fills the dimensions that are 0 so that the product is `nodes` and they are as equal as can be, not
+/// increasing. Errors: MPI_ERR_DIMS, MPI_ERR_ARG.
+Status dims_create(int32_t nodes, std::span<int32_t> dims);
+
+}  // namespace fgmpi::comm
