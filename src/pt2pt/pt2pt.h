@@ -61,6 +61,11 @@ struct Waiter {
   uint32_t missing;
 };
 
+/// For the deadlock report: the proclet or process that something waits for.
+struct WaitFor {
+  Peer peer;
+};
+
 /// Common part of everything a user can wait for. Derived: point-to-point below; collectives (src/coll),
 /// generalized, partitioned (src/pt2pt), RMA (src/rma).
 class Request {
@@ -72,8 +77,12 @@ class Request {
   virtual void cancel() {}
   /// Polled by test and wait for requests that make progress only so (generalized with poll functions).
   virtual void progress() {}
+  /// Words for the deadlock report ("send to 3, tag 7, ..."); whom it waits for, when that is one.
+  virtual void describe(std::string* out) const { *out += call; }
+  virtual bool awaits(WaitFor*) const { return false; }
 
   bool complete() const { return complete_; }
+  const bool* complete_flag() const { return &complete_; }
   /// Marks complete and wakes the waiter, or deletes a request that the user freed. Never switches.
   void set_complete();
 
@@ -85,6 +94,9 @@ class Request {
   bool persistent = false;
   bool active = true;       ///< persistent: between start and completion being seen
   bool freed = false;       ///< MPI_Request_free was called on it while active
+  bool immortal = false;    ///< shared by all sends that completed at once: never freed
+  bool polled = false;      ///< completes only by calls of progress()
+  bool external = false;    ///< something outside of MPI may complete it: no part of a deadlock
  protected:
   bool complete_ = false;
 };
@@ -99,14 +111,28 @@ struct Setup {
   uint32_t local_count = 0;
   transport::Transport* transports[2] = {nullptr, nullptr};
 };
+/// Options: FGMPI_UNEXPECTED_LIMIT, FGMPI_EAGER_LOCAL, FGMPI_EAGER_REMOTE (sizes). A bad value ends the process
+/// with one line.
 Status init(const Setup& setup);
 void finalize();
 /// The sink that transports deliver to.
 transport::Sink* sink();
 /// Polls transports and pushes deferred frames; true when anything moved. Never switches.
 bool progress();
-/// True when nothing of this process is on its way: no deferred frame, no rendezvous under way.
+/// True when nothing of this process is on its way: no deferred frame, no rendezvous under way. A process that is
+/// not quiet must poll, not sleep without limit, and must not end.
 bool quiet();
+/// Called when a transport says that a peer is gone; without one the process ends with one line.
+void set_peer_failed_handler(void (*handler)(uint32_t process, const std::string& why));
+
+/// How the layers above name what only they know, for reports. Each may be nullptr.
+struct Naming {
+  /// The communicator of a context id, as the user knows it ("MPI_COMM_WORLD", "grid").
+  void (*communicator)(uint64_t ctx, std::string* out) = nullptr;
+  /// Where the rank of a communicator lives; false when unknown.
+  bool (*locate)(uint64_t ctx, int32_t rank, Peer* out) = nullptr;
+};
+void set_naming(const Naming& naming);
 
 // ---- Sends. `source_rank` is the sender's rank in the communicator of `ctx`. ------------------------
 /// Blocking; may switch.
@@ -140,6 +166,11 @@ bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* o
 void mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call, Outcome* outcome,
             Message** message);
 Status imrecv(const Buffer& buffer, Message* message, const char* call, Keep* keep, Request** out);
+/// Blocking form; may switch.
+Status mrecv(const Buffer& buffer, Message* message, const char* call, Outcome* outcome);
+MPI_Message message_handle(Message* message);
+/// The message behind a handle, which is then no longer valid; nullptr when it is not in use.
+Message* take_message(MPI_Message handle);
 
 // ---- Completion ------------------------------------------------------------------------------------
 /// Parks until every non-null request is complete. May switch. Does not free them.
@@ -158,6 +189,8 @@ void free_request(Request* request);
 MPI_Request handle_of(Request* request);          ///< makes one on first use
 Request* find_request(MPI_Request handle);        ///< nullptr when not in use
 void drop_handle(Request* request);
+/// Every request with a handle, in the order of handles.
+void for_each_request(void (*visit)(Request*, void*), void* argument);
 
 // ---- Messages between processes (level two), blocking, contiguous bytes ------------------------------
 // Matched at the peers' process endpoints by (ctx, sender's process, tag). May switch.
@@ -177,6 +210,13 @@ void notify(uint32_t process, int kind, uint64_t ctx, const void* data, size_t b
 inline constexpr int kNoticeCommFreed = 0;
 inline constexpr int kNoticeDeadlock = 1;
 inline constexpr int kNoticeAbort = 2;
+
+// ---- Deadlock (deadlock.h) -----------------------------------------------------------------------------
+/// The scheduler's hook: every proclet of this process is parked. True when the whole job is and it has been
+/// reported (FGMPI_DEADLOCK=abort). Host stack.
+bool all_parked();
+/// How long this process may sleep at most while parked, in ns (-1: no limit), for the detection to get on.
+int64_t sleep_limit();
 
 /// Counters for MPIX_Stats and tests.
 struct Counters {

@@ -1,0 +1,126 @@
+// From the sender's layout into the receiver's, and the objects of unexpected messages.
+
+#include <algorithm>
+
+#include "pt2pt/engine.h"
+
+namespace fgmpi::pt2pt {
+
+namespace {
+
+void note(RecvOp* op, Status status) {
+  if (!status.ok() && op->outcome->error.ok()) op->outcome->error = std::move(status);
+}
+
+struct Free {
+  void operator()(char* p) const { free(p); }
+};
+using Bytes = std::unique_ptr<char, Free>;
+
+Bytes allocate(uint64_t n) {
+  Bytes bytes(static_cast<char*>(malloc(n ? n : 1)));
+  FGMPI_CHECK(bytes != nullptr);
+  return bytes;
+}
+
+}  // namespace
+
+uint64_t truncated(RecvOp* op, uint64_t size) {
+  op->outcome->bytes = op->capacity;
+  note(op, error(MPI_ERR_TRUNCATE,
+                 "a message of %llu bytes from rank %d with tag %d does not fit into the receive buffer "
+                 "of %llu bytes",
+                 static_cast<unsigned long long>(size), op->outcome->source, op->outcome->tag,
+                 static_cast<unsigned long long>(op->capacity)));
+  return op->capacity;
+}
+
+void fill(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size) {
+  uint64_t n = set_outcome(op, from, size);
+  if (n == 0) return;
+  if (op->data) {
+    copy_bytes(op->data, bytes, n);
+  } else {
+    note(op, host::unpack(bytes, static_cast<int64_t>(n), op->buffer->address, op->buffer->count, op->buffer->type));
+  }
+}
+
+void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
+  if (source.type.contiguous()) return fill(op, from, bytes_of(source), static_cast<uint64_t>(source.bytes()));
+  uint64_t size = static_cast<uint64_t>(source.bytes());
+  uint64_t n = set_outcome(op, from, size);
+  if (n == 0) return;
+  if (n == size && op->data) {
+    note(op, host::pack(source.address, source.count, source.type, op->data));
+  } else if (n == size) {
+    note(op, host::copy(source.address, source.count, source.type, op->buffer->address, op->buffer->count,
+                        op->buffer->type));
+  } else {  // truncated: rare, through a staging copy
+    Bytes staging = allocate(size);
+    note(op, host::pack(source.address, source.count, source.type, staging.get()));
+    if (op->data) memcpy(op->data, staging.get(), n);
+    else note(op, host::unpack(staging.get(), static_cast<int64_t>(n), op->buffer->address, op->buffer->count,
+                               op->buffer->type));
+  }
+}
+
+Unexpected* new_unexpected(const Envelope& envelope, uint64_t size, bool with_payload) {
+  size_t bytes = sizeof(Unexpected) + (with_payload ? size : 0);
+  uint8_t size_class = Blocks::class_of(bytes);
+  Unexpected* u = static_cast<Unexpected*>(g_engine.blocks.take(bytes, size_class));
+  u->envelope = envelope;
+  u->size = size;
+  u->size_class = size_class;
+  u->queued = false;
+  u->sync = false;
+  return u;
+}
+
+void drop_unexpected(Unexpected* u) { g_engine.blocks.give(u, u->size_class); }
+
+void push_unexpected(Endpoint* at, Unexpected* u) {
+  u->queued = true;
+  at->unexpected.push(u);
+  Prober** link = &at->probers;
+  while (Prober* prober = *link) {
+    if (covers(prober->pattern, u->envelope)) {
+      *link = prober->next;
+      prober->found = true;
+      sched::ready(prober->proclet);
+    } else {
+      link = &prober->next;
+    }
+  }
+}
+
+void consume(Unexpected* u, RecvOp* op) {
+  Engine& e = g_engine;
+  switch (u->kind) {
+    case Unexpected::kEager:
+      fill(op, u->envelope, u->payload(), u->size);
+      e.counters.unexpected_bytes -= Engine::charge(u->size);
+      if (u->process == e.me) {
+        e.local_unexpected -= Engine::charge(u->size);
+      } else {
+        if (u->sync) e.ack(u->process, u->cookie);
+        e.return_credit(u->process, u->size);
+      }
+      drop_unexpected(u);
+      return complete_op(op);
+    case Unexpected::kLocal: {
+      SendOp* sender = static_cast<SendOp*>(u);
+      fill_from(op, u->envelope, *sender->buffer);
+      complete_op(sender);
+      return complete_op(op);
+    }
+    case Unexpected::kRendezvous: {
+      Envelope from = u->envelope;
+      uint32_t process = u->process;
+      uint64_t cookie = u->cookie, addr = u->addr, size = u->size;
+      drop_unexpected(u);
+      return e.start_pull(op, from, process, cookie, addr, size);
+    }
+  }
+}
+
+}  // namespace fgmpi::pt2pt

@@ -1,0 +1,144 @@
+// The deadlock report.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/strings.h"
+#include "pt2pt/sites.h"
+
+namespace fgmpi::pt2pt {
+
+namespace {
+
+constexpr size_t kShown = 20;
+
+enum class Action : uint8_t { kAbort, kReport, kOff };
+
+Action action() {
+  static const Action chosen = [] {
+    const char* text = getenv("FGMPI_DEADLOCK");
+    if (!text || !*text || strcmp(text, "abort") == 0) return Action::kAbort;
+    if (strcmp(text, "report") == 0) return Action::kReport;
+    if (strcmp(text, "off") == 0) return Action::kOff;
+    fprintf(stderr, "fgmpi: FGMPI_DEADLOCK is '%s'; allowed: abort, report or off\n", text);
+    _Exit(1);
+  }();
+  return chosen;
+}
+
+struct Waiting {
+  uint32_t world = 0;
+  std::string call, words;
+  int64_t awaits = -1;  ///< world rank
+};
+
+template <class F>
+void for_each_parked(F&& f) {
+  for (uint32_t i = 0; i < sched::rank_count(); ++i) {
+    sched::Proclet* p = sched::rank_proclet(i);
+    if (p->state == sched::State::kParked && p->wait) f(p, i);
+  }
+}
+
+bool part_of_deadlock() {
+  bool any = false, all = true;
+  for_each_parked([&](sched::Proclet* p, uint32_t) {
+    any = true;
+    all = all && p->wait->deadlocks;
+  });
+  for (uint32_t i = 0; i < sched::helper_count(); ++i) {
+    sched::Proclet* p = sched::helper_proclet(i);
+    if (p->state == sched::State::kParked && p->wait) all = all && p->wait->deadlocks;
+  }
+  return any && all;
+}
+
+Waiting describe(sched::Proclet* p, uint32_t index) {
+  Waiting w;
+  w.world = g_av.my_first() + index;
+  w.call = p->wait->call;
+  if (p->wait->describe) p->wait->describe(p->wait, &w.words);
+  WaitFor target;
+  if (awaited(p->wait, &target) && target.peer.local != kProcessEndpoint)
+    w.awaits = g_av.first(target.peer.process) + target.peer.local;
+  return w;
+}
+
+std::string line_of(const Waiting& w) {
+  std::string line = format("fgmpi:   rank %u in %s", w.world, w.call.c_str());
+  if (!w.words.empty()) line += ": " + w.words;
+  return line + "\n";
+}
+
+/// A cycle of "rank a waits for rank b": world ranks in order, or nothing. edges: world rank -> world rank.
+std::vector<int64_t> find_cycle(const std::map<int64_t, int64_t>& edges) {
+  std::map<int64_t, int64_t> seen;  // rank -> number of the walk that saw it
+  int64_t walk = 0;
+  for (const auto& [start, unused] : edges) {
+    (void)unused;
+    ++walk;
+    std::vector<int64_t> path;
+    for (int64_t at = start;;) {
+      auto [where, fresh] = seen.emplace(at, walk);
+      if (!fresh) {
+        if (where->second != walk) break;
+        return {std::find(path.begin(), path.end(), at), path.end()};
+      }
+      path.push_back(at);
+      auto edge = edges.find(at);
+      if (edge == edges.end()) break;
+      at = edge->second;
+    }
+  }
+  return {};
+}
+
+std::string cycle_words(const std::vector<int64_t>& cycle) {
+  std::string words = "fgmpi:   cycle: ";
+  for (size_t i = 0; i < cycle.size() && i < kShown; ++i)
+    words += format("rank %lld waits for ", static_cast<long long>(cycle[i]));
+  if (cycle.size() > kShown) words += format("... (%zu ranks) ", cycle.size());
+  return words + format("rank %lld\n", static_cast<long long>(cycle[0]));
+}
+
+void report_alone() {
+  std::string text;
+  size_t shown = 0, all = 0;
+  std::map<std::string, uint64_t> kinds;
+  std::map<int64_t, int64_t> edges;
+  for_each_parked([&](sched::Proclet* p, uint32_t index) {
+    ++all;
+    Waiting w = describe(p, index);
+    if (w.awaits >= 0) edges[w.world] = w.awaits;
+    if (shown < kShown) {
+      text += line_of(w);
+      ++shown;
+    } else {
+      ++kinds[w.call];
+    }
+  });
+  std::string head = format("fgmpi: deadlock: all %zu ranks that have not ended wait and no message is on its way\n", all);
+  for (const auto& [call, count] : kinds) text += format("fgmpi:   %llu more in %s\n", static_cast<unsigned long long>(count), call.c_str());
+  std::vector<int64_t> cycle = find_cycle(edges);
+  if (!cycle.empty()) text += cycle_words(cycle);
+  fflush(stdout);
+  fputs((head + text).c_str(), stderr);
+}
+
+}  // namespace
+
+bool all_parked() {
+  if (action() == Action::kOff || !quiet() || !part_of_deadlock()) return false;
+  if (g_engine.processes > 1) return false;
+  report_alone();
+  return action() == Action::kAbort;
+}
+
+int64_t sleep_limit() { return -1; }
+
+}  // namespace fgmpi::pt2pt

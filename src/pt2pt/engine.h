@@ -1,0 +1,395 @@
+// Inside of pt2pt: operations, frames between processes, and the one Engine that moves them.
+//
+// Operations. A RecvOp is a posted receive, a SendOp a send that could not complete at once. Blocking calls keep
+// theirs on the stack and park; requests embed theirs. Both end in complete(), which wakes or calls back.
+//
+// Unexpected messages at an endpoint:
+//   kEager       payload behind the object (an eager copy)
+//   kLocal       the object is the SendOp of a collocated sender that waits; copied from its buffer
+//   kRendezvous  a sender in another process waits for a pull
+//
+// Frames (transport::Header::kind):
+//   kEager, kEagerSync   whole message; the second is answered by kAck when matched
+//   kRequest             "I have size bytes at addr": rendezvous; pulled by Transport::read, answered by kAck,
+//   kClear, kData        or, where read is not supported, asked for by kClear (ctx: cookie of the pull) and
+//                        sent in pieces (addr: offset; cookie: of the pull)
+//   kAck                 the send with this cookie is complete
+//   kCredit              size bytes of eager messages were consumed
+//   kCancel, kCancelled  please forget a message / it is forgotten
+//   kNotice              tag: kind of notice
+//
+// Flow control. A process keeps at most FGMPI_UNEXPECTED_LIMIT bytes of eager copies: half for collocated
+// senders (all of it in a job of one process), half shared out evenly as windows of the other processes. A
+// sender counts what is on its way or unconsumed at each peer and turns to rendezvous when its window is used up;
+// the receiver returns credit when a quarter of a window has been consumed.
+//
+// Order. Frames to a process go through one FIFO (deferred frames first), so nothing overtakes.
+// Thread rule: one thread. Nothing here switches unless it says so.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "pt2pt/match.h"
+#include "pt2pt/pool.h"
+#include "pt2pt/pt2pt.h"
+
+namespace fgmpi::pt2pt {
+
+enum FrameKind : uint8_t {
+  kEager = 1,
+  kEagerSync,
+  kRequest,
+  kAck,
+  kClear,
+  kData,
+  kCredit,
+  kCancel,
+  kCancelled,
+  kNotice,
+};
+
+/// A posted receive.
+struct RecvOp : Posted {
+  const Buffer* buffer;
+  char* data;         ///< destination when it is contiguous, else nullptr
+  uint64_t capacity;  ///< bytes
+  Outcome* outcome;
+  void (*finish)(RecvOp*) = nullptr;  ///< called when done; nullptr: `proclet` is made ready
+  sched::Proclet* proclet = nullptr;
+  void* owner;        ///< of finish()
+  bool done = false;
+  bool queued = false;  ///< in a posted queue
+
+  void prepare(const Buffer& b, Outcome* o) {
+    buffer = &b;
+    outcome = o;
+    capacity = static_cast<uint64_t>(b.bytes());
+    data = b.type.contiguous() ? static_cast<char*>(b.address) + b.type.true_lb() : nullptr;
+  }
+};
+
+struct Unexpected : Arrived {
+  enum Kind : uint8_t { kEager, kLocal, kRendezvous };
+  uint64_t size;
+  uint64_t cookie;   ///< the sender's, where an answer is due
+  uint64_t addr;     ///< kRendezvous: the sender's buffer
+  uint32_t process;  ///< where it came from
+  Kind kind;
+  bool sync;  ///< kEager: answer kAck when matched
+  uint8_t size_class;
+  bool queued;
+  char* payload() { return reinterpret_cast<char*>(this + 1); }
+};
+static_assert(sizeof(Unexpected) == 72);
+
+struct SendOp;
+
+/// A frame that waits for room.
+struct Frame {
+  enum Role : uint8_t { kOwn, kOfSend, kLastOfSend, kStream };
+  Frame* next;
+  transport::Header header;
+  const void* payload;
+  uint32_t length;
+  Role role;   ///< kOwn: freed when sent; kOfSend: part of `op`; kLastOfSend: completes it; kStream: data frames
+  SendOp* op;
+};
+
+/// A send that waits: for its match (collocated), for room, or for an answer.
+struct SendOp : Unexpected {
+  const Buffer* buffer = nullptr;
+  const char* data = nullptr;  ///< contiguous bytes (the user's or packed), or nullptr
+  void* packed = nullptr;      ///< owned
+  Peer to = {};
+  void (*finish)(SendOp*) = nullptr;
+  sched::Proclet* proclet = nullptr;
+  void* owner = nullptr;  ///< of finish()
+  bool done = false;
+  bool cancelled = false;
+  Status error;
+  Frame frame;
+
+  SendOp() = default;
+  ~SendOp() { free(packed); }
+};
+
+/// A rendezvous that the receiver has under way.
+struct Pull {
+  RecvOp* op;
+  uint64_t sender_cookie;
+  char* destination;
+  char* staging;  ///< owned when the receive buffer is not contiguous
+  uint64_t length, missing;
+  uint32_t process;
+};
+
+/// Objects named in frames: <generation, slot>, so that a stale or wrong name finds nothing.
+template <class T>
+class Cookies {
+ public:
+  uint64_t put(T* object) {
+    uint32_t slot;
+    if (free_ != kNone) {
+      slot = free_;
+      free_ = slots_[slot].next;
+    } else {
+      slot = static_cast<uint32_t>(slots_.size());
+      slots_.push_back({nullptr, 1, kNone});
+    }
+    slots_[slot].object = object;
+    ++used_;
+    return uint64_t{slots_[slot].generation} << 32 | slot;
+  }
+  T* get(uint64_t cookie) const {
+    uint32_t slot = static_cast<uint32_t>(cookie);
+    if (slot >= slots_.size() || slots_[slot].generation != cookie >> 32) return nullptr;
+    return slots_[slot].object;
+  }
+  T* take(uint64_t cookie) {
+    T* object = get(cookie);
+    if (!object) return nullptr;
+    Slot& slot = slots_[static_cast<uint32_t>(cookie)];
+    slot.object = nullptr;
+    ++slot.generation;
+    slot.next = free_;
+    free_ = static_cast<uint32_t>(cookie);
+    --used_;
+    return object;
+  }
+  uint32_t used() const { return used_; }
+
+ private:
+  static constexpr uint32_t kNone = ~0u;
+  struct Slot {
+    T* object;
+    uint32_t generation;
+    uint32_t next;
+  };
+  std::vector<Slot> slots_;
+  uint32_t free_ = kNone;
+  uint32_t used_ = 0;
+};
+
+/// A proclet parked in MPI_Probe.
+struct Prober {
+  Prober* next;
+  Envelope pattern;
+  sched::Proclet* proclet;
+  bool found;
+};
+
+class Endpoint {
+ public:
+  PostedQueue posted;
+  UnexpectedQueue unexpected;
+  Prober* probers = nullptr;
+};
+static_assert(sizeof(Endpoint) <= 64, "memory budget: an idle endpoint");
+
+struct PeerState {
+  uint64_t in_flight = 0;  ///< bytes charged for eager frames that the peer has not consumed
+  uint64_t to_return = 0;  ///< bytes of its eager frames consumed here, not yet told
+  Frame* head = nullptr;   ///< frames that wait for room
+  Frame* tail = nullptr;
+};
+
+class Engine final : public transport::Sink {
+ public:
+  // transport::Sink
+  void deliver(const transport::Header& header, const void* payload, size_t length) override;
+  void read_done(uint64_t cookie, Status status) override;
+  void peer_failed(uint32_t process, const std::string& why) override;
+
+  Endpoint* at(uint32_t local) { return &endpoints[local + 1u]; }  // kProcessEndpoint + 1 is 0
+  /// What an eager message of `bytes` costs its receiver.
+  static uint64_t charge(uint64_t bytes) { return bytes + 128; }
+
+  bool poll_transports() {
+    bool moved = transports[0] && transports[0]->poll();
+    if (__builtin_expect(transports[1] != nullptr, 0)) moved |= transports[1]->poll();
+    return moved;
+  }
+  bool progress();
+  /// Polls for a short while in place when no other proclet could run, until *done. Never switches.
+  void spin(const bool* done);
+
+  // ---- Sending frames --------------------------------------------------------------------------
+  /// Sends at once if nothing waits before it and there is room.
+  bool send_now(uint32_t process, const transport::Header& header, const void* payload, size_t length) {
+    PeerState& peer = peers[process];
+    if (__builtin_expect(peer.head != nullptr, 0)) return false;
+    return to_transport(process, header, payload, length);
+  }
+  bool to_transport(uint32_t process, const transport::Header& header, const void* payload, size_t length) {
+    transport::Transport* t = transports[g_av.transport_bit(process)];
+    if (!t->try_send(process, g_av.address(process), header, payload, length)) return false;
+    ++frames_sent;
+    ++counters.sent_frames;
+    counters.sent_bytes_frames += length;
+    return true;
+  }
+  void defer(uint32_t process, Frame* frame);
+  /// Sends or defers a frame of our own with a copy of the payload.
+  void send_own(uint32_t process, const transport::Header& header, const void* payload, size_t length);
+  transport::Header header_for(FrameKind kind, uint64_t cookie) const {
+    transport::Header h{};
+    h.kind = kind;
+    h.cookie = cookie;
+    h.src_process = me;
+    h.dst_local = kProcessEndpoint;
+    return h;
+  }
+  bool window_allows(uint32_t process, uint64_t bytes) const {
+    return peers[process].in_flight + charge(bytes) <= window;
+  }
+
+  // ---- Receiving -------------------------------------------------------------------------------
+  void start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint64_t cookie, uint64_t addr, uint64_t size);
+  void finish_pull(uint64_t pull_cookie);
+  void ack(uint32_t process, uint64_t cookie) { send_own(process, header_for(kAck, cookie), nullptr, 0); }
+  void return_credit(uint32_t process, uint64_t bytes) {
+    PeerState& peer = peers[process];
+    peer.to_return += charge(bytes);
+    if (__builtin_expect(peer.to_return * 4 >= window, 0)) send_credit(process);
+  }
+  void send_credit(uint32_t process);
+
+  std::unique_ptr<Endpoint[]> endpoints;  ///< [0]: the process's; [local + 1]: the proclets'
+  std::unique_ptr<PeerState[]> peers;
+  std::vector<uint32_t> waiting_peers;    ///< peers with deferred frames
+  transport::Transport* transports[2] = {nullptr, nullptr};
+  uint32_t local_count = 0;
+  uint32_t me = 0, processes = 0;
+  uint64_t eager_local = 0;      ///< FGMPI_EAGER_LOCAL
+  uint64_t eager_remote[2] = {};  ///< FGMPI_EAGER_REMOTE, at most a frame; by transport bit
+  uint64_t local_limit = 0;      ///< of eager copies made by collocated senders
+  uint64_t window = 0;           ///< of eager bytes in flight or unconsumed per peer process
+  uint64_t local_unexpected = 0;
+  uint64_t frames_sent = 0, frames_received = 0;  ///< for termination detection
+  uint64_t bad_frames = 0;
+  uint32_t pulls_pending = 0;
+  Cookies<SendOp> sends;
+  Cookies<Pull> pulls;
+  Pool<Pull> pull_pool;
+  Blocks blocks;
+  Counters counters = {};
+  NoticeHandler notice_handlers[16] = {};
+  void (*on_peer_failed)(uint32_t process, const std::string& why) = nullptr;
+
+ private:
+  void arrive(const transport::Header& h, const void* payload, size_t length);
+  void on_clear(const transport::Header& h);
+  void on_data(const transport::Header& h, const void* payload, size_t length);
+  void on_cancel(const transport::Header& h);
+  void on_cancelled(const transport::Header& h);
+  bool push_frames(uint32_t process);
+  bool push_stream(uint32_t process, Frame* frame);
+};
+
+extern Engine g_engine;
+
+// ---- Completion --------------------------------------------------------------------------------
+
+inline void complete_op(RecvOp* op) {
+  op->done = true;
+  if (op->finish) op->finish(op);
+  else if (op->proclet) sched::ready(op->proclet);
+}
+inline void complete_op(SendOp* op) {
+  op->done = true;
+  if (op->finish) op->finish(op);
+  else if (op->proclet) sched::ready(op->proclet);
+}
+
+// ---- Moving data -------------------------------------------------------------------------------
+
+inline void copy_bytes(void* to, const void* from, uint64_t n) {
+  char* t = static_cast<char*>(to);
+  const char* f = static_cast<const char*>(from);
+  if (__builtin_expect(n == 8, 1)) {
+    memcpy(t, f, 8);
+  } else {
+    memcpy(t, f, n);
+  }
+}
+
+inline const char* bytes_of(const Buffer& b) {
+  return static_cast<const char*>(b.address) + b.type.true_lb();
+}
+
+/// Sets source, tag and size; returns how many bytes fit and notes a truncation.
+uint64_t truncated(RecvOp* op, uint64_t size);
+inline uint64_t set_outcome(RecvOp* op, const Envelope& from, uint64_t size) {
+  op->outcome->source = from.source;
+  op->outcome->tag = from.tag;
+  op->outcome->bytes = size;
+  return __builtin_expect(size <= op->capacity, 1) ? size : truncated(op, size);
+}
+/// Fills the receive buffer from `size` contiguous bytes; sets the outcome. Does not complete.
+void fill(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size);
+/// Fills it from a collocated sender's buffer.
+void fill_from(RecvOp* op, const Envelope& from, const Buffer& source);
+
+/// A collocated sender meets a posted receive.
+inline void deliver_local(RecvOp* op, const Envelope& from, const Buffer& source) {
+  uint64_t n = static_cast<uint64_t>(source.bytes());
+  if (__builtin_expect(n <= op->capacity && op->data && source.type.contiguous(), 1)) {
+    op->outcome->source = from.source;
+    op->outcome->tag = from.tag;
+    op->outcome->bytes = n;
+    copy_bytes(op->data, bytes_of(source), n);
+  } else {
+    fill_from(op, from, source);
+  }
+  complete_op(op);
+}
+
+// ---- Unexpected messages -----------------------------------------------------------------------
+
+/// A new eager entry with room for `size` bytes behind it (not yet in a queue).
+Unexpected* new_unexpected(const Envelope& envelope, uint64_t size, bool with_payload);
+void drop_unexpected(Unexpected* u);
+/// Puts it into the queue and wakes who probes for it.
+void push_unexpected(Endpoint* at, Unexpected* u);
+inline void remove_unexpected(Endpoint* at, Unexpected* u) {
+  at->unexpected.remove(u);
+  u->queued = false;
+}
+/// Gives a message that is in no queue any more to a receive. Completes it, at once or when pulled.
+void consume(Unexpected* u, RecvOp* op);
+
+/// The posted receive that takes this message, removed from its queue, or nullptr.
+inline RecvOp* take_posted(Endpoint* at, const Envelope& message) {
+  if (at->posted.empty()) return nullptr;
+  RecvOp* op = static_cast<RecvOp*>(at->posted.take(message));
+  if (op) op->queued = false;
+  return op;
+}
+
+/// Starts a receive: takes a waiting message or posts. op->done when it is complete already.
+inline void start_recv(RecvOp* op, Endpoint* at, const Envelope& pattern) {
+  if (!at->unexpected.empty()) {
+    if (Arrived* a = at->unexpected.find(pattern)) {
+      Unexpected* u = static_cast<Unexpected*>(a);
+      remove_unexpected(at, u);
+      return consume(u, op);
+    }
+  }
+  op->envelope = pattern;
+  op->queued = true;
+  at->posted.push(op);
+}
+
+// ---- Sends -------------------------------------------------------------------------------------
+
+/// Tries to complete a send at once, without an operation: a posted receive, an eager copy or a frame.
+bool send_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode);
+/// Starts one that could not. op->buffer, ->to and ->envelope are set. May complete it.
+void start_send(SendOp* op, Mode mode);
+
+inline Message* as_message(Unexpected* u) { return reinterpret_cast<Message*>(u); }
+inline Unexpected* as_unexpected(Message* m) { return reinterpret_cast<Unexpected*>(m); }
+
+}  // namespace fgmpi::pt2pt

@@ -1,0 +1,168 @@
+// The two queues of an endpoint: posted receives and unexpected messages.
+//
+//   short:  head -> entry -> entry -> entry          a list in order of arrival, searched from the front
+//   long:   the same list, and beside it a hash table
+//           (ctx, source, tag) -> bin: its entries in order of arrival
+//
+// Wildcards. A posted receive lives in the one bin of its own pattern (ANY is a value like another); a
+// message looks at the heads of up to four bins and takes the eldest. An unexpected message lives in the bin
+// of its envelope and, once a wildcard receive of that shape has been seen, also in the bins of the
+// envelope with source, tag or both blotted out; a receive looks at one bin. So each step is O(1)
+// amortised, whatever the order, and the eldest match is always the one taken (MPI-4.0 section 3.5).
+//
+// An empty queue owns no memory. The table appears when a queue exceeds kShort entries and goes when it
+// is empty again.
+// Thread rule: one thread. Invariants: an entry is in at most one queue; list order is arrival order.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+namespace fgmpi::pt2pt {
+
+struct Envelope {
+  uint64_t ctx;
+  int32_t source;
+  int32_t tag;
+  bool operator==(const Envelope&) const = default;
+};
+
+/// Does a receive with this pattern take that message?
+inline bool covers(const Envelope& pattern, const Envelope& message) {
+  return pattern.ctx == message.ctx &&
+         (pattern.source == message.source || pattern.source == MPI_ANY_SOURCE) &&
+         (pattern.tag == message.tag || pattern.tag == MPI_ANY_TAG);
+}
+
+/// Queues up to this long are searched one by one.
+inline constexpr uint32_t kShort = 24;
+
+struct Bin;
+struct BinHook {
+  BinHook* next;
+  BinHook* prev;
+  Bin* bin;
+  void* owner;
+};
+
+/// Base of what PostedQueue holds.
+struct Posted {
+  Envelope envelope;
+  Posted* next;
+  Posted* prev;
+  uint64_t order;  ///< while the table exists: smaller was posted earlier
+  BinHook hook;
+};
+
+/// Base of what UnexpectedQueue holds.
+struct Arrived {
+  struct Links;
+  Envelope envelope;
+  Arrived* next;
+  Arrived* prev;
+  Links* links;  ///< its places in bins while the table exists
+};
+
+struct PostedBins;
+struct UnexpectedBins;
+
+class PostedQueue {
+ public:
+  bool empty() const { return head_ == nullptr; }
+  uint32_t size() const { return count_; }
+  Posted* front() const { return head_; }
+
+  void push(Posted* p) {
+    p->next = nullptr;
+    if (head_) {
+      p->prev = head_->prev;
+      head_->prev->next = p;
+      head_->prev = p;
+    } else {
+      p->prev = head_ = p;
+    }
+    if (__builtin_expect(++count_ > kShort || bins_, 0)) push_slow(p);
+  }
+  /// Removes and returns the eldest receive that takes this message, or nullptr.
+  Posted* take(const Envelope& message) {
+    if (__builtin_expect(bins_ != nullptr, 0)) return take_slow(message);
+    for (Posted* p = head_; p; p = p->next) {
+      if (covers(p->envelope, message)) {
+        unlink(p);
+        return p;
+      }
+    }
+    return nullptr;
+  }
+  void remove(Posted* p) {
+    if (__builtin_expect(bins_ != nullptr, 0)) return remove_slow(p);
+    unlink(p);
+  }
+
+ private:
+  void unlink(Posted* p) {
+    --count_;
+    if (p->next) p->next->prev = p->prev;
+    else if (p != head_) head_->prev = p->prev;
+    if (p == head_) head_ = p->next;
+    else p->prev->next = p->next;
+  }
+  void push_slow(Posted* p);
+  Posted* take_slow(const Envelope& message);
+  void remove_slow(Posted* p);
+  void enter(Posted* p);
+
+  Posted* head_ = nullptr;  ///< head_->prev is the last one
+  PostedBins* bins_ = nullptr;
+  uint32_t count_ = 0;
+};
+
+class UnexpectedQueue {
+ public:
+  bool empty() const { return head_ == nullptr; }
+  uint32_t size() const { return count_; }
+  Arrived* front() const { return head_; }
+
+  void push(Arrived* a) {
+    a->next = nullptr;
+    if (head_) {
+      a->prev = head_->prev;
+      head_->prev->next = a;
+      head_->prev = a;
+    } else {
+      a->prev = head_ = a;
+    }
+    if (__builtin_expect(++count_ > kShort || bins_, 0)) push_slow(a);
+  }
+  /// The eldest message that this pattern takes, or nullptr. It stays.
+  Arrived* find(const Envelope& pattern) {
+    if (__builtin_expect(bins_ != nullptr, 0)) return find_slow(pattern);
+    for (Arrived* a = head_; a; a = a->next)
+      if (covers(pattern, a->envelope)) return a;
+    return nullptr;
+  }
+  void remove(Arrived* a) {
+    if (__builtin_expect(bins_ != nullptr, 0)) return remove_slow(a);
+    unlink(a);
+  }
+
+ private:
+  void unlink(Arrived* a) {
+    --count_;
+    if (a->next) a->next->prev = a->prev;
+    else if (a != head_) head_->prev = a->prev;
+    if (a == head_) head_ = a->next;
+    else a->prev->next = a->next;
+  }
+  void push_slow(Arrived* a);
+  Arrived* find_slow(const Envelope& pattern);
+  void remove_slow(Arrived* a);
+  void enter(Arrived* a, int shape);
+
+  Arrived* head_ = nullptr;
+  UnexpectedBins* bins_ = nullptr;
+  uint32_t count_ = 0;
+};
+
+}  // namespace fgmpi::pt2pt

@@ -1,0 +1,164 @@
+// Receives and probes.
+
+#include "pt2pt/requests.h"
+#include "pt2pt/sites.h"
+
+namespace fgmpi::pt2pt {
+
+// ---- Blocking ---------------------------------------------------------------------------------------
+
+Status recv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
+            Outcome* outcome) {
+  RecvOp op;
+  op.prepare(buffer, outcome);
+  start_recv(&op, at, {ctx, source, tag});
+  wait_for(&op, call);
+  return std::move(outcome->error);
+}
+
+// ---- Requests ---------------------------------------------------------------------------------------
+
+namespace {
+Pool<RecvRequest> g_pool;
+}
+
+void* RecvRequest::operator new(size_t) { return g_pool.take(); }
+void RecvRequest::operator delete(void* p) { g_pool.give(p); }
+
+RecvRequest::RecvRequest(const Buffer& b, Endpoint* endpoint, const Envelope& p, const char* name, Keep* k)
+    : buffer(b), at(endpoint), pattern(p) {
+  call = name;
+  keep = k;
+  if (keep) keep->retain();
+  op.prepare(buffer, &outcome);
+  op.owner = this;
+  op.finish = [](RecvOp* done) { static_cast<RecvRequest*>(done->owner)->set_complete(); };
+}
+
+RecvRequest::~RecvRequest() {
+  if (keep) keep->release();
+}
+
+Status RecvRequest::start() {
+  complete_ = false;
+  active = true;
+  op.done = false;
+  outcome.cancelled = false;
+  outcome.error = Status();
+  start_recv(&op, at, pattern);
+  return {};
+}
+
+void RecvRequest::cancel() {
+  if (!op.queued) return;
+  at->posted.remove(&op);
+  op.queued = false;
+  outcome.source = MPI_ANY_SOURCE;
+  outcome.tag = MPI_ANY_TAG;
+  outcome.bytes = 0;
+  outcome.cancelled = true;
+  complete_op(&op);
+}
+
+Status irecv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
+             Keep* keep, Request** out) {
+  auto* request = new RecvRequest(buffer, at, {ctx, source, tag}, call, keep);
+  *out = request;
+  start_recv(&request->op, at, request->pattern);
+  return {};
+}
+
+Status recv_init(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
+                 Keep* keep, Request** out) {
+  auto* request = new RecvRequest(buffer, at, {ctx, source, tag}, call, keep);
+  request->persistent = true;
+  request->active = false;
+  *out = request;
+  return {};
+}
+
+// ---- Probes ---------------------------------------------------------------------------------------------
+
+namespace {
+
+Unexpected* look(Endpoint* at, const Envelope& pattern) {
+  if (at->unexpected.empty()) return nullptr;
+  return static_cast<Unexpected*>(at->unexpected.find(pattern));
+}
+
+/// Looks, makes progress, looks, lets others run, looks.
+Unexpected* look_hard(Endpoint* at, const Envelope& pattern) {
+  Unexpected* u = look(at, pattern);
+  if (u) return u;
+  if (g_engine.processes > 1 && g_engine.progress()) u = look(at, pattern);
+  if (u) return u;
+  sched::yield();
+  return look(at, pattern);
+}
+
+/// Parks until a matching message is there.
+Unexpected* await(Endpoint* at, const Envelope& pattern, const char* call) {
+  for (;;) {
+    if (Unexpected* u = look(at, pattern)) return u;
+    ProbeSite site(call, &pattern);
+    Prober prober{at->probers, pattern, sched::current(), false};
+    at->probers = &prober;
+    sched::park(&site);
+  }
+}
+
+void report(const Unexpected* u, Outcome* outcome) {
+  outcome->source = u->envelope.source;
+  outcome->tag = u->envelope.tag;
+  outcome->bytes = u->size;
+}
+
+}  // namespace
+
+bool iprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome) {
+  Unexpected* u = look_hard(at, {ctx, source, tag});
+  if (!u) return false;
+  report(u, outcome);
+  return true;
+}
+
+void probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call, Outcome* outcome) {
+  report(await(at, {ctx, source, tag}, call), outcome);
+}
+
+bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome, Message** message) {
+  Unexpected* u = look_hard(at, {ctx, source, tag});
+  if (!u) return false;
+  report(u, outcome);
+  remove_unexpected(at, u);
+  *message = as_message(u);
+  return true;
+}
+
+void mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call, Outcome* outcome,
+            Message** message) {
+  Unexpected* u = await(at, {ctx, source, tag}, call);
+  report(u, outcome);
+  remove_unexpected(at, u);
+  *message = as_message(u);
+}
+
+Status imrecv(const Buffer& buffer, Message* message, const char* call, Keep* keep, Request** out) {
+  Unexpected* u = as_unexpected(message);
+  auto* request = new RecvRequest(buffer, nullptr, u->envelope, call, keep);
+  *out = request;
+  consume(u, &request->op);
+  return {};
+}
+
+Status mrecv(const Buffer& buffer, Message* message, const char* call, Outcome* outcome) {
+  Unexpected* u = as_unexpected(message);
+  RecvOp op;
+  op.prepare(buffer, outcome);
+  op.envelope = u->envelope;
+  consume(u, &op);
+  wait_for(&op, call);
+  return std::move(outcome->error);
+}
+
+}  // namespace fgmpi::pt2pt

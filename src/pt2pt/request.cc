@@ -1,0 +1,177 @@
+// Completion of requests, and their handles.
+
+#include "base/slab.h"
+#include "pt2pt/requests.h"
+#include "pt2pt/sites.h"
+
+namespace fgmpi::pt2pt {
+
+// ---- Completion ---------------------------------------------------------------------------------------
+
+void Request::set_complete() {
+  FGMPI_ASSERT(!complete_);
+  complete_ = true;
+  if (Waiter* w = waiter) {
+    waiter = nullptr;
+    if (w->missing > 0 && --w->missing == 0) sched::ready(w->proclet);
+  } else if (__builtin_expect(freed, 0)) {
+    delete this;
+  }
+}
+
+namespace {
+
+/// Polls requests that make progress only so; true when one of them is of that kind and incomplete.
+bool poll_some(Request* const* requests, size_t count) {
+  bool polled = false;
+  for (size_t i = 0; i < count; ++i) {
+    Request* r = requests[i];
+    if (!r || r->complete() || !r->polled) continue;
+    r->progress();
+    polled |= !r->complete();
+  }
+  return polled;
+}
+
+/// Hangs the waiter on every incomplete request; how many there are.
+uint32_t hang(Request* const* requests, size_t count, Waiter* w, RequestsSite* site) {
+  uint32_t incomplete = 0;
+  for (size_t i = 0; i < count; ++i) {
+    Request* r = requests[i];
+    if (!r || r->complete() || r->waiter == w || !r->active) continue;
+    r->waiter = w;
+    if (r->external) site->deadlocks = false;
+    ++incomplete;
+  }
+  return incomplete;
+}
+
+}  // namespace
+
+void wait_all(Request* const* requests, size_t count, const char* call) {
+  while (poll_some(requests, count)) sched::yield();
+  if (count == 1) g_engine.spin(requests[0]->complete_flag());
+  RequestsSite site(call, requests, count);
+  Waiter w{sched::current(), 0};
+  w.missing = hang(requests, count, &w, &site);
+  if (w.missing > 0) sched::park(&site);
+}
+
+void wait_any(Request* const* requests, size_t count, const char* call) {
+  RequestsSite site(call, requests, count);
+  for (;;) {
+    bool polled = poll_some(requests, count);
+    for (size_t i = 0; i < count; ++i)
+      if (requests[i] && requests[i]->active && requests[i]->complete()) return;
+    if (!polled) break;
+    sched::yield();
+  }
+  Waiter w{sched::current(), 0};
+  if (hang(requests, count, &w, &site) == 0) return;
+  w.missing = 1;
+  sched::park(&site);
+  for (size_t i = 0; i < count; ++i)
+    if (requests[i] && requests[i]->waiter == &w) requests[i]->waiter = nullptr;
+}
+
+bool test(Request* request) {
+  if (request->complete()) return true;
+  if (request->polled) {
+    request->progress();
+    if (request->complete()) return true;
+  }
+  sched::yield();
+  return request->complete();
+}
+
+void free_request(Request* request) {
+  if (request->immortal) return;
+  drop_handle(request);
+  if (request->complete() || !request->active) {
+    delete request;
+  } else {
+    request->freed = true;
+  }
+}
+
+namespace {
+class CompletedRequest final : public Request {
+ public:
+  CompletedRequest() { complete_ = true; }
+  ~CompletedRequest() override {
+    if (keep) keep->release();
+  }
+  Status start() override {
+    active = true;
+    return {};
+  }
+};
+}  // namespace
+
+Request* completed_request(int32_t source, int32_t tag, const char* call, Keep* keep) {
+  auto* request = new CompletedRequest;
+  request->outcome.source = source;
+  request->outcome.tag = tag;
+  request->call = call;
+  request->keep = keep;
+  if (keep) keep->retain();
+  return request;
+}
+
+// ---- Handles --------------------------------------------------------------------------------------------
+
+namespace {
+Slab<Request*>& requests() {
+  static auto* slab = new Slab<Request*>;
+  return *slab;
+}
+Slab<Unexpected*>& messages() {
+  static auto* slab = new Slab<Unexpected*>;
+  return *slab;
+}
+}  // namespace
+
+MPI_Request handle_of(Request* request) {
+  if (request->handle == 0) {
+    int64_t index = requests().create(request);
+    FGMPI_CHECK(index >= 0 && index < kIndexMask);
+    request->handle = kRequestBase | static_cast<uint32_t>(index);
+  }
+  return static_cast<MPI_Request>(request->handle);
+}
+
+Request* find_request(MPI_Request handle) {
+  uint32_t h = static_cast<uint32_t>(handle);
+  if (h == kSentHandle) return sent_request();
+  if ((h & ~kIndexMask) != kRequestBase) return nullptr;
+  Request** slot = requests().get(h & kIndexMask);
+  return slot ? *slot : nullptr;
+}
+
+void drop_handle(Request* request) {
+  if (request->handle == 0 || request->immortal) return;
+  requests().destroy(request->handle & kIndexMask);
+  request->handle = 0;
+}
+
+MPI_Message message_handle(Message* message) {
+  int64_t index = messages().create(as_unexpected(message));
+  FGMPI_CHECK(index >= 0 && index < kIndexMask);
+  return static_cast<MPI_Message>(kRequestBase | kMessageBit | static_cast<uint32_t>(index));
+}
+
+Message* take_message(MPI_Message handle) {
+  uint32_t h = static_cast<uint32_t>(handle);
+  if ((h & ~kIndexMask) != (kRequestBase | kMessageBit)) return nullptr;
+  Unexpected** slot = messages().get(h & kIndexMask);
+  if (!slot) return nullptr;
+  Unexpected* u = *slot;
+  messages().destroy(h & kIndexMask);
+  return as_message(u);
+}
+
+void for_each_request(void (*visit)(Request*, void*), void* argument) {
+  requests().for_each([&](uint32_t, Request* r) { visit(r, argument); });
+}
+
+}  // namespace fgmpi::pt2pt

@@ -1,0 +1,254 @@
+// Sends: at once when possible, else an operation that waits.
+
+#include <algorithm>
+
+#include "pt2pt/requests.h"
+#include "pt2pt/sites.h"
+
+namespace fgmpi::pt2pt {
+
+using transport::Header;
+
+namespace {
+
+Header message_header(FrameKind kind, Peer to, const Envelope& envelope, uint64_t size) {
+  Header h;
+  h.ctx = envelope.ctx;
+  h.src_rank = envelope.source;
+  h.tag = envelope.tag;
+  h.dst_local = to.local;
+  h.src_process = g_engine.me;
+  h.size = size;
+  h.cookie = 0;
+  h.addr = 0;
+  h.kind = kind;
+  return h;
+}
+
+/// A collocated destination has posted nothing that matches: an eager copy, if it may be made.
+bool copy_eagerly(Endpoint* at, const Buffer& buffer, const Envelope& envelope) {
+  Engine& e = g_engine;
+  uint64_t n = static_cast<uint64_t>(buffer.bytes());
+  if (n > e.eager_local || e.local_unexpected + Engine::charge(n) > e.local_limit) return false;
+  Unexpected* u = new_unexpected(envelope, n, true);
+  u->kind = Unexpected::kEager;
+  u->process = e.me;
+  if (n) {
+    if (buffer.type.contiguous()) {
+      copy_bytes(u->payload(), bytes_of(buffer), n);
+    } else if (!host::pack(buffer.address, buffer.count, buffer.type, u->payload()).ok()) {
+      drop_unexpected(u);
+      return false;  // the waiting send will meet the same error and report it
+    }
+  }
+  e.local_unexpected += Engine::charge(n);
+  e.counters.unexpected_bytes += Engine::charge(n);
+  e.counters.unexpected_bytes_peak = std::max(e.counters.unexpected_bytes_peak, e.counters.unexpected_bytes);
+  push_unexpected(at, u);
+  return true;
+}
+
+bool fits_eager_frame(uint32_t process, uint64_t n) {
+  const Engine& e = g_engine;
+  return n <= e.eager_remote[g_av.transport_bit(process)] && e.window_allows(process, n);
+}
+
+/// Sets op->data to contiguous bytes of the message.
+Status make_contiguous(SendOp* op) {
+  const Buffer& b = *op->buffer;
+  if (b.type.contiguous()) {
+    op->data = bytes_of(b);
+    return {};
+  }
+  free(op->packed);
+  op->packed = malloc(op->size ? op->size : 1);
+  if (!op->packed)
+    return error(MPI_ERR_NO_MEM, "no memory to pack a message of %llu bytes", static_cast<unsigned long long>(op->size));
+  op->data = static_cast<const char*>(op->packed);
+  return host::pack(b.address, b.count, b.type, op->packed);
+}
+
+void start_remote(SendOp* op, Mode mode) {
+  Engine& e = g_engine;
+  Status status = make_contiguous(op);
+  if (!status.ok()) {
+    op->error = std::move(status);
+    return complete_op(op);
+  }
+  const uint32_t process = op->to.process;
+  const bool eager = fits_eager_frame(process, op->size);
+  const bool answered = !eager || mode == Mode::kSynchronous;
+  FrameKind kind = !eager ? kRequest : answered ? kEagerSync : kEager;
+  Header& h = op->frame.header;
+  h = message_header(kind, op->to, op->envelope, op->size);
+  if (answered) {
+    op->cookie = e.sends.put(op);
+    h.cookie = op->cookie;
+  }
+  if (eager) e.peers[process].in_flight += Engine::charge(op->size);
+  else h.addr = reinterpret_cast<uintptr_t>(op->data);
+  op->frame.payload = eager ? op->data : nullptr;
+  op->frame.length = eager ? static_cast<uint32_t>(op->size) : 0;
+  op->frame.role = answered ? Frame::kOfSend : Frame::kLastOfSend;
+  op->frame.op = op;
+  if (!e.send_now(process, h, op->frame.payload, op->frame.length)) return e.defer(process, &op->frame);
+  if (!answered) complete_op(op);
+}
+
+}  // namespace
+
+bool send_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode) {
+  Engine& e = g_engine;
+  if (__builtin_expect(to.process == e.me, 1)) {
+    Endpoint* at = e.at(to.local);
+    if (RecvOp* op = take_posted(at, envelope)) {
+      deliver_local(op, envelope, buffer);
+      return true;
+    }
+    return mode != Mode::kSynchronous && copy_eagerly(at, buffer, envelope);
+  }
+  uint64_t n = static_cast<uint64_t>(buffer.bytes());
+  if (mode == Mode::kSynchronous || !buffer.type.contiguous() || !fits_eager_frame(to.process, n)) return false;
+  if (!e.send_now(to.process, message_header(kEager, to, envelope, n), bytes_of(buffer), n)) return false;
+  e.peers[to.process].in_flight += Engine::charge(n);
+  return true;
+}
+
+void start_send(SendOp* op, Mode mode) {
+  op->size = static_cast<uint64_t>(op->buffer->bytes());
+  op->process = op->to.process;
+  if (op->to.process != g_engine.me) return start_remote(op, mode);
+  op->kind = Unexpected::kLocal;
+  push_unexpected(g_engine.at(op->to.local), op);
+}
+
+// ---- Blocking ---------------------------------------------------------------------------------------
+
+namespace {
+[[gnu::noinline]] Status send_and_wait(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode,
+                                       const char* call) {
+  SendOp op;
+  op.buffer = &buffer;
+  op.to = to;
+  op.envelope = envelope;
+  op.queued = false;
+  start_send(&op, mode);
+  if (!op.done) g_engine.spin(&op.done);
+  if (!op.done) {
+    SendSite site(call, &op);
+    op.proclet = sched::current();
+    sched::park(&site);
+  }
+  return std::move(op.error);
+}
+}  // namespace
+
+Status send(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx, Mode mode,
+            const char* call) {
+  Envelope envelope{ctx, source_rank, tag};
+  if (__builtin_expect(send_at_once(buffer, to, envelope, mode), 1)) return {};
+  return send_and_wait(buffer, to, envelope, mode, call);
+}
+
+// ---- Requests ---------------------------------------------------------------------------------------
+
+namespace {
+Pool<SendRequest> g_pool;
+
+/// What every send that completed at once gives the user: complete, never freed.
+class SentRequest final : public Request {
+ public:
+  SentRequest() {
+    immortal = true;
+    complete_ = true;
+    call = "MPI_Isend";
+    handle = kSentHandle;
+    outcome.source = MPI_ANY_SOURCE;
+    outcome.tag = MPI_ANY_TAG;
+  }
+};
+}  // namespace
+
+Request* sent_request() {
+  static SentRequest* request = new SentRequest;
+  return request;
+}
+
+void* SendRequest::operator new(size_t) { return g_pool.take(); }
+void SendRequest::operator delete(void* p) { g_pool.give(p); }
+
+SendRequest::SendRequest(const Buffer& b, Peer to, const Envelope& e, Mode m, const char* name, Keep* k)
+    : buffer(b), mode(m) {
+  call = name;
+  keep = k;
+  if (keep) keep->retain();
+  op.buffer = &buffer;
+  op.to = to;
+  op.envelope = e;
+  op.queued = false;
+  op.owner = this;
+  op.finish = [](SendOp* done) {
+    auto* r = static_cast<SendRequest*>(done->owner);
+    r->outcome.cancelled = done->cancelled;
+    if (!done->error.ok()) r->outcome.error = std::move(done->error);
+    r->set_complete();
+  };
+}
+
+SendRequest::~SendRequest() {
+  if (keep) keep->release();
+}
+
+Status SendRequest::start() {
+  complete_ = false;
+  active = true;
+  op.done = op.cancelled = false;
+  outcome.cancelled = false;
+  outcome.error = Status();
+  if (send_at_once(buffer, op.to, op.envelope, mode)) {
+    set_complete();
+  } else {
+    start_send(&op, mode);
+  }
+  return {};
+}
+
+void SendRequest::cancel() {
+  if (complete_ || !active) return;
+  if (op.to.process == g_engine.me) {
+    if (!op.queued) return;
+    remove_unexpected(g_engine.at(op.to.local), &op);
+    op.cancelled = true;
+    return complete_op(&op);
+  }
+  // Between processes: ask the receiver to forget it, behind whatever is on its way there already.
+  if (op.frame.header.cookie == 0 || op.frame.role != Frame::kOfSend) return;
+  Header h = op.frame.header;
+  h.kind = kCancel;
+  h.size = 0;
+  g_engine.send_own(op.to.process, h, nullptr, 0);
+}
+
+Status isend(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx, Mode mode,
+             const char* call, Keep* keep, Request** out) {
+  Envelope envelope{ctx, source_rank, tag};
+  if (__builtin_expect(send_at_once(buffer, to, envelope, mode), 1)) {
+    *out = sent_request();
+    return {};
+  }
+  auto* request = new SendRequest(buffer, to, envelope, mode, call, keep);
+  start_send(&request->op, mode);
+  *out = request;
+  return {};
+}
+
+Status send_init(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx, Mode mode,
+                 const char* call, Keep* keep, Request** out) {
+  auto* request = new SendRequest(buffer, to, {ctx, source_rank, tag}, mode, call, keep);
+  request->persistent = true;
+  request->active = false;
+  *out = request;
+  return {};
+}
+
+}  // namespace fgmpi::pt2pt

@@ -1,0 +1,98 @@
+#include "pt2pt/sites.h"
+
+#include "base/strings.h"
+#include "pt2pt/requests.h"
+
+namespace fgmpi::pt2pt {
+
+namespace {
+Naming g_naming;
+
+void add_communicator(uint64_t ctx, std::string* out) {
+  *out += ", communicator ";
+  if (g_naming.communicator) g_naming.communicator(ctx, out);
+  else *out += format("of context 0x%llx", static_cast<unsigned long long>(ctx));
+}
+
+std::string number_or_any(int32_t value, int32_t any, const char* any_name) {
+  return value == any ? any_name : format("%d", value);
+}
+}  // namespace
+
+void set_naming(const Naming& naming) { g_naming = naming; }
+
+void describe_recv(const Envelope& pattern, uint64_t bytes, std::string* out) {
+  *out += "source " + number_or_any(pattern.source, MPI_ANY_SOURCE, "MPI_ANY_SOURCE") + ", tag " +
+          number_or_any(pattern.tag, MPI_ANY_TAG, "MPI_ANY_TAG");
+  if (bytes != ~uint64_t{0}) *out += format(", up to %llu bytes", static_cast<unsigned long long>(bytes));
+  add_communicator(pattern.ctx, out);
+}
+
+void describe_send(const SendOp& op, std::string* out) {
+  if (op.to.local == kProcessEndpoint) *out += format("to process %u", op.to.process);
+  else *out += format("to world rank %u", g_av.first(op.to.process) + op.to.local);
+  *out += format(", tag %d, %llu bytes", op.envelope.tag, static_cast<unsigned long long>(op.size));
+  add_communicator(op.envelope.ctx, out);
+}
+
+bool awaited_source(const Envelope& pattern, WaitFor* out) {
+  return pattern.source != MPI_ANY_SOURCE && g_naming.locate &&
+         g_naming.locate(pattern.ctx, pattern.source, &out->peer);
+}
+
+void SendSite::words(const WaitSite* site, std::string* out) {
+  describe_send(*static_cast<const SendSite*>(site)->op, out);
+}
+void RecvSite::words(const WaitSite* site, std::string* out) {
+  const RecvOp* op = static_cast<const RecvSite*>(site)->op;
+  describe_recv(op->envelope, op->capacity, out);
+}
+void ProbeSite::words(const WaitSite* site, std::string* out) {
+  describe_recv(*static_cast<const ProbeSite*>(site)->pattern, ~uint64_t{0}, out);
+}
+
+void RequestsSite::words(const WaitSite* site, std::string* out) {
+  const RequestsSite* self = static_cast<const RequestsSite*>(site);
+  size_t incomplete = 0;
+  const Request* first = nullptr;
+  for (size_t i = 0; i < self->count; ++i) {
+    const Request* r = self->requests[i];
+    if (!r || r->complete() || !r->active) continue;
+    if (!first) first = r;
+    ++incomplete;
+  }
+  if (!first) return;
+  if (incomplete > 1) *out += format("%zu requests, the first: ", incomplete);
+  *out += first->call;
+  *out += " ";
+  first->describe(out);
+}
+
+bool awaited(const sched::WaitSite* site, WaitFor* out) {
+  if (site->describe == SendSite::words) {
+    out->peer = static_cast<const SendSite*>(site)->op->to;
+    return true;
+  }
+  if (site->describe == RecvSite::words)
+    return awaited_source(static_cast<const RecvSite*>(site)->op->envelope, out);
+  if (site->describe == ProbeSite::words)
+    return awaited_source(*static_cast<const ProbeSite*>(site)->pattern, out);
+  if (site->describe == RequestsSite::words) {
+    const RequestsSite* self = static_cast<const RequestsSite*>(site);
+    for (size_t i = 0; i < self->count; ++i) {
+      const Request* r = self->requests[i];
+      if (r && !r->complete() && r->active) return r->awaits(out);
+    }
+  }
+  return false;
+}
+
+void SendRequest::describe(std::string* out) const { describe_send(op, out); }
+bool SendRequest::awaits(WaitFor* out) const {
+  out->peer = op.to;
+  return true;
+}
+void RecvRequest::describe(std::string* out) const { describe_recv(pattern, op.capacity, out); }
+bool RecvRequest::awaits(WaitFor* out) const { return awaited_source(pattern, out); }
+
+}  // namespace fgmpi::pt2pt

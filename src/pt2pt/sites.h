@@ -1,0 +1,51 @@
+// Where proclets wait in point-to-point: what the deadlock report and the debugger read.
+#pragma once
+
+#include <string>
+
+#include "pt2pt/engine.h"
+
+namespace fgmpi::pt2pt {
+
+struct SendSite : sched::WaitSite {
+  SendSite(const char* name, const SendOp* o) : WaitSite{name, words, true}, op(o) {}
+  static void words(const WaitSite* site, std::string* out);
+  const SendOp* op;
+};
+
+struct RecvSite : sched::WaitSite {
+  RecvSite(const char* name, const RecvOp* o) : WaitSite{name, words, true}, op(o) {}
+  static void words(const WaitSite* site, std::string* out);
+  const RecvOp* op;
+};
+
+struct ProbeSite : sched::WaitSite {
+  ProbeSite(const char* name, const Envelope* p) : WaitSite{name, words, true}, pattern(p) {}
+  static void words(const WaitSite* site, std::string* out);
+  const Envelope* pattern;
+};
+
+struct RequestsSite : sched::WaitSite {
+  RequestsSite(const char* name, Request* const* r, size_t n) : WaitSite{name, words, true}, requests(r), count(n) {}
+  static void words(const WaitSite* site, std::string* out);
+  Request* const* requests;
+  size_t count;
+};
+
+/// Parks until a blocking receive is complete. May switch.
+inline void wait_for(RecvOp* op, const char* call) {
+  if (!op->done) g_engine.spin(&op->done);
+  if (op->done) return;
+  RecvSite site(call, op);
+  op->proclet = sched::current();
+  sched::park(&site);
+}
+
+/// "source 3, tag 7, communicator MPI_COMM_WORLD".
+void describe_recv(const Envelope& pattern, uint64_t bytes, std::string* out);
+void describe_send(const SendOp& op, std::string* out);
+/// Whom this wait is for, when that is one proclet (or process).
+bool awaited(const sched::WaitSite* site, WaitFor* out);
+bool awaited_source(const Envelope& pattern, WaitFor* out);
+
+}  // namespace fgmpi::pt2pt

@@ -1,0 +1,320 @@
+// Frames between processes: what is sent, deferred, delivered, pulled and credited. See engine.h.
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "pt2pt/engine.h"
+
+namespace fgmpi::pt2pt {
+
+using transport::Header;
+
+Engine g_engine;
+
+namespace {
+
+constexpr uint64_t kStreamTurn = 1 << 20;  ///< bytes of data frames before the next waiting frame has its turn
+
+Envelope envelope_of(const Header& h) { return {h.ctx, h.src_rank, h.tag}; }
+
+}  // namespace
+
+// ---- Deferred frames ------------------------------------------------------------------------------
+
+void Engine::defer(uint32_t process, Frame* frame) {
+  PeerState& peer = peers[process];
+  frame->next = nullptr;
+  if (peer.head) {
+    peer.tail->next = frame;
+  } else {
+    peer.head = frame;
+    waiting_peers.push_back(process);
+  }
+  peer.tail = frame;
+}
+
+void Engine::send_own(uint32_t process, const Header& header, const void* payload, size_t length) {
+  if (__builtin_expect(send_now(process, header, payload, length), 1)) return;
+  Frame* frame = static_cast<Frame*>(malloc(sizeof(Frame) + length));
+  FGMPI_CHECK(frame != nullptr);
+  new (frame) Frame{nullptr, header, frame + 1, static_cast<uint32_t>(length), Frame::kOwn, nullptr};
+  if (length) memcpy(frame + 1, payload, length);
+  defer(process, frame);
+}
+
+/// Sends pieces of a message; true when all of it is out.
+bool Engine::push_stream(uint32_t process, Frame* frame) {
+  transport::Transport* t = transports[g_av.transport_bit(process)];
+  const uint64_t most = t->max_payload();
+  for (uint64_t turn = 0; frame->header.addr < frame->header.size;) {
+    if (turn >= kStreamTurn && peers[process].head != peers[process].tail) return false;
+    uint64_t offset = frame->header.addr;
+    uint64_t n = std::min(most, frame->header.size - offset);
+    if (!to_transport(process, frame->header, frame->op->data + offset, n)) return false;
+    frame->header.addr = offset + n;
+    turn += n;
+  }
+  return true;
+}
+
+bool Engine::push_frames(uint32_t process) {
+  PeerState& peer = peers[process];
+  bool moved = false;
+  while (Frame* frame = peer.head) {
+    if (frame->role == Frame::kStream) {
+      uint64_t before = frame->header.addr;
+      bool finished = push_stream(process, frame);
+      moved |= frame->header.addr != before;
+      if (!finished) {
+        if (frame->header.addr == before || !frame->next) return moved;
+        // Its turn is over: behind the others. Data frames carry their place, so order does not matter to them.
+        peer.head = frame->next;
+        frame->next = nullptr;
+        peer.tail->next = frame;
+        peer.tail = frame;
+        continue;
+      }
+    } else if (!to_transport(process, frame->header, frame->payload, frame->length)) {
+      return moved;
+    }
+    moved = true;
+    peer.head = frame->next;
+    SendOp* op = frame->op;
+    switch (frame->role) {
+      case Frame::kOwn:
+        free(frame);
+        break;
+      case Frame::kOfSend:
+        break;
+      case Frame::kStream:
+        sends.take(op->cookie);
+        [[fallthrough]];
+      case Frame::kLastOfSend:
+        complete_op(op);
+        break;
+    }
+  }
+  return moved;
+}
+
+bool Engine::progress() {
+  bool moved = poll_transports();
+  for (size_t i = 0; i < waiting_peers.size();) {
+    uint32_t process = waiting_peers[i];
+    moved |= push_frames(process);
+    if (peers[process].head) {
+      ++i;
+    } else {
+      waiting_peers[i] = waiting_peers.back();
+      waiting_peers.pop_back();
+    }
+  }
+  return moved;
+}
+
+void Engine::spin(const bool* done) {
+  if (processes < 2 || *done) return;
+  const sched::detail::Hot& hot = sched::detail::g_hot;
+  for (int i = 0; i < 100 && !hot.head && hot.fifo; ++i) {
+    bool moved = waiting_peers.empty() ? poll_transports() : progress();
+    if (*done) return;
+    if (!moved) __builtin_ia32_pause();
+  }
+}
+
+void Engine::send_credit(uint32_t process) {
+  Header h = header_for(kCredit, 0);
+  h.size = peers[process].to_return;
+  peers[process].to_return = 0;
+  send_own(process, h, nullptr, 0);
+}
+
+// ---- Arrivals --------------------------------------------------------------------------------------
+
+void Engine::deliver(const Header& h, const void* payload, size_t length) {
+  if (__builtin_expect(h.src_process >= processes || (h.dst_local >= local_count && h.dst_local != kProcessEndpoint),
+                       0)) {
+    ++bad_frames;
+    return;
+  }
+  if (h.kind == kNotice) {
+    if (h.tag != kNoticeDeadlock) ++frames_received;
+    NoticeHandler handler = static_cast<uint32_t>(h.tag) < 16 ? notice_handlers[h.tag] : nullptr;
+    if (handler) handler(h.src_process, h.ctx, payload, length);
+    return;
+  }
+  ++frames_received;
+  switch (h.kind) {
+    case kEager:
+    case kEagerSync:
+    case kRequest:
+      return arrive(h, payload, length);
+    case kAck:
+      if (SendOp* op = sends.take(h.cookie)) return complete_op(op);
+      break;
+    case kClear:
+      return on_clear(h);
+    case kData:
+      return on_data(h, payload, length);
+    case kCredit: {
+      PeerState& peer = peers[h.src_process];
+      peer.in_flight -= std::min(peer.in_flight, h.size);
+      return;
+    }
+    case kCancel:
+      return on_cancel(h);
+    case kCancelled:
+      return on_cancelled(h);
+    default:
+      break;
+  }
+  ++bad_frames;
+}
+
+void Engine::arrive(const Header& h, const void* payload, size_t length) {
+  const bool eager = h.kind != kRequest;
+  if (__builtin_expect(eager && h.size != length, 0)) {
+    ++bad_frames;
+    return;
+  }
+  Envelope from = envelope_of(h);
+  Endpoint* endpoint = at(h.dst_local);
+  if (RecvOp* op = take_posted(endpoint, from)) {
+    if (!eager) return start_pull(op, from, h.src_process, h.cookie, h.addr, h.size);
+    fill(op, from, payload, length);
+    return_credit(h.src_process, length);
+    if (h.kind == kEagerSync) ack(h.src_process, h.cookie);
+    return complete_op(op);
+  }
+  Unexpected* u = new_unexpected(from, h.size, eager);
+  u->kind = eager ? Unexpected::kEager : Unexpected::kRendezvous;
+  u->sync = h.kind == kEagerSync;
+  u->process = h.src_process;
+  u->cookie = h.cookie;
+  u->addr = h.addr;
+  if (eager) {
+    if (length) memcpy(u->payload(), payload, length);
+    counters.unexpected_bytes += charge(length);
+    counters.unexpected_bytes_peak = std::max(counters.unexpected_bytes_peak, counters.unexpected_bytes);
+  }
+  push_unexpected(endpoint, u);
+}
+
+void Engine::peer_failed(uint32_t process, const std::string& why) {
+  if (on_peer_failed) return on_peer_failed(process, why);
+  fprintf(stderr, "fgmpi: process %u of the job is gone: %s\n", process, why.c_str());
+  _exit(1);
+}
+
+// ---- Rendezvous --------------------------------------------------------------------------------------
+
+void Engine::start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint64_t cookie, uint64_t addr,
+                        uint64_t size) {
+  uint64_t n = set_outcome(op, from, size);
+  if (n == 0) {
+    ack(process, cookie);
+    return complete_op(op);
+  }
+  char* staging = nullptr;
+  if (!op->data) {
+    staging = static_cast<char*>(malloc(n));
+    FGMPI_CHECK(staging != nullptr);
+  }
+  Pull* pull = pull_pool.make(Pull{op, cookie, op->data ? op->data : staging, staging, n, n, process});
+  uint64_t name = pulls.put(pull);
+  ++counters.reads;
+  transport::Transport* t = transports[g_av.transport_bit(process)];
+  switch (t->read(process, g_av.address(process), addr, pull->destination, n, name)) {
+    case transport::ReadResult::kDone:
+      ack(process, cookie);
+      return finish_pull(name);
+    case transport::ReadResult::kPending:
+      ++pulls_pending;
+      return;
+    case transport::ReadResult::kUnsupported:
+    case transport::ReadResult::kFailed:
+      break;
+  }
+  --counters.reads;
+  Header h = header_for(kClear, cookie);
+  h.ctx = name;
+  h.size = n;
+  send_own(process, h, nullptr, 0);
+}
+
+void Engine::finish_pull(uint64_t name) {
+  Pull* pull = pulls.take(name);
+  RecvOp* op = pull->op;
+  if (pull->staging) {
+    Status status = host::unpack(pull->staging, static_cast<int64_t>(pull->length), op->buffer->address,
+                                 op->buffer->count, op->buffer->type);
+    if (!status.ok() && op->outcome->error.ok()) op->outcome->error = std::move(status);
+    free(pull->staging);
+  }
+  pull_pool.drop(pull);
+  complete_op(op);
+}
+
+void Engine::read_done(uint64_t cookie, Status status) {
+  Pull* pull = pulls.get(cookie);
+  FGMPI_CHECK(pull != nullptr);
+  --pulls_pending;
+  if (!status.ok()) pull->op->outcome->error = std::move(status);
+  ack(pull->process, pull->sender_cookie);
+  finish_pull(cookie);
+}
+
+/// The receiver cannot read our memory: send it the bytes.
+void Engine::on_clear(const Header& h) {
+  SendOp* op = sends.get(h.cookie);
+  if (!op || h.size > op->size) {
+    ++bad_frames;
+    return;
+  }
+  op->frame.header = header_for(kData, h.ctx);
+  op->frame.header.size = h.size;
+  op->frame.role = Frame::kStream;
+  op->frame.op = op;
+  defer(h.src_process, &op->frame);
+}
+
+void Engine::on_data(const Header& h, const void* payload, size_t length) {
+  Pull* pull = pulls.get(h.cookie);
+  if (!pull || pull->process != h.src_process || h.addr > pull->length || length > pull->length - h.addr ||
+      length > pull->missing) {
+    ++bad_frames;
+    return;
+  }
+  memcpy(pull->destination + h.addr, payload, length);
+  pull->missing -= length;
+  if (pull->missing == 0) finish_pull(h.cookie);
+}
+
+// ---- Cancelling a send that waits in another process ---------------------------------------------------
+
+void Engine::on_cancel(const Header& h) {
+  Endpoint* endpoint = at(h.dst_local);
+  for (Arrived* a = endpoint->unexpected.front(); a; a = a->next) {
+    Unexpected* u = static_cast<Unexpected*>(a);
+    bool answers = u->kind == Unexpected::kRendezvous || (u->kind == Unexpected::kEager && u->sync);
+    if (!answers || u->process != h.src_process || u->cookie != h.cookie) continue;
+    remove_unexpected(endpoint, u);
+    if (u->kind == Unexpected::kEager) {
+      counters.unexpected_bytes -= charge(u->size);
+      return_credit(u->process, u->size);
+    }
+    drop_unexpected(u);
+    return send_own(h.src_process, header_for(kCancelled, h.cookie), nullptr, 0);
+  }
+  // Matched meanwhile: the send completes as any other.
+}
+
+void Engine::on_cancelled(const Header& h) {
+  if (SendOp* op = sends.take(h.cookie)) {
+    op->cancelled = true;
+    complete_op(op);
+  }
+}
+
+}  // namespace fgmpi::pt2pt
