@@ -120,7 +120,10 @@ void Idle::sleep(int64_t timeout_ns) {
     now = now_ns();
   }
   while (now < deadline) {
-    if (!arm_all()) return;
+    if (!arm_all()) {
+      poll();
+      return;
+    }
     block(std::min(deadline, std::max(next_tick_, now + 1000)) - now);
     disarm_all();
     if (poll()) return;

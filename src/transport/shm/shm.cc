@@ -164,10 +164,10 @@ ReadResult Shm::read(uint32_t process, uint64_t handle, uint64_t remote, void* l
 
 bool Shm::poll() {
   bool any = false;
-  for (Source& source : sources_)
-    if (source.reader.ready()) any |= drain(&source);
   if (__builtin_expect(segment_.header()->claimed.load(std::memory_order_relaxed) != adopted_ || !pending_.empty(), 0))
     any |= adopt_sources();
+  for (Source& source : sources_)
+    if (source.reader.ready()) any |= drain(&source);
   if (__builtin_expect(!starving_.empty(), 0)) any |= room_again();
   if (__builtin_expect(!failures_.empty(), 0)) report_failures();
   return any;
@@ -296,6 +296,7 @@ int Shm::use_wait_fd() {
 }
 
 void Shm::tick() {
+  adopt_sources();
   for (uint32_t i = 0; i < kChecksPerTick && i < peers_.size(); ++i) {
     Peer* peer = peers_[next_check_++ % peers_.size()].get();
     if (!peer->gone && (peer->header || peer->sends)) check_alive(peer);

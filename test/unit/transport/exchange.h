@@ -1,0 +1,60 @@
+// The traffic that every transport must carry: all pairs, random sizes, order, checksums.
+#pragma once
+
+#include <deque>
+#include <random>
+
+#include "processes.h"
+
+namespace fgmpi::transport::testing {
+
+/// A payload that can be checked by whoever knows source, destination and number.
+inline std::string make_payload(int from, int to, uint64_t number, size_t most) {
+  std::mt19937_64 random(from * 1000003 + to * 10007 + number);
+  size_t length = random() % 3 ? random() % 64 : random() % (most + 1);
+  std::string payload(length, '\0');
+  for (size_t i = 0; i < length; ++i) payload[i] = static_cast<char>(random() >> 13);
+  return payload;
+}
+
+/// Each process sends `count` frames to each (itself too), in random order, and checks what it gets.
+inline void all_pairs(Member& m, uint64_t count, uint64_t seed) {
+  std::vector<uint64_t> sent(m.size), received(m.size);
+  uint64_t left = count * m.size;
+  m.sink.on_frame = [&](const Header& h, const void* payload, size_t length) {
+    int from = static_cast<int>(h.src_process);
+    REQUIRE(from < m.size && h.cookie == received[from]);
+    std::string expected = make_payload(from, m.rank, received[from]++, m.t->max_payload());
+    REQUIRE(expected == std::string(static_cast<const char*>(payload), length));
+    --left;
+  };
+  std::mt19937 random(seed + m.rank);
+  for (uint64_t to_send = count * m.size; to_send || left;) {
+    int to = random() % m.size;
+    if (to_send && sent[to] < count && m.try_send(to, sent[to], make_payload(m.rank, to, sent[to], m.t->max_payload()))) {
+      ++sent[to];
+      --to_send;
+    }
+    if (!to_send || random() % 16 == 0) m.t->poll();
+  }
+  m.meet_polling();
+  m.sink.on_frame = nullptr;
+  REQUIRE(m.sink.failures.empty() && m.t->refused() == 0);
+}
+
+/// A ping-pong in which each side sleeps in the kernel for every message: lost wake-ups would hang it.
+inline void sleeping_ping_pong(Member& m, uint64_t rounds) {
+  Idle idle(m.list);
+  uint64_t got = 0;
+  m.sink.on_frame = [&](const Header&, const void*, size_t) { ++got; };
+  int other = 1 - m.rank;
+  for (uint64_t i = 0; i < rounds; ++i) {
+    if (m.rank == 0) m.send(other, i, "x");
+    while (got <= i) idle.sleep(-1);
+    if (m.rank == 1) m.send(other, i, "y");
+  }
+  m.meet();
+  m.sink.on_frame = nullptr;
+}
+
+}  // namespace fgmpi::transport::testing

@@ -1,0 +1,323 @@
+#include "transport/shm/shm.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "exchange.h"
+#include "transport/host_id.h"
+
+namespace fgmpi::transport {
+namespace {
+
+using namespace testing;
+
+/// Files of ours in /dev/shm that belong to this test's processes.
+int files_in_dev_shm(const std::string& name) {
+  int count = 0;
+  if (DIR* dir = opendir("/dev/shm")) {
+    while (dirent* entry = readdir(dir)) count += "/" + std::string(entry->d_name) == name;
+    closedir(dir);
+  }
+  return count;
+}
+
+TEST(Shm, AllPairsRandomSizes) {
+  expect_all_good(run_job(4, [](Member& m) {
+    m.connect(make_shm());
+    all_pairs(m, 1500, 1);
+    m.t->close();
+  }));
+}
+
+TEST(Shm, AllPairsThroughTinyRings) {
+  Setting cells("FGMPI_SHM_CELLS", "64"), bulk("FGMPI_SHM_BULK", "4k");
+  expect_all_good(run_job(3, [](Member& m) {
+    m.connect(make_shm());
+    all_pairs(m, 2000, 2);
+    m.t->close();
+  }));
+}
+
+TEST(Shm, AllPairsThroughAFileInsteadOfAMemfd) {
+  Setting backing("FGMPI_SHM_BACKING", "shm");
+  expect_all_good(run_job(3, [](Member& m) {
+    m.connect(make_shm());
+    all_pairs(m, 1000, 3);
+    m.t->close();
+  }));
+}
+
+TEST(Shm, FullRingPushesBackAndLosesNothing) {
+  expect_all_good(run_job(2, [](Member& m) {
+    m.connect(make_shm());
+    uint64_t refused_at = 0;
+    if (m.rank == 0) {
+      while (m.try_send(1, refused_at, "12345678")) ++refused_at;
+      REQUIRE(refused_at >= 64);
+      for (int i = 0; i < 100; ++i) REQUIRE(!m.try_send(1, refused_at, "12345678"));
+      m.board->numbers[0] = refused_at;
+    }
+    m.meet();
+    if (m.rank == 1) {
+      while (m.t->poll()) {
+      }
+      REQUIRE(m.sink.frames.size() == m.board->numbers[0]);
+      for (size_t i = 0; i < m.sink.frames.size(); ++i) REQUIRE(m.sink.frames[i].header.cookie == i);
+    }
+    m.meet();
+    if (m.rank == 0) {
+      REQUIRE(m.t->poll());  // room again counts as something
+      REQUIRE(m.try_send(1, refused_at, "12345678"));
+    }
+    m.t->close();
+  }));
+}
+
+TEST(Shm, SleeperIsWokenForEveryMessage) {
+  Setting spin("FGMPI_SPIN", "0");
+  for (const char* barrier : {"on", "off"}) {
+    Setting setting("FGMPI_SHM_MEMBARRIER", barrier);
+    expect_all_good(run_job(2, [](Member& m) {
+      m.connect(make_shm());
+      sleeping_ping_pong(m, 20000);
+    }));
+  }
+}
+
+TEST(Shm, SleeperOnADescriptorIsWokenForEveryMessage) {
+  Setting spin("FGMPI_SPIN", "0");
+  expect_all_good(run_job(2, [](Member& m) {
+    m.connect(make_shm());
+    REQUIRE(m.t->wait_fd() == -1 && m.t->use_wait_fd() >= 0 && m.t->wait_fd() >= 0);
+    sleeping_ping_pong(m, 20000);
+  }));
+}
+
+TEST(Shm, ShortSpinsBeforeSleeping) {
+  Setting spin("FGMPI_SPIN", "2");
+  expect_all_good(run_job(2, [](Member& m) {
+    m.connect(make_shm());
+    sleeping_ping_pong(m, 100000);
+  }));
+}
+
+TEST(Shm, SenderThatSleepsIsWokenForRoom) {
+  expect_all_good(run_job(2, [](Member& m) {
+    m.connect(make_shm());
+    Idle idle(m.list);
+    constexpr uint64_t kFrames = 3000;
+    std::string payload(5000, 'p');
+    uint64_t got = 0;
+    m.sink.on_frame = [&](const Header& h, const void*, size_t length) {
+      REQUIRE(h.cookie == got && length == payload.size());
+      ++got;
+    };
+    if (m.rank == 0) {
+      for (uint64_t i = 0; i < kFrames; ++i)
+        while (!m.try_send(1, i, payload)) idle.sleep(-1);
+    } else {
+      while (got < kFrames) {
+        if (got % 7 == 0) usleep(200);
+        idle.sleep(-1);
+      }
+    }
+    m.meet();
+  }));
+}
+
+TEST(Shm, IdleCostsNothing) {
+  expect_all_good(run_job(2, [](Member& m) {
+    m.connect(make_shm());
+    Idle idle(m.list);
+    clock_t before = clock();
+    idle.sleep(2'000'000'000);
+    REQUIRE(clock() - before < CLOCKS_PER_SEC / 20);
+    m.meet();
+  }));
+}
+
+TEST(Shm, ReadsAPeersMemory) {
+  for (const char* setting : {"on", "off"}) {
+    Setting cma("FGMPI_SHM_CMA", setting);
+    bool on = std::string(setting) == "on";
+    expect_all_good(run_job(2, [&](Member& m) {
+      std::string mine(3'000'000, static_cast<char>('a' + m.rank)), theirs(mine.size(), '\0');
+      m.board->numbers[m.rank] = reinterpret_cast<uint64_t>(mine.data());
+      m.connect(make_shm());
+      int other = 1 - m.rank;
+      uint64_t remote = m.board->numbers[other];
+      ReadResult result = m.t->read(other, m.peers[other], remote + 1, theirs.data(), theirs.size() - 1, 7);
+      if (!on || result == ReadResult::kUnsupported) {
+        REQUIRE(result == ReadResult::kUnsupported);
+      } else {
+        REQUIRE(result == ReadResult::kDone);
+        REQUIRE(theirs == std::string(mine.size() - 1, static_cast<char>('a' + other)) + '\0');
+        REQUIRE(m.t->read(other, m.peers[other], 4096, theirs.data(), 100, 7) == ReadResult::kFailed);
+      }
+      m.meet();
+    }));
+  }
+}
+
+TEST(Shm, ReadsMoreThanTheKernelMovesAtOnce) {
+  constexpr size_t kBytes = (size_t{9} << 28) + 12345;  // 2.25 GiB
+  expect_all_good(run_job(2, [&](Member& m) {
+    char* memory = static_cast<char*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    REQUIRE(memory != MAP_FAILED);
+    if (m.rank == 0) {
+      m.board->numbers[0] = reinterpret_cast<uint64_t>(memory);
+      for (size_t i = 0; i < kBytes; i += 4096 * 97) memory[i] = static_cast<char>(i >> 12);
+      memory[kBytes - 1] = 'e';
+    }
+    m.connect(make_shm());
+    if (m.rank == 1) {
+      ReadResult result = m.t->read(0, m.peers[0], m.board->numbers[0], memory, kBytes, 0);
+      if (result != ReadResult::kUnsupported) {
+        REQUIRE(result == ReadResult::kDone);
+        for (size_t i = 0; i < kBytes; i += 4096 * 97) REQUIRE(memory[i] == static_cast<char>(i >> 12));
+        REQUIRE(memory[kBytes - 1] == 'e');
+      }
+    }
+    m.meet();
+  }));
+}
+
+TEST(Shm, KilledPeerIsReportedAfterItsLastFrames) {
+  auto status = run_job(3, [](Member& m) {
+    m.connect(make_shm());
+    if (m.rank == 2) {
+      for (int i = 0; i < 50; ++i) m.send(0, i, "last words");
+      m.send(1, 0, "");
+      kill(getpid(), SIGKILL);
+    }
+    if (m.rank == 1) m.send(0, 0, "");
+    usleep(100'000);
+    for (int i = 0; i < 5; ++i) m.t->tick();
+    m.t->poll();
+    REQUIRE(m.sink.failures.size() == 1 && m.sink.failures[0].first == 2);
+    REQUIRE(m.sink.failures[0].second.find("has ended") != std::string::npos);
+    if (m.rank == 0) REQUIRE(m.sink.frames.size() == 51);
+    // Frames to the dead are dropped, not queued.
+    for (int i = 0; i < 1000; ++i) REQUIRE(m.try_send(2, i, "anybody?"));
+    m.t->close();
+  });
+  EXPECT_TRUE(WIFSIGNALED(status[2]));
+  expect_all_good({status[0], status[1]});
+}
+
+TEST(Shm, FinishedPeerIsNotAFailure) {
+  expect_all_good(run_job(2, [](Member& m) {
+    m.connect(make_shm());
+    if (m.rank == 1) {
+      m.send(0, 0, "bye");
+      m.t->close();
+      _exit(0);
+    }
+    usleep(100'000);
+    for (int i = 0; i < 5; ++i) m.t->tick();
+    m.t->poll();
+    REQUIRE(m.sink.frames.size() == 1 && m.sink.failures.empty());
+  }));
+}
+
+TEST(Shm, MemfdHasNoNameAndAFileIsPrivateAndSoonGone) {
+  shm::OwnSegment segment;
+  shm::Geometry geometry{64, 4096};
+  ASSERT_TRUE(segment.create(geometry, host_id(), true).ok());
+  EXPECT_EQ(files_in_dev_shm(segment.name().file()), 0);
+  segment.close();
+  shm::OwnSegment file;
+  ASSERT_TRUE(file.create(geometry, host_id(), false).ok());
+  EXPECT_EQ(files_in_dev_shm(file.name().file()), 1);
+  struct stat info;
+  ASSERT_EQ(stat(("/dev/shm" + file.name().file()).c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  file.unlink();
+  EXPECT_EQ(files_in_dev_shm(segment.name().file()), 0);
+}
+
+TEST(Shm, AddressesAreStrict) {
+  shm::SegmentName name;
+  for (const char* bad : {"", "shm1:", "ofi1:00", "shm1:ab:1:2:3", "shm1:ab:0:3:00000000000000010000000000000002",
+                          "shm1:ab:5:-3:00000000000000010000000000000002",
+                          "shm1:ab:5:3:00000000000000010000000000000002x"})
+    EXPECT_FALSE(name.parse(bad)) << bad;
+  ASSERT_TRUE(name.parse("shm1:ab:5:3:00000000000000010000000000000002"));
+  EXPECT_EQ(name.to_string(), "shm1:ab:5:3:00000000000000010000000000000002");
+  EXPECT_EQ(name.nonce[1], 2u);
+}
+
+TEST(Shm, SegmentOfAStrangerIsRefused) {
+  Keeper sink, other_sink;
+  shm::Shm mine, other;
+  std::string address, other_address;
+  ASSERT_TRUE(mine.open(&sink, &address).ok());
+  ASSERT_TRUE(other.open(&other_sink, &other_address).ok());
+  EXPECT_TRUE(mine.reaches(other_address));
+  other_address.back() = other_address.back() == '0' ? '1' : '0';
+  uint64_t peer;
+  ASSERT_TRUE(mine.add_peer(1, other_address, &peer).ok());
+  EXPECT_TRUE(mine.try_send(1, peer, Header{}, nullptr, 0));
+  mine.poll();
+  ASSERT_EQ(sink.failures.size(), 1u);
+  EXPECT_NE(sink.failures[0].second.find("not the published one"), std::string::npos);
+  {
+    Setting host("FGMPI_HOST_ID", "elsewhere");
+    shm::Shm far;
+    std::string far_address;
+    ASSERT_TRUE(far.open(&other_sink, &far_address).ok());
+    EXPECT_FALSE(mine.reaches(far_address));
+  }
+}
+
+TEST(Shm, MalformedFramesAreRefusedAndCounted) {
+  Keeper sink;
+  shm::Shm mine;
+  std::string address;
+  ASSERT_TRUE(mine.open(&sink, &address).ok());
+  shm::SegmentName name;
+  ASSERT_TRUE(name.parse(address));
+  uint64_t peer;
+  ASSERT_TRUE(mine.add_peer(0, address, &peer).ok());
+  // A peer that claims slot 0 and writes what it likes.
+  int fd;
+  shm::SegmentHeader* header;
+  ASSERT_TRUE(shm::open_peer(name, &fd, &header).ok());
+  shm::Geometry geometry = header->geometry;
+  void* ring;
+  ASSERT_TRUE(shm::map_ring(fd, geometry, 0, name, &ring).ok());
+  close(fd);
+  header->claimed = 1;
+  shm::SlotControl* slot = &shm::slot_controls(header)[0];
+  slot->sender.process = 77;  // nobody
+  slot->sender.pid = getpid();
+  slot->sender.ready = shm::kReady;
+  shm::RingWriter writer(ring, &slot->credits, geometry);
+  Header h{};
+  writer.push(h, "12345678", 8);
+  for (int i = 0; i < 3; ++i) mine.poll();
+  EXPECT_TRUE(sink.frames.empty());
+  slot->sender.process = 0;
+  for (int i = 0; i < 3; ++i) mine.poll();
+  EXPECT_EQ(sink.frames.size(), 1u);
+  h.src_process = 5;  // not the one whose ring it is
+  writer.push(h, "12345678", 8);
+  mine.poll();
+  EXPECT_EQ(mine.refused(), 1u);
+  EXPECT_EQ(sink.frames.size(), 1u);
+  static_cast<shm::Cell*>(ring)[2].word = uint64_t{3} << 32 | 0xfffffff0u;
+  for (int i = 0; i < 3; ++i) mine.poll();
+  EXPECT_EQ(mine.refused(), 2u);
+  ASSERT_EQ(sink.failures.size(), 1u);
+  EXPECT_NE(sink.failures[0].second.find("impossible length"), std::string::npos);
+  EXPECT_TRUE(mine.arm());  // a broken ring keeps nobody awake
+  mine.disarm();
+  shm::unmap_ring(ring, geometry);
+  shm::unmap_control(header);
+}
+
+}  // namespace
+}  // namespace fgmpi::transport
