@@ -176,6 +176,8 @@ const Api& api_uninitialised() {
   return g_api;
 }
 
+void* data_symbol(const char* name) { return dlsym(g_library, name); }
+
 bool loaded() { return g_library != nullptr; }
 bool initialised() { return g_initialised; }
 

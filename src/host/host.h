@@ -30,6 +30,8 @@ Status find_library(std::string* path);
 const Api& api();
 /// The same, loaded but not necessarily initialised (calls that MPI allows before MPI_Init).
 const Api& api_uninitialised();
+/// A data symbol of the loaded host; nullptr when it has none of that name. REQUIRES: loaded().
+void* data_symbol(const char* name);
 bool loaded();
 bool initialised();
 /// Finalises the host if it was initialised.

@@ -21,4 +21,12 @@ Status check_op(MPI_Op op, const Type& type);
 /// Predefined operations are commutative; user ones as they were created.
 bool is_commutative(MPI_Op op);
 
+/// Keeps a user operation usable past MPI_Op_free until the matching release (a nonblocking reduction may
+/// still need it, MPI-4.0 section 6.9.5). Predefined operations need neither.
+void retain(MPI_Op op);
+void release(MPI_Op op);
+
+/// The user frees `op`: true when it is retained; the host then frees it at the last release.
+bool defer_free(MPI_Op op);
+
 }  // namespace fgmpi::host

@@ -2,10 +2,10 @@
 """Writes what is derived from the host's mpi.h.
 
   generate.py api   --include DIR --cc CC --out host_api.h
-  generate.py stubs --include DIR --cc CC --rules forward.txt --sources FOLDER... --out FOLDER
+  generate.py stubs --include DIR --cc CC --rules forward.txt --sources FOLDER... --host LIBRARY --out FOLDER
 
 api: struct Api, a pointer to each of the host's functions.
-stubs: stubs_forwarded.cc, stubs_pending.cc and function_table.cc for the shared library. Every function
+stubs: stubs_forwarded.cc, stubs_pending.cc, function_table.cc and versions.cc for the shared library. Every function
 that mpi.h declares is exactly one of
   owned      defined in the sources with FGMPI_OWN, FGMPI_OWN_MPIX or FGMPI_OWN_INTERNAL (src/mpi/own.h),
   forwarded  matched by a rule of forward.txt: the call goes to the host unchanged,
@@ -159,9 +159,9 @@ def generate_api(arguments):
 
 @dataclass
 class Rule:
+    kind: str  # forward, early or instead
     pattern: str
-    early: bool
-    before: str
+    code: str  # the statement or expression behind the pattern
     where: str
     matched: list = field(default_factory=list)
 
@@ -174,10 +174,10 @@ def read_rules(path):
             if not line:
                 continue
             where = f"{path}:{number}"
-            words = line.split(None, 2)
-            if words[0] not in ("forward", "early") or len(words) < 2:
-                fail(f"{where}: '{line}': allowed are 'forward PATTERN [STATEMENT]' and 'early PATTERN'")
-            rules.append(Rule(words[1], words[0] == "early", words[2] if len(words) == 3 else "", where))
+            kind, pattern, code = (line.split(None, 2) + ["", ""])[:3]
+            if kind not in ("forward", "early", "instead") or not pattern or (kind == "instead") > bool(code):
+                fail(f"{where}: '{line}': allowed are the rules that the top of the file describes")
+            rules.append(Rule(kind, pattern, code, where))
     return rules
 
 
@@ -227,9 +227,9 @@ def classify(functions, rules, owned):
 def host_argument(parameter):
     """What the host gets: our communicators and sentinels mean nothing to it."""
     if parameter.type == "MPI_Comm":
-        return f"fgmpi::host::stub::comm({parameter.name})"
+        return f"stub::comm({parameter.name})"
     if parameter.type == "MPI_T_pvar_handle":
-        return f"fgmpi::host::stub::pvar({parameter.name})"
+        return f"stub::pvar({parameter.name})"
     return parameter.name
 
 
@@ -245,15 +245,17 @@ def export(function, body):
 def forwarded_stub(function, rule):
     if function.result not in ("int", "void") or function.variadic:
         fail(f"{rule.where}: {function.symbol} cannot be forwarded: allowed are results int and void")
-    arguments = ", ".join(host_argument(p) for p in function.parameters)
-    api = "api_uninitialised" if rule.early else "api"
-    before = f"  {rule.before}\n" if rule.before else ""
+    if rule.kind == "instead":
+        return export(function, f"{{\n  return {rule.code};\n}}")
+    arguments = "".join(f", {host_argument(p)}" for p in function.parameters)
+    api = "api_uninitialised" if rule.kind == "early" else "api"
+    before = f"  {rule.code}\n" if rule.code else ""
     return export(
         function,
         "{\n"
         f"{before}"
-        f"  return fgmpi::host::stub::forward(fgmpi::host::{api}(), &Api::{function.member}, "
-        f'"{function.symbol}"{", " if arguments else ""}{arguments});\n'
+        f"  return stub::forward(fgmpi::host::{api}(), &Api::{function.member}, "
+        f'"{function.symbol}"{arguments});\n'
         "}",
     )
 
@@ -268,7 +270,25 @@ def pending_stub(function):
     return export(function, f"{{\n{unused}  {call};\n{nothing}}}")
 
 
+def generate_versions(arguments):
+    """The host's MPII_Version_* texts, in the sizes that programs linked against the host expect. Only the ABI's
+    version is told; how this library was built, fgmpi-info says."""
+    run = subprocess.run(
+        ["nm", "-D", "-S", "--defined-only", arguments.host], capture_output=True, text=True
+    )
+    found = re.findall(r"^\w+ (\w+) \w (MPII_Version_\w+)$", run.stdout, re.M)
+    if not found:
+        fail(f"{arguments.host}: found no MPII_Version_* symbols: {run.stderr.strip() or 'nm lists none'}")
+    lines = [NOTE + "#include <mpi.h>\n"]
+    for size, symbol in sorted(found, key=lambda f: f[1]):
+        text = "MPICH_VERSION" if symbol == "MPII_Version_string" else '""'
+        lines.append(f'extern "C" __attribute__((visibility("default"))) extern const char {symbol}[{int(size, 16)}];')
+        lines.append(f"const char {symbol}[{int(size, 16)}] = {text};")
+    write_if_changed(f"{arguments.out}/versions.cc", "\n".join(lines) + "\n")
+
+
 def generate_stubs(arguments):
+    generate_versions(arguments)
     functions = parse_functions(preprocessed(arguments))
     rules = read_rules(arguments.rules)
     owned = owned_names(arguments.sources)
@@ -307,6 +327,7 @@ def main():
     parser.add_argument("--cc", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--rules")
+    parser.add_argument("--host", help="the host's library")
     parser.add_argument("--sources", nargs="*", default=[])
     arguments = parser.parse_args()
     (generate_api if arguments.what == "api" else generate_stubs)(arguments)

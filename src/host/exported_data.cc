@@ -1,0 +1,59 @@
+// What the host's library exports besides the functions of mpi.h: addresses that stand for something, and
+// functions that the host's Fortran and C++ bindings or old programs refer to.
+
+#include <mpi.h>
+
+#include "host/host.h"
+
+#define FGMPI_EXPORT extern "C" __attribute__((visibility("default")))
+
+// Addresses that programs pass and src/comm recognises. Only that they differ matters.
+static int g_unweighted, g_weights_empty, g_all_handles;
+FGMPI_EXPORT int* const MPI_UNWEIGHTED = &g_unweighted;
+FGMPI_EXPORT int* const MPI_WEIGHTS_EMPTY = &g_weights_empty;
+FGMPI_EXPORT MPI_T_pvar_handle const MPI_T_PVAR_ALL_HANDLES =
+    reinterpret_cast<MPI_T_pvar_handle>(&g_all_handles);
+
+// Fortran's constants. libmpichfort stores the addresses of its common blocks in the first four when it
+// starts; the MPIR_F08_ objects are the module mpi_f08's variables of the same names.
+extern "C" {
+#define FGMPI_DATA __attribute__((visibility("default")))
+FGMPI_DATA MPI_Fint* MPI_F_STATUS_IGNORE = nullptr;
+FGMPI_DATA MPI_Fint* MPI_F_STATUSES_IGNORE = nullptr;
+FGMPI_DATA int* MPIR_C_MPI_UNWEIGHTED = nullptr;
+FGMPI_DATA int* MPIR_C_MPI_WEIGHTS_EMPTY = nullptr;
+FGMPI_DATA int MPIR_F08_MPI_BOTTOM = 0;
+FGMPI_DATA int MPIR_F08_MPI_IN_PLACE = 0;
+FGMPI_DATA MPI_F08_status MPIR_F08_MPI_STATUS_IGNORE_OBJ = {};
+FGMPI_DATA MPI_F08_status MPIR_F08_MPI_STATUSES_IGNORE_OBJ[1] = {};
+FGMPI_DATA MPI_F08_status* MPI_F08_STATUS_IGNORE = &MPIR_F08_MPI_STATUS_IGNORE_OBJ;
+FGMPI_DATA MPI_F08_status* MPI_F08_STATUSES_IGNORE = &MPIR_F08_MPI_STATUSES_IGNORE_OBJ[0];
+}
+
+/// MPI_COMM_DUP_FN and its like (mpi.h): copies the attribute's value.
+FGMPI_EXPORT int MPIR_Dup_fn(MPI_Comm, int, void*, void* value, void* copy, int* flag) {
+  *static_cast<void**>(copy) = value;
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+
+// The host's own error reporting, which its file layer uses inside the host. Here for programs that refer
+// to them: an error is its class.
+FGMPI_EXPORT int MPIR_Err_create_code(int, int, const char*, int, int error_class, const char*, const char*,
+                                      ...) {
+  return error_class;
+}
+FGMPI_EXPORT int MPIR_Err_return_comm(void*, const char*, int code) { return code; }
+FGMPI_EXPORT int MPIR_Err_return_win(void*, const char*, int code) { return code; }
+
+// Tools that put themselves between a program and the host's functions would see nothing of ours: refused.
+FGMPI_EXPORT int QMPI_Register_tool_name(const char*, void (*)(int)) { return MPI_ERR_UNSUPPORTED_OPERATION; }
+FGMPI_EXPORT int QMPI_Register_tool_storage(int, void*) { return MPI_ERR_UNSUPPORTED_OPERATION; }
+FGMPI_EXPORT int QMPI_Register_function(int, enum QMPI_Functions_enum, void (*)(void)) {
+  return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+FGMPI_EXPORT int QMPI_Get_function(int, enum QMPI_Functions_enum, void (**)(void), int*) {
+  return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+FGMPI_EXPORT int QMPI_Get_tool_storage(QMPI_Context, int, void**) { return MPI_ERR_UNSUPPORTED_OPERATION; }
+FGMPI_EXPORT int QMPI_Get_calling_address(QMPI_Context, void**) { return MPI_ERR_UNSUPPORTED_OPERATION; }

@@ -1,0 +1,157 @@
+#include "host/op.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_map>
+
+#include "base/assert.h"
+#include "host/basic_type.h"
+#include "host/host.h"
+#include "host/op_kernels.h"
+
+namespace fgmpi::host {
+namespace {
+
+constexpr const char* kNames[kOperations] = {"MPI_OP_NULL", "MPI_MAX",  "MPI_MIN",    "MPI_SUM",    "MPI_PROD",
+                                             "MPI_LAND",    "MPI_BAND", "MPI_LOR",    "MPI_BOR",    "MPI_LXOR",
+                                             "MPI_BXOR",    "MPI_MINLOC", "MPI_MAXLOC", "MPI_REPLACE", "MPI_NO_OP"};
+static_assert(MPI_MAX == 0x58000001 && MPI_SUM == 0x58000003 && MPI_LAND == 0x58000005 &&
+              MPI_BXOR == 0x5800000a && MPI_MAXLOC == 0x5800000c && MPI_NO_OP == 0x5800000e);
+
+/// 1..14 for predefined operations, else 0.
+int predefined(MPI_Op op) {
+  uint32_t index = static_cast<uint32_t>(op) - 0x58000000u;
+  return index < kOperations ? static_cast<int>(index) : 0;
+}
+
+/// Rows of reducers by the low byte of a basic type's handle.
+constexpr std::array<const Reducer*, 256> rows() {
+  std::array<const Reducer*, 256> table{};
+#define FGMPI_BASIC_TYPE(name, kind, ctype) table[name & 0xff] = kernels::Row<Kind::kind, ctype>::reducers;
+#include "host/basic_types.def"
+#undef FGMPI_BASIC_TYPE
+  return table;
+}
+constexpr auto kRows = rows();
+
+template <class V>
+constexpr const Reducer* pair_row() {
+  return kernels::Row<Kind::kPair, PairOf<V, int>>::reducers;
+}
+constexpr const Reducer* kPairRows[kPairTypes] = {pair_row<float>(), pair_row<double>(), pair_row<long>(),
+                                                  pair_row<short>(), pair_row<long double>()};
+
+/// nullptr when the operation is not defined on the type.
+Reducer reducer(int operation, MPI_Datatype type) {
+  if (pair_index(type) < kPairTypes) return kPairRows[pair_index(type)][operation];
+  const Reducer* row = is_basic(type) ? kRows[type & 0xff] : nullptr;
+  return row ? row[operation] : nullptr;
+}
+
+/// What the host said about user operations. Asking costs two stack switches, and every reduction asks.
+struct UserOp {
+  bool commutative;
+  bool freed = false;
+  uint32_t retained = 0;
+};
+std::unordered_map<MPI_Op, UserOp>& user_ops() {
+  static auto* map = new std::unordered_map<MPI_Op, UserOp>;
+  return *map;
+}
+
+/// nullptr when the host does not know the operation.
+UserOp* user_op(MPI_Op op) {
+  auto found = user_ops().find(op);
+  if (found != user_ops().end()) return &found->second;
+  if (op == MPI_OP_NULL) return nullptr;
+  int commutative = 0;
+  if (call([&](const Api& h) { return h.Op_commutative(op, &commutative); }) != MPI_SUCCESS) return nullptr;
+  return &user_ops().emplace(op, UserOp{commutative != 0}).first->second;
+}
+
+Status not_defined(int operation, const Type& type) {
+  const BasicType* basic = basic_type(type.handle());
+  std::string allowed;
+  for (int other = 1; basic && other < kOperations; ++other)
+    if (reducer(other, type.handle())) allowed += std::string(allowed.empty() ? "" : ", ") + kNames[other];
+  return error(MPI_ERR_OP, "%s is not defined on %s: allowed are %s%soperations made with MPI_Op_create",
+               kNames[operation], basic ? basic->name : "a derived datatype", allowed.c_str(),
+               allowed.empty() ? "" : " and ");
+}
+
+Status check(MPI_Op op, const Type& type, Reducer* out) {
+  *out = nullptr;
+  const int operation = predefined(op);
+  if (operation) {
+    *out = reducer(operation, type.handle());
+    return *out ? Status() : not_defined(operation, type);
+  }
+  if (user_op(op)) return {};
+  if (op == MPI_OP_NULL)
+    return error(MPI_ERR_OP, "op MPI_OP_NULL: allowed are predefined operations and those made with MPI_Op_create");
+  return error(MPI_ERR_OP,
+               "op 0x%08x is unknown: allowed are predefined operations and those made with MPI_Op_create",
+               static_cast<unsigned>(op));
+}
+
+}  // namespace
+
+Status check_op(MPI_Op op, const Type& type) {
+  Reducer unused;
+  return check(op, type, &unused);
+}
+
+Status reduce_local(const void* in, void* inout, int64_t count, const Type& type, MPI_Op op) {
+  Reducer reduce;
+  FGMPI_TRY(check(op, type, &reduce));
+  if (count <= 0) return {};
+  if (reduce) {
+    reduce(in, inout, count);
+    return {};
+  }
+  constexpr int64_t kMost = 1 << 30;
+  int code = call([&](const Api& h) {
+    for (int64_t first = 0; first < count; first += kMost) {
+      const int64_t offset = first * type.extent();
+      int code = h.Reduce_local(static_cast<const char*>(in) + offset, static_cast<char*>(inout) + offset,
+                                static_cast<int>(std::min(kMost, count - first)), type.host_handle(), op);
+      if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+  });
+  if (code == MPI_SUCCESS) return {};
+  return error(MPI_ERR_OP, "the hosted MPI cannot apply operation 0x%08x (its code is %d)",
+               static_cast<unsigned>(op), code);
+}
+
+bool is_commutative(MPI_Op op) {
+  if (predefined(op)) return true;
+  const UserOp* user = user_op(op);
+  return user && user->commutative;
+}
+
+void retain(MPI_Op op) {
+  if (predefined(op)) return;
+  if (UserOp* user = user_op(op)) ++user->retained;
+}
+
+void release(MPI_Op op) {
+  if (predefined(op)) return;
+  auto found = user_ops().find(op);
+  if (found == user_ops().end()) return;
+  FGMPI_CHECK(found->second.retained > 0);
+  if (--found->second.retained > 0 || !found->second.freed) return;
+  user_ops().erase(found);
+  call([&](const Api& h) { return h.Op_free(&op); });
+}
+
+bool defer_free(MPI_Op op) {
+  auto found = user_ops().find(op);
+  if (found == user_ops().end()) return false;
+  if (found->second.retained > 0) return found->second.freed = true;
+  user_ops().erase(found);
+  return false;
+}
+
+}  // namespace fgmpi::host

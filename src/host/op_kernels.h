@@ -1,0 +1,130 @@
+// The loops behind the predefined operations: one function per operation and element type.
+//
+// Elements may lie at any address (a packed buffer), so they are read and written through a type of
+// alignment 1; the compiler makes vector loops of these all the same. Integer arithmetic wraps.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <type_traits>
+
+#include "host/basic_type.h"
+
+namespace fgmpi::host {
+
+/// inout[i] = in[i] op inout[i] for i in [0, count).
+using Reducer = void (*)(const void* in, void* inout, int64_t count);
+
+/// Predefined operations by the low byte of their handles.
+inline constexpr int kOperations = 15;
+
+namespace kernels {
+
+template <class T>
+struct Unaligned {
+  typedef T type __attribute__((aligned(1)));
+};
+
+template <class T, class F>
+inline void each(const void* in, void* inout, int64_t count, F f) {
+  using U = typename Unaligned<T>::type;
+  const U* __restrict a = static_cast<const U*>(in);
+  U* __restrict b = static_cast<U*>(inout);
+  for (int64_t i = 0; i < count; ++i) {
+    const T x = a[i], y = b[i];
+    b[i] = f(x, y);
+  }
+}
+
+/// Arithmetic that wraps: unsigned, and wide enough not to be promoted to int.
+template <class T>
+struct Wrapping {
+  using type = std::conditional_t<(sizeof(T) < sizeof(unsigned)), unsigned, std::make_unsigned_t<T>>;
+};
+
+template <class T, bool = std::is_integral_v<T>>
+struct Arithmetic {
+  static T sum(T x, T y) { return x + y; }
+  static T product(T x, T y) { return x * y; }
+};
+template <class T>
+struct Arithmetic<T, true> {
+  using W = typename Wrapping<T>::type;
+  static T sum(T x, T y) { return static_cast<T>(static_cast<W>(x) + static_cast<W>(y)); }
+  static T product(T x, T y) { return static_cast<T>(static_cast<W>(x) * static_cast<W>(y)); }
+};
+template <class V>
+struct Arithmetic<std::complex<V>, false> {
+  using C = std::complex<V>;
+  static C sum(C x, C y) { return C(x.real() + y.real(), x.imag() + y.imag()); }
+  static C product(C x, C y) {
+    return C(x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real());
+  }
+};
+
+#define FGMPI_KERNEL(name, expression)                         \
+  template <class T>                                           \
+  void name(const void* in, void* inout, int64_t count) {      \
+    each<T>(in, inout, count, [](T x, T y) -> T { return expression; }); \
+  }
+FGMPI_KERNEL(maximum, x > y ? x : y)
+FGMPI_KERNEL(minimum, x < y ? x : y)
+FGMPI_KERNEL(sum, Arithmetic<T>::sum(x, y))
+FGMPI_KERNEL(product, Arithmetic<T>::product(x, y))
+FGMPI_KERNEL(logical_and, static_cast<T>((x != 0) & (y != 0)))
+FGMPI_KERNEL(logical_or, static_cast<T>((x != 0) | (y != 0)))
+FGMPI_KERNEL(logical_xor, static_cast<T>((x != 0) ^ (y != 0)))
+FGMPI_KERNEL(bit_and, static_cast<T>(x & y))
+FGMPI_KERNEL(bit_or, static_cast<T>(x | y))
+FGMPI_KERNEL(bit_xor, static_cast<T>(x ^ y))
+#undef FGMPI_KERNEL
+
+/// The better value with its index; of equal values the smaller index (MPI-4.0 section 6.9.4).
+template <class P, bool kMaximum>
+void locate(const void* in, void* inout, int64_t count) {
+  each<P>(in, inout, count, [](P x, P y) -> P {
+    if (kMaximum ? x.value > y.value : x.value < y.value) return x;
+    if (x.value == y.value && x.index < y.index) y.index = x.index;
+    return y;
+  });
+}
+
+/// The reducers of one kind and element type; nullptr where the operation is not defined. Order: (unused), MAX,
+/// MIN, SUM, PROD, LAND, BAND, LOR, BOR, LXOR, BXOR, MINLOC, MAXLOC, REPLACE, NO_OP.
+template <Kind kind, class T>
+struct Row {
+  static constexpr Reducer reducers[kOperations] = {};
+};
+template <class T>
+struct Row<Kind::kInteger, T> {
+  static constexpr Reducer reducers[kOperations] = {
+      nullptr,        maximum<T>, minimum<T>,     sum<T>,     product<T>, logical_and<T>,
+      bit_and<T>,     logical_or<T>, bit_or<T>,   logical_xor<T>, bit_xor<T>};
+};
+template <class T>
+struct Row<Kind::kFloat, T> {
+  static constexpr Reducer reducers[kOperations] = {nullptr, maximum<T>, minimum<T>, sum<T>, product<T>};
+};
+template <class T>
+struct Row<Kind::kComplex, T> {
+  static constexpr Reducer reducers[kOperations] = {nullptr, nullptr, nullptr, sum<T>, product<T>};
+};
+template <class T>
+struct Row<Kind::kLogical, T> {
+  static constexpr Reducer reducers[kOperations] = {
+      nullptr, nullptr, nullptr, nullptr, nullptr, logical_and<T>, nullptr, logical_or<T>, nullptr, logical_xor<T>};
+};
+template <class T>
+struct Row<Kind::kBytes, T> {
+  static constexpr Reducer reducers[kOperations] = {nullptr, nullptr, nullptr, nullptr,   nullptr, nullptr,
+                                                    bit_and<T>, nullptr, bit_or<T>, nullptr, bit_xor<T>};
+};
+template <class P>
+struct Row<Kind::kPair, P> {
+  static constexpr Reducer reducers[kOperations] = {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                                                    nullptr, nullptr, nullptr, nullptr, locate<P, false>,
+                                                    locate<P, true>};
+};
+
+}  // namespace kernels
+}  // namespace fgmpi::host

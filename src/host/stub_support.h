@@ -1,0 +1,83 @@
+// What the generated stubs (generate/generate.py) call. For them only: it stands above src/mpi.
+#pragma once
+
+#include <mpi.h>
+
+#include <string_view>
+#include <type_traits>
+
+#include "host/basic_type.h"
+#include "host/datatype.h"
+#include "host/host.h"
+#include "host/op.h"
+#include "mpi/errors.h"
+
+#pragma GCC diagnostic ignored "-Wmissing-attributes"  // see mpi/own.h
+
+#define FGMPI_STUB __attribute__((visibility("default")))
+#define FGMPI_WEAK(target) __attribute__((weak, visibility("default"), alias(#target)))
+
+namespace fgmpi::host::stub {
+
+/// The host sees its own MPI_COMM_SELF for any communicator of ours, and a null one as it is.
+inline MPI_Comm comm(MPI_Comm ours) { return ours == MPI_COMM_NULL ? ours : MPI_COMM_SELF; }
+
+/// Our MPI_T_PVAR_ALL_HANDLES is not the host's.
+inline MPI_T_pvar_handle pvar(MPI_T_pvar_handle ours) {
+  if (ours != MPI_T_PVAR_ALL_HANDLES) return ours;
+  api_uninitialised();
+  auto* all = static_cast<MPI_T_pvar_handle*>(data_symbol("MPI_T_PVAR_ALL_HANDLES"));
+  return all ? *all : ours;
+}
+
+/// Calls a function of the host on the host stack. A failure goes through the error handler; the tools
+/// interface returns its codes without one (MPI-4.0 section 15.3.10).
+template <class R, class... P, class... A>
+R forward(const Api& api, R (*Api::*member)(P...), const char* call, A... arguments) {
+  auto* function = api.*member;
+  if constexpr (std::is_void_v<R>) {
+    if (function) sched::call_on_host([&] { function(arguments...); });
+  } else {
+    if (!function) return mpi::unsupported(call, MPI_COMM_NULL);
+    int code = MPI_SUCCESS;
+    sched::call_on_host([&] { code = function(arguments...); });
+    const bool tools = std::string_view(call).starts_with("MPI_T_");
+    return code == MPI_SUCCESS || tools ? code : mpi::host_error(call, code);
+  }
+}
+
+inline void type_freed(const MPI_Datatype* type) {
+  if (type) host::type_freed(*type);
+}
+inline bool op_freed(MPI_Op* op) {
+  if (!op || !defer_free(*op)) return false;
+  *op = MPI_OP_NULL;
+  return true;
+}
+
+/// False when the type is not a basic one or there is nowhere to store: the host has the answer or the error.
+template <class I>
+bool basic_size(MPI_Datatype type, I* size) {
+  if (!size || !is_basic(type) || !basic_type(type)) return false;
+  *size = static_cast<I>(host::basic_size(type));
+  return true;
+}
+template <class I>
+bool basic_extent(MPI_Datatype type, I* lb, I* extent) {
+  if (!lb || !basic_size(type, extent)) return false;
+  *lb = 0;
+  return true;
+}
+
+inline int reduce_local(const char* call, const void* in, void* inout, MPI_Count count, MPI_Datatype datatype,
+                        MPI_Op op) {
+  Type type;
+  Status status = count < 0 ? error(MPI_ERR_COUNT, "count %lld: allowed is 0 or more", static_cast<long long>(count))
+                            : Type::of(datatype, &type);
+  if (status.ok()) status = host::reduce_local(in, inout, count, type, op);
+  return status.ok() ? MPI_SUCCESS : mpi::fail(call, nullptr, status);
+}
+
+}  // namespace fgmpi::host::stub
+
+namespace stub = fgmpi::host::stub;
