@@ -80,7 +80,17 @@ uint32_t EliasFano::count_below(uint64_t value) const {
   uint64_t rest = value & low_mask(low_bits_);
   const uint64_t* high = high_words();
   if (rest == 0) return i;
-  while (i < size_ && get_bit(high, at) && low(i) < rest) ++i, ++at;
+  for (uint32_t stop = i + 8; i < stop; ++i, ++at)
+    if (i == size_ || !get_bit(high, at) || low(i) >= rest) return i;
+  // Many share the high part: search the rest of them by halves.
+  uint32_t end = static_cast<uint32_t>(position_of_zero(static_cast<uint32_t>(part)) - part);
+  while (i < end) {
+    uint32_t middle = i + (end - i) / 2;
+    if (low(middle) < rest)
+      i = middle + 1;
+    else
+      end = middle;
+  }
   return i;
 }
 

@@ -46,18 +46,7 @@ void RegularMap::select_range(int32_t first, int32_t count, int32_t* out) const 
 
 void RegularMap::ordered_range(int32_t first, int32_t count, int32_t* out) const {
   if (ordered()) return select_range(first, count, out);
-  // The same grid walked upwards: negative strides turned round, levels by rising stride.
-  Regular up = eval.shape();
-  for (int k = 0; k < up.levels; ++k) {
-    Regular::Level& level = up.level[k];
-    if (level.stride >= 0) continue;
-    up.offset += static_cast<int32_t>(int64_t{level.count - 1} * level.stride);
-    level.stride = -level.stride;
-  }
-  for (int k = 1; k < up.levels; ++k)
-    for (int j = k; j > 0 && up.level[j].stride < up.level[j - 1].stride; --j)
-      std::swap(up.level[j], up.level[j - 1]);
-  RegularEval(up).select_range(first, count, out);
+  RegularEval(eval.shape().ascending()).select_range(first, count, out);
 }
 
 bool RegularMap::pieces(std::vector<Piece>& out) const {

@@ -6,6 +6,16 @@
 #include "groupmap/codec.h"
 
 namespace fgmpi::groupmap {
+namespace {
+
+/// Insertion sort, for a handful of levels.
+template <class T, class Less>
+void sort_few(T* items, int count, Less less) {
+  for (int k = 1; k < count; ++k)
+    for (int j = k; j > 0 && less(items[j], items[j - 1]); --j) std::swap(items[j], items[j - 1]);
+}
+
+}  // namespace
 
 const char* shape_name(Shape shape) {
   switch (shape) {
@@ -93,7 +103,7 @@ bool Regular::validate(std::string* reason) const {
   // that are one to one without this exist, interleaved ones; detection never makes them.)
   uint8_t order[kMaxLevels] = {0, 1, 2, 3, 4, 5};
   auto length = [&](int k) { return std::abs(int64_t{level[k].stride}); };
-  std::sort(order, order + levels, [&](int a, int b) { return length(a) < length(b); });
+  sort_few(order, levels, [&](int a, int b) { return length(a) < length(b); });
   int64_t reach = 0;
   for (int k = 0; k < levels; ++k) {
     if (level[order[k]].count == 1) continue;
@@ -110,6 +120,19 @@ int32_t Regular::at(int64_t i) const {
     i /= level[k].count;
   }
   return static_cast<int32_t>(rank);
+}
+
+Regular Regular::ascending() const {
+  Regular up = *this;
+  for (int k = 0; k < levels; ++k) {
+    Level& each = up.level[k];
+    if (each.stride >= 0) continue;
+    up.offset += static_cast<int32_t>(int64_t{each.count - 1} * each.stride);
+    each.stride = -each.stride;
+  }
+  sort_few(up.level, up.levels, [](const Level& a, const Level& b) { return a.stride < b.stride; });
+  up.normalize();
+  return up;
 }
 
 bool Regular::operator==(const Regular& other) const {
@@ -157,7 +180,7 @@ RegularEval::RegularEval(const Regular& shape) : shape_(shape) {
     if (k + 1 < Regular::kMaxLevels) divisor_[k] = FastDivisor(std::max(1u, shape.level[k].count));
     order_[k] = static_cast<uint8_t>(k);
   }
-  std::sort(order_, order_ + shape.levels, [&](int a, int b) {
+  sort_few(order_, shape.levels, [&](int a, int b) {
     return std::abs(int64_t{shape.level[a].stride}) > std::abs(int64_t{shape.level[b].stride});
   });
 }

@@ -70,6 +70,8 @@ struct Regular {
   bool validate(std::string* reason) const;
   /// The slow form of select, for checks. REQUIRES: 0 <= i < size().
   int32_t at(int64_t i) const;
+  /// The same ranks in ascending order.
+  Regular ascending() const;
   bool operator==(const Regular& other) const;
 };
 

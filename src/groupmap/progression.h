@@ -1,0 +1,32 @@
+// Arithmetic progressions as sets: what pieces of one stride have in common.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace fgmpi::groupmap {
+
+/// {first, first + step, ..., last}. REQUIRES (for use): step >= 1, first <= last, last - first a
+/// multiple.
+struct Progression {
+  int64_t first;
+  int64_t last;
+  int64_t step;
+
+  /// The `count` numbers from `value` on by `stride` of either sign, as a set. REQUIRES: count
+  /// >= 1.
+  static Progression of(int64_t value, int64_t stride, int64_t count) {
+    int64_t other = value + stride * (count - 1);
+    int64_t step = stride < 0 ? -stride : stride;
+    return {std::min(value, other), std::max(value, other), count == 1 ? 1 : step};
+  }
+  int64_t count() const { return (last - first) / step + 1; }
+  bool contains(int64_t x) const { return x >= first && x <= last && (x - first) % step == 0; }
+};
+
+/// The common members, a progression too, by the Chinese remainder theorem; nothing when there are
+/// none.
+std::optional<Progression> intersect(const Progression& a, const Progression& b);
+
+}  // namespace fgmpi::groupmap
