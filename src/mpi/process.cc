@@ -25,7 +25,7 @@ namespace {
 struct Process {
   std::unique_ptr<bootstrap::Bootstrap> boot;
   std::vector<std::unique_ptr<transport::Transport>> transports;
-  transport::Idle idle;
+  std::unique_ptr<transport::Idle> idle;
   uint32_t ranks = 0;
   bool connected = false;
   int unfinished = 0;  ///< ranks whose main has not returned yet
@@ -157,10 +157,7 @@ void agree_to_end() {
 }
 
 void rank_main(void*) {
-  uint32_t index = sched::current()->index;
-  int status = privatize::run_rank(index);
-  rank_exits(status);
-  sched::finish(status);
+  privatize::run_rank(sched::current()->index);
 }
 
 }  // namespace
@@ -201,10 +198,8 @@ Status connect() {
     g_av.init({0, me.ranks}, 0);
   } else {
     FGMPI_TRY(connect_to_others(&setup));
-    std::vector<transport::Transport*> open;
-    for (auto& t : me.transports) open.push_back(t.get());
-    FGMPI_TRY(me.idle.start(std::move(open)));
-    hooks.sleep = [](int64_t timeout_ns) { process().idle.sleep(timeout_ns); };
+    me.idle = std::make_unique<transport::Idle>(me.transports);
+    hooks.sleep = [](int64_t timeout_ns) { process().idle->sleep(timeout_ns); };
   }
   FGMPI_TRY(pt2pt::init(setup));
   sched::set_hooks(hooks);
@@ -230,7 +225,7 @@ int process_main(privatize::Program& program) {
   int status = sched::run();
   if (me.connected) {
     pt2pt::finalize();
-    me.idle.stop();
+    me.idle.reset();
     for (auto& t : me.transports) t->close();
   }
   host::finalize();
