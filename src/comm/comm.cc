@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "comm/context.h"
+#include "comm/errhandler.h"
 #include "comm/extras.h"
 #include "comm/hierarchy.h"
 #include "comm/meeting.h"
@@ -124,6 +125,7 @@ void destroy_comm(Keep* keep) {
   SharedComm* shared = comm->shared;
   int32_t size = shared->size;
   comm->shared = nullptr;
+  release_errhandler(comm->errhandler);
   bury(comm, size);
   comm->extras.reset();
   release_shared(shared);
@@ -242,6 +244,7 @@ Status attach(const Recipe& recipe, int32_t rank, const Comm* parent, Comm** out
   comm->shared = shared;
   comm->rank = rank;
   if (parent) comm->errhandler = parent->errhandler;
+  retain_errhandler(comm->errhandler);
   *out = comm;
   return status;
 }

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/keep.h"
@@ -150,8 +151,9 @@ struct Recipe {
 Status attach(const Recipe& recipe, int32_t rank, const Comm* parent, Comm** out);
 
 // ---- Collective calls; all may switch. ----------------------------------------------------------------
-/// New communicator with the same group; agrees on a context id only.
-Status dup(Comm* comm, Comm** out);
+/// New communicator with the same group; agrees on a context id only. An irregular map is shared, or stored anew
+/// in this process when the members ask for a strategy.
+Status dup(Comm* comm, Comm** out, std::optional<groupmap::Strategy> strategy = {});
 /// *out is nullptr for MPI_UNDEFINED. HPDC'10 Procedure 1 with collocated pre-gathering.
 Status split(Comm* comm, int32_t color, int32_t key, Comm** out);
 /// `group` over world ranks; *out nullptr for non-members. HPDC'10 Procedure 2.

@@ -45,8 +45,11 @@ void dup_act(SharedComm* shared, Meeting* meeting) {
   if (shared->processes > 1) parties = parties_of(shared);
   Status status = agree(key, parties, mine, meeting->call, &id);
   if (!status.ok()) return fail_all(meeting, status);
-  attach_all(meeting,
-             {id, &shared->map, shared->remote.get(), shared->members, shared->processes, shared->side}, shared);
+  RankMap map = shared->map;
+  auto* first = static_cast<const CreateArrival*>(meeting->arrivals);
+  if (first->strategy && !map.regular())
+    sched::call_on_host([&] { map = RankMap::from_ranks(map.encoded().expand(), *first->strategy); });
+  attach_all(meeting, {id, &map, shared->remote.get(), shared->members, shared->processes, shared->side}, shared);
 }
 
 struct DupRequest final : pt2pt::Request {
@@ -130,7 +133,7 @@ uint64_t fingerprint(const RankMap& group) {
 
 Status create_among(const AgreeKey& key, const RankMap& group, const Comm* parent, int32_t my_rank, const char* call,
                     Comm** out) {
-  Provisional* made;
+  Provisional* made = nullptr;
   FGMPI_TRY(provisional(key, group, my_rank, &made));
   Comm stand_in;  // what a member meets with until it has its own
   stand_in.shared = made;
@@ -142,8 +145,9 @@ Status create_among(const AgreeKey& key, const RankMap& group, const Comm* paren
   return status;
 }
 
-Status dup(Comm* comm, Comm** out) {
+Status dup(Comm* comm, Comm** out, std::optional<groupmap::Strategy> strategy) {
   CreateArrival mine;
+  mine.strategy = strategy;
   Status status = meet(comm, &mine, kOpDup, "MPI_Comm_dup", dup_act);
   *out = mine.out;
   return status;

@@ -22,6 +22,7 @@ enum CreateOperation : uint8_t {
 /// Arrival of a member in a creation; out is its new communicator or nullptr.
 struct CreateArrival : Arrival {
   Comm* out = nullptr;
+  std::optional<groupmap::Strategy> strategy;  ///< how to store an irregular map here
 };
 
 /// The state of the rank behind an arrival.

@@ -169,7 +169,6 @@ RankMap intersect(const RankMap& a, const RankMap& b) {
     if (n == a.size()) return a;
     if (n == 0) return {};
     if (as_line(a, &x)) {
-      std::vector<int32_t> first;
       int64_t skip = x.stride > 0 ? std::max<int64_t>(0, (low - x.offset + x.stride - 1) / x.stride)
                                   : std::max<int64_t>(0, (x.offset - (high - 1) - x.stride - 1) / -x.stride);
       return RankMap::strided(n, static_cast<int32_t>(x.offset + skip * x.stride), static_cast<int32_t>(x.stride));

@@ -1,0 +1,78 @@
+#include "comm/errhandler.h"
+
+#include "base/slab.h"
+
+namespace fgmpi::comm {
+namespace {
+
+Slab<Errhandler> g_handlers;
+
+Errhandler* find(MPI_Errhandler handler) {
+  uint32_t bits = static_cast<uint32_t>(handler);
+  if ((bits & 0xfc000000u) != detail::kErrhandlerBase) return nullptr;
+  return g_handlers.get(bits & 0x3ffffffu);
+}
+
+bool predefined(MPI_Errhandler handler) {
+  return handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN || handler == MPI_ERRORS_ABORT;
+}
+
+}  // namespace
+
+Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_Errhandler* out) {
+  if (!function) return error(MPI_ERR_ARG, "the error handler function is a null pointer");
+  int64_t index = g_handlers.create();
+  if (index < 0)
+    return error(MPI_ERR_OTHER, "this process has %u error handlers in use, the most that are allowed",
+                 g_handlers.live());
+  Errhandler* e = g_handlers.get(static_cast<uint32_t>(index));
+  e->function = function;
+  e->of = of;
+  *out = static_cast<MPI_Errhandler>(detail::kErrhandlerBase | static_cast<uint32_t>(index));
+  return {};
+}
+
+Status check_errhandler(HandlerOf of, MPI_Errhandler handler) {
+  constexpr const char* kNames[] = {"communicators", "windows", "files", "sessions"};
+  if (predefined(handler)) return {};
+  Errhandler* e = find(handler);
+  const char* what = kNames[static_cast<int>(of)];
+  if (handler == MPI_ERRHANDLER_NULL || !e)
+    return error(MPI_ERR_ARG, "errhandler is 0x%08x; allowed is a predefined one or one made for %s",
+                 static_cast<unsigned>(handler), what);
+  if (e->of != of)
+    return error(MPI_ERR_ARG, "errhandler 0x%08x was made for %s; allowed is one for %s",
+                 static_cast<unsigned>(handler), kNames[static_cast<int>(e->of)], what);
+  return {};
+}
+
+Status free_errhandler(MPI_Errhandler handler) {
+  // MPI_Comm_get_errhandler gives a handle that the program frees: also a predefined one (section 9.3.4).
+  if (predefined(handler)) return {};
+  Errhandler* e = find(handler);
+  if (!e || e->references == 0)
+    return error(MPI_ERR_ARG, "errhandler is 0x%08x; allowed is an error handler that was not freed",
+                 static_cast<unsigned>(handler));
+  detail::count_errhandler(handler, -1);
+  return {};
+}
+
+void detail::count_errhandler(MPI_Errhandler handler, int by) {
+  Errhandler* e = find(handler);
+  if (!e) return;
+  e->references += static_cast<uint32_t>(by);
+  if (e->references == 0) g_handlers.destroy(static_cast<uint32_t>(handler) & 0x3ffffffu);
+}
+
+bool call_errhandler(MPI_Errhandler handler, void* object, int* code) {
+  Errhandler* e = find(handler);
+  if (!e) return false;
+  retain_errhandler(handler);
+  e->function(object, code);
+  release_errhandler(handler);
+  return true;
+}
+
+uint32_t errhandler_count() { return g_handlers.live(); }
+
+}  // namespace fgmpi::comm

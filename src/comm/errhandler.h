@@ -1,0 +1,46 @@
+// Error handlers that programs make (MPI-4.0 section 9.3): functions behind MPI_Errhandler handles, counted by the
+// communicators (windows, sessions, files) that have them and by the user until he frees his handle.
+// Thread rule: one thread. Nothing here switches but call_errhandler().
+#pragma once
+
+#include <mpi.h>
+
+#include "base/status.h"
+
+namespace fgmpi::comm {
+
+enum class HandlerOf : uint8_t { kComm, kWin, kFile, kSession };
+
+struct Errhandler {
+  void (*function)(void* object, int* code, ...) = nullptr;
+  HandlerOf of = HandlerOf::kComm;
+  uint32_t references = 1;
+};
+
+Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_Errhandler* out);
+/// An error (MPI_ERR_ARG) names a handle that is neither predefined nor an error handler for `of`.
+Status check_errhandler(HandlerOf of, MPI_Errhandler handler);
+/// The user's free. Errors: MPI_ERR_ARG.
+Status free_errhandler(MPI_Errhandler handler);
+
+namespace detail {
+inline constexpr uint32_t kErrhandlerBase = 0x94000000u;  // MPICH: direct, error handler
+void count_errhandler(MPI_Errhandler handler, int by);
+}  // namespace detail
+
+/// Someone has it / no longer has it. Predefined ones are not counted.
+inline void retain_errhandler(MPI_Errhandler handler) {
+  if ((static_cast<uint32_t>(handler) & 0xfc000000u) == detail::kErrhandlerBase) detail::count_errhandler(handler, 1);
+}
+inline void release_errhandler(MPI_Errhandler handler) {
+  if ((static_cast<uint32_t>(handler) & 0xfc000000u) == detail::kErrhandlerBase) detail::count_errhandler(handler, -1);
+}
+
+/// Calls the user's function on `object` (address of an MPI_Comm, MPI_Win, ...). May switch (it is user code).
+/// False when the handle is not one of ours.
+bool call_errhandler(MPI_Errhandler handler, void* object, int* code);
+
+/// Handlers in use: tests.
+uint32_t errhandler_count();
+
+}  // namespace fgmpi::comm

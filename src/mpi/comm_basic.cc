@@ -1,0 +1,219 @@
+// Communicators: who is in them, comparing, duplicating, splitting, creating, freeing (MPI-4.0 sections 7.4.1 to 7.4.3).
+
+#include "comm/create.h"
+#include "mpi/comm_common.h"
+
+namespace fgmpi::mpi {
+
+int copy_extras(comm::Comm* from, bool with_hints, std::unique_ptr<comm::Extras>* to) {
+  if (!from->extras) return MPI_SUCCESS;
+  auto made = std::make_unique<comm::Extras>();
+  if (with_hints) made->info = from->extras->info;
+  if (from->extras->neighbors) made->neighbors = std::make_unique<comm::Neighbors>(*from->extras->neighbors);
+  int code = comm::copy_attributes(from->extras->attributes, from->handle, &made->attributes);
+  *to = std::move(made);
+  return code;
+}
+
+namespace {
+
+/// MPI_Comm_dup and its kin. Copy functions run first; a duplicate that one of them forbids is still made, as others
+/// wait for it, and freed again.
+int dup(const char* call, comm::Comm* c, bool with_hints, MPI_Info info, MPI_Comm* newcomm) {
+  *newcomm = MPI_COMM_NULL;
+  std::unique_ptr<comm::Extras> extras;
+  comm::Hints hints;
+  FGMPI_RETURN_IF(call, c, comm::read_hints(info, &hints));
+  int code = copy_extras(c, with_hints, &extras);
+  comm::Comm* made = nullptr;
+  Status status = comm::dup(c, &made, comm::strategy_of(hints));
+  if (!hints.empty()) {
+    if (!extras) extras = std::make_unique<comm::Extras>();
+    extras->info = std::move(hints);
+  }
+  if (status.ok() && code == MPI_SUCCESS) {
+    made->extras = std::move(extras);
+    *newcomm = made->handle;
+    return MPI_SUCCESS;
+  }
+  if (extras) comm::drop_attributes(&extras->attributes);
+  if (made) comm::free(made);
+  return status.ok() ? fail_code(call, c, code) : fail(call, c, status);
+}
+
+int idup(const char* call, comm::Comm* c, bool with_hints, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
+  *newcomm = MPI_COMM_NULL;
+  std::unique_ptr<comm::Extras> extras;
+  comm::Hints hints;
+  FGMPI_RETURN_IF(call, c, comm::read_hints(info, &hints));
+  if (int code = copy_extras(c, with_hints, &extras); code != MPI_SUCCESS) {
+    if (extras) comm::drop_attributes(&extras->attributes);
+    return fail_code(call, c, code);
+  }
+  if (!hints.empty()) {
+    if (!extras) extras = std::make_unique<comm::Extras>();
+    extras->info = std::move(hints);
+  }
+  pt2pt::Request* r = nullptr;
+  FGMPI_RETURN_IF(call, c, comm::idup(c, newcomm, std::move(extras), call, &r));
+  *request = pt2pt::handle_of(r);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+}  // namespace fgmpi::mpi
+
+using namespace fgmpi;
+
+FGMPI_OWN(Comm_size)
+int PMPI_Comm_size(MPI_Comm comm, int* size) {
+  FGMPI_ENTER("MPI_Comm_size", c, comm);
+  *size = c->size();
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Comm_rank)
+int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
+  FGMPI_ENTER("MPI_Comm_rank", c, comm);
+  *rank = c->rank;
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Comm_test_inter)
+int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
+  FGMPI_ENTER("MPI_Comm_test_inter", c, comm);
+  *flag = c->shared->inter;
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Comm_compare)
+int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
+  constexpr const char* kCall = "MPI_Comm_compare";
+  FGMPI_ENTER(kCall, a, comm1);
+  comm::Comm* b = comm::find(comm2);
+  if (!b) return mpi::bad_comm(kCall, comm2);
+  if (a == b) {
+    *result = MPI_IDENT;
+    return MPI_SUCCESS;
+  }
+  *result = MPI_UNEQUAL;
+  if (a->shared->inter != b->shared->inter) return MPI_SUCCESS;
+  int verdict = comm::compare(a->shared->map, b->shared->map);
+  if (a->shared->inter && verdict != MPI_UNEQUAL) {
+    int remote = comm::compare(*a->shared->remote, *b->shared->remote);
+    if (remote != MPI_IDENT) verdict = remote;
+  }
+  *result = verdict == MPI_IDENT ? MPI_CONGRUENT : verdict;
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Comm_group)
+int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
+  constexpr const char* kCall = "MPI_Comm_group";
+  FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, comm::make_group(c->shared->map, group));
+  if (comm::Group* g = comm::find_group(*group)) g->rank = c->rank;
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Comm_remote_size)
+int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
+  constexpr const char* kCall = "MPI_Comm_remote_size";
+  FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_inter(c));
+  *size = c->shared->remote->size();
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Comm_remote_group)
+int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
+  constexpr const char* kCall = "MPI_Comm_remote_group";
+  FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_inter(c));
+  return mpi::done(kCall, c, comm::make_group(*c->shared->remote, group));
+}
+
+FGMPI_OWN(Comm_dup)
+int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
+  FGMPI_ENTER("MPI_Comm_dup", c, comm);
+  return mpi::dup("MPI_Comm_dup", c, true, MPI_INFO_NULL, newcomm);
+}
+
+FGMPI_OWN(Comm_dup_with_info)
+int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
+  FGMPI_ENTER("MPI_Comm_dup_with_info", c, comm);
+  return mpi::dup("MPI_Comm_dup_with_info", c, false, info, newcomm);
+}
+
+FGMPI_OWN(Comm_idup)
+int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
+  FGMPI_ENTER("MPI_Comm_idup", c, comm);
+  return mpi::idup("MPI_Comm_idup", c, true, MPI_INFO_NULL, newcomm, request);
+}
+
+FGMPI_OWN(Comm_idup_with_info)
+int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
+  FGMPI_ENTER("MPI_Comm_idup_with_info", c, comm);
+  return mpi::idup("MPI_Comm_idup_with_info", c, false, info, newcomm, request);
+}
+
+FGMPI_OWN(Comm_split)
+int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
+  constexpr const char* kCall = "MPI_Comm_split";
+  FGMPI_ENTER(kCall, c, comm);
+  if (color < 0 && color != MPI_UNDEFINED) {
+    return mpi::fail(kCall, c, error(MPI_ERR_ARG, "color is %d; allowed is 0 or more, or MPI_UNDEFINED", color));
+  }
+  comm::Comm* made = nullptr;
+  Status status = comm::split(c, color, key, &made);
+  return mpi::give(kCall, c, status, made, newcomm);
+}
+
+FGMPI_OWN(Comm_create)
+int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
+  constexpr const char* kCall = "MPI_Comm_create";
+  FGMPI_ENTER(kCall, c, comm);
+  comm::Group* g;
+  FGMPI_RETURN_IF(kCall, c, mpi::find_group(group, "group", &g));
+  comm::Comm* made = nullptr;
+  Status status = comm::create(c, g->map, &made);
+  return mpi::give(kCall, c, status, made, newcomm);
+}
+
+FGMPI_OWN(Comm_create_group)
+int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
+  constexpr const char* kCall = "MPI_Comm_create_group";
+  FGMPI_ENTER(kCall, c, comm);
+  comm::Group* g;
+  FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
+  FGMPI_RETURN_IF(kCall, c, mpi::find_group(group, "group", &g));
+  FGMPI_RETURN_IF(kCall, c, mpi::check_tag(tag, false));
+  comm::Comm* made = nullptr;
+  Status status = comm::create_group(c, g->map, tag, &made);
+  return mpi::give(kCall, c, status, made, newcomm);
+}
+
+namespace {
+
+/// Free and disconnect: attributes go first, in reverse order (section 7.7.2).
+int release(const char* call, comm::Comm* c, MPI_Comm* comm) {
+  if (c->handle == MPI_COMM_WORLD || c->handle == MPI_COMM_SELF)
+    return mpi::fail(call, c, error(MPI_ERR_COMM, "comm is %s; allowed is a communicator that the program made",
+                                    comm::name_of(c).c_str()));
+  if (c->extras && !c->extras->attributes.empty()) {
+    int code = comm::delete_attributes(&c->extras->attributes, c->handle);
+    if (code != MPI_SUCCESS) return mpi::fail_code(call, c, code);
+  }
+  comm::free(c);
+  *comm = MPI_COMM_NULL;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+FGMPI_OWN(Comm_free)
+int PMPI_Comm_free(MPI_Comm* comm) {
+  constexpr const char* kCall = "MPI_Comm_free";
+  FGMPI_ENTER(kCall, c, *comm);
+  return release(kCall, c, comm);
+}

@@ -1,0 +1,55 @@
+// What the bindings of chapters 7 and 8 share.
+#pragma once
+
+#include <string>
+
+#include "comm/attr.h"
+#include "comm/extras.h"
+#include "comm/group.h"
+#include "comm/hints.h"
+#include "mpi/binding.h"
+
+namespace fgmpi::mpi {
+
+/// The result of a creation: fills *newcomm. An error while the group agreed is everybody's.
+inline int give(const char* call, comm::Comm* parent, const Status& status, comm::Comm* made, MPI_Comm* newcomm) {
+  *newcomm = made && status.ok() ? made->handle : MPI_COMM_NULL;
+  return done(call, parent, status);
+}
+
+/// MPI_ERR_ARG when a result has nowhere to go.
+inline Status check_pointer(const void* pointer, const char* argument) {
+  if (pointer) return {};
+  return error(MPI_ERR_ARG, "%s is a null pointer; allowed is where the result goes", argument);
+}
+
+/// Errors: MPI_ERR_COMM, naming what `comm` must be.
+inline Status check_intra(const comm::Comm* c) {
+  if (!c->shared->inter) return {};
+  return error(MPI_ERR_COMM, "comm is an intercommunicator; allowed is an intracommunicator");
+}
+inline Status check_inter(const comm::Comm* c) {
+  if (c->shared->inter) return {};
+  return error(MPI_ERR_COMM, "comm is an intracommunicator; allowed is an intercommunicator");
+}
+
+/// The group behind a handle. Errors: MPI_ERR_GROUP.
+inline Status find_group(MPI_Group handle, const char* argument, comm::Group** out) {
+  *out = comm::find_group(handle);
+  if (*out) return {};
+  return error(MPI_ERR_GROUP, "%s is %s; allowed is a valid group", argument,
+               handle == MPI_GROUP_NULL ? "MPI_GROUP_NULL" : "not a group or was freed");
+}
+
+/// For calls without a communicator: the rank must be between MPI_Init and MPI_Finalize (or have a session).
+inline bool usable() { return comm::rank_state() != nullptr; }
+
+/// Attributes, name, neighbours and hints that a duplicate takes over (MPI-4.0 section 7.4.2). May switch (copy
+/// functions). Returns a copy function's failing code, else MPI_SUCCESS.
+int copy_extras(comm::Comm* from, bool with_hints, std::unique_ptr<comm::Extras>* to);
+
+}  // namespace fgmpi::mpi
+
+/// Checks before anything else in calls that have no communicator.
+#define FGMPI_NEED_INIT(call) \
+  if (__builtin_expect(!::fgmpi::mpi::usable(), 0)) return ::fgmpi::mpi::bad_comm(call, MPI_COMM_SELF)
