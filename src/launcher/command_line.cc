@@ -1,0 +1,214 @@
+#include "launcher/command_line.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "base/strings.h"
+
+namespace fgmpi::launcher {
+namespace {
+
+constexpr int64_t kMost = 1 << 30;
+
+/// Hydra's options with one or two words behind them; the others have none.
+constexpr std::string_view kOneWord[] = {
+    "genvlist", "envlist", "f", "hosts", "host", "hostfile", "machinefile", "machine", "wdir", "wd", "path",
+    "configfile", "launcher", "launcher-exec", "bootstrap", "bootstrap-exec", "rmk", "topolib", "bind-to",
+    "binding", "map-by", "membind", "demux", "iface", "ppn", "prepend-pattern", "outfile-pattern", "outfile",
+    "errfile-pattern", "errfile", "nameserver", "order-nodes", "localhost", "usize", "gpus-per-proc", "arch",
+    "soft", "file", "ckpoint-interval", "ckpoint-prefix", "ckpointlib", "timeout"};
+constexpr std::string_view kTwoWords[] = {"genv", "env"};
+
+/// Options whose effect is on the whole job though they may stand before any of its programs.
+constexpr std::string_view kOpenMpiSwitches[] = {"oversubscribe", "allow-run-as-root"};
+
+bool in(std::string_view name, const auto& list) {
+  return std::find(std::begin(list), std::end(list), name) != std::end(list);
+}
+
+/// "-name" or "--name" without its dashes; empty for a word that is not an option.
+std::string_view option_name(std::string_view word) {
+  if (!word.starts_with('-') || word.size() < 2) return {};
+  word.remove_prefix(word.starts_with("--") ? 2 : 1);
+  return word;
+}
+
+/// One program of the launch.
+struct Section {
+  Words options;  ///< for hydra
+  Words program;  ///< with its arguments
+  int64_t processes = 0, nfg = 0, ranks = 0;  ///< 0: not given
+};
+
+class Parser {
+ public:
+  Parser(const Words& arguments, const Setting& setting) : words_(arguments), setting_(setting) {}
+
+  Status parse(Plan* plan) {
+    while (at_ < words_.size() && plan->action == Plan::kRun) FGMPI_TRY(section(plan));
+    if (plan->action != Plan::kRun) return {};
+    if (sections_.empty() || (sections_.back().program.empty() && !programless_))
+      return error(MPI_ERR_ARG, "no program given (see mpiexec -help)");
+    for (auto& s : sections_) FGMPI_TRY(settle(&s));
+    write(plan);
+    return {};
+  }
+
+ private:
+  /// Options, then a program and its arguments, up to ":" or the end.
+  Status section(Plan* plan) {
+    Section s;
+    while (at_ < words_.size() && words_[at_] != ":") {
+      std::string_view name = option_name(words_[at_]);
+      if (name.empty()) break;
+      FGMPI_TRY(option(name, &s, plan));
+      if (plan->action != Plan::kRun) return {};
+    }
+    while (at_ < words_.size() && words_[at_] != ":") s.program.push_back(words_[at_++]);
+    const bool more = at_ < words_.size();
+    if (more && s.program.empty()) return error(MPI_ERR_ARG, "no program given before ':'");
+    if (more && ++at_ == words_.size()) return error(MPI_ERR_ARG, "no program given after ':'");
+    sections_.push_back(std::move(s));
+    return {};
+  }
+
+  Status option(std::string_view name, Section* s, Plan* plan) {
+    if (name == "help" || name == "h" || name == "version" || name == "V") {
+      plan->action = name[0] == 'h' ? Plan::kHelp : Plan::kVersion;
+      return {};
+    }
+    if (name == "n" || name == "np" || name == "c") return number(&s->processes);
+    if (name == "nfg") return number(&s->nfg);
+    if (name == "ranks") return number(&s->ranks);
+    if (in(name, kOpenMpiSwitches)) {
+      ++at_;
+      return {};
+    }
+    if (name == "x") return exported_variable(s);
+    if (name == "info" || name == "configfile") programless_ = true;
+    return pass_on(name, s);
+  }
+
+  Status missing(const std::string& option) {
+    return error(MPI_ERR_ARG, "%s: a value is missing behind it", option.c_str());
+  }
+
+  Status number(int64_t* value) {
+    const std::string& option = words_[at_++];
+    if (at_ == words_.size()) return missing(option);
+    const std::string& text = words_[at_++];
+    auto parsed = parse_int(text);
+    if (!parsed || *parsed < 1 || *parsed > kMost)
+      return error(MPI_ERR_ARG, "%s %s: allowed is a number from 1 to %lld", option.c_str(), text.c_str(),
+                   static_cast<long long>(kMost));
+    *value = *parsed;
+    return {};
+  }
+
+  /// Open MPI's "-x NAME" (hydra passes all variables anyway) and "-x NAME=VALUE".
+  Status exported_variable(Section* s) {
+    const std::string& option = words_[at_++];
+    if (at_ == words_.size()) return missing(option);
+    const std::string& text = words_[at_++];
+    size_t equals = text.find('=');
+    if (equals != text.npos) add_variable(s, text.substr(0, equals), text.substr(equals + 1));
+    return {};
+  }
+
+  void add_variable(Section* s, const std::string& name, const std::string& value) {
+    s->options.insert(s->options.end(), {"-env", name, with_library(name, value)});
+  }
+
+  /// Our library comes first, so that programs linked with the host's compiler wrappers run on us.
+  std::string with_library(const std::string& name, const std::string& value) const {
+    return name == "LD_LIBRARY_PATH" ? setting_.library_folder + ":" + value : value;
+  }
+
+  Status pass_on(std::string_view name, Section* s) {
+    const std::string option = words_[at_++];
+    s->options.push_back(option);
+    size_t follow = name.find('=') != name.npos ? 0 : in(name, kTwoWords) ? 2 : in(name, kOneWord) ? 1 : 0;
+    if (words_.size() - at_ < follow) return missing(option);
+    for (size_t i = 0; i < follow; ++i) {
+      std::string word = words_[at_++];
+      // Open MPI writes modifiers behind the place: core:overload-allowed.
+      if (name == "bind-to" && option.starts_with("--")) word = word.substr(0, word.find(':'));
+      if (follow == 2 && i == 1) word = with_library(words_[at_ - 2], word);
+      s->options.push_back(std::move(word));
+    }
+    return {};
+  }
+
+  /// Turns -ranks into processes, and checks that the two numbers fit.
+  Status settle(Section* s) {
+    if (!s->ranks) return {};
+    if (s->nfg)
+      return error(MPI_ERR_ARG, "-nfg %lld and -ranks %lld: allowed is one of them", static_cast<long long>(s->nfg),
+                   static_cast<long long>(s->ranks));
+    if (!s->processes) s->processes = std::min<int64_t>(setting_.cores, s->ranks);
+    if (s->ranks < s->processes)
+      return error(MPI_ERR_ARG, "-ranks %lld with -n %lld: allowed is at least one rank for each process",
+                   static_cast<long long>(s->ranks), static_cast<long long>(s->processes));
+    return {};
+  }
+
+  void write(Plan* plan) const {
+    for (size_t i = 0; i < sections_.size(); ++i) {
+      const Section& s = sections_[i];
+      if (i) plan->hydra.push_back(":");
+      append(plan, s.options);
+      plan->counted |= s.nfg || s.ranks;
+      if (s.nfg) {
+        run(plan, s, s.processes, {"-env", "FGMPI_NFG", std::to_string(s.nfg)});
+      } else if (s.ranks && sections_.size() == 1) {
+        run(plan, s, s.processes, {"-env", "FGMPI_RANKS", std::to_string(s.ranks)});
+      } else if (s.ranks) {
+        run_shares(plan, s, i);
+      } else {
+        run(plan, s, s.processes, {});
+      }
+    }
+  }
+
+  /// One of several programs with a number of ranks of its own: those of its processes that host one rank
+  /// more go first. To hydra these are two programs; FGMPI_APPNUM says that they are one.
+  static void run_shares(Plan* plan, const Section& s, size_t index) {
+    const int64_t share = s.ranks / s.processes, larger = s.ranks % s.processes;
+    const Words app = {"-env", "FGMPI_APPNUM", std::to_string(index)};
+    if (larger) {
+      append(plan, app);
+      run(plan, s, larger, {"-env", "FGMPI_NFG", std::to_string(share + 1)});
+      plan->hydra.push_back(":");
+      append(plan, s.options);
+    }
+    append(plan, app);
+    run(plan, s, s.processes - larger, {"-env", "FGMPI_NFG", std::to_string(share)});
+  }
+
+  static void run(Plan* plan, const Section& s, int64_t processes, const Words& variables) {
+    if (processes) append(plan, {"-n", std::to_string(processes)});
+    append(plan, variables);
+    append(plan, s.program);
+  }
+
+  static void append(Plan* plan, const Words& words) {
+    plan->hydra.insert(plan->hydra.end(), words.begin(), words.end());
+  }
+
+  const Words& words_;
+  const Setting& setting_;
+  size_t at_ = 0;
+  bool programless_ = false;  ///< -info, -configfile: hydra needs no program on the command line
+  std::vector<Section> sections_;
+};
+
+}  // namespace
+
+Status make_plan(const Words& arguments, const Setting& setting, Plan* plan) {
+  return Parser(arguments, setting).parse(plan);
+}
+
+}  // namespace fgmpi::launcher

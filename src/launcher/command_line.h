@@ -1,0 +1,34 @@
+// The command line of mpiexec, taken apart and put together again for mpiexec.hydra.
+//
+//   mpiexec [-n P] [-nfg C | -ranks N] [options of hydra] program [arguments] [: ...]
+//
+// Ours are -nfg, -ranks and Open MPI's spellings; everything else goes to hydra as it was. To find where a
+// program begins, one must know how many words each of hydra's options takes: command_line.cc has the table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace fgmpi::launcher {
+
+using Words = std::vector<std::string>;
+
+/// What to do with a command line.
+struct Plan {
+  enum Action { kRun, kHelp, kVersion } action = kRun;
+  Words hydra;            ///< arguments for mpiexec.hydra, without its name
+  bool counted = false;   ///< -nfg or -ranks was given: variables of that name in the environment do not count
+};
+
+/// What the machine and the installation bring in.
+struct Setting {
+  int cores = 1;
+  std::string library_folder;  ///< comes first in any LD_LIBRARY_PATH that the command line sets
+};
+
+/// An error is one line that names the option, its value and what is allowed.
+Status make_plan(const Words& arguments, const Setting& setting, Plan* plan);
+
+}  // namespace fgmpi::launcher
