@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "comm/attr.h"
 #include "comm/context.h"
 #include "comm/errhandler.h"
 #include "comm/extras.h"
@@ -197,13 +198,13 @@ Status init_rank(RankState* rank) {
     g_world->members = g_av.my_count();
     g_world->processes = g_av.processes();
     g_world->map = RankMap::direct(g_world->size);
-    g_world->references = 1;  // the process's own: ranks may start and end at different times
+    // One is the process's own: ranks may end at different times.
+    g_world->references = g_world->members + 1;
     g_table.insert(g_world);
   }
   rank->lbi_next = kFirstLbi;
   rank->world.destroy = rank->self.destroy = forget_predefined;
   rank->world.shared = g_world;
-  ++g_world->references;
   rank->world.rank = static_cast<int32_t>(rank->world_rank);
   rank->world.handle = MPI_COMM_WORLD;
   rank->self.rank = 0;
@@ -215,6 +216,9 @@ void finalize_rank(RankState* rank) {
   // Requests may still keep them (freed, never completed): then the last of those lets go.
   for (Comm* comm : {&rank->self, &rank->world}) {
     if (comm->freed) continue;
+    if (comm->extras) delete_attributes(&comm->extras->attributes, comm->handle);
+    release_errhandler(comm->errhandler);
+    comm->errhandler = MPI_ERRORS_ARE_FATAL;
     comm->freed = true;
     comm->release();
   }
@@ -223,15 +227,12 @@ void finalize_rank(RankState* rank) {
 SharedComm* lookup(ContextId id, uint8_t side) { return g_table.find(id.bits | side); }
 
 Status attach(const Recipe& recipe, int32_t rank, const Comm* parent, Comm** out) {
-  Status status;
-  Comm* comm = new_handle(&status);
-  if (!comm) return status;
   SharedComm* shared = lookup(recipe.id, recipe.side);
   if (!shared) {
     shared = new SharedComm;
     shared->id = recipe.id;
     shared->size = recipe.map->size();
-    shared->members = recipe.members;
+    shared->members = shared->references = recipe.members;
     shared->processes = recipe.processes;
     shared->side = recipe.side;
     shared->map = *recipe.map;
@@ -239,8 +240,12 @@ Status attach(const Recipe& recipe, int32_t rank, const Comm* parent, Comm** out
     if (recipe.remote) shared->remote = std::make_unique<RankMap>(*recipe.remote);
     g_table.insert(shared);
   }
-  ++shared->references;
-  FGMPI_ASSERT(shared->references <= shared->members);
+  Status status;
+  Comm* comm = new_handle(&status);
+  if (!comm) {
+    release_shared(shared);
+    return status;
+  }
   comm->shared = shared;
   comm->rank = rank;
   if (parent) comm->errhandler = parent->errhandler;

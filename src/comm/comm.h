@@ -53,7 +53,7 @@ struct Level1;     // meeting.h: where collocated members meet in a collective
 struct SharedComm {
   ContextId id;
   int32_t size = 0;            ///< of the local group
-  uint32_t references = 0;     ///< Comms of this process that point here
+  uint32_t references = 0;     ///< members here that have not freed their Comm
   uint32_t members = 0;        ///< proclets of this process in the local group
   uint32_t processes = 1;      ///< that host members (of either group)
   bool inter = false;
@@ -132,7 +132,8 @@ inline Comm* find(MPI_Comm handle) {
 
 /// Makes world and self of the running rank (MPI_Init). Never switches.
 Status init_rank(RankState* rank);
-/// MPI_Finalize: self's attributes are deleted first, in reverse order (MPI-4.0 section 11.2.4).
+/// MPI_Finalize: self's attributes are deleted first, in reverse order (MPI-4.0 section 11.2.4). May switch
+/// (delete functions).
 void finalize_rank(RankState* rank);
 
 /// The SharedComm of a context id (and side) in this process, or nullptr.

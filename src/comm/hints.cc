@@ -60,13 +60,17 @@ Status read_hints(MPI_Info info, Hints* hints) {
       if (!status.ok())
         return error(MPI_ERR_INFO_VALUE, "info key fgmpi_groupmap: %s", status.what().c_str());
     }
-    auto it = std::find_if(hints->begin(), hints->end(), [&](const auto& h) { return h.first == key; });
-    if (it == hints->end())
-      hints->emplace_back(key, value);
-    else
-      it->second = value;
+    put_hint(hints, {key, value});
   }
   return {};
+}
+
+void put_hint(Hints* hints, std::pair<std::string, std::string> hint) {
+  auto it = std::find_if(hints->begin(), hints->end(), [&](const auto& h) { return h.first == hint.first; });
+  if (it == hints->end())
+    hints->push_back(std::move(hint));
+  else
+    it->second = std::move(hint.second);
 }
 
 Status make_info(const Hints& hints, MPI_Info* info) {

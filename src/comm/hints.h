@@ -22,6 +22,8 @@ bool known_hint(const std::string& key);
 /// Merges the known keys of `info` (MPI_INFO_NULL: none) into `hints`. Errors: MPI_ERR_INFO from the host;
 /// MPI_ERR_INFO_VALUE for a strategy that is none.
 Status read_hints(MPI_Info info, Hints* hints);
+/// Adds a hint or replaces its value.
+void put_hint(Hints* hints, std::pair<std::string, std::string> hint);
 /// All keys of an info object, or one of them ("" when it is not there).
 Status read_info(MPI_Info info, Hints* all);
 Status read_info_key(MPI_Info info, const char* key, std::string* value);

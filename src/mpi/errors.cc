@@ -122,11 +122,7 @@ int bad_comm(const char* call, MPI_Comm handle) {
     return fail(call, nullptr,
                 error(MPI_ERR_OTHER, "called before MPI_Init or after MPI_Finalize by this rank"));
   }
-  if (handle == MPI_COMM_NULL)
-    return fail(call, &rank->self, error(MPI_ERR_COMM, "comm is MPI_COMM_NULL; allowed is a valid communicator"));
-  return fail(call, &rank->self,
-              error(MPI_ERR_COMM, "comm is 0x%08x, which is not a communicator or was freed",
-                    static_cast<unsigned>(handle)));
+  return fail(call, &rank->self, Status(MPI_ERR_COMM, comm::describe_bad(handle)));
 }
 
 void abort_job(int exit_code, const std::string& line) {

@@ -1,0 +1,105 @@
+// Error handlers of communicators and sessions, and making those of windows and files (MPI-4.0 section 9.3).
+
+#include "comm/errhandler.h"
+#include "mpi/comm_common.h"
+
+namespace fgmpi::mpi {
+namespace {
+
+using comm::HandlerOf;
+using Function = void (*)(void*, int*, ...);
+
+/// A user's handler runs where the error is; it gets the handle and the code by address.
+void call_user_handler(comm::Comm* c, MPI_Errhandler handler, int* code) {
+  MPI_Comm handle = c->handle;
+  comm::call_errhandler(handler, &handle, code);
+}
+
+[[maybe_unused]] const bool g_registered = (set_user_handler_caller(call_user_handler), true);
+
+template <class F>
+int create(const char* call, HandlerOf of, F* function, MPI_Errhandler* out) {
+  return done(call, nullptr, comm::create_errhandler(of, reinterpret_cast<Function>(function), out));
+}
+
+int set(const char* call, MPI_Comm handle, MPI_Errhandler errhandler) {
+  FGMPI_ENTER(call, c, handle);
+  FGMPI_RETURN_IF(call, c, comm::check_errhandler(HandlerOf::kComm, errhandler));
+  comm::retain_errhandler(errhandler);
+  comm::release_errhandler(c->errhandler);
+  c->errhandler = errhandler;
+  return MPI_SUCCESS;
+}
+
+int get(const char* call, MPI_Comm handle, MPI_Errhandler* errhandler) {
+  FGMPI_ENTER(call, c, handle);
+  comm::retain_errhandler(c->errhandler);
+  *errhandler = c->errhandler;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+}  // namespace fgmpi::mpi
+
+using namespace fgmpi;
+using comm::HandlerOf;
+
+FGMPI_OWN(Comm_create_errhandler)
+int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler) {
+  return mpi::create("MPI_Comm_create_errhandler", HandlerOf::kComm, function, errhandler);
+}
+
+FGMPI_OWN(Errhandler_create)
+int PMPI_Errhandler_create(MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler) {
+  return mpi::create("MPI_Errhandler_create", HandlerOf::kComm, function, errhandler);
+}
+
+FGMPI_OWN(Win_create_errhandler)
+int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* errhandler) {
+  return mpi::create("MPI_Win_create_errhandler", HandlerOf::kWin, function, errhandler);
+}
+
+FGMPI_OWN(File_create_errhandler)
+int PMPI_File_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler) {
+  return mpi::create("MPI_File_create_errhandler", HandlerOf::kFile, function, errhandler);
+}
+
+FGMPI_OWN(Session_create_errhandler)
+int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* function, MPI_Errhandler* errhandler) {
+  return mpi::create("MPI_Session_create_errhandler", HandlerOf::kSession, function, errhandler);
+}
+
+FGMPI_OWN(Comm_set_errhandler)
+int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
+  return mpi::set("MPI_Comm_set_errhandler", comm, errhandler);
+}
+
+FGMPI_OWN(Errhandler_set)
+int PMPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler) {
+  return mpi::set("MPI_Errhandler_set", comm, errhandler);
+}
+
+FGMPI_OWN(Comm_get_errhandler)
+int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {
+  return mpi::get("MPI_Comm_get_errhandler", comm, errhandler);
+}
+
+FGMPI_OWN(Errhandler_get)
+int PMPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler* errhandler) {
+  return mpi::get("MPI_Errhandler_get", comm, errhandler);
+}
+
+FGMPI_OWN(Errhandler_free)
+int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
+  FGMPI_RETURN_IF("MPI_Errhandler_free", nullptr, comm::free_errhandler(*errhandler));
+  *errhandler = MPI_ERRHANDLER_NULL;
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Comm_call_errhandler)
+int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
+  constexpr const char* kCall = "MPI_Comm_call_errhandler";
+  FGMPI_ENTER(kCall, c, comm);
+  mpi::fail_code(kCall, c, errorcode);
+  return MPI_SUCCESS;
+}
