@@ -124,7 +124,9 @@ void Idle::sleep(int64_t timeout_ns) {
       poll();
       return;
     }
-    block(std::min(deadline, std::max(next_tick_, now + 1000)) - now);
+    int64_t until = std::min(deadline, std::max(next_tick_, now + 1000));
+    for (Transport* transport : transports_) until = std::min(until - now, transport->longest_sleep()) + now;
+    block(until - now);
     disarm_all();
     if (poll()) return;
     now = now_ns();

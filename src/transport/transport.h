@@ -100,6 +100,8 @@ class Transport {
   virtual int wait_fd() const { return -1; }
   /// At most `timeout_ns` (-1: no limit). REQUIRES: arm() returned true, wait_fd() is -1.
   virtual void sleep(int64_t timeout_ns) { (void)timeout_ns; }
+  /// After arm(): how many nanoseconds a sleep may last although nothing arrives.
+  virtual int64_t longest_sleep() const { return INT64_MAX; }
   /// Called about once a second while the process waits: looks whether peers are still alive.
   virtual void tick() {}
   /// Frames that were refused because they were malformed or came from a stranger.
@@ -112,5 +114,9 @@ class Transport {
 /// Shared memory between processes of one host. Settings: FGMPI_SHM_CELLS, FGMPI_SHM_BULK (the ring per
 /// pair of processes), FGMPI_SHM_CMA=on|off (reads of a peer's memory), FGMPI_SHM_BACKING=memfd|shm.
 std::unique_ptr<Transport> make_shm();
+#ifdef FGMPI_HAVE_OFI
+/// Between hosts, through libfabric. Settings: src/transport/ofi/ofi.h.
+std::unique_ptr<Transport> make_ofi();
+#endif
 
 }  // namespace fgmpi::transport

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <mpi.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,8 +11,8 @@
 #include <cstdio>
 #include <new>
 
-#include "base/assert.h"
 #include "base/strings.h"
+#include "transport/random.h"
 
 namespace fgmpi::transport::shm {
 namespace {
@@ -46,17 +45,6 @@ int make_memfd(size_t bytes) {
 }
 
 }  // namespace
-
-void random_bytes(void* bytes, size_t count) {
-  auto* p = static_cast<char*>(bytes);
-  while (count) {
-    ssize_t n = getrandom(p, count, 0);
-    if (n < 0 && errno == EINTR) continue;
-    FGMPI_CHECK(n > 0);
-    p += n;
-    count -= static_cast<size_t>(n);
-  }
-}
 
 std::string SegmentName::to_string() const {
   std::string where = has_file ? std::string("shm") : std::to_string(fd);

@@ -112,7 +112,4 @@ Status map_ring(int fd, Geometry geometry, uint32_t slot, const SegmentName& nam
 void unmap_control(SegmentHeader* header);
 void unmap_ring(void* ring, Geometry geometry);
 
-/// Fills `bytes` from the kernel's random generator.
-void random_bytes(void* bytes, size_t count);
-
 }  // namespace fgmpi::transport::shm

@@ -1,0 +1,159 @@
+#include "transport/ofi/fabric.h"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <mpi.h>
+#include <netinet/in.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "base/strings.h"
+
+namespace fgmpi::transport::ofi {
+namespace {
+
+/// The few functions that are not reached through an object.
+struct Library {
+  decltype(&::fi_getinfo) getinfo;
+  decltype(&::fi_freeinfo) freeinfo;
+  decltype(&::fi_dupinfo) dupinfo;
+  decltype(&::fi_fabric) fabric;
+  decltype(&::fi_strerror) strerror;
+};
+Library g_library;
+
+Status load_library() {
+  if (g_library.getinfo) return {};
+  void* handle = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return error(MPI_ERR_OTHER, "cannot load libfabric: %s", dlerror());
+  auto find = [&](auto* function, const char* name) {
+    *function = reinterpret_cast<std::remove_reference_t<decltype(*function)>>(dlsym(handle, name));
+    return *function != nullptr;
+  };
+  if (!find(&g_library.freeinfo, "fi_freeinfo") || !find(&g_library.dupinfo, "fi_dupinfo") ||
+      !find(&g_library.fabric, "fi_fabric") || !find(&g_library.strerror, "fi_strerror") ||
+      !find(&g_library.getinfo, "fi_getinfo"))
+    return error(MPI_ERR_OTHER, "libfabric.so.1 lacks a function that is needed: %s", dlerror());
+  return {};
+}
+
+bool is_loopback_or_link_local(const fi_info* info) {
+  if (!info->src_addr) return false;
+  if (info->addr_format == FI_SOCKADDR_IN) {
+    auto* address = static_cast<const sockaddr_in*>(info->src_addr);
+    return (ntohl(address->sin_addr.s_addr) >> 24) == 127;
+  }
+  if (info->addr_format == FI_SOCKADDR_IN6) {
+    auto* address = static_cast<const sockaddr_in6*>(info->src_addr);
+    return IN6_IS_ADDR_LOOPBACK(&address->sin6_addr) || IN6_IS_ADDR_LINKLOCAL(&address->sin6_addr);
+  }
+  return false;
+}
+
+/// libfabric lists providers best first and each once an interface: the best provider's best interface.
+const fi_info* choose(const fi_info* list) {
+  const char* wanted = std::getenv("FGMPI_OFI_INTERFACE");
+  for (bool anything : {false, true}) {
+    for (const fi_info* i = list; i; i = i->next) {
+      std::string_view provider = i->fabric_attr->prov_name;
+      // Its shared memory does not leave the host.
+      if (provider == "shm" || std::strcmp(provider.data(), list->fabric_attr->prov_name)) continue;
+      if (wanted && *wanted ? std::strcmp(i->domain_attr->name, wanted) == 0
+                            : anything || !is_loopback_or_link_local(i))
+        return i;
+    }
+  }
+  return nullptr;
+}
+
+Status find_info(fi_info** out) {
+  FGMPI_TRY(load_library());
+  fi_info* hints = g_library.dupinfo(nullptr);
+  if (!hints) return error(MPI_ERR_OTHER, "libfabric has no memory");
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->tx_attr->msg_order = FI_ORDER_SAS;
+  hints->rx_attr->msg_order = FI_ORDER_SAS;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->av_type = FI_AV_TABLE;
+  // First with remote reads of any memory; then without, with all that a network card may ask for.
+  hints->caps = FI_MSG | FI_MULTI_RECV | FI_RMA | FI_READ | FI_REMOTE_READ | FI_SEND | FI_RECV;
+  hints->domain_attr->mr_mode = 0;
+  fi_info* list = nullptr;
+  int failed = g_library.getinfo(FI_VERSION(1, 11), nullptr, nullptr, 0, hints, &list);
+  if (failed) {
+    hints->caps = FI_MSG | FI_MULTI_RECV | FI_SEND | FI_RECV;
+    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR;
+    failed = g_library.getinfo(FI_VERSION(1, 11), nullptr, nullptr, 0, hints, &list);
+  }
+  g_library.freeinfo(hints);
+  const char* provider = std::getenv("FI_PROVIDER");
+  if (failed)
+    return error(MPI_ERR_OTHER, "libfabric has no provider for reliable datagrams here (FI_PROVIDER=%s): %s",
+                 provider ? provider : "", g_library.strerror(-failed));
+  const fi_info* best = choose(list);
+  if (best) *out = g_library.dupinfo(best);
+  g_library.freeinfo(list);
+  if (best) return {};
+  const char* interface = std::getenv("FGMPI_OFI_INTERFACE");
+  return error(MPI_ERR_OTHER, "FGMPI_OFI_INTERFACE=%s: libfabric knows no such interface", interface ? interface : "");
+}
+
+}  // namespace
+
+std::string fabric_error(long code) {
+  return g_library.strerror(static_cast<int>(code < 0 ? -code : code));
+}
+
+Status Fabric::open(size_t max_message, uint64_t key) {
+  FGMPI_TRY(find_info(&info));
+  auto failed = [&](const char* what, int code) {
+    return error(MPI_ERR_OTHER, "libfabric provider %s: %s: %s", provider().c_str(), what, fabric_error(code).c_str());
+  };
+  if (int e = g_library.fabric(info->fabric_attr, &fabric, nullptr)) return failed("fi_fabric", e);
+  if (int e = fi_domain(fabric, info, &domain, nullptr)) return failed("fi_domain", e);
+  fi_cq_attr cq_attr{};
+  cq_attr.format = FI_CQ_FORMAT_DATA;
+  cq_attr.wait_obj = FI_WAIT_FD;
+  int e = fi_cq_open(domain, &cq_attr, &cq, nullptr);
+  if (e) {
+    cq_attr.wait_obj = FI_WAIT_NONE;
+    e = fi_cq_open(domain, &cq_attr, &cq, nullptr);
+  } else if (fi_control(&cq->fid, FI_GETWAIT, &wait_fd)) {
+    wait_fd = -1;
+  }
+  if (e) return failed("fi_cq_open", e);
+  fi_av_attr av_attr{};
+  av_attr.type = FI_AV_TABLE;
+  if ((e = fi_av_open(domain, &av_attr, &av, nullptr))) return failed("fi_av_open", e);
+  if ((e = fi_endpoint(domain, info, &ep, nullptr))) return failed("fi_endpoint", e);
+  if ((e = fi_ep_bind(ep, &av->fid, 0))) return failed("fi_ep_bind", e);
+  if ((e = fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV))) return failed("fi_ep_bind", e);
+  size_t least = max_message;
+  if ((e = fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof least)))
+    return failed("fi_setopt", e);
+  if ((e = fi_enable(ep))) return failed("fi_enable", e);
+  if ((info->caps & FI_RMA) && info->domain_attr->mr_mode == 0 && info->domain_attr->mr_key_size >= sizeof key &&
+      !fi_mr_reg(domain, nullptr, SIZE_MAX, FI_REMOTE_READ, 0, key, 0, &memory, nullptr))
+    memory_key = key;
+  return {};
+}
+
+void Fabric::close() {
+  auto end = [](auto*& object) {
+    if (object) fi_close(&object->fid);
+    object = nullptr;
+  };
+  end(ep);
+  end(memory);
+  end(av);
+  end(cq);
+  end(domain);
+  end(fabric);
+  if (info) g_library.freeinfo(info);
+  info = nullptr;
+  wait_fd = -1;
+}
+
+}  // namespace fgmpi::transport::ofi

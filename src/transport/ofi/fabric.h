@@ -1,0 +1,47 @@
+// libfabric's objects: found, opened and closed together.
+//
+// The library is loaded when the first endpoint is opened, not linked: it and the vendors' libraries that it
+// pulls in cost every process of a job 0.2 s at start (a calibration of clocks in a constructor), which a
+// job on one host should not pay.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+
+#include <string>
+
+#include "base/status.h"
+
+namespace fgmpi::transport::ofi {
+
+struct Fabric {
+  fi_info* info = nullptr;
+  fid_fabric* fabric = nullptr;
+  fid_domain* domain = nullptr;
+  fid_cq* cq = nullptr;
+  fid_av* av = nullptr;
+  fid_ep* ep = nullptr;
+  fid_mr* memory = nullptr;  ///< all of this process, for remote reads; or nullptr
+  uint64_t memory_key = 0;
+  int wait_fd = -1;  ///< becomes readable when the queue has something, or -1
+
+  ~Fabric() { close(); }
+  /// Picks a provider (FI_PROVIDER, else by libfabric's order) and an interface (FGMPI_OFI_INTERFACE,
+  /// else the first that is not the loopback), and opens an endpoint that can send and receive.
+  /// `memory_key` is asked for as the key for remote reads of this process's memory.
+  Status open(size_t max_message, uint64_t memory_key);
+  void close();
+  std::string provider() const { return info ? info->fabric_attr->prov_name : "none"; }
+  /// Buffers must be registered before they are sent from or received into.
+  bool needs_local_registration() const { return info->domain_attr->mr_mode & FI_MR_LOCAL; }
+};
+
+/// libfabric's words for an error number (positive or negative).
+std::string fabric_error(long code);
+
+}  // namespace fgmpi::transport::ofi

@@ -1,0 +1,399 @@
+#include "transport/ofi/ofi.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string_view>
+
+#include "base/assert.h"
+#include "base/strings.h"
+#include "transport/random.h"
+
+namespace fgmpi::transport {
+
+std::unique_ptr<Transport> make_ofi() { return std::make_unique<ofi::Ofi>(); }
+
+namespace ofi {
+namespace {
+
+constexpr size_t kReceiveBuffers = 4;
+constexpr size_t kPieceBytes = 4 << 20;
+constexpr int64_t kFlush = 5'000'000'000;
+
+int64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+std::string to_hex(const void* bytes, size_t count) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i) text += format("%02x", static_cast<const unsigned char*>(bytes)[i]);
+  return text;
+}
+
+/// What a published address says: "ofi1:PROVIDER:ADDRESS:KEY:MEMORYKEY", hexadecimal but the provider, in
+/// which '+' stands for ';'.
+struct Published {
+  std::string provider;
+  std::string address;
+  Key key{};
+  uint64_t memory_key = 0;
+
+  std::string to_string() const {
+    std::string name = provider;
+    std::replace(name.begin(), name.end(), ';', '+');
+    return format("ofi1:%s:%s:%016" PRIx64 "%016" PRIx64 ":%016" PRIx64, name.c_str(),
+                  to_hex(address.data(), address.size()).c_str(), key.words[0], key.words[1], memory_key);
+  }
+  bool parse(const std::string& text) {
+    char name[40], hex[161], rest;
+    if (std::sscanf(text.c_str(), "ofi1:%39[a-z0-9_+]:%160[0-9a-f]:%16" SCNx64 "%16" SCNx64 ":%16" SCNx64 "%c", name,
+                    hex, &key.words[0], &key.words[1], &memory_key, &rest) != 5)
+      return false;
+    provider = name;
+    std::replace(provider.begin(), provider.end(), '+', ';');
+    size_t digits = std::string_view(hex).size();
+    address.clear();
+    for (size_t i = 0; i + 1 < digits; i += 2)
+      address += static_cast<char>(std::stoi(std::string(hex + i, 2), nullptr, 16));
+    return digits % 2 == 0;
+  }
+};
+
+}  // namespace
+
+Ofi::Ofi() {
+  const char* reads = std::getenv("FGMPI_OFI_READ");
+  reads_allowed_ = !reads || std::string_view(reads) != "off";
+}
+
+Status Ofi::open(Sink* sink, std::string* address) {
+  sink_ = sink;
+  uint64_t memory_key;
+  random_bytes(&memory_key, sizeof memory_key);
+  random_bytes(&key_, sizeof key_);
+  random_bytes(&token_, sizeof token_);
+  gate_ = std::make_unique<Gate>(key_);
+  FGMPI_TRY(fabric_.open(kMaxMessage, memory_key));
+  FGMPI_TRY(make_buffers());
+  Published mine;
+  mine.provider = fabric_.provider();
+  mine.key = key_;
+  mine.memory_key = fabric_.memory && reads_allowed_ ? fabric_.memory_key : 0;
+  char name[80];
+  size_t length = sizeof name;
+  if (int e = fi_getname(&fabric_.ep->fid, name, &length); e || length > sizeof name)
+    return error(MPI_ERR_OTHER, "libfabric provider %s does not name its endpoint: %s", mine.provider.c_str(),
+                 fabric_error(e).c_str());
+  mine.address.assign(name, length);
+  *address = mine.to_string();
+  return {};
+}
+
+/// Send and receive buffers in one piece of memory, registered where the provider wants that.
+Status Ofi::make_buffers() {
+  size_t send_bytes = static_cast<size_t>(env_size("FGMPI_OFI_SEND", 2 << 20, kMaxMessage, 1 << 30));
+  size_t receive_bytes = static_cast<size_t>(env_size("FGMPI_OFI_RECV", 4 << 20, kReceiveBuffers * 2 * kMaxMessage, 1 << 30));
+  sends_.resize(std::max<size_t>(2, send_bytes / kMaxMessage));
+  receives_.resize(kReceiveBuffers);
+  receive_bytes_ = receive_bytes / kReceiveBuffers;
+  memory_.reset(static_cast<char*>(std::malloc(sends_.size() * kMaxMessage + kReceiveBuffers * receive_bytes_)));
+  if (!memory_) return error(MPI_ERR_OTHER, "no memory for %zu bytes of network buffers", send_bytes + receive_bytes);
+  if (fabric_.needs_local_registration()) {
+    size_t all = sends_.size() * kMaxMessage + kReceiveBuffers * receive_bytes_;
+    if (int e = fi_mr_reg(fabric_.domain, memory_.get(), all, FI_SEND | FI_RECV, 0, 0, 0, &registered_, nullptr))
+      return error(MPI_ERR_OTHER, "libfabric provider %s: fi_mr_reg of %zu bytes: %s", fabric_.provider().c_str(), all,
+                   fabric_error(e).c_str());
+    descriptor_ = fi_mr_desc(registered_);
+  }
+  char* at = memory_.get();
+  for (SendBuffer& buffer : sends_) {
+    buffer.type = Operation::Type::kSend;
+    buffer.bytes = at;
+    buffer.next = free_sends_;
+    free_sends_ = &buffer;
+    at += kMaxMessage;
+  }
+  for (ReceiveBuffer& buffer : receives_) {
+    buffer.type = Operation::Type::kReceive;
+    buffer.bytes = at;
+    at += receive_bytes_;
+    post_receive(&buffer);
+  }
+  return {};
+}
+
+void Ofi::post_receive(ReceiveBuffer* buffer) {
+  iovec piece{buffer->bytes, receive_bytes_};
+  fi_msg message{};
+  message.msg_iov = &piece;
+  message.desc = &descriptor_;
+  message.iov_count = 1;
+  message.addr = FI_ADDR_UNSPEC;
+  message.context = &buffer->context;
+  buffer->posted = fi_recvmsg(fabric_.ep, &message, FI_MULTI_RECV) == 0;
+  unposted_ |= !buffer->posted;
+}
+
+bool Ofi::reaches(const std::string& address) const {
+  Published theirs;
+  return theirs.parse(address) && theirs.provider == fabric_.provider();
+}
+
+Status Ofi::add_peer(uint32_t process, const std::string& address, uint64_t* local) {
+  Published theirs;
+  if (!theirs.parse(address))
+    return error(MPI_ERR_OTHER, "process %u published \"%s\"; allowed is an address that begins with ofi1:", process,
+                 address.c_str());
+  fi_addr_t known = FI_ADDR_NOTAVAIL;
+  if (fi_av_insert(fabric_.av, theirs.address.data(), 1, &known, 0, nullptr) != 1)
+    return error(MPI_ERR_OTHER, "libfabric provider %s does not take the address of process %u",
+                 fabric_.provider().c_str(), process);
+  *local = peers_.size();
+  peers_.push_back({known, theirs.key, reads_allowed_ ? theirs.memory_key : 0, process, false, false});
+  return {};
+}
+
+/// Sends prefix, `fixed` and `payload` as one message. False: no room now.
+bool Ofi::transmit(uint32_t index, Kind kind, const void* fixed, size_t fixed_length, const void* payload,
+                   size_t length) {
+  SendBuffer* buffer = free_sends_;
+  if (!buffer) return false;
+  Prefix prefix{kind, me_, token_};
+  std::memcpy(buffer->bytes, &prefix, sizeof prefix);
+  if (fixed_length) std::memcpy(buffer->bytes + sizeof prefix, fixed, fixed_length);
+  if (length) std::memcpy(buffer->bytes + sizeof prefix + fixed_length, payload, length);
+  buffer->peer = index;
+  ssize_t e = fi_send(fabric_.ep, buffer->bytes, sizeof prefix + fixed_length + length, descriptor_,
+                      peers_[index].address, &buffer->context);
+  if (e == -FI_EAGAIN) return false;
+  if (e) {
+    fail(index, "sending failed: " + fabric_error(e));
+    return true;
+  }
+  free_sends_ = buffer->next;
+  ++sends_in_flight_;
+  return true;
+}
+
+/// Opens the relation to a peer.
+bool Ofi::greet(uint32_t index) {
+  Hello hello{peers_[index].key, kVersion, 0};
+  if (!transmit(index, Kind::kHello, &hello, sizeof hello, nullptr, 0)) return false;
+  peers_[index].greeted = true;
+  return true;
+}
+
+bool Ofi::try_send(uint32_t, uint64_t handle, const Header& header, const void* payload, size_t length) {
+  FGMPI_ASSERT(length <= kMaxPayload && handle < peers_.size());
+  auto index = static_cast<uint32_t>(handle);
+  Peer& peer = peers_[index];
+  if (__builtin_expect(!peer.greeted, 0)) me_ = header.src_process;
+  if (peer.failed) return true;
+  if (__builtin_expect(peer.greeted || greet(index), 1) &&
+      transmit(index, Kind::kFrame, &header, sizeof header, payload, length))
+    return true;
+  if (!starved_since_) starved_since_ = now_ns();
+  return false;
+}
+
+ReadResult Ofi::read(uint32_t, uint64_t handle, uint64_t remote, void* local, size_t length, uint64_t cookie) {
+  auto index = static_cast<uint32_t>(handle);
+  if (!peers_[index].memory_key) return ReadResult::kUnsupported;
+  if (peers_[index].failed) return ReadResult::kFailed;
+  auto reading = std::make_unique<Reading>();
+  for (Piece& piece : reading->pieces) {
+    piece.type = Operation::Type::kRead;
+    piece.reading = reading.get();
+  }
+  reading->peer = index;
+  reading->cookie = cookie;
+  reading->remote = remote;
+  reading->local = static_cast<char*>(local);
+  reading->left = length;
+  issue(reading.get());
+  readings_.push_back(std::move(reading));
+  return ReadResult::kPending;
+}
+
+/// Asks for as many further pieces as may be under way.
+void Ofi::issue(Reading* reading) {
+  const Peer& peer = peers_[reading->peer];
+  size_t most = std::min(kPieceBytes, fabric_.info->ep_attr->max_msg_size);
+  for (Piece& piece : reading->pieces) {
+    if (piece.busy) continue;
+    if (!reading->left || !reading->failure.empty()) return;
+    size_t length = std::min(reading->left, most);
+    ssize_t e = fi_read(fabric_.ep, reading->local, length, nullptr, peer.address, reading->remote, peer.memory_key,
+                        &piece.context);
+    if (e == -FI_EAGAIN) return;
+    if (e) {
+      reading->failure = fabric_error(e);
+      return;
+    }
+    piece.busy = true;
+    ++reading->in_flight;
+    reading->local += length;
+    reading->remote += length;
+    reading->left -= length;
+  }
+}
+
+/// Goes on with reads, and hands over those that are done.
+bool Ofi::go_on_reading() {
+  bool any = false;
+  for (size_t i = 0; i < readings_.size();) {
+    Reading* reading = readings_[i].get();
+    issue(reading);
+    bool over = reading->in_flight == 0 && (reading->left == 0 || !reading->failure.empty());
+    if (!over) {
+      ++i;
+      continue;
+    }
+    any = true;
+    std::unique_ptr<Reading> done = std::move(readings_[i]);
+    readings_[i] = std::move(readings_.back());
+    readings_.pop_back();
+    if (done->failure.empty()) {
+      sink_->read_done(done->cookie, {});
+    } else {
+      sink_->read_done(done->cookie, error(MPI_ERR_OTHER, "reading from process %u: %s", peers_[done->peer].process,
+                                           done->failure.c_str()));
+    }
+  }
+  return any;
+}
+
+void Ofi::complete(Operation* operation, uint64_t flags, const void* bytes, size_t length) {
+  switch (operation->type) {
+    case Operation::Type::kSend: {
+      auto* buffer = static_cast<SendBuffer*>(operation);
+      buffer->next = free_sends_;
+      free_sends_ = buffer;
+      --sends_in_flight_;
+      break;
+    }
+    case Operation::Type::kReceive:
+      if (flags & FI_RECV) received(bytes, length);
+      if (flags & FI_MULTI_RECV) post_receive(static_cast<ReceiveBuffer*>(operation));
+      break;
+    case Operation::Type::kRead: {
+      auto* piece = static_cast<Piece*>(operation);
+      piece->busy = false;
+      --piece->reading->in_flight;
+      break;
+    }
+  }
+}
+
+void Ofi::received(const void* bytes, size_t length) {
+  Decoded d;
+  bool good = decode(bytes, length, kMaxPayload, &d);
+  if (good && d.prefix.kind == Kind::kHello) good = gate_->hello(d);
+  else if (good) good = gate_->admits(d);
+  if (!good) {
+    ++refused_;
+    return;
+  }
+  if (d.prefix.kind == Kind::kBye) gate_->bye(d.prefix.process);
+  if (d.prefix.kind == Kind::kFrame && !closing_) sink_->deliver(d.header, d.payload, d.payload_length);
+}
+
+/// Takes one failed operation from the queue.
+void Ofi::take_failure() {
+  fi_cq_err_entry entry{};
+  if (fi_cq_readerr(fabric_.cq, &entry, 0) != 1 || !entry.op_context) return;
+  auto* operation = reinterpret_cast<Operation*>(entry.op_context);
+  std::string why = fabric_error(entry.err);
+  switch (operation->type) {
+    case Operation::Type::kSend:
+      fail(static_cast<SendBuffer*>(operation)->peer, "sending failed: " + why);
+      break;
+    case Operation::Type::kReceive:
+      if (entry.err == FI_ETRUNC) ++refused_;
+      else static_cast<ReceiveBuffer*>(operation)->posted = false, unposted_ = !closing_;
+      break;
+    case Operation::Type::kRead:
+      static_cast<Piece*>(operation)->reading->failure = why;
+      fail(static_cast<Piece*>(operation)->reading->peer, "reading its memory failed: " + why);
+      break;
+  }
+  complete(operation, entry.flags & FI_MULTI_RECV, nullptr, 0);
+}
+
+bool Ofi::poll() {
+  constexpr size_t kBatch = 16;
+  fi_cq_data_entry entries[kBatch];
+  bool any = false;
+  for (int round = 0; round < 8; ++round) {
+    ssize_t n = fi_cq_read(fabric_.cq, entries, kBatch);
+    if (n == -FI_EAVAIL) take_failure();
+    else if (n <= 0) break;
+    any = true;
+    for (ssize_t i = 0; i < n; ++i)
+      complete(static_cast<Operation*>(entries[i].op_context), entries[i].flags, entries[i].buf, entries[i].len);
+    if (n < static_cast<ssize_t>(kBatch)) break;
+  }
+  if (__builtin_expect(!readings_.empty(), 0)) any |= go_on_reading();
+  if (__builtin_expect(unposted_, 0)) {
+    unposted_ = false;
+    for (ReceiveBuffer& buffer : receives_)
+      if (!buffer.posted) post_receive(&buffer);
+  }
+  if (__builtin_expect(starved_since_ != 0, 0) && (any || now_ns() - starved_since_ > kRetry)) {
+    starved_since_ = 0;
+    any = true;
+  }
+  if (__builtin_expect(!failures_.empty(), 0)) report();
+  return any;
+}
+
+bool Ofi::arm() {
+  if (unposted_ || !failures_.empty() || fabric_.wait_fd < 0) return false;
+  for (const auto& reading : readings_)
+    if (reading->in_flight == 0) return false;
+  fid* queue = &fabric_.cq->fid;
+  return fi_trywait(fabric_.fabric, &queue, 1) == 0;
+}
+
+void Ofi::fail(uint32_t index, const std::string& why) {
+  Peer& peer = peers_[index];
+  if (peer.failed) return;
+  peer.failed = true;
+  bool expected = gate_->said_bye(peer.process) || closing_;
+  gate_->bye(peer.process);  // nothing more is waited for
+  if (expected) return;
+  char raw[80], text[120] = "?";
+  size_t length = sizeof raw, text_length = sizeof text;
+  if (!fi_av_lookup(fabric_.av, peer.address, raw, &length) && length <= sizeof raw)
+    fi_av_straddr(fabric_.av, raw, text, &text_length);
+  failures_.emplace_back(peer.process, format("%s, %s: %s", fabric_.provider().c_str(), text, why.c_str()));
+}
+
+void Ofi::report() {
+  auto failures = std::move(failures_);
+  failures_.clear();
+  for (auto& [process, why] : failures) sink_->peer_failed(process, why);
+}
+
+void Ofi::close() {
+  if (!fabric_.ep) return;
+  closing_ = true;
+  int64_t deadline = now_ns() + kFlush;
+  for (uint32_t i = 0; i < peers_.size(); ++i)
+    while (peers_[i].greeted && !peers_[i].failed && !transmit(i, Kind::kBye, nullptr, 0, nullptr, 0) &&
+           now_ns() < deadline)
+      poll();
+  while ((sends_in_flight_ || !gate_->all_said_bye()) && now_ns() < deadline) poll();
+  if (registered_) fi_close(&registered_->fid);
+  registered_ = nullptr;
+  fabric_.close();
+}
+
+}  // namespace ofi
+}  // namespace fgmpi::transport

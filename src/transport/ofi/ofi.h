@@ -1,0 +1,142 @@
+// Messages between hosts, over any libfabric provider with reliable datagrams (FI_EP_RDM).
+//
+// One endpoint a process. What arrives goes into a few large buffers (multi-receive), whose total is a
+// setting and does not grow with the number of peers; what is sent is copied into one of a bounded number
+// of send buffers. Connections are the provider's, made by the first message. The first message to a peer
+// is a hello with the peer's key (frame.h); then frames follow in order.
+// Large messages are read out of the sender's memory (fi_read) where the provider allows to register all
+// memory at once; else pt2pt sends them as frames.
+//
+// Settings: FI_PROVIDER, FGMPI_OFI_INTERFACE, FGMPI_OFI_RECV and FGMPI_OFI_SEND (bytes of buffers),
+// FGMPI_OFI_READ=on|off.
+// Thread rule: one thread. Never blocks but in close(), which flushes for a few seconds at most.
+// Invariants: a send buffer is free or owned by the provider; a receive buffer is posted or being re-posted;
+// a failed peer is reported once.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "transport/ofi/fabric.h"
+#include "transport/ofi/frame.h"
+#include "transport/transport.h"
+
+namespace fgmpi::transport::ofi {
+
+/// The start of everything that the provider holds a pointer to.
+struct Operation {
+  fi_context2 context;  ///< the provider's
+  enum class Type : uint8_t { kSend, kReceive, kRead } type;
+};
+
+struct SendBuffer : Operation {
+  char* bytes;
+  SendBuffer* next;
+  uint32_t peer;  ///< index in peers_
+};
+
+struct ReceiveBuffer : Operation {
+  char* bytes;
+  bool posted;
+};
+
+struct Reading;
+struct Piece : Operation {
+  Reading* reading;
+  bool busy;
+};
+
+/// One read() of the layer above, a few pieces of which are under way at a time.
+struct Reading {
+  static constexpr uint32_t kPieces = 4;
+  Piece pieces[kPieces];
+  uint32_t peer;       ///< index in peers_
+  uint32_t in_flight;  ///< pieces under way
+  uint64_t cookie;
+  uint64_t remote;
+  char* local;
+  size_t left;  ///< bytes not yet asked for
+  std::string failure;
+};
+
+struct Peer {
+  fi_addr_t address;
+  Key key;
+  uint64_t memory_key;  ///< 0: its memory cannot be read
+  uint32_t process;
+  bool greeted;
+  bool failed;
+};
+
+class Ofi final : public Transport {
+ public:
+  Ofi();
+  ~Ofi() override { close(); }
+  const char* name() const override { return "ofi"; }
+  Status open(Sink* sink, std::string* address) override;
+  bool reaches(const std::string& address) const override;
+  Status add_peer(uint32_t process, const std::string& address, uint64_t* local) override;
+  size_t max_payload() const override { return kMaxPayload; }
+  bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
+                size_t length) override;
+  ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
+                  uint64_t cookie) override;
+  bool poll() override;
+  bool arm() override;
+  int64_t longest_sleep() const override { return starved_since_ ? kRetry : INT64_MAX; }
+  int wait_fd() const override { return fabric_.wait_fd; }
+  uint64_t refused() const override { return refused_; }
+  void close() override;
+
+ private:
+  /// A message of this size still travels eagerly in tcp;ofi_rxm (16 KiB).
+  static constexpr size_t kMaxMessage = 16 << 10;
+  static constexpr size_t kMaxPayload = kMaxMessage - kOverhead;
+
+  /// How long after a refusal by the provider (which does not tell when it has room) a retry is due.
+  static constexpr int64_t kRetry = 100'000;
+
+  Status make_buffers();
+  void post_receive(ReceiveBuffer* buffer);
+  bool transmit(uint32_t peer, Kind kind, const void* fixed, size_t fixed_length, const void* payload,
+                size_t length);
+  bool greet(uint32_t peer);
+  void complete(Operation* operation, uint64_t flags, const void* bytes, size_t length);
+  void take_failure();
+  void received(const void* bytes, size_t length);
+  void issue(Reading* reading);
+  bool go_on_reading();
+  void fail(uint32_t peer, const std::string& why);
+  void report();
+
+  Fabric fabric_;
+  Sink* sink_ = nullptr;
+  std::unique_ptr<Gate> gate_;
+  Key key_{};
+  uint64_t token_ = 0;
+  uint32_t me_ = 0;  ///< from the first header that is sent
+  struct Freed {
+    void operator()(char* p) const { std::free(p); }
+  };
+  std::unique_ptr<char, Freed> memory_;  ///< behind all buffers
+  fid_mr* registered_ = nullptr;         ///< that memory, where the provider wants it
+  void* descriptor_ = nullptr;
+  std::vector<SendBuffer> sends_;
+  SendBuffer* free_sends_ = nullptr;
+  size_t sends_in_flight_ = 0;
+  int64_t starved_since_ = 0;  ///< a try_send was refused at this time (ns); 0: none since the last look
+  std::vector<ReceiveBuffer> receives_;
+  size_t receive_bytes_ = 0;  ///< of one buffer
+  bool unposted_ = false;     ///< a receive buffer waits for the provider to take it
+  std::vector<Peer> peers_;
+  std::vector<std::unique_ptr<Reading>> readings_;
+  std::vector<std::pair<uint32_t, std::string>> failures_;
+  uint64_t refused_ = 0;
+  bool reads_allowed_ = true;
+  bool closing_ = false;
+};
+
+}  // namespace fgmpi::transport::ofi

@@ -1,0 +1,234 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "exchange.h"
+#include "transport/ofi/frame.h"
+
+namespace fgmpi::transport {
+namespace {
+
+using namespace testing;
+
+std::string message(ofi::Kind kind, uint32_t process, uint64_t token, const std::string& rest) {
+  ofi::Prefix prefix{kind, process, token};
+  return std::string(reinterpret_cast<char*>(&prefix), sizeof prefix) + rest;
+}
+std::string hello(uint32_t process, uint64_t token, ofi::Key key) {
+  ofi::Hello hello{key, ofi::kVersion, 0};
+  return message(ofi::Kind::kHello, process, token, std::string(reinterpret_cast<char*>(&hello), sizeof hello));
+}
+std::string frame(uint32_t process, uint64_t token, const std::string& payload) {
+  Header h{};
+  h.src_process = process;
+  return message(ofi::Kind::kFrame, process, token, std::string(reinterpret_cast<char*>(&h), sizeof h) + payload);
+}
+bool decode(const std::string& bytes, ofi::Decoded* out) {
+  return ofi::decode(bytes.data(), bytes.size(), 1000, out);
+}
+
+TEST(Frame, DecodesWhatIsWellFormedOnly) {
+  ofi::Decoded d;
+  ASSERT_TRUE(decode(frame(3, 9, "abc"), &d));
+  EXPECT_EQ(std::string(static_cast<const char*>(d.payload), d.payload_length), "abc");
+  EXPECT_TRUE(decode(frame(3, 9, std::string(1000, 'x')), &d));
+  EXPECT_FALSE(decode(frame(3, 9, std::string(1001, 'x')), &d));
+  ASSERT_TRUE(decode(hello(3, 9, {{1, 2}}), &d));
+  EXPECT_TRUE(d.hello.key == (ofi::Key{{1, 2}}));
+  EXPECT_TRUE(decode(message(ofi::Kind::kBye, 3, 9, ""), &d));
+  EXPECT_FALSE(decode(message(ofi::Kind::kBye, 3, 9, "x"), &d));
+  EXPECT_FALSE(decode(hello(3, 9, {{1, 2}}) + "x", &d));
+  EXPECT_FALSE(decode(message(static_cast<ofi::Kind>(7), 3, 9, ""), &d));
+  std::string good = frame(3, 9, "");
+  for (size_t length = 0; length < good.size(); ++length) EXPECT_FALSE(decode(good.substr(0, length), &d)) << length;
+  std::string other = frame(3, 9, "");
+  other[4] = 4;  // the prefix names another process than the header
+  EXPECT_FALSE(decode(other, &d));
+}
+
+TEST(Gate, OnlyHoldersOfTheKeyGetIn) {
+  ofi::Gate gate(ofi::Key{{11, 22}});
+  ofi::Decoded d;
+  auto admits = [&](const std::string& bytes) { return decode(bytes, &d) && gate.admits(d); };
+  auto greets = [&](const std::string& bytes) { return decode(bytes, &d) && gate.hello(d); };
+  EXPECT_FALSE(admits(frame(5, 77, "")));
+  EXPECT_FALSE(greets(hello(5, 77, {{11, 23}})));
+  EXPECT_FALSE(admits(frame(5, 77, "")));
+  EXPECT_TRUE(greets(hello(5, 77, {{11, 22}})));
+  EXPECT_TRUE(admits(frame(5, 77, "")));
+  EXPECT_FALSE(admits(frame(5, 78, "")));
+  EXPECT_FALSE(admits(frame(6, 77, "")));
+  EXPECT_FALSE(greets(hello(5, 78, {{11, 22}}))) << "a second token for one process";
+  EXPECT_FALSE(gate.all_said_bye());
+  gate.bye(5);
+  EXPECT_TRUE(gate.all_said_bye() && gate.said_bye(5));
+  EXPECT_FALSE(admits(frame(5, 77, "")));
+}
+
+TEST(Ofi, AllPairsRandomSizes) {
+  expect_all_good(run_job(4, [](Member& m) {
+    m.connect(make_ofi());
+    all_pairs(m, 800, 1);
+    m.t->close();
+  }));
+}
+
+TEST(Ofi, AllPairsThroughFewBuffers) {
+  Setting send("FGMPI_OFI_SEND", "32k"), receive("FGMPI_OFI_RECV", "128k");
+  expect_all_good(run_job(3, [](Member& m) {
+    m.connect(make_ofi());
+    all_pairs(m, 800, 2);
+    m.t->close();
+  }));
+}
+
+TEST(Ofi, OtherProviders) {
+  for (const char* provider : {"udp;ofi_rxd", "sockets", "net"}) {
+    Setting setting("FI_PROVIDER", provider);
+    SCOPED_TRACE(provider);
+    expect_all_good(run_job(2, [](Member& m) {
+      m.connect(make_ofi());
+      all_pairs(m, 200, 3);
+      m.t->close();
+    }));
+  }
+}
+
+TEST(Ofi, UnknownProviderIsNamed) {
+  expect_all_good(run_job(1, [](Member& m) {
+    setenv("FI_PROVIDER", "nonesuch", 1);
+    auto t = make_ofi();
+    std::string address;
+    Status status = t->open(&m.sink, &address);
+    REQUIRE(!status.ok() && status.what().find("FI_PROVIDER=nonesuch") != std::string::npos);
+    setenv("FI_PROVIDER", "tcp;ofi_rxm", 1);
+    setenv("FGMPI_OFI_INTERFACE", "nonesuch0", 1);
+  }));
+  expect_all_good(run_job(1, [](Member& m) {
+    setenv("FGMPI_OFI_INTERFACE", "nonesuch0", 1);
+    auto t = make_ofi();
+    std::string address;
+    Status status = t->open(&m.sink, &address);
+    REQUIRE(!status.ok() && status.what().find("FGMPI_OFI_INTERFACE=nonesuch0") != std::string::npos);
+  }));
+}
+
+TEST(Ofi, SleeperIsWokenForEveryMessage) {
+  Setting spin("FGMPI_SPIN", "0");
+  expect_all_good(run_job(2, [](Member& m) {
+    m.connect(make_ofi());
+    REQUIRE(m.t->wait_fd() >= 0);
+    sleeping_ping_pong(m, 3000);
+    m.t->close();
+  }));
+}
+
+TEST(Ofi, SenderThatSleepsIsWokenForRoom) {
+  Setting send("FGMPI_OFI_SEND", "64k");
+  expect_all_good(run_job(2, [](Member& m) {
+    m.connect(make_ofi());
+    Idle idle(m.list);
+    constexpr uint64_t kFrames = 3000;
+    std::string payload(5000, 'p');
+    uint64_t got = 0;
+    m.sink.on_frame = [&](const Header& h, const void*, size_t length) {
+      REQUIRE(h.cookie == got && length == payload.size());
+      ++got;
+    };
+    if (m.rank == 0) {
+      for (uint64_t i = 0; i < kFrames; ++i)
+        while (!m.try_send(1, i, payload)) idle.sleep(-1);
+    } else {
+      while (got < kFrames) {
+        if (got % 7 == 0) usleep(200);
+        idle.sleep(-1);
+      }
+    }
+    m.meet_polling();
+    m.t->close();
+  }));
+}
+
+TEST(Ofi, IdleCostsNothing) {
+  expect_all_good(run_job(2, [](Member& m) {
+    m.connect(make_ofi());
+    Idle idle(m.list);
+    idle.poll();
+    clock_t before = clock();
+    int64_t until = 0;
+    while (until++ < 4) idle.sleep(500'000'000);
+    REQUIRE(clock() - before < CLOCKS_PER_SEC / 20);
+    m.meet();
+  }));
+}
+
+TEST(Ofi, ReadsAPeersMemory) {
+  expect_all_good(run_job(3, [](Member& m) {
+    constexpr size_t kBytes = 40'000'001;
+    std::string mine(kBytes, '\0'), theirs(kBytes, '\0');
+    for (size_t i = 0; i < kBytes; ++i) mine[i] = static_cast<char>(i * 7 + i / 4096 + m.rank);
+    m.board->numbers[m.rank] = reinterpret_cast<uint64_t>(mine.data());
+    m.connect(make_ofi());
+    int from = (m.rank + 1) % m.size;
+    ReadResult result = m.t->read(from, m.peers[from], m.board->numbers[from], theirs.data(), kBytes, 42);
+    REQUIRE(result == ReadResult::kPending);
+    char small[100];
+    REQUIRE(m.t->read(from, m.peers[from], m.board->numbers[from] + 10, small, 100, 43) == ReadResult::kPending);
+    while (m.sink.reads.size() < 2) m.t->poll();
+    REQUIRE(m.sink.reads_ok);
+    for (size_t i = 0; i < kBytes; ++i) REQUIRE(theirs[i] == static_cast<char>(i * 7 + i / 4096 + from));
+    REQUIRE(std::memcmp(small, theirs.data() + 10, 100) == 0);
+    m.meet_polling();
+    m.t->close();
+  }));
+}
+
+TEST(Ofi, StrangersAreRefusedAndCounted) {
+  expect_all_good(run_job(2, [](Member& m) {
+    m.t = (m.list.push_back(make_ofi()), m.list[0].get());
+    std::string address;
+    REQUIRE(m.t->open(&m.sink, &address).ok());
+    std::strcpy(m.board->addresses[m.rank], address.c_str());
+    m.meet();
+    m.peers.resize(2);
+    std::string theirs = m.board->addresses[1 - m.rank];
+    if (m.rank == 1) {
+      size_t key = theirs.rfind(':') - 1;
+      theirs[key] = theirs[key] == '0' ? '1' : '0';  // guesses the key, wrongly
+    }
+    REQUIRE(m.t->add_peer(1 - m.rank, theirs, &m.peers[1 - m.rank]).ok());
+    if (m.rank == 1) {
+      for (int i = 0; i < 3; ++i) m.send(0, i, "let me in");
+    } else {
+      while (m.t->refused() < 4) m.t->poll();  // the hello and three frames
+      REQUIRE(m.sink.frames.empty());
+    }
+    m.meet_polling();
+    m.t->close();
+  }));
+}
+
+TEST(Ofi, KilledPeerIsReported) {
+  auto status = run_job(2, [](Member& m) {
+    m.connect(make_ofi());
+    if (m.rank == 1) {
+      for (int i = 0; i < 20; ++i) m.send(0, i, "last words");
+      while (m.sink.frames.empty()) m.t->poll();
+      kill(getpid(), SIGKILL);
+    }
+    while (m.sink.frames.size() < 20) m.t->poll();
+    m.send(1, 0, "");
+    for (int i = 0; m.sink.failures.empty() && i < 5000; ++i) {
+      m.try_send(1, 0, "anybody?");
+      m.t->poll();
+      usleep(1000);
+    }
+    REQUIRE(m.sink.failures.size() == 1 && m.sink.failures[0].first == 1);
+    std::fprintf(stderr, "%s\n", m.sink.failures[0].second.c_str());
+    m.t->close();
+  });
+  EXPECT_TRUE(WIFSIGNALED(status[1]));
+  expect_all_good({status[0]});
+}
+
+}  // namespace
+}  // namespace fgmpi::transport
