@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "privatize/images.h"
 #include "privatize/internal.h"
 
 namespace fgmpi::privatize {
@@ -110,7 +111,8 @@ Span executable_span() {
 bool in_program(const void* address) {
   static const Span span = executable_span();
   auto a = reinterpret_cast<uintptr_t>(address);
-  return a >= span.low && a < span.high;
+  Images::Location where;
+  return (a >= span.low && a < span.high) || g_images.locate(a, &where);
 }
 
 void adopt_early_handlers(sched::Proclet* rank0) {
@@ -121,6 +123,7 @@ void end_rank(int status) {
   sched::Proclet* p = sched::current();
   run_handlers(p, status, [](Handler::Kind k) { return k == Handler::kThreadLocal; });
   run_handlers(p, status, [](Handler::Kind k) { return k != Handler::kQuick; });
+  run_image_destructors();
   finish_rank(status);
 }
 

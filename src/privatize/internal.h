@@ -41,6 +41,8 @@ using Main = int(int, char**, char**);
 extern Main* g_main;
 extern Program g_program;
 
+/// Runs the destructor functions of the current rank's image.
+void run_image_destructors();
 /// False in the child of a fork or vfork.
 bool in_own_process();
 

@@ -6,8 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "base/strings.h"
+#include "privatize/images.h"
 #include "privatize/internal.h"
+#include "privatize/swap.h"
 
 namespace fgmpi::privatize {
 
@@ -47,14 +54,194 @@ int process_main(int argc, char** argv, char** envp) {
   return mpi::process_main ? mpi::process_main(g_program) : plain_process_main(g_program);
 }
 
+[[noreturn]] void refuse(const std::string& line) {
+  fprintf(stderr, "fgmpi: %s\n", line.c_str());
+  next_symbol<void(int)>("_exit")(1);
+  __builtin_unreachable();
+}
+
+void refuse_unless(const Status& status) {
+  if (!status.ok()) refuse(status.what());
+}
+
+/// Lines that are the same for the whole job are printed by its first process.
+bool speaks_for_the_job() {
+  const char* rank = getenv("PMI_RANK");
+  return !rank || strcmp(rank, "0") == 0;
+}
+
+enum class Wish : uint8_t { kAuto, kOn, kOff };
+
+Wish wish() {
+  const char* text = getenv("FGMPI_PRIVATIZE");
+  if (!text || !*text || strcmp(text, "auto") == 0) return Wish::kAuto;
+  if (strcmp(text, "on") == 0) return Wish::kOn;
+  if (strcmp(text, "off") == 0) return Wish::kOff;
+  refuse(format("FGMPI_PRIVATIZE is '%s'; allowed: auto, on or off", text));
+}
+
+bool starts_with(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+
+/// The libraries named in FGMPI_PRIVATIZE_LIBS, and the Fortran runtime of a Fortran program: its
+/// units and random numbers belong to a rank.
+std::vector<std::string> private_libraries() {
+  std::vector<std::string> names;
+  const char* text = getenv("FGMPI_PRIVATIZE_LIBS");
+  std::string_view rest = text ? text : "";
+  while (!rest.empty()) {
+    size_t comma = std::min(rest.find(','), rest.size());
+    std::string name(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    if (name.empty()) continue;
+    for (const char* shared :
+         {"libc.so", "ld-linux", "libmpich.so", "libmpi.so", "libstdc++.so", "libgcc_s.so"})
+      if (starts_with(name, shared))
+        refuse(format(
+            "FGMPI_PRIVATIZE_LIBS names %s, of which a process has one; allowed: libraries of "
+            "the program's own",
+            name.c_str()));
+    bool loaded = false;
+    for (const link_map* map : loaded_modules()) {
+      std::string_view file = file_name(map->l_name);
+      loaded = loaded || file == name || starts_with(file, name + ".");
+    }
+    if (!loaded)
+      refuse(format(
+          "FGMPI_PRIVATIZE_LIBS names %s, which the program does not load; allowed: file names "
+          "of libraries that it is linked with",
+          name.c_str()));
+    names.push_back(std::move(name));
+  }
+  ElfModule program;
+  auto maps = loaded_modules();
+  if (program.read(maps.front(), "/proc/self/exe", true).ok())
+    for (const std::string& name : program.needed())
+      if (starts_with(name, "libgfortran.so")) names.push_back(name);
+  return names;
+}
+
+/// A shared library that keeps state between MPI calls mixes up its ranks. Named once, so that the
+/// user can look.
+void warn_of_shared_libraries() {
+  if (!speaks_for_the_job()) return;
+  std::string list;
+  auto is_private = [](const link_map* map) {
+    for (const ElfModule& m : g_images.modules())
+      if (m.base() == map->l_addr) return true;
+    return false;
+  };
+  Dl_info self{};
+  dladdr(reinterpret_cast<void*>(&g_program), &self);
+  for (const link_map* map : loaded_modules()) {
+    std::string_view path = map->l_name;
+    if (path.empty() || starts_with(path, "/lib") || starts_with(path, "/usr/lib")) continue;
+    if (is_private(map) || path == self.dli_fname) continue;
+    ElfModule module;
+    if (path[0] != '/' || !module.read(map, std::string(path), false).ok()) continue;
+    bool uses_mpi = false;
+    for (const std::string& name : module.needed())
+      uses_mpi = uses_mpi || starts_with(name, "libmpi");
+    if (uses_mpi && module.has_private_data()) list += (list.empty() ? "" : ",") + module.name();
+  }
+  if (!list.empty())
+    fprintf(stderr,
+            "fgmpi: warning: the ranks of a process share the variables of %s; if it keeps state "
+            "between "
+            "MPI calls, set FGMPI_PRIVATIZE_LIBS=%s\n",
+            list.c_str(), list.c_str());
+}
+
+/// Shared globals or images? Refuses, with one line, what cannot be done.
+Mode decide(uint32_t ranks) {
+  if (ranks == 1) return Mode::kSingle;
+  Wish wanted = wish();
+  if (wanted == Wish::kOff) return Mode::kShared;
+  refuse_unless(g_images.read_modules(private_libraries()));
+  bool alone = g_images.modules().size() == 1;
+  if (wanted == Wish::kAuto && alone && !g_images.program().has_private_data())
+    return Mode::kShared;
+  refuse_unless(g_images.can_be_imaged());
+  refuse_unless(g_images.prepare(ranks));
+  for (const ElfModule& m : g_images.modules()) m.disown_destructors();
+  return Mode::kImages;
+}
+
+/// Constructors run on the proclet of each rank, for the first image too.
+void no_constructors(int, char**, char**) {}
+
+Image* g_image_of = nullptr;  ///< one per rank; kImages only
+
+void prepare_switching() {
+  if (g_mode == Mode::kSingle) return;
+  if (g_mode == Mode::kImages) {
+    g_image_of = new Image[g_program.ranks];
+    add_areas_of_program();
+    g_image_of[0].areas = static_cast<char*>(malloc(swapped_bytes() + 1));
+  }
+  install_switch_hook(g_image_of);
+}
+
+/// The rank's own argument vector; its strings may be written to.
+char** copy_arguments() {
+  auto** copy =
+      static_cast<char**>(malloc((static_cast<size_t>(g_program.argc) + 1) * sizeof(char*)));
+  for (int i = 0; i < g_program.argc; ++i) copy[i] = strdup(g_program.argv[i]);
+  copy[g_program.argc] = nullptr;
+  return copy;
+}
+
+/// Makes the rank's image and brings its per-thread state into place. Host stack.
+void enter_image(uint32_t k) {
+  Image* image = &g_image_of[k];
+  image->index = k;
+  if (k == 0) {
+    image->argv = g_program.argv;
+  } else {
+    refuse_unless(g_images.make(k));
+    init_areas(image);
+    image->argv = copy_arguments();
+  }
+  sched::current()->image = image;
+  load_image(image);
+}
+
+void construct(const Image& image) {
+  const auto& modules = g_images.modules();
+  auto run = [&](size_t m) {
+    modules[m].run_constructors(g_images.place(m, image.index), g_program.argc, image.argv,
+                                g_program.envp);
+  };
+  // Those of image 0's libraries were run by the dynamic linker. Dependencies are last in its list.
+  if (image.index > 0)
+    for (size_t m = modules.size(); m-- > 1;) run(m);
+  run(0);
+}
+
 }  // namespace
 
 bool on_proclet() { return t_scheduler && !sched::on_host_stack(); }
 bool in_own_process() { return getpid() == g_pid; }
 
 int run_rank(uint32_t local_index) {
-  if (local_index == 0) adopt_early_handlers(sched::current());
-  end_rank(g_main(g_program.argc, g_program.argv, g_program.envp));
+  if (g_mode != Mode::kImages) {
+    if (local_index == 0) adopt_early_handlers(sched::current());
+    end_rank(g_main(g_program.argc, g_program.argv, g_program.envp));
+  }
+  sched::call_on_host([&] { enter_image(local_index); });
+  const Image& image = g_image_of[local_index];
+  construct(image);
+  auto* main =
+      reinterpret_cast<Main*>(g_images.move_to(reinterpret_cast<uintptr_t>(g_main), local_index));
+  end_rank(main(g_program.argc, image.argv, g_program.envp));
+}
+
+void run_image_destructors() {
+  if (g_mode != Mode::kImages) return;
+  uint32_t k = static_cast<Image*>(sched::current()->image)->index;
+  for (size_t m = 0; m < g_images.modules().size(); ++m)
+    g_images.modules()[m].run_destructors(g_images.place(m, k));
 }
 
 }  // namespace fgmpi::privatize
@@ -69,6 +256,9 @@ FGMPI_INTERPOSE int __libc_start_main(Main* main, int argc, char** argv, Init* i
   t_scheduler = true;
   pthread_atfork(nullptr, nullptr, [] { t_scheduler = false; });
   g_program.ranks = ranks_wanted();
-  g_mode = g_program.ranks == 1 ? Mode::kSingle : Mode::kShared;
+  g_mode = decide(g_program.ranks);
+  if (g_program.ranks > 1) warn_of_shared_libraries();
+  prepare_switching();
+  if (g_mode == Mode::kImages) init = no_constructors, fini = nullptr;
   return real(process_main, argc, argv, init, fini, rtld_fini, stack_end);
 }

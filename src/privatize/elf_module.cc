@@ -1,0 +1,274 @@
+#include "privatize/elf_module.h"
+
+#include <mpi.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "privatize/elf_file.h"
+
+namespace fgmpi::privatize {
+namespace {
+
+constexpr uintptr_t kPage = 4096;
+constexpr uintptr_t page_down(uintptr_t x) { return x & ~(kPage - 1); }
+constexpr uintptr_t page_up(uintptr_t x) { return page_down(x + kPage - 1); }
+
+#ifndef DT_RELR
+constexpr int DT_RELR = 36, DT_RELRSZ = 35;
+#endif
+
+struct Headers {
+  uintptr_t base;
+  const ElfW(Phdr) * first;
+  size_t count;
+};
+
+int find_headers(dl_phdr_info* info, size_t, void* data) {
+  auto* wanted = static_cast<Headers*>(data);
+  if (info->dlpi_addr != wanted->base) return 0;
+  wanted->first = info->dlpi_phdr;
+  wanted->count = info->dlpi_phnum;
+  return 1;
+}
+
+}  // namespace
+
+std::string ElfModule::name() const { return path_.substr(path_.rfind('/') + 1); }
+
+Status ElfModule::read(const link_map* map, std::string path, bool executable) {
+  path_ = std::move(path);
+  executable_ = executable;
+  base_ = map->l_addr;
+  position_independent_ = !executable || base_ != 0;
+  Headers headers{base_, nullptr, 0};
+  if (executable) {
+    headers.first = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
+    headers.count = getauxval(AT_PHNUM);
+  } else {
+    dl_iterate_phdr(find_headers, &headers);
+  }
+  if (!headers.first)
+    return error(MPI_ERR_OTHER, "no program headers of %s in memory", path_.c_str());
+  for (size_t i = 0; i < headers.count; ++i) {
+    const ElfW(Phdr)& h = headers.first[i];
+    if (h.p_type == PT_TLS && h.p_memsz) tls_ = &h;
+    if (h.p_type == PT_GNU_EH_FRAME) eh_frame_header_ = h.p_vaddr;
+    if (h.p_type == PT_GNU_RELRO) {
+      relro_low_ = h.p_vaddr;
+      relro_high_ = h.p_vaddr + h.p_memsz;
+    }
+    if (h.p_type != PT_LOAD) continue;
+    uintptr_t skew = h.p_vaddr % kPage;
+    segments_.push_back({h.p_vaddr - skew, h.p_vaddr + h.p_filesz, h.p_vaddr + h.p_memsz,
+                         h.p_offset - skew, h.p_flags});
+    alignment_ = std::max<size_t>(alignment_, h.p_align);
+    span_ = std::max<size_t>(span_, page_up(h.p_vaddr + h.p_memsz));
+  }
+  read_dynamic(map->l_ld);
+  return Status();
+}
+
+void ElfModule::read_dynamic(const ElfW(Dyn) * dynamic) {
+  dynamic_ = dynamic;
+  for (const ElfW(Dyn)* d = dynamic; d->d_tag != DT_NULL; ++d) {
+    // The dynamic linker has added the load address to most, but not to all, pointers in here.
+    uintptr_t value = d->d_un.d_val;
+    uintptr_t address = value >= base_ ? value : value + base_;
+    uintptr_t offset = address - base_;
+    switch (d->d_tag) {
+      case DT_SYMTAB:
+        symbols_ = reinterpret_cast<const ElfW(Sym)*>(address);
+        break;
+      case DT_STRTAB:
+        strings_ = reinterpret_cast<const char*>(address);
+        break;
+      case DT_VERSYM:
+        versions_ = reinterpret_cast<const ElfW(Half)*>(address);
+        break;
+      case DT_VERNEED:
+        needs_ = reinterpret_cast<const ElfW(Verneed)*>(address);
+        break;
+      case DT_VERNEEDNUM:
+        needs_count_ = value;
+        break;
+      case DT_RELA:
+        rela_ = reinterpret_cast<const ElfW(Rela)*>(address);
+        break;
+      case DT_RELASZ:
+        rela_count_ = value / sizeof(ElfW(Rela));
+        break;
+      case DT_JMPREL:
+        jump_ = reinterpret_cast<const ElfW(Rela)*>(address);
+        break;
+      case DT_PLTRELSZ:
+        jump_count_ = value / sizeof(ElfW(Rela));
+        break;
+      case DT_RELR:
+        relr_ = reinterpret_cast<const uintptr_t*>(address);
+        break;
+      case DT_RELRSZ:
+        relr_count_ = value / sizeof(uintptr_t);
+        break;
+      case DT_INIT:
+        init_ = offset;
+        break;
+      case DT_FINI:
+        fini_ = offset;
+        break;
+      case DT_PREINIT_ARRAY:
+        preinit_array_.offset = offset;
+        break;
+      case DT_PREINIT_ARRAYSZ:
+        preinit_array_.count = value / sizeof(void*);
+        break;
+      case DT_INIT_ARRAY:
+        init_array_.offset = offset;
+        break;
+      case DT_INIT_ARRAYSZ:
+        init_array_.count = value / sizeof(void*);
+        break;
+      case DT_FINI_ARRAY:
+        fini_array_.offset = offset;
+        break;
+      case DT_FINI_ARRAYSZ:
+        fini_array_.count = value / sizeof(void*);
+        break;
+      case DT_TEXTREL:
+        text_relocations_ = true;
+        break;
+      case DT_FLAGS:
+        text_relocations_ |= (value & DF_TEXTREL) != 0;
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+const char* ElfModule::version_of(uint32_t symbol) const {
+  if (!versions_) return "";
+  uint32_t wanted = versions_[symbol] & 0x7fff;
+  auto* need = reinterpret_cast<const char*>(needs_);
+  for (size_t i = 0; i < needs_count_; ++i) {
+    auto* n = reinterpret_cast<const ElfW(Verneed)*>(need);
+    const char* aux = need + n->vn_aux;
+    for (size_t k = 0; k < n->vn_cnt; ++k) {
+      auto* a = reinterpret_cast<const ElfW(Vernaux)*>(aux);
+      if (a->vna_other == wanted) return strings_ + a->vna_name;
+      aux += a->vna_next;
+    }
+    need += n->vn_next;
+  }
+  return "";
+}
+
+void ElfModule::for_each_relocation(const std::function<void(const ElfW(Rela) &, const ElfW(Sym) &,
+                                                             const char*, const char*)>& f) const {
+  static const ElfW(Sym) kNone{};
+  auto visit = [&](const ElfW(Rela) * list, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      uint32_t symbol = static_cast<uint32_t>(ELF64_R_SYM(list[i].r_info));
+      if (symbol == 0) {
+        f(list[i], kNone, "", "");
+      } else {
+        f(list[i], symbols_[symbol], strings_ + symbols_[symbol].st_name, version_of(symbol));
+      }
+    }
+  };
+  visit(rela_, rela_count_);
+  bool inside =
+      jump_ >= rela_ && jump_ < rela_ + rela_count_;  // some linkers let the tables overlap
+  if (!inside) visit(jump_, jump_count_);
+}
+
+void ElfModule::for_each_packed_relative(const std::function<void(uintptr_t)>& f) const {
+  uintptr_t next = 0;
+  for (size_t i = 0; i < relr_count_; ++i) {
+    uintptr_t entry = relr_[i];
+    if ((entry & 1) == 0) {
+      f(entry);
+      next = entry + sizeof(uintptr_t);
+      continue;
+    }
+    for (int bit = 0; bit < 63; ++bit)
+      if (entry >> (bit + 1) & 1) f(next + static_cast<uintptr_t>(bit) * sizeof(uintptr_t));
+    next += 63 * sizeof(uintptr_t);
+  }
+}
+
+std::vector<std::string> ElfModule::needed() const {
+  std::vector<std::string> names;
+  for (const ElfW(Dyn)* d = dynamic_; d->d_tag != DT_NULL; ++d)
+    if (d->d_tag == DT_NEEDED) names.push_back(strings_ + d->d_un.d_val);
+  return names;
+}
+
+bool ElfModule::imports(const char* name) const {
+  bool found = false;
+  for_each_relocation([&](const ElfW(Rela)&, const ElfW(Sym)&, const char* symbol, const char*) {
+    found = found || strcmp(symbol, name) == 0;
+  });
+  return found;
+}
+
+void ElfModule::run_constructors(uintptr_t at, int argc, char** argv, char** envp) const {
+  using Function = void(int, char**, char**);
+  auto run = [&](const Array& array) {
+    auto* functions = reinterpret_cast<Function**>(at + array.offset);
+    for (size_t i = 0; i < array.count; ++i) functions[i](argc, argv, envp);
+  };
+  run(preinit_array_);
+  if (init_) reinterpret_cast<Function*>(at + init_)(argc, argv, envp);
+  run(init_array_);
+}
+
+void ElfModule::run_destructors(uintptr_t at) const {
+  auto* functions = reinterpret_cast<void (**)()>(at + fini_array_.offset);
+  for (size_t i = fini_array_.count; i-- > 0;) functions[i]();
+  if (fini_) reinterpret_cast<void (*)()>(at + fini_)();
+}
+
+void ElfModule::disown_destructors() const {
+  for (const ElfW(Dyn)* d = dynamic_; d->d_tag != DT_NULL; ++d) {
+    if (d->d_tag != DT_FINI_ARRAYSZ) continue;
+    auto page = page_down(reinterpret_cast<uintptr_t>(d));
+    bool relro = page - base_ < page_down(relro_high_);
+    if (relro && mprotect(reinterpret_cast<void*>(page), kPage, PROT_READ | PROT_WRITE) != 0)
+      return;
+    const_cast<ElfW(Dyn)*>(d)->d_un.d_val = 0;
+    if (relro) mprotect(reinterpret_cast<void*>(page), kPage, PROT_READ);
+  }
+}
+
+bool ElfModule::has_private_data() const {
+  if (tls_) return true;
+  ElfFile file;
+  if (!file.open(executable_ ? "/proc/self/exe" : path_.c_str())) return true;
+  // What the compiler's start files and the linker put into .data and .bss of every program.
+  static const char* const kOfStartFiles[] = {
+      "completed.0", "__dso_handle", "__TMC_END__", "DW.ref.__gxx_personality_v0",
+      "data_start",  "__data_start", "_edata",      "_end",
+      "__bss_start", "stdin",        "stdout",      "stderr"};
+  bool any_symbols = false, found = false;
+  file.for_each_symbol([&](const ElfW(Sym) & symbol, const char* name) {
+    any_symbols = true;
+    uint8_t type = symbol.st_info & 15;
+    if (symbol.st_shndx == SHN_UNDEF || (type != STT_OBJECT && type != STT_COMMON)) return;
+    if (symbol.st_value >= relro_low_ && symbol.st_value < relro_high_) return;
+    bool writable = std::any_of(segments_.begin(), segments_.end(), [&](const Segment& s) {
+      return (s.flags & PF_W) && symbol.st_value >= s.low && symbol.st_value < s.high;
+    });
+    if (!writable) return;
+    std::string_view plain(name, strcspn(name, "@"));  // without its version
+    found = found || std::none_of(std::begin(kOfStartFiles), std::end(kOfStartFiles),
+                                  [&](const char* known) { return plain == known; });
+  });
+  return found || !any_symbols;
+}
+
+}  // namespace fgmpi::privatize

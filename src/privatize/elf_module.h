@@ -1,0 +1,106 @@
+// ElfModule: a loaded executable or shared library, as far as making images of it needs.
+//
+// Read from the program headers and the dynamic section in memory, which every loaded module has;
+// the file itself is only mapped (for the images) and read for section names (does the program have
+// data?). Thread rule: one thread, before the program's constructors run.
+#pragma once
+
+#include <link.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace fgmpi::privatize {
+
+/// One PT_LOAD, relative to the load address; page-aligned low and file offset.
+struct Segment {
+  uintptr_t low = 0;       ///< first byte, rounded down to a page
+  uintptr_t file_end = 0;  ///< end of what comes from the file
+  uintptr_t high = 0;      ///< end in memory (bss included), not rounded
+  uint64_t file_offset = 0;
+  uint32_t flags = 0;  ///< PF_R | PF_W | PF_X
+};
+
+class ElfModule {
+ public:
+  /// Reads the module of `map` (a link_map of this process). `path`: the file to map images from.
+  Status read(const link_map* map, std::string path, bool executable);
+
+  const std::string& path() const { return path_; }
+  std::string name() const;
+  bool executable() const { return executable_; }
+  uintptr_t base() const { return base_; }
+  /// Bytes from base() to the end of the last segment, rounded up to pages.
+  size_t span() const { return span_; }
+  size_t alignment() const { return alignment_; }
+  bool contains(uintptr_t address) const { return address >= base_ && address - base_ < span_; }
+  const std::vector<Segment>& segments() const { return segments_; }
+  const ElfW(Phdr) * tls() const { return tls_; }
+  uintptr_t eh_frame_header() const { return eh_frame_header_; }  ///< relative; 0: none
+  bool position_independent() const { return position_independent_; }
+  bool text_relocations() const { return text_relocations_; }
+
+  /// Calls f(relocation, symbol name or "", version or "") for each relocation with addend.
+  void for_each_relocation(
+      const std::function<void(const ElfW(Rela) &, const ElfW(Sym) &, const char* name,
+                               const char* version)>& f) const;
+  /// Calls f(offset) for each packed relative relocation (DT_RELR).
+  void for_each_packed_relative(const std::function<void(uintptr_t)>& f) const;
+  /// Names of the libraries it needs directly.
+  std::vector<std::string> needed() const;
+  /// True when the module refers to (does not define) the symbol.
+  bool imports(const char* name) const;
+
+  /// Constructors and destructors of the image whose module lies at `at` (base() for the original).
+  void run_constructors(uintptr_t at, int argc, char** argv, char** envp) const;
+  void run_destructors(uintptr_t at) const;
+  /// Makes the dynamic linker skip the original's destructors at the end of the process.
+  void disown_destructors() const;
+
+  /// Writable data of the program itself, outside of what is read-only after relocation and of what
+  /// the compiler's start files bring. Without section headers: whether there is any is unknown, so
+  /// true.
+  bool has_private_data() const;
+
+ private:
+  struct Array {
+    uintptr_t offset = 0;
+    size_t count = 0;
+  };
+  void read_dynamic(const ElfW(Dyn) * dynamic);
+  const char* version_of(uint32_t symbol) const;
+
+  std::string path_;
+  bool executable_ = false;
+  bool position_independent_ = true;
+  bool text_relocations_ = false;
+  uintptr_t base_ = 0;
+  size_t span_ = 0;
+  size_t alignment_ = 4096;
+  std::vector<Segment> segments_;
+  const ElfW(Phdr) * tls_ = nullptr;
+  uintptr_t eh_frame_header_ = 0;
+  uintptr_t relro_low_ = 0, relro_high_ = 0;
+
+  const ElfW(Dyn) * dynamic_ = nullptr;
+  const ElfW(Sym) * symbols_ = nullptr;
+  const char* strings_ = nullptr;
+  const ElfW(Half) * versions_ = nullptr;
+  const ElfW(Verneed) * needs_ = nullptr;
+  size_t needs_count_ = 0;
+  const ElfW(Rela) * rela_ = nullptr;
+  size_t rela_count_ = 0;
+  const ElfW(Rela) * jump_ = nullptr;
+  size_t jump_count_ = 0;
+  const uintptr_t* relr_ = nullptr;
+  size_t relr_count_ = 0;
+  uintptr_t init_ = 0, fini_ = 0;
+  Array preinit_array_, init_array_, fini_array_;
+};
+
+}  // namespace fgmpi::privatize

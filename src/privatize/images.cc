@@ -1,0 +1,406 @@
+#include "privatize/images.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "proclet-sched/stacks.h"
+
+namespace fgmpi::privatize {
+namespace {
+
+constexpr uintptr_t kPage = 4096;
+/// Writable segments up to this many bytes are copied instead of mapped from the file: one mapping
+/// less.
+constexpr size_t kCopiedSegment = 64 * 1024;
+
+constexpr uintptr_t page_up(uintptr_t x) { return (x + kPage - 1) & ~(kPage - 1); }
+constexpr uintptr_t align_up(uintptr_t x, uintptr_t to) { return (x + to - 1) / to * to; }
+
+int protection_of(uint32_t flags) {
+  return (flags & PF_R ? PROT_READ : 0) | (flags & PF_W ? PROT_WRITE : 0) |
+         (flags & PF_X ? PROT_EXEC : 0);
+}
+
+std::string demangled(const char* name) {
+  int failed = 0;
+  char* text = abi::__cxa_demangle(name, nullptr, nullptr, &failed);
+  std::string result = text ? text : name;
+  free(text);
+  return result;
+}
+
+/// What the dynamic linker would bind the reference to. An interposed function (ours among them)
+/// has no version, and the versioned lookup would pass it by.
+uintptr_t resolve(const char* name, const char* version) {
+  void* address = dlsym(RTLD_DEFAULT, name);
+  if (address && *version) {
+    Dl_info info{};
+    void* versioned = dlvsym(RTLD_DEFAULT, name, version);
+    // The default version is of the same library: the wanted one may be another version there.
+    Dl_info of_versioned{};
+    if (versioned && dladdr(address, &info) && dladdr(versioned, &of_versioned) &&
+        info.dli_fbase == of_versioned.dli_fbase)
+      address = versioned;
+  }
+  return reinterpret_cast<uintptr_t>(address);
+}
+
+}  // namespace
+
+Images g_images;
+
+std::vector<const link_map*> loaded_modules() {
+  std::vector<const link_map*> result;
+  void* program = dlopen(nullptr, RTLD_LAZY);
+  const link_map* map = nullptr;
+  if (program && dlinfo(program, RTLD_DI_LINKMAP, &map) == 0)
+    for (; map; map = map->l_next) result.push_back(map);
+  return result;
+}
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+Status Images::read_modules(const std::vector<std::string>& private_libraries) {
+  modules_.clear();
+  auto maps = loaded_modules();
+  FGMPI_CHECK(!maps.empty());
+  FGMPI_TRY(modules_.emplace_back().read(maps.front(), "/proc/self/exe", true));
+  for (const link_map* map : maps) {
+    std::string_view name = file_name(map->l_name);
+    bool wanted =
+        !name.empty() && map != maps.front() &&
+        std::any_of(private_libraries.begin(), private_libraries.end(), [&](const std::string& w) {
+          return name == w || name.substr(0, w.size() + 1) == w + ".";
+        });
+    if (wanted) FGMPI_TRY(modules_.emplace_back().read(map, map->l_name, false));
+  }
+  return Status();
+}
+
+Status Images::can_be_imaged() const {
+  constexpr const char* kRemedy =
+      "link it with mpicc, mpicxx or mpifort of Finegrain MPI, or let its ranks share their "
+      "globals "
+      "(FGMPI_PRIVATIZE=off), or run one rank per process (-nfg 1)";
+  for (const ElfModule& module : modules_) {
+    std::string what = module.executable() ? "the program" : "library " + module.name();
+    if (!module.position_independent())
+      return error(MPI_ERR_OTHER,
+                   "%s is not position-independent, so its ranks cannot have globals of "
+                   "their own: %s",
+                   what.c_str(), kRemedy);
+    if (module.text_relocations())
+      return error(MPI_ERR_OTHER,
+                   "%s has relocations in its code, so its ranks cannot have globals of "
+                   "their own: %s",
+                   what.c_str(), kRemedy);
+    std::string copied;
+    module.for_each_relocation(
+        [&](const ElfW(Rela) & r, const ElfW(Sym)&, const char* name, const char*) {
+          bool cxx = strncmp(name, "_Z", 2) == 0;
+          if (ELF64_R_TYPE(r.r_info) == R_X86_64_COPY && cxx && copied.empty()) copied = name;
+        });
+    if (!copied.empty())
+      return error(
+          MPI_ERR_OTHER,
+          "%s holds a copy of the library's object %s (a copy relocation of %s), of which there "
+          "must be one, so its ranks cannot have globals of their own: %s",
+          what.c_str(), demangled(copied.c_str()).c_str(), copied.c_str(), kRemedy);
+  }
+  return Status();
+}
+
+// ---- planning ----
+
+bool Images::in_modules(uintptr_t address) const {
+  return std::any_of(modules_.begin(), modules_.end(),
+                     [&](const ElfModule& m) { return m.contains(address); });
+}
+
+uintptr_t Images::move_to(uintptr_t address, uint32_t k) const {
+  if (k == 0) return address;
+  for (size_t m = 0; m < modules_.size(); ++m)
+    if (modules_[m].contains(address)) return address - modules_[m].base() + place(m, k);
+  return address;
+}
+
+void Images::plan_mappings(const ElfModule& module, Plan* plan) const {
+  for (const Segment& s : module.segments()) {
+    auto offset = static_cast<int64_t>(s.file_offset);
+    if (!(s.flags & PF_W)) {
+      // Neighbours that lie in the file as they do in memory become one mapping.
+      Mapping* last = plan->mappings.empty() ? nullptr : &plan->mappings.back();
+      if (last && !(last->protection & PROT_WRITE) && last->file_offset >= 0 &&
+          static_cast<int64_t>(s.low - last->low) == offset - last->file_offset) {
+        last->high = page_up(s.high);
+        last->protection |= protection_of(s.flags);
+      } else {
+        plan->mappings.push_back({s.low, page_up(s.high), offset, protection_of(s.flags)});
+      }
+      continue;
+    }
+    if (s.file_end - s.low <= kCopiedSegment) {
+      plan->mappings.push_back({s.low, page_up(s.high), -1, protection_of(s.flags)});
+      plan->contents.push_back({s.low, std::string(s.file_end - s.low, '\0')});
+      continue;
+    }
+    plan->mappings.push_back({s.low, page_up(s.file_end), offset, protection_of(s.flags)});
+    if (s.high > s.file_end)
+      plan->zero_tails.push_back({s.file_end, std::min(s.high, page_up(s.file_end)) - s.file_end});
+    if (page_up(s.high) > page_up(s.file_end))
+      plan->mappings.push_back({page_up(s.file_end), page_up(s.high), -1, protection_of(s.flags)});
+  }
+}
+
+void Images::plan_word(Plan* plan, uintptr_t offset, uintptr_t value, bool moves) const {
+  if (moves && in_modules(value)) {
+    plan->moving.push_back({offset, move_to(value, 1)});
+  } else {
+    plan->fixed.push_back({offset, value});
+  }
+}
+
+Status Images::plan_relocation(const ElfModule& module, Plan* plan, const ElfW(Rela) & r,
+                               const ElfW(Sym) & symbol, const char* name,
+                               const char* version) const {
+  uintptr_t now = 0;  // what the dynamic linker put there
+  memcpy(&now, reinterpret_cast<void*>(module.base() + r.r_offset), sizeof now);
+  auto addend = static_cast<uintptr_t>(r.r_addend);
+  switch (ELF64_R_TYPE(r.r_info)) {
+    case R_X86_64_NONE:
+      break;
+    case R_X86_64_RELATIVE: {
+      // Relative to this module even where it points past the module's end.
+      uintptr_t first = module.base() + addend;
+      size_t self = static_cast<size_t>(&module - modules_.data());
+      plan->moving.push_back({r.r_offset, first - module.base() + place(self, 1)});
+      break;
+    }
+    case R_X86_64_64: {
+      uintptr_t target = now - addend;
+      if (in_modules(target)) {
+        plan->moving.push_back({r.r_offset, move_to(target, 1) + addend});
+      } else {
+        plan->fixed.push_back({r.r_offset, now});
+      }
+      break;
+    }
+    case R_X86_64_GLOB_DAT:
+    case R_X86_64_IRELATIVE:
+      plan_word(plan, r.r_offset, now, true);
+      break;
+    case R_X86_64_JUMP_SLOT: {
+      bool defined = symbol.st_shndx != SHN_UNDEF;
+      bool unbound = module.contains(now) && !(defined && now == module.base() + symbol.st_value);
+      uintptr_t target = unbound ? resolve(name, version) : now;
+      if (unbound && !target && defined) target = module.base() + symbol.st_value;
+      plan_word(plan, r.r_offset, target, true);
+      break;
+    }
+    case R_X86_64_COPY:
+      plan->copies.push_back({r.r_offset, symbol.st_size});
+      break;
+    case R_X86_64_TLSDESC: {  // two words; the second may be a pointer of the dynamic linker
+      uintptr_t second = 0;
+      memcpy(&second, reinterpret_cast<void*>(module.base() + r.r_offset + 8), sizeof second);
+      plan->fixed.push_back({r.r_offset, now});
+      plan->fixed.push_back({r.r_offset + 8, second});
+      break;
+    }
+    case R_X86_64_DTPMOD64:
+    case R_X86_64_DTPOFF64:
+    case R_X86_64_TPOFF64:
+      plan->fixed.push_back({r.r_offset, now});
+      break;
+    default:
+      return error(MPI_ERR_OTHER,
+                   "%s has a relocation of type %lu (symbol '%s') that is not known here",
+                   module.path().c_str(), static_cast<unsigned long>(ELF64_R_TYPE(r.r_info)), name);
+  }
+  return Status();
+}
+
+/// Reads the pristine bytes of copied segments from the file and applies the words that do not
+/// move.
+void Images::bake_contents(const ElfModule& module, Plan* plan) const {
+  for (auto& c : plan->contents) {
+    for (const Segment& s : module.segments()) {
+      if (s.low != c.offset || !(s.flags & PF_W)) continue;
+      for (size_t done = 0; done < c.bytes.size();) {
+        ssize_t n = pread(plan->fd, c.bytes.data() + done, c.bytes.size() - done,
+                          static_cast<off_t>(s.file_offset + done));
+        if (n <= 0) break;
+        done += static_cast<size_t>(n);
+      }
+    }
+    std::erase_if(plan->fixed, [&](const Word& w) {
+      if (w.offset < c.offset || w.offset + sizeof w.value > c.offset + c.bytes.size())
+        return false;
+      memcpy(c.bytes.data() + (w.offset - c.offset), &w.value, sizeof w.value);
+      return true;
+    });
+  }
+}
+
+Status Images::plan_module(size_t m) {
+  const ElfModule& module = modules_[m];
+  Plan& plan = plans_[m];
+  plan.fd = open(module.path().c_str(), O_RDONLY | O_CLOEXEC);
+  if (plan.fd < 0)
+    return error(MPI_ERR_OTHER, "cannot open %s to make images of it: %s", module.path().c_str(),
+                 strerror(errno));
+  plan_mappings(module, &plan);
+  Status status;
+  module.for_each_relocation(
+      [&](const ElfW(Rela) & r, const ElfW(Sym) & s, const char* name, const char* version) {
+        if (status.ok()) status = plan_relocation(module, &plan, r, s, name, version);
+      });
+  module.for_each_packed_relative([&](uintptr_t offset) {
+    uintptr_t now = 0;
+    memcpy(&now, reinterpret_cast<void*>(module.base() + offset), sizeof now);
+    plan_word(&plan, offset, now, true);
+  });
+  bake_contents(module, &plan);
+  return status;
+}
+
+// ---- limits ----
+
+size_t Images::mappings_per_image() const {
+  size_t count = 0;
+  for (size_t m = 0; m < plans_.size(); ++m) {
+    uintptr_t at = 0;
+    for (const Mapping& mapping : plans_[m].mappings) {
+      count += 1 + (mapping.low > at);  // a hole stays a mapping of the reserved region
+      at = mapping.high;
+    }
+    uintptr_t end = m + 1 < plans_.size() ? offsets_[m + 1] : stride_;
+    count += offsets_[m] + at < end;
+  }
+  return count;
+}
+
+Status Images::check_limits(uint32_t count) const {
+  int64_t per_image = static_cast<int64_t>(mappings_per_image());
+  int64_t limit = sched::max_map_count();
+  constexpr int64_t kSpare = 2000;  // heaps, large allocations, libraries loaded later
+  int64_t room = std::max<int64_t>(limit - sched::mappings_in_use() - kSpare, 0);
+  if ((count - 1) * per_image > room)
+    return error(
+        MPI_ERR_NO_MEM,
+        "%u ranks with globals of their own need %lld memory mappings, the system allows a "
+        "process %lld: at most %lld ranks would fit; raise vm.max_map_count (sysctl), start more "
+        "processes with fewer ranks each, or share globals (FGMPI_PRIVATIZE=off)",
+        count, static_cast<long long>((count - 1) * per_image), static_cast<long long>(limit),
+        static_cast<long long>(room / per_image + 1));
+  size_t written = 0;  // bytes that every image touches at once
+  for (const Plan& plan : plans_)
+    for (const Mapping& m : plan.mappings)
+      if (m.protection & PROT_WRITE) written += std::min<size_t>(m.high - m.low, kCopiedSegment);
+  int64_t available = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(kPage);
+  if (static_cast<int64_t>(count * written) > available)
+    return error(
+        MPI_ERR_NO_MEM,
+        "images of the program for %u ranks need %zu MiB, this machine has %lld MiB: at most %lld "
+        "ranks would fit",
+        count, count * written >> 20, static_cast<long long>(available >> 20),
+        static_cast<long long>(available / static_cast<int64_t>(written)));
+  return Status();
+}
+
+Status Images::prepare(uint32_t count) {
+  count_ = count;
+  offsets_.clear();
+  plans_.assign(modules_.size(), Plan());
+  size_t alignment = kPage;
+  size_t size = 0;
+  for (const ElfModule& m : modules_) {
+    alignment = std::max(alignment, m.alignment());
+    size = align_up(size, m.alignment());
+    offsets_.push_back(size);
+    size += m.span();
+  }
+  stride_ = align_up(size, alignment);
+  size_t bytes = stride_ * (count - 1) + alignment;
+  void* region =
+      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (region == MAP_FAILED)
+    return error(
+        MPI_ERR_NO_MEM,
+        "no address space for images of the program for %u ranks (%zu MiB): start more processes "
+        "with fewer ranks each, or raise the limit on address space (ulimit -v)",
+        count, bytes >> 20);
+  region_ = align_up(reinterpret_cast<uintptr_t>(region), alignment);
+  for (size_t m = 0; m < modules_.size(); ++m) FGMPI_TRY(plan_module(m));
+  return check_limits(count);
+}
+
+// ---- making ----
+
+Status Images::map_module(size_t m, uint32_t k) const {
+  const Plan& plan = plans_[m];
+  uintptr_t at = place(m, k);
+  for (const Mapping& mapping : plan.mappings) {
+    int flags =
+        MAP_PRIVATE | MAP_FIXED | (mapping.file_offset < 0 ? MAP_ANONYMOUS | MAP_NORESERVE : 0);
+    void* result = mmap(reinterpret_cast<void*>(at + mapping.low), mapping.high - mapping.low,
+                        mapping.protection, flags, mapping.file_offset < 0 ? -1 : plan.fd,
+                        std::max<int64_t>(mapping.file_offset, 0));
+    if (result == MAP_FAILED)
+      return error(MPI_ERR_NO_MEM, "cannot map image %u of %s: %s", k, modules_[m].path().c_str(),
+                   strerror(errno));
+  }
+  return Status();
+}
+
+Status Images::make(uint32_t k) {
+  FGMPI_ASSERT(k > 0 && k < count_);
+  uintptr_t shift = (k - 1) * stride_;
+  for (size_t m = 0; m < modules_.size(); ++m) {
+    FGMPI_TRY(map_module(m, k));
+    const Plan& plan = plans_[m];
+    char* at = reinterpret_cast<char*>(place(m, k));
+    for (const auto& c : plan.contents) memcpy(at + c.offset, c.bytes.data(), c.bytes.size());
+    for (const Copy& tail : plan.zero_tails) memset(at + tail.offset, 0, tail.size);
+    for (const Word& w : plan.fixed) memcpy(at + w.offset, &w.value, sizeof w.value);
+    for (const Word& w : plan.moving) {
+      uintptr_t value = w.value + shift;
+      memcpy(at + w.offset, &value, sizeof value);
+    }
+    for (const Copy& c : plan.copies)
+      memcpy(at + c.offset, reinterpret_cast<void*>(modules_[m].base() + c.offset), c.size);
+  }
+  return Status();
+}
+
+bool Images::locate(uintptr_t address, Location* out) const {
+  uintptr_t in_region = address - region_;
+  if (count_ > 1 && in_region < stride_ * (count_ - 1)) {
+    out->image = static_cast<uint32_t>(in_region / stride_) + 1;
+    uintptr_t offset = in_region % stride_;
+    size_t m = modules_.size();
+    while (m > 1 && offset < offsets_[m - 1]) --m;
+    out->module = m - 1;
+    out->offset = offset - offsets_[m - 1];
+    return true;
+  }
+  for (size_t m = 0; m < modules_.size(); ++m) {
+    if (!modules_[m].contains(address)) continue;
+    *out = {0, m, address - modules_[m].base()};
+    return true;
+  }
+  return false;
+}
+
+}  // namespace fgmpi::privatize

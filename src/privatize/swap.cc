@@ -1,0 +1,204 @@
+#include "privatize/swap.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <vector>
+
+#include "base/assert.h"
+#include "privatize/images.h"
+#include "privatize/internal.h"
+
+namespace fgmpi::privatize {
+namespace {
+
+struct Area {
+  char* live;
+  size_t size;
+  size_t offset;        ///< within Image::areas
+  std::string initial;  ///< of images but the first
+  int64_t module = -1;  ///< a thread-local block: the module whose template initialises it
+};
+
+struct Swap {
+  std::vector<Area> areas;
+  size_t bytes = 0;
+  Image* loaded = nullptr;               ///< whose areas are in place
+  sched::Proclet* exceptions = nullptr;  ///< whose exception state is in place
+  void** exception_state = nullptr;      ///< the C++ runtime's: caught exceptions, uncaught count
+  int* errno_cell = nullptr;
+  bool locales = false;  ///< some proclet has called uselocale()
+  locale_t locale_in_place = nullptr;
+};
+Swap g;
+
+void copy_out(Image* image) {
+  for (const Area& a : g.areas) memcpy(image->areas + a.offset, a.live, a.size);
+}
+
+void copy_in(Image* image) {
+  for (const Area& a : g.areas) memcpy(a.live, image->areas + a.offset, a.size);
+}
+
+locale_t set_locale(locale_t locale) {
+  static auto* real = next_symbol<locale_t(locale_t)>("uselocale");
+  return real(locale);
+}
+
+void swap_locale(sched::Proclet* to) {
+  auto wanted = static_cast<locale_t>(to->locale);
+  if (wanted == g.locale_in_place) return;
+  set_locale(wanted ? wanted : LC_GLOBAL_LOCALE);
+  g.locale_in_place = wanted;
+}
+
+/// The scheduler's hook: on the stack of whoever leaves.
+void on_switch(sched::Proclet* from, sched::Proclet* to) {
+  if (from) from->saved_errno = *g.errno_cell;
+  if (!to) return;
+  if (to != g.exceptions) {
+    if (g.exceptions) memcpy(g.exceptions->exception_state, g.exception_state, 2 * sizeof(void*));
+    memcpy(g.exception_state, to->exception_state, 2 * sizeof(void*));
+    g.exceptions = to;
+  }
+  if (to->image && to->image != g.loaded) load_image(static_cast<Image*>(to->image));
+  if (__builtin_expect(g.locales, 0)) swap_locale(to);
+  *g.errno_cell = to->saved_errno;
+}
+
+struct TlsBlock {
+  uintptr_t base;
+  void* live;
+};
+
+int find_tls(dl_phdr_info* info, size_t, void* data) {
+  auto* block = static_cast<TlsBlock*>(data);
+  if (info->dlpi_addr != block->base) return 0;
+  block->live = info->dlpi_tls_data;
+  return 1;
+}
+
+void add_thread_local_blocks() {
+  for (size_t m = 0; m < g_images.modules().size(); ++m) {
+    const ElfModule& module = g_images.modules()[m];
+    if (!module.tls()) continue;
+    TlsBlock block{module.base(), nullptr};
+    dl_iterate_phdr(find_tls, &block);
+    if (!block.live) continue;
+    add_swapped_area(block.live, module.tls()->p_memsz, nullptr);
+    g.areas.back().module = static_cast<int64_t>(m);
+  }
+}
+
+/// The Fortran binding notes once where the program keeps MPI_BOTTOM, MPI_IN_PLACE and the like.
+void add_fortran_cells() {
+  if (!dlsym(RTLD_DEFAULT, "MPIR_F_NeedInit")) return;
+  static const struct {
+    const char* name;
+    size_t size;
+  } kCells[] = {{"MPIR_F_NeedInit", sizeof(int)},
+                {"MPIR_F_MPI_BOTTOM", sizeof(void*)},
+                {"MPIR_F_MPI_IN_PLACE", sizeof(void*)},
+                {"MPIR_F_MPI_UNWEIGHTED", sizeof(void*)},
+                {"MPIR_F_MPI_WEIGHTS_EMPTY", sizeof(void*)},
+                {"MPI_F_ARGVS_NULL", sizeof(void*)},
+                {"MPI_F_ARGV_NULL", sizeof(void*)},
+                {"MPI_F_ERRCODES_IGNORE", sizeof(void*)},
+                {"MPI_F_STATUS_IGNORE", sizeof(void*)},
+                {"MPI_F_STATUSES_IGNORE", sizeof(void*)}};
+  for (const auto& cell : kCells)
+    if (void* live = dlsym(RTLD_DEFAULT, cell.name)) add_swapped_area(live, cell.size, nullptr);
+}
+
+void add_option_cells() {
+  if (!g_images.program().imports("getopt") && !g_images.program().imports("getopt_long") &&
+      !g_images.program().imports("getopt_long_only"))
+    return;
+  for (const char* name : {"optarg", "optind", "opterr", "optopt"})
+    if (void* live = dlsym(RTLD_DEFAULT, name))
+      add_swapped_area(live, strcmp(name, "optarg") == 0 ? sizeof(char*) : sizeof(int), nullptr);
+}
+
+/// Format flags, precision, width and state of std::cout and std::cerr: one run of members in
+/// libstdc++'s ios_base, whose layout is part of its ABI and is verified here before it is used.
+void add_stream_state(std::ostream& stream, const char* symbol) {
+  if (!g_images.program().imports(symbol)) return;
+  std::ios_base& base = stream;
+  char* members = reinterpret_cast<char*>(&base) + sizeof(void*);
+  constexpr size_t kMembers = 2 * sizeof(std::streamsize) + 3 * sizeof(int);
+  std::streamsize precision = base.precision(77), width = base.width(55);
+  std::streamsize seen[2];
+  memcpy(seen, members, sizeof seen);
+  base.precision(precision);
+  base.width(width);
+  if (seen[0] == 77 && seen[1] == 55) add_swapped_area(members, kMembers, nullptr);
+}
+
+}  // namespace
+
+void add_swapped_area(void* live, size_t size, const void* initial) {
+  auto* bytes = static_cast<const char*>(initial ? initial : live);
+  g.areas.push_back({static_cast<char*>(live), size, g.bytes, std::string(bytes, size), -1});
+  g.bytes += (size + 7) / 8 * 8;
+}
+
+void add_areas_of_program() {
+  add_thread_local_blocks();
+  add_fortran_cells();
+  add_option_cells();
+  add_stream_state(std::cout, "_ZSt4cout");
+  add_stream_state(std::cerr, "_ZSt4cerr");
+}
+
+size_t swapped_bytes() { return g.bytes; }
+
+void init_areas(Image* image) {
+  if (!g.bytes) return;
+  image->areas = static_cast<char*>(malloc(g.bytes));
+  FGMPI_CHECK(image->areas);
+  for (const Area& a : g.areas) {
+    char* to = image->areas + a.offset;
+    memcpy(to, a.initial.data(), a.size);
+    if (a.module < 0) continue;
+    auto m = static_cast<size_t>(a.module);
+    const ElfW(Phdr)* tls = g_images.modules()[m].tls();
+    memset(to, 0, a.size);
+    memcpy(to, reinterpret_cast<void*>(g_images.place(m, image->index) + tls->p_vaddr),
+           tls->p_filesz);
+  }
+}
+
+void load_image(Image* image) {
+  if (g.bytes && g.loaded != image) {
+    if (g.loaded) copy_out(g.loaded);
+    copy_in(image);
+  }
+  g.loaded = image;
+}
+
+void install_switch_hook(Image* first) {
+  g.loaded = first;
+  g.exception_state = reinterpret_cast<void**>(abi::__cxa_get_globals());
+  g.errno_cell = &errno;
+  sched::set_switch_hook(on_switch);
+}
+
+}  // namespace fgmpi::privatize
+
+using namespace fgmpi::privatize;
+
+FGMPI_INTERPOSE locale_t uselocale(locale_t locale) noexcept {
+  if (locale && on_proclet()) {
+    g.locales = true;
+    fgmpi::sched::current()->locale = locale == LC_GLOBAL_LOCALE ? nullptr : locale;
+    g.locale_in_place = locale == LC_GLOBAL_LOCALE ? nullptr : locale;
+  }
+  return set_locale(locale);
+}

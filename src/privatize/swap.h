@@ -1,0 +1,45 @@
+// What is swapped at a switch, because the runtimes keep it once per thread (or per process) and a
+// rank may rely on it across an MPI call:
+//
+//   of an image    thread_local variables of the program and of private libraries; the C library's
+//   getopt
+//                  variables; the Fortran binding's cells that hold addresses in the program
+//                  ("swapped areas": copied out of and into place when another image runs)
+//   of a proclet   errno, the C++ runtime's caught exceptions, the locale set by uselocale
+//
+// An image's areas stay in place while no other image runs: two switches between a rank and its
+// helper or the host stack copy nothing. Hence the rule: while a rank is switched out, its
+// thread_local variables are not at their address, so they must not be buffers of pending
+// communication (docs/hazards.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "proclet-sched/sched.h"
+
+namespace fgmpi::privatize {
+
+/// What a rank with private globals has; Proclet::image points to it.
+struct Image {
+  uint32_t index = 0;
+  char* areas = nullptr;  ///< its swapped areas while it is not loaded
+  char** argv = nullptr;
+};
+
+/// Adds an area to be swapped. Called before ranks run. `initial`: what every image but the first
+/// starts with (the first has what is there), or nullptr: what is there now.
+void add_swapped_area(void* live, size_t size, const void* initial);
+/// Thread-local blocks of the private modules and the runtimes' known cells.
+void add_areas_of_program();
+size_t swapped_bytes();
+
+/// Gives a fresh image its own contents of the areas. `k` is its number (its tdata is read from
+/// there).
+void init_areas(Image* image);
+/// Brings the image's areas into place.
+void load_image(Image* image);
+/// From now on every switch swaps. Called once, before ranks run.
+void install_switch_hook(Image* first);
+
+}  // namespace fgmpi::privatize
