@@ -64,13 +64,13 @@ int describe(const Api& h, MPI_Datatype handle, DerivedType* type) {
   int position = 0;
   int code = h.Pack(nothing, 0, handle, nothing, 0, &position, MPI_COMM_SELF);
   if (code != MPI_SUCCESS) return code;
-  // Our own type of the same layout. Not by MPI_Type_dup: that calls the user's attribute functions.
-  code = h.Type_contiguous(1, handle, &type->handle);
-  if (code == MPI_SUCCESS) code = h.Type_commit(&type->handle);
   MPI_Count size, lb, extent, true_lb, true_extent;
-  if (code == MPI_SUCCESS) code = h.Type_size_x(type->handle, &size);
-  if (code == MPI_SUCCESS) code = h.Type_get_extent_x(type->handle, &lb, &extent);
-  if (code == MPI_SUCCESS) code = h.Type_get_true_extent_x(type->handle, &true_lb, &true_extent);
+  code = h.Type_size_x(handle, &size);
+  if (code == MPI_SUCCESS) code = h.Type_get_extent_x(handle, &lb, &extent);
+  if (code == MPI_SUCCESS) code = h.Type_get_true_extent_x(handle, &true_lb, &true_extent);
+  // Our own type of the same layout. Not by MPI_Type_dup: that calls the user's attribute functions.
+  if (code == MPI_SUCCESS) code = h.Type_create_resized(handle, lb, extent, &type->handle);
+  if (code == MPI_SUCCESS) code = h.Type_commit(&type->handle);
   if (code != MPI_SUCCESS) return code;
   type->size = size;
   type->lb = lb;

@@ -282,7 +282,7 @@ def generate_versions(arguments):
     lines = [NOTE + "#include <mpi.h>\n"]
     for size, symbol in sorted(found, key=lambda f: f[1]):
         text = "MPICH_VERSION" if symbol == "MPII_Version_string" else '""'
-        lines.append(f'extern "C" __attribute__((visibility("default"))) extern const char {symbol}[{int(size, 16)}];')
+        lines.append(f'extern "C" __attribute__((visibility("default"))) const char {symbol}[{int(size, 16)}];')
         lines.append(f"const char {symbol}[{int(size, 16)}] = {text};")
     write_if_changed(f"{arguments.out}/versions.cc", "\n".join(lines) + "\n")
 
