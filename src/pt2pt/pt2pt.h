@@ -80,6 +80,8 @@ class Request {
   /// Words for the deadlock report ("send to 3, tag 7, ..."); whom it waits for, when that is one.
   virtual void describe(std::string* out) const { *out += call; }
   virtual bool awaits(WaitFor*) const { return false; }
+  /// Generalized requests fill the user's status themselves and return an MPI error code; -1: use outcome.
+  virtual int fill_status(MPI_Status*) { return -1; }
 
   bool complete() const { return complete_; }
   const bool* complete_flag() const { return &complete_; }
@@ -152,6 +154,33 @@ Status irecv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, ui
 Status recv_init(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
                  Keep* keep, Request** out);
 
+// ---- Send and receive in one call. A side with process kNoPeer is MPI_PROC_NULL and does nothing. -------------
+inline constexpr uint32_t kNoPeer = 0xffffffffu;
+struct Exchange {
+  Buffer send, recv;
+  Peer to{kNoPeer, 0};
+  int32_t source_rank = 0, send_tag = 0;  ///< of the message sent
+  Endpoint* at = nullptr;
+  int32_t source = MPI_PROC_NULL, recv_tag = 0;  ///< MPI_PROC_NULL: nothing is received
+  uint64_t ctx = 0;
+  bool replace = false;  ///< `send` is the buffer of both: a copy is sent
+};
+/// Blocking; may switch.
+Status sendrecv(Exchange& exchange, const char* call, Outcome* outcome);
+Status isendrecv(Exchange& exchange, const char* call, Keep* keep, Request** out);
+
+// ---- Buffered sends: one attached buffer a rank, *slot is its state (RankState::bsend). ----------------------
+Status attach_buffer(void** slot, void* address, int64_t bytes);
+/// Waits until all its messages have been taken. May switch. nullptr and 0 when none is attached.
+Status detach_buffer(void** slot, void** address, int64_t* bytes, const char* call);
+/// Never switches. MPI_ERR_BUFFER when there is no room in the attached buffer.
+Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx);
+/// Looks at *slot at each start.
+Status bsend_init(void** slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
+                  const char* call, Keep* keep, Request** out);
+
+/// The request of a send that is complete: shared, never freed.
+Request* sent_request();
 /// An already complete request (MPI_PROC_NULL).
 Request* completed_request(int32_t source, int32_t tag, const char* call, Keep* keep);
 

@@ -12,9 +12,6 @@ inline constexpr uint32_t kIndexMask = 0x01ffffffu;    ///< bit 25 tells message
 inline constexpr uint32_t kMessageBit = 0x02000000u;
 inline constexpr uint32_t kSentHandle = kRequestBase | kIndexMask;
 
-/// A complete send that all share; immortal.
-Request* sent_request();
-
 class SendRequest final : public Request {
  public:
   SendRequest(const Buffer& b, Peer to, const Envelope& e, Mode m, const char* name, Keep* k);

@@ -1,0 +1,29 @@
+#include "mpi/pt2pt_args.h"
+
+namespace fgmpi::mpi {
+
+namespace {
+constexpr MPI_Datatype kBasic[] = {
+    MPI_CHAR, MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_BYTE, MPI_WCHAR, MPI_SHORT, MPI_UNSIGNED_SHORT, MPI_INT,
+    MPI_UNSIGNED, MPI_LONG, MPI_UNSIGNED_LONG, MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_LONG_LONG_INT,
+    MPI_UNSIGNED_LONG_LONG, MPI_PACKED, MPI_2INT, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T, MPI_INT64_T, MPI_UINT8_T,
+    MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T, MPI_C_BOOL, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX,
+    MPI_C_LONG_DOUBLE_COMPLEX, MPI_AINT, MPI_OFFSET, MPI_COUNT, MPI_CXX_BOOL, MPI_CXX_FLOAT_COMPLEX,
+    MPI_CXX_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_LOGICAL, MPI_REAL,
+    MPI_DOUBLE_PRECISION, MPI_INTEGER, MPI_CHARACTER};
+
+constexpr std::array<MPI_Datatype, 256> table() {
+  std::array<MPI_Datatype, 256> t{};
+  for (MPI_Datatype type : kBasic) t[static_cast<uint32_t>(type) & 0xff] = type;
+  return t;
+}
+}  // namespace
+
+constinit const std::array<MPI_Datatype, 256> g_basic_types = table();
+
+Status check_pointer(const void* pointer, const char* argument) {
+  if (pointer) return {};
+  return error(MPI_ERR_ARG, "%s is a null pointer; allowed is the address of a variable", argument);
+}
+
+}  // namespace fgmpi::mpi

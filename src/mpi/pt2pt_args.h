@@ -1,0 +1,52 @@
+// What the point-to-point bindings share: arguments checked and turned into what src/pt2pt takes.
+#pragma once
+
+#include <array>
+
+#include "mpi/binding.h"
+#include "pt2pt/pt2pt_inl.h"
+
+namespace fgmpi::mpi {
+
+using comm::Comm;
+using pt2pt::Buffer;
+using pt2pt::Mode;
+using pt2pt::Outcome;
+using pt2pt::Request;
+
+/// Predefined types with their size in the handle, by the low byte of the handle (0 where there is none).
+extern const std::array<MPI_Datatype, 256> g_basic_types;
+
+/// The bytes of a message that needs no closer look: a basic type, a count and an address that are fine.
+inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
+  if (__builtin_expect(g_basic_types[static_cast<uint32_t>(type) & 0xff] != type || count < 0, 0)) return false;
+  *bytes = static_cast<uint64_t>(count) * static_cast<uint64_t>(host::basic_size(type));
+  return __builtin_expect(address != nullptr, 1) || *bytes == 0;
+}
+
+inline uint64_t user_ctx(const Comm* c) { return c->shared->id.plane(comm::kPlanePt2pt); }
+/// The running rank's endpoint.
+inline pt2pt::Endpoint* my_endpoint() { return pt2pt::endpoint(comm::rank_state()->local); }
+
+inline Status check_send(const Comm* c, int dest, int tag) {
+  FGMPI_TRY(check_rank(c, dest, "dest", false));
+  return check_tag(tag, false);
+}
+inline Status check_recv(const Comm* c, int source, int tag) {
+  FGMPI_TRY(check_rank(c, source, "source", true));
+  return check_tag(tag, true);
+}
+/// A pointer argument that must not be null.
+Status check_pointer(const void* pointer, const char* argument);
+
+/// The communicator whose error handler is for this request, or nullptr.
+inline Comm* comm_of(const Request* r) { return static_cast<Comm*>(r->keep); }
+
+/// The outcome of a receive from MPI_PROC_NULL.
+inline Outcome no_process_outcome() {
+  Outcome outcome;
+  outcome.source = MPI_PROC_NULL;
+  return outcome;
+}
+
+}  // namespace fgmpi::mpi

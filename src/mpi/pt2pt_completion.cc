@@ -1,0 +1,382 @@
+// Completion of requests: MPI-4.0 sections 3.7.3 to 3.7.6, 3.8.4 and 3.9. Any kind of request comes by here.
+
+#include <algorithm>
+#include <memory>
+
+#include "base/strings.h"
+
+#include "mpi/pt2pt_args.h"
+
+using namespace fgmpi;
+using namespace fgmpi::mpi;
+
+namespace {
+
+/// The requests behind an array of handles; null and inactive ones are nullptr. Short arrays need no memory.
+class Requests {
+ public:
+  Requests(int count) : size_(static_cast<size_t>(std::max(count, 0))), list_(few_) {
+    if (size_ > kFew) list_ = (many_ = std::make_unique<Request*[]>(size_)).get();
+  }
+  size_t size() const { return size_; }
+  Request** data() { return list_; }
+  Request*& operator[](size_t i) { return list_[i]; }
+  bool none() const {
+    return std::all_of(list_, list_ + size_, [](Request* r) { return r == nullptr; });
+  }
+
+ private:
+  static constexpr size_t kFew = 64;
+  size_t size_;
+  Request** list_;
+  Request* few_[kFew];
+  std::unique_ptr<Request*[]> many_;
+};
+
+Status bad_request(MPI_Request handle, int index) {
+  std::string where = index < 0 ? "request" : format("array_of_requests[%d]", index);
+  return error(MPI_ERR_REQUEST, "%s is 0x%08x, which is not a request or has been completed", where.c_str(),
+               static_cast<unsigned>(handle));
+}
+
+/// nullptr in *out for MPI_REQUEST_NULL and inactive requests.
+inline Status look_up(MPI_Request handle, int index, Request** out) {
+  *out = nullptr;
+  if (handle == MPI_REQUEST_NULL) return {};
+  Request* r = pt2pt::find_request(handle);
+  if (__builtin_expect(!r, 0)) return bad_request(handle, index);
+  if (r->active) *out = r;
+  return {};
+}
+
+Status look_up_all(int count, const MPI_Request* handles, Requests* out) {
+  if (count < 0) return error(MPI_ERR_COUNT, "count is %d; allowed is 0 or more", count);
+  if (count > 0) FGMPI_TRY(check_pointer(handles, "array_of_requests"));
+  for (int i = 0; i < count; ++i) FGMPI_TRY(look_up(handles[i], i, &(*out)[static_cast<size_t>(i)]));
+  return {};
+}
+
+/// Takes in a complete request: its status, and what becomes of the handle. Returns its error code, without
+/// calling a handler.
+int collect(const char* call, MPI_Request* handle, Request* r, MPI_Status* status) {
+  int code = r->fill_status(status == MPI_STATUS_IGNORE ? nullptr : status);
+  if (code < 0) {
+    code = MPI_SUCCESS;
+    set_status(status, r->outcome);
+    if (__builtin_expect(!r->outcome.error.ok(), 0)) {
+      code = code_of(call, r->outcome.error);
+      r->outcome.error = Status();
+    }
+  }
+  if (r->persistent) {
+    r->active = false;
+  } else {
+    pt2pt::free_request(r);
+    *handle = MPI_REQUEST_NULL;
+  }
+  return code;
+}
+
+/// The same for calls that complete one request: an error goes to its communicator's handler.
+int collect_one(const char* call, MPI_Request* handle, Request* r, MPI_Status* status) {
+  Comm* c = comm_of(r);
+  if (__builtin_expect(!r->outcome.error.ok() && c, 0)) {
+    c->retain();
+    int code = fail_code(call, c, collect(call, handle, r, status));
+    c->release();
+    return code;
+  }
+  int code = collect(call, handle, r, status);
+  return __builtin_expect(code == MPI_SUCCESS, 1) ? MPI_SUCCESS : fail_code(call, nullptr, code);
+}
+
+inline MPI_Status* status_at(MPI_Status* statuses, size_t i) {
+  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
+}
+
+/// Collects all of a list that are complete, in order, for the _all and _some forms. `chosen`: where the statuses
+/// go one after the other, with their indices; nullptr: statuses are by index. True when one had an error.
+bool collect_list(const char* call, MPI_Request* handles, Requests& list, int* chosen, MPI_Status* statuses,
+                  int* collected) {
+  bool failed = false;
+  int n = 0;
+  for (size_t i = 0; i < list.size(); ++i) {
+    MPI_Status* status = status_at(statuses, chosen ? static_cast<size_t>(n) : i);
+    if (!list[i]) {
+      if (!chosen) set_empty_status(status);
+      continue;
+    }
+    // Looked up again: a handle that stands twice in the array was collected with the first.
+    Request* r = pt2pt::find_request(handles[i]);
+    int code = MPI_SUCCESS;
+    if (__builtin_expect(r == list[i] && r->active, 1)) {
+      if (chosen && !r->complete()) continue;
+      code = collect(call, &handles[i], r, status);
+    } else {
+      if (chosen) continue;
+      set_empty_status(status);
+      handles[i] = MPI_REQUEST_NULL;
+    }
+    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = code;
+    failed |= code != MPI_SUCCESS;
+    if (chosen) chosen[n] = static_cast<int>(i);
+    ++n;
+  }
+  *collected = n;
+  return failed;
+}
+
+int in_status(const char* call, Comm* c) {
+  return fail(call, c, error(MPI_ERR_IN_STATUS, "at least one of the requests has an error; see MPI_ERROR of its status"));
+}
+
+Comm* first_comm(Requests& list) {
+  for (size_t i = 0; i < list.size(); ++i)
+    if (list[i] && comm_of(list[i])) return comm_of(list[i]);
+  return nullptr;
+}
+
+/// Keeps the communicator while its requests go.
+struct KeepComm {
+  explicit KeepComm(Comm* c) : comm(c) {
+    if (comm) comm->retain();
+  }
+  ~KeepComm() {
+    if (comm) comm->release();
+  }
+  KeepComm(const KeepComm&) = delete;
+  Comm* comm;
+};
+
+int finish_all(const char* call, MPI_Request* handles, Requests& list, MPI_Status* statuses) {
+  KeepComm keep(first_comm(list));
+  int collected;
+  if (__builtin_expect(collect_list(call, handles, list, nullptr, statuses, &collected), 0))
+    return in_status(call, keep.comm);
+  return MPI_SUCCESS;
+}
+
+int finish_some(const char* call, MPI_Request* handles, Requests& list, int* outcount, int* indices,
+                MPI_Status* statuses) {
+  KeepComm keep(first_comm(list));
+  if (collect_list(call, handles, list, indices, statuses, outcount)) return in_status(call, keep.comm);
+  return MPI_SUCCESS;
+}
+
+/// Gives the others a chance once; true when all (or with `any`: one) of the list are complete.
+bool test_list(Requests& list, bool any) {
+  for (int round = 0;; ++round) {
+    bool every = true, one = false;
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (!list[i]) continue;
+      if (!list[i]->complete() && list[i]->polled) list[i]->progress();
+      (list[i]->complete() ? one : every) = list[i]->complete();
+    }
+    bool enough = any ? one : every;
+    if (enough || round == 1) return enough;
+    sched::yield();
+  }
+}
+
+size_t first_complete(Requests& list) {
+  size_t i = 0;
+  while (i < list.size() && !(list[i] && list[i]->complete())) ++i;
+  return i;
+}
+
+}  // namespace
+
+FGMPI_OWN(Wait)
+int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
+  constexpr const char* kCall = "MPI_Wait";
+  sched::maybe_force_switch();
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
+  Request* r;
+  FGMPI_RETURN_IF(kCall, nullptr, look_up(*request, -1, &r));
+  if (!r) {
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  pt2pt::wait(r, kCall);
+  return collect_one(kCall, request, r, status);
+}
+
+FGMPI_OWN(Test)
+int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+  constexpr const char* kCall = "MPI_Test";
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
+  Request* r;
+  FGMPI_RETURN_IF(kCall, nullptr, look_up(*request, -1, &r));
+  if (!r) {
+    *flag = 1;
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  *flag = pt2pt::test(r);
+  return *flag ? collect_one(kCall, request, r, status) : MPI_SUCCESS;
+}
+
+FGMPI_OWN(Waitall)
+int PMPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+  constexpr const char* kCall = "MPI_Waitall";
+  sched::maybe_force_switch();
+  Requests list(count);
+  FGMPI_RETURN_IF(kCall, nullptr, look_up_all(count, requests, &list));
+  pt2pt::wait_all(list.data(), list.size(), kCall);
+  return finish_all(kCall, requests, list, statuses);
+}
+
+FGMPI_OWN(Testall)
+int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
+  constexpr const char* kCall = "MPI_Testall";
+  Requests list(count);
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
+  FGMPI_RETURN_IF(kCall, nullptr, look_up_all(count, requests, &list));
+  *flag = test_list(list, false);
+  return *flag ? finish_all(kCall, requests, list, statuses) : MPI_SUCCESS;
+}
+
+FGMPI_OWN(Waitany)
+int PMPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
+  constexpr const char* kCall = "MPI_Waitany";
+  sched::maybe_force_switch();
+  Requests list(count);
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(index, "index"));
+  FGMPI_RETURN_IF(kCall, nullptr, look_up_all(count, requests, &list));
+  *index = MPI_UNDEFINED;
+  if (list.none()) {
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  pt2pt::wait_any(list.data(), list.size(), kCall);
+  size_t i = first_complete(list);
+  *index = static_cast<int>(i);
+  return collect_one(kCall, &requests[i], list[i], status);
+}
+
+FGMPI_OWN(Testany)
+int PMPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
+  constexpr const char* kCall = "MPI_Testany";
+  Requests list(count);
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(index, "index"));
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
+  FGMPI_RETURN_IF(kCall, nullptr, look_up_all(count, requests, &list));
+  *index = MPI_UNDEFINED;
+  if (list.none()) {
+    *flag = 1;
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  *flag = test_list(list, true);
+  if (!*flag) return MPI_SUCCESS;
+  size_t i = first_complete(list);
+  *index = static_cast<int>(i);
+  return collect_one(kCall, &requests[i], list[i], status);
+}
+
+FGMPI_OWN(Waitsome)
+int PMPI_Waitsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
+  constexpr const char* kCall = "MPI_Waitsome";
+  sched::maybe_force_switch();
+  Requests list(incount);
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(outcount, "outcount"));
+  FGMPI_RETURN_IF(kCall, nullptr, look_up_all(incount, requests, &list));
+  if (list.none()) {
+    *outcount = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+  }
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(indices, "array_of_indices"));
+  pt2pt::wait_any(list.data(), list.size(), kCall);
+  return finish_some(kCall, requests, list, outcount, indices, statuses);
+}
+
+FGMPI_OWN(Testsome)
+int PMPI_Testsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
+  constexpr const char* kCall = "MPI_Testsome";
+  Requests list(incount);
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(outcount, "outcount"));
+  FGMPI_RETURN_IF(kCall, nullptr, look_up_all(incount, requests, &list));
+  if (list.none()) {
+    *outcount = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+  }
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(indices, "array_of_indices"));
+  *outcount = 0;
+  if (!test_list(list, true)) return MPI_SUCCESS;
+  return finish_some(kCall, requests, list, outcount, indices, statuses);
+}
+
+FGMPI_OWN(Request_get_status)
+int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  constexpr const char* kCall = "MPI_Request_get_status";
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
+  Request* r;
+  FGMPI_RETURN_IF(kCall, nullptr, look_up(request, -1, &r));
+  *flag = 1;
+  if (!r) {
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  *flag = pt2pt::test(r);
+  if (!*flag) return MPI_SUCCESS;
+  int code = r->fill_status(status == MPI_STATUS_IGNORE ? nullptr : status);
+  if (code < 0) set_status(status, r->outcome);
+  return code > 0 ? fail_code(kCall, comm_of(r), code) : MPI_SUCCESS;
+}
+
+FGMPI_OWN(Request_free)
+int PMPI_Request_free(MPI_Request* request) {
+  constexpr const char* kCall = "MPI_Request_free";
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
+  Request* r = pt2pt::find_request(*request);
+  if (!r) return fail(kCall, nullptr, bad_request(*request, -1));
+  pt2pt::free_request(r);
+  *request = MPI_REQUEST_NULL;
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Cancel)
+int PMPI_Cancel(MPI_Request* request) {
+  constexpr const char* kCall = "MPI_Cancel";
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
+  Request* r = pt2pt::find_request(*request);
+  if (!r) return fail(kCall, nullptr, bad_request(*request, -1));
+  if (!r->active)
+    return fail(kCall, comm_of(r), error(MPI_ERR_REQUEST, "the persistent request is not active; allowed is one that was started"));
+  if (!r->complete()) r->cancel();
+  return MPI_SUCCESS;
+}
+
+namespace {
+Status start(MPI_Request handle, int index, Comm** comm) {
+  Request* r = pt2pt::find_request(handle);
+  if (!r) return bad_request(handle, index);
+  *comm = comm_of(r);
+  if (!r->persistent) return error(MPI_ERR_REQUEST, "the request of %s is not persistent", r->call);
+  if (r->active) return error(MPI_ERR_REQUEST, "the request of %s is active already", r->call);
+  return r->start();
+}
+}  // namespace
+
+FGMPI_OWN(Start)
+int PMPI_Start(MPI_Request* request) {
+  constexpr const char* kCall = "MPI_Start";
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
+  Comm* c = nullptr;
+  Status started = start(*request, -1, &c);
+  return done(kCall, c, started);
+}
+
+FGMPI_OWN(Startall)
+int PMPI_Startall(int count, MPI_Request requests[]) {
+  constexpr const char* kCall = "MPI_Startall";
+  FGMPI_RETURN_IF(kCall, nullptr, check_count(count));
+  if (count > 0) FGMPI_RETURN_IF(kCall, nullptr, check_pointer(requests, "array_of_requests"));
+  for (int i = 0; i < count; ++i) {
+    Comm* c = nullptr;
+    Status started = start(requests[i], i, &c);
+    if (!started.ok()) return fail(kCall, c, started);
+  }
+  return MPI_SUCCESS;
+}

@@ -1,0 +1,195 @@
+// Sends of MPI-4.0 sections 3.4, 3.7 and 3.9, each with its large-count form.
+
+#include "mpi/pt2pt_args.h"
+
+using namespace fgmpi;
+using namespace fgmpi::mpi;
+
+namespace {
+
+/// The general way, for all but the simplest sends.
+[[gnu::noinline]] int send_slowly(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
+                                  int dest, int tag, Comm* c) {
+  FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
+  Buffer buffer;
+  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
+  if (dest == MPI_PROC_NULL) return MPI_SUCCESS;
+  if (mode == Mode::kBuffered)
+    return done(call, c, pt2pt::bsend(comm::rank_state()->bsend, buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
+  return done(call, c, pt2pt::send(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call));
+}
+
+[[gnu::always_inline]] inline int send(const char* call, Mode mode, const void* buf, int64_t count,
+                                       MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  FGMPI_ENTER(call, c, comm);
+  uint64_t bytes;
+  if (__builtin_expect(mode != Mode::kBuffered && static_cast<uint32_t>(dest) < static_cast<uint32_t>(c->shared->peers().size()) &&
+                           tag >= 0 && plain_bytes(buf, count, datatype, &bytes),
+                       1)) {
+    if (pt2pt::send_to_posted(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag})) return MPI_SUCCESS;
+  }
+  return send_slowly(call, mode, buf, count, datatype, dest, tag, c);
+}
+
+int isend(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype, int dest, int tag,
+          MPI_Comm comm, MPI_Request* request) {
+  FGMPI_ENTER(call, c, comm);
+  FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
+  FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
+  Buffer buffer;
+  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
+  Request* made = pt2pt::sent_request();
+  if (dest == MPI_PROC_NULL) {
+  } else if (mode == Mode::kBuffered) {
+    FGMPI_RETURN_IF(call, c, pt2pt::bsend(comm::rank_state()->bsend, buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
+  } else {
+    FGMPI_RETURN_IF(call, c, pt2pt::isend(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call, c, &made));
+  }
+  *request = pt2pt::handle_of(made);
+  return MPI_SUCCESS;
+}
+
+int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype, int dest, int tag,
+              MPI_Comm comm, MPI_Request* request) {
+  FGMPI_ENTER(call, c, comm);
+  FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
+  FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
+  Buffer buffer;
+  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
+  Request* made = nullptr;
+  if (dest == MPI_PROC_NULL) {
+    made = pt2pt::completed_request(MPI_ANY_SOURCE, MPI_ANY_TAG, call, c);
+    made->persistent = true;
+    made->active = false;
+  } else if (mode == Mode::kBuffered) {
+    FGMPI_RETURN_IF(call, c, pt2pt::bsend_init(&comm::rank_state()->bsend, buffer, c->peer(dest), c->rank, tag,
+                                               user_ctx(c), call, c, &made));
+  } else {
+    FGMPI_RETURN_IF(call, c,
+                    pt2pt::send_init(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call, c, &made));
+  }
+  *request = pt2pt::handle_of(made);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+FGMPI_OWN(Send)
+int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send("MPI_Send", Mode::kStandard, buf, count, datatype, dest, tag, comm);
+}
+
+FGMPI_OWN(Send_c)
+int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send("MPI_Send_c", Mode::kStandard, buf, count, datatype, dest, tag, comm);
+}
+
+FGMPI_OWN(Ssend)
+int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send("MPI_Ssend", Mode::kSynchronous, buf, count, datatype, dest, tag, comm);
+}
+
+FGMPI_OWN(Ssend_c)
+int PMPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send("MPI_Ssend_c", Mode::kSynchronous, buf, count, datatype, dest, tag, comm);
+}
+
+FGMPI_OWN(Rsend)
+int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send("MPI_Rsend", Mode::kReady, buf, count, datatype, dest, tag, comm);
+}
+
+FGMPI_OWN(Rsend_c)
+int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send("MPI_Rsend_c", Mode::kReady, buf, count, datatype, dest, tag, comm);
+}
+
+FGMPI_OWN(Bsend)
+int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send("MPI_Bsend", Mode::kBuffered, buf, count, datatype, dest, tag, comm);
+}
+
+FGMPI_OWN(Bsend_c)
+int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send("MPI_Bsend_c", Mode::kBuffered, buf, count, datatype, dest, tag, comm);
+}
+
+FGMPI_OWN(Isend)
+int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend("MPI_Isend", Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
+}
+
+FGMPI_OWN(Isend_c)
+int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend("MPI_Isend_c", Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
+}
+
+FGMPI_OWN(Issend)
+int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend("MPI_Issend", Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
+}
+
+FGMPI_OWN(Issend_c)
+int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend("MPI_Issend_c", Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
+}
+
+FGMPI_OWN(Irsend)
+int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend("MPI_Irsend", Mode::kReady, buf, count, datatype, dest, tag, comm, request);
+}
+
+FGMPI_OWN(Irsend_c)
+int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend("MPI_Irsend_c", Mode::kReady, buf, count, datatype, dest, tag, comm, request);
+}
+
+FGMPI_OWN(Ibsend)
+int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend("MPI_Ibsend", Mode::kBuffered, buf, count, datatype, dest, tag, comm, request);
+}
+
+FGMPI_OWN(Ibsend_c)
+int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend("MPI_Ibsend_c", Mode::kBuffered, buf, count, datatype, dest, tag, comm, request);
+}
+
+FGMPI_OWN(Send_init)
+int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return send_init("MPI_Send_init", Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
+}
+
+FGMPI_OWN(Send_init_c)
+int PMPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return send_init("MPI_Send_init_c", Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
+}
+
+FGMPI_OWN(Ssend_init)
+int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return send_init("MPI_Ssend_init", Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
+}
+
+FGMPI_OWN(Ssend_init_c)
+int PMPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return send_init("MPI_Ssend_init_c", Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
+}
+
+FGMPI_OWN(Rsend_init)
+int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return send_init("MPI_Rsend_init", Mode::kReady, buf, count, datatype, dest, tag, comm, request);
+}
+
+FGMPI_OWN(Rsend_init_c)
+int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return send_init("MPI_Rsend_init_c", Mode::kReady, buf, count, datatype, dest, tag, comm, request);
+}
+
+FGMPI_OWN(Bsend_init)
+int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return send_init("MPI_Bsend_init", Mode::kBuffered, buf, count, datatype, dest, tag, comm, request);
+}
+
+FGMPI_OWN(Bsend_init_c)
+int PMPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return send_init("MPI_Bsend_init_c", Mode::kBuffered, buf, count, datatype, dest, tag, comm, request);
+}

@@ -1,0 +1,203 @@
+// Buffered sends: messages that could not be handed over at once are kept in the user's attached buffer.
+//
+//   attached buffer   | head 32 | message ... | head 32 | message | head | free ...            |
+//
+// Segments in the order of their addresses, each with a head; a free one is merged with free ones behind it when it
+// is looked at. A head and its alignment cost at most 48 of the MPI_BSEND_OVERHEAD (96) bytes a message that
+// the user adds. Messages that find their receive posted, or may be copied eagerly, take no room at all.
+// Source: MPI-4.0 section 3.6.1.
+
+#include "pt2pt/requests.h"
+#include "pt2pt/sites.h"
+
+namespace fgmpi::pt2pt {
+
+namespace {
+
+struct alignas(16) Segment {
+  Segment* next;
+  uint64_t bytes;  ///< behind the head
+  uint64_t used;
+  uint64_t unused;
+  char* data() { return reinterpret_cast<char*>(this + 1); }
+};
+static_assert(sizeof(Segment) == 32 && sizeof(Segment) + 2 * alignof(Segment) <= MPI_BSEND_OVERHEAD);
+
+struct AttachedBuffer {
+  void* address;
+  int64_t bytes;
+  Segment* first = nullptr;
+  Segment* rover = nullptr;  ///< where the next search begins
+  uint32_t pending = 0;
+  sched::Proclet* detacher = nullptr;
+
+  Segment* allocate(uint64_t n);
+};
+
+/// Takes `n` bytes out of a free segment, splitting off the rest.
+void carve(Segment* s, uint64_t n) {
+  uint64_t rounded = (n + 15) & ~uint64_t{15};
+  if (s->bytes >= rounded + sizeof(Segment) + 16) {
+    auto* rest = reinterpret_cast<Segment*>(s->data() + rounded);
+    *rest = {s->next, s->bytes - rounded - sizeof(Segment), 0, 0};
+    s->next = rest;
+    s->bytes = rounded;
+  }
+  s->used = 1;
+}
+
+/// One pass over the segments from the rover on, around the end.
+Segment* AttachedBuffer::allocate(uint64_t n) {
+  if (!first) return nullptr;
+  Segment* start = rover ? rover : first;
+  bool wrapped = false;
+  for (Segment* s = start;;) {
+    while (!s->used && s->next && !s->next->used) {
+      if (s->next == start) start = s;
+      if (s->next == rover) rover = s;
+      s->bytes += sizeof(Segment) + s->next->bytes;
+      s->next = s->next->next;
+    }
+    if (!s->used && s->bytes >= n) {
+      carve(s, n);
+      rover = s->next;
+      return s;
+    }
+    s = s->next;
+    if (!s) {
+      if (wrapped) return nullptr;
+      wrapped = true;
+      s = first;
+    }
+    if (wrapped && s == start) return nullptr;
+  }
+}
+
+/// A message that lies in the attached buffer.
+struct BufferedSend {
+  SendOp op;
+  Buffer buffer;
+  AttachedBuffer* attached;
+  Segment* segment;
+};
+Pool<BufferedSend> g_pool;
+
+void sent(SendOp* op) {
+  auto* send = static_cast<BufferedSend*>(op->owner);
+  AttachedBuffer* attached = send->attached;
+  send->segment->used = 0;
+  g_pool.drop(send);
+  if (--attached->pending == 0 && attached->detacher) sched::ready(attached->detacher);
+}
+
+Status no_room(const AttachedBuffer* attached, uint64_t n) {
+  if (!attached)
+    return error(MPI_ERR_BUFFER, "a buffered send of %llu bytes without a buffer; attach one with MPI_Buffer_attach",
+                 static_cast<unsigned long long>(n));
+  return error(MPI_ERR_BUFFER,
+               "a buffered send of %llu bytes does not fit into the attached buffer of %lld bytes, in which %u "
+               "messages wait",
+               static_cast<unsigned long long>(n), static_cast<long long>(attached->bytes), attached->pending);
+}
+
+class BsendRequest final : public Request {
+ public:
+  BsendRequest(void** s, const Buffer& b, Peer t, const Envelope& e, const char* name, Keep* k)
+      : slot(s), buffer(b), to(t), envelope(e) {
+    call = name;
+    keep = k;
+    if (keep) keep->retain();
+    persistent = true;
+    active = false;
+  }
+  ~BsendRequest() override {
+    if (keep) keep->release();
+  }
+  Status start() override {
+    FGMPI_TRY(bsend(*slot, buffer, to, envelope.source, envelope.tag, envelope.ctx));
+    active = true;
+    if (!complete_) set_complete();
+    return {};
+  }
+  void** slot;
+  Buffer buffer;
+  Peer to;
+  Envelope envelope;
+};
+
+}  // namespace
+
+Status attach_buffer(void** slot, void* address, int64_t bytes) {
+  if (bytes < 0) return error(MPI_ERR_ARG, "size is %lld; allowed is 0 or more", static_cast<long long>(bytes));
+  if (*slot) return error(MPI_ERR_BUFFER, "a buffer is attached already; detach it first");
+  if (!address && bytes > 0) return error(MPI_ERR_BUFFER, "the buffer is a null pointer; allowed is memory of its size");
+  auto* attached = new AttachedBuffer{address, bytes};
+  uintptr_t begin = (reinterpret_cast<uintptr_t>(address) + 15) & ~uintptr_t{15};
+  uintptr_t end = (reinterpret_cast<uintptr_t>(address) + static_cast<uint64_t>(bytes)) & ~uintptr_t{15};
+  if (end >= begin + sizeof(Segment)) {
+    attached->first = reinterpret_cast<Segment*>(begin);
+    *attached->first = {nullptr, end - begin - sizeof(Segment), 0, 0};
+  }
+  *slot = attached;
+  return {};
+}
+
+Status detach_buffer(void** slot, void** address, int64_t* bytes, const char* call) {
+  auto* attached = static_cast<AttachedBuffer*>(*slot);
+  *address = nullptr;
+  *bytes = 0;
+  if (!attached) return {};
+  if (attached->pending > 0) {
+    sched::WaitSite site;
+    site.call = call;
+    site.describe = [](const sched::WaitSite*, std::string* out) { *out += "messages in the attached buffer"; };
+    attached->detacher = sched::current();
+    sched::park(&site);
+  }
+  *address = attached->address;
+  *bytes = attached->bytes;
+  delete attached;
+  *slot = nullptr;
+  return {};
+}
+
+Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx) {
+  auto* attached = static_cast<AttachedBuffer*>(slot);
+  const uint64_t n = static_cast<uint64_t>(buffer.bytes());
+  Envelope envelope{ctx, source_rank, tag};
+  if (!attached || n + sizeof(Segment) > static_cast<uint64_t>(attached->bytes)) return no_room(attached, n);
+  if (send_at_once(buffer, to, envelope, Mode::kBuffered)) return {};
+  Segment* segment = attached->allocate(n);
+  if (!segment && progress()) segment = attached->allocate(n);
+  if (!segment) return no_room(attached, n);
+  if (buffer.type.contiguous()) {
+    if (n) memcpy(segment->data(), bytes_of(buffer), n);
+  } else {
+    Status packed = host::pack(buffer.address, buffer.count, buffer.type, segment->data());
+    if (!packed.ok()) {
+      segment->used = 0;
+      return packed;
+    }
+  }
+  BufferedSend* send = g_pool.make();
+  send->attached = attached;
+  send->segment = segment;
+  send->buffer = Buffer{segment->data(), static_cast<int64_t>(n), host::Type()};
+  send->op.buffer = &send->buffer;
+  send->op.to = to;
+  send->op.envelope = envelope;
+  send->op.queued = false;
+  send->op.owner = send;
+  send->op.finish = sent;
+  ++attached->pending;
+  start_send(&send->op, Mode::kBuffered);
+  return {};
+}
+
+Status bsend_init(void** slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
+                  const char* call, Keep* keep, Request** out) {
+  *out = new BsendRequest(slot, buffer, to, {ctx, source_rank, tag}, call, keep);
+  return {};
+}
+
+}  // namespace fgmpi::pt2pt

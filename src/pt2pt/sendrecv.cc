@@ -1,0 +1,129 @@
+// MPI_Sendrecv and its like: both sides of one call.
+
+#include "pt2pt/requests.h"
+#include "pt2pt/sites.h"
+
+namespace fgmpi::pt2pt {
+
+namespace {
+
+struct Free {
+  void operator()(void* p) const { free(p); }
+};
+using Bytes = std::unique_ptr<void, Free>;
+
+/// For the _replace forms: packs what is to be sent, so that the receive may overwrite it.
+Status copy_out(Exchange* x, Bytes* copy) {
+  if (!x->replace || x->to.process == kNoPeer) return {};
+  int64_t n = x->send.bytes();
+  copy->reset(malloc(n ? static_cast<size_t>(n) : 1));
+  if (!*copy)
+    return error(MPI_ERR_NO_MEM, "no memory for a copy of %lld bytes to send", static_cast<long long>(n));
+  if (x->send.type.contiguous()) {
+    if (n) memcpy(copy->get(), bytes_of(x->send), static_cast<size_t>(n));
+  } else {
+    FGMPI_TRY(host::pack(x->send.address, x->send.count, x->send.type, copy->get()));
+  }
+  x->send = Buffer{copy->get(), n, host::Type()};
+  return {};
+}
+
+void nothing_received(Outcome* outcome) {
+  outcome->source = MPI_PROC_NULL;
+  outcome->tag = MPI_ANY_TAG;
+  outcome->bytes = 0;
+}
+
+/// Both sides as one request. Its outcome is the receive's.
+class ExchangeRequest final : public Request {
+ public:
+  ExchangeRequest(Exchange&& x, Bytes&& copy, const char* name, Keep* k)
+      : exchange(std::move(x)), copy_(std::move(copy)) {
+    call = name;
+    keep = k;
+    if (keep) keep->retain();
+  }
+  ~ExchangeRequest() override {
+    if (keep) keep->release();
+  }
+  void begin() {
+    if (exchange.source != MPI_PROC_NULL) {
+      recv_.prepare(exchange.recv, &outcome);
+      recv_.owner = this;
+      recv_.finish = [](RecvOp* op) { static_cast<ExchangeRequest*>(op->owner)->half_done(); };
+      start_recv(&recv_, exchange.at, {exchange.ctx, exchange.source, exchange.recv_tag});
+    } else {
+      nothing_received(&outcome);
+      half_done();
+    }
+    Envelope envelope{exchange.ctx, exchange.source_rank, exchange.send_tag};
+    if (exchange.to.process == kNoPeer || send_at_once(exchange.send, exchange.to, envelope, Mode::kStandard))
+      return half_done();
+    send_.buffer = &exchange.send;
+    send_.to = exchange.to;
+    send_.envelope = envelope;
+    send_.queued = false;
+    send_.owner = this;
+    send_.finish = [](SendOp* op) {
+      auto* r = static_cast<ExchangeRequest*>(op->owner);
+      if (!op->error.ok() && r->outcome.error.ok()) r->outcome.error = std::move(op->error);
+      r->half_done();
+    };
+    start_send(&send_, Mode::kStandard);
+  }
+  void describe(std::string* out) const override {
+    if (exchange.source != MPI_PROC_NULL && !recv_.done) describe_recv(recv_.envelope, recv_.capacity, out);
+    else describe_send(send_, out);
+  }
+  bool awaits(WaitFor* out) const override {
+    if (exchange.source != MPI_PROC_NULL && !recv_.done) return awaited_source(recv_.envelope, out);
+    out->peer = exchange.to;
+    return true;
+  }
+  Exchange exchange;
+
+ private:
+  void half_done() {
+    if (--missing_ == 0) set_complete();
+  }
+  Bytes copy_;
+  RecvOp recv_;
+  SendOp send_;
+  int missing_ = 2;
+};
+
+}  // namespace
+
+Status sendrecv(Exchange& x, const char* call, Outcome* outcome) {
+  Bytes copy;
+  FGMPI_TRY(copy_out(&x, &copy));
+  RecvOp op;
+  const bool receives = x.source != MPI_PROC_NULL;
+  if (receives) {
+    op.prepare(x.recv, outcome);
+    start_recv(&op, x.at, {x.ctx, x.source, x.recv_tag});
+  } else {
+    nothing_received(outcome);
+  }
+  Status sent;
+  if (x.to.process != kNoPeer)
+    sent = send(x.send, x.to, x.source_rank, x.send_tag, x.ctx, Mode::kStandard, call);
+  if (receives && !sent.ok() && op.queued) {
+    x.at->posted.remove(&op);
+  } else if (receives) {
+    wait_for(&op, call);
+  }
+  if (!sent.ok()) return sent;
+  return std::move(outcome->error);
+}
+
+Status isendrecv(Exchange& x, const char* call, Keep* keep, Request** out) {
+  Bytes copy;
+  FGMPI_TRY(copy_out(&x, &copy));
+  auto* request = new ExchangeRequest(std::move(x), std::move(copy), call, keep);
+  *out = request;
+  request->begin();
+  return {};
+}
+
+}  // namespace fgmpi::pt2pt
