@@ -123,6 +123,7 @@ double pull(End& e, uint64_t remote, size_t bytes, int messages) {
 
 int main(int argc, char** argv) {
   int repeats = argc > 1 ? std::atoi(argv[1]) : 5;
+  setenv("FGMPI_SHM_READ_MIN", "0", 1);
   int pipes[2][2];
   if (pipe(pipes[0]) || pipe(pipes[1])) return 1;
   End* e = new End;

@@ -23,8 +23,8 @@ namespace fgmpi::transport {
 /// The fixed header of every frame. With a payload of up to 8 bytes and the cell's own word it fits
 /// one cache line.
 ///
-///    0        8         12    16          20            24      28       32      40       48
-///   | ctx     | src_rank| tag | dst_local | src_process | kind.. | unused | size  | cookie | addr ...
+///    0     8          12    16          20            24     32       40     47     48
+///   | ctx | src_rank | tag | dst_local | src_process | size | cookie | addr | kind |
 struct Header {
   uint64_t ctx;          ///< context id with its plane (LID 32 | LBI 24 | plane 8)
   int32_t src_rank;      ///< rank of the sender in the communicator
@@ -80,7 +80,8 @@ class Transport {
                         size_t length) = 0;
 
   /// Reads `length` bytes at `remote` in the peer's memory into `local` (rendezvous by pull).
-  /// kPending: Sink::read_done(cookie) follows. kUnsupported: this pair cannot; use data frames.
+  /// kPending: Sink::read_done(cookie) follows. kUnsupported: this pair cannot, or should not for this
+  /// length; use data frames.
   virtual ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
                           uint64_t cookie) = 0;
 
@@ -112,7 +113,8 @@ class Transport {
 };
 
 /// Shared memory between processes of one host. Settings: FGMPI_SHM_CELLS, FGMPI_SHM_BULK (the ring per
-/// pair of processes), FGMPI_SHM_CMA=on|off (reads of a peer's memory), FGMPI_SHM_BACKING=memfd|shm.
+/// pair of processes), FGMPI_SHM_CMA=on|off (reads of a peer's memory), FGMPI_SHM_READ_MIN (the least
+/// bytes that are read rather than sent as frames), FGMPI_SHM_BACKING=memfd|shm.
 std::unique_ptr<Transport> make_shm();
 #ifdef FGMPI_HAVE_OFI
 /// Between hosts, through libfabric. Settings: src/transport/ofi/ofi.h.

@@ -46,6 +46,7 @@ Shm::Shm() {
   geometry_.bulk = env_power("FGMPI_SHM_BULK", 64 << 10, 4 << 10, 64 << 20);
   max_payload_ = std::min<size_t>(geometry_.max_payload(), 16 << 10);
   reads_allowed_ = !setting_is("FGMPI_SHM_CMA", "off");
+  least_read_ = static_cast<size_t>(env_size("FGMPI_SHM_READ_MIN", 32 << 20, 0, INT64_MAX));
 }
 
 Status Shm::open(Sink* sink, std::string* address) {
@@ -154,7 +155,7 @@ bool Shm::slow_send(Peer* peer, const Header& header, const void* payload, size_
 
 ReadResult Shm::read(uint32_t process, uint64_t handle, uint64_t remote, void* local, size_t length, uint64_t) {
   Peer* peer = reinterpret_cast<Peer*>(handle);
-  if (!reads_allowed_ || peer->no_reads) return ReadResult::kUnsupported;
+  if (!reads_allowed_ || peer->no_reads || length < least_read_) return ReadResult::kUnsupported;
   std::string why;
   ReadResult result = read_memory(peer->name.pid, remote, local, length, &why);
   if (result == ReadResult::kUnsupported) peer->no_reads = true;

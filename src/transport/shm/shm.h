@@ -100,6 +100,7 @@ class Shm final : public Transport {
   int pipe_[2] = {-1, -1};
   bool registered_ = false;
   bool reads_allowed_ = true;
+  size_t least_read_ = 0;  ///< shorter messages are faster as frames
 };
 
 }  // namespace fgmpi::transport::shm

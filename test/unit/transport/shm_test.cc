@@ -140,7 +140,7 @@ TEST(Shm, IdleCostsNothing) {
 
 TEST(Shm, ReadsAPeersMemory) {
   for (const char* setting : {"on", "off"}) {
-    Setting cma("FGMPI_SHM_CMA", setting);
+    Setting cma("FGMPI_SHM_CMA", setting), least("FGMPI_SHM_READ_MIN", "0");
     bool on = std::string(setting) == "on";
     expect_all_good(run_job(2, [&](Member& m) {
       std::string mine(3'000'000, static_cast<char>('a' + m.rank)), theirs(mine.size(), '\0');
