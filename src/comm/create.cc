@@ -89,7 +89,7 @@ void create_act(SharedComm* shared, Meeting* meeting) {
   ContextId id;
   Candidate mine = reserve_least(*shared, meeting->arrivals);
   Parties parties;
-  if (static_cast<int32_t>(made->members) < made->size) parties = parties_of(made);
+  if (made->inter || static_cast<int32_t>(made->members) < made->size) parties = parties_of(made);
   made->processes = std::max(1u, parties.count());
   Status status = agree(made->key, parties, mine, meeting->call, &id);
   if (status.ok()) {
@@ -101,7 +101,8 @@ void create_act(SharedComm* shared, Meeting* meeting) {
 }
 
 /// The provisional communicator of this key, made by the first who comes; an error when it is of another group.
-Status provisional(const AgreeKey& key, const RankMap& group, int32_t my_rank, Provisional** out) {
+Status provisional(const AgreeKey& key, const RankMap& group, const RankMap* remote, int32_t my_rank,
+                   Provisional** out) {
   Provisional*& slot = g_provisional[key];
   if (!slot) {
     slot = new Provisional;
@@ -109,6 +110,8 @@ Status provisional(const AgreeKey& key, const RankMap& group, int32_t my_rank, P
     slot->map = group;
     slot->size = group.size();
     slot->side = static_cast<uint8_t>(key.side);
+    slot->inter = remote != nullptr;
+    if (remote) slot->remote = std::make_unique<RankMap>(*remote);
     slot->members = static_cast<uint32_t>(group.count_within(static_cast<int32_t>(g_av.my_first()),
                                                              static_cast<int32_t>(g_av.my_first() + g_av.my_count())));
   } else if (slot->size != group.size() || slot->map.world_of(my_rank) != group.world_of(my_rank)) {
@@ -131,10 +134,10 @@ uint64_t fingerprint(const RankMap& group) {
   return h;
 }
 
-Status create_among(const AgreeKey& key, const RankMap& group, const Comm* parent, int32_t my_rank, const char* call,
-                    Comm** out) {
+Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* remote, const Comm* parent,
+                    int32_t my_rank, const char* call, Comm** out) {
   Provisional* made = nullptr;
-  FGMPI_TRY(provisional(key, group, my_rank, &made));
+  FGMPI_TRY(provisional(key, group, remote, my_rank, &made));
   Comm stand_in;  // what a member meets with until it has its own
   stand_in.shared = made;
   stand_in.rank = my_rank;
@@ -166,11 +169,16 @@ Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const cha
 
 Status create(Comm* comm, const RankMap& group, Comm** out) {
   *out = nullptr;
+  // Of an intercommunicator each side gives a group of its own: a split by membership, ordered as the group is.
+  if (comm->shared->inter) {
+    int32_t rank = group.rank_of(comm->shared->map.world_of(comm->rank));
+    return split(comm, rank < 0 ? MPI_UNDEFINED : 0, rank, out);
+  }
   uint32_t number = comm->sequence++;  // members and others count in step
   int32_t my_rank = group.rank_of(comm->shared->map.world_of(comm->rank));
   if (my_rank < 0) return {};
   AgreeKey key{comm->shared->id.bits, kAgreeCreate, 0, number, fingerprint(group)};
-  return create_among(key, group, comm, my_rank, "MPI_Comm_create", out);
+  return create_among(key, group, nullptr, comm, my_rank, "MPI_Comm_create", out);
 }
 
 Status create_group(Comm* comm, const RankMap& group, int32_t tag, Comm** out) {
@@ -178,7 +186,7 @@ Status create_group(Comm* comm, const RankMap& group, int32_t tag, Comm** out) {
   int32_t my_rank = group.rank_of(comm->shared->map.world_of(comm->rank));
   if (my_rank < 0) return {};
   AgreeKey key{comm->shared->id.bits, kAgreeCreateGroup, 0, static_cast<uint32_t>(tag), fingerprint(group)};
-  return create_among(key, group, comm, my_rank, "MPI_Comm_create_group", out);
+  return create_among(key, group, nullptr, comm, my_rank, "MPI_Comm_create_group", out);
 }
 
 }  // namespace fgmpi::comm

@@ -7,6 +7,9 @@
 #include "comm/context.h"
 #include "comm/meeting.h"
 
+#include <optional>
+#include <vector>
+
 namespace fgmpi::comm {
 
 /// Codes of creations as meetings (meeting.h leaves those from kFirstOther on to others).
@@ -36,10 +39,34 @@ void fail_all(Meeting* meeting, const Status& status);
 /// Attaches each arrival with its rank in `ranks_of(arrival)`; hierarchy and topology are shared with `like` when given.
 void attach_all(Meeting* meeting, const Recipe& recipe, const SharedComm* like);
 
+/// Steps of a creation between processes; each has its own tag (an intercommunicator's sides too).
+enum CreateStep : int32_t { kStepGather, kStepAnswer, kStepExchange, kStepSpread };
+inline int32_t tag_of(const SharedComm& shared, uint32_t number, CreateStep step) {
+  return static_cast<int32_t>((number & 0xfffffff) << 3) | shared.side << 2 | step;
+}
+/// Rank 0's processes of the two sides of an intercommunicator swap messages. Called in the process of rank 0 of each
+/// side. May switch.
+Status exchange_with_other_side(const SharedComm& shared, uint32_t number, const std::vector<uint8_t>& mine,
+                                std::vector<uint8_t>* theirs, const char* call);
+/// The same bytes to all processes of the group, from the one at `root_index` of its hierarchy. May switch.
+Status spread(SharedComm* shared, uint32_t root_index, int32_t tag, std::vector<uint8_t>* bytes, const char* call);
+
 /// The creation of a communicator of `group` by its members alone; collocated ones meet at `key`.
 /// `parent` gives the error handler. May switch.
-Status create_among(const AgreeKey& key, const RankMap& group, const Comm* parent, int32_t my_rank, const char* call,
-                    Comm** out);
+Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* remote, const Comm* parent,
+                    int32_t my_rank, const char* call, Comm** out);
+/// Intercommunicators (intercomm.cc). All may switch.
+struct InterArguments {
+  int32_t local_leader = 0;
+  const Comm* peer = nullptr;  ///< significant at the leader
+  int32_t remote_leader = 0;
+  int32_t tag = 0;
+};
+Status intercomm_create(Comm* local, const InterArguments& arguments, Comm** out);
+Status intercomm_merge(Comm* inter, bool high, Comm** out);
+/// From groups alone (sessions): `name` is the hash of the string tag.
+Status create_from_group(const RankMap& group, uint64_t name, Comm** out);
+Status intercomm_from_groups(const RankMap& local, const RankMap& remote, uint64_t name, Comm** out);
 /// A sampled hash of a group: enough to tell apart what is under way at once.
 uint64_t fingerprint(const RankMap& group);
 

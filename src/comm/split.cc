@@ -6,6 +6,9 @@
 //   root  --one message a process-->  per new communicator there: context id, encoded map, once
 //   each process: its members' new ranks from the map
 //
+// On an intercommunicator each side does so; between the sorting and the answers the two roots exchange their
+// colors: map and best candidate of each. Colors that one side lacks give no communicator.
+//
 // P messages each way and no array of N entries anywhere but at the root while it sorts: O(N log N) time at most
 // (a radix sort over the digits that occur), O(N) memory there, O(members) elsewhere.
 
@@ -178,21 +181,30 @@ void sort_by_rank(std::vector<Entry>* entries, int32_t size) {
     if (e.party != kNobody) entries->push_back(e);
 }
 
-int32_t tag_of(const Meeting* meeting) { return static_cast<int32_t>(meeting->sequence & 0x3fffffff) << 1; }
+/// A new communicator: id 0 when nobody had an index left; size 0 (of map) when the other side lacks the color.
+struct Made {
+  ContextId id;
+  uint32_t processes = 1;
+  uint8_t side = 0;
+  RankMap map;
+  RankMap remote;  ///< intercommunicators only
+};
+
+/// A color at the root.
+struct Color {
+  uint32_t color = 0;
+  Candidate leader;
+  std::vector<uint32_t> parties;  ///< indices in the parent's hierarchy
+  Made made;
+};
 
 /// What the root gathers and answers, by party (index in the parent's hierarchy).
 struct Root {
   explicit Root(size_t parties) : candidates(parties), answers(parties) {}
   std::vector<Entry> entries;
   std::vector<std::vector<Candidate>> candidates;
+  std::vector<Color> colors;
   std::vector<std::vector<uint8_t>> answers;
-};
-
-/// One of the new communicators that have members here.
-struct Made {
-  ContextId id;
-  uint32_t processes = 1;
-  RankMap map;
 };
 
 class Split {
@@ -208,7 +220,9 @@ class Split {
   void group_members();
   Status alone();
   Status as_root(const Hierarchy& h);
-  void decide(Root* root, uint32_t my_party);
+  void decide(Root* root);
+  void answer(Root* root, uint32_t my_party);
+  Status pair(Root* root);
   Status as_other(uint32_t root);
   Status attach_made();
   Status attach_one(const Made& made, size_t first, size_t last);
@@ -263,7 +277,12 @@ Status Split::run() {
   const Hierarchy& h = hierarchy(shared_);
   uint32_t root = h.processes[h.index_of_rank(shared_->map, 0)];
   FGMPI_TRY(root == g_av.me() ? as_root(h) : as_other(root));
-  for (size_t k = 0; k < made_.size(); ++k) settle(candidates_[k], made_[k].id);
+  for (size_t k = 0; k < made_.size(); ++k) {
+    if (made_[k].map.size() == 0)
+      unreserve(candidates_[k]);
+    else
+      settle(candidates_[k], made_[k].id);
+  }
   Status status;
   sched::call_on_host([&] { status = attach_made(); });
   return status;
@@ -301,7 +320,7 @@ Status Split::alone() {
 
 Status Split::as_root(const Hierarchy& h) {
   uint64_t ctx = shared_->id.plane(kPlaneInternal);
-  int32_t tag = tag_of(meeting_);
+  int32_t tag = tag_of(*shared_, meeting_->sequence, kStepGather);
   Root root(h.count());
   root.entries.reserve(static_cast<size_t>(shared_->size));
   std::vector<int32_t> ranks;
@@ -319,75 +338,124 @@ Status Split::as_root(const Hierarchy& h) {
     if (here) root.candidates[party] = candidates_;
     while (in.at != in.end) root.candidates[party].push_back(in.get<Candidate>());
   }
-  sched::call_on_host([&] { decide(&root, h.my_index); });
+  sched::call_on_host([&] { decide(&root); });
+  if (shared_->inter) FGMPI_TRY(pair(&root));
+  sched::call_on_host([&] { answer(&root, h.my_index); });
+  tag = tag_of(*shared_, meeting_->sequence, kStepAnswer);
   for (uint32_t party = 0; party < h.count(); ++party) {
     if (h.processes[party] == g_av.me()) continue;
-    const std::vector<uint8_t>& answer = root.answers[party];
-    FGMPI_TRY(pt2pt::process_send(h.processes[party], ctx, tag + 1, answer.data(), answer.size(), meeting_->call));
+    const std::vector<uint8_t>& bytes = root.answers[party];
+    FGMPI_TRY(pt2pt::process_send(h.processes[party], ctx, tag, bytes.data(), bytes.size(), meeting_->call));
   }
   return {};
 }
 
-/// Sorts, picks leaders, builds the maps: made_ for this process, answers for the others.
-void Split::decide(Root* root, uint32_t my_party) {
+/// Sorts; per color: who has members, the leader, the map.
+void Split::decide(Root* root) {
   sort_by_rank(&root->entries, shared_->size);
   sort_by(&root->entries, &Entry::key);
   sort_by(&root->entries, &Entry::color);
   std::vector<int32_t> parent;
   if (!shared_->map.regular()) parent = shared_->map.encoded().expand();
   std::vector<size_t> cursor(root->answers.size()), seen(root->answers.size(), SIZE_MAX);
-  std::vector<uint32_t> parties;
   std::vector<int32_t> worlds;
-  std::vector<uint8_t> wire;
   for_colors(root->entries, [&](size_t first, size_t last) {
+    Color& c = root->colors.emplace_back();
+    c.color = root->entries[first].color;
     worlds.clear();
-    parties.clear();
     for (size_t i = first; i < last; ++i) {
       const Entry& e = root->entries[i];
       worlds.push_back(parent.empty() ? shared_->map.world_of(e.rank) : parent[static_cast<size_t>(e.rank)]);
       if (seen[e.party] == first) continue;
       seen[e.party] = first;
-      parties.push_back(e.party);
+      c.parties.push_back(e.party);
     }
-    Candidate leader;
-    for (uint32_t party : parties) {
+    for (uint32_t party : c.parties) {
       FGMPI_CHECK(cursor[party] < root->candidates[party].size());
-      const Candidate& c = root->candidates[party][cursor[party]++];
-      if (c.before(leader)) leader = c;
+      const Candidate& candidate = root->candidates[party][cursor[party]++];
+      if (candidate.before(c.leader)) c.leader = candidate;
     }
-    Made made{leader.valid() ? leader.id() : ContextId{}, static_cast<uint32_t>(parties.size()),
-              RankMap::from_ranks(worlds)};
-    wire.clear();
-    for (uint32_t party : parties) {
-      if (party == my_party) {
-        made_.push_back(made);
-        continue;
-      }
-      if (wire.empty()) made.map.serialize(&wire);
-      put(&root->answers[party], made.id.bits);
-      put(&root->answers[party], made.processes);
-      root->answers[party].insert(root->answers[party].end(), wire.begin(), wire.end());
-    }
+    c.made.processes = static_cast<uint32_t>(c.parties.size());
+    c.made.map = RankMap::from_ranks(worlds);
   });
+}
+
+/// Intercommunicators: exchanges colors with the root of the other side.
+Status Split::pair(Root* root) {
+  std::vector<uint8_t> mine, theirs;
+  for (const Color& c : root->colors) {
+    put(&mine, c.color);
+    put(&mine, c.leader);
+    put(&mine, c.made.processes);
+    c.made.map.serialize(&mine);
+  }
+  FGMPI_TRY(exchange_with_other_side(*shared_, meeting_->sequence, mine, &theirs, meeting_->call));
+  Source in{theirs.data(), theirs.data() + theirs.size()};
+  size_t k = 0;
+  std::vector<Color>& colors = root->colors;
+  auto lonely = [](Color& c) { c.made.map = {}; };
+  while (in.at != in.end) {
+    auto color = in.get<uint32_t>();
+    auto leader = in.get<Candidate>();
+    auto processes = in.get<uint32_t>();
+    RankMap map;
+    size_t used;
+    FGMPI_TRY(RankMap::deserialize({in.at, in.end}, &used, &map));
+    in.at += used;
+    while (k < colors.size() && colors[k].color < color) lonely(colors[k++]);
+    if (k == colors.size() || colors[k].color != color) continue;
+    Color& c = colors[k++];
+    if (leader.before(c.leader)) c.leader = leader;
+    c.made.processes += processes;
+    c.made.side = c.made.map.world_of(0) < map.world_of(0) ? 0 : 1;
+    c.made.remote = std::move(map);
+  }
+  while (k < colors.size()) lonely(colors[k++]);
+  return {};
+}
+
+/// made_ for this process, answers for the others.
+void Split::answer(Root* root, uint32_t my_party) {
+  std::vector<uint8_t> wire;
+  for (Color& c : root->colors) {
+    if (c.leader.valid()) c.made.id = c.leader.id();
+    wire.clear();
+    put(&wire, c.made.id.bits);
+    put(&wire, c.made.processes);
+    put(&wire, c.made.side);
+    c.made.map.serialize(&wire);
+    if (shared_->inter) c.made.remote.serialize(&wire);
+    for (uint32_t party : c.parties) {
+      if (party == my_party)
+        made_.push_back(c.made);
+      else
+        root->answers[party].insert(root->answers[party].end(), wire.begin(), wire.end());
+    }
+  }
 }
 
 Status Split::as_other(uint32_t root) {
   uint64_t ctx = shared_->id.plane(kPlaneInternal);
-  int32_t tag = tag_of(meeting_);
   std::vector<uint8_t> message;
   pack(members_, &message);
   for (const Candidate& c : candidates_) put(&message, c);
+  int32_t tag = tag_of(*shared_, meeting_->sequence, kStepGather);
   FGMPI_TRY(pt2pt::process_send(root, ctx, tag, message.data(), message.size(), meeting_->call));
   message.clear();
-  FGMPI_TRY(pt2pt::process_recv(root, ctx, tag + 1, &message, meeting_->call));
+  tag = tag_of(*shared_, meeting_->sequence, kStepAnswer);
+  FGMPI_TRY(pt2pt::process_recv(root, ctx, tag, &message, meeting_->call));
   Source in{message.data(), message.data() + message.size()};
   while (in.at != in.end) {
     Made made;
     made.id.bits = in.get<uint64_t>();
     made.processes = in.get<uint32_t>();
-    size_t used;
-    FGMPI_TRY(RankMap::deserialize({in.at, in.end}, &used, &made.map));
-    in.at += used;
+    made.side = in.get<uint8_t>();
+    for (RankMap* map : {&made.map, shared_->inter ? &made.remote : nullptr}) {
+      if (!map) continue;
+      size_t used;
+      FGMPI_TRY(RankMap::deserialize({in.at, in.end}, &used, map));
+      in.at += used;
+    }
     made_.push_back(std::move(made));
   }
   FGMPI_CHECK(made_.size() == candidates_.size());
@@ -399,6 +467,7 @@ Status Split::attach_made() {
   Status status;
   for_colors(mine_, [&](size_t first, size_t last) {
     const Made& made = made_[k++];
+    if (made.map.size() == 0) return;
     Status one = made.id.bits ? attach_one(made, first, last) : none_left(meeting_->call);
     if (status.ok()) status = std::move(one);
   });
@@ -407,7 +476,8 @@ Status Split::attach_made() {
 
 /// The members mine_[first..last) get their part of `made`.
 Status Split::attach_one(const Made& made, size_t first, size_t last) {
-  Recipe recipe{made.id, &made.map, nullptr, static_cast<uint32_t>(last - first), made.processes, 0};
+  const RankMap* remote = shared_->inter ? &made.remote : nullptr;
+  Recipe recipe{made.id, &made.map, remote, static_cast<uint32_t>(last - first), made.processes, made.side};
   auto join = [&](SplitArrival* a, int32_t rank) { a->status = attach(recipe, rank, a->comm, &a->out); };
   if (made.map.regular()) {
     for (size_t i = first; i < last; ++i) {

@@ -1,0 +1,241 @@
+// Intercommunicators: create, merge, and from groups alone (MPI-4.0 sections 7.6 and 11.6).
+//
+//   local group, process of the leader  <--maps-->  remote group, process of its leader
+//         | spread to the other processes                 |
+//         all processes of both: agree on a context id (context.h); each side has its own SharedComm
+//
+// Only leaders' processes talk across; a map travels once a process, encoded.
+
+#include <cstring>
+
+#include "comm/create.h"
+#include "comm/group.h"
+#include "comm/hierarchy.h"
+#include "host/datatype.h"
+
+namespace fgmpi::comm {
+namespace {
+
+pt2pt::Buffer bytes_of(const void* data, size_t size) {
+  pt2pt::Buffer buffer;
+  buffer.address = const_cast<void*>(data);
+  buffer.count = static_cast<int64_t>(size);
+  return buffer;
+}
+
+/// Swaps messages with a rank of the peer group of a communicator, on behalf of rank `me` of this process
+/// (whose stack this may or may not be).
+Status swap_with(Location peer, int32_t peer_rank, Location me, int32_t my_rank, uint64_t ctx, int32_t tag,
+                 const std::vector<uint8_t>& mine, std::vector<uint8_t>* theirs, const char* call) {
+  pt2pt::Request* sent = nullptr;
+  FGMPI_TRY(pt2pt::isend(bytes_of(mine.data(), mine.size()), peer, my_rank, tag, ctx, pt2pt::Mode::kStandard, call,
+                         nullptr, &sent));
+  pt2pt::Outcome outcome;
+  pt2pt::Endpoint* at = pt2pt::endpoint(me.local);
+  pt2pt::probe(at, peer_rank, tag, ctx, call, &outcome);
+  theirs->resize(outcome.bytes);
+  Status status = pt2pt::recv(bytes_of(theirs->data(), theirs->size()), at, peer_rank, tag, ctx, call, &outcome);
+  pt2pt::wait(sent, call);
+  pt2pt::free_request(sent);
+  return status;
+}
+
+RankMap concatenate(const RankMap& a, const RankMap& b) {
+  std::vector<int32_t> worlds = a.encoded().expand();
+  size_t n = worlds.size();
+  worlds.resize(n + static_cast<size_t>(b.size()));
+  b.world_range(0, b.size(), worlds.data() + n);
+  return RankMap::from_ranks(worlds);
+}
+
+uint16_t side_of(const RankMap& local, const RankMap& remote) {
+  return local.world_of(0) < remote.world_of(0) ? 0 : 1;
+}
+
+/// The same at both sides.
+uint64_t print_of_both(const RankMap& local, const RankMap& remote) {
+  uint64_t a = fingerprint(local), b = fingerprint(remote);
+  if (side_of(local, remote) == 1) std::swap(a, b);
+  return a * 0x9e3779b97f4a7c15u ^ b;
+}
+
+struct InterArrival : CreateArrival {
+  InterArguments arguments;
+};
+
+/// What the leader's process learns and tells the others.
+struct Learned {
+  uint64_t peer_ctx = 0;
+  Status status;
+  RankMap remote;
+};
+
+/// u64 peer context | u8 ok | map or words
+std::vector<uint8_t> encode(const Learned& l) {
+  std::vector<uint8_t> out(9);
+  std::memcpy(out.data(), &l.peer_ctx, 8);
+  out[8] = l.status.ok();
+  if (l.status.ok())
+    l.remote.serialize(&out);
+  else
+    out.insert(out.end(), l.status.what().begin(), l.status.what().end());
+  return out;
+}
+
+Learned decode(const std::vector<uint8_t>& in) {
+  Learned l;
+  FGMPI_CHECK(in.size() >= 9);
+  std::memcpy(&l.peer_ctx, in.data(), 8);
+  std::span<const uint8_t> rest(in.data() + 9, in.size() - 9);
+  size_t used;
+  if (in[8])
+    l.status = RankMap::deserialize(rest, &used, &l.remote);
+  else
+    l.status = Status(MPI_ERR_COMM, std::string(rest.begin(), rest.end()));
+  return l;
+}
+
+/// The leader's part: swaps maps with the remote leader.
+Learned learn(const SharedComm& local, const InterArguments& a, const char* call) {
+  Learned l;
+  l.peer_ctx = a.peer->shared->id.bits;
+  std::vector<uint8_t> mine, theirs;
+  local.map.serialize(&mine);
+  Location me = g_av.locate(static_cast<uint32_t>(local.map.world_of(a.local_leader)));
+  l.status = swap_with(a.peer->peer(a.remote_leader), a.remote_leader, me, a.peer->rank,
+                       a.peer->shared->id.plane(kPlaneInternal), a.tag, mine, &theirs, call);
+  size_t used;
+  if (l.status.ok()) l.status = RankMap::deserialize(theirs, &used, &l.remote);
+  if (l.status.ok() && intersect(local.map, l.remote).size() > 0)
+    l.status = error(MPI_ERR_COMM, "the two groups have %d ranks in common; allowed are groups that have none",
+                     intersect(local.map, l.remote).size());
+  return l;
+}
+
+void inter_create_act(SharedComm* shared, Meeting* meeting) {
+  auto* first = static_cast<InterArrival*>(meeting->arrivals);
+  const Hierarchy& h = hierarchy(shared);
+  int32_t leader = first->arguments.local_leader;
+  uint32_t leader_index = h.index_of_rank(shared->map, leader);
+  std::vector<uint8_t> message;
+  if (leader_index == h.my_index) {
+    Arrival* a = first;
+    while (a->rank != leader) a = a->next;
+    message = encode(learn(*shared, static_cast<InterArrival*>(a)->arguments, meeting->call));
+  }
+  Status status = spread(shared, leader_index, tag_of(*shared, meeting->sequence, kStepSpread), &message, meeting->call);
+  if (!status.ok()) return fail_all(meeting, status);
+  Learned learned = decode(message);
+  if (!learned.status.ok()) return fail_all(meeting, learned.status);
+
+  Hierarchy far = build_hierarchy(learned.remote);
+  uint16_t side = side_of(shared->map, learned.remote);
+  Parties parties;
+  parties.sides[side] = h.processes;
+  parties.sides[1 - side] = far.processes;
+  const RankMap& first_map = side == 0 ? shared->map : learned.remote;
+  parties.root = g_av.process_of(static_cast<uint32_t>(first_map.world_of(0)));
+  AgreeKey key{learned.peer_ctx, kAgreeInter, side, static_cast<uint32_t>(first->arguments.tag),
+               print_of_both(shared->map, learned.remote)};
+  ContextId id;
+  status = agree(key, parties, reserve_least(*shared, meeting->arrivals), meeting->call, &id);
+  if (!status.ok()) return fail_all(meeting, status);
+  attach_all(meeting,
+             {id, &shared->map, &learned.remote, shared->members, parties.count(), static_cast<uint8_t>(side)}, nullptr);
+  lookup(id, static_cast<uint8_t>(side))->hierarchy = shared->hierarchy;
+}
+
+struct MergeArrival : CreateArrival {
+  bool high = false;
+};
+
+void merge_act(SharedComm* shared, Meeting* meeting) {
+  const Hierarchy& h = hierarchy(shared);
+  uint32_t root_index = h.index_of_rank(shared->map, 0);
+  bool high = static_cast<MergeArrival*>(meeting->arrivals)->high;
+  std::vector<uint8_t> theirs;
+  Status status;
+  if (root_index == h.my_index)
+    status = exchange_with_other_side(*shared, meeting->sequence, {static_cast<uint8_t>(high)}, &theirs, meeting->call);
+  if (status.ok())
+    status = spread(shared, root_index, tag_of(*shared, meeting->sequence, kStepSpread), &theirs, meeting->call);
+  if (!status.ok()) return fail_all(meeting, status);
+  bool far_high = theirs.at(0) != 0;
+  bool first = high != far_high ? !high : shared->side == 0;
+  RankMap merged;
+  sched::call_on_host([&] {
+    merged = first ? concatenate(shared->map, *shared->remote) : concatenate(*shared->remote, shared->map);
+  });
+  AgreeKey key{shared->id.bits, kAgreeInter, shared->side, meeting->sequence, 0};
+  ContextId id;
+  status = agree(key, parties_of(shared), reserve_least(*shared, meeting->arrivals), meeting->call, &id);
+  if (!status.ok()) return fail_all(meeting, status);
+  Hierarchy all = build_hierarchy(merged);
+  Recipe recipe{id, &merged, nullptr, all.member_counts[all.my_index], all.count(), 0};
+  int32_t shift = first ? 0 : shared->remote->size();
+  for (Arrival* a = meeting->arrivals; a; a = a->next) {
+    auto* arrival = static_cast<CreateArrival*>(a);
+    a->status = attach(recipe, a->rank + shift, a->comm, &arrival->out);
+  }
+}
+
+/// The running rank in `group`. Errors: MPI_ERR_GROUP.
+Status rank_in(const RankMap& group, int32_t* rank) {
+  *rank = group.rank_of(static_cast<int32_t>(rank_state()->world_rank));
+  if (*rank >= 0) return {};
+  return error(MPI_ERR_GROUP, "the calling rank is not in the group (of %d); allowed are its members", group.size());
+}
+
+}  // namespace
+
+Status exchange_with_other_side(const SharedComm& shared, uint32_t number, const std::vector<uint8_t>& mine,
+                                std::vector<uint8_t>* theirs, const char* call) {
+  // The tag has no side here: what one sends the other receives.
+  int32_t tag = static_cast<int32_t>((number & 0xfffffff) << 3) | kStepExchange;
+  Location peer = g_av.locate(static_cast<uint32_t>(shared.remote->world_of(0)));
+  Location me = g_av.locate(static_cast<uint32_t>(shared.map.world_of(0)));
+  return swap_with(peer, 0, me, 0, shared.id.plane(kPlaneInternal), tag, mine, theirs, call);
+}
+
+Status spread(SharedComm* shared, uint32_t root_index, int32_t tag, std::vector<uint8_t>* bytes, const char* call) {
+  const Hierarchy& h = hierarchy(shared);
+  uint64_t ctx = shared->id.plane(kPlaneInternal);
+  if (h.my_index != root_index) return pt2pt::process_recv(h.processes[root_index], ctx, tag, bytes, call);
+  for (uint32_t i = 0; i < h.count(); ++i)
+    if (i != root_index) FGMPI_TRY(pt2pt::process_send(h.processes[i], ctx, tag, bytes->data(), bytes->size(), call));
+  return {};
+}
+
+Status intercomm_create(Comm* local, const InterArguments& arguments, Comm** out) {
+  InterArrival mine;
+  mine.arguments = arguments;
+  Status status = meet(local, &mine, kOpInterCreate, "MPI_Intercomm_create", inter_create_act);
+  *out = mine.out;
+  return status;
+}
+
+Status intercomm_merge(Comm* inter, bool high, Comm** out) {
+  MergeArrival mine;
+  mine.high = high;
+  Status status = meet(inter, &mine, kOpInterMerge, "MPI_Intercomm_merge", merge_act);
+  *out = mine.out;
+  return status;
+}
+
+Status create_from_group(const RankMap& group, uint64_t name, Comm** out) {
+  int32_t rank;
+  FGMPI_TRY(rank_in(group, &rank));
+  AgreeKey key{name, kAgreeFromGroup, 0, 0, fingerprint(group)};
+  return create_among(key, group, nullptr, nullptr, rank, "MPI_Comm_create_from_group", out);
+}
+
+Status intercomm_from_groups(const RankMap& local, const RankMap& remote, uint64_t name, Comm** out) {
+  int32_t rank;
+  FGMPI_TRY(rank_in(local, &rank));
+  if (int32_t common = intersect(local, remote).size())
+    return error(MPI_ERR_GROUP, "the two groups have %d ranks in common; allowed are groups that have none", common);
+  AgreeKey key{name, kAgreeFromGroup, side_of(local, remote), 1, print_of_both(local, remote)};
+  return create_among(key, local, &remote, nullptr, rank, "MPI_Intercomm_create_from_groups", out);
+}
+
+}  // namespace fgmpi::comm

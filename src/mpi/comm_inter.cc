@@ -1,0 +1,47 @@
+// Intercommunicators (MPI-4.0 section 7.6).
+
+#include "comm/create.h"
+#include "mpi/comm_common.h"
+
+using namespace fgmpi;
+
+namespace {
+
+Status check_leader(const comm::Comm* c, int rank, const char* argument) {
+  int size = c->shared->peers().size();
+  if (rank >= 0 && rank < size) return {};
+  return error(MPI_ERR_RANK, "%s is %d; allowed is 0 to %d", argument, rank, size - 1);
+}
+
+}  // namespace
+
+FGMPI_OWN(Intercomm_create)
+int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag,
+                          MPI_Comm* newintercomm) {
+  constexpr const char* kCall = "MPI_Intercomm_create";
+  FGMPI_ENTER(kCall, c, local_comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
+  FGMPI_RETURN_IF(kCall, c, check_leader(c, local_leader, "local_leader"));
+  FGMPI_RETURN_IF(kCall, c, mpi::check_tag(tag, false));
+  comm::InterArguments arguments{local_leader, nullptr, remote_leader, tag};
+  if (c->rank == local_leader) {
+    arguments.peer = comm::find(peer_comm);
+    if (!arguments.peer) return mpi::bad_comm(kCall, peer_comm);
+    FGMPI_RETURN_IF(kCall, c, check_leader(arguments.peer, remote_leader, "remote_leader"));
+    if (!arguments.peer->shared->inter && remote_leader == arguments.peer->rank)
+      return mpi::fail(kCall, c, error(MPI_ERR_RANK, "remote_leader is %d, the calling rank itself", remote_leader));
+  }
+  comm::Comm* made = nullptr;
+  Status status = comm::intercomm_create(c, arguments, &made);
+  return mpi::give(kCall, c, status, made, newintercomm);
+}
+
+FGMPI_OWN(Intercomm_merge)
+int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
+  constexpr const char* kCall = "MPI_Intercomm_merge";
+  FGMPI_ENTER(kCall, c, intercomm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_inter(c));
+  comm::Comm* made = nullptr;
+  Status status = comm::intercomm_merge(c, high != 0, &made);
+  return mpi::give(kCall, c, status, made, newintracomm);
+}
