@@ -37,14 +37,27 @@ inline int popcount(uint64_t word) {
   return std::popcount(word);
 }
 
+/// The low bits of `bits`, spread over the one-bits of `mask` from the lowest up.
+inline uint64_t deposit_bits(uint64_t bits, uint64_t mask) {
+#if defined(__x86_64__)
+  if (__builtin_expect(cpu_bits.bmi2, 1)) {
+    uint64_t spread;
+    __asm__("pdep %2, %1, %0" : "=r"(spread) : "r"(bits), "r"(mask));
+    return spread;
+  }
+#endif
+  uint64_t spread = 0;
+  for (; mask; mask &= mask - 1, bits >>= 1)
+    if (bits & 1) spread |= mask & -mask;
+  return spread;
+}
+
 /// The position (0..63) of the one-bit that has `k` one-bits below it. REQUIRES: k <
 /// popcount(word).
 inline int select_in_word(uint64_t word, int k) {
 #if defined(__x86_64__)
   if (__builtin_expect(cpu_bits.bmi2, 1)) {
-    uint64_t bit;
-    __asm__("pdep %2, %1, %0" : "=r"(bit) : "r"(uint64_t{1} << k), "r"(word));
-    return std::countr_zero(bit);
+    return std::countr_zero(deposit_bits(uint64_t{1} << k, word));
   }
 #endif
   int base = 0;
@@ -57,6 +70,14 @@ inline int select_in_word(uint64_t word, int k) {
     }
   }
   return base;
+}
+
+/// The inverse: the bits of `word` at the one-bits of `mask`, side by side.
+inline uint64_t extract_bits(uint64_t word, uint64_t mask) {
+  uint64_t bits = 0;
+  for (uint64_t bit = 1; mask; mask &= mask - 1, bit <<= 1)
+    if (word & mask & -mask) bits |= bit;
+  return bits;
 }
 
 /// Bits needed to write 0..value; 0 for 0.

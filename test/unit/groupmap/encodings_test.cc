@@ -33,13 +33,15 @@ void expect_same(const MapRef& map, const Ranks& ranks, Random& random) {
   ASSERT_EQ(map.ordered(), sorted == ranks);
   ASSERT_EQ(map.expand(), ranks);
   for (int32_t i = 0; i < map.size(); ++i) ASSERT_EQ(map.select(i), ranks[i]) << i;
-  for (int32_t i = 0; i < map.size(); ++i) ASSERT_EQ(map.rank(ranks[i]), i);
+  // BWT decodes all blocks for a rank.
+  int32_t step = map.encoding() == Encoding::bwt ? 97 : 1;
+  for (int32_t i = 0; i < map.size(); i += step) ASSERT_EQ(map.rank(ranks[i]), i);
   for (int32_t w : {-1, INT32_MIN, INT32_MAX, 0})
     ASSERT_EQ(map.contains(w), std::binary_search(sorted.begin(), sorted.end(), w)) << w;
-  for (int step = 0; step < 300 && !ranks.empty(); ++step) {
+  for (int k = 0; k < 300 && !ranks.empty(); k += step) {
     int32_t w = sorted[testing::below(random, map.size())] - 4;
     if (w < INT32_MAX - 9) w += testing::below(random, 9);
-    if (step % 3 == 0) w = testing::below(random, sorted.back() / 2 + 1);
+    if (k % 3 == 0) w = testing::below(random, sorted.back() / 2 + 1);
     ASSERT_EQ(map.contains(w), std::binary_search(sorted.begin(), sorted.end(), w)) << w;
   }
   for (int step = 0; step < 5 && !ranks.empty(); ++step) expect_range(map, ranks, sorted, random);

@@ -1,0 +1,125 @@
+#include "groupmap/buddy.h"
+
+#include <bdd.h>
+
+#include <algorithm>
+
+#include "groupmap/bits.h"
+
+namespace fgmpi::groupmap {
+namespace {
+
+// The plain interface: its C++ one wraps each node in an object and keeps global ones.
+#undef bdd_init
+#undef bdd_ithvar
+constexpr BDD kFalse = 0, kTrue = 1;
+
+bool failed;  // set by BuDDy's error hook; the package is global anyway
+
+void note_error(int) { failed = true; }
+
+/// BuDDy from construction to destruction.
+class Session {
+ public:
+  explicit Session(int bits, size_t expected_nodes) : bits_(bits) {
+    if (bdd_isrunning()) return;
+    failed = false;
+    int nodes = static_cast<int>(std::clamp<size_t>(expected_nodes, 1000, kMaxBddNodes / 2));
+    if (bdd_init(nodes, nodes / 8 + 100) < 0) return;
+    running_ = true;
+    bdd_error_hook(note_error);
+    bdd_gbc_hook(nullptr);
+    bdd_resize_hook(nullptr);
+    bdd_setmaxnodenum(kMaxBddNodes);
+    bdd_setmaxincrease(kMaxBddNodes / 4);
+    bdd_setvarnum(bits);
+  }
+  Session(const Session&) = delete;
+  ~Session() {
+    if (running_) bdd_done();
+  }
+  bool ok() const { return running_ && !failed; }
+
+  /// The set of `ranks`, which all have the bits above `left` in common. The caller holds a
+  /// reference.
+  BDD from_ranks(std::span<const int32_t> ranks, int left) {
+    if (ranks.empty() || failed) return kFalse;
+    if (ranks.size() == size_t{1} << left) return kTrue;
+    int32_t bit = int32_t{1} << (left - 1);
+    auto middle = std::partition_point(ranks.begin(), ranks.end(),
+                                       [&](int32_t rank) { return !(rank & bit); });
+    size_t zeros = static_cast<size_t>(middle - ranks.begin());
+    BDD low = from_ranks(ranks.first(zeros), left - 1);
+    BDD high = from_ranks(ranks.subspan(zeros), left - 1);
+    return join(left, low, high);
+  }
+
+  /// The same of cubes in the order of a walk; `left` bits are not decided yet.
+  BDD from_cubes(std::span<const Cube> cubes, int left) {
+    if (cubes.empty() || failed) return kFalse;
+    if (left == 0) return kTrue;
+    uint32_t bit = uint32_t{1} << (left - 1);
+    if (cubes[0].free & bit) return from_cubes(cubes, left - 1);
+    auto middle = std::partition_point(cubes.begin(), cubes.end(),
+                                       [&](const Cube& c) { return !(c.fixed & bit); });
+    size_t zeros = static_cast<size_t>(middle - cubes.begin());
+    BDD low = from_cubes(cubes.first(zeros), left - 1);
+    BDD high = from_cubes(cubes.subspan(zeros), left - 1);
+    return join(left, low, high);
+  }
+
+  bool paths(BDD node, int left, Cube prefix, size_t most, std::vector<Cube>* out) {
+    if (node == kFalse) return true;
+    if (left == 0 || node == kTrue) {
+      if (out->size() == most) return false;
+      prefix.free |= static_cast<uint32_t>(low_mask(left));
+      out->push_back(prefix);
+      return true;
+    }
+    uint32_t bit = uint32_t{1} << (left - 1);
+    if (bdd_var(node) != bits_ - left) {
+      prefix.free |= bit;
+      return paths(node, left - 1, prefix, most, out);
+    }
+    if (!paths(bdd_low(node), left - 1, prefix, most, out)) return false;
+    prefix.fixed |= bit;
+    return paths(bdd_high(node), left - 1, prefix, most, out);
+  }
+
+ private:
+  /// if (highest of the bits left) high else low, in exchange for the references to both.
+  BDD join(int left, BDD low, BDD high) {
+    BDD node = low == high ? low : bdd_ite(bdd_ithvar(bits_ - left), high, low);
+    bdd_addref(node);
+    bdd_delref(low);
+    bdd_delref(high);
+    return node;
+  }
+
+  int bits_;
+  bool running_ = false;
+};
+
+}  // namespace
+
+bool bdd_paths(std::span<const int32_t> ranks, int bits, size_t most, std::vector<Cube>* out) {
+  Session session(bits, ranks.size() * 2);
+  if (!session.ok()) return false;
+  BDD root = session.from_ranks(ranks, bits);
+  return session.ok() && session.paths(root, bits, {0, 0}, most, out);
+}
+
+bool bdd_combine(std::span<const Cube> a, std::span<const Cube> b, int bits, SetOperation operation,
+                 size_t most, std::vector<Cube>* out) {
+  Session session(bits, (a.size() + b.size()) * 16);
+  if (!session.ok()) return false;
+  BDD left = session.from_cubes(a, bits), right = session.from_cubes(b, bits);
+  if (!session.ok()) return false;
+  int code = operation == SetOperation::kUnion          ? bddop_or
+             : operation == SetOperation::kIntersection ? bddop_and
+                                                        : bddop_diff;
+  BDD root = bdd_addref(bdd_apply(left, right, code));
+  return session.ok() && session.paths(root, bits, {0, 0}, most, out);
+}
+
+}  // namespace fgmpi::groupmap

@@ -1,0 +1,15 @@
+// A set plus a permutation (section 5 of the paper): for benchmarks and splits that pick the set's
+// encoding.
+#pragma once
+
+#include "groupmap/groupmap.h"
+
+namespace fgmpi::groupmap {
+
+/// Builds `permutation` (Encoding::wavelet or Encoding::permuted) over the set of `ranks` stored by
+/// `set_strategy`. Errors: MPI_ERR_ARG when a named set encoding cannot hold the set, or a rank
+/// occurs twice.
+Status build_composite(Encoding permutation, std::span<const int32_t> ranks,
+                       const Strategy& set_strategy, MapRef* out);
+
+}  // namespace fgmpi::groupmap

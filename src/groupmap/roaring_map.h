@@ -1,0 +1,28 @@
+// The Roaring encoding's class, which set algebra works on; described in roaring.cc.
+#pragma once
+
+#include "groupmap/groupmap.h"
+
+struct roaring_bitmap_s;
+
+namespace fgmpi::groupmap {
+
+class RoaringMap final : public GroupMap {
+ public:
+  /// Takes the set over. REQUIRES: fewer than 2^31 members, all below 2^31.
+  explicit RoaringMap(roaring_bitmap_s* set);
+  ~RoaringMap() override;
+  int32_t select(int32_t i) const override;
+  int32_t rank(int32_t w) const override;
+  void select_range(int32_t first, int32_t count, int32_t* out) const override;
+  size_t bytes() const override;
+  bool validate(std::string* reason) const override;
+  void write(ByteWriter& out) const override;
+
+  const roaring_bitmap_s* set() const { return set_; }
+
+ private:
+  roaring_bitmap_s* set_;
+};
+
+}  // namespace fgmpi::groupmap
