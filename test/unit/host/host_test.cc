@@ -1,0 +1,91 @@
+#include "host_fixture.h"
+
+#include <stdlib.h>
+
+#include <cstring>
+#include <string>
+
+extern "C" char** environ;
+
+namespace fgmpi::host {
+namespace {
+
+struct Variable {
+  const char* name;
+  Variable(const char* n, const char* value) : name(n) { setenv(n, value, 1); }
+  ~Variable() { unsetenv(name); }
+};
+
+TEST(FindLibrary, FindsTheInstalledHost) {
+  std::string path;
+  Status status = find_library(&path);
+  ASSERT_TRUE(status.ok()) << status.what();
+  EXPECT_NE(path.find("libmpich.so.12"), std::string::npos);
+}
+
+TEST(FindLibrary, RefusesWhatIsNotALibrary) {
+  std::string path;
+  for (const char* value : {"/nowhere/libmpich.so.12", "libmpich.so.12", "/tmp", "/proc/self/exe"}) {
+    Variable variable("FGMPI_HOST_MPI", value);
+    Status status = find_library(&path);
+    EXPECT_FALSE(status.ok()) << value;
+    EXPECT_NE(status.what().find(std::string("FGMPI_HOST_MPI=") + value), std::string::npos) << status.what();
+  }
+}
+
+using HostDeathTest = WithHost;
+
+TEST_F(HostDeathTest, ALibraryThatIsNoMpiEndsTheProcessWithOneLine) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  std::string libc = "/lib/x86_64-linux-gnu/libm.so.6";
+  auto load = [&] {
+    Variable variable("FGMPI_HOST_MPI", libc.c_str());
+    api();
+  };
+  EXPECT_EXIT(load(), testing::ExitedWithCode(1), "^fgmpi: [^\n]*libm.so.6: not an MPI library\n$");
+}
+
+#ifdef FGMPI_SANITIZE
+TEST(HostDeathTestSanitized, SaysWhyItCannotBeLoaded) {
+  EXPECT_EXIT(api(), testing::ExitedWithCode(1), "^fgmpi: [^\n]*address sanitizer[^\n]*\n$");
+}
+#endif
+
+using Host = WithHost;
+
+TEST_F(Host, StartsOnFirstNeedAsASingletonAndLeavesTheEnvironmentAlone) {
+  Variable rank("PMI_RANK", "3"), size("PMI_SIZE", "7"), fd("PMI_FD", "99");
+  char** before = environ;
+  int world = 0;
+  EXPECT_EQ(call([&](const Api& h) { return h.Comm_size(MPI_COMM_WORLD, &world); }), MPI_SUCCESS);
+  EXPECT_EQ(world, 1);
+  EXPECT_TRUE(initialised());
+  EXPECT_EQ(environ, before);
+  EXPECT_STREQ(getenv("PMI_SIZE"), "7");
+  EXPECT_EQ(getenv("UCX_TLS"), nullptr);
+}
+
+TEST_F(Host, FailuresComeBackAsCodes) {
+  int code = call([&](const Api& h) {
+    int size;
+    return h.Type_size(MPI_DATATYPE_NULL, &size);
+  });
+  int error_class = 0;
+  api().Error_class(code, &error_class);
+  EXPECT_EQ(error_class, MPI_ERR_TYPE);
+  MPI_Info info;
+  ASSERT_EQ(api().Info_create(&info), MPI_SUCCESS);
+  api().Error_class(api().Info_set(info, "", "value"), &error_class);
+  EXPECT_EQ(error_class, MPI_ERR_INFO_KEY);
+  EXPECT_EQ(api().Info_free(&info), MPI_SUCCESS);
+}
+
+TEST_F(Host, HasEveryFunctionOfItsHeader) {
+  api_uninitialised();
+  for_each_function([](auto member, const char* symbol) {
+    EXPECT_NE(api_uninitialised().*member, nullptr) << symbol;
+  });
+}
+
+}  // namespace
+}  // namespace fgmpi::host

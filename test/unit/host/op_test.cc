@@ -1,0 +1,198 @@
+#include "host/op.h"
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "host/basic_type.h"
+#include "host/op_kernels.h"
+#include "host_fixture.h"
+
+namespace fgmpi::host {
+namespace {
+
+constexpr MPI_Op kOps[] = {MPI_MAX, MPI_MIN, MPI_SUM,  MPI_PROD, MPI_LAND,   MPI_BAND,
+                           MPI_LOR, MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
+
+Type type_of(MPI_Datatype handle) {
+  Type type;
+  EXPECT_TRUE(Type::of(handle, &type).ok());
+  return type;
+}
+
+/// Small values, so that no type's sums and products leave its range or lose precision.
+template <class T>
+struct Fill {
+  static void at(void* p, std::mt19937& random) {
+    T value = static_cast<T>(random() % 7);
+    std::memcpy(p, &value, sizeof(T));
+  }
+};
+template <class V, class I>
+struct Fill<PairOf<V, I>> {
+  static void at(void* p, std::mt19937& random) {
+    PairOf<V, I> pair;
+    std::memset(&pair, 0, sizeof(pair));
+    pair.value = static_cast<V>(random() % 4);
+    pair.index = static_cast<I>(random() % 5);
+    std::memcpy(p, &pair, sizeof(pair));
+  }
+};
+template <class V>
+struct Fill<std::complex<V>> {
+  static void at(void* p, std::mt19937& random) {
+    V parts[2] = {static_cast<V>(random() % 5), static_cast<V>(random() % 5)};
+    std::memcpy(p, parts, sizeof(parts));
+  }
+};
+
+template <class T>
+bool same(const void* a, const void* b) {
+  if constexpr (std::is_same_v<T, long double>) {
+    long double x, y;  // ten bytes of sixteen carry the value
+    std::memcpy(&x, a, sizeof(x));
+    std::memcpy(&y, b, sizeof(y));
+    return x == y;
+  } else {
+    return std::memcmp(a, b, sizeof(T)) == 0;
+  }
+}
+template <class T>
+bool same_element(const char* a, const char* b, T*) {
+  return same<T>(a, b);
+}
+template <class T>
+bool same_element(const char* a, const char* b, std::complex<T>*) {
+  return same<T>(a, b) && same<T>(a + sizeof(T), b + sizeof(T));
+}
+template <class V, class I>
+bool same_element(const char* a, const char* b, PairOf<V, I>*) {
+  using Pair = PairOf<V, I>;
+  constexpr size_t at = offsetof(Pair, index);
+  return same<V>(a, b) && same<I>(a + at, b + at);
+}
+
+template <class T>
+void compare_with_host(MPI_Datatype handle, const char* name) {
+  std::mt19937 random(7);
+  Type type = type_of(handle);
+  constexpr int kCount = 37;
+  // Room to start off by one byte: elements at odd addresses.
+  std::vector<char> in(kCount * sizeof(T) + 1), ours(in.size()), host(in.size());
+  int defined = 0;
+  for (MPI_Op op : kOps) {
+    if (!check_op(op, type).ok()) continue;
+    ++defined;
+    for (int i = 0; i < kCount; ++i) {
+      Fill<T>::at(&in[i * sizeof(T)], random);
+      Fill<T>::at(&host[i * sizeof(T)], random);
+    }
+    ours = host;
+    ASSERT_EQ(api().Reduce_local(in.data(), host.data(), kCount, handle, op), MPI_SUCCESS);
+    std::vector<char> shifted_in(in.size()), shifted(in.size());
+    std::memcpy(shifted_in.data() + 1, in.data(), kCount * sizeof(T));
+    std::memcpy(shifted.data() + 1, ours.data(), kCount * sizeof(T));
+    ASSERT_TRUE(reduce_local(in.data(), ours.data(), kCount, type, op).ok());
+    ASSERT_TRUE(reduce_local(shifted_in.data() + 1, shifted.data() + 1, kCount, type, op).ok());
+    for (int i = 0; i < kCount; ++i) {
+      const size_t at = i * sizeof(T);
+      EXPECT_TRUE(same_element(&ours[at], &host[at], static_cast<T*>(nullptr)))
+          << name << " op " << std::hex << op << " element " << std::dec << i;
+      EXPECT_TRUE(same_element(&shifted[at + 1], &host[at], static_cast<T*>(nullptr)))
+          << name << " op " << std::hex << op << " unaligned element " << std::dec << i;
+    }
+  }
+  EXPECT_GT(defined, 0) << name;
+}
+
+TEST_F(WithHost, PredefinedOperationsAgreeWithTheHost) {
+#define FGMPI_BASIC_TYPE(name, kind, ctype)                                                         \
+  if (Kind::kind != Kind::kOpaque && name != MPI_REAL16 && name != MPI_COMPLEX32)                   \
+    compare_with_host<ctype>(name, #name);
+#include "host/basic_types.def"
+#undef FGMPI_BASIC_TYPE
+  compare_with_host<PairOf<float, int>>(MPI_FLOAT_INT, "MPI_FLOAT_INT");
+  compare_with_host<PairOf<double, int>>(MPI_DOUBLE_INT, "MPI_DOUBLE_INT");
+  compare_with_host<PairOf<long, int>>(MPI_LONG_INT, "MPI_LONG_INT");
+  compare_with_host<PairOf<short, int>>(MPI_SHORT_INT, "MPI_SHORT_INT");
+  compare_with_host<PairOf<long double, int>>(MPI_LONG_DOUBLE_INT, "MPI_LONG_DOUBLE_INT");
+}
+
+TEST(Operations, QuadruplePrecisionIsFortrans) {
+  // The host computes MPI_REAL16 as long double, and MPI_COMPLEX32 not at all; gfortran's real(16) is
+  // __float128.
+  __float128 a[2] = {1, 2}, b[2] = {static_cast<__float128>(1) / 3, 5};
+  const __float128 want = a[0] + b[0];
+  ASSERT_TRUE(reduce_local(a, b, 2, type_of(MPI_REAL16), MPI_SUM).ok());
+  EXPECT_TRUE(b[0] == want && b[1] == 7);
+  __float128 x[2] = {1, 2}, y[2] = {3, 4};  // (1 + 2i)(3 + 4i) = -5 + 10i
+  ASSERT_TRUE(reduce_local(x, y, 1, type_of(MPI_COMPLEX32), MPI_PROD).ok());
+  EXPECT_TRUE(y[0] == -5 && y[1] == 10);
+}
+
+TEST(Operations, IntegersWrap) {
+  int in = INT32_MAX, inout = 1;
+  ASSERT_TRUE(reduce_local(&in, &inout, 1, type_of(MPI_INT), MPI_SUM).ok());
+  EXPECT_EQ(inout, INT32_MIN);
+  uint16_t a = 65535, b = 65535;
+  ASSERT_TRUE(reduce_local(&a, &b, 1, type_of(MPI_UINT16_T), MPI_PROD).ok());
+  EXPECT_EQ(b, 1);
+}
+
+TEST(Operations, UndefinedPairsAreErrorsThatNameBoth) {
+  struct {
+    MPI_Op op;
+    MPI_Datatype type;
+    const char* words;
+  } cases[] = {{MPI_SUM, MPI_DOUBLE_INT, "MPI_SUM is not defined on MPI_DOUBLE_INT: allowed are MPI_MINLOC, MPI_MAXLOC"},
+               {MPI_BAND, MPI_DOUBLE, "MPI_BAND is not defined on MPI_DOUBLE"},
+               {MPI_MAX, MPI_C_BOOL, "MPI_MAX is not defined on MPI_C_BOOL"},
+               {MPI_LAND, MPI_BYTE, "MPI_LAND is not defined on MPI_BYTE"},
+               {MPI_MAX, MPI_C_DOUBLE_COMPLEX, "MPI_MAX is not defined on MPI_C_DOUBLE_COMPLEX"},
+               {MPI_SUM, MPI_PACKED, "MPI_SUM is not defined on MPI_PACKED"},
+               {MPI_REPLACE, MPI_INT, "MPI_REPLACE is not defined on MPI_INT"},
+               {MPI_OP_NULL, MPI_INT, "MPI_OP_NULL"}};
+  for (const auto& c : cases) {
+    Status status = check_op(c.op, type_of(c.type));
+    EXPECT_EQ(status.error_class(), MPI_ERR_OP);
+    EXPECT_NE(status.what().find(c.words), std::string::npos) << status.what();
+  }
+  EXPECT_TRUE(is_commutative(MPI_SUM));
+}
+
+/// 2x2 matrices of doubles: a product that does not commute.
+void matrix_product(void* in, void* inout, int* length, MPI_Datatype*) {
+  auto* a = static_cast<double*>(in);
+  auto* b = static_cast<double*>(inout);
+  for (int m = 0; m < *length; ++m, a += 4, b += 4) {
+    const double c[4] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2],
+                         a[2] * b[1] + a[3] * b[3]};
+    std::memcpy(b, c, sizeof(c));
+  }
+}
+
+TEST_F(WithHost, UserOperationsRunInTheHost) {
+  MPI_Op op;
+  ASSERT_EQ(api().Op_create(matrix_product, 0, &op), MPI_SUCCESS);
+  MPI_Datatype matrix;
+  ASSERT_EQ(api().Type_contiguous(4, MPI_DOUBLE, &matrix), MPI_SUCCESS);
+  ASSERT_EQ(api().Type_commit(&matrix), MPI_SUCCESS);
+  EXPECT_FALSE(is_commutative(op));
+  double a[8] = {1, 2, 3, 4, 1, 0, 0, 1}, b[8] = {0, 1, 1, 0, 5, 6, 7, 8};
+  ASSERT_TRUE(reduce_local(a, b, 2, type_of(matrix), op).ok());
+  const double want[8] = {2, 1, 4, 3, 5, 6, 7, 8};
+  EXPECT_EQ(std::memcmp(b, want, sizeof(want)), 0);
+  EXPECT_EQ(check_op(MPI_SUM, type_of(matrix)).error_class(), MPI_ERR_OP);
+  type_freed(matrix);
+  api().Type_free(&matrix);
+
+  // Freed by the user while a reduction still needs it.
+  retain(op);
+  EXPECT_TRUE(defer_free(op));
+  EXPECT_TRUE(check_op(op, type_of(MPI_DOUBLE)).ok());
+  release(op);  // here the host frees it
+  EXPECT_FALSE(defer_free(op));
+}
+
+}  // namespace
+}  // namespace fgmpi::host
