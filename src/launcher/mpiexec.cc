@@ -3,15 +3,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "launcher/command_line.h"
+#include "launcher/paths.h"
 
 namespace {
 
@@ -42,35 +44,8 @@ Variables: FGMPI_HYDRA names another mpiexec.hydra.
   std::exit(1);
 }
 
-/// The lib folder of the prefix that this program lies in.
-std::string library_folder() {
-  char self[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
-  if (length <= 0) refuse(std::string("/proc/self/exe cannot be read: ") + std::strerror(errno));
-  std::string path(self, length);
-  path.resize(path.rfind('/'));      // .../bin
-  path.resize(path.rfind('/') + 1);  // .../
-  return path + "lib";
-}
-
-/// The absolute path of hydra's mpiexec.
-std::string find_hydra() {
-  const char* wanted = std::getenv("FGMPI_HYDRA");
-  if (wanted && *wanted) {
-    if (access(wanted, X_OK) != 0)
-      refuse(std::string("FGMPI_HYDRA=") + wanted + ": " + std::strerror(errno) +
-             "; allowed is the path of an mpiexec.hydra");
-    return wanted;
-  }
-  const char* variable = std::getenv("PATH");
-  std::string path = std::string(variable ? variable : "") + ":/usr/bin:/usr/local/bin";
-  for (size_t begin = 0; begin <= path.size();) {
-    size_t end = std::min(path.find(':', begin), path.size());
-    std::string candidate = path.substr(begin, end - begin) + "/mpiexec.hydra";
-    if (end > begin && access(candidate.c_str(), X_OK) == 0) return candidate;
-    begin = end + 1;
-  }
-  refuse("mpiexec.hydra is not in PATH: install mpich, or set FGMPI_HYDRA to its path");
+void must(const fgmpi::Status& status) {
+  if (!status.ok()) refuse(status.what());
 }
 
 /// What all processes inherit.
@@ -90,10 +65,10 @@ void set_environment(const Plan& plan, const std::string& library_folder) {
 int main(int argc, char** argv) {
   Setting setting;
   setting.cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  setting.library_folder = library_folder();
+  must(fgmpi::launcher::find_prefix(&setting.library_folder));
+  setting.library_folder += "/lib";
   Plan plan;
-  fgmpi::Status status = make_plan(Words(argv + 1, argv + argc), setting, &plan);
-  if (!status.ok()) refuse(status.what());
+  must(make_plan(Words(argv + 1, argv + argc), setting, &plan));
   if (plan.action == Plan::kHelp) {
     std::fputs(kHelp, stdout);
     return 0;
@@ -102,7 +77,8 @@ int main(int argc, char** argv) {
     std::printf("mpiexec (Finegrain MPI) %s\n", FGMPI_VERSION);
     return 0;
   }
-  std::string hydra = find_hydra();
+  std::string hydra;
+  must(fgmpi::launcher::find_hydra(&hydra));
   set_environment(plan, setting.library_folder);
   std::vector<char*> arguments = {hydra.data()};
   for (auto& word : plan.hydra) arguments.push_back(word.data());

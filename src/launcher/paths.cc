@@ -1,0 +1,47 @@
+#include "launcher/paths.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace fgmpi::launcher {
+
+Status find_prefix(std::string* prefix) {
+  char self[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
+  if (length <= 0) return error(MPI_ERR_OTHER, "/proc/self/exe cannot be read: %s", std::strerror(errno));
+  prefix->assign(self, length);
+  for (int up = 0; up < 2; ++up) {  // bin/program
+    size_t slash = prefix->rfind('/');
+    if (slash == prefix->npos) break;
+    prefix->resize(slash);
+  }
+  return {};
+}
+
+Status find_hydra(std::string* path) {
+  const char* wanted = std::getenv("FGMPI_HYDRA");
+  if (wanted && *wanted) {
+    if (access(wanted, X_OK) != 0)
+      return error(MPI_ERR_OTHER, "FGMPI_HYDRA=%s: %s; allowed is the path of an mpiexec.hydra", wanted,
+                   std::strerror(errno));
+    *path = wanted;
+    return {};
+  }
+  const char* variable = std::getenv("PATH");
+  const std::string folders = std::string(variable ? variable : "") + ":/usr/bin:/usr/local/bin";
+  for (size_t begin = 0; begin <= folders.size();) {
+    size_t end = std::min(folders.find(':', begin), folders.size());
+    *path = folders.substr(begin, end - begin) + "/mpiexec.hydra";
+    if (end > begin && access(path->c_str(), X_OK) == 0) return {};
+    begin = end + 1;
+  }
+  return error(MPI_ERR_OTHER, "mpiexec.hydra is not in PATH: install mpich, or set FGMPI_HYDRA to its path");
+}
+
+}  // namespace fgmpi::launcher

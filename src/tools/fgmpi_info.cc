@@ -1,0 +1,75 @@
+// fgmpi-info: which Finegrain MPI this is, what it found on this machine, and which MPI functions it has.
+
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "host/function_table.h"
+#include "host/host.h"
+#include "launcher/paths.h"
+
+namespace {
+
+constexpr const char* kHelp =
+    "Usage: fgmpi-info [-a] [-help] [-version]\n"
+    "\n"
+    "Prints the version, where things are, and how many MPI functions are there.\n"
+    "  -a   also each function: owned (our own code), forwarded (to the hosted MPICH) or pending (it fails\n"
+    "       with MPI_ERR_UNSUPPORTED_OPERATION)\n";
+
+const char* kind_name(fgmpi_function::Kind kind) {
+  switch (kind) {
+    case fgmpi_function::kOwned: return "owned";
+    case fgmpi_function::kForwarded: return "forwarded";
+    case fgmpi_function::kPending: return "pending";
+  }
+  return "";
+}
+
+void print_found(const char* what, fgmpi::Status (*find)(std::string*)) {
+  std::string path;
+  fgmpi::Status status = find(&path);
+  std::printf("%-18s %s\n", what, status.ok() ? path.c_str() : ("not found: " + status.what()).c_str());
+}
+
+void print_functions(bool each) {
+  int counts[3] = {};
+  for (const fgmpi_function* f = fgmpi_functions; f->name; ++f) ++counts[f->kind];
+  std::printf("%-18s %d owned, %d forwarded to the host, %d pending\n", "MPI functions",
+              counts[fgmpi_function::kOwned], counts[fgmpi_function::kForwarded],
+              counts[fgmpi_function::kPending]);
+  for (const fgmpi_function* f = fgmpi_functions; each && f->name; ++f)
+    std::printf("  %-9s %s\n", kind_name(f->kind), f->name);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool each = false;
+  for (int i = 1; i < argc; ++i) {
+    const char* option = argv[i];
+    if (std::strncmp(option, "--", 2) == 0) ++option;
+    if (std::strcmp(option, "-a") == 0) {
+      each = true;
+    } else if (std::strcmp(option, "-help") == 0 || std::strcmp(option, "-h") == 0) {
+      std::fputs(kHelp, stdout);
+      return 0;
+    } else if (std::strcmp(option, "-version") == 0) {
+      std::printf("Finegrain MPI %s\n", FGMPI_VERSION);
+      return 0;
+    } else {
+      std::fprintf(stderr, "fgmpi-info: %s: allowed are -a, -help and -version\n", argv[i]);
+      return 1;
+    }
+  }
+  std::printf("%-18s %s\n", "Finegrain MPI", FGMPI_VERSION);
+  std::printf("%-18s %s\n", "built with", FGMPI_BUILD);
+  std::printf("%-18s MPI %d.%d, ABI of MPICH %s\n", "interface", MPI_VERSION, MPI_SUBVERSION, MPICH_VERSION);
+  print_found("prefix", fgmpi::launcher::find_prefix);
+  print_found("host library", fgmpi::host::find_library);
+  print_found("launcher", fgmpi::launcher::find_hydra);
+  print_functions(each);
+  return 0;
+}
