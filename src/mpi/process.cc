@@ -203,6 +203,7 @@ Status connect() {
   }
   FGMPI_TRY(pt2pt::init(setup));
   sched::set_hooks(hooks);
+  install_naming();
   me.connected = true;
   return {};
 }

@@ -28,6 +28,9 @@ int process_main(privatize::Program& program);
 /// Called by the first MPI_Init of the process; host stack; blocks the process.
 Status connect();
 
+/// Tells the layers below how communicators are called in reports.
+void install_naming();
+
 /// MPI_Finalize's work for the running rank.
 void finalize_running_rank();
 /// What a rank owes MPI when its program ends without MPI_Finalize: one line if it failed, then finalize.

@@ -1,0 +1,45 @@
+// Names for reports: what point-to-point knows as a context id, the user knows as a communicator.
+
+#include "base/strings.h"
+#include "comm/context.h"
+#include "comm/extras.h"
+#include "mpi/runtime.h"
+#include "pt2pt/pt2pt.h"
+
+namespace fgmpi::mpi {
+namespace {
+
+comm::ContextId id_of(uint64_t ctx) { return {ctx & ~uint64_t{0xff}}; }
+
+/// The name a member gave it, else how it is stored: only reports look here, so a search is good enough.
+void communicator(uint64_t ctx, std::string* out) {
+  comm::ContextId id = id_of(ctx);
+  if (id.lbi() == comm::kWorldLbi) {
+    *out = "MPI_COMM_WORLD";
+    return;
+  }
+  if (id.lbi() == comm::kSelfLbi) {
+    *out = "MPI_COMM_SELF";
+    return;
+  }
+  const comm::SharedComm* shared = comm::lookup(id);
+  std::string name;
+  comm::detail::g_comms.for_each([&](uint32_t, comm::Comm& c) {
+    if (name.empty() && c.shared == shared && c.extras) name = comm::name_of(&c);
+  });
+  if (name.empty()) name = "communicator";
+  *out = name + format(" <%u,%u>", id.lid(), id.lbi());
+}
+
+bool locate(uint64_t ctx, int32_t rank, pt2pt::Peer* out) {
+  const comm::SharedComm* shared = comm::lookup(id_of(ctx));
+  if (!shared || rank < 0 || rank >= shared->peers().size()) return false;
+  *out = g_av.locate(static_cast<uint32_t>(shared->peers().world_of(rank)));
+  return true;
+}
+
+}  // namespace
+
+void install_naming() { pt2pt::set_naming({communicator, locate}); }
+
+}  // namespace fgmpi::mpi
