@@ -43,6 +43,10 @@ extern Program g_program;
 
 /// Runs the destructor functions of the current rank's image.
 void run_image_destructors();
+uint32_t first_world_rank();
+uint32_t world_rank(const sched::Proclet* p);
+/// The thread that runs main, not in the child of a fork.
+bool on_scheduler_thread();
 /// False in the child of a fork or vfork.
 bool in_own_process();
 
@@ -51,6 +55,9 @@ bool in_own_process();
 void adopt_early_handlers(sched::Proclet* rank0);
 /// Runs the current rank's exit handlers and destructors, tells src/mpi, finishes the proclet.
 [[noreturn]] void end_rank(int status);
+
+// ---- crash.cc ----
+void install_crash_reports();
 
 /// True when the address lies in the executable (image 0) or one of its images.
 bool in_program(const void* address);

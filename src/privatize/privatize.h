@@ -32,6 +32,13 @@ struct Program {
 /// returns.
 [[noreturn]] int run_rank(uint32_t local_index);
 
+/// World rank of this process's first rank, once it is known exactly (line prefixes and crash
+/// reports presume block distribution of equal parts until then).
+void set_first_world_rank(uint32_t first);
+
+/// Writes out what ranks have printed in complete lines. Before the job is aborted.
+void flush_output();
+
 /// True when the caller is a proclet that may switch: on the scheduler's thread, not in the child
 /// of a fork, not on the host stack.
 bool on_proclet();

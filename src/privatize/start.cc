@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
+#include "privatize/output.h"
 #include "privatize/swap.h"
 
 namespace fgmpi::privatize {
@@ -30,6 +31,21 @@ using StartMain = int(Main*, int, char**, Init*, void (*)(), void (*)(), void*);
 /// The scheduler's thread; static TLS, so that asking costs one load.
 [[gnu::tls_model("initial-exec")]] thread_local bool t_scheduler = false;
 pid_t g_pid = 0;
+uint32_t g_first_world_rank = 0;
+
+/// Before the processes have exchanged their sizes: block distribution of equal or nearly equal
+/// parts.
+uint32_t presumed_first_world_rank(uint32_t ranks) {
+  auto number = [](const char* name, int64_t fallback) {
+    const char* text = getenv(name);
+    return text ? parse_int(text).value_or(fallback) : fallback;
+  };
+  int64_t process = number("PMI_RANK", 0), processes = std::max<int64_t>(number("PMI_SIZE", 1), 1);
+  int64_t total = getenv("FGMPI_NFG") ? 0 : number("FGMPI_RANKS", 0);
+  if (total <= 0) return static_cast<uint32_t>(process * ranks);
+  return static_cast<uint32_t>(process * (total / processes) +
+                               std::min(process, total % processes));
+}
 
 uint32_t ranks_wanted() {
   if (mpi::ranks_of_this_process) return mpi::ranks_of_this_process();
@@ -51,7 +67,10 @@ int process_main(int argc, char** argv, char** envp) {
   g_program.argc = argc;
   g_program.argv = argv;
   g_program.envp = envp;
-  return mpi::process_main ? mpi::process_main(g_program) : plain_process_main(g_program);
+  take_over_output(g_program.ranks);
+  int status = mpi::process_main ? mpi::process_main(g_program) : plain_process_main(g_program);
+  finish_output();
+  return status;
 }
 
 [[noreturn]] void refuse(const std::string& line) {
@@ -155,10 +174,14 @@ void warn_of_shared_libraries() {
 
 /// Shared globals or images? Refuses, with one line, what cannot be done.
 Mode decide(uint32_t ranks) {
-  if (ranks == 1) return Mode::kSingle;
+  if (ranks == 1) {
+    refuse_unless(g_images.read_modules({}));  // for crash reports
+    return Mode::kSingle;
+  }
   Wish wanted = wish();
-  if (wanted == Wish::kOff) return Mode::kShared;
-  refuse_unless(g_images.read_modules(private_libraries()));
+  bool off = wanted == Wish::kOff;
+  refuse_unless(g_images.read_modules(off ? std::vector<std::string>() : private_libraries()));
+  if (off) return Mode::kShared;
   bool alone = g_images.modules().size() == 1;
   if (wanted == Wish::kAuto && alone && !g_images.program().has_private_data())
     return Mode::kShared;
@@ -222,6 +245,15 @@ void construct(const Image& image) {
 }  // namespace
 
 bool on_proclet() { return t_scheduler && !sched::on_host_stack(); }
+void set_first_world_rank(uint32_t first) { g_first_world_rank = first; }
+uint32_t first_world_rank() { return g_first_world_rank; }
+
+uint32_t world_rank(const sched::Proclet* p) {
+  bool of_image = p->kind == sched::Kind::kHelper && p->image;
+  return g_first_world_rank + (of_image ? static_cast<const Image*>(p->image)->index : p->index);
+}
+
+bool on_scheduler_thread() { return t_scheduler; }
 bool in_own_process() { return getpid() == g_pid; }
 
 int run_rank(uint32_t local_index) {
@@ -258,7 +290,9 @@ FGMPI_INTERPOSE int __libc_start_main(Main* main, int argc, char** argv, Init* i
   g_program.ranks = ranks_wanted();
   g_mode = decide(g_program.ranks);
   if (g_program.ranks > 1) warn_of_shared_libraries();
+  g_first_world_rank = presumed_first_world_rank(g_program.ranks);
   prepare_switching();
+  install_crash_reports();
   if (g_mode == Mode::kImages) init = no_constructors, fini = nullptr;
   return real(process_main, argc, argv, init, fini, rtld_fini, stack_end);
 }

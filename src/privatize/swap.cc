@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
+#include "privatize/output.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -61,7 +62,10 @@ void swap_locale(sched::Proclet* to) {
 
 /// The scheduler's hook: on the stack of whoever leaves.
 void on_switch(sched::Proclet* from, sched::Proclet* to) {
-  if (from) from->saved_errno = *g.errno_cell;
+  if (from) {
+    from->saved_errno = *g.errno_cell;
+    settle_output();
+  }
   if (!to) return;
   if (to != g.exceptions) {
     if (g.exceptions) memcpy(g.exceptions->exception_state, g.exception_state, 2 * sizeof(void*));

@@ -46,6 +46,7 @@ struct Scheduler {
   Options options;
   bool options_given = false;
   void (*switch_hook)(Proclet*, Proclet*) = nullptr;
+  void (*idle_hook)() = nullptr;
 
   Proclet* ranks = nullptr;
   uint32_t count = 0;
@@ -265,7 +266,10 @@ void sleep_in_kernel(int64_t timeout_ns) {
 bool idle() {
   if (g.idle_rounds++ % 16 == 0 || g.idle_since < 0) {
     int64_t now = now_ns();
-    if (g.idle_since < 0) g.idle_since = now;
+    if (g.idle_since < 0) {
+      g.idle_since = now;
+      if (g.idle_hook) g.idle_hook();
+    }
     if (now - g.idle_since >= g.hooks.spin_ns) {
       if (g.timers.empty() && !g.idle_reported) {
         g.idle_reported = true;
@@ -308,6 +312,8 @@ void set_options(const Options& options) {
   g.options = options;
   g.options_given = true;
 }
+
+void set_idle_hook(void (*hook)()) { g.idle_hook = hook; }
 
 void set_switch_hook(void (*hook)(Proclet*, Proclet*)) {
   g.switch_hook = hook;

@@ -118,6 +118,9 @@ void set_hooks(const Hooks& hooks);
 /// whoever leaves: swaps what the runtimes keep per thread. Without one a switch pays one branch.
 void set_switch_hook(void (*hook)(Proclet* from, Proclet* to));
 
+/// Called on the host stack when the process has become idle, before it spins or sleeps.
+void set_idle_hook(void (*hook)());
+
 /// Creates the rank proclets 0..count-1, each to run entry(argument) with current()->index set.
 /// Stacks, guards and limits are checked first; an error says how many would fit. Again allowed
 /// after run() has returned.

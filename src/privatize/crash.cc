@@ -1,0 +1,175 @@
+// Crash reports: which rank, why, and its call stack with the names of its image's functions.
+//
+// The handler runs on a stack of its own (the rank's may be used up) and only for signals that the
+// program leaves alone. It says the cause before anything that needs memory, and all under an
+// alarm, since the heap may be what is broken. Then the signal takes its usual course: the process
+// dies of it, the launcher ends the job.
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "privatize/elf_file.h"
+#include "privatize/images.h"
+#include "privatize/internal.h"
+#include "privatize/output.h"
+
+namespace fgmpi::privatize {
+namespace {
+
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr size_t kHandlerStack = 256 * 1024;
+constexpr int kMostFrames = 64;
+
+bool is_crash_signal(int signal_number) {
+  for (int s : kSignals)
+    if (s == signal_number) return true;
+  return false;
+}
+
+[[gnu::format(printf, 1, 2)]] void say(const char* format, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  static auto* real = next_symbol<ssize_t(int, const void*, size_t)>("write");
+  if (n > 0) (void)!real(STDERR_FILENO, text, strnlen(text, sizeof text));
+}
+
+struct Frames {
+  uintptr_t pc[kMostFrames];
+  int count = 0;
+  uintptr_t fault_pc = 0;
+  int first = 0;  ///< the frame that was interrupted
+};
+
+_Unwind_Reason_Code note_frame(_Unwind_Context* context, void* data) {
+  auto* frames = static_cast<Frames*>(data);
+  int before_instruction = 0;
+  uintptr_t pc = _Unwind_GetIPInfo(context, &before_instruction);
+  if (pc == 0) return _URC_END_OF_STACK;
+  if (pc == frames->fault_pc) frames->first = frames->count;
+  frames->pc[frames->count++] = before_instruction ? pc : pc - 1;  // within the call, not after it
+  return frames->count < kMostFrames ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+/// The readable name, while the heap answers: the alarm is running.
+const char* demangled(const char* name) {
+  int failed = 0;
+  char* text = abi::__cxa_demangle(name, nullptr, nullptr, &failed);
+  return text ? text : name;
+}
+
+void say_frame(int number, uintptr_t pc) {
+  Images::Location where;
+  Dl_info info{};
+  const char* path = nullptr;
+  uintptr_t offset = 0;
+  if (g_images.locate(pc, &where)) {
+    path = g_images.modules()[where.module].path().c_str();
+    offset = where.offset;
+  } else if (dladdr(reinterpret_cast<void*>(pc), &info) && info.dli_fname) {
+    path = info.dli_fname;
+    offset = pc - reinterpret_cast<uintptr_t>(info.dli_fbase);
+  } else {
+    return say("  #%-2d 0x%lx\n", number, pc);
+  }
+  ElfFile file;
+  uintptr_t start = 0;
+  const char* function = file.open(path) ? file.function_at(offset, &start) : nullptr;
+  const char* name = strcmp(path, "/proc/self/exe") == 0 ? "program" : file_name(path).data();
+  if (function)
+    say("  #%-2d %s+0x%lx  (%s+0x%lx)\n", number, demangled(function), offset - start, name,
+        offset);
+  else
+    say("  #%-2d ?  (%s+0x%lx)\n", number, name, offset);
+}
+
+void say_stack(const ucontext_t* context) {
+  Frames frames;
+  frames.fault_pc = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]);
+  _Unwind_Backtrace(note_frame, &frames);
+  for (int i = frames.first; i < frames.count; ++i) say_frame(i - frames.first, frames.pc[i]);
+}
+
+void say_cause(int signal_number, const siginfo_t* info, const sched::Proclet* running) {
+  bool in_guard = false;
+  const sched::Proclet* at = sched::proclet_of_address(info->si_addr, &in_guard);
+  bool memory = signal_number == SIGSEGV || signal_number == SIGBUS;
+  char who[64] = "outside of any rank";
+  if (running)
+    snprintf(who, sizeof who, "%srank %u",
+             running->kind == sched::Kind::kHelper ? "a helper of " : "", world_rank(running));
+  if (memory && at && in_guard && running) {
+    say("fgmpi: stack overflow of %s (%zu KiB): raise FGMPI_STACK_SIZE\n", who,
+        at->stack_size / 1024);
+  } else if (memory) {
+    say("fgmpi: %s: %s at address %p\n", who, strsignal(signal_number), info->si_addr);
+  } else {
+    say("fgmpi: %s: %s\n", who, strsignal(signal_number));
+  }
+}
+
+void on_crash(int signal_number, siginfo_t* info, void* context) {
+  signal(signal_number, SIG_DFL);
+  alarm(10);  // whatever is broken, the process ends
+  if (on_scheduler_thread()) {
+    flush_output();
+    write_unsettled_output();
+    say_cause(signal_number, info, sched::current());
+    say_stack(static_cast<ucontext_t*>(context));
+  }
+  alarm(0);
+  sigset_t unblocked;
+  sigemptyset(&unblocked);
+  sigaddset(&unblocked, signal_number);
+  sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
+  raise(signal_number);
+}
+
+}  // namespace
+
+void install_crash_reports() {
+  const char* wanted = getenv("FGMPI_CRASH_REPORT");
+  if (wanted && strcmp(wanted, "0") == 0) return;
+  void* stack = mmap(nullptr, kHandlerStack, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  stack_t old{};
+  if (stack == MAP_FAILED || sigaltstack(nullptr, &old) != 0) return;
+  stack_t mine{};
+  mine.ss_sp = stack;
+  mine.ss_size = kHandlerStack;
+  if ((old.ss_flags & SS_DISABLE) && sigaltstack(&mine, nullptr) != 0) return;
+  for (int s : kSignals) {
+    struct sigaction now {};
+    if (sigaction(s, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) continue;
+    struct sigaction ours {};
+    ours.sa_sigaction = on_crash;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaction(s, &ours, nullptr);
+  }
+}
+
+}  // namespace fgmpi::privatize
+
+using namespace fgmpi::privatize;
+
+// The Fortran runtime installs a handler of its own in each main, which could neither run when a
+// rank's stack is used up nor name the rank: its images leave the crash signals to us.
+FGMPI_INTERPOSE sighandler_t signal(int number, sighandler_t handler) noexcept {
+  static auto* real = next_symbol<sighandler_t(int, sighandler_t)>("signal");
+  Images::Location caller;
+  if (is_crash_signal(number) &&
+      g_images.locate(reinterpret_cast<uintptr_t>(__builtin_return_address(0)), &caller) &&
+      caller.module > 0 && g_images.modules()[caller.module].name().starts_with("libgfortran."))
+    return SIG_DFL;
+  return real(number, handler);
+}

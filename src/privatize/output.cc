@@ -1,0 +1,219 @@
+#include "privatize/output.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <ext/stdio_sync_filebuf.h>
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/strings.h"
+#include "privatize/internal.h"
+#include "privatize/swap.h"
+
+namespace fgmpi::privatize {
+
+FILE* g_stdout = nullptr;
+
+namespace {
+
+constexpr size_t kWriteAt = 32 * 1024;  ///< complete lines are written when there are so many bytes
+constexpr size_t kLongestLine = 64 * 1024;  ///< a line that grows longer is not kept together
+constexpr size_t kStreamBuffer = 16 * 1024;
+
+ssize_t real_write(int fd, const void* bytes, size_t size) {
+  static auto* real = next_symbol<ssize_t(int, const void*, size_t)>("write");
+  return real(fd, bytes, size);
+}
+
+/// Everything that goes to one file descriptor.
+struct Lines {
+  int fd = -1;
+  bool at_once = false;  ///< every complete line is written at once
+  std::string complete;
+  std::vector<std::string*> tails;  ///< by rank: its unfinished line
+
+  bool active() const { return fd >= 0; }
+  void write_complete();
+  void put(int64_t rank, std::string_view bytes, bool now);
+  void put_line(int64_t rank, std::string_view line);
+};
+Lines g_out, g_err;
+bool g_prefix = false;
+bool g_draining = false;  ///< the stream is emptied by a switch, not by its user
+
+void Lines::write_complete() {
+  size_t done = 0;
+  while (done < complete.size()) {
+    ssize_t n = real_write(fd, complete.data() + done, complete.size() - done);
+    if (n < 0 && errno == EAGAIN) {
+      pollfd wait{fd, POLLOUT, 0};
+      poll(&wait, 1, -1);
+    } else if (n < 0 && errno != EINTR) {
+      break;  // as with a closed pipe: nobody reads it
+    } else if (n > 0) {
+      done += static_cast<size_t>(n);
+    }
+  }
+  complete.clear();
+}
+
+void Lines::put_line(int64_t rank, std::string_view line) {
+  if (g_prefix && rank >= 0) {
+    char text[24];
+    int n =
+        snprintf(text, sizeof text, "[%lld] ", static_cast<long long>(first_world_rank() + rank));
+    complete.append(text, static_cast<size_t>(n));
+  }
+  complete.append(line);
+}
+
+void Lines::put(int64_t rank, std::string_view bytes, bool now) {
+  if (rank < 0 || static_cast<size_t>(rank) >= tails.size()) {
+    complete.append(bytes);
+    return write_complete();
+  }
+  std::string*& tail = tails[static_cast<size_t>(rank)];
+  while (!bytes.empty()) {
+    size_t newline = bytes.find('\n');
+    bool whole = newline != bytes.npos;
+    std::string_view part = bytes.substr(0, whole ? newline + 1 : bytes.npos);
+    bytes.remove_prefix(part.size());
+    bool continues = tail && !tail->empty();
+    if (whole && !continues) {
+      put_line(rank, part);
+      continue;
+    }
+    if (!tail) tail = new std::string;
+    tail->append(part);
+    if (!whole && tail->size() < kLongestLine) continue;
+    put_line(rank, *tail);
+    tail->clear();
+  }
+  if (now || at_once || complete.size() >= kWriteAt) write_complete();
+}
+
+/// The rank for which the caller writes, or -1.
+int64_t writer() {
+  sched::Proclet* p = sched::current();
+  if (!p) return -1;
+  if (p->kind == sched::Kind::kRank) return p->index;
+  return p->image ? static_cast<int64_t>(static_cast<Image*>(p->image)->index) : -1;
+}
+
+ssize_t take_stdout(void*, const char* bytes, size_t size) {
+  if (!on_scheduler_thread()) return real_write(g_out.fd, bytes, size);
+  g_out.put(writer(), {bytes, size}, !g_draining);
+  return static_cast<ssize_t>(size);
+}
+
+ssize_t take_stderr(void*, const char* bytes, size_t size) {
+  if (!on_scheduler_thread()) return real_write(g_err.fd, bytes, size);
+  g_err.put(writer(), {bytes, size}, true);
+  return static_cast<ssize_t>(size);
+}
+
+FILE* open_stream(int fd, ssize_t (*take)(void*, const char*, size_t)) {
+  cookie_io_functions_t functions{};
+  functions.write = take;
+  FILE* stream = fopencookie(nullptr, "w", functions);
+  if (stream) stream->_fileno = fd;  // for fileno(stdout)
+  return stream;
+}
+
+}  // namespace
+
+void take_over_output(uint32_t ranks) {
+  const char* wanted = getenv("FGMPI_PREPEND_RANK");
+  g_prefix = wanted && *wanted && strcmp(wanted, "0") != 0;
+  if (ranks == 1 && !g_prefix) return;
+  fflush(stdout);
+  FILE* stream = open_stream(STDOUT_FILENO, take_stdout);
+  if (!stream) return;
+  g_out.fd = STDOUT_FILENO;
+  g_out.at_once = isatty(STDOUT_FILENO);
+  g_out.tails.resize(ranks);
+  setvbuf(stream, nullptr, g_out.at_once ? _IOLBF : _IOFBF, kStreamBuffer);
+  stdout = g_stdout = stream;
+  static __gnu_cxx::stdio_sync_filebuf<char> buffer(stream);
+  std::cout.rdbuf(&buffer);
+  sched::set_idle_hook(flush_output);
+  if (!g_prefix) return;
+  if (FILE* errors = open_stream(STDERR_FILENO, take_stderr)) {
+    g_err.fd = STDERR_FILENO;
+    g_err.tails.resize(ranks);
+    setvbuf(errors, nullptr, _IONBF, 0);
+    stderr = errors;
+    static __gnu_cxx::stdio_sync_filebuf<char> error_buffer(errors);
+    std::cerr.rdbuf(&error_buffer);
+  }
+}
+
+void drain_stdout() {
+  g_draining = true;
+  fflush(g_stdout);
+  g_draining = false;
+}
+
+void flush_output() {
+  if (g_out.active()) g_out.write_complete();
+}
+
+void write_unsettled_output() {
+  if (!g_stdout) return;
+  ptrdiff_t pending = g_stdout->_IO_write_ptr - g_stdout->_IO_write_base;
+  if (pending > 0 && pending <= static_cast<ptrdiff_t>(kStreamBuffer))
+    (void)!real_write(g_out.fd, g_stdout->_IO_write_base, static_cast<size_t>(pending));
+}
+
+void finish_output() {
+  if (!g_out.active()) return;
+  fflush(g_stdout);
+  for (Lines* lines : {&g_out, &g_err}) {
+    for (size_t rank = 0; rank < lines->tails.size(); ++rank) {
+      std::string* tail = lines->tails[rank];
+      if (!tail || tail->empty()) continue;
+      bool unfinished = !lines->complete.empty() && lines->complete.back() != '\n';
+      if (unfinished) lines->complete.push_back('\n');
+      lines->put_line(static_cast<int64_t>(rank), *tail);
+      tail->clear();
+    }
+    if (lines->active()) lines->write_complete();
+  }
+}
+
+}  // namespace fgmpi::privatize
+
+using namespace fgmpi::privatize;
+
+FGMPI_INTERPOSE ssize_t write(int fd, const void* bytes, size_t size) {
+  if (__builtin_expect(fd == STDOUT_FILENO && g_out.active(), 0) && on_scheduler_thread()) {
+    drain_stdout();
+    g_out.put(writer(), {static_cast<const char*>(bytes), size}, true);
+    return static_cast<ssize_t>(size);
+  }
+  return real_write(fd, bytes, size);
+}
+
+FGMPI_INTERPOSE ssize_t writev(int fd, const iovec* parts, int count) {
+  static auto* real = next_symbol<ssize_t(int, const iovec*, int)>("writev");
+  if (fd != STDOUT_FILENO || !g_out.active() || !on_scheduler_thread())
+    return real(fd, parts, count);
+  ssize_t total = 0;
+  for (int i = 0; i < count; ++i) total += write(fd, parts[i].iov_base, parts[i].iov_len);
+  return total;
+}
+
+// std::ios_base::sync_with_stdio: where lines are assembled, std::cout stays a client of stdout.
+FGMPI_INTERPOSE bool fgmpi_sync_with_stdio(bool sync) __asm__("_ZNSt8ios_base15sync_with_stdioEb");
+bool fgmpi_sync_with_stdio(bool sync) {
+  static auto* real = next_symbol<bool(bool)>("_ZNSt8ios_base15sync_with_stdioEb");
+  return g_out.active() ? true : real(sync);
+}
