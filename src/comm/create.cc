@@ -167,7 +167,7 @@ Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const cha
   return meet_nonblocking(comm, &r->arrival, kOpDup, call, idup_act, r);
 }
 
-Status create(Comm* comm, const RankMap& group, Comm** out) {
+Status create(Comm* comm, const RankMap& group, Comm** out, const char* call) {
   *out = nullptr;
   // Of an intercommunicator each side gives a group of its own: a split by membership, ordered as the group is.
   if (comm->shared->inter) {
@@ -178,7 +178,7 @@ Status create(Comm* comm, const RankMap& group, Comm** out) {
   int32_t my_rank = group.rank_of(comm->shared->map.world_of(comm->rank));
   if (my_rank < 0) return {};
   AgreeKey key{comm->shared->id.bits, kAgreeCreate, 0, number, fingerprint(group)};
-  return create_among(key, group, nullptr, comm, my_rank, "MPI_Comm_create", out);
+  return create_among(key, group, nullptr, comm, my_rank, call, out);
 }
 
 Status create_group(Comm* comm, const RankMap& group, int32_t tag, Comm** out) {

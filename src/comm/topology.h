@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "comm/comm.h"
+#include "comm/extras.h"
 
 namespace fgmpi::comm {
 
@@ -26,6 +27,26 @@ struct Topology {
     return sizeof *this + dims.capacity() * 4 + periods.capacity() + (index.capacity() + edges.capacity()) * 4;
   }
 };
+
+/// Neighbours of a member in the order of MPI_Neighbor_allgather (section 8.6); MPI_PROC_NULL where a grid ends.
+/// REQUIRES: the communicator has a topology.
+void neighbors_of(const Comm* comm, std::vector<int32_t>* sources, std::vector<int32_t>* destinations);
+
+/// Where reordering helps: the map from rank in a grid of `dims` to rank in `comm` by which each process hosts a
+/// compact sub-grid instead of consecutive ranks. Collocated neighbours exchange without a message between
+/// processes, so fewer faces between sub-grids is all that counts. Falls back to the identity where processes do not
+/// host equally many consecutive ranks, or no sub-grid of that size has fewer faces than the row-major slab.
+RankMap cart_order(SharedComm* comm, std::span<const int32_t> dims);
+/// The sub-grid that cart_order() gives a process of `members` ranks, or empty for row-major slabs.
+std::vector<int32_t> cart_tile(std::span<const int32_t> dims, int64_t members);
+
+/// One edge of a distributed graph as a member contributes it.
+struct Edge {
+  int32_t source, destination, weight;
+};
+/// Every edge goes to its two ends, whoever contributed it; edges of a member come in the order of the contributors'
+/// ranks. Collective over comm; may switch.
+Status exchange_edges(Comm* comm, std::vector<Edge> edges, bool weighted, const char* call, Neighbors* out);
 
 /// Product of the dimensions (1 for none), or -1 when it exceeds 2^31-1.
 int64_t cart_size(std::span<const int32_t> dims);
