@@ -36,24 +36,25 @@ std::string to_hex(const void* bytes, size_t count) {
   return text;
 }
 
-/// What a published address says: "ofi1:PROVIDER:ADDRESS:KEY:MEMORYKEY", hexadecimal but the provider, in
-/// which '+' stands for ';'.
+/// What a published address says: "ofi1:PROVIDER:ADDRESS:KEY:MEMORYKEY:PORT", hexadecimal but the provider,
+/// in which '+' stands for ';'.
 struct Published {
   std::string provider;
   std::string address;
   Key key{};
   uint64_t memory_key = 0;
+  uint16_t lifeline = 0;
 
   std::string to_string() const {
     std::string name = provider;
     std::replace(name.begin(), name.end(), ';', '+');
-    return format("ofi1:%s:%s:%016" PRIx64 "%016" PRIx64 ":%016" PRIx64, name.c_str(),
-                  to_hex(address.data(), address.size()).c_str(), key.words[0], key.words[1], memory_key);
+    return format("ofi1:%s:%s:%016" PRIx64 "%016" PRIx64 ":%016" PRIx64 ":%04x", name.c_str(),
+                  to_hex(address.data(), address.size()).c_str(), key.words[0], key.words[1], memory_key, lifeline);
   }
   bool parse(const std::string& text) {
     char name[40], hex[161], rest;
-    if (std::sscanf(text.c_str(), "ofi1:%39[a-z0-9_+]:%160[0-9a-f]:%16" SCNx64 "%16" SCNx64 ":%16" SCNx64 "%c", name,
-                    hex, &key.words[0], &key.words[1], &memory_key, &rest) != 5)
+    if (std::sscanf(text.c_str(), "ofi1:%39[a-z0-9_+]:%160[0-9a-f]:%16" SCNx64 "%16" SCNx64 ":%16" SCNx64 ":%4hx%c", name,
+                    hex, &key.words[0], &key.words[1], &memory_key, &lifeline, &rest) != 6)
       return false;
     provider = name;
     std::replace(provider.begin(), provider.end(), '+', ';');
@@ -64,6 +65,8 @@ struct Published {
     return digits % 2 == 0;
   }
 };
+
+bool is_internet(uint32_t addr_format) { return addr_format == FI_SOCKADDR_IN || addr_format == FI_SOCKADDR_IN6; }
 
 }  // namespace
 
@@ -91,6 +94,11 @@ Status Ofi::open(Sink* sink, std::string* address) {
     return error(MPI_ERR_OTHER, "libfabric provider %s does not name its endpoint: %s", mine.provider.c_str(),
                  fabric_error(e).c_str());
   mine.address.assign(name, length);
+  sockaddr_storage own{};
+  if (is_internet(fabric_.info->addr_format) && length <= sizeof own) {
+    std::memcpy(&own, name, length);
+    mine.lifeline = lifelines_.open(own, key_, static_cast<int>(env_size("FGMPI_PEER_TIMEOUT", 10, 2, 100000)));
+  }
   *address = mine.to_string();
   return {};
 }
@@ -155,7 +163,8 @@ Status Ofi::add_peer(uint32_t process, const std::string& address, uint64_t* loc
     return error(MPI_ERR_OTHER, "libfabric provider %s does not take the address of process %u",
                  fabric_.provider().c_str(), process);
   *local = peers_.size();
-  peers_.push_back({known, theirs.key, reads_allowed_ ? theirs.memory_key : 0, process, false, false});
+  peers_.push_back({known, theirs.key, reads_allowed_ ? theirs.memory_key : 0, process, theirs.lifeline,
+                    false, false});
   return {};
 }
 
@@ -185,8 +194,31 @@ bool Ofi::transmit(uint32_t index, Kind kind, const void* fixed, size_t fixed_le
 bool Ofi::greet(uint32_t index) {
   Hello hello{peers_[index].key, kVersion, 0};
   if (!transmit(index, Kind::kHello, &hello, sizeof hello, nullptr, 0)) return false;
-  peers_[index].greeted = true;
+  Peer& peer = peers_[index];
+  peer.greeted = true;
+  sockaddr_storage address;
+  if (endpoint_address(index, &address)) lifelines_.connect(peer.process, address, peer.lifeline, peer.key, me_);
   return true;
+}
+
+/// The internet address of a peer; false when it has none.
+bool Ofi::endpoint_address(uint32_t index, sockaddr_storage* address) const {
+  *address = {};
+  size_t length = sizeof *address;
+  return is_internet(fabric_.info->addr_format) && !fi_av_lookup(fabric_.av, peers_[index].address, address, &length) &&
+         length <= sizeof *address;
+}
+
+void Ofi::tick() {
+  std::vector<std::pair<uint32_t, std::string>> broken;
+  lifelines_.tick(&broken);
+  if (broken.empty()) return;
+  while (poll()) {  // what the peer sent before is taken in, its bye too
+  }
+  for (const auto& [process, why] : broken)
+    for (uint32_t i = 0; i < peers_.size(); ++i)
+      if (peers_[i].process == process) fail(i, why);
+  report();
 }
 
 bool Ofi::try_send(uint32_t, uint64_t handle, const Header& header, const void* payload, size_t length) {
@@ -392,6 +424,7 @@ void Ofi::close() {
   while ((sends_in_flight_ || !gate_->all_said_bye()) && now_ns() < deadline) poll();
   if (registered_) fi_close(&registered_->fid);
   registered_ = nullptr;
+  lifelines_.close();
   fabric_.close();
 }
 

@@ -8,7 +8,7 @@
 // memory at once; else pt2pt sends them as frames.
 //
 // Settings: FI_PROVIDER, FGMPI_OFI_INTERFACE, FGMPI_OFI_RECV and FGMPI_OFI_SEND (bytes of buffers),
-// FGMPI_OFI_READ=on|off.
+// FGMPI_OFI_READ=on|off, FGMPI_PEER_TIMEOUT (seconds after which an unreachable host is given up).
 // Thread rule: one thread. Never blocks but in close(), which flushes for a few seconds at most.
 // Invariants: a send buffer is free or owned by the provider; a receive buffer is posted or being re-posted;
 // a failed peer is reported once.
@@ -22,6 +22,7 @@
 
 #include "transport/ofi/fabric.h"
 #include "transport/ofi/frame.h"
+#include "transport/ofi/lifeline.h"
 #include "transport/transport.h"
 
 namespace fgmpi::transport::ofi {
@@ -67,6 +68,7 @@ struct Peer {
   Key key;
   uint64_t memory_key;  ///< 0: its memory cannot be read
   uint32_t process;
+  uint16_t lifeline;  ///< port
   bool greeted;
   bool failed;
 };
@@ -88,7 +90,8 @@ class Ofi final : public Transport {
   bool arm() override;
   int64_t longest_sleep() const override { return starved_since_ ? kRetry : INT64_MAX; }
   int wait_fd() const override { return fabric_.wait_fd; }
-  uint64_t refused() const override { return refused_; }
+  uint64_t refused() const override { return refused_ + lifelines_.strangers(); }
+  void tick() override;
   void close() override;
 
  private:
@@ -109,12 +112,14 @@ class Ofi final : public Transport {
   void received(const void* bytes, size_t length);
   void issue(Reading* reading);
   bool go_on_reading();
+  bool endpoint_address(uint32_t peer, sockaddr_storage* address) const;
   void fail(uint32_t peer, const std::string& why);
   void report();
 
   Fabric fabric_;
   Sink* sink_ = nullptr;
   std::unique_ptr<Gate> gate_;
+  Lifelines lifelines_;
   Key key_{};
   uint64_t token_ = 0;
   uint32_t me_ = 0;  ///< from the first header that is sent

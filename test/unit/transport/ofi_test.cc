@@ -28,7 +28,8 @@ bool decode(const std::string& bytes, ofi::Decoded* out) {
 
 TEST(Frame, DecodesWhatIsWellFormedOnly) {
   ofi::Decoded d;
-  ASSERT_TRUE(decode(frame(3, 9, "abc"), &d));
+  std::string abc = frame(3, 9, "abc");
+  ASSERT_TRUE(decode(abc, &d));
   EXPECT_EQ(std::string(static_cast<const char*>(d.payload), d.payload_length), "abc");
   EXPECT_TRUE(decode(frame(3, 9, std::string(1000, 'x')), &d));
   EXPECT_FALSE(decode(frame(3, 9, std::string(1001, 'x')), &d));
@@ -192,7 +193,7 @@ TEST(Ofi, StrangersAreRefusedAndCounted) {
     m.peers.resize(2);
     std::string theirs = m.board->addresses[1 - m.rank];
     if (m.rank == 1) {
-      size_t key = theirs.rfind(':') - 1;
+      size_t key = theirs.rfind(':', theirs.rfind(':') - 1) - 1;
       theirs[key] = theirs[key] == '0' ? '1' : '0';  // guesses the key, wrongly
     }
     REQUIRE(m.t->add_peer(1 - m.rank, theirs, &m.peers[1 - m.rank]).ok());
@@ -228,6 +229,32 @@ TEST(Ofi, KilledPeerIsReported) {
   });
   EXPECT_TRUE(WIFSIGNALED(status[1]));
   expect_all_good({status[0]});
+}
+
+TEST(Ofi, KilledPeerIsReportedToOneWhoOnlyWaits) {
+  auto status = run_job(3, [](Member& m) {
+    m.connect(make_ofi());
+    Idle idle(m.list);
+    // 0 has sent to 1, 1 has sent to 2: so 0 and 2 hold a line to 1, from either end.
+    if (m.rank < 2) m.send(m.rank + 1, 0, "hello");
+    if (m.rank > 0)
+      while (m.sink.frames.empty()) idle.sleep(-1);
+    m.meet_polling();
+    if (m.rank == 1) {
+      for (int i = 0; i < 3; ++i) m.t->tick();
+      usleep(100'000);
+      m.t->tick();
+      kill(getpid(), SIGKILL);
+    }
+    time_t start = time(nullptr);
+    while (m.sink.failures.empty() && time(nullptr) - start < 20) idle.sleep(1'000'000'000);
+    REQUIRE(m.sink.failures.size() == 1 && m.sink.failures[0].first == 1);
+    REQUIRE(m.sink.failures[0].second.find("its process has ended") != std::string::npos);
+    REQUIRE(time(nullptr) - start < 5);
+    m.t->close();
+  });
+  EXPECT_TRUE(WIFSIGNALED(status[1]));
+  expect_all_good({status[0], status[2]});
 }
 
 }  // namespace
