@@ -122,11 +122,11 @@ uint32_t BddMap::split(uint32_t low, uint32_t high, int bit) const {
 }
 
 int32_t BddMap::select(int32_t i) const {
-  uint32_t path;
-  return select(i, &path);
+  Leaf leaf;
+  return select(i, &leaf);
 }
 
-int32_t BddMap::select(int32_t i, uint32_t* path) const {
+int32_t BddMap::select(int32_t i, Leaf* leaf) const {
   uint32_t low = 0, high = fixed_.size(), low_before = 0,
            high_before = static_cast<uint32_t>(size());
   uint32_t rest = static_cast<uint32_t>(i), result = 0;
@@ -156,7 +156,7 @@ int32_t BddMap::select(int32_t i, uint32_t* path) const {
     }
     left = bit;
   }
-  *path = low;
+  *leaf = {low, left};
   Cube last = cube(low);
   uint32_t below = static_cast<uint32_t>(low_mask(left));
   return static_cast<int32_t>(result | (last.fixed & below) |
@@ -198,10 +198,17 @@ int32_t BddMap::rank(int32_t w) const {
 
 void BddMap::select_range(int32_t first, int32_t count, int32_t* out) const {
   while (count > 0) {
-    // Free bits at the bottom of a path are members in a row.
-    uint32_t path = 0, at = static_cast<uint32_t>(select(first, &path));
-    uint32_t end = (at | (static_cast<uint32_t>(low_mask(std::countr_one(cube(path).free))))) + 1;
-    for (; at < end && count > 0; ++at, ++first, --count) *out++ = static_cast<int32_t>(at);
+    // What the path holds, once all above `left` is decided, are members in a row.
+    Leaf leaf;
+    uint32_t rank = static_cast<uint32_t>(select(first, &leaf));
+    uint32_t free = static_cast<uint32_t>(cube(leaf.path).free & low_mask(leaf.left));
+    uint32_t choice = rank & free, base = rank & ~free;
+    for (;;) {
+      *out++ = static_cast<int32_t>(base | choice);
+      ++first;
+      if (--count == 0 || choice == free) break;
+      choice = (choice - free) & free;  // the next subset of `free`
+    }
   }
 }
 

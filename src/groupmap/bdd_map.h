@@ -32,8 +32,11 @@ class BddMap final : public GroupMap {
   Cube cube(uint32_t k) const {
     return {static_cast<uint32_t>(fixed_[k]), static_cast<uint32_t>(free_[k])};
   }
-  /// select, and the path that the rank is on.
-  int32_t select(int32_t i, uint32_t* path) const;
+  struct Leaf {
+    uint32_t path;  // that a rank is on
+    int left;       // bits that only this path decides
+  };
+  int32_t select(int32_t i, Leaf* leaf) const;
   uint32_t members_before(uint32_t k) const;
   uint32_t split(uint32_t low, uint32_t high, int bit) const;
 

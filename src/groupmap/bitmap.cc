@@ -31,7 +31,7 @@ std::optional<Cost> estimate(const Stats& stats) {
   if (!worthwhile(stats)) return std::nullopt;
   double bytes = sizeof(MapRef) + sizeof(BitmapMap) +
                  RankBits::expected_bytes(static_cast<double>(bits_of(stats)), false);
-  return Cost{bytes, 8 + 2 * memory_ns(bytes)};
+  return Cost{bytes, 24 + 2 * memory_ns(bytes)};
 }
 
 const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {

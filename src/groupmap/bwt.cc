@@ -14,6 +14,7 @@
 #include <bzlib.h>
 
 #include <algorithm>
+#include <new>
 
 #include "groupmap/codec.h"
 #include "groupmap/packed_vector.h"
@@ -22,6 +23,48 @@ namespace fgmpi::groupmap {
 namespace {
 
 constexpr int32_t kBlock = 1000;
+
+/// What bzip2 allocates to decode a block, 464 KB of which it touches some 30: kept from call to
+/// call, or the pages would be mapped and cleared anew each time, which takes longer than the
+/// decoding.
+class Scratch {
+ public:
+  static void* allocate(void* self, int items, int size) {
+    return static_cast<Scratch*>(self)->take(items, size);
+  }
+  static void release(void*, void*) {}
+  void reset() { used_ = 0; }
+
+ private:
+  static constexpr size_t kBytes = 512 << 10;
+  void* take(int items, int size) {
+    size_t bytes = (static_cast<size_t>(items) * static_cast<size_t>(size) + 63) / 64 * 64;
+    if (!memory_) memory_.reset(new (std::nothrow) uint8_t[kBytes]);
+    if (!memory_ || used_ + bytes > kBytes) return nullptr;
+    used_ += bytes;
+    return memory_.get() + used_ - bytes;
+  }
+  std::unique_ptr<uint8_t[]> memory_;
+  size_t used_ = 0;
+};
+
+bool decode(std::span<const uint8_t> from, std::span<int32_t> to) {
+  static Scratch scratch;
+  scratch.reset();
+  bz_stream stream{};
+  stream.bzalloc = Scratch::allocate;
+  stream.bzfree = Scratch::release;
+  stream.opaque = &scratch;
+  if (BZ2_bzDecompressInit(&stream, 0, 0) != BZ_OK) return false;
+  stream.next_in = reinterpret_cast<char*>(const_cast<uint8_t*>(from.data()));
+  stream.avail_in = static_cast<unsigned>(from.size());
+  stream.next_out = reinterpret_cast<char*>(to.data());
+  stream.avail_out = static_cast<unsigned>(to.size_bytes());
+  int result = BZ2_bzDecompress(&stream);
+  bool whole = result == BZ_STREAM_END && stream.avail_out == 0;
+  BZ2_bzDecompressEnd(&stream);
+  return whole;
+}
 
 int32_t blocks_of(int32_t size) { return std::max(1, size / kBlock); }
 
@@ -38,22 +81,19 @@ class BwtMap final : public GroupMap {
     return cache.ranks[i - block * kBlock];
   }
   int32_t rank(int32_t w) const override {
-    for (int32_t block = 0; block < blocks_of(size()); ++block) {
-      BlockCache cache;
-      FGMPI_CHECK(load(block, cache));
-      auto at = std::find(cache.ranks.begin(), cache.ranks.end(), w);
-      if (at != cache.ranks.end())
-        return block * kBlock + static_cast<int32_t>(at - cache.ranks.begin());
+    for (int32_t first = 0; first < size(); first += static_cast<int32_t>(cache_.ranks.size())) {
+      select(first);
+      auto at = std::find(cache_.ranks.begin(), cache_.ranks.end(), w);
+      if (at != cache_.ranks.end()) return first + static_cast<int32_t>(at - cache_.ranks.begin());
     }
     return -1;
   }
   void select_range(int32_t first, int32_t count, int32_t* out) const override {
-    BlockCache cache;
     while (count > 0) {
-      select_cached(first, cache);
-      int32_t at = first - cache.block * kBlock;
-      int32_t here = std::min(count, static_cast<int32_t>(cache.ranks.size()) - at);
-      out = std::copy_n(cache.ranks.begin() + at, here, out);
+      select(first);
+      int32_t at = first - cache_.block * kBlock;
+      int32_t here = std::min(count, static_cast<int32_t>(cache_.ranks.size()) - at);
+      out = std::copy_n(cache_.ranks.begin() + at, here, out);
       first += here;
       count -= here;
     }
@@ -90,11 +130,8 @@ class BwtMap final : public GroupMap {
     uint32_t k = static_cast<uint32_t>(block);
     cache.block = -1;
     cache.ranks.resize(static_cast<size_t>(length_of(block)));
-    unsigned size = static_cast<unsigned>(cache.ranks.size() * sizeof(int32_t)), expected = size;
-    char* from = reinterpret_cast<char*>(const_cast<uint8_t*>(blocks_.data() + at_[k]));
-    int result = BZ2_bzBuffToBuffDecompress(reinterpret_cast<char*>(cache.ranks.data()), &size,
-                                            from, static_cast<unsigned>(at_[k + 1] - at_[k]), 0, 0);
-    if (result != BZ_OK || size != expected) return false;
+    std::span<const uint8_t> from(blocks_.data() + at_[k], at_[k + 1] - at_[k]);
+    if (!decode(from, cache.ranks)) return false;
     cache.owner = this;
     cache.block = block;
     return true;

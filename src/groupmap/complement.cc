@@ -124,7 +124,7 @@ std::optional<Cost> estimate(const Stats& stats) {
   double missing = static_cast<double>(missing_count(stats));
   double bytes = sizeof(MapRef) + sizeof(ComplementMap) +
                  EliasFano::expected_bytes(missing, stats.size, kSampling);
-  return Cost{bytes, 6 + 2 * memory_ns(bytes)};
+  return Cost{bytes, (missing < 8 ? 8 : 16) + 2 * memory_ns(bytes)};
 }
 
 const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {

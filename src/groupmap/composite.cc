@@ -111,7 +111,7 @@ std::optional<Cost> estimate_wavelet(const Stats& stats) {
   Cost set = set_cost(stats);
   double bytes = sizeof(MapRef) + sizeof(CompositeMap<WaveletTree>) + set.bytes +
                  WaveletTree::expected_bytes(stats.size, stats.run_entropy, stats.ascending_runs);
-  return Cost{bytes, 10 + set.select_ns + stats.run_entropy * (12 + memory_ns(bytes))};
+  return Cost{bytes, 10 + set.select_ns + stats.run_entropy * (24 + memory_ns(bytes))};
 }
 
 std::optional<Cost> estimate_permuted(const Stats& stats) {

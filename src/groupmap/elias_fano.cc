@@ -20,8 +20,8 @@ double EliasFano::expected_bytes(double n, double universe, Sampling sampling) {
   if (n < 1) return 0;
   int low = best_low_bits(static_cast<uint64_t>(n), static_cast<uint64_t>(universe));
   double zeros = universe / std::ldexp(1.0, low) + 1;
-  return (n * low + n + zeros) / 8 + 16 +
-         4 * (n / (1 << sampling.ones) + zeros / (1 << sampling.zeros) + 2);
+  double samples = n / (1 << sampling.ones) + zeros / (1 << sampling.zeros) + 2;
+  return (n * low + n + zeros) / 8 + 40 + samples * bit_width(static_cast<uint64_t>(n + zeros)) / 8;
 }
 
 void EliasFano::lay_out(uint32_t size, uint32_t largest, Sampling sampling, int low_bits) {
@@ -37,7 +37,7 @@ EliasFano::EliasFano(std::span<const uint32_t> values, Sampling sampling) {
   uint32_t largest = values.back();
   lay_out(static_cast<uint32_t>(values.size()), largest, sampling,
           best_low_bits(values.size(), largest));
-  words_.assign(low_words_ + words_for(size_ + zeros()), 0);
+  words_.assign(low_words_ + words_for(size_ + zero_count()) + 1, 0);
   uint64_t* high = words_.data() + low_words_;
   for (uint32_t i = 0; i < size_; ++i) {
     put_bits(words_.data(), uint64_t{i} * low_bits_, low_bits_, values[i] & low_mask(low_bits_));
@@ -48,26 +48,27 @@ EliasFano::EliasFano(std::span<const uint32_t> values, Sampling sampling) {
 
 void EliasFano::sample() {
   const uint64_t* high = high_words();
-  uint64_t bits = size_ + zeros();
+  uint64_t bits = size_ + zero_count();
   uint32_t one_step = 1u << sampling_.ones, zero_step = 1u << sampling_.zeros;
-  one_samples_ = (size_ + one_step - 1) / one_step;
-  samples_.assign(one_samples_ + (zeros() + zero_step - 1) / zero_step, 0);
-  uint32_t* one = samples_.data();
-  uint32_t* zero = samples_.data() + one_samples_;
-  uint32_t ones = 0, next_one = 0;
-  uint64_t nulls = 0, next_zero = 0;
+  std::vector<uint32_t> at_one, at_zero;
+  at_one.reserve(size_ / one_step + 1);
+  at_zero.reserve(zero_count() / zero_step + 1);
+  uint64_t ones = 0, zeros = 0, next_one = 0, next_zero = 0;
   for (uint64_t at = 0; at < bits; at += 64) {
     uint64_t word = high[at / 64];
-    uint32_t valid = static_cast<uint32_t>(std::min<uint64_t>(64, bits - at));
-    uint32_t here = static_cast<uint32_t>(popcount(word));
+    uint64_t here = static_cast<uint64_t>(popcount(word));
+    uint64_t nulls = std::min<uint64_t>(64, bits - at) - here;
     for (; next_one < ones + here; next_one += one_step)
-      *one++ = static_cast<uint32_t>(at) + select_in_word(word, static_cast<int>(next_one - ones));
-    for (; next_zero < nulls + (valid - here); next_zero += zero_step)
-      *zero++ =
-          static_cast<uint32_t>(at) + select_in_word(~word, static_cast<int>(next_zero - nulls));
+      at_one.push_back(static_cast<uint32_t>(at) +
+                       select_in_word(word, static_cast<int>(next_one - ones)));
+    for (; next_zero < zeros + nulls; next_zero += zero_step)
+      at_zero.push_back(static_cast<uint32_t>(at) +
+                        select_in_word(~word, static_cast<int>(next_zero - zeros)));
     ones += here;
-    nulls += valid - here;
+    zeros += nulls;
   }
+  ones_ = PackedVector::of(std::span<const uint32_t>(at_one));
+  zeros_ = PackedVector::of(std::span<const uint32_t>(at_zero));
 }
 
 uint32_t EliasFano::count_below(uint64_t value) const {
@@ -117,7 +118,7 @@ void EliasFano::write(ByteWriter& out) const {
   out.u8(sampling_.zeros);
   out.u8(low_bits_);
   out.varint(largest_);
-  out.words(words_);
+  out.words(std::span(words_).first(words_.empty() ? 0 : words_.size() - 1));
 }
 
 EliasFano EliasFano::read(ByteReader& in, uint32_t count) {
@@ -130,9 +131,11 @@ EliasFano EliasFano::read(ByteReader& in, uint32_t count) {
   if (in.failed()) return {};
   sequence.lay_out(count, largest, sampling, low_bits);
   if (count == 0) return sequence;
-  uint64_t bits = count + sequence.zeros();
+  uint64_t bits = count + sequence.zero_count();
   if (bits > UINT32_MAX) in.fail();
   if (in.failed() || !in.words(sequence.low_words_ + words_for(bits), &sequence.words_)) return {};
+  sequence.words_.push_back(0);
+  sequence.words_.shrink_to_fit();
   // As many ones as numbers, nothing past the end, and the last number is the largest.
   const uint64_t* high = sequence.high_words();
   uint64_t ones = 0;

@@ -21,13 +21,14 @@
 
 #include "groupmap/bits.h"
 #include "groupmap/codec.h"
+#include "groupmap/packed_vector.h"
 
 namespace fgmpi::groupmap {
 
 class EliasFano {
  public:
   struct Sampling {
-    uint8_t ones = 6;   // log2 of the 1s per sample
+    uint8_t ones = 5;   // log2 of the 1s per sample
     uint8_t zeros = 8;  // log2 of the 0s per sample
   };
   EliasFano() = default;
@@ -45,7 +46,7 @@ class EliasFano {
   /// out[k] = (*this)[first + k].
   void range(uint32_t first, uint32_t count, uint32_t* out) const;
   size_t heap_bytes() const {
-    return words_.capacity() * sizeof(uint64_t) + samples_.capacity() * sizeof(uint32_t);
+    return words_.capacity() * sizeof(uint64_t) + ones_.heap_bytes() + zeros_.heap_bytes();
   }
   /// Expected heap_bytes() of n numbers below `universe`.
   static double expected_bytes(double n, double universe, Sampling sampling);
@@ -65,11 +66,18 @@ class EliasFano {
   }
   const uint64_t* high_words() const { return words_.data() + low_words_; }
   uint64_t position_of_one(uint32_t i) const {
-    return find<false>(samples_[i >> sampling_.ones], i & ((1u << sampling_.ones) - 1));
+    uint64_t from = ones_[i >> sampling_.ones];
+    int k = static_cast<int>(i & ((1u << sampling_.ones) - 1));
+    // The 57 to 64 bits from the sample on, which mostly have it. (words_ ends with a spare word.)
+    uint64_t window;
+    std::memcpy(&window, reinterpret_cast<const uint8_t*>(high_words()) + from / 8, 8);
+    window >>= from % 8;
+    if (__builtin_expect(popcount(window) > k, 1))
+      return from + static_cast<uint64_t>(select_in_word(window, k));
+    return find<false>(from, static_cast<uint32_t>(k));
   }
   uint64_t position_of_zero(uint32_t k) const {
-    return find<true>(samples_[one_samples_ + (k >> sampling_.zeros)],
-                      k & ((1u << sampling_.zeros) - 1));
+    return find<true>(zeros_[k >> sampling_.zeros], k & ((1u << sampling_.zeros) - 1));
   }
   /// The position of the k-th bit of the kind at or after `from`.
   template <bool kZeros>
@@ -87,14 +95,14 @@ class EliasFano {
   }
   void lay_out(uint32_t size, uint32_t largest, Sampling sampling, int low_bits);
   void sample();
-  uint64_t zeros() const { return (uint64_t{largest_} >> low_bits_) + 1; }
+  uint64_t zero_count() const { return (uint64_t{largest_} >> low_bits_) + 1; }
 
-  std::vector<uint64_t> words_;    // low, then high
-  std::vector<uint32_t> samples_;  // of ones, then of zeros
+  std::vector<uint64_t> words_;  // low, then high, then a spare word
+  PackedVector ones_;            // samples
+  PackedVector zeros_;
   uint32_t size_ = 0;
   uint32_t largest_ = 0;
   uint32_t low_words_ = 0;
-  uint32_t one_samples_ = 0;
   uint8_t low_bits_ = 0;
   Sampling sampling_;
 };

@@ -62,7 +62,7 @@ std::optional<Cost> estimate(const Stats& stats) {
   double universe = static_cast<double>(stats.span()) / std::max(1u, stats.gcd);
   double bytes =
       sizeof(MapRef) + sizeof(EliasFanoMap) + EliasFano::expected_bytes(stats.size, universe);
-  return Cost{bytes, 4 + memory_ns(bytes)};
+  return Cost{bytes, 8 + memory_ns(bytes)};
 }
 
 const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {

@@ -65,10 +65,10 @@ std::optional<Cost> estimate(const Stats& stats) {
 }
 
 const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::string*) {
-  PackedVector values(static_cast<uint32_t>(ranks.size()),
-                      bit_width(static_cast<uint64_t>(stats.max) - stats.min));
-  for (uint32_t i = 0; i < ranks.size(); ++i)
-    values.set(i, static_cast<uint64_t>(int64_t{ranks[i]} - stats.min));
+  int width = bit_width(static_cast<uint64_t>(stats.max) - static_cast<uint64_t>(stats.min));
+  PackedVector values =
+      PackedVector::make(static_cast<uint32_t>(ranks.size()), width,
+                         [&](uint32_t i) { return static_cast<uint32_t>(ranks[i] - stats.min); });
   return new PackedMap(std::move(values), stats.min, stats.ordered);
 }
 

@@ -26,15 +26,34 @@ class PackedVector {
   PackedVector(uint32_t count, int width) : count_(count), width_(static_cast<uint8_t>(width)) {
     if (width && count) data_ = std::make_unique<uint8_t[]>(allocated());
   }
+  /// Of at(0), at(1), ..., each below 2^width.
+  template <class At>
+  static PackedVector make(uint32_t count, int width, At at) {
+    PackedVector packed(count, width);
+    if (!packed.data_) return packed;
+    uint8_t* to = packed.data_.get();
+    uint64_t word = 0;
+    int used = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      uint64_t value = static_cast<uint64_t>(at(i));
+      word |= value << used;
+      used += width;
+      if (used < 64) continue;
+      std::memcpy(to, &word, 8);
+      to += 8;
+      used -= 64;
+      word = used ? value >> (width - used) : 0;
+    }
+    std::memcpy(to, &word, static_cast<size_t>(used + 7) / 8);
+    return packed;
+  }
   /// Of the smallest width that holds the largest of `values`.
   template <class T>
   static PackedVector of(std::span<const T> values) {
     T most = 0;
     for (T value : values) most = std::max(most, value);
-    PackedVector packed(static_cast<uint32_t>(values.size()),
-                        bit_width(static_cast<uint64_t>(most)));
-    for (uint32_t i = 0; i < packed.count_; ++i) packed.set(i, static_cast<uint64_t>(values[i]));
-    return packed;
+    return make(static_cast<uint32_t>(values.size()), bit_width(static_cast<uint64_t>(most)),
+                [&](uint32_t i) { return values[i]; });
   }
 
   uint32_t size() const { return count_; }

@@ -4,14 +4,14 @@
 //   base        0 1 2 3 4 5 6 7 8 9 10 11             any map, here the world
 //   exceptions        3->9          9->3              by group rank
 //
-//   buckets  | where the exceptions of group ranks b*2^s .. begin | ...     about four a bucket an
-//   exception low      | group rank in its bucket |     value  | world rank - smallest |     order
-//   | by world rank |
+//   flags    | whether group ranks b*2^s .. have an exception |        a bit a bucket, 16 to 32 an
+//   exception index    | group rank |     value  | world rank - smallest |     order | by world
+//   rank |        packed
 //
-// All columns are packed. When it wins: groups with a few ranks moved or replaced: a world with 50
-// swaps takes 1.1 KB (WTR of the paper: 812). Costs: 5 to 7 bytes an exception and the base; select
-// is the base's and one look at a bucket, most of them empty; rank is the base's and a binary
-// search by world rank.
+// When it wins: groups with a few ranks moved or replaced: a world with 50 swaps takes 1.1 KB (WTR
+// of the paper: 812). Costs: 7 to 11 bytes an exception and the base; select is the base's and one
+// look at a flag, few of which are set, and behind those a binary search; rank is the base's and a
+// binary search.
 #include "groupmap/patched.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 /// Pieces from this length on make the base.
 constexpr int32_t kLongPiece = 6;
-constexpr int kBucketsPerException = 4;
+constexpr int kBucketsPerException = 32;  // at most; half as many at least
 
 size_t most_exceptions(const Stats& stats) { return static_cast<size_t>(stats.size) / 16; }
 
@@ -33,13 +33,10 @@ class PatchedMap final : public GroupMap {
   PatchedMap(MapRef base, std::span<const Exception> exceptions);
 
   int32_t select(int32_t i) const override {
-    uint32_t at = static_cast<uint32_t>(i), bucket = at >> shift_;
-    uint32_t k = static_cast<uint32_t>(buckets_[bucket]),
-             end = static_cast<uint32_t>(buckets_[bucket + 1]);
-    if (__builtin_expect(k != end, 0)) {
-      uint32_t low = at & static_cast<uint32_t>(low_mask(shift_));
-      for (; k < end; ++k)
-        if (lows_[k] == low) return value(k);
+    uint32_t at = static_cast<uint32_t>(i);
+    if (__builtin_expect(get_bit(flags_.data(), at >> shift_), 0)) {
+      uint32_t k = first_from(at);
+      if (k < indices_.size() && indices_[k] == at) return value(k);
     }
     return base_.select(i);
   }
@@ -62,18 +59,15 @@ class PatchedMap final : public GroupMap {
   void select_range(int32_t first, int32_t count, int32_t* out) const override {
     if (count <= 0) return;
     base_.select_range(first, count, out);
-    uint32_t k = static_cast<uint32_t>(buckets_[static_cast<uint32_t>(first) >> shift_]);
-    uint32_t bucket = static_cast<uint32_t>(first) >> shift_;
-    for (; k < lows_.size(); ++k) {
-      while (k >= buckets_[bucket + 1]) ++bucket;
-      int64_t i = int64_t{bucket} << shift_ | static_cast<int64_t>(lows_[k]);
+    for (uint32_t k = first_from(static_cast<uint32_t>(first)); k < indices_.size(); ++k) {
+      int64_t i = index_of(k);
       if (i >= int64_t{first} + count) break;
-      if (i >= first) out[i - first] = value(k);
+      out[i - first] = value(k);
     }
   }
   size_t bytes() const override {
-    return sizeof(*this) - sizeof(base_) + base_.bytes() + buckets_.heap_bytes() +
-           lows_.heap_bytes() + values_.heap_bytes() + order_.heap_bytes();
+    return sizeof(*this) - sizeof(base_) + base_.bytes() + flags_.capacity() * sizeof(uint64_t) +
+           indices_.heap_bytes() + values_.heap_bytes() + order_.heap_bytes();
   }
   bool validate(std::string* reason) const override {
     if (!base_.validate(reason)) return false;
@@ -91,36 +85,37 @@ class PatchedMap final : public GroupMap {
   }
   void write(ByteWriter& out) const override {
     write_map(base_, out);
-    out.varint(lows_.size());
+    out.varint(indices_.size());
     int64_t before = -1;
-    for (uint32_t k = 0; k < lows_.size(); ++k) {
+    for (uint32_t k = 0; k < indices_.size(); ++k) {
       out.varint(static_cast<uint64_t>(index_of(k) - before - 1));
       out.varint(static_cast<uint32_t>(value(k)));
       before = index_of(k);
     }
   }
   std::string describe() const override {
-    return "patched(" + base_.describe() + ", exceptions=" + std::to_string(lows_.size()) + ")";
+    return "patched(" + base_.describe() + ", exceptions=" + std::to_string(indices_.size()) + ")";
   }
 
  private:
   int32_t value(uint32_t k) const { return least_ + static_cast<int32_t>(values_[k]); }
-  /// The group rank of exception k, by a binary search for its bucket.
-  int32_t index_of(uint32_t k) const {
-    uint32_t low = 0, high = buckets_.size() - 1;
+  int32_t index_of(uint32_t k) const { return static_cast<int32_t>(indices_[k]); }
+  /// The first exception at group rank `at` or after.
+  uint32_t first_from(uint32_t at) const {
+    uint32_t low = 0, high = indices_.size();
     while (low < high) {
-      uint32_t middle = low + (high - low + 1) / 2;
-      if (buckets_[middle] <= k)
-        low = middle;
+      uint32_t middle = low + (high - low) / 2;
+      if (indices_[middle] < at)
+        low = middle + 1;
       else
-        high = middle - 1;
+        high = middle;
     }
-    return static_cast<int32_t>(low << shift_ | lows_[k]);
+    return low;
   }
 
   MapRef base_;
-  PackedVector buckets_;
-  PackedVector lows_;
+  std::vector<uint64_t> flags_;
+  PackedVector indices_;
   PackedVector values_;
   PackedVector order_;
   int32_t least_ = 0;
@@ -130,26 +125,20 @@ class PatchedMap final : public GroupMap {
 PatchedMap::PatchedMap(MapRef base, std::span<const Exception> exceptions)
     : GroupMap(Encoding::patched, base.size(), false), base_(std::move(base)) {
   uint32_t count = static_cast<uint32_t>(exceptions.size());
-  uint64_t wanted = uint64_t{kBucketsPerException} * count + 1;
-  while ((static_cast<uint64_t>(size()) >> shift_) > wanted) ++shift_;
-  uint32_t buckets = (static_cast<uint32_t>(size()) >> shift_) + 1;
-  buckets_ = PackedVector(buckets + 1, bit_width(count));
-  lows_ = PackedVector(count, shift_);
+  uint64_t most_buckets = uint64_t{kBucketsPerException} * count + 64;
+  while ((static_cast<uint64_t>(size()) >> shift_) >= most_buckets) ++shift_;
+  flags_.assign(words_for((static_cast<uint64_t>(size()) >> shift_) + 1), 0);
   least_ = INT32_MAX;
   int32_t most = 0;
   for (const Exception& exception : exceptions) {
+    set_bit(flags_.data(), static_cast<uint32_t>(exception.index) >> shift_);
     least_ = std::min(least_, exception.value);
     most = std::max(most, exception.value);
   }
-  values_ = PackedVector(count, count ? bit_width(static_cast<uint64_t>(most - least_)) : 0);
-  uint32_t k = 0;
-  for (uint32_t bucket = 0; bucket <= buckets; ++bucket) {
-    buckets_.set(bucket, k);
-    for (; k < count && static_cast<uint32_t>(exceptions[k].index) >> shift_ == bucket; ++k) {
-      lows_.set(k, static_cast<uint32_t>(exceptions[k].index) & low_mask(shift_));
-      values_.set(k, static_cast<uint64_t>(exceptions[k].value - least_));
-    }
-  }
+  indices_ = PackedVector::make(count, bit_width(static_cast<uint64_t>(size())),
+                                [&](uint32_t k) { return exceptions[k].index; });
+  values_ = PackedVector::make(count, count ? bit_width(static_cast<uint64_t>(most - least_)) : 0,
+                               [&](uint32_t k) { return exceptions[k].value - least_; });
   std::vector<uint32_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(),
@@ -171,12 +160,11 @@ std::optional<Cost> estimate(const Stats& stats) {
     base_bytes = cost->bytes;
     base_ns = cost->select_ns;
   }
-  double bits = 2 * bit_width(patches.exceptions.size()) * kBucketsPerException +
-                bit_width(static_cast<uint64_t>(stats.size / (4 * count))) +
+  double bits = 0.75 * kBucketsPerException + bit_width(static_cast<uint64_t>(stats.size)) +
                 bit_width(static_cast<uint64_t>(stats.span())) +
                 bit_width(patches.exceptions.size());
   double bytes = sizeof(MapRef) + sizeof(PatchedMap) + 32 + base_bytes + count * bits / 8;
-  return Cost{bytes, 4 + base_ns + memory_ns(bytes)};
+  return Cost{bytes, 2 + base_ns + memory_ns(bytes)};
 }
 
 const GroupMap* build(std::span<const int32_t>, const Stats& stats, std::string* why) {

@@ -100,7 +100,9 @@ std::optional<Cost> estimate(const Stats& stats) {
       std::min({2.0 * stats.size, 4.0 * stats.unit_runs + 2 * stats.chunks, 8192.0 * stats.chunks});
   double bytes =
       sizeof(MapRef) + sizeof(RoaringMap) + sizeof(roaring_bitmap_t) + body + 32.0 * stats.chunks;
-  return Cost{bytes, 25 + 4 * memory_ns(bytes)};
+  // Within a container of runs, select and rank walk them.
+  double runs = stats.unit_runs / std::max(1.0, static_cast<double>(stats.chunks));
+  return Cost{bytes, 30 + 2 * std::min(runs, 2048.0) + 2 * memory_ns(bytes)};
 }
 
 const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {

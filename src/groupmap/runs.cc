@@ -18,6 +18,9 @@
 namespace fgmpi::groupmap {
 namespace {
 
+// A sample every 16 runs: select is hot, and runs are few.
+constexpr EliasFano::Sampling kSampling = {4, 7};
+
 struct Run {
   uint32_t first;
   uint32_t shift;
@@ -149,10 +152,10 @@ std::optional<Cost> estimate(const Stats& stats) {
     equal = stats.length(k) == stats.length(0);
   double runs = stats.unit_runs;
   double bytes = sizeof(MapRef) + sizeof(RunsMap) +
-                 EliasFano::expected_bytes(runs, stats.max + 1.0 - stats.size);
-  if (equal) return Cost{bytes, 4 + memory_ns(bytes)};
-  bytes += EliasFano::expected_bytes(runs - 1, stats.size);
-  return Cost{bytes, 14 + 2 * memory_ns(bytes)};
+                 EliasFano::expected_bytes(runs, stats.max + 1.0 - stats.size, kSampling);
+  if (equal) return Cost{bytes, 8 + memory_ns(bytes)};
+  bytes += EliasFano::expected_bytes(runs - 1, stats.size, kSampling);
+  return Cost{bytes, 26 + 2 * memory_ns(bytes)};
 }
 
 const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::string* why) {
@@ -167,7 +170,8 @@ const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::s
     if (length == 0 && run.first) firsts.push_back(run.first);
     shifts.push_back(run.shift);
   }
-  return new RunsMap(stats.size, length, EliasFano(firsts), EliasFano(shifts));
+  return new RunsMap(stats.size, length, EliasFano(firsts, kSampling),
+                     EliasFano(shifts, kSampling));
 }
 
 const GroupMap* read(ByteReader& in, int32_t size, int) {

@@ -8,9 +8,12 @@
 namespace fgmpi::groupmap {
 namespace {
 
-// Past this many pieces, a group whose pieces are shorter than this on average is not worth a list.
-constexpr size_t kTrialPieces = 4096;
+// At this many pieces, and each doubling, a group whose pieces are shorter than this on average so
+// far is probed: if it looks no better further on, it is not worth a list, and the rest is only
+// counted.
+constexpr size_t kTrialPieces = 256;
 constexpr int32_t kWorthwhileLength = 3;
+constexpr int32_t kProbes = 128;
 
 /// len * log2(len), which random groups need for hundreds of thousands of short runs.
 double weighted_log(int32_t length) {
@@ -56,10 +59,35 @@ class Totals {
     first_ = false;
   }
 
+  /// Counts what is left without looking for pieces. The entropy of the runs is then only bounded.
+  void count_rest(std::span<const int32_t> rest) {
+    int32_t least = stats_.min, most = stats_.max, last = last_;
+    uint32_t ascents = 0, units = 0, chunks = 0;
+    for (int32_t rank : rest) {
+      least = std::min(least, rank);
+      most = std::max(most, rank);
+      ascents += rank < last;
+      units += static_cast<uint32_t>(rank) - static_cast<uint32_t>(last) != 1;
+      chunks += rank >> 16 != last >> 16;
+      last = rank;
+    }
+    stats_.min = least;
+    stats_.max = most;
+    stats_.unit_runs += static_cast<int32_t>(units);
+    stats_.chunks += static_cast<int32_t>(chunks);
+    for (size_t k = 0; k < rest.size() && stats_.gcd != 1; ++k) divide(int64_t{rest[k]} - last_);
+    end_ascent();
+    stats_.ascending_runs += static_cast<int32_t>(ascents);
+    weighted_sum_ = 0;
+    entropy_bound_ = std::log2(static_cast<double>(stats_.ascending_runs));
+  }
+
   void finish() {
     if (ascent_) end_ascent();
     double n = stats_.size;
-    stats_.run_entropy = n > 0 ? std::max(0.0, std::log2(n) - weighted_sum_ / n) : 0;
+    stats_.run_entropy = entropy_bound_ >= 0 ? entropy_bound_
+                         : n > 0             ? std::max(0.0, std::log2(n) - weighted_sum_ / n)
+                                             : 0;
     stats_.ordered = stats_.ascending_runs <= 1;
     stats_.negative = stats_.min < 0;
   }
@@ -80,6 +108,7 @@ class Totals {
   int32_t last_ = 0;
   int32_t ascent_ = 0;  // length of the ascending run so far
   double weighted_sum_ = 0;
+  double entropy_bound_ = -1;
 };
 
 /// The regular shape of pieces that are all alike, if their starts are regular.
@@ -110,7 +139,7 @@ namespace {
 
 /// `ranks` may be left out; blocks of two whose gaps equal their stride only show in them.
 void find_shape(Stats& stats, std::span<const int32_t> ranks) {
-  if (!stats.pieces_complete || stats.negative) return;
+  if (stats.negative) return;
   if (stats.pieces.size() == 1) {
     stats.regular = true;
     stats.shape = Regular::stride(stats.size, stats.pieces[0].value, stats.pieces[0].stride);
@@ -118,6 +147,17 @@ void find_shape(Stats& stats, std::span<const int32_t> ranks) {
     stats.regular = ranks.empty() ? regular_from_pieces(stats, &stats.shape)
                                   : detect_regular(ranks, &stats.shape);
   }
+}
+
+/// Whether few of the probes find three elements at one stride.
+bool looks_random(std::span<const int32_t> ranks) {
+  if (ranks.size() < 4 * kProbes) return true;
+  int32_t strides = 0;
+  for (size_t k = 0; k < kProbes; ++k) {
+    const int32_t* at = ranks.data() + (ranks.size() - 3) * k / (kProbes - 1);
+    strides += int64_t{at[1]} - at[0] == int64_t{at[2]} - at[1];
+  }
+  return strides < kProbes / 2;
 }
 
 Stats start(int64_t size) {
@@ -172,6 +212,7 @@ Stats gather(std::span<const int32_t> ranks) {
   Totals totals(stats);
   const int32_t* r = ranks.data();
   int32_t n = stats.size;
+  size_t trial = kTrialPieces;
   auto difference = [&](int32_t i) { return int64_t{r[i]} - r[i - 1]; };
   for (int32_t i = 0; i < n;) {
     int32_t j = i + 1;
@@ -187,15 +228,17 @@ Stats gather(std::span<const int32_t> ranks) {
       if (stride != static_cast<int32_t>(stride) || stride == 0) j = i + 1, stride = 1;
     }
     totals.add(r[i], static_cast<int32_t>(stride), j - i);
-    if (stats.pieces_complete) {
-      stats.pieces.push_back({i, r[i], static_cast<int32_t>(stride)});
-      if (stats.pieces.size() > kTrialPieces &&
-          static_cast<size_t>(j) < kWorthwhileLength * stats.pieces.size()) {
-        stats.pieces_complete = false;
-        stats.pieces = {};
-      }
-    }
+    stats.pieces.push_back({i, r[i], static_cast<int32_t>(stride)});
     i = j;
+    if (stats.pieces.size() < trial) continue;
+    trial *= 2;
+    if (static_cast<size_t>(i) >= kWorthwhileLength * stats.pieces.size() ||
+        !looks_random(ranks.subspan(i)))
+      continue;
+    totals.count_rest(ranks.subspan(static_cast<size_t>(i)));
+    stats.pieces_complete = false;
+    stats.pieces = {};
+    break;
   }
   totals.finish();
   find_shape(stats, ranks);
