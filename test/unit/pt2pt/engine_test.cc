@@ -1,0 +1,493 @@
+// Protocols: every mode, within and between (pretended) processes, under delays, refusals and small limits.
+
+#include <algorithm>
+
+#include "world.h"
+
+namespace fgmpi::pt2pt {
+namespace {
+
+using namespace testing;
+
+constexpr uint64_t kCtx = 256;
+
+struct Case {
+  const char* name;
+  bool between;  ///< through the transport
+  Loop::Read reading;
+  size_t payload, room;
+  int refuse, delay;
+  const char* limit;  ///< FGMPI_UNEXPECTED_LIMIT
+};
+const Case kCases[] = {
+    {"collocated", false, Loop::kAtOnce, 4096, 64, 0, 0, "64m"},
+    {"collocated, no eager copies", false, Loop::kAtOnce, 4096, 64, 0, 0, "0"},
+    {"collocated, few eager copies", false, Loop::kAtOnce, 4096, 64, 0, 0, "20k"},
+    {"between", true, Loop::kAtOnce, 4096, 64, 0, 0, "64m"},
+    {"between, slow", true, Loop::kLater, 4096, 8, 30, 50, "64m"},
+    {"between, data frames", true, Loop::kNever, 256, 4, 20, 20, "64m"},
+    {"between, no window", true, Loop::kAtOnce, 4096, 64, 0, 0, "0"},
+    {"between, small window", true, Loop::kNever, 1024, 3, 10, 10, "12k"},
+};
+
+class Protocols : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    const Case& c = GetParam();
+    setenv("FGMPI_UNEXPECTED_LIMIT", c.limit, 1);
+    loop_.reading = c.reading;
+    loop_.payload = c.payload;
+    loop_.room = c.room;
+    loop_.refuse = c.refuse;
+    loop_.delay = c.delay;
+  }
+  void TearDown() override {
+    EXPECT_TRUE(quiet());
+    EXPECT_EQ(g_engine.bad_frames, 0u);
+    EXPECT_EQ(g_engine.sends.used(), 0u);
+    EXPECT_EQ(counters().unexpected_bytes, 0u);
+    unsetenv("FGMPI_UNEXPECTED_LIMIT");
+    finalize();
+  }
+  void run(uint32_t ranks, std::function<void(uint32_t)> body) {
+    int status = run_ranks(ranks, GetParam().between ? &loop_ : nullptr, std::move(body));
+    EXPECT_EQ(status, 0);
+  }
+  Peer peer(uint32_t local) const { return {GetParam().between ? 1u : 0u, local}; }
+  Loop loop_;
+};
+
+std::vector<char> pattern(size_t n, uint32_t seed) {
+  std::vector<char> v(n);
+  for (size_t i = 0; i < n; ++i) v[i] = static_cast<char>(seed * 31 + i * 7 + (i >> 8));
+  return v;
+}
+
+const size_t kSizes[] = {0, 1, 8, 100, 1000, 4096, 5000, 70'000, 300'000};
+
+TEST_P(Protocols, BlockingPingPongOfAllSizesAndModes) {
+  run(2, [&](uint32_t me) {
+    for (Mode mode : {Mode::kStandard, Mode::kSynchronous, Mode::kReady}) {
+      for (size_t n : kSizes) {
+        auto data = pattern(n, static_cast<uint32_t>(n));
+        std::vector<char> got(n + 16, 'x');
+        Outcome o;
+        if (me == 0) {
+          EXPECT_TRUE(send(bytes(data.data(), n), peer(1), 0, 5, kCtx, mode, "send").ok());
+          EXPECT_TRUE(recv(bytes(got.data(), n + 16), endpoint(0), 1, 6, kCtx, "recv", &o).ok());
+        } else {
+          EXPECT_TRUE(recv(bytes(got.data(), n + 16), endpoint(1), MPI_ANY_SOURCE, MPI_ANY_TAG, kCtx, "recv", &o).ok());
+          EXPECT_TRUE(send(bytes(data.data(), n), peer(0), 1, 6, kCtx, mode, "send").ok());
+        }
+        EXPECT_EQ(o.source, static_cast<int>(1 - me));
+        EXPECT_EQ(o.tag, me == 0 ? 6 : 5);
+        ASSERT_EQ(o.bytes, n);
+        EXPECT_TRUE(std::equal(data.begin(), data.end(), got.begin()));
+        EXPECT_TRUE(std::all_of(got.begin() + static_cast<long>(n), got.end(), [](char c) { return c == 'x'; }));
+      }
+    }
+  });
+}
+
+TEST_P(Protocols, TruncationLosesNothingElse) {
+  run(2, [&](uint32_t me) {
+    for (size_t n : {size_t{64}, size_t{9000}, size_t{200'000}}) {
+      auto data = pattern(n, 3);
+      if (me == 0) {
+        for (int i = 0; i < 3; ++i) EXPECT_TRUE(send(bytes(data.data(), n), peer(1), 0, i, kCtx, Mode::kStandard, "send").ok());
+      } else {
+        for (int i = 0; i < 3; ++i) {
+          std::vector<char> got(n, 'x');
+          Outcome o;
+          size_t room = i == 1 ? n / 2 : n;
+          Status s = recv(bytes(got.data(), room), endpoint(1), 0, i, kCtx, "recv", &o);
+          EXPECT_EQ(s.error_class(), i == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+          EXPECT_EQ(o.bytes, room);
+          EXPECT_TRUE(std::equal(got.begin(), got.begin() + static_cast<long>(room), data.begin()));
+          EXPECT_TRUE(std::all_of(got.begin() + static_cast<long>(room), got.end(), [](char c) { return c == 'x'; }));
+        }
+      }
+    }
+  });
+}
+
+TEST_P(Protocols, SynchronousSendWaitsForItsMatch) {
+  run(2, [&](uint32_t me) {
+    static int receiving;
+    if (me == 0) receiving = 0;
+    int round = 0;
+    for (size_t n : {size_t{8}, size_t{100'000}}) {
+      ++round;
+      std::vector<char> data(n);
+      if (me == 0) {
+        Request* r;
+        EXPECT_TRUE(isend(bytes(data.data(), n), peer(1), 0, 1, kCtx, Mode::kSynchronous, "issend", nullptr, &r).ok());
+        while (!test(r)) {
+        }
+        EXPECT_EQ(receiving, round);
+        free_request(r);
+      } else {
+        for (int i = 0; i < 50; ++i) sched::yield();
+        receiving = round;
+        Outcome o;
+        EXPECT_TRUE(recv(bytes(data.data(), n), endpoint(1), 0, 1, kCtx, "recv", &o).ok());
+      }
+    }
+  });
+}
+
+/// Everybody sends to everybody, in random order and modes, and receives with random wildcards. Streams of one source
+/// must come in order.
+TEST_P(Protocols, RandomTrafficKeepsOrder) {
+  constexpr uint32_t kRanks = 5;
+  constexpr int kEach = 60;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    run(kRanks, [&](uint32_t me) {
+      std::mt19937_64 random(seed * 100 + me);
+      struct Out {
+        std::vector<char> data;
+        Request* request;
+      };
+      std::vector<Out> out;
+      out.reserve(kRanks * kEach);
+      uint32_t sent[kRanks] = {}, seen[kRanks] = {};
+      uint32_t to_send = kRanks * kEach, to_receive = kRanks * kEach;
+      std::vector<char> in(40'000);
+      while (to_send + to_receive > 0) {
+        if (to_send > 0 && (to_receive == 0 || random() % 3 != 0)) {
+          uint32_t to = static_cast<uint32_t>(random() % kRanks);
+          while (sent[to] == kEach) to = (to + 1) % kRanks;
+          size_t n = 8 + (random() % 8 == 0 ? random() % 39'000 : random() % 300);
+          out.push_back({pattern(n, me), nullptr});
+          uint32_t head[2] = {me, sent[to]++};
+          memcpy(out.back().data.data(), head, 8);
+          Mode mode = random() % 4 == 0 ? Mode::kSynchronous : Mode::kStandard;
+          ASSERT_TRUE(isend(bytes(out.back().data.data(), n), peer(to), static_cast<int32_t>(me), static_cast<int32_t>(n),
+                            kCtx, mode, "isend", nullptr, &out.back().request).ok());
+          --to_send;
+        } else {
+          int32_t source = MPI_ANY_SOURCE;
+          if (random() % 2) {
+            uint32_t s = static_cast<uint32_t>(random() % kRanks);
+            while (seen[s] == kEach) s = (s + 1) % kRanks;
+            source = static_cast<int32_t>(s);
+          }
+          Outcome o;
+          if (to_send > 0 && !iprobe(endpoint(me), source, MPI_ANY_TAG, kCtx, &o)) continue;
+          ASSERT_TRUE(recv(bytes(in.data(), in.size()), endpoint(me), source, MPI_ANY_TAG, kCtx, "recv", &o).ok());
+          uint32_t head[2];
+          memcpy(head, in.data(), 8);
+          ASSERT_EQ(static_cast<int32_t>(head[0]), o.source);
+          ASSERT_EQ(head[1], seen[head[0]]++);
+          ASSERT_EQ(static_cast<int32_t>(o.bytes), o.tag);
+          auto expected = pattern(o.bytes, head[0]);
+          ASSERT_EQ(memcmp(in.data() + 8, expected.data() + 8, o.bytes - 8), 0);
+          --to_receive;
+        }
+        if (random() % 4 == 0) sched::yield();
+      }
+      for (Out& o : out) {
+        wait(o.request, "wait");
+        free_request(o.request);
+      }
+    });
+    if (HasFailure()) FAIL() << "seed " << seed;
+  }
+}
+
+TEST_P(Protocols, ProbesSeeWhatTheReceiveThenGets) {
+  run(3, [&](uint32_t me) {
+    for (int i = 0; i < 40; ++i) {
+      size_t n = static_cast<size_t>(i) * 997;
+      auto data = pattern(n, me);
+      if (me != 0) {
+        EXPECT_TRUE(send(bytes(data.data(), n), peer(0), static_cast<int32_t>(me), i, kCtx, Mode::kStandard, "send").ok());
+        continue;
+      }
+      for (int from = 1; from <= 2; ++from) {
+        Outcome probed, o;
+        std::vector<char> got(n);
+        if (i % 4 == 0) {
+          probe(endpoint(0), MPI_ANY_SOURCE, i, kCtx, "probe", &probed);
+          EXPECT_TRUE(recv(bytes(got.data(), n), endpoint(0), probed.source, probed.tag, kCtx, "recv", &o).ok());
+        } else if (i % 4 == 1) {
+          while (!iprobe(endpoint(0), from, MPI_ANY_TAG, kCtx, &probed)) {}
+          EXPECT_TRUE(recv(bytes(got.data(), n), endpoint(0), probed.source, probed.tag, kCtx, "recv", &o).ok());
+        } else {
+          Message* message;
+          if (i % 4 == 2) mprobe(endpoint(0), from, i, kCtx, "mprobe", &probed, &message);
+          else while (!improbe(endpoint(0), from, i, kCtx, &probed, &message)) {}
+          if (i % 8 < 4) {
+            EXPECT_TRUE(mrecv(bytes(got.data(), n), message, "mrecv", &o).ok());
+          } else {
+            Request* r;
+            EXPECT_TRUE(imrecv(bytes(got.data(), n), message, "imrecv", nullptr, &r).ok());
+            wait(r, "wait");
+            o.source = r->outcome.source;
+            o.bytes = r->outcome.bytes;
+            free_request(r);
+          }
+        }
+        EXPECT_EQ(probed.bytes, n);
+        EXPECT_EQ(o.bytes, n);
+        EXPECT_EQ(got, pattern(n, static_cast<uint32_t>(o.source)));
+      }
+    }
+  });
+}
+
+TEST_P(Protocols, CancelledReceivesAndSendsAreGone) {
+  run(2, [&](uint32_t me) {
+    std::vector<char> data(200'000), got(200'000);
+    Outcome o;
+    if (me == 0) {
+      Request* r;
+      EXPECT_TRUE(irecv(bytes(got.data(), 8), endpoint(0), 1, 9, kCtx, "irecv", nullptr, &r).ok());
+      r->cancel();
+      wait(r, "wait");
+      EXPECT_TRUE(r->outcome.cancelled);
+      free_request(r);
+      EXPECT_TRUE(isend(bytes(data.data(), data.size()), peer(1), 0, 1, kCtx, Mode::kSynchronous, "issend", nullptr, &r).ok());
+      r->cancel();
+      wait(r, "wait");  // must come back although nobody receives it
+      EXPECT_TRUE(r->outcome.cancelled);
+      free_request(r);
+      EXPECT_TRUE(send(bytes(data.data(), 8), peer(1), 0, 2, kCtx, Mode::kStandard, "send").ok());
+    } else {
+      EXPECT_TRUE(recv(bytes(got.data(), 8), endpoint(1), 0, 2, kCtx, "recv", &o).ok());
+      EXPECT_FALSE(iprobe(endpoint(1), MPI_ANY_SOURCE, MPI_ANY_TAG, kCtx, &o));
+    }
+  });
+}
+
+TEST_P(Protocols, PersistentRequestsRunAgainAndAgain) {
+  run(2, [&](uint32_t me) {
+    std::vector<char> data(20'000), got(20'000);
+    Request* r[2];
+    int32_t other = static_cast<int32_t>(1 - me), mine = static_cast<int32_t>(me);
+    EXPECT_TRUE(send_init(bytes(data.data(), data.size()), peer(1 - me), mine, 4, kCtx, Mode::kStandard, "s", nullptr, &r[0]).ok());
+    EXPECT_TRUE(recv_init(bytes(got.data(), got.size()), endpoint(me), other, 4, kCtx, "r", nullptr, &r[1]).ok());
+    for (uint32_t round = 0; round < 20; ++round) {
+      auto fresh = pattern(data.size(), round * 2 + me);
+      std::copy(fresh.begin(), fresh.end(), data.begin());
+      EXPECT_TRUE(r[1]->start().ok());
+      EXPECT_TRUE(r[0]->start().ok());
+      wait_all(r, 2, "waitall");
+      EXPECT_EQ(got, pattern(got.size(), round * 2 + 1 - me));
+      r[0]->active = r[1]->active = false;
+    }
+    free_request(r[0]);
+    free_request(r[1]);
+  });
+}
+
+TEST_P(Protocols, BufferedSendsReturnAndDetachWaits) {
+  run(2, [&](uint32_t me) {
+    constexpr int kMessages = 50;
+    constexpr size_t kBytes = 3000;
+    std::vector<char> got(kBytes);
+    if (me == 0) {
+      std::vector<char> attached(kMessages * (kBytes + MPI_BSEND_OVERHEAD));
+      void* slot = nullptr;
+      auto data = pattern(kBytes, 0);
+      EXPECT_EQ(bsend(slot, bytes(data.data(), 8), peer(1), 0, 0, kCtx).error_class(), MPI_ERR_BUFFER);
+      EXPECT_TRUE(attach_buffer(&slot, attached.data(), static_cast<int64_t>(attached.size())).ok());
+      EXPECT_EQ(attach_buffer(&slot, attached.data(), 10).error_class(), MPI_ERR_BUFFER);
+      for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < kMessages; ++i) {
+          data = pattern(kBytes, static_cast<uint32_t>(i));
+          Status s = bsend(slot, bytes(data.data(), kBytes), peer(1), 0, i, kCtx);
+          ASSERT_TRUE(s.ok()) << s.what();
+          std::fill(data.begin(), data.end(), 'y');
+        }
+        void* address;
+        int64_t size;
+        EXPECT_TRUE(detach_buffer(&slot, &address, &size, "detach").ok());
+        EXPECT_EQ(address, attached.data());
+        EXPECT_EQ(size, static_cast<int64_t>(attached.size()));
+        EXPECT_TRUE(attach_buffer(&slot, attached.data(), static_cast<int64_t>(attached.size())).ok());
+      }
+      void* address;
+      int64_t size;
+      EXPECT_TRUE(detach_buffer(&slot, &address, &size, "detach").ok());
+    } else {
+      for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < kMessages; ++i) {
+          Outcome o;
+          int tag = (i * 7) % kMessages;
+          EXPECT_TRUE(recv(bytes(got.data(), kBytes), endpoint(1), 0, tag, kCtx, "recv", &o).ok());
+          EXPECT_EQ(got, pattern(kBytes, static_cast<uint32_t>(tag)));
+        }
+      }
+    }
+  });
+}
+
+TEST_P(Protocols, ExchangesInARing) {
+  constexpr uint32_t kRanks = 4;
+  run(kRanks, [&](uint32_t me) {
+    for (size_t n : kSizes) {
+      for (int form = 0; form < 3; ++form) {
+        auto data = pattern(n, me);
+        std::vector<char> got(n);
+        Exchange x;
+        x.send = bytes(data.data(), n);
+        x.recv = form == 1 ? x.send : bytes(got.data(), n);
+        x.replace = form == 1;
+        x.to = peer((me + 1) % kRanks);
+        x.source_rank = static_cast<int32_t>(me);
+        x.at = endpoint(me);
+        x.source = static_cast<int32_t>((me + kRanks - 1) % kRanks);
+        x.ctx = kCtx;
+        if (form < 2) {
+          Outcome o;
+          EXPECT_TRUE(sendrecv(x, "sendrecv", &o).ok());
+        } else {
+          Request* r;
+          EXPECT_TRUE(isendrecv(x, "isendrecv", nullptr, &r).ok());
+          wait(r, "wait");
+          free_request(r);
+        }
+        EXPECT_EQ(form == 1 ? data : got, pattern(n, (me + kRanks - 1) % kRanks));
+      }
+    }
+  });
+}
+
+/// A producer far ahead of a slow consumer: what is unexpected stays within the limit.
+TEST_P(Protocols, UnexpectedBytesAreBounded) {
+  std::string limit = GetParam().limit;
+  const uint64_t allowed = limit == "64m" ? 64 << 20 : limit == "20k" ? 20 << 10 : limit == "12k" ? 12 << 10 : 0;
+  run(2, [&](uint32_t me) {
+    std::vector<char> data(1000);
+    for (int i = 0; i < 3000; ++i) {
+      if (me == 0) {
+        EXPECT_TRUE(send(bytes(data.data(), data.size()), peer(1), 0, 0, kCtx, Mode::kStandard, "send").ok());
+      } else {
+        Outcome o;
+        EXPECT_TRUE(recv(bytes(data.data(), data.size()), endpoint(1), 0, 0, kCtx, "recv", &o).ok());
+        sched::yield();
+        sched::yield();
+      }
+    }
+  });
+  EXPECT_LE(counters().unexpected_bytes_peak, allowed);
+}
+
+TEST_P(Protocols, MessagesOfTheProcessItself) {
+  if (!GetParam().between) return;
+  run(1, [&](uint32_t) {
+    for (size_t n : kSizes) {
+      auto data = pattern(n, 1);
+      std::vector<char> got(n);
+      Request *s, *r;
+      EXPECT_TRUE(process_irecv(1, kCtx, 7, got.data(), n, "c", &r).ok() || true);
+      // The pretended process 1 has our own rank 0 as its source.
+      r->cancel();
+      wait(r, "c");
+      free_request(r);
+      EXPECT_TRUE(process_isend(1, kCtx, 7, data.data(), n, "c", &s).ok());
+      EXPECT_TRUE(process_recv(0, kCtx, 7, got.data(), n, "c").ok());
+      wait(s, "c");
+      free_request(s);
+      EXPECT_EQ(got, data);
+      EXPECT_TRUE(process_isend(1, kCtx, 8, data.data(), n, "c", &s).ok());
+      std::vector<uint8_t> any;
+      EXPECT_TRUE(process_recv(0, kCtx, 8, &any, "c").ok());
+      wait(s, "c");
+      free_request(s);
+      EXPECT_EQ(any.size(), n);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Protocols, ::testing::ValuesIn(kCases), [](const auto& info) {
+  std::string name = info.param.name;
+  std::replace_if(name.begin(), name.end(), [](char c) { return !isalnum(c); }, '_');
+  return name;
+});
+
+void run_alone(uint32_t ranks, std::function<void(uint32_t)> body) {
+  int status = run_ranks(ranks, nullptr, std::move(body));
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Requests, WaitAnyAndHandles) {
+  run_alone(2, [&](uint32_t me) {
+    char data[8] = {};
+    if (me == 0) {
+      for (int i = 0; i < 10; ++i) {
+        sched::yield();
+        EXPECT_TRUE(send(bytes(data, 8), {0, 1}, 0, 9 - i, kCtx, Mode::kStandard, "send").ok());
+      }
+      return;
+    }
+    Request* r[10];
+    char got[10][8];
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_TRUE(irecv(bytes(got[i], 8), endpoint(1), 0, i, kCtx, "irecv", nullptr, &r[i]).ok());
+      MPI_Request h = handle_of(r[i]);
+      EXPECT_EQ(find_request(h), r[i]);
+      EXPECT_EQ(handle_of(r[i]), h);
+    }
+    Request* dup[3] = {r[9], r[9], nullptr};
+    wait_all(dup, 3, "waitall");
+    EXPECT_TRUE(r[9]->complete());
+    for (int done = 0; done < 10; ++done) {
+      wait_any(r, 10, "waitany");
+      int i = 0;
+      while (!r[i] || !r[i]->complete()) ++i;
+      MPI_Request h = handle_of(r[i]);
+      free_request(r[i]);
+      EXPECT_EQ(find_request(h), nullptr);
+      r[i] = nullptr;
+    }
+    EXPECT_EQ(find_request(0), nullptr);
+    EXPECT_EQ(find_request(MPI_REQUEST_NULL), nullptr);
+    EXPECT_EQ(find_request(0x12345678), nullptr);
+  });
+  finalize();
+}
+
+TEST(Requests, FreedWhileActiveGoesWhenComplete) {
+  run_alone(2, [&](uint32_t me) {
+    static char got[8];
+    if (me == 1) {
+      Request* r;
+      EXPECT_TRUE(irecv(bytes(got, 8), endpoint(1), 0, 1, kCtx, "irecv", nullptr, &r).ok());
+      MPI_Request h = handle_of(r);
+      free_request(r);
+      EXPECT_EQ(find_request(h), nullptr);
+      Outcome o;
+      EXPECT_TRUE(recv(bytes(nullptr, 0), endpoint(1), 0, 2, kCtx, "recv", &o).ok());
+      EXPECT_EQ(std::string(got), "hello");
+    } else {
+      EXPECT_TRUE(send(bytes("hello", 6), {0, 1}, 0, 1, kCtx, Mode::kStandard, "send").ok());
+      EXPECT_TRUE(send(bytes(nullptr, 0), {0, 1}, 0, 2, kCtx, Mode::kStandard, "send").ok());
+    }
+  });
+  finalize();
+}
+
+TEST(Deadlock, IsReportedWithItsCycle) {
+  ::testing::internal::CaptureStderr();
+  int status = run_ranks(3, nullptr, [&](uint32_t me) {
+    static Naming naming;
+    naming.locate = [](uint64_t, int32_t rank, Peer* out) {
+      *out = {0, static_cast<uint32_t>(rank)};
+      return true;
+    };
+    set_naming(naming);
+    char data[8];
+    Outcome o;
+    (void)recv(bytes(data, 8), endpoint(me), static_cast<int32_t>((me + 1) % 3), 7, kCtx, "MPI_Recv", &o);
+  });
+  std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(status, 1);
+  EXPECT_NE(text.find("rank 1 in MPI_Recv: source 2, tag 7"), std::string::npos) << text;
+  EXPECT_NE(text.find("cycle"), std::string::npos) << text;
+  set_naming({});
+}
+
+}  // namespace
+}  // namespace fgmpi::pt2pt

@@ -1,0 +1,123 @@
+// A job in one process for the tests of pt2pt: rank proclets, and a transport that plays a second process.
+//
+// "Process 1" is this process again: a frame for its proclet k comes back, later, to our proclet k as if process 1
+// had sent it. So every protocol between processes runs here, with chosen delays and refusals. Ranks of process 1 in
+// messages are our own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "pt2pt/engine.h"
+
+namespace fgmpi::pt2pt::testing {
+
+class Loop : public transport::Transport {
+ public:
+  enum Read : uint8_t { kAtOnce, kLater, kNever };
+
+  const char* name() const override { return "loop"; }
+  bool reaches(const std::string&) const override { return true; }
+  Status open(transport::Sink*, std::string*) override { return {}; }
+  Status add_peer(uint32_t, const std::string&, uint64_t*) override { return {}; }
+  size_t max_payload() const override { return payload; }
+  bool try_send(uint32_t process, uint64_t, const transport::Header& header, const void* data,
+                size_t length) override {
+    EXPECT_EQ(process, 1u);
+    EXPECT_LE(length, payload);
+    if (frames.size() >= room || (chance() < refuse)) return false;
+    std::vector<char> copy(static_cast<const char*>(data), static_cast<const char*>(data) + length);
+    frames.push_back({header, std::move(copy)});
+    frames.back().header.src_process = 1;
+    most = std::max(most, frames.size());
+    return true;
+  }
+  transport::ReadResult read(uint32_t, uint64_t, uint64_t remote, void* local, size_t length,
+                             uint64_t cookie) override {
+    if (reading == kNever) return transport::ReadResult::kUnsupported;
+    memcpy(local, reinterpret_cast<void*>(remote), length);
+    if (reading == kAtOnce) return transport::ReadResult::kDone;
+    reads.push_back(cookie);
+    return transport::ReadResult::kPending;
+  }
+  bool poll() override {
+    if (chance() < delay) return false;
+    bool any = false;
+    for (int burst = 0; burst < 8 && !frames.empty(); ++burst) {
+      Frame frame = std::move(frames.front());
+      frames.pop_front();
+      g_engine.deliver(frame.header, frame.payload.data(), frame.payload.size());
+      any = true;
+    }
+    if (!reads.empty()) {
+      uint64_t cookie = reads.front();
+      reads.pop_front();
+      g_engine.read_done(cookie, {});
+      any = true;
+    }
+    return any;
+  }
+  bool arm() override { return false; }
+  void close() override {}
+
+  size_t payload = 4096;
+  size_t room = 64;
+  int refuse = 0, delay = 0;  ///< percent
+  Read reading = kAtOnce;
+  size_t most = 0;
+
+ private:
+  struct Frame {
+    transport::Header header;
+    std::vector<char> payload;
+  };
+  int chance() { return static_cast<int>(random_() % 100); }
+  std::mt19937_64 random_{7};
+  std::deque<Frame> frames;
+  std::deque<uint64_t> reads;
+};
+
+/// Runs body(rank) on `ranks` proclets to the end; the exit status of the run.
+inline int run_ranks(uint32_t ranks, Loop* loop, std::function<void(uint32_t)> body) {
+  if (loop) g_av.init({0, ranks, 2 * ranks}, 0);
+  else g_av.init({0, ranks}, 0);
+  Setup setup;
+  setup.local_count = ranks;
+  setup.transports[0] = loop;
+  EXPECT_TRUE(init(setup).ok());
+  sched::Hooks hooks;
+  hooks.poll = progress;
+  hooks.all_parked = all_parked;
+  hooks.sleep = [](int64_t) {};
+  sched::set_hooks(hooks);
+  static std::function<void(uint32_t)> current;
+  current = std::move(body);
+  Status made = sched::create_ranks(ranks, [](void*) { current(sched::current()->index); }, nullptr);
+  EXPECT_TRUE(made.ok()) << made.what();
+  int status = sched::run();
+  return status;
+}
+
+inline Buffer bytes(const void* data, size_t n) {
+  Buffer b;
+  b.address = const_cast<void*>(data);
+  b.count = static_cast<int64_t>(n);
+  return b;
+}
+
+/// Sets an environment variable for a test.
+class Env {
+ public:
+  Env(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Env() { unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+}  // namespace fgmpi::pt2pt::testing
