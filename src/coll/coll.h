@@ -1,23 +1,51 @@
-// Collectives: blocking entry points on a communicator. Each may switch.
+// Collectives: the entry points. Each may switch unless it says otherwise.
 //
 // Level one: collocated members meet (comm/meeting.h), without messages. Level two: one actor a process talks
 // to the other processes' (pt2pt::process_send/recv), as O(P) messages (HPDC'10 section 4.1). One file an
-// algorithm; selector.cc has the table of conditions. Nonblocking and persistent forms are the same acts run on a
-// helper coroutine.
-// Errors: argument errors are the bindings'; an error inside (truncation, an op not defined on the type)
-// is returned at every member of the process.
+// algorithm (algorithms/); selector.cc has the table of conditions. Nonblocking and persistent forms are the
+// same acts run on a helper coroutine.
+//
+// Thread rule: one thread. Invariant: what a nonblocking or persistent collective uses (types, operation,
+// communicator) is kept by its request.
+// Errors: argument errors are the bindings'; an error inside (truncation, an op not defined on the type, members in
+// different collectives) is returned at every member of the process.
 #pragma once
 
 #include <mpi.h>
 
+#include "coll/args.h"
 #include "comm/comm.h"
 #include "host/op.h"
 #include "pt2pt/pt2pt.h"
 
 namespace fgmpi::coll {
 
-using comm::Comm;
 using pt2pt::Buffer;
+
+/// Runs a blocking collective with these arguments (filled by the binding).
+Status run(Comm* comm, Args* args, What what, const char* call);
+
+/// A nonblocking or persistent collective: the request that its arguments live in.
+class CollRequest final : public pt2pt::Request {
+ public:
+  CollRequest(Comm* comm, What what, const char* call);
+  ~CollRequest() override;
+  /// Keeps what the arguments name: call once they are filled. Never switches.
+  void hold();
+  /// Persistent: draws the number that all its starts meet under. Never switches.
+  void make_persistent();
+  /// Starts it (the one time, or once more). Never switches.
+  Status start() override;
+  void describe(std::string* out) const override;
+
+  Args args;
+
+ private:
+  Comm* comm() const { return static_cast<Comm*>(keep); }
+  What what_;
+  bool holds_op_ = false;
+  uint32_t sequence_ = 0;
+};
 
 Status barrier(Comm* comm, const char* call);
 /// Broadcast of raw bytes for the library's own use (root: rank in comm).

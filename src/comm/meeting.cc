@@ -47,7 +47,7 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     m->leaving = shared->members;
     m->first_rank = comm->rank;
     m->operation = operation;
-    m->full = false;
+    m->full = m->has_requests = false;
     m->call = call;
     m->shared = shared;
     m->next = nullptr;
@@ -69,15 +69,6 @@ void append(Meeting* m, Arrival* mine) {
   else
     m->arrivals = mine;
   m->last = mine;
-}
-
-/// Runs the act, or hands everybody the mismatch instead.
-void act_or_refuse(SharedComm* shared, Meeting* m, Act act) {
-  if (__builtin_expect(m->status.ok(), 1)) {
-    act(shared, m);
-    return;
-  }
-  for (Arrival* a = m->arrivals; a; a = a->next) a->status = copy_status(m->status);
 }
 
 struct Site : sched::WaitSite {
@@ -102,16 +93,21 @@ void describe(const sched::WaitSite* site, std::string* out) {
 
 void run_nonblocking(void* argument) {
   Meeting* m = static_cast<Meeting*>(argument);
-  act_or_refuse(m->shared, m, m->act);
-  // Completing may delete the request that the arrival lives in, and free the communicator with the last.
+  if (m->status.ok()) m->act(m->shared, m);
+  release(m);
+}
+
+/// Completing may delete the request that the arrival lives in, and free the communicator with the last.
+void complete_requests(Meeting* m) {
   for (Arrival* a = m->arrivals; a;) {
     Arrival* next = a->next;
-    pt2pt::Request* request = a->request;
-    request->outcome.error = std::move(a->status);
-    request->set_complete();
+    if (pt2pt::Request* request = a->request) {
+      --m->leaving;
+      request->outcome.error = m->status.ok() ? std::move(a->status) : copy_status(m->status);
+      request->set_complete();
+    }
     a = next;
   }
-  recycle(m);
 }
 
 }  // namespace
@@ -146,15 +142,17 @@ void wait(Comm* comm, Meeting* meeting, const char* call) {
 }
 
 void release(Meeting* meeting) {
-  // Latest first: what ran last is still in the caches.
   sched::Proclet* p = meeting->parked;
   meeting->parked = nullptr;
+  if (__builtin_expect(meeting->has_requests, 0)) complete_requests(meeting);
+  // Latest first: what ran last is still in the caches.
   while (p) {
     sched::Proclet* next = p->next;
     if (next) __builtin_prefetch(next, 1);
     sched::ready(p);
     p = next;
   }
+  if (meeting->leaving == 0) recycle(meeting);
 }
 
 Status leave(Meeting* meeting) {
@@ -172,12 +170,12 @@ Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act 
   Meeting* m = join(comm, operation, call);
   append(m, mine);
   if (m->full) {
-    act_or_refuse(comm->shared, m, act);
+    if (__builtin_expect(m->status.ok(), 1)) act(comm->shared, m);
     release(m);
-    recycle(m);
   } else {
     wait(comm, m, call);
   }
+  FGMPI_TRY(leave(m));
   return std::move(mine->status);
 }
 
@@ -189,6 +187,7 @@ Status meet_nonblocking_at(Comm* comm, uint32_t sequence, Arrival* mine, uint8_t
   mine->request = request;
   Meeting* m = join_at(comm, sequence, operation, call);
   append(m, mine);
+  m->has_requests = true;
   if (m->full) {
     m->act = act;
     sched::spawn_helper(sched::current(), run_nonblocking, m);

@@ -53,10 +53,11 @@ inline constexpr uint8_t kFirstOther = 160;
 struct Meeting {
   uint32_t sequence = 0;
   uint32_t arrived = 0;
-  uint32_t leaving = 0;            ///< light way: members that have yet to leave
+  uint32_t leaving = 0;            ///< members that have yet to leave
   int32_t first_rank = -1;         ///< who came first, for reports
   uint8_t operation = 0;           ///< which collective the first arrival is in: a mismatch is an error, named
   bool full = false;               ///< everybody is there; the act runs or has run
+  bool has_requests = false;       ///< some members came without waiting
   const char* call = "";           ///< its name, for the deadlock report
   Arrival* arrivals = nullptr;
   Arrival* last = nullptr;
@@ -64,10 +65,13 @@ struct Meeting {
   Meeting* next = nullptr;           ///< open meetings of the same communicator, or the pool
   SharedComm* shared = nullptr;
   Act act = nullptr;                 ///< nonblocking: what the helper is to run
-  Status status;                     ///< light way: the verdict for everybody; a mismatch
+  Status status;                     ///< a mismatch, or the light way's verdict: for everybody
   std::vector<uint8_t> scratch;      ///< light way: contributions and result; kept for the next user
   std::vector<int32_t> ranks;        ///< light way: who contributed which slot
-  bool ascending = true, descending = true;  ///< ranks came in steps of +1 / -1
+  // What members must agree on (light way), as the first gave it.
+  int32_t root = 0;
+  int32_t op = 0;
+  size_t bytes = 0;
 };
 
 /// Where the meetings of a communicator are found: only those that are not full yet.
@@ -96,7 +100,8 @@ Status meet_nonblocking_at(Comm* comm, uint32_t sequence, Arrival* mine, uint8_t
 Meeting* join(Comm* comm, uint8_t operation, const char* call);
 /// Parks until the meeting is released. May switch. REQUIRES: !meeting->full when the caller joined.
 void wait(Comm* comm, Meeting* meeting, const char* call);
-/// Wakes everybody who waits. Never switches.
+/// Completes the requests and wakes everybody who waits. Never switches. The meeting must not be touched afterwards
+/// but by members that have yet to leave.
 void release(Meeting* meeting);
 /// The member is done with the meeting; the last one returns it to the pool. Returns its verdict.
 Status leave(Meeting* meeting);

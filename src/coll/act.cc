@@ -1,0 +1,124 @@
+#include "coll/act.h"
+
+#include <algorithm>
+
+#include "coll/selector.h"
+
+namespace fgmpi::coll {
+namespace {
+
+template <Status (*body)(Act&)>
+void run(SharedComm* shared, comm::Meeting* meeting) {
+  ++g_counters.collectives;
+  Act act{shared, meeting, in_rank_order(meeting)};
+  give_verdict(meeting, body(act));
+}
+
+}  // namespace
+
+Args* Act::member(int rank) const {
+  // Members are mostly consecutive ranks: look where it then is, before searching.
+  size_t guess = static_cast<size_t>(rank - members.front()->rank);
+  if (rank >= members.front()->rank && guess < members.size() && members[guess]->rank == rank) return members[guess];
+  auto it = std::lower_bound(members.begin(), members.end(), rank, [](const Args* a, int r) { return a->rank < r; });
+  return it != members.end() && (*it)->rank == rank ? *it : nullptr;
+}
+
+Status Act::same_root() const {
+  for (const Args* m : members)
+    if (m->root != first()->root)
+      return error(MPI_ERR_ROOT, "rank %d gives root %d, rank %d gives root %d: all members must give the same",
+                   first()->rank, first()->root, m->rank, m->root);
+  return {};
+}
+
+comm::Act act_of(What what, bool inter) {
+  if (inter) return run<act_inter>;
+  switch (what) {
+    case What::kBarrier: return run<act_barrier>;
+    case What::kBcast: return run<act_bcast>;
+    case What::kGather:
+    case What::kGatherv: return run<act_gather>;
+    case What::kScatter:
+    case What::kScatterv: return run<act_scatter>;
+    case What::kAllgather:
+    case What::kAllgatherv: return run<act_allgather>;
+    case What::kAlltoall:
+    case What::kAlltoallv:
+    case What::kAlltoallw: return run<act_alltoall>;
+    case What::kReduce:
+    case What::kAllreduce: return run<act_reduce>;
+    case What::kReduceScatter:
+    case What::kReduceScatterBlock: return run<act_reduce_scatter>;
+    case What::kScan:
+    case What::kExscan: return run<act_scan>;
+    default: return run<act_neighbor>;
+  }
+}
+
+Status act_barrier(Act& act) { return team_barrier(act.team()); }
+
+Parts::Parts(const Side& side, int32_t ranks) : ranks_(ranks) {
+  if (!side.counts) {
+    each_ = static_cast<size_t>(side.whole().bytes());
+    return;
+  }
+  prefix_.resize(static_cast<size_t>(ranks) + 1);
+  for (int32_t i = 0; i < ranks; ++i)
+    prefix_[static_cast<size_t>(i) + 1] = prefix_[static_cast<size_t>(i)] + static_cast<size_t>(side.segment(i).bytes());
+}
+
+std::vector<const char*> contributions(const Act& act) {
+  std::vector<const char*> sources;
+  sources.reserve(act.members.size());
+  for (const Args* m : act.members) sources.push_back(m->send.address);
+  return sources;
+}
+
+RunFolds::RunFolds(const Act& act, const Team& team, const Reduction& r)
+    : act_(act), team_(team), r_(r), placement_(act.shared, team) {
+  comm::hierarchy(act.shared).runs_of(act.shared->map, &runs_);
+  constexpr int64_t kBytesAtOnce = 4 << 20;
+  int64_t one = std::max<int64_t>(1, r.type->size() * static_cast<int64_t>(runs_.size()));
+  range_ = std::clamp<int64_t>(kBytesAtOnce / one, 1, std::max<int64_t>(r.count, 1));
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    operands_.emplace_back(*r.type, range_);
+    values_.push_back(operands_.back().at());
+  }
+}
+
+Status RunFolds::exchange(int64_t first, int64_t n) {
+  size_t each = static_cast<size_t>(n * r_.type->size());
+  Blocks blocks;
+  blocks.offset.push_back(0);
+  for (uint32_t p = 0; p < team_.count(); ++p)
+    blocks.offset.push_back(blocks.offset.back() +
+                            each * static_cast<size_t>(placement_.end(p) - placement_.begin(p)));
+  auto packed = raw_memory(blocks.total());
+  Reduction part{r_.type, n, r_.op, r_.commutative};
+  Operand folded(*r_.type, n);
+  char* at = packed.get() + blocks.offset[team_.me()];
+  std::vector<const char*> sources;
+  size_t member = 0;
+  for (const comm::Run* run = placement_.begin(team_.me()); run != placement_.end(team_.me()); ++run, at += each) {
+    sources.clear();
+    for (int32_t i = 0; i < run->count; ++i)
+      sources.push_back(act_.members[member++]->send.address + first * r_.type->extent());
+    FGMPI_TRY(fold_all(part, sources, folded.at()));
+    FGMPI_TRY(pack({folded.at(), n, r_.type}, at));
+  }
+  FGMPI_TRY(team_allgather(team_, packed.get(), blocks));
+  // Runs by place, back into rank order.
+  for (uint32_t p = 0; p < team_.count(); ++p) {
+    char* from = packed.get() + blocks.offset[p];
+    for (const comm::Run* run = placement_.begin(p); run != placement_.end(p); ++run, from += each) {
+      auto it = std::lower_bound(runs_.begin(), runs_.end(), run->first,
+                                 [](const comm::Run& a, int32_t rank) { return a.first < rank; });
+      FGMPI_TRY(unpack(from, static_cast<int64_t>(each),
+                       {operands_[static_cast<size_t>(it - runs_.begin())].at(), n, r_.type}));
+    }
+  }
+  return {};
+}
+
+}  // namespace fgmpi::coll

@@ -1,0 +1,94 @@
+// Acts: what the last arriver does for all collocated members of a collective. One file a family (act_*.cc); each
+// lays the members' data out for level two, runs an algorithm among the processes, and hands results out.
+//
+// Thread rule: one thread; acts may switch. An act's Status is the verdict for all members of the process.
+#pragma once
+
+#include "coll/args.h"
+#include "coll/fold.h"
+#include "coll/move.h"
+#include "coll/team.h"
+
+namespace fgmpi::coll {
+
+struct Act {
+  SharedComm* shared;
+  comm::Meeting* meeting;
+  std::vector<Args*> members;  ///< in rank order; at least one
+
+  Args* first() const { return members.front(); }
+  const char* call() const { return meeting->call; }
+  uint32_t sequence() const { return meeting->sequence; }
+  Team team() const { return Team(shared, sequence(), call()); }
+  /// The member with this rank, or nullptr when it is in another process.
+  Args* member(int rank) const;
+  /// An error when members of this process do not name the same root.
+  Status same_root() const;
+};
+
+// Intracommunicators.
+Status act_barrier(Act& act);
+Status act_bcast(Act& act);
+Status act_gather(Act& act);     ///< and gatherv
+Status act_scatter(Act& act);    ///< and scatterv
+Status act_allgather(Act& act);  ///< and allgatherv
+Status act_alltoall(Act& act);   ///< and v, w
+Status act_reduce(Act& act);     ///< and allreduce
+Status act_reduce_scatter(Act& act);  ///< and block
+Status act_scan(Act& act);       ///< and exscan
+Status act_neighbor(Act& act);   ///< all five
+/// All of them on intercommunicators.
+Status act_inter(Act& act);
+
+/// The act of a collective as meetings take it.
+comm::Act act_of(What what, bool inter);
+
+/// Bytes of each rank's part in a packed buffer in rank order, as one member's side has them.
+class Parts {
+ public:
+  Parts(const Side& side, int32_t ranks);
+  size_t offset(int32_t rank) const {
+    return prefix_.empty() ? static_cast<size_t>(rank) * each_ : prefix_[static_cast<size_t>(rank)];
+  }
+  size_t size(int32_t rank) const { return offset(rank + 1) - offset(rank); }
+  size_t total() const { return offset(ranks_); }
+
+ private:
+  size_t each_ = 0;
+  int32_t ranks_;
+  std::vector<size_t> prefix_;
+};
+
+/// Contributions of runs of consecutive ranks, for reductions that must keep rank order where a process hosts
+/// several runs: every process gets every run's fold, a range of elements at a time, and calls
+/// f(first, n, values) with values[i] the n elements of run i (in rank order). May switch.
+class RunFolds {
+ public:
+  RunFolds(const Act& act, const Team& team, const Reduction& r);
+  template <class F>
+  Status for_each(F&& f) {
+    for (int64_t first = 0; first < r_.count; first += range_) {
+      int64_t n = std::min(range_, r_.count - first);
+      FGMPI_TRY(exchange(first, n));
+      FGMPI_TRY(f(first, n, std::span<const char* const>(values_)));
+    }
+    return {};
+  }
+  const std::vector<comm::Run>& runs() const { return runs_; }
+
+ private:
+  Status exchange(int64_t first, int64_t n);
+  const Act& act_;
+  const Team& team_;
+  const Reduction& r_;
+  std::vector<comm::Run> runs_;
+  Placement placement_;
+  int64_t range_;
+  std::vector<Operand> operands_;
+  std::vector<const char*> values_;
+};
+
+/// Addresses of the members' contributions to a reduction.
+std::vector<const char*> contributions(const Act& act);
+
+}  // namespace fgmpi::coll

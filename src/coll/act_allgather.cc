@@ -1,0 +1,92 @@
+// Allgather and allgatherv: the members' parts are packed once, in rank order, into one buffer (the first member's
+// own where its layout allows), exchanged among the processes, and copied to every member.
+#include "coll/act.h"
+#include "coll/selector.h"
+
+namespace fgmpi::coll {
+namespace {
+
+Segment part_of(const Args* m) { return m->in_place ? m->recv.segment(m->rank) : m->send.whole(); }
+
+/// Packs the members' parts where at(rank) says.
+template <class At>
+Status pack_members(const Act& act, const Parts& parts, At&& at) {
+  for (const Args* m : act.members) {
+    Segment part = part_of(m);
+    if (part.bytes() > static_cast<int64_t>(parts.size(m->rank)))
+      return truncated(part.bytes(), static_cast<int64_t>(parts.size(m->rank)));
+    char* to = at(m->rank);
+    if (to != part.address) FGMPI_TRY(pack(part, to));
+  }
+  return {};
+}
+
+/// Exchange where ranks are not in the order of places: by way of a buffer in that order.
+Status exchange_by_places(const Act& act, const Team& team, const Placement& placement, const Parts& parts,
+                          char* all) {
+  Blocks blocks;
+  blocks.offset.push_back(0);
+  for (uint32_t p = 0; p < team.count(); ++p) {
+    size_t size = 0;
+    placement.for_each(p, [&](int32_t rank) { size += parts.size(rank); });
+    blocks.offset.push_back(blocks.offset.back() + size);
+  }
+  auto buffer = raw_memory(blocks.total());
+  char* mine = buffer.get() + blocks.offset[team.me()];
+  FGMPI_TRY(pack_members(act, parts, [&](int32_t rank) {
+    char* to = mine;
+    mine += parts.size(rank);
+    return to;
+  }));
+  FGMPI_TRY(team_allgather(team, buffer.get(), blocks));
+  for (uint32_t p = 0; p < team.count(); ++p) {
+    const char* from = buffer.get() + blocks.offset[p];
+    placement.for_each(p, [&](int32_t rank) {
+      if (parts.size(rank)) std::memcpy(all + parts.offset(rank), from, parts.size(rank));
+      from += parts.size(rank);
+    });
+  }
+  return {};
+}
+
+Status exchange(const Act& act, const Team& team, const Parts& parts, char* all) {
+  auto in_order = [&](int32_t rank) { return all + parts.offset(rank); };
+  if (team.count() == 1) return pack_members(act, parts, in_order);
+  Placement placement(act.shared, team);
+  if (!placement.in_rank_order()) return exchange_by_places(act, team, placement, parts, all);
+  FGMPI_TRY(pack_members(act, parts, in_order));
+  Blocks blocks;
+  for (uint32_t p = 0; p < team.count(); ++p) blocks.offset.push_back(parts.offset(placement.begin(p)->first));
+  blocks.offset.push_back(parts.total());
+  return team_allgather(team, all, blocks);
+}
+
+}  // namespace
+
+Status act_allgather(Act& act) {
+  Team team = act.team();
+  Args* first = act.first();
+  int32_t ranks = act.shared->size;
+  Parts parts(first->recv, ranks);
+  auto packed_layout = [](const Side& side) { return !side.counts && side.type.basic(); };
+  bool direct = packed_layout(first->recv);
+  auto memory = direct ? nullptr : raw_memory(parts.total());
+  char* all = direct ? first->recv.address : memory.get();
+  FGMPI_TRY(exchange(act, team, parts, all));
+  std::vector<char*> to;
+  for (const Args* m : act.members) {
+    if (packed_layout(m->recv)) {
+      if (static_cast<int64_t>(parts.total()) > m->recv.whole().bytes() * ranks)
+        return truncated(static_cast<int64_t>(parts.total()), m->recv.whole().bytes() * ranks);
+      to.push_back(m->recv.address);
+      continue;
+    }
+    for (int32_t r = 0; r < ranks; ++r)
+      if (!m->in_place || r != m->rank)
+        FGMPI_TRY(unpack(all + parts.offset(r), static_cast<int64_t>(parts.size(r)), m->recv.segment(r)));
+  }
+  copy_to_many(all, parts.total(), to.data(), to.size());
+  return {};
+}
+
+}  // namespace fgmpi::coll

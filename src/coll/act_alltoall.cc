@@ -1,0 +1,180 @@
+// All-to-all in its three forms: between members of a process straight from the sender's to the receiver's buffer; to
+// each other process one message with everything that its members get, ordered by receiver, then sender. The
+// regular form goes in rounds of receivers, so that the packed data stays bounded; the v and w forms, whose
+// sizes no single process knows, in one.
+#include <algorithm>
+
+#include "coll/act.h"
+#include "coll/selector.h"
+
+namespace fgmpi::coll {
+namespace {
+
+constexpr size_t kRoundBytes = 32 << 20;
+
+/// Both sides regular and of basic types: parts are `bytes` at a fixed stride.
+bool plain(const Act& act) {
+  for (const Args* m : act.members)
+    if (m->send.counts || m->recv.counts || !m->send.type.basic() || !m->recv.type.basic() ||
+        m->send.whole().bytes() != act.first()->send.whole().bytes() ||
+        m->recv.whole().bytes() != act.first()->send.whole().bytes())
+      return false;
+  return true;
+}
+
+template <size_t n>
+void transpose(const std::vector<Args*>& members, size_t bytes) {
+  constexpr size_t kTile = 64;
+  if (n) bytes = n;
+  for (size_t to = 0; to < members.size(); to += kTile)
+    for (size_t from = 0; from < members.size(); from += kTile)
+      for (size_t s = from; s < std::min(from + kTile, members.size()); ++s)
+        for (size_t d = to; d < std::min(to + kTile, members.size()); ++d)
+          std::memcpy(members[d]->recv.address + static_cast<size_t>(members[s]->rank) * bytes,
+                      members[s]->send.address + static_cast<size_t>(members[d]->rank) * bytes, bytes);
+}
+
+Status between_members(const Act& act, bool is_plain) {
+  if (is_plain) {
+    size_t bytes = static_cast<size_t>(act.first()->send.whole().bytes());
+    if (bytes == 4)
+      transpose<4>(act.members, bytes);
+    else if (bytes == 8)
+      transpose<8>(act.members, bytes);
+    else if (bytes)
+      transpose<0>(act.members, bytes);
+    return {};
+  }
+  for (const Args* from : act.members)
+    for (const Args* to : act.members)
+      FGMPI_TRY(copy(from->send.segment(to->rank), to->recv.segment(from->rank)));
+  return {};
+}
+
+/// One round of the exchange with other processes: the receivers numbered [first, last) at each place.
+class Round {
+ public:
+  Round(const Act& act, const Team& team, const Placement& placement, bool is_plain)
+      : act_(act), team_(team), placement_(placement), plain_(is_plain) {}
+
+  Status run(uint32_t first, uint32_t last) {
+    first_ = first;
+    last_ = last;
+    measure();
+    out_memory_ = raw_memory(out_.total());
+    in_memory_ = raw_memory(in_.total());
+    FGMPI_TRY(pack_all());
+    AlltoallSizes sizes{&out_, &in_, {}, 0};
+    bool regular = act_.first()->what == What::kAlltoall && first == 0 && last == UINT32_MAX;
+    size_t each = regular ? static_cast<size_t>(act_.first()->recv.whole().bytes()) : 0;
+    if (regular) {
+      sizes.bytes = each;
+      for (uint32_t p = 0; p < team_.count(); ++p) sizes.unit.push_back(team_.members(p));
+    }
+    AlltoallFn exchange;
+    size_t total = each * static_cast<size_t>(act_.shared->size) * static_cast<size_t>(act_.shared->size);
+    FGMPI_TRY(pick_alltoall({team_.count(), regular ? total / team_.count() : SIZE_MAX, true, true, regular},
+                            &exchange));
+    FGMPI_TRY(exchange(team_, out_memory_.get(), in_memory_.get(), sizes));
+    return unpack_all();
+  }
+
+ private:
+  /// f(rank) for the receivers of this round at a place.
+  template <class F>
+  void receivers(uint32_t place, F&& f) const {
+    uint32_t number = 0;
+    placement_.for_each(place, [&](int32_t rank) {
+      if (number >= first_ && number < last_) f(rank);
+      ++number;
+    });
+  }
+
+  void measure() {
+    out_.offset.assign(1, 0);
+    in_.offset.assign(1, 0);
+    for (uint32_t p = 0; p < team_.count(); ++p) {
+      size_t out = 0, in = 0;
+      if (p != team_.me()) {
+        if (plain_) {
+          size_t each = static_cast<size_t>(act_.first()->send.whole().bytes());
+          out = each * act_.members.size() * here(team_.members(p));
+          in = each * team_.members(p) * here(static_cast<uint32_t>(act_.members.size()));
+        } else {
+          receivers(p, [&](int32_t to) {
+            for (const Args* m : act_.members) out += static_cast<size_t>(m->send.segment(to).bytes());
+          });
+          for (uint32_t d = first_; d < std::min<size_t>(last_, act_.members.size()); ++d)
+            placement_.for_each(p, [&](int32_t from) {
+              in += static_cast<size_t>(act_.members[d]->recv.segment(from).bytes());
+            });
+        }
+      }
+      out_.offset.push_back(out_.offset.back() + out);
+      in_.offset.push_back(in_.offset.back() + in);
+    }
+  }
+  /// How many of a place's members are receivers of this round.
+  size_t here(uint32_t members) const { return std::min(last_, members) - std::min(first_, members); }
+
+  Status pack_all() {
+    Status status;
+    for (uint32_t p = 0; p < team_.count(); ++p) {
+      if (p == team_.me()) continue;
+      char* at = out_memory_.get() + out_.offset[p];
+      receivers(p, [&](int32_t to) {
+        for (const Args* m : act_.members) {
+          Segment s = m->send.segment(to);
+          if (status.ok()) status = pack(s, at);
+          at += s.bytes();
+        }
+      });
+    }
+    return status;
+  }
+
+  Status unpack_all() {
+    Status status;
+    for (uint32_t p = 0; p < team_.count(); ++p) {
+      if (p == team_.me()) continue;
+      const char* at = in_memory_.get() + in_.offset[p];
+      for (uint32_t d = first_; d < std::min<size_t>(last_, act_.members.size()); ++d)
+        placement_.for_each(p, [&](int32_t from) {
+          Segment s = act_.members[d]->recv.segment(from);
+          if (status.ok()) status = unpack(at, s.bytes(), s);
+          at += s.bytes();
+        });
+    }
+    return status;
+  }
+
+  const Act& act_;
+  const Team& team_;
+  const Placement& placement_;
+  bool plain_;
+  uint32_t first_ = 0, last_ = 0;
+  Blocks out_, in_;
+  std::unique_ptr<char[]> out_memory_, in_memory_;
+};
+
+}  // namespace
+
+Status act_alltoall(Act& act) {
+  bool is_plain = plain(act);
+  FGMPI_TRY(between_members(act, is_plain));
+  Team team = act.team();
+  if (team.count() == 1) return {};
+  Placement placement(act.shared, team);
+  Round round(act, team, placement, is_plain);
+  if (act.first()->what != What::kAlltoall) return round.run(0, UINT32_MAX);
+  // The same number of receivers a round everywhere: from what all processes know.
+  uint32_t most = 0;
+  for (uint32_t p = 0; p < team.count(); ++p) most = std::max(most, team.members(p));
+  size_t for_one = static_cast<size_t>(act.first()->recv.whole().bytes()) * static_cast<size_t>(act.shared->size);
+  uint32_t group = static_cast<uint32_t>(std::clamp<size_t>(kRoundBytes / std::max<size_t>(for_one, 1), 1, most));
+  if (group >= most) return round.run(0, UINT32_MAX);
+  for (uint32_t first = 0; first < most; first += group) FGMPI_TRY(round.run(first, first + group));
+  return {};
+}
+
+}  // namespace fgmpi::coll

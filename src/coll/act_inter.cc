@@ -1,0 +1,327 @@
+// Collectives on intercommunicators. Each side works in its own team; across go either one message between the first
+// processes (leaders) of both sides, handed on within the team, or, where every process has something for every
+// other, one message a pair of processes.
+#include <algorithm>
+
+#include "coll/act.h"
+#include "coll/selector.h"
+
+namespace fgmpi::coll {
+namespace {
+
+struct Inter {
+  Act& act;
+  Team team;      ///< this side's processes
+  Team to, from;  ///< the other side's, to send to and to receive from
+  explicit Inter(Act& a)
+      : act(a), team(a.team()), to(a.shared, a.sequence(), a.call(), Team::kToRemote),
+        from(a.shared, a.sequence(), a.call(), Team::kFromRemote) {}
+  bool leads() const { return team.me() == 0; }
+  int32_t remote_size() const { return act.shared->remote->size(); }
+  Placement remote_placement() const {
+    return Placement(comm::remote_hierarchy(act.shared), *act.shared->remote, from);
+  }
+  /// The member that gave MPI_ROOT, if it lives here.
+  Args* root() const {
+    for (Args* m : act.members)
+      if (m->root == MPI_ROOT) return m;
+    return nullptr;
+  }
+  /// This side contributes or receives: members name a rank of the other side.
+  bool is_root_side() const { return act.first()->root < 0; }
+
+  /// Leaders swap messages; others do nothing.
+  Status swap(const void* out, size_t out_bytes, void* in, size_t in_bytes) const {
+    if (!leads()) return {};
+    pt2pt::Request* request;
+    FGMPI_TRY(from.irecv(0, in, in_bytes, &request));
+    Status sent = to.send(0, out, out_bytes);
+    pt2pt::wait(request, act.call());
+    Status received = std::move(request->outcome.error);
+    pt2pt::free_request(request);
+    FGMPI_TRY(std::move(sent));
+    return received;
+  }
+};
+
+Status barrier(Inter& x) {
+  FGMPI_TRY(team_barrier(x.team));
+  char unused = 0;
+  FGMPI_TRY(x.swap(&unused, 0, &unused, 0));
+  return team_bcast(x.team, 0, &unused, 1);
+}
+
+Status bcast(Inter& x) {
+  if (x.is_root_side()) {
+    const Args* root = x.root();
+    if (!root) return {};
+    Segment whole = root->recv.whole();
+    auto packed = raw_memory(static_cast<size_t>(whole.bytes()));
+    FGMPI_TRY(pack(whole, packed.get()));
+    return x.to.send(0, packed.get(), static_cast<size_t>(whole.bytes()));
+  }
+  size_t bytes = static_cast<size_t>(x.act.first()->recv.whole().bytes());
+  auto packed = raw_memory(bytes);
+  if (x.leads()) FGMPI_TRY(x.from.recv(x.from.place_of_rank(x.act.first()->root), packed.get(), bytes));
+  FGMPI_TRY(team_bcast(x.team, 0, packed.get(), bytes));
+  for (const Args* m : x.act.members) FGMPI_TRY(unpack(packed.get(), static_cast<int64_t>(bytes), m->recv.whole()));
+  return {};
+}
+
+/// All members' parts of this process in rank order.
+Status pack_members(const Act& act, std::unique_ptr<char[]>* out, size_t* bytes) {
+  *bytes = 0;
+  for (const Args* m : act.members) *bytes += static_cast<size_t>(m->send.whole().bytes());
+  *out = raw_memory(*bytes);
+  char* at = out->get();
+  for (const Args* m : act.members) {
+    FGMPI_TRY(pack(m->send.whole(), at));
+    at += m->send.whole().bytes();
+  }
+  return {};
+}
+
+/// The remote ranks' parts of `side`, as remote place p sends or gets them, to or from a packed buffer.
+size_t bytes_of_place(const Side& side, const Placement& placement, uint32_t p) {
+  size_t bytes = 0;
+  placement.for_each(p, [&](int32_t rank) { bytes += static_cast<size_t>(side.segment(rank).bytes()); });
+  return bytes;
+}
+
+Status gather(Inter& x) {
+  if (!x.is_root_side()) {
+    std::unique_ptr<char[]> packed;
+    size_t bytes;
+    FGMPI_TRY(pack_members(x.act, &packed, &bytes));
+    return x.to.send(x.to.place_of_rank(x.act.first()->root), packed.get(), bytes);
+  }
+  const Args* root = x.root();
+  if (!root) return {};
+  Placement placement = x.remote_placement();
+  for (uint32_t p = 0; p < x.from.count(); ++p) {
+    size_t bytes = bytes_of_place(root->recv, placement, p);
+    auto packed = raw_memory(bytes);
+    FGMPI_TRY(x.from.recv(p, packed.get(), bytes));
+    const char* at = packed.get();
+    Status status;
+    placement.for_each(p, [&](int32_t rank) {
+      Segment s = root->recv.segment(rank);
+      if (status.ok()) status = unpack(at, s.bytes(), s);
+      at += s.bytes();
+    });
+    FGMPI_TRY(std::move(status));
+  }
+  return {};
+}
+
+Status scatter(Inter& x) {
+  if (!x.is_root_side()) {
+    size_t bytes = 0;
+    for (const Args* m : x.act.members) bytes += static_cast<size_t>(m->recv.whole().bytes());
+    auto packed = raw_memory(bytes);
+    FGMPI_TRY(x.from.recv(x.from.place_of_rank(x.act.first()->root), packed.get(), bytes));
+    const char* at = packed.get();
+    for (const Args* m : x.act.members) {
+      FGMPI_TRY(unpack(at, m->recv.whole().bytes(), m->recv.whole()));
+      at += m->recv.whole().bytes();
+    }
+    return {};
+  }
+  const Args* root = x.root();
+  if (!root) return {};
+  Placement placement = x.remote_placement();
+  for (uint32_t p = 0; p < x.to.count(); ++p) {
+    size_t bytes = bytes_of_place(root->send, placement, p);
+    auto packed = raw_memory(bytes);
+    char* at = packed.get();
+    Status status;
+    placement.for_each(p, [&](int32_t rank) {
+      Segment s = root->send.segment(rank);
+      if (status.ok()) status = pack(s, at);
+      at += s.bytes();
+    });
+    FGMPI_TRY(std::move(status));
+    FGMPI_TRY(x.to.send(p, packed.get(), bytes));
+  }
+  return {};
+}
+
+/// Receives one message from each remote process while this process sends its own; the caller has made `out`.
+Status trade(const Inter& x, const std::vector<const char*>& out, const std::vector<size_t>& out_bytes,
+             const std::vector<char*>& in, const std::vector<size_t>& in_bytes) {
+  std::vector<pt2pt::Request*> requests;
+  for (uint32_t p = 0; p < in.size(); ++p) {
+    pt2pt::Request* request;
+    FGMPI_TRY(x.from.irecv(p, in[p], in_bytes[p], &request));
+    requests.push_back(request);
+  }
+  Status first;
+  for (uint32_t p = 0; p < out.size(); ++p) {
+    Status sent = x.to.send(p, out[p], out_bytes[p]);
+    if (first.ok()) first = std::move(sent);
+  }
+  pt2pt::wait_all(requests.data(), requests.size(), x.act.call());
+  for (pt2pt::Request* request : requests) {
+    if (first.ok()) first = std::move(request->outcome.error);
+    pt2pt::free_request(request);
+  }
+  return first;
+}
+
+Status allgather(Inter& x) {
+  std::unique_ptr<char[]> packed;
+  size_t bytes;
+  FGMPI_TRY(pack_members(x.act, &packed, &bytes));
+  const Args* first = x.act.first();
+  Placement placement = x.remote_placement();
+  // In the order of places, the ranks of a place ascending; known by everybody from the counts.
+  std::vector<size_t> sizes;
+  size_t total = 0;
+  for (uint32_t p = 0; p < x.from.count(); ++p) {
+    sizes.push_back(bytes_of_place(first->recv, placement, p));
+    total += sizes.back();
+  }
+  auto all = raw_memory(total);
+  std::vector<char*> in;
+  for (uint32_t p = 0; p < x.from.count() && x.leads(); ++p) in.push_back(p ? in[p - 1] + sizes[p - 1] : all.get());
+  FGMPI_TRY(trade(x, {packed.get()}, {bytes}, in, sizes));
+  FGMPI_TRY(team_bcast(x.team, 0, all.get(), total));
+  for (const Args* m : x.act.members) {
+    const char* at = all.get();
+    Status status;
+    for (uint32_t p = 0; p < x.from.count(); ++p)
+      placement.for_each(p, [&](int32_t rank) {
+        Segment s = m->recv.segment(rank);
+        if (status.ok()) status = unpack(at, first->recv.segment(rank).bytes(), s);
+        at += first->recv.segment(rank).bytes();
+      });
+    FGMPI_TRY(std::move(status));
+  }
+  return {};
+}
+
+/// One message a pair of processes, ordered by receiver, then sender.
+Status alltoall(Inter& x) {
+  Placement placement = x.remote_placement();
+  std::vector<std::unique_ptr<char[]>> memory;
+  std::vector<const char*> out;
+  std::vector<char*> in;
+  std::vector<size_t> out_bytes, in_bytes;
+  Status status;
+  for (uint32_t p = 0; p < x.to.count(); ++p) {
+    size_t sends = 0, receives = 0;
+    for (const Args* m : x.act.members) {
+      sends += bytes_of_place(m->send, placement, p);
+      receives += bytes_of_place(m->recv, placement, p);
+    }
+    out_bytes.push_back(sends);
+    in_bytes.push_back(receives);
+    memory.push_back(raw_memory(sends));
+    out.push_back(memory.back().get());
+    char* at = memory.back().get();
+    placement.for_each(p, [&](int32_t to) {
+      for (const Args* m : x.act.members) {
+        Segment s = m->send.segment(to);
+        if (status.ok()) status = pack(s, at);
+        at += s.bytes();
+      }
+    });
+    memory.push_back(raw_memory(receives));
+    in.push_back(memory.back().get());
+  }
+  FGMPI_TRY(std::move(status));
+  FGMPI_TRY(trade(x, out, out_bytes, in, in_bytes));
+  for (uint32_t p = 0; p < x.from.count(); ++p) {
+    const char* at = in[p];
+    for (const Args* m : x.act.members)
+      placement.for_each(p, [&](int32_t from) {
+        Segment s = m->recv.segment(from);
+        if (status.ok()) status = unpack(at, s.bytes(), s);
+        at += s.bytes();
+      });
+  }
+  return status;
+}
+
+/// The fold of this side's contributions at its leader.
+Status fold_side(Inter& x, const Reduction& r, char* out) {
+  if (!r.commutative && x.team.count() > 1 && !comm::hierarchy(x.act.shared).one_run_each) {
+    RunFolds folds(x.act, x.team, r);
+    return folds.for_each([&](int64_t from, int64_t n, std::span<const char* const> values) {
+      return fold_all({r.type, n, r.op, false}, values, out + from * r.type->extent());
+    });
+  }
+  FGMPI_TRY(fold_all(r, contributions(x.act), out));
+  return team_reduce(x.team, 0, r, out);
+}
+
+Status reduce(Inter& x) {
+  const Args* first = x.act.first();
+  if (x.is_root_side()) {
+    const Args* root = x.root();
+    if (!root) return {};
+    Segment whole{root->recv.address, root->send.count, &root->send.type};
+    size_t bytes = static_cast<size_t>(whole.bytes());
+    auto packed = raw_memory(bytes);
+    FGMPI_TRY(x.from.recv(0, packed.get(), bytes));
+    return unpack(packed.get(), static_cast<int64_t>(bytes), whole);
+  }
+  Reduction r{&first->send.type, first->send.count, first->op, host::is_commutative(first->op)};
+  Operand folded(*r.type, r.count);
+  if (r.count) FGMPI_TRY(fold_side(x, r, folded.at()));
+  if (!x.leads()) return {};
+  auto packed = raw_memory(r.bytes());
+  FGMPI_TRY(pack({folded.at(), r.count, r.type}, packed.get()));
+  return x.to.send(x.to.place_of_rank(first->root), packed.get(), r.bytes());
+}
+
+/// Allreduce and reduce_scatter: each side gets the fold of the other's contributions.
+Status allreduce(Inter& x) {
+  const Args* first = x.act.first();
+  bool scatters = first->what != What::kAllreduce;
+  std::vector<int64_t> start{0};
+  if (scatters)
+    for (int32_t i = 0; i < x.act.shared->size; ++i) start.push_back(start.back() + first->recv.segment(i).count);
+  Reduction r{&first->send.type, scatters ? start.back() : first->send.count, first->op,
+              host::is_commutative(first->op)};
+  if (r.count == 0) return {};
+  Operand folded(*r.type, r.count);
+  FGMPI_TRY(fold_side(x, r, folded.at()));
+  auto packed = raw_memory(r.bytes()), theirs = raw_memory(r.bytes());
+  if (x.leads()) FGMPI_TRY(pack({folded.at(), r.count, r.type}, packed.get()));
+  FGMPI_TRY(x.swap(packed.get(), r.bytes(), theirs.get(), r.bytes()));
+  FGMPI_TRY(team_bcast(x.team, 0, theirs.get(), r.bytes()));
+  for (const Args* m : x.act.members) {
+    int64_t from = scatters ? start[static_cast<size_t>(m->rank)] : 0;
+    int64_t n = scatters ? start[static_cast<size_t>(m->rank) + 1] - from : r.count;
+    FGMPI_TRY(unpack(theirs.get() + from * r.type->size(), n * r.type->size(), {m->recv.address, n, r.type}));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status act_inter(Act& act) {
+  Inter x(act);
+  switch (act.first()->what) {
+    case What::kBarrier: return barrier(x);
+    case What::kBcast: return bcast(x);
+    case What::kGather:
+    case What::kGatherv: return gather(x);
+    case What::kScatter:
+    case What::kScatterv: return scatter(x);
+    case What::kAllgather:
+    case What::kAllgatherv: return allgather(x);
+    case What::kAlltoall:
+    case What::kAlltoallv:
+    case What::kAlltoallw: return alltoall(x);
+    case What::kReduce: return reduce(x);
+    case What::kAllreduce:
+    case What::kReduceScatter:
+    case What::kReduceScatterBlock: return allreduce(x);
+    default:
+      return error(MPI_ERR_COMM, "the communicator is an intercommunicator; allowed are intracommunicators");
+  }
+}
+
+}  // namespace fgmpi::coll

@@ -1,0 +1,85 @@
+// Reduce_scatter and reduce_scatter_block: the members' whole vectors are folded, the processes exchange so that each
+// has the results for its members, and these are handed out.
+#include "coll/act.h"
+#include "coll/selector.h"
+
+namespace fgmpi::coll {
+namespace {
+
+/// Elements before each rank's block.
+std::vector<int64_t> block_starts(const Side& recv, int32_t ranks) {
+  std::vector<int64_t> start(static_cast<size_t>(ranks) + 1);
+  for (int32_t i = 0; i < ranks; ++i)
+    start[static_cast<size_t>(i) + 1] = start[static_cast<size_t>(i)] + recv.segment(i).count;
+  return start;
+}
+
+/// `result` has element `at(rank)` first for each member.
+template <class At>
+Status hand_out(const Act& act, const Reduction& r, const char* result, const std::vector<int64_t>& start, At&& at) {
+  for (const Args* m : act.members) {
+    size_t rank = static_cast<size_t>(m->rank);
+    FGMPI_TRY(copy_elements(r, result + at(m->rank) * r.type->extent(), m->recv.address, start[rank + 1] - start[rank]));
+  }
+  return {};
+}
+
+/// Level two on dense vectors; blocks of a place must lie together, which takes a copy where its ranks do not.
+Status scatter_dense(const Act& act, const Team& team, const Reduction& r, char* folded,
+                     const std::vector<int64_t>& start) {
+  Placement placement(act.shared, team);
+  int64_t size = r.type->size();
+  std::vector<int64_t> moved;  // where a rank's block starts in the order of places
+  std::unique_ptr<char[]> memory;
+  char* data = folded;
+  if (!placement.in_rank_order()) {
+    moved.resize(start.size());
+    memory = raw_memory(r.bytes());
+    data = memory.get();
+  }
+  Blocks blocks;
+  blocks.offset.push_back(0);
+  int64_t next = 0;
+  for (uint32_t p = 0; p < team.count(); ++p) {
+    placement.for_each(p, [&](int32_t rank) {
+      size_t i = static_cast<size_t>(rank);
+      int64_t n = start[i + 1] - start[i];
+      if (memory) {
+        moved[i] = next;
+        if (n) std::memcpy(data + next * size, folded + start[i] * size, static_cast<size_t>(n * size));
+      }
+      next += n;
+    });
+    blocks.offset.push_back(static_cast<size_t>(next * size));
+  }
+  ReduceScatterFn run;
+  FGMPI_TRY(pick_reduce_scatter({team.count(), r.bytes(), r.commutative, true}, &run));
+  FGMPI_TRY(run(team, r, data, blocks));
+  return hand_out(act, r, data, start,
+                  [&](int32_t rank) { return (memory ? moved : start)[static_cast<size_t>(rank)]; });
+}
+
+}  // namespace
+
+Status act_reduce_scatter(Act& act) {
+  const Args* first = act.first();
+  std::vector<int64_t> start = block_starts(first->recv, act.shared->size);
+  Reduction r{&first->recv.type, start.back(), first->op, host::is_commutative(first->op)};
+  if (r.count == 0) return {};
+  auto in_order = [&](int32_t rank) { return start[static_cast<size_t>(rank)]; };
+  Team team = act.team();
+  Operand folded(*r.type, r.count);
+  if (team.count() > 1 && !r.commutative && !comm::hierarchy(act.shared).one_run_each) {
+    RunFolds folds(act, team, r);
+    FGMPI_TRY(folds.for_each([&](int64_t from, int64_t n, std::span<const char* const> values) {
+      return fold_all({r.type, n, r.op, false}, values, folded.at() + from * r.type->extent());
+    }));
+    return hand_out(act, r, folded.at(), start, in_order);
+  }
+  FGMPI_TRY(fold_all(r, contributions(act), folded.at()));
+  if (team.count() > 1 && r.dense()) return scatter_dense(act, team, r, folded.at(), start);
+  FGMPI_TRY(team_allreduce(team, r, folded.at()));
+  return hand_out(act, r, folded.at(), start, in_order);
+}
+
+}  // namespace fgmpi::coll

@@ -1,0 +1,92 @@
+// Scan and exscan: prefixes over the members of a run of consecutive ranks, started from the fold of all ranks before
+// the run, which the processes tell each other.
+#include <algorithm>
+#include <utility>
+
+#include "coll/act.h"
+#include "coll/selector.h"
+
+namespace fgmpi::coll {
+namespace {
+
+/// Prefixes over consecutive members for elements first .. first+n-1. before: the fold of the ranks before them,
+/// elements from `first` on, or nullptr at rank 0.
+class Prefixes {
+ public:
+  Prefixes(const Reduction& r, int64_t most) : r_(r), one_(*r.type, most), two_(*r.type, most) {}
+
+  Status run(std::span<Args* const> members, int64_t first, int64_t n, const char* before) {
+    int64_t offset = first * r_.type->extent();
+    char *sum = one_.at(), *next = two_.at();
+    bool have = before != nullptr;
+    if (have) FGMPI_TRY(copy_elements(r_, before, sum, n));
+    for (const Args* m : members) {
+      // The contribution is taken before the result is stored: they may be the same memory.
+      FGMPI_TRY(copy_elements(r_, m->send.address + offset, next, n));
+      bool exclusive = m->what == What::kExscan;
+      if (exclusive && have) FGMPI_TRY(copy_elements(r_, sum, m->recv.address + offset, n));
+      if (have) FGMPI_TRY(host::reduce_local(sum, next, n, *r_.type, r_.op));
+      if (!exclusive) FGMPI_TRY(copy_elements(r_, next, m->recv.address + offset, n));
+      std::swap(sum, next);
+      have = true;
+    }
+    return {};
+  }
+
+ private:
+  const Reduction& r_;
+  Operand one_, two_;
+};
+
+Status scan_of_one_run(const Act& act, const Team& team, const Reduction& r) {
+  Operand before;
+  if (team.count() > 1) {
+    Operand folded(*r.type, r.count);
+    before = Operand(*r.type, r.count);
+    FGMPI_TRY(fold_all(r, contributions(act), folded.at()));
+    FGMPI_TRY(team_exscan(team, r, folded.at(), before.at()));
+  }
+  int64_t piece = Fold(r).piece();
+  Prefixes prefixes(r, piece);
+  for (int64_t first = 0; first < r.count; first += piece) {
+    const char* start = team.me() > 0 ? before.at() + first * r.type->extent() : nullptr;
+    FGMPI_TRY(prefixes.run(act.members, first, std::min(piece, r.count - first), start));
+  }
+  return {};
+}
+
+Status scan_of_runs(const Act& act, const Team& team, const Reduction& r) {
+  RunFolds folds(act, team, r);
+  std::span<Args* const> members(act.members);
+  return folds.for_each([&](int64_t first, int64_t n, std::span<const char* const> values) -> Status {
+    Prefixes prefixes(r, n);
+    Operand one(*r.type, n), two(*r.type, n);
+    char *sum = one.at(), *next = two.at();
+    size_t member = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const comm::Run& run = folds.runs()[i];
+      if (member < members.size() && members[member]->rank == run.first) {
+        size_t count = static_cast<size_t>(run.count);
+        FGMPI_TRY(prefixes.run(members.subspan(member, count), first, n, i > 0 ? sum : nullptr));
+        member += count;
+      }
+      FGMPI_TRY(copy_elements(r, values[i], next, n));
+      if (i > 0) FGMPI_TRY(host::reduce_local(sum, next, n, *r.type, r.op));
+      std::swap(sum, next);
+    }
+    return {};
+  });
+}
+
+}  // namespace
+
+Status act_scan(Act& act) {
+  const Args* first = act.first();
+  Reduction r{&first->send.type, first->send.count, first->op, host::is_commutative(first->op)};
+  if (r.count == 0) return {};
+  Team team = act.team();
+  if (team.count() == 1 || comm::hierarchy(act.shared).one_run_each) return scan_of_one_run(act, team, r);
+  return scan_of_runs(act, team, r);
+}
+
+}  // namespace fgmpi::coll

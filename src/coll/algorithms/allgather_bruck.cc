@@ -1,0 +1,22 @@
+// Bruck's allgather: ceil(log2 P) steps for any P, one copy more at the end; short blocks.
+#include <algorithm>
+
+#include "coll/algorithms/rotated.h"
+
+namespace fgmpi::coll {
+
+Status allgather_bruck(const Team& team, char* buffer, const Blocks& blocks) {
+  uint32_t n = team.count(), me = team.me();
+  Blocks order = rotated(blocks, me);  // my own block first, then those of the places after me
+  auto held = raw_memory(order.total());
+  if (order.size(0)) std::memcpy(held.get(), buffer + blocks.offset[me], order.size(0));
+  for (uint32_t have = 1; have < n; have *= 2) {
+    uint32_t more = std::min(have, n - have);
+    FGMPI_TRY(team.exchange((me + n - have) % n, held.get(), order.offset[more], (me + have) % n,
+                            held.get() + order.offset[have], order.offset[have + more] - order.offset[have]));
+  }
+  rotate_out(blocks, me, held.get(), buffer);
+  return {};
+}
+
+}  // namespace fgmpi::coll

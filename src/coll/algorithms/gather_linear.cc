@@ -1,0 +1,13 @@
+// Gather: every place sends its block to the root, which receives them in turn; few places or long blocks.
+#include "coll/algorithms.h"
+
+namespace fgmpi::coll {
+
+Status gather_linear(const Team& team, uint32_t root, char* buffer, const Blocks& blocks) {
+  if (team.me() != root) return team.send(root, buffer, blocks.size(team.me()));
+  for (uint32_t p = 0; p < team.count(); ++p)
+    if (p != root) FGMPI_TRY(team.recv(p, buffer + blocks.offset[p], blocks.size(p)));
+  return {};
+}
+
+}  // namespace fgmpi::coll

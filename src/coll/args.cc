@@ -1,0 +1,57 @@
+#include "coll/args.h"
+
+#include <algorithm>
+
+#include "coll/move.h"
+
+namespace fgmpi::coll {
+
+Status copy_in_place(Args* args, int64_t segments) {
+  auto copy = std::make_unique<InPlaceCopy>();
+  copy->counts.resize(static_cast<size_t>(segments));
+  copy->displs.resize(static_cast<size_t>(segments));
+  int64_t total = 0;
+  for (int64_t i = 0; i < segments; ++i) {
+    copy->counts[i] = args->recv.segment(i).bytes();
+    copy->displs[i] = total;
+    total += copy->counts[i];
+  }
+  copy->data.reset(new char[static_cast<size_t>(total)]);
+  for (int64_t i = 0; i < segments; ++i)
+    FGMPI_TRY(pack(args->recv.segment(i), copy->data.get() + copy->displs[i]));
+  args->send = Side();
+  args->send.address = copy->data.get();
+  args->send.counts = copy->counts.data();
+  args->send.displs = copy->displs.data();
+  args->copy = std::move(copy);
+  return {};
+}
+
+std::vector<Args*> in_rank_order(comm::Meeting* meeting) {
+  std::vector<Args*> members;
+  members.reserve(meeting->arrived);
+  bool ascending = true;
+  int32_t low = INT32_MAX, high = -1;
+  for (comm::Arrival* a = meeting->arrivals; a; a = a->next) {
+    if (a->rank < high) ascending = false;
+    low = std::min(low, a->rank);
+    high = std::max(high, a->rank);
+    members.push_back(static_cast<Args*>(a));
+  }
+  if (ascending) return members;
+  if (static_cast<size_t>(high - low) + 1 == members.size()) {
+    std::vector<Args*> sorted(members.size());
+    for (Args* a : members) sorted[static_cast<size_t>(a->rank - low)] = a;
+    return sorted;
+  }
+  std::sort(members.begin(), members.end(), [](const Args* a, const Args* b) { return a->rank < b->rank; });
+  return members;
+}
+
+void give_verdict(comm::Meeting* meeting, const Status& status) {
+  if (status.ok()) return;
+  for (comm::Arrival* a = meeting->arrivals; a; a = a->next)
+    if (a->status.ok()) a->status = comm::copy_status(status);
+}
+
+}  // namespace fgmpi::coll

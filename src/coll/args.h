@@ -1,0 +1,127 @@
+// Args: what a member brings to a collective, the same for all of them, and the segments in it.
+//
+//   Side     one buffer argument: address, type and where the part for (or from) each rank lies
+//   Segment  one such part: `count` elements of a type at an address
+//
+// Thread rule: one thread; nothing here switches. An Args lives on its member's stack (blocking) or in its
+// request; arrays of counts, displacements and types are the user's, valid until the operation completes.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "comm/meeting.h"
+#include "host/datatype.h"
+
+namespace fgmpi::coll {
+
+using comm::Comm;
+using comm::SharedComm;
+using host::Type;
+
+/// The collectives, as the operation codes of meetings count them.
+enum class What : uint8_t {
+  kBarrier,
+  kBcast,
+  kGather,
+  kGatherv,
+  kScatter,
+  kScatterv,
+  kAllgather,
+  kAllgatherv,
+  kAlltoall,
+  kAlltoallv,
+  kAlltoallw,
+  kReduce,
+  kAllreduce,
+  kReduceScatter,
+  kReduceScatterBlock,
+  kScan,
+  kExscan,
+  kNeighborAllgather,
+  kNeighborAllgatherv,
+  kNeighborAlltoall,
+  kNeighborAlltoallv,
+  kNeighborAlltoallw,
+  kLast
+};
+
+/// How it is called; calls of different modes do not match (MPI-4.0 section 6.12).
+enum class Mode : uint8_t { kBlocking, kLight, kNonblocking, kPersistent };
+
+inline uint8_t operation_code(What what, Mode mode) {
+  return static_cast<uint8_t>(static_cast<uint8_t>(what) * 4 + static_cast<uint8_t>(mode));
+}
+static_assert(static_cast<int>(What::kLast) * 4 <= comm::kFirstOther);
+
+/// A user's array of int, or of MPI_Count or MPI_Aint.
+struct Counts {
+  const void* data = nullptr;
+  bool wide = false;
+  Counts() = default;
+  Counts(const int* values) : data(values) {}                      // NOLINT: conversions are the point
+  Counts(const MPI_Count* values) : data(values), wide(true) {}    // NOLINT
+  int64_t operator[](int64_t i) const {
+    return wide ? static_cast<const MPI_Count*>(data)[i] : static_cast<const int*>(data)[i];
+  }
+  explicit operator bool() const { return data != nullptr; }
+};
+static_assert(sizeof(MPI_Count) == 8 && sizeof(MPI_Aint) == 8);
+
+struct Segment {
+  char* address;
+  int64_t count;
+  const Type* type;
+  int64_t bytes() const { return count * type->size(); }
+};
+
+struct Side {
+  char* address = nullptr;
+  int64_t count = 0;              ///< elements of a segment where there are no counts
+  Type type;
+  Counts counts, displs;          ///< v and w forms; displs in elements (v) or bytes (w)
+  std::vector<Type> types;        ///< w form: one a segment
+  bool strided = true;            ///< false: every segment is the whole buffer (one for all)
+
+  /// The part for segment i (a rank, or a neighbour's index).
+  Segment segment(int64_t i) const {
+    if (!counts) return {address + (strided ? i * count * type.extent() : 0), count, &type};
+    if (!types.empty()) return {address + displs[i], counts[i], &types[static_cast<size_t>(i)]};
+    if (!displs) return {address, counts[i], &type};  // reduce_scatter: only the counts matter
+    return {address + displs[i] * type.extent(), counts[i], &type};
+  }
+  Segment whole() const { return {address, count, &type}; }
+};
+
+/// What MPI_IN_PLACE of the all-to-all forms needs: the outgoing data, packed, before it is overwritten.
+struct InPlaceCopy {
+  std::unique_ptr<char[]> data;
+  std::vector<MPI_Count> counts, displs;
+};
+
+struct Args : comm::Arrival {
+  What what = What::kBarrier;
+  bool in_place = false;       ///< MPI_IN_PLACE was given where this member may give it
+  int root = 0;                ///< a rank, or MPI_ROOT, MPI_PROC_NULL on an intercommunicator
+  MPI_Op op = MPI_OP_NULL;
+  Side send, recv;
+  std::unique_ptr<InPlaceCopy> copy;
+
+  Args() = default;
+  Args(const Args&) = delete;
+  Args& operator=(const Args&) = delete;
+};
+
+/// Makes `send` of an all-to-all the packed copy of `recv` (`segments` of them). Called when it starts.
+Status copy_in_place(Args* args, int64_t segments);
+
+/// The members of a meeting in rank order.
+std::vector<Args*> in_rank_order(comm::Meeting* meeting);
+
+/// Gives every member of the meeting this verdict.
+void give_verdict(comm::Meeting* meeting, const Status& status);
+
+}  // namespace fgmpi::coll

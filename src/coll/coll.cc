@@ -1,0 +1,100 @@
+#include "coll/coll.h"
+
+#include "base/strings.h"
+#include "coll/act.h"
+#include "coll/light.h"
+
+namespace fgmpi::coll {
+namespace {
+
+bool is_alltoall(What what) {
+  return what == What::kAlltoall || what == What::kAlltoallv || what == What::kAlltoallw;
+}
+
+}  // namespace
+
+Status run(Comm* comm, Args* args, What what, const char* call) {
+  args->what = what;
+  bool inter = comm->shared->inter;
+  if (!inter) {
+    switch (what) {
+      case What::kBarrier: return light_barrier(comm, call);
+      case What::kBcast:
+        if (is_light_bcast(*args)) return light_bcast(comm, args, call);
+        break;
+      case What::kReduce:
+      case What::kAllreduce:
+        if (is_light_reduce(comm, *args)) return light_reduce(comm, args, call);
+        break;
+      default:
+        if (args->in_place && is_alltoall(what)) FGMPI_TRY(copy_in_place(args, comm->size()));
+    }
+  }
+  return comm::meet(comm, args, operation_code(what, Mode::kBlocking), call, act_of(what, inter));
+}
+
+CollRequest::CollRequest(Comm* comm, What what, const char* name) : what_(what) {
+  comm->retain();
+  keep = comm;
+  call = name;
+  args.what = what;
+}
+
+CollRequest::~CollRequest() {
+  if (holds_op_) host::release(args.op);
+  if (keep) keep->release();
+}
+
+void CollRequest::hold() {
+  if (args.op == MPI_OP_NULL) return;
+  host::retain(args.op);
+  holds_op_ = true;
+}
+
+void CollRequest::make_persistent() {
+  persistent = true;
+  active = false;
+  sequence_ = comm()->sequence++;
+}
+
+Status CollRequest::start() {
+  Comm* c = comm();
+  complete_ = false;
+  active = true;
+  outcome.error = Status();
+  args.status = Status();
+  if (args.in_place && is_alltoall(what_) && !c->shared->inter) FGMPI_TRY(copy_in_place(&args, c->size()));
+  comm::Act act = act_of(what_, c->shared->inter);
+  if (persistent)
+    return comm::meet_nonblocking_at(c, sequence_, &args, operation_code(what_, Mode::kPersistent), call, act, this);
+  return comm::meet_nonblocking(c, &args, operation_code(what_, Mode::kNonblocking), call, act, this);
+}
+
+void CollRequest::describe(std::string* out) const { *out += format("%s (rank %d)", call, args.rank); }
+
+Status barrier(Comm* comm, const char* call) {
+  if (__builtin_expect(!comm->shared->inter, 1)) return light_barrier(comm, call);
+  Args args;
+  return run(comm, &args, What::kBarrier, call);
+}
+
+Status bcast_bytes(Comm* comm, void* data, size_t bytes, int root, const char* call) {
+  Args args;
+  args.root = root;
+  args.recv.address = static_cast<char*>(data);
+  args.recv.count = static_cast<int64_t>(bytes);
+  return run(comm, &args, What::kBcast, call);
+}
+
+Status allreduce_int64(Comm* comm, int64_t* values, int count, MPI_Op op, const char* call) {
+  Args args;
+  FGMPI_TRY(Type::of(MPI_INT64_T, &args.send.type));
+  args.in_place = true;
+  args.op = op;
+  args.send.address = args.recv.address = reinterpret_cast<char*>(values);
+  args.send.count = args.recv.count = count;
+  args.recv.type = args.send.type;
+  return run(comm, &args, What::kAllreduce, call);
+}
+
+}  // namespace fgmpi::coll

@@ -1,0 +1,66 @@
+#include "coll/fold.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace fgmpi::coll {
+namespace {
+constexpr int64_t kPieceBytes = 8 * 1024;
+}
+
+Operand::Operand(const Type& type, int64_t count) {
+  // Elements may lie below the address (negative lb) and, with a negative extent, in falling order.
+  int64_t last = count > 0 ? (count - 1) * type.extent() : 0;
+  int64_t low = type.true_lb() + std::min<int64_t>(0, last);
+  int64_t high = type.true_lb() + type.true_extent() + std::max<int64_t>(0, last);
+  memory_.reset(new char[static_cast<size_t>(std::max<int64_t>(high - low, 1)) + 16]);
+  at_ = memory_.get() - low;
+  // Keep the alignment that a user's own buffer would have.
+  at_ += (16 - (reinterpret_cast<uintptr_t>(at_) & 15)) & 15;
+}
+
+Status combine_left(const Reduction& r, char* left, char* right, int64_t count, char* spare) {
+  if (r.commutative) return combine(r, right, left, count);
+  FGMPI_TRY(copy_elements(r, left, spare, count));
+  FGMPI_TRY(copy_elements(r, right, left, count));
+  return combine(r, spare, left, count);
+}
+
+Status copy_elements(const Reduction& r, const char* from, char* to, int64_t count) {
+  return copy({const_cast<char*>(from), count, r.type}, {to, count, r.type});
+}
+
+Fold::Fold(const Reduction& r) : r_(r) {
+  int64_t size = std::max<int64_t>(r.type->size(), 1);
+  piece_ = std::max<int64_t>(kPieceBytes / size, 1);
+}
+
+Status Fold::fold(std::span<const char* const> sources, int64_t first, int64_t n, char* out) {
+  n_ = n;
+  offset_ = first * r_.type->extent();
+  return tree(sources, 0, out);
+}
+
+Status Fold::tree(std::span<const char* const> sources, size_t depth, char* out) {
+  size_t size = sources.size();
+  if (size <= 2) {
+    FGMPI_TRY(copy_elements(r_, sources[size - 1] + offset_, out, n_));
+    return size == 2 ? combine(r_, sources[0] + offset_, out, n_) : Status();
+  }
+  size_t left = std::bit_floor(size - 1);
+  if (temps_.size() <= depth) temps_.emplace_back(*r_.type, piece_);
+  // temps_ may grow below this level: the memory stays where it is.
+  char* temp = temps_[depth].at();
+  FGMPI_TRY(tree(sources.first(left), depth + 1, temp));
+  FGMPI_TRY(tree(sources.subspan(left), depth + 1, out));
+  return combine(r_, temp, out, n_);
+}
+
+Status fold_all(const Reduction& r, std::span<const char* const> sources, char* out) {
+  Fold fold(r);
+  for (int64_t first = 0; first < r.count; first += fold.piece())
+    FGMPI_TRY(fold.fold(sources, first, std::min(fold.piece(), r.count - first), out + first * r.type->extent()));
+  return {};
+}
+
+}  // namespace fgmpi::coll

@@ -1,0 +1,189 @@
+#include "coll/light.h"
+
+#include <algorithm>
+
+#include "coll/fold.h"
+#include "coll/selector.h"
+#include "coll/team.h"
+
+namespace fgmpi::coll {
+namespace {
+
+using comm::Meeting;
+
+/// Level two on what all members of this process made together.
+template <class F>
+Status among_processes(SharedComm* shared, const Meeting* m, F&& f) {
+  ++g_counters.collectives;
+  if (shared->processes == 1) return {};
+  return f(Team(shared, m->sequence, m->call));
+}
+
+void make_room(Meeting* m, size_t bytes) {
+  if (m->scratch.size() < bytes) m->scratch.resize(bytes);
+}
+
+/// Members that disagree all get an error instead of somebody's memory.
+void agree(Meeting* m, const Args* args, size_t bytes, int32_t rank) {
+  if (m->arrived == 1) {
+    m->root = args->root;
+    m->op = args->op;
+    m->bytes = bytes;
+    return;
+  }
+  if (__builtin_expect(m->root == args->root && m->op == args->op && m->bytes == bytes, 1) || !m->status.ok()) return;
+  if (m->bytes != bytes)
+    m->status = error(MPI_ERR_TRUNCATE, "rank %d gives %zu bytes, rank %d gives %zu: all members must give the same",
+                      m->first_rank, m->bytes, rank, bytes);
+  else if (m->root != args->root)
+    m->status = error(MPI_ERR_ROOT, "rank %d gives root %d, rank %d gives root %d: all members must give the same",
+                      m->first_rank, m->root, rank, args->root);
+  else
+    m->status = error(MPI_ERR_OP, "rank %d and rank %d give different operations", m->first_rank, rank);
+}
+
+bool predefined(MPI_Op op) { return (static_cast<uint32_t>(op) & 0xff000000u) == 0x58000000u; }
+
+/// Folds `n` slots of `r.count` elements each into one and returns where it is. Predefined operations commute:
+/// slot i with slot i + n/2, so that one call combines half of what is left. ascending: slots are in
+/// rank order; else in reverse, and the same pairs are combined.
+char* fold_halves(const Reduction& r, char* slots, size_t n, bool ascending, Status* status) {
+  size_t bytes = r.bytes();
+  while (n > 1 && status->ok()) {
+    size_t half = (n + 1) / 2;
+    int64_t count = static_cast<int64_t>(n - half) * r.count;
+    char* upper = slots + half * bytes;
+    if (ascending) {
+      *status = host::reduce_local(upper, slots, count, *r.type, r.op);
+    } else {
+      *status = host::reduce_local(slots, upper, count, *r.type, r.op);
+      slots += (n - half) * bytes;
+    }
+    n = half;
+  }
+  return slots;
+}
+
+/// The slots' addresses in rank order.
+std::vector<const char*> sorted_slots(const Meeting* m, const char* slots, size_t bytes) {
+  std::vector<std::pair<int32_t, const char*>> order;
+  order.reserve(m->ranks.size());
+  for (size_t i = 0; i < m->ranks.size(); ++i) order.emplace_back(m->ranks[i], slots + i * bytes);
+  std::sort(order.begin(), order.end());
+  std::vector<const char*> sources;
+  sources.reserve(order.size());
+  for (const auto& [rank, slot] : order) sources.push_back(slot);
+  return sources;
+}
+
+/// All members' slots into one; the scratch has room for one slot more behind the last.
+Status fold_slots(Meeting* m, const Reduction& r, char** result) {
+  size_t n = m->ranks.size(), bytes = r.bytes();
+  char* slots = reinterpret_cast<char*>(m->scratch.data());
+  bool ascending = true, descending = true;
+  for (size_t i = 1; i < n; ++i) {
+    ascending &= m->ranks[i] > m->ranks[i - 1];
+    descending &= m->ranks[i] < m->ranks[i - 1];
+  }
+  Status status;
+  if (!predefined(r.op)) {
+    *result = slots + n * bytes;
+    return fold_all(r, sorted_slots(m, slots, bytes), *result);
+  }
+  if (ascending || descending) {
+    *result = fold_halves(r, slots, n, ascending, &status);
+    return status;
+  }
+  std::unique_ptr<char[]> sorted = raw_memory(n * bytes);
+  char* to = sorted.get();
+  for (const char* slot : sorted_slots(m, slots, bytes)) {
+    std::memcpy(to, slot, bytes);
+    to += bytes;
+  }
+  char* folded = fold_halves(r, sorted.get(), n, true, &status);
+  std::memcpy(slots, folded, bytes);
+  *result = slots;
+  return status;
+}
+
+}  // namespace
+
+Status light_barrier(Comm* comm, const char* call) {
+  Meeting* m = comm::join(comm, operation_code(What::kBarrier, Mode::kLight), call);
+  if (!m->full) {
+    comm::wait(comm, m, call);
+    return comm::leave(m);
+  }
+  if (__builtin_expect(m->status.ok(), 1))
+    m->status = among_processes(comm->shared, m, [](const Team& team) { return team_barrier(team); });
+  comm::release(m);
+  return comm::leave(m);
+}
+
+bool is_light_bcast(const Args& args) { return args.recv.whole().bytes() <= kLightBcastBytes; }
+
+Status light_bcast(Comm* comm, Args* args, const char* call) {
+  Segment whole = args->recv.whole();
+  size_t bytes = static_cast<size_t>(whole.bytes());
+  Meeting* m = comm::join(comm, operation_code(What::kBcast, Mode::kLight), call);
+  agree(m, args, bytes, comm->rank);
+  make_room(m, std::max(bytes, m->bytes));
+  char* data = reinterpret_cast<char*>(m->scratch.data());
+  bool is_root = comm->rank == args->root;
+  if (is_root && m->status.ok()) m->status = pack(whole, data);
+  if (m->full) {
+    if (m->status.ok())
+      m->status = among_processes(comm->shared, m, [&](const Team& team) {
+        return team_bcast(team, team.place_of_rank(args->root), data, bytes);
+      });
+    comm::release(m);
+  } else {
+    comm::wait(comm, m, call);
+    data = reinterpret_cast<char*>(m->scratch.data());
+  }
+  Status status;
+  if (!is_root && m->status.ok()) status = unpack(data, static_cast<int64_t>(bytes), whole);
+  FGMPI_TRY(comm::leave(m));
+  return status;
+}
+
+bool is_light_reduce(Comm* comm, const Args& args) {
+  return args.send.type.basic() && args.send.whole().bytes() <= kLightReduceBytes &&
+         (predefined(args.op) || host::is_commutative(args.op) || comm->shared->processes == 1 ||
+          comm::hierarchy(comm->shared).one_run_each);
+}
+
+Status light_reduce(Comm* comm, Args* args, const char* call) {
+  const Side& send = args->send;
+  size_t bytes = static_cast<size_t>(send.whole().bytes());
+  SharedComm* shared = comm->shared;
+  Meeting* m = comm::join(comm, operation_code(args->what, Mode::kLight), call);
+  agree(m, args, bytes, comm->rank);
+  if (m->arrived == 1) {
+    m->ranks.clear();
+    make_room(m, bytes * (shared->members + 1u));
+  }
+  if (m->status.ok() && bytes) std::memcpy(m->scratch.data() + bytes * m->ranks.size(), send.address, bytes);
+  m->ranks.push_back(comm->rank);
+  if (m->full) {
+    if (m->status.ok() && bytes) {
+      Reduction r{&send.type, send.count, args->op, predefined(args->op) || host::is_commutative(args->op)};
+      char* result;
+      m->status = fold_slots(m, r, &result);
+      if (m->status.ok())
+        m->status = among_processes(shared, m, [&](const Team& team) {
+          return args->what == What::kAllreduce ? team_allreduce(team, r, result)
+                                                : team_reduce(team, team.place_of_rank(args->root), r, result);
+        });
+      if (result != reinterpret_cast<char*>(m->scratch.data())) std::memmove(m->scratch.data(), result, bytes);
+    }
+    comm::release(m);
+  } else {
+    comm::wait(comm, m, call);
+  }
+  bool receives = args->what == What::kAllreduce || comm->rank == args->root;
+  if (receives && bytes && m->status.ok()) std::memcpy(args->recv.address, m->scratch.data(), bytes);
+  return comm::leave(m);
+}
+
+}  // namespace fgmpi::coll

@@ -1,0 +1,43 @@
+#include "coll/move.h"
+
+#include <algorithm>
+
+namespace fgmpi::coll {
+
+Status truncated(int64_t have, int64_t room) {
+  return error(MPI_ERR_TRUNCATE, "%lld bytes are sent where %lld are expected; counts and types must match",
+               static_cast<long long>(have), static_cast<long long>(room));
+}
+
+Status pack_derived(const Segment& from, char* out) {
+  if (from.bytes() == 0) return {};
+  return host::pack(from.address, from.count, *from.type, out);
+}
+
+Status unpack_derived(const char* in, int64_t bytes, const Segment& to) {
+  if (bytes == 0) return {};
+  return host::unpack(in, bytes, to.address, to.count, *to.type);
+}
+
+Status copy_derived(const Segment& from, const Segment& to) {
+  if (from.bytes() > to.bytes()) return truncated(from.bytes(), to.bytes());
+  if (from.bytes() == 0) return {};
+  if (from.address == to.address && from.type->handle() == to.type->handle()) return {};
+  return host::copy(from.address, from.count, *from.type, to.address, to.count, *to.type);
+}
+
+char* run_of_bytes(const Segment& s) {
+  if (!s.type->contiguous()) return nullptr;
+  return s.address + s.type->true_lb();
+}
+
+void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count) {
+  constexpr size_t kPiece = 32 * 1024;
+  for (size_t at = 0; at < bytes; at += kPiece) {
+    size_t n = std::min(kPiece, bytes - at);
+    for (size_t i = 0; i < count; ++i)
+      if (to[i] != from) std::memcpy(to[i] + at, from + at, n);
+  }
+}
+
+}  // namespace fgmpi::coll

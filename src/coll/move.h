@@ -1,0 +1,51 @@
+// Moving data between members: segments to segments, segments to and from packed messages.
+// Thread rule: one thread; nothing here switches.
+#pragma once
+
+#include <cstring>
+
+#include "coll/args.h"
+
+namespace fgmpi::coll {
+
+/// Data of the segment is one run of bytes (of a type without surprises) at its address.
+inline bool flat(const Segment& s) { return s.type->basic(); }
+
+Status pack_derived(const Segment& from, char* out);
+Status unpack_derived(const char* in, int64_t bytes, const Segment& to);
+Status copy_derived(const Segment& from, const Segment& to);
+Status truncated(int64_t have, int64_t room);
+
+/// Packs a segment; out has room for from.bytes().
+inline Status pack(const Segment& from, char* out) {
+  if (__builtin_expect(!flat(from), 0)) return pack_derived(from, out);
+  if (from.count) std::memcpy(out, from.address, static_cast<size_t>(from.bytes()));
+  return {};
+}
+/// Unpacks `bytes` bytes; MPI_ERR_TRUNCATE when they are more than the segment takes.
+inline Status unpack(const char* in, int64_t bytes, const Segment& to) {
+  if (__builtin_expect(bytes > to.bytes(), 0)) return truncated(bytes, to.bytes());
+  if (__builtin_expect(!flat(to), 0)) return unpack_derived(in, bytes, to);
+  if (bytes) std::memcpy(to.address, in, static_cast<size_t>(bytes));
+  return {};
+}
+/// Copies one member's segment into another's; the same place is left alone.
+inline Status copy(const Segment& from, const Segment& to) {
+  if (__builtin_expect(!flat(from) || !flat(to), 0)) return copy_derived(from, to);
+  int64_t bytes = from.bytes();
+  if (__builtin_expect(bytes > to.bytes(), 0)) return truncated(bytes, to.bytes());
+  if (bytes && from.address != to.address) std::memcpy(to.address, from.address, static_cast<size_t>(bytes));
+  return {};
+}
+
+/// The bytes of a segment as one run in memory, or nullptr when they are not.
+char* run_of_bytes(const Segment& s);
+
+/// Memory that is not zeroed first.
+inline std::unique_ptr<char[]> raw_memory(size_t bytes) { return std::unique_ptr<char[]>(new char[bytes]); }
+
+/// memcpy of one source to many destinations, in pieces, so that the source is read from memory once.
+/// to[i] may be `from` itself (left alone).
+void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count);
+
+}  // namespace fgmpi::coll

@@ -1,0 +1,235 @@
+#include "coll/selector.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <span>
+
+namespace fgmpi::coll {
+namespace {
+
+constexpr size_t kAny = SIZE_MAX;
+constexpr uint32_t kMany = UINT32_MAX;
+constexpr size_t KiB = 1024;
+
+/// What an algorithm cannot do without.
+enum Needs : uint8_t { kNothing = 0, kCommutative = 1, kDense = 2, kRegular = 4 };
+
+template <class F>
+struct Row {
+  const char* name;
+  F run;
+  uint8_t needs;
+  uint32_t max_places;  ///< taken up to these
+  size_t max_bytes;
+};
+
+// The numbers are of shared memory on one machine: a message between processes costs about a microsecond, a
+// byte a tenth of a nanosecond, and processes may outnumber cores.
+constexpr Row<BarrierFn> kBarrier[] = {
+    {"dissemination", barrier_dissemination, kNothing, 8, kAny},
+    {"tree", barrier_tree, kNothing, kMany, kAny},
+};
+constexpr Row<BcastFn> kBcast[] = {
+    {"binomial", bcast_binomial, kNothing, 2, kAny},
+    {"chain", bcast_chain, kNothing, 4, kAny},
+    {"knomial", bcast_knomial, kNothing, kMany, 4 * KiB},
+    {"binomial", bcast_binomial, kNothing, kMany, 128 * KiB},
+    {"scatter_allgather", bcast_scatter_allgather, kNothing, kMany, kAny},
+};
+constexpr Row<ReduceFn> kReduce[] = {
+    {"knomial", reduce_knomial, kCommutative, kMany, 2 * KiB},
+    {"binomial", reduce_binomial, kNothing, kMany, 128 * KiB},
+    {"rabenseifner", reduce_rabenseifner, kCommutative | kDense, kMany, kAny},
+    {"binomial", reduce_binomial, kNothing, kMany, kAny},
+};
+constexpr Row<AllreduceFn> kAllreduce[] = {
+    {"recursive_doubling", allreduce_recursive_doubling, kNothing, 8, 64 * KiB},
+    {"reduce_bcast", allreduce_reduce_bcast, kNothing, kMany, 16 * KiB},
+    {"rabenseifner", allreduce_rabenseifner, kCommutative | kDense, kMany, 1024 * KiB},
+    {"ring", allreduce_ring, kCommutative | kDense, 32, kAny},
+    {"rabenseifner", allreduce_rabenseifner, kCommutative | kDense, kMany, kAny},
+    {"recursive_doubling", allreduce_recursive_doubling, kNothing, 16, kAny},
+    {"reduce_bcast", allreduce_reduce_bcast, kNothing, kMany, kAny},
+};
+constexpr Row<ReduceScatterFn> kReduceScatter[] = {
+    {"halving", reduce_scatter_halving, kCommutative | kDense, kMany, 512 * KiB},
+    {"ring", reduce_scatter_ring, kCommutative | kDense, kMany, kAny},
+    {"pairwise", reduce_scatter_pairwise, kDense, kMany, kAny},
+};
+constexpr Row<ExscanFn> kExscan[] = {
+    {"chain", exscan_chain, kNothing, 4, kAny},
+    {"recursive_doubling", exscan_recursive_doubling, kNothing, kMany, kAny},
+};
+constexpr Row<RootedFn> kGather[] = {
+    {"linear", gather_linear, kNothing, 4, kAny},
+    {"binomial", gather_binomial, kRegular, kMany, 256 * KiB},
+    {"linear", gather_linear, kNothing, kMany, kAny},
+};
+constexpr Row<RootedFn> kScatter[] = {
+    {"linear", scatter_linear, kNothing, 4, kAny},
+    {"binomial", scatter_binomial, kRegular, kMany, 256 * KiB},
+    {"linear", scatter_linear, kNothing, kMany, kAny},
+};
+constexpr Row<AllgatherFn> kAllgather[] = {
+    {"ring", allgather_ring, kNothing, 2, kAny},
+    {"recursive_doubling", allgather_recursive_doubling, kNothing, 8, 128 * KiB},
+    {"bruck", allgather_bruck, kNothing, 8, 64 * KiB},
+    {"gather_bcast", allgather_gather_bcast, kNothing, kMany, 64 * KiB},
+    {"ring", allgather_ring, kNothing, kMany, kAny},
+    {"bruck", allgather_bruck, kNothing, kMany, kAny},
+};
+constexpr Row<AlltoallFn> kAlltoall[] = {
+    {"linear", alltoall_linear, kNothing, 4, kAny},
+    {"bruck", alltoall_bruck, kRegular, kMany, 16 * KiB},
+    {"pairwise", alltoall_pairwise, kNothing, kMany, kAny},
+};
+
+struct Override {
+  explicit Override(const char* name) : variable(name) {}
+  const char* variable;
+  bool read = false;
+  std::string value;
+};
+Override g_overrides[] = {
+    Override("FGMPI_COLL_BARRIER"),
+    Override("FGMPI_COLL_BCAST"),
+    Override("FGMPI_COLL_REDUCE"),
+    Override("FGMPI_COLL_ALLREDUCE"),
+    Override("FGMPI_COLL_REDUCE_SCATTER"),
+    Override("FGMPI_COLL_SCAN"),
+    Override("FGMPI_COLL_GATHER"),
+    Override("FGMPI_COLL_SCATTER"),
+    Override("FGMPI_COLL_ALLGATHER"),
+    Override("FGMPI_COLL_ALLTOALL"),
+};
+enum Index { iBarrier, iBcast, iReduce, iAllreduce, iReduceScatter, iScan, iGather, iScatter, iAllgather, iAlltoall };
+
+template <class F>
+std::vector<std::string> names(std::span<const Row<F>> table) {
+  std::vector<std::string> out;
+  for (const Row<F>& row : table) {
+    bool known = false;
+    for (const std::string& name : out) known |= name == row.name;
+    if (!known) out.push_back(row.name);
+  }
+  return out;
+}
+
+bool able(uint8_t needs, const Shape& shape) {
+  return !((needs & kCommutative && !shape.commutative) || (needs & kDense && !shape.dense) ||
+           (needs & kRegular && !shape.regular));
+}
+
+template <class F>
+Status unknown(const Override& o, std::span<const Row<F>> table) {
+  std::string allowed;
+  for (const std::string& name : names(table)) allowed += (allowed.empty() ? "" : ", ") + name;
+  return error(MPI_ERR_OTHER, "%s is '%s'; allowed are %s", o.variable, o.value.c_str(), allowed.c_str());
+}
+
+template <class F, size_t n>
+Status pick(const Row<F> (&rows)[n], Index index, const Shape& shape, F* out) {
+  std::span<const Row<F>> table(rows);
+  Override& o = g_overrides[index];
+  if (__builtin_expect(!o.read, 0)) {
+    const char* value = std::getenv(o.variable);
+    o.value = value ? value : "";
+    o.read = true;
+  }
+  if (__builtin_expect(!o.value.empty(), 0)) {
+    bool known = false;
+    for (const Row<F>& row : table) {
+      if (o.value != row.name) continue;
+      known = true;
+      if (able(row.needs, shape)) {
+        *out = row.run;
+        return {};
+      }
+    }
+    if (!known) return unknown(o, table);
+  }
+  for (const Row<F>& row : table) {
+    if (!able(row.needs, shape) || shape.places > row.max_places || shape.bytes > row.max_bytes) continue;
+    *out = row.run;
+    return {};
+  }
+  return error(MPI_ERR_INTERN, "no algorithm for %u processes and %zu bytes", shape.places, shape.bytes);
+}
+
+}  // namespace
+
+Status pick_barrier(const Shape& shape, BarrierFn* out) { return pick(kBarrier, iBarrier, shape, out); }
+Status pick_bcast(const Shape& shape, BcastFn* out) { return pick(kBcast, iBcast, shape, out); }
+Status pick_reduce(const Shape& shape, ReduceFn* out) { return pick(kReduce, iReduce, shape, out); }
+Status pick_allreduce(const Shape& shape, AllreduceFn* out) { return pick(kAllreduce, iAllreduce, shape, out); }
+Status pick_reduce_scatter(const Shape& shape, ReduceScatterFn* out) {
+  return pick(kReduceScatter, iReduceScatter, shape, out);
+}
+Status pick_exscan(const Shape& shape, ExscanFn* out) { return pick(kExscan, iScan, shape, out); }
+Status pick_gather(const Shape& shape, RootedFn* out) { return pick(kGather, iGather, shape, out); }
+Status pick_scatter(const Shape& shape, RootedFn* out) { return pick(kScatter, iScatter, shape, out); }
+Status pick_allgather(const Shape& shape, AllgatherFn* out) { return pick(kAllgather, iAllgather, shape, out); }
+Status pick_alltoall(const Shape& shape, AlltoallFn* out) { return pick(kAlltoall, iAlltoall, shape, out); }
+
+Status team_barrier(const Team& team) {
+  if (team.count() < 2) return {};
+  BarrierFn run;
+  FGMPI_TRY(pick_barrier({team.count(), 0}, &run));
+  return run(team);
+}
+
+Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes) {
+  if (team.count() < 2 || bytes == 0) return {};
+  BcastFn run;
+  FGMPI_TRY(pick_bcast({team.count(), bytes}, &run));
+  return run(team, root, data, bytes);
+}
+
+Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* data) {
+  if (team.count() < 2 || r.count == 0) return {};
+  ReduceFn run;
+  FGMPI_TRY(pick_reduce({team.count(), r.bytes(), r.commutative, r.dense()}, &run));
+  return run(team, root, r, data);
+}
+
+Status team_allreduce(const Team& team, const Reduction& r, char* data) {
+  if (team.count() < 2 || r.count == 0) return {};
+  AllreduceFn run;
+  FGMPI_TRY(pick_allreduce({team.count(), r.bytes(), r.commutative, r.dense()}, &run));
+  return run(team, r, data);
+}
+
+Status team_exscan(const Team& team, const Reduction& r, char* data, char* before) {
+  if (team.count() < 2 || r.count == 0) return {};
+  ExscanFn run;
+  FGMPI_TRY(pick_exscan({team.count(), r.bytes(), r.commutative, r.dense()}, &run));
+  return run(team, r, data, before);
+}
+
+Status team_allgather(const Team& team, char* buffer, const Blocks& blocks) {
+  if (team.count() < 2 || blocks.total() == 0) return {};
+  AllgatherFn run;
+  FGMPI_TRY(pick_allgather({team.count(), blocks.total()}, &run));
+  return run(team, buffer, blocks);
+}
+
+std::vector<std::string> algorithm_names(const std::string& collective) {
+  auto of = []<class F, size_t n>(const Row<F>(&table)[n]) { return names(std::span<const Row<F>>(table)); };
+  if (collective == "BARRIER") return of(kBarrier);
+  if (collective == "BCAST") return of(kBcast);
+  if (collective == "REDUCE") return of(kReduce);
+  if (collective == "ALLREDUCE") return of(kAllreduce);
+  if (collective == "REDUCE_SCATTER") return of(kReduceScatter);
+  if (collective == "SCAN") return of(kExscan);
+  if (collective == "GATHER") return of(kGather);
+  if (collective == "SCATTER") return of(kScatter);
+  if (collective == "ALLGATHER") return of(kAllgather);
+  if (collective == "ALLTOALL") return of(kAlltoall);
+  return {};
+}
+
+void forget_overrides() {
+  for (Override& o : g_overrides) o.read = false;
+}
+
+}  // namespace fgmpi::coll

@@ -1,0 +1,61 @@
+// Selector: which algorithm the processes run for a collective of this shape.
+//
+// One table a collective, in selector.cc: the first row whose conditions hold is taken. FGMPI_COLL_<NAME>=algorithm
+// (e.g. FGMPI_COLL_ALLREDUCE=ring) takes that row wherever the algorithm can do the job at all; the v and w
+// forms, the nonblocking and the persistent ones go by the plain name. Every process must see the same value.
+// Thread rule: one thread; nothing here switches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "coll/algorithms.h"
+
+namespace fgmpi::coll {
+
+/// What the choice may depend on: the same at every process.
+struct Shape {
+  uint32_t places;
+  size_t bytes;             ///< of the whole vector or of all blocks
+  bool commutative = true;  ///< reductions
+  bool dense = true;        ///< reductions
+  bool regular = true;      ///< every place knows every block's size
+};
+
+using BarrierFn = Status (*)(const Team&);
+using BcastFn = Status (*)(const Team&, uint32_t, char*, size_t);
+using ReduceFn = Status (*)(const Team&, uint32_t, const Reduction&, char*);
+using AllreduceFn = Status (*)(const Team&, const Reduction&, char*);
+using ReduceScatterFn = Status (*)(const Team&, const Reduction&, char*, const Blocks&);
+using ExscanFn = Status (*)(const Team&, const Reduction&, char*, char*);
+using RootedFn = Status (*)(const Team&, uint32_t, char*, const Blocks&);
+using AllgatherFn = Status (*)(const Team&, char*, const Blocks&);
+using AlltoallFn = Status (*)(const Team&, const char*, char*, const AlltoallSizes&);
+
+/// An error (MPI_ERR_OTHER) names the variable, its value and the algorithms there are.
+Status pick_barrier(const Shape& shape, BarrierFn* out);
+Status pick_bcast(const Shape& shape, BcastFn* out);
+Status pick_reduce(const Shape& shape, ReduceFn* out);
+Status pick_allreduce(const Shape& shape, AllreduceFn* out);
+Status pick_reduce_scatter(const Shape& shape, ReduceScatterFn* out);
+Status pick_exscan(const Shape& shape, ExscanFn* out);
+Status pick_gather(const Shape& shape, RootedFn* out);
+Status pick_scatter(const Shape& shape, RootedFn* out);
+Status pick_allgather(const Shape& shape, AllgatherFn* out);
+Status pick_alltoall(const Shape& shape, AlltoallFn* out);
+
+// Pick and run.
+Status team_barrier(const Team& team);
+Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes);
+Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* data);
+Status team_allreduce(const Team& team, const Reduction& r, char* data);
+Status team_exscan(const Team& team, const Reduction& r, char* data, char* before);
+Status team_allgather(const Team& team, char* buffer, const Blocks& blocks);
+
+/// Names of the algorithms of a collective ("ALLREDUCE"), for reports and tests; empty when there is none such.
+std::vector<std::string> algorithm_names(const std::string& collective);
+/// Reads the environment again (tests).
+void forget_overrides();
+
+}  // namespace fgmpi::coll

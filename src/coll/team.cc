@@ -1,0 +1,90 @@
+#include "coll/team.h"
+
+#include <algorithm>
+
+namespace fgmpi::coll {
+
+Counters g_counters;
+
+Team::Team(comm::SharedComm* shared, uint32_t sequence, const char* call)
+    : map_(&shared->map),
+      ctx_(shared->id.plane(comm::kPlaneColl)),
+      tag_(team_tag(sequence, false, shared->side)),
+      call_(call) {
+  add_all(comm::hierarchy(shared));
+}
+
+Team::Team(comm::SharedComm* shared, uint32_t sequence, const char* call, Direction direction)
+    : map_(shared->remote.get()),
+      ctx_(shared->id.plane(comm::kPlaneColl)),
+      tag_(team_tag(sequence, true, direction == kToRemote ? shared->side : !shared->side)),
+      call_(call) {
+  add_all(comm::remote_hierarchy(shared));
+}
+
+void Team::add_all(const comm::Hierarchy& h) {
+  hierarchy_ = &h;
+  place_of_index_.resize(h.count());
+  processes_.reserve(h.count());
+  members_.reserve(h.count());
+  auto add = [&](uint32_t index) {
+    place_of_index_[index] = count();
+    if (index == h.my_index) me_ = count();
+    processes_.push_back(h.processes[index]);
+    members_.push_back(h.member_counts[index]);
+  };
+  if (h.one_run_each)
+    for (const comm::Run& run : h.runs) add(run.index);
+  else
+    for (uint32_t i = 0; i < h.count(); ++i) add(i);
+}
+
+Team::Team(std::vector<uint32_t> processes, uint32_t my_place, uint64_t ctx, int32_t tag, const char* call)
+    : processes_(std::move(processes)), me_(my_place), ctx_(ctx), tag_(tag), call_(call) {}
+
+uint32_t Team::place_of_rank(int32_t rank) const {
+  return place_of_index_[hierarchy_->index_of_rank(*map_, rank)];
+}
+
+Status Team::send(uint32_t to, const void* data, size_t bytes) const {
+  ++g_counters.messages;
+  g_counters.bytes += bytes;
+  return pt2pt::process_send(processes_[to], ctx_, tag_, data, bytes, call_);
+}
+
+Status Team::recv(uint32_t from, void* data, size_t bytes) const {
+  return pt2pt::process_recv(processes_[from], ctx_, tag_, data, bytes, call_);
+}
+
+Status Team::irecv(uint32_t from, void* data, size_t bytes, pt2pt::Request** request) const {
+  return pt2pt::process_irecv(processes_[from], ctx_, tag_, data, bytes, call_, request);
+}
+
+Status Team::exchange(uint32_t to, const void* out, size_t out_bytes, uint32_t from, void* in,
+                      size_t in_bytes) const {
+  pt2pt::Request* request = nullptr;
+  FGMPI_TRY(irecv(from, in, in_bytes, &request));
+  Status sent = send(to, out, out_bytes);
+  pt2pt::wait(request, call_);
+  Status received = std::move(request->outcome.error);
+  pt2pt::free_request(request);
+  FGMPI_TRY(std::move(sent));
+  return received;
+}
+
+Placement::Placement(const comm::Hierarchy& h, const RankMap& map, const Team& team) {
+  std::vector<comm::Run> runs;
+  h.runs_of(map, &runs);
+  start_.assign(team.count() + 1, 0);
+  std::vector<uint32_t> place(h.count());
+  for (uint32_t p = 0; p < team.count(); ++p) place[h.index_of_process(team.process(p))] = p;
+  for (const comm::Run& run : runs) ++start_[place[run.index] + 1];
+  for (uint32_t p = 0; p < team.count(); ++p) start_[p + 1] += start_[p];
+  runs_.resize(runs.size());
+  std::vector<uint32_t> next(start_.begin(), start_.end() - 1);
+  for (const comm::Run& run : runs) runs_[next[place[run.index]]++] = run;
+  for (size_t i = 1; i < runs_.size(); ++i)
+    if (runs_[i].first < runs_[i - 1].first) in_rank_order_ = false;
+}
+
+}  // namespace fgmpi::coll

@@ -1,0 +1,102 @@
+// Team: the processes of a collective, as the one actor in each of them sees the others (level two).
+//
+// A place is an index into the team: 0..count()-1, in the order of the processes' first ranks, so that where
+// every process hosts consecutive ranks, places are in rank order. Messages go from process to process
+// with the communicator's collective plane and a tag from the collective's number; between two places
+// they keep their order, which is all that tells the steps of one collective apart.
+//
+// Thread rule: one thread; sends, receives and exchanges may switch. A team lives as long as its act.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "comm/comm.h"
+#include "comm/hierarchy.h"
+#include "pt2pt/pt2pt.h"
+
+namespace fgmpi::coll {
+
+/// What level two did in this process, for MPIX_Stats and tests.
+struct Counters {
+  uint64_t collectives = 0;  ///< acts run
+  uint64_t messages = 0;     ///< sent to other processes
+  uint64_t bytes = 0;        ///< in them
+};
+extern Counters g_counters;
+
+class Team {
+ public:
+  /// The processes of the local group; `sequence` is the collective's number.
+  Team(comm::SharedComm* shared, uint32_t sequence, const char* call);
+  /// The processes of an intercommunicator's remote group, in the order that they themselves have; to send to them
+  /// or to receive from them (the tag says which group a message is from).
+  enum Direction { kToRemote, kFromRemote };
+  Team(comm::SharedComm* shared, uint32_t sequence, const char* call, Direction direction);
+  /// Of a list of processes (unit tests, the two sides of an intercommunicator).
+  Team(std::vector<uint32_t> processes, uint32_t my_place, uint64_t ctx, int32_t tag, const char* call);
+
+  uint32_t count() const { return static_cast<uint32_t>(processes_.size()); }
+  uint32_t me() const { return me_; }
+  const char* call() const { return call_; }
+  uint32_t process(uint32_t place) const { return processes_[place]; }
+  /// Members hosted at each place (empty for a bare list).
+  uint32_t members(uint32_t place) const { return members_[place]; }
+  /// The place that hosts a rank. REQUIRES: made from a communicator.
+  uint32_t place_of_rank(int32_t rank) const;
+
+  Status send(uint32_t to, const void* data, size_t bytes) const;
+  Status recv(uint32_t from, void* data, size_t bytes) const;
+  /// Never switches; the request is the caller's to wait for and free.
+  Status irecv(uint32_t from, void* data, size_t bytes, pt2pt::Request** request) const;
+  /// Sends and receives at once (from and to may be the same place or differ).
+  Status exchange(uint32_t to, const void* out, size_t out_bytes, uint32_t from, void* in, size_t in_bytes) const;
+
+ private:
+  void add_all(const comm::Hierarchy& h);
+  const comm::Hierarchy* hierarchy_ = nullptr;
+  const RankMap* map_ = nullptr;
+  std::vector<uint32_t> processes_, members_;
+  std::vector<uint32_t> place_of_index_;  ///< of the hierarchy
+  uint32_t me_ = 0;
+  uint64_t ctx_ = 0;
+  int32_t tag_ = 0;
+  const char* call_;
+};
+
+/// Tag of a collective's messages: `cross` between the groups of an intercommunicator, `side` which of the
+/// two groups the sender is in.
+inline int32_t team_tag(uint32_t sequence, bool cross, bool side) {
+  return static_cast<int32_t>((sequence & 0x1fffffffu) << 2 | (cross ? 2u : 0u) | (side ? 1u : 0u));
+}
+
+/// Which ranks live at each place, in rank order within a place. O(runs) to make.
+class Placement {
+ public:
+  Placement(const comm::Hierarchy& h, const RankMap& map, const Team& team);
+  Placement(comm::SharedComm* shared, const Team& team) : Placement(comm::hierarchy(shared), shared->map, team) {}
+  /// f(rank) for each rank at a place, ascending.
+  template <class F>
+  void for_each(uint32_t place, F&& f) const {
+    for (uint32_t r = start_[place]; r < start_[place + 1]; ++r)
+      for (int32_t i = 0; i < runs_[r].count; ++i) f(runs_[r].first + i);
+  }
+  /// The ranks at this place are consecutive; *first is the first of them.
+  bool consecutive(uint32_t place, int32_t* first) const {
+    *first = runs_[start_[place]].first;
+    return start_[place + 1] - start_[place] == 1;
+  }
+  /// Ranks in the order of places are ranks in order: 0, 1, 2, ...
+  bool in_rank_order() const { return in_rank_order_; }
+  /// All runs at a place.
+  const comm::Run* begin(uint32_t place) const { return runs_.data() + start_[place]; }
+  const comm::Run* end(uint32_t place) const { return runs_.data() + start_[place + 1]; }
+
+ private:
+  std::vector<comm::Run> runs_;  ///< by place, then by rank
+  std::vector<uint32_t> start_;
+  bool in_rank_order_ = true;
+};
+
+}  // namespace fgmpi::coll

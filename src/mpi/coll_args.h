@@ -1,0 +1,117 @@
+// Arguments of the collectives: one struct a signature, whose call checks them and fills a coll::Args. The blocking,
+// nonblocking, persistent and large-count bindings of a collective all make the same struct.
+//
+// Checked, each with what was given and what is allowed: counts, types, roots, operations, null pointers,
+// MPI_IN_PLACE where it has no place. Arguments that are not significant at a rank are not looked at.
+// Thread rule: one thread; nothing here switches.
+#pragma once
+
+#include "coll/coll.h"
+#include "mpi/binding.h"
+
+namespace fgmpi::mpi {
+
+using coll::Args;
+using coll::Counts;
+using coll::What;
+
+struct NoArguments {
+  Status operator()(comm::Comm*, Args*) const { return {}; }
+};
+
+struct BcastArguments {
+  void* buffer;
+  int64_t count;
+  MPI_Datatype type;
+  int root;
+  Status operator()(comm::Comm* c, Args* args) const;
+};
+
+/// Gather, scatter and their v forms, allgather and alltoall with theirs, and the neighbourhood ones: the two
+/// sides; what of them is used depends on the collective. Arrays are null where a count is given.
+struct Part {
+  const void* buffer = nullptr;
+  int64_t count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  Counts counts, displs;
+  const MPI_Datatype* types = nullptr;
+
+  Part(const void* b, int64_t n, MPI_Datatype t) : buffer(b), count(n), type(t) {}
+  Part(const void* b, Counts n, Counts d, MPI_Datatype t) : buffer(b), type(t), counts(n), displs(d), array(true) {}
+  Part(const void* b, Counts n, Counts d, const MPI_Datatype* t)
+      : buffer(b), counts(n), displs(d), types(t), array(true), typed(true) {}
+  bool array = false, typed = false;
+};
+
+struct RootedArguments {
+  Part send, recv;
+  int root;
+  Status operator()(comm::Comm* c, Args* args) const;
+};
+
+struct SymmetricArguments {
+  Part send, recv;
+  Status operator()(comm::Comm* c, Args* args) const;
+};
+
+/// Reduce, allreduce, scan, exscan; reduce_scatter (counts) and its block form.
+struct ReduceArguments {
+  const void* send;
+  void* recv;
+  int64_t count;
+  Counts counts;
+  MPI_Datatype type;
+  MPI_Op op;
+  int root;
+  ReduceArguments(const void* s, void* r, int64_t n, MPI_Datatype t, MPI_Op o, int where = 0)
+      : send(s), recv(r), count(n), type(t), op(o), root(where) {}
+  ReduceArguments(const void* s, void* r, Counts n, MPI_Datatype t, MPI_Op o)
+      : send(s), recv(r), count(0), counts(n), type(t), op(o), root(0), array(true) {}
+  Status operator()(comm::Comm* c, Args* args) const;
+  bool array = false;
+};
+
+// ---- How a collective is called ------------------------------------------------------------------------
+
+template <class Arguments>
+int blocking(const char* call, MPI_Comm handle, What what, const Arguments& arguments) {
+  FGMPI_ENTER(call, c, handle);
+  Args args;
+  args.what = what;
+  FGMPI_RETURN_IF(call, c, arguments(c, &args));
+  return done(call, c, coll::run(c, &args, what, call));
+}
+
+/// Makes the request of a nonblocking or persistent collective.
+template <class Arguments>
+Status make_request(const char* call, comm::Comm* c, What what, const Arguments& arguments,
+                    std::unique_ptr<coll::CollRequest>* out) {
+  auto request = std::make_unique<coll::CollRequest>(c, what, call);
+  FGMPI_TRY(arguments(c, &request->args));
+  request->hold();
+  *out = std::move(request);
+  return {};
+}
+
+template <class Arguments>
+int nonblocking(const char* call, MPI_Comm handle, MPI_Request* out, What what, const Arguments& arguments) {
+  FGMPI_ENTER(call, c, handle);
+  std::unique_ptr<coll::CollRequest> request;
+  FGMPI_RETURN_IF(call, c, make_request(call, c, what, arguments, &request));
+  FGMPI_RETURN_IF(call, c, request->start());
+  *out = pt2pt::handle_of(request.release());
+  return MPI_SUCCESS;
+}
+
+/// The info argument has no hints that we know.
+template <class Arguments>
+int persistent(const char* call, MPI_Comm handle, MPI_Info, MPI_Request* out, What what, const Arguments& arguments) {
+  FGMPI_ENTER(call, c, handle);
+  std::unique_ptr<coll::CollRequest> request;
+  FGMPI_RETURN_IF(call, c, make_request(call, c, what, arguments, &request));
+  request->make_persistent();
+  *out = pt2pt::handle_of(request.release());
+  return MPI_SUCCESS;
+}
+
+}  // namespace fgmpi::mpi
