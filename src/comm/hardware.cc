@@ -52,7 +52,7 @@ int64_t resource_instance(const std::string& kind) {
   hwloc_obj_type_t type;
   hwloc_obj_attr_u attributes;
   if (!m.topology || hwloc_type_sscanf(name.c_str(), &type, &attributes, sizeof attributes) != 0) return -2;
-  int depth = hwloc_get_type_depth_with_attr(m.topology, type, &attributes, sizeof attributes);
+  int depth = hwloc_get_type_depth(m.topology, type);
   if (depth == HWLOC_TYPE_DEPTH_UNKNOWN || depth == HWLOC_TYPE_DEPTH_MULTIPLE) return -2;
   for (hwloc_obj_t o = hwloc_get_obj_by_depth(m.topology, depth, 0); o; o = o->next_cousin)
     if (o->cpuset && !hwloc_bitmap_iszero(o->cpuset) && hwloc_bitmap_isincluded(m.binding, o->cpuset))
