@@ -209,7 +209,7 @@ Status Images::plan_relocation(const ElfModule& module, Plan* plan, const ElfW(R
       break;
     }
     case R_X86_64_COPY:
-      plan->copies.push_back({r.r_offset, symbol.st_size});
+      plan->copies.push_back({r.r_offset, std::string(symbol.st_size, '\0')});
       break;
     case R_X86_64_TLSDESC: {  // two words; the second may be a pointer of the dynamic linker
       uintptr_t second = 0;
@@ -348,6 +348,13 @@ Status Images::prepare(uint32_t count) {
 
 // ---- making ----
 
+void Images::note_copied_objects() {
+  for (size_t m = 0; m < plans_.size(); ++m)
+    for (Bytes& c : plans_[m].copies)
+      memcpy(c.bytes.data(), reinterpret_cast<void*>(modules_[m].base() + c.offset),
+             c.bytes.size());
+}
+
 Status Images::map_module(size_t m, uint32_t k) const {
   const Plan& plan = plans_[m];
   uintptr_t at = place(m, k);
@@ -372,14 +379,13 @@ Status Images::make(uint32_t k) {
     const Plan& plan = plans_[m];
     char* at = reinterpret_cast<char*>(place(m, k));
     for (const auto& c : plan.contents) memcpy(at + c.offset, c.bytes.data(), c.bytes.size());
-    for (const Copy& tail : plan.zero_tails) memset(at + tail.offset, 0, tail.size);
+    for (const Range& tail : plan.zero_tails) memset(at + tail.offset, 0, tail.size);
     for (const Word& w : plan.fixed) memcpy(at + w.offset, &w.value, sizeof w.value);
     for (const Word& w : plan.moving) {
       uintptr_t value = w.value + shift;
       memcpy(at + w.offset, &value, sizeof value);
     }
-    for (const Copy& c : plan.copies)
-      memcpy(at + c.offset, reinterpret_cast<void*>(modules_[m].base() + c.offset), c.size);
+    for (const Bytes& c : plan.copies) memcpy(at + c.offset, c.bytes.data(), c.bytes.size());
   }
   return Status();
 }

@@ -38,6 +38,8 @@ class Images {
   /// Checks limits (mappings, address space, memory) for `count` ranks, reserves the region and
   /// plans the relocations. An error says how many ranks would fit and which setting to raise.
   Status prepare(uint32_t count);
+  /// Copy-relocated objects (stdout, environ): images start with what they hold now.
+  void note_copied_objects();
   /// Maps and relocates image k. REQUIRES: prepare() succeeded, 0 < k < count, once per k.
   Status make(uint32_t k);
 
@@ -72,7 +74,11 @@ class Images {
     uintptr_t offset;  ///< relative to the module
     uintptr_t value;   ///< as image 1 would have it when it moves
   };
-  struct Copy {
+  struct Bytes {
+    uintptr_t offset;  ///< relative to the module
+    std::string bytes;
+  };
+  struct Range {
     uintptr_t offset;
     size_t size;
   };
@@ -81,14 +87,9 @@ class Images {
     std::vector<Mapping> mappings;
     std::vector<Word> moving;  ///< get (k - 1) * stride added
     std::vector<Word> fixed;
-    std::vector<Copy> copies;  ///< copy relocations: taken from image 0 when the image is made
-    /// Pristine contents of small writable segments, with `fixed` applied already.
-    struct Contents {
-      uintptr_t offset;
-      std::string bytes;
-    };
-    std::vector<Contents> contents;
-    std::vector<Copy> zero_tails;  ///< from the end of the file's bytes to the end of the page
+    std::vector<Bytes> copies;    ///< objects of copy relocations, as image 0 had them at the start
+    std::vector<Bytes> contents;  ///< small writable segments, with `fixed` applied already
+    std::vector<Range> zero_tails;  ///< from the end of the file's bytes to the end of the page
     int fd = -1;
   };
   Status plan_module(size_t m);

@@ -68,6 +68,7 @@ int process_main(int argc, char** argv, char** envp) {
   g_program.argv = argv;
   g_program.envp = envp;
   take_over_output(g_program.ranks);
+  g_images.note_copied_objects();
   int status = mpi::process_main ? mpi::process_main(g_program) : plain_process_main(g_program);
   finish_output();
   return status;
@@ -172,6 +173,16 @@ void warn_of_shared_libraries() {
             list.c_str(), list.c_str());
 }
 
+/// Functions and objects of the runtimes whose state an image has and ranks that share globals
+/// would share.
+bool uses_runtime_state(const ElfModule& program) {
+  for (const char* name :
+       {"rand", "srand", "random", "srandom", "drand48", "lrand48", "mrand48", "srand48", "strtok",
+        "getopt", "getopt_long", "getopt_long_only", "_ZSt4cout", "_ZSt4cerr"})
+    if (program.imports(name)) return true;
+  return false;
+}
+
 /// Shared globals or images? Refuses, with one line, what cannot be done.
 Mode decide(uint32_t ranks) {
   if (ranks == 1) {
@@ -228,6 +239,7 @@ void enter_image(uint32_t k) {
   }
   sched::current()->image = image;
   load_image(image);
+  reset_getopt();
 }
 
 void construct(const Image& image) {

@@ -121,15 +121,6 @@ void add_fortran_cells() {
     if (void* live = dlsym(RTLD_DEFAULT, cell.name)) add_swapped_area(live, cell.size, nullptr);
 }
 
-void add_option_cells() {
-  if (!g_images.program().imports("getopt") && !g_images.program().imports("getopt_long") &&
-      !g_images.program().imports("getopt_long_only"))
-    return;
-  for (const char* name : {"optarg", "optind", "opterr", "optopt"})
-    if (void* live = dlsym(RTLD_DEFAULT, name))
-      add_swapped_area(live, strcmp(name, "optarg") == 0 ? sizeof(char*) : sizeof(int), nullptr);
-}
-
 /// Format flags, precision, width and state of std::cout and std::cerr: one run of members in
 /// libstdc++'s ios_base, whose layout is part of its ABI and is verified here before it is used.
 void add_stream_state(std::ostream& stream, const char* symbol) {

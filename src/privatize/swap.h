@@ -25,6 +25,7 @@ struct Image {
   uint32_t index = 0;
   char* areas = nullptr;  ///< its swapped areas while it is not loaded
   char** argv = nullptr;
+  struct LibcState* libc = nullptr;  ///< libc_state.cc
 };
 
 /// Adds an area to be swapped. Called before ranks run. `initial`: what every image but the first
@@ -33,6 +34,10 @@ void add_swapped_area(void* live, size_t size, const void* initial);
 /// Thread-local blocks of the private modules and the runtimes' known cells.
 void add_areas_of_program();
 size_t swapped_bytes();
+
+// libc_state.cc: the variables of getopt; its hidden ones are reset when a rank starts.
+void add_option_cells();
+void reset_getopt();
 
 /// Gives a fresh image its own contents of the areas. `k` is its number (its tdata is read from
 /// there).

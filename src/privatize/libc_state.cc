@@ -1,0 +1,181 @@
+// State that the C library keeps once per process and programs use as if it were theirs: random
+// numbers, strtok, getopt. Each image has its own; the sequences are the C library's.
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <initializer_list>
+#include <vector>
+
+#include "privatize/images.h"
+#include "privatize/internal.h"
+#include "privatize/swap.h"
+
+namespace fgmpi::privatize {
+
+/// Made when a rank first uses any of it.
+struct LibcState {
+  random_data random{};
+  char random_state[128];  // as many as the C library's own
+  drand48_data drand{};
+  char* strtok_rest = nullptr;
+
+  explicit LibcState(unsigned seed) {
+    initstate_r(seed, random_state, sizeof random_state, &random);
+  }
+};
+
+namespace {
+
+/// The state of the running rank's image; nullptr where the C library's own is to be used.
+LibcState* state() {
+  if (!on_scheduler_thread()) return nullptr;
+  sched::Proclet* p = sched::current();
+  if (!p || !p->image) return nullptr;
+  auto* image = static_cast<Image*>(p->image);
+  if (!image->libc) image->libc = new LibcState(1);
+  return image->libc;
+}
+
+/// A variable of getopt: the C library's, and where the program has a copy of it, the copy's
+/// offset.
+struct OptionCell {
+  char* live;
+  size_t size;
+  uintptr_t copy;
+};
+std::vector<OptionCell> g_option_cells;
+
+using GetoptLong = int(int, char* const*, const char*, const option*, int*);
+
+/// Around a call of getopt: images other than the first have their own copies of copied variables.
+template <class F>
+int with_option_cells(F&& call) {
+  sched::Proclet* p = on_scheduler_thread() ? sched::current() : nullptr;
+  uint32_t k = p && p->image ? static_cast<Image*>(p->image)->index : 0;
+  if (k == 0) return call();
+  auto* program = reinterpret_cast<char*>(g_images.place(0, k));
+  for (const OptionCell& c : g_option_cells)
+    if (c.copy) memcpy(c.live, program + c.copy, c.size);
+  int result = call();
+  for (const OptionCell& c : g_option_cells)
+    if (c.copy) memcpy(program + c.copy, c.live, c.size);
+  return result;
+}
+
+}  // namespace
+
+void add_option_cells() {
+  const ElfModule& program = g_images.program();
+  bool used = program.imports("getopt") || program.imports("getopt_long") ||
+              program.imports("getopt_long_only");
+  if (!used) return;
+  for (const char* name : {"optarg", "optind", "opterr", "optopt"}) {
+    auto* live = static_cast<char*>(dlsym(RTLD_DEFAULT, name));
+    if (!live) continue;
+    OptionCell cell{live, strcmp(name, "optarg") == 0 ? sizeof(char*) : sizeof(int), 0};
+    if (program.contains(reinterpret_cast<uintptr_t>(live)))
+      cell.copy = reinterpret_cast<uintptr_t>(live) - program.base();
+    g_option_cells.push_back(cell);
+    add_swapped_area(cell.live, cell.size, nullptr);
+  }
+}
+
+void reset_getopt() {
+  if (g_option_cells.empty()) return;
+  static auto* real = next_symbol<int(int, char* const*, const char*)>("getopt");
+  char name[] = "x";
+  char* arguments[] = {name, nullptr};
+  optind = 0;  // forget where the scan of another rank stopped
+  real(1, arguments, "");
+  optind = 1;
+}
+
+}  // namespace fgmpi::privatize
+
+using namespace fgmpi::privatize;
+
+FGMPI_INTERPOSE long random(void) noexcept {
+  static auto* real = next_symbol<long()>("random");
+  LibcState* s = state();
+  if (!s) return real();
+  int32_t value = 0;
+  random_r(&s->random, &value);
+  return value;
+}
+
+FGMPI_INTERPOSE int rand(void) noexcept { return static_cast<int>(random()); }
+
+FGMPI_INTERPOSE void srandom(unsigned seed) noexcept {
+  static auto* real = next_symbol<void(unsigned)>("srandom");
+  LibcState* s = state();
+  if (!s) return real(seed);
+  srandom_r(seed, &s->random);
+}
+
+FGMPI_INTERPOSE void srand(unsigned seed) noexcept { srandom(seed); }
+
+FGMPI_INTERPOSE void srand48(long seed) noexcept {
+  static auto* real = next_symbol<void(long)>("srand48");
+  LibcState* s = state();
+  if (!s) return real(seed);
+  srand48_r(seed, &s->drand);
+}
+
+FGMPI_INTERPOSE unsigned short* seed48(unsigned short seed[3]) noexcept {
+  static auto* real = next_symbol<unsigned short*(unsigned short*)>("seed48");
+  LibcState* s = state();
+  if (!s) return real(seed);
+  seed48_r(seed, &s->drand);
+  return s->drand.__old_x;
+}
+
+FGMPI_INTERPOSE double drand48(void) noexcept {
+  static auto* real = next_symbol<double()>("drand48");
+  LibcState* s = state();
+  if (!s) return real();
+  double value = 0;
+  drand48_r(&s->drand, &value);
+  return value;
+}
+
+FGMPI_INTERPOSE long lrand48(void) noexcept {
+  static auto* real = next_symbol<long()>("lrand48");
+  LibcState* s = state();
+  if (!s) return real();
+  long value = 0;
+  lrand48_r(&s->drand, &value);
+  return value;
+}
+
+FGMPI_INTERPOSE long mrand48(void) noexcept {
+  static auto* real = next_symbol<long()>("mrand48");
+  LibcState* s = state();
+  if (!s) return real();
+  long value = 0;
+  mrand48_r(&s->drand, &value);
+  return value;
+}
+
+FGMPI_INTERPOSE char* strtok(char* text, const char* delimiters) noexcept {
+  static auto* real = next_symbol<char*(char*, const char*)>("strtok");
+  LibcState* s = state();
+  return s ? strtok_r(text, delimiters, &s->strtok_rest) : real(text, delimiters);
+}
+
+FGMPI_INTERPOSE int getopt(int argc, char* const* argv, const char* options) noexcept {
+  static auto* real = next_symbol<int(int, char* const*, const char*)>("getopt");
+  return with_option_cells([&] { return real(argc, argv, options); });
+}
+
+FGMPI_INTERPOSE int getopt_long(int argc, char* const* argv, const char* options,
+                                const option* longs, int* index) noexcept {
+  static auto* real = next_symbol<GetoptLong>("getopt_long");
+  return with_option_cells([&] { return real(argc, argv, options, longs, index); });
+}
+
+FGMPI_INTERPOSE int getopt_long_only(int argc, char* const* argv, const char* options,
+                                     const option* longs, int* index) noexcept {
+  static auto* real = next_symbol<GetoptLong>("getopt_long_only");
+  return with_option_cells([&] { return real(argc, argv, options, longs, index); });
+}
