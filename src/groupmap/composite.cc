@@ -147,11 +147,11 @@ const GroupMap* build_wavelet(std::span<const int32_t> ranks, const Stats& stats
     invalid(why, "it has %d ascending runs", stats.ascending_runs);
     return nullptr;
   }
-  return make<WaveletTree>(Encoding::wavelet, ranks, Strategy::hybrid(), why);
+  return make<WaveletTree>(Encoding::wavelet, ranks, Strategy::space(), why);
 }
 
 const GroupMap* build_permuted(std::span<const int32_t> ranks, const Stats&, std::string* why) {
-  return make<PackedPermutation>(Encoding::permuted, ranks, Strategy::hybrid(), why);
+  return make<PackedPermutation>(Encoding::permuted, ranks, Strategy::space(), why);
 }
 
 template <class Permutation, Encoding encoding>

@@ -1,0 +1,313 @@
+#include "groupmap/algebra.h"
+
+#include <roaring/roaring.h>
+
+#include <algorithm>
+
+#include "groupmap/bdd_map.h"
+#include "groupmap/bitmap.h"
+#include "groupmap/codec.h"
+#include "groupmap/progression.h"
+#include "groupmap/roaring_map.h"
+
+namespace fgmpi::groupmap {
+namespace {
+
+using Progressions = std::vector<Progression>;
+
+/// A table that answers whether a world rank is in a group, in constant or logarithmic time.
+class Membership {
+ public:
+  explicit Membership(const MapRef& group) {
+    if (group.size() == 0) return;
+    sorted_.resize(static_cast<size_t>(group.size()));
+    group.ordered_range(0, group.size(), sorted_.data());
+    least_ = sorted_.front();
+    uint64_t span = static_cast<uint64_t>(int64_t{sorted_.back()} - least_) + 1;
+    if (span / 64 > sorted_.size()) return;
+    bits_.resize(words_for(span));
+    for (int32_t rank : sorted_) set_bit(bits_.data(), static_cast<uint64_t>(rank - least_));
+    span_ = span;
+    sorted_ = {};
+  }
+  bool contains(int32_t rank) const {
+    if (bits_.empty()) return std::binary_search(sorted_.begin(), sorted_.end(), rank);
+    uint64_t at = static_cast<uint64_t>(int64_t{rank} - least_);
+    return at < span_ && get_bit(bits_.data(), at);
+  }
+
+ private:
+  std::vector<int32_t> sorted_;
+  std::vector<uint64_t> bits_;
+  int32_t least_ = 0;
+  uint64_t span_ = 0;
+};
+
+Status combine_expanded(const MapRef& a, const MapRef& b, SetOperation operation,
+                        const Strategy& strategy, MapRef* out) {
+  std::vector<int32_t> ranks = a.expand();
+  if (operation == SetOperation::kUnion) {
+    Membership in_a(a);
+    for (int32_t rank : b.expand())
+      if (!in_a.contains(rank)) ranks.push_back(rank);
+  } else {
+    Membership in_b(b);
+    bool keep = operation == SetOperation::kIntersection;
+    std::erase_if(ranks, [&](int32_t rank) { return in_b.contains(rank) != keep; });
+  }
+  return build(ranks, strategy, out);
+}
+
+// ---- pieces
+
+/// The pieces of an ordered group as progressions, which then rise and do not overlap.
+bool as_progressions(const MapRef& group, Progressions* out) {
+  std::vector<Piece> pieces;
+  if (!group.ordered() || !group.pieces(pieces)) return false;
+  for (size_t k = 0; k < pieces.size(); ++k) {
+    int32_t end = k + 1 < pieces.size() ? pieces[k + 1].index : group.size();
+    if (end > pieces[k].index)
+      out->push_back(Progression::of(pieces[k].value, pieces[k].stride, end - pieces[k].index));
+  }
+  return true;
+}
+
+Progressions intersect_all(const Progressions& a, const Progressions& b) {
+  Progressions common;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (std::optional<Progression> part = intersect(a[i], b[j])) common.push_back(*part);
+    if (a[i].last < b[j].last)
+      ++i;
+    else
+      ++j;
+  }
+  return common;
+}
+
+/// Appends the members of `from` at places [begin, end).
+void append_part(const Progression& from, int64_t begin, int64_t end, Progressions* out) {
+  if (begin < end)
+    out->push_back({from.first + begin * from.step, from.first + (end - 1) * from.step, from.step});
+}
+
+/// Appends `from` without the rising, disjoint progressions `gone`, each a part of it.
+void append_difference(const Progression& from, std::span<const Progression> gone,
+                       Progressions* out) {
+  int64_t next = 0;
+  for (const Progression& each : gone) {
+    // What goes at the step of `from` goes as one; else its members go one by one.
+    bool solid = each.step == from.step;
+    for (int64_t at = each.first; at <= each.last;
+         at += solid ? each.last - each.first + 1 : each.step) {
+      append_part(from, next, (at - from.first) / from.step, out);
+      next = ((solid ? each.last : at) - from.first) / from.step + 1;
+    }
+  }
+  append_part(from, next, from.count(), out);
+}
+
+Progressions subtract_all(const Progressions& a, const Progressions& b) {
+  Progressions rest, gone;
+  size_t j = 0;
+  for (const Progression& from : a) {
+    while (j < b.size() && b[j].last < from.first) ++j;
+    gone.clear();
+    for (size_t k = j; k < b.size() && b[k].first <= from.last; ++k)
+      if (std::optional<Progression> part = intersect(from, b[k])) gone.push_back(*part);
+    append_difference(from, gone, &rest);
+  }
+  return rest;
+}
+
+Status build_progressions(const Progressions& parts, const Strategy& strategy, MapRef* out) {
+  std::vector<Piece> pieces;
+  int64_t size = 0;
+  for (const Progression& part : parts) {
+    pieces.push_back({static_cast<int32_t>(size), static_cast<int32_t>(part.first),
+                      static_cast<int32_t>(part.step)});
+    size += part.count();
+  }
+  return build(pieces, static_cast<int32_t>(size), strategy, out);
+}
+
+Status combine_pieces(const Progressions& a, const Progressions& b, SetOperation operation,
+                      const Strategy& strategy, MapRef* out) {
+  if (operation == SetOperation::kIntersection)
+    return build_progressions(intersect_all(a, b), strategy, out);
+  if (operation == SetOperation::kDifference)
+    return build_progressions(subtract_all(a, b), strategy, out);
+  Progressions both = a, others = subtract_all(b, a);
+  both.insert(both.end(), others.begin(), others.end());
+  return build_progressions(both, strategy, out);
+}
+
+// ---- the same encoding on both sides; each gives the combined set in ascending order
+
+MapRef combine_roaring(const RoaringMap& a, const RoaringMap& b, SetOperation operation) {
+  switch (operation) {
+    case SetOperation::kUnion:
+      return MapRef(new RoaringMap(roaring_bitmap_or(a.set(), b.set())));
+    case SetOperation::kIntersection:
+      return MapRef(new RoaringMap(roaring_bitmap_and(a.set(), b.set())));
+    case SetOperation::kDifference:
+      break;
+  }
+  return MapRef(new RoaringMap(roaring_bitmap_andnot(a.set(), b.set())));
+}
+
+MapRef combine_bdds(const BddMap& a, const BddMap& b, SetOperation operation) {
+  // Paths of a shorter world are those of a longer one with zeros in front.
+  int bits = std::max(a.bits(), b.bits());
+  std::vector<Cube> cubes;
+  if (!bdd_combine(a.cubes(), b.cubes(), bits, operation, kMaxBddPaths, &cubes)) return MapRef();
+  return cubes.empty() ? MapRef() : MapRef(new BddMap(cubes, bits));
+}
+
+/// REQUIRES: equal steps, bits of one fall on bits of the other.
+MapRef combine_bitmaps(const BitmapMap& a, const BitmapMap& b, SetOperation operation) {
+  int64_t step = a.step();
+  int64_t least = std::min(a.least(), b.least());
+  auto shift = [&](const BitmapMap& map) {
+    return static_cast<uint64_t>((map.least() - least) / step);
+  };
+  uint64_t bits = std::max(shift(a) + a.bits().size(), shift(b) + b.bits().size());
+  auto spread = [&](const BitmapMap& map) {
+    std::vector<uint64_t> words(words_for(bits));
+    std::span<const uint64_t> from = map.bits().words();
+    for (size_t k = 0; k < from.size(); ++k) {
+      uint64_t left = std::min<uint64_t>(64, map.bits().size() - k * 64);
+      put_bits(words.data(), shift(map) + k * 64, static_cast<int>(left), from[k]);
+    }
+    return words;
+  };
+  std::vector<uint64_t> words = spread(a), other = spread(b);
+  for (size_t k = 0; k < words.size(); ++k) {
+    switch (operation) {
+      case SetOperation::kUnion:
+        words[k] |= other[k];
+        break;
+      case SetOperation::kIntersection:
+        words[k] &= other[k];
+        break;
+      case SetOperation::kDifference:
+        words[k] &= ~other[k];
+        break;
+    }
+  }
+  return MapRef(new BitmapMap(std::move(words), bits, static_cast<int32_t>(least),
+                              static_cast<uint32_t>(step)));
+}
+
+/// Combines what has the same encoding; false when the two have not, or not a fitting one.
+bool combine_alike(const MapRef& a, const MapRef& b, SetOperation operation, MapRef* out) {
+  if (a.size() == 0 || b.size() == 0 || a.encoding() != b.encoding()) return false;
+  switch (a.encoding()) {
+    case Encoding::roaring:
+      *out = combine_roaring(*static_cast<const RoaringMap*>(a.stored()),
+                             *static_cast<const RoaringMap*>(b.stored()), operation);
+      return true;
+    case Encoding::bitmap: {
+      const BitmapMap& x = *static_cast<const BitmapMap*>(a.stored());
+      const BitmapMap& y = *static_cast<const BitmapMap*>(b.stored());
+      if (x.step() != y.step() || (int64_t{x.least()} - y.least()) % x.step() != 0) return false;
+      // Far apart, the bits between would be many times the members.
+      int64_t span = std::abs(int64_t{x.least()} - y.least()) / x.step();
+      if (span > 64 * (int64_t{a.size()} + b.size())) return false;
+      *out = combine_bitmaps(x, y, operation);
+      return true;
+    }
+    case Encoding::bdd:
+      *out = combine_bdds(*static_cast<const BddMap*>(a.stored()),
+                          *static_cast<const BddMap*>(b.stored()), operation);
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Status restore(const MapRef& group, const Strategy& strategy, MapRef* out) {
+  std::vector<Piece> pieces;
+  if (group.pieces(pieces)) return build(pieces, group.size(), strategy, out);
+  return build(group.expand(), strategy, out);
+}
+
+Status restore_as_set(const MapRef& group, const Strategy& strategy, MapRef* out) {
+  if (group.ordered()) return restore(group, strategy, out);
+  std::vector<int32_t> ranks(static_cast<size_t>(group.size()));
+  group.ordered_range(0, group.size(), ranks.data());
+  return build(ranks, strategy, out);
+}
+
+Status combine(const MapRef& a, const MapRef& b, SetOperation operation, const Strategy& strategy,
+               MapRef* out) {
+  // A union of ordered groups is ordered only when the second adds nothing before the first's end.
+  bool ascending =
+      operation != SetOperation::kUnion ||
+      (a.size() && b.size() && a.ordered() && b.ordered() && a.select(a.size() - 1) < b.select(0));
+  if (ascending && combine_alike(a, b, operation, out)) return Status();
+  Progressions pieces_a, pieces_b;
+  if (as_progressions(a, &pieces_a) && as_progressions(b, &pieces_b))
+    return combine_pieces(pieces_a, pieces_b, operation, strategy, out);
+  return combine_expanded(a, b, operation, strategy, out);
+}
+
+Status combine_sets(const MapRef& a, const MapRef& b, SetOperation operation,
+                    const Strategy& strategy, MapRef* out) {
+  if (combine_alike(a, b, operation, out)) return Status();
+  if (a.ordered() && operation != SetOperation::kUnion)
+    return combine(a, b, operation, strategy, out);
+  MapRef combined;
+  FGMPI_TRY(combine(a, b, operation, Strategy::time(), &combined));
+  return restore_as_set(combined, strategy, out);
+}
+
+Comparison compare(const MapRef& a, const MapRef& b) {
+  if (a.size() != b.size()) return Comparison::kUnequal;
+  if (a.same(b)) return Comparison::kIdentical;
+  constexpr int32_t kChunk = 1024;
+  std::vector<int32_t> x(kChunk), y(kChunk);
+  bool identical = true;
+  for (int32_t first = 0; first < a.size() && identical; first += kChunk) {
+    int32_t count = std::min(kChunk, a.size() - first);
+    a.select_range(first, count, x.data());
+    b.select_range(first, count, y.data());
+    identical = std::equal(x.begin(), x.begin() + count, y.begin());
+  }
+  if (identical) return Comparison::kIdentical;
+  if (a.ordered() && b.ordered()) return Comparison::kUnequal;
+  x.resize(static_cast<size_t>(a.size()));
+  y.resize(static_cast<size_t>(a.size()));
+  a.ordered_range(0, a.size(), x.data());
+  b.ordered_range(0, b.size(), y.data());
+  return x == y ? Comparison::kSimilar : Comparison::kUnequal;
+}
+
+void translate(const MapRef& from, std::span<const int32_t> ranks, const MapRef& to,
+               std::span<int32_t> out) {
+  if (from.same(to)) {
+    std::copy(ranks.begin(), ranks.end(), out.begin());
+    return;
+  }
+  // Where rank is a scan, sorting the group once is cheaper than some dozens of them.
+  Encoding encoding = to.encoding();
+  bool scans = encoding == Encoding::bwt ||
+               (!to.ordered() && (encoding == Encoding::array || encoding == Encoding::packed));
+  if (!scans || ranks.size() < 32) {
+    for (size_t k = 0; k < ranks.size(); ++k) out[k] = translate(from, ranks[k], to);
+    return;
+  }
+  std::vector<std::pair<int32_t, int32_t>> inverse(
+      static_cast<size_t>(to.size()));  // world rank, group rank
+  std::vector<int32_t> members = to.expand();
+  for (int32_t i = 0; i < to.size(); ++i) inverse[i] = {members[i], i};
+  std::sort(inverse.begin(), inverse.end());
+  for (size_t k = 0; k < ranks.size(); ++k) {
+    int32_t w = from.select(ranks[k]);
+    auto at = std::lower_bound(inverse.begin(), inverse.end(), std::pair<int32_t, int32_t>{w, 0});
+    out[k] = at != inverse.end() && at->first == w ? at->second : -1;
+  }
+}
+
+}  // namespace fgmpi::groupmap

@@ -1,0 +1,66 @@
+// Groups as sets (section 7 of the paper), and MPI's group operations on top: on the stored forms,
+// without expanding them where those allow.
+//
+//   both ordered strides              the Chinese remainder theorem
+//   both bitmap, both Roaring, both BDD   word by word; container by container; by BuDDy on paths
+//   both ordered and known as pieces  a merge of the pieces (runs, piecewise, complement, regular
+//   maps) anything else                     the first expanded, the second as a membership table
+//
+// Results are stored by the strategy given, except that a result of two bitmaps, Roaring sets or
+// BDDs stays one; restore() stores it anew. Nothing here switches proclets. Order: as MPI says
+// (MPI 4.0, 7.3.2): the result lists the first group's members in its order, then, in a union, the
+// second's others in theirs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "groupmap/buddy.h"
+#include "groupmap/groupmap.h"
+
+namespace fgmpi::groupmap {
+
+/// Union, intersection or difference (a without b). Errors: those of build().
+Status combine(const MapRef& a, const MapRef& b, SetOperation operation, const Strategy& strategy,
+               MapRef* out);
+
+/// The same in ascending order of world rank, the paper's proposal: never a permutation to store.
+Status combine_sets(const MapRef& a, const MapRef& b, SetOperation operation,
+                    const Strategy& strategy, MapRef* out);
+
+/// `group`'s members, stored by `strategy`, in its order or ascending.
+Status restore(const MapRef& group, const Strategy& strategy, MapRef* out);
+Status restore_as_set(const MapRef& group, const Strategy& strategy, MapRef* out);
+
+/// Group ranks first, first+stride, ... up to last inclusive; stride may be negative (MPI's
+/// triplets).
+struct RankRange {
+  int32_t first;
+  int32_t last;
+  int32_t stride;
+};
+
+/// The members at the given group ranks, in that order; or all others, in the group's order.
+/// Errors: MPI_ERR_RANK for a rank outside the group or named twice, MPI_ERR_ARG for a stride of 0.
+Status range_include(const MapRef& group, std::span<const RankRange> ranges,
+                     const Strategy& strategy, MapRef* out);
+Status range_exclude(const MapRef& group, std::span<const RankRange> ranges,
+                     const Strategy& strategy, MapRef* out);
+Status include(const MapRef& group, std::span<const int32_t> ranks, const Strategy& strategy,
+               MapRef* out);
+Status exclude(const MapRef& group, std::span<const int32_t> ranks, const Strategy& strategy,
+               MapRef* out);
+
+/// The rank in `to` of the member that has rank i in `from`, or -1. REQUIRES: 0 <= i < from.size().
+inline int32_t translate(const MapRef& from, int32_t i, const MapRef& to) {
+  return to.rank(from.select(i));
+}
+/// The same of many, which makes an inverse of `to` first when that pays. REQUIRES: equal lengths.
+void translate(const MapRef& from, std::span<const int32_t> ranks, const MapRef& to,
+               std::span<int32_t> out);
+
+/// kIdentical: same members, same order; kSimilar: same members; kUnequal.
+enum class Comparison { kIdentical, kSimilar, kUnequal };
+Comparison compare(const MapRef& a, const MapRef& b);
+
+}  // namespace fgmpi::groupmap
