@@ -1,8 +1,10 @@
-// Bootstrap: who am I among the processes of the job, and the exchange of small values at the start.
+// Bootstrap: who am I among the processes of the job, and the exchange of small values at the
+// start.
 //
-// Thread rule: one thread, and calls block the process (not only the proclet): for start-up, spawn and
-// the end only. Implementations: PMI-1 (the text protocol that hydra speaks on PMI_FD or PMI_PORT), and
-// a singleton for a program started without a launcher. PMIx can follow behind the same interface.
+// Thread rule: one thread, and calls block the process (not only the proclet): for start-up, spawn
+// and the end only. Implementations: PMI-1 (the text protocol that hydra speaks on PMI_FD or
+// PMI_PORT), and a singleton for a program started without a launcher. PMIx can follow behind the
+// same interface.
 #pragma once
 
 #include <memory>
@@ -23,17 +25,18 @@ struct SpawnCommand {
 class Bootstrap {
  public:
   virtual ~Bootstrap() = default;
-  virtual const char* name() const = 0;  ///< "pmi1" or "singleton"
-  virtual int rank() const = 0;          ///< index of this process, 0..size()-1
-  virtual int size() const = 0;          ///< number of processes of the job
-  virtual int appnum() const = 0;        ///< which executable of a colon-separated launch
-  virtual int universe_size() const = 0;  ///< -1 when unknown
+  virtual const char* name() const = 0;        ///< "pmi1" or "singleton"
+  virtual int rank() const = 0;                ///< index of this process, 0..size()-1
+  virtual int size() const = 0;                ///< number of processes of the job
+  virtual int appnum() const = 0;              ///< which executable of a colon-separated launch
+  virtual int universe_size() const = 0;       ///< -1 when unknown
   virtual const std::string& job() const = 0;  ///< a name that is unique to the job on its hosts
   virtual bool spawned() const = 0;
   /// Hosts as hydra maps processes to them: node_of()[p] is a small integer; empty when unknown.
   virtual std::vector<int> node_of() = 0;
 
-  /// Publishes a value: key at most 60 bytes, value at most max_value() printable bytes without spaces,
+  /// Publishes a value: key at most 60 bytes, value at most max_value() printable bytes without
+  /// spaces,
   /// '=' or ';'. Visible to get() of others after the next fence() of all.
   virtual Status put(const std::string& key, const std::string& value) = 0;
   virtual Status fence() = 0;

@@ -1,4 +1,5 @@
-// LineChannel: lines of text over a socket or pipe that somebody else opened. Blocking; any line length.
+// LineChannel: lines of text over a socket or pipe that somebody else opened. Blocking; any line
+// length.
 #pragma once
 
 #include <string>
@@ -6,8 +7,8 @@
 
 namespace fgmpi::bootstrap {
 
-/// Owns the descriptor. A channel that breaks ends the process with one line: without its launcher a
-/// process of a job can do nothing sensible, and its peers are being ended too.
+/// Owns the descriptor. A channel that breaks ends the process with one line: without its launcher
+/// a process of a job can do nothing sensible, and its peers are being ended too.
 class LineChannel {
  public:
   explicit LineChannel(int fd);
@@ -22,8 +23,8 @@ class LineChannel {
 
  private:
   int fd_;
-  std::string received_;   ///< bytes that were read and not yet returned
-  size_t searched_ = 0;    ///< received_[0..searched_) holds no newline
+  std::string received_;  ///< bytes that were read and not yet returned
+  size_t searched_ = 0;   ///< received_[0..searched_) holds no newline
 };
 
 }  // namespace fgmpi::bootstrap

@@ -32,7 +32,8 @@ class Answer {
       size_t end = std::min(line_.find(' ', begin), line_.size());
       std::string_view word(line_.data() + begin, end - begin);
       size_t equals = word.find('=');
-      if (word.substr(0, equals) == key && equals != word.npos) return std::string(word.substr(equals + 1));
+      if (word.substr(0, equals) == key && equals != word.npos)
+        return std::string(word.substr(equals + 1));
       begin = end + 1;
     }
     return std::nullopt;
@@ -90,9 +91,11 @@ Status Pmi1::ask(const std::string& request, std::string_view expected, Answer* 
   channel_.write(request + "\n");
   do {
     *answer = Answer(channel_.read_line());
-  } while (answer->find("cmd") == "set");  // settings that follow the greeting over TCP: not ours to act on
+  } while (answer->find("cmd") ==
+           "set");  // settings that follow the greeting over TCP: not ours to act on
   if (answer->find("cmd") == expected) return {};
-  return error(MPI_ERR_OTHER, "the launcher answered '%s' to '%s'", answer->line().c_str(), request.c_str());
+  return error(MPI_ERR_OTHER, "the launcher answered '%s' to '%s'", answer->line().c_str(),
+               request.c_str());
 }
 
 Status environment_number(const char* name, int* value) {
@@ -115,7 +118,8 @@ Status Pmi1::identify(const char* id) {
   while (rank_ < 0 || size_ < 0) {
     Answer set(channel_.read_line());
     if (set.find("cmd") != "set")
-      return error(MPI_ERR_OTHER, "the launcher said '%s' instead of rank and size", set.line().c_str());
+      return error(MPI_ERR_OTHER, "the launcher said '%s' instead of rank and size",
+                   set.line().c_str());
     rank_ = set.number("rank").value_or(rank_);
     size_ = set.number("size").value_or(size_);
   }
@@ -137,7 +141,8 @@ Status Pmi1::read_numbers() {
   universe_ = answer.number("size").value_or(-1);
   FGMPI_TRY(ask("cmd=get_my_kvsname", "my_kvsname", &answer));
   job_ = answer.find("kvsname").value_or("");
-  if (job_.empty()) return error(MPI_ERR_OTHER, "the launcher gave no name: '%s'", answer.line().c_str());
+  if (job_.empty())
+    return error(MPI_ERR_OTHER, "the launcher gave no name: '%s'", answer.line().c_str());
   return {};
 }
 
@@ -163,17 +168,21 @@ std::vector<int> Pmi1::node_of() {
 Status Pmi1::put(const std::string& key, const std::string& value) {
   auto bad = [](unsigned char c) { return c <= ' ' || c > '~' || c == '=' || c == ';'; };
   if (key.empty() || key.size() > max_key_ || std::any_of(key.begin(), key.end(), bad))
-    return error(MPI_ERR_OTHER, "key '%s': allowed are 1 to %zu printable characters without space, '=' or ';'",
+    return error(MPI_ERR_OTHER,
+                 "key '%s': allowed are 1 to %zu printable characters without space, '=' or ';'",
                  key.c_str(), max_key_);
   if (value.size() > max_value_ || std::any_of(value.begin(), value.end(), bad))
     return error(MPI_ERR_OTHER,
-                 "value of '%s' (%zu bytes): allowed are at most %zu printable bytes without space, '=' or ';'",
+                 "value of '%s' (%zu bytes): allowed are at most %zu printable bytes without "
+                 "space, '=' or ';'",
                  key.c_str(), value.size(), max_value_);
   Answer answer("");
-  FGMPI_TRY(ask(format("cmd=put kvsname=%s key=%s value=%s", job_.c_str(), key.c_str(), value.c_str()),
-                "put_result", &answer));
+  FGMPI_TRY(
+      ask(format("cmd=put kvsname=%s key=%s value=%s", job_.c_str(), key.c_str(), value.c_str()),
+          "put_result", &answer));
   if (answer.number("rc") == 0) return {};
-  return error(MPI_ERR_OTHER, "the launcher refuses key '%s': '%s'", key.c_str(), answer.line().c_str());
+  return error(MPI_ERR_OTHER, "the launcher refuses key '%s': '%s'", key.c_str(),
+               answer.line().c_str());
 }
 
 Status Pmi1::fence() {
@@ -185,7 +194,8 @@ Status Pmi1::fence() {
 
 Status Pmi1::get(const std::string& key, std::string* value) {
   Answer answer("");
-  FGMPI_TRY(ask(format("cmd=get kvsname=%s key=%s", job_.c_str(), key.c_str()), "get_result", &answer));
+  FGMPI_TRY(
+      ask(format("cmd=get kvsname=%s key=%s", job_.c_str(), key.c_str()), "get_result", &answer));
   auto found = answer.find("value");
   if (answer.number("rc") != 0 || !found)
     return error(MPI_ERR_OTHER, "no process has put the key '%s'", key.c_str());
@@ -201,13 +211,15 @@ Status Pmi1::spawn(const std::vector<SpawnCommand>& commands, std::vector<int>* 
     processes += c.processes;
     auto unfit = [](const std::string& text) { return text.find('\n') != text.npos; };
     if (unfit(c.program) || std::any_of(c.arguments.begin(), c.arguments.end(), unfit))
-      return error(MPI_ERR_SPAWN, "program '%s': names and arguments with newlines cannot be spawned",
+      return error(MPI_ERR_SPAWN,
+                   "program '%s': names and arguments with newlines cannot be spawned",
                    c.program.c_str());
-    request += format("mcmd=spawn\nnprocs=%d\nexecname=%s\ntotspawns=%zu\nspawnssofar=%zu\n", c.processes,
-                      c.program.c_str(), commands.size(), i + 1);
+    request += format("mcmd=spawn\nnprocs=%d\nexecname=%s\ntotspawns=%zu\nspawnssofar=%zu\n",
+                      c.processes, c.program.c_str(), commands.size(), i + 1);
     for (size_t a = 0; a < c.arguments.size(); ++a)
       request += format("arg%zu=%s\n", a + 1, c.arguments[a].c_str());
-    request += format("argcnt=%zu\npreput_num=0\ninfo_num=%zu\n", c.arguments.size(), c.info.size());
+    request +=
+        format("argcnt=%zu\npreput_num=0\ninfo_num=%zu\n", c.arguments.size(), c.info.size());
     for (size_t k = 0; k < c.info.size(); ++k)
       request += format("info_key_%zu=%s\ninfo_val_%zu=%s\n", k, c.info[k].first.c_str(), k,
                         c.info[k].second.c_str());
@@ -238,8 +250,8 @@ Status Pmi1::finalize() {
   return ask("cmd=finalize", "finalize_ack", &answer);
 }
 
-/// The launcher drops what it has not read from our output when it ends the job: give it up to a fifth of a
-/// second to read the pipe empty.
+/// The launcher drops what it has not read from our output when it ends the job: give it up to a
+/// fifth of a second to read the pipe empty.
 void let_launcher_read(int output) {
   int unread = 0;
   for (int tries = 0; tries < 200 && ioctl(output, FIONREAD, &unread) == 0 && unread > 0; ++tries)
@@ -252,8 +264,8 @@ void Pmi1::abort(int exit_code, const std::string& message) {
   let_launcher_read(STDOUT_FILENO);
   let_launcher_read(STDERR_FILENO);
   channel_.write(format("cmd=abort exitcode=%d\n", exit_code));
-  // The launcher ends every process of the job, this one too, with this code as the job's; it should not see
-  // us go first. Five seconds are its chance.
+  // The launcher ends every process of the job, this one too, with this code as the job's; it
+  // should not see us go first. Five seconds are its chance.
   sleep(5);
   _exit(exit_code);
 }
@@ -297,11 +309,14 @@ Status open_pmi1(std::unique_ptr<Bootstrap>* out) {
   if (variable("PMI_FD")) {
     FGMPI_TRY(environment_number("PMI_FD", &fd));
     if (fcntl(fd, F_GETFD) < 0)
-      return error(MPI_ERR_OTHER, "PMI_FD=%d: not an open file descriptor (unset PMI_FD to run without launcher)",
+      return error(MPI_ERR_OTHER,
+                   "PMI_FD=%d: not an open file descriptor (unset PMI_FD to run without launcher)",
                    fd);
   } else {
     id = variable("PMI_ID");
-    if (!id) return error(MPI_ERR_OTHER, "PMI_PORT is set, but PMI_ID is not: both come from the launcher");
+    if (!id)
+      return error(MPI_ERR_OTHER,
+                   "PMI_PORT is set, but PMI_ID is not: both come from the launcher");
     FGMPI_TRY(connect_to(std::getenv("PMI_PORT"), &fd));
   }
   auto client = std::make_unique<Pmi1>(fd);

@@ -1,5 +1,5 @@
-// PMI-1, the text protocol of process managers: one request line, one answer line ("cmd=get_result rc=0
-// value=..."). Hydra speaks it on an inherited socket (PMI_FD) or over TCP (PMI_PORT, PMI_ID).
+// PMI-1, the text protocol of process managers: one request line, one answer line ("cmd=get_result
+// rc=0 value=..."). Hydra speaks it on an inherited socket (PMI_FD) or over TCP (PMI_PORT, PMI_ID).
 // Source: the protocol's description in "PMI: A Scalable Parallel Process-Management Interface for
 // Extreme-Scale Systems" (EuroMPI 2010), and what mpiexec.hydra 4.0 answers.
 #pragma once
@@ -13,7 +13,8 @@ namespace fgmpi::bootstrap {
 /// True when the environment names a PMI-1 server.
 bool pmi1_offered();
 
-/// Connects as the environment says. Errors (a bad variable, a server that refuses) name what was wrong.
+/// Connects as the environment says. Errors (a bad variable, a server that refuses) name what was
+/// wrong.
 Status open_pmi1(std::unique_ptr<Bootstrap>* out);
 
 }  // namespace fgmpi::bootstrap

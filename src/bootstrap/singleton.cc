@@ -16,8 +16,7 @@ namespace {
 
 class Singleton : public Bootstrap {
  public:
-  Singleton()
-      : job_(format("singleton_%d_%lx", getpid(), static_cast<long>(std::time(nullptr)))) {}
+  Singleton() : job_(format("singleton_%d_%lx", getpid(), static_cast<long>(std::time(nullptr)))) {}
   const char* name() const override { return "singleton"; }
   int rank() const override { return 0; }
   int size() const override { return 1; }
@@ -47,7 +46,8 @@ class Singleton : public Bootstrap {
     int processes = 0;
     for (const auto& command : commands) processes += command.processes;
     errors->assign(processes, MPI_ERR_SPAWN);
-    return error(MPI_ERR_SPAWN, "a program started without mpiexec has no launcher that could start processes");
+    return error(MPI_ERR_SPAWN,
+                 "a program started without mpiexec has no launcher that could start processes");
   }
   Status finalize() override { return {}; }
   [[noreturn]] void abort(int exit_code, const std::string& message) override {

@@ -17,19 +17,19 @@ constexpr std::array<BasicType, 256> table() {
 }
 constexpr auto kTypes = table();
 
-#define FGMPI_BASIC_TYPE(name, kind, ctype)                            \
-  static_assert((name & 0xff000000u) == 0x4c000000u &&                 \
-                    kTypes[name & 0xff].handle == name &&              \
-                    ((name >> 8) & 0xff) == sizeof(ctype),             \
+#define FGMPI_BASIC_TYPE(name, kind, ctype)                                                  \
+  static_assert((name & 0xff000000u) == 0x4c000000u && kTypes[name & 0xff].handle == name && \
+                    ((name >> 8) & 0xff) == sizeof(ctype),                                   \
                 #name);
 #include "host/basic_types.def"
 #undef FGMPI_BASIC_TYPE
 
-constexpr BasicType kPairs[kPairTypes] = {{"MPI_FLOAT_INT", MPI_FLOAT_INT, Kind::kPair},
-                                          {"MPI_DOUBLE_INT", MPI_DOUBLE_INT, Kind::kPair},
-                                          {"MPI_LONG_INT", MPI_LONG_INT, Kind::kPair},
-                                          {"MPI_SHORT_INT", MPI_SHORT_INT, Kind::kPair},
-                                          {"MPI_LONG_DOUBLE_INT", MPI_LONG_DOUBLE_INT, Kind::kPair}};
+constexpr BasicType kPairs[kPairTypes] = {
+    {"MPI_FLOAT_INT", MPI_FLOAT_INT, Kind::kPair},
+    {"MPI_DOUBLE_INT", MPI_DOUBLE_INT, Kind::kPair},
+    {"MPI_LONG_INT", MPI_LONG_INT, Kind::kPair},
+    {"MPI_SHORT_INT", MPI_SHORT_INT, Kind::kPair},
+    {"MPI_LONG_DOUBLE_INT", MPI_LONG_DOUBLE_INT, Kind::kPair}};
 static_assert(MPI_LONG_DOUBLE_INT - MPI_FLOAT_INT == kPairTypes - 1);
 
 }  // namespace

@@ -32,11 +32,12 @@ struct BasicType {
   Kind kind = Kind::kOpaque;
 };
 
-/// The predefined type with this handle, MPI_FLOAT_INT and its like included; nullptr for any other.
+/// The predefined type with this handle, MPI_FLOAT_INT and its like included; nullptr for any
+/// other.
 const BasicType* basic_type(MPI_Datatype handle);
 
-/// Where MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_SHORT_INT and MPI_LONG_DOUBLE_INT stand in their own
-/// table, in this order; anything from kPairTypes on for other handles.
+/// Where MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_SHORT_INT and MPI_LONG_DOUBLE_INT stand
+/// in their own table, in this order; anything from kPairTypes on for other handles.
 inline constexpr uint32_t kPairTypes = 5;
 inline uint32_t pair_index(MPI_Datatype handle) {
   return static_cast<uint32_t>(handle) - static_cast<uint32_t>(MPI_FLOAT_INT);

@@ -13,8 +13,8 @@
 namespace fgmpi::host {
 namespace {
 
-/// MPI_FLOAT_INT and its like: their handles look derived, but they are described here and never reach
-/// the host. A type's reference count starts at 1 and never ends.
+/// MPI_FLOAT_INT and its like: their handles look derived, but they are described here and never
+/// reach the host. A type's reference count starts at 1 and never ends.
 template <class V>
 constexpr DerivedType pair_type(MPI_Datatype handle) {
   using Pair = PairOf<V, int>;
@@ -22,12 +22,13 @@ constexpr DerivedType pair_type(MPI_Datatype handle) {
   constexpr int64_t reach = offsetof(Pair, index) + sizeof(int);
   return {handle, data, 0, sizeof(Pair), 0, reach, data == sizeof(Pair), false, 1};
 }
-DerivedType g_pairs[kPairTypes] = {
-    pair_type<float>(MPI_FLOAT_INT), pair_type<double>(MPI_DOUBLE_INT), pair_type<long>(MPI_LONG_INT),
-    pair_type<short>(MPI_SHORT_INT), pair_type<long double>(MPI_LONG_DOUBLE_INT)};
+DerivedType g_pairs[kPairTypes] = {pair_type<float>(MPI_FLOAT_INT),
+                                   pair_type<double>(MPI_DOUBLE_INT), pair_type<long>(MPI_LONG_INT),
+                                   pair_type<short>(MPI_SHORT_INT),
+                                   pair_type<long double>(MPI_LONG_DOUBLE_INT)};
 
-/// Derived types by the user's handle. An entry holds one reference of its own, so that a type that is
-/// used again and again is examined once.
+/// Derived types by the user's handle. An entry holds one reference of its own, so that a type that
+/// is used again and again is examined once.
 std::unordered_map<MPI_Datatype, DerivedType*>& cache() {
   static auto* map = new std::unordered_map<MPI_Datatype, DerivedType*>;
   return *map;
@@ -39,9 +40,10 @@ void release(DerivedType* type) {
   delete type;
 }
 
-/// Is the type map one run of bytes in ascending order? Equal size and extent do not say so (blocks may
-/// be swapped, or overlap beside a hole): pack an element whose bytes carry their own positions, one
-/// digit of base 256 a pass. Types above the limit count as scattered, which is slower, not wrong.
+/// Is the type map one run of bytes in ascending order? Equal size and extent do not say so (blocks
+/// may be swapped, or overlap beside a hole): pack an element whose bytes carry their own
+/// positions, one digit of base 256 a pass. Types above the limit count as scattered, which is
+/// slower, not wrong.
 bool packs_in_order(const Api& h, const DerivedType& type) {
   constexpr int64_t kLimit = 64 << 20;
   if (type.size != type.true_extent || type.size > kLimit) return false;
@@ -68,7 +70,8 @@ int describe(const Api& h, MPI_Datatype handle, DerivedType* type) {
   code = h.Type_size_x(handle, &size);
   if (code == MPI_SUCCESS) code = h.Type_get_extent_x(handle, &lb, &extent);
   if (code == MPI_SUCCESS) code = h.Type_get_true_extent_x(handle, &true_lb, &true_extent);
-  // Our own type of the same layout. Not by MPI_Type_dup: that calls the user's attribute functions.
+  // Our own type of the same layout. Not by MPI_Type_dup: that calls the user's attribute
+  // functions.
   if (code == MPI_SUCCESS) code = h.Type_create_resized(handle, lb, extent, &type->handle);
   if (code == MPI_SUCCESS) code = h.Type_commit(&type->handle);
   if (code != MPI_SUCCESS) return code;
@@ -94,7 +97,8 @@ Status examine(MPI_Datatype handle, DerivedType** out) {
   int code = MPI_ERR_TYPE;
   if (!is_basic(handle)) code = call([&](const Api& h) { return describe(h, handle, &type); });
   if (code != MPI_SUCCESS)
-    return error(MPI_ERR_TYPE, "datatype 0x%08x is unknown or not committed: allowed is a committed datatype",
+    return error(MPI_ERR_TYPE,
+                 "datatype 0x%08x is unknown or not committed: allowed is a committed datatype",
                  static_cast<unsigned>(handle));
   *out = map.emplace(handle, new DerivedType(type)).first->second;
   return {};
@@ -104,8 +108,8 @@ Status host_failed(const char* what, int code) {
   return error(MPI_ERR_TYPE, "the hosted MPI cannot %s this datatype (its code is %d)", what, code);
 }
 
-/// The host's packing in pieces whose counts and bytes fit an int; `step(h, first, elements, offset)`
-/// packs or unpacks some elements and returns the host's code.
+/// The host's packing in pieces whose counts and bytes fit an int; `step(h, first, elements,
+/// offset)` packs or unpacks some elements and returns the host's code.
 template <class Step>
 Status by_pieces(const char* what, int64_t count, int64_t size, Step&& step) {
   constexpr int64_t kMost = 1 << 30;
@@ -124,7 +128,9 @@ Status by_pieces(const char* what, int64_t count, int64_t size, Step&& step) {
   return code == MPI_SUCCESS ? Status() : host_failed(what, code);
 }
 
-const char* at(const void* buffer, int64_t offset) { return static_cast<const char*>(buffer) + offset; }
+const char* at(const void* buffer, int64_t offset) {
+  return static_cast<const char*>(buffer) + offset;
+}
 char* at(void* buffer, int64_t offset) { return static_cast<char*>(buffer) + offset; }
 
 /// Pairs with padding, packed by hand: `unpacking` tells which side has the padding.
@@ -134,7 +140,8 @@ void move_pairs(const char* from, char* to, int64_t count, bool unpacking) {
   constexpr size_t kPacked = sizeof(V) + sizeof(int);
   for (; count > 0; --count) {
     std::memcpy(to, from, sizeof(V));
-    std::memcpy(to + (unpacking ? kIndex : sizeof(V)), from + (unpacking ? sizeof(V) : kIndex), sizeof(int));
+    std::memcpy(to + (unpacking ? kIndex : sizeof(V)), from + (unpacking ? sizeof(V) : kIndex),
+                sizeof(int));
     from += unpacking ? kPacked : kPadded;
     to += unpacking ? kPadded : kPacked;
   }
@@ -145,11 +152,20 @@ bool move_if_pairs(MPI_Datatype handle, const void* from, void* to, int64_t coun
   const char* in = static_cast<const char*>(from);
   char* out = static_cast<char*>(to);
   switch (handle) {
-    case MPI_DOUBLE_INT: move_pairs<double>(in, out, count, unpacking); return true;
-    case MPI_LONG_INT: move_pairs<long>(in, out, count, unpacking); return true;
-    case MPI_SHORT_INT: move_pairs<short>(in, out, count, unpacking); return true;
-    case MPI_LONG_DOUBLE_INT: move_pairs<long double>(in, out, count, unpacking); return true;
-    default: return false;
+    case MPI_DOUBLE_INT:
+      move_pairs<double>(in, out, count, unpacking);
+      return true;
+    case MPI_LONG_INT:
+      move_pairs<long>(in, out, count, unpacking);
+      return true;
+    case MPI_SHORT_INT:
+      move_pairs<short>(in, out, count, unpacking);
+      return true;
+    case MPI_LONG_DOUBLE_INT:
+      move_pairs<long double>(in, out, count, unpacking);
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -195,7 +211,8 @@ Status Type::of(MPI_Datatype handle, Type* out) {
   return {};
 }
 
-Type::Type(const Type& other) : handle_(other.handle_), derived_(other.derived_), size_(other.size_) {
+Type::Type(const Type& other)
+    : handle_(other.handle_), derived_(other.derived_), size_(other.size_) {
   if (derived_) ++derived_->references;
 }
 

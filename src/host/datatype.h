@@ -1,9 +1,9 @@
 // Datatypes as the message layers see them: size, extent, contiguous or not, pack and unpack.
 //
 // A basic datatype is described by its handle alone (bits 8-15 are its size): no host, no lookup.
-// A derived one is looked up once and cached by handle; the cache entry is dropped when the user frees
-// the type (the forwarding stub of MPI_Type_free tells us), and lives on while messages use it.
-// Thread rule: one thread. pack/unpack run on the host stack and never switch.
+// A derived one is looked up once and cached by handle; the cache entry is dropped when the user
+// frees the type (the forwarding stub of MPI_Type_free tells us), and lives on while messages use
+// it. Thread rule: one thread. pack/unpack run on the host stack and never switch.
 #pragma once
 
 #include <mpi.h>
@@ -57,7 +57,9 @@ class Type {
 };
 
 /// True for predefined types whose handle carries the size (no host needed).
-inline bool is_basic(MPI_Datatype t) { return (static_cast<uint32_t>(t) & 0xff000000u) == 0x4c000000u; }
+inline bool is_basic(MPI_Datatype t) {
+  return (static_cast<uint32_t>(t) & 0xff000000u) == 0x4c000000u;
+}
 /// Bytes of a basic type. REQUIRES: is_basic(t).
 inline int64_t basic_size(MPI_Datatype t) { return (static_cast<uint32_t>(t) >> 8) & 0xff; }
 

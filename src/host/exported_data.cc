@@ -1,5 +1,5 @@
-// What the host's library exports besides the functions of mpi.h: addresses that stand for something, and
-// functions that the host's Fortran and C++ bindings or old programs refer to.
+// What the host's library exports besides the functions of mpi.h: addresses that stand for
+// something, and functions that the host's Fortran and C++ bindings or old programs refer to.
 
 #include <mpi.h>
 
@@ -14,8 +14,8 @@ FGMPI_EXPORT int* const MPI_WEIGHTS_EMPTY = &g_weights_empty;
 FGMPI_EXPORT MPI_T_pvar_handle const MPI_T_PVAR_ALL_HANDLES =
     reinterpret_cast<MPI_T_pvar_handle>(&g_all_handles);
 
-// Fortran's constants. libmpichfort stores the addresses of its common blocks in the first four when it
-// starts; the MPIR_F08_ objects are the module mpi_f08's variables of the same names.
+// Fortran's constants. libmpichfort stores the addresses of its common blocks in the first four
+// when it starts; the MPIR_F08_ objects are the module mpi_f08's variables of the same names.
 extern "C" {
 #define FGMPI_DATA __attribute__((visibility("default")))
 FGMPI_DATA MPI_Fint* MPI_F_STATUS_IGNORE = nullptr;
@@ -37,17 +37,20 @@ FGMPI_EXPORT int MPIR_Dup_fn(MPI_Comm, int, void*, void* value, void* copy, int*
   return MPI_SUCCESS;
 }
 
-// The host's own error reporting, which its file layer uses inside the host. Here for programs that refer
-// to them: an error is its class.
-FGMPI_EXPORT int MPIR_Err_create_code(int, int, const char*, int, int error_class, const char*, const char*,
-                                      ...) {
+// The host's own error reporting, which its file layer uses inside the host. Here for programs that
+// refer to them: an error is its class.
+FGMPI_EXPORT int MPIR_Err_create_code(int, int, const char*, int, int error_class, const char*,
+                                      const char*, ...) {
   return error_class;
 }
 FGMPI_EXPORT int MPIR_Err_return_comm(void*, const char*, int code) { return code; }
 FGMPI_EXPORT int MPIR_Err_return_win(void*, const char*, int code) { return code; }
 
-// Tools that put themselves between a program and the host's functions would see nothing of ours: refused.
-FGMPI_EXPORT int QMPI_Register_tool_name(const char*, void (*)(int)) { return MPI_ERR_UNSUPPORTED_OPERATION; }
+// Tools that put themselves between a program and the host's functions would see nothing of ours:
+// refused.
+FGMPI_EXPORT int QMPI_Register_tool_name(const char*, void (*)(int)) {
+  return MPI_ERR_UNSUPPORTED_OPERATION;
+}
 FGMPI_EXPORT int QMPI_Register_tool_storage(int, void*) { return MPI_ERR_UNSUPPORTED_OPERATION; }
 FGMPI_EXPORT int QMPI_Register_function(int, enum QMPI_Functions_enum, void (*)(void)) {
   return MPI_ERR_UNSUPPORTED_OPERATION;
@@ -55,5 +58,9 @@ FGMPI_EXPORT int QMPI_Register_function(int, enum QMPI_Functions_enum, void (*)(
 FGMPI_EXPORT int QMPI_Get_function(int, enum QMPI_Functions_enum, void (**)(void), int*) {
   return MPI_ERR_UNSUPPORTED_OPERATION;
 }
-FGMPI_EXPORT int QMPI_Get_tool_storage(QMPI_Context, int, void**) { return MPI_ERR_UNSUPPORTED_OPERATION; }
-FGMPI_EXPORT int QMPI_Get_calling_address(QMPI_Context, void**) { return MPI_ERR_UNSUPPORTED_OPERATION; }
+FGMPI_EXPORT int QMPI_Get_tool_storage(QMPI_Context, int, void**) {
+  return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+FGMPI_EXPORT int QMPI_Get_calling_address(QMPI_Context, void**) {
+  return MPI_ERR_UNSUPPORTED_OPERATION;
+}

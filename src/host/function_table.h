@@ -1,5 +1,5 @@
-// Every function of the host's mpi.h, and who answers it in this library. Exported for fgmpi-info and the
-// tests; the table ends with a null name.
+// Every function of the host's mpi.h, and who answers it in this library. Exported for fgmpi-info
+// and the tests; the table ends with a null name.
 #pragma once
 
 struct fgmpi_function {

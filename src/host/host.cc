@@ -41,16 +41,16 @@ const char* refusal(const std::string& path) {
   return nullptr;
 }
 
-/// Loading happens in an environment of its own: without the launcher's PMI variables (the host starts as
-/// a singleton), with UCX kept from hooking malloc and from opening devices. The array lives on, since a
-/// deep-bound library may look at libc's `environ` at any time.
+/// Loading happens in an environment of its own: without the launcher's PMI variables (the host
+/// starts as a singleton), with UCX kept from hooking malloc and from opening devices. The array
+/// lives on, since a deep-bound library may look at libc's `environ` at any time.
 class HostEnvironment {
  public:
   HostEnvironment() : saved_(environ) {
     static std::vector<char*> variables = filtered();
 
-    // A program with a copy relocation of `environ` leaves libc's own slot empty; deep-bound libraries
-    // read that one.
+    // A program with a copy relocation of `environ` leaves libc's own slot empty; deep-bound
+    // libraries read that one.
     void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
     slot_ = libc ? static_cast<char***>(dlsym(libc, "environ")) : nullptr;
     environ = variables.data();
@@ -82,8 +82,9 @@ class HostEnvironment {
 Status load() {
   if (g_library) return {};
   if (dlsym(RTLD_DEFAULT, "__asan_init"))
-    return error(MPI_ERR_OTHER,
-                 "the hosted MPI cannot be loaded under the address sanitizer (it refuses RTLD_DEEPBIND)");
+    return error(
+        MPI_ERR_OTHER,
+        "the hosted MPI cannot be loaded under the address sanitizer (it refuses RTLD_DEEPBIND)");
   std::string path;
   FGMPI_TRY(find_library(&path));
   HostEnvironment environment;
@@ -135,9 +136,10 @@ Status find_library(std::string* path) {
     *path = wanted;
     const char* why = wanted[0] == '/' ? refusal(*path) : "not an absolute path";
     if (why)
-      return error(MPI_ERR_OTHER,
-                   "FGMPI_HOST_MPI=%s: %s; allowed is the absolute path of an MPI library with MPICH's ABI",
-                   wanted, why);
+      return error(
+          MPI_ERR_OTHER,
+          "FGMPI_HOST_MPI=%s: %s; allowed is the absolute path of an MPI library with MPICH's ABI",
+          wanted, why);
     return {};
   }
   static constexpr std::array kCandidates = {
@@ -159,9 +161,11 @@ Status find_library(std::string* path) {
     return {};
   }
   std::string looked;
-  for (const char* candidate : kCandidates) looked += std::string(looked.empty() ? "" : ", ") + candidate;
+  for (const char* candidate : kCandidates)
+    looked += std::string(looked.empty() ? "" : ", ") + candidate;
   return error(MPI_ERR_OTHER,
-               "no host MPI found (looked for %s): install mpich, or set FGMPI_HOST_MPI to the path of an MPI "
+               "no host MPI found (looked for %s): install mpich, or set FGMPI_HOST_MPI to the "
+               "path of an MPI "
                "library with MPICH's ABI",
                looked.c_str());
 }

@@ -1,13 +1,14 @@
 // The hosted MPICH: loaded beside us, initialised late as a singleton, called on the host stack.
 //
-// What is hosted (design section 1): datatypes, user operations, reduce_local, pack/unpack, info, error
-// codes/classes/strings, MPI_T, ROMIO. Everything with a communicator, group, request or window in it
-// is ours and never reaches the host, except for the host's own MPI_COMM_SELF where a call needs one.
+// What is hosted (design section 1): datatypes, user operations, reduce_local, pack/unpack, info,
+// error codes/classes/strings, MPI_T, ROMIO. Everything with a communicator, group, request or
+// window in it is ours and never reaches the host, except for the host's own MPI_COMM_SELF where a
+// call needs one.
 //
-// Thread rule: one thread. Calls run on the host stack and never switch proclets; a user function that
-// the host calls back (a reduction, an attribute copy) therefore must not call MPI functions that block.
-// Invariants: the library is dlopened with RTLD_LOCAL|RTLD_DEEPBIND; its MPI_Init runs at most once, on first
-// need; its MPI_Finalize runs once at the end if it was initialised.
+// Thread rule: one thread. Calls run on the host stack and never switch proclets; a user function
+// that the host calls back (a reduction, an attribute copy) therefore must not call MPI functions
+// that block. Invariants: the library is dlopened with RTLD_LOCAL|RTLD_DEEPBIND; its MPI_Init runs
+// at most once, on first need; its MPI_Finalize runs once at the end if it was initialised.
 #pragma once
 
 #include <mpi.h>
@@ -25,8 +26,8 @@ namespace fgmpi::host {
 /// folder that is not ourselves); an error says what was looked for and where.
 Status find_library(std::string* path);
 
-/// The host's functions after it has been initialised: loads it on first need. Ends the process with one
-/// line when it cannot be loaded.
+/// The host's functions after it has been initialised: loads it on first need. Ends the process
+/// with one line when it cannot be loaded.
 const Api& api();
 /// The same, loaded but not necessarily initialised (calls that MPI allows before MPI_Init).
 const Api& api_uninitialised();
@@ -37,7 +38,8 @@ bool initialised();
 /// Finalises the host if it was initialised.
 void finalize();
 
-/// Calls f(api) on the host stack: int rc = host::call([&](const host::Api& h) { return h.Type_commit(t); });
+/// Calls f(api) on the host stack: int rc = host::call([&](const host::Api& h) { return
+/// h.Type_commit(t); });
 template <class F>
 inline int call(F&& f) {
   int result = MPI_SUCCESS;

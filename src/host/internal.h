@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/* How an attribute's value is stored or read: as a pointer, an address-sized or a Fortran integer. */
+/* How an attribute's value is stored or read: as a pointer, an address-sized or a Fortran integer.
+ */
 typedef int fgmpi_attr_kind;
 
 int MPII_Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* flag, fgmpi_attr_kind kind);

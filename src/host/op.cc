@@ -13,9 +13,10 @@
 namespace fgmpi::host {
 namespace {
 
-constexpr const char* kNames[kOperations] = {"MPI_OP_NULL", "MPI_MAX",  "MPI_MIN",    "MPI_SUM",    "MPI_PROD",
-                                             "MPI_LAND",    "MPI_BAND", "MPI_LOR",    "MPI_BOR",    "MPI_LXOR",
-                                             "MPI_BXOR",    "MPI_MINLOC", "MPI_MAXLOC", "MPI_REPLACE", "MPI_NO_OP"};
+constexpr const char* kNames[kOperations] = {"MPI_OP_NULL", "MPI_MAX",     "MPI_MIN",  "MPI_SUM",
+                                             "MPI_PROD",    "MPI_LAND",    "MPI_BAND", "MPI_LOR",
+                                             "MPI_BOR",     "MPI_LXOR",    "MPI_BXOR", "MPI_MINLOC",
+                                             "MPI_MAXLOC",  "MPI_REPLACE", "MPI_NO_OP"};
 static_assert(MPI_MAX == 0x58000001 && MPI_SUM == 0x58000003 && MPI_LAND == 0x58000005 &&
               MPI_BXOR == 0x5800000a && MPI_MAXLOC == 0x5800000c && MPI_NO_OP == 0x5800000e);
 
@@ -28,7 +29,8 @@ int predefined(MPI_Op op) {
 /// Rows of reducers by the low byte of a basic type's handle.
 constexpr std::array<const Reducer*, 256> rows() {
   std::array<const Reducer*, 256> table{};
-#define FGMPI_BASIC_TYPE(name, kind, ctype) table[name & 0xff] = kernels::Row<Kind::kind, ctype>::reducers;
+#define FGMPI_BASIC_TYPE(name, kind, ctype) \
+  table[name & 0xff] = kernels::Row<Kind::kind, ctype>::reducers;
 #include "host/basic_types.def"
 #undef FGMPI_BASIC_TYPE
   return table;
@@ -39,8 +41,9 @@ template <class V>
 constexpr const Reducer* pair_row() {
   return kernels::Row<Kind::kPair, PairOf<V, int>>::reducers;
 }
-constexpr const Reducer* kPairRows[kPairTypes] = {pair_row<float>(), pair_row<double>(), pair_row<long>(),
-                                                  pair_row<short>(), pair_row<long double>()};
+constexpr const Reducer* kPairRows[kPairTypes] = {pair_row<float>(), pair_row<double>(),
+                                                  pair_row<long>(), pair_row<short>(),
+                                                  pair_row<long double>()};
 
 /// nullptr when the operation is not defined on the type.
 Reducer reducer(int operation, MPI_Datatype type) {
@@ -49,7 +52,8 @@ Reducer reducer(int operation, MPI_Datatype type) {
   return row ? row[operation] : nullptr;
 }
 
-/// What the host said about user operations. Asking costs two stack switches, and every reduction asks.
+/// What the host said about user operations. Asking costs two stack switches, and every reduction
+/// asks.
 struct UserOp {
   bool commutative;
   bool freed = false;
@@ -66,7 +70,8 @@ UserOp* user_op(MPI_Op op) {
   if (found != user_ops().end()) return &found->second;
   if (op == MPI_OP_NULL) return nullptr;
   int commutative = 0;
-  if (call([&](const Api& h) { return h.Op_commutative(op, &commutative); }) != MPI_SUCCESS) return nullptr;
+  if (call([&](const Api& h) { return h.Op_commutative(op, &commutative); }) != MPI_SUCCESS)
+    return nullptr;
   return &user_ops().emplace(op, UserOp{commutative != 0}).first->second;
 }
 
@@ -74,8 +79,10 @@ Status not_defined(int operation, const Type& type) {
   const BasicType* basic = basic_type(type.handle());
   std::string allowed;
   for (int other = 1; basic && other < kOperations; ++other)
-    if (reducer(other, type.handle())) allowed += std::string(allowed.empty() ? "" : ", ") + kNames[other];
-  return error(MPI_ERR_OP, "%s is not defined on %s: allowed are %s%soperations made with MPI_Op_create",
+    if (reducer(other, type.handle()))
+      allowed += std::string(allowed.empty() ? "" : ", ") + kNames[other];
+  return error(MPI_ERR_OP,
+               "%s is not defined on %s: allowed are %s%soperations made with MPI_Op_create",
                kNames[operation], basic ? basic->name : "a derived datatype", allowed.c_str(),
                allowed.empty() ? "" : " and ");
 }
@@ -89,10 +96,13 @@ Status check(MPI_Op op, const Type& type, Reducer* out) {
   }
   if (user_op(op)) return {};
   if (op == MPI_OP_NULL)
-    return error(MPI_ERR_OP, "op MPI_OP_NULL: allowed are predefined operations and those made with MPI_Op_create");
-  return error(MPI_ERR_OP,
-               "op 0x%08x is unknown: allowed are predefined operations and those made with MPI_Op_create",
-               static_cast<unsigned>(op));
+    return error(
+        MPI_ERR_OP,
+        "op MPI_OP_NULL: allowed are predefined operations and those made with MPI_Op_create");
+  return error(
+      MPI_ERR_OP,
+      "op 0x%08x is unknown: allowed are predefined operations and those made with MPI_Op_create",
+      static_cast<unsigned>(op));
 }
 
 }  // namespace
@@ -114,8 +124,9 @@ Status reduce_local(const void* in, void* inout, int64_t count, const Type& type
   int code = call([&](const Api& h) {
     for (int64_t first = 0; first < count; first += kMost) {
       const int64_t offset = first * type.extent();
-      int code = h.Reduce_local(static_cast<const char*>(in) + offset, static_cast<char*>(inout) + offset,
-                                static_cast<int>(std::min(kMost, count - first)), type.host_handle(), op);
+      int code =
+          h.Reduce_local(static_cast<const char*>(in) + offset, static_cast<char*>(inout) + offset,
+                         static_cast<int>(std::min(kMost, count - first)), type.host_handle(), op);
       if (code != MPI_SUCCESS) return code;
     }
     return MPI_SUCCESS;

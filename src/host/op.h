@@ -10,9 +10,9 @@
 
 namespace fgmpi::host {
 
-/// inout[i] = in[i] op inout[i] for `count` elements (MPI-4.0 section 6.9.7). Basic type/operation pairs
-/// run on the caller's stack; others on the host stack. Never switches.
-/// Errors: MPI_ERR_OP when op is null or not defined on the type.
+/// inout[i] = in[i] op inout[i] for `count` elements (MPI-4.0 section 6.9.7). Basic type/operation
+/// pairs run on the caller's stack; others on the host stack. Never switches. Errors: MPI_ERR_OP
+/// when op is null or not defined on the type.
 Status reduce_local(const void* in, void* inout, int64_t count, const Type& type, MPI_Op op);
 
 /// Checks without reducing: is `op` an operation that can be used on `type`?
@@ -21,8 +21,8 @@ Status check_op(MPI_Op op, const Type& type);
 /// Predefined operations are commutative; user ones as they were created.
 bool is_commutative(MPI_Op op);
 
-/// Keeps a user operation usable past MPI_Op_free until the matching release (a nonblocking reduction may
-/// still need it, MPI-4.0 section 6.9.5). Predefined operations need neither.
+/// Keeps a user operation usable past MPI_Op_free until the matching release (a nonblocking
+/// reduction may still need it, MPI-4.0 section 6.9.5). Predefined operations need neither.
 void retain(MPI_Op op);
 void release(MPI_Op op);
 

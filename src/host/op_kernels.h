@@ -39,7 +39,8 @@ inline void each(const void* in, void* inout, int64_t count, F f) {
 /// Arithmetic that wraps: unsigned, and wide enough not to be promoted to int.
 template <class T>
 struct Wrapping {
-  using type = std::conditional_t<(sizeof(T) < sizeof(unsigned)), unsigned, std::make_unsigned_t<T>>;
+  using type =
+      std::conditional_t<(sizeof(T) < sizeof(unsigned)), unsigned, std::make_unsigned_t<T>>;
 };
 
 template <class T, bool = std::is_integral_v<T>>
@@ -62,9 +63,9 @@ struct Arithmetic<std::complex<V>, false> {
   }
 };
 
-#define FGMPI_KERNEL(name, expression)                         \
-  template <class T>                                           \
-  void name(const void* in, void* inout, int64_t count) {      \
+#define FGMPI_KERNEL(name, expression)                                   \
+  template <class T>                                                     \
+  void name(const void* in, void* inout, int64_t count) {                \
     each<T>(in, inout, count, [](T x, T y) -> T { return expression; }); \
   }
 FGMPI_KERNEL(maximum, x > y ? x : y)
@@ -74,7 +75,7 @@ FGMPI_KERNEL(product, Arithmetic<T>::product(x, y))
 FGMPI_KERNEL(logical_and, static_cast<T>((x != 0) & (y != 0)))
 FGMPI_KERNEL(logical_or, static_cast<T>((x != 0) | (y != 0)))
 FGMPI_KERNEL(logical_xor, static_cast<T>((x != 0) ^ (y != 0)))
-FGMPI_KERNEL(bit_and, static_cast<T>(x & y))
+FGMPI_KERNEL(bit_and, static_cast<T>(x& y))
 FGMPI_KERNEL(bit_or, static_cast<T>(x | y))
 FGMPI_KERNEL(bit_xor, static_cast<T>(x ^ y))
 #undef FGMPI_KERNEL
@@ -89,8 +90,8 @@ void locate(const void* in, void* inout, int64_t count) {
   });
 }
 
-/// The reducers of one kind and element type; nullptr where the operation is not defined. Order: (unused), MAX,
-/// MIN, SUM, PROD, LAND, BAND, LOR, BOR, LXOR, BXOR, MINLOC, MAXLOC, REPLACE, NO_OP.
+/// The reducers of one kind and element type; nullptr where the operation is not defined. Order:
+/// (unused), MAX, MIN, SUM, PROD, LAND, BAND, LOR, BOR, LXOR, BXOR, MINLOC, MAXLOC, REPLACE, NO_OP.
 template <Kind kind, class T>
 struct Row {
   static constexpr Reducer reducers[kOperations] = {};
@@ -98,12 +99,13 @@ struct Row {
 template <class T>
 struct Row<Kind::kInteger, T> {
   static constexpr Reducer reducers[kOperations] = {
-      nullptr,        maximum<T>, minimum<T>,     sum<T>,     product<T>, logical_and<T>,
-      bit_and<T>,     logical_or<T>, bit_or<T>,   logical_xor<T>, bit_xor<T>};
+      nullptr,    maximum<T>,    minimum<T>, sum<T>,         product<T>, logical_and<T>,
+      bit_and<T>, logical_or<T>, bit_or<T>,  logical_xor<T>, bit_xor<T>};
 };
 template <class T>
 struct Row<Kind::kFloat, T> {
-  static constexpr Reducer reducers[kOperations] = {nullptr, maximum<T>, minimum<T>, sum<T>, product<T>};
+  static constexpr Reducer reducers[kOperations] = {nullptr, maximum<T>, minimum<T>, sum<T>,
+                                                    product<T>};
 };
 template <class T>
 struct Row<Kind::kComplex, T> {
@@ -111,19 +113,21 @@ struct Row<Kind::kComplex, T> {
 };
 template <class T>
 struct Row<Kind::kLogical, T> {
-  static constexpr Reducer reducers[kOperations] = {
-      nullptr, nullptr, nullptr, nullptr, nullptr, logical_and<T>, nullptr, logical_or<T>, nullptr, logical_xor<T>};
+  static constexpr Reducer reducers[kOperations] = {nullptr, nullptr,        nullptr, nullptr,
+                                                    nullptr, logical_and<T>, nullptr, logical_or<T>,
+                                                    nullptr, logical_xor<T>};
 };
 template <class T>
 struct Row<Kind::kBytes, T> {
-  static constexpr Reducer reducers[kOperations] = {nullptr, nullptr, nullptr, nullptr,   nullptr, nullptr,
-                                                    bit_and<T>, nullptr, bit_or<T>, nullptr, bit_xor<T>};
+  static constexpr Reducer reducers[kOperations] = {nullptr,   nullptr, nullptr,    nullptr,
+                                                    nullptr,   nullptr, bit_and<T>, nullptr,
+                                                    bit_or<T>, nullptr, bit_xor<T>};
 };
 template <class P>
 struct Row<Kind::kPair, P> {
-  static constexpr Reducer reducers[kOperations] = {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-                                                    nullptr, nullptr, nullptr, nullptr, locate<P, false>,
-                                                    locate<P, true>};
+  static constexpr Reducer reducers[kOperations] = {
+      nullptr, nullptr, nullptr, nullptr, nullptr,          nullptr,        nullptr,
+      nullptr, nullptr, nullptr, nullptr, locate<P, false>, locate<P, true>};
 };
 
 }  // namespace kernels

@@ -30,8 +30,8 @@ inline MPI_T_pvar_handle pvar(MPI_T_pvar_handle ours) {
   return all ? *all : ours;
 }
 
-/// Calls a function of the host on the host stack. A failure goes through the error handler; the tools
-/// interface returns its codes without one (MPI-4.0 section 15.3.10).
+/// Calls a function of the host on the host stack. A failure goes through the error handler; the
+/// tools interface returns its codes without one (MPI-4.0 section 15.3.10).
 template <class R, class... P, class... A>
 R forward(const Api& api, R (*Api::*member)(P...), const char* call, A... arguments) {
   auto* function = api.*member;
@@ -55,7 +55,8 @@ inline bool op_freed(MPI_Op* op) {
   return true;
 }
 
-/// False when the type is not a basic one or there is nowhere to store: the host has the answer or the error.
+/// False when the type is not a basic one or there is nowhere to store: the host has the answer or
+/// the error.
 template <class I>
 bool basic_size(MPI_Datatype type, I* size) {
   if (!size || !is_basic(type) || !basic_type(type)) return false;
@@ -69,10 +70,11 @@ bool basic_extent(MPI_Datatype type, I* lb, I* extent) {
   return true;
 }
 
-inline int reduce_local(const char* call, const void* in, void* inout, MPI_Count count, MPI_Datatype datatype,
-                        MPI_Op op) {
+inline int reduce_local(const char* call, const void* in, void* inout, MPI_Count count,
+                        MPI_Datatype datatype, MPI_Op op) {
   Type type;
-  Status status = count < 0 ? error(MPI_ERR_COUNT, "count %lld: allowed is 0 or more", static_cast<long long>(count))
+  Status status = count < 0 ? error(MPI_ERR_COUNT, "count %lld: allowed is 0 or more",
+                                    static_cast<long long>(count))
                             : Type::of(datatype, &type);
   if (status.ok()) status = host::reduce_local(in, inout, count, type, op);
   return status.ok() ? MPI_SUCCESS : mpi::fail(call, nullptr, status);

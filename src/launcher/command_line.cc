@@ -14,12 +14,48 @@ namespace {
 constexpr int64_t kMost = 1 << 30;
 
 /// Hydra's options with one or two words behind them; the others have none.
-constexpr std::string_view kOneWord[] = {
-    "genvlist", "envlist", "f", "hosts", "host", "hostfile", "machinefile", "machine", "wdir", "wd", "path",
-    "configfile", "launcher", "launcher-exec", "bootstrap", "bootstrap-exec", "rmk", "topolib", "bind-to",
-    "binding", "map-by", "membind", "demux", "iface", "ppn", "prepend-pattern", "outfile-pattern", "outfile",
-    "errfile-pattern", "errfile", "nameserver", "order-nodes", "localhost", "usize", "gpus-per-proc", "arch",
-    "soft", "file", "ckpoint-interval", "ckpoint-prefix", "ckpointlib", "timeout"};
+constexpr std::string_view kOneWord[] = {"genvlist",
+                                         "envlist",
+                                         "f",
+                                         "hosts",
+                                         "host",
+                                         "hostfile",
+                                         "machinefile",
+                                         "machine",
+                                         "wdir",
+                                         "wd",
+                                         "path",
+                                         "configfile",
+                                         "launcher",
+                                         "launcher-exec",
+                                         "bootstrap",
+                                         "bootstrap-exec",
+                                         "rmk",
+                                         "topolib",
+                                         "bind-to",
+                                         "binding",
+                                         "map-by",
+                                         "membind",
+                                         "demux",
+                                         "iface",
+                                         "ppn",
+                                         "prepend-pattern",
+                                         "outfile-pattern",
+                                         "outfile",
+                                         "errfile-pattern",
+                                         "errfile",
+                                         "nameserver",
+                                         "order-nodes",
+                                         "localhost",
+                                         "usize",
+                                         "gpus-per-proc",
+                                         "arch",
+                                         "soft",
+                                         "file",
+                                         "ckpoint-interval",
+                                         "ckpoint-prefix",
+                                         "ckpointlib",
+                                         "timeout"};
 constexpr std::string_view kTwoWords[] = {"genv", "env"};
 
 /// Options whose effect is on the whole job though they may stand before any of its programs.
@@ -38,8 +74,8 @@ std::string_view option_name(std::string_view word) {
 
 /// One program of the launch.
 struct Section {
-  Words options;  ///< for hydra
-  Words program;  ///< with its arguments
+  Words options;                              ///< for hydra
+  Words program;                              ///< with its arguments
   int64_t processes = 0, nfg = 0, ranks = 0;  ///< 0: not given
 };
 
@@ -102,8 +138,8 @@ class Parser {
     const std::string& text = words_[at_++];
     auto parsed = parse_int(text);
     if (!parsed || *parsed < 1 || *parsed > kMost)
-      return error(MPI_ERR_ARG, "%s %s: allowed is a number from 1 to %lld", option.c_str(), text.c_str(),
-                   static_cast<long long>(kMost));
+      return error(MPI_ERR_ARG, "%s %s: allowed is a number from 1 to %lld", option.c_str(),
+                   text.c_str(), static_cast<long long>(kMost));
     *value = *parsed;
     return {};
   }
@@ -130,7 +166,10 @@ class Parser {
   Status pass_on(std::string_view name, Section* s) {
     const std::string option = words_[at_++];
     s->options.push_back(option);
-    size_t follow = name.find('=') != name.npos ? 0 : in(name, kTwoWords) ? 2 : in(name, kOneWord) ? 1 : 0;
+    size_t follow = name.find('=') != name.npos ? 0
+                    : in(name, kTwoWords)       ? 2
+                    : in(name, kOneWord)        ? 1
+                                                : 0;
     if (words_.size() - at_ < follow) return missing(option);
     for (size_t i = 0; i < follow; ++i) {
       std::string word = words_[at_++];
@@ -146,11 +185,12 @@ class Parser {
   Status settle(Section* s) {
     if (!s->ranks) return {};
     if (s->nfg)
-      return error(MPI_ERR_ARG, "-nfg %lld and -ranks %lld: allowed is one of them", static_cast<long long>(s->nfg),
-                   static_cast<long long>(s->ranks));
+      return error(MPI_ERR_ARG, "-nfg %lld and -ranks %lld: allowed is one of them",
+                   static_cast<long long>(s->nfg), static_cast<long long>(s->ranks));
     if (!s->processes) s->processes = std::min<int64_t>(setting_.cores, s->ranks);
     if (s->ranks < s->processes)
-      return error(MPI_ERR_ARG, "-ranks %lld with -n %lld: allowed is at least one rank for each process",
+      return error(MPI_ERR_ARG,
+                   "-ranks %lld with -n %lld: allowed is at least one rank for each process",
                    static_cast<long long>(s->ranks), static_cast<long long>(s->processes));
     return {};
   }
@@ -173,8 +213,8 @@ class Parser {
     }
   }
 
-  /// One of several programs with a number of ranks of its own: those of its processes that host one rank
-  /// more go first. To hydra these are two programs; FGMPI_APPNUM says that they are one.
+  /// One of several programs with a number of ranks of its own: those of its processes that host
+  /// one rank more go first. To hydra these are two programs; FGMPI_APPNUM says that they are one.
   static void run_shares(Plan* plan, const Section& s, size_t index) {
     const int64_t share = s.ranks / s.processes, larger = s.ranks % s.processes;
     const Words app = {"-env", "FGMPI_APPNUM", std::to_string(index)};
@@ -208,6 +248,7 @@ class Parser {
 }  // namespace
 
 Status make_plan(const Words& arguments, const Setting& setting, Plan* plan) {
+  *plan = Plan();
   return Parser(arguments, setting).parse(plan);
 }
 

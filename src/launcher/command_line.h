@@ -2,8 +2,9 @@
 //
 //   mpiexec [-n P] [-nfg C | -ranks N] [options of hydra] program [arguments] [: ...]
 //
-// Ours are -nfg, -ranks and Open MPI's spellings; everything else goes to hydra as it was. To find where a
-// program begins, one must know how many words each of hydra's options takes: command_line.cc has the table.
+// Ours are -nfg, -ranks and Open MPI's spellings; everything else goes to hydra as it was. To find
+// where a program begins, one must know how many words each of hydra's options takes:
+// command_line.cc has the table.
 #pragma once
 
 #include <string>
@@ -18,8 +19,9 @@ using Words = std::vector<std::string>;
 /// What to do with a command line.
 struct Plan {
   enum Action { kRun, kHelp, kVersion } action = kRun;
-  Words hydra;            ///< arguments for mpiexec.hydra, without its name
-  bool counted = false;   ///< -nfg or -ranks was given: variables of that name in the environment do not count
+  Words hydra;  ///< arguments for mpiexec.hydra, without its name
+  bool counted =
+      false;  ///< -nfg or -ranks was given: variables of that name in the environment do not count
 };
 
 /// What the machine and the installation bring in.

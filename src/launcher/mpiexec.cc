@@ -1,5 +1,5 @@
-// mpiexec: turns its command line into one for mpiexec.hydra and becomes that program. There is no shell and no
-// process of ours in between, so signals and the exit status are hydra's.
+// mpiexec: turns its command line into one for mpiexec.hydra and becomes that program. There is no
+// shell and no process of ours in between, so signals and the exit status are hydra's.
 
 #include <unistd.h>
 

@@ -14,7 +14,8 @@ namespace fgmpi::launcher {
 Status find_prefix(std::string* prefix) {
   char self[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
-  if (length <= 0) return error(MPI_ERR_OTHER, "/proc/self/exe cannot be read: %s", std::strerror(errno));
+  if (length <= 0)
+    return error(MPI_ERR_OTHER, "/proc/self/exe cannot be read: %s", std::strerror(errno));
   prefix->assign(self, length);
   for (int up = 0; up < 2; ++up) {  // bin/program
     size_t slash = prefix->rfind('/');
@@ -28,8 +29,8 @@ Status find_hydra(std::string* path) {
   const char* wanted = std::getenv("FGMPI_HYDRA");
   if (wanted && *wanted) {
     if (access(wanted, X_OK) != 0)
-      return error(MPI_ERR_OTHER, "FGMPI_HYDRA=%s: %s; allowed is the path of an mpiexec.hydra", wanted,
-                   std::strerror(errno));
+      return error(MPI_ERR_OTHER, "FGMPI_HYDRA=%s: %s; allowed is the path of an mpiexec.hydra",
+                   wanted, std::strerror(errno));
     *path = wanted;
     return {};
   }
@@ -41,7 +42,8 @@ Status find_hydra(std::string* path) {
     if (end > begin && access(path->c_str(), X_OK) == 0) return {};
     begin = end + 1;
   }
-  return error(MPI_ERR_OTHER, "mpiexec.hydra is not in PATH: install mpich, or set FGMPI_HYDRA to its path");
+  return error(MPI_ERR_OTHER,
+               "mpiexec.hydra is not in PATH: install mpich, or set FGMPI_HYDRA to its path");
 }
 
 }  // namespace fgmpi::launcher

@@ -1,4 +1,5 @@
-// fgmpi-info: which Finegrain MPI this is, what it found on this machine, and which MPI functions it has.
+// fgmpi-info: which Finegrain MPI this is, what it found on this machine, and which MPI functions
+// it has.
 
 #include <mpi.h>
 
@@ -16,14 +17,18 @@ constexpr const char* kHelp =
     "Usage: fgmpi-info [-a] [-help] [-version]\n"
     "\n"
     "Prints the version, where things are, and how many MPI functions are there.\n"
-    "  -a   also each function: owned (our own code), forwarded (to the hosted MPICH) or pending (it fails\n"
+    "  -a   also each function: owned (our own code), forwarded (to the hosted MPICH) or pending "
+    "(it fails\n"
     "       with MPI_ERR_UNSUPPORTED_OPERATION)\n";
 
 const char* kind_name(fgmpi_function::Kind kind) {
   switch (kind) {
-    case fgmpi_function::kOwned: return "owned";
-    case fgmpi_function::kForwarded: return "forwarded";
-    case fgmpi_function::kPending: return "pending";
+    case fgmpi_function::kOwned:
+      return "owned";
+    case fgmpi_function::kForwarded:
+      return "forwarded";
+    case fgmpi_function::kPending:
+      return "pending";
   }
   return "";
 }
@@ -31,7 +36,8 @@ const char* kind_name(fgmpi_function::Kind kind) {
 void print_found(const char* what, fgmpi::Status (*find)(std::string*)) {
   std::string path;
   fgmpi::Status status = find(&path);
-  std::printf("%-18s %s\n", what, status.ok() ? path.c_str() : ("not found: " + status.what()).c_str());
+  std::printf("%-18s %s\n", what,
+              status.ok() ? path.c_str() : ("not found: " + status.what()).c_str());
 }
 
 void print_functions(bool each) {
@@ -66,7 +72,8 @@ int main(int argc, char** argv) {
   }
   std::printf("%-18s %s\n", "Finegrain MPI", FGMPI_VERSION);
   std::printf("%-18s %s\n", "built with", FGMPI_BUILD);
-  std::printf("%-18s MPI %d.%d, ABI of MPICH %s\n", "interface", MPI_VERSION, MPI_SUBVERSION, MPICH_VERSION);
+  std::printf("%-18s MPI %d.%d, ABI of MPICH %s\n", "interface", MPI_VERSION, MPI_SUBVERSION,
+              MPICH_VERSION);
   print_found("prefix", fgmpi::launcher::find_prefix);
   print_found("host library", fgmpi::host::find_library);
   print_found("launcher", fgmpi::launcher::find_hydra);

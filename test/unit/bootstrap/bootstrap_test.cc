@@ -30,8 +30,9 @@ TEST(ProcessMapping, StartsOverWhenThereAreMoreProcesses) {
 }
 
 TEST(ProcessMapping, IsUnknownWhenNotUnderstood) {
-  for (const char* text : {"", "(vector)", "(vector,)", "(vector,(0,1))", "(vector,(0,0,1))", "(vector,(0,1,0))",
-                           "(vector,(0,1,1)", "(vector,(-1,1,1))", "(list,(0,1,1))", "(vector,(0,1,1)) "})
+  for (const char* text :
+       {"", "(vector)", "(vector,)", "(vector,(0,1))", "(vector,(0,0,1))", "(vector,(0,1,0))",
+        "(vector,(0,1,1)", "(vector,(-1,1,1))", "(list,(0,1,1))", "(vector,(0,1,1)) "})
     EXPECT_TRUE(parse_process_mapping(text, 3).empty()) << text;
 }
 
@@ -43,7 +44,11 @@ struct SocketPair {
 TEST(LineChannel, PutsLinesTogetherFromPiecesOfAnySize) {
   SocketPair pair;
   LineChannel channel(pair.ends[0]);
-  std::vector<std::string> lines = {"a", "", std::string(100000, 'x'), "cmd=b c=d", std::string(4095, 'y'),
+  std::vector<std::string> lines = {"a",
+                                    "",
+                                    std::string(100000, 'x'),
+                                    "cmd=b c=d",
+                                    std::string(4095, 'y'),
                                     std::string(4096, 'z')};
   std::string all;
   for (const auto& line : lines) all += line + "\n";
@@ -63,14 +68,16 @@ TEST(LineChannelDeathTest, ABrokenConnectionEndsTheProcessWithOneLine) {
     close(pair.ends[1]);
     channel.read_line();
   };
-  EXPECT_EXIT(reads_from_closed(), testing::ExitedWithCode(1), "^fgmpi: the connection to the launcher broke[^\n]*\n$");
+  EXPECT_EXIT(reads_from_closed(), testing::ExitedWithCode(1),
+              "^fgmpi: the connection to the launcher broke[^\n]*\n$");
   auto writes_to_closed = [] {
     SocketPair pair;
     LineChannel channel(pair.ends[0]);
     close(pair.ends[1]);
     for (int i = 0; i < 1000; ++i) channel.write(std::string(10000, 'x'));
   };
-  EXPECT_EXIT(writes_to_closed(), testing::ExitedWithCode(1), "^fgmpi: the connection to the launcher broke[^\n]*\n$");
+  EXPECT_EXIT(writes_to_closed(), testing::ExitedWithCode(1),
+              "^fgmpi: the connection to the launcher broke[^\n]*\n$");
 }
 
 struct Outcome {
@@ -99,8 +106,8 @@ void expect_exchange(const Outcome& job, int size, const char* apps_of) {
   for (int i = 0; i < size; ++i) nodes += " 0";
   for (const auto& line : job.lines) {
     int rank = -1, app = -1, right = -1, absent = -1, n = -1;
-    ASSERT_EQ(std::sscanf(line.c_str(), "pmi1 rank %d size %d app %d right %d absent %d nodes", &rank, &n, &app,
-                          &right, &absent),
+    ASSERT_EQ(std::sscanf(line.c_str(), "pmi1 rank %d size %d app %d right %d absent %d nodes",
+                          &rank, &n, &app, &right, &absent),
               5)
         << line;
     ranks.insert(rank);
@@ -115,16 +122,19 @@ void expect_exchange(const Outcome& job, int size, const char* apps_of) {
 }
 
 TEST(Pmi1, ExchangesUnderHydra) {
-  expect_exchange(run("timeout 60 mpiexec.hydra -n 6 " BOOTSTRAP_PEER " exchange </dev/null"), 6, "000000");
+  expect_exchange(run("timeout 60 mpiexec.hydra -n 6 " BOOTSTRAP_PEER " exchange </dev/null"), 6,
+                  "000000");
 }
 
 TEST(Pmi1, ExchangesOverTcpUnderHydra) {
-  expect_exchange(run("timeout 60 mpiexec.hydra -pmi-port -n 3 " BOOTSTRAP_PEER " exchange </dev/null"), 3, "000");
+  expect_exchange(
+      run("timeout 60 mpiexec.hydra -pmi-port -n 3 " BOOTSTRAP_PEER " exchange </dev/null"), 3,
+      "000");
 }
 
 TEST(Pmi1, KnowsWhichExecutableOfAColonSeparatedLaunch) {
-  expect_exchange(run("timeout 60 mpiexec.hydra -n 2 " BOOTSTRAP_PEER " exchange : -n 3 " BOOTSTRAP_PEER
-                      " exchange </dev/null"),
+  expect_exchange(run("timeout 60 mpiexec.hydra -n 2 " BOOTSTRAP_PEER
+                      " exchange : -n 3 " BOOTSTRAP_PEER " exchange </dev/null"),
                   5, "00111");
 }
 
@@ -152,7 +162,9 @@ TEST(Singleton, IsAloneAndExchangesWithItself) {
   Outcome alone = run("env -u PMI_FD -u PMI_PORT " BOOTSTRAP_PEER " exchange");
   EXPECT_EQ(alone.status, 0);
   ASSERT_EQ(alone.lines.size(), 1u);
-  EXPECT_EQ(alone.lines[0].find("singleton rank 0 size 1 app 0 right 1 absent 1 nodes 0 job singleton_"), 0u)
+  EXPECT_EQ(
+      alone.lines[0].find("singleton rank 0 size 1 app 0 right 1 absent 1 nodes 0 job singleton_"),
+      0u)
       << alone.lines[0];
 }
 

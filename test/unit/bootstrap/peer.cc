@@ -1,4 +1,5 @@
-// A process of a job, for bootstrap_test: exchanges one value with all others and prints what it saw.
+// A process of a job, for bootstrap_test: exchanges one value with all others and prints what it
+// saw.
 //   peer exchange | abort CODE | vanish
 
 #include <cstdio>
@@ -25,7 +26,8 @@ int exchange(bootstrap::Bootstrap& boot) {
     size_t length = rank == 1 ? boot.max_value() : 10 + rank;
     return std::string(length, static_cast<char>('a' + rank % 26));
   };
-  if (Status s = boot.put(format("card-%d", boot.rank()), value_of(boot.rank())); !s.ok()) return failed(s);
+  if (Status s = boot.put(format("card-%d", boot.rank()), value_of(boot.rank())); !s.ok())
+    return failed(s);
   if (Status s = boot.fence(); !s.ok()) return failed(s);
   int right = 0;
   for (int p = 0; p < boot.size(); ++p) {
@@ -37,8 +39,9 @@ int exchange(bootstrap::Bootstrap& boot) {
   bool absent = !boot.get("never-put", &none).ok();
   std::string nodes;
   for (int node : boot.node_of()) nodes += format(" %d", node);
-  std::printf("%s rank %d size %d app %d right %d absent %d nodes%s job %s\n", boot.name(), boot.rank(),
-              boot.size(), boot.appnum(), right, absent, nodes.c_str(), boot.job().c_str());
+  std::printf("%s rank %d size %d app %d right %d absent %d nodes%s job %s\n", boot.name(),
+              boot.rank(), boot.size(), boot.appnum(), right, absent, nodes.c_str(),
+              boot.job().c_str());
   std::fflush(stdout);
   if (Status s = boot.finalize(); !s.ok()) return failed(s);
   return 0;

@@ -46,7 +46,8 @@ TEST(BasicTypes, AreDescribedByTheirHandles) {
 
 TEST(BasicTypes, UnknownHandlesAreErrors) {
   Type type;
-  for (MPI_Datatype handle : {MPI_DATATYPE_NULL, 0, 0x4c0004ff, 0x4c000105, 0x4c00ff05, 0x4c010405}) {
+  for (MPI_Datatype handle :
+       {MPI_DATATYPE_NULL, 0, 0x4c0004ff, 0x4c000105, 0x4c00ff05, 0x4c010405}) {
     Status status = Type::of(handle, &type);
     EXPECT_EQ(status.error_class(), MPI_ERR_TYPE) << std::hex << handle;
     if (handle == 0 && !kHostLoads) break;
@@ -121,7 +122,8 @@ struct Model {
   }
 };
 
-/// Blocks of bytes that do not overlap, in any order, with or without gaps; sometimes with another extent.
+/// Blocks of bytes that do not overlap, in any order, with or without gaps; sometimes with another
+/// extent.
 Model random_model(std::mt19937& random) {
   auto upto = [&](int n) { return static_cast<int>(random() % n); };
   const int blocks = 1 + upto(6);
@@ -147,7 +149,8 @@ Model random_model(std::mt19937& random) {
   for (int i = 0; i < blocks; ++i)
     for (int b = 0; b < lengths[i]; ++b) model.offsets.push_back(places[i] + b);
   MPI_Datatype type;
-  EXPECT_EQ(api().Type_create_hindexed(blocks, lengths.data(), places.data(), MPI_BYTE, &type), MPI_SUCCESS);
+  EXPECT_EQ(api().Type_create_hindexed(blocks, lengths.data(), places.data(), MPI_BYTE, &type),
+            MPI_SUCCESS);
   if (resized) {
     MPI_Datatype wider;
     EXPECT_EQ(api().Type_create_resized(type, 0, at + upto(8), &wider), MPI_SUCCESS);
@@ -195,7 +198,8 @@ TEST_F(WithHost, RandomDerivedTypesPackUnpackAndCopyLikeTheModel) {
     ASSERT_EQ(packed, expected);
 
     // A whole message, or a part of one.
-    std::vector<char> message(packed.begin(), packed.begin() + (packed.empty() ? 0 : random() % (packed.size() + 1)));
+    std::vector<char> message(
+        packed.begin(), packed.begin() + (packed.empty() ? 0 : random() % (packed.size() + 1)));
     std::vector<char> to = random_bytes(random, 4096), want = to;
     model.unpack(message, want.data(), count);
     ASSERT_TRUE(unpack(message.data(), message.size(), to.data(), count, type).ok());

@@ -17,7 +17,8 @@ inline constexpr bool kHostLoads = true;
 class WithHost : public testing::Test {
  protected:
   void SetUp() override {
-    if (!kHostLoads) GTEST_SKIP() << "the address sanitizer refuses RTLD_DEEPBIND, so there is no host";
+    if (!kHostLoads)
+      GTEST_SKIP() << "the address sanitizer refuses RTLD_DEEPBIND, so there is no host";
   }
 };
 

@@ -25,11 +25,13 @@ TEST(FindLibrary, FindsTheInstalledHost) {
 
 TEST(FindLibrary, RefusesWhatIsNotALibrary) {
   std::string path;
-  for (const char* value : {"/nowhere/libmpich.so.12", "libmpich.so.12", "/tmp", "/proc/self/exe"}) {
+  for (const char* value :
+       {"/nowhere/libmpich.so.12", "libmpich.so.12", "/tmp", "/proc/self/exe"}) {
     Variable variable("FGMPI_HOST_MPI", value);
     Status status = find_library(&path);
     EXPECT_FALSE(status.ok()) << value;
-    EXPECT_NE(status.what().find(std::string("FGMPI_HOST_MPI=") + value), std::string::npos) << status.what();
+    EXPECT_NE(status.what().find(std::string("FGMPI_HOST_MPI=") + value), std::string::npos)
+        << status.what();
   }
 }
 

@@ -106,8 +106,8 @@ void compare_with_host(MPI_Datatype handle, const char* name) {
 }
 
 TEST_F(WithHost, PredefinedOperationsAgreeWithTheHost) {
-#define FGMPI_BASIC_TYPE(name, kind, ctype)                                                         \
-  if (Kind::kind != Kind::kOpaque && name != MPI_REAL16 && name != MPI_COMPLEX32)                   \
+#define FGMPI_BASIC_TYPE(name, kind, ctype)                                       \
+  if (Kind::kind != Kind::kOpaque && name != MPI_REAL16 && name != MPI_COMPLEX32) \
     compare_with_host<ctype>(name, #name);
 #include "host/basic_types.def"
 #undef FGMPI_BASIC_TYPE
@@ -119,7 +119,8 @@ TEST_F(WithHost, PredefinedOperationsAgreeWithTheHost) {
 }
 
 TEST(Operations, QuadruplePrecisionIsFortrans) {
-  // The host computes MPI_REAL16 as long double, and MPI_COMPLEX32 not at all; gfortran's real(16) is
+  // The host computes MPI_REAL16 as long double, and MPI_COMPLEX32 not at all; gfortran's real(16)
+  // is
   // __float128.
   __float128 a[2] = {1, 2}, b[2] = {static_cast<__float128>(1) / 3, 5};
   const __float128 want = a[0] + b[0];
@@ -144,7 +145,8 @@ TEST(Operations, UndefinedPairsAreErrorsThatNameBoth) {
     MPI_Op op;
     MPI_Datatype type;
     const char* words;
-  } cases[] = {{MPI_SUM, MPI_DOUBLE_INT, "MPI_SUM is not defined on MPI_DOUBLE_INT: allowed are MPI_MINLOC, MPI_MAXLOC"},
+  } cases[] = {{MPI_SUM, MPI_DOUBLE_INT,
+                "MPI_SUM is not defined on MPI_DOUBLE_INT: allowed are MPI_MINLOC, MPI_MAXLOC"},
                {MPI_BAND, MPI_DOUBLE, "MPI_BAND is not defined on MPI_DOUBLE"},
                {MPI_MAX, MPI_C_BOOL, "MPI_MAX is not defined on MPI_C_BOOL"},
                {MPI_LAND, MPI_BYTE, "MPI_LAND is not defined on MPI_BYTE"},
@@ -165,8 +167,8 @@ void matrix_product(void* in, void* inout, int* length, MPI_Datatype*) {
   auto* a = static_cast<double*>(in);
   auto* b = static_cast<double*>(inout);
   for (int m = 0; m < *length; ++m, a += 4, b += 4) {
-    const double c[4] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2],
-                         a[2] * b[1] + a[3] * b[3]};
+    const double c[4] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3],
+                         a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3]};
     std::memcpy(b, c, sizeof(c));
   }
 }

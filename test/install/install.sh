@@ -1,0 +1,136 @@
+#!/bin/bash
+# What a user of an installation sees: installs the build tree, moves the prefix elsewhere (with a space in its
+# path), and uses it there.   install.sh CMAKE BUILD_FOLDER WORK_FOLDER
+set -u
+cmake=$1 build=$2 work=$3
+failed=0
+
+# expect NAME STATUS PATTERN COMMAND...: the command ends with STATUS and its output has a line like PATTERN.
+expect() {
+  local name=$1 status=$2 pattern=$3 said got
+  shift 3
+  said=$(timeout 60 "$@" 2>&1 < /dev/null)
+  got=$?
+  if [ "$got" != "$status" ]; then
+    echo "FAILED $name: status $got instead of $status: $*"
+    echo "$said" | head -20
+    failed=1
+  elif ! grep -Eq -- "$pattern" <<< "$said"; then
+    echo "FAILED $name: no line like '$pattern': $*"
+    echo "$said" | head -20
+    failed=1
+  else
+    echo "ok $name"
+  fi
+}
+
+rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
+"$cmake" --install "$build" --prefix "$work/first" > install.log || { cat install.log; exit 1; }
+mv first "the prefix" && prefix="$work/the prefix" && bin="$prefix/bin"
+unset LD_LIBRARY_PATH FGMPI_NFG FGMPI_RANKS
+
+for file in bin/{mpicc,mpicxx,mpic++,mpifort,mpif90,mpif77,mpiexec,mpirun,fgmpi-info} include/fgmpi.h \
+  lib/{libmpich.so.12,libmpich.so,libmpi.so.12,libmpi.so,pkgconfig/fgmpi.pc}; do
+  [ -e "$prefix/$file" ] || { echo "FAILED layout: $file is missing"; failed=1; }
+done
+
+cat > hello.c << 'END'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  printf("hello from %d of %d\n", rank, size);
+  MPI_Finalize();
+  return 0;
+}
+END
+cat > hello.cc << 'END'
+#include <mpi.h>
+#include <iostream>
+#include <string>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::cout << "hello from " + std::to_string(rank) + "\n";
+  MPI_Finalize();
+}
+END
+cat > hello.f90 << 'END'
+program hello
+  use mpi
+  integer :: rank, error, vector, bytes
+  call MPI_Init(error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  call MPI_Type_contiguous(3, MPI_DOUBLE_PRECISION, vector, error)
+  call MPI_Type_commit(vector, error)
+  call MPI_Type_size(vector, bytes, error)
+  call MPI_Type_free(vector, error)
+  print *, 'rank', rank, 'bytes', bytes
+  call MPI_Finalize(error)
+end program
+END
+
+expect "C" 0 "" "$bin/mpicc" hello.c -o hello
+expect "C++" 0 "" "$bin/mpicxx" hello.cc -o hello_cc
+expect "Fortran" 0 "" "$bin/mpifort" hello.f90 -o hello_f
+expect "compile, then link" 0 "" bash -c '"$0/mpicc" -c hello.c -o hello.o && "$0/mpicc" hello.o -o hello_2' "$bin"
+expect "a shared library" 0 "" "$bin/mpicc" -shared hello.c -o libhello.so
+expect "compiler's version" 0 "(cc|gcc)" "$bin/mpicc" --version
+expect "-show" 0 "-fPIC -pie hello.c .*-lmpich" "$bin/mpicc" -show hello.c
+expect "-show compiling" 0 "-fPIC -c hello.c -I[^ ]*mpich -I[^ ]*" "$bin/mpicc" -show -c hello.c
+expect "-compile_info" 0 "-I.*include" "$bin/mpicc" -compile_info
+expect "-link_info" 0 '-Wl,"?-rpath,' "$bin/mpicc" -link_info
+expect "FGMPI_CC" 0 "^my-cc " env FGMPI_CC=my-cc "$bin/mpicc" -show hello.c
+ln -sf "$bin/mpicc" linked-mpicc
+expect "a linked wrapper" 0 "the prefix/include" ./linked-mpicc -show -c hello.c
+
+expect "a program without mpiexec" 0 "^hello from 0 of 1$" ./hello
+expect "three ranks without mpiexec" 0 "^hello from 2 of 3$" env FGMPI_NFG=3 ./hello
+expect "C++ under mpiexec" 0 "^hello from 5$" "$bin/mpiexec" -n 2 -nfg 3 ./hello_cc
+expect "Fortran under mpirun" 0 "rank +1 bytes +24" "$bin/mpirun" -np 2 ./hello_f
+expect "-ranks" 0 "^hello from 6 of 7$" "$bin/mpiexec" -n 2 -ranks 7 ./hello
+expect "two programs" 0 "^hello from 4 of 5$" "$bin/mpiexec" -n 1 -nfg 3 ./hello : -n 2 ./hello
+expect "exit status" 3 "" "$bin/mpiexec" -n 2 sh -c 'exit 3'
+expect "bad -nfg" 1 "^mpiexec: -nfg 0: allowed is a number from 1 to " "$bin/mpiexec" -nfg 0 ./hello
+expect "no program" 1 "^mpiexec: no program given" "$bin/mpiexec" -n 2
+expect "bad FGMPI_HYDRA" 1 "^mpiexec: FGMPI_HYDRA=/no: " env FGMPI_HYDRA=/no "$bin/mpiexec" ./hello
+expect "mpiexec -version" 0 "Finegrain MPI" "$bin/mpiexec" -version
+expect "fgmpi-info" 0 "^prefix +$prefix$" "$bin/fgmpi-info"
+
+# 1,000 ranks, each with its line.
+timeout 60 "$bin/mpiexec" -n 4 -nfg 250 ./hello < /dev/null > thousand.txt
+if diff <(seq 0 999 | sed 's/.*/hello from & of 1000/') <(sort -k3n thousand.txt) > thousand.diff; then
+  echo "ok a thousand ranks"
+else
+  echo "FAILED a thousand ranks:"
+  head thousand.diff
+  failed=1
+fi
+
+# Programs built with the host's own compiler wrapper run on us under our mpiexec.
+if command -v mpicc.mpich > /dev/null; then
+  expect "the host's wrapper" 0 "" mpicc.mpich hello.c -o hello_host
+  expect "a program of the host's wrapper" 0 "^hello from 0 of 2$" "$bin/mpiexec" -n 2 ./hello_host
+fi
+if command -v pkg-config > /dev/null; then
+  expect "pkg-config" 0 "-lmpich" env PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --libs --cflags fgmpi
+fi
+
+# CMake's FindMPI with our wrappers.
+mkdir -p project && cat > project/CMakeLists.txt << 'END'
+cmake_minimum_required(VERSION 3.20)
+project(hello C CXX)
+find_package(MPI REQUIRED)
+add_executable(cmake_hello ../hello.c)
+target_link_libraries(cmake_hello PRIVATE MPI::MPI_C)
+END
+expect "FindMPI" 0 "Found MPI" "$cmake" -S project -B project/build -DMPI_C_COMPILER="$bin/mpicc" \
+  -DMPI_CXX_COMPILER="$bin/mpicxx" -DMPIEXEC_EXECUTABLE="$bin/mpiexec"
+expect "a CMake project" 0 "" "$cmake" --build project/build
+expect "its program" 0 "^hello from 3 of 4$" "$bin/mpiexec" -n 2 -nfg 2 project/build/cmake_hello
+
+exit $failed

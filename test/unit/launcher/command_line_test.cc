@@ -1,0 +1,97 @@
+#include "launcher/command_line.h"
+
+#include <gtest/gtest.h>
+
+namespace fgmpi::launcher {
+namespace {
+
+Words words(const std::string& text) {
+  Words out;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find(' ', begin), text.size());
+    if (end > begin) out.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+std::string joined(const Words& list) {
+  std::string out;
+  for (const auto& word : list) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+const Setting kSetting{4, "/prefix/lib"};
+
+std::string plan_of(const std::string& line) {
+  Plan plan;
+  Status status = make_plan(words(line), kSetting, &plan);
+  return status.ok() ? joined(plan.hydra) : "error: " + status.what();
+}
+
+TEST(CommandLine, NfgBecomesAVariableOfTheProgram) {
+  EXPECT_EQ(plan_of("-n 2 -nfg 5000 prog -n 7"), "-n 2 -env FGMPI_NFG 5000 prog -n 7");
+  EXPECT_EQ(plan_of("-np 2 --nfg 3 prog"), "-n 2 -env FGMPI_NFG 3 prog");
+  EXPECT_EQ(plan_of("prog -nfg 9"), "prog -nfg 9");
+  EXPECT_EQ(plan_of("-n 2 -nfg 3 a x : -n 1 -nfg 4 b y"),
+            "-n 2 -env FGMPI_NFG 3 a x : -n 1 -env FGMPI_NFG 4 b y");
+}
+
+TEST(CommandLine, RanksAreDividedOverProcesses) {
+  EXPECT_EQ(plan_of("-ranks 10 prog"), "-n 4 -env FGMPI_RANKS 10 prog");
+  EXPECT_EQ(plan_of("-ranks 3 prog"), "-n 3 -env FGMPI_RANKS 3 prog");
+  EXPECT_EQ(plan_of("-n 3 -ranks 10 prog"), "-n 3 -env FGMPI_RANKS 10 prog");
+  EXPECT_EQ(
+      plan_of("-n 3 -ranks 10 a : -n 2 -ranks 4 b"),
+      "-env FGMPI_APPNUM 0 -n 1 -env FGMPI_NFG 4 a : -env FGMPI_APPNUM 0 -n 2 -env FGMPI_NFG 3 a : "
+      "-env FGMPI_APPNUM 1 -n 2 -env FGMPI_NFG 2 b");
+}
+
+TEST(CommandLine, OptionsOfHydraPassWithTheirValues) {
+  EXPECT_EQ(plan_of("-f hosts -ppn 2 -genv A 1 -prepend-rank -n 4 prog"),
+            "-f hosts -ppn 2 -genv A 1 -prepend-rank -n 4 prog");
+  EXPECT_EQ(plan_of("-bind-to=core -n 1 prog"), "-bind-to=core -n 1 prog");
+  EXPECT_EQ(plan_of("-what-is-this -n 1 prog"), "-what-is-this -n 1 prog");
+  EXPECT_EQ(plan_of("-info"), "-info");
+}
+
+TEST(CommandLine, OpenMpisSpellingsAreUnderstood) {
+  EXPECT_EQ(plan_of("--oversubscribe --allow-run-as-root -np 2 prog"), "-n 2 prog");
+  EXPECT_EQ(plan_of("--bind-to core:overload-allowed -np 2 prog"), "--bind-to core -n 2 prog");
+  EXPECT_EQ(plan_of("-x PATH -x A=b=c -n 1 prog"), "-env A b=c -n 1 prog");
+}
+
+TEST(CommandLine, OurLibraryStaysFirstInALibraryPath) {
+  EXPECT_EQ(plan_of("-genv LD_LIBRARY_PATH /x -n 1 prog"),
+            "-genv LD_LIBRARY_PATH /prefix/lib:/x -n 1 prog");
+}
+
+TEST(CommandLine, HelpAndVersionNeedNoProgram) {
+  Plan plan;
+  ASSERT_TRUE(make_plan(words("-n 2 --help"), kSetting, &plan).ok());
+  EXPECT_EQ(plan.action, Plan::kHelp);
+  ASSERT_TRUE(make_plan(words("-version"), kSetting, &plan).ok());
+  EXPECT_EQ(plan.action, Plan::kVersion);
+}
+
+TEST(CommandLine, BadValuesAreNamedWithWhatIsAllowed) {
+  const char* kNumber = "allowed is a number from 1 to";
+  for (const char* line : {"-nfg 0 prog", "-nfg x prog", "-nfg -1 prog", "-nfg 1.5 prog",
+                           "-n 0 prog", "-np 2x prog", "-ranks 99999999999 prog"}) {
+    std::string said = plan_of(line);
+    EXPECT_NE(said.find(kNumber), std::string::npos) << said;
+    EXPECT_NE(said.find(words(line)[0] + " " + words(line)[1]), std::string::npos) << said;
+  }
+  EXPECT_EQ(plan_of("-nfg"), "error: -nfg: a value is missing behind it");
+  EXPECT_EQ(plan_of("-genv A"), "error: -genv: a value is missing behind it");
+  EXPECT_EQ(plan_of(""), "error: no program given (see mpiexec -help)");
+  EXPECT_EQ(plan_of("-n 2"), "error: no program given (see mpiexec -help)");
+  EXPECT_EQ(plan_of("-n 2 : prog"), "error: no program given before ':'");
+  EXPECT_EQ(plan_of("prog :"), "error: no program given after ':'");
+  EXPECT_EQ(plan_of("-nfg 2 -ranks 3 prog"), "error: -nfg 2 and -ranks 3: allowed is one of them");
+  EXPECT_EQ(plan_of("-n 4 -ranks 3 prog"),
+            "error: -ranks 3 with -n 4: allowed is at least one rank for each process");
+}
+
+}  // namespace
+}  // namespace fgmpi::launcher
