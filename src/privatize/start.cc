@@ -193,9 +193,9 @@ Mode decide(uint32_t ranks) {
   bool off = wanted == Wish::kOff;
   refuse_unless(g_images.read_modules(off ? std::vector<std::string>() : private_libraries()));
   if (off) return Mode::kShared;
-  bool alone = g_images.modules().size() == 1;
-  if (wanted == Wish::kAuto && alone && !g_images.program().has_private_data())
-    return Mode::kShared;
+  bool stateless = g_images.modules().size() == 1 && !g_images.program().has_private_data() &&
+                   !uses_runtime_state(g_images.program());
+  if (wanted == Wish::kAuto && stateless) return Mode::kShared;
   refuse_unless(g_images.can_be_imaged());
   refuse_unless(g_images.prepare(ranks));
   for (const ElfModule& m : g_images.modules()) m.disown_destructors();
