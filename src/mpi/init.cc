@@ -16,30 +16,37 @@ uint8_t phase() {
 
 int init(const char* call, int required, int* provided) {
   sched::Proclet* p = sched::current();
-  if (!p)
-    return fail(call, nullptr, error(MPI_ERR_OTHER, "called outside of main's thread; allowed is the thread that runs main"));
+  if (!p) return fail(call, nullptr, start_rank());
   if (p->mpi_phase == kInitialised)
     return fail(call, nullptr, error(MPI_ERR_OTHER, "called a second time by this rank; allowed is once"));
   if (p->mpi_phase >= kFinalised)
     return fail(call, nullptr, error(MPI_ERR_OTHER, "called after MPI_Finalize; allowed is once, before it"));
   if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
     return fail(call, nullptr, error(MPI_ERR_ARG, "required is %d; allowed is MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE", required));
-  Status connected;
-  sched::call_on_host([&] { connected = connect(); });
-  FGMPI_RETURN_IF(call, nullptr, std::move(connected));
-  auto* rank = new comm::RankState;
-  rank->local = p->index;
-  rank->world_rank = g_av.my_first() + p->index;
+  FGMPI_RETURN_IF(call, nullptr, start_rank());
+  auto* rank = static_cast<comm::RankState*>(p->rank_state);
   // All ranks of a process share its thread: other threads of a program may compute but not call MPI.
   rank->thread_level = required < MPI_THREAD_FUNNELED ? required : MPI_THREAD_FUNNELED;
   if (provided) *provided = rank->thread_level;
-  p->rank_state = rank;
-  FGMPI_RETURN_IF(call, nullptr, comm::init_rank(rank));
   p->mpi_phase = kInitialised;
   return MPI_SUCCESS;
 }
 
 }  // namespace
+
+Status start_rank() {
+  sched::Proclet* p = sched::current();
+  if (!p) return error(MPI_ERR_OTHER, "called outside of main's thread; allowed is the thread that runs main");
+  if (p->rank_state) return {};
+  Status connected;
+  sched::call_on_host([&] { connected = connect(); });
+  FGMPI_TRY(std::move(connected));
+  auto* rank = new comm::RankState;
+  rank->local = p->index;
+  rank->world_rank = g_av.my_first() + p->index;
+  p->rank_state = rank;
+  return comm::init_rank(rank);
+}
 
 void finalize_running_rank() {
   sched::Proclet* p = sched::current();

@@ -31,6 +31,9 @@ Status connect();
 /// Tells the layers below how communicators are called in reports.
 void install_naming();
 
+/// The running rank gets its MPI objects, unless it has them: MPI_Init, or its first session. May block the process.
+Status start_rank();
+
 /// MPI_Finalize's work for the running rank.
 void finalize_running_rank();
 /// What a rank owes MPI when its program ends without MPI_Finalize: one line if it failed, then finalize.

@@ -1,0 +1,234 @@
+// Sessions (MPI-4.0 section 11.3): process sets, groups from them, communicators from groups without MPI_COMM_WORLD.
+//
+// Process sets: mpi://WORLD, mpi://SELF, and fgmpi://PROCESS, the ranks of the calling rank's process.
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "base/slab.h"
+#include "comm/create.h"
+#include "comm/errhandler.h"
+#include "mpi/comm_common.h"
+#include "mpi/runtime.h"
+
+namespace fgmpi::mpi {
+namespace {
+
+constexpr uint32_t kSessionBase = 0xb8000000u;  // MPICH: direct, session
+constexpr const char* kSets[] = {"mpi://WORLD", "mpi://SELF", "fgmpi://PROCESS"};
+
+struct Session {
+  MPI_Session handle = MPI_SESSION_NULL;
+  MPI_Errhandler errhandler = MPI_ERRORS_ARE_FATAL;
+  comm::Hints hints;
+};
+
+Slab<Session> g_sessions;
+
+Session* find(MPI_Session handle) {
+  uint32_t bits = static_cast<uint32_t>(handle);
+  return (bits & 0xfc000000u) == kSessionBase ? g_sessions.get(bits & 0x3ffffffu) : nullptr;
+}
+
+/// What an error handler that no object has (yet) does about an error.
+int answer(MPI_Errhandler handler, void* object, const char* call, const Status& status) {
+  int code = code_of(call, status);
+  if (handler == MPI_ERRORS_RETURN || comm::call_errhandler(handler, object, &code)) return code;
+  abort_job(status.error_class(), "Fatal error: " + text_of(code));
+}
+
+int fail_session(const char* call, Session* s, const Status& status) { return answer(s->errhandler, &s->handle, call, status); }
+
+int bad_session(const char* call, MPI_Session handle) {
+  return mpi::fail(call, nullptr,
+                   error(MPI_ERR_SESSION, "session is %s; allowed is an open session",
+                         handle == MPI_SESSION_NULL ? "MPI_SESSION_NULL" : "not a session or was finalized"));
+}
+
+Status set_of(const char* name, RankMap* map) {
+  comm::RankState* rank = comm::rank_state();
+  std::string given = name ? name : "";
+  if (given == kSets[0])
+    *map = RankMap::direct(static_cast<int32_t>(g_av.world_size()));
+  else if (given == kSets[1])
+    *map = RankMap::strided(1, static_cast<int32_t>(rank->world_rank), 1);
+  else if (given == kSets[2])
+    *map = RankMap::strided(static_cast<int32_t>(g_av.my_count()), static_cast<int32_t>(g_av.my_first()), 1);
+  else
+    return error(MPI_ERR_ARG, "pset_name is \"%s\"; allowed are %s, %s and %s", given.c_str(), kSets[0], kSets[1],
+                 kSets[2]);
+  return {};
+}
+
+uint64_t hash_of(const char* words) {
+  uint64_t h = 0xcbf29ce484222325u;
+  for (; *words; ++words) h = (h ^ static_cast<unsigned char>(*words)) * 0x100000001b3u;
+  return h;
+}
+
+Status check_leader(const comm::Group* g, int rank, const char* argument) {
+  if (rank >= 0 && rank < g->map.size()) return {};
+  return error(MPI_ERR_RANK, "%s is %d; allowed is 0 to %d", argument, rank, g->map.size() - 1);
+}
+
+/// The common end of the two creations from groups.
+int give_from_group(const char* call, const Status& status, comm::Comm* made, MPI_Errhandler errhandler,
+                    MPI_Comm* newcomm) {
+  *newcomm = MPI_COMM_NULL;
+  if (!status.ok()) return answer(errhandler, newcomm, call, status);
+  comm::retain_errhandler(errhandler);
+  made->errhandler = errhandler;
+  *newcomm = made->handle;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+}  // namespace fgmpi::mpi
+
+using namespace fgmpi;
+
+#define FGMPI_SESSION(call, var, handle)                \
+  ::fgmpi::mpi::Session* var = ::fgmpi::mpi::find(handle); \
+  if (!var) return ::fgmpi::mpi::bad_session(call, handle)
+
+FGMPI_OWN(Session_init)
+int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  constexpr const char* kCall = "MPI_Session_init";
+  *session = MPI_SESSION_NULL;
+  Status status = mpi::start_rank();
+  mpi::Session fresh;
+  if (status.ok()) status = comm::check_errhandler(comm::HandlerOf::kSession, errhandler);
+  if (status.ok()) status = comm::read_info(info, &fresh.hints);
+  if (!status.ok()) return mpi::fail(kCall, nullptr, status);
+  auto index = static_cast<uint32_t>(mpi::g_sessions.create(std::move(fresh)));
+  mpi::Session* s = mpi::g_sessions.get(index);
+  comm::retain_errhandler(errhandler);
+  s->errhandler = errhandler;
+  // One thread a process: what is provided, and the value of the info key (section 11.3.1).
+  comm::put_hint(&s->hints, {"thread_level", "MPI_THREAD_FUNNELED"});
+  *session = s->handle = static_cast<MPI_Session>(mpi::kSessionBase | index);
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Session_finalize)
+int PMPI_Session_finalize(MPI_Session* session) {
+  FGMPI_SESSION("MPI_Session_finalize", s, *session);
+  comm::release_errhandler(s->errhandler);
+  mpi::g_sessions.destroy(static_cast<uint32_t>(*session) & 0x3ffffffu);
+  *session = MPI_SESSION_NULL;
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Session_get_num_psets)
+int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info, int* npset_names) {
+  FGMPI_SESSION("MPI_Session_get_num_psets", s, session);
+  *npset_names = static_cast<int>(std::size(mpi::kSets));
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Session_get_nth_pset)
+int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int n, int* pset_len, char* pset_name) {
+  constexpr const char* kCall = "MPI_Session_get_nth_pset";
+  FGMPI_SESSION(kCall, s, session);
+  if (n < 0 || n >= static_cast<int>(std::size(mpi::kSets)))
+    return mpi::fail_session(kCall, s, error(MPI_ERR_ARG, "n is %d; allowed is 0 to %zu", n, std::size(mpi::kSets) - 1));
+  std::string name = mpi::kSets[n];
+  if (*pset_len > 0) {
+    name.resize(std::min(name.size(), static_cast<size_t>(*pset_len) - 1));
+    std::memcpy(pset_name, name.c_str(), name.size() + 1);
+  }
+  *pset_len = static_cast<int>(std::strlen(mpi::kSets[n])) + 1;
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Session_get_info)
+int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
+  constexpr const char* kCall = "MPI_Session_get_info";
+  FGMPI_SESSION(kCall, s, session);
+  Status status = comm::make_info(s->hints, info_used);
+  return status.ok() ? MPI_SUCCESS : mpi::fail_session(kCall, s, status);
+}
+
+FGMPI_OWN(Session_get_pset_info)
+int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name, MPI_Info* info) {
+  constexpr const char* kCall = "MPI_Session_get_pset_info";
+  FGMPI_SESSION(kCall, s, session);
+  RankMap map;
+  Status status = mpi::set_of(pset_name, &map);
+  if (status.ok()) status = comm::make_info({{"mpi_size", std::to_string(map.size())}}, info);
+  return status.ok() ? MPI_SUCCESS : mpi::fail_session(kCall, s, status);
+}
+
+FGMPI_OWN(Group_from_session_pset)
+int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) {
+  constexpr const char* kCall = "MPI_Group_from_session_pset";
+  FGMPI_SESSION(kCall, s, session);
+  RankMap map;
+  Status status = mpi::set_of(pset_name, &map);
+  if (status.ok()) status = comm::make_group(std::move(map), newgroup);
+  return status.ok() ? MPI_SUCCESS : mpi::fail_session(kCall, s, status);
+}
+
+FGMPI_OWN(Session_set_errhandler)
+int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) {
+  constexpr const char* kCall = "MPI_Session_set_errhandler";
+  FGMPI_SESSION(kCall, s, session);
+  Status status = comm::check_errhandler(comm::HandlerOf::kSession, errhandler);
+  if (!status.ok()) return mpi::fail_session(kCall, s, status);
+  comm::retain_errhandler(errhandler);
+  comm::release_errhandler(s->errhandler);
+  s->errhandler = errhandler;
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Session_get_errhandler)
+int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) {
+  FGMPI_SESSION("MPI_Session_get_errhandler", s, session);
+  comm::retain_errhandler(s->errhandler);
+  *errhandler = s->errhandler;
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Session_call_errhandler)
+int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
+  FGMPI_SESSION("MPI_Session_call_errhandler", s, session);
+  if (s->errhandler == MPI_ERRORS_RETURN || comm::call_errhandler(s->errhandler, &s->handle, &errorcode))
+    return MPI_SUCCESS;
+  mpi::abort_job(mpi::class_of(errorcode), "Fatal error: " + mpi::text_of(errorcode) + " in MPI_Session_call_errhandler");
+}
+
+FGMPI_OWN(Comm_create_from_group)
+int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler,
+                                MPI_Comm* newcomm) {
+  constexpr const char* kCall = "MPI_Comm_create_from_group";
+  FGMPI_NEED_INIT(kCall);
+  FGMPI_RETURN_IF(kCall, nullptr, comm::check_errhandler(comm::HandlerOf::kComm, errhandler));
+  comm::Group* g = nullptr;
+  comm::Comm* made = nullptr;
+  comm::Hints hints;
+  Status status = mpi::find_group(group, "group", &g);
+  if (status.ok()) status = mpi::check_pointer(stringtag, "stringtag");
+  if (status.ok()) status = comm::read_hints(info, &hints);
+  if (status.ok()) status = comm::create_from_group(g->map, mpi::hash_of(stringtag), &made);
+  if (made && !hints.empty()) comm::extras(made).info = std::move(hints);
+  return mpi::give_from_group(kCall, status, made, errhandler, newcomm);
+}
+
+FGMPI_OWN(Intercomm_create_from_groups)
+int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader,
+                                      const char* stringtag, MPI_Info, MPI_Errhandler errhandler,
+                                      MPI_Comm* newintercomm) {
+  constexpr const char* kCall = "MPI_Intercomm_create_from_groups";
+  FGMPI_NEED_INIT(kCall);
+  FGMPI_RETURN_IF(kCall, nullptr, comm::check_errhandler(comm::HandlerOf::kComm, errhandler));
+  comm::Group *local = nullptr, *remote = nullptr;
+  comm::Comm* made = nullptr;
+  Status status = mpi::find_group(local_group, "local_group", &local);
+  if (status.ok()) status = mpi::find_group(remote_group, "remote_group", &remote);
+  if (status.ok()) status = mpi::check_pointer(stringtag, "stringtag");
+  if (status.ok()) status = mpi::check_leader(local, local_leader, "local_leader");
+  if (status.ok()) status = mpi::check_leader(remote, remote_leader, "remote_leader");
+  if (status.ok()) status = comm::intercomm_from_groups(local->map, remote->map, mpi::hash_of(stringtag), &made);
+  return mpi::give_from_group(kCall, status, made, errhandler, newintercomm);
+}
