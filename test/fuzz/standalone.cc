@@ -1,5 +1,5 @@
-// Runs a fuzz target without a fuzzer: on the files named, else on random inputs with fixed seeds, among
-// them ones that are nearly right (bytes of few values).
+// Runs a fuzz target without a fuzzer: on the files named, else on random inputs with fixed seeds,
+// among them ones that are nearly right (bytes of few values).
 //   usage: TARGET [-runs=N] [file...]
 #include <cstdint>
 #include <cstdio>
@@ -29,7 +29,8 @@ int main(int argc, char** argv) {
   for (long run = 0; run < runs && !files; ++run) {
     std::vector<uint8_t> bytes(random() % (run % 16 ? 300 : 9000));
     uint64_t values = random() % 3;
-    for (uint8_t& b : bytes) b = static_cast<uint8_t>(values == 0 ? random() : random() % (values == 1 ? 4 : 40));
+    for (uint8_t& b : bytes)
+      b = static_cast<uint8_t>(values == 0 ? random() : random() % (values == 1 ? 4 : 40));
     LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
   }
   std::printf("%s: done\n", argv[0]);

@@ -1,5 +1,5 @@
-// Fuzz target: the decoder of messages from the network, and the gate behind it. The bytes are cut into
-// messages (a length byte in front of each); nobody without the key may get a frame through.
+// Fuzz target: the decoder of messages from the network, and the gate behind it. The bytes are cut
+// into messages (a length byte in front of each); nobody without the key may get a frame through.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -17,7 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   unsigned sum = 0;
   while (size) {
     size_t length = std::min<size_t>(data[0], size - 1);
-    std::vector<uint8_t> message(data + 1, data + 1 + length);  // its own block: a sanitizer sees its end
+    std::vector<uint8_t> message(data + 1,
+                                 data + 1 + length);  // its own block: a sanitizer sees its end
     data += 1 + length;
     size -= 1 + length;
     Decoded d;
@@ -31,7 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (d.prefix.kind == Kind::kBye) gate.bye(d.prefix.process);
     if (d.prefix.kind == Kind::kFrame) {
       if (d.payload_length > kMaxPayload) std::abort();
-      for (size_t i = 0; i < d.payload_length; ++i) sum += static_cast<const uint8_t*>(d.payload)[i];
+      for (size_t i = 0; i < d.payload_length; ++i)
+        sum += static_cast<const uint8_t*>(d.payload)[i];
     }
   }
   return sum == 1u << 31;

@@ -1,5 +1,5 @@
-// Fuzz target: the reader of a shared-memory ring against a peer that writes whatever it likes into it.
-// The bytes fill the ring; the reader must neither read outside of it nor run for ever.
+// Fuzz target: the reader of a shared-memory ring against a peer that writes whatever it likes into
+// it. The bytes fill the ring; the reader must neither read outside of it nor run for ever.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -16,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     void operator()(void* p) const { std::free(p); }
   };
   // Exactly the ring's size, so that a sanitizer sees the first byte beyond it.
-  std::unique_ptr<char, Free> memory(static_cast<char*>(std::aligned_alloc(kLine, kGeometry.bytes())));
+  std::unique_ptr<char, Free> memory(
+      static_cast<char*>(std::aligned_alloc(kLine, kGeometry.bytes())));
   std::memset(memory.get(), 0, kGeometry.bytes());
   for (size_t at = 0; size && at < kGeometry.bytes(); at += size)
     std::memcpy(memory.get() + at, data, std::min(size, kGeometry.bytes() - at));
@@ -34,7 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     RingReader::Next next = reader.peek(&frame);
     if (next != RingReader::Next::kFrame) break;
     if (frame.length > kGeometry.max_payload()) std::abort();
-    for (uint32_t j = 0; j < frame.length; ++j) sum += static_cast<const unsigned char*>(frame.payload)[j];
+    for (uint32_t j = 0; j < frame.length; ++j)
+      sum += static_cast<const unsigned char*>(frame.payload)[j];
     reader.consume(frame);
   }
   // A producer whose consumer writes nonsense into the credits.
