@@ -199,7 +199,10 @@ Status connect() {
   } else {
     FGMPI_TRY(connect_to_others(&setup));
     me.idle = std::make_unique<transport::Idle>(me.transports);
-    hooks.sleep = [](int64_t timeout_ns) { process().idle->sleep(timeout_ns); };
+    hooks.sleep = [](int64_t timeout_ns) {
+      int64_t limit = pt2pt::sleep_limit();
+      process().idle->sleep(limit >= 0 && (timeout_ns < 0 || limit < timeout_ns) ? limit : timeout_ns);
+    };
   }
   FGMPI_TRY(pt2pt::init(setup));
   sched::set_hooks(hooks);

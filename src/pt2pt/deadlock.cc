@@ -1,4 +1,4 @@
-// The deadlock report.
+// The deadlock report: who waits for what, and around which cycle. When: termination.cc.
 
 #include <algorithm>
 #include <cstdio>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "pt2pt/deadlock.h"
 #include "pt2pt/sites.h"
 
 namespace fgmpi::pt2pt {
@@ -16,8 +17,8 @@ namespace fgmpi::pt2pt {
 namespace {
 
 constexpr size_t kShown = 20;
-
-enum class Action : uint8_t { kAbort, kReport, kOff };
+constexpr size_t kMostEdges = 4096;  ///< of a process that are looked at for a cycle
+using Action = DeadlockAction;
 
 Action action() {
   static const Action chosen = [] {
@@ -106,39 +107,69 @@ std::string cycle_words(const std::vector<int64_t>& cycle) {
   return words + format("rank %lld\n", static_cast<long long>(cycle[0]));
 }
 
-void report_alone() {
-  std::string text;
-  size_t shown = 0, all = 0;
-  std::map<std::string, uint64_t> kinds;
-  std::map<int64_t, int64_t> edges;
+}  // namespace
+
+DeadlockAction deadlock_action() { return action(); }
+bool all_wait_for_mpi() { return part_of_deadlock(); }
+
+Report local_report() {
+  Report report;
   for_each_parked([&](sched::Proclet* p, uint32_t index) {
-    ++all;
+    ++report.ranks;
     Waiting w = describe(p, index);
-    if (w.awaits >= 0) edges[w.world] = w.awaits;
-    if (shown < kShown) {
-      text += line_of(w);
-      ++shown;
-    } else {
-      ++kinds[w.call];
-    }
+    ++report.calls[w.call];
+    if (w.awaits >= 0 && report.edges.size() < kMostEdges) report.edges[w.world] = w.awaits;
+    if (report.lines.size() < kShown) report.lines.push_back({w.call, line_of(w)});
   });
-  std::string head = format("fgmpi: deadlock: all %zu ranks that have not ended wait and no message is on its way\n", all);
-  for (const auto& [call, count] : kinds) text += format("fgmpi:   %llu more in %s\n", static_cast<unsigned long long>(count), call.c_str());
+  return report;
+}
+
+// N count / C count call / E rank rank / L call TAB line: one a line.
+std::string Report::to_text() const {
+  std::string text = format("N %llu\n", static_cast<unsigned long long>(ranks));
+  for (const auto& [call, count] : calls)
+    text += format("C %llu %s\n", static_cast<unsigned long long>(count), call.c_str());
+  for (const auto& [from, to] : edges)
+    text += format("E %lld %lld\n", static_cast<long long>(from), static_cast<long long>(to));
+  for (const auto& [call, line] : lines) text += "L " + call + "\t" + line;
+  return text;
+}
+
+void Report::add_text(const std::string& text) {
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (line.size() < 3) continue;
+    char* rest = nullptr;
+    const char* body = line.c_str() + 2;
+    if (line[0] == 'L') {
+      size_t tab = line.find('\t');
+      if (tab != std::string::npos && lines.size() < kShown)
+        lines.push_back({line.substr(2, tab - 2), line.substr(tab + 1) + "\n"});
+      continue;
+    }
+    long long first = strtoll(body, &rest, 10);
+    if (line[0] == 'N') ranks += static_cast<uint64_t>(first);
+    else if (line[0] == 'C') calls[rest + 1] += static_cast<uint64_t>(first);
+    else if (line[0] == 'E') edges[first] = strtoll(rest, nullptr, 10);
+  }
+}
+
+void Report::print() {
+  std::string text = format("fgmpi: deadlock: all %llu ranks that have not ended wait and no message is on its way\n",
+                            static_cast<unsigned long long>(ranks));
+  for (const auto& [call, line] : lines) {
+    text += line;
+    --calls[call];
+  }
+  for (const auto& [call, count] : calls)
+    if (count > 0) text += format("fgmpi:   %llu more in %s\n", static_cast<unsigned long long>(count), call.c_str());
   std::vector<int64_t> cycle = find_cycle(edges);
   if (!cycle.empty()) text += cycle_words(cycle);
   fflush(stdout);
-  fputs((head + text).c_str(), stderr);
+  fputs(text.c_str(), stderr);
+  fflush(stderr);
 }
-
-}  // namespace
-
-bool all_parked() {
-  if (action() == Action::kOff || !quiet() || !part_of_deadlock()) return false;
-  if (g_engine.processes > 1) return false;
-  report_alone();
-  return action() == Action::kAbort;
-}
-
-int64_t sleep_limit() { return -1; }
 
 }  // namespace fgmpi::pt2pt

@@ -269,6 +269,7 @@ class Engine final : public transport::Sink {
   uint64_t local_unexpected = 0;
   uint64_t frames_sent = 0, frames_received = 0;  ///< for termination detection
   uint64_t bad_frames = 0;
+  bool detecting = false;  ///< this process looks for the end of activity (termination.cc)
   uint32_t pulls_pending = 0;
   Cookies<SendOp> sends;
   Cookies<Pull> pulls;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "pt2pt/deadlock.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -12,7 +13,10 @@ namespace fgmpi::pt2pt {
 
 Endpoint* endpoint(uint32_t local) { return g_engine.at(local); }
 transport::Sink* sink() { return &g_engine; }
-bool progress() { return g_engine.progress(); }
+bool progress() {
+  bool moved = g_engine.progress();
+  return moved || (__builtin_expect(g_engine.detecting, 0) && detection_due());
+}
 bool quiet() { return g_engine.waiting_peers.empty() && g_engine.pulls.used() == 0; }
 const Counters& counters() { return g_engine.counters; }
 
@@ -40,6 +44,7 @@ Status init(const Setup& setup) {
   e.local_limit = alone ? limit : limit / 2;
   e.window = alone ? 0 : limit / 2 / (e.processes - 1);
   e.local_unexpected = 0;
+  start_detection();
   return {};
 }
 
@@ -116,9 +121,7 @@ void notify(uint32_t process, int kind, uint64_t ctx, const void* data, size_t b
   h.ctx = ctx;
   h.tag = kind;
   h.size = bytes;
-  const uint64_t before = e.frames_sent;
   e.send_own(process, h, data, bytes);
-  if (kind == kNoticeDeadlock) e.frames_sent = before;
 }
 
 }  // namespace fgmpi::pt2pt

@@ -129,7 +129,7 @@ void set_peer_failed_handler(void (*handler)(uint32_t process, const std::string
 
 /// How the layers above name what only they know, for reports. Each may be nullptr.
 struct Naming {
-  /// The communicator of a context id, as the user knows it ("MPI_COMM_WORLD", "grid").
+  /// Sets *out to the communicator of a context id, as the user knows it ("MPI_COMM_WORLD", "grid <0,1>").
   void (*communicator)(uint64_t ctx, std::string* out) = nullptr;
   /// Where the rank of a communicator lives; false when unknown.
   bool (*locate)(uint64_t ctx, int32_t rank, Peer* out) = nullptr;
@@ -178,6 +178,32 @@ Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int
 /// Looks at *slot at each start.
 Status bsend_init(void** slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
                   const char* call, Keep* keep, Request** out);
+
+// ---- Partitioned (MPI-4.0 chapter 4). `buffer` is one partition; partition i lies i * count * extent further. -----
+// ctx: the plane of partitioned traffic; the plane above it carries the data. Peer with process kNoPeer:
+// MPI_PROC_NULL. Never switch.
+Status psend_init(const Buffer& partition, int32_t partitions, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
+                  const char* call, Keep* keep, Request** out);
+Status precv_init(const Buffer& partition, int32_t partitions, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
+                  const char* call, Keep* keep, Request** out);
+/// MPI_ERR_REQUEST: not an active partitioned send; MPI_ERR_ARG: no such partition, or it is ready already.
+Status pready(Request* request, int32_t partition);
+/// Gives others a chance when it has not arrived. May switch.
+Status parrived(Request* request, int32_t partition, bool* arrived);
+
+// ---- Generalized requests (MPI-4.0 section 13.2, and MPICH's extension with poll and wait functions) --------------
+struct GeneralizedCalls {
+  MPI_Grequest_query_function* query = nullptr;
+  MPI_Grequest_free_function* free = nullptr;
+  MPI_Grequest_cancel_function* cancel = nullptr;
+  MPIX_Grequest_poll_function* poll = nullptr;
+  void* state = nullptr;
+};
+Request* generalized_start(const GeneralizedCalls& calls, const char* call);
+/// MPI_ERR_REQUEST when it is not a generalized request or is complete.
+Status generalized_complete(Request* request);
+/// From now on its functions are called as Fortran's are.
+void generalized_fortran(Request* request);
 
 /// The request of a send that is complete: shared, never freed.
 Request* sent_request();

@@ -9,9 +9,9 @@ namespace {
 Naming g_naming;
 
 void add_communicator(uint64_t ctx, std::string* out) {
-  *out += ", communicator ";
-  if (g_naming.communicator) g_naming.communicator(ctx, out);
-  else *out += format("of context 0x%llx", static_cast<unsigned long long>(ctx));
+  std::string name = format("communicator of context 0x%llx", static_cast<unsigned long long>(ctx));
+  if (g_naming.communicator) g_naming.communicator(ctx, &name);
+  *out += ", " + name;
 }
 
 std::string number_or_any(int32_t value, int32_t any, const char* any_name) {

@@ -138,13 +138,12 @@ void Engine::deliver(const Header& h, const void* payload, size_t length) {
     ++bad_frames;
     return;
   }
+  ++frames_received;
   if (h.kind == kNotice) {
-    if (h.tag != kNoticeDeadlock) ++frames_received;
     NoticeHandler handler = static_cast<uint32_t>(h.tag) < 16 ? notice_handlers[h.tag] : nullptr;
     if (handler) handler(h.src_process, h.ctx, payload, length);
     return;
   }
-  ++frames_received;
   switch (h.kind) {
     case kEager:
     case kEagerSync:

@@ -1,0 +1,106 @@
+// Partitioned communication (MPI-4.0 chapter 4).
+
+#include "mpi/pt2pt_args.h"
+
+using namespace fgmpi;
+using namespace fgmpi::mpi;
+
+namespace {
+
+Status check_partitions(int partitions) {
+  if (partitions >= 0) return {};
+  return error(MPI_ERR_ARG, "partitions is %d; allowed is 0 or more", partitions);
+}
+
+uint64_t part_ctx(const Comm* c) { return c->shared->id.plane(comm::kPlanePart); }
+
+Status find_request(MPI_Request handle, Request** out) {
+  *out = pt2pt::find_request(handle);
+  if (*out) return {};
+  return error(MPI_ERR_REQUEST, "request is 0x%08x, which is not a request or has been completed",
+               static_cast<unsigned>(handle));
+}
+
+}  // namespace
+
+FGMPI_OWN(Psend_init)
+int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                    MPI_Comm comm, MPI_Info, MPI_Request* request) {
+  constexpr const char* kCall = "MPI_Psend_init";
+  FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, check_partitions(partitions));
+  FGMPI_RETURN_IF(kCall, c, check_send(c, dest, tag));
+  FGMPI_RETURN_IF(kCall, c, check_pointer(request, "request"));
+  Buffer buffer;
+  FGMPI_RETURN_IF(kCall, c, make_buffer(buf, count, datatype, &buffer));
+  pt2pt::Peer to{pt2pt::kNoPeer, 0};
+  if (dest != MPI_PROC_NULL) to = c->peer(dest);
+  Request* made;
+  FGMPI_RETURN_IF(kCall, c, pt2pt::psend_init(buffer, partitions, to, c->rank, tag, part_ctx(c), kCall, c, &made));
+  *request = pt2pt::handle_of(made);
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Precv_init)
+int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                    MPI_Comm comm, MPI_Info, MPI_Request* request) {
+  constexpr const char* kCall = "MPI_Precv_init";
+  FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, check_partitions(partitions));
+  FGMPI_RETURN_IF(kCall, c, check_rank(c, source, "source", false));
+  FGMPI_RETURN_IF(kCall, c, check_tag(tag, false));
+  FGMPI_RETURN_IF(kCall, c, check_pointer(request, "request"));
+  Buffer buffer;
+  FGMPI_RETURN_IF(kCall, c, make_buffer(buf, count, datatype, &buffer));
+  Request* made;
+  FGMPI_RETURN_IF(kCall, c,
+                  pt2pt::precv_init(buffer, partitions, my_endpoint(), source, tag, part_ctx(c), kCall, c, &made));
+  *request = pt2pt::handle_of(made);
+  return MPI_SUCCESS;
+}
+
+namespace {
+int ready_range(const char* call, int low, int high, MPI_Request handle) {
+  Request* r;
+  FGMPI_RETURN_IF(call, nullptr, find_request(handle, &r));
+  for (int i = low; i <= high; ++i) FGMPI_RETURN_IF(call, comm_of(r), pt2pt::pready(r, i));
+  return MPI_SUCCESS;
+}
+}  // namespace
+
+FGMPI_OWN(Pready)
+int PMPI_Pready(int partition, MPI_Request request) {
+  return ready_range("MPI_Pready", partition, partition, request);
+}
+
+FGMPI_OWN(Pready_range)
+int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request) {
+  constexpr const char* kCall = "MPI_Pready_range";
+  if (partition_low > partition_high)
+    return fail(kCall, nullptr, error(MPI_ERR_ARG, "partition_low is %d, partition_high %d; allowed is low <= high",
+                                      partition_low, partition_high));
+  return ready_range(kCall, partition_low, partition_high, request);
+}
+
+FGMPI_OWN(Pready_list)
+int PMPI_Pready_list(int length, int partitions[], MPI_Request request) {
+  constexpr const char* kCall = "MPI_Pready_list";
+  FGMPI_RETURN_IF(kCall, nullptr, check_count(length));
+  if (length > 0) FGMPI_RETURN_IF(kCall, nullptr, check_pointer(partitions, "array_of_partitions"));
+  Request* r;
+  FGMPI_RETURN_IF(kCall, nullptr, find_request(request, &r));
+  for (int i = 0; i < length; ++i) FGMPI_RETURN_IF(kCall, comm_of(r), pt2pt::pready(r, partitions[i]));
+  return MPI_SUCCESS;
+}
+
+FGMPI_OWN(Parrived)
+int PMPI_Parrived(MPI_Request request, int partition, int* flag) {
+  constexpr const char* kCall = "MPI_Parrived";
+  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
+  Request* r;
+  FGMPI_RETURN_IF(kCall, nullptr, find_request(request, &r));
+  bool arrived = false;
+  FGMPI_RETURN_IF(kCall, comm_of(r), pt2pt::parrived(r, partition, &arrived));
+  *flag = arrived;
+  return MPI_SUCCESS;
+}

@@ -1,0 +1,345 @@
+// Partitioned communication: a transfer whose parts are sent when they are ready.
+//
+//   sender   init:    one announcement {partitions, bytes, base} with the user's (source, tag), so that sends meet
+//                     receives in the order of their inits
+//            pready:  partition i as a message (source, tag base + i) in the plane above
+//   receiver init:    posts a receive for the announcement
+//            start:   posts a receive for each of the sender's partitions, at once or when it has been announced
+//
+// The sides may cut the message differently: a partition of the receiver has arrived when all of the sender's that
+// overlap it have. Tags of data are unique in the sending process (a 31-bit counter); rounds of the same request
+// follow each other in order.
+// A receive buffer that is not contiguous is filled through a staging copy, partition by partition.
+// Source: MPI-4.0 chapter 4.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "pt2pt/requests.h"
+#include "pt2pt/sites.h"
+
+namespace fgmpi::pt2pt {
+
+namespace {
+
+struct Announcement {
+  uint64_t bytes;
+  uint32_t partitions;
+  uint32_t base;
+};
+
+uint32_t g_next_base = 0;
+
+Buffer raw(void* data, uint64_t bytes) {
+  Buffer b;
+  b.address = data;
+  b.count = static_cast<int64_t>(bytes);
+  return b;
+}
+
+/// Sends an announcement, and goes when it has been taken.
+struct Announcer {
+  SendOp op;
+  Announcement words;
+  Buffer buffer;
+
+  static void send(const Announcement& words, Peer to, const Envelope& envelope) {
+    if (send_at_once(raw(const_cast<Announcement*>(&words), sizeof words), to, envelope, Mode::kStandard)) return;
+    auto* a = new Announcer;
+    a->words = words;
+    a->buffer = raw(&a->words, sizeof words);
+    a->op.buffer = &a->buffer;
+    a->op.to = to;
+    a->op.envelope = envelope;
+    a->op.queued = false;
+    a->op.owner = a;
+    a->op.finish = [](SendOp* op) { delete static_cast<Announcer*>(op->owner); };
+    start_send(&a->op, Mode::kStandard);
+  }
+};
+
+Status bad_partition(int32_t partition, int32_t partitions) {
+  return error(MPI_ERR_ARG, "partition is %d; allowed is 0 to %d", partition, partitions - 1);
+}
+
+Buffer partition_of(const Buffer& first, int32_t index) {
+  Buffer b = first;
+  b.address = static_cast<char*>(first.address) + index * first.count * first.type.extent();
+  return b;
+}
+
+class PartitionedSend final : public Request {
+ public:
+  struct Part {
+    SendOp op;
+    Buffer buffer;
+    bool ready = false;
+  };
+  PartitionedSend(const Buffer& partition, int32_t partitions, Peer to, const Envelope& e, const char* name, Keep* k)
+      : count_(partitions), to_(to), envelope_(e), parts_(std::make_unique<Part[]>(static_cast<size_t>(partitions))) {
+    call = name;
+    keep = k;
+    if (keep) keep->retain();
+    persistent = true;
+    active = false;
+    base_ = g_next_base & 0x7fffffff;
+    if (base_ + static_cast<uint32_t>(partitions) > 0x7fffffff) base_ = 0;
+    g_next_base = base_ + static_cast<uint32_t>(partitions);
+    for (int32_t i = 0; i < partitions; ++i) {
+      Part& p = parts_[static_cast<size_t>(i)];
+      p.buffer = partition_of(partition, i);
+      p.op.buffer = &p.buffer;
+      p.op.to = to;
+      p.op.envelope = {e.ctx + 1, e.source, static_cast<int32_t>(base_) + i};
+      p.op.queued = false;
+      p.op.owner = this;
+      p.op.finish = [](SendOp* op) {
+        auto* self = static_cast<PartitionedSend*>(op->owner);
+        if (!op->error.ok() && self->outcome.error.ok()) self->outcome.error = std::move(op->error);
+        self->part_done();
+      };
+    }
+    if (to.process == kNoPeer) return;
+    uint64_t bytes = static_cast<uint64_t>(partition.bytes()) * static_cast<uint64_t>(partitions);
+    Announcer::send({bytes, static_cast<uint32_t>(partitions), base_}, to, e);
+  }
+  ~PartitionedSend() override {
+    if (keep) keep->release();
+  }
+  Status start() override {
+    complete_ = false;
+    active = true;
+    outcome.error = Status();
+    missing_ = count_;
+    for (int32_t i = 0; i < count_; ++i) parts_[static_cast<size_t>(i)].ready = false;
+    if (missing_ == 0) set_complete();
+    return {};
+  }
+  Status ready(int32_t i) {
+    if (i < 0 || i >= count_) return bad_partition(i, count_);
+    Part& p = parts_[static_cast<size_t>(i)];
+    if (p.ready) return error(MPI_ERR_ARG, "partition %d was marked ready already", i);
+    p.ready = true;
+    p.op.done = false;
+    if (to_.process == kNoPeer || send_at_once(p.buffer, to_, p.op.envelope, Mode::kStandard)) part_done();
+    else start_send(&p.op, Mode::kStandard);
+    return {};
+  }
+  void describe(std::string* out) const override {
+    *out += format_missing(missing_, count_);
+  }
+  bool awaits(WaitFor* out) const override {
+    out->peer = to_;
+    return to_.process != kNoPeer;
+  }
+  static std::string format_missing(int32_t missing, int32_t count) {
+    return std::to_string(missing) + " of " + std::to_string(count) + " partitions missing";
+  }
+
+ private:
+  void part_done() {
+    if (--missing_ == 0) set_complete();
+  }
+  int32_t count_, missing_ = 0;
+  Peer to_;
+  Envelope envelope_;
+  uint32_t base_;
+  std::unique_ptr<Part[]> parts_;
+};
+
+class PartitionedRecv final : public Request {
+ public:
+  PartitionedRecv(const Buffer& partition, int32_t partitions, Endpoint* at, const Envelope& e, const char* name,
+                  Keep* k)
+      : first_(partition), count_(partitions), at_(at), envelope_(e), missing_of_(static_cast<size_t>(partitions)) {
+    call = name;
+    keep = k;
+    if (keep) keep->retain();
+    persistent = true;
+    active = false;
+    outcome.source = e.source;
+    outcome.tag = e.tag;
+    if (e.source == MPI_PROC_NULL) {
+      outcome.tag = MPI_ANY_TAG;
+      return;
+    }
+    listener_ = new Listener;
+    listener_->owner = this;
+    listener_->buffer = raw(&listener_->words, sizeof listener_->words);
+    listener_->op.prepare(listener_->buffer, &listener_->outcome);
+    listener_->op.owner = listener_;
+    listener_->op.finish = [](RecvOp* op) {
+      auto* listener = static_cast<Listener*>(op->owner);
+      if (listener->owner) listener->owner->announced();
+      else delete listener;
+    };
+    start_recv(&listener_->op, at, e);
+  }
+  ~PartitionedRecv() override {
+    if (listener_) {
+      if (listener_->op.queued) at_->posted.remove(&listener_->op);
+      if (listener_->op.queued || listener_->op.done) delete listener_;
+      else listener_->owner = nullptr;  // on its way: goes when it is here
+    }
+    if (keep) keep->release();
+  }
+  Status start() override {
+    complete_ = false;
+    active = true;
+    outcome.error = Status();
+    missing_ = -1;
+    std::fill(missing_of_.begin(), missing_of_.end(), -1);
+    if (envelope_.source == MPI_PROC_NULL) set_complete();
+    else if (listener_->op.done) post();
+    return {};
+  }
+  bool has_arrived(int32_t i) const { return complete_ || !active || missing_of_[static_cast<size_t>(i)] == 0; }
+  int32_t count() const { return count_; }
+  void describe(std::string* out) const override {
+    describe_recv(envelope_, capacity(), out);
+    if (missing_ < 0) *out += ", not announced yet";
+    else *out += ", " + PartitionedSend::format_missing(missing_, static_cast<int32_t>(parts_count_));
+  }
+  bool awaits(WaitFor* out) const override { return awaited_source(envelope_, out); }
+
+ private:
+  struct Listener {
+    PartitionedRecv* owner;
+    RecvOp op;
+    Outcome outcome;
+    Buffer buffer;
+    Announcement words;
+  };
+  struct Part {
+    RecvOp op;
+    Outcome outcome;
+    Buffer buffer;
+    uint32_t index;
+    PartitionedRecv* whole;
+  };
+
+  uint64_t part_bytes() const { return static_cast<uint64_t>(first_.bytes()); }
+  uint64_t capacity() const { return part_bytes() * static_cast<uint64_t>(count_); }
+
+  void announced() {
+    if (active && !complete_ && missing_ < 0) post();
+  }
+
+  void post() {
+    const Announcement& words = listener_->words;
+    outcome.bytes = std::min(words.bytes, capacity());
+    if (words.bytes > capacity())
+      outcome.error = error(MPI_ERR_TRUNCATE, "the sender's partitions have %llu bytes, the receive buffer has %llu",
+                            static_cast<unsigned long long>(words.bytes), static_cast<unsigned long long>(capacity()));
+    if (!parts_) make_parts(words);
+    missing_ = static_cast<int32_t>(parts_count_);
+    count_overlaps(words);
+    if (missing_ == 0) return set_complete();
+    for (uint32_t i = 0; i < parts_count_; ++i) {
+      Part& p = parts_[i];
+      p.op.done = false;
+      start_recv(&p.op, at_, {envelope_.ctx + 1, envelope_.source, static_cast<int32_t>(words.base + i)});
+    }
+  }
+
+  void make_parts(const Announcement& words) {
+    parts_count_ = words.partitions;
+    parts_ = std::make_unique<Part[]>(parts_count_);
+    sender_bytes_ = parts_count_ ? words.bytes / parts_count_ : 0;
+    char* base = static_cast<char*>(first_.address) + first_.type.true_lb();
+    if (!first_.type.contiguous()) {
+      staging_.resize(capacity());
+      base = staging_.data();
+    }
+    for (uint32_t i = 0; i < parts_count_; ++i) {
+      Part& p = parts_[i];
+      uint64_t begin = std::min(i * sender_bytes_, capacity());
+      p.buffer = raw(base + begin, std::min(sender_bytes_, capacity() - begin));
+      p.index = i;
+      p.whole = this;
+      p.op.prepare(p.buffer, &p.outcome);
+      p.op.owner = &p;
+      p.op.finish = [](RecvOp* op) {
+        Part* part = static_cast<Part*>(op->owner);
+        part->whole->part_done(part);
+      };
+    }
+  }
+
+  /// The partitions of ours that a partition of the sender's overlaps: [first, last].
+  bool overlapped(uint32_t index, size_t* first, size_t* last) const {
+    uint64_t begin = index * sender_bytes_, end = std::min(begin + sender_bytes_, capacity());
+    if (begin >= end || part_bytes() == 0) return false;
+    *first = begin / part_bytes();
+    *last = (end - 1) / part_bytes();
+    return true;
+  }
+  void count_overlaps(const Announcement&) {
+    std::fill(missing_of_.begin(), missing_of_.end(), 0);
+    size_t first, last;
+    for (uint32_t i = 0; i < parts_count_; ++i)
+      if (overlapped(i, &first, &last))
+        for (size_t j = first; j <= last; ++j) ++missing_of_[j];
+  }
+  void part_done(Part* part) {
+    if (!part->outcome.error.ok() && outcome.error.ok()) outcome.error = std::move(part->outcome.error);
+    part->outcome.error = Status();
+    size_t first, last;
+    if (overlapped(part->index, &first, &last))
+      for (size_t j = first; j <= last; ++j)
+        if (--missing_of_[j] == 0 && !staging_.empty()) unpack(j);
+    if (--missing_ == 0) set_complete();
+  }
+  void unpack(size_t j) {
+    Buffer b = partition_of(first_, static_cast<int32_t>(j));
+    Status status = host::unpack(staging_.data() + j * part_bytes(), b.bytes(), b.address, b.count, b.type);
+    if (!status.ok() && outcome.error.ok()) outcome.error = std::move(status);
+  }
+
+  Buffer first_;
+  int32_t count_;
+  Endpoint* at_;
+  Envelope envelope_;
+  Listener* listener_ = nullptr;
+  std::unique_ptr<Part[]> parts_;
+  uint32_t parts_count_ = 0;
+  uint64_t sender_bytes_ = 0;
+  int32_t missing_ = -1;  ///< of the sender's partitions; -1: not announced
+  std::vector<int32_t> missing_of_;  ///< by partition of ours: how many of the sender's
+  std::vector<char> staging_;
+};
+
+}  // namespace
+
+Status psend_init(const Buffer& partition, int32_t partitions, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
+                  const char* call, Keep* keep, Request** out) {
+  *out = new PartitionedSend(partition, partitions, to, {ctx, source_rank, tag}, call, keep);
+  return {};
+}
+
+Status precv_init(const Buffer& partition, int32_t partitions, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
+                  const char* call, Keep* keep, Request** out) {
+  *out = new PartitionedRecv(partition, partitions, at, {ctx, source, tag}, call, keep);
+  return {};
+}
+
+Status pready(Request* request, int32_t partition) {
+  auto* send = dynamic_cast<PartitionedSend*>(request);
+  if (!send) return error(MPI_ERR_REQUEST, "the request of %s is not a partitioned send", request->call);
+  if (!send->active) return error(MPI_ERR_REQUEST, "the partitioned send is not active; start it first");
+  return send->ready(partition);
+}
+
+Status parrived(Request* request, int32_t partition, bool* arrived) {
+  auto* recv = dynamic_cast<PartitionedRecv*>(request);
+  if (!recv) return error(MPI_ERR_REQUEST, "the request of %s is not a partitioned receive", request->call);
+  if (partition < 0 || partition >= recv->count()) return bad_partition(partition, recv->count());
+  *arrived = recv->has_arrived(partition);
+  if (*arrived) return {};
+  sched::yield();
+  *arrived = recv->has_arrived(partition);
+  return {};
+}
+
+}  // namespace fgmpi::pt2pt
