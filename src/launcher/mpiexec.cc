@@ -14,6 +14,7 @@
 
 #include "launcher/command_line.h"
 #include "launcher/paths.h"
+#include "launcher/watch.h"
 
 namespace {
 
@@ -83,6 +84,7 @@ int main(int argc, char** argv) {
   std::vector<char*> arguments = {hydra.data()};
   for (auto& word : plan.hydra) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  if (fgmpi::launcher::names_hosts(plan.hydra)) fgmpi::launcher::watch_connections();
   execv(hydra.c_str(), arguments.data());
   refuse(hydra + ": " + std::strerror(errno));
 }
