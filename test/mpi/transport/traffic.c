@@ -1,5 +1,6 @@
 /* Traffic between processes, checked byte by byte, and jobs for a script to disturb.
  *   traffic [mix [ROUNDS]]     random sizes from 0 to 8 MB between all pairs (default: mix, few rounds)
+ *   traffic stream             the same for ever
  *   traffic wait               every rank has talked to every other and then waits for a message that never comes
  *   traffic idle [SECONDS]     all wait for rank 0, which sleeps; prints the CPU time that this cost
  *   traffic large [MEGABYTES]  one message of that size from rank 0 to the last rank
@@ -80,8 +81,14 @@ static void mixed(int rounds, size_t most) {
   free(in);
 }
 
-static void wait_for_ever(void) {
+static void say_ready(void) {
   mixed(size, 100);
+  if (rank == 0) printf("ready\n");
+  fflush(stdout);
+}
+
+static void wait_for_ever(void) {
+  say_ready();
   char byte;
   MPI_Recv(&byte, 1, MPI_BYTE, rank ? 0 : size - 1, 999, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
@@ -160,11 +167,12 @@ int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "mix";
   int number = argc > 2 ? atoi(argv[2]) : -1;
   if (!strcmp(what, "mix")) mixed(number > 0 ? number : 40, 8 << 20);
+  else if (!strcmp(what, "stream")) say_ready(), mixed(1 << 30, 8 << 20);
   else if (!strcmp(what, "wait")) wait_for_ever();
   else if (!strcmp(what, "idle")) idle(number > 0 ? number : 10);
   else if (!strcmp(what, "large")) large((size_t)(number > 0 ? number : 4096 + 1) << 20);
   else if (!strcmp(what, "crowd")) crowd();
-  else printf("traffic: unknown mode '%s'; allowed is mix, wait, idle, large or crowd\n", what);
+  else printf("traffic: unknown mode '%s'; allowed is mix, stream, wait, idle, large or crowd\n", what);
   MPI_Finalize();
   return 0;
 }
