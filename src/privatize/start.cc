@@ -16,6 +16,7 @@
 #include "privatize/internal.h"
 #include "privatize/output.h"
 #include "privatize/swap.h"
+#include "proclet-sched/debug_table.h"
 
 namespace fgmpi::privatize {
 
@@ -199,6 +200,10 @@ Mode decide(uint32_t ranks) {
   refuse_unless(g_images.can_be_imaged());
   refuse_unless(g_images.prepare(ranks));
   for (const ElfModule& m : g_images.modules()) m.disown_destructors();
+  fgmpi_debug_table.image_region = g_images.region_low();
+  fgmpi_debug_table.image_stride = g_images.stride();
+  fgmpi_debug_table.image_count = ranks;
+  fgmpi_debug_table.program_base = g_images.program().base();
   return Mode::kImages;
 }
 
@@ -257,7 +262,9 @@ void construct(const Image& image) {
 }  // namespace
 
 bool on_proclet() { return t_scheduler && !sched::on_host_stack(); }
-void set_first_world_rank(uint32_t first) { g_first_world_rank = first; }
+void set_first_world_rank(uint32_t first) {
+  fgmpi_debug_table.first_world_rank = g_first_world_rank = first;
+}
 uint32_t first_world_rank() { return g_first_world_rank; }
 
 uint32_t world_rank(const sched::Proclet* p) {
@@ -302,7 +309,7 @@ FGMPI_INTERPOSE int __libc_start_main(Main* main, int argc, char** argv, Init* i
   g_program.ranks = ranks_wanted();
   g_mode = decide(g_program.ranks);
   if (g_program.ranks > 1) warn_of_shared_libraries();
-  g_first_world_rank = presumed_first_world_rank(g_program.ranks);
+  set_first_world_rank(presumed_first_world_rank(g_program.ranks));
   prepare_switching();
   install_crash_reports();
   if (g_mode == Mode::kImages) init = no_constructors, fini = nullptr;

@@ -15,8 +15,11 @@
 
 #include "base/assert.h"
 #include "proclet-sched/annotate.h"
+#include "proclet-sched/debug_table.h"
 #include "proclet-sched/internal.h"
 #include "proclet-sched/stacks.h"
+
+fgmpi::sched::DebugTable fgmpi_debug_table;
 
 namespace fgmpi::sched {
 
@@ -368,6 +371,8 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
     return error(MPI_ERR_NO_MEM, "no address space for the descriptors of %u ranks", count);
   g.ranks = static_cast<Proclet*>(memory);
   g.count = g.live = count;
+  fgmpi_debug_table.ranks = g.ranks;
+  fgmpi_debug_table.rank_count = count;
   g.exit_status = 0;
   g.random = g.options.seed;
   g_hot.head = nullptr;

@@ -1,0 +1,35 @@
+// What a debugger needs to find the proclets of a process or core file, without debug information:
+// exported as fgmpi_debug_table and read by share/gdb/fgmpi-gdb.py. Fixed layout, 8-byte fields:
+//
+//   version | proclet bytes | ranks | rank count | first world rank | &current |
+//   offsets in a proclet: context, wait, state, stack_low, stack_size |
+//   image region | image stride | image count | load address of the program
+//
+// A suspended proclet's context points to: fpu state, r12, r13, r14, r15, rbx, rbp, rip (x86-64).
+#pragma once
+
+#include <cstdint>
+
+#include "proclet-sched/sched.h"
+
+namespace fgmpi::sched {
+
+struct DebugTable {
+  uint64_t version = 1;
+  uint64_t proclet_bytes = sizeof(Proclet);
+  Proclet* ranks = nullptr;
+  uint64_t rank_count = 0;
+  uint64_t first_world_rank = 0;
+  Proclet* const* current = &detail::g_hot.current;
+  uint64_t context_offset = offsetof(Proclet, context);
+  uint64_t wait_offset = offsetof(Proclet, wait);
+  uint64_t state_offset = offsetof(Proclet, state);
+  uint64_t stack_low_offset = offsetof(Proclet, stack_low);
+  uint64_t stack_size_offset = offsetof(Proclet, stack_size);
+  uint64_t image_region = 0, image_stride = 0, image_count = 0, program_base = 0;
+};
+static_assert(sizeof(DebugTable) == 15 * 8, "read by the debugger script");
+
+}  // namespace fgmpi::sched
+
+extern "C" __attribute__((visibility("default"))) fgmpi::sched::DebugTable fgmpi_debug_table;

@@ -1,0 +1,170 @@
+"""Finegrain MPI in gdb: the ranks (proclets) of a process or core file.
+
+    info proclets         every rank of the process: world rank, state, the MPI call it waits in
+    proclet RANK          backtrace of the rank with this world rank
+    proclet RANK symbols  loads the program's symbols for the rank's image, for breakpoints and variables
+
+Load it with `source .../share/gdb/fgmpi-gdb.py`; installed prefixes load it by themselves where gdb's auto-load safe
+path allows. Works without debug information of the library, on running processes and on core files: a
+backtrace unwinds from the rank's saved registers and changes nothing in the process.
+"""
+
+import struct
+
+import gdb
+import gdb.unwinder
+
+FIELDS = (
+    "version proclet_bytes ranks rank_count first_world_rank current context wait state stack_low "
+    "stack_size image_region image_stride image_count program_base"
+).split()
+STATES = ["ready", "running", "waiting", "sleeping", "finished"]
+# A suspended context: the order in which registers lie behind the word of floating-point state.
+SAVED = ["r12", "r13", "r14", "r15", "rbx", "rbp", "rip"]
+
+
+def read(address, size):
+    return bytes(gdb.selected_inferior().read_memory(address, size))
+
+
+def word(address):
+    return struct.unpack("<Q", read(address, 8))[0]
+
+
+def table():
+    try:
+        address = int(gdb.parse_and_eval("(unsigned long)&fgmpi_debug_table"))
+    except gdb.error:
+        raise gdb.GdbError("this process has not loaded Finegrain MPI")
+    values = dict(zip(FIELDS, struct.unpack("<15Q", read(address, 15 * 8))))
+    if values["version"] != 1:
+        raise gdb.GdbError("this script reads version 1 of the library's table, not %d" % values["version"])
+    return values
+
+
+def proclet(t, index):
+    """The descriptor of rank number `index` of this process."""
+    at = t["ranks"] + index * t["proclet_bytes"]
+    state = read(at + t["state"], 1)[0]
+    return {
+        "index": index,
+        "rank": t["first_world_rank"] + index,
+        "context": word(at + t["context"]),
+        "wait": word(at + t["wait"]),
+        "state": STATES[state] if state < len(STATES) else "?",
+        "running": word(t["current"]) == at,
+    }
+
+
+def waits_in(p):
+    if p["state"] not in ("waiting", "sleeping") or not p["wait"]:
+        return ""
+    call = word(p["wait"])
+    return gdb.Value(call).cast(gdb.lookup_type("char").pointer()).string() if call else ""
+
+
+class ProcletUnwinder(gdb.unwinder.Unwinder):
+    """While a context is set: continues from the stopped frame into that context."""
+
+    def __init__(self):
+        super().__init__("fgmpi proclets")
+        self.context = 0
+        self.stack = 0
+
+    def __call__(self, frame):
+        if not self.context:
+            return None
+        stack = frame.read_register("rsp")
+        if int(stack) != self.stack:
+            return None
+        pointer = gdb.lookup_type("long")
+        caller = frame.create_unwind_info(FrameId(stack, frame.read_register("rip")))
+        for place, name in enumerate(SAVED):
+            caller.add_saved_register(name, gdb.Value(word(self.context + 8 + 8 * place)).cast(pointer))
+        caller.add_saved_register("rsp", gdb.Value(self.context + 64).cast(pointer))
+        return caller
+
+
+class FrameId:
+    def __init__(self, sp, pc):
+        self.sp = sp
+        self.pc = pc
+
+
+UNWINDER = ProcletUnwinder()
+gdb.unwinder.register_unwinder(None, UNWINDER, replace=True)
+LOADED = set()
+
+
+def load_symbols(t, index):
+    """Image 0 is what gdb knows as the program; the others are it at another address."""
+    if index == 0 or index >= t["image_count"] or index in LOADED:
+        return
+    base = t["image_region"] + (index - 1) * t["image_stride"]
+    program = gdb.current_progspace().filename
+    gdb.execute('add-symbol-file "%s" -o %#x' % (program, base), to_string=True)
+    LOADED.add(index)
+
+
+def backtrace(t, p):
+    if p["state"] == "finished":
+        raise gdb.GdbError("rank %d has finished" % p["rank"])
+    load_symbols(t, p["index"])
+    if p["running"]:
+        gdb.execute("backtrace")
+        return
+    if not p["context"]:
+        raise gdb.GdbError("rank %d has not started" % p["rank"])
+    UNWINDER.stack = int(gdb.newest_frame().read_register("rsp"))
+    UNWINDER.context = p["context"]
+    gdb.invalidate_cached_frames()
+    try:
+        text = gdb.execute("backtrace", to_string=True)
+    finally:
+        UNWINDER.context = 0
+        gdb.invalidate_cached_frames()
+    # Frame 0 is where the process stopped, which is not the rank's.
+    lines = text.splitlines()
+    own = next((i for i, line in enumerate(lines) if line.startswith("#1 ")), len(lines))
+    print("\n".join(lines[own:]))
+
+
+class InfoProclets(gdb.Command):
+    """The ranks of this process: world rank, state and the MPI call each waits in."""
+
+    def __init__(self):
+        super().__init__("info proclets", gdb.COMMAND_STATUS)
+
+    def invoke(self, argument, from_tty):
+        t = table()
+        print("  %-8s %-10s %s" % ("rank", "state", "in"))
+        for index in range(t["rank_count"]):
+            p = proclet(t, index)
+            print("%s %-8d %-10s %s" % ("*" if p["running"] else " ", p["rank"], p["state"], waits_in(p)))
+
+
+class Proclet(gdb.Command):
+    """proclet RANK [bt|symbols]: backtrace of a rank of this process; or its image's symbols."""
+
+    def __init__(self):
+        super().__init__("proclet", gdb.COMMAND_STACK)
+
+    def invoke(self, argument, from_tty):
+        words = gdb.string_to_argv(argument)
+        t = table()
+        first, count = t["first_world_rank"], t["rank_count"]
+        allowed = "allowed: proclet RANK [bt|symbols], RANK from %d to %d" % (first, first + count - 1)
+        if not words or not words[0].isdigit() or not first <= int(words[0]) < first + count:
+            raise gdb.GdbError(allowed)
+        p = proclet(t, int(words[0]) - first)
+        what = words[1] if len(words) > 1 else "bt"
+        if what == "symbols":
+            load_symbols(t, p["index"])
+        elif what == "bt":
+            backtrace(t, p)
+        else:
+            raise gdb.GdbError(allowed)
+
+
+InfoProclets()
+Proclet()

@@ -1,0 +1,37 @@
+// Ends badly in rank 3, in the way its argument says; run by crashes.sh.
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+#include "mpitest.h"
+
+int* nowhere;
+
+namespace inner {
+[[gnu::noinline]] void crash_here(int value) {
+  *static_cast<volatile int*>(nowhere) = value;
+}
+}  // namespace inner
+
+[[gnu::noinline]] int recurse(int depth) {
+  char frame[512];
+  std::memset(frame, depth, sizeof frame);
+  asm volatile("" : : "r"(frame) : "memory");
+  return depth == 0 ? 0 : recurse(depth - 1) + frame[depth % 512];
+}
+
+int main(int argc, char** argv) {
+  int rank;
+  OK(MPI_Init(&argc, &argv));
+  OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  const char* how = argc > 1 ? argv[1] : "";
+  if (rank == 3) {
+    if (!std::strcmp(how, "segv")) inner::crash_here(1);
+    if (!std::strcmp(how, "overflow")) return recurse(1000000);
+    if (!std::strcmp(how, "abort")) std::abort();
+    if (!std::strcmp(how, "throw")) throw std::runtime_error("nobody catches this");
+  }
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  return finish();
+}
