@@ -1,7 +1,8 @@
 // Table 1 of "Scalability of Communicators and Groups in MPI" (HPDC 2010): space and time of the
 // encodings on ordered groups. The groups are the paper's, of the same sizes; where its words leave
-// a choice (which gaps between the 10,000 ranges) it is random, with a fixed seed. modules:
-// groupmap base
+// a choice (which gaps between the 10,000 ranges) it is random, with a fixed seed.
+
+// modules: groupmap base
 #include "hpdc10_tables.h"
 
 namespace hpdc10 {

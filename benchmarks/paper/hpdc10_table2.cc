@@ -2,7 +2,9 @@
 // encodings on unordered groups. Row 3 is there twice: "10,000 blocks randomly permuted" of a group
 // of 500,000 read as 10,000 blocks of 50 (3), and as blocks of 10,000, 50 of them (3b): the
 // paper's 4.98 bits a member for the wavelet tree are those of about 25 runs, which only the second
-// reading has. modules: groupmap base
+// reading has.
+
+// modules: groupmap base
 #include "hpdc10_tables.h"
 
 namespace hpdc10 {

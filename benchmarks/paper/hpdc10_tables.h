@@ -181,7 +181,7 @@ inline Measured measure(const std::string& name, const MapRef& map, double build
                        [&] {
                          int64_t sum = 0;
                          for (int k = 0; k < (map.encoding() == Encoding::bwt ? 1 : 64); ++k)
-                           sum += map.rank(some[k]);
+                           sum += map.rank(some[63 - k]);
                          sink = sink + sum;
                        }) /
               (map.encoding() == Encoding::bwt ? 1 : 64);

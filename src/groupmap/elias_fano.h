@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -61,8 +62,12 @@ class EliasFano {
 
  private:
   static int best_low_bits(uint64_t n, uint64_t largest);
+  /// Needs no branch for numbers that straddle words: 8 bytes from any byte on are there (the spare
+  /// word).
   uint64_t low(uint32_t i) const {
-    return get_bits(words_.data(), uint64_t{i} * low_bits_, low_bits_);
+    uint64_t at = uint64_t{i} * low_bits_, word;
+    std::memcpy(&word, reinterpret_cast<const uint8_t*>(words_.data()) + at / 8, 8);
+    return word >> (at % 8) & low_mask(low_bits_);
   }
   const uint64_t* high_words() const { return words_.data() + low_words_; }
   uint64_t position_of_one(uint32_t i) const {

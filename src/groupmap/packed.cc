@@ -25,18 +25,8 @@ class PackedMap final : public GroupMap {
   int32_t rank(int32_t w) const override {
     if (w < least_) return -1;
     uint64_t value = static_cast<uint64_t>(int64_t{w} - least_);
-    uint32_t low = 0, high = values_.size();
-    if (!ordered()) {
-      while (low < high && values_[low] != value) ++low;
-    } else {
-      while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (values_[middle] < value)
-          low = middle + 1;
-        else
-          high = middle;
-      }
-    }
+    uint32_t low = ordered() ? values_.lower_bound(value) : 0;
+    while (!ordered() && low < values_.size() && values_[low] != value) ++low;
     return low < values_.size() && values_[low] == value ? static_cast<int32_t>(low) : -1;
   }
   size_t bytes() const override { return sizeof(*this) + values_.heap_bytes(); }

@@ -65,6 +65,19 @@ class PackedVector {
     std::memcpy(&word, data_.get() + bit / 8, 8);
     return word >> (bit % 8) & low_mask(width_);
   }
+  /// The first element not below `value`, size() when there is none. REQUIRES: the elements never
+  /// fall.
+  uint32_t lower_bound(uint64_t value) const {
+    uint32_t low = 0, high = count_;
+    while (low < high) {
+      uint32_t middle = low + (high - low) / 2;
+      if ((*this)[middle] < value)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  }
   /// REQUIRES: element i is still 0; value < 2^width.
   void set(uint32_t i, uint64_t value) {
     if (!data_) return;

@@ -35,7 +35,7 @@ class PatchedMap final : public GroupMap {
   int32_t select(int32_t i) const override {
     uint32_t at = static_cast<uint32_t>(i);
     if (__builtin_expect(get_bit(flags_.data(), at >> shift_), 0)) {
-      uint32_t k = first_from(at);
+      uint32_t k = indices_.lower_bound(at);
       if (k < indices_.size() && indices_[k] == at) return value(k);
     }
     return base_.select(i);
@@ -59,7 +59,8 @@ class PatchedMap final : public GroupMap {
   void select_range(int32_t first, int32_t count, int32_t* out) const override {
     if (count <= 0) return;
     base_.select_range(first, count, out);
-    for (uint32_t k = first_from(static_cast<uint32_t>(first)); k < indices_.size(); ++k) {
+    for (uint32_t k = indices_.lower_bound(static_cast<uint32_t>(first)); k < indices_.size();
+         ++k) {
       int64_t i = index_of(k);
       if (i >= int64_t{first} + count) break;
       out[i - first] = value(k);
@@ -100,19 +101,6 @@ class PatchedMap final : public GroupMap {
  private:
   int32_t value(uint32_t k) const { return least_ + static_cast<int32_t>(values_[k]); }
   int32_t index_of(uint32_t k) const { return static_cast<int32_t>(indices_[k]); }
-  /// The first exception at group rank `at` or after.
-  uint32_t first_from(uint32_t at) const {
-    uint32_t low = 0, high = indices_.size();
-    while (low < high) {
-      uint32_t middle = low + (high - low) / 2;
-      if (indices_[middle] < at)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low;
-  }
-
   MapRef base_;
   std::vector<uint64_t> flags_;
   PackedVector indices_;

@@ -18,7 +18,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "groupmap/elias_fano.h"
+#include "groupmap/cuts.h"
 #include "groupmap/permutation.h"
 #include "groupmap/progression.h"
 
@@ -186,19 +186,19 @@ class ManyPieces final : public PiecewiseMap {
   ManyPieces(std::span<const Piece> pieces, int32_t size, bool overlaps);
 
   int32_t select(int32_t i) const override {
-    uint32_t k = piece_of(static_cast<uint32_t>(i));
-    uint32_t first = first_of(k);
+    uint32_t k = cuts_.part_of(static_cast<uint32_t>(i));
+    uint32_t first = cuts_.first(k);
     int32_t stride = stride_of(k);
     uint32_t low = low_of(k);
     if (stride > 0) return static_cast<int32_t>(low + (static_cast<uint32_t>(i) - first) * stride);
-    return static_cast<int32_t>(low + (static_cast<uint32_t>(i) - (end_of(k) - 1)) * stride);
+    return static_cast<int32_t>(low + (static_cast<uint32_t>(i) - (cuts_.end(k) - 1)) * stride);
   }
   int32_t rank(int32_t w) const override;
   void select_range(int32_t first, int32_t count, int32_t* out) const override {
     uint32_t i = static_cast<uint32_t>(first), end = i + static_cast<uint32_t>(count);
-    for (uint32_t k = count ? piece_of(i) : 0; i < end; ++k) {
+    for (uint32_t k = count ? cuts_.part_of(i) : 0; i < end; ++k) {
       Piece piece = piece_at(k);
-      for (uint32_t stop = std::min(end, end_of(k)); i < stop; ++i)
+      for (uint32_t stop = std::min(end, cuts_.end(k)); i < stop; ++i)
         *out++ = piece.value + static_cast<int32_t>(i - piece.index) * piece.stride;
     }
   }
@@ -207,21 +207,11 @@ class ManyPieces final : public PiecewiseMap {
     return true;
   }
   size_t bytes() const override {
-    return sizeof(*this) + firsts_.heap_bytes() + strides_.heap_bytes() + lows_.heap_bytes() +
+    return sizeof(*this) + cuts_.heap_bytes() + strides_.heap_bytes() + lows_.heap_bytes() +
            order_.heap_bytes();
   }
 
  private:
-  uint32_t piece_of(uint32_t i) const {
-    return length_ ? divisor_.divide(i) : firsts_.count_below(uint64_t{i} + 1);
-  }
-  uint32_t first_of(uint32_t k) const {
-    if (length_) return k * length_;
-    return k ? firsts_[k - 1] : 0;
-  }
-  uint32_t end_of(uint32_t k) const {
-    return k + 1 < count_ ? first_of(k + 1) : static_cast<uint32_t>(size());
-  }
   int32_t stride_of(uint32_t k) const {
     return strides_.size() ? least_stride_ + static_cast<int32_t>(strides_[k]) : least_stride_;
   }
@@ -231,18 +221,16 @@ class ManyPieces final : public PiecewiseMap {
   }
   uint32_t low_of(uint32_t k) const { return sorted_low(order_.size() ? order_.forward(k) : k); }
   Piece piece_at(uint32_t k) const {
-    uint32_t first = first_of(k);
+    uint32_t first = cuts_.first(k);
     return {static_cast<int32_t>(first), select(static_cast<int32_t>(first)), stride_of(k)};
   }
 
   uint32_t count_;
-  uint32_t length_ = 0;  // of every piece but a shorter last one; 0: in firsts_
   int32_t least_stride_;
   uint32_t least_low_ = 0;
   uint32_t low_step_ = 0;  // when lows_ is empty
   bool overlaps_;
-  FastDivisor divisor_;
-  EliasFano firsts_;         // of all but the first piece
+  Cuts cuts_;
   PackedVector strides_;     // over least_stride_; empty: all equal
   EliasFano lows_;           // sorted; empty: least_low_ + j * low_step_
   PackedPermutation order_;  // piece -> place of its low; empty: the same
@@ -252,15 +240,10 @@ ManyPieces::ManyPieces(std::span<const Piece> pieces, int32_t size, bool overlap
     : PiecewiseMap(Encoding::piecewise, size, rises(pieces, size)),
       count_(static_cast<uint32_t>(pieces.size())),
       overlaps_(overlaps) {
-  length_ = static_cast<uint32_t>(pieces[1].index);
   auto length = [&](size_t k) { return groupmap::end_of(pieces, k, size) - pieces[k].index; };
-  for (size_t k = 0; k < count_; ++k)
-    if (pieces[k].index != static_cast<int64_t>(k) * pieces[1].index) length_ = 0;
-  if (length(count_ - 1) > length_) length_ = 0;
-  divisor_ = FastDivisor(std::max(1u, length_));
   std::vector<uint32_t> column(count_);
-  for (size_t k = 1; k < count_; ++k) column[k - 1] = static_cast<uint32_t>(pieces[k].index);
-  if (!length_) firsts_ = EliasFano(std::span(column).first(count_ - 1));
+  for (size_t k = 0; k < count_; ++k) column[k] = static_cast<uint32_t>(pieces[k].index);
+  cuts_ = Cuts(column, static_cast<uint32_t>(size));
 
   auto stride = [&](size_t k) { return length(k) == 1 ? 1 : pieces[k].stride; };
   int32_t most_stride = least_stride_ = stride(0);
@@ -299,7 +282,7 @@ int32_t ManyPieces::rank(int32_t w) const {
   while (j-- > 0) {
     uint32_t k = order_.size() ? order_.inverse(j) : j;
     Piece piece = piece_at(k);
-    int32_t i = rank_in(piece, static_cast<int32_t>(end_of(k)) - piece.index, w);
+    int32_t i = rank_in(piece, static_cast<int32_t>(cuts_.end(k)) - piece.index, w);
     if (i >= 0 || !overlaps_) return i;
   }
   return -1;

@@ -13,13 +13,10 @@
 #include <algorithm>
 
 #include "groupmap/codec.h"
-#include "groupmap/elias_fano.h"
+#include "groupmap/cuts.h"
 
 namespace fgmpi::groupmap {
 namespace {
-
-// A sample every 16 runs: select is hot, and runs are few.
-constexpr EliasFano::Sampling kSampling = {4, 7};
 
 struct Run {
   uint32_t first;
@@ -28,16 +25,12 @@ struct Run {
 
 class RunsMap final : public GroupMap {
  public:
-  /// length 0: given by firsts, which leaves out the first run's 0.
-  RunsMap(int32_t size, uint32_t length, EliasFano firsts, EliasFano shifts)
-      : GroupMap(Encoding::runs, size, true),
-        length_(length),
-        divisor_(std::max(1u, length)),
-        firsts_(std::move(firsts)),
-        shifts_(std::move(shifts)) {}
+  /// A shift for each part of `cuts`.
+  RunsMap(int32_t size, Cuts cuts, EliasFano shifts)
+      : GroupMap(Encoding::runs, size, true), cuts_(std::move(cuts)), shifts_(std::move(shifts)) {}
 
   int32_t select(int32_t i) const override {
-    return static_cast<int32_t>(i + shifts_[run_of(static_cast<uint32_t>(i))]);
+    return static_cast<int32_t>(i + shifts_[cuts_.part_of(static_cast<uint32_t>(i))]);
   }
   int32_t rank(int32_t w) const override {
     if (w < 0 || size() == 0) return -1;
@@ -45,74 +38,53 @@ class RunsMap final : public GroupMap {
     uint32_t low = 0, high = shifts_.count_below(uint64_t{static_cast<uint32_t>(w)} + 1);
     while (low < high) {
       uint32_t middle = low + (high - low) / 2;
-      if (first_of(middle) + uint64_t{shifts_[middle]} <= static_cast<uint32_t>(w))
+      if (cuts_.first(middle) + uint64_t{shifts_[middle]} <= static_cast<uint32_t>(w))
         low = middle + 1;
       else
         high = middle;
     }
     if (low == 0) return -1;
     uint32_t i = static_cast<uint32_t>(w) - shifts_[low - 1];
-    return i < end_of(low - 1) ? static_cast<int32_t>(i) : -1;
+    return i < cuts_.end(low - 1) ? static_cast<int32_t>(i) : -1;
   }
   void select_range(int32_t first, int32_t count, int32_t* out) const override {
     if (count <= 0) return;
     uint32_t i = static_cast<uint32_t>(first), end = i + static_cast<uint32_t>(count);
-    for (uint32_t run = run_of(i); i < end; ++run) {
-      uint32_t shift = shifts_[run], stop = std::min(end, end_of(run));
+    for (uint32_t run = cuts_.part_of(i); i < end; ++run) {
+      uint32_t shift = shifts_[run], stop = std::min(end, cuts_.end(run));
       for (; i < stop; ++i) *out++ = static_cast<int32_t>(i + shift);
     }
   }
   bool pieces(std::vector<Piece>& out) const override {
     for (uint32_t run = 0; run < shifts_.size(); ++run) {
-      uint32_t first = first_of(run);
+      uint32_t first = cuts_.first(run);
       out.push_back({static_cast<int32_t>(first), static_cast<int32_t>(first + shifts_[run]), 1});
     }
     return true;
   }
   size_t bytes() const override {
-    return sizeof(*this) + firsts_.heap_bytes() + shifts_.heap_bytes();
+    return sizeof(*this) + cuts_.heap_bytes() + shifts_.heap_bytes();
   }
   bool validate(std::string* reason) const override {
     uint32_t runs = shifts_.size();
-    if ((runs == 0) != (size() == 0))
-      return invalid(reason, "%u runs for %d members", runs, size());
-    if (runs == 0) return true;
-    if (length_ == 0 && firsts_.size() != runs - 1) return invalid(reason, "runs without a first");
+    if (runs != cuts_.parts()) return invalid(reason, "%u shifts for %u runs", runs, cuts_.parts());
     uint32_t before = 0;
     for (uint32_t run = 0; run < runs; ++run) {
-      uint64_t first = length_ ? uint64_t{run} * length_ : first_of(run);
-      uint64_t end = run + 1 < runs ? (length_ ? first + length_ : first_of(run + 1)) : size();
-      if (first >= end || end > static_cast<uint32_t>(size()) || (length_ && end - first > length_))
-        return invalid(reason, "run %u is empty or past the end", run);
       if (run && shifts_[run] <= before)
         return invalid(reason, "run %u touches the one before", run);
       before = shifts_[run];
-      if (end - 1 + before > INT32_MAX) return invalid(reason, "run %u is over 2^31-1", run);
+      if (uint64_t{cuts_.end(run)} - 1 + before > INT32_MAX)
+        return invalid(reason, "run %u is over 2^31-1", run);
     }
     return true;
   }
   void write(ByteWriter& out) const override {
-    out.varint(shifts_.size());
-    out.varint(length_);
-    if (length_ == 0 && shifts_.size()) firsts_.write(out);
+    cuts_.write(out);
     shifts_.write(out);
   }
 
  private:
-  uint32_t run_of(uint32_t i) const {
-    return length_ ? divisor_.divide(i) : firsts_.count_below(uint64_t{i} + 1);
-  }
-  uint32_t first_of(uint32_t run) const {
-    if (length_) return run * length_;
-    return run ? firsts_[run - 1] : 0;
-  }
-  uint32_t end_of(uint32_t run) const {
-    return run + 1 < shifts_.size() ? first_of(run + 1) : static_cast<uint32_t>(size());
-  }
-
-  uint32_t length_;
-  FastDivisor divisor_;
-  EliasFano firsts_;
+  Cuts cuts_;
   EliasFano shifts_;
 };
 
@@ -137,14 +109,6 @@ std::vector<Run> find_runs(std::span<const int32_t> ranks, const Stats& stats) {
   return runs;
 }
 
-/// The length that all runs have (the last may be shorter), or 0.
-uint32_t common_length(const std::vector<Run>& runs, int32_t size) {
-  uint32_t length = runs.size() > 1 ? runs[1].first : static_cast<uint32_t>(size);
-  for (size_t k = 0; k < runs.size(); ++k)
-    if (runs[k].first != k * length) return 0;
-  return static_cast<uint32_t>(size) - runs.back().first <= length ? length : 0;
-}
-
 std::optional<Cost> estimate(const Stats& stats) {
   if (!stats.ordered || stats.size == 0) return std::nullopt;
   bool equal = stats.pieces_complete && stats.pieces.size() == static_cast<size_t>(stats.unit_runs);
@@ -152,9 +116,9 @@ std::optional<Cost> estimate(const Stats& stats) {
     equal = stats.length(k) == stats.length(0);
   double runs = stats.unit_runs;
   double bytes = sizeof(MapRef) + sizeof(RunsMap) +
-                 EliasFano::expected_bytes(runs, stats.max + 1.0 - stats.size, kSampling);
+                 EliasFano::expected_bytes(runs, stats.max + 1.0 - stats.size, Cuts::kSampling);
   if (equal) return Cost{bytes, 8 + memory_ns(bytes)};
-  bytes += EliasFano::expected_bytes(runs - 1, stats.size, kSampling);
+  bytes += EliasFano::expected_bytes(runs - 1, stats.size, Cuts::kSampling);
   return Cost{bytes, 26 + 2 * memory_ns(bytes)};
 }
 
@@ -164,24 +128,20 @@ const GroupMap* build(std::span<const int32_t> ranks, const Stats& stats, std::s
     return nullptr;
   }
   std::vector<Run> runs = find_runs(ranks, stats);
-  uint32_t length = runs.empty() ? 1 : common_length(runs, stats.size);
   std::vector<uint32_t> firsts, shifts;
   for (const Run& run : runs) {
-    if (length == 0 && run.first) firsts.push_back(run.first);
+    firsts.push_back(run.first);
     shifts.push_back(run.shift);
   }
-  return new RunsMap(stats.size, length, EliasFano(firsts, kSampling),
-                     EliasFano(shifts, kSampling));
+  return new RunsMap(stats.size, Cuts(firsts, static_cast<uint32_t>(stats.size)),
+                     EliasFano(shifts, Cuts::kSampling));
 }
 
 const GroupMap* read(ByteReader& in, int32_t size, int) {
-  uint32_t runs = static_cast<uint32_t>(in.varint(static_cast<uint64_t>(size)));
-  uint32_t length = static_cast<uint32_t>(in.varint(INT32_MAX));
-  EliasFano firsts, shifts;
-  if (length == 0 && runs) firsts = EliasFano::read(in, runs - 1);
-  if (!in.failed()) shifts = EliasFano::read(in, runs);
+  Cuts cuts = Cuts::read(in, static_cast<uint32_t>(size));
   if (in.failed()) return nullptr;
-  return new RunsMap(size, length, std::move(firsts), std::move(shifts));
+  EliasFano shifts = EliasFano::read(in, cuts.parts());
+  return in.failed() ? nullptr : new RunsMap(size, std::move(cuts), std::move(shifts));
 }
 
 }  // namespace
