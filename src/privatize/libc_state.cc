@@ -77,7 +77,7 @@ void add_option_cells() {
     if (program.contains(reinterpret_cast<uintptr_t>(live)))
       cell.copy = reinterpret_cast<uintptr_t>(live) - program.base();
     g_option_cells.push_back(cell);
-    add_swapped_area(cell.live, cell.size, nullptr);
+    add_swapped_area(cell.live, cell.size);
   }
 }
 

@@ -25,6 +25,7 @@ struct Area {
   size_t size;
   size_t offset;        ///< within Image::areas
   std::string initial;  ///< of images but the first
+  bool moves = false;   ///< a pointer into the program
   int64_t module = -1;  ///< a thread-local block: the module whose template initialises it
 };
 
@@ -96,29 +97,29 @@ void add_thread_local_blocks() {
     TlsBlock block{module.base(), nullptr};
     dl_iterate_phdr(find_tls, &block);
     if (!block.live) continue;
-    add_swapped_area(block.live, module.tls()->p_memsz, nullptr);
+    add_swapped_area(block.live, module.tls()->p_memsz);
     g.areas.back().module = static_cast<int64_t>(m);
   }
 }
 
-/// The Fortran binding notes once where the program keeps MPI_BOTTOM, MPI_IN_PLACE and the like.
+/// The Fortran binding notes once where the program keeps MPI_BOTTOM, MPI_IN_PLACE and the like,
+/// and compares arguments with that. It is made to note them now; each image has them at its own
+/// place.
 void add_fortran_cells() {
-  if (!dlsym(RTLD_DEFAULT, "MPIR_F_NeedInit")) return;
-  static const struct {
-    const char* name;
-    size_t size;
-  } kCells[] = {{"MPIR_F_NeedInit", sizeof(int)},
-                {"MPIR_F_MPI_BOTTOM", sizeof(void*)},
-                {"MPIR_F_MPI_IN_PLACE", sizeof(void*)},
-                {"MPIR_F_MPI_UNWEIGHTED", sizeof(void*)},
-                {"MPIR_F_MPI_WEIGHTS_EMPTY", sizeof(void*)},
-                {"MPI_F_ARGVS_NULL", sizeof(void*)},
-                {"MPI_F_ARGV_NULL", sizeof(void*)},
-                {"MPI_F_ERRCODES_IGNORE", sizeof(void*)},
-                {"MPI_F_STATUS_IGNORE", sizeof(void*)},
-                {"MPI_F_STATUSES_IGNORE", sizeof(void*)}};
-  for (const auto& cell : kCells)
-    if (void* live = dlsym(RTLD_DEFAULT, cell.name)) add_swapped_area(live, cell.size, nullptr);
+  auto* needed = static_cast<int*>(dlsym(RTLD_DEFAULT, "MPIR_F_NeedInit"));
+  auto* note = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "mpirinitf_"));
+  if (!needed || !note) return;
+  note();
+  *needed = 0;
+  for (const char* name :
+       {"MPIR_F_MPI_BOTTOM", "MPIR_F_MPI_IN_PLACE", "MPIR_F_MPI_UNWEIGHTED",
+        "MPIR_F_MPI_WEIGHTS_EMPTY", "MPI_F_ARGVS_NULL", "MPI_F_ARGV_NULL", "MPI_F_ERRCODES_IGNORE",
+        "MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE"}) {
+    void* live = dlsym(RTLD_DEFAULT, name);
+    if (!live) continue;
+    add_swapped_area(live, sizeof(uintptr_t));
+    g.areas.back().moves = true;
+  }
 }
 
 /// Format flags, precision, width and state of std::cout and std::cerr: one run of members in
@@ -133,14 +134,14 @@ void add_stream_state(std::ostream& stream, const char* symbol) {
   memcpy(seen, members, sizeof seen);
   base.precision(precision);
   base.width(width);
-  if (seen[0] == 77 && seen[1] == 55) add_swapped_area(members, kMembers, nullptr);
+  if (seen[0] == 77 && seen[1] == 55) add_swapped_area(members, kMembers);
 }
 
 }  // namespace
 
-void add_swapped_area(void* live, size_t size, const void* initial) {
-  auto* bytes = static_cast<const char*>(initial ? initial : live);
-  g.areas.push_back({static_cast<char*>(live), size, g.bytes, std::string(bytes, size), -1});
+void add_swapped_area(void* live, size_t size) {
+  auto* bytes = static_cast<const char*>(live);
+  g.areas.push_back({static_cast<char*>(live), size, g.bytes, std::string(bytes, size), false, -1});
   g.bytes += (size + 7) / 8 * 8;
 }
 
@@ -161,6 +162,12 @@ void init_areas(Image* image) {
   for (const Area& a : g.areas) {
     char* to = image->areas + a.offset;
     memcpy(to, a.initial.data(), a.size);
+    if (a.moves) {
+      uintptr_t value = 0;
+      memcpy(&value, to, sizeof value);
+      value = g_images.move_to(value, image->index);
+      memcpy(to, &value, sizeof value);
+    }
     if (a.module < 0) continue;
     auto m = static_cast<size_t>(a.module);
     const ElfW(Phdr)* tls = g_images.modules()[m].tls();

@@ -28,9 +28,8 @@ struct Image {
   struct LibcState* libc = nullptr;  ///< libc_state.cc
 };
 
-/// Adds an area to be swapped. Called before ranks run. `initial`: what every image but the first
-/// starts with (the first has what is there), or nullptr: what is there now.
-void add_swapped_area(void* live, size_t size, const void* initial);
+/// Adds an area to be swapped. Called before ranks run; every image starts with what is there now.
+void add_swapped_area(void* live, size_t size);
 /// Thread-local blocks of the private modules and the runtimes' known cells.
 void add_areas_of_program();
 size_t swapped_bytes();

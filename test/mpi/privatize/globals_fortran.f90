@@ -21,7 +21,7 @@ program globals_fortran
   include 'mpif.h'
   integer :: rank, nranks, ierr, i, n, shared_a, from_left, total
   real(8) :: shared_b, r
-  common /block/ shared_a, shared_b
+  common /block/ shared_b, shared_a
   integer :: from_data
   character(len=16) :: text
   integer, allocatable :: seed(:)
@@ -59,7 +59,7 @@ program globals_fortran
     read(text, *) n
     if (n /= rank) call fail('internal file')
   end do
-  call check_random(rank, r)
+  call check_random(r)
   call MPI_BARRIER(MPI_COMM_WORLD, ierr)
   if (rank == 0) print '(a)', ' No Errors'
   call MPI_FINALIZE(ierr)
@@ -70,8 +70,7 @@ contains
     call MPI_ABORT(MPI_COMM_WORLD, 1, ierr)
   end subroutine fail
   ! The fourth number after this seed, drawn without anybody in between, is the same.
-  subroutine check_random(rank, fourth)
-    integer, intent(in) :: rank
+  subroutine check_random(fourth)
     real(8), intent(in) :: fourth
     real(8) :: again
     integer :: k
