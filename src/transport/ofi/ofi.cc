@@ -1,8 +1,10 @@
 #include "transport/ofi/ofi.h"
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -36,27 +38,31 @@ std::string to_hex(const void* bytes, size_t count) {
   return text;
 }
 
-/// What a published address says: "ofi1:PROVIDER:ADDRESS:KEY:MEMORYKEY:PORT", hexadecimal but the provider,
-/// in which '+' stands for ';'.
+/// What a published address says: "ofi1:PROVIDER:ADDRESS:KEY:MEMORYKEY:PORT:HOST", hexadecimal but the
+/// provider, in which '+' stands for ';', and the host's name.
 struct Published {
   std::string provider;
   std::string address;
   Key key{};
   uint64_t memory_key = 0;
   uint16_t lifeline = 0;
+  std::string host;
 
   std::string to_string() const {
     std::string name = provider;
     std::replace(name.begin(), name.end(), ';', '+');
-    return format("ofi1:%s:%s:%016" PRIx64 "%016" PRIx64 ":%016" PRIx64 ":%04x", name.c_str(),
-                  to_hex(address.data(), address.size()).c_str(), key.words[0], key.words[1], memory_key, lifeline);
+    return format("ofi1:%s:%s:%016" PRIx64 "%016" PRIx64 ":%016" PRIx64 ":%04x:%s", name.c_str(),
+                  to_hex(address.data(), address.size()).c_str(), key.words[0], key.words[1], memory_key, lifeline,
+                  host.c_str());
   }
   bool parse(const std::string& text) {
-    char name[40], hex[161], rest;
-    if (std::sscanf(text.c_str(), "ofi1:%39[a-z0-9_+]:%160[0-9a-f]:%16" SCNx64 "%16" SCNx64 ":%16" SCNx64 ":%4hx%c", name,
-                    hex, &key.words[0], &key.words[1], &memory_key, &lifeline, &rest) != 6)
+    char name[40], hex[161], host_name[41], rest;
+    if (std::sscanf(text.c_str(), "ofi1:%39[a-z0-9_+]:%160[0-9a-f]:%16" SCNx64 "%16" SCNx64 ":%16" SCNx64
+                    ":%4hx:%40[A-Za-z0-9._-]%c", name, hex, &key.words[0], &key.words[1], &memory_key, &lifeline,
+                    host_name, &rest) != 7)
       return false;
     provider = name;
+    host = host_name;
     std::replace(provider.begin(), provider.end(), '+', ';');
     size_t digits = std::string_view(hex).size();
     address.clear();
@@ -65,6 +71,16 @@ struct Published {
     return digits % 2 == 0;
   }
 };
+
+/// The host's name, as far as it may be published.
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  std::string text = std::string(name).substr(0, 40);
+  for (char& c : text)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
+  return text.empty() ? "unknown" : text;
+}
 
 bool is_internet(uint32_t addr_format) { return addr_format == FI_SOCKADDR_IN || addr_format == FI_SOCKADDR_IN6; }
 
@@ -87,6 +103,7 @@ Status Ofi::open(Sink* sink, std::string* address) {
   Published mine;
   mine.provider = fabric_.provider();
   mine.key = key_;
+  mine.host = host_name();
   mine.memory_key = fabric_.memory && reads_allowed_ ? fabric_.memory_key : 0;
   char name[80];
   size_t length = sizeof name;
@@ -162,9 +179,11 @@ Status Ofi::add_peer(uint32_t process, const std::string& address, uint64_t* loc
   if (fi_av_insert(fabric_.av, theirs.address.data(), 1, &known, 0, nullptr) != 1)
     return error(MPI_ERR_OTHER, "libfabric provider %s does not take the address of process %u",
                  fabric_.provider().c_str(), process);
+  auto host = std::find(hosts_.begin(), hosts_.end(), theirs.host);
+  if (host == hosts_.end()) host = hosts_.insert(host, theirs.host);
   *local = peers_.size();
-  peers_.push_back({known, theirs.key, reads_allowed_ ? theirs.memory_key : 0, process, theirs.lifeline,
-                    false, false});
+  peers_.push_back({known, theirs.key, reads_allowed_ ? theirs.memory_key : 0, process,
+                    static_cast<uint32_t>(host - hosts_.begin()), theirs.lifeline, false, false});
   return {};
 }
 
@@ -404,7 +423,8 @@ void Ofi::fail(uint32_t index, const std::string& why) {
   size_t length = sizeof raw, text_length = sizeof text;
   if (!fi_av_lookup(fabric_.av, peer.address, raw, &length) && length <= sizeof raw)
     fi_av_straddr(fabric_.av, raw, text, &text_length);
-  failures_.emplace_back(peer.process, format("%s, %s: %s", fabric_.provider().c_str(), text, why.c_str()));
+  failures_.emplace_back(peer.process, format("host %s (%s, %s): %s", hosts_[peer.host].c_str(), fabric_.provider().c_str(),
+                                                text, why.c_str()));
 }
 
 void Ofi::report() {

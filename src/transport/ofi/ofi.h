@@ -68,6 +68,7 @@ struct Peer {
   Key key;
   uint64_t memory_key;  ///< 0: its memory cannot be read
   uint32_t process;
+  uint32_t host;      ///< index in hosts_
   uint16_t lifeline;  ///< port
   bool greeted;
   bool failed;
@@ -137,6 +138,7 @@ class Ofi final : public Transport {
   size_t receive_bytes_ = 0;  ///< of one buffer
   bool unposted_ = false;     ///< a receive buffer waits for the provider to take it
   std::vector<Peer> peers_;
+  std::vector<std::string> hosts_;  ///< names, each once
   std::vector<std::unique_ptr<Reading>> readings_;
   std::vector<std::pair<uint32_t, std::string>> failures_;
   uint64_t refused_ = 0;

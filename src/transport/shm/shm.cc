@@ -39,11 +39,19 @@ uint32_t env_power(const char* name, int64_t fallback, int64_t min, int64_t max)
   return std::bit_ceil(static_cast<uint32_t>(env_size(name, fallback, min, max)));
 }
 
+/// Few processes get large rings (fewer hand-overs when they share cores), many get small ones: 4 MiB a
+/// process in all. The launcher tells how many there are on this host.
+int64_t default_bulk() {
+  const char* text = std::getenv("MPI_LOCALNRANKS");
+  int64_t peers = std::max<int64_t>(1, (text ? parse_int(text) : std::nullopt).value_or(65) - 1);
+  return std::clamp<int64_t>(std::bit_floor<uint64_t>((4 << 20) / peers), 64 << 10, 256 << 10);
+}
+
 }  // namespace
 
 Shm::Shm() {
   geometry_.cells = env_power("FGMPI_SHM_CELLS", 128, 64, 1 << 16);
-  geometry_.bulk = env_power("FGMPI_SHM_BULK", 64 << 10, 4 << 10, 64 << 20);
+  geometry_.bulk = env_power("FGMPI_SHM_BULK", default_bulk(), 4 << 10, 64 << 20);
   max_payload_ = std::min<size_t>(geometry_.max_payload(), 16 << 10);
   reads_allowed_ = !setting_is("FGMPI_SHM_CMA", "off");
   least_read_ = static_cast<size_t>(env_size("FGMPI_SHM_READ_MIN", 32 << 20, 0, INT64_MAX));
@@ -325,7 +333,7 @@ void Shm::check_alive(Peer* peer) {
   peer->gone = true;
   peer->writer = RingWriter();
   peer->announced = false;
-  if (!finished) failures_.emplace_back(peer->process, format("process id %d has ended", peer->name.pid));
+  if (!finished) failures_.emplace_back(peer->process, format("process id %d of this host has ended", peer->name.pid));
 }
 
 void Shm::close() {

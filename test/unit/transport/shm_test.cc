@@ -198,7 +198,7 @@ TEST(Shm, KilledPeerIsReportedAfterItsLastFrames) {
     for (int i = 0; i < 5; ++i) m.t->tick();
     m.t->poll();
     REQUIRE(m.sink.failures.size() == 1 && m.sink.failures[0].first == 2);
-    REQUIRE(m.sink.failures[0].second.find("has ended") != std::string::npos);
+    REQUIRE(m.sink.failures[0].second.find("of this host has ended") != std::string::npos);
     if (m.rank == 0) REQUIRE(m.sink.frames.size() == 51);
     // Frames to the dead are dropped, not queued.
     for (int i = 0; i < 1000; ++i) REQUIRE(m.try_send(2, i, "anybody?"));
