@@ -47,10 +47,9 @@ TEST(BasicTypes, AreDescribedByTheirHandles) {
 TEST(BasicTypes, UnknownHandlesAreErrors) {
   Type type;
   for (MPI_Datatype handle :
-       {MPI_DATATYPE_NULL, 0, 0x4c0004ff, 0x4c000105, 0x4c00ff05, 0x4c010405}) {
-    Status status = Type::of(handle, &type);
-    EXPECT_EQ(status.error_class(), MPI_ERR_TYPE) << std::hex << handle;
-    if (handle == 0 && !kHostLoads) break;
+       {MPI_DATATYPE_NULL, 0x4c0004ff, 0x4c000105, 0x4c00ff05, 0x4c010405, 0}) {
+    if (handle == 0 && !kHostLoads) break;  // not of a basic type's form: the host is asked
+    EXPECT_EQ(Type::of(handle, &type).error_class(), MPI_ERR_TYPE) << std::hex << handle;
   }
   EXPECT_EQ(type.handle(), MPI_BYTE);
 }
