@@ -17,18 +17,24 @@ Status run(Comm* comm, Args* args, What what, const char* call) {
   args->what = what;
   bool inter = comm->shared->inter;
   if (!inter) {
-    switch (what) {
-      case What::kBarrier: return light_barrier(comm, call);
-      case What::kBcast:
-        if (is_light_bcast(*args)) return light_bcast(comm, args, call);
-        break;
-      case What::kReduce:
-      case What::kAllreduce:
-        if (is_light_reduce(comm, *args)) return light_reduce(comm, args, call);
-        break;
-      default:
-        if (args->in_place && is_alltoall(what)) FGMPI_TRY(copy_in_place(args, comm->size()));
+    if (what == What::kBarrier) return light_barrier(comm, call);
+    if (what == What::kBcast) {
+      // Short ones are light whatever their layout here: other members may have another.
+      Segment whole = args->recv.whole();
+      if (whole.bytes() <= static_cast<int64_t>(kLightBcastBytes))
+        return light_bcast(comm, whole.address, static_cast<size_t>(whole.bytes()), flat(whole) ? nullptr : &whole,
+                           args->root, call);
     }
+    bool reduces = what == What::kAllreduce || what == What::kReduce;
+    if (reduces && is_light_reduce(args->send.count, args->send.type.handle(), args->op)) {
+      bool all = what == What::kAllreduce;
+      return light_reduce(comm,
+                          {args->send.address, all || comm->rank == args->root ? args->recv.address : nullptr,
+                           static_cast<size_t>(args->send.whole().bytes()), args->send.type.handle(), args->op,
+                           all ? -1 : args->root},
+                          call);
+    }
+    if (args->in_place && is_alltoall(what)) FGMPI_TRY(copy_in_place(args, comm->size()));
   }
   return comm::meet(comm, args, operation_code(what, Mode::kBlocking), call, act_of(what, inter));
 }

@@ -24,25 +24,23 @@ void make_room(Meeting* m, size_t bytes) {
 }
 
 /// Members that disagree all get an error instead of somebody's memory.
-void agree(Meeting* m, const Args* args, size_t bytes, int32_t rank) {
+void agree(Meeting* m, size_t bytes, int32_t root, int32_t op, int32_t rank) {
   if (m->arrived == 1) {
-    m->root = args->root;
-    m->op = args->op;
+    m->root = root;
+    m->op = op;
     m->bytes = bytes;
     return;
   }
-  if (__builtin_expect(m->root == args->root && m->op == args->op && m->bytes == bytes, 1) || !m->status.ok()) return;
+  if (__builtin_expect(m->root == root && m->op == op && m->bytes == bytes, 1) || !m->status.ok()) return;
   if (m->bytes != bytes)
     m->status = error(MPI_ERR_TRUNCATE, "rank %d gives %zu bytes, rank %d gives %zu: all members must give the same",
                       m->first_rank, m->bytes, rank, bytes);
-  else if (m->root != args->root)
+  else if (m->root != root)
     m->status = error(MPI_ERR_ROOT, "rank %d gives root %d, rank %d gives root %d: all members must give the same",
-                      m->first_rank, m->root, rank, args->root);
+                      m->first_rank, m->root, rank, root);
   else
     m->status = error(MPI_ERR_OP, "rank %d and rank %d give different operations", m->first_rank, rank);
 }
-
-bool predefined(MPI_Op op) { return (static_cast<uint32_t>(op) & 0xff000000u) == 0x58000000u; }
 
 /// Folds `n` slots of `r.count` elements each into one and returns where it is. Predefined operations commute:
 /// slot i with slot i + n/2, so that one call combines half of what is left. ascending: slots are in
@@ -76,7 +74,7 @@ std::vector<const char*> sorted_slots(const Meeting* m, const char* slots, size_
   return sources;
 }
 
-/// All members' slots into one; the scratch has room for one slot more behind the last.
+/// All members' slots into one.
 Status fold_slots(Meeting* m, const Reduction& r, char** result) {
   size_t n = m->ranks.size(), bytes = r.bytes();
   char* slots = reinterpret_cast<char*>(m->scratch.data());
@@ -86,10 +84,6 @@ Status fold_slots(Meeting* m, const Reduction& r, char** result) {
     descending &= m->ranks[i] < m->ranks[i - 1];
   }
   Status status;
-  if (!predefined(r.op)) {
-    *result = slots + n * bytes;
-    return fold_all(r, sorted_slots(m, slots, bytes), *result);
-  }
   if (ascending || descending) {
     *result = fold_halves(r, slots, n, ascending, &status);
     return status;
@@ -106,6 +100,23 @@ Status fold_slots(Meeting* m, const Reduction& r, char** result) {
   return status;
 }
 
+/// What the last to come does: everybody's slots into the first.
+Status reduce_meeting(SharedComm* shared, Meeting* m, const LightReduce& light) {
+  Type type;
+  FGMPI_TRY(Type::of(light.type, &type));
+  FGMPI_TRY(host::check_op(light.op, type));
+  if (light.bytes == 0) return {};
+  Reduction r{&type, static_cast<int64_t>(light.bytes) / type.size(), light.op, true};
+  char* result;
+  FGMPI_TRY(fold_slots(m, r, &result));
+  FGMPI_TRY(among_processes(shared, m, [&](const Team& team) {
+    return light.root < 0 ? team_allreduce(team, r, result)
+                          : team_reduce(team, team.place_of_rank(light.root), r, result);
+  }));
+  if (result != reinterpret_cast<char*>(m->scratch.data())) std::memmove(m->scratch.data(), result, light.bytes);
+  return {};
+}
+
 }  // namespace
 
 Status light_barrier(Comm* comm, const char* call) {
@@ -120,69 +131,56 @@ Status light_barrier(Comm* comm, const char* call) {
   return comm::leave(m);
 }
 
-bool is_light_bcast(const Args& args) { return args.recv.whole().bytes() <= kLightBcastBytes; }
-
-Status light_bcast(Comm* comm, Args* args, const char* call) {
-  Segment whole = args->recv.whole();
-  size_t bytes = static_cast<size_t>(whole.bytes());
+Status light_bcast(Comm* comm, char* address, size_t bytes, const Segment* gaps, int root, const char* call) {
   Meeting* m = comm::join(comm, operation_code(What::kBcast, Mode::kLight), call);
-  agree(m, args, bytes, comm->rank);
+  agree(m, bytes, root, 0, comm->rank);
   make_room(m, std::max(bytes, m->bytes));
-  char* data = reinterpret_cast<char*>(m->scratch.data());
-  bool is_root = comm->rank == args->root;
-  if (is_root && m->status.ok()) m->status = pack(whole, data);
+  bool is_root = comm->rank == root;
+  if (is_root && m->status.ok()) {
+    char* data = reinterpret_cast<char*>(m->scratch.data());
+    if (gaps)
+      m->status = pack(*gaps, data);
+    else if (bytes)
+      std::memcpy(data, address, bytes);
+  }
   if (m->full) {
     if (m->status.ok())
       m->status = among_processes(comm->shared, m, [&](const Team& team) {
-        return team_bcast(team, team.place_of_rank(args->root), data, bytes);
+        return team_bcast(team, team.place_of_rank(root), reinterpret_cast<char*>(m->scratch.data()), bytes);
       });
     comm::release(m);
   } else {
     comm::wait(comm, m, call);
-    data = reinterpret_cast<char*>(m->scratch.data());
   }
   Status status;
-  if (!is_root && m->status.ok()) status = unpack(data, static_cast<int64_t>(bytes), whole);
+  if (!is_root && m->status.ok()) {
+    const char* data = reinterpret_cast<const char*>(m->scratch.data());
+    if (gaps)
+      status = unpack(data, static_cast<int64_t>(bytes), *gaps);
+    else if (bytes)
+      std::memcpy(address, data, bytes);
+  }
   FGMPI_TRY(comm::leave(m));
   return status;
 }
 
-bool is_light_reduce(Comm* comm, const Args& args) {
-  return args.send.type.basic() && args.send.whole().bytes() <= kLightReduceBytes &&
-         (predefined(args.op) || host::is_commutative(args.op) || comm->shared->processes == 1 ||
-          comm::hierarchy(comm->shared).one_run_each);
-}
-
-Status light_reduce(Comm* comm, Args* args, const char* call) {
-  const Side& send = args->send;
-  size_t bytes = static_cast<size_t>(send.whole().bytes());
-  SharedComm* shared = comm->shared;
-  Meeting* m = comm::join(comm, operation_code(args->what, Mode::kLight), call);
-  agree(m, args, bytes, comm->rank);
+Status light_reduce(Comm* comm, const LightReduce& r, const char* call) {
+  What what = r.root < 0 ? What::kAllreduce : What::kReduce;
+  Meeting* m = comm::join(comm, operation_code(what, Mode::kLight), call);
+  agree(m, r.bytes, r.root, r.op, comm->rank);
   if (m->arrived == 1) {
     m->ranks.clear();
-    make_room(m, bytes * (shared->members + 1u));
+    make_room(m, r.bytes * comm->shared->members);
   }
-  if (m->status.ok() && bytes) std::memcpy(m->scratch.data() + bytes * m->ranks.size(), send.address, bytes);
+  if (m->status.ok() && r.bytes) std::memcpy(m->scratch.data() + r.bytes * m->ranks.size(), r.send, r.bytes);
   m->ranks.push_back(comm->rank);
   if (m->full) {
-    if (m->status.ok() && bytes) {
-      Reduction r{&send.type, send.count, args->op, predefined(args->op) || host::is_commutative(args->op)};
-      char* result;
-      m->status = fold_slots(m, r, &result);
-      if (m->status.ok())
-        m->status = among_processes(shared, m, [&](const Team& team) {
-          return args->what == What::kAllreduce ? team_allreduce(team, r, result)
-                                                : team_reduce(team, team.place_of_rank(args->root), r, result);
-        });
-      if (result != reinterpret_cast<char*>(m->scratch.data())) std::memmove(m->scratch.data(), result, bytes);
-    }
+    if (m->status.ok()) m->status = reduce_meeting(comm->shared, m, r);
     comm::release(m);
   } else {
     comm::wait(comm, m, call);
   }
-  bool receives = args->what == What::kAllreduce || comm->rank == args->root;
-  if (receives && bytes && m->status.ok()) std::memcpy(args->recv.address, m->scratch.data(), bytes);
+  if (r.recv && r.bytes && m->status.ok()) std::memcpy(r.recv, m->scratch.data(), r.bytes);
   return comm::leave(m);
 }
 

@@ -9,19 +9,32 @@
 #pragma once
 
 #include "coll/args.h"
+#include "coll/move.h"
 
 namespace fgmpi::coll {
 
-inline constexpr int64_t kLightBcastBytes = 4096;
+inline constexpr size_t kLightBcastBytes = 4096;
 inline constexpr int64_t kLightReduceBytes = 1024;
 
 Status light_barrier(Comm* comm, const char* call);
 
-bool is_light_bcast(const Args& args);
-Status light_bcast(Comm* comm, Args* args, const char* call);
+/// `bytes` at `address`, or a segment with gaps. REQUIRES: bytes <= kLightBcastBytes.
+Status light_bcast(Comm* comm, char* address, size_t bytes, const Segment* gaps, int root, const char* call);
 
-/// Reduce and allreduce.
-bool is_light_reduce(Comm* comm, const Args& args);
-Status light_reduce(Comm* comm, Args* args, const char* call);
+/// Reduce and allreduce of a predefined operation on a basic type.
+struct LightReduce {
+  const void* send;
+  void* recv;      ///< nullptr where no result goes
+  size_t bytes;
+  MPI_Datatype type;
+  MPI_Op op;
+  int root;        ///< -1: allreduce
+};
+inline bool is_light_reduce(int64_t count, MPI_Datatype type, MPI_Op op) {
+  return host::is_basic(type) && (static_cast<uint32_t>(op) & 0xff000000u) == 0x58000000u && count >= 0 &&
+         count <= kLightReduceBytes && count * host::basic_size(type) <= kLightReduceBytes;
+}
+/// That the operation is defined on the type is found by the last who comes, for all. REQUIRES: is_light_reduce.
+Status light_reduce(Comm* comm, const LightReduce& r, const char* call);
 
 }  // namespace fgmpi::coll

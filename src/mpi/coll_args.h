@@ -7,6 +7,7 @@
 #pragma once
 
 #include "coll/coll.h"
+#include "coll/light.h"
 #include "mpi/binding.h"
 
 namespace fgmpi::mpi {
@@ -74,12 +75,41 @@ struct ReduceArguments {
 // ---- How a collective is called ------------------------------------------------------------------------
 
 template <class Arguments>
-int blocking(const char* call, MPI_Comm handle, What what, const Arguments& arguments) {
+[[gnu::noinline]] int blocking(const char* call, MPI_Comm handle, What what, const Arguments& arguments) {
   FGMPI_ENTER(call, c, handle);
   Args args;
   args.what = what;
   FGMPI_RETURN_IF(call, c, arguments(c, &args));
   return done(call, c, coll::run(c, &args, what, call));
+}
+
+/// Reduce and allreduce: those of few bytes and predefined operations go without a coll::Args, which is larger than
+/// all else on the stack of a rank that waits.
+inline int reducing(const char* call, MPI_Comm handle, What what, const ReduceArguments& a) {
+  FGMPI_ENTER(call, c, handle);
+  bool all = what == What::kAllreduce, receives = all || a.root == c->rank;
+  bool in_place = a.send == MPI_IN_PLACE && receives;
+  const void* send = in_place ? a.recv : a.send;
+  bool sound = send && send != MPI_IN_PLACE && (!receives || (a.recv && (in_place || a.recv != a.send))) &&
+               (all || (a.root >= 0 && a.root < c->size()));
+  if (__builtin_expect(!c->shared->inter && sound && coll::is_light_reduce(a.count, a.type, a.op), 1))
+    return done(call, c,
+                coll::light_reduce(c, {send, receives ? a.recv : nullptr,
+                                       static_cast<size_t>(a.count * host::basic_size(a.type)), a.type, a.op,
+                                       all ? -1 : a.root}, call));
+  return blocking(call, handle, what, a);
+}
+
+inline int broadcasting(const char* call, MPI_Comm handle, const BcastArguments& a) {
+  FGMPI_ENTER(call, c, handle);
+  bool sound = a.buffer && a.buffer != MPI_IN_PLACE && a.root >= 0 && a.root < c->size() && a.count >= 0 &&
+               host::is_basic(a.type) && a.count <= static_cast<int64_t>(coll::kLightBcastBytes);
+  if (__builtin_expect(!c->shared->inter && sound, 1)) {
+    size_t bytes = static_cast<size_t>(a.count * host::basic_size(a.type));
+    if (bytes <= coll::kLightBcastBytes)
+      return done(call, c, coll::light_bcast(c, static_cast<char*>(a.buffer), bytes, nullptr, a.root, call));
+  }
+  return blocking(call, handle, What::kBcast, a);
 }
 
 /// Makes the request of a nonblocking or persistent collective.

@@ -21,12 +21,12 @@ int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request) {
 
 FGMPI_OWN(Bcast)
 int PMPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  return blocking("MPI_Bcast", comm, What::kBcast, BcastArguments{buffer, count, datatype, root});
+  return broadcasting("MPI_Bcast", comm, BcastArguments{buffer, count, datatype, root});
 }
 
 FGMPI_OWN(Bcast_c)
 int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  return blocking("MPI_Bcast_c", comm, What::kBcast, BcastArguments{buffer, count, datatype, root});
+  return broadcasting("MPI_Bcast_c", comm, BcastArguments{buffer, count, datatype, root});
 }
 
 FGMPI_OWN(Ibcast)

@@ -6,14 +6,14 @@ using namespace fgmpi::mpi;
 FGMPI_OWN(Reduce)
 int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
                 MPI_Comm comm) {
-  return blocking("MPI_Reduce", comm, What::kReduce, ReduceArguments{sendbuf, recvbuf, count, datatype, op,
+  return reducing("MPI_Reduce", comm, What::kReduce, ReduceArguments{sendbuf, recvbuf, count, datatype, op,
                   root});
 }
 
 FGMPI_OWN(Reduce_c)
 int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                   int root, MPI_Comm comm) {
-  return blocking("MPI_Reduce_c", comm, What::kReduce, ReduceArguments{sendbuf, recvbuf, count, datatype, op,
+  return reducing("MPI_Reduce_c", comm, What::kReduce, ReduceArguments{sendbuf, recvbuf, count, datatype, op,
                   root});
 }
 
@@ -48,14 +48,14 @@ int PMPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_
 FGMPI_OWN(Allreduce)
 int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                    MPI_Comm comm) {
-  return blocking("MPI_Allreduce", comm, What::kAllreduce, ReduceArguments{sendbuf, recvbuf, count, datatype,
+  return reducing("MPI_Allreduce", comm, What::kAllreduce, ReduceArguments{sendbuf, recvbuf, count, datatype,
                   op});
 }
 
 FGMPI_OWN(Allreduce_c)
 int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                      MPI_Comm comm) {
-  return blocking("MPI_Allreduce_c", comm, What::kAllreduce, ReduceArguments{sendbuf, recvbuf, count, datatype,
+  return reducing("MPI_Allreduce_c", comm, What::kAllreduce, ReduceArguments{sendbuf, recvbuf, count, datatype,
                   op});
 }
 
