@@ -21,7 +21,10 @@ int main(int argc, char** argv) {
       if (status.MPI_TAG == kResult) {
         ++results;
         CHECK(count == 1 + buffer[0] % 64);
-        for (int i = 1; i < count; ++i) CHECK(buffer[i] == buffer[0] * i), sum += buffer[i];
+        for (int i = 1; i < count; ++i) {
+          CHECK(buffer[i] == buffer[0] * i);
+          sum += buffer[i];
+        }
         continue;
       }
       CHECK(status.MPI_TAG == kAsk && count == 0);
