@@ -1,6 +1,6 @@
-// Half round trip, message rate and bandwidth of the shared-memory transport alone, between two
-// processes on two cores (nothing of MPI above it).
-//   usage: transport_shm [repeats]      prints one line a measurement, the best of the repeats
+// Half round trip, message rate and bandwidth of a transport alone, between two processes on two cores
+// (nothing of MPI above it).
+//   usage: transport_pair [shm|ofi [repeats]]      prints one line a measurement, the best of the repeats
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,13 +20,15 @@ using namespace fgmpi::transport;
 namespace {
 
 struct Count final : Sink {
-  uint64_t frames = 0;
+  uint64_t frames = 0, reads = 0;
   char* into = nullptr;
   void deliver(const Header& header, const void* payload, size_t length) override {
     if (length) std::memcpy(into + header.addr, payload, length);
     ++frames;
   }
-  void read_done(uint64_t, fgmpi::Status) override {}
+  void read_done(uint64_t, fgmpi::Status status) override {
+    if (status.ok()) ++reads;
+  }
   void peer_failed(uint32_t process, const std::string& why) override {
     std::fprintf(stderr, "process %u: %s\n", process, why.c_str());
     std::exit(1);
@@ -34,7 +36,7 @@ struct Count final : Sink {
 };
 
 struct End {
-  std::unique_ptr<Transport> transport = make_shm();
+  std::unique_ptr<Transport> transport;
   Count sink;
   std::vector<char> from = std::vector<char>(32 << 20, 1), to = std::vector<char>(32 << 20, 2);
   uint64_t peer = 0;
@@ -112,7 +114,9 @@ double pull(End& e, uint64_t remote, size_t bytes, int messages) {
       e.await(1);
     } else {
       e.await(1);
-      if (e.transport->read(0, e.peer, remote, e.to.data(), bytes, 0) != ReadResult::kDone) return 0;
+      ReadResult result = e.transport->read(0, e.peer, remote, e.to.data(), bytes, 0);
+      for (e.sink.reads = 0; result == ReadResult::kPending && e.sink.reads == 0;) e.transport->poll();
+      if (result == ReadResult::kUnsupported || result == ReadResult::kFailed) std::exit(1);
       e.send(8);
     }
   }
@@ -122,11 +126,17 @@ double pull(End& e, uint64_t remote, size_t bytes, int messages) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int repeats = argc > 1 ? std::atoi(argv[1]) : 5;
+  std::string which = argc > 1 ? argv[1] : "shm";
+  int repeats = argc > 2 ? std::atoi(argv[2]) : 5;
+  if ((which != "shm" && which != "ofi") || repeats < 1) {
+    std::fprintf(stderr, "usage: transport_pair [shm|ofi [repeats]]\n");
+    return 2;
+  }
   setenv("FGMPI_SHM_READ_MIN", "0", 1);
   int pipes[2][2];
   if (pipe(pipes[0]) || pipe(pipes[1])) return 1;
   End* e = new End;
+  e->transport = which == "shm" ? make_shm() : make_ofi();
   e->sink.into = e->to.data();
   pid_t child = fork();
   e->me = child == 0;
@@ -147,9 +157,10 @@ int main(int argc, char** argv) {
     for (int i = 0; i < repeats; ++i) least = std::min(least, f());
     return least;
   };
-  for (size_t length : {0, 8, 16, 64, 256, 1024, 4096, 16384}) {
-    double t = best([&] { return ping_pong(*e, length, 20000); });
-    double r = best([&] { return stream(*e, length, 100000); });
+  int rounds = which == "shm" ? 20000 : 2000;
+  for (size_t length : {0, 8, 16, 64, 256, 1024, 4096, 16000}) {
+    double t = best([&] { return ping_pong(*e, length, rounds); });
+    double r = best([&] { return stream(*e, length, 5 * rounds); });
     if (!e->me)
       std::printf("%6zu bytes  half round trip %8.1f ns  rate %7.2f M/s  %8.1f MB/s\n", length, t * 1e9, 1e-6 / r,
                   length / r * 1e-6);
