@@ -298,6 +298,14 @@ size_t bytes_of(const SharedComm& shared) {
   return bytes + size_t{shared.references} * sizeof(Comm);
 }
 
+int sharing_of(const SharedComm& shared) {
+  const groupmap::GroupMap* stored = shared.map.encoded().stored();
+  if (!stored) return 1;
+  int count = 0;
+  g_table.for_each([&](const SharedComm& other) { count += other.map.encoded().stored() == stored; });
+  return count;
+}
+
 Usage usage() {
   Usage u;
   g_table.for_each([&](const SharedComm& shared) {

@@ -174,5 +174,7 @@ struct Usage {
 Usage usage();
 /// Bytes that this process keeps for a communicator: the shared part, its map and its members' parts.
 size_t bytes_of(const SharedComm& shared);
+/// How many communicators of this process share its map object, itself included (1 when the map is in line).
+int sharing_of(const SharedComm& shared);
 
 }  // namespace fgmpi::comm
