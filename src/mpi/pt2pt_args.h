@@ -17,6 +17,11 @@ using pt2pt::Request;
 /// Predefined types with their size in the handle, by the low byte of the handle (0 where there is none).
 extern const std::array<MPI_Datatype, 256> g_basic_types;
 
+/// One of the group that point-to-point ranks refer to?
+inline bool is_member(const Comm* c, int rank) {
+  return static_cast<uint32_t>(rank) < static_cast<uint32_t>(c->shared->peers().size());
+}
+
 /// The bytes of a message that needs no closer look: a basic type, a count and an address that are fine.
 inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
   if (__builtin_expect(g_basic_types[static_cast<uint32_t>(type) & 0xff] != type || count < 0, 0)) return false;
@@ -26,7 +31,7 @@ inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, u
 
 inline uint64_t user_ctx(const Comm* c) { return c->shared->id.plane(comm::kPlanePt2pt); }
 /// The running rank's endpoint.
-inline pt2pt::Endpoint* my_endpoint() { return pt2pt::endpoint(comm::rank_state()->local); }
+inline pt2pt::Endpoint* my_endpoint() { return pt2pt::g_engine.at(comm::rank_state()->local); }
 
 inline Status check_send(const Comm* c, int dest, int tag) {
   FGMPI_TRY(check_rank(c, dest, "dest", false));

@@ -7,8 +7,8 @@ using namespace fgmpi::mpi;
 
 namespace {
 
-int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* status) {
-  set_status(status, *outcome);
+inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* status) {
+  if (status != MPI_STATUS_IGNORE) set_status(status, *outcome);
   return __builtin_expect(outcome->error.ok(), 1) ? MPI_SUCCESS : fail(call, c, outcome->error);
 }
 
@@ -27,8 +27,7 @@ int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* status) {
                                        int tag, MPI_Comm comm, MPI_Status* status) {
   FGMPI_ENTER(call, c, comm);
   uint64_t bytes;
-  bool plain = static_cast<uint32_t>(source) < static_cast<uint32_t>(c->shared->peers().size()) ||
-               source == MPI_ANY_SOURCE;
+  bool plain = is_member(c, source) || source == MPI_ANY_SOURCE;
   if (__builtin_expect(!plain || tag < MPI_ANY_TAG || buf == nullptr || !plain_bytes(buf, count, datatype, &bytes), 0))
     return recv_slowly(call, buf, count, datatype, source, tag, c, status);
   Outcome outcome;

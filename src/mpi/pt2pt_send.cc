@@ -11,6 +11,10 @@ namespace {
 [[gnu::noinline]] int send_slowly(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
                                   int dest, int tag, Comm* c) {
   FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
+  uint64_t bytes;
+  if (mode != Mode::kBuffered && dest != MPI_PROC_NULL && plain_bytes(buf, count, datatype, &bytes) &&
+      pt2pt::send_to_posted(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag}))
+    return MPI_SUCCESS;
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
   if (dest == MPI_PROC_NULL) return MPI_SUCCESS;
@@ -23,11 +27,11 @@ namespace {
                                        MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   FGMPI_ENTER(call, c, comm);
   uint64_t bytes;
-  if (__builtin_expect(mode != Mode::kBuffered && static_cast<uint32_t>(dest) < static_cast<uint32_t>(c->shared->peers().size()) &&
-                           tag >= 0 && plain_bytes(buf, count, datatype, &bytes),
-                       1)) {
-    if (pt2pt::send_to_posted(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag})) return MPI_SUCCESS;
-  }
+  uint32_t local;
+  if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 && plain_bytes(buf, count, datatype, &bytes) &&
+      g_av.is_mine(static_cast<uint32_t>(c->shared->peers().world_of(dest)), &local) &&
+      pt2pt::send_to_parked(buf, bytes, local, {user_ctx(c), c->rank, tag}))
+    return MPI_SUCCESS;
   return send_slowly(call, mode, buf, count, datatype, dest, tag, c);
 }
 

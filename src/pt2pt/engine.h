@@ -213,7 +213,9 @@ class Engine final : public transport::Sink {
   }
   bool progress();
   /// Polls for a short while in place when no other proclet could run, until *done. Never switches.
-  void spin(const bool* done);
+  void spin(const bool* done) {
+    if (processes > 1 && !*done) spin_between(done);
+  }
 
   // ---- Sending frames --------------------------------------------------------------------------
   /// Sends at once if nothing waits before it and there is room.
@@ -280,6 +282,7 @@ class Engine final : public transport::Sink {
   void (*on_peer_failed)(uint32_t process, const std::string& why) = nullptr;
 
  private:
+  void spin_between(const bool* done);
   void arrive(const transport::Header& h, const void* payload, size_t length);
   void on_clear(const transport::Header& h);
   void on_data(const transport::Header& h, const void* payload, size_t length);

@@ -73,6 +73,14 @@ class PostedQueue {
   uint32_t size() const { return count_; }
   Posted* front() const { return head_; }
 
+  /// The entry of a queue of one; nullptr when there are none, more, or a table.
+  Posted* only() const { return count_ == 1 && !bins_ ? head_ : nullptr; }
+  /// REQUIRES: only() != nullptr.
+  void take_only() {
+    head_ = nullptr;
+    count_ = 0;
+  }
+
   void push(Posted* p) {
     p->next = nullptr;
     if (head_) {

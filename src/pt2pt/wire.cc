@@ -113,8 +113,7 @@ bool Engine::progress() {
   return moved;
 }
 
-void Engine::spin(const bool* done) {
-  if (processes < 2 || *done) return;
+void Engine::spin_between(const bool* done) {
   const sched::detail::Hot& hot = sched::detail::g_hot;
   for (int i = 0; i < 100 && !hot.head && hot.fifo; ++i) {
     bool moved = waiting_peers.empty() ? poll_transports() : progress();
