@@ -46,7 +46,8 @@ class Bootstrap {
 
   virtual Status spawn(const std::vector<SpawnCommand>& commands, std::vector<int>* errors) = 0;
   virtual Status finalize() = 0;
-  /// Ends the whole job with this exit code. Never returns.
+  /// Ends the whole job with this exit code. Never returns. The caller has printed `message`, the
+  /// reason; it goes to launchers whose protocol carries one (PMI-1 does not).
   [[noreturn]] virtual void abort(int exit_code, const std::string& message) = 0;
 };
 

@@ -258,9 +258,8 @@ void let_launcher_read(int output) {
     usleep(1000);
 }
 
-void Pmi1::abort(int exit_code, const std::string& message) {
+void Pmi1::abort(int exit_code, const std::string&) {
   std::fflush(nullptr);
-  if (!message.empty()) std::fprintf(stderr, "%s\n", message.c_str());
   let_launcher_read(STDOUT_FILENO);
   let_launcher_read(STDERR_FILENO);
   channel_.write(format("cmd=abort exitcode=%d\n", exit_code));

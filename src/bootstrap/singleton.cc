@@ -50,9 +50,8 @@ class Singleton : public Bootstrap {
                  "a program started without mpiexec has no launcher that could start processes");
   }
   Status finalize() override { return {}; }
-  [[noreturn]] void abort(int exit_code, const std::string& message) override {
+  [[noreturn]] void abort(int exit_code, const std::string&) override {
     std::fflush(nullptr);
-    if (!message.empty()) std::fprintf(stderr, "%s\n", message.c_str());
     _exit(exit_code);
   }
 

@@ -53,7 +53,10 @@ int main(int argc, char** argv) {
   std::unique_ptr<bootstrap::Bootstrap> boot;
   if (Status s = bootstrap::open(&boot); !s.ok()) return failed(s);
   if (argc > 2 && std::strcmp(argv[1], "abort") == 0) {
-    if (boot->rank() == 0) boot->abort(std::atoi(argv[2]), "peer: ending the job");
+    if (boot->rank() == 0) {
+      std::fprintf(stderr, "peer: ending the job\n");
+      boot->abort(std::atoi(argv[2]), "ending the job");
+    }
     sleep(60);  // to be ended by the launcher
   }
   return exchange(*boot);
