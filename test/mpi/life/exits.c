@@ -14,8 +14,11 @@ int main(int argc, char** argv) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   if (rank == special) {
     int out = 0;
-    if (!strcmp(argv[1], "return")) return OK(MPI_Finalize()), 7;
-    if (!strcmp(argv[1], "exit")) OK(MPI_Finalize()), exit(8);
+    if (!strcmp(argv[1], "return") || !strcmp(argv[1], "exit")) {
+      OK(MPI_Finalize());
+      if (!strcmp(argv[1], "return")) return 7;
+      exit(8);
+    }
     if (!strcmp(argv[1], "forget")) exit(9);
     if (!strcmp(argv[1], "abort")) MPI_Abort(MPI_COMM_WORLD, 10);
     if (!strcmp(argv[1], "badrank")) MPI_Send(&rank, 1, MPI_INT, size + 5, 0, MPI_COMM_WORLD);

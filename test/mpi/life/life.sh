@@ -3,6 +3,7 @@
 set -u
 bin=$1 programs=$2 failed=0
 prog=$programs/exits
+[ -x "$prog" ] || { echo "no program $prog"; exit 1; }
 
 # expect NAME STATUS TEXT command...: runs it, compares the exit status ("bad": any but 0) and looks for TEXT in its output.
 expect() {
