@@ -36,6 +36,19 @@ typedef struct MPIX_Map_info {
 /* Fills *info for a communicator that the calling rank belongs to. Local. Errors: MPI_ERR_COMM, MPI_ERR_ARG. */
 int MPIX_Comm_map_info(MPI_Comm comm, MPIX_Map_info *info);
 
+/* What the calling rank's process has done since it started. Counts, not rates; they only grow. A collective among P
+ * processes sends O(P) messages between them, however many ranks they host (HPDC'10 section 4.1). */
+typedef struct MPIX_Stats_values {
+  MPI_Count collectives;         /* collectives that the process has taken part in, each counted once */
+  MPI_Count collective_messages; /* messages that they sent to other processes */
+  MPI_Count collective_bytes;    /* bytes in these */
+  MPI_Count local_messages;      /* point-to-point messages between ranks of the process */
+  MPI_Count frames;              /* frames sent to other processes, collectives' included */
+  MPI_Count frame_bytes;         /* bytes in these */
+} MPIX_Stats_values;
+/* Fills *values. Local. Errors: MPI_ERR_ARG for a null pointer. */
+int MPIX_Stats(MPIX_Stats_values *values);
+
 #ifdef __cplusplus
 }
 #endif

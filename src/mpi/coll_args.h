@@ -90,8 +90,8 @@ inline int reducing(const char* call, MPI_Comm handle, What what, const ReduceAr
   bool all = what == What::kAllreduce, receives = all || a.root == c->rank;
   bool in_place = a.send == MPI_IN_PLACE && receives;
   const void* send = in_place ? a.recv : a.send;
-  bool sound = send && send != MPI_IN_PLACE && (!receives || (a.recv && (in_place || a.recv != a.send))) &&
-               (all || (a.root >= 0 && a.root < c->size()));
+  bool sound = send && send != MPI_IN_PLACE && (all || (a.root >= 0 && a.root < c->size()));
+  if (receives) sound = sound && a.recv && a.recv != MPI_IN_PLACE && (in_place || a.recv != a.send);
   if (__builtin_expect(!c->shared->inter && sound && coll::is_light_reduce(a.count, a.type, a.op), 1))
     return done(call, c,
                 coll::light_reduce(c, {send, receives ? a.recv : nullptr,

@@ -1,0 +1,39 @@
+/* Bad arguments and members that disagree: error classes through MPI_ERRORS_RETURN. */
+#include "mpitest.h"
+
+static int class_of(int code) {
+  int c;
+  OK(MPI_Error_class(code, &c));
+  return c;
+}
+#define FAILS(class_, call) CHECK(class_of(call) == (class_))
+
+int main(int argc, char **argv) {
+  OK(MPI_Init(&argc, &argv));
+  int rank, size, in[4] = {0}, out[4] = {0}, negative[1] = {-1};
+  MPI_Comm comm = MPI_COMM_SELF;
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  FAILS(MPI_ERR_COUNT, MPI_Bcast(in, -1, MPI_INT, 0, comm));
+  FAILS(MPI_ERR_ROOT, MPI_Bcast(in, 1, MPI_INT, 1, comm));
+  FAILS(MPI_ERR_ROOT, MPI_Reduce(in, out, 1, MPI_INT, MPI_SUM, -1, comm));
+  FAILS(MPI_ERR_TYPE, MPI_Bcast(in, 1, MPI_DATATYPE_NULL, 0, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Bcast(NULL, 1, MPI_INT, 0, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, comm));
+  FAILS(MPI_ERR_OP, MPI_Allreduce(in, out, 1, MPI_INT, MPI_OP_NULL, comm));
+  FAILS(MPI_ERR_OP, MPI_Allreduce(in, out, 1, MPI_DOUBLE, MPI_BAND, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Allreduce(in, in, 1, MPI_INT, MPI_SUM, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Allreduce(in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm));
+  FAILS(MPI_ERR_COUNT, MPI_Reduce_scatter(in, out, negative, MPI_INT, MPI_SUM, comm));
+  FAILS(MPI_ERR_ARG, MPI_Gatherv(in, 1, MPI_INT, out, NULL, NULL, MPI_INT, 0, comm));
+  FAILS(MPI_ERR_COMM, MPI_Barrier(MPI_COMM_NULL));
+  FAILS(MPI_ERR_TOPOLOGY, MPI_Neighbor_allgather(in, 1, MPI_INT, out, 1, MPI_INT, comm));
+  FAILS(MPI_ERR_TRUNCATE, MPI_Allgather(in, 4, MPI_INT, out, 2, MPI_INT, comm));
+  /* What is not significant is not looked at. */
+  OK(MPI_Gather(in, 1, MPI_INT, rank == 0 ? malloc(sizeof(int) * (size_t)size) : NULL, rank == 0 ? 1 : -5,
+                rank == 0 ? MPI_INT : MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD));
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  return finish();
+}
