@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "groupmap/algebra.h"
 
 namespace fgmpi {
 
@@ -67,7 +68,9 @@ RankMap RankMap::from_ranks(std::span<const int32_t> world_ranks) {
 RankMap RankMap::from_ranks(std::span<const int32_t> world_ranks, const Strategy& strategy) {
   MapRef map;
   Regular shape;
-  if (groupmap::detect_regular(world_ranks, &shape)) return RankMap(MapRef(shape));
+  // An encoding asked for by name is used for regular groups too: that is what comparing encodings needs.
+  bool named = strategy.goal == Strategy::Goal::kNamed && strategy.encoding != groupmap::Encoding::regular;
+  if (!named && groupmap::detect_regular(world_ranks, &shape)) return RankMap(MapRef(shape));
   Status status = groupmap::build(world_ranks, strategy, &map);
   // An encoding asked for by name may not hold this group: the hybrid choice always can.
   if (!status.ok()) status = groupmap::build(world_ranks, Strategy::hybrid(), &map);
@@ -183,28 +186,11 @@ int32_t RankMap::count_within(int32_t low, int32_t high) const {
 }
 
 bool RankMap::identical(const RankMap& other) const {
-  if (size() != other.size()) return false;
-  if (size() == 0 || map_.same(other.map_)) return true;
-  Regular a, b;
-  if (map_.as_regular(&a) && other.map_.as_regular(&b) && a == b) return true;
-  return for_chunks(*this, [&](int32_t first, std::span<const int32_t> worlds) {
-    int32_t theirs[kChunk];
-    other.world_range(first, static_cast<int32_t>(worlds.size()), theirs);
-    return std::equal(worlds.begin(), worlds.end(), theirs);
-  });
+  return groupmap::compare(map_, other.map_) == groupmap::Comparison::kIdentical;
 }
 
 bool RankMap::similar(const RankMap& other) const {
-  if (size() != other.size()) return false;
-  if (size() == 0 || map_.same(other.map_)) return true;
-  int32_t mine[kChunk], theirs[kChunk];
-  for (int32_t first = 0; first < size(); first += kChunk) {
-    int32_t count = std::min(kChunk, size() - first);
-    map_.ordered_range(first, count, mine);
-    other.map_.ordered_range(first, count, theirs);
-    if (!std::equal(mine, mine + count, theirs)) return false;
-  }
-  return true;
+  return groupmap::compare(map_, other.map_) != groupmap::Comparison::kUnequal;
 }
 
 // Wire form: u32 length (little endian) | that many bytes of groupmap's own frame.

@@ -20,16 +20,13 @@ Status step(comm::Comm* parent, bool temporary, int color, int key, comm::Comm**
   return status;
 }
 
-/// The members on this host, in the order of their ranks. A color has 31 bits, a host's number 62: two splits.
+/// The members on this host, by key and rank. A color has 31 bits, a host's number 62: two splits, the second one
+/// only where more than one process is left.
 Status split_by_host(comm::Comm* c, int key, comm::Comm** out) {
   uint64_t host = comm::host_number();
-  comm::Comm* half = nullptr;
-  FGMPI_TRY(step(c, false, static_cast<int>(host & 0x7fffffff), 0, &half));
-  if (half->shared->processes == 1 && key == 0) {
-    *out = half;
-    return {};
-  }
-  return step(half, true, static_cast<int>(host >> 31), key, out);
+  FGMPI_TRY(step(c, false, static_cast<int>(host & 0x7fffffff), key, out));
+  if ((*out)->shared->processes == 1) return {};
+  return step(*out, true, static_cast<int>(host >> 31), 0, out);
 }
 
 /// The members restricted to the same instance of a resource on the same host; nullptr when not restricted to one.

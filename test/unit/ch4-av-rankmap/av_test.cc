@@ -1,0 +1,63 @@
+// The address vector against a list of starts.
+#include "ch4-av-rankmap/av.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace fgmpi {
+namespace {
+
+void compare(const std::vector<uint32_t>& starts, uint32_t me) {
+  AddressVector av;
+  av.init(starts, me);
+  ASSERT_EQ(av.processes(), starts.size() - 1);
+  ASSERT_EQ(av.world_size(), starts.back());
+  EXPECT_EQ(av.my_first(), starts[me]);
+  EXPECT_EQ(av.my_count(), starts[me + 1] - starts[me]);
+  for (uint32_t p = 0, w = 0; p + 1 < starts.size(); ++p) {
+    EXPECT_EQ(av.first(p), starts[p]);
+    EXPECT_EQ(av.count(p), starts[p + 1] - starts[p]);
+    for (; w < starts[p + 1]; ++w) {
+      Location at = av.locate(w);
+      ASSERT_EQ(at.process, p) << "world rank " << w;
+      ASSERT_EQ(at.local, w - starts[p]);
+      uint32_t local;
+      EXPECT_EQ(av.is_mine(w, &local), p == me);
+    }
+  }
+}
+
+TEST(AddressVector, EqualAndUnequalProcesses) {
+  compare({0, 1}, 0);
+  compare({0, 1, 2, 3, 4}, 2);
+  compare({0, 1000}, 0);
+  compare({0, 7, 14, 21}, 1);
+  compare({0, 3, 4, 10, 11}, 3);
+}
+
+TEST(AddressVector, RandomProcesses) {
+  std::mt19937 random(3);
+  for (int k = 0; k < 20; ++k) {
+    std::vector<uint32_t> starts{0};
+    uint32_t processes = 1 + random() % 40, same = random() % 2 ? 1 + random() % 300 : 0;
+    for (uint32_t p = 0; p < processes; ++p) starts.push_back(starts.back() + (same ? same : 1 + random() % 300));
+    compare(starts, random() % processes);
+  }
+}
+
+TEST(AddressVector, AddressAndTransportShareAWord) {
+  AddressVector av;
+  av.init({0, 2, 4}, 0);
+  uint64_t most = (uint64_t{1} << 63) - 1;
+  av.set_address(1, most, true);
+  av.set_address(0, 17, false);
+  EXPECT_EQ(av.address(1), most);
+  EXPECT_TRUE(av.transport_bit(1));
+  EXPECT_EQ(av.address(0), 17u);
+  EXPECT_FALSE(av.transport_bit(0));
+  EXPECT_EQ(av.first(1), 2u);
+}
+
+}  // namespace
+}  // namespace fgmpi
