@@ -1,6 +1,6 @@
 #include "mpi/errors.h"
 
-#include <atomic>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,12 +14,14 @@
 namespace fgmpi::mpi {
 namespace {
 
-// A code of ours:   31..30  29  28 .......... 8   7   6..0
-//                  |  0 0 | 1 | ring slot + lap | 0 | class |
-// The words of the last kRing errors are kept; an older code still has its class.
-constexpr int kOurs = 1 << 29;
+// A code of ours:   31 30  29 ... 19   18 ... 8        7   6 ... 0
+//                  | 0 0 | number   | all ones      | 0 | class |
+// The host's codes have an index of its messages in bits 18..8, which never reaches all ones, and codes that users
+// add have bit 7 or 30. The words of the last kRing errors are kept; an older code still has its class.
+constexpr int kMark = 0x7ff << 8;
+constexpr int kMarkMask = kMark | 0x80 | static_cast<int>(0xc0000000u);
 constexpr unsigned kRing = 256;
-constexpr unsigned kNumbers = 1u << 21;
+constexpr unsigned kNumbers = 1u << 11;
 
 struct Words {
   int code = 0;
@@ -34,7 +36,7 @@ Words& slot(unsigned number) {
 unsigned g_errors = 0;
 UserHandlerCaller g_call_user_handler = nullptr;
 
-bool is_ours(int code) { return (code & 0x60000000) == kOurs; }
+bool is_ours(int code) { return (code & kMarkMask) == kMark; }
 
 std::string rank_words() {
   comm::RankState* rank = comm::rank_state();
@@ -65,7 +67,7 @@ int class_of(int code) {
 
 std::string text_of(int code) {
   if (is_ours(code)) {
-    const Words& words = slot(static_cast<unsigned>(code) >> 8 & (kNumbers - 1));
+    const Words& words = slot(static_cast<unsigned>(code) >> 19 & (kNumbers - 1));
     if (words.code == code) return words.text;
     return class_text(code & 0x7f);
   }
@@ -79,7 +81,7 @@ std::string text_of(int code) {
 int code_of(const char* call, const Status& status) {
   if (status.ok()) return MPI_SUCCESS;
   unsigned number = ++g_errors & (kNumbers - 1);
-  int code = kOurs | static_cast<int>(number << 8) | (status.error_class() & 0x7f);
+  int code = kMark | static_cast<int>(number << 19) | (status.error_class() & 0x7f);
   Words& words = slot(number);
   words.code = code;
   words.text = std::string(class_text(status.error_class())) + " in " + call + ": " + status.what();
@@ -99,6 +101,7 @@ int fail_code(const char* call, comm::Comm* comm, int code) {
   std::string text = text_of(code);
   std::string line = "Fatal error on " + rank_words() + ": " + text;
   if (!is_ours(code)) line += std::string(" in ") + call;
+  std::replace(line.begin(), line.end(), '\n', ' ');  // the host's own words may be several lines
   abort_job(class_of(code), line + comm_words(comm));
 }
 
