@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "proclet-sched/immortal.h"
 #include "proclet-sched/stacks.h"
 
 namespace fgmpi::privatize {
@@ -58,7 +59,10 @@ uintptr_t resolve(const char* name, const char* version) {
 
 }  // namespace
 
-Images g_images;
+namespace {
+Immortal<Images> g_immortal_images;
+}
+Images& g_images = g_immortal_images.value;
 
 std::vector<const link_map*> loaded_modules() {
   std::vector<const link_map*> result;

@@ -110,7 +110,7 @@ class Images {
   uint32_t count_ = 0;
 };
 
-extern Images g_images;
+extern Images& g_images;
 
 /// The libraries of the process as the dynamic linker lists them, the program first (its name is
 /// "").

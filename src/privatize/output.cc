@@ -17,6 +17,7 @@
 #include "base/strings.h"
 #include "privatize/internal.h"
 #include "privatize/swap.h"
+#include "proclet-sched/immortal.h"
 
 namespace fgmpi::privatize {
 
@@ -45,7 +46,9 @@ struct Lines {
   void put(int64_t rank, std::string_view bytes, bool now);
   void put_line(int64_t rank, std::string_view line);
 };
-Lines g_out, g_err;
+Immortal<Lines> g_immortal_out, g_immortal_err;
+constexpr Lines& g_out = g_immortal_out.value;
+constexpr Lines& g_err = g_immortal_err.value;
 bool g_prefix = false;
 bool g_draining = false;  ///< the stream is emptied by a switch, not by its user
 

@@ -16,6 +16,7 @@
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/output.h"
+#include "proclet-sched/immortal.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -39,7 +40,8 @@ struct Swap {
   bool locales = false;  ///< some proclet has called uselocale()
   locale_t locale_in_place = nullptr;
 };
-Swap g;
+Immortal<Swap> g_swap;
+constexpr Swap& g = g_swap.value;
 
 void copy_out(Image* image) {
   for (const Area& a : g.areas) memcpy(image->areas + a.offset, a.live, a.size);

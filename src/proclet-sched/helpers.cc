@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "proclet-sched/annotate.h"
+#include "proclet-sched/immortal.h"
 #include "proclet-sched/internal.h"
 #include "proclet-sched/stacks.h"
 
@@ -26,7 +27,8 @@ struct Pool {
   uint32_t made = 0;
   Proclet* idle = nullptr;
 };
-Pool g_pool;
+Immortal<Pool> g_immortal_pool;
+constexpr Pool& g_pool = g_immortal_pool.value;
 
 Block* block_of(const Proclet* p) { return g_pool.blocks[p->index / kBlock].get(); }
 

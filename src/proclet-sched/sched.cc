@@ -16,6 +16,7 @@
 #include "base/assert.h"
 #include "proclet-sched/annotate.h"
 #include "proclet-sched/debug_table.h"
+#include "proclet-sched/immortal.h"
 #include "proclet-sched/internal.h"
 #include "proclet-sched/stacks.h"
 
@@ -79,7 +80,8 @@ struct Scheduler {
   bool idle_reported = false;
 };
 
-Scheduler g;
+Immortal<Scheduler> g_scheduler;
+constexpr Scheduler& g = g_scheduler.value;
 
 int64_t now_ns() {
   timespec t;

@@ -1,0 +1,169 @@
+// Modules and symbol tables, against what the dynamic linker says of this very program.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <set>
+
+#include "privatize/elf_file.h"
+#include "privatize/elf_module.h"
+#include "privatize/images.h"
+
+int unit_test_global = 12;  // found in the symbol table below
+thread_local int unit_test_thread_local = 3;
+extern "C" [[gnu::noinline]] int unit_test_function(int x) {
+  asm volatile("");
+  return x + unit_test_global + unit_test_thread_local;
+}
+
+namespace fgmpi::privatize {
+namespace {
+
+ElfModule this_program() {
+  ElfModule module;
+  Status status = module.read(loaded_modules().front(), "/proc/self/exe", true);
+  EXPECT_TRUE(status.ok()) << status.what();
+  return module;
+}
+
+TEST(ElfModule, DescribesThisProgram) {
+  ElfModule module = this_program();
+  EXPECT_TRUE(module.contains(reinterpret_cast<uintptr_t>(&unit_test_global)));
+  EXPECT_TRUE(module.contains(reinterpret_cast<uintptr_t>(&unit_test_function)));
+  EXPECT_FALSE(module.contains(reinterpret_cast<uintptr_t>(&module)));
+  EXPECT_FALSE(module.contains(reinterpret_cast<uintptr_t>(dlsym(RTLD_DEFAULT, "getenv"))));
+  EXPECT_TRUE(module.has_private_data());
+  ASSERT_NE(module.tls(), nullptr);
+  EXPECT_NE(module.eh_frame_header(), 0u);
+  EXPECT_FALSE(module.needed().empty());
+  EXPECT_TRUE(module.imports("getpid") || module.imports("strlen") || module.imports("memcpy"));
+  EXPECT_FALSE(module.imports("no_such_symbol_anywhere"));
+  EXPECT_FALSE(module.text_relocations());
+  uintptr_t end = 0;
+  for (const Segment& s : module.segments()) {
+    EXPECT_GE(s.low, end & ~uintptr_t{4095});
+    EXPECT_LE(s.file_end, s.high);
+    end = s.high;
+  }
+  EXPECT_LE(end, module.span());
+}
+
+// Every word that a relative relocation names points into the module it belongs to.
+TEST(ElfModule, RelativeRelocationsPointIntoTheModule) {
+  ElfModule module = this_program();
+  if (!module.position_independent()) GTEST_SKIP() << "this program is not position-independent";
+  int relative = 0;
+  module.for_each_relocation([&](const ElfW(Rela) & r, const ElfW(Sym)&, const char*, const char*) {
+    if (ELF64_R_TYPE(r.r_info) != R_X86_64_RELATIVE) return;
+    ++relative;
+    EXPECT_LE(static_cast<uintptr_t>(r.r_addend), module.span());
+    EXPECT_LT(r.r_offset, module.span());
+  });
+  EXPECT_GT(relative, 10);
+}
+
+TEST(ElfFile, FindsFunctionsByAddress) {
+  ElfModule module = this_program();
+  ElfFile file;
+  ASSERT_TRUE(file.open("/proc/self/exe"));
+  uintptr_t start = 0;
+  auto address = reinterpret_cast<uintptr_t>(&unit_test_function) - module.base();
+  const char* name = file.function_at(address + 1, &start);
+  ASSERT_NE(name, nullptr);
+  EXPECT_STREQ(name, "unit_test_function");
+  EXPECT_EQ(start, address);
+  EXPECT_EQ(file.function_at(module.span() + (1 << 20), &start), nullptr);
+}
+
+TEST(ElfFile, DamagedFilesDoNoHarm) {
+  std::ifstream source("/proc/self/exe", std::ios::binary);
+  std::string good((std::istreambuf_iterator<char>(source)), {});
+  // Only the headers and the section table matter: damage there, in many ways.
+  ElfW(Ehdr) header;
+  memcpy(&header, good.data(), sizeof header);
+  std::mt19937 random(7);
+  char path[] = "/tmp/fgmpi-elf-XXXXXX";
+  int fd = mkstemp(path);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(write(fd, good.data(), good.size()), static_cast<ssize_t>(good.size()));
+  for (int i = 0; i < 200; ++i) {
+    std::set<size_t> touched;
+    for (int k = 0; k < 20; ++k) {
+      bool in_header = random() % 4 == 0;
+      size_t at =
+          in_header ? 4 + random() % 60 : header.e_shoff + random() % (64u * header.e_shnum);
+      char byte = static_cast<char>(random());
+      ASSERT_EQ(pwrite(fd, &byte, 1, static_cast<off_t>(at)), 1);
+      touched.insert(at);
+    }
+    ElfFile file;
+    uintptr_t start = 0;
+    if (file.open(path)) (void)file.function_at(random() % 100000, &start);
+    for (size_t at : touched) ASSERT_EQ(pwrite(fd, &good[at], 1, static_cast<off_t>(at)), 1);
+  }
+  ASSERT_EQ(ftruncate(fd, static_cast<off_t>(header.e_shoff + 10)), 0);
+  ElfFile truncated;
+  uintptr_t start = 0;
+  if (truncated.open(path)) {
+    EXPECT_EQ(truncated.function_at(5000, &start), nullptr);
+  }
+  close(fd);
+  unlink(path);
+  ElfFile missing;
+  EXPECT_FALSE(missing.open("/no/such/file"));
+}
+
+// Images of this test program: arithmetic there and back, private data, shared code.
+TEST(Images, CopiesHaveTheirOwnData) {
+  Images images;
+  ASSERT_TRUE(images.read_modules({}).ok());
+  if (!images.can_be_imaged().ok()) GTEST_SKIP() << images.can_be_imaged().what();
+  constexpr uint32_t kCount = 5;
+  Status status = images.prepare(kCount);
+  ASSERT_TRUE(status.ok()) << status.what();
+  images.note_copied_objects();
+  EXPECT_GE(images.mappings_per_image(), 2u);
+  auto original = reinterpret_cast<uintptr_t>(&unit_test_global);
+  unit_test_global = 99;  // images start from the file, not from here
+  for (uint32_t k : {3u, 1u, 4u, 2u}) {
+    ASSERT_TRUE(images.make(k).ok());
+    uintptr_t moved = images.move_to(original, k);
+    EXPECT_NE(moved, original);
+    EXPECT_EQ(*reinterpret_cast<int*>(moved), 12);
+    *reinterpret_cast<int*>(moved) = static_cast<int>(k);
+    Images::Location where;
+    ASSERT_TRUE(images.locate(moved, &where));
+    EXPECT_EQ(where.image, k);
+    EXPECT_EQ(where.module, 0u);
+    EXPECT_EQ(where.offset, original - images.program().base());
+  }
+  EXPECT_EQ(unit_test_global, 99);
+  for (uint32_t k = 1; k < kCount; ++k) {
+    EXPECT_EQ(*reinterpret_cast<int*>(images.move_to(original, k)), static_cast<int>(k));
+    auto* function = reinterpret_cast<int (*)(int)>(
+        images.move_to(reinterpret_cast<uintptr_t>(&unit_test_function), k));
+    EXPECT_EQ(function(10), 10 + static_cast<int>(k) + unit_test_thread_local);
+  }
+  Images::Location where;
+  EXPECT_FALSE(images.locate(reinterpret_cast<uintptr_t>(&images), &where));
+  unit_test_global = 12;
+}
+
+TEST(Images, TooManySaysHowManyWouldFit) {
+  Images images;
+  ASSERT_TRUE(images.read_modules({}).ok());
+  if (!images.can_be_imaged().ok()) GTEST_SKIP() << images.can_be_imaged().what();
+  Status status = images.prepare(1u << 20);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.what().find("would fit"), std::string::npos) << status.what();
+  EXPECT_NE(status.what().find("vm.max_map_count"), std::string::npos) << status.what();
+}
+
+}  // namespace
+}  // namespace fgmpi::privatize

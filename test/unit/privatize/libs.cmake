@@ -1,0 +1,5 @@
+# Images are made of this program itself, which is made as the wrappers make programs.
+add_library(unit_privatize_flags INTERFACE)
+target_compile_options(unit_privatize_flags INTERFACE -fPIC)
+target_link_options(unit_privatize_flags INTERFACE -pie -Wl,-z,now)
+set(UNIT_LIBS unit_privatize_flags)
