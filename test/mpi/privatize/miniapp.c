@@ -22,11 +22,12 @@ static double bump(int cell) { return (cell % 7) * 0.5 + (cell % 3); }
 static void exchange_halos(void) {
   static int exchanges;
   MPI_Request* r = control.requests;
+  MPI_Status statuses[4];
   OK(MPI_Irecv(&field[0], 1, MPI_DOUBLE, left, 1, MPI_COMM_WORLD, &r[0]));
   OK(MPI_Irecv(&field[CELLS + 1], 1, MPI_DOUBLE, right, 2, MPI_COMM_WORLD, &r[1]));
   OK(MPI_Isend(&field[1], 1, MPI_DOUBLE, left, 2, MPI_COMM_WORLD, &r[2]));
   OK(MPI_Isend(&field[CELLS], 1, MPI_DOUBLE, right, 1, MPI_COMM_WORLD, &r[3]));
-  OK(MPI_Waitall(4, r, MPI_STATUSES_IGNORE));
+  OK(MPI_Waitall(4, r, statuses));
   CHECK(++exchanges == control.steps_done + 1);
 }
 
