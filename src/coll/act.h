@@ -18,8 +18,7 @@ struct Act {
 
   Args* first() const { return members.front(); }
   const char* call() const { return meeting->call; }
-  uint32_t sequence() const { return meeting->sequence; }
-  Team team() const { return Team(shared, sequence(), call()); }
+  Team team() const { return Team(shared, meeting); }
   /// The member with this rank, or nullptr when it is in another process.
   Args* member(int rank) const;
   /// An error when members of this process do not name the same root.

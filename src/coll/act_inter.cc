@@ -14,8 +14,7 @@ struct Inter {
   Team team;      ///< this side's processes
   Team to, from;  ///< the other side's, to send to and to receive from
   explicit Inter(Act& a)
-      : act(a), team(a.team()), to(a.shared, a.sequence(), a.call(), Team::kToRemote),
-        from(a.shared, a.sequence(), a.call(), Team::kFromRemote) {}
+      : act(a), team(a.team()), to(a.shared, a.meeting, Team::kToRemote), from(a.shared, a.meeting, Team::kFromRemote) {}
   bool leads() const { return team.me() == 0; }
   int32_t remote_size() const { return act.shared->remote->size(); }
   Placement remote_placement() const {

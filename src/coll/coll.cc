@@ -1,6 +1,5 @@
 #include "coll/coll.h"
 
-#include "base/strings.h"
 #include "coll/act.h"
 #include "coll/light.h"
 
@@ -76,7 +75,9 @@ Status CollRequest::start() {
   return comm::meet_nonblocking(c, &args, operation_code(what_, Mode::kNonblocking), call, act, this);
 }
 
-void CollRequest::describe(std::string* out) const { *out += format("%s (rank %d)", call, args.rank); }
+void CollRequest::describe(std::string* out) const {
+  if (args.meeting) comm::describe(comm(), args.meeting, out);
+}
 
 Status barrier(Comm* comm, const char* call) {
   if (__builtin_expect(!comm->shared->inter, 1)) return light_barrier(comm, call);

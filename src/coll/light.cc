@@ -16,7 +16,7 @@ template <class F>
 Status among_processes(SharedComm* shared, const Meeting* m, F&& f) {
   ++g_counters.collectives;
   if (shared->processes == 1) return {};
-  return f(Team(shared, m->sequence, m->call));
+  return f(Team(shared, m));
 }
 
 void make_room(Meeting* m, size_t bytes) {

@@ -6,19 +6,19 @@ namespace fgmpi::coll {
 
 Counters g_counters;
 
-Team::Team(comm::SharedComm* shared, uint32_t sequence, const char* call)
+Team::Team(comm::SharedComm* shared, const comm::Meeting* m)
     : map_(&shared->map),
       ctx_(shared->id.plane(comm::kPlaneColl)),
-      tag_(team_tag(sequence, false, shared->side)),
-      call_(call) {
+      tag_(team_tag(m->sequence, m->operation, false, shared->side)),
+      call_(m->call) {
   add_all(comm::hierarchy(shared));
 }
 
-Team::Team(comm::SharedComm* shared, uint32_t sequence, const char* call, Direction direction)
+Team::Team(comm::SharedComm* shared, const comm::Meeting* m, Direction direction)
     : map_(shared->remote.get()),
       ctx_(shared->id.plane(comm::kPlaneColl)),
-      tag_(team_tag(sequence, true, direction == kToRemote ? shared->side : !shared->side)),
-      call_(call) {
+      tag_(team_tag(m->sequence, m->operation, true, direction == kToRemote ? shared->side : !shared->side)),
+      call_(m->call) {
   add_all(comm::remote_hierarchy(shared));
 }
 

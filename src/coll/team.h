@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "comm/comm.h"
 #include "comm/hierarchy.h"
+#include "comm/meeting.h"
 #include "pt2pt/pt2pt.h"
 
 namespace fgmpi::coll {
@@ -28,12 +29,12 @@ extern Counters g_counters;
 
 class Team {
  public:
-  /// The processes of the local group; `sequence` is the collective's number.
-  Team(comm::SharedComm* shared, uint32_t sequence, const char* call);
+  /// The processes of the local group, for the collective of a meeting.
+  Team(comm::SharedComm* shared, const comm::Meeting* meeting);
   /// The processes of an intercommunicator's remote group, in the order that they themselves have; to send to them
   /// or to receive from them (the tag says which group a message is from).
   enum Direction { kToRemote, kFromRemote };
-  Team(comm::SharedComm* shared, uint32_t sequence, const char* call, Direction direction);
+  Team(comm::SharedComm* shared, const comm::Meeting* meeting, Direction direction);
   /// Of a list of processes (unit tests, the two sides of an intercommunicator).
   Team(std::vector<uint32_t> processes, uint32_t my_place, uint64_t ctx, int32_t tag, const char* call);
 
@@ -65,10 +66,14 @@ class Team {
   const char* call_;
 };
 
-/// Tag of a collective's messages: `cross` between the groups of an intercommunicator, `side` which of the
-/// two groups the sender is in.
-inline int32_t team_tag(uint32_t sequence, bool cross, bool side) {
-  return static_cast<int32_t>((sequence & 0x1fffffffu) << 2 | (cross ? 2u : 0u) | (side ? 1u : 0u));
+/// Tag of a collective's messages. Collectives that do not match must not meet: better a deadlock report that names
+/// what everybody is in than somebody's data in another's buffer.
+///
+///   30 ........ 7 | 6 ... 2 | 1                                   | 0
+///   number        | What    | between the groups of an intercomm. | side of the sender
+inline int32_t team_tag(uint32_t sequence, uint8_t operation, bool cross, bool side) {
+  return static_cast<int32_t>((sequence & 0xffffffu) << 7 | (operation >> 2 & 0x1fu) << 2 | (cross ? 2u : 0u) |
+                              (side ? 1u : 0u));
 }
 
 /// Which ranks live at each place, in rank order within a place. O(runs) to make.

@@ -1,6 +1,7 @@
 #include "comm/meeting.h"
 
 #include "base/strings.h"
+#include "comm/extras.h"
 
 namespace fgmpi::comm {
 namespace {
@@ -76,19 +77,9 @@ struct Site : sched::WaitSite {
   const Meeting* meeting;
 };
 
-void describe(const sched::WaitSite* site, std::string* out) {
+void describe_site(const sched::WaitSite* site, std::string* out) {
   const Site* s = static_cast<const Site*>(site);
-  const Meeting* m = s->meeting;
-  std::string name = s->comm->handle == MPI_COMM_WORLD  ? std::string("MPI_COMM_WORLD")
-                     : s->comm->handle == MPI_COMM_SELF ? std::string("MPI_COMM_SELF")
-                                                        : format("0x%08x", static_cast<unsigned>(s->comm->handle));
-  *out += format("communicator %s (rank %d of %d), collective number %u: ", name.c_str(), s->comm->rank,
-                 s->comm->size(), m->sequence);
-  if (m->full)
-    *out += "all members of this process are there, the exchange with other processes is not done";
-  else
-    *out += format("%u of %u members of this process are there, %u missing", m->arrived, m->shared->members,
-                   m->shared->members - m->arrived);
+  describe(s->comm, s->meeting, out);
 }
 
 void run_nonblocking(void* argument) {
@@ -121,6 +112,18 @@ Level1::~Level1() {
   }
 }
 
+void describe(const Comm* comm, const Meeting* m, std::string* out) {
+  std::string name = name_of(comm);
+  if (name.empty()) name = format("0x%08x", static_cast<unsigned>(comm->handle));
+  *out += format("communicator %s (rank %d of %d), collective number %u: ", name.c_str(), comm->rank, comm->size(),
+                 m->sequence);
+  if (m->full)
+    *out += "all members of this process are there, other processes are not done";
+  else
+    *out += format("%u of %u members of this process are there, %u missing", m->arrived, m->shared->members,
+                   m->shared->members - m->arrived);
+}
+
 Status copy_status(const Status& status) {
   return status.ok() ? Status() : Status(status.error_class(), status.what());
 }
@@ -132,7 +135,7 @@ Meeting* join(Comm* comm, uint8_t operation, const char* call) {
 void wait(Comm* comm, Meeting* meeting, const char* call) {
   Site site;
   site.call = call;
-  site.describe = describe;
+  site.describe = describe_site;
   site.comm = comm;
   site.meeting = meeting;
   sched::Proclet* me = sched::current();
@@ -187,6 +190,7 @@ Status meet_nonblocking_at(Comm* comm, uint32_t sequence, Arrival* mine, uint8_t
   mine->request = request;
   Meeting* m = join_at(comm, sequence, operation, call);
   append(m, mine);
+  mine->meeting = m;
   m->has_requests = true;
   if (m->full) {
     m->act = act;

@@ -31,6 +31,8 @@
 
 namespace fgmpi::comm {
 
+struct Meeting;
+
 /// A collective's per-member arguments derive from this.
 struct Arrival {
   Arrival* next = nullptr;  ///< chain of a meeting, in order of arrival
@@ -38,10 +40,9 @@ struct Arrival {
   int32_t rank = -1;
   sched::Proclet* proclet = nullptr;  ///< parked here until released; nullptr: nonblocking
   pt2pt::Request* request = nullptr;  ///< completed at release; nullptr: blocking
+  const Meeting* meeting = nullptr;   ///< while it is open
   Status status;                      ///< the act's verdict for this member
 };
-
-struct Meeting;
 
 /// What to do once all collocated members are there. Runs on the last arriver's stack (blocking) or on a
 /// helper; may switch. meeting->arrivals: chain in order of arrival, meeting->arrived long.
@@ -105,6 +106,9 @@ void wait(Comm* comm, Meeting* meeting, const char* call);
 void release(Meeting* meeting);
 /// The member is done with the meeting; the last one returns it to the pool. Returns its verdict.
 Status leave(Meeting* meeting);
+
+/// For reports: "communicator MPI_COMM_WORLD (rank 0 of 4), collective number 7: 3 of 4 members of this process ...".
+void describe(const Comm* comm, const Meeting* meeting, std::string* out);
 
 /// The members' verdict copied: a Status is movable only.
 Status copy_status(const Status& status);
