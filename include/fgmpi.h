@@ -36,6 +36,21 @@ typedef struct MPIX_Map_info {
 /* Fills *info for a communicator that the calling rank belongs to. Local. Errors: MPI_ERR_COMM, MPI_ERR_ARG. */
 int MPIX_Comm_map_info(MPI_Comm comm, MPIX_Map_info *info);
 
+/* Groups as sets (HPDC'10 section 7): what needs the order of ranks is asked of communicators, not of groups. */
+
+/* Color of MPIX_Comm_split: all members of `comm` stay together and are re-ranked by key (ties: by rank in comm).
+ * Every member gives it. Nothing but the permutation is new; one that changes nothing shares the map of `comm`. */
+#define MPIX_PERMUTE (-32765)
+/* MPI_Comm_split that also takes the color MPIX_PERMUTE. Collective over comm, which is an intracommunicator.
+ * Errors: MPI_ERR_COMM, MPI_ERR_ARG (color). */
+int MPIX_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm);
+/* ranks2[i] = rank in comm2 of the member that has rank ranks1[i] in comm1, MPI_UNDEFINED when it is not a member;
+ * MPI_PROC_NULL stays. n values each. Local. Errors: MPI_ERR_COMM, MPI_ERR_RANK, MPI_ERR_ARG. */
+int MPIX_Comm_translate_ranks(MPI_Comm comm1, int n, const int ranks1[], MPI_Comm comm2, int ranks2[]);
+/* *result = MPI_IDENT (same members in the same order), MPI_SIMILAR (same members) or MPI_UNEQUAL. Local: compares
+ * the (local) groups, not the contexts. Errors: MPI_ERR_COMM. */
+int MPIX_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result);
+
 /* What the calling rank's process has done since it started. Counts, not rates; they only grow. A collective among P
  * processes sends O(P) messages between them, however many ranks they host (HPDC'10 section 4.1). */
 typedef struct MPIX_Stats_values {

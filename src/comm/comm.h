@@ -157,6 +157,8 @@ Status attach(const Recipe& recipe, int32_t rank, const Comm* parent, Comm** out
 Status dup(Comm* comm, Comm** out, std::optional<groupmap::Strategy> strategy = {});
 /// *out is nullptr for MPI_UNDEFINED. HPDC'10 Procedure 1 with collocated pre-gathering.
 Status split(Comm* comm, int32_t color, int32_t key, Comm** out);
+/// The same members ordered by key; the map is the parent's own where that changes nothing.
+Status permute(Comm* comm, int32_t key, Comm** out);
 /// `group` over world ranks; *out nullptr for non-members. HPDC'10 Procedure 2.
 Status create(Comm* comm, const RankMap& group, Comm** out, const char* call = "MPI_Comm_create");
 Status create_group(Comm* comm, const RankMap& group, int32_t tag, Comm** out);

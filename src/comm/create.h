@@ -16,6 +16,7 @@ namespace fgmpi::comm {
 enum CreateOperation : uint8_t {
   kOpDup = kFirstOther + 16,
   kOpSplit,
+  kOpPermute,
   kOpCreate,
   kOpInterCreate,
   kOpInterMerge,

@@ -25,6 +25,7 @@ namespace {
 
 struct SplitArrival : CreateArrival {
   int32_t color = 0, key = 0;
+  bool permute = false;  ///< one color: the same members in an order of their own
 };
 
 /// One member at the root (or in its process): 16 bytes.
@@ -225,7 +226,8 @@ class Split {
   Status pair(Root* root);
   Status as_other(uint32_t root);
   Status attach_made();
-  Status attach_one(const Made& made, size_t first, size_t last);
+  void share_parent(RankMap* map) const;
+  Status attach_one(Made& made, size_t first, size_t last);
 
   SharedComm* shared_;
   Meeting* meeting_;
@@ -309,6 +311,7 @@ Status Split::alone() {
     worlds.clear();
     for (size_t i = first; i < last; ++i) worlds.push_back(shared_->map.world_of(entries[i].rank));
     RankMap map = RankMap::from_ranks(worlds);
+    share_parent(&map);
     Recipe recipe{leader.id(), &map, nullptr, static_cast<uint32_t>(last - first), 1, 0};
     for (size_t i = first; i < last; ++i) {
       SplitArrival* a = by_local_[static_cast<uint32_t>(worlds[i - first]) - g_av.my_first()];
@@ -466,7 +469,7 @@ Status Split::attach_made() {
   size_t k = 0;
   Status status;
   for_colors(mine_, [&](size_t first, size_t last) {
-    const Made& made = made_[k++];
+    Made& made = made_[k++];
     if (made.map.size() == 0) return;
     Status one = made.id.bits ? attach_one(made, first, last) : none_left(meeting_->call);
     if (status.ok()) status = std::move(one);
@@ -474,8 +477,15 @@ Status Split::attach_made() {
   return status;
 }
 
+/// A permutation that changes nothing keeps the parent's stored map.
+void Split::share_parent(RankMap* map) const {
+  if (!static_cast<const SplitArrival*>(meeting_->arrivals)->permute || map->regular()) return;
+  if (map->identical(shared_->map)) *map = shared_->map;
+}
+
 /// The members mine_[first..last) get their part of `made`.
-Status Split::attach_one(const Made& made, size_t first, size_t last) {
+Status Split::attach_one(Made& made, size_t first, size_t last) {
+  share_parent(&made.map);
   const RankMap* remote = shared_->inter ? &made.remote : nullptr;
   Recipe recipe{made.id, &made.map, remote, static_cast<uint32_t>(last - first), made.processes, made.side};
   auto join = [&](SplitArrival* a, int32_t rank) { a->status = attach(recipe, rank, a->comm, &a->out); };
@@ -501,6 +511,17 @@ void split_act(SharedComm* shared, Meeting* meeting) {
 }
 
 }  // namespace
+
+Status permute(Comm* comm, int32_t key, Comm** out) {
+  if (comm->shared->inter)
+    return error(MPI_ERR_COMM, "comm is an intercommunicator; allowed is an intracommunicator");
+  SplitArrival mine;
+  mine.key = key;
+  mine.permute = true;
+  Status status = meet(comm, &mine, kOpPermute, "MPIX_Comm_split", split_act);
+  *out = mine.out;
+  return status;
+}
 
 Status split(Comm* comm, int32_t color, int32_t key, Comm** out) {
   SplitArrival mine;
