@@ -1,0 +1,73 @@
+/* Sessions: process sets, groups and communicators from them, without MPI_Init and beside it. */
+#include <string.h>
+
+#include "mpitest.h"
+
+static void check_comm(MPI_Comm c, int size) {
+  int n;
+  long one = 1, sum;
+  OK(MPI_Comm_size(c, &n));
+  CHECK(n == size);
+  OK(MPI_Allreduce(&one, &sum, 1, MPI_LONG, MPI_SUM, c));
+  CHECK(sum == size);
+}
+
+int main(int argc, char** argv) {
+  MPI_Session session;
+  MPI_Group world, odd, even;
+  MPI_Comm all, part;
+  MPI_Info info;
+  int n, i, length, size, rank, flag, r;
+  char name[MPI_MAX_PSET_NAME_LEN], value[32];
+  OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+  OK(MPI_Initialized(&flag));
+  CHECK(!flag);
+  OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n));
+  CHECK(n >= 2);
+  for (i = 0; i < n; ++i) {
+    length = 0;
+    OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &length, name));
+    CHECK(length > 1 && length < MPI_MAX_PSET_NAME_LEN);
+    OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &length, name));
+    CHECK((int)strlen(name) == length - 1);
+    OK(MPI_Session_get_pset_info(session, name, &info));
+    OK(MPI_Info_get(info, "mpi_size", 31, value, &flag));
+    CHECK(flag && atoi(value) >= 1);
+    OK(MPI_Info_free(&info));
+  }
+  CHECK(MPI_Group_from_session_pset(session, "no such set", &world) != MPI_SUCCESS);
+  OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &world));
+  OK(MPI_Group_size(world, &size));
+  OK(MPI_Group_rank(world, &rank));
+  OK(MPI_Comm_create_from_group(world, "all", MPI_INFO_NULL, MPI_ERRORS_RETURN, &all));
+  check_comm(all, size);
+  OK(MPI_Comm_rank(all, &r));
+  CHECK(r == rank);
+  {
+    int range[1][3] = {{0, size - 1, 2}};
+    OK(MPI_Group_range_incl(world, 1, range, &even));
+    OK(MPI_Group_difference(world, even, &odd));
+  }
+  OK(MPI_Comm_create_from_group(rank % 2 ? odd : even, "part", MPI_INFO_NULL, MPI_ERRORS_RETURN, &part));
+  check_comm(part, rank % 2 ? size / 2 : (size + 1) / 2);
+  OK(MPI_Comm_free(&part));
+  if (size > 1) {
+    MPI_Comm inter, merged;
+    OK(MPI_Intercomm_create_from_groups(rank % 2 ? odd : even, 0, rank % 2 ? even : odd, 0, "inter", MPI_INFO_NULL,
+                                        MPI_ERRORS_RETURN, &inter));
+    OK(MPI_Comm_remote_size(inter, &n));
+    CHECK(n == (rank % 2 ? (size + 1) / 2 : size / 2));
+    OK(MPI_Intercomm_merge(inter, rank % 2, &merged));
+    check_comm(merged, size);
+    OK(MPI_Comm_free(&merged));
+    OK(MPI_Comm_free(&inter));
+  }
+  OK(MPI_Comm_free(&all));
+  OK(MPI_Group_free(&world));
+  OK(MPI_Group_free(&even));
+  if (odd != MPI_GROUP_EMPTY) OK(MPI_Group_free(&odd));
+  OK(MPI_Session_finalize(&session));
+  CHECK(session == MPI_SESSION_NULL);
+  OK(MPI_Init(&argc, &argv));
+  return finish();
+}
