@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     data += 1 + length;
     size -= 1 + length;
     Decoded d;
-    if (!decode(message.data(), message.size(), kMaxPayload, &d)) continue;
+    if (!decode(message.data(), message.size(), &d)) continue;
     if (d.prefix.kind == Kind::kHello) {
       bool knows = d.hello.key == kKey;
       if (gate.hello(d) && !knows) std::abort();
@@ -30,10 +30,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     if (!gate.admits(d)) continue;
     if (d.prefix.kind == Kind::kBye) gate.bye(d.prefix.process);
-    if (d.prefix.kind == Kind::kFrame) {
-      if (d.payload_length > kMaxPayload) std::abort();
-      for (size_t i = 0; i < d.payload_length; ++i)
-        sum += static_cast<const uint8_t*>(d.payload)[i];
+    for (Frame f; next_frame(&d, kMaxPayload, &f);) {
+      if (f.length > kMaxPayload) std::abort();
+      for (size_t i = 0; i < f.length; ++i) sum += static_cast<const uint8_t*>(f.payload)[i];
     }
   }
   return sum == 1u << 31;

@@ -3,7 +3,8 @@
 //   0       4         8          16
 //   | kind  | process | token    | then by kind:
 //   hello:  | key 16 bytes | version 4 | zero 4 |     opens a relation; `token` is the sender's from now on
-//   frame:  | Header 48 | payload ... |               refused unless a hello gave this process this token
+//   frames: | length 4 | Header 48 | payload ... | length 4 | Header 48 | ...       one or more of them;
+//           refused unless a hello gave this process this token
 //   bye:    nothing: the sender sends no more
 //
 // A process publishes its 128-bit random key through the launcher; only processes of the job can know it.
@@ -20,9 +21,9 @@
 
 namespace fgmpi::transport::ofi {
 
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 
-enum class Kind : uint32_t { kHello = 0x46470001u, kFrame = 0x46470002u, kBye = 0x46470003u };
+enum class Kind : uint32_t { kHello = 0x46470011u, kFrames = 0x46470012u, kBye = 0x46470013u };
 
 struct Prefix {
   Kind kind;
@@ -39,38 +40,58 @@ struct Hello {
   uint32_t zero;
 };
 static_assert(sizeof(Prefix) == 16 && sizeof(Hello) == 24);
-inline constexpr size_t kOverhead = sizeof(Prefix) + sizeof(Header);
+/// What precedes each payload in a message of frames.
+inline constexpr size_t kFrameOverhead = sizeof(uint32_t) + sizeof(Header);
 
 struct Decoded {
   Prefix prefix;
-  Hello hello;           ///< of a hello
-  Header header;         ///< of a frame
-  const void* payload;   ///< of a frame, inside the bytes that were decoded
-  size_t payload_length;
+  Hello hello;        ///< of a hello
+  const char* frames; ///< of a message of frames: those not yet taken
+  size_t left;        ///< bytes of them
 };
 
-/// False when the bytes are no message of this format.
-inline bool decode(const void* bytes, size_t length, size_t max_payload, Decoded* out) {
+/// False when the bytes are no message of this format. Frames are looked at by next_frame only.
+inline bool decode(const void* bytes, size_t length, Decoded* out) {
   auto* at = static_cast<const char*>(bytes);
   if (length < sizeof(Prefix)) return false;
   std::memcpy(&out->prefix, at, sizeof(Prefix));
   at += sizeof(Prefix);
   length -= sizeof(Prefix);
+  out->frames = at;
+  out->left = 0;
   switch (out->prefix.kind) {
     case Kind::kHello:
       if (length != sizeof(Hello)) return false;
       std::memcpy(&out->hello, at, sizeof(Hello));
       return out->hello.version == kVersion && out->hello.zero == 0;
-    case Kind::kFrame:
-      if (length < sizeof(Header) || length - sizeof(Header) > max_payload) return false;
-      std::memcpy(&out->header, at, sizeof(Header));
-      out->payload = at + sizeof(Header);
-      out->payload_length = length - sizeof(Header);
-      return out->header.src_process == out->prefix.process;
+    case Kind::kFrames:
+      out->left = length;
+      return length >= kFrameOverhead;
     case Kind::kBye:
       return length == 0;
   }
   return false;
+}
+
+struct Frame {
+  Header header;
+  const void* payload;  ///< inside the bytes that were decoded
+  size_t length;
+};
+
+/// Takes the next frame of a message; false when there is none, or the rest is malformed (left is then not 0).
+inline bool next_frame(Decoded* d, size_t max_payload, Frame* out) {
+  uint32_t length;
+  if (d->left < kFrameOverhead) return false;
+  std::memcpy(&length, d->frames, sizeof length);
+  if (length > max_payload || length > d->left - kFrameOverhead) return false;
+  std::memcpy(&out->header, d->frames + sizeof length, sizeof(Header));
+  if (out->header.src_process != d->prefix.process) return false;
+  out->payload = d->frames + kFrameOverhead;
+  out->length = length;
+  d->frames += kFrameOverhead + length;
+  d->left -= kFrameOverhead + length;
+  return true;
 }
 
 /// Which processes have opened a relation to this one.

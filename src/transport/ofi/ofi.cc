@@ -183,41 +183,93 @@ Status Ofi::add_peer(uint32_t process, const std::string& address, uint64_t* loc
   if (host == hosts_.end()) host = hosts_.insert(host, theirs.host);
   *local = peers_.size();
   peers_.push_back({known, theirs.key, reads_allowed_ ? theirs.memory_key : 0, process,
-                    static_cast<uint32_t>(host - hosts_.begin()), theirs.lifeline, false, false});
+                    static_cast<uint32_t>(host - hosts_.begin()), theirs.lifeline, 0, false, false});
   return {};
 }
 
-/// Sends prefix, `fixed` and `payload` as one message. False: no room now.
-bool Ofi::transmit(uint32_t index, Kind kind, const void* fixed, size_t fixed_length, const void* payload,
-                   size_t length) {
+/// A buffer that holds the beginning of a message, or nullptr when none is free.
+SendBuffer* Ofi::start(uint32_t index, Kind kind) {
   SendBuffer* buffer = free_sends_;
-  if (!buffer) return false;
+  if (!buffer) return nullptr;
+  free_sends_ = buffer->next;
   Prefix prefix{kind, me_, token_};
-  std::memcpy(buffer->bytes, &prefix, sizeof prefix);
-  if (fixed_length) std::memcpy(buffer->bytes + sizeof prefix, fixed, fixed_length);
-  if (length) std::memcpy(buffer->bytes + sizeof prefix + fixed_length, payload, length);
   buffer->peer = index;
-  ssize_t e = fi_send(fabric_.ep, buffer->bytes, sizeof prefix + fixed_length + length, descriptor_,
-                      peers_[index].address, &buffer->context);
+  buffer->length = 0;
+  buffer->append(&prefix, sizeof prefix);
+  return buffer;
+}
+
+void Ofi::release(SendBuffer* buffer) {
+  buffer->next = free_sends_;
+  free_sends_ = buffer;
+}
+
+/// Hands a message to the provider. False: no room now; the buffer stays the caller's.
+bool Ofi::transmit(SendBuffer* buffer) {
+  uint32_t index = buffer->peer;
+  Peer& peer = peers_[index];
+  ssize_t e = fi_send(fabric_.ep, buffer->bytes, buffer->length, descriptor_, peer.address, &buffer->context);
   if (e == -FI_EAGAIN) return false;
   if (e) {
+    release(buffer);
     fail(index, "sending failed: " + fabric_error(e));
     return true;
   }
-  free_sends_ = buffer->next;
   ++sends_in_flight_;
+  ++peer.in_flight;
   return true;
+}
+
+/// Sends what was gathered. False: no room now, it stays.
+bool Ofi::flush() {
+  if (!gathering_) return true;
+  if (!transmit(gathering_)) {
+    if (!starved_since_) starved_since_ = now_ns();
+    return false;
+  }
+  gathering_ = nullptr;
+  return true;
+}
+
+/// Sends a message without frames. False: no room now.
+bool Ofi::send_plain(uint32_t index, Kind kind, const Hello* hello) {
+  SendBuffer* buffer = flush() ? start(index, kind) : nullptr;
+  if (!buffer) return false;
+  if (hello) buffer->append(hello, sizeof *hello);
+  if (transmit(buffer)) return true;
+  release(buffer);
+  return false;
 }
 
 /// Opens the relation to a peer.
 bool Ofi::greet(uint32_t index) {
   Hello hello{peers_[index].key, kVersion, 0};
-  if (!transmit(index, Kind::kHello, &hello, sizeof hello, nullptr, 0)) return false;
+  if (!send_plain(index, Kind::kHello, &hello)) return false;
   Peer& peer = peers_[index];
   peer.greeted = true;
   sockaddr_storage address;
   if (endpoint_address(index, &address)) lifelines_.connect(peer.process, address, peer.lifeline, peer.key, me_);
   return true;
+}
+
+/// Sends one frame at once, or puts it with others to the same peer. False: no room now.
+bool Ofi::send_frame(uint32_t index, const Header& header, const void* payload, size_t length) {
+  size_t needed = kFrameOverhead + length;
+  if (gathering_ && (gathering_->peer != index || gathering_->length + needed > kMaxMessage) && !flush()) return false;
+  SendBuffer* buffer = gathering_ ? gathering_ : start(index, Kind::kFrames);
+  if (!buffer) return false;
+  auto count = static_cast<uint32_t>(length);
+  buffer->append(&count, sizeof count);
+  buffer->append(&header, sizeof header);
+  if (length) buffer->append(payload, length);
+  if (gathering_) return true;
+  if (peers_[index].in_flight >= kAtOnce && buffer->length + needed <= kMaxMessage) {
+    gathering_ = buffer;
+    return true;
+  }
+  if (transmit(buffer)) return true;
+  release(buffer);
+  return false;
 }
 
 /// The internet address of a peer; false when it has none.
@@ -246,9 +298,7 @@ bool Ofi::try_send(uint32_t, uint64_t handle, const Header& header, const void* 
   Peer& peer = peers_[index];
   if (__builtin_expect(!peer.greeted, 0)) me_ = header.src_process;
   if (peer.failed) return true;
-  if (__builtin_expect(peer.greeted || greet(index), 1) &&
-      transmit(index, Kind::kFrame, &header, sizeof header, payload, length))
-    return true;
+  if (__builtin_expect(peer.greeted || greet(index), 1) && send_frame(index, header, payload, length)) return true;
   if (!starved_since_) starved_since_ = now_ns();
   return false;
 }
@@ -324,9 +374,9 @@ void Ofi::complete(Operation* operation, uint64_t flags, const void* bytes, size
   switch (operation->type) {
     case Operation::Type::kSend: {
       auto* buffer = static_cast<SendBuffer*>(operation);
-      buffer->next = free_sends_;
-      free_sends_ = buffer;
       --sends_in_flight_;
+      --peers_[buffer->peer].in_flight;
+      release(buffer);
       break;
     }
     case Operation::Type::kReceive:
@@ -344,15 +394,17 @@ void Ofi::complete(Operation* operation, uint64_t flags, const void* bytes, size
 
 void Ofi::received(const void* bytes, size_t length) {
   Decoded d;
-  bool good = decode(bytes, length, kMaxPayload, &d);
-  if (good && d.prefix.kind == Kind::kHello) good = gate_->hello(d);
-  else if (good) good = gate_->admits(d);
+  bool good = decode(bytes, length, &d);
+  if (good) good = d.prefix.kind == Kind::kHello ? gate_->hello(d) : gate_->admits(d);
   if (!good) {
     ++refused_;
     return;
   }
   if (d.prefix.kind == Kind::kBye) gate_->bye(d.prefix.process);
-  if (d.prefix.kind == Kind::kFrame && !closing_) sink_->deliver(d.header, d.payload, d.payload_length);
+  Frame frame;
+  while (next_frame(&d, kMaxPayload, &frame))
+    if (!closing_) sink_->deliver(frame.header, frame.payload, frame.length);
+  if (d.left) ++refused_;
 }
 
 /// Takes one failed operation from the queue.
@@ -381,6 +433,7 @@ bool Ofi::poll() {
   constexpr size_t kBatch = 16;
   fi_cq_data_entry entries[kBatch];
   bool any = false;
+  flush();
   for (int round = 0; round < 8; ++round) {
     ssize_t n = fi_cq_read(fabric_.cq, entries, kBatch);
     if (n == -FI_EAVAIL) take_failure();
@@ -400,11 +453,13 @@ bool Ofi::poll() {
     starved_since_ = 0;
     any = true;
   }
+  flush();  // what was sent while delivering
   if (__builtin_expect(!failures_.empty(), 0)) report();
   return any;
 }
 
 bool Ofi::arm() {
+  flush();  // when that fails, longest_sleep() is short
   if (unposted_ || !failures_.empty() || fabric_.wait_fd < 0) return false;
   for (const auto& reading : readings_)
     if (reading->in_flight == 0) return false;
@@ -438,10 +493,9 @@ void Ofi::close() {
   closing_ = true;
   int64_t deadline = now_ns() + kFlush;
   for (uint32_t i = 0; i < peers_.size(); ++i)
-    while (peers_[i].greeted && !peers_[i].failed && !transmit(i, Kind::kBye, nullptr, 0, nullptr, 0) &&
-           now_ns() < deadline)
+    while (peers_[i].greeted && !peers_[i].failed && !send_plain(i, Kind::kBye, nullptr) && now_ns() < deadline)
       poll();
-  while ((sends_in_flight_ || !gate_->all_said_bye()) && now_ns() < deadline) poll();
+  while ((gathering_ || sends_in_flight_ || !gate_->all_said_bye()) && now_ns() < deadline) poll();
   if (registered_) fi_close(&registered_->fid);
   registered_ = nullptr;
   lifelines_.close();

@@ -36,7 +36,13 @@ struct Operation {
 struct SendBuffer : Operation {
   char* bytes;
   SendBuffer* next;
+  size_t length;  ///< filled so far
   uint32_t peer;  ///< index in peers_
+
+  void append(const void* from, size_t count) {
+    std::memcpy(bytes + length, from, count);
+    length += count;
+  }
 };
 
 struct ReceiveBuffer : Operation {
@@ -70,6 +76,7 @@ struct Peer {
   uint32_t process;
   uint32_t host;      ///< index in hosts_
   uint16_t lifeline;  ///< port
+  uint16_t in_flight; ///< messages handed to the provider and not yet known to be out
   bool greeted;
   bool failed;
 };
@@ -98,15 +105,22 @@ class Ofi final : public Transport {
  private:
   /// A message of this size still travels eagerly in tcp;ofi_rxm (16 KiB).
   static constexpr size_t kMaxMessage = 16 << 10;
-  static constexpr size_t kMaxPayload = kMaxMessage - kOverhead;
+  static constexpr size_t kMaxPayload = kMaxMessage - sizeof(Prefix) - kFrameOverhead;
+  /// So many messages to a peer go out at once; further ones are gathered until the next poll, or until the
+  /// message is full.
+  static constexpr uint16_t kAtOnce = 4;
 
   /// How long after a refusal by the provider (which does not tell when it has room) a retry is due.
   static constexpr int64_t kRetry = 100'000;
 
   Status make_buffers();
   void post_receive(ReceiveBuffer* buffer);
-  bool transmit(uint32_t peer, Kind kind, const void* fixed, size_t fixed_length, const void* payload,
-                size_t length);
+  SendBuffer* start(uint32_t peer, Kind kind);
+  bool transmit(SendBuffer* buffer);
+  void release(SendBuffer* buffer);
+  bool flush();
+  bool send_plain(uint32_t peer, Kind kind, const Hello* hello);
+  bool send_frame(uint32_t peer, const Header& header, const void* payload, size_t length);
   bool greet(uint32_t peer);
   void complete(Operation* operation, uint64_t flags, const void* bytes, size_t length);
   void take_failure();
@@ -133,6 +147,7 @@ class Ofi final : public Transport {
   std::vector<SendBuffer> sends_;
   SendBuffer* free_sends_ = nullptr;
   size_t sends_in_flight_ = 0;
+  SendBuffer* gathering_ = nullptr;  ///< frames to one peer, to be sent together
   int64_t starved_since_ = 0;  ///< a try_send was refused at this time (ns); 0: none since the last look
   std::vector<ReceiveBuffer> receives_;
   size_t receive_bytes_ = 0;  ///< of one buffer
