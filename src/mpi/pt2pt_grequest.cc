@@ -34,7 +34,7 @@ int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free
 FGMPI_OWN(Grequest_complete)
 int PMPI_Grequest_complete(MPI_Request request) {
   constexpr const char* kCall = "MPI_Grequest_complete";
-  Request* r = pt2pt::find_request(request);
+  Request* r = pt2pt::find_request(request, true);
   if (!r)
     return fail(kCall, nullptr, error(MPI_ERR_REQUEST, "request is 0x%08x, which is not a request or has been completed",
                                       static_cast<unsigned>(request)));

@@ -53,16 +53,21 @@ class Pool {
   Slot* free_ = nullptr;
 };
 
-/// Blocks of 128 bytes to 64 KiB in powers of two; larger ones come from malloc.
+/// Blocks of 128 bytes to 112 KiB, four sizes to each power of two; larger ones come from malloc.
 class Blocks {
  public:
-  static constexpr int kSmallest = 7, kClasses = 10;
+  static constexpr int kSmallest = 7, kClasses = 40;
   static constexpr size_t kKept = 1 << 20;  ///< bytes of each size that are kept for reuse
 
+  static size_t size_of(uint8_t size_class) {
+    return size_t{4u + (size_class & 3u)} << (kSmallest - 2 + size_class / 4);
+  }
   static uint8_t class_of(size_t bytes) {
     if (bytes <= size_t{1} << kSmallest) return 0;
-    int bits = 64 - __builtin_clzll(bytes - 1);
-    return static_cast<uint8_t>(bits - kSmallest < kClasses ? bits - kSmallest : kClasses);
+    int top = 63 - __builtin_clzll(bytes - 1);  // 2^top <= bytes - 1
+    int step = static_cast<int>((bytes - 1) >> (top - 2)) - 3;
+    int size_class = (top - kSmallest) * 4 + step;
+    return static_cast<uint8_t>(size_class < kClasses ? size_class : kClasses);
   }
   void* take(size_t bytes, uint8_t size_class) {
     Free& list = lists_[size_class];
@@ -72,14 +77,14 @@ class Blocks {
       --list.count;
       return block;
     }
-    if (size_class < kClasses) bytes = size_t{1} << (kSmallest + size_class);
+    if (size_class < kClasses) bytes = size_of(size_class);
     void* block = malloc(bytes);
     FGMPI_CHECK(block != nullptr);
     return block;
   }
   void give(void* block, uint8_t size_class) {
     Free& list = lists_[size_class];
-    if (__builtin_expect(size_class == kClasses || list.count >= kKept >> (kSmallest + size_class), 0))
+    if (__builtin_expect(size_class == kClasses || list.count >= kKept / size_of(size_class), 0))
       return free(block);
     *static_cast<void**>(block) = list.head;
     list.head = block;

@@ -242,7 +242,8 @@ void free_request(Request* request);
 
 // ---- Handles: MPI_Request <-> Request ------------------------------------------------------------
 MPI_Request handle_of(Request* request);          ///< makes one on first use
-Request* find_request(MPI_Request handle);        ///< nullptr when not in use
+/// nullptr when not in use. A freed generalized request keeps its handle until it is complete.
+Request* find_request(MPI_Request handle, bool freed_too = false);
 void drop_handle(Request* request);
 /// Every request with a handle, in the order of handles.
 void for_each_request(void (*visit)(Request*, void*), void* argument);

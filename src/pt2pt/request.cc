@@ -15,6 +15,7 @@ void Request::set_complete() {
     waiter = nullptr;
     if (w->missing > 0 && --w->missing == 0) sched::ready(w->proclet);
   } else if (__builtin_expect(freed, 0)) {
+    drop_handle(this);
     delete this;
   }
 }
@@ -86,12 +87,11 @@ bool test(Request* request) {
 
 void free_request(Request* request) {
   if (request->immortal) return;
-  drop_handle(request);
-  if (request->complete() || !request->active) {
-    delete request;
-  } else {
-    request->freed = true;
-  }
+  const bool finished = request->complete() || !request->active;
+  // A generalized request keeps its handle until the user says that it is complete.
+  if (finished || !(request->external || request->polled)) drop_handle(request);
+  if (finished) delete request;
+  else request->freed = true;
 }
 
 namespace {
@@ -140,12 +140,12 @@ MPI_Request handle_of(Request* request) {
   return static_cast<MPI_Request>(request->handle);
 }
 
-Request* find_request(MPI_Request handle) {
+Request* find_request(MPI_Request handle, bool freed_too) {
   uint32_t h = static_cast<uint32_t>(handle);
   if (h == kSentHandle) return sent_request();
   if ((h & ~kIndexMask) != kRequestBase) return nullptr;
   Request** slot = requests().get(h & kIndexMask);
-  return slot ? *slot : nullptr;
+  return slot && (!(*slot)->freed || freed_too) ? *slot : nullptr;
 }
 
 void drop_handle(Request* request) {

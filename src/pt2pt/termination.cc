@@ -43,6 +43,7 @@ struct Detection {
   // Every process: the wave that waits for an answer, and the last answer.
   uint32_t asked = 0, answered = 0;
   Fingerprint last;
+  bool news = false;  ///< a notice came, perhaps while this process slept: all_parked() is to look at it
   bool over = false;  ///< reported: the job ends
   // Process 0.
   uint32_t wave = 0;        ///< 0: none yet
@@ -122,7 +123,6 @@ void finish_report() {
   g.report.print();
   g.reported = true;
   g.collecting = false;
-  g_engine.detecting = false;
   if (deadlock_action() != DeadlockAction::kAbort) return;
   g.over = true;
   tell_others(kEnd, nullptr, 0);
@@ -137,6 +137,7 @@ void collect() {
 
 void on_notice(uint32_t from, uint64_t word, const void* data, size_t bytes) {
   ++g.notices_received;
+  g.news = g_engine.detecting = true;
   switch (word) {
     case kAsk:
       if (bytes == sizeof g.asked) memcpy(&g.asked, data, bytes);
@@ -166,6 +167,7 @@ void on_notice(uint32_t from, uint64_t word, const void* data, size_t bytes) {
 /// Process 0 is passive: what next.
 void coordinate() {
   if (g.reported || g.collecting) return;
+  g_engine.detecting = true;
   if (g.wave > 0 && g.missing > 0) return;  // the others are being asked
   if (g.second_due) return start_wave();
   g.due_told = false;
@@ -173,7 +175,6 @@ void coordinate() {
   if (g.parked_since < 0 || !(f == g.parked_as)) {
     g.parked_since = now_ns();
     g.parked_as = f;
-    g_engine.detecting = true;
     return;
   }
   if (now_ns() - g.parked_since < kPatience) return;
@@ -197,10 +198,15 @@ void start_detection() {
   set_notice_handler(kNoticeDeadlock, on_notice);
 }
 
-bool detection_due() {
-  if (!(fingerprint() == g.parked_as)) {  // active again: no more looks at the clock
+bool detection_due() {  // called by every poll while g_engine.detecting
+  if (g.news) {
+    g.news = false;
+    if (g_engine.me != 0 || g.reported) g_engine.detecting = false;
+    return true;
+  }
+  if (!(fingerprint() == g.parked_as)) {  // active again: no more looks at the clock until it is parked again
     g_engine.detecting = false;
-    return false;
+    return true;
   }
   if (g.due_told || g.missing > 0 || now_ns() - g.parked_since < kPatience) return false;
   return g.due_told = true;
