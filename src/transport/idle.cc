@@ -36,8 +36,6 @@ inline void rest() {
 
 }  // namespace
 
-Idle* Idle::current_ = nullptr;
-
 Idle::Idle(const std::vector<std::unique_ptr<Transport>>& transports) {
   for (const auto& transport : transports) transports_.push_back(transport.get());
   longest_spin_ = spin_ = env_size("FGMPI_SPIN", 200, 0, 1'000'000) * 1000;
@@ -54,7 +52,6 @@ Idle::Idle(const std::vector<std::unique_ptr<Transport>>& transports) {
 
 Idle::~Idle() {
   if (epoll_ >= 0) close(epoll_);
-  if (current_ == this) current_ = nullptr;
 }
 
 bool Idle::poll() {

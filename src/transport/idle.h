@@ -25,10 +25,6 @@ class Idle {
   Idle(const Idle&) = delete;
   Idle& operator=(const Idle&) = delete;
 
-  /// The one whose hooks the process uses (a hook is a plain function without an argument).
-  static Idle* current() { return current_; }
-  static void set_current(Idle* idle) { current_ = idle; }
-
   /// Polls every transport once; true when there was anything.
   bool poll();
   /// Polls and sleeps until a transport had something or `timeout_ns` passed (-1: no limit). Frames that
@@ -44,7 +40,6 @@ class Idle {
   void disarm_all();
   void block(int64_t timeout_ns);
 
-  static Idle* current_;
   std::vector<Transport*> transports_;
   int epoll_ = -1;
   bool all_wake_ = true;       ///< every transport can wake us; else we look now and then

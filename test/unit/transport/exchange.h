@@ -1,8 +1,10 @@
 // The traffic that every transport must carry: all pairs, random sizes, order, checksums.
 #pragma once
 
-#include <deque>
+#include <ctime>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "processes.h"
 
@@ -55,6 +57,39 @@ inline void sleeping_ping_pong(Member& m, uint64_t rounds) {
   }
   m.meet();
   m.sink.on_frame = nullptr;
+}
+
+/// 0 sends more than there is room for and sleeps whenever it is refused; 1 takes it in now and then.
+inline void sender_sleeps_for_room(Member& m) {
+  Idle idle(m.list);
+  constexpr uint64_t kFrames = 3000;
+  std::string payload(5000, 'p');
+  uint64_t got = 0;
+  m.sink.on_frame = [&](const Header& h, const void*, size_t length) {
+    REQUIRE(h.cookie == got && length == payload.size());
+    ++got;
+  };
+  if (m.rank == 0) {
+    for (uint64_t i = 0; i < kFrames; ++i)
+      while (!m.try_send(1, i, payload)) idle.sleep(-1);
+  } else {
+    while (got < kFrames) {
+      if (got % 7 == 0) usleep(200);
+      idle.sleep(-1);
+    }
+  }
+  m.meet_polling();
+  m.sink.on_frame = nullptr;
+}
+
+/// Two seconds of waiting for nothing.
+inline void idle_costs_nothing(Member& m) {
+  Idle idle(m.list);
+  idle.poll();
+  clock_t before = clock();
+  for (int i = 0; i < 4; ++i) idle.sleep(500'000'000);
+  REQUIRE(clock() - before < CLOCKS_PER_SEC / 20);
+  m.meet();
 }
 
 }  // namespace fgmpi::transport::testing

@@ -139,24 +139,7 @@ TEST(Ofi, SenderThatSleepsIsWokenForRoom) {
   Setting send("FGMPI_OFI_SEND", "64k");
   expect_all_good(run_job(2, [](Member& m) {
     m.connect(make_ofi());
-    Idle idle(m.list);
-    constexpr uint64_t kFrames = 3000;
-    std::string payload(5000, 'p');
-    uint64_t got = 0;
-    m.sink.on_frame = [&](const Header& h, const void*, size_t length) {
-      REQUIRE(h.cookie == got && length == payload.size());
-      ++got;
-    };
-    if (m.rank == 0) {
-      for (uint64_t i = 0; i < kFrames; ++i)
-        while (!m.try_send(1, i, payload)) idle.sleep(-1);
-    } else {
-      while (got < kFrames) {
-        if (got % 7 == 0) usleep(200);
-        idle.sleep(-1);
-      }
-    }
-    m.meet_polling();
+    sender_sleeps_for_room(m);
     m.t->close();
   }));
 }
@@ -164,13 +147,8 @@ TEST(Ofi, SenderThatSleepsIsWokenForRoom) {
 TEST(Ofi, IdleCostsNothing) {
   expect_all_good(run_job(2, [](Member& m) {
     m.connect(make_ofi());
-    Idle idle(m.list);
-    idle.poll();
-    clock_t before = clock();
-    int64_t until = 0;
-    while (until++ < 4) idle.sleep(500'000'000);
-    REQUIRE(clock() - before < CLOCKS_PER_SEC / 20);
-    m.meet();
+    idle_costs_nothing(m);
+    m.t->close();
   }));
 }
 

@@ -106,35 +106,14 @@ TEST(Shm, ShortSpinsBeforeSleeping) {
 TEST(Shm, SenderThatSleepsIsWokenForRoom) {
   expect_all_good(run_job(2, [](Member& m) {
     m.connect(make_shm());
-    Idle idle(m.list);
-    constexpr uint64_t kFrames = 3000;
-    std::string payload(5000, 'p');
-    uint64_t got = 0;
-    m.sink.on_frame = [&](const Header& h, const void*, size_t length) {
-      REQUIRE(h.cookie == got && length == payload.size());
-      ++got;
-    };
-    if (m.rank == 0) {
-      for (uint64_t i = 0; i < kFrames; ++i)
-        while (!m.try_send(1, i, payload)) idle.sleep(-1);
-    } else {
-      while (got < kFrames) {
-        if (got % 7 == 0) usleep(200);
-        idle.sleep(-1);
-      }
-    }
-    m.meet();
+    sender_sleeps_for_room(m);
   }));
 }
 
 TEST(Shm, IdleCostsNothing) {
   expect_all_good(run_job(2, [](Member& m) {
     m.connect(make_shm());
-    Idle idle(m.list);
-    clock_t before = clock();
-    idle.sleep(2'000'000'000);
-    REQUIRE(clock() - before < CLOCKS_PER_SEC / 20);
-    m.meet();
+    idle_costs_nothing(m);
   }));
 }
 
