@@ -137,6 +137,8 @@ Status Pmi1::read_numbers() {
   --max_value_;
   FGMPI_TRY(ask("cmd=get_appnum", "appnum", &answer));
   appnum_ = answer.number("appnum").value_or(0);
+  // One program of the launch may be two to the launcher (mpiexec -ranks): then it says which one it is.
+  if (const char* program = std::getenv("FGMPI_APPNUM")) appnum_ = static_cast<int>(parse_int(program).value_or(appnum_));
   FGMPI_TRY(ask("cmd=get_universe_size", "universe_size", &answer));
   universe_ = answer.number("size").value_or(-1);
   FGMPI_TRY(ask("cmd=get_my_kvsname", "my_kvsname", &answer));

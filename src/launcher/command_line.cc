@@ -123,6 +123,11 @@ class Parser {
       ++at_;
       return {};
     }
+    if (name == "prepend-rank" || name == "l") {  // ranks share processes: the library puts the prefix
+      ++at_;
+      s->options.insert(s->options.end(), {"-genv", "FGMPI_PREPEND_RANK", "1"});
+      return {};
+    }
     if (name == "x") return exported_variable(s);
     if (name == "info" || name == "configfile") programless_ = true;
     return pass_on(name, s);

@@ -10,6 +10,7 @@
 #include "mpi/error_texts.h"
 #include "mpi/own.h"
 #include "mpi/runtime.h"
+#include "privatize/privatize.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -129,6 +130,7 @@ int bad_comm(const char* call, MPI_Comm handle) {
 }
 
 void abort_job(int exit_code, const std::string& line) {
+  privatize::flush_output();
   std::fflush(stdout);
   std::fprintf(stderr, "fgmpi: %s\n", line.c_str());
   std::fflush(stderr);

@@ -207,6 +207,7 @@ Status connect() {
   FGMPI_TRY(pt2pt::init(setup));
   sched::set_hooks(hooks);
   install_naming();
+  privatize::set_first_world_rank(g_av.my_first());
   me.connected = true;
   return {};
 }

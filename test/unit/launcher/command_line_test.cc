@@ -49,7 +49,7 @@ TEST(CommandLine, RanksAreDividedOverProcesses) {
 
 TEST(CommandLine, OptionsOfHydraPassWithTheirValues) {
   EXPECT_EQ(plan_of("-f hosts -ppn 2 -genv A 1 -prepend-rank -n 4 prog"),
-            "-f hosts -ppn 2 -genv A 1 -prepend-rank -n 4 prog");
+            "-f hosts -ppn 2 -genv A 1 -genv FGMPI_PREPEND_RANK 1 -n 4 prog");
   EXPECT_EQ(plan_of("-bind-to=core -n 1 prog"), "-bind-to=core -n 1 prog");
   EXPECT_EQ(plan_of("-what-is-this -n 1 prog"), "-what-is-this -n 1 prog");
   EXPECT_EQ(plan_of("-info"), "-info");
