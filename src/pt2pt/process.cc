@@ -50,6 +50,7 @@ Status init(const Setup& setup) {
 
 void finalize() {
   Engine& e = g_engine;
+  report_leaks();
   for (uint32_t i = 0; i < e.local_count + 1 && e.endpoints; ++i) {
     while (Arrived* a = e.endpoints[i].unexpected.front()) {
       Unexpected* u = static_cast<Unexpected*>(a);

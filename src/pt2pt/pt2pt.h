@@ -274,6 +274,11 @@ bool all_parked();
 /// How long this process may sleep at most while parked, in ns (-1: no limit), for the detection to get on.
 int64_t sleep_limit();
 
+/// FGMPI_LEAKS=1 was set.
+bool leaks_wanted();
+/// Lists requests, messages and receives that are left, by kind and creation call, if wanted. Called by finalize().
+void report_leaks();
+
 /// Counters for MPIX_Stats and tests.
 struct Counters {
   uint64_t sent_local, sent_frames, sent_bytes_frames, unexpected_bytes, unexpected_bytes_peak, reads;

@@ -1,6 +1,6 @@
 // The fast path, in line for the bindings: contiguous bytes between collocated proclets.
 //
-// Cost (instructions, x86-64, 8 bytes): see benchmarks/micro/README.md.
+// Cost in instructions: benchmarks/micro/pt2pt_instructions.sh.
 // Thread rule and invariants as in pt2pt.h.
 #pragma once
 

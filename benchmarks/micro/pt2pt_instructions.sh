@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Instructions of an 8-byte MPI_Send/MPI_Recv pair between collocated proclets, one switch each, by callgrind: the
+# difference of two runs, so that start and end do not count. Exact, whatever the machine does beside.
+# usage: pt2pt_instructions.sh PROGRAM   (pt2pt_pair of the build tree)
+set -eu
+prog=$1
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+count() {
+  FGMPI_NFG=2 valgrind --tool=callgrind --callgrind-out-file="$out/cg" "$prog" latency "$1" 2>&1 |
+    sed -n 's/.*Collected : //p'
+}
+few=$(count 1000) many=$(count 3000)
+echo "instructions a half round trip (MPI_Send + MPI_Recv + 1 switch): $(((many - few) / 2000 / 5 / 2))"

@@ -1,0 +1,86 @@
+/* Point-to-point between ranks 0 and 1 of any MPI: half round trips, message rate, bandwidth.
+ *
+ *   mpiexec -n 1 -nfg 2 pt2pt_pair       collocated
+ *   mpiexec -n 2 pt2pt_pair              between processes
+ *   mpiexec.hydra -n 2 pt2pt_pair_mpich  the host MPICH (built with mpicc.mpich)
+ *
+ * pt2pt_pair latency N: N round trips of 8 bytes only (for counting instructions: see pt2pt_instructions.sh). */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { kWindow = 64, kRepeats = 5 };
+static int rank;
+
+static double half_round_trip(char* b, int n, int count) {
+  double best = 1e9;
+  for (int repeat = 0; repeat < kRepeats; repeat++) {
+    double t = MPI_Wtime();
+    for (int i = 0; i < count; i++) {
+      if (rank == 0) {
+        MPI_Send(b, n, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        MPI_Recv(b, n, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      } else {
+        MPI_Recv(b, n, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(b, n, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+      }
+    }
+    t = (MPI_Wtime() - t) / count / 2;
+    if (t < best) best = t;
+  }
+  return best;
+}
+
+/* Seconds a message in windows of 64. */
+static double streamed(char* b, int n, int windows) {
+  MPI_Request r[kWindow];
+  double best = 1e9;
+  char token = 0;
+  for (int repeat = 0; repeat < kRepeats; repeat++) {
+    double t = MPI_Wtime();
+    for (int w = 0; w < windows; w++) {
+      for (int i = 0; i < kWindow; i++) {
+        if (rank == 0) MPI_Isend(b, n, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &r[i]);
+        else MPI_Irecv(b, n, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &r[i]);
+      }
+      MPI_Waitall(kWindow, r, MPI_STATUSES_IGNORE);
+      if (rank == 0) MPI_Recv(&token, 1, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      else MPI_Send(&token, 1, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+    }
+    t = (MPI_Wtime() - t) / windows / kWindow;
+    if (t < best) best = t;
+  }
+  return best;
+}
+
+int main(int argc, char** argv) {
+  int size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  char* b = malloc(16 << 20);
+  memset(b, 1, 16 << 20);
+  if (size < 2) {
+    fprintf(stderr, "pt2pt_pair: %d rank; allowed is 2 or more\n", size);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  if (rank < 2 && argc > 2 && strcmp(argv[1], "latency") == 0) {
+    half_round_trip(b, 8, atoi(argv[2]));
+  } else if (rank < 2) {
+    half_round_trip(b, 8, 20000);
+    double t = half_round_trip(b, 8, 100000);
+    if (rank == 0) printf("8 B half round trip    %10.4f us\n", t * 1e6);
+    t = streamed(b, 8, 2000);
+    if (rank == 0) printf("8 B message rate       %10.2f million/s\n", 1e-6 / t);
+    for (int n = 1024; n <= 16 << 20; n *= 4) {
+      int count = n <= 65536 ? 2000 : 64 * ((16 << 20) / n) / 8;
+      double latency = half_round_trip(b, n, count), each = streamed(b, n, count / kWindow + 1);
+      if (rank == 0)
+        printf("%8d B  half round trip %10.2f us  bandwidth %8.2f GB/s\n", n, latency * 1e6, n / each * 1e-9);
+    }
+  }
+  free(b);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,52 @@
+// FGMPI_LEAKS=1: what the program left behind, by kind and creation call.
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+
+#include "pt2pt/engine.h"
+
+namespace fgmpi::pt2pt {
+
+bool leaks_wanted() {
+  static const bool wanted = [] {
+    const char* text = getenv("FGMPI_LEAKS");
+    if (!text || !*text || strcmp(text, "0") == 0) return false;
+    if (strcmp(text, "1") == 0) return true;
+    fprintf(stderr, "fgmpi: FGMPI_LEAKS is '%s'; allowed: 0 or 1\n", text);
+    _Exit(1);
+  }();
+  return wanted;
+}
+
+void report_leaks() {
+  if (!leaks_wanted()) return;
+  std::map<std::string, uint64_t> requests;
+  for_each_request(
+      [](Request* r, void* list) {
+        std::string kind = !r->persistent ? "request" : r->active ? "active persistent request" : "persistent request";
+        ++(*static_cast<std::map<std::string, uint64_t>*>(list))[kind + " of " + r->call];
+      },
+      &requests);
+  for (const auto& [kind, count] : requests)
+    fprintf(stderr, "fgmpi: leaked in process %u: %llu x %s\n", g_engine.me, static_cast<unsigned long long>(count),
+            kind.c_str());
+  uint64_t messages = 0, bytes = 0, receives = 0;
+  for (uint32_t i = 0; i <= g_engine.local_count && g_engine.endpoints; ++i) {
+    for (Arrived* a = g_engine.endpoints[i].unexpected.front(); a; a = a->next) {
+      ++messages;
+      bytes += static_cast<Unexpected*>(a)->size;
+    }
+    receives += g_engine.endpoints[i].posted.size();
+  }
+  if (messages)
+    fprintf(stderr, "fgmpi: leaked in process %u: %llu x message never received (%llu bytes)\n", g_engine.me,
+            static_cast<unsigned long long>(messages), static_cast<unsigned long long>(bytes));
+  if (receives)
+    fprintf(stderr, "fgmpi: leaked in process %u: %llu x receive never matched\n", g_engine.me,
+            static_cast<unsigned long long>(receives));
+}
+
+}  // namespace fgmpi::pt2pt
