@@ -17,9 +17,9 @@ void AddressVector::init(const std::vector<uint32_t>& starts, uint32_t me) {
     elements_[p].first = starts[p];
     if (starts[p + 1] - starts[p] != uniform_) uniform_ = 0;
   }
-  // w * ceil(2^64 / C) >> 64 is w / C for all w < 2^32.
-  if (uniform_) reciprocal_ = ~uint64_t{0} / uniform_ + 1;
-  if (uniform_ == 1) reciprocal_ = static_cast<decltype(reciprocal_)>(1) << 64;
+  // With m = floor((2^64 - 1) / C) the product (w + 1) m / 2^64 falls short of (w + 1) / C by more than 0 and at most
+  // 1 / C for all w, C < 2^32: its floor is w / C, also for C = 1.
+  if (uniform_) reciprocal_ = ~uint64_t{0} / uniform_;
   me_ = me;
   my_first_ = starts[me];
   my_count_ = starts[me + 1] - starts[me];

@@ -61,7 +61,7 @@ class AddressVector {
   /// REQUIRES: w < world_size().
   uint32_t process_of(uint32_t w) const {
     FGMPI_ASSERT(w < world_size_);
-    if (__builtin_expect(uniform_ != 0, 1)) return static_cast<uint32_t>((w * reciprocal_) >> 64);
+    if (__builtin_expect(uniform_ != 0, 1)) return divide(w + uint64_t{1});
     return search(w);
   }
   Location locate(uint32_t w) const {
@@ -70,9 +70,12 @@ class AddressVector {
   }
 
  private:
+  uint32_t divide(uint64_t w_and_one) const {
+    return static_cast<uint32_t>((static_cast<unsigned __int128>(w_and_one) * reciprocal_) >> 64);
+  }
   uint32_t search(uint32_t w) const;
   std::vector<AvElement> elements_;
-  __extension__ unsigned __int128 reciprocal_ = 0;  ///< ceil(2^64 / C) when every process hosts C proclets
+  uint64_t reciprocal_ = 0;  ///< floor((2^64 - 1) / C) when every process hosts C proclets: w / C is (w + 1) times it >> 64
   uint32_t uniform_ = 0;              ///< C, or 0 when sizes differ
   uint32_t processes_ = 0, world_size_ = 0, me_ = 0, my_first_ = 0, my_count_ = 0;
 };

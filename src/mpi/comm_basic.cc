@@ -19,7 +19,7 @@ namespace {
 
 /// MPI_Comm_dup and its kin. Copy functions run first; a duplicate that one of them forbids is still made, as others
 /// wait for it, and freed again.
-int dup(const char* call, comm::Comm* c, bool with_hints, MPI_Info info, MPI_Comm* newcomm) {
+int dup_with_extras(const char* call, comm::Comm* c, bool with_hints, MPI_Info info, MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
   std::unique_ptr<comm::Extras> extras;
   comm::Hints hints;
@@ -39,6 +39,14 @@ int dup(const char* call, comm::Comm* c, bool with_hints, MPI_Info info, MPI_Com
   if (extras) comm::drop_attributes(&extras->attributes);
   if (made) comm::free(made);
   return status.ok() ? fail_code(call, c, code) : fail(call, c, status);
+}
+
+/// Nothing to copy is the usual case: few cache lines of a cold stack.
+int dup(const char* call, comm::Comm* c, bool with_hints, MPI_Info info, MPI_Comm* newcomm) {
+  if (c->extras || info != MPI_INFO_NULL) return dup_with_extras(call, c, with_hints, info, newcomm);
+  comm::Comm* made = nullptr;
+  Status status = comm::dup(c, &made);
+  return give(call, c, status, made, newcomm);
 }
 
 int idup(const char* call, comm::Comm* c, bool with_hints, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
