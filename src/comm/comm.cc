@@ -254,6 +254,14 @@ Status attach(const Recipe& recipe, int32_t rank, const Comm* parent, Comm** out
   return status;
 }
 
+void store_as(Comm* comm, const groupmap::Strategy& strategy) {
+  SharedComm* shared = comm->shared;
+  if (shared->stored_as) return;
+  shared->stored_as = true;
+  if (shared->map.regular()) return;
+  sched::call_on_host([&] { shared->map = RankMap::from_ranks(shared->map.encoded().expand(), strategy); });
+}
+
 void free(Comm* comm) {
   comm->freed = true;
   comm->release();

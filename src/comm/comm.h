@@ -58,6 +58,7 @@ struct SharedComm {
   uint32_t processes = 1;      ///< that host members (of either group)
   bool inter = false;
   uint8_t side = 0;            ///< intercommunicators: 0 or 1, the same at all members of a group
+  bool stored_as = false;      ///< store_as() has been here
   RankMap map;                 ///< local group: rank -> world rank
   std::unique_ptr<RankMap> remote;  ///< remote group of an intercommunicator
   std::shared_ptr<Hierarchy> hierarchy, remote_hierarchy;  ///< shared by duplicates
@@ -117,11 +118,11 @@ Comm* find_slow(MPI_Comm handle);
 inline constexpr uint32_t kHandleBase = 0x84000000u;  // MPICH: direct, communicator
 }  // namespace detail
 
-/// The communicator behind a handle, or nullptr (null, freed, foreign, MPI not initialised).
+/// The communicator behind a handle, or nullptr (null, freed, foreign, MPI not initialised or finalised).
 inline Comm* find(MPI_Comm handle) {
   if (__builtin_expect(handle == MPI_COMM_WORLD, 1)) {
     RankState* r = rank_state();
-    return __builtin_expect(r != nullptr, 1) ? &r->world : nullptr;
+    return __builtin_expect(r != nullptr && !r->world.freed, 1) ? &r->world : nullptr;
   }
   if ((static_cast<uint32_t>(handle) & 0xfc000000u) == detail::kHandleBase) {
     Comm* c = detail::g_comms.get(static_cast<uint32_t>(handle) & 0x3ffffffu);
@@ -159,6 +160,9 @@ Status dup(Comm* comm, Comm** out, std::optional<groupmap::Strategy> strategy = 
 Status split(Comm* comm, int32_t color, int32_t key, Comm** out);
 /// The same members ordered by key; the map is the parent's own where that changes nothing.
 Status permute(Comm* comm, int32_t key, Comm** out);
+/// Stores the irregular map of a new communicator as the members ask, in this process only; the first of them does
+/// it. Never switches.
+void store_as(Comm* comm, const groupmap::Strategy& strategy);
 /// `group` over world ranks; *out nullptr for non-members. HPDC'10 Procedure 2.
 Status create(Comm* comm, const RankMap& group, Comm** out, const char* call = "MPI_Comm_create");
 Status create_group(Comm* comm, const RankMap& group, int32_t tag, Comm** out);

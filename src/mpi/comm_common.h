@@ -48,6 +48,12 @@ inline bool usable() { return comm::rank_state() != nullptr; }
 /// functions). Returns a copy function's failing code, else MPI_SUCCESS.
 int copy_extras(comm::Comm* from, bool with_hints, std::unique_ptr<comm::Extras>* to);
 
+/// Hints given to a creation: kept, and the strategy among them applied in this process.
+inline void apply_hints(comm::Comm* made, comm::Hints hints) {
+  if (auto strategy = comm::strategy_of(hints)) comm::store_as(made, *strategy);
+  comm::extras(made).info = std::move(hints);
+}
+
 }  // namespace fgmpi::mpi
 
 /// Checks before anything else in calls that have no communicator.

@@ -104,7 +104,10 @@ FGMPI_OWN(Comm_split_type)
 int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
+  comm::Hints hints;
+  FGMPI_RETURN_IF(kCall, c, comm::read_hints(info, &hints));
   comm::Comm* made = nullptr;
   Status status = ::split_type(c, split_type, key, info, &made);
+  if (made && !hints.empty()) mpi::apply_hints(made, std::move(hints));
   return mpi::give(kCall, c, status, made, newcomm);
 }

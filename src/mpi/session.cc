@@ -211,7 +211,7 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info
   if (status.ok()) status = mpi::check_pointer(stringtag, "stringtag");
   if (status.ok()) status = comm::read_hints(info, &hints);
   if (status.ok()) status = comm::create_from_group(g->map, mpi::hash_of(stringtag), &made);
-  if (made && !hints.empty()) comm::extras(made).info = std::move(hints);
+  if (made && !hints.empty()) mpi::apply_hints(made, std::move(hints));
   return mpi::give_from_group(kCall, status, made, errhandler, newcomm);
 }
 
