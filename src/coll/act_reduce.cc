@@ -25,11 +25,17 @@ Status alone(const Act& act, const Reduction& r) {
   std::vector<const Args*> to = receivers(act);
   Fold fold(r);
   Operand result(*r.type, fold.piece());
+  bool streamed = exceeds_caches(r.bytes() * to.size());
   for (int64_t first = 0; first < r.count; first += fold.piece()) {
     int64_t n = std::min(fold.piece(), r.count - first);
     FGMPI_TRY(fold.fold(sources, first, n, result.at()));
-    for (const Args* m : to)
-      FGMPI_TRY(copy_elements(r, result.at(), m->recv.address + first * r.type->extent(), n));
+    for (const Args* m : to) {
+      char* place = m->recv.address + first * r.type->extent();
+      if (r.type->basic())
+        copy_bytes(result.at(), place, static_cast<size_t>(n * r.type->size()), streamed);
+      else
+        FGMPI_TRY(copy_elements(r, result.at(), place, n));
+    }
   }
   return {};
 }

@@ -1,5 +1,10 @@
 #include "coll/move.h"
 
+#include <unistd.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
 
 namespace fgmpi::coll {
@@ -31,12 +36,38 @@ char* run_of_bytes(const Segment& s) {
   return s.address + s.type->true_lb();
 }
 
+bool exceeds_caches(size_t bytes) {
+  static const size_t last_level = [] {
+    long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return size > 0 ? static_cast<size_t>(size) : size_t{32} << 20;
+  }();
+  return bytes > last_level;
+}
+
+void stream(const char* from, char* to, size_t bytes) {
+#ifdef __SSE2__
+  size_t head = (16 - (reinterpret_cast<uintptr_t>(to) & 15)) & 15;
+  if (bytes > 256) {
+    std::memcpy(to, from, head);
+    from += head;
+    to += head;
+    bytes -= head;
+    for (; bytes >= 64; bytes -= 64, from += 64, to += 64)
+      for (int k = 0; k < 64; k += 16)
+        _mm_stream_si128(reinterpret_cast<__m128i*>(to + k), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + k)));
+    _mm_sfence();
+  }
+#endif
+  if (bytes) std::memcpy(to, from, bytes);
+}
+
 void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count) {
   constexpr size_t kPiece = 32 * 1024;
+  bool streamed = exceeds_caches(bytes * count);
   for (size_t at = 0; at < bytes; at += kPiece) {
     size_t n = std::min(kPiece, bytes - at);
     for (size_t i = 0; i < count; ++i)
-      if (to[i] != from) std::memcpy(to[i] + at, from + at, n);
+      if (to[i] != from) copy_bytes(from + at, to[i] + at, n, streamed);
   }
 }
 

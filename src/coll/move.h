@@ -44,8 +44,21 @@ char* run_of_bytes(const Segment& s);
 /// Memory that is not zeroed first.
 inline std::unique_ptr<char[]> raw_memory(size_t bytes) { return std::unique_ptr<char[]>(new char[bytes]); }
 
-/// memcpy of one source to many destinations, in pieces, so that the source is read from memory once.
-/// to[i] may be `from` itself (left alone).
+/// Copies past the caches: for results larger than these, whose reader would find nothing left of them. Saves reading
+/// the destination from memory before it is overwritten, a third of the traffic.
+void stream(const char* from, char* to, size_t bytes);
+/// That `bytes` written in one go do not fit into the caches.
+bool exceeds_caches(size_t bytes);
+/// memcpy, or stream() when `streamed`.
+inline void copy_bytes(const char* from, char* to, size_t bytes, bool streamed) {
+  if (__builtin_expect(streamed, 0))
+    stream(from, to, bytes);
+  else
+    std::memcpy(to, from, bytes);
+}
+
+/// One source to many destinations, in pieces, so that the source is read from memory once. to[i] may be `from` itself
+/// (left alone).
 void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count);
 
 }  // namespace fgmpi::coll
