@@ -22,27 +22,47 @@ bool plain(const Act& act) {
   return true;
 }
 
+/// to[d] + from_at[s] = from[s] + to_at[d], `bytes` each, for all s and d: parts of many senders for many receivers. In
+/// tiles, so that the lines of neighbouring parts are still there when their turn comes.
+struct Grid {
+  std::vector<const char*> from;
+  std::vector<size_t> from_at;  ///< where a sender's part lies at a receiver
+  std::vector<char*> to;
+  std::vector<size_t> to_at;    ///< where a receiver's part lies at a sender
+};
+
 template <size_t n>
-void transpose(const std::vector<Args*>& members, size_t bytes) {
-  constexpr size_t kTile = 64;
+void transpose(const Grid& g, size_t bytes) {
+  constexpr size_t kTile = 32;
   if (n) bytes = n;
-  for (size_t to = 0; to < members.size(); to += kTile)
-    for (size_t from = 0; from < members.size(); from += kTile)
-      for (size_t s = from; s < std::min(from + kTile, members.size()); ++s)
-        for (size_t d = to; d < std::min(to + kTile, members.size()); ++d)
-          std::memcpy(members[d]->recv.address + static_cast<size_t>(members[s]->rank) * bytes,
-                      members[s]->send.address + static_cast<size_t>(members[d]->rank) * bytes, bytes);
+  for (size_t d0 = 0; d0 < g.to.size(); d0 += kTile)
+    for (size_t s0 = 0; s0 < g.from.size(); s0 += kTile)
+      for (size_t s = s0; s < std::min(s0 + kTile, g.from.size()); ++s)
+        for (size_t d = d0; d < std::min(d0 + kTile, g.to.size()); ++d)
+          std::memcpy(g.to[d] + g.from_at[s], g.from[s] + g.to_at[d], bytes);
+}
+
+void transpose_any(const Grid& g, size_t bytes) {
+  switch (bytes) {
+    case 0: return;
+    case 4: return transpose<4>(g, bytes);
+    case 8: return transpose<8>(g, bytes);
+    case 16: return transpose<16>(g, bytes);
+    default: return transpose<0>(g, bytes);
+  }
 }
 
 Status between_members(const Act& act, bool is_plain) {
   if (is_plain) {
     size_t bytes = static_cast<size_t>(act.first()->send.whole().bytes());
-    if (bytes == 4)
-      transpose<4>(act.members, bytes);
-    else if (bytes == 8)
-      transpose<8>(act.members, bytes);
-    else if (bytes)
-      transpose<0>(act.members, bytes);
+    Grid grid;
+    for (const Args* m : act.members) {
+      grid.from.push_back(m->send.address);
+      grid.to.push_back(m->recv.address);
+      grid.from_at.push_back(static_cast<size_t>(m->rank) * bytes);
+    }
+    grid.to_at = grid.from_at;
+    transpose_any(grid, bytes);
     return {};
   }
   for (const Args* from : act.members)
@@ -122,6 +142,10 @@ class Round {
     for (uint32_t p = 0; p < team_.count(); ++p) {
       if (p == team_.me()) continue;
       char* at = out_memory_.get() + out_.offset[p];
+      if (plain_) {
+        pack_plain(p, at);
+        continue;
+      }
       receivers(p, [&](int32_t to) {
         for (const Args* m : act_.members) {
           Segment s = m->send.segment(to);
@@ -133,11 +157,41 @@ class Round {
     return status;
   }
 
+  void pack_plain(uint32_t place, char* out) const {
+    size_t bytes = static_cast<size_t>(act_.first()->send.whole().bytes());
+    Grid grid;
+    for (const Args* m : act_.members) {
+      grid.from_at.push_back(grid.from.size() * bytes);
+      grid.from.push_back(m->send.address);
+    }
+    receivers(place, [&](int32_t to) {
+      grid.to.push_back(out + grid.to.size() * act_.members.size() * bytes);
+      grid.to_at.push_back(static_cast<size_t>(to) * bytes);
+    });
+    transpose_any(grid, bytes);
+  }
+
+  /// The parts of a run of senders lie together on both sides.
+  void unpack_plain(uint32_t place, const char* in) const {
+    size_t bytes = static_cast<size_t>(act_.first()->recv.whole().bytes());
+    if (bytes == 0) return;
+    for (uint32_t d = first_; d < std::min<size_t>(last_, act_.members.size()); ++d)
+      for (const comm::Run* run = placement_.begin(place); run != placement_.end(place); ++run) {
+        size_t length = static_cast<size_t>(run->count) * bytes;
+        std::memcpy(act_.members[d]->recv.address + static_cast<size_t>(run->first) * bytes, in, length);
+        in += length;
+      }
+  }
+
   Status unpack_all() {
     Status status;
     for (uint32_t p = 0; p < team_.count(); ++p) {
       if (p == team_.me()) continue;
       const char* at = in_memory_.get() + in_.offset[p];
+      if (plain_) {
+        unpack_plain(p, at);
+        continue;
+      }
       for (uint32_t d = first_; d < std::min<size_t>(last_, act_.members.size()); ++d)
         placement_.for_each(p, [&](int32_t from) {
           Segment s = act_.members[d]->recv.segment(from);
