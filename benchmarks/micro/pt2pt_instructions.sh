@@ -6,9 +6,11 @@ set -eu
 prog=$1
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-count() {
-  FGMPI_NFG=2 valgrind --tool=callgrind --callgrind-out-file="$out/cg" "$prog" latency "$1" 2>&1 |
+count() {  # WHAT TIMES
+  FGMPI_NFG=2 valgrind --tool=callgrind --callgrind-out-file="$out/cg" "$prog" "$1" "$2" 2>&1 |
     sed -n 's/.*Collected : //p'
 }
-few=$(count 1000) many=$(count 3000)
+few=$(count latency 1000) many=$(count latency 3000)
 echo "instructions a half round trip (MPI_Send + MPI_Recv + 1 switch): $(((many - few) / 2000 / 5 / 2))"
+few=$(count rate 100) many=$(count rate 300)
+echo "instructions a message (MPI_Isend + MPI_Irecv + their parts of MPI_Waitall): $(((many - few) / 200 / 5 / 64))"

@@ -4,7 +4,8 @@
  *   mpiexec -n 2 pt2pt_pair              between processes
  *   mpiexec.hydra -n 2 pt2pt_pair_mpich  the host MPICH (built with mpicc.mpich)
  *
- * pt2pt_pair latency N: N round trips of 8 bytes only (for counting instructions: see pt2pt_instructions.sh). */
+ * pt2pt_pair latency N, pt2pt_pair rate N: N round trips, or windows of 64 messages, of 8 bytes
+ * only (for counting instructions: pt2pt_instructions.sh). */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,12 +42,16 @@ static double streamed(char* b, int n, int windows) {
     double t = MPI_Wtime();
     for (int w = 0; w < windows; w++) {
       for (int i = 0; i < kWindow; i++) {
-        if (rank == 0) MPI_Isend(b, n, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &r[i]);
-        else MPI_Irecv(b, n, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &r[i]);
+        if (rank == 0)
+          MPI_Isend(b, n, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &r[i]);
+        else
+          MPI_Irecv(b, n, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &r[i]);
       }
       MPI_Waitall(kWindow, r, MPI_STATUSES_IGNORE);
-      if (rank == 0) MPI_Recv(&token, 1, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      else MPI_Send(&token, 1, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+      if (rank == 0)
+        MPI_Recv(&token, 1, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      else
+        MPI_Send(&token, 1, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
     }
     t = (MPI_Wtime() - t) / windows / kWindow;
     if (t < best) best = t;
@@ -67,6 +72,8 @@ int main(int argc, char** argv) {
   }
   if (rank < 2 && argc > 2 && strcmp(argv[1], "latency") == 0) {
     half_round_trip(b, 8, atoi(argv[2]));
+  } else if (rank < 2 && argc > 2 && strcmp(argv[1], "rate") == 0) {
+    streamed(b, 8, atoi(argv[2]));
   } else if (rank < 2) {
     half_round_trip(b, 8, 20000);
     double t = half_round_trip(b, 8, 100000);
@@ -77,7 +84,8 @@ int main(int argc, char** argv) {
       int count = n <= 65536 ? 2000 : 64 * ((16 << 20) / n) / 8;
       double latency = half_round_trip(b, n, count), each = streamed(b, n, count / kWindow + 1);
       if (rank == 0)
-        printf("%8d B  half round trip %10.2f us  bandwidth %8.2f GB/s\n", n, latency * 1e6, n / each * 1e-9);
+        printf("%8d B  half round trip %10.2f us  bandwidth %8.2f GB/s\n", n, latency * 1e6,
+               n / each * 1e-9);
     }
   }
   free(b);

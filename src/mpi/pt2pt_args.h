@@ -14,7 +14,8 @@ using pt2pt::Mode;
 using pt2pt::Outcome;
 using pt2pt::Request;
 
-/// Predefined types with their size in the handle, by the low byte of the handle (0 where there is none).
+/// Predefined types with their size in the handle, by the low byte of the handle (0 where there is
+/// none).
 extern const std::array<MPI_Datatype, 256> g_basic_types;
 
 /// One of the group that point-to-point ranks refer to?
@@ -22,9 +23,11 @@ inline bool is_member(const Comm* c, int rank) {
   return static_cast<uint32_t>(rank) < static_cast<uint32_t>(c->shared->peers().size());
 }
 
-/// The bytes of a message that needs no closer look: a basic type, a count and an address that are fine.
+/// The bytes of a message that needs no closer look: a basic type, a count and an address that are
+/// fine.
 inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
-  if (__builtin_expect(g_basic_types[static_cast<uint32_t>(type) & 0xff] != type || count < 0, 0)) return false;
+  if (__builtin_expect(g_basic_types[static_cast<uint32_t>(type) & 0xff] != type || count < 0, 0))
+    return false;
   *bytes = static_cast<uint64_t>(count) * static_cast<uint64_t>(host::basic_size(type));
   return __builtin_expect(address != nullptr, 1) || *bytes == 0;
 }

@@ -1,4 +1,5 @@
-// Completion of requests: MPI-4.0 sections 3.7.3 to 3.7.6, 3.8.4 and 3.9. Any kind of request comes by here.
+// Completion of requests: MPI-4.0 sections 3.7.3 to 3.7.6, 3.8.4 and 3.9. Any kind of request comes
+// by here.
 
 #include <algorithm>
 #include <memory>
@@ -12,7 +13,8 @@ using namespace fgmpi::mpi;
 
 namespace {
 
-/// The requests behind an array of handles; null and inactive ones are nullptr. Short arrays need no memory.
+/// The requests behind an array of handles; null and inactive ones are nullptr. Short arrays need
+/// no memory.
 class Requests {
  public:
   Requests(int count) : size_(static_cast<size_t>(std::max(count, 0))), list_(few_) {
@@ -35,15 +37,15 @@ class Requests {
 
 Status bad_request(MPI_Request handle, int index) {
   std::string where = index < 0 ? "request" : format("array_of_requests[%d]", index);
-  return error(MPI_ERR_REQUEST, "%s is 0x%08x, which is not a request or has been completed", where.c_str(),
-               static_cast<unsigned>(handle));
+  return error(MPI_ERR_REQUEST, "%s is 0x%08x, which is not a request or has been completed",
+               where.c_str(), static_cast<unsigned>(handle));
 }
 
 /// nullptr in *out for MPI_REQUEST_NULL and inactive requests.
 inline Status look_up(MPI_Request handle, int index, Request** out) {
   *out = nullptr;
   if (handle == MPI_REQUEST_NULL) return {};
-  Request* r = pt2pt::find_request(handle);
+  Request* r = pt2pt::find_request_inline(handle);
   if (__builtin_expect(!r, 0)) return bad_request(handle, index);
   if (r->active) *out = r;
   return {};
@@ -52,17 +54,20 @@ inline Status look_up(MPI_Request handle, int index, Request** out) {
 Status look_up_all(int count, const MPI_Request* handles, Requests* out) {
   if (count < 0) return error(MPI_ERR_COUNT, "count is %d; allowed is 0 or more", count);
   if (count > 0) FGMPI_TRY(check_pointer(handles, "array_of_requests"));
-  for (int i = 0; i < count; ++i) FGMPI_TRY(look_up(handles[i], i, &(*out)[static_cast<size_t>(i)]));
+  for (int i = 0; i < count; ++i)
+    FGMPI_TRY(look_up(handles[i], i, &(*out)[static_cast<size_t>(i)]));
   return {};
 }
 
-/// Takes in a complete request: its status, and what becomes of the handle. Returns its error code, without
-/// calling a handler.
+/// Takes in a complete request: its status, and what becomes of the handle. Returns its error code,
+/// without calling a handler.
 int collect(const char* call, MPI_Request* handle, Request* r, MPI_Status* status) {
-  int code = r->fill_status(status == MPI_STATUS_IGNORE ? nullptr : status);
+  int code = -1;
+  if (__builtin_expect(r->external || r->polled, 0))
+    code = r->fill_status(status == MPI_STATUS_IGNORE ? nullptr : status);
   if (code < 0) {
     code = MPI_SUCCESS;
-    set_status(status, r->outcome);
+    if (status != MPI_STATUS_IGNORE) set_status(status, r->outcome);
     if (__builtin_expect(!r->outcome.error.ok(), 0)) {
       code = code_of(call, r->outcome.error);
       r->outcome.error = Status();
@@ -94,10 +99,11 @@ inline MPI_Status* status_at(MPI_Status* statuses, size_t i) {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
 }
 
-/// Collects all of a list that are complete, in order, for the _all and _some forms. `chosen`: where the statuses
-/// go one after the other, with their indices; nullptr: statuses are by index. True when one had an error.
-bool collect_list(const char* call, MPI_Request* handles, Requests& list, int* chosen, MPI_Status* statuses,
-                  int* collected) {
+/// Collects all of a list that are complete, in order, for the _all and _some forms. `chosen`:
+/// where the statuses go one after the other, with their indices; nullptr: statuses are by index.
+/// True when one had an error.
+bool collect_list(const char* call, MPI_Request* handles, Requests& list, int* chosen,
+                  MPI_Status* statuses, int* collected) {
   bool failed = false;
   int n = 0;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -107,7 +113,7 @@ bool collect_list(const char* call, MPI_Request* handles, Requests& list, int* c
       continue;
     }
     // Looked up again: a handle that stands twice in the array was collected with the first.
-    Request* r = pt2pt::find_request(handles[i]);
+    Request* r = pt2pt::find_request_inline(handles[i]);
     int code = MPI_SUCCESS;
     if (__builtin_expect(r == list[i] && r->active, 1)) {
       if (chosen && !r->complete()) continue;
@@ -127,7 +133,9 @@ bool collect_list(const char* call, MPI_Request* handles, Requests& list, int* c
 }
 
 int in_status(const char* call, Comm* c) {
-  return fail(call, c, error(MPI_ERR_IN_STATUS, "at least one of the requests has an error; see MPI_ERROR of its status"));
+  return fail(call, c,
+              error(MPI_ERR_IN_STATUS,
+                    "at least one of the requests has an error; see MPI_ERROR of its status"));
 }
 
 Comm* first_comm(Requests& list) {
@@ -159,7 +167,8 @@ int finish_all(const char* call, MPI_Request* handles, Requests& list, MPI_Statu
 int finish_some(const char* call, MPI_Request* handles, Requests& list, int* outcount, int* indices,
                 MPI_Status* statuses) {
   KeepComm keep(first_comm(list));
-  if (collect_list(call, handles, list, indices, statuses, outcount)) return in_status(call, keep.comm);
+  if (collect_list(call, handles, list, indices, statuses, outcount))
+    return in_status(call, keep.comm);
   return MPI_SUCCESS;
 }
 
@@ -276,7 +285,8 @@ int PMPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_S
 }
 
 FGMPI_OWN(Waitsome)
-int PMPI_Waitsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
+int PMPI_Waitsome(int incount, MPI_Request requests[], int* outcount, int indices[],
+                  MPI_Status statuses[]) {
   constexpr const char* kCall = "MPI_Waitsome";
   sched::maybe_force_switch();
   Requests list(incount);
@@ -292,7 +302,8 @@ int PMPI_Waitsome(int incount, MPI_Request requests[], int* outcount, int indice
 }
 
 FGMPI_OWN(Testsome)
-int PMPI_Testsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
+int PMPI_Testsome(int incount, MPI_Request requests[], int* outcount, int indices[],
+                  MPI_Status statuses[]) {
   constexpr const char* kCall = "MPI_Testsome";
   Requests list(incount);
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(outcount, "outcount"));
@@ -343,7 +354,9 @@ int PMPI_Cancel(MPI_Request* request) {
   Request* r = pt2pt::find_request(*request);
   if (!r) return fail(kCall, nullptr, bad_request(*request, -1));
   if (!r->active)
-    return fail(kCall, comm_of(r), error(MPI_ERR_REQUEST, "the persistent request is not active; allowed is one that was started"));
+    return fail(kCall, comm_of(r),
+                error(MPI_ERR_REQUEST,
+                      "the persistent request is not active; allowed is one that was started"));
   if (!r->complete()) r->cancel();
   return MPI_SUCCESS;
 }

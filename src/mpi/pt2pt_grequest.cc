@@ -27,7 +27,8 @@ std::deque<pt2pt::GeneralizedCalls>& classes() {
 
 FGMPI_OWN(Grequest_start)
 int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
-                        MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request) {
+                        MPI_Grequest_cancel_function* cancel_fn, void* extra_state,
+                        MPI_Request* request) {
   return start("MPI_Grequest_start", {query_fn, free_fn, cancel_fn, nullptr, extra_state}, request);
 }
 
@@ -36,24 +37,31 @@ int PMPI_Grequest_complete(MPI_Request request) {
   constexpr const char* kCall = "MPI_Grequest_complete";
   Request* r = pt2pt::find_request(request, true);
   if (!r)
-    return fail(kCall, nullptr, error(MPI_ERR_REQUEST, "request is 0x%08x, which is not a request or has been completed",
-                                      static_cast<unsigned>(request)));
+    return fail(
+        kCall, nullptr,
+        error(MPI_ERR_REQUEST, "request is 0x%08x, which is not a request or has been completed",
+              static_cast<unsigned>(request)));
   FGMPI_RETURN_IF(kCall, nullptr, pt2pt::generalized_complete(r));
   return MPI_SUCCESS;
 }
 
-// The wait function of the extension is not needed: whoever waits calls the poll function in turn with the others.
+// The wait function of the extension is not needed: whoever waits calls the poll function in turn
+// with the others.
 FGMPI_OWN_MPIX(Grequest_start)
 int PMPIX_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
-                         MPI_Grequest_cancel_function* cancel_fn, MPIX_Grequest_poll_function* poll_fn,
-                         MPIX_Grequest_wait_function*, void* extra_state, MPI_Request* request) {
-  return start("MPIX_Grequest_start", {query_fn, free_fn, cancel_fn, poll_fn, extra_state}, request);
+                         MPI_Grequest_cancel_function* cancel_fn,
+                         MPIX_Grequest_poll_function* poll_fn, MPIX_Grequest_wait_function*,
+                         void* extra_state, MPI_Request* request) {
+  return start("MPIX_Grequest_start", {query_fn, free_fn, cancel_fn, poll_fn, extra_state},
+               request);
 }
 
 FGMPI_OWN_MPIX(Grequest_class_create)
-int PMPIX_Grequest_class_create(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
-                                MPI_Grequest_cancel_function* cancel_fn, MPIX_Grequest_poll_function* poll_fn,
-                                MPIX_Grequest_wait_function*, MPIX_Grequest_class* greq_class) {
+int PMPIX_Grequest_class_create(MPI_Grequest_query_function* query_fn,
+                                MPI_Grequest_free_function* free_fn,
+                                MPI_Grequest_cancel_function* cancel_fn,
+                                MPIX_Grequest_poll_function* poll_fn, MPIX_Grequest_wait_function*,
+                                MPIX_Grequest_class* greq_class) {
   constexpr const char* kCall = "MPIX_Grequest_class_create";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(greq_class, "greq_class"));
   classes().push_back({query_fn, free_fn, cancel_fn, poll_fn, nullptr});
@@ -62,11 +70,14 @@ int PMPIX_Grequest_class_create(MPI_Grequest_query_function* query_fn, MPI_Grequ
 }
 
 FGMPI_OWN_MPIX(Grequest_class_allocate)
-int PMPIX_Grequest_class_allocate(MPIX_Grequest_class greq_class, void* extra_state, MPI_Request* request) {
+int PMPIX_Grequest_class_allocate(MPIX_Grequest_class greq_class, void* extra_state,
+                                  MPI_Request* request) {
   constexpr const char* kCall = "MPIX_Grequest_class_allocate";
   if (greq_class < 1 || static_cast<size_t>(greq_class) > classes().size())
-    return fail(kCall, nullptr, error(MPI_ERR_ARG, "greq_class is %d; allowed is one that MPIX_Grequest_class_create made",
-                                      greq_class));
+    return fail(
+        kCall, nullptr,
+        error(MPI_ERR_ARG, "greq_class is %d; allowed is one that MPIX_Grequest_class_create made",
+              greq_class));
   pt2pt::GeneralizedCalls calls = classes()[static_cast<size_t>(greq_class) - 1];
   calls.state = extra_state;
   return start(kCall, calls, request);

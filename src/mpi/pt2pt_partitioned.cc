@@ -24,8 +24,8 @@ Status find_request(MPI_Request handle, Request** out) {
 }  // namespace
 
 FGMPI_OWN(Psend_init)
-int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                    MPI_Comm comm, MPI_Info, MPI_Request* request) {
+int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype,
+                    int dest, int tag, MPI_Comm comm, MPI_Info, MPI_Request* request) {
   constexpr const char* kCall = "MPI_Psend_init";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, check_partitions(partitions));
@@ -36,14 +36,16 @@ int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Dataty
   pt2pt::Peer to{pt2pt::kNoPeer, 0};
   if (dest != MPI_PROC_NULL) to = c->peer(dest);
   Request* made;
-  FGMPI_RETURN_IF(kCall, c, pt2pt::psend_init(buffer, partitions, to, c->rank, tag, part_ctx(c), kCall, c, &made));
+  FGMPI_RETURN_IF(
+      kCall, c,
+      pt2pt::psend_init(buffer, partitions, to, c->rank, tag, part_ctx(c), kCall, c, &made));
   *request = pt2pt::handle_of(made);
   return MPI_SUCCESS;
 }
 
 FGMPI_OWN(Precv_init)
-int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                    MPI_Comm comm, MPI_Info, MPI_Request* request) {
+int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source,
+                    int tag, MPI_Comm comm, MPI_Info, MPI_Request* request) {
   constexpr const char* kCall = "MPI_Precv_init";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, check_partitions(partitions));
@@ -54,7 +56,8 @@ int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype dat
   FGMPI_RETURN_IF(kCall, c, make_buffer(buf, count, datatype, &buffer));
   Request* made;
   FGMPI_RETURN_IF(kCall, c,
-                  pt2pt::precv_init(buffer, partitions, my_endpoint(), source, tag, part_ctx(c), kCall, c, &made));
+                  pt2pt::precv_init(buffer, partitions, my_endpoint(), source, tag, part_ctx(c),
+                                    kCall, c, &made));
   *request = pt2pt::handle_of(made);
   return MPI_SUCCESS;
 }
@@ -77,8 +80,9 @@ FGMPI_OWN(Pready_range)
 int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request) {
   constexpr const char* kCall = "MPI_Pready_range";
   if (partition_low > partition_high)
-    return fail(kCall, nullptr, error(MPI_ERR_ARG, "partition_low is %d, partition_high %d; allowed is low <= high",
-                                      partition_low, partition_high));
+    return fail(kCall, nullptr,
+                error(MPI_ERR_ARG, "partition_low is %d, partition_high %d; allowed is low <= high",
+                      partition_low, partition_high));
   return ready_range(kCall, partition_low, partition_high, request);
 }
 
@@ -89,7 +93,8 @@ int PMPI_Pready_list(int length, int partitions[], MPI_Request request) {
   if (length > 0) FGMPI_RETURN_IF(kCall, nullptr, check_pointer(partitions, "array_of_partitions"));
   Request* r;
   FGMPI_RETURN_IF(kCall, nullptr, find_request(request, &r));
-  for (int i = 0; i < length; ++i) FGMPI_RETURN_IF(kCall, comm_of(r), pt2pt::pready(r, partitions[i]));
+  for (int i = 0; i < length; ++i)
+    FGMPI_RETURN_IF(kCall, comm_of(r), pt2pt::pready(r, partitions[i]));
   return MPI_SUCCESS;
 }
 

@@ -9,7 +9,8 @@ namespace {
 
 /// What every probe is given. `finds` looks (and may wait); flag == nullptr: it always finds.
 template <class Find>
-int probe(const char* call, Comm* c, int source, int tag, int* flag, MPI_Status* status, Find&& find) {
+int probe(const char* call, Comm* c, int source, int tag, int* flag, MPI_Status* status,
+          Find&& find) {
   FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));
   Outcome outcome = no_process_outcome();
   bool found = source == MPI_PROC_NULL || find(&outcome);
@@ -28,7 +29,8 @@ Status find_message(MPI_Message* handle, pt2pt::Message** out) {
                static_cast<unsigned>(*handle));
 }
 
-int mrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MPI_Message* handle, MPI_Status* status) {
+int mrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MPI_Message* handle,
+          MPI_Status* status) {
   sched::maybe_force_switch();
   Comm* c = nullptr;
   Buffer buffer;
@@ -53,8 +55,10 @@ int imrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MP
   FGMPI_RETURN_IF(call, c, find_message(handle, &message));
   *handle = MPI_MESSAGE_NULL;
   Request* made = nullptr;
-  if (message) FGMPI_RETURN_IF(call, c, pt2pt::imrecv(buffer, message, call, nullptr, &made));
-  else made = pt2pt::completed_request(MPI_PROC_NULL, MPI_ANY_TAG, call, nullptr);
+  if (message)
+    FGMPI_RETURN_IF(call, c, pt2pt::imrecv(buffer, message, call, nullptr, &made));
+  else
+    made = pt2pt::completed_request(MPI_PROC_NULL, MPI_ANY_TAG, call, nullptr);
   *request = pt2pt::handle_of(made);
   return MPI_SUCCESS;
 }
@@ -96,7 +100,8 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_St
 }
 
 FGMPI_OWN(Improbe)
-int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
+int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+                 MPI_Status* status) {
   constexpr const char* kCall = "MPI_Improbe";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, check_pointer(flag, "flag"));
@@ -111,21 +116,25 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* mes
 }
 
 FGMPI_OWN(Mrecv)
-int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
+int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
+               MPI_Status* status) {
   return mrecv("MPI_Mrecv", buf, count, datatype, message, status);
 }
 
 FGMPI_OWN(Mrecv_c)
-int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
+int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                 MPI_Status* status) {
   return mrecv("MPI_Mrecv_c", buf, count, datatype, message, status);
 }
 
 FGMPI_OWN(Imrecv)
-int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
+int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
+                MPI_Request* request) {
   return imrecv("MPI_Imrecv", buf, count, datatype, message, request);
 }
 
 FGMPI_OWN(Imrecv_c)
-int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
+int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                  MPI_Request* request) {
   return imrecv("MPI_Imrecv_c", buf, count, datatype, message, request);
 }

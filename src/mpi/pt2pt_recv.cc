@@ -12,8 +12,8 @@ inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* sta
   return __builtin_expect(outcome->error.ok(), 1) ? MPI_SUCCESS : fail(call, c, outcome->error);
 }
 
-[[gnu::noinline]] int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
-                                  int tag, Comm* c, MPI_Status* status) {
+[[gnu::noinline]] int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype,
+                                  int source, int tag, Comm* c, MPI_Status* status) {
   FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
@@ -23,21 +23,31 @@ inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* sta
   return received(call, c, &outcome, status);
 }
 
-[[gnu::always_inline]] inline int recv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
-                                       int tag, MPI_Comm comm, MPI_Status* status) {
+[[gnu::always_inline]] inline int recv(const char* call, void* buf, int64_t count,
+                                       MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                       MPI_Status* status) {
   FGMPI_ENTER(call, c, comm);
   uint64_t bytes;
   bool plain = is_member(c, source) || source == MPI_ANY_SOURCE;
-  if (__builtin_expect(!plain || tag < MPI_ANY_TAG || buf == nullptr || !plain_bytes(buf, count, datatype, &bytes), 0))
+  if (__builtin_expect(!plain || tag < MPI_ANY_TAG || buf == nullptr ||
+                           !plain_bytes(buf, count, datatype, &bytes),
+                       0))
     return recv_slowly(call, buf, count, datatype, source, tag, c, status);
   Outcome outcome;
   pt2pt::recv_bytes(buf, bytes, my_endpoint(), {user_ctx(c), source, tag}, call, &outcome);
   return received(call, c, &outcome, status);
 }
 
-int irecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-          MPI_Request* request, bool init) {
+int irecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source, int tag,
+          MPI_Comm comm, MPI_Request* request, bool init) {
   FGMPI_ENTER(call, c, comm);
+  uint64_t bytes;
+  if (!init && (is_member(c, source) || source == MPI_ANY_SOURCE) && tag >= MPI_ANY_TAG && buf &&
+      request && plain_bytes(buf, count, datatype, &bytes)) {
+    *request = pt2pt::handle_of(
+        pt2pt::irecv_bytes(buf, bytes, my_endpoint(), {user_ctx(c), source, tag}, call, c));
+    return MPI_SUCCESS;
+  }
   FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));
   FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   Buffer buffer;
@@ -48,14 +58,16 @@ int irecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int
     made->persistent = init;
     made->active = !init;
   } else {
-    FGMPI_RETURN_IF(call, c, (init ? pt2pt::recv_init : pt2pt::irecv)(buffer, my_endpoint(), source, tag, user_ctx(c),
-                                                                      call, c, &made));
+    FGMPI_RETURN_IF(call, c,
+                    (init ? pt2pt::recv_init : pt2pt::irecv)(buffer, my_endpoint(), source, tag,
+                                                             user_ctx(c), call, c, &made));
   }
   *request = pt2pt::handle_of(made);
   return MPI_SUCCESS;
 }
 
-/// In place of the status of the blocking forms: not a status, so that a null request can be told from none.
+/// In place of the status of the blocking forms: not a status, so that a null request can be told
+/// from none.
 MPI_Status* const kNonblocking = reinterpret_cast<MPI_Status*>(2);
 
 /// Checks both sides of MPI_Sendrecv and its like.
@@ -73,7 +85,8 @@ Status make_exchange(Comm* c, int dest, int sendtag, int source, int recvtag, pt
   return {};
 }
 
-int exchange(const char* call, Comm* c, pt2pt::Exchange& x, MPI_Status* status, MPI_Request* request) {
+int exchange(const char* call, Comm* c, pt2pt::Exchange& x, MPI_Status* status,
+             MPI_Request* request) {
   if (status == kNonblocking) {
     Request* made = nullptr;
     FGMPI_RETURN_IF(call, c, pt2pt::isendrecv(x, call, c, &made));
@@ -86,9 +99,9 @@ int exchange(const char* call, Comm* c, pt2pt::Exchange& x, MPI_Status* status, 
   return __builtin_expect(done.ok(), 1) ? MPI_SUCCESS : fail(call, c, done);
 }
 
-int sendrecv(const char* call, const void* sendbuf, int64_t sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-             void* recvbuf, int64_t recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-             MPI_Status* status, MPI_Request* request) {
+int sendrecv(const char* call, const void* sendbuf, int64_t sendcount, MPI_Datatype sendtype,
+             int dest, int sendtag, void* recvbuf, int64_t recvcount, MPI_Datatype recvtype,
+             int source, int recvtag, MPI_Comm comm, MPI_Status* status, MPI_Request* request) {
   FGMPI_ENTER(call, c, comm);
   if (status == kNonblocking) FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   pt2pt::Exchange x;
@@ -98,8 +111,9 @@ int sendrecv(const char* call, const void* sendbuf, int64_t sendcount, MPI_Datat
   return exchange(call, c, x, status, request);
 }
 
-int sendrecv_replace(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int dest, int sendtag,
-                     int source, int recvtag, MPI_Comm comm, MPI_Status* status, MPI_Request* request) {
+int sendrecv_replace(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int dest,
+                     int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status,
+                     MPI_Request* request) {
   FGMPI_ENTER(call, c, comm);
   if (status == kNonblocking) FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   pt2pt::Exchange x;
@@ -113,83 +127,99 @@ int sendrecv_replace(const char* call, void* buf, int64_t count, MPI_Datatype da
 }  // namespace
 
 FGMPI_OWN(Recv)
-int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+              MPI_Status* status) {
   return recv("MPI_Recv", buf, count, datatype, source, tag, comm, status);
 }
 
 FGMPI_OWN(Recv_c)
-int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                MPI_Comm comm, MPI_Status* status) {
   return recv("MPI_Recv_c", buf, count, datatype, source, tag, comm, status);
 }
 
 FGMPI_OWN(Irecv)
-int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+               MPI_Request* request) {
   return irecv("MPI_Irecv", buf, count, datatype, source, tag, comm, request, false);
 }
 
 FGMPI_OWN(Irecv_c)
-int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                 MPI_Comm comm, MPI_Request* request) {
   return irecv("MPI_Irecv_c", buf, count, datatype, source, tag, comm, request, false);
 }
 
 FGMPI_OWN(Recv_init)
-int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                   MPI_Request* request) {
   return irecv("MPI_Recv_init", buf, count, datatype, source, tag, comm, request, true);
 }
 
 FGMPI_OWN(Recv_init_c)
-int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                     MPI_Comm comm, MPI_Request* request) {
   return irecv("MPI_Recv_init_c", buf, count, datatype, source, tag, comm, request, true);
 }
 
 FGMPI_OWN(Sendrecv)
-int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-    int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  return sendrecv("MPI_Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
-                  recvtag, comm, status, nullptr);
+int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                  void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                  MPI_Comm comm, MPI_Status* status) {
+  return sendrecv("MPI_Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                  recvtype, source, recvtag, comm, status, nullptr);
 }
 
 FGMPI_OWN(Sendrecv_c)
-int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-    MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  return sendrecv("MPI_Sendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
-                  recvtag, comm, status, nullptr);
+int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                    int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                    int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  return sendrecv("MPI_Sendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                  recvtype, source, recvtag, comm, status, nullptr);
 }
 
 FGMPI_OWN(Isendrecv)
-int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-    int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  return sendrecv("MPI_Isendrecv", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
-                  recvtag, comm, kNonblocking, request);
+int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                   void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                   MPI_Comm comm, MPI_Request* request) {
+  return sendrecv("MPI_Isendrecv", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                  recvtype, source, recvtag, comm, kNonblocking, request);
 }
 
 FGMPI_OWN(Isendrecv_c)
-int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-    MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  return sendrecv("MPI_Isendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
-                  recvtag, comm, kNonblocking, request);
+int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                     int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                     int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  return sendrecv("MPI_Isendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+                  recvcount, recvtype, source, recvtag, comm, kNonblocking, request);
 }
 
 FGMPI_OWN(Sendrecv_replace)
-int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
-    MPI_Comm comm, MPI_Status* status) {
-  return sendrecv_replace("MPI_Sendrecv_replace", buf, count, datatype, dest, sendtag, source, recvtag, comm, status, nullptr);
+int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag,
+                          int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  return sendrecv_replace("MPI_Sendrecv_replace", buf, count, datatype, dest, sendtag, source,
+                          recvtag, comm, status, nullptr);
 }
 
 FGMPI_OWN(Sendrecv_replace_c)
-int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
-    MPI_Comm comm, MPI_Status* status) {
-  return sendrecv_replace("MPI_Sendrecv_replace_c", buf, count, datatype, dest, sendtag, source, recvtag, comm, status, nullptr);
+int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                            int sendtag, int source, int recvtag, MPI_Comm comm,
+                            MPI_Status* status) {
+  return sendrecv_replace("MPI_Sendrecv_replace_c", buf, count, datatype, dest, sendtag, source,
+                          recvtag, comm, status, nullptr);
 }
 
 FGMPI_OWN(Isendrecv_replace)
-int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
-    MPI_Comm comm, MPI_Request* request) {
-  return sendrecv_replace("MPI_Isendrecv_replace", buf, count, datatype, dest, sendtag, source, recvtag, comm, kNonblocking, request);
+int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag,
+                           int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  return sendrecv_replace("MPI_Isendrecv_replace", buf, count, datatype, dest, sendtag, source,
+                          recvtag, comm, kNonblocking, request);
 }
 
 FGMPI_OWN(Isendrecv_replace_c)
-int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
-    MPI_Comm comm, MPI_Request* request) {
-  return sendrecv_replace("MPI_Isendrecv_replace_c", buf, count, datatype, dest, sendtag, source, recvtag, comm, kNonblocking, request);
+int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                             int sendtag, int source, int recvtag, MPI_Comm comm,
+                             MPI_Request* request) {
+  return sendrecv_replace("MPI_Isendrecv_replace_c", buf, count, datatype, dest, sendtag, source,
+                          recvtag, comm, kNonblocking, request);
 }

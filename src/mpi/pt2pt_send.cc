@@ -8,18 +8,21 @@ using namespace fgmpi::mpi;
 namespace {
 
 /// The general way, for all but the simplest sends.
-[[gnu::noinline]] int send_slowly(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
-                                  int dest, int tag, Comm* c) {
+[[gnu::noinline]] int send_slowly(const char* call, Mode mode, const void* buf, int64_t count,
+                                  MPI_Datatype datatype, int dest, int tag, Comm* c) {
   FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
   uint64_t bytes;
-  if (mode != Mode::kBuffered && dest != MPI_PROC_NULL && plain_bytes(buf, count, datatype, &bytes) &&
-      pt2pt::send_to_posted(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag}))
+  if (mode != Mode::kBuffered && dest != MPI_PROC_NULL &&
+      plain_bytes(buf, count, datatype, &bytes) &&
+      pt2pt::send_bytes_at_once(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag}, mode))
     return MPI_SUCCESS;
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
   if (dest == MPI_PROC_NULL) return MPI_SUCCESS;
   if (mode == Mode::kBuffered)
-    return done(call, c, pt2pt::bsend(comm::rank_state()->bsend, buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
+    return done(
+        call, c,
+        pt2pt::bsend(comm::rank_state()->bsend, buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
   return done(call, c, pt2pt::send(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call));
 }
 
@@ -28,16 +31,24 @@ namespace {
   FGMPI_ENTER(call, c, comm);
   uint64_t bytes;
   uint32_t local;
-  if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 && plain_bytes(buf, count, datatype, &bytes) &&
+  if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 &&
+      plain_bytes(buf, count, datatype, &bytes) &&
       g_av.is_mine(static_cast<uint32_t>(c->shared->peers().world_of(dest)), &local) &&
       pt2pt::send_to_parked(buf, bytes, local, {user_ctx(c), c->rank, tag}))
     return MPI_SUCCESS;
   return send_slowly(call, mode, buf, count, datatype, dest, tag, c);
 }
 
-int isend(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype, int dest, int tag,
-          MPI_Comm comm, MPI_Request* request) {
+int isend(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
+          int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   FGMPI_ENTER(call, c, comm);
+  uint64_t bytes;
+  if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 && request &&
+      plain_bytes(buf, count, datatype, &bytes) &&
+      pt2pt::send_bytes_at_once(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag}, mode)) {
+    *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
+    return MPI_SUCCESS;
+  }
   FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
   FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   Buffer buffer;
@@ -45,16 +56,20 @@ int isend(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datat
   Request* made = pt2pt::sent_request();
   if (dest == MPI_PROC_NULL) {
   } else if (mode == Mode::kBuffered) {
-    FGMPI_RETURN_IF(call, c, pt2pt::bsend(comm::rank_state()->bsend, buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
+    FGMPI_RETURN_IF(
+        call, c,
+        pt2pt::bsend(comm::rank_state()->bsend, buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
   } else {
-    FGMPI_RETURN_IF(call, c, pt2pt::isend(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call, c, &made));
+    FGMPI_RETURN_IF(
+        call, c,
+        pt2pt::isend(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call, c, &made));
   }
   *request = pt2pt::handle_of(made);
   return MPI_SUCCESS;
 }
 
-int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype, int dest, int tag,
-              MPI_Comm comm, MPI_Request* request) {
+int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
+              int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   FGMPI_ENTER(call, c, comm);
   FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
   FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
@@ -66,11 +81,13 @@ int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_D
     made->persistent = true;
     made->active = false;
   } else if (mode == Mode::kBuffered) {
-    FGMPI_RETURN_IF(call, c, pt2pt::bsend_init(&comm::rank_state()->bsend, buffer, c->peer(dest), c->rank, tag,
-                                               user_ctx(c), call, c, &made));
-  } else {
     FGMPI_RETURN_IF(call, c,
-                    pt2pt::send_init(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call, c, &made));
+                    pt2pt::bsend_init(&comm::rank_state()->bsend, buffer, c->peer(dest), c->rank,
+                                      tag, user_ctx(c), call, c, &made));
+  } else {
+    FGMPI_RETURN_IF(
+        call, c,
+        pt2pt::send_init(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call, c, &made));
   }
   *request = pt2pt::handle_of(made);
   return MPI_SUCCESS;
@@ -84,116 +101,146 @@ int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int t
 }
 
 FGMPI_OWN(Send_c)
-int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                MPI_Comm comm) {
   return send("MPI_Send_c", Mode::kStandard, buf, count, datatype, dest, tag, comm);
 }
 
 FGMPI_OWN(Ssend)
-int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+               MPI_Comm comm) {
   return send("MPI_Ssend", Mode::kSynchronous, buf, count, datatype, dest, tag, comm);
 }
 
 FGMPI_OWN(Ssend_c)
-int PMPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+int PMPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                 MPI_Comm comm) {
   return send("MPI_Ssend_c", Mode::kSynchronous, buf, count, datatype, dest, tag, comm);
 }
 
 FGMPI_OWN(Rsend)
-int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+               MPI_Comm comm) {
   return send("MPI_Rsend", Mode::kReady, buf, count, datatype, dest, tag, comm);
 }
 
 FGMPI_OWN(Rsend_c)
-int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                 MPI_Comm comm) {
   return send("MPI_Rsend_c", Mode::kReady, buf, count, datatype, dest, tag, comm);
 }
 
 FGMPI_OWN(Bsend)
-int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+               MPI_Comm comm) {
   return send("MPI_Bsend", Mode::kBuffered, buf, count, datatype, dest, tag, comm);
 }
 
 FGMPI_OWN(Bsend_c)
-int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                 MPI_Comm comm) {
   return send("MPI_Bsend_c", Mode::kBuffered, buf, count, datatype, dest, tag, comm);
 }
 
 FGMPI_OWN(Isend)
-int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+               MPI_Request* request) {
   return isend("MPI_Isend", Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
 }
 
 FGMPI_OWN(Isend_c)
-int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                 MPI_Comm comm, MPI_Request* request) {
   return isend("MPI_Isend_c", Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
 }
 
 FGMPI_OWN(Issend)
-int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                MPI_Request* request) {
   return isend("MPI_Issend", Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
 }
 
 FGMPI_OWN(Issend_c)
-int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Request* request) {
   return isend("MPI_Issend_c", Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
 }
 
 FGMPI_OWN(Irsend)
-int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                MPI_Request* request) {
   return isend("MPI_Irsend", Mode::kReady, buf, count, datatype, dest, tag, comm, request);
 }
 
 FGMPI_OWN(Irsend_c)
-int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Request* request) {
   return isend("MPI_Irsend_c", Mode::kReady, buf, count, datatype, dest, tag, comm, request);
 }
 
 FGMPI_OWN(Ibsend)
-int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                MPI_Request* request) {
   return isend("MPI_Ibsend", Mode::kBuffered, buf, count, datatype, dest, tag, comm, request);
 }
 
 FGMPI_OWN(Ibsend_c)
-int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Request* request) {
   return isend("MPI_Ibsend_c", Mode::kBuffered, buf, count, datatype, dest, tag, comm, request);
 }
 
 FGMPI_OWN(Send_init)
-int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init("MPI_Send_init", Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
+int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                   MPI_Comm comm, MPI_Request* request) {
+  return send_init("MPI_Send_init", Mode::kStandard, buf, count, datatype, dest, tag, comm,
+                   request);
 }
 
 FGMPI_OWN(Send_init_c)
-int PMPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init("MPI_Send_init_c", Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
+int PMPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                     MPI_Comm comm, MPI_Request* request) {
+  return send_init("MPI_Send_init_c", Mode::kStandard, buf, count, datatype, dest, tag, comm,
+                   request);
 }
 
 FGMPI_OWN(Ssend_init)
-int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init("MPI_Ssend_init", Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
+int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                    MPI_Comm comm, MPI_Request* request) {
+  return send_init("MPI_Ssend_init", Mode::kSynchronous, buf, count, datatype, dest, tag, comm,
+                   request);
 }
 
 FGMPI_OWN(Ssend_init_c)
-int PMPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init("MPI_Ssend_init_c", Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
+int PMPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                      MPI_Comm comm, MPI_Request* request) {
+  return send_init("MPI_Ssend_init_c", Mode::kSynchronous, buf, count, datatype, dest, tag, comm,
+                   request);
 }
 
 FGMPI_OWN(Rsend_init)
-int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                    MPI_Comm comm, MPI_Request* request) {
   return send_init("MPI_Rsend_init", Mode::kReady, buf, count, datatype, dest, tag, comm, request);
 }
 
 FGMPI_OWN(Rsend_init_c)
-int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init("MPI_Rsend_init_c", Mode::kReady, buf, count, datatype, dest, tag, comm, request);
+int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                      MPI_Comm comm, MPI_Request* request) {
+  return send_init("MPI_Rsend_init_c", Mode::kReady, buf, count, datatype, dest, tag, comm,
+                   request);
 }
 
 FGMPI_OWN(Bsend_init)
-int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init("MPI_Bsend_init", Mode::kBuffered, buf, count, datatype, dest, tag, comm, request);
+int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                    MPI_Comm comm, MPI_Request* request) {
+  return send_init("MPI_Bsend_init", Mode::kBuffered, buf, count, datatype, dest, tag, comm,
+                   request);
 }
 
 FGMPI_OWN(Bsend_init_c)
-int PMPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init("MPI_Bsend_init_c", Mode::kBuffered, buf, count, datatype, dest, tag, comm, request);
+int PMPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                      MPI_Comm comm, MPI_Request* request) {
+  return send_init("MPI_Bsend_init_c", Mode::kBuffered, buf, count, datatype, dest, tag, comm,
+                   request);
 }

@@ -1,6 +1,7 @@
 // What a status says (MPI-4.0 sections 3.2.5 and 13.3), and the attached buffer (section 3.6).
 //
-// Basic types are answered here; for derived ones the host knows the elements (its status has our layout).
+// Basic types are answered here; for derived ones the host knows the elements (its status has our
+// layout).
 
 #include <cstring>
 
@@ -13,8 +14,9 @@ using namespace fgmpi::mpi;
 namespace {
 
 int64_t bytes_of(const MPI_Status* status) {
-  return static_cast<int64_t>(static_cast<uint64_t>(static_cast<uint32_t>(status->count_hi_and_cancelled) >> 1) << 32 |
-                              static_cast<uint32_t>(status->count_lo));
+  return static_cast<int64_t>(
+      static_cast<uint64_t>(static_cast<uint32_t>(status->count_hi_and_cancelled) >> 1) << 32 |
+      static_cast<uint32_t>(status->count_lo));
 }
 
 void set_bytes(MPI_Status* status, int64_t bytes) {
@@ -23,7 +25,8 @@ void set_bytes(MPI_Status* status, int64_t bytes) {
   status->count_hi_and_cancelled = static_cast<int>(bytes >> 32 << 1 | cancelled);
 }
 
-/// Whole elements in a message of that many bytes; MPI_UNDEFINED when they do not divide it or exceed `most`.
+/// Whole elements in a message of that many bytes; MPI_UNDEFINED when they do not divide it or
+/// exceed `most`.
 template <class Count>
 int get_count(const char* call, const MPI_Status* status, MPI_Datatype datatype, Count* count) {
   FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
@@ -37,13 +40,16 @@ int get_count(const char* call, const MPI_Status* status, MPI_Datatype datatype,
     size = type.size();
   }
   int64_t bytes = bytes_of(status);
-  int64_t n = size == 0 ? (bytes == 0 ? 0 : MPI_UNDEFINED) : bytes % size == 0 ? bytes / size : MPI_UNDEFINED;
+  int64_t n = size == 0           ? (bytes == 0 ? 0 : MPI_UNDEFINED)
+              : bytes % size == 0 ? bytes / size
+                                  : MPI_UNDEFINED;
   *count = static_cast<Count>(n) == n ? static_cast<Count>(n) : static_cast<Count>(MPI_UNDEFINED);
   return MPI_SUCCESS;
 }
 
 template <class Count, class Host>
-int get_elements(const char* call, const MPI_Status* status, MPI_Datatype datatype, Count* count, Host&& ask_host) {
+int get_elements(const char* call, const MPI_Status* status, MPI_Datatype datatype, Count* count,
+                 Host&& ask_host) {
   if (g_basic_types[static_cast<uint32_t>(datatype) & 0xff] == datatype && datatype != MPI_2INT)
     return get_count(call, status, datatype, count);
   FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
@@ -59,7 +65,8 @@ int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, in
     set_bytes(status, count * host::basic_size(datatype));
     return MPI_SUCCESS;
   }
-  int code = host::call([&](const host::Api& h) { return h.Status_set_elements_x(status, datatype, count); });
+  int code = host::call(
+      [&](const host::Api& h) { return h.Status_set_elements_x(status, datatype, count); });
   return code == MPI_SUCCESS ? MPI_SUCCESS : host_error(call, code);
 }
 
@@ -83,14 +90,16 @@ int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype, int* coun
 
 FGMPI_OWN(Get_elements_x)
 int PMPI_Get_elements_x(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
-  return get_elements("MPI_Get_elements_x", status, datatype, count,
-                      [&](const host::Api& h) { return h.Get_elements_x(status, datatype, count); });
+  return get_elements("MPI_Get_elements_x", status, datatype, count, [&](const host::Api& h) {
+    return h.Get_elements_x(status, datatype, count);
+  });
 }
 
 FGMPI_OWN(Get_elements_c)
 int PMPI_Get_elements_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
-  return get_elements("MPI_Get_elements_c", status, datatype, count,
-                      [&](const host::Api& h) { return h.Get_elements_c(status, datatype, count); });
+  return get_elements("MPI_Get_elements_c", status, datatype, count, [&](const host::Api& h) {
+    return h.Get_elements_c(status, datatype, count);
+  });
 }
 
 FGMPI_OWN(Status_set_elements)
@@ -149,10 +158,16 @@ FGMPI_OWN(Buffer_attach)
 int PMPI_Buffer_attach(void* buffer, int size) { return attach("MPI_Buffer_attach", buffer, size); }
 
 FGMPI_OWN(Buffer_attach_c)
-int PMPI_Buffer_attach_c(void* buffer, MPI_Count size) { return attach("MPI_Buffer_attach_c", buffer, size); }
+int PMPI_Buffer_attach_c(void* buffer, MPI_Count size) {
+  return attach("MPI_Buffer_attach_c", buffer, size);
+}
 
 FGMPI_OWN(Buffer_detach)
-int PMPI_Buffer_detach(void* buffer, int* size) { return detach("MPI_Buffer_detach", buffer, size); }
+int PMPI_Buffer_detach(void* buffer, int* size) {
+  return detach("MPI_Buffer_detach", buffer, size);
+}
 
 FGMPI_OWN(Buffer_detach_c)
-int PMPI_Buffer_detach_c(void* buffer, MPI_Count* size) { return detach("MPI_Buffer_detach_c", buffer, size); }
+int PMPI_Buffer_detach_c(void* buffer, MPI_Count* size) {
+  return detach("MPI_Buffer_detach_c", buffer, size);
+}

@@ -1,11 +1,12 @@
-// Buffered sends: messages that could not be handed over at once are kept in the user's attached buffer.
+// Buffered sends: messages that could not be handed over at once are kept in the user's attached
+// buffer.
 //
 //   attached buffer   | head 32 | message ... | head 32 | message | head | free ...            |
 //
-// Segments in the order of their addresses, each with a head; a free one is merged with free ones behind it when it
-// is looked at. A head and its alignment cost at most 48 of the MPI_BSEND_OVERHEAD (96) bytes a message that
-// the user adds. Messages that find their receive posted, or may be copied eagerly, take no room at all.
-// Source: MPI-4.0 section 3.6.1.
+// Segments in the order of their addresses, each with a head; a free one is merged with free ones
+// behind it when it is looked at. A head and its alignment cost at most 48 of the
+// MPI_BSEND_OVERHEAD (96) bytes a message that the user adds. Messages that find their receive
+// posted, or may be copied eagerly, take no room at all. Source: MPI-4.0 section 3.6.1.
 
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
@@ -21,7 +22,8 @@ struct alignas(16) Segment {
   uint64_t unused;
   char* data() { return reinterpret_cast<char*>(this + 1); }
 };
-static_assert(sizeof(Segment) == 32 && sizeof(Segment) + 2 * alignof(Segment) <= MPI_BSEND_OVERHEAD);
+static_assert(sizeof(Segment) == 32 &&
+              sizeof(Segment) + 2 * alignof(Segment) <= MPI_BSEND_OVERHEAD);
 
 struct AttachedBuffer {
   void* address;
@@ -92,12 +94,16 @@ void sent(SendOp* op) {
 
 Status no_room(const AttachedBuffer* attached, uint64_t n) {
   if (!attached)
-    return error(MPI_ERR_BUFFER, "a buffered send of %llu bytes without a buffer; attach one with MPI_Buffer_attach",
-                 static_cast<unsigned long long>(n));
+    return error(
+        MPI_ERR_BUFFER,
+        "a buffered send of %llu bytes without a buffer; attach one with MPI_Buffer_attach",
+        static_cast<unsigned long long>(n));
   return error(MPI_ERR_BUFFER,
-               "a buffered send of %llu bytes does not fit into the attached buffer of %lld bytes, in which %u "
+               "a buffered send of %llu bytes does not fit into the attached buffer of %lld bytes, "
+               "in which %u "
                "messages wait",
-               static_cast<unsigned long long>(n), static_cast<long long>(attached->bytes), attached->pending);
+               static_cast<unsigned long long>(n), static_cast<long long>(attached->bytes),
+               attached->pending);
 }
 
 class BsendRequest final : public Request {
@@ -128,12 +134,15 @@ class BsendRequest final : public Request {
 }  // namespace
 
 Status attach_buffer(void** slot, void* address, int64_t bytes) {
-  if (bytes < 0) return error(MPI_ERR_ARG, "size is %lld; allowed is 0 or more", static_cast<long long>(bytes));
+  if (bytes < 0)
+    return error(MPI_ERR_ARG, "size is %lld; allowed is 0 or more", static_cast<long long>(bytes));
   if (*slot) return error(MPI_ERR_BUFFER, "a buffer is attached already; detach it first");
-  if (!address && bytes > 0) return error(MPI_ERR_BUFFER, "the buffer is a null pointer; allowed is memory of its size");
+  if (!address && bytes > 0)
+    return error(MPI_ERR_BUFFER, "the buffer is a null pointer; allowed is memory of its size");
   auto* attached = new AttachedBuffer{address, bytes};
   uintptr_t begin = (reinterpret_cast<uintptr_t>(address) + 15) & ~uintptr_t{15};
-  uintptr_t end = (reinterpret_cast<uintptr_t>(address) + static_cast<uint64_t>(bytes)) & ~uintptr_t{15};
+  uintptr_t end =
+      (reinterpret_cast<uintptr_t>(address) + static_cast<uint64_t>(bytes)) & ~uintptr_t{15};
   if (end >= begin + sizeof(Segment)) {
     attached->first = reinterpret_cast<Segment*>(begin);
     *attached->first = {nullptr, end - begin - sizeof(Segment), 0, 0};
@@ -150,7 +159,9 @@ Status detach_buffer(void** slot, void** address, int64_t* bytes, const char* ca
   if (attached->pending > 0) {
     sched::WaitSite site;
     site.call = call;
-    site.describe = [](const sched::WaitSite*, std::string* out) { *out += "messages in the attached buffer"; };
+    site.describe = [](const sched::WaitSite*, std::string* out) {
+      *out += "messages in the attached buffer";
+    };
     attached->detacher = sched::current();
     sched::park(&site);
   }
@@ -161,11 +172,13 @@ Status detach_buffer(void** slot, void** address, int64_t* bytes, const char* ca
   return {};
 }
 
-Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx) {
+Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag,
+             uint64_t ctx) {
   auto* attached = static_cast<AttachedBuffer*>(slot);
   const uint64_t n = static_cast<uint64_t>(buffer.bytes());
   Envelope envelope{ctx, source_rank, tag};
-  if (!attached || n + sizeof(Segment) > static_cast<uint64_t>(attached->bytes)) return no_room(attached, n);
+  if (!attached || n + sizeof(Segment) > static_cast<uint64_t>(attached->bytes))
+    return no_room(attached, n);
   if (send_at_once(buffer, to, envelope, Mode::kBuffered)) return {};
   Segment* segment = attached->allocate(n);
   if (!segment && progress()) segment = attached->allocate(n);
@@ -194,8 +207,8 @@ Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int
   return {};
 }
 
-Status bsend_init(void** slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
-                  const char* call, Keep* keep, Request** out) {
+Status bsend_init(void** slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag,
+                  uint64_t ctx, const char* call, Keep* keep, Request** out) {
   *out = new BsendRequest(slot, buffer, to, {ctx, source_rank, tag}, call, keep);
   return {};
 }

@@ -27,11 +27,13 @@ Bytes allocate(uint64_t n) {
 
 uint64_t truncated(RecvOp* op, uint64_t size) {
   op->outcome->bytes = op->capacity;
-  note(op, error(MPI_ERR_TRUNCATE,
-                 "a message of %llu bytes from rank %d with tag %d does not fit into the receive buffer "
-                 "of %llu bytes",
-                 static_cast<unsigned long long>(size), op->outcome->source, op->outcome->tag,
-                 static_cast<unsigned long long>(op->capacity)));
+  note(
+      op,
+      error(MPI_ERR_TRUNCATE,
+            "a message of %llu bytes from rank %d with tag %d does not fit into the receive buffer "
+            "of %llu bytes",
+            static_cast<unsigned long long>(size), op->outcome->source, op->outcome->tag,
+            static_cast<unsigned long long>(op->capacity)));
   return op->capacity;
 }
 
@@ -41,26 +43,30 @@ void fill(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size) {
   if (op->data) {
     copy_bytes(op->data, bytes, n);
   } else {
-    note(op, host::unpack(bytes, static_cast<int64_t>(n), op->buffer->address, op->buffer->count, op->buffer->type));
+    note(op, host::unpack(bytes, static_cast<int64_t>(n), op->buffer->address, op->buffer->count,
+                          op->buffer->type));
   }
 }
 
 void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
-  if (source.type.contiguous()) return fill(op, from, bytes_of(source), static_cast<uint64_t>(source.bytes()));
+  if (source.type.contiguous())
+    return fill(op, from, bytes_of(source), static_cast<uint64_t>(source.bytes()));
   uint64_t size = static_cast<uint64_t>(source.bytes());
   uint64_t n = set_outcome(op, from, size);
   if (n == 0) return;
   if (n == size && op->data) {
     note(op, host::pack(source.address, source.count, source.type, op->data));
   } else if (n == size) {
-    note(op, host::copy(source.address, source.count, source.type, op->buffer->address, op->buffer->count,
-                        op->buffer->type));
+    note(op, host::copy(source.address, source.count, source.type, op->buffer->address,
+                        op->buffer->count, op->buffer->type));
   } else {  // truncated: rare, through a staging copy
     Bytes staging = allocate(size);
     note(op, host::pack(source.address, source.count, source.type, staging.get()));
-    if (op->data) memcpy(op->data, staging.get(), n);
-    else note(op, host::unpack(staging.get(), static_cast<int64_t>(n), op->buffer->address, op->buffer->count,
-                               op->buffer->type));
+    if (op->data)
+      memcpy(op->data, staging.get(), n);
+    else
+      note(op, host::unpack(staging.get(), static_cast<int64_t>(n), op->buffer->address,
+                            op->buffer->count, op->buffer->type));
   }
 }
 

@@ -76,7 +76,8 @@ std::string line_of(const Waiting& w) {
   return line + "\n";
 }
 
-/// A cycle of "rank a waits for rank b": world ranks in order, or nothing. edges: world rank -> world rank.
+/// A cycle of "rank a waits for rank b": world ranks in order, or nothing. edges: world rank ->
+/// world rank.
 std::vector<int64_t> find_cycle(const std::map<int64_t, int64_t>& edges) {
   std::map<int64_t, int64_t> seen;  // rank -> number of the walk that saw it
   int64_t walk = 0;
@@ -150,21 +151,27 @@ void Report::add_text(const std::string& text) {
       continue;
     }
     long long first = strtoll(body, &rest, 10);
-    if (line[0] == 'N') ranks += static_cast<uint64_t>(first);
-    else if (line[0] == 'C') calls[rest + 1] += static_cast<uint64_t>(first);
-    else if (line[0] == 'E') edges[first] = strtoll(rest, nullptr, 10);
+    if (line[0] == 'N')
+      ranks += static_cast<uint64_t>(first);
+    else if (line[0] == 'C')
+      calls[rest + 1] += static_cast<uint64_t>(first);
+    else if (line[0] == 'E')
+      edges[first] = strtoll(rest, nullptr, 10);
   }
 }
 
 void Report::print() {
-  std::string text = format("fgmpi: deadlock: all %llu ranks that have not ended wait and no message is on its way\n",
-                            static_cast<unsigned long long>(ranks));
+  std::string text = format(
+      "fgmpi: deadlock: all %llu ranks that have not ended wait and no message is on its way\n",
+      static_cast<unsigned long long>(ranks));
   for (const auto& [call, line] : lines) {
     text += line;
     --calls[call];
   }
   for (const auto& [call, count] : calls)
-    if (count > 0) text += format("fgmpi:   %llu more in %s\n", static_cast<unsigned long long>(count), call.c_str());
+    if (count > 0)
+      text += format("fgmpi:   %llu more in %s\n", static_cast<unsigned long long>(count),
+                     call.c_str());
   std::vector<int64_t> cycle = find_cycle(edges);
   if (!cycle.empty()) text += cycle_words(cycle);
   fflush(stdout);

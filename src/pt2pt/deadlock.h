@@ -33,7 +33,8 @@ Report local_report();
 
 /// Sets up the detection of this process (after the address vector is known).
 void start_detection();
-/// The detecting process has been parked for long enough to ask the others: all_parked() is to be called again.
+/// The detecting process has been parked for long enough to ask the others: all_parked() is to be
+/// called again.
 bool detection_due();
 
 }  // namespace fgmpi::pt2pt

@@ -1,7 +1,8 @@
 // Inside of pt2pt: operations, frames between processes, and the one Engine that moves them.
 //
-// Operations. A RecvOp is a posted receive, a SendOp a send that could not complete at once. Blocking calls keep
-// theirs on the stack and park; requests embed theirs. Both end in complete(), which wakes or calls back.
+// Operations. A RecvOp is a posted receive, a SendOp a send that could not complete at once.
+// Blocking calls keep theirs on the stack and park; requests embed theirs. Both end in complete(),
+// which wakes or calls back.
 //
 // Unexpected messages at an endpoint:
 //   kEager       payload behind the object (an eager copy)
@@ -10,18 +11,20 @@
 //
 // Frames (transport::Header::kind):
 //   kEager, kEagerSync   whole message; the second is answered by kAck when matched
-//   kRequest             "I have size bytes at addr": rendezvous; pulled by Transport::read, answered by kAck,
-//   kClear, kData        or, where read is not supported, asked for by kClear (ctx: cookie of the pull) and
+//   kRequest             "I have size bytes at addr": rendezvous; pulled by Transport::read,
+//   answered by kAck, kClear, kData        or, where read is not supported, asked for by kClear
+//   (ctx: cookie of the pull) and
 //                        sent in pieces (addr: offset; cookie: of the pull)
 //   kAck                 the send with this cookie is complete
 //   kCredit              size bytes of eager messages were consumed
 //   kCancel, kCancelled  please forget a message / it is forgotten
 //   kNotice              tag: kind of notice
 //
-// Flow control. A process keeps at most FGMPI_UNEXPECTED_LIMIT bytes of eager copies: half for collocated
-// senders (all of it in a job of one process), half shared out evenly as windows of the other processes. A
-// sender counts what is on its way or unconsumed at each peer and turns to rendezvous when its window is used up;
-// the receiver returns credit when a quarter of a window has been consumed.
+// Flow control. A process keeps at most FGMPI_UNEXPECTED_LIMIT bytes of eager copies: half for
+// collocated senders (all of it in a job of one process), half shared out evenly as windows of the
+// other processes. A sender counts what is on its way or unconsumed at each peer and turns to
+// rendezvous when its window is used up; the receiver returns credit when a quarter of a window has
+// been consumed.
 //
 // Order. Frames to a process go through one FIFO (deferred frames first), so nothing overtakes.
 // Thread rule: one thread. Nothing here switches unless it says so.
@@ -58,7 +61,7 @@ struct RecvOp : Posted {
   Outcome* outcome;
   void (*finish)(RecvOp*) = nullptr;  ///< called when done; nullptr: `proclet` is made ready
   sched::Proclet* proclet = nullptr;
-  void* owner;        ///< of finish()
+  void* owner;  ///< of finish()
   bool done = false;
   bool queued = false;  ///< in a posted queue
 
@@ -93,7 +96,8 @@ struct Frame {
   transport::Header header;
   const void* payload;
   uint32_t length;
-  Role role;   ///< kOwn: freed when sent; kOfSend: part of `op`; kLastOfSend: completes it; kStream: data frames
+  Role role;  ///< kOwn: freed when sent; kOfSend: part of `op`; kLastOfSend: completes it; kStream:
+              ///< data frames
   SendOp* op;
 };
 
@@ -219,12 +223,14 @@ class Engine final : public transport::Sink {
 
   // ---- Sending frames --------------------------------------------------------------------------
   /// Sends at once if nothing waits before it and there is room.
-  bool send_now(uint32_t process, const transport::Header& header, const void* payload, size_t length) {
+  bool send_now(uint32_t process, const transport::Header& header, const void* payload,
+                size_t length) {
     PeerState& peer = peers[process];
     if (__builtin_expect(peer.head != nullptr, 0)) return false;
     return to_transport(process, header, payload, length);
   }
-  bool to_transport(uint32_t process, const transport::Header& header, const void* payload, size_t length) {
+  bool to_transport(uint32_t process, const transport::Header& header, const void* payload,
+                    size_t length) {
     transport::Transport* t = transports[g_av.transport_bit(process)];
     if (!t->try_send(process, g_av.address(process), header, payload, length)) return false;
     ++frames_sent;
@@ -234,7 +240,8 @@ class Engine final : public transport::Sink {
   }
   void defer(uint32_t process, Frame* frame);
   /// Sends or defers a frame of our own with a copy of the payload.
-  void send_own(uint32_t process, const transport::Header& header, const void* payload, size_t length);
+  void send_own(uint32_t process, const transport::Header& header, const void* payload,
+                size_t length);
   transport::Header header_for(FrameKind kind, uint64_t cookie) const {
     transport::Header h{};
     h.kind = kind;
@@ -248,9 +255,12 @@ class Engine final : public transport::Sink {
   }
 
   // ---- Receiving -------------------------------------------------------------------------------
-  void start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint64_t cookie, uint64_t addr, uint64_t size);
+  void start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint64_t cookie,
+                  uint64_t addr, uint64_t size);
   void finish_pull(uint64_t pull_cookie);
-  void ack(uint32_t process, uint64_t cookie) { send_own(process, header_for(kAck, cookie), nullptr, 0); }
+  void ack(uint32_t process, uint64_t cookie) {
+    send_own(process, header_for(kAck, cookie), nullptr, 0);
+  }
   void return_credit(uint32_t process, uint64_t bytes) {
     PeerState& peer = peers[process];
     peer.to_return += charge(bytes);
@@ -260,14 +270,14 @@ class Engine final : public transport::Sink {
 
   std::unique_ptr<Endpoint[]> endpoints;  ///< [0]: the process's; [local + 1]: the proclets'
   std::unique_ptr<PeerState[]> peers;
-  std::vector<uint32_t> waiting_peers;    ///< peers with deferred frames
+  std::vector<uint32_t> waiting_peers;  ///< peers with deferred frames
   transport::Transport* transports[2] = {nullptr, nullptr};
   uint32_t local_count = 0;
   uint32_t me = 0, processes = 0;
-  uint64_t eager_local = 0;      ///< FGMPI_EAGER_LOCAL
+  uint64_t eager_local = 0;       ///< FGMPI_EAGER_LOCAL
   uint64_t eager_remote[2] = {};  ///< FGMPI_EAGER_REMOTE, at most a frame; by transport bit
-  uint64_t local_limit = 0;      ///< of eager copies made by collocated senders
-  uint64_t window = 0;           ///< of eager bytes in flight or unconsumed per peer process
+  uint64_t local_limit = 0;       ///< of eager copies made by collocated senders
+  uint64_t window = 0;            ///< of eager bytes in flight or unconsumed per peer process
   uint64_t local_unexpected = 0;
   uint64_t frames_sent = 0, frames_received = 0;  ///< for termination detection
   uint64_t bad_frames = 0;
@@ -298,13 +308,17 @@ extern Engine g_engine;
 
 inline void complete_op(RecvOp* op) {
   op->done = true;
-  if (op->finish) op->finish(op);
-  else if (op->proclet) sched::ready(op->proclet);
+  if (op->finish)
+    op->finish(op);
+  else if (op->proclet)
+    sched::ready(op->proclet);
 }
 inline void complete_op(SendOp* op) {
   op->done = true;
-  if (op->finish) op->finish(op);
-  else if (op->proclet) sched::ready(op->proclet);
+  if (op->finish)
+    op->finish(op);
+  else if (op->proclet)
+    sched::ready(op->proclet);
 }
 
 // ---- Moving data -------------------------------------------------------------------------------
@@ -335,20 +349,6 @@ inline uint64_t set_outcome(RecvOp* op, const Envelope& from, uint64_t size) {
 void fill(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size);
 /// Fills it from a collocated sender's buffer.
 void fill_from(RecvOp* op, const Envelope& from, const Buffer& source);
-
-/// A collocated sender meets a posted receive.
-inline void deliver_local(RecvOp* op, const Envelope& from, const Buffer& source) {
-  uint64_t n = static_cast<uint64_t>(source.bytes());
-  if (__builtin_expect(n <= op->capacity && op->data && source.type.contiguous(), 1)) {
-    op->outcome->source = from.source;
-    op->outcome->tag = from.tag;
-    op->outcome->bytes = n;
-    copy_bytes(op->data, bytes_of(source), n);
-  } else {
-    fill_from(op, from, source);
-  }
-  complete_op(op);
-}
 
 // ---- Unexpected messages -----------------------------------------------------------------------
 
@@ -388,7 +388,12 @@ inline void start_recv(RecvOp* op, Endpoint* at, const Envelope& pattern) {
 
 // ---- Sends -------------------------------------------------------------------------------------
 
-/// Tries to complete a send at once, without an operation: a posted receive, an eager copy or a frame.
+/// Tries to complete a send of contiguous bytes at once: a posted receive, an eager copy or a
+/// frame.
+bool send_bytes_at_once(const void* data, uint64_t bytes, Peer to, const Envelope& envelope,
+                        Mode mode);
+/// Tries to complete a send at once, without an operation: a posted receive, an eager copy or a
+/// frame.
 bool send_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode);
 /// Starts one that could not. op->buffer, ->to and ->envelope are set. May complete it.
 void start_send(SendOp* op, Mode mode);

@@ -78,8 +78,10 @@ Request* generalized_start(const GeneralizedCalls& calls, const char* call) {
 
 Status generalized_complete(Request* request) {
   auto* generalized = dynamic_cast<GeneralizedRequest*>(request);
-  if (!generalized) return error(MPI_ERR_REQUEST, "the request of %s is not a generalized request", request->call);
-  if (generalized->complete()) return error(MPI_ERR_REQUEST, "the generalized request is complete already");
+  if (!generalized)
+    return error(MPI_ERR_REQUEST, "the request of %s is not a generalized request", request->call);
+  if (generalized->complete())
+    return error(MPI_ERR_REQUEST, "the generalized request is complete already");
   generalized->set_complete();
   return {};
 }

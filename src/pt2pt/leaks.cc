@@ -26,13 +26,15 @@ void report_leaks() {
   std::map<std::string, uint64_t> requests;
   for_each_request(
       [](Request* r, void* list) {
-        std::string kind = !r->persistent ? "request" : r->active ? "active persistent request" : "persistent request";
+        std::string kind = !r->persistent ? "request"
+                           : r->active    ? "active persistent request"
+                                          : "persistent request";
         ++(*static_cast<std::map<std::string, uint64_t>*>(list))[kind + " of " + r->call];
       },
       &requests);
   for (const auto& [kind, count] : requests)
-    fprintf(stderr, "fgmpi: leaked in process %u: %llu x %s\n", g_engine.me, static_cast<unsigned long long>(count),
-            kind.c_str());
+    fprintf(stderr, "fgmpi: leaked in process %u: %llu x %s\n", g_engine.me,
+            static_cast<unsigned long long>(count), kind.c_str());
   uint64_t messages = 0, bytes = 0, receives = 0;
   for (uint32_t i = 0; i <= g_engine.local_count && g_engine.endpoints; ++i) {
     for (Arrived* a = g_engine.endpoints[i].unexpected.front(); a; a = a->next) {
@@ -42,8 +44,9 @@ void report_leaks() {
     receives += g_engine.endpoints[i].posted.size();
   }
   if (messages)
-    fprintf(stderr, "fgmpi: leaked in process %u: %llu x message never received (%llu bytes)\n", g_engine.me,
-            static_cast<unsigned long long>(messages), static_cast<unsigned long long>(bytes));
+    fprintf(stderr, "fgmpi: leaked in process %u: %llu x message never received (%llu bytes)\n",
+            g_engine.me, static_cast<unsigned long long>(messages),
+            static_cast<unsigned long long>(bytes));
   if (receives)
     fprintf(stderr, "fgmpi: leaked in process %u: %llu x receive never matched\n", g_engine.me,
             static_cast<unsigned long long>(receives));

@@ -119,12 +119,6 @@ void PostedQueue::enter(Posted* p) {
   bins_->table.append(p->envelope, &p->hook);
 }
 
-void PostedQueue::push_slow(Posted* p) {
-  if (bins_) return enter(p);
-  bins_ = new PostedBins;
-  for (Posted* each = head_; each; each = each->next) enter(each);
-}
-
 void PostedQueue::remove_slow(Posted* p) {
   --bins_->of_shape[shape_of(p->envelope)];
   bins_->table.remove(&p->hook);
@@ -136,6 +130,10 @@ void PostedQueue::remove_slow(Posted* p) {
 }
 
 Posted* PostedQueue::take_slow(const Envelope& message) {
+  if (!bins_) {
+    bins_ = new PostedBins;
+    for (Posted* each = head_; each; each = each->next) enter(each);
+  }
   Posted* eldest = nullptr;
   for (int shape = 0; shape < kShapes; ++shape) {
     if (bins_->of_shape[shape] == 0) continue;
@@ -161,15 +159,7 @@ void UnexpectedQueue::enter(Arrived* a, int shape) {
   bins_->table.append(blot(a->envelope, shape), hook);
 }
 
-void UnexpectedQueue::push_slow(Arrived* a) {
-  if (!bins_) {
-    bins_ = new UnexpectedBins;
-    for (Arrived* each = head_; each; each = each->next) {
-      each->links = static_cast<Arrived::Links*>(g_links.take());
-      enter(each, 0);
-    }
-    return;
-  }
+void UnexpectedQueue::enter(Arrived* a) {
   a->links = static_cast<Arrived::Links*>(g_links.take());
   for (int shape = 0; shape < kShapes; ++shape)
     if (bins_->kept[shape]) enter(a, shape);
@@ -187,6 +177,10 @@ void UnexpectedQueue::remove_slow(Arrived* a) {
 }
 
 Arrived* UnexpectedQueue::find_slow(const Envelope& pattern) {
+  if (!bins_) {
+    bins_ = new UnexpectedBins;
+    for (Arrived* each = head_; each; each = each->next) enter(each);
+  }
   int shape = shape_of(pattern);
   if (!bins_->kept[shape]) {  // once for each shape as long as the table lives
     bins_->kept[shape] = true;

@@ -1,18 +1,20 @@
 // The two queues of an endpoint: posted receives and unexpected messages.
 //
-//   short:  head -> entry -> entry -> entry          a list in order of arrival, searched from the front
-//   long:   the same list, and beside it a hash table
+//   short:  head -> entry -> entry -> entry          a list in order of arrival, searched from the
+//   front long:   the same list, and beside it a hash table
 //           (ctx, source, tag) -> bin: its entries in order of arrival
 //
-// Wildcards. A posted receive lives in the one bin of its own pattern (ANY is a value like another); a
-// message looks at the heads of up to four bins and takes the eldest. An unexpected message lives in the bin
-// of its envelope and, once a wildcard receive of that shape has been seen, also in the bins of the
-// envelope with source, tag or both blotted out; a receive looks at one bin. So each step is O(1)
-// amortised, whatever the order, and the eldest match is always the one taken (MPI-4.0 section 3.5).
+// Wildcards. A posted receive lives in the one bin of its own pattern (ANY is a value like
+// another); a message looks at the heads of up to four bins and takes the eldest. An unexpected
+// message lives in the bin of its envelope and, once a wildcard receive of that shape has been
+// seen, also in the bins of the envelope with source, tag or both blotted out; a receive looks at
+// one bin. So each step is O(1) amortised, whatever the order, and the eldest match is always the
+// one taken (MPI-4.0 section 3.5).
 //
-// An empty queue owns no memory. The table appears when a queue exceeds kShort entries and goes when it
-// is empty again.
-// Thread rule: one thread. Invariants: an entry is in at most one queue; list order is arrival order.
+// An empty queue owns no memory. The table appears when a search has looked at kShort entries in
+// vain, so a long queue that is taken from the front never needs one, and goes when the queue is
+// empty again. Thread rule: one thread. Invariants: an entry is in at most one queue; list order is
+// arrival order.
 #pragma once
 
 #include <mpi.h>
@@ -35,7 +37,7 @@ inline bool covers(const Envelope& pattern, const Envelope& message) {
          (pattern.tag == message.tag || pattern.tag == MPI_ANY_TAG);
 }
 
-/// Queues up to this long are searched one by one.
+/// A search looks at this many entries one by one; one that must go on builds the table.
 inline constexpr uint32_t kShort = 24;
 
 struct Bin;
@@ -90,16 +92,19 @@ class PostedQueue {
     } else {
       p->prev = head_ = p;
     }
-    if (__builtin_expect(++count_ > kShort || bins_, 0)) push_slow(p);
+    ++count_;
+    if (__builtin_expect(bins_ != nullptr, 0)) enter(p);
   }
   /// Removes and returns the eldest receive that takes this message, or nullptr.
   Posted* take(const Envelope& message) {
     if (__builtin_expect(bins_ != nullptr, 0)) return take_slow(message);
+    uint32_t looks = 0;
     for (Posted* p = head_; p; p = p->next) {
       if (covers(p->envelope, message)) {
         unlink(p);
         return p;
       }
+      if (__builtin_expect(++looks > kShort, 0)) return take_slow(message);
     }
     return nullptr;
   }
@@ -111,12 +116,15 @@ class PostedQueue {
  private:
   void unlink(Posted* p) {
     --count_;
-    if (p->next) p->next->prev = p->prev;
-    else if (p != head_) head_->prev = p->prev;
-    if (p == head_) head_ = p->next;
-    else p->prev->next = p->next;
+    if (p->next)
+      p->next->prev = p->prev;
+    else if (p != head_)
+      head_->prev = p->prev;
+    if (p == head_)
+      head_ = p->next;
+    else
+      p->prev->next = p->next;
   }
-  void push_slow(Posted* p);
   Posted* take_slow(const Envelope& message);
   void remove_slow(Posted* p);
   void enter(Posted* p);
@@ -141,13 +149,17 @@ class UnexpectedQueue {
     } else {
       a->prev = head_ = a;
     }
-    if (__builtin_expect(++count_ > kShort || bins_, 0)) push_slow(a);
+    ++count_;
+    if (__builtin_expect(bins_ != nullptr, 0)) enter(a);
   }
   /// The eldest message that this pattern takes, or nullptr. It stays.
   Arrived* find(const Envelope& pattern) {
     if (__builtin_expect(bins_ != nullptr, 0)) return find_slow(pattern);
-    for (Arrived* a = head_; a; a = a->next)
+    uint32_t looks = 0;
+    for (Arrived* a = head_; a; a = a->next) {
       if (covers(pattern, a->envelope)) return a;
+      if (__builtin_expect(++looks > kShort, 0)) return find_slow(pattern);
+    }
     return nullptr;
   }
   void remove(Arrived* a) {
@@ -158,14 +170,18 @@ class UnexpectedQueue {
  private:
   void unlink(Arrived* a) {
     --count_;
-    if (a->next) a->next->prev = a->prev;
-    else if (a != head_) head_->prev = a->prev;
-    if (a == head_) head_ = a->next;
-    else a->prev->next = a->next;
+    if (a->next)
+      a->next->prev = a->prev;
+    else if (a != head_)
+      head_->prev = a->prev;
+    if (a == head_)
+      head_ = a->next;
+    else
+      a->prev->next = a->next;
   }
-  void push_slow(Arrived* a);
   Arrived* find_slow(const Envelope& pattern);
   void remove_slow(Arrived* a);
+  void enter(Arrived* a);
   void enter(Arrived* a, int shape);
 
   Arrived* head_ = nullptr;

@@ -1,16 +1,17 @@
 // Partitioned communication: a transfer whose parts are sent when they are ready.
 //
-//   sender   init:    one announcement {partitions, bytes, base} with the user's (source, tag), so that sends meet
+//   sender   init:    one announcement {partitions, bytes, base} with the user's (source, tag), so
+//   that sends meet
 //                     receives in the order of their inits
 //            pready:  partition i as a message (source, tag base + i) in the plane above
 //   receiver init:    posts a receive for the announcement
-//            start:   posts a receive for each of the sender's partitions, at once or when it has been announced
+//            start:   posts a receive for each of the sender's partitions, at once or when it has
+//            been announced
 //
-// The sides may cut the message differently: a partition of the receiver has arrived when all of the sender's that
-// overlap it have. Tags of data are unique in the sending process (a 31-bit counter); rounds of the same request
-// follow each other in order.
-// A receive buffer that is not contiguous is filled through a staging copy, partition by partition.
-// Source: MPI-4.0 chapter 4.
+// The sides may cut the message differently: a partition of the receiver has arrived when all of
+// the sender's that overlap it have. Tags of data are unique in the sending process (a 31-bit
+// counter); rounds of the same request follow each other in order. A receive buffer that is not
+// contiguous is filled through a staging copy, partition by partition. Source: MPI-4.0 chapter 4.
 
 #include <algorithm>
 #include <string>
@@ -45,7 +46,9 @@ struct Announcer {
   Buffer buffer;
 
   static void send(const Announcement& words, Peer to, const Envelope& envelope) {
-    if (send_at_once(raw(const_cast<Announcement*>(&words), sizeof words), to, envelope, Mode::kStandard)) return;
+    if (send_at_once(raw(const_cast<Announcement*>(&words), sizeof words), to, envelope,
+                     Mode::kStandard))
+      return;
     auto* a = new Announcer;
     a->words = words;
     a->buffer = raw(&a->words, sizeof words);
@@ -76,8 +79,12 @@ class PartitionedSend final : public Request {
     Buffer buffer;
     bool ready = false;
   };
-  PartitionedSend(const Buffer& partition, int32_t partitions, Peer to, const Envelope& e, const char* name, Keep* k)
-      : count_(partitions), to_(to), envelope_(e), parts_(std::make_unique<Part[]>(static_cast<size_t>(partitions))) {
+  PartitionedSend(const Buffer& partition, int32_t partitions, Peer to, const Envelope& e,
+                  const char* name, Keep* k)
+      : count_(partitions),
+        to_(to),
+        envelope_(e),
+        parts_(std::make_unique<Part[]>(static_cast<size_t>(partitions))) {
     call = name;
     keep = k;
     if (keep) keep->retain();
@@ -122,13 +129,13 @@ class PartitionedSend final : public Request {
     if (p.ready) return error(MPI_ERR_ARG, "partition %d was marked ready already", i);
     p.ready = true;
     p.op.done = false;
-    if (to_.process == kNoPeer || send_at_once(p.buffer, to_, p.op.envelope, Mode::kStandard)) part_done();
-    else start_send(&p.op, Mode::kStandard);
+    if (to_.process == kNoPeer || send_at_once(p.buffer, to_, p.op.envelope, Mode::kStandard))
+      part_done();
+    else
+      start_send(&p.op, Mode::kStandard);
     return {};
   }
-  void describe(std::string* out) const override {
-    *out += format_missing(missing_, count_);
-  }
+  void describe(std::string* out) const override { *out += format_missing(missing_, count_); }
   bool awaits(WaitFor* out) const override {
     out->peer = to_;
     return to_.process != kNoPeer;
@@ -150,9 +157,13 @@ class PartitionedSend final : public Request {
 
 class PartitionedRecv final : public Request {
  public:
-  PartitionedRecv(const Buffer& partition, int32_t partitions, Endpoint* at, const Envelope& e, const char* name,
-                  Keep* k)
-      : first_(partition), count_(partitions), at_(at), envelope_(e), missing_of_(static_cast<size_t>(partitions)) {
+  PartitionedRecv(const Buffer& partition, int32_t partitions, Endpoint* at, const Envelope& e,
+                  const char* name, Keep* k)
+      : first_(partition),
+        count_(partitions),
+        at_(at),
+        envelope_(e),
+        missing_of_(static_cast<size_t>(partitions)) {
     call = name;
     keep = k;
     if (keep) keep->retain();
@@ -171,16 +182,20 @@ class PartitionedRecv final : public Request {
     listener_->op.owner = listener_;
     listener_->op.finish = [](RecvOp* op) {
       auto* listener = static_cast<Listener*>(op->owner);
-      if (listener->owner) listener->owner->announced();
-      else delete listener;
+      if (listener->owner)
+        listener->owner->announced();
+      else
+        delete listener;
     };
     start_recv(&listener_->op, at, e);
   }
   ~PartitionedRecv() override {
     if (listener_) {
       if (listener_->op.queued) at_->posted.remove(&listener_->op);
-      if (listener_->op.queued || listener_->op.done) delete listener_;
-      else listener_->owner = nullptr;  // on its way: goes when it is here
+      if (listener_->op.queued || listener_->op.done)
+        delete listener_;
+      else
+        listener_->owner = nullptr;  // on its way: goes when it is here
     }
     if (keep) keep->release();
   }
@@ -190,16 +205,22 @@ class PartitionedRecv final : public Request {
     outcome.error = Status();
     missing_ = -1;
     std::fill(missing_of_.begin(), missing_of_.end(), -1);
-    if (envelope_.source == MPI_PROC_NULL) set_complete();
-    else if (listener_->op.done) post();
+    if (envelope_.source == MPI_PROC_NULL)
+      set_complete();
+    else if (listener_->op.done)
+      post();
     return {};
   }
-  bool has_arrived(int32_t i) const { return complete_ || !active || missing_of_[static_cast<size_t>(i)] == 0; }
+  bool has_arrived(int32_t i) const {
+    return complete_ || !active || missing_of_[static_cast<size_t>(i)] == 0;
+  }
   int32_t count() const { return count_; }
   void describe(std::string* out) const override {
     describe_recv(envelope_, capacity(), out);
-    if (missing_ < 0) *out += ", not announced yet";
-    else *out += ", " + PartitionedSend::format_missing(missing_, static_cast<int32_t>(parts_count_));
+    if (missing_ < 0)
+      *out += ", not announced yet";
+    else
+      *out += ", " + PartitionedSend::format_missing(missing_, static_cast<int32_t>(parts_count_));
   }
   bool awaits(WaitFor* out) const override { return awaited_source(envelope_, out); }
 
@@ -230,8 +251,10 @@ class PartitionedRecv final : public Request {
     const Announcement& words = listener_->words;
     outcome.bytes = std::min(words.bytes, capacity());
     if (words.bytes > capacity())
-      outcome.error = error(MPI_ERR_TRUNCATE, "the sender's partitions have %llu bytes, the receive buffer has %llu",
-                            static_cast<unsigned long long>(words.bytes), static_cast<unsigned long long>(capacity()));
+      outcome.error = error(MPI_ERR_TRUNCATE,
+                            "the sender's partitions have %llu bytes, the receive buffer has %llu",
+                            static_cast<unsigned long long>(words.bytes),
+                            static_cast<unsigned long long>(capacity()));
     if (!parts_) make_parts(words);
     missing_ = static_cast<int32_t>(parts_count_);
     count_overlaps(words);
@@ -239,7 +262,8 @@ class PartitionedRecv final : public Request {
     for (uint32_t i = 0; i < parts_count_; ++i) {
       Part& p = parts_[i];
       p.op.done = false;
-      start_recv(&p.op, at_, {envelope_.ctx + 1, envelope_.source, static_cast<int32_t>(words.base + i)});
+      start_recv(&p.op, at_,
+                 {envelope_.ctx + 1, envelope_.source, static_cast<int32_t>(words.base + i)});
     }
   }
 
@@ -283,7 +307,8 @@ class PartitionedRecv final : public Request {
         for (size_t j = first; j <= last; ++j) ++missing_of_[j];
   }
   void part_done(Part* part) {
-    if (!part->outcome.error.ok() && outcome.error.ok()) outcome.error = std::move(part->outcome.error);
+    if (!part->outcome.error.ok() && outcome.error.ok())
+      outcome.error = std::move(part->outcome.error);
     part->outcome.error = Status();
     size_t first, last;
     if (overlapped(part->index, &first, &last))
@@ -293,7 +318,8 @@ class PartitionedRecv final : public Request {
   }
   void unpack(size_t j) {
     Buffer b = partition_of(first_, static_cast<int32_t>(j));
-    Status status = host::unpack(staging_.data() + j * part_bytes(), b.bytes(), b.address, b.count, b.type);
+    Status status =
+        host::unpack(staging_.data() + j * part_bytes(), b.bytes(), b.address, b.count, b.type);
     if (!status.ok() && outcome.error.ok()) outcome.error = std::move(status);
   }
 
@@ -305,35 +331,38 @@ class PartitionedRecv final : public Request {
   std::unique_ptr<Part[]> parts_;
   uint32_t parts_count_ = 0;
   uint64_t sender_bytes_ = 0;
-  int32_t missing_ = -1;  ///< of the sender's partitions; -1: not announced
+  int32_t missing_ = -1;             ///< of the sender's partitions; -1: not announced
   std::vector<int32_t> missing_of_;  ///< by partition of ours: how many of the sender's
   std::vector<char> staging_;
 };
 
 }  // namespace
 
-Status psend_init(const Buffer& partition, int32_t partitions, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
-                  const char* call, Keep* keep, Request** out) {
+Status psend_init(const Buffer& partition, int32_t partitions, Peer to, int32_t source_rank,
+                  int32_t tag, uint64_t ctx, const char* call, Keep* keep, Request** out) {
   *out = new PartitionedSend(partition, partitions, to, {ctx, source_rank, tag}, call, keep);
   return {};
 }
 
-Status precv_init(const Buffer& partition, int32_t partitions, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
-                  const char* call, Keep* keep, Request** out) {
+Status precv_init(const Buffer& partition, int32_t partitions, Endpoint* at, int32_t source,
+                  int32_t tag, uint64_t ctx, const char* call, Keep* keep, Request** out) {
   *out = new PartitionedRecv(partition, partitions, at, {ctx, source, tag}, call, keep);
   return {};
 }
 
 Status pready(Request* request, int32_t partition) {
   auto* send = dynamic_cast<PartitionedSend*>(request);
-  if (!send) return error(MPI_ERR_REQUEST, "the request of %s is not a partitioned send", request->call);
-  if (!send->active) return error(MPI_ERR_REQUEST, "the partitioned send is not active; start it first");
+  if (!send)
+    return error(MPI_ERR_REQUEST, "the request of %s is not a partitioned send", request->call);
+  if (!send->active)
+    return error(MPI_ERR_REQUEST, "the partitioned send is not active; start it first");
   return send->ready(partition);
 }
 
 Status parrived(Request* request, int32_t partition, bool* arrived) {
   auto* recv = dynamic_cast<PartitionedRecv*>(request);
-  if (!recv) return error(MPI_ERR_REQUEST, "the request of %s is not a partitioned receive", request->call);
+  if (!recv)
+    return error(MPI_ERR_REQUEST, "the request of %s is not a partitioned receive", request->call);
   if (partition < 0 || partition >= recv->count()) return bad_partition(partition, recv->count());
   *arrived = recv->has_arrived(partition);
   if (*arrived) return {};

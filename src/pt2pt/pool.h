@@ -1,8 +1,8 @@
-// Memory that comes and goes with messages: fixed-size pools and power-of-two blocks, so that the hot
-// path does not enter malloc.
+// Memory that comes and goes with messages: fixed-size pools and power-of-two blocks, so that the
+// hot path does not enter malloc.
 //
-// Thread rule: one thread. Pool<T> never returns memory to the system; Blocks keeps a bounded amount
-// of each size and gives the rest back.
+// Thread rule: one thread. Pool<T> never returns memory to the system; Blocks keeps a bounded
+// amount of each size and gives the rest back.
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,9 @@ bool progress() {
 bool quiet() { return g_engine.waiting_peers.empty() && g_engine.pulls.used() == 0; }
 const Counters& counters() { return g_engine.counters; }
 
-void set_peer_failed_handler(void (*handler)(uint32_t, const std::string&)) { g_engine.on_peer_failed = handler; }
+void set_peer_failed_handler(void (*handler)(uint32_t, const std::string&)) {
+  g_engine.on_peer_failed = handler;
+}
 
 Status init(const Setup& setup) {
   Engine& e = g_engine;
@@ -33,13 +35,16 @@ Status init(const Setup& setup) {
   e.transports[1] = setup.transports[1];
   e.counters = {};
   constexpr int64_t kMost = int64_t{1} << 40;
-  const uint64_t limit = static_cast<uint64_t>(env_size("FGMPI_UNEXPECTED_LIMIT", 64 << 20, 0, kMost));
-  // Collocated: a copy of up to 64 KiB costs less than what programs lose that count on it to return, and MPICH's
-  // eager limit in shared memory is the same. Between processes a whole message fits one frame, else it is pulled.
+  const uint64_t limit =
+      static_cast<uint64_t>(env_size("FGMPI_UNEXPECTED_LIMIT", 64 << 20, 0, kMost));
+  // Collocated: a copy of up to 64 KiB costs less than what programs lose that count on it to
+  // return, and MPICH's eager limit in shared memory is the same. Between processes a whole message
+  // fits one frame, else it is pulled.
   e.eager_local = static_cast<uint64_t>(env_size("FGMPI_EAGER_LOCAL", 64 << 10, 0, kMost));
   const uint64_t remote = static_cast<uint64_t>(env_size("FGMPI_EAGER_REMOTE", 64 << 10, 0, kMost));
   for (int bit = 0; bit < 2; ++bit)
-    if (setup.transports[bit]) e.eager_remote[bit] = std::min<uint64_t>(remote, setup.transports[bit]->max_payload());
+    if (setup.transports[bit])
+      e.eager_remote[bit] = std::min<uint64_t>(remote, setup.transports[bit]->max_payload());
   const bool alone = e.processes < 2;
   e.local_limit = alone ? limit : limit / 2;
   e.window = alone ? 0 : limit / 2 / (e.processes - 1);
@@ -64,7 +69,8 @@ void finalize() {
   e.transports[0] = e.transports[1] = nullptr;
 }
 
-// ---- Level two ----------------------------------------------------------------------------------------
+// ---- Level two
+// ----------------------------------------------------------------------------------------
 
 namespace {
 Buffer raw(const void* data, size_t bytes) {
@@ -76,16 +82,21 @@ Buffer raw(const void* data, size_t bytes) {
 int32_t rank_of(uint32_t process) { return static_cast<int32_t>(process); }
 }  // namespace
 
-Status process_send(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes, const char* call) {
-  return send(raw(data, bytes), {process, kProcessEndpoint}, rank_of(g_engine.me), tag, ctx, Mode::kStandard, call);
+Status process_send(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes,
+                    const char* call) {
+  return send(raw(data, bytes), {process, kProcessEndpoint}, rank_of(g_engine.me), tag, ctx,
+              Mode::kStandard, call);
 }
 
-Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes, const char* call) {
+Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes,
+                    const char* call) {
   Outcome outcome;
-  return recv(raw(data, bytes), endpoint(kProcessEndpoint), rank_of(process), tag, ctx, call, &outcome);
+  return recv(raw(data, bytes), endpoint(kProcessEndpoint), rank_of(process), tag, ctx, call,
+              &outcome);
 }
 
-Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, std::vector<uint8_t>* data, const char* call) {
+Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, std::vector<uint8_t>* data,
+                    const char* call) {
   Outcome outcome;
   Message* message;
   mprobe(endpoint(kProcessEndpoint), rank_of(process), tag, ctx, call, &outcome, &message);
@@ -93,18 +104,20 @@ Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, std::vector<uin
   return mrecv(raw(data->data(), data->size()), message, call, &outcome);
 }
 
-Status process_isend(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes, const char* call,
-                     Request** out) {
-  return isend(raw(data, bytes), {process, kProcessEndpoint}, rank_of(g_engine.me), tag, ctx, Mode::kStandard, call,
+Status process_isend(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes,
+                     const char* call, Request** out) {
+  return isend(raw(data, bytes), {process, kProcessEndpoint}, rank_of(g_engine.me), tag, ctx,
+               Mode::kStandard, call, nullptr, out);
+}
+
+Status process_irecv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes,
+                     const char* call, Request** out) {
+  return irecv(raw(data, bytes), endpoint(kProcessEndpoint), rank_of(process), tag, ctx, call,
                nullptr, out);
 }
 
-Status process_irecv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes, const char* call,
-                     Request** out) {
-  return irecv(raw(data, bytes), endpoint(kProcessEndpoint), rank_of(process), tag, ctx, call, nullptr, out);
-}
-
-// ---- Notices ------------------------------------------------------------------------------------------
+// ---- Notices
+// ------------------------------------------------------------------------------------------
 
 void set_notice_handler(int kind, NoticeHandler handler) {
   FGMPI_CHECK(kind >= 0 && kind < 16);

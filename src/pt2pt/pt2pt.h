@@ -1,17 +1,18 @@
 // Point-to-point: requests, matching, protocols. Takes a context id and a resolved peer, never a
 // communicator (src/comm resolves).
 //
-// Each proclet of the process has an Endpoint (its posted and unexpected queues; nothing allocated while
-// idle); the process itself has one more for messages between processes (collectives' level two, control).
-// A message goes to (process, local endpoint) and is matched there by (context id, source rank, tag), never
-// overtaking an earlier one of the same source and context.
-// Collocated: the sender matches directly in the receiver's queue. One copy always: posted first, straight
-// into the receive buffer; unexpected and small, an eager copy; unexpected and large, the sender waits and
-// the receiver copies from its buffer. Between processes: eager frames, or rendezvous (pull by
+// Each proclet of the process has an Endpoint (its posted and unexpected queues; nothing allocated
+// while idle); the process itself has one more for messages between processes (collectives' level
+// two, control). A message goes to (process, local endpoint) and is matched there by (context id,
+// source rank, tag), never overtaking an earlier one of the same source and context. Collocated:
+// the sender matches directly in the receiver's queue. One copy always: posted first, straight into
+// the receive buffer; unexpected and small, an eager copy; unexpected and large, the sender waits
+// and the receiver copies from its buffer. Between processes: eager frames, or rendezvous (pull by
 // Transport::read, else data frames).
 //
 // Thread rule: one thread. Every blocking call here may switch; i-calls never do.
-// Invariants: a request completes exactly once; what a request uses (type, communicator) is kept until then.
+// Invariants: a request completes exactly once; what a request uses (type, communicator) is kept
+// until then.
 #pragma once
 
 #include <mpi.h>
@@ -48,7 +49,8 @@ struct Buffer {
 
 /// What a completed request reports (MPI_Status without its layout).
 struct Outcome {
-  int32_t source = MPI_ANY_SOURCE;  ///< rank in the communicator, MPI_PROC_NULL, or MPI_ANY_SOURCE (empty status)
+  int32_t source = MPI_ANY_SOURCE;  ///< rank in the communicator, MPI_PROC_NULL, or MPI_ANY_SOURCE
+                                    ///< (empty status)
   int32_t tag = MPI_ANY_TAG;
   uint64_t bytes = 0;
   bool cancelled = false;
@@ -66,8 +68,8 @@ struct WaitFor {
   Peer peer;
 };
 
-/// Common part of everything a user can wait for. Derived: point-to-point below; collectives (src/coll),
-/// generalized, partitioned (src/pt2pt), RMA (src/rma).
+/// Common part of everything a user can wait for. Derived: point-to-point below; collectives
+/// (src/coll), generalized, partitioned (src/pt2pt), RMA (src/rma).
 class Request {
  public:
   virtual ~Request() = default;
@@ -75,12 +77,14 @@ class Request {
   virtual Status start() { return error(MPI_ERR_REQUEST, "the request is not persistent"); }
   /// MPI_Cancel: may complete the request with outcome.cancelled.
   virtual void cancel() {}
-  /// Polled by test and wait for requests that make progress only so (generalized with poll functions).
+  /// Polled by test and wait for requests that make progress only so (generalized with poll
+  /// functions).
   virtual void progress() {}
   /// Words for the deadlock report ("send to 3, tag 7, ..."); whom it waits for, when that is one.
   virtual void describe(std::string* out) const { *out += call; }
   virtual bool awaits(WaitFor*) const { return false; }
-  /// Generalized requests fill the user's status themselves and return an MPI error code; -1: use outcome.
+  /// Generalized requests fill the user's status themselves and return an MPI error code; -1: use
+  /// outcome.
   virtual int fill_status(MPI_Status*) { return -1; }
 
   bool complete() const { return complete_; }
@@ -89,16 +93,16 @@ class Request {
   void set_complete();
 
   Outcome outcome;
-  Keep* keep = nullptr;     ///< the communicator it belongs to (a comm::Comm), or nullptr
-  const char* call = "";    ///< the MPI call that made it
+  Keep* keep = nullptr;   ///< the communicator it belongs to (a comm::Comm), or nullptr
+  const char* call = "";  ///< the MPI call that made it
   Waiter* waiter = nullptr;
-  uint32_t handle = 0;      ///< its MPI_Request, or 0 when it has none
+  uint32_t handle = 0;  ///< its MPI_Request, or 0 when it has none
   bool persistent = false;
-  bool active = true;       ///< persistent: between start and completion being seen
-  bool freed = false;       ///< MPI_Request_free was called on it while active
-  bool immortal = false;    ///< shared by all sends that completed at once: never freed
-  bool polled = false;      ///< completes only by calls of progress()
-  bool external = false;    ///< something outside of MPI may complete it: no part of a deadlock
+  bool active = true;     ///< persistent: between start and completion being seen
+  bool freed = false;     ///< MPI_Request_free was called on it while active
+  bool immortal = false;  ///< shared by all sends that completed at once: never freed
+  bool polled = false;    ///< completes only by calls of progress()
+  bool external = false;  ///< something outside of MPI may complete it: no part of a deadlock
  protected:
   bool complete_ = false;
 };
@@ -108,53 +112,58 @@ class Endpoint;
 /// The endpoint of proclet `local` of this process, or of the process (kProcessEndpoint).
 Endpoint* endpoint(uint32_t local);
 
-/// Sets up `count` endpoints and the ways out. transports[bit] serves peers whose transport bit is `bit`.
+/// Sets up `count` endpoints and the ways out. transports[bit] serves peers whose transport bit is
+/// `bit`.
 struct Setup {
   uint32_t local_count = 0;
   transport::Transport* transports[2] = {nullptr, nullptr};
 };
-/// Options: FGMPI_UNEXPECTED_LIMIT, FGMPI_EAGER_LOCAL, FGMPI_EAGER_REMOTE (sizes). A bad value ends the process
-/// with one line.
+/// Options: FGMPI_UNEXPECTED_LIMIT, FGMPI_EAGER_LOCAL, FGMPI_EAGER_REMOTE (sizes). A bad value ends
+/// the process with one line.
 Status init(const Setup& setup);
 void finalize();
 /// The sink that transports deliver to.
 transport::Sink* sink();
 /// Polls transports and pushes deferred frames; true when anything moved. Never switches.
 bool progress();
-/// True when nothing of this process is on its way: no deferred frame, no rendezvous under way. A process that is
-/// not quiet must poll, not sleep without limit, and must not end.
+/// True when nothing of this process is on its way: no deferred frame, no rendezvous under way. A
+/// process that is not quiet must poll, not sleep without limit, and must not end.
 bool quiet();
 /// Called when a transport says that a peer is gone; without one the process ends with one line.
 void set_peer_failed_handler(void (*handler)(uint32_t process, const std::string& why));
 
 /// How the layers above name what only they know, for reports. Each may be nullptr.
 struct Naming {
-  /// Sets *out to the communicator of a context id, as the user knows it ("MPI_COMM_WORLD", "grid <0,1>").
+  /// Sets *out to the communicator of a context id, as the user knows it ("MPI_COMM_WORLD", "grid
+  /// <0,1>").
   void (*communicator)(uint64_t ctx, std::string* out) = nullptr;
   /// Where the rank of a communicator lives; false when unknown.
   bool (*locate)(uint64_t ctx, int32_t rank, Peer* out) = nullptr;
 };
 void set_naming(const Naming& naming);
 
-// ---- Sends. `source_rank` is the sender's rank in the communicator of `ctx`. ------------------------
+// ---- Sends. `source_rank` is the sender's rank in the communicator of `ctx`.
+// ------------------------
 /// Blocking; may switch.
-Status send(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx, Mode mode,
-            const char* call);
+Status send(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
+            Mode mode, const char* call);
 /// Never switches. *out is a new request (the caller owns it until wait/test/free).
-Status isend(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx, Mode mode,
+Status isend(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
+             Mode mode, const char* call, Keep* keep, Request** out);
+Status send_init(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
+                 Mode mode, const char* call, Keep* keep, Request** out);
+
+// ---- Receives at endpoint `at`. source: rank or MPI_ANY_SOURCE; tag: value or MPI_ANY_TAG.
+// -----------
+Status recv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
+            const char* call, Outcome* outcome);
+Status irecv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
              const char* call, Keep* keep, Request** out);
-Status send_init(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx, Mode mode,
+Status recv_init(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
                  const char* call, Keep* keep, Request** out);
 
-// ---- Receives at endpoint `at`. source: rank or MPI_ANY_SOURCE; tag: value or MPI_ANY_TAG. -----------
-Status recv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
-            Outcome* outcome);
-Status irecv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
-             Keep* keep, Request** out);
-Status recv_init(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
-                 Keep* keep, Request** out);
-
-// ---- Send and receive in one call. A side with process kNoPeer is MPI_PROC_NULL and does nothing. -------------
+// ---- Send and receive in one call. A side with process kNoPeer is MPI_PROC_NULL and does nothing.
+// -------------
 inline constexpr uint32_t kNoPeer = 0xffffffffu;
 struct Exchange {
   Buffer send, recv;
@@ -169,29 +178,33 @@ struct Exchange {
 Status sendrecv(Exchange& exchange, const char* call, Outcome* outcome);
 Status isendrecv(Exchange& exchange, const char* call, Keep* keep, Request** out);
 
-// ---- Buffered sends: one attached buffer a rank, *slot is its state (RankState::bsend). ----------------------
+// ---- Buffered sends: one attached buffer a rank, *slot is its state (RankState::bsend).
+// ----------------------
 Status attach_buffer(void** slot, void* address, int64_t bytes);
 /// Waits until all its messages have been taken. May switch. nullptr and 0 when none is attached.
 Status detach_buffer(void** slot, void** address, int64_t* bytes, const char* call);
 /// Never switches. MPI_ERR_BUFFER when there is no room in the attached buffer.
-Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx);
+Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag,
+             uint64_t ctx);
 /// Looks at *slot at each start.
-Status bsend_init(void** slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
-                  const char* call, Keep* keep, Request** out);
+Status bsend_init(void** slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag,
+                  uint64_t ctx, const char* call, Keep* keep, Request** out);
 
-// ---- Partitioned (MPI-4.0 chapter 4). `buffer` is one partition; partition i lies i * count * extent further. -----
-// ctx: the plane of partitioned traffic; the plane above it carries the data. Peer with process kNoPeer:
-// MPI_PROC_NULL. Never switch.
-Status psend_init(const Buffer& partition, int32_t partitions, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
-                  const char* call, Keep* keep, Request** out);
-Status precv_init(const Buffer& partition, int32_t partitions, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
-                  const char* call, Keep* keep, Request** out);
-/// MPI_ERR_REQUEST: not an active partitioned send; MPI_ERR_ARG: no such partition, or it is ready already.
+// ---- Partitioned (MPI-4.0 chapter 4). `buffer` is one partition; partition i lies i * count *
+// extent further. ----- ctx: the plane of partitioned traffic; the plane above it carries the data.
+// Peer with process kNoPeer: MPI_PROC_NULL. Never switch.
+Status psend_init(const Buffer& partition, int32_t partitions, Peer to, int32_t source_rank,
+                  int32_t tag, uint64_t ctx, const char* call, Keep* keep, Request** out);
+Status precv_init(const Buffer& partition, int32_t partitions, Endpoint* at, int32_t source,
+                  int32_t tag, uint64_t ctx, const char* call, Keep* keep, Request** out);
+/// MPI_ERR_REQUEST: not an active partitioned send; MPI_ERR_ARG: no such partition, or it is ready
+/// already.
 Status pready(Request* request, int32_t partition);
 /// Gives others a chance when it has not arrived. May switch.
 Status parrived(Request* request, int32_t partition, bool* arrived);
 
-// ---- Generalized requests (MPI-4.0 section 13.2, and MPICH's extension with poll and wait functions) --------------
+// ---- Generalized requests (MPI-4.0 section 13.2, and MPICH's extension with poll and wait
+// functions) --------------
 struct GeneralizedCalls {
   MPI_Grequest_query_function* query = nullptr;
   MPI_Grequest_free_function* free = nullptr;
@@ -210,16 +223,19 @@ Request* sent_request();
 /// An already complete request (MPI_PROC_NULL).
 Request* completed_request(int32_t source, int32_t tag, const char* call, Keep* keep);
 
-// ---- Probes --------------------------------------------------------------------------------------
+// ---- Probes
+// --------------------------------------------------------------------------------------
 /// True and the envelope when a matching message is there (it stays). Yields when there is none.
 bool iprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome);
 /// Blocking; may switch.
-void probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call, Outcome* outcome);
+void probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
+           Outcome* outcome);
 /// Matched: takes the message out of the queue. A Message is consumed by mrecv/imrecv.
 class Message;
-bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome, Message** message);
-void mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call, Outcome* outcome,
-            Message** message);
+bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome,
+             Message** message);
+void mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
+            Outcome* outcome, Message** message);
 Status imrecv(const Buffer& buffer, Message* message, const char* call, Keep* keep, Request** out);
 /// Blocking form; may switch.
 Status mrecv(const Buffer& buffer, Message* message, const char* call, Outcome* outcome);
@@ -227,7 +243,8 @@ MPI_Message message_handle(Message* message);
 /// The message behind a handle, which is then no longer valid; nullptr when it is not in use.
 Message* take_message(MPI_Message handle);
 
-// ---- Completion ------------------------------------------------------------------------------------
+// ---- Completion
+// ------------------------------------------------------------------------------------
 /// Parks until every non-null request is complete. May switch. Does not free them.
 void wait_all(Request* const* requests, size_t count, const char* call);
 /// Parks until at least one of them is complete. REQUIRES: one of them is non-null.
@@ -240,26 +257,31 @@ bool test(Request* request);
 /// Drops a request: deletes it when complete or inactive, else when it completes.
 void free_request(Request* request);
 
-// ---- Handles: MPI_Request <-> Request ------------------------------------------------------------
-MPI_Request handle_of(Request* request);          ///< makes one on first use
+// ---- Handles: MPI_Request <-> Request
+// ------------------------------------------------------------
+MPI_Request handle_of(Request* request);  ///< makes one on first use
 /// nullptr when not in use. A freed generalized request keeps its handle until it is complete.
 Request* find_request(MPI_Request handle, bool freed_too = false);
 void drop_handle(Request* request);
 /// Every request with a handle, in the order of handles.
 void for_each_request(void (*visit)(Request*, void*), void* argument);
 
-// ---- Messages between processes (level two), blocking, contiguous bytes ------------------------------
-// Matched at the peers' process endpoints by (ctx, sender's process, tag). May switch.
-Status process_send(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes, const char* call);
-Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes, const char* call);
+// ---- Messages between processes (level two), blocking, contiguous bytes
+// ------------------------------ Matched at the peers' process endpoints by (ctx, sender's process,
+// tag). May switch.
+Status process_send(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes,
+                    const char* call);
+Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes,
+                    const char* call);
 /// Receives a message of unknown size.
-Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, std::vector<uint8_t>* data, const char* call);
-Status process_isend(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes, const char* call,
-                     Request** out);
-Status process_irecv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes, const char* call,
-                     Request** out);
-/// One-way notices handled as they arrive (not matched): kind 0..15 picks the handler set by its module.
-/// The handler runs inside poll: it must not switch. Small payloads only (at most 1 KiB).
+Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, std::vector<uint8_t>* data,
+                    const char* call);
+Status process_isend(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes,
+                     const char* call, Request** out);
+Status process_irecv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes,
+                     const char* call, Request** out);
+/// One-way notices handled as they arrive (not matched): kind 0..15 picks the handler set by its
+/// module. The handler runs inside poll: it must not switch. Small payloads only (at most 1 KiB).
 using NoticeHandler = void (*)(uint32_t from_process, uint64_t ctx, const void* data, size_t bytes);
 void set_notice_handler(int kind, NoticeHandler handler);
 void notify(uint32_t process, int kind, uint64_t ctx, const void* data, size_t bytes);
@@ -267,21 +289,25 @@ inline constexpr int kNoticeCommFreed = 0;
 inline constexpr int kNoticeDeadlock = 1;
 inline constexpr int kNoticeAbort = 2;
 
-// ---- Deadlock (deadlock.h) -----------------------------------------------------------------------------
-/// The scheduler's hook: every proclet of this process is parked. True when the whole job is and it has been
-/// reported (FGMPI_DEADLOCK=abort). Host stack.
+// ---- Deadlock (deadlock.h)
+// -----------------------------------------------------------------------------
+/// The scheduler's hook: every proclet of this process is parked. True when the whole job is and it
+/// has been reported (FGMPI_DEADLOCK=abort). Host stack.
 bool all_parked();
-/// How long this process may sleep at most while parked, in ns (-1: no limit), for the detection to get on.
+/// How long this process may sleep at most while parked, in ns (-1: no limit), for the detection to
+/// get on.
 int64_t sleep_limit();
 
 /// FGMPI_LEAKS=1 was set.
 bool leaks_wanted();
-/// Lists requests, messages and receives that are left, by kind and creation call, if wanted. Called by finalize().
+/// Lists requests, messages and receives that are left, by kind and creation call, if wanted.
+/// Called by finalize().
 void report_leaks();
 
 /// Counters for MPIX_Stats and tests.
 struct Counters {
-  uint64_t sent_local, sent_frames, sent_bytes_frames, unexpected_bytes, unexpected_bytes_peak, reads;
+  uint64_t sent_local, sent_frames, sent_bytes_frames, unexpected_bytes, unexpected_bytes_peak,
+      reads;
 };
 const Counters& counters();
 

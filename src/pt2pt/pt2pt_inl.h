@@ -4,28 +4,12 @@
 // Thread rule and invariants as in pt2pt.h.
 #pragma once
 
+#include "base/slab.h"
 #include "pt2pt/engine.h"
+#include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
 namespace fgmpi::pt2pt {
-
-/// Completes a send of contiguous bytes if a collocated receive is posted for it. Never switches.
-inline bool send_to_posted(const void* data, uint64_t bytes, Peer to, const Envelope& envelope) {
-  if (__builtin_expect(to.process != g_engine.me, 0)) return false;
-  Endpoint* at = g_engine.at(to.local);
-  RecvOp* op = take_posted(at, envelope);
-  if (!op) return false;
-  if (__builtin_expect(bytes <= op->capacity && op->data != nullptr, 1)) {
-    op->outcome->source = envelope.source;
-    op->outcome->tag = envelope.tag;
-    op->outcome->bytes = bytes;
-    copy_bytes(op->data, data, bytes);
-  } else {
-    fill(op, envelope, data, bytes);
-  }
-  complete_op(op);
-  return true;
-}
 
 /// Copies at most 16 bytes without a call.
 [[gnu::always_inline]] inline void copy_tiny(char* to, const char* from, uint64_t n) {
@@ -49,8 +33,9 @@ inline bool send_to_posted(const void* data, uint64_t bytes, Peer to, const Enve
   }
 }
 
-/// The commonest send of all: a few bytes to a collocated proclet that is parked in its one receive. No call, so
-/// that nothing need be saved; everything else is left to the general way. Never switches.
+/// The commonest send of all: a few bytes to a collocated proclet that is parked in its one
+/// receive. No call, so that nothing need be saved; everything else is left to the general way.
+/// Never switches.
 [[gnu::always_inline]] inline bool send_to_parked(const void* data, uint64_t bytes, uint32_t local,
                                                   const Envelope& envelope) {
   Endpoint* at = g_engine.at(local);
@@ -68,9 +53,27 @@ inline bool send_to_posted(const void* data, uint64_t bytes, Peer to, const Enve
   return true;
 }
 
+/// A receive request for contiguous bytes. Never switches.
+inline Request* irecv_bytes(void* data, uint64_t bytes, Endpoint* at, const Envelope& pattern,
+                            const char* call, Keep* keep) {
+  auto* request = new RecvRequest(data, bytes, at, pattern, call, keep);
+  start_recv(&request->op, at, pattern);
+  return request;
+}
+
+/// find_request() without a call.
+inline Request* find_request_inline(MPI_Request handle) {
+  uint32_t h = static_cast<uint32_t>(handle);
+  if (h == kSentHandle) return g_sent;
+  if (__builtin_expect((h & ~kIndexMask) != kRequestBase, 0)) return nullptr;
+  Request** slot = g_requests.get(h & kIndexMask);
+  return __builtin_expect(slot && !(*slot)->freed, 1) ? *slot : nullptr;
+}
+
 /// Receives contiguous bytes; may switch. The error, if any, is in the outcome.
-[[gnu::always_inline]] inline void recv_bytes(void* data, uint64_t bytes, Endpoint* at, const Envelope& pattern,
-                                              const char* call, Outcome* outcome) {
+[[gnu::always_inline]] inline void recv_bytes(void* data, uint64_t bytes, Endpoint* at,
+                                              const Envelope& pattern, const char* call,
+                                              Outcome* outcome) {
   RecvOp op;
   op.buffer = nullptr;
   op.outcome = outcome;

@@ -5,10 +5,11 @@
 
 namespace fgmpi::pt2pt {
 
-// ---- Blocking ---------------------------------------------------------------------------------------
+// ---- Blocking
+// ---------------------------------------------------------------------------------------
 
-Status recv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
-            Outcome* outcome) {
+Status recv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
+            const char* call, Outcome* outcome) {
   RecvOp op;
   op.prepare(buffer, outcome);
   start_recv(&op, at, {ctx, source, tag});
@@ -16,7 +17,8 @@ Status recv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uin
   return std::move(outcome->error);
 }
 
-// ---- Requests ---------------------------------------------------------------------------------------
+// ---- Requests
+// ---------------------------------------------------------------------------------------
 
 namespace {
 Pool<RecvRequest> g_pool;
@@ -25,12 +27,28 @@ Pool<RecvRequest> g_pool;
 void* RecvRequest::operator new(size_t) { return g_pool.take(); }
 void RecvRequest::operator delete(void* p) { g_pool.give(p); }
 
-RecvRequest::RecvRequest(const Buffer& b, Endpoint* endpoint, const Envelope& p, const char* name, Keep* k)
+RecvRequest::RecvRequest(const Buffer& b, Endpoint* endpoint, const Envelope& p, const char* name,
+                         Keep* k)
     : buffer(b), at(endpoint), pattern(p) {
+  op.prepare(buffer, &outcome);
+  prepare(name, k);
+}
+
+RecvRequest::RecvRequest(void* data, uint64_t bytes, Endpoint* endpoint, const Envelope& p,
+                         const char* name, Keep* k)
+    : at(endpoint), pattern(p) {
+  buffer.address = op.data = static_cast<char*>(data);
+  buffer.count = static_cast<int64_t>(bytes);
+  op.buffer = &buffer;
+  op.capacity = bytes;
+  op.outcome = &outcome;
+  prepare(name, k);
+}
+
+void RecvRequest::prepare(const char* name, Keep* k) {
   call = name;
   keep = k;
   if (keep) keep->retain();
-  op.prepare(buffer, &outcome);
   op.owner = this;
   op.finish = [](RecvOp* done) { static_cast<RecvRequest*>(done->owner)->set_complete(); };
 }
@@ -60,16 +78,16 @@ void RecvRequest::cancel() {
   complete_op(&op);
 }
 
-Status irecv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
-             Keep* keep, Request** out) {
+Status irecv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
+             const char* call, Keep* keep, Request** out) {
   auto* request = new RecvRequest(buffer, at, {ctx, source, tag}, call, keep);
   *out = request;
   start_recv(&request->op, at, request->pattern);
   return {};
 }
 
-Status recv_init(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
-                 Keep* keep, Request** out) {
+Status recv_init(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
+                 const char* call, Keep* keep, Request** out) {
   auto* request = new RecvRequest(buffer, at, {ctx, source, tag}, call, keep);
   request->persistent = true;
   request->active = false;
@@ -77,7 +95,8 @@ Status recv_init(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag
   return {};
 }
 
-// ---- Probes ---------------------------------------------------------------------------------------------
+// ---- Probes
+// ---------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -122,11 +141,13 @@ bool iprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* ou
   return true;
 }
 
-void probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call, Outcome* outcome) {
+void probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
+           Outcome* outcome) {
   report(await(at, {ctx, source, tag}, call), outcome);
 }
 
-bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome, Message** message) {
+bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome,
+             Message** message) {
   Unexpected* u = look_hard(at, {ctx, source, tag});
   if (!u) return false;
   report(u, outcome);
@@ -135,8 +156,8 @@ bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* o
   return true;
 }
 
-void mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call, Outcome* outcome,
-            Message** message) {
+void mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
+            Outcome* outcome, Message** message) {
   Unexpected* u = await(at, {ctx, source, tag}, call);
   report(u, outcome);
   remove_unexpected(at, u);

@@ -6,7 +6,8 @@
 
 namespace fgmpi::pt2pt {
 
-// ---- Completion ---------------------------------------------------------------------------------------
+// ---- Completion
+// ---------------------------------------------------------------------------------------
 
 void Request::set_complete() {
   FGMPI_ASSERT(!complete_);
@@ -35,26 +36,37 @@ bool poll_some(Request* const* requests, size_t count) {
 }
 
 /// Hangs the waiter on every incomplete request; how many there are.
-uint32_t hang(Request* const* requests, size_t count, Waiter* w, RequestsSite* site) {
+uint32_t hang(Request* const* requests, size_t count, Waiter* w, RequestsSite* site, bool* polled) {
   uint32_t incomplete = 0;
   for (size_t i = 0; i < count; ++i) {
     Request* r = requests[i];
     if (!r || r->complete() || r->waiter == w || !r->active) continue;
     r->waiter = w;
-    if (r->external) site->deadlocks = false;
+    if (__builtin_expect(r->external, 0)) site->deadlocks = false;
+    if (__builtin_expect(r->polled, 0)) *polled = true;
     ++incomplete;
   }
   return incomplete;
 }
 
+void unhang(Request* const* requests, size_t count, const Waiter* w) {
+  for (size_t i = 0; i < count; ++i)
+    if (requests[i] && requests[i]->waiter == w) requests[i]->waiter = nullptr;
+}
+
 }  // namespace
 
 void wait_all(Request* const* requests, size_t count, const char* call) {
-  while (poll_some(requests, count)) sched::yield();
-  if (count == 1) g_engine.spin(requests[0]->complete_flag());
+  if (count == 1 && requests[0]) g_engine.spin(requests[0]->complete_flag());
   RequestsSite site(call, requests, count);
   Waiter w{sched::current(), 0};
-  w.missing = hang(requests, count, &w, &site);
+  bool polled = false;
+  w.missing = hang(requests, count, &w, &site, &polled);
+  if (__builtin_expect(polled, 0)) {
+    unhang(requests, count, &w);
+    while (poll_some(requests, count)) sched::yield();
+    w.missing = hang(requests, count, &w, &site, &polled);
+  }
   if (w.missing > 0) sched::park(&site);
 }
 
@@ -68,11 +80,11 @@ void wait_any(Request* const* requests, size_t count, const char* call) {
     sched::yield();
   }
   Waiter w{sched::current(), 0};
-  if (hang(requests, count, &w, &site) == 0) return;
+  bool polled = false;
+  if (hang(requests, count, &w, &site, &polled) == 0) return;
   w.missing = 1;
   sched::park(&site);
-  for (size_t i = 0; i < count; ++i)
-    if (requests[i] && requests[i]->waiter == &w) requests[i]->waiter = nullptr;
+  unhang(requests, count, &w);
 }
 
 bool test(Request* request) {
@@ -90,8 +102,10 @@ void free_request(Request* request) {
   const bool finished = request->complete() || !request->active;
   // A generalized request keeps its handle until the user says that it is complete.
   if (finished || !(request->external || request->polled)) drop_handle(request);
-  if (finished) delete request;
-  else request->freed = true;
+  if (finished)
+    delete request;
+  else
+    request->freed = true;
 }
 
 namespace {
@@ -118,22 +132,18 @@ Request* completed_request(int32_t source, int32_t tag, const char* call, Keep* 
   return request;
 }
 
-// ---- Handles --------------------------------------------------------------------------------------------
+// ---- Handles
+// --------------------------------------------------------------------------------------------
+
+Slab<Request*>& g_requests = *new Slab<Request*>;
 
 namespace {
-Slab<Request*>& requests() {
-  static auto* slab = new Slab<Request*>;
-  return *slab;
+Slab<Unexpected*>& g_messages = *new Slab<Unexpected*>;
 }
-Slab<Unexpected*>& messages() {
-  static auto* slab = new Slab<Unexpected*>;
-  return *slab;
-}
-}  // namespace
 
 MPI_Request handle_of(Request* request) {
   if (request->handle == 0) {
-    int64_t index = requests().create(request);
+    int64_t index = g_requests.create(request);
     FGMPI_CHECK(index >= 0 && index < kIndexMask);
     request->handle = kRequestBase | static_cast<uint32_t>(index);
   }
@@ -142,20 +152,20 @@ MPI_Request handle_of(Request* request) {
 
 Request* find_request(MPI_Request handle, bool freed_too) {
   uint32_t h = static_cast<uint32_t>(handle);
-  if (h == kSentHandle) return sent_request();
+  if (h == kSentHandle) return g_sent;
   if ((h & ~kIndexMask) != kRequestBase) return nullptr;
-  Request** slot = requests().get(h & kIndexMask);
+  Request** slot = g_requests.get(h & kIndexMask);
   return slot && (!(*slot)->freed || freed_too) ? *slot : nullptr;
 }
 
 void drop_handle(Request* request) {
   if (request->handle == 0 || request->immortal) return;
-  requests().destroy(request->handle & kIndexMask);
+  g_requests.destroy(request->handle & kIndexMask);
   request->handle = 0;
 }
 
 MPI_Message message_handle(Message* message) {
-  int64_t index = messages().create(as_unexpected(message));
+  int64_t index = g_messages.create(as_unexpected(message));
   FGMPI_CHECK(index >= 0 && index < kIndexMask);
   return static_cast<MPI_Message>(kRequestBase | kMessageBit | static_cast<uint32_t>(index));
 }
@@ -163,15 +173,15 @@ MPI_Message message_handle(Message* message) {
 Message* take_message(MPI_Message handle) {
   uint32_t h = static_cast<uint32_t>(handle);
   if ((h & ~kIndexMask) != (kRequestBase | kMessageBit)) return nullptr;
-  Unexpected** slot = messages().get(h & kIndexMask);
+  Unexpected** slot = g_messages.get(h & kIndexMask);
   if (!slot) return nullptr;
   Unexpected* u = *slot;
-  messages().destroy(h & kIndexMask);
+  g_messages.destroy(h & kIndexMask);
   return as_message(u);
 }
 
 void for_each_request(void (*visit)(Request*, void*), void* argument) {
-  requests().for_each([&](uint32_t, Request* r) { visit(r, argument); });
+  g_requests.for_each([&](uint32_t, Request* r) { visit(r, argument); });
 }
 
 }  // namespace fgmpi::pt2pt

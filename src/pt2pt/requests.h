@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "base/slab.h"
 #include "pt2pt/engine.h"
 
 namespace fgmpi::pt2pt {
@@ -11,6 +12,11 @@ inline constexpr uint32_t kRequestBase = 0xac000000u;  ///< MPICH: direct, reque
 inline constexpr uint32_t kIndexMask = 0x01ffffffu;    ///< bit 25 tells messages from requests
 inline constexpr uint32_t kMessageBit = 0x02000000u;
 inline constexpr uint32_t kSentHandle = kRequestBase | kIndexMask;
+
+/// The objects behind handles; the shared complete send. Never destroyed: programs use MPI until
+/// they end.
+extern Slab<Request*>& g_requests;
+extern Request* const g_sent;
 
 class SendRequest final : public Request {
  public:
@@ -31,6 +37,9 @@ class SendRequest final : public Request {
 class RecvRequest final : public Request {
  public:
   RecvRequest(const Buffer& b, Endpoint* at, const Envelope& pattern, const char* name, Keep* k);
+  /// For `bytes` contiguous bytes.
+  RecvRequest(void* data, uint64_t bytes, Endpoint* at, const Envelope& pattern, const char* name,
+              Keep* k);
   ~RecvRequest() override;
   Status start() override;
   void cancel() override;
@@ -43,6 +52,9 @@ class RecvRequest final : public Request {
   Buffer buffer;
   Endpoint* at;
   Envelope pattern;
+
+ private:
+  void prepare(const char* name, Keep* k);
 };
 
 }  // namespace fgmpi::pt2pt

@@ -25,26 +25,44 @@ Header message_header(FrameKind kind, Peer to, const Envelope& envelope, uint64_
   return h;
 }
 
-/// A collocated destination has posted nothing that matches: an eager copy, if it may be made.
-bool copy_eagerly(Endpoint* at, const Buffer& buffer, const Envelope& envelope) {
+/// A collocated destination has posted nothing that matches: room for an eager copy, if it may be
+/// made.
+Unexpected* eager_copy(const Envelope& envelope, uint64_t n) {
   Engine& e = g_engine;
-  uint64_t n = static_cast<uint64_t>(buffer.bytes());
-  if (n > e.eager_local || e.local_unexpected + Engine::charge(n) > e.local_limit) return false;
+  if (n > e.eager_local || e.local_unexpected + Engine::charge(n) > e.local_limit) return nullptr;
   Unexpected* u = new_unexpected(envelope, n, true);
   u->kind = Unexpected::kEager;
   u->process = e.me;
-  if (n) {
-    if (buffer.type.contiguous()) {
-      copy_bytes(u->payload(), bytes_of(buffer), n);
-    } else if (!host::pack(buffer.address, buffer.count, buffer.type, u->payload()).ok()) {
-      drop_unexpected(u);
-      return false;  // the waiting send will meet the same error and report it
-    }
-  }
-  e.local_unexpected += Engine::charge(n);
-  e.counters.unexpected_bytes += Engine::charge(n);
-  e.counters.unexpected_bytes_peak = std::max(e.counters.unexpected_bytes_peak, e.counters.unexpected_bytes);
+  return u;
+}
+
+void push_eager_copy(Endpoint* at, Unexpected* u) {
+  Engine& e = g_engine;
+  e.local_unexpected += Engine::charge(u->size);
+  e.counters.unexpected_bytes += Engine::charge(u->size);
+  e.counters.unexpected_bytes_peak =
+      std::max(e.counters.unexpected_bytes_peak, e.counters.unexpected_bytes);
   push_unexpected(at, u);
+}
+
+/// The same as send_bytes_at_once for a buffer that is not contiguous: only collocated receivers
+/// take it at once.
+bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode) {
+  if (to.process != g_engine.me) return false;
+  Endpoint* at = g_engine.at(to.local);
+  if (RecvOp* op = take_posted(at, envelope)) {
+    fill_from(op, envelope, buffer);
+    complete_op(op);
+    return true;
+  }
+  if (mode == Mode::kSynchronous) return false;
+  Unexpected* u = eager_copy(envelope, static_cast<uint64_t>(buffer.bytes()));
+  if (!u) return false;
+  if (!host::pack(buffer.address, buffer.count, buffer.type, u->payload()).ok()) {
+    drop_unexpected(u);
+    return false;  // the waiting send will meet the same error and report it
+  }
+  push_eager_copy(at, u);
   return true;
 }
 
@@ -63,7 +81,8 @@ Status make_contiguous(SendOp* op) {
   free(op->packed);
   op->packed = malloc(op->size ? op->size : 1);
   if (!op->packed)
-    return error(MPI_ERR_NO_MEM, "no memory to pack a message of %llu bytes", static_cast<unsigned long long>(op->size));
+    return error(MPI_ERR_NO_MEM, "no memory to pack a message of %llu bytes",
+                 static_cast<unsigned long long>(op->size));
   op->data = static_cast<const char*>(op->packed);
   return host::pack(b.address, b.count, b.type, op->packed);
 }
@@ -85,33 +104,49 @@ void start_remote(SendOp* op, Mode mode) {
     op->cookie = e.sends.put(op);
     h.cookie = op->cookie;
   }
-  if (eager) e.peers[process].in_flight += Engine::charge(op->size);
-  else h.addr = reinterpret_cast<uintptr_t>(op->data);
+  if (eager)
+    e.peers[process].in_flight += Engine::charge(op->size);
+  else
+    h.addr = reinterpret_cast<uintptr_t>(op->data);
   op->frame.payload = eager ? op->data : nullptr;
   op->frame.length = eager ? static_cast<uint32_t>(op->size) : 0;
   op->frame.role = answered ? Frame::kOfSend : Frame::kLastOfSend;
   op->frame.op = op;
-  if (!e.send_now(process, h, op->frame.payload, op->frame.length)) return e.defer(process, &op->frame);
+  if (!e.send_now(process, h, op->frame.payload, op->frame.length))
+    return e.defer(process, &op->frame);
   if (!answered) complete_op(op);
 }
 
 }  // namespace
 
-bool send_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode) {
+bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& envelope,
+                        Mode mode) {
   Engine& e = g_engine;
   if (__builtin_expect(to.process == e.me, 1)) {
     Endpoint* at = e.at(to.local);
     if (RecvOp* op = take_posted(at, envelope)) {
-      deliver_local(op, envelope, buffer);
+      fill(op, envelope, data, n);
+      complete_op(op);
       return true;
     }
-    return mode != Mode::kSynchronous && copy_eagerly(at, buffer, envelope);
+    if (mode == Mode::kSynchronous) return false;
+    Unexpected* u = eager_copy(envelope, n);
+    if (!u) return false;
+    if (n) copy_bytes(u->payload(), data, n);
+    push_eager_copy(at, u);
+    return true;
   }
-  uint64_t n = static_cast<uint64_t>(buffer.bytes());
-  if (mode == Mode::kSynchronous || !buffer.type.contiguous() || !fits_eager_frame(to.process, n)) return false;
-  if (!e.send_now(to.process, message_header(kEager, to, envelope, n), bytes_of(buffer), n)) return false;
+  if (mode == Mode::kSynchronous || !fits_eager_frame(to.process, n)) return false;
+  if (!e.send_now(to.process, message_header(kEager, to, envelope, n), data, n)) return false;
   e.peers[to.process].in_flight += Engine::charge(n);
   return true;
+}
+
+bool send_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode) {
+  if (__builtin_expect(buffer.type.contiguous(), 1))
+    return send_bytes_at_once(bytes_of(buffer), static_cast<uint64_t>(buffer.bytes()), to, envelope,
+                              mode);
+  return send_scattered_at_once(buffer, to, envelope, mode);
 }
 
 void start_send(SendOp* op, Mode mode) {
@@ -122,11 +157,12 @@ void start_send(SendOp* op, Mode mode) {
   push_unexpected(g_engine.at(op->to.local), op);
 }
 
-// ---- Blocking ---------------------------------------------------------------------------------------
+// ---- Blocking
+// ---------------------------------------------------------------------------------------
 
 namespace {
-[[gnu::noinline]] Status send_and_wait(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode,
-                                       const char* call) {
+[[gnu::noinline]] Status send_and_wait(const Buffer& buffer, Peer to, const Envelope& envelope,
+                                       Mode mode, const char* call) {
   SendOp op;
   op.buffer = &buffer;
   op.to = to;
@@ -143,14 +179,15 @@ namespace {
 }
 }  // namespace
 
-Status send(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx, Mode mode,
-            const char* call) {
+Status send(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
+            Mode mode, const char* call) {
   Envelope envelope{ctx, source_rank, tag};
   if (__builtin_expect(send_at_once(buffer, to, envelope, mode), 1)) return {};
   return send_and_wait(buffer, to, envelope, mode, call);
 }
 
-// ---- Requests ---------------------------------------------------------------------------------------
+// ---- Requests
+// ---------------------------------------------------------------------------------------
 
 namespace {
 Pool<SendRequest> g_pool;
@@ -169,15 +206,14 @@ class SentRequest final : public Request {
 };
 }  // namespace
 
-Request* sent_request() {
-  static SentRequest* request = new SentRequest;
-  return request;
-}
+Request* const g_sent = new SentRequest;
+Request* sent_request() { return g_sent; }
 
 void* SendRequest::operator new(size_t) { return g_pool.take(); }
 void SendRequest::operator delete(void* p) { g_pool.give(p); }
 
-SendRequest::SendRequest(const Buffer& b, Peer to, const Envelope& e, Mode m, const char* name, Keep* k)
+SendRequest::SendRequest(const Buffer& b, Peer to, const Envelope& e, Mode m, const char* name,
+                         Keep* k)
     : buffer(b), mode(m) {
   call = name;
   keep = k;
@@ -229,8 +265,8 @@ void SendRequest::cancel() {
   g_engine.send_own(op.to.process, h, nullptr, 0);
 }
 
-Status isend(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx, Mode mode,
-             const char* call, Keep* keep, Request** out) {
+Status isend(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
+             Mode mode, const char* call, Keep* keep, Request** out) {
   Envelope envelope{ctx, source_rank, tag};
   if (__builtin_expect(send_at_once(buffer, to, envelope, mode), 1)) {
     *out = sent_request();
@@ -242,8 +278,8 @@ Status isend(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, ui
   return {};
 }
 
-Status send_init(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx, Mode mode,
-                 const char* call, Keep* keep, Request** out) {
+Status send_init(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
+                 Mode mode, const char* call, Keep* keep, Request** out) {
   auto* request = new SendRequest(buffer, to, {ctx, source_rank, tag}, mode, call, keep);
   request->persistent = true;
   request->active = false;

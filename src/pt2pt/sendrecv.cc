@@ -18,7 +18,8 @@ Status copy_out(Exchange* x, Bytes* copy) {
   int64_t n = x->send.bytes();
   copy->reset(malloc(n ? static_cast<size_t>(n) : 1));
   if (!*copy)
-    return error(MPI_ERR_NO_MEM, "no memory for a copy of %lld bytes to send", static_cast<long long>(n));
+    return error(MPI_ERR_NO_MEM, "no memory for a copy of %lld bytes to send",
+                 static_cast<long long>(n));
   if (x->send.type.contiguous()) {
     if (n) memcpy(copy->get(), bytes_of(x->send), static_cast<size_t>(n));
   } else {
@@ -57,7 +58,8 @@ class ExchangeRequest final : public Request {
       half_done();
     }
     Envelope envelope{exchange.ctx, exchange.source_rank, exchange.send_tag};
-    if (exchange.to.process == kNoPeer || send_at_once(exchange.send, exchange.to, envelope, Mode::kStandard))
+    if (exchange.to.process == kNoPeer ||
+        send_at_once(exchange.send, exchange.to, envelope, Mode::kStandard))
       return half_done();
     send_.buffer = &exchange.send;
     send_.to = exchange.to;
@@ -72,8 +74,10 @@ class ExchangeRequest final : public Request {
     start_send(&send_, Mode::kStandard);
   }
   void describe(std::string* out) const override {
-    if (exchange.source != MPI_PROC_NULL && !recv_.done) describe_recv(recv_.envelope, recv_.capacity, out);
-    else describe_send(send_, out);
+    if (exchange.source != MPI_PROC_NULL && !recv_.done)
+      describe_recv(recv_.envelope, recv_.capacity, out);
+    else
+      describe_send(send_, out);
   }
   bool awaits(WaitFor* out) const override {
     if (exchange.source != MPI_PROC_NULL && !recv_.done) return awaited_source(recv_.envelope, out);

@@ -24,13 +24,16 @@ void set_naming(const Naming& naming) { g_naming = naming; }
 void describe_recv(const Envelope& pattern, uint64_t bytes, std::string* out) {
   *out += "source " + number_or_any(pattern.source, MPI_ANY_SOURCE, "MPI_ANY_SOURCE") + ", tag " +
           number_or_any(pattern.tag, MPI_ANY_TAG, "MPI_ANY_TAG");
-  if (bytes != ~uint64_t{0}) *out += format(", up to %llu bytes", static_cast<unsigned long long>(bytes));
+  if (bytes != ~uint64_t{0})
+    *out += format(", up to %llu bytes", static_cast<unsigned long long>(bytes));
   add_communicator(pattern.ctx, out);
 }
 
 void describe_send(const SendOp& op, std::string* out) {
-  if (op.to.local == kProcessEndpoint) *out += format("to process %u", op.to.process);
-  else *out += format("to world rank %u", g_av.first(op.to.process) + op.to.local);
+  if (op.to.local == kProcessEndpoint)
+    *out += format("to process %u", op.to.process);
+  else
+    *out += format("to world rank %u", g_av.first(op.to.process) + op.to.local);
   *out += format(", tag %d, %llu bytes", op.envelope.tag, static_cast<unsigned long long>(op.size));
   add_communicator(op.envelope.ctx, out);
 }

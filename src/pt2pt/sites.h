@@ -26,7 +26,8 @@ struct ProbeSite : sched::WaitSite {
 };
 
 struct RequestsSite : sched::WaitSite {
-  RequestsSite(const char* name, Request* const* r, size_t n) : WaitSite{name, words, true}, requests(r), count(n) {}
+  RequestsSite(const char* name, Request* const* r, size_t n)
+      : WaitSite{name, words, true}, requests(r), count(n) {}
   static void words(const WaitSite* site, std::string* out);
   Request* const* requests;
   size_t count;

@@ -1,15 +1,18 @@
 // When is a job of several processes deadlocked? Termination detection by counting, in two waves.
 //
-// A process is passive when all its proclets are parked for something that only MPI can bring, no timer runs,
-// nothing is deferred or being pulled. Its fingerprint is <frames sent, frames received, switches made>: all three only
-// grow, and any activity grows one of them (frames of the detection itself are left out).
+// A process is passive when all its proclets are parked for something that only MPI can bring, no
+// timer runs, nothing is deferred or being pulled. Its fingerprint is <frames sent, frames
+// received, switches made>: all three only grow, and any activity grows one of them (frames of the
+// detection itself are left out).
 //
-// Process 0, once it has been passive for kPatience, asks everybody; a process answers when it is passive, with its
-// fingerprint and whether that is the one of its answer to the wave before. When a wave has been answered, process 0,
-// passive again, starts the second. If in the second all fingerprints are the same and the sums of frames sent and
-// received are equal, then at the moment between the waves everybody was passive and nothing was on its way: a state
-// that nothing can leave. So it is never reported falsely; and a wave over an active process just waits for it.
-// Source: Mattern, "Algorithms for distributed termination detection", 1987 (the four-counter method).
+// Process 0, once it has been passive for kPatience, asks everybody; a process answers when it is
+// passive, with its fingerprint and whether that is the one of its answer to the wave before. When
+// a wave has been answered, process 0, passive again, starts the second. If in the second all
+// fingerprints are the same and the sums of frames sent and received are equal, then at the moment
+// between the waves everybody was passive and nothing was on its way: a state that nothing can
+// leave. So it is never reported falsely; and a wave over an active process just waits for it.
+// Source: Mattern, "Algorithms for distributed termination detection", 1987 (the four-counter
+// method).
 //
 // Thread rule: host stack; handlers run inside poll.
 
@@ -43,11 +46,12 @@ struct Detection {
   // Every process: the wave that waits for an answer, and the last answer.
   uint32_t asked = 0, answered = 0;
   Fingerprint last;
-  bool news = false;  ///< a notice came, perhaps while this process slept: all_parked() is to look at it
+  bool news =
+      false;  ///< a notice came, perhaps while this process slept: all_parked() is to look at it
   bool over = false;  ///< reported: the job ends
   // Process 0.
-  uint32_t wave = 0;        ///< 0: none yet
-  uint32_t missing = 0;     ///< answers to this wave
+  uint32_t wave = 0;     ///< 0: none yet
+  uint32_t missing = 0;  ///< answers to this wave
   bool all_same = false;
   uint64_t sent = 0, received = 0;
   bool judged = true;       ///< this wave's answers have been looked at
@@ -68,7 +72,8 @@ int64_t now_ns() {
 }
 
 Fingerprint fingerprint() {
-  return {g_engine.frames_sent - g.notices_sent, g_engine.frames_received - g.notices_received, sched::switch_count()};
+  return {g_engine.frames_sent - g.notices_sent, g_engine.frames_received - g.notices_received,
+          sched::switch_count()};
 }
 
 void tell(uint32_t process, Word word, const void* data, size_t bytes) {
@@ -96,8 +101,10 @@ void answer(uint32_t wave) {
   g.answered = wave;
   g.last = f;
   g.asked = 0;
-  if (g_engine.me == 0) take(a);
-  else tell(0, kAnswer, &a, sizeof a);
+  if (g_engine.me == 0)
+    take(a);
+  else
+    tell(0, kAnswer, &a, sizeof a);
 }
 
 void start_wave() {
@@ -204,7 +211,8 @@ bool detection_due() {  // called by every poll while g_engine.detecting
     if (g_engine.me != 0 || g.reported) g_engine.detecting = false;
     return true;
   }
-  if (!(fingerprint() == g.parked_as)) {  // active again: no more looks at the clock until it is parked again
+  if (!(fingerprint() ==
+        g.parked_as)) {  // active again: no more looks at the clock until it is parked again
     g_engine.detecting = false;
     return true;
   }

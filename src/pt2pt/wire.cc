@@ -14,13 +14,15 @@ Engine g_engine;
 
 namespace {
 
-constexpr uint64_t kStreamTurn = 1 << 20;  ///< bytes of data frames before the next waiting frame has its turn
+constexpr uint64_t kStreamTurn =
+    1 << 20;  ///< bytes of data frames before the next waiting frame has its turn
 
 Envelope envelope_of(const Header& h) { return {h.ctx, h.src_rank, h.tag}; }
 
 }  // namespace
 
-// ---- Deferred frames ------------------------------------------------------------------------------
+// ---- Deferred frames
+// ------------------------------------------------------------------------------
 
 void Engine::defer(uint32_t process, Frame* frame) {
   PeerState& peer = peers[process];
@@ -38,7 +40,8 @@ void Engine::send_own(uint32_t process, const Header& header, const void* payloa
   if (__builtin_expect(send_now(process, header, payload, length), 1)) return;
   Frame* frame = static_cast<Frame*>(malloc(sizeof(Frame) + length));
   FGMPI_CHECK(frame != nullptr);
-  new (frame) Frame{nullptr, header, frame + 1, static_cast<uint32_t>(length), Frame::kOwn, nullptr};
+  new (frame)
+      Frame{nullptr, header, frame + 1, static_cast<uint32_t>(length), Frame::kOwn, nullptr};
   if (length) memcpy(frame + 1, payload, length);
   defer(process, frame);
 }
@@ -68,7 +71,8 @@ bool Engine::push_frames(uint32_t process) {
       moved |= frame->header.addr != before;
       if (!finished) {
         if (frame->header.addr == before || !frame->next) return moved;
-        // Its turn is over: behind the others. Data frames carry their place, so order does not matter to them.
+        // Its turn is over: behind the others. Data frames carry their place, so order does not
+        // matter to them.
         peer.head = frame->next;
         frame->next = nullptr;
         peer.tail->next = frame;
@@ -129,10 +133,12 @@ void Engine::send_credit(uint32_t process) {
   send_own(process, h, nullptr, 0);
 }
 
-// ---- Arrivals --------------------------------------------------------------------------------------
+// ---- Arrivals
+// --------------------------------------------------------------------------------------
 
 void Engine::deliver(const Header& h, const void* payload, size_t length) {
-  if (__builtin_expect(h.src_process >= processes || (h.dst_local >= local_count && h.dst_local != kProcessEndpoint),
+  if (__builtin_expect(h.src_process >= processes ||
+                           (h.dst_local >= local_count && h.dst_local != kProcessEndpoint),
                        0)) {
     ++bad_frames;
     return;
@@ -194,7 +200,8 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
   if (eager) {
     if (length) memcpy(u->payload(), payload, length);
     counters.unexpected_bytes += charge(length);
-    counters.unexpected_bytes_peak = std::max(counters.unexpected_bytes_peak, counters.unexpected_bytes);
+    counters.unexpected_bytes_peak =
+        std::max(counters.unexpected_bytes_peak, counters.unexpected_bytes);
   }
   push_unexpected(endpoint, u);
 }
@@ -205,10 +212,11 @@ void Engine::peer_failed(uint32_t process, const std::string& why) {
   _exit(1);
 }
 
-// ---- Rendezvous --------------------------------------------------------------------------------------
+// ---- Rendezvous
+// --------------------------------------------------------------------------------------
 
-void Engine::start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint64_t cookie, uint64_t addr,
-                        uint64_t size) {
+void Engine::start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint64_t cookie,
+                        uint64_t addr, uint64_t size) {
   uint64_t n = set_outcome(op, from, size);
   if (n == 0) {
     ack(process, cookie);
@@ -219,7 +227,8 @@ void Engine::start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint
     staging = static_cast<char*>(malloc(n));
     FGMPI_CHECK(staging != nullptr);
   }
-  Pull* pull = pull_pool.make(Pull{op, cookie, op->data ? op->data : staging, staging, n, n, process});
+  Pull* pull =
+      pull_pool.make(Pull{op, cookie, op->data ? op->data : staging, staging, n, n, process});
   uint64_t name = pulls.put(pull);
   ++counters.reads;
   transport::Transport* t = transports[g_av.transport_bit(process)];
@@ -245,8 +254,8 @@ void Engine::finish_pull(uint64_t name) {
   Pull* pull = pulls.take(name);
   RecvOp* op = pull->op;
   if (pull->staging) {
-    Status status = host::unpack(pull->staging, static_cast<int64_t>(pull->length), op->buffer->address,
-                                 op->buffer->count, op->buffer->type);
+    Status status = host::unpack(pull->staging, static_cast<int64_t>(pull->length),
+                                 op->buffer->address, op->buffer->count, op->buffer->type);
     if (!status.ok() && op->outcome->error.ok()) op->outcome->error = std::move(status);
     free(pull->staging);
   }
@@ -279,8 +288,8 @@ void Engine::on_clear(const Header& h) {
 
 void Engine::on_data(const Header& h, const void* payload, size_t length) {
   Pull* pull = pulls.get(h.cookie);
-  if (!pull || pull->process != h.src_process || h.addr > pull->length || length > pull->length - h.addr ||
-      length > pull->missing) {
+  if (!pull || pull->process != h.src_process || h.addr > pull->length ||
+      length > pull->length - h.addr || length > pull->missing) {
     ++bad_frames;
     return;
   }
@@ -289,7 +298,8 @@ void Engine::on_data(const Header& h, const void* payload, size_t length) {
   if (pull->missing == 0) finish_pull(h.cookie);
 }
 
-// ---- Cancelling a send that waits in another process ---------------------------------------------------
+// ---- Cancelling a send that waits in another process
+// ---------------------------------------------------
 
 void Engine::on_cancel(const Header& h) {
   Endpoint* endpoint = at(h.dst_local);

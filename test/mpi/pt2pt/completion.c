@@ -1,4 +1,5 @@
-/* The eight forms of completion with null, inactive, persistent and complete requests; cancel; get_status. */
+/* The eight forms of completion with null, inactive, persistent and complete requests; cancel;
+ * get_status. */
 #include "mpitest.h"
 
 static int rank, size, next, prev;
@@ -130,7 +131,8 @@ static void freed_while_active(void) {
   CHECK(r == MPI_REQUEST_NULL);
   OK(MPI_Isend(&outv, 1, MPI_INT, next, 5, MPI_COMM_WORLD, &r));
   OK(MPI_Request_free(&r));
-  OK(MPI_Sendrecv(&outv, 1, MPI_INT, next, 6, &token, 1, MPI_INT, prev, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&outv, 1, MPI_INT, next, 6, &token, 1, MPI_INT, prev, 6, MPI_COMM_WORLD,
+                  MPI_STATUS_IGNORE));
   CHECK(in == prev + 5); /* sent before the token, received before it */
 }
 

@@ -24,12 +24,14 @@ int main(int argc, char** argv) {
       MPI_Barrier(MPI_COMM_WORLD);
     }
   }
-  if (!strcmp(how, "one") && rank == 0) MPI_Recv(&x, 1, MPI_INT, size - 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (!strcmp(how, "one") && rank == 0)
+    MPI_Recv(&x, 1, MPI_INT, size - 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (!strcmp(how, "sleeper")) { /* no deadlock: one sleeps longer than the detection's patience */
     if (rank == 0) sleep(2);
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }
-  if (!strcmp(how, "traffic")) { /* no deadlock: all park again and again for as long as the patience, then go on */
+  if (!strcmp(how, "traffic")) { /* no deadlock: all park again and again for as long as the
+                                    patience, then go on */
     srand(argc > 2 ? atoi(argv[2]) : 1);
     for (int round = 0; round < 12; round++) {
       int pause = (400 + rand() % 300) * 1000, hops = 1 + rand() % 2000;

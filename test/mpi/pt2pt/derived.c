@@ -13,9 +13,12 @@ static void columns(int n) {
   for (int i = 0; i < n * n; i++) out[i] = rank * 3 + i;
   for (int form = 0; form < 4; form++) { /* who is scattered: sender 1, receiver 2 */
     for (int i = 0; i < n * n; i++) in[i] = -1;
-    OK(MPI_Irecv(in, form & 2 ? 1 : n, form & 2 ? column : MPI_INT, prev, form, MPI_COMM_WORLD, &r));
-    if (form & 1) OK(MPI_Send(out, 1, column, next, form, MPI_COMM_WORLD));
-    else OK(MPI_Send(out, n, MPI_INT, next, form, MPI_COMM_WORLD));
+    OK(MPI_Irecv(in, form & 2 ? 1 : n, form & 2 ? column : MPI_INT, prev, form, MPI_COMM_WORLD,
+                 &r));
+    if (form & 1)
+      OK(MPI_Send(out, 1, column, next, form, MPI_COMM_WORLD));
+    else
+      OK(MPI_Send(out, n, MPI_INT, next, form, MPI_COMM_WORLD));
     OK(MPI_Wait(&r, &s));
     OK(MPI_Get_count(&s, form & 2 ? column : MPI_INT, &count));
     CHECK(count == (form & 2 ? 1 : n));
@@ -48,7 +51,9 @@ int main(int argc, char** argv) {
   prev = (rank + size - 1) % size;
   columns(1);
   columns(10);
-  if (size <= 16) columns(1000);
-  else columns(100);
+  if (size <= 16)
+    columns(1000);
+  else
+    columns(100);
   return finish();
 }

@@ -12,11 +12,12 @@ static int class_of(int code) {
   return c;
 }
 
-#define FAILS(error, call)                                                                         \
-  do {                                                                                             \
-    int got_ = class_of(call);                                                                     \
-    if (got_ != (error)) fprintf(stderr, "%s:%d: class %d, not %d\n", __FILE__, __LINE__, got_, (error)); \
-    CHECK(got_ == (error));                                                                        \
+#define FAILS(error, call)                                                             \
+  do {                                                                                 \
+    int got_ = class_of(call);                                                         \
+    if (got_ != (error))                                                               \
+      fprintf(stderr, "%s:%d: class %d, not %d\n", __FILE__, __LINE__, got_, (error)); \
+    CHECK(got_ == (error));                                                            \
   } while (0)
 
 int main(int argc, char** argv) {
@@ -94,7 +95,8 @@ int main(int argc, char** argv) {
   MPI_Status st[3];
   for (int i = 0; i < 3; i++) OK(MPI_Isend(values, 4, MPI_INT, next, i, w, &out[i]));
   memset(b, 0, sizeof b);
-  for (int i = 0; i < 3; i++) OK(MPI_Irecv(b + 10 * i, i == 1 ? 2 : 4, MPI_INT, prev, i, w, &in[i]));
+  for (int i = 0; i < 3; i++)
+    OK(MPI_Irecv(b + 10 * i, i == 1 ? 2 : 4, MPI_INT, prev, i, w, &in[i]));
   for (int i = 0; i < 3; i++) st[i].MPI_ERROR = 777;
   FAILS(MPI_ERR_IN_STATUS, MPI_Waitall(3, in, st));
   CHECK(st[0].MPI_ERROR == MPI_SUCCESS && st[2].MPI_ERROR == MPI_SUCCESS);

@@ -1,4 +1,5 @@
-/* Generalized requests: query, free and cancel are called when and as often as the standard says. */
+/* Generalized requests: query, free and cancel are called when and as often as the standard says.
+ */
 #include "mpitest.h"
 
 struct State {

@@ -1,4 +1,5 @@
-/* Every mode, blocking, nonblocking and persistent, plain and large-count, from everybody to its neighbour. */
+/* Every mode, blocking, nonblocking and persistent, plain and large-count, from everybody to its
+ * neighbour. */
 #include <string.h>
 
 #include "mpitest.h"
@@ -19,26 +20,66 @@ static MPI_Request send_by(int form, const char* b, int n, int to, int tag) {
   MPI_Request r = MPI_REQUEST_NULL;
   MPI_Comm w = MPI_COMM_WORLD;
   switch (form) {
-    case 0: OK(MPI_Isend(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 1: OK(MPI_Issend(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 2: OK(MPI_Irsend(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 3: OK(MPI_Ibsend(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 4: OK(MPI_Bsend(b, n, MPI_CHAR, to, tag, w)); break;
-    case 5: OK(MPI_Isend_c(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 6: OK(MPI_Issend_c(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 7: OK(MPI_Irsend_c(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 8: OK(MPI_Ibsend_c(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 9: OK(MPI_Bsend_c(b, n, MPI_CHAR, to, tag, w)); break;
-    case 10: OK(MPI_Send_init(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 11: OK(MPI_Ssend_init(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 12: OK(MPI_Rsend_init(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 13: OK(MPI_Bsend_init(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 14: OK(MPI_Send_init_c(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 15: OK(MPI_Ssend_init_c(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 16: OK(MPI_Rsend_init_c(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 17: OK(MPI_Bsend_init_c(b, n, MPI_CHAR, to, tag, w, &r)); break;
-    case 18: OK(MPI_Send(b, n, MPI_CHAR, to, tag, w)); break;
-    default: OK(MPI_Send_c(b, n, MPI_CHAR, to, tag, w)); break;
+    case 0:
+      OK(MPI_Isend(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 1:
+      OK(MPI_Issend(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 2:
+      OK(MPI_Irsend(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 3:
+      OK(MPI_Ibsend(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 4:
+      OK(MPI_Bsend(b, n, MPI_CHAR, to, tag, w));
+      break;
+    case 5:
+      OK(MPI_Isend_c(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 6:
+      OK(MPI_Issend_c(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 7:
+      OK(MPI_Irsend_c(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 8:
+      OK(MPI_Ibsend_c(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 9:
+      OK(MPI_Bsend_c(b, n, MPI_CHAR, to, tag, w));
+      break;
+    case 10:
+      OK(MPI_Send_init(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 11:
+      OK(MPI_Ssend_init(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 12:
+      OK(MPI_Rsend_init(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 13:
+      OK(MPI_Bsend_init(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 14:
+      OK(MPI_Send_init_c(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 15:
+      OK(MPI_Ssend_init_c(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 16:
+      OK(MPI_Rsend_init_c(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 17:
+      OK(MPI_Bsend_init_c(b, n, MPI_CHAR, to, tag, w, &r));
+      break;
+    case 18:
+      OK(MPI_Send(b, n, MPI_CHAR, to, tag, w));
+      break;
+    default:
+      OK(MPI_Send_c(b, n, MPI_CHAR, to, tag, w));
+      break;
   }
   if (form >= 10 && form <= 17) OK(MPI_Start(&r));
   return r;
@@ -53,8 +94,10 @@ static void ring(int n) {
     int count;
     fill(out, n, rank + form);
     memset(in, 0, n);
-    if (form % 2) OK(MPI_Irecv(in, n + 1, MPI_CHAR, from, form, MPI_COMM_WORLD, &recv));
-    else OK(MPI_Irecv_c(in, n + 1, MPI_CHAR, MPI_ANY_SOURCE, form, MPI_COMM_WORLD, &recv));
+    if (form % 2)
+      OK(MPI_Irecv(in, n + 1, MPI_CHAR, from, form, MPI_COMM_WORLD, &recv));
+    else
+      OK(MPI_Irecv_c(in, n + 1, MPI_CHAR, MPI_ANY_SOURCE, form, MPI_COMM_WORLD, &recv));
     OK(MPI_Barrier(MPI_COMM_WORLD)); /* ready mode needs the receives posted */
     send = send_by(form, out, n, to, form);
     OK(MPI_Wait(&recv, &status));
@@ -127,7 +170,8 @@ static void exchanges(int n) {
   OK(MPI_Isendrecv_replace_c(out, n, MPI_CHAR, to, 6, from, 6, MPI_COMM_WORLD, &r));
   OK(MPI_Wait(&r, &s));
   expect(out, n, from);
-  OK(MPI_Sendrecv(out, n, MPI_CHAR, MPI_PROC_NULL, 3, in, n, MPI_CHAR, MPI_PROC_NULL, 3, MPI_COMM_WORLD, &s));
+  OK(MPI_Sendrecv(out, n, MPI_CHAR, MPI_PROC_NULL, 3, in, n, MPI_CHAR, MPI_PROC_NULL, 3,
+                  MPI_COMM_WORLD, &s));
   CHECK(s.MPI_SOURCE == MPI_PROC_NULL);
   free(out);
   free(in);

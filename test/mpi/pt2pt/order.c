@@ -30,8 +30,10 @@ int main(int argc, char** argv) {
       for (int j = 0; j < n; j++) outv[i][j] = j;
       outv[i][0] = k;
       outv[i][1] = sent[k]++;
-      if (pick(4)) OK(MPI_Isend(outv[i], n, MPI_INT, (rank + k) % size, n, MPI_COMM_WORLD, &requests[i]));
-      else OK(MPI_Issend(outv[i], n, MPI_INT, (rank + k) % size, n, MPI_COMM_WORLD, &requests[i]));
+      if (pick(4))
+        OK(MPI_Isend(outv[i], n, MPI_INT, (rank + k) % size, n, MPI_COMM_WORLD, &requests[i]));
+      else
+        OK(MPI_Issend(outv[i], n, MPI_INT, (rank + k) % size, n, MPI_COMM_WORLD, &requests[i]));
       to_send--;
     } else {
       MPI_Status s;

@@ -1,4 +1,5 @@
-/* Partitioned communication with equal and different partitionings, several rounds, and PROC_NULL. */
+/* Partitioned communication with equal and different partitionings, several rounds, and PROC_NULL.
+ */
 #include "mpitest.h"
 
 enum { kTotal = 240 };
@@ -16,7 +17,8 @@ static void rounds(int sender_parts, int receiver_parts, int strided) {
     OK(MPI_Type_commit(&two));
     type = two;
   }
-  OK(MPI_Psend_init(outv, sender_parts, kTotal / sender_parts, MPI_INT, next, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &s));
+  OK(MPI_Psend_init(outv, sender_parts, kTotal / sender_parts, MPI_INT, next, 3, MPI_COMM_WORLD,
+                    MPI_INFO_NULL, &s));
   OK(MPI_Precv_init(in, receiver_parts, each, type, prev, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &r));
   for (int round = 0; round < 4; round++) {
     for (int i = 0; i < kTotal; i++) outv[i] = rank * 7 + round * 1000 + i;

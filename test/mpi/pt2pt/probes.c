@@ -20,12 +20,12 @@ int main(int argc, char** argv) {
       for (int i = 0; i < size; i++) {
         int from = i, how = (round + i) % 4;
         if (how == 0) OK(MPI_Probe(MPI_ANY_SOURCE, round, MPI_COMM_WORLD, &s));
-        if (how == 1)
-          do OK(MPI_Iprobe(MPI_ANY_SOURCE, round, MPI_COMM_WORLD, &flag, &s));
+        if (how == 1) do
+            OK(MPI_Iprobe(MPI_ANY_SOURCE, round, MPI_COMM_WORLD, &flag, &s));
           while (!flag);
         if (how == 2) OK(MPI_Mprobe(MPI_ANY_SOURCE, round, MPI_COMM_WORLD, &m, &s));
-        if (how == 3)
-          do OK(MPI_Improbe(MPI_ANY_SOURCE, round, MPI_COMM_WORLD, &flag, &m, &s));
+        if (how == 3) do
+            OK(MPI_Improbe(MPI_ANY_SOURCE, round, MPI_COMM_WORLD, &flag, &m, &s));
           while (!flag);
         from = s.MPI_SOURCE;
         OK(MPI_Get_count(&s, MPI_INT, &count));

@@ -1,4 +1,5 @@
-/* 100,000 messages received in reverse order, and 100,000 posted receives matched in reverse order: linear time. */
+/* 100,000 messages received in reverse order, and 100,000 posted receives matched in reverse order:
+ * linear time. */
 #include "mpitest.h"
 
 int main(int argc, char** argv) {
@@ -30,8 +31,10 @@ int main(int argc, char** argv) {
         if (rank != 0) OK(MPI_Send(&x, 1, MPI_INT, 0, kMessages, MPI_COMM_WORLD));
       }
       if (rank == 0) {
-        if (rank != to) OK(MPI_Recv(&x, 1, MPI_INT, to, kMessages, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-        for (int i = kMessages - 1; i >= 0; i--) OK(MPI_Send(&i, 1, MPI_INT, to, i, MPI_COMM_WORLD));
+        if (rank != to)
+          OK(MPI_Recv(&x, 1, MPI_INT, to, kMessages, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        for (int i = kMessages - 1; i >= 0; i--)
+          OK(MPI_Send(&i, 1, MPI_INT, to, i, MPI_COMM_WORLD));
       }
       if (rank == to) {
         OK(MPI_Waitall(kMessages, r, MPI_STATUSES_IGNORE));

@@ -1,4 +1,5 @@
-// Protocols: every mode, within and between (pretended) processes, under delays, refusals and small limits.
+// Protocols: every mode, within and between (pretended) processes, under delays, refusals and small
+// limits.
 
 #include <algorithm>
 
@@ -76,14 +77,17 @@ TEST_P(Protocols, BlockingPingPongOfAllSizesAndModes) {
           EXPECT_TRUE(send(bytes(data.data(), n), peer(1), 0, 5, kCtx, mode, "send").ok());
           EXPECT_TRUE(recv(bytes(got.data(), n + 16), endpoint(0), 1, 6, kCtx, "recv", &o).ok());
         } else {
-          EXPECT_TRUE(recv(bytes(got.data(), n + 16), endpoint(1), MPI_ANY_SOURCE, MPI_ANY_TAG, kCtx, "recv", &o).ok());
+          EXPECT_TRUE(recv(bytes(got.data(), n + 16), endpoint(1), MPI_ANY_SOURCE, MPI_ANY_TAG,
+                           kCtx, "recv", &o)
+                          .ok());
           EXPECT_TRUE(send(bytes(data.data(), n), peer(0), 1, 6, kCtx, mode, "send").ok());
         }
         EXPECT_EQ(o.source, static_cast<int>(1 - me));
         EXPECT_EQ(o.tag, me == 0 ? 6 : 5);
         ASSERT_EQ(o.bytes, n);
         EXPECT_TRUE(std::equal(data.begin(), data.end(), got.begin()));
-        EXPECT_TRUE(std::all_of(got.begin() + static_cast<long>(n), got.end(), [](char c) { return c == 'x'; }));
+        EXPECT_TRUE(std::all_of(got.begin() + static_cast<long>(n), got.end(),
+                                [](char c) { return c == 'x'; }));
       }
     }
   });
@@ -94,7 +98,9 @@ TEST_P(Protocols, TruncationLosesNothingElse) {
     for (size_t n : {size_t{64}, size_t{9000}, size_t{200'000}}) {
       auto data = pattern(n, 3);
       if (me == 0) {
-        for (int i = 0; i < 3; ++i) EXPECT_TRUE(send(bytes(data.data(), n), peer(1), 0, i, kCtx, Mode::kStandard, "send").ok());
+        for (int i = 0; i < 3; ++i)
+          EXPECT_TRUE(
+              send(bytes(data.data(), n), peer(1), 0, i, kCtx, Mode::kStandard, "send").ok());
       } else {
         for (int i = 0; i < 3; ++i) {
           std::vector<char> got(n, 'x');
@@ -104,7 +110,8 @@ TEST_P(Protocols, TruncationLosesNothingElse) {
           EXPECT_EQ(s.error_class(), i == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
           EXPECT_EQ(o.bytes, room);
           EXPECT_TRUE(std::equal(got.begin(), got.begin() + static_cast<long>(room), data.begin()));
-          EXPECT_TRUE(std::all_of(got.begin() + static_cast<long>(room), got.end(), [](char c) { return c == 'x'; }));
+          EXPECT_TRUE(std::all_of(got.begin() + static_cast<long>(room), got.end(),
+                                  [](char c) { return c == 'x'; }));
         }
       }
     }
@@ -121,7 +128,9 @@ TEST_P(Protocols, SynchronousSendWaitsForItsMatch) {
       std::vector<char> data(n);
       if (me == 0) {
         Request* r;
-        EXPECT_TRUE(isend(bytes(data.data(), n), peer(1), 0, 1, kCtx, Mode::kSynchronous, "issend", nullptr, &r).ok());
+        EXPECT_TRUE(isend(bytes(data.data(), n), peer(1), 0, 1, kCtx, Mode::kSynchronous, "issend",
+                          nullptr, &r)
+                        .ok());
         while (!test(r)) {
         }
         EXPECT_EQ(receiving, round);
@@ -136,8 +145,8 @@ TEST_P(Protocols, SynchronousSendWaitsForItsMatch) {
   });
 }
 
-/// Everybody sends to everybody, in random order and modes, and receives with random wildcards. Streams of one source
-/// must come in order.
+/// Everybody sends to everybody, in random order and modes, and receives with random wildcards.
+/// Streams of one source must come in order.
 TEST_P(Protocols, RandomTrafficKeepsOrder) {
   constexpr uint32_t kRanks = 5;
   constexpr int kEach = 60;
@@ -162,8 +171,10 @@ TEST_P(Protocols, RandomTrafficKeepsOrder) {
           uint32_t head[2] = {me, sent[to]++};
           memcpy(out.back().data.data(), head, 8);
           Mode mode = random() % 4 == 0 ? Mode::kSynchronous : Mode::kStandard;
-          ASSERT_TRUE(isend(bytes(out.back().data.data(), n), peer(to), static_cast<int32_t>(me), static_cast<int32_t>(n),
-                            kCtx, mode, "isend", nullptr, &out.back().request).ok());
+          ASSERT_TRUE(isend(bytes(out.back().data.data(), n), peer(to), static_cast<int32_t>(me),
+                            static_cast<int32_t>(n), kCtx, mode, "isend", nullptr,
+                            &out.back().request)
+                          .ok());
           --to_send;
         } else {
           int32_t source = MPI_ANY_SOURCE;
@@ -174,7 +185,9 @@ TEST_P(Protocols, RandomTrafficKeepsOrder) {
           }
           Outcome o;
           if (to_send > 0 && !iprobe(endpoint(me), source, MPI_ANY_TAG, kCtx, &o)) continue;
-          ASSERT_TRUE(recv(bytes(in.data(), in.size()), endpoint(me), source, MPI_ANY_TAG, kCtx, "recv", &o).ok());
+          ASSERT_TRUE(
+              recv(bytes(in.data(), in.size()), endpoint(me), source, MPI_ANY_TAG, kCtx, "recv", &o)
+                  .ok());
           uint32_t head[2];
           memcpy(head, in.data(), 8);
           ASSERT_EQ(static_cast<int32_t>(head[0]), o.source);
@@ -201,7 +214,9 @@ TEST_P(Protocols, ProbesSeeWhatTheReceiveThenGets) {
       size_t n = static_cast<size_t>(i) * 997;
       auto data = pattern(n, me);
       if (me != 0) {
-        EXPECT_TRUE(send(bytes(data.data(), n), peer(0), static_cast<int32_t>(me), i, kCtx, Mode::kStandard, "send").ok());
+        EXPECT_TRUE(send(bytes(data.data(), n), peer(0), static_cast<int32_t>(me), i, kCtx,
+                         Mode::kStandard, "send")
+                        .ok());
         continue;
       }
       for (int from = 1; from <= 2; ++from) {
@@ -209,14 +224,22 @@ TEST_P(Protocols, ProbesSeeWhatTheReceiveThenGets) {
         std::vector<char> got(n);
         if (i % 4 == 0) {
           probe(endpoint(0), MPI_ANY_SOURCE, i, kCtx, "probe", &probed);
-          EXPECT_TRUE(recv(bytes(got.data(), n), endpoint(0), probed.source, probed.tag, kCtx, "recv", &o).ok());
+          EXPECT_TRUE(
+              recv(bytes(got.data(), n), endpoint(0), probed.source, probed.tag, kCtx, "recv", &o)
+                  .ok());
         } else if (i % 4 == 1) {
-          while (!iprobe(endpoint(0), from, MPI_ANY_TAG, kCtx, &probed)) {}
-          EXPECT_TRUE(recv(bytes(got.data(), n), endpoint(0), probed.source, probed.tag, kCtx, "recv", &o).ok());
+          while (!iprobe(endpoint(0), from, MPI_ANY_TAG, kCtx, &probed)) {
+          }
+          EXPECT_TRUE(
+              recv(bytes(got.data(), n), endpoint(0), probed.source, probed.tag, kCtx, "recv", &o)
+                  .ok());
         } else {
           Message* message;
-          if (i % 4 == 2) mprobe(endpoint(0), from, i, kCtx, "mprobe", &probed, &message);
-          else while (!improbe(endpoint(0), from, i, kCtx, &probed, &message)) {}
+          if (i % 4 == 2)
+            mprobe(endpoint(0), from, i, kCtx, "mprobe", &probed, &message);
+          else
+            while (!improbe(endpoint(0), from, i, kCtx, &probed, &message)) {
+            }
           if (i % 8 < 4) {
             EXPECT_TRUE(mrecv(bytes(got.data(), n), message, "mrecv", &o).ok());
           } else {
@@ -247,7 +270,9 @@ TEST_P(Protocols, CancelledReceivesAndSendsAreGone) {
       wait(r, "wait");
       EXPECT_TRUE(r->outcome.cancelled);
       free_request(r);
-      EXPECT_TRUE(isend(bytes(data.data(), data.size()), peer(1), 0, 1, kCtx, Mode::kSynchronous, "issend", nullptr, &r).ok());
+      EXPECT_TRUE(isend(bytes(data.data(), data.size()), peer(1), 0, 1, kCtx, Mode::kSynchronous,
+                        "issend", nullptr, &r)
+                      .ok());
       r->cancel();
       wait(r, "wait");  // must come back although nobody receives it
       EXPECT_TRUE(r->outcome.cancelled);
@@ -265,8 +290,12 @@ TEST_P(Protocols, PersistentRequestsRunAgainAndAgain) {
     std::vector<char> data(20'000), got(20'000);
     Request* r[2];
     int32_t other = static_cast<int32_t>(1 - me), mine = static_cast<int32_t>(me);
-    EXPECT_TRUE(send_init(bytes(data.data(), data.size()), peer(1 - me), mine, 4, kCtx, Mode::kStandard, "s", nullptr, &r[0]).ok());
-    EXPECT_TRUE(recv_init(bytes(got.data(), got.size()), endpoint(me), other, 4, kCtx, "r", nullptr, &r[1]).ok());
+    EXPECT_TRUE(send_init(bytes(data.data(), data.size()), peer(1 - me), mine, 4, kCtx,
+                          Mode::kStandard, "s", nullptr, &r[0])
+                    .ok());
+    EXPECT_TRUE(
+        recv_init(bytes(got.data(), got.size()), endpoint(me), other, 4, kCtx, "r", nullptr, &r[1])
+            .ok());
     for (uint32_t round = 0; round < 20; ++round) {
       auto fresh = pattern(data.size(), round * 2 + me);
       std::copy(fresh.begin(), fresh.end(), data.begin());
@@ -290,8 +319,10 @@ TEST_P(Protocols, BufferedSendsReturnAndDetachWaits) {
       std::vector<char> attached(kMessages * (kBytes + MPI_BSEND_OVERHEAD));
       void* slot = nullptr;
       auto data = pattern(kBytes, 0);
-      EXPECT_EQ(bsend(slot, bytes(data.data(), 8), peer(1), 0, 0, kCtx).error_class(), MPI_ERR_BUFFER);
-      EXPECT_TRUE(attach_buffer(&slot, attached.data(), static_cast<int64_t>(attached.size())).ok());
+      EXPECT_EQ(bsend(slot, bytes(data.data(), 8), peer(1), 0, 0, kCtx).error_class(),
+                MPI_ERR_BUFFER);
+      EXPECT_TRUE(
+          attach_buffer(&slot, attached.data(), static_cast<int64_t>(attached.size())).ok());
       EXPECT_EQ(attach_buffer(&slot, attached.data(), 10).error_class(), MPI_ERR_BUFFER);
       for (int round = 0; round < 3; ++round) {
         for (int i = 0; i < kMessages; ++i) {
@@ -305,7 +336,8 @@ TEST_P(Protocols, BufferedSendsReturnAndDetachWaits) {
         EXPECT_TRUE(detach_buffer(&slot, &address, &size, "detach").ok());
         EXPECT_EQ(address, attached.data());
         EXPECT_EQ(size, static_cast<int64_t>(attached.size()));
-        EXPECT_TRUE(attach_buffer(&slot, attached.data(), static_cast<int64_t>(attached.size())).ok());
+        EXPECT_TRUE(
+            attach_buffer(&slot, attached.data(), static_cast<int64_t>(attached.size())).ok());
       }
       void* address;
       int64_t size;
@@ -357,15 +389,21 @@ TEST_P(Protocols, ExchangesInARing) {
 /// A producer far ahead of a slow consumer: what is unexpected stays within the limit.
 TEST_P(Protocols, UnexpectedBytesAreBounded) {
   std::string limit = GetParam().limit;
-  const uint64_t allowed = limit == "64m" ? 64 << 20 : limit == "20k" ? 20 << 10 : limit == "12k" ? 12 << 10 : 0;
+  const uint64_t allowed = limit == "64m"   ? 64 << 20
+                           : limit == "20k" ? 20 << 10
+                           : limit == "12k" ? 12 << 10
+                                            : 0;
   run(2, [&](uint32_t me) {
     std::vector<char> data(1000);
     for (int i = 0; i < 3000; ++i) {
       if (me == 0) {
-        EXPECT_TRUE(send(bytes(data.data(), data.size()), peer(1), 0, 0, kCtx, Mode::kStandard, "send").ok());
+        EXPECT_TRUE(
+            send(bytes(data.data(), data.size()), peer(1), 0, 0, kCtx, Mode::kStandard, "send")
+                .ok());
       } else {
         Outcome o;
-        EXPECT_TRUE(recv(bytes(data.data(), data.size()), endpoint(1), 0, 0, kCtx, "recv", &o).ok());
+        EXPECT_TRUE(
+            recv(bytes(data.data(), data.size()), endpoint(1), 0, 0, kCtx, "recv", &o).ok());
         sched::yield();
         sched::yield();
       }
@@ -403,7 +441,8 @@ TEST_P(Protocols, MessagesOfTheProcessItself) {
 
 INSTANTIATE_TEST_SUITE_P(All, Protocols, ::testing::ValuesIn(kCases), [](const auto& info) {
   std::string name = info.param.name;
-  std::replace_if(name.begin(), name.end(), [](char c) { return !isalnum(c); }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !isalnum(c); }, '_');
   return name;
 });
 
@@ -480,7 +519,8 @@ TEST(Deadlock, IsReportedWithItsCycle) {
     set_naming(naming);
     char data[8];
     Outcome o;
-    (void)recv(bytes(data, 8), endpoint(me), static_cast<int32_t>((me + 1) % 3), 7, kCtx, "MPI_Recv", &o);
+    (void)recv(bytes(data, 8), endpoint(me), static_cast<int32_t>((me + 1) % 3), 7, kCtx,
+               "MPI_Recv", &o);
   });
   std::string text = ::testing::internal::GetCapturedStderr();
   EXPECT_EQ(status, 1);

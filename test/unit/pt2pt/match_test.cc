@@ -1,4 +1,5 @@
-// The queues against a naive reference: same match for every step, wildcards included, at any length.
+// The queues against a naive reference: same match for every step, wildcards included, at any
+// length.
 
 #include "pt2pt/match.h"
 
@@ -46,19 +47,26 @@ class Comparison {
   void run(int steps) {
     for (int step = 0; step < steps; ++step) {
       int dice = pick(100);
-      if (dice < 3) cancel_receive();
-      else if (dice < 6) withdraw_message();
-      else if (pick(100) < shape_.bias) arrive(step);
-      else receive(step);
+      if (dice < 3)
+        cancel_receive();
+      else if (dice < 6)
+        withdraw_message();
+      else if (pick(100) < shape_.bias)
+        arrive(step);
+      else
+        receive(step);
     }
     EXPECT_EQ(posted_.size(), reference_posted_.size());
     EXPECT_EQ(unexpected_.size(), reference_unexpected_.size());
+    while (Posted* p = posted_.front()) posted_.remove(p);
+    while (Arrived* a = unexpected_.front()) unexpected_.remove(a);
   }
 
  private:
   int pick(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
   Envelope concrete() {
-    return {static_cast<uint64_t>(pick(shape_.contexts)) << 8, pick(shape_.sources), pick(shape_.tags)};
+    return {static_cast<uint64_t>(pick(shape_.contexts)) << 8, pick(shape_.sources),
+            pick(shape_.tags)};
   }
   Envelope pattern() {
     Envelope e = concrete();
@@ -82,7 +90,8 @@ class Comparison {
   }
   void receive(int id) {
     Envelope p = pattern();
-    int expected = take_first(&reference_unexpected_, [&](const Envelope& e) { return covers(p, e); });
+    int expected =
+        take_first(&reference_unexpected_, [&](const Envelope& e) { return covers(p, e); });
     auto* got = static_cast<Message*>(unexpected_.find(p));
     ASSERT_EQ(got ? got->id : -1, expected);
     if (got) return unexpected_.remove(got);
@@ -105,7 +114,8 @@ class Comparison {
   }
   void withdraw_message() {
     if (reference_unexpected_.empty()) return;
-    auto i = std::next(reference_unexpected_.begin(), pick(static_cast<int>(reference_unexpected_.size())));
+    auto i = std::next(reference_unexpected_.begin(),
+                       pick(static_cast<int>(reference_unexpected_.size())));
     for (Arrived* a = unexpected_.front(); a; a = a->next) {
       if (static_cast<Message*>(a)->id != i->second) continue;
       unexpected_.remove(a);
@@ -124,8 +134,9 @@ class Comparison {
 };
 
 TEST(Match, AsTheReferenceForThousandsOfSequences) {
-  const Shape shapes[] = {{1, 2, 2, 30, 50}, {2, 4, 4, 20, 50}, {1, 3, 50, 10, 70}, {3, 20, 20, 5, 30},
-                          {1, 100, 100, 0, 50}, {1, 1, 1, 50, 60}, {2, 30, 2, 40, 40}};
+  const Shape shapes[] = {{1, 2, 2, 30, 50},  {2, 4, 4, 20, 50},    {1, 3, 50, 10, 70},
+                          {3, 20, 20, 5, 30}, {1, 100, 100, 0, 50}, {1, 1, 1, 50, 60},
+                          {2, 30, 2, 40, 40}};
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     Comparison(seed, shapes[seed % std::size(shapes)]).run(200);
     if (HasFatalFailure()) FAIL() << "seed " << seed;
@@ -154,11 +165,13 @@ double reverse_unexpected(int n, bool wildcards) {
     queue.push(&messages[static_cast<size_t>(i)]);
   }
   for (int i = n - 1; i >= 0; --i) {
-    Envelope p{256, wildcards && i % 3 == 0 ? MPI_ANY_SOURCE : 3, wildcards && i % 7 == 0 ? MPI_ANY_TAG : i};
+    Envelope p{256, wildcards && i % 3 == 0 ? MPI_ANY_SOURCE : 3,
+               wildcards && i % 7 == 0 ? MPI_ANY_TAG : i};
     Arrived* a = queue.find(p);
     if (a) queue.remove(a);
     EXPECT_TRUE(a || wildcards);
   }
+  while (Arrived* a = queue.front()) queue.remove(a);
   return seconds(start);
 }
 
@@ -167,16 +180,18 @@ double reverse_posted(int n, bool wildcards) {
   PostedQueue queue;
   auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < n; ++i) {
-    receives[static_cast<size_t>(i)].envelope = {256, wildcards && i % 3 == 0 ? MPI_ANY_SOURCE : 3, i};
+    receives[static_cast<size_t>(i)].envelope = {256, wildcards && i % 3 == 0 ? MPI_ANY_SOURCE : 3,
+                                                 i};
     queue.push(&receives[static_cast<size_t>(i)]);
   }
-  for (int i = n - 1; i >= 0; --i) EXPECT_EQ(queue.take({256, 3, i}), &receives[static_cast<size_t>(i)]);
+  for (int i = n - 1; i >= 0; --i)
+    EXPECT_EQ(queue.take({256, 3, i}), &receives[static_cast<size_t>(i)]);
   EXPECT_TRUE(queue.empty());
   return seconds(start);
 }
 
-// A quadratic queue takes some 10 s for 100,000 (half of 10^10 steps); 2 us a message leaves room for a busy
-// machine and a sanitizer.
+// A quadratic queue takes some 10 s for 100,000 (half of 10^10 steps); 2 us a message leaves room
+// for a busy machine and a sanitizer.
 TEST(Match, ReverseOrderIsLinear) {
   const int n = 100'000;
   for (bool wildcards : {false, true}) {

@@ -1,8 +1,9 @@
-// A job in one process for the tests of pt2pt: rank proclets, and a transport that plays a second process.
+// A job in one process for the tests of pt2pt: rank proclets, and a transport that plays a second
+// process.
 //
-// "Process 1" is this process again: a frame for its proclet k comes back, later, to our proclet k as if process 1
-// had sent it. So every protocol between processes runs here, with chosen delays and refusals. Ranks of process 1 in
-// messages are our own.
+// "Process 1" is this process again: a frame for its proclet k comes back, later, to our proclet k
+// as if process 1 had sent it. So every protocol between processes runs here, with chosen delays
+// and refusals. Ranks of process 1 in messages are our own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,6 +15,10 @@
 #include <vector>
 
 #include "pt2pt/engine.h"
+
+#ifdef FGMPI_SANITIZE
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace fgmpi::pt2pt::testing {
 
@@ -84,8 +89,10 @@ class Loop : public transport::Transport {
 
 /// Runs body(rank) on `ranks` proclets to the end; the exit status of the run.
 inline int run_ranks(uint32_t ranks, Loop* loop, std::function<void(uint32_t)> body) {
-  if (loop) g_av.init({0, ranks, 2 * ranks}, 0);
-  else g_av.init({0, ranks}, 0);
+  if (loop)
+    g_av.init({0, ranks, 2 * ranks}, 0);
+  else
+    g_av.init({0, ranks}, 0);
   Setup setup;
   setup.local_count = ranks;
   setup.transports[0] = loop;
@@ -97,10 +104,17 @@ inline int run_ranks(uint32_t ranks, Loop* loop, std::function<void(uint32_t)> b
   sched::set_hooks(hooks);
   static std::function<void(uint32_t)> current;
   current = std::move(body);
-  Status made = sched::create_ranks(ranks, [](void*) { current(sched::current()->index); }, nullptr);
+  Status made = sched::create_ranks(
+      ranks, [](void*) { current(sched::current()->index); }, nullptr);
   EXPECT_TRUE(made.ok()) << made.what();
-  int status = sched::run();
-  return status;
+#ifdef FGMPI_SANITIZE
+  // A deadlocked run left its proclets in the middle of their functions; their stacks' addresses
+  // come again.
+  for (uint32_t i = 0; i < ranks; ++i)
+    __asan_unpoison_memory_region(sched::rank_proclet(i)->stack_low,
+                                  sched::rank_proclet(i)->stack_size);
+#endif
+  return sched::run();
 }
 
 inline Buffer bytes(const void* data, size_t n) {
