@@ -100,17 +100,27 @@ void say_stack(const ucontext_t* context) {
   for (int i = frames.first; i < frames.count; ++i) say_frame(i - frames.first, frames.pc[i]);
 }
 
-void say_cause(int signal_number, const siginfo_t* info, const sched::Proclet* running) {
+/// Is the stack pointer below the stack that it belongs to? So it is after a function with much
+/// larger local variables than the guard has bytes.
+bool beyond_stack(const sched::Proclet* running, const ucontext_t* context) {
+  if (!running || sched::on_host_stack()) return false;
+  auto low = reinterpret_cast<uintptr_t>(running->stack_low);
+  return static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RSP]) - low >= running->stack_size;
+}
+
+void say_cause(int signal_number, const siginfo_t* info, const ucontext_t* context,
+               const sched::Proclet* running) {
   bool in_guard = false;
   const sched::Proclet* at = sched::proclet_of_address(info->si_addr, &in_guard);
+  bool overflow = running && ((at && in_guard) || beyond_stack(running, context));
   bool memory = signal_number == SIGSEGV || signal_number == SIGBUS;
   char who[64] = "outside of any rank";
   if (running)
     snprintf(who, sizeof who, "%srank %u",
              running->kind == sched::Kind::kHelper ? "a helper of " : "", world_rank(running));
-  if (memory && at && in_guard && running) {
+  if (memory && overflow) {
     say("fgmpi: stack overflow of %s (%zu KiB): raise FGMPI_STACK_SIZE\n", who,
-        at->stack_size / 1024);
+        running->stack_size / 1024);
   } else if (memory) {
     say("fgmpi: %s: %s at address %p\n", who, strsignal(signal_number), info->si_addr);
   } else {
@@ -124,8 +134,9 @@ void on_crash(int signal_number, siginfo_t* info, void* context) {
   if (on_scheduler_thread()) {
     flush_output();
     write_unsettled_output();
-    say_cause(signal_number, info, sched::current());
-    say_stack(static_cast<ucontext_t*>(context));
+    const auto* interrupted = static_cast<ucontext_t*>(context);
+    say_cause(signal_number, info, interrupted, sched::current());
+    say_stack(interrupted);
   }
   alarm(0);
   sigset_t unblocked;

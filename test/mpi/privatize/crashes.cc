@@ -20,6 +20,13 @@ namespace inner {
   return depth == 0 ? 0 : recurse(depth - 1) + frame[depth % 512];
 }
 
+[[gnu::noinline]] int large_frame() {
+  char frame[1 << 20];
+  asm volatile("" : : "r"(frame) : "memory");
+  MPI_Barrier(MPI_COMM_WORLD);
+  return frame[5];
+}
+
 int main(int argc, char** argv) {
   int rank;
   OK(MPI_Init(&argc, &argv));
@@ -29,6 +36,7 @@ int main(int argc, char** argv) {
   if (rank == 3) {
     if (!std::strcmp(how, "segv")) inner::crash_here(1);
     if (!std::strcmp(how, "overflow")) return recurse(1000000);
+    if (!std::strcmp(how, "frame")) return large_frame();
     if (!std::strcmp(how, "abort")) std::abort();
     if (!std::strcmp(how, "throw")) throw std::runtime_error("nobody catches this");
   }

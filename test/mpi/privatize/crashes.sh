@@ -15,6 +15,9 @@ for shape in "-n 1 -nfg 5" "-n 2 -nfg 2"; do
   run "$shape" overflow
   says 'stack overflow of rank 3 \(.* KiB\): raise FGMPI_STACK_SIZE'
   says 'recurse\(int\)\+0x'
+  run "$shape" frame
+  says 'stack overflow of rank 3 \(.* KiB\): raise FGMPI_STACK_SIZE'
+  says 'large_frame\(\)\+0x'
   run "$shape" abort
   says 'rank 3: Aborted'
   run "$shape" throw
