@@ -1,6 +1,7 @@
 #include "privatize/output.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,9 @@ FILE* g_stdout = nullptr;
 namespace {
 
 constexpr size_t kWriteAt = 32 * 1024;  ///< complete lines are written when there are so many bytes
+/// A pipe takes so many bytes whole or not at all. The launcher passes on what it finds in a pipe:
+/// it must never find half a line, in the middle of which another process's lines could come.
+constexpr size_t kWholeInPipes = PIPE_BUF;
 constexpr size_t kLongestLine = 64 * 1024;  ///< a line that grows longer is not kept together
 constexpr size_t kStreamBuffer = 16 * 1024;
 
@@ -52,10 +56,19 @@ constexpr Lines& g_err = g_immortal_err.value;
 bool g_prefix = false;
 bool g_draining = false;  ///< the stream is emptied by a switch, not by its user
 
+/// How many of the bytes to write at once: whole lines that a pipe takes whole, at least one line.
+size_t next_piece(std::string_view bytes) {
+  if (bytes.size() <= kWholeInPipes) return bytes.size();
+  size_t end = bytes.substr(0, kWholeInPipes).rfind('\n');
+  if (end == bytes.npos) end = bytes.find('\n');
+  return end == bytes.npos ? bytes.size() : end + 1;
+}
+
 void Lines::write_complete() {
   size_t done = 0;
   while (done < complete.size()) {
-    ssize_t n = real_write(fd, complete.data() + done, complete.size() - done);
+    ssize_t n = real_write(fd, complete.data() + done,
+                           next_piece({complete.data() + done, complete.size() - done}));
     if (n < 0 && errno == EAGAIN) {
       pollfd wait{fd, POLLOUT, 0};
       poll(&wait, 1, -1);
