@@ -36,7 +36,11 @@ int init(const char* call, int required, int* provided) {
 
 Status start_rank() {
   sched::Proclet* p = sched::current();
-  if (!p) return error(MPI_ERR_OTHER, "called outside of main's thread; allowed is the thread that runs main");
+  if (!p) {
+    return error(MPI_ERR_OTHER,
+                 "called outside of main's thread, or in a program that loaded this library with dlopen; allowed is the "
+                 "thread that runs main, in a program linked with mpicc, mpicxx or mpifort");
+  }
   if (p->rank_state) return {};
   Status connected;
   sched::call_on_host([&] { connected = connect(); });

@@ -157,7 +157,8 @@ void warn_of_shared_libraries() {
   dladdr(reinterpret_cast<void*>(&g_program), &self);
   for (const link_map* map : loaded_modules()) {
     std::string_view path = map->l_name;
-    if (path.empty() || starts_with(path, "/lib") || starts_with(path, "/usr/lib")) continue;
+    if (path.empty() || starts_with(file_name(map->l_name), "libmpich"))
+      continue;  // and the host's own
     if (is_private(map) || path == self.dli_fname) continue;
     ElfModule module;
     if (path[0] != '/' || !module.read(map, std::string(path), false).ok()) continue;
