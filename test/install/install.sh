@@ -80,8 +80,10 @@ expect "Fortran" 0 "" "$bin/mpifort" hello.f90 -o hello_f
 expect "compile, then link" 0 "" bash -c '"$0/mpicc" -c hello.c -o hello.o && "$0/mpicc" hello.o -o hello_2' "$bin"
 expect "a shared library" 0 "" "$bin/mpicc" -shared hello.c -o libhello.so
 expect "compiler's version" 0 "(cc|gcc)" "$bin/mpicc" --version
-expect "-show" 0 "-fPIC -pie hello.c .*-lmpich" "$bin/mpicc" -show hello.c
-expect "-show compiling" 0 "-fPIC -c hello.c -I[^ ]*mpich -I[^ ]*" "$bin/mpicc" -show -c hello.c
+expect "-show" 0 "-fPIC .*-pie hello.c .*-lmpich" "$bin/mpicc" -show hello.c
+expect "-showme" 0 "-fPIC .*-pie hello.c .*-lmpich" "$bin/mpicc" -showme hello.c
+expect "-static" 1 "^mpicc: -static: .* cannot be linked statically" "$bin/mpicc" -static hello.c -o hello_static
+expect "-show compiling" 0 "-fPIC .*-c hello.c -I[^ ]*mpich -I[^ ]*" "$bin/mpicc" -show -c hello.c
 expect "-compile_info" 0 "-I.*include" "$bin/mpicc" -compile_info
 expect "-link_info" 0 '-Wl,"?-rpath,' "$bin/mpicc" -link_info
 expect "FGMPI_CC" 0 "^my-cc " env FGMPI_CC=my-cc "$bin/mpicc" -show hello.c
@@ -100,6 +102,16 @@ expect "no program" 1 "^mpiexec: no program given" "$bin/mpiexec" -n 2
 expect "bad FGMPI_HYDRA" 1 "^mpiexec: FGMPI_HYDRA=/no: " env FGMPI_HYDRA=/no "$bin/mpiexec" ./hello
 expect "mpiexec -version" 0 "Finegrain MPI" "$bin/mpiexec" -version
 expect "fgmpi-info" 0 "^prefix +$prefix$" "$bin/fgmpi-info"
+expect "fgmpi-info -v" 0 "^binding +processing units [0-9]" "$bin/fgmpi-info" -v
+expect "its host" 0 "^host +[^ ]+, id [0-9a-f]{32}$" "$bin/fgmpi-info" -v
+expect "fgmpi-info -v under mpiexec" 0 "^process +1 of 2, .* by pmi1$" "$bin/mpiexec" -n 2 "$bin/fgmpi-info" -v
+expect "the transport of two processes" 0 "^transport +shm .*: to processes 1$" "$bin/mpiexec" -n 2 "$bin/fgmpi-info" -v
+expect "another transport" 0 "^transport +ofi .*: to processes 0$" env FGMPI_TRANSPORT=ofi "$bin/mpiexec" -n 2 \
+  "$bin/fgmpi-info" -v
+expect "a process on one core" 0 "^cores +[0-9]+ of [0-9]+$" "$bin/mpiexec" -n 2 -bind-to core "$bin/fgmpi-info" -v
+first_core=$(taskset -cp $$ | grep -oE '[0-9]+' | sed -n 2p)
+expect "a bound process" 0 "^binding +processing units $first_core( |$)" taskset -c "$first_core" "$bin/fgmpi-info" -v
+expect "no keys" 0 "^0$" bash -c '"$0/fgmpi-info" -v | grep -cE "[0-9a-f]{33}"; true' "$bin"
 
 # 1,000 ranks, each with its line.
 timeout 60 "$bin/mpiexec" -n 4 -nfg 250 ./hello < /dev/null > thousand.txt
@@ -116,6 +128,11 @@ if command -v mpicc.mpich > /dev/null; then
   expect "the host's wrapper" 0 "" mpicc.mpich hello.c -o hello_host
   expect "a program of the host's wrapper" 0 "^hello from 0 of 2$" "$bin/mpiexec" -n 2 ./hello_host
 fi
+if command -v mpifort.mpich > /dev/null; then
+  expect "the host's Fortran wrapper" 0 "" mpifort.mpich hello.f90 -o hello_host_f
+  expect "a program of the host's Fortran wrapper" 0 "rank +1 bytes +24" "$bin/mpiexec" -n 2 ./hello_host_f
+  expect "its ranks in one process" 0 "rank +2 bytes +24" "$bin/mpiexec" -nfg 3 ./hello_host_f
+fi
 if command -v pkg-config > /dev/null; then
   expect "pkg-config" 0 "-lmpich" env PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --libs --cflags fgmpi
 fi
@@ -123,14 +140,17 @@ fi
 # CMake's FindMPI with our wrappers.
 mkdir -p project && cat > project/CMakeLists.txt << 'END'
 cmake_minimum_required(VERSION 3.20)
-project(hello C CXX)
+project(hello C CXX Fortran)
 find_package(MPI REQUIRED)
 add_executable(cmake_hello ../hello.c)
 target_link_libraries(cmake_hello PRIVATE MPI::MPI_C)
+add_executable(cmake_hello_f ../hello.f90)
+target_link_libraries(cmake_hello_f PRIVATE MPI::MPI_Fortran)
 END
 expect "FindMPI" 0 "Found MPI" "$cmake" -S project -B project/build -DMPI_C_COMPILER="$bin/mpicc" \
-  -DMPI_CXX_COMPILER="$bin/mpicxx" -DMPIEXEC_EXECUTABLE="$bin/mpiexec"
+  -DMPI_CXX_COMPILER="$bin/mpicxx" -DMPI_Fortran_COMPILER="$bin/mpifort" -DMPIEXEC_EXECUTABLE="$bin/mpiexec"
 expect "a CMake project" 0 "" "$cmake" --build project/build
 expect "its program" 0 "^hello from 3 of 4$" "$bin/mpiexec" -n 2 -nfg 2 project/build/cmake_hello
+expect "its Fortran program" 0 "rank +3 bytes +24" "$bin/mpiexec" -n 2 -nfg 2 project/build/cmake_hello_f
 
 exit $failed
