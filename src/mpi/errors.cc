@@ -122,7 +122,8 @@ int host_error(const char* call, int code) {
 
 int bad_comm(const char* call, MPI_Comm handle) {
   comm::RankState* rank = comm::rank_state();
-  if (!rank) {
+  bool too_late = rank && (handle == MPI_COMM_WORLD ? rank->world.freed : handle == MPI_COMM_SELF);
+  if (!rank || too_late) {
     return fail(call, nullptr,
                 error(MPI_ERR_OTHER, "called before MPI_Init or after MPI_Finalize by this rank"));
   }

@@ -11,6 +11,9 @@ int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  MPI_Comm parent;
+  OK(MPI_Comm_get_parent(&parent));
+  CHECK(parent == MPI_COMM_NULL);
   OK(MPI_Barrier(MPI_COMM_WORLD));
   if (rank == special) {
     int out = 0;
@@ -18,6 +21,10 @@ int main(int argc, char** argv) {
       OK(MPI_Finalize());
       if (!strcmp(argv[1], "return")) return 7;
       exit(8);
+    }
+    if (!strcmp(argv[1], "late")) {
+      OK(MPI_Finalize());
+      MPI_Barrier(MPI_COMM_WORLD);
     }
     if (!strcmp(argv[1], "forget")) exit(9);
     if (!strcmp(argv[1], "abort")) MPI_Abort(MPI_COMM_WORLD, 10);

@@ -34,6 +34,7 @@ for shape in "1 1" "1 5" "3 1" "2 50"; do
   expect "bad rank ($shape)" bad "Fatal error on rank 0: Invalid rank in MPI_Send: dest is [0-9]+; allowed is 0 to" "${run[@]}" badrank 0
   expect "bad tag ($shape)" bad "Invalid tag in MPI_Send: tag is -7; allowed is 0 to" "${run[@]}" badtag 0
   expect "null communicator ($shape)" bad "Invalid communicator in MPI_Comm_size: comm is MPI_COMM_NULL" "${run[@]}" nullcomm 0
+  expect "after MPI_Finalize ($shape)" bad "MPI_Barrier: called before MPI_Init or after MPI_Finalize" "${run[@]}" late 0
   expect "MPI_Init twice ($shape)" bad "MPI_Init: called a second time" "${run[@]}" twice 0
 done
 expect "deadlock of one process" bad "deadlock" "$bin/mpiexec" -n 1 -nfg 4 "$prog" deadlock 2
