@@ -1,31 +1,44 @@
-/* Times of collectives, one line each: for this library and for any other MPI (compile with its mpicc).
+/* Times of collectives, one line each: for this library and for any other MPI (compile with its
+ * mpicc).
  *
- *   mpiexec -n 2 -nfg 500 coll_table          barrier, bcast, allreduce, gather, alltoall of usual sizes
- *   mpiexec -n 2 -nfg 500 coll_table barrier bcast_8
+ *   mpiexec -n 2 -nfg 500 coll_table          barrier, bcast, allreduce, gather, alltoall of usual
+ * sizes mpiexec -n 2 -nfg 500 coll_table barrier bcast_8
  *
- * For broadcast and allreduce of long vectors a line gives the bound by memory: what plain memcpy of the bytes that must be
- * read and written takes on one core at this moment, divided by the processes that share the work (FGMPI_PROCESSES, 1
- * unless given). Allreduce must read each rank's vector and write each rank's result; broadcast must write N - 1.
- * Without globals of its own, so that as many ranks fit as without privatisation. Times are medians over repetitions; a line in a loaded machine says little. */
+ * For broadcast and allreduce of long vectors a line gives the bound by memory: what plain memcpy
+ * of the bytes that must be read and written takes on one core at this moment, divided by the
+ * processes that share the work (FGMPI_PROCESSES, 1 unless given). Allreduce must read each rank's
+ * vector and write each rank's result; broadcast must write N - 1. Without globals of its own, so
+ * that as many ranks fit as without privatisation. Times are medians over repetitions; a line in a
+ * loaded machine says little. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
+static int by_value(const void* a, const void* b) {
+  double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
 typedef enum { BARRIER, BCAST, ALLREDUCE, GATHER, ALLTOALL } Kind;
 
-static void run(Kind kind, void *in, void *out, int bytes) {
+static void run(Kind kind, void* in, void* out, int bytes) {
   switch (kind) {
-    case BARRIER: MPI_Barrier(MPI_COMM_WORLD); break;
-    case BCAST: MPI_Bcast(in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD); break;
-    case ALLREDUCE: MPI_Allreduce(in, out, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); break;
-    case GATHER: MPI_Gather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD); break;
-    case ALLTOALL: MPI_Alltoall(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD); break;
+    case BARRIER:
+      MPI_Barrier(MPI_COMM_WORLD);
+      break;
+    case BCAST:
+      MPI_Bcast(in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+      break;
+    case ALLREDUCE:
+      MPI_Allreduce(in, out, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+      break;
+    case GATHER:
+      MPI_Gather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+      break;
+    case ALLTOALL:
+      MPI_Alltoall(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
+      break;
   }
 }
 
@@ -47,7 +60,7 @@ static double copy_time(double bytes) {
   return each * (bytes / (double)piece);
 }
 
-static void measure(const char *name, Kind kind, int bytes) {
+static void measure(const char* name, Kind kind, int bytes) {
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -80,9 +93,10 @@ static void measure(const char *name, Kind kind, int bytes) {
     double t = times[kRounds / 2];
     printf("%-14s %8d %12.2f us %10.1f ns/rank", name, size, t * 1e6, t * 1e9 / size);
     if ((kind == BCAST || kind == ALLREDUCE) && bytes >= 1 << 20) {
-      const char *text = getenv("FGMPI_PROCESSES");
+      const char* text = getenv("FGMPI_PROCESSES");
       int processes = text ? atoi(text) : 1;
-      double bound = copy_time((double)bytes * (kind == BCAST ? size - 1 : size)) / (processes > 0 ? processes : 1);
+      double bound = copy_time((double)bytes * (kind == BCAST ? size - 1 : size)) /
+                     (processes > 0 ? processes : 1);
       printf("   bound %10.2f us, %.2f x", bound * 1e6, t / bound);
     }
     printf("\n");
@@ -92,16 +106,17 @@ static void measure(const char *name, Kind kind, int bytes) {
   free(out);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   static const struct {
-    const char *name;
+    const char* name;
     Kind kind;
     int bytes, most; /* not for more ranks than this */
-  } all[] = {{"barrier", BARRIER, 0, 1 << 30},         {"bcast_8", BCAST, 8, 1 << 30},
-             {"bcast_64k", BCAST, 1 << 16, 20000},     {"bcast_4m", BCAST, 1 << 22, 128},
-             {"allreduce_8", ALLREDUCE, 8, 1 << 30},   {"allreduce_64k", ALLREDUCE, 1 << 16, 20000},
-             {"allreduce_4m", ALLREDUCE, 1 << 22, 128}, {"gather_8", GATHER, 8, 1 << 30},
-             {"alltoall_8", ALLTOALL, 8, 4000}};
+  } all[] = {
+      {"barrier", BARRIER, 0, 1 << 30},          {"bcast_8", BCAST, 8, 1 << 30},
+      {"bcast_64k", BCAST, 1 << 16, 20000},      {"bcast_4m", BCAST, 1 << 22, 128},
+      {"allreduce_8", ALLREDUCE, 8, 1 << 30},    {"allreduce_64k", ALLREDUCE, 1 << 16, 20000},
+      {"allreduce_4m", ALLREDUCE, 1 << 22, 128}, {"gather_8", GATHER, 8, 1 << 30},
+      {"alltoall_8", ALLTOALL, 8, 4000}};
   int rank, size;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -19,15 +19,18 @@ void run(SharedComm* shared, comm::Meeting* meeting) {
 Args* Act::member(int rank) const {
   // Members are mostly consecutive ranks: look where it then is, before searching.
   size_t guess = static_cast<size_t>(rank - members.front()->rank);
-  if (rank >= members.front()->rank && guess < members.size() && members[guess]->rank == rank) return members[guess];
-  auto it = std::lower_bound(members.begin(), members.end(), rank, [](const Args* a, int r) { return a->rank < r; });
+  if (rank >= members.front()->rank && guess < members.size() && members[guess]->rank == rank)
+    return members[guess];
+  auto it = std::lower_bound(members.begin(), members.end(), rank,
+                             [](const Args* a, int r) { return a->rank < r; });
   return it != members.end() && (*it)->rank == rank ? *it : nullptr;
 }
 
 Status Act::same_root() const {
   for (const Args* m : members)
     if (m->root != first()->root)
-      return error(MPI_ERR_ROOT, "rank %d gives root %d, rank %d gives root %d: all members must give the same",
+      return error(MPI_ERR_ROOT,
+                   "rank %d gives root %d, rank %d gives root %d: all members must give the same",
                    first()->rank, first()->root, m->rank, m->root);
   return {};
 }
@@ -35,24 +38,34 @@ Status Act::same_root() const {
 comm::Act act_of(What what, bool inter) {
   if (inter) return run<act_inter>;
   switch (what) {
-    case What::kBarrier: return run<act_barrier>;
-    case What::kBcast: return run<act_bcast>;
+    case What::kBarrier:
+      return run<act_barrier>;
+    case What::kBcast:
+      return run<act_bcast>;
     case What::kGather:
-    case What::kGatherv: return run<act_gather>;
+    case What::kGatherv:
+      return run<act_gather>;
     case What::kScatter:
-    case What::kScatterv: return run<act_scatter>;
+    case What::kScatterv:
+      return run<act_scatter>;
     case What::kAllgather:
-    case What::kAllgatherv: return run<act_allgather>;
+    case What::kAllgatherv:
+      return run<act_allgather>;
     case What::kAlltoall:
     case What::kAlltoallv:
-    case What::kAlltoallw: return run<act_alltoall>;
+    case What::kAlltoallw:
+      return run<act_alltoall>;
     case What::kReduce:
-    case What::kAllreduce: return run<act_reduce>;
+    case What::kAllreduce:
+      return run<act_reduce>;
     case What::kReduceScatter:
-    case What::kReduceScatterBlock: return run<act_reduce_scatter>;
+    case What::kReduceScatterBlock:
+      return run<act_reduce_scatter>;
     case What::kScan:
-    case What::kExscan: return run<act_scan>;
-    default: return run<act_neighbor>;
+    case What::kExscan:
+      return run<act_scan>;
+    default:
+      return run<act_neighbor>;
   }
 }
 
@@ -65,7 +78,8 @@ Parts::Parts(const Side& side, int32_t ranks) : ranks_(ranks) {
   }
   prefix_.resize(static_cast<size_t>(ranks) + 1);
   for (int32_t i = 0; i < ranks; ++i)
-    prefix_[static_cast<size_t>(i) + 1] = prefix_[static_cast<size_t>(i)] + static_cast<size_t>(side.segment(i).bytes());
+    prefix_[static_cast<size_t>(i) + 1] =
+        prefix_[static_cast<size_t>(i)] + static_cast<size_t>(side.segment(i).bytes());
 }
 
 std::vector<const char*> contributions(const Act& act) {
@@ -100,7 +114,8 @@ Status RunFolds::exchange(int64_t first, int64_t n) {
   char* at = packed.get() + blocks.offset[team_.me()];
   std::vector<const char*> sources;
   size_t member = 0;
-  for (const comm::Run* run = placement_.begin(team_.me()); run != placement_.end(team_.me()); ++run, at += each) {
+  for (const comm::Run* run = placement_.begin(team_.me()); run != placement_.end(team_.me());
+       ++run, at += each) {
     sources.clear();
     for (int32_t i = 0; i < run->count; ++i)
       sources.push_back(act_.members[member++]->send.address + first * r_.type->extent());
@@ -111,7 +126,8 @@ Status RunFolds::exchange(int64_t first, int64_t n) {
   // Runs by place, back into rank order.
   for (uint32_t p = 0; p < team_.count(); ++p) {
     char* from = packed.get() + blocks.offset[p];
-    for (const comm::Run* run = placement_.begin(p); run != placement_.end(p); ++run, from += each) {
+    for (const comm::Run* run = placement_.begin(p); run != placement_.end(p);
+         ++run, from += each) {
       auto it = std::lower_bound(runs_.begin(), runs_.end(), run->first,
                                  [](const comm::Run& a, int32_t rank) { return a.first < rank; });
       FGMPI_TRY(unpack(from, static_cast<int64_t>(each),

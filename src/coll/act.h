@@ -1,7 +1,9 @@
-// Acts: what the last arriver does for all collocated members of a collective. One file a family (act_*.cc); each
-// lays the members' data out for level two, runs an algorithm among the processes, and hands results out.
+// Acts: what the last arriver does for all collocated members of a collective. One file a family
+// (act_*.cc); each lays the members' data out for level two, runs an algorithm among the processes,
+// and hands results out.
 //
-// Thread rule: one thread; acts may switch. An act's Status is the verdict for all members of the process.
+// Thread rule: one thread; acts may switch. An act's Status is the verdict for all members of the
+// process.
 #pragma once
 
 #include "coll/args.h"
@@ -28,14 +30,14 @@ struct Act {
 // Intracommunicators.
 Status act_barrier(Act& act);
 Status act_bcast(Act& act);
-Status act_gather(Act& act);     ///< and gatherv
-Status act_scatter(Act& act);    ///< and scatterv
-Status act_allgather(Act& act);  ///< and allgatherv
-Status act_alltoall(Act& act);   ///< and v, w
-Status act_reduce(Act& act);     ///< and allreduce
+Status act_gather(Act& act);          ///< and gatherv
+Status act_scatter(Act& act);         ///< and scatterv
+Status act_allgather(Act& act);       ///< and allgatherv
+Status act_alltoall(Act& act);        ///< and v, w
+Status act_reduce(Act& act);          ///< and allreduce
 Status act_reduce_scatter(Act& act);  ///< and block
-Status act_scan(Act& act);       ///< and exscan
-Status act_neighbor(Act& act);   ///< all five
+Status act_scan(Act& act);            ///< and exscan
+Status act_neighbor(Act& act);        ///< all five
 /// All of them on intercommunicators.
 Status act_inter(Act& act);
 
@@ -58,9 +60,10 @@ class Parts {
   std::vector<size_t> prefix_;
 };
 
-/// Contributions of runs of consecutive ranks, for reductions that must keep rank order where a process hosts
-/// several runs: every process gets every run's fold, a range of elements at a time, and calls
-/// f(first, n, values) with values[i] the n elements of run i (in rank order). May switch.
+/// Contributions of runs of consecutive ranks, for reductions that must keep rank order where a
+/// process hosts several runs: every process gets every run's fold, a range of elements at a time,
+/// and calls f(first, n, values) with values[i] the n elements of run i (in rank order). May
+/// switch.
 class RunFolds {
  public:
   RunFolds(const Act& act, const Team& team, const Reduction& r);

@@ -1,5 +1,6 @@
-// Allgather and allgatherv: the members' parts are packed once, in rank order, into one buffer (the first member's
-// own where its layout allows), exchanged among the processes, and copied to every member.
+// Allgather and allgatherv: the members' parts are packed once, in rank order, into one buffer (the
+// first member's own where its layout allows), exchanged among the processes, and copied to every
+// member.
 #include "coll/act.h"
 #include "coll/selector.h"
 
@@ -22,8 +23,8 @@ Status pack_members(const Act& act, const Parts& parts, At&& at) {
 }
 
 /// Exchange where ranks are not in the order of places: by way of a buffer in that order.
-Status exchange_by_places(const Act& act, const Team& team, const Placement& placement, const Parts& parts,
-                          char* all) {
+Status exchange_by_places(const Act& act, const Team& team, const Placement& placement,
+                          const Parts& parts, char* all) {
   Blocks blocks;
   blocks.offset.push_back(0);
   for (uint32_t p = 0; p < team.count(); ++p) {
@@ -56,7 +57,8 @@ Status exchange(const Act& act, const Team& team, const Parts& parts, char* all)
   if (!placement.in_rank_order()) return exchange_by_places(act, team, placement, parts, all);
   FGMPI_TRY(pack_members(act, parts, in_order));
   Blocks blocks;
-  for (uint32_t p = 0; p < team.count(); ++p) blocks.offset.push_back(parts.offset(placement.begin(p)->first));
+  for (uint32_t p = 0; p < team.count(); ++p)
+    blocks.offset.push_back(parts.offset(placement.begin(p)->first));
   blocks.offset.push_back(parts.total());
   return team_allgather(team, all, blocks);
 }
@@ -83,7 +85,8 @@ Status act_allgather(Act& act) {
     }
     for (int32_t r = 0; r < ranks; ++r)
       if (!m->in_place || r != m->rank)
-        FGMPI_TRY(unpack(all + parts.offset(r), static_cast<int64_t>(parts.size(r)), m->recv.segment(r)));
+        FGMPI_TRY(
+            unpack(all + parts.offset(r), static_cast<int64_t>(parts.size(r)), m->recv.segment(r)));
   }
   copy_to_many(all, parts.total(), to.data(), to.size());
   return {};

@@ -1,7 +1,7 @@
-// All-to-all in its three forms: between members of a process straight from the sender's to the receiver's buffer; to
-// each other process one message with everything that its members get, ordered by receiver, then sender. The
-// regular form goes in rounds of receivers, so that the packed data stays bounded; the v and w forms, whose
-// sizes no single process knows, in one.
+// All-to-all in its three forms: between members of a process straight from the sender's to the
+// receiver's buffer; to each other process one message with everything that its members get,
+// ordered by receiver, then sender. The regular form goes in rounds of receivers, so that the
+// packed data stays bounded; the v and w forms, whose sizes no single process knows, in one.
 #include <algorithm>
 
 #include "coll/act.h"
@@ -22,13 +22,14 @@ bool plain(const Act& act) {
   return true;
 }
 
-/// to[d] + from_at[s] = from[s] + to_at[d], `bytes` each, for all s and d: parts of many senders for many receivers. In
-/// tiles, so that the lines of neighbouring parts are still there when their turn comes.
+/// to[d] + from_at[s] = from[s] + to_at[d], `bytes` each, for all s and d: parts of many senders
+/// for many receivers. In tiles, so that the lines of neighbouring parts are still there when their
+/// turn comes.
 struct Grid {
   std::vector<const char*> from;
   std::vector<size_t> from_at;  ///< where a sender's part lies at a receiver
   std::vector<char*> to;
-  std::vector<size_t> to_at;    ///< where a receiver's part lies at a sender
+  std::vector<size_t> to_at;  ///< where a receiver's part lies at a sender
 };
 
 template <size_t n>
@@ -44,11 +45,16 @@ void transpose(const Grid& g, size_t bytes) {
 
 void transpose_any(const Grid& g, size_t bytes) {
   switch (bytes) {
-    case 0: return;
-    case 4: return transpose<4>(g, bytes);
-    case 8: return transpose<8>(g, bytes);
-    case 16: return transpose<16>(g, bytes);
-    default: return transpose<0>(g, bytes);
+    case 0:
+      return;
+    case 4:
+      return transpose<4>(g, bytes);
+    case 8:
+      return transpose<8>(g, bytes);
+    case 16:
+      return transpose<16>(g, bytes);
+    default:
+      return transpose<0>(g, bytes);
   }
 }
 
@@ -71,7 +77,8 @@ Status between_members(const Act& act, bool is_plain) {
   return {};
 }
 
-/// One round of the exchange with other processes: the receivers numbered [first, last) at each place.
+/// One round of the exchange with other processes: the receivers numbered [first, last) at each
+/// place.
 class Round {
  public:
   Round(const Act& act, const Team& team, const Placement& placement, bool is_plain)
@@ -92,9 +99,11 @@ class Round {
       for (uint32_t p = 0; p < team_.count(); ++p) sizes.unit.push_back(team_.members(p));
     }
     AlltoallFn exchange;
-    size_t total = each * static_cast<size_t>(act_.shared->size) * static_cast<size_t>(act_.shared->size);
-    FGMPI_TRY(pick_alltoall({team_.count(), regular ? total / team_.count() : SIZE_MAX, true, true, regular},
-                            &exchange));
+    size_t total =
+        each * static_cast<size_t>(act_.shared->size) * static_cast<size_t>(act_.shared->size);
+    FGMPI_TRY(pick_alltoall(
+        {team_.count(), regular ? total / team_.count() : SIZE_MAX, true, true, regular},
+        &exchange));
     FGMPI_TRY(exchange(team_, out_memory_.get(), in_memory_.get(), sizes));
     return unpack_all();
   }
@@ -122,7 +131,8 @@ class Round {
           in = each * team_.members(p) * here(static_cast<uint32_t>(act_.members.size()));
         } else {
           receivers(p, [&](int32_t to) {
-            for (const Args* m : act_.members) out += static_cast<size_t>(m->send.segment(to).bytes());
+            for (const Args* m : act_.members)
+              out += static_cast<size_t>(m->send.segment(to).bytes());
           });
           for (uint32_t d = first_; d < std::min<size_t>(last_, act_.members.size()); ++d)
             placement_.for_each(p, [&](int32_t from) {
@@ -135,7 +145,9 @@ class Round {
     }
   }
   /// How many of a place's members are receivers of this round.
-  size_t here(uint32_t members) const { return std::min(last_, members) - std::min(first_, members); }
+  size_t here(uint32_t members) const {
+    return std::min(last_, members) - std::min(first_, members);
+  }
 
   Status pack_all() {
     Status status;
@@ -178,7 +190,8 @@ class Round {
     for (uint32_t d = first_; d < std::min<size_t>(last_, act_.members.size()); ++d)
       for (const comm::Run* run = placement_.begin(place); run != placement_.end(place); ++run) {
         size_t length = static_cast<size_t>(run->count) * bytes;
-        std::memcpy(act_.members[d]->recv.address + static_cast<size_t>(run->first) * bytes, in, length);
+        std::memcpy(act_.members[d]->recv.address + static_cast<size_t>(run->first) * bytes, in,
+                    length);
         in += length;
       }
   }
@@ -224,8 +237,10 @@ Status act_alltoall(Act& act) {
   // The same number of receivers a round everywhere: from what all processes know.
   uint32_t most = 0;
   for (uint32_t p = 0; p < team.count(); ++p) most = std::max(most, team.members(p));
-  size_t for_one = static_cast<size_t>(act.first()->recv.whole().bytes()) * static_cast<size_t>(act.shared->size);
-  uint32_t group = static_cast<uint32_t>(std::clamp<size_t>(kRoundBytes / std::max<size_t>(for_one, 1), 1, most));
+  size_t for_one = static_cast<size_t>(act.first()->recv.whole().bytes()) *
+                   static_cast<size_t>(act.shared->size);
+  uint32_t group = static_cast<uint32_t>(
+      std::clamp<size_t>(kRoundBytes / std::max<size_t>(for_one, 1), 1, most));
   if (group >= most) return round.run(0, UINT32_MAX);
   for (uint32_t first = 0; first < most; first += group) FGMPI_TRY(round.run(first, first + group));
   return {};

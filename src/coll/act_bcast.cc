@@ -1,5 +1,5 @@
-// Broadcast: the root's process sends once to each of the others (level two); in each process the data is copied
-// once to every member, in pieces that stay in the cache.
+// Broadcast: the root's process sends once to each of the others (level two); in each process the
+// data is copied once to every member, in pieces that stay in the cache.
 #include "coll/act.h"
 #include "coll/selector.h"
 

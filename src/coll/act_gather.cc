@@ -1,5 +1,5 @@
-// Gather and gatherv: every process sends its members' parts, in rank order, as one message; those of the root's
-// own process are copied straight into the root's buffer.
+// Gather and gatherv: every process sends its members' parts, in rank order, as one message; those
+// of the root's own process are copied straight into the root's buffer.
 #include "coll/act.h"
 #include "coll/selector.h"
 
@@ -23,11 +23,14 @@ Blocks blocks_without_counts(const Team& team, size_t each, bool regular, size_t
   Blocks blocks;
   blocks.offset.push_back(0);
   for (uint32_t p = 0; p < team.count(); ++p)
-    blocks.offset.push_back(blocks.offset.back() + (regular ? each * team.members(p) : p == team.me() ? mine : 0));
+    blocks.offset.push_back(blocks.offset.back() + (regular          ? each * team.members(p)
+                                                    : p == team.me() ? mine
+                                                                     : 0));
   return blocks;
 }
 
-/// The root's segments lie in memory as the packed blocks would: in the order of places, without gaps.
+/// The root's segments lie in memory as the packed blocks would: in the order of places, without
+/// gaps.
 bool lies_packed(const Side& side, const Placement& placement) {
   return !side.counts && side.type.basic() && placement.in_rank_order();
 }
@@ -52,7 +55,8 @@ Status gather_at_root(Act& act, const Team& team, Args* root) {
     const char* at = buffer + blocks.offset[p];
     Status status;
     placement.for_each(p, [&](int32_t rank) {
-      if (status.ok()) status = unpack(at, static_cast<int64_t>(parts.size(rank)), root->recv.segment(rank));
+      if (status.ok())
+        status = unpack(at, static_cast<int64_t>(parts.size(rank)), root->recv.segment(rank));
       at += parts.size(rank);
     });
     FGMPI_TRY(std::move(status));
@@ -97,7 +101,8 @@ Status scatter_at_root(Act& act, const Team& team, Args* root) {
     }
     RootedFn run;
     bool regular = !root->send.counts;
-    FGMPI_TRY(pick_scatter({team.count(), regular ? blocks.total() : 0, true, true, regular}, &run));
+    FGMPI_TRY(
+        pick_scatter({team.count(), regular ? blocks.total() : 0, true, true, regular}, &run));
     FGMPI_TRY(run(team, team.me(), buffer, blocks));
   }
   for (const Args* m : act.members)

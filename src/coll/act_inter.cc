@@ -1,6 +1,6 @@
-// Collectives on intercommunicators. Each side works in its own team; across go either one message between the first
-// processes (leaders) of both sides, handed on within the team, or, where every process has something for every
-// other, one message a pair of processes.
+// Collectives on intercommunicators. Each side works in its own team; across go either one message
+// between the first processes (leaders) of both sides, handed on within the team, or, where every
+// process has something for every other, one message a pair of processes.
 #include <algorithm>
 
 #include "coll/act.h"
@@ -14,7 +14,10 @@ struct Inter {
   Team team;      ///< this side's processes
   Team to, from;  ///< the other side's, to send to and to receive from
   explicit Inter(Act& a)
-      : act(a), team(a.team()), to(a.shared, a.meeting, Team::kToRemote), from(a.shared, a.meeting, Team::kFromRemote) {}
+      : act(a),
+        team(a.team()),
+        to(a.shared, a.meeting, Team::kToRemote),
+        from(a.shared, a.meeting, Team::kFromRemote) {}
   bool leads() const { return team.me() == 0; }
   int32_t remote_size() const { return act.shared->remote->size(); }
   Placement remote_placement() const {
@@ -32,14 +35,9 @@ struct Inter {
   /// Leaders swap messages; others do nothing.
   Status swap(const void* out, size_t out_bytes, void* in, size_t in_bytes) const {
     if (!leads()) return {};
-    pt2pt::Request* request;
-    FGMPI_TRY(from.irecv(0, in, in_bytes, &request));
-    Status sent = to.send(0, out, out_bytes);
-    pt2pt::wait(request, act.call());
-    Status received = std::move(request->outcome.error);
-    pt2pt::free_request(request);
-    FGMPI_TRY(std::move(sent));
-    return received;
+    std::vector<pt2pt::Request*> request(1);
+    FGMPI_TRY(from.irecv(0, in, in_bytes, &request[0]));
+    return from.finish(&request, to.send(0, out, out_bytes));
   }
 };
 
@@ -61,9 +59,11 @@ Status bcast(Inter& x) {
   }
   size_t bytes = static_cast<size_t>(x.act.first()->recv.whole().bytes());
   auto packed = raw_memory(bytes);
-  if (x.leads()) FGMPI_TRY(x.from.recv(x.from.place_of_rank(x.act.first()->root), packed.get(), bytes));
+  if (x.leads())
+    FGMPI_TRY(x.from.recv(x.from.place_of_rank(x.act.first()->root), packed.get(), bytes));
   FGMPI_TRY(team_bcast(x.team, 0, packed.get(), bytes));
-  for (const Args* m : x.act.members) FGMPI_TRY(unpack(packed.get(), static_cast<int64_t>(bytes), m->recv.whole()));
+  for (const Args* m : x.act.members)
+    FGMPI_TRY(unpack(packed.get(), static_cast<int64_t>(bytes), m->recv.whole()));
   return {};
 }
 
@@ -80,10 +80,12 @@ Status pack_members(const Act& act, std::unique_ptr<char[]>* out, size_t* bytes)
   return {};
 }
 
-/// The remote ranks' parts of `side`, as remote place p sends or gets them, to or from a packed buffer.
+/// The remote ranks' parts of `side`, as remote place p sends or gets them, to or from a packed
+/// buffer.
 size_t bytes_of_place(const Side& side, const Placement& placement, uint32_t p) {
   size_t bytes = 0;
-  placement.for_each(p, [&](int32_t rank) { bytes += static_cast<size_t>(side.segment(rank).bytes()); });
+  placement.for_each(
+      p, [&](int32_t rank) { bytes += static_cast<size_t>(side.segment(rank).bytes()); });
   return bytes;
 }
 
@@ -145,9 +147,11 @@ Status scatter(Inter& x) {
   return {};
 }
 
-/// Receives one message from each remote process while this process sends its own; the caller has made `out`.
-Status trade(const Inter& x, const std::vector<const char*>& out, const std::vector<size_t>& out_bytes,
-             const std::vector<char*>& in, const std::vector<size_t>& in_bytes) {
+/// Receives one message from each remote process while this process sends its own; the caller has
+/// made `out`.
+Status trade(const Inter& x, const std::vector<const char*>& out,
+             const std::vector<size_t>& out_bytes, const std::vector<char*>& in,
+             const std::vector<size_t>& in_bytes) {
   std::vector<pt2pt::Request*> requests;
   for (uint32_t p = 0; p < in.size(); ++p) {
     pt2pt::Request* request;
@@ -159,12 +163,7 @@ Status trade(const Inter& x, const std::vector<const char*>& out, const std::vec
     Status sent = x.to.send(p, out[p], out_bytes[p]);
     if (first.ok()) first = std::move(sent);
   }
-  pt2pt::wait_all(requests.data(), requests.size(), x.act.call());
-  for (pt2pt::Request* request : requests) {
-    if (first.ok()) first = std::move(request->outcome.error);
-    pt2pt::free_request(request);
-  }
-  return first;
+  return x.from.finish(&requests, std::move(first));
 }
 
 Status allgather(Inter& x) {
@@ -182,7 +181,8 @@ Status allgather(Inter& x) {
   }
   auto all = raw_memory(total);
   std::vector<char*> in;
-  for (uint32_t p = 0; p < x.from.count() && x.leads(); ++p) in.push_back(p ? in[p - 1] + sizes[p - 1] : all.get());
+  for (uint32_t p = 0; p < x.from.count() && x.leads(); ++p)
+    in.push_back(p ? in[p - 1] + sizes[p - 1] : all.get());
   FGMPI_TRY(trade(x, {packed.get()}, {bytes}, in, sizes));
   FGMPI_TRY(team_bcast(x.team, 0, all.get(), total));
   for (const Args* m : x.act.members) {
@@ -280,7 +280,8 @@ Status allreduce(Inter& x) {
   bool scatters = first->what != What::kAllreduce;
   std::vector<int64_t> start{0};
   if (scatters)
-    for (int32_t i = 0; i < x.act.shared->size; ++i) start.push_back(start.back() + first->recv.segment(i).count);
+    for (int32_t i = 0; i < x.act.shared->size; ++i)
+      start.push_back(start.back() + first->recv.segment(i).count);
   Reduction r{&first->send.type, scatters ? start.back() : first->send.count, first->op,
               host::is_commutative(first->op)};
   if (r.count == 0) return {};
@@ -293,7 +294,8 @@ Status allreduce(Inter& x) {
   for (const Args* m : x.act.members) {
     int64_t from = scatters ? start[static_cast<size_t>(m->rank)] : 0;
     int64_t n = scatters ? start[static_cast<size_t>(m->rank) + 1] - from : r.count;
-    FGMPI_TRY(unpack(theirs.get() + from * r.type->size(), n * r.type->size(), {m->recv.address, n, r.type}));
+    FGMPI_TRY(unpack(theirs.get() + from * r.type->size(), n * r.type->size(),
+                     {m->recv.address, n, r.type}));
   }
   return {};
 }
@@ -303,23 +305,32 @@ Status allreduce(Inter& x) {
 Status act_inter(Act& act) {
   Inter x(act);
   switch (act.first()->what) {
-    case What::kBarrier: return barrier(x);
-    case What::kBcast: return bcast(x);
+    case What::kBarrier:
+      return barrier(x);
+    case What::kBcast:
+      return bcast(x);
     case What::kGather:
-    case What::kGatherv: return gather(x);
+    case What::kGatherv:
+      return gather(x);
     case What::kScatter:
-    case What::kScatterv: return scatter(x);
+    case What::kScatterv:
+      return scatter(x);
     case What::kAllgather:
-    case What::kAllgatherv: return allgather(x);
+    case What::kAllgatherv:
+      return allgather(x);
     case What::kAlltoall:
     case What::kAlltoallv:
-    case What::kAlltoallw: return alltoall(x);
-    case What::kReduce: return reduce(x);
+    case What::kAlltoallw:
+      return alltoall(x);
+    case What::kReduce:
+      return reduce(x);
     case What::kAllreduce:
     case What::kReduceScatter:
-    case What::kReduceScatterBlock: return allreduce(x);
+    case What::kReduceScatterBlock:
+      return allreduce(x);
     default:
-      return error(MPI_ERR_COMM, "the communicator is an intercommunicator; allowed are intracommunicators");
+      return error(MPI_ERR_COMM,
+                   "the communicator is an intercommunicator; allowed are intracommunicators");
   }
 }
 

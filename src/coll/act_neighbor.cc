@@ -1,9 +1,10 @@
-// Neighbourhood collectives, all five: between members of a process straight from buffer to buffer; to each other
-// process one message with everything that its members get.
+// Neighbourhood collectives, all five: between members of a process straight from buffer to buffer;
+// to each other process one message with everything that its members get.
 //
-// Which part goes where: the edges from s to d are numbered at both ends, the m-th of s to d is the m-th of d from
-// s (MPI-4.0 section 8.6). In a grid, what s sends in one direction of a dimension d receives from the opposite
-// one, which tells the two edges apart where a periodic dimension has one or two members.
+// Which part goes where: the edges from s to d are numbered at both ends, the m-th of s to d is the
+// m-th of d from s (MPI-4.0 section 8.6). In a grid, what s sends in one direction of a dimension d
+// receives from the opposite one, which tells the two edges apart where a periodic dimension has
+// one or two members.
 //
 // A message is ordered by (source, destination, number), which sender and receiver both can list.
 #include <algorithm>
@@ -17,9 +18,9 @@ namespace {
 /// One end of an edge at a member of this process.
 struct End {
   int32_t source, destination;
-  int32_t key;       ///< orders parallel edges the same way at both ends
-  uint32_t member;   ///< index of the member here
-  int32_t segment;   ///< of its send (out) or receive (in) side
+  int32_t key;      ///< orders parallel edges the same way at both ends
+  uint32_t member;  ///< index of the member here
+  int32_t segment;  ///< of its send (out) or receive (in) side
 };
 
 bool before(const End& a, const End& b) {
@@ -30,7 +31,8 @@ bool before(const End& a, const End& b) {
 
 class Exchange {
  public:
-  Exchange(const Act& act, const Team& team) : act_(act), team_(team), out_(team.count()), in_(team.count()) {}
+  Exchange(const Act& act, const Team& team)
+      : act_(act), team_(team), out_(team.count()), in_(team.count()) {}
 
   void list_edges() {
     bool grid = act_.shared->topology && act_.shared->topology->kind == comm::Topology::Kind::kCart;
@@ -47,7 +49,8 @@ class Exchange {
       for (int32_t k = 0; k < static_cast<int32_t>(sources.size()); ++k) {
         int32_t s = sources[static_cast<size_t>(k)];
         // A grid's in-edge from the negative side is the sender's out-edge to the positive side.
-        if (s != MPI_PROC_NULL) in_[team_.place_of_rank(s)].push_back({s, m->rank, grid ? k ^ 1 : k, i, k});
+        if (s != MPI_PROC_NULL)
+          in_[team_.place_of_rank(s)].push_back({s, m->rank, grid ? k ^ 1 : k, i, k});
       }
     }
     for (auto& ends : out_) std::sort(ends.begin(), ends.end(), before);
@@ -57,12 +60,17 @@ class Exchange {
   Status inside() {
     const auto &out = out_[team_.me()], &in = in_[team_.me()];
     if (out.size() != in.size())
-      return error(MPI_ERR_TOPOLOGY, "%zu edges leave and %zu edges enter among the members of one process: the graph "
-                   "must name every edge at both ends", out.size(), in.size());
+      return error(
+          MPI_ERR_TOPOLOGY,
+          "%zu edges leave and %zu edges enter among the members of one process: the graph "
+          "must name every edge at both ends",
+          out.size(), in.size());
     for (size_t i = 0; i < out.size(); ++i) {
       if (out[i].source != in[i].source || out[i].destination != in[i].destination)
-        return error(MPI_ERR_TOPOLOGY, "rank %d sends to %d, but rank %d receives from %d: the graph must name every "
-                     "edge at both ends", out[i].source, out[i].destination, in[i].destination, in[i].source);
+        return error(MPI_ERR_TOPOLOGY,
+                     "rank %d sends to %d, but rank %d receives from %d: the graph must name every "
+                     "edge at both ends",
+                     out[i].source, out[i].destination, in[i].destination, in[i].source);
       FGMPI_TRY(copy(sent(out[i]), received(in[i])));
     }
     return {};
@@ -80,13 +88,7 @@ class Exchange {
       FGMPI_TRY(team_.irecv(p, incoming[p].get(), bytes, &request));
       requests.push_back(request);
     }
-    Status first = send_all();
-    pt2pt::wait_all(requests.data(), requests.size(), team_.call());
-    for (pt2pt::Request* request : requests) {
-      if (first.ok()) first = std::move(request->outcome.error);
-      pt2pt::free_request(request);
-    }
-    FGMPI_TRY(std::move(first));
+    FGMPI_TRY(team_.finish(&requests, send_all()));
     for (uint32_t p = 0; p < team_.count(); ++p) {
       if (!incoming[p]) continue;
       const char* at = incoming[p].get();

@@ -1,6 +1,6 @@
-// Reduce and allreduce: the members' vectors are folded in a tree over ranks, then the processes' results. Where ranks
-// of a process are not consecutive and the operation does not commute, runs of consecutive ranks are folded
-// and every process combines all runs in rank order.
+// Reduce and allreduce: the members' vectors are folded in a tree over ranks, then the processes'
+// results. Where ranks of a process are not consecutive and the operation does not commute, runs of
+// consecutive ranks are folded and every process combines all runs in rank order.
 #include <algorithm>
 
 #include "coll/act.h"
@@ -43,14 +43,15 @@ Status alone(const Act& act, const Reduction& r) {
 Status in_rank_order_of_runs(const Act& act, const Team& team, const Reduction& r) {
   std::vector<const Args*> to = receivers(act);
   RunFolds folds(act, team, r);
-  return folds.for_each([&](int64_t first, int64_t n, std::span<const char* const> values) -> Status {
-    Reduction part{r.type, n, r.op, r.commutative};
-    Operand result(*r.type, n);
-    FGMPI_TRY(fold_all(part, values, result.at()));
-    for (const Args* m : to)
-      FGMPI_TRY(copy_elements(r, result.at(), m->recv.address + first * r.type->extent(), n));
-    return {};
-  });
+  return folds.for_each(
+      [&](int64_t first, int64_t n, std::span<const char* const> values) -> Status {
+        Reduction part{r.type, n, r.op, r.commutative};
+        Operand result(*r.type, n);
+        FGMPI_TRY(fold_all(part, values, result.at()));
+        for (const Args* m : to)
+          FGMPI_TRY(copy_elements(r, result.at(), m->recv.address + first * r.type->extent(), n));
+        return {};
+      });
 }
 
 Status hand_out(const Reduction& r, const char* from, const std::vector<const Args*>& to) {
@@ -77,7 +78,8 @@ Status act_reduce(Act& act) {
   if (r.count == 0) return {};
   Team team = act.team();
   if (team.count() == 1) return alone(act, r);
-  if (!r.commutative && !comm::hierarchy(act.shared).one_run_each) return in_rank_order_of_runs(act, team, r);
+  if (!r.commutative && !comm::hierarchy(act.shared).one_run_each)
+    return in_rank_order_of_runs(act, team, r);
 
   std::vector<const Args*> to = receivers(act);
   // The result may be built in a receiver's buffer unless that is also a contribution.

@@ -1,5 +1,5 @@
-// Reduce_scatter and reduce_scatter_block: the members' whole vectors are folded, the processes exchange so that each
-// has the results for its members, and these are handed out.
+// Reduce_scatter and reduce_scatter_block: the members' whole vectors are folded, the processes
+// exchange so that each has the results for its members, and these are handed out.
 #include "coll/act.h"
 #include "coll/selector.h"
 
@@ -16,15 +16,18 @@ std::vector<int64_t> block_starts(const Side& recv, int32_t ranks) {
 
 /// `result` has element `at(rank)` first for each member.
 template <class At>
-Status hand_out(const Act& act, const Reduction& r, const char* result, const std::vector<int64_t>& start, At&& at) {
+Status hand_out(const Act& act, const Reduction& r, const char* result,
+                const std::vector<int64_t>& start, At&& at) {
   for (const Args* m : act.members) {
     size_t rank = static_cast<size_t>(m->rank);
-    FGMPI_TRY(copy_elements(r, result + at(m->rank) * r.type->extent(), m->recv.address, start[rank + 1] - start[rank]));
+    FGMPI_TRY(copy_elements(r, result + at(m->rank) * r.type->extent(), m->recv.address,
+                            start[rank + 1] - start[rank]));
   }
   return {};
 }
 
-/// Level two on dense vectors; blocks of a place must lie together, which takes a copy where its ranks do not.
+/// Level two on dense vectors; blocks of a place must lie together, which takes a copy where its
+/// ranks do not.
 Status scatter_dense(const Act& act, const Team& team, const Reduction& r, char* folded,
                      const std::vector<int64_t>& start) {
   Placement placement(act.shared, team);
@@ -46,7 +49,8 @@ Status scatter_dense(const Act& act, const Team& team, const Reduction& r, char*
       int64_t n = start[i + 1] - start[i];
       if (memory) {
         moved[i] = next;
-        if (n) std::memcpy(data + next * size, folded + start[i] * size, static_cast<size_t>(n * size));
+        if (n)
+          std::memcpy(data + next * size, folded + start[i] * size, static_cast<size_t>(n * size));
       }
       next += n;
     });
@@ -55,8 +59,9 @@ Status scatter_dense(const Act& act, const Team& team, const Reduction& r, char*
   ReduceScatterFn run;
   FGMPI_TRY(pick_reduce_scatter({team.count(), r.bytes(), r.commutative, true}, &run));
   FGMPI_TRY(run(team, r, data, blocks));
-  return hand_out(act, r, data, start,
-                  [&](int32_t rank) { return (memory ? moved : start)[static_cast<size_t>(rank)]; });
+  return hand_out(act, r, data, start, [&](int32_t rank) {
+    return (memory ? moved : start)[static_cast<size_t>(rank)];
+  });
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Scan and exscan: prefixes over the members of a run of consecutive ranks, started from the fold of all ranks before
-// the run, which the processes tell each other.
+// Scan and exscan: prefixes over the members of a run of consecutive ranks, started from the fold
+// of all ranks before the run, which the processes tell each other.
 #include <algorithm>
 #include <utility>
 
@@ -9,8 +9,8 @@
 namespace fgmpi::coll {
 namespace {
 
-/// Prefixes over consecutive members for elements first .. first+n-1. before: the fold of the ranks before them,
-/// elements from `first` on, or nullptr at rank 0.
+/// Prefixes over consecutive members for elements first .. first+n-1. before: the fold of the ranks
+/// before them, elements from `first` on, or nullptr at rank 0.
 class Prefixes {
  public:
   Prefixes(const Reduction& r, int64_t most) : r_(r), one_(*r.type, most), two_(*r.type, most) {}
@@ -58,7 +58,8 @@ Status scan_of_one_run(const Act& act, const Team& team, const Reduction& r) {
 Status scan_of_runs(const Act& act, const Team& team, const Reduction& r) {
   RunFolds folds(act, team, r);
   std::span<Args* const> members(act.members);
-  return folds.for_each([&](int64_t first, int64_t n, std::span<const char* const> values) -> Status {
+  return folds.for_each([&](int64_t first, int64_t n,
+                            std::span<const char* const> values) -> Status {
     Prefixes prefixes(r, n);
     Operand one(*r.type, n), two(*r.type, n);
     char *sum = one.at(), *next = two.at();
@@ -85,7 +86,8 @@ Status act_scan(Act& act) {
   Reduction r{&first->send.type, first->send.count, first->op, host::is_commutative(first->op)};
   if (r.count == 0) return {};
   Team team = act.team();
-  if (team.count() == 1 || comm::hierarchy(act.shared).one_run_each) return scan_of_one_run(act, team, r);
+  if (team.count() == 1 || comm::hierarchy(act.shared).one_run_each)
+    return scan_of_one_run(act, team, r);
   return scan_of_runs(act, team, r);
 }
 

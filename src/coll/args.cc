@@ -44,7 +44,8 @@ std::vector<Args*> in_rank_order(comm::Meeting* meeting) {
     for (Args* a : members) sorted[static_cast<size_t>(a->rank - low)] = a;
     return sorted;
   }
-  std::sort(members.begin(), members.end(), [](const Args* a, const Args* b) { return a->rank < b->rank; });
+  std::sort(members.begin(), members.end(),
+            [](const Args* a, const Args* b) { return a->rank < b->rank; });
   return members;
 }
 

@@ -3,8 +3,9 @@
 //   Side     one buffer argument: address, type and where the part for (or from) each rank lies
 //   Segment  one such part: `count` elements of a type at an address
 //
-// Thread rule: one thread; nothing here switches. An Args lives on its member's stack (blocking) or in its
-// request; arrays of counts, displacements and types are the user's, valid until the operation completes.
+// Thread rule: one thread; nothing here switches. An Args lives on its member's stack (blocking) or
+// in its request; arrays of counts, displacements and types are the user's, valid until the
+// operation completes.
 #pragma once
 
 #include <mpi.h>
@@ -62,8 +63,8 @@ struct Counts {
   const void* data = nullptr;
   bool wide = false;
   Counts() = default;
-  Counts(const int* values) : data(values) {}                      // NOLINT: conversions are the point
-  Counts(const MPI_Count* values) : data(values), wide(true) {}    // NOLINT
+  Counts(const int* values) : data(values) {}  // NOLINT: conversions are the point
+  Counts(const MPI_Count* values) : data(values), wide(true) {}  // NOLINT
   int64_t operator[](int64_t i) const {
     return wide ? static_cast<const MPI_Count*>(data)[i] : static_cast<const int*>(data)[i];
   }
@@ -80,11 +81,11 @@ struct Segment {
 
 struct Side {
   char* address = nullptr;
-  int64_t count = 0;              ///< elements of a segment where there are no counts
+  int64_t count = 0;  ///< elements of a segment where there are no counts
   Type type;
-  Counts counts, displs;          ///< v and w forms; displs in elements (v) or bytes (w)
-  std::vector<Type> types;        ///< w form: one a segment
-  bool strided = true;            ///< false: every segment is the whole buffer (one for all)
+  Counts counts, displs;    ///< v and w forms; displs in elements (v) or bytes (w)
+  std::vector<Type> types;  ///< w form: one a segment
+  bool strided = true;      ///< false: every segment is the whole buffer (one for all)
 
   /// The part for segment i (a rank, or a neighbour's index).
   Segment segment(int64_t i) const {
@@ -96,7 +97,8 @@ struct Side {
   Segment whole() const { return {address, count, &type}; }
 };
 
-/// What MPI_IN_PLACE of the all-to-all forms needs: the outgoing data, packed, before it is overwritten.
+/// What MPI_IN_PLACE of the all-to-all forms needs: the outgoing data, packed, before it is
+/// overwritten.
 struct InPlaceCopy {
   std::unique_ptr<char[]> data;
   std::vector<MPI_Count> counts, displs;
@@ -104,8 +106,8 @@ struct InPlaceCopy {
 
 struct Args : comm::Arrival {
   What what = What::kBarrier;
-  bool in_place = false;       ///< MPI_IN_PLACE was given where this member may give it
-  int root = 0;                ///< a rank, or MPI_ROOT, MPI_PROC_NULL on an intercommunicator
+  bool in_place = false;  ///< MPI_IN_PLACE was given where this member may give it
+  int root = 0;           ///< a rank, or MPI_ROOT, MPI_PROC_NULL on an intercommunicator
   MPI_Op op = MPI_OP_NULL;
   Side send, recv;
   std::unique_ptr<InPlaceCopy> copy;
@@ -115,7 +117,8 @@ struct Args : comm::Arrival {
   Args& operator=(const Args&) = delete;
 };
 
-/// Makes `send` of an all-to-all the packed copy of `recv` (`segments` of them). Called when it starts.
+/// Makes `send` of an all-to-all the packed copy of `recv` (`segments` of them). Called when it
+/// starts.
 Status copy_in_place(Args* args, int64_t segments);
 
 /// The members of a meeting in rank order.

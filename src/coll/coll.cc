@@ -21,17 +21,18 @@ Status run(Comm* comm, Args* args, What what, const char* call) {
       // Short ones are light whatever their layout here: other members may have another.
       Segment whole = args->recv.whole();
       if (whole.bytes() <= static_cast<int64_t>(kLightBcastBytes))
-        return light_bcast(comm, whole.address, static_cast<size_t>(whole.bytes()), flat(whole) ? nullptr : &whole,
-                           args->root, call);
+        return light_bcast(comm, whole.address, static_cast<size_t>(whole.bytes()),
+                           flat(whole) ? nullptr : &whole, args->root, call);
     }
     bool reduces = what == What::kAllreduce || what == What::kReduce;
     if (reduces && is_light_reduce(args->send.count, args->send.type.handle(), args->op)) {
       bool all = what == What::kAllreduce;
-      return light_reduce(comm,
-                          {args->send.address, all || comm->rank == args->root ? args->recv.address : nullptr,
-                           static_cast<size_t>(args->send.whole().bytes()), args->send.type.handle(), args->op,
-                           all ? -1 : args->root},
-                          call);
+      return light_reduce(
+          comm,
+          {args->send.address, all || comm->rank == args->root ? args->recv.address : nullptr,
+           static_cast<size_t>(args->send.whole().bytes()), args->send.type.handle(), args->op,
+           all ? -1 : args->root},
+          call);
     }
     if (args->in_place && is_alltoall(what)) FGMPI_TRY(copy_in_place(args, comm->size()));
   }
@@ -68,11 +69,14 @@ Status CollRequest::start() {
   active = true;
   outcome.error = Status();
   args.status = Status();
-  if (args.in_place && is_alltoall(what_) && !c->shared->inter) FGMPI_TRY(copy_in_place(&args, c->size()));
+  if (args.in_place && is_alltoall(what_) && !c->shared->inter)
+    FGMPI_TRY(copy_in_place(&args, c->size()));
   comm::Act act = act_of(what_, c->shared->inter);
   if (persistent)
-    return comm::meet_nonblocking_at(c, sequence_, &args, operation_code(what_, Mode::kPersistent), call, act, this);
-  return comm::meet_nonblocking(c, &args, operation_code(what_, Mode::kNonblocking), call, act, this);
+    return comm::meet_nonblocking_at(c, sequence_, &args, operation_code(what_, Mode::kPersistent),
+                                     call, act, this);
+  return comm::meet_nonblocking(c, &args, operation_code(what_, Mode::kNonblocking), call, act,
+                                this);
 }
 
 void CollRequest::describe(std::string* out) const {

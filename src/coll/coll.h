@@ -1,14 +1,14 @@
 // Collectives: the entry points. Each may switch unless it says otherwise.
 //
-// Level one: collocated members meet (comm/meeting.h), without messages. Level two: one actor a process talks
-// to the other processes' (pt2pt::process_send/recv), as O(P) messages (HPDC'10 section 4.1). One file an
-// algorithm (algorithms/); selector.cc has the table of conditions. Nonblocking and persistent forms are the
-// same acts run on a helper coroutine.
+// Level one: collocated members meet (comm/meeting.h), without messages. Level two: one actor a
+// process talks to the other processes' (pt2pt::process_send/recv), as O(P) messages (HPDC'10
+// section 4.1). One file an algorithm (algorithms/); selector.cc has the table of conditions.
+// Nonblocking and persistent forms are the same acts run on a helper coroutine.
 //
-// Thread rule: one thread. Invariant: what a nonblocking or persistent collective uses (types, operation,
-// communicator) is kept by its request.
-// Errors: argument errors are the bindings'; an error inside (truncation, an op not defined on the type, members in
-// different collectives) is returned at every member of the process.
+// Thread rule: one thread. Invariant: what a nonblocking or persistent collective uses (types,
+// operation, communicator) is kept by its request. Errors: argument errors are the bindings'; an
+// error inside (truncation, an op not defined on the type, members in different collectives) is
+// returned at every member of the process.
 #pragma once
 
 #include <mpi.h>

@@ -59,7 +59,8 @@ Status Fold::tree(std::span<const char* const> sources, size_t depth, char* out)
 Status fold_all(const Reduction& r, std::span<const char* const> sources, char* out) {
   Fold fold(r);
   for (int64_t first = 0; first < r.count; first += fold.piece())
-    FGMPI_TRY(fold.fold(sources, first, std::min(fold.piece(), r.count - first), out + first * r.type->extent()));
+    FGMPI_TRY(fold.fold(sources, first, std::min(fold.piece(), r.count - first),
+                        out + first * r.type->extent()));
   return {};
 }
 

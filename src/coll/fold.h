@@ -1,12 +1,15 @@
 // Fold: reductions of members' contributions, in a fixed tree over ranks.
 //
-//   members in rank order    0 1 2 3 4 5 6        ((0 1)(2 3))((4 5) 6): the left part is the largest
-//                            \/  \/  \/ |         power of two below the size, so the shape depends on
-//                             \  /    \ |         the number of members alone, never on the scheduling.
+//   members in rank order    0 1 2 3 4 5 6        ((0 1)(2 3))((4 5) 6): the left part is the
+//   largest
+//                            \/  \/  \/ |         power of two below the size, so the shape depends
+//                            on
+//                             \  /    \ |         the number of members alone, never on the
+//                             scheduling.
 //
-// Operands are combined left with right as they lie in rank order, so operations need not commute. Long
-// vectors are folded piece by piece: a piece of every member, then the next, so that partial results
-// stay in the cache and each contribution is read from memory once.
+// Operands are combined left with right as they lie in rank order, so operations need not commute.
+// Long vectors are folded piece by piece: a piece of every member, then the next, so that partial
+// results stay in the cache and each contribution is read from memory once.
 //
 // Thread rule: one thread; nothing here switches.
 #pragma once
@@ -32,7 +35,9 @@ struct Reduction {
 
   size_t bytes() const { return static_cast<size_t>(count * type->size()); }
   /// Elements lie in a row without gaps, so that any part of the vector is a run of bytes.
-  bool dense() const { return type->contiguous() && type->extent() == type->size() && type->true_lb() == 0; }
+  bool dense() const {
+    return type->contiguous() && type->extent() == type->size() && type->true_lb() == 0;
+  }
 };
 
 /// Memory for `count` elements of a type, gaps and negative bounds included.
@@ -64,9 +69,10 @@ class Fold {
   explicit Fold(const Reduction& r);
   /// Elements in a piece.
   int64_t piece() const { return piece_; }
-  /// out = sources[0] op sources[1] op ... for elements first .. first+n-1 (n at most piece()), where sources
-  /// and out point at element 0 of the piece's buffer: sources at element 0 of the vector, out at the
-  /// piece's first element. out may be the place of a source only when it is the whole vector's.
+  /// out = sources[0] op sources[1] op ... for elements first .. first+n-1 (n at most piece()),
+  /// where sources and out point at element 0 of the piece's buffer: sources at element 0 of the
+  /// vector, out at the piece's first element. out may be the place of a source only when it is the
+  /// whole vector's.
   Status fold(std::span<const char* const> sources, int64_t first, int64_t n, char* out);
 
  private:

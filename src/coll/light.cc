@@ -31,20 +31,25 @@ void agree(Meeting* m, size_t bytes, int32_t root, int32_t op, int32_t rank) {
     m->bytes = bytes;
     return;
   }
-  if (__builtin_expect(m->root == root && m->op == op && m->bytes == bytes, 1) || !m->status.ok()) return;
+  if (__builtin_expect(m->root == root && m->op == op && m->bytes == bytes, 1) || !m->status.ok())
+    return;
   if (m->bytes != bytes)
-    m->status = error(MPI_ERR_TRUNCATE, "rank %d gives %zu bytes, rank %d gives %zu: all members must give the same",
+    m->status = error(MPI_ERR_TRUNCATE,
+                      "rank %d gives %zu bytes, rank %d gives %zu: all members must give the same",
                       m->first_rank, m->bytes, rank, bytes);
   else if (m->root != root)
-    m->status = error(MPI_ERR_ROOT, "rank %d gives root %d, rank %d gives root %d: all members must give the same",
-                      m->first_rank, m->root, rank, root);
+    m->status =
+        error(MPI_ERR_ROOT,
+              "rank %d gives root %d, rank %d gives root %d: all members must give the same",
+              m->first_rank, m->root, rank, root);
   else
-    m->status = error(MPI_ERR_OP, "rank %d and rank %d give different operations", m->first_rank, rank);
+    m->status =
+        error(MPI_ERR_OP, "rank %d and rank %d give different operations", m->first_rank, rank);
 }
 
-/// Folds `n` slots of `r.count` elements each into one and returns where it is. Predefined operations commute:
-/// slot i with slot i + n/2, so that one call combines half of what is left. ascending: slots are in
-/// rank order; else in reverse, and the same pairs are combined.
+/// Folds `n` slots of `r.count` elements each into one and returns where it is. Predefined
+/// operations commute: slot i with slot i + n/2, so that one call combines half of what is left.
+/// ascending: slots are in rank order; else in reverse, and the same pairs are combined.
 char* fold_halves(const Reduction& r, char* slots, size_t n, bool ascending, Status* status) {
   size_t bytes = r.bytes();
   while (n > 1 && status->ok()) {
@@ -113,7 +118,8 @@ Status reduce_meeting(SharedComm* shared, Meeting* m, const LightReduce& light) 
     return light.root < 0 ? team_allreduce(team, r, result)
                           : team_reduce(team, team.place_of_rank(light.root), r, result);
   }));
-  if (result != reinterpret_cast<char*>(m->scratch.data())) std::memmove(m->scratch.data(), result, light.bytes);
+  if (result != reinterpret_cast<char*>(m->scratch.data()))
+    std::memmove(m->scratch.data(), result, light.bytes);
   return {};
 }
 
@@ -126,12 +132,14 @@ Status light_barrier(Comm* comm, const char* call) {
     return comm::leave(m);
   }
   if (__builtin_expect(m->status.ok(), 1))
-    m->status = among_processes(comm->shared, m, [](const Team& team) { return team_barrier(team); });
+    m->status =
+        among_processes(comm->shared, m, [](const Team& team) { return team_barrier(team); });
   comm::release(m);
   return comm::leave(m);
 }
 
-Status light_bcast(Comm* comm, char* address, size_t bytes, const Segment* gaps, int root, const char* call) {
+Status light_bcast(Comm* comm, char* address, size_t bytes, const Segment* gaps, int root,
+                   const char* call) {
   Meeting* m = comm::join(comm, operation_code(What::kBcast, Mode::kLight), call);
   agree(m, bytes, root, 0, comm->rank);
   make_room(m, std::max(bytes, m->bytes));
@@ -146,7 +154,8 @@ Status light_bcast(Comm* comm, char* address, size_t bytes, const Segment* gaps,
   if (m->full) {
     if (m->status.ok())
       m->status = among_processes(comm->shared, m, [&](const Team& team) {
-        return team_bcast(team, team.place_of_rank(root), reinterpret_cast<char*>(m->scratch.data()), bytes);
+        return team_bcast(team, team.place_of_rank(root),
+                          reinterpret_cast<char*>(m->scratch.data()), bytes);
       });
     comm::release(m);
   } else {
@@ -172,7 +181,8 @@ Status light_reduce(Comm* comm, const LightReduce& r, const char* call) {
     m->ranks.clear();
     make_room(m, r.bytes * comm->shared->members);
   }
-  if (m->status.ok() && r.bytes) std::memcpy(m->scratch.data() + r.bytes * m->ranks.size(), r.send, r.bytes);
+  if (m->status.ok() && r.bytes)
+    std::memcpy(m->scratch.data() + r.bytes * m->ranks.size(), r.send, r.bytes);
   m->ranks.push_back(comm->rank);
   if (m->full) {
     if (m->status.ok()) m->status = reduce_meeting(comm->shared, m, r);

@@ -10,7 +10,8 @@
 namespace fgmpi::coll {
 
 Status truncated(int64_t have, int64_t room) {
-  return error(MPI_ERR_TRUNCATE, "%lld bytes are sent where %lld are expected; counts and types must match",
+  return error(MPI_ERR_TRUNCATE,
+               "%lld bytes are sent where %lld are expected; counts and types must match",
                static_cast<long long>(have), static_cast<long long>(room));
 }
 
@@ -54,7 +55,8 @@ void stream(const char* from, char* to, size_t bytes) {
     bytes -= head;
     for (; bytes >= 64; bytes -= 64, from += 64, to += 64)
       for (int k = 0; k < 64; k += 16)
-        _mm_stream_si128(reinterpret_cast<__m128i*>(to + k), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + k)));
+        _mm_stream_si128(reinterpret_cast<__m128i*>(to + k),
+                         _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + k)));
     _mm_sfence();
   }
 #endif

@@ -34,7 +34,8 @@ inline Status copy(const Segment& from, const Segment& to) {
   if (__builtin_expect(!flat(from) || !flat(to), 0)) return copy_derived(from, to);
   int64_t bytes = from.bytes();
   if (__builtin_expect(bytes > to.bytes(), 0)) return truncated(bytes, to.bytes());
-  if (bytes && from.address != to.address) std::memcpy(to.address, from.address, static_cast<size_t>(bytes));
+  if (bytes && from.address != to.address)
+    std::memcpy(to.address, from.address, static_cast<size_t>(bytes));
   return {};
 }
 
@@ -42,10 +43,13 @@ inline Status copy(const Segment& from, const Segment& to) {
 char* run_of_bytes(const Segment& s);
 
 /// Memory that is not zeroed first.
-inline std::unique_ptr<char[]> raw_memory(size_t bytes) { return std::unique_ptr<char[]>(new char[bytes]); }
+inline std::unique_ptr<char[]> raw_memory(size_t bytes) {
+  return std::unique_ptr<char[]>(new char[bytes]);
+}
 
-/// Copies past the caches: for results larger than these, whose reader would find nothing left of them. Saves reading
-/// the destination from memory before it is overwritten, a third of the traffic.
+/// Copies past the caches: for results larger than these, whose reader would find nothing left of
+/// them. Saves reading the destination from memory before it is overwritten, a third of the
+/// traffic.
 void stream(const char* from, char* to, size_t bytes);
 /// That `bytes` written in one go do not fit into the caches.
 bool exceeds_caches(size_t bytes);
@@ -57,8 +61,8 @@ inline void copy_bytes(const char* from, char* to, size_t bytes, bool streamed) 
     std::memcpy(to, from, bytes);
 }
 
-/// One source to many destinations, in pieces, so that the source is read from memory once. to[i] may be `from` itself
-/// (left alone).
+/// One source to many destinations, in pieces, so that the source is read from memory once. to[i]
+/// may be `from` itself (left alone).
 void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count);
 
 }  // namespace fgmpi::coll

@@ -23,8 +23,8 @@ struct Row {
   size_t max_bytes;
 };
 
-// The numbers are of shared memory on one machine: a message between processes costs about a microsecond, a
-// byte a tenth of a nanosecond, and processes may outnumber cores.
+// The numbers are of shared memory on one machine: a message between processes costs about a
+// microsecond, a byte a tenth of a nanosecond, and processes may outnumber cores.
 constexpr Row<BarrierFn> kBarrier[] = {
     {"dissemination", barrier_dissemination, kNothing, 8, kAny},
     {"tree", barrier_tree, kNothing, kMany, kAny},
@@ -91,18 +91,24 @@ struct Override {
   std::string value;
 };
 Override g_overrides[] = {
-    Override("FGMPI_COLL_BARRIER"),
-    Override("FGMPI_COLL_BCAST"),
-    Override("FGMPI_COLL_REDUCE"),
-    Override("FGMPI_COLL_ALLREDUCE"),
-    Override("FGMPI_COLL_REDUCE_SCATTER"),
-    Override("FGMPI_COLL_SCAN"),
-    Override("FGMPI_COLL_GATHER"),
-    Override("FGMPI_COLL_SCATTER"),
-    Override("FGMPI_COLL_ALLGATHER"),
-    Override("FGMPI_COLL_ALLTOALL"),
+    Override("FGMPI_COLL_BARRIER"),        Override("FGMPI_COLL_BCAST"),
+    Override("FGMPI_COLL_REDUCE"),         Override("FGMPI_COLL_ALLREDUCE"),
+    Override("FGMPI_COLL_REDUCE_SCATTER"), Override("FGMPI_COLL_SCAN"),
+    Override("FGMPI_COLL_GATHER"),         Override("FGMPI_COLL_SCATTER"),
+    Override("FGMPI_COLL_ALLGATHER"),      Override("FGMPI_COLL_ALLTOALL"),
 };
-enum Index { iBarrier, iBcast, iReduce, iAllreduce, iReduceScatter, iScan, iGather, iScatter, iAllgather, iAlltoall };
+enum Index {
+  iBarrier,
+  iBcast,
+  iReduce,
+  iAllreduce,
+  iReduceScatter,
+  iScan,
+  iGather,
+  iScatter,
+  iAllgather,
+  iAlltoall
+};
 
 template <class F>
 std::vector<std::string> names(std::span<const Row<F>> table) {
@@ -124,7 +130,8 @@ template <class F>
 Status unknown(const Override& o, std::span<const Row<F>> table) {
   std::string allowed;
   for (const std::string& name : names(table)) allowed += (allowed.empty() ? "" : ", ") + name;
-  return error(MPI_ERR_OTHER, "%s is '%s'; allowed are %s", o.variable, o.value.c_str(), allowed.c_str());
+  return error(MPI_ERR_OTHER, "%s is '%s'; allowed are %s", o.variable, o.value.c_str(),
+               allowed.c_str());
 }
 
 template <class F, size_t n>
@@ -149,27 +156,39 @@ Status pick(const Row<F> (&rows)[n], Index index, const Shape& shape, F* out) {
     if (!known) return unknown(o, table);
   }
   for (const Row<F>& row : table) {
-    if (!able(row.needs, shape) || shape.places > row.max_places || shape.bytes > row.max_bytes) continue;
+    if (!able(row.needs, shape) || shape.places > row.max_places || shape.bytes > row.max_bytes)
+      continue;
     *out = row.run;
     return {};
   }
-  return error(MPI_ERR_INTERN, "no algorithm for %u processes and %zu bytes", shape.places, shape.bytes);
+  return error(MPI_ERR_INTERN, "no algorithm for %u processes and %zu bytes", shape.places,
+               shape.bytes);
 }
 
 }  // namespace
 
-Status pick_barrier(const Shape& shape, BarrierFn* out) { return pick(kBarrier, iBarrier, shape, out); }
+Status pick_barrier(const Shape& shape, BarrierFn* out) {
+  return pick(kBarrier, iBarrier, shape, out);
+}
 Status pick_bcast(const Shape& shape, BcastFn* out) { return pick(kBcast, iBcast, shape, out); }
 Status pick_reduce(const Shape& shape, ReduceFn* out) { return pick(kReduce, iReduce, shape, out); }
-Status pick_allreduce(const Shape& shape, AllreduceFn* out) { return pick(kAllreduce, iAllreduce, shape, out); }
+Status pick_allreduce(const Shape& shape, AllreduceFn* out) {
+  return pick(kAllreduce, iAllreduce, shape, out);
+}
 Status pick_reduce_scatter(const Shape& shape, ReduceScatterFn* out) {
   return pick(kReduceScatter, iReduceScatter, shape, out);
 }
 Status pick_exscan(const Shape& shape, ExscanFn* out) { return pick(kExscan, iScan, shape, out); }
 Status pick_gather(const Shape& shape, RootedFn* out) { return pick(kGather, iGather, shape, out); }
-Status pick_scatter(const Shape& shape, RootedFn* out) { return pick(kScatter, iScatter, shape, out); }
-Status pick_allgather(const Shape& shape, AllgatherFn* out) { return pick(kAllgather, iAllgather, shape, out); }
-Status pick_alltoall(const Shape& shape, AlltoallFn* out) { return pick(kAlltoall, iAlltoall, shape, out); }
+Status pick_scatter(const Shape& shape, RootedFn* out) {
+  return pick(kScatter, iScatter, shape, out);
+}
+Status pick_allgather(const Shape& shape, AllgatherFn* out) {
+  return pick(kAllgather, iAllgather, shape, out);
+}
+Status pick_alltoall(const Shape& shape, AlltoallFn* out) {
+  return pick(kAlltoall, iAlltoall, shape, out);
+}
 
 Status team_barrier(const Team& team) {
   if (team.count() < 2) return {};
@@ -214,7 +233,9 @@ Status team_allgather(const Team& team, char* buffer, const Blocks& blocks) {
 }
 
 std::vector<std::string> algorithm_names(const std::string& collective) {
-  auto of = []<class F, size_t n>(const Row<F>(&table)[n]) { return names(std::span<const Row<F>>(table)); };
+  auto of = []<class F, size_t n>(const Row<F>(&table)[n]) {
+    return names(std::span<const Row<F>>(table));
+  };
   if (collective == "BARRIER") return of(kBarrier);
   if (collective == "BCAST") return of(kBcast);
   if (collective == "REDUCE") return of(kReduce);

@@ -1,9 +1,10 @@
 // Selector: which algorithm the processes run for a collective of this shape.
 //
-// One table a collective, in selector.cc: the first row whose conditions hold is taken. FGMPI_COLL_<NAME>=algorithm
-// (e.g. FGMPI_COLL_ALLREDUCE=ring) takes that row wherever the algorithm can do the job at all; the v and w
-// forms, the nonblocking and the persistent ones go by the plain name. Every process must see the same value.
-// Thread rule: one thread; nothing here switches.
+// One table a collective, in selector.cc: the first row whose conditions hold is taken.
+// FGMPI_COLL_<NAME>=algorithm (e.g. FGMPI_COLL_ALLREDUCE=ring) takes that row wherever the
+// algorithm can do the job at all; the v and w forms, the nonblocking and the persistent ones go by
+// the plain name. Every process must see the same value. Thread rule: one thread; nothing here
+// switches.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,8 @@ Status team_allreduce(const Team& team, const Reduction& r, char* data);
 Status team_exscan(const Team& team, const Reduction& r, char* data, char* before);
 Status team_allgather(const Team& team, char* buffer, const Blocks& blocks);
 
-/// Names of the algorithms of a collective ("ALLREDUCE"), for reports and tests; empty when there is none such.
+/// Names of the algorithms of a collective ("ALLREDUCE"), for reports and tests; empty when there
+/// is none such.
 std::vector<std::string> algorithm_names(const std::string& collective);
 /// Reads the environment again (tests).
 void forget_overrides();

@@ -17,7 +17,8 @@ Team::Team(comm::SharedComm* shared, const comm::Meeting* m)
 Team::Team(comm::SharedComm* shared, const comm::Meeting* m, Direction direction)
     : map_(shared->remote.get()),
       ctx_(shared->id.plane(comm::kPlaneColl)),
-      tag_(team_tag(m->sequence, m->operation, true, direction == kToRemote ? shared->side : !shared->side)),
+      tag_(team_tag(m->sequence, m->operation, true,
+                    direction == kToRemote ? shared->side : !shared->side)),
       call_(m->call) {
   add_all(comm::remote_hierarchy(shared));
 }
@@ -39,7 +40,8 @@ void Team::add_all(const comm::Hierarchy& h) {
     for (uint32_t i = 0; i < h.count(); ++i) add(i);
 }
 
-Team::Team(std::vector<uint32_t> processes, uint32_t my_place, uint64_t ctx, int32_t tag, const char* call)
+Team::Team(std::vector<uint32_t> processes, uint32_t my_place, uint64_t ctx, int32_t tag,
+           const char* call)
     : processes_(std::move(processes)), me_(my_place), ctx_(ctx), tag_(tag), call_(call) {}
 
 uint32_t Team::place_of_rank(int32_t rank) const {
@@ -60,16 +62,25 @@ Status Team::irecv(uint32_t from, void* data, size_t bytes, pt2pt::Request** req
   return pt2pt::process_irecv(processes_[from], ctx_, tag_, data, bytes, call_, request);
 }
 
+Status Team::finish(std::vector<pt2pt::Request*>* requests, Status first) const {
+  pt2pt::wait_all(requests->data(), requests->size(), call_);
+  for (pt2pt::Request* request : *requests) {
+    if (first.ok()) first = std::move(request->outcome.error);
+    pt2pt::free_request(request);
+  }
+  requests->clear();
+  return first;
+}
+
 Status Team::exchange(uint32_t to, const void* out, size_t out_bytes, uint32_t from, void* in,
                       size_t in_bytes) const {
   pt2pt::Request* request = nullptr;
   FGMPI_TRY(irecv(from, in, in_bytes, &request));
-  Status sent = send(to, out, out_bytes);
+  Status first = send(to, out, out_bytes);
   pt2pt::wait(request, call_);
-  Status received = std::move(request->outcome.error);
+  if (first.ok()) first = std::move(request->outcome.error);
   pt2pt::free_request(request);
-  FGMPI_TRY(std::move(sent));
-  return received;
+  return first;
 }
 
 Placement::Placement(const comm::Hierarchy& h, const RankMap& map, const Team& team) {

@@ -1,11 +1,14 @@
-// Team: the processes of a collective, as the one actor in each of them sees the others (level two).
+// Team: the processes of a collective, as the one actor in each of them sees the others (level
+// two).
 //
-// A place is an index into the team: 0..count()-1, in the order of the processes' first ranks, so that where
-// every process hosts consecutive ranks, places are in rank order. Messages go from process to process
-// with the communicator's collective plane and a tag from the collective's number; between two places
-// they keep their order, which is all that tells the steps of one collective apart.
+// A place is an index into the team: 0..count()-1, in the order of the processes' first ranks, so
+// that where every process hosts consecutive ranks, places are in rank order. Messages go from
+// process to process with the communicator's collective plane and a tag from the collective's
+// number; between two places they keep their order, which is all that tells the steps of one
+// collective apart.
 //
-// Thread rule: one thread; sends, receives and exchanges may switch. A team lives as long as its act.
+// Thread rule: one thread; sends, receives and exchanges may switch. A team lives as long as its
+// act.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +34,13 @@ class Team {
  public:
   /// The processes of the local group, for the collective of a meeting.
   Team(comm::SharedComm* shared, const comm::Meeting* meeting);
-  /// The processes of an intercommunicator's remote group, in the order that they themselves have; to send to them
-  /// or to receive from them (the tag says which group a message is from).
+  /// The processes of an intercommunicator's remote group, in the order that they themselves have;
+  /// to send to them or to receive from them (the tag says which group a message is from).
   enum Direction { kToRemote, kFromRemote };
   Team(comm::SharedComm* shared, const comm::Meeting* meeting, Direction direction);
   /// Of a list of processes (unit tests, the two sides of an intercommunicator).
-  Team(std::vector<uint32_t> processes, uint32_t my_place, uint64_t ctx, int32_t tag, const char* call);
+  Team(std::vector<uint32_t> processes, uint32_t my_place, uint64_t ctx, int32_t tag,
+       const char* call);
 
   uint32_t count() const { return static_cast<uint32_t>(processes_.size()); }
   uint32_t me() const { return me_; }
@@ -51,8 +55,11 @@ class Team {
   Status recv(uint32_t from, void* data, size_t bytes) const;
   /// Never switches; the request is the caller's to wait for and free.
   Status irecv(uint32_t from, void* data, size_t bytes, pt2pt::Request** request) const;
+  /// Waits for all of these and frees them: `first` if that is an error, else the first of theirs.
+  Status finish(std::vector<pt2pt::Request*>* requests, Status first) const;
   /// Sends and receives at once (from and to may be the same place or differ).
-  Status exchange(uint32_t to, const void* out, size_t out_bytes, uint32_t from, void* in, size_t in_bytes) const;
+  Status exchange(uint32_t to, const void* out, size_t out_bytes, uint32_t from, void* in,
+                  size_t in_bytes) const;
 
  private:
   void add_all(const comm::Hierarchy& h);
@@ -66,21 +73,22 @@ class Team {
   const char* call_;
 };
 
-/// Tag of a collective's messages. Collectives that do not match must not meet: better a deadlock report that names
-/// what everybody is in than somebody's data in another's buffer.
+/// Tag of a collective's messages. Collectives that do not match must not meet: better a deadlock
+/// report that names what everybody is in than somebody's data in another's buffer.
 ///
 ///   30 ........ 7 | 6 ... 2 | 1                                   | 0
 ///   number        | What    | between the groups of an intercomm. | side of the sender
 inline int32_t team_tag(uint32_t sequence, uint8_t operation, bool cross, bool side) {
-  return static_cast<int32_t>((sequence & 0xffffffu) << 7 | (operation >> 2 & 0x1fu) << 2 | (cross ? 2u : 0u) |
-                              (side ? 1u : 0u));
+  return static_cast<int32_t>((sequence & 0xffffffu) << 7 | (operation >> 2 & 0x1fu) << 2 |
+                              (cross ? 2u : 0u) | (side ? 1u : 0u));
 }
 
 /// Which ranks live at each place, in rank order within a place. O(runs) to make.
 class Placement {
  public:
   Placement(const comm::Hierarchy& h, const RankMap& map, const Team& team);
-  Placement(comm::SharedComm* shared, const Team& team) : Placement(comm::hierarchy(shared), shared->map, team) {}
+  Placement(comm::SharedComm* shared, const Team& team)
+      : Placement(comm::hierarchy(shared), shared->map, team) {}
   /// f(rank) for each rank at a place, ascending.
   template <class F>
   void for_each(uint32_t place, F&& f) const {

@@ -14,14 +14,16 @@ void for_each_rank(const RankMap& map, F&& f) {
   for (int32_t first = 0; first < map.size(); first += kBlock) {
     int32_t count = std::min(kBlock, map.size() - first);
     map.world_range(first, count, worlds.data());
-    for (int32_t i = 0; i < count; ++i) f(first + i, g_av.process_of(static_cast<uint32_t>(worlds[i])));
+    for (int32_t i = 0; i < count; ++i)
+      f(first + i, g_av.process_of(static_cast<uint32_t>(worlds[i])));
   }
 }
 
 void count_members(const RankMap& map, Hierarchy* h) {
   if (map.regular()) {
     for (uint32_t p = 0; p < g_av.processes(); ++p) {
-      int32_t n = map.count_within(static_cast<int32_t>(g_av.first(p)), static_cast<int32_t>(g_av.first(p + 1)));
+      int32_t n = map.count_within(static_cast<int32_t>(g_av.first(p)),
+                                   static_cast<int32_t>(g_av.first(p + 1)));
       if (n == 0) continue;
       h->processes.push_back(p);
       h->member_counts.push_back(static_cast<uint32_t>(n));
@@ -78,7 +80,8 @@ const Hierarchy& get(std::shared_ptr<Hierarchy>& slot, const RankMap& map) {
 uint32_t Hierarchy::index_of_process(uint32_t process) const {
   if (process < processes.size() && processes[process] == process) return process;
   auto it = std::lower_bound(processes.begin(), processes.end(), process);
-  return it != processes.end() && *it == process ? static_cast<uint32_t>(it - processes.begin()) : ~0u;
+  return it != processes.end() && *it == process ? static_cast<uint32_t>(it - processes.begin())
+                                                 : ~0u;
 }
 
 uint32_t Hierarchy::index_of_rank(const RankMap& map, int32_t rank) const {
@@ -86,7 +89,8 @@ uint32_t Hierarchy::index_of_rank(const RankMap& map, int32_t rank) const {
 }
 
 void Hierarchy::ranks_of(const RankMap& map, uint32_t process, std::vector<int32_t>* ranks) {
-  map.ranks_within(static_cast<int32_t>(g_av.first(process)), static_cast<int32_t>(g_av.first(process + 1)), ranks);
+  map.ranks_within(static_cast<int32_t>(g_av.first(process)),
+                   static_cast<int32_t>(g_av.first(process + 1)), ranks);
 }
 
 void Hierarchy::runs_of(const RankMap& map, std::vector<Run>* out) const {
@@ -113,6 +117,8 @@ Hierarchy build_hierarchy(const RankMap& map) {
 
 const Hierarchy& hierarchy(SharedComm* shared) { return get(shared->hierarchy, shared->map); }
 
-const Hierarchy& remote_hierarchy(SharedComm* shared) { return get(shared->remote_hierarchy, *shared->remote); }
+const Hierarchy& remote_hierarchy(SharedComm* shared) {
+  return get(shared->remote_hierarchy, *shared->remote);
+}
 
 }  // namespace fgmpi::comm

@@ -28,13 +28,15 @@ void recycle(Meeting* m) {
 
 void note_mismatch(Meeting* m, Comm* comm, const char* call) {
   if (!m->status.ok()) return;
-  m->status = error(MPI_ERR_OTHER,
-                    "rank %d is in %s, rank %d in %s: all members of a communicator must call the same "
-                    "collectives in the same order",
-                    comm->rank, call, m->first_rank, m->call);
+  m->status =
+      error(MPI_ERR_OTHER,
+            "rank %d is in %s, rank %d in %s: all members of a communicator must call the same "
+            "collectives in the same order",
+            comm->rank, call, m->first_rank, m->call);
 }
 
-/// The open meeting `sequence` of this communicator, made by the first who comes; counts the caller in.
+/// The open meeting `sequence` of this communicator, made by the first who comes; counts the caller
+/// in.
 Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* call) {
   SharedComm* shared = comm->shared;
   if (__builtin_expect(!shared->level1, 0)) shared->level1 = std::make_unique<Level1>();
@@ -88,7 +90,8 @@ void run_nonblocking(void* argument) {
   release(m);
 }
 
-/// Completing may delete the request that the arrival lives in, and free the communicator with the last.
+/// Completing may delete the request that the arrival lives in, and free the communicator with the
+/// last.
 void complete_requests(Meeting* m) {
   for (Arrival* a = m->arrivals; a;) {
     Arrival* next = a->next;
@@ -104,7 +107,8 @@ void complete_requests(Meeting* m) {
 }  // namespace
 
 Level1::~Level1() {
-  // Members that left without completing a collective (a job that is ending): nobody waits any more.
+  // Members that left without completing a collective (a job that is ending): nobody waits any
+  // more.
   while (open) {
     Meeting* m = open;
     open = m->next;
@@ -115,13 +119,13 @@ Level1::~Level1() {
 void describe(const Comm* comm, const Meeting* m, std::string* out) {
   std::string name = name_of(comm);
   if (name.empty()) name = format("0x%08x", static_cast<unsigned>(comm->handle));
-  *out += format("communicator %s (rank %d of %d), collective number %u: ", name.c_str(), comm->rank, comm->size(),
-                 m->sequence);
+  *out += format("communicator %s (rank %d of %d), collective number %u: ", name.c_str(),
+                 comm->rank, comm->size(), m->sequence);
   if (m->full)
     *out += "all members of this process are there, other processes are not done";
   else
-    *out += format("%u of %u members of this process are there, %u missing", m->arrived, m->shared->members,
-                   m->shared->members - m->arrived);
+    *out += format("%u of %u members of this process are there, %u missing", m->arrived,
+                   m->shared->members, m->shared->members - m->arrived);
 }
 
 Status copy_status(const Status& status) {
@@ -182,8 +186,8 @@ Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act 
   return std::move(mine->status);
 }
 
-Status meet_nonblocking_at(Comm* comm, uint32_t sequence, Arrival* mine, uint8_t operation, const char* call,
-                           Act act, pt2pt::Request* request) {
+Status meet_nonblocking_at(Comm* comm, uint32_t sequence, Arrival* mine, uint8_t operation,
+                           const char* call, Act act, pt2pt::Request* request) {
   mine->comm = comm;
   mine->rank = comm->rank;
   mine->proclet = nullptr;

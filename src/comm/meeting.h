@@ -1,25 +1,26 @@
-// Meeting: level one of every collective. The collocated members of a communicator arrive at a meeting with
-// a description of their arguments; the last to arrive acts for all of them (it alone talks to other
-// processes, as the process, and moves everybody's data), then releases the others.
+// Meeting: level one of every collective. The collocated members of a communicator arrive at a
+// meeting with a description of their arguments; the last to arrive acts for all of them (it alone
+// talks to other processes, as the process, and moves everybody's data), then releases the others.
 //
 //   member 0: Arrival{rank, args} --+
 //   member 1: Arrival{rank, args} --+--> Meeting #sequence of the SharedComm --> last arrival acts
 //   member 2: Arrival{rank, args} --+
 //
-// No messages, no copies of arguments: an Arrival lives on its member's stack (blocking) or in its request
-// (nonblocking: then the act runs on a helper coroutine and completes the requests; the same code).
-// Several meetings of one communicator may be open (nonblocking collectives): each has the sequence number
-// that all members count in step (Comm::sequence). A persistent collective keeps the number of its
-// initialisation, so that its starts may come in any order.
+// No messages, no copies of arguments: an Arrival lives on its member's stack (blocking) or in its
+// request (nonblocking: then the act runs on a helper coroutine and completes the requests; the
+// same code). Several meetings of one communicator may be open (nonblocking collectives): each has
+// the sequence number that all members count in step (Comm::sequence). A persistent collective
+// keeps the number of its initialisation, so that its starts may come in any order.
 //
-// Two ways in. meet() takes an Arrival. The light way (join, then wait or release, then leave) takes none:
-// a barrier and collectives of few bytes put what they have into Meeting::scratch as they come and fetch the
-// result as they go, so that each member touches only its own memory while it is the one that runs.
+// Two ways in. meet() takes an Arrival. The light way (join, then wait or release, then leave)
+// takes none: a barrier and collectives of few bytes put what they have into Meeting::scratch as
+// they come and fetch the result as they go, so that each member touches only its own memory while
+// it is the one that runs.
 //
-// Thread rule: one thread. Invariants: a meeting closes when SharedComm::members have arrived; its act runs
-// once; waiting proclets are chained through Proclet::next; a meeting returns to the process's pool when
-// the last member has left, so steady state allocates nothing.
-// Used by src/comm (creation) and src/coll (everything else).
+// Thread rule: one thread. Invariants: a meeting closes when SharedComm::members have arrived; its
+// act runs once; waiting proclets are chained through Proclet::next; a meeting returns to the
+// process's pool when the last member has left, so steady state allocates nothing. Used by src/comm
+// (creation) and src/coll (everything else).
 #pragma once
 
 #include <cstdint>
@@ -44,8 +45,8 @@ struct Arrival {
   Status status;                      ///< the act's verdict for this member
 };
 
-/// What to do once all collocated members are there. Runs on the last arriver's stack (blocking) or on a
-/// helper; may switch. meeting->arrivals: chain in order of arrival, meeting->arrived long.
+/// What to do once all collocated members are there. Runs on the last arriver's stack (blocking) or
+/// on a helper; may switch. meeting->arrivals: chain in order of arrival, meeting->arrived long.
 using Act = void (*)(SharedComm* shared, Meeting* meeting);
 
 /// Operation codes: which collective a member is in. src/coll has those below kFirstOther.
@@ -54,21 +55,22 @@ inline constexpr uint8_t kFirstOther = 160;
 struct Meeting {
   uint32_t sequence = 0;
   uint32_t arrived = 0;
-  uint32_t leaving = 0;            ///< members that have yet to leave
-  int32_t first_rank = -1;         ///< who came first, for reports
-  uint8_t operation = 0;           ///< which collective the first arrival is in: a mismatch is an error, named
-  bool full = false;               ///< everybody is there; the act runs or has run
-  bool has_requests = false;       ///< some members came without waiting
-  const char* call = "";           ///< its name, for the deadlock report
+  uint32_t leaving = 0;     ///< members that have yet to leave
+  int32_t first_rank = -1;  ///< who came first, for reports
+  uint8_t operation =
+      0;              ///< which collective the first arrival is in: a mismatch is an error, named
+  bool full = false;  ///< everybody is there; the act runs or has run
+  bool has_requests = false;  ///< some members came without waiting
+  const char* call = "";      ///< its name, for the deadlock report
   Arrival* arrivals = nullptr;
   Arrival* last = nullptr;
   sched::Proclet* parked = nullptr;  ///< who waits for the release, latest first
   Meeting* next = nullptr;           ///< open meetings of the same communicator, or the pool
   SharedComm* shared = nullptr;
-  Act act = nullptr;                 ///< nonblocking: what the helper is to run
-  Status status;                     ///< a mismatch, or the light way's verdict: for everybody
-  std::vector<uint8_t> scratch;      ///< light way: contributions and result; kept for the next user
-  std::vector<int32_t> ranks;        ///< light way: who contributed which slot
+  Act act = nullptr;             ///< nonblocking: what the helper is to run
+  Status status;                 ///< a mismatch, or the light way's verdict: for everybody
+  std::vector<uint8_t> scratch;  ///< light way: contributions and result; kept for the next user
+  std::vector<int32_t> ranks;    ///< light way: who contributed which slot
   // What members must agree on (light way), as the first gave it.
   int32_t root = 0;
   int32_t op = 0;
@@ -82,32 +84,35 @@ struct Level1 {
 };
 static_assert(sizeof(Level1) <= 128, "memory budget: part of a communicator's 512 bytes a process");
 
-/// Joins the meeting of this member's next collective and returns when it has been released. May switch.
-/// `operation`: a small code of the collective; members that meet with different codes all get
-/// MPI_ERR_OTHER: "rank 3 is in MPI_Bcast, rank 0 in MPI_Barrier".
+/// Joins the meeting of this member's next collective and returns when it has been released. May
+/// switch. `operation`: a small code of the collective; members that meet with different codes all
+/// get MPI_ERR_OTHER: "rank 3 is in MPI_Bcast, rank 0 in MPI_Barrier".
 Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act act);
 
-/// Nonblocking: the arrival lives in `request`, which completes (outcome.error is the verdict) when the act
-/// has run. Never switches.
+/// Nonblocking: the arrival lives in `request`, which completes (outcome.error is the verdict) when
+/// the act has run. Never switches.
 Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act act,
                         pt2pt::Request* request);
 /// The same in the meeting `sequence` (persistent collectives: the number drawn at initialisation).
-Status meet_nonblocking_at(Comm* comm, uint32_t sequence, Arrival* mine, uint8_t operation, const char* call,
-                           Act act, pt2pt::Request* request);
+Status meet_nonblocking_at(Comm* comm, uint32_t sequence, Arrival* mine, uint8_t operation,
+                           const char* call, Act act, pt2pt::Request* request);
 
-// ---- The light way -----------------------------------------------------------------------------------
-/// Joins the next meeting: the caller's place in it is meeting->arrived - 1; meeting->full: it is the last
-/// and must call release() once it has acted. Never switches.
+// ---- The light way
+// -----------------------------------------------------------------------------------
+/// Joins the next meeting: the caller's place in it is meeting->arrived - 1; meeting->full: it is
+/// the last and must call release() once it has acted. Never switches.
 Meeting* join(Comm* comm, uint8_t operation, const char* call);
-/// Parks until the meeting is released. May switch. REQUIRES: !meeting->full when the caller joined.
+/// Parks until the meeting is released. May switch. REQUIRES: !meeting->full when the caller
+/// joined.
 void wait(Comm* comm, Meeting* meeting, const char* call);
-/// Completes the requests and wakes everybody who waits. Never switches. The meeting must not be touched afterwards
-/// but by members that have yet to leave.
+/// Completes the requests and wakes everybody who waits. Never switches. The meeting must not be
+/// touched afterwards but by members that have yet to leave.
 void release(Meeting* meeting);
 /// The member is done with the meeting; the last one returns it to the pool. Returns its verdict.
 Status leave(Meeting* meeting);
 
-/// For reports: "communicator MPI_COMM_WORLD (rank 0 of 4), collective number 7: 3 of 4 members of this process ...".
+/// For reports: "communicator MPI_COMM_WORLD (rank 0 of 4), collective number 7: 3 of 4 members of
+/// this process ...".
 void describe(const Comm* comm, const Meeting* meeting, std::string* out);
 
 /// The members' verdict copied: a Status is movable only.

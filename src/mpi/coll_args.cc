@@ -9,8 +9,10 @@ bool is_neighbor(What what) { return what >= What::kNeighborAllgather; }
 
 Status check_in_place(const comm::Comm* c, const char* argument, bool allowed) {
   if (c->shared->inter)
-    return error(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE; allowed is a buffer on an intercommunicator", argument);
-  if (!allowed) return error(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which is not allowed here", argument);
+    return error(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE; allowed is a buffer on an intercommunicator",
+                 argument);
+  if (!allowed)
+    return error(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which is not allowed here", argument);
   return {};
 }
 
@@ -25,11 +27,12 @@ Status fill_plain(const void* buffer, int64_t count, MPI_Datatype type, coll::Si
 }
 
 Status check_counts(const Counts& counts, const char* argument, int64_t n) {
-  if (!counts && n > 0) return error(MPI_ERR_ARG, "%s is a null pointer; allowed is an array of counts", argument);
+  if (!counts && n > 0)
+    return error(MPI_ERR_ARG, "%s is a null pointer; allowed is an array of counts", argument);
   for (int64_t i = 0; i < n; ++i)
     if (counts[i] < 0)
-      return error(MPI_ERR_COUNT, "%s[%lld] is %lld; allowed is 0 or more", argument, static_cast<long long>(i),
-                   static_cast<long long>(counts[i]));
+      return error(MPI_ERR_COUNT, "%s[%lld] is %lld; allowed is 0 or more", argument,
+                   static_cast<long long>(i), static_cast<long long>(counts[i]));
   return {};
 }
 
@@ -42,7 +45,8 @@ Status fill_part(const Part& part, int64_t n, const char* which, coll::Side* sid
   std::string name = std::string(which) + "counts";
   FGMPI_TRY(check_counts(part.counts, name.c_str(), n));
   if (!part.displs && n > 0)
-    return error(MPI_ERR_ARG, "%sdispls is a null pointer; allowed is an array of displacements", which);
+    return error(MPI_ERR_ARG, "%sdispls is a null pointer; allowed is an array of displacements",
+                 which);
   side->address = static_cast<char*>(const_cast<void*>(part.buffer));
   side->counts = n > 0 ? part.counts : Counts(kNone);
   side->displs = n > 0 ? part.displs : Counts(kNone);
@@ -50,7 +54,8 @@ Status fill_part(const Part& part, int64_t n, const char* which, coll::Side* sid
   if (!part.types && n > 0)
     return error(MPI_ERR_ARG, "%stypes is a null pointer; allowed is an array of datatypes", which);
   side->types.resize(static_cast<size_t>(std::max<int64_t>(n, 1)));
-  for (int64_t i = 0; i < n; ++i) FGMPI_TRY(host::Type::of(part.types[i], &side->types[static_cast<size_t>(i)]));
+  for (int64_t i = 0; i < n; ++i)
+    FGMPI_TRY(host::Type::of(part.types[i], &side->types[static_cast<size_t>(i)]));
   return {};
 }
 
@@ -63,7 +68,8 @@ Status fill_whole(const Part& part, coll::Side* side) {
 
 Status neighbors(comm::Comm* c, int64_t* in, int64_t* out) {
   if (!c->shared->topology)
-    return error(MPI_ERR_TOPOLOGY, "the communicator has no topology; allowed are Cartesian and graph communicators");
+    return error(MPI_ERR_TOPOLOGY,
+                 "the communicator has no topology; allowed are Cartesian and graph communicators");
   std::vector<int32_t> sources, destinations;
   comm::neighbors_of(c, &sources, &destinations);
   *in = static_cast<int64_t>(sources.size());
@@ -90,14 +96,16 @@ Status RootedArguments::operator()(comm::Comm* c, Args* args) const {
   bool is_root = inter ? root == MPI_ROOT : root == c->rank;
   bool is_leaf = inter ? root >= 0 : true;
   bool gathers = is_gather(args->what);
-  // The many-sided part is the root's, the single one everybody's (intercommunicators: the other group's).
+  // The many-sided part is the root's, the single one everybody's (intercommunicators: the other
+  // group's).
   const Part& many = gathers ? recv : send;
   const Part& one = gathers ? send : recv;
   const char* one_name = gathers ? "sendbuf" : "recvbuf";
   coll::Side* many_side = gathers ? &args->recv : &args->send;
   coll::Side* one_side = gathers ? &args->send : &args->recv;
   if (is_root) {
-    if (many.buffer == MPI_IN_PLACE) FGMPI_TRY(check_in_place(c, gathers ? "recvbuf" : "sendbuf", false));
+    if (many.buffer == MPI_IN_PLACE)
+      FGMPI_TRY(check_in_place(c, gathers ? "recvbuf" : "sendbuf", false));
     FGMPI_TRY(fill_part(many, c->shared->peers().size(), gathers ? "recv" : "send", many_side));
   }
   if (!is_leaf) return {};
@@ -114,13 +122,20 @@ Status SymmetricArguments::operator()(comm::Comm* c, Args* args) const {
   bool one_for_all = false;
   switch (args->what) {
     case What::kNeighborAllgather:
-    case What::kNeighborAllgatherv: one_for_all = true; [[fallthrough]];
+    case What::kNeighborAllgatherv:
+      one_for_all = true;
+      [[fallthrough]];
     case What::kNeighborAlltoall:
     case What::kNeighborAlltoallv:
-    case What::kNeighborAlltoallw: FGMPI_TRY(neighbors(c, &in, &out)); break;
+    case What::kNeighborAlltoallw:
+      FGMPI_TRY(neighbors(c, &in, &out));
+      break;
     case What::kAllgather:
-    case What::kAllgatherv: one_for_all = true; break;
-    default: break;
+    case What::kAllgatherv:
+      one_for_all = true;
+      break;
+    default:
+      break;
   }
   if (recv.buffer == MPI_IN_PLACE) FGMPI_TRY(check_in_place(c, "recvbuf", false));
   FGMPI_TRY(fill_part(recv, in, "recv", &args->recv));
@@ -139,7 +154,8 @@ Status ReduceArguments::operator()(comm::Comm* c, Args* args) const {
   args->root = root;
   args->op = op;
   if (inter && (args->what == What::kScan || args->what == What::kExscan))
-    return error(MPI_ERR_COMM, "the communicator is an intercommunicator; allowed are intracommunicators");
+    return error(MPI_ERR_COMM,
+                 "the communicator is an intercommunicator; allowed are intracommunicators");
   if (inter && rooted && root == MPI_PROC_NULL) return {};
   bool receives = !rooted || (inter ? root == MPI_ROOT : root == c->rank);
   bool sends = !(inter && rooted && root == MPI_ROOT);
@@ -161,7 +177,8 @@ Status ReduceArguments::operator()(comm::Comm* c, Args* args) const {
   args->in_place = send == MPI_IN_PLACE;
   if (args->in_place) FGMPI_TRY(check_in_place(c, "sendbuf", receives));
   if (receives && sends && send == recv && total > 0)
-    return error(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same memory; allowed are different buffers or "
+    return error(MPI_ERR_BUFFER,
+                 "sendbuf and recvbuf are the same memory; allowed are different buffers or "
                  "MPI_IN_PLACE as sendbuf");
   FGMPI_TRY(fill_plain(args->in_place ? recv : sends ? send : recv, total, type, &args->send));
   return host::check_op(op, args->send.type);

@@ -1,9 +1,10 @@
-// Arguments of the collectives: one struct a signature, whose call checks them and fills a coll::Args. The blocking,
-// nonblocking, persistent and large-count bindings of a collective all make the same struct.
+// Arguments of the collectives: one struct a signature, whose call checks them and fills a
+// coll::Args. The blocking, nonblocking, persistent and large-count bindings of a collective all
+// make the same struct.
 //
-// Checked, each with what was given and what is allowed: counts, types, roots, operations, null pointers,
-// MPI_IN_PLACE where it has no place. Arguments that are not significant at a rank are not looked at.
-// Thread rule: one thread; nothing here switches.
+// Checked, each with what was given and what is allowed: counts, types, roots, operations, null
+// pointers, MPI_IN_PLACE where it has no place. Arguments that are not significant at a rank are
+// not looked at. Thread rule: one thread; nothing here switches.
 #pragma once
 
 #include "coll/coll.h"
@@ -28,8 +29,9 @@ struct BcastArguments {
   Status operator()(comm::Comm* c, Args* args) const;
 };
 
-/// Gather, scatter and their v forms, allgather and alltoall with theirs, and the neighbourhood ones: the two
-/// sides; what of them is used depends on the collective. Arrays are null where a count is given.
+/// Gather, scatter and their v forms, allgather and alltoall with theirs, and the neighbourhood
+/// ones: the two sides; what of them is used depends on the collective. Arrays are null where a
+/// count is given.
 struct Part {
   const void* buffer = nullptr;
   int64_t count = 0;
@@ -38,7 +40,8 @@ struct Part {
   const MPI_Datatype* types = nullptr;
 
   Part(const void* b, int64_t n, MPI_Datatype t) : buffer(b), count(n), type(t) {}
-  Part(const void* b, Counts n, Counts d, MPI_Datatype t) : buffer(b), type(t), counts(n), displs(d), array(true) {}
+  Part(const void* b, Counts n, Counts d, MPI_Datatype t)
+      : buffer(b), type(t), counts(n), displs(d), array(true) {}
   Part(const void* b, Counts n, Counts d, const MPI_Datatype* t)
       : buffer(b), counts(n), displs(d), types(t), array(true), typed(true) {}
   bool array = false, typed = false;
@@ -72,10 +75,12 @@ struct ReduceArguments {
   bool array = false;
 };
 
-// ---- How a collective is called ------------------------------------------------------------------------
+// ---- How a collective is called
+// ------------------------------------------------------------------------
 
 template <class Arguments>
-[[gnu::noinline]] int blocking(const char* call, MPI_Comm handle, What what, const Arguments& arguments) {
+[[gnu::noinline]] int blocking(const char* call, MPI_Comm handle, What what,
+                               const Arguments& arguments) {
   FGMPI_ENTER(call, c, handle);
   Args args;
   args.what = what;
@@ -83,8 +88,8 @@ template <class Arguments>
   return done(call, c, coll::run(c, &args, what, call));
 }
 
-/// Reduce and allreduce: those of few bytes and predefined operations go without a coll::Args, which is larger than
-/// all else on the stack of a rank that waits.
+/// Reduce and allreduce: those of few bytes and predefined operations go without a coll::Args,
+/// which is larger than all else on the stack of a rank that waits.
 inline int reducing(const char* call, MPI_Comm handle, What what, const ReduceArguments& a) {
   FGMPI_ENTER(call, c, handle);
   bool all = what == What::kAllreduce, receives = all || a.root == c->rank;
@@ -92,22 +97,27 @@ inline int reducing(const char* call, MPI_Comm handle, What what, const ReduceAr
   const void* send = in_place ? a.recv : a.send;
   bool sound = send && send != MPI_IN_PLACE && (all || (a.root >= 0 && a.root < c->size()));
   if (receives) sound = sound && a.recv && a.recv != MPI_IN_PLACE && (in_place || a.recv != a.send);
-  if (__builtin_expect(!c->shared->inter && sound && coll::is_light_reduce(a.count, a.type, a.op), 1))
+  if (__builtin_expect(!c->shared->inter && sound && coll::is_light_reduce(a.count, a.type, a.op),
+                       1))
     return done(call, c,
-                coll::light_reduce(c, {send, receives ? a.recv : nullptr,
-                                       static_cast<size_t>(a.count * host::basic_size(a.type)), a.type, a.op,
-                                       all ? -1 : a.root}, call));
+                coll::light_reduce(c,
+                                   {send, receives ? a.recv : nullptr,
+                                    static_cast<size_t>(a.count * host::basic_size(a.type)), a.type,
+                                    a.op, all ? -1 : a.root},
+                                   call));
   return blocking(call, handle, what, a);
 }
 
 inline int broadcasting(const char* call, MPI_Comm handle, const BcastArguments& a) {
   FGMPI_ENTER(call, c, handle);
-  bool sound = a.buffer && a.buffer != MPI_IN_PLACE && a.root >= 0 && a.root < c->size() && a.count >= 0 &&
-               host::is_basic(a.type) && a.count <= static_cast<int64_t>(coll::kLightBcastBytes);
+  bool sound = a.buffer && a.buffer != MPI_IN_PLACE && a.root >= 0 && a.root < c->size() &&
+               a.count >= 0 && host::is_basic(a.type) &&
+               a.count <= static_cast<int64_t>(coll::kLightBcastBytes);
   if (__builtin_expect(!c->shared->inter && sound, 1)) {
     size_t bytes = static_cast<size_t>(a.count * host::basic_size(a.type));
     if (bytes <= coll::kLightBcastBytes)
-      return done(call, c, coll::light_bcast(c, static_cast<char*>(a.buffer), bytes, nullptr, a.root, call));
+      return done(call, c,
+                  coll::light_bcast(c, static_cast<char*>(a.buffer), bytes, nullptr, a.root, call));
   }
   return blocking(call, handle, What::kBcast, a);
 }
@@ -124,7 +134,8 @@ Status make_request(const char* call, comm::Comm* c, What what, const Arguments&
 }
 
 template <class Arguments>
-int nonblocking(const char* call, MPI_Comm handle, MPI_Request* out, What what, const Arguments& arguments) {
+int nonblocking(const char* call, MPI_Comm handle, MPI_Request* out, What what,
+                const Arguments& arguments) {
   FGMPI_ENTER(call, c, handle);
   std::unique_ptr<coll::CollRequest> request;
   FGMPI_RETURN_IF(call, c, make_request(call, c, what, arguments, &request));
@@ -135,7 +146,8 @@ int nonblocking(const char* call, MPI_Comm handle, MPI_Request* out, What what, 
 
 /// The info argument has no hints that we know.
 template <class Arguments>
-int persistent(const char* call, MPI_Comm handle, MPI_Info, MPI_Request* out, What what, const Arguments& arguments) {
+int persistent(const char* call, MPI_Comm handle, MPI_Info, MPI_Request* out, What what,
+               const Arguments& arguments) {
   FGMPI_ENTER(call, c, handle);
   std::unique_ptr<coll::CollRequest> request;
   FGMPI_RETURN_IF(call, c, make_request(call, c, what, arguments, &request));

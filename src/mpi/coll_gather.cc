@@ -1,94 +1,118 @@
-// Gather and gatherv: blocking, nonblocking, persistent, each with int and with large counts (MPI-4.0 chapter 6).
+// Gather and gatherv: blocking, nonblocking, persistent, each with int and with large counts
+// (MPI-4.0 chapter 6).
 #include "mpi/coll_args.h"
 
 using namespace fgmpi::mpi;
 
 FGMPI_OWN(Gather)
-int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
-                MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return blocking("MPI_Gather", comm, What::kGather, RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf,
-                  recvcount, recvtype}, root});
+int PMPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  return blocking(
+      "MPI_Gather", comm, What::kGather,
+      RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
 FGMPI_OWN(Gather_c)
-int PMPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+int PMPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                   MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return blocking("MPI_Gather_c", comm, What::kGather, RootedArguments{{sendbuf, sendcount, sendtype},
-                  {recvbuf, recvcount, recvtype}, root});
+  return blocking(
+      "MPI_Gather_c", comm, What::kGather,
+      RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
 FGMPI_OWN(Igather)
-int PMPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
-                 MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request) {
-  return nonblocking("MPI_Igather", comm, request, What::kGather, RootedArguments{{sendbuf, sendcount,
-                     sendtype}, {recvbuf, recvcount, recvtype}, root});
+int PMPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                 int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                 MPI_Request* request) {
+  return nonblocking(
+      "MPI_Igather", comm, request, What::kGather,
+      RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
 FGMPI_OWN(Igather_c)
-int PMPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                   MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request) {
-  return nonblocking("MPI_Igather_c", comm, request, What::kGather, RootedArguments{{sendbuf, sendcount,
-                     sendtype}, {recvbuf, recvcount, recvtype}, root});
+int PMPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                   MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                   MPI_Request* request) {
+  return nonblocking(
+      "MPI_Igather_c", comm, request, What::kGather,
+      RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
 FGMPI_OWN(Gather_init)
-int PMPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
-                     MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return persistent("MPI_Gather_init", comm, info, request, What::kGather, RootedArguments{{sendbuf, sendcount,
-                    sendtype}, {recvbuf, recvcount, recvtype}, root});
+int PMPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+                     MPI_Request* request) {
+  return persistent(
+      "MPI_Gather_init", comm, info, request, What::kGather,
+      RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
 FGMPI_OWN(Gather_init_c)
-int PMPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                       MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
-                       MPI_Request *request) {
-  return persistent("MPI_Gather_init_c", comm, info, request, What::kGather, RootedArguments{{sendbuf,
-                    sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
+int PMPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                       void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+                       MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return persistent(
+      "MPI_Gather_init_c", comm, info, request, What::kGather,
+      RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
 FGMPI_OWN(Gatherv)
-int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                 const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return blocking("MPI_Gatherv", comm, What::kGatherv, RootedArguments{{sendbuf, sendcount, sendtype},
-                  {recvbuf, recvcounts, displs, recvtype}, root});
+int PMPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                 const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
+                 MPI_Comm comm) {
+  return blocking(
+      "MPI_Gatherv", comm, What::kGatherv,
+      RootedArguments{
+          {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
 }
 
 FGMPI_OWN(Gatherv_c)
-int PMPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                   const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root,
-                   MPI_Comm comm) {
-  return blocking("MPI_Gatherv_c", comm, What::kGatherv, RootedArguments{{sendbuf, sendcount, sendtype},
-                  {recvbuf, recvcounts, displs, recvtype}, root});
+int PMPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                   const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+                   int root, MPI_Comm comm) {
+  return blocking(
+      "MPI_Gatherv_c", comm, What::kGatherv,
+      RootedArguments{
+          {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
 }
 
 FGMPI_OWN(Igatherv)
-int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm,
-                  MPI_Request *request) {
-  return nonblocking("MPI_Igatherv", comm, request, What::kGatherv, RootedArguments{{sendbuf, sendcount,
-                     sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
+int PMPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
+                  MPI_Comm comm, MPI_Request* request) {
+  return nonblocking(
+      "MPI_Igatherv", comm, request, What::kGatherv,
+      RootedArguments{
+          {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
 }
 
 FGMPI_OWN(Igatherv_c)
-int PMPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root,
-                    MPI_Comm comm, MPI_Request *request) {
-  return nonblocking("MPI_Igatherv_c", comm, request, What::kGatherv, RootedArguments{{sendbuf, sendcount,
-                     sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
+int PMPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+                    int root, MPI_Comm comm, MPI_Request* request) {
+  return nonblocking(
+      "MPI_Igatherv_c", comm, request, What::kGatherv,
+      RootedArguments{
+          {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
 }
 
 FGMPI_OWN(Gatherv_init)
-int PMPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+int PMPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                       const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
-                      MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return persistent("MPI_Gatherv_init", comm, info, request, What::kGatherv, RootedArguments{{sendbuf,
-                    sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
+                      MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return persistent(
+      "MPI_Gatherv_init", comm, info, request, What::kGatherv,
+      RootedArguments{
+          {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
 }
 
 FGMPI_OWN(Gatherv_init_c)
-int PMPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                        const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root,
-                        MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  return persistent("MPI_Gatherv_init_c", comm, info, request, What::kGatherv, RootedArguments{{sendbuf,
-                    sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
+int PMPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                        void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+                        MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+                        MPI_Request* request) {
+  return persistent(
+      "MPI_Gatherv_init_c", comm, info, request, What::kGatherv,
+      RootedArguments{
+          {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
 }

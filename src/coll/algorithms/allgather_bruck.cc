@@ -13,7 +13,8 @@ Status allgather_bruck(const Team& team, char* buffer, const Blocks& blocks) {
   for (uint32_t have = 1; have < n; have *= 2) {
     uint32_t more = std::min(have, n - have);
     FGMPI_TRY(team.exchange((me + n - have) % n, held.get(), order.offset[more], (me + have) % n,
-                            held.get() + order.offset[have], order.offset[have + more] - order.offset[have]));
+                            held.get() + order.offset[have],
+                            order.offset[have + more] - order.offset[have]));
   }
   rotate_out(blocks, me, held.get(), buffer);
   return {};

@@ -1,4 +1,5 @@
-// Allgather by recursive doubling: log2 P steps without a final copy, powers of two only (Bruck's otherwise).
+// Allgather by recursive doubling: log2 P steps without a final copy, powers of two only (Bruck's
+// otherwise).
 #include <bit>
 
 #include "coll/algorithms.h"
@@ -10,8 +11,9 @@ Status allgather_recursive_doubling(const Team& team, char* buffer, const Blocks
   if (!std::has_single_bit(n)) return allgather_bruck(team, buffer, blocks);
   for (uint32_t bit = 1; bit < n; bit <<= 1) {
     uint32_t mine = me & ~(bit - 1), theirs = mine ^ bit;
-    FGMPI_TRY(team.exchange(me ^ bit, buffer + blocks.offset[mine], blocks.offset[mine + bit] - blocks.offset[mine],
-                            me ^ bit, buffer + blocks.offset[theirs],
+    FGMPI_TRY(team.exchange(me ^ bit, buffer + blocks.offset[mine],
+                            blocks.offset[mine + bit] - blocks.offset[mine], me ^ bit,
+                            buffer + blocks.offset[theirs],
                             blocks.offset[theirs + bit] - blocks.offset[theirs]));
   }
   return {};

@@ -1,5 +1,5 @@
-// Rabenseifner's allreduce: reduce-scatter by recursive halving, allgather by recursive doubling; long vectors of
-// commutative operations: 2 log2 P messages, 2 bytes (P-1)/P a place.
+// Rabenseifner's allreduce: reduce-scatter by recursive halving, allgather by recursive doubling;
+// long vectors of commutative operations: 2 log2 P messages, 2 bytes (P-1)/P a place.
 #include "coll/algorithms/core.h"
 
 namespace fgmpi::coll {
@@ -20,8 +20,9 @@ Status allreduce_rabenseifner(const Team& team, const Reduction& r, char* data) 
       bool upper = core.id() & bit;
       uint32_t in_low = upper ? low - bit : high, in_high = in_low + bit;
       uint32_t partner = core.place(core.id() ^ bit);
-      FGMPI_TRY(team.exchange(partner, data + begin[low] * size, static_cast<size_t>((begin[high] - begin[low]) * size),
-                              partner, data + begin[in_low] * size,
+      FGMPI_TRY(team.exchange(partner, data + begin[low] * size,
+                              static_cast<size_t>((begin[high] - begin[low]) * size), partner,
+                              data + begin[in_low] * size,
                               static_cast<size_t>((begin[in_high] - begin[in_low]) * size)));
       (upper ? low : high) = upper ? in_low : in_high;
     }

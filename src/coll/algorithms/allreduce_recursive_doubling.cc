@@ -1,4 +1,5 @@
-// Allreduce by recursive doubling: log2 P exchanges of the whole vector; small data. Keeps the order of places.
+// Allreduce by recursive doubling: log2 P exchanges of the whole vector; small data. Keeps the
+// order of places.
 #include <utility>
 
 #include "coll/algorithms/core.h"

@@ -1,5 +1,6 @@
-// Bruck's all-to-all: log2 P steps, each block travels once per bit of its distance; short blocks of the regular
-// form, whose sizes every place can compute (Blocks may differ: places host different numbers of members).
+// Bruck's all-to-all: log2 P steps, each block travels once per bit of its distance; short blocks
+// of the regular form, whose sizes every place can compute (Blocks may differ: places host
+// different numbers of members).
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {
@@ -31,7 +32,8 @@ Status alltoall_bruck(const Team& team, const char* out, char* in, const Alltoal
       expected += slot_bytes(sizes, n, from, j, bit);
     }
     incoming.resize(expected);
-    FGMPI_TRY(team.exchange(to, outgoing.data(), outgoing.size(), from, incoming.data(), incoming.size()));
+    FGMPI_TRY(team.exchange(to, outgoing.data(), outgoing.size(), from, incoming.data(),
+                            incoming.size()));
     auto at = incoming.begin();
     for (uint32_t j = bit; j < n; ++j) {
       if (!(j & bit)) continue;
@@ -42,7 +44,8 @@ Status alltoall_bruck(const Team& team, const char* out, char* in, const Alltoal
   }
   for (uint32_t j = 1; j < n; ++j) {
     uint32_t from = (me + n - j) % n;
-    if (!slots[j].empty()) std::memcpy(in + sizes.in->offset[from], slots[j].data(), slots[j].size());
+    if (!slots[j].empty())
+      std::memcpy(in + sizes.in->offset[from], slots[j].data(), slots[j].size());
   }
   return {};
 }

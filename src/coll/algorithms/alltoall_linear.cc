@@ -8,7 +8,8 @@ Status alltoall_linear(const Team& team, const char* out, char* in, const Alltoa
   std::vector<pt2pt::Request*> requests(n - 1);
   for (uint32_t step = 1; step < n; ++step) {
     uint32_t from = (me + n - step) % n;
-    FGMPI_TRY(team.irecv(from, in + sizes.in->offset[from], sizes.in->size(from), &requests[step - 1]));
+    FGMPI_TRY(
+        team.irecv(from, in + sizes.in->offset[from], sizes.in->size(from), &requests[step - 1]));
   }
   Status first;
   for (uint32_t step = 1; step < n; ++step) {
@@ -16,12 +17,7 @@ Status alltoall_linear(const Team& team, const char* out, char* in, const Alltoa
     Status sent = team.send(to, out + sizes.out->offset[to], sizes.out->size(to));
     if (first.ok()) first = std::move(sent);
   }
-  pt2pt::wait_all(requests.data(), requests.size(), team.call());
-  for (pt2pt::Request* request : requests) {
-    if (first.ok()) first = std::move(request->outcome.error);
-    pt2pt::free_request(request);
-  }
-  return first;
+  return team.finish(&requests, std::move(first));
 }
 
 }  // namespace fgmpi::coll

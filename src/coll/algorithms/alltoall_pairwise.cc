@@ -1,4 +1,5 @@
-// All-to-all by pairwise exchange: in step k with the places k after and k before; long blocks, bounded traffic.
+// All-to-all by pairwise exchange: in step k with the places k after and k before; long blocks,
+// bounded traffic.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {
@@ -7,8 +8,8 @@ Status alltoall_pairwise(const Team& team, const char* out, char* in, const Allt
   uint32_t n = team.count(), me = team.me();
   for (uint32_t step = 1; step < n; ++step) {
     uint32_t to = (me + step) % n, from = (me + n - step) % n;
-    FGMPI_TRY(team.exchange(to, out + sizes.out->offset[to], sizes.out->size(to), from, in + sizes.in->offset[from],
-                            sizes.in->size(from)));
+    FGMPI_TRY(team.exchange(to, out + sizes.out->offset[to], sizes.out->size(to), from,
+                            in + sizes.in->offset[from], sizes.in->size(from)));
   }
   return {};
 }

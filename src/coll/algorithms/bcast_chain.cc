@@ -1,4 +1,5 @@
-// Broadcast along a chain, in segments, each passed on while the next comes in: long data, few processes.
+// Broadcast along a chain, in segments, each passed on while the next comes in: long data, few
+// processes.
 #include <algorithm>
 
 #include "coll/algorithms.h"

@@ -1,5 +1,5 @@
-// Broadcast down a tree of degree k = 4: fewer levels than binomial, more messages a node; small data where a
-// message's latency outweighs the cost of issuing it.
+// Broadcast down a tree of degree k = 4: fewer levels than binomial, more messages a node; small
+// data where a message's latency outweighs the cost of issuing it.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {
@@ -17,7 +17,8 @@ Status bcast_knomial(const Team& team, uint32_t root, char* data, size_t bytes) 
   }
   for (level /= k; level; level /= k)
     for (uint32_t digit = 1; digit < k; ++digit)
-      if (self + digit * level < n) FGMPI_TRY(team.send((self + digit * level + root) % n, data, bytes));
+      if (self + digit * level < n)
+        FGMPI_TRY(team.send((self + digit * level + root) % n, data, bytes));
   return {};
 }
 

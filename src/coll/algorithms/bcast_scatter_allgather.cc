@@ -1,5 +1,6 @@
-// Broadcast of long data: scatter equal parts down a binomial tree, then allgather them round a ring. Each place
-// receives the data about twice less often than down a tree of whole copies: 2 bytes (P-1)/P a place.
+// Broadcast of long data: scatter equal parts down a binomial tree, then allgather them round a
+// ring. Each place receives the data about twice less often than down a tree of whole copies: 2
+// bytes (P-1)/P a place.
 #include <algorithm>
 
 #include "coll/algorithms.h"
@@ -27,8 +28,8 @@ Status bcast_scatter_allgather(const Team& team, uint32_t root, char* data, size
   uint32_t after = (team.me() + 1) % n, before = (team.me() + n - 1) % n;
   for (uint32_t step = 0; step + 1 < n; ++step) {
     uint32_t out = (self + n - step) % n, in = (self + n - step - 1) % n;
-    FGMPI_TRY(team.exchange(after, data + offset(out), offset(out + 1) - offset(out), before, data + offset(in),
-                            offset(in + 1) - offset(in)));
+    FGMPI_TRY(team.exchange(after, data + offset(out), offset(out + 1) - offset(out), before,
+                            data + offset(in), offset(in + 1) - offset(in)));
   }
   return {};
 }

@@ -1,5 +1,6 @@
-// The power-of-two core of a team: recursive doubling and halving run among 2^k places; of the first 2*extra
-// places each even one hands its operand to its odd neighbour first and gets the result last.
+// The power-of-two core of a team: recursive doubling and halving run among 2^k places; of the
+// first 2*extra places each even one hands its operand to its odd neighbour first and gets the
+// result last.
 //
 //   places   0 1 2 3 4 5 6      7 = 4 + 3: extra = 3
 //             \|  \|  \| |      core ids 0 1 2 3 stand for places {0,1} {2,3} {4,5} {6}, ascending
@@ -42,8 +43,9 @@ class Core {
   uint32_t size_, extra_;
 };
 
-/// Recursive halving: core id i ends with the result of the elements [begin(i), begin(i+1)) of data, where
-/// `begin` has size()+1 ascending values. Commutative, dense. spare: room for the vector.
+/// Recursive halving: core id i ends with the result of the elements [begin(i), begin(i+1)) of
+/// data, where `begin` has size()+1 ascending values. Commutative, dense. spare: room for the
+/// vector.
 Status halve(const Team& team, const Core& core, const Reduction& r, char* data, char* spare,
              const std::vector<int64_t>& begin);
 

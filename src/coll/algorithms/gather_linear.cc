@@ -1,4 +1,5 @@
-// Gather: every place sends its block to the root, which receives them in turn; few places or long blocks.
+// Gather: every place sends its block to the root, which receives them in turn; few places or long
+// blocks.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

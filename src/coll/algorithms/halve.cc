@@ -14,8 +14,8 @@ Status halve(const Team& team, const Core& core, const Reduction& r, char* data,
     uint32_t partner = core.place(core.id() ^ bit);
     int64_t kept = begin[high] - begin[low];
     FGMPI_TRY(team.exchange(partner, data + begin[give_low] * size,
-                            static_cast<size_t>((begin[give_high] - begin[give_low]) * size), partner, spare,
-                            static_cast<size_t>(kept * size)));
+                            static_cast<size_t>((begin[give_high] - begin[give_low]) * size),
+                            partner, spare, static_cast<size_t>(kept * size)));
     FGMPI_TRY(combine(r, spare, data + begin[low] * size, kept));
   }
   return {};

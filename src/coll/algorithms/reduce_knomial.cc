@@ -1,4 +1,5 @@
-// Reduction up a tree of degree k = 4 that hangs at the root: fewer levels than binomial. Commutative only.
+// Reduction up a tree of degree k = 4 that hangs at the root: fewer levels than binomial.
+// Commutative only.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

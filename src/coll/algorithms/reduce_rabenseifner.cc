@@ -1,5 +1,5 @@
-// Rabenseifner's reduction: reduce-scatter by recursive halving, then the parts to the root; long vectors of
-// commutative operations.
+// Rabenseifner's reduction: reduce-scatter by recursive halving, then the parts to the root; long
+// vectors of commutative operations.
 #include "coll/algorithms/core.h"
 
 namespace fgmpi::coll {
@@ -15,9 +15,11 @@ Status reduce_rabenseifner(const Team& team, uint32_t root, const Reduction& r, 
   int64_t size = r.type->size();
   auto part = [&](uint32_t id) { return static_cast<size_t>((begin[id + 1] - begin[id]) * size); };
   if (team.me() != root)
-    return core.outside() ? Status() : team.send(root, data + begin[core.id()] * size, part(core.id()));
+    return core.outside() ? Status()
+                          : team.send(root, data + begin[core.id()] * size, part(core.id()));
   for (uint32_t id = 0; id < core.size(); ++id)
-    if (core.place(id) != root) FGMPI_TRY(team.recv(core.place(id), data + begin[id] * size, part(id)));
+    if (core.place(id) != root)
+      FGMPI_TRY(team.recv(core.place(id), data + begin[id] * size, part(id)));
   return {};
 }
 

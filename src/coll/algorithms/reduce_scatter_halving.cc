@@ -3,7 +3,8 @@
 
 namespace fgmpi::coll {
 
-Status reduce_scatter_halving(const Team& team, const Reduction& r, char* data, const Blocks& blocks) {
+Status reduce_scatter_halving(const Team& team, const Reduction& r, char* data,
+                              const Blocks& blocks) {
   Core core(team);
   Wire wire(r);
   Operand spare(*r.type, r.count);

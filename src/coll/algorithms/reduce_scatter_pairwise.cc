@@ -1,10 +1,11 @@
-// Reduce-scatter by pairwise exchange: every place gets its block from all others and folds them in the order of
-// places; operations that do not commute.
+// Reduce-scatter by pairwise exchange: every place gets its block from all others and folds them in
+// the order of places; operations that do not commute.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {
 
-Status reduce_scatter_pairwise(const Team& team, const Reduction& r, char* data, const Blocks& blocks) {
+Status reduce_scatter_pairwise(const Team& team, const Reduction& r, char* data,
+                               const Blocks& blocks) {
   uint32_t n = team.count(), me = team.me();
   size_t mine = blocks.size(me);
   auto incoming = raw_memory(mine * n);

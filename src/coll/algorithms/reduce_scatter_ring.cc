@@ -1,4 +1,5 @@
-// Reduce-scatter round a ring: P - 1 steps, each passes one block on, combined on the way. Commutative only.
+// Reduce-scatter round a ring: P - 1 steps, each passes one block on, combined on the way.
+// Commutative only.
 #include <algorithm>
 
 #include "coll/algorithms.h"
@@ -12,8 +13,8 @@ Status reduce_scatter_ring(const Team& team, const Reduction& r, char* data, con
   auto incoming = raw_memory(largest);
   for (uint32_t step = 0; step + 1 < n; ++step) {
     uint32_t out = (me + 2 * n - 1 - step) % n, in = (me + 2 * n - 2 - step) % n;
-    FGMPI_TRY(team.exchange((me + 1) % n, data + blocks.offset[out], blocks.size(out), (me + n - 1) % n,
-                            incoming.get(), blocks.size(in)));
+    FGMPI_TRY(team.exchange((me + 1) % n, data + blocks.offset[out], blocks.size(out),
+                            (me + n - 1) % n, incoming.get(), blocks.size(in)));
     if (blocks.size(in))
       FGMPI_TRY(combine(r, incoming.get(), data + blocks.offset[in],
                         static_cast<int64_t>(blocks.size(in)) / r.type->size()));

@@ -1,4 +1,5 @@
-// Blocks counted from a root: place (root + i) mod P is i. A binomial subtree is then a range of them.
+// Blocks counted from a root: place (root + i) mod P is i. A binomial subtree is then a range of
+// them.
 #pragma once
 
 #include "coll/algorithms.h"
@@ -13,7 +14,8 @@ inline Blocks rotated(const Blocks& blocks, uint32_t root) {
   return out;
 }
 
-/// Copies all blocks between the order of places and the rotated order; the two halves keep their order.
+/// Copies all blocks between the order of places and the rotated order; the two halves keep their
+/// order.
 inline void rotate_in(const Blocks& blocks, uint32_t root, const char* from, char* to) {
   size_t head = blocks.offset[root], all = blocks.total();
   if (all > head) std::memcpy(to, from + head, all - head);

@@ -1,5 +1,6 @@
-// What the tests of collectives share: data that any rank can compute for any other, buffers with and without gaps whose
-// untouched parts are checked, and communicators of many shapes. The same random numbers are drawn by all ranks.
+// What the tests of collectives share: data that any rank can compute for any other, buffers with
+// and without gaps whose untouched parts are checked, and communicators of many shapes. The same
+// random numbers are drawn by all ranks.
 #ifndef FGMPI_TEST_COLL_DATA_H
 #define FGMPI_TEST_COLL_DATA_H
 
@@ -24,10 +25,11 @@ struct Random {
   int below(int n) { return static_cast<int>((next() >> 33) % static_cast<uint64_t>(n)); }
 };
 
-/// Element i of what rank `from` has for rank `to` in the round `salt`. Small, so that sums do not overflow.
+/// Element i of what rank `from` has for rank `to` in the round `salt`. Small, so that sums do not
+/// overflow.
 inline int64_t element(uint64_t salt, int from, int to, int64_t i) {
-  uint64_t x = salt * 1000003 + static_cast<uint64_t>(from) * 7919 + static_cast<uint64_t>(to) * 104729 +
-               static_cast<uint64_t>(i) * 31;
+  uint64_t x = salt * 1000003 + static_cast<uint64_t>(from) * 7919 +
+               static_cast<uint64_t>(to) * 104729 + static_cast<uint64_t>(i) * 31;
   x ^= x >> 31;
   x *= 0x9e3779b97f4a7c15u;
   return static_cast<int64_t>((x >> 40) & 0xfffff) - 0x7ffff;
@@ -73,7 +75,8 @@ struct Shape {
   MPI_Comm comm;  ///< MPI_COMM_NULL for those who are not in it
 };
 
-/// World, reversed, odd and even, a random permutation, a random subset, single members, and members unevenly spread.
+/// World, reversed, odd and even, a random permutation, a random subset, single members, and
+/// members unevenly spread.
 inline std::vector<Shape> make_shapes(Random& random) {
   int rank, size;
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
@@ -122,7 +125,8 @@ inline Matrix operator*(const Matrix& x, const Matrix& y) {
 }
 inline Matrix matrix(uint64_t salt, int rank, int64_t i) {
   Matrix m;
-  for (int k = 0; k < 4; ++k) m.a[k] = static_cast<int32_t>((element(salt, rank, k, i) + 0x7ffff) % 10007);
+  for (int k = 0; k < 4; ++k)
+    m.a[k] = static_cast<int32_t>((element(salt, rank, k, i) + 0x7ffff) % 10007);
   return m;
 }
 inline void multiply(void* in, void* inout, int* length, MPI_Datatype*) {

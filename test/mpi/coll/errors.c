@@ -8,7 +8,7 @@ static int class_of(int code) {
 }
 #define FAILS(class_, call) CHECK(class_of(call) == (class_))
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   int rank, size, in[4] = {0}, out[4] = {0}, negative[1] = {-1};
   MPI_Comm comm = MPI_COMM_SELF;
@@ -32,8 +32,8 @@ int main(int argc, char **argv) {
   FAILS(MPI_ERR_TOPOLOGY, MPI_Neighbor_allgather(in, 1, MPI_INT, out, 1, MPI_INT, comm));
   FAILS(MPI_ERR_TRUNCATE, MPI_Allgather(in, 4, MPI_INT, out, 2, MPI_INT, comm));
   /* What is not significant is not looked at. */
-  OK(MPI_Gather(in, 1, MPI_INT, rank == 0 ? malloc(sizeof(int) * (size_t)size) : NULL, rank == 0 ? 1 : -5,
-                rank == 0 ? MPI_INT : MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD));
+  OK(MPI_Gather(in, 1, MPI_INT, rank == 0 ? malloc(sizeof(int) * (size_t)size) : NULL,
+                rank == 0 ? 1 : -5, rank == 0 ? MPI_INT : MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD));
   OK(MPI_Barrier(MPI_COMM_WORLD));
   return finish();
 }

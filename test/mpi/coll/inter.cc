@@ -1,4 +1,5 @@
-// Every collective that intercommunicators have, between odd and even ranks and between a prefix and the rest.
+// Every collective that intercommunicators have, between odd and even ranks and between a prefix
+// and the rest.
 #include "coll_data.h"
 
 namespace {
@@ -10,18 +11,20 @@ struct Two {
   int64_t from_far(int rank_there, int to, int64_t i) const {
     return element(static_cast<uint64_t>(salt), rank_there + 1000 * (1 - side), to, i);
   }
-  int64_t mine(int to, int64_t i) const { return element(static_cast<uint64_t>(salt), rank + 1000 * side, to, i); }
+  int64_t mine(int to, int64_t i) const {
+    return element(static_cast<uint64_t>(salt), rank + 1000 * side, to, i);
+  }
 };
 
-#define CALL(Name, Iname, ...)                        \
-  do {                                                \
-    if (t.blocking) {                                 \
-      OK(MPI_##Name(__VA_ARGS__));                    \
-    } else {                                          \
-      MPI_Request request;                            \
-      OK(MPI_##Iname(__VA_ARGS__, &request));         \
-      OK(MPI_Wait(&request, MPI_STATUS_IGNORE));      \
-    }                                                 \
+#define CALL(Name, Iname, ...)                   \
+  do {                                           \
+    if (t.blocking) {                            \
+      OK(MPI_##Name(__VA_ARGS__));               \
+    } else {                                     \
+      MPI_Request request;                       \
+      OK(MPI_##Iname(__VA_ARGS__, &request));    \
+      OK(MPI_Wait(&request, MPI_STATUS_IGNORE)); \
+    }                                            \
   } while (0)
 
 /// The group `side` has the root, rank `where` of it.
@@ -43,7 +46,8 @@ void rooted(const Two& t, int side, int n) {
 
   Buffer many(plain, int64_t{n} * t.far_size);
   for (int i = 0; i < n; ++i) one.at(i) = t.mine(1, i);
-  CALL(Gather, Igather, one.address(), n, MPI_INT64_T, many.address(), n, MPI_INT64_T, root, t.inter);
+  CALL(Gather, Igather, one.address(), n, MPI_INT64_T, many.address(), n, MPI_INT64_T, root,
+       t.inter);
   for (int r = 0; r < t.far_size && is_root; ++r)
     for (int i = 0; i < n; ++i) CHECK(many.at(int64_t{r} * n + i) == t.from_far(r, 1, i));
   std::vector<int> counts(static_cast<size_t>(t.far_size)), displs(static_cast<size_t>(t.far_size));
@@ -51,14 +55,16 @@ void rooted(const Two& t, int side, int n) {
     counts[static_cast<size_t>(r)] = std::min(n, r);
     displs[static_cast<size_t>(r)] = (t.far_size - 1 - r) * n;
   }
-  CALL(Gatherv, Igatherv, one.address(), std::min(n, t.rank), MPI_INT64_T, many.address(), counts.data(),
-       displs.data(), MPI_INT64_T, root, t.inter);
+  CALL(Gatherv, Igatherv, one.address(), std::min(n, t.rank), MPI_INT64_T, many.address(),
+       counts.data(), displs.data(), MPI_INT64_T, root, t.inter);
   for (int r = 0; r < t.far_size && is_root; ++r)
-    for (int i = 0; i < std::min(n, r); ++i) CHECK(many.at(displs[static_cast<size_t>(r)] + i) == t.from_far(r, 1, i));
+    for (int i = 0; i < std::min(n, r); ++i)
+      CHECK(many.at(displs[static_cast<size_t>(r)] + i) == t.from_far(r, 1, i));
 
   for (int r = 0; r < t.far_size; ++r)
     for (int i = 0; i < n; ++i) many.at(int64_t{r} * n + i) = t.mine(r, i);
-  CALL(Scatter, Iscatter, many.address(), n, MPI_INT64_T, one.address(), n, MPI_INT64_T, root, t.inter);
+  CALL(Scatter, Iscatter, many.address(), n, MPI_INT64_T, one.address(), n, MPI_INT64_T, root,
+       t.inter);
   for (int i = 0; i < n && !here; ++i) CHECK(one.at(i) == t.from_far(where, t.rank, i));
 
   for (int i = 0; i < n; ++i) one.at(i) = t.mine(2, i);
@@ -82,10 +88,11 @@ void symmetric(const Two& t, int n) {
     counts[static_cast<size_t>(r)] = std::min(n, r);
     displs[static_cast<size_t>(r)] = (t.far_size - 1 - r) * n;
   }
-  CALL(Allgatherv, Iallgatherv, one.address(), std::min(n, t.rank), MPI_INT64_T, in.address(), counts.data(),
-       displs.data(), MPI_INT64_T, t.inter);
+  CALL(Allgatherv, Iallgatherv, one.address(), std::min(n, t.rank), MPI_INT64_T, in.address(),
+       counts.data(), displs.data(), MPI_INT64_T, t.inter);
   for (int r = 0; r < t.far_size; ++r)
-    for (int i = 0; i < std::min(n, r); ++i) CHECK(in.at(displs[static_cast<size_t>(r)] + i) == t.from_far(r, 3, i));
+    for (int i = 0; i < std::min(n, r); ++i)
+      CHECK(in.at(displs[static_cast<size_t>(r)] + i) == t.from_far(r, 3, i));
 
   for (int r = 0; r < t.far_size; ++r)
     for (int i = 0; i < n; ++i) out.at(int64_t{r} * n + i) = t.mine(r, i);
@@ -97,10 +104,11 @@ void symmetric(const Two& t, int n) {
     pair[static_cast<size_t>(r)] = std::min(n, r + t.rank);
     displs[static_cast<size_t>(r)] = r * n;
   }
-  CALL(Alltoallv, Ialltoallv, out.address(), pair.data(), displs.data(), MPI_INT64_T, in.address(), pair.data(),
-       displs.data(), MPI_INT64_T, t.inter);
+  CALL(Alltoallv, Ialltoallv, out.address(), pair.data(), displs.data(), MPI_INT64_T, in.address(),
+       pair.data(), displs.data(), MPI_INT64_T, t.inter);
   for (int r = 0; r < t.far_size; ++r)
-    for (int i = 0; i < pair[static_cast<size_t>(r)]; ++i) CHECK(in.at(int64_t{r} * n + i) == t.from_far(r, t.rank, i));
+    for (int i = 0; i < pair[static_cast<size_t>(r)]; ++i)
+      CHECK(in.at(int64_t{r} * n + i) == t.from_far(r, t.rank, i));
 
   Buffer sum(plain, n);
   CALL(Allreduce, Iallreduce, one.address(), sum.address(), n, MPI_INT64_T, MPI_SUM, t.inter);
@@ -113,8 +121,8 @@ void symmetric(const Two& t, int n) {
   int64_t total = int64_t{t.size} * t.far_size * n;
   Buffer vector(plain, total), block(plain, int64_t{t.far_size} * n);
   for (int64_t i = 0; i < total; ++i) vector.at(i) = t.mine(4, i);
-  CALL(Reduce_scatter_block, Ireduce_scatter_block, vector.address(), block.address(), t.far_size * n, MPI_INT64_T,
-       MPI_MAX, t.inter);
+  CALL(Reduce_scatter_block, Ireduce_scatter_block, vector.address(), block.address(),
+       t.far_size * n, MPI_INT64_T, MPI_MAX, t.inter);
   for (int64_t i = 0; i < int64_t{t.far_size} * n; ++i) {
     int64_t expected = INT64_MIN;
     for (int r = 0; r < t.far_size; ++r)
@@ -122,7 +130,8 @@ void symmetric(const Two& t, int n) {
     CHECK(block.at(i) == expected);
   }
   std::vector<int> blocks(static_cast<size_t>(t.size), t.far_size * n);
-  CALL(Reduce_scatter, Ireduce_scatter, vector.address(), block.address(), blocks.data(), MPI_INT64_T, MPI_MIN, t.inter);
+  CALL(Reduce_scatter, Ireduce_scatter, vector.address(), block.address(), blocks.data(),
+       MPI_INT64_T, MPI_MIN, t.inter);
   for (int64_t i = 0; i < std::min<int64_t>(3, int64_t{t.far_size} * n); ++i) {
     int64_t expected = INT64_MAX;
     for (int r = 0; r < t.far_size; ++r)
@@ -141,7 +150,8 @@ void symmetric(const Two& t, int n) {
 void between(int side, int first_leader, int second_leader) {
   MPI_Comm local, inter;
   OK(MPI_Comm_split(MPI_COMM_WORLD, side, 0, &local));
-  OK(MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, side == 0 ? second_leader : first_leader, 3, &inter));
+  OK(MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, side == 0 ? second_leader : first_leader, 3,
+                          &inter));
   Two t{inter, 0, 0, 0, side, 0, true};
   OK(MPI_Comm_rank(inter, &t.rank));
   OK(MPI_Comm_size(inter, &t.size));

@@ -1,5 +1,5 @@
-/* Collectives are location-aware: the messages between processes are O(P), however many ranks the processes host
- * (HPDC'10 section 4.1). MPIX_Stats counts them. */
+/* Collectives are location-aware: the messages between processes are O(P), however many ranks the
+ * processes host (HPDC'10 section 4.1). MPIX_Stats counts them. */
 #include <fgmpi.h>
 
 #include "mpitest.h"
@@ -20,13 +20,13 @@ static MPI_Count sent_since(MPI_Count before) {
   return all;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   int rank, size, processes, value[2] = {1, 2};
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   OK(MPIX_Get_n_size(&processes));
-  int *all = malloc(sizeof(int) * (size_t)size);
+  int* all = malloc(sizeof(int) * (size_t)size);
 
   OK(MPI_Barrier(MPI_COMM_WORLD));
   MPI_Count before = messages_of_this_process();

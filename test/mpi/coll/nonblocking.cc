@@ -1,5 +1,6 @@
-// Many collectives outstanding on one communicator, completed in any order by waits and tests; persistent ones started
-// again and in another order at each rank; types, operations and communicators freed while in use.
+// Many collectives outstanding on one communicator, completed in any order by waits and tests;
+// persistent ones started again and in another order at each rank; types, operations and
+// communicators freed while in use.
 #include "coll_data.h"
 
 namespace {
@@ -20,18 +21,30 @@ constexpr int kCount = 9;
 void start(const World& w, MPI_Comm comm, Outstanding& o, MPI_Request* request) {
   for (int i = 0; i < o.in.count; ++i) o.in.at(i) = element(o.salt, w.rank, i / kCount, i % kCount);
   switch (o.kind) {
-    case 0: OK(MPI_Ibarrier(comm, request)); break;
-    case 1: OK(MPI_Ibcast(o.in.address(), kCount, MPI_INT64_T, o.root, comm, request)); break;
-    case 2: OK(MPI_Iallreduce(o.in.address(), o.out.address(), kCount, MPI_INT64_T, MPI_SUM, comm, request)); break;
+    case 0:
+      OK(MPI_Ibarrier(comm, request));
+      break;
+    case 1:
+      OK(MPI_Ibcast(o.in.address(), kCount, MPI_INT64_T, o.root, comm, request));
+      break;
+    case 2:
+      OK(MPI_Iallreduce(o.in.address(), o.out.address(), kCount, MPI_INT64_T, MPI_SUM, comm,
+                        request));
+      break;
     case 3:
-      OK(MPI_Iallgather(o.in.address(), kCount, MPI_INT64_T, o.out.address(), kCount, MPI_INT64_T, comm, request));
+      OK(MPI_Iallgather(o.in.address(), kCount, MPI_INT64_T, o.out.address(), kCount, MPI_INT64_T,
+                        comm, request));
       break;
     case 4:
-      OK(MPI_Ialltoall(o.in.address(), kCount, MPI_INT64_T, o.out.address(), kCount, MPI_INT64_T, comm, request));
+      OK(MPI_Ialltoall(o.in.address(), kCount, MPI_INT64_T, o.out.address(), kCount, MPI_INT64_T,
+                       comm, request));
       break;
-    case 5: OK(MPI_Iscan(o.in.address(), o.out.address(), kCount, MPI_INT64_T, MPI_MAX, comm, request)); break;
+    case 5:
+      OK(MPI_Iscan(o.in.address(), o.out.address(), kCount, MPI_INT64_T, MPI_MAX, comm, request));
+      break;
     default:
-      OK(MPI_Igather(o.in.address(), kCount, MPI_INT64_T, o.out.address(), kCount, MPI_INT64_T, o.root, comm, request));
+      OK(MPI_Igather(o.in.address(), kCount, MPI_INT64_T, o.out.address(), kCount, MPI_INT64_T,
+                     o.root, comm, request));
   }
 }
 
@@ -44,7 +57,8 @@ void check(const World& w, Outstanding& o) {
     if (o.kind == 2) CHECK(o.out.at(i) == sum);
     if (o.kind == 5) CHECK(o.out.at(i) == max);
     for (int r = 0; r < w.size; ++r) {
-      if (o.kind == 3 || (o.kind == 6 && w.rank == o.root)) CHECK(o.out.at(r * kCount + i) == element(o.salt, r, 0, i));
+      if (o.kind == 3 || (o.kind == 6 && w.rank == o.root))
+        CHECK(o.out.at(r * kCount + i) == element(o.salt, r, 0, i));
       if (o.kind == 4) CHECK(o.out.at(r * kCount + i) == element(o.salt, r, w.rank, i));
     }
   }
@@ -55,7 +69,13 @@ std::vector<Outstanding> draw(const World& w, Random& random, int n) {
   Layout plain;
   for (int i = 0; i < n; ++i) {
     int kind = random.below(7), root = random.below(w.size);
-    all.push_back({kind, root, random.next() >> 20, Buffer(plain, kCount * w.size), Buffer(plain, kCount * w.size), {}, {}});
+    all.push_back({kind,
+                   root,
+                   random.next() >> 20,
+                   Buffer(plain, kCount * w.size),
+                   Buffer(plain, kCount * w.size),
+                   {},
+                   {}});
   }
   return all;
 }
@@ -76,7 +96,8 @@ void many_outstanding(const World& w, MPI_Comm comm, Random& random) {
   Random own(static_cast<uint64_t>(w.rank) + 77);
   std::vector<int> order(n);
   for (int i = 0; i < n; ++i) order[static_cast<size_t>(i)] = i;
-  for (int i = n - 1; i > 0; --i) std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(own.below(i + 1))]);
+  for (int i = n - 1; i > 0; --i)
+    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(own.below(i + 1))]);
   for (int i = 0; i < n; ++i) {
     MPI_Request* r = &requests[static_cast<size_t>(order[static_cast<size_t>(i)])];
     if (i % 3 == 0) {
@@ -95,14 +116,15 @@ void persistent_in_any_order(const World& w, MPI_Comm comm) {
   std::vector<int64_t> in(n), out(n);
   MPI_Request requests[n];
   for (int i = 0; i < n; ++i)
-    OK(MPI_Allreduce_init(&in[static_cast<size_t>(i)], &out[static_cast<size_t>(i)], 1, MPI_INT64_T, MPI_SUM, comm,
-                          MPI_INFO_NULL, &requests[i]));
+    OK(MPI_Allreduce_init(&in[static_cast<size_t>(i)], &out[static_cast<size_t>(i)], 1, MPI_INT64_T,
+                          MPI_SUM, comm, MPI_INFO_NULL, &requests[i]));
   for (int round = 0; round < 5; ++round) {
     for (int i = 0; i < n; ++i) in[static_cast<size_t>(i)] = 100 * round + i + w.rank;
     for (int i = 0; i < n; ++i) OK(MPI_Start(&requests[(i + w.rank + round) % n]));
     OK(MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
     for (int i = 0; i < n; ++i)
-      CHECK(out[static_cast<size_t>(i)] == int64_t{w.size} * (100 * round + i) + int64_t{w.size} * (w.size - 1) / 2);
+      CHECK(out[static_cast<size_t>(i)] ==
+            int64_t{w.size} * (100 * round + i) + int64_t{w.size} * (w.size - 1) / 2);
   }
   OK(MPI_Startall(n, requests));
   OK(MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
@@ -113,12 +135,15 @@ void persistent_in_any_order(const World& w, MPI_Comm comm) {
 void persistent_in_place(const World& w, MPI_Comm comm) {
   std::vector<int> data(static_cast<size_t>(w.size));
   MPI_Request request;
-  OK(MPI_Alltoall_init(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data.data(), 1, MPI_INT, comm, MPI_INFO_NULL, &request));
+  OK(MPI_Alltoall_init(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data.data(), 1, MPI_INT, comm,
+                       MPI_INFO_NULL, &request));
   for (int round = 0; round < 3; ++round) {
-    for (int r = 0; r < w.size; ++r) data[static_cast<size_t>(r)] = round * 1000000 + w.rank * 1000 + r;
+    for (int r = 0; r < w.size; ++r)
+      data[static_cast<size_t>(r)] = round * 1000000 + w.rank * 1000 + r;
     OK(MPI_Start(&request));
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    for (int r = 0; r < w.size; ++r) CHECK(data[static_cast<size_t>(r)] == round * 1000000 + r * 1000 + w.rank);
+    for (int r = 0; r < w.size; ++r)
+      CHECK(data[static_cast<size_t>(r)] == round * 1000000 + r * 1000 + w.rank);
   }
   OK(MPI_Request_free(&request));
 }

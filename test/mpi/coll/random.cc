@@ -1,5 +1,5 @@
-// Every collective, blocking, nonblocking and persistent, on random communicators, counts, layouts, roots and operations,
-// against results that each rank computes for itself.
+// Every collective, blocking, nonblocking and persistent, on random communicators, counts, layouts,
+// roots and operations, against results that each rank computes for itself.
 #include "coll_data.h"
 
 namespace {
@@ -14,20 +14,20 @@ struct Case {
 };
 
 // Blocking, nonblocking, or persistent: the same arguments.
-#define CALL(Name, Iname, ...)                                          \
-  do {                                                                  \
-    MPI_Request request = MPI_REQUEST_NULL;                             \
-    if (c.mode == 0) {                                                  \
-      OK(MPI_##Name(__VA_ARGS__));                                      \
-    } else if (c.mode == 1) {                                           \
-      OK(MPI_##Iname(__VA_ARGS__, &request));                           \
-      OK(MPI_Wait(&request, MPI_STATUS_IGNORE));                        \
-    } else {                                                            \
-      OK(MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &request));      \
-      OK(MPI_Start(&request));                                          \
-      OK(MPI_Wait(&request, MPI_STATUS_IGNORE));                        \
-      OK(MPI_Request_free(&request));                                   \
-    }                                                                   \
+#define CALL(Name, Iname, ...)                                     \
+  do {                                                             \
+    MPI_Request request = MPI_REQUEST_NULL;                        \
+    if (c.mode == 0) {                                             \
+      OK(MPI_##Name(__VA_ARGS__));                                 \
+    } else if (c.mode == 1) {                                      \
+      OK(MPI_##Iname(__VA_ARGS__, &request));                      \
+      OK(MPI_Wait(&request, MPI_STATUS_IGNORE));                   \
+    } else {                                                       \
+      OK(MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &request)); \
+      OK(MPI_Start(&request));                                     \
+      OK(MPI_Wait(&request, MPI_STATUS_IGNORE));                   \
+      OK(MPI_Request_free(&request));                              \
+    }                                                              \
   } while (0)
 
 /// A rank's own layout: neighbours may differ where only signatures must match.
@@ -74,16 +74,17 @@ void test_gather(const Case& c, int count, bool scatter) {
   if (scatter) {
     for (int r = 0; r < c.size && is_root; ++r)
       for (int i = 0; i < count; ++i) many.at(int64_t{r} * count + i) = element(c.salt, r, 1, i);
-    CALL(Scatter, Iscatter, many.address(), count, many.layout.type, in_place ? MPI_IN_PLACE : one.address(), count,
-         one.layout.type, c.root, c.comm);
+    CALL(Scatter, Iscatter, many.address(), count, many.layout.type,
+         in_place ? MPI_IN_PLACE : one.address(), count, one.layout.type, c.root, c.comm);
     for (int i = 0; i < count && !in_place; ++i) CHECK(one.at(i) == element(c.salt, c.rank, 1, i));
   } else {
     for (int i = 0; i < count; ++i) one.at(i) = element(c.salt, c.rank, 1, i);
     for (int i = 0; i < count && in_place; ++i) many.at(int64_t{c.rank} * count + i) = one.at(i);
-    CALL(Gather, Igather, in_place ? MPI_IN_PLACE : one.address(), count, one.layout.type, many.address(), count,
-         many.layout.type, c.root, c.comm);
+    CALL(Gather, Igather, in_place ? MPI_IN_PLACE : one.address(), count, one.layout.type,
+         many.address(), count, many.layout.type, c.root, c.comm);
     for (int r = 0; r < c.size && is_root; ++r)
-      for (int i = 0; i < count; ++i) CHECK(many.at(int64_t{r} * count + i) == element(c.salt, r, 1, i));
+      for (int i = 0; i < count; ++i)
+        CHECK(many.at(int64_t{r} * count + i) == element(c.salt, r, 1, i));
   }
   one.check_gaps();
   many.check_gaps();
@@ -104,11 +105,12 @@ void test_gatherv(const Case& c, int count, bool scatter) {
   } else {
     for (int i = 0; i < mine; ++i) one.at(i) = element(c.salt, c.rank, 2, i);
     for (int i = 0; i < mine && in_place; ++i) at(c.rank, i) = one.at(i);
-    CALL(Gatherv, Igatherv, in_place ? MPI_IN_PLACE : one.address(), mine, one.layout.type, many.address(),
-         counts.data(), displs.data(), many.layout.type, c.root, c.comm);
+    CALL(Gatherv, Igatherv, in_place ? MPI_IN_PLACE : one.address(), mine, one.layout.type,
+         many.address(), counts.data(), displs.data(), many.layout.type, c.root, c.comm);
     for (int r = 0; r < c.size && is_root; ++r) {
       CHECK(many.at(displs[static_cast<size_t>(r)] - 1) == Buffer::kUntouched);
-      for (int i = 0; i < counts[static_cast<size_t>(r)]; ++i) CHECK(at(r, i) == element(c.salt, r, 2, i));
+      for (int i = 0; i < counts[static_cast<size_t>(r)]; ++i)
+        CHECK(at(r, i) == element(c.salt, r, 2, i));
     }
   }
   one.check_gaps();
@@ -119,11 +121,13 @@ void test_allgather(const Case& c, int count) {
   Buffer one(layout(c), count), all(layout(c), int64_t{count} * c.size);
   Random other(c.salt + static_cast<uint64_t>(c.rank));
   Buffer many(c.layouts->pick(other), int64_t{count} * c.size);
-  for (int i = 0; i < count; ++i) one.at(i) = many.at(int64_t{c.rank} * count + i) = element(c.salt, c.rank, 3, i);
-  CALL(Allgather, Iallgather, c.in_place ? MPI_IN_PLACE : one.address(), count, one.layout.type, many.address(),
-       count, many.layout.type, c.comm);
+  for (int i = 0; i < count; ++i)
+    one.at(i) = many.at(int64_t{c.rank} * count + i) = element(c.salt, c.rank, 3, i);
+  CALL(Allgather, Iallgather, c.in_place ? MPI_IN_PLACE : one.address(), count, one.layout.type,
+       many.address(), count, many.layout.type, c.comm);
   for (int r = 0; r < c.size; ++r)
-    for (int i = 0; i < count; ++i) CHECK(many.at(int64_t{r} * count + i) == element(c.salt, r, 3, i));
+    for (int i = 0; i < count; ++i)
+      CHECK(many.at(int64_t{r} * count + i) == element(c.salt, r, 3, i));
   many.check_gaps();
 }
 
@@ -133,8 +137,8 @@ void test_allgatherv(const Case& c, int count) {
   Buffer one(layout(c), mine), many(layout(c), room(counts));
   for (int i = 0; i < mine; ++i)
     one.at(i) = many.at(displs[static_cast<size_t>(c.rank)] + i) = element(c.salt, c.rank, 4, i);
-  CALL(Allgatherv, Iallgatherv, c.in_place ? MPI_IN_PLACE : one.address(), mine, one.layout.type, many.address(),
-       counts.data(), displs.data(), many.layout.type, c.comm);
+  CALL(Allgatherv, Iallgatherv, c.in_place ? MPI_IN_PLACE : one.address(), mine, one.layout.type,
+       many.address(), counts.data(), displs.data(), many.layout.type, c.comm);
   for (int r = 0; r < c.size; ++r) {
     CHECK(many.at(displs[static_cast<size_t>(r)] - 1) == Buffer::kUntouched);
     for (int i = 0; i < counts[static_cast<size_t>(r)]; ++i)
@@ -147,11 +151,13 @@ void test_alltoall(const Case& c, int count) {
   Buffer out(layout(c), int64_t{count} * c.size), in(c.layouts->plain, int64_t{count} * c.size);
   for (int r = 0; r < c.size; ++r)
     for (int i = 0; i < count; ++i)
-      out.at(int64_t{r} * count + i) = in.at(int64_t{r} * count + i) = element(c.salt, c.rank, r, i);
-  CALL(Alltoall, Ialltoall, c.in_place ? MPI_IN_PLACE : out.address(), count, out.layout.type, in.address(), count,
-       in.layout.type, c.comm);
+      out.at(int64_t{r} * count + i) = in.at(int64_t{r} * count + i) =
+          element(c.salt, c.rank, r, i);
+  CALL(Alltoall, Ialltoall, c.in_place ? MPI_IN_PLACE : out.address(), count, out.layout.type,
+       in.address(), count, in.layout.type, c.comm);
   for (int r = 0; r < c.size; ++r)
-    for (int i = 0; i < count; ++i) CHECK(in.at(int64_t{r} * count + i) == element(c.salt, r, c.rank, i));
+    for (int i = 0; i < count; ++i)
+      CHECK(in.at(int64_t{r} * count + i) == element(c.salt, r, c.rank, i));
   in.check_gaps();
 }
 
@@ -178,12 +184,15 @@ void test_alltoallv(const Case& c, int count, bool w) {
       out_bytes.push_back(d * 8 * out.layout.stride);
       in_bytes.push_back(d * 8 * in.layout.stride);
     }
-    std::vector<MPI_Datatype> out_types(displs.size(), out.layout.type), in_types(displs.size(), in.layout.type);
-    CALL(Alltoallw, Ialltoallw, c.in_place ? MPI_IN_PLACE : out.address(), counts.data(), out_bytes.data(),
-         out_types.data(), in.address(), counts.data(), in_bytes.data(), in_types.data(), c.comm);
+    std::vector<MPI_Datatype> out_types(displs.size(), out.layout.type),
+        in_types(displs.size(), in.layout.type);
+    CALL(Alltoallw, Ialltoallw, c.in_place ? MPI_IN_PLACE : out.address(), counts.data(),
+         out_bytes.data(), out_types.data(), in.address(), counts.data(), in_bytes.data(),
+         in_types.data(), c.comm);
   } else {
-    CALL(Alltoallv, Ialltoallv, c.in_place ? MPI_IN_PLACE : out.address(), counts.data(), displs.data(),
-         out.layout.type, in.address(), counts.data(), displs.data(), in.layout.type, c.comm);
+    CALL(Alltoallv, Ialltoallv, c.in_place ? MPI_IN_PLACE : out.address(), counts.data(),
+         displs.data(), out.layout.type, in.address(), counts.data(), displs.data(), in.layout.type,
+         c.comm);
   }
   for (int r = 0; r < c.size; ++r)
     for (int i = 0; i < counts[static_cast<size_t>(r)]; ++i)
@@ -197,10 +206,14 @@ struct Operation {
 };
 Operation pick_operation(Random& r) {
   switch (r.below(4)) {
-    case 0: return {MPI_SUM, [](int64_t a, int64_t b) { return a + b; }};
-    case 1: return {MPI_MIN, [](int64_t a, int64_t b) { return std::min(a, b); }};
-    case 2: return {MPI_MAX, [](int64_t a, int64_t b) { return std::max(a, b); }};
-    default: return {MPI_BXOR, [](int64_t a, int64_t b) { return a ^ b; }};
+    case 0:
+      return {MPI_SUM, [](int64_t a, int64_t b) { return a + b; }};
+    case 1:
+      return {MPI_MIN, [](int64_t a, int64_t b) { return std::min(a, b); }};
+    case 2:
+      return {MPI_MAX, [](int64_t a, int64_t b) { return std::max(a, b); }};
+    default:
+      return {MPI_BXOR, [](int64_t a, int64_t b) { return a ^ b; }};
   }
 }
 
@@ -222,11 +235,11 @@ void test_reduce(const Case& c, int count, int form) {
     if (gets) recv.at(i) = send.at(i);
   }
   if (all)
-    CALL(Allreduce, Iallreduce, in_place ? MPI_IN_PLACE : send.address(), recv.address(), count, MPI_INT64_T, o.op,
-         c.comm);
+    CALL(Allreduce, Iallreduce, in_place ? MPI_IN_PLACE : send.address(), recv.address(), count,
+         MPI_INT64_T, o.op, c.comm);
   else
-    CALL(Reduce, Ireduce, in_place ? MPI_IN_PLACE : send.address(), recv.address(), count, MPI_INT64_T, o.op, c.root,
-         c.comm);
+    CALL(Reduce, Ireduce, in_place ? MPI_IN_PLACE : send.address(), recv.address(), count,
+         MPI_INT64_T, o.op, c.root, c.comm);
   for (int i : check) {
     int64_t expected = element(c.salt, 0, 5, i);
     for (int r = 1; r < c.size; ++r) expected = o.apply(expected, element(c.salt, r, 5, i));
@@ -248,14 +261,16 @@ void test_scan(const Case& c, int count, bool exclusive) {
     CALL(Scan, Iscan, from, recv.address(), count, MPI_INT64_T, o.op, c.comm);
   for (int i : check) {
     int64_t expected = element(c.salt, 0, 6, i);
-    for (int r = 1; r <= c.rank - (exclusive ? 1 : 0); ++r) expected = o.apply(expected, element(c.salt, r, 6, i));
+    for (int r = 1; r <= c.rank - (exclusive ? 1 : 0); ++r)
+      expected = o.apply(expected, element(c.salt, r, 6, i));
     CHECK(recv.at(i) == expected);  // exscan leaves rank 0's buffer as it was
   }
 }
 
 void test_reduce_scatter(const Case& c, int count, bool block) {
   Operation o = pick_operation(*c.random);
-  std::vector<int> counts = block ? std::vector<int>(static_cast<size_t>(c.size), count) : uneven(c, count);
+  std::vector<int> counts =
+      block ? std::vector<int>(static_cast<size_t>(c.size), count) : uneven(c, count);
   int64_t total = 0, before = 0;
   for (int r = 0; r < c.size; ++r) {
     if (r == c.rank) before = total;
@@ -269,13 +284,16 @@ void test_reduce_scatter(const Case& c, int count, bool block) {
   }
   const void* from = c.in_place ? MPI_IN_PLACE : send.address();
   if (block)
-    CALL(Reduce_scatter_block, Ireduce_scatter_block, from, recv.address(), count, MPI_INT64_T, o.op, c.comm);
+    CALL(Reduce_scatter_block, Ireduce_scatter_block, from, recv.address(), count, MPI_INT64_T,
+         o.op, c.comm);
   else
-    CALL(Reduce_scatter, Ireduce_scatter, from, recv.address(), counts.data(), MPI_INT64_T, o.op, c.comm);
+    CALL(Reduce_scatter, Ireduce_scatter, from, recv.address(), counts.data(), MPI_INT64_T, o.op,
+         c.comm);
   Random own(c.salt + static_cast<uint64_t>(c.rank));
   for (int i : samples(own, mine)) {
     int64_t expected = element(c.salt, 0, 7, before + i);
-    for (int r = 1; r < c.size; ++r) expected = o.apply(expected, element(c.salt, r, 7, before + i));
+    for (int r = 1; r < c.size; ++r)
+      expected = o.apply(expected, element(c.salt, r, 7, before + i));
     CHECK(recv.at(i) == expected);
   }
 }
@@ -293,7 +311,8 @@ void test_matrices(const Case& c, int count, MPI_Datatype type, MPI_Op op) {
   CALL(Allreduce, Iallreduce, send.data(), recv.data(), count, type, op, c.comm);
   for (int i : check) CHECK(recv[static_cast<size_t>(i)] == product(c.size - 1, i));
   CALL(Reduce, Ireduce, send.data(), recv.data(), count, type, op, c.root, c.comm);
-  for (int i : check) CHECK(c.rank != c.root || recv[static_cast<size_t>(i)] == product(c.size - 1, i));
+  for (int i : check)
+    CHECK(c.rank != c.root || recv[static_cast<size_t>(i)] == product(c.size - 1, i));
   CALL(Scan, Iscan, send.data(), recv.data(), count, type, op, c.comm);
   for (int i : check) CHECK(recv[static_cast<size_t>(i)] == product(c.rank, i));
   CALL(Exscan, Iexscan, send.data(), recv.data(), count, type, op, c.comm);
@@ -301,30 +320,50 @@ void test_matrices(const Case& c, int count, MPI_Datatype type, MPI_Op op) {
   if (count > 100) return;
   std::vector<Matrix> vectors;
   for (int i = 0; i < count * c.size; ++i) vectors.push_back(matrix(c.salt, c.rank, i));
-  CALL(Reduce_scatter_block, Ireduce_scatter_block, vectors.data(), recv.data(), count, type, op, c.comm);
-  for (int i : check) CHECK(recv[static_cast<size_t>(i)] == product(c.size - 1, c.rank * count + i));
+  CALL(Reduce_scatter_block, Ireduce_scatter_block, vectors.data(), recv.data(), count, type, op,
+       c.comm);
+  for (int i : check)
+    CHECK(recv[static_cast<size_t>(i)] == product(c.size - 1, c.rank * count + i));
 }
 
 void run_one(Case& c, int which, int count, MPI_Datatype matrices, MPI_Op product) {
-  int each = std::max(count / c.size, std::min(count, 3));  // of forms that have a part for every rank
+  int each =
+      std::max(count / c.size, std::min(count, 3));  // of forms that have a part for every rank
   switch (which) {
-    case 0: return test_bcast(c, count);
-    case 1: return test_gather(c, each, false);
-    case 2: return test_gather(c, each, true);
-    case 3: return test_gatherv(c, each, false);
-    case 4: return test_gatherv(c, each, true);
-    case 5: return test_allgather(c, each);
-    case 6: return test_allgatherv(c, each);
-    case 7: return test_alltoall(c, each);
-    case 8: return test_alltoallv(c, each, false);
-    case 9: return test_alltoallv(c, each, true);
-    case 10: return test_reduce(c, count, 0);
-    case 11: return test_reduce(c, count, 1);
-    case 12: return test_scan(c, count, false);
-    case 13: return test_scan(c, count, true);
-    case 14: return test_reduce_scatter(c, each, false);
-    case 15: return test_reduce_scatter(c, each, true);
-    default: return test_matrices(c, std::min(count, 1000), matrices, product);
+    case 0:
+      return test_bcast(c, count);
+    case 1:
+      return test_gather(c, each, false);
+    case 2:
+      return test_gather(c, each, true);
+    case 3:
+      return test_gatherv(c, each, false);
+    case 4:
+      return test_gatherv(c, each, true);
+    case 5:
+      return test_allgather(c, each);
+    case 6:
+      return test_allgatherv(c, each);
+    case 7:
+      return test_alltoall(c, each);
+    case 8:
+      return test_alltoallv(c, each, false);
+    case 9:
+      return test_alltoallv(c, each, true);
+    case 10:
+      return test_reduce(c, count, 0);
+    case 11:
+      return test_reduce(c, count, 1);
+    case 12:
+      return test_scan(c, count, false);
+    case 13:
+      return test_scan(c, count, true);
+    case 14:
+      return test_reduce_scatter(c, each, false);
+    case 15:
+      return test_reduce_scatter(c, each, true);
+    default:
+      return test_matrices(c, std::min(count, 1000), matrices, product);
   }
 }
 

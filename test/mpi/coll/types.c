@@ -1,5 +1,5 @@
-/* Reductions on what is neither an integer nor a sum: pairs with gaps, logical and bitwise operations, complex and long
- * double numbers, over all ranks, blocking and not. */
+/* Reductions on what is neither an integer nor a sum: pairs with gaps, logical and bitwise
+ * operations, complex and long double numbers, over all ranks, blocking and not. */
 #include <complex.h>
 
 #include "mpitest.h"
@@ -16,7 +16,7 @@ typedef struct {
   int where;
 } LongDoubleInt;
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   int rank, size;
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));

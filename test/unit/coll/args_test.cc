@@ -75,7 +75,8 @@ TEST(InPlace, TheCopyHasTheOldData) {
   for (int s = 0; s < 3; ++s) {
     Segment segment = args.send.segment(s);
     ASSERT_EQ(segment.bytes(), 4 * counts[s]);
-    for (int i = 0; i < counts[s]; ++i) EXPECT_EQ(reinterpret_cast<int*>(segment.address)[i], displs[s] + i);
+    for (int i = 0; i < counts[s]; ++i)
+      EXPECT_EQ(reinterpret_cast<int*>(segment.address)[i], displs[s] + i);
   }
 }
 

@@ -29,7 +29,8 @@ TEST(Fold, IsTheTreeOverRanksBitForBit) {
       std::vector<std::vector<double>> in(members);
       std::vector<const char*> sources;
       for (auto& v : in) {
-        for (int64_t i = 0; i < count; ++i) v.push_back(1.0 / static_cast<double>(1 + random() % 1000003));
+        for (int64_t i = 0; i < count; ++i)
+          v.push_back(1.0 / static_cast<double>(1 + random() % 1000003));
         sources.push_back(reinterpret_cast<const char*>(v.data()));
       }
       std::vector<double> out(static_cast<size_t>(count));

@@ -60,7 +60,8 @@ TEST(Selector, AnUnknownNameIsRefusedWithThoseThereAre) {
   BcastFn run;
   Status status = pick_bcast({2, 8}, &run);
   EXPECT_EQ(status.error_class(), MPI_ERR_OTHER);
-  for (const std::string& name : algorithm_names("BCAST")) EXPECT_NE(status.what().find(name), std::string::npos);
+  for (const std::string& name : algorithm_names("BCAST"))
+    EXPECT_NE(status.what().find(name), std::string::npos);
   EXPECT_NE(status.what().find("teleport"), std::string::npos);
 }
 

@@ -47,7 +47,8 @@ void check(const std::vector<int32_t>& worlds) {
   for (uint32_t p = 0; p < g_av.processes(); ++p) {
     std::vector<int32_t> expected, ranks;
     for (size_t r = 0; r < worlds.size(); ++r)
-      if (g_av.process_of(static_cast<uint32_t>(worlds[r])) == p) expected.push_back(static_cast<int32_t>(r));
+      if (g_av.process_of(static_cast<uint32_t>(worlds[r])) == p)
+        expected.push_back(static_cast<int32_t>(r));
     Hierarchy::ranks_of(map, p, &ranks);
     EXPECT_EQ(ranks, expected);
     EXPECT_EQ(h.index_of_process(p) != ~0u, !expected.empty());
@@ -56,7 +57,8 @@ void check(const std::vector<int32_t>& worlds) {
 
 TEST(Hierarchy, AgreesWithTheListOfRanks) {
   for (const std::vector<uint32_t>& starts :
-       {std::vector<uint32_t>{0, 8, 16, 24}, std::vector<uint32_t>{0, 1, 13, 14, 40}, std::vector<uint32_t>{0, 30}}) {
+       {std::vector<uint32_t>{0, 8, 16, 24}, std::vector<uint32_t>{0, 1, 13, 14, 40},
+        std::vector<uint32_t>{0, 30}}) {
     g_av.init(starts, 0);
     std::vector<int32_t> all(starts.back());
     std::iota(all.begin(), all.end(), 0);

@@ -27,12 +27,13 @@ struct World {
   void run(std::function<void(Comm*)> f, sched::Options options = {}) {
     body = std::move(f);
     sched::set_options(options);
-    ASSERT_TRUE(sched::create_ranks(static_cast<uint32_t>(comms.size()),
-                                    [](void* w) {
-                                      auto* world = static_cast<World*>(w);
-                                      world->body(&world->comms[sched::current()->index]);
-                                    },
-                                    this)
+    ASSERT_TRUE(sched::create_ranks(
+                    static_cast<uint32_t>(comms.size()),
+                    [](void* w) {
+                      auto* world = static_cast<World*>(w);
+                      world->body(&world->comms[sched::current()->index]);
+                    },
+                    this)
                     .ok());
     EXPECT_EQ(sched::run(), 0);
   }
@@ -106,7 +107,8 @@ TEST(Meeting, AMismatchNamesBoth) {
     else
       barrier(c, &status);
     EXPECT_EQ(status.error_class(), MPI_ERR_OTHER);
-    EXPECT_NE(status.what().find("rank 2 is in MPI_Allreduce, rank 0 in MPI_Barrier"), std::string::npos);
+    EXPECT_NE(status.what().find("rank 2 is in MPI_Allreduce, rank 0 in MPI_Barrier"),
+              std::string::npos);
     // The communicator works on.
     barrier(c, &status);
     EXPECT_TRUE(status.ok());
@@ -128,7 +130,9 @@ TEST(Meeting, NonblockingOnesOverlapAndMayBeMetOutOfOrder) {
       uint32_t which = (i + static_cast<uint32_t>(c->rank)) % 8;
       requests.push_back(std::make_unique<NumberRequest>());
       requests.back()->number.value = static_cast<int>(which);
-      EXPECT_TRUE(meet_nonblocking_at(c, which, &requests.back()->number, 3, "MPI_Start", add_up, requests.back().get()).ok());
+      EXPECT_TRUE(meet_nonblocking_at(c, which, &requests.back()->number, 3, "MPI_Start", add_up,
+                                      requests.back().get())
+                      .ok());
     }
     Status status;
     barrier(c, &status);
@@ -156,7 +160,8 @@ TEST(Meeting, AReportSaysHowManyAreMissing) {
       pt2pt::wait(&other, "MPI_Wait");
     }
   });
-  EXPECT_NE(words.find("1 of 3 members of this process are there, 2 missing"), std::string::npos) << words;
+  EXPECT_NE(words.find("1 of 3 members of this process are there, 2 missing"), std::string::npos)
+      << words;
 }
 
 }  // namespace
