@@ -10,16 +10,19 @@
 #include "host/function_table.h"
 #include "host/host.h"
 #include "launcher/paths.h"
+#include "tools/here.h"
 
 namespace {
 
 constexpr const char* kHelp =
-    "Usage: fgmpi-info [-a] [-help] [-version]\n"
+    "Usage: fgmpi-info [-a] [-v] [-help] [-version]\n"
     "\n"
     "Prints the version, where things are, and how many MPI functions are there.\n"
     "  -a   also each function: owned (our own code), forwarded (to the hosted MPICH) or pending "
     "(it fails\n"
-    "       with MPI_ERR_UNSUPPORTED_OPERATION)\n";
+    "       with MPI_ERR_UNSUPPORTED_OPERATION)\n"
+    "  -v   also where this process is bound, on which host, and which transport reaches which process;\n"
+    "       under mpiexec each process says this of itself\n";
 
 const char* kind_name(fgmpi_function::Kind kind) {
   switch (kind) {
@@ -53,12 +56,14 @@ void print_functions(bool each) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bool each = false;
+  bool each = false, verbose = false;
   for (int i = 1; i < argc; ++i) {
     const char* option = argv[i];
     if (std::strncmp(option, "--", 2) == 0) ++option;
     if (std::strcmp(option, "-a") == 0) {
       each = true;
+    } else if (std::strcmp(option, "-v") == 0) {
+      verbose = true;
     } else if (std::strcmp(option, "-help") == 0 || std::strcmp(option, "-h") == 0) {
       std::fputs(kHelp, stdout);
       return 0;
@@ -66,8 +71,18 @@ int main(int argc, char** argv) {
       std::printf("Finegrain MPI %s\n", FGMPI_VERSION);
       return 0;
     } else {
-      std::fprintf(stderr, "fgmpi-info: %s: allowed are -a, -help and -version\n", argv[i]);
+      std::fprintf(stderr, "fgmpi-info: %s: allowed are -a, -v, -help and -version\n", argv[i]);
       return 1;
+    }
+  }
+  std::string here;
+  if (verbose) {
+    int rank = 0;
+    here = fgmpi::tools::describe_process(&rank);
+    if (rank > 0) {
+      // In one piece, so that the lines of processes do not mix.
+      std::fwrite(here.data(), 1, here.size(), stdout);
+      return 0;
     }
   }
   std::printf("%-18s %s\n", "Finegrain MPI", FGMPI_VERSION);
@@ -78,5 +93,6 @@ int main(int argc, char** argv) {
   print_found("host library", fgmpi::host::find_library);
   print_found("launcher", fgmpi::launcher::find_hydra);
   print_functions(each);
+  std::fwrite(here.data(), 1, here.size(), stdout);
   return 0;
 }

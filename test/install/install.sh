@@ -111,7 +111,7 @@ expect "another transport" 0 "^transport +ofi .*: to processes 0$" env FGMPI_TRA
 expect "a process on one core" 0 "^cores +[0-9]+ of [0-9]+$" "$bin/mpiexec" -n 2 -bind-to core "$bin/fgmpi-info" -v
 first_core=$(taskset -cp $$ | grep -oE '[0-9]+' | sed -n 2p)
 expect "a bound process" 0 "^binding +processing units $first_core( |$)" taskset -c "$first_core" "$bin/fgmpi-info" -v
-expect "no keys" 0 "^0$" bash -c '"$0/fgmpi-info" -v | grep -cE "[0-9a-f]{33}"; true' "$bin"
+expect "no keys but the host's id" 0 "^1$" bash -c '"$0/fgmpi-info" -v | grep -oE "[0-9a-f]{32,}" | wc -l' "$bin"
 
 # 1,000 ranks, each with its line.
 timeout 60 "$bin/mpiexec" -n 4 -nfg 250 ./hello < /dev/null > thousand.txt

@@ -13,6 +13,7 @@
 
 #include "base/strings.h"
 #include "transport/random.h"
+#include "transport/shm/placement.h"
 
 namespace fgmpi::transport::shm {
 namespace {
@@ -87,10 +88,8 @@ Status OwnSegment::create(Geometry geometry, const std::string& host, bool memfd
     if (fd_ < 0)
       return error(MPI_ERR_OTHER, "cannot create shared memory (/dev/shm%s): %m", name_.file().c_str());
     fd_ = move_high(fd_);
-    // What is touched is allocated first: a full /dev/shm is an error, not a SIGBUS.
-    if (ftruncate(fd_, static_cast<off_t>(bytes)) ||
-        (errno = posix_fallocate(fd_, 0, static_cast<off_t>(kControlBytes))) != 0) {
-      Status status = error(MPI_ERR_OTHER, "cannot get %zu bytes of shared memory in /dev/shm: %m", kControlBytes);
+    if (ftruncate(fd_, static_cast<off_t>(bytes))) {
+      Status status = error(MPI_ERR_OTHER, "cannot make a file of %zu bytes in /dev/shm: %m", bytes);
       close();
       return status;
     }
@@ -98,6 +97,14 @@ Status OwnSegment::create(Geometry geometry, const std::string& host, bool memfd
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0);
   if (memory == MAP_FAILED) {
     Status status = error(MPI_ERR_OTHER, "cannot map %zu bytes of shared memory: %m", bytes);
+    close();
+    return status;
+  }
+  prefer_node(memory, bytes, own_node());
+  // What is touched is allocated first: a full /dev/shm is an error, not a SIGBUS.
+  if (name_.has_file && (errno = posix_fallocate(fd_, 0, static_cast<off_t>(kControlBytes))) != 0) {
+    Status status = error(MPI_ERR_OTHER, "cannot get %zu bytes of shared memory in /dev/shm: %m", kControlBytes);
+    munmap(memory, bytes);
     close();
     return status;
   }

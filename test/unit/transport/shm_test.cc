@@ -2,11 +2,17 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/mempolicy.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <bit>
+#include <iterator>
 
 #include "exchange.h"
 #include "transport/host_id.h"
+#include "transport/shm/placement.h"
 
 namespace fgmpi::transport {
 namespace {
@@ -47,6 +53,48 @@ TEST(Shm, AllPairsThroughAFileInsteadOfAMemfd) {
     all_pairs(m, 1000, 3);
     m.t->close();
   }));
+}
+
+/// The policy and the nodes of a page, as the kernel tells them; false where it has no such policies.
+bool policy_of(void* page, int* mode, unsigned long* node) {
+  unsigned long mask[1024 / (8 * sizeof(unsigned long))] = {};
+  if (syscall(SYS_get_mempolicy, mode, mask, 1025, page, MPOL_F_ADDR)) return false;
+  *node = 0;
+  for (size_t word = 0; word < std::size(mask); ++word)
+    if (mask[word]) *node = word * 8 * sizeof mask[0] + std::countr_zero(mask[word]);
+  return true;
+}
+
+TEST(Shm, RingsLieOnTheReceiversNode) {
+  for (bool memfd : {true, false}) {
+    shm::OwnSegment own;
+    shm::Geometry geometry{64, 64 << 10};
+    int node = shm::own_node();
+    ASSERT_TRUE(own.create(geometry, host_id(), memfd).ok());
+    int mode = -1, fd = -1;
+    unsigned long preferred = 0;
+    shm::SegmentHeader* header = nullptr;
+    void* ring = nullptr;
+    ASSERT_TRUE(shm::open_peer(own.name(), &fd, &header).ok());
+    ASSERT_TRUE(shm::map_ring(fd, geometry, 7, own.name(), &ring).ok());
+    close(fd);
+    if (!policy_of(ring, &mode, &preferred) || !shm::prefer_node(own.ring(9), shm::kPage, node)) {
+      GTEST_SKIP() << "the kernel has or permits no memory policies here";
+    }
+    // The sender's mapping has the policy that the owner gave to the segment, and no page of it is there yet.
+    EXPECT_EQ(mode, MPOL_PREFERRED);
+    if (node == shm::own_node()) {
+      EXPECT_EQ(static_cast<int>(preferred), node);
+    }
+    static_cast<char*>(ring)[100] = 1;
+    int lies_on = -1;
+    ASSERT_EQ(syscall(SYS_get_mempolicy, &lies_on, nullptr, 0, ring, MPOL_F_ADDR | MPOL_F_NODE), 0);
+    EXPECT_EQ(lies_on, static_cast<int>(preferred));
+    shm::unmap_ring(ring, geometry);
+    shm::unmap_control(header);
+  }
+  EXPECT_FALSE(shm::prefer_node(nullptr, shm::kPage, -1));
+  EXPECT_FALSE(shm::prefer_node(nullptr, shm::kPage, 1 << 20));
 }
 
 TEST(Shm, FullRingPushesBackAndLosesNothing) {
