@@ -14,4 +14,22 @@ for shape in "1 40" "2 15"; do
   good=$(grep -cE '^\[([0-9]+)\] <\1 stream stdio write \1>$' "$programs/lines.out")
   [ "$good" = $((10 * ranks)) ] || fail "$shape: $good prefixed lines of $((10 * ranks))"
 done
+
+# More than the launcher reads at once, from several processes: its pieces must not end within a line.
+cat >"$programs/many_lines.c" <<'END'
+#include <mpi.h>
+#include <stdio.h>
+int rank;
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < 3000; ++i) printf("rank %d line %d of an output that is longer than a pipe\n", rank, i);
+  MPI_Finalize();
+  return 0;
+}
+END
+"$bin/mpicc" "$programs/many_lines.c" -o "$programs/many_lines" || fail "many_lines.c"
+"$bin/mpiexec" -n 3 -nfg 2 "$programs/many_lines" 2>&1 | cat >"$programs/lines.out"
+good=$(grep -cE '^rank [0-5] line [0-9]+ of an output that is longer than a pipe$' "$programs/lines.out")
+[ "$good" = 18000 ] && [ "$(wc -l <"$programs/lines.out")" = 18000 ] || fail "$good whole lines of 18000"
 echo " No Errors"
