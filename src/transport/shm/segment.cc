@@ -33,6 +33,15 @@ bool reachable_through_proc(int fd) {
   return true;
 }
 
+Status no_room(size_t bytes) {
+  int why = errno;
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  errno = why;
+  return error(MPI_ERR_OTHER, "process id %d on host %s cannot get %zu bytes of shared memory in /dev/shm: %m", getpid(),
+               host, bytes);
+}
+
 int make_memfd(size_t bytes) {
   int fd = memfd_create("fgmpi", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return -1;
@@ -87,6 +96,7 @@ Status OwnSegment::create(Geometry geometry, const std::string& host, bool memfd
     fd_ = shm_open(name_.file().c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
     if (fd_ < 0)
       return error(MPI_ERR_OTHER, "cannot create shared memory (/dev/shm%s): %m", name_.file().c_str());
+    guard_.watch(name_.file());
     fd_ = move_high(fd_);
     if (ftruncate(fd_, static_cast<off_t>(bytes))) {
       Status status = error(MPI_ERR_OTHER, "cannot make a file of %zu bytes in /dev/shm: %m", bytes);
@@ -103,7 +113,7 @@ Status OwnSegment::create(Geometry geometry, const std::string& host, bool memfd
   prefer_node(memory, bytes, own_node());
   // What is touched is allocated first: a full /dev/shm is an error, not a SIGBUS.
   if (name_.has_file && (errno = posix_fallocate(fd_, 0, static_cast<off_t>(kControlBytes))) != 0) {
-    Status status = error(MPI_ERR_OTHER, "cannot get %zu bytes of shared memory in /dev/shm: %m", kControlBytes);
+    Status status = no_room(kControlBytes);
     munmap(memory, bytes);
     close();
     return status;
@@ -122,6 +132,7 @@ Status OwnSegment::create(Geometry geometry, const std::string& host, bool memfd
 void OwnSegment::unlink() {
   if (name_.has_file) shm_unlink(name_.file().c_str());
   name_.has_file = false;
+  guard_.release();
 }
 
 void OwnSegment::close() {
@@ -163,7 +174,7 @@ Status open_peer(const SegmentName& name, int* out_fd, SegmentHeader** out_heade
 Status map_ring(int fd, Geometry geometry, uint32_t slot, const SegmentName& name, void** ring) {
   auto offset = static_cast<off_t>(ring_offset(geometry, slot));
   if (name.has_file && (errno = posix_fallocate(fd, offset, static_cast<off_t>(geometry.bytes()))) != 0)
-    return error(MPI_ERR_OTHER, "cannot get %zu bytes of shared memory in /dev/shm: %m", geometry.bytes());
+    return no_room(geometry.bytes());
   void* memory = mmap(nullptr, geometry.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
   if (memory == MAP_FAILED)
     return error(MPI_ERR_OTHER, "cannot map %zu bytes of shared memory of process id %d: %m",

@@ -97,6 +97,28 @@ TEST(Shm, RingsLieOnTheReceiversNode) {
   EXPECT_FALSE(shm::prefer_node(nullptr, shm::kPage, 1 << 20));
 }
 
+TEST(Shm, AFileIsGoneWhenItsOwnerIsKilledBeforeAllHaveIt) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    shm::OwnSegment own;
+    if (!own.create({64, 64 << 10}, host_id(), false).ok()) _exit(1);
+    std::string name = own.name().file();
+    if (write(ends[1], name.data(), name.size()) < 0) _exit(1);
+    kill(getpid(), SIGKILL);
+  }
+  char name[100] = "";
+  ASSERT_GT(read(ends[0], name, sizeof name - 1), 10);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  for (int i = 0; i < 200 && files_in_dev_shm(name); ++i) usleep(10'000);
+  EXPECT_EQ(files_in_dev_shm(name), 0);
+  close(ends[0]);
+  close(ends[1]);
+}
+
 TEST(Shm, FullRingPushesBackAndLosesNothing) {
   expect_all_good(run_job(2, [](Member& m) {
     m.connect(make_shm());

@@ -1,0 +1,55 @@
+#include "transport/shm/guard.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace fgmpi::transport::shm {
+namespace {
+
+/// The guard's life. It holds nothing open but the pipe: launchers wait for the end of a process's output.
+[[noreturn]] void wait_and_unlink(int pipe, const char* file) {
+  if (dup2(pipe, 0) != 0) _exit(1);
+  syscall(SYS_close_range, 1u, ~0u, 0u);
+  char byte;
+  while (read(0, &byte, 1) > 0 || errno == EINTR) errno = 0;
+  shm_unlink(file);
+  _exit(0);
+}
+
+}  // namespace
+
+void Guard::watch(const std::string& file) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC)) return;
+  // Neither the launcher's signals to the process group nor a SIGCHLD of the user's handlers get in.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  // A fork whose end raises no SIGCHLD, and which the user's own wait() does not find.
+  pid_ = static_cast<int>(syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
+  if (pid_ == 0) {
+    setsid();
+    wait_and_unlink(ends[0], file.c_str());
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  close(ends[0]);
+  pipe_ = ends[1];
+  if (pid_ < 0) release();
+}
+
+void Guard::release() {
+  if (pipe_ >= 0) close(pipe_);
+  pipe_ = -1;
+  if (pid_ > 0)
+    while (waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR) {
+    }
+  pid_ = -1;
+}
+
+}  // namespace fgmpi::transport::shm
