@@ -235,6 +235,7 @@ Status attach(const Recipe& recipe, int32_t rank, const Comm* parent, Comm** out
     shared->members = shared->references = recipe.members;
     shared->processes = recipe.processes;
     shared->side = recipe.side;
+    shared->made_by = recipe.made_by;
     shared->map = *recipe.map;
     shared->inter = recipe.remote != nullptr;
     if (recipe.remote) shared->remote = std::make_unique<RankMap>(*recipe.remote);
@@ -312,6 +313,14 @@ int sharing_of(const SharedComm& shared) {
   int count = 0;
   g_table.for_each([&](const SharedComm& other) { count += other.map.encoded().stored() == stored; });
   return count;
+}
+
+void for_each_kept(void (*visit)(const Comm& comm, void* argument), void* argument) {
+  auto kept = [&](uint32_t, Comm& c) {
+    if (!c.freed) visit(c, argument);
+  };
+  detail::g_comms.for_each(kept);
+  g_more_comms.for_each(kept);
 }
 
 Usage usage() {

@@ -59,6 +59,7 @@ struct SharedComm {
   bool inter = false;
   uint8_t side = 0;            ///< intercommunicators: 0 or 1, the same at all members of a group
   bool stored_as = false;      ///< store_as() has been here
+  const char* made_by = "";    ///< the MPI call, for the list of leaks
   RankMap map;                 ///< local group: rank -> world rank
   std::unique_ptr<RankMap> remote;  ///< remote group of an intercommunicator
   std::shared_ptr<Hierarchy> hierarchy, remote_hierarchy;  ///< shared by duplicates
@@ -147,6 +148,7 @@ struct Recipe {
   uint32_t members = 0;             ///< of the local group in this process
   uint32_t processes = 1;           ///< that host members of either group
   uint8_t side = 0;
+  const char* made_by = "";         ///< the MPI call
 };
 /// Makes the Comm of a member in the group of `recipe`; the first collocated member creates the shared part,
 /// the others share it. Errors: MPI_ERR_OTHER when the handles of the process are used up. Never switches.
@@ -178,6 +180,8 @@ struct Usage {
   size_t shared = 0, members = 0, bytes = 0;
 };
 Usage usage();
+/// Calls visit(comm, argument) for each communicator that its user has not freed; world and self aside.
+void for_each_kept(void (*visit)(const Comm& comm, void* argument), void* argument);
 /// Bytes that this process keeps for a communicator: the shared part, its map and its members' parts.
 size_t bytes_of(const SharedComm& shared);
 /// How many communicators of this process share its map object, itself included (1 when the map is in line).

@@ -24,9 +24,11 @@ void fail_all(Meeting* meeting, const Status& status) {
 }
 
 void attach_all(Meeting* meeting, const Recipe& recipe, const SharedComm* like) {
+  Recipe named = recipe;
+  named.made_by = meeting->call;
   for (Arrival* a = meeting->arrivals; a; a = a->next) {
     auto* arrival = static_cast<CreateArrival*>(a);
-    a->status = attach(recipe, a->rank, a->comm, &arrival->out);
+    a->status = attach(named, a->rank, a->comm, &arrival->out);
   }
   SharedComm* made = lookup(recipe.id, recipe.side);
   if (!made || !like) return;

@@ -171,7 +171,7 @@ void merge_act(SharedComm* shared, Meeting* meeting) {
   status = agree(key, parties_of(shared), reserve_least(*shared, meeting->arrivals), meeting->call, &id);
   if (!status.ok()) return fail_all(meeting, status);
   Hierarchy all = build_hierarchy(merged);
-  Recipe recipe{id, &merged, nullptr, all.member_counts[all.my_index], all.count(), 0};
+  Recipe recipe{id, &merged, nullptr, all.member_counts[all.my_index], all.count(), 0, meeting->call};
   int32_t shift = first ? 0 : shared->remote->size();
   for (Arrival* a = meeting->arrivals; a; a = a->next) {
     auto* arrival = static_cast<CreateArrival*>(a);

@@ -312,7 +312,7 @@ Status Split::alone() {
     for (size_t i = first; i < last; ++i) worlds.push_back(shared_->map.world_of(entries[i].rank));
     RankMap map = RankMap::from_ranks(worlds);
     share_parent(&map);
-    Recipe recipe{leader.id(), &map, nullptr, static_cast<uint32_t>(last - first), 1, 0};
+    Recipe recipe{leader.id(), &map, nullptr, static_cast<uint32_t>(last - first), 1, 0, meeting_->call};
     for (size_t i = first; i < last; ++i) {
       SplitArrival* a = by_local_[static_cast<uint32_t>(worlds[i - first]) - g_av.my_first()];
       a->status = attach(recipe, static_cast<int32_t>(i - first), a->comm, &a->out);
@@ -487,7 +487,7 @@ void Split::share_parent(RankMap* map) const {
 Status Split::attach_one(Made& made, size_t first, size_t last) {
   share_parent(&made.map);
   const RankMap* remote = shared_->inter ? &made.remote : nullptr;
-  Recipe recipe{made.id, &made.map, remote, static_cast<uint32_t>(last - first), made.processes, made.side};
+  Recipe recipe{made.id, &made.map, remote, static_cast<uint32_t>(last - first), made.processes, made.side, meeting_->call};
   auto join = [&](SplitArrival* a, int32_t rank) { a->status = attach(recipe, rank, a->comm, &a->out); };
   if (made.map.regular()) {
     for (size_t i = first; i < last; ++i) {

@@ -1,3 +1,4 @@
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -196,6 +197,11 @@ Status connect() {
   hooks.all_parked = pt2pt::all_parked;
   if (boot().size() == 1) {
     g_av.init({0, me.ranks}, 0);
+    // Without a timeout only when a deadlock is to be suffered (FGMPI_DEADLOCK=report or off): nothing can come.
+    hooks.sleep = [](int64_t timeout_ns) {
+      timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000), static_cast<long>(timeout_ns % 1'000'000'000)};
+      ::ppoll(nullptr, 0, timeout_ns < 0 ? nullptr : &timeout, nullptr);
+    };
   } else {
     FGMPI_TRY(connect_to_others(&setup));
     me.idle = std::make_unique<transport::Idle>(me.transports);
@@ -229,6 +235,7 @@ int process_main(privatize::Program& program) {
   if (!created.ok()) refuse(created.what());
   int status = sched::run();
   if (me.connected) {
+    report_leaked_comms();
     pt2pt::finalize();
     me.idle.reset();
     for (auto& t : me.transports) t->close();

@@ -34,6 +34,9 @@ void install_naming();
 /// The running rank gets its MPI objects, unless it has them: MPI_Init, or its first session. May block the process.
 Status start_rank();
 
+/// FGMPI_LEAKS=1: lists the communicators that were never freed, by the call that made them.
+void report_leaked_comms();
+
 /// MPI_Finalize's work for the running rank.
 void finalize_running_rank();
 /// What a rank owes MPI when its program ends without MPI_Finalize: one line if it failed, then finalize.

@@ -35,6 +35,13 @@ int main(int argc, char** argv) {
     if (!strcmp(argv[1], "twice")) MPI_Init(&argc, &argv);
     if (!strcmp(argv[1], "crash")) abort();
   }
+  if (!strcmp(argv[1], "leak")) {
+    MPI_Comm kept;
+    MPI_Request never;
+    int into;
+    OK(MPI_Comm_split(MPI_COMM_WORLD, rank == special ? 1 : MPI_UNDEFINED, 0, &kept));
+    if (rank == special) OK(MPI_Irecv(&into, 1, MPI_INT, 0, 3, MPI_COMM_SELF, &never));
+  }
   if (!strcmp(argv[1], "hang")) {
     for (;;) MPI_Barrier(MPI_COMM_WORLD);
   }

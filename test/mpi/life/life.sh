@@ -38,6 +38,9 @@ for shape in "1 1" "1 5" "3 1" "2 50"; do
   expect "MPI_Init twice ($shape)" bad "MPI_Init: called a second time" "${run[@]}" twice 0
 done
 expect "deadlock of one process" bad "deadlock" "$bin/mpiexec" -n 1 -nfg 4 "$prog" deadlock 2
+expect "leaks" 0 "1 x communicator of MPI_Comm_split" env FGMPI_LEAKS=1 "$bin/mpiexec" -n 1 -nfg 4 "$prog" leak 2
+expect "leaks" 0 "1 x request of MPI_Irecv" env FGMPI_LEAKS=1 "$bin/mpiexec" -n 1 -nfg 4 "$prog" leak 2
+FGMPI_DEADLOCK=off expect "a suffered deadlock" 124 "" timeout 2 "$prog" deadlock 0
 expect "last rank exits" 8 "" "$bin/mpiexec" -n 2 -nfg 3 "$prog" exit 5
 expect "singleton" 0 "" "$prog" none 0
 expect "singleton of 6 ranks" 0 "" env FGMPI_NFG=6 "$prog" none 0
