@@ -1,5 +1,5 @@
-/* Breadth-first search of a pseudo-random graph, level by level: the frontier travels by Alltoall and Alltoallv.
- * Every rank compares its levels with those of a serial search. */
+/* Breadth-first search of a pseudo-random graph, level by level: the frontier travels by Alltoall
+ * and Alltoallv. Every rank compares its levels with those of a serial search. */
 #include <string.h>
 
 #include "mpitest.h"
@@ -19,13 +19,16 @@ static void starts(const int* counts, int* at, int n) {
   for (int i = 0; i < n; ++i) at[i + 1] = at[i] + counts[i];
 }
 
-/* The vertices (as their owners number them) that lie behind the frontier, sent to their owners; *got of them. */
+/* The vertices (as their owners number them) that lie behind the frontier, sent to their owners;
+ * *got of them. */
 static int* expand(const int* frontier, int count, int rank, int size, int* got) {
   int *sent = calloc(size, sizeof(int)), *received = malloc(size * sizeof(int));
-  int *from = malloc((size + 1) * sizeof(int)), *to = malloc((size + 1) * sizeof(int)), *next = malloc(size * sizeof(int));
+  int *from = malloc((size + 1) * sizeof(int)), *to = malloc((size + 1) * sizeof(int)),
+      *next = malloc(size * sizeof(int));
   int* out = malloc((count * kDegree + 1) * sizeof(int));
   unsigned vertices = (unsigned)kOwn * size;
-  for (int i = 0; i < count * kDegree; ++i) ++sent[neighbour(rank * kOwn + frontier[i / kDegree], i % kDegree, vertices) / kOwn];
+  for (int i = 0; i < count * kDegree; ++i)
+    ++sent[neighbour(rank * kOwn + frontier[i / kDegree], i % kDegree, vertices) / kOwn];
   starts(sent, to, size);
   memcpy(next, to, size * sizeof(int));
   for (int i = 0; i < count * kDegree; ++i) {
@@ -42,7 +45,8 @@ static int* expand(const int* frontier, int count, int rank, int size, int* got)
 }
 
 static int* serial_levels(int vertices) {
-  int *level = malloc(vertices * sizeof(int)), *queue = malloc(vertices * sizeof(int)), head = 0, tail = 0;
+  int *level = malloc(vertices * sizeof(int)), *queue = malloc(vertices * sizeof(int)), head = 0,
+      tail = 0;
   for (int i = 0; i < vertices; ++i) level[i] = -1;
   level[0] = 0;
   for (queue[tail++] = 0; head < tail; ++head)

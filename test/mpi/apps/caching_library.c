@@ -1,5 +1,6 @@
-/* A library in the style that MPI's attributes are for: on its first use of a communicator it duplicates it and keeps
- * the duplicate, with state, as an attribute; duplicates of the user's share it, and the last one freed frees it. */
+/* A library in the style that MPI's attributes are for: on its first use of a communicator it
+ * duplicates it and keeps the duplicate, with state, as an attribute; duplicates of the user's
+ * share it, and the last one freed frees it. */
 #include "mpitest.h"
 
 typedef struct {
@@ -31,7 +32,8 @@ static int delete_state(MPI_Comm comm, int key, void* value, void* extra) {
 static State* state_of(MPI_Comm comm) {
   State* state;
   int found;
-  if (keyval == MPI_KEYVAL_INVALID) OK(MPI_Comm_create_keyval(copy_state, delete_state, &keyval, NULL));
+  if (keyval == MPI_KEYVAL_INVALID)
+    OK(MPI_Comm_create_keyval(copy_state, delete_state, &keyval, NULL));
   OK(MPI_Comm_get_attr(comm, keyval, &state, &found));
   if (found) return state;
   state = malloc(sizeof *state);

@@ -1,5 +1,6 @@
-// A box of cells a rank on a 3-D Cartesian communicator; faces, edges and corners are exchanged with up to 26
-// neighbours through subarray types and persistent requests, and collectives run inside exception handlers.
+// A box of cells a rank on a 3-D Cartesian communicator; faces, edges and corners are exchanged
+// with up to 26 neighbours through subarray types and persistent requests, and collectives run
+// inside exception handlers.
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -25,14 +26,18 @@ int exchanges = 0;
 std::vector<MPI_Request> requests;
 std::vector<MPI_Datatype> types;
 
-double value(int rank, int i, int j, int k, int step) { return rank * 1000 + (i * kCells + j) * kCells + k + step * 0.5; }
+double value(int rank, int i, int j, int k, int step) {
+  return rank * 1000 + (i * kCells + j) * kCells + k + step * 0.5;
+}
 
 /// The cells next to the neighbour: inside the box (what it gets) or outside (what it gives).
 MPI_Datatype layer(const int offset[3], bool inside) {
   int sizes[3] = {kWidth, kWidth, kWidth}, extent[3], start[3];
   for (int m = 0; m < 3; ++m) {
     extent[m] = offset[m] ? 1 : kCells;
-    start[m] = offset[m] == 0 ? 1 : offset[m] < 0 ? (inside ? 1 : 0) : (inside ? kCells : kCells + 1);
+    start[m] = offset[m] == 0  ? 1
+               : offset[m] < 0 ? (inside ? 1 : 0)
+                               : (inside ? kCells : kCells + 1);
   }
   MPI_Datatype type;
   OK(MPI_Type_create_subarray(3, sizes, extent, start, MPI_ORDER_C, MPI_DOUBLE, &type));
@@ -41,7 +46,8 @@ MPI_Datatype layer(const int offset[3], bool inside) {
   return type;
 }
 
-std::vector<Neighbour> connect(MPI_Comm grid, const int dims[3], const int periods[3], const int coords[3]) {
+std::vector<Neighbour> connect(MPI_Comm grid, const int dims[3], const int periods[3],
+                               const int coords[3]) {
   std::vector<Neighbour> neighbours;
   for (int n = 0; n < 27; ++n) {
     Neighbour next{0, {n / 9 - 1, n / 3 % 3 - 1, n % 3 - 1}};
@@ -54,7 +60,8 @@ std::vector<Neighbour> connect(MPI_Comm grid, const int dims[3], const int perio
     if (outside) continue;
     OK(MPI_Cart_rank(grid, place, &next.rank));
     MPI_Request receive, send;
-    OK(MPI_Recv_init(domain->cells.data(), 1, layer(next.offset, false), next.rank, 26 - n, grid, &receive));
+    OK(MPI_Recv_init(domain->cells.data(), 1, layer(next.offset, false), next.rank, 26 - n, grid,
+                     &receive));
     OK(MPI_Send_init(domain->cells.data(), 1, layer(next.offset, true), next.rank, n, grid, &send));
     requests.insert(requests.end(), {receive, send});
     neighbours.push_back(next);
@@ -80,7 +87,8 @@ void check(const Neighbour& from, int step) {
     here[m] = from.offset[m] < 0 ? 0 : from.offset[m] > 0 ? kCells + 1 : 2;
     there[m] = from.offset[m] < 0 ? kCells : from.offset[m] > 0 ? 1 : 2;
   }
-  CHECK(domain->at(here[0], here[1], here[2]) == value(from.rank, there[0], there[1], there[2], step));
+  CHECK(domain->at(here[0], here[1], here[2]) ==
+        value(from.rank, there[0], there[1], there[2], step));
 }
 
 /// Other ranks throw and catch while this one is in its handler.

@@ -1,5 +1,6 @@
-/* All bodies visit all ranks round a ring: persistent synchronous sends and receives in two buffers, a struct type
- * with a gap and a resized extent, Waitsome and the two ways of counting what came. */
+/* All bodies visit all ranks round a ring: persistent synchronous sends and receives in two
+ * buffers, a struct type with a gap and a resized extent, Waitsome and the two ways of counting
+ * what came. */
 #include <stddef.h>
 
 #include "mpitest.h"
@@ -52,17 +53,20 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_rank(ring, &rank));
   OK(MPI_Comm_size(ring, &size));
   MPI_Datatype type = body_type();
-  for (int i = 0; i < kBodies; ++i) buffer[0][i] = (Body){rank, i, 1.0 + i, rank * kBodies + i, (char)('a' + rank % 26)};
+  for (int i = 0; i < kBodies; ++i)
+    buffer[0][i] = (Body){rank, i, 1.0 + i, rank * kBodies + i, (char)('a' + rank % 26)};
   for (int k = 0; k < 2; ++k) {
     OK(MPI_Ssend_init(buffer[k], kBodies, type, (rank + 1) % size, k, ring, &requests[k][0]));
-    OK(MPI_Recv_init(buffer[!k], kBodies, type, (rank + size - 1) % size, k, ring, &requests[k][1]));
+    OK(MPI_Recv_init(buffer[!k], kBodies, type, (rank + size - 1) % size, k, ring,
+                     &requests[k][1]));
   }
   int steps = size < kMostSteps ? size : kMostSteps;
   for (int s = 0; s < steps; ++s) {
     int home = (rank + size - s) % size;
     for (int i = 0; i < kBodies; ++i) {
       const Body* body = &buffer[s % 2][i];
-      CHECK(body->id == home * kBodies + i && body->tag == 'a' + home % 26 && body->x == home && body->y == i);
+      CHECK(body->id == home * kBodies + i && body->tag == 'a' + home % 26 && body->x == home &&
+            body->y == i);
       mass += body->mass;
     }
     pass_on(requests[s % 2], type);

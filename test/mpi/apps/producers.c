@@ -1,4 +1,5 @@
-/* Producers send to consumers over an intercommunicator; then its collectives, and both groups merge. */
+/* Producers send to consumers over an intercommunicator; then its collectives, and both groups
+ * merge. */
 #include "mpitest.h"
 
 enum { kItems = 5 };
@@ -37,12 +38,15 @@ int main(int argc, char** argv) {
   CHECK(remote == (producing ? size - producers : producers));
   OK(MPI_Comm_test_inter(between, &flag));
   CHECK(flag);
-  if (producing) produce(between, mine, producers, remote);
-  else consume(between, mine, producers);
+  if (producing)
+    produce(between, mine, producers, remote);
+  else
+    consume(between, mine, producers);
   OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, between));
   CHECK(sum == remote);
   value = producing ? 42 : 0;
-  OK(MPI_Bcast(&value, 1, MPI_INT, producing ? (mine == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0, between));
+  OK(MPI_Bcast(&value, 1, MPI_INT, producing ? (mine == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0,
+               between));
   CHECK(value == 42);
   int* all = malloc(remote * sizeof(int));
   OK(MPI_Allgather(&mine, 1, MPI_INT, all, 1, MPI_INT, between));

@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
     if (!strcmp(argv[1], "badrank")) MPI_Send(&rank, 1, MPI_INT, size + 5, 0, MPI_COMM_WORLD);
     if (!strcmp(argv[1], "badtag")) MPI_Send(&rank, 1, MPI_INT, 0, -7, MPI_COMM_WORLD);
     if (!strcmp(argv[1], "nullcomm")) MPI_Comm_size(MPI_COMM_NULL, &out);
-    if (!strcmp(argv[1], "deadlock")) MPI_Recv(&out, 1, MPI_INT, rank, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!strcmp(argv[1], "deadlock"))
+      MPI_Recv(&out, 1, MPI_INT, rank, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (!strcmp(argv[1], "twice")) MPI_Init(&argc, &argv);
     if (!strcmp(argv[1], "crash")) abort();
   }

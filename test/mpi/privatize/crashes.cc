@@ -8,9 +8,7 @@
 int* nowhere;
 
 namespace inner {
-[[gnu::noinline]] void crash_here(int value) {
-  *static_cast<volatile int*>(nowhere) = value;
-}
+[[gnu::noinline]] void crash_here(int value) { *static_cast<volatile int*>(nowhere) = value; }
 }  // namespace inner
 
 [[gnu::noinline]] int recurse(int depth) {
