@@ -22,6 +22,10 @@ void communicator(uint64_t ctx, std::string* out) {
     *out = "MPI_COMM_SELF";
     return;
   }
+  if (id.lid() == comm::kNoLid) {
+    *out = "all processes";
+    return;
+  }
   const comm::SharedComm* shared = comm::lookup(id);
   std::string name;
   comm::detail::g_comms.for_each([&](uint32_t, comm::Comm& c) {
