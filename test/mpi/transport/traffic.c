@@ -1,7 +1,7 @@
 /* Traffic between processes, checked byte by byte, and jobs for a script to disturb.
  *   traffic [mix [ROUNDS]]     random sizes from 0 to 8 MB between all pairs (default: mix, few rounds)
  *   traffic stream             the same for ever
- *   traffic wait               every rank has talked to every other and then waits for a message that never comes
+ *   traffic wait               every rank has talked to every other; all wait for a message of the last, which never comes
  *   traffic idle [SECONDS]     all wait for rank 0, which sleeps; prints the CPU time that this cost
  *   traffic large [MEGABYTES]  one message of that size from rank 0 to the last rank
  *   traffic crowd              every rank sends to the first rank of every process at once
@@ -87,10 +87,12 @@ static void say_ready(void) {
   fflush(stdout);
 }
 
+/* All wait for the last rank, which only looks for messages: were it to wait too, that would be a deadlock. */
 static void wait_for_ever(void) {
   say_ready();
   char byte;
-  MPI_Recv(&byte, 1, MPI_BYTE, rank ? 0 : size - 1, 999, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank != size - 1) MPI_Recv(&byte, 1, MPI_BYTE, size - 1, 999, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int there = 0; !there; usleep(10000)) MPI_Iprobe(0, 999, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
 }
 
 static double cpu_seconds(void) {
