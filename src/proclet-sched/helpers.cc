@@ -35,7 +35,8 @@ Block* block_of(const Proclet* p) { return g_pool.blocks[p->index / kBlock].get(
 Proclet* make_helper() {
   if (g_pool.made % kBlock == 0) {
     auto block = std::make_unique<Block>();
-    Status status = block->stacks.reserve(kBlock, options().stack_size, "helper coroutines");
+    const size_t stack_size = options().stack_size ? options().stack_size : default_stack_size(~0u);
+    Status status = block->stacks.reserve(kBlock, stack_size, "helper coroutines");
     if (!status.ok()) {
       fprintf(stderr, "fgmpi: %s\n", status.what().c_str());
       abort();

@@ -14,7 +14,6 @@ Status configure(Options* options) {
     if (!size || *size < 16 * 1024 || *size > (int64_t{1} << 30))
       return error(MPI_ERR_OTHER, "FGMPI_STACK_SIZE is '%s'; allowed: a size from 16k to 1g", text);
     options->stack_size = static_cast<size_t>(*size);
-    options->stack_size_given = true;
   }
   if (const char* text = getenv("FGMPI_SCHED")) {
     std::optional<int64_t> seed;

@@ -354,6 +354,12 @@ Status check_memory(uint32_t count) {
 
 }  // namespace
 
+size_t default_stack_size(uint32_t count) {
+  if (count <= 1) return main_thread_stack_size();
+  if (count <= 1024) return size_t{1} << 20;
+  return count <= 16384 ? size_t{256} << 10 : size_t{64} << 10;
+}
+
 Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
   FGMPI_CHECK(!g.running && g.live == 0 && count > 0);
   if (!g.options_given) {
@@ -363,8 +369,7 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
   if (g.ranks) munmap(g.ranks, g.count * sizeof(Proclet));
   g.ranks = nullptr;
   g.count = 0;
-  size_t stack_size = g.options.stack_size;
-  if (count == 1 && !g.options.stack_size_given) stack_size = main_thread_stack_size();
+  const size_t stack_size = g.options.stack_size ? g.options.stack_size : default_stack_size(count);
   FGMPI_TRY(check_memory(count));
   FGMPI_TRY(g.stacks.reserve(count, stack_size, "ranks"));
   void* memory = mmap(nullptr, count * sizeof(Proclet), PROT_READ | PROT_WRITE,

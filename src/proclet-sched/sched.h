@@ -84,8 +84,7 @@ inline Proclet* current() { return detail::g_hot.current; }
 
 /// Options of a run; configure() fills them from the environment.
 struct Options {
-  size_t stack_size = 64 * 1024;  ///< FGMPI_STACK_SIZE: address space per proclet
-  bool stack_size_given = false;  ///< else a single rank gets a stack as large as the main thread's
+  size_t stack_size = 0;  ///< FGMPI_STACK_SIZE: address space per proclet; 0: default_stack_size()
   enum Policy : uint8_t {
     kFifo,
     kLifo,
@@ -93,6 +92,10 @@ struct Options {
   } policy = kFifo;  ///< FGMPI_SCHED=fifo|lifo|random:SEED
   uint64_t seed = 0;
 };
+/// What a rank's stack is by default when a process hosts `count` of them: as large as the main thread's for one,
+/// then 1 MiB (to 1,024 ranks), 256 KiB (to 16,384), 64 KiB. Programs written for one rank a process keep arrays on
+/// their stack; only touched pages cost memory, and where ranks are many, page tables count too.
+size_t default_stack_size(uint32_t count);
 /// A bad value gives an error that names the variable, its value and what is allowed.
 Status configure(Options* options);
 /// Uses these from the next create_ranks() on, instead of the environment's.

@@ -446,12 +446,15 @@ TEST(Stacks, ARegionOfEachGuardKind) {
   EXPECT_EQ(colours.size(), StackRegion::kColours);
 }
 
-TEST(Stacks, ASingleRankHasTheMainThreadsStack) {
+TEST(Stacks, FewRanksHaveLargeOnesAndASingleRankTheMainThreads) {
   size_t size = 0;
   run_ranks(1, [&] { size = current()->stack_size; });
   EXPECT_GE(size, size_t{1} << 20);
   run_ranks(2, [&] { size = current()->stack_size; });
-  EXPECT_EQ(size, size_t{64} << 10);
+  EXPECT_EQ(size, size_t{1} << 20);
+  EXPECT_EQ(default_stack_size(1024), size_t{1} << 20);
+  EXPECT_EQ(default_stack_size(1025), size_t{256} << 10);
+  EXPECT_EQ(default_stack_size(1000000), size_t{64} << 10);
 }
 
 TEST(Stacks, TooManySaysHowManyWouldFit) {
