@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "base/assert.h"
@@ -50,7 +51,14 @@ class AddressVector {
     FGMPI_CHECK(address63 >> 63 == 0);
     elements_[p].address_and_transport = address63 << 1 | (transport_bit ? 1 : 0);
   }
-  uint64_t address(uint32_t p) const { return elements_[p].address_and_transport >> 1; }
+  uint64_t address(uint32_t p) const {
+    // An element is 3 times 4 bytes; the empty asm keeps the factors apart, so that the load scales by 4 itself: one
+    // instruction less on the send path.
+    uint64_t word, thrice = uint64_t{p} * 3;
+    asm("" : "+r"(thrice));
+    std::memcpy(&word, reinterpret_cast<const unsigned char*>(elements_.data()) + thrice * 4, sizeof word);
+    return word >> 1;
+  }
   bool transport_bit(uint32_t p) const { return elements_[p].address_and_transport & 1; }
 
   /// True when world rank w lives in this process; then *local is its index.
@@ -66,7 +74,7 @@ class AddressVector {
   }
   Location locate(uint32_t w) const {
     uint32_t p = process_of(w);
-    return {p, w - first(p)};
+    return {p, w - elements_[p].first};
   }
 
  private:

@@ -18,6 +18,7 @@ class ArrayMap final : public GroupMap {
       : GroupMap(Encoding::array, size, ordered), ranks_(std::move(ranks)) {}
 
   int32_t select(int32_t i) const override { return ranks_[i]; }
+  const int32_t* table() const override { return ranks_.get(); }
   int32_t rank(int32_t w) const override {
     const int32_t *begin = ranks_.get(), *end = begin + size();
     const int32_t* at = ordered() ? std::lower_bound(begin, end, w) : std::find(begin, end, w);

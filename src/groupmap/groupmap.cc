@@ -68,10 +68,11 @@ MapRef::MapRef(const Regular& given) {
   offset_ = shape.offset;
   stride0_ = shape.level[0].stride;
   shape_ = shape.shape();
+  way_ = shape_ <= Shape::kOffset ? kAdd : kOther;
   if (shape_ == Shape::kBlockStride) {
     stride1_ = shape.level[1].stride;
     count0_ = shape.level[0].count;
-    divisor_ = FastDivisor(count0_);
+    extra_.divisor = FastDivisor(count0_);
   } else if (shape_ == Shape::kMdBlockStride) {
     map_ = new RegularMap(shape);
     map_->references_ = 1;
@@ -87,6 +88,16 @@ MapRef::MapRef(const GroupMap* map) : size_(map->size()), shape_(Shape::kStored)
   }
   map_ = map;
   ++map->references_;
+  extra_.table = map->table();
+  way_ = extra_.table ? kTable : kOther;
+}
+
+int32_t MapRef::select_far(int32_t i) const {
+  if (shape_ == Shape::kStored) return map_->select(i);
+  if (shape_ == Shape::kMdBlockStride) return static_cast<const RegularMap*>(map_)->eval.select(i);
+  uint32_t block = extra_.divisor.divide(static_cast<uint32_t>(i));
+  return offset_ + static_cast<int32_t>(block) * stride1_ +
+         static_cast<int32_t>(static_cast<uint32_t>(i) - block * count0_);
 }
 
 void MapRef::copy(const MapRef& other) {
@@ -96,7 +107,8 @@ void MapRef::copy(const MapRef& other) {
   stride1_ = other.stride1_;
   count0_ = other.count0_;
   shape_ = other.shape_;
-  divisor_ = other.divisor_;
+  way_ = other.way_;
+  extra_ = other.extra_;
   map_ = other.map_;
   if (map_) ++map_->references_;
 }
@@ -108,7 +120,8 @@ void MapRef::swap(MapRef& other) noexcept {
   std::swap(stride1_, other.stride1_);
   std::swap(count0_, other.count0_);
   std::swap(shape_, other.shape_);
-  std::swap(divisor_, other.divisor_);
+  std::swap(way_, other.way_);
+  std::swap(extra_, other.extra_);
   std::swap(map_, other.map_);
 }
 

@@ -6,10 +6,9 @@
 // framework is that of sections 5 to 7 of Kamal, Mirtaheri, Wagner, "Scalability of Communicators
 // and Groups in MPI", HPDC 2010, with encodings of our own.
 //
-//   MapRef   a handle, 40 bytes, copied freely. Regular maps of one or two levels live in it and
-//   are
-//            evaluated in line; md-blockstride costs one pointer more, still in line; every other
-//            encoding one indirect call.
+//   MapRef   a handle, 40 bytes, copied freely. Direct to stride live in it and are evaluated in
+//            line, the array too (by a pointer to its table); blockstride is in it, md-blockstride a
+//            pointer away, both one call; every other encoding one call and an indirect one.
 //   GroupMap the stored form behind it: immutable, reference counted, one class an encoding.
 //   Reader   a user's own window on a map that is decoded in blocks (BWT); plain select otherwise.
 //
@@ -99,6 +98,9 @@ class GroupMap {
   virtual int32_t select_cached(int32_t i, BlockCache& cache) const;
   /// Appends the group, in rank order, as pieces, when the encoding knows them without expanding.
   virtual bool pieces(std::vector<Piece>& out) const;
+  /// The world ranks as a plain table that lives as long as the map, if it keeps one: handles then
+  /// read it without a call.
+  virtual const int32_t* table() const { return nullptr; }
   /// Its parts, for people: "composite(set=runs, perm=wavelet)".
   virtual std::string describe() const;
 
@@ -152,18 +154,15 @@ class MapRef {
   int32_t size() const { return size_; }
   Shape shape() const { return shape_; }
 
-  /// The world rank of group rank i; no call for regular maps. REQUIRES: 0 <= i < size().
+  /// The world rank of group rank i; no call for direct, offset, stride and arrays. REQUIRES:
+  /// 0 <= i < size().
   int32_t select(int32_t i) const {
     FGMPI_ASSERT(i >= 0 && i < size_);
-    if (__builtin_expect(shape_ <= Shape::kStride, 1)) return offset_ + i * stride0_;
-    if (shape_ == Shape::kBlockStride) {
-      uint32_t block = divisor_.divide(static_cast<uint32_t>(i));
-      return offset_ + static_cast<int32_t>(block) * stride1_ +
-             static_cast<int32_t>(static_cast<uint32_t>(i) - block * count0_);
-    }
-    if (shape_ == Shape::kMdBlockStride)
-      return static_cast<const RegularMap*>(map_)->eval.select(i);
-    return map_->select(i);
+    // One comparison of one byte in memory with 0 settles the two commonest ways.
+    if (__builtin_expect(way_ < 0, 1)) return offset_ + i;
+    if (way_ == kTable) return extra_.table[i];
+    if (__builtin_expect(shape_ == Shape::kStride, 1)) return offset_ + i * stride0_;
+    return select_far(i);
   }
   /// The group rank of world rank w, or -1 when it is not a member. Any w.
   int32_t rank(int32_t w) const;
@@ -204,6 +203,14 @@ class MapRef {
 
  private:
   friend class Reader;
+  /// How select finds its answer. The values are chosen for its comparisons.
+  enum Way : int8_t { kAdd = -1, kTable = 0, kOther = 1 };
+  union Extra {
+    constexpr Extra() : table(nullptr) {}
+    FastDivisor divisor;   // blockstride: by count0_
+    const int32_t* table;  // stored: GroupMap::table()
+  };
+  int32_t select_far(int32_t i) const;
   void copy(const MapRef& other);
   void release() {
     if (map_ && --map_->references_ == 0) delete map_;
@@ -216,7 +223,8 @@ class MapRef {
   int32_t stride1_ = 0;
   uint32_t count0_ = 0;
   Shape shape_ = Shape::kDirect;
-  FastDivisor divisor_;  // by count0_
+  Way way_ = kAdd;
+  Extra extra_;
   const GroupMap* map_ = nullptr;
 };
 static_assert(sizeof(MapRef) <= 40, "a handle is part of every communicator and group");
