@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "ch4-av-rankmap/av.h"
+#include "ch4-av-rankmap/mlut.h"
 #include "ch4-av-rankmap/rankmap.h"
 
 using namespace fgmpi;
@@ -35,6 +36,12 @@ extern "C" [[gnu::noinline]] uint64_t translate_rank(const RankMap* map, int32_t
 extern "C" [[gnu::noinline]] uint64_t translate_proclet(const RankMap* map, int32_t rank) {
   Location at = g_av.locate(static_cast<uint32_t>(map->world_of(rank)));
   return g_av.address(at.process) + at.local;
+}
+
+/// The same for communicators that merge process groups: the check of the model, the pair, its group's vector.
+extern "C" [[gnu::noinline]] uint64_t translate_merged(const RankMap* map, int32_t rank) {
+  const MlutMap* merged = mlut_of(*map);
+  return merged ? merged_address(*merged, rank) : 0;
 }
 
 namespace {
@@ -74,6 +81,14 @@ int main(int argc, char** argv) {
   for (int32_t p = 0; p <= kProcesses; ++p) starts.push_back(static_cast<uint32_t>(p) * (kWorld / kProcesses));
   g_av.init(starts, 0);
   for (uint32_t p = 0; p < kProcesses; ++p) g_av.set_address(p, p * 64, p & 1);
+  AddressVector other;
+  other.init(starts, 0);
+  g_process_groups.add(&other);
+  std::vector<GroupRank> pairs;
+  for (uint32_t k = 0; k < 1000; ++k) pairs.push_back({k % 2, k * 7 % kProcesses});
+  RankMap merged;
+  if (!merged_map(pairs, &merged).ok()) return 1;
+  if (argc > 1 && std::strcmp(argv[1], "mlut") == 0) return translate_merged(&merged, 77) == 1;
   for (const Case& c : cases()) {
     if (argc > 1) {
       if (std::strcmp(argv[1], c.name) != 0) continue;

@@ -5,7 +5,10 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "ch4-av-rankmap/mlut.h"
 #include "groupmap/algebra.h"
+#include "groupmap/codec.h"
+#include "groupmap/composite.h"
 
 namespace fgmpi {
 
@@ -117,7 +120,17 @@ RankMap RankMap::compose(const RankMap& parent, const RankMap& child) {
   } else {
     for (int32_t& w : worlds) w = parent.world_of(w);
   }
+  if (mlut_of(parent)) return merged_map_of(worlds);
   return from_ranks(worlds);
+}
+
+RankMap RankMap::permuted(const RankMap& parent, const RankMap& child) {
+  if (parent.regular() || child.regular() || mlut_of(child)) return child;
+  if (child.identical(parent)) return parent;
+  MapRef map;
+  Status status = groupmap::share_permuted(parent.map_, child.map_.expand(), &map);
+  FGMPI_CHECK(status.ok());
+  return RankMap(std::move(map));
 }
 
 RankMap::Model RankMap::model() const {
@@ -130,7 +143,7 @@ RankMap::Model RankMap::model() const {
     case Shape::kMdBlockStride: return Model::kMdBlockStride;
     case Shape::kStored: break;
   }
-  return Model::kLut;
+  return mlut_of(*this) ? Model::kMlut : Model::kLut;
 }
 
 const char* RankMap::model_name(Model model) {
@@ -193,13 +206,35 @@ bool RankMap::similar(const RankMap& other) const {
   return groupmap::compare(map_, other.map_) != groupmap::Comparison::kUnequal;
 }
 
-// Wire form: u32 length (little endian) | that many bytes of groupmap's own frame.
+constexpr uint32_t kMerged = uint32_t{1} << 31;
+
+/// The body of a merged map's wire form.
+Status read_merged(std::span<const uint8_t> body, RankMap* out) {
+  groupmap::ByteReader in(body);
+  std::vector<GroupRank> members;
+  while (in.left() && !in.failed()) {
+    auto pgid = static_cast<uint32_t>(in.varint(UINT32_MAX));
+    members.push_back({pgid, static_cast<uint32_t>(in.varint(UINT32_MAX))});
+  }
+  if (in.failed()) return error(groupmap::kErrOther, "a merged group of %zu bytes is refused: it is cut short", body.size());
+  return merged_map(std::move(members), out);
+}
+
+// Wire form: u32 length (little endian) | that many bytes of groupmap's own frame; with the length's top bit set that many
+// bytes of pairs (varint pgid, varint lpid) of a merged group.
 void RankMap::serialize(std::vector<uint8_t>* out) const {
   size_t at = out->size();
   out->resize(at + 4);
-  map_.serialize(*out);
+  const MlutMap* merged = mlut_of(*this);
+  if (merged) {
+    groupmap::ByteWriter writer(*out);
+    merged->write(writer);
+  } else {
+    map_.serialize(*out);
+  }
   size_t length = out->size() - at - 4;
-  FGMPI_CHECK(length <= UINT32_MAX);
+  FGMPI_CHECK(length < kMerged);
+  if (merged) length |= kMerged;
   for (int k = 0; k < 4; ++k) (*out)[at + static_cast<size_t>(k)] = static_cast<uint8_t>(length >> (8 * k));
 }
 
@@ -208,9 +243,16 @@ Status RankMap::deserialize(std::span<const uint8_t> in, size_t* used, RankMap* 
   if (in.size() < 4)
     return error(groupmap::kErrOther, "a rank map of %zu bytes is refused: it has no length", in.size());
   size_t length = in[0] | uint32_t{in[1]} << 8 | uint32_t{in[2]} << 16 | uint32_t{in[3]} << 24;
+  bool merged = length & kMerged;
+  length &= ~size_t{kMerged};
   if (in.size() - 4 < length)
     return error(groupmap::kErrOther, "a rank map of %zu bytes is refused: %zu bytes are there", length,
                  in.size() - 4);
+  if (merged) {
+    FGMPI_TRY(read_merged(in.subspan(4, length), out));
+    *used = 4 + length;
+    return {};
+  }
   MapRef map;
   FGMPI_TRY(MapRef::deserialize(in.subspan(4, length), &map));
   *used = 4 + length;

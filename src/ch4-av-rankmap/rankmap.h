@@ -40,6 +40,9 @@ class RankMap {
   /// child maps new ranks to ranks of parent; the result maps new ranks to world ranks. A child that is a
   /// duplicate shares the parent's stored map.
   static RankMap compose(const RankMap& parent, const RankMap& child);
+  /// child has the members of parent in another order: where both are irregular the result keeps parent's stored set,
+  /// the same object, under a permutation; otherwise it is child.
+  static RankMap permuted(const RankMap& parent, const RankMap& child);
   /// What Table II promises for a parent's model (row) and a child's (column), before an irregular result
   /// that turns out regular is reduced.
   static Model compose_model(Model parent, Model child);

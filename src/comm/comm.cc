@@ -308,10 +308,16 @@ size_t bytes_of(const SharedComm& shared) {
 }
 
 int sharing_of(const SharedComm& shared) {
-  const groupmap::GroupMap* stored = shared.map.encoded().stored();
-  if (!stored) return 1;
+  // Communicators with orders of their own over one set share that.
+  auto part = [](const SharedComm& s) {
+    const groupmap::GroupMap* stored = s.map.encoded().stored();
+    const groupmap::MapRef* base = stored ? stored->base() : nullptr;
+    return base && base->stored() ? base->stored() : stored;
+  };
+  const groupmap::GroupMap* shared_part = part(shared);
+  if (!shared_part) return 1;
   int count = 0;
-  g_table.for_each([&](const SharedComm& other) { count += other.map.encoded().stored() == stored; });
+  g_table.for_each([&](const SharedComm& other) { count += part(other) == shared_part; });
   return count;
 }
 

@@ -477,10 +477,9 @@ Status Split::attach_made() {
   return status;
 }
 
-/// A permutation that changes nothing keeps the parent's stored map.
+/// A new order of the same members keeps the parent's stored set and adds a permutation, if it changes anything.
 void Split::share_parent(RankMap* map) const {
-  if (!static_cast<const SplitArrival*>(meeting_->arrivals)->permute || map->regular()) return;
-  if (map->identical(shared_->map)) *map = shared_->map;
+  if (static_cast<const SplitArrival*>(meeting_->arrivals)->permute) *map = RankMap::permuted(shared_->map, *map);
 }
 
 /// The members mine_[first..last) get their part of `made`.

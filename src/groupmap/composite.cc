@@ -1,5 +1,6 @@
 // wavelet, permuted: an unordered group as its set, in any encoding of ordered groups, and the
-// permutation from group rank to place in the set.
+// permutation from group rank to place in the set. A group that re-ranks another (share_permuted)
+// takes for its set the other's stored form as it is, ordered or not.
 //
 //   select(i) = set.select(pi(i))         rank(w) = pi^-1(set.rank(w))
 //
@@ -43,7 +44,7 @@ class CompositeMap final : public GroupMap {
                      : static_cast<int32_t>(permutation_.inverse(static_cast<uint32_t>(place)));
   }
   void ordered_range(int32_t first, int32_t count, int32_t* out) const override {
-    set_.select_range(first, count, out);
+    set_.ordered_range(first, count, out);
   }
   size_t bytes() const override {
     return sizeof(*this) - sizeof(set_) + set_.bytes() + permutation_.heap_bytes();
@@ -52,13 +53,13 @@ class CompositeMap final : public GroupMap {
     // That the permutation is one was seen when it was made or read.
     if (permutation_.size() != static_cast<uint32_t>(size()))
       return invalid(reason, "set and permutation differ in size");
-    if (!set_.ordered()) return invalid(reason, "its set is not ordered");
     return set_.validate(reason);
   }
   void write(ByteWriter& out) const override {
     write_map(set_, out);
     permutation_.write(out);
   }
+  const MapRef* base() const override { return &set_; }
   std::string describe() const override {
     return std::string(encoding_name(encoding())) + "(set=" + set_.describe() + ")";
   }
@@ -161,10 +162,10 @@ const GroupMap* read(ByteReader& in, int32_t size, int depth) {
   Permutation permutation = Permutation::read(in, static_cast<uint32_t>(size));
   if (in.failed()) return nullptr;
   bool ordered = true;
-  uint32_t before = 0;
+  int32_t before = -1;
   for (uint32_t i = 0; i < permutation.size() && ordered; ++i) {
-    uint32_t next = permutation.forward(i);
-    ordered = i == 0 || next > before;
+    int32_t next = set->select(static_cast<int32_t>(permutation.forward(i)));
+    ordered = next > before;
     before = next;
   }
   return new CompositeMap<Permutation>(encoding, std::move(*set), std::move(permutation), ordered);
@@ -180,6 +181,26 @@ Status build_composite(Encoding permutation, std::span<const int32_t> ranks,
                             : make<PackedPermutation>(permutation, ranks, set_strategy, &why);
   if (!map) return error(kErrArg, "%s", why.c_str());
   *out = MapRef(map);
+  return Status();
+}
+
+Status share_permuted(const MapRef& parent, std::span<const int32_t> ranks, MapRef* out) {
+  FGMPI_CHECK(parent.shape() == Shape::kStored);
+  const MapRef* base = parent.stored()->base();
+  MapRef set = base ? *base : parent;
+  std::vector<int32_t> members, theirs;
+  std::vector<uint32_t> place, base_place;
+  if (!split(ranks, &members, &place)) return error(kErrArg, "a rank occurs twice");
+  if (!split(set.expand(), &theirs, &base_place) || members != theirs)
+    return error(kErrArg, "%zu ranks are not the %d members of the group that they permute",
+                 ranks.size(), set.size());
+  // From places in ascending order to places in the set's own.
+  std::vector<uint32_t> at(place.size());
+  for (size_t i = 0; i < at.size(); ++i) at[base_place[i]] = static_cast<uint32_t>(i);
+  for (uint32_t& p : place) p = at[p];
+  bool ordered = std::is_sorted(ranks.begin(), ranks.end());
+  *out = MapRef(new CompositeMap<PackedPermutation>(Encoding::permuted, std::move(set),
+                                                    PackedPermutation(place), ordered));
   return Status();
 }
 

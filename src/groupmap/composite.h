@@ -12,4 +12,9 @@ namespace fgmpi::groupmap {
 Status build_composite(Encoding permutation, std::span<const int32_t> ranks,
                        const Strategy& set_strategy, MapRef* out);
 
+/// Stores `ranks`, the members of `parent` in another order, as a permutation (Encoding::permuted)
+/// over the stored form that `parent` is or permutes: that object is shared, not copied. Errors:
+/// MPI_ERR_ARG when the members differ. REQUIRES: parent is stored (not regular).
+Status share_permuted(const MapRef& parent, std::span<const int32_t> ranks, MapRef* out);
+
 }  // namespace fgmpi::groupmap

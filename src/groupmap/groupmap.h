@@ -64,6 +64,7 @@ std::string strategy_name(const Strategy& strategy);
 
 class ByteWriter;  // codec.h
 class BlockCache;  // bwt.h
+class MapRef;
 
 /// The stored form of a group that is not regular (or, for cold uses, of one that is).
 class GroupMap {
@@ -101,6 +102,8 @@ class GroupMap {
   /// The world ranks as a plain table that lives as long as the map, if it keeps one: handles then
   /// read it without a call.
   virtual const int32_t* table() const { return nullptr; }
+  /// The map that this one permutes, if it is kept as one under a permutation: others may share it.
+  virtual const MapRef* base() const { return nullptr; }
   /// Its parts, for people: "composite(set=runs, perm=wavelet)".
   virtual std::string describe() const;
 

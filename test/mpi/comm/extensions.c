@@ -5,7 +5,8 @@
 #include "mpitest.h"
 
 int main(int argc, char** argv) {
-  int rank, size, r, result, i, *in, *out;
+  int rank, size, r, result, i, shares, *in, *out;
+  MPI_Count alone;
   MPIX_Map_info info;
   MPI_Comm back, again, mixed, copy;
   MPI_Info hint;
@@ -40,6 +41,20 @@ int main(int argc, char** argv) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   OK(MPIX_Comm_map_info(copy, &info));
   if (strcmp(info.model, "lut") == 0) CHECK(info.sharing >= 2);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  OK(MPI_Comm_free(&copy));
+  /* A new order keeps the stored set: shared, the same object, under a permutation. */
+  OK(MPI_Comm_rank(mixed, &r));
+  OK(MPIX_Comm_map_info(mixed, &info));
+  shares = strcmp(info.model, "lut") == 0 && strstr(info.encoding, "set=") == NULL;
+  alone = info.map_bytes;
+  OK(MPIX_Comm_split(mixed, MPIX_PERMUTE, (int)((unsigned)r * 2246822519u >> 5), &copy));
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  OK(MPIX_Comm_map_info(copy, &info));
+  if (shares && strstr(info.encoding, "permuted") != NULL) CHECK(info.sharing >= 2 && info.map_bytes > alone);
+  OK(MPIX_Comm_translate_ranks(copy, size, in, mixed, out));
+  OK(MPI_Comm_rank(copy, &result));
+  CHECK(out[result] == r);
   OK(MPI_Barrier(MPI_COMM_WORLD));
   OK(MPI_Comm_free(&copy));
   OK(MPI_Info_create(&hint));

@@ -199,5 +199,38 @@ TEST(RankMap, RandomListsUnderEveryStrategy) {
   }
 }
 
+TEST(RankMap, PermutationsShareTheStoredSet) {
+  std::mt19937 random(13);
+  for (const char* name : {"packed", "array", "elias-fano", "bitmap", "wavelet", "permuted", "hybrid", "space"}) {
+    groupmap::Strategy strategy;
+    ASSERT_TRUE(groupmap::parse_strategy(name, &strategy).ok()) << name;
+    for (int32_t n : {3, 50, 700}) {
+      Ranks ranks = picked(n, 3 * n + 5, random());
+      if (random() % 2) std::shuffle(ranks.begin(), ranks.end(), random);
+      RankMap parent = RankMap::from_ranks(ranks, strategy);
+      std::shuffle(ranks.begin(), ranks.end(), random);
+      RankMap map = RankMap::permuted(parent, RankMap::from_ranks(ranks));
+      compare(map, ranks);
+      if (parent.regular() || map.regular() || parent.encoded().same(map.encoded())) continue;
+      const groupmap::MapRef* base = map.encoded().stored()->base();
+      ASSERT_NE(base, nullptr);
+      const groupmap::MapRef* set = parent.encoded().stored()->base();
+      EXPECT_TRUE(base->same(set ? *set : parent.encoded())) << name;
+      std::shuffle(ranks.begin(), ranks.end(), random);  // of a permutation: the set again, no chain
+      RankMap next = RankMap::permuted(map, RankMap::from_ranks(ranks));
+      compare(next, ranks);
+      if (!next.regular() && !next.encoded().same(map.encoded())) {
+        EXPECT_TRUE(next.encoded().stored()->base()->same(*base));
+      }
+      std::vector<uint8_t> wire;
+      next.serialize(&wire);
+      size_t used;
+      RankMap back;
+      ASSERT_TRUE(RankMap::deserialize(wire, &used, &back).ok());
+      compare(back, ranks);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fgmpi

@@ -1,0 +1,96 @@
+// Maps of merged process groups against plain lists of <pgid, lpid>.
+#include "ch4-av-rankmap/mlut.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace fgmpi {
+namespace {
+
+using Pairs = std::vector<GroupRank>;
+
+AddressVector g_second, g_third;
+
+void set_up_groups() {
+  if (g_process_groups.count() > 1) return;
+  g_av.init({0, 4, 8, 12}, 1);
+  g_second.init({0, 1, 2, 3, 4, 5}, 0);
+  g_third.init({0, 3, 10, 11}, 0);
+  EXPECT_EQ(g_process_groups.add(&g_second), 1u);
+  EXPECT_EQ(g_process_groups.add(&g_third), 2u);
+  for (uint32_t g = 0; g < 3; ++g)
+    for (uint32_t p = 0; p < g_process_groups.av(g).processes(); ++p)
+      const_cast<AddressVector&>(g_process_groups.av(g)).set_address(p, g * 1000 + p, p & 1);
+}
+
+Pairs everyone() {
+  Pairs all;
+  for (uint32_t g = 0; g < 3; ++g)
+    for (uint32_t r = 0; r < g_process_groups.av(g).world_size(); ++r) all.push_back({g, r});
+  return all;
+}
+
+void compare(const RankMap& map, const Pairs& pairs) {
+  ASSERT_EQ(map.size(), static_cast<int32_t>(pairs.size()));
+  std::string why;
+  EXPECT_TRUE(map.validate(&why)) << why;
+  bool own = std::all_of(pairs.begin(), pairs.end(), [](GroupRank g) { return g.pgid == 0; });
+  EXPECT_EQ(map.model() == RankMap::Model::kMlut, !own);
+  for (int32_t r = 0; r < map.size(); ++r) {
+    GroupRank g = pairs[static_cast<size_t>(r)];
+    EXPECT_EQ(g_process_groups.find(map.world_of(r)), g);
+    EXPECT_EQ(map.rank_of(g_process_groups.global_of(g)), r);
+    if (own) continue;
+    const AddressVector& av = g_process_groups.av(g.pgid);
+    Location at = merged_locate(*mlut_of(map), r);
+    EXPECT_EQ(av.first(at.process) + at.local, g.lpid);
+    if (g.lpid < av.processes()) {
+      EXPECT_EQ(merged_address(*mlut_of(map), r), g.pgid * 1000 + g.lpid);
+    }
+  }
+}
+
+TEST(Mlut, RandomGroupsTheirChildrenAndWireForms) {
+  set_up_groups();
+  std::mt19937 random(17);
+  for (int k = 0; k < 50; ++k) {
+    Pairs pairs = everyone();
+    std::shuffle(pairs.begin(), pairs.end(), random);
+    pairs.resize(1 + random() % pairs.size());
+    RankMap map;
+    ASSERT_TRUE(merged_map(pairs, &map).ok());
+    compare(map, pairs);
+    RankMap copy = RankMap::compose(map, RankMap::direct(map.size()));
+    EXPECT_TRUE(copy.encoded().same(map.encoded()));
+    std::vector<int32_t> picks;
+    for (int32_t r = 0; r < map.size(); ++r)
+      if (random() % 3) picks.push_back(r);
+    std::shuffle(picks.begin(), picks.end(), random);
+    Pairs expected;
+    for (int32_t r : picks) expected.push_back(pairs[static_cast<size_t>(r)]);
+    compare(RankMap::compose(map, RankMap::from_ranks(picks)), expected);
+    std::vector<uint8_t> wire;
+    map.serialize(&wire);
+    size_t used;
+    RankMap back;
+    ASSERT_TRUE(RankMap::deserialize(wire, &used, &back).ok());
+    EXPECT_EQ(used, wire.size());
+    compare(back, pairs);
+    for (size_t cut = 0; cut < wire.size(); ++cut)
+      EXPECT_FALSE(RankMap::deserialize({wire.data(), cut}, &used, &back).ok());
+  }
+}
+
+TEST(Mlut, BadMembersAreRefused) {
+  set_up_groups();
+  RankMap map;
+  EXPECT_FALSE(merged_map({{3, 0}, {0, 0}}, &map).ok());
+  EXPECT_FALSE(merged_map({{1, 5}, {0, 0}}, &map).ok());
+  EXPECT_FALSE(merged_map({{1, 2}, {0, 2}, {1, 2}}, &map).ok());
+  EXPECT_EQ(RankMap::compose_model(RankMap::Model::kMlut, RankMap::Model::kStride), RankMap::Model::kMlut);
+}
+
+}  // namespace
+}  // namespace fgmpi
