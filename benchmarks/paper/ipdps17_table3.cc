@@ -41,7 +41,7 @@ extern "C" [[gnu::noinline]] uint64_t translate_proclet(const RankMap* map, int3
 /// The same for communicators that merge process groups: the check of the model, the pair, its group's vector.
 extern "C" [[gnu::noinline]] uint64_t translate_merged(const RankMap* map, int32_t rank) {
   const MlutMap* merged = mlut_of(*map);
-  return merged ? merged_address(*merged, rank) : 0;
+  return merged ? merged_address(*merged, rank) : translate_rank(map, rank);
 }
 
 namespace {

@@ -9,18 +9,18 @@ namespace fgmpi {
 ProcessGroups g_process_groups;
 
 uint32_t ProcessGroups::add(const AddressVector* av) {
-  const Group& last = groups_.back();
-  uint64_t first = uint64_t{last.first} + last.av->world_size();
+  uint64_t first = uint64_t{firsts_.back()} + avs_.back()->world_size();
   FGMPI_CHECK(first + av->world_size() <= uint64_t{1} << 31);
-  groups_.push_back({av, static_cast<uint32_t>(first)});
+  avs_.push_back(av);
+  firsts_.push_back(static_cast<uint32_t>(first));
   return count() - 1;
 }
 
 GroupRank ProcessGroups::find(int32_t global) const {
   auto rank = static_cast<uint32_t>(global);
   uint32_t pgid = count() - 1;
-  while (groups_[pgid].first > rank) --pgid;
-  return {pgid, rank - groups_[pgid].first};
+  while (firsts_[pgid] > rank) --pgid;
+  return {pgid, rank - firsts_[pgid]};
 }
 
 MlutMap::MlutMap(std::vector<GroupRank> pairs)

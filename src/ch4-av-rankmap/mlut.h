@@ -32,22 +32,19 @@ static_assert(sizeof(GroupRank) == 8, "memory budget: 8 bytes a member of a merg
 /// The process groups that this process knows, each with its own address vector.
 class ProcessGroups {
  public:
-  ProcessGroups() : groups_{{&g_av, 0}} {}
+  ProcessGroups() : avs_{&g_av}, firsts_{0} {}
   /// Adds a group; its pgid is returned. REQUIRES: g_av is set up, `av` outlives this, all global ranks stay under 2^31.
   uint32_t add(const AddressVector* av);
-  uint32_t count() const { return static_cast<uint32_t>(groups_.size()); }
+  uint32_t count() const { return static_cast<uint32_t>(avs_.size()); }
   /// REQUIRES: pgid < count().
-  const AddressVector& av(uint32_t pgid) const { return *groups_[pgid].av; }
-  int32_t global_of(GroupRank g) const { return static_cast<int32_t>(groups_[g.pgid].first + g.lpid); }
+  const AddressVector& av(uint32_t pgid) const { return *avs_[pgid]; }
+  int32_t global_of(GroupRank g) const { return static_cast<int32_t>(firsts_[g.pgid] + g.lpid); }
   /// The group and rank behind a global rank. REQUIRES: it is one.
   GroupRank find(int32_t global) const;
 
  private:
-  struct Group {
-    const AddressVector* av;
-    uint32_t first;  ///< global rank of its rank 0
-  };
-  std::vector<Group> groups_;
+  std::vector<const AddressVector*> avs_;
+  std::vector<uint32_t> firsts_;  ///< global rank of each group's rank 0
 };
 extern ProcessGroups g_process_groups;
 
