@@ -46,6 +46,7 @@ class ElfFile {
     const ElfW(Shdr)* strings = table ? section(table->sh_link) : nullptr;
     if (!strings || !inside(table->sh_offset, table->sh_size) ||
         !inside(strings->sh_offset, strings->sh_size) || strings->sh_size == 0 ||
+        table->sh_offset % alignof(ElfW(Sym)) != 0 ||
         bytes_[strings->sh_offset + strings->sh_size - 1] != 0)
       return;
     auto* symbols = reinterpret_cast<const ElfW(Sym)*>(bytes_ + table->sh_offset);
@@ -75,6 +76,7 @@ class ElfFile {
   const ElfW(Shdr) * section(size_t index) const {
     auto* header = reinterpret_cast<const ElfW(Ehdr)*>(bytes_);
     if (header->e_shentsize != sizeof(ElfW(Shdr)) || index >= header->e_shnum) return nullptr;
+    if (header->e_shoff % alignof(ElfW(Shdr)) != 0) return nullptr;  // damaged
     if (!inside(header->e_shoff, uint64_t{header->e_shnum} * sizeof(ElfW(Shdr)))) return nullptr;
     return reinterpret_cast<const ElfW(Shdr)*>(bytes_ + header->e_shoff) + index;
   }
