@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <mpi.h>
 #include <netdb.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -252,12 +253,16 @@ Status Pmi1::finalize() {
   return ask("cmd=finalize", "finalize_ack", &answer);
 }
 
+/// The whole process waits. Not usleep or sleep: those let other ranks of the process run, and a job that ends has
+/// nothing more to run.
+void stand_still(int milliseconds) { ::poll(nullptr, 0, milliseconds); }
+
 /// The launcher drops what it has not read from our output when it ends the job: give it up to a
 /// fifth of a second to read the pipe empty.
 void let_launcher_read(int output) {
   int unread = 0;
   for (int tries = 0; tries < 200 && ioctl(output, FIONREAD, &unread) == 0 && unread > 0; ++tries)
-    usleep(1000);
+    stand_still(1);
 }
 
 void Pmi1::abort(int exit_code, const std::string&) {
@@ -267,7 +272,7 @@ void Pmi1::abort(int exit_code, const std::string&) {
   channel_.write(format("cmd=abort exitcode=%d\n", exit_code));
   // The launcher ends every process of the job, this one too, with this code as the job's; it
   // should not see us go first. Five seconds are its chance.
-  sleep(5);
+  stand_still(5000);
   _exit(exit_code);
 }
 
