@@ -1,6 +1,6 @@
 // A process's shared segment: created by its owner, mapped piecewise by the peers that send to it.
 //
-//   SegmentHeader   identity, geometry, the doorbell            (4 lines)
+//   SegmentHeader   identity, geometry, the doorbell            (3 lines)
 //   SlotControl[]   one a sender: who it is, the credits        (kSlots x 2 lines)
 //   rings[]         one a sender, page aligned                  (kSlots x Geometry::bytes())
 //
