@@ -60,7 +60,7 @@ uintptr_t resolve(const char* name, const char* version) {
 }  // namespace
 
 namespace {
-Immortal<Images> g_immortal_images;
+constinit Immortal<Images> g_immortal_images;
 }
 Images& g_images = g_immortal_images.value;
 

@@ -50,7 +50,7 @@ struct Lines {
   void put(int64_t rank, std::string_view bytes, bool now);
   void put_line(int64_t rank, std::string_view line);
 };
-Immortal<Lines> g_immortal_out, g_immortal_err;
+constinit Immortal<Lines> g_immortal_out, g_immortal_err;
 constexpr Lines& g_out = g_immortal_out.value;
 constexpr Lines& g_err = g_immortal_err.value;
 bool g_prefix = false;

@@ -40,7 +40,7 @@ struct Swap {
   bool locales = false;  ///< some proclet has called uselocale()
   locale_t locale_in_place = nullptr;
 };
-Immortal<Swap> g_swap;
+constinit Immortal<Swap> g_swap;
 constexpr Swap& g = g_swap.value;
 
 void copy_out(Image* image) {

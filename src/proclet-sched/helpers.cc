@@ -27,7 +27,7 @@ struct Pool {
   uint32_t made = 0;
   Proclet* idle = nullptr;
 };
-Immortal<Pool> g_immortal_pool;
+constinit Immortal<Pool> g_immortal_pool;
 constexpr Pool& g_pool = g_immortal_pool.value;
 
 Block* block_of(const Proclet* p) { return g_pool.blocks[p->index / kBlock].get(); }

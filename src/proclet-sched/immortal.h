@@ -1,15 +1,15 @@
-// Immortal<T>: a global that is constructed but never destroyed. The scheduler and what ranks print
-// are used until the last destructor of the process has run, whatever the order of destructors.
+// Immortal<T>: a global that exists from before the first constructor of the process until after its
+// last destructor, whatever their order: what __libc_start_main decides, the scheduler and what
+// ranks print are used then. Define it `constinit`: a constructor at start would make it anew over
+// what is in use already.
 #pragma once
-
-#include <new>
 
 namespace fgmpi {
 
 template <class T>
 union Immortal {
   T value;
-  Immortal() { new (&value) T(); }
+  constexpr Immortal() : value() {}
   ~Immortal() {}
 };
 

@@ -80,7 +80,7 @@ struct Scheduler {
   bool idle_reported = false;
 };
 
-Immortal<Scheduler> g_scheduler;
+constinit Immortal<Scheduler> g_scheduler;
 constexpr Scheduler& g = g_scheduler.value;
 
 int64_t now_ns() {
