@@ -259,7 +259,7 @@ bool ElfModule::has_private_data() const {
     any_symbols = true;
     uint8_t type = symbol.st_info & 15;
     if (symbol.st_shndx == SHN_UNDEF || (type != STT_OBJECT && type != STT_COMMON)) return;
-    if (symbol.st_value >= relro_low_ && symbol.st_value < relro_high_) return;
+    if (read_only_after_relocation(symbol.st_value)) return;
     bool writable = std::any_of(segments_.begin(), segments_.end(), [&](const Segment& s) {
       return (s.flags & PF_W) && symbol.st_value >= s.low && symbol.st_value < s.high;
     });

@@ -44,6 +44,9 @@ class ElfModule {
   uintptr_t eh_frame_header() const { return eh_frame_header_; }  ///< relative; 0: none
   bool position_independent() const { return position_independent_; }
   bool text_relocations() const { return text_relocations_; }
+  bool read_only_after_relocation(uintptr_t offset) const {
+    return offset >= relro_low_ && offset < relro_high_;
+  }
 
   /// Calls f(relocation, symbol name or "", version or "") for each relocation with addend.
   void for_each_relocation(

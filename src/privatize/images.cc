@@ -92,7 +92,13 @@ Status Images::read_modules(const std::vector<std::string>& private_libraries) {
   return Status();
 }
 
-Status Images::can_be_imaged() const {
+const CopiedObject* Images::refused_copy() const {
+  for (const CopiedObject& copy : copied_)
+    if (!in_modules(copy.original) && !may_be_cloned(program(), copy)) return &copy;
+  return nullptr;
+}
+
+Status Images::can_be_imaged() {
   constexpr const char* kRemedy =
       "link it with mpicc, mpicxx or mpifort of Finegrain MPI, or let its ranks share their "
       "globals "
@@ -109,19 +115,16 @@ Status Images::can_be_imaged() const {
                    "%s has relocations in its code, so its ranks cannot have globals of "
                    "their own: %s",
                    what.c_str(), kRemedy);
-    std::string copied;
-    module.for_each_relocation(
-        [&](const ElfW(Rela) & r, const ElfW(Sym)&, const char* name, const char*) {
-          bool cxx = strncmp(name, "_Z", 2) == 0;
-          if (ELF64_R_TYPE(r.r_info) == R_X86_64_COPY && cxx && copied.empty()) copied = name;
-        });
-    if (!copied.empty())
-      return error(
-          MPI_ERR_OTHER,
-          "%s holds a copy of the library's object %s (a copy relocation of %s), of which there "
-          "must be one, so its ranks cannot have globals of their own: %s",
-          what.c_str(), demangled(copied.c_str()).c_str(), copied.c_str(), kRemedy);
   }
+  copied_ = copied_objects(program());
+  if (const CopiedObject* copy = refused_copy())
+    return error(
+        MPI_ERR_OTHER,
+        "the program holds a copy of %s of %s (a copy relocation of %s), which must be one object "
+        "for the program and the library, so its ranks cannot have globals of their own: %s; or "
+        "give each rank the library too (FGMPI_PRIVATIZE_LIBS=%s)",
+        demangled(copy->name.c_str()).c_str(), copy->library.c_str(), copy->name.c_str(), kRemedy,
+        copy->library.c_str());
   return Status();
 }
 
@@ -212,8 +215,7 @@ Status Images::plan_relocation(const ElfModule& module, Plan* plan, const ElfW(R
       plan_word(plan, r.r_offset, target, true);
       break;
     }
-    case R_X86_64_COPY:
-      plan->copies.push_back({r.r_offset, std::string(symbol.st_size, '\0')});
+    case R_X86_64_COPY:  // note_copied_objects()
       break;
     case R_X86_64_TLSDESC: {  // two words; the second may be a pointer of the dynamic linker
       uintptr_t second = 0;
@@ -353,10 +355,20 @@ Status Images::prepare(uint32_t count) {
 // ---- making ----
 
 void Images::note_copied_objects() {
-  for (size_t m = 0; m < plans_.size(); ++m)
-    for (Bytes& c : plans_[m].copies)
-      memcpy(c.bytes.data(), reinterpret_cast<void*>(modules_[m].base() + c.offset),
-             c.bytes.size());
+  if (plans_.empty()) return;
+  Plan& plan = plans_.front();
+  for (const CopiedObject& object : copied_) {
+    // What a private library defines, its constructors make in each image.
+    uintptr_t from =
+        in_modules(object.original) ? object.original : program().base() + object.offset;
+    const char* bytes = reinterpret_cast<const char*>(from);
+    plan.copies.push_back({object.offset, std::string(bytes, object.size)});
+    for (size_t at = 0; at + sizeof(uintptr_t) <= object.size; at += sizeof(uintptr_t)) {
+      uintptr_t word = 0;
+      memcpy(&word, bytes + at, sizeof word);
+      if (in_modules(word)) plan.moving.push_back({object.offset + at, move_to(word, 1)});
+    }
+  }
 }
 
 Status Images::map_module(size_t m, uint32_t k) const {
@@ -385,11 +397,11 @@ Status Images::make(uint32_t k) {
     for (const auto& c : plan.contents) memcpy(at + c.offset, c.bytes.data(), c.bytes.size());
     for (const Range& tail : plan.zero_tails) memset(at + tail.offset, 0, tail.size);
     for (const Word& w : plan.fixed) memcpy(at + w.offset, &w.value, sizeof w.value);
+    for (const Bytes& c : plan.copies) memcpy(at + c.offset, c.bytes.data(), c.bytes.size());
     for (const Word& w : plan.moving) {
       uintptr_t value = w.value + shift;
       memcpy(at + w.offset, &value, sizeof value);
     }
-    for (const Bytes& c : plan.copies) memcpy(at + c.offset, c.bytes.data(), c.bytes.size());
   }
   return Status();
 }

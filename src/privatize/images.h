@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "privatize/copied_objects.h"
 #include "privatize/elf_module.h"
 
 namespace fgmpi::privatize {
@@ -33,12 +34,14 @@ class Images {
   const ElfModule& program() const { return modules_.front(); }
 
   /// Why the program cannot have images, naming the symbol or property and the remedy; ok when it
-  /// can.
-  Status can_be_imaged() const;
+  /// can. Also finds the objects that the program holds copies of.
+  Status can_be_imaged();
   /// Checks limits (mappings, address space, memory) for `count` ranks, reserves the region and
   /// plans the relocations. An error says how many ranks would fit and which setting to raise.
+  /// REQUIRES: can_be_imaged() said yes.
   Status prepare(uint32_t count);
-  /// Copy-relocated objects (stdout, environ): images start with what they hold now.
+  /// The program's copies of libraries' objects (stdout, std::cout): images start with what they
+  /// hold now. Called once, before ranks run.
   void note_copied_objects();
   /// Maps and relocates image k. REQUIRES: prepare() succeeded, 0 < k < count, once per k.
   Status make(uint32_t k);
@@ -87,8 +90,8 @@ class Images {
     std::vector<Mapping> mappings;
     std::vector<Word> moving;  ///< get (k - 1) * stride added
     std::vector<Word> fixed;
-    std::vector<Bytes> copies;    ///< objects of copy relocations, as image 0 had them at the start
-    std::vector<Bytes> contents;  ///< small writable segments, with `fixed` applied already
+    std::vector<Bytes> copies;      ///< clones of copied objects, by note_copied_objects()
+    std::vector<Bytes> contents;    ///< small writable segments, with `fixed` applied already
     std::vector<Range> zero_tails;  ///< from the end of the file's bytes to the end of the page
     int fd = -1;
   };
@@ -99,11 +102,14 @@ class Images {
   void plan_word(Plan* plan, uintptr_t offset, uintptr_t value, bool moves) const;
   void bake_contents(const ElfModule& module, Plan* plan) const;
   Status check_limits(uint32_t count) const;
+  /// A copy of an object that must not be cloned, or nullptr.
+  const CopiedObject* refused_copy() const;
   bool in_modules(uintptr_t address) const;
   Status map_module(size_t m, uint32_t k) const;
 
   std::vector<ElfModule> modules_;
-  std::vector<uintptr_t> offsets_;  ///< of each module within an image
+  std::vector<CopiedObject> copied_;  ///< of the program
+  std::vector<uintptr_t> offsets_;    ///< of each module within an image
   std::vector<Plan> plans_;
   uintptr_t region_ = 0;
   size_t stride_ = 0;

@@ -146,11 +146,43 @@ add_executable(cmake_hello ../hello.c)
 target_link_libraries(cmake_hello PRIVATE MPI::MPI_C)
 add_executable(cmake_hello_f ../hello.f90)
 target_link_libraries(cmake_hello_f PRIVATE MPI::MPI_Fortran)
+add_executable(cmake_cxx ../state.cc)
+target_link_libraries(cmake_cxx PRIVATE MPI::MPI_CXX)
+END
+cat > state.cc << 'END'
+// What FindMPI compiles without -fPIC: iostream objects, library exceptions, a global with a constructor.
+#include <mpi.h>
+#include <iostream>
+#include <map>
+#include <stdexcept>
+std::map<int, int> seen{{-1, -1}};
+int main(int argc, char** argv) {
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  seen[rank] = rank;
+  if (rank % 2) std::cout << std::hex;
+  try {
+    throw std::out_of_range(std::to_string(rank));
+  } catch (const std::logic_error& e) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    std::cout << rank + 10 << " caught " << e.what();
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  std::cout << " with " << seen.size() << std::endl;
+  MPI_Finalize();
+}
 END
 expect "FindMPI" 0 "Found MPI" "$cmake" -S project -B project/build -DMPI_C_COMPILER="$bin/mpicc" \
   -DMPI_CXX_COMPILER="$bin/mpicxx" -DMPI_Fortran_COMPILER="$bin/mpifort" -DMPIEXEC_EXECUTABLE="$bin/mpiexec"
 expect "a CMake project" 0 "" "$cmake" --build project/build
 expect "its program" 0 "^hello from 3 of 4$" "$bin/mpiexec" -n 2 -nfg 2 project/build/cmake_hello
+expect "its C++ program" 0 "^10 caught 0 with 2$" "$bin/mpiexec" -n 2 -nfg 3 project/build/cmake_cxx
+expect "formats of its ranks" 0 "^d caught 3 with 2$" "$bin/mpiexec" -n 2 -nfg 3 project/build/cmake_cxx
+expect "its C++ program in many ranks" 0 "^500$" bash -c '"$0/mpiexec" -n 2 -nfg 250 project/build/cmake_cxx |
+  grep -cE "^[0-9a-f]+ caught [0-9]+ with 2$"' "$bin"
+expect "bound at start" 0 "BIND_NOW" readelf -d project/build/cmake_cxx
 expect "its Fortran program" 0 "rank +3 bytes +24" "$bin/mpiexec" -n 2 -nfg 2 project/build/cmake_hello_f
 
 exit $failed

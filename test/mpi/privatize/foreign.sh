@@ -14,6 +14,53 @@ for program in host_globals host_state; do
   LD_LIBRARY_PATH=$library timeout 100 "$bin/mpiexec" -n 2 -nfg 20 "./$program" >out 2>&1 || fail "$program: status $?"
   grep -q 'No Errors' out || fail "$program: did not end well"
 done
+# C++ without -fPIC, as CMake's FindMPI compiles: copies of std::cout, of typeinfo and virtual tables of exceptions.
+for program in globals_cxx exceptions lines; do
+  mpicxx.mpich -O1 -fPIE -I"$source/.." "$source/$program.cc" -o "host_$program" || fail "mpicxx.mpich"
+done
+readelf -Wr host_exceptions host_lines | grep -q 'R_X86_64_COPY.*_ZTI' || fail "no copy of typeinfo: the test tests nothing"
+readelf -Wr host_globals_cxx | grep -q 'R_X86_64_COPY.*_ZSt4cout' || fail "no copy of std::cout: the test tests nothing"
+for program in host_globals_cxx host_exceptions; do
+  timeout 100 "$bin/mpiexec" -n 2 -nfg 60 "./$program" >out 2>&1 || fail "$program: status $?"
+  grep -q 'No Errors' out || fail "$program: did not end well"
+done
+timeout 100 "$bin/mpiexec" -n 2 -nfg 20 ./host_lines >out 2>&1 || fail "host_lines: status $?"
+[ "$(grep -cE '^<([0-9]+) stream stdio write \1>$' out)" = 400 ] || fail "lines that are not whole"
+cat >formats.cc <<'END'
+// Each rank's std::cout and std::cerr keep a format, a locale, words (iword) and a state of their own.
+#include <mpi.h>
+#include <iomanip>
+#include <iostream>
+#include <locale>
+struct Comma : std::numpunct<char> {
+  char do_decimal_point() const override { return ','; }
+};
+static const int slot = std::ios_base::xalloc();
+int main(int argc, char** argv) {
+  int rank, bad = 0, all;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::cout << std::setprecision(rank % 7 + 1);
+  std::cout.iword(slot) = rank;
+  if (rank % 2) std::cout.imbue(std::locale(std::cout.getloc(), new Comma));
+  if (rank % 3 == 0) std::cerr.setstate(std::ios::failbit);
+  MPI_Barrier(MPI_COMM_WORLD);
+  bad += std::cout.precision() != rank % 7 + 1;
+  bad += std::cout.iword(slot) != rank;
+  bad += std::use_facet<std::numpunct<char>>(std::cout.getloc()).decimal_point() != (rank % 2 ? ',' : '.');
+  bad += std::cerr.fail() != (rank % 3 == 0);
+  std::cout << std::fixed << std::setprecision(1) << rank + 0.5;
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::cout << " is rank " << rank << std::endl;
+  MPI_Allreduce(&bad, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return all != 0;
+}
+END
+mpicxx.mpich -O1 -fPIE formats.cc -o host_formats || fail "mpicxx.mpich"
+timeout 100 "$bin/mpiexec" -n 2 -nfg 20 ./host_formats >out 2>&1 || fail "host_formats: status $?"
+[ "$(grep -cE '^([0-9]+)[.,]5 is rank \1$' out)" = 40 ] || fail "host_formats: lines that are not whole"
+[ "$(grep -c ',' out)" = 20 ] || fail "host_formats: a locale is not the rank's"
 
 # A library that keeps state between MPI calls: shared by default, with a warning that names it; private on demand.
 cat >counting.c <<'END'

@@ -18,25 +18,39 @@ refused 'FGMPI_PRIVATIZE_LIBS names libnone.so, which the program does not load'
 refused 'FGMPI_PRIVATIZE_LIBS names libc.so.6, of which a process has one' \
   env FGMPI_PRIVATIZE_LIBS=libc.so.6 "$programs/globals_c"
 refused 'raise the limit on address space' bash -c "ulimit -v 300000; FGMPI_NFG=20000 exec '$programs/globals_c'"
-# Not made by our wrappers: copies of the C++ library's objects; not position-independent.
+# Not made by our wrappers: a copy of an object that a library shares with the program; not position-independent.
+cat >"$programs/state.cc" <<'END'
+#include <vector>
+namespace state { std::vector<int> seen(3); }
+END
 cat >"$programs/foreign.cc" <<'END'
 #include <mpi.h>
 #include <iostream>
+#include <vector>
+namespace state { extern std::vector<int> seen; }
 int counter = 1;
 int main(int argc, char** argv) {
+  int rank;
   MPI_Init(&argc, &argv);
-  if (counter == 1) std::cout << "one\n";
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  state::seen.push_back(rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (counter == 1 && state::seen.size() == 4 && state::seen[3] == rank) std::cout << "own " << rank << "\n";
   MPI_Finalize();
 }
 END
 compile=$("$bin/mpicxx" -show -c | sed 's/-fPIC//')
-$compile -O0 -fPIE "$programs/foreign.cc" -o "$programs/foreign.o" || fail "cannot compile"
 library=$(dirname "$bin")/lib
-g++ -pie "$programs/foreign.o" -o "$programs/foreign" -L"$library" -Wl,-rpath,"$library" -lmpich || fail "cannot link"
-refused 'copy of the library.s object std::cout .*_ZSt4cout.*link it with mpicc, mpicxx or mpifort' "$programs/foreign"
+g++ -shared -fPIC "$programs/state.cc" -o "$programs/libstate.so" || fail "cannot make a library"
+libraries="-L$library -Wl,-rpath,$library -lmpich -L$programs -Wl,-rpath,$programs -lstate"
+$compile -O0 -fPIE "$programs/foreign.cc" -o "$programs/foreign.o" || fail "cannot compile"
+g++ -pie "$programs/foreign.o" -o "$programs/foreign" $libraries || fail "cannot link"
+refused 'copy of state::seen of libstate.so .*_ZN5state4seenE.*link it with mpicc.*LIBS=libstate.so' "$programs/foreign"
 FGMPI_NFG=1 "$programs/foreign" >"$programs/limits.out" 2>&1 || fail "one rank: does not run"
+FGMPI_PRIVATIZE_LIBS=libstate.so "$programs/foreign" >"$programs/limits.out" 2>&1 || fail "private: does not run"
+[ "$(sort -u "$programs/limits.out" | grep -c '^own [0-3]$')" = 4 ] || fail "a private library's object is not the rank's"
 $compile -O0 -fno-pie "$programs/foreign.cc" -o "$programs/foreign.o" || fail "cannot compile"
-g++ -no-pie "$programs/foreign.o" -o "$programs/foreign" -L"$library" -Wl,-rpath,"$library" -lmpich || fail "cannot link"
+g++ -no-pie "$programs/foreign.o" -o "$programs/foreign" $libraries || fail "cannot link"
 refused 'not position-independent' "$programs/foreign"
 FGMPI_NFG=1 "$programs/foreign" >"$programs/limits.out" 2>&1 || fail "one rank: does not run"
 echo " No Errors"

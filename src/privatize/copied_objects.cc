@@ -1,0 +1,91 @@
+#include "privatize/copied_objects.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "privatize/elf_file.h"
+#include "privatize/images.h"
+
+namespace fgmpi::privatize {
+namespace {
+
+template <size_t N>
+bool starts_with_any(std::string_view text, const std::string_view (&starts)[N]) {
+  return std::any_of(starts, starts + N, [&](std::string_view s) { return text.starts_with(s); });
+}
+
+/// The library's own definition as the dynamic linker tells it; 0: none, or one that it unites.
+uintptr_t own_symbol(const link_map* map, const char* name, const char* version) {
+  void* library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+  if (!library) return 0;
+  void* found = *version ? dlvsym(library, name, version) : nullptr;
+  if (!found) found = dlsym(library, name);
+  dlclose(library);
+  Dl_info info{};
+  link_map* owner = nullptr;
+  bool own = found && dladdr1(found, &info, reinterpret_cast<void**>(&owner), RTLD_DL_LINKMAP) &&
+             owner == map;  // else of a library that this one needs: its turn comes
+  return own ? reinterpret_cast<uintptr_t>(found) : 0;
+}
+
+/// As the file tells it: for symbols of which the dynamic linker knows only the first definition,
+/// the program's (STB_GNU_UNIQUE, as static members of templates are).
+uintptr_t symbol_in_file(const link_map* map, const char* name) {
+  ElfFile file;
+  uintptr_t found = 0;
+  if (!file.open(map->l_name)) return 0;
+  file.for_each_symbol([&](const ElfW(Sym) & symbol, const char* symbol_name) {
+    if (symbol.st_shndx != SHN_UNDEF && strcmp(symbol_name, name) == 0)
+      found = map->l_addr + symbol.st_value;
+  });
+  return found;
+}
+
+/// Which of the libraries behind the program defines the object?
+void find_original(const char* version, CopiedObject* object) {
+  auto maps = loaded_modules();
+  const char* name = object->name.c_str();
+  for (bool in_files : {false, true}) {
+    for (size_t i = 1; i < maps.size() && !object->original; ++i) {
+      object->original =
+          in_files ? symbol_in_file(maps[i], name) : own_symbol(maps[i], name, version);
+      object->library = file_name(maps[i]->l_name);
+    }
+  }
+  if (!object->original) object->library = "a library";
+}
+
+}  // namespace
+
+std::vector<CopiedObject> copied_objects(const ElfModule& program) {
+  std::vector<CopiedObject> objects;
+  program.for_each_relocation(
+      [&](const ElfW(Rela) & r, const ElfW(Sym) & symbol, const char* name, const char* version) {
+        if (ELF64_R_TYPE(r.r_info) != R_X86_64_COPY) return;
+        CopiedObject& object = objects.emplace_back();
+        object.name = name;
+        object.offset = r.r_offset;
+        object.size = symbol.st_size;
+        find_original(version, &object);
+      });
+  return objects;
+}
+
+bool may_be_cloned(const ElfModule& program, const CopiedObject& object) {
+  constexpr std::string_view kConstants[] = {"_ZTI", "_ZTS", "_ZTV", "_ZTT"};
+  if (program.read_only_after_relocation(object.offset) || starts_with_any(object.name, kConstants))
+    return true;
+  if (object.library.starts_with("libstdc++.so")) {
+    constexpr std::string_view kStreams[] = {"_ZSt3cin",  "_ZSt4cout",  "_ZSt4cerr",  "_ZSt4clog",
+                                             "_ZSt4wcin", "_ZSt5wcout", "_ZSt5wcerr", "_ZSt5wclog"};
+    return starts_with_any(object.name, kStreams) || object.name.ends_with("2idE");
+  }
+  constexpr std::string_view kRuntime[] = {"libc.so",       "libm.so", "ld-linux",
+                                           "libpthread.so", "libmpi",  "libgfortran.so"};
+  return starts_with_any(object.library, kRuntime);
+}
+
+}  // namespace fgmpi::privatize

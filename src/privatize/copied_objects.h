@@ -1,0 +1,40 @@
+// Objects of shared libraries that the linker copied into the program (copy relocations).
+//
+// Code that is compiled for a position-independent executable but without -fPIC reaches a library's
+// variable at a fixed distance: the linker gives the program a copy, and the library is bound to
+// it. Image 0 holds the copy that libraries use; each image has a clone, a copy of its bytes:
+//
+//   constants           (typeinfo, virtual tables: read-only after relocation) equal everywhere
+//   iostream objects    a clone has format flags and state of its own, and the same stream buffer
+//   facet ids           assigned before ranks start
+//   the C library's     (stdout, environ, optarg, ...) as they are when ranks start
+//   private libraries'  each image of the library is bound to the clone in its image of the program
+//
+// Any other variable would be one object for its library and another for a rank: refused.
+// Thread rule: one thread, before ranks run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "privatize/elf_module.h"
+
+namespace fgmpi::privatize {
+
+struct CopiedObject {
+  std::string name;      ///< as the linker has it
+  uintptr_t offset = 0;  ///< of the copy, relative to the program
+  size_t size = 0;
+  std::string library;     ///< file name of the library that defines it
+  uintptr_t original = 0;  ///< the library's own; 0: not found
+};
+
+/// All of the program's. `program` is the executable.
+std::vector<CopiedObject> copied_objects(const ElfModule& program);
+
+/// May images have clones, although the library is shared? See above.
+bool may_be_cloned(const ElfModule& program, const CopiedObject& object);
+
+}  // namespace fgmpi::privatize
