@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "launcher/command_line.h"
+#include "launcher/hydra_guard.h"
 #include "launcher/paths.h"
-#include "launcher/watch.h"
 
 namespace {
 
@@ -49,16 +49,22 @@ void must(const fgmpi::Status& status) {
   if (!status.ok()) refuse(status.what());
 }
 
+/// Puts `first` before what a list in the environment, separated by colons, holds.
+void put_first(const char* variable, const std::string& first) {
+  const char* present = std::getenv(variable);
+  setenv(variable, (present && *present ? first + ":" + present : first).c_str(), 1);
+}
+
 /// What all processes inherit.
 void set_environment(const Plan& plan, const std::string& library_folder) {
   if (plan.counted) {
     unsetenv("FGMPI_NFG");
     unsetenv("FGMPI_RANKS");
   }
-  const char* present = std::getenv("LD_LIBRARY_PATH");
-  std::string path = library_folder;
-  if (present && *present) path += std::string(":") + present;
-  setenv("LD_LIBRARY_PATH", path.c_str(), 1);
+  put_first("LD_LIBRARY_PATH", library_folder);
+  // For hydra alone; the guard takes itself out before the processes inherit.
+  if (access((library_folder + "/" + fgmpi::launcher::kHydraGuard).c_str(), R_OK) == 0)
+    put_first("LD_PRELOAD", fgmpi::launcher::kHydraGuard);
 }
 
 }  // namespace
@@ -84,7 +90,6 @@ int main(int argc, char** argv) {
   std::vector<char*> arguments = {hydra.data()};
   for (auto& word : plan.hydra) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  if (fgmpi::launcher::names_hosts(plan.hydra)) fgmpi::launcher::watch_connections();
   execv(hydra.c_str(), arguments.data());
   refuse(hydra + ": " + std::strerror(errno));
 }

@@ -1,0 +1,10 @@
+// The library that our mpiexec loads into mpiexec.hydra; what it does and why is in hydra_guard.cc.
+#pragma once
+
+namespace fgmpi::launcher {
+
+/// Its file in the library folder. Without a folder in LD_PRELOAD, which cannot hold spaces: it is found by
+/// LD_LIBRARY_PATH.
+inline constexpr const char* kHydraGuard = "libfgmpi_hydra.so";
+
+}  // namespace fgmpi::launcher
