@@ -54,6 +54,100 @@ Status in_rank_order_of_runs(const Act& act, const Team& team, const Reduction& 
       });
 }
 
+/// Allreduce of long vectors of two processes, segment by segment: while one is on its way, the
+/// next is folded and the one before is handed out, so that reading the contributions, writing the
+/// results and the exchange overlap. Each process combines whole segments, left with right in the
+/// order of places.
+class Pipeline {
+ public:
+  static bool suits(const Act& act, const Team& team, const Reduction& r) {
+    return act.first()->what == What::kAllreduce && team.count() == 2 && r.type->basic() &&
+           r.bytes() >= 2 * kSegmentBytes && !allreduce_is_set();
+  }
+  Pipeline(const Act& act, const Team& team, const Reduction& r)
+      : team_(team), r_(r), fold_(r), sources_(contributions(act)), to_(receivers(act)) {
+    segment_ = static_cast<int64_t>(kSegmentBytes) / r.type->size();
+    for (Slot& slot : slots_) {
+      slot.mine = raw_memory(static_cast<size_t>(segment_ * r.type->size()));
+      slot.theirs = raw_memory(static_cast<size_t>(segment_ * r.type->size()));
+    }
+    streamed_ = exceeds_caches(r.bytes() * to_.size());
+  }
+
+  Status run() {
+    int64_t segments = (r_.count + segment_ - 1) / segment_;
+    Status status = begin(0);
+    for (int64_t s = 0; s < segments && status.ok(); ++s) {
+      if (s + 1 < segments) status = begin(s + 1);
+      if (status.ok()) status = end(s);
+    }
+    for (Slot& slot : slots_) {
+      Status left = finish(slot);
+      if (status.ok()) status = std::move(left);
+    }
+    return status;
+  }
+
+ private:
+  static constexpr size_t kSegmentBytes = 128 * 1024;
+  struct Slot {
+    std::unique_ptr<char[]> mine, theirs;
+    pt2pt::Request *sent = nullptr, *received = nullptr;
+  };
+
+  Slot& slot(int64_t segment) { return slots_[segment % 2]; }
+  int64_t first(int64_t segment) const { return segment * segment_; }
+  int64_t length(int64_t segment) const { return std::min(segment_, r_.count - first(segment)); }
+
+  Status finish(Slot& s) {
+    Status status;
+    for (pt2pt::Request** request : {&s.received, &s.sent})
+      if (*request) {
+        Status one = team_.finish(std::exchange(*request, nullptr));
+        if (status.ok()) status = std::move(one);
+      }
+    return status;
+  }
+
+  /// Folds a segment and sends it.
+  Status begin(int64_t segment) {
+    Slot& s = slot(segment);
+    FGMPI_TRY(finish(s));
+    int64_t size = r_.type->size(), n = length(segment);
+    for (int64_t at = 0; at < n; at += fold_.piece())
+      FGMPI_TRY(fold_.fold(sources_, first(segment) + at, std::min(fold_.piece(), n - at),
+                           s.mine.get() + at * size));
+    uint32_t other = 1 - team_.me();
+    size_t bytes = static_cast<size_t>(n * size);
+    FGMPI_TRY(team_.irecv(other, s.theirs.get(), bytes, &s.received));
+    return team_.isend(other, s.mine.get(), bytes, &s.sent);
+  }
+
+  /// Combines a segment with the other process's and hands it out.
+  Status end(int64_t segment) {
+    Slot& s = slot(segment);
+    FGMPI_TRY(team_.finish(std::exchange(s.received, nullptr)));
+    int64_t n = length(segment);
+    const char* left = (team_.me() == 0 ? s.mine : s.theirs).get();
+    const char* right = (team_.me() == 0 ? s.theirs : s.mine).get();
+    Operand result(*r_.type, segment_);
+    FGMPI_TRY(fold_.join(left, right, n, result.at()));
+    for (const Args* m : to_)
+      copy_bytes(result.at(), m->recv.address + first(segment) * r_.type->size(),
+                 static_cast<size_t>(n * r_.type->size()), streamed_);
+    return {};
+  }
+
+  const Team& team_;
+  const Reduction& r_;
+  Fold fold_;
+  std::vector<const char*> sources_;
+  std::vector<const Args*> to_;
+  int64_t segment_;
+  Slot slots_[2];
+  bool streamed_;
+};
+
 Status hand_out(const Reduction& r, const char* from, const std::vector<const Args*>& to) {
   if (r.type->basic()) {
     std::vector<char*> addresses;
@@ -80,6 +174,7 @@ Status act_reduce(Act& act) {
   if (team.count() == 1) return alone(act, r);
   if (!r.commutative && !comm::hierarchy(act.shared).one_run_each)
     return in_rank_order_of_runs(act, team, r);
+  if (Pipeline::suits(act, team, r)) return Pipeline(act, team, r).run();
 
   std::vector<const Args*> to = receivers(act);
   // The result may be built in a receiver's buffer unless that is also a contribution.

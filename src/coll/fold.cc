@@ -30,30 +30,54 @@ Status copy_elements(const Reduction& r, const char* from, char* to, int64_t cou
   return copy({const_cast<char*>(from), count, r.type}, {to, count, r.type});
 }
 
-Fold::Fold(const Reduction& r) : r_(r) {
+Fold::Fold(const Reduction& r) : r_(r), kernels_(fan_in(r.op, *r.type)) {
   int64_t size = std::max<int64_t>(r.type->size(), 1);
   piece_ = std::max<int64_t>(kPieceBytes / size, 1);
 }
 
 Status Fold::fold(std::span<const char* const> sources, int64_t first, int64_t n, char* out) {
   n_ = n;
-  offset_ = first * r_.type->extent();
-  return tree(sources, 0, out);
+  // Unsigned: with a negative extent the sum with an address wraps to what is meant.
+  offset_ = static_cast<size_t>(first * r_.type->extent());
+  const char* result;
+  FGMPI_TRY(tree(sources, 0, out, &result));
+  return result == out ? Status() : copy_elements(r_, result, out, n);
 }
 
-Status Fold::tree(std::span<const char* const> sources, size_t depth, char* out) {
-  size_t size = sources.size();
-  if (size <= 2) {
-    FGMPI_TRY(copy_elements(r_, sources[size - 1] + offset_, out, n_));
-    return size == 2 ? combine(r_, sources[0] + offset_, out, n_) : Status();
+Status Fold::join(const char* left, const char* right, int64_t n, char* out) {
+  if (kernels_) {
+    const char* two[] = {left, right};
+    kernels_->two(two, 0, out, n);
+    return {};
   }
-  size_t left = std::bit_floor(size - 1);
-  if (temps_.size() <= depth) temps_.emplace_back(*r_.type, piece_);
-  // temps_ may grow below this level: the memory stays where it is.
-  char* temp = temps_[depth].at();
-  FGMPI_TRY(tree(sources.first(left), depth + 1, temp));
-  FGMPI_TRY(tree(sources.subspan(left), depth + 1, out));
-  return combine(r_, temp, out, n_);
+  if (right != out) FGMPI_TRY(copy_elements(r_, right, out, n));
+  return combine(r_, left, out, n);
+}
+
+Status Fold::tree(std::span<const char* const> sources, size_t depth, char* space,
+                  const char** result) {
+  size_t size = sources.size();
+  *result = space;
+  if (size == 1) {
+    *result = sources[0] + offset_;
+    return {};
+  }
+  if (kernels_ && size <= 8 && std::has_single_bit(size)) {
+    FanInKernel kernel = size == 8 ? kernels_->eight : size == 4 ? kernels_->four : kernels_->two;
+    kernel(sources.data(), offset_, space, n_);
+    return {};
+  }
+  size_t half = std::bit_floor(size - 1);
+  const char *left, *right;
+  if (half == 1) {
+    FGMPI_TRY(tree(sources.first(half), depth, nullptr, &left));
+  } else {
+    if (temps_.size() <= depth) temps_.emplace_back(*r_.type, piece_);
+    // temps_ may grow below this level: the memory stays where it is.
+    FGMPI_TRY(tree(sources.first(half), depth + 1, temps_[depth].at(), &left));
+  }
+  FGMPI_TRY(tree(sources.subspan(half), depth + 1, space, &right));
+  return join(left, right, n_, space);
 }
 
 Status fold_all(const Reduction& r, std::span<const char* const> sources, char* out) {

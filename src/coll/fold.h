@@ -9,7 +9,8 @@
 //
 // Operands are combined left with right as they lie in rank order, so operations need not commute.
 // Long vectors are folded piece by piece: a piece of every member, then the next, so that partial
-// results stay in the cache and each contribution is read from memory once.
+// results stay in the cache and each contribution is read from memory once; up to eight operands in
+// one pass where fan_in.h has kernels.
 //
 // Thread rule: one thread; nothing here switches.
 #pragma once
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "coll/args.h"
+#include "coll/fan_in.h"
 #include "coll/move.h"
 #include "host/op.h"
 
@@ -75,10 +77,17 @@ class Fold {
   /// whole vector's.
   Status fold(std::span<const char* const> sources, int64_t first, int64_t n, char* out);
 
+  /// out = left op right for n elements. out may be `right`; neither else is
+  /// changed.
+  Status join(const char* left, const char* right, int64_t n, char* out);
+
  private:
-  Status tree(std::span<const char* const> sources, size_t depth, char* out);
+  /// Folds into `space`, or finds the one source where it is: *result is where.
+  Status tree(std::span<const char* const> sources, size_t depth, char* space, const char** result);
   const Reduction& r_;
-  int64_t piece_, n_ = 0, offset_ = 0;
+  const FanIn* kernels_;  ///< nullptr: by pairs
+  int64_t piece_, n_ = 0;
+  size_t offset_ = 0;
   std::vector<Operand> temps_;  ///< one a level of the tree
 };
 

@@ -134,15 +134,21 @@ Status unknown(const Override& o, std::span<const Row<F>> table) {
                allowed.c_str());
 }
 
-template <class F, size_t n>
-Status pick(const Row<F> (&rows)[n], Index index, const Shape& shape, F* out) {
-  std::span<const Row<F>> table(rows);
+/// What the user set, read once.
+const Override& override_of(Index index) {
   Override& o = g_overrides[index];
   if (__builtin_expect(!o.read, 0)) {
     const char* value = std::getenv(o.variable);
     o.value = value ? value : "";
     o.read = true;
   }
+  return o;
+}
+
+template <class F, size_t n>
+Status pick(const Row<F> (&rows)[n], Index index, const Shape& shape, F* out) {
+  std::span<const Row<F>> table(rows);
+  const Override& o = override_of(index);
   if (__builtin_expect(!o.value.empty(), 0)) {
     bool known = false;
     for (const Row<F>& row : table) {
@@ -175,6 +181,8 @@ Status pick_reduce(const Shape& shape, ReduceFn* out) { return pick(kReduce, iRe
 Status pick_allreduce(const Shape& shape, AllreduceFn* out) {
   return pick(kAllreduce, iAllreduce, shape, out);
 }
+bool bcast_is_set() { return !override_of(iBcast).value.empty(); }
+bool allreduce_is_set() { return !override_of(iAllreduce).value.empty(); }
 Status pick_reduce_scatter(const Shape& shape, ReduceScatterFn* out) {
   return pick(kReduceScatter, iReduceScatter, shape, out);
 }

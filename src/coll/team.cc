@@ -62,6 +62,19 @@ Status Team::irecv(uint32_t from, void* data, size_t bytes, pt2pt::Request** req
   return pt2pt::process_irecv(processes_[from], ctx_, tag_, data, bytes, call_, request);
 }
 
+Status Team::isend(uint32_t to, const void* data, size_t bytes, pt2pt::Request** request) const {
+  ++g_counters.messages;
+  g_counters.bytes += bytes;
+  return pt2pt::process_isend(processes_[to], ctx_, tag_, data, bytes, call_, request);
+}
+
+Status Team::finish(pt2pt::Request* request) const {
+  pt2pt::wait(request, call_);
+  Status status = std::move(request->outcome.error);
+  pt2pt::free_request(request);
+  return status;
+}
+
 Status Team::finish(std::vector<pt2pt::Request*>* requests, Status first) const {
   pt2pt::wait_all(requests->data(), requests->size(), call_);
   for (pt2pt::Request* request : *requests) {
@@ -77,10 +90,8 @@ Status Team::exchange(uint32_t to, const void* out, size_t out_bytes, uint32_t f
   pt2pt::Request* request = nullptr;
   FGMPI_TRY(irecv(from, in, in_bytes, &request));
   Status first = send(to, out, out_bytes);
-  pt2pt::wait(request, call_);
-  if (first.ok()) first = std::move(request->outcome.error);
-  pt2pt::free_request(request);
-  return first;
+  Status second = finish(request);
+  return first.ok() ? std::move(second) : std::move(first);
 }
 
 Placement::Placement(const comm::Hierarchy& h, const RankMap& map, const Team& team) {

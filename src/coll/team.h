@@ -55,6 +55,10 @@ class Team {
   Status recv(uint32_t from, void* data, size_t bytes) const;
   /// Never switches; the request is the caller's to wait for and free.
   Status irecv(uint32_t from, void* data, size_t bytes, pt2pt::Request** request) const;
+  /// Never switches; `data` must stay as it is until the request is complete.
+  Status isend(uint32_t to, const void* data, size_t bytes, pt2pt::Request** request) const;
+  /// Waits for this and frees it.
+  Status finish(pt2pt::Request* request) const;
   /// Waits for all of these and frees them: `first` if that is an error, else the first of theirs.
   Status finish(std::vector<pt2pt::Request*>* requests, Status first) const;
   /// Sends and receives at once (from and to may be the same place or differ).

@@ -1,0 +1,159 @@
+#include "coll/fan_in.h"
+
+#include <complex>
+#include <cstring>
+#include <type_traits>
+
+#include "host/basic_type.h"
+
+namespace fgmpi::coll {
+namespace {
+
+constexpr size_t kLine = 64;
+/// A stream of one source is too short for the processor to foresee it: pieces alternate between
+/// sources.
+constexpr size_t kAhead = 2048;
+
+/// A cache line of elements; compiled to what registers the target has.
+template <class T>
+struct Line {
+  typedef T type __attribute__((vector_size(kLine), aligned(1), may_alias));
+};
+template <class T>
+struct Unaligned {
+  typedef T type __attribute__((aligned(1), may_alias));
+};
+
+// The expressions are those of host/op_kernels.h, for elements and lines alike.
+struct Sum {
+  template <class V>
+  [[gnu::always_inline]] static V apply(const V& x, const V& y) {
+    return x + y;
+  }
+};
+struct Product {
+  template <class V>
+  [[gnu::always_inline]] static V apply(const V& x, const V& y) {
+    return x * y;
+  }
+};
+struct Maximum {
+  template <class V>
+  [[gnu::always_inline]] static V apply(const V& x, const V& y) {
+    return x > y ? x : y;
+  }
+};
+struct Minimum {
+  template <class V>
+  [[gnu::always_inline]] static V apply(const V& x, const V& y) {
+    return x < y ? x : y;
+  }
+};
+
+/// The fold of the elements (or lines) at `at` bytes behind n addresses.
+template <class F, class V, class Memory, size_t n>
+[[gnu::always_inline]] inline V tree(const char* const* sources, size_t at) {
+  if constexpr (n == 1) {
+    return *reinterpret_cast<const Memory*>(sources[0] + at);
+  } else {
+    return F::apply(tree<F, V, Memory, n / 2>(sources, at),
+                    tree<F, V, Memory, n / 2>(sources + n / 2, at));
+  }
+}
+
+template <class T, class F, size_t n>
+[[gnu::always_inline]] inline void fold(const char* const* from, size_t offset, char* out,
+                                        int64_t count) {
+  using L = typename Line<T>::type;
+  using E = typename Unaligned<T>::type;
+  const char* sources[n];
+  for (size_t k = 0; k < n; ++k) sources[k] = from[k] + offset;
+  size_t bytes = static_cast<size_t>(count) * sizeof(T), lines = bytes & ~(kLine - 1), at = 0;
+  for (; at < lines; at += kLine) {
+    for (size_t k = 0; k < n; ++k) __builtin_prefetch(sources[k] + at + kAhead);
+    *reinterpret_cast<L*>(out + at) = tree<F, L, L, n>(sources, at);
+  }
+  for (; at < bytes; at += sizeof(T))
+    *reinterpret_cast<E*>(out + at) = tree<F, T, E, n>(sources, at);
+}
+
+/// One instance a kind of registers.
+template <class T, class F, size_t n>
+void narrow(const char* const* from, size_t offset, char* out, int64_t count) {
+  fold<T, F, n>(from, offset, out, count);
+}
+#ifdef __x86_64__
+template <class T, class F, size_t n>
+__attribute__((target("avx2"))) void wide(const char* const* from, size_t offset, char* out,
+                                          int64_t count) {
+  fold<T, F, n>(from, offset, out, count);
+}
+template <class T, class F, size_t n>
+__attribute__((target("avx512f,avx512dq"))) void widest(const char* const* from, size_t offset,
+                                                        char* out, int64_t count) {
+  fold<T, F, n>(from, offset, out, count);
+}
+#endif
+
+template <class T, class F>
+const FanIn* kernels() {
+#ifdef __x86_64__
+  static constexpr FanIn by_width[] = {{narrow<T, F, 2>, narrow<T, F, 4>, narrow<T, F, 8>},
+                                       {wide<T, F, 2>, wide<T, F, 4>, wide<T, F, 8>},
+                                       {widest<T, F, 2>, widest<T, F, 4>, widest<T, F, 8>}};
+  static const int width = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
+                               ? 2
+                           : __builtin_cpu_supports("avx2") ? 1
+                                                            : 0;
+  return &by_width[width];
+#else
+  static constexpr FanIn only = {narrow<T, F, 2>, narrow<T, F, 4>, narrow<T, F, 8>};
+  return &only;
+#endif
+}
+
+template <class T>
+const FanIn* of_type(MPI_Op op) {
+  if constexpr (std::is_integral_v<T>) {
+    // Sums and products wrap: those of unsigned numbers.
+    using U = std::make_unsigned_t<T>;
+    if (op == MPI_SUM) return kernels<U, Sum>();
+    if (op == MPI_PROD) return kernels<U, Product>();
+  } else {
+    if (op == MPI_SUM) return kernels<T, Sum>();
+    if (op == MPI_PROD) return kernels<T, Product>();
+  }
+  if (op == MPI_MAX) return kernels<T, Maximum>();
+  return op == MPI_MIN ? kernels<T, Minimum>() : nullptr;
+}
+
+/// An element type as one of the six that there are kernels for.
+template <host::Kind kind, class T>
+const FanIn* of(MPI_Op op) {
+  if constexpr (kind == host::Kind::kFloat && (sizeof(T) == 4 || sizeof(T) == 8)) {
+    return of_type<std::conditional_t<sizeof(T) == 4, float, double>>(op);
+  } else if constexpr (kind == host::Kind::kInteger && (sizeof(T) == 4 || sizeof(T) == 8)) {
+    using Signed = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+    return of_type<std::conditional_t<std::is_signed_v<T>, Signed, std::make_unsigned_t<Signed>>>(
+        op);
+  } else {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+const FanIn* fan_in(MPI_Op op, const host::Type& type) {
+  using host::PairOf;
+  switch (type.handle()) {
+#define FGMPI_BASIC_TYPE(name, kind, ctype) \
+  case name:                                \
+    return of<host::Kind::kind, ctype>(op);
+#include "host/basic_types.def"
+#undef FGMPI_BASIC_TYPE
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace fgmpi::coll

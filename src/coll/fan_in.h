@@ -1,0 +1,36 @@
+// Fan-in: reductions of two, four or eight operands in one pass, where folding by pairs would write
+// and read every partial result again.
+//
+//   sources  0 1 2 3 4 5 6 7      out[i] = ((0 1)(2 3))((4 5)(6 7)), the tree of fold.h: the same
+//             \ \ \| |/ / /       bits as by pairs
+//               one pass
+//
+// Wins where vectors come from memory: 1.13 accesses an operand instead of 2 to 3. For the basic
+// arithmetic types of 4 and 8 bytes by MPI_SUM, MPI_PROD, MPI_MIN and MPI_MAX, in the widest
+// registers of the processor; others have no such kernels.
+//
+// Thread rule: one thread; nothing here switches.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "host/datatype.h"
+
+namespace fgmpi::coll {
+
+/// out[i] = fold of sources[k][i] for `count` elements; a source's elements begin `offset` bytes
+/// behind its address. Any alignment. out may be one of the (offset) sources, else must not overlap
+/// them.
+using FanInKernel = void (*)(const char* const* sources, size_t offset, char* out, int64_t count);
+
+struct FanIn {
+  FanInKernel two, four, eight;
+};
+
+/// The kernels of an operation on a type, nullptr when it has none.
+const FanIn* fan_in(MPI_Op op, const host::Type& type);
+
+}  // namespace fgmpi::coll
