@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -161,6 +162,8 @@ void take_over_output(uint32_t ranks) {
   static __gnu_cxx::stdio_sync_filebuf<char> buffer(stream);
   std::cout.rdbuf(&buffer);
   sched::set_idle_hook(flush_output);
+  static_assert(offsetof(FILE, _IO_write_ptr) == offsetof(FILE, _IO_write_base) + sizeof(char*));
+  sched::watch(reinterpret_cast<const void* const*>(&stream->_IO_write_base));
   if (!g_prefix) return;
   if (FILE* errors = open_stream(STDERR_FILENO, take_stderr)) {
     g_err.fd = STDERR_FILENO;

@@ -33,11 +33,8 @@ struct Area {
 struct Swap {
   std::vector<Area> areas;
   size_t bytes = 0;
-  Image* loaded = nullptr;               ///< whose areas are in place
-  sched::Proclet* exceptions = nullptr;  ///< whose exception state is in place
-  void** exception_state = nullptr;      ///< the C++ runtime's: caught exceptions, uncaught count
-  int* errno_cell = nullptr;
-  bool locales = false;  ///< some proclet has called uselocale()
+  Image* loaded = nullptr;  ///< whose areas are in place
+  bool locales = false;     ///< some proclet has called uselocale()
   locale_t locale_in_place = nullptr;
 };
 constinit Immortal<Swap> g_swap;
@@ -65,19 +62,10 @@ void swap_locale(sched::Proclet* to) {
 
 /// The scheduler's hook: on the stack of whoever leaves.
 void on_switch(sched::Proclet* from, sched::Proclet* to) {
-  if (from) {
-    from->saved_errno = *g.errno_cell;
-    settle_output();
-  }
+  if (from) settle_output();
   if (!to) return;
-  if (to != g.exceptions) {
-    if (g.exceptions) memcpy(g.exceptions->exception_state, g.exception_state, 2 * sizeof(void*));
-    memcpy(g.exception_state, to->exception_state, 2 * sizeof(void*));
-    g.exceptions = to;
-  }
   if (to->image && to->image != g.loaded) load_image(static_cast<Image*>(to->image));
-  if (__builtin_expect(g.locales, 0)) swap_locale(to);
-  *g.errno_cell = to->saved_errno;
+  if (g.locales) swap_locale(to);
 }
 
 struct TlsBlock {
@@ -191,9 +179,11 @@ void load_image(Image* image) {
 
 void install_switch_hook(Image* first) {
   g.loaded = first;
-  g.exception_state = reinterpret_cast<void**>(abi::__cxa_get_globals());
-  g.errno_cell = &errno;
-  sched::set_switch_hook(on_switch);
+  sched::RuntimeCells cells;
+  cells.errno_cell = &errno;
+  cells.exceptions = reinterpret_cast<void**>(abi::__cxa_get_globals());
+  sched::set_runtime_cells(cells);
+  sched::set_switch_hook(on_switch, g.bytes ? sched::HookAt::kEachSwitch : sched::HookAt::kWatched);
 }
 
 }  // namespace fgmpi::privatize
@@ -202,6 +192,7 @@ using namespace fgmpi::privatize;
 
 FGMPI_INTERPOSE locale_t uselocale(locale_t locale) noexcept {
   if (locale && on_proclet()) {
+    if (!g.locales) fgmpi::sched::call_hook_at_each_switch();
     g.locales = true;
     fgmpi::sched::current()->locale = locale == LC_GLOBAL_LOCALE ? nullptr : locale;
     g.locale_in_place = locale == LC_GLOBAL_LOCALE ? nullptr : locale;

@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -27,13 +28,13 @@ namespace fgmpi::sched {
 namespace ctx = boost::context::detail;
 
 namespace detail {
-Hot g_hot;
+constinit Hot g_hot;
 }
 using detail::g_hot;
 
 namespace {
 
-constexpr uint64_t kPollMask = 63;  ///< the transports are polled every 64 switches
+constexpr uint32_t kPollEvery = 64;  ///< the transports are polled every so many switches
 const WaitSite kSleepSite{"sleep", nullptr, false};
 
 struct Timer {
@@ -50,6 +51,7 @@ struct Scheduler {
   Options options;
   bool options_given = false;
   void (*switch_hook)(Proclet*, Proclet*) = nullptr;
+  HookAt hook_at = HookAt::kWatched;
   void (*idle_hook)() = nullptr;
 
   Proclet* ranks = nullptr;
@@ -63,7 +65,9 @@ struct Scheduler {
   const void* host_low = nullptr;
   size_t host_size = 0;
   bool running = false;
-  bool poll_due = false;
+  bool poll_due = true;
+  uint64_t switches = 0;      ///< before this period between polls
+  uint32_t period = 1;        ///< Hot::until_poll began with
   Proclet* finished = nullptr;  ///< jumped to the host stack to have its stack freed
 
   void (*host_call)(void*) = nullptr;  ///< asked for by the proclet that jumped to the host stack
@@ -110,13 +114,12 @@ uint64_t next_random() {  // splitmix64
 inline Proclet* pop_head() {
   Proclet* p = g_hot.head;
   g_hot.head = p->next;
-  if (!g_hot.head) g_hot.tail_link = &g_hot.head;
   return p;
 }
 
 inline void push_front(Proclet* p) {
   p->next = g_hot.head;
-  if (!g_hot.head) g_hot.tail_link = &p->next;
+  if (!g_hot.head) g_hot.tail = p;
   g_hot.head = p;
 }
 
@@ -139,17 +142,50 @@ bool anything_ready() { return g_hot.head || !g.shuffled.empty(); }
 void append(Proclet* p) {
   p->state = State::kReady;
   if (g.options.policy == Options::kRandom) return g.shuffled.push_back(p);
-  p->next = nullptr;
-  *g_hot.tail_link = p;
-  g_hot.tail_link = &p->next;
+  detail::append_fifo(p);
 }
 
 // ---- the jump ----
 
-/// What remains of a switch beside the jump: the runtimes' per-thread state, canaries.
-[[gnu::noinline]] void do_extras(Proclet* from, Proclet* to) {
+/// What only some switches do: canaries, and what the hook's owner swaps.
+[[gnu::noinline, gnu::cold]] void do_extras(Proclet* from, Proclet* to) {
   if (from && !stack_intact(from)) stack_overflowed(from);
   if (g.switch_hook) g.switch_hook(from, to);
+}
+
+void update_extras() {
+  g_hot.extras = (g.switch_hook && g.hook_at == HookAt::kEachSwitch) ||
+                 g.stacks.guard() == Guard::kCanary;
+}
+
+constexpr size_t kExceptionBytes = sizeof(Proclet::exception_state);
+
+inline void extras_if_any(Proclet* from, Proclet* to) {
+  if (__builtin_expect(g_hot.extras || g_hot.watched[0] != g_hot.watched[1], 0))
+    do_extras(from, to);
+}
+
+/// Before the jump from a proclet to the host stack.
+inline void save_runtime(Proclet* from) {
+  from->saved_errno = *g_hot.cells.errno_cell;
+  memcpy(from->exception_state, g_hot.cells.exceptions, kExceptionBytes);
+  extras_if_any(from, nullptr);
+}
+
+/// Before the jump from the host stack to a proclet.
+inline void load_runtime(Proclet* to) {
+  extras_if_any(nullptr, to);
+  memcpy(g_hot.cells.exceptions, to->exception_state, kExceptionBytes);
+  *g_hot.cells.errno_cell = to->saved_errno;
+}
+
+inline void swap_runtime(Proclet* from, Proclet* to) {
+  const RuntimeCells& cells = g_hot.cells;
+  from->saved_errno = *cells.errno_cell;
+  memcpy(from->exception_state, cells.exceptions, kExceptionBytes);
+  memcpy(cells.exceptions, to->exception_state, kExceptionBytes);
+  extras_if_any(from, to);
+  *cells.errno_cell = to->saved_errno;
 }
 
 /// The other side of every jump: keeps the leaver's context where it asked to.
@@ -170,7 +206,7 @@ inline void resume_target(Proclet* to) {
 }
 
 inline void jump_between(Proclet* from, Proclet* to) {
-  if (__builtin_expect(g_hot.extras, 0)) do_extras(from, to);
+  swap_runtime(from, to);
   resume_target(to);
   annotate::leave(&from->fake_stack, to->stack_low, to->stack_size);
   arrived(ctx::jump_fcontext(to->context, &from->context));
@@ -191,14 +227,30 @@ inline void jump_from_host(Proclet* to) {
   annotate::arrive(g.host_fake_stack, nullptr, nullptr);
 }
 
+/// Begins another period between polls.
+void begin_period() {
+  g.switches += g.period;
+  g.period = g_hot.until_poll = kPollEvery;
+  g.poll_due = true;
+}
+
+/// The next switch goes to the host stack, which polls.
+void poll_at_next_switch() {
+  g.period -= g_hot.until_poll - 1;
+  g_hot.until_poll = 1;
+}
+
+[[gnu::noinline]] void switch_to_host(Proclet* self) {
+  if (g_hot.until_poll == 0) begin_period();
+  save_runtime(self);
+  jump_to_host(self);
+}
+
 /// Leaves the running proclet, whose state and queue membership are settled already, for the next
 /// one; for the host stack when nothing is ready or the transports are due.
 inline void switch_away(Proclet* self) {
-  if (__builtin_expect((++g_hot.switches & kPollMask) != 0 && g_hot.head, 1)) {
-    return jump_between(self, pop_head());
-  }
-  if (__builtin_expect(g_hot.extras, 0)) do_extras(self, nullptr);
-  jump_to_host(self);
+  if (__builtin_expect(--g_hot.until_poll == 0 || !g_hot.head, 0)) return switch_to_host(self);
+  jump_between(self, pop_head());
 }
 
 [[noreturn]] void proclet_main(ctx::transfer_t t) {
@@ -230,7 +282,7 @@ void wake_sleepers() {
 
 /// Runs proclets until one of them comes back for something else than a call on the host stack.
 void run_from_host(Proclet* p) {
-  if (__builtin_expect(g_hot.extras, 0)) do_extras(nullptr, p);
+  load_runtime(p);
   resume_target(p);
   for (;;) {
     jump_from_host(g_hot.current);
@@ -320,9 +372,18 @@ void set_options(const Options& options) {
 
 void set_idle_hook(void (*hook)()) { g.idle_hook = hook; }
 
-void set_switch_hook(void (*hook)(Proclet*, Proclet*)) {
+void set_runtime_cells(const RuntimeCells& cells) { g_hot.cells = cells; }
+void watch(const void* const* words) { g_hot.watched = words; }
+
+void set_switch_hook(void (*hook)(Proclet*, Proclet*), HookAt at) {
   g.switch_hook = hook;
-  g_hot.extras = hook || g.stacks.guard() == Guard::kCanary;
+  g.hook_at = at;
+  update_extras();
+}
+
+void call_hook_at_each_switch() {
+  g.hook_at = HookAt::kEachSwitch;
+  update_extras();
 }
 
 namespace {
@@ -383,7 +444,6 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
   g.exit_status = 0;
   g.random = g.options.seed;
   g_hot.head = nullptr;
-  g_hot.tail_link = &g_hot.head;
   g_hot.fifo = g.options.policy == Options::kFifo;
   g.shuffled.clear();
   for (uint32_t i = 0; i < count; ++i) {
@@ -397,7 +457,7 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
     annotate::stack_created(p);
     append(p);
   }
-  g_hot.extras = g.switch_hook || g.stacks.guard() == Guard::kCanary;
+  update_extras();
   return Status();
 }
 
@@ -408,7 +468,7 @@ int run() {
   g.idle_since = -1;
   bool deadlocked = false;
   while (g.live > 0 && !deadlocked) {
-    bool due = (g_hot.switches & kPollMask) == 0 || g.poll_due || !anything_ready();
+    bool due = g.poll_due || !anything_ready();
     g.poll_due = false;
     bool progressed = due && g.hooks.poll && g.hooks.poll();
     if (due) wake_sleepers();
@@ -457,7 +517,7 @@ void yield() {
   }
   if (__builtin_expect(g.in_host_call, 0)) return;
   if (Proclet* next = pick_shuffled()) push_front(next);  // before we are among those to pick from
-  if (!g_hot.head) g_hot.switches |= kPollMask;           // alone: the transports are due
+  if (!g_hot.head) poll_at_next_switch();                 // alone: the transports are due
   append(self);
   switch_away(self);
 }
@@ -487,8 +547,8 @@ void finish(int exit_status) {
   if (g.exit_status == 0) g.exit_status = exit_status;
   self->state = State::kFinished;
   g.finished = self;
-  ++g_hot.switches;
-  if (g_hot.extras) do_extras(self, nullptr);
+  if (--g_hot.until_poll == 0) begin_period();
+  save_runtime(self);
   jump_to_host(self, true);
   __builtin_unreachable();
 }
@@ -503,7 +563,7 @@ void call_on_host_stack(void (*function)(void*), void* argument) {
   jump_to_host(self);
 }
 
-uint64_t switch_count() { return g_hot.switches; }
+uint64_t switch_count() { return g.switches + (g.period - g_hot.until_poll); }
 
 const char* guard_kind() {
   switch (g.stacks.guard()) {

@@ -54,8 +54,7 @@ struct Proclet {
   void (*entry)(void*) = nullptr;
   void* argument = nullptr;
   int exit_status = 0;
-  // What a switch saves beside the context; empty work unless set_switch_hook() or a sanitizer
-  // needs it.
+  // What a switch saves beside the context.
   int saved_errno = 0;
   void* exception_state[2] = {};  ///< the C++ runtime's __cxa_eh_globals of this proclet
   void* locale = nullptr;         ///< what uselocale() set, or nullptr
@@ -66,16 +65,45 @@ struct Proclet {
 static_assert(sizeof(Proclet) <= 256, "memory budget, design section 8");
 
 namespace detail {
+/// Cells that nobody looks at.
+inline int no_errno;
+inline void* no_exceptions[2];
+inline const void* nothing_watched[2];
+}  // namespace detail
+
+/// What the runtimes keep once per thread and every proclet has for itself: a switch saves and
+/// loads it, without a question.
+struct RuntimeCells {
+  int* errno_cell = &detail::no_errno;
+  /// Two words: the C++ runtime's caught and uncaught exceptions.
+  void** exceptions = detail::no_exceptions;
+};
+
+namespace detail {
 /// The run queue and what the hot path touches, in one cache line.
 struct Hot {
   Proclet* current = nullptr;
-  Proclet* head = nullptr;      ///< next to run; always nullptr under the random policy
-  Proclet** tail_link = &head;  ///< where the next one is appended
-  uint64_t switches = 0;
-  bool fifo = true;     ///< false: ready() takes the slow path
-  bool extras = false;  ///< a switch has more to do than to jump
+  Proclet* head = nullptr;   ///< next to run; always nullptr under the random policy
+  Proclet* tail = nullptr;   ///< the last one; stale while there is no head
+  uint32_t until_poll = 1;   ///< switches before the transports are due
+  bool fifo = true;          ///< false: ready() takes the slow path
+  bool extras = false;       ///< a switch has more to do than to swap the cells and jump
+  RuntimeCells cells;
+  const void* const* watched = nothing_watched;
 };
-extern Hot g_hot;
+static_assert(sizeof(Hot) <= 64);
+[[gnu::visibility("hidden")]] extern Hot g_hot;
+
+/// Puts a ready proclet behind all others.
+inline void append_fifo(Proclet* p) {
+  Hot& hot = g_hot;
+  p->next = nullptr;
+  if (hot.head)
+    hot.tail->next = p;
+  else
+    hot.head = p;
+  hot.tail = p;
+}
 void ready_by_policy(Proclet* p);
 }  // namespace detail
 
@@ -117,9 +145,17 @@ struct Hooks {
 };
 void set_hooks(const Hooks& hooks);
 
-/// Called at each switch with who leaves and who comes (nullptr: the host stack), on the stack of
-/// whoever leaves: swaps what the runtimes keep per thread. Without one a switch pays one branch.
-void set_switch_hook(void (*hook)(Proclet* from, Proclet* to));
+/// From now on switches save and load these.
+void set_runtime_cells(const RuntimeCells& cells);
+
+/// Called with who leaves and who comes (nullptr: the host stack), on the stack of whoever leaves:
+/// at each switch, or only when the watched words differ.
+enum class HookAt : uint8_t { kEachSwitch, kWatched };
+void set_switch_hook(void (*hook)(Proclet* from, Proclet* to), HookAt at = HookAt::kEachSwitch);
+/// Two words that differ while the hook has work to do.
+void watch(const void* const* words);
+/// From now on the hook is called at each switch.
+void call_hook_at_each_switch();
 
 /// Called on the host stack when the process has become idle, before it spins or sleeps.
 void set_idle_hook(void (*hook)());
@@ -153,9 +189,7 @@ inline void ready(Proclet* p) {
   p->state = State::kReady;
   detail::Hot& hot = detail::g_hot;
   if (__builtin_expect(!hot.fifo, 0)) return detail::ready_by_policy(p);
-  p->next = nullptr;
-  *hot.tail_link = p;
-  hot.tail_link = &p->next;
+  detail::append_fifo(p);
 }
 
 /// Lets every other ready proclet run first. May switch. On the host stack: polls once.
