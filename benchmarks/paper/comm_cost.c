@@ -1,9 +1,10 @@
 /* What creating communicators costs a rank: time of split and dup, memory of kept and freed duplicates.
  *
- *   mpiexec -n 2 -nfg 50000 comm_cost [what...]     what: split dup loop=N keep=N dups=N; default split dup
+ *   mpiexec -n 2 -nfg 50000 comm_cost [what...]     what: barrier split dup loop=N keep=N dups=N
  *
- * split: odd/even, reversed, random keys; wall time of four in a row with a closing barrier, best of
- * five rounds, per creation and rank of the job; and the processor time of process 0 per rank of it.
+ * Default: barrier split dup. split: odd/even, reversed, random keys; wall time of four in a row with a closing
+ * barrier, best of five rounds, per creation and rank of the job; and the processor time of process 0 per rank of it
+ * (what a creation costs beyond waking everybody is the difference to a barrier's in the same run).
  * loop=N: N duplicates made and freed one after the other; keep=N: N kept: bytes of the process's resident memory a
  * duplicate. dups=N: N duplicates of the world kept, with what one costs (Nek5000 makes 24 or 86, IPDPS'17 Figure 4). */
 #include <fgmpi.h>
@@ -51,6 +52,8 @@ static void report(Me me, const char* what, double seconds, double processor, MP
 }
 
 enum { kRounds = 5, kEach = 4 };
+/* In the place of colors: no split. */
+enum { kDup = -1, kBarrier = -2 };
 
 /* One round: kEach creations in a row, as all ranks see them (a barrier closes the round). Only the first rank of a
  * process reads clocks: reading the processor's time is a system call. */
@@ -64,7 +67,9 @@ static void measure(Me me, const char* what, int color, int key) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (me.rank == start) t = MPI_Wtime(), p = cpu();
     for (int k = 0; k < kEach; ++k) {
-      if (color == -1)
+      if (color == kBarrier)
+        MPI_Barrier(MPI_COMM_WORLD);
+      else if (color == kDup)
         MPI_Comm_dup(MPI_COMM_WORLD, &c[k]);
       else
         MPI_Comm_split(MPI_COMM_WORLD, color, key, &c[k]);
@@ -75,8 +80,9 @@ static void measure(Me me, const char* what, int color, int key) {
       if (t < best) best = t;
       if (p < least) least = p;
     }
-    if (i == kRounds - 1) report(me, what, best, least, c[0]);
+    if (i == kRounds - 1) report(me, what, best, least, color == kBarrier ? MPI_COMM_WORLD : c[0]);
     MPI_Barrier(MPI_COMM_WORLD);
+    if (color == kBarrier) continue;
     for (int k = 0; k < kEach; ++k) MPI_Comm_free(&c[k]);
   }
 }
@@ -108,13 +114,14 @@ int main(int argc, char** argv) {
   for (int i = argc > 1 ? 1 : 0; i < argc; ++i) {
     const char* what = argc > 1 ? argv[i] : "all";
     int all = strcmp(what, "all") == 0;
+    if (all || strcmp(what, "barrier") == 0) measure(me, "barrier", kBarrier, 0);
     if (all || strcmp(what, "split") == 0) {
       measure(me, "split odd/even", rank % 2, rank);
       measure(me, "split reversed", 0, -rank);
       measure(me, "split into 100", rank % 100, 0);
       measure(me, "split random", 0, (int)((unsigned)rank * 2654435761u));
     }
-    if (all || strcmp(what, "dup") == 0) measure(me, "dup", -1, 0);
+    if (all || strcmp(what, "dup") == 0) measure(me, "dup", kDup, 0);
     if (strncmp(what, "loop=", 5) == 0) loop(me, atoi(what + 5), 0);
     if (strncmp(what, "keep=", 5) == 0 || strncmp(what, "dups=", 5) == 0) loop(me, atoi(what + 5), 1);
   }

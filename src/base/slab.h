@@ -36,7 +36,7 @@ class Slab {
     } else {
       if (used_ == kMaxObjects) return -1;
       index = used_++;
-      if ((index >> kChunkBits) == chunks_.size()) chunks_.push_back(std::make_unique<Chunk>());
+      if ((index >> kChunkBits) == chunks_.size()) chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
     }
     Slot* s = slot(index);
     s->live = true;

@@ -226,21 +226,22 @@ void finalize_rank(RankState* rank) {
 
 SharedComm* lookup(ContextId id, uint8_t side) { return g_table.find(id.bits | side); }
 
-Status attach(const Recipe& recipe, int32_t rank, const Comm* parent, Comm** out) {
-  SharedComm* shared = lookup(recipe.id, recipe.side);
-  if (!shared) {
-    shared = new SharedComm;
-    shared->id = recipe.id;
-    shared->size = recipe.map->size();
-    shared->members = shared->references = recipe.members;
-    shared->processes = recipe.processes;
-    shared->side = recipe.side;
-    shared->made_by = recipe.made_by;
-    shared->map = *recipe.map;
-    shared->inter = recipe.remote != nullptr;
-    if (recipe.remote) shared->remote = std::make_unique<RankMap>(*recipe.remote);
-    g_table.insert(shared);
-  }
+SharedComm* establish(const Recipe& recipe) {
+  auto* shared = new SharedComm;
+  shared->id = recipe.id;
+  shared->size = recipe.map->size();
+  shared->members = shared->references = recipe.members;
+  shared->processes = recipe.processes;
+  shared->side = recipe.side;
+  shared->made_by = recipe.made_by;
+  shared->map = *recipe.map;
+  shared->inter = recipe.remote != nullptr;
+  if (recipe.remote) shared->remote = std::make_unique<RankMap>(*recipe.remote);
+  g_table.insert(shared);
+  return shared;
+}
+
+Status enter(SharedComm* shared, int32_t rank, const Comm* parent, Comm** out) {
   Status status;
   Comm* comm = new_handle(&status);
   if (!comm) {

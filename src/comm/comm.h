@@ -96,16 +96,19 @@ struct Comm : Keep {
 };
 static_assert(sizeof(Comm) <= 64, "memory budget: 64 bytes a member");
 
-/// A rank's MPI objects; one per rank proclet, made when it calls MPI_Init (or a session's first call).
-struct RankState {
-  Comm world, self;
-  uint32_t local = 0;        ///< index in this process
-  uint32_t world_rank = 0;
-  int thread_level = MPI_THREAD_SINGLE;
-  uint32_t lbi_next = 0;     ///< next never-used LBI of this rank as a leader
+/// A rank's MPI objects; one per rank proclet, made when it calls MPI_Init (or a session's first call). What choosing a
+/// leader asks of everybody is in the first cache line, beside what any call on the world touches.
+struct alignas(64) RankState {
+  Comm world;
   uint32_t led = 0;          ///< how many communicators it leads now
+  uint32_t world_rank = 0;
+  Comm self;
+  uint32_t local = 0;        ///< index in this process
+  uint32_t lbi_next = 0;     ///< next never-used LBI of this rank as a leader
+  int thread_level = MPI_THREAD_SINGLE;
   void* bsend = nullptr;     ///< attached buffer (src/pt2pt)
 };
+static_assert(sizeof(Comm) + 2 * sizeof(uint32_t) <= 64, "the first cache line holds them");
 
 /// The running proclet's, or nullptr before MPI_Init. A helper coroutine sees its rank's.
 inline RankState* rank_state() {
@@ -150,14 +153,17 @@ struct Recipe {
   uint8_t side = 0;
   const char* made_by = "";         ///< the MPI call
 };
-/// Makes the Comm of a member in the group of `recipe`; the first collocated member creates the shared part,
-/// the others share it. Errors: MPI_ERR_OTHER when the handles of the process are used up. Never switches.
-Status attach(const Recipe& recipe, int32_t rank, const Comm* parent, Comm** out);
+/// Makes the shared part of a new communicator: each of recipe.members has a share in it, to be taken by enter().
+/// REQUIRES: there is none yet of this id and side. Never switches.
+SharedComm* establish(const Recipe& recipe);
+/// A member takes its share: makes its Comm. Errors: MPI_ERR_OTHER when the handles of the process are used up (the
+/// share is given back). Never switches.
+Status enter(SharedComm* shared, int32_t rank, const Comm* parent, Comm** out);
 
 // ---- Collective calls; all may switch. ----------------------------------------------------------------
 /// New communicator with the same group; agrees on a context id only. An irregular map is shared, or stored anew
 /// in this process when the members ask for a strategy.
-Status dup(Comm* comm, Comm** out, std::optional<groupmap::Strategy> strategy = {});
+Status dup(Comm* comm, Comm** out, const char* call, std::optional<groupmap::Strategy> strategy = {});
 /// *out is nullptr for MPI_UNDEFINED. HPDC'10 Procedure 1 with collocated pre-gathering.
 Status split(Comm* comm, int32_t color, int32_t key, Comm** out);
 /// The same members ordered by key; the map is the parent's own where that changes nothing.

@@ -1,7 +1,9 @@
 #include "comm/context.h"
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/strings.h"
@@ -11,8 +13,6 @@
 namespace fgmpi::comm {
 namespace {
 
-constexpr int kNoticeAgree = 3;
-
 struct FreedNotice {
   uint64_t id;
   uint32_t processes;
@@ -20,31 +20,40 @@ struct FreedNotice {
 
 struct AgreeNotice {
   AgreeKey key;
-  uint64_t answer;      ///< context id, 0: this is a candidate
-  Candidate candidate;
+  uint64_t answer;      ///< context id; 0: this is a claim
+  uint64_t print;       ///< of the groups
+  Candidate candidate;  ///< the claim's
   uint32_t unused = 0;
 };
 
-struct KeyHash {
-  size_t operator()(const AgreeKey& k) const {
-    uint64_t h = k.ctx * 0x9e3779b97f4a7c15u ^ k.print;
-    h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u ^ (uint64_t{k.kind} << 48 | uint64_t{k.side} << 32 | k.number);
-    return static_cast<size_t>((h ^ h >> 32) * 0x94d049bb133111ebu);
+/// A creation that the root is in now.
+struct Deciding {
+  const Parties& parties;
+  std::vector<AgreeNotice> taken = {};
+  sched::Proclet* waiter = nullptr;
+  bool is_mine(const AgreeNotice& claim) const {
+    const RankMap* group = parties.groups[claim.key.side];
+    return !group || group->rank_of(static_cast<int32_t>(claim.key.witness)) >= 0;
   }
+  bool done() const { return taken.size() + 1 == parties.count(); }
 };
 
-/// An agreement that this process takes part in, as root or not.
-struct Open {
-  Candidate best;
-  uint32_t candidates = 0;           ///< root: that came from other processes
-  uint32_t expected = ~0u;           ///< root: how many will, once it has come to agree() itself
+/// At the root, by key with side 0.
+struct Claims {
+  std::vector<AgreeNotice> early;  ///< of creations that the leader is not in yet
+  Deciding* deciding = nullptr;
+};
+
+/// What a party waits for.
+struct Waiting {
   ContextId answer;
   sched::Proclet* waiter = nullptr;
 };
 
 std::unordered_map<uint32_t, std::vector<uint32_t>> g_free_lbis;  // by local index of the leader
 std::unordered_map<uint64_t, uint32_t> g_dropped;                 // context id -> notices that came
-std::unordered_map<AgreeKey, Open, KeyHash> g_agreements;
+std::unordered_map<AgreeKey, Claims, AgreeKeyHash> g_claims;
+std::unordered_map<AgreeKey, Waiting*, AgreeKeyHash> g_waiting;
 
 void release_lbi(uint32_t world, uint32_t lbi) {
   uint32_t local = world - g_av.my_first();
@@ -75,22 +84,23 @@ void on_freed(uint32_t, uint64_t, const void* data, size_t bytes) {
   count_drop({notice.id}, notice.processes);
 }
 
-void wake_if_done(Open& open, bool done) {
-  if (!done || !open.waiter) return;
-  sched::ready(open.waiter);
-  open.waiter = nullptr;
+void wake(sched::Proclet** waiter) {
+  if (*waiter) sched::ready(std::exchange(*waiter, nullptr));
 }
 
 void take(const AgreeNotice& notice) {
-  Open& open = g_agreements[notice.key];
   if (notice.answer) {
-    open.answer = {notice.answer};
-    wake_if_done(open, true);
-    return;
+    Waiting& waiting = *g_waiting.at(notice.key);
+    waiting.answer = {notice.answer};
+    return wake(&waiting.waiter);
   }
-  if (notice.candidate.before(open.best)) open.best = notice.candidate;
-  ++open.candidates;
-  wake_if_done(open, open.candidates == open.expected);
+  AgreeKey key = notice.key;
+  key.side = 0;
+  key.witness = 0;
+  Claims& claims = g_claims[key];
+  if (!claims.deciding || !claims.deciding->is_mine(notice)) return claims.early.push_back(notice);
+  claims.deciding->taken.push_back(notice);
+  if (claims.deciding->done()) wake(&claims.deciding->waiter);
 }
 
 void on_agree(uint32_t, uint64_t, const void* data, size_t bytes) {
@@ -100,13 +110,12 @@ void on_agree(uint32_t, uint64_t, const void* data, size_t bytes) {
   take(notice);
 }
 
-/// To the party on `side` in `process`, which may be this one.
-void post(uint32_t process, uint16_t side, AgreeNotice notice) {
-  notice.key.side = side;
+/// To a process, which may be this one.
+void post(uint32_t process, const AgreeNotice& notice) {
   if (process == g_av.me())
     take(notice);
   else
-    pt2pt::notify(process, kNoticeAgree, notice.key.ctx, &notice, sizeof notice);
+    pt2pt::notify(process, pt2pt::kNoticeAgree, notice.key.ctx, &notice, sizeof notice);
 }
 
 void describe(const sched::WaitSite*, std::string* out) {
@@ -114,16 +123,55 @@ void describe(const sched::WaitSite*, std::string* out) {
 }
 
 template <class Done>
-void wait_for(Open& open, const char* call, Done done) {
+void wait_for(sched::Proclet** waiter, const char* call, Done done) {
   sched::WaitSite site{call, describe, true};
   while (!done()) {
-    open.waiter = sched::current();
+    *waiter = sched::current();
     sched::park(&site);
   }
 }
 
-/// The answer that says that nobody had an LBI left.
-constexpr uint64_t kRefused = ~uint64_t{0};
+// Answers that are no context id.
+constexpr uint64_t kNoneLeft = ~uint64_t{0}, kGroupsDiffer = kNoneLeft - 1;
+
+/// The root's part: takes the claims of its creation, decides, answers everybody.
+uint64_t decide(const AgreeKey& key, const Parties& parties, const Candidate& mine, const char* call) {
+  Deciding deciding{parties};
+  Claims& claims = g_claims[key];
+  claims.deciding = &deciding;
+  auto others = std::stable_partition(claims.early.begin(), claims.early.end(),
+                                      [&](const AgreeNotice& claim) { return !deciding.is_mine(claim); });
+  deciding.taken.assign(others, claims.early.end());
+  claims.early.erase(others, claims.early.end());
+  wait_for(&deciding.waiter, call, [&] { return deciding.done(); });
+  // From here on claims are of later creations.
+  claims.deciding = nullptr;
+  if (claims.early.empty()) g_claims.erase(key);
+  Candidate best = mine;
+  bool differ = false;
+  for (const AgreeNotice& claim : deciding.taken) {
+    if (claim.candidate.before(best)) best = claim.candidate;
+    differ |= claim.print != parties.print;
+  }
+  uint64_t answer = differ ? kGroupsDiffer : best.valid() ? best.id().bits : kNoneLeft;
+  for (AgreeNotice& claim : deciding.taken) {
+    claim.answer = answer;
+    post(g_av.process_of(claim.key.witness), claim);
+  }
+  return answer;
+}
+
+/// Everybody else's: claims, waits for the answer.
+uint64_t claim(AgreeKey key, const Parties& parties, const Candidate& mine, const char* call) {
+  key.witness = mine.world;
+  Waiting waiting;
+  bool fresh = g_waiting.emplace(key, &waiting).second;
+  FGMPI_CHECK(fresh);
+  post(parties.root, {key, 0, parties.print, mine});
+  wait_for(&waiting.waiter, call, [&] { return waiting.answer.bits != 0; });
+  g_waiting.erase(key);
+  return waiting.answer.bits;
+}
 
 }  // namespace
 
@@ -185,31 +233,22 @@ Status agree(const AgreeKey& key, const Parties& parties, const Candidate& mine,
     *out = mine.id();
     return {};
   }
-  Open& open = g_agreements[key];
-  AgreeNotice notice{key, 0, mine};
-  if (g_av.me() == parties.root && key.side == 0) {
-    open.expected = parties.count() - 1;
-    wait_for(open, call, [&] { return open.candidates == open.expected; });
-    if (mine.before(open.best)) open.best = mine;
-    notice.answer = open.best.valid() ? open.best.id().bits : kRefused;
-    open.answer = {notice.answer};
-    for (uint16_t side = 0; side < 2; ++side)
-      for (uint32_t p : parties.sides[side])
-        if (p != parties.root || side != 0) post(p, side, notice);
-  } else {
-    post(parties.root, 0, notice);
-    wait_for(open, call, [&] { return open.answer.bits != 0; });
-  }
-  *out = open.answer;
-  g_agreements.erase(key);
-  if (out->bits == kRefused) return none_left(call);
+  bool decides = g_av.me() == parties.root && key.side == 0;
+  uint64_t answer = decides ? decide(key, parties, mine, call) : claim(key, parties, mine, call);
+  if (answer == kNoneLeft) return none_left(call);
+  *out = {answer == kGroupsDiffer ? 0 : answer};
   settle(mine, *out);
+  if (answer == kGroupsDiffer) return groups_differ();
   return {};
+}
+
+Status groups_differ() {
+  return error(MPI_ERR_GROUP, "group is not the group that other members gave; allowed is the same group at all members");
 }
 
 void init_context() {
   pt2pt::set_notice_handler(pt2pt::kNoticeCommFreed, on_freed);
-  pt2pt::set_notice_handler(kNoticeAgree, on_agree);
+  pt2pt::set_notice_handler(pt2pt::kNoticeAgree, on_agree);
 }
 
 ContextCounts context_counts() {

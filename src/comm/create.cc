@@ -3,6 +3,7 @@
 
 #include "comm/create.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "comm/extras.h"
@@ -23,35 +24,29 @@ void fail_all(Meeting* meeting, const Status& status) {
   for (Arrival* a = meeting->arrivals; a; a = a->next) a->status = copy_status(status);
 }
 
-void attach_all(Meeting* meeting, const Recipe& recipe, const SharedComm* like) {
-  Recipe named = recipe;
-  named.made_by = meeting->call;
-  for (Arrival* a = meeting->arrivals; a; a = a->next) {
-    auto* arrival = static_cast<CreateArrival*>(a);
-    a->status = attach(named, a->rank, a->comm, &arrival->out);
-  }
-  SharedComm* made = lookup(recipe.id, recipe.side);
-  if (!made || !like) return;
-  made->hierarchy = like->hierarchy;
-  made->remote_hierarchy = like->remote_hierarchy;
-  made->topology = like->topology;
+void enter_all(Meeting* meeting, SharedComm* made, int32_t shift) {
+  for (Arrival* a = meeting->arrivals; a; a = a->next)
+    a->status = enter(made, a->rank + shift, a->comm, &static_cast<CreateArrival*>(a)->out);
 }
 
 namespace {
 
-void dup_act(SharedComm* shared, Meeting* meeting) {
+/// The duplicate's shared part, with one member of this process as a candidate for its leader. May switch.
+Status duplicate(SharedComm* shared, const Meeting* meeting, const Candidate& mine,
+                 const std::optional<groupmap::Strategy>& strategy, SharedComm** made) {
   ContextId id;
-  Candidate mine = reserve_least(*shared, meeting->arrivals);
-  AgreeKey key{shared->id.bits, kAgreeDup, shared->side, meeting->sequence, 0};
+  AgreeKey key{shared->id.bits, kAgreeDup, shared->side, meeting->sequence};
   Parties parties;
   if (shared->processes > 1) parties = parties_of(shared);
-  Status status = agree(key, parties, mine, meeting->call, &id);
-  if (!status.ok()) return fail_all(meeting, status);
+  FGMPI_TRY(agree(key, parties, mine, meeting->call, &id));
   RankMap map = shared->map;
-  auto* first = static_cast<const CreateArrival*>(meeting->arrivals);
-  if (first->strategy && !map.regular())
-    sched::call_on_host([&] { map = RankMap::from_ranks(map.encoded().expand(), *first->strategy); });
-  attach_all(meeting, {id, &map, shared->remote.get(), shared->members, shared->processes, shared->side}, shared);
+  if (strategy && !map.regular())
+    sched::call_on_host([&] { map = RankMap::from_ranks(map.encoded().expand(), *strategy); });
+  *made = establish({id, &map, shared->remote.get(), shared->members, shared->processes, shared->side, meeting->call});
+  (*made)->hierarchy = shared->hierarchy;
+  (*made)->remote_hierarchy = shared->remote_hierarchy;
+  (*made)->topology = shared->topology;
+  return {};
 }
 
 struct DupRequest final : pt2pt::Request {
@@ -62,71 +57,98 @@ struct DupRequest final : pt2pt::Request {
 
 /// idup: hands each member its communicator through its request.
 void idup_act(SharedComm* shared, Meeting* meeting) {
-  dup_act(shared, meeting);
+  SharedComm* made = nullptr;
+  Status status = duplicate(shared, meeting, reserve_least(*shared, meeting->arrivals), {}, &made);
+  if (!status.ok()) return fail_all(meeting, status);
+  enter_all(meeting, made, 0);
   for (Arrival* a = meeting->arrivals; a; a = a->next) {
     auto* request = static_cast<DupRequest*>(a->request);
-    Comm* made = static_cast<CreateArrival*>(a)->out;
-    if (!made) continue;
-    made->extras = std::move(request->extras);
-    *request->result = made->handle;
+    Comm* mine = static_cast<CreateArrival*>(a)->out;
+    if (!mine) continue;
+    mine->extras = std::move(request->extras);
+    *request->result = mine->handle;
   }
 }
 
 /// A communicator in the making: what the collocated members of the group meet at.
 struct Provisional : SharedComm {
   AgreeKey key;
+  uint64_t print = 0;       ///< of the group
+  int32_t first_rank = -1;  ///< who came first
+  int32_t first_world = -1;
 };
 
-struct KeyHash {
-  size_t operator()(const AgreeKey& k) const {
-    return static_cast<size_t>((k.ctx ^ k.print ^ (uint64_t{k.number} << 32 | uint64_t{k.side} << 16 | k.kind)) *
-                               0x9e3779b97f4a7c15u);
-  }
-};
-std::unordered_map<AgreeKey, Provisional*, KeyHash> g_provisional;
+std::unordered_multimap<AgreeKey, Provisional*, AgreeKeyHash> g_provisional;
+
+void forget(const Provisional* made) {
+  auto [first, last] = g_provisional.equal_range(made->key);
+  g_provisional.erase(std::find_if(first, last, [&](const auto& entry) { return entry.second == made; }));
+}
 
 void create_act(SharedComm* shared, Meeting* meeting) {
-  auto* made = static_cast<Provisional*>(shared);
-  g_provisional.erase(made->key);
+  std::unique_ptr<Provisional> stage(static_cast<Provisional*>(shared));
+  forget(stage.get());
   ContextId id;
   Candidate mine = reserve_least(*shared, meeting->arrivals);
   Parties parties;
-  if (made->inter || static_cast<int32_t>(made->members) < made->size) parties = parties_of(made);
-  made->processes = std::max(1u, parties.count());
-  Status status = agree(made->key, parties, mine, meeting->call, &id);
-  if (status.ok()) {
-    attach_all(meeting, {id, &made->map, made->remote.get(), made->members, made->processes, made->side}, made);
-  } else {
-    fail_all(meeting, status);
+  if (stage->inter || static_cast<int32_t>(stage->members) < stage->size) parties = parties_of(shared);
+  parties.print = stage->print;
+  if (stage->key.kind != kAgreeCreate) {
+    parties.groups[stage->side] = &stage->map;
+    parties.groups[1 - stage->side] = stage->remote.get();
   }
-  delete made;
+  Status status = agree(stage->key, parties, mine, meeting->call, &id);
+  if (!status.ok()) return fail_all(meeting, status);
+  SharedComm* made = establish({id, &stage->map, stage->remote.get(), stage->members, std::max(1u, parties.count()),
+                                stage->side, meeting->call});
+  made->hierarchy = stage->hierarchy;
+  made->remote_hierarchy = stage->remote_hierarchy;
+  enter_all(meeting, made, 0);
 }
 
-/// The provisional communicator of this key, made by the first who comes; an error when it is of another group.
+/// A member of a creation that is under way here?
+enum class Same : uint8_t { kNo, kYes, kDiffers };
+
+/// `group` is that of the creation if each of the two groups has a member that is in the other's creation now, the
+/// running rank and the first to come (context.h says why); kDiffers: it should be, but is not.
+Same same_creation(const Provisional& p, const RankMap& group, int32_t my_rank, uint64_t print) {
+  int32_t me = group.world_of(my_rank);
+  if (p.size == group.size() && p.map.world_of(my_rank) == me && group.world_of(p.first_rank) == p.first_world)
+    return p.print == print ? Same::kYes : Same::kDiffers;
+  return p.map.rank_of(me) >= 0 && group.rank_of(p.first_world) >= 0 ? Same::kDiffers : Same::kNo;
+}
+
+/// The provisional communicator of this creation, made by the first who comes.
 Status provisional(const AgreeKey& key, const RankMap& group, const RankMap* remote, int32_t my_rank,
                    Provisional** out) {
-  Provisional*& slot = g_provisional[key];
-  if (!slot) {
-    slot = new Provisional;
-    slot->key = key;
-    slot->map = group;
-    slot->size = group.size();
-    slot->side = static_cast<uint8_t>(key.side);
-    slot->inter = remote != nullptr;
-    if (remote) slot->remote = std::make_unique<RankMap>(*remote);
-    slot->members = static_cast<uint32_t>(group.count_within(static_cast<int32_t>(g_av.my_first()),
-                                                             static_cast<int32_t>(g_av.my_first() + g_av.my_count())));
-  } else if (slot->size != group.size() || slot->map.world_of(my_rank) != group.world_of(my_rank)) {
-    return error(MPI_ERR_GROUP, "group (of %d) is not the group (of %d) that other members gave", group.size(),
-                 slot->size);
+  uint64_t print = fingerprint(group, remote);
+  auto [first, last] = g_provisional.equal_range(key);
+  for (auto at = first; at != last; ++at) {
+    Same same = same_creation(*at->second, group, my_rank, print);
+    if (same == Same::kDiffers) return groups_differ();
+    if (same == Same::kNo) continue;
+    *out = at->second;
+    return {};
   }
-  *out = slot;
+  auto* made = new Provisional;
+  made->key = key;
+  made->print = print;
+  made->first_rank = my_rank;
+  made->first_world = group.world_of(my_rank);
+  made->map = group;
+  made->size = group.size();
+  made->side = static_cast<uint8_t>(key.side);
+  made->inter = remote != nullptr;
+  if (remote) made->remote = std::make_unique<RankMap>(*remote);
+  made->members = static_cast<uint32_t>(group.count_within(
+      static_cast<int32_t>(g_av.my_first()), static_cast<int32_t>(g_av.my_first() + g_av.my_count())));
+  g_provisional.emplace(key, made);
+  *out = made;
   return {};
 }
 
-}  // namespace
-
-uint64_t fingerprint(const RankMap& group) {
+/// A sampled hash.
+uint64_t sample(const RankMap& group) {
   uint64_t h = static_cast<uint64_t>(group.size());
   for (int64_t k = 0; k <= 16 && group.size() > 0; ++k) {
     int32_t rank = static_cast<int32_t>(k * (group.size() - 1) / 16);
@@ -134,6 +156,16 @@ uint64_t fingerprint(const RankMap& group) {
     h ^= h >> 29;
   }
   return h;
+}
+
+}  // namespace
+
+uint64_t fingerprint(const RankMap& group, const RankMap* other) {
+  uint64_t print = sample(group);
+  if (!other) return print;
+  // The same at both sides.
+  uint64_t theirs = sample(*other);
+  return group.world_of(0) < other->world_of(0) ? print * 3 + theirs : theirs * 3 + print;
 }
 
 Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* remote, const Comm* parent,
@@ -150,12 +182,26 @@ Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* re
   return status;
 }
 
-Status dup(Comm* comm, Comm** out, std::optional<groupmap::Strategy> strategy) {
-  CreateArrival mine;
-  mine.strategy = strategy;
-  Status status = meet(comm, &mine, kOpDup, "MPI_Comm_dup", dup_act);
-  *out = mine.out;
-  return status;
+Status dup(Comm* comm, Comm** out, const char* call, std::optional<groupmap::Strategy> strategy) {
+  Meeting* m = join(comm, kOpDup, call);
+  // The light way: who comes offers itself as leader, who goes makes its own part; nobody's cold memory is touched.
+  RankState* me = rank_state();
+  if (m->arrived == 1) {
+    m->least = me;
+    m->strategy = strategy;
+    m->made = nullptr;
+  } else if (me->led < m->least->led || (me->led == m->least->led && me->world_rank < m->least->world_rank)) {
+    m->least = me;
+  }
+  if (!m->full) {
+    wait(comm, m, call);
+  } else {
+    if (m->status.ok()) m->status = duplicate(comm->shared, m, reserve(m->least), m->strategy, &m->made);
+    release(m);
+  }
+  SharedComm* made = m->made;
+  FGMPI_TRY(leave(m));
+  return enter(made, comm->rank, comm, out);
 }
 
 Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const char* call, pt2pt::Request** request) {
@@ -166,7 +212,7 @@ Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const cha
   r->result = out;
   comm->retain();
   *request = r;
-  return meet_nonblocking(comm, &r->arrival, kOpDup, call, idup_act, r);
+  return meet_nonblocking(comm, &r->arrival, kOpIdup, call, idup_act, r);
 }
 
 Status create(Comm* comm, const RankMap& group, Comm** out, const char* call) {
@@ -179,7 +225,7 @@ Status create(Comm* comm, const RankMap& group, Comm** out, const char* call) {
   uint32_t number = comm->sequence++;  // members and others count in step
   int32_t my_rank = group.rank_of(comm->shared->map.world_of(comm->rank));
   if (my_rank < 0) return {};
-  AgreeKey key{comm->shared->id.bits, kAgreeCreate, 0, number, fingerprint(group)};
+  AgreeKey key{comm->shared->id.bits, kAgreeCreate, 0, number, static_cast<uint32_t>(group.world_of(0))};
   return create_among(key, group, nullptr, comm, my_rank, call, out);
 }
 
@@ -187,7 +233,8 @@ Status create_group(Comm* comm, const RankMap& group, int32_t tag, Comm** out) {
   *out = nullptr;
   int32_t my_rank = group.rank_of(comm->shared->map.world_of(comm->rank));
   if (my_rank < 0) return {};
-  AgreeKey key{comm->shared->id.bits, kAgreeCreateGroup, 0, static_cast<uint32_t>(tag), fingerprint(group)};
+  AgreeKey key{comm->shared->id.bits, kAgreeCreateGroup, 0, static_cast<uint32_t>(tag),
+               static_cast<uint32_t>(group.world_of(0))};
   return create_among(key, group, nullptr, comm, my_rank, "MPI_Comm_create_group", out);
 }
 

@@ -7,7 +7,6 @@
 #include "comm/context.h"
 #include "comm/meeting.h"
 
-#include <optional>
 #include <vector>
 
 namespace fgmpi::comm {
@@ -15,6 +14,7 @@ namespace fgmpi::comm {
 /// Codes of creations as meetings (meeting.h leaves those from kFirstOther on to others).
 enum CreateOperation : uint8_t {
   kOpDup = kFirstOther + 16,
+  kOpIdup,
   kOpSplit,
   kOpPermute,
   kOpCreate,
@@ -26,7 +26,6 @@ enum CreateOperation : uint8_t {
 /// Arrival of a member in a creation; out is its new communicator or nullptr.
 struct CreateArrival : Arrival {
   Comm* out = nullptr;
-  std::optional<groupmap::Strategy> strategy;  ///< how to store an irregular map here
 };
 
 /// The state of the rank behind an arrival.
@@ -37,8 +36,8 @@ inline RankState* state_of(const SharedComm& shared, const Arrival& arrival) {
 Candidate reserve_least(const SharedComm& shared, const Arrival* first);
 /// Everybody gets the verdict.
 void fail_all(Meeting* meeting, const Status& status);
-/// Attaches each arrival with its rank in `ranks_of(arrival)`; hierarchy and topology are shared with `like` when given.
-void attach_all(Meeting* meeting, const Recipe& recipe, const SharedComm* like);
+/// Each arrival takes its share of `made`, `shift` past its rank.
+void enter_all(Meeting* meeting, SharedComm* made, int32_t shift);
 
 /// Steps of a creation between processes; each has its own tag (an intercommunicator's sides too).
 enum CreateStep : int32_t { kStepGather, kStepAnswer, kStepExchange, kStepSpread };
@@ -68,8 +67,9 @@ Status intercomm_merge(Comm* inter, bool high, Comm** out);
 /// From groups alone (sessions): `name` is the hash of the string tag.
 Status create_from_group(const RankMap& group, uint64_t name, Comm** out);
 Status intercomm_from_groups(const RankMap& local, const RankMap& remote, uint64_t name, Comm** out);
-/// A sampled hash of a group: enough to tell apart what is under way at once.
-uint64_t fingerprint(const RankMap& group);
+/// A sampled hash of a group, or of the two of an intercommunicator (the same at both sides): finds members that gave
+/// different groups.
+uint64_t fingerprint(const RankMap& group, const RankMap* other = nullptr);
 
 /// As dup() without blocking: the request completes when *out is there; `extras` are the new communicator's (or
 /// nullptr). Never switches.

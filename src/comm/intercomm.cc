@@ -6,6 +6,7 @@
 //
 // Only leaders' processes talk across; a map travels once a process, encoded.
 
+#include <algorithm>
 #include <cstring>
 
 #include "comm/create.h"
@@ -50,13 +51,6 @@ RankMap concatenate(const RankMap& a, const RankMap& b) {
 
 uint16_t side_of(const RankMap& local, const RankMap& remote) {
   return local.world_of(0) < remote.world_of(0) ? 0 : 1;
-}
-
-/// The same at both sides.
-uint64_t print_of_both(const RankMap& local, const RankMap& remote) {
-  uint64_t a = fingerprint(local), b = fingerprint(remote);
-  if (side_of(local, remote) == 1) std::swap(a, b);
-  return a * 0x9e3779b97f4a7c15u ^ b;
 }
 
 struct InterArrival : CreateArrival {
@@ -135,14 +129,18 @@ void inter_create_act(SharedComm* shared, Meeting* meeting) {
   parties.sides[1 - side] = far.processes;
   const RankMap& first_map = side == 0 ? shared->map : learned.remote;
   parties.root = g_av.process_of(static_cast<uint32_t>(first_map.world_of(0)));
+  parties.groups[side] = &shared->map;
+  parties.groups[1 - side] = &learned.remote;
+  parties.print = fingerprint(shared->map, &learned.remote);
   AgreeKey key{learned.peer_ctx, kAgreeInter, side, static_cast<uint32_t>(first->arguments.tag),
-               print_of_both(shared->map, learned.remote)};
+               static_cast<uint32_t>(first_map.world_of(0))};
   ContextId id;
   status = agree(key, parties, reserve_least(*shared, meeting->arrivals), meeting->call, &id);
   if (!status.ok()) return fail_all(meeting, status);
-  attach_all(meeting,
-             {id, &shared->map, &learned.remote, shared->members, parties.count(), static_cast<uint8_t>(side)}, nullptr);
-  lookup(id, static_cast<uint8_t>(side))->hierarchy = shared->hierarchy;
+  SharedComm* made = establish({id, &shared->map, &learned.remote, shared->members, parties.count(),
+                                static_cast<uint8_t>(side), meeting->call});
+  made->hierarchy = shared->hierarchy;
+  enter_all(meeting, made, 0);
 }
 
 struct MergeArrival : CreateArrival {
@@ -166,17 +164,15 @@ void merge_act(SharedComm* shared, Meeting* meeting) {
   sched::call_on_host([&] {
     merged = first ? concatenate(shared->map, *shared->remote) : concatenate(*shared->remote, shared->map);
   });
-  AgreeKey key{shared->id.bits, kAgreeInter, shared->side, meeting->sequence, 0};
+  AgreeKey key{shared->id.bits, kAgreeMerge, shared->side, meeting->sequence};
   ContextId id;
   status = agree(key, parties_of(shared), reserve_least(*shared, meeting->arrivals), meeting->call, &id);
   if (!status.ok()) return fail_all(meeting, status);
   Hierarchy all = build_hierarchy(merged);
-  Recipe recipe{id, &merged, nullptr, all.member_counts[all.my_index], all.count(), 0, meeting->call};
-  int32_t shift = first ? 0 : shared->remote->size();
-  for (Arrival* a = meeting->arrivals; a; a = a->next) {
-    auto* arrival = static_cast<CreateArrival*>(a);
-    a->status = attach(recipe, a->rank + shift, a->comm, &arrival->out);
-  }
+  // Where both sides have members here, the second finds what the first made.
+  SharedComm* made = lookup(id);
+  if (!made) made = establish({id, &merged, nullptr, all.member_counts[all.my_index], all.count(), 0, meeting->call});
+  enter_all(meeting, made, first ? 0 : shared->remote->size());
 }
 
 /// The running rank in `group`. Errors: MPI_ERR_GROUP.
@@ -225,7 +221,7 @@ Status intercomm_merge(Comm* inter, bool high, Comm** out) {
 Status create_from_group(const RankMap& group, uint64_t name, Comm** out) {
   int32_t rank;
   FGMPI_TRY(rank_in(group, &rank));
-  AgreeKey key{name, kAgreeFromGroup, 0, 0, fingerprint(group)};
+  AgreeKey key{name, kAgreeFromGroup, 0, 0, static_cast<uint32_t>(group.world_of(0))};
   return create_among(key, group, nullptr, nullptr, rank, "MPI_Comm_create_from_group", out);
 }
 
@@ -234,7 +230,8 @@ Status intercomm_from_groups(const RankMap& local, const RankMap& remote, uint64
   FGMPI_TRY(rank_in(local, &rank));
   if (int32_t common = intersect(local, remote).size())
     return error(MPI_ERR_GROUP, "the two groups have %d ranks in common; allowed are groups that have none", common);
-  AgreeKey key{name, kAgreeFromGroup, side_of(local, remote), 1, print_of_both(local, remote)};
+  auto leader = static_cast<uint32_t>(std::min(local.world_of(0), remote.world_of(0)));
+  AgreeKey key{name, kAgreeFromGroup, side_of(local, remote), 1, leader};
   return create_among(key, local, &remote, nullptr, rank, "MPI_Intercomm_create_from_groups", out);
 }
 

@@ -24,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -75,6 +76,10 @@ struct Meeting {
   int32_t root = 0;
   int32_t op = 0;
   size_t bytes = 0;
+  // A duplicate being made (light way, create.cc).
+  RankState* least = nullptr;                  ///< the member so far that has led least
+  std::optional<groupmap::Strategy> strategy;  ///< how the first wants an irregular map stored
+  SharedComm* made = nullptr;                  ///< the result
 };
 
 /// Where the meetings of a communicator are found: only those that are not full yet.

@@ -312,10 +312,11 @@ Status Split::alone() {
     for (size_t i = first; i < last; ++i) worlds.push_back(shared_->map.world_of(entries[i].rank));
     RankMap map = RankMap::from_ranks(worlds);
     share_parent(&map);
-    Recipe recipe{leader.id(), &map, nullptr, static_cast<uint32_t>(last - first), 1, 0, meeting_->call};
+    SharedComm* made =
+        establish({leader.id(), &map, nullptr, static_cast<uint32_t>(last - first), 1, 0, meeting_->call});
     for (size_t i = first; i < last; ++i) {
       SplitArrival* a = by_local_[static_cast<uint32_t>(worlds[i - first]) - g_av.my_first()];
-      a->status = attach(recipe, static_cast<int32_t>(i - first), a->comm, &a->out);
+      a->status = enter(made, static_cast<int32_t>(i - first), a->comm, &a->out);
     }
   });
   return status;
@@ -486,8 +487,9 @@ void Split::share_parent(RankMap* map) const {
 Status Split::attach_one(Made& made, size_t first, size_t last) {
   share_parent(&made.map);
   const RankMap* remote = shared_->inter ? &made.remote : nullptr;
-  Recipe recipe{made.id, &made.map, remote, static_cast<uint32_t>(last - first), made.processes, made.side, meeting_->call};
-  auto join = [&](SplitArrival* a, int32_t rank) { a->status = attach(recipe, rank, a->comm, &a->out); };
+  SharedComm* there = establish({made.id, &made.map, remote, static_cast<uint32_t>(last - first), made.processes,
+                                 made.side, meeting_->call});
+  auto join = [&](SplitArrival* a, int32_t rank) { a->status = enter(there, rank, a->comm, &a->out); };
   if (made.map.regular()) {
     for (size_t i = first; i < last; ++i) {
       int32_t world = shared_->map.world_of(mine_[i].rank);

@@ -26,7 +26,7 @@ int dup_with_extras(const char* call, comm::Comm* c, bool with_hints, MPI_Info i
   FGMPI_RETURN_IF(call, c, comm::read_hints(info, &hints));
   int code = copy_extras(c, with_hints, &extras);
   comm::Comm* made = nullptr;
-  Status status = comm::dup(c, &made, comm::strategy_of(hints));
+  Status status = comm::dup(c, &made, call, comm::strategy_of(hints));
   if (!hints.empty()) {
     if (!extras) extras = std::make_unique<comm::Extras>();
     extras->info = std::move(hints);
@@ -45,7 +45,7 @@ int dup_with_extras(const char* call, comm::Comm* c, bool with_hints, MPI_Info i
 int dup(const char* call, comm::Comm* c, bool with_hints, MPI_Info info, MPI_Comm* newcomm) {
   if (c->extras || info != MPI_INFO_NULL) return dup_with_extras(call, c, with_hints, info, newcomm);
   comm::Comm* made = nullptr;
-  Status status = comm::dup(c, &made);
+  Status status = comm::dup(c, &made, call);
   return give(call, c, status, made, newcomm);
 }
 

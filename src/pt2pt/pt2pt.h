@@ -288,6 +288,7 @@ void notify(uint32_t process, int kind, uint64_t ctx, const void* data, size_t b
 inline constexpr int kNoticeCommFreed = 0;
 inline constexpr int kNoticeDeadlock = 1;
 inline constexpr int kNoticeAbort = 2;
+inline constexpr int kNoticeAgree = 3;
 
 // ---- Deadlock (deadlock.h)
 // -----------------------------------------------------------------------------
