@@ -89,6 +89,8 @@ class Parser {
     if (sections_.empty() || (sections_.back().program.empty() && !programless_))
       return error(MPI_ERR_ARG, "no program given (see mpiexec -help)");
     for (auto& s : sections_) FGMPI_TRY(settle(&s));
+    for (auto& s : sections_)
+      if (setting_.inspect) FGMPI_TRY(setting_.inspect(s.program, ranks_each(s), &s.options));
     write(plan);
     return {};
   }
@@ -198,6 +200,12 @@ class Parser {
                    "-ranks %lld with -n %lld: allowed is at least one rank for each process",
                    static_cast<long long>(s->ranks), static_cast<long long>(s->processes));
     return {};
+  }
+
+  /// Of the processes with most.
+  static int64_t ranks_each(const Section& s) {
+    if (s.ranks) return (s.ranks + s.processes - 1) / s.processes;
+    return s.nfg ? s.nfg : 1;
   }
 
   void write(Plan* plan) const {

@@ -7,6 +7,8 @@
 // command_line.cc has the table.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,8 @@ struct Plan {
 struct Setting {
   int cores = 1;
   std::string library_folder;  ///< comes first in any LD_LIBRARY_PATH that the command line sets
+  /// Looks at each program, adding to hydra's options for it: see inspect_program(). May be empty.
+  std::function<Status(const Words& program, int64_t ranks_each, Words* options)> inspect = {};
 };
 
 /// An error is one line that names the option, its value and what is allowed.

@@ -15,6 +15,7 @@
 #include "launcher/command_line.h"
 #include "launcher/hydra_guard.h"
 #include "launcher/paths.h"
+#include "launcher/program.h"
 
 namespace {
 
@@ -40,13 +41,13 @@ mpiexec.hydra, which starts the processes: 'mpiexec.hydra -help' lists them (-f 
 Variables: FGMPI_HYDRA names another mpiexec.hydra.
 )";
 
-[[noreturn]] void refuse(const std::string& line) {
+[[noreturn]] void refuse(const std::string& line, int exit_status = 1) {
   std::fprintf(stderr, "mpiexec: %s\n", line.c_str());
-  std::exit(1);
+  std::exit(exit_status);
 }
 
 void must(const fgmpi::Status& status) {
-  if (!status.ok()) refuse(status.what());
+  if (!status.ok()) refuse(status.what(), fgmpi::launcher::exit_status(status));
 }
 
 /// Puts `first` before what a list in the environment, separated by colons, holds.
@@ -61,7 +62,6 @@ void set_environment(const Plan& plan, const std::string& library_folder) {
     unsetenv("FGMPI_NFG");
     unsetenv("FGMPI_RANKS");
   }
-  put_first("LD_LIBRARY_PATH", library_folder);
   // For hydra alone; the guard takes itself out before the processes inherit.
   if (access((library_folder + "/" + fgmpi::launcher::kHydraGuard).c_str(), R_OK) == 0)
     put_first("LD_PRELOAD", fgmpi::launcher::kHydraGuard);
@@ -74,8 +74,15 @@ int main(int argc, char** argv) {
   setting.cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   must(fgmpi::launcher::find_prefix(&setting.library_folder));
   setting.library_folder += "/lib";
+  put_first("LD_LIBRARY_PATH", setting.library_folder);  // the programs are looked at with it
+  const Words arguments_given(argv + 1, argv + argc);
+  const bool elsewhere = fgmpi::launcher::names_hosts(arguments_given);
+  setting.inspect = [&](const Words& program, int64_t ranks_each, Words* options) {
+    return fgmpi::launcher::inspect_program(program, *options, ranks_each, elsewhere,
+                                            setting.library_folder, options);
+  };
   Plan plan;
-  must(make_plan(Words(argv + 1, argv + argc), setting, &plan));
+  must(make_plan(arguments_given, setting, &plan));
   if (plan.action == Plan::kHelp) {
     std::fputs(kHelp, stdout);
     return 0;

@@ -99,6 +99,17 @@ expect "two programs" 0 "^hello from 4 of 5$" "$bin/mpiexec" -n 1 -nfg 3 ./hello
 expect "exit status" 3 "" "$bin/mpiexec" -n 2 sh -c 'exit 3'
 expect "bad -nfg" 1 "^mpiexec: -nfg 0: allowed is a number from 1 to " "$bin/mpiexec" -nfg 0 ./hello
 expect "no program" 1 "^mpiexec: no program given" "$bin/mpiexec" -n 2
+expect "a missing program" 127 "^mpiexec: \./none: no such program" "$bin/mpiexec" -n 2 ./none
+expect "one that is not in PATH" 127 "^mpiexec: hello: no such program in PATH" "$bin/mpiexec" hello
+touch plain.txt
+expect "not executable" 126 "^mpiexec: \./plain.txt: may not be executed; " "$bin/mpiexec" ./plain.txt
+expect "a folder" 126 "^mpiexec: \./lib.dir: is a folder; " bash -c 'mkdir -p lib.dir; exec "$0/mpiexec" ./lib.dir' "$bin"
+expect "in another folder" 0 "^hello from 1 of 2$" "$bin/mpiexec" -wdir "$PWD" -nfg 2 ./hello
+expect "missing there" 127 "^mpiexec: \./hello: no such" "$bin/mpiexec" -wdir "$PWD/lib.dir" -nfg 2 ./hello
+printf '#!/bin/sh\nexport GREETED=yes\nexec ./hello "$@"\n' > script && chmod +x script
+expect "a script around the program" 0 "^hello from 5 of 6$" "$bin/mpiexec" -n 2 -nfg 3 ./script
+printf 'exec ./hello\n' > bare && chmod +x bare
+expect "a script without an interpreter" 0 "^hello from 5 of 6$" "$bin/mpiexec" -n 2 -nfg 3 ./bare
 expect "bad FGMPI_HYDRA" 1 "^mpiexec: FGMPI_HYDRA=/no: " env FGMPI_HYDRA=/no "$bin/mpiexec" ./hello
 expect "mpiexec -version" 0 "Finegrain MPI" "$bin/mpiexec" -version
 expect "fgmpi-info" 0 "^prefix +$prefix$" "$bin/fgmpi-info"
@@ -123,9 +134,22 @@ else
   failed=1
 fi
 
+# A static program brings its MPI library: here one of two functions. Built so that nothing is missing.
+cat > static.c << 'END'
+int MPI_Init(int* argc, char*** argv) { return !argc + !argv; }
+int main(int argc, char** argv) { return MPI_Init(&argc, &argv); }
+END
+if cc -static static.c -o static 2> /dev/null; then
+  expect "a static program" 0 "" "$bin/mpiexec" -n 2 ./static
+  expect "its many ranks" 1 "^mpiexec: \./static: 3 ranks a process, but .* linked statically" "$bin/mpiexec" -nfg 3 ./static
+fi
+
 # Programs built with the host's own compiler wrapper run on us under our mpiexec.
 if command -v mpicc.mpich > /dev/null; then
   expect "the host's wrapper" 0 "" mpicc.mpich hello.c -o hello_host
+  host=$(dirname "$(ldconfig -p | sed -n 's/.*libmpich.so.12 .*=> //p' | head -1)")
+  expect "one with an RPATH" 0 "" mpicc.mpich hello.c -o hello_rpath -Wl,--disable-new-dtags "-Wl,-rpath,$host"
+  expect "which a path with a space cannot outdo" 1 "^mpiexec: \./hello_rpath: would load $host/" "$bin/mpiexec" ./hello_rpath
   expect "a program of the host's wrapper" 0 "^hello from 0 of 2$" "$bin/mpiexec" -n 2 ./hello_host
 fi
 if command -v mpifort.mpich > /dev/null; then

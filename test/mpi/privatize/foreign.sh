@@ -14,6 +14,24 @@ for program in host_globals host_state; do
   LD_LIBRARY_PATH=$library timeout 100 "$bin/mpiexec" -n 2 -nfg 20 "./$program" >out 2>&1 || fail "$program: status $?"
   grep -q 'No Errors' out || fail "$program: did not end well"
 done
+# One with an RPATH to the host's library, which counts more than LD_LIBRARY_PATH: mpiexec sees to it that it is ours.
+host=$(dirname "$(readlink -f "$(ldconfig -p | sed -n 's/.*libmpich.so.12 .*=> //p' | head -1)")")
+mpicc.mpich -O1 -I"$source/.." "$source/globals_c.c" -o host_rpath -Wl,--disable-new-dtags -Wl,-rpath,"$host" || fail "rpath"
+readelf -d host_rpath | grep -q '(RPATH)' || fail "no RPATH: the test tests nothing"
+timeout 100 "$bin/mpiexec" -n 2 -nfg 20 ./host_rpath >out 2>&1 || fail "host_rpath: status $?"
+[ "$(grep -c 'No Errors' out)" = 1 ] || fail "host_rpath: not one job of 40 ranks"
+LD_PRELOAD=libm.so.6 timeout 100 "$bin/mpiexec" -n 1 -nfg 2 ./host_rpath >out 2>&1 || fail "host_rpath preloaded: status $?"
+mpicc.mpich -O1 -I"$source/.." "$source/globals_c.c" -o host_runpath -Wl,--enable-new-dtags -Wl,-rpath,"$host" || fail "runpath"
+timeout 100 "$bin/mpiexec" -n 2 -nfg 20 ./host_runpath >out 2>&1 || fail "host_runpath: status $?"
+# A library of the program's brings in MPI, with an RPATH of its own.
+echo '#include <mpi.h>
+int ranks(void) { int size; MPI_Init(0, 0); MPI_Comm_size(MPI_COMM_WORLD, &size); MPI_Finalize(); return size; }' >ranks.c
+echo 'int ranks(void); int main() { return ranks(); }' >indirect.c
+mpicc.mpich -shared -fPIC ranks.c -o libranks.so -Wl,--disable-new-dtags -Wl,-rpath,"$host" || fail "libranks.so"
+cc indirect.c -o indirect ./libranks.so -Wl,--disable-new-dtags -Wl,-rpath,"$work" || fail "indirect"
+timeout 100 "$bin/mpiexec" -n 2 -nfg 3 ./indirect >out 2>&1
+[ $? = 6 ] || fail "indirect: not 6 ranks"
+
 # C++ without -fPIC, as CMake's FindMPI compiles: copies of std::cout, of typeinfo and virtual tables of exceptions.
 for program in globals_cxx exceptions lines; do
   mpicxx.mpich -O1 -fPIE -I"$source/.." "$source/$program.cc" -o "host_$program" || fail "mpicxx.mpich"

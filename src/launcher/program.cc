@@ -1,0 +1,236 @@
+#include "launcher/program.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+extern char** environ;
+
+namespace fgmpi::launcher {
+namespace {
+
+/// The folder in which a relative path begins: hydra's -wdir, else the present one.
+std::string start_folder(const Words& options) {
+  std::string folder;
+  for (size_t i = 0; i + 1 < options.size(); ++i) {
+    std::string_view word = options[i];
+    word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
+    if (word == "wdir" || word == "wd") folder = options[i + 1] + "/";
+  }
+  return folder;
+}
+
+bool executable_file(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
+}
+
+/// What execvp would execute; the first candidate there is, executable or not, if none is; else "".
+std::string find(const std::string& name, const Words& options) {
+  if (name.find('/') != name.npos) {
+    std::string path = name[0] == '/' ? name : start_folder(options) + name;
+    return access(path.c_str(), F_OK) == 0 ? path : "";
+  }
+  const char* variable = std::getenv("PATH");
+  const std::string folders = variable ? variable : "/bin:/usr/bin";
+  std::string found;
+  for (size_t begin = 0; begin <= folders.size();) {
+    size_t end = std::min(folders.find(':', begin), folders.size());
+    std::string path = end > begin ? folders.substr(begin, end - begin) + "/" + name
+                                   : start_folder(options) + name;
+    if (executable_file(path)) return path;
+    if (found.empty() && access(path.c_str(), F_OK) == 0) found = path;
+    begin = end + 1;
+  }
+  return found;
+}
+
+/// The parts of an ELF file that matter here; empty for a script.
+struct Elf {
+  bool elf = false;
+  bool foreign = false;  ///< of another machine
+  std::string interpreter;
+  bool dynamic = false;
+};
+
+bool read_at(int fd, void* to, size_t size, uint64_t offset) {
+  return pread(fd, to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+}
+
+Elf read_elf(const std::string& path) {
+  Elf out;
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  Elf64_Ehdr header{};
+  if (fd >= 0 && read_at(fd, &header, sizeof header, 0) &&
+      memcmp(header.e_ident, ELFMAG, SELFMAG) == 0) {
+    out.elf = true;
+    out.foreign = header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64;
+    for (unsigned i = 0; !out.foreign && i < header.e_phnum; ++i) {
+      Elf64_Phdr segment{};
+      if (!read_at(fd, &segment, sizeof segment, header.e_phoff + uint64_t{i} * header.e_phentsize))
+        break;
+      out.dynamic |= segment.p_type == PT_DYNAMIC;
+      if (segment.p_type != PT_INTERP || segment.p_filesz > 4096) continue;
+      out.interpreter.resize(segment.p_filesz);
+      if (!read_at(fd, out.interpreter.data(), segment.p_filesz, segment.p_offset))
+        out.interpreter.clear();
+      out.interpreter.resize(strlen(out.interpreter.c_str()));
+    }
+  }
+  if (fd >= 0) close(fd);
+  return out;
+}
+
+/// Does the file hold the text? Enough to know a static MPI program, whose functions have their
+/// names in it.
+bool holds(const std::string& path, std::string_view text) {
+  FILE* file = fopen(path.c_str(), "re");
+  if (!file) return false;
+  std::string bytes;
+  std::vector<char> buffer(1 << 20);
+  bool found = false;
+  for (size_t n; !found && (n = fread(buffer.data(), 1, buffer.size(), file)) > 0;) {
+    bytes.append(buffer.data(), n);
+    found = bytes.find(text) != bytes.npos;
+    bytes.erase(0, bytes.size() - std::min(bytes.size(), text.size()));
+  }
+  fclose(file);
+  return found;
+}
+
+/// What `interpreter --list path` prints: a library a line, "name => path (address)".
+std::string list_libraries(const std::string& interpreter, const std::string& path) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return "";
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  std::string list = "--list", linker = interpreter, program = path;
+  char* arguments[] = {linker.data(), list.data(), program.data(), nullptr};
+  pid_t child = 0;
+  bool spawned = posix_spawn(&child, linker.c_str(), &actions, nullptr, arguments, environ) == 0;
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n; spawned && (n = read(ends[0], buffer, sizeof buffer)) != 0;) {
+    if (n > 0) text.append(buffer, static_cast<size_t>(n));
+    if (n < 0 && errno != EINTR) break;
+  }
+  close(ends[0]);
+  if (spawned) waitpid(child, nullptr, 0);
+  return text;
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  struct stat of_a {
+  }, of_b{};
+  return stat(a.c_str(), &of_a) == 0 && stat(b.c_str(), &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+         of_a.st_ino == of_b.st_ino;
+}
+
+/// The MPI library with MPICH's names that the dynamic linker would load and that is not ours, or
+/// "".
+std::string other_library(const std::string& listed, const std::string& ours) {
+  for (size_t begin = 0; begin < listed.size();) {
+    size_t end = std::min(listed.find('\n', begin), listed.size());
+    std::string_view line(listed.data() + begin, end - begin);
+    begin = end + 1;
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    size_t arrow = line.find(" => "), address = line.rfind(" (");
+    if (arrow == line.npos || address == line.npos || address < arrow) continue;
+    std::string_view name = line.substr(0, arrow);
+    if (name != "libmpich.so.12" && name != "libmpi.so.12") continue;
+    std::string path(line.substr(arrow + 4, address - arrow - 4));
+    if (!same_file(path, ours)) return path;
+  }
+  return "";
+}
+
+}  // namespace
+
+Status inspect_program(const Words& program, const Words& options, int64_t ranks_each,
+                       bool elsewhere, const std::string& library_folder, Words* additions) {
+  if (program.empty()) return {};
+  const char* name = program.front().c_str();
+  const std::string path = find(program.front(), options);
+  if (path.empty()) {
+    if (elsewhere) return {};
+    return error(MPI_ERR_NO_SUCH_FILE, "%s: no such program%s", name,
+                 strchr(name, '/') ? "" : " in PATH; one of this folder is called ./program");
+  }
+  if (!executable_file(path)) {
+    if (elsewhere) return {};
+    struct stat info {};
+    bool folder = stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+    return error(MPI_ERR_ACCESS, "%s: %s; allowed is a program that may be executed", path.c_str(),
+                 folder ? "is a folder" : "may not be executed");
+  }
+  const Elf elf = read_elf(path);
+  if (!elf.elf) return {};  // a script; what it starts finds our library by LD_LIBRARY_PATH
+  if (elf.foreign)
+    return error(MPI_ERR_ACCESS,
+                 "%s: is for another kind of machine; allowed are programs for x86-64",
+                 path.c_str());
+  if (elf.interpreter.empty()) {
+    if (ranks_each > 1 && holds(path, "MPI_Init"))
+      return error(MPI_ERR_ARG,
+                   "%s: %lld ranks a process, but the program is linked statically and has an MPI "
+                   "library of its own; "
+                   "allowed is one, or link it with mpicc, mpicxx or mpifort",
+                   path.c_str(), static_cast<long long>(ranks_each));
+    return {};
+  }
+  const std::string ours = library_folder + "/libmpich.so.12";
+  const std::string other = other_library(list_libraries(elf.interpreter, path), ours);
+  if (other.empty()) return {};
+  if (ours.find_first_of(" :") != ours.npos)
+    return error(MPI_ERR_ARG,
+                 "%s: would load %s instead of %s, by an RPATH of its own, and cannot be kept from "
+                 "it while the path of "
+                 "ours has a space or colon; link it with mpicc, mpicxx or mpifort",
+                 path.c_str(), other.c_str(), ours.c_str());
+  const char* before = std::getenv("LD_PRELOAD");
+  // The library puts LD_PRELOAD back (src/privatize/come_first.cc): programs that this one starts
+  // are as ever.
+  for (const std::string& word :
+       {std::string("-env"), std::string("FGMPI_PRELOADED"), std::string(before ? before : ""),
+        std::string("-env"), std::string("LD_PRELOAD"),
+        ours + (before && *before ? std::string(":") + before : "")})
+    additions->push_back(word);
+  return {};
+}
+
+bool names_hosts(const Words& arguments) {
+  for (const char* variable :
+       {"HYDRA_HOST_FILE", "SLURM_JOB_ID", "PBS_NODEFILE", "LSB_HOSTS", "PE_HOSTFILE"})
+    if (std::getenv(variable)) return true;
+  constexpr std::string_view kOptions[] = {"hosts",   "host",        "f",         "hostfile",
+                                           "machine", "machinefile", "configfile"};
+  return std::any_of(arguments.begin(), arguments.end(), [&](std::string_view word) {
+    if (!word.starts_with('-')) return false;
+    word.remove_prefix(word.starts_with("--") ? 2 : 1);
+    return std::find(std::begin(kOptions), std::end(kOptions), word) != std::end(kOptions);
+  });
+}
+
+int exit_status(const Status& status) {
+  return status.error_class() == MPI_ERR_NO_SUCH_FILE ? kNotFound
+         : status.error_class() == MPI_ERR_ACCESS     ? kNotExecutable
+                                                      : 1;
+}
+
+}  // namespace fgmpi::launcher
