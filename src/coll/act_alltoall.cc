@@ -1,7 +1,7 @@
 // All-to-all in its three forms: between members of a process straight from the sender's to the
 // receiver's buffer; to each other process one message with everything that its members get,
 // ordered by receiver, then sender. The regular form goes in rounds of receivers, so that the
-// packed data stays bounded; the v and w forms, whose sizes no single process knows, in one.
+// packed data stays bounded; the v and w forms in chunks (act_alltoallv.cc).
 #include <algorithm>
 
 #include "coll/act.h"
@@ -9,8 +9,6 @@
 
 namespace fgmpi::coll {
 namespace {
-
-constexpr size_t kRoundBytes = 32 << 20;
 
 /// Both sides regular and of basic types: parts are `bytes` at a fixed stride.
 bool plain(const Act& act) {
@@ -92,7 +90,7 @@ class Round {
     in_memory_ = raw_memory(in_.total());
     FGMPI_TRY(pack_all());
     AlltoallSizes sizes{&out_, &in_, {}, 0};
-    bool regular = act_.first()->what == What::kAlltoall && first == 0 && last == UINT32_MAX;
+    bool regular = first == 0 && last == UINT32_MAX;
     size_t each = regular ? static_cast<size_t>(act_.first()->recv.whole().bytes()) : 0;
     if (regular) {
       sizes.bytes = each;
@@ -232,15 +230,16 @@ Status act_alltoall(Act& act) {
   Team team = act.team();
   if (team.count() == 1) return {};
   Placement placement(act.shared, team);
+  if (act.first()->what != What::kAlltoall)
+    return alltoallv_between_processes(act, team, placement);
   Round round(act, team, placement, is_plain);
-  if (act.first()->what != What::kAlltoall) return round.run(0, UINT32_MAX);
   // The same number of receivers a round everywhere: from what all processes know.
   uint32_t most = 0;
   for (uint32_t p = 0; p < team.count(); ++p) most = std::max(most, team.members(p));
   size_t for_one = static_cast<size_t>(act.first()->recv.whole().bytes()) *
                    static_cast<size_t>(act.shared->size);
   uint32_t group = static_cast<uint32_t>(
-      std::clamp<size_t>(kRoundBytes / std::max<size_t>(for_one, 1), 1, most));
+      std::clamp<size_t>(alltoall_round_bytes() / std::max<size_t>(for_one, 1), 1, most));
   if (group >= most) return round.run(0, UINT32_MAX);
   for (uint32_t first = 0; first < most; first += group) FGMPI_TRY(round.run(first, first + group));
   return {};
