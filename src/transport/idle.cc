@@ -106,8 +106,15 @@ void Idle::block(int64_t timeout_ns) {
   epoll_pwait2(epoll_, events, 8, &timeout, nullptr);
 }
 
+void Idle::tick(int64_t now) {
+  if (now < next_tick_) return;
+  next_tick_ = now + kTick;
+  for (Transport* transport : transports_) transport->tick();
+}
+
 void Idle::sleep(int64_t timeout_ns) {
   int64_t start = now_ns(), now = start;
+  tick(now);  // also when all waits are short: retries for room at a peer that is gone end by this
   int64_t deadline = timeout_ns < 0 ? INT64_MAX : start + timeout_ns;
   // Even a spin that has vanished is tried now and then: each wait spins for one look at least.
   if (longest_spin_ > 0) {
@@ -127,9 +134,7 @@ void Idle::sleep(int64_t timeout_ns) {
     disarm_all();
     if (poll()) return;
     now = now_ns();
-    if (now < next_tick_) continue;
-    next_tick_ = now + kTick;
-    for (Transport* transport : transports_) transport->tick();
+    tick(now);
   }
 }
 

@@ -39,6 +39,8 @@ class Idle {
   bool arm_all();
   void disarm_all();
   void block(int64_t timeout_ns);
+  /// Lets the transports look after their peers, about once a second.
+  void tick(int64_t now);
 
   std::vector<Transport*> transports_;
   int epoll_ = -1;

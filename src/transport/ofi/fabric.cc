@@ -51,14 +51,27 @@ bool is_loopback_or_link_local(const fi_info* info) {
   return false;
 }
 
-/// libfabric lists providers best first and each once an interface: the best provider's best interface.
+/// libfabric lists providers best first, but tcp;ofi_rxm before net, which speaks over the same sockets without a
+/// layer in between and so without two system calls a message (11.0 against 6.8 us half a round trip). Later
+/// libfabrics call it tcp.
+const char* best_provider(const fi_info* list) {
+  const char* first = list->fabric_attr->prov_name;
+  if (std::strcmp(first, "tcp;ofi_rxm")) return first;
+  for (const char* plain : {"tcp", "net"})
+    for (const fi_info* i = list; i; i = i->next)
+      if (!std::strcmp(i->fabric_attr->prov_name, plain)) return plain;
+  return first;
+}
+
+/// Each provider is listed once an interface: the best provider's best interface.
 const fi_info* choose(const fi_info* list) {
   const char* wanted = std::getenv("FGMPI_OFI_INTERFACE");
+  const char* best = best_provider(list);
   for (bool anything : {false, true}) {
     for (const fi_info* i = list; i; i = i->next) {
       std::string_view provider = i->fabric_attr->prov_name;
       // Its shared memory does not leave the host.
-      if (provider == "shm" || std::strcmp(provider.data(), list->fabric_attr->prov_name)) continue;
+      if (provider == "shm" || provider != best) continue;
       if (wanted && *wanted ? std::strcmp(i->domain_attr->name, wanted) == 0
                             : anything || !is_loopback_or_link_local(i))
         return i;
@@ -106,8 +119,9 @@ std::string fabric_error(long code) {
   return g_library.strerror(static_cast<int>(code < 0 ? -code : code));
 }
 
+Status Fabric::find() { return find_info(&info); }
+
 Status Fabric::open(size_t max_message, uint64_t key) {
-  FGMPI_TRY(find_info(&info));
   auto failed = [&](const char* what, int code) {
     return error(MPI_ERR_OTHER, "libfabric provider %s: %s: %s", provider().c_str(), what, fabric_error(code).c_str());
   };

@@ -31,12 +31,16 @@ struct Fabric {
   int wait_fd = -1;  ///< becomes readable when the queue has something, or -1
 
   ~Fabric() { close(); }
-  /// Picks a provider (FI_PROVIDER, else by libfabric's order) and an interface (FGMPI_OFI_INTERFACE,
-  /// else the first that is not the loopback), and opens an endpoint that can send and receive.
-  /// `memory_key` is asked for as the key for remote reads of this process's memory.
+  /// Picks a provider (FI_PROVIDER, else by libfabric's order, but net before tcp;ofi_rxm) and an interface
+  /// (FGMPI_OFI_INTERFACE, else the first that is not the loopback).
+  Status find();
+  /// Opens an endpoint that can send and receive. `memory_key` is asked for as the key for remote reads of this
+  /// process's memory. REQUIRES: found.
   Status open(size_t max_message, uint64_t memory_key);
   void close();
   std::string provider() const { return info ? info->fabric_attr->prov_name : "none"; }
+  /// Reliable datagrams made by libfabric of a provider that has connections only.
+  bool is_layered() const { return provider().find(";ofi_rx") != std::string::npos; }
   /// Buffers must be registered before they are sent from or received into.
   bool needs_local_registration() const { return info->domain_attr->mr_mode & FI_MR_LOCAL; }
 };

@@ -86,9 +86,13 @@ bool is_internet(uint32_t addr_format) { return addr_format == FI_SOCKADDR_IN ||
 
 }  // namespace
 
-Ofi::Ofi() {
+/// Reads of a peer's memory pay where hardware does them. Over plain sockets the peer's processor sends the bytes in
+/// any case, and frames are faster at every size (1 MiB and more: 2.7 against 1.2 GB/s).
+bool Ofi::reads_wanted() const {
   const char* reads = std::getenv("FGMPI_OFI_READ");
-  reads_allowed_ = !reads || std::string_view(reads) != "off";
+  std::string_view wish = reads ? reads : "";
+  if (wish == "on" || wish == "off") return wish == "on";
+  return fabric_.provider() != "net" && fabric_.provider() != "tcp";
 }
 
 Status Ofi::open(Sink* sink, std::string* address) {
@@ -98,7 +102,10 @@ Status Ofi::open(Sink* sink, std::string* address) {
   random_bytes(&key_, sizeof key_);
   random_bytes(&token_, sizeof token_);
   gate_ = std::make_unique<Gate>(key_);
-  FGMPI_TRY(fabric_.open(kMaxMessage, memory_key));
+  FGMPI_TRY(fabric_.find());
+  reads_allowed_ = reads_wanted();
+  max_message_ = std::min(fabric_.is_layered() ? kMostLayeredMessage : kMostMessage, fabric_.info->ep_attr->max_msg_size);
+  FGMPI_TRY(fabric_.open(max_message_, memory_key));
   FGMPI_TRY(make_buffers());
   Published mine;
   mine.provider = fabric_.provider();
@@ -122,15 +129,15 @@ Status Ofi::open(Sink* sink, std::string* address) {
 
 /// Send and receive buffers in one piece of memory, registered where the provider wants that.
 Status Ofi::make_buffers() {
-  size_t send_bytes = static_cast<size_t>(env_size("FGMPI_OFI_SEND", 2 << 20, kMaxMessage, 1 << 30));
-  size_t receive_bytes = static_cast<size_t>(env_size("FGMPI_OFI_RECV", 4 << 20, kReceiveBuffers * 2 * kMaxMessage, 1 << 30));
-  sends_.resize(std::max<size_t>(2, send_bytes / kMaxMessage));
+  size_t send_bytes = static_cast<size_t>(env_size("FGMPI_OFI_SEND", 2 << 20, kMostLayeredMessage, 1 << 30));
+  size_t receive_bytes = static_cast<size_t>(env_size("FGMPI_OFI_RECV", 4 << 20, kReceiveBuffers * 2 * kMostLayeredMessage, 1 << 30));
+  sends_.resize(std::max<size_t>(2, send_bytes / max_message_));
   receives_.resize(kReceiveBuffers);
-  receive_bytes_ = receive_bytes / kReceiveBuffers;
-  memory_.reset(static_cast<char*>(std::malloc(sends_.size() * kMaxMessage + kReceiveBuffers * receive_bytes_)));
+  receive_bytes_ = std::max(receive_bytes / kReceiveBuffers, 2 * max_message_);
+  memory_.reset(static_cast<char*>(std::malloc(sends_.size() * max_message_ + kReceiveBuffers * receive_bytes_)));
   if (!memory_) return error(MPI_ERR_OTHER, "no memory for %zu bytes of network buffers", send_bytes + receive_bytes);
   if (fabric_.needs_local_registration()) {
-    size_t all = sends_.size() * kMaxMessage + kReceiveBuffers * receive_bytes_;
+    size_t all = sends_.size() * max_message_ + kReceiveBuffers * receive_bytes_;
     if (int e = fi_mr_reg(fabric_.domain, memory_.get(), all, FI_SEND | FI_RECV, 0, 0, 0, &registered_, nullptr))
       return error(MPI_ERR_OTHER, "libfabric provider %s: fi_mr_reg of %zu bytes: %s", fabric_.provider().c_str(), all,
                    fabric_error(e).c_str());
@@ -142,7 +149,7 @@ Status Ofi::make_buffers() {
     buffer.bytes = at;
     buffer.next = free_sends_;
     free_sends_ = &buffer;
-    at += kMaxMessage;
+    at += max_message_;
   }
   for (ReceiveBuffer& buffer : receives_) {
     buffer.type = Operation::Type::kReceive;
@@ -255,7 +262,7 @@ bool Ofi::greet(uint32_t index) {
 /// Sends one frame at once, or puts it with others to the same peer. False: no room now.
 bool Ofi::send_frame(uint32_t index, const Header& header, const void* payload, size_t length) {
   size_t needed = kFrameOverhead + length;
-  if (gathering_ && (gathering_->peer != index || gathering_->length + needed > kMaxMessage) && !flush()) return false;
+  if (gathering_ && (gathering_->peer != index || gathering_->length + needed > max_message_) && !flush()) return false;
   SendBuffer* buffer = gathering_ ? gathering_ : start(index, Kind::kFrames);
   if (!buffer) return false;
   auto count = static_cast<uint32_t>(length);
@@ -263,7 +270,7 @@ bool Ofi::send_frame(uint32_t index, const Header& header, const void* payload, 
   buffer->append(&header, sizeof header);
   if (length) buffer->append(payload, length);
   if (gathering_) return true;
-  if (peers_[index].in_flight >= kAtOnce && buffer->length + needed <= kMaxMessage) {
+  if (peers_[index].in_flight >= kAtOnce && buffer->length + needed <= max_message_) {
     gathering_ = buffer;
     return true;
   }
@@ -293,7 +300,7 @@ void Ofi::tick() {
 }
 
 bool Ofi::try_send(uint32_t, uint64_t handle, const Header& header, const void* payload, size_t length) {
-  FGMPI_ASSERT(length <= kMaxPayload && handle < peers_.size());
+  FGMPI_ASSERT(length <= max_payload() && handle < peers_.size());
   auto index = static_cast<uint32_t>(handle);
   Peer& peer = peers_[index];
   if (__builtin_expect(!peer.greeted, 0)) me_ = header.src_process;
@@ -402,7 +409,7 @@ void Ofi::received(const void* bytes, size_t length) {
   }
   if (d.prefix.kind == Kind::kBye) gate_->bye(d.prefix.process);
   Frame frame;
-  while (next_frame(&d, kMaxPayload, &frame))
+  while (next_frame(&d, max_payload(), &frame))
     if (!closing_) sink_->deliver(frame.header, frame.payload, frame.length);
   if (d.left) ++refused_;
 }

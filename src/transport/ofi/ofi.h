@@ -5,7 +5,7 @@
 // of send buffers. Connections are the provider's, made by the first message. The first message to a peer
 // is a hello with the peer's key (frame.h); then frames follow in order.
 // Large messages are read out of the sender's memory (fi_read) where the provider allows to register all
-// memory at once; else pt2pt sends them as frames.
+// memory at once and reads are done by hardware; else pt2pt sends them as frames.
 //
 // Settings: FI_PROVIDER, FGMPI_OFI_INTERFACE, FGMPI_OFI_RECV and FGMPI_OFI_SEND (bytes of buffers),
 // FGMPI_OFI_READ=on|off, FGMPI_PEER_TIMEOUT (seconds after which an unreachable host is given up).
@@ -83,13 +83,12 @@ struct Peer {
 
 class Ofi final : public Transport {
  public:
-  Ofi();
   ~Ofi() override { close(); }
   const char* name() const override { return "ofi"; }
   Status open(Sink* sink, std::string* address) override;
   bool reaches(const std::string& address) const override;
   Status add_peer(uint32_t process, const std::string& address, uint64_t* local) override;
-  size_t max_payload() const override { return kMaxPayload; }
+  size_t max_payload() const override { return max_message_ - sizeof(Prefix) - kFrameOverhead; }
   bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
                 size_t length) override;
   ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
@@ -103,9 +102,10 @@ class Ofi final : public Transport {
   void close() override;
 
  private:
-  /// A message of this size still travels eagerly in tcp;ofi_rxm (16 KiB).
-  static constexpr size_t kMaxMessage = 16 << 10;
-  static constexpr size_t kMaxPayload = kMaxMessage - sizeof(Prefix) - kFrameOverhead;
+  /// Frames of 64 KiB, what pt2pt sends eagerly at most; what is layered on ofi_rxm sends 16 KiB at once and
+  /// makes a rendezvous of its own for more.
+  static constexpr size_t kMostMessage = (64 << 10) + sizeof(Prefix) + kFrameOverhead;
+  static constexpr size_t kMostLayeredMessage = 16 << 10;
   /// So many messages to a peer go out at once; further ones are gathered until the next poll, or until the
   /// message is full.
   static constexpr uint16_t kAtOnce = 4;
@@ -113,6 +113,7 @@ class Ofi final : public Transport {
   /// How long after a refusal by the provider (which does not tell when it has room) a retry is due.
   static constexpr int64_t kRetry = 100'000;
 
+  bool reads_wanted() const;
   Status make_buffers();
   void post_receive(ReceiveBuffer* buffer);
   SendBuffer* start(uint32_t peer, Kind kind);
@@ -132,6 +133,7 @@ class Ofi final : public Transport {
   void report();
 
   Fabric fabric_;
+  size_t max_message_ = 0;  ///< bytes of one message on the network; fixed by open()
   Sink* sink_ = nullptr;
   std::unique_ptr<Gate> gate_;
   Lifelines lifelines_;
