@@ -44,6 +44,14 @@ extern "C" [[gnu::noinline]] uint64_t translate_merged(const RankMap* map, int32
   return merged ? merged_address(*merged, rank) : translate_rank(map, rank);
 }
 
+extern "C" [[gnu::noinline]] uint64_t translate_merged_proclet(const RankMap* map, int32_t rank) {
+  const MlutMap* merged = mlut_of(*map);
+  if (!merged) return translate_proclet(map, rank);
+  GroupRank g = merged->at(rank);
+  Location at = g_process_groups.av(g.pgid).locate(g.lpid);
+  return g_process_groups.address({g.pgid, at.process}) + at.local;
+}
+
 namespace {
 
 constexpr int32_t kWorld = 1 << 20, kProcesses = 1 << 10;
@@ -88,7 +96,8 @@ int main(int argc, char** argv) {
   for (uint32_t k = 0; k < 1000; ++k) pairs.push_back({k % 2, k * 7 % kProcesses});
   RankMap merged;
   if (!merged_map(pairs, &merged).ok()) return 1;
-  if (argc > 1 && std::strcmp(argv[1], "mlut") == 0) return translate_merged(&merged, 77) == 1;
+  if (argc > 1 && std::strcmp(argv[1], "mlut") == 0) 
+    return translate_merged(&merged, 77) + translate_merged_proclet(&merged, 77) == 1;
   for (const Case& c : cases()) {
     if (argc > 1) {
       if (std::strcmp(argv[1], c.name) != 0) continue;

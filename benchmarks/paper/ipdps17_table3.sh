@@ -15,4 +15,6 @@ for line in direct:9 offset:11 stride:13 blockstride:- md-blockstride:- lut:11 l
   printf '%-16s %10s %10s %22s\n' "$model" \
     $(($(count translate_rank "$model") - frame)) "${line#*:}" $(($(count translate_proclet "$model") - frame))
 done
-printf '%-16s %10s %10s %22s\n' mlut $(($(count translate_merged mlut) - 1)) 15 -  # no frame but the return
+# No frame but the return, no push of a register: less is subtracted.
+printf '%-16s %10s %10s %22s\n' mlut $(($(count translate_merged mlut) - 1)) 15 \
+  $(($(count translate_merged_proclet mlut) - 1))

@@ -51,14 +51,17 @@ class AddressVector {
     FGMPI_CHECK(address63 >> 63 == 0);
     elements_[p].address_and_transport = address63 << 1 | (transport_bit ? 1 : 0);
   }
-  uint64_t address(uint32_t p) const {
+  uint64_t address(uint32_t p) const { return address_in(elements_.data(), p); }
+  static uint64_t address_in(const AvElement* elements, uint32_t p) {
     // An element is 3 times 4 bytes; the empty asm keeps the factors apart, so that the load scales by 4 itself: one
     // instruction less on the send path.
     uint64_t word, thrice = uint64_t{p} * 3;
     asm("" : "+r"(thrice));
-    std::memcpy(&word, reinterpret_cast<const unsigned char*>(elements_.data()) + thrice * 4, sizeof word);
+    std::memcpy(&word, reinterpret_cast<const unsigned char*>(elements) + thrice * 4, sizeof word);
     return word >> 1;
   }
+  /// Stays where it is from init() on.
+  const AvElement* elements() const { return elements_.data(); }
   bool transport_bit(uint32_t p) const { return elements_[p].address_and_transport & 1; }
 
   /// True when world rank w lives in this process; then *local is its index.

@@ -11,6 +11,8 @@ ProcessGroups g_process_groups;
 uint32_t ProcessGroups::add(const AddressVector* av) {
   uint64_t first = uint64_t{firsts_.back()} + avs_.back()->world_size();
   FGMPI_CHECK(first + av->world_size() <= uint64_t{1} << 31);
+  elements_[0] = g_av.elements();
+  elements_.push_back(av->elements());
   avs_.push_back(av);
   firsts_.push_back(static_cast<uint32_t>(first));
   return count() - 1;

@@ -32,17 +32,21 @@ static_assert(sizeof(GroupRank) == 8, "memory budget: 8 bytes a member of a merg
 /// The process groups that this process knows, each with its own address vector.
 class ProcessGroups {
  public:
-  ProcessGroups() : avs_{&g_av}, firsts_{0} {}
-  /// Adds a group; its pgid is returned. REQUIRES: g_av is set up, `av` outlives this, all global ranks stay under 2^31.
+  ProcessGroups() : elements_{nullptr}, avs_{&g_av}, firsts_{0} {}
+  /// Adds a group; its pgid is returned. REQUIRES: g_av and `av` are set up for good, `av` outlives this, all global
+  /// ranks stay under 2^31.
   uint32_t add(const AddressVector* av);
   uint32_t count() const { return static_cast<uint32_t>(avs_.size()); }
   /// REQUIRES: pgid < count().
   const AddressVector& av(uint32_t pgid) const { return *avs_[pgid]; }
+  /// The element's address of process `lpid` of a group. REQUIRES: there was an add().
+  uint64_t address(GroupRank g) const { return AddressVector::address_in(elements_[g.pgid], g.lpid); }
   int32_t global_of(GroupRank g) const { return static_cast<int32_t>(firsts_[g.pgid] + g.lpid); }
   /// The group and rank behind a global rank. REQUIRES: it is one.
   GroupRank find(int32_t global) const;
 
  private:
+  std::vector<const AvElement*> elements_;  ///< of each group's vector: one load less on the send path
   std::vector<const AddressVector*> avs_;
   std::vector<uint32_t> firsts_;  ///< global rank of each group's rank 0
 };
@@ -79,10 +83,7 @@ Status merged_map(std::vector<GroupRank> members, RankMap* out);
 /// The same for global ranks. REQUIRES: they are distinct global ranks.
 RankMap merged_map_of(std::span<const int32_t> globals);
 /// The element's address of a member of a merged communicator with one rank a process. REQUIRES: 0 <= rank < size.
-inline uint64_t merged_address(const MlutMap& map, int32_t rank) {
-  GroupRank g = map.at(rank);
-  return g_process_groups.av(g.pgid).address(g.lpid);
-}
+inline uint64_t merged_address(const MlutMap& map, int32_t rank) { return g_process_groups.address(map.at(rank)); }
 /// (process, local proclet) within its process group.
 inline Location merged_locate(const MlutMap& map, int32_t rank) {
   GroupRank g = map.at(rank);

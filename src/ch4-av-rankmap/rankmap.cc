@@ -86,21 +86,23 @@ RankMap RankMap::from_ranks(std::span<const int32_t> world_ranks, const Strategy
 // result happens to be regular.
 RankMap::Model RankMap::compose_model(Model parent, Model child) {
   using enum Model;
-  constexpr Model kTable[8][8] = {
-      // child: empty   direct          offset  stride   blockstride   md              lut    mlut
-      /* empty  */ {kEmpty, kEmpty, kEmpty, kEmpty, kEmpty, kEmpty, kEmpty, kEmpty},
-      /* direct */ {kEmpty, kDirect, kOffset, kStride, kBlockStride, kMdBlockStride, kLut, kMlut},
-      /* offset */ {kEmpty, kOffset, kOffset, kStride, kBlockStride, kMdBlockStride, kLut, kMlut},
-      /* stride */ {kEmpty, kStride, kStride, kStride, kMdBlockStride, kMdBlockStride, kLut, kMlut},
-      /* block  */ {kEmpty, kBlockStride, kLut, kLut, kLut, kLut, kLut, kMlut},
-      /* md     */ {kEmpty, kMdBlockStride, kLut, kLut, kLut, kLut, kLut, kMlut},
-      /* lut    */ {kEmpty, kLut, kLut, kLut, kLut, kLut, kLut, kMlut},
-      /* mlut   */ {kEmpty, kMlut, kMlut, kMlut, kMlut, kMlut, kMlut, kMlut},
+  constexpr Model kTable[8][7] = {
+      // child: empty   direct          offset  stride   blockstride   md              lut
+      /* empty  */ {kEmpty, kEmpty, kEmpty, kEmpty, kEmpty, kEmpty, kEmpty},
+      /* direct */ {kEmpty, kDirect, kOffset, kStride, kBlockStride, kMdBlockStride, kLut},
+      /* offset */ {kEmpty, kOffset, kOffset, kStride, kBlockStride, kMdBlockStride, kLut},
+      /* stride */ {kEmpty, kStride, kStride, kStride, kMdBlockStride, kMdBlockStride, kLut},
+      /* block  */ {kEmpty, kBlockStride, kLut, kLut, kLut, kLut, kLut},
+      /* md     */ {kEmpty, kMdBlockStride, kLut, kLut, kLut, kLut, kLut},
+      /* lut    */ {kEmpty, kLut, kLut, kLut, kLut, kLut, kLut},
+      /* mlut   */ {kEmpty, kMlut, kMlut, kMlut, kMlut, kMlut, kMlut},
   };
+  FGMPI_ASSERT(child != kMlut);
   return kTable[static_cast<int>(parent)][static_cast<int>(child)];
 }
 
 RankMap RankMap::compose(const RankMap& parent, const RankMap& child) {
+  FGMPI_ASSERT(!mlut_of(child));
   if (child.size() == 0) return {};
   if (child.model() == Model::kDirect && child.size() == parent.size()) return parent;
   if (parent.model() == Model::kDirect) return child;

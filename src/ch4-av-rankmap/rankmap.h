@@ -38,13 +38,14 @@ class RankMap {
   static RankMap from_ranks(std::span<const int32_t> world_ranks);
   static RankMap from_ranks(std::span<const int32_t> world_ranks, const groupmap::Strategy& strategy);
   /// child maps new ranks to ranks of parent; the result maps new ranks to world ranks. A child that is a
-  /// duplicate shares the parent's stored map.
+  /// duplicate shares the parent's stored map. REQUIRES: child is no mlut (ranks of parent are of no process group).
   static RankMap compose(const RankMap& parent, const RankMap& child);
   /// child has the members of parent in another order: where both are irregular the result keeps parent's stored set,
   /// the same object, under a permutation; otherwise it is child.
   static RankMap permuted(const RankMap& parent, const RankMap& child);
   /// What Table II promises for a parent's model (row) and a child's (column), before an irregular result
-  /// that turns out regular is reduced.
+  /// that turns out regular is reduced. A direct child is the whole parent; a part from rank 0 on is an
+  /// offset. REQUIRES: child is not kMlut.
   static Model compose_model(Model parent, Model child);
 
   int32_t size() const { return map_.size(); }

@@ -83,6 +83,86 @@ TEST(Mlut, RandomGroupsTheirChildrenAndWireForms) {
   }
 }
 
+/// A random list of ranks of a parent of n members, for each model of a child in turn.
+std::vector<int32_t> child_ranks(int kind, int32_t n, std::mt19937& random) {
+  auto below = [&](int32_t m) { return static_cast<int32_t>(random() % static_cast<uint32_t>(m)); };
+  std::vector<int32_t> ranks;
+  int32_t offset = below(n), stride = 1 + below(3), block = 1 + below(4), gap = block + 1 + below(4);
+  switch (kind) {
+    case 0: return ranks;
+    case 1:  // direct, or part of it
+      for (int32_t r = 0; r < (random() % 2 ? n : offset + 1); ++r) ranks.push_back(r);
+      return ranks;
+    case 2:  // offset
+      for (int32_t r = offset; r < n; ++r) ranks.push_back(r);
+      return ranks;
+    case 3:  // stride up, or down
+      for (int32_t r = offset; r < n; r += stride) ranks.push_back(r);
+      if (random() % 2) std::reverse(ranks.begin(), ranks.end());
+      return ranks;
+    case 4:  // blockstride
+      for (int32_t first = 0; first + block <= n; first += gap)
+        for (int32_t r = first; r < first + block; ++r) ranks.push_back(r);
+      return ranks;
+    case 5:  // a grid of grids
+      for (int32_t z = 0; z + 7 < n; z += 9)
+        for (int32_t y = z; y < z + 6; y += 4)
+          for (int32_t x = y; x < y + 2; ++x) ranks.push_back(x);
+      return ranks;
+    default:  // anything
+      for (int32_t r = 0; r < n; ++r)
+        if (random() % 4) ranks.push_back(r);
+      std::shuffle(ranks.begin(), ranks.end(), random);
+      return ranks;
+  }
+}
+
+TEST(Mlut, ChildrenOfEveryModelAndTheirChildren) {
+  set_up_groups();
+  std::mt19937 random(29);
+  int still_merged = 0, ordinary = 0;
+  for (int k = 0; k < 300; ++k) {
+    Pairs pairs = everyone();
+    // Half of them stay sorted, so that a child can have members of the own group only.
+    if (k % 2) std::shuffle(pairs.begin(), pairs.end(), random);
+    RankMap map;
+    ASSERT_TRUE(merged_map(pairs, &map).ok());
+    for (int generation = 0; generation < 4 && map.size() > 0; ++generation) {
+      RankMap child = RankMap::from_ranks(child_ranks((k + generation * 3) % 7, map.size(), random));
+      Pairs expected;
+      for (int32_t r = 0; r < child.size(); ++r) expected.push_back(pairs[static_cast<size_t>(child.world_of(r))]);
+      RankMap made = RankMap::compose(map, child);
+      compare(made, expected);
+      bool merged = made.model() == RankMap::Model::kMlut;
+      // Direct in the table is the whole parent; a part of it from rank 0 is an offset like others.
+      bool part = child.model() == RankMap::Model::kDirect && child.size() < map.size();
+      EXPECT_LE(made.model(),
+                RankMap::compose_model(map.model(), part ? RankMap::Model::kOffset : child.model()));
+      merged ? ++still_merged : ++ordinary;
+      map = made;
+      pairs = expected;
+    }
+  }
+  EXPECT_GT(still_merged, 100);
+  EXPECT_GT(ordinary, 100);
+}
+
+TEST(Mlut, AnotherOrderOfAMergedGroup) {
+  set_up_groups();
+  std::mt19937 random(31);
+  for (int k = 0; k < 50; ++k) {
+    Pairs pairs = everyone(), reordered = pairs;
+    std::shuffle(pairs.begin(), pairs.end(), random);
+    std::shuffle(reordered.begin(), reordered.end(), random);
+    RankMap parent, child;
+    ASSERT_TRUE(merged_map(pairs, &parent).ok());
+    ASSERT_TRUE(merged_map(reordered, &child).ok());
+    compare(RankMap::permuted(parent, child), reordered);
+    EXPECT_TRUE(parent.similar(child));
+    EXPECT_EQ(parent.identical(child), pairs == reordered);
+  }
+}
+
 TEST(Mlut, BadMembersAreRefused) {
   set_up_groups();
   RankMap map;
