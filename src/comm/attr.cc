@@ -1,6 +1,8 @@
 #include "comm/attr.h"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 namespace fgmpi::comm {
 namespace {
@@ -60,18 +62,15 @@ int call_delete(Attribute& a, int handle) {
   return function(handle, a.keyval, value_for_c(a), k->extra);
 }
 
-Attribute* find(std::vector<Attribute>* list, int keyval) {
-  for (Attribute& a : *list)
-    if (a.keyval == keyval) return &a;
-  return nullptr;
+Attributes::iterator find(Attributes* list, int keyval) {
+  return std::find_if(list->begin(), list->end(), [&](const Attribute& a) { return a.keyval == keyval; });
 }
 
-/// Takes `a` out after its delete function succeeded. A function may change the list: by keyval, not by place.
-int remove_one(std::vector<Attribute>* list, int handle, int keyval) {
-  Attribute copy = *find(list, keyval);
-  if (int code = call_delete(copy, handle); code != MPI_SUCCESS) return code;
-  if (Attribute* a = find(list, keyval)) {
-    list->erase(list->begin() + (a - list->data()));
+/// Takes it out after its delete function succeeded. That may change the list: it is looked for again.
+int remove_one(Attributes* list, int handle, int keyval) {
+  if (int code = call_delete(*find(list, keyval), handle); code != MPI_SUCCESS) return code;
+  if (auto a = find(list, keyval); a != list->end()) {
+    list->erase(a);
     release(keyval);
   }
   return MPI_SUCCESS;
@@ -108,17 +107,16 @@ bool set_proxies(int keyval, CopyProxy copy, DeleteProxy remove) {
   return true;
 }
 
-Status set_attribute(KeyvalOf of, std::vector<Attribute>* list, int handle, int keyval, void* value, AttrKind kind,
+Status set_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, void* value, AttrKind kind,
                      int* code) {
   Keyval* k;
   FGMPI_TRY(find_keyval(of, keyval, &k));
   *code = MPI_SUCCESS;
-  if (Attribute* a = find(list, keyval)) {
-    Attribute old = *a;
-    *code = call_delete(old, handle);
+  if (auto a = find(list, keyval); a != list->end()) {
+    *code = call_delete(*a, handle);
     if (*code != MPI_SUCCESS) return {};
     a = find(list, keyval);
-    if (a) {
+    if (a != list->end()) {
       a->value = value;
       a->kind = kind;
       return {};
@@ -129,12 +127,14 @@ Status set_attribute(KeyvalOf of, std::vector<Attribute>* list, int handle, int 
   return {};
 }
 
-Status get_attribute(KeyvalOf of, std::vector<Attribute>* list, int keyval, AttrKind kind, void* value, bool* found) {
+Status get_attribute(KeyvalOf of, Attributes* list, int keyval, AttrKind kind, void* value, bool* found) {
   Keyval* k;
   FGMPI_TRY(find_keyval(of, keyval, &k));
-  Attribute* a = list ? find(list, keyval) : nullptr;
-  *found = a != nullptr;
-  if (!a) return {};
+  *found = false;
+  if (!list) return {};
+  auto a = find(list, keyval);
+  if (a == list->end()) return {};
+  *found = true;
   // Into C an integer goes by its address; every other reading is of the address-sized value itself.
   void* word = kind == kAttrPointer ? value_for_c(*a) : a->value;
   if (kind == kAttrInt) word = reinterpret_cast<void*>(static_cast<intptr_t>(static_cast<int>(reinterpret_cast<intptr_t>(word))));
@@ -142,49 +142,49 @@ Status get_attribute(KeyvalOf of, std::vector<Attribute>* list, int keyval, Attr
   return {};
 }
 
-Status delete_attribute(KeyvalOf of, std::vector<Attribute>* list, int handle, int keyval, int* code) {
+Status delete_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, int* code) {
   Keyval* k;
   *code = MPI_SUCCESS;
   FGMPI_TRY(find_keyval(of, keyval, &k));
-  if (list && find(list, keyval)) *code = remove_one(list, handle, keyval);
+  if (list && find(list, keyval) != list->end()) *code = remove_one(list, handle, keyval);
   return {};
 }
 
-int copy_attributes(const std::vector<Attribute>& from, int handle, std::vector<Attribute>* to) {
-  // By place, not by reference: a copy function may set attributes.
-  for (size_t i = 0; i < from.size(); ++i) {
-    Attribute a = from[i];
-    Keyval* k = keyval_of(a.keyval);
+int copy_attributes(Attributes* from, int handle, Attributes* to) {
+  // A copy function may set and delete attributes: those there now are copied, if they are still there.
+  std::vector<int> keyvals;
+  for (const Attribute& a : *from) keyvals.push_back(a.keyval);
+  for (int keyval : keyvals) {
+    auto at = find(from, keyval);
+    if (at == from->end()) continue;
+    Keyval* k = keyval_of(keyval);
     if (!k->copy) continue;
+    Attribute made = *at;
     int flag = 0, code;
-    void* value = nullptr;
-    uint8_t kind = a.kind;
     if (k->copy_proxy) {
-      code = k->copy_proxy(k->copy, handle, a.keyval, k->extra, a.kind, a.value, &value, &flag);
+      code = k->copy_proxy(k->copy, handle, keyval, k->extra, made.kind, made.value, &made.value, &flag);
     } else {
       auto* function = reinterpret_cast<MPI_Comm_copy_attr_function*>(k->copy);
-      code = function(handle, a.keyval, k->extra, value_for_c(a), &value, &flag);
+      void *in = value_for_c(*at), *out = nullptr;
+      code = function(handle, keyval, k->extra, in, &out, &flag);
       // What a C function gave out is a C pointer, unless it passed on the address of an integer.
-      if (flag && a.kind != kAttrPointer && value == &a.value)
-        value = a.value;
-      else
-        kind = kAttrPointer;
+      if (flag && (made.kind == kAttrPointer || out != in)) made = {keyval, kAttrPointer, out};
     }
     if (code != MPI_SUCCESS) return code;
     if (!flag) continue;
-    to->push_back({a.keyval, kind, value});
-    ++keyval_of(a.keyval)->references;
+    to->push_back(made);
+    ++keyval_of(keyval)->references;
   }
   return MPI_SUCCESS;
 }
 
-int delete_attributes(std::vector<Attribute>* list, int handle) {
+int delete_attributes(Attributes* list, int handle) {
   while (!list->empty())
     if (int code = remove_one(list, handle, list->back().keyval); code != MPI_SUCCESS) return code;
   return MPI_SUCCESS;
 }
 
-void drop_attributes(std::vector<Attribute>* list) {
+void drop_attributes(Attributes* list) {
   for (const Attribute& a : *list) release(a.keyval);
   list->clear();
 }

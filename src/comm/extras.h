@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,6 +20,9 @@ struct Attribute {
   uint8_t kind;  ///< how it was set: attr.h
   void* value;
 };
+/// In the order they were set. Each stays where it is: C reads an integer by its address, which must hold until the
+/// attribute is deleted, whatever else is set and deleted meanwhile.
+using Attributes = std::list<Attribute>;
 
 /// Neighbours of this member in a distributed graph topology (MPI-4.0 section 8.5.4).
 struct Neighbors {
@@ -30,7 +34,7 @@ struct Neighbors {
 struct Extras {
   std::string name;
   bool named = false;
-  std::vector<Attribute> attributes;  ///< in the order they were set
+  Attributes attributes;
   std::vector<std::pair<std::string, std::string>> info;  ///< hints given, as set
   std::unique_ptr<Neighbors> neighbors;
 };

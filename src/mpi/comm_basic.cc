@@ -10,7 +10,7 @@ int copy_extras(comm::Comm* from, bool with_hints, std::unique_ptr<comm::Extras>
   auto made = std::make_unique<comm::Extras>();
   if (with_hints) made->info = from->extras->info;
   if (from->extras->neighbors) made->neighbors = std::make_unique<comm::Neighbors>(*from->extras->neighbors);
-  int code = comm::copy_attributes(from->extras->attributes, from->handle, &made->attributes);
+  int code = comm::copy_attributes(&from->extras->attributes, from->handle, &made->attributes);
   *to = std::move(made);
   return code;
 }
