@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "proclet-sched/annotate.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/stacks.h"
 
@@ -348,6 +349,7 @@ Status Images::prepare(uint32_t count) {
         "with fewer ranks each, or raise the limit on address space (ulimit -v)",
         count, bytes >> 20);
   region_ = align_up(reinterpret_cast<uintptr_t>(region), alignment);
+  sched::annotate::holds_pointers(region, bytes);
   for (size_t m = 0; m < modules_.size(); ++m) FGMPI_TRY(plan_module(m));
   return check_limits(count);
 }

@@ -159,8 +159,9 @@ void take_over_output(uint32_t ranks) {
   g_out.tails.resize(ranks);
   setvbuf(stream, nullptr, g_out.at_once ? _IOLBF : _IOFBF, kStreamBuffer);
   stdout = g_stdout = stream;
-  static __gnu_cxx::stdio_sync_filebuf<char> buffer(stream);
-  std::cout.rdbuf(&buffer);
+  // Never destroyed: libraries that use iostreams flush std::cout after our destructors have run.
+  static auto* buffer = new __gnu_cxx::stdio_sync_filebuf<char>(stream);
+  std::cout.rdbuf(buffer);
   sched::set_idle_hook(flush_output);
   static_assert(offsetof(FILE, _IO_write_ptr) == offsetof(FILE, _IO_write_base) + sizeof(char*));
   sched::watch(reinterpret_cast<const void* const*>(&stream->_IO_write_base));
@@ -170,8 +171,8 @@ void take_over_output(uint32_t ranks) {
     g_err.tails.resize(ranks);
     setvbuf(errors, nullptr, _IONBF, 0);
     stderr = errors;
-    static __gnu_cxx::stdio_sync_filebuf<char> error_buffer(errors);
-    std::cerr.rdbuf(&error_buffer);
+    static auto* error_buffer = new __gnu_cxx::stdio_sync_filebuf<char>(errors);
+    std::cerr.rdbuf(error_buffer);
   }
 }
 

@@ -11,9 +11,26 @@
 #ifdef FGMPI_SANITIZE
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 
 namespace fgmpi::sched::annotate {
+
+/// Pointers in mapped memory keep what they point to from being a leak.
+inline void holds_pointers(const void* memory, size_t size) {
+#ifdef FGMPI_SANITIZE
+  __lsan_register_root_region(memory, size);
+#else
+  (void)memory, (void)size;
+#endif
+}
+inline void unmapped(const void* memory, size_t size) {
+#ifdef FGMPI_SANITIZE
+  __lsan_unregister_root_region(memory, size);
+#else
+  (void)memory, (void)size;
+#endif
+}
 
 inline void stack_created(Proclet* p) {
 #ifdef FGMPI_VALGRIND

@@ -1,5 +1,6 @@
 // Helper coroutines: made on demand, pooled, never freed. A helper that has done its work keeps its
 // stack and waits in the pool (a list through Proclet::next) for the next spawn_helper().
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -94,6 +95,14 @@ Proclet* helper_proclet(uint32_t number) {
 
 char* helper_stack_top(const Proclet* p) { return block_of(p)->stacks.top(p->index % kBlock); }
 bool helper_stack_intact(const Proclet* p) { return block_of(p)->stacks.intact(p->index % kBlock); }
+
+void switch_helper_guards(bool on) {
+  uint32_t left = g_pool.made;
+  for (auto& block : g_pool.blocks) {
+    block->stacks.switch_guards(std::min(left, kBlock), on);
+    left -= std::min(left, kBlock);
+  }
+}
 
 Proclet* helper_of_address(const void* address, bool* in_guard) {
   for (auto& block : g_pool.blocks) {

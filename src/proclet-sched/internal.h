@@ -18,6 +18,7 @@ bool stack_intact(const Proclet* p);
 [[noreturn]] void helper_main(Proclet* self);
 char* helper_stack_top(const Proclet* p);
 bool helper_stack_intact(const Proclet* p);
+void switch_helper_guards(bool on);
 Proclet* helper_of_address(const void* address, bool* in_guard);
 /// Parks a helper that has nothing to do; it is in no queue afterwards. May switch.
 void park_idle_helper(Proclet* self);

@@ -427,7 +427,10 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
     g.options = Options();
     FGMPI_TRY(configure(&g.options));
   }
-  if (g.ranks) munmap(g.ranks, g.count * sizeof(Proclet));
+  if (g.ranks) {
+    annotate::unmapped(g.ranks, g.count * sizeof(Proclet));
+    munmap(g.ranks, g.count * sizeof(Proclet));
+  }
   g.ranks = nullptr;
   g.count = 0;
   const size_t stack_size = g.options.stack_size ? g.options.stack_size : default_stack_size(count);
@@ -437,6 +440,7 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return error(MPI_ERR_NO_MEM, "no address space for the descriptors of %u ranks", count);
+  annotate::holds_pointers(memory, count * sizeof(Proclet));
   g.ranks = static_cast<Proclet*>(memory);
   g.count = g.live = count;
   fgmpi_debug_table.ranks = g.ranks;
@@ -575,6 +579,11 @@ const char* guard_kind() {
       break;
   }
   return "canary";
+}
+
+void switch_guards(int on) {
+  g.stacks.switch_guards(g.count, on != 0);
+  switch_helper_guards(on != 0);
 }
 
 Proclet* proclet_of_address(const void* address, bool* in_guard) {

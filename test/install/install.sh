@@ -30,7 +30,7 @@ mv first "the prefix" && prefix="$work/the prefix" && bin="$prefix/bin"
 unset LD_LIBRARY_PATH FGMPI_NFG FGMPI_RANKS
 
 for file in bin/{mpicc,mpicxx,mpic++,mpifort,mpif90,mpif77,mpiexec,mpirun,fgmpi-info} include/fgmpi.h \
-  lib/{libfgmpi_hydra.so,libmpich.so.12,libmpich.so,libmpi.so.12,libmpi.so,pkgconfig/fgmpi.pc}; do
+  share/gdb/fgmpi-gdb.py lib/{libmpich.so.12-gdb.py,libfgmpi_hydra.so,libmpich.so.12,libmpich.so,libmpi.so.12,libmpi.so,pkgconfig/fgmpi.pc}; do
   [ -e "$prefix/$file" ] || { echo "FAILED layout: $file is missing"; failed=1; }
 done
 

@@ -3,9 +3,11 @@
     info proclets         every rank of the process: world rank, state, the MPI call it waits in
     proclet RANK          backtrace of the rank with this world rank
     proclet RANK symbols  loads the program's symbols for the rank's image, for breakpoints and variables
+    proclet RANK print NAME  the rank's variable of this name (global or static of a file)
+    gcore                 gdb's own; the stacks' guard pages, which it cannot read, are lifted meanwhile
 
-Load it with `source .../share/gdb/fgmpi-gdb.py`; installed prefixes load it by themselves where gdb's auto-load safe
-path allows. Works without debug information of the library, on running processes and on core files: a
+gdb loads it with the library (as lib/libmpich.so.12-gdb.py) where its auto-load safe path allows; else use
+`source .../share/gdb/fgmpi-gdb.py`. Works without debug information of the library, on running processes and on core files: a
 backtrace unwinds from the rank's saved registers and changes nothing in the process.
 """
 
@@ -16,7 +18,7 @@ import gdb.unwinder
 
 FIELDS = (
     "version proclet_bytes ranks rank_count first_world_rank current context wait state stack_low "
-    "stack_size image_region image_stride image_count program_base"
+    "stack_size image_region image_stride image_count program_base switch_guards"
 ).split()
 STATES = ["ready", "running", "waiting", "sleeping", "finished"]
 # A suspended context: the order in which registers lie behind the word of floating-point state.
@@ -36,9 +38,9 @@ def table():
         address = int(gdb.parse_and_eval("(unsigned long)&fgmpi_debug_table"))
     except gdb.error:
         raise gdb.GdbError("this process has not loaded Finegrain MPI")
-    values = dict(zip(FIELDS, struct.unpack("<15Q", read(address, 15 * 8))))
-    if values["version"] != 1:
-        raise gdb.GdbError("this script reads version 1 of the library's table, not %d" % values["version"])
+    values = dict(zip(FIELDS, struct.unpack("<16Q", read(address, 16 * 8))))
+    if values["version"] != 2:
+        raise gdb.GdbError("this script reads version 2 of the library's table, not %d" % values["version"])
     return values
 
 
@@ -106,6 +108,21 @@ def load_symbols(t, index):
     LOADED.add(index)
 
 
+def print_variable(t, index, name):
+    """Where image 0 has it, moved: gdb takes every global of that name for the program's own."""
+    program = gdb.lookup_objfile(gdb.current_progspace().filename)
+    symbol = program.lookup_global_symbol(name) or program.lookup_static_symbol(name)
+    if symbol is None or not symbol.is_variable:
+        raise gdb.GdbError("the program has no variable %s with debug information" % name)
+    value = symbol.value()
+    if value.address is None:
+        raise gdb.GdbError("%s is not kept in memory" % name)
+    at = int(value.address)
+    if 0 < index < t["image_count"]:
+        at += t["image_region"] + (index - 1) * t["image_stride"] - t["program_base"]
+    print("%s = %s" % (name, gdb.Value(at).cast(value.type.pointer()).dereference()))
+
+
 def backtrace(t, p):
     if p["state"] == "finished":
         raise gdb.GdbError("rank %d has finished" % p["rank"])
@@ -144,7 +161,7 @@ class InfoProclets(gdb.Command):
 
 
 class Proclet(gdb.Command):
-    """proclet RANK [bt|symbols]: backtrace of a rank of this process; or its image's symbols."""
+    """proclet RANK [bt|symbols|print NAME]: backtrace of a rank of this process; its image's symbols; its variable."""
 
     def __init__(self):
         super().__init__("proclet", gdb.COMMAND_STACK)
@@ -153,18 +170,31 @@ class Proclet(gdb.Command):
         words = gdb.string_to_argv(argument)
         t = table()
         first, count = t["first_world_rank"], t["rank_count"]
-        allowed = "allowed: proclet RANK [bt|symbols], RANK from %d to %d" % (first, first + count - 1)
+        allowed = "allowed: proclet RANK [bt|symbols|print NAME], RANK from %d to %d" % (first, first + count - 1)
         if not words or not words[0].isdigit() or not first <= int(words[0]) < first + count:
             raise gdb.GdbError(allowed)
         p = proclet(t, int(words[0]) - first)
         what = words[1] if len(words) > 1 else "bt"
         if what == "symbols":
             load_symbols(t, p["index"])
+        elif what == "print" and len(words) == 3:
+            print_variable(t, p["index"], words[2])
         elif what == "bt":
             backtrace(t, p)
         else:
             raise gdb.GdbError(allowed)
 
 
+def switch_guards(on):
+    """gcore reads whole mappings: one unreadable page would leave all stacks out of the core file."""
+    try:
+        t = table()
+    except gdb.GdbError:
+        return
+    gdb.parse_and_eval("((void (*)(int)) %#x)(%d)" % (t["switch_guards"], on))
+
+
 InfoProclets()
 Proclet()
+gdb.execute("define hook-generate-core-file\npython switch_guards(0)\nend")
+gdb.execute("define hookpost-generate-core-file\npython switch_guards(1)\nend")

@@ -1,0 +1,81 @@
+#!/bin/bash
+# The debugger's commands for ranks, on a running process, on a core file of gdb's and on one of the kernel's.
+#   gdb.sh BIN_FOLDER WORK_FOLDER      exits with 77 where there is no gdb
+set -u
+bin=$1 work=$2
+prefix=$(dirname "$bin")
+command -v gdb > /dev/null || { echo "skipped: gdb is not installed"; exit 77; }
+gdb -nx -batch -ex 'python print("has python")' 2>&1 | grep -q '^has python' || { echo "skipped: gdb without python"; exit 77; }
+rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
+process=
+fail() { echo "gdb.sh: $*" >&2; cat out >&2; [ -z "$process" ] || kill "$process"; exit 1; }
+
+cat > waits.c << 'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+volatile int own;
+static void exchange(int n) {
+  int got;
+  own = 100 + n;
+  MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, n, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) {
+    sleep(1); /* the others wait now */
+    printf("ready %d\n", (int)getpid());
+    fflush(stdout);
+    if (argc > 1) abort();
+    sleep(100);
+  }
+  exchange(rank);
+  MPI_Finalize();
+  return 0;
+}
+END
+"$bin/mpicc" -g -O1 waits.c -o waits || { echo "gdb.sh: mpicc failed" >&2; exit 1; }
+look() { # look WHAT ARGUMENT...: the commands' answers, with the script loaded by itself
+  what=$1
+  shift
+  timeout 100 gdb -nx -batch -iex "add-auto-load-safe-path $prefix" -iex "set debuginfod enabled off" "$@" -ex 'info proclets' \
+    -ex 'proclet 17' -ex 'proclet 17 print own' -ex 'proclet 63 print own' -ex 'proclet 0' -ex 'proclet 64' > out 2>&1 < /dev/null
+  [ "$(grep -cE '^  [0-9]+ +waiting +MPI_Recv$' out)" = 63 ] || fail "$what: not 63 ranks that wait"
+  grep -qE '^#[0-9]+ .* exchange \(n=.*\) at .*waits.c:9' out || fail "$what: no backtrace with the program's functions"
+  grep -q '^own = 117$' out && grep -q '^own = 163$' out || fail "$what: not the ranks' own variables"
+  grep -q 'allowed: proclet RANK .*RANK from 0 to 63' out || fail "$what: a rank that is none"
+}
+
+FGMPI_NFG=64 ./waits > running 2>&1 &
+process=$!
+for _ in $(seq 100); do grep -q ready running && break; sleep 0.2; done
+if gdb -nx -batch -p $process 2>&1 | grep -q 'not permitted'; then
+  echo "running process: not looked at, since ptrace is not permitted"
+else
+  look "running process" -p $process -ex 'gcore core.gdb'
+  kill -0 $process || fail "the process did not survive"
+  look "core file of gdb" ./waits core.gdb
+fi
+kill $process
+wait $process 2> /dev/null
+process=
+
+# The kernel's: of a rank that aborts, while the others wait.
+if [ "$(cat /proc/sys/kernel/core_pattern)" = core ]; then
+  (ulimit -c unlimited; FGMPI_NFG=64 timeout 100 ./waits abort > aborted 2>&1)
+  file=$(ls core core.[0-9]* 2> /dev/null | head -1)
+  if [ -n "$file" ]; then
+    look "core file" ./waits "$file"
+    grep -qE '^\* 0 +running' out || fail "the rank that aborts is not the running one"
+    grep -qE '^#[0-9]+ .* main \(.*waits.c:19' out || fail "no backtrace of the rank that aborts"
+  else
+    echo "core file of the kernel: not looked at, since it wrote none"
+  fi
+else
+  echo "core file of the kernel: not looked at, since core_pattern is not 'core'"
+fi
+rm -f core*
+echo " No Errors"
