@@ -9,7 +9,8 @@
 namespace fgmpi::coll {
 namespace {
 
-constexpr size_t kSegment = 256 * 1024;
+constexpr size_t kSegment = 64 * 1024;
+constexpr size_t kLong = 512 * 1024;
 
 /// What this process has of the data, and who else gets it.
 class HandOut {
@@ -50,27 +51,41 @@ class HandOut {
   bool flat_ = true;
 };
 
-/// Sends or receives the segments of long data and hands each out.
-Status between_two(const Team& team, bool sends, char* data, size_t bytes, const HandOut& out) {
-  std::vector<pt2pt::Request*> requests;
-  uint32_t other = 1 - team.me();
-  Status status;
-  for (size_t at = 0; at < bytes && status.ok(); at += kSegment) {
-    pt2pt::Request* request;
-    size_t n = std::min(kSegment, bytes - at);
-    status = sends ? team.isend(other, data + at, n, &request)
-                   : team.irecv(other, data + at, n, &request);
-    if (status.ok()) requests.push_back(request);
+/// Long data: each segment is sent, or received, and handed out while the next is on its way.
+class Segments {
+ public:
+  Segments(const Team& team, bool sends, char* data, size_t bytes)
+      : team_(team), sends_(sends), data_(data), bytes_(bytes) {}
+
+  Status run(const HandOut& out) {
+    Status status = start(0);
+    for (size_t at = 0; at < bytes_ && status.ok(); at += kSegment) {
+      if (sends_) status = out.part(at, length(at));
+      Status next = start(at + kSegment);
+      Status done = team_.finish(&open_[at / kSegment % 2], std::move(next));
+      if (status.ok()) status = std::move(done);
+      if (!sends_ && status.ok()) status = out.part(at, length(at));
+    }
+    for (auto& requests : open_) status = team_.finish(&requests, std::move(status));
+    return status;
   }
-  if (sends && status.ok()) status = out.part(0, bytes);
-  for (size_t i = 0; i < requests.size(); ++i) {
-    Status one = team.finish(requests[i]);
-    size_t at = i * kSegment;
-    if (!sends && one.ok()) one = out.part(at, std::min(kSegment, bytes - at));
-    if (status.ok()) status = std::move(one);
+
+ private:
+  size_t length(size_t at) const { return std::min(kSegment, bytes_ - at); }
+  Status start(size_t at) {
+    if (at >= bytes_) return {};
+    std::vector<pt2pt::Request*>* requests = &open_[at / kSegment % 2];
+    uint32_t other = 1 - team_.me();
+    return sends_ ? team_.isend_pieces(other, data_ + at, length(at), requests)
+                  : team_.irecv_pieces(other, data_ + at, length(at), requests);
   }
-  return status;
-}
+
+  const Team& team_;
+  bool sends_;
+  char* data_;
+  size_t bytes_;
+  std::vector<pt2pt::Request*> open_[2];
+};
 
 }  // namespace
 
@@ -90,8 +105,8 @@ Status act_bcast(Act& act) {
     if (source) FGMPI_TRY(pack(whole, data));
   }
   HandOut out(act, holder, data, bytes);
-  if (team.count() == 2 && bytes >= 2 * kSegment && !bcast_is_set()) {
-    FGMPI_TRY(between_two(team, source != nullptr, data, bytes, out));
+  if (team.count() == 2 && bytes >= kLong && !bcast_is_set()) {
+    FGMPI_TRY(Segments(team, source != nullptr, data, bytes).run(out));
   } else {
     FGMPI_TRY(team_bcast(team, team.place_of_rank(root), data, bytes));
     FGMPI_TRY(out.part(0, bytes));

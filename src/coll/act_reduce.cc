@@ -62,7 +62,7 @@ class Pipeline {
  public:
   static bool suits(const Act& act, const Team& team, const Reduction& r) {
     return act.first()->what == What::kAllreduce && team.count() == 2 && r.type->basic() &&
-           r.bytes() >= 2 * kSegmentBytes && !allreduce_is_set();
+           r.bytes() >= kLong && !allreduce_is_set();
   }
   Pipeline(const Act& act, const Team& team, const Reduction& r)
       : team_(team), r_(r), fold_(r), sources_(contributions(act)), to_(receivers(act)) {
@@ -89,10 +89,11 @@ class Pipeline {
   }
 
  private:
-  static constexpr size_t kSegmentBytes = 128 * 1024;
+  static constexpr size_t kSegmentBytes = 64 * 1024;
+  static constexpr size_t kLong = 256 * 1024;
   struct Slot {
     std::unique_ptr<char[]> mine, theirs;
-    pt2pt::Request *sent = nullptr, *received = nullptr;
+    std::vector<pt2pt::Request*> sent, received;
   };
 
   Slot& slot(int64_t segment) { return slots_[segment % 2]; }
@@ -100,13 +101,8 @@ class Pipeline {
   int64_t length(int64_t segment) const { return std::min(segment_, r_.count - first(segment)); }
 
   Status finish(Slot& s) {
-    Status status;
-    for (pt2pt::Request** request : {&s.received, &s.sent})
-      if (*request) {
-        Status one = team_.finish(std::exchange(*request, nullptr));
-        if (status.ok()) status = std::move(one);
-      }
-    return status;
+    Status status = team_.finish(&s.received, {});
+    return team_.finish(&s.sent, std::move(status));
   }
 
   /// Folds a segment and sends it.
@@ -119,14 +115,14 @@ class Pipeline {
                            s.mine.get() + at * size));
     uint32_t other = 1 - team_.me();
     size_t bytes = static_cast<size_t>(n * size);
-    FGMPI_TRY(team_.irecv(other, s.theirs.get(), bytes, &s.received));
-    return team_.isend(other, s.mine.get(), bytes, &s.sent);
+    FGMPI_TRY(team_.irecv_pieces(other, s.theirs.get(), bytes, &s.received));
+    return team_.isend_pieces(other, s.mine.get(), bytes, &s.sent);
   }
 
   /// Combines a segment with the other process's and hands it out.
   Status end(int64_t segment) {
     Slot& s = slot(segment);
-    FGMPI_TRY(team_.finish(std::exchange(s.received, nullptr)));
+    FGMPI_TRY(team_.finish(&s.received, {}));
     int64_t n = length(segment);
     const char* left = (team_.me() == 0 ? s.mine : s.theirs).get();
     const char* right = (team_.me() == 0 ? s.theirs : s.mine).get();

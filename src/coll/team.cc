@@ -3,6 +3,23 @@
 #include <algorithm>
 
 namespace fgmpi::coll {
+namespace {
+
+/// At most a frame of the shared memory transport.
+constexpr size_t kPiece = 16 * 1024;
+
+/// one(at, n, &request) for each piece.
+template <class F>
+Status in_pieces(size_t bytes, std::vector<pt2pt::Request*>* requests, F&& one) {
+  for (size_t at = 0; at < bytes; at += kPiece) {
+    pt2pt::Request* request = nullptr;
+    FGMPI_TRY(one(at, std::min(kPiece, bytes - at), &request));
+    requests->push_back(request);
+  }
+  return {};
+}
+
+}  // namespace
 
 Counters g_counters;
 
@@ -66,6 +83,20 @@ Status Team::isend(uint32_t to, const void* data, size_t bytes, pt2pt::Request**
   ++g_counters.messages;
   g_counters.bytes += bytes;
   return pt2pt::process_isend(processes_[to], ctx_, tag_, data, bytes, call_, request);
+}
+
+Status Team::isend_pieces(uint32_t to, const char* data, size_t bytes,
+                          std::vector<pt2pt::Request*>* requests) const {
+  return in_pieces(bytes, requests, [&](size_t at, size_t n, pt2pt::Request** request) {
+    return isend(to, data + at, n, request);
+  });
+}
+
+Status Team::irecv_pieces(uint32_t from, char* data, size_t bytes,
+                          std::vector<pt2pt::Request*>* requests) const {
+  return in_pieces(bytes, requests, [&](size_t at, size_t n, pt2pt::Request** request) {
+    return irecv(from, data + at, n, request);
+  });
 }
 
 Status Team::finish(pt2pt::Request* request) const {

@@ -57,6 +57,13 @@ class Team {
   Status irecv(uint32_t from, void* data, size_t bytes, pt2pt::Request** request) const;
   /// Never switches; `data` must stay as it is until the request is complete.
   Status isend(uint32_t to, const void* data, size_t bytes, pt2pt::Request** request) const;
+  /// The same as a run of messages short enough to travel without the receiver's answer: they are
+  /// on their way even when neither side is in the library. Their requests are added to the list,
+  /// also when one fails.
+  Status isend_pieces(uint32_t to, const char* data, size_t bytes,
+                      std::vector<pt2pt::Request*>* requests) const;
+  Status irecv_pieces(uint32_t from, char* data, size_t bytes,
+                      std::vector<pt2pt::Request*>* requests) const;
   /// Waits for this and frees it.
   Status finish(pt2pt::Request* request) const;
   /// Waits for all of these and frees them: `first` if that is an error, else the first of theirs.
