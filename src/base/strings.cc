@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/assert.h"
+
 namespace fgmpi {
 
 std::string vformat(const char* format, va_list args) {
@@ -53,7 +55,7 @@ int64_t env_size(const char* name, int64_t fallback, int64_t min, int64_t max) {
   if (!value || *value < min || *value > max) {
     std::fprintf(stderr, "fgmpi: %s=%s: allowed is a size from %lld to %lld (suffixes k, m, g)\n", name,
                  text, static_cast<long long>(min), static_cast<long long>(max));
-    std::exit(1);
+    end_process(1);
   }
   return *value;
 }

@@ -8,12 +8,14 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/assert.h"
+
 namespace fgmpi::bootstrap {
 namespace {
 
 [[noreturn]] void broken(const char* doing, const char* why) {
   std::fprintf(stderr, "fgmpi: the connection to the launcher broke while %s: %s\n", doing, why);
-  _exit(1);
+  end_process(1);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/assert.h"
 #include "base/strings.h"
 #include "bootstrap/line_channel.h"
 #include "bootstrap/process_mapping.h"
@@ -273,7 +274,7 @@ void Pmi1::abort(int exit_code, const std::string&) {
   // The launcher ends every process of the job, this one too, with this code as the job's; it
   // should not see us go first. Five seconds are its chance.
   stand_still(5000);
-  _exit(exit_code);
+  end_process(exit_code);
 }
 
 /// A connected socket to "host:port".

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <map>
 
+#include "base/assert.h"
 #include "base/strings.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/pmi1.h"
@@ -52,7 +53,7 @@ class Singleton : public Bootstrap {
   Status finalize() override { return {}; }
   [[noreturn]] void abort(int exit_code, const std::string&) override {
     std::fflush(nullptr);
-    _exit(exit_code);
+    end_process(exit_code);
   }
 
  private:

@@ -125,7 +125,7 @@ void must(Status (*step)()) {
   sched::call_on_host([&] { status = step(); });
   if (status.ok()) return;
   std::fprintf(stderr, "fgmpi: %s\n", status.what().c_str());
-  _exit(1);
+  end_process(1);
 }
 
 }  // namespace

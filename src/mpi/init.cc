@@ -5,6 +5,7 @@
 #include "coll/coll.h"
 #include "mpi/binding.h"
 #include "mpi/runtime.h"
+#include "privatize/privatize.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -120,6 +121,6 @@ int PMPI_Query_thread(int* provided) {
 
 FGMPI_OWN(Is_thread_main)
 int PMPI_Is_thread_main(int* flag) {
-  *flag = sched::current() != nullptr;
+  *flag = privatize::on_scheduler_thread();
   return MPI_SUCCESS;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/av.h"
 #include "host/host.h"
@@ -39,7 +40,7 @@ Process& process() {
 
 [[noreturn]] void refuse(const std::string& line) {
   std::fprintf(stderr, "fgmpi: %s\n", line.c_str());
-  std::_Exit(1);
+  end_process(1);
 }
 
 int64_t positive_env(const char* name, int64_t max) {

@@ -45,8 +45,6 @@ extern Program g_program;
 void run_image_destructors();
 uint32_t first_world_rank();
 uint32_t world_rank(const sched::Proclet* p);
-/// The thread that runs main, not in the child of a fork.
-bool on_scheduler_thread();
 /// False in the child of a fork or vfork.
 bool in_own_process();
 

@@ -42,5 +42,7 @@ void flush_output();
 /// True when the caller is a proclet that may switch: on the scheduler's thread, not in the child
 /// of a fork, not on the host stack.
 bool on_proclet();
+/// The thread that runs main, not in the child of a fork.
+bool on_scheduler_thread();
 
 }  // namespace fgmpi::privatize

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/strings.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/sites.h"
@@ -27,7 +28,7 @@ Action action() {
     if (strcmp(text, "report") == 0) return Action::kReport;
     if (strcmp(text, "off") == 0) return Action::kOff;
     fprintf(stderr, "fgmpi: FGMPI_DEADLOCK is '%s'; allowed: abort, report or off\n", text);
-    _Exit(1);
+    end_process(1);
   }();
   return chosen;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "base/assert.h"
 #include "pt2pt/engine.h"
 
 namespace fgmpi::pt2pt {
@@ -16,7 +17,7 @@ bool leaks_wanted() {
     if (!text || !*text || strcmp(text, "0") == 0) return false;
     if (strcmp(text, "1") == 0) return true;
     fprintf(stderr, "fgmpi: FGMPI_LEAKS is '%s'; allowed: 0 or 1\n", text);
-    _Exit(1);
+    end_process(1);
   }();
   return wanted;
 }

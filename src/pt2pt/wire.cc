@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
 #include "pt2pt/engine.h"
 
 namespace fgmpi::pt2pt {
@@ -209,7 +210,7 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
 void Engine::peer_failed(uint32_t process, const std::string& why) {
   if (on_peer_failed) return on_peer_failed(process, why);
   fprintf(stderr, "fgmpi: process %u of the job is gone: %s\n", process, why.c_str());
-  _exit(1);
+  end_process(1);
 }
 
 // ---- Rendezvous

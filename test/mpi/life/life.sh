@@ -40,15 +40,19 @@ done
 expect "deadlock of one process" bad "deadlock" "$bin/mpiexec" -n 1 -nfg 4 "$prog" deadlock 2
 expect "leaks" 0 "1 x communicator of MPI_Comm_split" env FGMPI_LEAKS=1 "$bin/mpiexec" -n 1 -nfg 4 "$prog" leak 2
 expect "leaks" 0 "1 x request of MPI_Irecv" env FGMPI_LEAKS=1 "$bin/mpiexec" -n 1 -nfg 4 "$prog" leak 2
-# An error that all ranks make is told once: the first one ends the job, the process's other ranks run no more.
+# An error that all ranks make is told once, with mpiexec and without: the first one ends the job, the process's other
+# ranks run no more.
 for how in badrank abort; do
-  told=$(timeout 60 "$bin/mpiexec" -n 1 -nfg 5 "$prog" $how -1 2>&1 | grep -c '^fgmpi:')
-  if [ "$told" = 1 ]; then
-    echo "ok $how of all ranks"
-  else
-    echo "FAILED $how of all ranks: $told lines instead of 1"; failed=$((failed + 1))
-  fi
+  for start in "$bin/mpiexec -n 1 -nfg 5" "env FGMPI_NFG=5"; do
+    told=$(timeout 60 $start "$prog" $how -1 2>&1 | grep -c '^fgmpi:')
+    if [ "$told" = 1 ]; then
+      echo "ok $how of all ranks ($start)"
+    else
+      echo "FAILED $how of all ranks ($start): $told lines instead of 1"; failed=$((failed + 1))
+    fi
+  done
 done
+expect "MPI_Abort of a singleton" 10 "" env FGMPI_NFG=5 "$prog" abort 2
 FGMPI_DEADLOCK=off expect "a suffered deadlock" 124 "" timeout 2 "$prog" deadlock 0
 expect "last rank exits" 8 "" "$bin/mpiexec" -n 2 -nfg 3 "$prog" exit 5
 expect "singleton" 0 "" "$prog" none 0
