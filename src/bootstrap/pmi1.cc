@@ -254,8 +254,8 @@ Status Pmi1::finalize() {
   return ask("cmd=finalize", "finalize_ack", &answer);
 }
 
-/// The whole process waits. Not usleep or sleep: those let other ranks of the process run, and a job that ends has
-/// nothing more to run.
+/// The whole process waits. Not usleep or sleep: those let other ranks of the process run, and a job
+/// that ends has nothing more to run.
 void stand_still(int milliseconds) { ::poll(nullptr, 0, milliseconds); }
 
 /// The launcher drops what it has not read from our output when it ends the job: give it up to a

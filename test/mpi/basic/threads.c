@@ -1,5 +1,5 @@
-/* Threads of a program compute; MPI is called by the one that runs main, and every thread can find out which that is
- * (MPI-4.0 chapter 11). */
+/* Threads of a program compute; MPI is called by the one that runs main, and every thread can find
+ * out which that is (MPI-4.0 chapter 11). */
 #include <pthread.h>
 
 #include "mpitest.h"
