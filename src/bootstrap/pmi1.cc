@@ -139,8 +139,10 @@ Status Pmi1::read_numbers() {
   --max_value_;
   FGMPI_TRY(ask("cmd=get_appnum", "appnum", &answer));
   appnum_ = answer.number("appnum").value_or(0);
-  // One program of the launch may be two to the launcher (mpiexec -ranks): then it says which one it is.
-  if (const char* program = std::getenv("FGMPI_APPNUM")) appnum_ = static_cast<int>(parse_int(program).value_or(appnum_));
+  // One program of the launch may be two to the launcher (mpiexec -ranks): then it says which one
+  // it is.
+  if (const char* program = std::getenv("FGMPI_APPNUM"))
+    appnum_ = static_cast<int>(parse_int(program).value_or(appnum_));
   FGMPI_TRY(ask("cmd=get_universe_size", "universe_size", &answer));
   universe_ = answer.number("size").value_or(-1);
   FGMPI_TRY(ask("cmd=get_my_kvsname", "my_kvsname", &answer));
@@ -254,8 +256,8 @@ Status Pmi1::finalize() {
   return ask("cmd=finalize", "finalize_ack", &answer);
 }
 
-/// The whole process waits. Not usleep or sleep: those let other ranks of the process run, and a job
-/// that ends has nothing more to run.
+/// The whole process waits. Not usleep or sleep: those let other ranks of the process run, and a
+/// job that ends has nothing more to run.
 void stand_still(int milliseconds) { ::poll(nullptr, 0, milliseconds); }
 
 /// The launcher drops what it has not read from our output when it ends the job: give it up to a
