@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/strings.h"
+#include "coll/coll.h"
 
 #include "mpi/pt2pt_args.h"
 
@@ -336,12 +337,24 @@ int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) 
   return code > 0 ? fail_code(kCall, comm_of(r), code) : MPI_SUCCESS;
 }
 
+namespace {
+/// Active collectives may be neither freed nor cancelled (MPI-4.0 section 6.12).
+Status check_not_collective(const Request* r) {
+  if (!r->active || !dynamic_cast<const coll::CollRequest*>(r)) return {};
+  return error(MPI_ERR_REQUEST,
+               "the request of %s is an active collective; allowed are inactive persistent "
+               "collectives and requests of other calls",
+               r->call);
+}
+}  // namespace
+
 FGMPI_OWN(Request_free)
 int PMPI_Request_free(MPI_Request* request) {
   constexpr const char* kCall = "MPI_Request_free";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
   Request* r = pt2pt::find_request(*request);
   if (!r) return fail(kCall, nullptr, bad_request(*request, -1));
+  FGMPI_RETURN_IF(kCall, comm_of(r), check_not_collective(r));
   pt2pt::free_request(r);
   *request = MPI_REQUEST_NULL;
   return MPI_SUCCESS;
@@ -357,6 +370,7 @@ int PMPI_Cancel(MPI_Request* request) {
     return fail(kCall, comm_of(r),
                 error(MPI_ERR_REQUEST,
                       "the persistent request is not active; allowed is one that was started"));
+  FGMPI_RETURN_IF(kCall, comm_of(r), check_not_collective(r));
   if (!r->complete()) r->cancel();
   return MPI_SUCCESS;
 }

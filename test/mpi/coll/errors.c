@@ -1,4 +1,6 @@
 /* Bad arguments and members that disagree: error classes through MPI_ERRORS_RETURN. */
+#include <string.h>
+
 #include "mpitest.h"
 
 static int class_of(int code) {
@@ -7,6 +9,37 @@ static int class_of(int code) {
   return c;
 }
 #define FAILS(class_, call) CHECK(class_of(call) == (class_))
+
+/* The message names the call and the value. */
+static void says(int code, const char* call, const char* value) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length;
+  OK(MPI_Error_string(code, text, &length));
+  CHECK(strstr(text, call) != NULL && strstr(text, value) != NULL);
+}
+
+/* MPI_IN_PLACE where the standard has a buffer only, and roots that there are not. */
+static void in_place_and_roots(MPI_Comm comm) {
+  int in[4] = {0}, out[4] = {0}, one[1] = {1}, zero[1] = {0};
+  MPI_Datatype types[1] = {MPI_INT};
+  MPI_Request request;
+  FAILS(MPI_ERR_BUFFER, MPI_Gather(in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, 0, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Scatter(MPI_IN_PLACE, 1, MPI_INT, out, 1, MPI_INT, 0, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Allgather(in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Alltoall(in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Alltoallw(in, one, zero, types, MPI_IN_PLACE, one, zero, types, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Reduce(in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, 0, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Scan(in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Exscan(in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Reduce_scatter_block(in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Ibcast(MPI_IN_PLACE, 1, MPI_INT, 0, comm, &request));
+  FAILS(MPI_ERR_BUFFER, MPI_Iallgather(in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm, &request));
+  says(MPI_Bcast(in, 1, MPI_INT, 4711, comm), "MPI_Bcast", "4711");
+  says(MPI_Igather(in, 1, MPI_INT, out, 1, MPI_INT, -3, comm, &request), "MPI_Igather", "-3");
+  says(MPI_Reduce_init(in, out, 1, MPI_INT, MPI_SUM, 99, comm, MPI_INFO_NULL, &request),
+       "MPI_Reduce_init", "99");
+  says(MPI_Scatter_c(in, -7, MPI_INT, out, 1, MPI_INT, 0, comm), "MPI_Scatter_c", "-7");
+}
 
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
@@ -31,6 +64,7 @@ int main(int argc, char** argv) {
   FAILS(MPI_ERR_COMM, MPI_Barrier(MPI_COMM_NULL));
   FAILS(MPI_ERR_TOPOLOGY, MPI_Neighbor_allgather(in, 1, MPI_INT, out, 1, MPI_INT, comm));
   FAILS(MPI_ERR_TRUNCATE, MPI_Allgather(in, 4, MPI_INT, out, 2, MPI_INT, comm));
+  in_place_and_roots(comm);
   /* What is not significant is not looked at. */
   OK(MPI_Gather(in, 1, MPI_INT, rank == 0 ? malloc(sizeof(int) * (size_t)size) : NULL,
                 rank == 0 ? 1 : -5, rank == 0 ? MPI_INT : MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD));

@@ -20,6 +20,48 @@ static MPI_Count sent_since(MPI_Count before) {
   return all;
 }
 
+/* The other collectives: a few messages a process (each of a few algorithms' steps at most). */
+#define FEW(call)                                   \
+  do {                                              \
+    OK(MPI_Barrier(MPI_COMM_WORLD));                \
+    MPI_Count before_ = messages_of_this_process(); \
+    OK(call);                                       \
+    MPI_Count sent_ = sent_since(before_);          \
+    CHECK(sent_ <= (MPI_Count)8 * (processes - 1)); \
+  } while (0)
+
+static void all_the_others(int rank, int size, int processes) {
+  int *many = calloc((size_t)size, sizeof(int)), *ones = malloc(sizeof(int) * (size_t)size);
+  int *displs = malloc(sizeof(int) * (size_t)size), sum;
+  double vector[3000] = {0}, result[3000];
+  for (int r = 0; r < size; ++r) {
+    ones[r] = 1;
+    displs[r] = r;
+  }
+  FEW(MPI_Barrier(MPI_COMM_WORLD));
+  FEW(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  CHECK(sum == size * (size - 1) / 2);
+  FEW(MPI_Allreduce(vector, result, 3000, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+  FEW(MPI_Bcast(vector, 3000, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+  FEW(MPI_Reduce(vector, result, 3000, MPI_DOUBLE, MPI_SUM, size - 1, MPI_COMM_WORLD));
+  FEW(MPI_Scan(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  CHECK(sum == rank * (rank + 1) / 2);
+  FEW(MPI_Exscan(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  FEW(MPI_Allgather(&rank, 1, MPI_INT, many, 1, MPI_INT, MPI_COMM_WORLD));
+  for (int r = 0; r < size; ++r) CHECK(many[r] == r);
+  FEW(MPI_Allgatherv(&rank, 1, MPI_INT, many, ones, displs, MPI_INT, MPI_COMM_WORLD));
+  FEW(MPI_Gatherv(&rank, 1, MPI_INT, many, ones, displs, MPI_INT, 0, MPI_COMM_WORLD));
+  FEW(MPI_Scatterv(many, ones, displs, MPI_INT, &sum, 1, MPI_INT, 0, MPI_COMM_WORLD));
+  CHECK(sum == rank);
+  FEW(MPI_Reduce_scatter_block(many, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  FEW(MPI_Reduce_scatter(many, &sum, ones, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  FEW(MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_INT, many, ones, displs, MPI_INT,
+                    MPI_COMM_WORLD));
+  free(many);
+  free(ones);
+  free(displs);
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   int rank, size, processes, value[2] = {1, 2};
@@ -54,6 +96,8 @@ int main(int argc, char** argv) {
   before = messages_of_this_process();
   OK(MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, 1, MPI_INT, MPI_COMM_WORLD));
   CHECK(sent_since(before) <= (MPI_Count)processes * (processes - 1));
+
+  all_the_others(rank, size, processes);
 
   MPIX_Stats_values values;
   OK(MPIX_Stats(&values));

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Collectives that do not match between processes end with a report that names the collective each
+# rank is in, and a non-zero status.
+set -u
+bin=$1 program=$2/mismatch_between failed=0
+
+# expect SHAPE CASE TEXT...: a bad end whose output has every text.
+expect() {
+  local p=${1%x*} c=${1#*x} name=$2 out status
+  shift 2
+  out=$(timeout 60 "$bin/mpiexec" -n "$p" -nfg "$c" "$program" "$name" 2>&1)
+  status=$?
+  if [ $status -eq 0 ] || [ $status -eq 124 ]; then
+    echo "FAILED $name (${p}x$c): exit status $status"
+    failed=$((failed + 1))
+  fi
+  for text in "deadlock" "$@"; do
+    grep -qE -- "$text" <<<"$out" && continue
+    echo "FAILED $name (${p}x$c): no /$text/ in"
+    head -20 <<<"$out"
+    failed=$((failed + 1))
+  done
+}
+
+for shape in 2x1 2x3 4x2; do
+  expect $shape roots "rank 0 in MPI_Bcast"
+  expect $shape order "rank 0 in MPI_Barrier" "rank [0-9]+ in MPI_Allgather"
+  expect $shape missing "in MPI_Allreduce" "in MPI_Recv"
+  expect $shape nonblocking "MPI_Iallreduce" "MPI_Ibarrier"
+done
+[ $failed -eq 0 ] && echo " No Errors"
+exit $((failed > 0))
