@@ -49,12 +49,15 @@ void Team::add_all(const comm::Hierarchy& h) {
     place_of_index_[index] = count();
     if (index == h.my_index) me_ = count();
     processes_.push_back(h.processes[index]);
-    members_.push_back(h.member_counts[index]);
+    members_.push_back(h.members(*map_, index));
   };
-  if (h.one_run_each)
-    for (const comm::Run& run : h.runs) add(run.index);
-  else
+  if (h.one_run_each) {
+    std::vector<comm::Run> runs;
+    h.runs_of(*map_, &runs);
+    for (const comm::Run& run : runs) add(run.index);
+  } else {
     for (uint32_t i = 0; i < h.count(); ++i) add(i);
+  }
 }
 
 Team::Team(std::vector<uint32_t> processes, uint32_t my_place, uint64_t ctx, int32_t tag,

@@ -302,8 +302,7 @@ size_t bytes_of(const SharedComm& shared) {
   if (shared.remote) bytes += shared.remote->bytes();
   if (shared.level1) bytes += sizeof(Level1);
   for (const Hierarchy* h : {shared.hierarchy.get(), shared.remote_hierarchy.get()})
-    if (h) bytes += sizeof *h + h->processes.capacity() * 4 + h->member_counts.capacity() * 4 +
-                    h->runs.capacity() * sizeof(Run);
+    if (h) bytes += sizeof *h + h->bytes();
   if (shared.topology) bytes += shared.topology->bytes();
   return bytes + size_t{shared.references} * sizeof(Comm);
 }

@@ -35,7 +35,7 @@ struct Deciding {
     const RankMap* group = parties.groups[claim.key.side];
     return !group || group->rank_of(static_cast<int32_t>(claim.key.witness)) >= 0;
   }
-  bool done() const { return taken.size() + 1 == parties.count(); }
+  bool done() const { return taken.size() + 1 == parties.count; }
 };
 
 /// At the root, by key with side 0.
@@ -217,10 +217,10 @@ void drop(ContextId id, uint32_t processes) {
 
 Parties parties_of(SharedComm* shared) {
   Parties parties;
-  parties.sides[shared->side] = hierarchy(shared).processes;
+  parties.count = hierarchy(shared).count();
   const RankMap* first = &shared->map;
   if (shared->inter) {
-    parties.sides[1 - shared->side] = remote_hierarchy(shared).processes;
+    parties.count += remote_hierarchy(shared).count();
     if (shared->side == 1) first = shared->remote.get();
   }
   parties.root = g_av.process_of(static_cast<uint32_t>(first->world_of(0)));
@@ -228,7 +228,7 @@ Parties parties_of(SharedComm* shared) {
 }
 
 Status agree(const AgreeKey& key, const Parties& parties, const Candidate& mine, const char* call, ContextId* out) {
-  if (parties.count() <= 1) {
+  if (parties.count <= 1) {
     if (!mine.valid()) return none_left(call);
     *out = mine.id();
     return {};

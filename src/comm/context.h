@@ -28,7 +28,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "base/status.h"
 #include "comm/comm.h"
@@ -95,12 +94,11 @@ struct AgreeKeyHash {
 /// Who takes part: the processes of the group, and those of the other group of an intercommunicator. A process that
 /// hosts members of both takes part twice.
 struct Parties {
-  std::span<const uint32_t> sides[2];
+  uint32_t count = 0;
   uint32_t root = 0;  ///< process of rank 0 of side 0: it decides
   /// The groups of the sides, where the key alone does not tell the creation; else null.
   const RankMap* groups[2] = {nullptr, nullptr};
   uint64_t print = 0;  ///< fingerprint of the groups, the same at all parties
-  uint32_t count() const { return static_cast<uint32_t>(sides[0].size() + sides[1].size()); }
 };
 /// The parties of a communicator.
 Parties parties_of(SharedComm* shared);

@@ -99,7 +99,7 @@ void create_act(SharedComm* shared, Meeting* meeting) {
   }
   Status status = agree(stage->key, parties, mine, meeting->call, &id);
   if (!status.ok()) return fail_all(meeting, status);
-  SharedComm* made = establish({id, &stage->map, stage->remote.get(), stage->members, std::max(1u, parties.count()),
+  SharedComm* made = establish({id, &stage->map, stage->remote.get(), stage->members, std::max(1u, parties.count),
                                 stage->side, meeting->call});
   made->hierarchy = stage->hierarchy;
   made->remote_hierarchy = stage->remote_hierarchy;

@@ -6,6 +6,8 @@ namespace fgmpi::comm {
 namespace {
 
 constexpr int32_t kBlock = 1024;
+/// A regular communicator keeps no more runs: its memory must not grow with the processes.
+constexpr size_t kKeptRuns = 8;
 
 /// Calls f(rank, process) for every rank in order.
 template <class F>
@@ -19,24 +21,27 @@ void for_each_rank(const RankMap& map, F&& f) {
   }
 }
 
+int32_t count_in(const RankMap& map, uint32_t process) {
+  return map.count_within(static_cast<int32_t>(g_av.first(process)),
+                          static_cast<int32_t>(g_av.first(process + 1)));
+}
+
 void count_members(const RankMap& map, Hierarchy* h) {
+  std::vector<uint32_t> processes;
   if (map.regular()) {
+    for (uint32_t p = 0; p < g_av.processes(); ++p)
+      if (count_in(map, p) > 0) processes.push_back(p);
+  } else {
+    std::vector<uint32_t> counts(g_av.processes());
+    for_each_rank(map, [&](int32_t, uint32_t process) { ++counts[process]; });
     for (uint32_t p = 0; p < g_av.processes(); ++p) {
-      int32_t n = map.count_within(static_cast<int32_t>(g_av.first(p)),
-                                   static_cast<int32_t>(g_av.first(p + 1)));
-      if (n == 0) continue;
-      h->processes.push_back(p);
-      h->member_counts.push_back(static_cast<uint32_t>(n));
+      if (counts[p] == 0) continue;
+      processes.push_back(p);
+      h->member_counts.push_back(counts[p]);
     }
-    return;
+    h->member_counts.shrink_to_fit();
   }
-  std::vector<uint32_t> counts(g_av.processes());
-  for_each_rank(map, [&](int32_t, uint32_t process) { ++counts[process]; });
-  for (uint32_t p = 0; p < g_av.processes(); ++p) {
-    if (counts[p] == 0) continue;
-    h->processes.push_back(p);
-    h->member_counts.push_back(counts[p]);
-  }
+  h->processes = Series(processes);
 }
 
 /// Lists runs until there are more than `limit` of them; false then.
@@ -48,7 +53,7 @@ bool list_runs(const Hierarchy& h, const RankMap& map, size_t limit, std::vector
     int32_t first = 0;
     for (uint32_t i = 0; i < h.count(); ++i) {
       uint32_t index = up ? i : h.count() - 1 - i;
-      int32_t count = static_cast<int32_t>(h.member_counts[index]);
+      int32_t count = static_cast<int32_t>(h.members(map, index));
       out->push_back({first, count, index});
       first += count;
     }
@@ -77,11 +82,32 @@ const Hierarchy& get(std::shared_ptr<Hierarchy>& slot, const RankMap& map) {
 
 }  // namespace
 
-uint32_t Hierarchy::index_of_process(uint32_t process) const {
-  if (process < processes.size() && processes[process] == process) return process;
-  auto it = std::lower_bound(processes.begin(), processes.end(), process);
-  return it != processes.end() && *it == process ? static_cast<uint32_t>(it - processes.begin())
-                                                 : ~0u;
+Series::Series(const std::vector<uint32_t>& numbers)
+    : size_(static_cast<uint32_t>(numbers.size())) {
+  if (size_ > 0) first_ = numbers[0];
+  if (size_ > 1) step_ = numbers[1] - numbers[0];
+  for (uint32_t i = 0; i < size_; ++i) {
+    if (numbers[i] == first_ + step_ * i) continue;
+    list_ = std::make_unique<uint32_t[]>(size_);
+    std::copy(numbers.begin(), numbers.end(), list_.get());
+    return;
+  }
+}
+
+uint32_t Series::find(uint32_t number) const {
+  if (list_) {
+    const uint32_t* at = std::lower_bound(list_.get(), list_.get() + size_, number);
+    return at != list_.get() + size_ && *at == number ? static_cast<uint32_t>(at - list_.get())
+                                                      : ~0u;
+  }
+  uint32_t past = number - first_;
+  uint32_t i = step_ > 1 ? past / step_ : past;
+  return i < size_ && (*this)[i] == number ? i : ~0u;
+}
+
+uint32_t Hierarchy::members(const RankMap& map, uint32_t index) const {
+  return member_counts.empty() ? static_cast<uint32_t>(count_in(map, processes[index]))
+                               : member_counts[index];
 }
 
 uint32_t Hierarchy::index_of_rank(const RankMap& map, int32_t rank) const {
@@ -103,12 +129,11 @@ void Hierarchy::runs_of(const RankMap& map, std::vector<Run>* out) const {
 Hierarchy build_hierarchy(const RankMap& map) {
   Hierarchy h;
   count_members(map, &h);
-  h.processes.shrink_to_fit();
-  h.member_counts.shrink_to_fit();
   h.my_index = h.index_of_process(g_av.me());
-  if (list_runs(h, map, 2 * h.processes.size(), &h.runs)) {
+  if (list_runs(h, map, 2 * size_t{h.processes.size()}, &h.runs)) {
     h.one_run_each = h.runs.size() == h.processes.size();
     h.runs.shrink_to_fit();
+    if (map.regular() && h.runs.size() > kKeptRuns) std::vector<Run>().swap(h.runs);
   } else {
     std::vector<Run>().swap(h.runs);
   }

@@ -6,11 +6,14 @@
 //   process        5       2       5      processes {2, 5}, members {3, 6}, runs {5: 0..3, 2: 4..6,
 //   5: 7..8}
 //
-// Thread rule: one thread; nothing here switches. Costs 8 bytes a process, and 12 bytes a run where
-// there are at most two runs a process; with more, runs are listed again for each use (runs_of).
+// Thread rule: one thread; nothing here switches. Costs nothing a process where processes are
+// evenly spaced and the map is regular; 4 bytes a process that is not, and for irregular maps 4
+// bytes a process and 12 bytes a run where there are at most two runs a process. What is not kept
+// is computed (member counts) or listed again for each use (runs_of).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "comm/comm.h"
@@ -24,16 +27,40 @@ struct Run {
   uint32_t index;
 };
 
+/// Ascending numbers: three words where they are evenly spaced, else a list.
+class Series {
+ public:
+  Series() = default;
+  explicit Series(const std::vector<uint32_t>& numbers);
+  uint32_t size() const { return size_; }
+  /// REQUIRES: i < size().
+  uint32_t operator[](uint32_t i) const { return list_ ? list_[i] : first_ + step_ * i; }
+  /// The place of a number, or ~0u.
+  uint32_t find(uint32_t number) const;
+  size_t bytes() const { return list_ ? size_ * sizeof(uint32_t) : 0; }
+
+ private:
+  uint32_t size_ = 0, first_ = 0, step_ = 0;
+  std::unique_ptr<uint32_t[]> list_;
+};
+
 struct Hierarchy {
-  std::vector<uint32_t> processes;      ///< ascending process indices that host members
-  std::vector<uint32_t> member_counts;  ///< how many members each of them hosts
+  Series processes;                     ///< ascending process indices that host members
+  std::vector<uint32_t> member_counts;  ///< irregular maps: how many members each of them hosts
   uint32_t my_index = 0;      ///< index of this process in `processes`, or ~0u when it hosts none
-  std::vector<Run> runs;      ///< in rank order; empty when there are too many to keep
+  std::vector<Run> runs;      ///< in rank order; empty when they are not kept
   bool one_run_each = false;  ///< every process hosts one run: its members are consecutive ranks
 
-  uint32_t count() const { return static_cast<uint32_t>(processes.size()); }
+  uint32_t count() const { return processes.size(); }
+  /// How many members the process at `index` hosts.
+  uint32_t members(const RankMap& map, uint32_t index) const;
+  /// Bytes beyond the object.
+  size_t bytes() const {
+    return processes.bytes() + member_counts.capacity() * sizeof(uint32_t) +
+           runs.capacity() * sizeof(Run);
+  }
   /// Index into processes of the process with this number, or ~0u.
-  uint32_t index_of_process(uint32_t process) const;
+  uint32_t index_of_process(uint32_t process) const { return processes.find(process); }
   /// Index into processes of the one that hosts this rank.
   uint32_t index_of_rank(const RankMap& map, int32_t rank) const;
   /// Ranks hosted by process number `process`, ascending.

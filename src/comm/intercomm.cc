@@ -125,8 +125,7 @@ void inter_create_act(SharedComm* shared, Meeting* meeting) {
   Hierarchy far = build_hierarchy(learned.remote);
   uint16_t side = side_of(shared->map, learned.remote);
   Parties parties;
-  parties.sides[side] = h.processes;
-  parties.sides[1 - side] = far.processes;
+  parties.count = h.count() + far.count();
   const RankMap& first_map = side == 0 ? shared->map : learned.remote;
   parties.root = g_av.process_of(static_cast<uint32_t>(first_map.world_of(0)));
   parties.groups[side] = &shared->map;
@@ -137,7 +136,7 @@ void inter_create_act(SharedComm* shared, Meeting* meeting) {
   ContextId id;
   status = agree(key, parties, reserve_least(*shared, meeting->arrivals), meeting->call, &id);
   if (!status.ok()) return fail_all(meeting, status);
-  SharedComm* made = establish({id, &shared->map, &learned.remote, shared->members, parties.count(),
+  SharedComm* made = establish({id, &shared->map, &learned.remote, shared->members, parties.count,
                                 static_cast<uint8_t>(side), meeting->call});
   made->hierarchy = shared->hierarchy;
   enter_all(meeting, made, 0);
@@ -171,7 +170,7 @@ void merge_act(SharedComm* shared, Meeting* meeting) {
   Hierarchy all = build_hierarchy(merged);
   // Where both sides have members here, the second finds what the first made.
   SharedComm* made = lookup(id);
-  if (!made) made = establish({id, &merged, nullptr, all.member_counts[all.my_index], all.count(), 0, meeting->call});
+  if (!made) made = establish({id, &merged, nullptr, all.members(merged, all.my_index), all.count(), 0, meeting->call});
   enter_all(meeting, made, first ? 0 : shared->remote->size());
 }
 

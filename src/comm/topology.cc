@@ -120,10 +120,10 @@ RankMap cart_order(SharedComm* comm, std::span<const int32_t> dims) {
   RankMap identity = RankMap::direct(size);
   if (comm->processes == 1 || size != comm->size || comm->map.size() == 0) return identity;
   const Hierarchy& h = hierarchy(comm);
-  if (!h.one_run_each || h.runs.empty()) return identity;
-  uint32_t members = h.member_counts[0];
-  for (uint32_t n : h.member_counts)
-    if (n != members) return identity;
+  if (!h.one_run_each) return identity;
+  uint32_t members = h.members(comm->map, 0);
+  for (uint32_t i = 1; i < h.count(); ++i)
+    if (h.members(comm->map, i) != members) return identity;
   std::vector<int32_t> tile = cart_tile(dims, members);
   if (tile.empty()) return identity;
   // rank in the grid -> (tile, place in tile), both row-major; the k-th tile is ranks k*members .. of comm.

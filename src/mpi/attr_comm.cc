@@ -54,6 +54,7 @@ bool is_predefined(int keyval) { return (static_cast<uint32_t>(keyval) & 0xfffff
 int get(const char* call, MPI_Comm handle, int keyval, AttrKind kind, void* value, int* flag) {
   FGMPI_ENTER(call, c, handle);
   FGMPI_RETURN_IF(call, c, check_pointer(value, "attribute_val"));
+  FGMPI_RETURN_IF(call, c, check_pointer(flag, "flag"));
   bool found = false;
   *flag = 0;
   if (!is_predefined(keyval) || !predefined(keyval, kind, value, &found)) {
@@ -89,11 +90,13 @@ int remove(const char* call, MPI_Comm handle, int keyval) {
 
 int create(const char* call, void* copy, void* remove, int* keyval, void* extra) {
   FGMPI_NEED_INIT(call);
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(keyval, "comm_keyval"));
   return done(call, nullptr, comm::create_keyval(KeyvalOf::kComm, copy, remove, extra, keyval));
 }
 
 int free(const char* call, int* keyval) {
   FGMPI_NEED_INIT(call);
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(keyval, "comm_keyval"));
   FGMPI_RETURN_IF(call, nullptr, refuse_predefined(*keyval));
   FGMPI_RETURN_IF(call, nullptr, comm::free_keyval(KeyvalOf::kComm, *keyval));
   *keyval = MPI_KEYVAL_INVALID;

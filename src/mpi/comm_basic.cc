@@ -76,6 +76,7 @@ using namespace fgmpi;
 FGMPI_OWN(Comm_size)
 int PMPI_Comm_size(MPI_Comm comm, int* size) {
   FGMPI_ENTER("MPI_Comm_size", c, comm);
+  FGMPI_RETURN_IF("MPI_Comm_size", c, mpi::check_pointer(size, "size"));
   *size = c->size();
   return MPI_SUCCESS;
 }
@@ -83,6 +84,7 @@ int PMPI_Comm_size(MPI_Comm comm, int* size) {
 FGMPI_OWN(Comm_rank)
 int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
   FGMPI_ENTER("MPI_Comm_rank", c, comm);
+  FGMPI_RETURN_IF("MPI_Comm_rank", c, mpi::check_pointer(rank, "rank"));
   *rank = c->rank;
   return MPI_SUCCESS;
 }
@@ -90,6 +92,7 @@ int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
 FGMPI_OWN(Comm_test_inter)
 int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
   FGMPI_ENTER("MPI_Comm_test_inter", c, comm);
+  FGMPI_RETURN_IF("MPI_Comm_test_inter", c, mpi::check_pointer(flag, "flag"));
   *flag = c->shared->inter;
   return MPI_SUCCESS;
 }
@@ -98,6 +101,7 @@ FGMPI_OWN(Comm_compare)
 int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
   constexpr const char* kCall = "MPI_Comm_compare";
   FGMPI_ENTER(kCall, a, comm1);
+  FGMPI_RETURN_IF(kCall, a, mpi::check_pointer(result, "result"));
   comm::Comm* b = comm::find(comm2);
   if (!b) return mpi::bad_comm(kCall, comm2);
   if (a == b) {
@@ -119,6 +123,7 @@ FGMPI_OWN(Comm_group)
 int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
   constexpr const char* kCall = "MPI_Comm_group";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(group, "group"));
   FGMPI_RETURN_IF(kCall, c, comm::make_group(c->shared->map, group));
   if (comm::Group* g = comm::find_group(*group)) g->rank = c->rank;
   return MPI_SUCCESS;
@@ -128,6 +133,7 @@ FGMPI_OWN(Comm_remote_size)
 int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
   constexpr const char* kCall = "MPI_Comm_remote_size";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(size, "size"));
   FGMPI_RETURN_IF(kCall, c, mpi::check_inter(c));
   *size = c->shared->remote->size();
   return MPI_SUCCESS;
@@ -137,6 +143,7 @@ FGMPI_OWN(Comm_remote_group)
 int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
   constexpr const char* kCall = "MPI_Comm_remote_group";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(group, "group"));
   FGMPI_RETURN_IF(kCall, c, mpi::check_inter(c));
   return mpi::done(kCall, c, comm::make_group(*c->shared->remote, group));
 }
@@ -144,24 +151,30 @@ int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
 FGMPI_OWN(Comm_dup)
 int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   FGMPI_ENTER("MPI_Comm_dup", c, comm);
+  FGMPI_RETURN_IF("MPI_Comm_dup", c, mpi::check_pointer(newcomm, "newcomm"));
   return mpi::dup("MPI_Comm_dup", c, true, MPI_INFO_NULL, newcomm);
 }
 
 FGMPI_OWN(Comm_dup_with_info)
 int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   FGMPI_ENTER("MPI_Comm_dup_with_info", c, comm);
+  FGMPI_RETURN_IF("MPI_Comm_dup_with_info", c, mpi::check_pointer(newcomm, "newcomm"));
   return mpi::dup("MPI_Comm_dup_with_info", c, false, info, newcomm);
 }
 
 FGMPI_OWN(Comm_idup)
 int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
   FGMPI_ENTER("MPI_Comm_idup", c, comm);
+  FGMPI_RETURN_IF("MPI_Comm_idup", c, mpi::check_pointer(newcomm, "newcomm"));
+  FGMPI_RETURN_IF("MPI_Comm_idup", c, mpi::check_pointer(request, "request"));
   return mpi::idup("MPI_Comm_idup", c, true, MPI_INFO_NULL, newcomm, request);
 }
 
 FGMPI_OWN(Comm_idup_with_info)
 int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
   FGMPI_ENTER("MPI_Comm_idup_with_info", c, comm);
+  FGMPI_RETURN_IF("MPI_Comm_idup_with_info", c, mpi::check_pointer(newcomm, "newcomm"));
+  FGMPI_RETURN_IF("MPI_Comm_idup_with_info", c, mpi::check_pointer(request, "request"));
   return mpi::idup("MPI_Comm_idup_with_info", c, false, info, newcomm, request);
 }
 
@@ -169,6 +182,7 @@ FGMPI_OWN(Comm_split)
 int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
   constexpr const char* kCall = "MPI_Comm_split";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
   if (color < 0 && color != MPI_UNDEFINED) {
     return mpi::fail(kCall, c, error(MPI_ERR_ARG, "color is %d; allowed is 0 or more, or MPI_UNDEFINED", color));
   }
@@ -181,6 +195,7 @@ FGMPI_OWN(Comm_create)
 int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
   constexpr const char* kCall = "MPI_Comm_create";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
   comm::Group* g;
   FGMPI_RETURN_IF(kCall, c, mpi::find_group(group, "group", &g));
   comm::Comm* made = nullptr;
@@ -192,6 +207,7 @@ FGMPI_OWN(Comm_create_group)
 int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
   constexpr const char* kCall = "MPI_Comm_create_group";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
   comm::Group* g;
   FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
   FGMPI_RETURN_IF(kCall, c, mpi::find_group(group, "group", &g));
@@ -222,6 +238,7 @@ int release(const char* call, comm::Comm* c, MPI_Comm* comm) {
 FGMPI_OWN(Comm_free)
 int PMPI_Comm_free(MPI_Comm* comm) {
   constexpr const char* kCall = "MPI_Comm_free";
+  FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(comm, "comm"));
   FGMPI_ENTER(kCall, c, *comm);
   return release(kCall, c, comm);
 }

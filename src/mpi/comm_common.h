@@ -17,10 +17,10 @@ inline int give(const char* call, comm::Comm* parent, const Status& status, comm
   return done(call, parent, status);
 }
 
-/// MPI_ERR_ARG when a result has nowhere to go.
+/// MPI_ERR_ARG where something is read or a result goes.
 inline Status check_pointer(const void* pointer, const char* argument) {
   if (pointer) return {};
-  return error(MPI_ERR_ARG, "%s is a null pointer; allowed is where the result goes", argument);
+  return error(MPI_ERR_ARG, "%s is a null pointer; allowed is an address", argument);
 }
 
 /// Errors: MPI_ERR_COMM, naming what `comm` must be.

@@ -19,6 +19,7 @@ void call_user_handler(comm::Comm* c, MPI_Errhandler handler, int* code) {
 
 template <class F>
 int create(const char* call, HandlerOf of, F* function, MPI_Errhandler* out) {
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(out, "errhandler"));
   return done(call, nullptr, comm::create_errhandler(of, reinterpret_cast<Function>(function), out));
 }
 
@@ -33,6 +34,7 @@ int set(const char* call, MPI_Comm handle, MPI_Errhandler errhandler) {
 
 int get(const char* call, MPI_Comm handle, MPI_Errhandler* errhandler) {
   FGMPI_ENTER(call, c, handle);
+  FGMPI_RETURN_IF(call, c, check_pointer(errhandler, "errhandler"));
   comm::retain_errhandler(c->errhandler);
   *errhandler = c->errhandler;
   return MPI_SUCCESS;

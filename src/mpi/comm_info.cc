@@ -23,6 +23,7 @@ int PMPI_Comm_get_name(MPI_Comm comm, char* name, int* length) {
   constexpr const char* kCall = "MPI_Comm_get_name";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(name, "comm_name"));
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(length, "resultlen"));
   std::string words = comm::name_of(c);
   std::memcpy(name, words.c_str(), words.size() + 1);
   *length = static_cast<int>(words.size());
@@ -44,6 +45,7 @@ FGMPI_OWN(Comm_get_info)
 int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info) {
   constexpr const char* kCall = "MPI_Comm_get_info";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(info, "info"));
   // What is not asserted is not so: the keys that we know and their values in use.
   comm::Hints hints;
   for (const char* key : {"mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length",

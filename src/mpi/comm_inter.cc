@@ -20,6 +20,7 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
                           MPI_Comm* newintercomm) {
   constexpr const char* kCall = "MPI_Intercomm_create";
   FGMPI_ENTER(kCall, c, local_comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newintercomm, "newintercomm"));
   FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
   FGMPI_RETURN_IF(kCall, c, check_leader(c, local_leader, "local_leader"));
   FGMPI_RETURN_IF(kCall, c, mpi::check_tag(tag, false));
@@ -40,6 +41,7 @@ FGMPI_OWN(Intercomm_merge)
 int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
   constexpr const char* kCall = "MPI_Intercomm_merge";
   FGMPI_ENTER(kCall, c, intercomm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newintracomm, "newintracomm"));
   FGMPI_RETURN_IF(kCall, c, mpi::check_inter(c));
   comm::Comm* made = nullptr;
   Status status = comm::intercomm_merge(c, high != 0, &made);

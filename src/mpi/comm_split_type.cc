@@ -103,6 +103,7 @@ Status split_type(comm::Comm* c, int type, int key, MPI_Info info, comm::Comm** 
 FGMPI_OWN(Comm_split_type)
 int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
   FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
   comm::Hints hints;
   FGMPI_RETURN_IF(kCall, c, comm::read_hints(info, &hints));

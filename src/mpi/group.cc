@@ -12,6 +12,7 @@ int binary(const char* call, MPI_Group group1, MPI_Group group2, MPI_Group* newg
   comm::Group *a, *b;
   FGMPI_RETURN_IF(call, nullptr, mpi::find_group(group1, "group1", &a));
   FGMPI_RETURN_IF(call, nullptr, mpi::find_group(group2, "group2", &b));
+  FGMPI_RETURN_IF(call, nullptr, mpi::check_pointer(newgroup, "newgroup"));
   return mpi::done(call, nullptr, comm::make_group(operation(a->map, b->map), newgroup));
 }
 
@@ -22,6 +23,7 @@ int listed(const char* call, MPI_Group group, int n, const void* list, MPI_Group
   FGMPI_RETURN_IF(call, nullptr, mpi::find_group(group, "group", &g));
   if (n < 0) return mpi::fail(call, nullptr, error(MPI_ERR_ARG, "n is %d; allowed is 0 or more", n));
   if (n > 0) FGMPI_RETURN_IF(call, nullptr, mpi::check_pointer(list, "ranks"));
+  FGMPI_RETURN_IF(call, nullptr, mpi::check_pointer(newgroup, "newgroup"));
   RankMap map;
   FGMPI_RETURN_IF(call, nullptr, operation(g->map, &map));
   return mpi::done(call, nullptr, comm::make_group(std::move(map), newgroup));
@@ -35,6 +37,7 @@ FGMPI_OWN(Group_size)
 int PMPI_Group_size(MPI_Group group, int* size) {
   constexpr const char* kCall = "MPI_Group_size";
   FGMPI_NEED_INIT(kCall);
+  FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(size, "size"));
   comm::Group* g;
   FGMPI_RETURN_IF(kCall, nullptr, mpi::find_group(group, "group", &g));
   *size = g->map.size();
@@ -45,6 +48,7 @@ FGMPI_OWN(Group_rank)
 int PMPI_Group_rank(MPI_Group group, int* rank) {
   constexpr const char* kCall = "MPI_Group_rank";
   FGMPI_NEED_INIT(kCall);
+  FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(rank, "rank"));
   comm::Group* g;
   FGMPI_RETURN_IF(kCall, nullptr, mpi::find_group(group, "group", &g));
   *rank = comm::group_rank(g);
@@ -59,6 +63,8 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_
   FGMPI_RETURN_IF(kCall, nullptr, mpi::find_group(group1, "group1", &a));
   FGMPI_RETURN_IF(kCall, nullptr, mpi::find_group(group2, "group2", &b));
   if (n < 0) return mpi::fail(kCall, nullptr, error(MPI_ERR_ARG, "n is %d; allowed is 0 or more", n));
+  if (n > 0) FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(ranks1, "ranks1"));
+  if (n > 0) FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(ranks2, "ranks2"));
   return mpi::done(kCall, nullptr, comm::translate(a->map, ranks_of(ranks1, n), b->map, ranks2));
 }
 
@@ -66,6 +72,7 @@ FGMPI_OWN(Group_compare)
 int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
   constexpr const char* kCall = "MPI_Group_compare";
   FGMPI_NEED_INIT(kCall);
+  FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(result, "result"));
   comm::Group *a, *b;
   FGMPI_RETURN_IF(kCall, nullptr, mpi::find_group(group1, "group1", &a));
   FGMPI_RETURN_IF(kCall, nullptr, mpi::find_group(group2, "group2", &b));
@@ -115,6 +122,7 @@ int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* ne
 FGMPI_OWN(Group_free)
 int PMPI_Group_free(MPI_Group* group) {
   constexpr const char* kCall = "MPI_Group_free";
+  FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(group, "group"));
   comm::Group* g;
   FGMPI_RETURN_IF(kCall, nullptr, mpi::find_group(*group, "group", &g));
   comm::free_group(*group);

@@ -24,13 +24,13 @@ std::span<const int32_t> span_of(const int values[], int n) { return {values, st
 
 /// Dimensions of a grid that fits the communicator.
 Status check_grid(const comm::Comm* c, int ndims, const int dims[]) {
-  if (ndims < 0) return error(MPI_ERR_DIMS, "ndims is %d; allowed is 0 or more", ndims);
+  if (ndims < 0) return error(MPI_ERR_ARG, "ndims is %d; allowed is 0 or more", ndims);
   if (ndims > 0) FGMPI_TRY(check_pointer(dims, "dims"));
   for (int i = 0; i < ndims; ++i)
     if (dims[i] < 1) return error(MPI_ERR_DIMS, "dims[%d] is %d; allowed is 1 or more", i, dims[i]);
   int64_t n = comm::cart_size(span_of(dims, ndims));
   if (n < 0 || n > c->size())
-    return error(MPI_ERR_TOPOLOGY, "the grid has %lld places; allowed is at most the size of comm, %d",
+    return error(MPI_ERR_ARG, "the grid has %lld places; allowed is at most the size of comm, %d",
                  static_cast<long long>(n), c->size());
   return {};
 }
@@ -51,8 +51,10 @@ FGMPI_OWN(Cart_create)
 int PMPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* newcomm) {
   constexpr const char* kCall = "MPI_Cart_create";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
   FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
   FGMPI_RETURN_IF(kCall, c, mpi::check_grid(c, ndims, dims));
+  if (ndims > 0) FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(periods, "periods"));
   auto grid = mpi::span_of(dims, ndims);
   RankMap order = reorder ? comm::cart_order(c->shared, grid)
                           : RankMap::direct(static_cast<int32_t>(comm::cart_size(grid)));
@@ -63,6 +65,7 @@ FGMPI_OWN(Cart_map)
 int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int[], int* newrank) {
   constexpr const char* kCall = "MPI_Cart_map";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newrank, "newrank"));
   FGMPI_RETURN_IF(kCall, c, mpi::check_grid(c, ndims, dims));
   int rank = comm::cart_order(c->shared, mpi::span_of(dims, ndims)).rank_of(c->rank);
   *newrank = rank < 0 ? MPI_UNDEFINED : rank;
@@ -73,8 +76,10 @@ FGMPI_OWN(Cart_sub)
 int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
   constexpr const char* kCall = "MPI_Cart_sub";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
   FGMPI_RETURN_IF(kCall, c, mpi::need_cart(c));
   const comm::Topology& t = *c->shared->topology;
+  if (!t.dims.empty()) FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(remain_dims, "remain_dims"));
   std::vector<int32_t> coords(t.dims.size());
   comm::cart_coords(t, c->rank, coords);
   comm::Topology sub{comm::Topology::Kind::kCart, {}, {}, {}, {}};
@@ -98,6 +103,7 @@ FGMPI_OWN(Cartdim_get)
 int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
   constexpr const char* kCall = "MPI_Cartdim_get";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(ndims, "ndims"));
   FGMPI_RETURN_IF(kCall, c, mpi::need_cart(c));
   *ndims = static_cast<int>(c->shared->topology->dims.size());
   return MPI_SUCCESS;
@@ -123,8 +129,10 @@ FGMPI_OWN(Cart_rank)
 int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
   constexpr const char* kCall = "MPI_Cart_rank";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(rank, "rank"));
   FGMPI_RETURN_IF(kCall, c, mpi::need_cart(c));
   const comm::Topology& t = *c->shared->topology;
+  if (!t.dims.empty()) FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(coords, "coords"));
   *rank = comm::cart_rank(t, {coords, t.dims.size()});
   if (*rank >= 0) return MPI_SUCCESS;
   size_t i = 0;
@@ -142,6 +150,7 @@ int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
   const comm::Topology& t = *c->shared->topology;
   if (maxdims < static_cast<int>(t.dims.size()))
     return mpi::fail(kCall, c, error(MPI_ERR_ARG, "maxdims is %d; allowed is %zu or more", maxdims, t.dims.size()));
+  if (!t.dims.empty()) FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(coords, "coords"));
   comm::cart_coords(t, rank, {coords, t.dims.size()});
   return MPI_SUCCESS;
 }
@@ -150,10 +159,12 @@ FGMPI_OWN(Cart_shift)
 int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, int* rank_dest) {
   constexpr const char* kCall = "MPI_Cart_shift";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(rank_source, "rank_source"));
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(rank_dest, "rank_dest"));
   FGMPI_RETURN_IF(kCall, c, mpi::need_cart(c));
   const comm::Topology& t = *c->shared->topology;
   if (direction < 0 || direction >= static_cast<int>(t.dims.size()))
-    return mpi::fail(kCall, c, error(MPI_ERR_DIMS, "direction is %d; allowed is 0 to %zu", direction, t.dims.size() - 1));
+    return mpi::fail(kCall, c, error(MPI_ERR_ARG, "direction is %d; allowed is 0 to %zu", direction, t.dims.size() - 1));
   *rank_source = comm::cart_neighbor(t, c->rank, direction, -disp);
   *rank_dest = comm::cart_neighbor(t, c->rank, direction, disp);
   return MPI_SUCCESS;
@@ -163,12 +174,14 @@ FGMPI_OWN(Dims_create)
 int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
   constexpr const char* kCall = "MPI_Dims_create";
   if (ndims < 0) return mpi::fail(kCall, nullptr, error(MPI_ERR_DIMS, "ndims is %d; allowed is 0 or more", ndims));
+  if (ndims > 0) FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(dims, "dims"));
   return mpi::done(kCall, nullptr, comm::dims_create(nnodes, {dims, static_cast<size_t>(ndims)}));
 }
 
 FGMPI_OWN(Topo_test)
 int PMPI_Topo_test(MPI_Comm comm, int* status) {
   FGMPI_ENTER("MPI_Topo_test", c, comm);
+  FGMPI_RETURN_IF("MPI_Topo_test", c, mpi::check_pointer(status, "status"));
   *status = MPI_UNDEFINED;
   if (!c->shared->topology) return MPI_SUCCESS;
   switch (c->shared->topology->kind) {

@@ -14,9 +14,11 @@ constexpr auto kDistGraph = comm::Topology::Kind::kDistGraph;
 Status check_graph(const comm::Comm* c, int nnodes, const int index[], const int edges[]) {
   if (nnodes < 0 || nnodes > c->size())
     return error(MPI_ERR_ARG, "nnodes is %d; allowed is 0 to the size of comm, %d", nnodes, c->size());
+  if (nnodes > 0) FGMPI_TRY(mpi::check_pointer(index, "index"));
   int before = 0;
   for (int i = 0; i < nnodes; before = index[i++])
     if (index[i] < before) return error(MPI_ERR_ARG, "index[%d] is %d; allowed is %d or more", i, index[i], before);
+  if (before > 0) FGMPI_TRY(mpi::check_pointer(edges, "edges"));
   for (int k = 0; k < before; ++k)
     if (edges[k] < 0 || edges[k] >= nnodes)
       return error(MPI_ERR_ARG, "edges[%d] is %d; allowed is 0 to %d", k, edges[k], nnodes - 1);
@@ -25,6 +27,7 @@ Status check_graph(const comm::Comm* c, int nnodes, const int index[], const int
 
 Status check_ranks(const comm::Comm* c, int n, const int ranks[], const char* what) {
   if (n < 0) return error(MPI_ERR_ARG, "the number of %s is %d; allowed is 0 or more", what, n);
+  if (n > 0) FGMPI_TRY(mpi::check_pointer(ranks, what));
   for (int i = 0; i < n; ++i)
     if (ranks[i] < 0 || ranks[i] >= c->size())
       return error(MPI_ERR_RANK, "%s[%d] is %d; allowed is 0 to %d", what, i, ranks[i], c->size() - 1);
@@ -47,6 +50,7 @@ FGMPI_OWN(Graph_create)
 int PMPI_Graph_create(MPI_Comm comm, int nnodes, const int index[], const int edges[], int, MPI_Comm* newcomm) {
   constexpr const char* kCall = "MPI_Graph_create";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
   FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
   FGMPI_RETURN_IF(kCall, c, check_graph(c, nnodes, index, edges));
   comm::Topology t{kGraph, {}, {}, list_of(index, nnodes), {}};
@@ -58,6 +62,7 @@ FGMPI_OWN(Graph_map)
 int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank) {
   constexpr const char* kCall = "MPI_Graph_map";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newrank, "newrank"));
   FGMPI_RETURN_IF(kCall, c, check_graph(c, nnodes, index, edges));
   *newrank = c->rank < nnodes ? c->rank : MPI_UNDEFINED;
   return MPI_SUCCESS;
@@ -67,6 +72,8 @@ FGMPI_OWN(Graphdims_get)
 int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
   constexpr const char* kCall = "MPI_Graphdims_get";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(nnodes, "nnodes"));
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(nedges, "nedges"));
   FGMPI_RETURN_IF(kCall, c, mpi::need_topology(c, kGraph, "graph"));
   *nnodes = static_cast<int>(c->shared->topology->index.size());
   *nedges = static_cast<int>(c->shared->topology->edges.size());
@@ -102,6 +109,7 @@ FGMPI_OWN(Graph_neighbors_count)
 int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) {
   constexpr const char* kCall = "MPI_Graph_neighbors_count";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(nneighbors, "nneighbors"));
   FGMPI_RETURN_IF(kCall, c, mpi::need_topology(c, kGraph, "graph"));
   FGMPI_RETURN_IF(kCall, c, mpi::check_member(c, rank));
   *nneighbors = static_cast<int>(edges_of(*c->shared->topology, rank).size());
@@ -127,6 +135,7 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sourc
                                     MPI_Comm* newcomm) {
   constexpr const char* kCall = "MPI_Dist_graph_create_adjacent";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
   FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
   FGMPI_RETURN_IF(kCall, c, check_ranks(c, indegree, sources, "sources"));
   FGMPI_RETURN_IF(kCall, c, check_ranks(c, outdegree, destinations, "destinations"));
@@ -146,8 +155,10 @@ int PMPI_Dist_graph_create(MPI_Comm comm, int n, const int sources[], const int 
                            const int weights[], MPI_Info, int, MPI_Comm* newcomm) {
   constexpr const char* kCall = "MPI_Dist_graph_create";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
   FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
   FGMPI_RETURN_IF(kCall, c, check_ranks(c, n, sources, "sources"));
+  if (n > 0) FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(degrees, "degrees"));
   std::vector<comm::Edge> edges;
   for (int i = 0, k = 0; i < n; ++i) {
     if (degrees[i] < 0)
@@ -165,6 +176,9 @@ FGMPI_OWN(Dist_graph_neighbors_count)
 int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weights) {
   constexpr const char* kCall = "MPI_Dist_graph_neighbors_count";
   FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(indegree, "indegree"));
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(outdegree, "outdegree"));
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(weights, "weights"));
   FGMPI_RETURN_IF(kCall, c, mpi::need_topology(c, kDistGraph, "distributed graph"));
   const comm::Neighbors& n = *c->extras->neighbors;
   *indegree = static_cast<int>(n.sources.size());

@@ -29,8 +29,14 @@ void check(const std::vector<int32_t>& worlds) {
     processes.push_back(p);
     members.push_back(counts[p]);
   }
-  EXPECT_EQ(h.processes, processes);
-  EXPECT_EQ(h.member_counts, members);
+  ASSERT_EQ(h.count(), processes.size());
+  for (uint32_t i = 0; i < h.count(); ++i) {
+    EXPECT_EQ(h.processes[i], processes[i]);
+    EXPECT_EQ(h.members(map, i), members[i]);
+  }
+  if (map.regular()) {
+    EXPECT_LE(h.bytes(), 4 * processes.size() + 8 * sizeof(comm::Run)) << "no more is kept";
+  }
   EXPECT_EQ(h.one_run_each, runs.size() == processes.size());
   std::vector<Run> listed;
   h.runs_of(map, &listed);
@@ -55,10 +61,29 @@ void check(const std::vector<int32_t>& worlds) {
   }
 }
 
+TEST(Hierarchy, MemoryOfARegularGroupDoesNotGrowWithTheProcesses) {
+  constexpr uint32_t kProcesses = 1000, kEach = 6;
+  std::vector<uint32_t> starts;
+  for (uint32_t p = 0; p <= kProcesses; ++p) starts.push_back(p * kEach);
+  g_av.init(starts, 7);
+  constexpr int32_t kWorld = kProcesses * kEach;
+  for (const RankMap& map :
+       {RankMap::direct(kWorld), RankMap::strided(kWorld / 2, 0, 2),
+        RankMap::strided(kWorld, kWorld - 1, -1), RankMap::strided(kWorld / 4, 3, 4),
+        RankMap::strided(kWorld / 12, 5, 12)}) {
+    Hierarchy h = build_hierarchy(map);
+    EXPECT_LE(h.bytes(), 8 * sizeof(comm::Run));
+    uint32_t members = 0;
+    for (uint32_t i = 0; i < h.count(); ++i) members += h.members(map, i);
+    EXPECT_EQ(members, static_cast<uint32_t>(map.size()));
+  }
+}
+
 TEST(Hierarchy, AgreesWithTheListOfRanks) {
   for (const std::vector<uint32_t>& starts :
        {std::vector<uint32_t>{0, 8, 16, 24}, std::vector<uint32_t>{0, 1, 13, 14, 40},
-        std::vector<uint32_t>{0, 30}}) {
+        std::vector<uint32_t>{0, 30},
+        std::vector<uint32_t>{0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24}}) {
     g_av.init(starts, 0);
     std::vector<int32_t> all(starts.back());
     std::iota(all.begin(), all.end(), 0);

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <algorithm>
 #include <numeric>
 
 namespace fgmpi::comm {
@@ -38,29 +38,46 @@ TEST(Cart, SizeOverflowIsSeen) {
   EXPECT_EQ(cart_size(std::vector<int32_t>{65536, 65536}), -1);
 }
 
-/// Smallest difference of largest and smallest factor over all factorizations of n into k factors.
-int32_t best_spread(int32_t n, int k) {
-  int32_t best = INT32_MAX;
-  std::function<void(int32_t, int, int32_t, int32_t)> go = [&](int32_t rest, int left, int32_t low, int32_t high) {
-    if (left == 0) {
-      if (rest == 1) best = std::min(best, high - low);
+/// Every way to write n as k factors, in any order that does not increase: the smallest difference of the first and the
+/// last, and among those the smallest first.
+class AllFactorizations {
+ public:
+  explicit AllFactorizations(int32_t most) : divisors_(static_cast<size_t>(most) + 1) {
+    for (int32_t d = 1; d <= most; ++d)
+      for (int32_t n = d; n <= most; n += d) divisors_[static_cast<size_t>(n)].push_back(d);
+  }
+  std::pair<int32_t, int32_t> best(int32_t n, int k) const {
+    std::pair<int32_t, int32_t> best{INT32_MAX, INT32_MAX};
+    walk(n, k, n, 0, &best);
+    return best;
+  }
+
+ private:
+  void walk(int32_t rest, int left, int32_t most, int32_t first, std::pair<int32_t, int32_t>* best) const {
+    if (left == 1) {
+      if (rest > most) return;
+      if (first == 0) first = rest;
+      *best = std::min(*best, {first - rest, first});
       return;
     }
-    for (int32_t d = 1; d <= rest; ++d)
-      if (rest % d == 0) go(rest / d, left - 1, std::min(low, d), std::max(high, d));
-  };
-  go(n, k, INT32_MAX, 0);
-  return best;
-}
+    for (int32_t d : divisors_[static_cast<size_t>(rest)]) {
+      if (d > most) break;
+      walk(rest / d, left - 1, d, first ? first : d, best);
+    }
+  }
+  std::vector<std::vector<int32_t>> divisors_;
+};
 
 TEST(Dims, AsEqualAsCanBe) {
-  for (int k = 1; k <= 4; ++k)
-    for (int32_t n = 1; n <= 130; ++n) {
+  constexpr int32_t kMost = 2000;
+  AllFactorizations all(kMost);
+  for (int k = 1; k <= 5; ++k)
+    for (int32_t n = 1; n <= kMost; ++n) {
       std::vector<int32_t> dims(static_cast<size_t>(k));
       ASSERT_TRUE(dims_create(n, dims).ok());
       EXPECT_EQ(cart_size(dims), n);
       EXPECT_TRUE(std::is_sorted(dims.rbegin(), dims.rend()));
-      EXPECT_EQ(dims.front() - dims.back(), best_spread(n, k)) << n << " into " << k;
+      ASSERT_EQ(std::pair(dims.front() - dims.back(), dims.front()), all.best(n, k)) << n << " into " << k;
     }
   std::vector<int32_t> large(6);
   ASSERT_TRUE(dims_create(720720, large).ok());
