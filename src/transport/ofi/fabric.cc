@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <mpi.h>
 #include <netinet/in.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -102,15 +103,18 @@ Status find_info(fi_info** out) {
   }
   g_library.freeinfo(hints);
   const char* provider = std::getenv("FI_PROVIDER");
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
   if (failed)
-    return error(MPI_ERR_OTHER, "libfabric has no provider for reliable datagrams here (FI_PROVIDER=%s): %s",
+    return error(MPI_ERR_OTHER, "libfabric has no provider for reliable datagrams on host %s (FI_PROVIDER=%s): %s", host,
                  provider ? provider : "", g_library.strerror(-failed));
   const fi_info* best = choose(list);
   if (best) *out = g_library.dupinfo(best);
   g_library.freeinfo(list);
   if (best) return {};
   const char* interface = std::getenv("FGMPI_OFI_INTERFACE");
-  return error(MPI_ERR_OTHER, "FGMPI_OFI_INTERFACE=%s: libfabric knows no such interface", interface ? interface : "");
+  return error(MPI_ERR_OTHER, "FGMPI_OFI_INTERFACE=%s: libfabric knows no such interface on host %s",
+               interface ? interface : "", host);
 }
 
 }  // namespace

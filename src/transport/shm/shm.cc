@@ -54,7 +54,7 @@ Shm::Shm() {
   geometry_.bulk = env_power("FGMPI_SHM_BULK", default_bulk(), 4 << 10, 64 << 20);
   max_payload_ = std::min<size_t>(geometry_.max_payload(), 16 << 10);
   reads_allowed_ = !setting_is("FGMPI_SHM_CMA", "off");
-  least_read_ = static_cast<size_t>(env_size("FGMPI_SHM_READ_MIN", 32 << 20, 0, INT64_MAX));
+  least_read_ = static_cast<size_t>(env_size("FGMPI_SHM_READ_MIN", 256 << 20, 0, INT64_MAX));
 }
 
 Status Shm::open(Sink* sink, std::string* address) {

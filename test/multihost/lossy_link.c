@@ -1,0 +1,123 @@
+/* A network that delays and loses packets, for kernels without the netem scheduler.
+ *   lossy_link DELAY_MS LOSS_PERCENT NAMESPACE...
+ *
+ * Makes a TUN interface lossy0 in each network namespace (files as in /run/netns) and carries packets between them: the
+ * n-th namespace has the addresses that end in .n. Each packet is lost with the given probability (a fixed sequence of
+ * random numbers), else delivered after the delay. Says "ready" when the interfaces are there, and on SIGTERM how many
+ * packets it carried and lost. Ends with 77 and the reason where there are no TUN devices. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if.h>
+#include <linux/if_tun.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { kMostHosts = 16, kMostBytes = 2000, kQueue = 32768 };
+
+struct Packet {
+  int64_t due; /* ns */
+  int to;      /* index of the namespace */
+  int length;
+  unsigned char bytes[kMostBytes];
+};
+
+static struct Packet queue[kQueue]; /* the delay is the same for all, so it is in order */
+static size_t head, tail;
+static unsigned long carried, lost;
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal) {
+  (void)signal;
+  stopped = 1;
+}
+
+static int64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static double uniform(void) {
+  static uint64_t x = 88172645463325252u;
+  x ^= x << 13;
+  x ^= x >> 7;
+  x ^= x << 17;
+  return (double)(x >> 11) / 9007199254740992.0;
+}
+
+static int open_interface(const char* namespace) {
+  int ns = open(namespace, O_RDONLY | O_CLOEXEC);
+  if (ns < 0 || setns(ns, CLONE_NEWNET)) {
+    fprintf(stderr, "lossy_link: %s: %s\n", namespace, strerror(errno));
+    exit(1);
+  }
+  close(ns);
+  int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
+  strcpy(request.ifr_name, "lossy0");
+  if (fd < 0 || ioctl(fd, TUNSETIFF, &request)) {
+    fprintf(stderr, "lossy_link: no TUN devices here: %s\n", strerror(errno));
+    exit(77);
+  }
+  return fd;
+}
+
+/* Takes in what came from one namespace. */
+static void take(int fd, int hosts, double loss, int64_t delay) {
+  for (;;) {
+    struct Packet* p = &queue[tail % kQueue];
+    unsigned char spill[kMostBytes];
+    int full = tail - head == kQueue;
+    ssize_t n = read(fd, full ? spill : p->bytes, kMostBytes);
+    if (n <= 0) return;
+    if (full || n < 20 || p->bytes[0] >> 4 != 4) continue; /* IPv4 only */
+    int to = p->bytes[19] - 1;
+    if (to < 0 || to >= hosts) continue;
+    if (uniform() < loss) {
+      ++lost;
+      continue;
+    }
+    p->due = now_ns() + delay;
+    p->to = to;
+    p->length = (int)n;
+    ++tail;
+  }
+}
+
+int main(int argc, char** argv) {
+  int hosts = argc - 3;
+  if (hosts < 1 || hosts > kMostHosts) {
+    fprintf(stderr, "usage: lossy_link DELAY_MS LOSS_PERCENT NAMESPACE... (1 to %d)\n", kMostHosts);
+    return 2;
+  }
+  int64_t delay = (int64_t)(atof(argv[1]) * 1e6);
+  double loss = atof(argv[2]) / 100;
+  struct pollfd fds[kMostHosts];
+  for (int i = 0; i < hosts; ++i) fds[i] = (struct pollfd){open_interface(argv[3 + i]), POLLIN, 0};
+  signal(SIGTERM, stop);
+  puts("ready");
+  fflush(stdout);
+  while (!stopped) {
+    int64_t wait = head == tail ? 1000000000 : queue[head % kQueue].due - now_ns();
+    if (wait < 0) wait = 0;
+    struct timespec timeout = {wait / 1000000000, wait % 1000000000};
+    if (ppoll(fds, hosts, &timeout, NULL) < 0 && errno != EINTR) break;
+    for (int i = 0; i < hosts; ++i)
+      if (fds[i].revents & POLLIN) take(fds[i].fd, hosts, loss, delay);
+    for (; head != tail && queue[head % kQueue].due <= now_ns(); ++head, ++carried) {
+      struct Packet* p = &queue[head % kQueue];
+      if (write(fds[p->to].fd, p->bytes, p->length) < 0) ++lost;
+    }
+  }
+  printf("%lu packets carried, %lu lost\n", carried, lost);
+  return 0;
+}
