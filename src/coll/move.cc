@@ -95,8 +95,9 @@ void stream(const char* from, char* to, size_t bytes) {
 }
 #endif
 
-void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count, bool streamed) {
+void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count) {
   constexpr size_t kPiece = 32 * 1024;
+  bool streamed = exceeds_caches(bytes * count);
   for (size_t at = 0; at < bytes; at += kPiece) {
     size_t n = std::min(kPiece, bytes - at);
     for (size_t i = 0; i < count; ++i)

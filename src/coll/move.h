@@ -63,9 +63,6 @@ inline void copy_bytes(const char* from, char* to, size_t bytes, bool streamed) 
 
 /// One source to many destinations, in pieces, so that the source is read from memory once. to[i]
 /// may be `from` itself (left alone).
-void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count, bool streamed);
-inline void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count) {
-  copy_to_many(from, bytes, to, count, exceeds_caches(bytes * count));
-}
+void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count);
 
 }  // namespace fgmpi::coll

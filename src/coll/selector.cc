@@ -181,7 +181,6 @@ Status pick_reduce(const Shape& shape, ReduceFn* out) { return pick(kReduce, iRe
 Status pick_allreduce(const Shape& shape, AllreduceFn* out) {
   return pick(kAllreduce, iAllreduce, shape, out);
 }
-bool bcast_is_set() { return !override_of(iBcast).value.empty(); }
 bool allreduce_is_set() { return !override_of(iAllreduce).value.empty(); }
 Status pick_reduce_scatter(const Shape& shape, ReduceScatterFn* out) {
   return pick(kReduceScatter, iReduceScatter, shape, out);

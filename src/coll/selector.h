@@ -46,9 +46,8 @@ Status pick_scatter(const Shape& shape, RootedFn* out);
 Status pick_allgather(const Shape& shape, AllgatherFn* out);
 Status pick_alltoall(const Shape& shape, AlltoallFn* out);
 
-/// The user names an algorithm: then what act_bcast.cc and act_reduce.cc have for long data of two
-/// processes is not taken.
-bool bcast_is_set();
+/// The user names an algorithm: then what act_reduce.cc has for long vectors of two processes is
+/// not taken.
 bool allreduce_is_set();
 
 // Pick and run.
