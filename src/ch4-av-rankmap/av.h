@@ -92,6 +92,6 @@ class AddressVector {
 };
 
 /// The one address vector of this process.
-extern AddressVector g_av;
+[[gnu::visibility("hidden")]] extern AddressVector g_av;
 
 }  // namespace fgmpi

@@ -16,7 +16,7 @@ using pt2pt::Request;
 
 /// Predefined types with their size in the handle, by the low byte of the handle (0 where there is
 /// none).
-extern const std::array<MPI_Datatype, 256> g_basic_types;
+[[gnu::visibility("hidden")]] extern const std::array<MPI_Datatype, 256> g_basic_types;
 
 /// One of the group that point-to-point ranks refer to?
 inline bool is_member(const Comm* c, int rank) {
@@ -30,6 +30,13 @@ inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, u
     return false;
   *bytes = static_cast<uint64_t>(count) * static_cast<uint64_t>(host::basic_size(type));
   return __builtin_expect(address != nullptr, 1) || *bytes == 0;
+}
+
+/// The same for a few bytes: at most 16. Nothing overflows where the count has 32 bits.
+inline bool few_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
+  if (__builtin_expect(g_basic_types[static_cast<uint32_t>(type) & 0xff] != type, 0)) return false;
+  *bytes = static_cast<uint64_t>(count) * static_cast<uint64_t>(host::basic_size(type));
+  return count == static_cast<int32_t>(count) && *bytes <= pt2pt::kTiny && address != nullptr;
 }
 
 inline uint64_t user_ctx(const Comm* c) { return c->shared->id.plane(comm::kPlanePt2pt); }

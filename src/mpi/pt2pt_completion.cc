@@ -42,45 +42,65 @@ Status bad_request(MPI_Request handle, int index) {
                where.c_str(), static_cast<unsigned>(handle));
 }
 
-/// nullptr in *out for MPI_REQUEST_NULL and inactive requests.
-inline Status look_up(MPI_Request handle, int index, Request** out) {
+/// nullptr in *out for MPI_REQUEST_NULL and inactive requests. False: not a request.
+inline bool looked_up(MPI_Request handle, Request** out) {
   *out = nullptr;
-  if (handle == MPI_REQUEST_NULL) return {};
-  Request* r = pt2pt::find_request_inline(handle);
-  if (__builtin_expect(!r, 0)) return bad_request(handle, index);
+  if (handle == MPI_REQUEST_NULL) return true;
+  Request* r = pt2pt::fast::find_request(handle);
+  if (__builtin_expect(!r, 0)) return false;
   if (r->active) *out = r;
-  return {};
+  return true;
+}
+
+inline Status look_up(MPI_Request handle, int index, Request** out) {
+  return __builtin_expect(looked_up(handle, out), 1) ? Status() : bad_request(handle, index);
 }
 
 Status look_up_all(int count, const MPI_Request* handles, Requests* out) {
   if (count < 0) return error(MPI_ERR_COUNT, "count is %d; allowed is 0 or more", count);
   if (count > 0) FGMPI_TRY(check_pointer(handles, "array_of_requests"));
   for (int i = 0; i < count; ++i)
-    FGMPI_TRY(look_up(handles[i], i, &(*out)[static_cast<size_t>(i)]));
+    if (!looked_up(handles[i], out->data() + i)) return bad_request(handles[i], i);
   return {};
 }
 
-/// Takes in a complete request: its status, and what becomes of the handle. Returns its error code,
-/// without calling a handler.
-int collect(const char* call, MPI_Request* handle, Request* r, MPI_Status* status) {
+/// collect() for requests that have an error, are persistent or know better what their status says.
+[[gnu::noinline]] int collect_special(const char* call, MPI_Request* handle, Request* r,
+                                      MPI_Status* status) {
   int code = -1;
-  if (__builtin_expect(r->external || r->polled, 0))
+  if (r->external || r->polled)
     code = r->fill_status(status == MPI_STATUS_IGNORE ? nullptr : status);
   if (code < 0) {
     code = MPI_SUCCESS;
-    if (status != MPI_STATUS_IGNORE) set_status(status, r->outcome);
-    if (__builtin_expect(!r->outcome.error.ok(), 0)) {
+    set_status(status, r->outcome);
+    if (!r->outcome.error.ok()) {
       code = code_of(call, r->outcome.error);
       r->outcome.error = Status();
     }
   }
   if (r->persistent) {
     r->active = false;
-  } else {
-    pt2pt::free_request(r);
-    *handle = MPI_REQUEST_NULL;
+    return code;
   }
+  // The code of the last function called, the free function, counts (MPI-4.0 section 13.2); that of
+  // the query function is not lost where the free function has none.
+  if (int last = r->release()) code = last;
+  pt2pt::free_request(r);
+  *handle = MPI_REQUEST_NULL;
   return code;
+}
+
+/// Takes in a complete request: its status, and what becomes of the handle. Returns its error code,
+/// without calling a handler.
+inline int collect(const char* call, MPI_Request* handle, Request* r, MPI_Status* status) {
+  if (__builtin_expect(r->external || r->polled || r->persistent || !r->outcome.error.ok(), 0))
+    return collect_special(call, handle, r, status);
+  if (status != MPI_STATUS_IGNORE) set_status(status, r->outcome);
+  *handle = MPI_REQUEST_NULL;
+  if (r->immortal) return MPI_SUCCESS;
+  pt2pt::fast::drop_handle(r);
+  delete r;
+  return MPI_SUCCESS;
 }
 
 /// The same for calls that complete one request: an error goes to its communicator's handler.
@@ -114,7 +134,7 @@ bool collect_list(const char* call, MPI_Request* handles, Requests& list, int* c
       continue;
     }
     // Looked up again: a handle that stands twice in the array was collected with the first.
-    Request* r = pt2pt::find_request_inline(handles[i]);
+    Request* r = pt2pt::fast::find_request(handles[i]);
     int code = MPI_SUCCESS;
     if (__builtin_expect(r == list[i] && r->active, 1)) {
       if (chosen && !r->complete()) continue;
@@ -352,32 +372,35 @@ FGMPI_OWN(Request_free)
 int PMPI_Request_free(MPI_Request* request) {
   constexpr const char* kCall = "MPI_Request_free";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
-  Request* r = pt2pt::find_request(*request);
+  Request* r = pt2pt::fast::find_request(*request);
   if (!r) return fail(kCall, nullptr, bad_request(*request, -1));
   FGMPI_RETURN_IF(kCall, comm_of(r), check_not_collective(r));
+  int code = r->complete() || !r->active ? r->release() : MPI_SUCCESS;
   pt2pt::free_request(r);
   *request = MPI_REQUEST_NULL;
-  return MPI_SUCCESS;
+  return code == MPI_SUCCESS ? MPI_SUCCESS : fail_code(kCall, nullptr, code);
 }
 
 FGMPI_OWN(Cancel)
 int PMPI_Cancel(MPI_Request* request) {
   constexpr const char* kCall = "MPI_Cancel";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
-  Request* r = pt2pt::find_request(*request);
+  Request* r = pt2pt::fast::find_request(*request);
   if (!r) return fail(kCall, nullptr, bad_request(*request, -1));
   if (!r->active)
     return fail(kCall, comm_of(r),
                 error(MPI_ERR_REQUEST,
                       "the persistent request is not active; allowed is one that was started"));
   FGMPI_RETURN_IF(kCall, comm_of(r), check_not_collective(r));
-  if (!r->complete()) r->cancel();
-  return MPI_SUCCESS;
+  if (r->complete() && !r->external && !r->polled) return MPI_SUCCESS;
+  r->cancel();
+  int code = r->cancel_code();
+  return code == MPI_SUCCESS ? MPI_SUCCESS : fail_code(kCall, comm_of(r), code);
 }
 
 namespace {
 Status start(MPI_Request handle, int index, Comm** comm) {
-  Request* r = pt2pt::find_request(handle);
+  Request* r = pt2pt::fast::find_request(handle);
   if (!r) return bad_request(handle, index);
   *comm = comm_of(r);
   if (!r->persistent) return error(MPI_ERR_REQUEST, "the request of %s is not persistent", r->call);

@@ -35,14 +35,15 @@ int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free
 FGMPI_OWN(Grequest_complete)
 int PMPI_Grequest_complete(MPI_Request request) {
   constexpr const char* kCall = "MPI_Grequest_complete";
-  Request* r = pt2pt::find_request(request, true);
+  Request* r = pt2pt::find_freed_too(request);
   if (!r)
     return fail(
         kCall, nullptr,
         error(MPI_ERR_REQUEST, "request is 0x%08x, which is not a request or has been completed",
               static_cast<unsigned>(request)));
-  FGMPI_RETURN_IF(kCall, nullptr, pt2pt::generalized_complete(r));
-  return MPI_SUCCESS;
+  int code;
+  FGMPI_RETURN_IF(kCall, nullptr, pt2pt::generalized_complete(r, &code));
+  return code == MPI_SUCCESS ? MPI_SUCCESS : fail_code(kCall, nullptr, code);
 }
 
 // The wait function of the extension is not needed: whoever waits calls the poll function in turn

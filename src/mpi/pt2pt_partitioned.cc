@@ -66,8 +66,7 @@ namespace {
 int ready_range(const char* call, int low, int high, MPI_Request handle) {
   Request* r;
   FGMPI_RETURN_IF(call, nullptr, find_request(handle, &r));
-  for (int i = low; i <= high; ++i) FGMPI_RETURN_IF(call, comm_of(r), pt2pt::pready(r, i));
-  return MPI_SUCCESS;
+  return done(call, comm_of(r), pt2pt::pready_range(r, low, high));
 }
 }  // namespace
 
@@ -81,7 +80,7 @@ int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request
   constexpr const char* kCall = "MPI_Pready_range";
   if (partition_low > partition_high)
     return fail(kCall, nullptr,
-                error(MPI_ERR_ARG, "partition_low is %d, partition_high %d; allowed is low <= high",
+                error(MPI_ERR_OTHER, "partition_low is %d, partition_high %d; allowed is low <= high",
                       partition_low, partition_high));
   return ready_range(kCall, partition_low, partition_high, request);
 }
@@ -89,13 +88,12 @@ int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request
 FGMPI_OWN(Pready_list)
 int PMPI_Pready_list(int length, int partitions[], MPI_Request request) {
   constexpr const char* kCall = "MPI_Pready_list";
-  FGMPI_RETURN_IF(kCall, nullptr, check_count(length));
+  if (length < 0)
+    return fail(kCall, nullptr, error(MPI_ERR_ARG, "length is %d; allowed is 0 or more", length));
   if (length > 0) FGMPI_RETURN_IF(kCall, nullptr, check_pointer(partitions, "array_of_partitions"));
   Request* r;
   FGMPI_RETURN_IF(kCall, nullptr, find_request(request, &r));
-  for (int i = 0; i < length; ++i)
-    FGMPI_RETURN_IF(kCall, comm_of(r), pt2pt::pready(r, partitions[i]));
-  return MPI_SUCCESS;
+  return done(kCall, comm_of(r), pt2pt::pready_list(r, partitions, length));
 }
 
 FGMPI_OWN(Parrived)

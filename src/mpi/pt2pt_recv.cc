@@ -14,9 +14,9 @@ inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* sta
 
 [[gnu::noinline]] int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype,
                                   int source, int tag, Comm* c, MPI_Status* status) {
-  FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
+  FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));
   Outcome outcome = no_process_outcome();
   if (source != MPI_PROC_NULL)
     outcome.error = pt2pt::recv(buffer, my_endpoint(), source, tag, user_ctx(c), call, &outcome);
@@ -38,20 +38,13 @@ inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* sta
   return received(call, c, &outcome, status);
 }
 
-int irecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source, int tag,
-          MPI_Comm comm, MPI_Request* request, bool init) {
+int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                 int tag, MPI_Comm comm, MPI_Request* request, bool init) {
   FGMPI_ENTER(call, c, comm);
-  uint64_t bytes;
-  if (!init && (is_member(c, source) || source == MPI_ANY_SOURCE) && tag >= MPI_ANY_TAG && buf &&
-      request && plain_bytes(buf, count, datatype, &bytes)) {
-    *request = pt2pt::handle_of(
-        pt2pt::irecv_bytes(buf, bytes, my_endpoint(), {user_ctx(c), source, tag}, call, c));
-    return MPI_SUCCESS;
-  }
-  FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));
-  FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
+  FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));
+  FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   Request* made = nullptr;
   if (source == MPI_PROC_NULL) {
     made = pt2pt::completed_request(MPI_PROC_NULL, MPI_ANY_TAG, call, c);
@@ -63,6 +56,22 @@ int irecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int
                                                              user_ctx(c), call, c, &made));
   }
   *request = pt2pt::handle_of(made);
+  return MPI_SUCCESS;
+}
+
+[[gnu::always_inline]] inline int irecv(const char* call, void* buf, int64_t count,
+                                        MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                        MPI_Request* request) {
+  Comm* c = comm::find(comm);
+  uint64_t bytes;
+  if (__builtin_expect(!c || (!is_member(c, source) && source != MPI_ANY_SOURCE) ||
+                           tag < MPI_ANY_TAG || !buf || !request ||
+                           !plain_bytes(buf, count, datatype, &bytes),
+                       0))
+    return irecv_slowly(call, buf, count, datatype, source, tag, comm, request, false);
+  sched::maybe_force_switch();
+  *request = pt2pt::fast::handle_of(
+      pt2pt::irecv_bytes(buf, bytes, my_endpoint(), {user_ctx(c), source, tag}, call, c));
   return MPI_SUCCESS;
 }
 
@@ -105,9 +114,9 @@ int sendrecv(const char* call, const void* sendbuf, int64_t sendcount, MPI_Datat
   FGMPI_ENTER(call, c, comm);
   if (status == kNonblocking) FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   pt2pt::Exchange x;
-  FGMPI_RETURN_IF(call, c, make_exchange(c, dest, sendtag, source, recvtag, &x));
   FGMPI_RETURN_IF(call, c, make_buffer(sendbuf, sendcount, sendtype, &x.send));
   FGMPI_RETURN_IF(call, c, make_buffer(recvbuf, recvcount, recvtype, &x.recv));
+  FGMPI_RETURN_IF(call, c, make_exchange(c, dest, sendtag, source, recvtag, &x));
   return exchange(call, c, x, status, request);
 }
 
@@ -117,8 +126,8 @@ int sendrecv_replace(const char* call, void* buf, int64_t count, MPI_Datatype da
   FGMPI_ENTER(call, c, comm);
   if (status == kNonblocking) FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   pt2pt::Exchange x;
-  FGMPI_RETURN_IF(call, c, make_exchange(c, dest, sendtag, source, recvtag, &x));
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &x.send));
+  FGMPI_RETURN_IF(call, c, make_exchange(c, dest, sendtag, source, recvtag, &x));
   x.recv = x.send;
   x.replace = true;
   return exchange(call, c, x, status, request);
@@ -141,25 +150,25 @@ int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, i
 FGMPI_OWN(Irecv)
 int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                MPI_Request* request) {
-  return irecv("MPI_Irecv", buf, count, datatype, source, tag, comm, request, false);
+  return irecv("MPI_Irecv", buf, count, datatype, source, tag, comm, request);
 }
 
 FGMPI_OWN(Irecv_c)
 int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Request* request) {
-  return irecv("MPI_Irecv_c", buf, count, datatype, source, tag, comm, request, false);
+  return irecv("MPI_Irecv_c", buf, count, datatype, source, tag, comm, request);
 }
 
 FGMPI_OWN(Recv_init)
 int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                    MPI_Request* request) {
-  return irecv("MPI_Recv_init", buf, count, datatype, source, tag, comm, request, true);
+  return irecv_slowly("MPI_Recv_init", buf, count, datatype, source, tag, comm, request, true);
 }
 
 FGMPI_OWN(Recv_init_c)
 int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                      MPI_Comm comm, MPI_Request* request) {
-  return irecv("MPI_Recv_init_c", buf, count, datatype, source, tag, comm, request, true);
+  return irecv_slowly("MPI_Recv_init_c", buf, count, datatype, source, tag, comm, request, true);
 }
 
 FGMPI_OWN(Sendrecv)

@@ -8,16 +8,17 @@ using namespace fgmpi::mpi;
 namespace {
 
 /// The general way, for all but the simplest sends.
-[[gnu::noinline]] int send_slowly(const char* call, Mode mode, const void* buf, int64_t count,
-                                  MPI_Datatype datatype, int dest, int tag, Comm* c) {
-  FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
+int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
+                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  FGMPI_ENTER(call, c, comm);
   uint64_t bytes;
-  if (mode != Mode::kBuffered && dest != MPI_PROC_NULL &&
+  if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 &&
       plain_bytes(buf, count, datatype, &bytes) &&
       pt2pt::send_bytes_at_once(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag}, mode))
     return MPI_SUCCESS;
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
+  FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
   if (dest == MPI_PROC_NULL) return MPI_SUCCESS;
   if (mode == Mode::kBuffered)
     return done(
@@ -26,20 +27,44 @@ namespace {
   return done(call, c, pt2pt::send(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call));
 }
 
-[[gnu::always_inline]] inline int send(const char* call, Mode mode, const void* buf, int64_t count,
-                                       MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  FGMPI_ENTER(call, c, comm);
-  uint64_t bytes;
-  uint32_t local;
-  if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 &&
-      plain_bytes(buf, count, datatype, &bytes) &&
-      g_av.is_mine(static_cast<uint32_t>(c->shared->peers().world_of(dest)), &local) &&
-      pt2pt::send_to_parked(buf, bytes, local, {user_ctx(c), c->rank, tag}))
-    return MPI_SUCCESS;
-  return send_slowly(call, mode, buf, count, datatype, dest, tag, c);
+/// The names of calls, to be template arguments.
+struct Name {
+  char text[16] = {};
+  template <size_t n>
+  constexpr Name(const char (&from)[n]) {
+    for (size_t i = 0; i < n; ++i) text[i] = from[i];
+  }
+};
+
+/// Has the arguments of the call itself, in their registers.
+template <Name kCall, Mode kMode, class Count>
+[[gnu::noinline]] int send_slowly(const void* buf, Count count, MPI_Datatype datatype, int dest,
+                                  int tag, MPI_Comm comm) {
+  return send_by_handle(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
 }
 
-int isend(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
+/// The whole of a send that is small, collocated and expected. Refuses everything else, and all
+/// arguments that need a closer look.
+template <class Count>
+[[gnu::always_inline]] inline bool sent_at_once(const void* buf, Count count, MPI_Datatype datatype,
+                                                int dest, int tag, MPI_Comm comm) {
+  sched::maybe_force_switch();
+  Comm* c = comm::find(comm);
+  uint64_t bytes;
+  uint32_t local;
+  return c && is_member(c, dest) && tag >= 0 && few_bytes(buf, count, datatype, &bytes) &&
+         g_av.is_mine(static_cast<uint32_t>(c->shared->peers().world_of(dest)), &local) &&
+         pt2pt::send_to_first(buf, bytes, local, {user_ctx(c), c->rank, tag});
+}
+
+template <Name kCall, Mode kMode, class Count>
+[[gnu::always_inline]] inline int send(const void* buf, Count count, MPI_Datatype datatype,
+                                       int dest, int tag, MPI_Comm comm) {
+  if (__builtin_expect(sent_at_once(buf, count, datatype, dest, tag, comm), 1)) return MPI_SUCCESS;
+  return send_slowly<kCall, kMode>(buf, count, datatype, dest, tag, comm);
+}
+
+int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
           int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   FGMPI_ENTER(call, c, comm);
   uint64_t bytes;
@@ -49,10 +74,10 @@ int isend(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datat
     *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
     return MPI_SUCCESS;
   }
-  FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
-  FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
+  FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
+  FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   Request* made = pt2pt::sent_request();
   if (dest == MPI_PROC_NULL) {
   } else if (mode == Mode::kBuffered) {
@@ -68,13 +93,29 @@ int isend(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datat
   return MPI_SUCCESS;
 }
 
+template <Name kCall, Mode kMode, class Count>
+[[gnu::noinline]] int isend_slowly(const void* buf, Count count, MPI_Datatype datatype, int dest,
+                                   int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend_by_handle(kCall.text, kMode, buf, count, datatype, dest, tag, comm, request);
+}
+
+template <Name kCall, Mode kMode, class Count>
+[[gnu::always_inline]] inline int isend(const void* buf, Count count, MPI_Datatype datatype,
+                                        int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  if (__builtin_expect(request && sent_at_once(buf, count, datatype, dest, tag, comm), 1)) {
+    *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
+    return MPI_SUCCESS;
+  }
+  return isend_slowly<kCall, kMode>(buf, count, datatype, dest, tag, comm, request);
+}
+
 int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
               int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   FGMPI_ENTER(call, c, comm);
-  FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
-  FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
+  FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
+  FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   Request* made = nullptr;
   if (dest == MPI_PROC_NULL) {
     made = pt2pt::completed_request(MPI_ANY_SOURCE, MPI_ANY_TAG, call, c);
@@ -97,97 +138,99 @@ int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_D
 
 FGMPI_OWN(Send)
 int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send("MPI_Send", Mode::kStandard, buf, count, datatype, dest, tag, comm);
+  return send<"MPI_Send", Mode::kStandard>(buf, count, datatype, dest, tag, comm);
 }
 
 FGMPI_OWN(Send_c)
 int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                 MPI_Comm comm) {
-  return send("MPI_Send_c", Mode::kStandard, buf, count, datatype, dest, tag, comm);
+  return send<"MPI_Send_c", Mode::kStandard>(buf, count, datatype, dest, tag, comm);
 }
 
 FGMPI_OWN(Ssend)
 int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
                MPI_Comm comm) {
-  return send("MPI_Ssend", Mode::kSynchronous, buf, count, datatype, dest, tag, comm);
+  return send<"MPI_Ssend", Mode::kSynchronous>(buf, count, datatype, dest, tag, comm);
 }
 
 FGMPI_OWN(Ssend_c)
 int PMPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm) {
-  return send("MPI_Ssend_c", Mode::kSynchronous, buf, count, datatype, dest, tag, comm);
+  return send<"MPI_Ssend_c", Mode::kSynchronous>(buf, count, datatype, dest, tag, comm);
 }
 
 FGMPI_OWN(Rsend)
 int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
                MPI_Comm comm) {
-  return send("MPI_Rsend", Mode::kReady, buf, count, datatype, dest, tag, comm);
+  return send<"MPI_Rsend", Mode::kReady>(buf, count, datatype, dest, tag, comm);
 }
 
 FGMPI_OWN(Rsend_c)
 int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm) {
-  return send("MPI_Rsend_c", Mode::kReady, buf, count, datatype, dest, tag, comm);
+  return send<"MPI_Rsend_c", Mode::kReady>(buf, count, datatype, dest, tag, comm);
 }
 
 FGMPI_OWN(Bsend)
 int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
                MPI_Comm comm) {
-  return send("MPI_Bsend", Mode::kBuffered, buf, count, datatype, dest, tag, comm);
+  return send_by_handle("MPI_Bsend", Mode::kBuffered, buf, count, datatype, dest, tag, comm);
 }
 
 FGMPI_OWN(Bsend_c)
 int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm) {
-  return send("MPI_Bsend_c", Mode::kBuffered, buf, count, datatype, dest, tag, comm);
+  return send_by_handle("MPI_Bsend_c", Mode::kBuffered, buf, count, datatype, dest, tag, comm);
 }
 
 FGMPI_OWN(Isend)
 int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                MPI_Request* request) {
-  return isend("MPI_Isend", Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
+  return isend<"MPI_Isend", Mode::kStandard>(buf, count, datatype, dest, tag, comm, request);
 }
 
 FGMPI_OWN(Isend_c)
 int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm, MPI_Request* request) {
-  return isend("MPI_Isend_c", Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
+  return isend<"MPI_Isend_c", Mode::kStandard>(buf, count, datatype, dest, tag, comm, request);
 }
 
 FGMPI_OWN(Issend)
 int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                 MPI_Request* request) {
-  return isend("MPI_Issend", Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
+  return isend<"MPI_Issend", Mode::kSynchronous>(buf, count, datatype, dest, tag, comm, request);
 }
 
 FGMPI_OWN(Issend_c)
 int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Request* request) {
-  return isend("MPI_Issend_c", Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
+  return isend<"MPI_Issend_c", Mode::kSynchronous>(buf, count, datatype, dest, tag, comm, request);
 }
 
 FGMPI_OWN(Irsend)
 int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                 MPI_Request* request) {
-  return isend("MPI_Irsend", Mode::kReady, buf, count, datatype, dest, tag, comm, request);
+  return isend<"MPI_Irsend", Mode::kReady>(buf, count, datatype, dest, tag, comm, request);
 }
 
 FGMPI_OWN(Irsend_c)
 int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Request* request) {
-  return isend("MPI_Irsend_c", Mode::kReady, buf, count, datatype, dest, tag, comm, request);
+  return isend<"MPI_Irsend_c", Mode::kReady>(buf, count, datatype, dest, tag, comm, request);
 }
 
 FGMPI_OWN(Ibsend)
 int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                 MPI_Request* request) {
-  return isend("MPI_Ibsend", Mode::kBuffered, buf, count, datatype, dest, tag, comm, request);
+  return isend_by_handle("MPI_Ibsend", Mode::kBuffered, buf, count, datatype, dest, tag, comm,
+                         request);
 }
 
 FGMPI_OWN(Ibsend_c)
 int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Request* request) {
-  return isend("MPI_Ibsend_c", Mode::kBuffered, buf, count, datatype, dest, tag, comm, request);
+  return isend_by_handle("MPI_Ibsend_c", Mode::kBuffered, buf, count, datatype, dest, tag, comm,
+                         request);
 }
 
 FGMPI_OWN(Send_init)

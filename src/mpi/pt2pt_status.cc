@@ -35,9 +35,15 @@ int get_count(const char* call, const MPI_Status* status, MPI_Datatype datatype,
   if (host::is_basic(datatype)) {
     size = host::basic_size(datatype);
   } else {
-    host::Type type;
-    FGMPI_RETURN_IF(call, nullptr, host::Type::of(datatype, &type));
-    size = type.size();
+    host::Type type;  // committed ones are known here; of others only the size matters
+    if (host::Type::of(datatype, &type).ok()) {
+      size = type.size();
+    } else {
+      MPI_Count bytes = 0;
+      int code = host::call([&](const host::Api& h) { return h.Type_size_x(datatype, &bytes); });
+      if (code != MPI_SUCCESS) return host_error(call, code);
+      size = bytes;
+    }
   }
   int64_t bytes = bytes_of(status);
   int64_t n = size == 0           ? (bytes == 0 ? 0 : MPI_UNDEFINED)

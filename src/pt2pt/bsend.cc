@@ -138,7 +138,7 @@ Status attach_buffer(void** slot, void* address, int64_t bytes) {
     return error(MPI_ERR_ARG, "size is %lld; allowed is 0 or more", static_cast<long long>(bytes));
   if (*slot) return error(MPI_ERR_BUFFER, "a buffer is attached already; detach it first");
   if (!address && bytes > 0)
-    return error(MPI_ERR_BUFFER, "the buffer is a null pointer; allowed is memory of its size");
+    return error(MPI_ERR_ARG, "the buffer is a null pointer; allowed is memory of its size");
   auto* attached = new AttachedBuffer{address, bytes};
   uintptr_t begin = (reinterpret_cast<uintptr_t>(address) + 15) & ~uintptr_t{15};
   uintptr_t end =

@@ -58,6 +58,9 @@ struct RecvOp : Posted {
   const Buffer* buffer;
   char* data;         ///< destination when it is contiguous, else nullptr
   uint64_t capacity;  ///< bytes
+  /// capacity + 1 when `data` is set and whoever completes it has no more to do than complete_op()
+  /// says; else 0.
+  uint64_t direct = 0;
   Outcome* outcome;
   void (*finish)(RecvOp*) = nullptr;  ///< called when done; nullptr: `proclet` is made ready
   sched::Proclet* proclet = nullptr;
@@ -184,7 +187,7 @@ struct Prober {
   bool found;
 };
 
-class Endpoint {
+class alignas(64) Endpoint {
  public:
   PostedQueue posted;
   UnexpectedQueue unexpected;
@@ -302,7 +305,7 @@ class Engine final : public transport::Sink {
   bool push_stream(uint32_t process, Frame* frame);
 };
 
-extern Engine g_engine;
+[[gnu::visibility("hidden")]] extern Engine g_engine;
 
 // ---- Completion --------------------------------------------------------------------------------
 

@@ -1,5 +1,7 @@
 // Generalized requests: the user's own operations behind MPI_Request.
 
+#include <utility>
+
 #include "pt2pt/pt2pt.h"
 
 namespace fgmpi::pt2pt {
@@ -24,24 +26,26 @@ class GeneralizedRequest final : public Request {
     polled = calls.poll != nullptr;
     external = calls.poll == nullptr;  // a thread of the program may complete it
   }
-  ~GeneralizedRequest() override {
-    if (!calls_.free) return;
-    if (fortran) {
-      MPI_Fint code = 0;
-      as<FortranFree>(calls_.free)(calls_.state, &code);
-    } else {
-      calls_.free(calls_.state);
-    }
+  ~GeneralizedRequest() override { release(); }
+  int release() override {
+    auto* function = std::exchange(calls_.free, nullptr);
+    if (!function) return MPI_SUCCESS;
+    if (!fortran) return function(calls_.state);
+    MPI_Fint code = 0;
+    as<FortranFree>(function)(calls_.state, &code);
+    return code;
   }
   void cancel() override {
     if (!calls_.cancel) return;
     if (fortran) {
       MPI_Fint flag = complete_, code = 0;
       as<FortranCancel>(calls_.cancel)(calls_.state, &flag, &code);
+      cancel_code_ = code;
     } else {
-      calls_.cancel(calls_.state, complete_);
+      cancel_code_ = calls_.cancel(calls_.state, complete_);
     }
   }
+  int cancel_code() const override { return cancel_code_; }
   void progress() override {
     MPI_Status status = empty();
     if (calls_.poll) calls_.poll(calls_.state, &status);
@@ -68,6 +72,7 @@ class GeneralizedRequest final : public Request {
     return s;
   }
   GeneralizedCalls calls_;
+  int cancel_code_ = MPI_SUCCESS;
 };
 
 }  // namespace
@@ -76,12 +81,13 @@ Request* generalized_start(const GeneralizedCalls& calls, const char* call) {
   return new GeneralizedRequest(calls, call);
 }
 
-Status generalized_complete(Request* request) {
+Status generalized_complete(Request* request, int* code) {
   auto* generalized = dynamic_cast<GeneralizedRequest*>(request);
   if (!generalized)
     return error(MPI_ERR_REQUEST, "the request of %s is not a generalized request", request->call);
   if (generalized->complete())
     return error(MPI_ERR_REQUEST, "the generalized request is complete already");
+  *code = generalized->freed ? generalized->release() : MPI_SUCCESS;
   generalized->set_complete();
   return {};
 }

@@ -75,14 +75,21 @@ class PostedQueue {
   uint32_t size() const { return count_; }
   Posted* front() const { return head_; }
 
-  /// The entry of a queue of one; nullptr when there are none, more, or a table.
-  Posted* only() const { return count_ == 1 && !bins_ ? head_ : nullptr; }
-  /// REQUIRES: only() != nullptr.
-  void take_only() {
-    head_ = nullptr;
-    count_ = 0;
+  /// The eldest entry; nullptr when there are none, or a table.
+  Posted* first() const { return __builtin_expect(bins_ == nullptr, 1) ? head_ : nullptr; }
+  /// Removes it. REQUIRES: first() != nullptr.
+  void pop_first() {
+    Posted* p = head_;
+    --count_;
+    head_ = p->next;
+    if (head_) head_->prev = p->prev;
   }
-
+  /// push() for an empty queue. REQUIRES: empty().
+  void push_only(Posted* p) {
+    p->next = nullptr;
+    p->prev = head_ = p;
+    count_ = 1;
+  }
   void push(Posted* p) {
     p->next = nullptr;
     if (head_) {

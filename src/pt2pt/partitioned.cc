@@ -63,7 +63,8 @@ struct Announcer {
 };
 
 Status bad_partition(int32_t partition, int32_t partitions) {
-  return error(MPI_ERR_ARG, "partition is %d; allowed is 0 to %d", partition, partitions - 1);
+  // The class is the host's.
+  return error(MPI_ERR_OTHER, "partition is %d; allowed is 0 to %d", partition, partitions - 1);
 }
 
 Buffer partition_of(const Buffer& first, int32_t index) {
@@ -123,10 +124,15 @@ class PartitionedSend final : public Request {
     if (missing_ == 0) set_complete();
     return {};
   }
-  Status ready(int32_t i) {
+  Status may_be_ready(int32_t i) const {
     if (i < 0 || i >= count_) return bad_partition(i, count_);
+    if (parts_[static_cast<size_t>(i)].ready)
+      return error(MPI_ERR_ARG, "partition %d was marked ready already", i);
+    return {};
+  }
+  Status ready(int32_t i) {
+    FGMPI_TRY(may_be_ready(i));
     Part& p = parts_[static_cast<size_t>(i)];
-    if (p.ready) return error(MPI_ERR_ARG, "partition %d was marked ready already", i);
     p.ready = true;
     p.op.done = false;
     if (to_.process == kNoPeer || send_at_once(p.buffer, to_, p.op.envelope, Mode::kStandard))
@@ -350,13 +356,28 @@ Status precv_init(const Buffer& partition, int32_t partitions, Endpoint* at, int
   return {};
 }
 
-Status pready(Request* request, int32_t partition) {
+namespace {
+/// Marks at(0) to at(n - 1), all or, on error, none.
+template <class At>
+Status mark_ready(Request* request, int64_t n, At&& at) {
   auto* send = dynamic_cast<PartitionedSend*>(request);
   if (!send)
     return error(MPI_ERR_REQUEST, "the request of %s is not a partitioned send", request->call);
   if (!send->active)
     return error(MPI_ERR_REQUEST, "the partitioned send is not active; start it first");
-  return send->ready(partition);
+  for (int64_t i = 0; i < n; ++i) FGMPI_TRY(send->may_be_ready(at(i)));
+  for (int64_t i = 0; i < n; ++i) FGMPI_TRY(send->ready(at(i)));
+  return {};
+}
+}  // namespace
+
+Status pready_range(Request* request, int32_t low, int32_t high) {
+  return mark_ready(request, int64_t{high} - low + 1,
+                    [&](int64_t i) { return static_cast<int32_t>(low + i); });
+}
+
+Status pready_list(Request* request, const int32_t* partitions, int32_t count) {
+  return mark_ready(request, count, [&](int64_t i) { return partitions[i]; });
 }
 
 Status parrived(Request* request, int32_t partition, bool* arrived) {

@@ -86,6 +86,10 @@ class Request {
   /// Generalized requests fill the user's status themselves and return an MPI error code; -1: use
   /// outcome.
   virtual int fill_status(MPI_Status*) { return -1; }
+  /// Their free function, once, before they go; and what their cancel function returned to the last
+  /// cancel(). MPI error codes.
+  virtual int release() { return MPI_SUCCESS; }
+  virtual int cancel_code() const { return MPI_SUCCESS; }
 
   bool complete() const { return complete_; }
   const bool* complete_flag() const { return &complete_; }
@@ -197,9 +201,10 @@ Status psend_init(const Buffer& partition, int32_t partitions, Peer to, int32_t 
                   int32_t tag, uint64_t ctx, const char* call, Keep* keep, Request** out);
 Status precv_init(const Buffer& partition, int32_t partitions, Endpoint* at, int32_t source,
                   int32_t tag, uint64_t ctx, const char* call, Keep* keep, Request** out);
-/// MPI_ERR_REQUEST: not an active partitioned send; MPI_ERR_ARG: no such partition, or it is ready
-/// already.
-Status pready(Request* request, int32_t partition);
+/// Marks partitions low to high, or those listed; on error none. MPI_ERR_REQUEST: not an active
+/// partitioned send; MPI_ERR_OTHER: no such partition; MPI_ERR_ARG: it is ready already.
+Status pready_range(Request* request, int32_t low, int32_t high);
+Status pready_list(Request* request, const int32_t* partitions, int32_t count);
 /// Gives others a chance when it has not arrived. May switch.
 Status parrived(Request* request, int32_t partition, bool* arrived);
 
@@ -213,8 +218,9 @@ struct GeneralizedCalls {
   void* state = nullptr;
 };
 Request* generalized_start(const GeneralizedCalls& calls, const char* call);
-/// MPI_ERR_REQUEST when it is not a generalized request or is complete.
-Status generalized_complete(Request* request);
+/// MPI_ERR_REQUEST when it is not a generalized request or is complete. *code: what the free
+/// function returned when the user has freed the request already.
+Status generalized_complete(Request* request, int* code);
 /// From now on its functions are called as Fortran's are.
 void generalized_fortran(Request* request);
 
@@ -260,9 +266,11 @@ void free_request(Request* request);
 // ---- Handles: MPI_Request <-> Request
 // ------------------------------------------------------------
 MPI_Request handle_of(Request* request);  ///< makes one on first use
-/// nullptr when not in use. A freed generalized request keeps its handle until it is complete.
-Request* find_request(MPI_Request handle, bool freed_too = false);
+/// nullptr when not in use.
+Request* find_request(MPI_Request handle);
 void drop_handle(Request* request);
+/// find_request() for freed ones too: a freed generalized request keeps its handle until complete.
+Request* find_freed_too(MPI_Request handle);
 /// Every request with a handle, in the order of handles.
 void for_each_request(void (*visit)(Request*, void*), void* argument);
 

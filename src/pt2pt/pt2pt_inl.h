@@ -11,7 +11,10 @@
 
 namespace fgmpi::pt2pt {
 
-/// Copies at most 16 bytes without a call.
+/// Messages of at most so many bytes are copied without a call.
+inline constexpr uint64_t kTiny = 16;
+
+/// REQUIRES: n <= kTiny.
 [[gnu::always_inline]] inline void copy_tiny(char* to, const char* from, uint64_t n) {
   if (__builtin_expect(n >= 8, 1)) {
     uint64_t first, last;
@@ -33,41 +36,53 @@ namespace fgmpi::pt2pt {
   }
 }
 
-/// The commonest send of all: a few bytes to a collocated proclet that is parked in its one
-/// receive. No call, so that nothing need be saved; everything else is left to the general way.
-/// Never switches.
-[[gnu::always_inline]] inline bool send_to_parked(const void* data, uint64_t bytes, uint32_t local,
-                                                  const Envelope& envelope) {
+/// The commonest send of all: a few bytes to a collocated proclet whose eldest receive takes them.
+/// Everything else is left to the general way. REQUIRES: bytes <= kTiny. Never switches.
+[[gnu::always_inline]] inline bool send_to_first(const void* data, uint64_t bytes, uint32_t local,
+                                                 const Envelope& envelope) {
   Endpoint* at = g_engine.at(local);
-  Posted* only = at->posted.only();
-  if (!only || bytes > 16 || !covers(only->envelope, envelope)) return false;
-  RecvOp* op = static_cast<RecvOp*>(only);
-  if (__builtin_expect(bytes > op->capacity || !op->data || !op->proclet, 0)) return false;
-  at->posted.take_only();
+  Posted* first = at->posted.first();
+  if (!first || !covers(first->envelope, envelope)) return false;
+  RecvOp* op = static_cast<RecvOp*>(first);
+  if (__builtin_expect(bytes >= op->direct, 0)) return false;
+  at->posted.pop_first();
   op->outcome->source = envelope.source;
   op->outcome->tag = envelope.tag;
   op->outcome->bytes = bytes;
   copy_tiny(op->data, static_cast<const char*>(data), bytes);
   op->done = true;
-  sched::ready(op->proclet);
+  op->queued = false;
+  if (op->proclet)
+    sched::ready(op->proclet);
+  else
+    op->finish(op);
   return true;
 }
 
 /// A receive request for contiguous bytes. Never switches.
-inline Request* irecv_bytes(void* data, uint64_t bytes, Endpoint* at, const Envelope& pattern,
-                            const char* call, Keep* keep) {
+[[gnu::always_inline]] inline Request* irecv_bytes(void* data, uint64_t bytes, Endpoint* at,
+                                                   const Envelope& pattern, const char* call,
+                                                   Keep* keep) {
   auto* request = new RecvRequest(data, bytes, at, pattern, call, keep);
-  start_recv(&request->op, at, pattern);
+  if (__builtin_expect(at->unexpected.empty(), 1)) {
+    request->op.queued = true;
+    at->posted.push(&request->op);
+  } else {
+    start_recv(&request->op, at, pattern);
+  }
   return request;
 }
 
-/// find_request() without a call.
-inline Request* find_request_inline(MPI_Request handle) {
-  uint32_t h = static_cast<uint32_t>(handle);
-  if (h == kSentHandle) return g_sent;
-  if (__builtin_expect((h & ~kIndexMask) != kRequestBase, 0)) return nullptr;
-  Request** slot = g_requests.get(h & kIndexMask);
-  return __builtin_expect(slot && !(*slot)->freed, 1) ? *slot : nullptr;
+/// Parks until a receive of contiguous bytes is complete. May switch. REQUIRES: !op->done.
+[[gnu::always_inline]] inline void wait_for_bytes(RecvOp* op, const char* call) {
+  if (__builtin_expect(g_engine.processes > 1, 0)) {
+    g_engine.spin(&op->done);
+    if (op->done) return;
+  }
+  RecvSite site(call, op);
+  op->proclet = sched::current();
+  op->direct = op->capacity + 1;
+  sched::park(&site);
 }
 
 /// Receives contiguous bytes; may switch. The error, if any, is in the outcome.
@@ -75,12 +90,18 @@ inline Request* find_request_inline(MPI_Request handle) {
                                               const Envelope& pattern, const char* call,
                                               Outcome* outcome) {
   RecvOp op;
-  op.buffer = nullptr;
+  op.envelope = pattern;
   op.outcome = outcome;
   op.data = static_cast<char*>(data);
   op.capacity = bytes;
-  start_recv(&op, at, pattern);
-  wait_for(&op, call);
+  if (__builtin_expect(at->unexpected.empty() && at->posted.empty(), 1)) {
+    op.queued = true;
+    at->posted.push_only(&op);
+  } else {
+    start_recv(&op, at, pattern);
+    if (op.done) return;
+  }
+  wait_for_bytes(&op, call);
 }
 
 }  // namespace fgmpi::pt2pt

@@ -20,37 +20,13 @@ Status recv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uin
 // ---- Requests
 // ---------------------------------------------------------------------------------------
 
-namespace {
-Pool<RecvRequest> g_pool;
-}
-
-void* RecvRequest::operator new(size_t) { return g_pool.take(); }
-void RecvRequest::operator delete(void* p) { g_pool.give(p); }
+constinit Pool<RecvRequest> RecvRequest::pool;
 
 RecvRequest::RecvRequest(const Buffer& b, Endpoint* endpoint, const Envelope& p, const char* name,
                          Keep* k)
-    : buffer(b), at(endpoint), pattern(p) {
+    : buffer(b), at(endpoint) {
   op.prepare(buffer, &outcome);
-  prepare(name, k);
-}
-
-RecvRequest::RecvRequest(void* data, uint64_t bytes, Endpoint* endpoint, const Envelope& p,
-                         const char* name, Keep* k)
-    : at(endpoint), pattern(p) {
-  buffer.address = op.data = static_cast<char*>(data);
-  buffer.count = static_cast<int64_t>(bytes);
-  op.buffer = &buffer;
-  op.capacity = bytes;
-  op.outcome = &outcome;
-  prepare(name, k);
-}
-
-void RecvRequest::prepare(const char* name, Keep* k) {
-  call = name;
-  keep = k;
-  if (keep) keep->retain();
-  op.owner = this;
-  op.finish = [](RecvOp* done) { static_cast<RecvRequest*>(done->owner)->set_complete(); };
+  prepare(p, name, k);
 }
 
 RecvRequest::~RecvRequest() {
@@ -63,7 +39,7 @@ Status RecvRequest::start() {
   op.done = false;
   outcome.cancelled = false;
   outcome.error = Status();
-  start_recv(&op, at, pattern);
+  start_recv(&op, at, op.envelope);
   return {};
 }
 
@@ -82,7 +58,7 @@ Status irecv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, ui
              const char* call, Keep* keep, Request** out) {
   auto* request = new RecvRequest(buffer, at, {ctx, source, tag}, call, keep);
   *out = request;
-  start_recv(&request->op, at, request->pattern);
+  start_recv(&request->op, at, request->op.envelope);
   return {};
 }
 

@@ -141,27 +141,15 @@ namespace {
 Slab<Unexpected*>& g_messages = *new Slab<Unexpected*>;
 }
 
-MPI_Request handle_of(Request* request) {
-  if (request->handle == 0) {
-    int64_t index = g_requests.create(request);
-    FGMPI_CHECK(index >= 0 && index < kIndexMask);
-    request->handle = kRequestBase | static_cast<uint32_t>(index);
-  }
-  return static_cast<MPI_Request>(request->handle);
-}
+MPI_Request handle_of(Request* request) { return fast::handle_of(request); }
+Request* find_request(MPI_Request handle) { return fast::find_request(handle); }
+void drop_handle(Request* request) { fast::drop_handle(request); }
 
-Request* find_request(MPI_Request handle, bool freed_too) {
+Request* find_freed_too(MPI_Request handle) {
   uint32_t h = static_cast<uint32_t>(handle);
-  if (h == kSentHandle) return g_sent;
-  if ((h & ~kIndexMask) != kRequestBase) return nullptr;
+  if (h == kSentHandle || (h & ~kIndexMask) != kRequestBase) return find_request(handle);
   Request** slot = g_requests.get(h & kIndexMask);
-  return slot && (!(*slot)->freed || freed_too) ? *slot : nullptr;
-}
-
-void drop_handle(Request* request) {
-  if (request->handle == 0 || request->immortal) return;
-  g_requests.destroy(request->handle & kIndexMask);
-  request->handle = 0;
+  return slot ? *slot : nullptr;
 }
 
 MPI_Message message_handle(Message* message) {

@@ -15,8 +15,8 @@ inline constexpr uint32_t kSentHandle = kRequestBase | kIndexMask;
 
 /// The objects behind handles; the shared complete send. Never destroyed: programs use MPI until
 /// they end.
-extern Slab<Request*>& g_requests;
-extern Request* const g_sent;
+[[gnu::visibility("hidden")]] extern Slab<Request*>& g_requests;
+[[gnu::visibility("hidden")]] extern Request* const g_sent;
 
 class SendRequest final : public Request {
  public:
@@ -39,22 +39,66 @@ class RecvRequest final : public Request {
   RecvRequest(const Buffer& b, Endpoint* at, const Envelope& pattern, const char* name, Keep* k);
   /// For `bytes` contiguous bytes.
   RecvRequest(void* data, uint64_t bytes, Endpoint* at, const Envelope& pattern, const char* name,
-              Keep* k);
+              Keep* k)
+      : at(at) {
+    buffer.address = op.data = static_cast<char*>(data);
+    buffer.count = static_cast<int64_t>(bytes);
+    op.buffer = &buffer;
+    op.capacity = bytes;
+    op.outcome = &outcome;
+    prepare(pattern, name, k);
+  }
   ~RecvRequest() override;
   Status start() override;
   void cancel() override;
   void describe(std::string* out) const override;
   bool awaits(WaitFor* out) const override;
-  static void* operator new(size_t);
-  static void operator delete(void* p);
+  static void* operator new(size_t) { return pool.take(); }
+  static void operator delete(void* p) { pool.give(p); }
 
-  RecvOp op;
+  RecvOp op;  ///< op.envelope is the pattern
   Buffer buffer;
   Endpoint* at;
-  Envelope pattern;
 
  private:
-  void prepare(const char* name, Keep* k);
+  void prepare(const Envelope& pattern, const char* name, Keep* k) {
+    call = name;
+    keep = k;
+    if (keep) keep->retain();
+    op.envelope = pattern;
+    op.owner = this;
+    op.direct = op.data ? op.capacity + 1 : 0;
+    op.finish = [](RecvOp* done) { static_cast<RecvRequest*>(done->owner)->set_complete(); };
+  }
+  [[gnu::visibility("hidden")]] static Pool<RecvRequest> pool;
 };
 
+/// Handles (pt2pt.h), in line for the bindings.
+namespace fast {
+
+inline MPI_Request handle_of(Request* request) {
+  if (request->handle == 0) {
+    int64_t index = g_requests.create(request);
+    FGMPI_CHECK(index >= 0 && index < kIndexMask);
+    request->handle = kRequestBase | static_cast<uint32_t>(index);
+  }
+  return static_cast<MPI_Request>(request->handle);
+}
+
+/// nullptr when not in use.
+inline Request* find_request(MPI_Request handle) {
+  uint32_t h = static_cast<uint32_t>(handle);
+  if (h == kSentHandle) return g_sent;
+  if (__builtin_expect((h & ~kIndexMask) != kRequestBase, 0)) return nullptr;
+  Request** slot = g_requests.get(h & kIndexMask);
+  return __builtin_expect(slot && !(*slot)->freed, 1) ? *slot : nullptr;
+}
+
+inline void drop_handle(Request* request) {
+  if (request->handle == 0 || request->immortal) return;
+  g_requests.destroy(request->handle & kIndexMask);
+  request->handle = 0;
+}
+
+}  // namespace fast
 }  // namespace fgmpi::pt2pt

@@ -95,7 +95,7 @@ bool SendRequest::awaits(WaitFor* out) const {
   out->peer = op.to;
   return true;
 }
-void RecvRequest::describe(std::string* out) const { describe_recv(pattern, op.capacity, out); }
-bool RecvRequest::awaits(WaitFor* out) const { return awaited_source(pattern, out); }
+void RecvRequest::describe(std::string* out) const { describe_recv(op.envelope, op.capacity, out); }
+bool RecvRequest::awaits(WaitFor* out) const { return awaited_source(op.envelope, out); }
 
 }  // namespace fgmpi::pt2pt

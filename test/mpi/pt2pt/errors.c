@@ -77,7 +77,8 @@ int main(int argc, char** argv) {
   OK(MPI_Psend_init(b, 2, 1, MPI_INT, rank, 2, w, MPI_INFO_NULL, &r));
   FAILS(MPI_ERR_REQUEST, MPI_Pready(0, r));
   OK(MPI_Start(&r));
-  FAILS(MPI_ERR_ARG, MPI_Pready(2, r));
+  FAILS(MPI_ERR_OTHER, MPI_Pready(2, r));
+  FAILS(MPI_ERR_OTHER, MPI_Pready_range(0, 2, r)); /* marks none */
   OK(MPI_Pready(0, r));
   FAILS(MPI_ERR_ARG, MPI_Pready(0, r));
   OK(MPI_Pready(1, r));
