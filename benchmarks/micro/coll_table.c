@@ -23,6 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 #ifdef __x86_64__
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -60,6 +61,14 @@ __attribute__((target("avx512f"))) static void lines_512(char* to, const char* f
   for (size_t i = 0; i < bytes; i += 64)
     _mm512_stream_si512((__m512i*)(to + i), _mm512_loadu_si512(from + i));
 }
+/* Not __builtin_cpu_supports: that has a global. */
+static int has_avx512(void) {
+  unsigned a, b, c, d, low, high;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX512F)) return 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (low & 0xe6) == 0xe6;
+}
 static void lines_128(char* to, const char* from, size_t bytes) {
   for (size_t i = 0; i < bytes; i += 16)
     _mm_stream_si128((__m128i*)(to + i), _mm_loadu_si128((const __m128i*)(from + i)));
@@ -71,7 +80,7 @@ static void copy_past_caches(char* to, const char* from, size_t bytes) {
   if (bytes > 64 + head) {
     size_t whole = (bytes - head) & ~(size_t)63;
     memcpy(to, from, head);
-    (__builtin_cpu_supports("avx512f") ? lines_512 : lines_128)(to + head, from + head, whole);
+    (has_avx512() ? lines_512 : lines_128)(to + head, from + head, whole);
     _mm_sfence();
     to += head + whole;
     from += head + whole;
