@@ -16,8 +16,8 @@ uint8_t phase() {
 }
 
 int init(const char* call, int required, int* provided) {
+  if (!sched::current()) FGMPI_RETURN_IF(call, nullptr, adopt_program());
   sched::Proclet* p = sched::current();
-  if (!p) return fail(call, nullptr, start_rank());
   if (p->mpi_phase == kInitialised)
     return fail(call, nullptr, error(MPI_ERR_OTHER, "called a second time by this rank; allowed is once"));
   if (p->mpi_phase >= kFinalised)
@@ -36,12 +36,8 @@ int init(const char* call, int required, int* provided) {
 }  // namespace
 
 Status start_rank() {
+  if (!sched::current()) FGMPI_TRY(adopt_program());
   sched::Proclet* p = sched::current();
-  if (!p) {
-    return error(MPI_ERR_OTHER,
-                 "called outside of main's thread, or in a program that loaded this library with dlopen; allowed is the "
-                 "thread that runs main, in a program linked with mpicc, mpicxx or mpifort");
-  }
   if (p->rank_state) return {};
   Status connected;
   sched::call_on_host([&] { connected = connect(); });

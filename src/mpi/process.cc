@@ -228,13 +228,11 @@ void rank_exits(int status) {
   if (--me.unfinished == 0 && me.connected && g_av.processes() > 1) agree_to_end();
 }
 
-int process_main(privatize::Program& program) {
+namespace {
+
+/// All ranks have ended. Returns the process's exit status.
+int end_process(int status) {
   Process& me = process();
-  me.ranks = program.ranks;
-  me.unfinished = static_cast<int>(program.ranks);
-  Status created = sched::create_ranks(program.ranks, rank_main, nullptr);
-  if (!created.ok()) refuse(created.what());
-  int status = sched::run();
   if (me.connected) {
     report_leaked_comms();
     pt2pt::finalize();
@@ -250,6 +248,37 @@ int process_main(privatize::Program& program) {
     }
   }
   return status;
+}
+
+void adopted_program_exits(int status, void*) {
+  rank_exits(status);
+  sched::call_on_host([&] { end_process(status); });
+}
+
+}  // namespace
+
+Status adopt_program() {
+  Process& me = process();
+  if (privatize::started_through_us())
+    return error(MPI_ERR_OTHER, "called outside of a rank; allowed is the thread that runs main");
+  if (ranks_of_this_process() != 1)
+    return error(MPI_ERR_OTHER,
+                 "called in a program that loaded this library with dlopen, with %u ranks a process; allowed is 1 "
+                 "(-nfg 1), or a program linked with mpicc, mpicxx or mpifort",
+                 me.ranks);
+  FGMPI_TRY(sched::adopt_caller());
+  me.unfinished = 1;
+  on_exit(adopted_program_exits, nullptr);
+  return {};
+}
+
+int process_main(privatize::Program& program) {
+  Process& me = process();
+  me.ranks = program.ranks;
+  me.unfinished = static_cast<int>(program.ranks);
+  Status created = sched::create_ranks(program.ranks, rank_main, nullptr);
+  if (!created.ok()) refuse(created.what());
+  return end_process(sched::run());
 }
 
 }  // namespace fgmpi::mpi

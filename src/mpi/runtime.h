@@ -24,6 +24,9 @@ uint32_t ranks_of_this_process();
 /// Runs the whole job's part in this process and returns its exit status. Host stack.
 int process_main(privatize::Program& program);
 
+/// A program that loaded this library by dlopen: the caller becomes the only rank of the process, until exit().
+Status adopt_program();
+
 /// Exchanges addresses with the other processes of the job, once, and sets up transports and endpoints.
 /// Called by the first MPI_Init of the process; host stack; blocks the process.
 Status connect();

@@ -146,6 +146,18 @@ void on_crash(int signal_number, siginfo_t* info, void* context) {
   raise(signal_number);
 }
 
+bool g_reports = false;  ///< the crash signals are ours
+
+/// Is it code of the Fortran runtime or of an image of it?
+bool of_fortran_runtime(void* code) {
+  Images::Location where;
+  Dl_info info{};
+  if (g_images.locate(reinterpret_cast<uintptr_t>(code), &where) && where.module > 0)
+    return g_images.modules()[where.module].name().starts_with("libgfortran.");
+  return dladdr(code, &info) && info.dli_fname &&
+         file_name(info.dli_fname).starts_with("libgfortran.");
+}
+
 }  // namespace
 
 void install_crash_reports() {
@@ -166,6 +178,7 @@ void install_crash_reports() {
     ours.sa_sigaction = on_crash;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigaction(s, &ours, nullptr);
+    g_reports = true;
   }
 }
 
@@ -174,13 +187,10 @@ void install_crash_reports() {
 using namespace fgmpi::privatize;
 
 // The Fortran runtime installs a handler of its own in each main, which could neither run when a
-// rank's stack is used up nor name the rank: its images leave the crash signals to us.
+// rank's stack is used up nor name the rank: it and its images leave the crash signals to us.
 FGMPI_INTERPOSE sighandler_t signal(int number, sighandler_t handler) noexcept {
   static auto* real = next_symbol<sighandler_t(int, sighandler_t)>("signal");
-  Images::Location caller;
-  if (is_crash_signal(number) &&
-      g_images.locate(reinterpret_cast<uintptr_t>(__builtin_return_address(0)), &caller) &&
-      caller.module > 0 && g_images.modules()[caller.module].name().starts_with("libgfortran."))
+  if (g_reports && is_crash_signal(number) && of_fortran_runtime(__builtin_return_address(0)))
     return SIG_DFL;
   return real(number, handler);
 }

@@ -4,7 +4,12 @@
 // registered them and run on its proclet, newest first. Those of shared libraries belong to the
 // process and go to the C library. Where ranks share the program's globals, destructors of its
 // objects wait for the end of the process.
+#include <err.h>
+#include <errno.h>
+#include <error.h>
 #include <link.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -155,6 +160,70 @@ FGMPI_INTERPOSE [[noreturn]] void quick_exit(int status) {
   }
   static auto* real = next_symbol<void(int)>("quick_exit");
   real(status);
+  __builtin_unreachable();
+}
+
+// The C library's functions that print and exit: they would call its own exit.
+
+FGMPI_INTERPOSE [[noreturn]] void verr(int status, const char* format, va_list arguments) {
+  vwarn(format, arguments);
+  exit(status);
+}
+
+FGMPI_INTERPOSE [[noreturn]] void verrx(int status, const char* format, va_list arguments) {
+  vwarnx(format, arguments);
+  exit(status);
+}
+
+FGMPI_INTERPOSE [[noreturn]] void err(int status, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  verr(status, format, arguments);
+}
+
+FGMPI_INTERPOSE [[noreturn]] void errx(int status, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  verrx(status, format, arguments);
+}
+
+namespace {
+/// The text of an error message; freed by the caller.
+char* text_of(const char* format, va_list arguments) {
+  char* text = nullptr;
+  return vasprintf(&text, format, arguments) < 0 ? nullptr : text;
+}
+}  // namespace
+
+FGMPI_INTERPOSE void error(int status, int number, const char* format, ...) {
+  static auto* real = next_symbol<void(int, int, const char*, ...)>("error");
+  va_list arguments;
+  va_start(arguments, format);
+  char* text = text_of(format, arguments);
+  va_end(arguments);
+  real(0, number, "%s", text ? text : format);
+  free(text);
+  if (status != 0) exit(status);
+}
+
+FGMPI_INTERPOSE void error_at_line(int status, int number, const char* file, unsigned line,
+                                   const char* format, ...) {
+  static auto* real =
+      next_symbol<void(int, int, const char*, unsigned, const char*, ...)>("error_at_line");
+  va_list arguments;
+  va_start(arguments, format);
+  char* text = text_of(format, arguments);
+  va_end(arguments);
+  real(0, number, file, line, "%s", text ? text : format);
+  free(text);
+  if (status != 0) exit(status);
+}
+
+// main's thread ends and others may go on: of a rank, its part of that thread.
+FGMPI_INTERPOSE [[noreturn]] void pthread_exit(void* value) {
+  if (ends_a_rank()) end_rank(0);
+  static auto* real = next_symbol<void(void*)>("pthread_exit");
+  real(value);
   __builtin_unreachable();
 }
 

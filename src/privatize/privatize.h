@@ -36,6 +36,9 @@ struct Program {
 /// reports presume block distribution of equal parts until then).
 void set_first_world_rank(uint32_t first);
 
+/// False in a program that has loaded us by dlopen when it ran already: its main is no rank's.
+bool started_through_us();
+
 /// Writes out what ranks have printed in complete lines. Before the job is aborted.
 void flush_output();
 

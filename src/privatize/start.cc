@@ -262,6 +262,7 @@ void construct(const Image& image) {
 
 }  // namespace
 
+bool started_through_us() { return g_mode != Mode::kForeign; }
 bool on_proclet() { return t_scheduler && !sched::on_host_stack(); }
 void set_first_world_rank(uint32_t first) {
   fgmpi_debug_table.first_world_rank = g_first_world_rank = first;

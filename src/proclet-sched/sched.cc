@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/context/detail/fcontext.hpp>
@@ -35,6 +37,7 @@ using detail::g_hot;
 namespace {
 
 constexpr uint32_t kPollEvery = 64;  ///< the transports are polled every so many switches
+constexpr size_t kColouring = StackRegion::kColours * StackRegion::kColourBytes;
 const WaitSite kSleepSite{"sleep", nullptr, false};
 
 struct Timer {
@@ -195,7 +198,6 @@ inline void arrived(ctx::transfer_t t) { *static_cast<void**>(t.data) = t.fctx; 
 
 /// A proclet's first context; made when it first runs, since that touches its stack.
 [[gnu::noinline, gnu::cold]] void make_context(Proclet* p) {
-  constexpr size_t kColouring = StackRegion::kColours * StackRegion::kColourBytes;
   p->context = ctx::make_fcontext(stack_top(p), p->stack_size - kColouring, proclet_main);
 }
 
@@ -280,18 +282,15 @@ void wake_sleepers() {
   }
 }
 
-/// Runs proclets until one of them comes back for something else than a call on the host stack.
-void run_from_host(Proclet* p) {
-  load_runtime(p);
-  resume_target(p);
-  for (;;) {
-    jump_from_host(g_hot.current);
-    if (!g.host_call) break;
+/// A proclet has come to the host stack: makes calls for it and others until one comes for something else.
+void serve_host_calls() {
+  while (g.host_call) {
     auto* function = g.host_call;
     g.host_call = nullptr;
     g.in_host_call = true;
     function(g.host_argument);
     g.in_host_call = false;
+    jump_from_host(g_hot.current);
   }
   g_hot.current = nullptr;
   if (Proclet* dead = g.finished) {
@@ -302,6 +301,14 @@ void run_from_host(Proclet* p) {
     dead->context = nullptr;
     --g.live;
   }
+}
+
+/// Runs proclets until one of them comes back for something else than a call on the host stack.
+void run_from_host(Proclet* p) {
+  load_runtime(p);
+  resume_target(p);
+  jump_from_host(p);
+  serve_host_calls();
 }
 
 int64_t until_next_timer(int64_t now) {
@@ -465,11 +472,10 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
   return Status();
 }
 
-int run() {
-  FGMPI_CHECK(!g.running && !current());
-  g.running = true;
-  g.host_low = nullptr;
-  g.idle_since = -1;
+namespace {
+
+/// The host loop. Returns true when the job is deadlocked, false when every rank has finished.
+bool host_loop() {
   bool deadlocked = false;
   while (g.live > 0 && !deadlocked) {
     bool due = g.poll_due || !anything_ready();
@@ -487,6 +493,48 @@ int run() {
       deadlocked = idle();
     }
   }
+  return deadlocked;
+}
+
+/// The host stack of an adopted caller, entered when the caller first leaves its own.
+[[noreturn]] void adopted_host(ctx::transfer_t t) {
+  asm volatile(".cfi_undefined rip");  // unwinders stop here
+  arrived(t);
+  annotate::arrive(nullptr, nullptr, nullptr);
+  serve_host_calls();
+  host_loop();
+  fflush(nullptr);
+  _exit(1);  // the deadlock has been reported
+}
+
+}  // namespace
+
+Status adopt_caller() {
+  FGMPI_TRY(create_ranks(1, nullptr, nullptr));
+  Proclet* p = pick();
+  g.host_low = p->stack_low;
+  g.host_size = p->stack_size;
+  g.host_context = ctx::make_fcontext(stack_top(p), p->stack_size - kColouring, adopted_host);
+  pthread_attr_t attributes;
+  void* low = nullptr;
+  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    pthread_attr_getstack(&attributes, &low, &p->stack_size);
+    pthread_attr_destroy(&attributes);
+  }
+  p->stack_low = static_cast<char*>(low);
+  p->state = State::kRunning;
+  g_hot.current = p;
+  g.running = true;
+  g.idle_since = -1;
+  return Status();
+}
+
+int run() {
+  FGMPI_CHECK(!g.running && !current());
+  g.running = true;
+  g.host_low = nullptr;
+  g.idle_since = -1;
+  const bool deadlocked = host_loop();
   g.running = false;
   if (deadlocked) g.live = 0;
   return deadlocked && g.exit_status == 0 ? 1 : g.exit_status;

@@ -165,6 +165,11 @@ void set_idle_hook(void (*hook)());
 /// after run() has returned.
 Status create_ranks(uint32_t count, void (*entry)(void*), void* argument);
 
+/// The caller goes on as rank proclet 0, the only one, on its own stack; the host loop gets a stack too. For a
+/// program that was not started through create_ranks() and run(). The proclet ends with the process: it must not
+/// call finish(); a deadlock ends the process with status 1. REQUIRES: no rank proclets, current() == nullptr.
+Status adopt_caller();
+
 /// Runs until every rank proclet has finished. Returns the first non-zero exit status, else 0; 1
 /// when the all_parked hook said that the job is deadlocked. Called once per create_ranks(), on the
 /// host stack.

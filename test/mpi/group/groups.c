@@ -150,8 +150,8 @@ int main(int argc, char** argv) {
   }
   for (i = 0; i < n; ++i) {
     if (groups[i] != MPI_GROUP_EMPTY) drop(&groups[i]);
-    free(lists[i].r);
   }
+  for (i = 0; i < 8; ++i) free(lists[i].r);
   drop(&world);
   return finish();
 }

@@ -56,5 +56,9 @@ int main(int argc, char** argv) {
   }
   OK(MPI_Waitall(total, requests, MPI_STATUSES_IGNORE));
   for (int i = 0; i < total; i++) free(outv[i]);
+  free(outv);
+  free(requests);
+  free(sent);
+  free(seen);
   return finish();
 }

@@ -41,6 +41,8 @@ int main(int argc, char** argv) {
         for (int i = 0; i < kMessages; i++) CHECK(values[i] == i);
       }
     }
+    free(r);
+    free(values);
   }
   return finish();
 }
