@@ -4,11 +4,18 @@
  *
  * Rank 0 of each communicator issues sends of 8 bytes to rank 1, which has posted the receives; both live in one
  * process, so that no network is in the way (the paper's theoretical network). The rate must not fall from generation
- * to generation: a map is composed with its parent's, never looked up through it. */
+ * to generation: a map is composed with its parent's, never looked up through it. A rate is that of the median of 400
+ * rounds: a round that loses the processor to another program says nothing. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { kBatch = 500, kRounds = 400 };
+
+static int by_value(const void* a, const void* b) {
+  double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
 
 static double rate(MPI_Comm comm) {
   int rank, size;
@@ -16,7 +23,7 @@ static double rate(MPI_Comm comm) {
   long values[kBatch];
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  double issue = 0;
+  double issue[kRounds] = {0};
   for (int k = 0; k < kRounds && rank < 2; ++k) {
     for (int i = 0; i < kBatch; ++i) values[i] = i;
     if (rank == 1)
@@ -27,12 +34,13 @@ static double rate(MPI_Comm comm) {
       MPI_Recv(&token, 1, MPI_CHAR, 1, 1, comm, MPI_STATUS_IGNORE);
       double t = MPI_Wtime();
       for (int i = 0; i < kBatch; ++i) MPI_Isend(&values[i], 1, MPI_LONG, 1, 0, comm, &r[i]);
-      issue += MPI_Wtime() - t;
+      issue[k] = MPI_Wtime() - t;
     }
     MPI_Status statuses[kBatch];
     MPI_Waitall(kBatch, r, statuses);
   }
-  return issue > 0 ? (double)kBatch * kRounds / issue / 1e6 : 0;
+  qsort(issue, kRounds, sizeof issue[0], by_value);
+  return issue[kRounds / 2] > 0 ? kBatch / issue[kRounds / 2] / 1e6 : 0;
 }
 
 int main(int argc, char** argv) {
