@@ -211,8 +211,10 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
 void Engine::peer_failed(uint32_t process, const std::string& why) {
   if (on_peer_failed) return on_peer_failed(process, why);
   const uint32_t first = g_av.first(process), count = g_av.count(process);
-  std::string ranks = count == 1 ? format("world rank %u", first) : format("world ranks %u to %u", first, first + count - 1);
-  fprintf(stderr, "fgmpi: process %u of the job, %s, is gone: %s\n", process, ranks.c_str(), why.c_str());
+  std::string ranks = count == 1 ? format("world rank %u", first)
+                                 : format("world ranks %u to %u", first, first + count - 1);
+  fprintf(stderr, "fgmpi: process %u of the job, %s, is gone: %s\n", process, ranks.c_str(),
+          why.c_str());
   end_process(1);
 }
 

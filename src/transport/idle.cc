@@ -25,7 +25,8 @@ int64_t now_ns() {
   return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-/// Lets the line that is polled rest: a message is then taken in 20 ns sooner than by polling flat out.
+/// Lets the line that is polled rest: a message is then taken in 20 ns sooner than by polling flat
+/// out.
 inline void rest() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -60,7 +61,8 @@ bool Idle::poll() {
   return any;
 }
 
-/// Polls until something came, `limit` passed or the core is wanted by others; adapts the next spin.
+/// Polls until something came, `limit` passed or the core is wanted by others; adapts the next
+/// spin.
 Idle::Spun Idle::spin(int64_t start, int64_t limit) {
   int64_t now = start;
   while (now - start < limit) {
@@ -129,7 +131,8 @@ void Idle::sleep(int64_t timeout_ns) {
       return;
     }
     int64_t until = std::min(deadline, std::max(next_tick_, now + 1000));
-    for (Transport* transport : transports_) until = std::min(until - now, transport->longest_sleep()) + now;
+    for (Transport* transport : transports_)
+      until = std::min(until - now, transport->longest_sleep()) + now;
     block(until - now);
     disarm_all();
     if (poll()) return;

@@ -1,12 +1,15 @@
-// Waiting without burning cores: the poll and sleep hooks of the scheduler over all transports in use.
+// Waiting without burning cores: the poll and sleep hooks of the scheduler over all transports in
+// use.
 //
-// sleep() polls for a short while, then sleeps in the kernel: on shm's futex when shm is alone, else in
-// epoll on the descriptors of all. The spinning gives way: it yields the core now and then, and when
-// other processes turn out to want the core, it becomes shorter until it vanishes; when waits end during
-// the spinning, undisturbed, it grows again. So two busy processes among sixteen that sleep are as fast
-// as two alone, and sixteen busy ones on two cores do not burn each other's time.
+// sleep() polls for a short while, then sleeps in the kernel: on shm's futex when shm is alone,
+// else in epoll on the descriptors of all. The spinning gives way: it yields the core now and then,
+// and when other processes turn out to want the core, it becomes shorter until it vanishes; when
+// waits end during the spinning, undisturbed, it grows again. So two busy processes among sixteen
+// that sleep are as fast as two alone, and sixteen busy ones on two cores do not burn each other's
+// time.
 //
-// Thread rule: one thread. FGMPI_SPIN=microseconds sets the longest spin (default 200; 0: sleep at once).
+// Thread rule: one thread. FGMPI_SPIN=microseconds sets the longest spin (default 200; 0: sleep at
+// once).
 #pragma once
 
 #include <cstdint>
@@ -27,8 +30,8 @@ class Idle {
 
   /// Polls every transport once; true when there was anything.
   bool poll();
-  /// Polls and sleeps until a transport had something or `timeout_ns` passed (-1: no limit). Frames that
-  /// arrive are delivered to the sinks.
+  /// Polls and sleeps until a transport had something or `timeout_ns` passed (-1: no limit). Frames
+  /// that arrive are delivered to the sinks.
   void sleep(int64_t timeout_ns);
 
   uint64_t kernel_sleeps() const { return kernel_sleeps_; }
@@ -44,9 +47,9 @@ class Idle {
 
   std::vector<Transport*> transports_;
   int epoll_ = -1;
-  bool all_wake_ = true;       ///< every transport can wake us; else we look now and then
-  int64_t longest_spin_ = 0;   ///< ns
-  int64_t spin_ = 0;           ///< ns, adapts between 0 and longest_spin_
+  bool all_wake_ = true;      ///< every transport can wake us; else we look now and then
+  int64_t longest_spin_ = 0;  ///< ns
+  int64_t spin_ = 0;          ///< ns, adapts between 0 and longest_spin_
   int64_t next_tick_ = 0;
   uint64_t kernel_sleeps_ = 0;
 };

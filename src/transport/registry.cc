@@ -45,8 +45,9 @@ Status make_all(std::vector<std::unique_ptr<Transport>>* out) {
       found = true;
     }
     if (!found)
-      return error(MPI_ERR_OTHER, "FGMPI_TRANSPORT=%s: allowed is a list of different names out of %s", setting.c_str(),
-                   allowed().c_str());
+      return error(MPI_ERR_OTHER,
+                   "FGMPI_TRANSPORT=%s: allowed is a list of different names out of %s",
+                   setting.c_str(), allowed().c_str());
     if (word.size() == rest.size()) return {};
     rest.remove_prefix(word.size() + 1);
   }

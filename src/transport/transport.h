@@ -1,14 +1,15 @@
 // Transports: how a header and its payload get from one process to another.
 //
 // One interface for all; the transport bit of a process's address-vector element picks which one
-// carries its messages (src/ch4-av-rankmap). A transport moves frames reliably and in order per pair of
-// processes, never blocks, never switches, and pushes back (try_send returns false) instead of losing
-// or queueing without bound. Everything above (matching, rendezvous, ordering of deferred sends) is
-// src/pt2pt's. Adding a transport is one folder below this one and one line in registry.cc.
+// carries its messages (src/ch4-av-rankmap). A transport moves frames reliably and in order per
+// pair of processes, never blocks, never switches, and pushes back (try_send returns false) instead
+// of losing or queueing without bound. Everything above (matching, rendezvous, ordering of deferred
+// sends) is src/pt2pt's. Adding a transport is one folder below this one and one line in
+// registry.cc.
 //
 // Thread rule: one thread per process; peers are other processes.
-// Frames come from outside: an implementation checks lengths and never trusts them (a malformed frame is
-// refused and counted).
+// Frames come from outside: an implementation checks lengths and never trusts them (a malformed
+// frame is refused and counted).
 #pragma once
 
 #include <cstddef>
@@ -26,8 +27,8 @@ namespace fgmpi::transport {
 ///    0     8          12    16          20            24     32       40     47     48
 ///   | ctx | src_rank | tag | dst_local | src_process | size | cookie | addr | kind |
 struct Header {
-  uint64_t ctx;          ///< context id with its plane (LID 32 | LBI 24 | plane 8)
-  int32_t src_rank;      ///< rank of the sender in the communicator
+  uint64_t ctx;      ///< context id with its plane (LID 32 | LBI 24 | plane 8)
+  int32_t src_rank;  ///< rank of the sender in the communicator
   int32_t tag;
   uint32_t dst_local;    ///< index of the destination proclet in its process, or kProcessEndpoint
   uint32_t src_process;  ///< process index of the sender in the address vector
@@ -60,16 +61,18 @@ class Transport {
   virtual ~Transport() = default;
   virtual const char* name() const = 0;
 
-  /// Can this transport carry messages to the peer that published `address`? False for an address of
-  /// another transport, of another host (shm), or in a format it does not know. After open().
+  /// Can this transport carry messages to the peer that published `address`? False for an address
+  /// of another transport, of another host (shm), or in a format it does not know. After open().
   virtual bool reaches(const std::string& address) const = 0;
 
   /// This process's address, to be published to peers: at most 200 printable bytes without spaces.
   virtual Status open(Sink* sink, std::string* address) = 0;
-  /// Introduces peer `process` by its published address. Called once per peer before the first send;
-  /// `local` receives the 63 bits to keep in its address-vector element. Constant memory per peer at most.
+  /// Introduces peer `process` by its published address. Called once per peer before the first
+  /// send; `local` receives the 63 bits to keep in its address-vector element. Constant memory per
+  /// peer at most.
   virtual Status add_peer(uint32_t process, const std::string& address, uint64_t* local) = 0;
-  /// All peers were added and every process has got here (a fence lies between): names may be unlinked.
+  /// All peers were added and every process has got here (a fence lies between): names may be
+  /// unlinked.
   virtual void all_connected() {}
 
   /// Largest payload of one frame.
@@ -80,16 +83,17 @@ class Transport {
                         size_t length) = 0;
 
   /// Reads `length` bytes at `remote` in the peer's memory into `local` (rendezvous by pull).
-  /// kPending: Sink::read_done(cookie) follows. kUnsupported: this pair cannot, or should not for this
-  /// length; use data frames.
-  virtual ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
-                          uint64_t cookie) = 0;
+  /// kPending: Sink::read_done(cookie) follows. kUnsupported: this pair cannot, or should not for
+  /// this length; use data frames.
+  virtual ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local,
+                          size_t length, uint64_t cookie) = 0;
 
   /// Takes in what has arrived; returns true when there was anything.
   virtual bool poll() = 0;
 
   /// Getting ready to sleep: after arm() returned true, anything that arrives (room for a refused
-  /// try_send too) makes the next sleep return at once. False: something is there already, poll again.
+  /// try_send too) makes the next sleep return at once. False: something is there already, poll
+  /// again.
   virtual bool arm() = 0;
   /// Awake again (or arm() of another transport returned false).
   virtual void disarm() {}
@@ -97,7 +101,8 @@ class Transport {
   /// Returns wait_fd(), or -1 when it has none: then it must be polled.
   virtual int use_wait_fd() { return wait_fd(); }
   /// A file descriptor that becomes readable when armed and something arrives, or -1 when this
-  /// transport sleeps on a futex (then sleep() is used). At most one transport of a job sleeps on a futex.
+  /// transport sleeps on a futex (then sleep() is used). At most one transport of a job sleeps on a
+  /// futex.
   virtual int wait_fd() const { return -1; }
   /// At most `timeout_ns` (-1: no limit). REQUIRES: arm() returned true, wait_fd() is -1.
   virtual void sleep(int64_t timeout_ns) { (void)timeout_ns; }
@@ -108,13 +113,14 @@ class Transport {
   /// Frames that were refused because they were malformed or came from a stranger.
   virtual uint64_t refused() const { return 0; }
 
-  /// Frames sent but possibly not yet taken in by the peer are flushed; then everything is released.
+  /// Frames sent but possibly not yet taken in by the peer are flushed; then everything is
+  /// released.
   virtual void close() = 0;
 };
 
-/// Shared memory between processes of one host. Settings: FGMPI_SHM_CELLS, FGMPI_SHM_BULK (the ring per
-/// pair of processes), FGMPI_SHM_CMA=on|off (reads of a peer's memory), FGMPI_SHM_READ_MIN (the least
-/// bytes that are read rather than sent as frames), FGMPI_SHM_BACKING=memfd|shm.
+/// Shared memory between processes of one host. Settings: FGMPI_SHM_CELLS, FGMPI_SHM_BULK (the ring
+/// per pair of processes), FGMPI_SHM_CMA=on|off (reads of a peer's memory), FGMPI_SHM_READ_MIN (the
+/// least bytes that are read rather than sent as frames), FGMPI_SHM_BACKING=memfd|shm.
 std::unique_ptr<Transport> make_shm();
 #ifdef FGMPI_HAVE_OFI
 /// Between hosts, through libfabric. Settings: src/transport/ofi/ofi.h.

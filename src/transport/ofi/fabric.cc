@@ -52,9 +52,9 @@ bool is_loopback_or_link_local(const fi_info* info) {
   return false;
 }
 
-/// libfabric lists providers best first, but tcp;ofi_rxm before net, which speaks over the same sockets without a
-/// layer in between and so without two system calls a message (11.0 against 6.8 us half a round trip). Later
-/// libfabrics call it tcp.
+/// libfabric lists providers best first, but tcp;ofi_rxm before net, which speaks over the same
+/// sockets without a layer in between and so without two system calls a message (11.0 against 6.8
+/// us half a round trip). Later libfabrics call it tcp.
 const char* best_provider(const fi_info* list) {
   const char* first = list->fabric_attr->prov_name;
   if (std::strcmp(first, "tcp;ofi_rxm")) return first;
@@ -106,14 +106,16 @@ Status find_info(fi_info** out) {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   if (failed)
-    return error(MPI_ERR_OTHER, "libfabric has no provider for reliable datagrams on host %s (FI_PROVIDER=%s): %s", host,
-                 provider ? provider : "", g_library.strerror(-failed));
+    return error(MPI_ERR_OTHER,
+                 "libfabric has no provider for reliable datagrams on host %s (FI_PROVIDER=%s): %s",
+                 host, provider ? provider : "", g_library.strerror(-failed));
   const fi_info* best = choose(list);
   if (best) *out = g_library.dupinfo(best);
   g_library.freeinfo(list);
   if (best) return {};
   const char* interface = std::getenv("FGMPI_OFI_INTERFACE");
-  return error(MPI_ERR_OTHER, "FGMPI_OFI_INTERFACE=%s: libfabric knows no such interface on host %s",
+  return error(MPI_ERR_OTHER,
+               "FGMPI_OFI_INTERFACE=%s: libfabric knows no such interface on host %s",
                interface ? interface : "", host);
 }
 
@@ -127,7 +129,8 @@ Status Fabric::find() { return find_info(&info); }
 
 Status Fabric::open(size_t max_message, uint64_t key) {
   auto failed = [&](const char* what, int code) {
-    return error(MPI_ERR_OTHER, "libfabric provider %s: %s: %s", provider().c_str(), what, fabric_error(code).c_str());
+    return error(MPI_ERR_OTHER, "libfabric provider %s: %s: %s", provider().c_str(), what,
+                 fabric_error(code).c_str());
   };
   if (int e = g_library.fabric(info->fabric_attr, &fabric, nullptr)) return failed("fi_fabric", e);
   if (int e = fi_domain(fabric, info, &domain, nullptr)) return failed("fi_domain", e);
@@ -152,7 +155,8 @@ Status Fabric::open(size_t max_message, uint64_t key) {
   if ((e = fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof least)))
     return failed("fi_setopt", e);
   if ((e = fi_enable(ep))) return failed("fi_enable", e);
-  if ((info->caps & FI_RMA) && info->domain_attr->mr_mode == 0 && info->domain_attr->mr_key_size >= sizeof key &&
+  if ((info->caps & FI_RMA) && info->domain_attr->mr_mode == 0 &&
+      info->domain_attr->mr_key_size >= sizeof key &&
       !fi_mr_reg(domain, nullptr, SIZE_MAX, FI_REMOTE_READ, 0, key, 0, &memory, nullptr))
     memory_key = key;
   return {};

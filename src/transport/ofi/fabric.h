@@ -1,8 +1,8 @@
 // libfabric's objects: found, opened and closed together.
 //
-// The library is loaded when the first endpoint is opened, not linked: it and the vendors' libraries that it
-// pulls in cost every process of a job 0.2 s at start (a calibration of clocks in a constructor), which a
-// job on one host should not pay.
+// The library is loaded when the first endpoint is opened, not linked: it and the vendors'
+// libraries that it pulls in cost every process of a job 0.2 s at start (a calibration of clocks in
+// a constructor), which a job on one host should not pay.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -31,11 +31,11 @@ struct Fabric {
   int wait_fd = -1;  ///< becomes readable when the queue has something, or -1
 
   ~Fabric() { close(); }
-  /// Picks a provider (FI_PROVIDER, else by libfabric's order, but net before tcp;ofi_rxm) and an interface
-  /// (FGMPI_OFI_INTERFACE, else the first that is not the loopback).
+  /// Picks a provider (FI_PROVIDER, else by libfabric's order, but net before tcp;ofi_rxm) and an
+  /// interface (FGMPI_OFI_INTERFACE, else the first that is not the loopback).
   Status find();
-  /// Opens an endpoint that can send and receive. `memory_key` is asked for as the key for remote reads of this
-  /// process's memory. REQUIRES: found.
+  /// Opens an endpoint that can send and receive. `memory_key` is asked for as the key for remote
+  /// reads of this process's memory. REQUIRES: found.
   Status open(size_t max_message, uint64_t memory_key);
   void close();
   std::string provider() const { return info ? info->fabric_attr->prov_name : "none"; }

@@ -2,15 +2,16 @@
 //
 //   0       4         8          16
 //   | kind  | process | token    | then by kind:
-//   hello:  | key 16 bytes | version 4 | zero 4 |     opens a relation; `token` is the sender's from now on
-//   frames: | length 4 | Header 48 | payload ... | length 4 | Header 48 | ...       one or more of them;
+//   hello:  | key 16 bytes | version 4 | zero 4 |     opens a relation; `token` is the sender's
+//   from now on frames: | length 4 | Header 48 | payload ... | length 4 | Header 48 | ...       one
+//   or more of them;
 //           refused unless a hello gave this process this token
 //   bye:    nothing: the sender sends no more
 //
-// A process publishes its 128-bit random key through the launcher; only processes of the job can know it.
-// All numbers are little-endian, as in memory: `kind` holds a magic value that another byte order or an
-// earlier version would not give. Everything in here may come from a stranger: decode() looks at nothing
-// beyond `length` and Gate decides what counts.
+// A process publishes its 128-bit random key through the launcher; only processes of the job can
+// know it. All numbers are little-endian, as in memory: `kind` holds a magic value that another
+// byte order or an earlier version would not give. Everything in here may come from a stranger:
+// decode() looks at nothing beyond `length` and Gate decides what counts.
 #pragma once
 
 #include <cstdint>
@@ -45,9 +46,9 @@ inline constexpr size_t kFrameOverhead = sizeof(uint32_t) + sizeof(Header);
 
 struct Decoded {
   Prefix prefix;
-  Hello hello;        ///< of a hello
-  const char* frames; ///< of a message of frames: those not yet taken
-  size_t left;        ///< bytes of them
+  Hello hello;         ///< of a hello
+  const char* frames;  ///< of a message of frames: those not yet taken
+  size_t left;         ///< bytes of them
 };
 
 /// False when the bytes are no message of this format. Frames are looked at by next_frame only.
@@ -79,7 +80,8 @@ struct Frame {
   size_t length;
 };
 
-/// Takes the next frame of a message; false when there is none, or the rest is malformed (left is then not 0).
+/// Takes the next frame of a message; false when there is none, or the rest is malformed (left is
+/// then not 0).
 inline bool next_frame(Decoded* d, size_t max_payload, Frame* out) {
   uint32_t length;
   if (d->left < kFrameOverhead) return false;

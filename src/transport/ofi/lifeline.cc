@@ -25,7 +25,8 @@ in_port_t* port_of(sockaddr_storage* address) {
 }
 
 std::string words_of(int failure) {
-  if (failure == ECONNREFUSED || failure == ECONNRESET || failure == EPIPE) return "its process has ended";
+  if (failure == ECONNREFUSED || failure == ECONNRESET || failure == EPIPE)
+    return "its process has ended";
   return std::string("unreachable: ") + std::strerror(failure);
 }
 
@@ -50,7 +51,9 @@ uint16_t Lifelines::open(const sockaddr_storage& endpoint, Key key, int timeout_
 }
 
 void Lifelines::set_options(int fd) const {
-  auto set = [&](int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); };
+  auto set = [&](int level, int option, int value) {
+    setsockopt(fd, level, option, &value, sizeof value);
+  };
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
   set(IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, timeout_s_ / 4));
   set(IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, timeout_s_ / 8));
@@ -58,7 +61,8 @@ void Lifelines::set_options(int fd) const {
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, timeout_s_ * 1000);
 }
 
-void Lifelines::connect(uint32_t process, const sockaddr_storage& address, uint16_t port, Key key, uint32_t me) {
+void Lifelines::connect(uint32_t process, const sockaddr_storage& address, uint16_t port, Key key,
+                        uint32_t me) {
   if (epoll_ < 0 || !port || lines_.size() >= kMostLines) return;
   for (const auto& [fd, line] : lines_)
     if (line.process == process) return;
@@ -111,7 +115,8 @@ bool Lifelines::advance(int fd, Line* line, std::string* why) {
   }
   if (line->ours && line->moved < sizeof(Opening)) {
     auto* bytes = reinterpret_cast<const char*>(&line->opening);
-    ssize_t n = send(fd, bytes + line->moved, sizeof(Opening) - line->moved, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ssize_t n =
+        send(fd, bytes + line->moved, sizeof(Opening) - line->moved, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) line->moved += static_cast<size_t>(n);
     if (line->moved == sizeof(Opening)) watch(fd, EPOLL_CTL_MOD, false);
   }
@@ -156,7 +161,8 @@ void Lifelines::tick(std::vector<std::pair<uint32_t, std::string>>* broken) {
       auto it = lines_.find(fd);
       std::string why;
       if (it == lines_.end() || advance(fd, &it->second, &why)) continue;
-      if (it->second.process >= 0) broken->emplace_back(static_cast<uint32_t>(it->second.process), why);
+      if (it->second.process >= 0)
+        broken->emplace_back(static_cast<uint32_t>(it->second.process), why);
       drop(fd);
     }
   } while (n == 64);

@@ -1,10 +1,10 @@
 // Lifelines: is the peer's process still there, is its host still reachable?
 //
-// The provider's connections tell only when something is sent, and a link that goes down makes them wait
-// for a quarter of an hour. So each pair of processes that talk holds one idle TCP connection more, which
-// the kernels of both sides keep alive: a process that ends closes it at once, a host that cannot be reached
-// breaks it after the timeout. The application need not answer, so a process that computes for an hour
-// is not taken for dead.
+// The provider's connections tell only when something is sent, and a link that goes down makes them
+// wait for a quarter of an hour. So each pair of processes that talk holds one idle TCP connection
+// more, which the kernels of both sides keep alive: a process that ends closes it at once, a host
+// that cannot be reached breaks it after the timeout. The application need not answer, so a process
+// that computes for an hour is not taken for dead.
 //
 // For providers with internet addresses; others report lost links themselves.
 // Thread rule: one thread; nothing blocks. Looked at by tick(), about once a second.
@@ -27,11 +27,12 @@ class Lifelines {
  public:
   ~Lifelines() { close(); }
 
-  /// Listens on the address of the endpoint (any port), which is returned; 0 when there are no lifelines.
-  /// `timeout_s`: how long an unreachable peer is waited for.
+  /// Listens on the address of the endpoint (any port), which is returned; 0 when there are no
+  /// lifelines. `timeout_s`: how long an unreachable peer is waited for.
   uint16_t open(const sockaddr_storage& endpoint, Key key, int timeout_s);
   /// Holds a line to `process`, at the host of `address` and `port`, whose key is `key`.
-  void connect(uint32_t process, const sockaddr_storage& address, uint16_t port, Key key, uint32_t me);
+  void connect(uint32_t process, const sockaddr_storage& address, uint16_t port, Key key,
+               uint32_t me);
   /// Takes in new lines; appends the processes whose line broke, with the reason.
   void tick(std::vector<std::pair<uint32_t, std::string>>* broken);
   void close();

@@ -34,12 +34,13 @@ int64_t now_ns() {
 
 std::string to_hex(const void* bytes, size_t count) {
   std::string text;
-  for (size_t i = 0; i < count; ++i) text += format("%02x", static_cast<const unsigned char*>(bytes)[i]);
+  for (size_t i = 0; i < count; ++i)
+    text += format("%02x", static_cast<const unsigned char*>(bytes)[i]);
   return text;
 }
 
-/// What a published address says: "ofi1:PROVIDER:ADDRESS:KEY:MEMORYKEY:PORT:HOST", hexadecimal but the
-/// provider, in which '+' stands for ';', and the host's name.
+/// What a published address says: "ofi1:PROVIDER:ADDRESS:KEY:MEMORYKEY:PORT:HOST", hexadecimal but
+/// the provider, in which '+' stands for ';', and the host's name.
 struct Published {
   std::string provider;
   std::string address;
@@ -52,14 +53,16 @@ struct Published {
     std::string name = provider;
     std::replace(name.begin(), name.end(), ';', '+');
     return format("ofi1:%s:%s:%016" PRIx64 "%016" PRIx64 ":%016" PRIx64 ":%04x:%s", name.c_str(),
-                  to_hex(address.data(), address.size()).c_str(), key.words[0], key.words[1], memory_key, lifeline,
-                  host.c_str());
+                  to_hex(address.data(), address.size()).c_str(), key.words[0], key.words[1],
+                  memory_key, lifeline, host.c_str());
   }
   bool parse(const std::string& text) {
     char name[40], hex[161], host_name[41], rest;
-    if (std::sscanf(text.c_str(), "ofi1:%39[a-z0-9_+]:%160[0-9a-f]:%16" SCNx64 "%16" SCNx64 ":%16" SCNx64
-                    ":%4hx:%40[A-Za-z0-9._-]%c", name, hex, &key.words[0], &key.words[1], &memory_key, &lifeline,
-                    host_name, &rest) != 7)
+    if (std::sscanf(text.c_str(),
+                    "ofi1:%39[a-z0-9_+]:%160[0-9a-f]:%16" SCNx64 "%16" SCNx64 ":%16" SCNx64
+                    ":%4hx:%40[A-Za-z0-9._-]%c",
+                    name, hex, &key.words[0], &key.words[1], &memory_key, &lifeline, host_name,
+                    &rest) != 7)
       return false;
     provider = name;
     host = host_name;
@@ -82,12 +85,15 @@ std::string host_name() {
   return text.empty() ? "unknown" : text;
 }
 
-bool is_internet(uint32_t addr_format) { return addr_format == FI_SOCKADDR_IN || addr_format == FI_SOCKADDR_IN6; }
+bool is_internet(uint32_t addr_format) {
+  return addr_format == FI_SOCKADDR_IN || addr_format == FI_SOCKADDR_IN6;
+}
 
 }  // namespace
 
-/// Reads of a peer's memory pay where hardware does them. Over plain sockets the peer's processor sends the bytes in
-/// any case, and frames are faster at every size (1 MiB and more: 2.7 against 1.2 GB/s).
+/// Reads of a peer's memory pay where hardware does them. Over plain sockets the peer's processor
+/// sends the bytes in any case, and frames are faster at every size (1 MiB and more: 2.7
+/// against 1.2 GB/s).
 bool Ofi::reads_wanted() const {
   const char* reads = std::getenv("FGMPI_OFI_READ");
   std::string_view wish = reads ? reads : "";
@@ -104,7 +110,8 @@ Status Ofi::open(Sink* sink, std::string* address) {
   gate_ = std::make_unique<Gate>(key_);
   FGMPI_TRY(fabric_.find());
   reads_allowed_ = reads_wanted();
-  max_message_ = std::min(fabric_.is_layered() ? kMostLayeredMessage : kMostMessage, fabric_.info->ep_attr->max_msg_size);
+  max_message_ = std::min(fabric_.is_layered() ? kMostLayeredMessage : kMostMessage,
+                          fabric_.info->ep_attr->max_msg_size);
   FGMPI_TRY(fabric_.open(max_message_, memory_key));
   FGMPI_TRY(make_buffers());
   Published mine;
@@ -115,13 +122,14 @@ Status Ofi::open(Sink* sink, std::string* address) {
   char name[80];
   size_t length = sizeof name;
   if (int e = fi_getname(&fabric_.ep->fid, name, &length); e || length > sizeof name)
-    return error(MPI_ERR_OTHER, "libfabric provider %s does not name its endpoint: %s", mine.provider.c_str(),
-                 fabric_error(e).c_str());
+    return error(MPI_ERR_OTHER, "libfabric provider %s does not name its endpoint: %s",
+                 mine.provider.c_str(), fabric_error(e).c_str());
   mine.address.assign(name, length);
   sockaddr_storage own{};
   if (is_internet(fabric_.info->addr_format) && length <= sizeof own) {
     std::memcpy(&own, name, length);
-    mine.lifeline = lifelines_.open(own, key_, static_cast<int>(env_size("FGMPI_PEER_TIMEOUT", 10, 2, 100000)));
+    mine.lifeline =
+        lifelines_.open(own, key_, static_cast<int>(env_size("FGMPI_PEER_TIMEOUT", 10, 2, 100000)));
   }
   *address = mine.to_string();
   return {};
@@ -129,18 +137,24 @@ Status Ofi::open(Sink* sink, std::string* address) {
 
 /// Send and receive buffers in one piece of memory, registered where the provider wants that.
 Status Ofi::make_buffers() {
-  size_t send_bytes = static_cast<size_t>(env_size("FGMPI_OFI_SEND", 2 << 20, kMostLayeredMessage, 1 << 30));
-  size_t receive_bytes = static_cast<size_t>(env_size("FGMPI_OFI_RECV", 4 << 20, kReceiveBuffers * 2 * kMostLayeredMessage, 1 << 30));
+  size_t send_bytes =
+      static_cast<size_t>(env_size("FGMPI_OFI_SEND", 2 << 20, kMostLayeredMessage, 1 << 30));
+  size_t receive_bytes = static_cast<size_t>(
+      env_size("FGMPI_OFI_RECV", 4 << 20, kReceiveBuffers * 2 * kMostLayeredMessage, 1 << 30));
   sends_.resize(std::max<size_t>(2, send_bytes / max_message_));
   receives_.resize(kReceiveBuffers);
   receive_bytes_ = std::max(receive_bytes / kReceiveBuffers, 2 * max_message_);
-  memory_.reset(static_cast<char*>(std::malloc(sends_.size() * max_message_ + kReceiveBuffers * receive_bytes_)));
-  if (!memory_) return error(MPI_ERR_OTHER, "no memory for %zu bytes of network buffers", send_bytes + receive_bytes);
+  memory_.reset(static_cast<char*>(
+      std::malloc(sends_.size() * max_message_ + kReceiveBuffers * receive_bytes_)));
+  if (!memory_)
+    return error(MPI_ERR_OTHER, "no memory for %zu bytes of network buffers",
+                 send_bytes + receive_bytes);
   if (fabric_.needs_local_registration()) {
     size_t all = sends_.size() * max_message_ + kReceiveBuffers * receive_bytes_;
-    if (int e = fi_mr_reg(fabric_.domain, memory_.get(), all, FI_SEND | FI_RECV, 0, 0, 0, &registered_, nullptr))
-      return error(MPI_ERR_OTHER, "libfabric provider %s: fi_mr_reg of %zu bytes: %s", fabric_.provider().c_str(), all,
-                   fabric_error(e).c_str());
+    if (int e = fi_mr_reg(fabric_.domain, memory_.get(), all, FI_SEND | FI_RECV, 0, 0, 0,
+                          &registered_, nullptr))
+      return error(MPI_ERR_OTHER, "libfabric provider %s: fi_mr_reg of %zu bytes: %s",
+                   fabric_.provider().c_str(), all, fabric_error(e).c_str());
     descriptor_ = fi_mr_desc(registered_);
   }
   char* at = memory_.get();
@@ -180,8 +194,9 @@ bool Ofi::reaches(const std::string& address) const {
 Status Ofi::add_peer(uint32_t process, const std::string& address, uint64_t* local) {
   Published theirs;
   if (!theirs.parse(address))
-    return error(MPI_ERR_OTHER, "process %u published \"%s\"; allowed is an address that begins with ofi1:", process,
-                 address.c_str());
+    return error(MPI_ERR_OTHER,
+                 "process %u published \"%s\"; allowed is an address that begins with ofi1:",
+                 process, address.c_str());
   fi_addr_t known = FI_ADDR_NOTAVAIL;
   if (fi_av_insert(fabric_.av, theirs.address.data(), 1, &known, 0, nullptr) != 1)
     return error(MPI_ERR_OTHER, "libfabric provider %s does not take the address of process %u",
@@ -190,7 +205,8 @@ Status Ofi::add_peer(uint32_t process, const std::string& address, uint64_t* loc
   if (host == hosts_.end()) host = hosts_.insert(host, theirs.host);
   *local = peers_.size();
   peers_.push_back({known, theirs.key, reads_allowed_ ? theirs.memory_key : 0, process,
-                    static_cast<uint32_t>(host - hosts_.begin()), theirs.lifeline, 0, false, false});
+                    static_cast<uint32_t>(host - hosts_.begin()), theirs.lifeline, 0, false,
+                    false});
   return {};
 }
 
@@ -215,7 +231,8 @@ void Ofi::release(SendBuffer* buffer) {
 bool Ofi::transmit(SendBuffer* buffer) {
   uint32_t index = buffer->peer;
   Peer& peer = peers_[index];
-  ssize_t e = fi_send(fabric_.ep, buffer->bytes, buffer->length, descriptor_, peer.address, &buffer->context);
+  ssize_t e = fi_send(fabric_.ep, buffer->bytes, buffer->length, descriptor_, peer.address,
+                      &buffer->context);
   if (e == -FI_EAGAIN) return false;
   if (e) {
     release(buffer);
@@ -255,14 +272,17 @@ bool Ofi::greet(uint32_t index) {
   Peer& peer = peers_[index];
   peer.greeted = true;
   sockaddr_storage address;
-  if (endpoint_address(index, &address)) lifelines_.connect(peer.process, address, peer.lifeline, peer.key, me_);
+  if (endpoint_address(index, &address))
+    lifelines_.connect(peer.process, address, peer.lifeline, peer.key, me_);
   return true;
 }
 
 /// Sends one frame at once, or puts it with others to the same peer. False: no room now.
 bool Ofi::send_frame(uint32_t index, const Header& header, const void* payload, size_t length) {
   size_t needed = kFrameOverhead + length;
-  if (gathering_ && (gathering_->peer != index || gathering_->length + needed > max_message_) && !flush()) return false;
+  if (gathering_ && (gathering_->peer != index || gathering_->length + needed > max_message_) &&
+      !flush())
+    return false;
   SendBuffer* buffer = gathering_ ? gathering_ : start(index, Kind::kFrames);
   if (!buffer) return false;
   auto count = static_cast<uint32_t>(length);
@@ -283,7 +303,8 @@ bool Ofi::send_frame(uint32_t index, const Header& header, const void* payload, 
 bool Ofi::endpoint_address(uint32_t index, sockaddr_storage* address) const {
   *address = {};
   size_t length = sizeof *address;
-  return is_internet(fabric_.info->addr_format) && !fi_av_lookup(fabric_.av, peers_[index].address, address, &length) &&
+  return is_internet(fabric_.info->addr_format) &&
+         !fi_av_lookup(fabric_.av, peers_[index].address, address, &length) &&
          length <= sizeof *address;
 }
 
@@ -299,18 +320,22 @@ void Ofi::tick() {
   report();
 }
 
-bool Ofi::try_send(uint32_t, uint64_t handle, const Header& header, const void* payload, size_t length) {
+bool Ofi::try_send(uint32_t, uint64_t handle, const Header& header, const void* payload,
+                   size_t length) {
   FGMPI_ASSERT(length <= max_payload() && handle < peers_.size());
   auto index = static_cast<uint32_t>(handle);
   Peer& peer = peers_[index];
   if (__builtin_expect(!peer.greeted, 0)) me_ = header.src_process;
   if (peer.failed) return true;
-  if (__builtin_expect(peer.greeted || greet(index), 1) && send_frame(index, header, payload, length)) return true;
+  if (__builtin_expect(peer.greeted || greet(index), 1) &&
+      send_frame(index, header, payload, length))
+    return true;
   if (!starved_since_) starved_since_ = now_ns();
   return false;
 }
 
-ReadResult Ofi::read(uint32_t, uint64_t handle, uint64_t remote, void* local, size_t length, uint64_t cookie) {
+ReadResult Ofi::read(uint32_t, uint64_t handle, uint64_t remote, void* local, size_t length,
+                     uint64_t cookie) {
   auto index = static_cast<uint32_t>(handle);
   if (!peers_[index].memory_key) return ReadResult::kUnsupported;
   if (peers_[index].failed) return ReadResult::kFailed;
@@ -337,8 +362,8 @@ void Ofi::issue(Reading* reading) {
     if (piece.busy) continue;
     if (!reading->left || !reading->failure.empty()) return;
     size_t length = std::min(reading->left, most);
-    ssize_t e = fi_read(fabric_.ep, reading->local, length, nullptr, peer.address, reading->remote, peer.memory_key,
-                        &piece.context);
+    ssize_t e = fi_read(fabric_.ep, reading->local, length, nullptr, peer.address, reading->remote,
+                        peer.memory_key, &piece.context);
     if (e == -FI_EAGAIN) return;
     if (e) {
       reading->failure = fabric_error(e);
@@ -370,8 +395,8 @@ bool Ofi::go_on_reading() {
     if (done->failure.empty()) {
       sink_->read_done(done->cookie, {});
     } else {
-      sink_->read_done(done->cookie, error(MPI_ERR_OTHER, "reading from process %u: %s", peers_[done->peer].process,
-                                           done->failure.c_str()));
+      sink_->read_done(done->cookie, error(MPI_ERR_OTHER, "reading from process %u: %s",
+                                           peers_[done->peer].process, done->failure.c_str()));
     }
   }
   return any;
@@ -425,8 +450,10 @@ void Ofi::take_failure() {
       fail(static_cast<SendBuffer*>(operation)->peer, "sending failed: " + why);
       break;
     case Operation::Type::kReceive:
-      if (entry.err == FI_ETRUNC) ++refused_;
-      else static_cast<ReceiveBuffer*>(operation)->posted = false, unposted_ = !closing_;
+      if (entry.err == FI_ETRUNC)
+        ++refused_;
+      else
+        static_cast<ReceiveBuffer*>(operation)->posted = false, unposted_ = !closing_;
       break;
     case Operation::Type::kRead:
       static_cast<Piece*>(operation)->reading->failure = why;
@@ -443,11 +470,14 @@ bool Ofi::poll() {
   flush();
   for (int round = 0; round < 8; ++round) {
     ssize_t n = fi_cq_read(fabric_.cq, entries, kBatch);
-    if (n == -FI_EAVAIL) take_failure();
-    else if (n <= 0) break;
+    if (n == -FI_EAVAIL)
+      take_failure();
+    else if (n <= 0)
+      break;
     any = true;
     for (ssize_t i = 0; i < n; ++i)
-      complete(static_cast<Operation*>(entries[i].op_context), entries[i].flags, entries[i].buf, entries[i].len);
+      complete(static_cast<Operation*>(entries[i].op_context), entries[i].flags, entries[i].buf,
+               entries[i].len);
     if (n < static_cast<ssize_t>(kBatch)) break;
   }
   if (__builtin_expect(!readings_.empty(), 0)) any |= go_on_reading();
@@ -486,8 +516,8 @@ void Ofi::fail(uint32_t index, const std::string& why) {
   size_t length = sizeof raw, text_length = sizeof text;
   if (!fi_av_lookup(fabric_.av, peer.address, raw, &length) && length <= sizeof raw)
     fi_av_straddr(fabric_.av, raw, text, &text_length);
-  failures_.emplace_back(peer.process, format("host %s (%s, %s): %s", hosts_[peer.host].c_str(), fabric_.provider().c_str(),
-                                                text, why.c_str()));
+  failures_.emplace_back(peer.process, format("host %s (%s, %s): %s", hosts_[peer.host].c_str(),
+                                              fabric_.provider().c_str(), text, why.c_str()));
 }
 
 void Ofi::report() {
@@ -501,7 +531,8 @@ void Ofi::close() {
   closing_ = true;
   int64_t deadline = now_ns() + kFlush;
   for (uint32_t i = 0; i < peers_.size(); ++i)
-    while (peers_[i].greeted && !peers_[i].failed && !send_plain(i, Kind::kBye, nullptr) && now_ns() < deadline)
+    while (peers_[i].greeted && !peers_[i].failed && !send_plain(i, Kind::kBye, nullptr) &&
+           now_ns() < deadline)
       poll();
   while ((gathering_ || sends_in_flight_ || !gate_->all_said_bye()) && now_ns() < deadline) poll();
   if (registered_) fi_close(&registered_->fid);

@@ -1,17 +1,17 @@
 // Messages between hosts, over any libfabric provider with reliable datagrams (FI_EP_RDM).
 //
-// One endpoint a process. What arrives goes into a few large buffers (multi-receive), whose total is a
-// setting and does not grow with the number of peers; what is sent is copied into one of a bounded number
-// of send buffers. Connections are the provider's, made by the first message. The first message to a peer
-// is a hello with the peer's key (frame.h); then frames follow in order.
-// Large messages are read out of the sender's memory (fi_read) where the provider allows to register all
-// memory at once and reads are done by hardware; else pt2pt sends them as frames.
+// One endpoint a process. What arrives goes into a few large buffers (multi-receive), whose total
+// is a setting and does not grow with the number of peers; what is sent is copied into one of a
+// bounded number of send buffers. Connections are the provider's, made by the first message. The
+// first message to a peer is a hello with the peer's key (frame.h); then frames follow in order.
+// Large messages are read out of the sender's memory (fi_read) where the provider allows to
+// register all memory at once and reads are done by hardware; else pt2pt sends them as frames.
 //
 // Settings: FI_PROVIDER, FGMPI_OFI_INTERFACE, FGMPI_OFI_RECV and FGMPI_OFI_SEND (bytes of buffers),
 // FGMPI_OFI_READ=on|off, FGMPI_PEER_TIMEOUT (seconds after which an unreachable host is given up).
 // Thread rule: one thread. Never blocks but in close(), which flushes for a few seconds at most.
-// Invariants: a send buffer is free or owned by the provider; a receive buffer is posted or being re-posted;
-// a failed peer is reported once.
+// Invariants: a send buffer is free or owned by the provider; a receive buffer is posted or being
+// re-posted; a failed peer is reported once.
 #pragma once
 
 #include <cstdlib>
@@ -74,9 +74,9 @@ struct Peer {
   Key key;
   uint64_t memory_key;  ///< 0: its memory cannot be read
   uint32_t process;
-  uint32_t host;      ///< index in hosts_
-  uint16_t lifeline;  ///< port
-  uint16_t in_flight; ///< messages handed to the provider and not yet known to be out
+  uint32_t host;       ///< index in hosts_
+  uint16_t lifeline;   ///< port
+  uint16_t in_flight;  ///< messages handed to the provider and not yet known to be out
   bool greeted;
   bool failed;
 };
@@ -102,15 +102,16 @@ class Ofi final : public Transport {
   void close() override;
 
  private:
-  /// Frames of 64 KiB, what pt2pt sends eagerly at most; what is layered on ofi_rxm sends 16 KiB at once and
-  /// makes a rendezvous of its own for more.
+  /// Frames of 64 KiB, what pt2pt sends eagerly at most; what is layered on ofi_rxm sends 16 KiB at
+  /// once and makes a rendezvous of its own for more.
   static constexpr size_t kMostMessage = (64 << 10) + sizeof(Prefix) + kFrameOverhead;
   static constexpr size_t kMostLayeredMessage = 16 << 10;
-  /// So many messages to a peer go out at once; further ones are gathered until the next poll, or until the
-  /// message is full.
+  /// So many messages to a peer go out at once; further ones are gathered until the next poll, or
+  /// until the message is full.
   static constexpr uint16_t kAtOnce = 4;
 
-  /// How long after a refusal by the provider (which does not tell when it has room) a retry is due.
+  /// How long after a refusal by the provider (which does not tell when it has room) a retry is
+  /// due.
   static constexpr int64_t kRetry = 100'000;
 
   bool reads_wanted() const;
@@ -150,7 +151,8 @@ class Ofi final : public Transport {
   SendBuffer* free_sends_ = nullptr;
   size_t sends_in_flight_ = 0;
   SendBuffer* gathering_ = nullptr;  ///< frames to one peer, to be sent together
-  int64_t starved_since_ = 0;  ///< a try_send was refused at this time (ns); 0: none since the last look
+  int64_t starved_since_ =
+      0;  ///< a try_send was refused at this time (ns); 0: none since the last look
   std::vector<ReceiveBuffer> receives_;
   size_t receive_bytes_ = 0;  ///< of one buffer
   bool unposted_ = false;     ///< a receive buffer waits for the provider to take it

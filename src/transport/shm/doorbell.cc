@@ -32,18 +32,21 @@ void heavy_fence(bool registered) {
 
 void futex_wait(std::atomic<uint32_t>* word, uint32_t value, int64_t timeout_ns) {
   timespec timeout{timeout_ns / 1000000000, timeout_ns % 1000000000};
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), FUTEX_WAIT, value, timeout_ns < 0 ? nullptr : &timeout,
-          nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), FUTEX_WAIT, value,
+          timeout_ns < 0 ? nullptr : &timeout, nullptr, 0);
 }
 
 void ring(SegmentHeader* header, int pid, int* pipe) {
   uint32_t how = header->armed.exchange(kAwake, std::memory_order_seq_cst);
   if (how == kOnFutex) {
-    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&header->armed), FUTEX_WAKE, 1, nullptr, nullptr, 0);
+    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&header->armed), FUTEX_WAKE, 1, nullptr, nullptr,
+            0);
   } else if (how == kOnPipe) {
     if (*pipe < 0)
-      *pipe = ::open(format("/proc/%d/fd/%d", pid, header->pipe.load()).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    // A full pipe is as good as a byte in it; a reader that is gone is found by the look-out for the dead.
+      *pipe = ::open(format("/proc/%d/fd/%d", pid, header->pipe.load()).c_str(),
+                     O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    // A full pipe is as good as a byte in it; a reader that is gone is found by the look-out for
+    // the dead.
     char byte = 1;
     if (*pipe >= 0 && ::write(*pipe, &byte, 1) < 0) return;
   }

@@ -1,10 +1,11 @@
 // Sleeping until a peer rings, without a fence or a system call in the sender's fast path.
 //
-// The sleeper sets `armed` and then looks once more at everything it waits for; the sender stores its
-// message and then looks at `armed`. Each must see the other's store, which takes a full fence on both
-// sides; a fence in the sender would make every message wait for its cache line. So the sleeper pays
-// for both: membarrier(GLOBAL_EXPEDITED) makes every registered process that is running pass a fence.
-// A sender that is not registered, or a sleeper whose kernel lacks the call, falls back to fences.
+// The sleeper sets `armed` and then looks once more at everything it waits for; the sender stores
+// its message and then looks at `armed`. Each must see the other's store, which takes a full fence
+// on both sides; a fence in the sender would make every message wait for its cache line. So the
+// sleeper pays for both: membarrier(GLOBAL_EXPEDITED) makes every registered process that is
+// running pass a fence. A sender that is not registered, or a sleeper whose kernel lacks the call,
+// falls back to fences.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ inline void light_fence(bool both_registered) {
 }
 
 void futex_wait(std::atomic<uint32_t>* word, uint32_t value, int64_t timeout_ns);
-/// Wakes the owner of `header` (process `pid`) if it is armed. `pipe` caches the descriptor of its pipe.
+/// Wakes the owner of `header` (process `pid`) if it is armed. `pipe` caches the descriptor of its
+/// pipe.
 void ring(SegmentHeader* header, int pid, int* pipe);
 
 }  // namespace fgmpi::transport::shm

@@ -12,7 +12,8 @@
 namespace fgmpi::transport::shm {
 namespace {
 
-/// The guard's life. It holds nothing open but the pipe: launchers wait for the end of a process's output.
+/// The guard's life. It holds nothing open but the pipe: launchers wait for the end of a process's
+/// output.
 [[noreturn]] void wait_and_unlink(int pipe, const char* file) {
   if (dup2(pipe, 0) != 0) _exit(1);
   syscall(SYS_close_range, 1u, ~0u, 0u);
@@ -27,7 +28,8 @@ namespace {
 void Guard::watch(const std::string& file) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC)) return;
-  // Neither the launcher's signals to the process group nor a SIGCHLD of the user's handlers get in.
+  // Neither the launcher's signals to the process group nor a SIGCHLD of the user's handlers get
+  // in.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -1,7 +1,9 @@
-// Unlinks a POSIX shared memory object when this process ends before it has done so itself, even by SIGKILL.
+// Unlinks a POSIX shared memory object when this process ends before it has done so itself, even by
+// SIGKILL.
 //
-// A small process of its own session waits for the end of a pipe that only this process holds open. It exists from
-// the creation of the object until release(), which is only as long as MPI_Init takes.
+// A small process of its own session waits for the end of a pipe that only this process holds open.
+// It exists from the creation of the object until release(), which is only as long as MPI_Init
+// takes.
 #pragma once
 
 #include <string>
@@ -14,7 +16,8 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
   ~Guard() { release(); }
-  /// Watches over shm_open's `file`. Without a process to spare there is no guard, and only orderly ends clean up.
+  /// Watches over shm_open's `file`. Without a process to spare there is no guard, and only orderly
+  /// ends clean up.
   void watch(const std::string& file);
   /// The guard unlinks the object if it is still there, and ends.
   void release();

@@ -38,8 +38,9 @@ Status no_room(size_t bytes) {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   errno = why;
-  return error(MPI_ERR_OTHER, "process id %d on host %s cannot get %zu bytes of shared memory in /dev/shm: %m", getpid(),
-               host, bytes);
+  return error(MPI_ERR_OTHER,
+               "process id %d on host %s cannot get %zu bytes of shared memory in /dev/shm: %m",
+               getpid(), host, bytes);
 }
 
 int make_memfd(size_t bytes) {
@@ -47,7 +48,8 @@ int make_memfd(size_t bytes) {
   if (fd < 0) return -1;
   fd = move_high(fd);
   if (fchmod(fd, 0600) || ftruncate(fd, static_cast<off_t>(bytes)) ||
-      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) || !reachable_through_proc(fd)) {
+      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ||
+      !reachable_through_proc(fd)) {
     ::close(fd);
     return -1;
   }
@@ -58,14 +60,14 @@ int make_memfd(size_t bytes) {
 
 std::string SegmentName::to_string() const {
   std::string where = has_file ? std::string("shm") : std::to_string(fd);
-  return format("shm1:%s:%d:%s:%016" PRIx64 "%016" PRIx64, host.c_str(), pid, where.c_str(), nonce[0],
-                nonce[1]);
+  return format("shm1:%s:%d:%s:%016" PRIx64 "%016" PRIx64, host.c_str(), pid, where.c_str(),
+                nonce[0], nonce[1]);
 }
 
 bool SegmentName::parse(const std::string& address) {
   char host_text[80], where[16], rest;
-  if (std::sscanf(address.c_str(), "shm1:%79[0-9a-f]:%d:%15[a-z0-9]:%16" SCNx64 "%16" SCNx64 "%c", host_text,
-                  &pid, where, &nonce[0], &nonce[1], &rest) != 5)
+  if (std::sscanf(address.c_str(), "shm1:%79[0-9a-f]:%d:%15[a-z0-9]:%16" SCNx64 "%16" SCNx64 "%c",
+                  host_text, &pid, where, &nonce[0], &nonce[1], &rest) != 5)
     return false;
   host = host_text;
   has_file = std::string_view(where) == "shm";
@@ -95,11 +97,13 @@ Status OwnSegment::create(Geometry geometry, const std::string& host, bool memfd
     name_.has_file = true;
     fd_ = shm_open(name_.file().c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
     if (fd_ < 0)
-      return error(MPI_ERR_OTHER, "cannot create shared memory (/dev/shm%s): %m", name_.file().c_str());
+      return error(MPI_ERR_OTHER, "cannot create shared memory (/dev/shm%s): %m",
+                   name_.file().c_str());
     guard_.watch(name_.file());
     fd_ = move_high(fd_);
     if (ftruncate(fd_, static_cast<off_t>(bytes))) {
-      Status status = error(MPI_ERR_OTHER, "cannot make a file of %zu bytes in /dev/shm: %m", bytes);
+      Status status =
+          error(MPI_ERR_OTHER, "cannot make a file of %zu bytes in /dev/shm: %m", bytes);
       close();
       return status;
     }
@@ -144,9 +148,11 @@ void OwnSegment::close() {
 }
 
 Status open_peer(const SegmentName& name, int* out_fd, SegmentHeader** out_header) {
-  int fd = name.has_file ? shm_open(name.file().c_str(), O_RDWR | O_CLOEXEC, 0)
-                         : ::open(format("/proc/%d/fd/%d", name.pid, name.fd).c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0) return error(MPI_ERR_OTHER, "cannot open the shared memory of process id %d: %m", name.pid);
+  int fd = name.has_file
+               ? shm_open(name.file().c_str(), O_RDWR | O_CLOEXEC, 0)
+               : ::open(format("/proc/%d/fd/%d", name.pid, name.fd).c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0)
+    return error(MPI_ERR_OTHER, "cannot open the shared memory of process id %d: %m", name.pid);
   struct stat info;
   void* memory = MAP_FAILED;
   if (!fstat(fd, &info) && info.st_size >= static_cast<off_t>(kControlBytes))
@@ -157,13 +163,17 @@ Status open_peer(const SegmentName& name, int* out_fd, SegmentHeader** out_heade
   }
   auto* header = static_cast<SegmentHeader*>(memory);
   Geometry g = header->geometry;
-  auto power = [](uint32_t x, uint32_t min) { return x >= min && x <= (1u << 30) && !(x & (x - 1)); };
-  if (header->magic != kMagic || header->nonce[0] != name.nonce[0] || header->nonce[1] != name.nonce[1] ||
-      header->slots != kSlots || !power(g.cells, kPage / sizeof(Cell)) || !power(g.bulk, kPage) ||
+  auto power = [](uint32_t x, uint32_t min) {
+    return x >= min && x <= (1u << 30) && !(x & (x - 1));
+  };
+  if (header->magic != kMagic || header->nonce[0] != name.nonce[0] ||
+      header->nonce[1] != name.nonce[1] || header->slots != kSlots ||
+      !power(g.cells, kPage / sizeof(Cell)) || !power(g.bulk, kPage) ||
       static_cast<size_t>(info.st_size) < segment_bytes(g)) {
     munmap(memory, kControlBytes);
     ::close(fd);
-    return error(MPI_ERR_OTHER, "the shared memory of process id %d is not the published one", name.pid);
+    return error(MPI_ERR_OTHER, "the shared memory of process id %d is not the published one",
+                 name.pid);
   }
   madvise(memory, kControlBytes, MADV_DONTFORK);
   *out_fd = fd;
@@ -173,7 +183,8 @@ Status open_peer(const SegmentName& name, int* out_fd, SegmentHeader** out_heade
 
 Status map_ring(int fd, Geometry geometry, uint32_t slot, const SegmentName& name, void** ring) {
   auto offset = static_cast<off_t>(ring_offset(geometry, slot));
-  if (name.has_file && (errno = posix_fallocate(fd, offset, static_cast<off_t>(geometry.bytes()))) != 0)
+  if (name.has_file &&
+      (errno = posix_fallocate(fd, offset, static_cast<off_t>(geometry.bytes()))) != 0)
     return no_room(geometry.bytes());
   void* memory = mmap(nullptr, geometry.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
   if (memory == MAP_FAILED)

@@ -5,9 +5,9 @@
 //   rings[]         one a sender, page aligned                  (kSlots x Geometry::bytes())
 //
 // The whole is sparse: memory is used only where a pair of processes has exchanged messages.
-// The segment is a memfd that peers open as /proc/PID/fd/N: it never has a name in /dev/shm, whatever
-// kills the job. Where that is refused it is a POSIX shared memory object of mode 0600 under an
-// unpredictable name, unlinked as soon as everybody has mapped it or its owner has died.
+// The segment is a memfd that peers open as /proc/PID/fd/N: it never has a name in /dev/shm,
+// whatever kills the job. Where that is refused it is a POSIX shared memory object of mode 0600
+// under an unpredictable name, unlinked as soon as everybody has mapped it or its owner has died.
 // A peer proves that it has the right segment by the 128-bit nonce that only the published address
 // and the segment contain; the size of a memfd is sealed, so that no peer can shrink it under us.
 #pragma once
@@ -36,9 +36,9 @@ struct SegmentHeader {
   uint64_t nonce[2];
   Geometry geometry;
   uint32_t slots;
-  uint32_t asymmetric;             ///< the owner makes senders' stores visible itself when it arms
-  std::atomic<int32_t> pipe;       ///< write end of the wake-up pipe in the owner's table, or -1
-  std::atomic<uint32_t> closed;    ///< the owner has finished in good order
+  uint32_t asymmetric;           ///< the owner makes senders' stores visible itself when it arms
+  std::atomic<int32_t> pipe;     ///< write end of the wake-up pipe in the owner's table, or -1
+  std::atomic<uint32_t> closed;  ///< the owner has finished in good order
   alignas(kLine) std::atomic<uint32_t> armed;
   alignas(kLine) std::atomic<uint32_t> claimed;  ///< slots handed out
 };
@@ -68,9 +68,9 @@ inline SlotControl* slot_controls(SegmentHeader* header) {
 
 /// What the published address says of a segment.
 struct SegmentName {
-  std::string host;   ///< host_id() of the owner
+  std::string host;  ///< host_id() of the owner
   pid_t pid = 0;
-  int fd = -1;        ///< the memfd in the owner's table, or -1
+  int fd = -1;  ///< the memfd in the owner's table, or -1
   uint64_t nonce[2] = {0, 0};
   bool has_file = false;
 
@@ -109,7 +109,8 @@ class OwnSegment {
 /// Opens a peer's segment, checks that it is the one that `name` means and maps its control part.
 /// The descriptor is for map_ring; the caller closes it.
 Status open_peer(const SegmentName& name, int* fd, SegmentHeader** header);
-/// Maps one ring of it, with its memory allocated (so that a full /dev/shm is an error here, not a SIGBUS).
+/// Maps one ring of it, with its memory allocated (so that a full /dev/shm is an error here, not a
+/// SIGBUS).
 Status map_ring(int fd, Geometry geometry, uint32_t slot, const SegmentName& name, void** ring);
 void unmap_control(SegmentHeader* header);
 void unmap_ring(void* ring, Geometry geometry);

@@ -39,8 +39,8 @@ uint32_t env_power(const char* name, int64_t fallback, int64_t min, int64_t max)
   return std::bit_ceil(static_cast<uint32_t>(env_size(name, fallback, min, max)));
 }
 
-/// Few processes get large rings (fewer hand-overs when they share cores), many get small ones: 4 MiB a
-/// process in all. The launcher tells how many there are on this host.
+/// Few processes get large rings (fewer hand-overs when they share cores), many get small ones: 4
+/// MiB a process in all. The launcher tells how many there are on this host.
 int64_t default_bulk() {
   const char* text = std::getenv("MPI_LOCALNRANKS");
   int64_t peers = std::max<int64_t>(1, (text ? parse_int(text) : std::nullopt).value_or(65) - 1);
@@ -75,7 +75,8 @@ bool Shm::reaches(const std::string& address) const {
 Status Shm::add_peer(uint32_t process, const std::string& address, uint64_t* local) {
   auto peer = std::make_unique<Peer>();
   if (!peer->name.parse(address))
-    return error(MPI_ERR_OTHER, "process %u published \"%s\"; allowed is an address that begins with shm1:",
+    return error(MPI_ERR_OTHER,
+                 "process %u published \"%s\"; allowed is an address that begins with shm1:",
                  process, address.c_str());
   peer->process = process;
   // A name that will be unlinked has to be opened now; a memfd can wait for the first send.
@@ -96,10 +97,13 @@ Status Shm::connect(Peer* peer) {
   while (slot < kSlots && !peer->header->claimed.compare_exchange_weak(slot, slot + 1)) {
   }
   if (slot >= kSlots)
-    status = error(MPI_ERR_OTHER, "process %u has %u senders on its host; that is the most", peer->process, kSlots);
+    status = error(MPI_ERR_OTHER, "process %u has %u senders on its host; that is the most",
+                   peer->process, kSlots);
   else if (geometry.max_payload() < max_payload_)
-    status = error(MPI_ERR_OTHER, "process %u has a smaller FGMPI_SHM_BULK (%u) than this one (%u); allowed is one value",
-                   peer->process, geometry.bulk, geometry_.bulk);
+    status = error(
+        MPI_ERR_OTHER,
+        "process %u has a smaller FGMPI_SHM_BULK (%u) than this one (%u); allowed is one value",
+        peer->process, geometry.bulk, geometry_.bulk);
   else
     status = map_ring(fd, geometry, slot, peer->name, &peer->ring);
   ::close(fd);
@@ -124,7 +128,8 @@ void Shm::disconnect(Peer* peer) {
   peer->pipe = -1;
 }
 
-bool Shm::try_send(uint32_t, uint64_t handle, const Header& header, const void* payload, size_t length) {
+bool Shm::try_send(uint32_t, uint64_t handle, const Header& header, const void* payload,
+                   size_t length) {
   FGMPI_ASSERT(length <= max_payload_);
   Peer* peer = reinterpret_cast<Peer*>(handle);
   if (__builtin_expect(!peer->announced || !peer->writer.push(header, payload, length), 0))
@@ -157,11 +162,13 @@ bool Shm::slow_send(Peer* peer, const Header& header, const void* payload, size_
   }
   peer->slot->sender.wants_room.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with give_room
-  if (peer->writer.refresh()) return try_send(peer->process, reinterpret_cast<uint64_t>(peer), header, payload, length);
+  if (peer->writer.refresh())
+    return try_send(peer->process, reinterpret_cast<uint64_t>(peer), header, payload, length);
   return false;
 }
 
-ReadResult Shm::read(uint32_t process, uint64_t handle, uint64_t remote, void* local, size_t length, uint64_t) {
+ReadResult Shm::read(uint32_t process, uint64_t handle, uint64_t remote, void* local, size_t length,
+                     uint64_t) {
   Peer* peer = reinterpret_cast<Peer*>(handle);
   if (!reads_allowed_ || peer->no_reads || length < least_read_) return ReadResult::kUnsupported;
   std::string why;
@@ -173,7 +180,9 @@ ReadResult Shm::read(uint32_t process, uint64_t handle, uint64_t remote, void* l
 
 bool Shm::poll() {
   bool any = false;
-  if (__builtin_expect(segment_.header()->claimed.load(std::memory_order_relaxed) != adopted_ || !pending_.empty(), 0))
+  if (__builtin_expect(segment_.header()->claimed.load(std::memory_order_relaxed) != adopted_ ||
+                           !pending_.empty(),
+                       0))
     any |= adopt_sources();
   for (Source& source : sources_)
     if (source.reader.ready()) any |= drain(&source);
@@ -224,7 +233,8 @@ void Shm::give_room(Source* source) {
     }
   }
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (peer->header->armed.load(std::memory_order_relaxed) != kAwake) ring(peer->header, peer->name.pid, &peer->pipe);
+  if (peer->header->armed.load(std::memory_order_relaxed) != kAwake)
+    ring(peer->header, peer->name.pid, &peer->pipe);
 }
 
 /// Looks at slots that were claimed lately; true when one became a source.
@@ -238,12 +248,14 @@ bool Shm::adopt_sources() {
     auto peer = slot->sender.ready.load(std::memory_order_acquire) == kEmpty
                     ? by_process_.end()
                     : by_process_.find(slot->sender.process);
-    if (peer == by_process_.end() || peer->second->name.pid != slot->sender.pid || peer->second->sends) {
+    if (peer == by_process_.end() || peer->second->name.pid != slot->sender.pid ||
+        peer->second->sends) {
       ++i;
       continue;
     }
     peer->second->sends = true;
-    sources_.push_back({RingReader(segment_.ring(pending_[i]), &slot->credits, geometry_), slot, peer->second});
+    sources_.push_back(
+        {RingReader(segment_.ring(pending_[i]), &slot->credits, geometry_), slot, peer->second});
     pending_[i] = pending_.back();
     pending_.pop_back();
     any = true;
@@ -277,7 +289,8 @@ void Shm::report_failures() {
 bool Shm::anything_there() {
   for (Source& source : sources_)
     if (!source.broken && source.reader.ready()) return true;
-  return !failures_.empty() || segment_.header()->claimed.load() != adopted_ || adopt_sources() || room_again();
+  return !failures_.empty() || segment_.header()->claimed.load() != adopted_ || adopt_sources() ||
+         room_again();
 }
 
 bool Shm::arm() {
@@ -333,7 +346,9 @@ void Shm::check_alive(Peer* peer) {
   peer->gone = true;
   peer->writer = RingWriter();
   peer->announced = false;
-  if (!finished) failures_.emplace_back(peer->process, format("process id %d of this host has ended", peer->name.pid));
+  if (!finished)
+    failures_.emplace_back(peer->process,
+                           format("process id %d of this host has ended", peer->name.pid));
 }
 
 void Shm::close() {

@@ -1,13 +1,14 @@
 // Shared-memory transport between the processes of one host.
 //
-// Each process owns a segment (segment.h) with one ring (ring.h) for each process that has sent to it; the
-// first send claims the ring. The receiver polls the next cell of each ring. A process that waits arms
-// its doorbell (doorbell.h) and sleeps on a futex, or on a pipe when other transports have descriptors.
+// Each process owns a segment (segment.h) with one ring (ring.h) for each process that has sent to
+// it; the first send claims the ring. The receiver polls the next cell of each ring. A process that
+// waits arms its doorbell (doorbell.h) and sleeps on a futex, or on a pipe when other transports
+// have descriptors.
 //
 // Thread rule: one thread. Never blocks but in sleep(). The first send to a peer makes a few system
 // calls; later ones make none unless the receiver sleeps.
-// Invariants: a ring has one writer, the process named in its slot; frames that name another source are
-// refused; a ring with an impossible frame is read no more and its writer reported as failed.
+// Invariants: a ring has one writer, the process named in its slot; frames that name another source
+// are refused; a ring with an impossible frame is read no more and its writer reported as failed.
 #pragma once
 
 #include <memory>

@@ -1,10 +1,10 @@
 /* Traffic between processes, checked byte by byte, and jobs for a script to disturb.
- *   traffic [mix [ROUNDS]]     random sizes from 0 to 8 MB between all pairs (default: mix, few rounds)
- *   traffic stream             the same for ever
- *   traffic wait               every rank has talked to every other; all wait for a message of the last, which never comes
- *   traffic idle [SECONDS]     all wait for rank 0, which sleeps; prints the CPU time that this cost
- *   traffic large [MEGABYTES]  one message of that size from rank 0 to the last rank
- *   traffic crowd              every rank sends to the first rank of every process at once
+ *   traffic [mix [ROUNDS]]     random sizes from 0 to 8 MB between all pairs (default: mix, few
+ * rounds) traffic stream             the same for ever traffic wait               every rank has
+ * talked to every other; all wait for a message of the last, which never comes traffic idle
+ * [SECONDS]     all wait for rank 0, which sleeps; prints the CPU time that this cost traffic large
+ * [MEGABYTES]  one message of that size from rank 0 to the last rank traffic crowd every rank sends
+ * to the first rank of every process at once
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -47,7 +47,8 @@ static void check(const unsigned char* b, size_t n, uint64_t seed, int from) {
     if (memcmp(b + i, &w, 8)) break;
   }
   for (; i < n; ++i) {
-    if (b[i] == (unsigned char)(i + 8 <= n ? mix(seed + i / 8 * 8) >> 8 * (i % 8) : mix(seed + i))) continue;
+    if (b[i] == (unsigned char)(i + 8 <= n ? mix(seed + i / 8 * 8) >> 8 * (i % 8) : mix(seed + i)))
+      continue;
     printf("rank %d: byte %zu of %zu from rank %d is wrong\n", rank, i, n, from);
     fflush(stdout);
     MPI_Abort(MPI_COMM_WORLD, 3);
@@ -87,12 +88,15 @@ static void say_ready(void) {
   fflush(stdout);
 }
 
-/* All wait for the last rank, which only looks for messages: were it to wait too, that would be a deadlock. */
+/* All wait for the last rank, which only looks for messages: were it to wait too, that would be a
+ * deadlock. */
 static void wait_for_ever(void) {
   say_ready();
   char byte;
-  if (rank != size - 1) MPI_Recv(&byte, 1, MPI_BYTE, size - 1, 999, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  for (int there = 0; !there; usleep(10000)) MPI_Iprobe(0, 999, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+  if (rank != size - 1)
+    MPI_Recv(&byte, 1, MPI_BYTE, size - 1, 999, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int there = 0; !there; usleep(10000))
+    MPI_Iprobe(0, 999, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
 }
 
 static double cpu_seconds(void) {
@@ -112,7 +116,8 @@ static void idle(int seconds) {
     MPI_Recv(&byte, 1, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   double used = cpu_seconds() - before;
-  if (rank == 0 || rank == size - 1) printf("rank %d: %.3f s of CPU in %d s of waiting\n", rank, used, seconds);
+  if (rank == 0 || rank == size - 1)
+    printf("rank %d: %.3f s of CPU in %d s of waiting\n", rank, used, seconds);
   if (used > 0.02 * seconds + 0.05) MPI_Abort(MPI_COMM_WORLD, 5);
 }
 
@@ -144,7 +149,8 @@ static void crowd(void) {
   const char* text = getenv("FGMPI_NFG");
   int each = text ? atoi(text) : 1, processes = size / each, me = rank / each * each == rank;
   MPI_Request* requests = malloc(processes * sizeof *requests);
-  for (int p = 0; p < processes; ++p) MPI_Isend(&rank, 1, MPI_INT, p * each, 5, MPI_COMM_WORLD, &requests[p]);
+  for (int p = 0; p < processes; ++p)
+    MPI_Isend(&rank, 1, MPI_INT, p * each, 5, MPI_COMM_WORLD, &requests[p]);
   if (me) {
     char* seen = calloc(size, 1);
     for (int i = 0; i < size; ++i) {
@@ -168,13 +174,21 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const char* what = argc > 1 ? argv[1] : "mix";
   int number = argc > 2 ? atoi(argv[2]) : -1;
-  if (!strcmp(what, "mix")) mixed(number > 0 ? number : 40, 8 << 20);
-  else if (!strcmp(what, "stream")) say_ready(), mixed(1 << 30, 8 << 20);
-  else if (!strcmp(what, "wait")) wait_for_ever();
-  else if (!strcmp(what, "idle")) idle(number > 0 ? number : 10);
-  else if (!strcmp(what, "large")) large((size_t)(number > 0 ? number : 4096 + 1) << 20);
-  else if (!strcmp(what, "crowd")) crowd();
-  else printf("traffic: unknown mode '%s'; allowed is mix, stream, wait, idle, large or crowd\n", what);
+  if (!strcmp(what, "mix"))
+    mixed(number > 0 ? number : 40, 8 << 20);
+  else if (!strcmp(what, "stream"))
+    say_ready(), mixed(1 << 30, 8 << 20);
+  else if (!strcmp(what, "wait"))
+    wait_for_ever();
+  else if (!strcmp(what, "idle"))
+    idle(number > 0 ? number : 10);
+  else if (!strcmp(what, "large"))
+    large((size_t)(number > 0 ? number : 4096 + 1) << 20);
+  else if (!strcmp(what, "crowd"))
+    crowd();
+  else
+    printf("traffic: unknown mode '%s'; allowed is mix, stream, wait, idle, large or crowd\n",
+           what);
   MPI_Finalize();
   return 0;
 }

@@ -19,12 +19,14 @@ inline std::string make_payload(int from, int to, uint64_t number, size_t most) 
   size_t length = random() % (std::min(scale, most) + 1);
   std::string payload(length, '\0');
   uint64_t word = random() | uint64_t{random()} << 31;
-  for (size_t i = 0; i < length; i += sizeof word, word = word * 6364136223846793005u + 1442695040888963407u)
+  for (size_t i = 0; i < length;
+       i += sizeof word, word = word * 6364136223846793005u + 1442695040888963407u)
     std::memcpy(payload.data() + i, &word, std::min(sizeof word, length - i));
   return payload;
 }
 
-/// Each process sends `count` frames to each (itself too), in random order, and checks what it gets.
+/// Each process sends `count` frames to each (itself too), in random order, and checks what it
+/// gets.
 inline void all_pairs(Member& m, uint64_t count, uint64_t seed) {
   std::vector<uint64_t> sent(m.size), received(m.size);
   uint64_t left = count * m.size;
@@ -38,7 +40,8 @@ inline void all_pairs(Member& m, uint64_t count, uint64_t seed) {
   std::mt19937 random(seed + m.rank);
   for (uint64_t to_send = count * m.size; to_send || left;) {
     int to = random() % m.size;
-    if (to_send && sent[to] < count && m.try_send(to, sent[to], make_payload(m.rank, to, sent[to], m.t->max_payload()))) {
+    if (to_send && sent[to] < count &&
+        m.try_send(to, sent[to], make_payload(m.rank, to, sent[to], m.t->max_payload()))) {
       ++sent[to];
       --to_send;
     }
@@ -49,7 +52,8 @@ inline void all_pairs(Member& m, uint64_t count, uint64_t seed) {
   REQUIRE(m.sink.failures.empty() && m.t->refused() == 0);
 }
 
-/// A ping-pong in which each side sleeps in the kernel for every message: lost wake-ups would hang it.
+/// A ping-pong in which each side sleeps in the kernel for every message: lost wake-ups would hang
+/// it.
 inline void sleeping_ping_pong(Member& m, uint64_t rounds) {
   Idle idle(m.list);
   uint64_t got = 0;
@@ -64,7 +68,8 @@ inline void sleeping_ping_pong(Member& m, uint64_t rounds) {
   m.sink.on_frame = nullptr;
 }
 
-/// 0 sends more than there is room for and sleeps whenever it is refused; 1 takes it in now and then.
+/// 0 sends more than there is room for and sleeps whenever it is refused; 1 takes it in now and
+/// then.
 inline void sender_sleeps_for_room(Member& m) {
   Idle idle(m.list);
   constexpr uint64_t kFrames = 3000;

@@ -15,18 +15,22 @@ std::string message(ofi::Kind kind, uint32_t process, uint64_t token, const std:
 }
 std::string hello(uint32_t process, uint64_t token, ofi::Key key) {
   ofi::Hello hello{key, ofi::kVersion, 0};
-  return message(ofi::Kind::kHello, process, token, std::string(reinterpret_cast<char*>(&hello), sizeof hello));
+  return message(ofi::Kind::kHello, process, token,
+                 std::string(reinterpret_cast<char*>(&hello), sizeof hello));
 }
 std::string record(uint32_t process, const std::string& payload) {
   Header h{};
   h.src_process = process;
   auto length = static_cast<uint32_t>(payload.size());
-  return std::string(reinterpret_cast<char*>(&length), 4) + std::string(reinterpret_cast<char*>(&h), sizeof h) + payload;
+  return std::string(reinterpret_cast<char*>(&length), 4) +
+         std::string(reinterpret_cast<char*>(&h), sizeof h) + payload;
 }
 std::string frame(uint32_t process, uint64_t token, const std::string& payload) {
   return message(ofi::Kind::kFrames, process, token, record(process, payload));
 }
-bool decode(const std::string& bytes, ofi::Decoded* out) { return ofi::decode(bytes.data(), bytes.size(), out); }
+bool decode(const std::string& bytes, ofi::Decoded* out) {
+  return ofi::decode(bytes.data(), bytes.size(), out);
+}
 
 /// The payloads of a message, and "!" when it ends badly.
 std::string payloads(const std::string& bytes) {
@@ -121,7 +125,8 @@ TEST(Ofi, UnknownProviderIsNamed) {
     auto t = make_ofi();
     std::string address;
     Status status = t->open(&m.sink, &address);
-    REQUIRE(!status.ok() && status.what().find("FGMPI_OFI_INTERFACE=nonesuch0") != std::string::npos);
+    REQUIRE(!status.ok() &&
+            status.what().find("FGMPI_OFI_INTERFACE=nonesuch0") != std::string::npos);
   }));
 }
 
@@ -157,7 +162,8 @@ TEST(Ofi, PlainSocketsAreTakenBeforeLayers) {
     auto t = make_ofi();
     std::string address;
     REQUIRE(t->open(&m.sink, &address).ok());
-    // tcp;ofi_rxm only where libfabric has neither net nor a tcp that does reliable datagrams itself.
+    // tcp;ofi_rxm only where libfabric has neither net nor a tcp that does reliable datagrams
+    // itself.
     REQUIRE(address.find("tcp+ofi_rxm") == std::string::npos);
     if (address.find("_rxm") == std::string::npos) REQUIRE(t->max_payload() == 65536);
     t->close();
@@ -171,13 +177,16 @@ void read_a_peers_memory(Member& m) {
   m.board->numbers[m.rank] = reinterpret_cast<uint64_t>(mine.data());
   m.connect(make_ofi());
   int from = (m.rank + 1) % m.size;
-  ReadResult result = m.t->read(from, m.peers[from], m.board->numbers[from], theirs.data(), kBytes, 42);
+  ReadResult result =
+      m.t->read(from, m.peers[from], m.board->numbers[from], theirs.data(), kBytes, 42);
   REQUIRE(result == ReadResult::kPending);
   char small[100];
-  REQUIRE(m.t->read(from, m.peers[from], m.board->numbers[from] + 10, small, 100, 43) == ReadResult::kPending);
+  REQUIRE(m.t->read(from, m.peers[from], m.board->numbers[from] + 10, small, 100, 43) ==
+          ReadResult::kPending);
   while (m.sink.reads.size() < 2) m.t->poll();
   REQUIRE(m.sink.reads_ok);
-  for (size_t i = 0; i < kBytes; ++i) REQUIRE(theirs[i] == static_cast<char>(i * 7 + i / 4096 + from));
+  for (size_t i = 0; i < kBytes; ++i)
+    REQUIRE(theirs[i] == static_cast<char>(i * 7 + i / 4096 + from));
   REQUIRE(std::memcmp(small, theirs.data() + 10, 100) == 0);
   m.meet_polling();
   m.t->close();
@@ -204,14 +213,15 @@ TEST(Ofi, StrangersAreRefusedAndCounted) {
     if (m.rank == 1) {
       size_t key = theirs.size();
       for (int field = 0; field < 3; ++field) key = theirs.rfind(':', key - 1);
-      --key;  // the last digit of the key
+      --key;                                         // the last digit of the key
       theirs[key] = theirs[key] == '0' ? '1' : '0';  // guesses the key, wrongly
     }
     REQUIRE(m.t->add_peer(1 - m.rank, theirs, &m.peers[1 - m.rank]).ok());
     if (m.rank == 1) {
       for (int i = 0; i < 3; ++i) m.send(0, i, "let me in");
     } else {
-      while (m.t->refused() < 4) m.t->poll();  // the hello and three frames, each in a message of its own
+      while (m.t->refused() < 4)
+        m.t->poll();  // the hello and three frames, each in a message of its own
       REQUIRE(m.sink.frames.empty());
     }
     m.meet_polling();

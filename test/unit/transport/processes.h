@@ -31,12 +31,12 @@ struct Board {
 };
 
 /// In a child, where a failed EXPECT would be lost: one line and a non-zero exit.
-#define REQUIRE(cond)                                                            \
-  do {                                                                           \
-    if (!(cond)) {                                                               \
-      std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond);    \
-      _exit(1);                                                                  \
-    }                                                                            \
+#define REQUIRE(cond)                                                         \
+  do {                                                                        \
+    if (!(cond)) {                                                            \
+      std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
+      _exit(1);                                                               \
+    }                                                                         \
   } while (0)
 
 /// A frame as it was received.
@@ -61,7 +61,9 @@ struct Keeper : Sink {
     reads.push_back(cookie);
     reads_ok &= status.ok();
   }
-  void peer_failed(uint32_t process, const std::string& why) override { failures.emplace_back(process, why); }
+  void peer_failed(uint32_t process, const std::string& why) override {
+    failures.emplace_back(process, why);
+  }
 };
 
 /// One process of a job with one transport, connected to all others.
@@ -121,9 +123,12 @@ struct Member {
   int meetings = 0;
 };
 
-/// Runs body(member) in `size` processes; returns the wait status of each. `seconds`: then all are killed.
-inline std::vector<int> run_job(int size, const std::function<void(Member&)>& body, unsigned seconds = 60) {
-  void* memory = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+/// Runs body(member) in `size` processes; returns the wait status of each. `seconds`: then all are
+/// killed.
+inline std::vector<int> run_job(int size, const std::function<void(Member&)>& body,
+                                unsigned seconds = 60) {
+  void* memory =
+      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   Board* board = new (memory) Board{};
   std::fflush(nullptr);
   std::vector<pid_t> pids;
@@ -154,7 +159,9 @@ inline void expect_all_good(const std::vector<int>& status) {
 /// Sets an environment variable for a scope.
 class Setting {
  public:
-  Setting(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  Setting(const char* name, const std::string& value) : name_(name) {
+    setenv(name, value.c_str(), 1);
+  }
   ~Setting() { unsetenv(name_); }
   Setting(const Setting&) = delete;
 

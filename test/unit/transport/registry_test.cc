@@ -28,7 +28,8 @@ TEST(Registry, BadSettingsAreNamed) {
     std::vector<std::unique_ptr<Transport>> list;
     Status status = make_all(&list);
     ASSERT_FALSE(status.ok()) << bad;
-    EXPECT_NE(status.what().find(std::string("FGMPI_TRANSPORT=") + bad + ": allowed is"), std::string::npos);
+    EXPECT_NE(status.what().find(std::string("FGMPI_TRANSPORT=") + bad + ": allowed is"),
+              std::string::npos);
   }
 }
 
@@ -42,7 +43,8 @@ TEST(HostId, IsStableAndTellsHostsApart) {
     EXPECT_NE(here, host_id());
   }
   EXPECT_EQ(here, host_id());
-  // A process in its own network namespace is on another host; one in its own mount namespace is not.
+  // A process in its own network namespace is on another host; one in its own mount namespace is
+  // not.
   for (int space : {CLONE_NEWNET, CLONE_NEWNS}) {
     pid_t pid = fork();
     if (pid == 0) _exit(unshare(space) ? 2 : host_id() == here);

@@ -13,7 +13,8 @@ namespace fgmpi::transport::shm {
 namespace {
 
 struct Memory {
-  explicit Memory(Geometry g) : geometry(g), ring(static_cast<char*>(aligned_alloc(4096, g.bytes()))) {
+  explicit Memory(Geometry g)
+      : geometry(g), ring(static_cast<char*>(aligned_alloc(4096, g.bytes()))) {
     std::memset(ring, 0, g.bytes());
   }
   ~Memory() { std::free(ring); }
@@ -50,7 +51,8 @@ TEST(Ring, AgreesWithAQueueUnderRandomUse) {
         ASSERT_EQ(next == RingReader::Next::kFrame, !model.empty());
         if (model.empty()) continue;
         ASSERT_EQ(frame.header.cookie, taken++);
-        ASSERT_EQ(std::string(static_cast<const char*>(frame.payload), frame.length), model.front());
+        ASSERT_EQ(std::string(static_cast<const char*>(frame.payload), frame.length),
+                  model.front());
         model.pop_front();
         reader.consume(frame);
       }

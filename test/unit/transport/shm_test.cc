@@ -55,7 +55,8 @@ TEST(Shm, AllPairsThroughAFileInsteadOfAMemfd) {
   }));
 }
 
-/// The policy and the nodes of a page, as the kernel tells them; false where it has no such policies.
+/// The policy and the nodes of a page, as the kernel tells them; false where it has no such
+/// policies.
 bool policy_of(void* page, int* mode, unsigned long* node) {
   unsigned long mask[1024 / (8 * sizeof(unsigned long))] = {};
   if (syscall(SYS_get_mempolicy, mode, mask, 1025, page, MPOL_F_ADDR)) return false;
@@ -81,7 +82,8 @@ TEST(Shm, RingsLieOnTheReceiversNode) {
     if (!policy_of(ring, &mode, &preferred) || !shm::prefer_node(own.ring(9), shm::kPage, node)) {
       GTEST_SKIP() << "the kernel has or permits no memory policies here";
     }
-    // The sender's mapping has the policy that the owner gave to the segment, and no page of it is there yet.
+    // The sender's mapping has the policy that the owner gave to the segment, and no page of it is
+    // there yet.
     EXPECT_EQ(mode, MPOL_PREFERRED);
     if (node == shm::own_node()) {
       EXPECT_EQ(static_cast<int>(preferred), node);
@@ -134,7 +136,8 @@ TEST(Shm, FullRingPushesBackAndLosesNothing) {
       while (m.t->poll()) {
       }
       REQUIRE(m.sink.frames.size() == m.board->numbers[0]);
-      for (size_t i = 0; i < m.sink.frames.size(); ++i) REQUIRE(m.sink.frames[i].header.cookie == i);
+      for (size_t i = 0; i < m.sink.frames.size(); ++i)
+        REQUIRE(m.sink.frames[i].header.cookie == i);
     }
     m.meet();
     if (m.rank == 0) {
@@ -197,13 +200,15 @@ TEST(Shm, ReadsAPeersMemory) {
       m.connect(make_shm());
       int other = 1 - m.rank;
       uint64_t remote = m.board->numbers[other];
-      ReadResult result = m.t->read(other, m.peers[other], remote + 1, theirs.data(), theirs.size() - 1, 7);
+      ReadResult result =
+          m.t->read(other, m.peers[other], remote + 1, theirs.data(), theirs.size() - 1, 7);
       if (!on || result == ReadResult::kUnsupported) {
         REQUIRE(result == ReadResult::kUnsupported);
       } else {
         REQUIRE(result == ReadResult::kDone);
         REQUIRE(theirs == std::string(mine.size() - 1, static_cast<char>('a' + other)) + '\0');
-        REQUIRE(m.t->read(other, m.peers[other], 4096, theirs.data(), 100, 7) == ReadResult::kFailed);
+        REQUIRE(m.t->read(other, m.peers[other], 4096, theirs.data(), 100, 7) ==
+                ReadResult::kFailed);
       }
       m.meet();
     }));
@@ -226,7 +231,8 @@ TEST(Shm, ReadsMoreThanTheKernelMovesAtOnce) {
       ReadResult result = m.t->read(0, m.peers[0], m.board->numbers[0], memory, kBytes, 0);
       if (result != ReadResult::kUnsupported) {
         REQUIRE(result == ReadResult::kDone);
-        for (size_t i = 0; i < kBytes; i += 4096 * 97) REQUIRE(memory[i] == static_cast<char>(i >> 12));
+        for (size_t i = 0; i < kBytes; i += 4096 * 97)
+          REQUIRE(memory[i] == static_cast<char>(i >> 12));
         REQUIRE(memory[kBytes - 1] == 'e');
       }
     }
@@ -290,9 +296,10 @@ TEST(Shm, MemfdHasNoNameAndAFileIsPrivateAndSoonGone) {
 
 TEST(Shm, AddressesAreStrict) {
   shm::SegmentName name;
-  for (const char* bad : {"", "shm1:", "ofi1:00", "shm1:ab:1:2:3", "shm1:ab:0:3:00000000000000010000000000000002",
-                          "shm1:ab:5:-3:00000000000000010000000000000002",
-                          "shm1:ab:5:3:00000000000000010000000000000002x"})
+  for (const char* bad :
+       {"", "shm1:", "ofi1:00", "shm1:ab:1:2:3", "shm1:ab:0:3:00000000000000010000000000000002",
+        "shm1:ab:5:-3:00000000000000010000000000000002",
+        "shm1:ab:5:3:00000000000000010000000000000002x"})
     EXPECT_FALSE(name.parse(bad)) << bad;
   ASSERT_TRUE(name.parse("shm1:ab:5:3:00000000000000010000000000000002"));
   EXPECT_EQ(name.to_string(), "shm1:ab:5:3:00000000000000010000000000000002");
