@@ -40,13 +40,45 @@ void release(DerivedType* type) {
   delete type;
 }
 
+/// Is the type one run of bytes by the way it was made: a basic type without padding, or contiguous
+/// copies of such? False says nothing about other constructors.
+bool made_in_order(const Api& h, MPI_Datatype handle) {
+  MPI_Count size, lb, extent, integers, addresses, counts, types;
+  int combiner;
+  if (h.Type_size_x(handle, &size) != MPI_SUCCESS ||
+      h.Type_get_extent_x(handle, &lb, &extent) != MPI_SUCCESS || size != extent ||
+      h.Type_get_envelope_c(handle, &integers, &addresses, &counts, &types, &combiner) !=
+          MPI_SUCCESS)
+    return false;
+  if (combiner == MPI_COMBINER_NAMED) return true;
+  if (combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_CONTIGUOUS &&
+      combiner != MPI_COMBINER_RESIZED)
+    return false;
+  std::vector<int> integer(integers);
+  std::vector<MPI_Aint> address(addresses);
+  std::vector<MPI_Count> count(counts);
+  MPI_Datatype inner = MPI_DATATYPE_NULL;  // these constructors have one
+  if (h.Type_get_contents_c(handle, integers, addresses, counts, types, integer.data(),
+                            address.data(), count.data(), &inner) != MPI_SUCCESS)
+    return false;
+  bool in_order = made_in_order(h, inner);
+  if (h.Type_get_envelope_c(inner, &integers, &addresses, &counts, &types, &combiner) ==
+          MPI_SUCCESS &&
+      combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
+      combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER)
+    h.Type_free(&inner);
+  return in_order;
+}
+
 /// Is the type map one run of bytes in ascending order? Equal size and extent do not say so (blocks
 /// may be swapped, or overlap beside a hole): pack an element whose bytes carry their own
 /// positions, one digit of base 256 a pass. Types above the limit count as scattered, which is
 /// slower, not wrong.
 bool packs_in_order(const Api& h, const DerivedType& type) {
   constexpr int64_t kLimit = 64 << 20;
-  if (type.size != type.true_extent || type.size > kLimit) return false;
+  if (type.size != type.true_extent) return false;
+  if (made_in_order(h, type.handle)) return true;
+  if (type.size > kLimit) return false;
   std::vector<unsigned char> element(type.size), packed(type.size);
   for (int shift = 0; shift == 0 || (type.size - 1) >> shift; shift += 8) {
     for (int64_t i = 0; i < type.size; ++i) element[i] = static_cast<unsigned char>(i >> shift);
@@ -108,18 +140,15 @@ Status host_failed(const char* what, int code) {
   return error(MPI_ERR_TYPE, "the hosted MPI cannot %s this datatype (its code is %d)", what, code);
 }
 
-/// The host's packing in pieces whose counts and bytes fit an int; `step(h, first, elements,
+/// The host's packing in pieces of about a gibibyte, at least one element; `step(h, first, elements,
 /// offset)` packs or unpacks some elements and returns the host's code.
 template <class Step>
 Status by_pieces(const char* what, int64_t count, int64_t size, Step&& step) {
   constexpr int64_t kMost = 1 << 30;
-  if (size > INT32_MAX)
-    return error(MPI_ERR_TYPE, "a scattered datatype of %lld bytes: allowed are at most %d",
-                 static_cast<long long>(size), INT32_MAX);
   const int64_t piece = std::max<int64_t>(1, kMost / size);
   int code = call([&](const Api& h) {
     for (int64_t first = 0; first < count; first += piece) {
-      int elements = static_cast<int>(std::min(piece, count - first));
+      int64_t elements = std::min(piece, count - first);
       int code = step(h, first, elements, first * size);
       if (code != MPI_SUCCESS) return code;
     }
@@ -172,21 +201,23 @@ bool move_if_pairs(MPI_Datatype handle, const void* from, void* to, int64_t coun
 Status pack_scattered(const void* buffer, int64_t count, const Type& type, void* out) {
   if (move_if_pairs(type.handle(), buffer, out, count, false)) return {};
   const int64_t size = type.size();
-  return by_pieces("pack", count, size, [&](const Api& h, int64_t first, int n, int64_t offset) {
-    int position = 0;
-    return h.Pack(at(buffer, first * type.extent()), n, type.host_handle(), at(out, offset),
-                  static_cast<int>(n * size), &position, MPI_COMM_SELF);
-  });
+  return by_pieces("pack", count, size,
+                   [&](const Api& h, int64_t first, int64_t n, int64_t offset) {
+                     MPI_Count position = 0;
+                     return h.Pack_c(at(buffer, first * type.extent()), n, type.host_handle(),
+                                     at(out, offset), n * size, &position, MPI_COMM_SELF);
+                   });
 }
 
 Status unpack_scattered(const void* in, void* buffer, int64_t count, const Type& type) {
   if (move_if_pairs(type.handle(), in, buffer, count, true)) return {};
   const int64_t size = type.size();
-  return by_pieces("unpack", count, size, [&](const Api& h, int64_t first, int n, int64_t offset) {
-    int position = 0;
-    return h.Unpack(at(in, offset), static_cast<int>(n * size), &position,
-                    at(buffer, first * type.extent()), n, type.host_handle(), MPI_COMM_SELF);
-  });
+  return by_pieces(
+      "unpack", count, size, [&](const Api& h, int64_t first, int64_t n, int64_t offset) {
+        MPI_Count position = 0;
+        return h.Unpack_c(at(in, offset), n * size, &position, at(buffer, first * type.extent()), n,
+                          type.host_handle(), MPI_COMM_SELF);
+      });
 }
 
 }  // namespace
