@@ -2,9 +2,10 @@
  *
  *   mpiexec -n P -nfg C scale
  *
- * Memory is the resident memory of all processes after MPI_Init and one barrier, divided by the number of ranks; the
- * part that a process of one rank has anyway is printed apart when run as `-nfg 1`. Times are means over a loop of
- * calls, the best of three loops; the split ends with a barrier. */
+ * Memory is the resident memory of all processes after MPI_Init and one barrier, divided by the
+ * number of ranks; the part that a process of one rank has anyway is printed apart when run as
+ * `-nfg 1`. Times are means over a loop of calls, the best of three loops; the split ends with a
+ * barrier. */
 #include <stdio.h>
 #include <string.h>
 
@@ -74,13 +75,16 @@ int main(int argc, char** argv) {
   MPI_Reduce(&mine, &kb, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   int n = size > 50000 ? 5 : size > 5000 ? 30 : 300;
   double barrier = seconds_each(barriers, n), allreduce = seconds_each(allreduces, n);
-  double split = seconds_each(splits, size > 50000 ? 1 : 3), dup = seconds_each(dups, size > 50000 ? 1 : 3);
+  double split = seconds_each(splits, size > 50000 ? 1 : 3),
+         dup = seconds_each(dups, size > 50000 ? 1 : 3);
   if (rank == 0) {
-    printf("| ranks | processes | KiB resident a rank | barrier us (ns a rank) | allreduce 8 B us | split ms (us a rank) | dup ms (us a rank) |\n");
+    printf(
+        "| ranks | processes | KiB resident a rank | barrier us (ns a rank) | allreduce 8 B us | "
+        "split ms (us a rank) | dup ms (us a rank) |\n");
     printf("|---|---|---|---|---|---|---|\n");
-    printf("| %d | %d | %.2f | %.1f (%.0f) | %.1f | %.2f (%.2f) | %.2f (%.2f) |\n", size, processes, (double)kb / size,
-           1e6 * barrier, 1e9 * barrier / size, 1e6 * allreduce, 1e3 * split, 1e6 * split / size, 1e3 * dup,
-           1e6 * dup / size);
+    printf("| %d | %d | %.2f | %.1f (%.0f) | %.1f | %.2f (%.2f) | %.2f (%.2f) |\n", size, processes,
+           (double)kb / size, 1e6 * barrier, 1e9 * barrier / size, 1e6 * allreduce, 1e3 * split,
+           1e6 * split / size, 1e3 * dup, 1e6 * dup / size);
   }
   MPI_Finalize();
   return 0;

@@ -26,7 +26,8 @@ namespace {
 
 std::map<int, int> table{{1, 2}};  // something to construct
 double data[100];
-thread_local volatile char per_thread[TLS_BYTES];  // else the compiler drops it, and nothing is swapped
+thread_local volatile char
+    per_thread[TLS_BYTES];  // else the compiler drops it, and nothing is swapped
 
 double now() {
   timespec t;

@@ -1,6 +1,7 @@
-// Half round trip, message rate and bandwidth of a transport alone, between two processes on two cores
-// (nothing of MPI above it).
-//   usage: transport_pair [shm|ofi [repeats]]      prints one line a measurement, the best of the repeats
+// Half round trip, message rate and bandwidth of a transport alone, between two processes on two
+// cores (nothing of MPI above it).
+//   usage: transport_pair [shm|ofi [repeats]]      prints one line a measurement, the best of the
+//   repeats
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,7 +116,8 @@ double pull(End& e, uint64_t remote, size_t bytes, int messages) {
     } else {
       e.await(1);
       ReadResult result = e.transport->read(0, e.peer, remote, e.to.data(), bytes, 0);
-      for (e.sink.reads = 0; result == ReadResult::kPending && e.sink.reads == 0;) e.transport->poll();
+      for (e.sink.reads = 0; result == ReadResult::kPending && e.sink.reads == 0;)
+        e.transport->poll();
       if (result == ReadResult::kUnsupported || result == ReadResult::kFailed) std::exit(1);
       e.send(8);
     }
@@ -149,7 +151,8 @@ int main(int argc, char** argv) {
   address.resize(256);
   std::string other(256, '\0');
   uint64_t remote = reinterpret_cast<uint64_t>(e->from.data());
-  if (write(pipes[e->me][1], address.data(), 256) != 256 || read(pipes[1 - e->me][0], other.data(), 256) != 256)
+  if (write(pipes[e->me][1], address.data(), 256) != 256 ||
+      read(pipes[1 - e->me][0], other.data(), 256) != 256)
     return 1;
   require(e->transport->add_peer(1 - e->me, other.c_str(), &e->peer));
   auto best = [&](auto&& f) {
@@ -162,16 +165,16 @@ int main(int argc, char** argv) {
     double t = best([&] { return ping_pong(*e, length, rounds); });
     double r = best([&] { return stream(*e, length, 5 * rounds); });
     if (!e->me)
-      std::printf("%6zu bytes  half round trip %8.1f ns  rate %7.2f M/s  %8.1f MB/s\n", length, t * 1e9, 1e-6 / r,
-                  length / r * 1e-6);
+      std::printf("%6zu bytes  half round trip %8.1f ns  rate %7.2f M/s  %8.1f MB/s\n", length,
+                  t * 1e9, 1e-6 / r, length / r * 1e-6);
   }
   for (size_t bytes : {32 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20}) {
     int messages = std::max<int>(10, (64 << 20) / bytes);
     double c = best([&] { return large(*e, bytes, messages); });
     double p = best([&] { return pull(*e, remote, bytes, messages); });
     if (!e->me)
-      std::printf("%8zu bytes  frames %8.1f us %8.1f MB/s   pull %8.1f us %8.1f MB/s\n", bytes, c * 1e6,
-                  bytes / c * 1e-6, p * 1e6, bytes / p * 1e-6);
+      std::printf("%8zu bytes  frames %8.1f us %8.1f MB/s   pull %8.1f us %8.1f MB/s\n", bytes,
+                  c * 1e6, bytes / c * 1e-6, p * 1e6, bytes / p * 1e-6);
   }
   e->transport->close();
   if (child) waitpid(child, nullptr, 0);

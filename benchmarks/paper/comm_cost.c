@@ -1,12 +1,14 @@
-/* What creating communicators costs a rank: time of split and dup, memory of kept and freed duplicates.
+/* What creating communicators costs a rank: time of split and dup, memory of kept and freed
+ * duplicates.
  *
  *   mpiexec -n 2 -nfg 50000 comm_cost [what...]     what: barrier split dup loop=N keep=N dups=N
  *
- * Default: barrier split dup. split: odd/even, reversed, random keys; wall time of four in a row with a closing
- * barrier, best of five rounds, per creation and rank of the job; and the processor time of process 0 per rank of it
- * (what a creation costs beyond waking everybody is the difference to a barrier's in the same run).
- * loop=N: N duplicates made and freed one after the other; keep=N: N kept: bytes of the process's resident memory a
- * duplicate. dups=N: N duplicates of the world kept, with what one costs (Nek5000 makes 24 or 86, IPDPS'17 Figure 4). */
+ * Default: barrier split dup. split: odd/even, reversed, random keys; wall time of four in a row
+ * with a closing barrier, best of five rounds, per creation and rank of the job; and the processor
+ * time of process 0 per rank of it (what a creation costs beyond waking everybody is the difference
+ * to a barrier's in the same run). loop=N: N duplicates made and freed one after the other; keep=N:
+ * N kept: bytes of the process's resident memory a duplicate. dups=N: N duplicates of the world
+ * kept, with what one costs (Nek5000 makes 24 or 86, IPDPS'17 Figure 4). */
 #include <fgmpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,16 +49,19 @@ static void report(Me me, const char* what, double seconds, double processor, MP
   MPIX_Comm_map_info(example, &info);
   MPIX_Get_collocated_size(&here);
   if (me.rank == 0)
-    printf("%-16s wall %9.3f ms, %6.3f us a rank; processor %6.3f us a rank   model %s %s, map %lld bytes, process %lld bytes\n", what, seconds * 1e3,
-           seconds * 1e6 / me.size, processor * 1e6 / here, info.model, info.encoding, (long long)info.map_bytes, (long long)info.process_bytes);
+    printf(
+        "%-16s wall %9.3f ms, %6.3f us a rank; processor %6.3f us a rank   model %s %s, map %lld "
+        "bytes, process %lld bytes\n",
+        what, seconds * 1e3, seconds * 1e6 / me.size, processor * 1e6 / here, info.model,
+        info.encoding, (long long)info.map_bytes, (long long)info.process_bytes);
 }
 
 enum { kRounds = 5, kEach = 4 };
 /* In the place of colors: no split. */
 enum { kDup = -1, kBarrier = -2 };
 
-/* One round: kEach creations in a row, as all ranks see them (a barrier closes the round). Only the first rank of a
- * process reads clocks: reading the processor's time is a system call. */
+/* One round: kEach creations in a row, as all ranks see them (a barrier closes the round). Only the
+ * first rank of a process reads clocks: reading the processor's time is a system call. */
 static void measure(Me me, const char* what, int color, int key) {
   double best = 1e9, least = 1e9;
   int start;
@@ -100,8 +105,9 @@ static void loop(Me me, int n, int keep) {
   t = slowest(MPI_Wtime() - t);
   double grown = resident() - before;
   if (me.rank == 0)
-    printf("%-16s %d duplicates: %.2f us each; the process grew by %.1f MB, %.0f bytes a duplicate\n",
-           keep ? "kept" : "made and freed", n, t * 1e6 / n, grown / 1e6, grown / n);
+    printf(
+        "%-16s %d duplicates: %.2f us each; the process grew by %.1f MB, %.0f bytes a duplicate\n",
+        keep ? "kept" : "made and freed", n, t * 1e6 / n, grown / 1e6, grown / n);
   MPI_Comm_free(&last);
 }
 
@@ -123,7 +129,8 @@ int main(int argc, char** argv) {
     }
     if (all || strcmp(what, "dup") == 0) measure(me, "dup", kDup, 0);
     if (strncmp(what, "loop=", 5) == 0) loop(me, atoi(what + 5), 0);
-    if (strncmp(what, "keep=", 5) == 0 || strncmp(what, "dups=", 5) == 0) loop(me, atoi(what + 5), 1);
+    if (strncmp(what, "keep=", 5) == 0 || strncmp(what, "dups=", 5) == 0)
+      loop(me, atoi(what + 5), 1);
   }
   MPI_Finalize();
   return 0;

@@ -1,14 +1,15 @@
 /* HPDC'10 Figure 5: creating communicators of various groups, and messaging in them.
  *
- *   mpiexec -n P -nfg C hpdc10_fig5        the paper: 16 processes of 6,875, a world of 110,000; FGMPI_GROUPMAP=array
- *                                          for the array map to compare with. Any other world scales the groups.
+ *   mpiexec -n P -nfg C hpdc10_fig5        the paper: 16 processes of 6,875, a world of 110,000;
+ * FGMPI_GROUPMAP=array for the array map to compare with. Any other world scales the groups.
  *
  * Sets (section 8.1), sizes for a world of 110,000:
  *   A1..A3  10,000, 50,000, 100,000 members, a falling stride over the world
- *   B1      100,000: an unordered range of two runs; B2: a range with one rank removed; B3: a range of ranges
- *   C1..C3  10,000 members, a range and a stride, out of an outer communicator of 20,000, 50,000, 100,000
- * Columns: time to create (slowest rank), 10,000 messages between random pairs, ten gathers to rank 0, how the map is
- * stored, its bytes and those of an array map a process. No variable of the program is global. */
+ *   B1      100,000: an unordered range of two runs; B2: a range with one rank removed; B3: a range
+ * of ranges C1..C3  10,000 members, a range and a stride, out of an outer communicator of 20,000,
+ * 50,000, 100,000 Columns: time to create (slowest rank), 10,000 messages between random pairs, ten
+ * gathers to rank 0, how the map is stored, its bytes and those of an array map a process. No
+ * variable of the program is global. */
 #include <fgmpi.h>
 #include <stdio.h>
 
@@ -26,11 +27,18 @@ static long scaled(long n, int world) { return n * world / 110000 > 4 ? n * worl
 static int member(char kind, long w, long n, long g, long* key) {
   *key = w;
   switch (kind) {
-    case 'A': *key = -w; return w % (n / g) == 0 && w / (n / g) < g;
-    case '1': *key = (w + g / 2) % g; return w < g;
-    case '2': return w != n / 3 && w <= g;
-    case '3': return w % 11 < 10 && w / 11 * 10 + w % 11 < g;
-    default: return w < g / 2 || ((w - g / 2) % 2 == 0 && (w - g / 2) / 2 < g - g / 2);
+    case 'A':
+      *key = -w;
+      return w % (n / g) == 0 && w / (n / g) < g;
+    case '1':
+      *key = (w + g / 2) % g;
+      return w < g;
+    case '2':
+      return w != n / 3 && w <= g;
+    case '3':
+      return w % 11 < 10 && w / 11 * 10 + w % 11 < g;
+    default:
+      return w < g / 2 || ((w - g / 2) % 2 == 0 && (w - g / 2) / 2 < g - g / 2);
   }
 }
 
@@ -59,12 +67,14 @@ static long coprime(long a, long m) {
   }
 }
 
-/* Message k goes from (a k) mod g to (c k + 1) mod g: each rank finds its own without walking all of them. */
+/* Message k goes from (a k) mod g to (c k + 1) mod g: each rank finds its own without walking all
+ * of them. */
 static double messages(MPI_Comm comm) {
   int r, g;
   MPI_Comm_rank(comm, &r);
   MPI_Comm_size(comm, &g);
-  long a = coprime(48271 % g + 1, g), c = coprime(69621 % g + 1, g), ai = inverse(a, g), ci = inverse(c, g);
+  long a = coprime(48271 % g + 1, g), c = coprime(69621 % g + 1, g), ai = inverse(a, g),
+       ci = inverse(c, g);
   MPI_Barrier(comm);
   double t = MPI_Wtime();
   int value = r, got;
@@ -115,8 +125,9 @@ static void run(const Set* set, int world) {
       MPI_Comm_rank(group, &r);
       MPI_Comm_size(group, &size);
       if (r == 0)
-        printf("%-3s %8ld %8d  %9.2f %9.2f %9.2f   %-14s %-34s %9lld %9lld\n", set->name, n, size, create * 1e3, m * 1e3,
-               ten * 1e3, info.model, info.encoding, (long long)info.map_bytes, 4LL * size);
+        printf("%-3s %8ld %8d  %9.2f %9.2f %9.2f   %-14s %-34s %9lld %9lld\n", set->name, n, size,
+               create * 1e3, m * 1e3, ten * 1e3, info.model, info.encoding,
+               (long long)info.map_bytes, 4LL * size);
       MPI_Comm_free(&group);
     }
     MPI_Comm_free(&outer);
@@ -125,16 +136,19 @@ static void run(const Set* set, int world) {
 }
 
 int main(int argc, char** argv) {
-  const Set sets[] = {{"A1", 'A', 10000, 0},  {"A2", 'A', 50000, 0},      {"A3", 'A', 100000, 0},
-                      {"B1", '1', 100000, 0}, {"B2", '2', 100000, 0},     {"B3", '3', 100000, 0},
-                      {"C1", 'C', 10000, 20000}, {"C2", 'C', 10000, 50000}, {"C3", 'C', 10000, 100000}};
+  const Set sets[] = {
+      {"A1", 'A', 10000, 0},     {"A2", 'A', 50000, 0},     {"A3", 'A', 100000, 0},
+      {"B1", '1', 100000, 0},    {"B2", '2', 100000, 0},    {"B3", '3', 100000, 0},
+      {"C1", 'C', 10000, 20000}, {"C2", 'C', 10000, 50000}, {"C3", 'C', 10000, 100000}};
   int world, rank;
   MPI_Init(&argc, &argv);
   MPI_Comm_size(MPI_COMM_WORLD, &world);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0)
-    printf("set    outer     size  create ms  10^4 msg  10 gather   model          encoding                           map "
-           "bytes  as array\n");
+    printf(
+        "set    outer     size  create ms  10^4 msg  10 gather   model          encoding           "
+        "                map "
+        "bytes  as array\n");
   for (unsigned i = 0; i < sizeof sets / sizeof *sets; ++i) run(&sets[i], world);
   MPI_Finalize();
   return 0;

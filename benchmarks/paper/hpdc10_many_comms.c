@@ -2,9 +2,10 @@
  *
  *   mpiexec -n P -nfg C hpdc10_many_comms [IDS]      default 4100
  *
- * Splits the world into communicators of a hundredth of its size (the paper: 100,000 ranks into 100 of 1,000) and keeps
- * them, until each process has IDS context ids; prints what one costs. The paper stopped at 4,100 because MPICH2's pool
- * of communicators was used up; here memory is the limit. Every tenth communicator is checked by an allreduce. */
+ * Splits the world into communicators of a hundredth of its size (the paper: 100,000 ranks into 100
+ * of 1,000) and keeps them, until each process has IDS context ids; prints what one costs. The
+ * paper stopped at 4,100 because MPICH2's pool of communicators was used up; here memory is the
+ * limit. Every tenth communicator is checked by an allreduce. */
 #include <fgmpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPIX_Get_collocated_size(&here);
-  int ids = argc > 1 ? atoi(argv[1]) : 4100, colors = size < 100 ? size : 100, rounds = (ids + colors - 1) / colors;
+  int ids = argc > 1 ? atoi(argv[1]) : 4100, colors = size < 100 ? size : 100,
+      rounds = (ids + colors - 1) / colors;
   MPI_Comm* kept = malloc(sizeof(MPI_Comm) * (size_t)rounds);
   MPI_Barrier(MPI_COMM_WORLD);
   double before = resident(), t = MPI_Wtime();
@@ -42,9 +44,12 @@ int main(int argc, char** argv) {
   t = MPI_Wtime() - t;
   double grown = resident() - before, made = (double)rounds * (here < colors ? here : colors);
   if (rank == 0)
-    printf("%d splits of %d ranks into %d: %.0f context ids in a process, %.2f ms a split, %.1f MB, %.0f bytes an id of which "
-           "%.0f are members' parts\n",
-           rounds, size, colors, made, t * 1e3 / rounds, grown / 1e6, grown / made, 64.0 * here * rounds / made);
+    printf(
+        "%d splits of %d ranks into %d: %.0f context ids in a process, %.2f ms a split, %.1f MB, "
+        "%.0f bytes an id of which "
+        "%.0f are members' parts\n",
+        rounds, size, colors, made, t * 1e3 / rounds, grown / 1e6, grown / made,
+        64.0 * here * rounds / made);
   for (int i = 0; i < rounds; ++i) MPI_Comm_free(&kept[i]);
   free(kept);
   MPI_Finalize();

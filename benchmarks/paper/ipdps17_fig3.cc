@@ -3,10 +3,11 @@
 //
 //   ipdps17_fig3 [RANKS...]      default 4096 .. 786432 ranks, one a process as in the paper
 //
-// 10 and 100 odd/even splits (each communicator split again from the last), and Nek5000's 24 and 86 duplicates of the
-// world. The maps and the vector are built as the library builds them and asked for their bytes. The model of the other
-// side, built for comparison as the paper describes it: a virtual connection of 480 bytes a process of the world, and
-// a table of 8 bytes a rank for each communicator that is not a duplicate of one that has its table.
+// 10 and 100 odd/even splits (each communicator split again from the last), and Nek5000's 24 and 86
+// duplicates of the world. The maps and the vector are built as the library builds them and asked
+// for their bytes. The model of the other side, built for comparison as the paper describes it: a
+// virtual connection of 480 bytes a process of the world, and a table of 8 bytes a rank for each
+// communicator that is not a duplicate of one that has its table.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -54,8 +55,9 @@ void row(int32_t ranks, const char* what, int count, Bytes b) {
   av.init(starts, 0);
   double vector_bytes = static_cast<double>(sizeof(AvElement)) * av.processes();
   double vc = 480.0 * ranks;
-  std::printf("%8d  %3d %-16s  %10.3f + %10.4f   %10.3f + %10.3f   %6.1f\n", ranks, count, what, vector_bytes / 1e6,
-              b.ours / 1e6, vc / 1e6, b.vcrt / 1e6, (vc + b.vcrt) / (vector_bytes + b.ours));
+  std::printf("%8d  %3d %-16s  %10.3f + %10.4f   %10.3f + %10.3f   %6.1f\n", ranks, count, what,
+              vector_bytes / 1e6, b.ours / 1e6, vc / 1e6, b.vcrt / 1e6,
+              (vc + b.vcrt) / (vector_bytes + b.ours));
 }
 
 }  // namespace
@@ -64,7 +66,8 @@ int main(int argc, char** argv) {
   std::vector<int32_t> sizes{4096, 32768, 262144, 786432};
   if (argc > 1) sizes.clear();
   for (int i = 1; i < argc; ++i) sizes.push_back(std::atoi(argv[i]));
-  std::printf("MB a process:                    address vector + maps        VC + VCRT            ratio\n");
+  std::printf(
+      "MB a process:                    address vector + maps        VC + VCRT            ratio\n");
   for (int32_t n : sizes) {
     if (n < 2) {
       std::fprintf(stderr, "ipdps17_fig3: %d ranks; allowed is 2 or more\n", n);

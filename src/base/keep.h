@@ -1,5 +1,6 @@
-// Keep: an intrusive reference count for objects that outlive their handle while something uses them
-// (a communicator with messages in flight). 16 bytes; not thread-safe (one thread per process).
+// Keep: an intrusive reference count for objects that outlive their handle while something uses
+// them (a communicator with messages in flight). 16 bytes; not thread-safe (one thread per
+// process).
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 namespace fgmpi {
 
 struct Keep {
-  void (*destroy)(Keep*);   ///< called when the last reference goes
+  void (*destroy)(Keep*);  ///< called when the last reference goes
   uint32_t references = 1;
 
   explicit Keep(void (*d)(Keep*)) : destroy(d) {}

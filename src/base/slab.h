@@ -3,8 +3,9 @@
 //   index  [ chunk number | slot in chunk ]      chunks_[chunk] -> 2^kChunkBits slots of T
 //
 // For: the objects behind MPI handles (an int: 6 bits of kind, 26 bits of index).
-// Thread rule: one thread (a process has one). Invariants: a freed slot is reused last-in first-out;
-// memory of a chunk is returned only with the slab. get() of an index never handed out is nullptr.
+// Thread rule: one thread (a process has one). Invariants: a freed slot is reused last-in
+// first-out; memory of a chunk is returned only with the slab. get() of an index never handed out
+// is nullptr.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,8 @@ class Slab {
     } else {
       if (used_ == kMaxObjects) return -1;
       index = used_++;
-      if ((index >> kChunkBits) == chunks_.size()) chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
+      if ((index >> kChunkBits) == chunks_.size())
+        chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
     }
     Slot* s = slot(index);
     s->live = true;

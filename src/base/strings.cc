@@ -37,9 +37,18 @@ std::optional<int64_t> parse_size(std::string_view text) {
   int shift = 0;
   if (!text.empty()) {
     switch (text.back()) {
-      case 'k': case 'K': shift = 10; break;
-      case 'm': case 'M': shift = 20; break;
-      case 'g': case 'G': shift = 30; break;
+      case 'k':
+      case 'K':
+        shift = 10;
+        break;
+      case 'm':
+      case 'M':
+        shift = 20;
+        break;
+      case 'g':
+      case 'G':
+        shift = 30;
+        break;
     }
     if (shift) text.remove_suffix(1);
   }
@@ -53,8 +62,8 @@ int64_t env_size(const char* name, int64_t fallback, int64_t min, int64_t max) {
   if (!text || !*text) return fallback;
   auto value = parse_size(text);
   if (!value || *value < min || *value > max) {
-    std::fprintf(stderr, "fgmpi: %s=%s: allowed is a size from %lld to %lld (suffixes k, m, g)\n", name,
-                 text, static_cast<long long>(min), static_cast<long long>(max));
+    std::fprintf(stderr, "fgmpi: %s=%s: allowed is a size from %lld to %lld (suffixes k, m, g)\n",
+                 name, text, static_cast<long long>(min), static_cast<long long>(max));
     end_process(1);
   }
   return *value;

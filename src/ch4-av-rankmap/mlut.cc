@@ -48,8 +48,8 @@ bool MlutMap::validate(std::string* reason) const {
                                g_process_groups.count() - 1);
     uint32_t size = g_process_groups.av(g.pgid).world_size();
     if (g.lpid >= size)
-      return groupmap::invalid(reason, "rank %u is not in process group %u; allowed is 0 to %u", g.lpid, g.pgid,
-                               size - 1);
+      return groupmap::invalid(reason, "rank %u is not in process group %u; allowed is 0 to %u",
+                               g.lpid, g.pgid, size - 1);
     globals.push_back(g_process_groups.global_of(g));
   }
   return groupmap::all_distinct(globals) || groupmap::invalid(reason, "a member occurs twice");
@@ -66,7 +66,8 @@ Status merged_map(std::vector<GroupRank> members, RankMap* out) {
   auto* map = new MlutMap(std::move(members));
   RankMap merged{groupmap::MapRef(map)};
   std::string why;
-  if (!map->validate(&why)) return error(groupmap::kErrOther, "a merged group is refused: %s", why.c_str());
+  if (!map->validate(&why))
+    return error(groupmap::kErrOther, "a merged group is refused: %s", why.c_str());
   auto own = [](GroupRank g) { return g.pgid == 0; };
   bool ordinary = std::all_of(map->pairs().begin(), map->pairs().end(), own);
   *out = ordinary ? RankMap::from_ranks(merged.encoded().expand()) : std::move(merged);

@@ -23,7 +23,8 @@ constexpr int32_t kChunk = 256;  // on a proclet's stack
 
 Strategy g_strategy;
 
-/// Calls f(first, worlds) for consecutive stretches of world ranks, in rank order; stops when f says false.
+/// Calls f(first, worlds) for consecutive stretches of world ranks, in rank order; stops when f
+/// says false.
 template <class F>
 bool for_chunks(const RankMap& map, F&& f) {
   int32_t worlds[kChunk];
@@ -71,8 +72,10 @@ RankMap RankMap::from_ranks(std::span<const int32_t> world_ranks) {
 RankMap RankMap::from_ranks(std::span<const int32_t> world_ranks, const Strategy& strategy) {
   MapRef map;
   Regular shape;
-  // An encoding asked for by name is used for regular groups too: that is what comparing encodings needs.
-  bool named = strategy.goal == Strategy::Goal::kNamed && strategy.encoding != groupmap::Encoding::regular;
+  // An encoding asked for by name is used for regular groups too: that is what comparing encodings
+  // needs.
+  bool named =
+      strategy.goal == Strategy::Goal::kNamed && strategy.encoding != groupmap::Encoding::regular;
   if (!named && groupmap::detect_regular(world_ranks, &shape)) return RankMap(MapRef(shape));
   Status status = groupmap::build(world_ranks, strategy, &map);
   // An encoding asked for by name may not hold this group: the hybrid choice always can.
@@ -81,9 +84,9 @@ RankMap RankMap::from_ranks(std::span<const int32_t> world_ranks, const Strategy
   return RankMap(std::move(map));
 }
 
-// Table II of IPDPS'17, extended by our models and by negative strides (which make stride o offset and
-// stride o stride regular again). "lut" entries of regular parents and children are then reduced if the
-// result happens to be regular.
+// Table II of IPDPS'17, extended by our models and by negative strides (which make stride o offset
+// and stride o stride regular again). "lut" entries of regular parents and children are then
+// reduced if the result happens to be regular.
 RankMap::Model RankMap::compose_model(Model parent, Model child) {
   using enum Model;
   constexpr Model kTable[8][7] = {
@@ -138,12 +141,18 @@ RankMap RankMap::permuted(const RankMap& parent, const RankMap& child) {
 RankMap::Model RankMap::model() const {
   if (map_.size() == 0) return Model::kEmpty;
   switch (map_.shape()) {
-    case Shape::kDirect: return Model::kDirect;
-    case Shape::kOffset: return Model::kOffset;
-    case Shape::kStride: return Model::kStride;
-    case Shape::kBlockStride: return Model::kBlockStride;
-    case Shape::kMdBlockStride: return Model::kMdBlockStride;
-    case Shape::kStored: break;
+    case Shape::kDirect:
+      return Model::kDirect;
+    case Shape::kOffset:
+      return Model::kOffset;
+    case Shape::kStride:
+      return Model::kStride;
+    case Shape::kBlockStride:
+      return Model::kBlockStride;
+    case Shape::kMdBlockStride:
+      return Model::kMdBlockStride;
+    case Shape::kStored:
+      break;
   }
   return mlut_of(*this) ? Model::kMlut : Model::kLut;
 }
@@ -218,12 +227,14 @@ Status read_merged(std::span<const uint8_t> body, RankMap* out) {
     auto pgid = static_cast<uint32_t>(in.varint(UINT32_MAX));
     members.push_back({pgid, static_cast<uint32_t>(in.varint(UINT32_MAX))});
   }
-  if (in.failed()) return error(groupmap::kErrOther, "a merged group of %zu bytes is refused: it is cut short", body.size());
+  if (in.failed())
+    return error(groupmap::kErrOther, "a merged group of %zu bytes is refused: it is cut short",
+                 body.size());
   return merged_map(std::move(members), out);
 }
 
-// Wire form: u32 length (little endian) | that many bytes of groupmap's own frame; with the length's top bit set that many
-// bytes of pairs (varint pgid, varint lpid) of a merged group.
+// Wire form: u32 length (little endian) | that many bytes of groupmap's own frame; with the
+// length's top bit set that many bytes of pairs (varint pgid, varint lpid) of a merged group.
 void RankMap::serialize(std::vector<uint8_t>* out) const {
   size_t at = out->size();
   out->resize(at + 4);
@@ -237,19 +248,21 @@ void RankMap::serialize(std::vector<uint8_t>* out) const {
   size_t length = out->size() - at - 4;
   FGMPI_CHECK(length < kMerged);
   if (merged) length |= kMerged;
-  for (int k = 0; k < 4; ++k) (*out)[at + static_cast<size_t>(k)] = static_cast<uint8_t>(length >> (8 * k));
+  for (int k = 0; k < 4; ++k)
+    (*out)[at + static_cast<size_t>(k)] = static_cast<uint8_t>(length >> (8 * k));
 }
 
 Status RankMap::deserialize(std::span<const uint8_t> in, size_t* used, RankMap* out) {
   *used = 0;
   if (in.size() < 4)
-    return error(groupmap::kErrOther, "a rank map of %zu bytes is refused: it has no length", in.size());
+    return error(groupmap::kErrOther, "a rank map of %zu bytes is refused: it has no length",
+                 in.size());
   size_t length = in[0] | uint32_t{in[1]} << 8 | uint32_t{in[2]} << 16 | uint32_t{in[3]} << 24;
   bool merged = length & kMerged;
   length &= ~size_t{kMerged};
   if (in.size() - 4 < length)
-    return error(groupmap::kErrOther, "a rank map of %zu bytes is refused: %zu bytes are there", length,
-                 in.size() - 4);
+    return error(groupmap::kErrOther, "a rank map of %zu bytes is refused: %zu bytes are there",
+                 length, in.size() - 4);
   if (merged) {
     FGMPI_TRY(read_merged(in.subspan(4, length), out));
     *used = 4 + length;

@@ -29,7 +29,8 @@ uint32_t base_of(KeyvalOf of) { return of == KeyvalOf::kComm ? kCommKeyvals : kW
 Keyval* keyval_of(int keyval) {
   uint32_t bits = static_cast<uint32_t>(keyval);
   for (KeyvalOf of : {KeyvalOf::kComm, KeyvalOf::kWin})
-    if ((bits & ~kIndexMask) == base_of(of)) return g_keyvals[static_cast<int>(of)].get(bits & kIndexMask);
+    if ((bits & ~kIndexMask) == base_of(of))
+      return g_keyvals[static_cast<int>(of)].get(bits & kIndexMask);
   return nullptr;
 }
 
@@ -38,7 +39,8 @@ Status find_keyval(KeyvalOf of, int keyval, Keyval** out) {
   *out = ours ? keyval_of(keyval) : nullptr;
   if (*out && !(*out)->freed) return {};
   if (keyval == MPI_KEYVAL_INVALID)
-    return error(MPI_ERR_KEYVAL, "keyval is MPI_KEYVAL_INVALID; allowed is one that MPI_%s_create_keyval gave",
+    return error(MPI_ERR_KEYVAL,
+                 "keyval is MPI_KEYVAL_INVALID; allowed is one that MPI_%s_create_keyval gave",
                  of == KeyvalOf::kComm ? "Comm" : "Win");
   return error(MPI_ERR_KEYVAL, "keyval is 0x%08x, which is not a keyval of a %s or was freed",
                static_cast<unsigned>(keyval), of == KeyvalOf::kComm ? "communicator" : "window");
@@ -57,16 +59,19 @@ void* value_for_c(Attribute& a) { return a.kind == kAttrPointer ? a.value : &a.v
 int call_delete(Attribute& a, int handle) {
   Keyval* k = keyval_of(a.keyval);
   if (!k->remove) return MPI_SUCCESS;
-  if (k->delete_proxy) return k->delete_proxy(k->remove, handle, a.keyval, a.kind, a.value, k->extra);
+  if (k->delete_proxy)
+    return k->delete_proxy(k->remove, handle, a.keyval, a.kind, a.value, k->extra);
   auto* function = reinterpret_cast<MPI_Comm_delete_attr_function*>(k->remove);
   return function(handle, a.keyval, value_for_c(a), k->extra);
 }
 
 Attributes::iterator find(Attributes* list, int keyval) {
-  return std::find_if(list->begin(), list->end(), [&](const Attribute& a) { return a.keyval == keyval; });
+  return std::find_if(list->begin(), list->end(),
+                      [&](const Attribute& a) { return a.keyval == keyval; });
 }
 
-/// Takes it out after its delete function succeeded. That may change the list: it is looked for again.
+/// Takes it out after its delete function succeeded. That may change the list: it is looked for
+/// again.
 int remove_one(Attributes* list, int handle, int keyval) {
   if (int code = call_delete(*find(list, keyval), handle); code != MPI_SUCCESS) return code;
   if (auto a = find(list, keyval); a != list->end()) {
@@ -81,7 +86,8 @@ int remove_one(Attributes* list, int handle, int keyval) {
 Status create_keyval(KeyvalOf of, void* copy, void* remove, void* extra, int* keyval) {
   Slab<Keyval>& slab = g_keyvals[static_cast<int>(of)];
   if (slab.live() >= kIndexMask)
-    return error(MPI_ERR_OTHER, "this process has %u keyvals in use, the most that are allowed", slab.live());
+    return error(MPI_ERR_OTHER, "this process has %u keyvals in use, the most that are allowed",
+                 slab.live());
   auto index = static_cast<uint32_t>(slab.create());
   Keyval* k = slab.get(index);
   k->copy = copy;
@@ -107,8 +113,8 @@ bool set_proxies(int keyval, CopyProxy copy, DeleteProxy remove) {
   return true;
 }
 
-Status set_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, void* value, AttrKind kind,
-                     int* code) {
+Status set_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, void* value,
+                     AttrKind kind, int* code) {
   Keyval* k;
   FGMPI_TRY(find_keyval(of, keyval, &k));
   *code = MPI_SUCCESS;
@@ -127,7 +133,8 @@ Status set_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, void
   return {};
 }
 
-Status get_attribute(KeyvalOf of, Attributes* list, int keyval, AttrKind kind, void* value, bool* found) {
+Status get_attribute(KeyvalOf of, Attributes* list, int keyval, AttrKind kind, void* value,
+                     bool* found) {
   Keyval* k;
   FGMPI_TRY(find_keyval(of, keyval, &k));
   *found = false;
@@ -135,9 +142,12 @@ Status get_attribute(KeyvalOf of, Attributes* list, int keyval, AttrKind kind, v
   auto a = find(list, keyval);
   if (a == list->end()) return {};
   *found = true;
-  // Into C an integer goes by its address; every other reading is of the address-sized value itself.
+  // Into C an integer goes by its address; every other reading is of the address-sized value
+  // itself.
   void* word = kind == kAttrPointer ? value_for_c(*a) : a->value;
-  if (kind == kAttrInt) word = reinterpret_cast<void*>(static_cast<intptr_t>(static_cast<int>(reinterpret_cast<intptr_t>(word))));
+  if (kind == kAttrInt)
+    word = reinterpret_cast<void*>(
+        static_cast<intptr_t>(static_cast<int>(reinterpret_cast<intptr_t>(word))));
   std::memcpy(value, &word, sizeof word);
   return {};
 }
@@ -151,7 +161,8 @@ Status delete_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, i
 }
 
 int copy_attributes(Attributes* from, int handle, Attributes* to) {
-  // A copy function may set and delete attributes: those there now are copied, if they are still there.
+  // A copy function may set and delete attributes: those there now are copied, if they are still
+  // there.
   std::vector<int> keyvals;
   for (const Attribute& a : *from) keyvals.push_back(a.keyval);
   for (int keyval : keyvals) {
@@ -162,7 +173,8 @@ int copy_attributes(Attributes* from, int handle, Attributes* to) {
     Attribute made = *at;
     int flag = 0, code;
     if (k->copy_proxy) {
-      code = k->copy_proxy(k->copy, handle, keyval, k->extra, made.kind, made.value, &made.value, &flag);
+      code = k->copy_proxy(k->copy, handle, keyval, k->extra, made.kind, made.value, &made.value,
+                           &flag);
     } else {
       auto* function = reinterpret_cast<MPI_Comm_copy_attr_function*>(k->copy);
       void *in = value_for_c(*at), *out = nullptr;

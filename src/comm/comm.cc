@@ -23,7 +23,8 @@ constexpr uint32_t kHandleMask = 0xfc000000u;
 constexpr uint32_t kIndirectBase = 0xc4000000u;  // MPICH: indirect, communicator
 Slab<Comm> g_more_comms;                         // what does not fit the 2^26 direct handles
 
-/// Context id and side -> shared part: open addressing with linear probing, at most 3/4 full, 8 bytes a slot.
+/// Context id and side -> shared part: open addressing with linear probing, at most 3/4 full, 8
+/// bytes a slot.
 class ContextTable {
  public:
   SharedComm* find(uint64_t key) const {
@@ -84,7 +85,8 @@ class ContextTable {
 ContextTable g_table;
 SharedComm* g_world = nullptr;
 
-/// The last freed communicators: their handles are not given out again yet, and errors can name them.
+/// The last freed communicators: their handles are not given out again yet, and errors can name
+/// them.
 struct Grave {
   MPI_Comm handle = MPI_COMM_NULL;
   int32_t size = 0, rank = 0;
@@ -95,7 +97,8 @@ Grave g_graves[kGraves];
 size_t g_next_grave = 0;
 
 Slab<Comm>& slab_of(MPI_Comm handle) {
-  return (static_cast<uint32_t>(handle) & kHandleMask) == kIndirectBase ? g_more_comms : detail::g_comms;
+  return (static_cast<uint32_t>(handle) & kHandleMask) == kIndirectBase ? g_more_comms
+                                                                        : detail::g_comms;
 }
 
 void bury(Comm* comm, int32_t size) {
@@ -261,7 +264,8 @@ void store_as(Comm* comm, const groupmap::Strategy& strategy) {
   if (shared->stored_as) return;
   shared->stored_as = true;
   if (shared->map.regular()) return;
-  sched::call_on_host([&] { shared->map = RankMap::from_ranks(shared->map.encoded().expand(), strategy); });
+  sched::call_on_host(
+      [&] { shared->map = RankMap::from_ranks(shared->map.encoded().expand(), strategy); });
 }
 
 void free(Comm* comm) {
@@ -293,7 +297,8 @@ std::string describe_bad(MPI_Comm handle) {
   Comm* comm = (static_cast<uint32_t>(handle) & kHandleMask) == detail::kHandleBase
                    ? detail::g_comms.get(static_cast<uint32_t>(handle) & ~kHandleMask)
                    : nullptr;
-  if (comm && comm->freed) return words + ", which was freed (operations on it are still under way)";
+  if (comm && comm->freed)
+    return words + ", which was freed (operations on it are still under way)";
   return words + ", which is not a communicator or was freed";
 }
 

@@ -1,16 +1,17 @@
 // Communicators: two objects each.
 //
 //   proclet 0: Comm (64 B) --+
-//   proclet 1: Comm (64 B) --+--> SharedComm (one per process): context id, rank map, level-one state,
-//   proclet 2: Comm (64 B) --+                                  lazily: hierarchy, topology
+//   proclet 1: Comm (64 B) --+--> SharedComm (one per process): context id, rank map, level-one
+//   state, proclet 2: Comm (64 B) --+                                  lazily: hierarchy, topology
 //
-// A SharedComm is found by context id in a hash table of the process, made by the first collocated member
-// and freed with the last (HPDC'10 section 4). Context ids are <LID, LBI>: world rank of a leader picked
-// from the group (the member that has led least) and an index unique for that leader.
+// A SharedComm is found by context id in a hash table of the process, made by the first collocated
+// member and freed with the last (HPDC'10 section 4). Context ids are <LID, LBI>: world rank of a
+// leader picked from the group (the member that has led least) and an index unique for that leader.
 // MPI_COMM_WORLD and MPI_COMM_SELF are per proclet too and live in its RankState.
 //
-// Thread rule: one thread. Invariants: all collocated members hold the same SharedComm; a Comm outlives its
-// handle while requests keep it; no table here grows with the world's size per communicator.
+// Thread rule: one thread. Invariants: all collocated members hold the same SharedComm; a Comm
+// outlives its handle while requests keep it; no table here grows with the world's size per
+// communicator.
 #pragma once
 
 #include <mpi.h>
@@ -30,12 +31,20 @@
 namespace fgmpi::comm {
 
 /// Planes of a context id: traffic that must never match each other.
-enum Plane : uint8_t { kPlanePt2pt = 0, kPlaneColl = 1, kPlaneInternal = 2, kPlaneRma = 3, kPlanePart = 4 };
+enum Plane : uint8_t {
+  kPlanePt2pt = 0,
+  kPlaneColl = 1,
+  kPlaneInternal = 2,
+  kPlaneRma = 3,
+  kPlanePart = 4
+};
 
 /// <LID, LBI> with room for the plane: LID in bits 63..32, LBI in 31..8, plane in 7..0.
 struct ContextId {
   uint64_t bits = 0;
-  static ContextId make(uint32_t lid, uint32_t lbi) { return {uint64_t{lid} << 32 | uint64_t{lbi} << 8}; }
+  static ContextId make(uint32_t lid, uint32_t lbi) {
+    return {uint64_t{lid} << 32 | uint64_t{lbi} << 8};
+  }
   uint32_t lid() const { return bits >> 32; }
   uint32_t lbi() const { return bits >> 8 & 0xffffff; }
   uint64_t plane(Plane p) const { return bits | p; }
@@ -48,27 +57,29 @@ struct Topology;   // topology.h
 struct Level1;     // meeting.h: where collocated members meet in a collective
 
 /// What all collocated members share. At most 512 bytes for a regular communicator of any size.
-/// An intercommunicator has one per side in a process that hosts members of both: the same context id, map and
-/// remote exchanged, `side` 0 for the group whose first member has the lower world rank.
+/// An intercommunicator has one per side in a process that hosts members of both: the same context
+/// id, map and remote exchanged, `side` 0 for the group whose first member has the lower world
+/// rank.
 struct SharedComm {
   ContextId id;
-  int32_t size = 0;            ///< of the local group
-  uint32_t references = 0;     ///< members here that have not freed their Comm
-  uint32_t members = 0;        ///< proclets of this process in the local group
-  uint32_t processes = 1;      ///< that host members (of either group)
+  int32_t size = 0;         ///< of the local group
+  uint32_t references = 0;  ///< members here that have not freed their Comm
+  uint32_t members = 0;     ///< proclets of this process in the local group
+  uint32_t processes = 1;   ///< that host members (of either group)
   bool inter = false;
-  uint8_t side = 0;            ///< intercommunicators: 0 or 1, the same at all members of a group
-  bool stored_as = false;      ///< store_as() has been here
-  const char* made_by = "";    ///< the MPI call, for the list of leaks
-  RankMap map;                 ///< local group: rank -> world rank
-  std::unique_ptr<RankMap> remote;  ///< remote group of an intercommunicator
+  uint8_t side = 0;          ///< intercommunicators: 0 or 1, the same at all members of a group
+  bool stored_as = false;    ///< store_as() has been here
+  const char* made_by = "";  ///< the MPI call, for the list of leaks
+  RankMap map;               ///< local group: rank -> world rank
+  std::unique_ptr<RankMap> remote;                         ///< remote group of an intercommunicator
   std::shared_ptr<Hierarchy> hierarchy, remote_hierarchy;  ///< shared by duplicates
   std::shared_ptr<Topology> topology;
   std::shared_ptr<Level1> level1;
   /// The group that point-to-point ranks refer to.
   const RankMap& peers() const { return __builtin_expect(inter, 0) ? *remote : map; }
 };
-static_assert(sizeof(SharedComm) <= 256, "memory budget: 512 bytes with its hash entry and level-one state");
+static_assert(sizeof(SharedComm) <= 256,
+              "memory budget: 512 bytes with its hash entry and level-one state");
 
 /// What is rarely set: attributes, name, info, hints.
 struct Extras;
@@ -79,9 +90,9 @@ struct Comm : Keep {
   int32_t rank = -1;             ///< in the local group
   MPI_Comm handle = MPI_COMM_NULL;
   MPI_Errhandler errhandler = MPI_ERRORS_ARE_FATAL;
-  uint32_t sequence = 0;         ///< collectives started here on this communicator
+  uint32_t sequence = 0;  ///< collectives started here on this communicator
   std::unique_ptr<Extras> extras;
-  bool freed = false;            ///< the user freed the handle
+  bool freed = false;  ///< the user freed the handle
 
   Comm();
   ~Comm();
@@ -96,17 +107,17 @@ struct Comm : Keep {
 };
 static_assert(sizeof(Comm) <= 64, "memory budget: 64 bytes a member");
 
-/// A rank's MPI objects; one per rank proclet, made when it calls MPI_Init (or a session's first call). What choosing a
-/// leader asks of everybody is beside what any call on the world touches.
+/// A rank's MPI objects; one per rank proclet, made when it calls MPI_Init (or a session's first
+/// call). What choosing a leader asks of everybody is beside what any call on the world touches.
 struct RankState {
   Comm world;
-  uint32_t led = 0;          ///< how many communicators it leads now
+  uint32_t led = 0;  ///< how many communicators it leads now
   uint32_t world_rank = 0;
   Comm self;
-  uint32_t local = 0;        ///< index in this process
-  uint32_t lbi_next = 0;     ///< next never-used LBI of this rank as a leader
+  uint32_t local = 0;     ///< index in this process
+  uint32_t lbi_next = 0;  ///< next never-used LBI of this rank as a leader
   int thread_level = MPI_THREAD_SINGLE;
-  void* bsend = nullptr;     ///< attached buffer (src/pt2pt)
+  void* bsend = nullptr;  ///< attached buffer (src/pt2pt)
 };
 static_assert(sizeof(RankState) <= 144, "memory budget: part of a parked rank's 512 bytes");
 
@@ -122,7 +133,8 @@ Comm* find_slow(MPI_Comm handle);
 inline constexpr uint32_t kHandleBase = 0x84000000u;  // MPICH: direct, communicator
 }  // namespace detail
 
-/// The communicator behind a handle, or nullptr (null, freed, foreign, MPI not initialised or finalised).
+/// The communicator behind a handle, or nullptr (null, freed, foreign, MPI not initialised or
+/// finalised).
 inline Comm* find(MPI_Comm handle) {
   if (__builtin_expect(handle == MPI_COMM_WORLD, 1)) {
     RankState* r = rank_state();
@@ -137,8 +149,8 @@ inline Comm* find(MPI_Comm handle) {
 
 /// Makes world and self of the running rank (MPI_Init). Never switches.
 Status init_rank(RankState* rank);
-/// MPI_Finalize: self's attributes are deleted first, in reverse order (MPI-4.0 section 11.2.4). May switch
-/// (delete functions).
+/// MPI_Finalize: self's attributes are deleted first, in reverse order (MPI-4.0 section 11.2.4).
+/// May switch (delete functions).
 void finalize_rank(RankState* rank);
 
 /// The SharedComm of a context id (and side) in this process, or nullptr.
@@ -151,25 +163,27 @@ struct Recipe {
   uint32_t members = 0;             ///< of the local group in this process
   uint32_t processes = 1;           ///< that host members of either group
   uint8_t side = 0;
-  const char* made_by = "";         ///< the MPI call
+  const char* made_by = "";  ///< the MPI call
 };
-/// Makes the shared part of a new communicator: each of recipe.members has a share in it, to be taken by enter().
-/// REQUIRES: there is none yet of this id and side. Never switches.
+/// Makes the shared part of a new communicator: each of recipe.members has a share in it, to be
+/// taken by enter(). REQUIRES: there is none yet of this id and side. Never switches.
 SharedComm* establish(const Recipe& recipe);
-/// A member takes its share: makes its Comm. Errors: MPI_ERR_OTHER when the handles of the process are used up (the
-/// share is given back). Never switches.
+/// A member takes its share: makes its Comm. Errors: MPI_ERR_OTHER when the handles of the process
+/// are used up (the share is given back). Never switches.
 Status enter(SharedComm* shared, int32_t rank, const Comm* parent, Comm** out);
 
-// ---- Collective calls; all may switch. ----------------------------------------------------------------
-/// New communicator with the same group; agrees on a context id only. An irregular map is shared, or stored anew
-/// in this process when the members ask for a strategy.
-Status dup(Comm* comm, Comm** out, const char* call, std::optional<groupmap::Strategy> strategy = {});
+// ---- Collective calls; all may switch.
+// ----------------------------------------------------------------
+/// New communicator with the same group; agrees on a context id only. An irregular map is shared,
+/// or stored anew in this process when the members ask for a strategy.
+Status dup(Comm* comm, Comm** out, const char* call,
+           std::optional<groupmap::Strategy> strategy = {});
 /// *out is nullptr for MPI_UNDEFINED. HPDC'10 Procedure 1 with collocated pre-gathering.
 Status split(Comm* comm, int32_t color, int32_t key, Comm** out);
 /// The same members ordered by key; the map is the parent's own where that changes nothing.
 Status permute(Comm* comm, int32_t key, Comm** out);
-/// Stores the irregular map of a new communicator as the members ask, in this process only; the first of them does
-/// it. Never switches.
+/// Stores the irregular map of a new communicator as the members ask, in this process only; the
+/// first of them does it. Never switches.
 void store_as(Comm* comm, const groupmap::Strategy& strategy);
 /// `group` over world ranks; *out nullptr for non-members. HPDC'10 Procedure 2.
 Status create(Comm* comm, const RankMap& group, Comm** out, const char* call = "MPI_Comm_create");
@@ -177,20 +191,24 @@ Status create_group(Comm* comm, const RankMap& group, int32_t tag, Comm** out);
 /// Frees the handle at once; the object goes when nothing uses it any more. No communication waits.
 /// Attributes are the caller's (src/mpi calls delete functions first).
 void free(Comm* comm);
-/// The words of a handle that find() refuses: null, freed (with the name and size it had), or unknown.
+/// The words of a handle that find() refuses: null, freed (with the name and size it had), or
+/// unknown.
 std::string describe_bad(MPI_Comm handle);
 
-/// Number of communicators of this process that are in use (shared parts; world and self aside), and bytes kept
-/// for them all: reports and tests.
+/// Number of communicators of this process that are in use (shared parts; world and self aside),
+/// and bytes kept for them all: reports and tests.
 struct Usage {
   size_t shared = 0, members = 0, bytes = 0;
 };
 Usage usage();
-/// Calls visit(comm, argument) for each communicator that its user has not freed; world and self aside.
+/// Calls visit(comm, argument) for each communicator that its user has not freed; world and self
+/// aside.
 void for_each_kept(void (*visit)(const Comm& comm, void* argument), void* argument);
-/// Bytes that this process keeps for a communicator: the shared part, its map and its members' parts.
+/// Bytes that this process keeps for a communicator: the shared part, its map and its members'
+/// parts.
 size_t bytes_of(const SharedComm& shared);
-/// How many communicators of this process share its map object, itself included (1 when the map is in line).
+/// How many communicators of this process share its map object, itself included (1 when the map is
+/// in line).
 int sharing_of(const SharedComm& shared);
 
 }  // namespace fgmpi::comm

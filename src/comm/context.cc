@@ -135,12 +135,14 @@ void wait_for(sched::Proclet** waiter, const char* call, Done done) {
 constexpr uint64_t kNoneLeft = ~uint64_t{0}, kGroupsDiffer = kNoneLeft - 1;
 
 /// The root's part: takes the claims of its creation, decides, answers everybody.
-uint64_t decide(const AgreeKey& key, const Parties& parties, const Candidate& mine, const char* call) {
+uint64_t decide(const AgreeKey& key, const Parties& parties, const Candidate& mine,
+                const char* call) {
   Deciding deciding{parties};
   Claims& claims = g_claims[key];
   claims.deciding = &deciding;
-  auto others = std::stable_partition(claims.early.begin(), claims.early.end(),
-                                      [&](const AgreeNotice& claim) { return !deciding.is_mine(claim); });
+  auto others =
+      std::stable_partition(claims.early.begin(), claims.early.end(),
+                            [&](const AgreeNotice& claim) { return !deciding.is_mine(claim); });
   deciding.taken.assign(others, claims.early.end());
   claims.early.erase(others, claims.early.end());
   wait_for(&deciding.waiter, call, [&] { return deciding.done(); });
@@ -201,7 +203,8 @@ void unreserve(const Candidate& candidate) {
 }
 
 Status none_left(const char* what) {
-  return error(MPI_ERR_OTHER, "%s: no context id is left: every member of the group leads %u communicators", what,
+  return error(MPI_ERR_OTHER,
+               "%s: no context id is left: every member of the group leads %u communicators", what,
                kMaxLbi - kFirstLbi + 1);
 }
 
@@ -212,7 +215,8 @@ void drop(ContextId id, uint32_t processes) {
     return;
   }
   FreedNotice notice{id.bits, processes};
-  pt2pt::notify(g_av.process_of(id.lid()), pt2pt::kNoticeCommFreed, id.bits, &notice, sizeof notice);
+  pt2pt::notify(g_av.process_of(id.lid()), pt2pt::kNoticeCommFreed, id.bits, &notice,
+                sizeof notice);
 }
 
 Parties parties_of(SharedComm* shared) {
@@ -227,7 +231,8 @@ Parties parties_of(SharedComm* shared) {
   return parties;
 }
 
-Status agree(const AgreeKey& key, const Parties& parties, const Candidate& mine, const char* call, ContextId* out) {
+Status agree(const AgreeKey& key, const Parties& parties, const Candidate& mine, const char* call,
+             ContextId* out) {
   if (parties.count <= 1) {
     if (!mine.valid()) return none_left(call);
     *out = mine.id();
@@ -243,7 +248,9 @@ Status agree(const AgreeKey& key, const Parties& parties, const Candidate& mine,
 }
 
 Status groups_differ() {
-  return error(MPI_ERR_GROUP, "group is not the group that other members gave; allowed is the same group at all members");
+  return error(
+      MPI_ERR_GROUP,
+      "group is not the group that other members gave; allowed is the same group at all members");
 }
 
 void init_context() {

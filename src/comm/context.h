@@ -1,27 +1,31 @@
 // Context ids <LID, LBI>: who leads, which index, when it may be used again.
 //
-//   a rank as leader:  lbi_next (never used yet) + a list of freed LBIs in the process, only where there are any
-//   a candidate:       {times led, world rank, a reserved LBI}; the least-led of all wins, ties: lowest rank
+//   a rank as leader:  lbi_next (never used yet) + a list of freed LBIs in the process, only where
+//   there are any a candidate:       {times led, world rank, a reserved LBI}; the least-led of all
+//   wins, ties: lowest rank
 //
-// An id is in use until every process of its communicator has dropped its part: the last collocated member's
-// free sends one notice to the leader's process, which counts them. Nothing is kept there before the
-// first notice, so a communicator costs its leader nothing while it lives.
-// A candidate that did not win returns its LBI. LBI 0 of rank 0 is the world's, LBI 1 of a rank its self's.
+// An id is in use until every process of its communicator has dropped its part: the last collocated
+// member's free sends one notice to the leader's process, which counts them. Nothing is kept there
+// before the first notice, so a communicator costs its leader nothing while it lives. A candidate
+// that did not win returns its LBI. LBI 0 of rank 0 is the world's, LBI 1 of a rank its self's.
 //
-// Agreement between processes. The process of the group's rank 0, the leader, decides. A claim of another process names
-// the creation by its key and one witness: a member there, which is in the creation now. Where the key counts the
-// collectives of the parent, it names one creation only. In MPI_Comm_create_group and the creations from groups it does
-// not: groups that overlap may be under way at once with the same tag and the same leader. Then the leader takes the
-// claims whose witness is in its own group and leaves the others for a later creation. That is exact:
+// Agreement between processes. The process of the group's rank 0, the leader, decides. A claim of
+// another process names the creation by its key and one witness: a member there, which is in the
+// creation now. Where the key counts the collectives of the parent, it names one creation only. In
+// MPI_Comm_create_group and the creations from groups it does not: groups that overlap may be under
+// way at once with the same tag and the same leader. Then the leader takes the claims whose witness
+// is in its own group and leaves the others for a later creation. That is exact:
 //
-//   Let leader L be in the creation of G, and let the claim be of the creation of H, with witness w in G. Then w is in
-//   both groups, and so is L, as the key says that it is the leader of H too. L has not completed H, since the claim
-//   would have been taken by that; w has not completed G, since L is in it. So, if H is not the creation of G, then L
-//   called G before H, and w called H before G: two ranks called two collectives in different orders, a program that
-//   MPI does not allow (MPI-4.0 section 6.14), and tags do not help, as both calls block.
+//   Let leader L be in the creation of G, and let the claim be of the creation of H, with witness w
+//   in G. Then w is in both groups, and so is L, as the key says that it is the leader of H too. L
+//   has not completed H, since the claim would have been taken by that; w has not completed G,
+//   since L is in it. So, if H is not the creation of G, then L called G before H, and w called H
+//   before G: two ranks called two collectives in different orders, a program that MPI does not
+//   allow (MPI-4.0 section 6.14), and tags do not help, as both calls block.
 //
-// Likewise among the members of one process (create.cc), with the first to come in the place of L. A witness that tells
-// of groups that differ (an erroneous program) is refused by a sampled hash of the groups.
+// Likewise among the members of one process (create.cc), with the first to come in the place of L.
+// A witness that tells of groups that differ (an erroneous program) is refused by a sampled hash of
+// the groups.
 //
 // Thread rule: one thread. agree() may switch, the rest never does.
 // Source: HPDC'10 section 4 (<LID, LBI>, balanced leaders).
@@ -39,9 +43,9 @@ inline constexpr uint32_t kWorldLbi = 0, kSelfLbi = 1, kFirstLbi = 2;
 inline constexpr uint32_t kNoLid = 0xffffffffu;
 
 struct Candidate {
-  uint32_t led = ~0u;    ///< communicators that it leads now
+  uint32_t led = ~0u;  ///< communicators that it leads now
   uint32_t world = ~0u;
-  uint32_t lbi = 0;      ///< reserved; 0: none was left
+  uint32_t lbi = 0;  ///< reserved; 0: none was left
   bool valid() const { return lbi != 0; }
   /// Better than `other` as a leader.
   bool before(const Candidate& other) const {
@@ -72,27 +76,39 @@ Status groups_differ();
 /// This process has dropped its part of a communicator that `processes` processes had.
 void drop(ContextId id, uint32_t processes);
 
-// ---- Agreement -----------------------------------------------------------------------------------------
-enum AgreeKind : uint16_t { kAgreeDup = 1, kAgreeCreate, kAgreeCreateGroup, kAgreeFromGroup, kAgreeInter, kAgreeMerge };
+// ---- Agreement
+// -----------------------------------------------------------------------------------------
+enum AgreeKind : uint16_t {
+  kAgreeDup = 1,
+  kAgreeCreate,
+  kAgreeCreateGroup,
+  kAgreeFromGroup,
+  kAgreeInter,
+  kAgreeMerge
+};
 /// What a creation is called between processes.
 struct AgreeKey {
   uint64_t ctx = 0;     ///< parent's context id, or another name of 64 bits
   uint16_t kind = 0;    ///< AgreeKind
   uint16_t side = 0;    ///< intercommunicators: which side of it this end is
   uint32_t number = 0;  ///< collective number or tag
-  uint32_t leader = 0;  ///< world rank of rank 0 (of side 0), where ctx and number are not the creation's own
-  uint32_t witness = 0; ///< agree()'s own: a member of the claiming process, which is in the creation now
+  uint32_t leader =
+      0;  ///< world rank of rank 0 (of side 0), where ctx and number are not the creation's own
+  uint32_t witness =
+      0;  ///< agree()'s own: a member of the claiming process, which is in the creation now
   bool operator==(const AgreeKey&) const = default;
 };
 struct AgreeKeyHash {
   size_t operator()(const AgreeKey& k) const {
-    uint64_t h = (k.ctx ^ uint64_t{k.leader} << 20 ^ uint64_t{k.witness} << 37) * 0x9e3779b97f4a7c15u;
-    h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u ^ (uint64_t{k.kind} << 48 | uint64_t{k.side} << 32 | k.number);
+    uint64_t h =
+        (k.ctx ^ uint64_t{k.leader} << 20 ^ uint64_t{k.witness} << 37) * 0x9e3779b97f4a7c15u;
+    h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u ^
+        (uint64_t{k.kind} << 48 | uint64_t{k.side} << 32 | k.number);
     return static_cast<size_t>((h ^ h >> 32) * 0x94d049bb133111ebu);
   }
 };
-/// Who takes part: the processes of the group, and those of the other group of an intercommunicator. A process that
-/// hosts members of both takes part twice.
+/// Who takes part: the processes of the group, and those of the other group of an
+/// intercommunicator. A process that hosts members of both takes part twice.
 struct Parties {
   uint32_t count = 0;
   uint32_t root = 0;  ///< process of rank 0 of side 0: it decides
@@ -103,11 +119,13 @@ struct Parties {
 /// The parties of a communicator.
 Parties parties_of(SharedComm* shared);
 
-/// They agree on the best of their candidates: each sends its own to the root, which answers everybody: two small
-/// notices a party, no more. Settles `mine`, whose rank is the party's witness. May switch. Errors: MPI_ERR_OTHER when
-/// no index is left; MPI_ERR_GROUP when parties gave different groups.
-/// REQUIRES: called once by each party (key.side says which side the caller is) with the same other arguments.
-Status agree(const AgreeKey& key, const Parties& parties, const Candidate& mine, const char* call, ContextId* out);
+/// They agree on the best of their candidates: each sends its own to the root, which answers
+/// everybody: two small notices a party, no more. Settles `mine`, whose rank is the party's
+/// witness. May switch. Errors: MPI_ERR_OTHER when no index is left; MPI_ERR_GROUP when parties
+/// gave different groups. REQUIRES: called once by each party (key.side says which side the caller
+/// is) with the same other arguments.
+Status agree(const AgreeKey& key, const Parties& parties, const Candidate& mine, const char* call,
+             ContextId* out);
 
 /// Registers the notice handlers. Idempotent.
 void init_context();

@@ -1,5 +1,5 @@
-// Duplicates, and communicators of a group: nothing but a context id has to be agreed on (HPDC'10 Procedure 2
-// without its bitmaps: candidates with reserved indices instead).
+// Duplicates, and communicators of a group: nothing but a context id has to be agreed on (HPDC'10
+// Procedure 2 without its bitmaps: candidates with reserved indices instead).
 
 #include "comm/create.h"
 
@@ -15,7 +15,9 @@ Candidate reserve_least(const SharedComm& shared, const Arrival* first) {
   RankState* least = nullptr;
   for (const Arrival* a = first; a; a = a->next) {
     RankState* r = state_of(shared, *a);
-    if (!least || r->led < least->led || (r->led == least->led && r->world_rank < least->world_rank)) least = r;
+    if (!least || r->led < least->led ||
+        (r->led == least->led && r->world_rank < least->world_rank))
+      least = r;
   }
   return reserve(least);
 }
@@ -31,7 +33,8 @@ void enter_all(Meeting* meeting, SharedComm* made, int32_t shift) {
 
 namespace {
 
-/// The duplicate's shared part, with one member of this process as a candidate for its leader. May switch.
+/// The duplicate's shared part, with one member of this process as a candidate for its leader. May
+/// switch.
 Status duplicate(SharedComm* shared, const Meeting* meeting, const Candidate& mine,
                  const std::optional<groupmap::Strategy>& strategy, SharedComm** made) {
   ContextId id;
@@ -42,7 +45,8 @@ Status duplicate(SharedComm* shared, const Meeting* meeting, const Candidate& mi
   RankMap map = shared->map;
   if (strategy && !map.regular())
     sched::call_on_host([&] { map = RankMap::from_ranks(map.encoded().expand(), *strategy); });
-  *made = establish({id, &map, shared->remote.get(), shared->members, shared->processes, shared->side, meeting->call});
+  *made = establish({id, &map, shared->remote.get(), shared->members, shared->processes,
+                     shared->side, meeting->call});
   (*made)->hierarchy = shared->hierarchy;
   (*made)->remote_hierarchy = shared->remote_hierarchy;
   (*made)->topology = shared->topology;
@@ -82,7 +86,8 @@ std::unordered_multimap<AgreeKey, Provisional*, AgreeKeyHash> g_provisional;
 
 void forget(const Provisional* made) {
   auto [first, last] = g_provisional.equal_range(made->key);
-  g_provisional.erase(std::find_if(first, last, [&](const auto& entry) { return entry.second == made; }));
+  g_provisional.erase(
+      std::find_if(first, last, [&](const auto& entry) { return entry.second == made; }));
 }
 
 void create_act(SharedComm* shared, Meeting* meeting) {
@@ -91,7 +96,8 @@ void create_act(SharedComm* shared, Meeting* meeting) {
   ContextId id;
   Candidate mine = reserve_least(*shared, meeting->arrivals);
   Parties parties;
-  if (stage->inter || static_cast<int32_t>(stage->members) < stage->size) parties = parties_of(shared);
+  if (stage->inter || static_cast<int32_t>(stage->members) < stage->size)
+    parties = parties_of(shared);
   parties.print = stage->print;
   if (stage->key.kind != kAgreeCreate) {
     parties.groups[stage->side] = &stage->map;
@@ -99,8 +105,8 @@ void create_act(SharedComm* shared, Meeting* meeting) {
   }
   Status status = agree(stage->key, parties, mine, meeting->call, &id);
   if (!status.ok()) return fail_all(meeting, status);
-  SharedComm* made = establish({id, &stage->map, stage->remote.get(), stage->members, std::max(1u, parties.count),
-                                stage->side, meeting->call});
+  SharedComm* made = establish({id, &stage->map, stage->remote.get(), stage->members,
+                                std::max(1u, parties.count), stage->side, meeting->call});
   made->hierarchy = stage->hierarchy;
   made->remote_hierarchy = stage->remote_hierarchy;
   enter_all(meeting, made, 0);
@@ -109,18 +115,20 @@ void create_act(SharedComm* shared, Meeting* meeting) {
 /// A member of a creation that is under way here?
 enum class Same : uint8_t { kNo, kYes, kDiffers };
 
-/// `group` is that of the creation if each of the two groups has a member that is in the other's creation now, the
-/// running rank and the first to come (context.h says why); kDiffers: it should be, but is not.
+/// `group` is that of the creation if each of the two groups has a member that is in the other's
+/// creation now, the running rank and the first to come (context.h says why); kDiffers: it should
+/// be, but is not.
 Same same_creation(const Provisional& p, const RankMap& group, int32_t my_rank, uint64_t print) {
   int32_t me = group.world_of(my_rank);
-  if (p.size == group.size() && p.map.world_of(my_rank) == me && group.world_of(p.first_rank) == p.first_world)
+  if (p.size == group.size() && p.map.world_of(my_rank) == me &&
+      group.world_of(p.first_rank) == p.first_world)
     return p.print == print ? Same::kYes : Same::kDiffers;
   return p.map.rank_of(me) >= 0 && group.rank_of(p.first_world) >= 0 ? Same::kDiffers : Same::kNo;
 }
 
 /// The provisional communicator of this creation, made by the first who comes.
-Status provisional(const AgreeKey& key, const RankMap& group, const RankMap* remote, int32_t my_rank,
-                   Provisional** out) {
+Status provisional(const AgreeKey& key, const RankMap& group, const RankMap* remote,
+                   int32_t my_rank, Provisional** out) {
   uint64_t print = fingerprint(group, remote);
   auto [first, last] = g_provisional.equal_range(key);
   for (auto at = first; at != last; ++at) {
@@ -140,8 +148,9 @@ Status provisional(const AgreeKey& key, const RankMap& group, const RankMap* rem
   made->side = static_cast<uint8_t>(key.side);
   made->inter = remote != nullptr;
   if (remote) made->remote = std::make_unique<RankMap>(*remote);
-  made->members = static_cast<uint32_t>(group.count_within(
-      static_cast<int32_t>(g_av.my_first()), static_cast<int32_t>(g_av.my_first() + g_av.my_count())));
+  made->members = static_cast<uint32_t>(
+      group.count_within(static_cast<int32_t>(g_av.my_first()),
+                         static_cast<int32_t>(g_av.my_first() + g_av.my_count())));
   g_provisional.emplace(key, made);
   *out = made;
   return {};
@@ -168,8 +177,8 @@ uint64_t fingerprint(const RankMap& group, const RankMap* other) {
   return group.world_of(0) < other->world_of(0) ? print * 3 + theirs : theirs * 3 + print;
 }
 
-Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* remote, const Comm* parent,
-                    int32_t my_rank, const char* call, Comm** out) {
+Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* remote,
+                    const Comm* parent, int32_t my_rank, const char* call, Comm** out) {
   Provisional* made = nullptr;
   FGMPI_TRY(provisional(key, group, remote, my_rank, &made));
   Comm stand_in;  // what a member meets with until it has its own
@@ -184,19 +193,22 @@ Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* re
 
 Status dup(Comm* comm, Comm** out, const char* call, std::optional<groupmap::Strategy> strategy) {
   Meeting* m = join(comm, kOpDup, call);
-  // The light way: who comes offers itself as leader, who goes makes its own part; nobody's cold memory is touched.
+  // The light way: who comes offers itself as leader, who goes makes its own part; nobody's cold
+  // memory is touched.
   RankState* me = rank_state();
   if (m->arrived == 1) {
     m->least = me;
     m->strategy = strategy;
     m->made = nullptr;
-  } else if (me->led < m->least->led || (me->led == m->least->led && me->world_rank < m->least->world_rank)) {
+  } else if (me->led < m->least->led ||
+             (me->led == m->least->led && me->world_rank < m->least->world_rank)) {
     m->least = me;
   }
   if (!m->full) {
     wait(comm, m, call);
   } else {
-    if (m->status.ok()) m->status = duplicate(comm->shared, m, reserve(m->least), m->strategy, &m->made);
+    if (m->status.ok())
+      m->status = duplicate(comm->shared, m, reserve(m->least), m->strategy, &m->made);
     release(m);
   }
   SharedComm* made = m->made;
@@ -204,7 +216,8 @@ Status dup(Comm* comm, Comm** out, const char* call, std::optional<groupmap::Str
   return enter(made, comm->rank, comm, out);
 }
 
-Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const char* call, pt2pt::Request** request) {
+Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const char* call,
+            pt2pt::Request** request) {
   auto* r = new DupRequest;
   r->call = call;
   r->extras = std::move(extras);
@@ -217,7 +230,8 @@ Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const cha
 
 Status create(Comm* comm, const RankMap& group, Comm** out, const char* call) {
   *out = nullptr;
-  // Of an intercommunicator each side gives a group of its own: a split by membership, ordered as the group is.
+  // Of an intercommunicator each side gives a group of its own: a split by membership, ordered as
+  // the group is.
   if (comm->shared->inter) {
     int32_t rank = group.rank_of(comm->shared->map.world_of(comm->rank));
     return split(comm, rank < 0 ? MPI_UNDEFINED : 0, rank, out);
@@ -225,7 +239,8 @@ Status create(Comm* comm, const RankMap& group, Comm** out, const char* call) {
   uint32_t number = comm->sequence++;  // members and others count in step
   int32_t my_rank = group.rank_of(comm->shared->map.world_of(comm->rank));
   if (my_rank < 0) return {};
-  AgreeKey key{comm->shared->id.bits, kAgreeCreate, 0, number, static_cast<uint32_t>(group.world_of(0))};
+  AgreeKey key{comm->shared->id.bits, kAgreeCreate, 0, number,
+               static_cast<uint32_t>(group.world_of(0))};
   return create_among(key, group, nullptr, comm, my_rank, call, out);
 }
 

@@ -1,6 +1,5 @@
-// What the files that create communicators share: acts, and provisional communicators for groups whose members
-// do not include everybody of the parent.
-// Thread rule: one thread.
+// What the files that create communicators share: acts, and provisional communicators for groups
+// whose members do not include everybody of the parent. Thread rule: one thread.
 #pragma once
 
 #include "comm/comm.h"
@@ -44,17 +43,20 @@ enum CreateStep : int32_t { kStepGather, kStepAnswer, kStepExchange, kStepSpread
 inline int32_t tag_of(const SharedComm& shared, uint32_t number, CreateStep step) {
   return static_cast<int32_t>((number & 0xfffffff) << 3) | shared.side << 2 | step;
 }
-/// Rank 0's processes of the two sides of an intercommunicator swap messages. Called in the process of rank 0 of each
-/// side. May switch.
-Status exchange_with_other_side(const SharedComm& shared, uint32_t number, const std::vector<uint8_t>& mine,
-                                std::vector<uint8_t>* theirs, const char* call);
-/// The same bytes to all processes of the group, from the one at `root_index` of its hierarchy. May switch.
-Status spread(SharedComm* shared, uint32_t root_index, int32_t tag, std::vector<uint8_t>* bytes, const char* call);
+/// Rank 0's processes of the two sides of an intercommunicator swap messages. Called in the process
+/// of rank 0 of each side. May switch.
+Status exchange_with_other_side(const SharedComm& shared, uint32_t number,
+                                const std::vector<uint8_t>& mine, std::vector<uint8_t>* theirs,
+                                const char* call);
+/// The same bytes to all processes of the group, from the one at `root_index` of its hierarchy. May
+/// switch.
+Status spread(SharedComm* shared, uint32_t root_index, int32_t tag, std::vector<uint8_t>* bytes,
+              const char* call);
 
 /// The creation of a communicator of `group` by its members alone; collocated ones meet at `key`.
 /// `parent` gives the error handler. May switch.
-Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* remote, const Comm* parent,
-                    int32_t my_rank, const char* call, Comm** out);
+Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* remote,
+                    const Comm* parent, int32_t my_rank, const char* call, Comm** out);
 /// Intercommunicators (intercomm.cc). All may switch.
 struct InterArguments {
   int32_t local_leader = 0;
@@ -66,13 +68,15 @@ Status intercomm_create(Comm* local, const InterArguments& arguments, Comm** out
 Status intercomm_merge(Comm* inter, bool high, Comm** out);
 /// From groups alone (sessions): `name` is the hash of the string tag.
 Status create_from_group(const RankMap& group, uint64_t name, Comm** out);
-Status intercomm_from_groups(const RankMap& local, const RankMap& remote, uint64_t name, Comm** out);
-/// A sampled hash of a group, or of the two of an intercommunicator (the same at both sides): finds members that gave
-/// different groups.
+Status intercomm_from_groups(const RankMap& local, const RankMap& remote, uint64_t name,
+                             Comm** out);
+/// A sampled hash of a group, or of the two of an intercommunicator (the same at both sides): finds
+/// members that gave different groups.
 uint64_t fingerprint(const RankMap& group, const RankMap* other = nullptr);
 
-/// As dup() without blocking: the request completes when *out is there; `extras` are the new communicator's (or
-/// nullptr). Never switches.
-Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const char* call, pt2pt::Request** request);
+/// As dup() without blocking: the request completes when *out is there; `extras` are the new
+/// communicator's (or nullptr). Never switches.
+Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const char* call,
+            pt2pt::Request** request);
 
 }  // namespace fgmpi::comm

@@ -1,4 +1,5 @@
-// Distributed graphs: edges travel to their ends, between processes once per pair of processes (MPI-4.0 section 8.5.4).
+// Distributed graphs: edges travel to their ends, between processes once per pair of processes
+// (MPI-4.0 section 8.5.4).
 
 #include <algorithm>
 #include <cstring>
@@ -21,12 +22,14 @@ struct EdgeArrival : Arrival {
 };
 
 /// Edges by process of `end`, each process's in the order of contributors.
-std::vector<std::vector<Travelling>> sort_out(SharedComm* shared, const std::vector<const EdgeArrival*>& members) {
+std::vector<std::vector<Travelling>> sort_out(SharedComm* shared,
+                                              const std::vector<const EdgeArrival*>& members) {
   const Hierarchy& h = hierarchy(shared);
   std::vector<std::vector<Travelling>> to(h.count());
   for (const EdgeArrival* a : members) {
     for (const Edge& e : a->edges) {
-      uint32_t from = h.index_of_rank(shared->map, e.source), into = h.index_of_rank(shared->map, e.destination);
+      uint32_t from = h.index_of_rank(shared->map, e.source),
+               into = h.index_of_rank(shared->map, e.destination);
       Travelling t{e.source, e.destination, e.weight, a->rank};
       to[from].push_back(t);
       if (into != from) to[into].push_back(t);
@@ -36,8 +39,9 @@ std::vector<std::vector<Travelling>> sort_out(SharedComm* shared, const std::vec
 }
 
 /// Swaps the lists with the other processes; appends what comes to *mine.
-Status swap_lists(SharedComm* shared, uint32_t number, const std::vector<std::vector<Travelling>>& to,
-                  std::vector<Travelling>* mine, const char* call) {
+Status swap_lists(SharedComm* shared, uint32_t number,
+                  const std::vector<std::vector<Travelling>>& to, std::vector<Travelling>* mine,
+                  const char* call) {
   const Hierarchy& h = hierarchy(shared);
   uint64_t ctx = shared->id.plane(kPlaneInternal);
   int32_t tag = tag_of(*shared, number, kStepExchange);
@@ -46,7 +50,8 @@ Status swap_lists(SharedComm* shared, uint32_t number, const std::vector<std::ve
   for (uint32_t i = 0; i < h.count() && status.ok(); ++i) {
     if (i == h.my_index) continue;
     pt2pt::Request* r = nullptr;
-    status = pt2pt::process_isend(h.processes[i], ctx, tag, to[i].data(), to[i].size() * sizeof(Travelling), call, &r);
+    status = pt2pt::process_isend(h.processes[i], ctx, tag, to[i].data(),
+                                  to[i].size() * sizeof(Travelling), call, &r);
     if (r) sent.push_back(r);
   }
   for (uint32_t i = 0; i < h.count() && status.ok(); ++i) {
@@ -77,8 +82,9 @@ void edges_act(SharedComm* shared, Meeting* meeting) {
   std::vector<Travelling> mine = std::move(to[h.my_index]);
   Status status = swap_lists(shared, meeting->sequence, to, &mine, meeting->call);
   if (!status.ok()) return fail_all(meeting, status);
-  std::stable_sort(mine.begin(), mine.end(),
-                   [](const Travelling& a, const Travelling& b) { return a.contributor < b.contributor; });
+  std::stable_sort(mine.begin(), mine.end(), [](const Travelling& a, const Travelling& b) {
+    return a.contributor < b.contributor;
+  });
   for (const Travelling& t : mine) {
     uint32_t local;
     if (g_av.is_mine(static_cast<uint32_t>(shared->map.world_of(t.source)), &local)) {
@@ -94,7 +100,8 @@ void edges_act(SharedComm* shared, Meeting* meeting) {
 
 }  // namespace
 
-Status exchange_edges(Comm* comm, std::vector<Edge> edges, bool weighted, const char* call, Neighbors* out) {
+Status exchange_edges(Comm* comm, std::vector<Edge> edges, bool weighted, const char* call,
+                      Neighbors* out) {
   EdgeArrival mine;
   mine.edges = std::move(edges);
   mine.out = out;

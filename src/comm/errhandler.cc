@@ -14,7 +14,8 @@ Errhandler* find(MPI_Errhandler handler) {
 }
 
 bool predefined(MPI_Errhandler handler) {
-  return handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN || handler == MPI_ERRORS_ABORT;
+  return handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN ||
+         handler == MPI_ERRORS_ABORT;
 }
 
 }  // namespace
@@ -23,7 +24,8 @@ Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_E
   if (!function) return error(MPI_ERR_ARG, "the error handler function is a null pointer");
   int64_t index = g_handlers.create();
   if (index < 0)
-    return error(MPI_ERR_OTHER, "this process has %u error handlers in use, the most that are allowed",
+    return error(MPI_ERR_OTHER,
+                 "this process has %u error handlers in use, the most that are allowed",
                  g_handlers.live());
   Errhandler* e = g_handlers.get(static_cast<uint32_t>(index));
   e->function = function;
@@ -38,7 +40,8 @@ Status check_errhandler(HandlerOf of, MPI_Errhandler handler) {
   Errhandler* e = find(handler);
   const char* what = kNames[static_cast<int>(of)];
   if (handler == MPI_ERRHANDLER_NULL || !e)
-    return error(MPI_ERR_ARG, "errhandler is 0x%08x; allowed is a predefined one or one made for %s",
+    return error(MPI_ERR_ARG,
+                 "errhandler is 0x%08x; allowed is a predefined one or one made for %s",
                  static_cast<unsigned>(handler), what);
   if (e->of != of)
     return error(MPI_ERR_ARG, "errhandler 0x%08x was made for %s; allowed is one for %s",
@@ -47,11 +50,13 @@ Status check_errhandler(HandlerOf of, MPI_Errhandler handler) {
 }
 
 Status free_errhandler(MPI_Errhandler handler) {
-  // MPI_Comm_get_errhandler gives a handle that the program frees: also a predefined one (section 9.3.4).
+  // MPI_Comm_get_errhandler gives a handle that the program frees: also a predefined one
+  // (section 9.3.4).
   if (predefined(handler)) return {};
   Errhandler* e = find(handler);
   if (!e || e->references == 0)
-    return error(MPI_ERR_ARG, "errhandler is 0x%08x; allowed is an error handler that was not freed",
+    return error(MPI_ERR_ARG,
+                 "errhandler is 0x%08x; allowed is an error handler that was not freed",
                  static_cast<unsigned>(handler));
   detail::count_errhandler(handler, -1);
   return {};

@@ -1,6 +1,6 @@
-// Error handlers that programs make (MPI-4.0 section 9.3): functions behind MPI_Errhandler handles, counted by the
-// communicators (windows, sessions, files) that have them and by the user until he frees his handle.
-// Thread rule: one thread. Nothing here switches but call_errhandler().
+// Error handlers that programs make (MPI-4.0 section 9.3): functions behind MPI_Errhandler handles,
+// counted by the communicators (windows, sessions, files) that have them and by the user until he
+// frees his handle. Thread rule: one thread. Nothing here switches but call_errhandler().
 #pragma once
 
 #include <mpi.h>
@@ -30,14 +30,16 @@ void count_errhandler(MPI_Errhandler handler, int by);
 
 /// Someone has it / no longer has it. Predefined ones are not counted.
 inline void retain_errhandler(MPI_Errhandler handler) {
-  if ((static_cast<uint32_t>(handler) & 0xfc000000u) == detail::kErrhandlerBase) detail::count_errhandler(handler, 1);
+  if ((static_cast<uint32_t>(handler) & 0xfc000000u) == detail::kErrhandlerBase)
+    detail::count_errhandler(handler, 1);
 }
 inline void release_errhandler(MPI_Errhandler handler) {
-  if ((static_cast<uint32_t>(handler) & 0xfc000000u) == detail::kErrhandlerBase) detail::count_errhandler(handler, -1);
+  if ((static_cast<uint32_t>(handler) & 0xfc000000u) == detail::kErrhandlerBase)
+    detail::count_errhandler(handler, -1);
 }
 
-/// Calls the user's function on `object` (address of an MPI_Comm, MPI_Win, ...). May switch (it is user code).
-/// False when the handle is not one of ours.
+/// Calls the user's function on `object` (address of an MPI_Comm, MPI_Win, ...). May switch (it is
+/// user code). False when the handle is not one of ours.
 bool call_errhandler(MPI_Errhandler handler, void* object, int* code);
 
 /// Handlers in use: tests.

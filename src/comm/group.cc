@@ -30,7 +30,8 @@ Status make_group(RankMap map, MPI_Group* out) {
   }
   int64_t index = g_groups.create();
   if (index < 0)
-    return error(MPI_ERR_OTHER, "this process has %u groups in use, the most that are allowed", g_groups.live());
+    return error(MPI_ERR_OTHER, "this process has %u groups in use, the most that are allowed",
+                 g_groups.live());
   g_groups.get(static_cast<uint32_t>(index))->map = std::move(map);
   *out = static_cast<MPI_Group>(kGroupBase | static_cast<uint32_t>(index));
   return {};
@@ -38,7 +39,8 @@ Status make_group(RankMap map, MPI_Group* out) {
 
 void free_group(MPI_Group handle) {
   int64_t index = index_of(handle);
-  if (index >= 0 && g_groups.get(static_cast<uint32_t>(index))) g_groups.destroy(static_cast<uint32_t>(index));
+  if (index >= 0 && g_groups.get(static_cast<uint32_t>(index)))
+    g_groups.destroy(static_cast<uint32_t>(index));
 }
 
 int32_t group_rank(Group* group) {

@@ -1,5 +1,5 @@
-// MPI's group operations on rank maps: the algebra of src/groupmap, which works on encoded maps where it can, with
-// this process's strategy for what has to be stored.
+// MPI's group operations on rank maps: the algebra of src/groupmap, which works on encoded maps
+// where it can, with this process's strategy for what has to be stored.
 
 #include <vector>
 
@@ -16,7 +16,9 @@ RankMap combine(const RankMap& a, const RankMap& b, SetOperation operation) {
   MapRef out;
   Status status = groupmap::combine(a.encoded(), b.encoded(), operation, RankMap::strategy(), &out);
   // An encoding asked for by name may not hold the result: the hybrid choice always can.
-  if (!status.ok()) status = groupmap::combine(a.encoded(), b.encoded(), operation, groupmap::Strategy::hybrid(), &out);
+  if (!status.ok())
+    status =
+        groupmap::combine(a.encoded(), b.encoded(), operation, groupmap::Strategy::hybrid(), &out);
   FGMPI_CHECK(status.ok());
   return RankMap(std::move(out));
 }
@@ -39,11 +41,15 @@ Status make(RankMap* out, F&& f) {
 }  // namespace
 
 Status include(const RankMap& map, std::span<const int32_t> ranks, RankMap* out) {
-  return make(out, [&](MapRef* m) { return groupmap::include(map.encoded(), ranks, RankMap::strategy(), m); });
+  return make(out, [&](MapRef* m) {
+    return groupmap::include(map.encoded(), ranks, RankMap::strategy(), m);
+  });
 }
 
 Status exclude(const RankMap& map, std::span<const int32_t> ranks, RankMap* out) {
-  return make(out, [&](MapRef* m) { return groupmap::exclude(map.encoded(), ranks, RankMap::strategy(), m); });
+  return make(out, [&](MapRef* m) {
+    return groupmap::exclude(map.encoded(), ranks, RankMap::strategy(), m);
+  });
 }
 
 Status range_include(const RankMap& map, const int (*ranges)[3], int count, RankMap* out) {
@@ -59,25 +65,34 @@ Status range_exclude(const RankMap& map, const int (*ranges)[3], int count, Rank
 }
 
 RankMap unite(const RankMap& a, const RankMap& b) { return combine(a, b, SetOperation::kUnion); }
-RankMap intersect(const RankMap& a, const RankMap& b) { return combine(a, b, SetOperation::kIntersection); }
-RankMap subtract(const RankMap& a, const RankMap& b) { return combine(a, b, SetOperation::kDifference); }
+RankMap intersect(const RankMap& a, const RankMap& b) {
+  return combine(a, b, SetOperation::kIntersection);
+}
+RankMap subtract(const RankMap& a, const RankMap& b) {
+  return combine(a, b, SetOperation::kDifference);
+}
 
 int compare(const RankMap& a, const RankMap& b) {
   switch (groupmap::compare(a.encoded(), b.encoded())) {
-    case groupmap::Comparison::kIdentical: return MPI_IDENT;
-    case groupmap::Comparison::kSimilar: return MPI_SIMILAR;
-    case groupmap::Comparison::kUnequal: break;
+    case groupmap::Comparison::kIdentical:
+      return MPI_IDENT;
+    case groupmap::Comparison::kSimilar:
+      return MPI_SIMILAR;
+    case groupmap::Comparison::kUnequal:
+      break;
   }
   return MPI_UNEQUAL;
 }
 
-Status translate(const RankMap& from, std::span<const int32_t> in, const RankMap& to, int32_t* out) {
+Status translate(const RankMap& from, std::span<const int32_t> in, const RankMap& to,
+                 int32_t* out) {
   std::vector<int32_t> asked;
   asked.reserve(in.size());
   for (size_t i = 0; i < in.size(); ++i) {
     if (in[i] == MPI_PROC_NULL) continue;
     if (in[i] < 0 || in[i] >= from.size())
-      return error(MPI_ERR_RANK, "ranks1[%zu] is %d; allowed is 0 to %d or MPI_PROC_NULL", i, in[i], from.size() - 1);
+      return error(MPI_ERR_RANK, "ranks1[%zu] is %d; allowed is 0 to %d or MPI_PROC_NULL", i, in[i],
+                   from.size() - 1);
     asked.push_back(in[i]);
   }
   std::vector<int32_t> found(asked.size());

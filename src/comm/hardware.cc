@@ -51,22 +51,27 @@ int64_t resource_instance(const std::string& kind) {
   const Machine& m = machine();
   hwloc_obj_type_t type;
   hwloc_obj_attr_u attributes;
-  if (!m.topology || hwloc_type_sscanf(name.c_str(), &type, &attributes, sizeof attributes) != 0) return -2;
+  if (!m.topology || hwloc_type_sscanf(name.c_str(), &type, &attributes, sizeof attributes) != 0)
+    return -2;
   int depth = hwloc_get_type_depth(m.topology, type);
   if (depth == HWLOC_TYPE_DEPTH_UNKNOWN || depth == HWLOC_TYPE_DEPTH_MULTIPLE) return -2;
   // hwloc takes any beginning of a name for the name.
   char longer[64];
   hwloc_obj_t first = hwloc_get_obj_by_depth(m.topology, depth, 0);
   if (!first || hwloc_obj_type_snprintf(longer, sizeof longer, first, 1) < 0) return -2;
-  if (strcasecmp(name.c_str(), longer) != 0 && strcasecmp(name.c_str(), hwloc_obj_type_string(type)) != 0) return -2;
+  if (strcasecmp(name.c_str(), longer) != 0 &&
+      strcasecmp(name.c_str(), hwloc_obj_type_string(type)) != 0)
+    return -2;
   for (hwloc_obj_t o = first; o; o = o->next_cousin)
-    if (o->cpuset && !hwloc_bitmap_iszero(o->cpuset) && hwloc_bitmap_isincluded(m.binding, o->cpuset))
+    if (o->cpuset && !hwloc_bitmap_iszero(o->cpuset) &&
+        hwloc_bitmap_isincluded(m.binding, o->cpuset))
       return o->logical_index;
   return -1;
 }
 
 const std::vector<std::string>& resource_levels() {
-  static const std::vector<std::string> kLevels = {"Package", "NUMANode", "L3Cache", "L2Cache", "Core", "PU", "process"};
+  static const std::vector<std::string> kLevels = {"Package", "NUMANode", "L3Cache", "L2Cache",
+                                                   "Core",    "PU",       "process"};
   return kLevels;
 }
 

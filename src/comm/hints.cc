@@ -15,15 +15,17 @@ Status host_status(int code, const char* what) {
 }  // namespace
 
 bool known_hint(const std::string& key) {
-  constexpr const char* kKnown[] = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length",
-                                    "mpi_assert_allow_overtaking", "mpi_hw_resource_type", "fgmpi_groupmap"};
+  constexpr const char* kKnown[] = {"mpi_assert_no_any_tag",   "mpi_assert_no_any_source",
+                                    "mpi_assert_exact_length", "mpi_assert_allow_overtaking",
+                                    "mpi_hw_resource_type",    "fgmpi_groupmap"};
   return std::any_of(std::begin(kKnown), std::end(kKnown), [&](const char* k) { return key == k; });
 }
 
 Status read_info(MPI_Info info, Hints* all) {
   if (info == MPI_INFO_NULL) return {};
   int count = 0;
-  FGMPI_TRY(host_status(host::call([&](const host::Api& h) { return h.Info_get_nkeys(info, &count); }), "info"));
+  FGMPI_TRY(host_status(
+      host::call([&](const host::Api& h) { return h.Info_get_nkeys(info, &count); }), "info"));
   for (int i = 0; i < count; ++i) {
     char key[MPI_MAX_INFO_KEY + 1] = "";
     int code = host::call([&](const host::Api& h) { return h.Info_get_nthkey(info, i, key); });
@@ -39,11 +41,13 @@ Status read_info_key(MPI_Info info, const char* key, std::string* value) {
   value->clear();
   if (info == MPI_INFO_NULL) return {};
   int length = 0, flag = 0;
-  int code = host::call([&](const host::Api& h) { return h.Info_get_valuelen(info, key, &length, &flag); });
+  int code = host::call(
+      [&](const host::Api& h) { return h.Info_get_valuelen(info, key, &length, &flag); });
   FGMPI_TRY(host_status(code, "info"));
   if (!flag) return {};
   std::string buffer(static_cast<size_t>(length) + 1, '\0');
-  code = host::call([&](const host::Api& h) { return h.Info_get(info, key, length, buffer.data(), &flag); });
+  code = host::call(
+      [&](const host::Api& h) { return h.Info_get(info, key, length, buffer.data(), &flag); });
   FGMPI_TRY(host_status(code, "info"));
   *value = buffer.c_str();
   return {};
@@ -66,7 +70,8 @@ Status read_hints(MPI_Info info, Hints* hints) {
 }
 
 void put_hint(Hints* hints, std::pair<std::string, std::string> hint) {
-  auto it = std::find_if(hints->begin(), hints->end(), [&](const auto& h) { return h.first == hint.first; });
+  auto it = std::find_if(hints->begin(), hints->end(),
+                         [&](const auto& h) { return h.first == hint.first; });
   if (it == hints->end())
     hints->push_back(std::move(hint));
   else
@@ -74,7 +79,8 @@ void put_hint(Hints* hints, std::pair<std::string, std::string> hint) {
 }
 
 Status make_info(const Hints& hints, MPI_Info* info) {
-  FGMPI_TRY(host_status(host::call([&](const host::Api& h) { return h.Info_create(info); }), "a new info"));
+  FGMPI_TRY(host_status(host::call([&](const host::Api& h) { return h.Info_create(info); }),
+                        "a new info"));
   for (const auto& [key, value] : hints)
     host::call([&](const host::Api& h) { return h.Info_set(*info, key.c_str(), value.c_str()); });
   return {};

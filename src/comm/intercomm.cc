@@ -2,7 +2,8 @@
 //
 //   local group, process of the leader  <--maps-->  remote group, process of its leader
 //         | spread to the other processes                 |
-//         all processes of both: agree on a context id (context.h); each side has its own SharedComm
+//         all processes of both: agree on a context id (context.h); each side has its own
+//         SharedComm
 //
 // Only leaders' processes talk across; a map travels once a process, encoded.
 
@@ -24,18 +25,20 @@ pt2pt::Buffer bytes_of(const void* data, size_t size) {
   return buffer;
 }
 
-/// Swaps messages with a rank of the peer group of a communicator, on behalf of rank `me` of this process
-/// (whose stack this may or may not be).
-Status swap_with(Location peer, int32_t peer_rank, Location me, int32_t my_rank, uint64_t ctx, int32_t tag,
-                 const std::vector<uint8_t>& mine, std::vector<uint8_t>* theirs, const char* call) {
+/// Swaps messages with a rank of the peer group of a communicator, on behalf of rank `me` of this
+/// process (whose stack this may or may not be).
+Status swap_with(Location peer, int32_t peer_rank, Location me, int32_t my_rank, uint64_t ctx,
+                 int32_t tag, const std::vector<uint8_t>& mine, std::vector<uint8_t>* theirs,
+                 const char* call) {
   pt2pt::Request* sent = nullptr;
-  FGMPI_TRY(pt2pt::isend(bytes_of(mine.data(), mine.size()), peer, my_rank, tag, ctx, pt2pt::Mode::kStandard, call,
-                         nullptr, &sent));
+  FGMPI_TRY(pt2pt::isend(bytes_of(mine.data(), mine.size()), peer, my_rank, tag, ctx,
+                         pt2pt::Mode::kStandard, call, nullptr, &sent));
   pt2pt::Outcome outcome;
   pt2pt::Endpoint* at = pt2pt::endpoint(me.local);
   pt2pt::probe(at, peer_rank, tag, ctx, call, &outcome);
   theirs->resize(outcome.bytes);
-  Status status = pt2pt::recv(bytes_of(theirs->data(), theirs->size()), at, peer_rank, tag, ctx, call, &outcome);
+  Status status = pt2pt::recv(bytes_of(theirs->data(), theirs->size()), at, peer_rank, tag, ctx,
+                              call, &outcome);
   pt2pt::wait(sent, call);
   pt2pt::free_request(sent);
   return status;
@@ -101,7 +104,8 @@ Learned learn(const SharedComm& local, const InterArguments& a, const char* call
   size_t used;
   if (l.status.ok()) l.status = RankMap::deserialize(theirs, &used, &l.remote);
   if (l.status.ok() && intersect(local.map, l.remote).size() > 0)
-    l.status = error(MPI_ERR_COMM, "the two groups have %d ranks in common; allowed are groups that have none",
+    l.status = error(MPI_ERR_COMM,
+                     "the two groups have %d ranks in common; allowed are groups that have none",
                      intersect(local.map, l.remote).size());
   return l;
 }
@@ -117,7 +121,8 @@ void inter_create_act(SharedComm* shared, Meeting* meeting) {
     while (a->rank != leader) a = a->next;
     message = encode(learn(*shared, static_cast<InterArrival*>(a)->arguments, meeting->call));
   }
-  Status status = spread(shared, leader_index, tag_of(*shared, meeting->sequence, kStepSpread), &message, meeting->call);
+  Status status = spread(shared, leader_index, tag_of(*shared, meeting->sequence, kStepSpread),
+                         &message, meeting->call);
   if (!status.ok()) return fail_all(meeting, status);
   Learned learned = decode(message);
   if (!learned.status.ok()) return fail_all(meeting, learned.status);
@@ -153,24 +158,30 @@ void merge_act(SharedComm* shared, Meeting* meeting) {
   std::vector<uint8_t> theirs;
   Status status;
   if (root_index == h.my_index)
-    status = exchange_with_other_side(*shared, meeting->sequence, {static_cast<uint8_t>(high)}, &theirs, meeting->call);
+    status = exchange_with_other_side(*shared, meeting->sequence, {static_cast<uint8_t>(high)},
+                                      &theirs, meeting->call);
   if (status.ok())
-    status = spread(shared, root_index, tag_of(*shared, meeting->sequence, kStepSpread), &theirs, meeting->call);
+    status = spread(shared, root_index, tag_of(*shared, meeting->sequence, kStepSpread), &theirs,
+                    meeting->call);
   if (!status.ok()) return fail_all(meeting, status);
   bool far_high = theirs.at(0) != 0;
   bool first = high != far_high ? !high : shared->side == 0;
   RankMap merged;
   sched::call_on_host([&] {
-    merged = first ? concatenate(shared->map, *shared->remote) : concatenate(*shared->remote, shared->map);
+    merged = first ? concatenate(shared->map, *shared->remote)
+                   : concatenate(*shared->remote, shared->map);
   });
   AgreeKey key{shared->id.bits, kAgreeMerge, shared->side, meeting->sequence};
   ContextId id;
-  status = agree(key, parties_of(shared), reserve_least(*shared, meeting->arrivals), meeting->call, &id);
+  status =
+      agree(key, parties_of(shared), reserve_least(*shared, meeting->arrivals), meeting->call, &id);
   if (!status.ok()) return fail_all(meeting, status);
   Hierarchy all = build_hierarchy(merged);
   // Where both sides have members here, the second finds what the first made.
   SharedComm* made = lookup(id);
-  if (!made) made = establish({id, &merged, nullptr, all.members(merged, all.my_index), all.count(), 0, meeting->call});
+  if (!made)
+    made = establish(
+        {id, &merged, nullptr, all.members(merged, all.my_index), all.count(), 0, meeting->call});
   enter_all(meeting, made, first ? 0 : shared->remote->size());
 }
 
@@ -178,13 +189,16 @@ void merge_act(SharedComm* shared, Meeting* meeting) {
 Status rank_in(const RankMap& group, int32_t* rank) {
   *rank = group.rank_of(static_cast<int32_t>(rank_state()->world_rank));
   if (*rank >= 0) return {};
-  return error(MPI_ERR_GROUP, "the calling rank is not in the group (of %d); allowed are its members", group.size());
+  return error(MPI_ERR_GROUP,
+               "the calling rank is not in the group (of %d); allowed are its members",
+               group.size());
 }
 
 }  // namespace
 
-Status exchange_with_other_side(const SharedComm& shared, uint32_t number, const std::vector<uint8_t>& mine,
-                                std::vector<uint8_t>* theirs, const char* call) {
+Status exchange_with_other_side(const SharedComm& shared, uint32_t number,
+                                const std::vector<uint8_t>& mine, std::vector<uint8_t>* theirs,
+                                const char* call) {
   // The tag has no side here: what one sends the other receives.
   int32_t tag = static_cast<int32_t>((number & 0xfffffff) << 3) | kStepExchange;
   Location peer = g_av.locate(static_cast<uint32_t>(shared.remote->world_of(0)));
@@ -192,12 +206,15 @@ Status exchange_with_other_side(const SharedComm& shared, uint32_t number, const
   return swap_with(peer, 0, me, 0, shared.id.plane(kPlaneInternal), tag, mine, theirs, call);
 }
 
-Status spread(SharedComm* shared, uint32_t root_index, int32_t tag, std::vector<uint8_t>* bytes, const char* call) {
+Status spread(SharedComm* shared, uint32_t root_index, int32_t tag, std::vector<uint8_t>* bytes,
+              const char* call) {
   const Hierarchy& h = hierarchy(shared);
   uint64_t ctx = shared->id.plane(kPlaneInternal);
-  if (h.my_index != root_index) return pt2pt::process_recv(h.processes[root_index], ctx, tag, bytes, call);
+  if (h.my_index != root_index)
+    return pt2pt::process_recv(h.processes[root_index], ctx, tag, bytes, call);
   for (uint32_t i = 0; i < h.count(); ++i)
-    if (i != root_index) FGMPI_TRY(pt2pt::process_send(h.processes[i], ctx, tag, bytes->data(), bytes->size(), call));
+    if (i != root_index)
+      FGMPI_TRY(pt2pt::process_send(h.processes[i], ctx, tag, bytes->data(), bytes->size(), call));
   return {};
 }
 
@@ -224,11 +241,14 @@ Status create_from_group(const RankMap& group, uint64_t name, Comm** out) {
   return create_among(key, group, nullptr, nullptr, rank, "MPI_Comm_create_from_group", out);
 }
 
-Status intercomm_from_groups(const RankMap& local, const RankMap& remote, uint64_t name, Comm** out) {
+Status intercomm_from_groups(const RankMap& local, const RankMap& remote, uint64_t name,
+                             Comm** out) {
   int32_t rank;
   FGMPI_TRY(rank_in(local, &rank));
   if (int32_t common = intersect(local, remote).size())
-    return error(MPI_ERR_GROUP, "the two groups have %d ranks in common; allowed are groups that have none", common);
+    return error(MPI_ERR_GROUP,
+                 "the two groups have %d ranks in common; allowed are groups that have none",
+                 common);
   auto leader = static_cast<uint32_t>(std::min(local.world_of(0), remote.world_of(0)));
   AgreeKey key{name, kAgreeFromGroup, side_of(local, remote), 1, leader};
   return create_among(key, local, &remote, nullptr, rank, "MPI_Intercomm_create_from_groups", out);

@@ -1,16 +1,18 @@
 // MPI_Comm_split (HPDC'10 Procedure 1 with collocated pre-gathering).
 //
-//   each process: its members' (color, key) in rank order, packed  --one message-->  process of rank 0 (the root)
+//   each process: its members' (color, key) in rank order, packed  --one message-->  process of
+//   rank 0 (the root)
 //                 + its least-led member of each color, with a reserved LBI
 //   root: sorts by (color, key, rank); per color: the leader, the rank map
 //   root  --one message a process-->  per new communicator there: context id, encoded map, once
 //   each process: its members' new ranks from the map
 //
-// On an intercommunicator each side does so; between the sorting and the answers the two roots exchange their
-// colors: map and best candidate of each. Colors that one side lacks give no communicator.
+// On an intercommunicator each side does so; between the sorting and the answers the two roots
+// exchange their colors: map and best candidate of each. Colors that one side lacks give no
+// communicator.
 //
-// P messages each way and no array of N entries anywhere but at the root while it sorts: O(N log N) time at most
-// (a radix sort over the digits that occur), O(N) memory there, O(members) elsewhere.
+// P messages each way and no array of N entries anywhere but at the root while it sorts: O(N log N)
+// time at most (a radix sort over the digits that occur), O(N) memory there, O(members) elsewhere.
 
 #include <algorithm>
 #include <cstring>
@@ -73,10 +75,12 @@ void for_colors(const std::vector<Entry>& entries, F&& f) {
   }
 }
 
-// ---- Packed (color, key) of a process's members, in rank order -------------------------------------------
-//   u32 members | color base 8, width 1 | key base 8, minus-rank 1, width 1 | colors | keys | candidates
-// Values are stored less their smallest in as few bytes as hold the largest; a key is stored less its rank
-// where that is narrower. The color 0 is MPI_UNDEFINED, others are one more.
+// ---- Packed (color, key) of a process's members, in rank order
+// -------------------------------------------
+//   u32 members | color base 8, width 1 | key base 8, minus-rank 1, width 1 | colors | keys |
+//   candidates
+// Values are stored less their smallest in as few bytes as hold the largest; a key is stored less
+// its rank where that is narrower. The color 0 is MPI_UNDEFINED, others are one more.
 
 template <class T>
 void put(std::vector<uint8_t>* out, const T& value) {
@@ -118,7 +122,11 @@ struct Column {
     if (count == 0) return;
     base = low;
     uint64_t range = static_cast<uint64_t>(high - low);
-    width = range == 0 ? 0 : range < 1u << 8 ? 1 : range < 1u << 16 ? 2 : range <= UINT32_MAX ? 4 : 8;
+    width = range == 0            ? 0
+            : range < 1u << 8     ? 1
+            : range < 1u << 16    ? 2
+            : range <= UINT32_MAX ? 4
+                                  : 8;
   }
   template <class F>
   void write(std::vector<uint8_t>* out, size_t count, F&& value) const {
@@ -132,7 +140,9 @@ struct Column {
 };
 
 void pack(const std::vector<SplitArrival*>& members, std::vector<uint8_t>* out) {
-  auto color = [&](size_t i) { return members[i]->color == MPI_UNDEFINED ? int64_t{0} : int64_t{members[i]->color} + 1; };
+  auto color = [&](size_t i) {
+    return members[i]->color == MPI_UNDEFINED ? int64_t{0} : int64_t{members[i]->color} + 1;
+  };
   auto key = [&](size_t i) { return int64_t{members[i]->key}; };
   auto key_less_rank = [&](size_t i) { return int64_t{members[i]->key} - members[i]->rank; };
   size_t n = members.size();
@@ -151,7 +161,8 @@ void pack(const std::vector<SplitArrival*>& members, std::vector<uint8_t>* out) 
     keys.write(out, n, key);
 }
 
-void unpack(Source* in, const std::vector<int32_t>& ranks, uint32_t party, std::vector<Entry>* entries) {
+void unpack(Source* in, const std::vector<int32_t>& ranks, uint32_t party,
+            std::vector<Entry>* entries) {
   size_t n = in->get<uint32_t>();
   FGMPI_CHECK(n == ranks.size());
   int64_t color_base = in->get<int64_t>();
@@ -164,13 +175,16 @@ void unpack(Source* in, const std::vector<int32_t>& ranks, uint32_t party, std::
   for (size_t i = 0; i < n; ++i) {
     int64_t key = key_base + static_cast<int64_t>(in->get(key_width)) + (less_rank ? ranks[i] : 0);
     if (colors[i] == 0) continue;
-    entries->push_back({static_cast<uint32_t>(colors[i] - 1), static_cast<uint32_t>(key) ^ 0x80000000u, ranks[i], party});
+    entries->push_back({static_cast<uint32_t>(colors[i] - 1),
+                        static_cast<uint32_t>(key) ^ 0x80000000u, ranks[i], party});
   }
 }
 
-// ---- A split under way in this process ----------------------------------------------------------------
+// ---- A split under way in this process
+// ----------------------------------------------------------------
 
-/// Ascending ranks, from entries that come process by process: where a process hosts scattered ranks.
+/// Ascending ranks, from entries that come process by process: where a process hosts scattered
+/// ranks.
 void sort_by_rank(std::vector<Entry>* entries, int32_t size) {
   auto before = [](const Entry& a, const Entry& b) { return a.rank < b.rank; };
   if (std::is_sorted(entries->begin(), entries->end(), before)) return;
@@ -182,7 +196,8 @@ void sort_by_rank(std::vector<Entry>* entries, int32_t size) {
     if (e.party != kNobody) entries->push_back(e);
 }
 
-/// A new communicator: id 0 when nobody had an index left; size 0 (of map) when the other side lacks the color.
+/// A new communicator: id 0 when nobody had an index left; size 0 (of map) when the other side
+/// lacks the color.
 struct Made {
   ContextId id;
   uint32_t processes = 1;
@@ -231,11 +246,11 @@ class Split {
 
   SharedComm* shared_;
   Meeting* meeting_;
-  std::vector<SplitArrival*> members_;    ///< here, by rank in the parent
-  std::vector<SplitArrival*> by_local_;   ///< the same by index of the proclet
-  std::vector<Entry> mine_;               ///< those that have a color, by color
-  std::vector<Candidate> candidates_;     ///< of this process, one a color, ascending
-  std::vector<Made> made_;                ///< likewise
+  std::vector<SplitArrival*> members_;   ///< here, by rank in the parent
+  std::vector<SplitArrival*> by_local_;  ///< the same by index of the proclet
+  std::vector<Entry> mine_;              ///< those that have a color, by color
+  std::vector<Candidate> candidates_;    ///< of this process, one a color, ascending
+  std::vector<Made> made_;               ///< likewise
 };
 
 void Split::order_members() {
@@ -256,13 +271,16 @@ void Split::order_members() {
 /// Sorts the members here by color and reserves a candidate in each.
 void Split::group_members() {
   for (const SplitArrival* a : members_)
-    if (a->color != MPI_UNDEFINED) mine_.push_back({static_cast<uint32_t>(a->color), 0, a->rank, 0});
+    if (a->color != MPI_UNDEFINED)
+      mine_.push_back({static_cast<uint32_t>(a->color), 0, a->rank, 0});
   sort_by(&mine_, &Entry::color);
   for_colors(mine_, [&](size_t first, size_t last) {
     RankState* least = nullptr;
     for (size_t i = first; i < last; ++i) {
       RankState* r = state_of(local_of(mine_[i].rank));
-      if (!least || r->led < least->led || (r->led == least->led && r->world_rank < least->world_rank)) least = r;
+      if (!least || r->led < least->led ||
+          (r->led == least->led && r->world_rank < least->world_rank))
+        least = r;
     }
     candidates_.push_back(reserve(least));
   });
@@ -296,7 +314,8 @@ Status Split::alone() {
   entries.reserve(members_.size());
   for (const SplitArrival* a : members_)
     if (a->color != MPI_UNDEFINED)
-      entries.push_back({static_cast<uint32_t>(a->color), static_cast<uint32_t>(a->key) ^ 0x80000000u, a->rank, 0});
+      entries.push_back({static_cast<uint32_t>(a->color),
+                         static_cast<uint32_t>(a->key) ^ 0x80000000u, a->rank, 0});
   sort_by(&entries, &Entry::key);
   sort_by(&entries, &Entry::color);
   std::vector<int32_t> worlds;
@@ -312,8 +331,8 @@ Status Split::alone() {
     for (size_t i = first; i < last; ++i) worlds.push_back(shared_->map.world_of(entries[i].rank));
     RankMap map = RankMap::from_ranks(worlds);
     share_parent(&map);
-    SharedComm* made =
-        establish({leader.id(), &map, nullptr, static_cast<uint32_t>(last - first), 1, 0, meeting_->call});
+    SharedComm* made = establish(
+        {leader.id(), &map, nullptr, static_cast<uint32_t>(last - first), 1, 0, meeting_->call});
     for (size_t i = first; i < last; ++i) {
       SplitArrival* a = by_local_[static_cast<uint32_t>(worlds[i - first]) - g_av.my_first()];
       a->status = enter(made, static_cast<int32_t>(i - first), a->comm, &a->out);
@@ -349,7 +368,8 @@ Status Split::as_root(const Hierarchy& h) {
   for (uint32_t party = 0; party < h.count(); ++party) {
     if (h.processes[party] == g_av.me()) continue;
     const std::vector<uint8_t>& bytes = root.answers[party];
-    FGMPI_TRY(pt2pt::process_send(h.processes[party], ctx, tag, bytes.data(), bytes.size(), meeting_->call));
+    FGMPI_TRY(pt2pt::process_send(h.processes[party], ctx, tag, bytes.data(), bytes.size(),
+                                  meeting_->call));
   }
   return {};
 }
@@ -369,7 +389,8 @@ void Split::decide(Root* root) {
     worlds.clear();
     for (size_t i = first; i < last; ++i) {
       const Entry& e = root->entries[i];
-      worlds.push_back(parent.empty() ? shared_->map.world_of(e.rank) : parent[static_cast<size_t>(e.rank)]);
+      worlds.push_back(parent.empty() ? shared_->map.world_of(e.rank)
+                                      : parent[static_cast<size_t>(e.rank)]);
       if (seen[e.party] == first) continue;
       seen[e.party] = first;
       c.parties.push_back(e.party);
@@ -478,18 +499,22 @@ Status Split::attach_made() {
   return status;
 }
 
-/// A new order of the same members keeps the parent's stored set and adds a permutation, if it changes anything.
+/// A new order of the same members keeps the parent's stored set and adds a permutation, if it
+/// changes anything.
 void Split::share_parent(RankMap* map) const {
-  if (static_cast<const SplitArrival*>(meeting_->arrivals)->permute) *map = RankMap::permuted(shared_->map, *map);
+  if (static_cast<const SplitArrival*>(meeting_->arrivals)->permute)
+    *map = RankMap::permuted(shared_->map, *map);
 }
 
 /// The members mine_[first..last) get their part of `made`.
 Status Split::attach_one(Made& made, size_t first, size_t last) {
   share_parent(&made.map);
   const RankMap* remote = shared_->inter ? &made.remote : nullptr;
-  SharedComm* there = establish({made.id, &made.map, remote, static_cast<uint32_t>(last - first), made.processes,
-                                 made.side, meeting_->call});
-  auto join = [&](SplitArrival* a, int32_t rank) { a->status = enter(there, rank, a->comm, &a->out); };
+  SharedComm* there = establish({made.id, &made.map, remote, static_cast<uint32_t>(last - first),
+                                 made.processes, made.side, meeting_->call});
+  auto join = [&](SplitArrival* a, int32_t rank) {
+    a->status = enter(there, rank, a->comm, &a->out);
+  };
   if (made.map.regular()) {
     for (size_t i = first; i < last; ++i) {
       int32_t world = shared_->map.world_of(mine_[i].rank);
@@ -501,7 +526,8 @@ Status Split::attach_one(Made& made, size_t first, size_t last) {
   std::vector<int32_t> worlds = made.map.encoded().expand();
   for (size_t r = 0; r < worlds.size(); ++r) {
     uint32_t local;
-    if (g_av.is_mine(static_cast<uint32_t>(worlds[r]), &local)) join(by_local_[local], static_cast<int32_t>(r));
+    if (g_av.is_mine(static_cast<uint32_t>(worlds[r]), &local))
+      join(by_local_[local], static_cast<int32_t>(r));
   }
   return {};
 }

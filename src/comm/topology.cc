@@ -49,13 +49,15 @@ int32_t cart_neighbor(const Topology& t, int32_t rank, int dimension, int displa
   return rank + static_cast<int32_t>(moved - coordinate) * below;
 }
 
-void neighbors_of(const Comm* comm, std::vector<int32_t>* sources, std::vector<int32_t>* destinations) {
+void neighbors_of(const Comm* comm, std::vector<int32_t>* sources,
+                  std::vector<int32_t>* destinations) {
   const Topology& t = *comm->shared->topology;
   sources->clear();
   switch (t.kind) {
     case Topology::Kind::kCart:
       for (size_t i = 0; i < t.dims.size(); ++i)
-        for (int step : {-1, 1}) sources->push_back(cart_neighbor(t, comm->rank, static_cast<int>(i), step));
+        for (int step : {-1, 1})
+          sources->push_back(cart_neighbor(t, comm->rank, static_cast<int>(i), step));
       break;
     case Topology::Kind::kGraph: {
       auto rank = static_cast<size_t>(comm->rank);
@@ -71,10 +73,11 @@ void neighbors_of(const Comm* comm, std::vector<int32_t>* sources, std::vector<i
   *destinations = *sources;
 }
 
-// ---- Reordering --------------------------------------------------------------------------------------------
-// A process's sub-grid t0 x t1 x ... (ti divides dims[i], product = ranks a process) has 2 * sum(volume / ti) faces to
-// other sub-grids, dimensions that it spans fully aside. Row-major order gives the same formula with t = (1, .., 1,
-// k, full, ..). The tile with the fewest faces wins.
+// ---- Reordering
+// -------------------------------------------------------------------------------------------- A
+// process's sub-grid t0 x t1 x ... (ti divides dims[i], product = ranks a process) has 2 *
+// sum(volume / ti) faces to other sub-grids, dimensions that it spans fully aside. Row-major order
+// gives the same formula with t = (1, .., 1, k, full, ..). The tile with the fewest faces wins.
 
 namespace {
 
@@ -89,7 +92,8 @@ int64_t faces(std::span<const int32_t> dims, std::span<const int32_t> tile, int6
 
 std::vector<int32_t> cart_tile(std::span<const int32_t> dims, int64_t members) {
   std::vector<int32_t> tile(dims.size(), 1), best;
-  // Row-major: full dimensions from the last on; a slab that is no sub-grid counts as the next larger cut.
+  // Row-major: full dimensions from the last on; a slab that is no sub-grid counts as the next
+  // larger cut.
   int64_t left = members;
   for (size_t i = dims.size(); i-- > 0 && left > 1;) {
     tile[i] = static_cast<int32_t>(std::min<int64_t>(left, dims[i]));
@@ -126,7 +130,8 @@ RankMap cart_order(SharedComm* comm, std::span<const int32_t> dims) {
     if (h.members(comm->map, i) != members) return identity;
   std::vector<int32_t> tile = cart_tile(dims, members);
   if (tile.empty()) return identity;
-  // rank in the grid -> (tile, place in tile), both row-major; the k-th tile is ranks k*members .. of comm.
+  // rank in the grid -> (tile, place in tile), both row-major; the k-th tile is ranks k*members ..
+  // of comm.
   std::vector<int32_t> order(static_cast<size_t>(size)), at(dims.size());
   for (int32_t& rank : order) {
     int64_t block = 0, place = 0;
@@ -140,11 +145,13 @@ RankMap cart_order(SharedComm* comm, std::span<const int32_t> dims) {
   return RankMap::from_ranks(order);
 }
 
-// ---- Dims_create -------------------------------------------------------------------------------------------
+// ---- Dims_create
+// -------------------------------------------------------------------------------------------
 
 namespace {
 
-/// Non-increasing factors of n with the smallest difference of largest and smallest, then the smallest largest.
+/// Non-increasing factors of n with the smallest difference of largest and smallest, then the
+/// smallest largest.
 class Factors {
  public:
   Factors(int32_t n, size_t count) : current_(count) {
@@ -164,13 +171,15 @@ class Factors {
       if (rest > most) return;
       current_[i] = rest;
       int32_t spread = current_[0] - rest;
-      if (!best_.empty() && std::pair(spread, current_[0]) >= std::pair(best_spread_, best_[0])) return;
+      if (!best_.empty() && std::pair(spread, current_[0]) >= std::pair(best_spread_, best_[0]))
+        return;
       best_spread_ = spread;
       best_ = current_;
       return;
     }
     double root = std::pow(rest, 1.0 / static_cast<double>(current_.size() - i));
-    auto from = std::lower_bound(divisors_.begin(), divisors_.end(), static_cast<int32_t>(root - 1e-6));
+    auto from =
+        std::lower_bound(divisors_.begin(), divisors_.end(), static_cast<int32_t>(root - 1e-6));
     for (auto d = from; d != divisors_.end() && *d <= most; ++d) {
       if (rest % *d != 0) continue;
       // All further factors are at most the fair share: this one is too large to beat the best.
@@ -191,14 +200,16 @@ Status dims_create(int32_t nodes, std::span<int32_t> dims) {
   size_t open = 0;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 0)
-      return error(MPI_ERR_DIMS, "dims[%zu] is %d; allowed is 0 (to be chosen) or more", i, dims[i]);
+      return error(MPI_ERR_DIMS, "dims[%zu] is %d; allowed is 0 (to be chosen) or more", i,
+                   dims[i]);
     if (dims[i] == 0)
       ++open;
     else if (fixed <= INT32_MAX)
       fixed *= dims[i];
   }
   if (fixed > nodes || nodes % fixed != 0 || (open == 0 && fixed != nodes))
-    return error(MPI_ERR_DIMS, "the given dimensions multiply to %lld; allowed are %s of nnodes = %d",
+    return error(MPI_ERR_DIMS,
+                 "the given dimensions multiply to %lld; allowed are %s of nnodes = %d",
                  static_cast<long long>(fixed), open == 0 ? "exactly those" : "divisors", nodes);
   if (open == 0) return {};
   Factors factors(static_cast<int32_t>(nodes / fixed), open);

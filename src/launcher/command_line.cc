@@ -125,7 +125,8 @@ class Parser {
       ++at_;
       return {};
     }
-    if (name == "prepend-rank" || name == "l") {  // ranks share processes: the library puts the prefix
+    if (name == "prepend-rank" ||
+        name == "l") {  // ranks share processes: the library puts the prefix
       ++at_;
       s->options.insert(s->options.end(), {"-genv", "FGMPI_PREPEND_RANK", "1"});
       return {};

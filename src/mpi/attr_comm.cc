@@ -1,4 +1,5 @@
-// Attributes on communicators (MPI-4.0 section 7.7.2), the MPI-1 names for them, and the entries for Fortran.
+// Attributes on communicators (MPI-4.0 section 7.7.2), the MPI-1 names for them, and the entries
+// for Fortran.
 
 #include "host/host.h"
 #include "host/internal.h"
@@ -11,17 +12,25 @@ namespace {
 using comm::AttrKind;
 using comm::KeyvalOf;
 
-/// A predefined attribute (Fortran's keyvals are one more than C's). False when `keyval` is none; *found is
-/// false for one that has no value here.
+/// A predefined attribute (Fortran's keyvals are one more than C's). False when `keyval` is none;
+/// *found is false for one that has no value here.
 bool predefined(int keyval, AttrKind kind, void* value, bool* found) {
-  static intptr_t tag_ub = kTagUb, host = MPI_PROC_NULL, io = MPI_ANY_SOURCE, wtime_is_global, universe, last_code,
-                  appnum;
+  static intptr_t tag_ub = kTagUb, host = MPI_PROC_NULL, io = MPI_ANY_SOURCE, wtime_is_global,
+                  universe, last_code, appnum;
   *found = true;
   switch (keyval & 1 ? keyval : keyval - 1) {
-    case MPI_TAG_UB: comm::give_integer(&tag_ub, kind, value); return true;
-    case MPI_HOST: comm::give_integer(&host, kind, value); return true;
-    case MPI_IO: comm::give_integer(&io, kind, value); return true;
-    case MPI_WTIME_IS_GLOBAL: comm::give_integer(&wtime_is_global, kind, value); return true;
+    case MPI_TAG_UB:
+      comm::give_integer(&tag_ub, kind, value);
+      return true;
+    case MPI_HOST:
+      comm::give_integer(&host, kind, value);
+      return true;
+    case MPI_IO:
+      comm::give_integer(&io, kind, value);
+      return true;
+    case MPI_WTIME_IS_GLOBAL:
+      comm::give_integer(&wtime_is_global, kind, value);
+      return true;
     case MPI_UNIVERSE_SIZE:
       // The launcher counts processes; each may host as many ranks as ours do.
       universe = boot().universe_size();
@@ -34,7 +43,9 @@ bool predefined(int keyval, AttrKind kind, void* value, bool* found) {
       if (host::initialised()) {
         int* hosts = nullptr;
         int flag = 0;
-        host::call([&](const host::Api& h) { return h.Comm_get_attr(MPI_COMM_SELF, MPI_LASTUSEDCODE, &hosts, &flag); });
+        host::call([&](const host::Api& h) {
+          return h.Comm_get_attr(MPI_COMM_SELF, MPI_LASTUSEDCODE, &hosts, &flag);
+        });
         if (flag) last_code = *hosts;
       }
       comm::give_integer(&last_code, kind, value);
@@ -45,11 +56,14 @@ bool predefined(int keyval, AttrKind kind, void* value, bool* found) {
       *found = appnum >= 0;
       if (*found) comm::give_integer(&appnum, kind, value);
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
-bool is_predefined(int keyval) { return (static_cast<uint32_t>(keyval) & 0xffffff00u) == 0x64400000u; }
+bool is_predefined(int keyval) {
+  return (static_cast<uint32_t>(keyval) & 0xffffff00u) == 0x64400000u;
+}
 
 int get(const char* call, MPI_Comm handle, int keyval, AttrKind kind, void* value, int* flag) {
   FGMPI_ENTER(call, c, handle);
@@ -59,7 +73,8 @@ int get(const char* call, MPI_Comm handle, int keyval, AttrKind kind, void* valu
   *flag = 0;
   if (!is_predefined(keyval) || !predefined(keyval, kind, value, &found)) {
     auto* list = c->extras ? &c->extras->attributes : nullptr;
-    FGMPI_RETURN_IF(call, c, comm::get_attribute(KeyvalOf::kComm, list, keyval, kind, value, &found));
+    FGMPI_RETURN_IF(call, c,
+                    comm::get_attribute(KeyvalOf::kComm, list, keyval, kind, value, &found));
   }
   *flag = found;
   return MPI_SUCCESS;
@@ -75,7 +90,9 @@ int set(const char* call, MPI_Comm handle, int keyval, void* value, AttrKind kin
   FGMPI_ENTER(call, c, handle);
   FGMPI_RETURN_IF(call, c, refuse_predefined(keyval));
   int code = MPI_SUCCESS;
-  FGMPI_RETURN_IF(call, c, comm::set_attribute(KeyvalOf::kComm, &comm::extras(c).attributes, handle, keyval, value, kind, &code));
+  FGMPI_RETURN_IF(call, c,
+                  comm::set_attribute(KeyvalOf::kComm, &comm::extras(c).attributes, handle, keyval,
+                                      value, kind, &code));
   return code == MPI_SUCCESS ? code : fail_code(call, c, code);
 }
 
@@ -114,14 +131,17 @@ void* erase_type(F* function) {
 using namespace fgmpi;
 
 FGMPI_OWN(Comm_create_keyval)
-int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* remove, int* keyval,
-                            void* extra) {
-  return mpi::create("MPI_Comm_create_keyval", mpi::erase_type(copy), mpi::erase_type(remove), keyval, extra);
+int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* copy,
+                            MPI_Comm_delete_attr_function* remove, int* keyval, void* extra) {
+  return mpi::create("MPI_Comm_create_keyval", mpi::erase_type(copy), mpi::erase_type(remove),
+                     keyval, extra);
 }
 
 FGMPI_OWN(Keyval_create)
-int PMPI_Keyval_create(MPI_Copy_function* copy, MPI_Delete_function* remove, int* keyval, void* extra) {
-  return mpi::create("MPI_Keyval_create", mpi::erase_type(copy), mpi::erase_type(remove), keyval, extra);
+int PMPI_Keyval_create(MPI_Copy_function* copy, MPI_Delete_function* remove, int* keyval,
+                       void* extra) {
+  return mpi::create("MPI_Keyval_create", mpi::erase_type(copy), mpi::erase_type(remove), keyval,
+                     extra);
 }
 
 FGMPI_OWN(Comm_free_keyval)
@@ -151,16 +171,22 @@ int PMPI_Attr_get(MPI_Comm comm, int keyval, void* value, int* flag) {
 }
 
 FGMPI_OWN(Comm_delete_attr)
-int PMPI_Comm_delete_attr(MPI_Comm comm, int keyval) { return mpi::remove("MPI_Comm_delete_attr", comm, keyval); }
+int PMPI_Comm_delete_attr(MPI_Comm comm, int keyval) {
+  return mpi::remove("MPI_Comm_delete_attr", comm, keyval);
+}
 
 FGMPI_OWN(Attr_delete)
-int PMPI_Attr_delete(MPI_Comm comm, int keyval) { return mpi::remove("MPI_Attr_delete", comm, keyval); }
+int PMPI_Attr_delete(MPI_Comm comm, int keyval) {
+  return mpi::remove("MPI_Attr_delete", comm, keyval);
+}
 
-// ---- For Fortran (libmpichfort) ---------------------------------------------------------------------------
+// ---- For Fortran (libmpichfort)
+// ---------------------------------------------------------------------------
 
 FGMPI_OWN_INTERNAL(MPII_Comm_get_attr)
 int MPII_Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* flag, fgmpi_attr_kind kind) {
-  return mpi::get("MPI_Comm_get_attr", comm, keyval, static_cast<comm::AttrKind>(kind), value, flag);
+  return mpi::get("MPI_Comm_get_attr", comm, keyval, static_cast<comm::AttrKind>(kind), value,
+                  flag);
 }
 
 FGMPI_OWN_INTERNAL(MPII_Comm_set_attr)

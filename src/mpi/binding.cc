@@ -11,21 +11,25 @@ Status check_count(int64_t count) {
 
 Status check_tag(int tag, bool any_allowed) {
   if (tag >= 0 || (any_allowed && tag == MPI_ANY_TAG)) return {};
-  return error(MPI_ERR_TAG, "tag is %d; allowed is 0 to %d%s", tag, kTagUb, any_allowed ? " or MPI_ANY_TAG" : "");
+  return error(MPI_ERR_TAG, "tag is %d; allowed is 0 to %d%s", tag, kTagUb,
+               any_allowed ? " or MPI_ANY_TAG" : "");
 }
 
 Status check_rank(const comm::Comm* comm, int rank, const char* argument, bool any_allowed) {
   int size = comm->shared->peers().size();
-  if ((rank >= 0 && rank < size) || rank == MPI_PROC_NULL || (any_allowed && rank == MPI_ANY_SOURCE)) return {};
-  return error(MPI_ERR_RANK, "%s is %d; allowed is 0 to %d%s or MPI_PROC_NULL", argument, rank, size - 1,
-               any_allowed ? ", MPI_ANY_SOURCE" : "");
+  if ((rank >= 0 && rank < size) || rank == MPI_PROC_NULL ||
+      (any_allowed && rank == MPI_ANY_SOURCE))
+    return {};
+  return error(MPI_ERR_RANK, "%s is %d; allowed is 0 to %d%s or MPI_PROC_NULL", argument, rank,
+               size - 1, any_allowed ? ", MPI_ANY_SOURCE" : "");
 }
 
 Status check_root(const comm::Comm* comm, int root) {
   if (comm->shared->inter) {
     int size = comm->shared->remote->size();
     if ((root >= 0 && root < size) || root == MPI_ROOT || root == MPI_PROC_NULL) return {};
-    return error(MPI_ERR_ROOT, "root is %d; allowed is 0 to %d, MPI_ROOT or MPI_PROC_NULL", root, size - 1);
+    return error(MPI_ERR_ROOT, "root is %d; allowed is 0 to %d, MPI_ROOT or MPI_PROC_NULL", root,
+                 size - 1);
   }
   if (root >= 0 && root < comm->size()) return {};
   return error(MPI_ERR_ROOT, "root is %d; allowed is 0 to %d", root, comm->size() - 1);
@@ -36,8 +40,10 @@ Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt
   FGMPI_TRY(host::Type::of(datatype, &out->type));
   out->address = const_cast<void*>(address);
   out->count = count;
-  if (__builtin_expect(address == nullptr, 0) && count > 0 && out->type.size() > 0 && out->type.basic())
-    return error(MPI_ERR_BUFFER, "the buffer is a null pointer with count %lld; allowed is null with count 0 only",
+  if (__builtin_expect(address == nullptr, 0) && count > 0 && out->type.size() > 0 &&
+      out->type.basic())
+    return error(MPI_ERR_BUFFER,
+                 "the buffer is a null pointer with count %lld; allowed is null with count 0 only",
                  static_cast<long long>(count));
   return {};
 }
@@ -48,7 +54,8 @@ void set_status(MPI_Status* status, const pt2pt::Outcome& outcome) {
   status->MPI_TAG = outcome.tag;
   // MPICH's layout: the low half of the count; then its high half shifted over the cancelled bit.
   status->count_lo = static_cast<int>(outcome.bytes & 0xffffffffu);
-  status->count_hi_and_cancelled = static_cast<int>(outcome.bytes >> 32 << 1 | (outcome.cancelled ? 1 : 0));
+  status->count_hi_and_cancelled =
+      static_cast<int>(outcome.bytes >> 32 << 1 | (outcome.cancelled ? 1 : 0));
 }
 
 void set_empty_status(MPI_Status* status) {

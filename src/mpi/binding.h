@@ -1,9 +1,12 @@
-// What every binding starts with: the handle lookup and the checks of arguments that many calls share.
+// What every binding starts with: the handle lookup and the checks of arguments that many calls
+// share.
 //
 //   FGMPI_OWN(Send)
-//   int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+//   int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm
+//   comm) {
 //     constexpr const char* kCall = "MPI_Send";
-//     FGMPI_ENTER(kCall, c, comm);                       // c: comm::Comm*, returns an error when bad
+//     FGMPI_ENTER(kCall, c, comm);                       // c: comm::Comm*, returns an error when
+//     bad
 //     ...
 //     return c->result...;
 //   }
@@ -17,8 +20,8 @@
 #include "host/datatype.h"
 #include "mpi/errors.h"
 #include "mpi/own.h"
-#include "pt2pt/pt2pt.h"
 #include "proclet-sched/sched.h"
+#include "pt2pt/pt2pt.h"
 
 namespace fgmpi::mpi {
 
@@ -27,7 +30,8 @@ inline int done(const char* call, comm::Comm* comm, const Status& status) {
   return __builtin_expect(status.ok(), 1) ? MPI_SUCCESS : fail(call, comm, status);
 }
 
-// ---- Checks. Each words what was given and what is allowed. ------------------------------------------
+// ---- Checks. Each words what was given and what is allowed.
+// ------------------------------------------
 Status check_count(int64_t count);
 Status check_tag(int tag, bool any_allowed);
 /// 0..size-1, MPI_PROC_NULL, and MPI_ANY_SOURCE when allowed.
@@ -49,15 +53,17 @@ double wtime();
 
 }  // namespace fgmpi::mpi
 
-/// Looks up `handle` as comm::Comm* `var`, or returns the error. Forces a switch in builds that ask for it.
-#define FGMPI_ENTER(call, var, handle)                       \
-  ::fgmpi::sched::maybe_force_switch();                      \
-  ::fgmpi::comm::Comm* var = ::fgmpi::comm::find(handle);    \
+/// Looks up `handle` as comm::Comm* `var`, or returns the error. Forces a switch in builds that ask
+/// for it.
+#define FGMPI_ENTER(call, var, handle)                    \
+  ::fgmpi::sched::maybe_force_switch();                   \
+  ::fgmpi::comm::Comm* var = ::fgmpi::comm::find(handle); \
   if (__builtin_expect(var == nullptr, 0)) return ::fgmpi::mpi::bad_comm(call, handle)
 
 /// Returns the error-handled code when `expr` (a Status) is not ok.
-#define FGMPI_RETURN_IF(call, comm, expr)                                               \
-  do {                                                                                  \
-    ::fgmpi::Status fgmpi_status = (expr);                                              \
-    if (__builtin_expect(!fgmpi_status.ok(), 0)) return ::fgmpi::mpi::fail(call, comm, fgmpi_status); \
+#define FGMPI_RETURN_IF(call, comm, expr)                  \
+  do {                                                     \
+    ::fgmpi::Status fgmpi_status = (expr);                 \
+    if (__builtin_expect(!fgmpi_status.ok(), 0))           \
+      return ::fgmpi::mpi::fail(call, comm, fgmpi_status); \
   } while (0)

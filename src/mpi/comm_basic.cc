@@ -1,4 +1,5 @@
-// Communicators: who is in them, comparing, duplicating, splitting, creating, freeing (MPI-4.0 sections 7.4.1 to 7.4.3).
+// Communicators: who is in them, comparing, duplicating, splitting, creating, freeing (MPI-4.0
+// sections 7.4.1 to 7.4.3).
 
 #include "comm/create.h"
 #include "mpi/comm_common.h"
@@ -9,7 +10,8 @@ int copy_extras(comm::Comm* from, bool with_hints, std::unique_ptr<comm::Extras>
   if (!from->extras) return MPI_SUCCESS;
   auto made = std::make_unique<comm::Extras>();
   if (with_hints) made->info = from->extras->info;
-  if (from->extras->neighbors) made->neighbors = std::make_unique<comm::Neighbors>(*from->extras->neighbors);
+  if (from->extras->neighbors)
+    made->neighbors = std::make_unique<comm::Neighbors>(*from->extras->neighbors);
   int code = comm::copy_attributes(&from->extras->attributes, from->handle, &made->attributes);
   *to = std::move(made);
   return code;
@@ -17,9 +19,10 @@ int copy_extras(comm::Comm* from, bool with_hints, std::unique_ptr<comm::Extras>
 
 namespace {
 
-/// MPI_Comm_dup and its kin. Copy functions run first; a duplicate that one of them forbids is still made, as others
-/// wait for it, and freed again.
-int dup_with_extras(const char* call, comm::Comm* c, bool with_hints, MPI_Info info, MPI_Comm* newcomm) {
+/// MPI_Comm_dup and its kin. Copy functions run first; a duplicate that one of them forbids is
+/// still made, as others wait for it, and freed again.
+int dup_with_extras(const char* call, comm::Comm* c, bool with_hints, MPI_Info info,
+                    MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
   std::unique_ptr<comm::Extras> extras;
   comm::Hints hints;
@@ -43,13 +46,15 @@ int dup_with_extras(const char* call, comm::Comm* c, bool with_hints, MPI_Info i
 
 /// Nothing to copy is the usual case: few cache lines of a cold stack.
 int dup(const char* call, comm::Comm* c, bool with_hints, MPI_Info info, MPI_Comm* newcomm) {
-  if (c->extras || info != MPI_INFO_NULL) return dup_with_extras(call, c, with_hints, info, newcomm);
+  if (c->extras || info != MPI_INFO_NULL)
+    return dup_with_extras(call, c, with_hints, info, newcomm);
   comm::Comm* made = nullptr;
   Status status = comm::dup(c, &made, call);
   return give(call, c, status, made, newcomm);
 }
 
-int idup(const char* call, comm::Comm* c, bool with_hints, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
+int idup(const char* call, comm::Comm* c, bool with_hints, MPI_Info info, MPI_Comm* newcomm,
+         MPI_Request* request) {
   *newcomm = MPI_COMM_NULL;
   std::unique_ptr<comm::Extras> extras;
   comm::Hints hints;
@@ -171,7 +176,8 @@ int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
 }
 
 FGMPI_OWN(Comm_idup_with_info)
-int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
+int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm,
+                             MPI_Request* request) {
   FGMPI_ENTER("MPI_Comm_idup_with_info", c, comm);
   FGMPI_RETURN_IF("MPI_Comm_idup_with_info", c, mpi::check_pointer(newcomm, "newcomm"));
   FGMPI_RETURN_IF("MPI_Comm_idup_with_info", c, mpi::check_pointer(request, "request"));
@@ -184,7 +190,8 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
   if (color < 0 && color != MPI_UNDEFINED) {
-    return mpi::fail(kCall, c, error(MPI_ERR_ARG, "color is %d; allowed is 0 or more, or MPI_UNDEFINED", color));
+    return mpi::fail(
+        kCall, c, error(MPI_ERR_ARG, "color is %d; allowed is 0 or more, or MPI_UNDEFINED", color));
   }
   comm::Comm* made = nullptr;
   Status status = comm::split(c, color, key, &made);
@@ -222,8 +229,10 @@ namespace {
 /// Free and disconnect: attributes go first, in reverse order (section 7.7.2).
 int release(const char* call, comm::Comm* c, MPI_Comm* comm) {
   if (c->handle == MPI_COMM_WORLD || c->handle == MPI_COMM_SELF)
-    return mpi::fail(call, c, error(MPI_ERR_COMM, "comm is %s; allowed is a communicator that the program made",
-                                    comm::name_of(c).c_str()));
+    return mpi::fail(
+        call, c,
+        error(MPI_ERR_COMM, "comm is %s; allowed is a communicator that the program made",
+              comm::name_of(c).c_str()));
   if (c->extras && !c->extras->attributes.empty()) {
     int code = comm::delete_attributes(&c->extras->attributes, c->handle);
     if (code != MPI_SUCCESS) return mpi::fail_code(call, c, code);

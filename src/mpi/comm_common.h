@@ -12,7 +12,8 @@
 namespace fgmpi::mpi {
 
 /// The result of a creation: fills *newcomm. An error while the group agreed is everybody's.
-inline int give(const char* call, comm::Comm* parent, const Status& status, comm::Comm* made, MPI_Comm* newcomm) {
+inline int give(const char* call, comm::Comm* parent, const Status& status, comm::Comm* made,
+                MPI_Comm* newcomm) {
   *newcomm = made && status.ok() ? made->handle : MPI_COMM_NULL;
   return done(call, parent, status);
 }
@@ -41,11 +42,12 @@ inline Status find_group(MPI_Group handle, const char* argument, comm::Group** o
                handle == MPI_GROUP_NULL ? "MPI_GROUP_NULL" : "not a group or was freed");
 }
 
-/// For calls without a communicator: the rank must be between MPI_Init and MPI_Finalize (or have a session).
+/// For calls without a communicator: the rank must be between MPI_Init and MPI_Finalize (or have a
+/// session).
 inline bool usable() { return comm::rank_state() != nullptr; }
 
-/// Attributes, name, neighbours and hints that a duplicate takes over (MPI-4.0 section 7.4.2). May switch (copy
-/// functions). Returns a copy function's failing code, else MPI_SUCCESS.
+/// Attributes, name, neighbours and hints that a duplicate takes over (MPI-4.0 section 7.4.2). May
+/// switch (copy functions). Returns a copy function's failing code, else MPI_SUCCESS.
 int copy_extras(comm::Comm* from, bool with_hints, std::unique_ptr<comm::Extras>* to);
 
 /// Hints given to a creation: kept, and the strategy among them applied in this process.
@@ -57,5 +59,6 @@ inline void apply_hints(comm::Comm* made, comm::Hints hints) {
 }  // namespace fgmpi::mpi
 
 /// Checks before anything else in calls that have no communicator.
-#define FGMPI_NEED_INIT(call) \
-  if (__builtin_expect(!::fgmpi::mpi::usable(), 0)) return ::fgmpi::mpi::bad_comm(call, MPI_COMM_SELF)
+#define FGMPI_NEED_INIT(call)                       \
+  if (__builtin_expect(!::fgmpi::mpi::usable(), 0)) \
+  return ::fgmpi::mpi::bad_comm(call, MPI_COMM_SELF)

@@ -1,4 +1,5 @@
-// Error handlers of communicators and sessions, and making those of windows and files (MPI-4.0 section 9.3).
+// Error handlers of communicators and sessions, and making those of windows and files (MPI-4.0
+// section 9.3).
 
 #include "comm/errhandler.h"
 #include "mpi/comm_common.h"
@@ -20,7 +21,8 @@ void call_user_handler(comm::Comm* c, MPI_Errhandler handler, int* code) {
 template <class F>
 int create(const char* call, HandlerOf of, F* function, MPI_Errhandler* out) {
   FGMPI_RETURN_IF(call, nullptr, check_pointer(out, "errhandler"));
-  return done(call, nullptr, comm::create_errhandler(of, reinterpret_cast<Function>(function), out));
+  return done(call, nullptr,
+              comm::create_errhandler(of, reinterpret_cast<Function>(function), out));
 }
 
 int set(const char* call, MPI_Comm handle, MPI_Errhandler errhandler) {
@@ -47,7 +49,8 @@ using namespace fgmpi;
 using comm::HandlerOf;
 
 FGMPI_OWN(Comm_create_errhandler)
-int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler) {
+int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* function,
+                                MPI_Errhandler* errhandler) {
   return mpi::create("MPI_Comm_create_errhandler", HandlerOf::kComm, function, errhandler);
 }
 
@@ -62,12 +65,14 @@ int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhan
 }
 
 FGMPI_OWN(File_create_errhandler)
-int PMPI_File_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler) {
+int PMPI_File_create_errhandler(MPI_File_errhandler_function* function,
+                                MPI_Errhandler* errhandler) {
   return mpi::create("MPI_File_create_errhandler", HandlerOf::kFile, function, errhandler);
 }
 
 FGMPI_OWN(Session_create_errhandler)
-int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* function, MPI_Errhandler* errhandler) {
+int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* function,
+                                   MPI_Errhandler* errhandler) {
   return mpi::create("MPI_Session_create_errhandler", HandlerOf::kSession, function, errhandler);
 }
 

@@ -48,8 +48,8 @@ int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info) {
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(info, "info"));
   // What is not asserted is not so: the keys that we know and their values in use.
   comm::Hints hints;
-  for (const char* key : {"mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length",
-                          "mpi_assert_allow_overtaking"})
+  for (const char* key : {"mpi_assert_no_any_tag", "mpi_assert_no_any_source",
+                          "mpi_assert_exact_length", "mpi_assert_allow_overtaking"})
     hints.emplace_back(key, "false");
   if (c->extras)
     for (auto hint : c->extras->info) comm::put_hint(&hints, std::move(hint));

@@ -16,8 +16,8 @@ Status check_leader(const comm::Comm* c, int rank, const char* argument) {
 }  // namespace
 
 FGMPI_OWN(Intercomm_create)
-int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag,
-                          MPI_Comm* newintercomm) {
+int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
+                          int remote_leader, int tag, MPI_Comm* newintercomm) {
   constexpr const char* kCall = "MPI_Intercomm_create";
   FGMPI_ENTER(kCall, c, local_comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newintercomm, "newintercomm"));
@@ -30,7 +30,9 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
     if (!arguments.peer) return mpi::bad_comm(kCall, peer_comm);
     FGMPI_RETURN_IF(kCall, c, check_leader(arguments.peer, remote_leader, "remote_leader"));
     if (!arguments.peer->shared->inter && remote_leader == arguments.peer->rank)
-      return mpi::fail(kCall, c, error(MPI_ERR_RANK, "remote_leader is %d, the calling rank itself", remote_leader));
+      return mpi::fail(
+          kCall, c,
+          error(MPI_ERR_RANK, "remote_leader is %d, the calling rank itself", remote_leader));
   }
   comm::Comm* made = nullptr;
   Status status = comm::intercomm_create(c, arguments, &made);

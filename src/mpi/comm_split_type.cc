@@ -20,8 +20,8 @@ Status step(comm::Comm* parent, bool temporary, int color, int key, comm::Comm**
   return status;
 }
 
-/// The members on this host, by key and rank. A color has 31 bits, a host's number 62: two splits, the second one
-/// only where more than one process is left.
+/// The members on this host, by key and rank. A color has 31 bits, a host's number 62: two splits,
+/// the second one only where more than one process is left.
 Status split_by_host(comm::Comm* c, int key, comm::Comm** out) {
   uint64_t host = comm::host_number();
   FGMPI_TRY(step(c, false, static_cast<int>(host & 0x7fffffff), key, out));
@@ -29,7 +29,8 @@ Status split_by_host(comm::Comm* c, int key, comm::Comm** out) {
   return step(*out, true, static_cast<int>(host >> 31), 0, out);
 }
 
-/// The members restricted to the same instance of a resource on the same host; nullptr when not restricted to one.
+/// The members restricted to the same instance of a resource on the same host; nullptr when not
+/// restricted to one.
 Status split_by_resource(comm::Comm* c, const std::string& kind, int key, comm::Comm** out) {
   comm::Comm* host = nullptr;
   FGMPI_TRY(split_by_host(c, 0, &host));
@@ -37,8 +38,8 @@ Status split_by_resource(comm::Comm* c, const std::string& kind, int key, comm::
   return step(host, true, instance < 0 ? MPI_UNDEFINED : static_cast<int>(instance), key, out);
 }
 
-/// The first level at which the communicator falls apart; nullptr when there is none, or for a member that is in no
-/// instance of it.
+/// The first level at which the communicator falls apart; nullptr when there is none, or for a
+/// member that is in no instance of it.
 Status split_unguided(comm::Comm* c, int key, comm::Comm** out, std::string* level) {
   *out = nullptr;
   comm::Comm *all = nullptr, *host = nullptr;
@@ -54,7 +55,8 @@ Status split_unguided(comm::Comm* c, int key, comm::Comm** out, std::string* lev
   for (const std::string& kind : comm::resource_levels()) {
     comm::Comm* made = nullptr;
     int64_t instance = comm::resource_instance(kind);
-    FGMPI_TRY(step(host, false, instance < 0 ? MPI_UNDEFINED : static_cast<int>(instance), 0, &made));
+    FGMPI_TRY(
+        step(host, false, instance < 0 ? MPI_UNDEFINED : static_cast<int>(instance), 0, &made));
     int64_t largest = made ? made->size() : 0;
     FGMPI_TRY(coll::allreduce_int64(host, &largest, 1, MPI_MAX, kCall));
     if (largest > 0 && largest < everybody) {
@@ -79,7 +81,8 @@ Status split_type(comm::Comm* c, int type, int key, MPI_Info info, comm::Comm** 
   switch (type) {
     case MPI_UNDEFINED:  // the splits of the others need everybody: this member has no color in any
       return comm::split(c, MPI_UNDEFINED, 0, out);
-    case MPI_COMM_TYPE_SHARED: return split_by_host(c, key, out);
+    case MPI_COMM_TYPE_SHARED:
+      return split_by_host(c, key, out);
     case MPI_COMM_TYPE_HW_UNGUIDED: {
       FGMPI_TRY(split_unguided(c, key, out, &resource));
       if (*out) set_resource(info, resource);
@@ -93,8 +96,10 @@ Status split_type(comm::Comm* c, int type, int key, MPI_Info info, comm::Comm** 
       if (resource == "mpi_shared_memory") return split_by_host(c, key, out);
       return split_by_resource(c, resource, key, out);
     default:
-      return error(MPI_ERR_ARG, "split_type is %d; allowed is MPI_COMM_TYPE_SHARED, MPI_COMM_TYPE_HW_GUIDED, "
-                   "MPI_COMM_TYPE_HW_UNGUIDED or MPI_UNDEFINED", type);
+      return error(MPI_ERR_ARG,
+                   "split_type is %d; allowed is MPI_COMM_TYPE_SHARED, MPI_COMM_TYPE_HW_GUIDED, "
+                   "MPI_COMM_TYPE_HW_UNGUIDED or MPI_UNDEFINED",
+                   type);
   }
 }
 

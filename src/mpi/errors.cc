@@ -17,8 +17,9 @@ namespace {
 
 // A code of ours:   31 30  29 ... 19   18 ... 8        7   6 ... 0
 //                  | 0 0 | number   | all ones      | 0 | class |
-// The host's codes have an index of its messages in bits 18..8, which never reaches all ones, and codes that users
-// add have bit 7 or 30. The words of the last kRing errors are kept; an older code still has its class.
+// The host's codes have an index of its messages in bits 18..8, which never reaches all ones, and
+// codes that users add have bit 7 or 30. The words of the last kRing errors are kept; an older code
+// still has its class.
 constexpr int kMark = 0x7ff << 8;
 constexpr int kMarkMask = kMark | 0x80 | static_cast<int>(0xc0000000u);
 constexpr unsigned kRing = 256;
@@ -50,8 +51,8 @@ std::string comm_words(const comm::Comm* comm) {
   if (rank && comm == &rank->world) return " (communicator MPI_COMM_WORLD)";
   if (rank && comm == &rank->self) return "";
   char words[64];
-  std::snprintf(words, sizeof words, " (rank %d of %d in communicator 0x%08x)", comm->rank, comm->size(),
-                static_cast<unsigned>(comm->handle));
+  std::snprintf(words, sizeof words, " (rank %d of %d in communicator 0x%08x)", comm->rank,
+                comm->size(), static_cast<unsigned>(comm->handle));
   return words;
 }
 
@@ -112,7 +113,8 @@ int fail(const char* call, comm::Comm* comm, const Status& status) {
 
 int unsupported(const char* call, MPI_Comm handle) {
   return fail(call, comm::find(handle),
-              error(MPI_ERR_UNSUPPORTED_OPERATION, "%s is not supported by this version of Finegrain MPI", call));
+              error(MPI_ERR_UNSUPPORTED_OPERATION,
+                    "%s is not supported by this version of Finegrain MPI", call));
 }
 
 int host_error(const char* call, int code) {
@@ -163,5 +165,6 @@ int PMPI_Abort(MPI_Comm comm, int errorcode) {
   comm::RankState* rank = comm::rank_state();
   std::string who = rank ? std::to_string(rank->world_rank) : std::string("?");
   (void)comm;  // the standard only asks for the group of comm: like MPICH we end the job
-  mpi::abort_job(errorcode, "rank " + who + " called MPI_Abort with error code " + std::to_string(errorcode));
+  mpi::abort_job(errorcode,
+                 "rank " + who + " called MPI_Abort with error code " + std::to_string(errorcode));
 }

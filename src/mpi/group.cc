@@ -7,7 +7,8 @@ using namespace fgmpi;
 namespace {
 
 template <class Operation>
-int binary(const char* call, MPI_Group group1, MPI_Group group2, MPI_Group* newgroup, Operation operation) {
+int binary(const char* call, MPI_Group group1, MPI_Group group2, MPI_Group* newgroup,
+           Operation operation) {
   FGMPI_NEED_INIT(call);
   comm::Group *a, *b;
   FGMPI_RETURN_IF(call, nullptr, mpi::find_group(group1, "group1", &a));
@@ -17,11 +18,13 @@ int binary(const char* call, MPI_Group group1, MPI_Group group2, MPI_Group* newg
 }
 
 template <class Operation>
-int listed(const char* call, MPI_Group group, int n, const void* list, MPI_Group* newgroup, Operation operation) {
+int listed(const char* call, MPI_Group group, int n, const void* list, MPI_Group* newgroup,
+           Operation operation) {
   FGMPI_NEED_INIT(call);
   comm::Group* g;
   FGMPI_RETURN_IF(call, nullptr, mpi::find_group(group, "group", &g));
-  if (n < 0) return mpi::fail(call, nullptr, error(MPI_ERR_ARG, "n is %d; allowed is 0 or more", n));
+  if (n < 0)
+    return mpi::fail(call, nullptr, error(MPI_ERR_ARG, "n is %d; allowed is 0 or more", n));
   if (n > 0) FGMPI_RETURN_IF(call, nullptr, mpi::check_pointer(list, "ranks"));
   FGMPI_RETURN_IF(call, nullptr, mpi::check_pointer(newgroup, "newgroup"));
   RankMap map;
@@ -29,7 +32,9 @@ int listed(const char* call, MPI_Group group, int n, const void* list, MPI_Group
   return mpi::done(call, nullptr, comm::make_group(std::move(map), newgroup));
 }
 
-std::span<const int32_t> ranks_of(const int ranks[], int n) { return {ranks, static_cast<size_t>(n)}; }
+std::span<const int32_t> ranks_of(const int ranks[], int n) {
+  return {ranks, static_cast<size_t>(n)};
+}
 
 }  // namespace
 
@@ -56,13 +61,15 @@ int PMPI_Group_rank(MPI_Group group, int* rank) {
 }
 
 FGMPI_OWN(Group_translate_ranks)
-int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[]) {
+int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2,
+                               int ranks2[]) {
   constexpr const char* kCall = "MPI_Group_translate_ranks";
   FGMPI_NEED_INIT(kCall);
   comm::Group *a, *b;
   FGMPI_RETURN_IF(kCall, nullptr, mpi::find_group(group1, "group1", &a));
   FGMPI_RETURN_IF(kCall, nullptr, mpi::find_group(group2, "group2", &b));
-  if (n < 0) return mpi::fail(kCall, nullptr, error(MPI_ERR_ARG, "n is %d; allowed is 0 or more", n));
+  if (n < 0)
+    return mpi::fail(kCall, nullptr, error(MPI_ERR_ARG, "n is %d; allowed is 0 or more", n));
   if (n > 0) FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(ranks1, "ranks1"));
   if (n > 0) FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(ranks2, "ranks2"));
   return mpi::done(kCall, nullptr, comm::translate(a->map, ranks_of(ranks1, n), b->map, ranks2));
@@ -97,26 +104,30 @@ int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group* newgrou
 
 FGMPI_OWN(Group_incl)
 int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
-  return listed("MPI_Group_incl", group, n, ranks, newgroup,
-                [&](const RankMap& map, RankMap* out) { return comm::include(map, ranks_of(ranks, n), out); });
+  return listed("MPI_Group_incl", group, n, ranks, newgroup, [&](const RankMap& map, RankMap* out) {
+    return comm::include(map, ranks_of(ranks, n), out);
+  });
 }
 
 FGMPI_OWN(Group_excl)
 int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
-  return listed("MPI_Group_excl", group, n, ranks, newgroup,
-                [&](const RankMap& map, RankMap* out) { return comm::exclude(map, ranks_of(ranks, n), out); });
+  return listed("MPI_Group_excl", group, n, ranks, newgroup, [&](const RankMap& map, RankMap* out) {
+    return comm::exclude(map, ranks_of(ranks, n), out);
+  });
 }
 
 FGMPI_OWN(Group_range_incl)
 int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
-  return listed("MPI_Group_range_incl", group, n, ranges, newgroup,
-                [&](const RankMap& map, RankMap* out) { return comm::range_include(map, ranges, n, out); });
+  return listed(
+      "MPI_Group_range_incl", group, n, ranges, newgroup,
+      [&](const RankMap& map, RankMap* out) { return comm::range_include(map, ranges, n, out); });
 }
 
 FGMPI_OWN(Group_range_excl)
 int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
-  return listed("MPI_Group_range_excl", group, n, ranges, newgroup,
-                [&](const RankMap& map, RankMap* out) { return comm::range_exclude(map, ranges, n, out); });
+  return listed(
+      "MPI_Group_range_excl", group, n, ranges, newgroup,
+      [&](const RankMap& map, RankMap* out) { return comm::range_exclude(map, ranges, n, out); });
 }
 
 FGMPI_OWN(Group_free)

@@ -1,4 +1,5 @@
-// MPI_Init and MPI_Finalize of a rank, and the calls that are allowed before and after (MPI-4.0 section 11.2).
+// MPI_Init and MPI_Finalize of a rank, and the calls that are allowed before and after (MPI-4.0
+// section 11.2).
 
 #include <cstdio>
 
@@ -19,14 +20,20 @@ int init(const char* call, int required, int* provided) {
   if (!sched::current()) FGMPI_RETURN_IF(call, nullptr, adopt_program());
   sched::Proclet* p = sched::current();
   if (p->mpi_phase == kInitialised)
-    return fail(call, nullptr, error(MPI_ERR_OTHER, "called a second time by this rank; allowed is once"));
+    return fail(call, nullptr,
+                error(MPI_ERR_OTHER, "called a second time by this rank; allowed is once"));
   if (p->mpi_phase >= kFinalised)
-    return fail(call, nullptr, error(MPI_ERR_OTHER, "called after MPI_Finalize; allowed is once, before it"));
+    return fail(call, nullptr,
+                error(MPI_ERR_OTHER, "called after MPI_Finalize; allowed is once, before it"));
   if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
-    return fail(call, nullptr, error(MPI_ERR_ARG, "required is %d; allowed is MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE", required));
+    return fail(
+        call, nullptr,
+        error(MPI_ERR_ARG, "required is %d; allowed is MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE",
+              required));
   FGMPI_RETURN_IF(call, nullptr, start_rank());
   auto* rank = static_cast<comm::RankState*>(p->rank_state);
-  // All ranks of a process share its thread: other threads of a program may compute but not call MPI.
+  // All ranks of a process share its thread: other threads of a program may compute but not call
+  // MPI.
   rank->thread_level = required < MPI_THREAD_FUNNELED ? required : MPI_THREAD_FUNNELED;
   if (provided) *provided = rank->thread_level;
   p->mpi_phase = kInitialised;
@@ -60,8 +67,8 @@ void finalize_forgotten(int status) {
   sched::Proclet* p = sched::current();
   auto* rank = static_cast<comm::RankState*>(p->rank_state);
   if (status != 0) {
-    std::fprintf(stderr, "fgmpi: rank %u exited with status %d without calling MPI_Finalize\n", rank->world_rank,
-                 status);
+    std::fprintf(stderr, "fgmpi: rank %u exited with status %d without calling MPI_Finalize\n",
+                 rank->world_rank, status);
   }
   finalize_running_rank();
 }
@@ -98,7 +105,8 @@ int PMPI_Finalize(void) {
                      error(MPI_ERR_OTHER, "called %s; allowed is once, after MPI_Init",
                            mpi::phase() == mpi::kBefore ? "before MPI_Init" : "a second time"));
   }
-  // Messages in the attached buffer are sent first, as if it were detached (MPI-4.0 section 11.2.2).
+  // Messages in the attached buffer are sent first, as if it were detached (MPI-4.0
+  // section 11.2.2).
   void* buffer;
   int64_t bytes;
   comm::RankState* rank = comm::rank_state();

@@ -1,4 +1,5 @@
-// Calls without communication: time, names, memory, addresses; and the extensions about where a rank lives.
+// Calls without communication: time, names, memory, addresses; and the extensions about where a
+// rank lives.
 
 #include <unistd.h>
 
@@ -39,8 +40,8 @@ int PMPI_Get_version(int* version, int* subversion) {
 FGMPI_OWN(Get_library_version)
 int PMPI_Get_library_version(char* version, int* resultlen) {
   *resultlen = std::snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING,
-                             "Finegrain MPI %s (MPI %d.%d, MPICH ABI %s)", FGMPI_VERSION, MPI_VERSION,
-                             MPI_SUBVERSION, MPICH_VERSION);
+                             "Finegrain MPI %s (MPI %d.%d, MPICH ABI %s)", FGMPI_VERSION,
+                             MPI_VERSION, MPI_SUBVERSION, MPICH_VERSION);
   return MPI_SUCCESS;
 }
 
@@ -53,7 +54,8 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info, void* baseptr) {
   if (size < 0)
     return mpi::fail(kCall, nullptr, error(MPI_ERR_ARG, "size is %ld; allowed is 0 or more", size));
   void* memory = std::malloc(size ? size : 1);
-  if (!memory) return mpi::fail(kCall, nullptr, error(MPI_ERR_NO_MEM, "cannot allocate %ld bytes", size));
+  if (!memory)
+    return mpi::fail(kCall, nullptr, error(MPI_ERR_NO_MEM, "cannot allocate %ld bytes", size));
   std::memcpy(baseptr, &memory, sizeof memory);
   return MPI_SUCCESS;
 }
@@ -79,7 +81,8 @@ MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) { return base + disp; }
 FGMPI_OWN(Aint_diff)
 MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2) { return addr1 - addr2; }
 
-// ---- Extensions -----------------------------------------------------------------------------------------
+// ---- Extensions
+// -----------------------------------------------------------------------------------------
 namespace {
 
 /// Extensions that only read what the process knows.
@@ -98,7 +101,9 @@ FGMPI_EXTENSION int MPIX_Get_collocated_size(int* size) {
 FGMPI_EXTENSION int MPIX_Get_collocated_startrank(int* rank) {
   return answer("MPIX_Get_collocated_startrank", rank, g_av.my_first());
 }
-FGMPI_EXTENSION int MPIX_Get_n_size(int* size) { return answer("MPIX_Get_n_size", size, g_av.processes()); }
+FGMPI_EXTENSION int MPIX_Get_n_size(int* size) {
+  return answer("MPIX_Get_n_size", size, g_av.processes());
+}
 
 FGMPI_EXTENSION int MPIX_Yield(void) {
   sched::yield();

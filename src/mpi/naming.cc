@@ -11,7 +11,8 @@ namespace {
 
 comm::ContextId id_of(uint64_t ctx) { return {ctx & ~uint64_t{0xff}}; }
 
-/// The name a member gave it, else how it is stored: only reports look here, so a search is good enough.
+/// The name a member gave it, else how it is stored: only reports look here, so a search is good
+/// enough.
 void communicator(uint64_t ctx, std::string* out) {
   comm::ContextId id = id_of(ctx);
   if (id.lbi() == comm::kWorldLbi) {

@@ -48,17 +48,20 @@ int64_t positive_env(const char* name, int64_t max) {
   if (!text || !*text) return 0;
   auto value = parse_int(text);
   if (!value || *value < 1 || *value > max) {
-    refuse(format("%s=%s: allowed is a number of ranks from 1 to %lld", name, text, static_cast<long long>(max)));
+    refuse(format("%s=%s: allowed is a number of ranks from 1 to %lld", name, text,
+                  static_cast<long long>(max)));
   }
   return *value;
 }
 
 constexpr int64_t kMaxRanks = int64_t{1} << 30;
 
-// ---- Exchange of addresses ------------------------------------------------------------------------------
-// Transport by transport, in order of preference, each process publishes "RANKS,ADDRESS" under "fgmpi-T-PROCESS".
-// After the first round, peers that share the host are reached by shared memory; where all do, the network is never
-// opened. Reaching is an equivalence (same host or not), so all processes agree on whether a next round is needed.
+// ---- Exchange of addresses
+// ------------------------------------------------------------------------------ Transport by
+// transport, in order of preference, each process publishes "RANKS,ADDRESS" under
+// "fgmpi-T-PROCESS". After the first round, peers that share the host are reached by shared memory;
+// where all do, the network is never opened. Reaching is an equivalence (same host or not), so all
+// processes agree on whether a next round is needed.
 struct Peer {
   uint32_t ranks = 0;
   bool reached = false;
@@ -69,25 +72,30 @@ std::string key_of(size_t transport, uint32_t p) {
 }
 
 /// Splits "RANKS,ADDRESS".
-Status parse_published(uint32_t p, const std::string& value, uint32_t* ranks, std::string* address) {
+Status parse_published(uint32_t p, const std::string& value, uint32_t* ranks,
+                       std::string* address) {
   size_t comma = std::min(value.find(','), value.size());
   auto number = parse_int(value.substr(0, comma));
   if (!number || *number < 1 || *number > kMaxRanks || comma == value.size())
-    return error(MPI_ERR_OTHER, "process %u published '%s', which is not an address of this version", p, value.c_str());
+    return error(MPI_ERR_OTHER,
+                 "process %u published '%s', which is not an address of this version", p,
+                 value.c_str());
   *ranks = static_cast<uint32_t>(*number);
   *address = value.substr(comma + 1);
   return {};
 }
 
 /// One round: opens transport `t`, publishes, collects everybody's addresses for it.
-Status publish_and_collect(size_t t, std::vector<Peer>* peers, std::vector<std::string>* addresses) {
+Status publish_and_collect(size_t t, std::vector<Peer>* peers,
+                           std::vector<std::string>* addresses) {
   Process& me = process();
   bootstrap::Bootstrap& b = boot();
   std::string address;
   FGMPI_TRY(me.transports[t]->open(pt2pt::sink(), &address));
   std::string published = std::to_string(me.ranks) + "," + address;
   if (published.size() > b.max_value())
-    return error(MPI_ERR_OTHER, "the address of this process has %zu bytes; the launcher passes on %zu at most",
+    return error(MPI_ERR_OTHER,
+                 "the address of this process has %zu bytes; the launcher passes on %zu at most",
                  published.size(), b.max_value());
   FGMPI_TRY(b.put(key_of(t, b.rank()), published));
   FGMPI_TRY(b.fence());
@@ -104,7 +112,8 @@ Status init_address_vector(const std::vector<Peer>& peers) {
   std::vector<uint32_t> starts{0};
   for (const Peer& peer : peers) {
     if (starts.back() + int64_t{peer.ranks} > kMaxRanks)
-      return error(MPI_ERR_OTHER, "the job has more than %lld ranks", static_cast<long long>(kMaxRanks));
+      return error(MPI_ERR_OTHER, "the job has more than %lld ranks",
+                   static_cast<long long>(kMaxRanks));
     starts.push_back(starts.back() + peer.ranks);
   }
   g_av.init(starts, boot().rank());
@@ -134,33 +143,36 @@ Status connect_to_others(pt2pt::Setup* setup) {
   me.transports.resize(t);
   for (uint32_t p = 0; p < peers.size(); ++p) {
     if (!peers[p].reached)
-      return error(MPI_ERR_OTHER, "no transport reaches process %u, ranks %u to %u (FGMPI_TRANSPORT may exclude it)", p,
-                   g_av.first(p), g_av.first(p) + g_av.count(p) - 1);
+      return error(
+          MPI_ERR_OTHER,
+          "no transport reaches process %u, ranks %u to %u (FGMPI_TRANSPORT may exclude it)", p,
+          g_av.first(p), g_av.first(p) + g_av.count(p) - 1);
   }
   FGMPI_TRY(boot().fence());
   for (auto& transport : me.transports) transport->all_connected();
   return {};
 }
 
-/// The last rank of the process to end waits, on its own stack, until all processes have come as far: whatever was
-/// sent has then been taken in. A dissemination barrier of empty messages between processes.
+/// The last rank of the process to end waits, on its own stack, until all processes have come as
+/// far: whatever was sent has then been taken in. A dissemination barrier of empty messages between
+/// processes.
 void agree_to_end() {
   const char* kCall = "the end of the job";
   constexpr uint64_t kEndContext = ~uint64_t{0} << 8;  // LID and LBI that no communicator has
   uint32_t p = g_av.processes(), me = g_av.me();
   for (uint32_t distance = 1, round = 0; distance < p; distance *= 2, ++round) {
     pt2pt::Request* request = nullptr;
-    Status sent = pt2pt::process_isend((me + distance) % p, kEndContext, round, nullptr, 0, kCall, &request);
-    Status got = pt2pt::process_recv((me + p - distance) % p, kEndContext, round, nullptr, 0, kCall);
+    Status sent =
+        pt2pt::process_isend((me + distance) % p, kEndContext, round, nullptr, 0, kCall, &request);
+    Status got =
+        pt2pt::process_recv((me + p - distance) % p, kEndContext, round, nullptr, 0, kCall);
     if (!sent.ok() || !got.ok()) return;
     pt2pt::wait(request, kCall);
     pt2pt::free_request(request);
   }
 }
 
-void rank_main(void*) {
-  privatize::run_rank(sched::current()->index);
-}
+void rank_main(void*) { privatize::run_rank(sched::current()->index); }
 
 }  // namespace
 
@@ -176,7 +188,8 @@ bootstrap::Bootstrap& boot() {
 uint32_t ranks_of_this_process() {
   Process& me = process();
   if (me.ranks) return me.ranks;
-  int64_t each = positive_env("FGMPI_NFG", kMaxRanks), total = positive_env("FGMPI_RANKS", kMaxRanks);
+  int64_t each = positive_env("FGMPI_NFG", kMaxRanks),
+          total = positive_env("FGMPI_RANKS", kMaxRanks);
   if (total && !each) {
     int64_t p = boot().rank(), processes = boot().size();
     if (total < processes)
@@ -198,9 +211,11 @@ Status connect() {
   hooks.all_parked = pt2pt::all_parked;
   if (boot().size() == 1) {
     g_av.init({0, me.ranks}, 0);
-    // Without a timeout only when a deadlock is to be suffered (FGMPI_DEADLOCK=report or off): nothing can come.
+    // Without a timeout only when a deadlock is to be suffered (FGMPI_DEADLOCK=report or off):
+    // nothing can come.
     hooks.sleep = [](int64_t timeout_ns) {
-      timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000), static_cast<long>(timeout_ns % 1'000'000'000)};
+      timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000),
+                       static_cast<long>(timeout_ns % 1'000'000'000)};
       ::ppoll(nullptr, 0, timeout_ns < 0 ? nullptr : &timeout, nullptr);
     };
   } else {
@@ -208,7 +223,8 @@ Status connect() {
     me.idle = std::make_unique<transport::Idle>(me.transports);
     hooks.sleep = [](int64_t timeout_ns) {
       int64_t limit = pt2pt::sleep_limit();
-      process().idle->sleep(limit >= 0 && (timeout_ns < 0 || limit < timeout_ns) ? limit : timeout_ns);
+      process().idle->sleep(limit >= 0 && (timeout_ns < 0 || limit < timeout_ns) ? limit
+                                                                                 : timeout_ns);
     };
   }
   FGMPI_TRY(pt2pt::init(setup));
@@ -263,7 +279,8 @@ Status adopt_program() {
     return error(MPI_ERR_OTHER, "called outside of a rank; allowed is the thread that runs main");
   if (ranks_of_this_process() != 1)
     return error(MPI_ERR_OTHER,
-                 "called in a program that loaded this library with dlopen, with %u ranks a process; allowed is 1 "
+                 "called in a program that loaded this library with dlopen, with %u ranks a "
+                 "process; allowed is 1 "
                  "(-nfg 1), or a program linked with mpicc, mpicxx or mpifort",
                  me.ranks);
   FGMPI_TRY(sched::adopt_caller());

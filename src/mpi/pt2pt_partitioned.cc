@@ -79,9 +79,10 @@ FGMPI_OWN(Pready_range)
 int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request) {
   constexpr const char* kCall = "MPI_Pready_range";
   if (partition_low > partition_high)
-    return fail(kCall, nullptr,
-                error(MPI_ERR_OTHER, "partition_low is %d, partition_high %d; allowed is low <= high",
-                      partition_low, partition_high));
+    return fail(
+        kCall, nullptr,
+        error(MPI_ERR_OTHER, "partition_low is %d, partition_high %d; allowed is low <= high",
+              partition_low, partition_high));
   return ready_range(kCall, partition_low, partition_high, request);
 }
 

@@ -64,8 +64,8 @@ template <Name kCall, Mode kMode, class Count>
   return send_slowly<kCall, kMode>(buf, count, datatype, dest, tag, comm);
 }
 
-int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
-          int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
+                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   FGMPI_ENTER(call, c, comm);
   uint64_t bytes;
   if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 && request &&

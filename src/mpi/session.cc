@@ -1,6 +1,8 @@
-// Sessions (MPI-4.0 section 11.3): process sets, groups from them, communicators from groups without MPI_COMM_WORLD.
+// Sessions (MPI-4.0 section 11.3): process sets, groups from them, communicators from groups
+// without MPI_COMM_WORLD.
 //
-// Process sets: mpi://WORLD, mpi://SELF, and fgmpi://PROCESS, the ranks of the calling rank's process.
+// Process sets: mpi://WORLD, mpi://SELF, and fgmpi://PROCESS, the ranks of the calling rank's
+// process.
 
 #include <algorithm>
 #include <cstring>
@@ -38,12 +40,15 @@ int answer(MPI_Errhandler handler, void* object, const char* call, const Status&
   abort_job(status.error_class(), "Fatal error: " + text_of(code));
 }
 
-int fail_session(const char* call, Session* s, const Status& status) { return answer(s->errhandler, &s->handle, call, status); }
+int fail_session(const char* call, Session* s, const Status& status) {
+  return answer(s->errhandler, &s->handle, call, status);
+}
 
 int bad_session(const char* call, MPI_Session handle) {
-  return mpi::fail(call, nullptr,
-                   error(MPI_ERR_SESSION, "session is %s; allowed is an open session",
-                         handle == MPI_SESSION_NULL ? "MPI_SESSION_NULL" : "not a session or was finalized"));
+  return mpi::fail(
+      call, nullptr,
+      error(MPI_ERR_SESSION, "session is %s; allowed is an open session",
+            handle == MPI_SESSION_NULL ? "MPI_SESSION_NULL" : "not a session or was finalized"));
 }
 
 Status set_of(const char* name, RankMap* map) {
@@ -54,10 +59,11 @@ Status set_of(const char* name, RankMap* map) {
   else if (given == kSets[1])
     *map = RankMap::strided(1, static_cast<int32_t>(rank->world_rank), 1);
   else if (given == kSets[2])
-    *map = RankMap::strided(static_cast<int32_t>(g_av.my_count()), static_cast<int32_t>(g_av.my_first()), 1);
+    *map = RankMap::strided(static_cast<int32_t>(g_av.my_count()),
+                            static_cast<int32_t>(g_av.my_first()), 1);
   else
-    return error(MPI_ERR_ARG, "pset_name is \"%s\"; allowed are %s, %s and %s", given.c_str(), kSets[0], kSets[1],
-                 kSets[2]);
+    return error(MPI_ERR_ARG, "pset_name is \"%s\"; allowed are %s, %s and %s", given.c_str(),
+                 kSets[0], kSets[1], kSets[2]);
   return {};
 }
 
@@ -73,8 +79,8 @@ Status check_leader(const comm::Group* g, int rank, const char* argument) {
 }
 
 /// The common end of the two creations from groups.
-int give_from_group(const char* call, const Status& status, comm::Comm* made, MPI_Errhandler errhandler,
-                    MPI_Comm* newcomm) {
+int give_from_group(const char* call, const Status& status, comm::Comm* made,
+                    MPI_Errhandler errhandler, MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
   if (!status.ok()) return answer(errhandler, newcomm, call, status);
   comm::retain_errhandler(errhandler);
@@ -88,7 +94,7 @@ int give_from_group(const char* call, const Status& status, comm::Comm* made, MP
 
 using namespace fgmpi;
 
-#define FGMPI_SESSION(call, var, handle)                \
+#define FGMPI_SESSION(call, var, handle)                   \
   ::fgmpi::mpi::Session* var = ::fgmpi::mpi::find(handle); \
   if (!var) return ::fgmpi::mpi::bad_session(call, handle)
 
@@ -128,11 +134,13 @@ int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info, int* npset_names) 
 }
 
 FGMPI_OWN(Session_get_nth_pset)
-int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int n, int* pset_len, char* pset_name) {
+int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int n, int* pset_len,
+                              char* pset_name) {
   constexpr const char* kCall = "MPI_Session_get_nth_pset";
   FGMPI_SESSION(kCall, s, session);
   if (n < 0 || n >= static_cast<int>(std::size(mpi::kSets)))
-    return mpi::fail_session(kCall, s, error(MPI_ERR_ARG, "n is %d; allowed is 0 to %zu", n, std::size(mpi::kSets) - 1));
+    return mpi::fail_session(
+        kCall, s, error(MPI_ERR_ARG, "n is %d; allowed is 0 to %zu", n, std::size(mpi::kSets) - 1));
   std::string name = mpi::kSets[n];
   if (*pset_len > 0) {
     name.resize(std::min(name.size(), static_cast<size_t>(*pset_len) - 1));
@@ -193,14 +201,16 @@ int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler)
 FGMPI_OWN(Session_call_errhandler)
 int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
   FGMPI_SESSION("MPI_Session_call_errhandler", s, session);
-  if (s->errhandler == MPI_ERRORS_RETURN || comm::call_errhandler(s->errhandler, &s->handle, &errorcode))
+  if (s->errhandler == MPI_ERRORS_RETURN ||
+      comm::call_errhandler(s->errhandler, &s->handle, &errorcode))
     return MPI_SUCCESS;
-  mpi::abort_job(mpi::class_of(errorcode), "Fatal error: " + mpi::text_of(errorcode) + " in MPI_Session_call_errhandler");
+  mpi::abort_job(mpi::class_of(errorcode),
+                 "Fatal error: " + mpi::text_of(errorcode) + " in MPI_Session_call_errhandler");
 }
 
 FGMPI_OWN(Comm_create_from_group)
-int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler,
-                                MPI_Comm* newcomm) {
+int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info,
+                                MPI_Errhandler errhandler, MPI_Comm* newcomm) {
   constexpr const char* kCall = "MPI_Comm_create_from_group";
   FGMPI_NEED_INIT(kCall);
   FGMPI_RETURN_IF(kCall, nullptr, comm::check_errhandler(comm::HandlerOf::kComm, errhandler));
@@ -216,7 +226,8 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info
 }
 
 FGMPI_OWN(Intercomm_create_from_groups)
-int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader,
+int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
+                                      MPI_Group remote_group, int remote_leader,
                                       const char* stringtag, MPI_Info, MPI_Errhandler errhandler,
                                       MPI_Comm* newintercomm) {
   constexpr const char* kCall = "MPI_Intercomm_create_from_groups";
@@ -229,6 +240,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, M
   if (status.ok()) status = mpi::check_pointer(stringtag, "stringtag");
   if (status.ok()) status = mpi::check_leader(local, local_leader, "local_leader");
   if (status.ok()) status = mpi::check_leader(remote, remote_leader, "remote_leader");
-  if (status.ok()) status = comm::intercomm_from_groups(local->map, remote->map, mpi::hash_of(stringtag), &made);
+  if (status.ok())
+    status = comm::intercomm_from_groups(local->map, remote->map, mpi::hash_of(stringtag), &made);
   return mpi::give_from_group(kCall, status, made, errhandler, newintercomm);
 }

@@ -5,14 +5,15 @@
 
 namespace fgmpi::mpi {
 
-int create_with(const char* call, comm::Comm* c, const RankMap& order, comm::Topology topology, MPI_Comm* newcomm,
-                std::unique_ptr<comm::Neighbors> neighbors) {
+int create_with(const char* call, comm::Comm* c, const RankMap& order, comm::Topology topology,
+                MPI_Comm* newcomm, std::unique_ptr<comm::Neighbors> neighbors) {
   *newcomm = MPI_COMM_NULL;
   comm::Comm* made = nullptr;
   FGMPI_RETURN_IF(call, c, comm::create(c, RankMap::compose(c->shared->map, order), &made, call));
   if (!made) return MPI_SUCCESS;
   // Every member brings the same topology; the first one's is kept for all of the process.
-  if (!made->shared->topology) made->shared->topology = std::make_shared<comm::Topology>(std::move(topology));
+  if (!made->shared->topology)
+    made->shared->topology = std::make_shared<comm::Topology>(std::move(topology));
   if (neighbors) comm::extras(made).neighbors = std::move(neighbors);
   *newcomm = made->handle;
   return MPI_SUCCESS;
@@ -20,7 +21,9 @@ int create_with(const char* call, comm::Comm* c, const RankMap& order, comm::Top
 
 namespace {
 
-std::span<const int32_t> span_of(const int values[], int n) { return {values, static_cast<size_t>(n)}; }
+std::span<const int32_t> span_of(const int values[], int n) {
+  return {values, static_cast<size_t>(n)};
+}
 
 /// Dimensions of a grid that fits the communicator.
 Status check_grid(const comm::Comm* c, int ndims, const int dims[]) {
@@ -48,7 +51,8 @@ comm::Topology cart_of(int ndims, const int dims[], const int periods[]) {
 using namespace fgmpi;
 
 FGMPI_OWN(Cart_create)
-int PMPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* newcomm) {
+int PMPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder,
+                     MPI_Comm* newcomm) {
   constexpr const char* kCall = "MPI_Cart_create";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
@@ -95,7 +99,8 @@ int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
   }
   comm::Comm* made = nullptr;
   Status status = comm::split(c, color, key, &made);
-  if (made && !made->shared->topology) made->shared->topology = std::make_shared<comm::Topology>(std::move(sub));
+  if (made && !made->shared->topology)
+    made->shared->topology = std::make_shared<comm::Topology>(std::move(sub));
   return mpi::give(kCall, c, status, made, newcomm);
 }
 
@@ -116,7 +121,9 @@ int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coo
   FGMPI_RETURN_IF(kCall, c, mpi::need_cart(c));
   const comm::Topology& t = *c->shared->topology;
   if (maxdims < static_cast<int>(t.dims.size()))
-    return mpi::fail(kCall, c, error(MPI_ERR_ARG, "maxdims is %d; allowed is %zu or more", maxdims, t.dims.size()));
+    return mpi::fail(
+        kCall, c,
+        error(MPI_ERR_ARG, "maxdims is %d; allowed is %zu or more", maxdims, t.dims.size()));
   for (size_t i = 0; i < t.dims.size(); ++i) {
     dims[i] = t.dims[i];
     periods[i] = t.periods[i];
@@ -137,8 +144,10 @@ int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
   if (*rank >= 0) return MPI_SUCCESS;
   size_t i = 0;
   while (t.periods[i] || (coords[i] >= 0 && coords[i] < t.dims[i])) ++i;
-  return mpi::fail(kCall, c, error(MPI_ERR_ARG, "coords[%zu] is %d; allowed is 0 to %d, as the dimension is not periodic", i,
-                                   coords[i], t.dims[i] - 1));
+  return mpi::fail(
+      kCall, c,
+      error(MPI_ERR_ARG, "coords[%zu] is %d; allowed is 0 to %d, as the dimension is not periodic",
+            i, coords[i], t.dims[i] - 1));
 }
 
 FGMPI_OWN(Cart_coords)
@@ -149,7 +158,9 @@ int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
   FGMPI_RETURN_IF(kCall, c, mpi::check_member(c, rank));
   const comm::Topology& t = *c->shared->topology;
   if (maxdims < static_cast<int>(t.dims.size()))
-    return mpi::fail(kCall, c, error(MPI_ERR_ARG, "maxdims is %d; allowed is %zu or more", maxdims, t.dims.size()));
+    return mpi::fail(
+        kCall, c,
+        error(MPI_ERR_ARG, "maxdims is %d; allowed is %zu or more", maxdims, t.dims.size()));
   if (!t.dims.empty()) FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(coords, "coords"));
   comm::cart_coords(t, rank, {coords, t.dims.size()});
   return MPI_SUCCESS;
@@ -164,7 +175,9 @@ int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, in
   FGMPI_RETURN_IF(kCall, c, mpi::need_cart(c));
   const comm::Topology& t = *c->shared->topology;
   if (direction < 0 || direction >= static_cast<int>(t.dims.size()))
-    return mpi::fail(kCall, c, error(MPI_ERR_ARG, "direction is %d; allowed is 0 to %zu", direction, t.dims.size() - 1));
+    return mpi::fail(
+        kCall, c,
+        error(MPI_ERR_ARG, "direction is %d; allowed is 0 to %zu", direction, t.dims.size() - 1));
   *rank_source = comm::cart_neighbor(t, c->rank, direction, -disp);
   *rank_dest = comm::cart_neighbor(t, c->rank, direction, disp);
   return MPI_SUCCESS;
@@ -173,7 +186,9 @@ int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, in
 FGMPI_OWN(Dims_create)
 int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
   constexpr const char* kCall = "MPI_Dims_create";
-  if (ndims < 0) return mpi::fail(kCall, nullptr, error(MPI_ERR_DIMS, "ndims is %d; allowed is 0 or more", ndims));
+  if (ndims < 0)
+    return mpi::fail(kCall, nullptr,
+                     error(MPI_ERR_DIMS, "ndims is %d; allowed is 0 or more", ndims));
   if (ndims > 0) FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(dims, "dims"));
   return mpi::done(kCall, nullptr, comm::dims_create(nnodes, {dims, static_cast<size_t>(ndims)}));
 }
@@ -185,9 +200,15 @@ int PMPI_Topo_test(MPI_Comm comm, int* status) {
   *status = MPI_UNDEFINED;
   if (!c->shared->topology) return MPI_SUCCESS;
   switch (c->shared->topology->kind) {
-    case comm::Topology::Kind::kCart: *status = MPI_CART; break;
-    case comm::Topology::Kind::kGraph: *status = MPI_GRAPH; break;
-    case comm::Topology::Kind::kDistGraph: *status = MPI_DIST_GRAPH; break;
+    case comm::Topology::Kind::kCart:
+      *status = MPI_CART;
+      break;
+    case comm::Topology::Kind::kGraph:
+      *status = MPI_GRAPH;
+      break;
+    case comm::Topology::Kind::kDistGraph:
+      *status = MPI_DIST_GRAPH;
+      break;
   }
   return MPI_SUCCESS;
 }

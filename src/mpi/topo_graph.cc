@@ -13,11 +13,13 @@ constexpr auto kDistGraph = comm::Topology::Kind::kDistGraph;
 
 Status check_graph(const comm::Comm* c, int nnodes, const int index[], const int edges[]) {
   if (nnodes < 0 || nnodes > c->size())
-    return error(MPI_ERR_ARG, "nnodes is %d; allowed is 0 to the size of comm, %d", nnodes, c->size());
+    return error(MPI_ERR_ARG, "nnodes is %d; allowed is 0 to the size of comm, %d", nnodes,
+                 c->size());
   if (nnodes > 0) FGMPI_TRY(mpi::check_pointer(index, "index"));
   int before = 0;
   for (int i = 0; i < nnodes; before = index[i++])
-    if (index[i] < before) return error(MPI_ERR_ARG, "index[%d] is %d; allowed is %d or more", i, index[i], before);
+    if (index[i] < before)
+      return error(MPI_ERR_ARG, "index[%d] is %d; allowed is %d or more", i, index[i], before);
   if (before > 0) FGMPI_TRY(mpi::check_pointer(edges, "edges"));
   for (int k = 0; k < before; ++k)
     if (edges[k] < 0 || edges[k] >= nnodes)
@@ -30,24 +32,29 @@ Status check_ranks(const comm::Comm* c, int n, const int ranks[], const char* wh
   if (n > 0) FGMPI_TRY(mpi::check_pointer(ranks, what));
   for (int i = 0; i < n; ++i)
     if (ranks[i] < 0 || ranks[i] >= c->size())
-      return error(MPI_ERR_RANK, "%s[%d] is %d; allowed is 0 to %d", what, i, ranks[i], c->size() - 1);
+      return error(MPI_ERR_RANK, "%s[%d] is %d; allowed is 0 to %d", what, i, ranks[i],
+                   c->size() - 1);
   return {};
 }
 
 /// A duplicate of c's group with these neighbours: everybody gets one, no rank changes.
-int create_dist(const char* call, comm::Comm* c, std::unique_ptr<comm::Neighbors> neighbors, MPI_Comm* newcomm) {
-  return mpi::create_with(call, c, RankMap::direct(c->size()), {kDistGraph, {}, {}, {}, {}}, newcomm,
-                          std::move(neighbors));
+int create_dist(const char* call, comm::Comm* c, std::unique_ptr<comm::Neighbors> neighbors,
+                MPI_Comm* newcomm) {
+  return mpi::create_with(call, c, RankMap::direct(c->size()), {kDistGraph, {}, {}, {}, {}},
+                          newcomm, std::move(neighbors));
 }
 
 /// Weights given, or none: MPI_UNWEIGHTED, and MPI_WEIGHTS_EMPTY for an empty list.
 bool weighted(const int weights[]) { return weights != MPI_UNWEIGHTED; }
-std::vector<int32_t> list_of(const int values[], int n) { return n > 0 ? std::vector<int32_t>(values, values + n) : std::vector<int32_t>(); }
+std::vector<int32_t> list_of(const int values[], int n) {
+  return n > 0 ? std::vector<int32_t>(values, values + n) : std::vector<int32_t>();
+}
 
 }  // namespace
 
 FGMPI_OWN(Graph_create)
-int PMPI_Graph_create(MPI_Comm comm, int nnodes, const int index[], const int edges[], int, MPI_Comm* newcomm) {
+int PMPI_Graph_create(MPI_Comm comm, int nnodes, const int index[], const int edges[], int,
+                      MPI_Comm* newcomm) {
   constexpr const char* kCall = "MPI_Graph_create";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
@@ -87,8 +94,10 @@ int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int e
   FGMPI_RETURN_IF(kCall, c, mpi::need_topology(c, kGraph, "graph"));
   const comm::Topology& t = *c->shared->topology;
   if (maxindex < static_cast<int>(t.index.size()) || maxedges < static_cast<int>(t.edges.size()))
-    return mpi::fail(kCall, c, error(MPI_ERR_ARG, "maxindex is %d and maxedges %d; allowed are at least %zu and %zu", maxindex,
-                                     maxedges, t.index.size(), t.edges.size()));
+    return mpi::fail(
+        kCall, c,
+        error(MPI_ERR_ARG, "maxindex is %d and maxedges %d; allowed are at least %zu and %zu",
+              maxindex, maxedges, t.index.size(), t.edges.size()));
   std::copy(t.index.begin(), t.index.end(), index);
   std::copy(t.edges.begin(), t.edges.end(), edges);
   return MPI_SUCCESS;
@@ -124,15 +133,18 @@ int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbor
   FGMPI_RETURN_IF(kCall, c, mpi::check_member(c, rank));
   auto edges = edges_of(*c->shared->topology, rank);
   if (maxneighbors < static_cast<int>(edges.size()))
-    return mpi::fail(kCall, c, error(MPI_ERR_ARG, "maxneighbors is %d; allowed is %zu or more", maxneighbors, edges.size()));
+    return mpi::fail(kCall, c,
+                     error(MPI_ERR_ARG, "maxneighbors is %d; allowed is %zu or more", maxneighbors,
+                           edges.size()));
   std::copy(edges.begin(), edges.end(), neighbors);
   return MPI_SUCCESS;
 }
 
 FGMPI_OWN(Dist_graph_create_adjacent)
-int PMPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sources[], const int sourceweights[],
-                                    int outdegree, const int destinations[], const int destweights[], MPI_Info, int,
-                                    MPI_Comm* newcomm) {
+int PMPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sources[],
+                                    const int sourceweights[], int outdegree,
+                                    const int destinations[], const int destweights[], MPI_Info,
+                                    int, MPI_Comm* newcomm) {
   constexpr const char* kCall = "MPI_Dist_graph_create_adjacent";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
@@ -151,8 +163,9 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sourc
 }
 
 FGMPI_OWN(Dist_graph_create)
-int PMPI_Dist_graph_create(MPI_Comm comm, int n, const int sources[], const int degrees[], const int destinations[],
-                           const int weights[], MPI_Info, int, MPI_Comm* newcomm) {
+int PMPI_Dist_graph_create(MPI_Comm comm, int n, const int sources[], const int degrees[],
+                           const int destinations[], const int weights[], MPI_Info, int,
+                           MPI_Comm* newcomm) {
   constexpr const char* kCall = "MPI_Dist_graph_create";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
@@ -162,13 +175,16 @@ int PMPI_Dist_graph_create(MPI_Comm comm, int n, const int sources[], const int 
   std::vector<comm::Edge> edges;
   for (int i = 0, k = 0; i < n; ++i) {
     if (degrees[i] < 0)
-      return mpi::fail(kCall, c, error(MPI_ERR_ARG, "degrees[%d] is %d; allowed is 0 or more", i, degrees[i]));
+      return mpi::fail(
+          kCall, c, error(MPI_ERR_ARG, "degrees[%d] is %d; allowed is 0 or more", i, degrees[i]));
     FGMPI_RETURN_IF(kCall, c, check_ranks(c, degrees[i], destinations + k, "destinations"));
     for (int j = 0; j < degrees[i]; ++j, ++k)
       edges.push_back({sources[i], destinations[k], weighted(weights) ? weights[k] : 0});
   }
   auto neighbors = std::make_unique<comm::Neighbors>();
-  FGMPI_RETURN_IF(kCall, c, comm::exchange_edges(c, std::move(edges), weighted(weights), kCall, neighbors.get()));
+  FGMPI_RETURN_IF(
+      kCall, c,
+      comm::exchange_edges(c, std::move(edges), weighted(weights), kCall, neighbors.get()));
   return create_dist(kCall, c, std::move(neighbors), newcomm);
 }
 
@@ -188,14 +204,16 @@ int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree
 }
 
 FGMPI_OWN(Dist_graph_neighbors)
-int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree,
-                              int destinations[], int destweights[]) {
+int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[],
+                              int maxoutdegree, int destinations[], int destweights[]) {
   constexpr const char* kCall = "MPI_Dist_graph_neighbors";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::need_topology(c, kDistGraph, "distributed graph"));
   if (maxindegree < 0 || maxoutdegree < 0)
-    return mpi::fail(kCall, c, error(MPI_ERR_ARG, "maxindegree is %d and maxoutdegree %d; allowed is 0 or more", maxindegree,
-                                     maxoutdegree));
+    return mpi::fail(
+        kCall, c,
+        error(MPI_ERR_ARG, "maxindegree is %d and maxoutdegree %d; allowed is 0 or more",
+              maxindegree, maxoutdegree));
   const comm::Neighbors& n = *c->extras->neighbors;
   auto copy = [](const std::vector<int32_t>& from, int most, int to[]) {
     std::copy_n(from.begin(), std::min(from.size(), static_cast<size_t>(most)), to);

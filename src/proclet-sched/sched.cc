@@ -69,8 +69,8 @@ struct Scheduler {
   size_t host_size = 0;
   bool running = false;
   bool poll_due = true;
-  uint64_t switches = 0;      ///< before this period between polls
-  uint32_t period = 1;        ///< Hot::until_poll began with
+  uint64_t switches = 0;        ///< before this period between polls
+  uint32_t period = 1;          ///< Hot::until_poll began with
   Proclet* finished = nullptr;  ///< jumped to the host stack to have its stack freed
 
   void (*host_call)(void*) = nullptr;  ///< asked for by the proclet that jumped to the host stack
@@ -157,8 +157,8 @@ void append(Proclet* p) {
 }
 
 void update_extras() {
-  g_hot.extras = (g.switch_hook && g.hook_at == HookAt::kEachSwitch) ||
-                 g.stacks.guard() == Guard::kCanary;
+  g_hot.extras =
+      (g.switch_hook && g.hook_at == HookAt::kEachSwitch) || g.stacks.guard() == Guard::kCanary;
 }
 
 constexpr size_t kExceptionBytes = sizeof(Proclet::exception_state);
@@ -282,7 +282,8 @@ void wake_sleepers() {
   }
 }
 
-/// A proclet has come to the host stack: makes calls for it and others until one comes for something else.
+/// A proclet has come to the host stack: makes calls for it and others until one comes for
+/// something else.
 void serve_host_calls() {
   while (g.host_call) {
     auto* function = g.host_call;

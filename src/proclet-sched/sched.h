@@ -83,11 +83,11 @@ namespace detail {
 /// The run queue and what the hot path touches, in one cache line.
 struct Hot {
   Proclet* current = nullptr;
-  Proclet* head = nullptr;   ///< next to run; always nullptr under the random policy
-  Proclet* tail = nullptr;   ///< the last one; stale while there is no head
-  uint32_t until_poll = 1;   ///< switches before the transports are due
-  bool fifo = true;          ///< false: ready() takes the slow path
-  bool extras = false;       ///< a switch has more to do than to swap the cells and jump
+  Proclet* head = nullptr;  ///< next to run; always nullptr under the random policy
+  Proclet* tail = nullptr;  ///< the last one; stale while there is no head
+  uint32_t until_poll = 1;  ///< switches before the transports are due
+  bool fifo = true;         ///< false: ready() takes the slow path
+  bool extras = false;      ///< a switch has more to do than to swap the cells and jump
   RuntimeCells cells;
   const void* const* watched = nothing_watched;
 };
@@ -120,9 +120,10 @@ struct Options {
   } policy = kFifo;  ///< FGMPI_SCHED=fifo|lifo|random:SEED
   uint64_t seed = 0;
 };
-/// What a rank's stack is by default when a process hosts `count` of them: as large as the main thread's for one,
-/// then 1 MiB (to 1,024 ranks), 256 KiB (to 16,384), 64 KiB. Programs written for one rank a process keep arrays on
-/// their stack; only touched pages cost memory, and where ranks are many, page tables count too.
+/// What a rank's stack is by default when a process hosts `count` of them: as large as the main
+/// thread's for one, then 1 MiB (to 1,024 ranks), 256 KiB (to 16,384), 64 KiB. Programs written for
+/// one rank a process keep arrays on their stack; only touched pages cost memory, and where ranks
+/// are many, page tables count too.
 size_t default_stack_size(uint32_t count);
 /// A bad value gives an error that names the variable, its value and what is allowed.
 Status configure(Options* options);
@@ -165,9 +166,10 @@ void set_idle_hook(void (*hook)());
 /// after run() has returned.
 Status create_ranks(uint32_t count, void (*entry)(void*), void* argument);
 
-/// The caller goes on as rank proclet 0, the only one, on its own stack; the host loop gets a stack too. For a
-/// program that was not started through create_ranks() and run(). The proclet ends with the process: it must not
-/// call finish(); a deadlock ends the process with status 1. REQUIRES: no rank proclets, current() == nullptr.
+/// The caller goes on as rank proclet 0, the only one, on its own stack; the host loop gets a stack
+/// too. For a program that was not started through create_ranks() and run(). The proclet ends with
+/// the process: it must not call finish(); a deadlock ends the process with status 1. REQUIRES: no
+/// rank proclets, current() == nullptr.
 Status adopt_caller();
 
 /// Runs until every rank proclet has finished. Returns the first non-zero exit status, else 0; 1

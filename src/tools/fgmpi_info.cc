@@ -21,7 +21,8 @@ constexpr const char* kHelp =
     "  -a   also each function: owned (our own code), forwarded (to the hosted MPICH) or pending "
     "(it fails\n"
     "       with MPI_ERR_UNSUPPORTED_OPERATION)\n"
-    "  -v   also where this process is bound, on which host, and which transport reaches which process;\n"
+    "  -v   also where this process is bound, on which host, and which transport reaches which "
+    "process;\n"
     "       under mpiexec each process says this of itself\n";
 
 const char* kind_name(fgmpi_function::Kind kind) {

@@ -18,7 +18,9 @@ namespace {
 
 using Transports = std::vector<std::unique_ptr<transport::Transport>>;
 
-std::string line(const char* name, const std::string& value) { return format("%-18s %s\n", name, value.c_str()); }
+std::string line(const char* name, const std::string& value) {
+  return format("%-18s %s\n", name, value.c_str());
+}
 
 /// "0-3,7" for numbers in ascending order.
 std::string ranges(const std::vector<int>& numbers) {
@@ -35,11 +37,13 @@ std::string ranges(const std::vector<int>& numbers) {
 }
 
 /// The objects of a type that share a processing unit with the binding: "0-1 of 4".
-std::string objects(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_bitmap_t binding) {
+std::string objects(hwloc_topology_t topology, hwloc_obj_type_t type,
+                    hwloc_const_bitmap_t binding) {
   std::vector<int> touched;
   int count = 0;
   for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_obj_by_type(topology, type, o)); ++count)
-    if (hwloc_bitmap_intersects(o->cpuset, binding)) touched.push_back(static_cast<int>(o->logical_index));
+    if (hwloc_bitmap_intersects(o->cpuset, binding))
+      touched.push_back(static_cast<int>(o->logical_index));
   return count ? format("%s of %d", ranges(touched).c_str(), count) : "none known";
 }
 
@@ -58,7 +62,8 @@ std::string describe_binding() {
     bool free = hwloc_bitmap_isincluded(hwloc_topology_get_topology_cpuset(topology), binding);
     char* list = nullptr;
     if (hwloc_bitmap_list_asprintf(&list, binding) >= 0) {
-      text = line("binding", format("processing units %s%s", list, free ? " (all: not bound)" : ""));
+      text =
+          line("binding", format("processing units %s%s", list, free ? " (all: not bound)" : ""));
       std::free(list);
     }
     text += line("cores", objects(topology, HWLOC_OBJ_CORE, binding));
@@ -83,10 +88,13 @@ std::string kind_of(const transport::Transport& transport, const std::string& ad
   std::string name = transport.name();
   std::vector<std::string> words{""};
   for (char c : address) {
-    if (c == ':') words.emplace_back();
-    else words.back() += c == '+' ? ';' : c;
+    if (c == ':')
+      words.emplace_back();
+    else
+      words.back() += c == '+' ? ';' : c;
   }
-  if (name == "shm" && words.size() > 3) return name + (words[3] == "shm" ? " (file in /dev/shm)" : " (memfd)");
+  if (name == "shm" && words.size() > 3)
+    return name + (words[3] == "shm" ? " (file in /dev/shm)" : " (memfd)");
   return words.size() > 1 && name == "ofi" ? name + " (" + words[1] + ")" : name;
 }
 
@@ -112,8 +120,9 @@ Status describe_transports(bootstrap::Bootstrap* boot, Transports* transports, s
       now.push_back(p);
       --left;
     }
-    *text += line("transport", format("%s: %s%s", kind_of(transport, address).c_str(),
-                                      now.empty() ? "no other process" : "to processes ", ranges(now).c_str()));
+    *text += line("transport",
+                  format("%s: %s%s", kind_of(transport, address).c_str(),
+                         now.empty() ? "no other process" : "to processes ", ranges(now).c_str()));
   }
   if (left > 0) *text += line("transport", format("none to %d of the processes", left));
   return boot->fence();
@@ -130,7 +139,8 @@ std::string describe_process(int* rank) {
   gethostname(host, sizeof host - 1);
   if (status.ok()) {
     *rank = boot->rank();
-    text += line("process", format("%d of %d, process id %d, by %s", boot->rank(), boot->size(), getpid(), boot->name()));
+    text += line("process", format("%d of %d, process id %d, by %s", boot->rank(), boot->size(),
+                                   getpid(), boot->name()));
   }
   text += line("host", format("%s, id %s", host, name.c_str()));
   text += describe_binding();

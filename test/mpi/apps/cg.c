@@ -1,5 +1,5 @@
-/* Conjugate gradient on a 1-D Laplacian split over the ranks: halo exchange and dot products. The solution of
- * A x = A*ones must be ones. */
+/* Conjugate gradient on a 1-D Laplacian split over the ranks: halo exchange and dot products. The
+ * solution of A x = A*ones must be ones. */
 #include <math.h>
 
 #include "mpitest.h"
@@ -15,8 +15,10 @@ static double dot(const double* a, const double* b, int n) {
 
 /* y = A x; x has one ghost cell on each side (x[-1] and x[n]). */
 static void apply(double* x, double* y, int n, int left, int right) {
-  OK(MPI_Sendrecv(&x[0], n > 0, MPI_DOUBLE, left, 0, &x[n], n > 0, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-  OK(MPI_Sendrecv(&x[n - 1], n > 0, MPI_DOUBLE, right, 1, &x[-1], n > 0, MPI_DOUBLE, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&x[0], n > 0, MPI_DOUBLE, left, 0, &x[n], n > 0, MPI_DOUBLE, right, 0,
+                  MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&x[n - 1], n > 0, MPI_DOUBLE, right, 1, &x[-1], n > 0, MPI_DOUBLE, left, 1,
+                  MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   for (int i = 0; i < n; ++i) y[i] = 2.5 * x[i] - x[i - 1] - x[i + 1];
 }
 
@@ -26,7 +28,8 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   int used = size < kUnknowns ? size : kUnknowns; /* ranks that own unknowns */
-  int n = rank < used ? (int)((long)kUnknowns * (rank + 1) / used - (long)kUnknowns * rank / used) : 0;
+  int n =
+      rank < used ? (int)((long)kUnknowns * (rank + 1) / used - (long)kUnknowns * rank / used) : 0;
   int left = rank > 0 && rank < used ? rank - 1 : MPI_PROC_NULL;
   int right = rank + 1 < used ? rank + 1 : MPI_PROC_NULL;
   double* memory = calloc(5 * (size_t)(n + 2), sizeof(double));

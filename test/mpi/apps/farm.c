@@ -17,7 +17,8 @@ int main(int argc, char** argv) {
       OK(MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
       OK(MPI_Get_count(&status, MPI_INT, &count));
       CHECK(count <= 64);
-      OK(MPI_Recv(buffer, count, MPI_INT, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      OK(MPI_Recv(buffer, count, MPI_INT, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD,
+                  MPI_STATUS_IGNORE));
       if (status.MPI_TAG == kResult) {
         ++results;
         CHECK(count == 1 + buffer[0] % 64);

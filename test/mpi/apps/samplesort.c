@@ -1,5 +1,5 @@
-/* Sample sort: local sort, gathered samples, broadcast splitters, all-to-all exchange; the result is sorted across
- * ranks and a permutation of the input. */
+/* Sample sort: local sort, gathered samples, broadcast splitters, all-to-all exchange; the result
+ * is sorted across ranks and a permutation of the input. */
 #include "mpitest.h"
 
 enum { kPerRank = 500 };
@@ -18,7 +18,8 @@ int main(int argc, char** argv) {
   unsigned* data = malloc(n * sizeof *data);
   unsigned state = 12345u + 977u * (unsigned)rank;
   unsigned long sum = 0;
-  for (int i = 0; i < n; ++i) state = state * 1664525u + 1013904223u, data[i] = state >> 4, sum += data[i];
+  for (int i = 0; i < n; ++i)
+    state = state * 1664525u + 1013904223u, data[i] = state >> 4, sum += data[i];
   qsort(data, n, sizeof *data, compare);
   unsigned* samples = malloc((size_t)size * sizeof *samples);
   unsigned* all = rank == 0 ? malloc((size_t)size * size * sizeof *all) : NULL;
@@ -43,7 +44,8 @@ int main(int argc, char** argv) {
     total += rcounts[i];
   }
   unsigned* sorted = malloc((total + 1) * sizeof *sorted);
-  OK(MPI_Alltoallv(data, counts, displs, MPI_UNSIGNED, sorted, rcounts, rdispls, MPI_UNSIGNED, MPI_COMM_WORLD));
+  OK(MPI_Alltoallv(data, counts, displs, MPI_UNSIGNED, sorted, rcounts, rdispls, MPI_UNSIGNED,
+                   MPI_COMM_WORLD));
   qsort(sorted, total, sizeof *sorted, compare);
   unsigned long mine = 0, before, after;
   for (int i = 0; i < total; ++i) mine += sorted[i];

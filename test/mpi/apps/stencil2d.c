@@ -1,5 +1,6 @@
-/* Jacobi iterations of Laplace's equation on a square split over a 2-D Cartesian communicator, compared with
- * the same iterations done by one rank alone: the answer must be the same to the last bit. */
+/* Jacobi iterations of Laplace's equation on a square split over a 2-D Cartesian communicator,
+ * compared with the same iterations done by one rank alone: the answer must be the same to the last
+ * bit. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +14,8 @@ static void step(const double* old, double* new_, int rows, int columns) {
   int w = columns + 2;
   for (int i = 1; i <= rows; ++i)
     for (int j = 1; j <= columns; ++j)
-      new_[i * w + j] = 0.25 * (old[(i - 1) * w + j] + old[(i + 1) * w + j] + old[i * w + j - 1] + old[i * w + j + 1]);
+      new_[i * w + j] = 0.25 * (old[(i - 1) * w + j] + old[(i + 1) * w + j] + old[i * w + j - 1] +
+                                old[i * w + j + 1]);
 }
 
 static int low(int part, int parts) { return (int)((long)kCells * part / parts); }
@@ -39,7 +41,8 @@ int main(int argc, char** argv) {
   for (int i = 0; i < rows + 2; ++i)
     for (int j = 0; j < w; ++j) {
       int gi = r0 + i, gj = c0 + j;
-      double value = gi == 0 || gj == 0 || gi == kCells + 1 || gj == kCells + 1 ? boundary(gi, gj) : 0;
+      double value =
+          gi == 0 || gj == 0 || gi == kCells + 1 || gj == kCells + 1 ? boundary(gi, gj) : 0;
       a[i * w + j] = b[i * w + j] = value;
     }
   OK(MPI_Type_vector(rows, 1, w, MPI_DOUBLE, &column));
@@ -64,7 +67,8 @@ int main(int argc, char** argv) {
   double* y = calloc((size_t)(kCells + 2) * (kCells + 2), sizeof(double));
   for (int i = 0; i < kCells + 2; ++i)
     for (int j = 0; j < kCells + 2; ++j)
-      if (i == 0 || j == 0 || i == kCells + 1 || j == kCells + 1) x[i * (kCells + 2) + j] = y[i * (kCells + 2) + j] = boundary(i, j);
+      if (i == 0 || j == 0 || i == kCells + 1 || j == kCells + 1)
+        x[i * (kCells + 2) + j] = y[i * (kCells + 2) + j] = boundary(i, j);
   for (int s = 0; s < kSteps; ++s) {
     step(x, y, kCells, kCells);
     double* t = x;

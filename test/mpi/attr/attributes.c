@@ -1,4 +1,5 @@
-/* Attributes on communicators: callbacks, their order, copies, predefined ones; error handlers and names. */
+/* Attributes on communicators: callbacks, their order, copies, predefined ones; error handlers and
+ * names. */
 #include <string.h>
 
 #include "mpitest.h"

@@ -67,8 +67,8 @@ int main(int argc, char** argv) {
   in_place_and_roots(comm);
   /* What is not significant is not looked at. */
   int* all = malloc(sizeof(int) * (size_t)size);
-  OK(MPI_Gather(in, 1, MPI_INT, rank == 0 ? all : NULL,
-                rank == 0 ? 1 : -5, rank == 0 ? MPI_INT : MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD));
+  OK(MPI_Gather(in, 1, MPI_INT, rank == 0 ? all : NULL, rank == 0 ? 1 : -5,
+                rank == 0 ? MPI_INT : MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD));
   free(all);
   OK(MPI_Barrier(MPI_COMM_WORLD));
   return finish();

@@ -1,7 +1,8 @@
 /* Splits, duplicates, creations: each new communicator is checked by communicating in it. */
 #include "mpitest.h"
 
-/* Everybody passes its world rank around the ring and adds up; the members expected are given as a sum. */
+/* Everybody passes its world rank around the ring and adds up; the members expected are given as a
+ * sum. */
 static void use(MPI_Comm comm, int expected_size, int expected_rank, long expected_sum) {
   int rank, size, world, from, got;
   long sum = 0, mine;
@@ -11,14 +12,17 @@ static void use(MPI_Comm comm, int expected_size, int expected_rank, long expect
   CHECK(size == expected_size);
   CHECK(rank == expected_rank);
   from = (rank + size - 1) % size;
-  OK(MPI_Sendrecv(&world, 1, MPI_INT, (rank + 1) % size, 5, &got, 1, MPI_INT, from, 5, comm, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&world, 1, MPI_INT, (rank + 1) % size, 5, &got, 1, MPI_INT, from, 5, comm,
+                  MPI_STATUS_IGNORE));
   mine = world;
   OK(MPI_Allreduce(&mine, &sum, 1, MPI_LONG, MPI_SUM, comm));
   CHECK(sum == expected_sum);
   OK(MPI_Bcast(&got, 1, MPI_INT, size - 1, comm));
 }
 
-static long sum_of(int first, int count, int step) { return (long)count * first + (long)step * count * (count - 1) / 2; }
+static long sum_of(int first, int count, int step) {
+  return (long)count * first + (long)step * count * (count - 1) / 2;
+}
 
 static void test_dup(int rank, int size) {
   MPI_Comm a, b;
@@ -172,7 +176,8 @@ static void test_split_type(int rank) {
   OK(MPI_Comm_size(MPI_COMM_WORLD, &world));
   CHECK(n >= 1 && n <= world);
   OK(MPI_Comm_free(&c));
-  OK(MPI_Comm_split_type(MPI_COMM_WORLD, rank % 2 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &c));
+  OK(MPI_Comm_split_type(MPI_COMM_WORLD, rank % 2 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0,
+                         MPI_INFO_NULL, &c));
   CHECK((c == MPI_COMM_NULL) == (rank % 2 == 1));
   if (c != MPI_COMM_NULL) OK(MPI_Comm_free(&c));
   OK(MPI_Info_create(&info));

@@ -1,7 +1,8 @@
 /* Intercommunicators: create, talk across, dup, split, create, merge. One rank alone has none. */
 #include "mpitest.h"
 
-/* Each rank of the larger side talks to rank % size of the smaller one, and hears its world rank. */
+/* Each rank of the larger side talks to rank % size of the smaller one, and hears its world rank.
+ */
 static void use(MPI_Comm inter) {
   int rank, m, n, world, got, i, flag, peer, expected;
   MPI_Group remote, all;
@@ -25,7 +26,8 @@ static void use(MPI_Comm inter) {
   }
   if (flag) {
     peer = rank % m;
-    OK(MPI_Sendrecv(&world, 1, MPI_INT, rank % m, 7, &got, 1, MPI_INT, rank % m, 8, inter, MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(&world, 1, MPI_INT, rank % m, 7, &got, 1, MPI_INT, rank % m, 8, inter,
+                    MPI_STATUS_IGNORE));
   } else {
     for (i = rank; i < m; i += n) {
       peer = i;

@@ -1,4 +1,5 @@
-/* Many communicators: made and freed in a loop, kept, freed in another order than made, with messages pending. */
+/* Many communicators: made and freed in a loop, kept, freed in another order than made, with
+ * messages pending. */
 #include "mpitest.h"
 
 int main(int argc, char** argv) {
@@ -14,8 +15,8 @@ int main(int argc, char** argv) {
   }
   for (i = 0; i < kKeep; ++i) OK(MPI_Comm_dup(MPI_COMM_WORLD, &kept[i]));
   for (i = 0; i < kKeep; i += 7) {
-    OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, i, &got, 1, MPI_INT, (rank + size - 1) % size, i, kept[i],
-                    MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, i, &got, 1, MPI_INT,
+                    (rank + size - 1) % size, i, kept[i], MPI_STATUS_IGNORE));
     CHECK(got == (rank + size - 1) % size);
   }
   for (i = 1; i < kKeep; i += 2) OK(MPI_Comm_free(&kept[i]));

@@ -48,13 +48,14 @@ int main(int argc, char** argv) {
     OK(MPI_Group_range_incl(world, 1, range, &even));
     OK(MPI_Group_difference(world, even, &odd));
   }
-  OK(MPI_Comm_create_from_group(rank % 2 ? odd : even, "part", MPI_INFO_NULL, MPI_ERRORS_RETURN, &part));
+  OK(MPI_Comm_create_from_group(rank % 2 ? odd : even, "part", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                &part));
   check_comm(part, rank % 2 ? size / 2 : (size + 1) / 2);
   OK(MPI_Comm_free(&part));
   if (size > 1) {
     MPI_Comm inter, merged;
-    OK(MPI_Intercomm_create_from_groups(rank % 2 ? odd : even, 0, rank % 2 ? even : odd, 0, "inter", MPI_INFO_NULL,
-                                        MPI_ERRORS_RETURN, &inter));
+    OK(MPI_Intercomm_create_from_groups(rank % 2 ? odd : even, 0, rank % 2 ? even : odd, 0, "inter",
+                                        MPI_INFO_NULL, MPI_ERRORS_RETURN, &inter));
     OK(MPI_Comm_remote_size(inter, &n));
     CHECK(n == (rank % 2 ? (size + 1) / 2 : size / 2));
     OK(MPI_Intercomm_merge(inter, rank % 2, &merged));

@@ -1,5 +1,5 @@
-/* One line for each wrong argument of point-to-point calls: the error class that comes back. For one rank; the same
- * program runs under the host MPICH, and error_classes.sh compares. */
+/* One line for each wrong argument of point-to-point calls: the error class that comes back. For
+ * one rank; the same program runs under the host MPICH, and error_classes.sh compares. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +9,12 @@ static const char* name_of(int class) {
   static const struct {
     int class;
     const char* name;
-  } names[] = {{MPI_SUCCESS, "SUCCESS"},         {MPI_ERR_BUFFER, "BUFFER"},   {MPI_ERR_COUNT, "COUNT"},
-               {MPI_ERR_TYPE, "TYPE"},           {MPI_ERR_TAG, "TAG"},         {MPI_ERR_COMM, "COMM"},
-               {MPI_ERR_RANK, "RANK"},           {MPI_ERR_REQUEST, "REQUEST"}, {MPI_ERR_ARG, "ARG"},
-               {MPI_ERR_TRUNCATE, "TRUNCATE"},   {MPI_ERR_OTHER, "OTHER"},     {MPI_ERR_INTERN, "INTERN"},
-               {MPI_ERR_IN_STATUS, "IN_STATUS"}, {MPI_ERR_PENDING, "PENDING"}, {MPI_ERR_INFO, "INFO"}};
+  } names[] = {
+      {MPI_SUCCESS, "SUCCESS"},         {MPI_ERR_BUFFER, "BUFFER"},   {MPI_ERR_COUNT, "COUNT"},
+      {MPI_ERR_TYPE, "TYPE"},           {MPI_ERR_TAG, "TAG"},         {MPI_ERR_COMM, "COMM"},
+      {MPI_ERR_RANK, "RANK"},           {MPI_ERR_REQUEST, "REQUEST"}, {MPI_ERR_ARG, "ARG"},
+      {MPI_ERR_TRUNCATE, "TRUNCATE"},   {MPI_ERR_OTHER, "OTHER"},     {MPI_ERR_INTERN, "INTERN"},
+      {MPI_ERR_IN_STATUS, "IN_STATUS"}, {MPI_ERR_PENDING, "PENDING"}, {MPI_ERR_INFO, "INFO"}};
   static char number[32];
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (names[i].class == class) return names[i].name;
@@ -22,15 +23,15 @@ static const char* name_of(int class) {
 }
 
 /* Before the call: the place, so that a crash shows where. */
-#define T(call)                                     \
-  do {                                              \
-    int code_, class_ = -1;                         \
-    printf("%s: ", #call);                          \
-    fflush(stdout);                                 \
-    code_ = (call);                                 \
-    MPI_Error_class(code_, &class_);                \
-    printf("%s\n", name_of(class_));                \
-    fflush(stdout);                                 \
+#define T(call)                      \
+  do {                               \
+    int code_, class_ = -1;          \
+    printf("%s: ", #call);           \
+    fflush(stdout);                  \
+    code_ = (call);                  \
+    MPI_Error_class(code_, &class_); \
+    printf("%s\n", name_of(class_)); \
+    fflush(stdout);                  \
   } while (0)
 
 static int b[1000], c[1000], flag, n, rank, index_[4];
@@ -43,47 +44,47 @@ static MPI_Datatype raw, freed_type;
 static MPI_Comm freed_comm;
 
 /* Everything that is the same in all sends: S(MPI_Send, no more arguments), S(MPI_Isend, , &r) */
-#define SENDS(call, ...)                                          \
-  T(call(b, 1, MPI_INT, 0, 0, MPI_COMM_NULL __VA_ARGS__));        \
-  T(call(b, 1, MPI_INT, 0, 0, freed_comm __VA_ARGS__));           \
-  T(call(b, 1, MPI_INT, 0, 0, (MPI_Comm)MPI_INT __VA_ARGS__));    \
-  T(call(b, -1, MPI_INT, 0, 0, w __VA_ARGS__));                   \
-  T(call(b, 1, MPI_DATATYPE_NULL, 0, 0, w __VA_ARGS__));          \
-  T(call(b, 1, raw, 0, 0, w __VA_ARGS__));                        \
-  T(call(b, 1, (MPI_Datatype)MPI_COMM_SELF, 0, 0, w __VA_ARGS__)); \
-  T(call(b, 1, MPI_INT, 1, 0, w __VA_ARGS__));                    \
-  T(call(b, 1, MPI_INT, -77, 0, w __VA_ARGS__));                  \
-  T(call(b, 1, MPI_INT, MPI_ANY_SOURCE, 0, w __VA_ARGS__));       \
-  T(call(b, 1, MPI_INT, MPI_ROOT, 0, w __VA_ARGS__));             \
-  T(call(b, 1, MPI_INT, 0, -1, w __VA_ARGS__));                   \
-  T(call(b, 1, MPI_INT, 0, -42, w __VA_ARGS__));                  \
-  T(call(NULL, 1, MPI_INT, 0, 0, w __VA_ARGS__));                 \
-  T(call(b, -1, MPI_INT, 0, -42, w __VA_ARGS__));                 \
-  T(call(b, -1, MPI_INT, -77, 0, w __VA_ARGS__));                 \
-  T(call(b, 1, MPI_DATATYPE_NULL, -77, 0, w __VA_ARGS__));        \
-  T(call(b, 1, MPI_DATATYPE_NULL, 0, -42, w __VA_ARGS__));        \
-  T(call(b, 1, MPI_INT, -77, -42, w __VA_ARGS__));                \
-  T(call(b, -1, MPI_DATATYPE_NULL, 0, 0, w __VA_ARGS__));         \
-  T(call(NULL, -1, MPI_INT, 0, 0, w __VA_ARGS__));                \
-  T(call(NULL, 1, MPI_DATATYPE_NULL, 0, 0, w __VA_ARGS__));       \
-  T(call(NULL, 1, MPI_INT, -77, 0, w __VA_ARGS__));               \
-  T(call(NULL, 1, MPI_INT, 0, -42, w __VA_ARGS__));               \
-  T(call(b, 1, raw, -77, 0, w __VA_ARGS__))
-
-#define RECEIVES(call, ...)                                        \
+#define SENDS(call, ...)                                           \
   T(call(b, 1, MPI_INT, 0, 0, MPI_COMM_NULL __VA_ARGS__));         \
   T(call(b, 1, MPI_INT, 0, 0, freed_comm __VA_ARGS__));            \
+  T(call(b, 1, MPI_INT, 0, 0, (MPI_Comm)MPI_INT __VA_ARGS__));     \
   T(call(b, -1, MPI_INT, 0, 0, w __VA_ARGS__));                    \
   T(call(b, 1, MPI_DATATYPE_NULL, 0, 0, w __VA_ARGS__));           \
   T(call(b, 1, raw, 0, 0, w __VA_ARGS__));                         \
+  T(call(b, 1, (MPI_Datatype)MPI_COMM_SELF, 0, 0, w __VA_ARGS__)); \
   T(call(b, 1, MPI_INT, 1, 0, w __VA_ARGS__));                     \
   T(call(b, 1, MPI_INT, -77, 0, w __VA_ARGS__));                   \
+  T(call(b, 1, MPI_INT, MPI_ANY_SOURCE, 0, w __VA_ARGS__));        \
   T(call(b, 1, MPI_INT, MPI_ROOT, 0, w __VA_ARGS__));              \
+  T(call(b, 1, MPI_INT, 0, -1, w __VA_ARGS__));                    \
   T(call(b, 1, MPI_INT, 0, -42, w __VA_ARGS__));                   \
   T(call(NULL, 1, MPI_INT, 0, 0, w __VA_ARGS__));                  \
   T(call(b, -1, MPI_INT, 0, -42, w __VA_ARGS__));                  \
   T(call(b, -1, MPI_INT, -77, 0, w __VA_ARGS__));                  \
   T(call(b, 1, MPI_DATATYPE_NULL, -77, 0, w __VA_ARGS__));         \
+  T(call(b, 1, MPI_DATATYPE_NULL, 0, -42, w __VA_ARGS__));         \
+  T(call(b, 1, MPI_INT, -77, -42, w __VA_ARGS__));                 \
+  T(call(b, -1, MPI_DATATYPE_NULL, 0, 0, w __VA_ARGS__));          \
+  T(call(NULL, -1, MPI_INT, 0, 0, w __VA_ARGS__));                 \
+  T(call(NULL, 1, MPI_DATATYPE_NULL, 0, 0, w __VA_ARGS__));        \
+  T(call(NULL, 1, MPI_INT, -77, 0, w __VA_ARGS__));                \
+  T(call(NULL, 1, MPI_INT, 0, -42, w __VA_ARGS__));                \
+  T(call(b, 1, raw, -77, 0, w __VA_ARGS__))
+
+#define RECEIVES(call, ...)                                \
+  T(call(b, 1, MPI_INT, 0, 0, MPI_COMM_NULL __VA_ARGS__)); \
+  T(call(b, 1, MPI_INT, 0, 0, freed_comm __VA_ARGS__));    \
+  T(call(b, -1, MPI_INT, 0, 0, w __VA_ARGS__));            \
+  T(call(b, 1, MPI_DATATYPE_NULL, 0, 0, w __VA_ARGS__));   \
+  T(call(b, 1, raw, 0, 0, w __VA_ARGS__));                 \
+  T(call(b, 1, MPI_INT, 1, 0, w __VA_ARGS__));             \
+  T(call(b, 1, MPI_INT, -77, 0, w __VA_ARGS__));           \
+  T(call(b, 1, MPI_INT, MPI_ROOT, 0, w __VA_ARGS__));      \
+  T(call(b, 1, MPI_INT, 0, -42, w __VA_ARGS__));           \
+  T(call(NULL, 1, MPI_INT, 0, 0, w __VA_ARGS__));          \
+  T(call(b, -1, MPI_INT, 0, -42, w __VA_ARGS__));          \
+  T(call(b, -1, MPI_INT, -77, 0, w __VA_ARGS__));          \
+  T(call(b, 1, MPI_DATATYPE_NULL, -77, 0, w __VA_ARGS__)); \
   T(call(b, 1, MPI_INT, -77, -42, w __VA_ARGS__))
 
 #define COMMA_R , &r

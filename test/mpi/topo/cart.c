@@ -30,7 +30,8 @@ static void check_grid(MPI_Comm grid, int ndims, const int dims[], const int per
     } else {
       CHECK(dest == MPI_PROC_NULL);
     }
-    OK(MPI_Sendrecv(&value, 1, MPI_INT, dest, 1, &got, 1, MPI_INT, source, 1, grid, MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(&value, 1, MPI_INT, dest, 1, &got, 1, MPI_INT, source, 1, grid,
+                    MPI_STATUS_IGNORE));
     CHECK(got == (source == MPI_PROC_NULL ? -5 : source));
   }
 }
@@ -59,7 +60,8 @@ int main(int argc, char** argv) {
   test_dims();
   for (reorder = 0; reorder < 2; ++reorder) {
     for (ndims = 1; ndims <= 3; ++ndims) {
-      int dims[3] = {0, 0, 0}, periods[3] = {1, 0, 1}, remain[3] = {0, 1, 1}, mapped, i, n, grid_rank;
+      int dims[3] = {0, 0, 0}, periods[3] = {1, 0, 1}, remain[3] = {0, 1, 1}, mapped, i, n,
+          grid_rank;
       MPI_Comm grid, sub, copy;
       OK(MPI_Dims_create(size, ndims, dims));
       OK(MPI_Cart_create(MPI_COMM_WORLD, ndims, dims, periods, reorder, &grid));
@@ -83,7 +85,8 @@ int main(int argc, char** argv) {
   }
   {
     /* A grid of fewer places than ranks; too large; wrong coordinates. */
-    int dims[1] = {size > 1 ? size - 1 : 1}, large[2] = {size, 2}, periods[2] = {0, 0}, coords[1] = {-1}, r;
+    int dims[1] = {size > 1 ? size - 1 : 1}, large[2] = {size, 2}, periods[2] = {0, 0},
+        coords[1] = {-1}, r;
     MPI_Comm grid;
     OK(MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 1, &grid));
     CHECK((grid == MPI_COMM_NULL) == (rank >= dims[0]));

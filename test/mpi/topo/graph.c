@@ -21,9 +21,11 @@ static void test_graph(int rank, int size) {
   OK(MPI_Graph_neighbors(ring, rank, 2, neighbors));
   CHECK(neighbors[0] == (rank + size - 1) % size && neighbors[1] == (rank + 1) % size);
   {
-    int *index2 = malloc(sizeof(int) * (size_t)size), *edges2 = malloc(sizeof(int) * 2 * (size_t)size);
+    int *index2 = malloc(sizeof(int) * (size_t)size),
+        *edges2 = malloc(sizeof(int) * 2 * (size_t)size);
     OK(MPI_Graph_get(ring, size, 2 * size, index2, edges2));
-    for (i = 0; i < size; ++i) CHECK(index2[i] == index[i] && edges2[2 * i + 1] == edges[2 * i + 1]);
+    for (i = 0; i < size; ++i)
+      CHECK(index2[i] == index[i] && edges2[2 * i + 1] == edges[2 * i + 1]);
     free(index2);
     free(edges2);
   }
@@ -41,7 +43,8 @@ static void test_dist_graph(int rank, int size) {
     targets[i] = (source + i + 1) % size;
     weights[i] = 100 * source + i;
   }
-  OK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &source, &degree, targets, weights, MPI_INFO_NULL, 0, &g));
+  OK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &source, &degree, targets, weights, MPI_INFO_NULL, 0,
+                           &g));
   OK(MPI_Topo_test(g, &topo));
   CHECK(topo == MPI_DIST_GRAPH);
   OK(MPI_Comm_dup(g, &copy));
@@ -60,16 +63,16 @@ static void test_dist_graph(int rank, int size) {
 static void test_adjacent(int rank, int size) {
   int left = (rank + size - 1) % size, right = (rank + 1) % size, in, out, weighted, source, dest;
   MPI_Comm g;
-  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &left, MPI_UNWEIGHTED, 1, &right, MPI_UNWEIGHTED,
-                                    MPI_INFO_NULL, 1, &g));
+  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &left, MPI_UNWEIGHTED, 1, &right,
+                                    MPI_UNWEIGHTED, MPI_INFO_NULL, 1, &g));
   OK(MPI_Dist_graph_neighbors_count(g, &in, &out, &weighted));
   CHECK(in == 1 && out == 1 && !weighted);
   OK(MPI_Dist_graph_neighbors(g, 1, &source, MPI_UNWEIGHTED, 1, &dest, MPI_UNWEIGHTED));
   CHECK(source == left && dest == right);
   OK(MPI_Comm_free(&g));
   /* Nobody has edges but rank 0, to itself. */
-  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank == 0, &rank, MPI_UNWEIGHTED, rank == 0, &rank, MPI_UNWEIGHTED,
-                                    MPI_INFO_NULL, 0, &g));
+  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank == 0, &rank, MPI_UNWEIGHTED, rank == 0,
+                                    &rank, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &g));
   OK(MPI_Dist_graph_neighbors_count(g, &in, &out, &weighted));
   CHECK(in == (rank == 0) && out == (rank == 0));
   OK(MPI_Comm_free(&g));

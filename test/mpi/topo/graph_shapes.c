@@ -84,8 +84,7 @@ static void test_adjacent(int rank, int size) {
   int *back = malloc(sizeof(int) * (size_t)(4 * size + 4)), to[kMost], i;
   MPI_Comm g, copy;
   n_in = origins(rank, size, in);
-  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n_in, in,
-                                    MPI_UNWEIGHTED, n_out, out,
+  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n_in, in, MPI_UNWEIGHTED, n_out, out,
                                     MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &g));
   OK(MPI_Dist_graph_neighbors_count(g, &a, &b, &w));
   CHECK(a == n_in && b == n_out && !w);

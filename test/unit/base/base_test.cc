@@ -23,7 +23,8 @@ TEST(Status, CarriesClassAndWords) {
 TEST(Strings, NumbersAreStrict) {
   EXPECT_EQ(parse_int("12"), 12);
   EXPECT_EQ(parse_int("-3"), -3);
-  for (const char* bad : {"", "x", "1x", " 1", "99999999999999999999"}) EXPECT_FALSE(parse_int(bad)) << bad;
+  for (const char* bad : {"", "x", "1x", " 1", "99999999999999999999"})
+    EXPECT_FALSE(parse_int(bad)) << bad;
   EXPECT_EQ(parse_size("64k"), 65536);
   EXPECT_EQ(parse_size("2G"), int64_t{2} << 30);
   for (const char* bad : {"", "k", "-1", "9999999999g"}) EXPECT_FALSE(parse_size(bad)) << bad;

@@ -41,7 +41,8 @@ TEST(AddressVector, RandomProcesses) {
   for (int k = 0; k < 20; ++k) {
     std::vector<uint32_t> starts{0};
     uint32_t processes = 1 + random() % 40, same = random() % 2 ? 1 + random() % 300 : 0;
-    for (uint32_t p = 0; p < processes; ++p) starts.push_back(starts.back() + (same ? same : 1 + random() % 300));
+    for (uint32_t p = 0; p < processes; ++p)
+      starts.push_back(starts.back() + (same ? same : 1 + random() % 300));
     compare(starts, random() % processes);
   }
 }

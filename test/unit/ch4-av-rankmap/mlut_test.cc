@@ -87,9 +87,11 @@ TEST(Mlut, RandomGroupsTheirChildrenAndWireForms) {
 std::vector<int32_t> child_ranks(int kind, int32_t n, std::mt19937& random) {
   auto below = [&](int32_t m) { return static_cast<int32_t>(random() % static_cast<uint32_t>(m)); };
   std::vector<int32_t> ranks;
-  int32_t offset = below(n), stride = 1 + below(3), block = 1 + below(4), gap = block + 1 + below(4);
+  int32_t offset = below(n), stride = 1 + below(3), block = 1 + below(4),
+          gap = block + 1 + below(4);
   switch (kind) {
-    case 0: return ranks;
+    case 0:
+      return ranks;
     case 1:  // direct, or part of it
       for (int32_t r = 0; r < (random() % 2 ? n : offset + 1); ++r) ranks.push_back(r);
       return ranks;
@@ -128,16 +130,18 @@ TEST(Mlut, ChildrenOfEveryModelAndTheirChildren) {
     RankMap map;
     ASSERT_TRUE(merged_map(pairs, &map).ok());
     for (int generation = 0; generation < 4 && map.size() > 0; ++generation) {
-      RankMap child = RankMap::from_ranks(child_ranks((k + generation * 3) % 7, map.size(), random));
+      RankMap child =
+          RankMap::from_ranks(child_ranks((k + generation * 3) % 7, map.size(), random));
       Pairs expected;
-      for (int32_t r = 0; r < child.size(); ++r) expected.push_back(pairs[static_cast<size_t>(child.world_of(r))]);
+      for (int32_t r = 0; r < child.size(); ++r)
+        expected.push_back(pairs[static_cast<size_t>(child.world_of(r))]);
       RankMap made = RankMap::compose(map, child);
       compare(made, expected);
       bool merged = made.model() == RankMap::Model::kMlut;
       // Direct in the table is the whole parent; a part of it from rank 0 is an offset like others.
       bool part = child.model() == RankMap::Model::kDirect && child.size() < map.size();
-      EXPECT_LE(made.model(),
-                RankMap::compose_model(map.model(), part ? RankMap::Model::kOffset : child.model()));
+      EXPECT_LE(made.model(), RankMap::compose_model(
+                                  map.model(), part ? RankMap::Model::kOffset : child.model()));
       merged ? ++still_merged : ++ordinary;
       map = made;
       pairs = expected;
@@ -169,7 +173,8 @@ TEST(Mlut, BadMembersAreRefused) {
   EXPECT_FALSE(merged_map({{3, 0}, {0, 0}}, &map).ok());
   EXPECT_FALSE(merged_map({{1, 5}, {0, 0}}, &map).ok());
   EXPECT_FALSE(merged_map({{1, 2}, {0, 2}, {1, 2}}, &map).ok());
-  EXPECT_EQ(RankMap::compose_model(RankMap::Model::kMlut, RankMap::Model::kStride), RankMap::Model::kMlut);
+  EXPECT_EQ(RankMap::compose_model(RankMap::Model::kMlut, RankMap::Model::kStride),
+            RankMap::Model::kMlut);
 }
 
 }  // namespace

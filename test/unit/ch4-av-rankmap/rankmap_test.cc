@@ -82,10 +82,12 @@ TEST(RankMap, ModelsOfLists) {
   Ranks direct(100), backward(100);
   std::iota(direct.begin(), direct.end(), 0);
   for (int32_t i = 0; i < 100; ++i) backward[static_cast<size_t>(i)] = 99 - i;
-  for (const Case& c : {Case{direct, Model::kDirect}, Case{block_ranks(1, 50, 1, 7), Model::kOffset},
-                        Case{block_ranks(40, 1, 3, 2), Model::kStride}, Case{backward, Model::kStride},
-                        Case{block_ranks(10, 4, 9, 1), Model::kBlockStride}, Case{grid_ranks(), Model::kMdBlockStride},
-                        Case{shuffled(200, 1), Model::kLut}, Case{picked(300, 1000, 2), Model::kLut}}) {
+  for (const Case& c :
+       {Case{direct, Model::kDirect}, Case{block_ranks(1, 50, 1, 7), Model::kOffset},
+        Case{block_ranks(40, 1, 3, 2), Model::kStride}, Case{backward, Model::kStride},
+        Case{block_ranks(10, 4, 9, 1), Model::kBlockStride},
+        Case{grid_ranks(), Model::kMdBlockStride}, Case{shuffled(200, 1), Model::kLut},
+        Case{picked(300, 1000, 2), Model::kLut}}) {
     RankMap map = RankMap::from_ranks(c.ranks);
     EXPECT_EQ(map.model(), c.model) << map.model_name();
     compare(map, c.ranks);
@@ -109,8 +111,13 @@ TEST(RankMap, RegularOfAnySizeIsSmall) {
 }
 
 TEST(RankMap, ComposeAgreesWithTheListsAndWithTableII) {
-  std::vector<Ranks> parents = {block_ranks(1, 60, 1, 0), block_ranks(1, 60, 1, 9), block_ranks(60, 1, 4, 3),
-                                block_ranks(15, 4, 9, 1), grid_ranks(), shuffled(60, 3), picked(60, 400, 4)};
+  std::vector<Ranks> parents = {block_ranks(1, 60, 1, 0),
+                                block_ranks(1, 60, 1, 9),
+                                block_ranks(60, 1, 4, 3),
+                                block_ranks(15, 4, 9, 1),
+                                grid_ranks(),
+                                shuffled(60, 3),
+                                picked(60, 400, 4)};
   for (const Ranks& parent_ranks : parents) {
     RankMap parent = RankMap::from_ranks(parent_ranks);
     auto n = static_cast<int32_t>(parent_ranks.size());
@@ -120,14 +127,15 @@ TEST(RankMap, ComposeAgreesWithTheListsAndWithTableII) {
     for (int32_t r = 1; r < n; r += 2) odd.push_back(r);
     Ranks mixed = all;
     std::shuffle(mixed.begin(), mixed.end(), std::mt19937(5));
-    for (const Ranks& child_ranks : {all, Ranks(all.begin() + 10, all.begin() + 40), odd, back, mixed,
-                                     block_ranks(4, 3, 10, 2), Ranks{}, Ranks{3}}) {
+    for (const Ranks& child_ranks : {all, Ranks(all.begin() + 10, all.begin() + 40), odd, back,
+                                     mixed, block_ranks(4, 3, 10, 2), Ranks{}, Ranks{3}}) {
       RankMap child = RankMap::from_ranks(child_ranks);
       RankMap made = RankMap::compose(parent, child);
       Ranks expected;
       for (int32_t r : child_ranks) expected.push_back(parent_ranks[static_cast<size_t>(r)]);
       compare(made, expected);
-      // The table is an upper bound: an irregular result may turn out regular, never the other way round.
+      // The table is an upper bound: an irregular result may turn out regular, never the other way
+      // round.
       EXPECT_LE(made.model(), RankMap::compose_model(parent.model(), child.model()))
           << parent.model_name() << " o " << child.model_name();
     }
@@ -144,8 +152,8 @@ TEST(RankMap, IdenticalAndSimilar) {
   Ranks ranks = shuffled(3000, 8), sorted = ranks, other = ranks;
   std::sort(sorted.begin(), sorted.end());
   std::swap(other[10], other[2000]);
-  RankMap a = RankMap::from_ranks(ranks), again = RankMap::from_ranks(ranks), b = RankMap::from_ranks(sorted),
-          c = RankMap::from_ranks(other);
+  RankMap a = RankMap::from_ranks(ranks), again = RankMap::from_ranks(ranks),
+          b = RankMap::from_ranks(sorted), c = RankMap::from_ranks(other);
   EXPECT_TRUE(a.identical(again));
   EXPECT_FALSE(a.identical(b));
   EXPECT_FALSE(a.identical(c));
@@ -156,7 +164,8 @@ TEST(RankMap, IdenticalAndSimilar) {
 }
 
 TEST(RankMap, WireFormRoundTripsAndCorruptInputIsRefused) {
-  for (const Ranks& ranks : {Ranks{}, block_ranks(1, 60, 1, 9), block_ranks(15, 4, 9, 1), grid_ranks(), shuffled(900, 3)}) {
+  for (const Ranks& ranks : {Ranks{}, block_ranks(1, 60, 1, 9), block_ranks(15, 4, 9, 1),
+                             grid_ranks(), shuffled(900, 3)}) {
     std::vector<uint8_t> bytes{1, 2, 3};
     RankMap map = RankMap::from_ranks(ranks);
     map.serialize(&bytes);
@@ -201,7 +210,8 @@ TEST(RankMap, RandomListsUnderEveryStrategy) {
 
 TEST(RankMap, PermutationsShareTheStoredSet) {
   std::mt19937 random(13);
-  for (const char* name : {"packed", "array", "elias-fano", "bitmap", "wavelet", "permuted", "hybrid", "space"}) {
+  for (const char* name :
+       {"packed", "array", "elias-fano", "bitmap", "wavelet", "permuted", "hybrid", "space"}) {
     groupmap::Strategy strategy;
     ASSERT_TRUE(groupmap::parse_strategy(name, &strategy).ok()) << name;
     for (int32_t n : {3, 50, 700}) {
@@ -216,7 +226,8 @@ TEST(RankMap, PermutationsShareTheStoredSet) {
       ASSERT_NE(base, nullptr);
       const groupmap::MapRef* set = parent.encoded().stored()->base();
       EXPECT_TRUE(base->same(set ? *set : parent.encoded())) << name;
-      std::shuffle(ranks.begin(), ranks.end(), random);  // of a permutation: the set again, no chain
+      std::shuffle(ranks.begin(), ranks.end(),
+                   random);  // of a permutation: the set again, no chain
       RankMap next = RankMap::permuted(map, RankMap::from_ranks(ranks));
       compare(next, ranks);
       if (!next.regular() && !next.encoded().same(map.encoded())) {

@@ -1,4 +1,5 @@
-// Topologies: grids against brute force, Dims_create against all factorizations, tiles against all tiles.
+// Topologies: grids against brute force, Dims_create against all factorizations, tiles against all
+// tiles.
 #include "comm/topology.h"
 
 #include <gtest/gtest.h>
@@ -38,8 +39,8 @@ TEST(Cart, SizeOverflowIsSeen) {
   EXPECT_EQ(cart_size(std::vector<int32_t>{65536, 65536}), -1);
 }
 
-/// Every way to write n as k factors, in any order that does not increase: the smallest difference of the first and the
-/// last, and among those the smallest first.
+/// Every way to write n as k factors, in any order that does not increase: the smallest difference
+/// of the first and the last, and among those the smallest first.
 class AllFactorizations {
  public:
   explicit AllFactorizations(int32_t most) : divisors_(static_cast<size_t>(most) + 1) {
@@ -53,7 +54,8 @@ class AllFactorizations {
   }
 
  private:
-  void walk(int32_t rest, int left, int32_t most, int32_t first, std::pair<int32_t, int32_t>* best) const {
+  void walk(int32_t rest, int left, int32_t most, int32_t first,
+            std::pair<int32_t, int32_t>* best) const {
     if (left == 1) {
       if (rest > most) return;
       if (first == 0) first = rest;
@@ -77,7 +79,8 @@ TEST(Dims, AsEqualAsCanBe) {
       ASSERT_TRUE(dims_create(n, dims).ok());
       EXPECT_EQ(cart_size(dims), n);
       EXPECT_TRUE(std::is_sorted(dims.rbegin(), dims.rend()));
-      ASSERT_EQ(std::pair(dims.front() - dims.back(), dims.front()), all.best(n, k)) << n << " into " << k;
+      ASSERT_EQ(std::pair(dims.front() - dims.back(), dims.front()), all.best(n, k))
+          << n << " into " << k;
     }
   std::vector<int32_t> large(6);
   ASSERT_TRUE(dims_create(720720, large).ok());
@@ -101,7 +104,7 @@ TEST(Cart, TilesHaveFewerFacesThanSlabs) {
       if (tile[i] < dims[i]) sum += volume / tile[i];
     return sum;
   };
-  EXPECT_TRUE(cart_tile(std::vector<int32_t>{64}, 16).empty());      // a line has nothing better
+  EXPECT_TRUE(cart_tile(std::vector<int32_t>{64}, 16).empty());  // a line has nothing better
   EXPECT_TRUE(cart_tile(std::vector<int32_t>{8, 2}, 2).empty());
   std::vector<int32_t> dims{64, 64};
   std::vector<int32_t> tile = cart_tile(dims, 64);

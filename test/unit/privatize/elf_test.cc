@@ -122,7 +122,8 @@ TEST(ElfFile, DamagedFilesDoNoHarm) {
 // Images of this test program: arithmetic there and back, private data, shared code.
 TEST(Images, CopiesHaveTheirOwnData) {
 #ifdef FGMPI_SANITIZE
-  GTEST_SKIP() << "an image is a copy of the data segment as bytes, red zones of globals included: ASan refuses";
+  GTEST_SKIP() << "an image is a copy of the data segment as bytes, red zones of globals included: "
+                  "ASan refuses";
 #endif
   Images images;
   ASSERT_TRUE(images.read_modules({}).ok());
@@ -160,7 +161,8 @@ TEST(Images, CopiesHaveTheirOwnData) {
 
 TEST(Images, TooManySaysHowManyWouldFit) {
 #ifdef FGMPI_SANITIZE
-  GTEST_SKIP() << "an image is a copy of the data segment as bytes, red zones of globals included: ASan refuses";
+  GTEST_SKIP() << "an image is a copy of the data segment as bytes, red zones of globals included: "
+                  "ASan refuses";
 #endif
   Images images;
   ASSERT_TRUE(images.read_modules({}).ok());
