@@ -6,8 +6,10 @@ fail() { echo "ends.sh: $shape $how: $*" >&2; cat "$out" >&2; exit 1; }
 says() { [ "$(grep -cE -- "$2" "$out")" = "$1" ] || fail "not $1 lines: $2"; }
 run() { # run HOW STATUS: the handlers of the other ranks run always
   how=$1
-  timeout 60 "$bin/mpiexec" $shape "$programs/ends" "$how" >"$out" 2>&1
+  # Apart: the C library writes a line of stderr in pieces, and what comes on stdout may stand between them.
+  timeout 60 "$bin/mpiexec" $shape "$programs/ends" "$how" >"$out.1" 2>"$out.2"
   status=$?
+  cat "$out.2" "$out.1" >"$out"
   [ $status = "$2" ] || fail "status $status instead of $2"
   # What rank 1 left without a newline may stand before another process's line.
   says $((ranks - 1)) '^(unfinished )?handler of (0|[2-9])$'
