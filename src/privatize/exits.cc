@@ -221,7 +221,12 @@ FGMPI_INTERPOSE void error_at_line(int status, int number, const char* file, uns
 
 // main's thread ends and others may go on: of a rank, its part of that thread.
 FGMPI_INTERPOSE [[noreturn]] void pthread_exit(void* value) {
-  if (ends_a_rank()) end_rank(0);
+  if (ends_a_rank()) {
+    run_handlers(fgmpi::sched::current(), 0,
+                 [](Handler::Kind k) { return k == Handler::kThreadLocal; });
+    destroy_thread_values();
+    end_rank(0);
+  }
   static auto* real = next_symbol<void(void*)>("pthread_exit");
   real(value);
   __builtin_unreachable();

@@ -54,6 +54,13 @@ void adopt_early_handlers(sched::Proclet* rank0);
 /// Runs the current rank's exit handlers and destructors, tells src/mpi, finishes the proclet.
 [[noreturn]] void end_rank(int status);
 
+// ---- thread_keys.cc ----
+/// The end of the current rank's thread, but not of the process: runs the destructors of its
+/// values.
+void destroy_thread_values();
+/// In the child of a fork, before its thread ceases to be the scheduler's: it keeps its values.
+void keep_thread_values();
+
 // ---- crash.cc ----
 void install_crash_reports();
 

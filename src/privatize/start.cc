@@ -307,7 +307,10 @@ FGMPI_INTERPOSE int __libc_start_main(Main* main, int argc, char** argv, Init* i
   g_main = main;
   g_pid = getpid();
   t_scheduler = true;
-  pthread_atfork(nullptr, nullptr, [] { t_scheduler = false; });
+  pthread_atfork(nullptr, nullptr, [] {
+    keep_thread_values();
+    t_scheduler = false;
+  });
   g_program.ranks = ranks_wanted();
   g_mode = decide(g_program.ranks);
   if (g_program.ranks > 1) warn_of_shared_libraries();

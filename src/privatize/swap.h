@@ -25,7 +25,8 @@ struct Image {
   uint32_t index = 0;
   char* areas = nullptr;  ///< its swapped areas while it is not loaded
   char** argv = nullptr;
-  struct LibcState* libc = nullptr;  ///< libc_state.cc
+  struct LibcState* libc = nullptr;      ///< libc_state.cc
+  class ThreadValues* values = nullptr;  ///< thread_keys.cc
 };
 
 /// Adds an area to be swapped. Called before ranks run; every image starts with what is there now.
