@@ -37,6 +37,12 @@ void communicator(uint64_t ctx, std::string* out) {
 }
 
 bool locate(uint64_t ctx, int32_t rank, pt2pt::Peer* out) {
+  const uint64_t plane = ctx ^ id_of(ctx).bits;
+  if (plane == comm::kPlaneColl) {  // between processes, which the envelope numbers as ranks
+    *out = {static_cast<uint32_t>(rank), pt2pt::kProcessEndpoint};
+    return true;
+  }
+  if (plane == comm::kPlaneInternal) return false;  // between ranks or processes
   const comm::SharedComm* shared = comm::lookup(id_of(ctx));
   if (!shared || rank < 0 || rank >= shared->peers().size()) return false;
   *out = g_av.locate(static_cast<uint32_t>(shared->peers().world_of(rank)));

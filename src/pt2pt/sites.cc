@@ -1,5 +1,7 @@
 #include "pt2pt/sites.h"
 
+#include <cstring>
+
 #include "base/strings.h"
 #include "pt2pt/requests.h"
 
@@ -22,6 +24,12 @@ std::string number_or_any(int32_t value, int32_t any, const char* any_name) {
 void set_naming(const Naming& naming) { g_naming = naming; }
 
 void describe_recv(const Envelope& pattern, uint64_t bytes, std::string* out) {
+  WaitFor from;
+  if (awaited_source(pattern, &from) && from.peer.local == kProcessEndpoint) {
+    *out += format("for process %u", from.peer.process);
+    add_communicator(pattern.ctx, out);
+    return;
+  }
   *out += "source " + number_or_any(pattern.source, MPI_ANY_SOURCE, "MPI_ANY_SOURCE") + ", tag " +
           number_or_any(pattern.tag, MPI_ANY_TAG, "MPI_ANY_TAG");
   if (bytes != ~uint64_t{0})
@@ -66,8 +74,7 @@ void RequestsSite::words(const WaitSite* site, std::string* out) {
   }
   if (!first) return;
   if (incomplete > 1) *out += format("%zu requests, the first: ", incomplete);
-  *out += first->call;
-  *out += " ";
+  if (std::strcmp(first->call, site->call)) *out += first->call + std::string(" ");
   first->describe(out);
 }
 
