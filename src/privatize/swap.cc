@@ -113,8 +113,8 @@ void add_fortran_cells() {
 }
 
 /// Format flags, precision, width and state of std::cout and std::cerr: one run of members in
-/// libstdc++'s ios_base, whose layout is part of its ABI and is verified here before it is used. Not
-/// where the program holds a copy of the stream: each image has a clone.
+/// libstdc++'s ios_base, whose layout is part of its ABI and is verified here before it is used.
+/// Not where the program holds a copy of the stream: each image has a clone.
 void add_stream_state(std::ostream& stream, const char* symbol) {
   const ElfModule& program = g_images.program();
   if (!program.imports(symbol) || program.contains(reinterpret_cast<uintptr_t>(&stream))) return;

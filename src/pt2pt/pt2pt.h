@@ -141,8 +141,8 @@ struct Naming {
   /// Sets *out to the communicator of a context id, as the user knows it ("MPI_COMM_WORLD", "grid
   /// <0,1>").
   void (*communicator)(uint64_t ctx, std::string* out) = nullptr;
-  /// Where the rank of a communicator lives; false when unknown. With kProcessEndpoint where messages
-  /// of this context go between processes (collectives).
+  /// Where the rank of a communicator lives; false when unknown. With kProcessEndpoint where
+  /// messages of this context go between processes (collectives).
   bool (*locate)(uint64_t ctx, int32_t rank, Peer* out) = nullptr;
 };
 void set_naming(const Naming& naming);

@@ -26,7 +26,8 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  if (rank == size - 1 && argc > 1) return strcmp(argv[1], "frame") ? recurse(100000000) : large_frame(40000000);
+  if (rank == size - 1 && argc > 1)
+    return strcmp(argv[1], "frame") ? recurse(100000000) : large_frame(40000000);
   OK(MPI_Barrier(MPI_COMM_WORLD));
   return finish();
 }

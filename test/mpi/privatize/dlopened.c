@@ -1,5 +1,5 @@
-/* Not linked with an MPI library: loads it at run time, as interpreters do with their extension modules, and calls
-   MPI from there. One rank a process. Built by dlopened.sh. */
+/* Not linked with an MPI library: loads it at run time, as interpreters do with their extension
+   modules, and calls MPI from there. One rank a process. Built by dlopened.sh. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,8 @@
 
 #include <mpi.h> /* types and constants only */
 
-#define FUNCTION(name) __typeof__(&MPI_##name) name = (__typeof__(&MPI_##name))dlsym(library, "MPI_" #name)
+#define FUNCTION(name) \
+  __typeof__(&MPI_##name) name = (__typeof__(&MPI_##name))dlsym(library, "MPI_" #name)
 
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
@@ -36,7 +37,8 @@ int main(int argc, char** argv) {
   Comm_rank(MPI_COMM_WORLD, &rank);
   Comm_size(MPI_COMM_WORLD, &size);
   if (!strcmp(how, "exit")) exit(rank == 1 ? 7 : 0);
-  if (!strcmp(how, "deadlock")) Recv(&got, 1, MPI_INT, (rank + 1) % size, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (!strcmp(how, "deadlock"))
+    Recv(&got, 1, MPI_INT, (rank + 1) % size, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_Comm half;
   MPI_Request request;
   MPI_Datatype pair;
@@ -47,8 +49,8 @@ int main(int argc, char** argv) {
   Type_contiguous(2, MPI_INT, &pair); /* the hosted MPI is loaded */
   Type_commit(&pair);
   int mine[2] = {rank, -rank}, theirs[2];
-  Sendrecv(mine, 1, pair, (rank + 1) % size, 0, theirs, 1, pair, (rank + size - 1) % size, 0, MPI_COMM_WORLD,
-           MPI_STATUS_IGNORE);
+  Sendrecv(mine, 1, pair, (rank + 1) % size, 0, theirs, 1, pair, (rank + size - 1) % size, 0,
+           MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   Type_free(&pair);
   if (theirs[0] != (rank + size - 1) % size || theirs[1] != -theirs[0]) return 4;
   if (strcmp(how, "forget")) Finalize();

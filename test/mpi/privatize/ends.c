@@ -1,4 +1,5 @@
-/* Rank 1 ends in the way that the argument says, with an unfinished line in stdout's buffer; run by ends.sh. */
+/* Rank 1 ends in the way that the argument says, with an unfinished line in stdout's buffer; run by
+ * ends.sh. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-// Exceptions through three frames in every rank, MPI called inside catch blocks while others throw, a rethrow
-// after it, exceptions held in exception_ptr, and a std::exception of the C++ library.
+// Exceptions through three frames in every rank, MPI called inside catch blocks while others throw,
+// a rethrow after it, exceptions held in exception_ptr, and a std::exception of the C++ library.
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -38,7 +38,8 @@ void in_catch_blocks(int rank, int size, int round) {
   } catch (Mine& e) {
     CHECK(e.rank == rank);
     int got = -1, to = (rank + round + 1) % size, from = (rank + 2 * size - round - 1) % size;
-    OK(MPI_Sendrecv(&rank, 1, MPI_INT, to, 1, &got, 1, MPI_INT, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(&rank, 1, MPI_INT, to, 1, &got, 1, MPI_INT, from, 1, MPI_COMM_WORLD,
+                    MPI_STATUS_IGNORE));
     CHECK(got == from);
     CHECK(e.rank == rank && e.what() == "of rank " + std::to_string(rank));
     try {

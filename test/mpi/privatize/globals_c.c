@@ -1,4 +1,5 @@
-/* Every kind of C global with static storage duration: the result differs if any were shared between ranks. */
+/* Every kind of C global with static storage duration: the result differs if any were shared
+ * between ranks. */
 #include <errno.h>
 #include <string.h>
 

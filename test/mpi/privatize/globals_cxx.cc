@@ -1,5 +1,6 @@
-// C++ globals: dynamic initialisation, function-local statics, thread_local objects, templates' statics, inline
-// variables, virtual functions, destructors at the rank's own end, stream formatting.
+// C++ globals: dynamic initialisation, function-local statics, thread_local objects, templates'
+// statics, inline variables, virtual functions, destructors at the rank's own end, stream
+// formatting.
 #include <cstring>
 #include <iomanip>
 #include <iostream>

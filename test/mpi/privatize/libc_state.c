@@ -1,4 +1,5 @@
-/* What the C library keeps once per process and programs use as theirs: rand, drand48, strtok, getopt. */
+/* What the C library keeps once per process and programs use as theirs: rand, drand48, strtok,
+ * getopt. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-// Writes lines in pieces with MPI calls between them, through stdio, iostreams and write(); run by output.sh.
+// Writes lines in pieces with MPI calls between them, through stdio, iostreams and write(); run by
+// output.sh.
 #include <unistd.h>
 
 #include <cstring>

@@ -1,5 +1,6 @@
-/* In the style of mini-apps: everything is a global. A one-dimensional heat equation with halo exchange, whose
- * result every rank compares with the whole problem solved alone: it differs if any global were shared. */
+/* In the style of mini-apps: everything is a global. A one-dimensional heat equation with halo
+ * exchange, whose result every rank compares with the whole problem solved alone: it differs if any
+ * global were shared. */
 #include <math.h>
 #include <string.h>
 

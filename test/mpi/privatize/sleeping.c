@@ -1,4 +1,5 @@
-/* A rank that sleeps lets the others of its process run: 50 ranks sleeping 20 ms each take 20 ms, not a second. */
+/* A rank that sleeps lets the others of its process run: 50 ranks sleeping 20 ms each take 20 ms,
+ * not a second. */
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>
