@@ -80,7 +80,9 @@ class ProcletUnwinder(gdb.unwinder.Unwinder):
         if int(stack) != self.stack:
             return None
         pointer = gdb.lookup_type("long")
-        caller = frame.create_unwind_info(FrameId(stack, frame.read_register("rip")))
+        # As if this frame were the innermost on the rank's stack: gdb refuses callers that lie below.
+        inner = gdb.Value(self.context).cast(stack.type)
+        caller = frame.create_unwind_info(FrameId(inner, frame.read_register("rip")))
         for place, name in enumerate(SAVED):
             caller.add_saved_register(name, gdb.Value(word(self.context + 8 + 8 * place)).cast(pointer))
         caller.add_saved_register("rsp", gdb.Value(self.context + 64).cast(pointer))
