@@ -8,8 +8,8 @@ namespace fgmpi {
 /// Prints "fgmpi: FILE:LINE: internal error: TEXT" to stderr and aborts. Never returns.
 [[noreturn]] void check_failed(const char* file, int line, const char* text);
 
-/// Ends the process at once, whatever its ranks do. Inside the library exit, _exit and _Exit are
-/// src/privatize's and would end the calling rank only.
+/// Ends the process at once, whatever its ranks do. Inside the library exit, _exit and _Exit are src/privatize's and
+/// would end the calling rank only.
 [[noreturn]] void end_process(int status);
 
 }  // namespace fgmpi

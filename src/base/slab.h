@@ -3,9 +3,8 @@
 //   index  [ chunk number | slot in chunk ]      chunks_[chunk] -> 2^kChunkBits slots of T
 //
 // For: the objects behind MPI handles (an int: 6 bits of kind, 26 bits of index).
-// Thread rule: one thread (a process has one). Invariants: a freed slot is reused last-in
-// first-out; memory of a chunk is returned only with the slab. get() of an index never handed out
-// is nullptr.
+// Thread rule: one thread (a process has one). Invariants: a freed slot is reused last-in first-out;
+// memory of a chunk is returned only with the slab. get() of an index never handed out is nullptr.
 #pragma once
 
 #include <cstdint>

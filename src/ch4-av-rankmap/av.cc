@@ -17,8 +17,8 @@ void AddressVector::init(const std::vector<uint32_t>& starts, uint32_t me) {
     elements_[p].first = starts[p];
     if (starts[p + 1] - starts[p] != uniform_) uniform_ = 0;
   }
-  // With m = floor((2^64 - 1) / C) the product (w + 1) m / 2^64 falls short of (w + 1) / C by more
-  // than 0 and at most 1 / C for all w, C < 2^32: its floor is w / C, also for C = 1.
+  // With m = floor((2^64 - 1) / C) the product (w + 1) m / 2^64 falls short of (w + 1) / C by more than 0 and at most
+  // 1 / C for all w, C < 2^32: its floor is w / C, also for C = 1.
   if (uniform_) reciprocal_ = ~uint64_t{0} / uniform_;
   me_ = me;
   my_first_ = starts[me];

@@ -4,13 +4,12 @@
 //    | transport's address of the process (63)  | T        | first     |
 //
 //   T: the transport bit (which of the job's two transports reaches it); first: world rank of the
-//   process's first proclet. World ranks are block-distributed: process p hosts [first(p),
-//   first(p+1)).
+//   process's first proclet. World ranks are block-distributed: process p hosts [first(p), first(p+1)).
 //
-// locate() is the last step of a send: communicator rank -> world rank (rankmap.h) -> (process,
-// local proclet) -> element. When all processes host equally many proclets it is one
-// multiplication. Thread rule: one thread. Invariant: first() ascends; sizes may differ between
-// processes. Source: IPDPS'17 section III (12-byte AV elements); design section 5.
+// locate() is the last step of a send: communicator rank -> world rank (rankmap.h) -> (process, local
+// proclet) -> element. When all processes host equally many proclets it is one multiplication.
+// Thread rule: one thread. Invariant: first() ascends; sizes may differ between processes.
+// Source: IPDPS'17 section III (12-byte AV elements); design section 5.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +53,8 @@ class AddressVector {
   }
   uint64_t address(uint32_t p) const { return address_in(elements_.data(), p); }
   static uint64_t address_in(const AvElement* elements, uint32_t p) {
-    // An element is 3 times 4 bytes; the empty asm keeps the factors apart, so that the load scales
-    // by 4 itself: one instruction less on the send path.
+    // An element is 3 times 4 bytes; the empty asm keeps the factors apart, so that the load scales by 4 itself: one
+    // instruction less on the send path.
     uint64_t word, thrice = uint64_t{p} * 3;
     asm("" : "+r"(thrice));
     std::memcpy(&word, reinterpret_cast<const unsigned char*>(elements) + thrice * 4, sizeof word);
@@ -87,9 +86,9 @@ class AddressVector {
   }
   uint32_t search(uint32_t w) const;
   std::vector<AvElement> elements_;
-  uint64_t reciprocal_ = 0;  ///< floor((2^64 - 1) / C) when every process hosts C proclets: w / C
-                             ///< is (w + 1) times it >> 64
-  uint32_t uniform_ = 0;     ///< C, or 0 when sizes differ
+  uint64_t reciprocal_ =
+      0;  ///< floor((2^64 - 1) / C) when every process hosts C proclets: w / C is (w + 1) times it >> 64
+  uint32_t uniform_ = 0;  ///< C, or 0 when sizes differ
   uint32_t processes_ = 0, world_size_ = 0, me_ = 0, my_first_ = 0, my_count_ = 0;
 };
 

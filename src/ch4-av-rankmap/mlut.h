@@ -4,14 +4,13 @@
 //              |             `---- rank in that group's MPI_COMM_WORLD: index of its address vector
 //              `------------------ index in ProcessGroups; the job's own group is 0 (g_av)
 //
-// When it wins: only where members of several groups meet (Intercomm_merge after spawn or connect);
-// the two sides of an intercommunicator are maps of one group each. To all other code a member is
-// one number, its global rank: the world rank in the own group, and past that the ranks of other
-// groups one group after the other. So set algebra, comparison and lookup work on merged groups as
-// on any; only translation to an address reads the pairs. A RankMap holds it as a stored map
-// (Model::kMlut): ordinary communicators pay nothing for it. Thread rule: one thread. Invariants:
-// pairs are distinct; a group, once added, keeps its pgid and its global ranks. Source: IPDPS'17
-// section III-C.
+// When it wins: only where members of several groups meet (Intercomm_merge after spawn or connect); the two sides of an
+// intercommunicator are maps of one group each. To all other code a member is one number, its global rank: the world rank
+// in the own group, and past that the ranks of other groups one group after the other. So set algebra, comparison and
+// lookup work on merged groups as on any; only translation to an address reads the pairs. A RankMap holds it as a
+// stored map (Model::kMlut): ordinary communicators pay nothing for it.
+// Thread rule: one thread. Invariants: pairs are distinct; a group, once added, keeps its pgid and its global ranks.
+// Source: IPDPS'17 section III-C.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +33,8 @@ static_assert(sizeof(GroupRank) == 8, "memory budget: 8 bytes a member of a merg
 class ProcessGroups {
  public:
   ProcessGroups() : elements_{nullptr}, avs_{&g_av}, firsts_{0} {}
-  /// Adds a group; its pgid is returned. REQUIRES: g_av and `av` are set up for good, `av` outlives
-  /// this, all global ranks stay under 2^31.
+  /// Adds a group; its pgid is returned. REQUIRES: g_av and `av` are set up for good, `av` outlives this, all global
+  /// ranks stay under 2^31.
   uint32_t add(const AddressVector* av);
   uint32_t count() const { return static_cast<uint32_t>(avs_.size()); }
   /// REQUIRES: pgid < count().
@@ -82,14 +81,12 @@ inline const MlutMap* mlut_of(const RankMap& map) {
     return nullptr;
   return static_cast<const MlutMap*>(m.stored());
 }
-/// A rank map of these members; members of the own group only give an ordinary map, the smallest
-/// model. Errors: MPI_ERR_OTHER for a group that is not known, a rank that it has not, a member
-/// that occurs twice.
+/// A rank map of these members; members of the own group only give an ordinary map, the smallest model. Errors: MPI_ERR_OTHER
+/// for a group that is not known, a rank that it has not, a member that occurs twice.
 Status merged_map(std::vector<GroupRank> members, RankMap* out);
 /// The same for global ranks. REQUIRES: they are distinct global ranks.
 RankMap merged_map_of(std::span<const int32_t> globals);
-/// The element's address of a member of a merged communicator with one rank a process. REQUIRES: 0
-/// <= rank < size.
+/// The element's address of a member of a merged communicator with one rank a process. REQUIRES: 0 <= rank < size.
 inline uint64_t merged_address(const MlutMap& map, int32_t rank) {
   return g_process_groups.address(map.at(rank));
 }

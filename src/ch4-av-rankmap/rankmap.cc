@@ -23,8 +23,7 @@ constexpr int32_t kChunk = 256;  // on a proclet's stack
 
 Strategy g_strategy;
 
-/// Calls f(first, worlds) for consecutive stretches of world ranks, in rank order; stops when f
-/// says false.
+/// Calls f(first, worlds) for consecutive stretches of world ranks, in rank order; stops when f says false.
 template <class F>
 bool for_chunks(const RankMap& map, F&& f) {
   int32_t worlds[kChunk];
@@ -72,8 +71,7 @@ RankMap RankMap::from_ranks(std::span<const int32_t> world_ranks) {
 RankMap RankMap::from_ranks(std::span<const int32_t> world_ranks, const Strategy& strategy) {
   MapRef map;
   Regular shape;
-  // An encoding asked for by name is used for regular groups too: that is what comparing encodings
-  // needs.
+  // An encoding asked for by name is used for regular groups too: that is what comparing encodings needs.
   bool named =
       strategy.goal == Strategy::Goal::kNamed && strategy.encoding != groupmap::Encoding::regular;
   if (!named && groupmap::detect_regular(world_ranks, &shape)) return RankMap(MapRef(shape));
@@ -84,9 +82,9 @@ RankMap RankMap::from_ranks(std::span<const int32_t> world_ranks, const Strategy
   return RankMap(std::move(map));
 }
 
-// Table II of IPDPS'17, extended by our models and by negative strides (which make stride o offset
-// and stride o stride regular again). "lut" entries of regular parents and children are then
-// reduced if the result happens to be regular.
+// Table II of IPDPS'17, extended by our models and by negative strides (which make stride o offset and
+// stride o stride regular again). "lut" entries of regular parents and children are then reduced if the
+// result happens to be regular.
 RankMap::Model RankMap::compose_model(Model parent, Model child) {
   using enum Model;
   constexpr Model kTable[8][7] = {
@@ -233,8 +231,8 @@ Status read_merged(std::span<const uint8_t> body, RankMap* out) {
   return merged_map(std::move(members), out);
 }
 
-// Wire form: u32 length (little endian) | that many bytes of groupmap's own frame; with the
-// length's top bit set that many bytes of pairs (varint pgid, varint lpid) of a merged group.
+// Wire form: u32 length (little endian) | that many bytes of groupmap's own frame; with the length's top bit set that many
+// bytes of pairs (varint pgid, varint lpid) of a merged group.
 void RankMap::serialize(std::vector<uint8_t>* out) const {
   size_t at = out->size();
   out->resize(at + 4);

@@ -26,13 +26,11 @@ struct Blocks {
   size_t total() const { return offset.back(); }
 };
 
-// ---- Barrier
-// -------------------------------------------------------------------------------------------
+// ---- Barrier ------------------------------------------------------------------------------------
 Status barrier_dissemination(const Team& team);
 Status barrier_tree(const Team& team);
 
-// ---- Broadcast of `bytes` from place root
-// --------------------------------------------------------------
+// ---- Broadcast of `bytes` from place root -------------------------------------------------------
 Status bcast_binomial(const Team& team, uint32_t root, char* data, size_t bytes);
 Status bcast_knomial(const Team& team, uint32_t root, char* data, size_t bytes);  ///< k = 4
 Status bcast_chain(const Team& team, uint32_t root, char* data,
@@ -64,22 +62,19 @@ Status reduce_scatter_halving(const Team& team, const Reduction& r, char* data,
 Status exscan_recursive_doubling(const Team& team, const Reduction& r, char* data, char* before);
 Status exscan_chain(const Team& team, const Reduction& r, char* data, char* before);
 
-// ---- Gather, scatter: the root's buffer has all blocks, another place's has its own block alone
-// ---------
+// ---- Gather, scatter: the root's buffer has all blocks, another place's has its own block alone ---
 Status gather_linear(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 Status gather_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 Status scatter_linear(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 Status scatter_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 
-// ---- Allgather: every place's buffer has all blocks, its own filled
-// --------------------------------------
+// ---- Allgather: every place's buffer has all blocks, its own filled -----------------------------
 Status allgather_ring(const Team& team, char* buffer, const Blocks& blocks);
 Status allgather_bruck(const Team& team, char* buffer, const Blocks& blocks);
 Status allgather_recursive_doubling(const Team& team, char* buffer, const Blocks& blocks);
 Status allgather_gather_bcast(const Team& team, char* buffer, const Blocks& blocks);
 
-// ---- All-to-all: block p of out goes to place p, block p of in comes from it (own block copied)
-// ----------
+// ---- All-to-all: block p of out goes to place p, block p of in comes from it (own block copied) ---
 /// bytes(from, to): what place `from` has for place `to`; known to all only for the regular forms
 /// (Bruck).
 struct AlltoallSizes {

@@ -70,8 +70,7 @@ Attributes::iterator find(Attributes* list, int keyval) {
                       [&](const Attribute& a) { return a.keyval == keyval; });
 }
 
-/// Takes it out after its delete function succeeded. That may change the list: it is looked for
-/// again.
+/// Takes it out after its delete function succeeded. That may change the list: it is looked for again.
 int remove_one(Attributes* list, int handle, int keyval) {
   if (int code = call_delete(*find(list, keyval), handle); code != MPI_SUCCESS) return code;
   if (auto a = find(list, keyval); a != list->end()) {
@@ -142,8 +141,7 @@ Status get_attribute(KeyvalOf of, Attributes* list, int keyval, AttrKind kind, v
   auto a = find(list, keyval);
   if (a == list->end()) return {};
   *found = true;
-  // Into C an integer goes by its address; every other reading is of the address-sized value
-  // itself.
+  // Into C an integer goes by its address; every other reading is of the address-sized value itself.
   void* word = kind == kAttrPointer ? value_for_c(*a) : a->value;
   if (kind == kAttrInt)
     word = reinterpret_cast<void*>(
@@ -161,8 +159,7 @@ Status delete_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, i
 }
 
 int copy_attributes(Attributes* from, int handle, Attributes* to) {
-  // A copy function may set and delete attributes: those there now are copied, if they are still
-  // there.
+  // A copy function may set and delete attributes: those there now are copied, if they are still there.
   std::vector<int> keyvals;
   for (const Attribute& a : *from) keyvals.push_back(a.keyval);
   for (int keyval : keyvals) {

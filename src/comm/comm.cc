@@ -23,8 +23,7 @@ constexpr uint32_t kHandleMask = 0xfc000000u;
 constexpr uint32_t kIndirectBase = 0xc4000000u;  // MPICH: indirect, communicator
 Slab<Comm> g_more_comms;                         // what does not fit the 2^26 direct handles
 
-/// Context id and side -> shared part: open addressing with linear probing, at most 3/4 full, 8
-/// bytes a slot.
+/// Context id and side -> shared part: open addressing with linear probing, at most 3/4 full, 8 bytes a slot.
 class ContextTable {
  public:
   SharedComm* find(uint64_t key) const {
@@ -85,8 +84,7 @@ class ContextTable {
 ContextTable g_table;
 SharedComm* g_world = nullptr;
 
-/// The last freed communicators: their handles are not given out again yet, and errors can name
-/// them.
+/// The last freed communicators: their handles are not given out again yet, and errors can name them.
 struct Grave {
   MPI_Comm handle = MPI_COMM_NULL;
   int32_t size = 0, rank = 0;

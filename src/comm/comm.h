@@ -1,17 +1,16 @@
 // Communicators: two objects each.
 //
 //   proclet 0: Comm (64 B) --+
-//   proclet 1: Comm (64 B) --+--> SharedComm (one per process): context id, rank map, level-one
-//   state, proclet 2: Comm (64 B) --+                                  lazily: hierarchy, topology
+//   proclet 1: Comm (64 B) --+--> SharedComm (one per process): context id, rank map, level-one state,
+//   proclet 2: Comm (64 B) --+                                  lazily: hierarchy, topology
 //
-// A SharedComm is found by context id in a hash table of the process, made by the first collocated
-// member and freed with the last (HPDC'10 section 4). Context ids are <LID, LBI>: world rank of a
-// leader picked from the group (the member that has led least) and an index unique for that leader.
+// A SharedComm is found by context id in a hash table of the process, made by the first collocated member
+// and freed with the last (HPDC'10 section 4). Context ids are <LID, LBI>: world rank of a leader picked
+// from the group (the member that has led least) and an index unique for that leader.
 // MPI_COMM_WORLD and MPI_COMM_SELF are per proclet too and live in its RankState.
 //
-// Thread rule: one thread. Invariants: all collocated members hold the same SharedComm; a Comm
-// outlives its handle while requests keep it; no table here grows with the world's size per
-// communicator.
+// Thread rule: one thread. Invariants: all collocated members hold the same SharedComm; a Comm outlives its
+// handle while requests keep it; no table here grows with the world's size per communicator.
 #pragma once
 
 #include <mpi.h>
@@ -57,9 +56,8 @@ struct Topology;   // topology.h
 struct Level1;     // meeting.h: where collocated members meet in a collective
 
 /// What all collocated members share. At most 512 bytes for a regular communicator of any size.
-/// An intercommunicator has one per side in a process that hosts members of both: the same context
-/// id, map and remote exchanged, `side` 0 for the group whose first member has the lower world
-/// rank.
+/// An intercommunicator has one per side in a process that hosts members of both: the same context id, map and
+/// remote exchanged, `side` 0 for the group whose first member has the lower world rank.
 struct SharedComm {
   ContextId id;
   int32_t size = 0;         ///< of the local group
@@ -107,8 +105,8 @@ struct Comm : Keep {
 };
 static_assert(sizeof(Comm) <= 64, "memory budget: 64 bytes a member");
 
-/// A rank's MPI objects; one per rank proclet, made when it calls MPI_Init (or a session's first
-/// call). What choosing a leader asks of everybody is beside what any call on the world touches.
+/// A rank's MPI objects; one per rank proclet, made when it calls MPI_Init (or a session's first call). What choosing a
+/// leader asks of everybody is beside what any call on the world touches.
 struct RankState {
   Comm world;
   uint32_t led = 0;  ///< how many communicators it leads now
@@ -133,8 +131,7 @@ Comm* find_slow(MPI_Comm handle);
 inline constexpr uint32_t kHandleBase = 0x84000000u;  // MPICH: direct, communicator
 }  // namespace detail
 
-/// The communicator behind a handle, or nullptr (null, freed, foreign, MPI not initialised or
-/// finalised).
+/// The communicator behind a handle, or nullptr (null, freed, foreign, MPI not initialised or finalised).
 inline Comm* find(MPI_Comm handle) {
   if (__builtin_expect(handle == MPI_COMM_WORLD, 1)) {
     RankState* r = rank_state();
@@ -149,8 +146,8 @@ inline Comm* find(MPI_Comm handle) {
 
 /// Makes world and self of the running rank (MPI_Init). Never switches.
 Status init_rank(RankState* rank);
-/// MPI_Finalize: self's attributes are deleted first, in reverse order (MPI-4.0 section 11.2.4).
-/// May switch (delete functions).
+/// MPI_Finalize: self's attributes are deleted first, in reverse order (MPI-4.0 section 11.2.4). May switch
+/// (delete functions).
 void finalize_rank(RankState* rank);
 
 /// The SharedComm of a context id (and side) in this process, or nullptr.
@@ -165,25 +162,24 @@ struct Recipe {
   uint8_t side = 0;
   const char* made_by = "";  ///< the MPI call
 };
-/// Makes the shared part of a new communicator: each of recipe.members has a share in it, to be
-/// taken by enter(). REQUIRES: there is none yet of this id and side. Never switches.
+/// Makes the shared part of a new communicator: each of recipe.members has a share in it, to be taken by enter().
+/// REQUIRES: there is none yet of this id and side. Never switches.
 SharedComm* establish(const Recipe& recipe);
-/// A member takes its share: makes its Comm. Errors: MPI_ERR_OTHER when the handles of the process
-/// are used up (the share is given back). Never switches.
+/// A member takes its share: makes its Comm. Errors: MPI_ERR_OTHER when the handles of the process are used up (the
+/// share is given back). Never switches.
 Status enter(SharedComm* shared, int32_t rank, const Comm* parent, Comm** out);
 
-// ---- Collective calls; all may switch.
-// ----------------------------------------------------------------
-/// New communicator with the same group; agrees on a context id only. An irregular map is shared,
-/// or stored anew in this process when the members ask for a strategy.
+// ---- Collective calls; all may switch. ----------------------------------------------------------------
+/// New communicator with the same group; agrees on a context id only. An irregular map is shared, or stored anew
+/// in this process when the members ask for a strategy.
 Status dup(Comm* comm, Comm** out, const char* call,
            std::optional<groupmap::Strategy> strategy = {});
 /// *out is nullptr for MPI_UNDEFINED. HPDC'10 Procedure 1 with collocated pre-gathering.
 Status split(Comm* comm, int32_t color, int32_t key, Comm** out);
 /// The same members ordered by key; the map is the parent's own where that changes nothing.
 Status permute(Comm* comm, int32_t key, Comm** out);
-/// Stores the irregular map of a new communicator as the members ask, in this process only; the
-/// first of them does it. Never switches.
+/// Stores the irregular map of a new communicator as the members ask, in this process only; the first of them does
+/// it. Never switches.
 void store_as(Comm* comm, const groupmap::Strategy& strategy);
 /// `group` over world ranks; *out nullptr for non-members. HPDC'10 Procedure 2.
 Status create(Comm* comm, const RankMap& group, Comm** out, const char* call = "MPI_Comm_create");
@@ -191,24 +187,20 @@ Status create_group(Comm* comm, const RankMap& group, int32_t tag, Comm** out);
 /// Frees the handle at once; the object goes when nothing uses it any more. No communication waits.
 /// Attributes are the caller's (src/mpi calls delete functions first).
 void free(Comm* comm);
-/// The words of a handle that find() refuses: null, freed (with the name and size it had), or
-/// unknown.
+/// The words of a handle that find() refuses: null, freed (with the name and size it had), or unknown.
 std::string describe_bad(MPI_Comm handle);
 
-/// Number of communicators of this process that are in use (shared parts; world and self aside),
-/// and bytes kept for them all: reports and tests.
+/// Number of communicators of this process that are in use (shared parts; world and self aside), and bytes kept
+/// for them all: reports and tests.
 struct Usage {
   size_t shared = 0, members = 0, bytes = 0;
 };
 Usage usage();
-/// Calls visit(comm, argument) for each communicator that its user has not freed; world and self
-/// aside.
+/// Calls visit(comm, argument) for each communicator that its user has not freed; world and self aside.
 void for_each_kept(void (*visit)(const Comm& comm, void* argument), void* argument);
-/// Bytes that this process keeps for a communicator: the shared part, its map and its members'
-/// parts.
+/// Bytes that this process keeps for a communicator: the shared part, its map and its members' parts.
 size_t bytes_of(const SharedComm& shared);
-/// How many communicators of this process share its map object, itself included (1 when the map is
-/// in line).
+/// How many communicators of this process share its map object, itself included (1 when the map is in line).
 int sharing_of(const SharedComm& shared);
 
 }  // namespace fgmpi::comm

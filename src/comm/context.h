@@ -1,31 +1,27 @@
 // Context ids <LID, LBI>: who leads, which index, when it may be used again.
 //
-//   a rank as leader:  lbi_next (never used yet) + a list of freed LBIs in the process, only where
-//   there are any a candidate:       {times led, world rank, a reserved LBI}; the least-led of all
-//   wins, ties: lowest rank
+//   a rank as leader:  lbi_next (never used yet) + a list of freed LBIs in the process, only where there are any
+//   a candidate:       {times led, world rank, a reserved LBI}; the least-led of all wins, ties: lowest rank
 //
-// An id is in use until every process of its communicator has dropped its part: the last collocated
-// member's free sends one notice to the leader's process, which counts them. Nothing is kept there
-// before the first notice, so a communicator costs its leader nothing while it lives. A candidate
-// that did not win returns its LBI. LBI 0 of rank 0 is the world's, LBI 1 of a rank its self's.
+// An id is in use until every process of its communicator has dropped its part: the last collocated member's
+// free sends one notice to the leader's process, which counts them. Nothing is kept there before the
+// first notice, so a communicator costs its leader nothing while it lives.
+// A candidate that did not win returns its LBI. LBI 0 of rank 0 is the world's, LBI 1 of a rank its self's.
 //
-// Agreement between processes. The process of the group's rank 0, the leader, decides. A claim of
-// another process names the creation by its key and one witness: a member there, which is in the
-// creation now. Where the key counts the collectives of the parent, it names one creation only. In
-// MPI_Comm_create_group and the creations from groups it does not: groups that overlap may be under
-// way at once with the same tag and the same leader. Then the leader takes the claims whose witness
-// is in its own group and leaves the others for a later creation. That is exact:
+// Agreement between processes. The process of the group's rank 0, the leader, decides. A claim of another process names
+// the creation by its key and one witness: a member there, which is in the creation now. Where the key counts the
+// collectives of the parent, it names one creation only. In MPI_Comm_create_group and the creations from groups it does
+// not: groups that overlap may be under way at once with the same tag and the same leader. Then the leader takes the
+// claims whose witness is in its own group and leaves the others for a later creation. That is exact:
 //
-//   Let leader L be in the creation of G, and let the claim be of the creation of H, with witness w
-//   in G. Then w is in both groups, and so is L, as the key says that it is the leader of H too. L
-//   has not completed H, since the claim would have been taken by that; w has not completed G,
-//   since L is in it. So, if H is not the creation of G, then L called G before H, and w called H
-//   before G: two ranks called two collectives in different orders, a program that MPI does not
-//   allow (MPI-4.0 section 6.14), and tags do not help, as both calls block.
+//   Let leader L be in the creation of G, and let the claim be of the creation of H, with witness w in G. Then w is in
+//   both groups, and so is L, as the key says that it is the leader of H too. L has not completed H, since the claim
+//   would have been taken by that; w has not completed G, since L is in it. So, if H is not the creation of G, then L
+//   called G before H, and w called H before G: two ranks called two collectives in different orders, a program that
+//   MPI does not allow (MPI-4.0 section 6.14), and tags do not help, as both calls block.
 //
-// Likewise among the members of one process (create.cc), with the first to come in the place of L.
-// A witness that tells of groups that differ (an erroneous program) is refused by a sampled hash of
-// the groups.
+// Likewise among the members of one process (create.cc), with the first to come in the place of L. A witness that tells
+// of groups that differ (an erroneous program) is refused by a sampled hash of the groups.
 //
 // Thread rule: one thread. agree() may switch, the rest never does.
 // Source: HPDC'10 section 4 (<LID, LBI>, balanced leaders).
@@ -76,8 +72,7 @@ Status groups_differ();
 /// This process has dropped its part of a communicator that `processes` processes had.
 void drop(ContextId id, uint32_t processes);
 
-// ---- Agreement
-// -----------------------------------------------------------------------------------------
+// ---- Agreement -----------------------------------------------------------------------------------------
 enum AgreeKind : uint16_t {
   kAgreeDup = 1,
   kAgreeCreate,
@@ -107,8 +102,8 @@ struct AgreeKeyHash {
     return static_cast<size_t>((h ^ h >> 32) * 0x94d049bb133111ebu);
   }
 };
-/// Who takes part: the processes of the group, and those of the other group of an
-/// intercommunicator. A process that hosts members of both takes part twice.
+/// Who takes part: the processes of the group, and those of the other group of an intercommunicator. A process that
+/// hosts members of both takes part twice.
 struct Parties {
   uint32_t count = 0;
   uint32_t root = 0;  ///< process of rank 0 of side 0: it decides
@@ -119,11 +114,10 @@ struct Parties {
 /// The parties of a communicator.
 Parties parties_of(SharedComm* shared);
 
-/// They agree on the best of their candidates: each sends its own to the root, which answers
-/// everybody: two small notices a party, no more. Settles `mine`, whose rank is the party's
-/// witness. May switch. Errors: MPI_ERR_OTHER when no index is left; MPI_ERR_GROUP when parties
-/// gave different groups. REQUIRES: called once by each party (key.side says which side the caller
-/// is) with the same other arguments.
+/// They agree on the best of their candidates: each sends its own to the root, which answers everybody: two small
+/// notices a party, no more. Settles `mine`, whose rank is the party's witness. May switch. Errors: MPI_ERR_OTHER when
+/// no index is left; MPI_ERR_GROUP when parties gave different groups.
+/// REQUIRES: called once by each party (key.side says which side the caller is) with the same other arguments.
 Status agree(const AgreeKey& key, const Parties& parties, const Candidate& mine, const char* call,
              ContextId* out);
 

@@ -1,5 +1,5 @@
-// Duplicates, and communicators of a group: nothing but a context id has to be agreed on (HPDC'10
-// Procedure 2 without its bitmaps: candidates with reserved indices instead).
+// Duplicates, and communicators of a group: nothing but a context id has to be agreed on (HPDC'10 Procedure 2
+// without its bitmaps: candidates with reserved indices instead).
 
 #include "comm/create.h"
 
@@ -33,8 +33,7 @@ void enter_all(Meeting* meeting, SharedComm* made, int32_t shift) {
 
 namespace {
 
-/// The duplicate's shared part, with one member of this process as a candidate for its leader. May
-/// switch.
+/// The duplicate's shared part, with one member of this process as a candidate for its leader. May switch.
 Status duplicate(SharedComm* shared, const Meeting* meeting, const Candidate& mine,
                  const std::optional<groupmap::Strategy>& strategy, SharedComm** made) {
   ContextId id;
@@ -115,9 +114,8 @@ void create_act(SharedComm* shared, Meeting* meeting) {
 /// A member of a creation that is under way here?
 enum class Same : uint8_t { kNo, kYes, kDiffers };
 
-/// `group` is that of the creation if each of the two groups has a member that is in the other's
-/// creation now, the running rank and the first to come (context.h says why); kDiffers: it should
-/// be, but is not.
+/// `group` is that of the creation if each of the two groups has a member that is in the other's creation now, the
+/// running rank and the first to come (context.h says why); kDiffers: it should be, but is not.
 Same same_creation(const Provisional& p, const RankMap& group, int32_t my_rank, uint64_t print) {
   int32_t me = group.world_of(my_rank);
   if (p.size == group.size() && p.map.world_of(my_rank) == me &&
@@ -193,8 +191,7 @@ Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* re
 
 Status dup(Comm* comm, Comm** out, const char* call, std::optional<groupmap::Strategy> strategy) {
   Meeting* m = join(comm, kOpDup, call);
-  // The light way: who comes offers itself as leader, who goes makes its own part; nobody's cold
-  // memory is touched.
+  // The light way: who comes offers itself as leader, who goes makes its own part; nobody's cold memory is touched.
   RankState* me = rank_state();
   if (m->arrived == 1) {
     m->least = me;
@@ -230,8 +227,7 @@ Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const cha
 
 Status create(Comm* comm, const RankMap& group, Comm** out, const char* call) {
   *out = nullptr;
-  // Of an intercommunicator each side gives a group of its own: a split by membership, ordered as
-  // the group is.
+  // Of an intercommunicator each side gives a group of its own: a split by membership, ordered as the group is.
   if (comm->shared->inter) {
     int32_t rank = group.rank_of(comm->shared->map.world_of(comm->rank));
     return split(comm, rank < 0 ? MPI_UNDEFINED : 0, rank, out);

@@ -1,5 +1,6 @@
-// What the files that create communicators share: acts, and provisional communicators for groups
-// whose members do not include everybody of the parent. Thread rule: one thread.
+// What the files that create communicators share: acts, and provisional communicators for groups whose members
+// do not include everybody of the parent.
+// Thread rule: one thread.
 #pragma once
 
 #include "comm/comm.h"
@@ -43,13 +44,12 @@ enum CreateStep : int32_t { kStepGather, kStepAnswer, kStepExchange, kStepSpread
 inline int32_t tag_of(const SharedComm& shared, uint32_t number, CreateStep step) {
   return static_cast<int32_t>((number & 0xfffffff) << 3) | shared.side << 2 | step;
 }
-/// Rank 0's processes of the two sides of an intercommunicator swap messages. Called in the process
-/// of rank 0 of each side. May switch.
+/// Rank 0's processes of the two sides of an intercommunicator swap messages. Called in the process of rank 0 of each
+/// side. May switch.
 Status exchange_with_other_side(const SharedComm& shared, uint32_t number,
                                 const std::vector<uint8_t>& mine, std::vector<uint8_t>* theirs,
                                 const char* call);
-/// The same bytes to all processes of the group, from the one at `root_index` of its hierarchy. May
-/// switch.
+/// The same bytes to all processes of the group, from the one at `root_index` of its hierarchy. May switch.
 Status spread(SharedComm* shared, uint32_t root_index, int32_t tag, std::vector<uint8_t>* bytes,
               const char* call);
 
@@ -70,12 +70,12 @@ Status intercomm_merge(Comm* inter, bool high, Comm** out);
 Status create_from_group(const RankMap& group, uint64_t name, Comm** out);
 Status intercomm_from_groups(const RankMap& local, const RankMap& remote, uint64_t name,
                              Comm** out);
-/// A sampled hash of a group, or of the two of an intercommunicator (the same at both sides): finds
-/// members that gave different groups.
+/// A sampled hash of a group, or of the two of an intercommunicator (the same at both sides): finds members that gave
+/// different groups.
 uint64_t fingerprint(const RankMap& group, const RankMap* other = nullptr);
 
-/// As dup() without blocking: the request completes when *out is there; `extras` are the new
-/// communicator's (or nullptr). Never switches.
+/// As dup() without blocking: the request completes when *out is there; `extras` are the new communicator's (or
+/// nullptr). Never switches.
 Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const char* call,
             pt2pt::Request** request);
 

@@ -50,8 +50,7 @@ Status check_errhandler(HandlerOf of, MPI_Errhandler handler) {
 }
 
 Status free_errhandler(MPI_Errhandler handler) {
-  // MPI_Comm_get_errhandler gives a handle that the program frees: also a predefined one
-  // (section 9.3.4).
+  // MPI_Comm_get_errhandler gives a handle that the program frees: also a predefined one (section 9.3.4).
   if (predefined(handler)) return {};
   Errhandler* e = find(handler);
   if (!e || e->references == 0)

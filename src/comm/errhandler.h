@@ -1,6 +1,6 @@
-// Error handlers that programs make (MPI-4.0 section 9.3): functions behind MPI_Errhandler handles,
-// counted by the communicators (windows, sessions, files) that have them and by the user until he
-// frees his handle. Thread rule: one thread. Nothing here switches but call_errhandler().
+// Error handlers that programs make (MPI-4.0 section 9.3): functions behind MPI_Errhandler handles, counted by the
+// communicators (windows, sessions, files) that have them and by the user until he frees his handle.
+// Thread rule: one thread. Nothing here switches but call_errhandler().
 #pragma once
 
 #include <mpi.h>
@@ -38,8 +38,8 @@ inline void release_errhandler(MPI_Errhandler handler) {
     detail::count_errhandler(handler, -1);
 }
 
-/// Calls the user's function on `object` (address of an MPI_Comm, MPI_Win, ...). May switch (it is
-/// user code). False when the handle is not one of ours.
+/// Calls the user's function on `object` (address of an MPI_Comm, MPI_Win, ...). May switch (it is user code).
+/// False when the handle is not one of ours.
 bool call_errhandler(MPI_Errhandler handler, void* object, int* code);
 
 /// Handlers in use: tests.

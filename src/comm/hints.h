@@ -1,6 +1,6 @@
-// Hints on communicators (MPI-4.0 section 7.4.4): info keys that we know, kept as given; and the
-// strategy for irregular maps (`fgmpi_groupmap`). Others are ignored, as the standard says. Thread
-// rule: one thread; info objects are the host's, read on the host stack. Nothing here switches.
+// Hints on communicators (MPI-4.0 section 7.4.4): info keys that we know, kept as given; and the strategy for irregular
+// maps (`fgmpi_groupmap`). Others are ignored, as the standard says.
+// Thread rule: one thread; info objects are the host's, read on the host stack. Nothing here switches.
 #pragma once
 
 #include <mpi.h>
@@ -19,8 +19,8 @@ using Hints = std::vector<std::pair<std::string, std::string>>;
 
 /// True for a key that communicators know.
 bool known_hint(const std::string& key);
-/// Merges the known keys of `info` (MPI_INFO_NULL: none) into `hints`. Errors: MPI_ERR_INFO from
-/// the host; MPI_ERR_INFO_VALUE for a strategy that is none.
+/// Merges the known keys of `info` (MPI_INFO_NULL: none) into `hints`. Errors: MPI_ERR_INFO from the host;
+/// MPI_ERR_INFO_VALUE for a strategy that is none.
 Status read_hints(MPI_Info info, Hints* hints);
 /// Adds a hint or replaces its value.
 void put_hint(Hints* hints, std::pair<std::string, std::string> hint);

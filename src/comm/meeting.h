@@ -102,8 +102,7 @@ Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char
 Status meet_nonblocking_at(Comm* comm, uint32_t sequence, Arrival* mine, uint8_t operation,
                            const char* call, Act act, pt2pt::Request* request);
 
-// ---- The light way
-// -----------------------------------------------------------------------------------
+// ---- The light way ------------------------------------------------------------------------------
 /// Joins the next meeting: the caller's place in it is meeting->arrived - 1; meeting->full: it is
 /// the last and must call release() once it has acted. Never switches.
 Meeting* join(Comm* comm, uint8_t operation, const char* call);

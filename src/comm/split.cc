@@ -1,18 +1,16 @@
 // MPI_Comm_split (HPDC'10 Procedure 1 with collocated pre-gathering).
 //
-//   each process: its members' (color, key) in rank order, packed  --one message-->  process of
-//   rank 0 (the root)
+//   each process: its members' (color, key) in rank order, packed  --one message-->  process of rank 0 (the root)
 //                 + its least-led member of each color, with a reserved LBI
 //   root: sorts by (color, key, rank); per color: the leader, the rank map
 //   root  --one message a process-->  per new communicator there: context id, encoded map, once
 //   each process: its members' new ranks from the map
 //
-// On an intercommunicator each side does so; between the sorting and the answers the two roots
-// exchange their colors: map and best candidate of each. Colors that one side lacks give no
-// communicator.
+// On an intercommunicator each side does so; between the sorting and the answers the two roots exchange their
+// colors: map and best candidate of each. Colors that one side lacks give no communicator.
 //
-// P messages each way and no array of N entries anywhere but at the root while it sorts: O(N log N)
-// time at most (a radix sort over the digits that occur), O(N) memory there, O(members) elsewhere.
+// P messages each way and no array of N entries anywhere but at the root while it sorts: O(N log N) time at most
+// (a radix sort over the digits that occur), O(N) memory there, O(members) elsewhere.
 
 #include <algorithm>
 #include <cstring>
@@ -75,12 +73,10 @@ void for_colors(const std::vector<Entry>& entries, F&& f) {
   }
 }
 
-// ---- Packed (color, key) of a process's members, in rank order
-// -------------------------------------------
-//   u32 members | color base 8, width 1 | key base 8, minus-rank 1, width 1 | colors | keys |
-//   candidates
-// Values are stored less their smallest in as few bytes as hold the largest; a key is stored less
-// its rank where that is narrower. The color 0 is MPI_UNDEFINED, others are one more.
+// ---- Packed (color, key) of a process's members, in rank order -------------------------------------------
+//   u32 members | color base 8, width 1 | key base 8, minus-rank 1, width 1 | colors | keys | candidates
+// Values are stored less their smallest in as few bytes as hold the largest; a key is stored less its rank
+// where that is narrower. The color 0 is MPI_UNDEFINED, others are one more.
 
 template <class T>
 void put(std::vector<uint8_t>* out, const T& value) {
@@ -180,11 +176,9 @@ void unpack(Source* in, const std::vector<int32_t>& ranks, uint32_t party,
   }
 }
 
-// ---- A split under way in this process
-// ----------------------------------------------------------------
+// ---- A split under way in this process ----------------------------------------------------------------
 
-/// Ascending ranks, from entries that come process by process: where a process hosts scattered
-/// ranks.
+/// Ascending ranks, from entries that come process by process: where a process hosts scattered ranks.
 void sort_by_rank(std::vector<Entry>* entries, int32_t size) {
   auto before = [](const Entry& a, const Entry& b) { return a.rank < b.rank; };
   if (std::is_sorted(entries->begin(), entries->end(), before)) return;
@@ -196,8 +190,7 @@ void sort_by_rank(std::vector<Entry>* entries, int32_t size) {
     if (e.party != kNobody) entries->push_back(e);
 }
 
-/// A new communicator: id 0 when nobody had an index left; size 0 (of map) when the other side
-/// lacks the color.
+/// A new communicator: id 0 when nobody had an index left; size 0 (of map) when the other side lacks the color.
 struct Made {
   ContextId id;
   uint32_t processes = 1;
@@ -499,8 +492,7 @@ Status Split::attach_made() {
   return status;
 }
 
-/// A new order of the same members keeps the parent's stored set and adds a permutation, if it
-/// changes anything.
+/// A new order of the same members keeps the parent's stored set and adds a permutation, if it changes anything.
 void Split::share_parent(RankMap* map) const {
   if (static_cast<const SplitArrival*>(meeting_->arrivals)->permute)
     *map = RankMap::permuted(shared_->map, *map);

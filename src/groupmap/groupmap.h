@@ -7,8 +7,8 @@
 // and Groups in MPI", HPDC 2010, with encodings of our own.
 //
 //   MapRef   a handle, 40 bytes, copied freely. Direct to stride live in it and are evaluated in
-//            line, the array too (by a pointer to its table); blockstride is in it, md-blockstride
-//            a pointer away, both one call; every other encoding one call and an indirect one.
+//            line, the array too (by a pointer to its table); blockstride is in it, md-blockstride a
+//            pointer away, both one call; every other encoding one call and an indirect one.
 //   GroupMap the stored form behind it: immutable, reference counted, one class an encoding.
 //   Reader   a user's own window on a map that is decoded in blocks (BWT); plain select otherwise.
 //

@@ -140,8 +140,8 @@ Status host_failed(const char* what, int code) {
   return error(MPI_ERR_TYPE, "the hosted MPI cannot %s this datatype (its code is %d)", what, code);
 }
 
-/// The host's packing in pieces of about a gibibyte, at least one element; `step(h, first,
-/// elements, offset)` packs or unpacks some elements and returns the host's code.
+/// The host's packing in pieces of about a gibibyte, at least one element; `step(h, first, elements,
+/// offset)` packs or unpacks some elements and returns the host's code.
 template <class Step>
 Status by_pieces(const char* what, int64_t count, int64_t size, Step&& step) {
   constexpr int64_t kMost = 1 << 30;

@@ -1,20 +1,15 @@
-// Loaded into mpiexec.hydra (LD_PRELOAD, set by our mpiexec) to make it survive two things that it
-// does not by itself.
+// Loaded into mpiexec.hydra (LD_PRELOAD, set by our mpiexec) to make it survive two things that it does not by itself.
 //
-// 1. Standard input that comes, or ends (< /dev/null), at the moment when the program ends. Hydra
-// passes it on to a
-//    proxy that may be gone by then, and dies of SIGPIPE, or ends with "callback returned error
-//    status" from its demux engine: a job that went well is reported as failed, about once in some
-//    hundred launches of short programs. Here a write to a connection that has ended counts as
-//    done; how the job ended is in what hydra reads next.
-// 2. A host that can no longer be reached. Its processes notice that
-// (src/transport/ofi/lifeline.h), but hydra would
-//    wait for the lost host's answer for as long as TCP does: a quarter of an hour. With keep-alive
-//    on the connections that it accepts, its own handling of a lost connection ends the job.
+// 1. Standard input that comes, or ends (< /dev/null), at the moment when the program ends. Hydra passes it on to a
+//    proxy that may be gone by then, and dies of SIGPIPE, or ends with "callback returned error status" from its demux
+//    engine: a job that went well is reported as failed, about once in some hundred launches of short programs. Here a
+//    write to a connection that has ended counts as done; how the job ended is in what hydra reads next.
+// 2. A host that can no longer be reached. Its processes notice that (src/transport/ofi/lifeline.h), but hydra would
+//    wait for the lost host's answer for as long as TCP does: a quarter of an hour. With keep-alive on the
+//    connections that it accepts, its own handling of a lost connection ends the job.
 //
-// Thread rule: as the functions that are interposed. The programs that hydra starts never see this
-// library: it takes itself out of the environment before hydra looks at it. A hydra that is linked
-// statically runs without it.
+// Thread rule: as the functions that are interposed. The programs that hydra starts never see this library: it takes
+// itself out of the environment before hydra looks at it. A hydra that is linked statically runs without it.
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,5 +1,4 @@
-// Attributes on communicators (MPI-4.0 section 7.7.2), the MPI-1 names for them, and the entries
-// for Fortran.
+// Attributes on communicators (MPI-4.0 section 7.7.2), the MPI-1 names for them, and the entries for Fortran.
 
 #include "host/host.h"
 #include "host/internal.h"
@@ -12,8 +11,8 @@ namespace {
 using comm::AttrKind;
 using comm::KeyvalOf;
 
-/// A predefined attribute (Fortran's keyvals are one more than C's). False when `keyval` is none;
-/// *found is false for one that has no value here.
+/// A predefined attribute (Fortran's keyvals are one more than C's). False when `keyval` is none; *found is
+/// false for one that has no value here.
 bool predefined(int keyval, AttrKind kind, void* value, bool* found) {
   static intptr_t tag_ub = kTagUb, host = MPI_PROC_NULL, io = MPI_ANY_SOURCE, wtime_is_global,
                   universe, last_code, appnum;
@@ -180,8 +179,7 @@ int PMPI_Attr_delete(MPI_Comm comm, int keyval) {
   return mpi::remove("MPI_Attr_delete", comm, keyval);
 }
 
-// ---- For Fortran (libmpichfort)
-// ---------------------------------------------------------------------------
+// ---- For Fortran (libmpichfort) ---------------------------------------------------------------------------
 
 FGMPI_OWN_INTERNAL(MPII_Comm_get_attr)
 int MPII_Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* flag, fgmpi_attr_kind kind) {

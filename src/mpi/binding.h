@@ -1,12 +1,9 @@
-// What every binding starts with: the handle lookup and the checks of arguments that many calls
-// share.
+// What every binding starts with: the handle lookup and the checks of arguments that many calls share.
 //
 //   FGMPI_OWN(Send)
-//   int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm
-//   comm) {
+//   int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
 //     constexpr const char* kCall = "MPI_Send";
-//     FGMPI_ENTER(kCall, c, comm);                       // c: comm::Comm*, returns an error when
-//     bad
+//     FGMPI_ENTER(kCall, c, comm);                       // c: comm::Comm*, returns an error when bad
 //     ...
 //     return c->result...;
 //   }
@@ -30,8 +27,7 @@ inline int done(const char* call, comm::Comm* comm, const Status& status) {
   return __builtin_expect(status.ok(), 1) ? MPI_SUCCESS : fail(call, comm, status);
 }
 
-// ---- Checks. Each words what was given and what is allowed.
-// ------------------------------------------
+// ---- Checks. Each words what was given and what is allowed. ------------------------------------------
 Status check_count(int64_t count);
 Status check_tag(int tag, bool any_allowed);
 /// 0..size-1, MPI_PROC_NULL, and MPI_ANY_SOURCE when allowed.
@@ -53,8 +49,7 @@ double wtime();
 
 }  // namespace fgmpi::mpi
 
-/// Looks up `handle` as comm::Comm* `var`, or returns the error. Forces a switch in builds that ask
-/// for it.
+/// Looks up `handle` as comm::Comm* `var`, or returns the error. Forces a switch in builds that ask for it.
 #define FGMPI_ENTER(call, var, handle)                    \
   ::fgmpi::sched::maybe_force_switch();                   \
   ::fgmpi::comm::Comm* var = ::fgmpi::comm::find(handle); \

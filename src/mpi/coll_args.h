@@ -75,8 +75,7 @@ struct ReduceArguments {
   bool array = false;
 };
 
-// ---- How a collective is called
-// ------------------------------------------------------------------------
+// ---- How a collective is called -----------------------------------------------------------------
 
 template <class Arguments>
 [[gnu::noinline]] int blocking(const char* call, MPI_Comm handle, What what,

@@ -1,5 +1,4 @@
-// Communicators: who is in them, comparing, duplicating, splitting, creating, freeing (MPI-4.0
-// sections 7.4.1 to 7.4.3).
+// Communicators: who is in them, comparing, duplicating, splitting, creating, freeing (MPI-4.0 sections 7.4.1 to 7.4.3).
 
 #include "comm/create.h"
 #include "mpi/comm_common.h"
@@ -19,8 +18,8 @@ int copy_extras(comm::Comm* from, bool with_hints, std::unique_ptr<comm::Extras>
 
 namespace {
 
-/// MPI_Comm_dup and its kin. Copy functions run first; a duplicate that one of them forbids is
-/// still made, as others wait for it, and freed again.
+/// MPI_Comm_dup and its kin. Copy functions run first; a duplicate that one of them forbids is still made, as others
+/// wait for it, and freed again.
 int dup_with_extras(const char* call, comm::Comm* c, bool with_hints, MPI_Info info,
                     MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;

@@ -42,12 +42,11 @@ inline Status find_group(MPI_Group handle, const char* argument, comm::Group** o
                handle == MPI_GROUP_NULL ? "MPI_GROUP_NULL" : "not a group or was freed");
 }
 
-/// For calls without a communicator: the rank must be between MPI_Init and MPI_Finalize (or have a
-/// session).
+/// For calls without a communicator: the rank must be between MPI_Init and MPI_Finalize (or have a session).
 inline bool usable() { return comm::rank_state() != nullptr; }
 
-/// Attributes, name, neighbours and hints that a duplicate takes over (MPI-4.0 section 7.4.2). May
-/// switch (copy functions). Returns a copy function's failing code, else MPI_SUCCESS.
+/// Attributes, name, neighbours and hints that a duplicate takes over (MPI-4.0 section 7.4.2). May switch (copy
+/// functions). Returns a copy function's failing code, else MPI_SUCCESS.
 int copy_extras(comm::Comm* from, bool with_hints, std::unique_ptr<comm::Extras>* to);
 
 /// Hints given to a creation: kept, and the strategy among them applied in this process.

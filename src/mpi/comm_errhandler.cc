@@ -1,5 +1,4 @@
-// Error handlers of communicators and sessions, and making those of windows and files (MPI-4.0
-// section 9.3).
+// Error handlers of communicators and sessions, and making those of windows and files (MPI-4.0 section 9.3).
 
 #include "comm/errhandler.h"
 #include "mpi/comm_common.h"

@@ -20,8 +20,8 @@ Status step(comm::Comm* parent, bool temporary, int color, int key, comm::Comm**
   return status;
 }
 
-/// The members on this host, by key and rank. A color has 31 bits, a host's number 62: two splits,
-/// the second one only where more than one process is left.
+/// The members on this host, by key and rank. A color has 31 bits, a host's number 62: two splits, the second one
+/// only where more than one process is left.
 Status split_by_host(comm::Comm* c, int key, comm::Comm** out) {
   uint64_t host = comm::host_number();
   FGMPI_TRY(step(c, false, static_cast<int>(host & 0x7fffffff), key, out));
@@ -29,8 +29,7 @@ Status split_by_host(comm::Comm* c, int key, comm::Comm** out) {
   return step(*out, true, static_cast<int>(host >> 31), 0, out);
 }
 
-/// The members restricted to the same instance of a resource on the same host; nullptr when not
-/// restricted to one.
+/// The members restricted to the same instance of a resource on the same host; nullptr when not restricted to one.
 Status split_by_resource(comm::Comm* c, const std::string& kind, int key, comm::Comm** out) {
   comm::Comm* host = nullptr;
   FGMPI_TRY(split_by_host(c, 0, &host));
@@ -38,8 +37,8 @@ Status split_by_resource(comm::Comm* c, const std::string& kind, int key, comm::
   return step(host, true, instance < 0 ? MPI_UNDEFINED : static_cast<int>(instance), key, out);
 }
 
-/// The first level at which the communicator falls apart; nullptr when there is none, or for a
-/// member that is in no instance of it.
+/// The first level at which the communicator falls apart; nullptr when there is none, or for a member that is in no
+/// instance of it.
 Status split_unguided(comm::Comm* c, int key, comm::Comm** out, std::string* level) {
   *out = nullptr;
   comm::Comm *all = nullptr, *host = nullptr;

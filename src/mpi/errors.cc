@@ -17,9 +17,8 @@ namespace {
 
 // A code of ours:   31 30  29 ... 19   18 ... 8        7   6 ... 0
 //                  | 0 0 | number   | all ones      | 0 | class |
-// The host's codes have an index of its messages in bits 18..8, which never reaches all ones, and
-// codes that users add have bit 7 or 30. The words of the last kRing errors are kept; an older code
-// still has its class.
+// The host's codes have an index of its messages in bits 18..8, which never reaches all ones, and codes that users
+// add have bit 7 or 30. The words of the last kRing errors are kept; an older code still has its class.
 constexpr int kMark = 0x7ff << 8;
 constexpr int kMarkMask = kMark | 0x80 | static_cast<int>(0xc0000000u);
 constexpr unsigned kRing = 256;

@@ -1,7 +1,7 @@
 // From a Status to what MPI says: error codes, error handlers, the fatal line.
 //
-// A code that we return is class | slot of a ring of the last messages, so that MPI_Error_class
-// gives the class and MPI_Error_string the words; host codes pass through. MPI-4.0 chapter 9.
+// A code that we return is class | slot of a ring of the last messages, so that MPI_Error_class gives the
+// class and MPI_Error_string the words; host codes pass through. MPI-4.0 chapter 9.
 #pragma once
 
 #include <mpi.h>
@@ -16,9 +16,8 @@ namespace fgmpi::mpi {
 /// Makes a code from a Status (MPI_SUCCESS when ok) without calling any handler.
 int code_of(const char* call, const Status& status);
 
-/// Calls the error handler of `comm` (nullptr: that of MPI_COMM_SELF, MPI-4.0 section 9.3; fatal
-/// before MPI_Init) and returns the code. With MPI_ERRORS_ARE_FATAL prints one line and ends the
-/// job.
+/// Calls the error handler of `comm` (nullptr: that of MPI_COMM_SELF, MPI-4.0 section 9.3; fatal before MPI_Init)
+/// and returns the code. With MPI_ERRORS_ARE_FATAL prints one line and ends the job.
 int fail(const char* call, comm::Comm* comm, const Status& status);
 /// The same for a code that exists already.
 int fail_code(const char* call, comm::Comm* comm, int code);
@@ -35,8 +34,7 @@ int bad_comm(const char* call, MPI_Comm handle);
 int class_of(int code);
 std::string text_of(int code);
 
-/// How error handlers made by the user are called (src/mpi/comm_errhandler.cc sets it): may change
-/// *code.
+/// How error handlers made by the user are called (src/mpi/comm_errhandler.cc sets it): may change *code.
 using UserHandlerCaller = void (*)(comm::Comm* comm, MPI_Errhandler handler, int* code);
 void set_user_handler_caller(UserHandlerCaller caller);
 

@@ -1,5 +1,4 @@
-// MPI_Init and MPI_Finalize of a rank, and the calls that are allowed before and after (MPI-4.0
-// section 11.2).
+// MPI_Init and MPI_Finalize of a rank, and the calls that are allowed before and after (MPI-4.0 section 11.2).
 
 #include <cstdio>
 
@@ -32,8 +31,7 @@ int init(const char* call, int required, int* provided) {
               required));
   FGMPI_RETURN_IF(call, nullptr, start_rank());
   auto* rank = static_cast<comm::RankState*>(p->rank_state);
-  // All ranks of a process share its thread: other threads of a program may compute but not call
-  // MPI.
+  // All ranks of a process share its thread: other threads of a program may compute but not call MPI.
   rank->thread_level = required < MPI_THREAD_FUNNELED ? required : MPI_THREAD_FUNNELED;
   if (provided) *provided = rank->thread_level;
   p->mpi_phase = kInitialised;
@@ -105,8 +103,7 @@ int PMPI_Finalize(void) {
                      error(MPI_ERR_OTHER, "called %s; allowed is once, after MPI_Init",
                            mpi::phase() == mpi::kBefore ? "before MPI_Init" : "a second time"));
   }
-  // Messages in the attached buffer are sent first, as if it were detached (MPI-4.0
-  // section 11.2.2).
+  // Messages in the attached buffer are sent first, as if it were detached (MPI-4.0 section 11.2.2).
   void* buffer;
   int64_t bytes;
   comm::RankState* rank = comm::rank_state();

@@ -1,5 +1,4 @@
-// FGMPI_LEAKS=1: communicators that the program left behind. Requests and messages are src/pt2pt's
-// to list.
+// FGMPI_LEAKS=1: communicators that the program left behind. Requests and messages are src/pt2pt's to list.
 
 #include <cstdio>
 #include <map>

@@ -1,5 +1,4 @@
-// Calls without communication: time, names, memory, addresses; and the extensions about where a
-// rank lives.
+// Calls without communication: time, names, memory, addresses; and the extensions about where a rank lives.
 
 #include <unistd.h>
 
@@ -81,8 +80,7 @@ MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) { return base + disp; }
 FGMPI_OWN(Aint_diff)
 MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2) { return addr1 - addr2; }
 
-// ---- Extensions
-// -----------------------------------------------------------------------------------------
+// ---- Extensions -----------------------------------------------------------------------------------------
 namespace {
 
 /// Extensions that only read what the process knows.

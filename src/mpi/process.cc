@@ -56,12 +56,10 @@ int64_t positive_env(const char* name, int64_t max) {
 
 constexpr int64_t kMaxRanks = int64_t{1} << 30;
 
-// ---- Exchange of addresses
-// ------------------------------------------------------------------------------ Transport by
-// transport, in order of preference, each process publishes "RANKS,ADDRESS" under
-// "fgmpi-T-PROCESS". After the first round, peers that share the host are reached by shared memory;
-// where all do, the network is never opened. Reaching is an equivalence (same host or not), so all
-// processes agree on whether a next round is needed.
+// ---- Exchange of addresses ------------------------------------------------------------------------------
+// Transport by transport, in order of preference, each process publishes "RANKS,ADDRESS" under "fgmpi-T-PROCESS".
+// After the first round, peers that share the host are reached by shared memory; where all do, the network is never
+// opened. Reaching is an equivalence (same host or not), so all processes agree on whether a next round is needed.
 struct Peer {
   uint32_t ranks = 0;
   bool reached = false;
@@ -153,9 +151,8 @@ Status connect_to_others(pt2pt::Setup* setup) {
   return {};
 }
 
-/// The last rank of the process to end waits, on its own stack, until all processes have come as
-/// far: whatever was sent has then been taken in. A dissemination barrier of empty messages between
-/// processes.
+/// The last rank of the process to end waits, on its own stack, until all processes have come as far: whatever was
+/// sent has then been taken in. A dissemination barrier of empty messages between processes.
 void agree_to_end() {
   const char* kCall = "the end of the job";
   constexpr uint64_t kEndContext = ~uint64_t{0} << 8;  // LID and LBI that no communicator has
@@ -211,8 +208,7 @@ Status connect() {
   hooks.all_parked = pt2pt::all_parked;
   if (boot().size() == 1) {
     g_av.init({0, me.ranks}, 0);
-    // Without a timeout only when a deadlock is to be suffered (FGMPI_DEADLOCK=report or off):
-    // nothing can come.
+    // Without a timeout only when a deadlock is to be suffered (FGMPI_DEADLOCK=report or off): nothing can come.
     hooks.sleep = [](int64_t timeout_ns) {
       timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000),
                        static_cast<long>(timeout_ns % 1'000'000'000)};

@@ -1,9 +1,7 @@
 // The process's life: who am I, which ranks live here, start, end.
 //
-//   __libc_start_main (src/privatize) -> ranks_of_this_process() -> images -> process_main() on the
-//   host stack
-//     -> bootstrap exchange (one put/fence/get) -> transports -> endpoints -> rank proclets run
-//     main -> end
+//   __libc_start_main (src/privatize) -> ranks_of_this_process() -> images -> process_main() on the host stack
+//     -> bootstrap exchange (one put/fence/get) -> transports -> endpoints -> rank proclets run main -> end
 //
 // Thread rule: one thread; host stack.
 #pragma once
@@ -19,27 +17,24 @@ struct Program;
 
 namespace fgmpi::mpi {
 
-/// How many rank proclets this process hosts: FGMPI_NFG, or its share of FGMPI_RANKS. Callable
-/// before anything else is set up; a bad value ends the process with one line. Also opens the
-/// bootstrap when it must know its rank.
+/// How many rank proclets this process hosts: FGMPI_NFG, or its share of FGMPI_RANKS. Callable before anything
+/// else is set up; a bad value ends the process with one line. Also opens the bootstrap when it must know its rank.
 uint32_t ranks_of_this_process();
 
 /// Runs the whole job's part in this process and returns its exit status. Host stack.
 int process_main(privatize::Program& program);
 
-/// A program that loaded this library by dlopen: the caller becomes the only rank of the process,
-/// until exit().
+/// A program that loaded this library by dlopen: the caller becomes the only rank of the process, until exit().
 Status adopt_program();
 
-/// Exchanges addresses with the other processes of the job, once, and sets up transports and
-/// endpoints. Called by the first MPI_Init of the process; host stack; blocks the process.
+/// Exchanges addresses with the other processes of the job, once, and sets up transports and endpoints.
+/// Called by the first MPI_Init of the process; host stack; blocks the process.
 Status connect();
 
 /// Tells the layers below how communicators are called in reports.
 void install_naming();
 
-/// The running rank gets its MPI objects, unless it has them: MPI_Init, or its first session. May
-/// block the process.
+/// The running rank gets its MPI objects, unless it has them: MPI_Init, or its first session. May block the process.
 Status start_rank();
 
 /// FGMPI_LEAKS=1: lists the communicators that were never freed, by the call that made them.
@@ -47,8 +42,7 @@ void report_leaked_comms();
 
 /// MPI_Finalize's work for the running rank.
 void finalize_running_rank();
-/// What a rank owes MPI when its program ends without MPI_Finalize: one line if it failed, then
-/// finalize.
+/// What a rank owes MPI when its program ends without MPI_Finalize: one line if it failed, then finalize.
 void finalize_forgotten(int status);
 
 /// Values of sched::Proclet::mpi_phase.
@@ -57,10 +51,10 @@ enum Phase : uint8_t { kBefore = 0, kInitialised = 1, kFinalised = 2, kEnded = 3
 /// The bootstrap of this process (opened on first use).
 bootstrap::Bootstrap& boot();
 
-/// The program of the running rank has ended: it returned from main or called exit(status). Says so
-/// when it did not call MPI_Finalize, drops what is left, and, when it is the last rank of the
-/// process to end, waits until all processes of the job have come as far. May switch. Called once
-/// per rank, on its proclet, by src/privatize's exit and after main; a second call does nothing.
+/// The program of the running rank has ended: it returned from main or called exit(status). Says so when it did not
+/// call MPI_Finalize, drops what is left, and, when it is the last rank of the process to end, waits until all processes
+/// of the job have come as far. May switch. Called once per rank, on its proclet, by src/privatize's exit and after
+/// main; a second call does nothing.
 void rank_exits(int status);
 
 }  // namespace fgmpi::mpi

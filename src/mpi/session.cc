@@ -1,8 +1,6 @@
-// Sessions (MPI-4.0 section 11.3): process sets, groups from them, communicators from groups
-// without MPI_COMM_WORLD.
+// Sessions (MPI-4.0 section 11.3): process sets, groups from them, communicators from groups without MPI_COMM_WORLD.
 //
-// Process sets: mpi://WORLD, mpi://SELF, and fgmpi://PROCESS, the ranks of the calling rank's
-// process.
+// Process sets: mpi://WORLD, mpi://SELF, and fgmpi://PROCESS, the ranks of the calling rank's process.
 
 #include <algorithm>
 #include <cstring>

@@ -14,8 +14,8 @@
 
 namespace fgmpi::sched {
 
-/// Lifts the guards of all stacks (on: puts them back). For a debugger that writes a core file: it
-/// reads whole mappings, and cannot read guard pages.
+/// Lifts the guards of all stacks (on: puts them back). For a debugger that writes a core file: it reads whole
+/// mappings, and cannot read guard pages.
 void switch_guards(int on);
 
 struct DebugTable {

@@ -282,8 +282,7 @@ void wake_sleepers() {
   }
 }
 
-/// A proclet has come to the host stack: makes calls for it and others until one comes for
-/// something else.
+/// A proclet has come to the host stack: makes calls for it and others until one comes for something else.
 void serve_host_calls() {
   while (g.host_call) {
     auto* function = g.host_call;

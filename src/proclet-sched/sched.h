@@ -120,10 +120,9 @@ struct Options {
   } policy = kFifo;  ///< FGMPI_SCHED=fifo|lifo|random:SEED
   uint64_t seed = 0;
 };
-/// What a rank's stack is by default when a process hosts `count` of them: as large as the main
-/// thread's for one, then 1 MiB (to 1,024 ranks), 256 KiB (to 16,384), 64 KiB. Programs written for
-/// one rank a process keep arrays on their stack; only touched pages cost memory, and where ranks
-/// are many, page tables count too.
+/// What a rank's stack is by default when a process hosts `count` of them: as large as the main thread's for one,
+/// then 1 MiB (to 1,024 ranks), 256 KiB (to 16,384), 64 KiB. Programs written for one rank a process keep arrays on
+/// their stack; only touched pages cost memory, and where ranks are many, page tables count too.
 size_t default_stack_size(uint32_t count);
 /// A bad value gives an error that names the variable, its value and what is allowed.
 Status configure(Options* options);
@@ -166,10 +165,9 @@ void set_idle_hook(void (*hook)());
 /// after run() has returned.
 Status create_ranks(uint32_t count, void (*entry)(void*), void* argument);
 
-/// The caller goes on as rank proclet 0, the only one, on its own stack; the host loop gets a stack
-/// too. For a program that was not started through create_ranks() and run(). The proclet ends with
-/// the process: it must not call finish(); a deadlock ends the process with status 1. REQUIRES: no
-/// rank proclets, current() == nullptr.
+/// The caller goes on as rank proclet 0, the only one, on its own stack; the host loop gets a stack too. For a
+/// program that was not started through create_ranks() and run(). The proclet ends with the process: it must not
+/// call finish(); a deadlock ends the process with status 1. REQUIRES: no rank proclets, current() == nullptr.
 Status adopt_caller();
 
 /// Runs until every rank proclet has finished. Returns the first non-zero exit status, else 0; 1

@@ -1,8 +1,7 @@
 // Inside of pt2pt: operations, frames between processes, and the one Engine that moves them.
 //
-// Operations. A RecvOp is a posted receive, a SendOp a send that could not complete at once.
-// Blocking calls keep theirs on the stack and park; requests embed theirs. Both end in complete(),
-// which wakes or calls back.
+// Operations. A RecvOp is a posted receive, a SendOp a send that could not complete at once. Blocking calls keep
+// theirs on the stack and park; requests embed theirs. Both end in complete(), which wakes or calls back.
 //
 // Unexpected messages at an endpoint:
 //   kEager       payload behind the object (an eager copy)
@@ -11,20 +10,18 @@
 //
 // Frames (transport::Header::kind):
 //   kEager, kEagerSync   whole message; the second is answered by kAck when matched
-//   kRequest             "I have size bytes at addr": rendezvous; pulled by Transport::read,
-//   answered by kAck, kClear, kData        or, where read is not supported, asked for by kClear
-//   (ctx: cookie of the pull) and
+//   kRequest             "I have size bytes at addr": rendezvous; pulled by Transport::read, answered by kAck,
+//   kClear, kData        or, where read is not supported, asked for by kClear (ctx: cookie of the pull) and
 //                        sent in pieces (addr: offset; cookie: of the pull)
 //   kAck                 the send with this cookie is complete
 //   kCredit              size bytes of eager messages were consumed
 //   kCancel, kCancelled  please forget a message / it is forgotten
 //   kNotice              tag: kind of notice
 //
-// Flow control. A process keeps at most FGMPI_UNEXPECTED_LIMIT bytes of eager copies: half for
-// collocated senders (all of it in a job of one process), half shared out evenly as windows of the
-// other processes. A sender counts what is on its way or unconsumed at each peer and turns to
-// rendezvous when its window is used up; the receiver returns credit when a quarter of a window has
-// been consumed.
+// Flow control. A process keeps at most FGMPI_UNEXPECTED_LIMIT bytes of eager copies: half for collocated
+// senders (all of it in a job of one process), half shared out evenly as windows of the other processes. A
+// sender counts what is on its way or unconsumed at each peer and turns to rendezvous when its window is used up;
+// the receiver returns credit when a quarter of a window has been consumed.
 //
 // Order. Frames to a process go through one FIFO (deferred frames first), so nothing overtakes.
 // Thread rule: one thread. Nothing here switches unless it says so.

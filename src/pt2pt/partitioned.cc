@@ -1,17 +1,16 @@
 // Partitioned communication: a transfer whose parts are sent when they are ready.
 //
-//   sender   init:    one announcement {partitions, bytes, base} with the user's (source, tag), so
-//   that sends meet
+//   sender   init:    one announcement {partitions, bytes, base} with the user's (source, tag), so that sends meet
 //                     receives in the order of their inits
 //            pready:  partition i as a message (source, tag base + i) in the plane above
 //   receiver init:    posts a receive for the announcement
-//            start:   posts a receive for each of the sender's partitions, at once or when it has
-//            been announced
+//            start:   posts a receive for each of the sender's partitions, at once or when it has been announced
 //
-// The sides may cut the message differently: a partition of the receiver has arrived when all of
-// the sender's that overlap it have. Tags of data are unique in the sending process (a 31-bit
-// counter); rounds of the same request follow each other in order. A receive buffer that is not
-// contiguous is filled through a staging copy, partition by partition. Source: MPI-4.0 chapter 4.
+// The sides may cut the message differently: a partition of the receiver has arrived when all of the sender's that
+// overlap it have. Tags of data are unique in the sending process (a 31-bit counter); rounds of the same request
+// follow each other in order.
+// A receive buffer that is not contiguous is filled through a staging copy, partition by partition.
+// Source: MPI-4.0 chapter 4.
 
 #include <algorithm>
 #include <string>

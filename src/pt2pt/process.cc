@@ -69,8 +69,7 @@ void finalize() {
   e.transports[0] = e.transports[1] = nullptr;
 }
 
-// ---- Level two
-// ----------------------------------------------------------------------------------------
+// ---- Level two ----------------------------------------------------------------------------------
 
 namespace {
 Buffer raw(const void* data, size_t bytes) {
@@ -116,8 +115,7 @@ Status process_irecv(uint32_t process, uint64_t ctx, int32_t tag, void* data, si
                nullptr, out);
 }
 
-// ---- Notices
-// ------------------------------------------------------------------------------------------
+// ---- Notices ------------------------------------------------------------------------------------
 
 void set_notice_handler(int kind, NoticeHandler handler) {
   FGMPI_CHECK(kind >= 0 && kind < 16);

@@ -147,8 +147,7 @@ struct Naming {
 };
 void set_naming(const Naming& naming);
 
-// ---- Sends. `source_rank` is the sender's rank in the communicator of `ctx`.
-// ------------------------
+// ---- Sends. `source_rank` is the sender's rank in the communicator of `ctx`. --------------------
 /// Blocking; may switch.
 Status send(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
             Mode mode, const char* call);
@@ -158,8 +157,7 @@ Status isend(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, ui
 Status send_init(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uint64_t ctx,
                  Mode mode, const char* call, Keep* keep, Request** out);
 
-// ---- Receives at endpoint `at`. source: rank or MPI_ANY_SOURCE; tag: value or MPI_ANY_TAG.
-// -----------
+// ---- Receives at endpoint `at`. source: rank or MPI_ANY_SOURCE; tag: value or MPI_ANY_TAG. ------
 Status recv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
             const char* call, Outcome* outcome);
 Status irecv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
@@ -167,8 +165,7 @@ Status irecv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, ui
 Status recv_init(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
                  const char* call, Keep* keep, Request** out);
 
-// ---- Send and receive in one call. A side with process kNoPeer is MPI_PROC_NULL and does nothing.
-// -------------
+// ---- Send and receive in one call. A side with process kNoPeer is MPI_PROC_NULL and does nothing. ---
 inline constexpr uint32_t kNoPeer = 0xffffffffu;
 struct Exchange {
   Buffer send, recv;
@@ -183,8 +180,7 @@ struct Exchange {
 Status sendrecv(Exchange& exchange, const char* call, Outcome* outcome);
 Status isendrecv(Exchange& exchange, const char* call, Keep* keep, Request** out);
 
-// ---- Buffered sends: one attached buffer a rank, *slot is its state (RankState::bsend).
-// ----------------------
+// ---- Buffered sends: one attached buffer a rank, *slot is its state (RankState::bsend). ---------
 Status attach_buffer(void** slot, void* address, int64_t bytes);
 /// Waits until all its messages have been taken. May switch. nullptr and 0 when none is attached.
 Status detach_buffer(void** slot, void** address, int64_t* bytes, const char* call);
@@ -230,8 +226,7 @@ Request* sent_request();
 /// An already complete request (MPI_PROC_NULL).
 Request* completed_request(int32_t source, int32_t tag, const char* call, Keep* keep);
 
-// ---- Probes
-// --------------------------------------------------------------------------------------
+// ---- Probes -------------------------------------------------------------------------------------
 /// True and the envelope when a matching message is there (it stays). Yields when there is none.
 bool iprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome);
 /// Blocking; may switch.
@@ -250,8 +245,7 @@ MPI_Message message_handle(Message* message);
 /// The message behind a handle, which is then no longer valid; nullptr when it is not in use.
 Message* take_message(MPI_Message handle);
 
-// ---- Completion
-// ------------------------------------------------------------------------------------
+// ---- Completion ---------------------------------------------------------------------------------
 /// Parks until every non-null request is complete. May switch. Does not free them.
 void wait_all(Request* const* requests, size_t count, const char* call);
 /// Parks until at least one of them is complete. REQUIRES: one of them is non-null.
@@ -264,8 +258,7 @@ bool test(Request* request);
 /// Drops a request: deletes it when complete or inactive, else when it completes.
 void free_request(Request* request);
 
-// ---- Handles: MPI_Request <-> Request
-// ------------------------------------------------------------
+// ---- Handles: MPI_Request <-> Request -----------------------------------------------------------
 MPI_Request handle_of(Request* request);  ///< makes one on first use
 /// nullptr when not in use.
 Request* find_request(MPI_Request handle);
@@ -299,8 +292,7 @@ inline constexpr int kNoticeDeadlock = 1;
 inline constexpr int kNoticeAbort = 2;
 inline constexpr int kNoticeAgree = 3;
 
-// ---- Deadlock (deadlock.h)
-// -----------------------------------------------------------------------------
+// ---- Deadlock (deadlock.h) ----------------------------------------------------------------------
 /// The scheduler's hook: every proclet of this process is parked. True when the whole job is and it
 /// has been reported (FGMPI_DEADLOCK=abort). Host stack.
 bool all_parked();

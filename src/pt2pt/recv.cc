@@ -5,8 +5,7 @@
 
 namespace fgmpi::pt2pt {
 
-// ---- Blocking
-// ---------------------------------------------------------------------------------------
+// ---- Blocking -----------------------------------------------------------------------------------
 
 Status recv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uint64_t ctx,
             const char* call, Outcome* outcome) {
@@ -17,8 +16,7 @@ Status recv(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag, uin
   return std::move(outcome->error);
 }
 
-// ---- Requests
-// ---------------------------------------------------------------------------------------
+// ---- Requests -----------------------------------------------------------------------------------
 
 constinit Pool<RecvRequest> RecvRequest::pool;
 
@@ -71,8 +69,7 @@ Status recv_init(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag
   return {};
 }
 
-// ---- Probes
-// ---------------------------------------------------------------------------------------------
+// ---- Probes -------------------------------------------------------------------------------------
 
 namespace {
 

@@ -6,8 +6,7 @@
 
 namespace fgmpi::pt2pt {
 
-// ---- Completion
-// ---------------------------------------------------------------------------------------
+// ---- Completion ---------------------------------------------------------------------------------
 
 void Request::set_complete() {
   FGMPI_ASSERT(!complete_);
@@ -132,8 +131,7 @@ Request* completed_request(int32_t source, int32_t tag, const char* call, Keep* 
   return request;
 }
 
-// ---- Handles
-// --------------------------------------------------------------------------------------------
+// ---- Handles ------------------------------------------------------------------------------------
 
 Slab<Request*>& g_requests = *new Slab<Request*>;
 

@@ -157,8 +157,7 @@ void start_send(SendOp* op, Mode mode) {
   push_unexpected(g_engine.at(op->to.local), op);
 }
 
-// ---- Blocking
-// ---------------------------------------------------------------------------------------
+// ---- Blocking -----------------------------------------------------------------------------------
 
 namespace {
 [[gnu::noinline]] Status send_and_wait(const Buffer& buffer, Peer to, const Envelope& envelope,
@@ -186,8 +185,7 @@ Status send(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, uin
   return send_and_wait(buffer, to, envelope, mode, call);
 }
 
-// ---- Requests
-// ---------------------------------------------------------------------------------------
+// ---- Requests -----------------------------------------------------------------------------------
 
 namespace {
 Pool<SendRequest> g_pool;

@@ -23,8 +23,7 @@ Envelope envelope_of(const Header& h) { return {h.ctx, h.src_rank, h.tag}; }
 
 }  // namespace
 
-// ---- Deferred frames
-// ------------------------------------------------------------------------------
+// ---- Deferred frames ----------------------------------------------------------------------------
 
 void Engine::defer(uint32_t process, Frame* frame) {
   PeerState& peer = peers[process];
@@ -135,8 +134,7 @@ void Engine::send_credit(uint32_t process) {
   send_own(process, h, nullptr, 0);
 }
 
-// ---- Arrivals
-// --------------------------------------------------------------------------------------
+// ---- Arrivals -----------------------------------------------------------------------------------
 
 void Engine::deliver(const Header& h, const void* payload, size_t length) {
   if (__builtin_expect(h.src_process >= processes ||
@@ -218,8 +216,7 @@ void Engine::peer_failed(uint32_t process, const std::string& why) {
   end_process(1);
 }
 
-// ---- Rendezvous
-// --------------------------------------------------------------------------------------
+// ---- Rendezvous ---------------------------------------------------------------------------------
 
 void Engine::start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint64_t cookie,
                         uint64_t addr, uint64_t size) {
@@ -304,8 +301,7 @@ void Engine::on_data(const Header& h, const void* payload, size_t length) {
   if (pull->missing == 0) finish_pull(h.cookie);
 }
 
-// ---- Cancelling a send that waits in another process
-// ---------------------------------------------------
+// ---- Cancelling a send that waits in another process --------------------------------------------
 
 void Engine::on_cancel(const Header& h) {
   Endpoint* endpoint = at(h.dst_local);

@@ -1,11 +1,10 @@
 /* A network that delays and loses packets, for kernels without the netem scheduler.
  *   lossy_link DELAY_MS LOSS_PERCENT NAMESPACE...
  *
- * Makes a TUN interface lossy0 in each network namespace (files as in /run/netns) and carries
- * packets between them: the n-th namespace has the addresses that end in .n. Each packet is lost
- * with the given probability (a fixed sequence of random numbers), else delivered after the delay.
- * Says "ready" when the interfaces are there, and on SIGTERM how many packets it carried and lost.
- * Ends with 77 and the reason where there are no TUN devices. */
+ * Makes a TUN interface lossy0 in each network namespace (files as in /run/netns) and carries packets between them: the
+ * n-th namespace has the addresses that end in .n. Each packet is lost with the given probability (a fixed sequence of
+ * random numbers), else delivered after the delay. Says "ready" when the interfaces are there, and on SIGTERM how many
+ * packets it carried and lost. Ends with 77 and the reason where there are no TUN devices. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,4 @@
-/* Attributes on communicators: callbacks, their order, copies, predefined ones; error handlers and
- * names. */
+/* Attributes on communicators: callbacks, their order, copies, predefined ones; error handlers and names. */
 #include <string.h>
 
 #include "mpitest.h"

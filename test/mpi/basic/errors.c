@@ -1,5 +1,4 @@
-/* Codes under MPI_ERRORS_RETURN: class and words are right, for our own errors and for the host's.
- */
+/* Codes under MPI_ERRORS_RETURN: class and words are right, for our own errors and for the host's. */
 #include <string.h>
 
 #include "mpitest.h"

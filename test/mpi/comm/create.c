@@ -1,8 +1,7 @@
 /* Splits, duplicates, creations: each new communicator is checked by communicating in it. */
 #include "mpitest.h"
 
-/* Everybody passes its world rank around the ring and adds up; the members expected are given as a
- * sum. */
+/* Everybody passes its world rank around the ring and adds up; the members expected are given as a sum. */
 static void use(MPI_Comm comm, int expected_size, int expected_rank, long expected_sum) {
   int rank, size, world, from, got;
   long sum = 0, mine;

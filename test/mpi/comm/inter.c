@@ -1,8 +1,7 @@
 /* Intercommunicators: create, talk across, dup, split, create, merge. One rank alone has none. */
 #include "mpitest.h"
 
-/* Each rank of the larger side talks to rank % size of the smaller one, and hears its world rank.
- */
+/* Each rank of the larger side talks to rank % size of the smaller one, and hears its world rank. */
 static void use(MPI_Comm inter) {
   int rank, m, n, world, got, i, flag, peer, expected;
   MPI_Group remote, all;

@@ -1,5 +1,4 @@
-/* argv[1]: how the rank argv[2] ends (-1: each of them); the others end normally. Used by life.sh.
- */
+/* argv[1]: how the rank argv[2] ends (-1: each of them); the others end normally. Used by life.sh. */
 #include <string.h>
 
 #include "mpitest.h"

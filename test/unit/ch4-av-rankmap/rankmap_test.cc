@@ -134,8 +134,7 @@ TEST(RankMap, ComposeAgreesWithTheListsAndWithTableII) {
       Ranks expected;
       for (int32_t r : child_ranks) expected.push_back(parent_ranks[static_cast<size_t>(r)]);
       compare(made, expected);
-      // The table is an upper bound: an irregular result may turn out regular, never the other way
-      // round.
+      // The table is an upper bound: an irregular result may turn out regular, never the other way round.
       EXPECT_LE(made.model(), RankMap::compose_model(parent.model(), child.model()))
           << parent.model_name() << " o " << child.model_name();
     }

@@ -1,5 +1,4 @@
-// Topologies: grids against brute force, Dims_create against all factorizations, tiles against all
-// tiles.
+// Topologies: grids against brute force, Dims_create against all factorizations, tiles against all tiles.
 #include "comm/topology.h"
 
 #include <gtest/gtest.h>
@@ -39,8 +38,8 @@ TEST(Cart, SizeOverflowIsSeen) {
   EXPECT_EQ(cart_size(std::vector<int32_t>{65536, 65536}), -1);
 }
 
-/// Every way to write n as k factors, in any order that does not increase: the smallest difference
-/// of the first and the last, and among those the smallest first.
+/// Every way to write n as k factors, in any order that does not increase: the smallest difference of the first and the
+/// last, and among those the smallest first.
 class AllFactorizations {
  public:
   explicit AllFactorizations(int32_t most) : divisors_(static_cast<size_t>(most) + 1) {
