@@ -32,6 +32,15 @@ inline void unmapped(const void* memory, size_t size) {
 #endif
 }
 
+/// What is here was forgotten on purpose, and is no leak.
+inline void forgotten(const void* memory) {
+#ifdef FGMPI_SANITIZE
+  __lsan_ignore_object(memory);
+#else
+  (void)memory;
+#endif
+}
+
 inline void stack_created(Proclet* p) {
 #ifdef FGMPI_VALGRIND
   p->stack_id = VALGRIND_STACK_REGISTER(p->stack_low, p->stack_low + p->stack_size);

@@ -21,6 +21,7 @@
 #include "proclet-sched/debug_table.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/internal.h"
+#include "proclet-sched/limits.h"
 #include "proclet-sched/stacks.h"
 
 fgmpi::sched::DebugTable fgmpi_debug_table;
@@ -403,29 +404,32 @@ size_t main_thread_stack_size() {
 }
 
 /// Two touched pages of stack and this descriptor are the least a rank costs.
-Status check_memory(uint32_t count) {
-  FILE* file = fopen("/proc/meminfo", "re");
-  if (!file) return Status();
-  long long kib = -1;
-  char line[128];
-  while (fgets(line, sizeof line, file))
-    if (sscanf(line, "MemAvailable: %lld kB", &kib) == 1) break;
-  fclose(file);
-  constexpr long long kLeastKib = 9;
-  if (kib < 0 || static_cast<long long>(count) * kLeastKib <= kib) return Status();
-  return error(
-      MPI_ERR_NO_MEM,
-      "%u ranks in one process need at least %lld MiB of memory, %lld MiB are available: at "
-      "most %lld ranks would fit",
-      count, count * kLeastKib / 1024, kib / 1024, kib / kLeastKib);
+Status check_room(uint32_t count) {
+  constexpr int64_t kLeast = 9 * 1024;
+  int64_t memory = memory_left();
+  if (memory >= 0 && count * kLeast > memory)
+    return error(
+        MPI_ERR_NO_MEM,
+        "%u ranks in one process need at least %lld MiB of memory, %lld MiB are available: at "
+        "most %lld ranks would fit",
+        count, static_cast<long long>(count * kLeast >> 20), static_cast<long long>(memory >> 20),
+        static_cast<long long>(memory / kLeast));
+  uint32_t fit = ranks_that_fit(address_space_left(), sizeof(Proclet), count, g.options.stack_size);
+  if (fit < count)
+    return error(
+        MPI_ERR_NO_MEM,
+        "no address space for the stacks of %u ranks: at most %u ranks would fit; raise the limit "
+        "on address space (ulimit -v) or lower FGMPI_STACK_SIZE",
+        count, fit);
+  return Status();
 }
 
 }  // namespace
 
 size_t default_stack_size(uint32_t count) {
   if (count <= 1) return main_thread_stack_size();
-  if (count <= 1024) return size_t{1} << 20;
-  return count <= 16384 ? size_t{256} << 10 : size_t{64} << 10;
+  if (count <= kLargeStacks) return size_t{1} << 20;
+  return count <= kMediumStacks ? size_t{256} << 10 : size_t{64} << 10;
 }
 
 Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
@@ -441,7 +445,7 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
   g.ranks = nullptr;
   g.count = 0;
   const size_t stack_size = g.options.stack_size ? g.options.stack_size : default_stack_size(count);
-  FGMPI_TRY(check_memory(count));
+  FGMPI_TRY(check_room(count));
   FGMPI_TRY(g.stacks.reserve(count, stack_size, "ranks"));
   void* memory = mmap(nullptr, count * sizeof(Proclet), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -120,6 +120,7 @@ struct Options {
   } policy = kFifo;  ///< FGMPI_SCHED=fifo|lifo|random:SEED
   uint64_t seed = 0;
 };
+constexpr uint32_t kLargeStacks = 1024, kMediumStacks = 16384;
 /// What a rank's stack is by default when a process hosts `count` of them: as large as the main thread's for one,
 /// then 1 MiB (to 1,024 ranks), 256 KiB (to 16,384), 64 KiB. Programs written for one rank a process keep arrays on
 /// their stack; only touched pages cost memory, and where ranks are many, page tables count too.

@@ -1,15 +1,13 @@
 #include "proclet-sched/stacks.h"
 
-#include <errno.h>
 #include <mpi.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 
 #include "base/assert.h"
+#include "proclet-sched/limits.h"
 
 namespace fgmpi::sched {
 namespace {
@@ -19,46 +17,14 @@ constexpr int kMadvGuardInstall = 102;  // MADV_GUARD_INSTALL
 constexpr int kMadvGuardRemove = 103;   // MADV_GUARD_REMOVE
 constexpr uint64_t kCanary = 0x5ac0ffee5ac0ffeeull;
 
-/// The first integer in a file of /proc, or `fallback`.
-int64_t read_number(const char* path, int64_t fallback) {
-  FILE* file = fopen(path, "re");
-  if (!file) return fallback;
-  long long value = 0;
-  if (fscanf(file, "%lld", &value) != 1) value = fallback;
-  fclose(file);
-  return value;
-}
-
-/// How many stacks of `slot` bytes would still fit under the limit on address space.
-uint64_t stacks_that_fit(size_t slot) {
-  rlimit limit{};
-  uint64_t room = uint64_t{1} << 46;  // half of the 47 bits that x86-64 gives a process
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    uint64_t used = static_cast<uint64_t>(read_number("/proc/self/statm", 0)) * StackRegion::kPage;
-    room = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
-  }
-  return room / slot;
-}
-
 }  // namespace
-
-int64_t max_map_count() { return read_number("/proc/sys/vm/max_map_count", 65530); }
-
-int64_t mappings_in_use() {
-  FILE* file = fopen("/proc/self/maps", "re");
-  if (!file) return 0;
-  int64_t lines = 0;
-  for (int c; (c = getc_unlocked(file)) != EOF;) lines += c == '\n';
-  fclose(file);
-  return lines;
-}
 
 Status StackRegion::reserve(uint32_t count, size_t stack_size, const char* what) {
   release();
   slot_size_ = (stack_size + kPage - 1) / kPage * kPage + kPage;
   uint64_t bytes = static_cast<uint64_t>(count) * slot_size_;
   void* base = MAP_FAILED;
-  if (stacks_that_fit(slot_size_) >= count)
+  if (address_space_left() / slot_size_ >= count)
     base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (base == MAP_FAILED)
@@ -68,7 +34,7 @@ Status StackRegion::reserve(uint32_t count, size_t stack_size, const char* what)
         "limit on address space (ulimit -v) or lower FGMPI_STACK_SIZE",
         count, what, slot_size_ / 1024,
         static_cast<unsigned long long>(
-            std::min<uint64_t>(stacks_that_fit(slot_size_), count - 1)));
+            std::min<uint64_t>(address_space_left() / slot_size_, count - 1)));
   base_ = static_cast<char*>(base);
   count_ = canary_from_ = count;
   madvise(base_, bytes, MADV_NOHUGEPAGE);

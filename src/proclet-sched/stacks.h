@@ -69,10 +69,4 @@ class StackRegion {
   Guard guard_ = Guard::kGuardPages;
 };
 
-/// The limit on mappings of this system (vm.max_map_count), or the kernel's default when
-/// unreadable.
-int64_t max_map_count();
-/// Mappings that this process has now.
-int64_t mappings_in_use();
-
 }  // namespace fgmpi::sched

@@ -1,4 +1,5 @@
 #include "proclet-sched/sched.h"
+#include "proclet-sched/limits.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -493,4 +494,22 @@ TEST(Options, TheEnvironmentIsParsedStrictly) {
 }
 
 }  // namespace
+/// What so many ranks need: stacks as they are by default, a guard page, and more.
+uint64_t needed(uint32_t ranks, uint64_t each) {
+  return ranks * (default_stack_size(ranks) + StackRegion::kPage + each);
+}
+
+TEST(Limits, AsManyRanksFitAsIsSaid) {
+  EXPECT_EQ(ranks_that_fit(uint64_t{1} << 46, 20000, 1000000, 0), 1000000u);
+  for (uint64_t each : {0, 5000, 100000})
+    for (uint64_t mib : {100, 300, 1000, 1100, 2000, 5000, 20000}) {
+      uint32_t fit = ranks_that_fit(mib << 20, each, 1000000, 0);
+      EXPECT_LE(needed(fit, each), mib << 20) << mib << " MiB";
+      for (uint32_t more : {fit + 1, 2 * fit, 1025u, 16385u})
+        EXPECT_TRUE(more <= fit || needed(more, each) > mib << 20) << mib << " MiB: " << more;
+    }
+  EXPECT_EQ(ranks_that_fit(1000 * 65536, 4096, 5000, 65536 - 8192), 1000u);
+  EXPECT_GT(memory_left(), 0);
+}
+
 }  // namespace fgmpi::sched

@@ -1,0 +1,27 @@
+// What the system leaves to this process: mappings, address space, memory. Asked before ranks are
+// made, so that what does not fit is refused with the number that would.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fgmpi::sched {
+
+/// The limit on mappings of this system (vm.max_map_count), or the kernel's default when
+/// unreadable.
+int64_t max_map_count();
+/// Mappings that this process has now.
+int64_t mappings_in_use();
+
+/// Bytes of address space that the process may still reserve: RLIMIT_AS, else half of what x86-64
+/// has.
+uint64_t address_space_left();
+/// Bytes of memory that are to be had: of the machine or of the tightest control group, whichever is
+/// less; -1: unknown.
+int64_t memory_left();
+
+/// The largest number of ranks up to `count` whose stacks and `each` more bytes fit into `room`.
+/// `stack_size` 0: as default_stack_size() gives them, which is more the fewer they are.
+uint32_t ranks_that_fit(uint64_t room, uint64_t each, uint32_t count, size_t stack_size);
+
+}  // namespace fgmpi::sched
