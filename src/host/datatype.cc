@@ -1,6 +1,7 @@
 #include "host/datatype.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <cstring>
 #include <unordered_map>
@@ -137,7 +138,10 @@ Status examine(MPI_Datatype handle, DerivedType** out) {
 }
 
 Status host_failed(const char* what, int code) {
-  return error(MPI_ERR_TYPE, "the hosted MPI cannot %s this datatype (its code is %d)", what, code);
+  char words[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  call([&](const Api& h) { return h.Error_string(code, words, &length); });
+  return error(MPI_ERR_TYPE, "the hosted MPI cannot %s this datatype: %s", what, words);
 }
 
 /// The host's packing in pieces of about a gibibyte, at least one element; `step(h, first, elements,
@@ -165,7 +169,8 @@ char* at(void* buffer, int64_t offset) { return static_cast<char*>(buffer) + off
 /// Pairs with padding, packed by hand: `unpacking` tells which side has the padding.
 template <class V>
 void move_pairs(const char* from, char* to, int64_t count, bool unpacking) {
-  constexpr size_t kIndex = offsetof(PairOf<V>, index), kPadded = sizeof(PairOf<V, int>);
+  using Pair = PairOf<V, int>;
+  constexpr size_t kIndex = offsetof(Pair, index), kPadded = sizeof(Pair);
   constexpr size_t kPacked = sizeof(V) + sizeof(int);
   for (; count > 0; --count) {
     std::memcpy(to, from, sizeof(V));
@@ -198,26 +203,78 @@ bool move_if_pairs(MPI_Datatype handle, const void* from, void* to, int64_t coun
   }
 }
 
+/// `use(h, address, type)` with an address that is not null: the host's packing refuses MPI_BOTTOM, with which a type
+/// holds the addresses itself (MPI-4.0 section 5.1.12). The type is moved down and the address up by as much.
+template <class Address, class Use>
+int above_bottom(const Api& h, Address* address, MPI_Datatype type, Use&& use) {
+  if (address) return use(address, type);
+  constexpr MPI_Aint kUp = 64, kDown = -kUp;
+  const int one = 1;
+  MPI_Datatype moved;
+  int code = h.Type_create_hindexed(1, &one, &kDown, type, &moved);
+  if (code != MPI_SUCCESS) return code;
+  code = h.Type_commit(&moved);
+  if (code == MPI_SUCCESS) code = use(reinterpret_cast<Address*>(kUp), moved);
+  int freed = h.Type_free(&moved);
+  return code == MPI_SUCCESS ? freed : code;
+}
+
 Status pack_scattered(const void* buffer, int64_t count, const Type& type, void* out) {
   if (move_if_pairs(type.handle(), buffer, out, count, false)) return {};
   const int64_t size = type.size();
   return by_pieces("pack", count, size,
                    [&](const Api& h, int64_t first, int64_t n, int64_t offset) {
                      MPI_Count position = 0;
-                     return h.Pack_c(at(buffer, first * type.extent()), n, type.host_handle(),
-                                     at(out, offset), n * size, &position, MPI_COMM_SELF);
+                     return above_bottom(h, at(buffer, first * type.extent()), type.host_handle(),
+                                         [&](const char* address, MPI_Datatype t) {
+                                           return h.Pack_c(address, n, t, at(out, offset), n * size,
+                                                           &position, MPI_COMM_SELF);
+                                         });
                    });
 }
 
 Status unpack_scattered(const void* in, void* buffer, int64_t count, const Type& type) {
   if (move_if_pairs(type.handle(), in, buffer, count, true)) return {};
   const int64_t size = type.size();
-  return by_pieces(
-      "unpack", count, size, [&](const Api& h, int64_t first, int64_t n, int64_t offset) {
-        MPI_Count position = 0;
-        return h.Unpack_c(at(in, offset), n * size, &position, at(buffer, first * type.extent()), n,
-                          type.host_handle(), MPI_COMM_SELF);
-      });
+  return by_pieces("unpack", count, size,
+                   [&](const Api& h, int64_t first, int64_t n, int64_t offset) {
+                     MPI_Count position = 0;
+                     return above_bottom(h, at(buffer, first * type.extent()), type.host_handle(),
+                                         [&](char* address, MPI_Datatype t) {
+                                           return h.Unpack_c(at(in, offset), n * size, &position,
+                                                             address, n, t, MPI_COMM_SELF);
+                                         });
+                   });
+}
+
+/// The first `bytes` bytes, less than an element, where they belong, without touching what lies behind them: a message to
+/// itself is the one thing by which the host stops within an element.
+Status unpack_part(const void* in, int64_t bytes, void* element, const Type& type) {
+  if (pair_index(type.handle()) < kPairTypes) {
+    const int64_t value = std::min(bytes, type.size() - int64_t{sizeof(int)});
+    std::memcpy(element, in, value);
+    std::memcpy(at(element, type.true_extent() - int64_t{sizeof(int)}), at(in, value),
+                bytes - value);
+    return {};
+  }
+  int code = call([&](const Api& h) {
+    return above_bottom(h, static_cast<char*>(element), type.host_handle(),
+                        [&](char* address, MPI_Datatype t) {
+                          MPI_Datatype sent = MPI_BYTE;
+                          int count = static_cast<int>(bytes), code = MPI_SUCCESS;
+                          if (bytes > INT_MAX) {
+                            count = 1;
+                            code = h.Type_contiguous_c(bytes, MPI_BYTE, &sent);
+                            if (code == MPI_SUCCESS) code = h.Type_commit(&sent);
+                          }
+                          if (code == MPI_SUCCESS)
+                            code = h.Sendrecv(in, count, sent, 0, 0, address, 1, t, 0, 0,
+                                              MPI_COMM_SELF, MPI_STATUS_IGNORE);
+                          if (sent != MPI_BYTE && sent != MPI_DATATYPE_NULL) h.Type_free(&sent);
+                          return code;
+                        });
+  });
+  return code == MPI_SUCCESS ? Status() : host_failed("unpack a part of", code);
 }
 
 }  // namespace
@@ -293,12 +350,7 @@ Status unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const 
   const int64_t whole = bytes / size, rest = bytes % size;
   if (whole > 0) FGMPI_TRY(unpack_scattered(in, buffer, whole, type));
   if (rest == 0) return {};
-  // A part of an element: put it over the element's present contents, and unpack that.
-  void* last = at(buffer, whole * type.extent());
-  std::vector<char> element(size);
-  FGMPI_TRY(pack_scattered(last, 1, type, element.data()));
-  std::memcpy(element.data(), at(in, whole * size), rest);
-  return unpack_scattered(element.data(), last, 1, type);
+  return unpack_part(at(in, whole * size), rest, at(buffer, whole * type.extent()), type);
 }
 
 Status copy(const void* from, int64_t from_count, const Type& from_type, void* to, int64_t to_count,

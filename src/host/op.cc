@@ -136,6 +136,8 @@ Status reduce_local(const void* in, void* inout, int64_t count, const Type& type
                static_cast<unsigned>(op), code);
 }
 
+bool is_predefined(MPI_Op op) { return predefined(op) != 0; }
+
 bool is_commutative(MPI_Op op) {
   if (predefined(op)) return true;
   const UserOp* user = user_op(op);

@@ -18,6 +18,8 @@ Status reduce_local(const void* in, void* inout, int64_t count, const Type& type
 /// Checks without reducing: is `op` an operation that can be used on `type`?
 Status check_op(MPI_Op op, const Type& type);
 
+bool is_predefined(MPI_Op op);
+
 /// Predefined operations are commutative; user ones as they were created.
 bool is_commutative(MPI_Op op);
 

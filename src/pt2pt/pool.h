@@ -59,7 +59,7 @@ class Blocks {
   static constexpr int kSmallest = 7, kClasses = 40;
   static constexpr size_t kKept = 1 << 20;  ///< bytes of each size that are kept for reuse
 
-  static size_t size_of(uint8_t size_class) {
+  static constexpr size_t size_of(uint8_t size_class) {
     return size_t{4u + (size_class & 3u)} << (kSmallest - 2 + size_class / 4);
   }
   static uint8_t class_of(size_t bytes) {

@@ -66,6 +66,11 @@ bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envel
   return true;
 }
 
+/// A message of so few bytes takes no more of the receiver's memory than the request that would
+/// stand for it: past the window it is sent whole and answered when matched, so that its receive
+/// needs no round trip.
+constexpr uint64_t kBesideRequest = Blocks::size_of(0) - sizeof(Unexpected);
+
 bool fits_eager_frame(uint32_t process, uint64_t n) {
   const Engine& e = g_engine;
   return n <= e.eager_remote[g_av.transport_bit(process)] && e.window_allows(process, n);
@@ -95,8 +100,10 @@ void start_remote(SendOp* op, Mode mode) {
     return complete_op(op);
   }
   const uint32_t process = op->to.process;
-  const bool eager = fits_eager_frame(process, op->size);
-  const bool answered = !eager || mode == Mode::kSynchronous;
+  const bool in_window = fits_eager_frame(process, op->size);
+  const bool eager = in_window || op->size <= std::min(kBesideRequest,
+                                                       e.eager_remote[g_av.transport_bit(process)]);
+  const bool answered = !in_window || mode == Mode::kSynchronous;
   FrameKind kind = !eager ? kRequest : answered ? kEagerSync : kEager;
   Header& h = op->frame.header;
   h = message_header(kind, op->to, op->envelope, op->size);

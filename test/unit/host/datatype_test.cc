@@ -1,5 +1,8 @@
 #include "host/datatype.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -99,6 +102,30 @@ TEST(Pairs, PackWithoutTheirPadding) {
   EXPECT_EQ(back[1].value, 2.5);
   EXPECT_EQ(back[2].value, 3.5);
   EXPECT_EQ(back[2].index, 77);
+}
+
+TEST_F(WithHost, APartOfAnElementTouchesNothingBehindIt) {
+  // Two integers with memory between them that cannot be written to.
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  char* memory = static_cast<char*>(
+      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_EQ(mprotect(memory + page, page, PROT_NONE), 0);
+  int lengths[] = {2, 2}, places[] = {0, 100};
+  MPI_Datatype handle;
+  ASSERT_EQ(api().Type_indexed(2, lengths, places, MPI_INT, &handle), MPI_SUCCESS);
+  ASSERT_EQ(api().Type_commit(&handle), MPI_SUCCESS);
+  Type type = type_of(handle);
+  const int sent[] = {11, 22};
+  int* last = reinterpret_cast<int*>(memory + page) - 2;
+  ASSERT_TRUE(unpack(sent, sizeof sent, last, 1, type).ok());
+  EXPECT_EQ(last[0], 11);
+  EXPECT_EQ(last[1], 22);
+  last[1] = 77;
+  ASSERT_TRUE(unpack(sent, sizeof sent[0], last, 1, type).ok());
+  EXPECT_EQ(last[1], 77);
+  munmap(memory, 2 * page);
+  type_freed(handle);
+  api().Type_free(&handle);
 }
 
 /// A random derived type and its naive model: the offsets of its bytes in packing order.

@@ -120,8 +120,7 @@ TEST_F(WithHost, PredefinedOperationsAgreeWithTheHost) {
 
 TEST(Operations, QuadruplePrecisionIsFortrans) {
   // The host computes MPI_REAL16 as long double, and MPI_COMPLEX32 not at all; gfortran's real(16)
-  // is
-  // __float128.
+  // is __float128.
   __float128 a[2] = {1, 2}, b[2] = {static_cast<__float128>(1) / 3, 5};
   const __float128 want = a[0] + b[0];
   ASSERT_TRUE(reduce_local(a, b, 2, type_of(MPI_REAL16), MPI_SUM).ok());

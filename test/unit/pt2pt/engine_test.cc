@@ -412,6 +412,34 @@ TEST_P(Protocols, UnexpectedBytesAreBounded) {
   EXPECT_LE(counters().unexpected_bytes_peak, allowed);
 }
 
+/// Few bytes past the window wait at the receiver like their request would: no round trip when they
+/// are received, in whatever order.
+TEST_P(Protocols, FewBytesPastTheWindowNeedNoRoundTrip) {
+  if (!GetParam().between) return;
+  constexpr int kCount = 300;  // more than the small window holds
+  run(2, [&](uint32_t me) {
+    std::vector<char> data(56, 'x'), got(56);
+    if (me == 0) {
+      std::vector<Request*> requests(kCount);
+      for (int i = 0; i < kCount; ++i)
+        EXPECT_TRUE(isend(bytes(data.data(), data.size()), peer(1), 0, i, kCtx, Mode::kStandard,
+                          "isend", nullptr, &requests[i])
+                        .ok());
+      wait_all(requests.data(), requests.size(), "wait");
+      for (Request* r : requests) free_request(r);
+    } else {
+      Outcome o;
+      for (int i = kCount - 1; i >= 0; --i) {
+        EXPECT_TRUE(recv(bytes(got.data(), got.size()), endpoint(1), 0, i, kCtx, "recv", &o).ok());
+        EXPECT_EQ(got, data);
+      }
+      while (!quiet()) progress();  // the last credits
+    }
+  });
+  EXPECT_EQ(loop_.sent[kRequest], 0u);
+  EXPECT_EQ(loop_.sent[kEager] + loop_.sent[kEagerSync], uint64_t{kCount});
+}
+
 TEST_P(Protocols, MessagesOfTheProcessItself) {
   if (!GetParam().between) return;
   run(1, [&](uint32_t) {

@@ -40,6 +40,7 @@ class Loop : public transport::Transport {
     frames.push_back({header, std::move(copy)});
     frames.back().header.src_process = 1;
     most = std::max(most, frames.size());
+    ++sent[header.kind];
     return true;
   }
   transport::ReadResult read(uint32_t, uint64_t, uint64_t remote, void* local, size_t length,
@@ -75,6 +76,7 @@ class Loop : public transport::Transport {
   int refuse = 0, delay = 0;  ///< percent
   Read reading = kAtOnce;
   size_t most = 0;
+  uint64_t sent[256] = {};  ///< frames, by kind
 
  private:
   struct Frame {
