@@ -34,10 +34,11 @@ Keyval* keyval_of(int keyval) {
   return nullptr;
 }
 
-Status find_keyval(KeyvalOf of, int keyval, Keyval** out) {
+/// `freed_too`: also one that the user freed while attributes use it; these can still be read and deleted.
+Status find_keyval(KeyvalOf of, int keyval, Keyval** out, bool freed_too = false) {
   bool ours = (static_cast<uint32_t>(keyval) & ~kIndexMask) == base_of(of);
   *out = ours ? keyval_of(keyval) : nullptr;
-  if (*out && !(*out)->freed) return {};
+  if (*out && (freed_too || !(*out)->freed)) return {};
   if (keyval == MPI_KEYVAL_INVALID)
     return error(MPI_ERR_KEYVAL,
                  "keyval is MPI_KEYVAL_INVALID; allowed is one that MPI_%s_create_keyval gave",
@@ -135,7 +136,7 @@ Status set_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, void
 Status get_attribute(KeyvalOf of, Attributes* list, int keyval, AttrKind kind, void* value,
                      bool* found) {
   Keyval* k;
-  FGMPI_TRY(find_keyval(of, keyval, &k));
+  FGMPI_TRY(find_keyval(of, keyval, &k, true));
   *found = false;
   if (!list) return {};
   auto a = find(list, keyval);
@@ -153,7 +154,7 @@ Status get_attribute(KeyvalOf of, Attributes* list, int keyval, AttrKind kind, v
 Status delete_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, int* code) {
   Keyval* k;
   *code = MPI_SUCCESS;
-  FGMPI_TRY(find_keyval(of, keyval, &k));
+  FGMPI_TRY(find_keyval(of, keyval, &k, true));
   if (list && find(list, keyval) != list->end()) *code = remove_one(list, handle, keyval);
   return {};
 }

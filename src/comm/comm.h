@@ -115,7 +115,8 @@ struct RankState {
   uint32_t local = 0;     ///< index in this process
   uint32_t lbi_next = 0;  ///< next never-used LBI of this rank as a leader
   int thread_level = MPI_THREAD_SINGLE;
-  void* bsend = nullptr;  ///< attached buffer (src/pt2pt)
+  bool self_answers = false;  ///< the program gave MPI_COMM_SELF an error handler
+  void* bsend = nullptr;      ///< attached buffer (src/pt2pt)
 };
 static_assert(sizeof(RankState) <= 144, "memory budget: part of a parked rank's 512 bytes");
 

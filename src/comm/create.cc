@@ -56,6 +56,10 @@ struct DupRequest final : pt2pt::Request {
   CreateArrival arrival;
   MPI_Comm* result = nullptr;
   std::unique_ptr<Extras> extras;  ///< for the new communicator
+
+  ~DupRequest() override {
+    if (keep) keep->release();
+  }
 };
 
 /// idup: hands each member its communicator through its request.

@@ -14,8 +14,7 @@ Errhandler* find(MPI_Errhandler handler) {
 }
 
 bool predefined(MPI_Errhandler handler) {
-  return handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN ||
-         handler == MPI_ERRORS_ABORT;
+  return handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_ABORT || returns_codes(handler);
 }
 
 }  // namespace
@@ -32,6 +31,12 @@ Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_E
   e->of = of;
   *out = static_cast<MPI_Errhandler>(detail::kErrhandlerBase | static_cast<uint32_t>(index));
   return {};
+}
+
+bool set_cxx_caller(MPI_Errhandler handler, CxxHandlerCaller caller) {
+  Errhandler* e = find(handler);
+  if (e) e->caller = caller;
+  return e != nullptr;
 }
 
 Status check_errhandler(HandlerOf of, MPI_Errhandler handler) {
@@ -72,7 +77,15 @@ bool call_errhandler(MPI_Errhandler handler, void* object, int* code) {
   Errhandler* e = find(handler);
   if (!e) return false;
   retain_errhandler(handler);
-  e->function(object, code);
+  if (e->caller) {
+    constexpr int kKinds[] = {0, 2, 1, 3};
+    e->caller(kKinds[static_cast<int>(e->of)], static_cast<int*>(object), code,
+              reinterpret_cast<void (*)()>(e->function));
+    *code =
+        MPI_SUCCESS;  // it is dealt with: the binding would call the handler for a code once more
+  } else {
+    e->function(object, code);
+  }
   release_errhandler(handler);
   return true;
 }

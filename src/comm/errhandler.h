@@ -11,13 +11,24 @@ namespace fgmpi::comm {
 
 enum class HandlerOf : uint8_t { kComm, kWin, kFile, kSession };
 
+/// The C++ binding's way to call a handler written in C++; `of` as MPICH numbers it, which is as HandlerOf up to an
+/// exchange (communicators 0, files 1, windows 2).
+using CxxHandlerCaller = void (*)(int of, int* handle, int* code, void (*function)());
+
 struct Errhandler {
   void (*function)(void* object, int* code, ...) = nullptr;
+  CxxHandlerCaller caller = nullptr;
   HandlerOf of = HandlerOf::kComm;
   uint32_t references = 1;
 };
 
 Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_Errhandler* out);
+/// Its function is called through `caller`. False when the handle is not one of ours.
+bool set_cxx_caller(MPI_Errhandler handler, CxxHandlerCaller caller);
+/// Errors are codes that the caller gets: MPI_ERRORS_RETURN, and what the C++ binding turns into exceptions itself.
+inline bool returns_codes(MPI_Errhandler handler) {
+  return handler == MPI_ERRORS_RETURN || handler == MPIR_ERRORS_THROW_EXCEPTIONS;
+}
 /// An error (MPI_ERR_ARG) names a handle that is neither predefined nor an error handler for `of`.
 Status check_errhandler(HandlerOf of, MPI_Errhandler handler);
 /// The user's free. Errors: MPI_ERR_ARG.

@@ -3,8 +3,8 @@
 // computed.
 //
 //   ranks      0 1 2 3 | 4 5 6 | 7 8      a run: consecutive ranks in one process
-//   process        5       2       5      processes {2, 5}, members {3, 6}, runs {5: 0..3, 2: 4..6,
-//   5: 7..8}
+//   process        5       2       5      processes {2, 5}, members {3, 6},
+//                                         runs {5: 0..3, 2: 4..6, 5: 7..8}
 //
 // Thread rule: one thread; nothing here switches. Costs nothing a process where processes are
 // evenly spaced and the map is regular; 4 bytes a process that is not, and for irregular maps 4

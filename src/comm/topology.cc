@@ -146,10 +146,11 @@ RankMap cart_order(SharedComm* comm, std::span<const int32_t> dims) {
 
 namespace {
 
-/// Non-increasing factors of n with the smallest difference of largest and smallest, then the smallest largest.
+/// Non-increasing factors of n with the smallest difference of largest and smallest; of these, the ones with the
+/// fewest neighbours across the faces of the grid (the smallest sum of n / factor), as MPICH chooses.
 class Factors {
  public:
-  Factors(int32_t n, size_t count) : current_(count) {
+  Factors(int32_t n, size_t count) : n_(n), current_(count) {
     for (int32_t d = 1; int64_t{d} * d <= n; ++d) {
       if (n % d != 0) continue;
       divisors_.push_back(d);
@@ -165,10 +166,12 @@ class Factors {
     if (i + 1 == current_.size()) {
       if (rest > most) return;
       current_[i] = rest;
-      int32_t spread = current_[0] - rest;
-      if (!best_.empty() && std::pair(spread, current_[0]) >= std::pair(best_spread_, best_[0]))
+      int64_t spread = current_[0] - rest, faces = 0;
+      for (int32_t factor : current_) faces += n_ / factor;
+      if (!best_.empty() && std::pair(spread, faces) >= std::pair(best_spread_, best_faces_))
         return;
       best_spread_ = spread;
+      best_faces_ = faces;
       best_ = current_;
       return;
     }
@@ -183,8 +186,9 @@ class Factors {
       search(i + 1, rest / *d, *d);
     }
   }
+  int32_t n_;
   std::vector<int32_t> divisors_, current_, best_;
-  int32_t best_spread_ = 0;
+  int64_t best_spread_ = 0, best_faces_ = 0;
 };
 
 }  // namespace

@@ -4,10 +4,11 @@
 //   graph:     index and edges of the whole graph, once per process (section 8.5.3)
 //   dist graph: only the kind here; the neighbours are each member's own (extras.h, section 8.5.4)
 //
-// Thread rule: one thread; nothing here switches. Invariant: never changes once attached.
+// Thread rule: one thread; nothing here switches. Invariant: never changes once attached, the plan aside.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -17,15 +18,22 @@
 
 namespace fgmpi::comm {
 
+/// What a user of the topology keeps with it (src/coll: the edges of the collocated members).
+struct TopologyPlan {
+  virtual ~TopologyPlan() = default;
+  virtual size_t bytes() const = 0;
+};
+
 struct Topology {
   enum class Kind : uint8_t { kCart, kGraph, kDistGraph } kind;
   std::vector<int32_t> dims;
   std::vector<uint8_t> periods;
   std::vector<int32_t> index, edges;
+  std::shared_ptr<TopologyPlan> plan = nullptr;  ///< made on first use
 
   size_t bytes() const {
     return sizeof *this + dims.capacity() * 4 + periods.capacity() +
-           (index.capacity() + edges.capacity()) * 4;
+           (index.capacity() + edges.capacity()) * 4 + (plan ? plan->bytes() : 0);
   }
 };
 

@@ -70,9 +70,13 @@ static void test_attributes(void) {
     int freed = copied;
     OK(MPI_Comm_free_keyval(&freed)); /* lives on while attributes use it */
     CHECK(freed == MPI_KEYVAL_INVALID);
+    OK(MPI_Comm_get_attr(a, copied, &got, &flag)); /* and is read and deleted by its old number */
+    CHECK(flag);
+    OK(MPI_Comm_delete_attr(b, copied));
+    CHECK(log.deletes == 3 && log.last_deleted == copied);
   }
   OK(MPI_Comm_free(&a));
-  CHECK(log.deletes == 4 && log.last_deleted == copied);
+  CHECK(log.deletes == 5 && log.last_deleted == copied);
   OK(MPI_Comm_free(&b));
   CHECK(log.deletes == 5);
   OK(MPI_Comm_free_keyval(&dropped));

@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     OK(MPI_Info_free(&info));
   }
   CHECK(MPI_Group_from_session_pset(session, "no such set", &world) != MPI_SUCCESS);
-  OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &world));
+  OK(MPI_Group_from_session_pset(session, "mpi://world", &world));
   OK(MPI_Group_size(world, &size));
   OK(MPI_Group_rank(world, &rank));
   OK(MPI_Comm_create_from_group(world, "all", MPI_INFO_NULL, MPI_ERRORS_RETURN, &all));

@@ -38,32 +38,41 @@ TEST(Cart, SizeOverflowIsSeen) {
   EXPECT_EQ(cart_size(std::vector<int32_t>{65536, 65536}), -1);
 }
 
-/// Every way to write n as k factors, in any order that does not increase: the smallest difference of the first and the
-/// last, and among those the smallest first.
+/// What a grid is judged by: the difference of its first and last factor, then its faces, the sum of n / factor.
+std::pair<int64_t, int64_t> badness(int32_t n, const std::vector<int32_t>& factors) {
+  int64_t faces = 0;
+  for (int32_t f : factors) faces += n / f;
+  return {factors.front() - factors.back(), faces};
+}
+
+/// Every way to write n as k factors that do not increase: the best of them.
 class AllFactorizations {
  public:
   explicit AllFactorizations(int32_t most) : divisors_(static_cast<size_t>(most) + 1) {
     for (int32_t d = 1; d <= most; ++d)
       for (int32_t n = d; n <= most; n += d) divisors_[static_cast<size_t>(n)].push_back(d);
   }
-  std::pair<int32_t, int32_t> best(int32_t n, int k) const {
-    std::pair<int32_t, int32_t> best{INT32_MAX, INT32_MAX};
-    walk(n, k, n, 0, &best);
+  std::pair<int64_t, int64_t> best(int32_t n, int k) const {
+    std::pair<int64_t, int64_t> best{INT64_MAX, INT64_MAX};
+    std::vector<int32_t> factors(static_cast<size_t>(k));
+    walk(n, n, 0, &factors, &best);
     return best;
   }
 
  private:
-  void walk(int32_t rest, int left, int32_t most, int32_t first,
-            std::pair<int32_t, int32_t>* best) const {
-    if (left == 1) {
+  void walk(int32_t n, int32_t rest, size_t at, std::vector<int32_t>* factors,
+            std::pair<int64_t, int64_t>* best) const {
+    int32_t most = at == 0 ? n : (*factors)[at - 1];
+    if (at + 1 == factors->size()) {
       if (rest > most) return;
-      if (first == 0) first = rest;
-      *best = std::min(*best, {first - rest, first});
+      factors->back() = rest;
+      *best = std::min(*best, badness(n, *factors));
       return;
     }
     for (int32_t d : divisors_[static_cast<size_t>(rest)]) {
       if (d > most) break;
-      walk(rest / d, left - 1, d, first ? first : d, best);
+      (*factors)[at] = d;
+      walk(n, rest / d, at + 1, factors, best);
     }
   }
   std::vector<std::vector<int32_t>> divisors_;
@@ -78,8 +87,7 @@ TEST(Dims, AsEqualAsCanBe) {
       ASSERT_TRUE(dims_create(n, dims).ok());
       EXPECT_EQ(cart_size(dims), n);
       EXPECT_TRUE(std::is_sorted(dims.rbegin(), dims.rend()));
-      ASSERT_EQ(std::pair(dims.front() - dims.back(), dims.front()), all.best(n, k))
-          << n << " into " << k;
+      ASSERT_EQ(badness(n, dims), all.best(n, k)) << n << " into " << k;
     }
   std::vector<int32_t> large(6);
   ASSERT_TRUE(dims_create(720720, large).ok());
