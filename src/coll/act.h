@@ -41,10 +41,9 @@ Status act_neighbor(Act& act);        ///< all five
 /// All of them on intercommunicators.
 Status act_inter(Act& act);
 
-/// What the v and w forms of all-to-all send to other processes and get from them. May switch.
+/// What the v and w forms of all-to-all, and long parts of the regular one, send to other processes
+/// and get from them. May switch.
 Status alltoallv_between_processes(const Act& act, const Team& team, const Placement& placement);
-/// FGMPI_COLL_ROUND: bytes that an all-to-all packs at once; the same at every process.
-size_t alltoall_round_bytes();
 
 /// The act of a collective as meetings take it.
 comm::Act act_of(What what, bool inter);

@@ -1,11 +1,12 @@
 // All-to-all in its three forms: between members of a process straight from the sender's to the
 // receiver's buffer; to each other process one message with everything that its members get,
 // ordered by receiver, then sender. The regular form goes in rounds of receivers, so that the
-// packed data stays bounded; the v and w forms in chunks (act_alltoallv.cc).
+// packed data stays bounded; the v and w forms and long parts in chunks (act_alltoallv.cc).
 #include <algorithm>
 
 #include "coll/act.h"
 #include "coll/selector.h"
+#include "coll/streams.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -219,8 +220,11 @@ class Round {
   bool plain_;
   uint32_t first_ = 0, last_ = 0;
   Blocks out_, in_;
-  std::unique_ptr<char[]> out_memory_, in_memory_;
+  Memory out_memory_, in_memory_;
 };
+
+/// Parts that are copied one by one at no loss.
+constexpr size_t kLongPart = 4096;
 
 }  // namespace
 
@@ -236,10 +240,12 @@ Status act_alltoall(Act& act) {
   // The same number of receivers a round everywhere: from what all processes know.
   uint32_t most = 0;
   for (uint32_t p = 0; p < team.count(); ++p) most = std::max(most, team.members(p));
-  size_t for_one = static_cast<size_t>(act.first()->recv.whole().bytes()) *
-                   static_cast<size_t>(act.shared->size);
+  size_t part = static_cast<size_t>(act.first()->recv.whole().bytes());
+  size_t for_one = part * static_cast<size_t>(act.shared->size);
   uint32_t group = static_cast<uint32_t>(
-      std::clamp<size_t>(alltoall_round_bytes() / std::max<size_t>(for_one, 1), 1, most));
+      std::clamp<size_t>(round_bytes() / std::max<size_t>(for_one, 1), 1, most));
+  if (part >= kLongPart && for_one * most > chunk_bytes())
+    return alltoallv_between_processes(act, team, placement);
   if (group >= most) return round.run(0, UINT32_MAX);
   for (uint32_t first = 0; first < most; first += group) FGMPI_TRY(round.run(first, first + group));
   return {};

@@ -31,7 +31,7 @@ Status act_bcast(Act& act) {
   Segment whole = holder->recv.whole();
   size_t bytes = static_cast<size_t>(whole.bytes());
   char* data = bytes ? run_of_bytes(whole) : whole.address;
-  std::unique_ptr<char[]> packed;
+  Memory packed;
   if (!data) {
     packed = raw_memory(bytes);
     data = packed.get();

@@ -68,7 +68,7 @@ Status bcast(Inter& x) {
 }
 
 /// All members' parts of this process in rank order.
-Status pack_members(const Act& act, std::unique_ptr<char[]>* out, size_t* bytes) {
+Status pack_members(const Act& act, Memory* out, size_t* bytes) {
   *bytes = 0;
   for (const Args* m : act.members) *bytes += static_cast<size_t>(m->send.whole().bytes());
   *out = raw_memory(*bytes);
@@ -91,7 +91,7 @@ size_t bytes_of_place(const Side& side, const Placement& placement, uint32_t p) 
 
 Status gather(Inter& x) {
   if (!x.is_root_side()) {
-    std::unique_ptr<char[]> packed;
+    Memory packed;
     size_t bytes;
     FGMPI_TRY(pack_members(x.act, &packed, &bytes));
     return x.to.send(x.to.place_of_rank(x.act.first()->root), packed.get(), bytes);
@@ -167,7 +167,7 @@ Status trade(const Inter& x, const std::vector<const char*>& out,
 }
 
 Status allgather(Inter& x) {
-  std::unique_ptr<char[]> packed;
+  Memory packed;
   size_t bytes;
   FGMPI_TRY(pack_members(x.act, &packed, &bytes));
   const Args* first = x.act.first();
@@ -202,7 +202,7 @@ Status allgather(Inter& x) {
 /// One message a pair of processes, ordered by receiver, then sender.
 Status alltoall(Inter& x) {
   Placement placement = x.remote_placement();
-  std::vector<std::unique_ptr<char[]>> memory;
+  std::vector<Memory> memory;
   std::vector<const char*> out;
   std::vector<char*> in;
   std::vector<size_t> out_bytes, in_bytes;

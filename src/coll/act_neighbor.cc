@@ -1,15 +1,17 @@
 // Neighbourhood collectives, all five: between members of a process straight from buffer to buffer;
-// to each other process one message with everything that its members get.
+// to each other process one message with everything that its members get, more where that is long.
 //
 // Which part goes where: the edges from s to d are numbered at both ends, the m-th of s to d is the
 // m-th of d from s (MPI-4.0 section 8.6). In a grid, what s sends in one direction of a dimension d
 // receives from the opposite one, which tells the two edges apart where a periodic dimension has
 // one or two members.
 //
-// A message is ordered by (source, destination, number), which sender and receiver both can list.
+// What passes between two processes is ordered by (source, destination, number), which sender and
+// receiver both can list, and goes as a stream (streams.h).
 #include <algorithm>
 
 #include "coll/act.h"
+#include "coll/streams.h"
 #include "comm/topology.h"
 
 namespace fgmpi::coll {
@@ -29,116 +31,131 @@ bool before(const End& a, const End& b) {
   return a.key < b.key;
 }
 
-class Exchange {
- public:
-  Exchange(const Act& act, const Team& team)
-      : act_(act), team_(team), out_(team.count()), in_(team.count()) {}
+using Ends = std::vector<End>;
 
-  void list_edges() {
-    bool grid = act_.shared->topology && act_.shared->topology->kind == comm::Topology::Kind::kCart;
-    std::vector<int32_t> sources, destinations;
-    for (uint32_t i = 0; i < act_.members.size(); ++i) {
-      const Args* m = act_.members[i];
-      sources.clear();
-      destinations.clear();
-      comm::neighbors_of(m->comm, &sources, &destinations);
-      for (int32_t k = 0; k < static_cast<int32_t>(destinations.size()); ++k) {
-        int32_t d = destinations[static_cast<size_t>(k)];
-        if (d != MPI_PROC_NULL) out_[team_.place_of_rank(d)].push_back({m->rank, d, k, i, k});
-      }
-      for (int32_t k = 0; k < static_cast<int32_t>(sources.size()); ++k) {
-        int32_t s = sources[static_cast<size_t>(k)];
-        // A grid's in-edge from the negative side is the sender's out-edge to the positive side.
-        if (s != MPI_PROC_NULL)
-          in_[team_.place_of_rank(s)].push_back({s, m->rank, grid ? k ^ 1 : k, i, k});
-      }
-    }
-    for (auto& ends : out_) std::sort(ends.begin(), ends.end(), before);
-    for (auto& ends : in_) std::sort(ends.begin(), ends.end(), before);
+/// All edges of this process's members, by the place of the other end, both ends in one order.
+struct Edges final : comm::TopologyPlan {
+  explicit Edges(uint32_t places) : out(places), in(places) {}
+  std::vector<Ends> out, in;
+  size_t count() const {
+    size_t n = 0;
+    for (const Ends& ends : out) n += ends.size();
+    for (const Ends& ends : in) n += ends.size();
+    return n;
   }
-
-  Status inside() {
-    const auto &out = out_[team_.me()], &in = in_[team_.me()];
-    if (out.size() != in.size())
-      return error(
-          MPI_ERR_TOPOLOGY,
-          "%zu edges leave and %zu edges enter among the members of one process: the graph "
-          "must name every edge at both ends",
-          out.size(), in.size());
-    for (size_t i = 0; i < out.size(); ++i) {
-      if (out[i].source != in[i].source || out[i].destination != in[i].destination)
-        return error(MPI_ERR_TOPOLOGY,
-                     "rank %d sends to %d, but rank %d receives from %d: the graph must name every "
-                     "edge at both ends",
-                     out[i].source, out[i].destination, in[i].destination, in[i].source);
-      FGMPI_TRY(copy(sent(out[i]), received(in[i])));
-    }
-    return {};
+  size_t bytes() const override {
+    return sizeof *this + (out.size() + in.size()) * sizeof(Ends) + count() * sizeof(End);
   }
+};
 
-  Status between() {
+std::shared_ptr<Edges> list_edges(const Act& act, const Team& team) {
+  auto edges = std::make_shared<Edges>(team.count());
+  bool grid = act.shared->topology->kind == comm::Topology::Kind::kCart;
+  std::vector<int32_t> sources, destinations;
+  for (uint32_t i = 0; i < act.members.size(); ++i) {
+    const Args* m = act.members[i];
+    sources.clear();
+    destinations.clear();
+    comm::neighbors_of(m->comm, &sources, &destinations);
+    for (int32_t k = 0; k < static_cast<int32_t>(destinations.size()); ++k) {
+      int32_t d = destinations[static_cast<size_t>(k)];
+      if (d != MPI_PROC_NULL) edges->out[team.place_of_rank(d)].push_back({m->rank, d, k, i, k});
+    }
+    for (int32_t k = 0; k < static_cast<int32_t>(sources.size()); ++k) {
+      int32_t s = sources[static_cast<size_t>(k)];
+      // A grid's in-edge from the negative side is the sender's out-edge to the positive side.
+      if (s != MPI_PROC_NULL)
+        edges->in[team.place_of_rank(s)].push_back({s, m->rank, grid ? k ^ 1 : k, i, k});
+    }
+  }
+  for (Ends& ends : edges->out) std::sort(ends.begin(), ends.end(), before);
+  for (Ends& ends : edges->in) std::sort(ends.begin(), ends.end(), before);
+  return edges;
+}
+
+/// Edges are kept with the topology up to this many: beyond, moving the data costs more than
+/// listing them, and their memory would grow with the members.
+constexpr size_t kKeptEdges = 4096;
+
+std::shared_ptr<const Edges> edges_of(const Act& act, const Team& team) {
+  std::shared_ptr<comm::TopologyPlan>& plan = act.shared->topology->plan;
+  if (plan) return std::static_pointer_cast<const Edges>(plan);
+  std::shared_ptr<Edges> edges = list_edges(act, team);
+  if (edges->count() <= kKeptEdges) plan = edges;
+  return edges;
+}
+
+Segment sent(const Act& act, const End& e) {
+  return act.members[e.member]->send.segment(e.segment);
+}
+Segment received(const Act& act, const End& e) {
+  return act.members[e.member]->recv.segment(e.segment);
+}
+
+Status inside(const Act& act, const Ends& out, const Ends& in) {
+  if (out.size() != in.size())
+    return error(MPI_ERR_TOPOLOGY,
+                 "%zu edges leave and %zu edges enter among the members of one process: the graph "
+                 "must name every edge at both ends",
+                 out.size(), in.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i].source != in[i].source || out[i].destination != in[i].destination)
+      return error(MPI_ERR_TOPOLOGY,
+                   "rank %d sends to %d, but rank %d receives from %d: the graph must name every "
+                   "edge at both ends",
+                   out[i].source, out[i].destination, in[i].destination, in[i].source);
+    FGMPI_TRY(copy(sent(act, out[i]), received(act, in[i])));
+  }
+  return {};
+}
+
+/// The edges of a pair of processes as the parts of a stream.
+struct PartsOfEdges {
+  const Act* act;
+  const Ends* ends;  ///< nullptr: none
+  Segment (*segment)(const Act&, const End&);
+  size_t size() const { return ends ? ends->size() : 0; }
+  Segment operator[](size_t k) const { return segment(*act, (*ends)[k]); }
+};
+
+Status between(const Act& act, const Team& team, const Edges& edges) {
+  std::vector<Stream<PartsOfEdges>> out, in;
+  for (uint32_t p = 0; p < team.count(); ++p) {
+    bool other = p != team.me();
+    out.emplace_back(PartsOfEdges{&act, other ? &edges.out[p] : nullptr, sent});
+    in.emplace_back(PartsOfEdges{&act, other ? &edges.in[p] : nullptr, received});
+  }
+  // Only with processes that edges lead to or come from.
+  auto together = [&](const Blocks& sizes_out, const char* outgoing, const Blocks& sizes_in,
+                      char* incoming) -> Status {
     std::vector<pt2pt::Request*> requests;
-    std::vector<std::unique_ptr<char[]>> incoming(team_.count());
-    for (uint32_t p = 0; p < team_.count(); ++p) {
-      if (p == team_.me() || in_[p].empty()) continue;
-      size_t bytes = 0;
-      for (const End& e : in_[p]) bytes += static_cast<size_t>(received(e).bytes());
-      incoming[p] = raw_memory(bytes);
+    Status first;
+    for (uint32_t p = 0; p < team.count(); ++p) {
+      if (sizes_in.size(p) == 0) continue;
       pt2pt::Request* request;
-      FGMPI_TRY(team_.irecv(p, incoming[p].get(), bytes, &request));
+      FGMPI_TRY(team.irecv(p, incoming + sizes_in.offset[p], sizes_in.size(p), &request));
       requests.push_back(request);
     }
-    FGMPI_TRY(team_.finish(&requests, send_all()));
-    for (uint32_t p = 0; p < team_.count(); ++p) {
-      if (!incoming[p]) continue;
-      const char* at = incoming[p].get();
-      for (const End& e : in_[p]) {
-        Segment s = received(e);
-        FGMPI_TRY(unpack(at, s.bytes(), s));
-        at += s.bytes();
-      }
-    }
-    return {};
-  }
-
- private:
-  Segment sent(const End& e) const { return act_.members[e.member]->send.segment(e.segment); }
-  Segment received(const End& e) const { return act_.members[e.member]->recv.segment(e.segment); }
-
-  Status send_all() {
-    Status first;
-    for (uint32_t p = 0; p < team_.count(); ++p) {
-      if (p == team_.me() || out_[p].empty()) continue;
-      size_t bytes = 0;
-      for (const End& e : out_[p]) bytes += static_cast<size_t>(sent(e).bytes());
-      auto packed = raw_memory(bytes);
-      char* at = packed.get();
-      for (const End& e : out_[p]) {
-        Segment s = sent(e);
-        if (first.ok()) first = pack(s, at);
-        at += s.bytes();
-      }
-      Status status = team_.send(p, packed.get(), bytes);
+    for (uint32_t p = 0; p < team.count(); ++p) {
+      if (sizes_out.size(p) == 0) continue;
+      Status status = team.send(p, outgoing + sizes_out.offset[p], sizes_out.size(p));
       if (first.ok()) first = std::move(status);
     }
-    return first;
-  }
-
-  const Act& act_;
-  const Team& team_;
-  std::vector<std::vector<End>> out_, in_;  ///< by place of the other end
-};
+    return team.finish(&requests, std::move(first));
+  };
+  return StreamExchange(team, std::move(out), std::move(in)).run(together);
+}
 
 }  // namespace
 
 Status act_neighbor(Act& act) {
   Team team = act.team();
-  Exchange exchange(act, team);
-  exchange.list_edges();
-  Status inside = exchange.inside();
-  Status between = exchange.between();
-  FGMPI_TRY(std::move(inside));
-  return between;
+  std::shared_ptr<const Edges> edges = edges_of(act, team);
+  Status here = inside(act, edges->out[team.me()], edges->in[team.me()]);
+  if (team.count() == 1) return here;
+  Status elsewhere = between(act, team, *edges);
+  FGMPI_TRY(std::move(here));
+  return elsewhere;
 }
 
 }  // namespace fgmpi::coll

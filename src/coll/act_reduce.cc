@@ -61,8 +61,8 @@ Status in_rank_order_of_runs(const Act& act, const Team& team, const Reduction& 
 class Pipeline {
  public:
   static bool suits(const Act& act, const Team& team, const Reduction& r) {
-    return act.first()->what == What::kAllreduce && team.count() == 2 && r.type->basic() &&
-           r.bytes() >= kLong && !allreduce_is_set();
+    return act.first()->what == What::kAllreduce && team.count() == 2 && r.divisible() &&
+           r.type->basic() && r.bytes() >= kLong && !allreduce_is_set();
   }
   Pipeline(const Act& act, const Team& team, const Reduction& r)
       : team_(team), r_(r), fold_(r), sources_(contributions(act)), to_(receivers(act)) {
@@ -92,7 +92,7 @@ class Pipeline {
   static constexpr size_t kSegmentBytes = 64 * 1024;
   static constexpr size_t kLong = 256 * 1024;
   struct Slot {
-    std::unique_ptr<char[]> mine, theirs;
+    Memory mine, theirs;
     std::vector<pt2pt::Request*> sent, received;
   };
 

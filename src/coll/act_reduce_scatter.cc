@@ -33,7 +33,7 @@ Status scatter_dense(const Act& act, const Team& team, const Reduction& r, char*
   Placement placement(act.shared, team);
   int64_t size = r.type->size();
   std::vector<int64_t> moved;  // where a rank's block starts in the order of places
-  std::unique_ptr<char[]> memory;
+  Memory memory;
   char* data = folded;
   if (!placement.in_rank_order()) {
     moved.resize(start.size());

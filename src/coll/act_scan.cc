@@ -13,28 +13,55 @@ namespace {
 /// before them, elements from `first` on, or nullptr at rank 0.
 class Prefixes {
  public:
-  Prefixes(const Reduction& r, int64_t most) : r_(r), one_(*r.type, most), two_(*r.type, most) {}
+  Prefixes(const Reduction& r, int64_t most)
+      : r_(r), fold_(r), one_(*r.type, most), two_(*r.type, most) {}
 
   Status run(std::span<Args* const> members, int64_t first, int64_t n, const char* before) {
+    bool exclusive = members.front()->what == What::kExscan;
     int64_t offset = first * r_.type->extent();
-    char *sum = one_.at(), *next = two_.at();
-    bool have = before != nullptr;
-    if (have) FGMPI_TRY(copy_elements(r_, before, sum, n));
+    return exclusive ? exclusive_sums(members, offset, n, before)
+                     : inclusive_sums(members, offset, n, before);
+  }
+
+ private:
+  Status inclusive_sums(std::span<Args* const> members, int64_t offset, int64_t n,
+                        const char* sum) {
     for (const Args* m : members) {
-      // The contribution is taken before the result is stored: they may be the same memory.
-      FGMPI_TRY(copy_elements(r_, m->send.address + offset, next, n));
-      bool exclusive = m->what == What::kExscan;
-      if (exclusive && have) FGMPI_TRY(copy_elements(r_, sum, m->recv.address + offset, n));
-      if (have) FGMPI_TRY(host::reduce_local(sum, next, n, *r_.type, r_.op));
-      if (!exclusive) FGMPI_TRY(copy_elements(r_, next, m->recv.address + offset, n));
-      std::swap(sum, next);
-      have = true;
+      char* result = m->recv.address + offset;
+      FGMPI_TRY(add(sum, m->send.address + offset, n, result));
+      sum = result;
     }
     return {};
   }
 
- private:
+  /// A sum is built where it is the next member's result, unless that member's contribution is
+  /// still there.
+  Status exclusive_sums(std::span<Args* const> members, int64_t offset, int64_t n,
+                        const char* sum) {
+    for (size_t i = 0; i < members.size(); ++i) {
+      const char* next = sum;
+      if (i + 1 < members.size()) {
+        char* spare = sum == one_.at() ? two_.at() : one_.at();
+        const Args* follower = members[i + 1];
+        char* place = follower->in_place ? spare : follower->recv.address + offset;
+        FGMPI_TRY(add(sum, members[i]->send.address + offset, n, place));
+        next = place;
+      }
+      char* result = members[i]->recv.address + offset;
+      if (sum && sum != result) FGMPI_TRY(copy_elements(r_, sum, result, n));
+      sum = next;
+    }
+    return {};
+  }
+
+  /// out = sum op mine, or mine where there is no sum; out may be mine.
+  Status add(const char* sum, const char* mine, int64_t n, char* out) {
+    if (sum) return fold_.join(sum, mine, n, out);
+    return out == mine ? Status() : copy_elements(r_, mine, out, n);
+  }
+
   const Reduction& r_;
+  Fold fold_;
   Operand one_, two_;
 };
 

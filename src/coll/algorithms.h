@@ -5,8 +5,7 @@
 //   Blocks   what lies where when each place has a part of one buffer: part p is
 //            buffer[offset[p], offset[p+1])
 //   Reduction vectors are `dense` byte runs or operands with gaps; the algorithms that split
-//   vectors
-//            require dense ones (the selector sees to it).
+//            vectors require dense ones (the selector sees to it).
 //
 // Every algorithm combines operands in the order of places where it does not say "commutative
 // only", and gives every place bitwise the same result. Thread rule: one thread; all may switch.
@@ -100,7 +99,7 @@ class Wire {
 
  private:
   const Reduction& r_;
-  std::unique_ptr<char[]> buffer_;
+  Memory buffer_;
 };
 
 }  // namespace fgmpi::coll

@@ -16,7 +16,7 @@ Status copy_in_place(Args* args, int64_t segments) {
     copy->displs[i] = total;
     total += copy->counts[i];
   }
-  copy->data.reset(new char[static_cast<size_t>(total)]);
+  copy->data = raw_memory(static_cast<size_t>(total));
   for (int64_t i = 0; i < segments; ++i)
     FGMPI_TRY(pack(args->recv.segment(i), copy->data.get() + copy->displs[i]));
   args->send = Side();

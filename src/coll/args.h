@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "coll/memory.h"
 #include "comm/meeting.h"
 #include "host/datatype.h"
 
@@ -100,7 +101,7 @@ struct Side {
 /// What MPI_IN_PLACE of the all-to-all forms needs: the outgoing data, packed, before it is
 /// overwritten.
 struct InPlaceCopy {
-  std::unique_ptr<char[]> data;
+  Memory data;
   std::vector<MPI_Count> counts, displs;
 };
 

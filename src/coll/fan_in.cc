@@ -96,46 +96,41 @@ __attribute__((target("avx512f,avx512dq"))) void widest(const char* const* from,
 #endif
 
 template <class T, class F>
-const FanIn* kernels() {
+const FanIn* kernels([[maybe_unused]] Registers registers) {
+  static constexpr FanIn by_registers[] = {
+      {narrow<T, F, 2>, narrow<T, F, 4>, narrow<T, F, 8>},
 #ifdef __x86_64__
-  static constexpr FanIn by_width[] = {{narrow<T, F, 2>, narrow<T, F, 4>, narrow<T, F, 8>},
-                                       {wide<T, F, 2>, wide<T, F, 4>, wide<T, F, 8>},
-                                       {widest<T, F, 2>, widest<T, F, 4>, widest<T, F, 8>}};
-  static const int width = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
-                               ? 2
-                           : __builtin_cpu_supports("avx2") ? 1
-                                                            : 0;
-  return &by_width[width];
-#else
-  static constexpr FanIn only = {narrow<T, F, 2>, narrow<T, F, 4>, narrow<T, F, 8>};
-  return &only;
+      {wide<T, F, 2>, wide<T, F, 4>, wide<T, F, 8>},
+      {widest<T, F, 2>, widest<T, F, 4>, widest<T, F, 8>},
 #endif
+  };
+  return &by_registers[static_cast<size_t>(registers)];
 }
 
 template <class T>
-const FanIn* of_type(MPI_Op op) {
+const FanIn* of_type(MPI_Op op, Registers r) {
   if constexpr (std::is_integral_v<T>) {
     // Sums and products wrap: those of unsigned numbers.
     using U = std::make_unsigned_t<T>;
-    if (op == MPI_SUM) return kernels<U, Sum>();
-    if (op == MPI_PROD) return kernels<U, Product>();
+    if (op == MPI_SUM) return kernels<U, Sum>(r);
+    if (op == MPI_PROD) return kernels<U, Product>(r);
   } else {
-    if (op == MPI_SUM) return kernels<T, Sum>();
-    if (op == MPI_PROD) return kernels<T, Product>();
+    if (op == MPI_SUM) return kernels<T, Sum>(r);
+    if (op == MPI_PROD) return kernels<T, Product>(r);
   }
-  if (op == MPI_MAX) return kernels<T, Maximum>();
-  return op == MPI_MIN ? kernels<T, Minimum>() : nullptr;
+  if (op == MPI_MAX) return kernels<T, Maximum>(r);
+  return op == MPI_MIN ? kernels<T, Minimum>(r) : nullptr;
 }
 
 /// An element type as one of the six that there are kernels for.
 template <host::Kind kind, class T>
-const FanIn* of(MPI_Op op) {
+const FanIn* of(MPI_Op op, Registers r) {
   if constexpr (kind == host::Kind::kFloat && (sizeof(T) == 4 || sizeof(T) == 8)) {
-    return of_type<std::conditional_t<sizeof(T) == 4, float, double>>(op);
+    return of_type<std::conditional_t<sizeof(T) == 4, float, double>>(op, r);
   } else if constexpr (kind == host::Kind::kInteger && (sizeof(T) == 4 || sizeof(T) == 8)) {
     using Signed = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
     return of_type<std::conditional_t<std::is_signed_v<T>, Signed, std::make_unsigned_t<Signed>>>(
-        op);
+        op, r);
   } else {
     return nullptr;
   }
@@ -143,12 +138,12 @@ const FanIn* of(MPI_Op op) {
 
 }  // namespace
 
-const FanIn* fan_in(MPI_Op op, const host::Type& type) {
+const FanIn* fan_in(MPI_Op op, const host::Type& type, Registers registers) {
   using host::PairOf;
   switch (type.handle()) {
 #define FGMPI_BASIC_TYPE(name, kind, ctype) \
   case name:                                \
-    return of<host::Kind::kind, ctype>(op);
+    return of<host::Kind::kind, ctype>(op, registers);
 #include "host/basic_types.def"
 #undef FGMPI_BASIC_TYPE
     default:

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "coll/registers.h"
 #include "host/datatype.h"
 
 namespace fgmpi::coll {
@@ -30,7 +31,8 @@ struct FanIn {
   FanInKernel two, four, eight;
 };
 
-/// The kernels of an operation on a type, nullptr when it has none.
-const FanIn* fan_in(MPI_Op op, const host::Type& type);
+/// The kernels of an operation on a type, nullptr when it has none. REQUIRES: the processor has
+/// these registers.
+const FanIn* fan_in(MPI_Op op, const host::Type& type, Registers registers = widest_registers());
 
 }  // namespace fgmpi::coll

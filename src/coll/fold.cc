@@ -13,7 +13,7 @@ Operand::Operand(const Type& type, int64_t count) {
   int64_t last = count > 0 ? (count - 1) * type.extent() : 0;
   int64_t low = type.true_lb() + std::min<int64_t>(0, last);
   int64_t high = type.true_lb() + type.true_extent() + std::max<int64_t>(0, last);
-  memory_.reset(new char[static_cast<size_t>(std::max<int64_t>(high - low, 1)) + 16]);
+  memory_ = raw_memory(static_cast<size_t>(std::max<int64_t>(high - low, 1)) + 16);
   at_ = memory_.get() - low;
   // Keep the alignment that a user's own buffer would have.
   at_ += (16 - (reinterpret_cast<uintptr_t>(at_) & 15)) & 15;
@@ -32,7 +32,7 @@ Status copy_elements(const Reduction& r, const char* from, char* to, int64_t cou
 
 Fold::Fold(const Reduction& r) : r_(r), kernels_(fan_in(r.op, *r.type)) {
   int64_t size = std::max<int64_t>(r.type->size(), 1);
-  piece_ = std::max<int64_t>(kPieceBytes / size, 1);
+  piece_ = std::max<int64_t>(r.divisible() ? kPieceBytes / size : r.count, 1);
 }
 
 Status Fold::fold(std::span<const char* const> sources, int64_t first, int64_t n, char* out) {

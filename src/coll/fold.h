@@ -1,11 +1,8 @@
 // Fold: reductions of members' contributions, in a fixed tree over ranks.
 //
-//   members in rank order    0 1 2 3 4 5 6        ((0 1)(2 3))((4 5) 6): the left part is the
-//   largest
-//                            \/  \/  \/ |         power of two below the size, so the shape depends
-//                            on
-//                             \  /    \ |         the number of members alone, never on the
-//                             scheduling.
+//   members in rank order    0 1 2 3 4 5 6       ((0 1)(2 3))((4 5) 6): the left part is the largest
+//                            \/  \/  \/ |        power of two below the size, so the shape depends on
+//                             \  /    \ |        the number of members alone, never on scheduling
 //
 // Operands are combined left with right as they lie in rank order, so operations need not commute.
 // Long vectors are folded piece by piece: a piece of every member, then the next, so that partial
@@ -35,6 +32,9 @@ struct Reduction {
   MPI_Op op;
   bool commutative;
 
+  /// A vector may be folded in parts. Not with a user's function: MPI allows that too (section 6.9.5), but programs
+  /// written with other libraries expect to see the count that they gave.
+  bool divisible() const { return host::is_predefined(op); }
   size_t bytes() const { return static_cast<size_t>(count * type->size()); }
   /// Elements lie in a row without gaps, so that any part of the vector is a run of bytes.
   bool dense() const {
@@ -51,7 +51,7 @@ class Operand {
   char* at() const { return at_; }
 
  private:
-  std::unique_ptr<char[]> memory_;
+  Memory memory_;
   char* at_ = nullptr;
 };
 

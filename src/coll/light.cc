@@ -93,7 +93,7 @@ Status fold_slots(Meeting* m, const Reduction& r, char** result) {
     *result = fold_halves(r, slots, n, ascending, &status);
     return status;
   }
-  std::unique_ptr<char[]> sorted = raw_memory(n * bytes);
+  Memory sorted = raw_memory(n * bytes);
   char* to = sorted.get();
   for (const char* slot : sorted_slots(m, slots, bytes)) {
     std::memcpy(to, slot, bytes);

@@ -2,8 +2,8 @@
 // contribution into the meeting as it comes and takes the result as it goes, while its own memory
 // is in the cache anyway; what the last arriver does then needs nobody's memory but the meeting's.
 //
-//   scratch of a reduction    | slot 0 | slot 1 | ... in order of arrival | ranks of the slots
-//   beside it
+//   scratch of a reduction    | slot 0 | slot 1 | ... in order of arrival
+//   and beside it             | rank   | rank   | ... of the slots
 //
 // Wins: always, where the data is short; costs one copy of it more. Every member must find the same
 // answer to "is it light", so that depends only on what MPI makes them agree on. All may switch.

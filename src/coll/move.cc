@@ -68,15 +68,12 @@ void lines_128(const char* from, char* to, size_t bytes) {
                      _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
 }
 
-Lines widest_lines() {
-  if (__builtin_cpu_supports("avx512f")) return lines_512;
-  return __builtin_cpu_supports("avx") ? lines_256 : lines_128;
-}
+constexpr Lines kLines[] = {lines_128, lines_256, lines_512};
 
 }  // namespace
 
-void stream(const char* from, char* to, size_t bytes) {
-  static const Lines lines = widest_lines();
+void stream(const char* from, char* to, size_t bytes, Registers registers) {
+  Lines lines = kLines[static_cast<size_t>(registers)];
   if (bytes > 4 * kLine) {
     size_t head = (kLine - (reinterpret_cast<uintptr_t>(to) & (kLine - 1))) & (kLine - 1);
     std::memcpy(to, from, head);
@@ -90,7 +87,7 @@ void stream(const char* from, char* to, size_t bytes) {
   if (bytes) std::memcpy(to, from, bytes);
 }
 #else
-void stream(const char* from, char* to, size_t bytes) {
+void stream(const char* from, char* to, size_t bytes, Registers) {
   if (bytes) std::memcpy(to, from, bytes);
 }
 #endif

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "coll/args.h"
+#include "coll/memory.h"
+#include "coll/registers.h"
 
 namespace fgmpi::coll {
 
@@ -42,15 +44,11 @@ inline Status copy(const Segment& from, const Segment& to) {
 /// The bytes of a segment as one run in memory, or nullptr when they are not.
 char* run_of_bytes(const Segment& s);
 
-/// Memory that is not zeroed first.
-inline std::unique_ptr<char[]> raw_memory(size_t bytes) {
-  return std::unique_ptr<char[]>(new char[bytes]);
-}
-
 /// Copies past the caches: for results larger than these, whose reader would find nothing left of
 /// them. Saves reading the destination from memory before it is overwritten, a third of the
 /// traffic.
-void stream(const char* from, char* to, size_t bytes);
+/// REQUIRES: the processor has these registers.
+void stream(const char* from, char* to, size_t bytes, Registers registers = widest_registers());
 /// That `bytes` written in one go do not fit into the caches.
 bool exceeds_caches(size_t bytes);
 /// memcpy, or stream() when `streamed`.

@@ -121,6 +121,9 @@ std::vector<std::string> names(std::span<const Row<F>> table) {
   return out;
 }
 
+/// Algorithms that split vectors can do it.
+bool splits(const Reduction& r) { return r.dense() && r.divisible(); }
+
 bool able(uint8_t needs, const Shape& shape) {
   return !((needs & kCommutative && !shape.commutative) || (needs & kDense && !shape.dense) ||
            (needs & kRegular && !shape.regular));
@@ -214,21 +217,21 @@ Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes) {
 Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* data) {
   if (team.count() < 2 || r.count == 0) return {};
   ReduceFn run;
-  FGMPI_TRY(pick_reduce({team.count(), r.bytes(), r.commutative, r.dense()}, &run));
+  FGMPI_TRY(pick_reduce({team.count(), r.bytes(), r.commutative, splits(r)}, &run));
   return run(team, root, r, data);
 }
 
 Status team_allreduce(const Team& team, const Reduction& r, char* data) {
   if (team.count() < 2 || r.count == 0) return {};
   AllreduceFn run;
-  FGMPI_TRY(pick_allreduce({team.count(), r.bytes(), r.commutative, r.dense()}, &run));
+  FGMPI_TRY(pick_allreduce({team.count(), r.bytes(), r.commutative, splits(r)}, &run));
   return run(team, r, data);
 }
 
 Status team_exscan(const Team& team, const Reduction& r, char* data, char* before) {
   if (team.count() < 2 || r.count == 0) return {};
   ExscanFn run;
-  FGMPI_TRY(pick_exscan({team.count(), r.bytes(), r.commutative, r.dense()}, &run));
+  FGMPI_TRY(pick_exscan({team.count(), r.bytes(), r.commutative, splits(r)}, &run));
   return run(team, r, data, before);
 }
 

@@ -6,8 +6,7 @@
 //
 //   wavelet   pi as a wavelet tree on runs (wavelet.h): n*H bits; pays when the runs are few
 //   permuted  pi packed, with ways back (permutation.h): 1.18 log2(n!) bits; pays on no structure
-//   at all,
-//             when the inverse must not be a scan
+//             at all, when the inverse must not be a scan
 //
 // When they win, over `packed`: wavelet in space from under some hundred runs; permuted on sparse
 // sets and where rank is used. Costs: those of the parts, and one indirect call more.

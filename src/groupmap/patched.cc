@@ -4,9 +4,10 @@
 //   base        0 1 2 3 4 5 6 7 8 9 10 11             any map, here the world
 //   exceptions        3->9          9->3              by group rank
 //
-//   flags    | whether group ranks b*2^s .. have an exception |        a bit a bucket, 16 to 32 an
-//   exception index    | group rank |     value  | world rank - smallest |     order | by world
-//   rank |        packed
+//   flags    | whether group ranks b*2^s .. have an exception |   a bit a bucket, 16 to 32 an exception
+//   index    | group rank |                                       packed, as are
+//   value    | world rank - smallest |
+//   order    | by world rank |
 //
 // When it wins: groups with a few ranks moved or replaced: a world with 50 swaps takes 1.1 KB (WTR
 // of the paper: 812). Costs: 7 to 11 bytes an exception and the base; select is the base's and one

@@ -5,9 +5,8 @@
 //   marked   1 bit an element (rank_bits.h): the elements that have a way back
 //   back     element kStep before it on its cycle, for each marked one
 //
-//   cycle    a -> b -> c -> d -> e -> ...           every kStep-th element of a cycle longer than
-//   kStep
-//            ^___________________|                  is marked
+//   cycle    a -> b -> c -> d -> e -> ...           every kStep-th element of a cycle
+//            ^___________________|                  longer than kStep is marked
 //
 // When it wins: permutations with no long ascending runs, where a wavelet tree would only add to
 // their log2(n!) bits. Costs: ceil(log2 n) + 1.07 + ceil(log2 n)/32 bits an element, 1.18 times

@@ -3,8 +3,7 @@
 //
 //   words   | 512 bits | 512 bits | ...
 //   counts  | ones before | ones before | ...       32 bits a block: 6% more
-//   hints   block of every 4096-th one (and zero, if asked for): where select begins its binary
-//   search
+//   hints   block of every 4096-th one (and zero, if asked for): where select begins to search
 //
 // Costs: rank is a load of the count and at most 8 popcounts; select a search over the few blocks
 // between two hints, then as rank.

@@ -2,8 +2,7 @@
 // them.
 //
 //   select(i) = offset + d0*stride0 + d1*stride1 + ...     the d are the digits of i in the mixed
-//   i         = d0 + count0*(d1 + count1*(d2 + ...))       radix count0, count1, ...; 0 <= dk <
-//   countk
+//   i         = d0 + count0*(d1 + count1*(d2 + ...))       radix count0, count1, ...; dk < countk
 //
 //   levels  name            example
 //   1       direct          offset 0, stride 1                      0 1 2 3 ...

@@ -1,7 +1,7 @@
 // roaring: an ordered group as a Roaring bitmap (CRoaring).
 //
-//   65,536 ranks a container; each an array of 16-bit numbers, a bitmap of 8 KB or a list of runs,
-//   whichever is smallest
+//   65,536 ranks a container; each an array of 16-bit numbers, a bitmap of 8 KB or a list of
+//   runs, whichever is smallest
 //
 // When it wins: groups that are dense here and sparse there; set algebra on large sets, which
 // CRoaring does container by container. Costs: 2 bytes a member in a sparse container, 4 a run, 8

@@ -1,9 +1,8 @@
 // runs: an ordered group as its ranges of consecutive ranks.
 //
 //   group    3 4 5 | 9 10 11 | 20 21 | ...
-//   first    0       3         6                group rank at which a run begins; implied when all
-//   runs
-//                                               are equally long
+//   first    0       3         6                group rank at which a run begins; implied when
+//                                               all runs are equally long
 //   shift    3       6        14                world rank - group rank within the run: rising
 //
 // Both are Elias-Fano sequences. When it wins: ordered unions of ranges: about 2 +

@@ -5,8 +5,7 @@
 //
 //   root     values 0..7 by the run they are in:  0 = left child, 1 = right child
 //            1 0 1 0 ...                          each node: one bit for each value that reaches it
-//           /           \                         the tree is Hu-Tucker shaped: long runs are near
-//           the root
+//           /           \                         Hu-Tucker shaped: long runs are near the root
 //
 // inverse(v): from the root down; at each node the bit says where v went, a rank how many went
 // before it; in the leaf that is the place within the run. forward(i): from the run's leaf up, by

@@ -62,6 +62,70 @@ static void all_the_others(int rank, int size, int processes) {
   free(displs);
 }
 
+/* Sent by all processes for a call: `exactly` so many. */
+#define EXACTLY(exactly, call)                      \
+  do {                                              \
+    OK(MPI_Barrier(MPI_COMM_WORLD));                \
+    MPI_Count before_ = messages_of_this_process(); \
+    OK(call);                                       \
+    CHECK(sent_since(before_) == (exactly));        \
+  } while (0)
+
+static int wait_for(int code, MPI_Request* request) {
+  return code == MPI_SUCCESS ? MPI_Wait(request, MPI_STATUS_IGNORE) : code;
+}
+
+static int start_and_wait(MPI_Request* request) { return wait_for(MPI_Start(request), request); }
+
+/* All neighbourhood forms on a communicator whose members have `edges` neighbours each: one message
+ * from each process to each that an edge leads to, `between` in all, however many ranks and edges. */
+static void neighborhood(MPI_Comm comm, int edges, MPI_Count between) {
+  enum { kMost = 64 };
+  int in[kMost] = {0}, out[kMost], ones[kMost], displs[kMost];
+  MPI_Aint bytes[kMost];
+  MPI_Datatype types[kMost];
+  MPI_Request request;
+  CHECK(edges <= kMost);
+  for (int i = 0; i < edges; ++i) {
+    ones[i] = 1;
+    displs[i] = i;
+    bytes[i] = i * (MPI_Aint)sizeof(int);
+    types[i] = MPI_INT;
+  }
+  EXACTLY(between, MPI_Neighbor_allgather(in, 1, MPI_INT, out, 1, MPI_INT, comm));
+  EXACTLY(between, MPI_Neighbor_allgatherv(in, 1, MPI_INT, out, ones, displs, MPI_INT, comm));
+  EXACTLY(between, MPI_Neighbor_alltoall(in, 1, MPI_INT, out, 1, MPI_INT, comm));
+  EXACTLY(between,
+          MPI_Neighbor_alltoallv(in, ones, displs, MPI_INT, out, ones, displs, MPI_INT, comm));
+  EXACTLY(between, MPI_Neighbor_alltoallw(in, ones, bytes, types, out, ones, bytes, types, comm));
+  EXACTLY(between, wait_for(MPI_Ineighbor_alltoall(in, 1, MPI_INT, out, 1, MPI_INT, comm, &request),
+                            &request));
+  OK(MPI_Neighbor_allgather_init(in, 1, MPI_INT, out, 1, MPI_INT, comm, MPI_INFO_NULL, &request));
+  for (int i = 0; i < 3; ++i) EXACTLY(between, start_and_wait(&request));
+  OK(MPI_Request_free(&request));
+}
+
+static void neighborhoods(int rank, int size, int processes) {
+  /* A closed ring: each process has one to either side. */
+  int periods[1] = {1};
+  MPI_Comm ring, graph;
+  OK(MPI_Cart_create(MPI_COMM_WORLD, 1, &size, periods, 0, &ring));
+  neighborhood(ring, 2, processes == 1 ? 0 : processes == 2 ? 2 : 2 * processes);
+  OK(MPI_Comm_free(&ring));
+  /* Everybody to sixteen others spread over the world, and twice to the next. */
+  int to[18], from[18];
+  for (int i = 0; i < 16; ++i) {
+    to[i] = (rank + i * size / 16) % size;
+    from[i] = (rank + size - i * size / 16) % size;
+  }
+  to[16] = to[17] = (rank + 1) % size;
+  from[16] = from[17] = (rank + size - 1) % size;
+  OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 18, from, MPI_UNWEIGHTED, 18, to,
+                                    MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph));
+  neighborhood(graph, 18, (MPI_Count)processes * (processes - 1));
+  OK(MPI_Comm_free(&graph));
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   int rank, size, processes, value[2] = {1, 2};
@@ -98,6 +162,7 @@ int main(int argc, char** argv) {
   CHECK(sent_since(before) <= (MPI_Count)processes * (processes - 1));
 
   all_the_others(rank, size, processes);
+  neighborhoods(rank, size, processes);
 
   MPIX_Stats_values values;
   OK(MPIX_Stats(&values));

@@ -12,6 +12,10 @@ typedef struct {
   int value, where;
 } IntInt;
 typedef struct {
+  short value;
+  int where;
+} ShortInt;
+typedef struct {
   long double value;
   int where;
 } LongDoubleInt;
@@ -44,6 +48,11 @@ int main(int argc, char** argv) {
   if (rank == size - 1) CHECK(lm.value == size - 0.5L && lm.where == size - 1);
   OK(MPI_Scan(&l, &lm, 1, MPI_LONG_DOUBLE_INT, MPI_MINLOC, MPI_COMM_WORLD));
   CHECK(lm.value == 0.5L && lm.where == 0);
+
+  ShortInt h[2] = {{(short)(rank - 3), rank}, {1, size - rank}}, hm[2];
+  for (int i = 0; i < 2; ++i) hm[i].where = -1;
+  OK(MPI_Allreduce(h, hm, 2, MPI_SHORT_INT, MPI_MINLOC, MPI_COMM_WORLD));
+  CHECK(hm[0].value == -3 && hm[0].where == 0 && hm[1].value == 1 && hm[1].where == 1);
 
   int truth = rank != size / 2, all, any;
   OK(MPI_Allreduce(&truth, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD));

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <cstring>
 #include <random>
+#include <type_traits>
 #include <vector>
 
+#include "host/basic_type.h"
 #include "host/op.h"
 
 namespace fgmpi::coll {
@@ -13,14 +16,26 @@ namespace {
 
 using host::Type;
 
-/// The same tree by pairs of host::reduce_local.
-std::vector<char> by_pairs(const char* const* sources, size_t n, size_t bytes, int64_t count,
-                           const Type& type, MPI_Op op) {
-  if (n == 1) return std::vector<char>(sources[0], sources[0] + bytes);
-  std::vector<char> left = by_pairs(sources, n / 2, bytes, count, type, op);
-  std::vector<char> right = by_pairs(sources + n / 2, n / 2, bytes, count, type, op);
-  EXPECT_TRUE(host::reduce_local(left.data(), right.data(), count, type, op).ok());
-  return right;
+/// The tree that fan_in.h draws, on single numbers in memory of any alignment.
+template <class T, class F>
+T tree(const char* const* at, size_t n, F op) {
+  if (n == 1) {
+    T value;
+    std::memcpy(&value, at[0], sizeof value);
+    return value;
+  }
+  return op(tree<T>(at, n / 2, op), tree<T>(at + n / 2, n / 2, op));
+}
+
+template <class T>
+T naive(const char* const* at, size_t n, MPI_Op op) {
+  // Arithmetic of integers wraps.
+  using U = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+                                        std::type_identity<T>>::type;
+  if (op == MPI_SUM) return tree<T>(at, n, [](T x, T y) { return static_cast<T>(U(x) + U(y)); });
+  if (op == MPI_PROD) return tree<T>(at, n, [](T x, T y) { return static_cast<T>(U(x) * U(y)); });
+  if (op == MPI_MAX) return tree<T>(at, n, [](T x, T y) { return x > y ? x : y; });
+  return tree<T>(at, n, [](T x, T y) { return x < y ? x : y; });
 }
 
 /// Random bytes are all kinds of numbers, the infinite and the undefined ones included.
@@ -31,48 +46,81 @@ std::vector<std::vector<char>> operands(std::mt19937_64& random, size_t n, size_
   return all;
 }
 
-TEST(FanIn, IsTheTreeByPairsBitForBit) {
+/// One kernel on `count` elements that begin `skew` bytes behind aligned memory.
+template <class T>
+void expect_fold(const FanIn& kernels, size_t n, MPI_Op op, size_t count, size_t skew,
+                 std::mt19937_64& random) {
+  constexpr size_t kOffset = 5;
+  size_t bytes = count * sizeof(T);
+  auto all = operands(random, n, skew + kOffset + bytes);
+  std::vector<const char*> sources;
+  for (auto& v : all) sources.push_back(v.data() + skew);
+  std::vector<char> out(skew + bytes + 1, 42);
+  FanInKernel kernel = n == 8 ? kernels.eight : n == 4 ? kernels.four : kernels.two;
+  kernel(sources.data(), kOffset, out.data() + skew, static_cast<int64_t>(count));
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<const char*> at;
+    for (const char* s : sources) at.push_back(s + kOffset + i * sizeof(T));
+    T expected = naive<T>(at.data(), n, op), got;
+    std::memcpy(&got, out.data() + skew + i * sizeof(T), sizeof got);
+    // A NaN's sign and payload are whichever operand the instruction names first.
+    if (expected != expected && got != got) continue;
+    ASSERT_EQ(std::memcmp(&got, &expected, sizeof got), 0)
+        << "element " << i << " of " << count << ", " << n << " operands, skew " << skew;
+  }
+  EXPECT_EQ(out.back(), 42);
+  for (size_t i = 0; i < skew; ++i) EXPECT_EQ(out[i], 42);
+}
+
+/// All kernels of a type by an operation in these registers; a type has kernels or has none.
+template <host::Kind kind, class T>
+void expect_kernels(MPI_Datatype handle, MPI_Op op, Registers registers, std::mt19937_64& random) {
+  Type type;
+  ASSERT_TRUE(Type::of(handle, &type).ok());
+  const FanIn* kernels = fan_in(op, type, registers);
+  if constexpr ((kind == host::Kind::kInteger || kind == host::Kind::kFloat) &&
+                (sizeof(T) == 4 || sizeof(T) == 8)) {
+    ASSERT_NE(kernels, nullptr);
+    for (size_t count : {0, 1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 1001})
+      for (size_t n : {2, 4, 8})
+        for (size_t skew : {0, 1, 4, 8, 19}) expect_fold<T>(*kernels, n, op, count, skew, random);
+  } else {
+    EXPECT_EQ(kernels, nullptr);
+  }
+}
+
+TEST(FanIn, EveryKindOfRegistersFoldsAsTheNaiveTree) {
   std::mt19937_64 random(11);
-  for (MPI_Datatype handle : {MPI_FLOAT, MPI_DOUBLE, MPI_INT, MPI_UNSIGNED, MPI_LONG,
-                              MPI_UNSIGNED_LONG, MPI_INT32_T, MPI_UINT64_T, MPI_AINT, MPI_REAL8})
+  EXPECT_EQ(usable_registers().back(), widest_registers());
+  for (Registers registers : usable_registers())
     for (MPI_Op op : {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX}) {
-      Type type;
-      ASSERT_TRUE(Type::of(handle, &type).ok());
-      const FanIn* kernels = fan_in(op, type);
-      ASSERT_NE(kernels, nullptr);
-      for (int64_t count : {0, 1, 7, 8, 16, 17, 1000})
-        for (size_t n : {2, 4, 8}) {
-          size_t bytes = static_cast<size_t>(count * type.size()), offset = 5;
-          auto all = operands(random, n, bytes + offset);
-          std::vector<const char*> sources, from;
-          for (auto& v : all) {
-            sources.push_back(v.data());
-            from.push_back(v.data() + offset);
-          }
-          std::vector<char> out(bytes + 1, 42);
-          FanInKernel kernel = n == 8 ? kernels->eight : n == 4 ? kernels->four : kernels->two;
-          kernel(sources.data(), offset, out.data(), count);
-          auto expected = by_pairs(from.data(), n, bytes, count, type, op);
-          // A NaN's sign and payload are whichever operand the instruction names first.
-          bool floating = handle == MPI_FLOAT || handle == MPI_DOUBLE || handle == MPI_REAL8;
-          for (int64_t i = 0; i < count; ++i) {
-            const char *a = out.data() + i * type.size(), *b = expected.data() + i * type.size();
-            double x = 0, y = 0;
-            if (floating && type.size() == 8) {
-              std::memcpy(&x, a, 8);
-              std::memcpy(&y, b, 8);
-            } else if (floating) {
-              float p, q;
-              std::memcpy(&p, a, 4);
-              std::memcpy(&q, b, 4);
-              x = p, y = q;
-            }
-            if (x != x && y != y) continue;
-            ASSERT_EQ(std::memcmp(a, b, static_cast<size_t>(type.size())), 0);
-          }
-          EXPECT_EQ(out[bytes], 42);
-        }
+      SCOPED_TRACE(testing::Message()
+                   << "registers " << static_cast<int>(registers) << ", op " << std::hex << op);
+      using host::PairOf;
+#define FGMPI_BASIC_TYPE(name, kind, ctype)                               \
+  {                                                                       \
+    SCOPED_TRACE(#name);                                                  \
+    expect_kernels<host::Kind::kind, ctype>(name, op, registers, random); \
+    if (testing::Test::HasFatalFailure()) return;                         \
+  }
+#include "host/basic_types.def"
+#undef FGMPI_BASIC_TYPE
     }
+}
+
+/// What fold.h does where there are no kernels is the same tree by pairs of host::reduce_local.
+TEST(FanIn, IsTheTreeByPairs) {
+  std::mt19937_64 random(12);
+  Type type;
+  ASSERT_TRUE(Type::of(MPI_INT, &type).ok());
+  for (MPI_Op op : {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX}) {
+    auto all = operands(random, 2, 999 * sizeof(int));
+    const char* sources[] = {all[0].data(), all[1].data()};
+    std::vector<char> out(999 * sizeof(int));
+    fan_in(op, type)->two(sources, 0, out.data(), 999);
+    ASSERT_TRUE(host::reduce_local(sources[0], all[1].data(), 999, type, op).ok());
+    EXPECT_EQ(out, all[1]);
+  }
 }
 
 TEST(FanIn, TheResultMayBeOneOfTheSources) {

@@ -1,0 +1,57 @@
+#include "coll/memory.h"
+
+#include <new>
+
+namespace fgmpi::coll {
+namespace {
+
+struct Block {
+  char* memory = nullptr;
+  size_t bytes = 0;
+};
+constexpr size_t kBlocks = 16;
+/// In the order in which they came back; not freed at exit.
+Block g_kept[kBlocks];
+size_t g_count = 0, g_bytes = 0;
+
+Block take_at(size_t i) {
+  Block block = g_kept[i];
+  for (--g_count; i < g_count; ++i) g_kept[i] = g_kept[i + 1];
+  g_bytes -= block.bytes;
+  return block;
+}
+
+/// The shortest that will do, but not one that is far too long.
+bool take(size_t bytes, Block* out) {
+  size_t best = kBlocks;
+  for (size_t i = 0; i < g_count; ++i)
+    if (g_kept[i].bytes >= bytes && g_kept[i].bytes / 4 <= bytes &&
+        (best == kBlocks || g_kept[i].bytes < g_kept[best].bytes))
+      best = i;
+  if (best == kBlocks) return false;
+  *out = take_at(best);
+  return true;
+}
+
+}  // namespace
+
+void GiveBack::operator()(char* block) const {
+  if (bytes < kLongBlock || bytes > kKeptBytes) {
+    ::operator delete(block);
+    return;
+  }
+  while (g_count == kBlocks || g_bytes + bytes > kKeptBytes) ::operator delete(take_at(0).memory);
+  g_kept[g_count++] = {block, bytes};
+  g_bytes += bytes;
+}
+
+Memory raw_memory(size_t bytes) {
+  Block block{nullptr, bytes};
+  if (bytes < kLongBlock || !take(bytes, &block))
+    block.memory = static_cast<char*>(::operator new(bytes));
+  return Memory(block.memory, GiveBack{block.bytes});
+}
+
+size_t kept_bytes() { return g_bytes; }
+
+}  // namespace fgmpi::coll

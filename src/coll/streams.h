@@ -1,0 +1,176 @@
+// Streams: what passes between pairs of processes where only the two ends of a pair know how much
+// that is (all-to-all with counts, neighbourhoods), and long parts of any all-to-all, in bounded
+// memory.
+//
+//   stream of a pair of processes    parts in an order that both ends know:
+//                                    | 0>5 1>5 2>5 | 0>6 1>6 | 2>6 | 0>7 ...
+//                                      chunk: whole parts of at most so many bytes, or a long one
+//
+// Both ends know the sizes of the parts and cut the stream alike. The first chunk of every pair goes
+// at once, small enough that all of them together are bounded; what is left of a pair, chunk by
+// chunk. A part of plain memory that is a chunk of its own is neither packed nor unpacked. Chunks
+// are short enough to be still in the cache when they are sent and unpacked.
+//
+// Thread rule: one thread; run() may switch.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "coll/act.h"
+#include "coll/algorithms.h"
+
+namespace fgmpi::coll {
+
+/// FGMPI_COLL_ROUND: bytes that an act packs at once at most; the same at every process.
+size_t round_bytes();
+/// Bytes of a chunk: fewer, that are still in the cache when they are sent and unpacked.
+inline size_t chunk_bytes() { return std::min(round_bytes(), size_t{2} << 20); }
+
+/// A part so long is a chunk of its own: a message more costs less than packing it.
+inline constexpr size_t kOwnChunk = 256 * 1024;
+
+/// One direction of a pair. Parts: size_t size() const; Segment operator[](size_t) const.
+template <class Parts>
+class Stream {
+ public:
+  explicit Stream(Parts parts) : parts_(std::move(parts)) {}
+
+  bool done() const { return end_ == parts_.size(); }
+
+  /// Makes the parts from here on, as many as `limit` bytes hold, the current chunk; with `alone`
+  /// at least one. Returns its bytes.
+  size_t next(size_t limit, bool alone) {
+    begin_ = end_;
+    size_t bytes = 0;
+    for (; !done(); ++end_) {
+      size_t more = static_cast<size_t>(parts_[end_].bytes());
+      bool ends = more >= kOwnChunk || bytes + more > limit;
+      if (ends && !(alone && bytes == 0)) break;
+      bytes += more;
+      if (more >= kOwnChunk) {
+        ++end_;
+        break;
+      }
+    }
+    return bytes;
+  }
+
+  /// Where the chunk is in the user's memory, if it is one part without gaps; else nullptr.
+  char* direct() const {
+    char* address = nullptr;
+    for (size_t k = begin_; k < end_; ++k) {
+      Segment s = parts_[k];
+      if (s.bytes() == 0) continue;
+      if (address) return nullptr;
+      address = run_of_bytes(s);
+      if (!address) return nullptr;
+    }
+    return address;
+  }
+  Status pack_chunk(char* at) const {
+    for (size_t k = begin_; k < end_; ++k) {
+      Segment s = parts_[k];
+      FGMPI_TRY(pack(s, at));
+      at += s.bytes();
+    }
+    return {};
+  }
+  Status unpack_chunk(const char* at) const {
+    for (size_t k = begin_; k < end_; ++k) {
+      Segment s = parts_[k];
+      FGMPI_TRY(unpack(at, s.bytes(), s));
+      at += s.bytes();
+    }
+    return {};
+  }
+
+ private:
+  Parts parts_;
+  size_t begin_ = 0, end_ = 0;
+};
+
+/// All pairs that this process is in.
+template <class Parts>
+class StreamExchange {
+ public:
+  /// By place; nothing at this process's own.
+  StreamExchange(const Team& team, std::vector<Stream<Parts>> out, std::vector<Stream<Parts>> in)
+      : team_(team), out_(std::move(out)), in_(std::move(in)) {}
+
+  /// together(out, outgoing, in, incoming): exchanges the first chunks, laid out as Blocks, with all
+  /// places at once.
+  template <class F>
+  Status run(F&& together) {
+    FGMPI_TRY(first_chunks(together));
+    uint32_t n = team_.count(), me = team_.me();
+    for (uint32_t step = 1; step < n; ++step) {
+      uint32_t to = (me + step) % n, from = (me + n - step) % n;
+      // A send waits at most for a receive that its receiver posts before its own send.
+      while (!out_[to].done() || !in_[from].done()) {
+        pt2pt::Request* request = nullptr;
+        if (!in_[from].done()) FGMPI_TRY(start_receive(from, &request));
+        if (!out_[to].done()) note(send(to));
+        if (request) note(finish_receive(from, request));
+      }
+    }
+    return std::move(status_);
+  }
+
+ private:
+  /// The first error is the verdict; the exchange goes on, lest the others wait.
+  void note(Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
+
+  template <class F>
+  Status first_chunks(F&& together) {
+    size_t each = chunk_bytes() / team_.count();
+    Blocks out, in;
+    out.offset.assign(1, 0);
+    in.offset.assign(1, 0);
+    for (uint32_t p = 0; p < team_.count(); ++p) {
+      bool other = p != team_.me();
+      out.offset.push_back(out.offset.back() + (other ? out_[p].next(each, false) : 0));
+      in.offset.push_back(in.offset.back() + (other ? in_[p].next(each, false) : 0));
+    }
+    Memory outgoing = raw_memory(out.total()), incoming = raw_memory(in.total());
+    for (uint32_t p = 0; p < team_.count(); ++p)
+      if (p != team_.me()) note(out_[p].pack_chunk(outgoing.get() + out.offset[p]));
+    FGMPI_TRY(together(out, outgoing.get(), in, incoming.get()));
+    for (uint32_t p = 0; p < team_.count(); ++p)
+      if (p != team_.me()) note(in_[p].unpack_chunk(incoming.get() + in.offset[p]));
+    return {};
+  }
+
+  Status start_receive(uint32_t from, pt2pt::Request** request) {
+    size_t bytes = in_[from].next(chunk_bytes(), true);
+    char* to = in_[from].direct();
+    if (!to) {
+      incoming_ = raw_memory(bytes);
+      to = incoming_.get();
+    }
+    return team_.irecv(from, to, bytes, request);
+  }
+  Status finish_receive(uint32_t from, pt2pt::Request* request) {
+    Status status = team_.finish(request);
+    if (incoming_ && status.ok()) status = in_[from].unpack_chunk(incoming_.get());
+    incoming_.reset();
+    return status;
+  }
+  Status send(uint32_t to) {
+    Stream<Parts>& stream = out_[to];
+    size_t bytes = stream.next(chunk_bytes(), true);
+    if (const char* data = stream.direct()) return team_.send(to, data, bytes);
+    Memory packed = raw_memory(bytes);
+    note(stream.pack_chunk(packed.get()));
+    return team_.send(to, packed.get(), bytes);
+  }
+
+  const Team& team_;
+  std::vector<Stream<Parts>> out_, in_;
+  Memory incoming_;
+  Status status_;
+};
+
+}  // namespace fgmpi::coll
