@@ -32,12 +32,13 @@ class Bootstrap {
   virtual int universe_size() const = 0;       ///< -1 when unknown
   virtual const std::string& job() const = 0;  ///< a name that is unique to the job on its hosts
   virtual bool spawned() const = 0;
+  /// The connection to the launcher, or -1: its end is the launcher's end, or has been agreed (finalize).
+  virtual int launcher_fd() const { return -1; }
   /// Hosts as hydra maps processes to them: node_of()[p] is a small integer; empty when unknown.
   virtual std::vector<int> node_of() = 0;
 
   /// Publishes a value: key at most 60 bytes, value at most max_value() printable bytes without
-  /// spaces,
-  /// '=' or ';'. Visible to get() of others after the next fence() of all.
+  /// spaces, '=' or ';'. Visible to get() of others after the next fence() of all.
   virtual Status put(const std::string& key, const std::string& value) = 0;
   virtual Status fence() = 0;
   /// MPI_ERR_OTHER when no process has put the key.

@@ -9,11 +9,13 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "bootstrap/watch.h"
 
 namespace fgmpi::bootstrap {
 namespace {
 
 [[noreturn]] void broken(const char* doing, const char* why) {
+  expect_end_of_launcher();
   std::fprintf(stderr, "fgmpi: the connection to the launcher broke while %s: %s\n", doing, why);
   end_process(1);
 }

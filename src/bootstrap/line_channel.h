@@ -20,6 +20,7 @@ class LineChannel {
   void write(std::string_view text);
   /// The next line without its newline.
   std::string read_line();
+  int fd() const { return fd_; }
 
  private:
   int fd_;

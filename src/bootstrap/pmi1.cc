@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "base/strings.h"
 #include "bootstrap/line_channel.h"
 #include "bootstrap/process_mapping.h"
+#include "bootstrap/watch.h"
 
 namespace fgmpi::bootstrap {
 namespace {
@@ -67,6 +69,7 @@ class Pmi1 : public Bootstrap {
   int universe_size() const override { return universe_; }
   const std::string& job() const override { return job_; }
   bool spawned() const override { return spawned_; }
+  int launcher_fd() const override { return channel_.fd(); }
   std::vector<int> node_of() override;
   Status put(const std::string& key, const std::string& value) override;
   Status fence() override;
@@ -252,13 +255,17 @@ Status Pmi1::spawn(const std::vector<SpawnCommand>& commands, std::vector<int>* 
 Status Pmi1::finalize() {
   if (finalized_) return {};
   finalized_ = true;
+  expect_end_of_launcher();
   Answer answer("");
   return ask("cmd=finalize", "finalize_ack", &answer);
 }
 
-/// The whole process waits. Not usleep or sleep: those let other ranks of the process run, and a
-/// job that ends has nothing more to run.
-void stand_still(int milliseconds) { ::poll(nullptr, 0, milliseconds); }
+/// The whole process waits, by the system call itself: sleeps, and poll without descriptors, let
+/// other ranks of the process run, and a job that ends has nothing more to run.
+void stand_still(int milliseconds) {
+  timespec time{milliseconds / 1000, milliseconds % 1000 * 1000000L};
+  syscall(SYS_ppoll, nullptr, 0, &time, nullptr);
+}
 
 /// The launcher drops what it has not read from our output when it ends the job: give it up to a
 /// fifth of a second to read the pipe empty.

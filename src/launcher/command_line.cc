@@ -58,6 +58,14 @@ constexpr std::string_view kOneWord[] = {"genvlist",
                                          "timeout"};
 constexpr std::string_view kTwoWords[] = {"genv", "env"};
 
+/// What hydra can bind processes to and deal them out by; those with a number may have ":N" behind them.
+constexpr std::string_view kPlaces[] = {
+    "numa",    "socket",   "core",     "hwthread", "l1cache",  "l1dcache", "l1icache", "l1ucache",
+    "l2cache", "l2dcache", "l2icache", "l2ucache", "l3cache",  "l3dcache", "l3icache", "l3ucache",
+    "l4cache", "l4dcache", "l4ucache", "l5cache",  "l5dcache", "l5ucache"};
+constexpr std::string_view kPlacesWithoutNumber[] = {"none", "rr", "machine"};
+constexpr std::string_view kDevices[] = {"pci:", "gpu", "ib", "en", "eth", "hfi"};
+
 /// Options whose effect is on the whole job though they may stand before any of its programs.
 constexpr std::string_view kOpenMpiSwitches[] = {"oversubscribe", "allow-run-as-root"};
 
@@ -70,6 +78,31 @@ std::string_view option_name(std::string_view word) {
   if (!word.starts_with('-') || word.size() < 2) return {};
   word.remove_prefix(word.starts_with("--") ? 2 : 1);
   return word;
+}
+
+/// "0,2+4,1": the processing units of each process.
+bool is_unit_list(std::string_view text) {
+  bool digit = false;
+  for (char c : text) {
+    const bool separator = c == ',' || c == '+' || c == '-';
+    if (!(c >= '0' && c <= '9') && !(separator && digit)) return false;
+    digit = !separator;
+  }
+  return digit;
+}
+
+/// Would hydra know this value of -bind-to (or -map-by)? It words its own refusal over several lines, and takes a list
+/// of units that are no numbers for no binding at all.
+bool is_place(std::string_view word, bool bind) {
+  if (in(word, kPlacesWithoutNumber)) return bind || word == "machine";
+  if (bind && word.starts_with("user:")) return is_unit_list(word.substr(5));
+  for (std::string_view device : kDevices)
+    if (word.starts_with(device)) return true;
+  const size_t colon = std::min(word.find(':'), word.size());
+  if (!in(word.substr(0, colon), kPlaces)) return false;
+  if (colon == word.size()) return true;
+  auto count = parse_int(word.substr(colon + 1));
+  return count && *count >= 1;
 }
 
 /// One program of the launch.
@@ -183,10 +216,22 @@ class Parser {
       std::string word = words_[at_++];
       // Open MPI writes modifiers behind the place: core:overload-allowed.
       if (name == "bind-to" && option.starts_with("--")) word = word.substr(0, word.find(':'));
+      if ((name == "bind-to" || name == "map-by") && option.size() == name.size() + 1)
+        FGMPI_TRY(place(option, word));
       if (follow == 2 && i == 1) word = with_library(words_[at_ - 2], word);
       s->options.push_back(std::move(word));
     }
     return {};
+  }
+
+  static Status place(const std::string& option, const std::string& word) {
+    const bool bind = option == "-bind-to";
+    if (word == "-help" || is_place(word, bind)) return {};
+    return error(MPI_ERR_ARG,
+                 "%s %s: allowed are %smachine, and numa, socket, core, hwthread, l1cache to "
+                 "l5cache, each with :N or without (mpiexec.hydra %s -help)",
+                 option.c_str(), word.c_str(), bind ? "none, rr, user:0,1+2,..., " : "",
+                 option.c_str());
   }
 
   /// Turns -ranks into processes, and checks that the two numbers fit.

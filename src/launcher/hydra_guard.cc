@@ -1,4 +1,5 @@
-// Loaded into mpiexec.hydra (LD_PRELOAD, set by our mpiexec) to make it survive two things that it does not by itself.
+// Loaded into mpiexec.hydra (LD_PRELOAD, set by our mpiexec) to make it survive and report what it does not by
+// itself.
 //
 // 1. Standard input that comes, or ends (< /dev/null), at the moment when the program ends. Hydra passes it on to a
 //    proxy that may be gone by then, and dies of SIGPIPE, or ends with "callback returned error status" from its demux
@@ -7,26 +8,35 @@
 // 2. A host that can no longer be reached. Its processes notice that (src/transport/ofi/lifeline.h), but hydra would
 //    wait for the lost host's answer for as long as TCP does: a quarter of an hour. With keep-alive on the
 //    connections that it accepts, its own handling of a lost connection ends the job.
+// 3. A process that was killed: the line that names its ranks (src/mpi/lost_peer.h) is passed on once and alone.
+// 4. SIGINT or SIGTERM to mpiexec: about one time in ten hydra ends with status 0. Here such an end has the signal's
+//    number for a status, as the other nine.
 //
 // Thread rule: as the functions that are interposed. The programs that hydra starts never see this library: it takes
 // itself out of the environment before hydra looks at it. A hydra that is linked statically runs without it.
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "launcher/hydra_guard.h"
 
 namespace {
 
-constexpr int kIdleSeconds = 4, kBetweenSeconds = 1, kProbes = 6, kUnansweredMs = 10'000;
+/// Later than the processes (FGMPI_PEER_TIMEOUT), who know which ranks are lost.
+constexpr int kIdleSeconds = 10, kBetweenSeconds = 1, kProbes = 6, kUnansweredMs = 16'000;
 
 /// In hydra; not in a program that got here by a launcher which ignored us.
 bool g_active = false;
@@ -42,9 +52,63 @@ void keep_alive(int socket) {
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
 }
 
+/// What is told once a job, however many processes say it at once.
+bool is_of(std::string_view line, std::string_view begin, std::string_view further) {
+  size_t at = line.find(begin);
+  return at != line.npos && line.find(further, at) != line.npos;
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t done = syscall(SYS_write, fd, bytes.data(), bytes.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(done));
+  }
+  return true;
+}
+
+/// Passes on what the processes say, but of the lines about processes that are gone only the first, and likewise of
+/// those about a start that failed. After the former hydra's own account is left out: it takes any of the
+/// processes that it has ended for the one that began.
+ssize_t write_output(int fd, const void* bytes, size_t count) {
+  static bool told_loss = false, told_start = false;
+  std::string_view rest(static_cast<const char*>(bytes), count);
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
+    rest.remove_prefix(line.size());
+    const bool loss = is_of(line, "fgmpi: process ", " is gone: ");
+    const bool start = is_of(line, "fgmpi: Fatal error on a rank before MPI_Init: ", "");
+    if ((loss && told_loss) || (start && told_start)) continue;
+    if (!write_all(fd, line)) return -1;
+    if (loss)
+      if (FILE* nowhere = std::fopen("/dev/null", "we")) stdout = nowhere;
+    told_loss |= loss;
+    told_start |= start;
+  }
+  return static_cast<ssize_t>(count);
+}
+
+/// The signal that ended the job, and what hydra does about it.
+volatile sig_atomic_t g_signal = 0;
+void (*g_handler)(int) = nullptr;
+
+void on_signal(int number) {
+  g_signal = number;
+  g_handler(number);
+}
+
+/// A job that was ended by a signal to mpiexec has not gone well, whatever its processes left for a status.
+void check_status(int status, void*) {
+  if (status != 0 || !g_signal) return;
+  std::fflush(nullptr);
+  _exit(g_signal);
+}
+
 __attribute__((constructor)) void leave_environment() {
   g_active = std::strstr(program_invocation_short_name, "hydra") ||
              std::strstr(program_invocation_short_name, "mpiexec");
+  if (g_active) on_exit(check_status, nullptr);
   const char* present = std::getenv("LD_PRELOAD");
   if (!present) return;
   std::string rest = present;
@@ -62,6 +126,7 @@ __attribute__((constructor)) void leave_environment() {
 extern "C" {
 
 __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, size_t count) {
+  if (g_active && fd == STDERR_FILENO) return write_output(fd, bytes, count);
   if (!g_active || (fd >= 0 && fd <= STDERR_FILENO)) return syscall(SYS_write, fd, bytes, count);
   if (fd < 0)
     return static_cast<ssize_t>(count);  // hydra's mark of a connection that it has closed
@@ -69,6 +134,22 @@ __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, 
   if (done >= 0) return done;
   if (errno == ENOTSOCK) return syscall(SYS_write, fd, bytes, count);
   return errno == EPIPE || errno == ECONNRESET ? static_cast<ssize_t>(count) : -1;
+}
+
+__attribute__((visibility("default"))) int sigaction(int number, const struct sigaction* act,
+                                                     struct sigaction* old) {
+  static auto* real = reinterpret_cast<int (*)(int, const struct sigaction*, struct sigaction*)>(
+      dlsym(RTLD_NEXT, "sigaction"));
+  struct sigaction ours;
+  const bool ends = number == SIGINT || number == SIGTERM || number == SIGQUIT || number == SIGHUP;
+  if (g_active && ends && act && !(act->sa_flags & SA_SIGINFO) && act->sa_handler != SIG_DFL &&
+      act->sa_handler != SIG_IGN) {
+    ours = *act;
+    g_handler = act->sa_handler;
+    ours.sa_handler = on_signal;
+    act = &ours;
+  }
+  return real(number, act, old);
 }
 
 __attribute__((visibility("default"))) int accept(int fd, sockaddr* address, socklen_t* length) {

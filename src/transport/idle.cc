@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,10 @@ constexpr int64_t kContended = 4'000;
 /// The shortest spin that grows again after contention.
 constexpr int64_t kLeastSpin = 1'000;
 constexpr int kPollsPerLook = 64;
+/// So many sleeps in a row that ended at once, with nothing to take in: whatever ended them is not to be believed.
+constexpr int kMostFruitless = 16;
+constexpr int64_t kNap = 1'000'000;
+constexpr int kLongestNap = 5;  ///< doublings
 
 int64_t now_ns() {
   timespec t;
@@ -108,6 +113,15 @@ void Idle::block(int64_t timeout_ns) {
   epoll_pwait2(epoll_, events, 8, &timeout, nullptr);
 }
 
+/// Out of the processor for a while, whatever the descriptors say: libfabric's may stay readable, or its queue refuse to
+/// be waited on, with nothing behind.
+void Idle::nap(int64_t at_most_ns) {
+  ++kernel_sleeps_;
+  const int64_t longer = kNap << std::clamp(fruitless_ - kMostFruitless, 0, kLongestNap);
+  timespec timeout{0, std::max<int64_t>(std::min(longer, at_most_ns), 1)};
+  syscall(SYS_ppoll, nullptr, 0, &timeout, nullptr);
+}
+
 void Idle::tick(int64_t now) {
   if (now < next_tick_) return;
   next_tick_ = now + kTick;
@@ -119,24 +133,43 @@ void Idle::sleep(int64_t timeout_ns) {
   tick(now);  // also when all waits are short: retries for room at a peer that is gone end by this
   int64_t deadline = timeout_ns < 0 ? INT64_MAX : start + timeout_ns;
   // Even a spin that has vanished is tried now and then: each wait spins for one look at least.
-  if (longest_spin_ > 0) {
+  if (longest_spin_ > 0 && fruitless_ < kMostFruitless) {
     int64_t limit = std::min(std::max(spin_, kLeastSpin), deadline - start);
-    if (spin(start, limit) == Spun::kSomething) return;
+    if (spin(start, limit) == Spun::kSomething) {
+      fruitless_ = 0;
+      return;
+    }
     spin_ = std::max(spin_, kLeastSpin);
     now = now_ns();
   }
   while (now < deadline) {
     if (!arm_all()) {
-      poll();
-      return;
+      if (poll()) {
+        fruitless_ = 0;
+        return;
+      }
+      if (++fruitless_ < kMostFruitless) return;
+      nap(deadline - now);
+      now = now_ns();
+      tick(now);
+      continue;
     }
     int64_t until = std::min(deadline, std::max(next_tick_, now + 1000));
     for (Transport* transport : transports_)
       until = std::min(until - now, transport->longest_sleep()) + now;
     block(until - now);
     disarm_all();
-    if (poll()) return;
+    if (poll()) {
+      fruitless_ = 0;
+      return;
+    }
+    const int64_t slept_since = now;
     now = now_ns();
+    if (now < until && now - slept_since < kNap)
+      ++fruitless_;
+    else
+      fruitless_ = 0;
+    if (fruitless_ > kMostFruitless) nap(deadline - now);
     tick(now);
   }
 }

@@ -42,6 +42,7 @@ class Idle {
   bool arm_all();
   void disarm_all();
   void block(int64_t timeout_ns);
+  void nap(int64_t at_most_ns);
   /// Lets the transports look after their peers, about once a second.
   void tick(int64_t now);
 
@@ -52,6 +53,7 @@ class Idle {
   int64_t spin_ = 0;          ///< ns, adapts between 0 and longest_spin_
   int64_t next_tick_ = 0;
   uint64_t kernel_sleeps_ = 0;
+  int fruitless_ = 0;  ///< sleeps in a row that ended early with nothing to take in
 };
 
 }  // namespace fgmpi::transport

@@ -29,7 +29,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       continue;
     }
     if (!gate.admits(d)) continue;
-    if (d.prefix.kind == Kind::kBye) gate.bye(d.prefix.process);
+    if (d.prefix.kind == Kind::kBye) {
+      gate.bye(d.prefix.process);
+      if (!gate.said_bye(d.prefix.process) || gate.admits(d)) std::abort();
+      sum += gate.all_said_bye();
+    }
     for (Frame f; next_frame(&d, kMaxPayload, &f);) {
       if (f.length > kMaxPayload) std::abort();
       for (size_t i = 0; i < f.length; ++i) sum += static_cast<const uint8_t*>(f.payload)[i];

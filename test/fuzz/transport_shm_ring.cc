@@ -50,7 +50,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Header header{};
     for (int i = 0; i < 200; ++i) {
       if (i == 40) lies.bulk_done = bulk, lies.cells_done = done;
-      writer.push(header, memory.get(), (i * 37) % (kGeometry.max_payload() / 2));
+      // Lengths of each kind: what fits a cell, what is copied in a few words, long ones.
+      writer.push(header, memory.get(), i % 7 ? i % 9 : (i * 37) % 2000);
     }
   }
   return sum == 1u << 31;  // the sum is used; never so many bytes

@@ -4,10 +4,12 @@
 #include <dlfcn.h>
 #include <mpi.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "base/strings.h"
 
@@ -81,6 +83,32 @@ const fi_info* choose(const fi_info* list) {
   return nullptr;
 }
 
+/// The one epoll descriptor among those that a queue waits on, or -1.
+///
+/// Of the descriptors that net (1.17) waits on, one becomes readable with the first completion and is
+/// never read again, neither by fi_trywait nor by fi_cq_read: who sleeps on all of them together
+/// (FI_WAIT_FD) never sleeps any more. It is there for completions found by other threads, which this
+/// transport does not have; the sockets are behind the other.
+int event_queue_behind(fid_cq* cq) {
+  fi_cq_data_entry none;
+  (void)fi_cq_sread(cq, &none, 1, nullptr, 1);  // a wait (of 1 ms) is what completes the list
+  pollfd each[16];
+  fi_wait_pollfd all{};
+  all.nfds = std::size(each);
+  all.fd = each;
+  if (fi_control(&cq->fid, FI_GETWAIT, &all) || all.nfds > std::size(each)) return -1;
+  int found = -1;
+  for (size_t i = 0; i < all.nfds; ++i) {
+    char kind[64] = "";
+    if (readlink(format("/proc/self/fd/%d", each[i].fd).c_str(), kind, sizeof kind - 1) < 0)
+      continue;
+    if (std::string_view(kind) != "anon_inode:[eventpoll]") continue;
+    if (found >= 0) return -1;
+    found = each[i].fd;
+  }
+  return found;
+}
+
 Status find_info(fi_info** out) {
   FGMPI_TRY(load_library());
   fi_info* hints = g_library.dupinfo(nullptr);
@@ -114,6 +142,12 @@ Status find_info(fi_info** out) {
   g_library.freeinfo(list);
   if (best) return {};
   const char* interface = std::getenv("FGMPI_OFI_INTERFACE");
+  if (!interface || !*interface)
+    return error(
+        MPI_ERR_OTHER,
+        "FI_PROVIDER=%s: on host %s this is shared memory only; allowed is a provider that "
+        "leaves the host",
+        provider ? provider : "", host);
   return error(MPI_ERR_OTHER,
                "FGMPI_OFI_INTERFACE=%s: libfabric knows no such interface on host %s",
                interface ? interface : "", host);
@@ -134,16 +168,7 @@ Status Fabric::open(size_t max_message, uint64_t key) {
   };
   if (int e = g_library.fabric(info->fabric_attr, &fabric, nullptr)) return failed("fi_fabric", e);
   if (int e = fi_domain(fabric, info, &domain, nullptr)) return failed("fi_domain", e);
-  fi_cq_attr cq_attr{};
-  cq_attr.format = FI_CQ_FORMAT_DATA;
-  cq_attr.wait_obj = FI_WAIT_FD;
-  int e = fi_cq_open(domain, &cq_attr, &cq, nullptr);
-  if (e) {
-    cq_attr.wait_obj = FI_WAIT_NONE;
-    e = fi_cq_open(domain, &cq_attr, &cq, nullptr);
-  } else if (fi_control(&cq->fid, FI_GETWAIT, &wait_fd)) {
-    wait_fd = -1;
-  }
+  int e = open_queue();
   if (e) return failed("fi_cq_open", e);
   fi_av_attr av_attr{};
   av_attr.type = FI_AV_TABLE;
@@ -160,6 +185,28 @@ Status Fabric::open(size_t max_message, uint64_t key) {
       !fi_mr_reg(domain, nullptr, SIZE_MAX, FI_REMOTE_READ, 0, key, 0, &memory, nullptr))
     memory_key = key;
   return {};
+}
+
+/// Opens the completion queue with the best way to sleep on it; 0 or libfabric's error number.
+int Fabric::open_queue() {
+  fi_cq_attr attr{};
+  attr.format = FI_CQ_FORMAT_DATA;
+  if (is_plain_sockets()) {
+    attr.wait_obj = FI_WAIT_POLLFD;
+    if (!fi_cq_open(domain, &attr, &cq, nullptr)) {
+      wait_fd = event_queue_behind(cq);
+      if (wait_fd >= 0) return 0;
+      fi_close(&cq->fid);
+      cq = nullptr;
+    }
+  }
+  attr.wait_obj = FI_WAIT_FD;
+  if (!fi_cq_open(domain, &attr, &cq, nullptr)) {
+    if (fi_control(&cq->fid, FI_GETWAIT, &wait_fd)) wait_fd = -1;
+    return 0;
+  }
+  attr.wait_obj = FI_WAIT_NONE;
+  return fi_cq_open(domain, &attr, &cq, nullptr);
 }
 
 void Fabric::close() {

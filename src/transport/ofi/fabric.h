@@ -28,7 +28,9 @@ struct Fabric {
   fid_ep* ep = nullptr;
   fid_mr* memory = nullptr;  ///< all of this process, for remote reads; or nullptr
   uint64_t memory_key = 0;
-  int wait_fd = -1;  ///< becomes readable when the queue has something, or -1
+  /// Readable when something has come from the network, or -1. What is in the queue already need not
+  /// show: it is to be read empty before a sleep.
+  int wait_fd = -1;
 
   ~Fabric() { close(); }
   /// Picks a provider (FI_PROVIDER, else by libfabric's order, but net before tcp;ofi_rxm) and an
@@ -41,8 +43,15 @@ struct Fabric {
   std::string provider() const { return info ? info->fabric_attr->prov_name : "none"; }
   /// Reliable datagrams made by libfabric of a provider that has connections only.
   bool is_layered() const { return provider().find(";ofi_rx") != std::string::npos; }
+  /// Sockets without a layer in between: the peer's processor does everything.
+  bool is_plain_sockets() const { return provider() == "net" || provider() == "tcp"; }
+  /// Messages of several peers go into one receive buffer at the same time, each piece as it arrives.
+  bool fills_side_by_side() const { return is_plain_sockets() || provider() == "sockets"; }
   /// Buffers must be registered before they are sent from or received into.
   bool needs_local_registration() const { return info->domain_attr->mr_mode & FI_MR_LOCAL; }
+
+ private:
+  int open_queue();
 };
 
 /// libfabric's words for an error number (positive or negative).

@@ -98,7 +98,7 @@ bool Ofi::reads_wanted() const {
   const char* reads = std::getenv("FGMPI_OFI_READ");
   std::string_view wish = reads ? reads : "";
   if (wish == "on" || wish == "off") return wish == "on";
-  return fabric_.provider() != "net" && fabric_.provider() != "tcp";
+  return !fabric_.is_plain_sockets();
 }
 
 Status Ofi::open(Sink* sink, std::string* address) {
@@ -182,6 +182,8 @@ void Ofi::post_receive(ReceiveBuffer* buffer) {
   message.iov_count = 1;
   message.addr = FI_ADDR_UNSPEC;
   message.context = &buffer->context;
+  buffer->filled = buffer->end = 0;
+  buffer->torn = false;
   buffer->posted = fi_recvmsg(fabric_.ep, &message, FI_MULTI_RECV) == 0;
   unposted_ |= !buffer->posted;
 }
@@ -413,7 +415,7 @@ void Ofi::complete(Operation* operation, uint64_t flags, const void* bytes, size
     }
     case Operation::Type::kReceive:
       if (flags & FI_RECV) received(bytes, length);
-      if (flags & FI_MULTI_RECV) post_receive(static_cast<ReceiveBuffer*>(operation));
+      took(static_cast<ReceiveBuffer*>(operation), flags, bytes, length);
       break;
     case Operation::Type::kRead: {
       auto* piece = static_cast<Piece*>(operation);
@@ -422,6 +424,15 @@ void Ofi::complete(Operation* operation, uint64_t flags, const void* bytes, size
       break;
     }
   }
+}
+
+/// Posts the buffer again when its last message was taken in and all before it.
+void Ofi::took(ReceiveBuffer* buffer, uint64_t flags, const void* bytes, size_t length) {
+  buffer->filled += length;
+  if (flags & FI_MULTI_RECV)
+    buffer->end = flags & FI_RECV ? static_cast<const char*>(bytes) + length - buffer->bytes : 1;
+  bool whole = buffer->filled >= buffer->end || buffer->torn || !fabric_.fills_side_by_side();
+  if (buffer->end && whole) post_receive(buffer);
 }
 
 void Ofi::received(const void* bytes, size_t length) {
@@ -452,6 +463,8 @@ void Ofi::take_failure() {
     case Operation::Type::kReceive:
       if (entry.err == FI_ETRUNC)
         ++refused_;
+      else if (fabric_.fills_side_by_side())  // the rest of the buffer is still posted
+        static_cast<ReceiveBuffer*>(operation)->torn = true;
       else
         static_cast<ReceiveBuffer*>(operation)->posted = false, unposted_ = !closing_;
       break;
@@ -496,7 +509,9 @@ bool Ofi::poll() {
 }
 
 bool Ofi::arm() {
-  flush();  // when that fails, longest_sleep() is short
+  const bool gathered = gathering_ != nullptr;
+  flush();                                    // when that fails, longest_sleep() is short
+  if (gathered && !gathering_) return false;  // it may be out already
   if (unposted_ || !failures_.empty()) return false;
   for (const auto& reading : readings_)
     if (reading->in_flight == 0) return false;

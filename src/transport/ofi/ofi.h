@@ -45,9 +45,14 @@ struct SendBuffer : Operation {
   }
 };
 
+/// Takes in many messages, one behind the other. The provider says of a message that it is the last; where messages of
+/// several peers are read into their places side by side, that one may be whole before an earlier one is.
 struct ReceiveBuffer : Operation {
   char* bytes;
+  size_t filled;  ///< bytes of the messages that are whole
+  size_t end;     ///< where the last one ends; 0: there is room for more
   bool posted;
+  bool torn;  ///< a message in it will never be whole: its peer is gone
 };
 
 struct Reading;
@@ -125,6 +130,7 @@ class Ofi final : public Transport {
   bool send_frame(uint32_t peer, const Header& header, const void* payload, size_t length);
   bool greet(uint32_t peer);
   void complete(Operation* operation, uint64_t flags, const void* bytes, size_t length);
+  void took(ReceiveBuffer* buffer, uint64_t flags, const void* bytes, size_t length);
   void take_failure();
   void received(const void* bytes, size_t length);
   void issue(Reading* reading);

@@ -25,9 +25,9 @@ namespace {
 
 }  // namespace
 
-void Guard::watch(const std::string& file) {
+bool Guard::watch(const std::string& file) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC)) return;
+  if (pipe2(ends, O_CLOEXEC)) return false;
   // Neither the launcher's signals to the process group nor a SIGCHLD of the user's handlers get
   // in.
   sigset_t all, before;
@@ -39,10 +39,14 @@ void Guard::watch(const std::string& file) {
     setsid();
     wait_and_unlink(ends[0], file.c_str());
   }
+  const int why = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   close(ends[0]);
   pipe_ = ends[1];
-  if (pid_ < 0) release();
+  if (pid_ >= 0) return true;
+  release();
+  errno = why;
+  return false;
 }
 
 void Guard::release() {

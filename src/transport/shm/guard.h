@@ -2,7 +2,7 @@
 // SIGKILL.
 //
 // A small process of its own session waits for the end of a pipe that only this process holds open.
-// It exists from the creation of the object until release(), which is only as long as MPI_Init
+// It exists from before the creation of the object until release(), which is only as long as MPI_Init
 // takes.
 #pragma once
 
@@ -16,9 +16,9 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
   ~Guard() { release(); }
-  /// Watches over shm_open's `file`. Without a process to spare there is no guard, and only orderly
-  /// ends clean up.
-  void watch(const std::string& file);
+  /// Watches over shm_open's `file`, which need not be there yet. False (errno says why): no
+  /// descriptor or process to spare, so the file should not be made.
+  bool watch(const std::string& file);
   /// The guard unlinks the object if it is still there, and ends.
   void release();
 

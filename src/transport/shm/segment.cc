@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <mpi.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,14 +34,32 @@ bool reachable_through_proc(int fd) {
   return true;
 }
 
-Status no_room(size_t bytes) {
+/// "process id 4711 on host vm"; keeps errno.
+std::string this_process() {
   int why = errno;
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   errno = why;
+  return format("process id %d on host %s", getpid(), host);
+}
+
+Status no_room(size_t bytes) {
+  const std::string who = this_process();
+  return error(MPI_ERR_OTHER, "%s cannot get %zu bytes of shared memory in /dev/shm: %m",
+               who.c_str(), bytes);
+}
+
+/// Files of this size must be allowed, or making one would be a deadly signal.
+Status allow_size(size_t bytes) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur >= bytes) return {};
+  const rlim_t allowed = limit.rlim_max;
+  limit.rlim_cur = allowed;
+  if (allowed >= bytes && !setrlimit(RLIMIT_FSIZE, &limit)) return {};
   return error(MPI_ERR_OTHER,
-               "process id %d on host %s cannot get %zu bytes of shared memory in /dev/shm: %m",
-               getpid(), host, bytes);
+               "%s may make files of %llu bytes (ulimit -f), its shared memory needs %zu, most of "
+               "it never touched",
+               this_process().c_str(), static_cast<unsigned long long>(allowed), bytes);
 }
 
 int make_memfd(size_t bytes) {
@@ -90,16 +109,23 @@ Status OwnSegment::create(Geometry geometry, const std::string& host, bool memfd
   name_.pid = getpid();
   random_bytes(name_.nonce, sizeof name_.nonce);
   size_t bytes = segment_bytes(geometry);
+  FGMPI_TRY(allow_size(bytes));
   fd_ = memfd ? make_memfd(bytes) : -1;
   if (fd_ >= 0) {
     name_.fd = fd_;
   } else {
     name_.has_file = true;
-    fd_ = shm_open(name_.file().c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
-    if (fd_ < 0)
-      return error(MPI_ERR_OTHER, "cannot create shared memory (/dev/shm%s): %m",
+    // The guard comes first: there is no moment at which a kill would leave the file behind.
+    if (guard_.watch(name_.file()))
+      fd_ = shm_open(name_.file().c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (fd_ < 0) {
+      const std::string who = this_process();
+      const int why = errno;
+      guard_.release();
+      errno = why;
+      return error(MPI_ERR_OTHER, "%s cannot create shared memory (/dev/shm%s): %m", who.c_str(),
                    name_.file().c_str());
-    guard_.watch(name_.file());
+    }
     fd_ = move_high(fd_);
     if (ftruncate(fd_, static_cast<off_t>(bytes))) {
       Status status =

@@ -304,10 +304,14 @@ bool Shm::arm() {
 
 void Shm::disarm() {
   uint32_t before = segment_.header()->armed.exchange(kAwake);
+  if (pipe_[0] < 0) return;
+  // Who rings takes the word back first and writes its byte after that, perhaps when we are awake for
+  // another reason and asleep again: a byte not read here would end every sleep from then on.
+  bytes_due_ += before == kAwake;
+  if (bytes_due_ == 0) return;
   char bytes[64];
-  if (pipe_[0] >= 0 && before == kAwake)
-    while (::read(pipe_[0], bytes, sizeof bytes) == sizeof bytes) {
-    }
+  ssize_t n = ::read(pipe_[0], bytes, sizeof bytes);
+  if (n > 0) bytes_due_ -= std::min<uint32_t>(bytes_due_, static_cast<uint32_t>(n));
 }
 
 void Shm::sleep(int64_t timeout_ns) { futex_wait(&segment_.header()->armed, kOnFutex, timeout_ns); }

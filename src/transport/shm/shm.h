@@ -99,6 +99,7 @@ class Shm final : public Transport {
   size_t next_check_ = 0;
   uint64_t refused_ = 0;
   int pipe_[2] = {-1, -1};
+  uint32_t bytes_due_ = 0;  ///< in the pipe, or about to be written there by who rang
   bool registered_ = false;
   bool reads_allowed_ = true;
   size_t least_read_ = 0;  ///< shorter messages are faster as frames

@@ -1,5 +1,5 @@
 /* Traffic between processes, checked byte by byte, and jobs for a script to disturb.
- *   traffic [mix [ROUNDS]]     random sizes from 0 to 8 MB between all pairs (default: mix, few rounds)
+ *   traffic [mix [ROUNDS [SEED]]]  random sizes from 0 to 8 MB between all pairs (default: mix, few rounds)
  *   traffic stream             the same for ever
  *   traffic wait               every rank has talked to every other; all wait for a message of the last, which never comes
  *   traffic idle [SECONDS]     all wait for rank 0, which sleeps; prints the CPU time that this cost
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 static int rank, size;
+static uint64_t seed; /* of the sizes */
 
 static uint64_t mix(uint64_t x) {
   x ^= x >> 33;
@@ -26,7 +27,7 @@ static uint64_t mix(uint64_t x) {
 
 /* Sizes of all scales; one message in 40 is of megabytes. */
 static size_t size_of(int round, int from, int to, size_t most) {
-  uint64_t h = mix(mix(round * 1000003ull + from) * 31 + to);
+  uint64_t h = mix(mix(round * 1000003ull + from + seed * 0x9e3779b97f4a7c15ull) * 31 + to);
   size_t scale = h % 40 == 0 ? most : h % 4 == 0 ? 100000 : h % 4 == 1 ? 5000 : 100;
   return (h >> 20) % ((scale < most ? scale : most) + 1);
 }
@@ -174,6 +175,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const char* what = argc > 1 ? argv[1] : "mix";
   int number = argc > 2 ? atoi(argv[2]) : -1;
+  seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
   if (!strcmp(what, "mix"))
     mixed(number > 0 ? number : 40, 8 << 20);
   else if (!strcmp(what, "stream"))

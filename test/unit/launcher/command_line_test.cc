@@ -55,6 +55,23 @@ TEST(CommandLine, OptionsOfHydraPassWithTheirValues) {
   EXPECT_EQ(plan_of("-info"), "-info");
 }
 
+TEST(CommandLine, PlacesThatHydraDoesNotKnowAreRefused) {
+  for (const char* good : {"none", "rr", "machine", "core", "core:2", "numa", "l3cache:1", "user:0",
+                           "user:0+2,1-4,3", "hwthread", "gpu0", "pci:00:02"}) {
+    std::string line = std::string("-bind-to ") + good + " -n 1 prog";
+    EXPECT_EQ(plan_of(line), line);
+  }
+  EXPECT_EQ(plan_of("-map-by socket:2 -n 1 prog"), "-map-by socket:2 -n 1 prog");
+  EXPECT_EQ(plan_of("-bind-to -help"), "error: no program given (see mpiexec -help)");
+  for (const char* bad : {"-bind-to nonsense", "-bind-to core:", "-bind-to core:0",
+                          "-bind-to user:", "-bind-to user:x", "-bind-to user:1,,2",
+                          "-bind-to user:1,", "-map-by none", "-map-by user:1", "-map-by nodes"})
+    EXPECT_EQ(plan_of(std::string(bad) + " -n 1 prog")
+                  .find(std::string("error: ") + bad + ": allowed are"),
+              0u)
+        << bad;
+}
+
 TEST(CommandLine, OpenMpisSpellingsAreUnderstood) {
   EXPECT_EQ(plan_of("--oversubscribe --allow-run-as-root -np 2 prog"), "-n 2 prog");
   EXPECT_EQ(plan_of("--bind-to core:overload-allowed -np 2 prog"), "--bind-to core -n 2 prog");

@@ -98,6 +98,65 @@ TEST(Ofi, AllPairsThroughFewBuffers) {
   }));
 }
 
+/// Large frames of several peers arrive piece by piece in one receive buffer: it is not used again
+/// before all of them are whole.
+TEST(Ofi, FramesSideBySideInOneBuffer) {
+  Setting receive("FGMPI_OFI_RECV", "128k");
+  expect_all_good(run_job(5, [](Member& m) {
+    constexpr uint64_t kCount = 400;
+    m.connect(make_ofi());
+    auto letters = [&](int from, uint64_t number) {
+      return std::string(m.t->max_payload() - number % 7000, static_cast<char>(from * 31 + number));
+    };
+    uint64_t got[5] = {}, left = kCount * (m.size - 1);
+    m.sink.on_frame = [&](const Header& h, const void* payload, size_t length) {
+      REQUIRE(h.cookie == got[h.src_process]);
+      std::string_view frame(static_cast<const char*>(payload), length);
+      REQUIRE(frame == letters(static_cast<int>(h.src_process), got[h.src_process]++));
+      --left;
+    };
+    if (m.rank == 0)
+      while (left) m.t->poll();
+    else
+      for (uint64_t i = 0; i < kCount; ++i) m.send(0, i, letters(m.rank, i));
+    m.meet_polling();
+    m.sink.on_frame = nullptr;
+    m.t->close();
+  }));
+}
+
+int open_sockets() {
+  int count = 0;
+  char what[64];
+  for (int fd = 0; fd < 1024; ++fd) {
+    std::string link = "/proc/self/fd/" + std::to_string(fd);
+    ssize_t n = readlink(link.c_str(), what, sizeof what);
+    count += n > 7 && std::string_view(what, 7) == "socket:";
+  }
+  return count;
+}
+
+/// Eight processes in a ring: each holds connections with its two neighbours only.
+TEST(Ofi, ConnectionsAreMadeOnDemand) {
+  expect_all_good(run_job(8, [](Member& m) {
+    m.connect(make_ofi());
+    int before = open_sockets();
+    m.send((m.rank + 1) % m.size, 0, "first");
+    while (m.sink.frames.empty()) m.t->poll();
+    m.meet_polling();
+    m.t->tick();
+    // To the next and from the one before: the provider's connection and a lifeline each.
+    int made = open_sockets() - before;
+    REQUIRE(made >= 2 && made <= 4);
+    m.meet_polling();
+    for (int p = 0; p < m.size; ++p) m.send(p, 1, "all");
+    while (m.sink.frames.size() < 9) m.t->poll();
+    m.meet_polling();
+    REQUIRE(open_sockets() - before >= m.size - 1);  // the count does see connections
+    m.t->close();
+  }));
+}
+
 TEST(Ofi, OtherProviders) {
   for (const char* provider : {"tcp;ofi_rxm", "udp;ofi_rxd", "sockets", "net"}) {
     Setting setting("FI_PROVIDER", provider);
@@ -119,6 +178,13 @@ TEST(Ofi, UnknownProviderIsNamed) {
     REQUIRE(!status.ok() && status.what().find("FI_PROVIDER=nonesuch") != std::string::npos);
     setenv("FI_PROVIDER", "tcp;ofi_rxm", 1);
     setenv("FGMPI_OFI_INTERFACE", "nonesuch0", 1);
+  }));
+  expect_all_good(run_job(1, [](Member& m) {
+    setenv("FI_PROVIDER", "shm", 1);
+    auto t = make_ofi();
+    std::string address;
+    Status status = t->open(&m.sink, &address);
+    REQUIRE(!status.ok() && status.what().find("FI_PROVIDER=shm: ") == 0);
   }));
   expect_all_good(run_job(1, [](Member& m) {
     setenv("FGMPI_OFI_INTERFACE", "nonesuch0", 1);
@@ -150,11 +216,15 @@ TEST(Ofi, SenderThatSleepsIsWokenForRoom) {
 }
 
 TEST(Ofi, IdleCostsNothing) {
-  expect_all_good(run_job(2, [](Member& m) {
-    m.connect(make_ofi());
-    idle_costs_nothing(m);
-    m.t->close();
-  }));
+  for (const char* provider : {"net", "tcp;ofi_rxm", "sockets"}) {
+    Setting setting("FI_PROVIDER", provider);
+    SCOPED_TRACE(provider);
+    expect_all_good(run_job(2, [](Member& m) {
+      m.connect(make_ofi());
+      idle_costs_nothing(m);
+      m.t->close();
+    }));
+  }
 }
 
 TEST(Ofi, PlainSocketsAreTakenBeforeLayers) {

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/mempolicy.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -166,6 +167,36 @@ TEST(Shm, SleeperOnADescriptorIsWokenForEveryMessage) {
     REQUIRE(m.t->wait_fd() == -1 && m.t->use_wait_fd() >= 0 && m.t->wait_fd() >= 0);
     sleeping_ping_pong(m, 20000);
   }));
+}
+
+TEST(Shm, ALateRingEndsOneSleepOnly) {
+  Keeper sink;
+  shm::Shm mine;
+  std::string address;
+  ASSERT_TRUE(mine.open(&sink, &address).ok());
+  shm::SegmentName name;
+  ASSERT_TRUE(name.parse(address));
+  int fd, wake_up = mine.use_wait_fd();
+  shm::SegmentHeader* header;
+  ASSERT_TRUE(shm::open_peer(name, &fd, &header).ok());
+  close(fd);
+  auto readable = [&] {
+    pollfd p{wake_up, POLLIN, 0};
+    return ::poll(&p, 1, 0) == 1;
+  };
+  // A peer rings in two steps, and the owner wakes for another reason between them.
+  ASSERT_TRUE(mine.arm());
+  ASSERT_EQ(header->armed.exchange(shm::kAwake), uint32_t{shm::kOnPipe});
+  mine.disarm();
+  char byte = 1;
+  ASSERT_EQ(write(header->pipe.load(), &byte, 1), 1);
+  ASSERT_TRUE(mine.arm());
+  EXPECT_TRUE(readable());
+  mine.disarm();
+  ASSERT_TRUE(mine.arm());
+  EXPECT_FALSE(readable());
+  mine.disarm();
+  shm::unmap_control(header);
 }
 
 TEST(Shm, ShortSpinsBeforeSleeping) {
