@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "base/farewell.h"
 #include "privatize/elf_file.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
@@ -42,23 +43,6 @@ bool is_crash_signal(int signal_number) {
   va_end(args);
   static auto* real = next_symbol<ssize_t(int, const void*, size_t)>("write");
   if (n > 0) (void)!real(STDERR_FILENO, text, strnlen(text, sizeof text));
-}
-
-struct Frames {
-  uintptr_t pc[kMostFrames];
-  int count = 0;
-  uintptr_t fault_pc = 0;
-  int first = 0;  ///< the frame that was interrupted
-};
-
-_Unwind_Reason_Code note_frame(_Unwind_Context* context, void* data) {
-  auto* frames = static_cast<Frames*>(data);
-  int before_instruction = 0;
-  uintptr_t pc = _Unwind_GetIPInfo(context, &before_instruction);
-  if (pc == 0) return _URC_END_OF_STACK;
-  if (pc == frames->fault_pc) frames->first = frames->count;
-  frames->pc[frames->count++] = before_instruction ? pc : pc - 1;  // within the call, not after it
-  return frames->count < kMostFrames ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 /// The readable name, while the heap answers: the alarm is running.
@@ -93,11 +77,46 @@ void say_frame(int number, uintptr_t pc) {
     say("  #%-2d ?  (%s+0x%lx)\n", number, name, offset);
 }
 
-void say_stack(const ucontext_t* context) {
-  Frames frames;
-  frames.fault_pc = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]);
-  _Unwind_Backtrace(note_frame, &frames);
-  for (int i = frames.first; i < frames.count; ++i) say_frame(i - frames.first, frames.pc[i]);
+struct Walk {
+  uintptr_t fault_pc;
+  bool inside = false;  ///< of the interrupted function and its callers; before: of the handler
+  int count = 0;
+};
+
+/// Says each frame as it comes: a stack that was written over may end the walk.
+_Unwind_Reason_Code visit_frame(_Unwind_Context* context, void* data) {
+  auto* walk = static_cast<Walk*>(data);
+  int before_instruction = 0;
+  uintptr_t pc = _Unwind_GetIPInfo(context, &before_instruction);
+  if (pc == 0) return _URC_END_OF_STACK;
+  walk->inside |= pc == walk->fault_pc;
+  if (walk->inside)
+    say_frame(walk->count++, before_instruction ? pc : pc - 1);  // within the call, not after it
+  return walk->count < kMostFrames ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+bool is_code(uintptr_t pc) {
+  Images::Location where;
+  Dl_info info{};
+  return g_images.locate(pc, &where) || dladdr(reinterpret_cast<void*>(pc), &info);
+}
+
+/// A call of a bad pointer, the null pointer above all, has come to no code: the walk begins at the
+/// caller, as after a return. The context is as it was afterwards, for core files.
+void say_stack(ucontext_t* context) {
+  auto& pc = context->uc_mcontext.gregs[REG_RIP];
+  auto& sp = context->uc_mcontext.gregs[REG_RSP];
+  const auto pc_before = pc, sp_before = sp;
+  Walk walk{};
+  if (!is_code(static_cast<uintptr_t>(pc))) {
+    say_frame(walk.count++, static_cast<uintptr_t>(pc));
+    pc = *reinterpret_cast<greg_t*>(sp);
+    sp += sizeof(greg_t);
+  }
+  walk.fault_pc = static_cast<uintptr_t>(pc);
+  _Unwind_Backtrace(visit_frame, &walk);
+  pc = pc_before;
+  sp = sp_before;
 }
 
 /// Is the stack pointer below the stack that it belongs to? So it is after a function with much
@@ -134,9 +153,10 @@ void on_crash(int signal_number, siginfo_t* info, void* context) {
   if (on_scheduler_thread()) {
     flush_output();
     write_unsettled_output();
-    const auto* interrupted = static_cast<ucontext_t*>(context);
+    auto* interrupted = static_cast<ucontext_t*>(context);
     say_cause(signal_number, info, interrupted, sched::current());
     say_stack(interrupted);
+    say_farewell();
   }
   alarm(0);
   sigset_t unblocked;

@@ -19,6 +19,7 @@
 
 #include "privatize/images.h"
 #include "privatize/internal.h"
+#include "privatize/output.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -79,6 +80,7 @@ void run_handlers(sched::Proclet* p, int status, Wanted wanted) {
 [[noreturn]] void finish_rank(int status) {
   sched::Proclet* p = sched::current();
   delete static_cast<ExitList*>(std::exchange(p->pending, nullptr));
+  leave_output();
   if (mpi::rank_exits) mpi::rank_exits(status & 0xff);
   sched::finish(status & 0xff);
 }

@@ -16,7 +16,7 @@
 #include "base/assert.h"
 #include "proclet-sched/annotate.h"
 #include "proclet-sched/immortal.h"
-#include "proclet-sched/stacks.h"
+#include "proclet-sched/limits.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -315,15 +315,33 @@ Status Images::check_limits(uint32_t count) const {
   for (const Plan& plan : plans_)
     for (const Mapping& m : plan.mappings)
       if (m.protection & PROT_WRITE) written += std::min<size_t>(m.high - m.low, kCopiedSegment);
-  int64_t available = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(kPage);
-  if (static_cast<int64_t>(count * written) > available)
-    return error(
-        MPI_ERR_NO_MEM,
-        "images of the program for %u ranks need %zu MiB, this machine has %lld MiB: at most %lld "
-        "ranks would fit",
-        count, count * written >> 20, static_cast<long long>(available >> 20),
-        static_cast<long long>(available / static_cast<int64_t>(written)));
+  int64_t available = sched::memory_left();
+  if (available >= 0 && static_cast<int64_t>(count * written) > available)
+    return error(MPI_ERR_NO_MEM,
+                 "images of the program for %u ranks need %zu MiB of memory, %lld MiB are "
+                 "available: at most "
+                 "%lld ranks would fit",
+                 count, count * written >> 20, static_cast<long long>(available >> 20),
+                 static_cast<long long>(available / static_cast<int64_t>(written)));
   return Status();
+}
+
+/// For images and stacks, as both must fit.
+Status Images::check_address_space(uint32_t count) const {
+  sched::Options options;
+  FGMPI_TRY(sched::configure(&options));
+  constexpr uint64_t kSpare = uint64_t{96} << 20;  // libraries loaded later, shared memory
+  constexpr uint64_t kHeap = 16 * 1024;            // of a rank
+  uint64_t left = sched::address_space_left();
+  uint64_t room = left > kSpare ? left - kSpare : 0;
+  uint32_t fit = sched::ranks_that_fit(room, stride_ + kHeap, count, options.stack_size);
+  if (fit >= count) return Status();
+  return error(
+      MPI_ERR_NO_MEM,
+      "%u ranks with globals of their own do not fit into the address space: at most %u ranks "
+      "would fit; start more processes with fewer ranks each, raise the limit on address space "
+      "(ulimit -v), or lower FGMPI_STACK_SIZE",
+      count, fit);
 }
 
 Status Images::prepare(uint32_t count) {
@@ -339,15 +357,13 @@ Status Images::prepare(uint32_t count) {
     size += m.span();
   }
   stride_ = align_up(size, alignment);
+  FGMPI_TRY(check_address_space(count));
   size_t bytes = stride_ * (count - 1) + alignment;
   void* region =
       mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (region == MAP_FAILED)
-    return error(
-        MPI_ERR_NO_MEM,
-        "no address space for images of the program for %u ranks (%zu MiB): start more processes "
-        "with fewer ranks each, or raise the limit on address space (ulimit -v)",
-        count, bytes >> 20);
+    return error(MPI_ERR_NO_MEM, "no address space for images of the program for %u ranks: %s",
+                 count, strerror(errno));
   region_ = align_up(reinterpret_cast<uintptr_t>(region), alignment);
   sched::annotate::holds_pointers(region, bytes);
   for (size_t m = 0; m < modules_.size(); ++m) FGMPI_TRY(plan_module(m));

@@ -102,6 +102,7 @@ class Images {
   void plan_word(Plan* plan, uintptr_t offset, uintptr_t value, bool moves) const;
   void bake_contents(const ElfModule& module, Plan* plan) const;
   Status check_limits(uint32_t count) const;
+  Status check_address_space(uint32_t count) const;
   /// A copy of an object that must not be cloned, or nullptr.
   const CopiedObject* refused_copy() const;
   bool in_modules(uintptr_t address) const;

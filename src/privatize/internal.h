@@ -54,6 +54,10 @@ void adopt_early_handlers(sched::Proclet* rank0);
 /// Runs the current rank's exit handlers and destructors, tells src/mpi, finishes the proclet.
 [[noreturn]] void end_rank(int status);
 
+// ---- openmp.cc ----
+/// The default number of threads of a program with OpenMP. Before images are made.
+void share_processors(uint32_t ranks);
+
 // ---- thread_keys.cc ----
 /// The end of the current rank's thread, but not of the process: runs the destructors of its
 /// values.

@@ -113,6 +113,23 @@ FGMPI_INTERPOSE void srandom(unsigned seed) noexcept {
   srandom_r(seed, &s->random);
 }
 
+FGMPI_INTERPOSE char* initstate(unsigned seed, char* buffer, size_t size) noexcept {
+  static auto* real = next_symbol<char*(unsigned, char*, size_t)>("initstate");
+  LibcState* s = state();
+  if (!s) return real(seed, buffer, size);
+  // A state begins one word before its numbers; there is its type.
+  auto* before = reinterpret_cast<char*>(s->random.state - 1);
+  return initstate_r(seed, buffer, size, &s->random) == 0 ? before : nullptr;
+}
+
+FGMPI_INTERPOSE char* setstate(char* buffer) noexcept {
+  static auto* real = next_symbol<char*(char*)>("setstate");
+  LibcState* s = state();
+  if (!s) return real(buffer);
+  auto* before = reinterpret_cast<char*>(s->random.state - 1);
+  return setstate_r(buffer, &s->random) == 0 ? before : nullptr;
+}
+
 FGMPI_INTERPOSE void srand(unsigned seed) noexcept { srandom(seed); }
 
 FGMPI_INTERPOSE void srand48(long seed) noexcept {
@@ -128,6 +145,13 @@ FGMPI_INTERPOSE unsigned short* seed48(unsigned short seed[3]) noexcept {
   if (!s) return real(seed);
   seed48_r(seed, &s->drand);
   return s->drand.__old_x;
+}
+
+FGMPI_INTERPOSE void lcong48(unsigned short* parameters) noexcept {
+  static auto* real = next_symbol<void(unsigned short*)>("lcong48");
+  LibcState* s = state();
+  if (!s) return real(parameters);
+  lcong48_r(parameters, &s->drand);
 }
 
 FGMPI_INTERPOSE double drand48(void) noexcept {

@@ -14,9 +14,11 @@
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/strings.h"
+#include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/swap.h"
 #include "proclet-sched/immortal.h"
@@ -45,15 +47,22 @@ struct Lines {
   bool at_once = false;  ///< every complete line is written at once
   std::string complete;
   std::vector<std::string*> tails;  ///< by rank: its unfinished line
+  std::vector<int> files;           ///< by rank: a file of its own, or -1; empty until one has
 
   bool active() const { return fd >= 0; }
   void write_complete();
   void put(int64_t rank, std::string_view bytes, bool now);
   void put_line(int64_t rank, std::string_view line);
+  /// The rank's own file, or -1.
+  int file_of(int64_t rank) const {
+    return rank >= 0 && static_cast<size_t>(rank) < files.size() ? files[static_cast<size_t>(rank)]
+                                                                 : -1;
+  }
 };
 constinit Immortal<Lines> g_immortal_out, g_immortal_err;
 constexpr Lines& g_out = g_immortal_out.value;
 constexpr Lines& g_err = g_immortal_err.value;
+FILE* g_stderr = nullptr;  ///< our stream, or nullptr
 bool g_prefix = false;
 bool g_draining = false;  ///< the stream is emptied by a switch, not by its user
 
@@ -65,20 +74,22 @@ size_t next_piece(std::string_view bytes) {
   return end == bytes.npos ? bytes.size() : end + 1;
 }
 
-void Lines::write_complete() {
-  size_t done = 0;
-  while (done < complete.size()) {
-    ssize_t n = real_write(fd, complete.data() + done,
-                           next_piece({complete.data() + done, complete.size() - done}));
+void write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = real_write(fd, bytes.data(), next_piece(bytes));
     if (n < 0 && errno == EAGAIN) {
       pollfd wait{fd, POLLOUT, 0};
       poll(&wait, 1, -1);
     } else if (n < 0 && errno != EINTR) {
       break;  // as with a closed pipe: nobody reads it
     } else if (n > 0) {
-      done += static_cast<size_t>(n);
+      bytes.remove_prefix(static_cast<size_t>(n));
     }
   }
+}
+
+void Lines::write_complete() {
+  write_all(fd, complete);
   complete.clear();
 }
 
@@ -97,6 +108,7 @@ void Lines::put(int64_t rank, std::string_view bytes, bool now) {
     complete.append(bytes);
     return write_complete();
   }
+  if (int own = file_of(rank); own >= 0) return write_all(own, bytes);
   std::string*& tail = tails[static_cast<size_t>(rank)];
   while (!bytes.empty()) {
     size_t newline = bytes.find('\n');
@@ -133,7 +145,9 @@ ssize_t take_stdout(void*, const char* bytes, size_t size) {
 
 ssize_t take_stderr(void*, const char* bytes, size_t size) {
   if (!on_scheduler_thread()) return real_write(g_err.fd, bytes, size);
-  g_err.put(writer(), {bytes, size}, true);
+  int64_t rank = writer();
+  if (!g_prefix && g_err.file_of(rank) < 0) return real_write(g_err.fd, bytes, size);
+  g_err.put(rank, {bytes, size}, true);
   return static_cast<ssize_t>(size);
 }
 
@@ -165,14 +179,38 @@ void take_over_output(uint32_t ranks) {
   sched::set_idle_hook(flush_output);
   static_assert(offsetof(FILE, _IO_write_ptr) == offsetof(FILE, _IO_write_base) + sizeof(char*));
   sched::watch(reinterpret_cast<const void* const*>(&stream->_IO_write_base));
-  if (!g_prefix) return;
+  const ElfModule* program = g_images.modules().empty() ? nullptr : &g_images.program();
+  bool redirected = program && (program->imports("freopen") || program->imports("freopen64"));
+  if (!g_prefix && !redirected) return;
   if (FILE* errors = open_stream(STDERR_FILENO, take_stderr)) {
     g_err.fd = STDERR_FILENO;
     g_err.tails.resize(ranks);
     setvbuf(errors, nullptr, _IONBF, 0);
-    stderr = errors;
+    stderr = g_stderr = errors;
     static auto* error_buffer = new __gnu_cxx::stdio_sync_filebuf<char>(errors);
     std::cerr.rdbuf(error_buffer);
+  }
+}
+
+bool writes_of_ranks(const FILE* stream) {
+  return stream && (stream == g_stdout || stream == g_stderr);
+}
+
+void send_to_file(FILE* stream, int fd) {
+  Lines& lines = stream == g_stdout ? g_out : g_err;
+  auto rank = static_cast<size_t>(writer());
+  if (stream == g_stdout) drain_stdout();
+  lines.files.resize(lines.tails.size(), -1);
+  int before = std::exchange(lines.files[rank], fd);
+  if (before >= 0) close(before);
+}
+
+void leave_output() {
+  for (Lines* lines : {&g_out, &g_err}) {
+    int64_t rank = writer();
+    if (lines->file_of(rank) < 0) continue;
+    settle_output();
+    close(std::exchange(lines->files[static_cast<size_t>(rank)], -1));
   }
 }
 

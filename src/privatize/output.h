@@ -18,9 +18,17 @@
 
 namespace fgmpi::privatize {
 
-/// Takes over stdout (and stderr when lines are prefixed). Called before ranks run; does nothing
+/// Takes over stdout (and stderr when lines are prefixed or ranks may redirect it). Called before ranks run; does nothing
 /// for a single rank without prefixes.
 void take_over_output(uint32_t ranks);
+
+/// Is it a stream whose bytes come here?
+bool writes_of_ranks(const FILE* stream);
+/// From now on the running rank's bytes to the stream go to a file of its own, unassembled.
+/// REQUIRES: writes_of_ranks(stream), a rank runs. Takes the descriptor.
+void send_to_file(FILE* stream, int fd);
+/// The running rank ends: closes its files.
+void leave_output();
 
 extern FILE* g_stdout;  ///< our stream, or nullptr
 void drain_stdout();

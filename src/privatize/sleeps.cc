@@ -1,7 +1,9 @@
 // Calls that block for a time: a rank that makes them lets the others run.
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
+#include <sys/select.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +19,19 @@ bool valid(const timespec* t) { return t->tv_sec >= 0 && t->tv_nsec >= 0 && t->t
 int64_t to_ns(const timespec& t) {
   if (t.tv_sec >= INT64_MAX / kSecond) return INT64_MAX;
   return t.tv_sec * kSecond + t.tv_nsec;
+}
+
+using fgmpi::privatize::in_program;
+using fgmpi::privatize::on_proclet;
+
+/// Libraries may wait in poll with locks held: only the program's waits without descriptors are
+/// sleeps.
+bool sleeps(const void* caller) {
+#ifdef FGMPI_SANITIZE
+  return (void)caller, on_proclet();  // the sanitizer comes between
+#else
+  return on_proclet() && in_program(caller);
+#endif
 }
 
 }  // namespace
@@ -55,6 +70,47 @@ FGMPI_INTERPOSE int clock_nanosleep(clockid_t clock, int flags, const timespec* 
   int64_t duration = to_ns(*time);
   if (flags & TIMER_ABSTIME) duration -= to_ns(now);
   sched::sleep_for(duration);
+  return 0;
+}
+
+// select and poll without file descriptors are sleeps, too. Without a timeout they wait for a signal.
+
+FGMPI_INTERPOSE int poll(pollfd* files, nfds_t count, int timeout_ms) {
+  static auto* real = next_symbol<int(pollfd*, nfds_t, int)>("poll");
+  if (count > 0 || timeout_ms < 0 || !sleeps(__builtin_return_address(0)))
+    return real(files, count, timeout_ms);
+  sched::sleep_for(int64_t{timeout_ms} * 1'000'000);
+  return 0;
+}
+
+FGMPI_INTERPOSE int ppoll(pollfd* files, nfds_t count, const timespec* timeout,
+                          const sigset_t* mask) {
+  static auto* real = next_symbol<int(pollfd*, nfds_t, const timespec*, const sigset_t*)>("ppoll");
+  if (count > 0 || !timeout || mask || !valid(timeout) || !sleeps(__builtin_return_address(0)))
+    return real(files, count, timeout, mask);
+  sched::sleep_for(to_ns(*timeout));
+  return 0;
+}
+
+FGMPI_INTERPOSE int select(int count, fd_set* in, fd_set* out, fd_set* except, timeval* timeout) {
+  static auto* real = next_symbol<int(int, fd_set*, fd_set*, fd_set*, timeval*)>("select");
+  if (count != 0 || !timeout || timeout->tv_sec < 0 || timeout->tv_usec < 0 ||
+      !sleeps(__builtin_return_address(0)))
+    return real(count, in, out, except, timeout);
+  timespec duration{timeout->tv_sec + timeout->tv_usec / 1'000'000,
+                    timeout->tv_usec % 1'000'000 * 1000};
+  sched::sleep_for(to_ns(duration));
+  *timeout = {0, 0};  // what is left, as Linux tells it
+  return 0;
+}
+
+FGMPI_INTERPOSE int pselect(int count, fd_set* in, fd_set* out, fd_set* except,
+                            const timespec* timeout, const sigset_t* mask) {
+  static auto* real =
+      next_symbol<int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)>("pselect");
+  if (count != 0 || !timeout || mask || !valid(timeout) || !sleeps(__builtin_return_address(0)))
+    return real(count, in, out, except, timeout, mask);
+  sched::sleep_for(to_ns(*timeout));
   return 0;
 }
 

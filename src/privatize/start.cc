@@ -64,13 +64,18 @@ int plain_process_main(Program& program) {
   return sched::run();
 }
 
+void prepare_switching();
+
 int process_main(int argc, char** argv, char** envp) {
   g_program.argc = argc;
   g_program.argv = argv;
   g_program.envp = envp;
   take_over_output(g_program.ranks);
+  prepare_switching();
+  if (g_mode == Mode::kImages) share_processors(g_program.ranks);
   g_images.note_copied_objects();
   int status = mpi::process_main ? mpi::process_main(g_program) : plain_process_main(g_program);
+  restore_streams();
   finish_output();
   return status;
 }
@@ -105,8 +110,8 @@ bool starts_with(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
 
-/// The libraries named in FGMPI_PRIVATIZE_LIBS, and the Fortran runtime of a Fortran program: its
-/// units and random numbers belong to a rank.
+/// The libraries named in FGMPI_PRIVATIZE_LIBS, and runtimes of the compiler that belong to a rank:
+/// Fortran's (units, random numbers) and OpenMP's (a rank may call MPI within a parallel region).
 std::vector<std::string> private_libraries() {
   std::vector<std::string> names;
   const char* text = getenv("FGMPI_PRIVATIZE_LIBS");
@@ -139,7 +144,8 @@ std::vector<std::string> private_libraries() {
   auto maps = loaded_modules();
   if (program.read(maps.front(), "/proc/self/exe", true).ok())
     for (const std::string& name : program.needed())
-      if (starts_with(name, "libgfortran.so")) names.push_back(name);
+      if (starts_with(name, "libgfortran.so") || starts_with(name, "libgomp.so"))
+        names.push_back(name);
   return names;
 }
 
@@ -178,9 +184,9 @@ void warn_of_shared_libraries() {
 /// Functions and objects of the runtimes whose state an image has and ranks that share globals
 /// would share.
 bool uses_runtime_state(const ElfModule& program) {
-  for (const char* name :
-       {"rand", "srand", "random", "srandom", "drand48", "lrand48", "mrand48", "srand48", "strtok",
-        "getopt", "getopt_long", "getopt_long_only", "_ZSt4cout", "_ZSt4cerr"})
+  for (const char* name : {"rand", "srand", "random", "srandom", "drand48", "lrand48", "mrand48",
+                           "srand48", "strtok", "initstate", "setstate", "getopt", "getopt_long",
+                           "getopt_long_only", "_ZSt3cin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog"})
     if (program.imports(name)) return true;
   return false;
 }
@@ -315,7 +321,6 @@ FGMPI_INTERPOSE int __libc_start_main(Main* main, int argc, char** argv, Init* i
   g_mode = decide(g_program.ranks);
   if (g_program.ranks > 1) warn_of_shared_libraries();
   set_first_world_rank(presumed_first_world_rank(g_program.ranks));
-  prepare_switching();
   install_crash_reports();
   if (g_mode == Mode::kImages) init = no_constructors, fini = nullptr;
   return real(process_main, argc, argv, init, fini, rtld_fini, stack_end);

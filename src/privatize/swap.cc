@@ -33,8 +33,9 @@ struct Area {
 struct Swap {
   std::vector<Area> areas;
   size_t bytes = 0;
-  Image* loaded = nullptr;  ///< whose areas are in place
-  bool locales = false;     ///< some proclet has called uselocale()
+  Image* loaded = nullptr;           ///< whose areas are in place
+  std::vector<size_t> stream_areas;  ///< those that hold pointers to ranks' objects
+  bool locales = false;              ///< some proclet has called uselocale()
   locale_t locale_in_place = nullptr;
 };
 constinit Immortal<Swap> g_swap;
@@ -112,10 +113,11 @@ void add_fortran_cells() {
   }
 }
 
-/// Format flags, precision, width and state of std::cout and std::cerr: one run of members in
-/// libstdc++'s ios_base, whose layout is part of its ABI and is verified here before it is used.
-/// Not where the program holds a copy of the stream: each image has a clone.
-void add_stream_state(std::ostream& stream, const char* symbol) {
+/// What a program changes in a standard stream: format flags, precision, width and state, members of
+/// libstdc++'s ios_base; tie, fill character and buffer, members of basic_ios. Their layout is part
+/// of its ABI and is verified here before it is used. Not where the program holds a copy of the
+/// stream: each image has a clone.
+void add_stream_state(std::ios& stream, const char* symbol) {
   const ElfModule& program = g_images.program();
   if (!program.imports(symbol) || program.contains(reinterpret_cast<uintptr_t>(&stream))) return;
   std::ios_base& base = stream;
@@ -127,6 +129,20 @@ void add_stream_state(std::ostream& stream, const char* symbol) {
   base.precision(precision);
   base.width(width);
   if (seen[0] == 77 && seen[1] == 55) add_swapped_area(members, kMembers);
+
+  struct Rest {
+    std::ostream* tie;
+    char fill;
+    bool fill_known;
+    std::streambuf* buffer;
+  } rest;
+  char* behind = reinterpret_cast<char*>(&base) + sizeof base;
+  char fill = stream.fill('%');
+  memcpy(&rest, behind, sizeof rest);
+  stream.fill(fill);
+  if (rest.tie != stream.tie() || rest.fill != '%' || rest.buffer != stream.rdbuf()) return;
+  add_swapped_area(behind, sizeof rest);
+  g.stream_areas.push_back(g.areas.size() - 1);
 }
 
 }  // namespace
@@ -141,8 +157,15 @@ void add_areas_of_program() {
   add_thread_local_blocks();
   add_fortran_cells();
   add_option_cells();
+  add_stream_state(std::cin, "_ZSt3cin");
   add_stream_state(std::cout, "_ZSt4cout");
   add_stream_state(std::cerr, "_ZSt4cerr");
+  add_stream_state(std::clog, "_ZSt4clog");
+}
+
+void restore_streams() {
+  for (size_t i : g.stream_areas)
+    memcpy(g.areas[i].live, g.areas[i].initial.data(), g.areas[i].size);
 }
 
 size_t swapped_bytes() { return g.bytes; }

@@ -2,8 +2,8 @@
 // rank may rely on it across an MPI call:
 //
 //   of an image    thread_local variables of the program and of private libraries; the C library's
-//   getopt
-//                  variables; the Fortran binding's cells that hold addresses in the program
+//                  getopt variables; format, state and buffer of the standard C++ streams; the
+//                  Fortran binding's cells that hold addresses in the program
 //                  ("swapped areas": copied out of and into place when another image runs)
 //   of a proclet   errno, the C++ runtime's caught exceptions, the locale set by uselocale
 //
@@ -34,6 +34,8 @@ void add_swapped_area(void* live, size_t size);
 /// Thread-local blocks of the private modules and the runtimes' known cells.
 void add_areas_of_program();
 size_t swapped_bytes();
+/// The process ends: the standard streams no longer have what the last rank gave them.
+void restore_streams();
 
 // libc_state.cc: the variables of getopt; its hidden ones are reset when a rank starts.
 void add_option_cells();

@@ -25,6 +25,7 @@
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/swap.h"
+#include "proclet-sched/annotate.h"
 
 namespace fgmpi::privatize {
 
@@ -247,6 +248,8 @@ FGMPI_INTERPOSE int pthread_key_create(pthread_key_t* key, void (*destructor)(vo
 FGMPI_INTERPOSE int pthread_key_delete(pthread_key_t key) noexcept {
   if (key < kFirstKey) return g_delete.get()(key);
   if (!keys().remove(key)) return EINVAL;
+  // The value stays the program's to free, as ever. libgfortran leaves it at its end.
+  fgmpi::sched::annotate::forgotten(pthread_getspecific(key));
   return set(key, nullptr);
 }
 

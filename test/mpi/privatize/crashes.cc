@@ -9,6 +9,11 @@ int* nowhere;
 
 namespace inner {
 [[gnu::noinline]] void crash_here(int value) { *static_cast<volatile int*>(nowhere) = value; }
+void (*volatile callback)();
+[[gnu::noinline]] int call_nothing() {
+  callback();
+  return 1;
+}
 }  // namespace inner
 
 [[gnu::noinline]] int recurse(int depth) {
@@ -33,6 +38,7 @@ int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
   if (rank == 3) {
     if (!std::strcmp(how, "segv")) inner::crash_here(1);
+    if (!std::strcmp(how, "call")) inner::call_nothing();
     if (!std::strcmp(how, "overflow")) return recurse(1000000);
     if (!std::strcmp(how, "frame")) return large_frame();
     if (!std::strcmp(how, "abort")) std::abort();

@@ -21,6 +21,26 @@ static void check_rand(int rank) {
   for (i = 0; i < 6; ++i) CHECK(got[i] == rand() && real[i] == drand48());
 }
 
+/* A state of the rank's own memory; then back to the one before. */
+static void check_states(int rank) {
+  char own[64], *before;
+  long got[4], next;
+  int i;
+  srandom(5);
+  next = random();
+  srandom(5);
+  before = initstate((unsigned)rank + 1, own, sizeof own);
+  CHECK(before != NULL && before != own);
+  for (i = 0; i < 4; ++i) {
+    got[i] = random();
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+  CHECK(setstate(before) == own && random() == next);
+  initstate((unsigned)rank + 1, own, sizeof own);
+  for (i = 0; i < 4; ++i) CHECK(got[i] == random());
+  CHECK(setstate(before) == own);
+}
+
 static void check_strtok(int rank) {
   char text[64];
   char* part;
@@ -49,6 +69,7 @@ int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   check_rand(rank);
+  check_states(rank);
   check_strtok(rank);
   check_getopt();
   return finish();

@@ -17,7 +17,12 @@ refused 'FGMPI_PRIVATIZE_LIBS names libnone.so, which the program does not load'
   env FGMPI_PRIVATIZE_LIBS=libnone.so "$programs/globals_c"
 refused 'FGMPI_PRIVATIZE_LIBS names libc.so.6, of which a process has one' \
   env FGMPI_PRIVATIZE_LIBS=libc.so.6 "$programs/globals_c"
-refused 'raise the limit on address space' bash -c "ulimit -v 300000; FGMPI_NFG=20000 exec '$programs/globals_c'"
+# As many as it says would fit do, and one more does not.
+refused 'at most [0-9]+ ranks would fit; .*raise the limit on address space' \
+  bash -c "ulimit -v 300000; FGMPI_NFG=20000 exec '$programs/globals_c'"
+fit=$(grep -oE 'at most [0-9]+' "$programs/limits.out" | grep -oE '[0-9]+')
+(ulimit -v 300000; FGMPI_NFG=$fit timeout 60 "$programs/globals_c" >"$programs/limits.out" 2>&1) || fail "$fit ranks do not fit"
+refused "at most $fit ranks would fit" bash -c "ulimit -v 300000; FGMPI_NFG=$((fit + 1)) exec '$programs/globals_c'"
 # Not made by our wrappers: a copy of an object that a library shares with the program; not position-independent.
 cat >"$programs/state.cc" <<'END'
 #include <vector>
