@@ -1,6 +1,7 @@
 // Error handlers of communicators and sessions, and making those of windows and files (MPI-4.0 section 9.3).
 
 #include "comm/errhandler.h"
+#include "host/internal.h"
 #include "mpi/comm_common.h"
 
 namespace fgmpi::mpi {
@@ -30,6 +31,7 @@ int set(const char* call, MPI_Comm handle, MPI_Errhandler errhandler) {
   comm::retain_errhandler(errhandler);
   comm::release_errhandler(c->errhandler);
   c->errhandler = errhandler;
+  if (c->handle == MPI_COMM_SELF) comm::rank_state()->self_answers = true;
   return MPI_SUCCESS;
 }
 
@@ -108,4 +110,10 @@ int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
   FGMPI_ENTER(kCall, c, comm);
   mpi::fail_code(kCall, c, errorcode);
   return MPI_SUCCESS;
+}
+
+FGMPI_OWN_INTERNAL(MPII_Errhandler_set_cxx)
+void MPII_Errhandler_set_cxx(MPI_Errhandler handler, fgmpi_cxx_caller* caller) {
+  comm::set_cxx_caller(handler,
+                       reinterpret_cast<comm::CxxHandlerCaller>(reinterpret_cast<void*>(caller)));
 }

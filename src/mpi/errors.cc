@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "comm/errhandler.h"
 #include "host/host.h"
 #include "mpi/error_texts.h"
 #include "mpi/own.h"
@@ -55,6 +56,14 @@ std::string comm_words(const comm::Comm* comm) {
   return words;
 }
 
+/// Whose handler answers for a call that names no object: MPI_COMM_SELF (MPI-4.0 section 9.3); MPI_COMM_WORLD, as in
+/// MPI-3.1, while the program has not given MPI_COMM_SELF one.
+comm::Comm* answers_for_no_object() {
+  comm::RankState* rank = comm::rank_state();
+  if (!rank) return nullptr;
+  return rank->self_answers ? &rank->self : &rank->world;
+}
+
 }  // namespace
 
 void set_user_handler_caller(UserHandlerCaller caller) { g_call_user_handler = caller; }
@@ -90,13 +99,11 @@ int code_of(const char* call, const Status& status) {
 }
 
 int fail_code(const char* call, comm::Comm* comm, int code) {
-  MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;
-  comm::RankState* rank = comm::rank_state();
-  if (!comm && rank) comm = &rank->self;
-  if (comm) handler = comm->errhandler;
-  if (handler == MPI_ERRORS_RETURN) return code;
+  comm::Comm* answers = comm ? comm : answers_for_no_object();
+  MPI_Errhandler handler = answers ? answers->errhandler : MPI_ERRORS_ARE_FATAL;
+  if (comm::returns_codes(handler)) return code;
   if (handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_ABORT && g_call_user_handler) {
-    g_call_user_handler(comm, handler, &code);
+    g_call_user_handler(answers, handler, &code);
     return code;
   }
   std::string text = text_of(code);
@@ -116,10 +123,7 @@ int unsupported(const char* call, MPI_Comm handle) {
                     "%s is not supported by this version of Finegrain MPI", call));
 }
 
-int host_error(const char* call, int code) {
-  comm::RankState* rank = comm::rank_state();
-  return fail_code(call, rank ? &rank->self : nullptr, code);
-}
+int host_error(const char* call, int code) { return fail_code(call, nullptr, code); }
 
 int bad_comm(const char* call, MPI_Comm handle) {
   comm::RankState* rank = comm::rank_state();
@@ -128,7 +132,7 @@ int bad_comm(const char* call, MPI_Comm handle) {
     return fail(call, nullptr,
                 error(MPI_ERR_OTHER, "called before MPI_Init or after MPI_Finalize by this rank"));
   }
-  return fail(call, &rank->self, Status(MPI_ERR_COMM, comm::describe_bad(handle)));
+  return fail(call, nullptr, Status(MPI_ERR_COMM, comm::describe_bad(handle)));
 }
 
 void abort_job(int exit_code, const std::string& line) {

@@ -13,10 +13,12 @@
 #include "ch4-av-rankmap/av.h"
 #include "host/host.h"
 #include "mpi/binding.h"
+#include "mpi/lost_peer.h"
 #include "mpi/runtime.h"
 #include "privatize/privatize.h"
 #include "proclet-sched/sched.h"
 #include "pt2pt/pt2pt.h"
+#include "transport/host_id.h"
 #include "transport/idle.h"
 #include "transport/registry.h"
 
@@ -57,7 +59,7 @@ int64_t positive_env(const char* name, int64_t max) {
 constexpr int64_t kMaxRanks = int64_t{1} << 30;
 
 // ---- Exchange of addresses ------------------------------------------------------------------------------
-// Transport by transport, in order of preference, each process publishes "RANKS,ADDRESS" under "fgmpi-T-PROCESS".
+// Transport by transport, in order of preference, each process publishes "RANKS:CARD,ADDRESS" under "fgmpi1-T-PROCESS".
 // After the first round, peers that share the host are reached by shared memory; where all do, the network is never
 // opened. Reaching is an equivalence (same host or not), so all processes agree on whether a next round is needed.
 struct Peer {
@@ -66,15 +68,17 @@ struct Peer {
 };
 
 std::string key_of(size_t transport, uint32_t p) {
-  return "fgmpi-" + std::to_string(transport) + "-" + std::to_string(p);
+  return "fgmpi1-" + std::to_string(transport) + "-" + std::to_string(p);
 }
 
-/// Splits "RANKS,ADDRESS".
-Status parse_published(uint32_t p, const std::string& value, uint32_t* ranks,
+/// Splits "RANKS:CARD,ADDRESS".
+Status parse_published(uint32_t p, const std::string& value, uint32_t* ranks, bootstrap::Card* card,
                        std::string* address) {
   size_t comma = std::min(value.find(','), value.size());
-  auto number = parse_int(value.substr(0, comma));
-  if (!number || *number < 1 || *number > kMaxRanks || comma == value.size())
+  size_t colon = std::min(value.find(':'), comma);
+  auto number = parse_int(value.substr(0, colon));
+  if (!number || *number < 1 || *number > kMaxRanks || comma == value.size() || colon == comma ||
+      !card->parse(value.substr(colon + 1, comma - colon - 1)))
     return error(MPI_ERR_OTHER,
                  "process %u published '%s', which is not an address of this version", p,
                  value.c_str());
@@ -83,14 +87,22 @@ Status parse_published(uint32_t p, const std::string& value, uint32_t* ranks,
   return {};
 }
 
+/// What a process that is gone had published about itself.
+Status card_of(uint32_t p, bootstrap::Card* card) {
+  std::string value, address;
+  uint32_t ranks;
+  FGMPI_TRY(boot().get(key_of(0, p), &value));
+  return parse_published(p, value, &ranks, card, &address);
+}
+
 /// One round: opens transport `t`, publishes, collects everybody's addresses for it.
-Status publish_and_collect(size_t t, std::vector<Peer>* peers,
-                           std::vector<std::string>* addresses) {
+Status publish_and_collect(size_t t, const bootstrap::Card& card, std::vector<Peer>* peers,
+                           std::vector<std::string>* addresses, Neighbour* neighbour) {
   Process& me = process();
   bootstrap::Bootstrap& b = boot();
   std::string address;
   FGMPI_TRY(me.transports[t]->open(pt2pt::sink(), &address));
-  std::string published = std::to_string(me.ranks) + "," + address;
+  std::string published = std::to_string(me.ranks) + ":" + card.to_string() + "," + address;
   if (published.size() > b.max_value())
     return error(MPI_ERR_OTHER,
                  "the address of this process has %zu bytes; the launcher passes on %zu at most",
@@ -101,7 +113,9 @@ Status publish_and_collect(size_t t, std::vector<Peer>* peers,
   for (uint32_t p = 0; p < peers->size(); ++p) {
     std::string value = published;
     if (p != static_cast<uint32_t>(b.rank())) FGMPI_TRY(b.get(key_of(t, p), &value));
-    FGMPI_TRY(parse_published(p, value, &(*peers)[p].ranks, &(*addresses)[p]));
+    bootstrap::Card theirs;
+    FGMPI_TRY(parse_published(p, value, &(*peers)[p].ranks, &theirs, &(*addresses)[p]));
+    neighbour->consider(p, theirs);
   }
   return {};
 }
@@ -124,9 +138,12 @@ Status connect_to_others(pt2pt::Setup* setup) {
   std::vector<Peer> peers(boot().size());
   peers[boot().rank()].reached = true;
   size_t reached = 1, t = 0;
+  const bootstrap::Card card = bootstrap::own_card(boot().launcher_fd(), transport::host_id());
+  Neighbour neighbour(card, static_cast<uint32_t>(boot().rank()),
+                      static_cast<uint32_t>(peers.size()));
   for (; t < me.transports.size() && t < 2 && reached < peers.size(); ++t) {
     std::vector<std::string> addresses;
-    FGMPI_TRY(publish_and_collect(t, &peers, &addresses));
+    FGMPI_TRY(publish_and_collect(t, card, &peers, &addresses, &neighbour));
     if (t == 0) FGMPI_TRY(init_address_vector(peers));
     for (uint32_t p = 0; p < peers.size(); ++p) {
       if (peers[p].reached || !me.transports[t]->reaches(addresses[p])) continue;
@@ -146,6 +163,7 @@ Status connect_to_others(pt2pt::Setup* setup) {
           "no transport reaches process %u, ranks %u to %u (FGMPI_TRANSPORT may exclude it)", p,
           g_av.first(p), g_av.first(p) + g_av.count(p) - 1);
   }
+  neighbour.watch();
   FGMPI_TRY(boot().fence());
   for (auto& transport : me.transports) transport->all_connected();
   return {};
@@ -167,6 +185,14 @@ void agree_to_end() {
     pt2pt::wait(request, kCall);
     pt2pt::free_request(request);
   }
+}
+
+/// No rank of this process called MPI_Init. Those of other processes may be waiting in theirs for this one, whose ranks
+/// are part of the job all the same.
+void join_at_the_end() {
+  Status connected;
+  sched::call_on_host([&] { connected = connect(); });
+  if (!connected.ok()) std::fprintf(stderr, "fgmpi: %s\n", connected.what().c_str());
 }
 
 void rank_main(void*) { privatize::run_rank(sched::current()->index); }
@@ -208,6 +234,7 @@ Status connect() {
   hooks.all_parked = pt2pt::all_parked;
   if (boot().size() == 1) {
     g_av.init({0, me.ranks}, 0);
+    bootstrap::start_watch(boot().launcher_fd(), nullptr, "", true);
     // Without a timeout only when a deadlock is to be suffered (FGMPI_DEADLOCK=report or off): nothing can come.
     hooks.sleep = [](int64_t timeout_ns) {
       timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000),
@@ -215,6 +242,8 @@ Status connect() {
       ::ppoll(nullptr, 0, timeout_ns < 0 ? nullptr : &timeout, nullptr);
     };
   } else {
+    pt2pt::set_peer_failed_handler(
+        [](uint32_t p, const std::string& why) { end_for_lost_peer(p, why, card_of); });
     FGMPI_TRY(connect_to_others(&setup));
     me.idle = std::make_unique<transport::Idle>(me.transports);
     hooks.sleep = [](int64_t timeout_ns) {
@@ -237,7 +266,9 @@ void rank_exits(int status) {
   if (p->mpi_phase == kInitialised) finalize_forgotten(status);
   p->mpi_phase = kEnded;
   Process& me = process();
-  if (--me.unfinished == 0 && me.connected && g_av.processes() > 1) agree_to_end();
+  if (--me.unfinished > 0) return;
+  if (!me.connected && boot().size() > 1) join_at_the_end();
+  if (me.connected && g_av.processes() > 1) agree_to_end();
 }
 
 namespace {

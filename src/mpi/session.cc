@@ -2,6 +2,8 @@
 //
 // Process sets: mpi://WORLD, mpi://SELF, and fgmpi://PROCESS, the ranks of the calling rank's process.
 
+#include <strings.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -34,7 +36,7 @@ Session* find(MPI_Session handle) {
 /// What an error handler that no object has (yet) does about an error.
 int answer(MPI_Errhandler handler, void* object, const char* call, const Status& status) {
   int code = code_of(call, status);
-  if (handler == MPI_ERRORS_RETURN || comm::call_errhandler(handler, object, &code)) return code;
+  if (comm::returns_codes(handler) || comm::call_errhandler(handler, object, &code)) return code;
   abort_job(status.error_class(), "Fatal error: " + text_of(code));
 }
 
@@ -52,11 +54,12 @@ int bad_session(const char* call, MPI_Session handle) {
 Status set_of(const char* name, RankMap* map) {
   comm::RankState* rank = comm::rank_state();
   std::string given = name ? name : "";
-  if (given == kSets[0])
+  auto is = [&](const char* set) { return strcasecmp(given.c_str(), set) == 0; };
+  if (is(kSets[0]))
     *map = RankMap::direct(static_cast<int32_t>(g_av.world_size()));
-  else if (given == kSets[1])
+  else if (is(kSets[1]))
     *map = RankMap::strided(1, static_cast<int32_t>(rank->world_rank), 1);
-  else if (given == kSets[2])
+  else if (is(kSets[2]))
     *map = RankMap::strided(static_cast<int32_t>(g_av.my_count()),
                             static_cast<int32_t>(g_av.my_first()), 1);
   else
@@ -199,7 +202,7 @@ int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler)
 FGMPI_OWN(Session_call_errhandler)
 int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
   FGMPI_SESSION("MPI_Session_call_errhandler", s, session);
-  if (s->errhandler == MPI_ERRORS_RETURN ||
+  if (comm::returns_codes(s->errhandler) ||
       comm::call_errhandler(s->errhandler, &s->handle, &errorcode))
     return MPI_SUCCESS;
   mpi::abort_job(mpi::class_of(errorcode),

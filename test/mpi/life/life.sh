@@ -27,6 +27,7 @@ for shape in "1 1" "1 5" "3 1" "2 50"; do
   run=("$bin/mpiexec" -n "$1" -nfg "$2" "$prog")
   expect "normal end ($shape)" 0 "" "${run[@]}" none 0
   expect "no MPI_Init at all ($shape)" 0 "" "${run[@]}" noinit 0
+  for i in 1 2 3 4; do expect "MPI_Init by some ($shape)" 0 "" "${run[@]}" some 0; done
   expect "return 7 ($shape)" 7 "" "${run[@]}" return 0
   expect "exit(8) ($shape)" 8 "" "${run[@]}" exit 0
   expect "exit(9) without finalize ($shape)" 9 "rank 0 exited with status 9 without" "${run[@]}" forget 0

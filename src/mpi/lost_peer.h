@@ -1,0 +1,43 @@
+// Processes that are gone: who they were, and how the job ends.
+//
+// A killed process is seen first by the next one of its host (src/bootstrap/watch.h) and by the launcher; a host that
+// cannot be reached by the transports. Whoever speaks names the process, its id, its host and its ranks, and aborts the
+// job; mpiexec passes on the first such line only (src/launcher/hydra_guard.cc).
+// Thread rule: host stack or a transport's poll; blocks the process, which is about to end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "bootstrap/watch.h"
+
+namespace fgmpi::mpi {
+
+/// Chooses, out of the cards of all other processes, whom this one watches over: the next of its host, in a ring.
+class Neighbour {
+ public:
+  Neighbour(const bootstrap::Card& own, uint32_t me, uint32_t processes)
+      : own_(own), me_(me), processes_(processes) {}
+  void consider(uint32_t process, const bootstrap::Card& card);
+  /// Starts the watch. REQUIRES: the address vector is set up.
+  void watch() const;
+
+ private:
+  bootstrap::Card own_;
+  uint32_t me_, processes_;
+  bool found_ = false;
+  uint32_t process_ = 0;
+  bootstrap::Card card_;
+  bool first_of_host_ = true;
+};
+
+/// "process 3 of the job (process id 4711 on host vm, world ranks 300 to 399)".
+std::string words_of_process(uint32_t process, const bootstrap::Card& card);
+
+/// For pt2pt::set_peer_failed_handler: gives who is nearer to the fault time to speak, then speaks and aborts the job: never returns.
+/// `card` finds what the process published.
+void end_for_lost_peer(uint32_t process, const std::string& why,
+                       Status (*card)(uint32_t, bootstrap::Card*));
+
+}  // namespace fgmpi::mpi
