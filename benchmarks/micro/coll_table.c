@@ -21,11 +21,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #ifdef __x86_64__
 #include <cpuid.h>
 #include <immintrin.h>
 #endif
+
+#include "coll_leaders.h"
 
 typedef enum { BARRIER, BCAST, ALLREDUCE, GATHER, ALLTOALL } Kind;
 
@@ -109,22 +110,6 @@ static char** vectors(int n, size_t bytes) {
   char** all = malloc((size_t)(n + 1) * sizeof *all);
   for (int i = 0; i < n; ++i) memset(all[i] = malloc(bytes), i, bytes);
   return all;
-}
-
-/* The ranks with one process id share a process (the job is on one host); the lowest leads. */
-static void find_leaders(MPI_Comm* leaders, int* hosted) {
-  int rank, size, id = (int)getpid(), leads = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  int* ids = malloc(sizeof(int) * (size_t)size);
-  MPI_Allgather(&id, 1, MPI_INT, ids, 1, MPI_INT, MPI_COMM_WORLD);
-  *hosted = 0;
-  for (int r = 0; r < size; ++r) {
-    *hosted += ids[r] == id;
-    leads &= r >= rank || ids[r] != id;
-  }
-  free(ids);
-  MPI_Comm_split(MPI_COMM_WORLD, leads ? 0 : MPI_UNDEFINED, rank, leaders);
 }
 
 static void start_bound(Bound* b, Kind kind, size_t bytes) {

@@ -4,6 +4,8 @@
  *   mpiexec -n 2 pt2pt_pair              between processes
  *   mpiexec.hydra -n 2 pt2pt_pair_mpich  the host MPICH (built with mpicc.mpich)
  *
+ * pt2pt_pair table: one line a size, 8 bytes to 16 MiB, for scripts: bytes, microseconds, MB/s
+ * (multihost_pair.sh).
  * pt2pt_pair latency N, pt2pt_pair rate N: N round trips, or windows of 64 messages, of 8 bytes
  * only (for counting instructions: pt2pt_instructions.sh). */
 #include <mpi.h>
@@ -59,6 +61,19 @@ static double streamed(char* b, int n, int windows) {
   return best;
 }
 
+/* A few seconds of half round trips and windows of messages over a network. */
+static void table(char* b) {
+  const int sizes[] = {8, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216};
+  for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    int n = sizes[i], count = (32 << 20) / n;
+    count = count > 2000 ? 2000 : count < 4 ? 4 : count;
+    half_round_trip(b, n, count / 4);
+    double latency = half_round_trip(b, n, count);
+    double each = streamed(b, n, count / kWindow + 1);
+    if (rank == 0) printf("%d %.3f %.3f\n", n, latency * 1e6, n / each * 1e-6);
+  }
+}
+
 int main(int argc, char** argv) {
   int size;
   MPI_Init(&argc, &argv);
@@ -74,6 +89,8 @@ int main(int argc, char** argv) {
     half_round_trip(b, 8, atoi(argv[2]));
   } else if (rank < 2 && argc > 2 && strcmp(argv[1], "rate") == 0) {
     streamed(b, 8, atoi(argv[2]));
+  } else if (rank < 2 && argc > 1 && strcmp(argv[1], "table") == 0) {
+    table(b);
   } else if (rank < 2) {
     half_round_trip(b, 8, 20000);
     double t = half_round_trip(b, 8, 100000);
