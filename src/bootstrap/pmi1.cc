@@ -3,10 +3,8 @@
 #include <fcntl.h>
 #include <mpi.h>
 #include <netdb.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include <optional>
 
 #include "base/assert.h"
+#include "base/stand_still.h"
 #include "base/strings.h"
 #include "bootstrap/line_channel.h"
 #include "bootstrap/process_mapping.h"
@@ -260,19 +259,12 @@ Status Pmi1::finalize() {
   return ask("cmd=finalize", "finalize_ack", &answer);
 }
 
-/// The whole process waits, by the system call itself: sleeps, and poll without descriptors, let
-/// other ranks of the process run, and a job that ends has nothing more to run.
-void stand_still(int milliseconds) {
-  timespec time{milliseconds / 1000, milliseconds % 1000 * 1000000L};
-  syscall(SYS_ppoll, nullptr, 0, &time, nullptr);
-}
-
 /// The launcher drops what it has not read from our output when it ends the job: give it up to a
-/// fifth of a second to read the pipe empty.
+/// fifth of a second to read the pipe empty. Other ranks do not run meanwhile: the job ends.
 void let_launcher_read(int output) {
   int unread = 0;
   for (int tries = 0; tries < 200 && ioctl(output, FIONREAD, &unread) == 0 && unread > 0; ++tries)
-    stand_still(1);
+    stand_still(1'000'000);
 }
 
 void Pmi1::abort(int exit_code, const std::string&) {
@@ -282,7 +274,7 @@ void Pmi1::abort(int exit_code, const std::string&) {
   channel_.write(format("cmd=abort exitcode=%d\n", exit_code));
   // The launcher ends every process of the job, this one too, with this code as the job's; it
   // should not see us go first. Five seconds are its chance.
-  stand_still(5000);
+  stand_still(5'000'000'000);
   end_process(exit_code);
 }
 

@@ -1,12 +1,11 @@
 #include "mpi/lost_peer.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
+#include "base/stand_still.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/av.h"
 #include "mpi/runtime.h"
@@ -15,9 +14,9 @@ namespace fgmpi::mpi {
 namespace {
 
 /// The dead process's neighbour takes a tenth of a second and the launcher less; then it was neither.
-constexpr int kGraceMs = 1500;
+constexpr int64_t kGrace = 1'500'000'000;
 /// Processes speak one after the other, the first one ends the job.
-constexpr int kStaggerMs = 20;
+constexpr int64_t kStagger = 20'000'000;
 constexpr uint32_t kMostStaggers = 50;
 
 }  // namespace
@@ -47,8 +46,7 @@ std::string words_of_process(uint32_t process, const bootstrap::Card& card) {
 
 void end_for_lost_peer(uint32_t process, const std::string& why,
                        Status (*find)(uint32_t, bootstrap::Card*)) {
-  const int stagger = static_cast<int>(std::min(g_av.me(), kMostStaggers)) * kStaggerMs;
-  ::poll(nullptr, 0, kGraceMs + stagger);
+  stand_still(kGrace + std::min(g_av.me(), kMostStaggers) * kStagger);
   bootstrap::Card card;
   const Status known = find(process, &card);
   const std::string who =

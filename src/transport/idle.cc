@@ -2,12 +2,12 @@
 
 #include <sched.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
 
+#include "base/stand_still.h"
 #include "base/strings.h"
 
 namespace fgmpi::transport {
@@ -19,8 +19,11 @@ constexpr int64_t kContended = 4'000;
 /// The shortest spin that grows again after contention.
 constexpr int64_t kLeastSpin = 1'000;
 constexpr int kPollsPerLook = 64;
-/// So many sleeps in a row that ended at once, with nothing to take in: whatever ended them is not to be believed.
-constexpr int kMostFruitless = 16;
+/// So many sleeps that ended early with nothing to take in, and none with something: whatever ends them is not to be
+/// believed. A large message that trickles in ends some tens.
+constexpr int kMostFruitless = 100;
+/// One of them is forgiven for every so many ns asleep: a signal every 10 ms is no harm.
+constexpr int64_t kForgiven = 1'000'000;
 constexpr int64_t kNap = 1'000'000;
 constexpr int kLongestNap = 5;  ///< doublings
 
@@ -66,15 +69,15 @@ bool Idle::poll() {
   return any;
 }
 
-/// Polls until something came, `limit` passed or the core is wanted by others; adapts the next
+/// Polls until something came (true), `limit` passed or the core is wanted by others; adapts the next
 /// spin.
-Idle::Spun Idle::spin(int64_t start, int64_t limit) {
+bool Idle::spin(int64_t start, int64_t limit) {
   int64_t now = start;
   while (now - start < limit) {
     for (int i = 0; i < kPollsPerLook; ++i) {
       if (poll()) {
         spin_ = std::min(longest_spin_, spin_ + spin_ / 4);
-        return Spun::kSomething;
+        return true;
       }
       rest();
     }
@@ -83,9 +86,9 @@ Idle::Spun Idle::spin(int64_t start, int64_t limit) {
     now = now_ns();
     if (now - before < kContended) continue;
     spin_ /= 2;
-    return poll() ? Spun::kSomething : Spun::kNothing;
+    return poll();
   }
-  return Spun::kNothing;
+  return false;
 }
 
 bool Idle::arm_all() {
@@ -113,13 +116,35 @@ void Idle::block(int64_t timeout_ns) {
   epoll_pwait2(epoll_, events, 8, &timeout, nullptr);
 }
 
-/// Out of the processor for a while, whatever the descriptors say: libfabric's may stay readable, or its queue refuse to
-/// be waited on, with nothing behind.
+/// Out of the processor for a while, whatever the descriptors say. A net under all providers: none is known to need it.
 void Idle::nap(int64_t at_most_ns) {
   ++kernel_sleeps_;
   const int64_t longer = kNap << std::clamp(fruitless_ - kMostFruitless, 0, kLongestNap);
-  timespec timeout{0, std::max<int64_t>(std::min(longer, at_most_ns), 1)};
-  syscall(SYS_ppoll, nullptr, 0, &timeout, nullptr);
+  stand_still(std::min(longer, at_most_ns));
+}
+
+/// One sleep, until `deadline` at most, and a look at what ended it. True: something came, or a transport refused to be
+/// slept on; then the caller is to try again what it had no room for, which no poll tells once arm() has seen the room.
+bool Idle::rest_once(int64_t* now, int64_t deadline) {
+  const int64_t start = *now;
+  int64_t until = INT64_MAX;
+  const bool armed = arm_all();
+  if (armed) {
+    until = std::min(deadline, std::max(next_tick_, start + 1000));
+    for (Transport* transport : transports_)
+      until = std::min(until - start, transport->longest_sleep()) + start;
+    block(until - start);
+    disarm_all();
+  }
+  const bool any = poll();
+  *now = now_ns();
+  const int64_t early = *now < until, forgiven = (*now - start) / kForgiven;
+  fruitless_ = any ? 0 : static_cast<int>(std::max<int64_t>(0, fruitless_ + early - forgiven));
+  if (fruitless_ >= kMostFruitless) {
+    nap(deadline - *now);
+    *now = now_ns();
+  }
+  return any || !armed;
 }
 
 void Idle::tick(int64_t now) {
@@ -134,42 +159,12 @@ void Idle::sleep(int64_t timeout_ns) {
   int64_t deadline = timeout_ns < 0 ? INT64_MAX : start + timeout_ns;
   // Even a spin that has vanished is tried now and then: each wait spins for one look at least.
   if (longest_spin_ > 0 && fruitless_ < kMostFruitless) {
-    int64_t limit = std::min(std::max(spin_, kLeastSpin), deadline - start);
-    if (spin(start, limit) == Spun::kSomething) {
-      fruitless_ = 0;
-      return;
-    }
+    if (spin(start, std::min(std::max(spin_, kLeastSpin), deadline - start))) return;
     spin_ = std::max(spin_, kLeastSpin);
     now = now_ns();
   }
   while (now < deadline) {
-    if (!arm_all()) {
-      if (poll()) {
-        fruitless_ = 0;
-        return;
-      }
-      if (++fruitless_ < kMostFruitless) return;
-      nap(deadline - now);
-      now = now_ns();
-      tick(now);
-      continue;
-    }
-    int64_t until = std::min(deadline, std::max(next_tick_, now + 1000));
-    for (Transport* transport : transports_)
-      until = std::min(until - now, transport->longest_sleep()) + now;
-    block(until - now);
-    disarm_all();
-    if (poll()) {
-      fruitless_ = 0;
-      return;
-    }
-    const int64_t slept_since = now;
-    now = now_ns();
-    if (now < until && now - slept_since < kNap)
-      ++fruitless_;
-    else
-      fruitless_ = 0;
-    if (fruitless_ > kMostFruitless) nap(deadline - now);
+    if (rest_once(&now, deadline)) return;
     tick(now);
   }
 }

@@ -37,8 +37,8 @@ class Idle {
   uint64_t kernel_sleeps() const { return kernel_sleeps_; }
 
  private:
-  enum class Spun : uint8_t { kSomething, kNothing };
-  Spun spin(int64_t start, int64_t limit);
+  bool spin(int64_t start, int64_t limit);
+  bool rest_once(int64_t* now, int64_t deadline);
   bool arm_all();
   void disarm_all();
   void block(int64_t timeout_ns);
@@ -53,7 +53,8 @@ class Idle {
   int64_t spin_ = 0;          ///< ns, adapts between 0 and longest_spin_
   int64_t next_tick_ = 0;
   uint64_t kernel_sleeps_ = 0;
-  int fruitless_ = 0;  ///< sleeps in a row that ended early with nothing to take in
+  int fruitless_ =
+      0;  ///< sleeps that ended early with nothing to take in, since one with something
 };
 
 }  // namespace fgmpi::transport

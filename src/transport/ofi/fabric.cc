@@ -4,12 +4,12 @@
 #include <dlfcn.h>
 #include <mpi.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
+#include <string_view>
 
 #include "base/strings.h"
 
@@ -83,30 +83,31 @@ const fi_info* choose(const fi_info* list) {
   return nullptr;
 }
 
-/// The one epoll descriptor among those that a queue waits on, or -1.
+/// The one epoll descriptor among those that epoll descriptor `fd` watches, or -1.
 ///
-/// Of the descriptors that net (1.17) waits on, one becomes readable with the first completion and is
-/// never read again, neither by fi_trywait nor by fi_cq_read: who sleeps on all of them together
-/// (FI_WAIT_FD) never sleeps any more. It is there for completions found by other threads, which this
-/// transport does not have; the sockets are behind the other.
-int event_queue_behind(fid_cq* cq) {
-  fi_cq_data_entry none;
-  (void)fi_cq_sread(cq, &none, 1, nullptr, 1);  // a wait (of 1 ms) is what completes the list
-  pollfd each[16];
-  fi_wait_pollfd all{};
-  all.nfds = std::size(each);
-  all.fd = each;
-  if (fi_control(&cq->fid, FI_GETWAIT, &all) || all.nfds > std::size(each)) return -1;
-  int found = -1;
-  for (size_t i = 0; i < all.nfds; ++i) {
+/// net (1.17) watches two for a queue: the sockets' epoll, and a descriptor that becomes readable with the first
+/// completion and is never read again, neither by fi_trywait (which does nothing) nor by fi_cq_read: who sleeps on both
+/// never sleeps any more. That one is there for completions found by other threads, which this transport does not have.
+/// The kernel is asked what is behind `fd` (proc(5), fdinfo), because libfabric does not tell for certain: its list of
+/// descriptors (FI_WAIT_POLLFD) stays empty until somebody has waited, and fi_cq_sread does not wait when its
+/// milliseconds are over by the time it looks at the clock.
+int event_queue_behind(int fd) {
+  std::FILE* info = std::fopen(format("/proc/self/fdinfo/%d", fd).c_str(), "re");
+  if (!info) return -1;
+  int found = -1, queues = 0;
+  char line[256];
+  while (std::fgets(line, sizeof line, info)) {
+    int watched;
     char kind[64] = "";
-    if (readlink(format("/proc/self/fd/%d", each[i].fd).c_str(), kind, sizeof kind - 1) < 0)
+    if (std::sscanf(line, "tfd: %d", &watched) != 1 ||
+        readlink(format("/proc/self/fd/%d", watched).c_str(), kind, sizeof kind - 1) < 0 ||
+        std::string_view(kind) != "anon_inode:[eventpoll]")
       continue;
-    if (std::string_view(kind) != "anon_inode:[eventpoll]") continue;
-    if (found >= 0) return -1;
-    found = each[i].fd;
+    found = watched;
+    ++queues;
   }
-  return found;
+  std::fclose(info);
+  return queues == 1 ? found : -1;
 }
 
 Status find_info(fi_info** out) {
@@ -191,22 +192,23 @@ Status Fabric::open(size_t max_message, uint64_t key) {
 int Fabric::open_queue() {
   fi_cq_attr attr{};
   attr.format = FI_CQ_FORMAT_DATA;
-  if (is_plain_sockets()) {
-    attr.wait_obj = FI_WAIT_POLLFD;
-    if (!fi_cq_open(domain, &attr, &cq, nullptr)) {
-      wait_fd = event_queue_behind(cq);
-      if (wait_fd >= 0) return 0;
-      fi_close(&cq->fid);
-      cq = nullptr;
-    }
-  }
   attr.wait_obj = FI_WAIT_FD;
   if (!fi_cq_open(domain, &attr, &cq, nullptr)) {
     if (fi_control(&cq->fid, FI_GETWAIT, &wait_fd)) wait_fd = -1;
+    if (!is_plain_sockets() || wait_fd < 0) return 0;
+    const int sockets = event_queue_behind(wait_fd);
+    if (sockets >= 0) wait_fd = sockets;
     return 0;
   }
   attr.wait_obj = FI_WAIT_NONE;
   return fi_cq_open(domain, &attr, &cq, nullptr);
+}
+
+bool Fabric::may_sleep() {
+  // A read of nothing moves messages on and says whether the queue is empty; fi_trywait of net says yes to everything.
+  if (is_plain_sockets()) return fi_cq_read(cq, nullptr, 0) == -FI_EAGAIN;
+  fid* queue = &cq->fid;
+  return fi_trywait(fabric, &queue, 1) == 0;
 }
 
 void Fabric::close() {

@@ -29,7 +29,7 @@ struct Fabric {
   fid_mr* memory = nullptr;  ///< all of this process, for remote reads; or nullptr
   uint64_t memory_key = 0;
   /// Readable when something has come from the network, or -1. What is in the queue already need not
-  /// show: it is to be read empty before a sleep.
+  /// show: sleep only while may_sleep().
   int wait_fd = -1;
 
   ~Fabric() { close(); }
@@ -40,6 +40,8 @@ struct Fabric {
   /// reads of this process's memory. REQUIRES: found.
   Status open(size_t max_message, uint64_t memory_key);
   void close();
+  /// Nothing is in the queue that wait_fd would not tell of. REQUIRES: open, wait_fd is not -1.
+  bool may_sleep();
   std::string provider() const { return info ? info->fabric_attr->prov_name : "none"; }
   /// Reliable datagrams made by libfabric of a provider that has connections only.
   bool is_layered() const { return provider().find(";ofi_rx") != std::string::npos; }

@@ -516,8 +516,7 @@ bool Ofi::arm() {
   for (const auto& reading : readings_)
     if (reading->in_flight == 0) return false;
   if (fabric_.wait_fd < 0) return true;  // nothing will wake us: Idle looks now and then
-  fid* queue = &fabric_.cq->fid;
-  return fi_trywait(fabric_.fabric, &queue, 1) == 0;
+  return fabric_.may_sleep();
 }
 
 void Ofi::fail(uint32_t index, const std::string& why) {

@@ -1,0 +1,96 @@
+#include "transport/idle.h"
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "exchange.h"
+
+namespace fgmpi::transport {
+namespace {
+
+using testing::ns_of;
+
+/// Its descriptor is readable for good, or arm() always refuses; poll() finds what `arrives` says.
+struct Liar final : Transport {
+  explicit Liar(bool may_sleep) : arms(may_sleep) {}
+  ~Liar() override { ::close(fd); }
+  const char* name() const override { return "liar"; }
+  bool reaches(const std::string&) const override { return false; }
+  Status open(Sink*, std::string*) override { return {}; }
+  Status add_peer(uint32_t, const std::string&, uint64_t*) override { return {}; }
+  size_t max_payload() const override { return 0; }
+  bool try_send(uint32_t, uint64_t, const Header&, const void*, size_t) override { return false; }
+  ReadResult read(uint32_t, uint64_t, uint64_t, void*, size_t, uint64_t) override {
+    return ReadResult::kUnsupported;
+  }
+  bool poll() override { return arrives; }
+  bool arm() override { return arms; }
+  int wait_fd() const override { return fd; }
+  void close() override {}
+
+  bool arms, arrives = false;
+  int fd = eventfd(1, EFD_CLOEXEC);
+};
+
+/// Wake-ups of a wait for `ns`.
+uint64_t wakeups(Idle* idle, int64_t ns) {
+  const uint64_t before = idle->kernel_sleeps();
+  for (const int64_t end = ns_of(CLOCK_MONOTONIC) + ns; ns_of(CLOCK_MONOTONIC) < end;)
+    idle->sleep(end - ns_of(CLOCK_MONOTONIC));
+  return idle->kernel_sleeps() - before;
+}
+
+class IdleOverALiar : public ::testing::TestWithParam<bool> {};
+
+TEST_P(IdleOverALiar, SleepsAllTheSame) {
+  std::vector<std::unique_ptr<Transport>> list;
+  list.push_back(std::make_unique<Liar>(GetParam()));
+  auto* liar = static_cast<Liar*>(list[0].get());
+  Idle idle(list);
+  wakeups(&idle, 100'000'000);
+  const int64_t cpu = ns_of(CLOCK_PROCESS_CPUTIME_ID);
+  // One every 32 ms; twice as many are allowed, since each second begins anew.
+  EXPECT_LE(wakeups(&idle, 1'000'000'000), 64u);
+  EXPECT_LT(ns_of(CLOCK_PROCESS_CPUTIME_ID) - cpu, 50'000'000);
+  // Believed again when something came, for a while.
+  liar->arrives = true;
+  idle.sleep(100'000'000);
+  liar->arrives = false;
+  const int64_t start = ns_of(CLOCK_MONOTONIC);
+  liar->arms = true;
+  EXPECT_GT(wakeups(&idle, 100'000'000), 30u);
+  EXPECT_LT(ns_of(CLOCK_MONOTONIC) - start, 5'000'000'000);
+}
+
+INSTANTIATE_TEST_SUITE_P(ByDescriptorAndByRefusal, IdleOverALiar, ::testing::Bool());
+
+/// arm() may have seen room for what was refused before: the caller tries again, although a poll finds nothing.
+TEST(Idle, RefusalToSleepGoesBackToTheCaller) {
+  std::vector<std::unique_ptr<Transport>> list;
+  list.push_back(std::make_unique<Liar>(false));
+  Idle idle(list);
+  const int64_t start = ns_of(CLOCK_MONOTONIC);
+  idle.sleep(10'000'000'000);
+  EXPECT_LT(ns_of(CLOCK_MONOTONIC) - start, 5'000'000'000);
+}
+
+/// Wake-ups for nothing that come now and then (a signal, a piece of a message) are no reason to stop listening.
+TEST(Idle, RareWakeupsForNothingAreForgiven) {
+  std::vector<std::unique_ptr<Transport>> list;
+  list.push_back(std::make_unique<Liar>(true));
+  auto* liar = static_cast<Liar*>(list[0].get());
+  uint64_t none;
+  ASSERT_EQ(read(liar->fd, &none, sizeof none), static_cast<ssize_t>(sizeof none));
+  Idle idle(list);
+  for (int i = 0; i < 300; ++i) idle.sleep(2'000'000);
+  const uint64_t one = 1;
+  ASSERT_EQ(write(liar->fd, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+  liar->arrives = true;
+  const int64_t start = ns_of(CLOCK_MONOTONIC);
+  idle.sleep(10'000'000'000);
+  EXPECT_LT(ns_of(CLOCK_MONOTONIC) - start, 1'000'000'000);
+}
+
+}  // namespace
+}  // namespace fgmpi::transport
