@@ -107,7 +107,7 @@ struct Line {
 struct Stat {
   char state = '?';
   int parent = 0;
-  int status = -1;  ///< of a process that nobody has waited for yet; -1 when that cannot be known
+  int status = -1;  ///< of a process that has ended and that nobody has waited for yet; else -1
 };
 
 int leading_number(const char* text, long begin, long end) {
@@ -135,7 +135,7 @@ Stat stat_of(int pid) {
   while (last_word > 0 && text[last_word - 1] != ' ') --last_word;
   result.state = text[name_end + 2];
   result.parent = leading_number(text, name_end + 4, n);
-  result.status = leading_number(text, last_word, n);
+  if (result.state == 'Z') result.status = leading_number(text, last_word, n);
   return result;
 }
 
@@ -155,8 +155,9 @@ bool launcher_sleeps() {
 /// the launcher learns of it too, and ends the job, is up to the caller.
 void report_loss(const Watched& w) {
   if (is_set(w.held[Watched::kFarewell])) return;
-  for (int waited = 0; waited < kGrace && !launcher_sleeps(); waited += kLook) stand_still(kLook);
+  // Before anything else: the status is there only until the launcher has waited for the process.
   const int status = stat_of(w.pid).status;
+  for (int waited = 0; waited < kGrace && !launcher_sleeps(); waited += kLook) stand_still(kLook);
   Line line;
   line.add(w.text, w.words);
   if (status < 0) {

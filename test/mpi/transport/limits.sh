@@ -12,17 +12,7 @@ shift 2
 exec "$@"
 END
 chmod +x "$work/with"
-# Files of ours; those of other jobs on the machine come and go.
-shm_files() {
-  local i files
-  for ((i = 0; i < 30; i++)); do
-    files=$(comm -13 <(echo "$shm_before") <(ls /dev/shm | grep '^fgmpi-' | sort))
-    [ -z "$files" ] && return
-    sleep 0.1
-  done
-  echo "$files"
-}
-shm_before=$(ls /dev/shm | grep '^fgmpi-' | sort)
+. "$(dirname "$0")/shm_files.bash"
 
 # try NAME ok|REGEX COMMAND...: three processes.
 try() {
