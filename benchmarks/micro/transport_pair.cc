@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/transport.h"
+#include "transport/registry.h"
 
 using namespace fgmpi::transport;
 
@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
   int pipes[2][2];
   if (pipe(pipes[0]) || pipe(pipes[1])) return 1;
   End* e = new End;
-  e->transport = which == "shm" ? make_shm() : make_ofi();
+  e->transport = make(which);
   e->sink.into = e->to.data();
   pid_t child = fork();
   e->me = child == 0;

@@ -141,7 +141,7 @@ Status connect_to_others(pt2pt::Setup* setup) {
   const bootstrap::Card card = bootstrap::own_card(boot().launcher_fd(), transport::host_id());
   Neighbour neighbour(card, static_cast<uint32_t>(boot().rank()),
                       static_cast<uint32_t>(peers.size()));
-  for (; t < me.transports.size() && t < 2 && reached < peers.size(); ++t) {
+  for (; t < me.transports.size() && reached < peers.size(); ++t) {
     std::vector<std::string> addresses;
     FGMPI_TRY(publish_and_collect(t, card, &peers, &addresses, &neighbour));
     if (t == 0) FGMPI_TRY(init_address_vector(peers));

@@ -83,21 +83,6 @@ struct NoSink : transport::Sink {
   void peer_failed(uint32_t, const std::string&) override {}
 };
 
-/// What may be shown of an address, which has secrets in it: "shm (memfd)", "ofi (tcp;ofi_rxm)".
-std::string kind_of(const transport::Transport& transport, const std::string& address) {
-  std::string name = transport.name();
-  std::vector<std::string> words{""};
-  for (char c : address) {
-    if (c == ':')
-      words.emplace_back();
-    else
-      words.back() += c == '+' ? ';' : c;
-  }
-  if (name == "shm" && words.size() > 3)
-    return name + (words[3] == "shm" ? " (file in /dev/shm)" : " (memfd)");
-  return words.size() > 1 && name == "ofi" ? name + " (" + words[1] + ")" : name;
-}
-
 /// Chooses transports as MPI_Init does, by the addresses of all processes.
 Status describe_transports(bootstrap::Bootstrap* boot, Transports* transports, std::string* text) {
   static NoSink sink;
@@ -121,7 +106,7 @@ Status describe_transports(bootstrap::Bootstrap* boot, Transports* transports, s
       --left;
     }
     *text += line("transport",
-                  format("%s: %s%s", kind_of(transport, address).c_str(),
+                  format("%s: %s%s", transport::describe(transport, address).c_str(),
                          now.empty() ? "no other process" : "to processes ", ranges(now).c_str()));
   }
   if (left > 0) *text += line("transport", format("none to %d of the processes", left));

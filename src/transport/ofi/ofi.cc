@@ -14,12 +14,9 @@
 #include "base/assert.h"
 #include "base/strings.h"
 #include "transport/random.h"
+#include "transport/registry.h"
 
-namespace fgmpi::transport {
-
-std::unique_ptr<Transport> make_ofi() { return std::make_unique<ofi::Ofi>(); }
-
-namespace ofi {
+namespace fgmpi::transport::ofi {
 namespace {
 
 constexpr size_t kReceiveBuffers = 4;
@@ -89,7 +86,17 @@ bool is_internet(uint32_t addr_format) {
   return addr_format == FI_SOCKADDR_IN || addr_format == FI_SOCKADDR_IN6;
 }
 
+std::unique_ptr<Transport> make() { return std::make_unique<Ofi>(); }
+
+std::string describe(const std::string& address) {
+  Published theirs;
+  return theirs.parse(address) ? "ofi (" + theirs.provider + ")" : "ofi";
+}
+
 }  // namespace
+
+extern const Registration registration;
+const Registration registration{"ofi", 200, make, describe};
 
 /// Reads of a peer's memory pay where hardware does them. Over plain sockets the peer's processor
 /// sends the bytes in any case, and frames are faster at every size (1 MiB and more: 2.7
@@ -555,5 +562,4 @@ void Ofi::close() {
   fabric_.close();
 }
 
-}  // namespace ofi
-}  // namespace fgmpi::transport
+}  // namespace fgmpi::transport::ofi

@@ -16,13 +16,10 @@
 #include "base/assert.h"
 #include "base/strings.h"
 #include "transport/host_id.h"
+#include "transport/registry.h"
 #include "transport/shm/cma.h"
 
-namespace fgmpi::transport {
-
-std::unique_ptr<Transport> make_shm() { return std::make_unique<shm::Shm>(); }
-
-namespace shm {
+namespace fgmpi::transport::shm {
 namespace {
 
 /// Frames taken from one ring before the next one is looked at.
@@ -48,7 +45,18 @@ int64_t default_bulk() {
   return std::clamp<int64_t>(std::bit_floor<uint64_t>((4 << 20) / peers), 64 << 10, 256 << 10);
 }
 
+std::unique_ptr<Transport> make() { return std::make_unique<Shm>(); }
+
+std::string describe(const std::string& address) {
+  SegmentName name;
+  if (!name.parse(address)) return "shm";
+  return name.has_file ? "shm (file in /dev/shm)" : "shm (memfd)";
+}
+
 }  // namespace
+
+extern const Registration registration;
+const Registration registration{"shm", 100, make, describe};
 
 Shm::Shm() {
   geometry_.cells = env_power("FGMPI_SHM_CELLS", 128, 64, 1 << 16);
@@ -375,5 +383,4 @@ void Shm::close() {
   }
 }
 
-}  // namespace shm
-}  // namespace fgmpi::transport
+}  // namespace fgmpi::transport::shm

@@ -3,6 +3,7 @@
 
 #include "exchange.h"
 #include "transport/ofi/frame.h"
+#include "transport/registry.h"
 
 namespace fgmpi::transport {
 namespace {
@@ -83,7 +84,7 @@ TEST(Gate, OnlyHoldersOfTheKeyGetIn) {
 
 TEST(Ofi, AllPairsRandomSizes) {
   expect_all_good(run_job(4, [](Member& m) {
-    m.connect(make_ofi());
+    m.connect(make("ofi"));
     all_pairs(m, 800, 1);
     m.t->close();
   }));
@@ -92,7 +93,7 @@ TEST(Ofi, AllPairsRandomSizes) {
 TEST(Ofi, AllPairsThroughFewBuffers) {
   Setting send("FGMPI_OFI_SEND", "32k"), receive("FGMPI_OFI_RECV", "128k");
   expect_all_good(run_job(3, [](Member& m) {
-    m.connect(make_ofi());
+    m.connect(make("ofi"));
     all_pairs(m, 800, 2);
     m.t->close();
   }));
@@ -104,7 +105,7 @@ TEST(Ofi, FramesSideBySideInOneBuffer) {
   Setting receive("FGMPI_OFI_RECV", "128k");
   expect_all_good(run_job(5, [](Member& m) {
     constexpr uint64_t kCount = 400;
-    m.connect(make_ofi());
+    m.connect(make("ofi"));
     auto letters = [&](int from, uint64_t number) {
       return std::string(m.t->max_payload() - number % 7000, static_cast<char>(from * 31 + number));
     };
@@ -139,7 +140,7 @@ int open_sockets() {
 /// Eight processes in a ring: each holds connections with its two neighbours only.
 TEST(Ofi, ConnectionsAreMadeOnDemand) {
   expect_all_good(run_job(8, [](Member& m) {
-    m.connect(make_ofi());
+    m.connect(make("ofi"));
     int before = open_sockets();
     m.send((m.rank + 1) % m.size, 0, "first");
     while (m.sink.frames.empty()) m.t->poll();
@@ -162,7 +163,7 @@ TEST(Ofi, OtherProviders) {
     Setting setting("FI_PROVIDER", provider);
     SCOPED_TRACE(provider);
     expect_all_good(run_job(2, [](Member& m) {
-      m.connect(make_ofi());
+      m.connect(make("ofi"));
       all_pairs(m, 200, 3);
       m.t->close();
     }));
@@ -172,7 +173,7 @@ TEST(Ofi, OtherProviders) {
 TEST(Ofi, UnknownProviderIsNamed) {
   expect_all_good(run_job(1, [](Member& m) {
     setenv("FI_PROVIDER", "nonesuch", 1);
-    auto t = make_ofi();
+    auto t = make("ofi");
     std::string address;
     Status status = t->open(&m.sink, &address);
     REQUIRE(!status.ok() && status.what().find("FI_PROVIDER=nonesuch") != std::string::npos);
@@ -181,14 +182,14 @@ TEST(Ofi, UnknownProviderIsNamed) {
   }));
   expect_all_good(run_job(1, [](Member& m) {
     setenv("FI_PROVIDER", "shm", 1);
-    auto t = make_ofi();
+    auto t = make("ofi");
     std::string address;
     Status status = t->open(&m.sink, &address);
     REQUIRE(!status.ok() && status.what().find("FI_PROVIDER=shm: ") == 0);
   }));
   expect_all_good(run_job(1, [](Member& m) {
     setenv("FGMPI_OFI_INTERFACE", "nonesuch0", 1);
-    auto t = make_ofi();
+    auto t = make("ofi");
     std::string address;
     Status status = t->open(&m.sink, &address);
     REQUIRE(!status.ok() &&
@@ -199,7 +200,7 @@ TEST(Ofi, UnknownProviderIsNamed) {
 TEST(Ofi, SleeperIsWokenForEveryMessage) {
   Setting spin("FGMPI_SPIN", "0");
   expect_all_good(run_job(2, [](Member& m) {
-    m.connect(make_ofi());
+    m.connect(make("ofi"));
     REQUIRE(m.t->wait_fd() >= 0);
     sleeping_ping_pong(m, 3000);
     m.t->close();
@@ -209,7 +210,7 @@ TEST(Ofi, SleeperIsWokenForEveryMessage) {
 TEST(Ofi, SenderThatSleepsIsWokenForRoom) {
   Setting send("FGMPI_OFI_SEND", "64k");
   expect_all_good(run_job(2, [](Member& m) {
-    m.connect(make_ofi());
+    m.connect(make("ofi"));
     sender_sleeps_for_room(m);
     m.t->close();
   }));
@@ -220,7 +221,7 @@ TEST(Ofi, IdleCostsNothing) {
     Setting setting("FI_PROVIDER", provider);
     SCOPED_TRACE(provider);
     expect_all_good(run_job(2, [](Member& m) {
-      m.connect(make_ofi());
+      m.connect(make("ofi"));
       idle_costs_nothing(m);
       m.t->close();
     }));
@@ -229,7 +230,7 @@ TEST(Ofi, IdleCostsNothing) {
 
 TEST(Ofi, PlainSocketsAreTakenBeforeLayers) {
   expect_all_good(run_job(1, [](Member& m) {
-    auto t = make_ofi();
+    auto t = make("ofi");
     std::string address;
     REQUIRE(t->open(&m.sink, &address).ok());
     // tcp;ofi_rxm only where libfabric has neither net nor a tcp that does reliable datagrams
@@ -245,7 +246,7 @@ void read_a_peers_memory(Member& m) {
   std::string mine(kBytes, '\0'), theirs(kBytes, '\0');
   for (size_t i = 0; i < kBytes; ++i) mine[i] = static_cast<char>(i * 7 + i / 4096 + m.rank);
   m.board->numbers[m.rank] = reinterpret_cast<uint64_t>(mine.data());
-  m.connect(make_ofi());
+  m.connect(make("ofi"));
   int from = (m.rank + 1) % m.size;
   ReadResult result =
       m.t->read(from, m.peers[from], m.board->numbers[from], theirs.data(), kBytes, 42);
@@ -273,7 +274,7 @@ TEST(Ofi, ReadsAPeersMemory) {
 
 TEST(Ofi, StrangersAreRefusedAndCounted) {
   expect_all_good(run_job(2, [](Member& m) {
-    m.t = (m.list.push_back(make_ofi()), m.list[0].get());
+    m.t = (m.list.push_back(make("ofi")), m.list[0].get());
     std::string address;
     REQUIRE(m.t->open(&m.sink, &address).ok());
     std::strcpy(m.board->addresses[m.rank], address.c_str());
@@ -301,7 +302,7 @@ TEST(Ofi, StrangersAreRefusedAndCounted) {
 
 /// By the failing send, or by the broken lifeline where the provider keeps trying to connect.
 void killed_peer_is_reported(Member& m) {
-  m.connect(make_ofi());
+  m.connect(make("ofi"));
   if (m.rank == 1) {
     for (int i = 0; i < 20; ++i) m.send(0, i, "last words");
     while (m.sink.frames.empty()) m.t->poll();
@@ -333,7 +334,7 @@ TEST(Ofi, KilledPeerIsReported) {
 
 TEST(Ofi, KilledPeerIsReportedToOneWhoOnlyWaits) {
   auto status = run_job(3, [](Member& m) {
-    m.connect(make_ofi());
+    m.connect(make("ofi"));
     Idle idle(m.list);
     // 0 has sent to 1, 1 has sent to 2: so 0 and 2 hold a line to 1, from either end.
     if (m.rank < 2) m.send(m.rank + 1, 0, "hello");

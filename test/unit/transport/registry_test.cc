@@ -33,6 +33,17 @@ TEST(Registry, BadSettingsAreNamed) {
   }
 }
 
+TEST(Registry, WhatIsShownOfAnAddressHasNoSecrets) {
+  auto shm = make("shm"), ofi = make("ofi");
+  const std::string nonce(32, 'a');
+  EXPECT_EQ(describe(*shm, "shm1:ab:5:3:" + nonce), "shm (memfd)");
+  EXPECT_EQ(describe(*shm, "shm1:ab:5:shm:" + nonce), "shm (file in /dev/shm)");
+  EXPECT_EQ(describe(*shm, "nonsense:" + nonce), "shm");
+  EXPECT_EQ(describe(*ofi, "ofi1:tcp+ofi_rxm:0200:" + nonce + ":0000000000000000:9e53:vm"),
+            "ofi (tcp;ofi_rxm)");
+  EXPECT_EQ(make("nonesuch"), nullptr);
+}
+
 TEST(HostId, IsStableAndTellsHostsApart) {
   std::string here = host_id();
   EXPECT_EQ(here.size(), 32u);

@@ -13,6 +13,7 @@
 
 #include "exchange.h"
 #include "transport/host_id.h"
+#include "transport/registry.h"
 #include "transport/shm/placement.h"
 
 namespace fgmpi::transport {
@@ -32,7 +33,7 @@ int files_in_dev_shm(const std::string& name) {
 
 TEST(Shm, AllPairsRandomSizes) {
   expect_all_good(run_job(4, [](Member& m) {
-    m.connect(make_shm());
+    m.connect(make("shm"));
     all_pairs(m, 1500, 1);
     m.t->close();
   }));
@@ -41,7 +42,7 @@ TEST(Shm, AllPairsRandomSizes) {
 TEST(Shm, AllPairsThroughTinyRings) {
   Setting cells("FGMPI_SHM_CELLS", "64"), bulk("FGMPI_SHM_BULK", "4k");
   expect_all_good(run_job(3, [](Member& m) {
-    m.connect(make_shm());
+    m.connect(make("shm"));
     all_pairs(m, 2000, 2);
     m.t->close();
   }));
@@ -50,7 +51,7 @@ TEST(Shm, AllPairsThroughTinyRings) {
 TEST(Shm, AllPairsThroughAFileInsteadOfAMemfd) {
   Setting backing("FGMPI_SHM_BACKING", "shm");
   expect_all_good(run_job(3, [](Member& m) {
-    m.connect(make_shm());
+    m.connect(make("shm"));
     all_pairs(m, 1000, 3);
     m.t->close();
   }));
@@ -124,7 +125,7 @@ TEST(Shm, AFileIsGoneWhenItsOwnerIsKilledBeforeAllHaveIt) {
 
 TEST(Shm, FullRingPushesBackAndLosesNothing) {
   expect_all_good(run_job(2, [](Member& m) {
-    m.connect(make_shm());
+    m.connect(make("shm"));
     uint64_t refused_at = 0;
     if (m.rank == 0) {
       while (m.try_send(1, refused_at, "12345678")) ++refused_at;
@@ -154,7 +155,7 @@ TEST(Shm, SleeperIsWokenForEveryMessage) {
   for (const char* barrier : {"on", "off"}) {
     Setting setting("FGMPI_SHM_MEMBARRIER", barrier);
     expect_all_good(run_job(2, [](Member& m) {
-      m.connect(make_shm());
+      m.connect(make("shm"));
       sleeping_ping_pong(m, 20000);
     }));
   }
@@ -163,7 +164,7 @@ TEST(Shm, SleeperIsWokenForEveryMessage) {
 TEST(Shm, SleeperOnADescriptorIsWokenForEveryMessage) {
   Setting spin("FGMPI_SPIN", "0");
   expect_all_good(run_job(2, [](Member& m) {
-    m.connect(make_shm());
+    m.connect(make("shm"));
     REQUIRE(m.t->wait_fd() == -1 && m.t->use_wait_fd() >= 0 && m.t->wait_fd() >= 0);
     sleeping_ping_pong(m, 20000);
   }));
@@ -202,21 +203,21 @@ TEST(Shm, ALateRingEndsOneSleepOnly) {
 TEST(Shm, ShortSpinsBeforeSleeping) {
   Setting spin("FGMPI_SPIN", "2");
   expect_all_good(run_job(2, [](Member& m) {
-    m.connect(make_shm());
+    m.connect(make("shm"));
     sleeping_ping_pong(m, 100000);
   }));
 }
 
 TEST(Shm, SenderThatSleepsIsWokenForRoom) {
   expect_all_good(run_job(2, [](Member& m) {
-    m.connect(make_shm());
+    m.connect(make("shm"));
     sender_sleeps_for_room(m);
   }));
 }
 
 TEST(Shm, IdleCostsNothing) {
   expect_all_good(run_job(2, [](Member& m) {
-    m.connect(make_shm());
+    m.connect(make("shm"));
     idle_costs_nothing(m);
   }));
 }
@@ -228,7 +229,7 @@ TEST(Shm, ReadsAPeersMemory) {
     expect_all_good(run_job(2, [&](Member& m) {
       std::string mine(3'000'000, static_cast<char>('a' + m.rank)), theirs(mine.size(), '\0');
       m.board->numbers[m.rank] = reinterpret_cast<uint64_t>(mine.data());
-      m.connect(make_shm());
+      m.connect(make("shm"));
       int other = 1 - m.rank;
       uint64_t remote = m.board->numbers[other];
       ReadResult result =
@@ -257,7 +258,7 @@ TEST(Shm, ReadsMoreThanTheKernelMovesAtOnce) {
       for (size_t i = 0; i < kBytes; i += 4096 * 97) memory[i] = static_cast<char>(i >> 12);
       memory[kBytes - 1] = 'e';
     }
-    m.connect(make_shm());
+    m.connect(make("shm"));
     if (m.rank == 1) {
       ReadResult result = m.t->read(0, m.peers[0], m.board->numbers[0], memory, kBytes, 0);
       if (result != ReadResult::kUnsupported) {
@@ -273,7 +274,7 @@ TEST(Shm, ReadsMoreThanTheKernelMovesAtOnce) {
 
 TEST(Shm, KilledPeerIsReportedAfterItsLastFrames) {
   auto status = run_job(3, [](Member& m) {
-    m.connect(make_shm());
+    m.connect(make("shm"));
     if (m.rank == 2) {
       for (int i = 0; i < 50; ++i) m.send(0, i, "last words");
       m.send(1, 0, "");
@@ -296,7 +297,7 @@ TEST(Shm, KilledPeerIsReportedAfterItsLastFrames) {
 
 TEST(Shm, FinishedPeerIsNotAFailure) {
   expect_all_good(run_job(2, [](Member& m) {
-    m.connect(make_shm());
+    m.connect(make("shm"));
     if (m.rank == 1) {
       m.send(0, 0, "bye");
       m.t->close();

@@ -1,0 +1,93 @@
+// A third transport, to keep the interface honest: Unix-domain datagrams between processes of one host.
+//
+// A process has one socket, under an abstract name. The kernel keeps some ten datagrams for it: room comes
+// back without a word, so who was refused looks again soon (as over libfabric). Datagrams begin with the
+// receiver's 128-bit key, which travels through the launcher alone:
+//
+//   | receiver's key 16 | sender's name 16 | kind 8 | Header 48 | payload |      kind: 1 frame; 2 bye, which ends here
+//
+// Slower than src/transport/shm by far, and no user's choice: it shares nothing with the others but the
+// interface, and a library with it passes tests of test/mpi (test/mpi/transport/third.sh).
+// Thread rule: one thread. Never blocks but in close(), for a few seconds at most.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "transport/transport.h"
+
+namespace fgmpi::transport::datagram {
+
+struct Words {
+  uint64_t words[2];
+  bool operator==(const Words&) const = default;
+};
+struct Prefix {
+  Words key;
+  Words from;
+  uint64_t kind;
+};
+static_assert(sizeof(Prefix) == 40);
+inline constexpr uint64_t kFrame = 1, kBye = 2;
+
+/// "datagram1:HOSTID:NAME:KEY", all hexadecimal.
+struct Published {
+  std::string host;
+  Words name{};
+  Words key{};
+
+  std::string to_string() const;
+  bool parse(const std::string& text);
+};
+
+class Datagram final : public Transport {
+ public:
+  ~Datagram() override { close(); }
+  const char* name() const override { return "datagram"; }
+  bool reaches(const std::string& address) const override;
+  Status open(Sink* sink, std::string* address) override;
+  Status add_peer(uint32_t process, const std::string& address, uint64_t* local) override;
+  size_t max_payload() const override { return 16 << 10; }
+  bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
+                size_t length) override;
+  ReadResult read(uint32_t, uint64_t, uint64_t, void*, size_t, uint64_t) override {
+    return ReadResult::kUnsupported;
+  }
+  bool poll() override;
+  bool arm() override { return !losses_; }
+  int wait_fd() const override { return socket_; }
+  int64_t longest_sleep() const override { return starved_since_ ? kRetry : INT64_MAX; }
+  void tick() override;
+  uint64_t refused() const override { return refused_; }
+  void close() override;
+
+ private:
+  static constexpr int64_t kRetry = 100'000;  // ns
+  enum class Sent { kYes, kNoRoom, kGone };
+  struct Peer {
+    Words name;
+    Words key;
+    uint32_t process;
+    bool used = false;  ///< frames went to it or came from it
+    bool lost = false;  ///< nobody has its socket any more: gone once all that it sent is taken in
+    bool gone = false;  ///< said bye, or failed
+  };
+  Sent send(const Peer& peer, uint64_t kind, const Header* header, const void* payload,
+            size_t length);
+  bool take_one();
+  void report();
+
+  Sink* sink_ = nullptr;
+  Published mine_;
+  int socket_ = -1;
+  std::vector<Peer> peers_;
+  std::unordered_map<uint64_t, size_t> by_name_;  ///< by the first word of it
+  bool losses_ = false;                           ///< some peer is lost and not yet gone
+  std::string received_;                          ///< room for one datagram
+  uint64_t refused_ = 0;
+  int64_t starved_since_ = 0;
+  bool closing_ = false;
+};
+
+}  // namespace fgmpi::transport::datagram

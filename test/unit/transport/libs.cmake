@@ -1,0 +1,18 @@
+# A transport of the tests' own (datagram/), for the unit tests and, in a second library, for whole MPI programs
+# (test/mpi/transport/third.sh). That library is the real one's objects and this one more.
+add_library(third_transport OBJECT ${CMAKE_CURRENT_LIST_DIR}/datagram/datagram.cc)
+target_link_libraries(third_transport PRIVATE fgmpi_transport)
+set(UNIT_LIBS third_transport)
+if(TARGET fgmpi)
+  add_library(fgmpi_third SHARED $<TARGET_OBJECTS:third_transport> $<TARGET_OBJECTS:fgmpi>)
+  get_property(modules GLOBAL PROPERTY FGMPI_MODULES)
+  foreach(module ${modules})
+    if(NOT module STREQUAL fgmpi_launcher)
+      target_sources(fgmpi_third PRIVATE $<TARGET_OBJECTS:${module}>)
+    endif()
+  endforeach()
+  target_link_libraries(fgmpi_third PRIVATE $<TARGET_PROPERTY:fgmpi,LINK_LIBRARIES>)
+  target_link_options(fgmpi_third PRIVATE $<TARGET_PROPERTY:fgmpi,LINK_OPTIONS>)
+  set_target_properties(fgmpi_third PROPERTIES OUTPUT_NAME mpich SOVERSION 12 LINKER_LANGUAGE CXX
+                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test/third)
+endif()
