@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "base/strings.h"
+#include "transport/random.h"
 
 namespace fgmpi::transport {
 namespace {
@@ -25,27 +26,62 @@ std::string hash128(const std::string& text) {
   return format("%016" PRIx64 "%016" PRIx64, h[0], h[1]);
 }
 
-}  // namespace
+/// A word that no other process has; always the same one here.
+const std::string& unique() {
+  static const std::string word = [] {
+    uint64_t bits[2];
+    random_bytes(bits, sizeof bits);
+    return format("%016" PRIx64 "%016" PRIx64, bits[0], bits[1]);
+  }();
+  return word;
+}
 
-std::string host_id() {
-  std::string words;
+std::string boot_id() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  words += boot;
-  for (const char* space : {"pid", "net", "user"}) {
-    char link[64] = "?";
-    ssize_t n = readlink((std::string("/proc/self/ns/") + space).c_str(), link, sizeof link - 1);
-    if (n > 0) link[n] = '\0';
-    words += std::string("|") + link;
-  }
+  return boot.empty() ? unique() : boot;
+}
+
+std::string name_space(const char* which) {
+  char link[64];
+  ssize_t n = readlink((std::string("/proc/self/ns/") + which).c_str(), link, sizeof link);
+  return n > 0 ? std::string(link, static_cast<size_t>(n)) : unique();
+}
+
+/// What this process may do, as far as the kernel compares it: "CapPrm:\t...".
+std::string capabilities() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("CapPrm:")) return line;
+  return "";
+}
+
+std::string security_label() {
+  std::string label;
+  std::ifstream file("/proc/self/attr/current");
+  std::getline(file, label, '\0');
+  return label;
+}
+
+std::string words_of_host() {
+  std::string words = boot_id();
+  for (const char* which : {"pid", "net", "user"}) words += "|" + name_space(which);
   char name[256] = "?";
   gethostname(name, sizeof name - 1);
   words += std::string("|") + name;
+  words += format("|%u|", geteuid()) + capabilities() + "|" + security_label();
+  if (const char* extra = std::getenv("FGMPI_HOST_ID")) words += std::string("|") + extra;
+  return words;
+}
+
+}  // namespace
+
+std::string host_id() { return hash128(words_of_host()); }
+
+std::string host_id_of_files() {
   struct stat shm {};
   stat("/dev/shm", &shm);
-  words += format("|%u|%" PRIu64, geteuid(), static_cast<uint64_t>(shm.st_dev));
-  if (const char* extra = std::getenv("FGMPI_HOST_ID")) words += std::string("|") + extra;
-  return hash128(words);
+  return hash128(words_of_host() + format("|%" PRIu64, static_cast<uint64_t>(shm.st_dev)));
 }
 
 }  // namespace fgmpi::transport

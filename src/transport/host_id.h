@@ -5,12 +5,21 @@
 
 namespace fgmpi::transport {
 
-/// 32 hexadecimal digits, equal for two processes exactly when shared memory between them works: a
-/// hash of the kernel's boot id, the pid, network and user namespaces, the host name, the user id,
-/// and the device that /dev/shm is. The network namespace counts because hosts made of network
-/// namespaces share everything else; the mount namespace does not count (`ip netns exec` makes a
-/// new one each time), the device of /dev/shm is what matters of it. FGMPI_HOST_ID=text adds words
-/// to the hash: processes with different words are on different hosts.
+/// 32 hexadecimal digits, equal for two processes when memory without a name can be shared between
+/// them (memfds opened through /proc): a hash of
+///   - the kernel's boot id;
+///   - the pid, network and user namespaces. The network namespace counts because hosts made of
+///     network namespaces share everything else; the mount namespace does not (`ip netns exec`
+///     makes a new one each time), nor do those of time, cgroups and System V objects;
+///   - the host name: copies of one virtual machine in mid-life have the same boot id and namespaces;
+///   - the user id, the permitted capabilities and the security label: what the kernel compares
+///     before one process may open what another one has open;
+///   - the words of FGMPI_HOST_ID: processes with different words are on different hosts.
+/// Where the kernel does not tell its boot id or a namespace (no /proc), a process is on a host of
+/// its own: the network reaches it, and nothing is guessed.
 std::string host_id();
+
+/// Equal only when POSIX shared memory objects are common too: with the device that /dev/shm is.
+std::string host_id_of_files();
 
 }  // namespace fgmpi::transport

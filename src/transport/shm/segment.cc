@@ -13,6 +13,7 @@
 #include <new>
 
 #include "base/strings.h"
+#include "transport/host_id.h"
 #include "transport/random.h"
 #include "transport/shm/placement.h"
 
@@ -27,8 +28,14 @@ int move_high(int fd) {
   return high;
 }
 
+/// Is the process there under its own id? Not where /proc is that of another pid namespace.
 bool reachable_through_proc(int fd) {
-  int again = ::open(format("/proc/%d/fd/%d", getpid(), fd).c_str(), O_RDWR | O_CLOEXEC);
+  struct stat own, found;
+  const std::string path = format("/proc/%d/fd/%d", getpid(), fd);
+  if (fstat(fd, &own) || stat(path.c_str(), &found) || own.st_ino != found.st_ino ||
+      own.st_dev != found.st_dev)
+    return false;
+  int again = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (again < 0) return false;
   ::close(again);
   return true;
@@ -103,14 +110,14 @@ std::string SegmentName::file() const {
   return format("/fgmpi-%016" PRIx64 "%016" PRIx64, nonce[0], nonce[1]);
 }
 
-Status OwnSegment::create(Geometry geometry, const std::string& host, bool memfd) {
+Status OwnSegment::create(Geometry geometry, bool memfd) {
   geometry_ = geometry;
-  name_.host = host;
   name_.pid = getpid();
   random_bytes(name_.nonce, sizeof name_.nonce);
   size_t bytes = segment_bytes(geometry);
   FGMPI_TRY(allow_size(bytes));
   fd_ = memfd ? make_memfd(bytes) : -1;
+  name_.host = fd_ >= 0 ? host_id() : host_id_of_files();
   if (fd_ >= 0) {
     name_.fd = fd_;
   } else {

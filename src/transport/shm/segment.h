@@ -68,7 +68,7 @@ inline SlotControl* slot_controls(SegmentHeader* header) {
 
 /// What the published address says of a segment.
 struct SegmentName {
-  std::string host;  ///< host_id() of the owner
+  std::string host;  ///< host_id() of the owner; with a file host_id_of_files()
   pid_t pid = 0;
   int fd = -1;  ///< the memfd in the owner's table, or -1
   uint64_t nonce[2] = {0, 0};
@@ -86,7 +86,7 @@ class OwnSegment {
  public:
   ~OwnSegment() { close(); }
   /// `memfd` false: a POSIX object even where a memfd would do.
-  Status create(Geometry geometry, const std::string& host, bool memfd);
+  Status create(Geometry geometry, bool memfd);
   void unlink();
   void close();
 

@@ -15,7 +15,6 @@
 
 #include "base/assert.h"
 #include "base/strings.h"
-#include "transport/host_id.h"
 #include "transport/registry.h"
 #include "transport/shm/cma.h"
 
@@ -68,7 +67,7 @@ Shm::Shm() {
 
 Status Shm::open(Sink* sink, std::string* address) {
   sink_ = sink;
-  FGMPI_TRY(segment_.create(geometry_, host_id(), !setting_is("FGMPI_SHM_BACKING", "shm")));
+  FGMPI_TRY(segment_.create(geometry_, !setting_is("FGMPI_SHM_BACKING", "shm")));
   registered_ = register_barrier();
   segment_.header()->asymmetric = registered_;
   if (reads_allowed_) allow_reads_by_peers();

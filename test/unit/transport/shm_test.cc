@@ -12,7 +12,6 @@
 #include <iterator>
 
 #include "exchange.h"
-#include "transport/host_id.h"
 #include "transport/registry.h"
 #include "transport/shm/placement.h"
 
@@ -73,7 +72,7 @@ TEST(Shm, RingsLieOnTheReceiversNode) {
     shm::OwnSegment own;
     shm::Geometry geometry{64, 64 << 10};
     int node = shm::own_node();
-    ASSERT_TRUE(own.create(geometry, host_id(), memfd).ok());
+    ASSERT_TRUE(own.create(geometry, memfd).ok());
     int mode = -1, fd = -1;
     unsigned long preferred = 0;
     shm::SegmentHeader* header = nullptr;
@@ -107,7 +106,7 @@ TEST(Shm, AFileIsGoneWhenItsOwnerIsKilledBeforeAllHaveIt) {
   pid_t child = fork();
   if (child == 0) {
     shm::OwnSegment own;
-    if (!own.create({64, 64 << 10}, host_id(), false).ok()) _exit(1);
+    if (!own.create({64, 64 << 10}, false).ok()) _exit(1);
     std::string name = own.name().file();
     if (write(ends[1], name.data(), name.size()) < 0) _exit(1);
     kill(getpid(), SIGKILL);
@@ -313,11 +312,11 @@ TEST(Shm, FinishedPeerIsNotAFailure) {
 TEST(Shm, MemfdHasNoNameAndAFileIsPrivateAndSoonGone) {
   shm::OwnSegment segment;
   shm::Geometry geometry{64, 4096};
-  ASSERT_TRUE(segment.create(geometry, host_id(), true).ok());
+  ASSERT_TRUE(segment.create(geometry, true).ok());
   EXPECT_EQ(files_in_dev_shm(segment.name().file()), 0);
   segment.close();
   shm::OwnSegment file;
-  ASSERT_TRUE(file.create(geometry, host_id(), false).ok());
+  ASSERT_TRUE(file.create(geometry, false).ok());
   EXPECT_EQ(files_in_dev_shm(file.name().file()), 1);
   struct stat info;
   ASSERT_EQ(stat(("/dev/shm" + file.name().file()).c_str(), &info), 0);
