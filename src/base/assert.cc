@@ -18,6 +18,7 @@ void check_failed(const char* file, int line, const char* text) {
 }
 
 void end_process(int status) {
+  do_last_act(status);
   say_farewell();
   for (;;) syscall(SYS_exit_group, status);
 }

@@ -10,6 +10,7 @@
 namespace fgmpi {
 namespace {
 int g_mark = -1;
+void (*g_last_act)(int status) = nullptr;
 }  // namespace
 
 int farewell_fd() {
@@ -25,6 +26,14 @@ int farewell_fd() {
 void say_farewell() {
   const uint64_t one = 1;
   if (g_mark >= 0) syscall(SYS_write, g_mark, &one, sizeof one);
+}
+
+void set_last_act(void (*tell)(int status)) { g_last_act = tell; }
+
+void do_last_act(int status) {
+  auto tell = g_last_act;
+  g_last_act = nullptr;  // it may come to an end itself
+  if (tell) tell(status);
 }
 
 }  // namespace fgmpi

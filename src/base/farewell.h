@@ -11,4 +11,10 @@ int farewell_fd();
 /// Sets the mark, if it was made. Async-signal-safe.
 void say_farewell();
 
+/// What end_process() does first, once: `tell` lets the other processes of the job know, which might wait for this one
+/// for ever.
+void set_last_act(void (*tell)(int status));
+/// Does it.
+void do_last_act(int status);
+
 }  // namespace fgmpi

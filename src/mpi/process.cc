@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/farewell.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/av.h"
 #include "host/host.h"
@@ -39,6 +40,15 @@ Process& process() {
   static Process* p = new Process;
   return *p;
 }
+
+/// This process ends before its time, perhaps before it has met the others: those would wait for it for ever, and the
+/// launcher takes a process that ends by itself for one that is no part of the job.
+void end_the_others(int status) {
+  Process& me = process();
+  if (!me.boot && !bootstrap::open(&me.boot).ok()) return;
+  if (me.boot->size() > 1) me.boot->abort(status, "");
+}
+[[maybe_unused]] const bool g_prepared_for_the_worst = (set_last_act(end_the_others), true);
 
 [[noreturn]] void refuse(const std::string& line) {
   std::fprintf(stderr, "fgmpi: %s\n", line.c_str());
@@ -265,6 +275,7 @@ void rank_exits(int status) {
   if (p->mpi_phase == kEnded) return;
   if (p->mpi_phase == kInitialised) finalize_forgotten(status);
   p->mpi_phase = kEnded;
+  p->exit_status = status;  // counts also if the others never come to their ends
   Process& me = process();
   if (--me.unfinished > 0) return;
   if (!me.connected && boot().size() > 1) join_at_the_end();

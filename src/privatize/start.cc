@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/strings.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
@@ -82,8 +83,7 @@ int process_main(int argc, char** argv, char** envp) {
 
 [[noreturn]] void refuse(const std::string& line) {
   fprintf(stderr, "fgmpi: %s\n", line.c_str());
-  next_symbol<void(int)>("_exit")(1);
-  __builtin_unreachable();
+  end_process(1);
 }
 
 void refuse_unless(const Status& status) {

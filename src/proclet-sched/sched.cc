@@ -540,8 +540,12 @@ int run() {
   g.idle_since = -1;
   const bool deadlocked = host_loop();
   g.running = false;
-  if (deadlocked) g.live = 0;
-  return deadlocked && g.exit_status == 0 ? 1 : g.exit_status;
+  if (!deadlocked) return g.exit_status;
+  g.live = 0;
+  // A rank that has ended its program may be waiting for the end of the job.
+  for (uint32_t i = 0; i < g.count && g.exit_status == 0; ++i)
+    g.exit_status = g.ranks[i].exit_status;
+  return g.exit_status ? g.exit_status : 1;
 }
 
 Proclet* rank_proclet(uint32_t index) {

@@ -39,6 +39,12 @@ for shape in "1 1" "1 5" "3 1" "2 50"; do
   expect "MPI_Init twice ($shape)" bad "MPI_Init: called a second time" "${run[@]}" twice 0
 done
 expect "deadlock of one process" bad "deadlock" "$bin/mpiexec" -n 1 -nfg 4 "$prog" deadlock 2
+for c in 1 3; do expect "ranks that never start MPI ($c a process)" 7 "deadlock" "$bin/mpiexec" -n 3 -nfg $c "$prog" never 7; done
+# One process cannot begin: the others, which may be in MPI_Init, do not wait for it.
+for wrong in FGMPI_PRIVATIZE FGMPI_SCHED FGMPI_EAGER_LOCAL FGMPI_DEADLOCK; do
+  expect "a bad $wrong of one process" bad "$wrong.* allowed" "$bin/mpiexec" -n 1 -nfg 3 "$prog" none 0 : \
+    -n 1 -nfg 3 -env $wrong nonsense "$prog" none 0
+done
 expect "leaks" 0 "1 x communicator of MPI_Comm_split" env ASAN_OPTIONS=detect_leaks=0 FGMPI_LEAKS=1 "$bin/mpiexec" -n 1 -nfg 4 "$prog" leak 2
 expect "leaks" 0 "1 x request of MPI_Irecv" env ASAN_OPTIONS=detect_leaks=0 FGMPI_LEAKS=1 "$bin/mpiexec" -n 1 -nfg 4 "$prog" leak 2
 # An error that all ranks make is told once, with mpiexec and without: the first one ends the job, the process's other
