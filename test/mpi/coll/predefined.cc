@@ -156,7 +156,8 @@ void test(MPI_Datatype type, unsigned defined_sets, unsigned more_sets = 0) {
   if (type == MPI_DATATYPE_NULL) return;  // this host has no such Fortran type
   for (const Operation& o : kOps) {
     if (defined_sets & o.set) {
-      for (int count : {0, 1, g_size > 32 ? 140 : 700}) defined<T>(type, o, count);
+      for (int count : {0, 1, g_size > 200 ? 20 : g_size > 32 ? 140 : 700})
+        defined<T>(type, o, count);
     } else if (!(more_sets & o.set)) {
       undefined(type, o.op);
     }

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <fstream>
+
 #include "exchange.h"
 #include "transport/ofi/frame.h"
 #include "transport/registry.h"
@@ -156,6 +158,59 @@ TEST(Ofi, ConnectionsAreMadeOnDemand) {
     REQUIRE(open_sockets() - before >= m.size - 1);  // the count does see connections
     m.t->close();
   }));
+}
+
+/// Private memory of this process in KiB.
+uint64_t own_memory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("RssAnon:")) return std::strtoull(line.c_str() + 8, nullptr, 10);
+  return 0;
+}
+
+/// KiB that a process holds more after frames of the largest size went between all pairs.
+uint64_t memory_of_a_job(int size) {
+  uint64_t* most = static_cast<uint64_t*>(
+      mmap(nullptr, sizeof *most, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  expect_all_good(run_job(size, [&](Member& m) {
+    uint64_t got = 0;
+    m.sink.on_frame = [&](const Header&, const void*, size_t) { ++got; };
+    m.t = nullptr;
+    const uint64_t before = own_memory();
+    m.connect(make("ofi"));
+    const std::string payload(m.t->max_payload(), 'x');
+    const uint64_t kEach = 192 / m.size;  // every process receives into all of its buffers
+    for (uint64_t i = 0; i < kEach; ++i)
+      for (int p = 0; p < m.size; ++p) m.send(p, i, payload);
+    while (got < kEach * m.size)
+      if (!m.t->poll()) usleep(50);
+    m.meet_polling();
+    const uint64_t used = own_memory() - before;
+    std::atomic_ref<uint64_t> shared(*most);
+    for (uint64_t seen = shared; used > seen && !shared.compare_exchange_weak(seen, used);) {
+    }
+    m.t->close();
+  }));
+  uint64_t result = *most;
+  munmap(most, sizeof *most);
+  return result;
+}
+
+/// The buffers are FGMPI_OFI_RECV and FGMPI_OFI_SEND bytes however many peers there are. What the provider keeps for a
+/// connection (some 10 KiB in each direction) is all that a peer adds.
+TEST(Ofi, BuffersDoNotGrowWithTheNumberOfPeers) {
+#if defined(FGMPI_SANITIZE)
+  GTEST_SKIP() << "the sanitizer's memory is not the transport's";
+#endif
+  Setting receive("FGMPI_OFI_RECV", "4m"), send("FGMPI_OFI_SEND", "2m");
+  const uint64_t few = memory_of_a_job(3), many = memory_of_a_job(16);
+  std::printf("  3 processes: %lu KiB each, 16: %lu KiB\n", few, many);
+  EXPECT_GT(few, 3000u);  // the buffers are seen at all
+  EXPECT_LT(many, few + 13 * 100);
+  Setting less("FGMPI_OFI_RECV", "1m");
+  const uint64_t small = memory_of_a_job(16);
+  std::printf("  16 processes with 3 MiB less to receive into: %lu KiB\n", small);
+  EXPECT_LT(small + 2000, many);
 }
 
 TEST(Ofi, OtherProviders) {
