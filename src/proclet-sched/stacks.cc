@@ -1,5 +1,6 @@
 #include "proclet-sched/stacks.h"
 
+#include <link.h>
 #include <mpi.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,19 @@ constexpr int kMadvGuardInstall = 102;  // MADV_GUARD_INSTALL
 constexpr int kMadvGuardRemove = 103;   // MADV_GUARD_REMOVE
 constexpr uint64_t kCanary = 0x5ac0ffee5ac0ffeeull;
 
+/// Does the program, or a library of it, run code that it writes onto the stack? So do pointers to
+/// nested functions: internal procedures that are passed as arguments in Fortran, GNU C's. The linker
+/// asks for it in PT_GNU_STACK.
+bool wants_executable_stacks() {
+  auto asks = [](dl_phdr_info* info, size_t, void*) {
+    for (size_t i = 0; i < info->dlpi_phnum; ++i)
+      if (info->dlpi_phdr[i].p_type == PT_GNU_STACK && (info->dlpi_phdr[i].p_flags & PF_X))
+        return 1;
+    return 0;
+  };
+  return dl_iterate_phdr(asks, nullptr) != 0;
+}
+
 }  // namespace
 
 Status StackRegion::reserve(uint32_t count, size_t stack_size, const char* what) {
@@ -24,9 +38,10 @@ Status StackRegion::reserve(uint32_t count, size_t stack_size, const char* what)
   slot_size_ = (stack_size + kPage - 1) / kPage * kPage + kPage;
   uint64_t bytes = static_cast<uint64_t>(count) * slot_size_;
   void* base = MAP_FAILED;
+  int protection = PROT_READ | PROT_WRITE | (wants_executable_stacks() ? PROT_EXEC : 0);
   if (address_space_left() / slot_size_ >= count)
-    base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    base = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
+                -1, 0);
   if (base == MAP_FAILED)
     return error(
         MPI_ERR_NO_MEM,

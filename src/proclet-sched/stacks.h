@@ -35,6 +35,7 @@ class StackRegion {
   StackRegion& operator=(const StackRegion&) = delete;
 
   /// Reserves `count` slots. `stack_size` is rounded up to pages. An error says how many would fit.
+  /// Executable where the program asks for that.
   Status reserve(uint32_t count, size_t stack_size, const char* what);
   void release();
 
