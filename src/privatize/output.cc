@@ -45,13 +45,15 @@ ssize_t real_write(int fd, const void* bytes, size_t size) {
 struct Lines {
   int fd = -1;
   bool at_once = false;  ///< every complete line is written at once
+  int failed = 0;        ///< errno of the last write, or 0
   std::string complete;
   std::vector<std::string*> tails;  ///< by rank: its unfinished line
   std::vector<int> files;           ///< by rank: a file of its own, or -1; empty until one has
 
   bool active() const { return fd >= 0; }
   void write_complete();
-  void put(int64_t rank, std::string_view bytes, bool now);
+  /// Takes the bytes; `now`: writes what is complete. Errno of a write, or 0.
+  int put(int64_t rank, std::string_view bytes, bool now);
   void put_line(int64_t rank, std::string_view line);
   /// The rank's own file, or -1.
   int file_of(int64_t rank) const {
@@ -74,23 +76,33 @@ size_t next_piece(std::string_view bytes) {
   return end == bytes.npos ? bytes.size() : end + 1;
 }
 
-void write_all(int fd, std::string_view bytes) {
+/// errno of what failed, or 0.
+int write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t n = real_write(fd, bytes.data(), next_piece(bytes));
     if (n < 0 && errno == EAGAIN) {
       pollfd wait{fd, POLLOUT, 0};
       poll(&wait, 1, -1);
     } else if (n < 0 && errno != EINTR) {
-      break;  // as with a closed pipe: nobody reads it
+      return errno;  // as with a closed pipe: nobody reads it
     } else if (n > 0) {
       bytes.remove_prefix(static_cast<size_t>(n));
     }
   }
+  return 0;
 }
 
+/// A rank that flushes or writes learns of a failure by its call. What is written later, for ranks that
+/// have gone on, nobody would hear of: it is said once.
 void Lines::write_complete() {
-  write_all(fd, complete);
+  if (complete.empty()) return;
+  int before = std::exchange(failed, write_all(fd, complete));
   complete.clear();
+  if (failed != 0 && before == 0) {
+    std::string line =
+        format("fgmpi: standard output of this process is lost: %s\n", strerror(failed));
+    real_write(STDERR_FILENO, line.data(), line.size());
+  }
 }
 
 void Lines::put_line(int64_t rank, std::string_view line) {
@@ -103,10 +115,11 @@ void Lines::put_line(int64_t rank, std::string_view line) {
   complete.append(line);
 }
 
-void Lines::put(int64_t rank, std::string_view bytes, bool now) {
+int Lines::put(int64_t rank, std::string_view bytes, bool now) {
   if (rank < 0 || static_cast<size_t>(rank) >= tails.size()) {
     complete.append(bytes);
-    return write_complete();
+    write_complete();
+    return failed;
   }
   if (int own = file_of(rank); own >= 0) return write_all(own, bytes);
   std::string*& tail = tails[static_cast<size_t>(rank)];
@@ -127,6 +140,7 @@ void Lines::put(int64_t rank, std::string_view bytes, bool now) {
     tail->clear();
   }
   if (now || at_once || complete.size() >= kWriteAt) write_complete();
+  return now ? failed : 0;
 }
 
 /// The rank for which the caller writes, or -1.
@@ -139,7 +153,7 @@ int64_t writer() {
 
 ssize_t take_stdout(void*, const char* bytes, size_t size) {
   if (!on_scheduler_thread()) return real_write(g_out.fd, bytes, size);
-  g_out.put(writer(), {bytes, size}, !g_draining);
+  if (int failed = g_out.put(writer(), {bytes, size}, !g_draining)) return errno = failed, 0;
   return static_cast<ssize_t>(size);
 }
 
@@ -147,7 +161,7 @@ ssize_t take_stderr(void*, const char* bytes, size_t size) {
   if (!on_scheduler_thread()) return real_write(g_err.fd, bytes, size);
   int64_t rank = writer();
   if (!g_prefix && g_err.file_of(rank) < 0) return real_write(g_err.fd, bytes, size);
-  g_err.put(rank, {bytes, size}, true);
+  if (int failed = g_err.put(rank, {bytes, size}, true)) return errno = failed, 0;
   return static_cast<ssize_t>(size);
 }
 
@@ -254,7 +268,8 @@ using namespace fgmpi::privatize;
 FGMPI_INTERPOSE ssize_t write(int fd, const void* bytes, size_t size) {
   if (__builtin_expect(fd == STDOUT_FILENO && g_out.active(), 0) && on_scheduler_thread()) {
     drain_stdout();
-    g_out.put(writer(), {static_cast<const char*>(bytes), size}, true);
+    int failed = g_out.put(writer(), {static_cast<const char*>(bytes), size}, true);
+    if (failed) return errno = failed, -1;
     return static_cast<ssize_t>(size);
   }
   return real_write(fd, bytes, size);
@@ -265,7 +280,11 @@ FGMPI_INTERPOSE ssize_t writev(int fd, const iovec* parts, int count) {
   if (fd != STDOUT_FILENO || !g_out.active() || !on_scheduler_thread())
     return real(fd, parts, count);
   ssize_t total = 0;
-  for (int i = 0; i < count; ++i) total += write(fd, parts[i].iov_base, parts[i].iov_len);
+  for (int i = 0; i < count; ++i) {
+    ssize_t n = write(fd, parts[i].iov_base, parts[i].iov_len);
+    if (n < 0) return n;
+    total += n;
+  }
   return total;
 }
 

@@ -32,4 +32,33 @@ END
 "$bin/mpiexec" -n 3 -nfg 2 "$programs/many_lines" 2>&1 | cat >"$programs/lines.out"
 good=$(grep -cE '^rank [0-5] line [0-9]+ of an output that is longer than a pipe$' "$programs/lines.out")
 [ "$good" = 18000 ] && [ "$(wc -l <"$programs/lines.out")" = 18000 ] || fail "$good whole lines of 18000"
+
+# A full disk: a rank that flushes or writes learns of it, and what nobody flushes is not lost in silence.
+cat >"$programs/full.c" <<'END'
+#include <mpi.h>
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+int rank;
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  printf("rank %d\n", rank);
+  if (argc > 1) {
+    int flushed = fflush(stdout);
+    errno = 0;
+    ssize_t written = write(1, "a\n", 2);
+    fprintf(stderr, "<%d %d %d>\n", flushed, (int)written, errno == ENOSPC);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
+END
+"$bin/mpicc" -O1 -w "$programs/full.c" -o "$programs/full" || fail "full.c"
+FGMPI_NFG=3 timeout 60 "$programs/full" flush 2>"$programs/lines.out" >/dev/full
+[ "$(grep -c '^<-1 -1 1>$' "$programs/lines.out")" = 3 ] || fail "a rank did not learn that its output is lost"
+FGMPI_NFG=3 timeout 60 "$programs/full" 2>"$programs/lines.out" >/dev/full
+[ "$(grep -c 'fgmpi: standard output of this process is lost: No space left' "$programs/lines.out")" = 1 ] ||
+  fail "lost output was not mentioned, or not once"
 echo " No Errors"
