@@ -56,6 +56,18 @@ class ElfFile {
     }
   }
 
+  /// Calls f(section, name) for each section.
+  template <class F>
+  void for_each_section(F&& f) const {
+    const ElfW(Shdr)* names =
+        bytes_ ? section(reinterpret_cast<const ElfW(Ehdr)*>(bytes_)->e_shstrndx) : nullptr;
+    if (!names || !inside(names->sh_offset, names->sh_size) || names->sh_size == 0 ||
+        bytes_[names->sh_offset + names->sh_size - 1] != 0)
+      return;
+    for (size_t i = 1; const ElfW(Shdr)* s = section(i); ++i)
+      if (s->sh_name < names->sh_size) f(*s, bytes_ + names->sh_offset + s->sh_name);
+  }
+
   /// The function that holds `offset` (relative to the load address), or nullptr; valid while this
   /// lives.
   const char* function_at(uintptr_t offset, uintptr_t* start) const {

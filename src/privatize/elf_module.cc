@@ -245,18 +245,36 @@ void ElfModule::disown_destructors() const {
   }
 }
 
+/// Data without symbols, of objects that were stripped before they were linked, shows in the sizes of
+/// sections, or in the alignment of .bss, where nothing of the start files needs any.
+bool ElfModule::has_unnamed_data(const ElfFile& file, const Named& named) const {
+  size_t bytes = 0;
+  bool any = false, aligned = false;
+  file.for_each_section([&](const ElfW(Shdr) & section, const char* name) {
+    any = true;
+    constexpr uint64_t kWritable = SHF_ALLOC | SHF_WRITE;
+    if ((section.sh_flags & kWritable) != kWritable || strcmp(name, ".got.plt") == 0) return;
+    if (read_only_after_relocation(section.sh_addr)) return;
+    bytes += section.sh_size;
+    aligned |= section.sh_type == SHT_NOBITS && section.sh_addralign > 1 && !named.streams;
+  });
+  // data_start (4 bytes) and the ends of .data and .bss are filled up to 8 bytes.
+  constexpr size_t kFilled = 24;
+  return !any || aligned || bytes > named.bytes + kFilled;
+}
+
 bool ElfModule::has_private_data() const {
   if (tls_) return true;
   ElfFile file;
   if (!file.open(executable_ ? "/proc/self/exe" : path_.c_str())) return true;
   // What the compiler's start files and the linker put into .data and .bss of every program.
   static const char* const kOfStartFiles[] = {
-      "completed.0", "__dso_handle", "__TMC_END__", "DW.ref.__gxx_personality_v0",
-      "data_start",  "__data_start", "_edata",      "_end",
-      "__bss_start", "stdin",        "stdout",      "stderr"};
-  bool any_symbols = false, found = false;
+      "completed.0", "__dso_handle", "__TMC_END__", "__TMC_LIST__", "DW.ref.__gxx_personality_v0",
+      "data_start",  "__data_start", "_edata",      "_end",         "__bss_start",
+      "stdin",       "stdout",       "stderr"};
+  bool has_locals = false, found = false;
+  Named named;
   file.for_each_symbol([&](const ElfW(Sym) & symbol, const char* name) {
-    any_symbols = true;
     uint8_t type = symbol.st_info & 15;
     if (symbol.st_shndx == SHN_UNDEF || (type != STT_OBJECT && type != STT_COMMON)) return;
     if (read_only_after_relocation(symbol.st_value)) return;
@@ -264,11 +282,17 @@ bool ElfModule::has_private_data() const {
       return (s.flags & PF_W) && symbol.st_value >= s.low && symbol.st_value < s.high;
     });
     if (!writable) return;
+    // The start files' own static variable: gone where local symbols were discarded (strip -x).
+    has_locals |= strcmp(name, "completed.0") == 0;
     std::string_view plain(name, strcspn(name, "@"));  // without its version
+    named.bytes += symbol.st_size;
+    named.streams |= plain.starts_with("std");
     found = found || std::none_of(std::begin(kOfStartFiles), std::end(kOfStartFiles),
                                   [&](const char* known) { return plain == known; });
   });
-  return found || !any_symbols;
+  // Where static variables have no names, one of 4 bytes may hide in what the linker filled up. Of a
+  // library that is asked for a warning only, and most are stripped.
+  return found || (executable_ && !has_locals) || has_unnamed_data(file, named);
 }
 
 }  // namespace fgmpi::privatize

@@ -66,8 +66,8 @@ class ElfModule {
   void disown_destructors() const;
 
   /// Writable data of the program itself, outside of what is read-only after relocation and of what
-  /// the compiler's start files bring. Without section headers: whether there is any is unknown, so
-  /// true.
+  /// the compiler's start files bring. True where that cannot be known: without section headers, and
+  /// of an executable that was stripped.
   bool has_private_data() const;
 
  private:
@@ -77,6 +77,12 @@ class ElfModule {
   };
   void read_dynamic(const ElfW(Dyn) * dynamic);
   const char* version_of(uint32_t symbol) const;
+  /// The writable objects that have symbols.
+  struct Named {
+    size_t bytes = 0;
+    bool streams = false;  ///< copies of stdin, stdout or stderr
+  };
+  bool has_unnamed_data(const class ElfFile& file, const Named& named) const;
 
   std::string path_;
   bool executable_ = false;

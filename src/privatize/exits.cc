@@ -91,6 +91,14 @@ bool ends_a_rank() {
   return on_proclet() && sched::current()->kind == sched::Kind::kRank && in_own_process();
 }
 
+/// What the exit of a rank runs, newest first.
+void run_exit_handlers(int status) {
+  sched::Proclet* p = sched::current();
+  run_handlers(p, status, [](Handler::Kind k) { return k == Handler::kThreadLocal; });
+  run_handlers(p, status, [](Handler::Kind k) { return k != Handler::kQuick; });
+  run_image_destructors();
+}
+
 struct Span {
   uintptr_t low = 0, high = 0;
 };
@@ -127,10 +135,7 @@ void adopt_early_handlers(sched::Proclet* rank0) {
 }
 
 void end_rank(int status) {
-  sched::Proclet* p = sched::current();
-  run_handlers(p, status, [](Handler::Kind k) { return k == Handler::kThreadLocal; });
-  run_handlers(p, status, [](Handler::Kind k) { return k != Handler::kQuick; });
-  run_image_destructors();
+  run_exit_handlers(status);
   finish_rank(status);
 }
 
@@ -140,6 +145,7 @@ using namespace fgmpi::privatize;
 
 FGMPI_INTERPOSE [[noreturn]] void exit(int status) {
   if (ends_a_rank()) end_rank(status);
+  if (leave_forked_child()) run_exit_handlers(status);
   static auto* real = next_symbol<void(int)>("exit");
   real(status);
   __builtin_unreachable();

@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "privatize/allocator.h"
 #include "proclet-sched/annotate.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/limits.h"
@@ -268,6 +269,7 @@ Status Images::plan_module(size_t m) {
     return error(MPI_ERR_OTHER, "cannot open %s to make images of it: %s", module.path().c_str(),
                  strerror(errno));
   plan_mappings(module, &plan);
+  if (module.executable()) plan.jumps = own_allocator(module);
   Status status;
   module.for_each_relocation(
       [&](const ElfW(Rela) & r, const ElfW(Sym) & s, const char* name, const char* version) {
@@ -405,6 +407,27 @@ Status Images::map_module(size_t m, uint32_t k) const {
   return Status();
 }
 
+/// A whole mapping becomes writable for a moment, so that it stays one.
+Status Images::write_jumps(size_t m, uint32_t k) const {
+  char* at = reinterpret_cast<char*>(place(m, k));
+  for (const Mapping& mapping : plans_[m].mappings) {
+    auto inside = [&](uintptr_t offset) { return offset >= mapping.low && offset < mapping.high; };
+    const auto& jumps = plans_[m].jumps;
+    if (std::none_of(jumps.begin(), jumps.end(), inside)) continue;
+    size_t size = mapping.high - mapping.low;
+    bool ok = mprotect(at + mapping.low, size, PROT_READ | PROT_WRITE) == 0;
+    for (size_t i = 0; ok && i < jumps.size(); ++i)
+      if (inside(jumps[i])) write_jump(at + jumps[i], modules_[m].base() + jumps[i]);
+    if (!ok || mprotect(at + mapping.low, size, mapping.protection) != 0)
+      return error(
+          MPI_ERR_OTHER,
+          "the program has an allocator of its own (malloc, operator new), and the system does "
+          "not allow to unite those of its images: %s; link the allocator as a shared library",
+          strerror(errno));
+  }
+  return Status();
+}
+
 Status Images::make(uint32_t k) {
   FGMPI_ASSERT(k > 0 && k < count_);
   uintptr_t shift = (k - 1) * stride_;
@@ -420,6 +443,7 @@ Status Images::make(uint32_t k) {
       uintptr_t value = w.value + shift;
       memcpy(at + w.offset, &value, sizeof value);
     }
+    if (!plan.jumps.empty()) FGMPI_TRY(write_jumps(m, k));
   }
   return Status();
 }

@@ -93,6 +93,7 @@ class Images {
     std::vector<Bytes> copies;      ///< clones of copied objects, by note_copied_objects()
     std::vector<Bytes> contents;    ///< small writable segments, with `fixed` applied already
     std::vector<Range> zero_tails;  ///< from the end of the file's bytes to the end of the page
+    std::vector<uintptr_t> jumps;   ///< functions that are image 0's in all images
     int fd = -1;
   };
   Status plan_module(size_t m);
@@ -107,6 +108,7 @@ class Images {
   const CopiedObject* refused_copy() const;
   bool in_modules(uintptr_t address) const;
   Status map_module(size_t m, uint32_t k) const;
+  Status write_jumps(size_t m, uint32_t k) const;
 
   std::vector<ElfModule> modules_;
   std::vector<CopiedObject> copied_;  ///< of the program

@@ -47,6 +47,8 @@ uint32_t first_world_rank();
 uint32_t world_rank(const sched::Proclet* p);
 /// False in the child of a fork or vfork.
 bool in_own_process();
+/// True once in the child of a fork that a rank called, which is a process of that rank alone.
+bool leave_forked_child();
 
 // ---- exits.cc ----
 /// Gives rank 0 the exit handlers that the program registered before it ran.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/assert.h"
@@ -33,6 +34,7 @@ using StartMain = int(Main*, int, char**, Init*, void (*)(), void (*)(), void*);
 /// The scheduler's thread; static TLS, so that asking costs one load.
 [[gnu::tls_model("initial-exec")]] thread_local bool t_scheduler = false;
 pid_t g_pid = 0;
+bool g_forked_by_rank = false;
 uint32_t g_first_world_rank = 0;
 
 /// Before the processes have exchanged their sizes: block distribution of equal or nearly equal
@@ -224,7 +226,7 @@ void prepare_switching() {
   if (g_mode == Mode::kImages) {
     g_image_of = new Image[g_program.ranks];
     add_areas_of_program();
-    g_image_of[0].areas = static_cast<char*>(malloc(swapped_bytes() + 1));
+    init_areas(&g_image_of[0]);
   }
   install_switch_hook(g_image_of);
 }
@@ -282,18 +284,19 @@ uint32_t world_rank(const sched::Proclet* p) {
 
 bool on_scheduler_thread() { return t_scheduler; }
 bool in_own_process() { return getpid() == g_pid; }
+bool leave_forked_child() { return std::exchange(g_forked_by_rank, false); }
 
 int run_rank(uint32_t local_index) {
   if (g_mode != Mode::kImages) {
     if (local_index == 0) adopt_early_handlers(sched::current());
-    end_rank(g_main(g_program.argc, g_program.argv, g_program.envp));
+    exit(g_main(g_program.argc, g_program.argv, g_program.envp));
   }
   sched::call_on_host([&] { enter_image(local_index); });
   const Image& image = g_image_of[local_index];
   construct(image);
   auto* main =
       reinterpret_cast<Main*>(g_images.move_to(reinterpret_cast<uintptr_t>(g_main), local_index));
-  end_rank(main(g_program.argc, image.argv, g_program.envp));
+  exit(main(g_program.argc, image.argv, g_program.envp));
 }
 
 void run_image_destructors() {
@@ -315,6 +318,7 @@ FGMPI_INTERPOSE int __libc_start_main(Main* main, int argc, char** argv, Init* i
   t_scheduler = true;
   pthread_atfork(nullptr, nullptr, [] {
     keep_thread_values();
+    g_forked_by_rank = on_proclet();
     t_scheduler = false;
   });
   g_program.ranks = ranks_wanted();

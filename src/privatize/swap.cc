@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 #include <vector>
 
@@ -27,11 +28,20 @@ struct Area {
   size_t offset;        ///< within Image::areas
   std::string initial;  ///< of images but the first
   bool moves = false;   ///< a pointer into the program
-  int64_t module = -1;  ///< a thread-local block: the module whose template initialises it
+  int64_t module = -1;  ///< of a thread-local block: the module whose template initialises it
+  size_t in_block = 0;  ///< where the area begins in that block
+};
+
+/// Sets a pointer that the C++ runtime keeps and gives back the one before.
+using Exchange = void*(void*);
+struct Handler {
+  Exchange* exchange;
+  void* initial;
 };
 
 struct Swap {
   std::vector<Area> areas;
+  std::vector<Handler> handlers;
   size_t bytes = 0;
   Image* loaded = nullptr;           ///< whose areas are in place
   std::vector<size_t> stream_areas;  ///< those that hold pointers to ranks' objects
@@ -48,6 +58,8 @@ void copy_out(Image* image) {
 void copy_in(Image* image) {
   for (const Area& a : g.areas) memcpy(a.live, image->areas + a.offset, a.size);
 }
+
+constexpr size_t kExceptionBytes = sizeof(sched::Proclet::exception_state);
 
 locale_t set_locale(locale_t locale) {
   static auto* real = next_symbol<locale_t(locale_t)>("uselocale");
@@ -81,15 +93,42 @@ int find_tls(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
+void add_thread_local_part(size_t module, char* block, char* from, char* to) {
+  if (from == to) return;
+  add_swapped_area(from, static_cast<size_t>(to - from));
+  g.areas.back().module = static_cast<int64_t>(module);
+  g.areas.back().in_block = static_cast<size_t>(from - block);
+}
+
 void add_thread_local_blocks() {
   for (size_t m = 0; m < g_images.modules().size(); ++m) {
     const ElfModule& module = g_images.modules()[m];
-    if (!module.tls()) continue;
-    TlsBlock block{module.base(), nullptr};
-    dl_iterate_phdr(find_tls, &block);
-    if (!block.live) continue;
-    add_swapped_area(block.live, module.tls()->p_memsz);
-    g.areas.back().module = static_cast<int64_t>(m);
+    void* live = module.tls() ? thread_local_block(module) : nullptr;
+    if (!live) continue;
+    // A program with a C++ runtime of its own (-static-libstdc++) has the exceptions in there. They are
+    // a proclet's, and the scheduler's to swap.
+    auto* begin = static_cast<char*>(live);
+    auto* end = begin + module.tls()->p_memsz;
+    auto* hole = reinterpret_cast<char*>(abi::__cxa_get_globals());
+    bool inside = hole >= begin && hole + kExceptionBytes <= end;
+    add_thread_local_part(m, begin, begin, inside ? hole : end);
+    if (inside) add_thread_local_part(m, begin, hole + kExceptionBytes, end);
+  }
+}
+
+/// Pointers into the program that the C++ runtime keeps, of programs that set them.
+void add_handlers() {
+  for (const char* setter : {"_ZSt13set_terminatePFvvE", "_ZSt15set_new_handlerPFvvE",
+                             "_ZNSt3pmr20set_default_resourceEPNS_15memory_resourceE"}) {
+    const auto& modules = g_images.modules();
+    auto imports = [&](const ElfModule& m) { return m.imports(setter); };
+    if (std::none_of(modules.begin(), modules.end(), imports)) continue;
+    auto* exchange = reinterpret_cast<Exchange*>(dlsym(RTLD_DEFAULT, setter));
+    Images::Location where;
+    if (!exchange || g_images.locate(reinterpret_cast<uintptr_t>(exchange), &where)) continue;
+    void* initial = exchange(nullptr);
+    exchange(initial);
+    g.handlers.push_back({exchange, initial});
   }
 }
 
@@ -149,7 +188,8 @@ void add_stream_state(std::ios& stream, const char* symbol) {
 
 void add_swapped_area(void* live, size_t size) {
   auto* bytes = static_cast<const char*>(live);
-  g.areas.push_back({static_cast<char*>(live), size, g.bytes, std::string(bytes, size), false, -1});
+  g.areas.push_back(
+      {static_cast<char*>(live), size, g.bytes, std::string(bytes, size), false, -1, 0});
   g.bytes += (size + 7) / 8 * 8;
 }
 
@@ -157,6 +197,7 @@ void add_areas_of_program() {
   add_thread_local_blocks();
   add_fortran_cells();
   add_option_cells();
+  add_handlers();
   add_stream_state(std::cin, "_ZSt3cin");
   add_stream_state(std::cout, "_ZSt4cout");
   add_stream_state(std::cerr, "_ZSt4cerr");
@@ -170,7 +211,15 @@ void restore_streams() {
 
 size_t swapped_bytes() { return g.bytes; }
 
+void* thread_local_block(const ElfModule& module) {
+  TlsBlock block{module.base(), nullptr};
+  dl_iterate_phdr(find_tls, &block);
+  return block.live;
+}
+
 void init_areas(Image* image) {
+  if (!g.handlers.empty()) image->handlers = new void*[g.handlers.size()];
+  for (size_t i = 0; i < g.handlers.size(); ++i) image->handlers[i] = g.handlers[i].initial;
   if (!g.bytes) return;
   image->areas = static_cast<char*>(malloc(g.bytes));
   FGMPI_CHECK(image->areas);
@@ -187,8 +236,10 @@ void init_areas(Image* image) {
     auto m = static_cast<size_t>(a.module);
     const ElfW(Phdr)* tls = g_images.modules()[m].tls();
     memset(to, 0, a.size);
-    memcpy(to, reinterpret_cast<void*>(g_images.place(m, image->index) + tls->p_vaddr),
-           tls->p_filesz);
+    if (a.in_block < tls->p_filesz)
+      memcpy(to,
+             reinterpret_cast<void*>(g_images.place(m, image->index) + tls->p_vaddr + a.in_block),
+             std::min(a.size, tls->p_filesz - a.in_block));
   }
 }
 
@@ -196,6 +247,10 @@ void load_image(Image* image) {
   if (g.bytes && g.loaded != image) {
     if (g.loaded) copy_out(g.loaded);
     copy_in(image);
+  }
+  for (size_t i = 0; i < g.handlers.size() && g.loaded != image; ++i) {
+    void* before = g.handlers[i].exchange(image->handlers[i]);
+    if (g.loaded) g.loaded->handlers[i] = before;
   }
   g.loaded = image;
 }
@@ -206,7 +261,8 @@ void install_switch_hook(Image* first) {
   cells.errno_cell = &errno;
   cells.exceptions = reinterpret_cast<void**>(abi::__cxa_get_globals());
   sched::set_runtime_cells(cells);
-  sched::set_switch_hook(on_switch, g.bytes ? sched::HookAt::kEachSwitch : sched::HookAt::kWatched);
+  bool each = g.bytes || !g.handlers.empty();
+  sched::set_switch_hook(on_switch, each ? sched::HookAt::kEachSwitch : sched::HookAt::kWatched);
 }
 
 }  // namespace fgmpi::privatize

@@ -4,7 +4,8 @@
 //   of an image    thread_local variables of the program and of private libraries; the C library's
 //                  getopt variables; format, state and buffer of the standard C++ streams; the
 //                  Fortran binding's cells that hold addresses in the program
-//                  ("swapped areas": copied out of and into place when another image runs)
+//                  ("swapped areas": copied out of and into place when another image runs);
+//                  handlers that it gave the C++ runtime (set_terminate and the like)
 //   of a proclet   errno, the C++ runtime's caught exceptions, the locale set by uselocale
 //
 // An image's areas stay in place while no other image runs: two switches between a rank and its
@@ -23,7 +24,8 @@ namespace fgmpi::privatize {
 /// What a rank with private globals has; Proclet::image points to it.
 struct Image {
   uint32_t index = 0;
-  char* areas = nullptr;  ///< its swapped areas while it is not loaded
+  char* areas = nullptr;      ///< its swapped areas while it is not loaded
+  void** handlers = nullptr;  ///< its handlers of the C++ runtime while it is not loaded
   char** argv = nullptr;
   struct LibcState* libc = nullptr;      ///< libc_state.cc
   class ThreadValues* values = nullptr;  ///< thread_keys.cc
@@ -40,6 +42,9 @@ void restore_streams();
 // libc_state.cc: the variables of getopt; its hidden ones are reset when a rank starts.
 void add_option_cells();
 void reset_getopt();
+
+/// The calling thread's variables of the module, or nullptr.
+void* thread_local_block(const class ElfModule& module);
 
 /// Gives a fresh image its own contents of the areas. `k` is its number (its tdata is read from
 /// there).

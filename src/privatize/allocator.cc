@@ -1,0 +1,75 @@
+#include "privatize/allocator.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+namespace fgmpi::privatize {
+namespace {
+
+constexpr const char* kMalloc[] = {
+    "malloc",         "free",   "calloc",  "realloc",      "memalign", "aligned_alloc",
+    "posix_memalign", "valloc", "pvalloc", "reallocarray", "cfree",    "malloc_usable_size"};
+
+constexpr const char* kOperators[] = {"_Znwm",
+                                      "_Znam",
+                                      "_ZnwmRKSt9nothrow_t",
+                                      "_ZnamRKSt9nothrow_t",
+                                      "_ZnwmSt11align_val_t",
+                                      "_ZnamSt11align_val_t",
+                                      "_ZnwmSt11align_val_tRKSt9nothrow_t",
+                                      "_ZnamSt11align_val_tRKSt9nothrow_t",
+                                      "_ZdlPv",
+                                      "_ZdaPv",
+                                      "_ZdlPvm",
+                                      "_ZdaPvm",
+                                      "_ZdlPvRKSt9nothrow_t",
+                                      "_ZdaPvRKSt9nothrow_t",
+                                      "_ZdlPvSt11align_val_t",
+                                      "_ZdaPvSt11align_val_t",
+                                      "_ZdlPvmSt11align_val_t",
+                                      "_ZdaPvmSt11align_val_t",
+                                      "_ZdlPvSt11align_val_tRKSt9nothrow_t",
+                                      "_ZdaPvSt11align_val_tRKSt9nothrow_t"};
+
+/// The function as all libraries see it, where that is the program's.
+uintptr_t defined_by(const ElfModule& program, const char* name, size_t* size) {
+  void* function = dlsym(RTLD_DEFAULT, name);
+  Dl_info info{};
+  const ElfW(Sym)* symbol = nullptr;
+  if (!function || !program.contains(reinterpret_cast<uintptr_t>(function)) ||
+      !dladdr1(function, &info, const_cast<void**>(reinterpret_cast<const void**>(&symbol)),
+               RTLD_DL_SYMENT) ||
+      !symbol || info.dli_saddr != function)
+    return 0;
+  *size = symbol->st_size;
+  return reinterpret_cast<uintptr_t>(function);
+}
+
+}  // namespace
+
+std::vector<uintptr_t> own_allocator(const ElfModule& program) {
+  std::vector<uintptr_t> offsets;
+  size_t size = 0;
+  auto add = [&](const char* name) {
+    uintptr_t function = defined_by(program, name, &size);
+    if (function && size >= kJumpBytes) offsets.push_back(function - program.base());
+  };
+  bool has_malloc = defined_by(program, "malloc", &size) != 0;
+  if (has_malloc)
+    for (const char* name : kMalloc) add(name);
+  // Those of a C++ runtime in the program (-static-libstdc++) only call malloc.
+  bool has_runtime = defined_by(program, "__cxa_throw", &size) != 0;
+  if (has_malloc || !has_runtime)
+    for (const char* name : kOperators) add(name);
+  return offsets;
+}
+
+void write_jump(char* at, uintptr_t target) {
+  constexpr unsigned char kJump[] = {0xff, 0x25, 0, 0, 0, 0};
+  static_assert(sizeof kJump + sizeof target == kJumpBytes);
+  memcpy(at, kJump, sizeof kJump);
+  memcpy(at + sizeof kJump, &target, sizeof target);
+}
+
+}  // namespace fgmpi::privatize
