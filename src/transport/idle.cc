@@ -19,6 +19,8 @@ constexpr int64_t kContended = 4'000;
 /// The shortest spin that grows again after contention.
 constexpr int64_t kLeastSpin = 1'000;
 constexpr int kPollsPerLook = 64;
+/// How often a transport is looked at that cannot wake us.
+constexpr int64_t kLook = 1'000'000;
 /// So many sleeps that ended early with nothing to take in, and none with something: whatever ends them is not to be
 /// believed. A large message that trickles in ends some tens.
 constexpr int kMostFruitless = 100;
@@ -110,7 +112,7 @@ void Idle::block(int64_t timeout_ns) {
     transports_[0]->sleep(timeout_ns);
     return;
   }
-  if (!all_wake_) timeout_ns = std::min<int64_t>(timeout_ns, 100'000);
+  if (!all_wake_) timeout_ns = std::min(timeout_ns, kLook);
   timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
   epoll_event events[8];
   epoll_pwait2(epoll_, events, 8, &timeout, nullptr);

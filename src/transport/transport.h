@@ -101,8 +101,8 @@ class Transport {
   /// Returns wait_fd(), or -1 when it has none: then it must be polled.
   virtual int use_wait_fd() { return wait_fd(); }
   /// A file descriptor that becomes readable when armed and something arrives, or -1 when this
-  /// transport sleeps on a futex (then sleep() is used). At most one transport of a job sleeps on a
-  /// futex.
+  /// transport sleeps in its own way, on a futex or blindly for a while: then sleep() is used, if it
+  /// is the only one, and the others' descriptors and a look every millisecond if not.
   virtual int wait_fd() const { return -1; }
   /// At most `timeout_ns` (-1: no limit). REQUIRES: arm() returned true, wait_fd() is -1.
   virtual void sleep(int64_t timeout_ns) { (void)timeout_ns; }

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/assert.h"
+#include "base/stand_still.h"
 #include "base/strings.h"
 #include "transport/random.h"
 #include "transport/registry.h"
@@ -524,6 +525,11 @@ bool Ofi::arm() {
     if (reading->in_flight == 0) return false;
   if (fabric_.wait_fd < 0) return true;  // nothing will wake us: Idle looks now and then
   return fabric_.may_sleep();
+}
+
+/// Only where the queue has nothing to wait on, as with udp;ofi_rxd, which sends again what was lost when it is polled.
+void Ofi::sleep(int64_t timeout_ns) {
+  stand_still(timeout_ns < 0 ? kLook : std::min(timeout_ns, kLook));
 }
 
 void Ofi::fail(uint32_t index, const std::string& why) {

@@ -102,6 +102,7 @@ class Ofi final : public Transport {
   bool arm() override;
   int64_t longest_sleep() const override { return starved_since_ ? kRetry : INT64_MAX; }
   int wait_fd() const override { return fabric_.wait_fd; }
+  void sleep(int64_t timeout_ns) override;
   uint64_t refused() const override { return refused_ + lifelines_.strangers(); }
   void tick() override;
   void close() override;
@@ -118,6 +119,8 @@ class Ofi final : public Transport {
   /// How long after a refusal by the provider (which does not tell when it has room) a retry is
   /// due.
   static constexpr int64_t kRetry = 100'000;
+  /// How often a queue is looked at that has nothing to wait on (ns).
+  static constexpr int64_t kLook = 2'000'000;
 
   bool reads_wanted() const;
   Status make_buffers();
