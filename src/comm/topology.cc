@@ -73,6 +73,25 @@ void neighbors_of(const Comm* comm, std::vector<int32_t>* sources,
   *destinations = *sources;
 }
 
+void count_neighbors(const Comm* comm, int64_t* sources, int64_t* destinations) {
+  const Topology& t = *comm->shared->topology;
+  switch (t.kind) {
+    case Topology::Kind::kCart:
+      *sources = 2 * static_cast<int64_t>(t.dims.size());
+      break;
+    case Topology::Kind::kGraph: {
+      auto rank = static_cast<size_t>(comm->rank);
+      *sources = t.index[rank] - (rank ? t.index[rank - 1] : 0);
+      break;
+    }
+    case Topology::Kind::kDistGraph:
+      *sources = static_cast<int64_t>(comm->extras->neighbors->sources.size());
+      *destinations = static_cast<int64_t>(comm->extras->neighbors->destinations.size());
+      return;
+  }
+  *destinations = *sources;
+}
+
 // ---- Reordering --------------------------------------------------------------------------------------------
 // A process's sub-grid t0 x t1 x ... (ti divides dims[i], product = ranks a process) has 2 * sum(volume / ti) faces to
 // other sub-grids, dimensions that it spans fully aside. Row-major order gives the same formula with t = (1, .., 1,

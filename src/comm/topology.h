@@ -41,6 +41,8 @@ struct Topology {
 /// REQUIRES: the communicator has a topology.
 void neighbors_of(const Comm* comm, std::vector<int32_t>* sources,
                   std::vector<int32_t>* destinations);
+/// How many these are, without listing them.
+void count_neighbors(const Comm* comm, int64_t* sources, int64_t* destinations);
 
 /// Where reordering helps: the map from rank in a grid of `dims` to rank in `comm` by which each process hosts a
 /// compact sub-grid instead of consecutive ranks. Collocated neighbours exchange without a message between

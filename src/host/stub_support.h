@@ -70,12 +70,27 @@ bool basic_extent(MPI_Datatype type, I* lb, I* extent) {
   return true;
 }
 
+/// MPI-4.0 section 6.9.7: two buffers, neither of them MPI_IN_PLACE.
+inline Status check_local_buffers(const void* in, const void* inout, const Type& type) {
+  if (in == MPI_IN_PLACE || inout == MPI_IN_PLACE)
+    return error(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE; allowed is a buffer",
+                 in == MPI_IN_PLACE ? "inbuf" : "inoutbuf");
+  if (in == inout)
+    return error(MPI_ERR_BUFFER,
+                 "inbuf and inoutbuf are the same memory; allowed are different buffers");
+  if (type.basic() && (!in || !inout))
+    return error(MPI_ERR_BUFFER, "%s is a null pointer; allowed is null with count 0 only",
+                 in ? "inoutbuf" : "inbuf");
+  return {};
+}
+
 inline int reduce_local(const char* call, const void* in, void* inout, MPI_Count count,
                         MPI_Datatype datatype, MPI_Op op) {
   Type type;
   Status status = count < 0 ? error(MPI_ERR_COUNT, "count %lld: allowed is 0 or more",
                                     static_cast<long long>(count))
                             : Type::of(datatype, &type);
+  if (status.ok() && count > 0) status = check_local_buffers(in, inout, type);
   if (status.ok()) status = host::reduce_local(in, inout, count, type, op);
   return status.ok() ? MPI_SUCCESS : mpi::fail(call, nullptr, status);
 }

@@ -12,27 +12,67 @@ Status check_in_place(const comm::Comm* c, const char* argument, bool allowed) {
     return error(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE; allowed is a buffer on an intercommunicator",
                  argument);
   if (!allowed)
-    return error(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which is not allowed here", argument);
+    return error(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE; allowed is a buffer of this rank", argument);
   return {};
+}
+
+/// "sendbuf", "recvcounts": `which` is "send", "recv" or, for a call with one buffer, "".
+std::string named(const char* which, const char* what) { return std::string(which) + what; }
+
+/// For basic types: the absolute addresses that MPI_BOTTOM stands for come with derived types or
+/// displacements.
+Status null_buffer(const char* which, int64_t count) {
+  return error(MPI_ERR_BUFFER,
+               "%s is a null pointer with count %lld; allowed is null with count 0 only",
+               named(which, *which ? "buf" : "buffer").c_str(), static_cast<long long>(count));
 }
 
 /// One count, one type.
-Status fill_plain(const void* buffer, int64_t count, MPI_Datatype type, coll::Side* side) {
-  pt2pt::Buffer checked;
-  FGMPI_TRY(make_buffer(buffer, count, type, &checked));
-  side->address = static_cast<char*>(checked.address);
+Status fill_plain(const char* which, const void* buffer, int64_t count, MPI_Datatype type,
+                  coll::Side* side) {
+  if (__builtin_expect(count < 0, 0))
+    return error(MPI_ERR_COUNT, "%s is %lld; allowed is 0 or more", named(which, "count").c_str(),
+                 static_cast<long long>(count));
+  // As in MPICH, nothing at all needs no type.
+  if (__builtin_expect(type == MPI_DATATYPE_NULL && count == 0, 0)) type = MPI_BYTE;
+  FGMPI_TRY(host::Type::of(type, &side->type));
+  if (__builtin_expect(!buffer && count > 0 && side->type.basic(), 0))
+    return null_buffer(which, count);
+  side->address = static_cast<char*>(const_cast<void*>(buffer));
   side->count = count;
-  side->type = std::move(checked.type);
   return {};
 }
 
-Status check_counts(const Counts& counts, const char* argument, int64_t n) {
+Status check_counts(const Counts& counts, const char* which, int64_t n) {
   if (!counts && n > 0)
-    return error(MPI_ERR_ARG, "%s is a null pointer; allowed is an array of counts", argument);
+    return error(MPI_ERR_ARG, "%scounts is a null pointer; allowed is an array of counts", which);
   for (int64_t i = 0; i < n; ++i)
-    if (counts[i] < 0)
-      return error(MPI_ERR_COUNT, "%s[%lld] is %lld; allowed is 0 or more", argument,
+    if (__builtin_expect(counts[i] < 0, 0))
+      return error(MPI_ERR_COUNT, "%scounts[%lld] is %lld; allowed is 0 or more", which,
                    static_cast<long long>(i), static_cast<long long>(counts[i]));
+  return {};
+}
+
+/// The types of a w form; one that no data has may be null.
+Status fill_types(const Part& part, int64_t n, const char* which, coll::Side* side) {
+  if (!part.types && n > 0)
+    return error(MPI_ERR_ARG, "%stypes is a null pointer; allowed is an array of datatypes", which);
+  std::vector<host::Type>& types = side->types;
+  types.reserve(static_cast<size_t>(std::max<int64_t>(n, 1)));
+  for (int64_t i = 0; i < n; ++i) {
+    const bool null = part.types[i] == MPI_DATATYPE_NULL;
+    if (i > 0 && !null && part.types[i] == part.types[i - 1]) {  // mostly so
+      types.push_back(types.back());
+      continue;
+    }
+    types.emplace_back();
+    if (null && part.counts[i] == 0) continue;
+    Status status = host::Type::of(part.types[i], &types.back());
+    if (__builtin_expect(!status.ok(), 0))
+      return error(status.error_class(), "%stypes[%lld]: %s", which, static_cast<long long>(i),
+                   status.what().c_str());
+  }
+  if (types.empty()) types.emplace_back();  // says that this is a w form
   return {};
 }
 
@@ -41,27 +81,24 @@ const int kNone[1] = {0};
 
 /// `n` segments.
 Status fill_part(const Part& part, int64_t n, const char* which, coll::Side* side) {
-  if (!part.array) return fill_plain(part.buffer, part.count, part.type, side);
-  std::string name = std::string(which) + "counts";
-  FGMPI_TRY(check_counts(part.counts, name.c_str(), n));
+  if (!part.array) return fill_plain(which, part.buffer, part.count, part.type, side);
+  FGMPI_TRY(check_counts(part.counts, which, n));
   if (!part.displs && n > 0)
     return error(MPI_ERR_ARG, "%sdispls is a null pointer; allowed is an array of displacements",
                  which);
   side->address = static_cast<char*>(const_cast<void*>(part.buffer));
   side->counts = n > 0 ? part.counts : Counts(kNone);
   side->displs = n > 0 ? part.displs : Counts(kNone);
-  if (!part.typed) return host::Type::of(part.type, &side->type);
-  if (!part.types && n > 0)
-    return error(MPI_ERR_ARG, "%stypes is a null pointer; allowed is an array of datatypes", which);
-  side->types.resize(static_cast<size_t>(std::max<int64_t>(n, 1)));
-  for (int64_t i = 0; i < n; ++i)
-    FGMPI_TRY(host::Type::of(part.types[i], &side->types[static_cast<size_t>(i)]));
+  FGMPI_TRY(part.typed ? fill_types(part, n, which, side) : host::Type::of(part.type, &side->type));
+  for (int64_t i = 0; __builtin_expect(!part.buffer, 0) && i < n; ++i)
+    if (part.counts[i] > 0 && part.displs[i] == 0 && side->segment(i).type->basic())
+      return null_buffer(which, part.counts[i]);
   return {};
 }
 
 /// A side that is one buffer for everybody.
-Status fill_whole(const Part& part, coll::Side* side) {
-  FGMPI_TRY(fill_plain(part.buffer, part.count, part.type, side));
+Status fill_whole(const Part& part, const char* which, coll::Side* side) {
+  FGMPI_TRY(fill_plain(which, part.buffer, part.count, part.type, side));
   side->strided = false;
   return {};
 }
@@ -70,10 +107,34 @@ Status neighbors(comm::Comm* c, int64_t* in, int64_t* out) {
   if (!c->shared->topology)
     return error(MPI_ERR_TOPOLOGY,
                  "the communicator has no topology; allowed are Cartesian and graph communicators");
-  std::vector<int32_t> sources, destinations;
-  comm::neighbors_of(c, &sources, &destinations);
-  *in = static_cast<int64_t>(sources.size());
-  *out = static_cast<int64_t>(destinations.size());
+  comm::count_neighbors(c, in, out);
+  return {};
+}
+
+Status same_memory() {
+  return error(MPI_ERR_BUFFER,
+               "sendbuf and recvbuf are the same memory; allowed are different buffers or "
+               "MPI_IN_PLACE");
+}
+
+/// What a member sends itself must not lie where it receives it. The same address with another type
+/// may be other memory.
+Status check_own_part(const Part& one, const Part& many, const coll::Side& one_side,
+                      const coll::Side& many_side, int rank) {
+  coll::Segment from = one_side.whole(), to = many_side.segment(rank);
+  if (from.address == to.address && one.type == many.type && from.bytes() && to.bytes())
+    return same_memory();
+  return {};
+}
+
+/// The same of the all-to-all forms, whose arrays may be the same as well.
+Status check_all_parts(const Part& send, const Part& recv, const coll::Side& side, int64_t n) {
+  if (send.buffer != recv.buffer || send.type != recv.type || send.types != recv.types ||
+      send.count != recv.count || send.counts.data != recv.counts.data ||
+      send.displs.data != recv.displs.data)
+    return {};
+  for (int64_t i = 0; i < n; ++i)
+    if (side.segment(i).bytes()) return same_memory();
   return {};
 }
 
@@ -86,7 +147,7 @@ Status BcastArguments::operator()(comm::Comm* c, Args* args) const {
   args->root = root;
   if (c->shared->inter && root == MPI_PROC_NULL) return {};
   if (buffer == MPI_IN_PLACE) FGMPI_TRY(check_in_place(c, "buffer", false));
-  return fill_plain(buffer, count, type, &args->recv);
+  return fill_plain("", buffer, count, type, &args->recv);
 }
 
 Status RootedArguments::operator()(comm::Comm* c, Args* args) const {
@@ -100,21 +161,23 @@ Status RootedArguments::operator()(comm::Comm* c, Args* args) const {
   // group's).
   const Part& many = gathers ? recv : send;
   const Part& one = gathers ? send : recv;
-  const char* one_name = gathers ? "sendbuf" : "recvbuf";
+  const char* many_name = gathers ? "recv" : "send";
+  const char* one_name = gathers ? "send" : "recv";
   coll::Side* many_side = gathers ? &args->recv : &args->send;
   coll::Side* one_side = gathers ? &args->send : &args->recv;
   if (is_root) {
     if (many.buffer == MPI_IN_PLACE)
-      FGMPI_TRY(check_in_place(c, gathers ? "recvbuf" : "sendbuf", false));
-    FGMPI_TRY(fill_part(many, c->shared->peers().size(), gathers ? "recv" : "send", many_side));
+      FGMPI_TRY(check_in_place(c, named(many_name, "buf").c_str(), false));
+    FGMPI_TRY(fill_part(many, c->shared->peers().size(), many_name, many_side));
   }
   if (!is_leaf) return {};
   if (one.buffer == MPI_IN_PLACE) {
-    FGMPI_TRY(check_in_place(c, one_name, is_root));
+    FGMPI_TRY(check_in_place(c, named(one_name, "buf").c_str(), is_root));
     args->in_place = true;
     return {};
   }
-  return fill_whole(one, one_side);
+  FGMPI_TRY(fill_whole(one, one_name, one_side));
+  return is_root ? check_own_part(one, many, *one_side, *many_side, c->rank) : Status();
 }
 
 Status SymmetricArguments::operator()(comm::Comm* c, Args* args) const {
@@ -144,7 +207,11 @@ Status SymmetricArguments::operator()(comm::Comm* c, Args* args) const {
     args->in_place = true;
     return {};
   }
-  return one_for_all ? fill_whole(send, &args->send) : fill_part(send, out, "send", &args->send);
+  FGMPI_TRY(one_for_all ? fill_whole(send, "send", &args->send)
+                        : fill_part(send, out, "send", &args->send));
+  if (c->shared->inter || is_neighbor(args->what)) return {};
+  return one_for_all ? check_own_part(send, recv, args->send, args->recv, c->rank)
+                     : check_all_parts(send, recv, args->send, out);
 }
 
 Status ReduceArguments::operator()(comm::Comm* c, Args* args) const {
@@ -162,25 +229,26 @@ Status ReduceArguments::operator()(comm::Comm* c, Args* args) const {
 
   int64_t total = count;
   if (array) {
-    FGMPI_TRY(check_counts(counts, "recvcounts", c->size()));
+    FGMPI_TRY(check_counts(counts, "recv", c->size()));
     total = 0;
     for (int64_t i = 0; i < c->size(); ++i) total += counts[i];
-  } else if (args->what == What::kReduceScatterBlock) {
+  } else {
     FGMPI_TRY(check_count(count));
-    total = count * c->size();
+    if (args->what == What::kReduceScatterBlock) total = count * c->size();
   }
   if (receives) {
     if (recv == MPI_IN_PLACE) FGMPI_TRY(check_in_place(c, "recvbuf", false));
-    FGMPI_TRY(fill_plain(recv, array ? counts[c->rank] : count, type, &args->recv));
+    FGMPI_TRY(fill_plain("recv", recv, array ? counts[c->rank] : count, type, &args->recv));
     args->recv.counts = counts;
   }
   args->in_place = send == MPI_IN_PLACE;
   if (args->in_place) FGMPI_TRY(check_in_place(c, "sendbuf", receives));
-  if (receives && sends && send == recv && total > 0)
-    return error(MPI_ERR_BUFFER,
-                 "sendbuf and recvbuf are the same memory; allowed are different buffers or "
-                 "MPI_IN_PLACE as sendbuf");
-  FGMPI_TRY(fill_plain(args->in_place ? recv : sends ? send : recv, total, type, &args->send));
+  if (receives && sends && send == recv && total > 0) return same_memory();
+  FGMPI_TRY(fill_plain("send",
+                       args->in_place ? recv
+                       : sends        ? send
+                                      : recv,
+                       total, type, &args->send));
   return host::check_op(op, args->send.type);
 }
 
