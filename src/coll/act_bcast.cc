@@ -7,16 +7,23 @@ namespace fgmpi::coll {
 namespace {
 
 /// Copies the holder's data to everybody else, all flat.
-Status hand_out_flat(const Act& act, const Args* holder, char* data, size_t bytes) {
+void hand_out_flat(const Act& act, const Args* holder, char* data, size_t bytes) {
   std::vector<char*> to;
   to.reserve(act.members.size());
-  for (const Args* m : act.members) {
-    if (m == holder) continue;
-    if (static_cast<int64_t>(bytes) > m->recv.whole().bytes())
-      return truncated(static_cast<int64_t>(bytes), m->recv.whole().bytes());
-    to.push_back(m->recv.address);
-  }
+  for (const Args* m : act.members)
+    if (m != holder) to.push_back(m->recv.address);
   copy_to_many(data, bytes, to.data(), to.size());
+}
+
+/// MPI-4.0 section 6.4: every member's buffer takes what the root sends, no more and no less.
+Status same_bytes(const Act& act, const Args* holder) {
+  int64_t bytes = holder->recv.whole().bytes();
+  for (const Args* m : act.members)
+    if (m->recv.whole().bytes() != bytes)
+      return error(MPI_ERR_TRUNCATE,
+                   "rank %d gives %lld bytes, rank %d gives %lld: all members must give the same",
+                   holder->rank, static_cast<long long>(bytes), m->rank,
+                   static_cast<long long>(m->recv.whole().bytes()));
   return {};
 }
 
@@ -38,10 +45,14 @@ Status act_bcast(Act& act) {
     if (source) FGMPI_TRY(pack(whole, data));
   }
   FGMPI_TRY(team_bcast(team, team.place_of_rank(root), data, bytes));
+  FGMPI_TRY(same_bytes(act, holder));  // not before: the other processes wait for this one
   if (packed && !source) FGMPI_TRY(unpack(data, static_cast<int64_t>(bytes), whole));
   bool all_flat = true;
   for (const Args* m : act.members) all_flat &= m->recv.type.basic();
-  if (all_flat) return hand_out_flat(act, holder, data, bytes);
+  if (all_flat) {
+    hand_out_flat(act, holder, data, bytes);
+    return {};
+  }
   for (const Args* m : act.members)
     if (m != holder) FGMPI_TRY(unpack(data, static_cast<int64_t>(bytes), m->recv.whole()));
   return {};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "coll/move.h"
+
 namespace fgmpi::coll {
 namespace {
 
@@ -124,7 +126,12 @@ Status Team::exchange(uint32_t to, const void* out, size_t out_bytes, uint32_t f
   pt2pt::Request* request = nullptr;
   FGMPI_TRY(irecv(from, in, in_bytes, &request));
   Status first = send(to, out, out_bytes);
-  Status second = finish(request);
+  pt2pt::wait(request, call_);
+  Status second = std::move(request->outcome.error);
+  if (second.ok() && request->outcome.bytes != in_bytes)
+    second =
+        truncated(static_cast<int64_t>(request->outcome.bytes), static_cast<int64_t>(in_bytes));
+  pt2pt::free_request(request);
   return first.ok() ? std::move(second) : std::move(first);
 }
 

@@ -1,5 +1,7 @@
 #include "comm/meeting.h"
 
+#include <cstring>
+
 #include "base/strings.h"
 #include "comm/extras.h"
 
@@ -28,11 +30,16 @@ void recycle(Meeting* m) {
 
 void note_mismatch(Meeting* m, Comm* comm, const char* call) {
   if (!m->status.ok()) return;
-  m->status =
-      error(MPI_ERR_OTHER,
-            "rank %d is in %s, rank %d in %s: all members of a communicator must call the same "
-            "collectives in the same order",
-            comm->rank, call, m->first_rank, m->call);
+  // One call has several codes: light or not.
+  m->status = std::strcmp(call, m->call) == 0
+                  ? error(MPI_ERR_OTHER,
+                          "rank %d and rank %d do not give the same amount of data, or kind of "
+                          "type or operation: all members of a communicator must agree on them",
+                          comm->rank, m->first_rank)
+                  : error(MPI_ERR_OTHER,
+                          "rank %d is in %s, rank %d in %s: all members of a communicator must "
+                          "call the same collectives in the same order",
+                          comm->rank, call, m->first_rank, m->call);
 }
 
 /// The open meeting `sequence` of this communicator, made by the first who comes; counts the caller

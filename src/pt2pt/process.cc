@@ -90,8 +90,12 @@ Status process_send(uint32_t process, uint64_t ctx, int32_t tag, const void* dat
 Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes,
                     const char* call) {
   Outcome outcome;
-  return recv(raw(data, bytes), endpoint(kProcessEndpoint), rank_of(process), tag, ctx, call,
-              &outcome);
+  FGMPI_TRY(recv(raw(data, bytes), endpoint(kProcessEndpoint), rank_of(process), tag, ctx, call,
+                 &outcome));
+  if (__builtin_expect(outcome.bytes == bytes, 1)) return {};
+  return error(MPI_ERR_TRUNCATE,
+               "process %u sent %llu bytes where %zu are expected: counts and types must match",
+               process, static_cast<unsigned long long>(outcome.bytes), bytes);
 }
 
 Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, std::vector<uint8_t>* data,

@@ -29,6 +29,8 @@ int main(int argc, char** argv) {
     expect(MPI_Bcast(value, 1, MPI_INT, rank == 0 ? 1 : 0, MPI_COMM_WORLD), MPI_ERR_ROOT, "root");
     expect(MPI_Bcast(value, 2000, MPI_INT, rank == 0 ? 1 : 0, MPI_COMM_WORLD), MPI_ERR_ROOT,
            "root");
+    expect(MPI_Bcast(value, rank == 0 ? 1024 : 1025, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_OTHER,
+           "amount");
     MPI_Request request;
     int code = rank == 0
                    ? MPI_Ibarrier(MPI_COMM_WORLD, &request)
