@@ -26,8 +26,15 @@ namespace {
 }  // namespace
 
 bool Guard::watch(const std::string& file) {
-  int ends[2];
+  int ends[2], ready[2];
   if (pipe2(ends, O_CLOEXEC)) return false;
+  if (pipe2(ready, O_CLOEXEC)) {
+    const int why = errno;
+    close(ends[0]);
+    close(ends[1]);
+    errno = why;
+    return false;
+  }
   // Neither the launcher's signals to the process group nor a SIGCHLD of the user's handlers get
   // in.
   sigset_t all, before;
@@ -40,6 +47,13 @@ bool Guard::watch(const std::string& file) {
     wait_and_unlink(ends[0], file.c_str());
   }
   const int why = errno;
+  close(ready[1]);
+  // Until it has left the process group it would be killed with it, and it may not have run yet on a busy machine. Then
+  // it closes what it has inherited.
+  char none;
+  while (pid_ >= 0 && read(ready[0], &none, 1) < 0 && errno == EINTR) {
+  }
+  close(ready[0]);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   close(ends[0]);
   pipe_ = ends[1];
