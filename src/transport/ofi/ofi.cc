@@ -1,6 +1,7 @@
 #include "transport/ofi/ofi.h"
 
 #include <mpi.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -87,6 +88,25 @@ bool is_internet(uint32_t addr_format) {
   return addr_format == FI_SOCKADDR_IN || addr_format == FI_SOCKADDR_IN6;
 }
 
+/// Signals stay whose they were: libraries that libfabric brings along (libinfinipath) catch SIGSEGV, SIGINT and SIGTERM
+/// when they are loaded, print a backtrace without ranks and call exit(), which would end one rank only.
+class KeepSignals {
+ public:
+  KeepSignals() {
+    for (int s = 1; s < NSIG; ++s) sigaction(s, nullptr, &before_[s]);
+  }
+  ~KeepSignals() {
+    struct sigaction now;
+    for (int s = 1; s < NSIG; ++s)
+      if (!sigaction(s, nullptr, &now) && now.sa_sigaction != before_[s].sa_sigaction)
+        sigaction(s, &before_[s], nullptr);
+  }
+  KeepSignals(const KeepSignals&) = delete;
+
+ private:
+  struct sigaction before_[NSIG] = {};
+};
+
 std::unique_ptr<Transport> make() { return std::make_unique<Ofi>(); }
 
 std::string describe(const std::string& address) {
@@ -110,6 +130,7 @@ bool Ofi::reads_wanted() const {
 }
 
 Status Ofi::open(Sink* sink, std::string* address) {
+  const KeepSignals signals;
   sink_ = sink;
   uint64_t memory_key;
   random_bytes(&memory_key, sizeof memory_key);
