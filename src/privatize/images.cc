@@ -313,16 +313,16 @@ Status Images::check_limits(uint32_t count) const {
         "processes with fewer ranks each, or share globals (FGMPI_PRIVATIZE=off)",
         count, static_cast<long long>((count - 1) * per_image), static_cast<long long>(limit),
         static_cast<long long>(room / per_image + 1));
-  size_t written = 0;  // bytes that every image touches at once
+  // What every rank touches at once: a page of its stack, its descriptor, and of its image what follows.
+  size_t written = kPage + 512;
   for (const Plan& plan : plans_)
     for (const Mapping& m : plan.mappings)
       if (m.protection & PROT_WRITE) written += std::min<size_t>(m.high - m.low, kCopiedSegment);
   int64_t available = sched::memory_left();
   if (available >= 0 && static_cast<int64_t>(count * written) > available)
     return error(MPI_ERR_NO_MEM,
-                 "images of the program for %u ranks need %zu MiB of memory, %lld MiB are "
-                 "available: at most "
-                 "%lld ranks would fit",
+                 "%u ranks with globals of their own need at least %zu MiB of memory, %lld MiB are "
+                 "available: at most %lld ranks would fit",
                  count, count * written >> 20, static_cast<long long>(available >> 20),
                  static_cast<long long>(available / static_cast<int64_t>(written)));
   return Status();
