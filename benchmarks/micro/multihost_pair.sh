@@ -3,6 +3,8 @@
 #   benchmarks/micro/multihost_pair.sh [PAIRS [BUILD]]        3 pairs, build/default
 # A pair is a run of each, one after the other; MPICH runs with each line of SETTINGS and its best counts. What is told
 # a size is the median over the pairs of ours, MPICH's, and the ratio inside a pair (above 1: ours is better).
+# The kernel's state of a connection (when it acknowledges, how it paces) differs from run to run and makes 4 KiB take 7 or
+# 13 us with either library: take many pairs. PAIR_REALTIME=1: on a machine with other work (micro/pt2pt_pair.c).
 # Needs what scripts/test-multihost needs, mpicc.mpich and mpiexec.hydra. UCX_TLS=tcp keeps MPICH from shared memory,
 # which namespaces of one machine have in common.
 set -eu

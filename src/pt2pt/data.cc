@@ -43,9 +43,13 @@ void fill(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size) {
   if (op->data) {
     copy_bytes(op->data, bytes, n);
   } else {
-    note(op, host::unpack(bytes, static_cast<int64_t>(n), op->buffer->address, op->buffer->count,
-                          op->buffer->type));
+    unpack_into(op, bytes, n);
   }
+}
+
+void unpack_into(RecvOp* op, const void* bytes, uint64_t n) {
+  note(op, host::unpack(bytes, static_cast<int64_t>(n), op->buffer->address, op->buffer->count,
+                        op->buffer->type));
 }
 
 void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
@@ -113,6 +117,9 @@ void consume(Unexpected* u, RecvOp* op) {
       }
       drop_unexpected(u);
       return complete_op(op);
+    case Unexpected::kArriving:  // goes on when it is whole
+      reinterpret_cast<Arriving*>(u->addr)->op = op;
+      return;
     case Unexpected::kLocal: {
       SendOp* sender = static_cast<SendOp*>(u);
       fill_from(op, u->envelope, *sender->buffer);

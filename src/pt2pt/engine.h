@@ -5,11 +5,13 @@
 //
 // Unexpected messages at an endpoint:
 //   kEager       payload behind the object (an eager copy)
+//   kArriving    the same, while frames of it are missing
 //   kLocal       the object is the SendOp of a collocated sender that waits; copied from its buffer
 //   kRendezvous  a sender in another process waits for a pull
 //
 // Frames (transport::Header::kind):
-//   kEager, kEagerSync   whole message; the second is answered by kAck when matched
+//   kEager, kEagerSync   a message; the second is answered by kAck when matched and whole
+//   kMore                the rest of one that is longer than a frame: nothing but other kinds' frames comes between
 //   kRequest             "I have size bytes at addr": rendezvous; pulled by Transport::read, answered by kAck,
 //   kClear, kData        or, where read is not supported, asked for by kClear (ctx: cookie of the pull) and
 //                        sent in pieces (addr: offset; cookie: of the pull)
@@ -22,6 +24,9 @@
 // senders (all of it in a job of one process), half shared out evenly as windows of the other processes. A
 // sender counts what is on its way or unconsumed at each peer and turns to rendezvous when its window is used up;
 // the receiver returns credit when a quarter of a window has been consumed.
+//
+// Lending. Where the transport can send from the user's memory (Transport::try_lend), longer payloads are not copied: a
+// SendOp is then complete when it would be otherwise and all that it lent has been returned.
 //
 // Order. Frames to a process go through one FIFO (deferred frames first), so nothing overtakes.
 // Thread rule: one thread. Nothing here switches unless it says so.
@@ -48,6 +53,7 @@ enum FrameKind : uint8_t {
   kCancel,
   kCancelled,
   kNotice,
+  kMore,
 };
 
 /// A posted receive.
@@ -74,10 +80,10 @@ struct RecvOp : Posted {
 };
 
 struct Unexpected : Arrived {
-  enum Kind : uint8_t { kEager, kLocal, kRendezvous };
+  enum Kind : uint8_t { kEager, kArriving, kLocal, kRendezvous };
   uint64_t size;
   uint64_t cookie;   ///< the sender's, where an answer is due
-  uint64_t addr;     ///< kRendezvous: the sender's buffer
+  uint64_t addr;     ///< kRendezvous: the sender's buffer; kArriving: the Arriving
   uint32_t process;  ///< where it came from
   Kind kind;
   bool sync;  ///< kEager: answer kAck when matched
@@ -91,13 +97,13 @@ struct SendOp;
 
 /// A frame that waits for room.
 struct Frame {
-  enum Role : uint8_t { kOwn, kOfSend, kLastOfSend, kStream };
+  enum Role : uint8_t { kOwn, kOfSend, kLastOfSend, kStream, kPieces };
   Frame* next;
   transport::Header header;
   const void* payload;
   uint32_t length;
   Role role;  ///< kOwn: freed when sent; kOfSend: part of `op`; kLastOfSend: completes it; kStream:
-              ///< data frames
+      ///< data frames; kPieces: all frames of an eager message of several (header.addr: bytes that have left)
   SendOp* op;
 };
 
@@ -112,6 +118,8 @@ struct SendOp : Unexpected {
   void* owner = nullptr;  ///< of finish()
   bool done = false;
   bool cancelled = false;
+  bool over = false;  ///< complete but for what was lent
+  uint32_t lent = 0;  ///< payloads that the transport has not returned
   Status error;
   Frame frame;
 
@@ -128,6 +136,20 @@ struct Pull {
   uint64_t length, missing;
   uint32_t process;
 };
+
+/// An eager message of several frames, some of which have come. Its frames follow one another, so there is at most one a
+/// peer process.
+struct Arriving {
+  Unexpected* kept;   ///< where it goes when no receive has taken it yet, else nullptr
+  RecvOp* op;         ///< the receive that has taken it, if one has
+  char* destination;  ///< where its bytes go
+  char* staging;      ///< owned when the receive buffer is not contiguous
+  uint64_t fits;      ///< bytes of it that there is room for
+  uint64_t size, arrived;
+  uint64_t cookie;  ///< the sender's, if `sync`
+  bool sync;
+};
+static_assert(sizeof(Arriving) == 72);
 
 /// Objects named in frames: <generation, slot>, so that a stale or wrong name finds nothing.
 template <class T>
@@ -197,6 +219,7 @@ struct PeerState {
   uint64_t to_return = 0;  ///< bytes of its eager frames consumed here, not yet told
   Frame* head = nullptr;   ///< frames that wait for room
   Frame* tail = nullptr;
+  Arriving* arriving = nullptr;
 };
 
 class Engine final : public transport::Sink {
@@ -204,6 +227,7 @@ class Engine final : public transport::Sink {
   // transport::Sink
   void deliver(const transport::Header& header, const void* payload, size_t length) override;
   void read_done(uint64_t cookie, Status status) override;
+  void returned(void* lender) override;
   void peer_failed(uint32_t process, const std::string& why) override;
 
   Endpoint* at(uint32_t local) { return &endpoints[local + 1u]; }  // kProcessEndpoint + 1 is 0
@@ -233,6 +257,12 @@ class Engine final : public transport::Sink {
                     size_t length) {
     transport::Transport* t = transports[g_av.transport_bit(process)];
     if (!t->try_send(process, g_av.address(process), header, payload, length)) return false;
+    return count_sent(length);
+  }
+  /// The same for a payload that may be lent: it belongs to `op`, which waits until it is returned.
+  bool lend_to_transport(uint32_t process, const transport::Header& header, const void* payload,
+                         size_t length, SendOp* op);
+  bool count_sent(size_t length) {
     ++frames_sent;
     ++counters.sent_frames;
     counters.sent_bytes_frames += length;
@@ -261,6 +291,9 @@ class Engine final : public transport::Sink {
   void ack(uint32_t process, uint64_t cookie) {
     send_own(process, header_for(kAck, cookie), nullptr, 0);
   }
+  /// Done with, but for what it lent.
+  void finish_send(SendOp* op);
+  bool push_pieces(uint32_t process, Frame* frame);
   void return_credit(uint32_t process, uint64_t bytes) {
     PeerState& peer = peers[process];
     peer.to_return += charge(bytes);
@@ -274,18 +307,24 @@ class Engine final : public transport::Sink {
   transport::Transport* transports[2] = {nullptr, nullptr};
   uint32_t local_count = 0;
   uint32_t me = 0, processes = 0;
-  uint64_t eager_local = 0;       ///< FGMPI_EAGER_LOCAL
-  uint64_t eager_remote[2] = {};  ///< FGMPI_EAGER_REMOTE, at most a frame; by transport bit
-  uint64_t local_limit = 0;       ///< of eager copies made by collocated senders
-  uint64_t window = 0;            ///< of eager bytes in flight or unconsumed per peer process
+  uint64_t eager_local = 0;  ///< FGMPI_EAGER_LOCAL
+  uint64_t eager_remote[2] =
+      {};  ///< FGMPI_EAGER_REMOTE, at most what the transport says; by transport bit
+  uint64_t copied_remote[2] =
+      {};  ///< what of it is sent at once: fits a frame and is not to be lent
+  uint64_t least_lent[2] = {};
+  uint64_t local_limit = 0;  ///< of eager copies made by collocated senders
+  uint64_t window = 0;       ///< of eager bytes in flight or unconsumed per peer process
   uint64_t local_unexpected = 0;
   uint64_t frames_sent = 0, frames_received = 0;  ///< for termination detection
   uint64_t bad_frames = 0;
   bool detecting = false;  ///< this process looks for the end of activity (termination.cc)
   uint32_t pulls_pending = 0;
+  uint32_t lent = 0;  ///< payloads that transports have not returned
   Cookies<SendOp> sends;
   Cookies<Pull> pulls;
   Pool<Pull> pull_pool;
+  Pool<Arriving> arriving_pool;
   Blocks blocks;
   Counters counters = {};
   NoticeHandler notice_handlers[16] = {};
@@ -296,6 +335,10 @@ class Engine final : public transport::Sink {
   void arrive(const transport::Header& h, const void* payload, size_t length);
   void on_clear(const transport::Header& h);
   void on_data(const transport::Header& h, const void* payload, size_t length);
+  void begin_arriving(const transport::Header& h, RecvOp* op, Unexpected* kept);
+  bool may_arrive(const transport::Header& h, size_t length) const;
+  void on_piece(const transport::Header& h, const void* payload, size_t length);
+  void take_piece(uint32_t process, const void* payload, size_t length);
   void on_cancel(const transport::Header& h);
   void on_cancelled(const transport::Header& h);
   bool push_frames(uint32_t process);
@@ -347,6 +390,8 @@ inline uint64_t set_outcome(RecvOp* op, const Envelope& from, uint64_t size) {
 }
 /// Fills the receive buffer from `size` contiguous bytes; sets the outcome. Does not complete.
 void fill(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size);
+/// The same for a buffer that is not contiguous, when `n` bytes fit and the outcome is set.
+void unpack_into(RecvOp* op, const void* bytes, uint64_t n);
 /// Fills it from a collocated sender's buffer.
 void fill_from(RecvOp* op, const Envelope& from, const Buffer& source);
 

@@ -17,7 +17,9 @@ bool progress() {
   bool moved = g_engine.progress();
   return moved || (__builtin_expect(g_engine.detecting, 0) && detection_due());
 }
-bool quiet() { return g_engine.waiting_peers.empty() && g_engine.pulls.used() == 0; }
+bool quiet() {
+  return g_engine.waiting_peers.empty() && g_engine.pulls.used() == 0 && g_engine.lent == 0;
+}
 const Counters& counters() { return g_engine.counters; }
 
 void set_peer_failed_handler(void (*handler)(uint32_t, const std::string&)) {
@@ -38,13 +40,20 @@ Status init(const Setup& setup) {
   const uint64_t limit =
       static_cast<uint64_t>(env_size("FGMPI_UNEXPECTED_LIMIT", 64 << 20, 0, kMost));
   // Collocated: a copy of up to 64 KiB costs less than what programs lose that count on it to
-  // return, and MPICH's eager limit in shared memory is the same. Between processes a whole message
-  // fits one frame, else it is pulled.
+  // return, and MPICH's eager limit in shared memory is the same. Between processes the transport
+  // knows what pays: one frame, or several where asking takes as long.
   e.eager_local = static_cast<uint64_t>(env_size("FGMPI_EAGER_LOCAL", 64 << 10, 0, kMost));
-  const uint64_t remote = static_cast<uint64_t>(env_size("FGMPI_EAGER_REMOTE", 64 << 10, 0, kMost));
-  for (int bit = 0; bit < 2; ++bit)
-    if (setup.transports[bit])
-      e.eager_remote[bit] = std::min<uint64_t>(remote, setup.transports[bit]->max_payload());
+  const uint64_t remote =
+      static_cast<uint64_t>(env_size("FGMPI_EAGER_REMOTE", 256 << 10, 0, kMost));
+  for (int bit = 0; bit < 2; ++bit) {
+    const transport::Transport* t = setup.transports[bit];
+    if (!t) continue;
+    e.eager_remote[bit] = std::min<uint64_t>(remote, t->most_unasked());
+    e.least_lent[bit] = t->least_lent();
+    e.copied_remote[bit] =
+        std::min({e.eager_remote[bit], uint64_t{t->max_payload()}, e.least_lent[bit] - 1});
+  }
+  e.lent = 0;
   const bool alone = e.processes < 2;
   e.local_limit = alone ? limit : limit / 2;
   e.window = alone ? 0 : limit / 2 / (e.processes - 1);

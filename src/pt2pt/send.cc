@@ -71,9 +71,13 @@ bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envel
 /// needs no round trip.
 constexpr uint64_t kBesideRequest = Blocks::size_of(0) - sizeof(Unexpected);
 
-bool fits_eager_frame(uint32_t process, uint64_t n) {
+bool may_go_eagerly(uint32_t process, uint64_t n) {
   const Engine& e = g_engine;
   return n <= e.eager_remote[g_av.transport_bit(process)] && e.window_allows(process, n);
+}
+bool may_go_at_once(uint32_t process, uint64_t n) {
+  const Engine& e = g_engine;
+  return n <= e.copied_remote[g_av.transport_bit(process)] && e.window_allows(process, n);
 }
 
 /// Sets op->data to contiguous bytes of the message.
@@ -100,7 +104,7 @@ void start_remote(SendOp* op, Mode mode) {
     return complete_op(op);
   }
   const uint32_t process = op->to.process;
-  const bool in_window = fits_eager_frame(process, op->size);
+  const bool in_window = may_go_eagerly(process, op->size);
   const bool eager = in_window || op->size <= std::min(kBesideRequest,
                                                        e.eager_remote[g_av.transport_bit(process)]);
   const bool answered = !in_window || mode == Mode::kSynchronous;
@@ -119,9 +123,15 @@ void start_remote(SendOp* op, Mode mode) {
   op->frame.length = eager ? static_cast<uint32_t>(op->size) : 0;
   op->frame.role = answered ? Frame::kOfSend : Frame::kLastOfSend;
   op->frame.op = op;
-  if (!e.send_now(process, h, op->frame.payload, op->frame.length))
-    return e.defer(process, &op->frame);
-  if (!answered) complete_op(op);
+  op->over = false;
+  if (eager && op->size > e.transports[g_av.transport_bit(process)]->max_payload())
+    op->frame.role = Frame::kPieces;
+  if (e.peers[process].head) return e.defer(process, &op->frame);
+  const bool sent = op->frame.role == Frame::kPieces
+                        ? e.push_pieces(process, &op->frame)
+                        : e.lend_to_transport(process, h, op->frame.payload, op->frame.length, op);
+  if (!sent) return e.defer(process, &op->frame);
+  if (!answered) e.finish_send(op);
 }
 
 }  // namespace
@@ -143,7 +153,7 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
     push_eager_copy(at, u);
     return true;
   }
-  if (mode == Mode::kSynchronous || !fits_eager_frame(to.process, n)) return false;
+  if (mode == Mode::kSynchronous || !may_go_at_once(to.process, n)) return false;
   if (!e.send_now(to.process, message_header(kEager, to, envelope, n), data, n)) return false;
   e.peers[to.process].in_flight += Engine::charge(n);
   return true;
@@ -263,7 +273,9 @@ void SendRequest::cancel() {
     return complete_op(&op);
   }
   // Between processes: ask the receiver to forget it, behind whatever is on its way there already.
-  if (op.frame.header.cookie == 0 || op.frame.role != Frame::kOfSend) return;
+  if (op.frame.header.cookie == 0 ||
+      (op.frame.role != Frame::kOfSend && op.frame.role != Frame::kPieces))
+    return;
   Header h = op.frame.header;
   h.kind = kCancel;
   h.size = 0;

@@ -55,11 +55,56 @@ bool Engine::push_stream(uint32_t process, Frame* frame) {
     if (turn >= kStreamTurn && peers[process].head != peers[process].tail) return false;
     uint64_t offset = frame->header.addr;
     uint64_t n = std::min(most, frame->header.size - offset);
-    if (!to_transport(process, frame->header, frame->op->data + offset, n)) return false;
+    if (!lend_to_transport(process, frame->header, frame->op->data + offset, n, frame->op))
+      return false;
     frame->header.addr = offset + n;
     turn += n;
   }
   return true;
+}
+
+/// Sends an eager message of several frames; true when all of it is out.
+bool Engine::push_pieces(uint32_t process, Frame* frame) {
+  SendOp* op = frame->op;
+  const uint64_t most = transports[g_av.transport_bit(process)]->max_payload();
+  for (uint64_t out = frame->header.addr; out < op->size; frame->header.addr = out) {
+    Header h = frame->header;
+    if (out) h.kind = kMore;
+    const uint64_t n = std::min(most, op->size - out);
+    if (!lend_to_transport(process, h, op->data + out, n, op)) return false;
+    out += n;
+  }
+  return true;
+}
+
+bool Engine::lend_to_transport(uint32_t process, const Header& header, const void* payload,
+                               size_t length, SendOp* op) {
+  const int bit = g_av.transport_bit(process);
+  if (length < least_lent[bit]) return to_transport(process, header, payload, length);
+  switch (transports[bit]->try_lend(process, g_av.address(process), header, payload, length, op)) {
+    case transport::LendResult::kNoRoom:
+      return false;
+    case transport::LendResult::kLent:
+      ++op->lent;
+      ++lent;
+      break;
+    case transport::LendResult::kSent:
+      break;
+  }
+  return count_sent(length);
+}
+
+void Engine::returned(void* lender) {
+  auto* op = static_cast<SendOp*>(lender);
+  --lent;
+  if (--op->lent == 0 && op->over) complete_op(op);
+}
+
+void Engine::finish_send(SendOp* op) {
+  if (op->lent)
+    op->over = true;
+  else
+    complete_op(op);
 }
 
 bool Engine::push_frames(uint32_t process) {
@@ -80,7 +125,14 @@ bool Engine::push_frames(uint32_t process) {
         peer.tail = frame;
         continue;
       }
-    } else if (!to_transport(process, frame->header, frame->payload, frame->length)) {
+    } else if (frame->role == Frame::kPieces) {
+      const uint64_t before = frame->header.addr;
+      bool finished = push_pieces(process, frame);
+      moved |= frame->header.addr != before;
+      if (!finished) return moved;
+    } else if (!(frame->op ? lend_to_transport(process, frame->header, frame->payload,
+                                               frame->length, frame->op)
+                           : to_transport(process, frame->header, frame->payload, frame->length))) {
       return moved;
     }
     moved = true;
@@ -96,7 +148,10 @@ bool Engine::push_frames(uint32_t process) {
         sends.take(op->cookie);
         [[fallthrough]];
       case Frame::kLastOfSend:
-        complete_op(op);
+        finish_send(op);
+        break;
+      case Frame::kPieces:
+        if (!frame->header.cookie) finish_send(op);
         break;
     }
   }
@@ -155,12 +210,14 @@ void Engine::deliver(const Header& h, const void* payload, size_t length) {
     case kRequest:
       return arrive(h, payload, length);
     case kAck:
-      if (SendOp* op = sends.take(h.cookie)) return complete_op(op);
+      if (SendOp* op = sends.take(h.cookie)) return finish_send(op);
       break;
     case kClear:
       return on_clear(h);
     case kData:
       return on_data(h, payload, length);
+    case kMore:
+      return on_piece(h, payload, length);
     case kCredit: {
       PeerState& peer = peers[h.src_process];
       peer.in_flight -= std::min(peer.in_flight, h.size);
@@ -178,7 +235,8 @@ void Engine::deliver(const Header& h, const void* payload, size_t length) {
 
 void Engine::arrive(const Header& h, const void* payload, size_t length) {
   const bool eager = h.kind != kRequest;
-  if (__builtin_expect(eager && h.size != length, 0)) {
+  const bool whole = h.size == length;
+  if (__builtin_expect(eager && !whole && !may_arrive(h, length), 0)) {
     ++bad_frames;
     return;
   }
@@ -186,6 +244,10 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
   Endpoint* endpoint = at(h.dst_local);
   if (RecvOp* op = take_posted(endpoint, from)) {
     if (!eager) return start_pull(op, from, h.src_process, h.cookie, h.addr, h.size);
+    if (__builtin_expect(!whole, 0)) {
+      begin_arriving(h, op, nullptr);
+      return take_piece(h.src_process, payload, length);
+    }
     fill(op, from, payload, length);
     return_credit(h.src_process, length);
     if (h.kind == kEagerSync) ack(h.src_process, h.cookie);
@@ -198,12 +260,76 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
   u->cookie = h.cookie;
   u->addr = h.addr;
   if (eager) {
-    if (length) memcpy(u->payload(), payload, length);
-    counters.unexpected_bytes += charge(length);
+    if (whole) {
+      if (length) memcpy(u->payload(), payload, length);
+    } else {
+      begin_arriving(h, nullptr, u);
+      take_piece(h.src_process, payload, length);
+    }
+    counters.unexpected_bytes += charge(h.size);
     counters.unexpected_bytes_peak =
         std::max(counters.unexpected_bytes_peak, counters.unexpected_bytes);
   }
   push_unexpected(endpoint, u);
+}
+
+// ---- Eager messages of several frames -----------------------------------------------------------
+
+/// May a message begin with this frame, which has only `length` bytes of it?
+bool Engine::may_arrive(const Header& h, size_t length) const {
+  const uint64_t most = transports[g_av.transport_bit(h.src_process)]->most_unasked();
+  return length > 0 && length < h.size && h.size <= most && !peers[h.src_process].arriving;
+}
+
+/// Takes in what follows to a receive, or to an unexpected message until one takes it.
+void Engine::begin_arriving(const Header& h, RecvOp* op, Unexpected* kept) {
+  Arriving* a = arriving_pool.make(Arriving{kept, op, kept ? kept->payload() : nullptr, nullptr,
+                                            h.size, h.size, 0, h.cookie, h.kind == kEagerSync});
+  peers[h.src_process].arriving = a;
+  if (kept) {
+    kept->kind = Unexpected::kArriving;
+    kept->addr = reinterpret_cast<uintptr_t>(a);
+    return;
+  }
+  a->fits = set_outcome(op, envelope_of(h), h.size);
+  if (!op->data && a->fits) {
+    a->staging = static_cast<char*>(malloc(a->fits));
+    FGMPI_CHECK(a->staging != nullptr);
+  }
+  a->destination = op->data ? op->data : a->staging;
+}
+
+void Engine::on_piece(const Header& h, const void* payload, size_t length) {
+  const Arriving* a = peers[h.src_process].arriving;
+  if (!a || length == 0 || h.addr != a->arrived || length > a->size - a->arrived) {
+    ++bad_frames;
+    return;
+  }
+  take_piece(h.src_process, payload, length);
+}
+
+void Engine::take_piece(uint32_t process, const void* payload, size_t length) {
+  PeerState& peer = peers[process];
+  Arriving* a = peer.arriving;
+  if (a->arrived < a->fits)
+    memcpy(a->destination + a->arrived, payload, std::min<uint64_t>(length, a->fits - a->arrived));
+  a->arrived += length;
+  if (a->arrived < a->size) return;
+  peer.arriving = nullptr;
+  const Arriving done = *a;
+  arriving_pool.drop(a);
+  if (done.kept) {
+    done.kept->kind = Unexpected::kEager;
+    if (done.op) consume(done.kept, done.op);
+    return;
+  }
+  if (done.staging) {
+    unpack_into(done.op, done.staging, done.fits);
+    free(done.staging);
+  }
+  return_credit(process, done.size);
+  if (done.sync) ack(process, done.cookie);
+  complete_op(done.op);
 }
 
 void Engine::peer_failed(uint32_t process, const std::string& why) {
@@ -257,9 +383,7 @@ void Engine::finish_pull(uint64_t name) {
   Pull* pull = pulls.take(name);
   RecvOp* op = pull->op;
   if (pull->staging) {
-    Status status = host::unpack(pull->staging, static_cast<int64_t>(pull->length),
-                                 op->buffer->address, op->buffer->count, op->buffer->type);
-    if (!status.ok() && op->outcome->error.ok()) op->outcome->error = std::move(status);
+    unpack_into(op, pull->staging, pull->length);
     free(pull->staging);
   }
   pull_pool.drop(pull);
@@ -278,7 +402,7 @@ void Engine::read_done(uint64_t cookie, Status status) {
 /// The receiver cannot read our memory: send it the bytes.
 void Engine::on_clear(const Header& h) {
   SendOp* op = sends.get(h.cookie);
-  if (!op || h.size > op->size) {
+  if (!op || op->frame.header.kind != kRequest || h.size > op->size) {
     ++bad_frames;
     return;
   }
@@ -323,7 +447,7 @@ void Engine::on_cancel(const Header& h) {
 void Engine::on_cancelled(const Header& h) {
   if (SendOp* op = sends.take(h.cookie)) {
     op->cancelled = true;
-    complete_op(op);
+    finish_send(op);
   }
 }
 

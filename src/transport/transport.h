@@ -50,11 +50,14 @@ class Sink {
   virtual void deliver(const Header& header, const void* payload, size_t length) = 0;
   /// A read() that was pending is done.
   virtual void read_done(uint64_t cookie, Status status) = 0;
+  /// A payload that try_lend() kept is the lender's again; once for each. Of those who lend only.
+  virtual void returned(void* lender) { (void)lender; }
   /// The peer is gone (killed, unreachable): one line of words. The job is to be ended.
   virtual void peer_failed(uint32_t process, const std::string& why) = 0;
 };
 
 enum class ReadResult : uint8_t { kDone, kPending, kUnsupported, kFailed };
+enum class LendResult : uint8_t { kNoRoom, kSent, kLent };
 
 class Transport {
  public:
@@ -81,6 +84,19 @@ class Transport {
   /// False: no room now, nothing was sent, try again after poll().
   virtual bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
                         size_t length) = 0;
+  /// The least payload that is worth lending; SIZE_MAX: this transport copies all. Fixed by open().
+  virtual size_t least_lent() const { return SIZE_MAX; }
+  /// As try_send (kNoRoom, kSent), or kLent: the frame is under way, and its payload must neither
+  /// change nor go before Sink::returned(lender), which only poll() calls. `lender` is not nullptr.
+  virtual LendResult try_lend(uint32_t process, uint64_t peer, const Header& header,
+                              const void* payload, size_t length, void* lender) {
+    (void)lender;
+    return try_send(process, peer, header, payload, length) ? LendResult::kSent
+                                                            : LendResult::kNoRoom;
+  }
+  /// The longest message that had better be sent unasked, in several frames if need be, than waited
+  /// with until its receive asks for it. Fixed by open().
+  virtual size_t most_unasked() const { return max_payload(); }
 
   /// Reads `length` bytes at `remote` in the peer's memory into `local` (rendezvous by pull).
   /// kPending: Sink::read_done(cookie) follows. kUnsupported: this pair cannot, or should not for

@@ -143,6 +143,8 @@ Status Ofi::open(Sink* sink, std::string* address) {
                           fabric_.info->ep_attr->max_msg_size);
   FGMPI_TRY(fabric_.open(max_message_, memory_key));
   FGMPI_TRY(make_buffers());
+  lends_ = fabric_.is_plain_sockets() && !fabric_.needs_local_registration() &&
+           fabric_.info->tx_attr->iov_limit >= 2;
   Published mine;
   mine.provider = fabric_.provider();
   mine.key = key_;
@@ -249,6 +251,7 @@ SendBuffer* Ofi::start(uint32_t index, Kind kind) {
   Prefix prefix{kind, me_, token_};
   buffer->peer = index;
   buffer->length = 0;
+  buffer->lent = nullptr;
   buffer->append(&prefix, sizeof prefix);
   return buffer;
 }
@@ -258,12 +261,25 @@ void Ofi::release(SendBuffer* buffer) {
   free_sends_ = buffer;
 }
 
+/// The buffer's bytes and then what was lent, as one message; libfabric's result.
+ssize_t Ofi::send_lent(SendBuffer* buffer) {
+  iovec pieces[2] = {{buffer->bytes, buffer->length},
+                     {const_cast<void*>(buffer->lent), buffer->lent_length}};
+  fi_msg message{};
+  message.msg_iov = pieces;
+  message.iov_count = 2;
+  message.addr = peers_[buffer->peer].address;
+  message.context = &buffer->context;
+  return fi_sendmsg(fabric_.ep, &message, FI_COMPLETION);
+}
+
 /// Hands a message to the provider. False: no room now; the buffer stays the caller's.
 bool Ofi::transmit(SendBuffer* buffer) {
   uint32_t index = buffer->peer;
   Peer& peer = peers_[index];
-  ssize_t e = fi_send(fabric_.ep, buffer->bytes, buffer->length, descriptor_, peer.address,
-                      &buffer->context);
+  ssize_t e = buffer->lent ? send_lent(buffer)
+                           : fi_send(fabric_.ep, buffer->bytes, buffer->length, descriptor_,
+                                     peer.address, &buffer->context);
   if (e == -FI_EAGAIN) return false;
   if (e) {
     release(buffer);
@@ -308,26 +324,38 @@ bool Ofi::greet(uint32_t index) {
   return true;
 }
 
-/// Sends one frame at once, or puts it with others to the same peer. False: no room now.
-bool Ofi::send_frame(uint32_t index, const Header& header, const void* payload, size_t length) {
+/// Sends one frame at once, its payload copied or, if there is a lender, lent; or puts it with others to the same peer.
+LendResult Ofi::send_frame(uint32_t index, const Header& header, const void* payload, size_t length,
+                           void* lender) {
   size_t needed = kFrameOverhead + length;
   if (gathering_ && (gathering_->peer != index || gathering_->length + needed > max_message_) &&
       !flush())
-    return false;
+    return LendResult::kNoRoom;
   SendBuffer* buffer = gathering_ ? gathering_ : start(index, Kind::kFrames);
-  if (!buffer) return false;
+  if (!buffer) return LendResult::kNoRoom;
+  // Together with others, if as many are under way already and another one of this length would fit too.
+  const bool gathers = gathering_ || (peers_[index].in_flight >= kAtOnce &&
+                                      buffer->length + 2 * needed <= max_message_);
+  const bool lends = lender && !gathers;
   auto count = static_cast<uint32_t>(length);
   buffer->append(&count, sizeof count);
   buffer->append(&header, sizeof header);
-  if (length) buffer->append(payload, length);
-  if (gathering_) return true;
-  if (peers_[index].in_flight >= kAtOnce && buffer->length + needed <= max_message_) {
-    gathering_ = buffer;
-    return true;
+  if (lends) {
+    buffer->lent = payload;
+    buffer->lent_length = length;
+    buffer->lender = lender;
+  } else if (length) {
+    buffer->append(payload, length);
   }
-  if (transmit(buffer)) return true;
-  release(buffer);
-  return false;
+  if (gathers) {
+    gathering_ = buffer;
+    return LendResult::kSent;
+  }
+  if (!transmit(buffer)) {
+    release(buffer);
+    return LendResult::kNoRoom;
+  }
+  return lends && !peers_[index].failed ? LendResult::kLent : LendResult::kSent;
 }
 
 /// The internet address of a peer; false when it has none.
@@ -353,16 +381,21 @@ void Ofi::tick() {
 
 bool Ofi::try_send(uint32_t, uint64_t handle, const Header& header, const void* payload,
                    size_t length) {
+  return try_lend(0, handle, header, payload, length, nullptr) != LendResult::kNoRoom;
+}
+
+LendResult Ofi::try_lend(uint32_t, uint64_t handle, const Header& header, const void* payload,
+                         size_t length, void* lender) {
   FGMPI_ASSERT(length <= max_payload() && handle < peers_.size());
   auto index = static_cast<uint32_t>(handle);
   Peer& peer = peers_[index];
   if (__builtin_expect(!peer.greeted, 0)) me_ = header.src_process;
-  if (peer.failed) return true;
-  if (__builtin_expect(peer.greeted || greet(index), 1) &&
-      send_frame(index, header, payload, length))
-    return true;
-  if (!starved_since_) starved_since_ = now_ns();
-  return false;
+  if (peer.failed) return LendResult::kSent;
+  LendResult result = LendResult::kNoRoom;
+  if (__builtin_expect(peer.greeted || greet(index), 1))
+    result = send_frame(index, header, payload, length, lends_ ? lender : nullptr);
+  if (result == LendResult::kNoRoom && !starved_since_) starved_since_ = now_ns();
+  return result;
 }
 
 ReadResult Ofi::read(uint32_t, uint64_t handle, uint64_t remote, void* local, size_t length,
@@ -440,6 +473,7 @@ void Ofi::complete(Operation* operation, uint64_t flags, const void* bytes, size
       --sends_in_flight_;
       --peers_[buffer->peer].in_flight;
       release(buffer);
+      if (buffer->lent && !closing_) sink_->returned(buffer->lender);
       break;
     }
     case Operation::Type::kReceive:

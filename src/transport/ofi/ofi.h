@@ -2,7 +2,8 @@
 //
 // One endpoint a process. What arrives goes into a few large buffers (multi-receive), whose total
 // is a setting and does not grow with the number of peers; what is sent is copied into one of a
-// bounded number of send buffers. Connections are the provider's, made by the first message. The
+// bounded number of send buffers, or, where it is long and sockets do not want registered memory,
+// lent: the buffer then holds its header only. Connections are the provider's, made by the first message. The
 // first message to a peer is a hello with the peer's key (frame.h); then frames follow in order.
 // Large messages are read out of the sender's memory (fi_read) where the provider allows to
 // register all memory at once and reads are done by hardware; else pt2pt sends them as frames.
@@ -38,6 +39,10 @@ struct SendBuffer : Operation {
   SendBuffer* next;
   size_t length;  ///< filled so far
   uint32_t peer;  ///< index in peers_
+  /// The payload that follows, in the lender's memory; or nullptr.
+  const void* lent;
+  size_t lent_length;
+  void* lender;
 
   void append(const void* from, size_t count) {
     std::memcpy(bytes + length, from, count);
@@ -96,6 +101,12 @@ class Ofi final : public Transport {
   size_t max_payload() const override { return max_message_ - sizeof(Prefix) - kFrameOverhead; }
   bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
                 size_t length) override;
+  size_t least_lent() const override { return lends_ ? kLeastLent : SIZE_MAX; }
+  LendResult try_lend(uint32_t process, uint64_t peer, const Header& header, const void* payload,
+                      size_t length, void* lender) override;
+  size_t most_unasked() const override {
+    return fabric_.is_plain_sockets() ? kMostUnasked : max_payload();
+  }
   ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
                   uint64_t cookie) override;
   bool poll() override;
@@ -116,6 +127,11 @@ class Ofi final : public Transport {
   /// until the message is full.
   static constexpr uint16_t kAtOnce = 4;
 
+  /// Copying less costs less than a completion of its own.
+  static constexpr size_t kLeastLent = 8 << 10;
+  /// Over sockets asking takes a round trip, in which as much could have been sent.
+  static constexpr size_t kMostUnasked = 256 << 10;
+
   /// How long after a refusal by the provider (which does not tell when it has room) a retry is
   /// due.
   static constexpr int64_t kRetry = 100'000;
@@ -126,11 +142,13 @@ class Ofi final : public Transport {
   Status make_buffers();
   void post_receive(ReceiveBuffer* buffer);
   SendBuffer* start(uint32_t peer, Kind kind);
+  ssize_t send_lent(SendBuffer* buffer);
   bool transmit(SendBuffer* buffer);
   void release(SendBuffer* buffer);
   bool flush();
   bool send_plain(uint32_t peer, Kind kind, const Hello* hello);
-  bool send_frame(uint32_t peer, const Header& header, const void* payload, size_t length);
+  LendResult send_frame(uint32_t peer, const Header& header, const void* payload, size_t length,
+                        void* lender);
   bool greet(uint32_t peer);
   void complete(Operation* operation, uint64_t flags, const void* bytes, size_t length);
   void took(ReceiveBuffer* buffer, uint64_t flags, const void* bytes, size_t length);
@@ -171,6 +189,7 @@ class Ofi final : public Transport {
   std::vector<std::pair<uint32_t, std::string>> failures_;
   uint64_t refused_ = 0;
   bool reads_allowed_ = true;
+  bool lends_ = false;  ///< the provider sends from anywhere in memory, from two places at a time
   bool closing_ = false;
 };
 

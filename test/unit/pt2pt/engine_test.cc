@@ -19,6 +19,7 @@ struct Case {
   size_t payload, room;
   int refuse, delay;
   const char* limit;  ///< FGMPI_UNEXPECTED_LIMIT
+  size_t unasked = 0, lend_from = SIZE_MAX;
 };
 const Case kCases[] = {
     {"collocated", false, Loop::kAtOnce, 4096, 64, 0, 0, "64m"},
@@ -29,6 +30,10 @@ const Case kCases[] = {
     {"between, data frames", true, Loop::kNever, 256, 4, 20, 20, "64m"},
     {"between, no window", true, Loop::kAtOnce, 4096, 64, 0, 0, "0"},
     {"between, small window", true, Loop::kNever, 1024, 3, 10, 10, "12k"},
+    {"between, in pieces", true, Loop::kNever, 4096, 64, 0, 0, "64m", 70'000},
+    {"between, in pieces, slow", true, Loop::kNever, 1024, 4, 20, 20, "64m", 70'000, 100},
+    {"between, in pieces, small window", true, Loop::kLater, 100, 3, 10, 10, "12k", 5'000, 50},
+    {"between, lent", true, Loop::kNever, 4096, 64, 0, 0, "64m", 0, 1},
 };
 
 class Protocols : public ::testing::TestWithParam<Case> {
@@ -41,11 +46,14 @@ class Protocols : public ::testing::TestWithParam<Case> {
     loop_.room = c.room;
     loop_.refuse = c.refuse;
     loop_.delay = c.delay;
+    loop_.unasked = c.unasked;
+    loop_.lend_from = c.lend_from;
   }
   void TearDown() override {
     EXPECT_TRUE(quiet());
     EXPECT_EQ(g_engine.bad_frames, 0u);
     EXPECT_EQ(g_engine.sends.used(), 0u);
+    EXPECT_EQ(g_engine.lent, 0u);
     EXPECT_EQ(counters().unexpected_bytes, 0u);
     unsetenv("FGMPI_UNEXPECTED_LIMIT");
     finalize();
@@ -64,7 +72,8 @@ std::vector<char> pattern(size_t n, uint32_t seed) {
   return v;
 }
 
-const size_t kSizes[] = {0, 1, 8, 100, 1000, 4096, 5000, 70'000, 300'000};
+const size_t kSizes[] = {0,    1,    8,    49,   50,   100,    101,    1000,   4095,
+                         4096, 4097, 4999, 5000, 5001, 69'999, 70'000, 70'001, 300'000};
 
 TEST_P(Protocols, BlockingPingPongOfAllSizesAndModes) {
   run(2, [&](uint32_t me) {

@@ -31,17 +31,31 @@ class Loop : public transport::Transport {
   Status open(transport::Sink*, std::string*) override { return {}; }
   Status add_peer(uint32_t, const std::string&, uint64_t*) override { return {}; }
   size_t max_payload() const override { return payload; }
+  size_t least_lent() const override { return lend_from; }
+  size_t most_unasked() const override { return std::max(payload, unasked); }
   bool try_send(uint32_t process, uint64_t, const transport::Header& header, const void* data,
                 size_t length) override {
     EXPECT_EQ(process, 1u);
     EXPECT_LE(length, payload);
     if (frames.size() >= room || (chance() < refuse)) return false;
     std::vector<char> copy(static_cast<const char*>(data), static_cast<const char*>(data) + length);
-    frames.push_back({header, std::move(copy)});
-    frames.back().header.src_process = 1;
-    most = std::max(most, frames.size());
-    ++sent[header.kind];
+    push({header, std::move(copy), nullptr, nullptr});
     return true;
+  }
+  /// Some it copies all the same; of the others it reads the bytes when they are delivered, and returns them some time
+  /// after that.
+  transport::LendResult try_lend(uint32_t process, uint64_t peer, const transport::Header& header,
+                                 const void* data, size_t length, void* lender) override {
+    EXPECT_GE(length, lend_from);
+    EXPECT_NE(lender, nullptr);
+    if (chance() < 30)
+      return try_send(process, peer, header, data, length) ? transport::LendResult::kSent
+                                                           : transport::LendResult::kNoRoom;
+    EXPECT_LE(length, payload);
+    if (frames.size() >= room || (chance() < refuse)) return transport::LendResult::kNoRoom;
+    push({header, std::vector<char>(length), static_cast<const char*>(data), lender});
+    ++lent;
+    return transport::LendResult::kLent;
   }
   transport::ReadResult read(uint32_t, uint64_t, uint64_t remote, void* local, size_t length,
                              uint64_t cookie) override {
@@ -53,10 +67,19 @@ class Loop : public transport::Transport {
   }
   bool poll() override {
     if (chance() < delay) return false;
-    bool any = false;
+    bool any = !lenders.empty();
+    for (size_t back = lenders.size() / 2 + any; back > 0; --back) {
+      void* lender = lenders.front();
+      lenders.pop_front();
+      g_engine.returned(lender);
+    }
     for (int burst = 0; burst < 8 && !frames.empty(); ++burst) {
       Frame frame = std::move(frames.front());
       frames.pop_front();
+      if (frame.lender) {
+        memcpy(frame.payload.data(), frame.lent, frame.payload.size());
+        lenders.push_back(frame.lender);
+      }
       g_engine.deliver(frame.header, frame.payload.data(), frame.payload.size());
       any = true;
     }
@@ -75,18 +98,30 @@ class Loop : public transport::Transport {
   size_t room = 64;
   int refuse = 0, delay = 0;  ///< percent
   Read reading = kAtOnce;
+  size_t lend_from = SIZE_MAX;  ///< least_lent()
+  size_t unasked = 0;           ///< most_unasked(), if more than a frame
   size_t most = 0;
+  uint64_t lent = 0;
   uint64_t sent[256] = {};  ///< frames, by kind
 
  private:
   struct Frame {
     transport::Header header;
     std::vector<char> payload;
+    const char* lent;
+    void* lender;
   };
+  void push(Frame frame) {
+    ++sent[frame.header.kind];
+    frames.push_back(std::move(frame));
+    frames.back().header.src_process = 1;
+    most = std::max(most, frames.size());
+  }
   int chance() { return static_cast<int>(random_() % 100); }
   std::mt19937_64 random_{7};
   std::deque<Frame> frames;
   std::deque<uint64_t> reads;
+  std::deque<void*> lenders;  ///< whose payloads are to be returned
 };
 
 /// Runs body(rank) on `ranks` proclets to the end; the exit status of the run.

@@ -128,6 +128,76 @@ TEST(Ofi, FramesSideBySideInOneBuffer) {
   }));
 }
 
+/// Each process lends frames to the next, of all lengths, and writes over a payload as soon as it is returned. Nobody
+/// looks for a while, so that the sockets are full and the provider holds what was lent.
+void lend_in_a_ring(Member& m) {
+  constexpr uint64_t kCount = 600;
+  constexpr size_t kAtATime = 48;
+  m.connect(make("ofi"));
+  const size_t least = m.t->least_lent();
+  const int next = (m.rank + 1) % m.size, before = (m.rank + m.size - 1) % m.size;
+  uint64_t got = 0, sent = 0, lent = 0, returned = 0;
+  auto letters = [&](int from, uint64_t number) {
+    const size_t most = m.t->max_payload();
+    size_t n = number % 3 ? most - number * 37 % (most / 2) : number * 31 % (most / 3);
+    return std::string(n, static_cast<char>(from * 31 + number));
+  };
+  m.sink.on_frame = [&](const Header& h, const void* payload, size_t length) {
+    REQUIRE(h.cookie == got && h.src_process == static_cast<uint32_t>(before));
+    REQUIRE(std::string_view(static_cast<const char*>(payload), length) == letters(before, got));
+    ++got;
+  };
+  std::vector<std::string> places(kAtATime);
+  std::vector<bool> free(kAtATime, true);
+  while (got < kCount || sent < kCount || returned < lent) {
+    for (size_t i = 0; i < kAtATime && sent < kCount; ++i) {
+      if (!free[i]) continue;
+      places[i] = letters(m.rank, sent);
+      auto result = LendResult::kNoRoom;
+      if (places[i].size() >= least)
+        result = m.t->try_lend(next, m.peers[next], m.header(sent), places[i].data(),
+                               places[i].size(), &places[i]);
+      else if (m.try_send(next, sent, places[i]))
+        result = LendResult::kSent;
+      if (result == LendResult::kNoRoom) break;
+      ++sent;
+      if (result == LendResult::kLent)
+        ++lent, free[i] = false;
+      else
+        places[i].assign(places[i].size(), '!');
+    }
+    if (sent % 5 == 0) usleep(300);
+    m.t->poll();
+    for (void* lender : m.sink.returns) {
+      auto* place = static_cast<std::string*>(lender);
+      place->assign(place->size(), '?');
+      REQUIRE(!free[place - places.data()]);
+      free[place - places.data()] = true;
+      ++returned;
+    }
+    m.sink.returns.clear();
+  }
+  REQUIRE(least == SIZE_MAX ? lent == 0 : lent > kCount / 4);
+  REQUIRE(m.sink.failures.empty() && m.t->refused() == 0);
+  m.meet_polling();
+  m.sink.on_frame = nullptr;
+  m.t->close();
+}
+
+TEST(Ofi, LentPayloads) {
+  for (const char* provider : {"net", "tcp;ofi_rxm"}) {
+    Setting setting("FI_PROVIDER", provider);
+    SCOPED_TRACE(provider);
+    expect_all_good(run_job(2, lend_in_a_ring));
+    expect_all_good(run_job(3, lend_in_a_ring));
+  }
+}
+
+TEST(Ofi, LentPayloadsThroughFewBuffers) {
+  Setting send("FGMPI_OFI_SEND", "32k"), receive("FGMPI_OFI_RECV", "128k");
+  expect_all_good(run_job(3, lend_in_a_ring));
+}
+
 int open_sockets() {
   int count = 0;
   char what[64];

@@ -50,6 +50,7 @@ struct Keeper : Sink {
   std::vector<Got> frames;
   std::vector<std::pair<uint32_t, std::string>> failures;
   std::vector<uint64_t> reads;
+  std::vector<void*> returns;
   bool reads_ok = true;
   void deliver(const Header& header, const void* payload, size_t length) override {
     if (on_frame)
@@ -61,6 +62,7 @@ struct Keeper : Sink {
     reads.push_back(cookie);
     reads_ok &= status.ok();
   }
+  void returned(void* lender) override { returns.push_back(lender); }
   void peer_failed(uint32_t process, const std::string& why) override {
     failures.emplace_back(process, why);
   }
