@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "transport/idle.h"
+#include "transport/registry.h"
 
 using namespace fgmpi::transport;
 
@@ -211,12 +212,10 @@ int main(int argc, char** argv) {
   measure("futex", &futex, rounds);
   measure("eventfd", eventfd_way().get(), rounds);
   measure("tcp", tcp_way().get(), rounds);
-  Frames shm(make_shm());
+  Frames shm(make("shm"));
   measure("shm", &shm, rounds);
-#ifdef FGMPI_HAVE_OFI
-  Frames ofi(make_ofi());
+  Frames ofi(make("ofi"));
   measure("ofi", &ofi, rounds);
-#endif
   // The transports of the sender end with it: its peers are gone.
   std::fflush(nullptr);
   _exit(0);

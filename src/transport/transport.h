@@ -4,8 +4,7 @@
 // carries its messages (src/ch4-av-rankmap). A transport moves frames reliably and in order per
 // pair of processes, never blocks, never switches, and pushes back (try_send returns false) instead
 // of losing or queueing without bound. Everything above (matching, rendezvous, ordering of deferred
-// sends) is src/pt2pt's. Adding a transport is one folder below this one and one line in
-// registry.cc.
+// sends) is src/pt2pt's. Adding a transport is one folder below this one (README.md).
 //
 // Thread rule: one thread per process; peers are other processes.
 // Frames come from outside: an implementation checks lengths and never trusts them (a malformed
@@ -133,14 +132,5 @@ class Transport {
   /// released.
   virtual void close() = 0;
 };
-
-/// Shared memory between processes of one host. Settings: FGMPI_SHM_CELLS, FGMPI_SHM_BULK (the ring
-/// per pair of processes), FGMPI_SHM_CMA=on|off (reads of a peer's memory), FGMPI_SHM_READ_MIN (the
-/// least bytes that are read rather than sent as frames), FGMPI_SHM_BACKING=memfd|shm.
-std::unique_ptr<Transport> make_shm();
-#ifdef FGMPI_HAVE_OFI
-/// Between hosts, through libfabric. Settings: src/transport/ofi/ofi.h.
-std::unique_ptr<Transport> make_ofi();
-#endif
 
 }  // namespace fgmpi::transport
