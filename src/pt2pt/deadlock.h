@@ -31,7 +31,7 @@ struct Report {
 };
 Report local_report();
 
-/// Sets up the detection of this process (after the address vector is known).
+/// Sets up the detection of this process (after the address vector is known); checks FGMPI_DEADLOCK.
 void start_detection();
 /// The detecting process has been parked for long enough to ask the others: all_parked() is to be
 /// called again.

@@ -200,6 +200,7 @@ void judge() {
 }  // namespace
 
 void start_detection() {
+  (void)deadlock_action();  // nonsense in FGMPI_DEADLOCK is refused now, not when all first wait
   g = Detection();
   g_engine.detecting = false;
   set_notice_handler(kNoticeDeadlock, on_notice);
