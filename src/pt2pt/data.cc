@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/copy.h"
 #include "pt2pt/engine.h"
 
 namespace fgmpi::pt2pt {
@@ -45,6 +46,11 @@ void fill(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size) {
   } else {
     unpack_into(op, bytes, n);
   }
+}
+
+void fill_across(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size) {
+  if (!op->data) return fill(op, from, bytes, size);
+  copy_across(op->data, bytes, set_outcome(op, from, size));
 }
 
 void unpack_into(RecvOp* op, const void* bytes, uint64_t n) {

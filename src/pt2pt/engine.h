@@ -390,6 +390,8 @@ inline uint64_t set_outcome(RecvOp* op, const Envelope& from, uint64_t size) {
 }
 /// Fills the receive buffer from `size` contiguous bytes; sets the outcome. Does not complete.
 void fill(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size);
+/// The same for bytes that another process has written.
+void fill_across(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size);
 /// The same for a buffer that is not contiguous, when `n` bytes fit and the outcome is set.
 void unpack_into(RecvOp* op, const void* bytes, uint64_t n);
 /// Fills it from a collocated sender's buffer.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "base/copy.h"
 #include "base/strings.h"
 #include "pt2pt/engine.h"
 
@@ -248,7 +249,7 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
       begin_arriving(h, op, nullptr);
       return take_piece(h.src_process, payload, length);
     }
-    fill(op, from, payload, length);
+    fill_across(op, from, payload, length);
     return_credit(h.src_process, length);
     if (h.kind == kEagerSync) ack(h.src_process, h.cookie);
     return complete_op(op);
@@ -261,7 +262,7 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
   u->addr = h.addr;
   if (eager) {
     if (whole) {
-      if (length) memcpy(u->payload(), payload, length);
+      if (length) copy_across(u->payload(), payload, length);
     } else {
       begin_arriving(h, nullptr, u);
       take_piece(h.src_process, payload, length);
@@ -312,7 +313,8 @@ void Engine::take_piece(uint32_t process, const void* payload, size_t length) {
   PeerState& peer = peers[process];
   Arriving* a = peer.arriving;
   if (a->arrived < a->fits)
-    memcpy(a->destination + a->arrived, payload, std::min<uint64_t>(length, a->fits - a->arrived));
+    copy_across(a->destination + a->arrived, payload,
+                std::min<uint64_t>(length, a->fits - a->arrived));
   a->arrived += length;
   if (a->arrived < a->size) return;
   peer.arriving = nullptr;
@@ -420,7 +422,7 @@ void Engine::on_data(const Header& h, const void* payload, size_t length) {
     ++bad_frames;
     return;
   }
-  memcpy(pull->destination + h.addr, payload, length);
+  copy_across(pull->destination + h.addr, payload, length);
   pull->missing -= length;
   if (pull->missing == 0) finish_pull(h.cookie);
 }

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/copy.h"
 #include "transport/transport.h"
 
 namespace fgmpi::transport::shm {
@@ -119,7 +120,7 @@ class RingWriter {
       refresh();
       if (end > bulk_limit_) return false;
     }
-    std::memcpy(bulk_ + (at & (geometry_.bulk - 1)), payload, length);
+    copy_across(bulk_ + (at & (geometry_.bulk - 1)), payload, length);
     bulk_tail_ = end;
     return true;
   }

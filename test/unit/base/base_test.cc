@@ -1,8 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <random>
 #include <unordered_map>
+#include <vector>
 
+#include "base/copy.h"
 #include "base/list.h"
 #include "base/slab.h"
 #include "base/status.h"
@@ -18,6 +22,28 @@ TEST(Status, CarriesClassAndWords) {
   EXPECT_EQ(s.error_class(), 6);
   EXPECT_EQ(s.what(), "rank is 9; allowed is 0 to 3");
   EXPECT_EQ(sizeof(Status), sizeof(void*));
+}
+
+TEST(Copy, EveryLengthAndAlignmentAndNothingBeyond) {
+  constexpr size_t kMost = 4200, kRoom = kMost + 256;
+  std::vector<char> from(kRoom), to(kRoom), model(kRoom);
+  std::mt19937 random(7);
+  for (char& c : from) c = static_cast<char>(random());
+  auto check = [&](size_t length, size_t at, size_t source) {
+    std::fill(to.begin(), to.end(), 'x');
+    model = to;
+    std::memcpy(model.data() + at, from.data() + source, length);
+    copy_across(to.data() + at, from.data() + source, length);
+    EXPECT_EQ(to, model) << length << " bytes, from " << source << " to " << at;
+    if (length < 64) return;
+    std::fill(to.begin(), to.end(), 'x');
+    copy_by_loads(to.data() + at, from.data() + source, length);
+    EXPECT_EQ(to, model) << length << " bytes by loads, from " << source << " to " << at;
+  };
+  for (size_t length = 0; length <= kMost; length += length < 300 || length % 64 > 60 ? 1 : 3)
+    check(length, random() % 128, random() % 128);
+  for (size_t at = 0; at < 64; ++at)
+    for (size_t source : {0, 1, 31, 63}) check(1024 + at, at, source);
 }
 
 TEST(Strings, NumbersAreStrict) {
