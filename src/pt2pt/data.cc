@@ -50,7 +50,7 @@ void fill(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size) {
 
 void fill_across(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size) {
   if (!op->data) return fill(op, from, bytes, size);
-  copy_across(op->data, bytes, set_outcome(op, from, size));
+  if (const uint64_t n = set_outcome(op, from, size)) copy_across(op->data, bytes, n);
 }
 
 void unpack_into(RecvOp* op, const void* bytes, uint64_t n) {
