@@ -1,60 +1,57 @@
 #include "base/copy.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "base/registers.h"
 
 namespace fgmpi {
-
-#if defined(__x86_64__)
 namespace {
 
-/// What one turn of the loops copies: a line.
-constexpr size_t kTurn = 64;
+/// What one turn of the loop copies: a cache line.
+constexpr size_t kLine = 64;
 
-/// The compiler would make one memcpy of the loop.
-inline void stay_a_loop() { asm volatile("" ::: "memory"); }
+/// As the target's registers.
+template <size_t width>
+struct Vector {
+  typedef char type __attribute__((vector_size(width), aligned(1), may_alias));
+};
 
-__attribute__((target("avx2"))) void copy_by_avx2(char* to, const char* from, size_t length) {
-  const char* const last_from = from + length - kTurn;
-  char* const last_to = to + length - kTurn;
-  auto turn = [](char* t, const char* f) __attribute__((target("avx2"), always_inline)) {
-    const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(f));
-    const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(f + 32));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(t), a);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(t + 32), b);
-    stay_a_loop();
-  };
-  for (; from < last_from; from += kTurn, to += kTurn) turn(to, from);
-  turn(last_to, last_from);
+template <size_t width>
+[[gnu::always_inline]] inline void copy_line(char* to, const char* from) {
+  using V = typename Vector<width>::type;
+  constexpr size_t n = kLine / width;
+  V line[n];
+  for (size_t i = 0; i < n; ++i) line[i] = reinterpret_cast<const V*>(from)[i];
+  for (size_t i = 0; i < n; ++i) reinterpret_cast<V*>(to)[i] = line[i];
 }
 
-void copy_by_sse2(char* to, const char* from, size_t length) {
-  const char* const last_from = from + length - kTurn;
-  char* const last_to = to + length - kTurn;
-  auto turn = [](char* t, const char* f) __attribute__((always_inline)) {
-    __m128i line[4];
-    for (int i = 0; i < 4; ++i) line[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(f) + i);
-    for (int i = 0; i < 4; ++i) _mm_storeu_si128(reinterpret_cast<__m128i*>(t) + i, line[i]);
-    stay_a_loop();
-  };
-  for (; from < last_from; from += kTurn, to += kTurn) turn(to, from);
-  turn(last_to, last_from);
+/// The last line overlaps the one before it.
+template <size_t width>
+[[gnu::always_inline]] inline void copy_lines(char* to, const char* from, size_t length) {
+  const char* const last = from + length - kLine;
+  char* const last_to = to + length - kLine;
+  for (; from < last; from += kLine, to += kLine) {
+    copy_line<width>(to, from);
+    asm volatile("" ::: "memory");  // or the compiler makes one memcpy of the loop
+  }
+  copy_line<width>(last_to, last);
 }
+
+void narrow(char* to, const char* from, size_t length) { copy_lines<16>(to, from, length); }
+#ifdef __x86_64__
+__attribute__((target("avx2"))) void wide(char* to, const char* from, size_t length) {
+  copy_lines<32>(to, from, length);
+}
+#endif
 
 }  // namespace
 
-void copy_by_loads(void* to, const void* from, size_t length) {
-  static const bool avx2 = __builtin_cpu_supports("avx2");
+void copy_by_loads(void* to, const void* from, size_t length, Registers registers) {
   auto* t = static_cast<char*>(to);
   auto* f = static_cast<const char*>(from);
-  if (avx2)
-    copy_by_avx2(t, f, length);
-  else
-    copy_by_sse2(t, f, length);
-}
-#else
-void copy_by_loads(void* to, const void* from, size_t length) { std::memcpy(to, from, length); }
+#ifdef __x86_64__
+  // Wider ones than AVX2's bring nothing here: a line from another core takes longer than its loads.
+  if (registers >= Registers::kAvx2) return wide(t, f, length);
 #endif
+  narrow(t, f, length);
+}
 
 }  // namespace fgmpi

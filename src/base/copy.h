@@ -4,14 +4,18 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/registers.h"
+
 namespace fgmpi {
 
 /// The loop of copy_across(); `length` is at least 64.
-void copy_by_loads(void* to, const void* from, size_t length);
+void copy_by_loads(void* to, const void* from, size_t length,
+                   Registers registers = widest_registers());
 
-/// As memcpy, for memory that passes between processes. From some kilobytes on the C library's memcpy is one string
-/// instruction (`rep movsb`) on processors that call theirs fast; on some of them (AMD EPYC, third generation) it is five
-/// to eight times slower than loads and stores when the lines are in another core's cache.
+/// As memcpy, for memory that passes between processes. From some kilobytes on the C library's
+/// memcpy is one string instruction (`rep movsb`) on processors that call theirs fast; on some of
+/// them (AMD EPYC, third generation) it is five to eight times slower than loads and stores when the
+/// lines are in another core's cache.
 inline void copy_across(void* to, const void* from, size_t length) {
   constexpr size_t kLeast = 1024;  // below, memcpy is loads and stores everywhere
   if (length < kLeast)

@@ -1,6 +1,8 @@
-// A mark that a process sets when it ends on its own account and has said why: others that see it end then add nothing.
+// The end of a process on its own account.
 //
-// An eventfd, which outlives the process in the hands of whoever holds a duplicate (src/bootstrap/watch.h).
+// A mark that it sets when it has said why: others that see it end then add nothing. An eventfd, which
+// outlives the process in the hands of whoever holds a duplicate (src/bootstrap/watch.h). And a last
+// act, by which it tells the rest of its job before it goes.
 #pragma once
 
 namespace fgmpi {
@@ -11,8 +13,8 @@ int farewell_fd();
 /// Sets the mark, if it was made. Async-signal-safe.
 void say_farewell();
 
-/// What end_process() does first, once: `tell` lets the other processes of the job know, which might wait for this one
-/// for ever.
+/// What end_process() does first, once: `tell` lets the other processes of the job know, which might
+/// wait for this one for ever.
 void set_last_act(void (*tell)(int status));
 /// Does it.
 void do_last_act(int status);

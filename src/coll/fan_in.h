@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "coll/registers.h"
+#include "base/registers.h"
 #include "host/datatype.h"
 
 namespace fgmpi::coll {

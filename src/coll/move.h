@@ -4,9 +4,9 @@
 
 #include <cstring>
 
+#include "base/registers.h"
 #include "coll/args.h"
 #include "coll/memory.h"
-#include "coll/registers.h"
 
 namespace fgmpi::coll {
 

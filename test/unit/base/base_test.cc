@@ -36,9 +36,11 @@ TEST(Copy, EveryLengthAndAlignmentAndNothingBeyond) {
     copy_across(to.data() + at, from.data() + source, length);
     EXPECT_EQ(to, model) << length << " bytes, from " << source << " to " << at;
     if (length < 64) return;
-    std::fill(to.begin(), to.end(), 'x');
-    copy_by_loads(to.data() + at, from.data() + source, length);
-    EXPECT_EQ(to, model) << length << " bytes by loads, from " << source << " to " << at;
+    for (Registers registers : usable_registers()) {
+      std::fill(to.begin(), to.end(), 'x');
+      copy_by_loads(to.data() + at, from.data() + source, length, registers);
+      EXPECT_EQ(to, model) << length << " bytes by loads, from " << source << " to " << at;
+    }
   };
   for (size_t length = 0; length <= kMost; length += length < 300 || length % 64 > 60 ? 1 : 3)
     check(length, random() % 128, random() % 128);

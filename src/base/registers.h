@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace fgmpi::coll {
+namespace fgmpi {
 
 enum class Registers : uint8_t { kBaseline, kAvx2, kAvx512 };
 
@@ -17,4 +17,4 @@ Registers widest_registers();
 /// All that this processor can run, from the narrowest to the widest.
 std::span<const Registers> usable_registers();
 
-}  // namespace fgmpi::coll
+}  // namespace fgmpi

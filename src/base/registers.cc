@@ -1,6 +1,6 @@
-#include "coll/registers.h"
+#include "base/registers.h"
 
-namespace fgmpi::coll {
+namespace fgmpi {
 
 Registers widest_registers() {
 #ifdef __x86_64__
@@ -19,4 +19,4 @@ std::span<const Registers> usable_registers() {
   return {all, static_cast<size_t>(widest_registers()) + 1};
 }
 
-}  // namespace fgmpi::coll
+}  // namespace fgmpi
