@@ -37,9 +37,7 @@ Status check_root(const comm::Comm* comm, int root) {
 
 Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt2pt::Buffer* out) {
   if (__builtin_expect(count < 0, 0)) return check_count(count);
-  // As in MPICH, nothing at all needs no type.
-  if (__builtin_expect(datatype == MPI_DATATYPE_NULL && count == 0, 0)) datatype = MPI_BYTE;
-  FGMPI_TRY(host::Type::of(datatype, &out->type));
+  FGMPI_TRY(host::Type::of(type_for(count, datatype), &out->type));
   out->address = const_cast<void*>(address);
   out->count = count;
   if (__builtin_expect(address == nullptr, 0) && count > 0 && out->type.size() > 0 &&

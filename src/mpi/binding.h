@@ -33,6 +33,10 @@ Status check_tag(int tag, bool any_allowed);
 /// 0..size-1, MPI_PROC_NULL, and MPI_ANY_SOURCE when allowed.
 Status check_rank(const comm::Comm* comm, int rank, const char* argument, bool any_allowed);
 Status check_root(const comm::Comm* comm, int root);
+/// As in MPICH, nothing at all needs no type.
+inline MPI_Datatype type_for(int64_t count, MPI_Datatype type) {
+  return __builtin_expect(type == MPI_DATATYPE_NULL, 0) && count == 0 ? MPI_BYTE : type;
+}
 /// Type and count and address into a Buffer; MPI_BOTTOM and null with zero bytes are fine.
 Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt2pt::Buffer* out);
 

@@ -33,9 +33,7 @@ Status fill_plain(const char* which, const void* buffer, int64_t count, MPI_Data
   if (__builtin_expect(count < 0, 0))
     return error(MPI_ERR_COUNT, "%s is %lld; allowed is 0 or more", named(which, "count").c_str(),
                  static_cast<long long>(count));
-  // As in MPICH, nothing at all needs no type.
-  if (__builtin_expect(type == MPI_DATATYPE_NULL && count == 0, 0)) type = MPI_BYTE;
-  FGMPI_TRY(host::Type::of(type, &side->type));
+  FGMPI_TRY(host::Type::of(type_for(count, type), &side->type));
   if (__builtin_expect(!buffer && count > 0 && side->type.basic(), 0))
     return null_buffer(which, count);
   side->address = static_cast<char*>(const_cast<void*>(buffer));
