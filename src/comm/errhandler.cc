@@ -33,10 +33,8 @@ Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_E
   return {};
 }
 
-bool set_cxx_caller(MPI_Errhandler handler, CxxHandlerCaller caller) {
-  Errhandler* e = find(handler);
-  if (e) e->caller = caller;
-  return e != nullptr;
+void set_cxx_caller(MPI_Errhandler handler, CxxHandlerCaller caller) {
+  if (Errhandler* e = find(handler)) e->caller = caller;
 }
 
 Status check_errhandler(HandlerOf of, MPI_Errhandler handler) {
@@ -81,8 +79,8 @@ bool call_errhandler(MPI_Errhandler handler, void* object, int* code) {
     constexpr int kKinds[] = {0, 2, 1, 3};
     e->caller(kKinds[static_cast<int>(e->of)], static_cast<int*>(object), code,
               reinterpret_cast<void (*)()>(e->function));
-    *code =
-        MPI_SUCCESS;  // it is dealt with: the binding would call the handler for a code once more
+    // It is dealt with: for a code the binding would call the handler once more.
+    *code = MPI_SUCCESS;
   } else {
     e->function(object, code);
   }

@@ -23,8 +23,8 @@ struct Errhandler {
 };
 
 Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_Errhandler* out);
-/// Its function is called through `caller`. False when the handle is not one of ours.
-bool set_cxx_caller(MPI_Errhandler handler, CxxHandlerCaller caller);
+/// Its function is called through `caller`. Nothing happens when the handle is not one of ours.
+void set_cxx_caller(MPI_Errhandler handler, CxxHandlerCaller caller);
 /// Errors are codes that the caller gets: MPI_ERRORS_RETURN, and what the C++ binding turns into exceptions itself.
 inline bool returns_codes(MPI_Errhandler handler) {
   return handler == MPI_ERRORS_RETURN || handler == MPIR_ERRORS_THROW_EXCEPTIONS;

@@ -16,8 +16,9 @@ namespace fgmpi::mpi {
 /// Makes a code from a Status (MPI_SUCCESS when ok) without calling any handler.
 int code_of(const char* call, const Status& status);
 
-/// Calls the error handler of `comm` and returns the code. nullptr: the handler of MPI_COMM_SELF (MPI-4.0 section 9.3)
-/// or, while the program has set none there, of MPI_COMM_WORLD; fatal before MPI_Init. With MPI_ERRORS_ARE_FATAL prints one line and ends the job.
+/// Calls the error handler of `comm` and returns the code. nullptr: the handler of MPI_COMM_SELF
+/// (MPI-4.0 section 9.3) or, while the program has set none there, of MPI_COMM_WORLD; fatal before
+/// MPI_Init. With MPI_ERRORS_ARE_FATAL prints one line and ends the job.
 int fail(const char* call, comm::Comm* comm, const Status& status);
 /// The same for a code that exists already.
 int fail_code(const char* call, comm::Comm* comm, int code);

@@ -35,8 +35,8 @@ class Neighbour {
 /// "process 3 of the job (process id 4711 on host vm, world ranks 300 to 399)".
 std::string words_of_process(uint32_t process, const bootstrap::Card& card);
 
-/// For pt2pt::set_peer_failed_handler: gives who is nearer to the fault time to speak, then speaks and aborts the job: never returns.
-/// `card` finds what the process published.
+/// For pt2pt::set_peer_failed_handler: gives who is nearer to the fault time to speak, then speaks
+/// and aborts the job: never returns. `card` finds what the process published.
 void end_for_lost_peer(uint32_t process, const std::string& why,
                        Status (*card)(uint32_t, bootstrap::Card*));
 

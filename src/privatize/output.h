@@ -18,8 +18,8 @@
 
 namespace fgmpi::privatize {
 
-/// Takes over stdout (and stderr when lines are prefixed or ranks may redirect it). Called before ranks run; does nothing
-/// for a single rank without prefixes.
+/// Takes over stdout (and stderr when lines are prefixed or ranks may redirect it). Called before
+/// ranks run; does nothing for a single rank without prefixes.
 void take_over_output(uint32_t ranks);
 
 /// Is it a stream whose bytes come here?

@@ -102,8 +102,9 @@ struct Frame {
   transport::Header header;
   const void* payload;
   uint32_t length;
-  Role role;  ///< kOwn: freed when sent; kOfSend: part of `op`; kLastOfSend: completes it; kStream:
-      ///< data frames; kPieces: all frames of an eager message of several (header.addr: bytes that have left)
+  /// kOwn: freed when sent; kOfSend: part of `op`; kLastOfSend: completes it; kStream: data frames;
+  /// kPieces: all frames of an eager message of several (header.addr: bytes that have left).
+  Role role;
   SendOp* op;
 };
 
@@ -308,10 +309,10 @@ class Engine final : public transport::Sink {
   uint32_t local_count = 0;
   uint32_t me = 0, processes = 0;
   uint64_t eager_local = 0;  ///< FGMPI_EAGER_LOCAL
-  uint64_t eager_remote[2] =
-      {};  ///< FGMPI_EAGER_REMOTE, at most what the transport says; by transport bit
-  uint64_t copied_remote[2] =
-      {};  ///< what of it is sent at once: fits a frame and is not to be lent
+  /// FGMPI_EAGER_REMOTE, at most what the transport says; by transport bit.
+  uint64_t eager_remote[2] = {};
+  /// What of it is sent at once: fits a frame and is not to be lent.
+  uint64_t copied_remote[2] = {};
   uint64_t least_lent[2] = {};
   uint64_t local_limit = 0;  ///< of eager copies made by collocated senders
   uint64_t window = 0;       ///< of eager bytes in flight or unconsumed per peer process

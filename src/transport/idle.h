@@ -53,8 +53,8 @@ class Idle {
   int64_t spin_ = 0;          ///< ns, adapts between 0 and longest_spin_
   int64_t next_tick_ = 0;
   uint64_t kernel_sleeps_ = 0;
-  int fruitless_ =
-      0;  ///< sleeps that ended early with nothing to take in, since one with something
+  /// Sleeps that ended early with nothing to take in, since one with something.
+  int fruitless_ = 0;
 };
 
 }  // namespace fgmpi::transport
