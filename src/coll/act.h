@@ -30,8 +30,8 @@ struct Act {
 // Intracommunicators.
 Status act_barrier(Act& act);
 Status act_bcast(Act& act);
-Status act_gather(Act& act);          ///< and gatherv
-Status act_scatter(Act& act);         ///< and scatterv
+Status act_gather(Act& act);          ///< and gatherv; those that do not block
+Status act_scatter(Act& act);         ///< and scatterv; likewise
 Status act_allgather(Act& act);       ///< and allgatherv
 Status act_alltoall(Act& act);        ///< and v, w
 Status act_reduce(Act& act);          ///< and allreduce

@@ -1,31 +1,38 @@
-// Gather and gatherv: every process sends its members' parts, in rank order, as one message; those
-// of the root's own process are copied straight into the root's buffer.
+#include "coll/act_gather.h"
+
 #include "coll/act.h"
 #include "coll/selector.h"
 
 namespace fgmpi::coll {
 namespace {
 
-Blocks blocks_of_places(const Team& team, const Placement& placement, const Parts& parts) {
+/// How many bytes of the root's buffer are each place's.
+Blocks blocks_of_places(const Team& team, const Placement& placement, const Side& side) {
   Blocks blocks;
   blocks.offset.push_back(0);
   for (uint32_t p = 0; p < team.count(); ++p) {
     size_t size = 0;
-    for (const comm::Run* run = placement.begin(p); run != placement.end(p); ++run)
-      size += parts.offset(run->first + run->count) - parts.offset(run->first);
+    if (!side.counts)
+      size = static_cast<size_t>(side.whole().bytes()) * team.members(p);
+    else
+      placement.for_each(
+          p, [&](int32_t rank) { size += static_cast<size_t>(side.segment(rank).bytes()); });
     blocks.offset.push_back(blocks.offset.back() + size);
   }
   return blocks;
 }
 
 /// Sizes as a place knows them that has no counts: all (regular) or its own alone.
-Blocks blocks_without_counts(const Team& team, size_t each, bool regular, size_t mine) {
+Blocks blocks_without_counts(const Team& team, bool regular, const OwnParts& members) {
+  size_t mine = 0;
+  for (const Own& own : members) mine += static_cast<size_t>(own.part.bytes());
+  size_t each = static_cast<size_t>(members.front().part.bytes());
   Blocks blocks;
   blocks.offset.push_back(0);
   for (uint32_t p = 0; p < team.count(); ++p)
-    blocks.offset.push_back(blocks.offset.back() + (regular          ? each * team.members(p)
-                                                    : p == team.me() ? mine
-                                                                     : 0));
+    blocks.offset.push_back(blocks.offset.back() + (p == team.me() ? mine
+                                                    : regular      ? each * team.members(p)
+                                                                   : 0));
   return blocks;
 }
 
@@ -35,115 +42,125 @@ bool lies_packed(const Side& side, const Placement& placement) {
   return !side.counts && side.type.basic() && placement.in_rank_order();
 }
 
-Status gather_at_root(Act& act, const Team& team, Args* root) {
-  for (const Args* m : act.members)
-    if (m != root || !m->in_place) FGMPI_TRY(copy(m->send.whole(), root->recv.segment(m->rank)));
-  if (team.count() == 1) return {};
-  Placement placement(act.shared, team);
-  Parts parts(root->recv, act.shared->size);
-  Blocks blocks = blocks_of_places(team, placement, parts);
-  bool direct = lies_packed(root->recv, placement);
-  auto packed = direct ? nullptr : raw_memory(blocks.total());
-  char* buffer = direct ? root->recv.address : packed.get();
-  RootedFn run;
-  bool regular = !root->recv.counts;
-  FGMPI_TRY(pick_gather({team.count(), regular ? blocks.total() : 0, true, true, regular}, &run));
-  FGMPI_TRY(run(team, team.me(), buffer, blocks));
-  if (direct) return {};
+Shape shape_of(const Team& team, bool regular, const Blocks& blocks) {
+  return {team.count(), regular ? blocks.total() : 0, true, true, regular};
+}
+
+/// Calls f(segment, where it is in `packed`) for each part that is another place's.
+template <class F>
+Status for_each_other(const Team& team, const Placement& placement, const Side& side, char* packed,
+                      const Blocks& blocks, F&& f) {
+  Status status;
   for (uint32_t p = 0; p < team.count(); ++p) {
+    char* at = packed + blocks.offset[p];
     if (p == team.me()) continue;
-    const char* at = buffer + blocks.offset[p];
-    Status status;
     placement.for_each(p, [&](int32_t rank) {
-      if (status.ok())
-        status = unpack(at, static_cast<int64_t>(parts.size(rank)), root->recv.segment(rank));
-      at += parts.size(rank);
+      Segment segment = side.segment(rank);
+      if (status.ok()) status = f(segment, at);
+      at += segment.bytes();
     });
-    FGMPI_TRY(std::move(status));
   }
-  return {};
+  return status;
 }
 
-Status gather_elsewhere(Act& act, const Team& team, uint32_t root_place) {
-  size_t mine = 0;
-  for (const Args* m : act.members) mine += static_cast<size_t>(m->send.whole().bytes());
-  auto packed = raw_memory(mine);
-  char* at = packed.get();
-  for (const Args* m : act.members) {
-    FGMPI_TRY(pack(m->send.whole(), at));
-    at += m->send.whole().bytes();
-  }
-  bool regular = act.first()->what == What::kGather;
-  size_t each = static_cast<size_t>(act.first()->send.whole().bytes());
-  Blocks blocks = blocks_without_counts(team, each, regular, mine);
-  RootedFn run;
-  FGMPI_TRY(pick_gather({team.count(), regular ? blocks.total() : 0, true, true, regular}, &run));
-  return run(team, root_place, packed.get(), blocks);
-}
-
-Status scatter_at_root(Act& act, const Team& team, Args* root) {
-  if (team.count() > 1) {
-    Placement placement(act.shared, team);
-    Parts parts(root->send, act.shared->size);
-    Blocks blocks = blocks_of_places(team, placement, parts);
-    bool direct = lies_packed(root->send, placement);
-    auto packed = direct ? nullptr : raw_memory(blocks.total());
-    char* buffer = direct ? root->send.address : packed.get();
-    for (uint32_t p = 0; p < team.count() && !direct; ++p) {
-      if (p == team.me()) continue;
-      char* at = buffer + blocks.offset[p];
-      Status status;
-      placement.for_each(p, [&](int32_t rank) {
-        if (status.ok()) status = pack(root->send.segment(rank), at);
-        at += parts.size(rank);
-      });
-      FGMPI_TRY(std::move(status));
-    }
-    RootedFn run;
-    bool regular = !root->send.counts;
-    FGMPI_TRY(
-        pick_scatter({team.count(), regular ? blocks.total() : 0, true, true, regular}, &run));
-    FGMPI_TRY(run(team, team.me(), buffer, blocks));
-  }
+/// The members' own parts; the root's is left out when it is in place.
+OwnParts own_parts(const Act& act, Side Args::*side) {
+  OwnParts parts;
+  parts.reserve(act.members.size());
   for (const Args* m : act.members)
-    if (m != root || !m->in_place) FGMPI_TRY(copy(root->send.segment(m->rank), m->recv.whole()));
-  return {};
-}
-
-Status scatter_elsewhere(Act& act, const Team& team, uint32_t root_place) {
-  size_t mine = 0;
-  for (const Args* m : act.members) mine += static_cast<size_t>(m->recv.whole().bytes());
-  auto packed = raw_memory(mine);
-  bool regular = act.first()->what == What::kScatter;
-  size_t each = static_cast<size_t>(act.first()->recv.whole().bytes());
-  Blocks blocks = blocks_without_counts(team, each, regular, mine);
-  RootedFn run;
-  FGMPI_TRY(pick_scatter({team.count(), regular ? blocks.total() : 0, true, true, regular}, &run));
-  FGMPI_TRY(run(team, root_place, packed.get(), blocks));
-  const char* at = packed.get();
-  for (const Args* m : act.members) {
-    FGMPI_TRY(unpack(at, m->recv.whole().bytes(), m->recv.whole()));
-    at += m->recv.whole().bytes();
-  }
-  return {};
+    if (!m->in_place) parts.push_back({m->rank, (m->*side).whole()});
+  return parts;
 }
 
 }  // namespace
 
+Status gather_from_others(SharedComm* shared, const comm::Meeting* m, const Side& recv) {
+  if (shared->processes == 1) return {};
+  Team team(shared, m);
+  Placement placement(shared, team);
+  Blocks blocks = blocks_of_places(team, placement, recv);
+  bool direct = lies_packed(recv, placement);
+  auto packed = direct ? nullptr : raw_memory(blocks.total());
+  char* buffer = direct ? recv.address : packed.get();
+  RootedFn run;
+  FGMPI_TRY(pick_gather(shape_of(team, !recv.counts, blocks), &run));
+  FGMPI_TRY(run(team, team.me(), buffer, blocks));
+  if (direct) return {};
+  return for_each_other(
+      team, placement, recv, buffer, blocks,
+      [](const Segment& to, const char* at) { return unpack(at, to.bytes(), to); });
+}
+
+Status gather_to_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,
+                      const OwnParts& members) {
+  Team team(shared, m);
+  Blocks blocks = blocks_without_counts(team, regular, members);
+  auto packed = raw_memory(blocks.size(team.me()));
+  char* at = packed.get();
+  for (const Own& own : members) {
+    FGMPI_TRY(pack(own.part, at));
+    at += own.part.bytes();
+  }
+  RootedFn run;
+  FGMPI_TRY(pick_gather(shape_of(team, regular, blocks), &run));
+  return run(team, team.place_of_rank(root), packed.get(), blocks);
+}
+
+Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, const Side& send) {
+  if (shared->processes == 1) return {};
+  Team team(shared, m);
+  Placement placement(shared, team);
+  Blocks blocks = blocks_of_places(team, placement, send);
+  bool direct = lies_packed(send, placement);
+  auto packed = direct ? nullptr : raw_memory(blocks.total());
+  char* buffer = direct ? send.address : packed.get();
+  if (!direct)
+    FGMPI_TRY(for_each_other(team, placement, send, buffer, blocks,
+                             [](const Segment& from, char* at) { return pack(from, at); }));
+  RootedFn run;
+  FGMPI_TRY(pick_scatter(shape_of(team, !send.counts, blocks), &run));
+  return run(team, team.me(), buffer, blocks);
+}
+
+Status scatter_from_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,
+                         const OwnParts& members) {
+  Team team(shared, m);
+  Blocks blocks = blocks_without_counts(team, regular, members);
+  auto packed = raw_memory(blocks.size(team.me()));
+  RootedFn run;
+  FGMPI_TRY(pick_scatter(shape_of(team, regular, blocks), &run));
+  FGMPI_TRY(run(team, team.place_of_rank(root), packed.get(), blocks));
+  const char* at = packed.get();
+  for (const Own& own : members) {
+    FGMPI_TRY(unpack(at, own.part.bytes(), own.part));
+    at += own.part.bytes();
+  }
+  return {};
+}
+
 Status act_gather(Act& act) {
   FGMPI_TRY(act.same_root());
-  Team team = act.team();
+  OwnParts members = own_parts(act, &Args::send);
   int rank = act.first()->root;
-  if (Args* root = act.member(rank)) return gather_at_root(act, team, root);
-  return gather_elsewhere(act, team, team.place_of_rank(rank));
+  const Args* root = act.member(rank);
+  if (!root)
+    return gather_to_root(act.shared, act.meeting, rank, act.first()->what == What::kGather,
+                          members);
+  for (const Own& own : members) FGMPI_TRY(copy(own.part, root->recv.segment(own.rank)));
+  return gather_from_others(act.shared, act.meeting, root->recv);
 }
 
 Status act_scatter(Act& act) {
   FGMPI_TRY(act.same_root());
-  Team team = act.team();
+  OwnParts members = own_parts(act, &Args::recv);
   int rank = act.first()->root;
-  if (Args* root = act.member(rank)) return scatter_at_root(act, team, root);
-  return scatter_elsewhere(act, team, team.place_of_rank(rank));
+  const Args* root = act.member(rank);
+  if (!root)
+    return scatter_from_root(act.shared, act.meeting, rank, act.first()->what == What::kScatter,
+                             members);
+  FGMPI_TRY(scatter_to_others(act.shared, act.meeting, root->send));
+  for (const Own& own : members) FGMPI_TRY(copy(root->send.segment(own.rank), own.part));
+  return {};
 }
 
 }  // namespace fgmpi::coll

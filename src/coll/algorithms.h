@@ -20,7 +20,7 @@
 namespace fgmpi::coll {
 
 struct Blocks {
-  std::vector<size_t> offset;  ///< count()+1 values, ascending
+  PerPlace<size_t> offset;  ///< count()+1 values, ascending
   size_t size(uint32_t p) const { return offset[p + 1] - offset[p]; }
   size_t total() const { return offset.back(); }
 };

@@ -2,12 +2,25 @@
 
 #include "coll/act.h"
 #include "coll/light.h"
+#include "coll/rooted.h"
 
 namespace fgmpi::coll {
 namespace {
 
 bool is_alltoall(What what) {
   return what == What::kAlltoall || what == What::kAlltoallv || what == What::kAlltoallw;
+}
+bool is_gather(What what) { return what == What::kGather || what == What::kGatherv; }
+bool is_scatter(What what) { return what == What::kScatter || what == What::kScatterv; }
+
+/// Gathers and scatters: the side that is one part, and at the root the one that is many.
+Status run_rooted(Comm* comm, const Args& args, const char* call) {
+  bool gathers = is_gather(args.what);
+  const Segment own = gathers ? args.send.whole() : args.recv.whole();
+  const Side* all = comm->rank != args.root ? nullptr : gathers ? &args.recv : &args.send;
+  Rooted rooted{args.what, args.root, call};
+  return gathers ? rooted_gather(comm, rooted, args.in_place ? nullptr : &own, all)
+                 : rooted_scatter(comm, rooted, args.in_place ? nullptr : &own, all);
 }
 
 }  // namespace
@@ -34,6 +47,7 @@ Status run(Comm* comm, Args* args, What what, const char* call) {
            all ? -1 : args->root},
           call);
     }
+    if (is_gather(what) || is_scatter(what)) return run_rooted(comm, *args, call);
     if (args->in_place && is_alltoall(what)) FGMPI_TRY(copy_in_place(args, comm->size()));
   }
   return comm::meet(comm, args, operation_code(what, Mode::kBlocking), call, act_of(what, inter));

@@ -54,17 +54,19 @@ void Team::add_all(const comm::Hierarchy& h) {
     members_.push_back(h.members(*map_, index));
   };
   if (h.one_run_each) {
-    std::vector<comm::Run> runs;
-    h.runs_of(*map_, &runs);
-    for (const comm::Run& run : runs) add(run.index);
+    h.for_each_run(*map_, [&](const comm::Run& run) { add(run.index); });
   } else {
     for (uint32_t i = 0; i < h.count(); ++i) add(i);
   }
 }
 
-Team::Team(std::vector<uint32_t> processes, uint32_t my_place, uint64_t ctx, int32_t tag,
+Team::Team(const std::vector<uint32_t>& processes, uint32_t my_place, uint64_t ctx, int32_t tag,
            const char* call)
-    : processes_(std::move(processes)), me_(my_place), ctx_(ctx), tag_(tag), call_(call) {}
+    : processes_(processes.begin(), processes.end()),
+      me_(my_place),
+      ctx_(ctx),
+      tag_(tag),
+      call_(call) {}
 
 uint32_t Team::place_of_rank(int32_t rank) const {
   return place_of_index_[hierarchy_->index_of_rank(*map_, rank)];
@@ -136,16 +138,17 @@ Status Team::exchange(uint32_t to, const void* out, size_t out_bytes, uint32_t f
 }
 
 Placement::Placement(const comm::Hierarchy& h, const RankMap& map, const Team& team) {
-  std::vector<comm::Run> runs;
-  h.runs_of(map, &runs);
-  start_.assign(team.count() + 1, 0);
-  std::vector<uint32_t> place(h.count());
+  PerPlace<uint32_t> place(h.count());
   for (uint32_t p = 0; p < team.count(); ++p) place[h.index_of_process(team.process(p))] = p;
-  for (const comm::Run& run : runs) ++start_[place[run.index] + 1];
+  start_.assign(team.count() + 1, 0);
+  h.for_each_run(map, [&](const comm::Run& run) {
+    ++start_[place[run.index] + 1];
+    runs_.push_back(run);
+  });
   for (uint32_t p = 0; p < team.count(); ++p) start_[p + 1] += start_[p];
-  runs_.resize(runs.size());
-  std::vector<uint32_t> next(start_.begin(), start_.end() - 1);
-  for (const comm::Run& run : runs) runs_[next[place[run.index]]++] = run;
+  PerPlace<uint32_t> next(start_.begin(), start_.end() - 1);
+  PerPlace<comm::Run> in_order = runs_;
+  for (const comm::Run& run : in_order) runs_[next[place[run.index]]++] = run;
   for (size_t i = 1; i < runs_.size(); ++i)
     if (runs_[i].first < runs_[i - 1].first) in_rank_order_ = false;
 }

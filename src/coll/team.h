@@ -11,6 +11,7 @@
 // act.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <vector>
 
@@ -21,6 +22,10 @@
 #include "pt2pt/pt2pt.h"
 
 namespace fgmpi::coll {
+
+/// One value a place, and one for the end. Few processes are the rule: they allocate nothing.
+template <class T>
+using PerPlace = boost::container::small_vector<T, 9>;
 
 /// What level two did in this process, for MPIX_Stats and tests.
 struct Counters {
@@ -39,7 +44,7 @@ class Team {
   enum Direction { kToRemote, kFromRemote };
   Team(comm::SharedComm* shared, const comm::Meeting* meeting, Direction direction);
   /// Of a list of processes (unit tests, the two sides of an intercommunicator).
-  Team(std::vector<uint32_t> processes, uint32_t my_place, uint64_t ctx, int32_t tag,
+  Team(const std::vector<uint32_t>& processes, uint32_t my_place, uint64_t ctx, int32_t tag,
        const char* call);
 
   uint32_t count() const { return static_cast<uint32_t>(processes_.size()); }
@@ -76,8 +81,8 @@ class Team {
   void add_all(const comm::Hierarchy& h);
   const comm::Hierarchy* hierarchy_ = nullptr;
   const RankMap* map_ = nullptr;
-  std::vector<uint32_t> processes_, members_;
-  std::vector<uint32_t> place_of_index_;  ///< of the hierarchy
+  PerPlace<uint32_t> processes_, members_;
+  PerPlace<uint32_t> place_of_index_;  ///< of the hierarchy
   uint32_t me_ = 0;
   uint64_t ctx_ = 0;
   int32_t tag_ = 0;
@@ -118,8 +123,8 @@ class Placement {
   const comm::Run* end(uint32_t place) const { return runs_.data() + start_[place + 1]; }
 
  private:
-  std::vector<comm::Run> runs_;  ///< by place, then by rank
-  std::vector<uint32_t> start_;
+  PerPlace<comm::Run> runs_;  ///< by place, then by rank
+  PerPlace<uint32_t> start_;
   bool in_rank_order_ = true;
 };
 

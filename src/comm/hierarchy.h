@@ -67,6 +67,13 @@ struct Hierarchy {
   static void ranks_of(const RankMap& map, uint32_t process, std::vector<int32_t>* ranks);
   /// All runs in rank order, kept or listed anew.
   void runs_of(const RankMap& map, std::vector<Run>* out) const;
+  /// f(run) for all of them, without a copy of those that are kept.
+  template <class F>
+  void for_each_run(const RankMap& map, F&& f) const {
+    std::vector<Run> listed;
+    if (runs.empty()) runs_of(map, &listed);
+    for (const Run& run : runs.empty() ? listed : runs) f(run);
+  }
 };
 
 /// Builds one for the group of `map` (tests; the two below keep theirs in the communicator).
@@ -74,5 +81,18 @@ Hierarchy build_hierarchy(const RankMap& map);
 
 const Hierarchy& hierarchy(SharedComm* shared);
 const Hierarchy& remote_hierarchy(SharedComm* shared);
+
+/// f(rank) for each member of the local group in this process, ascending.
+template <class F>
+void for_each_member_here(SharedComm* shared, F&& f) {
+  if (shared->processes == 1) {
+    for (int32_t rank = 0; rank < shared->size; ++rank) f(rank);
+    return;
+  }
+  const Hierarchy& h = hierarchy(shared);
+  h.for_each_run(shared->map, [&](const Run& run) {
+    for (int32_t i = 0; run.index == h.my_index && i < run.count; ++i) f(run.first + i);
+  });
+}
 
 }  // namespace fgmpi::comm

@@ -62,12 +62,14 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     m->shared = shared;
     m->next = nullptr;
     *link = m;
+    ++shared->level1->count;
   } else if (__builtin_expect(m->operation != operation, 0)) {
     note_mismatch(m, comm, call);
   }
   if (++m->arrived == shared->members) {
     m->full = true;
     *link = m->next;
+    --shared->level1->count;
   }
   return m;
 }
@@ -100,7 +102,9 @@ void run_nonblocking(void* argument) {
 /// Completing may delete the request that the arrival lives in, and free the communicator with the
 /// last.
 void complete_requests(Meeting* m) {
-  for (Arrival* a = m->arrivals; a;) {
+  Arrival* a = m->arrivals;
+  m->arrivals = m->last = nullptr;
+  while (a) {
     Arrival* next = a->next;
     if (pt2pt::Request* request = a->request) {
       --m->leaving;
@@ -155,10 +159,9 @@ void wait(Comm* comm, Meeting* meeting, const char* call) {
   sched::park(&site);
 }
 
-void release(Meeting* meeting) {
+void wake(Meeting* meeting) {
   sched::Proclet* p = meeting->parked;
   meeting->parked = nullptr;
-  if (__builtin_expect(meeting->has_requests, 0)) complete_requests(meeting);
   // Latest first: what ran last is still in the caches.
   while (p) {
     sched::Proclet* next = p->next;
@@ -166,6 +169,11 @@ void release(Meeting* meeting) {
     sched::ready(p);
     p = next;
   }
+}
+
+void release(Meeting* meeting) {
+  if (__builtin_expect(meeting->has_requests, 0)) complete_requests(meeting);
+  wake(meeting);
   if (meeting->leaving == 0) recycle(meeting);
 }
 

@@ -15,7 +15,7 @@
 // Two ways in. meet() takes an Arrival. The light way (join, then wait or release, then leave)
 // takes none: a barrier and collectives of few bytes put what they have into Meeting::scratch as
 // they come and fetch the result as they go, so that each member touches only its own memory while
-// it is the one that runs.
+// it is the one that runs. A member that has nothing to fetch may leave before others have come.
 //
 // Thread rule: one thread. Invariants: a meeting closes when SharedComm::members have arrived; its
 // act runs once; waiting proclets are chained through Proclet::next; a meeting returns to the
@@ -76,6 +76,12 @@ struct Meeting {
   int32_t root = 0;
   int32_t op = 0;
   size_t bytes = 0;
+  // A gather or scatter (light way, src/coll/rooted.cc).
+  const void* side = nullptr;  ///< the root's buffer argument, from when it may be used
+  size_t used = 0;             ///< of scratch, by members' records
+  bool root_here = false;      ///< the root is among those who came
+  bool done = false;           ///< nobody here has to wait for his part, or with it, any longer
+  bool laid_out = false;       ///< scratch has the parts of this process
   // A duplicate being made (light way, create.cc).
   RankState* least = nullptr;                  ///< the member so far that has led least
   std::optional<groupmap::Strategy> strategy;  ///< how the first wants an irregular map stored
@@ -85,6 +91,7 @@ struct Meeting {
 /// Where the meetings of a communicator are found: only those that are not full yet.
 struct Level1 {
   Meeting* open = nullptr;
+  uint32_t count = 0;  ///< of them
   ~Level1();
 };
 static_assert(sizeof(Level1) <= 128, "memory budget: part of a communicator's 512 bytes a process");
@@ -109,8 +116,10 @@ Meeting* join(Comm* comm, uint8_t operation, const char* call);
 /// Parks until the meeting is released. May switch. REQUIRES: !meeting->full when the caller
 /// joined.
 void wait(Comm* comm, Meeting* meeting, const char* call);
+/// Wakes everybody who waits, before all are there or again after a release. Never switches.
+void wake(Meeting* meeting);
 /// Completes the requests and wakes everybody who waits. Never switches. The meeting must not be
-/// touched afterwards but by members that have yet to leave.
+/// touched afterwards but by members that have yet to leave. Once more does nothing more.
 void release(Meeting* meeting);
 /// The member is done with the meeting; the last one returns it to the pool. Returns its verdict.
 Status leave(Meeting* meeting);

@@ -9,6 +9,7 @@
 
 #include "coll/coll.h"
 #include "coll/light.h"
+#include "coll/rooted.h"
 #include "mpi/binding.h"
 
 namespace fgmpi::mpi {
@@ -119,6 +120,22 @@ inline int broadcasting(const char* call, MPI_Comm handle, const BcastArguments&
                   coll::light_bcast(c, static_cast<char*>(a.buffer), bytes, nullptr, a.root, call));
   }
   return blocking(call, handle, What::kBcast, a);
+}
+
+/// Gathers and scatters: whoever is not the root brings or takes one part, mostly of a basic type,
+/// and needs no coll::Args either. `all()` makes the RootedArguments of anybody else.
+template <auto run, class All>
+int rooted(const char* call, MPI_Comm handle, What what, const void* own, int64_t count,
+           MPI_Datatype type, int root, All&& all) {
+  FGMPI_ENTER(call, c, handle);
+  bool leaf = root != c->rank && root >= 0 && root < c->size();
+  bool sound = own && own != MPI_IN_PLACE && count >= 0 && host::is_basic(type);
+  if (__builtin_expect(!c->shared->inter && leaf && sound, 1)) {
+    coll::Segment part =
+        coll::segment_of_bytes(own, static_cast<size_t>(count * host::basic_size(type)));
+    return done(call, c, run(c, {what, root, call}, &part, nullptr));
+  }
+  return blocking(call, handle, what, all());
 }
 
 /// Makes the request of a nonblocking or persistent collective.

@@ -7,17 +7,21 @@ using namespace fgmpi::mpi;
 FGMPI_OWN(Gather)
 int PMPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                 int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return blocking(
-      "MPI_Gather", comm, What::kGather,
-      RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
+  return rooted<fgmpi::coll::rooted_gather>(
+      "MPI_Gather", comm, What::kGather, sendbuf, sendcount, sendtype, root, [&] {
+        return RootedArguments{
+            {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root};
+      });
 }
 
 FGMPI_OWN(Gather_c)
 int PMPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                   MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return blocking(
-      "MPI_Gather_c", comm, What::kGather,
-      RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
+  return rooted<fgmpi::coll::rooted_gather>(
+      "MPI_Gather_c", comm, What::kGather, sendbuf, sendcount, sendtype, root, [&] {
+        return RootedArguments{
+            {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root};
+      });
 }
 
 FGMPI_OWN(Igather)
@@ -60,20 +64,22 @@ FGMPI_OWN(Gatherv)
 int PMPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
                  MPI_Comm comm) {
-  return blocking(
-      "MPI_Gatherv", comm, What::kGatherv,
-      RootedArguments{
-          {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
+  return rooted<fgmpi::coll::rooted_gather>(
+      "MPI_Gatherv", comm, What::kGatherv, sendbuf, sendcount, sendtype, root, [&] {
+        return RootedArguments{
+            {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root};
+      });
 }
 
 FGMPI_OWN(Gatherv_c)
 int PMPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
                    int root, MPI_Comm comm) {
-  return blocking(
-      "MPI_Gatherv_c", comm, What::kGatherv,
-      RootedArguments{
-          {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
+  return rooted<fgmpi::coll::rooted_gather>(
+      "MPI_Gatherv_c", comm, What::kGatherv, sendbuf, sendcount, sendtype, root, [&] {
+        return RootedArguments{
+            {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root};
+      });
 }
 
 FGMPI_OWN(Igatherv)

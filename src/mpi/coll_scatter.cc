@@ -7,17 +7,21 @@ using namespace fgmpi::mpi;
 FGMPI_OWN(Scatter)
 int PMPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return blocking(
-      "MPI_Scatter", comm, What::kScatter,
-      RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
+  return rooted<fgmpi::coll::rooted_scatter>(
+      "MPI_Scatter", comm, What::kScatter, recvbuf, recvcount, recvtype, root, [&] {
+        return RootedArguments{
+            {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root};
+      });
 }
 
 FGMPI_OWN(Scatter_c)
 int PMPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return blocking(
-      "MPI_Scatter_c", comm, What::kScatter,
-      RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
+  return rooted<fgmpi::coll::rooted_scatter>(
+      "MPI_Scatter_c", comm, What::kScatter, recvbuf, recvcount, recvtype, root, [&] {
+        return RootedArguments{
+            {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root};
+      });
 }
 
 FGMPI_OWN(Iscatter)
@@ -60,20 +64,22 @@ FGMPI_OWN(Scatterv)
 int PMPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[],
                   MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
                   int root, MPI_Comm comm) {
-  return blocking(
-      "MPI_Scatterv", comm, What::kScatterv,
-      RootedArguments{
-          {sendbuf, sendcounts, displs, sendtype}, {recvbuf, recvcount, recvtype}, root});
+  return rooted<fgmpi::coll::rooted_scatter>(
+      "MPI_Scatterv", comm, What::kScatterv, recvbuf, recvcount, recvtype, root, [&] {
+        return RootedArguments{
+            {sendbuf, sendcounts, displs, sendtype}, {recvbuf, recvcount, recvtype}, root};
+      });
 }
 
 FGMPI_OWN(Scatterv_c)
 int PMPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
                     MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                     MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return blocking(
-      "MPI_Scatterv_c", comm, What::kScatterv,
-      RootedArguments{
-          {sendbuf, sendcounts, displs, sendtype}, {recvbuf, recvcount, recvtype}, root});
+  return rooted<fgmpi::coll::rooted_scatter>(
+      "MPI_Scatterv_c", comm, What::kScatterv, recvbuf, recvcount, recvtype, root, [&] {
+        return RootedArguments{
+            {sendbuf, sendcounts, displs, sendtype}, {recvbuf, recvcount, recvtype}, root};
+      });
 }
 
 FGMPI_OWN(Iscatterv)

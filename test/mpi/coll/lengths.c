@@ -1,5 +1,6 @@
 /* A broadcast whose root sends less or more than the others take: each of them gets an error, and
- * nobody waits for what never comes. */
+ * nobody waits for what never comes. Gathers and scatters with a part that is longer than where it
+ * is to go: the root of a gather gets an error, and the member that a scatter sends too much. */
 #include "mpitest.h"
 
 enum { kMost = 4000 };
@@ -22,6 +23,52 @@ static void broadcast(int root, int from_root, int expected) {
   if (rank != root) expect_truncated(code);
 }
 
+/* Rank `odd` gives one element more than the root takes. */
+static void gather(int root, int odd, int count, int v) {
+  int rank, size, *all, *counts, *displs;
+  int value[kMost] = {0};
+  OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  all = calloc((size_t)size * (size_t)count, sizeof(int));
+  counts = malloc(sizeof(int) * (size_t)size);
+  displs = malloc(sizeof(int) * (size_t)size);
+  for (int r = 0; r < size; ++r) {
+    counts[r] = count;
+    displs[r] = r * count;
+  }
+  int mine = count + (rank == odd);
+  int code =
+      v ? MPI_Gatherv(value, mine, MPI_INT, all, counts, displs, MPI_INT, root, MPI_COMM_WORLD)
+        : MPI_Gather(value, mine, MPI_INT, all, count, MPI_INT, root, MPI_COMM_WORLD);
+  if (rank == root) expect_truncated(code);
+  free(all);
+  free(counts);
+  free(displs);
+}
+
+/* Rank `odd` takes one element less than the root sends. */
+static void scatter(int root, int odd, int count, int v) {
+  int rank, size, *all, *counts, *displs;
+  int value[kMost] = {0};
+  OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  all = calloc((size_t)size * (size_t)count, sizeof(int));
+  counts = malloc(sizeof(int) * (size_t)size);
+  displs = malloc(sizeof(int) * (size_t)size);
+  for (int r = 0; r < size; ++r) {
+    counts[r] = count;
+    displs[r] = r * count;
+  }
+  int mine = count - (rank == odd);
+  int code =
+      v ? MPI_Scatterv(all, counts, displs, MPI_INT, value, mine, MPI_INT, root, MPI_COMM_WORLD)
+        : MPI_Scatter(all, count, MPI_INT, value, mine, MPI_INT, root, MPI_COMM_WORLD);
+  if (rank == odd) expect_truncated(code);
+  free(all);
+  free(counts);
+  free(displs);
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   int size;
@@ -32,6 +79,13 @@ int main(int argc, char** argv) {
     broadcast(size - 1, 10, 1);
     broadcast(size / 2, 3000, 3001);
     broadcast(0, kMost, 2500);
+    for (int count = 1; count < kMost; count += 2000)
+      for (int v = 0; v < 2; ++v) {
+        gather(0, size - 1, count, v);
+        gather(size - 1, 0, count, v);
+        scatter(0, size - 1, count, v);
+        scatter(size - 1, 0, count, v);
+      }
   }
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
   return finish();

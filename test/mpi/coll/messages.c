@@ -10,9 +10,22 @@ static MPI_Count messages_of_this_process(void) {
   return values.collective_messages;
 }
 
-/* Sent by all processes since `before`: one rank a process speaks for it. */
+/* The ranks of this process. */
+static MPI_Comm here;
+
+/* Nobody has gone on to the collective that is counted from here. */
+static MPI_Count sent_so_far(void) {
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  MPI_Count sent = messages_of_this_process();
+  OK(MPI_Barrier(here));
+  return sent;
+}
+
+/* Sent by all processes since `before`: one rank a process speaks for it, when all of them have
+ * been in the collective: some may have gone on before others came. */
 static MPI_Count sent_since(MPI_Count before) {
   int first, rank;
+  OK(MPI_Barrier(here));
   OK(MPIX_Get_collocated_startrank(&first));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   long mine = rank == first ? (long)(messages_of_this_process() - before) : 0, all = 0;
@@ -23,8 +36,7 @@ static MPI_Count sent_since(MPI_Count before) {
 /* The other collectives: a few messages a process (each of a few algorithms' steps at most). */
 #define FEW(call)                                   \
   do {                                              \
-    OK(MPI_Barrier(MPI_COMM_WORLD));                \
-    MPI_Count before_ = messages_of_this_process(); \
+    MPI_Count before_ = sent_so_far();              \
     OK(call);                                       \
     MPI_Count sent_ = sent_since(before_);          \
     CHECK(sent_ <= (MPI_Count)8 * (processes - 1)); \
@@ -63,12 +75,11 @@ static void all_the_others(int rank, int size, int processes) {
 }
 
 /* Sent by all processes for a call: `exactly` so many. */
-#define EXACTLY(exactly, call)                      \
-  do {                                              \
-    OK(MPI_Barrier(MPI_COMM_WORLD));                \
-    MPI_Count before_ = messages_of_this_process(); \
-    OK(call);                                       \
-    CHECK(sent_since(before_) == (exactly));        \
+#define EXACTLY(exactly, call)               \
+  do {                                       \
+    MPI_Count before_ = sent_so_far();       \
+    OK(call);                                \
+    CHECK(sent_since(before_) == (exactly)); \
   } while (0)
 
 static int wait_for(int code, MPI_Request* request) {
@@ -132,32 +143,30 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   OK(MPIX_Get_n_size(&processes));
+  int first;
+  OK(MPIX_Get_collocated_startrank(&first));
+  OK(MPI_Comm_split(MPI_COMM_WORLD, first, rank, &here));
   int* all = malloc(sizeof(int) * (size_t)size);
 
-  OK(MPI_Barrier(MPI_COMM_WORLD));
-  MPI_Count before = messages_of_this_process();
+  MPI_Count before = sent_so_far();
   OK(MPI_Bcast(value, 2, MPI_INT, size / 2, MPI_COMM_WORLD));
   CHECK(sent_since(before) == processes - 1);
 
-  OK(MPI_Barrier(MPI_COMM_WORLD));
-  before = messages_of_this_process();
+  before = sent_so_far();
   OK(MPI_Gather(&rank, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD));
   CHECK(sent_since(before) == processes - 1);
   for (int r = 0; rank == 0 && r < size; ++r) CHECK(all[r] == r);
 
-  OK(MPI_Barrier(MPI_COMM_WORLD));
-  before = messages_of_this_process();
+  before = sent_so_far();
   OK(MPI_Scatter(all, 1, MPI_INT, value, 1, MPI_INT, 0, MPI_COMM_WORLD));
   CHECK(sent_since(before) == processes - 1);
   CHECK(value[0] == rank);
 
-  OK(MPI_Barrier(MPI_COMM_WORLD));
-  before = messages_of_this_process();
+  before = sent_so_far();
   OK(MPI_Reduce(&rank, value, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
   CHECK(sent_since(before) == processes - 1);
 
-  OK(MPI_Barrier(MPI_COMM_WORLD));
-  before = messages_of_this_process();
+  before = sent_so_far();
   OK(MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, 1, MPI_INT, MPI_COMM_WORLD));
   CHECK(sent_since(before) <= (MPI_Count)processes * (processes - 1));
 
@@ -168,5 +177,6 @@ int main(int argc, char** argv) {
   OK(MPIX_Stats(&values));
   CHECK(values.collectives > 0 && values.frames >= 0 && (processes == 1 || values.frame_bytes > 0));
   free(all);
+  OK(MPI_Comm_free(&here));
   return finish();
 }

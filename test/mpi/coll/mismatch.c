@@ -1,5 +1,5 @@
 /* Collocated ranks that call different collectives, or name different roots, all get an error that
- * says who did what. */
+ * says who did what; but for those that had a gather or scatter behind them. */
 #include <string.h>
 
 #include "mpitest.h"
@@ -13,6 +13,48 @@ static void expect(int code, int class_, const char* word) {
   CHECK(strstr(text, word) != NULL);
 }
 
+/* Whoever had gone on has no error; somebody has, and all who have are told why. */
+static void told(int code, int class_, const char* word, int size) {
+  int good = code == MPI_SUCCESS, all_good;
+  if (!good) expect(code, class_, word);
+  OK(MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  CHECK(all_good < size);
+}
+
+static void roots_of_gathers_and_scatters(int rank, int size) {
+  int few[1] = {0}, many[1000] = {0}, out[64000];
+  int root = rank == 0 ? 1 : 0; /* ranks 0 and 1: each takes the other for the root */
+  CHECK(size <= 64);
+  told(MPI_Gather(few, 1, MPI_INT, out, 1, MPI_INT, root, MPI_COMM_WORLD), MPI_ERR_ROOT, "root",
+       size);
+  told(MPI_Gather(many, 1000, MPI_INT, out, 1000, MPI_INT, root, MPI_COMM_WORLD), MPI_ERR_ROOT,
+       "root", size);
+  told(MPI_Scatter(out, 1, MPI_INT, few, 1, MPI_INT, root, MPI_COMM_WORLD), MPI_ERR_ROOT, "root",
+       size);
+  told(MPI_Scatter(out, 1000, MPI_INT, many, 1000, MPI_INT, root, MPI_COMM_WORLD), MPI_ERR_ROOT,
+       "root", size);
+  /* Both take themselves for it. */
+  root = rank == 1;
+  told(MPI_Gather(few, 1, MPI_INT, out, 1, MPI_INT, root, MPI_COMM_WORLD), MPI_ERR_ROOT, "root",
+       size);
+  told(MPI_Scatter(out, 1, MPI_INT, few, 1, MPI_INT, root, MPI_COMM_WORLD), MPI_ERR_ROOT, "root",
+       size);
+  told(rank == 0 ? MPI_Gather(few, 1, MPI_INT, out, 1, MPI_INT, 0, MPI_COMM_WORLD)
+                 : MPI_Scatter(out, 1, MPI_INT, few, 1, MPI_INT, 0, MPI_COMM_WORLD),
+       MPI_ERR_OTHER, "MPI_Gather", size);
+  told(rank == 0 ? MPI_Scatter(out, 1, MPI_INT, few, 1, MPI_INT, 0, MPI_COMM_WORLD)
+                 : MPI_Barrier(MPI_COMM_WORLD),
+       MPI_ERR_OTHER, "MPI_Scatter", size);
+  MPI_Request request;
+  int code = rank == 0 ? MPI_Igather(few, 1, MPI_INT, out, 1, MPI_INT, 0, MPI_COMM_WORLD, &request)
+                       : MPI_Gather(few, 1, MPI_INT, out, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (rank == 0) {
+    OK(code);
+    code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  told(code, MPI_ERR_OTHER, "MPI_", size);
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   int rank, size, value[2000] = {0}, out[2000];
@@ -20,6 +62,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   if (size > 1) {
+    roots_of_gathers_and_scatters(rank, size);
     expect(
         rank == 1 ? MPI_Bcast(value, 1, MPI_INT, 0, MPI_COMM_WORLD) : MPI_Barrier(MPI_COMM_WORLD),
         MPI_ERR_OTHER, "MPI_Bcast");

@@ -1,0 +1,289 @@
+#include "coll/rooted.h"
+
+#include <algorithm>
+#include <span>
+
+#include "coll/act_gather.h"
+#include "coll/move.h"
+#include "coll/team.h"
+#include "comm/hierarchy.h"
+
+namespace fgmpi::coll {
+namespace {
+
+using comm::Meeting;
+
+constexpr int64_t kFewBytes = 1024;          ///< of one member, in a gather
+constexpr size_t kMostKept = 1 << 20;        ///< of all of them in a process
+constexpr int64_t kFewScattered = 64 << 10;  ///< by a root, to all processes
+/// Meetings that members who go on may leave open behind them.
+constexpr uint32_t kAhead = 4;
+
+/// What a member left in the meeting's memory; `bytes` bytes follow, padded, or an Own*.
+struct Record {
+  int32_t rank;
+  int32_t bytes;  ///< kElsewhere: still in its own memory
+};
+constexpr int32_t kElsewhere = -1;
+static_assert(sizeof(Record) == sizeof(void*));
+
+constexpr size_t padded(size_t bytes) { return (bytes + sizeof(Record) - 1) & -sizeof(Record); }
+
+Record* new_record(Meeting* m, int32_t rank, int32_t bytes, size_t room) {
+  size_t end = m->used + sizeof(Record) + padded(room);
+  if (__builtin_expect(m->scratch.size() < end, 0)) m->scratch.resize(end);
+  auto* record = reinterpret_cast<Record*>(m->scratch.data() + m->used);
+  m->used = end;
+  *record = {rank, bytes};
+  return record;
+}
+
+void leave_address(Meeting* m, const Own* own) {
+  Record* record = new_record(m, own->rank, kElsewhere, sizeof own);
+  std::memcpy(record + 1, &own, sizeof own);
+}
+
+/// Calls f(rank, segment) for each record, in order of arrival; stops at an error.
+template <class F>
+Status for_each_record(const Meeting* m, F&& f) {
+  for (size_t at = 0; at < m->used;) {
+    const auto* record = reinterpret_cast<const Record*>(m->scratch.data() + at);
+    if (record->bytes == kElsewhere) {
+      const Own* own;
+      std::memcpy(&own, record + 1, sizeof own);
+      FGMPI_TRY(f(record->rank, own->part));
+      at += sizeof *record + sizeof own;
+    } else {
+      size_t bytes = static_cast<size_t>(record->bytes);
+      FGMPI_TRY(f(record->rank, segment_of_bytes(record + 1, bytes)));
+      at += sizeof *record + padded(bytes);
+    }
+  }
+  return {};
+}
+
+/// All records by rank.
+OwnParts sorted_records(const Meeting* m) {
+  OwnParts parts;
+  parts.reserve(m->arrived);
+  bool ascending = true;
+  Status fine = for_each_record(m, [&](int32_t rank, const Segment& part) -> Status {
+    ascending &= parts.empty() || rank > parts.back().rank;
+    parts.push_back({rank, part});
+    return {};
+  });
+  if (!ascending)
+    std::sort(parts.begin(), parts.end(),
+              [](const Own& a, const Own& b) { return a.rank < b.rank; });
+  return parts;
+}
+
+Meeting* arrive(Comm* comm, const Rooted& r) {
+  Meeting* m = comm::join(comm, operation_code(r.what, Mode::kBlocking), r.call);
+  if (m->arrived == 1) {
+    m->root = r.root;
+    m->side = nullptr;
+    m->used = 0;
+    m->root_here = m->done = m->laid_out = false;
+  } else if (__builtin_expect(m->root != r.root, 0) && m->status.ok()) {
+    m->status =
+        error(MPI_ERR_ROOT,
+              "rank %d gives root %d, rank %d gives root %d: all members must give the same",
+              m->first_rank, m->root, comm->rank, r.root);
+  }
+  return m;
+}
+
+/// The first error counts, whoever finds it.
+void note(Meeting* m, Status status) {
+  if (__builtin_expect(!status.ok(), 0) && m->status.ok()) m->status = std::move(status);
+}
+
+/// There is an error: whoever came or comes waits for the last.
+[[gnu::cold]] Status give_up(Comm* comm, Meeting* m, const char* call) {
+  if (m->full)
+    comm::release(m);
+  else
+    comm::wait(comm, m, call);
+  return comm::leave(m);
+}
+
+bool far_ahead(const Comm* comm) { return comm->shared->level1->count > kAhead; }
+
+// ---- Gather -------------------------------------------------------------------------------------
+
+/// Returns whether the member must wait until somebody has taken its part.
+bool leave_part(Comm* comm, Meeting* m, const Own* own) {
+  int64_t bytes = own->part.bytes();
+  if (m->side) {
+    const Side& recv = *static_cast<const Side*>(m->side);
+    note(m, copy(own->part, recv.segment(own->rank)));
+    return false;
+  }
+  if (bytes > kFewBytes || m->used > kMostKept || far_ahead(comm)) {
+    leave_address(m, own);
+    return true;
+  }
+  Record* record =
+      new_record(m, own->rank, static_cast<int32_t>(bytes), static_cast<size_t>(bytes));
+  note(m, pack(own->part, reinterpret_cast<char*>(record + 1)));
+  return false;
+}
+
+Status gather_at_root(Comm* comm, Meeting* m, const Rooted& r, const Segment* own,
+                      const Side& recv) {
+  m->root_here = true;
+  note(m, for_each_record(m, [&](int32_t rank, const Segment& part) {
+         return copy(part, recv.segment(rank));
+       }));
+  if (own) note(m, copy(*own, recv.segment(comm->rank)));
+  if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
+  m->side = &recv;
+  m->done = true;
+  comm::wake(m);
+  if (!m->full) comm::wait(comm, m, r.call);
+  if (__builtin_expect(m->status.ok(), 1)) {
+    ++g_counters.collectives;
+    note(m, gather_from_others(comm->shared, m, recv));
+  }
+  return comm::leave(m);
+}
+
+// ---- Scatter ------------------------------------------------------------------------------------
+
+/// Where the part of a member is in scratch; it ends where the next one's begins.
+struct Share {
+  int32_t rank;
+  uint32_t offset;
+};
+static_assert(kFewScattered <= UINT32_MAX);
+
+/// What a root lays out in the meeting's memory: a share for each member here and one that ends the
+/// last part, then the parts.
+struct Layout {
+  explicit Layout(Meeting* m)
+      : shares(reinterpret_cast<Share*>(m->scratch.data())), members(m->shared->members) {}
+  static size_t room(const Meeting* m, size_t bytes) {
+    return (m->shared->members + 1) * sizeof(Share) + bytes;
+  }
+  char* data() const { return reinterpret_cast<char*>(shares + members + 1); }
+  std::span<const char> part(int32_t rank) const {
+    // Members are mostly consecutive ranks.
+    size_t guess = static_cast<size_t>(rank - shares->rank);
+    const Share* share = shares + guess;
+    if (guess >= members || share->rank != rank)
+      share = std::lower_bound(shares, shares + members, rank,
+                               [](const Share& s, int32_t r) { return s.rank < r; });
+    return {data() + share->offset, share[1].offset - share->offset};
+  }
+
+  Share* shares;
+  size_t members;
+};
+
+/// The parts of the members here, `bytes` at most, into the meeting's memory.
+Status lay_out(SharedComm* shared, Meeting* m, const Side& send, size_t bytes) {
+  if (m->scratch.size() < Layout::room(m, bytes)) m->scratch.resize(Layout::room(m, bytes));
+  Layout layout(m);
+  Share* share = layout.shares;
+  size_t at = 0;
+  Status status;
+  comm::for_each_member_here(shared, [&](int32_t rank) {
+    Segment part = send.segment(rank);
+    *share++ = {rank, static_cast<uint32_t>(at)};
+    if (status.ok()) status = pack(part, layout.data() + at);
+    at += static_cast<size_t>(part.bytes());
+  });
+  *share = {INT32_MAX, static_cast<uint32_t>(at)};
+  return status;
+}
+
+int64_t total_bytes(const Side& side, int32_t ranks) {
+  if (!side.counts) return side.whole().bytes() * ranks;
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < ranks; ++i) bytes += side.segment(i).bytes();
+  return bytes;
+}
+
+/// The root has few bytes.
+Status scatter_and_go_on(Comm* comm, Meeting* m, const Rooted& r, const Segment* own,
+                         const Side& send, size_t bytes) {
+  ++g_counters.collectives;
+  note(m, lay_out(comm->shared, m, send, bytes));
+  if (own) note(m, copy(send.segment(comm->rank), *own));
+  if (m->status.ok()) {
+    m->laid_out = true;
+    comm::wake(m);
+    note(m, scatter_to_others(comm->shared, m, send));
+  }
+  if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
+  return comm::leave(m);
+}
+
+/// The last to come, for all.
+Status scatter_for_all(SharedComm* shared, const Meeting* m, const Rooted& r) {
+  ++g_counters.collectives;
+  if (!m->side)
+    return scatter_from_root(shared, m, r.root, r.what == What::kScatter, sorted_records(m));
+  const Side& send = *static_cast<const Side*>(m->side);
+  FGMPI_TRY(scatter_to_others(shared, m, send));
+  return for_each_record(
+      m, [&](int32_t rank, const Segment& part) { return copy(send.segment(rank), part); });
+}
+
+}  // namespace
+
+const Type g_bytes;
+
+Status rooted_gather(Comm* comm, const Rooted& r, const Segment* own, const Side* recv) {
+  Meeting* m = arrive(comm, r);
+  if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
+  if (recv) return gather_at_root(comm, m, r, own, *recv);
+  Own mine{comm->rank, *own};
+  bool waits = leave_part(comm, m, &mine);
+  if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
+  if (m->full) {
+    if (!m->root_here) {
+      ++g_counters.collectives;
+      note(m, gather_to_root(comm->shared, m, r.root, r.what == What::kGather, sorted_records(m)));
+      m->done = true;
+    }
+    comm::wake(m);
+  }
+  if (waits && !m->done) comm::wait(comm, m, r.call);
+  return comm::leave(m);
+}
+
+Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own, const Side* send) {
+  Meeting* m = arrive(comm, r);
+  if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
+  if (send) {
+    int64_t bytes = total_bytes(*send, comm->size());
+    if (bytes <= kFewScattered && !far_ahead(comm))
+      return scatter_and_go_on(comm, m, r, own, *send, static_cast<size_t>(bytes));
+    m->side = send;
+  }
+  Own mine;
+  if (!m->laid_out) {
+    if (own) {
+      mine = {comm->rank, *own};
+      leave_address(m, &mine);
+    }
+    if (m->full) {
+      note(m, scatter_for_all(comm->shared, m, r));
+      m->done = true;
+      comm::wake(m);
+    } else {
+      comm::wait(comm, m, r.call);
+    }
+  }
+  Status status;
+  if (m->laid_out && m->status.ok()) {
+    std::span<const char> part = Layout(m).part(comm->rank);
+    status = unpack(part.data(), static_cast<int64_t>(part.size()), *own);
+  }
+  FGMPI_TRY(comm::leave(m));
+  return status;
+}
+
+}  // namespace fgmpi::coll
