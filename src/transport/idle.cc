@@ -149,15 +149,18 @@ bool Idle::rest_once(int64_t* now, int64_t deadline) {
   return any || !armed;
 }
 
-void Idle::tick(int64_t now) {
-  if (now < next_tick_) return;
+bool Idle::tick(int64_t now) {
+  if (now < next_tick_) return false;
   next_tick_ = now + kTick;
-  for (Transport* transport : transports_) transport->tick();
+  bool any = false;
+  for (Transport* transport : transports_) any |= transport->tick();
+  return any;
 }
 
 void Idle::sleep(int64_t timeout_ns) {
   int64_t start = now_ns(), now = start;
-  tick(now);  // also when all waits are short: retries for room at a peer that is gone end by this
+  // Also when all waits are short: retries for room at a peer that is gone end by this.
+  if (tick(now)) return;
   int64_t deadline = timeout_ns < 0 ? INT64_MAX : start + timeout_ns;
   // Even a spin that has vanished is tried now and then: each wait spins for one look at least.
   if (longest_spin_ > 0 && fruitless_ < kMostFruitless) {
@@ -166,8 +169,7 @@ void Idle::sleep(int64_t timeout_ns) {
     now = now_ns();
   }
   while (now < deadline) {
-    if (rest_once(&now, deadline)) return;
-    tick(now);
+    if (rest_once(&now, deadline) || tick(now)) return;
   }
 }
 

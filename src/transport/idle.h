@@ -43,8 +43,8 @@ class Idle {
   void disarm_all();
   void block(int64_t timeout_ns);
   void nap(int64_t at_most_ns);
-  /// Lets the transports look after their peers, about once a second.
-  void tick(int64_t now);
+  /// Lets the transports look after their peers, about once a second; true when one had anything.
+  bool tick(int64_t now);
 
   std::vector<Transport*> transports_;
   int epoll_ = -1;

@@ -123,8 +123,9 @@ class Transport {
   virtual void sleep(int64_t timeout_ns) { (void)timeout_ns; }
   /// After arm(): how many nanoseconds a sleep may last although nothing arrives.
   virtual int64_t longest_sleep() const { return INT64_MAX; }
-  /// Called about once a second while the process waits: looks whether peers are still alive.
-  virtual void tick() {}
+  /// Called about once a second while the process waits: looks whether peers are still alive. Returns
+  /// what poll() does for what it took in meanwhile.
+  virtual bool tick() { return false; }
   /// Frames that were refused because they were malformed or came from a stranger.
   virtual uint64_t refused() const { return 0; }
 

@@ -367,16 +367,17 @@ bool Ofi::endpoint_address(uint32_t index, sockaddr_storage* address) const {
          length <= sizeof *address;
 }
 
-void Ofi::tick() {
+bool Ofi::tick() {
   std::vector<std::pair<uint32_t, std::string>> broken;
   lifelines_.tick(&broken);
-  if (broken.empty()) return;
+  if (broken.empty()) return false;
   while (poll()) {  // what the peer sent before is taken in, its bye too
   }
   for (const auto& [process, why] : broken)
     for (uint32_t i = 0; i < peers_.size(); ++i)
       if (peers_[i].process == process) fail(i, why);
   report();
+  return true;
 }
 
 bool Ofi::try_send(uint32_t, uint64_t handle, const Header& header, const void* payload,

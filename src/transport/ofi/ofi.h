@@ -115,7 +115,7 @@ class Ofi final : public Transport {
   int wait_fd() const override { return fabric_.wait_fd; }
   void sleep(int64_t timeout_ns) override;
   uint64_t refused() const override { return refused_ + lifelines_.strangers(); }
-  void tick() override;
+  bool tick() override;
   void close() override;
 
  private:

@@ -329,17 +329,20 @@ int Shm::use_wait_fd() {
   return pipe_[0];
 }
 
-void Shm::tick() {
+bool Shm::tick() {
+  bool any = false;
   adopt_sources();
   for (uint32_t i = 0; i < kChecksPerTick && i < peers_.size(); ++i) {
     Peer* peer = peers_[next_check_++ % peers_.size()].get();
-    if (!peer->gone && (peer->header || peer->sends)) check_alive(peer);
+    if (!peer->gone && (peer->header || peer->sends)) any |= check_gone(peer);
   }
   report_failures();
+  return any;
 }
 
-/// Reports the peer when its process has ended without having closed its transport.
-void Shm::check_alive(Peer* peer) {
+/// True when the peer's process has ended: what it sent before is taken in, and unless it has closed
+/// its transport it is to be reported.
+bool Shm::check_gone(Peer* peer) {
   int fd = static_cast<int>(syscall(SYS_pidfd_open, peer->name.pid, 0));
   bool dead = fd < 0 && errno == ESRCH;
   if (fd >= 0) {
@@ -347,7 +350,7 @@ void Shm::check_alive(Peer* peer) {
     dead = ::poll(&ended, 1, 0) == 1;
     ::close(fd);
   }
-  if (!dead) return;
+  if (!dead) return false;
   bool finished = peer->header && peer->header->closed.load();
   for (Source& source : sources_) {
     if (source.peer != peer) continue;
@@ -361,6 +364,7 @@ void Shm::check_alive(Peer* peer) {
   if (!finished)
     failures_.emplace_back(peer->process,
                            format("process id %d of this host has ended", peer->name.pid));
+  return true;
 }
 
 void Shm::close() {

@@ -71,7 +71,7 @@ class Shm final : public Transport {
   int wait_fd() const override { return pipe_[0]; }
   int use_wait_fd() override;
   void sleep(int64_t timeout_ns) override;
-  void tick() override;
+  bool tick() override;
   uint64_t refused() const override { return refused_; }
   void close() override;
 
@@ -86,7 +86,7 @@ class Shm final : public Transport {
   bool room_again();
   bool anything_there();
   void report_failures();
-  void check_alive(Peer* peer);
+  bool check_gone(Peer* peer);
 
   Sink* sink_ = nullptr;
   OwnSegment segment_;

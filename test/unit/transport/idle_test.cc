@@ -27,9 +27,10 @@ struct Liar final : Transport {
   bool poll() override { return arrives; }
   bool arm() override { return arms; }
   int wait_fd() const override { return fd; }
+  bool tick() override { return finds; }
   void close() override {}
 
-  bool arms, arrives = false;
+  bool arms, arrives = false, finds = false;
   int fd = eventfd(1, EFD_CLOEXEC);
 };
 
@@ -73,6 +74,20 @@ TEST(Idle, RefusalToSleepGoesBackToTheCaller) {
   const int64_t start = ns_of(CLOCK_MONOTONIC);
   idle.sleep(10'000'000'000);
   EXPECT_LT(ns_of(CLOCK_MONOTONIC) - start, 5'000'000'000);
+}
+
+/// What a look after the peers takes in, or the room that it finds, is not slept over.
+TEST(Idle, ALookAfterThePeersCanEndIt) {
+  std::vector<std::unique_ptr<Transport>> list;
+  list.push_back(std::make_unique<Liar>(true));
+  auto* liar = static_cast<Liar*>(list[0].get());
+  uint64_t one;
+  ASSERT_EQ(read(liar->fd, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+  liar->finds = true;
+  Idle idle(list);
+  const int64_t start = ns_of(CLOCK_MONOTONIC);
+  idle.sleep(-1);
+  EXPECT_LT(ns_of(CLOCK_MONOTONIC) - start, 20'000'000'000);
 }
 
 /// Wake-ups for nothing that come now and then (a signal, a piece of a message) are no reason to stop listening.

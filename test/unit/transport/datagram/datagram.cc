@@ -179,8 +179,8 @@ void Datagram::report() {
 
 /// Is somebody still bound to the name of each peer? A connection of another socket asks, and
 /// wakes nobody.
-void Datagram::tick() {
-  poll();  // who has sent is known by it
+bool Datagram::tick() {
+  bool any = poll();  // who has sent is known by it
   for (Peer& peer : peers_) {
     if (!peer.used || peer.gone) continue;
     const int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -191,7 +191,8 @@ void Datagram::tick() {
       peer.lost = losses_ = true;
     if (probe >= 0) ::close(probe);
   }
-  if (losses_) poll();
+  if (losses_) any |= poll();
+  return any;
 }
 
 void Datagram::close() {

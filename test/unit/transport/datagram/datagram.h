@@ -58,7 +58,7 @@ class Datagram final : public Transport {
   bool arm() override { return !losses_; }
   int wait_fd() const override { return socket_; }
   int64_t longest_sleep() const override { return starved_since_ ? kRetry : INT64_MAX; }
-  void tick() override;
+  bool tick() override;
   uint64_t refused() const override { return refused_; }
   void close() override;
 
