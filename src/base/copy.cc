@@ -1,5 +1,9 @@
 #include "base/copy.h"
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #include "base/registers.h"
 
 namespace fgmpi {
@@ -42,7 +46,39 @@ __attribute__((target("avx2"))) void wide(char* to, const char* from, size_t len
 }
 #endif
 
+#ifdef __x86_64__
+void stream_narrow(char* to, const char* from, size_t lines) {
+  for (; lines > 0; --lines, from += kLine, to += kLine)
+    for (size_t i = 0; i < kLine; i += 16)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
+                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+}
+__attribute__((target("avx2"))) void stream_wide(char* to, const char* from, size_t lines) {
+  for (; lines > 0; --lines, from += kLine, to += kLine)
+    for (size_t i = 0; i < kLine; i += 32)
+      _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i),
+                          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i)));
+}
+#endif
+
 }  // namespace
+
+void copy_past_caches(void* to, const void* from, size_t length, Registers registers) {
+  auto* t = static_cast<char*>(to);
+  auto* f = static_cast<const char*>(from);
+  size_t whole = 0;
+#ifdef __x86_64__
+  whole = length / kLine * kLine;
+  if (registers >= Registers::kAvx2)
+    stream_wide(t, f, whole / kLine);
+  else
+    stream_narrow(t, f, whole / kLine);
+  _mm_sfence();  // such stores are not in order with others
+#else
+  (void)registers;
+#endif
+  if (whole < length) std::memcpy(t + whole, f + whole, length - whole);
+}
 
 void copy_by_loads(void* to, const void* from, size_t length, Registers registers) {
   auto* t = static_cast<char*>(to);

@@ -50,6 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Header header{};
     for (int i = 0; i < 200; ++i) {
       if (i == 40) lies.bulk_done = bulk, lies.cells_done = done;
+      if (i >= 40) lies.timed_bytes = bulk * i, lies.timed_ticks = bulk / i;
       // Lengths of each kind: what fits a cell, what is copied in a few words, long ones.
       writer.push(header, memory.get(), i % 7 ? i % 9 : (i * 37) % 2000);
     }

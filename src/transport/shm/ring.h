@@ -1,11 +1,12 @@
 // The ring of one pair of processes: single producer, single consumer, in the consumer's segment.
 //
 //   cells   | word | header 48 | 8 bytes |  x kCells, 64 bytes each: one cache line, written once, read once
-//             word = sequence (32) | payload length (32); the sequence is the cell's position + 1, so that
-//             a cell that still holds an earlier lap's frame is not taken for a new one
+//             word = sequence (32) | timed (1) | payload length (31); the sequence is the cell's position + 1,
+//             so that a cell that still holds an earlier lap's frame is not taken for a new one
 //   bulk    payloads of more than 8 bytes, in order, each contiguous and starting on a cache line; one that
 //             does not fit before the end starts at the beginning of the next lap
-//   credits cells and bulk bytes taken in, written by the consumer once a quarter of a ring
+//   credits cells and bulk bytes taken in, written by the consumer once a quarter of a ring, and what the
+//           timed ones cost it (stores.h)
 //
 // Wins where latency counts: an 8-byte message moves one line, and the consumer polls the very line that
 // the message arrives in. Costs one ring a pair, which is why rings are claimed by the first send.
@@ -17,14 +18,18 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
 #include "base/copy.h"
+#include "transport/shm/stores.h"
 #include "transport/transport.h"
 
 namespace fgmpi::transport::shm {
 
 inline constexpr size_t kLine = 64;
 inline constexpr size_t kInline = 8;
+/// In a cell's word: the consumer is to time what it does with the payload.
+inline constexpr uint32_t kTimed = 1u << 31;
 
 struct alignas(kLine) Cell {
   std::atomic<uint64_t> word;
@@ -37,6 +42,7 @@ static_assert(sizeof(Cell) == kLine);
 struct alignas(kLine) Credits {
   std::atomic<uint64_t> bulk_done;
   std::atomic<uint32_t> cells_done;
+  std::atomic<uint64_t> timed_bytes, timed_ticks;
 };
 
 /// Both are powers of two.
@@ -73,10 +79,12 @@ inline void copy_inline(unsigned char* to, const void* from_void, size_t length)
 class RingWriter {
  public:
   RingWriter() = default;
-  RingWriter(void* memory, const Credits* credits, Geometry geometry)
+  RingWriter(void* memory, const Credits* credits, Geometry geometry,
+             Stores::Rule rule = Stores::Rule::kMeasured)
       : cells_(static_cast<Cell*>(memory)),
         bulk_(static_cast<char*>(memory) + size_t{geometry.cells} * sizeof(Cell)),
         credits_(credits),
+        stores_(std::make_unique<Stores>(geometry.bulk, rule)),
         geometry_(geometry),
         limit_(geometry.cells),
         bulk_limit_(geometry.bulk) {}
@@ -86,14 +94,15 @@ class RingWriter {
   bool push(const Header& header, const void* payload, size_t length) {
     if (__builtin_expect(tail_ == limit_, 0) && (!refresh() || tail_ == limit_)) return false;
     Cell& cell = cells_[tail_ & (geometry_.cells - 1)];
+    uint32_t flag = 0;
     if (length <= kInline) {
       copy_inline(cell.inline_payload, payload, length);
-    } else if (!push_bulk(payload, length)) {
+    } else if (!push_bulk(payload, length, &flag)) {
       return false;
     }
     cell.header = header;
     ++tail_;
-    cell.word.store(uint64_t{tail_} << 32 | length, std::memory_order_release);
+    cell.word.store(uint64_t{tail_} << 32 | flag | length, std::memory_order_release);
     return true;
   }
 
@@ -109,25 +118,45 @@ class RingWriter {
     bool more = limit != limit_ || bulk_limit != bulk_limit_;
     limit_ = limit;
     bulk_limit_ = bulk_limit;
+    stores_->taken(credits_->timed_bytes.load(std::memory_order_relaxed),
+                   credits_->timed_ticks.load(std::memory_order_relaxed));
     return more;
   }
 
  private:
-  bool push_bulk(const void* payload, size_t length) {
+  bool push_bulk(const void* payload, size_t length, uint32_t* flag) {
     uint64_t at = bulk_place(bulk_tail_, length, geometry_.bulk);
     uint64_t end = at + bulk_round(length);
     if (end > bulk_limit_) {
       refresh();
       if (end > bulk_limit_) return false;
     }
-    copy_across(bulk_ + (at & (geometry_.bulk - 1)), payload, length);
+    char* to = bulk_ + (at & (geometry_.bulk - 1));
+    if (length < Stores::kLeast)
+      copy_across(to, payload, length);
+    else
+      *flag = copy_long(to, payload, length);
     bulk_tail_ = end;
     return true;
+  }
+
+  /// Returns the flag of the cell's word.
+  uint32_t copy_long(char* to, const void* payload, size_t length) {
+    const bool timed = stores_->timed();
+    const uint64_t before = timed ? ticks() : 0;
+    if (stores_->past_caches())
+      copy_past_caches(to, payload, length);
+    else
+      copy_across(to, payload, length);
+    if (!timed) return 0;
+    stores_->wrote(length, ticks() - before);
+    return kTimed;
   }
 
   Cell* cells_ = nullptr;
   char* bulk_ = nullptr;
   const Credits* credits_ = nullptr;
+  std::unique_ptr<Stores> stores_;
   Geometry geometry_{};
   uint32_t tail_ = 0;
   uint32_t limit_ = 0;
@@ -142,6 +171,7 @@ struct Frame {
   unsigned char inline_payload[kInline];
   const void* payload;
   uint32_t length;
+  bool timed;
 };
 
 class RingReader {
@@ -165,8 +195,9 @@ class RingReader {
     const Cell& cell = cells_[position_ & (geometry_.cells - 1)];
     frame->header = cell.header;
     std::memcpy(frame->inline_payload, cell.inline_payload, kInline);
-    uint32_t length = static_cast<uint32_t>(word);
+    uint32_t length = static_cast<uint32_t>(word) & ~kTimed;
     frame->length = length;
+    frame->timed = word & kTimed;
     if (length <= kInline) {
       frame->payload = frame->inline_payload;
     } else if (length <= geometry_.max_payload()) {
@@ -179,6 +210,12 @@ class RingReader {
     return Next::kFrame;
   }
 
+  /// A timed frame took so many ticks.
+  void took(const Frame& frame, uint64_t ticks) {
+    timed_bytes_ += frame.length;
+    timed_ticks_ += ticks;
+  }
+
   /// Gives the frame's room back. Returns true when credits were published, so that a producer that
   /// waits for room is to be looked for.
   bool consume(const Frame& frame) {
@@ -189,6 +226,8 @@ class RingReader {
       return false;
     published_ = position_;
     bulk_published_ = bulk_position_;
+    credits_->timed_ticks.store(timed_ticks_, std::memory_order_relaxed);
+    credits_->timed_bytes.store(timed_bytes_, std::memory_order_relaxed);
     credits_->bulk_done.store(bulk_position_, std::memory_order_release);
     credits_->cells_done.store(position_, std::memory_order_release);
     return true;
@@ -208,6 +247,8 @@ class RingReader {
   uint64_t bulk_position_ = 0;
   uint64_t bulk_published_ = 0;
   uint64_t bulk_next_ = 0;
+  uint64_t timed_bytes_ = 0;
+  uint64_t timed_ticks_ = 0;
 };
 
 }  // namespace fgmpi::transport::shm

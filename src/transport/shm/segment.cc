@@ -86,13 +86,13 @@ int make_memfd(size_t bytes) {
 
 std::string SegmentName::to_string() const {
   std::string where = has_file ? std::string("shm") : std::to_string(fd);
-  return format("shm1:%s:%d:%s:%016" PRIx64 "%016" PRIx64, host.c_str(), pid, where.c_str(),
+  return format("shm2:%s:%d:%s:%016" PRIx64 "%016" PRIx64, host.c_str(), pid, where.c_str(),
                 nonce[0], nonce[1]);
 }
 
 bool SegmentName::parse(const std::string& address) {
   char host_text[80], where[16], rest;
-  if (std::sscanf(address.c_str(), "shm1:%79[0-9a-f]:%d:%15[a-z0-9]:%16" SCNx64 "%16" SCNx64 "%c",
+  if (std::sscanf(address.c_str(), "shm2:%79[0-9a-f]:%d:%15[a-z0-9]:%16" SCNx64 "%16" SCNx64 "%c",
                   host_text, &pid, where, &nonce[0], &nonce[1], &rest) != 5)
     return false;
   host = host_text;

@@ -24,7 +24,7 @@
 
 namespace fgmpi::transport::shm {
 
-inline constexpr uint64_t kMagic = 0x31304d485347462eull;
+inline constexpr uint64_t kMagic = 0x32304d485347462eull;
 inline constexpr uint32_t kSlots = 1024;
 inline constexpr size_t kPage = 4096;
 
@@ -74,7 +74,7 @@ struct SegmentName {
   uint64_t nonce[2] = {0, 0};
   bool has_file = false;
 
-  /// "shm1:HOST:PID:FD:NONCE", FD being "shm" for a POSIX object.
+  /// "shm2:HOST:PID:FD:NONCE", FD being "shm" for a POSIX object.
   std::string to_string() const;
   /// False for anything that is not such an address.
   bool parse(const std::string& address);

@@ -44,6 +44,17 @@ int64_t default_bulk() {
   return std::clamp<int64_t>(std::bit_floor<uint64_t>((4 << 20) / peers), 64 << 10, 256 << 10);
 }
 
+/// FGMPI_SHM_PAST_CACHES.
+Status stores_rule(Stores::Rule* rule) {
+  const char* text = std::getenv("FGMPI_SHM_PAST_CACHES");
+  const std::string_view wish = text ? text : "auto";
+  *rule = wish == "on"    ? Stores::Rule::kPastCaches
+          : wish == "off" ? Stores::Rule::kThroughCaches
+                          : Stores::Rule::kMeasured;
+  if (wish == "on" || wish == "off" || wish == "auto") return {};
+  return error(MPI_ERR_OTHER, "FGMPI_SHM_PAST_CACHES=%s; allowed is auto, on or off", text);
+}
+
 std::unique_ptr<Transport> make() { return std::make_unique<Shm>(); }
 
 std::string describe(const std::string& address) {
@@ -67,6 +78,7 @@ Shm::Shm() {
 
 Status Shm::open(Sink* sink, std::string* address) {
   sink_ = sink;
+  FGMPI_TRY(stores_rule(&rule_));
   FGMPI_TRY(segment_.create(geometry_, !setting_is("FGMPI_SHM_BACKING", "shm")));
   registered_ = register_barrier();
   segment_.header()->asymmetric = registered_;
@@ -84,7 +96,7 @@ Status Shm::add_peer(uint32_t process, const std::string& address, uint64_t* loc
   auto peer = std::make_unique<Peer>();
   if (!peer->name.parse(address))
     return error(MPI_ERR_OTHER,
-                 "process %u published \"%s\"; allowed is an address that begins with shm1:",
+                 "process %u published \"%s\"; allowed is an address that begins with shm2:",
                  process, address.c_str());
   peer->process = process;
   // A name that will be unlinked has to be opened now; a memfd can wait for the first send.
@@ -120,7 +132,7 @@ Status Shm::connect(Peer* peer) {
     return status;
   }
   peer->slot = &slot_controls(peer->header)[slot];
-  peer->writer = RingWriter(peer->ring, &peer->slot->credits, geometry);
+  peer->writer = RingWriter(peer->ring, &peer->slot->credits, geometry, rule_);
   peer->light = registered_ && peer->header->asymmetric;
   return {};
 }
@@ -210,10 +222,12 @@ bool Shm::drain(Source* source) {
       refuse(source, "it wrote a frame of impossible length");
       break;
     }
+    const uint64_t before = frame.timed ? ticks() : 0;
     if (__builtin_expect(frame.header.src_process != source->peer->process, 0))
       ++refused_;
     else
       sink_->deliver(frame.header, frame.payload, frame.length);
+    if (frame.timed) source->reader.took(frame, ticks() - before);
     if (source->reader.consume(frame)) give_room(source);
   }
   return true;

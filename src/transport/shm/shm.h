@@ -7,7 +7,7 @@
 //
 // Settings: FGMPI_SHM_CELLS, FGMPI_SHM_BULK (the ring of a pair of processes), FGMPI_SHM_CMA=on|off (reads of a
 // peer's memory), FGMPI_SHM_READ_MIN (the least bytes that are read rather than sent as frames),
-// FGMPI_SHM_BACKING=memfd|shm.
+// FGMPI_SHM_PAST_CACHES=auto|on|off (how long payloads are written, stores.h), FGMPI_SHM_BACKING=memfd|shm.
 // Thread rule: one thread. Never blocks but in sleep(). The first send to a peer makes a few system
 // calls; later ones make none unless the receiver sleeps.
 // Invariants: a ring has one writer, the process named in its slot; frames that name another source
@@ -105,6 +105,7 @@ class Shm final : public Transport {
   uint32_t bytes_due_ = 0;  ///< in the pipe, or about to be written there by who rang
   bool registered_ = false;
   bool reads_allowed_ = true;
+  Stores::Rule rule_ = Stores::Rule::kMeasured;
   size_t least_read_ = 0;  ///< shorter messages are faster as frames
 };
 

@@ -41,6 +41,13 @@ TEST(Copy, EveryLengthAndAlignmentAndNothingBeyond) {
       copy_by_loads(to.data() + at, from.data() + source, length, registers);
       EXPECT_EQ(to, model) << length << " bytes by loads, from " << source << " to " << at;
     }
+    alignas(64) static char lines[kMost + 128];
+    for (Registers registers : usable_registers()) {
+      std::fill(std::begin(lines), std::end(lines), 'x');
+      copy_past_caches(lines, from.data() + source, length, registers);
+      EXPECT_EQ(memcmp(lines, from.data() + source, length), 0) << length << " past the caches";
+      EXPECT_EQ(lines[length], 'x') << length;
+    }
   };
   for (size_t length = 0; length <= kMost; length += length < 300 || length % 64 > 60 ? 1 : 3)
     check(length, random() % 128, random() % 128);

@@ -39,8 +39,8 @@ TEST(Registry, BadSettingsAreNamed) {
 TEST(Registry, WhatIsShownOfAnAddressHasNoSecrets) {
   auto shm = make("shm"), ofi = make("ofi");
   const std::string nonce(32, 'a');
-  EXPECT_EQ(describe(*shm, "shm1:ab:5:3:" + nonce), "shm (memfd)");
-  EXPECT_EQ(describe(*shm, "shm1:ab:5:shm:" + nonce), "shm (file in /dev/shm)");
+  EXPECT_EQ(describe(*shm, "shm2:ab:5:3:" + nonce), "shm (memfd)");
+  EXPECT_EQ(describe(*shm, "shm2:ab:5:shm:" + nonce), "shm (file in /dev/shm)");
   EXPECT_EQ(describe(*shm, "nonsense:" + nonce), "shm");
   EXPECT_EQ(describe(*ofi, "ofi1:tcp+ofi_rxm:0200:" + nonce + ":0000000000000000:9e53:vm"),
             "ofi (tcp;ofi_rxm)");

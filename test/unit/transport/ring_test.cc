@@ -7,6 +7,7 @@
 #include <deque>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fgmpi::transport::shm {
@@ -24,14 +25,19 @@ struct Memory {
 };
 
 TEST(Ring, AgreesWithAQueueUnderRandomUse) {
-  for (Geometry geometry : {Geometry{64, 4096}, Geometry{128, 65536}, Geometry{64, 1 << 20}}) {
+  using Rule = Stores::Rule;
+  const std::pair<Geometry, Rule> kinds[] = {{{64, 4096}, Rule::kMeasured},
+                                             {{128, 65536}, Rule::kMeasured},
+                                             {{128, 65536}, Rule::kPastCaches},
+                                             {{64, 1 << 20}, Rule::kMeasured}};
+  for (const auto& [geometry, rule] : kinds) {
     Memory memory(geometry);
-    RingWriter writer(memory.ring, &memory.credits, geometry);
+    RingWriter writer(memory.ring, &memory.credits, geometry, rule);
     RingReader reader(memory.ring, &memory.credits, geometry);
     std::deque<std::string> model;
     std::mt19937 random(7);
     uint64_t sent = 0, taken = 0;
-    size_t refusals = 0;
+    size_t refusals = 0, timed = 0;
     for (int step = 0; step < 200000; ++step) {
       if (random() % 8 < ((step >> 12) & 1 ? 5 : 3)) {  // now the writer is faster, now the reader
         size_t length = random() % 4 ? random() % 20 : random() % (geometry.max_payload() + 1);
@@ -54,11 +60,15 @@ TEST(Ring, AgreesWithAQueueUnderRandomUse) {
         ASSERT_EQ(std::string(static_cast<const char*>(frame.payload), frame.length),
                   model.front());
         model.pop_front();
+        timed += frame.timed;
+        if (frame.timed) reader.took(frame, 100 + random() % 100);
         reader.consume(frame);
       }
     }
     EXPECT_GT(refusals, 0u);
     EXPECT_GT(sent, geometry.cells * 4);
+    EXPECT_EQ(timed > 0, rule == Rule::kMeasured && geometry.max_payload() > Stores::kLeast);
+    EXPECT_EQ(memory.credits.timed_bytes.load() > 0, timed > 0);
   }
 }
 
@@ -76,7 +86,7 @@ TEST(Ring, PositionsWrapAround) {
 
 TEST(Ring, RefusesImpossibleLengths) {
   Geometry geometry{64, 4096};
-  for (uint32_t length : {1025u, 4096u, 4097u, 0x7fffffffu, 0xffffffffu}) {
+  for (uint32_t length : {1025u, 4096u, 4097u, 0x7fffffffu, 0x80000401u, 0xffffffffu}) {
     Memory memory(geometry);
     RingReader reader(memory.ring, &memory.credits, geometry);
     reinterpret_cast<Cell*>(memory.ring)->word = uint64_t{1} << 32 | length;

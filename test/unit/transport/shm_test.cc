@@ -328,12 +328,12 @@ TEST(Shm, MemfdHasNoNameAndAFileIsPrivateAndSoonGone) {
 TEST(Shm, AddressesAreStrict) {
   shm::SegmentName name;
   for (const char* bad :
-       {"", "shm1:", "ofi1:00", "shm1:ab:1:2:3", "shm1:ab:0:3:00000000000000010000000000000002",
-        "shm1:ab:5:-3:00000000000000010000000000000002",
-        "shm1:ab:5:3:00000000000000010000000000000002x"})
+       {"", "shm2:", "ofi1:00", "shm2:ab:1:2:3", "shm2:ab:0:3:00000000000000010000000000000002",
+        "shm2:ab:5:-3:00000000000000010000000000000002",
+        "shm2:ab:5:3:00000000000000010000000000000002x"})
     EXPECT_FALSE(name.parse(bad)) << bad;
-  ASSERT_TRUE(name.parse("shm1:ab:5:3:00000000000000010000000000000002"));
-  EXPECT_EQ(name.to_string(), "shm1:ab:5:3:00000000000000010000000000000002");
+  ASSERT_TRUE(name.parse("shm2:ab:5:3:00000000000000010000000000000002"));
+  EXPECT_EQ(name.to_string(), "shm2:ab:5:3:00000000000000010000000000000002");
   EXPECT_EQ(name.nonce[1], 2u);
 }
 

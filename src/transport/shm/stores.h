@@ -1,0 +1,99 @@
+// Stores: how one process writes long payloads into another's ring, found by measurement.
+//
+// A payload takes one of two ways. Through the caches: ordinary stores, which must first fetch each
+// line from the cache of the reader's core, from where the reader fetches it back. Past the caches:
+// stores that go to memory without fetching anything, from where the reader loads. Which is faster
+// depends on how far the two cores are from each other: with a common last-level cache the first is
+// up to twice as fast, without one three times as slow. That changes as processes and the processors
+// of a virtual machine move, and no system call tells: so the costs are measured, on the payloads
+// themselves.
+//
+//   The writer times every fourth long frame and marks it; the reader times what it does with the
+//   marked ones, and publishes sums beside its credits. A lap is about as many bytes as the ring has;
+//   its cost is what both sides together needed for a byte. Every so many laps the other way has a
+//   trial of three, the first of which, with the settled way's lines still in the ring, does not
+//   count; to win, the cheaper of the others must be an eighth cheaper than the cheapest of the four
+//   laps before (any may hold an interruption). The dearer the other way was, the longer it is left
+//   alone: trials cost about two percent.
+//
+// Thread rule: one thread. What the reader publishes is not trusted: it can make the choice a bad one, no more.
+// Invariant: the choice has no effect on what arrives, nor on its order.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+
+namespace fgmpi::transport::shm {
+
+/// The time in units that are alike in all processes of a host.
+inline uint64_t ticks() {
+#ifdef __x86_64__
+  return __builtin_ia32_rdtsc();
+#else
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
+#endif
+}
+
+class Stores {
+ public:
+  /// kMeasured, or one of the two ways for good.
+  enum class Rule : uint8_t { kMeasured, kThroughCaches, kPastCaches };
+  /// The least payload that is long; shorter ones go through the caches.
+  static constexpr size_t kLeast = 4096;
+
+  explicit Stores(uint32_t bulk, Rule rule = Rule::kMeasured)
+      : lap_bytes_(std::max(bulk, kLeastLap) / kTimedEvery),
+        measured_(rule == Rule::kMeasured),
+        past_(rule == Rule::kPastCaches) {}
+
+  /// How the next long payload is to be written.
+  bool past_caches() const { return past_; }
+  /// To be asked once for each long payload: is it to be timed by both sides?
+  bool timed() { return measured_ && ++frames_ % kTimedEvery == 0; }
+  /// A timed payload was written in so many ticks.
+  void wrote(size_t bytes, uint64_t ticks) {
+    written_.bytes += bytes;
+    written_.ticks += ticks;
+  }
+  /// What the reader has published: all timed bytes that it has taken in so far, and its ticks.
+  void taken(uint64_t bytes, uint64_t ticks) {
+    if (__builtin_expect(bytes != taken_bytes_, 0)) look({bytes, ticks});
+  }
+
+ private:
+  struct Sum {
+    uint64_t bytes, ticks;
+  };
+  static constexpr uint32_t kTimedEvery = 4;
+  static constexpr uint32_t kLeastLap = 64 << 10;
+  /// Laps from one trial to the next when the other way costs twice as much, and their bounds.
+  static constexpr uint64_t kWait = 150, kLeastWait = 32, kMostWait = 600;
+  static constexpr uint32_t kTrialLaps = 2, kLapsKept = 4;
+
+  void look(Sum taken);
+  void lap_done(uint64_t cost);
+  void go_other_way();
+  uint64_t cheapest(uint32_t laps) const { return *std::min_element(costs_, costs_ + laps); }
+
+  Sum written_ = {0, 0};
+  uint64_t taken_bytes_ = 0;
+  Sum lap_written_ = {0, 0}, lap_taken_ = {0, 0};  ///< where the lap began, for either side
+  uint64_t first_ = 0;                             ///< timed bytes before this one belong to no lap
+  uint64_t costs_[kLapsKept] = {};
+  uint64_t settled_cost_ = 0;
+  uint32_t lap_bytes_;
+  uint32_t frames_ = 0;
+  uint32_t left_ = kLapsKept;  ///< laps until something is due
+  bool measured_;
+  bool past_;
+  bool counting_ = false;  ///< a lap has begun
+  bool trial_ = false;
+};
+
+static_assert(sizeof(Stores) == 120);
+
+}  // namespace fgmpi::transport::shm
