@@ -11,13 +11,10 @@ Blocks blocks_of_places(const Team& team, const Placement& placement, const Side
   Blocks blocks;
   blocks.offset.push_back(0);
   for (uint32_t p = 0; p < team.count(); ++p) {
-    size_t size = 0;
-    if (!side.counts)
-      size = static_cast<size_t>(side.whole().bytes()) * team.members(p);
-    else
-      placement.for_each(
-          p, [&](int32_t rank) { size += static_cast<size_t>(side.segment(rank).bytes()); });
-    blocks.offset.push_back(blocks.offset.back() + size);
+    size_t at = blocks.offset.back();
+    for (const comm::Run* run = placement.begin(p); run != placement.end(p); ++run)
+      at += static_cast<size_t>(side.bytes(run->first, run->count));
+    blocks.offset.push_back(at);
   }
   return blocks;
 }

@@ -89,13 +89,21 @@ struct Side {
   bool strided = true;      ///< false: every segment is the whole buffer (one for all)
 
   /// The part for segment i (a rank, or a neighbour's index).
-  Segment segment(int64_t i) const {
+  [[gnu::always_inline]] Segment segment(int64_t i) const {
     if (!counts) return {address + (strided ? i * count * type.extent() : 0), count, &type};
-    if (!types.empty()) return {address + displs[i], counts[i], &types[static_cast<size_t>(i)]};
+    if (__builtin_expect(!types.empty(), 0))
+      return {address + displs[i], counts[i], &types[static_cast<size_t>(i)]};
     if (!displs) return {address, counts[i], &type};  // reduce_scatter: only the counts matter
     return {address + displs[i] * type.extent(), counts[i], &type};
   }
   Segment whole() const { return {address, count, &type}; }
+  /// Bytes of segments first .. first+n-1. REQUIRES: not the w form.
+  int64_t bytes(int64_t first, int64_t n) const {
+    if (!counts) return n * count * type.size();
+    int64_t elements = 0;
+    for (int64_t i = first; i < first + n; ++i) elements += counts[i];
+    return elements * type.size();
+  }
 };
 
 /// What MPI_IN_PLACE of the all-to-all forms needs: the outgoing data, packed, before it is

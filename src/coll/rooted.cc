@@ -66,13 +66,19 @@ Status for_each_record(const Meeting* m, F&& f) {
 OwnParts sorted_records(const Meeting* m) {
   OwnParts parts;
   parts.reserve(m->arrived);
-  bool ascending = true;
+  bool ascending = true, descending = true;
+  int32_t last = -1;
   Status fine = for_each_record(m, [&](int32_t rank, const Segment& part) -> Status {
-    ascending &= parts.empty() || rank > parts.back().rank;
+    ascending &= rank > last;
+    descending &= rank < last || last < 0;
+    last = rank;
     parts.push_back({rank, part});
     return {};
   });
-  if (!ascending)
+  if (ascending) return parts;
+  if (descending)
+    std::reverse(parts.begin(), parts.end());
+  else
     std::sort(parts.begin(), parts.end(),
               [](const Own& a, const Own& b) { return a.rank < b.rank; });
   return parts;
@@ -95,7 +101,7 @@ Meeting* arrive(Comm* comm, const Rooted& r) {
 }
 
 /// The first error counts, whoever finds it.
-void note(Meeting* m, Status status) {
+inline void note(Meeting* m, Status&& status) {
   if (__builtin_expect(!status.ok(), 0) && m->status.ok()) m->status = std::move(status);
 }
 
@@ -198,13 +204,6 @@ Status lay_out(SharedComm* shared, Meeting* m, const Side& send, size_t bytes) {
   return status;
 }
 
-int64_t total_bytes(const Side& side, int32_t ranks) {
-  if (!side.counts) return side.whole().bytes() * ranks;
-  int64_t bytes = 0;
-  for (int32_t i = 0; i < ranks; ++i) bytes += side.segment(i).bytes();
-  return bytes;
-}
-
 /// The root has few bytes.
 Status scatter_and_go_on(Comm* comm, Meeting* m, const Rooted& r, const Segment* own,
                          const Side& send, size_t bytes) {
@@ -258,7 +257,7 @@ Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own, const Sid
   Meeting* m = arrive(comm, r);
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   if (send) {
-    int64_t bytes = total_bytes(*send, comm->size());
+    int64_t bytes = send->bytes(0, comm->size());
     if (bytes <= kFewScattered && !far_ahead(comm))
       return scatter_and_go_on(comm, m, r, own, *send, static_cast<size_t>(bytes));
     m->side = send;

@@ -44,20 +44,26 @@ Team::Team(comm::SharedComm* shared, const comm::Meeting* m, Direction direction
 
 void Team::add_all(const comm::Hierarchy& h) {
   hierarchy_ = &h;
-  place_of_index_.resize(h.count());
-  processes_.reserve(h.count());
-  members_.reserve(h.count());
+  using boost::container::default_init;
+  processes_.resize(h.count(), default_init);
+  place_of_index_.resize(h.count(), default_init);
+  uint32_t place = 0;
   auto add = [&](uint32_t index) {
-    place_of_index_[index] = count();
-    if (index == h.my_index) me_ = count();
-    processes_.push_back(h.processes[index]);
-    members_.push_back(h.members(*map_, index));
+    if (index == h.my_index) me_ = place;
+    processes_[place] = h.processes[index];
+    place_of_index_[index] = place++;
   };
   if (h.one_run_each) {
     h.for_each_run(*map_, [&](const comm::Run& run) { add(run.index); });
   } else {
     for (uint32_t i = 0; i < h.count(); ++i) add(i);
   }
+}
+
+uint32_t Team::members(uint32_t place) const {
+  const comm::Hierarchy& h = *hierarchy_;
+  if (h.one_run_each && !h.runs.empty()) return static_cast<uint32_t>(h.runs[place].count);
+  return h.members(*map_, h.index_of_process(processes_[place]));
 }
 
 Team::Team(const std::vector<uint32_t>& processes, uint32_t my_place, uint64_t ctx, int32_t tag,
@@ -138,19 +144,25 @@ Status Team::exchange(uint32_t to, const void* out, size_t out_bytes, uint32_t f
 }
 
 Placement::Placement(const comm::Hierarchy& h, const RankMap& map, const Team& team) {
+  if (h.one_run_each && !h.runs.empty()) {  // which is how the team orders its places
+    runs_ = h.runs.data();
+    return;
+  }
   PerPlace<uint32_t> place(h.count());
   for (uint32_t p = 0; p < team.count(); ++p) place[h.index_of_process(team.process(p))] = p;
   start_.assign(team.count() + 1, 0);
+  PerPlace<comm::Run> in_rank_order;
   h.for_each_run(map, [&](const comm::Run& run) {
     ++start_[place[run.index] + 1];
-    runs_.push_back(run);
+    in_rank_order.push_back(run);
   });
   for (uint32_t p = 0; p < team.count(); ++p) start_[p + 1] += start_[p];
   PerPlace<uint32_t> next(start_.begin(), start_.end() - 1);
-  PerPlace<comm::Run> in_order = runs_;
-  for (const comm::Run& run : in_order) runs_[next[place[run.index]]++] = run;
-  for (size_t i = 1; i < runs_.size(); ++i)
-    if (runs_[i].first < runs_[i - 1].first) in_rank_order_ = false;
+  own_runs_.resize(in_rank_order.size());
+  for (const comm::Run& run : in_rank_order) own_runs_[next[place[run.index]]++] = run;
+  for (size_t i = 1; i < own_runs_.size(); ++i)
+    if (own_runs_[i].first < own_runs_[i - 1].first) in_rank_order_ = false;
+  runs_ = own_runs_.data();
 }
 
 }  // namespace fgmpi::coll

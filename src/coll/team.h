@@ -51,8 +51,8 @@ class Team {
   uint32_t me() const { return me_; }
   const char* call() const { return call_; }
   uint32_t process(uint32_t place) const { return processes_[place]; }
-  /// Members hosted at each place (empty for a bare list).
-  uint32_t members(uint32_t place) const { return members_[place]; }
+  /// How many members a place hosts. REQUIRES: made from a communicator.
+  uint32_t members(uint32_t place) const;
   /// The place that hosts a rank. REQUIRES: made from a communicator.
   uint32_t place_of_rank(int32_t rank) const;
 
@@ -81,7 +81,7 @@ class Team {
   void add_all(const comm::Hierarchy& h);
   const comm::Hierarchy* hierarchy_ = nullptr;
   const RankMap* map_ = nullptr;
-  PerPlace<uint32_t> processes_, members_;
+  PerPlace<uint32_t> processes_;
   PerPlace<uint32_t> place_of_index_;  ///< of the hierarchy
   uint32_t me_ = 0;
   uint64_t ctx_ = 0;
@@ -99,32 +99,38 @@ inline int32_t team_tag(uint32_t sequence, uint8_t operation, bool cross, bool s
                               (cross ? 2u : 0u) | (side ? 1u : 0u));
 }
 
-/// Which ranks live at each place, in rank order within a place. O(runs) to make.
+/// Which ranks live at each place, in rank order within a place. O(runs) to make, but where every
+/// place has one run and the hierarchy keeps them; it must outlive this.
 class Placement {
  public:
   Placement(const comm::Hierarchy& h, const RankMap& map, const Team& team);
+  Placement(const Placement&) = delete;
+  Placement& operator=(const Placement&) = delete;
   Placement(comm::SharedComm* shared, const Team& team)
       : Placement(comm::hierarchy(shared), shared->map, team) {}
   /// f(rank) for each rank at a place, ascending.
   template <class F>
   void for_each(uint32_t place, F&& f) const {
-    for (uint32_t r = start_[place]; r < start_[place + 1]; ++r)
-      for (int32_t i = 0; i < runs_[r].count; ++i) f(runs_[r].first + i);
+    for (const comm::Run* run = begin(place); run != end(place); ++run)
+      for (int32_t i = 0; i < run->count; ++i) f(run->first + i);
   }
   /// The ranks at this place are consecutive; *first is the first of them.
   bool consecutive(uint32_t place, int32_t* first) const {
-    *first = runs_[start_[place]].first;
-    return start_[place + 1] - start_[place] == 1;
+    *first = begin(place)->first;
+    return end(place) - begin(place) == 1;
   }
   /// Ranks in the order of places are ranks in order: 0, 1, 2, ...
   bool in_rank_order() const { return in_rank_order_; }
   /// All runs at a place.
-  const comm::Run* begin(uint32_t place) const { return runs_.data() + start_[place]; }
-  const comm::Run* end(uint32_t place) const { return runs_.data() + start_[place + 1]; }
+  const comm::Run* begin(uint32_t place) const {
+    return runs_ + (start_.empty() ? place : start_[place]);
+  }
+  const comm::Run* end(uint32_t place) const { return begin(place + 1); }
 
  private:
-  PerPlace<comm::Run> runs_;  ///< by place, then by rank
-  PerPlace<uint32_t> start_;
+  const comm::Run* runs_;  ///< by place, then by rank
+  PerPlace<comm::Run> own_runs_;
+  PerPlace<uint32_t> start_;  ///< of each place's runs; empty: one each
   bool in_rank_order_ = true;
 };
 

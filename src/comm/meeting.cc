@@ -143,7 +143,7 @@ Status copy_status(const Status& status) {
   return status.ok() ? Status() : Status(status.error_class(), status.what());
 }
 
-Meeting* join(Comm* comm, uint8_t operation, const char* call) {
+Meeting* detail::join_first_or_last(Comm* comm, uint8_t operation, const char* call) {
   return join_at(comm, comm->sequence++, operation, call);
 }
 
@@ -177,7 +177,7 @@ void release(Meeting* meeting) {
   if (meeting->leaving == 0) recycle(meeting);
 }
 
-Status leave(Meeting* meeting) {
+Status detail::leave_last_or_failed(Meeting* meeting) {
   Status verdict;
   if (__builtin_expect(!meeting->status.ok(), 0)) verdict = copy_status(meeting->status);
   if (--meeting->leaving == 0) recycle(meeting);

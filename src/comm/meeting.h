@@ -110,9 +110,25 @@ Status meet_nonblocking_at(Comm* comm, uint32_t sequence, Arrival* mine, uint8_t
                            const char* call, Act act, pt2pt::Request* request);
 
 // ---- The light way ------------------------------------------------------------------------------
+namespace detail {
+Meeting* join_first_or_last(Comm* comm, uint8_t operation, const char* call);
+Status leave_last_or_failed(Meeting* meeting);
+}  // namespace detail
+
 /// Joins the next meeting: the caller's place in it is meeting->arrived - 1; meeting->full: it is
 /// the last and must call release() once it has acted. Never switches.
-Meeting* join(Comm* comm, uint8_t operation, const char* call);
+inline Meeting* join(Comm* comm, uint8_t operation, const char* call) {
+  const Level1* level1 = comm->shared->level1.get();
+  Meeting* m = level1 ? level1->open : nullptr;
+  if (__builtin_expect(m != nullptr && m->sequence == comm->sequence && m->operation == operation &&
+                           m->arrived + 1 < comm->shared->members,
+                       1)) {
+    ++comm->sequence;
+    ++m->arrived;
+    return m;
+  }
+  return detail::join_first_or_last(comm, operation, call);
+}
 /// Parks until the meeting is released. May switch. REQUIRES: !meeting->full when the caller
 /// joined.
 void wait(Comm* comm, Meeting* meeting, const char* call);
@@ -122,7 +138,13 @@ void wake(Meeting* meeting);
 /// touched afterwards but by members that have yet to leave. Once more does nothing more.
 void release(Meeting* meeting);
 /// The member is done with the meeting; the last one returns it to the pool. Returns its verdict.
-Status leave(Meeting* meeting);
+inline Status leave(Meeting* meeting) {
+  if (__builtin_expect(meeting->leaving > 1 && meeting->status.ok(), 1)) {
+    --meeting->leaving;
+    return {};
+  }
+  return detail::leave_last_or_failed(meeting);
+}
 
 /// For reports: "communicator MPI_COMM_WORLD (rank 0 of 4), collective number 7: 3 of 4 members of
 /// this process ...".
