@@ -84,7 +84,7 @@ OwnParts sorted_records(const Meeting* m) {
   return parts;
 }
 
-Meeting* arrive(Comm* comm, const Rooted& r) {
+inline Meeting* arrive(Comm* comm, const Rooted& r) {
   Meeting* m = comm::join(comm, operation_code(r.what, Mode::kBlocking), r.call);
   if (m->arrived == 1) {
     m->root = r.root;
@@ -208,14 +208,12 @@ Status lay_out(SharedComm* shared, Meeting* m, const Side& send, size_t bytes) {
 Status scatter_and_go_on(Comm* comm, Meeting* m, const Rooted& r, const Segment* own,
                          const Side& send, size_t bytes) {
   ++g_counters.collectives;
-  note(m, lay_out(comm->shared, m, send, bytes));
+  note(m, scatter_to_others(comm->shared, m, send));  // theirs has the longest way
+  if (m->status.ok()) note(m, lay_out(comm->shared, m, send, bytes));
   if (own) note(m, copy(send.segment(comm->rank), *own));
-  if (m->status.ok()) {
-    m->laid_out = true;
-    comm::wake(m);
-    note(m, scatter_to_others(comm->shared, m, send));
-  }
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
+  m->laid_out = true;
+  comm::wake(m);
   return comm::leave(m);
 }
 
@@ -257,6 +255,7 @@ Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own, const Sid
   Meeting* m = arrive(comm, r);
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   if (send) {
+    m->root_here = true;
     int64_t bytes = send->bytes(0, comm->size());
     if (bytes <= kFewScattered && !far_ahead(comm))
       return scatter_and_go_on(comm, m, r, own, *send, static_cast<size_t>(bytes));
@@ -268,9 +267,8 @@ Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own, const Sid
       mine = {comm->rank, *own};
       leave_address(m, &mine);
     }
-    if (m->full) {
+    if (m->full && (m->side || !m->root_here)) {
       note(m, scatter_for_all(comm->shared, m, r));
-      m->done = true;
       comm::wake(m);
     } else {
       comm::wait(comm, m, r.call);

@@ -5,9 +5,9 @@
 //            are, and their member waits for the root. The root takes all that; those who come
 //            after it copy into its buffer themselves. Then it receives from other processes. In
 //            those, the last to come sends everybody's.
-//   scatter  a root with few bytes lays out what is for this process in the meeting's memory, sends
-//            what is for others, and goes on; everybody here takes his part as he comes or wakes.
-//            With more bytes, and in other processes, the last to come acts for all.
+//   scatter  a root with few bytes sends other processes what is theirs, lays out in the meeting's
+//            memory what is for this one, and goes on; everybody here takes his part as he comes or
+//            wakes. With more bytes, and in other processes, the last to come acts for all.
 //
 //   scratch of a gather      | rank, bytes, data ... | rank, -1, Own* | ...   in order of arrival
 //   scratch of a scatter     the same before the root comes, all Own*

@@ -80,8 +80,8 @@ struct Meeting {
   const void* side = nullptr;  ///< the root's buffer argument, from when it may be used
   size_t used = 0;             ///< of scratch, by members' records
   bool root_here = false;      ///< the root is among those who came
-  bool done = false;           ///< nobody here has to wait for his part, or with it, any longer
-  bool laid_out = false;       ///< scratch has the parts of this process
+  bool done = false;           ///< gather: nobody's part is waited for any longer
+  bool laid_out = false;       ///< scatter: scratch has the parts of this process
   // A duplicate being made (light way, create.cc).
   RankState* least = nullptr;                  ///< the member so far that has led least
   std::optional<groupmap::Strategy> strategy;  ///< how the first wants an irregular map stored
@@ -120,6 +120,7 @@ Status leave_last_or_failed(Meeting* meeting);
 inline Meeting* join(Comm* comm, uint8_t operation, const char* call) {
   const Level1* level1 = comm->shared->level1.get();
   Meeting* m = level1 ? level1->open : nullptr;
+  if (m && m->sequence != comm->sequence) m = m->next;  // who need not wait is one ahead
   if (__builtin_expect(m != nullptr && m->sequence == comm->sequence && m->operation == operation &&
                            m->arrived + 1 < comm->shared->members,
                        1)) {
