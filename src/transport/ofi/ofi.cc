@@ -21,6 +21,7 @@
 namespace fgmpi::transport::ofi {
 namespace {
 
+/// So many receive buffers at least; over sockets, for each peer.
 constexpr size_t kReceiveBuffers = 4;
 constexpr size_t kPieceBytes = 4 << 20;
 constexpr int64_t kFlush = 5'000'000'000;
@@ -173,15 +174,19 @@ Status Ofi::make_buffers() {
   size_t receive_bytes = static_cast<size_t>(
       env_size("FGMPI_OFI_RECV", 4 << 20, kReceiveBuffers * 2 * kMostLayeredMessage, 1 << 30));
   sends_.resize(std::max<size_t>(2, send_bytes / max_message_));
-  receives_.resize(kReceiveBuffers);
-  receive_bytes_ = std::max(receive_bytes / kReceiveBuffers, 2 * max_message_);
+  // What arrives over sockets waits in the kernel until there is a buffer, and is copied into it by this core: small
+  // buffers, no more than the peers can fill, stay in its cache. A network card writes to memory and must find room.
+  receive_bytes_ = fabric_.is_plain_sockets()
+                       ? 2 * max_message_
+                       : std::max(receive_bytes / kReceiveBuffers, 2 * max_message_);
+  receives_.resize(std::max(receive_bytes / receive_bytes_, kReceiveBuffers));
   memory_.reset(static_cast<char*>(
-      std::malloc(sends_.size() * max_message_ + kReceiveBuffers * receive_bytes_)));
+      std::malloc(sends_.size() * max_message_ + receives_.size() * receive_bytes_)));
   if (!memory_)
     return error(MPI_ERR_OTHER, "no memory for %zu bytes of network buffers",
                  send_bytes + receive_bytes);
   if (fabric_.needs_local_registration()) {
-    size_t all = sends_.size() * max_message_ + kReceiveBuffers * receive_bytes_;
+    size_t all = sends_.size() * max_message_ + receives_.size() * receive_bytes_;
     if (int e = fi_mr_reg(fabric_.domain, memory_.get(), all, FI_SEND | FI_RECV, 0, 0, 0,
                           &registered_, nullptr))
       return error(MPI_ERR_OTHER, "libfabric provider %s: fi_mr_reg of %zu bytes: %s",
@@ -200,9 +205,15 @@ Status Ofi::make_buffers() {
     buffer.type = Operation::Type::kReceive;
     buffer.bytes = at;
     at += receive_bytes_;
-    post_receive(&buffer);
   }
+  use_receives(kReceiveBuffers);
   return {};
+}
+
+/// Posts `count` more receive buffers, as far as there are any.
+void Ofi::use_receives(size_t count) {
+  for (; count > 0 && receives_used_ < receives_.size(); --count)
+    post_receive(&receives_[receives_used_++]);
 }
 
 void Ofi::post_receive(ReceiveBuffer* buffer) {
@@ -240,6 +251,7 @@ Status Ofi::add_peer(uint32_t process, const std::string& address, uint64_t* loc
   peers_.push_back({known, theirs.key, reads_allowed_ ? theirs.memory_key : 0, process,
                     static_cast<uint32_t>(host - hosts_.begin()), theirs.lifeline, 0, false,
                     false});
+  if (peers_.size() > 1) use_receives(kReceiveBuffers);
   return {};
 }
 
@@ -560,8 +572,8 @@ bool Ofi::poll() {
   if (__builtin_expect(!readings_.empty(), 0)) any |= go_on_reading();
   if (__builtin_expect(unposted_, 0)) {
     unposted_ = false;
-    for (ReceiveBuffer& buffer : receives_)
-      if (!buffer.posted) post_receive(&buffer);
+    for (size_t i = 0; i < receives_used_; ++i)
+      if (!receives_[i].posted) post_receive(&receives_[i]);
   }
   if (__builtin_expect(starved_since_ != 0, 0) && (any || now_ns() - starved_since_ > kRetry)) {
     starved_since_ = 0;

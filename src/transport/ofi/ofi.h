@@ -1,7 +1,7 @@
 // Messages between hosts, over any libfabric provider with reliable datagrams (FI_EP_RDM).
 //
-// One endpoint a process. What arrives goes into a few large buffers (multi-receive), whose total
-// is a setting and does not grow with the number of peers; what is sent is copied into one of a
+// One endpoint a process. What arrives goes into a few buffers for many messages each (multi-receive), whose
+// total is at most a setting, however many peers there are; what is sent is copied into one of a
 // bounded number of send buffers, or, where it is long and sockets do not want registered memory,
 // lent: the buffer then holds its header only. Connections are the provider's, made by the first message. The
 // first message to a peer is a hello with the peer's key (frame.h); then frames follow in order.
@@ -141,6 +141,7 @@ class Ofi final : public Transport {
   bool reads_wanted() const;
   Status make_buffers();
   void post_receive(ReceiveBuffer* buffer);
+  void use_receives(size_t count);
   SendBuffer* start(uint32_t peer, Kind kind);
   ssize_t send_lent(SendBuffer* buffer);
   bool transmit(SendBuffer* buffer);
@@ -181,6 +182,7 @@ class Ofi final : public Transport {
   int64_t starved_since_ =
       0;  ///< a try_send was refused at this time (ns); 0: none since the last look
   std::vector<ReceiveBuffer> receives_;
+  size_t receives_used_ = 0;  ///< the others have never been posted
   size_t receive_bytes_ = 0;  ///< of one buffer
   bool unposted_ = false;     ///< a receive buffer waits for the provider to take it
   std::vector<Peer> peers_;
