@@ -11,15 +11,22 @@
 // 3. A process that was killed: the line that names its ranks (src/mpi/lost_peer.h) is passed on once and alone.
 // 4. SIGINT or SIGTERM to mpiexec: about one time in ten hydra ends with status 0. Here such an end has the signal's
 //    number for a status, as the other nine.
+// 5. Standard input of more than a pipe holds: hydra passes it on faster than the program reads it, then gives up
+//    ("process reading stdin too slowly"). A first process on this host gets mpiexec's own standard input instead, by
+//    way of the proxy that starts it, and hydra sees an empty one. Of the others, those that this proxy starts find
+//    the end of their input, instead of a pipe that never ends. Not a terminal's, which is for the processes in its
+//    foreground.
 //
 // Thread rule: as the functions that are interposed. The programs that hydra starts never see this library: it takes
 // itself out of the environment before hydra looks at it. A hydra that is linked statically runs without it.
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -38,8 +45,71 @@ namespace {
 /// Later than the processes (FGMPI_PEER_TIMEOUT), who know which ranks are lost.
 constexpr int kIdleSeconds = 10, kBetweenSeconds = 1, kProbes = 6, kUnansweredMs = 16'000;
 
-/// In hydra; not in a program that got here by a launcher which ignored us.
+/// In mpiexec.hydra; not in a proxy, nor in a program that got here by a launcher which ignored us.
 bool g_active = false;
+
+// ---- Standard input for the first process --------------------------------------------------------------------------
+
+/// Tells the proxy which descriptor is mpiexec's standard input.
+constexpr const char* kInputVariable = "FGMPI_HYDRA_INPUT";
+constexpr int kLeastInput = 100;  // out of the way of what hydra opens
+constexpr const char* kProxy = "hydra_pmi_proxy";
+
+int g_input = -1;          ///< a duplicate of it, in mpiexec.hydra and the proxy; closed by exec
+bool* g_handed = nullptr;  ///< shared by mpiexec.hydra with what it forks: a proxy has got it
+
+bool has_pair(char* const* argv, std::string_view name, std::string_view value) {
+  for (; argv[0] && argv[1]; ++argv)
+    if (argv[0] == name && argv[1] == value) return true;
+  return false;
+}
+
+/// In mpiexec.hydra, before it looks at its input.
+void keep_input() {
+  if (isatty(STDIN_FILENO)) return;
+  void* shared =
+      mmap(nullptr, sizeof *g_handed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return;
+  g_handed = static_cast<bool*>(shared);
+  g_input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, kLeastInput);
+}
+
+/// In a proxy that has got it.
+void take_input(const char* descriptor) {
+  g_input = std::atoi(descriptor);
+  unsetenv(kInputVariable);
+  fcntl(g_input, F_SETFD, FD_CLOEXEC);
+}
+
+/// In what mpiexec.hydra has forked, which becomes the proxy of the first process's host.
+void hand_to_proxy() {
+  setenv(kInputVariable, std::to_string(g_input).c_str(), 1);
+  const char* present = std::getenv("LD_PRELOAD");
+  std::string library = fgmpi::launcher::kHydraGuard;
+  if (present) library = library + ":" + present;
+  setenv("LD_PRELOAD", library.c_str(), 1);
+  fcntl(g_input, F_SETFD, 0);
+  *g_handed = true;
+}
+
+/// In what the proxy has forked, which becomes a process of the job.
+void hand_to_process() {
+  const char* rank = std::getenv("PMI_RANK");
+  if (!rank) return;
+  const bool first = !std::strcmp(rank, "0");
+  const int input = first ? g_input : open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (input >= 0) dup2(input, STDIN_FILENO);
+}
+
+void before_exec(const char* file, char* const* argv) {
+  const char* slash = std::strrchr(file, '/');
+  const std::string_view name = slash ? slash + 1 : file;
+  if (!g_handed) {
+    hand_to_process();
+  } else if (name == kProxy && has_pair(argv, "--pgid", "0") && has_pair(argv, "--proxy-id", "0")) {
+    hand_to_proxy();
+  }
+}
 
 void keep_alive(int socket) {
   auto set = [&](int level, int option, int value) {
@@ -106,9 +176,17 @@ void check_status(int status, void*) {
 }
 
 __attribute__((constructor)) void leave_environment() {
-  g_active = std::strstr(program_invocation_short_name, "hydra") ||
-             std::strstr(program_invocation_short_name, "mpiexec");
-  if (g_active) on_exit(check_status, nullptr);
+  const char* input = std::getenv(kInputVariable);
+  if (input && !std::strcmp(program_invocation_short_name, kProxy)) {
+    take_input(input);
+  } else {
+    g_active = std::strstr(program_invocation_short_name, "hydra") ||
+               std::strstr(program_invocation_short_name, "mpiexec");
+  }
+  if (g_active) {
+    on_exit(check_status, nullptr);
+    keep_input();
+  }
   const char* present = std::getenv("LD_PRELOAD");
   if (!present) return;
   std::string rest = present;
@@ -124,6 +202,21 @@ __attribute__((constructor)) void leave_environment() {
 }  // namespace
 
 extern "C" {
+
+__attribute__((visibility("default"))) int execvp(const char* file, char* const* argv) {
+  static auto* real =
+      reinterpret_cast<int (*)(const char*, char* const*)>(dlsym(RTLD_NEXT, "execvp"));
+  if (g_input >= 0) before_exec(file, argv);
+  return real(file, argv);
+}
+
+__attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t count) {
+  if (g_handed && *g_handed && fd == STDIN_FILENO && count > 0) {
+    *g_handed = false;  // hydra closes it: the number may be another's later
+    return 0;
+  }
+  return syscall(SYS_read, fd, bytes, count);
+}
 
 __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, size_t count) {
   if (g_active && fd == STDERR_FILENO) return write_output(fd, bytes, count);

@@ -94,6 +94,22 @@ expect_late() {
 expect_late "input when the program has ended" 0 sleep 0.5
 expect_late "input when the program has failed" 7 sh -c 'sleep 0.5; exit 7'
 
+# More input than a pipe holds, for a program that takes its time; the first process gets it, and nobody else any.
+expect_input() {  # expect_input NAME SUM command... < input
+  local got
+  got=$(timeout 60 "${@:3}" 2>&1)
+  if [ "$got" = "$2" ]; then echo "ok $1"; else echo "FAILED $1: says $got, expected $2"; failed=$((failed + 1)); fi
+}
+lines() { seq 1 100000; }
+sum=$(lines | cksum)
+expect_input "long input by a pipe" "$sum" "$bin/mpiexec" -n 1 sh -c 'sleep 0.5; cksum' < <(lines)
+expect_input "long input by a file, through a script" "$sum" "$bin/mpiexec" -n 3 \
+  sh -c 'sleep 0.5; if [ "$PMI_RANK" = 0 ]; then cksum; else cat; fi' <<<"$(lines)"
+expect_input "some input for the second program, which is not the first process" "" "$bin/mpiexec" -n 1 true : -n 1 cat <<<"$(lines)"
+expect_input "no input" "$(cksum </dev/null)" "$bin/mpiexec" -n 1 cksum </dev/null
+expect_input "what the program leaves belongs to who comes after it" 3 sh -c '
+  read -r first; "$0" -n 2 sh -c "[ \$PMI_RANK != 0 ] || read -r second"; read -r third; echo "$third"' "$bin/mpiexec" < <(printf '1\n2\n3\n')
+
 # Interrupted and killed jobs leave nothing in /dev/shm and no process.
 for signal in INT TERM KILL; do
   "$bin/mpiexec" -n 2 -nfg 10 "$prog" hang 0 >/dev/null 2>&1 &
