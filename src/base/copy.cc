@@ -4,7 +4,7 @@
 #include <immintrin.h>
 #endif
 
-#include "base/registers.h"
+#include <cstdint>
 
 namespace fgmpi {
 namespace {
@@ -47,37 +47,47 @@ __attribute__((target("avx2"))) void wide(char* to, const char* from, size_t len
 #endif
 
 #ifdef __x86_64__
-void stream_narrow(char* to, const char* from, size_t lines) {
-  for (; lines > 0; --lines, from += kLine, to += kLine)
-    for (size_t i = 0; i < kLine; i += 16)
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
-                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+/// Copies whole cache lines; `to` begins one. Whole lines by one store each spare the merging of
+/// parts.
+using Lines = void (*)(char* to, const char* from, size_t length);
+
+__attribute__((target("avx512f"))) void lines_512(char* to, const char* from, size_t length) {
+  for (size_t at = 0; at < length; at += kLine)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + at), _mm512_loadu_si512(from + at));
 }
-__attribute__((target("avx2"))) void stream_wide(char* to, const char* from, size_t lines) {
-  for (; lines > 0; --lines, from += kLine, to += kLine)
-    for (size_t i = 0; i < kLine; i += 32)
-      _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i),
-                          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i)));
+__attribute__((target("avx"))) void lines_256(char* to, const char* from, size_t length) {
+  for (size_t at = 0; at < length; at += 32)
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at),
+                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at)));
 }
+void lines_128(char* to, const char* from, size_t length) {
+  for (size_t at = 0; at < length; at += 16)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
+                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
+}
+
+constexpr Lines kLines[] = {lines_128, lines_256, lines_512};
 #endif
 
 }  // namespace
 
-void copy_past_caches(void* to, const void* from, size_t length, Registers registers) {
+void copy_past_caches(void* to, const void* from, size_t length,
+                      [[maybe_unused]] Registers registers) {
   auto* t = static_cast<char*>(to);
   auto* f = static_cast<const char*>(from);
-  size_t whole = 0;
 #ifdef __x86_64__
-  whole = length / kLine * kLine;
-  if (registers >= Registers::kAvx2)
-    stream_wide(t, f, whole / kLine);
-  else
-    stream_narrow(t, f, whole / kLine);
-  _mm_sfence();  // such stores are not in order with others
-#else
-  (void)registers;
+  if (length > 4 * kLine) {
+    size_t head = (kLine - (reinterpret_cast<uintptr_t>(to) & (kLine - 1))) & (kLine - 1);
+    std::memcpy(t, f, head);
+    size_t whole = (length - head) & ~(kLine - 1);
+    kLines[static_cast<size_t>(registers)](t + head, f + head, whole);
+    _mm_sfence();  // such stores are not in order with others
+    t += head + whole;
+    f += head + whole;
+    length -= head + whole;
+  }
 #endif
-  if (whole < length) std::memcpy(t + whole, f + whole, length - whole);
+  if (length) std::memcpy(t, f, length);
 }
 
 void copy_by_loads(void* to, const void* from, size_t length, Registers registers) {

@@ -24,8 +24,9 @@ inline void copy_across(void* to, const void* from, size_t length) {
     copy_by_loads(to, from, length);
 }
 
-/// As memcpy, by stores that go to memory without fetching the lines into this core's cache first; done when it
-/// returns: what is stored afterwards is seen later. REQUIRES: `to` is at the start of a cache line.
+/// As memcpy, by stores that go to memory without fetching the lines into this core's cache first,
+/// which saves a third of the traffic; done when it returns: what is stored afterwards is seen later.
+/// REQUIRES: the processor has these registers.
 void copy_past_caches(void* to, const void* from, size_t length,
                       Registers registers = widest_registers());
 

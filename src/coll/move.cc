@@ -1,9 +1,6 @@
 #include "coll/move.h"
 
 #include <unistd.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 #include <algorithm>
 
@@ -44,53 +41,6 @@ bool exceeds_caches(size_t bytes) {
   }();
   return bytes > last_level;
 }
-
-#ifdef __x86_64__
-namespace {
-
-constexpr size_t kLine = 64;
-/// Copies whole cache lines; `to` begins one. Whole lines by one store each spare the merging of
-/// parts.
-using Lines = void (*)(const char* from, char* to, size_t bytes);
-
-__attribute__((target("avx512f"))) void lines_512(const char* from, char* to, size_t bytes) {
-  for (size_t at = 0; at < bytes; at += kLine)
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + at), _mm512_loadu_si512(from + at));
-}
-__attribute__((target("avx"))) void lines_256(const char* from, char* to, size_t bytes) {
-  for (size_t at = 0; at < bytes; at += 32)
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at),
-                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at)));
-}
-void lines_128(const char* from, char* to, size_t bytes) {
-  for (size_t at = 0; at < bytes; at += 16)
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
-                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
-}
-
-constexpr Lines kLines[] = {lines_128, lines_256, lines_512};
-
-}  // namespace
-
-void stream(const char* from, char* to, size_t bytes, Registers registers) {
-  Lines lines = kLines[static_cast<size_t>(registers)];
-  if (bytes > 4 * kLine) {
-    size_t head = (kLine - (reinterpret_cast<uintptr_t>(to) & (kLine - 1))) & (kLine - 1);
-    std::memcpy(to, from, head);
-    size_t whole = (bytes - head) & ~(kLine - 1);
-    lines(from + head, to + head, whole);
-    _mm_sfence();
-    from += head + whole;
-    to += head + whole;
-    bytes -= head + whole;
-  }
-  if (bytes) std::memcpy(to, from, bytes);
-}
-#else
-void stream(const char* from, char* to, size_t bytes, Registers) {
-  if (bytes) std::memcpy(to, from, bytes);
-}
-#endif
 
 void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count) {
   constexpr size_t kPiece = 32 * 1024;

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "base/registers.h"
+#include "base/copy.h"
 #include "coll/args.h"
 #include "coll/memory.h"
 
@@ -44,17 +44,13 @@ inline Status copy(const Segment& from, const Segment& to) {
 /// The bytes of a segment as one run in memory, or nullptr when they are not.
 char* run_of_bytes(const Segment& s);
 
-/// Copies past the caches: for results larger than these, whose reader would find nothing left of
-/// them. Saves reading the destination from memory before it is overwritten, a third of the
-/// traffic.
-/// REQUIRES: the processor has these registers.
-void stream(const char* from, char* to, size_t bytes, Registers registers = widest_registers());
-/// That `bytes` written in one go do not fit into the caches.
+/// That `bytes` written in one go do not fit into the caches: their reader would find nothing left of
+/// them there.
 bool exceeds_caches(size_t bytes);
-/// memcpy, or stream() when `streamed`.
+/// memcpy, or past the caches when `streamed`.
 inline void copy_bytes(const char* from, char* to, size_t bytes, bool streamed) {
   if (__builtin_expect(streamed, 0))
-    stream(from, to, bytes);
+    copy_past_caches(to, from, bytes);
   else
     std::memcpy(to, from, bytes);
 }

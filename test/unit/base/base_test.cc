@@ -55,6 +55,21 @@ TEST(Copy, EveryLengthAndAlignmentAndNothingBeyond) {
     for (size_t source : {0, 1, 31, 63}) check(1024 + at, at, source);
 }
 
+TEST(Copy, PastTheCachesFromAndToAnywhere) {
+  std::vector<char> source(5000), target;
+  for (size_t i = 0; i < source.size(); ++i) source[i] = static_cast<char>(i * 7);
+  for (Registers registers : usable_registers())
+    for (size_t from : {0, 1, 13})
+      for (size_t to : {0, 5, 16})
+        for (size_t bytes : {0, 1, 64, 256, 257, 300, 4096, 4500}) {
+          target.assign(5000, 0);
+          copy_past_caches(target.data() + to, source.data() + from, bytes, registers);
+          EXPECT_EQ(std::memcmp(source.data() + from, target.data() + to, bytes), 0);
+          for (size_t i = 0; i < target.size(); ++i)
+            ASSERT_TRUE((i >= to && i < to + bytes) || target[i] == 0);
+        }
+}
+
 TEST(Strings, NumbersAreStrict) {
   EXPECT_EQ(parse_int("12"), 12);
   EXPECT_EQ(parse_int("-3"), -3);

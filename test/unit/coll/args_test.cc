@@ -100,21 +100,6 @@ TEST(Move, OneToManyIncludingItself) {
   for (auto& c : copies) EXPECT_EQ(c, source);
 }
 
-TEST(Move, StreamingIsCopying) {
-  std::vector<char> source(5000), target;
-  for (size_t i = 0; i < source.size(); ++i) source[i] = static_cast<char>(i * 7);
-  for (Registers registers : usable_registers())
-    for (size_t from : {0, 1, 13})
-      for (size_t to : {0, 5, 16})
-        for (size_t bytes : {0, 1, 64, 256, 257, 300, 4096, 4500}) {
-          target.assign(5000, 0);
-          stream(source.data() + from, target.data() + to, bytes, registers);
-          EXPECT_EQ(std::memcmp(source.data() + from, target.data() + to, bytes), 0);
-          for (size_t i = 0; i < target.size(); ++i)
-            ASSERT_TRUE((i >= to && i < to + bytes) || target[i] == 0);
-        }
-}
-
 TEST(InRankOrder, WhateverTheOrderOfArrival) {
   std::mt19937 random(1);
   for (int stride : {1, 3}) {
