@@ -29,9 +29,7 @@ Args* Act::member(int rank) const {
 Status Act::same_root() const {
   for (const Args* m : members)
     if (m->root != first()->root)
-      return error(MPI_ERR_ROOT,
-                   "rank %d gives root %d, rank %d gives root %d: all members must give the same",
-                   first()->rank, first()->root, m->rank, m->root);
+      return different_roots(first()->rank, first()->root, m->rank, m->root);
   return {};
 }
 

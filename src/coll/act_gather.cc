@@ -43,22 +43,41 @@ Shape shape_of(const Team& team, bool regular, const Blocks& blocks) {
   return {team.count(), regular ? blocks.total() : 0, true, true, regular};
 }
 
-/// Calls f(segment, where it is in `packed`) for each part that is another place's.
-template <class F>
-Status for_each_other(const Team& team, const Placement& placement, const Side& side, char* packed,
-                      const Blocks& blocks, F&& f) {
-  Status status;
-  for (uint32_t p = 0; p < team.count(); ++p) {
-    char* at = packed + blocks.offset[p];
-    if (p == team.me()) continue;
-    placement.for_each(p, [&](int32_t rank) {
-      Segment segment = side.segment(rank);
-      if (status.ok()) status = f(segment, at);
-      at += segment.bytes();
-    });
+/// The root's buffer as blocks of places: itself where it lies so, else memory of its size.
+struct RootBlocks {
+  RootBlocks(SharedComm* shared, const comm::Meeting* m, const Side& all)
+      : side(all),
+        team(shared, m),
+        placement(shared, team),
+        blocks(blocks_of_places(team, placement, side)),
+        direct(lies_packed(side, placement)),
+        packed(direct ? nullptr : raw_memory(blocks.total())),
+        buffer(direct ? side.address : packed.get()) {}
+  Shape shape() const { return shape_of(team, !side.counts, blocks); }
+  /// Calls f(segment, where it is in the packed blocks) for each part that is another place's.
+  template <class F>
+  Status for_each_other(F&& f) const {
+    Status status;
+    for (uint32_t p = 0; p < team.count(); ++p) {
+      char* at = buffer + blocks.offset[p];
+      if (p == team.me()) continue;
+      placement.for_each(p, [&](int32_t rank) {
+        Segment segment = side.segment(rank);
+        if (status.ok()) status = f(segment, at);
+        at += segment.bytes();
+      });
+    }
+    return status;
   }
-  return status;
-}
+
+  const Side& side;
+  Team team;
+  Placement placement;
+  Blocks blocks;
+  bool direct;
+  Memory packed;
+  char* buffer;
+};
 
 /// The members' own parts; the root's is left out when it is in place.
 OwnParts own_parts(const Act& act, Side Args::*side) {
@@ -73,18 +92,12 @@ OwnParts own_parts(const Act& act, Side Args::*side) {
 
 Status gather_from_others(SharedComm* shared, const comm::Meeting* m, const Side& recv) {
   if (shared->processes == 1) return {};
-  Team team(shared, m);
-  Placement placement(shared, team);
-  Blocks blocks = blocks_of_places(team, placement, recv);
-  bool direct = lies_packed(recv, placement);
-  auto packed = direct ? nullptr : raw_memory(blocks.total());
-  char* buffer = direct ? recv.address : packed.get();
+  RootBlocks root(shared, m, recv);
   RootedFn run;
-  FGMPI_TRY(pick_gather(shape_of(team, !recv.counts, blocks), &run));
-  FGMPI_TRY(run(team, team.me(), buffer, blocks));
-  if (direct) return {};
-  return for_each_other(
-      team, placement, recv, buffer, blocks,
+  FGMPI_TRY(pick_gather(root.shape(), &run));
+  FGMPI_TRY(run(root.team, root.team.me(), root.buffer, root.blocks));
+  if (root.direct) return {};
+  return root.for_each_other(
       [](const Segment& to, const char* at) { return unpack(at, to.bytes(), to); });
 }
 
@@ -105,18 +118,12 @@ Status gather_to_root(SharedComm* shared, const comm::Meeting* m, int root, bool
 
 Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, const Side& send) {
   if (shared->processes == 1) return {};
-  Team team(shared, m);
-  Placement placement(shared, team);
-  Blocks blocks = blocks_of_places(team, placement, send);
-  bool direct = lies_packed(send, placement);
-  auto packed = direct ? nullptr : raw_memory(blocks.total());
-  char* buffer = direct ? send.address : packed.get();
-  if (!direct)
-    FGMPI_TRY(for_each_other(team, placement, send, buffer, blocks,
-                             [](const Segment& from, char* at) { return pack(from, at); }));
+  RootBlocks root(shared, m, send);
+  if (!root.direct)
+    FGMPI_TRY(root.for_each_other([](const Segment& from, char* at) { return pack(from, at); }));
   RootedFn run;
-  FGMPI_TRY(pick_scatter(shape_of(team, !send.counts, blocks), &run));
-  return run(team, team.me(), buffer, blocks);
+  FGMPI_TRY(pick_scatter(root.shape(), &run));
+  return run(root.team, root.team.me(), root.buffer, root.blocks);
 }
 
 Status scatter_from_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,

@@ -49,6 +49,12 @@ std::vector<Args*> in_rank_order(comm::Meeting* meeting) {
   return members;
 }
 
+Status different_roots(int rank, int root, int other_rank, int other_root) {
+  return error(MPI_ERR_ROOT,
+               "rank %d gives root %d, rank %d gives root %d: all members must give the same", rank,
+               root, other_rank, other_root);
+}
+
 void give_verdict(comm::Meeting* meeting, const Status& status) {
   if (status.ok()) return;
   for (comm::Arrival* a = meeting->arrivals; a; a = a->next)

@@ -133,6 +133,9 @@ Status copy_in_place(Args* args, int64_t segments);
 /// The members of a meeting in rank order.
 std::vector<Args*> in_rank_order(comm::Meeting* meeting);
 
+/// Two members that give different roots.
+[[gnu::cold]] Status different_roots(int rank, int root, int other_rank, int other_root);
+
 /// Gives every member of the meeting this verdict.
 void give_verdict(comm::Meeting* meeting, const Status& status);
 

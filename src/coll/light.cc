@@ -38,10 +38,7 @@ void agree(Meeting* m, size_t bytes, int32_t root, int32_t op, int32_t rank) {
                       "rank %d gives %zu bytes, rank %d gives %zu: all members must give the same",
                       m->first_rank, m->bytes, rank, bytes);
   else if (m->root != root)
-    m->status =
-        error(MPI_ERR_ROOT,
-              "rank %d gives root %d, rank %d gives root %d: all members must give the same",
-              m->first_rank, m->root, rank, root);
+    m->status = different_roots(m->first_rank, m->root, rank, root);
   else
     m->status =
         error(MPI_ERR_OP, "rank %d and rank %d give different operations", m->first_rank, rank);

@@ -92,10 +92,7 @@ inline Meeting* arrive(Comm* comm, const Rooted& r) {
     m->used = 0;
     m->root_here = m->done = m->laid_out = false;
   } else if (__builtin_expect(m->root != r.root, 0) && m->status.ok()) {
-    m->status =
-        error(MPI_ERR_ROOT,
-              "rank %d gives root %d, rank %d gives root %d: all members must give the same",
-              m->first_rank, m->root, comm->rank, r.root);
+    m->status = different_roots(m->first_rank, m->root, comm->rank, r.root);
   }
   return m;
 }
