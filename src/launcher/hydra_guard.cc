@@ -84,10 +84,7 @@ void take_input(const char* descriptor) {
 /// In what mpiexec.hydra has forked, which becomes the proxy of the first process's host.
 void hand_to_proxy() {
   setenv(kInputVariable, std::to_string(g_input).c_str(), 1);
-  const char* present = std::getenv("LD_PRELOAD");
-  std::string library = fgmpi::launcher::kHydraGuard;
-  if (present) library = library + ":" + present;
-  setenv("LD_PRELOAD", library.c_str(), 1);
+  fgmpi::launcher::put_first("LD_PRELOAD", fgmpi::launcher::kHydraGuard);
   fcntl(g_input, F_SETFD, 0);
   *g_handed = true;
 }

@@ -50,12 +50,6 @@ void must(const fgmpi::Status& status) {
   if (!status.ok()) refuse(status.what(), fgmpi::launcher::exit_status(status));
 }
 
-/// Puts `first` before what a list in the environment, separated by colons, holds.
-void put_first(const char* variable, const std::string& first) {
-  const char* present = std::getenv(variable);
-  setenv(variable, (present && *present ? first + ":" + present : first).c_str(), 1);
-}
-
 /// What all processes inherit.
 void set_environment(const Plan& plan, const std::string& library_folder) {
   if (plan.counted) {
@@ -64,7 +58,7 @@ void set_environment(const Plan& plan, const std::string& library_folder) {
   }
   // For hydra alone; the guard takes itself out before the processes inherit.
   if (access((library_folder + "/" + fgmpi::launcher::kHydraGuard).c_str(), R_OK) == 0)
-    put_first("LD_PRELOAD", fgmpi::launcher::kHydraGuard);
+    fgmpi::launcher::put_first("LD_PRELOAD", fgmpi::launcher::kHydraGuard);
 }
 
 }  // namespace
@@ -74,7 +68,8 @@ int main(int argc, char** argv) {
   setting.cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   must(fgmpi::launcher::find_prefix(&setting.library_folder));
   setting.library_folder += "/lib";
-  put_first("LD_LIBRARY_PATH", setting.library_folder);  // the programs are looked at with it
+  fgmpi::launcher::put_first("LD_LIBRARY_PATH",
+                             setting.library_folder);  // the programs are looked at with it
   const Words arguments_given(argv + 1, argv + argc);
   const bool elsewhere = fgmpi::launcher::names_hosts(arguments_given);
   setting.inspect = [&](const Words& program, int64_t ranks_each, Words* options) {
