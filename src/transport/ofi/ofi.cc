@@ -180,13 +180,10 @@ Status Ofi::make_buffers() {
                        ? 2 * max_message_
                        : std::max(receive_bytes / kReceiveBuffers, 2 * max_message_);
   receives_.resize(std::max(receive_bytes / receive_bytes_, kReceiveBuffers));
-  memory_.reset(static_cast<char*>(
-      std::malloc(sends_.size() * max_message_ + receives_.size() * receive_bytes_)));
-  if (!memory_)
-    return error(MPI_ERR_OTHER, "no memory for %zu bytes of network buffers",
-                 send_bytes + receive_bytes);
+  const size_t all = sends_.size() * max_message_ + receives_.size() * receive_bytes_;
+  memory_.reset(static_cast<char*>(std::malloc(all)));
+  if (!memory_) return error(MPI_ERR_OTHER, "no memory for %zu bytes of network buffers", all);
   if (fabric_.needs_local_registration()) {
-    size_t all = sends_.size() * max_message_ + receives_.size() * receive_bytes_;
     if (int e = fi_mr_reg(fabric_.domain, memory_.get(), all, FI_SEND | FI_RECV, 0, 0, 0,
                           &registered_, nullptr))
       return error(MPI_ERR_OTHER, "libfabric provider %s: fi_mr_reg of %zu bytes: %s",

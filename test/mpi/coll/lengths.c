@@ -23,50 +23,53 @@ static void broadcast(int root, int from_root, int expected) {
   if (rank != root) expect_truncated(code);
 }
 
+/* What the root of a gather or scatter holds: `count` elements of each rank. */
+struct Parts {
+  int *all, *counts, *displs;
+};
+
+static struct Parts equal_parts(int count) {
+  int size;
+  OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  struct Parts p = {calloc((size_t)size * (size_t)count, sizeof(int)),
+                    malloc(sizeof(int) * (size_t)size), malloc(sizeof(int) * (size_t)size)};
+  for (int r = 0; r < size; ++r) {
+    p.counts[r] = count;
+    p.displs[r] = r * count;
+  }
+  return p;
+}
+
+static void free_parts(struct Parts p) {
+  free(p.all);
+  free(p.counts);
+  free(p.displs);
+}
+
 /* Rank `odd` gives one element more than the root takes. */
 static void gather(int root, int odd, int count, int v) {
-  int rank, size, *all, *counts, *displs;
-  int value[kMost] = {0};
+  int rank, value[kMost] = {0};
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-  OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
-  all = calloc((size_t)size * (size_t)count, sizeof(int));
-  counts = malloc(sizeof(int) * (size_t)size);
-  displs = malloc(sizeof(int) * (size_t)size);
-  for (int r = 0; r < size; ++r) {
-    counts[r] = count;
-    displs[r] = r * count;
-  }
+  struct Parts p = equal_parts(count);
   int mine = count + (rank == odd);
-  int code =
-      v ? MPI_Gatherv(value, mine, MPI_INT, all, counts, displs, MPI_INT, root, MPI_COMM_WORLD)
-        : MPI_Gather(value, mine, MPI_INT, all, count, MPI_INT, root, MPI_COMM_WORLD);
+  int code = v ? MPI_Gatherv(value, mine, MPI_INT, p.all, p.counts, p.displs, MPI_INT, root,
+                             MPI_COMM_WORLD)
+               : MPI_Gather(value, mine, MPI_INT, p.all, count, MPI_INT, root, MPI_COMM_WORLD);
   if (rank == root) expect_truncated(code);
-  free(all);
-  free(counts);
-  free(displs);
+  free_parts(p);
 }
 
 /* Rank `odd` takes one element less than the root sends. */
 static void scatter(int root, int odd, int count, int v) {
-  int rank, size, *all, *counts, *displs;
-  int value[kMost] = {0};
+  int rank, value[kMost] = {0};
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-  OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
-  all = calloc((size_t)size * (size_t)count, sizeof(int));
-  counts = malloc(sizeof(int) * (size_t)size);
-  displs = malloc(sizeof(int) * (size_t)size);
-  for (int r = 0; r < size; ++r) {
-    counts[r] = count;
-    displs[r] = r * count;
-  }
+  struct Parts p = equal_parts(count);
   int mine = count - (rank == odd);
-  int code =
-      v ? MPI_Scatterv(all, counts, displs, MPI_INT, value, mine, MPI_INT, root, MPI_COMM_WORLD)
-        : MPI_Scatter(all, count, MPI_INT, value, mine, MPI_INT, root, MPI_COMM_WORLD);
+  int code = v ? MPI_Scatterv(p.all, p.counts, p.displs, MPI_INT, value, mine, MPI_INT, root,
+                              MPI_COMM_WORLD)
+               : MPI_Scatter(p.all, count, MPI_INT, value, mine, MPI_INT, root, MPI_COMM_WORLD);
   if (rank == odd) expect_truncated(code);
-  free(all);
-  free(counts);
-  free(displs);
+  free_parts(p);
 }
 
 int main(int argc, char** argv) {
