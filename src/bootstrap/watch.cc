@@ -16,6 +16,9 @@
 #include <cstring>
 #include <ctime>
 #include <string_view>
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#endif
 
 #include "base/farewell.h"
 #include "base/strings.h"
@@ -261,6 +264,9 @@ bool wanted() {
 #if defined(FGMPI_SANITIZE)
   return false;  // a thread that the sanitizer has not seen begin
 #else
+#ifdef RUNNING_ON_VALGRIND
+  if (RUNNING_ON_VALGRIND) return false;  // it ends processes that have such threads
+#endif
   const char* setting = std::getenv("FGMPI_WATCH");
   return !setting || std::string_view(setting) != "off";
 #endif

@@ -14,7 +14,8 @@
 //
 // Thread rule: start() once, host stack. The thread shares memory with the process but not its descriptors; it uses no
 // thread-local data (errno is the process's), no heap and no lock, so the C library need not know of it and keeps the
-// shortcuts of single-threaded programs. All signals are blocked in it. FGMPI_WATCH=off: none is started.
+// shortcuts of single-threaded programs. All signals are blocked in it. FGMPI_WATCH=off, or under
+// valgrind, which does not bear such threads: none is started.
 #pragma once
 
 #include <cstdint>
