@@ -21,6 +21,7 @@
 #endif
 
 #include "base/farewell.h"
+#include "base/raw_call.h"
 #include "base/strings.h"
 
 namespace fgmpi::bootstrap {
@@ -45,31 +46,6 @@ struct Watched {
 Watched g_watched;
 std::atomic<bool> g_end_expected{false};
 alignas(64) char g_stack[16 << 10];
-
-/// The kernel's answer itself, a negative number being an error: errno belongs to the process's thread.
-long raw_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0) {
-#if defined(__x86_64__)
-  long result;
-  register long r10 asm("r10") = d;
-  register long r8 asm("r8") = e;
-  asm volatile("syscall"
-               : "=a"(result)
-               : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
-               : "rcx", "r11", "memory");
-  return result;
-#elif defined(__aarch64__)
-  register long x8 asm("x8") = number;
-  register long x0 asm("x0") = a;
-  register long x1 asm("x1") = b;
-  register long x2 asm("x2") = c;
-  register long x3 asm("x3") = d;
-  register long x4 asm("x4") = e;
-  asm volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
-  return x0;
-#else
-#error "raw_call: this processor's system call is missing here"
-#endif
-}
 
 long address_of(const void* p) { return reinterpret_cast<long>(p); }
 
@@ -195,10 +171,11 @@ void keep_own_descriptors(const Watched& w) {
     consider(w.launcher);
     for (int fd : w.held) consider(fd);
     if (least < 0) break;
-    if (static_cast<unsigned>(least) > next) raw_call(SYS_close_range, next, least - 1L, 0);
+    if (static_cast<unsigned>(least) > next)
+      close_descriptors(next, static_cast<unsigned>(least) - 1);
     next = static_cast<unsigned>(least) + 1;
   }
-  raw_call(SYS_close_range, next, 0xffffffffL, 0);
+  close_descriptors(next, ~0u);
 }
 
 void launcher_is_gone(const Watched& w) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <ctime>
 
 #include "base/stand_still.h"
@@ -43,6 +44,19 @@ inline void rest() {
 #elif defined(__aarch64__)
   asm volatile("isb" ::: "memory");
 #endif
+}
+
+/// Until a descriptor of `epoll` is ready, or the time is over.
+void wait_for_event(int epoll, int64_t timeout_ns) {
+  static bool has_pwait2 = true;  // kernels since 5.11
+  epoll_event events[8];
+  if (has_pwait2) {
+    timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
+    if (epoll_pwait2(epoll, events, 8, &timeout, nullptr) >= 0 || errno == EINTR) return;
+    has_pwait2 = false;  // also where a container forbids it, whatever it answers
+  }
+  const int64_t ms = (timeout_ns + 999'999) / 1'000'000;
+  epoll_wait(epoll, events, 8, static_cast<int>(std::min<int64_t>(ms, INT32_MAX)));
 }
 
 }  // namespace
@@ -113,9 +127,7 @@ void Idle::block(int64_t timeout_ns) {
     return;
   }
   if (!all_wake_) timeout_ns = std::min(timeout_ns, kLook);
-  timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
-  epoll_event events[8];
-  epoll_pwait2(epoll_, events, 8, &timeout, nullptr);
+  wait_for_event(epoll_, timeout_ns);
 }
 
 /// Out of the processor for a while, whatever the descriptors say. A net under all providers: none is known to need it.

@@ -9,6 +9,8 @@
 
 #include <cerrno>
 
+#include "base/raw_call.h"
+
 namespace fgmpi::transport::shm {
 namespace {
 
@@ -16,7 +18,7 @@ namespace {
 /// output.
 [[noreturn]] void wait_and_unlink(int pipe, const char* file) {
   if (dup2(pipe, 0) != 0) _exit(1);
-  syscall(SYS_close_range, 1u, ~0u, 0u);
+  close_descriptors(1, ~0u);
   char byte;
   while (read(0, &byte, 1) > 0 || errno == EINTR) errno = 0;
   shm_unlink(file);

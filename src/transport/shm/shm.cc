@@ -358,7 +358,8 @@ bool Shm::tick() {
 /// its transport it is to be reported.
 bool Shm::check_gone(Peer* peer) {
   int fd = static_cast<int>(syscall(SYS_pidfd_open, peer->name.pid, 0));
-  bool dead = fd < 0 && errno == ESRCH;
+  // A kernel without pidfd_open (before 5.3) sees a process until its parent has asked for its end.
+  bool dead = fd < 0 && (errno == ESRCH || (kill(peer->name.pid, 0) && errno == ESRCH));
   if (fd >= 0) {
     pollfd ended{fd, POLLIN, 0};
     dead = ::poll(&ended, 1, 0) == 1;
