@@ -57,9 +57,14 @@ std::optional<int64_t> parse_size(std::string_view text) {
   return *value << shift;
 }
 
-int64_t env_size(const char* name, int64_t fallback, int64_t min, int64_t max) {
+const char* env_text(const char* name) {
   const char* text = std::getenv(name);
-  if (!text || !*text) return fallback;
+  return text && *text ? text : nullptr;
+}
+
+int64_t env_size(const char* name, int64_t fallback, int64_t min, int64_t max) {
+  const char* text = env_text(name);
+  if (!text) return fallback;
   auto value = parse_size(text);
   if (!value || *value < min || *value > max) {
     std::fprintf(stderr, "fgmpi: %s=%s: allowed is a size from %lld to %lld (suffixes k, m, g)\n",

@@ -1,7 +1,6 @@
 #include "ch4-av-rankmap/rankmap.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
 #include "base/strings.h"
@@ -277,7 +276,7 @@ const Strategy& RankMap::strategy() { return g_strategy; }
 void RankMap::set_strategy(const Strategy& strategy) { g_strategy = strategy; }
 
 Status RankMap::configure() {
-  const char* text = std::getenv("FGMPI_GROUPMAP");
+  const char* text = env_text("FGMPI_GROUPMAP");
   if (!text) return {};
   Status status = groupmap::parse_strategy(text, &g_strategy);
   if (!status.ok()) return error(groupmap::kErrArg, "FGMPI_GROUPMAP: %s", status.what().c_str());

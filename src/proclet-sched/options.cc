@@ -1,6 +1,5 @@
 // The scheduler's environment variables.
 #include <mpi.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/strings.h"
@@ -9,13 +8,13 @@
 namespace fgmpi::sched {
 
 Status configure(Options* options) {
-  if (const char* text = getenv("FGMPI_STACK_SIZE")) {
+  if (const char* text = env_text("FGMPI_STACK_SIZE")) {
     auto size = parse_size(text);
     if (!size || *size < 16 * 1024 || *size > (int64_t{1} << 30))
       return error(MPI_ERR_OTHER, "FGMPI_STACK_SIZE is '%s'; allowed: a size from 16k to 1g", text);
     options->stack_size = static_cast<size_t>(*size);
   }
-  if (const char* text = getenv("FGMPI_SCHED")) {
+  if (const char* text = env_text("FGMPI_SCHED")) {
     std::optional<int64_t> seed;
     if (strncmp(text, "random:", 7) == 0) seed = parse_int(text + 7);
     if (strcmp(text, "fifo") == 0) {

@@ -46,7 +46,7 @@ int64_t default_bulk() {
 
 /// FGMPI_SHM_PAST_CACHES.
 Status stores_rule(Stores::Rule* rule) {
-  const char* text = std::getenv("FGMPI_SHM_PAST_CACHES");
+  const char* text = env_text("FGMPI_SHM_PAST_CACHES");
   const std::string_view wish = text ? text : "auto";
   *rule = wish == "on"    ? Stores::Rule::kPastCaches
           : wish == "off" ? Stores::Rule::kThroughCaches

@@ -22,6 +22,11 @@ expect() {
 }
 
 shm_before=$(ls /dev/shm | sort)
+# Settings that a script has left empty.
+empty=$(for f in SCHED STACK_SIZE GROUPMAP TRANSPORT DEADLOCK LEAKS SPIN PRIVATIZE WATCH SHM_PAST_CACHES SHM_BACKING SHM_MEMBARRIER \
+  EAGER_LOCAL OFI_READ OFI_RECV CRASH_REPORT; do echo "FGMPI_$f="; done)
+# shellcheck disable=SC2086
+expect "empty settings" 0 "" env $empty "$bin/mpiexec" -n 2 -nfg 2 "$prog" none 0
 for shape in "1 1" "1 5" "3 1" "2 50"; do
   set -- $shape
   run=("$bin/mpiexec" -n "$1" -nfg "$2" "$prog")
