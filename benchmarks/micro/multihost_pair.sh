@@ -22,8 +22,9 @@ for ((pair = 1; pair <= pairs; pair++)); do
   hosts -- "$build/benchmarks/pt2pt_pair" | sed "s/^/ours $pair /"
   setting=0
   while IFS= read -r line; do
+    ((++setting))
     # shellcheck disable=SC2086
-    (export $line; hosts --mpiexec mpiexec.hydra -- "$work/pair") | sed "s/^/mpich$((++setting)) $pair /"
+    (export $line; hosts --mpiexec mpiexec.hydra -- "$work/pair") | sed "s/^/mpich$setting $pair /"
   done <<<"$settings"
 done >"$work/lines"
 # Lines: WHO PAIR BYTES MICROSECONDS MB/S, where WHO is ours, mpich1, mpich2...
