@@ -1,5 +1,7 @@
 #include "mpi/binding.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <ctime>
 
 namespace fgmpi::mpi {
@@ -35,9 +37,31 @@ Status check_root(const comm::Comm* comm, int root) {
   return error(MPI_ERR_ROOT, "root is %d; allowed is 0 to %d", root, comm->size() - 1);
 }
 
+Status check_pointer(const void* pointer, const char* argument) {
+  if (pointer) return {};
+  return error(MPI_ERR_ARG, "%s is a null pointer; allowed is the address of a variable", argument);
+}
+
+Status check_volume(int64_t count, int64_t parts, const host::Type& type, const char* argument) {
+  int64_t elements, bytes, reach;
+  if (__builtin_expect(!__builtin_mul_overflow(count, parts, &elements) &&
+                           !__builtin_mul_overflow(elements, type.size(), &bytes) &&
+                           !__builtin_mul_overflow(elements, type.extent(), &reach),
+                       1))
+    return {};
+  const int64_t widest = std::max({type.size(), std::abs(type.extent()), int64_t{1}});
+  return error(MPI_ERR_COUNT,
+               "%s is %lld, of a datatype of %lld bytes and extent %lld, %lld times; allowed is at "
+               "most %lld",
+               argument, static_cast<long long>(count), static_cast<long long>(type.size()),
+               static_cast<long long>(type.extent()), static_cast<long long>(parts),
+               static_cast<long long>(INT64_MAX / widest / std::max<int64_t>(parts, 1)));
+}
+
 Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt2pt::Buffer* out) {
   if (__builtin_expect(count < 0, 0)) return check_count(count);
   FGMPI_TRY(host::Type::of(type_for(count, datatype), &out->type));
+  FGMPI_TRY(check_volume(count, 1, out->type, "count"));
   out->address = const_cast<void*>(address);
   out->count = count;
   if (__builtin_expect(address == nullptr, 0) && count > 0 && out->type.size() > 0 &&

@@ -13,6 +13,8 @@
 
 #include <mpi.h>
 
+#include <array>
+
 #include "comm/comm.h"
 #include "host/datatype.h"
 #include "mpi/errors.h"
@@ -37,6 +39,31 @@ Status check_root(const comm::Comm* comm, int root);
 inline MPI_Datatype type_for(int64_t count, MPI_Datatype type) {
   return __builtin_expect(type == MPI_DATATYPE_NULL, 0) && count == 0 ? MPI_BYTE : type;
 }
+/// Predefined types with their size in the handle, by the low byte of the handle. An unused entry holds a number whose
+/// low byte is another one, so that no handle equals it.
+[[gnu::visibility("hidden")]] extern const std::array<MPI_Datatype, 256> g_basic_types;
+inline bool in_basic_types(MPI_Datatype type) {
+  return g_basic_types[static_cast<uint32_t>(type) & 0xff] == type;
+}
+
+/// The bytes of a buffer that needs no closer look: a basic type, and a count and an address that are fine. False for
+/// everything else, a negative count and one whose bytes have more than 63 bits among it.
+inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
+  if (__builtin_expect(!in_basic_types(type), 0)) return false;
+  int64_t n;
+  if (__builtin_expect(__builtin_mul_overflow(count, host::basic_size(type), &n) || n < 0, 0))
+    return false;
+  *bytes = static_cast<uint64_t>(n);
+  return __builtin_expect(address != nullptr, 1) || n == 0;
+}
+
+/// MPI_ERR_ARG where something is read or a result goes.
+Status check_pointer(const void* pointer, const char* argument);
+
+/// `parts` times `count` elements: MPI_ERR_COUNT when their bytes, or the memory that they reach over, need more than
+/// 63 bits. REQUIRES: count >= 0, parts >= 0.
+Status check_volume(int64_t count, int64_t parts, const host::Type& type, const char* argument);
+
 /// Type and count and address into a Buffer; MPI_BOTTOM and null with zero bytes are fine.
 Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt2pt::Buffer* out);
 

@@ -27,13 +27,14 @@ Status null_buffer(const char* which, int64_t count) {
                named(which, *which ? "buf" : "buffer").c_str(), static_cast<long long>(count));
 }
 
-/// One count, one type.
+/// One count, one type; `parts` such buffers one behind the other.
 Status fill_plain(const char* which, const void* buffer, int64_t count, MPI_Datatype type,
-                  coll::Side* side) {
+                  coll::Side* side, int64_t parts = 1) {
   if (__builtin_expect(count < 0, 0))
     return error(MPI_ERR_COUNT, "%s is %lld; allowed is 0 or more", named(which, "count").c_str(),
                  static_cast<long long>(count));
   FGMPI_TRY(host::Type::of(type_for(count, type), &side->type));
+  FGMPI_TRY(check_volume(count, parts, side->type, named(which, "count").c_str()));
   if (__builtin_expect(!buffer && count > 0 && side->type.basic(), 0))
     return null_buffer(which, count);
   side->address = static_cast<char*>(const_cast<void*>(buffer));
@@ -41,13 +42,37 @@ Status fill_plain(const char* which, const void* buffer, int64_t count, MPI_Data
   return {};
 }
 
-Status check_counts(const Counts& counts, const char* which, int64_t n) {
+/// *total: all of them together.
+Status check_counts(const Counts& counts, const char* which, int64_t n, int64_t* total) {
   if (!counts && n > 0)
     return error(MPI_ERR_ARG, "%scounts is a null pointer; allowed is an array of counts", which);
-  for (int64_t i = 0; i < n; ++i)
+  *total = 0;
+  for (int64_t i = 0; i < n; ++i) {
     if (__builtin_expect(counts[i] < 0, 0))
       return error(MPI_ERR_COUNT, "%scounts[%lld] is %lld; allowed is 0 or more", which,
                    static_cast<long long>(i), static_cast<long long>(counts[i]));
+    if (__builtin_expect(__builtin_add_overflow(*total, counts[i], total), 0))
+      return error(MPI_ERR_COUNT,
+                   "%scounts[%lld] is %lld; allowed is at most 2^63 - 1 elements altogether", which,
+                   static_cast<long long>(i), static_cast<long long>(counts[i]));
+  }
+  return {};
+}
+
+/// The types of a w form are known: no segment, and no sum of their bytes, needs more than 63 bits.
+Status check_volumes(const Counts& counts, int64_t n, const char* which, const coll::Side& side) {
+  int64_t total = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const host::Type& type = side.types[static_cast<size_t>(i)];
+    Status status = check_volume(counts[i], 1, type, "it");
+    if (__builtin_expect(!status.ok(), 0))
+      return error(status.error_class(), "%scounts[%lld]: %s", which, static_cast<long long>(i),
+                   status.what().c_str());
+    if (__builtin_expect(__builtin_add_overflow(total, counts[i] * type.size(), &total), 0))
+      return error(MPI_ERR_COUNT,
+                   "%scounts[%lld] is %lld; allowed is at most 2^63 - 1 bytes altogether", which,
+                   static_cast<long long>(i), static_cast<long long>(counts[i]));
+  }
   return {};
 }
 
@@ -79,8 +104,9 @@ const int kNone[1] = {0};
 
 /// `n` segments.
 Status fill_part(const Part& part, int64_t n, const char* which, coll::Side* side) {
-  if (!part.array) return fill_plain(which, part.buffer, part.count, part.type, side);
-  FGMPI_TRY(check_counts(part.counts, which, n));
+  if (!part.array) return fill_plain(which, part.buffer, part.count, part.type, side, n);
+  int64_t total;
+  FGMPI_TRY(check_counts(part.counts, which, n, &total));
   if (!part.displs && n > 0)
     return error(MPI_ERR_ARG, "%sdispls is a null pointer; allowed is an array of displacements",
                  which);
@@ -88,6 +114,8 @@ Status fill_part(const Part& part, int64_t n, const char* which, coll::Side* sid
   side->counts = n > 0 ? part.counts : Counts(kNone);
   side->displs = n > 0 ? part.displs : Counts(kNone);
   FGMPI_TRY(part.typed ? fill_types(part, n, which, side) : host::Type::of(part.type, &side->type));
+  FGMPI_TRY(part.typed ? check_volumes(part.counts, n, which, *side)
+                       : check_volume(total, 1, side->type, "the sum of the counts"));
   for (int64_t i = 0; __builtin_expect(!part.buffer, 0) && i < n; ++i)
     if (part.counts[i] > 0 && part.displs[i] == 0 && side->segment(i).type->basic())
       return null_buffer(which, part.counts[i]);
@@ -227,12 +255,13 @@ Status ReduceArguments::operator()(comm::Comm* c, Args* args) const {
 
   int64_t total = count;
   if (array) {
-    FGMPI_TRY(check_counts(counts, "recv", c->size()));
-    total = 0;
-    for (int64_t i = 0; i < c->size(); ++i) total += counts[i];
+    FGMPI_TRY(check_counts(counts, "recv", c->size(), &total));
   } else {
     FGMPI_TRY(check_count(count));
-    if (args->what == What::kReduceScatterBlock) total = count * c->size();
+    if (args->what == What::kReduceScatterBlock && __builtin_mul_overflow(count, c->size(), &total))
+      return error(MPI_ERR_COUNT, "recvcount is %lld; allowed is at most %lld on %d ranks",
+                   static_cast<long long>(count), INT64_MAX / static_cast<long long>(c->size()),
+                   c->size());
   }
   if (receives) {
     if (recv == MPI_IN_PLACE) FGMPI_TRY(check_in_place(c, "recvbuf", false));

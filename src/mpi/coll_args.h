@@ -110,15 +110,12 @@ inline int reducing(const char* call, MPI_Comm handle, What what, const ReduceAr
 
 inline int broadcasting(const char* call, MPI_Comm handle, const BcastArguments& a) {
   FGMPI_ENTER(call, c, handle);
+  uint64_t bytes;
   bool sound = a.buffer && a.buffer != MPI_IN_PLACE && a.root >= 0 && a.root < c->size() &&
-               a.count >= 0 && host::is_basic(a.type) &&
-               a.count <= static_cast<int64_t>(coll::kLightBcastBytes);
-  if (__builtin_expect(!c->shared->inter && sound, 1)) {
-    size_t bytes = static_cast<size_t>(a.count * host::basic_size(a.type));
-    if (bytes <= coll::kLightBcastBytes)
-      return done(call, c,
-                  coll::light_bcast(c, static_cast<char*>(a.buffer), bytes, nullptr, a.root, call));
-  }
+               plain_bytes(a.buffer, a.count, a.type, &bytes);
+  if (__builtin_expect(!c->shared->inter && sound && bytes <= coll::kLightBcastBytes, 1))
+    return done(call, c,
+                coll::light_bcast(c, static_cast<char*>(a.buffer), bytes, nullptr, a.root, call));
   return blocking(call, handle, What::kBcast, a);
 }
 
@@ -129,10 +126,10 @@ int rooted(const char* call, MPI_Comm handle, What what, const void* own, int64_
            MPI_Datatype type, int root, All&& all) {
   FGMPI_ENTER(call, c, handle);
   bool leaf = root != c->rank && root >= 0 && root < c->size();
-  bool sound = own && own != MPI_IN_PLACE && count >= 0 && host::is_basic(type);
+  uint64_t bytes;
+  bool sound = own && own != MPI_IN_PLACE && plain_bytes(own, count, type, &bytes);
   if (__builtin_expect(!c->shared->inter && leaf && sound, 1)) {
-    coll::Segment part =
-        coll::segment_of_bytes(own, static_cast<size_t>(count * host::basic_size(type)));
+    coll::Segment part = coll::segment_of_bytes(own, bytes);
     return done(call, c, run(c, {what, root, call}, &part, nullptr));
   }
   return blocking(call, handle, what, all());
@@ -154,6 +151,7 @@ int nonblocking(const char* call, MPI_Comm handle, MPI_Request* out, What what,
                 const Arguments& arguments) {
   FGMPI_ENTER(call, c, handle);
   std::unique_ptr<coll::CollRequest> request;
+  FGMPI_RETURN_IF(call, c, check_pointer(out, "request"));
   FGMPI_RETURN_IF(call, c, make_request(call, c, what, arguments, &request));
   FGMPI_RETURN_IF(call, c, request->start());
   *out = pt2pt::handle_of(request.release());
@@ -166,6 +164,7 @@ int persistent(const char* call, MPI_Comm handle, MPI_Info, MPI_Request* out, Wh
                const Arguments& arguments) {
   FGMPI_ENTER(call, c, handle);
   std::unique_ptr<coll::CollRequest> request;
+  FGMPI_RETURN_IF(call, c, check_pointer(out, "request"));
   FGMPI_RETURN_IF(call, c, make_request(call, c, what, arguments, &request));
   request->make_persistent();
   *out = pt2pt::handle_of(request.release());

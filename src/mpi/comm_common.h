@@ -18,12 +18,6 @@ inline int give(const char* call, comm::Comm* parent, const Status& status, comm
   return done(call, parent, status);
 }
 
-/// MPI_ERR_ARG where something is read or a result goes.
-inline Status check_pointer(const void* pointer, const char* argument) {
-  if (pointer) return {};
-  return error(MPI_ERR_ARG, "%s is a null pointer; allowed is an address", argument);
-}
-
 /// Errors: MPI_ERR_COMM, naming what `comm` must be.
 inline Status check_intra(const comm::Comm* c) {
   if (!c->shared->inter) return {};

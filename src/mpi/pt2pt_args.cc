@@ -50,16 +50,13 @@ constexpr MPI_Datatype kBasic[] = {MPI_CHAR,
 
 constexpr std::array<MPI_Datatype, 256> table() {
   std::array<MPI_Datatype, 256> t{};
+  for (uint32_t i = 0; i < t.size(); ++i)
+    t[i] = static_cast<MPI_Datatype>(~i);  // MPI_Datatype 0 is none
   for (MPI_Datatype type : kBasic) t[static_cast<uint32_t>(type) & 0xff] = type;
   return t;
 }
 }  // namespace
 
 constinit const std::array<MPI_Datatype, 256> g_basic_types = table();
-
-Status check_pointer(const void* pointer, const char* argument) {
-  if (pointer) return {};
-  return error(MPI_ERR_ARG, "%s is a null pointer; allowed is the address of a variable", argument);
-}
 
 }  // namespace fgmpi::mpi

@@ -1,8 +1,6 @@
 // What the point-to-point bindings share: arguments checked and turned into what src/pt2pt takes.
 #pragma once
 
-#include <array>
-
 #include "mpi/binding.h"
 #include "pt2pt/pt2pt_inl.h"
 
@@ -14,27 +12,14 @@ using pt2pt::Mode;
 using pt2pt::Outcome;
 using pt2pt::Request;
 
-/// Predefined types with their size in the handle, by the low byte of the handle (0 where there is
-/// none).
-[[gnu::visibility("hidden")]] extern const std::array<MPI_Datatype, 256> g_basic_types;
-
 /// One of the group that point-to-point ranks refer to?
 inline bool is_member(const Comm* c, int rank) {
   return static_cast<uint32_t>(rank) < static_cast<uint32_t>(c->shared->peers().size());
 }
 
-/// The bytes of a message that needs no closer look: a basic type, a count and an address that are
-/// fine.
-inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
-  if (__builtin_expect(g_basic_types[static_cast<uint32_t>(type) & 0xff] != type || count < 0, 0))
-    return false;
-  *bytes = static_cast<uint64_t>(count) * static_cast<uint64_t>(host::basic_size(type));
-  return __builtin_expect(address != nullptr, 1) || *bytes == 0;
-}
-
-/// The same for a few bytes: at most 16. Nothing overflows where the count has 32 bits.
+/// plain_bytes() for a few bytes: at most 16. Nothing overflows where the count has 32 bits.
 inline bool few_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
-  if (__builtin_expect(g_basic_types[static_cast<uint32_t>(type) & 0xff] != type, 0)) return false;
+  if (__builtin_expect(!in_basic_types(type), 0)) return false;
   *bytes = static_cast<uint64_t>(count) * static_cast<uint64_t>(host::basic_size(type));
   return count == static_cast<int32_t>(count) && *bytes <= pt2pt::kTiny && address != nullptr;
 }
@@ -51,8 +36,6 @@ inline Status check_recv(const Comm* c, int source, int tag) {
   FGMPI_TRY(check_rank(c, source, "source", true));
   return check_tag(tag, true);
 }
-/// A pointer argument that must not be null.
-Status check_pointer(const void* pointer, const char* argument);
 
 /// The communicator whose error handler is for this request, or nullptr.
 inline Comm* comm_of(const Request* r) { return static_cast<Comm*>(r->keep); }

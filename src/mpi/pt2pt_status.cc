@@ -56,7 +56,7 @@ int get_count(const char* call, const MPI_Status* status, MPI_Datatype datatype,
 template <class Count, class Host>
 int get_elements(const char* call, const MPI_Status* status, MPI_Datatype datatype, Count* count,
                  Host&& ask_host) {
-  if (g_basic_types[static_cast<uint32_t>(datatype) & 0xff] == datatype && datatype != MPI_2INT)
+  if (in_basic_types(datatype) && datatype != MPI_2INT)
     return get_count(call, status, datatype, count);
   FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
   FGMPI_RETURN_IF(call, nullptr, check_pointer(count, "count"));
@@ -67,8 +67,11 @@ int get_elements(const char* call, const MPI_Status* status, MPI_Datatype dataty
 int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, int64_t count) {
   FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
   FGMPI_RETURN_IF(call, nullptr, check_count(count));
-  if (g_basic_types[static_cast<uint32_t>(datatype) & 0xff] == datatype && datatype != MPI_2INT) {
-    set_bytes(status, count * host::basic_size(datatype));
+  if (in_basic_types(datatype) && datatype != MPI_2INT) {
+    host::Type type;
+    FGMPI_RETURN_IF(call, nullptr, host::Type::of(datatype, &type));
+    FGMPI_RETURN_IF(call, nullptr, check_volume(count, 1, type, "count"));
+    set_bytes(status, count * type.size());
     return MPI_SUCCESS;
   }
   int code = host::call(

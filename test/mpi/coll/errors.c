@@ -80,6 +80,72 @@ static void nothing_there(MPI_Comm comm) {
   OK(MPI_Alltoallv(NULL, zero, zero, MPI_INT, NULL, zero, zero, MPI_INT, comm));
 }
 
+/* Datatype handle 0, and counts whose bytes, altogether, do not fit in 63 bits: 2^61 doubles are 2^64 bytes. */
+static void no_buffer(MPI_Comm comm) {
+  const MPI_Datatype zero = (MPI_Datatype)0;
+  const MPI_Count huge = (MPI_Count)1 << 61, counts[1] = {huge}, one_c[1] = {1};
+  const MPI_Aint displs[1] = {0};
+  MPI_Datatype types[1] = {MPI_DOUBLE};
+  double in[4] = {0}, out[4] = {0};
+  MPI_Request request;
+  FAILS(MPI_ERR_TYPE, MPI_Bcast(in, 1, zero, 0, comm));
+  FAILS(MPI_ERR_TYPE, MPI_Gather(in, 1, zero, out, 1, MPI_DOUBLE, 0, comm));
+  FAILS(MPI_ERR_TYPE, MPI_Allgather(in, 1, zero, out, 1, MPI_DOUBLE, comm));
+  FAILS(MPI_ERR_TYPE, MPI_Alltoall(in, 1, MPI_DOUBLE, out, 1, zero, comm));
+  FAILS(MPI_ERR_TYPE, MPI_Allreduce(in, out, 1, zero, MPI_SUM, comm));
+  FAILS(MPI_ERR_TYPE, MPI_Ibcast(in, 1, zero, 0, comm, &request));
+  FAILS(MPI_ERR_COUNT, MPI_Bcast_c(in, huge, MPI_DOUBLE, 0, comm));
+  FAILS(MPI_ERR_COUNT, MPI_Ibcast_c(in, huge, MPI_DOUBLE, 0, comm, &request));
+  FAILS(MPI_ERR_COUNT, MPI_Bcast_init_c(in, huge, MPI_DOUBLE, 0, comm, MPI_INFO_NULL, &request));
+  FAILS(MPI_ERR_COUNT, MPI_Gather_c(in, huge, MPI_DOUBLE, out, 1, MPI_DOUBLE, 0, comm));
+  FAILS(MPI_ERR_COUNT, MPI_Scatter_c(in, 1, MPI_DOUBLE, out, huge, MPI_DOUBLE, 0, comm));
+  FAILS(MPI_ERR_COUNT, MPI_Allgather_c(in, 1, MPI_DOUBLE, out, huge, MPI_DOUBLE, comm));
+  FAILS(MPI_ERR_COUNT, MPI_Allgatherv_c(in, 1, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE, comm));
+  FAILS(MPI_ERR_COUNT, MPI_Alltoall_c(in, huge, MPI_DOUBLE, out, huge, MPI_DOUBLE, comm));
+  FAILS(MPI_ERR_COUNT, MPI_Alltoallw_c(in, counts, displs, types, out, one_c, displs, types, comm));
+  FAILS(MPI_ERR_COUNT, MPI_Reduce_c(in, out, huge, MPI_DOUBLE, MPI_SUM, 0, comm));
+  FAILS(MPI_ERR_COUNT, MPI_Allreduce_c(in, out, huge, MPI_DOUBLE, MPI_SUM, comm));
+  FAILS(MPI_ERR_COUNT, MPI_Scan_c(in, out, huge, MPI_DOUBLE, MPI_SUM, comm));
+  FAILS(MPI_ERR_COUNT, MPI_Reduce_scatter_c(in, out, counts, MPI_DOUBLE, MPI_SUM, comm));
+  FAILS(MPI_ERR_COUNT, MPI_Reduce_scatter_block_c(in, out, huge, MPI_DOUBLE, MPI_SUM, comm));
+}
+
+/* Sums over the members: each part fits, all of them do not. Every member gets the error. */
+static void no_sum(int size) {
+  const MPI_Count part = (((MPI_Count)1 << 60) - 1) / size + 2; /* doubles */
+  double in[4] = {0}, out[4] = {0};
+  MPI_Comm w = MPI_COMM_WORLD;
+  MPI_Count* counts = malloc(sizeof(MPI_Count) * (size_t)size);
+  MPI_Aint* displs = calloc((size_t)size, sizeof(MPI_Aint));
+  for (int i = 0; i < size; i++) counts[i] = part;
+  FAILS(MPI_ERR_COUNT, MPI_Allgather_c(in, 1, MPI_DOUBLE, out, part, MPI_DOUBLE, w));
+  FAILS(MPI_ERR_COUNT, MPI_Allgatherv_c(in, 1, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE, w));
+  FAILS(MPI_ERR_COUNT, MPI_Alltoall_c(in, part, MPI_DOUBLE, out, part, MPI_DOUBLE, w));
+  FAILS(MPI_ERR_COUNT, MPI_Reduce_scatter_c(in, out, counts, MPI_DOUBLE, MPI_SUM, w));
+  FAILS(MPI_ERR_COUNT, MPI_Reduce_scatter_block_c(in, out, part, MPI_DOUBLE, MPI_SUM, w));
+  free(counts);
+  free(displs);
+}
+
+/* Nowhere to put the request: an error, in every nonblocking and persistent form. */
+static void no_request(MPI_Comm comm) {
+  int in[4] = {0}, out[4] = {0}, one[1] = {1}, zero[1] = {0};
+  MPI_Datatype types[1] = {MPI_INT};
+  const MPI_Info info = MPI_INFO_NULL;
+  FAILS(MPI_ERR_ARG, MPI_Ibarrier(comm, NULL));
+  FAILS(MPI_ERR_ARG, MPI_Ibcast(in, 1, MPI_INT, 0, comm, NULL));
+  FAILS(MPI_ERR_ARG, MPI_Igather(in, 1, MPI_INT, out, 1, MPI_INT, 0, comm, NULL));
+  FAILS(MPI_ERR_ARG, MPI_Iscatterv(in, one, zero, MPI_INT, out, 1, MPI_INT, 0, comm, NULL));
+  FAILS(MPI_ERR_ARG, MPI_Iallgather(in, 1, MPI_INT, out, 1, MPI_INT, comm, NULL));
+  FAILS(MPI_ERR_ARG, MPI_Ialltoallw(in, one, zero, types, out, one, zero, types, comm, NULL));
+  FAILS(MPI_ERR_ARG, MPI_Ireduce(in, out, 1, MPI_INT, MPI_SUM, 0, comm, NULL));
+  FAILS(MPI_ERR_ARG, MPI_Iallreduce_c(in, out, 1, MPI_INT, MPI_SUM, comm, NULL));
+  FAILS(MPI_ERR_ARG, MPI_Iscan(in, out, 1, MPI_INT, MPI_SUM, comm, NULL));
+  FAILS(MPI_ERR_ARG, MPI_Barrier_init(comm, info, NULL));
+  FAILS(MPI_ERR_ARG, MPI_Bcast_init(in, 1, MPI_INT, 0, comm, info, NULL));
+  FAILS(MPI_ERR_ARG, MPI_Allreduce_init(in, out, 1, MPI_INT, MPI_SUM, comm, info, NULL));
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   int rank, size, in[4] = {0}, out[4] = {0}, negative[1] = {-1};
@@ -106,6 +172,9 @@ int main(int argc, char** argv) {
   in_place_and_roots(comm);
   same_memory(comm);
   nothing_there(comm);
+  no_buffer(comm);
+  no_sum(size);
+  no_request(comm);
   /* What is not significant is not looked at. */
   int* all = malloc(sizeof(int) * (size_t)size);
   OK(MPI_Gather(in, 1, MPI_INT, rank == 0 ? all : NULL, rank == 0 ? 1 : -5,
