@@ -12,7 +12,7 @@ namespace fgmpi::host {
 enum class Kind : uint8_t {
   kOpaque,   ///< none: MPI_WCHAR, MPI_PACKED
   kInteger,  ///< all but MINLOC, MAXLOC
-  kFloat,    ///< MAX, MIN, SUM, PROD
+  kFloat,    ///< MAX, MIN, SUM, PROD, and, as in MPICH, LAND, LOR, LXOR
   kComplex,  ///< SUM, PROD
   kLogical,  ///< LAND, LOR, LXOR
   kBytes,    ///< BAND, BOR, BXOR

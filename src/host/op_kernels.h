@@ -104,8 +104,10 @@ struct Row<Kind::kInteger, T> {
 };
 template <class T>
 struct Row<Kind::kFloat, T> {
-  static constexpr Reducer reducers[kOperations] = {nullptr, maximum<T>, minimum<T>, sum<T>,
-                                                    product<T>};
+  // Logical operations: not in the standard, but in MPICH.
+  static constexpr Reducer reducers[kOperations] = {
+      nullptr,        maximum<T>, minimum<T>,    sum<T>,  product<T>,
+      logical_and<T>, nullptr,    logical_or<T>, nullptr, logical_xor<T>};
 };
 template <class T>
 struct Row<Kind::kComplex, T> {
