@@ -34,11 +34,12 @@ Keyval* keyval_of(int keyval) {
   return nullptr;
 }
 
-/// `freed_too`: also one that the user freed while attributes use it; these can still be read and deleted.
-Status find_keyval(KeyvalOf of, int keyval, Keyval** out, bool freed_too = false) {
+/// Also one that the user freed: while attributes use it, it can do all that it could before, and be freed again (as
+/// in MPICH).
+Status find_keyval(KeyvalOf of, int keyval, Keyval** out) {
   bool ours = (static_cast<uint32_t>(keyval) & ~kIndexMask) == base_of(of);
   *out = ours ? keyval_of(keyval) : nullptr;
-  if (*out && (freed_too || !(*out)->freed)) return {};
+  if (*out) return {};
   if (keyval == MPI_KEYVAL_INVALID)
     return error(MPI_ERR_KEYVAL,
                  "keyval is MPI_KEYVAL_INVALID; allowed is one that MPI_%s_create_keyval gave",
@@ -53,6 +54,17 @@ void release(int keyval) {
   uint32_t bits = static_cast<uint32_t>(keyval);
   g_keyvals[(bits & ~kIndexMask) == kWinKeyvals].destroy(bits & kIndexMask);
 }
+
+/// Keeps a keyval while its functions run, which may free it and delete the attributes that use it.
+class KeepKeyval {
+ public:
+  explicit KeepKeyval(int keyval) : keyval_(keyval) { ++keyval_of(keyval)->references; }
+  ~KeepKeyval() { release(keyval_); }
+  KeepKeyval(const KeepKeyval&) = delete;
+
+ private:
+  int keyval_;
+};
 
 /// A C function gets a pointer set from C as it is, and an integer from Fortran by its address.
 void* value_for_c(Attribute& a) { return a.kind == kAttrPointer ? a.value : &a.value; }
@@ -73,6 +85,7 @@ Attributes::iterator find(Attributes* list, int keyval) {
 
 /// Takes it out after its delete function succeeded. That may change the list: it is looked for again.
 int remove_one(Attributes* list, int handle, int keyval) {
+  KeepKeyval keep(keyval);
   if (int code = call_delete(*find(list, keyval), handle); code != MPI_SUCCESS) return code;
   if (auto a = find(list, keyval); a != list->end()) {
     list->erase(a);
@@ -100,6 +113,7 @@ Status create_keyval(KeyvalOf of, void* copy, void* remove, void* extra, int* ke
 Status free_keyval(KeyvalOf of, int keyval) {
   Keyval* k;
   FGMPI_TRY(find_keyval(of, keyval, &k));
+  if (k->freed) return {};  // its attributes keep it
   k->freed = true;
   release(keyval);
   return {};
@@ -117,6 +131,7 @@ Status set_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, void
                      AttrKind kind, int* code) {
   Keyval* k;
   FGMPI_TRY(find_keyval(of, keyval, &k));
+  KeepKeyval keep(keyval);
   *code = MPI_SUCCESS;
   if (auto a = find(list, keyval); a != list->end()) {
     *code = call_delete(*a, handle);
@@ -136,7 +151,7 @@ Status set_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, void
 Status get_attribute(KeyvalOf of, Attributes* list, int keyval, AttrKind kind, void* value,
                      bool* found) {
   Keyval* k;
-  FGMPI_TRY(find_keyval(of, keyval, &k, true));
+  FGMPI_TRY(find_keyval(of, keyval, &k));
   *found = false;
   if (!list) return {};
   auto a = find(list, keyval);
@@ -154,7 +169,7 @@ Status get_attribute(KeyvalOf of, Attributes* list, int keyval, AttrKind kind, v
 Status delete_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, int* code) {
   Keyval* k;
   *code = MPI_SUCCESS;
-  FGMPI_TRY(find_keyval(of, keyval, &k, true));
+  FGMPI_TRY(find_keyval(of, keyval, &k));
   if (list && find(list, keyval) != list->end()) *code = remove_one(list, handle, keyval);
   return {};
 }
@@ -168,6 +183,7 @@ int copy_attributes(Attributes* from, int handle, Attributes* to) {
     if (at == from->end()) continue;
     Keyval* k = keyval_of(keyval);
     if (!k->copy) continue;
+    KeepKeyval keep(keyval);
     Attribute made = *at;
     int flag = 0, code;
     if (k->copy_proxy) {
