@@ -39,6 +39,8 @@ Status range_exclude(const RankMap& map, const int (*ranges)[3], int count, Rank
 RankMap unite(const RankMap& a, const RankMap& b);
 RankMap intersect(const RankMap& a, const RankMap& b);
 RankMap subtract(const RankMap& a, const RankMap& b);
+/// Is every member of `part` a member of `whole`? Of regular maps without listing members.
+bool contains(const RankMap& whole, const RankMap& part);
 /// MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL.
 int compare(const RankMap& a, const RankMap& b);
 /// out[i] = rank in `to` of rank in[i] in `from`, MPI_UNDEFINED when it is not there; MPI_PROC_NULL stays.

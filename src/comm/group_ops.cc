@@ -1,6 +1,8 @@
 // MPI's group operations on rank maps: the algebra of src/groupmap, which works on encoded maps where it can, with
 // this process's strategy for what has to be stored.
 
+#include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "comm/group.h"
@@ -70,6 +72,26 @@ RankMap intersect(const RankMap& a, const RankMap& b) {
 }
 RankMap subtract(const RankMap& a, const RankMap& b) {
   return combine(a, b, SetOperation::kDifference);
+}
+
+bool contains(const RankMap& whole, const RankMap& part) {
+  if (part.size() == 0 || part.encoded().same(whole.encoded())) return true;
+  if (part.size() > whole.size()) return false;
+  if (whole.model() == RankMap::Model::kDirect || whole.model() == RankMap::Model::kOffset) {
+    const auto [low, high] = std::minmax({whole.world_of(0), whole.world_of(whole.size() - 1)});
+    return part.count_within(low, high + 1) == part.size();
+  }
+  if (whole.regular() && part.regular()) return intersect(part, whole).size() == part.size();
+  constexpr int32_t kChunk = 1024;
+  std::vector<int32_t> asked, found;
+  for (int32_t first = 0; first < part.size(); first += kChunk) {
+    asked.resize(static_cast<size_t>(std::min(kChunk, part.size() - first)));
+    found.resize(asked.size());
+    std::iota(asked.begin(), asked.end(), first);
+    groupmap::translate(part.encoded(), asked, whole.encoded(), found);
+    if (std::find(found.begin(), found.end(), -1) != found.end()) return false;
+  }
+  return true;
 }
 
 int compare(const RankMap& a, const RankMap& b) {

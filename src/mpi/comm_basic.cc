@@ -5,10 +5,9 @@
 
 namespace fgmpi::mpi {
 
-int copy_extras(comm::Comm* from, bool with_hints, std::unique_ptr<comm::Extras>* to) {
+int copy_extras(comm::Comm* from, std::unique_ptr<comm::Extras>* to) {
   if (!from->extras) return MPI_SUCCESS;
   auto made = std::make_unique<comm::Extras>();
-  if (with_hints) made->info = from->extras->info;
   if (from->extras->neighbors)
     made->neighbors = std::make_unique<comm::Neighbors>(*from->extras->neighbors);
   int code = comm::copy_attributes(&from->extras->attributes, from->handle, &made->attributes);
@@ -20,13 +19,12 @@ namespace {
 
 /// MPI_Comm_dup and its kin. Copy functions run first; a duplicate that one of them forbids is still made, as others
 /// wait for it, and freed again.
-int dup_with_extras(const char* call, comm::Comm* c, bool with_hints, MPI_Info info,
-                    MPI_Comm* newcomm) {
+int dup_with_extras(const char* call, comm::Comm* c, MPI_Info info, MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
   std::unique_ptr<comm::Extras> extras;
   comm::Hints hints;
-  FGMPI_RETURN_IF(call, c, comm::read_hints(info, &hints));
-  int code = copy_extras(c, with_hints, &extras);
+  if (Status read = comm::read_hints(info, &hints); !read.ok()) return bad_info(call, c, read);
+  int code = copy_extras(c, &extras);
   comm::Comm* made = nullptr;
   Status status = comm::dup(c, &made, call, comm::strategy_of(hints));
   if (!hints.empty()) {
@@ -44,21 +42,19 @@ int dup_with_extras(const char* call, comm::Comm* c, bool with_hints, MPI_Info i
 }
 
 /// Nothing to copy is the usual case: few cache lines of a cold stack.
-int dup(const char* call, comm::Comm* c, bool with_hints, MPI_Info info, MPI_Comm* newcomm) {
-  if (c->extras || info != MPI_INFO_NULL)
-    return dup_with_extras(call, c, with_hints, info, newcomm);
+int dup(const char* call, comm::Comm* c, MPI_Info info, MPI_Comm* newcomm) {
+  if (c->extras || info != MPI_INFO_NULL) return dup_with_extras(call, c, info, newcomm);
   comm::Comm* made = nullptr;
   Status status = comm::dup(c, &made, call);
   return give(call, c, status, made, newcomm);
 }
 
-int idup(const char* call, comm::Comm* c, bool with_hints, MPI_Info info, MPI_Comm* newcomm,
-         MPI_Request* request) {
+int idup(const char* call, comm::Comm* c, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
   *newcomm = MPI_COMM_NULL;
   std::unique_ptr<comm::Extras> extras;
   comm::Hints hints;
-  FGMPI_RETURN_IF(call, c, comm::read_hints(info, &hints));
-  if (int code = copy_extras(c, with_hints, &extras); code != MPI_SUCCESS) {
+  if (Status read = comm::read_hints(info, &hints); !read.ok()) return bad_info(call, c, read);
+  if (int code = copy_extras(c, &extras); code != MPI_SUCCESS) {
     if (extras) comm::drop_attributes(&extras->attributes);
     return fail_code(call, c, code);
   }
@@ -70,6 +66,19 @@ int idup(const char* call, comm::Comm* c, bool with_hints, MPI_Info info, MPI_Co
   FGMPI_RETURN_IF(call, c, comm::idup(c, newcomm, std::move(extras), call, &r));
   *request = pt2pt::handle_of(r);
   return MPI_SUCCESS;
+}
+
+/// A communicator is made of members of its parent; of an intercommunicator, of those of the own side.
+Status check_part(const comm::Comm* c, const RankMap& group) {
+  const RankMap& all = c->shared->map;
+  if (comm::contains(all, group)) return {};
+  int32_t rank = 0;
+  while (all.rank_of(group.world_of(rank)) >= 0) ++rank;
+  return error(MPI_ERR_GROUP,
+               "rank %d of group (rank %d of MPI_COMM_WORLD) is not in the%s group of comm; "
+               "allowed are groups of its "
+               "members",
+               rank, group.world_of(rank), c->shared->inter ? " local" : "");
 }
 
 }  // namespace
@@ -125,6 +134,7 @@ int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
 
 FGMPI_OWN(Comm_group)
 int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
+  if (group) *group = MPI_GROUP_NULL;
   constexpr const char* kCall = "MPI_Comm_group";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(group, "group"));
@@ -145,6 +155,7 @@ int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
 
 FGMPI_OWN(Comm_remote_group)
 int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
+  if (group) *group = MPI_GROUP_NULL;
   constexpr const char* kCall = "MPI_Comm_remote_group";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(group, "group"));
@@ -154,37 +165,42 @@ int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
 
 FGMPI_OWN(Comm_dup)
 int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
   FGMPI_ENTER("MPI_Comm_dup", c, comm);
   FGMPI_RETURN_IF("MPI_Comm_dup", c, mpi::check_pointer(newcomm, "newcomm"));
-  return mpi::dup("MPI_Comm_dup", c, true, MPI_INFO_NULL, newcomm);
+  return mpi::dup("MPI_Comm_dup", c, MPI_INFO_NULL, newcomm);
 }
 
 FGMPI_OWN(Comm_dup_with_info)
 int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
   FGMPI_ENTER("MPI_Comm_dup_with_info", c, comm);
   FGMPI_RETURN_IF("MPI_Comm_dup_with_info", c, mpi::check_pointer(newcomm, "newcomm"));
-  return mpi::dup("MPI_Comm_dup_with_info", c, false, info, newcomm);
+  return mpi::dup("MPI_Comm_dup_with_info", c, info, newcomm);
 }
 
 FGMPI_OWN(Comm_idup)
 int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
   FGMPI_ENTER("MPI_Comm_idup", c, comm);
   FGMPI_RETURN_IF("MPI_Comm_idup", c, mpi::check_pointer(newcomm, "newcomm"));
   FGMPI_RETURN_IF("MPI_Comm_idup", c, mpi::check_pointer(request, "request"));
-  return mpi::idup("MPI_Comm_idup", c, true, MPI_INFO_NULL, newcomm, request);
+  return mpi::idup("MPI_Comm_idup", c, MPI_INFO_NULL, newcomm, request);
 }
 
 FGMPI_OWN(Comm_idup_with_info)
 int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm,
                              MPI_Request* request) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
   FGMPI_ENTER("MPI_Comm_idup_with_info", c, comm);
   FGMPI_RETURN_IF("MPI_Comm_idup_with_info", c, mpi::check_pointer(newcomm, "newcomm"));
   FGMPI_RETURN_IF("MPI_Comm_idup_with_info", c, mpi::check_pointer(request, "request"));
-  return mpi::idup("MPI_Comm_idup_with_info", c, false, info, newcomm, request);
+  return mpi::idup("MPI_Comm_idup_with_info", c, info, newcomm, request);
 }
 
 FGMPI_OWN(Comm_split)
 int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Comm_split";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
@@ -199,25 +215,32 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
 
 FGMPI_OWN(Comm_create)
 int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Comm_create";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
   comm::Group* g;
-  FGMPI_RETURN_IF(kCall, c, mpi::find_group(group, "group", &g));
+  FGMPI_RETURN_IF(kCall, nullptr, mpi::find_group(group, "group", &g));
   comm::Comm* made = nullptr;
-  Status status = comm::create(c, g->map, &made);
+  Status status = mpi::check_part(c, g->map);
+  if (status.ok())
+    status = comm::create(c, g->map, &made);
+  else if (c->shared->inter)  // the other side need not have made this error: it waits for this one
+    (void)comm::split(c, MPI_UNDEFINED, 0, &made);
   return mpi::give(kCall, c, status, made, newcomm);
 }
 
 FGMPI_OWN(Comm_create_group)
 int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Comm_create_group";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
   comm::Group* g;
+  FGMPI_RETURN_IF(kCall, nullptr, mpi::find_group(group, "group", &g));
   FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
-  FGMPI_RETURN_IF(kCall, c, mpi::find_group(group, "group", &g));
   FGMPI_RETURN_IF(kCall, c, mpi::check_tag(tag, false));
+  FGMPI_RETURN_IF(kCall, c, mpi::check_part(c, g->map));
   comm::Comm* made = nullptr;
   Status status = comm::create_group(c, g->map, tag, &made);
   return mpi::give(kCall, c, status, made, newcomm);

@@ -39,9 +39,15 @@ inline Status find_group(MPI_Group handle, const char* argument, comm::Group** o
 /// For calls without a communicator: the rank must be between MPI_Init and MPI_Finalize (or have a session).
 inline bool usable() { return comm::rank_state() != nullptr; }
 
-/// Attributes, name, neighbours and hints that a duplicate takes over (MPI-4.0 section 7.4.2). May switch (copy
+/// Attributes and neighbours that a duplicate takes over; no hints, since MPI-4.0 (section 7.4.2). May switch (copy
 /// functions). Returns a copy function's failing code, else MPI_SUCCESS.
-int copy_extras(comm::Comm* from, bool with_hints, std::unique_ptr<comm::Extras>* to);
+int copy_extras(comm::Comm* from, std::unique_ptr<comm::Extras>* to);
+
+/// read_hints() failed. Whether arguments are objects at all is asked first, when no communicator answers for the call
+/// yet (as in MPICH); what the hints say, of the communicator.
+inline int bad_info(const char* call, comm::Comm* comm, const Status& status) {
+  return fail(call, status.error_class() == MPI_ERR_INFO ? nullptr : comm, status);
+}
 
 /// Hints given to a creation: kept, and the strategy among them applied in this process.
 inline void apply_hints(comm::Comm* made, comm::Hints hints) {

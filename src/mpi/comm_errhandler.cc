@@ -27,7 +27,7 @@ int create(const char* call, HandlerOf of, F* function, MPI_Errhandler* out) {
 
 int set(const char* call, MPI_Comm handle, MPI_Errhandler errhandler) {
   FGMPI_ENTER(call, c, handle);
-  FGMPI_RETURN_IF(call, c, comm::check_errhandler(HandlerOf::kComm, errhandler));
+  FGMPI_RETURN_IF(call, nullptr, comm::check_errhandler(HandlerOf::kComm, errhandler));
   comm::retain_errhandler(errhandler);
   comm::release_errhandler(c->errhandler);
   c->errhandler = errhandler;

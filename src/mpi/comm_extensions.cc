@@ -28,6 +28,7 @@ FGMPI_EXTENSION int MPIX_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* resul
 }
 
 FGMPI_EXTENSION int MPIX_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPIX_Comm_split";
   FGMPI_ENTER(kCall, c, comm);
   if (color < 0 && color != MPI_UNDEFINED && color != MPIX_PERMUTE)

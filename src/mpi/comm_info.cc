@@ -35,7 +35,8 @@ int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
   constexpr const char* kCall = "MPI_Comm_set_info";
   FGMPI_ENTER(kCall, c, comm);
   comm::Hints hints;
-  FGMPI_RETURN_IF(kCall, c, comm::read_hints(info, &hints));
+  if (Status read = comm::read_hints(info, &hints); !read.ok())
+    return mpi::bad_info(kCall, c, read);
   if (hints.empty() && !c->extras) return MPI_SUCCESS;
   for (auto& hint : hints) comm::put_hint(&comm::extras(c).info, std::move(hint));
   return MPI_SUCCESS;

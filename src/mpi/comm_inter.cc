@@ -18,6 +18,7 @@ Status check_leader(const comm::Comm* c, int rank, const char* argument) {
 FGMPI_OWN(Intercomm_create)
 int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
                           int remote_leader, int tag, MPI_Comm* newintercomm) {
+  if (newintercomm) *newintercomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Intercomm_create";
   FGMPI_ENTER(kCall, c, local_comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newintercomm, "newintercomm"));
@@ -27,7 +28,8 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
   comm::InterArguments arguments{local_leader, nullptr, remote_leader, tag};
   if (c->rank == local_leader) {
     arguments.peer = comm::find(peer_comm);
-    if (!arguments.peer) return mpi::bad_comm(kCall, peer_comm);
+    if (!arguments.peer)
+      return mpi::fail(kCall, c, Status(MPI_ERR_COMM, "peer_" + comm::describe_bad(peer_comm)));
     FGMPI_RETURN_IF(kCall, c, check_leader(arguments.peer, remote_leader, "remote_leader"));
     if (!arguments.peer->shared->inter && remote_leader == arguments.peer->rank)
       return mpi::fail(
@@ -41,6 +43,7 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
 
 FGMPI_OWN(Intercomm_merge)
 int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
+  if (newintracomm) *newintracomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Intercomm_merge";
   FGMPI_ENTER(kCall, c, intercomm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newintracomm, "newintracomm"));

@@ -1,5 +1,13 @@
 // MPI_Comm_split_type (MPI-4.0 section 7.4.2): by host, by hardware resource, guided or not.
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <random>
+
+#include "base/strings.h"
 #include "coll/coll.h"
 #include "comm/create.h"
 #include "comm/hardware.h"
@@ -12,6 +20,7 @@ namespace {
 
 constexpr const char* kCall = "MPI_Comm_split_type";
 constexpr const char* kResourceKey = "mpi_hw_resource_type";
+constexpr const char* kDirectoryKey = "nbhd_common_dirname";
 
 /// Splits and frees the parent when it was only a step on the way.
 Status step(comm::Comm* parent, bool temporary, int color, int key, comm::Comm** out) {
@@ -69,6 +78,53 @@ Status split_unguided(comm::Comm* c, int key, comm::Comm** out, std::string* lev
   return {};
 }
 
+std::string probe_path(const std::string& directory, int64_t number) {
+  return directory + format("/.fgmpi-probe-%016llx", static_cast<unsigned long long>(number));
+}
+
+/// Makes a file in the directory that has not been there; its number, -1 where the directory takes no files, 0 where
+/// there is no directory.
+int64_t make_probe(const std::string& directory) {
+  struct stat is;
+  if (stat(directory.c_str(), &is) != 0 || !S_ISDIR(is.st_mode)) return 0;
+  std::mt19937_64 draw(std::random_device{}());
+  for (int tries = 0; tries < 10; ++tries) {
+    const int64_t number = static_cast<int64_t>(draw() >> 1) | 1;
+    const int file = open(probe_path(directory, number).c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
+    if (file >= 0) {
+      close(file);
+      return number;
+    }
+    if (errno != EEXIST) break;
+  }
+  return -1;
+}
+
+/// The members that see the same directory under this name: MPICH's neighbourhoods of a file system. The first member
+/// makes a file in it; whoever sees that file belongs to it, the others try again among themselves. Hosts whose
+/// directory takes no files are neighbourhoods of their own. nullptr where there is no such directory.
+Status split_by_directory(comm::Comm* c, const std::string& directory, int key, comm::Comm** out) {
+  *out = nullptr;
+  comm::Comm* rest = nullptr;
+  FGMPI_TRY(step(c, false, 0, key, &rest));
+  const auto my_host = static_cast<int64_t>(comm::host_number());
+  while (rest) {
+    const bool first = rest->rank == 0;
+    int64_t probe[2] = {INT64_MIN, INT64_MIN}, done = 0;  // number, host of the first member
+    if (first) probe[0] = make_probe(directory), probe[1] = my_host;
+    FGMPI_TRY(coll::allreduce_int64(rest, probe, 2, MPI_MAX, kCall));
+    const bool found = probe[0] > 0 ? access(probe_path(directory, probe[0]).c_str(), F_OK) == 0
+                                    : probe[1] == my_host;
+    FGMPI_TRY(coll::allreduce_int64(rest, &done, 1, MPI_MAX, kCall));  // all have looked
+    if (first && probe[0] > 0) unlink(probe_path(directory, probe[0]).c_str());
+    comm::Comm* part = nullptr;
+    FGMPI_TRY(step(rest, true, found ? (probe[0] == 0 ? MPI_UNDEFINED : 0) : 1, 0, &part));
+    rest = found ? nullptr : part;
+    if (found) *out = part;
+  }
+  return {};
+}
+
 void set_resource(MPI_Info info, const std::string& level) {
   if (info == MPI_INFO_NULL || level.empty()) return;
   host::call([&](const host::Api& h) { return h.Info_set(info, kResourceKey, level.c_str()); });
@@ -94,10 +150,14 @@ Status split_type(comm::Comm* c, int type, int key, MPI_Info info, comm::Comm** 
       }
       if (resource == "mpi_shared_memory") return split_by_host(c, key, out);
       return split_by_resource(c, resource, key, out);
+    case MPIX_COMM_TYPE_NEIGHBORHOOD:
+      FGMPI_TRY(comm::read_info_key(info, kDirectoryKey, &resource));
+      if (resource.empty()) return comm::split(c, MPI_UNDEFINED, 0, out);
+      return split_by_directory(c, resource, key, out);
     default:
       return error(MPI_ERR_ARG,
                    "split_type is %d; allowed is MPI_COMM_TYPE_SHARED, MPI_COMM_TYPE_HW_GUIDED, "
-                   "MPI_COMM_TYPE_HW_UNGUIDED or MPI_UNDEFINED",
+                   "MPI_COMM_TYPE_HW_UNGUIDED, MPIX_COMM_TYPE_NEIGHBORHOOD or MPI_UNDEFINED",
                    type);
   }
 }
@@ -106,11 +166,13 @@ Status split_type(comm::Comm* c, int type, int key, MPI_Info info, comm::Comm** 
 
 FGMPI_OWN(Comm_split_type)
 int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
   FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
   comm::Hints hints;
-  FGMPI_RETURN_IF(kCall, c, comm::read_hints(info, &hints));
+  if (Status read = comm::read_hints(info, &hints); !read.ok())
+    return mpi::bad_info(kCall, c, read);
   comm::Comm* made = nullptr;
   Status status = ::split_type(c, split_type, key, info, &made);
   if (made && !hints.empty()) mpi::apply_hints(made, std::move(hints));

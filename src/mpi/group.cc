@@ -89,21 +89,25 @@ int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
 
 FGMPI_OWN(Group_union)
 int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
+  if (newgroup) *newgroup = MPI_GROUP_NULL;
   return binary("MPI_Group_union", group1, group2, newgroup, comm::unite);
 }
 
 FGMPI_OWN(Group_intersection)
 int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
+  if (newgroup) *newgroup = MPI_GROUP_NULL;
   return binary("MPI_Group_intersection", group1, group2, newgroup, comm::intersect);
 }
 
 FGMPI_OWN(Group_difference)
 int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
+  if (newgroup) *newgroup = MPI_GROUP_NULL;
   return binary("MPI_Group_difference", group1, group2, newgroup, comm::subtract);
 }
 
 FGMPI_OWN(Group_incl)
 int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
+  if (newgroup) *newgroup = MPI_GROUP_NULL;
   return listed("MPI_Group_incl", group, n, ranks, newgroup, [&](const RankMap& map, RankMap* out) {
     return comm::include(map, ranks_of(ranks, n), out);
   });
@@ -111,6 +115,7 @@ int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgro
 
 FGMPI_OWN(Group_excl)
 int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
+  if (newgroup) *newgroup = MPI_GROUP_NULL;
   return listed("MPI_Group_excl", group, n, ranks, newgroup, [&](const RankMap& map, RankMap* out) {
     return comm::exclude(map, ranks_of(ranks, n), out);
   });
@@ -118,6 +123,7 @@ int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgro
 
 FGMPI_OWN(Group_range_incl)
 int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
+  if (newgroup) *newgroup = MPI_GROUP_NULL;
   return listed(
       "MPI_Group_range_incl", group, n, ranges, newgroup,
       [&](const RankMap& map, RankMap* out) { return comm::range_include(map, ranges, n, out); });
@@ -125,6 +131,7 @@ int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* ne
 
 FGMPI_OWN(Group_range_excl)
 int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
+  if (newgroup) *newgroup = MPI_GROUP_NULL;
   return listed(
       "MPI_Group_range_excl", group, n, ranges, newgroup,
       [&](const RankMap& map, RankMap* out) { return comm::range_exclude(map, ranges, n, out); });

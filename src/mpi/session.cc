@@ -171,6 +171,7 @@ int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name, MPI_I
 
 FGMPI_OWN(Group_from_session_pset)
 int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) {
+  if (newgroup) *newgroup = MPI_GROUP_NULL;
   constexpr const char* kCall = "MPI_Group_from_session_pset";
   FGMPI_SESSION(kCall, s, session);
   RankMap map;
@@ -212,6 +213,7 @@ int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
 FGMPI_OWN(Comm_create_from_group)
 int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info,
                                 MPI_Errhandler errhandler, MPI_Comm* newcomm) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Comm_create_from_group";
   FGMPI_NEED_INIT(kCall);
   FGMPI_RETURN_IF(kCall, nullptr, comm::check_errhandler(comm::HandlerOf::kComm, errhandler));
@@ -231,6 +233,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
                                       MPI_Group remote_group, int remote_leader,
                                       const char* stringtag, MPI_Info, MPI_Errhandler errhandler,
                                       MPI_Comm* newintercomm) {
+  if (newintercomm) *newintercomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Intercomm_create_from_groups";
   FGMPI_NEED_INIT(kCall);
   FGMPI_RETURN_IF(kCall, nullptr, comm::check_errhandler(comm::HandlerOf::kComm, errhandler));

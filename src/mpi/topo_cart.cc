@@ -53,6 +53,7 @@ using namespace fgmpi;
 FGMPI_OWN(Cart_create)
 int PMPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder,
                      MPI_Comm* newcomm) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Cart_create";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
@@ -78,6 +79,7 @@ int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int[], int* 
 
 FGMPI_OWN(Cart_sub)
 int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Cart_sub";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));

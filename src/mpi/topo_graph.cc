@@ -55,6 +55,7 @@ std::vector<int32_t> list_of(const int values[], int n) {
 FGMPI_OWN(Graph_create)
 int PMPI_Graph_create(MPI_Comm comm, int nnodes, const int index[], const int edges[], int,
                       MPI_Comm* newcomm) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Graph_create";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
@@ -145,6 +146,7 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sourc
                                     const int sourceweights[], int outdegree,
                                     const int destinations[], const int destweights[], MPI_Info,
                                     int, MPI_Comm* newcomm) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Dist_graph_create_adjacent";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
@@ -166,6 +168,7 @@ FGMPI_OWN(Dist_graph_create)
 int PMPI_Dist_graph_create(MPI_Comm comm, int n, const int sources[], const int degrees[],
                            const int destinations[], const int weights[], MPI_Info, int,
                            MPI_Comm* newcomm) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Dist_graph_create";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));

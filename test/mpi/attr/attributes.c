@@ -39,6 +39,47 @@ static void on_error(MPI_Comm* comm, int* code, ...) {
   if (error_class == MPI_ERR_RANK && strcmp(name, "counted") == 0) *code = MPI_SUCCESS;
 }
 
+/* A keyval that is freed more than once while attributes hold it, also by its own delete function, which deletes the
+ * attribute too. */
+static int freed_within;
+static int freeing_delete_fn(MPI_Comm comm, int keyval, void* value, void* extra) {
+  (void)value, (void)extra;
+  for (int i = 0; i < 2; i++) {
+    int key = keyval;
+    if (MPI_Comm_free_keyval(&key) != MPI_SUCCESS || key != MPI_KEYVAL_INVALID)
+      return MPI_ERR_OTHER;
+  }
+  if (comm != MPI_COMM_SELF && freed_within++ == 0) return MPI_Comm_delete_attr(comm, keyval);
+  return MPI_SUCCESS;
+}
+
+static void test_freed_keyvals(void) {
+  int keyval, key, flag, word = 7;
+  void* got;
+  MPI_Comm a, b;
+  freed_within = 0;
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &a));
+  OK(MPI_Comm_create_keyval(MPI_COMM_DUP_FN, freeing_delete_fn, &keyval, NULL));
+  OK(MPI_Comm_set_attr(a, keyval, &word));
+  for (int i = 0; i < 3; i++) {
+    key = keyval;
+    OK(MPI_Comm_free_keyval(&key));
+    CHECK(key == MPI_KEYVAL_INVALID);
+  }
+  OK(MPI_Comm_get_attr(a, keyval, &got, &flag));
+  CHECK(flag && got == &word);
+  OK(MPI_Comm_dup(a, &b));
+  OK(MPI_Comm_free(&a));
+  OK(MPI_Comm_get_attr(b, keyval, &got, &flag));
+  CHECK(flag && got == &word);
+  OK(MPI_Comm_set_attr(b, keyval,
+                       &flag)); /* deletes the old value, and with it all that was freed */
+  OK(MPI_Comm_free(&b));
+  CHECK(freed_within >= 2);
+  key = keyval;
+  CHECK(MPI_Comm_free_keyval(&key) != MPI_SUCCESS); /* nothing holds it any more */
+}
+
 static void test_attributes(void) {
   Log log = {0, 0, 0};
   char cell[8];
@@ -173,6 +214,23 @@ static void test_hints(void) {
   OK(MPI_Info_get(got, "something_else", 31, value, &flag));
   CHECK(!flag);
   OK(MPI_Info_free(&got));
+  /* A duplicate has no hints of its parent (MPI-4.0 section 7.4.2). */
+  for (int i = 0; i < 2; i++) {
+    MPI_Comm d;
+    MPI_Request r;
+    if (i == 0)
+      OK(MPI_Comm_dup(c, &d));
+    else
+      OK(MPI_Comm_idup(c, &d, &r));
+    if (i == 1) OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+    OK(MPI_Comm_get_info(d, &got));
+    OK(MPI_Info_get(got, "mpi_assert_no_any_tag", 31, value, &flag));
+    CHECK(flag && strcmp(value, "false") == 0);
+    OK(MPI_Info_get(got, "fgmpi_groupmap", 31, value, &flag));
+    CHECK(!flag);
+    OK(MPI_Info_free(&got));
+    OK(MPI_Comm_free(&d));
+  }
   OK(MPI_Info_set(info, "mpi_assert_no_any_tag", "false"));
   OK(MPI_Comm_set_info(c, info));
   OK(MPI_Info_free(&info));
@@ -190,6 +248,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   test_attributes();
+  test_freed_keyvals();
   test_predefined();
   test_names_and_handlers(rank, size);
   test_hints();

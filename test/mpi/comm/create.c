@@ -194,6 +194,28 @@ static void test_split_type(int rank) {
     CHECK(n < world);
     OK(MPI_Comm_free(&c));
   }
+  /* MPICH's neighbourhoods: who sees the same directory; nobody where there is none, or none is named. */
+  OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPIX_COMM_TYPE_NEIGHBORHOOD, 0, info, &c));
+  CHECK(c == MPI_COMM_NULL);
+  OK(MPI_Info_set(info, "nbhd_common_dirname", "/no/such/directory"));
+  OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPIX_COMM_TYPE_NEIGHBORHOOD, 0, info, &c));
+  CHECK(c == MPI_COMM_NULL);
+  OK(MPI_Info_set(info, "nbhd_common_dirname", "/tmp"));
+  OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPIX_COMM_TYPE_NEIGHBORHOOD, -rank, info, &c));
+  CHECK(c != MPI_COMM_NULL);
+  OK(MPI_Comm_rank(c, &r));
+  OK(MPI_Comm_size(c, &n));
+  CHECK(n == world && r == world - 1 - rank);
+  OK(MPI_Comm_free(&c));
+  OK(MPI_Info_set(info, "nbhd_common_dirname", "/proc")); /* takes no files: the host */
+  OK(MPI_Comm_split_type(MPI_COMM_WORLD, rank == 0 ? MPI_UNDEFINED : MPIX_COMM_TYPE_NEIGHBORHOOD, 0,
+                         info, &c));
+  CHECK((c == MPI_COMM_NULL) == (rank == 0));
+  if (c != MPI_COMM_NULL) {
+    OK(MPI_Comm_size(c, &n));
+    CHECK(n == world - 1);
+    OK(MPI_Comm_free(&c));
+  }
   OK(MPI_Info_free(&info));
 }
 

@@ -80,6 +80,19 @@ int main(int argc, char** argv) {
       CHECK(n == color);
       check_grid(sub, ndims - 1, dims + 1, periods + 1);
       OK(MPI_Comm_free(&sub));
+      /* No dimension remains: a grid of none for each rank by itself (MPI-4.0 section 8.5.7). */
+      int none[3] = {0, 0, 0};
+      for (i = 0; i < 2; ++i) {
+        OK(MPI_Cart_sub(i == 0 ? grid : copy, none, &sub));
+        CHECK(sub != MPI_COMM_NULL);
+        OK(MPI_Comm_size(sub, &n));
+        CHECK(n == 1);
+        OK(MPI_Cartdim_get(sub, &n));
+        CHECK(n == 0);
+        if (i == 1) OK(MPI_Comm_free(&copy));
+        copy = sub;
+      }
+      OK(MPI_Comm_free(&sub));
       OK(MPI_Comm_free(&grid));
     }
   }
