@@ -72,6 +72,13 @@ bool same_element(const char* a, const char* b, PairOf<V, I>*) {
   return same<V>(a, b) && same<I>(a + at, b + at);
 }
 
+/// Logical operations on floating types: the host's collectives accept them, but its loops assert on C's types and take
+/// Fortran's for integers. test/mpi/coll/predefined.cc holds what they are here.
+template <class T>
+bool host_differs(MPI_Op op) {
+  return (op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR) && std::is_floating_point_v<T>;
+}
+
 template <class T>
 void compare_with_host(MPI_Datatype handle, const char* name) {
   std::mt19937 random(7);
@@ -83,6 +90,7 @@ void compare_with_host(MPI_Datatype handle, const char* name) {
   for (MPI_Op op : kOps) {
     if (!check_op(op, type).ok()) continue;
     ++defined;
+    if (host_differs<T>(op)) continue;
     for (int i = 0; i < kCount; ++i) {
       Fill<T>::at(&in[i * sizeof(T)], random);
       Fill<T>::at(&host[i * sizeof(T)], random);
