@@ -1,0 +1,105 @@
+// Messages between vertices: a kind, then numbers of variable length (7 bits a byte, low ones first), so that what is
+// O(1) numbers in the paper is a few bytes. Colors are kept apart inside of a message: one message may carry records
+// of several.
+// What a peer of our own job sends is trusted to be whole; a short message ends the process (FGMPI_CHECK).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/assert.h"
+#include "comm/system_ranked/tree.h"
+
+namespace fgmpi::comm::system_ranked {
+
+enum Kind : uint8_t {
+  kUp,             ///< to the parent, over the parent's tree: one record a color that occurs below
+  kScatter,        ///< Centralized: the members of a subtree under construction
+  kRanks,          ///< Rank-and-Hash: ranges of ranks, down the parent's tree
+  kRegister,       ///< Rank-and-Hash: rank i is here, to the intermediary of i
+  kRegisterChild,  ///< Rank-and-Hash: rank i is here, to the intermediary of its parent
+  kParentIs,       ///< Rank-and-Hash: the intermediary's answers
+  kChildrenAre,
+  kFill,     ///< Shrink-and-Balance: the place of a hole, to its filler
+  kBalance,  ///< Shrink-and-Balance: the downward pass
+  kRequest,  ///< Shrink-and-Balance: a consumer wants vertices of a supplier
+  kSupply,   ///< Shrink-and-Balance: the supplier's answer
+  kSizes,    ///< ranks for a tree that has none: sizes up
+  kRange,    ///< ranks for a tree that has none: ranges down
+  kKinds
+};
+const char* kind_name(Kind kind);
+
+class Writer {
+ public:
+  explicit Writer(Kind kind) { bytes_.push_back(kind); }
+  void put(uint64_t value) {
+    while (value >= 0x80) {
+      bytes_.push_back(static_cast<uint8_t>(value | 0x80));
+      value >>= 7;
+    }
+    bytes_.push_back(static_cast<uint8_t>(value));
+  }
+  void put(const Candidate& c) {
+    put(uint64_t{c.lbi});
+    if (!c.valid()) return;
+    put(uint64_t{c.led});
+    put(uint64_t{c.world});
+  }
+  template <class T>
+  void put_list(const std::vector<T>& list) {
+    put(uint64_t{list.size()});
+    for (const T& value : list) put(uint64_t{value});
+  }
+  size_t size() const { return bytes_.size(); }
+  std::vector<uint8_t> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<uint8_t> bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::span<const uint8_t> bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
+  bool empty() const { return at_ == end_; }
+  uint64_t get() {
+    uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      FGMPI_CHECK(at_ != end_ && shift < 64);
+      uint8_t byte = *at_++;
+      value |= uint64_t{byte & 0x7fu} << shift;
+      if (byte < 0x80) return value;
+    }
+  }
+  uint32_t get32() {
+    uint64_t value = get();
+    FGMPI_CHECK(value <= UINT32_MAX);
+    return static_cast<uint32_t>(value);
+  }
+  Kind kind() {
+    FGMPI_CHECK(at_ != end_ && *at_ < kKinds);
+    return static_cast<Kind>(*at_++);
+  }
+  Candidate candidate() {
+    Candidate c;
+    c.lbi = get32();
+    if (!c.valid()) return c;
+    c.led = get32();
+    c.world = get32();
+    return c;
+  }
+  std::vector<Address> list() {
+    size_t count = get32();
+    FGMPI_CHECK(count <= static_cast<size_t>(end_ - at_));
+    std::vector<Address> values(count);
+    for (Address& value : values) value = get32();
+    return values;
+  }
+
+ private:
+  const uint8_t* at_;
+  const uint8_t* end_;
+};
+
+}  // namespace fgmpi::comm::system_ranked
