@@ -1,0 +1,235 @@
+// Rank-and-Hash (section 5) and its form for several colors (section 6): sizes up the parent's tree, ranges of ranks
+// down it, then neighbours find each other through intermediaries.
+//
+//   up              color | vertices | members | best candidate                     one record a color below
+//   ranks           color | first vertex | first rank | vertices | size | context   the same
+//   register        color | number | number of children           to H(number)
+//   register child  color | number of the parent | its number of children | which child (from 1; 0: vertex 0 itself)
+//                                                                  to H(number of the parent)
+//   parent is       color | address
+//   children are    color | addresses
+//
+// The vertex numbered i in the new tree has the parent (i - 1) / k. Numbers and ranks rise together, so a vertex's ranks
+// follow those of the vertex before it. H maps the numbers of a group one to one to addresses: an intermediary keeps
+// O(k) for each group. Vertex 0 registers as its own parent too, as equation (3) has it: 2 m registrations.
+
+#include <algorithm>
+
+#include "comm/system_ranked/vertex.h"
+
+namespace fgmpi::comm::system_ranked {
+namespace {
+
+class RankAndHash final : public Vertex {
+ public:
+  RankAndHash(const Options& options, ParentPlace where, std::vector<Enrolment> mine)
+      : Vertex(options, std::move(where), std::move(mine)) {
+    for (const Enrolment& e : mine_) states_[e.color].best = e.candidate;
+  }
+
+ private:
+  struct Part {
+    uint32_t child, vertices, weight;
+  };
+  struct State {
+    Candidate best;
+    std::vector<Part> parts;  ///< children with members below them
+    int missing = 0;          ///< answers of intermediaries
+  };
+  struct Range {
+    uint32_t vertex;
+    int32_t rank;
+    uint32_t vertices;
+    int32_t size;
+    uint64_t context;
+  };
+
+  void take(uint32_t child, uint32_t color, Reader& in) override {
+    State& s = states_[color];
+    Part part{child, in.get32(), in.get32()};
+    s.parts.push_back(part);
+    Candidate c = in.candidate();
+    if (c.before(s.best)) s.best = c;
+  }
+
+  /// Of the subtree: vertices and members.
+  Part total(uint32_t color, const State& s) const {
+    Part sum{0, 0, 0};
+    if (const Enrolment* e = enrolment(color)) sum = {0, 1, e->weight};
+    for (const Part& part : s.parts) {
+      sum.vertices += part.vertices;
+      sum.weight += part.weight;
+    }
+    return sum;
+  }
+
+  void pass_up(Writer& out, Carrier&) override {
+    for (auto& [color, s] : states_) {
+      Part sum = total(color, s);
+      out.put(color);
+      out.put(sum.vertices);
+      out.put(sum.weight);
+      out.put(s.best);
+    }
+  }
+
+  void turn(Carrier& carrier) override {
+    std::vector<std::pair<uint32_t, Range>> ranges;
+    for (const auto& [color, s] : states_) {
+      Part sum = total(color, s);
+      ranges.push_back({color,
+                        {0, 0, sum.vertices, static_cast<int32_t>(sum.weight),
+                         s.best.valid() ? s.best.id().bits : 0}});
+    }
+    pass_down(ranges, carrier);
+  }
+
+  void handle(Kind kind, Address from, Reader& in, Carrier& carrier) override {
+    if (kind == kRanks) return take_ranks(in, carrier);
+    uint32_t color = in.get32();
+    Place* p = place(color);
+    FGMPI_CHECK(p && (kind == kParentIs || kind == kChildrenAre));
+    (void)from;
+    if (kind == kParentIs)
+      p->parent = in.get32();
+    else
+      p->children = in.list();
+    if (--states_[color].missing == 0) complete(color);
+  }
+
+  void complete(uint32_t color) {
+    states_.erase(color);
+    complete_one();
+  }
+
+  void take_ranks(Reader& in, Carrier& carrier) {
+    std::vector<std::pair<uint32_t, Range>> ranges;
+    while (!in.empty()) {
+      uint32_t color = in.get32();
+      Range r;
+      r.vertex = in.get32();
+      r.rank = static_cast<int32_t>(in.get32());
+      r.vertices = in.get32();
+      r.size = static_cast<int32_t>(in.get32());
+      r.context = in.get();
+      ranges.push_back({color, r});
+    }
+    pass_down(ranges, carrier);
+  }
+
+  /// Splits each color's range: the vertex itself first, then its children in order.
+  void pass_down(std::vector<std::pair<uint32_t, Range>>& ranges, Carrier& carrier) {
+    std::vector<Writer> down(where_.children.size(), Writer(kRanks));
+    for (auto& [color, range] : ranges) {
+      const Range own = range;
+      const Enrolment* e = enrolment(color);
+      if (e) {
+        ++range.vertex;
+        range.rank += static_cast<int32_t>(e->weight);
+      }
+      auto it = states_.find(color);
+      FGMPI_CHECK(it != states_.end());
+      for (const Part& part : it->second.parts) {
+        Writer& out = down[part.child];
+        out.put(color);
+        out.put(range.vertex);
+        out.put(static_cast<uint32_t>(range.rank));
+        out.put(range.vertices);
+        out.put(static_cast<uint32_t>(range.size));
+        out.put(range.context);
+        range.vertex += part.vertices;
+        range.rank += static_cast<int32_t>(part.weight);
+      }
+      std::vector<Part>().swap(it->second.parts);
+      if (e)
+        look_for_neighbours(color, own, carrier);
+      else
+        states_.erase(it);
+    }
+    for (size_t child = 0; child < down.size(); ++child)
+      if (down[child].size() > 1) carrier.send(where_.children[child], down[child].take());
+  }
+
+  void look_for_neighbours(uint32_t color, const Range& own, Carrier& carrier) {
+    Place* p = place(color);
+    p->first = own.rank;
+    p->size = own.size;
+    p->vertices = own.vertices;
+    p->context = own.context;
+    p->number = own.vertex;
+    uint32_t children = children_of(own.vertex, options_.k, own.vertices);
+    uint32_t parent = parent_of(own.vertex, options_.k);
+    states_[color].missing = (own.vertex > 0) + (children > 0);
+    Writer self(kRegister), child(kRegisterChild);
+    self.put(color);
+    self.put(own.vertex);
+    self.put(children);
+    child.put(color);
+    child.put(parent);
+    child.put(children_of(parent, options_.k, own.vertices));
+    child.put(own.vertex == 0 ? 0 : (own.vertex - 1) % options_.k + 1);
+    carrier.send(options_.directory->intermediary(color, own.vertex), self.take());
+    carrier.send(options_.directory->intermediary(color, parent), child.take());
+    if (states_[color].missing == 0) complete(color);
+  }
+
+  size_t state_bytes() const override {
+    size_t bytes = sizeof *this;
+    for (const auto& [color, s] : states_)
+      bytes += sizeof s + 40 + s.parts.capacity() * sizeof(Part);
+    return bytes;
+  }
+
+  std::map<uint32_t, State> states_;
+};
+
+}  // namespace
+
+std::unique_ptr<Vertex> make_rank_and_hash(const Options& options, ParentPlace where,
+                                           std::vector<Enrolment> mine) {
+  FGMPI_CHECK(options.directory != nullptr);
+  return std::make_unique<RankAndHash>(options, std::move(where), std::move(mine));
+}
+
+size_t Intermediary::bytes() const {
+  size_t bytes = 0;
+  for (const auto& [key, slot] : slots_)
+    bytes += sizeof key + sizeof slot + 32 + slot.children.capacity() * sizeof(Address);
+  return bytes;
+}
+
+void Intermediary::receive(Address from, std::span<const uint8_t> message, Carrier& carrier) {
+  Reader in(message);
+  Kind kind = in.kind();
+  uint32_t color = in.get32(), number = in.get32(), expected = in.get32();
+  auto parent_is = [&](Address child, Address parent) {
+    Writer out(kParentIs);
+    out.put(color);
+    out.put(parent);
+    carrier.send(child, out.take());
+  };
+  Slot& slot = slots_[{color, number}];
+  slot.expected = expected;
+  if (kind == kRegister) {
+    slot.self = from;
+    for (Address child : slot.children)
+      if (child != kNobody) parent_is(child, from);
+  } else if (uint32_t child = in.get32(); child > 0) {
+    slot.children.resize(expected, kNobody);
+    slot.children[child - 1] = from;
+    ++slot.came;
+    if (slot.self != kNobody) parent_is(from, slot.self);
+  } else {
+    slot.root_came = true;
+  }
+  if (slot.self == kNobody || slot.came < expected || (number == 0 && !slot.root_came)) return;
+  if (expected > 0) {
+    Writer out(kChildrenAre);
+    out.put(color);
+    out.put_list(slot.children);
+    carrier.send(slot.self, out.take());
+  }
+  slots_.erase({color, number});
+}
+
+}  // namespace fgmpi::comm::system_ranked
