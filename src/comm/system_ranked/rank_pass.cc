@@ -1,0 +1,72 @@
+#include "comm/system_ranked/rank_pass.h"
+
+#include <algorithm>
+
+namespace fgmpi::comm::system_ranked {
+
+bool RankPass::begin(Place* place, const Candidate& candidate, Carrier& carrier) {
+  place_ = place;
+  if (candidate.before(best_)) best_ = candidate;
+  return all_heard(carrier);
+}
+
+bool RankPass::take_sizes(Address from, Reader& in, Carrier& carrier) {
+  Part part{from, in.get32(), in.get32()};
+  parts_.push_back(part);
+  Candidate c = in.candidate();
+  if (c.before(best_)) best_ = c;
+  return place_ && all_heard(carrier);
+}
+
+bool RankPass::all_heard(Carrier& carrier) {
+  if (parts_.size() < place_->children.size()) return false;
+  uint32_t vertices = 1, weight = place_->weight;
+  for (const Part& part : parts_) {
+    vertices += part.vertices;
+    weight += part.weight;
+  }
+  if (place_->parent == kNobody) {
+    place_->vertices = vertices;
+    place_->size = static_cast<int32_t>(weight);
+    place_->context = best_.valid() ? best_.id().bits : 0;
+    spread(0, carrier);
+    return true;
+  }
+  Writer up(kSizes);
+  up.put(place_->color);
+  up.put(vertices);
+  up.put(weight);
+  up.put(best_);
+  carrier.send(place_->parent, up.take());
+  return false;
+}
+
+void RankPass::take_range(Reader& in, Carrier& carrier) {
+  int32_t first = static_cast<int32_t>(in.get32());
+  place_->vertices = in.get32();
+  place_->size = static_cast<int32_t>(in.get32());
+  place_->context = in.get();
+  spread(first, carrier);
+}
+
+void RankPass::spread(int32_t first, Carrier& carrier) {
+  place_->first = first;
+  first += static_cast<int32_t>(place_->weight);
+  for (Address child : place_->children) {
+    Writer down(kRange);
+    down.put(place_->color);
+    down.put(static_cast<uint32_t>(first));
+    down.put(place_->vertices);
+    down.put(static_cast<uint32_t>(place_->size));
+    down.put(place_->context);
+    carrier.send(child, down.take());
+    place_->child_first.push_back(first);
+    auto part =
+        std::find_if(parts_.begin(), parts_.end(), [&](const Part& p) { return p.child == child; });
+    FGMPI_CHECK(part != parts_.end());
+    first += static_cast<int32_t>(part->weight);
+  }
+  std::vector<Part>().swap(parts_);
+}
+
+}  // namespace fgmpi::comm::system_ranked

@@ -1,0 +1,36 @@
+// Ranks for a tree that was built without them: sizes up the new tree, ranges of ranks down it. 2 (m - 1) messages.
+//
+//   sizes  color | vertices | members | best candidate
+//   range  color | first rank | vertices | size | context
+#pragma once
+
+#include <vector>
+
+#include "comm/system_ranked/vertex.h"
+
+namespace fgmpi::comm::system_ranked {
+
+/// One vertex's part, for one color.
+class RankPass {
+ public:
+  /// The neighbours in `place` are known. True when the place is complete.
+  bool begin(Place* place, const Candidate& candidate, Carrier& carrier);
+  /// A child's sizes; they may come before begin(). True when the place is complete.
+  bool take_sizes(Address from, Reader& in, Carrier& carrier);
+  /// The parent's range, which completes the place.
+  void take_range(Reader& in, Carrier& carrier);
+  size_t bytes() const { return parts_.capacity() * sizeof(Part); }
+
+ private:
+  struct Part {
+    Address child;
+    uint32_t vertices, weight;
+  };
+  bool all_heard(Carrier& carrier);
+  void spread(int32_t first, Carrier& carrier);
+  Place* place_ = nullptr;
+  Candidate best_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace fgmpi::comm::system_ranked
