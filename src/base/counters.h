@@ -1,0 +1,53 @@
+// Counters: what the library counts about itself, in one table (counters.def).
+//
+// Each is kept by the module that counts, where counting costs least, and is read through provide(). MPIX_Stats
+// reads them here; the table has what the performance variables of the MPI tool interface need (MPI-4.0
+// section 15.3.7): name, unit, class, binding and description.
+//
+// Thread rule: one thread. Nothing here switches.
+#pragma once
+
+#include <cstdint>
+
+namespace fgmpi::counters {
+
+enum class Scope : uint8_t { kProcess, kCommunicator };
+
+enum class Kind : uint8_t {
+  kCounter,        ///< only grows
+  kLevel,          ///< grows and shrinks
+  kHighWaterMark,  ///< the most that a level has been
+};
+
+struct Record {
+  const char* name;
+  const char* unit;
+  Scope scope;
+  Kind kind;
+  const char* text;  ///< what it counts, in one line of Markdown
+};
+
+enum Id : uint8_t {
+#define FGMPI_COUNTER(id, name, unit, scope, kind, text) id,
+#include "base/counters.def"
+#undef FGMPI_COUNTER
+  kCount
+};
+
+inline constexpr Record kRecords[kCount] = {
+#define FGMPI_COUNTER(id, name, unit, scope, kind, text) \
+  {name, unit, Scope::scope, Kind::kind, text},
+#include "base/counters.def"
+#undef FGMPI_COUNTER
+};
+
+/// Reads a counter of `object`: a comm::Comm for those of a communicator, else nullptr.
+using Reader = uint64_t (*)(const void* object);
+
+/// Called once a counter, by initialisers of static objects of the module that keeps it.
+void provide(Id id, Reader reader);
+
+/// The counter's value since the process started; 0 where its module is not part of the program.
+uint64_t read(Id id, const void* object = nullptr);
+
+}  // namespace fgmpi::counters

@@ -1,0 +1,23 @@
+#include "base/environment.h"
+
+#include <cstdlib>
+
+namespace fgmpi::environment {
+
+const char* raw(const char* name) { return std::getenv(name); }
+
+const char* text(const char* name) {
+  const char* value = raw(name);
+  return value && *value ? value : nullptr;
+}
+
+void set(Variable variable, const char* value) { setenv(name(variable), value, 1); }
+
+void unset(const char* name) { unsetenv(name); }
+
+void put_first(Variable variable, const std::string& first) {
+  const char* present = text(variable);
+  set(variable, (present ? first + ":" + present : first).c_str());
+}
+
+}  // namespace fgmpi::environment
