@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counters.h"
 #include "coll/move.h"
 
 namespace fgmpi::coll {
@@ -24,6 +25,16 @@ Status in_pieces(size_t bytes, std::vector<pt2pt::Request*>* requests, F&& one) 
 }  // namespace
 
 Counters g_counters;
+
+namespace {
+[[maybe_unused]] const bool g_counters_provided = [] {
+  using namespace counters;
+  provide(kCollectives, [](const void*) { return g_counters.collectives; });
+  provide(kCollectiveMessages, [](const void*) { return g_counters.messages; });
+  provide(kCollectiveBytes, [](const void*) { return g_counters.bytes; });
+  return true;
+}();
+}  // namespace
 
 Team::Team(comm::SharedComm* shared, const comm::Meeting* m)
     : map_(&shared->map),

@@ -29,9 +29,9 @@ using PerPlace = boost::container::small_vector<T, 9>;
 
 /// What level two did in this process, for MPIX_Stats and tests.
 struct Counters {
-  uint64_t collectives = 0;  ///< acts run
-  uint64_t messages = 0;     ///< sent to other processes
-  uint64_t bytes = 0;        ///< in them
+  uint64_t collectives = 0;
+  uint64_t messages = 0;  ///< sent to other processes
+  uint64_t bytes = 0;     ///< in them
 };
 extern Counters g_counters;
 

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/counters.h"
 #include "base/strings.h"
 #include "comm/attr.h"
 #include "comm/context.h"
@@ -187,6 +188,14 @@ Comm* detail::find_slow(MPI_Comm handle) {
     return c && !c->freed ? c : nullptr;
   }
   return nullptr;
+}
+
+namespace {
+[[maybe_unused]] const bool g_counter_provided =
+    (counters::provide(
+         counters::kCommCollectives,
+         [](const void* comm) -> uint64_t { return static_cast<const Comm*>(comm)->sequence; }),
+     true);
 }
 
 Status init_rank(RankState* rank) {

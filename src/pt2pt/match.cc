@@ -102,7 +102,17 @@ class BinTable {
   std::unique_ptr<Bin*[]> buckets_ = std::make_unique<Bin*[]>(64);
 };
 
+template <class Entry>
+uint32_t length(const Entry* head) {
+  uint32_t n = 0;
+  for (; head; head = head->next) ++n;
+  return n;
+}
+
 }  // namespace
+
+uint32_t PostedQueue::size() const { return length(head_); }
+uint32_t UnexpectedQueue::size() const { return length(head_); }
 
 // ---- Posted receives ---------------------------------------------------------------------------
 
@@ -123,7 +133,7 @@ void PostedQueue::remove_slow(Posted* p) {
   --bins_->of_shape[shape_of(p->envelope)];
   bins_->table.remove(&p->hook);
   unlink(p);
-  if (count_ == 0) {
+  if (!head_) {
     delete bins_;
     bins_ = nullptr;
   }
@@ -170,7 +180,7 @@ void UnexpectedQueue::remove_slow(Arrived* a) {
     if (bins_->kept[shape]) bins_->table.remove(&a->links->hooks[shape]);
   g_links.give(a->links);
   unlink(a);
-  if (count_ == 0) {
+  if (!head_) {
     delete bins_;
     bins_ = nullptr;
   }

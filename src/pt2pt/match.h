@@ -72,7 +72,8 @@ struct UnexpectedBins;
 class PostedQueue {
  public:
   bool empty() const { return head_ == nullptr; }
-  uint32_t size() const { return count_; }
+  /// Walks the list: for reports and tests.
+  uint32_t size() const;
   Posted* front() const { return head_; }
 
   /// The eldest entry; nullptr when there are none, or a table.
@@ -80,7 +81,6 @@ class PostedQueue {
   /// Removes it. REQUIRES: first() != nullptr.
   void pop_first() {
     Posted* p = head_;
-    --count_;
     head_ = p->next;
     if (head_) head_->prev = p->prev;
   }
@@ -88,7 +88,6 @@ class PostedQueue {
   void push_only(Posted* p) {
     p->next = nullptr;
     p->prev = head_ = p;
-    count_ = 1;
   }
   void push(Posted* p) {
     p->next = nullptr;
@@ -99,7 +98,6 @@ class PostedQueue {
     } else {
       p->prev = head_ = p;
     }
-    ++count_;
     if (__builtin_expect(bins_ != nullptr, 0)) enter(p);
   }
   /// Removes and returns the eldest receive that takes this message, or nullptr.
@@ -122,7 +120,6 @@ class PostedQueue {
 
  private:
   void unlink(Posted* p) {
-    --count_;
     if (p->next)
       p->next->prev = p->prev;
     else if (p != head_)
@@ -138,13 +135,13 @@ class PostedQueue {
 
   Posted* head_ = nullptr;  ///< head_->prev is the last one
   PostedBins* bins_ = nullptr;
-  uint32_t count_ = 0;
 };
 
 class UnexpectedQueue {
  public:
   bool empty() const { return head_ == nullptr; }
-  uint32_t size() const { return count_; }
+  /// Walks the list: for reports and tests.
+  uint32_t size() const;
   Arrived* front() const { return head_; }
 
   void push(Arrived* a) {
@@ -156,7 +153,6 @@ class UnexpectedQueue {
     } else {
       a->prev = head_ = a;
     }
-    ++count_;
     if (__builtin_expect(bins_ != nullptr, 0)) enter(a);
   }
   /// The eldest message that this pattern takes, or nullptr. It stays.
@@ -176,7 +172,6 @@ class UnexpectedQueue {
 
  private:
   void unlink(Arrived* a) {
-    --count_;
     if (a->next)
       a->next->prev = a->prev;
     else if (a != head_)
@@ -193,7 +188,6 @@ class UnexpectedQueue {
 
   Arrived* head_ = nullptr;
   UnexpectedBins* bins_ = nullptr;
-  uint32_t count_ = 0;
 };
 
 }  // namespace fgmpi::pt2pt

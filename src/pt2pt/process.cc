@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "base/strings.h"
+#include "base/counters.h"
+#include "base/settings.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
@@ -22,6 +23,20 @@ bool quiet() {
 }
 const Counters& counters() { return g_engine.counters; }
 
+namespace {
+[[maybe_unused]] const bool g_counters_provided = [] {
+  using namespace counters;
+  provide(kLocalMessages, [](const void*) { return g_engine.counters.sent_local; });
+  provide(kFrames, [](const void*) { return g_engine.counters.sent_frames; });
+  provide(kFrameBytes, [](const void*) { return g_engine.counters.sent_bytes_frames; });
+  provide(kUnexpectedBytes, [](const void*) { return g_engine.counters.unexpected_bytes; });
+  provide(kUnexpectedBytesPeak,
+          [](const void*) { return g_engine.counters.unexpected_bytes_peak; });
+  provide(kReads, [](const void*) { return g_engine.counters.reads; });
+  return true;
+}();
+}  // namespace
+
 void set_peer_failed_handler(void (*handler)(uint32_t, const std::string&)) {
   g_engine.on_peer_failed = handler;
 }
@@ -36,15 +51,12 @@ Status init(const Setup& setup) {
   e.transports[0] = setup.transports[0];
   e.transports[1] = setup.transports[1];
   e.counters = {};
-  constexpr int64_t kMost = int64_t{1} << 40;
-  const uint64_t limit =
-      static_cast<uint64_t>(env_size("FGMPI_UNEXPECTED_LIMIT", 64 << 20, 0, kMost));
+  const uint64_t limit = settings::size(settings::kUnexpectedLimit);
   // Collocated: a copy of up to 64 KiB costs less than what programs lose that count on it to
   // return, and MPICH's eager limit in shared memory is the same. Between processes the transport
   // knows what pays: one frame, or several where asking takes as long.
-  e.eager_local = static_cast<uint64_t>(env_size("FGMPI_EAGER_LOCAL", 64 << 10, 0, kMost));
-  const uint64_t remote =
-      static_cast<uint64_t>(env_size("FGMPI_EAGER_REMOTE", 256 << 10, 0, kMost));
+  e.eager_local = settings::size(settings::kEagerLocal);
+  const uint64_t remote = settings::size(settings::kEagerRemote);
   for (int bit = 0; bit < 2; ++bit) {
     const transport::Transport* t = setup.transports[bit];
     if (!t) continue;

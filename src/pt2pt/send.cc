@@ -38,6 +38,7 @@ Unexpected* eager_copy(const Envelope& envelope, uint64_t n) {
 
 void push_eager_copy(Endpoint* at, Unexpected* u) {
   Engine& e = g_engine;
+  ++e.counters.sent_local;
   e.local_unexpected += Engine::charge(u->size);
   e.counters.unexpected_bytes += Engine::charge(u->size);
   e.counters.unexpected_bytes_peak =
@@ -51,6 +52,7 @@ bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envel
   if (to.process != g_engine.me) return false;
   Endpoint* at = g_engine.at(to.local);
   if (RecvOp* op = take_posted(at, envelope)) {
+    ++g_engine.counters.sent_local;
     fill_from(op, envelope, buffer);
     complete_op(op);
     return true;
@@ -142,6 +144,7 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
   if (__builtin_expect(to.process == e.me, 1)) {
     Endpoint* at = e.at(to.local);
     if (RecvOp* op = take_posted(at, envelope)) {
+      ++e.counters.sent_local;
       fill(op, envelope, data, n);
       complete_op(op);
       return true;
@@ -171,6 +174,7 @@ void start_send(SendOp* op, Mode mode) {
   op->process = op->to.process;
   if (op->to.process != g_engine.me) return start_remote(op, mode);
   op->kind = Unexpected::kLocal;
+  ++g_engine.counters.sent_local;
   push_unexpected(g_engine.at(op->to.local), op);
 }
 
