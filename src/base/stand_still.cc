@@ -3,13 +3,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <ctime>
+#include "base/clock.h"
 
 namespace fgmpi {
 
 void stand_still(int64_t ns) {
   if (ns <= 0) return;
-  timespec limit{ns / 1'000'000'000, ns % 1'000'000'000};
+  timespec limit = to_timespec(ns);
   syscall(SYS_ppoll, nullptr, 0, &limit, nullptr);
 }
 

@@ -8,18 +8,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "privatize/internal.h"
 
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
+using fgmpi::kSecond;
 
 bool valid(const timespec* t) { return t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < kSecond; }
-
-int64_t to_ns(const timespec& t) {
-  if (t.tv_sec >= INT64_MAX / kSecond) return INT64_MAX;
-  return t.tv_sec * kSecond + t.tv_nsec;
-}
 
 using fgmpi::privatize::in_program;
 using fgmpi::privatize::on_proclet;
@@ -97,9 +93,9 @@ FGMPI_INTERPOSE int select(int count, fd_set* in, fd_set* out, fd_set* except, t
   if (count != 0 || !timeout || timeout->tv_sec < 0 || timeout->tv_usec < 0 ||
       !sleeps(__builtin_return_address(0)))
     return real(count, in, out, except, timeout);
-  timespec duration{timeout->tv_sec + timeout->tv_usec / 1'000'000,
-                    timeout->tv_usec % 1'000'000 * 1000};
-  sched::sleep_for(to_ns(duration));
+  const int64_t whole = to_ns({timeout->tv_sec, 0});
+  sched::sleep_for(
+      add_time(whole, to_ns({timeout->tv_usec / 1'000'000, timeout->tv_usec % 1'000'000 * 1000})));
   *timeout = {0, 0};  // what is left, as Linux tells it
   return 0;
 }

@@ -18,6 +18,7 @@
 
 #include <ctime>
 
+#include "base/clock.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/engine.h"
 
@@ -64,12 +65,6 @@ struct Detection {
   std::vector<std::string> texts;
 };
 Detection g;
-
-int64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 
 Fingerprint fingerprint() {
   return {g_engine.frames_sent - g.notices_sent, g_engine.frames_received - g.notices_received,

@@ -6,15 +6,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 
+#include "base/clock.h"
+#include "base/settings.h"
 #include "base/stand_still.h"
-#include "base/strings.h"
 
 namespace fgmpi::transport {
 namespace {
 
-constexpr int64_t kTick = 1'000'000'000;
+constexpr int64_t kTick = kSecond;
 /// A yield that takes longer has let another process run.
 constexpr int64_t kContended = 4'000;
 /// The shortest spin that grows again after contention.
@@ -29,12 +29,6 @@ constexpr int kMostFruitless = 100;
 constexpr int64_t kForgiven = 1'000'000;
 constexpr int64_t kNap = 1'000'000;
 constexpr int kLongestNap = 5;  ///< doublings
-
-int64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 
 /// Lets the line that is polled rest: a message is then taken in 20 ns sooner than by polling flat
 /// out.
@@ -51,11 +45,11 @@ void wait_for_event(int epoll, int64_t timeout_ns) {
   static bool has_pwait2 = true;  // kernels since 5.11
   epoll_event events[8];
   if (has_pwait2) {
-    timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
+    const timespec timeout = to_timespec(timeout_ns);
     if (epoll_pwait2(epoll, events, 8, &timeout, nullptr) >= 0 || errno == EINTR) return;
     has_pwait2 = false;  // also where a container forbids it, whatever it answers
   }
-  const int64_t ms = (timeout_ns + 999'999) / 1'000'000;
+  const int64_t ms = add_time(timeout_ns, 999'999) / 1'000'000;
   epoll_wait(epoll, events, 8, static_cast<int>(std::min<int64_t>(ms, INT32_MAX)));
 }
 
@@ -63,7 +57,7 @@ void wait_for_event(int epoll, int64_t timeout_ns) {
 
 Idle::Idle(const std::vector<std::unique_ptr<Transport>>& transports) {
   for (const auto& transport : transports) transports_.push_back(transport.get());
-  longest_spin_ = spin_ = env_size("FGMPI_SPIN", 200, 0, 1'000'000) * 1000;
+  longest_spin_ = spin_ = settings::number(settings::kSpin) * 1000;
   next_tick_ = now_ns() + kTick;
   if (transports_.size() == 1 && transports_[0]->wait_fd() < 0) return;
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
@@ -146,7 +140,7 @@ bool Idle::rest_once(int64_t* now, int64_t deadline) {
   if (armed) {
     until = std::min(deadline, std::max(next_tick_, start + 1000));
     for (Transport* transport : transports_)
-      until = std::min(until - start, transport->longest_sleep()) + start;
+      until = std::min(until, add_time(start, transport->longest_sleep()));
     block(until - start);
     disarm_all();
   }
@@ -173,7 +167,7 @@ void Idle::sleep(int64_t timeout_ns) {
   int64_t start = now_ns(), now = start;
   // Also when all waits are short: retries for room at a peer that is gone end by this.
   if (tick(now)) return;
-  int64_t deadline = timeout_ns < 0 ? INT64_MAX : start + timeout_ns;
+  int64_t deadline = timeout_ns < 0 ? INT64_MAX : add_time(start, timeout_ns);
   // Even a spin that has vanished is tried now and then: each wait spins for one look at least.
   if (longest_spin_ > 0 && fruitless_ < kMostFruitless) {
     if (spin(start, std::min(std::max(spin_, kLeastSpin), deadline - start))) return;

@@ -13,6 +13,8 @@
 #include <string_view>
 
 #include "base/assert.h"
+#include "base/clock.h"
+#include "base/settings.h"
 #include "base/stand_still.h"
 #include "base/strings.h"
 #include "transport/random.h"
@@ -24,13 +26,7 @@ namespace {
 /// So many receive buffers at least; over sockets, for each peer.
 constexpr size_t kReceiveBuffers = 4;
 constexpr size_t kPieceBytes = 4 << 20;
-constexpr int64_t kFlush = 5'000'000'000;
-
-int64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
+constexpr int64_t kFlush = 5 * kSecond;
 
 std::string to_hex(const void* bytes, size_t count) {
   std::string text;
@@ -124,10 +120,8 @@ const Registration registration{"ofi", 200, make, describe};
 /// sends the bytes in any case, and frames are faster at every size (1 MiB and more: 2.7
 /// against 1.2 GB/s).
 bool Ofi::reads_wanted() const {
-  const char* reads = std::getenv("FGMPI_OFI_READ");
-  std::string_view wish = reads ? reads : "";
-  if (wish == "on" || wish == "off") return wish == "on";
-  return !fabric_.is_plain_sockets();
+  return settings::is_set(settings::kOfiRead) ? settings::on(settings::kOfiRead)
+                                              : !fabric_.is_plain_sockets();
 }
 
 Status Ofi::open(Sink* sink, std::string* address) {
@@ -161,7 +155,7 @@ Status Ofi::open(Sink* sink, std::string* address) {
   if (is_internet(fabric_.info->addr_format) && length <= sizeof own) {
     std::memcpy(&own, name, length);
     mine.lifeline =
-        lifelines_.open(own, key_, static_cast<int>(env_size("FGMPI_PEER_TIMEOUT", 10, 2, 100000)));
+        lifelines_.open(own, key_, static_cast<int>(settings::number(settings::kPeerTimeout)));
   }
   *address = mine.to_string();
   return {};
@@ -169,10 +163,11 @@ Status Ofi::open(Sink* sink, std::string* address) {
 
 /// Send and receive buffers in one piece of memory, registered where the provider wants that.
 Status Ofi::make_buffers() {
-  size_t send_bytes =
-      static_cast<size_t>(env_size("FGMPI_OFI_SEND", 2 << 20, kMostLayeredMessage, 1 << 30));
-  size_t receive_bytes = static_cast<size_t>(
-      env_size("FGMPI_OFI_RECV", 4 << 20, kReceiveBuffers * 2 * kMostLayeredMessage, 1 << 30));
+  static_assert(settings::kRecords[settings::kOfiSend].min == kMostLayeredMessage);
+  static_assert(settings::kRecords[settings::kOfiRecv].min ==
+                kReceiveBuffers * 2 * kMostLayeredMessage);
+  size_t send_bytes = settings::size(settings::kOfiSend);
+  size_t receive_bytes = static_cast<size_t>(settings::number(settings::kOfiRecv));
   sends_.resize(std::max<size_t>(2, send_bytes / max_message_));
   // What arrives over sockets waits in the kernel until there is a buffer, and is copied into it by this core: small
   // buffers, no more than the peers can fill, stay in its cache. A network card writes to memory and must find room.

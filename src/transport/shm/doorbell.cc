@@ -6,9 +6,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <ctime>
 #include <string_view>
+
+#include "base/clock.h"
+#include "base/settings.h"
 
 #include "base/strings.h"
 
@@ -20,8 +22,7 @@ long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
 }  // namespace
 
 bool register_barrier() {
-  const char* setting = std::getenv("FGMPI_SHM_MEMBARRIER");
-  if (setting && std::string_view(setting) == "off") return false;
+  if (!settings::on(settings::kShmMembarrier)) return false;
   return membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
 }
 
@@ -31,7 +32,7 @@ void heavy_fence(bool registered) {
 }
 
 void futex_wait(std::atomic<uint32_t>* word, uint32_t value, int64_t timeout_ns) {
-  timespec timeout{timeout_ns / 1000000000, timeout_ns % 1000000000};
+  const timespec timeout = to_timespec(timeout_ns < 0 ? 0 : timeout_ns);
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), FUTEX_WAIT, value,
           timeout_ns < 0 ? nullptr : &timeout, nullptr, 0);
 }

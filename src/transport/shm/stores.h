@@ -23,7 +23,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
+
+#include "base/clock.h"
 
 namespace fgmpi::transport::shm {
 
@@ -32,9 +33,7 @@ inline uint64_t ticks() {
 #ifdef __x86_64__
   return __builtin_ia32_rdtsc();
 #else
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
+  return static_cast<uint64_t>(now_ns());
 #endif
 }
 

@@ -90,6 +90,23 @@ TEST(Idle, ALookAfterThePeersCanEndIt) {
   EXPECT_LT(ns_of(CLOCK_MONOTONIC) - start, 20'000'000'000);
 }
 
+/// A deadline beyond the end of time is for ever, not in the past: only the look after the peers ends this sleep.
+TEST(Idle, ASleepForEverIsNoBusyLoop) {
+  for (int64_t timeout : {INT64_MAX, INT64_MAX - 1}) {
+    std::vector<std::unique_ptr<Transport>> list;
+    list.push_back(std::make_unique<Liar>(true));
+    auto* liar = static_cast<Liar*>(list[0].get());
+    uint64_t one;
+    ASSERT_EQ(read(liar->fd, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+    liar->finds = true;
+    Idle idle(list);
+    const int64_t start = ns_of(CLOCK_MONOTONIC), cpu = ns_of(CLOCK_PROCESS_CPUTIME_ID);
+    idle.sleep(timeout);
+    EXPECT_GT(ns_of(CLOCK_MONOTONIC) - start, 500'000'000);
+    EXPECT_LT(ns_of(CLOCK_PROCESS_CPUTIME_ID) - cpu, 100'000'000);
+  }
+}
+
 /// Wake-ups for nothing that come now and then (a signal, a piece of a message) are no reason to stop listening.
 TEST(Idle, RareWakeupsForNothingAreForgiven) {
   std::vector<std::unique_ptr<Transport>> list;
