@@ -11,11 +11,12 @@
 #include "host/host.h"
 #include "launcher/paths.h"
 #include "tools/here.h"
+#include "tools/settings_page.h"
 
 namespace {
 
 constexpr const char* kHelp =
-    "Usage: fgmpi-info [-a] [-v] [-help] [-version]\n"
+    "Usage: fgmpi-info [-a] [-v] [-s [-markdown]] [-help] [-version]\n"
     "\n"
     "Prints the version, where things are, and how many MPI functions are there.\n"
     "  -a   also each function: owned (our own code), forwarded (to the hosted MPICH) or pending "
@@ -23,7 +24,9 @@ constexpr const char* kHelp =
     "       with MPI_ERR_UNSUPPORTED_OPERATION)\n"
     "  -v   also where this process is bound, on which host, and which transport reaches which "
     "process;\n"
-    "       under mpiexec each process says this of itself\n";
+    "       under mpiexec each process says this of itself\n"
+    "  -s   instead all settings, their present values and where each comes from\n"
+    "  -markdown   with -s: the page docs/settings.md, whatever the environment\n";
 
 const char* kind_name(fgmpi_function::Kind kind) {
   switch (kind) {
@@ -54,10 +57,19 @@ void print_functions(bool each) {
     std::printf("  %-9s %s\n", kind_name(f->kind), f->name);
 }
 
+/// In one piece, so that the lines of processes do not mix.
+int print_settings(bool markdown) {
+  bool good = true;
+  const std::string text =
+      markdown ? fgmpi::tools::settings_page() : fgmpi::tools::list_settings(&good);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return good ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  bool each = false, verbose = false;
+  bool each = false, verbose = false, settings = false, markdown = false;
   for (int i = 1; i < argc; ++i) {
     const char* option = argv[i];
     if (std::strncmp(option, "--", 2) == 0) ++option;
@@ -65,6 +77,10 @@ int main(int argc, char** argv) {
       each = true;
     } else if (std::strcmp(option, "-v") == 0) {
       verbose = true;
+    } else if (std::strcmp(option, "-s") == 0) {
+      settings = true;
+    } else if (std::strcmp(option, "-markdown") == 0) {
+      markdown = true;
     } else if (std::strcmp(option, "-help") == 0 || std::strcmp(option, "-h") == 0) {
       std::fputs(kHelp, stdout);
       return 0;
@@ -72,10 +88,13 @@ int main(int argc, char** argv) {
       std::printf("Finegrain MPI %s\n", FGMPI_VERSION);
       return 0;
     } else {
-      std::fprintf(stderr, "fgmpi-info: %s: allowed are -a, -v, -help and -version\n", argv[i]);
+      std::fprintf(stderr,
+                   "fgmpi-info: %s: allowed are -a, -v, -s, -markdown, -help and -version\n",
+                   argv[i]);
       return 1;
     }
   }
+  if (settings) return print_settings(markdown);
   std::string here;
   if (verbose) {
     int rank = 0;

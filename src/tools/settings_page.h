@@ -1,0 +1,14 @@
+// What there is to be set and counted, for people: the list of `fgmpi-info -s` and the page docs/settings.md.
+#pragma once
+
+#include <string>
+
+namespace fgmpi::tools {
+
+/// A line a setting: its value and where that comes from. *good: all values are allowed.
+std::string list_settings(bool* good);
+
+/// docs/settings.md. Depends on the tables in src/base only, not on the environment.
+std::string settings_page();
+
+}  // namespace fgmpi::tools
