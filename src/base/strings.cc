@@ -2,9 +2,6 @@
 
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
-
-#include "base/assert.h"
 
 namespace fgmpi {
 
@@ -55,23 +52,6 @@ std::optional<int64_t> parse_size(std::string_view text) {
   auto value = parse_int(text);
   if (!value || *value < 0 || *value > (INT64_MAX >> shift)) return std::nullopt;
   return *value << shift;
-}
-
-const char* env_text(const char* name) {
-  const char* text = std::getenv(name);
-  return text && *text ? text : nullptr;
-}
-
-int64_t env_size(const char* name, int64_t fallback, int64_t min, int64_t max) {
-  const char* text = env_text(name);
-  if (!text) return fallback;
-  auto value = parse_size(text);
-  if (!value || *value < min || *value > max) {
-    std::fprintf(stderr, "fgmpi: %s=%s: allowed is a size from %lld to %lld (suffixes k, m, g)\n",
-                 name, text, static_cast<long long>(min), static_cast<long long>(max));
-    end_process(1);
-  }
-  return *value;
 }
 
 }  // namespace fgmpi

@@ -1,4 +1,4 @@
-// Strings: printf into std::string, and the strict parsing of numbers in options and environment.
+// Strings: printf into std::string, and the strict parsing of numbers in options and settings.
 #pragma once
 
 #include <cstdarg>
@@ -17,12 +17,5 @@ std::optional<int64_t> parse_int(std::string_view text);
 
 /// A size in bytes: a decimal integer with an optional suffix k, K, m, M, g or G (powers of 1024).
 std::optional<int64_t> parse_size(std::string_view text);
-
-/// The environment variable's text; nullptr when it is unset or empty.
-const char* env_text(const char* name);
-
-/// The environment variable as a size, or `fallback` when unset or empty. A value that is not a size between
-/// `min` and `max` ends the process with one line that names the variable, the value and the range.
-int64_t env_size(const char* name, int64_t fallback, int64_t min, int64_t max);
 
 }  // namespace fgmpi

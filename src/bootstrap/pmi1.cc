@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "base/assert.h"
+#include "base/environment.h"
 #include "base/stand_still.h"
 #include "base/strings.h"
 #include "bootstrap/line_channel.h"
@@ -102,20 +103,20 @@ Status Pmi1::ask(const std::string& request, std::string_view expected, Answer* 
                request.c_str());
 }
 
-Status environment_number(const char* name, int* value) {
-  const char* text = std::getenv(name);
+Status environment_number(environment::Variable variable, int* value) {
+  const char* text = environment::text(variable);
   auto number = text ? parse_int(text) : std::nullopt;
   if (!number || *number < 0 || *number > INT32_MAX)
-    return error(MPI_ERR_OTHER, "%s=%s: allowed is a number from 0 (set by the launcher)", name,
-                 text ? text : "");
+    return error(MPI_ERR_OTHER, "%s=%s: allowed is a number from 0 (set by the launcher)",
+                 environment::name(variable), text ? text : "");
   *value = static_cast<int>(*number);
   return {};
 }
 
 Status Pmi1::identify(const char* id) {
   if (!id) {
-    FGMPI_TRY(environment_number("PMI_RANK", &rank_));
-    return environment_number("PMI_SIZE", &size_);
+    FGMPI_TRY(environment_number(environment::kPmiRank, &rank_));
+    return environment_number(environment::kPmiSize, &size_);
   }
   Answer answer("");
   FGMPI_TRY(ask(format("cmd=initack pmiid=%s", id), "initack", &answer));
@@ -143,7 +144,7 @@ Status Pmi1::read_numbers() {
   appnum_ = answer.number("appnum").value_or(0);
   // One program of the launch may be two to the launcher (mpiexec -ranks): then it says which one
   // it is.
-  if (const char* program = std::getenv("FGMPI_APPNUM"))
+  if (const char* program = environment::text(environment::kAppNumber))
     appnum_ = static_cast<int>(parse_int(program).value_or(appnum_));
   FGMPI_TRY(ask("cmd=get_universe_size", "universe_size", &answer));
   universe_ = answer.number("size").value_or(-1);
@@ -162,7 +163,7 @@ Status Pmi1::start(const char* id) {
     return error(MPI_ERR_OTHER, "the launcher does not speak PMI-1: '%s'", answer.line().c_str());
   if (size_ < 1 || rank_ >= size_)
     return error(MPI_ERR_OTHER, "the launcher says rank %d of %d processes", rank_, size_);
-  const char* spawned = std::getenv("PMI_SPAWNED");
+  const char* spawned = environment::text(environment::kPmiSpawned);
   spawned_ = spawned && std::strcmp(spawned, "0") != 0;
   return read_numbers();
 }
@@ -302,30 +303,27 @@ Status connect_to(const char* address, int* fd) {
   return {};
 }
 
-const char* variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value && *value ? value : nullptr;
-}
-
 }  // namespace
 
-bool pmi1_offered() { return variable("PMI_FD") || variable("PMI_PORT"); }
+bool pmi1_offered() {
+  return environment::text(environment::kPmiFd) || environment::text(environment::kPmiPort);
+}
 
 Status open_pmi1(std::unique_ptr<Bootstrap>* out) {
   int fd = -1;
   const char* id = nullptr;
-  if (variable("PMI_FD")) {
-    FGMPI_TRY(environment_number("PMI_FD", &fd));
+  if (environment::text(environment::kPmiFd)) {
+    FGMPI_TRY(environment_number(environment::kPmiFd, &fd));
     if (fcntl(fd, F_GETFD) < 0)
       return error(MPI_ERR_OTHER,
                    "PMI_FD=%d: not an open file descriptor (unset PMI_FD to run without launcher)",
                    fd);
   } else {
-    id = variable("PMI_ID");
+    id = environment::text(environment::kPmiId);
     if (!id)
       return error(MPI_ERR_OTHER,
                    "PMI_PORT is set, but PMI_ID is not: both come from the launcher");
-    FGMPI_TRY(connect_to(std::getenv("PMI_PORT"), &fd));
+    FGMPI_TRY(connect_to(environment::text(environment::kPmiPort), &fd));
   }
   auto client = std::make_unique<Pmi1>(fd);
   FGMPI_TRY(client->start(id));

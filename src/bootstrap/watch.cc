@@ -12,7 +12,6 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <string_view>
@@ -22,6 +21,7 @@
 
 #include "base/farewell.h"
 #include "base/raw_call.h"
+#include "base/settings.h"
 #include "base/strings.h"
 
 namespace fgmpi::bootstrap {
@@ -244,8 +244,7 @@ bool wanted() {
 #ifdef RUNNING_ON_VALGRIND
   if (RUNNING_ON_VALGRIND) return false;  // it ends processes that have such threads
 #endif
-  const char* setting = std::getenv("FGMPI_WATCH");
-  return !setting || std::string_view(setting) != "off";
+  return settings::on(settings::kWatch);
 #endif
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/strings.h"
+#include "base/settings.h"
 #include "ch4-av-rankmap/mlut.h"
 #include "groupmap/algebra.h"
 #include "groupmap/codec.h"
@@ -276,11 +276,7 @@ const Strategy& RankMap::strategy() { return g_strategy; }
 void RankMap::set_strategy(const Strategy& strategy) { g_strategy = strategy; }
 
 Status RankMap::configure() {
-  const char* text = env_text("FGMPI_GROUPMAP");
-  if (!text) return {};
-  Status status = groupmap::parse_strategy(text, &g_strategy);
-  if (!status.ok()) return error(groupmap::kErrArg, "FGMPI_GROUPMAP: %s", status.what().c_str());
-  return status;
+  return groupmap::parse_strategy(settings::text(settings::kGroupmap), &g_strategy);
 }
 
 }  // namespace fgmpi

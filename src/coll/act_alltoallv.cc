@@ -1,6 +1,6 @@
 // All-to-all between processes where not all of them know all sizes (the v and w forms) or where
 // parts are long: streams of the parts of their members, by receiver, then sender.
-#include "base/strings.h"
+#include "base/settings.h"
 #include "coll/act.h"
 #include "coll/selector.h"
 #include "coll/streams.h"
@@ -32,11 +32,7 @@ class PartsOfPlace {
 
 }  // namespace
 
-size_t round_bytes() {
-  static const size_t bytes =
-      static_cast<size_t>(env_size("FGMPI_COLL_ROUND", 32 << 20, 1, int64_t{1} << 40));
-  return bytes;
-}
+size_t round_bytes() { return settings::size(settings::kCollRound); }
 
 Status alltoallv_between_processes(const Act& act, const Team& team, const Placement& placement) {
   std::vector<Stream<PartsOfPlace>> out, in;

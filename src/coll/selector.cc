@@ -1,8 +1,8 @@
 #include "coll/selector.h"
 
-#include <cstdlib>
-#include <cstring>
 #include <span>
+
+#include "base/settings.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -84,32 +84,6 @@ constexpr Row<AlltoallFn> kAlltoall[] = {
     {"pairwise", alltoall_pairwise, kNothing, kMany, kAny},
 };
 
-struct Override {
-  explicit Override(const char* name) : variable(name) {}
-  const char* variable;
-  bool read = false;
-  std::string value;
-};
-Override g_overrides[] = {
-    Override("FGMPI_COLL_BARRIER"),        Override("FGMPI_COLL_BCAST"),
-    Override("FGMPI_COLL_REDUCE"),         Override("FGMPI_COLL_ALLREDUCE"),
-    Override("FGMPI_COLL_REDUCE_SCATTER"), Override("FGMPI_COLL_SCAN"),
-    Override("FGMPI_COLL_GATHER"),         Override("FGMPI_COLL_SCATTER"),
-    Override("FGMPI_COLL_ALLGATHER"),      Override("FGMPI_COLL_ALLTOALL"),
-};
-enum Index {
-  iBarrier,
-  iBcast,
-  iReduce,
-  iAllreduce,
-  iReduceScatter,
-  iScan,
-  iGather,
-  iScatter,
-  iAllgather,
-  iAlltoall
-};
-
 template <class F>
 std::vector<std::string> names(std::span<const Row<F>> table) {
   std::vector<std::string> out;
@@ -129,40 +103,15 @@ bool able(uint8_t needs, const Shape& shape) {
            (needs & kRegular && !shape.regular));
 }
 
-template <class F>
-Status unknown(const Override& o, std::span<const Row<F>> table) {
-  std::string allowed;
-  for (const std::string& name : names(table)) allowed += (allowed.empty() ? "" : ", ") + name;
-  return error(MPI_ERR_OTHER, "%s is '%s'; allowed are %s", o.variable, o.value.c_str(),
-               allowed.c_str());
-}
-
-/// What the user set, read once.
-const Override& override_of(Index index) {
-  Override& o = g_overrides[index];
-  if (__builtin_expect(!o.read, 0)) {
-    const char* value = std::getenv(o.variable);
-    o.value = value ? value : "";
-    o.read = true;
-  }
-  return o;
-}
-
 template <class F, size_t n>
-Status pick(const Row<F> (&rows)[n], Index index, const Shape& shape, F* out) {
+Status pick(const Row<F> (&rows)[n], settings::Id wish, const Shape& shape, F* out) {
   std::span<const Row<F>> table(rows);
-  const Override& o = override_of(index);
-  if (__builtin_expect(!o.value.empty(), 0)) {
-    bool known = false;
+  if (__builtin_expect(settings::is_set(wish), 0)) {
     for (const Row<F>& row : table) {
-      if (o.value != row.name) continue;
-      known = true;
-      if (able(row.needs, shape)) {
-        *out = row.run;
-        return {};
-      }
+      if (settings::text(wish) != row.name || !able(row.needs, shape)) continue;
+      *out = row.run;
+      return {};
     }
-    if (!known) return unknown(o, table);
   }
   for (const Row<F>& row : table) {
     if (!able(row.needs, shape) || shape.places > row.max_places || shape.bytes > row.max_bytes)
@@ -177,27 +126,35 @@ Status pick(const Row<F> (&rows)[n], Index index, const Shape& shape, F* out) {
 }  // namespace
 
 Status pick_barrier(const Shape& shape, BarrierFn* out) {
-  return pick(kBarrier, iBarrier, shape, out);
+  return pick(kBarrier, settings::kCollBarrier, shape, out);
 }
-Status pick_bcast(const Shape& shape, BcastFn* out) { return pick(kBcast, iBcast, shape, out); }
-Status pick_reduce(const Shape& shape, ReduceFn* out) { return pick(kReduce, iReduce, shape, out); }
+Status pick_bcast(const Shape& shape, BcastFn* out) {
+  return pick(kBcast, settings::kCollBcast, shape, out);
+}
+Status pick_reduce(const Shape& shape, ReduceFn* out) {
+  return pick(kReduce, settings::kCollReduce, shape, out);
+}
 Status pick_allreduce(const Shape& shape, AllreduceFn* out) {
-  return pick(kAllreduce, iAllreduce, shape, out);
+  return pick(kAllreduce, settings::kCollAllreduce, shape, out);
 }
-bool allreduce_is_set() { return !override_of(iAllreduce).value.empty(); }
+bool allreduce_is_set() { return settings::is_set(settings::kCollAllreduce); }
 Status pick_reduce_scatter(const Shape& shape, ReduceScatterFn* out) {
-  return pick(kReduceScatter, iReduceScatter, shape, out);
+  return pick(kReduceScatter, settings::kCollReduceScatter, shape, out);
 }
-Status pick_exscan(const Shape& shape, ExscanFn* out) { return pick(kExscan, iScan, shape, out); }
-Status pick_gather(const Shape& shape, RootedFn* out) { return pick(kGather, iGather, shape, out); }
+Status pick_exscan(const Shape& shape, ExscanFn* out) {
+  return pick(kExscan, settings::kCollScan, shape, out);
+}
+Status pick_gather(const Shape& shape, RootedFn* out) {
+  return pick(kGather, settings::kCollGather, shape, out);
+}
 Status pick_scatter(const Shape& shape, RootedFn* out) {
-  return pick(kScatter, iScatter, shape, out);
+  return pick(kScatter, settings::kCollScatter, shape, out);
 }
 Status pick_allgather(const Shape& shape, AllgatherFn* out) {
-  return pick(kAllgather, iAllgather, shape, out);
+  return pick(kAllgather, settings::kCollAllgather, shape, out);
 }
 Status pick_alltoall(const Shape& shape, AlltoallFn* out) {
-  return pick(kAlltoall, iAlltoall, shape, out);
+  return pick(kAlltoall, settings::kCollAlltoall, shape, out);
 }
 
 Status team_barrier(const Team& team) {
@@ -257,10 +214,6 @@ std::vector<std::string> algorithm_names(const std::string& collective) {
   if (collective == "ALLGATHER") return of(kAllgather);
   if (collective == "ALLTOALL") return of(kAlltoall);
   return {};
-}
-
-void forget_overrides() {
-  for (Override& o : g_overrides) o.read = false;
 }
 
 }  // namespace fgmpi::coll

@@ -34,7 +34,6 @@ using RootedFn = Status (*)(const Team&, uint32_t, char*, const Blocks&);
 using AllgatherFn = Status (*)(const Team&, char*, const Blocks&);
 using AlltoallFn = Status (*)(const Team&, const char*, char*, const AlltoallSizes&);
 
-/// An error (MPI_ERR_OTHER) names the variable, its value and the algorithms there are.
 Status pick_barrier(const Shape& shape, BarrierFn* out);
 Status pick_bcast(const Shape& shape, BcastFn* out);
 Status pick_reduce(const Shape& shape, ReduceFn* out);
@@ -61,7 +60,5 @@ Status team_allgather(const Team& team, char* buffer, const Blocks& blocks);
 /// Names of the algorithms of a collective ("ALLREDUCE"), for reports and tests; empty when there
 /// is none such.
 std::vector<std::string> algorithm_names(const std::string& collective);
-/// Reads the environment again (tests).
-void forget_overrides();
 
 }  // namespace fgmpi::coll

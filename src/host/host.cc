@@ -6,12 +6,12 @@
 
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "base/assert.h"
-#include "base/strings.h"
+#include "base/environment.h"
+#include "base/settings.h"
 
 extern "C" char** environ;
 
@@ -66,11 +66,11 @@ class HostEnvironment {
     std::vector<char*> variables;
     for (char** v = environ; v && *v; ++v)
       if (std::strncmp(*v, "PMI", 3) != 0) variables.push_back(*v);
-    static char settings[][32] = {"UCX_MEM_EVENTS=n", "UCX_TLS=self", "UCX_HANDLE_ERRORS=none"};
-    for (char* setting : settings) {
-      std::string name(setting, std::strchr(setting, '='));
-      if (!std::getenv(name.c_str())) variables.push_back(setting);
-    }
+    static std::string ours[] = {"UCX_MEM_EVENTS=n", "UCX_TLS=self", "UCX_HANDLE_ERRORS=none"};
+    constexpr environment::Variable kNames[] = {environment::kUcxMemEvents, environment::kUcxTls,
+                                                environment::kUcxHandleErrors};
+    for (size_t i = 0; i < std::size(kNames); ++i)
+      if (!environment::raw(kNames[i])) variables.push_back(ours[i].data());
     variables.push_back(nullptr);
     return variables;
   }
@@ -131,15 +131,14 @@ void must(Status (*step)()) {
 }  // namespace
 
 Status find_library(std::string* path) {
-  const char* wanted = std::getenv("FGMPI_HOST_MPI");
-  if (wanted && *wanted) {
-    *path = wanted;
-    const char* why = wanted[0] == '/' ? refusal(*path) : "not an absolute path";
+  if (settings::is_set(settings::kHostMpi)) {
+    *path = settings::text(settings::kHostMpi);
+    const char* why = path->front() == '/' ? refusal(*path) : "not an absolute path";
     if (why)
       return error(
           MPI_ERR_OTHER,
           "FGMPI_HOST_MPI=%s: %s; allowed is the absolute path of an MPI library with MPICH's ABI",
-          wanted, why);
+          path->c_str(), why);
     return {};
   }
   static constexpr std::array kCandidates = {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/settings.h"
 #include "base/strings.h"
 
 namespace fgmpi::launcher {
@@ -191,8 +192,9 @@ class Parser {
     if (at_ == words_.size()) return missing(option);
     const std::string& text = words_[at_++];
     size_t equals = text.find('=');
-    if (equals != text.npos) add_variable(s, text.substr(0, equals), text.substr(equals + 1));
-    return {};
+    if (equals == text.npos) return {};
+    add_variable(s, text.substr(0, equals), text.substr(equals + 1));
+    return settings::check(text.substr(0, equals), text.substr(equals + 1));
   }
 
   void add_variable(Section* s, const std::string& name, const std::string& value) {
@@ -218,7 +220,10 @@ class Parser {
       if (name == "bind-to" && option.starts_with("--")) word = word.substr(0, word.find(':'));
       if ((name == "bind-to" || name == "map-by") && option.size() == name.size() + 1)
         FGMPI_TRY(place(option, word));
-      if (follow == 2 && i == 1) word = with_library(words_[at_ - 2], word);
+      if (follow == 2 && i == 1) {  // a variable
+        FGMPI_TRY(settings::check(words_[at_ - 2], word));
+        word = with_library(words_[at_ - 2], word);
+      }
       s->options.push_back(std::move(word));
     }
     return {};

@@ -38,9 +38,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/environment.h"
 #include "launcher/hydra_guard.h"
 
 namespace {
+
+namespace environment = fgmpi::environment;
 
 /// Later than the processes (FGMPI_PEER_TIMEOUT), who know which ranks are lost.
 constexpr int kIdleSeconds = 10, kBetweenSeconds = 1, kProbes = 6, kUnansweredMs = 16'000;
@@ -50,8 +53,6 @@ bool g_active = false;
 
 // ---- Standard input for the first process --------------------------------------------------------------------------
 
-/// Tells the proxy which descriptor is mpiexec's standard input.
-constexpr const char* kInputVariable = "FGMPI_HYDRA_INPUT";
 constexpr int kLeastInput = 100;  // out of the way of what hydra opens
 constexpr const char* kProxy = "hydra_pmi_proxy";
 
@@ -77,21 +78,21 @@ void keep_input() {
 /// In a proxy that has got it.
 void take_input(const char* descriptor) {
   g_input = std::atoi(descriptor);
-  unsetenv(kInputVariable);
+  environment::unset(environment::kHydraInput);
   fcntl(g_input, F_SETFD, FD_CLOEXEC);
 }
 
 /// In what mpiexec.hydra has forked, which becomes the proxy of the first process's host.
 void hand_to_proxy() {
-  setenv(kInputVariable, std::to_string(g_input).c_str(), 1);
-  fgmpi::launcher::put_first("LD_PRELOAD", fgmpi::launcher::kHydraGuard);
+  environment::set(environment::kHydraInput, std::to_string(g_input).c_str());
+  environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
   fcntl(g_input, F_SETFD, 0);
   *g_handed = true;
 }
 
 /// In what the proxy has forked, which becomes a process of the job.
 void hand_to_process() {
-  const char* rank = std::getenv("PMI_RANK");
+  const char* rank = environment::text(environment::kPmiRank);
   if (!rank) return;
   const bool first = !std::strcmp(rank, "0");
   const int input = first ? g_input : open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -145,7 +146,8 @@ ssize_t write_output(int fd, const void* bytes, size_t count) {
     const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
     rest.remove_prefix(line.size());
     const bool loss = is_of(line, "fgmpi: process ", " is gone: ");
-    const bool start = is_of(line, "fgmpi: Fatal error on a rank before MPI_Init: ", "");
+    const bool start = is_of(line, "fgmpi: Fatal error on a rank before MPI_Init: ", "") ||
+                       is_of(line, "fgmpi: FGMPI_", ": allowed is ");
     if ((loss && told_loss) || (start && told_start)) continue;
     if (!write_all(fd, line)) return -1;
     if (loss)
@@ -173,7 +175,7 @@ void check_status(int status, void*) {
 }
 
 __attribute__((constructor)) void leave_environment() {
-  const char* input = std::getenv(kInputVariable);
+  const char* input = environment::text(environment::kHydraInput);
   if (input && !std::strcmp(program_invocation_short_name, kProxy)) {
     take_input(input);
   } else {
@@ -184,16 +186,16 @@ __attribute__((constructor)) void leave_environment() {
     on_exit(check_status, nullptr);
     keep_input();
   }
-  const char* present = std::getenv("LD_PRELOAD");
+  const char* present = environment::text(environment::kPreload);
   if (!present) return;
   std::string rest = present;
   size_t at = rest.find(fgmpi::launcher::kHydraGuard);
   if (at == rest.npos) return;
   rest.erase(at, std::strlen(fgmpi::launcher::kHydraGuard) + 1);  // and the colon behind it
   if (rest.empty())
-    unsetenv("LD_PRELOAD");
+    environment::unset(environment::kPreload);
   else
-    setenv("LD_PRELOAD", rest.c_str(), 1);
+    environment::set(environment::kPreload, rest.c_str());
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/environment.h"
+#include "base/settings.h"
 #include "launcher/command_line.h"
 #include "launcher/hydra_guard.h"
 #include "launcher/paths.h"
@@ -19,6 +21,8 @@
 
 namespace {
 
+namespace environment = fgmpi::environment;
+namespace settings = fgmpi::settings;
 using fgmpi::launcher::Plan;
 using fgmpi::launcher::Setting;
 using fgmpi::launcher::Words;
@@ -53,12 +57,12 @@ void must(const fgmpi::Status& status) {
 /// What all processes inherit.
 void set_environment(const Plan& plan, const std::string& library_folder) {
   if (plan.counted) {
-    unsetenv("FGMPI_NFG");
-    unsetenv("FGMPI_RANKS");
+    environment::unset(settings::kRecords[settings::kNfg].name);
+    environment::unset(settings::kRecords[settings::kRanks].name);
   }
   // For hydra alone; the guard takes itself out before the processes inherit.
   if (access((library_folder + "/" + fgmpi::launcher::kHydraGuard).c_str(), R_OK) == 0)
-    fgmpi::launcher::put_first("LD_PRELOAD", fgmpi::launcher::kHydraGuard);
+    environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
 }
 
 }  // namespace
@@ -68,8 +72,8 @@ int main(int argc, char** argv) {
   setting.cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   must(fgmpi::launcher::find_prefix(&setting.library_folder));
   setting.library_folder += "/lib";
-  fgmpi::launcher::put_first("LD_LIBRARY_PATH",
-                             setting.library_folder);  // the programs are looked at with it
+  environment::put_first(environment::kLibraryPath,
+                         setting.library_folder);  // the programs are looked at with it
   const Words arguments_given(argv + 1, argv + argc);
   const bool elsewhere = fgmpi::launcher::names_hosts(arguments_given);
   setting.inspect = [&](const Words& program, int64_t ranks_each, Words* options) {
@@ -86,6 +90,7 @@ int main(int argc, char** argv) {
     std::printf("mpiexec (Finegrain MPI) %s\n", FGMPI_VERSION);
     return 0;
   }
+  must(settings::load());  // nonsense that the processes would inherit is refused once, here
   std::string hydra;
   must(fgmpi::launcher::find_hydra(&hydra));
   set_environment(plan, setting.library_folder);

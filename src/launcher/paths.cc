@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+
+#include "base/environment.h"
+#include "base/settings.h"
 
 namespace fgmpi::launcher {
 
@@ -26,15 +28,15 @@ Status find_prefix(std::string* prefix) {
 }
 
 Status find_hydra(std::string* path) {
-  const char* wanted = std::getenv("FGMPI_HYDRA");
-  if (wanted && *wanted) {
-    if (access(wanted, X_OK) != 0)
+  const std::string& wanted = settings::text(settings::kHydra);
+  if (!wanted.empty()) {
+    if (access(wanted.c_str(), X_OK) != 0)
       return error(MPI_ERR_OTHER, "FGMPI_HYDRA=%s: %s; allowed is the path of an mpiexec.hydra",
-                   wanted, std::strerror(errno));
+                   wanted.c_str(), std::strerror(errno));
     *path = wanted;
     return {};
   }
-  const char* variable = std::getenv("PATH");
+  const char* variable = environment::text(environment::kPath);
   const std::string folders = std::string(variable ? variable : "") + ":/usr/bin:/usr/local/bin";
   for (size_t begin = 0; begin <= folders.size();) {
     size_t end = std::min(folders.find(':', begin), folders.size());

@@ -11,10 +11,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <vector>
+
+#include "base/environment.h"
 
 extern char** environ;
 
@@ -43,7 +44,7 @@ std::string find(const std::string& name, const Words& options) {
     std::string path = name[0] == '/' ? name : start_folder(options) + name;
     return access(path.c_str(), F_OK) == 0 ? path : "";
   }
-  const char* variable = std::getenv("PATH");
+  const char* variable = environment::raw(environment::kPath);
   const std::string folders = variable ? variable : "/bin:/usr/bin";
   std::string found;
   for (size_t begin = 0; begin <= folders.size();) {
@@ -203,21 +204,22 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
                  "it while the path of "
                  "ours has a space or colon; link it with mpicc, mpicxx or mpifort",
                  path.c_str(), other.c_str(), ours.c_str());
-  const char* before = std::getenv("LD_PRELOAD");
+  const char* before = environment::text(environment::kPreload);
   // The library puts LD_PRELOAD back (src/privatize/come_first.cc): programs that this one starts
   // are as ever.
   for (const std::string& word :
-       {std::string("-env"), std::string("FGMPI_PRELOADED"), std::string(before ? before : ""),
-        std::string("-env"), std::string("LD_PRELOAD"),
-        ours + (before && *before ? std::string(":") + before : "")})
+       {std::string("-env"), std::string(environment::name(environment::kPreloaded)),
+        std::string(before ? before : ""), std::string("-env"),
+        std::string(environment::name(environment::kPreload)),
+        ours + (before ? std::string(":") + before : "")})
     additions->push_back(word);
   return {};
 }
 
 bool names_hosts(const Words& arguments) {
-  for (const char* variable :
-       {"HYDRA_HOST_FILE", "SLURM_JOB_ID", "PBS_NODEFILE", "LSB_HOSTS", "PE_HOSTFILE"})
-    if (std::getenv(variable)) return true;
+  using namespace environment;
+  for (Variable variable : {kHydraHostFile, kSlurmJob, kPbsNodes, kLsfHosts, kGridEngineHosts})
+    if (raw(variable)) return true;
   constexpr std::string_view kOptions[] = {"hosts",   "host",        "f",         "hostfile",
                                            "machine", "machinefile", "configfile"};
   return std::any_of(arguments.begin(), arguments.end(), [&](std::string_view word) {

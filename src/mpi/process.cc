@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/farewell.h"
+#include "base/settings.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/av.h"
 #include "host/host.h"
@@ -53,17 +55,6 @@ void end_the_others(int status) {
 [[noreturn]] void refuse(const std::string& line) {
   std::fprintf(stderr, "fgmpi: %s\n", line.c_str());
   end_process(1);
-}
-
-int64_t positive_env(const char* name, int64_t max) {
-  const char* text = std::getenv(name);
-  if (!text || !*text) return 0;
-  auto value = parse_int(text);
-  if (!value || *value < 1 || *value > max) {
-    refuse(format("%s=%s: allowed is a number of ranks from 1 to %lld", name, text,
-                  static_cast<long long>(max)));
-  }
-  return *value;
 }
 
 constexpr int64_t kMaxRanks = int64_t{1} << 30;
@@ -144,7 +135,7 @@ Status init_address_vector(const std::vector<Peer>& peers) {
 
 Status connect_to_others(pt2pt::Setup* setup) {
   Process& me = process();
-  FGMPI_TRY(transport::make_all(&me.transports));
+  me.transports = transport::make_all();
   std::vector<Peer> peers(boot().size());
   peers[boot().rank()].reached = true;
   size_t reached = 1, t = 0;
@@ -221,16 +212,16 @@ bootstrap::Bootstrap& boot() {
 uint32_t ranks_of_this_process() {
   Process& me = process();
   if (me.ranks) return me.ranks;
-  int64_t each = positive_env("FGMPI_NFG", kMaxRanks),
-          total = positive_env("FGMPI_RANKS", kMaxRanks);
-  if (total && !each) {
+  int64_t each = settings::number(settings::kNfg);
+  if (settings::is_set(settings::kRanks) && !settings::is_set(settings::kNfg)) {
+    const int64_t total = settings::number(settings::kRanks);
     int64_t p = boot().rank(), processes = boot().size();
     if (total < processes)
       refuse(format("FGMPI_RANKS=%lld: allowed is at least one rank for each of %lld processes",
                     static_cast<long long>(total), static_cast<long long>(processes)));
     each = total / processes + (p < total % processes ? 1 : 0);
   }
-  me.ranks = each ? static_cast<uint32_t>(each) : 1;
+  me.ranks = static_cast<uint32_t>(each);
   return me.ranks;
 }
 
@@ -247,8 +238,7 @@ Status connect() {
     bootstrap::start_watch(boot().launcher_fd(), nullptr, "", true);
     // Without a timeout only when a deadlock is to be suffered (FGMPI_DEADLOCK=report or off): nothing can come.
     hooks.sleep = [](int64_t timeout_ns) {
-      timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000),
-                       static_cast<long>(timeout_ns % 1'000'000'000)};
+      const timespec timeout = to_timespec(timeout_ns < 0 ? 0 : timeout_ns);
       ::ppoll(nullptr, 0, timeout_ns < 0 ? nullptr : &timeout, nullptr);
     };
   } else {

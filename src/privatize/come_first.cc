@@ -8,7 +8,6 @@
 // and MPI_Init says what to do.
 #include <dlfcn.h>
 #include <link.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <set>
@@ -16,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/environment.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
 
@@ -23,7 +23,7 @@ namespace fgmpi::privatize {
 namespace {
 
 /// Set in the second execution; its value is the LD_PRELOAD of the first, which is put back.
-constexpr const char* kMark = "FGMPI_PRELOADED";
+constexpr environment::Variable kMark = environment::kPreloaded;
 
 bool comes_first(const Dl_info& self) {
   Dl_info first{};
@@ -60,12 +60,12 @@ bool linked_with(std::string_view name) {
 }
 
 [[gnu::constructor]] void come_first(int, char** argv, char**) {
-  if (const char* before = getenv(kMark)) {
+  if (const char* before = environment::raw(kMark)) {
     if (*before)
-      setenv("LD_PRELOAD", before, 1);
+      environment::set(environment::kPreload, before);
     else
-      unsetenv("LD_PRELOAD");
-    unsetenv(kMark);
+      environment::unset(environment::kPreload);
+    environment::unset(kMark);
     return;
   }
   Dl_info self{};
@@ -75,13 +75,13 @@ bool linked_with(std::string_view name) {
   ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
   if (length <= 0) return;
   path[length] = '\0';
-  const char* before = getenv("LD_PRELOAD");
-  setenv(kMark, before ? before : "", 1);
+  const char* before = environment::text(environment::kPreload);
+  environment::set(kMark, before ? before : "");
   std::string all = self.dli_fname;
   // Such a path would be taken for two; mpiexec has put its folder into LD_LIBRARY_PATH.
   if (all.find_first_of(" :") != all.npos) all = file_name(self.dli_fname);
-  if (before && *before) all += std::string(":") + before;
-  setenv("LD_PRELOAD", all.c_str(), 1);
+  if (before) all += std::string(":") + before;
+  environment::set(environment::kPreload, all.c_str());
   execve(path, argv, environ);
 }
 

@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -17,6 +16,7 @@
 #include <unwind.h>
 
 #include "base/farewell.h"
+#include "base/settings.h"
 #include "privatize/elf_file.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
@@ -181,8 +181,7 @@ bool of_fortran_runtime(void* code) {
 }  // namespace
 
 void install_crash_reports() {
-  const char* wanted = getenv("FGMPI_CRASH_REPORT");
-  if (wanted && strcmp(wanted, "0") == 0) return;
+  if (!settings::on(settings::kCrashReport)) return;
   void* stack = mmap(nullptr, kHandlerStack, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   stack_t old{};

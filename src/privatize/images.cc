@@ -330,8 +330,7 @@ Status Images::check_limits(uint32_t count) const {
 
 /// For images and stacks, as both must fit.
 Status Images::check_address_space(uint32_t count) const {
-  sched::Options options;
-  FGMPI_TRY(sched::configure(&options));
+  const sched::Options options = sched::configured_options();
   constexpr uint64_t kSpare = uint64_t{96} << 20;  // libraries loaded later, shared memory
   constexpr uint64_t kHeap = 16 * 1024;            // of a rank
   uint64_t left = sched::address_space_left();

@@ -4,11 +4,11 @@
 // user's count more.
 #include <dlfcn.h>
 #include <sched.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <string>
 
+#include "base/environment.h"
 #include "base/strings.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
@@ -22,21 +22,22 @@ void share_processors(uint32_t ranks) {
     return;
   cpu_set_t usable;
   if (sched_getaffinity(0, sizeof usable, &usable) != 0) return;
-  const char* here = getenv("MPI_LOCALNRANKS");  // hydra's: processes of the job on this host
+  const char* here = environment::text(environment::kLocalProcesses);
   int64_t processes = std::max<int64_t>(here ? parse_int(here).value_or(1) : 1, 1);
   int64_t all = processes * ranks, processors = CPU_COUNT(&usable);
-  const char* wanted = getenv("OMP_NUM_THREADS");
+  const char* wanted = environment::text(environment::kOmpThreads);
   int64_t threads = std::max<int64_t>(processors / all, 1);
   if (!wanted) {
-    setenv("OMP_NUM_THREADS", std::to_string(threads).c_str(), 0);
+    environment::set(environment::kOmpThreads, std::to_string(threads).c_str());
     // The first image's runtime has read the environment already.
     if (auto* set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads")))
       set(static_cast<int>(threads));
   } else {
     threads = std::max<int64_t>(parse_int(wanted).value_or(processors), 1);
   }
-  if (threads > 1 && threads * all > processors && !getenv("GOMP_SPINCOUNT"))
-    setenv("OMP_WAIT_POLICY", "passive", 0);
+  if (threads > 1 && threads * all > processors && !environment::raw(environment::kGompSpinCount) &&
+      !environment::raw(environment::kOmpWaitPolicy))
+    environment::set(environment::kOmpWaitPolicy, "passive");
 }
 
 }  // namespace fgmpi::privatize

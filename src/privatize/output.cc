@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/settings.h"
 #include "base/strings.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
@@ -176,8 +176,7 @@ FILE* open_stream(int fd, ssize_t (*take)(void*, const char*, size_t)) {
 }  // namespace
 
 void take_over_output(uint32_t ranks) {
-  const char* wanted = getenv("FGMPI_PREPEND_RANK");
-  g_prefix = wanted && *wanted && strcmp(wanted, "0") != 0;
+  g_prefix = settings::on(settings::kPrependRank);
   if (ranks == 1 && !g_prefix) return;
   fflush(stdout);
   FILE* stream = open_stream(STDOUT_FILENO, take_stdout);

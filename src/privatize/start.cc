@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/environment.h"
+#include "base/settings.h"
 #include "base/strings.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
@@ -40,20 +42,22 @@ uint32_t g_first_world_rank = 0;
 /// Before the processes have exchanged their sizes: block distribution of equal or nearly equal
 /// parts.
 uint32_t presumed_first_world_rank(uint32_t ranks) {
-  auto number = [](const char* name, int64_t fallback) {
-    const char* text = getenv(name);
+  auto number = [](environment::Variable variable, int64_t fallback) {
+    const char* text = environment::text(variable);
     return text ? parse_int(text).value_or(fallback) : fallback;
   };
-  int64_t process = number("PMI_RANK", 0), processes = std::max<int64_t>(number("PMI_SIZE", 1), 1);
-  int64_t total = getenv("FGMPI_NFG") ? 0 : number("FGMPI_RANKS", 0);
-  if (total <= 0) return static_cast<uint32_t>(process * ranks);
+  int64_t process = number(environment::kPmiRank, 0);
+  int64_t processes = std::max<int64_t>(number(environment::kPmiSize, 1), 1);
+  if (settings::is_set(settings::kNfg) || !settings::is_set(settings::kRanks))
+    return static_cast<uint32_t>(process * ranks);
+  const int64_t total = settings::number(settings::kRanks);
   return static_cast<uint32_t>(process * (total / processes) +
                                std::min(process, total % processes));
 }
 
 uint32_t ranks_wanted() {
   if (mpi::ranks_of_this_process) return mpi::ranks_of_this_process();
-  return static_cast<uint32_t>(env_size("FGMPI_NFG", 1, 1, 1 << 30));
+  return static_cast<uint32_t>(settings::number(settings::kNfg));
 }
 
 /// Without src/mpi: just the ranks.
@@ -94,19 +98,13 @@ void refuse_unless(const Status& status) {
 
 /// Lines that are the same for the whole job are printed by its first process.
 bool speaks_for_the_job() {
-  const char* rank = getenv("PMI_RANK");
+  const char* rank = environment::text(environment::kPmiRank);
   return !rank || strcmp(rank, "0") == 0;
 }
 
+/// FGMPI_PRIVATIZE, in the order of the table of settings.
 enum class Wish : uint8_t { kAuto, kOn, kOff };
-
-Wish wish() {
-  const char* text = getenv("FGMPI_PRIVATIZE");
-  if (!text || !*text || strcmp(text, "auto") == 0) return Wish::kAuto;
-  if (strcmp(text, "on") == 0) return Wish::kOn;
-  if (strcmp(text, "off") == 0) return Wish::kOff;
-  refuse(format("FGMPI_PRIVATIZE is '%s'; allowed: auto, on or off", text));
-}
+static_assert(settings::has_choices(settings::kPrivatize, "auto|on|off"));
 
 bool starts_with(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
@@ -116,8 +114,7 @@ bool starts_with(std::string_view text, std::string_view start) {
 /// Fortran's (units, random numbers) and OpenMP's (a rank may call MPI within a parallel region).
 std::vector<std::string> private_libraries() {
   std::vector<std::string> names;
-  const char* text = getenv("FGMPI_PRIVATIZE_LIBS");
-  std::string_view rest = text ? text : "";
+  std::string_view rest = settings::text(settings::kPrivatizeLibs);
   while (!rest.empty()) {
     size_t comma = std::min(rest.find(','), rest.size());
     std::string name(rest.substr(0, comma));
@@ -127,7 +124,7 @@ std::vector<std::string> private_libraries() {
          {"libc.so", "ld-linux", "libmpich.so", "libmpi.so", "libstdc++.so", "libgcc_s.so"})
       if (starts_with(name, shared))
         refuse(format(
-            "FGMPI_PRIVATIZE_LIBS names %s, of which a process has one; allowed: libraries of "
+            "FGMPI_PRIVATIZE_LIBS names %s, of which a process has one; allowed are libraries of "
             "the program's own",
             name.c_str()));
     bool loaded = false;
@@ -137,7 +134,7 @@ std::vector<std::string> private_libraries() {
     }
     if (!loaded)
       refuse(format(
-          "FGMPI_PRIVATIZE_LIBS names %s, which the program does not load; allowed: file names "
+          "FGMPI_PRIVATIZE_LIBS names %s, which the program does not load; allowed are file names "
           "of libraries that it is linked with",
           name.c_str()));
     names.push_back(std::move(name));
@@ -199,7 +196,7 @@ Mode decide(uint32_t ranks) {
     refuse_unless(g_images.read_modules({}));  // for crash reports
     return Mode::kSingle;
   }
-  Wish wanted = wish();
+  const auto wanted = settings::choice<Wish>(settings::kPrivatize);
   bool off = wanted == Wish::kOff;
   refuse_unless(g_images.read_modules(off ? std::vector<std::string>() : private_libraries()));
   if (off) return Mode::kShared;
@@ -321,6 +318,7 @@ FGMPI_INTERPOSE int __libc_start_main(Main* main, int argc, char** argv, Init* i
     g_forked_by_rank = on_proclet();
     t_scheduler = false;
   });
+  fgmpi::settings::load_or_end();
   g_program.ranks = ranks_wanted();
   g_mode = decide(g_program.ranks);
   if (g_program.ranks > 1) warn_of_shared_libraries();

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/clock.h"
+#include "base/counters.h"
 #include "proclet-sched/annotate.h"
 #include "proclet-sched/debug_table.h"
 #include "proclet-sched/immortal.h"
@@ -90,12 +92,6 @@ struct Scheduler {
 
 constinit Immortal<Scheduler> g_scheduler;
 constexpr Scheduler& g = g_scheduler.value;
-
-int64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * int64_t{1'000'000'000} + t.tv_nsec;
-}
 
 uint64_t next_random() {  // splitmix64
   uint64_t z = (g.random += 0x9e3779b97f4a7c15ull);
@@ -322,8 +318,7 @@ void sleep_in_kernel(int64_t timeout_ns) {
     fprintf(stderr, "fgmpi: every proclet of this process is parked and nothing can wake one\n");
     abort();
   }
-  timespec t{static_cast<time_t>(timeout_ns / 1'000'000'000),
-             static_cast<long>(timeout_ns % 1'000'000'000)};
+  const timespec t = to_timespec(timeout_ns);
   nanosleep(&t, nullptr);
 }
 
@@ -435,8 +430,7 @@ size_t default_stack_size(uint32_t count) {
 Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
   FGMPI_CHECK(!g.running && g.live == 0 && count > 0);
   if (!g.options_given) {
-    g.options = Options();
-    FGMPI_TRY(configure(&g.options));
+    g.options = configured_options();
   }
   if (g.ranks) {
     annotate::unmapped(g.ranks, g.count * sizeof(Proclet));
@@ -585,13 +579,13 @@ void yield() {
 void sleep_for(int64_t ns) {
   Proclet* self = current();
   if (!self || g.in_host_call) {
-    timespec t{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+    const timespec t = to_timespec(ns);
     nanosleep(&t, nullptr);
     return;
   }
   if (ns <= 0) return yield();
   int64_t now = now_ns();
-  int64_t deadline = ns > INT64_MAX - now ? INT64_MAX : now + ns;
+  const int64_t deadline = add_time(now, ns);
   g.timers.push_back({deadline, g.timer_order++, self});
   std::push_heap(g.timers.begin(), g.timers.end(), std::greater<>());
   self->wait = &kSleepSite;
@@ -624,6 +618,11 @@ void call_on_host_stack(void (*function)(void*), void* argument) {
 }
 
 uint64_t switch_count() { return g.switches + (g.period - g_hot.until_poll); }
+
+namespace {
+[[maybe_unused]] const bool g_counter_provided =
+    (counters::provide(counters::kSwitches, [](const void*) { return switch_count(); }), true);
+}
 
 const char* guard_kind() {
   switch (g.stacks.guard()) {

@@ -110,14 +110,11 @@ void ready_by_policy(Proclet* p);
 /// The running proclet; nullptr on the host stack outside of any proclet.
 inline Proclet* current() { return detail::g_hot.current; }
 
-/// Options of a run; configure() fills them from the environment.
+/// Options of a run.
 struct Options {
   size_t stack_size = 0;  ///< FGMPI_STACK_SIZE: address space per proclet; 0: default_stack_size()
-  enum Policy : uint8_t {
-    kFifo,
-    kLifo,
-    kRandom
-  } policy = kFifo;  ///< FGMPI_SCHED=fifo|lifo|random:SEED
+  /// FGMPI_SCHED, in the order of the table of settings.
+  enum Policy : uint8_t { kFifo, kLifo, kRandom } policy = kFifo;
   uint64_t seed = 0;
 };
 constexpr uint32_t kLargeStacks = 1024, kMediumStacks = 16384;
@@ -125,9 +122,9 @@ constexpr uint32_t kLargeStacks = 1024, kMediumStacks = 16384;
 /// then 1 MiB (to 1,024 ranks), 256 KiB (to 16,384), 64 KiB. Programs written for one rank a process keep arrays on
 /// their stack; only touched pages cost memory, and where ranks are many, page tables count too.
 size_t default_stack_size(uint32_t count);
-/// A bad value gives an error that names the variable, its value and what is allowed.
-Status configure(Options* options);
-/// Uses these from the next create_ranks() on, instead of the environment's.
+/// What the settings say.
+Options configured_options();
+/// Uses these from the next create_ranks() on, instead of the settings'.
 void set_options(const Options& options);
 
 /// Calls of the owner of the transports (src/mpi sets them).

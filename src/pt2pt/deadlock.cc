@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "base/assert.h"
+#include "base/settings.h"
 #include "base/strings.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/sites.h"
@@ -21,17 +21,9 @@ constexpr size_t kShown = 20;
 constexpr size_t kMostEdges = 4096;  ///< of a process that are looked at for a cycle
 using Action = DeadlockAction;
 
-Action action() {
-  static const Action chosen = [] {
-    const char* text = getenv("FGMPI_DEADLOCK");
-    if (!text || !*text || strcmp(text, "abort") == 0) return Action::kAbort;
-    if (strcmp(text, "report") == 0) return Action::kReport;
-    if (strcmp(text, "off") == 0) return Action::kOff;
-    fprintf(stderr, "fgmpi: FGMPI_DEADLOCK is '%s'; allowed: abort, report or off\n", text);
-    end_process(1);
-  }();
-  return chosen;
-}
+static_assert(settings::has_choices(settings::kDeadlock, "abort|report|off"));
+
+Action action() { return settings::choice<Action>(settings::kDeadlock); }
 
 struct Waiting {
   uint32_t world = 0;

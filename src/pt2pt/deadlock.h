@@ -10,7 +10,7 @@
 namespace fgmpi::pt2pt {
 
 enum class DeadlockAction : uint8_t { kAbort, kReport, kOff };
-/// FGMPI_DEADLOCK=abort|report|off; anything else ends the process with one line.
+/// FGMPI_DEADLOCK, in the order of the table of settings.
 DeadlockAction deadlock_action();
 
 /// Every parked proclet of this process waits for something that only MPI can bring, and one does.

@@ -1,26 +1,16 @@
 // FGMPI_LEAKS=1: what the program left behind, by kind and creation call.
 
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <string>
 
 #include "base/assert.h"
+#include "base/settings.h"
 #include "pt2pt/engine.h"
 
 namespace fgmpi::pt2pt {
 
-bool leaks_wanted() {
-  static const bool wanted = [] {
-    const char* text = getenv("FGMPI_LEAKS");
-    if (!text || !*text || strcmp(text, "0") == 0) return false;
-    if (strcmp(text, "1") == 0) return true;
-    fprintf(stderr, "fgmpi: FGMPI_LEAKS is '%s'; allowed: 0 or 1\n", text);
-    end_process(1);
-  }();
-  return wanted;
-}
+bool leaks_wanted() { return settings::on(settings::kLeaks); }
 
 void report_leaks() {
   if (!leaks_wanted()) return;

@@ -130,7 +130,7 @@ std::string describe_process(int* rank) {
   text += line("host", format("%s, id %s", host, name.c_str()));
   text += describe_binding();
   Transports transports;
-  if (status.ok()) status = transport::make_all(&transports);
+  if (status.ok()) transports = transport::make_all();
   if (status.ok()) status = describe_transports(boot.get(), &transports, &text);
   for (auto& transport : transports) {
     transport->all_connected();

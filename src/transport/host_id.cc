@@ -5,9 +5,9 @@
 
 #include <cinttypes>
 #include <cstdint>
-#include <cstdlib>
 #include <fstream>
 
+#include "base/settings.h"
 #include "base/strings.h"
 #include "transport/random.h"
 
@@ -70,7 +70,7 @@ std::string words_of_host() {
   gethostname(name, sizeof name - 1);
   words += std::string("|") + name;
   words += format("|%u|", geteuid()) + capabilities() + "|" + security_label();
-  if (const char* extra = std::getenv("FGMPI_HOST_ID")) words += std::string("|") + extra;
+  if (settings::is_set(settings::kHostId)) words += "|" + settings::text(settings::kHostId);
   return words;
 }
 

@@ -1,10 +1,10 @@
 #include "transport/registry.h"
 
-#include <mpi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <string>
+
+#include "base/settings.h"
+#include "base/strings.h"
 
 // transports.def has one line FGMPI_TRANSPORT(FOLDER) for each folder: made by CMakeLists.txt.
 #define FGMPI_TRANSPORT(folder)           \
@@ -35,15 +35,34 @@ List& registered() {
   return list;
 }
 
-std::string names(size_t most) {
-  std::string text;
+const Registration* find(std::string_view name) {
   for (const Registration* r : registered())
-    if (most-- > 0)
-      text += (text.empty() ? "" : ",") + std::string(r->name);
-    else
-      break;
-  return text;
+    if (r->name == name) return r;
+  return nullptr;
 }
+
+/// Appends what a comma-separated list names; false when it is not one of known names, each once.
+bool parse_list(std::string_view text, List* out) {
+  for (std::string_view rest = text;;) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    const Registration* r = find(word);
+    if (!r || std::find(out->begin(), out->end(), r) != out->end()) return false;
+    out->push_back(r);
+    if (word.size() == rest.size()) return out->size() <= kMostTransports;
+    rest.remove_prefix(word.size() + 1);
+  }
+}
+
+std::string allowed_unless_good(std::string_view text) {
+  List ignored;
+  if (parse_list(text, &ignored)) return "";
+  std::string names;
+  for (const Registration* r : registered())
+    names += (names.empty() ? "" : ",") + std::string(r->name);
+  return format("a list of at most %zu different names out of %s", kMostTransports, names.c_str());
+}
+[[maybe_unused]] const bool g_check_set =
+    (settings::set_check(settings::kTransport, allowed_unless_good), true);
 
 }  // namespace
 
@@ -56,33 +75,26 @@ void add(const Registration& registration) {
 }
 
 std::unique_ptr<Transport> make(std::string_view name) {
-  for (const Registration* r : registered())
-    if (r->name == name) return r->make();
-  return nullptr;
+  const Registration* r = find(name);
+  return r ? r->make() : nullptr;
 }
 
 std::string describe(const Transport& transport, const std::string& address) {
-  for (const Registration* r : registered())
-    if (r->name == transport.name()) return r->describe(address);
-  return transport.name();
+  const Registration* r = find(transport.name());
+  return r ? r->describe(address) : transport.name();
 }
 
-Status make_all(std::vector<std::unique_ptr<Transport>>* out) {
-  const char* text = std::getenv("FGMPI_TRANSPORT");
-  const std::string setting = text && *text ? text : names(kMostTransports);
-  for (std::string_view rest = setting;;) {
-    const std::string_view word = rest.substr(0, rest.find(','));
-    const bool again = std::any_of(out->begin(), out->end(),
-                                   [&](const auto& made) { return word == made->name(); });
-    auto made = again || out->size() == kMostTransports ? nullptr : make(word);
-    if (!made)
-      return error(MPI_ERR_OTHER,
-                   "FGMPI_TRANSPORT=%s: allowed is a list of at most %zu different names out of %s",
-                   setting.c_str(), kMostTransports, names(SIZE_MAX).c_str());
-    out->push_back(std::move(made));
-    if (word.size() == rest.size()) return {};
-    rest.remove_prefix(word.size() + 1);
+std::vector<std::unique_ptr<Transport>> make_all() {
+  List chosen;
+  if (settings::is_set(settings::kTransport)) {
+    parse_list(settings::text(settings::kTransport), &chosen);
+  } else {
+    chosen = registered();
+    chosen.resize(std::min(chosen.size(), kMostTransports));
   }
+  std::vector<std::unique_ptr<Transport>> out;
+  for (const Registration* r : chosen) out.push_back(r->make());
+  return out;
 }
 
 }  // namespace fgmpi::transport

@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/status.h"
 #include "transport/transport.h"
 
 namespace fgmpi::transport {
@@ -32,9 +31,8 @@ struct Registration {
 inline constexpr size_t kMostTransports = 2;
 
 /// Not yet opened transports in the order of FGMPI_TRANSPORT, a comma-separated list of at most
-/// kMostTransports different names (default: those that are preferred: shm,ofi). A bad value is an
-/// error that names it and what is allowed.
-Status make_all(std::vector<std::unique_ptr<Transport>>* out);
+/// kMostTransports different names (default: those that are preferred: shm,ofi).
+std::vector<std::unique_ptr<Transport>> make_all();
 
 /// The transport of that name; nullptr when there is none.
 std::unique_ptr<Transport> make(std::string_view name);

@@ -7,10 +7,11 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
+#include "base/environment.h"
+#include "base/settings.h"
 #include "base/strings.h"
 
 namespace fgmpi::transport::ofi {
@@ -68,15 +69,15 @@ const char* best_provider(const fi_info* list) {
 
 /// Each provider is listed once an interface: the best provider's best interface.
 const fi_info* choose(const fi_info* list) {
-  const char* wanted = std::getenv("FGMPI_OFI_INTERFACE");
+  const std::string& wanted = settings::text(settings::kOfiInterface);
   const char* best = best_provider(list);
   for (bool anything : {false, true}) {
     for (const fi_info* i = list; i; i = i->next) {
       std::string_view provider = i->fabric_attr->prov_name;
       // Its shared memory does not leave the host.
       if (provider == "shm" || provider != best) continue;
-      if (wanted && *wanted ? std::strcmp(i->domain_attr->name, wanted) == 0
-                            : anything || !is_loopback_or_link_local(i))
+      if (!wanted.empty() ? wanted == i->domain_attr->name
+                          : anything || !is_loopback_or_link_local(i))
         return i;
     }
   }
@@ -131,7 +132,7 @@ Status find_info(fi_info** out) {
     failed = g_library.getinfo(FI_VERSION(1, 11), nullptr, nullptr, 0, hints, &list);
   }
   g_library.freeinfo(hints);
-  const char* provider = std::getenv("FI_PROVIDER");
+  const char* provider = environment::text(environment::kFabricProvider);
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   if (failed)
@@ -142,8 +143,7 @@ Status find_info(fi_info** out) {
   if (best) *out = g_library.dupinfo(best);
   g_library.freeinfo(list);
   if (best) return {};
-  const char* interface = std::getenv("FGMPI_OFI_INTERFACE");
-  if (!interface || !*interface)
+  if (!settings::is_set(settings::kOfiInterface))
     return error(
         MPI_ERR_OTHER,
         "FI_PROVIDER=%s: on host %s this is shared memory only; allowed is a provider that "
@@ -151,7 +151,7 @@ Status find_info(fi_info** out) {
         provider ? provider : "", host);
   return error(MPI_ERR_OTHER,
                "FGMPI_OFI_INTERFACE=%s: libfabric knows no such interface on host %s",
-               interface ? interface : "", host);
+               settings::text(settings::kOfiInterface).c_str(), host);
 }
 
 }  // namespace

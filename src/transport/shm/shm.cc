@@ -10,10 +10,11 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstdlib>
 #include <string_view>
 
 #include "base/assert.h"
+#include "base/environment.h"
+#include "base/settings.h"
 #include "base/strings.h"
 #include "transport/registry.h"
 #include "transport/shm/cma.h"
@@ -27,32 +28,17 @@ constexpr int kBurst = 32;
 /// (bootstrap/watch.h); this finds what it could not see.
 constexpr uint32_t kChecksPerTick = 16;
 
-bool setting_is(const char* name, std::string_view value) {
-  const char* text = std::getenv(name);
-  return text && text == value;
-}
-
-uint32_t env_power(const char* name, int64_t fallback, int64_t min, int64_t max) {
-  return std::bit_ceil(static_cast<uint32_t>(env_size(name, fallback, min, max)));
-}
+/// FGMPI_SHM_BACKING.
+enum class Backing : uint8_t { kMemfd, kFile };
+static_assert(settings::has_choices(settings::kShmBacking, "memfd|shm"));
+static_assert(settings::has_choices(settings::kShmPastCaches, "auto|off|on"));  // Stores::Rule
 
 /// Few processes get large rings (fewer hand-overs when they share cores), many get small ones: 4
 /// MiB a process in all. The launcher tells how many there are on this host.
 int64_t default_bulk() {
-  const char* text = std::getenv("MPI_LOCALNRANKS");
+  const char* text = environment::text(environment::kLocalProcesses);
   int64_t peers = std::max<int64_t>(1, (text ? parse_int(text) : std::nullopt).value_or(65) - 1);
   return std::clamp<int64_t>(std::bit_floor<uint64_t>((4 << 20) / peers), 64 << 10, 256 << 10);
-}
-
-/// FGMPI_SHM_PAST_CACHES.
-Status stores_rule(Stores::Rule* rule) {
-  const char* text = env_text("FGMPI_SHM_PAST_CACHES");
-  const std::string_view wish = text ? text : "auto";
-  *rule = wish == "on"    ? Stores::Rule::kPastCaches
-          : wish == "off" ? Stores::Rule::kThroughCaches
-                          : Stores::Rule::kMeasured;
-  if (wish == "on" || wish == "off" || wish == "auto") return {};
-  return error(MPI_ERR_OTHER, "FGMPI_SHM_PAST_CACHES=%s; allowed is auto, on or off", text);
 }
 
 std::unique_ptr<Transport> make() { return std::make_unique<Shm>(); }
@@ -69,17 +55,20 @@ extern const Registration registration;
 const Registration registration{"shm", 100, make, describe};
 
 Shm::Shm() {
-  geometry_.cells = env_power("FGMPI_SHM_CELLS", 128, 64, 1 << 16);
-  geometry_.bulk = env_power("FGMPI_SHM_BULK", default_bulk(), 4 << 10, 64 << 20);
+  geometry_.cells = std::bit_ceil(static_cast<uint32_t>(settings::number(settings::kShmCells)));
+  const int64_t bulk =
+      settings::is_set(settings::kShmBulk) ? settings::number(settings::kShmBulk) : default_bulk();
+  geometry_.bulk = std::bit_ceil(static_cast<uint32_t>(bulk));
   max_payload_ = std::min<size_t>(geometry_.max_payload(), 16 << 10);
-  reads_allowed_ = !setting_is("FGMPI_SHM_CMA", "off");
-  least_read_ = static_cast<size_t>(env_size("FGMPI_SHM_READ_MIN", 256 << 20, 0, INT64_MAX));
+  reads_allowed_ = settings::on(settings::kShmCma);
+  least_read_ = settings::size(settings::kShmReadMin);
 }
 
 Status Shm::open(Sink* sink, std::string* address) {
   sink_ = sink;
-  FGMPI_TRY(stores_rule(&rule_));
-  FGMPI_TRY(segment_.create(geometry_, !setting_is("FGMPI_SHM_BACKING", "shm")));
+  rule_ = settings::choice<Stores::Rule>(settings::kShmPastCaches);
+  FGMPI_TRY(segment_.create(geometry_,
+                            settings::choice<Backing>(settings::kShmBacking) == Backing::kMemfd));
   registered_ = register_barrier();
   segment_.header()->asymmetric = registered_;
   if (reads_allowed_) allow_reads_by_peers();

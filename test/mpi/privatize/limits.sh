@@ -12,7 +12,7 @@ refused() { # refused REGEX COMMAND...
 export FGMPI_NFG=60000
 refused 'at most [0-9]+ ranks would fit; raise vm.max_map_count' "$programs/globals_c"
 export FGMPI_NFG=4
-refused "FGMPI_PRIVATIZE is 'maybe'; allowed: auto, on or off" env FGMPI_PRIVATIZE=maybe "$programs/globals_c"
+refused "FGMPI_PRIVATIZE=maybe: allowed is auto, on or off" env FGMPI_PRIVATIZE=maybe "$programs/globals_c"
 refused 'FGMPI_PRIVATIZE_LIBS names libnone.so, which the program does not load' \
   env FGMPI_PRIVATIZE_LIBS=libnone.so "$programs/globals_c"
 refused 'FGMPI_PRIVATIZE_LIBS names libc.so.6, of which a process has one' \

@@ -45,6 +45,6 @@ done
 FGMPI_DEADLOCK=report expect "reported only, then the time limit" 124 "deadlock: all 2 ranks" \
   timeout 5 "$bin/mpiexec" -n 2 -nfg 1 "$prog" recv
 FGMPI_DEADLOCK=off expect "off" 124 "" timeout 3 "$bin/mpiexec" -n 2 -nfg 1 "$prog" recv
-FGMPI_DEADLOCK=maybe expect "a bad value" bad "FGMPI_DEADLOCK is 'maybe'; allowed: abort, report or off" \
+FGMPI_DEADLOCK=maybe expect "a bad value" bad "FGMPI_DEADLOCK=maybe: allowed is abort, report or off" \
   "$bin/mpiexec" -n 1 -nfg 2 "$prog" recv
 exit $((failed > 0))

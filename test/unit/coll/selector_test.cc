@@ -2,22 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include "../setting.h"
 
 namespace fgmpi::coll {
 namespace {
 
-struct Override {
-  Override(const char* n, const char* value) : name(n) {
-    setenv(n, value, 1);
-    forget_overrides();
-  }
-  ~Override() {
-    unsetenv(name);
-    forget_overrides();
-  }
-  const char* name;
-};
+using test::Setting;
 
 TEST(Selector, EveryShapeHasAnAlgorithm) {
   for (uint32_t places : {2u, 3u, 4u, 8u, 9u, 64u, 100'000u})
@@ -47,7 +37,7 @@ TEST(Selector, EveryShapeHasAnAlgorithm) {
 }
 
 TEST(Selector, AnOverrideIsTakenWhereItCanDoTheJob) {
-  Override o("FGMPI_COLL_ALLREDUCE", "ring");
+  Setting ring("FGMPI_COLL_ALLREDUCE", "ring");
   AllreduceFn run;
   ASSERT_TRUE(pick_allreduce({2, 8}, &run).ok());
   EXPECT_EQ(run, &allreduce_ring);
@@ -55,14 +45,18 @@ TEST(Selector, AnOverrideIsTakenWhereItCanDoTheJob) {
   EXPECT_NE(run, &allreduce_ring) << "ring cannot keep the order";
 }
 
-TEST(Selector, AnUnknownNameIsRefusedWithThoseThereAre) {
-  Override o("FGMPI_COLL_BCAST", "teleport");
-  BcastFn run;
-  Status status = pick_bcast({2, 8}, &run);
-  EXPECT_EQ(status.error_class(), MPI_ERR_OTHER);
-  for (const std::string& name : algorithm_names("BCAST"))
-    EXPECT_NE(status.what().find(name), std::string::npos);
-  EXPECT_NE(status.what().find("teleport"), std::string::npos);
+TEST(Selector, TheSettingsNameTheAlgorithmsThereAre) {
+  int seen = 0;
+  for (const settings::Record& r : settings::kRecords) {
+    const std::string_view name = r.name, prefix = "FGMPI_COLL_";
+    if (!name.starts_with(prefix) || r.type != settings::Type::kChoice) continue;
+    ++seen;
+    const auto choices = settings::choices(r);
+    EXPECT_EQ(algorithm_names(std::string(name.substr(prefix.size()))),
+              std::vector<std::string>(choices.begin(), choices.end()))
+        << name;
+  }
+  EXPECT_EQ(seen, 10);
 }
 
 TEST(Selector, NamesAreListedOnce) {

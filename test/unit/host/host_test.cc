@@ -5,16 +5,14 @@
 #include <cstring>
 #include <string>
 
+#include "../setting.h"
+
 extern "C" char** environ;
 
 namespace fgmpi::host {
 namespace {
 
-struct Variable {
-  const char* name;
-  Variable(const char* n, const char* value) : name(n) { setenv(n, value, 1); }
-  ~Variable() { unsetenv(name); }
-};
+using Variable = fgmpi::test::Setting;
 
 TEST(FindLibrary, FindsTheInstalledHost) {
   std::string path;

@@ -14,6 +14,7 @@
 #include <set>
 #include <vector>
 
+#include "../setting.h"
 #include "proclet-sched/stacks.h"
 
 namespace fgmpi::sched {
@@ -468,29 +469,16 @@ TEST(Stacks, TooManySaysHowManyWouldFit) {
   EXPECT_NE(status.what().find("would fit"), std::string::npos) << status.what();
 }
 
-TEST(Options, TheEnvironmentIsParsedStrictly) {
-  auto check = [](const char* name, const char* value, bool good) {
-    setenv(name, value, 1);
-    Options options;
-    Status status = configure(&options);
-    EXPECT_EQ(status.ok(), good) << name << "=" << value;
-    if (!good) {
-      EXPECT_NE(status.what().find(value), std::string::npos);
-      EXPECT_NE(status.what().find(name), std::string::npos);
-    }
-    unsetenv(name);
-    return options;
-  };
-  EXPECT_EQ(check("FGMPI_STACK_SIZE", "128k", true).stack_size, size_t{128} << 10);
-  check("FGMPI_STACK_SIZE", "1k", false);
-  check("FGMPI_STACK_SIZE", "64q", false);
-  EXPECT_EQ(check("FGMPI_SCHED", "lifo", true).policy, Options::kLifo);
-  Options random = check("FGMPI_SCHED", "random:17", true);
-  EXPECT_EQ(random.policy, Options::kRandom);
-  EXPECT_EQ(random.seed, 17u);
-  check("FGMPI_SCHED", "random", false);
-  check("FGMPI_SCHED", "random:x", false);
-  check("FGMPI_SCHED", "best", false);
+TEST(Options, FollowTheSettings) {
+  EXPECT_EQ(configured_options().stack_size, 0u);
+  EXPECT_EQ(configured_options().policy, Options::kFifo);
+  test::Setting size("FGMPI_STACK_SIZE", "128k"), order("FGMPI_SCHED", "random:17");
+  const Options options = configured_options();
+  EXPECT_EQ(options.stack_size, size_t{128} << 10);
+  EXPECT_EQ(options.policy, Options::kRandom);
+  EXPECT_EQ(options.seed, 17u);
+  test::Setting other("FGMPI_SCHED", "lifo");
+  EXPECT_EQ(configured_options().policy, Options::kLifo);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 // limits.
 
 #include <algorithm>
+#include <optional>
 
+#include "../setting.h"
 #include "world.h"
 
 namespace fgmpi::pt2pt {
@@ -40,7 +42,7 @@ class Protocols : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     const Case& c = GetParam();
-    setenv("FGMPI_UNEXPECTED_LIMIT", c.limit, 1);
+    limit_.emplace("FGMPI_UNEXPECTED_LIMIT", c.limit);
     loop_.reading = c.reading;
     loop_.payload = c.payload;
     loop_.room = c.room;
@@ -55,7 +57,7 @@ class Protocols : public ::testing::TestWithParam<Case> {
     EXPECT_EQ(g_engine.sends.used(), 0u);
     EXPECT_EQ(g_engine.lent, 0u);
     EXPECT_EQ(counters().unexpected_bytes, 0u);
-    unsetenv("FGMPI_UNEXPECTED_LIMIT");
+    limit_.reset();
     finalize();
   }
   void run(uint32_t ranks, std::function<void(uint32_t)> body) {
@@ -63,6 +65,7 @@ class Protocols : public ::testing::TestWithParam<Case> {
     EXPECT_EQ(status, 0);
   }
   Peer peer(uint32_t local) const { return {GetParam().between ? 1u : 0u, local}; }
+  std::optional<test::Setting> limit_;
   Loop loop_;
 };
 

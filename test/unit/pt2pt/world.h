@@ -161,14 +161,4 @@ inline Buffer bytes(const void* data, size_t n) {
   return b;
 }
 
-/// Sets an environment variable for a test.
-class Env {
- public:
-  Env(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Env() { unsetenv(name_); }
-
- private:
-  const char* name_;
-};
-
 }  // namespace fgmpi::pt2pt::testing

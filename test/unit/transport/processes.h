@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "../setting.h"
 #include "transport/idle.h"
 #include "transport/transport.h"
 
@@ -158,17 +159,7 @@ inline void expect_all_good(const std::vector<int>& status) {
   }
 }
 
-/// Sets an environment variable for a scope.
-class Setting {
- public:
-  Setting(const char* name, const std::string& value) : name_(name) {
-    setenv(name, value.c_str(), 1);
-  }
-  ~Setting() { unsetenv(name_); }
-  Setting(const Setting&) = delete;
-
- private:
-  const char* name_;
-};
+using fgmpi::test::set_variable;
+using fgmpi::test::Setting;
 
 }  // namespace fgmpi::transport::testing
