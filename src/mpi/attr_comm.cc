@@ -129,70 +129,70 @@ void* erase_type(F* function) {
 
 using namespace fgmpi;
 
-FGMPI_OWN(Comm_create_keyval)
+FGMPI_EXPORT(MPI_Comm_create_keyval);
 int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* copy,
                             MPI_Comm_delete_attr_function* remove, int* keyval, void* extra) {
   return mpi::create("MPI_Comm_create_keyval", mpi::erase_type(copy), mpi::erase_type(remove),
                      keyval, extra);
 }
 
-FGMPI_OWN(Keyval_create)
+FGMPI_EXPORT(MPI_Keyval_create);
 int PMPI_Keyval_create(MPI_Copy_function* copy, MPI_Delete_function* remove, int* keyval,
                        void* extra) {
   return mpi::create("MPI_Keyval_create", mpi::erase_type(copy), mpi::erase_type(remove), keyval,
                      extra);
 }
 
-FGMPI_OWN(Comm_free_keyval)
+FGMPI_EXPORT(MPI_Comm_free_keyval);
 int PMPI_Comm_free_keyval(int* keyval) { return mpi::free("MPI_Comm_free_keyval", keyval); }
 
-FGMPI_OWN(Keyval_free)
+FGMPI_EXPORT(MPI_Keyval_free);
 int PMPI_Keyval_free(int* keyval) { return mpi::free("MPI_Keyval_free", keyval); }
 
-FGMPI_OWN(Comm_set_attr)
+FGMPI_EXPORT(MPI_Comm_set_attr);
 int PMPI_Comm_set_attr(MPI_Comm comm, int keyval, void* value) {
   return mpi::set("MPI_Comm_set_attr", comm, keyval, value, comm::kAttrPointer);
 }
 
-FGMPI_OWN(Attr_put)
+FGMPI_EXPORT(MPI_Attr_put);
 int PMPI_Attr_put(MPI_Comm comm, int keyval, void* value) {
   return mpi::set("MPI_Attr_put", comm, keyval, value, comm::kAttrPointer);
 }
 
-FGMPI_OWN(Comm_get_attr)
+FGMPI_EXPORT(MPI_Comm_get_attr);
 int PMPI_Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* flag) {
   return mpi::get("MPI_Comm_get_attr", comm, keyval, comm::kAttrPointer, value, flag);
 }
 
-FGMPI_OWN(Attr_get)
+FGMPI_EXPORT(MPI_Attr_get);
 int PMPI_Attr_get(MPI_Comm comm, int keyval, void* value, int* flag) {
   return mpi::get("MPI_Attr_get", comm, keyval, comm::kAttrPointer, value, flag);
 }
 
-FGMPI_OWN(Comm_delete_attr)
+FGMPI_EXPORT(MPI_Comm_delete_attr);
 int PMPI_Comm_delete_attr(MPI_Comm comm, int keyval) {
   return mpi::remove("MPI_Comm_delete_attr", comm, keyval);
 }
 
-FGMPI_OWN(Attr_delete)
+FGMPI_EXPORT(MPI_Attr_delete);
 int PMPI_Attr_delete(MPI_Comm comm, int keyval) {
   return mpi::remove("MPI_Attr_delete", comm, keyval);
 }
 
 // ---- For Fortran (libmpichfort) ---------------------------------------------------------------------------
 
-FGMPI_OWN_INTERNAL(MPII_Comm_get_attr)
+FGMPI_EXPORT_INTERNAL(MPII_Comm_get_attr);
 int MPII_Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* flag, fgmpi_attr_kind kind) {
   return mpi::get("MPI_Comm_get_attr", comm, keyval, static_cast<comm::AttrKind>(kind), value,
                   flag);
 }
 
-FGMPI_OWN_INTERNAL(MPII_Comm_set_attr)
+FGMPI_EXPORT_INTERNAL(MPII_Comm_set_attr);
 int MPII_Comm_set_attr(MPI_Comm comm, int keyval, void* value, fgmpi_attr_kind kind) {
   return mpi::set("MPI_Comm_set_attr", comm, keyval, value, static_cast<comm::AttrKind>(kind));
 }
 
-FGMPI_OWN_INTERNAL(MPII_Keyval_set_proxy)
+FGMPI_EXPORT_INTERNAL(MPII_Keyval_set_proxy);
 void MPII_Keyval_set_proxy(int keyval, fgmpi_copy_proxy* copy, fgmpi_delete_proxy* remove) {
   auto copier = reinterpret_cast<comm::CopyProxy>(reinterpret_cast<void*>(copy));
   auto remover = reinterpret_cast<comm::DeleteProxy>(reinterpret_cast<void*>(remove));

@@ -1,6 +1,6 @@
 // What every binding starts with: the handle lookup and the checks of arguments that many calls share.
 //
-//   FGMPI_OWN(Send)
+//   FGMPI_EXPORT(MPI_Send);
 //   int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
 //     constexpr const char* kCall = "MPI_Send";
 //     FGMPI_ENTER(kCall, c, comm);                       // c: comm::Comm*, returns an error when bad

@@ -4,7 +4,7 @@
 
 using namespace fgmpi::mpi;
 
-FGMPI_OWN(Allgather)
+FGMPI_EXPORT(MPI_Allgather);
 int PMPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                    int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return blocking(
@@ -12,7 +12,7 @@ int PMPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, vo
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Allgather_c)
+FGMPI_EXPORT(MPI_Allgather_c);
 int PMPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return blocking(
@@ -20,7 +20,7 @@ int PMPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Iallgather)
+FGMPI_EXPORT(MPI_Iallgather);
 int PMPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                     int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   return nonblocking(
@@ -28,7 +28,7 @@ int PMPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, v
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Iallgather_c)
+FGMPI_EXPORT(MPI_Iallgather_c);
 int PMPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                       void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                       MPI_Request* request) {
@@ -37,7 +37,7 @@ int PMPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Allgather_init)
+FGMPI_EXPORT(MPI_Allgather_init);
 int PMPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                         int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
                         MPI_Request* request) {
@@ -46,7 +46,7 @@ int PMPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtyp
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Allgather_init_c)
+FGMPI_EXPORT(MPI_Allgather_init_c);
 int PMPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                           void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                           MPI_Info info, MPI_Request* request) {
@@ -55,7 +55,7 @@ int PMPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Allgatherv)
+FGMPI_EXPORT(MPI_Allgatherv);
 int PMPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                     const int recvcounts[], const int displs[], MPI_Datatype recvtype,
                     MPI_Comm comm) {
@@ -64,7 +64,7 @@ int PMPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, v
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}});
 }
 
-FGMPI_OWN(Allgatherv_c)
+FGMPI_EXPORT(MPI_Allgatherv_c);
 int PMPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                       void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
                       MPI_Datatype recvtype, MPI_Comm comm) {
@@ -73,7 +73,7 @@ int PMPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}});
 }
 
-FGMPI_OWN(Iallgatherv)
+FGMPI_EXPORT(MPI_Iallgatherv);
 int PMPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                      const int recvcounts[], const int displs[], MPI_Datatype recvtype,
                      MPI_Comm comm, MPI_Request* request) {
@@ -82,7 +82,7 @@ int PMPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, 
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}});
 }
 
-FGMPI_OWN(Iallgatherv_c)
+FGMPI_EXPORT(MPI_Iallgatherv_c);
 int PMPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                        void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
                        MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -91,7 +91,7 @@ int PMPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}});
 }
 
-FGMPI_OWN(Allgatherv_init)
+FGMPI_EXPORT(MPI_Allgatherv_init);
 int PMPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                          const int recvcounts[], const int displs[], MPI_Datatype recvtype,
                          MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -100,7 +100,7 @@ int PMPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendty
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}});
 }
 
-FGMPI_OWN(Allgatherv_init_c)
+FGMPI_EXPORT(MPI_Allgatherv_init_c);
 int PMPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                            void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
                            MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,

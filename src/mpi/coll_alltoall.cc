@@ -4,7 +4,7 @@
 
 using namespace fgmpi::mpi;
 
-FGMPI_OWN(Alltoall)
+FGMPI_EXPORT(MPI_Alltoall);
 int PMPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                   int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return blocking(
@@ -12,7 +12,7 @@ int PMPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, voi
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Alltoall_c)
+FGMPI_EXPORT(MPI_Alltoall_c);
 int PMPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return blocking(
@@ -20,7 +20,7 @@ int PMPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendt
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Ialltoall)
+FGMPI_EXPORT(MPI_Ialltoall);
 int PMPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                    int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   return nonblocking(
@@ -28,7 +28,7 @@ int PMPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, vo
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Ialltoall_c)
+FGMPI_EXPORT(MPI_Ialltoall_c);
 int PMPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                      MPI_Request* request) {
@@ -37,7 +37,7 @@ int PMPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Alltoall_init)
+FGMPI_EXPORT(MPI_Alltoall_init);
 int PMPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                        int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
                        MPI_Request* request) {
@@ -46,7 +46,7 @@ int PMPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Alltoall_init_c)
+FGMPI_EXPORT(MPI_Alltoall_init_c);
 int PMPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                          void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                          MPI_Info info, MPI_Request* request) {
@@ -55,7 +55,7 @@ int PMPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype 
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Alltoallv)
+FGMPI_EXPORT(MPI_Alltoallv);
 int PMPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
                    MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                    const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -64,7 +64,7 @@ int PMPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispl
                                      {recvbuf, recvcounts, rdispls, recvtype}});
 }
 
-FGMPI_OWN(Alltoallv_c)
+FGMPI_EXPORT(MPI_Alltoallv_c);
 int PMPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
                      MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
                      const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -73,7 +73,7 @@ int PMPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MP
                                      {recvbuf, recvcounts, rdispls, recvtype}});
 }
 
-FGMPI_OWN(Ialltoallv)
+FGMPI_EXPORT(MPI_Ialltoallv);
 int PMPI_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
                     MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                     const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
@@ -83,7 +83,7 @@ int PMPI_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdisp
                                         {recvbuf, recvcounts, rdispls, recvtype}});
 }
 
-FGMPI_OWN(Ialltoallv_c)
+FGMPI_EXPORT(MPI_Ialltoallv_c);
 int PMPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
                       MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
                       const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
@@ -93,7 +93,7 @@ int PMPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const M
                                         {recvbuf, recvcounts, rdispls, recvtype}});
 }
 
-FGMPI_OWN(Alltoallv_init)
+FGMPI_EXPORT(MPI_Alltoallv_init);
 int PMPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
                         MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                         const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
@@ -103,7 +103,7 @@ int PMPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int s
                                        {recvbuf, recvcounts, rdispls, recvtype}});
 }
 
-FGMPI_OWN(Alltoallv_init_c)
+FGMPI_EXPORT(MPI_Alltoallv_init_c);
 int PMPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[],
                           const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
                           const MPI_Count recvcounts[], const MPI_Aint rdispls[],
@@ -114,7 +114,7 @@ int PMPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[],
                                        {recvbuf, recvcounts, rdispls, recvtype}});
 }
 
-FGMPI_OWN(Alltoallw)
+FGMPI_EXPORT(MPI_Alltoallw);
 int PMPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[],
                    const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                    const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
@@ -123,7 +123,7 @@ int PMPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispl
                                      {recvbuf, recvcounts, rdispls, recvtypes}});
 }
 
-FGMPI_OWN(Alltoallw_c)
+FGMPI_EXPORT(MPI_Alltoallw_c);
 int PMPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
                      const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
                      const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
@@ -132,7 +132,7 @@ int PMPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MP
                                      {recvbuf, recvcounts, rdispls, recvtypes}});
 }
 
-FGMPI_OWN(Ialltoallw)
+FGMPI_EXPORT(MPI_Ialltoallw);
 int PMPI_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[],
                     const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                     const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
@@ -142,7 +142,7 @@ int PMPI_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdisp
                                         {recvbuf, recvcounts, rdispls, recvtypes}});
 }
 
-FGMPI_OWN(Ialltoallw_c)
+FGMPI_EXPORT(MPI_Ialltoallw_c);
 int PMPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
                       const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
                       const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
@@ -152,7 +152,7 @@ int PMPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const M
                                         {recvbuf, recvcounts, rdispls, recvtypes}});
 }
 
-FGMPI_OWN(Alltoallw_init)
+FGMPI_EXPORT(MPI_Alltoallw_init);
 int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
                         const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                         const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
@@ -162,7 +162,7 @@ int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int s
                                        {recvbuf, recvcounts, rdispls, recvtypes}});
 }
 
-FGMPI_OWN(Alltoallw_init_c)
+FGMPI_EXPORT(MPI_Alltoallw_init_c);
 int PMPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[],
                           const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
                           const MPI_Count recvcounts[], const MPI_Aint rdispls[],

@@ -4,7 +4,7 @@
 
 using namespace fgmpi::mpi;
 
-FGMPI_OWN(Gather)
+FGMPI_EXPORT(MPI_Gather);
 int PMPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                 int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return rooted<fgmpi::coll::rooted_gather>(
@@ -14,7 +14,7 @@ int PMPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void*
       });
 }
 
-FGMPI_OWN(Gather_c)
+FGMPI_EXPORT(MPI_Gather_c);
 int PMPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                   MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return rooted<fgmpi::coll::rooted_gather>(
@@ -24,7 +24,7 @@ int PMPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtyp
       });
 }
 
-FGMPI_OWN(Igather)
+FGMPI_EXPORT(MPI_Igather);
 int PMPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
                  MPI_Request* request) {
@@ -33,7 +33,7 @@ int PMPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void
       RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
-FGMPI_OWN(Igather_c)
+FGMPI_EXPORT(MPI_Igather_c);
 int PMPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
                    MPI_Request* request) {
@@ -42,7 +42,7 @@ int PMPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
       RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
-FGMPI_OWN(Gather_init)
+FGMPI_EXPORT(MPI_Gather_init);
 int PMPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                      int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
                      MPI_Request* request) {
@@ -51,7 +51,7 @@ int PMPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, 
       RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
-FGMPI_OWN(Gather_init_c)
+FGMPI_EXPORT(MPI_Gather_init_c);
 int PMPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                        void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
                        MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -60,7 +60,7 @@ int PMPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
       RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
-FGMPI_OWN(Gatherv)
+FGMPI_EXPORT(MPI_Gatherv);
 int PMPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
                  MPI_Comm comm) {
@@ -71,7 +71,7 @@ int PMPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void
       });
 }
 
-FGMPI_OWN(Gatherv_c)
+FGMPI_EXPORT(MPI_Gatherv_c);
 int PMPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
                    int root, MPI_Comm comm) {
@@ -82,7 +82,7 @@ int PMPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
       });
 }
 
-FGMPI_OWN(Igatherv)
+FGMPI_EXPORT(MPI_Igatherv);
 int PMPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                   const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
                   MPI_Comm comm, MPI_Request* request) {
@@ -92,7 +92,7 @@ int PMPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, voi
           {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
 }
 
-FGMPI_OWN(Igatherv_c)
+FGMPI_EXPORT(MPI_Igatherv_c);
 int PMPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
                     int root, MPI_Comm comm, MPI_Request* request) {
@@ -102,7 +102,7 @@ int PMPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendt
           {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
 }
 
-FGMPI_OWN(Gatherv_init)
+FGMPI_EXPORT(MPI_Gatherv_init);
 int PMPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                       const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
                       MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -112,7 +112,7 @@ int PMPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
           {sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}, root});
 }
 
-FGMPI_OWN(Gatherv_init_c)
+FGMPI_EXPORT(MPI_Gatherv_init_c);
 int PMPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                         void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
                         MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,

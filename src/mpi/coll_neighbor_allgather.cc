@@ -4,7 +4,7 @@
 
 using namespace fgmpi::mpi;
 
-FGMPI_OWN(Neighbor_allgather)
+FGMPI_EXPORT(MPI_Neighbor_allgather);
 int PMPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                             void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return blocking(
@@ -12,7 +12,7 @@ int PMPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sen
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Neighbor_allgather_c)
+FGMPI_EXPORT(MPI_Neighbor_allgather_c);
 int PMPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                               MPI_Comm comm) {
@@ -21,7 +21,7 @@ int PMPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Data
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Ineighbor_allgather)
+FGMPI_EXPORT(MPI_Ineighbor_allgather);
 int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                              void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                              MPI_Request* request) {
@@ -30,7 +30,7 @@ int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype se
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Ineighbor_allgather_c)
+FGMPI_EXPORT(MPI_Ineighbor_allgather_c);
 int PMPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                                void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                                MPI_Comm comm, MPI_Request* request) {
@@ -39,7 +39,7 @@ int PMPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Neighbor_allgather_init)
+FGMPI_EXPORT(MPI_Neighbor_allgather_init);
 int PMPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                  void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                                  MPI_Info info, MPI_Request* request) {
@@ -48,7 +48,7 @@ int PMPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatyp
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Neighbor_allgather_init_c)
+FGMPI_EXPORT(MPI_Neighbor_allgather_init_c);
 int PMPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                                    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                                    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -57,7 +57,7 @@ int PMPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Neighbor_allgatherv)
+FGMPI_EXPORT(MPI_Neighbor_allgatherv);
 int PMPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                              void* recvbuf, const int recvcounts[], const int displs[],
                              MPI_Datatype recvtype, MPI_Comm comm) {
@@ -66,7 +66,7 @@ int PMPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype se
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}});
 }
 
-FGMPI_OWN(Neighbor_allgatherv_c)
+FGMPI_EXPORT(MPI_Neighbor_allgatherv_c);
 int PMPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                                void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
                                MPI_Datatype recvtype, MPI_Comm comm) {
@@ -75,7 +75,7 @@ int PMPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}});
 }
 
-FGMPI_OWN(Ineighbor_allgatherv)
+FGMPI_EXPORT(MPI_Ineighbor_allgatherv);
 int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                               void* recvbuf, const int recvcounts[], const int displs[],
                               MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -84,7 +84,7 @@ int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype s
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}});
 }
 
-FGMPI_OWN(Ineighbor_allgatherv_c)
+FGMPI_EXPORT(MPI_Ineighbor_allgatherv_c);
 int PMPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                                 void* recvbuf, const MPI_Count recvcounts[],
                                 const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm,
@@ -94,7 +94,7 @@ int PMPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}});
 }
 
-FGMPI_OWN(Neighbor_allgatherv_init)
+FGMPI_EXPORT(MPI_Neighbor_allgatherv_init);
 int PMPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                   void* recvbuf, const int recvcounts[], const int displs[],
                                   MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
@@ -104,7 +104,7 @@ int PMPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Dataty
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcounts, displs, recvtype}});
 }
 
-FGMPI_OWN(Neighbor_allgatherv_init_c)
+FGMPI_EXPORT(MPI_Neighbor_allgatherv_init_c);
 int PMPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                                     void* recvbuf, const MPI_Count recvcounts[],
                                     const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm,

@@ -4,7 +4,7 @@
 
 using namespace fgmpi::mpi;
 
-FGMPI_OWN(Neighbor_alltoall)
+FGMPI_EXPORT(MPI_Neighbor_alltoall);
 int PMPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                            int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return blocking(
@@ -12,7 +12,7 @@ int PMPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype send
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Neighbor_alltoall_c)
+FGMPI_EXPORT(MPI_Neighbor_alltoall_c);
 int PMPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                              MPI_Comm comm) {
@@ -21,7 +21,7 @@ int PMPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datat
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Ineighbor_alltoall)
+FGMPI_EXPORT(MPI_Ineighbor_alltoall);
 int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                             void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                             MPI_Request* request) {
@@ -30,7 +30,7 @@ int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sen
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Ineighbor_alltoall_c)
+FGMPI_EXPORT(MPI_Ineighbor_alltoall_c);
 int PMPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                               MPI_Comm comm, MPI_Request* request) {
@@ -39,7 +39,7 @@ int PMPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Data
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Neighbor_alltoall_init)
+FGMPI_EXPORT(MPI_Neighbor_alltoall_init);
 int PMPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                 void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                                 MPI_Info info, MPI_Request* request) {
@@ -48,7 +48,7 @@ int PMPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Neighbor_alltoall_init_c)
+FGMPI_EXPORT(MPI_Neighbor_alltoall_init_c);
 int PMPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                                   void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                                   MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -57,7 +57,7 @@ int PMPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_
       SymmetricArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}});
 }
 
-FGMPI_OWN(Neighbor_alltoallv)
+FGMPI_EXPORT(MPI_Neighbor_alltoallv);
 int PMPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
                             MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                             const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -66,7 +66,7 @@ int PMPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const i
                                      {recvbuf, recvcounts, rdispls, recvtype}});
 }
 
-FGMPI_OWN(Neighbor_alltoallv_c)
+FGMPI_EXPORT(MPI_Neighbor_alltoallv_c);
 int PMPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[],
                               const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
                               const MPI_Count recvcounts[], const MPI_Aint rdispls[],
@@ -76,7 +76,7 @@ int PMPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[],
                                      {recvbuf, recvcounts, rdispls, recvtype}});
 }
 
-FGMPI_OWN(Ineighbor_alltoallv)
+FGMPI_EXPORT(MPI_Ineighbor_alltoallv);
 int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
                              MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                              const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
@@ -86,7 +86,7 @@ int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const 
                                         {recvbuf, recvcounts, rdispls, recvtype}});
 }
 
-FGMPI_OWN(Ineighbor_alltoallv_c)
+FGMPI_EXPORT(MPI_Ineighbor_alltoallv_c);
 int PMPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[],
                                const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
                                const MPI_Count recvcounts[], const MPI_Aint rdispls[],
@@ -96,7 +96,7 @@ int PMPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[]
                                         {recvbuf, recvcounts, rdispls, recvtype}});
 }
 
-FGMPI_OWN(Neighbor_alltoallv_init)
+FGMPI_EXPORT(MPI_Neighbor_alltoallv_init);
 int PMPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
                                  MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                                  const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
@@ -106,7 +106,7 @@ int PMPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], co
                                        {recvbuf, recvcounts, rdispls, recvtype}});
 }
 
-FGMPI_OWN(Neighbor_alltoallv_init_c)
+FGMPI_EXPORT(MPI_Neighbor_alltoallv_init_c);
 int PMPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[],
                                    const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
                                    const MPI_Count recvcounts[], const MPI_Aint rdispls[],
@@ -117,7 +117,7 @@ int PMPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcoun
                                        {recvbuf, recvcounts, rdispls, recvtype}});
 }
 
-FGMPI_OWN(Neighbor_alltoallw)
+FGMPI_EXPORT(MPI_Neighbor_alltoallw);
 int PMPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
                             const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                             const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
@@ -127,7 +127,7 @@ int PMPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const M
                                      {recvbuf, recvcounts, rdispls, recvtypes}});
 }
 
-FGMPI_OWN(Neighbor_alltoallw_c)
+FGMPI_EXPORT(MPI_Neighbor_alltoallw_c);
 int PMPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[],
                               const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
                               void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
@@ -137,7 +137,7 @@ int PMPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[],
                                      {recvbuf, recvcounts, rdispls, recvtypes}});
 }
 
-FGMPI_OWN(Ineighbor_alltoallw)
+FGMPI_EXPORT(MPI_Ineighbor_alltoallw);
 int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
                              const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                              const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
@@ -147,7 +147,7 @@ int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const 
                                         {recvbuf, recvcounts, rdispls, recvtypes}});
 }
 
-FGMPI_OWN(Ineighbor_alltoallw_c)
+FGMPI_EXPORT(MPI_Ineighbor_alltoallw_c);
 int PMPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[],
                                const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
                                void* recvbuf, const MPI_Count recvcounts[],
@@ -158,7 +158,7 @@ int PMPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[]
                                         {recvbuf, recvcounts, rdispls, recvtypes}});
 }
 
-FGMPI_OWN(Neighbor_alltoallw_init)
+FGMPI_EXPORT(MPI_Neighbor_alltoallw_init);
 int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[],
                                  const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
                                  void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
@@ -169,7 +169,7 @@ int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[],
                                        {recvbuf, recvcounts, rdispls, recvtypes}});
 }
 
-FGMPI_OWN(Neighbor_alltoallw_init_c)
+FGMPI_EXPORT(MPI_Neighbor_alltoallw_init_c);
 int PMPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[],
                                    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
                                    void* recvbuf, const MPI_Count recvcounts[],

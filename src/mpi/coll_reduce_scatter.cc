@@ -4,35 +4,35 @@
 
 using namespace fgmpi::mpi;
 
-FGMPI_OWN(Reduce_scatter)
+FGMPI_EXPORT(MPI_Reduce_scatter);
 int PMPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[],
                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   return blocking("MPI_Reduce_scatter", comm, What::kReduceScatter,
                   ReduceArguments{sendbuf, recvbuf, Counts(recvcounts), datatype, op});
 }
 
-FGMPI_OWN(Reduce_scatter_c)
+FGMPI_EXPORT(MPI_Reduce_scatter_c);
 int PMPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[],
                           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   return blocking("MPI_Reduce_scatter_c", comm, What::kReduceScatter,
                   ReduceArguments{sendbuf, recvbuf, Counts(recvcounts), datatype, op});
 }
 
-FGMPI_OWN(Ireduce_scatter)
+FGMPI_EXPORT(MPI_Ireduce_scatter);
 int PMPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[],
                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   return nonblocking("MPI_Ireduce_scatter", comm, request, What::kReduceScatter,
                      ReduceArguments{sendbuf, recvbuf, Counts(recvcounts), datatype, op});
 }
 
-FGMPI_OWN(Ireduce_scatter_c)
+FGMPI_EXPORT(MPI_Ireduce_scatter_c);
 int PMPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[],
                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   return nonblocking("MPI_Ireduce_scatter_c", comm, request, What::kReduceScatter,
                      ReduceArguments{sendbuf, recvbuf, Counts(recvcounts), datatype, op});
 }
 
-FGMPI_OWN(Reduce_scatter_init)
+FGMPI_EXPORT(MPI_Reduce_scatter_init);
 int PMPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[],
                              MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
                              MPI_Request* request) {
@@ -40,7 +40,7 @@ int PMPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvc
                     ReduceArguments{sendbuf, recvbuf, Counts(recvcounts), datatype, op});
 }
 
-FGMPI_OWN(Reduce_scatter_init_c)
+FGMPI_EXPORT(MPI_Reduce_scatter_init_c);
 int PMPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[],
                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
                                MPI_Request* request) {
@@ -48,21 +48,21 @@ int PMPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Cou
                     ReduceArguments{sendbuf, recvbuf, Counts(recvcounts), datatype, op});
 }
 
-FGMPI_OWN(Reduce_scatter_block)
+FGMPI_EXPORT(MPI_Reduce_scatter_block);
 int PMPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount,
                               MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   return blocking("MPI_Reduce_scatter_block", comm, What::kReduceScatterBlock,
                   ReduceArguments{sendbuf, recvbuf, recvcount, datatype, op});
 }
 
-FGMPI_OWN(Reduce_scatter_block_c)
+FGMPI_EXPORT(MPI_Reduce_scatter_block_c);
 int PMPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   return blocking("MPI_Reduce_scatter_block_c", comm, What::kReduceScatterBlock,
                   ReduceArguments{sendbuf, recvbuf, recvcount, datatype, op});
 }
 
-FGMPI_OWN(Ireduce_scatter_block)
+FGMPI_EXPORT(MPI_Ireduce_scatter_block);
 int PMPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount,
                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                MPI_Request* request) {
@@ -70,7 +70,7 @@ int PMPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount
                      ReduceArguments{sendbuf, recvbuf, recvcount, datatype, op});
 }
 
-FGMPI_OWN(Ireduce_scatter_block_c)
+FGMPI_EXPORT(MPI_Ireduce_scatter_block_c);
 int PMPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
                                  MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                  MPI_Request* request) {
@@ -78,7 +78,7 @@ int PMPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count r
                      ReduceArguments{sendbuf, recvbuf, recvcount, datatype, op});
 }
 
-FGMPI_OWN(Reduce_scatter_block_init)
+FGMPI_EXPORT(MPI_Reduce_scatter_block_init);
 int PMPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount,
                                    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
                                    MPI_Request* request) {
@@ -86,7 +86,7 @@ int PMPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvc
                     ReduceArguments{sendbuf, recvbuf, recvcount, datatype, op});
 }
 
-FGMPI_OWN(Reduce_scatter_block_init_c)
+FGMPI_EXPORT(MPI_Reduce_scatter_block_init_c);
 int PMPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
                                      MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
                                      MPI_Request* request) {

@@ -4,7 +4,7 @@
 
 using namespace fgmpi::mpi;
 
-FGMPI_OWN(Scatter)
+FGMPI_EXPORT(MPI_Scatter);
 int PMPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return rooted<fgmpi::coll::rooted_scatter>(
@@ -14,7 +14,7 @@ int PMPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void
       });
 }
 
-FGMPI_OWN(Scatter_c)
+FGMPI_EXPORT(MPI_Scatter_c);
 int PMPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return rooted<fgmpi::coll::rooted_scatter>(
@@ -24,7 +24,7 @@ int PMPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
       });
 }
 
-FGMPI_OWN(Iscatter)
+FGMPI_EXPORT(MPI_Iscatter);
 int PMPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                   int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
                   MPI_Request* request) {
@@ -33,7 +33,7 @@ int PMPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, voi
       RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
-FGMPI_OWN(Iscatter_c)
+FGMPI_EXPORT(MPI_Iscatter_c);
 int PMPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
                     MPI_Request* request) {
@@ -42,7 +42,7 @@ int PMPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendt
       RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
-FGMPI_OWN(Scatter_init)
+FGMPI_EXPORT(MPI_Scatter_init);
 int PMPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                       int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
                       MPI_Request* request) {
@@ -51,7 +51,7 @@ int PMPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
       RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
-FGMPI_OWN(Scatter_init_c)
+FGMPI_EXPORT(MPI_Scatter_init_c);
 int PMPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
                         void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
                         MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -60,7 +60,7 @@ int PMPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype s
       RootedArguments{{sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
-FGMPI_OWN(Scatterv)
+FGMPI_EXPORT(MPI_Scatterv);
 int PMPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[],
                   MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
                   int root, MPI_Comm comm) {
@@ -71,7 +71,7 @@ int PMPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[
       });
 }
 
-FGMPI_OWN(Scatterv_c)
+FGMPI_EXPORT(MPI_Scatterv_c);
 int PMPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
                     MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                     MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -82,7 +82,7 @@ int PMPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI
       });
 }
 
-FGMPI_OWN(Iscatterv)
+FGMPI_EXPORT(MPI_Iscatterv);
 int PMPI_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[],
                    MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
                    int root, MPI_Comm comm, MPI_Request* request) {
@@ -92,7 +92,7 @@ int PMPI_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs
           {sendbuf, sendcounts, displs, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
-FGMPI_OWN(Iscatterv_c)
+FGMPI_EXPORT(MPI_Iscatterv_c);
 int PMPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
                      MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                      MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
@@ -102,7 +102,7 @@ int PMPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MP
           {sendbuf, sendcounts, displs, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
-FGMPI_OWN(Scatterv_init)
+FGMPI_EXPORT(MPI_Scatterv_init);
 int PMPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[],
                        MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
                        int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
@@ -112,7 +112,7 @@ int PMPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int di
           {sendbuf, sendcounts, displs, sendtype}, {recvbuf, recvcount, recvtype}, root});
 }
 
-FGMPI_OWN(Scatterv_init_c)
+FGMPI_EXPORT(MPI_Scatterv_init_c);
 int PMPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
                          MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                          MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,

@@ -86,7 +86,7 @@ Status check_part(const comm::Comm* c, const RankMap& group) {
 
 using namespace fgmpi;
 
-FGMPI_OWN(Comm_size)
+FGMPI_EXPORT(MPI_Comm_size);
 int PMPI_Comm_size(MPI_Comm comm, int* size) {
   FGMPI_ENTER("MPI_Comm_size", c, comm);
   FGMPI_RETURN_IF("MPI_Comm_size", c, mpi::check_pointer(size, "size"));
@@ -94,7 +94,7 @@ int PMPI_Comm_size(MPI_Comm comm, int* size) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Comm_rank)
+FGMPI_EXPORT(MPI_Comm_rank);
 int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
   FGMPI_ENTER("MPI_Comm_rank", c, comm);
   FGMPI_RETURN_IF("MPI_Comm_rank", c, mpi::check_pointer(rank, "rank"));
@@ -102,7 +102,7 @@ int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Comm_test_inter)
+FGMPI_EXPORT(MPI_Comm_test_inter);
 int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
   FGMPI_ENTER("MPI_Comm_test_inter", c, comm);
   FGMPI_RETURN_IF("MPI_Comm_test_inter", c, mpi::check_pointer(flag, "flag"));
@@ -110,7 +110,7 @@ int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Comm_compare)
+FGMPI_EXPORT(MPI_Comm_compare);
 int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
   constexpr const char* kCall = "MPI_Comm_compare";
   FGMPI_ENTER(kCall, a, comm1);
@@ -132,7 +132,7 @@ int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Comm_group)
+FGMPI_EXPORT(MPI_Comm_group);
 int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
   if (group) *group = MPI_GROUP_NULL;
   constexpr const char* kCall = "MPI_Comm_group";
@@ -143,7 +143,7 @@ int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Comm_remote_size)
+FGMPI_EXPORT(MPI_Comm_remote_size);
 int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
   constexpr const char* kCall = "MPI_Comm_remote_size";
   FGMPI_ENTER(kCall, c, comm);
@@ -153,7 +153,7 @@ int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Comm_remote_group)
+FGMPI_EXPORT(MPI_Comm_remote_group);
 int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
   if (group) *group = MPI_GROUP_NULL;
   constexpr const char* kCall = "MPI_Comm_remote_group";
@@ -163,7 +163,7 @@ int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
   return mpi::done(kCall, c, comm::make_group(*c->shared->remote, group));
 }
 
-FGMPI_OWN(Comm_dup)
+FGMPI_EXPORT(MPI_Comm_dup);
 int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   if (newcomm) *newcomm = MPI_COMM_NULL;
   FGMPI_ENTER("MPI_Comm_dup", c, comm);
@@ -171,7 +171,7 @@ int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   return mpi::dup("MPI_Comm_dup", c, MPI_INFO_NULL, newcomm);
 }
 
-FGMPI_OWN(Comm_dup_with_info)
+FGMPI_EXPORT(MPI_Comm_dup_with_info);
 int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   if (newcomm) *newcomm = MPI_COMM_NULL;
   FGMPI_ENTER("MPI_Comm_dup_with_info", c, comm);
@@ -179,7 +179,7 @@ int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   return mpi::dup("MPI_Comm_dup_with_info", c, info, newcomm);
 }
 
-FGMPI_OWN(Comm_idup)
+FGMPI_EXPORT(MPI_Comm_idup);
 int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
   if (newcomm) *newcomm = MPI_COMM_NULL;
   FGMPI_ENTER("MPI_Comm_idup", c, comm);
@@ -188,7 +188,7 @@ int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
   return mpi::idup("MPI_Comm_idup", c, MPI_INFO_NULL, newcomm, request);
 }
 
-FGMPI_OWN(Comm_idup_with_info)
+FGMPI_EXPORT(MPI_Comm_idup_with_info);
 int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm,
                              MPI_Request* request) {
   if (newcomm) *newcomm = MPI_COMM_NULL;
@@ -198,7 +198,7 @@ int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm,
   return mpi::idup("MPI_Comm_idup_with_info", c, info, newcomm, request);
 }
 
-FGMPI_OWN(Comm_split)
+FGMPI_EXPORT(MPI_Comm_split);
 int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
   if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Comm_split";
@@ -213,7 +213,7 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
   return mpi::give(kCall, c, status, made, newcomm);
 }
 
-FGMPI_OWN(Comm_create)
+FGMPI_EXPORT(MPI_Comm_create);
 int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
   if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Comm_create";
@@ -230,7 +230,7 @@ int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
   return mpi::give(kCall, c, status, made, newcomm);
 }
 
-FGMPI_OWN(Comm_create_group)
+FGMPI_EXPORT(MPI_Comm_create_group);
 int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
   if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Comm_create_group";
@@ -266,7 +266,7 @@ int release(const char* call, comm::Comm* c, MPI_Comm* comm) {
 
 }  // namespace
 
-FGMPI_OWN(Comm_free)
+FGMPI_EXPORT(MPI_Comm_free);
 int PMPI_Comm_free(MPI_Comm* comm) {
   constexpr const char* kCall = "MPI_Comm_free";
   FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(comm, "comm"));

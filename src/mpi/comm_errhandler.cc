@@ -49,62 +49,62 @@ int get(const char* call, MPI_Comm handle, MPI_Errhandler* errhandler) {
 using namespace fgmpi;
 using comm::HandlerOf;
 
-FGMPI_OWN(Comm_create_errhandler)
+FGMPI_EXPORT(MPI_Comm_create_errhandler);
 int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* function,
                                 MPI_Errhandler* errhandler) {
   return mpi::create("MPI_Comm_create_errhandler", HandlerOf::kComm, function, errhandler);
 }
 
-FGMPI_OWN(Errhandler_create)
+FGMPI_EXPORT(MPI_Errhandler_create);
 int PMPI_Errhandler_create(MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler) {
   return mpi::create("MPI_Errhandler_create", HandlerOf::kComm, function, errhandler);
 }
 
-FGMPI_OWN(Win_create_errhandler)
+FGMPI_EXPORT(MPI_Win_create_errhandler);
 int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* errhandler) {
   return mpi::create("MPI_Win_create_errhandler", HandlerOf::kWin, function, errhandler);
 }
 
-FGMPI_OWN(File_create_errhandler)
+FGMPI_EXPORT(MPI_File_create_errhandler);
 int PMPI_File_create_errhandler(MPI_File_errhandler_function* function,
                                 MPI_Errhandler* errhandler) {
   return mpi::create("MPI_File_create_errhandler", HandlerOf::kFile, function, errhandler);
 }
 
-FGMPI_OWN(Session_create_errhandler)
+FGMPI_EXPORT(MPI_Session_create_errhandler);
 int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* function,
                                    MPI_Errhandler* errhandler) {
   return mpi::create("MPI_Session_create_errhandler", HandlerOf::kSession, function, errhandler);
 }
 
-FGMPI_OWN(Comm_set_errhandler)
+FGMPI_EXPORT(MPI_Comm_set_errhandler);
 int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
   return mpi::set("MPI_Comm_set_errhandler", comm, errhandler);
 }
 
-FGMPI_OWN(Errhandler_set)
+FGMPI_EXPORT(MPI_Errhandler_set);
 int PMPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler) {
   return mpi::set("MPI_Errhandler_set", comm, errhandler);
 }
 
-FGMPI_OWN(Comm_get_errhandler)
+FGMPI_EXPORT(MPI_Comm_get_errhandler);
 int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {
   return mpi::get("MPI_Comm_get_errhandler", comm, errhandler);
 }
 
-FGMPI_OWN(Errhandler_get)
+FGMPI_EXPORT(MPI_Errhandler_get);
 int PMPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler* errhandler) {
   return mpi::get("MPI_Errhandler_get", comm, errhandler);
 }
 
-FGMPI_OWN(Errhandler_free)
+FGMPI_EXPORT(MPI_Errhandler_free);
 int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
   FGMPI_RETURN_IF("MPI_Errhandler_free", nullptr, comm::free_errhandler(*errhandler));
   *errhandler = MPI_ERRHANDLER_NULL;
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Comm_call_errhandler)
+FGMPI_EXPORT(MPI_Comm_call_errhandler);
 int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
   constexpr const char* kCall = "MPI_Comm_call_errhandler";
   FGMPI_ENTER(kCall, c, comm);
@@ -112,7 +112,7 @@ int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN_INTERNAL(MPII_Errhandler_set_cxx)
+FGMPI_EXPORT_INTERNAL(MPII_Errhandler_set_cxx);
 void MPII_Errhandler_set_cxx(MPI_Errhandler handler, fgmpi_cxx_caller* caller) {
   comm::set_cxx_caller(handler,
                        reinterpret_cast<comm::CxxHandlerCaller>(reinterpret_cast<void*>(caller)));

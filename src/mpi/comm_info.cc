@@ -6,7 +6,7 @@
 
 using namespace fgmpi;
 
-FGMPI_OWN(Comm_set_name)
+FGMPI_EXPORT(MPI_Comm_set_name);
 int PMPI_Comm_set_name(MPI_Comm comm, const char* name) {
   constexpr const char* kCall = "MPI_Comm_set_name";
   FGMPI_ENTER(kCall, c, comm);
@@ -18,7 +18,7 @@ int PMPI_Comm_set_name(MPI_Comm comm, const char* name) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Comm_get_name)
+FGMPI_EXPORT(MPI_Comm_get_name);
 int PMPI_Comm_get_name(MPI_Comm comm, char* name, int* length) {
   constexpr const char* kCall = "MPI_Comm_get_name";
   FGMPI_ENTER(kCall, c, comm);
@@ -30,7 +30,7 @@ int PMPI_Comm_get_name(MPI_Comm comm, char* name, int* length) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Comm_set_info)
+FGMPI_EXPORT(MPI_Comm_set_info);
 int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
   constexpr const char* kCall = "MPI_Comm_set_info";
   FGMPI_ENTER(kCall, c, comm);
@@ -42,7 +42,7 @@ int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Comm_get_info)
+FGMPI_EXPORT(MPI_Comm_get_info);
 int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info) {
   constexpr const char* kCall = "MPI_Comm_get_info";
   FGMPI_ENTER(kCall, c, comm);

@@ -15,7 +15,7 @@ Status check_leader(const comm::Comm* c, int rank, const char* argument) {
 
 }  // namespace
 
-FGMPI_OWN(Intercomm_create)
+FGMPI_EXPORT(MPI_Intercomm_create);
 int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
                           int remote_leader, int tag, MPI_Comm* newintercomm) {
   if (newintercomm) *newintercomm = MPI_COMM_NULL;
@@ -41,7 +41,7 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
   return mpi::give(kCall, c, status, made, newintercomm);
 }
 
-FGMPI_OWN(Intercomm_merge)
+FGMPI_EXPORT(MPI_Intercomm_merge);
 int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
   if (newintracomm) *newintracomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Intercomm_merge";

@@ -164,7 +164,7 @@ Status split_type(comm::Comm* c, int type, int key, MPI_Info info, comm::Comm** 
 
 }  // namespace
 
-FGMPI_OWN(Comm_split_type)
+FGMPI_EXPORT(MPI_Comm_split_type);
 int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
   if (newcomm) *newcomm = MPI_COMM_NULL;
   FGMPI_ENTER(kCall, c, comm);

@@ -6,7 +6,7 @@ using namespace fgmpi;
 
 // No rank was started by another one, so none has a parent. Programs ask to learn how they were
 // started.
-FGMPI_OWN(Comm_get_parent)
+FGMPI_EXPORT(MPI_Comm_get_parent);
 int PMPI_Comm_get_parent(MPI_Comm* parent) {
   constexpr const char* kCall = "MPI_Comm_get_parent";
   if (!comm::rank_state()) return mpi::bad_comm(kCall, MPI_COMM_SELF);

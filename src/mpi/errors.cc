@@ -148,13 +148,13 @@ void abort_job(int exit_code, const std::string& line) {
 
 using namespace fgmpi;
 
-FGMPI_OWN(Error_class)
+FGMPI_EXPORT(MPI_Error_class);
 int PMPI_Error_class(int errorcode, int* errorclass) {
   *errorclass = mpi::class_of(errorcode);
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Error_string)
+FGMPI_EXPORT(MPI_Error_string);
 int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
   std::string text = mpi::text_of(errorcode);
   if (text.size() >= MPI_MAX_ERROR_STRING) text.resize(MPI_MAX_ERROR_STRING - 1);
@@ -163,7 +163,7 @@ int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Abort)
+FGMPI_EXPORT(MPI_Abort);
 int PMPI_Abort(MPI_Comm comm, int errorcode) {
   comm::RankState* rank = comm::rank_state();
   std::string who = rank ? std::to_string(rank->world_rank) : std::string("?");

@@ -38,7 +38,7 @@ std::span<const int32_t> ranks_of(const int ranks[], int n) {
 
 }  // namespace
 
-FGMPI_OWN(Group_size)
+FGMPI_EXPORT(MPI_Group_size);
 int PMPI_Group_size(MPI_Group group, int* size) {
   constexpr const char* kCall = "MPI_Group_size";
   FGMPI_NEED_INIT(kCall);
@@ -49,7 +49,7 @@ int PMPI_Group_size(MPI_Group group, int* size) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Group_rank)
+FGMPI_EXPORT(MPI_Group_rank);
 int PMPI_Group_rank(MPI_Group group, int* rank) {
   constexpr const char* kCall = "MPI_Group_rank";
   FGMPI_NEED_INIT(kCall);
@@ -60,7 +60,7 @@ int PMPI_Group_rank(MPI_Group group, int* rank) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Group_translate_ranks)
+FGMPI_EXPORT(MPI_Group_translate_ranks);
 int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2,
                                int ranks2[]) {
   constexpr const char* kCall = "MPI_Group_translate_ranks";
@@ -75,7 +75,7 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_
   return mpi::done(kCall, nullptr, comm::translate(a->map, ranks_of(ranks1, n), b->map, ranks2));
 }
 
-FGMPI_OWN(Group_compare)
+FGMPI_EXPORT(MPI_Group_compare);
 int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
   constexpr const char* kCall = "MPI_Group_compare";
   FGMPI_NEED_INIT(kCall);
@@ -87,25 +87,25 @@ int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Group_union)
+FGMPI_EXPORT(MPI_Group_union);
 int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
   if (newgroup) *newgroup = MPI_GROUP_NULL;
   return binary("MPI_Group_union", group1, group2, newgroup, comm::unite);
 }
 
-FGMPI_OWN(Group_intersection)
+FGMPI_EXPORT(MPI_Group_intersection);
 int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
   if (newgroup) *newgroup = MPI_GROUP_NULL;
   return binary("MPI_Group_intersection", group1, group2, newgroup, comm::intersect);
 }
 
-FGMPI_OWN(Group_difference)
+FGMPI_EXPORT(MPI_Group_difference);
 int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
   if (newgroup) *newgroup = MPI_GROUP_NULL;
   return binary("MPI_Group_difference", group1, group2, newgroup, comm::subtract);
 }
 
-FGMPI_OWN(Group_incl)
+FGMPI_EXPORT(MPI_Group_incl);
 int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
   if (newgroup) *newgroup = MPI_GROUP_NULL;
   return listed("MPI_Group_incl", group, n, ranks, newgroup, [&](const RankMap& map, RankMap* out) {
@@ -113,7 +113,7 @@ int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgro
   });
 }
 
-FGMPI_OWN(Group_excl)
+FGMPI_EXPORT(MPI_Group_excl);
 int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
   if (newgroup) *newgroup = MPI_GROUP_NULL;
   return listed("MPI_Group_excl", group, n, ranks, newgroup, [&](const RankMap& map, RankMap* out) {
@@ -121,7 +121,7 @@ int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgro
   });
 }
 
-FGMPI_OWN(Group_range_incl)
+FGMPI_EXPORT(MPI_Group_range_incl);
 int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
   if (newgroup) *newgroup = MPI_GROUP_NULL;
   return listed(
@@ -129,7 +129,7 @@ int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* ne
       [&](const RankMap& map, RankMap* out) { return comm::range_include(map, ranges, n, out); });
 }
 
-FGMPI_OWN(Group_range_excl)
+FGMPI_EXPORT(MPI_Group_range_excl);
 int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
   if (newgroup) *newgroup = MPI_GROUP_NULL;
   return listed(
@@ -137,7 +137,7 @@ int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* ne
       [&](const RankMap& map, RankMap* out) { return comm::range_exclude(map, ranges, n, out); });
 }
 
-FGMPI_OWN(Group_free)
+FGMPI_EXPORT(MPI_Group_free);
 int PMPI_Group_free(MPI_Group* group) {
   constexpr const char* kCall = "MPI_Group_free";
   FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(group, "group"));

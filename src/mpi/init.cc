@@ -75,27 +75,27 @@ void finalize_forgotten(int status) {
 
 using namespace fgmpi;
 
-FGMPI_OWN(Init)
+FGMPI_EXPORT(MPI_Init);
 int PMPI_Init(int*, char***) { return mpi::init("MPI_Init", MPI_THREAD_SINGLE, nullptr); }
 
-FGMPI_OWN(Init_thread)
+FGMPI_EXPORT(MPI_Init_thread);
 int PMPI_Init_thread(int*, char***, int required, int* provided) {
   return mpi::init("MPI_Init_thread", required, provided);
 }
 
-FGMPI_OWN(Initialized)
+FGMPI_EXPORT(MPI_Initialized);
 int PMPI_Initialized(int* flag) {
   *flag = mpi::phase() != mpi::kBefore;
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Finalized)
+FGMPI_EXPORT(MPI_Finalized);
 int PMPI_Finalized(int* flag) {
   *flag = mpi::phase() >= mpi::kFinalised;
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Finalize)
+FGMPI_EXPORT(MPI_Finalize);
 int PMPI_Finalize(void) {
   constexpr const char* kCall = "MPI_Finalize";
   if (mpi::phase() != mpi::kInitialised) {
@@ -112,7 +112,7 @@ int PMPI_Finalize(void) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Query_thread)
+FGMPI_EXPORT(MPI_Query_thread);
 int PMPI_Query_thread(int* provided) {
   comm::RankState* rank = comm::rank_state();
   if (!rank) return mpi::bad_comm("MPI_Query_thread", MPI_COMM_SELF);
@@ -120,7 +120,7 @@ int PMPI_Query_thread(int* provided) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Is_thread_main)
+FGMPI_EXPORT(MPI_Is_thread_main);
 int PMPI_Is_thread_main(int* flag) {
   *flag = privatize::on_scheduler_thread();
   return MPI_SUCCESS;

@@ -11,17 +11,17 @@
 
 using namespace fgmpi;
 
-FGMPI_OWN(Wtime)
+FGMPI_EXPORT(MPI_Wtime);
 double PMPI_Wtime(void) { return mpi::wtime(); }
 
-FGMPI_OWN(Wtick)
+FGMPI_EXPORT(MPI_Wtick);
 double PMPI_Wtick(void) {
   timespec tick;
   clock_getres(CLOCK_MONOTONIC, &tick);
   return static_cast<double>(tick.tv_sec) + 1e-9 * static_cast<double>(tick.tv_nsec);
 }
 
-FGMPI_OWN(Get_processor_name)
+FGMPI_EXPORT(MPI_Get_processor_name);
 int PMPI_Get_processor_name(char* name, int* resultlen) {
   if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0) std::strcpy(name, "unknown");
   name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
@@ -29,14 +29,14 @@ int PMPI_Get_processor_name(char* name, int* resultlen) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Get_version)
+FGMPI_EXPORT(MPI_Get_version);
 int PMPI_Get_version(int* version, int* subversion) {
   *version = MPI_VERSION;
   *subversion = MPI_SUBVERSION;
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Get_library_version)
+FGMPI_EXPORT(MPI_Get_library_version);
 int PMPI_Get_library_version(char* version, int* resultlen) {
   *resultlen = std::snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING,
                              "Finegrain MPI %s (MPI %d.%d, MPICH ABI %s)", FGMPI_VERSION,
@@ -44,10 +44,10 @@ int PMPI_Get_library_version(char* version, int* resultlen) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Pcontrol)
+FGMPI_EXPORT(MPI_Pcontrol);
 int PMPI_Pcontrol(const int, ...) { return MPI_SUCCESS; }
 
-FGMPI_OWN(Alloc_mem)
+FGMPI_EXPORT(MPI_Alloc_mem);
 int PMPI_Alloc_mem(MPI_Aint size, MPI_Info, void* baseptr) {
   constexpr const char* kCall = "MPI_Alloc_mem";
   if (size < 0)
@@ -59,25 +59,25 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info, void* baseptr) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Free_mem)
+FGMPI_EXPORT(MPI_Free_mem);
 int PMPI_Free_mem(void* base) {
   std::free(base);
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Get_address)
+FGMPI_EXPORT(MPI_Get_address);
 int PMPI_Get_address(const void* location, MPI_Aint* address) {
   *address = reinterpret_cast<MPI_Aint>(location);
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Address)
+FGMPI_EXPORT(MPI_Address);
 int PMPI_Address(void* location, MPI_Aint* address) { return PMPI_Get_address(location, address); }
 
-FGMPI_OWN(Aint_add)
+FGMPI_EXPORT(MPI_Aint_add);
 MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) { return base + disp; }
 
-FGMPI_OWN(Aint_diff)
+FGMPI_EXPORT(MPI_Aint_diff);
 MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2) { return addr1 - addr2; }
 
 // ---- Extensions -----------------------------------------------------------------------------------------

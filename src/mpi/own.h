@@ -1,6 +1,9 @@
-// How a binding is defined. FGMPI_OWN(Send) in front of the definition of PMPI_Send exports it and a weak
-// alias MPI_Send (so that profiling tools can put their own MPI_Send in front), and tells the generator
-// of the forwarding stubs (src/host/) that this function is ours.
+// How a binding that is written by hand is exported (calls.table names its file; all others are generated).
+//
+//   FGMPI_EXPORT(MPI_Wtime);
+//   double PMPI_Wtime(void) { ... }
+//
+// exports PMPI_Wtime and a weak alias MPI_Wtime, so that profiling tools can put their own MPI_Wtime in front.
 #pragma once
 
 #include <mpi.h>
@@ -8,18 +11,15 @@
 // The compiler sees that some of our functions do not throw and wants that said of the alias too.
 #pragma GCC diagnostic ignored "-Wmissing-attributes"
 
-#define FGMPI_OWN(name)                                                              \
-  extern "C" __attribute__((weak, visibility("default"),                             \
-                            alias("PMPI_" #name))) decltype(PMPI_##name) MPI_##name; \
-  extern "C" __attribute__((visibility("default")))
+/// In front of the definition of P##name, for a function of the host's mpi.h.
+#define FGMPI_EXPORT(name)                                                                   \
+  extern "C"                                                                                 \
+      __attribute__((weak, visibility("default"), alias("P" #name))) decltype(P##name) name; \
+  extern "C" __attribute__((visibility("default"))) decltype(P##name) P##name
+
+/// The same for a function without a profiling name (MPII_Comm_get_attr, host/internal.h).
+#define FGMPI_EXPORT_INTERNAL(name) \
+  extern "C" __attribute__((visibility("default"))) decltype(name) name
 
 /// In front of the definition of an MPIX_* or fgmpi_* function declared in fgmpi.h.
 #define FGMPI_EXTENSION extern "C" __attribute__((visibility("default")))
-
-/// The same for a function of the host's named MPIX_name, and for one without a profiling name, given in full
-/// (MPII_Comm_get_attr, host/internal.h).
-#define FGMPI_OWN_MPIX(name)                                                            \
-  extern "C" __attribute__((weak, visibility("default"),                                \
-                            alias("PMPIX_" #name))) decltype(PMPIX_##name) MPIX_##name; \
-  extern "C" __attribute__((visibility("default")))
-#define FGMPI_OWN_INTERNAL(symbol) extern "C" __attribute__((visibility("default")))

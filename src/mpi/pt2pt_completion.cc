@@ -216,7 +216,7 @@ size_t first_complete(Requests& list) {
 
 }  // namespace
 
-FGMPI_OWN(Wait)
+FGMPI_EXPORT(MPI_Wait);
 int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
   constexpr const char* kCall = "MPI_Wait";
   sched::maybe_force_switch();
@@ -231,7 +231,7 @@ int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
   return collect_one(kCall, request, r, status);
 }
 
-FGMPI_OWN(Test)
+FGMPI_EXPORT(MPI_Test);
 int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   constexpr const char* kCall = "MPI_Test";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
@@ -247,7 +247,7 @@ int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   return *flag ? collect_one(kCall, request, r, status) : MPI_SUCCESS;
 }
 
-FGMPI_OWN(Waitall)
+FGMPI_EXPORT(MPI_Waitall);
 int PMPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
   constexpr const char* kCall = "MPI_Waitall";
   sched::maybe_force_switch();
@@ -257,7 +257,7 @@ int PMPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
   return finish_all(kCall, requests, list, statuses);
 }
 
-FGMPI_OWN(Testall)
+FGMPI_EXPORT(MPI_Testall);
 int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
   constexpr const char* kCall = "MPI_Testall";
   Requests list(count);
@@ -267,7 +267,7 @@ int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status status
   return *flag ? finish_all(kCall, requests, list, statuses) : MPI_SUCCESS;
 }
 
-FGMPI_OWN(Waitany)
+FGMPI_EXPORT(MPI_Waitany);
 int PMPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
   constexpr const char* kCall = "MPI_Waitany";
   sched::maybe_force_switch();
@@ -285,7 +285,7 @@ int PMPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* stat
   return collect_one(kCall, &requests[i], list[i], status);
 }
 
-FGMPI_OWN(Testany)
+FGMPI_EXPORT(MPI_Testany);
 int PMPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
   constexpr const char* kCall = "MPI_Testany";
   Requests list(count);
@@ -305,7 +305,7 @@ int PMPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_S
   return collect_one(kCall, &requests[i], list[i], status);
 }
 
-FGMPI_OWN(Waitsome)
+FGMPI_EXPORT(MPI_Waitsome);
 int PMPI_Waitsome(int incount, MPI_Request requests[], int* outcount, int indices[],
                   MPI_Status statuses[]) {
   constexpr const char* kCall = "MPI_Waitsome";
@@ -322,7 +322,7 @@ int PMPI_Waitsome(int incount, MPI_Request requests[], int* outcount, int indice
   return finish_some(kCall, requests, list, outcount, indices, statuses);
 }
 
-FGMPI_OWN(Testsome)
+FGMPI_EXPORT(MPI_Testsome);
 int PMPI_Testsome(int incount, MPI_Request requests[], int* outcount, int indices[],
                   MPI_Status statuses[]) {
   constexpr const char* kCall = "MPI_Testsome";
@@ -339,7 +339,7 @@ int PMPI_Testsome(int incount, MPI_Request requests[], int* outcount, int indice
   return finish_some(kCall, requests, list, outcount, indices, statuses);
 }
 
-FGMPI_OWN(Request_get_status)
+FGMPI_EXPORT(MPI_Request_get_status);
 int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   constexpr const char* kCall = "MPI_Request_get_status";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
@@ -368,7 +368,7 @@ Status check_not_collective(const Request* r) {
 }
 }  // namespace
 
-FGMPI_OWN(Request_free)
+FGMPI_EXPORT(MPI_Request_free);
 int PMPI_Request_free(MPI_Request* request) {
   constexpr const char* kCall = "MPI_Request_free";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
@@ -381,7 +381,7 @@ int PMPI_Request_free(MPI_Request* request) {
   return code == MPI_SUCCESS ? MPI_SUCCESS : fail_code(kCall, nullptr, code);
 }
 
-FGMPI_OWN(Cancel)
+FGMPI_EXPORT(MPI_Cancel);
 int PMPI_Cancel(MPI_Request* request) {
   constexpr const char* kCall = "MPI_Cancel";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
@@ -409,7 +409,7 @@ Status start(MPI_Request handle, int index, Comm** comm) {
 }
 }  // namespace
 
-FGMPI_OWN(Start)
+FGMPI_EXPORT(MPI_Start);
 int PMPI_Start(MPI_Request* request) {
   constexpr const char* kCall = "MPI_Start";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
@@ -418,7 +418,7 @@ int PMPI_Start(MPI_Request* request) {
   return done(kCall, c, started);
 }
 
-FGMPI_OWN(Startall)
+FGMPI_EXPORT(MPI_Startall);
 int PMPI_Startall(int count, MPI_Request requests[]) {
   constexpr const char* kCall = "MPI_Startall";
   FGMPI_RETURN_IF(kCall, nullptr, check_count(count));

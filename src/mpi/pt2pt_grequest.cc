@@ -25,14 +25,14 @@ std::deque<pt2pt::GeneralizedCalls>& classes() {
 
 }  // namespace
 
-FGMPI_OWN(Grequest_start)
+FGMPI_EXPORT(MPI_Grequest_start);
 int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
                         MPI_Grequest_cancel_function* cancel_fn, void* extra_state,
                         MPI_Request* request) {
   return start("MPI_Grequest_start", {query_fn, free_fn, cancel_fn, nullptr, extra_state}, request);
 }
 
-FGMPI_OWN(Grequest_complete)
+FGMPI_EXPORT(MPI_Grequest_complete);
 int PMPI_Grequest_complete(MPI_Request request) {
   constexpr const char* kCall = "MPI_Grequest_complete";
   Request* r = pt2pt::find_freed_too(request);
@@ -48,7 +48,7 @@ int PMPI_Grequest_complete(MPI_Request request) {
 
 // The wait function of the extension is not needed: whoever waits calls the poll function in turn
 // with the others.
-FGMPI_OWN_MPIX(Grequest_start)
+FGMPI_EXPORT(MPIX_Grequest_start);
 int PMPIX_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
                          MPI_Grequest_cancel_function* cancel_fn,
                          MPIX_Grequest_poll_function* poll_fn, MPIX_Grequest_wait_function*,
@@ -57,7 +57,7 @@ int PMPIX_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_fre
                request);
 }
 
-FGMPI_OWN_MPIX(Grequest_class_create)
+FGMPI_EXPORT(MPIX_Grequest_class_create);
 int PMPIX_Grequest_class_create(MPI_Grequest_query_function* query_fn,
                                 MPI_Grequest_free_function* free_fn,
                                 MPI_Grequest_cancel_function* cancel_fn,
@@ -70,7 +70,7 @@ int PMPIX_Grequest_class_create(MPI_Grequest_query_function* query_fn,
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN_MPIX(Grequest_class_allocate)
+FGMPI_EXPORT(MPIX_Grequest_class_allocate);
 int PMPIX_Grequest_class_allocate(MPIX_Grequest_class greq_class, void* extra_state,
                                   MPI_Request* request) {
   constexpr const char* kCall = "MPIX_Grequest_class_allocate";
@@ -85,7 +85,7 @@ int PMPIX_Grequest_class_allocate(MPIX_Grequest_class greq_class, void* extra_st
 }
 
 /// The Fortran bindings say so after MPI_Grequest_start: its functions are Fortran's.
-FGMPI_OWN_INTERNAL(MPII_Grequest_set_lang_f77)
+FGMPI_EXPORT_INTERNAL(MPII_Grequest_set_lang_f77);
 void MPII_Grequest_set_lang_f77(MPI_Request request) {
   if (Request* r = pt2pt::find_request(request)) pt2pt::generalized_fortran(r);
 }

@@ -23,7 +23,7 @@ Status find_request(MPI_Request handle, Request** out) {
 
 }  // namespace
 
-FGMPI_OWN(Psend_init)
+FGMPI_EXPORT(MPI_Psend_init);
 int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype,
                     int dest, int tag, MPI_Comm comm, MPI_Info, MPI_Request* request) {
   constexpr const char* kCall = "MPI_Psend_init";
@@ -44,7 +44,7 @@ int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Dataty
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Precv_init)
+FGMPI_EXPORT(MPI_Precv_init);
 int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source,
                     int tag, MPI_Comm comm, MPI_Info, MPI_Request* request) {
   constexpr const char* kCall = "MPI_Precv_init";
@@ -72,12 +72,12 @@ int ready_range(const char* call, int low, int high, MPI_Request handle) {
 }
 }  // namespace
 
-FGMPI_OWN(Pready)
+FGMPI_EXPORT(MPI_Pready);
 int PMPI_Pready(int partition, MPI_Request request) {
   return ready_range("MPI_Pready", partition, partition, request);
 }
 
-FGMPI_OWN(Pready_range)
+FGMPI_EXPORT(MPI_Pready_range);
 int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request) {
   constexpr const char* kCall = "MPI_Pready_range";
   if (partition_low > partition_high)
@@ -88,7 +88,7 @@ int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request
   return ready_range(kCall, partition_low, partition_high, request);
 }
 
-FGMPI_OWN(Pready_list)
+FGMPI_EXPORT(MPI_Pready_list);
 int PMPI_Pready_list(int length, int partitions[], MPI_Request request) {
   constexpr const char* kCall = "MPI_Pready_list";
   if (length < 0)
@@ -99,7 +99,7 @@ int PMPI_Pready_list(int length, int partitions[], MPI_Request request) {
   return done(kCall, comm_of(r), pt2pt::pready_list(r, partitions, length));
 }
 
-FGMPI_OWN(Parrived)
+FGMPI_EXPORT(MPI_Parrived);
 int PMPI_Parrived(MPI_Request request, int partition, int* flag) {
   constexpr const char* kCall = "MPI_Parrived";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));

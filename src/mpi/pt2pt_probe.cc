@@ -65,7 +65,7 @@ int imrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MP
 
 }  // namespace
 
-FGMPI_OWN(Probe)
+FGMPI_EXPORT(MPI_Probe);
 int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
   constexpr const char* kCall = "MPI_Probe";
   FGMPI_ENTER(kCall, c, comm);
@@ -75,7 +75,7 @@ int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
   });
 }
 
-FGMPI_OWN(Iprobe)
+FGMPI_EXPORT(MPI_Iprobe);
 int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   constexpr const char* kCall = "MPI_Iprobe";
   FGMPI_ENTER(kCall, c, comm);
@@ -85,7 +85,7 @@ int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* statu
   });
 }
 
-FGMPI_OWN(Mprobe)
+FGMPI_EXPORT(MPI_Mprobe);
 int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   constexpr const char* kCall = "MPI_Mprobe";
   FGMPI_ENTER(kCall, c, comm);
@@ -99,7 +99,7 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_St
   });
 }
 
-FGMPI_OWN(Improbe)
+FGMPI_EXPORT(MPI_Improbe);
 int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
                  MPI_Status* status) {
   constexpr const char* kCall = "MPI_Improbe";
@@ -115,25 +115,25 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* mes
   });
 }
 
-FGMPI_OWN(Mrecv)
+FGMPI_EXPORT(MPI_Mrecv);
 int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
                MPI_Status* status) {
   return mrecv("MPI_Mrecv", buf, count, datatype, message, status);
 }
 
-FGMPI_OWN(Mrecv_c)
+FGMPI_EXPORT(MPI_Mrecv_c);
 int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
                  MPI_Status* status) {
   return mrecv("MPI_Mrecv_c", buf, count, datatype, message, status);
 }
 
-FGMPI_OWN(Imrecv)
+FGMPI_EXPORT(MPI_Imrecv);
 int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
                 MPI_Request* request) {
   return imrecv("MPI_Imrecv", buf, count, datatype, message, request);
 }
 
-FGMPI_OWN(Imrecv_c)
+FGMPI_EXPORT(MPI_Imrecv_c);
 int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
                   MPI_Request* request) {
   return imrecv("MPI_Imrecv_c", buf, count, datatype, message, request);

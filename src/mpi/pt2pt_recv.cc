@@ -135,43 +135,43 @@ int sendrecv_replace(const char* call, void* buf, int64_t count, MPI_Datatype da
 
 }  // namespace
 
-FGMPI_OWN(Recv)
+FGMPI_EXPORT(MPI_Recv);
 int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
               MPI_Status* status) {
   return recv("MPI_Recv", buf, count, datatype, source, tag, comm, status);
 }
 
-FGMPI_OWN(Recv_c)
+FGMPI_EXPORT(MPI_Recv_c);
 int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                 MPI_Comm comm, MPI_Status* status) {
   return recv("MPI_Recv_c", buf, count, datatype, source, tag, comm, status);
 }
 
-FGMPI_OWN(Irecv)
+FGMPI_EXPORT(MPI_Irecv);
 int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                MPI_Request* request) {
   return irecv("MPI_Irecv", buf, count, datatype, source, tag, comm, request);
 }
 
-FGMPI_OWN(Irecv_c)
+FGMPI_EXPORT(MPI_Irecv_c);
 int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Request* request) {
   return irecv("MPI_Irecv_c", buf, count, datatype, source, tag, comm, request);
 }
 
-FGMPI_OWN(Recv_init)
+FGMPI_EXPORT(MPI_Recv_init);
 int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                    MPI_Request* request) {
   return irecv_slowly("MPI_Recv_init", buf, count, datatype, source, tag, comm, request, true);
 }
 
-FGMPI_OWN(Recv_init_c)
+FGMPI_EXPORT(MPI_Recv_init_c);
 int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                      MPI_Comm comm, MPI_Request* request) {
   return irecv_slowly("MPI_Recv_init_c", buf, count, datatype, source, tag, comm, request, true);
 }
 
-FGMPI_OWN(Sendrecv)
+FGMPI_EXPORT(MPI_Sendrecv);
 int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
                   void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
                   MPI_Comm comm, MPI_Status* status) {
@@ -179,7 +179,7 @@ int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int
                   recvtype, source, recvtag, comm, status, nullptr);
 }
 
-FGMPI_OWN(Sendrecv_c)
+FGMPI_EXPORT(MPI_Sendrecv_c);
 int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                     int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                     int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
@@ -187,7 +187,7 @@ int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendt
                   recvtype, source, recvtag, comm, status, nullptr);
 }
 
-FGMPI_OWN(Isendrecv)
+FGMPI_EXPORT(MPI_Isendrecv);
 int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
                    void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
                    MPI_Comm comm, MPI_Request* request) {
@@ -195,7 +195,7 @@ int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, in
                   recvtype, source, recvtag, comm, kNonblocking, request);
 }
 
-FGMPI_OWN(Isendrecv_c)
+FGMPI_EXPORT(MPI_Isendrecv_c);
 int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                      int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
@@ -203,14 +203,14 @@ int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
                   recvcount, recvtype, source, recvtag, comm, kNonblocking, request);
 }
 
-FGMPI_OWN(Sendrecv_replace)
+FGMPI_EXPORT(MPI_Sendrecv_replace);
 int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag,
                           int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   return sendrecv_replace("MPI_Sendrecv_replace", buf, count, datatype, dest, sendtag, source,
                           recvtag, comm, status, nullptr);
 }
 
-FGMPI_OWN(Sendrecv_replace_c)
+FGMPI_EXPORT(MPI_Sendrecv_replace_c);
 int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                             int sendtag, int source, int recvtag, MPI_Comm comm,
                             MPI_Status* status) {
@@ -218,14 +218,14 @@ int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, i
                           recvtag, comm, status, nullptr);
 }
 
-FGMPI_OWN(Isendrecv_replace)
+FGMPI_EXPORT(MPI_Isendrecv_replace);
 int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag,
                            int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   return sendrecv_replace("MPI_Isendrecv_replace", buf, count, datatype, dest, sendtag, source,
                           recvtag, comm, kNonblocking, request);
 }
 
-FGMPI_OWN(Isendrecv_replace_c)
+FGMPI_EXPORT(MPI_Isendrecv_replace_c);
 int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                              int sendtag, int source, int recvtag, MPI_Comm comm,
                              MPI_Request* request) {

@@ -136,152 +136,152 @@ int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_D
 
 }  // namespace
 
-FGMPI_OWN(Send)
+FGMPI_EXPORT(MPI_Send);
 int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   return send<"MPI_Send", Mode::kStandard>(buf, count, datatype, dest, tag, comm);
 }
 
-FGMPI_OWN(Send_c)
+FGMPI_EXPORT(MPI_Send_c);
 int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                 MPI_Comm comm) {
   return send<"MPI_Send_c", Mode::kStandard>(buf, count, datatype, dest, tag, comm);
 }
 
-FGMPI_OWN(Ssend)
+FGMPI_EXPORT(MPI_Ssend);
 int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
                MPI_Comm comm) {
   return send<"MPI_Ssend", Mode::kSynchronous>(buf, count, datatype, dest, tag, comm);
 }
 
-FGMPI_OWN(Ssend_c)
+FGMPI_EXPORT(MPI_Ssend_c);
 int PMPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm) {
   return send<"MPI_Ssend_c", Mode::kSynchronous>(buf, count, datatype, dest, tag, comm);
 }
 
-FGMPI_OWN(Rsend)
+FGMPI_EXPORT(MPI_Rsend);
 int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
                MPI_Comm comm) {
   return send<"MPI_Rsend", Mode::kReady>(buf, count, datatype, dest, tag, comm);
 }
 
-FGMPI_OWN(Rsend_c)
+FGMPI_EXPORT(MPI_Rsend_c);
 int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm) {
   return send<"MPI_Rsend_c", Mode::kReady>(buf, count, datatype, dest, tag, comm);
 }
 
-FGMPI_OWN(Bsend)
+FGMPI_EXPORT(MPI_Bsend);
 int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
                MPI_Comm comm) {
   return send_by_handle("MPI_Bsend", Mode::kBuffered, buf, count, datatype, dest, tag, comm);
 }
 
-FGMPI_OWN(Bsend_c)
+FGMPI_EXPORT(MPI_Bsend_c);
 int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm) {
   return send_by_handle("MPI_Bsend_c", Mode::kBuffered, buf, count, datatype, dest, tag, comm);
 }
 
-FGMPI_OWN(Isend)
+FGMPI_EXPORT(MPI_Isend);
 int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                MPI_Request* request) {
   return isend<"MPI_Isend", Mode::kStandard>(buf, count, datatype, dest, tag, comm, request);
 }
 
-FGMPI_OWN(Isend_c)
+FGMPI_EXPORT(MPI_Isend_c);
 int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                  MPI_Comm comm, MPI_Request* request) {
   return isend<"MPI_Isend_c", Mode::kStandard>(buf, count, datatype, dest, tag, comm, request);
 }
 
-FGMPI_OWN(Issend)
+FGMPI_EXPORT(MPI_Issend);
 int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                 MPI_Request* request) {
   return isend<"MPI_Issend", Mode::kSynchronous>(buf, count, datatype, dest, tag, comm, request);
 }
 
-FGMPI_OWN(Issend_c)
+FGMPI_EXPORT(MPI_Issend_c);
 int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Request* request) {
   return isend<"MPI_Issend_c", Mode::kSynchronous>(buf, count, datatype, dest, tag, comm, request);
 }
 
-FGMPI_OWN(Irsend)
+FGMPI_EXPORT(MPI_Irsend);
 int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                 MPI_Request* request) {
   return isend<"MPI_Irsend", Mode::kReady>(buf, count, datatype, dest, tag, comm, request);
 }
 
-FGMPI_OWN(Irsend_c)
+FGMPI_EXPORT(MPI_Irsend_c);
 int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Request* request) {
   return isend<"MPI_Irsend_c", Mode::kReady>(buf, count, datatype, dest, tag, comm, request);
 }
 
-FGMPI_OWN(Ibsend)
+FGMPI_EXPORT(MPI_Ibsend);
 int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                 MPI_Request* request) {
   return isend_by_handle("MPI_Ibsend", Mode::kBuffered, buf, count, datatype, dest, tag, comm,
                          request);
 }
 
-FGMPI_OWN(Ibsend_c)
+FGMPI_EXPORT(MPI_Ibsend_c);
 int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Request* request) {
   return isend_by_handle("MPI_Ibsend_c", Mode::kBuffered, buf, count, datatype, dest, tag, comm,
                          request);
 }
 
-FGMPI_OWN(Send_init)
+FGMPI_EXPORT(MPI_Send_init);
 int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
                    MPI_Comm comm, MPI_Request* request) {
   return send_init("MPI_Send_init", Mode::kStandard, buf, count, datatype, dest, tag, comm,
                    request);
 }
 
-FGMPI_OWN(Send_init_c)
+FGMPI_EXPORT(MPI_Send_init_c);
 int PMPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                      MPI_Comm comm, MPI_Request* request) {
   return send_init("MPI_Send_init_c", Mode::kStandard, buf, count, datatype, dest, tag, comm,
                    request);
 }
 
-FGMPI_OWN(Ssend_init)
+FGMPI_EXPORT(MPI_Ssend_init);
 int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
                     MPI_Comm comm, MPI_Request* request) {
   return send_init("MPI_Ssend_init", Mode::kSynchronous, buf, count, datatype, dest, tag, comm,
                    request);
 }
 
-FGMPI_OWN(Ssend_init_c)
+FGMPI_EXPORT(MPI_Ssend_init_c);
 int PMPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                       MPI_Comm comm, MPI_Request* request) {
   return send_init("MPI_Ssend_init_c", Mode::kSynchronous, buf, count, datatype, dest, tag, comm,
                    request);
 }
 
-FGMPI_OWN(Rsend_init)
+FGMPI_EXPORT(MPI_Rsend_init);
 int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
                     MPI_Comm comm, MPI_Request* request) {
   return send_init("MPI_Rsend_init", Mode::kReady, buf, count, datatype, dest, tag, comm, request);
 }
 
-FGMPI_OWN(Rsend_init_c)
+FGMPI_EXPORT(MPI_Rsend_init_c);
 int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                       MPI_Comm comm, MPI_Request* request) {
   return send_init("MPI_Rsend_init_c", Mode::kReady, buf, count, datatype, dest, tag, comm,
                    request);
 }
 
-FGMPI_OWN(Bsend_init)
+FGMPI_EXPORT(MPI_Bsend_init);
 int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
                     MPI_Comm comm, MPI_Request* request) {
   return send_init("MPI_Bsend_init", Mode::kBuffered, buf, count, datatype, dest, tag, comm,
                    request);
 }
 
-FGMPI_OWN(Bsend_init_c)
+FGMPI_EXPORT(MPI_Bsend_init_c);
 int PMPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                       MPI_Comm comm, MPI_Request* request) {
   return send_init("MPI_Bsend_init_c", Mode::kBuffered, buf, count, datatype, dest, tag, comm,

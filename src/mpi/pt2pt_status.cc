@@ -81,47 +81,47 @@ int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, in
 
 }  // namespace
 
-FGMPI_OWN(Get_count)
+FGMPI_EXPORT(MPI_Get_count);
 int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, int* count) {
   return get_count("MPI_Get_count", status, datatype, count);
 }
 
-FGMPI_OWN(Get_count_c)
+FGMPI_EXPORT(MPI_Get_count_c);
 int PMPI_Get_count_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
   return get_count("MPI_Get_count_c", status, datatype, count);
 }
 
-FGMPI_OWN(Get_elements)
+FGMPI_EXPORT(MPI_Get_elements);
 int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype, int* count) {
   return get_elements("MPI_Get_elements", status, datatype, count,
                       [&](const host::Api& h) { return h.Get_elements(status, datatype, count); });
 }
 
-FGMPI_OWN(Get_elements_x)
+FGMPI_EXPORT(MPI_Get_elements_x);
 int PMPI_Get_elements_x(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
   return get_elements("MPI_Get_elements_x", status, datatype, count, [&](const host::Api& h) {
     return h.Get_elements_x(status, datatype, count);
   });
 }
 
-FGMPI_OWN(Get_elements_c)
+FGMPI_EXPORT(MPI_Get_elements_c);
 int PMPI_Get_elements_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
   return get_elements("MPI_Get_elements_c", status, datatype, count, [&](const host::Api& h) {
     return h.Get_elements_c(status, datatype, count);
   });
 }
 
-FGMPI_OWN(Status_set_elements)
+FGMPI_EXPORT(MPI_Status_set_elements);
 int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatype, int count) {
   return set_elements("MPI_Status_set_elements", status, datatype, count);
 }
 
-FGMPI_OWN(Status_set_elements_x)
+FGMPI_EXPORT(MPI_Status_set_elements_x);
 int PMPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
   return set_elements("MPI_Status_set_elements_x", status, datatype, count);
 }
 
-FGMPI_OWN(Status_set_cancelled)
+FGMPI_EXPORT(MPI_Status_set_cancelled);
 int PMPI_Status_set_cancelled(MPI_Status* status, int flag) {
   constexpr const char* kCall = "MPI_Status_set_cancelled";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(status, "status"));
@@ -129,7 +129,7 @@ int PMPI_Status_set_cancelled(MPI_Status* status, int flag) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Test_cancelled)
+FGMPI_EXPORT(MPI_Test_cancelled);
 int PMPI_Test_cancelled(const MPI_Status* status, int* flag) {
   constexpr const char* kCall = "MPI_Test_cancelled";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(status, "status"));
@@ -163,20 +163,20 @@ int detach(const char* call, void* buffer, Size* size) {
 
 }  // namespace
 
-FGMPI_OWN(Buffer_attach)
+FGMPI_EXPORT(MPI_Buffer_attach);
 int PMPI_Buffer_attach(void* buffer, int size) { return attach("MPI_Buffer_attach", buffer, size); }
 
-FGMPI_OWN(Buffer_attach_c)
+FGMPI_EXPORT(MPI_Buffer_attach_c);
 int PMPI_Buffer_attach_c(void* buffer, MPI_Count size) {
   return attach("MPI_Buffer_attach_c", buffer, size);
 }
 
-FGMPI_OWN(Buffer_detach)
+FGMPI_EXPORT(MPI_Buffer_detach);
 int PMPI_Buffer_detach(void* buffer, int* size) {
   return detach("MPI_Buffer_detach", buffer, size);
 }
 
-FGMPI_OWN(Buffer_detach_c)
+FGMPI_EXPORT(MPI_Buffer_detach_c);
 int PMPI_Buffer_detach_c(void* buffer, MPI_Count* size) {
   return detach("MPI_Buffer_detach_c", buffer, size);
 }

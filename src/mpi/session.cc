@@ -99,7 +99,7 @@ using namespace fgmpi;
   ::fgmpi::mpi::Session* var = ::fgmpi::mpi::find(handle); \
   if (!var) return ::fgmpi::mpi::bad_session(call, handle)
 
-FGMPI_OWN(Session_init)
+FGMPI_EXPORT(MPI_Session_init);
 int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   constexpr const char* kCall = "MPI_Session_init";
   *session = MPI_SESSION_NULL;
@@ -118,7 +118,7 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* ses
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Session_finalize)
+FGMPI_EXPORT(MPI_Session_finalize);
 int PMPI_Session_finalize(MPI_Session* session) {
   FGMPI_SESSION("MPI_Session_finalize", s, *session);
   comm::release_errhandler(s->errhandler);
@@ -127,14 +127,14 @@ int PMPI_Session_finalize(MPI_Session* session) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Session_get_num_psets)
+FGMPI_EXPORT(MPI_Session_get_num_psets);
 int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info, int* npset_names) {
   FGMPI_SESSION("MPI_Session_get_num_psets", s, session);
   *npset_names = static_cast<int>(std::size(mpi::kSets));
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Session_get_nth_pset)
+FGMPI_EXPORT(MPI_Session_get_nth_pset);
 int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int n, int* pset_len,
                               char* pset_name) {
   constexpr const char* kCall = "MPI_Session_get_nth_pset";
@@ -151,7 +151,7 @@ int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int n, int* pset_le
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Session_get_info)
+FGMPI_EXPORT(MPI_Session_get_info);
 int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
   constexpr const char* kCall = "MPI_Session_get_info";
   FGMPI_SESSION(kCall, s, session);
@@ -159,7 +159,7 @@ int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
   return status.ok() ? MPI_SUCCESS : mpi::fail_session(kCall, s, status);
 }
 
-FGMPI_OWN(Session_get_pset_info)
+FGMPI_EXPORT(MPI_Session_get_pset_info);
 int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name, MPI_Info* info) {
   constexpr const char* kCall = "MPI_Session_get_pset_info";
   FGMPI_SESSION(kCall, s, session);
@@ -169,7 +169,7 @@ int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name, MPI_I
   return status.ok() ? MPI_SUCCESS : mpi::fail_session(kCall, s, status);
 }
 
-FGMPI_OWN(Group_from_session_pset)
+FGMPI_EXPORT(MPI_Group_from_session_pset);
 int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) {
   if (newgroup) *newgroup = MPI_GROUP_NULL;
   constexpr const char* kCall = "MPI_Group_from_session_pset";
@@ -180,7 +180,7 @@ int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name, MPI
   return status.ok() ? MPI_SUCCESS : mpi::fail_session(kCall, s, status);
 }
 
-FGMPI_OWN(Session_set_errhandler)
+FGMPI_EXPORT(MPI_Session_set_errhandler);
 int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) {
   constexpr const char* kCall = "MPI_Session_set_errhandler";
   FGMPI_SESSION(kCall, s, session);
@@ -192,7 +192,7 @@ int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) 
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Session_get_errhandler)
+FGMPI_EXPORT(MPI_Session_get_errhandler);
 int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) {
   FGMPI_SESSION("MPI_Session_get_errhandler", s, session);
   comm::retain_errhandler(s->errhandler);
@@ -200,7 +200,7 @@ int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler)
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Session_call_errhandler)
+FGMPI_EXPORT(MPI_Session_call_errhandler);
 int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
   FGMPI_SESSION("MPI_Session_call_errhandler", s, session);
   if (comm::returns_codes(s->errhandler) ||
@@ -210,7 +210,7 @@ int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
                  "Fatal error: " + mpi::text_of(errorcode) + " in MPI_Session_call_errhandler");
 }
 
-FGMPI_OWN(Comm_create_from_group)
+FGMPI_EXPORT(MPI_Comm_create_from_group);
 int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info,
                                 MPI_Errhandler errhandler, MPI_Comm* newcomm) {
   if (newcomm) *newcomm = MPI_COMM_NULL;
@@ -228,7 +228,7 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info
   return mpi::give_from_group(kCall, status, made, errhandler, newcomm);
 }
 
-FGMPI_OWN(Intercomm_create_from_groups)
+FGMPI_EXPORT(MPI_Intercomm_create_from_groups);
 int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
                                       MPI_Group remote_group, int remote_leader,
                                       const char* stringtag, MPI_Info, MPI_Errhandler errhandler,

@@ -50,7 +50,7 @@ comm::Topology cart_of(int ndims, const int dims[], const int periods[]) {
 
 using namespace fgmpi;
 
-FGMPI_OWN(Cart_create)
+FGMPI_EXPORT(MPI_Cart_create);
 int PMPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder,
                      MPI_Comm* newcomm) {
   if (newcomm) *newcomm = MPI_COMM_NULL;
@@ -66,7 +66,7 @@ int PMPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], const int perio
   return mpi::create_with(kCall, c, order, mpi::cart_of(ndims, dims, periods), newcomm);
 }
 
-FGMPI_OWN(Cart_map)
+FGMPI_EXPORT(MPI_Cart_map);
 int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int[], int* newrank) {
   constexpr const char* kCall = "MPI_Cart_map";
   FGMPI_ENTER(kCall, c, comm);
@@ -77,7 +77,7 @@ int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int[], int* 
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Cart_sub)
+FGMPI_EXPORT(MPI_Cart_sub);
 int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
   if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Cart_sub";
@@ -106,7 +106,7 @@ int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
   return mpi::give(kCall, c, status, made, newcomm);
 }
 
-FGMPI_OWN(Cartdim_get)
+FGMPI_EXPORT(MPI_Cartdim_get);
 int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
   constexpr const char* kCall = "MPI_Cartdim_get";
   FGMPI_ENTER(kCall, c, comm);
@@ -116,7 +116,7 @@ int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Cart_get)
+FGMPI_EXPORT(MPI_Cart_get);
 int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) {
   constexpr const char* kCall = "MPI_Cart_get";
   FGMPI_ENTER(kCall, c, comm);
@@ -134,7 +134,7 @@ int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coo
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Cart_rank)
+FGMPI_EXPORT(MPI_Cart_rank);
 int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
   constexpr const char* kCall = "MPI_Cart_rank";
   FGMPI_ENTER(kCall, c, comm);
@@ -152,7 +152,7 @@ int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
             i, coords[i], t.dims[i] - 1));
 }
 
-FGMPI_OWN(Cart_coords)
+FGMPI_EXPORT(MPI_Cart_coords);
 int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
   constexpr const char* kCall = "MPI_Cart_coords";
   FGMPI_ENTER(kCall, c, comm);
@@ -168,7 +168,7 @@ int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Cart_shift)
+FGMPI_EXPORT(MPI_Cart_shift);
 int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, int* rank_dest) {
   constexpr const char* kCall = "MPI_Cart_shift";
   FGMPI_ENTER(kCall, c, comm);
@@ -185,7 +185,7 @@ int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, in
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Dims_create)
+FGMPI_EXPORT(MPI_Dims_create);
 int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
   constexpr const char* kCall = "MPI_Dims_create";
   if (ndims < 0)
@@ -195,7 +195,7 @@ int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
   return mpi::done(kCall, nullptr, comm::dims_create(nnodes, {dims, static_cast<size_t>(ndims)}));
 }
 
-FGMPI_OWN(Topo_test)
+FGMPI_EXPORT(MPI_Topo_test);
 int PMPI_Topo_test(MPI_Comm comm, int* status) {
   FGMPI_ENTER("MPI_Topo_test", c, comm);
   FGMPI_RETURN_IF("MPI_Topo_test", c, mpi::check_pointer(status, "status"));

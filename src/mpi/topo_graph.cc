@@ -52,7 +52,7 @@ std::vector<int32_t> list_of(const int values[], int n) {
 
 }  // namespace
 
-FGMPI_OWN(Graph_create)
+FGMPI_EXPORT(MPI_Graph_create);
 int PMPI_Graph_create(MPI_Comm comm, int nnodes, const int index[], const int edges[], int,
                       MPI_Comm* newcomm) {
   if (newcomm) *newcomm = MPI_COMM_NULL;
@@ -66,7 +66,7 @@ int PMPI_Graph_create(MPI_Comm comm, int nnodes, const int index[], const int ed
   return mpi::create_with(kCall, c, RankMap::direct(nnodes), std::move(t), newcomm);
 }
 
-FGMPI_OWN(Graph_map)
+FGMPI_EXPORT(MPI_Graph_map);
 int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank) {
   constexpr const char* kCall = "MPI_Graph_map";
   FGMPI_ENTER(kCall, c, comm);
@@ -76,7 +76,7 @@ int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Graphdims_get)
+FGMPI_EXPORT(MPI_Graphdims_get);
 int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
   constexpr const char* kCall = "MPI_Graphdims_get";
   FGMPI_ENTER(kCall, c, comm);
@@ -88,7 +88,7 @@ int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Graph_get)
+FGMPI_EXPORT(MPI_Graph_get);
 int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[]) {
   constexpr const char* kCall = "MPI_Graph_get";
   FGMPI_ENTER(kCall, c, comm);
@@ -115,7 +115,7 @@ std::span<const int32_t> edges_of(const comm::Topology& t, int rank) {
 
 }  // namespace
 
-FGMPI_OWN(Graph_neighbors_count)
+FGMPI_EXPORT(MPI_Graph_neighbors_count);
 int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) {
   constexpr const char* kCall = "MPI_Graph_neighbors_count";
   FGMPI_ENTER(kCall, c, comm);
@@ -126,7 +126,7 @@ int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) {
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Graph_neighbors)
+FGMPI_EXPORT(MPI_Graph_neighbors);
 int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) {
   constexpr const char* kCall = "MPI_Graph_neighbors";
   FGMPI_ENTER(kCall, c, comm);
@@ -141,7 +141,7 @@ int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbor
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Dist_graph_create_adjacent)
+FGMPI_EXPORT(MPI_Dist_graph_create_adjacent);
 int PMPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sources[],
                                     const int sourceweights[], int outdegree,
                                     const int destinations[], const int destweights[], MPI_Info,
@@ -164,7 +164,7 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sourc
   return create_dist(kCall, c, std::move(n), newcomm);
 }
 
-FGMPI_OWN(Dist_graph_create)
+FGMPI_EXPORT(MPI_Dist_graph_create);
 int PMPI_Dist_graph_create(MPI_Comm comm, int n, const int sources[], const int degrees[],
                            const int destinations[], const int weights[], MPI_Info, int,
                            MPI_Comm* newcomm) {
@@ -191,7 +191,7 @@ int PMPI_Dist_graph_create(MPI_Comm comm, int n, const int sources[], const int 
   return create_dist(kCall, c, std::move(neighbors), newcomm);
 }
 
-FGMPI_OWN(Dist_graph_neighbors_count)
+FGMPI_EXPORT(MPI_Dist_graph_neighbors_count);
 int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weights) {
   constexpr const char* kCall = "MPI_Dist_graph_neighbors_count";
   FGMPI_ENTER(kCall, c, comm);
@@ -206,7 +206,7 @@ int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree
   return MPI_SUCCESS;
 }
 
-FGMPI_OWN(Dist_graph_neighbors)
+FGMPI_EXPORT(MPI_Dist_graph_neighbors);
 int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[],
                               int maxoutdegree, int destinations[], int destweights[]) {
   constexpr const char* kCall = "MPI_Dist_graph_neighbors";

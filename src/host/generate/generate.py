@@ -2,15 +2,15 @@
 """Writes what is derived from the host's mpi.h.
 
   generate.py api   --include DIR --cc CC --out host_api.h
-  generate.py stubs --include DIR --cc CC --rules forward.txt --sources FOLDER... --host LIBRARY --out FOLDER
+  generate.py stubs --include DIR --cc CC --rules forward.txt --calls calls.table --host LIBRARY --out FOLDER
 
 api: struct Api, a pointer to each of the host's functions.
 stubs: stubs_forwarded.cc, stubs_pending.cc, function_table.cc and versions.cc for the shared library. Every function
 that mpi.h declares is exactly one of
-  owned      defined in the sources with FGMPI_OWN, FGMPI_OWN_MPIX or FGMPI_OWN_INTERNAL (src/mpi/own.h),
+  owned      ours, as src/mpi/calls.table says, which also says who answers all others,
   forwarded  matched by a rule of forward.txt: the call goes to the host unchanged,
   pending    neither: the call fails with MPI_ERR_UNSUPPORTED_OPERATION and names itself.
-Anything else (owned and forwarded, a rule that matches nothing, an unknown owned name) stops the build.
+Anything else (owned and forwarded, a rule that matches nothing, a table that says something else) stops the build.
 Files are rewritten only when their text changes.
 """
 
@@ -22,112 +22,15 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 
-# The functions that the host exports without declaring them in mpi.h; libmpichfort and libmpichcxx call
-# them. Their prototypes are in host/internal.h.
-INTERNAL_HEADER = "host/internal.h"
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.join(HERE, "..", "..", "mpi", "generate"))
 
+import calls as table  # noqa: E402
+from header import INTERNAL_HEADER, parse_functions, preprocessed, write_if_changed  # noqa: E402
 
 def fail(text):
     sys.exit(f"generate.py: error: {text}")
-
-
-@dataclass
-class Parameter:
-    declaration: str  # with its name: "const int counts[]"
-    type: str  # without it: "const int []"
-    name: str
-
-
-@dataclass
-class Function:
-    symbol: str  # "MPI_Send": the name a program calls
-    result: str
-    parameters: list[Parameter]
-    variadic: bool = False
-
-    @property
-    def member(self):
-        """Its name in struct Api: MPI_Send -> Send, MPIX_Yield -> X_Yield, MPII_Type_get_attr -> I_Type_get_attr."""
-        prefix, rest = self.symbol.split("_", 1)
-        return {"MPI": "", "MPIX": "X_", "MPII": "I_"}[prefix] + rest
-
-    @property
-    def profiled(self):
-        return self.symbol.startswith(("MPI_", "MPIX_"))
-
-    def signature(self, symbol):
-        inside = ", ".join(p.declaration for p in self.parameters)
-        if self.variadic:
-            inside += ", ..."
-        return f"{self.result} {symbol}({inside or 'void'})"
-
-
-def parse_parameter(text, number):
-    text = " ".join(text.split())
-    suffix = ""
-    match = re.search(r"((?:\s*\[[^\]]*\])+)$", text)
-    if match:
-        suffix, text = match.group(1).strip(), text[: match.start()]
-    words = re.findall(r"[A-Za-z_]\w*|\*", text)
-    type_words = [w for w in words if w not in ("const", "*", "struct", "enum")]
-    named = len(type_words) >= 2 and words[-1] not in ("*", "const")
-    if named and type_words[-1] in ("int", "long", "char", "short"):
-        named = False  # "unsigned int" without a name
-    base = text[: text.rindex(words[-1])].rstrip() if named else text
-    name = words[-1] if named else f"argument{number}"
-    space = "" if base.endswith("*") else " "
-    return Parameter(f"{base}{space}{name}{suffix}", f"{base}{suffix}", name)
-
-
-def split_parameters(text):
-    if "(" in text:
-        fail(f"a function pointer written out in a parameter list is not understood: {text}")
-    return [part for part in (p.strip() for p in text.split(",")) if part and part != "void"]
-
-
-def preprocessed(arguments):
-    source = '#include <mpi.h>\n#include "%s"\n' % INTERNAL_HEADER
-    src = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    command = [*arguments.cc.split(), "-E", "-P", "-x", "c", f"-I{arguments.include}", f"-I{src}", "-"]
-    run = subprocess.run(command, input=source, capture_output=True, text=True)
-    if run.returncode != 0:
-        fail(f"{' '.join(command)}: {run.stderr.strip()}")
-    return run.stdout
-
-
-def parse_functions(text):
-    """All functions by symbol. A prototype is one declaration up to ';', at file scope."""
-    functions = {}
-    pattern = re.compile(
-        r"^([A-Za-z_][\w ]*[ *]+)((?:MPIX?|MPII)_\w+)\s*\(([^;{}]*)\)[^;(){}]*;", re.M
-    )
-    for match in pattern.finditer(text):
-        result, symbol, inside = " ".join(match.group(1).split()), match.group(2), match.group(3)
-        if result.startswith("typedef"):
-            continue
-        if re.match(r"MPI_Status_(c2f08|f082c|f082f|f2f08)$", symbol):
-            continue  # declared by the host's header, defined in no library of it
-        parts = split_parameters(inside)
-        variadic = bool(parts) and parts[-1] == "..."
-        if variadic:
-            parts.pop()
-        parameters = [parse_parameter(p, i) for i, p in enumerate(parts)]
-        functions[symbol] = Function(symbol, result.replace("extern ", ""), parameters, variadic)
-    if len(functions) < 400:
-        fail(f"found only {len(functions)} functions in mpi.h")
-    return functions
-
-
-def write_if_changed(path, text):
-    try:
-        with open(path) as file:
-            if file.read() == text:
-                return
-    except FileNotFoundError:
-        pass
-    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-    with open(path, "w") as file:
-        file.write(text)
 
 
 NOTE = "// Generated by src/host/generate/generate.py from the host's mpi.h. Do not edit.\n"
@@ -179,27 +82,6 @@ def read_rules(path):
                 fail(f"{where}: '{line}': allowed are the rules that the top of the file describes")
             rules.append(Rule(kind, pattern, code, where))
     return rules
-
-
-def owned_names(folders):
-    """symbol -> file of each FGMPI_OWN... in the sources."""
-    prefixes = {"": "MPI_", "_MPIX": "MPIX_", "_INTERNAL": ""}
-    owned = {}
-    for folder in folders:
-        for root, _, files in os.walk(folder):
-            for name in sorted(files):
-                if not name.endswith(".cc"):
-                    continue
-                path = os.path.join(root, name)
-                with open(path) as file:
-                    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", file.read(), flags=re.S)
-                text = re.sub(r"^\s*#\s*define[^\n]*(\\\n[^\n]*)*", "", text, flags=re.M)
-                for kind, function in re.findall(r"\bFGMPI_OWN(_MPIX|_INTERNAL)?\(\s*(\w+)\s*\)", text):
-                    symbol = prefixes[kind] + function
-                    if symbol in owned:
-                        fail(f"{path}: {symbol} is owned already in {owned[symbol]}")
-                    owned[symbol] = path
-    return owned
 
 
 def classify(functions, rules, owned):
@@ -291,12 +173,12 @@ def generate_stubs(arguments):
     generate_versions(arguments)
     functions = parse_functions(preprocessed(arguments))
     rules = read_rules(arguments.rules)
-    owned = owned_names(arguments.sources)
-    # Extensions that the host does not have (MPIX_Yield) are nobody else's business.
-    for symbol, path in owned.items():
-        if symbol not in functions and not symbol.startswith("MPIX_"):
-            fail(f"{path}: {symbol} is owned, but the host's mpi.h does not have it")
+    kinds, calls = table.read(arguments.calls)
+    table.check(kinds, calls, functions)
+    table.check_files(calls, os.path.dirname(arguments.calls))
+    owned = {symbol: call.where for symbol, call in calls.items() if call.owned}
     forwarded = classify(functions, rules, owned)
+    table.check_rules(calls, {symbol: rule.kind for symbol, rule in forwarded.items()})
 
     def unit(bodies):
         return NOTE + '#include "host/stub_support.h"\n\n' + "using fgmpi::host::Api;\n\n" + "\n".join(bodies)
@@ -328,7 +210,7 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--rules")
     parser.add_argument("--host", help="the host's library")
-    parser.add_argument("--sources", nargs="*", default=[])
+    parser.add_argument("--calls", help="src/mpi/calls.table")
     arguments = parser.parse_args()
     (generate_api if arguments.what == "api" else generate_stubs)(arguments)
 

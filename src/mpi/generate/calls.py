@@ -1,0 +1,235 @@
+"""Reads calls.table and checks it: the calls of MPI, their parameters, and who answers them.
+
+calls.table describes the format. check() proves that it says what the host's mpi.h declares: every function once, with
+parameters of these names and C types. Whoever reads the table gets the functions with their large-count twins.
+"""
+
+import os
+import re
+import sys
+from dataclasses import dataclass, field
+
+ANSWERS = ("made", "collective", "direct", "hand", "host", "early", "instead", "pending")
+OWNED = ("made", "collective", "direct", "hand")
+FLAGS = ("switches", "before_init")
+CHECKS = ("object", "pointer", "count", "number", "rank", "tag", "root", "color", "callee", "none")
+ABI = ("handle", "handles", "status", "statuses", "constant", "code", "pointer", "function", "string", "plain")
+SENTINELS = ("in_place", "proc_null", "any_source", "any_tag", "unweighted", "weights_empty", "argv_null",
+             "argvs_null", "errcodes_ignore")
+PREFIXES = {"X_": "MPIX_", "I_": "MPII_"}
+
+
+def fail(text):
+    sys.exit(f"calls.table: error: {text}")
+
+
+@dataclass
+class Kind:
+    name: str
+    type: str  # without const: "MPI_Comm*"
+    large: str  # in the large-count twin
+    intent: str
+    what: str
+    check: str
+    abi: str
+
+    @property
+    def handle(self):
+        """("comm", "created") of a handle, else None."""
+        words = self.what.split()
+        return (words[0], words[2]) if words[1:2] == ["handle"] else None
+
+
+@dataclass
+class Parameter:
+    name: str
+    kind: Kind
+    check: str
+    length: list = field(default_factory=list)
+    sentinels: list = field(default_factory=list)
+
+    @property
+    def array(self):
+        return bool(self.length) and self.kind.what != "" and "buffer" not in self.kind.name
+
+
+@dataclass
+class Call:
+    name: str  # as in the table: Send, X_Comm_agree, I_Comm_get_attr
+    large: bool  # this is the large-count twin
+    parameters: list
+    flags: list
+    answer: str
+    detail: str  # FUNCTION or FILE of the answer
+    topic: str
+    where: str
+
+    @property
+    def symbol(self):
+        suffix = "_c" if self.large else ""
+        for short, prefix in PREFIXES.items():
+            if self.name.startswith(short):
+                return prefix + self.name[2:] + suffix
+        return "MPI_" + self.name + suffix
+
+    @property
+    def owned(self):
+        return self.answer in OWNED
+
+    def find(self, name):
+        return next((p for p in self.parameters if p.name == name), None)
+
+
+def read_kind(line, where):
+    cells = [c.strip() for c in line.split("|")]
+    if len(cells) != 6:
+        fail(f"{where}: a kind has six cells, this one {len(cells)}")
+    name, ctype, intent, what, check, abi = cells
+    small, _, large = (t.strip() for t in ctype.partition("/"))
+    if intent not in ("in", "out", "inout") or check not in CHECKS or abi not in ABI:
+        fail(f"{where}: kind {name}: '{intent}', '{check}' or '{abi}' is not one of those that the top describes")
+    return Kind(name, small, large or small, intent, what, check, abi)
+
+
+def split_outside(text, separator):
+    """Parts of a list whose items may have brackets."""
+    parts, depth, begin = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c == "(") - (c == ")")
+        if c == separator and depth == 0:
+            parts.append(text[begin:i].strip())
+            begin = i + 1
+    parts.append(text[begin:].strip())
+    return [p for p in parts if p]
+
+
+def read_parameter(text, kinds, where):
+    match = re.fullmatch(r"(\w+)(?:: (\w+))?(?:\(([^)]*)\))?(?:!(\w+))?((?:\|\w+)*)", text)
+    if not match:
+        fail(f"{where}: '{text}' is not a parameter")
+    name, kind, length, check, sentinels = match.groups()
+    if (kind or name) not in kinds:
+        fail(f"{where}: {name}: there is no kind {kind or name}")
+    kind = kinds[kind or name]
+    sentinels = [s for s in sentinels.split("|") if s]
+    for word in sentinels:
+        if word not in SENTINELS:
+            fail(f"{where}: {name}: there is no sentinel {word}")
+    if check and check not in CHECKS:
+        fail(f"{where}: {name}: there is no check {check}")
+    return Parameter(name, kind, check or kind.check, split_outside(length or "", ","), sentinels)
+
+
+def check_lengths(call):
+    names = {p.name for p in call.parameters}
+    for p in call.parameters:
+        for length in p.length:
+            for word in re.split(r"\*", length):
+                if word not in names and word not in ("1", "@size", "@in", "@out", "@dims", "@edges", "@spawned"):
+                    fail(f"{call.where}: the length of {p.name} is {word}, which is no parameter")
+        if p.kind.type.endswith("buffer") and len(p.length) != 2:
+            fail(f"{call.where}: {p.name} needs a count and a datatype")
+
+
+def read_call(line, kinds, topic, where):
+    match = re.fullmatch(r"(\w+)( \+c)? \((.*?)\) ((?:[a-z_]+ )*?)(%s)( .+)?" % "|".join(ANSWERS), line)
+    if not match:
+        fail(f"{where}: not a call, as the top of the file describes them: {line[:60]}")
+    name, large, inside, flags, answer, detail = match.groups()
+    flags = flags.split()
+    for flag in flags:
+        if flag not in FLAGS:
+            fail(f"{where}: there is no flag {flag}")
+    detail = (detail or "").strip()
+    if bool(detail) != (answer in ("direct", "hand")) and answer != "made":
+        fail(f"{where}: '{answer}' is to be followed by {'a name' if not detail else 'nothing'}")
+    parameters = [read_parameter(p, kinds, where) for p in split_outside(inside, ",")]
+    calls = [Call(name, big, parameters, flags, answer, detail, topic, where) for big in (False, True)[: 1 + bool(large)]]
+    for call in calls:
+        check_lengths(call)
+    return calls
+
+
+def read(path):
+    """(kinds by name, calls by symbol) of the table."""
+    kinds, calls, topic, line, first = {}, {}, None, "", 0
+    with open(path) as file:
+        lines = file.read().split("\n") + [""]
+    for number, text in enumerate(lines, 1):
+        continued = text.startswith(" ") and text.strip()
+        if continued and not text.strip().startswith("#"):
+            line += " " + text.strip()
+            continue
+        if line:
+            where = f"{os.path.basename(path)}:{first}"
+            if line.startswith("kind "):
+                kind = read_kind(line[5:], where)
+                kinds[kind.name] = kind
+            elif line.startswith("topic "):
+                topic = line[6:].strip()
+            else:
+                for call in read_call(line, kinds, topic, where):
+                    if call.symbol in calls:
+                        fail(f"{where}: {call.symbol} is in {calls[call.symbol].where} already")
+                    calls[call.symbol] = call
+        line, first = text.split("#")[0].strip() if not text.startswith("#") else "", number
+    return kinds, calls
+
+
+def plain_type(text):
+    """A C type without const, an array as a pointer: const int [] -> int*"""
+    text = re.sub(r"\bconst\b", "", text)
+    text = re.sub(r"\[\]\[3\]", "(*)[3]", text.replace(" [", "["))
+    text = text.replace("[]", "*")
+    return re.sub(r"\s+", "", text)
+
+
+def check(kinds, calls, functions):
+    """`functions`: those of mpi.h by symbol (src/host/generate/generate.py)."""
+    for symbol in functions:
+        if symbol not in calls:
+            fail(f"{symbol} of mpi.h is not in the table")
+    for symbol, call in calls.items():
+        if symbol not in functions:
+            fail(f"{call.where}: {symbol} is not in mpi.h")
+        declared = functions[symbol].parameters
+        if [p.name for p in declared] != [p.name for p in call.parameters]:
+            fail(f"{call.where}: {symbol} has the parameters {', '.join(p.name for p in declared)} in mpi.h")
+        for p, c in zip(call.parameters, declared):
+            wanted = p.kind.large if call.large else p.kind.type
+            if wanted != "function" and plain_type(wanted) != plain_type(c.type):
+                fail(f"{call.where}: {symbol}: {p.name} is {c.type} in mpi.h, and {wanted} as {p.kind.name}")
+            read_only = "const" in c.type
+            if read_only and p.kind.intent != "in":
+                fail(f"{call.where}: {symbol}: {p.name} is const in mpi.h, but {p.kind.name} is {p.kind.intent}")
+
+
+def check_rules(calls, forwarded):
+    """`forwarded`: symbol -> kind of its rule in forward.txt."""
+    for symbol, call in calls.items():
+        says = {"host": "forward"}.get(call.answer, call.answer)
+        rule = forwarded.get(symbol)
+        if rule is None and says in ("forward", "early", "instead"):
+            fail(f"{call.where}: {symbol} is the host's, but forward.txt has no rule for it")
+        if rule is not None and rule != says:
+            fail(f"{call.where}: {symbol} is '{call.answer}', but forward.txt has a rule '{rule}' for it")
+
+
+def check_files(calls, folder):
+    """Calls by hand are exported in the file that the table names, and nothing else is."""
+    found = {}
+    for name in sorted(os.listdir(folder)):
+        if not name.endswith(".cc"):
+            continue
+        with open(os.path.join(folder, name)) as file:
+            text = re.sub(r"//[^\n]*", "", file.read())
+        for symbol in re.findall(r"^FGMPI_EXPORT(?:_INTERNAL)?\((\w+)\);", text, re.M):
+            if symbol in found:
+                fail(f"{name}: {symbol} is exported in {found[symbol]} too")
+            found[symbol] = name
+    for symbol, call in calls.items():
+        if call.answer == "hand" and found.get(symbol) != call.detail:
+            fail(f"{call.where}: {symbol} is not exported in {call.detail} (FGMPI_EXPORT), but in {found.get(symbol)}")
+    for symbol, name in found.items():
+        if symbol not in calls or calls[symbol].answer != "hand":
+            fail(f"{name}: {symbol} is exported by hand, but the table does not say 'hand {name}'")
