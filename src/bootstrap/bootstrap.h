@@ -7,6 +7,7 @@
 // same interface.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +42,10 @@ class Bootstrap {
   /// spaces, '=' or ';'. Visible to get() of others after the next fence() of all.
   virtual Status put(const std::string& key, const std::string& value) = 0;
   virtual Status fence() = 0;
+  /// The fence in two steps: this process has come as far; have all the others? Between the two the
+  /// caller can do what others may still need of it. Waits at most `wait_ns` for the answer.
+  virtual Status enter_fence() = 0;
+  virtual Status fence_is_over(int64_t wait_ns, bool* over) = 0;
   /// MPI_ERR_OTHER when no process has put the key.
   virtual Status get(const std::string& key, std::string* value) = 0;
   virtual size_t max_value() const = 0;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "bootstrap/watch.h"
 
 namespace fgmpi::bootstrap {
@@ -25,6 +27,13 @@ namespace {
 LineChannel::LineChannel(int fd) : fd_(fd) {
   // Programs that this one starts have no business with our launcher.
   fcntl(fd_, F_SETFD, fcntl(fd_, F_GETFD) | FD_CLOEXEC);
+}
+
+bool LineChannel::has_more(int64_t wait_ns) {
+  if (!received_.empty()) return true;
+  pollfd one{fd_, POLLIN, 0};
+  const timespec limit = to_timespec(wait_ns);
+  return ppoll(&one, 1, &limit, nullptr) > 0;
 }
 
 LineChannel::~LineChannel() { close(fd_); }

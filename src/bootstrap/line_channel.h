@@ -2,6 +2,7 @@
 // length.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,8 @@ class LineChannel {
   void write(std::string_view text);
   /// The next line without its newline.
   std::string read_line();
+  /// Will read_line() return at once, now or within `wait_ns`? Also true when the channel has broken.
+  bool has_more(int64_t wait_ns);
   int fd() const { return fd_; }
 
  private:

@@ -54,6 +54,8 @@ class Answer {
   std::string line_;
 };
 
+constexpr const char* kFence = "cmd=barrier_in";
+
 class Pmi1 : public Bootstrap {
  public:
   explicit Pmi1(int fd) : channel_(fd) {}
@@ -73,6 +75,8 @@ class Pmi1 : public Bootstrap {
   std::vector<int> node_of() override;
   Status put(const std::string& key, const std::string& value) override;
   Status fence() override;
+  Status enter_fence() override;
+  Status fence_is_over(int64_t wait_ns, bool* over) override;
   Status get(const std::string& key, std::string* value) override;
   size_t max_value() const override { return max_value_; }
   Status spawn(const std::vector<SpawnCommand>& commands, std::vector<int>* errors) override;
@@ -82,6 +86,7 @@ class Pmi1 : public Bootstrap {
  private:
   /// Sends a request and reads the answer, which must be `expected`; the words when it is not.
   Status ask(const std::string& request, std::string_view expected, Answer* answer);
+  Status read_answer(const std::string& request, std::string_view expected, Answer* answer);
   Status identify(const char* id);
   Status read_numbers();
 
@@ -94,6 +99,10 @@ class Pmi1 : public Bootstrap {
 
 Status Pmi1::ask(const std::string& request, std::string_view expected, Answer* answer) {
   channel_.write(request + "\n");
+  return read_answer(request, expected, answer);
+}
+
+Status Pmi1::read_answer(const std::string& request, std::string_view expected, Answer* answer) {
   do {
     *answer = Answer(channel_.read_line());
   } while (answer->find("cmd") ==
@@ -195,8 +204,22 @@ Status Pmi1::put(const std::string& key, const std::string& value) {
 }
 
 Status Pmi1::fence() {
+  FGMPI_TRY(enter_fence());
+  bool over = false;
+  while (!over) FGMPI_TRY(fence_is_over(INT64_MAX, &over));
+  return {};
+}
+
+Status Pmi1::enter_fence() {
+  channel_.write(std::string(kFence) + "\n");
+  return {};
+}
+
+Status Pmi1::fence_is_over(int64_t wait_ns, bool* over) {
+  *over = channel_.has_more(wait_ns);
+  if (!*over) return {};
   Answer answer("");
-  FGMPI_TRY(ask("cmd=barrier_in", "barrier_out", &answer));
+  FGMPI_TRY(read_answer(kFence, "barrier_out", &answer));
   if (answer.number("rc").value_or(0) == 0) return {};
   return error(MPI_ERR_OTHER, "the launcher's barrier failed: '%s'", answer.line().c_str());
 }
