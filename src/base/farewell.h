@@ -1,7 +1,8 @@
 // The end of a process on its own account.
 //
-// A mark that it sets when it has said why: others that see it end then add nothing. An eventfd, which
-// outlives the process in the hands of whoever holds a duplicate (src/bootstrap/watch.h). And a last
+// A mark that it sets when it has ended in order, or has said why not: others that see it end then add
+// nothing. An eventfd, which outlives the process in the hands of whoever holds a duplicate
+// (src/bootstrap/watch.h), so that the mark is there whenever it is looked at after the end. And a last
 // act, by which it tells the rest of its job before it goes.
 #pragma once
 

@@ -3,7 +3,8 @@
 // The launcher sees a process end too, but it knows neither ranks nor, once it has ended the others, which one was the
 // first. So each process watches over the next one of its host, in a ring, by a thread that does nothing else:
 //
-//   next process ends        pidfd          it was in good order, or has said why itself (farewell): nothing to do
+//   next process ends        pidfd          it has left its mark (base/farewell.h): it has ended in order, or has said why
+//                                           itself; nothing to do
 //                                           else: one line; then the launcher is let know, which ends the job
 //   launcher goes away       end of PMI_FD  the process ends: nobody else would end it
 //
@@ -38,6 +39,9 @@ struct Card {
 
 /// The card of this process.
 Card own_card(int launcher_fd, const std::string& host_id);
+
+/// May a watch be started at all in this process?
+bool watch_wanted();
 
 /// Starts watching over the launcher's connection and, unless `next` is nullptr, over another process of this host,
 /// of which `words` say who it is ("process 3 of the job (...)"). `speaks`: of the processes that lose the

@@ -35,7 +35,8 @@ struct Process {
   std::unique_ptr<transport::Idle> idle;
   uint32_t ranks = 0;
   bool connected = false;
-  int unfinished = 0;  ///< ranks whose main has not returned yet
+  bool leaving = false;  ///< it needs nothing of other processes any more
+  int unfinished = 0;    ///< ranks whose main has not returned yet
 };
 
 Process& process() {
@@ -188,6 +189,33 @@ void agree_to_end() {
   }
 }
 
+/// All ranks of this process have ended, and what was sent to it has been taken in. Waits until all processes of the
+/// job have come as far, and moves messages meanwhile: others may still need some of this process, but nobody does
+/// afterwards. So no process closes a connection, or ends, while another could take that for a loss.
+///
+/// The launcher carries this agreement: whoever carries it must be there after the last process has left.
+void leave_together() {
+  constexpr int64_t kFirstWait = 50'000, kLongestWait = 5'000'000;
+  process().leaving = true;
+  bool over = false;
+  Status status = boot().enter_fence();
+  for (int64_t wait = kFirstWait; status.ok() && !over; wait = std::min(2 * wait, kLongestWait)) {
+    while (pt2pt::progress()) {
+    }
+    status = boot().fence_is_over(wait, &over);
+  }
+  if (!status.ok())
+    std::fprintf(stderr, "fgmpi: at the end of the job: %s\n", status.what().c_str());
+}
+
+/// A transport has found that a peer's end of a connection is closed.
+void on_peer_failed(uint32_t peer, const std::string& why) {
+  // It may be one step ahead and have ended in order. If it was killed, the launcher does not say that all have come
+  // as far, and ends the job instead.
+  if (process().leaving) return;
+  end_for_lost_peer(peer, why, card_of);
+}
+
 /// No rank of this process called MPI_Init. Those of other processes may be waiting in theirs for this one, whose ranks
 /// are part of the job all the same.
 void join_at_the_end() {
@@ -242,8 +270,7 @@ Status connect() {
       ::ppoll(nullptr, 0, timeout_ns < 0 ? nullptr : &timeout, nullptr);
     };
   } else {
-    pt2pt::set_peer_failed_handler(
-        [](uint32_t p, const std::string& why) { end_for_lost_peer(p, why, card_of); });
+    pt2pt::set_peer_failed_handler(on_peer_failed);
     FGMPI_TRY(connect_to_others(&setup));
     me.idle = std::make_unique<transport::Idle>(me.transports);
     hooks.sleep = [](int64_t timeout_ns) {
@@ -274,10 +301,13 @@ void rank_exits(int status) {
 
 namespace {
 
+pid_t g_adopted_by = -1;
+
 /// All ranks have ended. Returns the process's exit status.
 int end_process(int status) {
   Process& me = process();
   if (me.connected) {
+    if (g_av.processes() > 1) leave_together();
     report_leaked_comms();
     pt2pt::finalize();
     me.idle.reset();
@@ -289,12 +319,15 @@ int end_process(int status) {
     if (!ended.ok() && status == 0) {
       std::fprintf(stderr, "fgmpi: %s\n", ended.what().c_str());
       status = 1;
+    } else if (ended.ok()) {
+      say_farewell();
     }
   }
   return status;
 }
 
 void adopted_program_exits(int status, void*) {
+  if (getpid() != g_adopted_by) return;  // a child that the program has forked
   rank_exits(status);
   sched::call_on_host([&] { end_process(status); });
 }
@@ -313,6 +346,7 @@ Status adopt_program() {
                  me.ranks);
   FGMPI_TRY(sched::adopt_caller());
   me.unfinished = 1;
+  g_adopted_by = getpid();
   on_exit(adopted_program_exits, nullptr);
   return {};
 }
