@@ -237,7 +237,9 @@ void let_go(Watched* w) {
   }
 }
 
-bool wanted() {
+}  // namespace
+
+bool watch_wanted() {
 #if defined(FGMPI_SANITIZE)
   return false;  // a thread that the sanitizer has not seen begin
 #else
@@ -247,8 +249,6 @@ bool wanted() {
   return settings::on(settings::kWatch);
 #endif
 }
-
-}  // namespace
 
 std::string Card::to_string() const {
   return format("%d:%d:%d:%s:%s", pid, launcher_fd, farewell_fd, host_id.c_str(),
@@ -283,7 +283,7 @@ Card own_card(int launcher_fd, const std::string& host_id) {
 void expect_end_of_launcher() { g_end_expected = true; }
 
 void start_watch(int launcher_fd, const Card* next, const std::string& words, bool speaks) {
-  if (launcher_fd < 0 || !wanted()) return;
+  if (launcher_fd < 0 || !watch_wanted()) return;
   Watched w;
   w.launcher = launcher_fd;
   w.speaks = speaks;

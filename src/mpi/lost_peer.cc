@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/attach.h"
 #include "base/stand_still.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/av.h"
@@ -25,10 +26,20 @@ void Neighbour::consider(uint32_t process, const bootstrap::Card& card) {
   if (process == me_ || card.host_id != own_.host_id) return;
   first_of_host_ &= process > me_;
   auto distance = [this](uint32_t p) { return p > me_ ? p - me_ : p + processes_ - me_; };
+  // The ring goes both ways: the farthest one watches over this process.
+  if (!found_ || distance(watcher_) < distance(process)) {
+    watcher_ = process;
+    watcher_pid_ = card.pid;
+  }
   if (found_ && distance(process_) < distance(process)) return;
   found_ = true;
   process_ = process;
   card_ = card;
+}
+
+void Neighbour::allow_watch() const {
+  if (!found_ || !bootstrap::watch_wanted()) return;
+  attach_permission().allow(watcher_pid_);
 }
 
 void Neighbour::watch() const {

@@ -20,6 +20,8 @@ class Neighbour {
   Neighbour(const bootstrap::Card& own, uint32_t me, uint32_t processes)
       : own_(own), me_(me), processes_(processes) {}
   void consider(uint32_t process, const bootstrap::Card& card);
+  /// Lets the one that watches over this process attach to it. To be called by all before any calls watch().
+  void allow_watch() const;
   /// Starts the watch. REQUIRES: the address vector is set up.
   void watch() const;
 
@@ -28,6 +30,8 @@ class Neighbour {
   uint32_t me_, processes_;
   bool found_ = false;
   uint32_t process_ = 0;
+  uint32_t watcher_ = 0;
+  int watcher_pid_ = 0;
   bootstrap::Card card_;
   bool first_of_host_ = true;
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/attach.h"
 #include "base/clock.h"
 #include "base/farewell.h"
 #include "base/settings.h"
@@ -141,6 +142,7 @@ Status connect_to_others(pt2pt::Setup* setup) {
   peers[boot().rank()].reached = true;
   size_t reached = 1, t = 0;
   const bootstrap::Card card = bootstrap::own_card(boot().launcher_fd(), transport::host_id());
+  attach_permission().set_launcher(maker_of_socket(boot().launcher_fd()));
   Neighbour neighbour(card, static_cast<uint32_t>(boot().rank()),
                       static_cast<uint32_t>(peers.size()));
   for (; t < me.transports.size() && reached < peers.size(); ++t) {
@@ -165,8 +167,9 @@ Status connect_to_others(pt2pt::Setup* setup) {
           "no transport reaches process %u, ranks %u to %u (FGMPI_TRANSPORT may exclude it)", p,
           g_av.first(p), g_av.first(p) + g_av.count(p) - 1);
   }
-  neighbour.watch();
+  neighbour.allow_watch();
   FGMPI_TRY(boot().fence());
+  neighbour.watch();
   for (auto& transport : me.transports) transport->all_connected();
   return {};
 }

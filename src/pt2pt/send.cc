@@ -98,6 +98,14 @@ Status make_contiguous(SendOp* op) {
   return host::pack(b.address, b.count, b.type, op->packed);
 }
 
+/// The receiver may read the message from where it is.
+void expose(SendOp* op) {
+  const uint32_t process = op->to.process;
+  op->frame.header.addr = reinterpret_cast<uintptr_t>(op->data);
+  g_engine.transports[g_av.transport_bit(process)]->expose(process, g_av.address(process),
+                                                           op->size);
+}
+
 void start_remote(SendOp* op, Mode mode) {
   Engine& e = g_engine;
   Status status = make_contiguous(op);
@@ -120,7 +128,7 @@ void start_remote(SendOp* op, Mode mode) {
   if (eager)
     e.peers[process].in_flight += Engine::charge(op->size);
   else
-    h.addr = reinterpret_cast<uintptr_t>(op->data);
+    expose(op);
   op->frame.payload = eager ? op->data : nullptr;
   op->frame.length = eager ? static_cast<uint32_t>(op->size) : 0;
   op->frame.role = answered ? Frame::kOfSend : Frame::kLastOfSend;

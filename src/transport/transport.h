@@ -97,6 +97,11 @@ class Transport {
   /// with until its receive asks for it. Fixed by open().
   virtual size_t most_unasked() const { return max_payload(); }
 
+  /// The peer may soon read `length` bytes of this process's memory: lets it, where the kernel wants that said. Called
+  /// before the peer is told of the message.
+  virtual void expose(uint32_t process, uint64_t peer, size_t length) {
+    (void)process, (void)peer, (void)length;
+  }
   /// Reads `length` bytes at `remote` in the peer's memory into `local` (rendezvous by pull).
   /// kPending: Sink::read_done(cookie) follows. kUnsupported: this pair cannot, or should not for
   /// this length; use data frames.

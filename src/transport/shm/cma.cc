@@ -1,23 +1,13 @@
 #include "transport/shm/cma.h"
 
-#include <sys/prctl.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 
 #include "base/strings.h"
 
 namespace fgmpi::transport::shm {
-
-void allow_reads_by_peers() {
-  int scope = 0;
-  std::ifstream("/proc/sys/kernel/yama/ptrace_scope") >> scope;
-#ifdef PR_SET_PTRACER
-  if (scope == 1) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-#endif
-}
 
 ReadResult read_memory(pid_t pid, uint64_t remote, void* local, size_t length, std::string* why) {
   // The kernel moves at most 2 GiB less a page at once, and may stop earlier.
@@ -33,7 +23,7 @@ ReadResult read_memory(pid_t pid, uint64_t remote, void* local, size_t length, s
       continue;
     }
     if (n < 0 && errno == EINTR) continue;
-    if (done == 0 && (errno == EPERM || errno == ENOSYS)) return ReadResult::kUnsupported;
+    if (errno == EPERM || errno == ENOSYS) return ReadResult::kUnsupported;
     *why = format("reading %zu bytes at 0x%llx of process id %d stopped after %zu: %m", length,
                   static_cast<unsigned long long>(remote), pid, done);
     return ReadResult::kFailed;

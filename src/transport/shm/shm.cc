@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/assert.h"
+#include "base/attach.h"
 #include "base/environment.h"
 #include "base/settings.h"
 #include "base/strings.h"
@@ -71,7 +72,6 @@ Status Shm::open(Sink* sink, std::string* address) {
                             settings::choice<Backing>(settings::kShmBacking) == Backing::kMemfd));
   registered_ = register_barrier();
   segment_.header()->asymmetric = registered_;
-  if (reads_allowed_) allow_reads_by_peers();
   *address = segment_.name().to_string();
   return {};
 }
@@ -174,6 +174,11 @@ bool Shm::slow_send(Peer* peer, const Header& header, const void* payload, size_
   if (peer->writer.refresh())
     return try_send(peer->process, reinterpret_cast<uint64_t>(peer), header, payload, length);
   return false;
+}
+
+void Shm::expose(uint32_t, uint64_t handle, size_t length) {
+  if (reads_allowed_ && length >= least_read_)
+    attach_permission().allow(reinterpret_cast<Peer*>(handle)->name.pid);
 }
 
 ReadResult Shm::read(uint32_t process, uint64_t handle, uint64_t remote, void* local, size_t length,

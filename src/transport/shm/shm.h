@@ -63,6 +63,7 @@ class Shm final : public Transport {
   size_t max_payload() const override { return max_payload_; }
   bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
                 size_t length) override;
+  void expose(uint32_t process, uint64_t peer, size_t length) override;
   ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
                   uint64_t cookie) override;
   bool poll() override;

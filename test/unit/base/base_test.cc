@@ -1,11 +1,15 @@
 #include <gtest/gtest.h>
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <random>
 #include <unordered_map>
 #include <vector>
 
+#include "base/attach.h"
 #include "base/copy.h"
 #include "base/list.h"
 #include "base/slab.h"
@@ -22,6 +26,46 @@ TEST(Status, CarriesClassAndWords) {
   EXPECT_EQ(s.error_class(), 6);
   EXPECT_EQ(s.what(), "rank is 9; allowed is 0 to 3");
   EXPECT_EQ(sizeof(Status), sizeof(void*));
+}
+
+struct Asked {
+  std::vector<pid_t> named;
+  AttachPermission permission;
+  explicit Asked(int scope) : permission(scope, [this](pid_t pid) { named.push_back(pid); }) {}
+};
+
+TEST(AttachPermission, IsAskedForOnlyWhereTheKernelWantsIt) {
+  for (int scope : {0, 2, 3}) {
+    Asked asked(scope);
+    asked.permission.set_launcher(100);
+    asked.permission.allow(200);
+    EXPECT_TRUE(asked.named.empty()) << "scope " << scope;
+  }
+}
+
+TEST(AttachPermission, NamesTheLauncherOnceForAllPeers) {
+  Asked asked(1);
+  asked.permission.set_launcher(100);
+  EXPECT_TRUE(asked.named.empty()) << "before anybody needs it";
+  for (pid_t peer : {200, 300, 200}) asked.permission.allow(peer);
+  EXPECT_EQ(asked.named, std::vector<pid_t>{100});
+}
+
+TEST(AttachPermission, NamesThePeerThatNeedsItWhereTheLauncherIsNotKnown) {
+  Asked asked(1);
+  asked.permission.set_launcher(0);
+  for (pid_t peer : {200, 200, 300, 200}) asked.permission.allow(peer);
+  EXPECT_EQ(asked.named, (std::vector<pid_t>{200, 300, 200}));
+}
+
+TEST(AttachPermission, FindsWhoMadeASocket) {
+  int pair[2], pipe_ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  EXPECT_EQ(maker_of_socket(pair[0]), getpid());
+  EXPECT_EQ(maker_of_socket(pipe_ends[0]), 0);
+  EXPECT_EQ(maker_of_socket(-1), 0);
+  for (int fd : {pair[0], pair[1], pipe_ends[0], pipe_ends[1]}) close(fd);
 }
 
 TEST(Copy, EveryLengthAndAlignmentAndNothingBeyond) {
