@@ -1,148 +1,95 @@
-// When is a job of several processes deadlocked? Termination detection by counting, in two waves.
-//
-// A process is passive when all its proclets are parked for something that only MPI can bring, no
-// timer runs, nothing is deferred or being pulled. Its fingerprint is <frames sent, frames
-// received, switches made>: all three only grow, and any activity grows one of them (frames of the
-// detection itself are left out).
-//
-// Process 0, once it has been passive for kPatience, asks everybody; a process answers when it is
-// passive, with its fingerprint and whether that is the one of its answer to the wave before. When
-// a wave has been answered, process 0, passive again, starts the second. If in the second all
-// fingerprints are the same and the sums of frames sent and received are equal, then at the moment
-// between the waves everybody was passive and nothing was on its way: a state that nothing can
-// leave. So it is never reported falsely; and a wave over an active process just waits for it.
-// Source: Mattern, "Algorithms for distributed termination detection", 1987 (the four-counter
-// method).
-//
-// Thread rule: host stack; handlers run inside poll.
+// The algorithm of termination.h, and what connects it with this process.
+#include "pt2pt/termination.h"
 
-#include <ctime>
+#include <cstring>
 
 #include "base/clock.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/engine.h"
 
 namespace fgmpi::pt2pt {
-
 namespace {
 
-constexpr int64_t kPatience = 500'000'000;  ///< ns; jobs end long before they are asked
-constexpr size_t kChunk = 1000;
+constexpr size_t kChunk = 1000;  ///< bytes of a report in one notice
 
 enum Word : uint64_t { kAsk = 1, kAnswer, kCollect, kPart, kLastPart, kEnd };
 
-struct Fingerprint {
-  uint64_t sent = 0, received = 0, switches = 0;
-  bool operator==(const Fingerprint&) const = default;
-};
+}  // namespace
 
-struct Answer {
-  uint32_t wave;
-  uint32_t same;
-  uint64_t sent, received;
-};
-
-struct Detection {
-  uint64_t notices_sent = 0, notices_received = 0;
-  // Every process: the wave that waits for an answer, and the last answer.
-  uint32_t asked = 0, answered = 0;
-  Fingerprint last;
-  bool news =
-      false;  ///< a notice came, perhaps while this process slept: all_parked() is to look at it
-  bool over = false;  ///< reported: the job ends
-  // Process 0.
-  uint32_t wave = 0;     ///< 0: none yet
-  uint32_t missing = 0;  ///< answers to this wave
-  bool all_same = false;
-  uint64_t sent = 0, received = 0;
-  bool judged = true;       ///< this wave's answers have been looked at
-  bool second_due = false;  ///< the last wave is complete and worth another
-  bool due_told = false;    ///< that patience has ended
-  int64_t parked_since = -1;
-  Fingerprint parked_as;
-  bool collecting = false, reported = false;
-  Report report;
-  std::vector<std::string> texts;
-};
-Detection g;
-
-Fingerprint fingerprint() {
-  return {g_engine.frames_sent - g.notices_sent, g_engine.frames_received - g.notices_received,
-          sched::switch_count()};
+Detection::Fingerprint Detection::fingerprint() const {
+  const DetectionSite::Counts c = site_->counts();
+  return {c.frames_sent - notices_sent_, c.frames_received - notices_received_, c.switches};
 }
 
-void tell(uint32_t process, Word word, const void* data, size_t bytes) {
-  ++g.notices_sent;
-  notify(process, kNoticeDeadlock, word, data, bytes);
+void Detection::tell(uint32_t process, uint64_t word, const void* data, size_t bytes) {
+  ++notices_sent_;
+  site_->send(process, word, data, bytes);
 }
 
-void tell_others(Word word, const void* data, size_t bytes) {
-  for (uint32_t p = 1; p < g_engine.processes; ++p) tell(p, word, data, bytes);
+void Detection::tell_others(uint64_t word, const void* data, size_t bytes) {
+  for (uint32_t p = 1; p < processes_; ++p) tell(p, word, data, bytes);
 }
 
 /// An answer came in (process 0).
-void take(const Answer& a) {
-  if (a.wave != g.wave || g.missing == 0) return;
-  g.all_same = g.all_same && a.same;
-  g.sent += a.sent;
-  g.received += a.received;
-  --g.missing;
+void Detection::take(const Answer& a) {
+  if (a.wave != wave_ || missing_ == 0) return;
+  all_same_ = all_same_ && a.same;
+  sent_ += a.sent;
+  received_ += a.received;
+  --missing_;
 }
 
-/// REQUIRES: passive.
-void answer(uint32_t wave) {
-  Fingerprint f = fingerprint();
-  Answer a{wave, wave == g.answered + 1 && g.answered > 0 && f == g.last, f.sent, f.received};
-  g.answered = wave;
-  g.last = f;
-  g.asked = 0;
-  if (g_engine.me == 0)
-    take(a);
-  else
-    tell(0, kAnswer, &a, sizeof a);
+/// REQUIRES: passive, nothing deferred.
+Detection::Answer Detection::answer_to(uint32_t wave) {
+  const Fingerprint f = fingerprint();
+  const bool same = wave == answered_ + 1 && answered_ > 0 && f == last_;
+  answered_ = wave;
+  last_ = f;
+  asked_ = 0;
+  return {wave, same, f.sent, f.received};
 }
 
-void start_wave() {
-  ++g.wave;
-  g.missing = g_engine.processes;
-  g.all_same = true;
-  g.sent = g.received = 0;
-  g.second_due = g.judged = false;
-  tell_others(kAsk, &g.wave, sizeof g.wave);
-  answer(g.wave);
+void Detection::start_wave() {
+  ++wave_;
+  missing_ = processes_;
+  all_same_ = true;
+  sent_ = received_ = 0;
+  second_due_ = judged_ = false;
+  // Before the others are asked: some of these frames may be deferred.
+  take(answer_to(wave_));
+  tell_others(kAsk, &wave_, sizeof wave_);
 }
 
-void send_report() {
-  std::string text = local_report().to_text();
+void Detection::send_report() {
+  const std::string text = site_->local_report();
   size_t at = 0;
   for (; text.size() - at > kChunk; at += kChunk) tell(0, kPart, text.data() + at, kChunk);
   tell(0, kLastPart, text.data() + at, text.size() - at);
 }
 
-void finish_report() {
-  g.report = local_report();
-  for (uint32_t p = 1; p < g_engine.processes; ++p) g.report.add_text(g.texts[p]);
-  g.report.print();
-  g.reported = true;
-  g.collecting = false;
-  if (deadlock_action() != DeadlockAction::kAbort) return;
-  g.over = true;
+void Detection::finish_report() {
+  texts_[0] = site_->local_report();
+  const bool ends = site_->report(texts_);
+  reported_ = true;
+  collecting_ = false;
+  if (!ends) return;
+  over_ = true;
   tell_others(kEnd, nullptr, 0);
 }
 
-void collect() {
-  g.collecting = true;
-  g.missing = g_engine.processes - 1;
-  g.texts.assign(g_engine.processes, "");
+void Detection::collect() {
+  collecting_ = true;
+  missing_ = processes_ - 1;
+  texts_.assign(processes_, "");
   tell_others(kCollect, nullptr, 0);
 }
 
-void on_notice(uint32_t from, uint64_t word, const void* data, size_t bytes) {
-  ++g.notices_received;
-  g.news = g_engine.detecting = true;
+void Detection::on_notice(uint32_t from, uint64_t word, const void* data, size_t bytes) {
+  ++notices_received_;
+  news_ = *watched_ = true;
   switch (word) {
     case kAsk:
-      if (bytes == sizeof g.asked) memcpy(&g.asked, data, bytes);
+      if (bytes == sizeof asked_) memcpy(&asked_, data, bytes);
       return;
     case kAnswer: {
       Answer a;
@@ -154,12 +101,12 @@ void on_notice(uint32_t from, uint64_t word, const void* data, size_t bytes) {
       return send_report();
     case kPart:
     case kLastPart:
-      if (!g.collecting || from >= g.texts.size()) return;
-      g.texts[from].append(static_cast<const char*>(data), bytes);
-      if (word == kLastPart && --g.missing == 0) finish_report();
+      if (!collecting_ || from >= texts_.size()) return;
+      texts_[from].append(static_cast<const char*>(data), bytes);
+      if (word == kLastPart && --missing_ == 0) finish_report();
       return;
     case kEnd:
-      g.over = true;
+      over_ = true;
       return;
     default:
       return;
@@ -167,70 +114,103 @@ void on_notice(uint32_t from, uint64_t word, const void* data, size_t bytes) {
 }
 
 /// Process 0 is passive: what next.
-void coordinate() {
-  if (g.reported || g.collecting) return;
-  g_engine.detecting = true;
-  if (g.wave > 0 && g.missing > 0) return;  // the others are being asked
-  if (g.second_due) return start_wave();
-  g.due_told = false;
-  Fingerprint f = fingerprint();
-  if (g.parked_since < 0 || !(f == g.parked_as)) {
-    g.parked_since = now_ns();
-    g.parked_as = f;
+void Detection::coordinate() {
+  if (reported_ || collecting_) return;
+  *watched_ = true;
+  if (wave_ > 0 && missing_ > 0) return;  // the others are being asked
+  if (second_due_) return start_wave();
+  due_told_ = false;
+  const Fingerprint f = fingerprint();
+  if (parked_since_ < 0 || !(f == parked_as_)) {
+    parked_since_ = site_->now_ns();
+    parked_as_ = f;
     return;
   }
-  if (now_ns() - g.parked_since < kPatience) return;
+  if (site_->now_ns() - parked_since_ < kPatience) return;
   start_wave();
 }
 
 /// A wave is complete: a deadlock, worth a second wave, or to be tried later.
-void judge() {
-  if (g.judged || g.missing > 0) return;
-  g.judged = true;
-  if (g.all_same && g.sent == g.received) return collect();
-  g.second_due = !g.all_same && g.sent == g.received && fingerprint() == g.last;
-  if (!g.second_due) g.parked_since = -1;  // patience starts anew
+void Detection::judge() {
+  if (judged_ || missing_ > 0) return;
+  judged_ = true;
+  if (all_same_ && sent_ == received_) return collect();
+  second_due_ = !all_same_ && sent_ == received_ && fingerprint() == last_;
+  if (!second_due_) parked_since_ = -1;  // patience starts anew
 }
+
+bool Detection::on_passive() {
+  if (over_) return true;
+  if (asked_ && me_ != 0) {
+    const Answer a = answer_to(asked_);
+    tell(0, kAnswer, &a, sizeof a);
+  }
+  if (me_ == 0) {
+    judge();
+    coordinate();
+  }
+  return over_;
+}
+
+bool Detection::due() {
+  if (news_) {
+    news_ = false;
+    if (me_ != 0 || reported_) *watched_ = false;
+    return true;
+  }
+  if (!(fingerprint() == parked_as_)) {
+    *watched_ = false;  // active again: no more looks at the clock until it is parked again
+    return true;
+  }
+  if (due_told_ || missing_ > 0 || site_->now_ns() - parked_since_ < kPatience) return false;
+  return due_told_ = true;
+}
+
+namespace {
+
+class ThisProcess final : public DetectionSite {
+ public:
+  Counts counts() const override {
+    return {g_engine.frames_sent, g_engine.frames_received, sched::switch_count()};
+  }
+  int64_t now_ns() const override { return fgmpi::now_ns(); }
+  void send(uint32_t process, uint64_t word, const void* data, size_t bytes) override {
+    notify(process, kNoticeDeadlock, word, data, bytes);
+  }
+  std::string local_report() const override { return pt2pt::local_report().to_text(); }
+  bool report(const std::vector<std::string>& texts) override {
+    Report all;
+    for (const std::string& text : texts) all.add_text(text);
+    all.print();
+    return deadlock_action() == DeadlockAction::kAbort;
+  }
+};
+
+ThisProcess g_site;
+Detection g_detection(&g_site, 0, 1, &g_engine.detecting);
 
 }  // namespace
 
 void start_detection() {
   (void)deadlock_action();  // nonsense in FGMPI_DEADLOCK is refused now, not when all first wait
-  g = Detection();
   g_engine.detecting = false;
-  set_notice_handler(kNoticeDeadlock, on_notice);
+  g_detection = Detection(&g_site, g_engine.me, g_engine.processes, &g_engine.detecting);
+  set_notice_handler(kNoticeDeadlock,
+                     [](uint32_t from, uint64_t word, const void* data, size_t bytes) {
+                       g_detection.on_notice(from, word, data, bytes);
+                     });
 }
 
-bool detection_due() {  // called by every poll while g_engine.detecting
-  if (g.news) {
-    g.news = false;
-    if (g_engine.me != 0 || g.reported) g_engine.detecting = false;
-    return true;
-  }
-  if (!(fingerprint() ==
-        g.parked_as)) {  // active again: no more looks at the clock until it is parked again
-    g_engine.detecting = false;
-    return true;
-  }
-  if (g.due_told || g.missing > 0 || now_ns() - g.parked_since < kPatience) return false;
-  return g.due_told = true;
-}
+bool detection_due() { return g_detection.due(); }  // called by every poll while g_engine.detecting
 
 bool all_parked() {
-  if (g.over) return true;
+  if (g_detection.over()) return true;
   if (deadlock_action() == DeadlockAction::kOff || !quiet() || !all_wait_for_mpi()) return false;
-  if (g_engine.processes == 1) {
-    local_report().print();
-    return deadlock_action() == DeadlockAction::kAbort;
-  }
-  if (g.asked) answer(g.asked);
-  if (g_engine.me == 0) {
-    judge();
-    coordinate();
-  }
-  return g.over;
+  if (g_engine.processes > 1) return g_detection.on_passive();
+  local_report().print();
+  return deadlock_action() == DeadlockAction::kAbort;
 }
 
-int64_t sleep_limit() { return g_engine.detecting ? kPatience / 4 : -1; }
+int64_t sleep_limit() { return g_engine.detecting ? Detection::kPatience / 4 : -1; }
 
 }  // namespace fgmpi::pt2pt

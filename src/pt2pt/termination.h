@@ -1,0 +1,110 @@
+// When is a job of several processes deadlocked? Termination detection by counting, in two waves.
+//
+// A process is passive when all its proclets are parked for something that only MPI can bring, no timer runs, nothing is
+// deferred or being pulled. Its fingerprint is <frames sent, frames received, switches made>: all three only grow, and any
+// activity grows one of them (frames of the detection itself are left out).
+//
+// Process 0, once it has been passive for kPatience, asks everybody; a process answers when it is passive, with its
+// fingerprint and whether that is the one of its answer to the wave before. When a wave has been answered, process 0,
+// passive again, starts the second. If in the second all fingerprints are the same and the sums of frames sent and
+// received are equal, then at the moment between the waves everybody was passive and nothing was on its way: a state that
+// nothing can leave. So it is never reported falsely; and a wave over an active process just waits for it.
+// Source: Mattern, "Algorithms for distributed termination detection", 1987 (the four-counter method).
+//
+// A fingerprint counts only while nothing is deferred, that is, on entry to on_passive(). A frame of the detection is
+// counted by it when it is given away, but by the process when the transport has taken it: while one is deferred, the
+// difference is too small, and would hide as many frames that are under way.
+//
+// Thread rule: host stack; on_notice() runs inside poll.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fgmpi::pt2pt {
+
+/// What the detection sees of its process, and how it reaches the others.
+class DetectionSite {
+ public:
+  struct Counts {
+    uint64_t frames_sent,
+        frames_received;  ///< of all kinds, those that are deferred not among them
+    uint64_t switches;
+  };
+  virtual ~DetectionSite() = default;
+  virtual Counts counts() const = 0;
+  virtual int64_t now_ns() const = 0;
+  /// Sends or defers a frame.
+  virtual void send(uint32_t process, uint64_t word, const void* data, size_t bytes) = 0;
+  /// Who waits for what in this process, as text.
+  virtual std::string local_report() const = 0;
+  /// Process 0: all have said theirs, texts[p] being process p's. True when the job is to end.
+  virtual bool report(const std::vector<std::string>& texts) = 0;
+};
+
+class Detection {
+ public:
+  static constexpr int64_t kPatience = 500'000'000;  ///< ns; jobs end long before they are asked
+
+  /// Sets *watched while due() is to be asked at every poll.
+  Detection(DetectionSite* site, uint32_t me, uint32_t processes, bool* watched)
+      : site_(site), watched_(watched), me_(me), processes_(processes) {}
+
+  /// A frame that another process's detection has sent.
+  void on_notice(uint32_t from, uint64_t word, const void* data, size_t bytes);
+  /// REQUIRES: this process is passive and nothing is deferred. True when the job is to end.
+  bool on_passive();
+  /// Asked while *watched: on_passive() is to be called again, as soon as this process is passive.
+  bool due();
+  bool over() const { return over_; }
+
+ private:
+  struct Fingerprint {
+    uint64_t sent = 0, received = 0, switches = 0;
+    bool operator==(const Fingerprint&) const = default;
+  };
+  struct Answer {
+    uint32_t wave;
+    uint32_t same;
+    uint64_t sent, received;
+  };
+
+  Fingerprint fingerprint() const;
+  void tell(uint32_t process, uint64_t word, const void* data, size_t bytes);
+  void tell_others(uint64_t word, const void* data, size_t bytes);
+  void take(const Answer& answer);
+  Answer answer_to(uint32_t wave);
+  void start_wave();
+  void judge();
+  void coordinate();
+  void collect();
+  void send_report();
+  void finish_report();
+
+  DetectionSite* site_;
+  bool* watched_;
+  uint32_t me_, processes_;
+  uint64_t notices_sent_ = 0, notices_received_ = 0;
+  // Every process: the wave that waits for an answer, and the last answer.
+  uint32_t asked_ = 0, answered_ = 0;
+  Fingerprint last_;
+  bool news_ =
+      false;  ///< a notice came, perhaps while this process slept: on_passive() is to look at it
+  bool over_ = false;  ///< reported: the job ends
+  // Process 0.
+  uint32_t wave_ = 0;     ///< 0: none yet
+  uint32_t missing_ = 0;  ///< answers to this wave
+  bool all_same_ = false;
+  uint64_t sent_ = 0, received_ = 0;
+  bool judged_ = true;       ///< this wave's answers have been looked at
+  bool second_due_ = false;  ///< the last wave is complete and worth another
+  bool due_told_ = false;    ///< that patience has ended
+  int64_t parked_since_ = -1;
+  Fingerprint parked_as_;
+  bool collecting_ = false, reported_ = false;
+  std::vector<std::string> texts_;
+};
+
+}  // namespace fgmpi::pt2pt

@@ -1,0 +1,221 @@
+// The detection of deadlocks over several simulated processes, in random interleavings: links of any speed between
+// them, frames that are deferred for lack of room, processes that wake up late.
+#include "pt2pt/termination.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <random>
+
+namespace fgmpi::pt2pt {
+namespace {
+
+struct SimulatedFrame {
+  bool notice;
+  uint64_t word;
+  std::string data;
+};
+
+/// Frames from one process to another, in order. Those beyond `room` are deferred at the sender.
+struct Link {
+  std::deque<SimulatedFrame> under_way, deferred;
+  size_t room = 1;
+  int slowness = 1;  ///< a frame is taken in by one poll in so many
+};
+
+class World;
+
+/// One process: its counts, its detection, and a program that only reacts to messages once it has begun.
+class SimulatedProcess final : public DetectionSite {
+ public:
+  SimulatedProcess(World* world, uint32_t me, uint32_t processes)
+      : detection(this, me, processes, &watched), world_(world), me_(me) {}
+
+  Counts counts() const override { return {sent, received, switches}; }
+  int64_t now_ns() const override;
+  void send(uint32_t to, uint64_t word, const void* data, size_t bytes) override;
+  std::string local_report() const override { return "process " + std::to_string(me_) + "\n"; }
+  bool report(const std::vector<std::string>& texts) override;
+
+  void hand_over(uint32_t to, SimulatedFrame frame);
+  bool push();
+  bool anything_deferred() const;
+  void poll();
+  void work();
+  void step();
+
+  bool watched = false;
+  Detection detection;
+  uint64_t sent = 0, received = 0, switches = 0;
+  int to_do = 0;  ///< pieces of work; 0: passive
+
+ private:
+  World* world_;
+  uint32_t me_;
+};
+
+class World {
+ public:
+  World(uint32_t seed, uint32_t processes, int messages) : messages_left(messages), random(seed) {
+    links.resize(processes, std::vector<Link>(processes));
+    for (auto& row : links)
+      for (Link& link : row) {
+        link.room = 1 + draw(3);
+        link.slowness = draw(3) == 0 ? 60 : 1 + static_cast<int>(draw(4));
+      }
+    for (uint32_t p = 0; p < processes; ++p) {
+      all.push_back(std::make_unique<SimulatedProcess>(this, p, processes));
+      all[p]->to_do = 1 + static_cast<int>(draw(5));
+    }
+  }
+  uint32_t draw(uint32_t below) { return static_cast<uint32_t>(random() % below); }
+  uint32_t size() const { return static_cast<uint32_t>(all.size()); }
+
+  /// Nothing can move any more: all are passive and no frame of the program is on its way.
+  bool dead() const {
+    for (const auto& process : all)
+      if (process->to_do > 0) return false;
+    for (const auto& row : links)
+      for (const Link& link : row)
+        for (const auto* frames : {&link.under_way, &link.deferred})
+          for (const SimulatedFrame& frame : *frames)
+            if (!frame.notice) return false;
+    return true;
+  }
+  void step() {
+    now += 1'000'000;
+    all[draw(size())]->step();
+  }
+
+  int messages_left;
+  int64_t now = 0;
+  int reports = 0;
+  std::vector<std::vector<Link>> links;  ///< [from][to]
+  std::vector<std::unique_ptr<SimulatedProcess>> all;
+  std::mt19937 random;
+};
+
+int64_t SimulatedProcess::now_ns() const { return world_->now; }
+
+void SimulatedProcess::send(uint32_t to, uint64_t word, const void* data, size_t bytes) {
+  hand_over(to, {true, word, std::string(static_cast<const char*>(data), bytes)});
+}
+
+void SimulatedProcess::hand_over(uint32_t to, SimulatedFrame frame) {
+  Link& link = world_->links[me_][to];
+  link.deferred.push_back(std::move(frame));
+  // As with a transport, room is found or not; then the frame waits for the next poll.
+  if (link.deferred.size() > 1 || link.under_way.size() >= link.room || world_->draw(3) == 0)
+    return;
+  link.under_way.push_back(std::move(link.deferred.front()));
+  link.deferred.pop_front();
+  ++sent;
+}
+
+bool SimulatedProcess::push() {
+  bool moved = false;
+  for (Link& link : world_->links[me_])
+    while (!link.deferred.empty() && link.under_way.size() < link.room && world_->draw(3) != 0) {
+      link.under_way.push_back(std::move(link.deferred.front()));
+      link.deferred.pop_front();
+      ++sent;
+      moved = true;
+    }
+  return moved;
+}
+
+bool SimulatedProcess::anything_deferred() const {
+  for (const Link& link : world_->links[me_])
+    if (!link.deferred.empty()) return true;
+  return false;
+}
+
+void SimulatedProcess::poll() {
+  for (uint32_t from = 0; from < world_->size(); ++from) {
+    Link& link = world_->links[from][me_];
+    if (link.under_way.empty() || world_->draw(static_cast<uint32_t>(link.slowness)) != 0) continue;
+    SimulatedFrame frame = std::move(link.under_way.front());
+    link.under_way.pop_front();
+    ++received;
+    if (frame.notice)
+      detection.on_notice(from, frame.word, frame.data.data(), frame.data.size());
+    else
+      to_do += 1 + static_cast<int>(world_->draw(2));
+  }
+  push();
+}
+
+void SimulatedProcess::work() {
+  ++switches;
+  --to_do;
+  if (world_->messages_left == 0 || world_->size() == 1) return;
+  --world_->messages_left;
+  uint32_t to = world_->draw(world_->size() - 1);
+  hand_over(to + (to >= me_), {false, 0, "message"});
+}
+
+void SimulatedProcess::step() {
+  poll();
+  if (watched) (void)detection.due();
+  if (to_do > 0) return work();
+  if (!anything_deferred()) detection.on_passive();
+}
+
+bool SimulatedProcess::report(const std::vector<std::string>& texts) {
+  ++world_->reports;
+  EXPECT_TRUE(world_->dead()) << "a deadlock is reported while something can still move";
+  EXPECT_EQ(texts.size(), world_->size());
+  for (uint32_t p = 0; p < texts.size(); ++p) EXPECT_EQ(texts[p], world_->all[p]->local_report());
+  return true;
+}
+
+/// Runs until all know of the deadlock; messages keep the program going for a while before it.
+void run(uint32_t seed, uint32_t processes, int messages) {
+  World world(seed, processes, messages);
+  auto all_know = [&] {
+    for (const auto& process : world.all)
+      if (!process->detection.over()) return false;
+    return true;
+  };
+  constexpr int kMostSteps = 400'000;
+  int steps = 0;
+  while (!all_know() && ++steps < kMostSteps) world.step();
+  EXPECT_LT(steps, kMostSteps) << "the deadlock is not found";
+  EXPECT_EQ(world.reports, 1);
+}
+
+TEST(Detection, FindsEveryDeadlockAndNoOther) {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    run(seed, 2 + seed % 4, static_cast<int>(seed % 7) * 40);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+/// A message from process 1 to process 2 that is under way during both waves, while the question to process 3 waits for
+/// room at process 0 in both.
+TEST(Detection, CountsNoFrameThatIsDeferred) {
+  World world(1, 4, 0);
+  for (auto& row : world.links)
+    for (Link& link : row) link.room = 100, link.slowness = 1;
+  for (auto& process : world.all) process->to_do = 0;
+  Link& slow = world.links[1][2];
+  slow.under_way.push_back({false, 0, "message"});
+  slow.slowness = 1 << 30;
+  world.all[1]->sent = 1;
+  Link& full = world.links[0][3];
+  for (int i = 0; i < 20'000; ++i) {
+    // There is room again only once process 0 has looked at the others' answers.
+    full.room = i % 500 < 400 ? 0 : 100;
+    world.step();
+    ASSERT_EQ(world.reports, 0) << "in step " << i;
+  }
+  slow.slowness = 1;
+  for (int i = 0; i < 200'000 && world.reports == 0; ++i) world.step();
+  EXPECT_EQ(world.reports, 1);
+}
+
+}  // namespace
+}  // namespace fgmpi::pt2pt
