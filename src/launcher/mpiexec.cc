@@ -1,6 +1,7 @@
 // mpiexec: turns its command line into one for mpiexec.hydra and becomes that program. There is no
 // shell and no process of ours in between, so signals and the exit status are hydra's.
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -97,6 +98,8 @@ int main(int argc, char** argv) {
   std::vector<char*> arguments = {hydra.data()};
   for (auto& word : plan.hydra) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  // Hydra passes it on to the job's processes. Before it can, a stray one would end it.
+  if (signal(SIGUSR1, SIG_IGN) == SIG_ERR) refuse("signal");
   execv(hydra.c_str(), arguments.data());
   refuse(hydra + ": " + std::strerror(errno));
 }

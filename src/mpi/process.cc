@@ -14,6 +14,7 @@
 #include "base/farewell.h"
 #include "base/settings.h"
 #include "base/strings.h"
+#include "bootstrap/launcher_signal.h"
 #include "ch4-av-rankmap/av.h"
 #include "host/host.h"
 #include "mpi/binding.h"
@@ -52,7 +53,8 @@ void end_the_others(int status) {
   if (!me.boot && !bootstrap::open(&me.boot).ok()) return;
   if (me.boot->size() > 1) me.boot->abort(status, "");
 }
-[[maybe_unused]] const bool g_prepared_for_the_worst = (set_last_act(end_the_others), true);
+[[maybe_unused]] const bool g_prepared_for_the_worst =
+    (set_last_act(end_the_others), bootstrap::ignore_notices_of_launcher(), true);
 
 [[noreturn]] void refuse(const std::string& line) {
   std::fprintf(stderr, "fgmpi: %s\n", line.c_str());

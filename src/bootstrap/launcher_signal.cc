@@ -1,0 +1,49 @@
+#include "bootstrap/launcher_signal.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/attach.h"
+#include "base/environment.h"
+#include "base/raw_call.h"
+#include "base/strings.h"
+
+namespace fgmpi::bootstrap {
+namespace {
+
+pid_t g_launcher = 0;  ///< its process that has started this one
+
+void on_signal(int number, siginfo_t* info, void*) {
+  if (info->si_code <= 0 && info->si_pid == g_launcher) return;
+  // Somebody else's: comes again when this handler returns, and finds none. By the system calls themselves: signal() is
+  // src/privatize's.
+  struct sigaction none {};
+  none.sa_handler = SIG_DFL;
+  sigaction(number, &none, nullptr);
+  raw_call(SYS_kill, raw_call(SYS_getpid), number);
+}
+
+/// 0 when this process was not started by a launcher.
+pid_t find_launcher() {
+  const char* fd = environment::raw(environment::kPmiFd);
+  const auto number = fd ? parse_int(fd) : std::nullopt;
+  const pid_t maker = number ? maker_of_socket(static_cast<int>(*number)) : 0;
+  if (maker > 0) return maker;
+  return fd || environment::raw(environment::kPmiPort) ? getppid() : 0;
+}
+
+}  // namespace
+
+void ignore_notices_of_launcher() {
+  g_launcher = find_launcher();
+  struct sigaction now {};
+  if (g_launcher == 0 || sigaction(SIGUSR1, nullptr, &now) || now.sa_handler != SIG_DFL) return;
+  struct sigaction ours {};
+  ours.sa_sigaction = on_signal;
+  ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  sigaction(SIGUSR1, &ours, nullptr);
+}
+
+}  // namespace fgmpi::bootstrap

@@ -1,0 +1,15 @@
+// SIGUSR1 from the launcher.
+//
+// Hydra sends it to the processes of a job as a notice: that one of them has failed (mpiexec -disable-auto-cleanup), and
+// whenever somebody sends it to mpiexec. A program that knows nothing of it would end by it, although all is well; MPICH's
+// library takes it too. So it is ignored here, unless the program has a handler of its own for it. From anybody else it
+// does what it does without this library.
+#pragma once
+
+namespace fgmpi::bootstrap {
+
+/// Installs the handler, if the environment is that of a job and the program's parent has left the signal alone. Called
+/// when this library is loaded, so that the program's own handlers come later and win.
+void ignore_notices_of_launcher();
+
+}  // namespace fgmpi::bootstrap

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SIGUSR1, which hydra passes on to all processes of a job, or sends when it believes that one of them has failed, ends no
+# job that is well. A program's own handler gets it, and from others it ends a process as ever.
+#   sigusr1.sh BIN PROGRAMS
+set -u
+bin=$1 program=$2/notified failed=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# start NAME RANKS WORD...: the job with RANKS a process, with its output in $work/NAME; $job and, once all have started, $pid of one process.
+start() {
+  local i out=$work/$1 ranks=$2
+  shift 2
+  : >"$out"
+  "$bin/mpiexec" -n 2 -nfg $ranks "$program" "$@" </dev/null >"$out" 2>&1 &
+  job=$!
+  for ((i = 0; i < 300 && $(grep -c '^pid ' "$out") < 2 * ranks; i++)); do sleep 0.05; done
+  pid=$(sed -n '$s/^pid //p' "$out")
+}
+# ends NAME STATUS TEXT
+ends() {
+  local got
+  wait $job
+  got=$?
+  [ "$2" = bad ] && [ $got != 0 ] && got=bad
+  if [ "$got" = "$2" ] && grep -q "$3" "$work/$1"; then
+    echo "ok $1"
+  else
+    echo "FAILED $1: exit status $got"
+    cat "$work/$1"
+    failed=1
+  fi
+}
+
+for ((repeat = 0; repeat < 3; repeat++)); do
+  start mpiexec 2
+  kill -USR1 $job
+  ends mpiexec 0 "No Errors"
+  start handler 1 handler
+  kill -USR1 $job
+  ends handler 0 "No Errors"
+done
+# As early as hydra's first step.
+printf '#!/bin/sh\nkill -USR1 $$\necho survived\n' >"$work/hydra"
+chmod +x "$work/hydra"
+if [ "$(FGMPI_HYDRA=$work/hydra "$bin/mpiexec" -n 1 true)" = survived ]; then
+  echo "ok mpiexec at its start"
+else
+  echo "FAILED mpiexec at its start: the signal ends it"
+  failed=1
+fi
+start stranger 2
+kill -USR1 "$pid"
+ends stranger bad "is gone: killed by signal 10"
+exit $failed
