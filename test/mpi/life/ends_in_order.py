@@ -21,7 +21,7 @@ import time
 BIN, PROGRAM = sys.argv[1], os.path.join(sys.argv[2], "ends_in_order")
 JOBS = int(sys.argv[3]) if len(sys.argv) > 3 else 500
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else 1
-AT_ONCE = 10  # jobs that run side by side
+AT_ONCE = 16  # jobs that run side by side
 LIMIT = 90  # seconds that one job may take
 
 
