@@ -296,12 +296,21 @@ class PartitionedRecv final : public Request {
     }
   }
 
-  /// The partitions of ours that a partition of the sender's overlaps: [first, last].
+  /// The partitions of ours that a partition of the sender's overlaps: [first, last]. Where one side's partitions have
+  /// no bytes, by their share of all partitions: each of ours then depends on at least one of the sender's. Ours beyond
+  /// the sender's data depend on its last one.
   bool overlapped(uint32_t index, size_t* first, size_t* last) const {
+    const uint64_t ours = static_cast<uint64_t>(count_);
+    if (ours == 0) return false;
+    if (part_bytes() == 0 || sender_bytes_ == 0) {
+      *first = index * ours / parts_count_;
+      *last = ((index + 1) * ours - 1) / parts_count_;
+      return true;
+    }
     uint64_t begin = index * sender_bytes_, end = std::min(begin + sender_bytes_, capacity());
-    if (begin >= end || part_bytes() == 0) return false;
+    if (begin >= end) return false;
     *first = begin / part_bytes();
-    *last = (end - 1) / part_bytes();
+    *last = index + 1 == parts_count_ ? ours - 1 : (end - 1) / part_bytes();
     return true;
   }
   void count_overlaps(const Announcement&) {
@@ -323,8 +332,10 @@ class PartitionedRecv final : public Request {
   }
   void unpack(size_t j) {
     Buffer b = partition_of(first_, static_cast<int32_t>(j));
-    Status status =
-        host::unpack(staging_.data() + j * part_bytes(), b.bytes(), b.address, b.count, b.type);
+    const uint64_t begin = j * part_bytes(), received = sender_bytes_ * parts_count_;
+    if (begin >= received) return;
+    const auto bytes = static_cast<int64_t>(std::min(part_bytes(), received - begin));
+    Status status = host::unpack(staging_.data() + begin, bytes, b.address, b.count, b.type);
     if (!status.ok() && outcome.error.ok()) outcome.error = std::move(status);
   }
 

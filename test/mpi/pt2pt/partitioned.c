@@ -47,6 +47,39 @@ static void rounds(int sender_parts, int receiver_parts, int strided) {
   if (strided) OK(MPI_Type_free(&type));
 }
 
+/* Partitions of no bytes arrive when they are marked ready, one by one, and not before. */
+static void empty_partitions(int sender_parts, int receiver_parts, int receiver_count) {
+  MPI_Request s, r;
+  int in[64] = {0}, out[1] = {0}, flag;
+  OK(MPI_Psend_init(out, sender_parts, 0, MPI_INT, next, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &s));
+  OK(MPI_Precv_init(in, receiver_parts, receiver_count, MPI_INT, prev, 5, MPI_COMM_WORLD,
+                    MPI_INFO_NULL, &r));
+  for (int round = 0; round < 2; round++) {
+    OK(MPI_Start(&r));
+    OK(MPI_Start(&s));
+    for (int ready = 0; ready <= sender_parts; ready++) {
+      /* `ready` of the sender's partitions, the last ones, are marked, and no more until all have
+       * looked. */
+      OK(MPI_Barrier(MPI_COMM_WORLD));
+      for (int part = 0; part < receiver_parts; part++) {
+        /* The first of the sender's partitions that this one depends on. */
+        int first = part * sender_parts / receiver_parts, due = first >= sender_parts - ready;
+        for (int tries = 0; tries < 20; tries++) {
+          OK(MPI_Parrived(r, part, &flag));
+          if (due && !flag) tries = 0;
+          CHECK(due || !flag);
+        }
+      }
+      OK(MPI_Barrier(MPI_COMM_WORLD));
+      if (ready < sender_parts) OK(MPI_Pready(sender_parts - 1 - ready, s));
+    }
+    OK(MPI_Wait(&s, MPI_STATUS_IGNORE));
+    OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+  }
+  OK(MPI_Request_free(&s));
+  OK(MPI_Request_free(&r));
+}
+
 int main(int argc, char** argv) {
   MPI_Request r;
   int flag, x = 0;
@@ -60,6 +93,11 @@ int main(int argc, char** argv) {
   rounds(3, 8, 0);
   rounds(8, 3, 0);
   rounds(5, 4, 1);
+  empty_partitions(1, 1, 0);
+  empty_partitions(4, 4, 0);
+  empty_partitions(2, 6, 0);
+  empty_partitions(6, 3, 0);
+  empty_partitions(4, 4, 3);
   OK(MPI_Psend_init(&x, 1, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &r));
   OK(MPI_Start(&r));
   OK(MPI_Pready(0, r));
