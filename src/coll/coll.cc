@@ -114,9 +114,10 @@ Status bcast_bytes(Comm* comm, void* data, size_t bytes, int root, const char* c
 Status allreduce_int64(Comm* comm, int64_t* values, int count, MPI_Op op, const char* call) {
   Args args;
   FGMPI_TRY(Type::of(MPI_INT64_T, &args.send.type));
-  args.in_place = true;
+  const std::vector<int64_t> sent(values, values + count);
   args.op = op;
-  args.send.address = args.recv.address = reinterpret_cast<char*>(values);
+  args.send.address = reinterpret_cast<char*>(const_cast<int64_t*>(sent.data()));
+  args.recv.address = reinterpret_cast<char*>(values);
   args.send.count = args.recv.count = count;
   args.recv.type = args.send.type;
   return run(comm, &args, What::kAllreduce, call);

@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <random>
+#include <vector>
 
 #include "base/strings.h"
 #include "coll/coll.h"
@@ -22,6 +24,25 @@ constexpr const char* kCall = "MPI_Comm_split_type";
 constexpr const char* kResourceKey = "mpi_hw_resource_type";
 constexpr const char* kDirectoryKey = "nbhd_common_dirname";
 
+/// Members of both groups of an intercommunicator, else of the group.
+int everybody_in(const comm::Comm* c) {
+  const comm::SharedComm& shared = *c->shared;
+  return shared.size + (shared.inter ? shared.remote->size() : 0);
+}
+
+/// Puts the largest of all members' values there, of both groups of an intercommunicator. All have called it when it
+/// returns.
+Status find_largest(comm::Comm* c, int64_t* values, int count) {
+  if (!c->shared->inter) return coll::allreduce_int64(c, values, count, MPI_MAX, kCall);
+  // The first round tells each group the other's largest, the second its own.
+  std::vector<int64_t> theirs(values, values + count);
+  FGMPI_TRY(coll::allreduce_int64(c, theirs.data(), count, MPI_MAX, kCall));
+  std::vector<int64_t> ours = theirs;
+  FGMPI_TRY(coll::allreduce_int64(c, ours.data(), count, MPI_MAX, kCall));
+  for (int i = 0; i < count; ++i) values[i] = std::max(theirs[i], ours[i]);
+  return {};
+}
+
 /// Splits and frees the parent when it was only a step on the way.
 Status step(comm::Comm* parent, bool temporary, int color, int key, comm::Comm** out) {
   Status status = comm::split(parent, color, key, out);
@@ -29,19 +50,22 @@ Status step(comm::Comm* parent, bool temporary, int color, int key, comm::Comm**
   return status;
 }
 
-/// The members on this host, by key and rank. A color has 31 bits, a host's number 62: two splits, the second one
-/// only where more than one process is left.
+/// The members on this host, by key and rank; of an intercommunicator those of both groups, and nullptr where one group
+/// has none here. A color has 31 bits, a host's number 62: two splits, the second one only where more than one process
+/// is left.
 Status split_by_host(comm::Comm* c, int key, comm::Comm** out) {
   uint64_t host = comm::host_number();
   FGMPI_TRY(step(c, false, static_cast<int>(host & 0x7fffffff), key, out));
-  if ((*out)->shared->processes == 1) return {};
+  if (!*out || (*out)->shared->processes == 1) return {};
   return step(*out, true, static_cast<int>(host >> 31), 0, out);
 }
 
 /// The members restricted to the same instance of a resource on the same host; nullptr when not restricted to one.
 Status split_by_resource(comm::Comm* c, const std::string& kind, int key, comm::Comm** out) {
   comm::Comm* host = nullptr;
+  *out = nullptr;
   FGMPI_TRY(split_by_host(c, 0, &host));
+  if (!host) return {};
   int64_t instance = comm::resource_instance(kind);
   return step(host, true, instance < 0 ? MPI_UNDEFINED : static_cast<int>(instance), key, out);
 }
@@ -52,11 +76,12 @@ Status split_unguided(comm::Comm* c, int key, comm::Comm** out, std::string* lev
   *out = nullptr;
   comm::Comm *all = nullptr, *host = nullptr;
   FGMPI_TRY(step(c, false, 0, key, &all));  // members that gave MPI_UNDEFINED are out from here on
-  int everybody = all->size();
+  if (!all) return {};                      // all of the other group gave it
+  const int everybody = everybody_in(all);
   FGMPI_TRY(split_by_host(all, 0, &host));
   comm::free(all);
   *level = "Machine";
-  if (host->size() < everybody) {
+  if (!host || everybody_in(host) < everybody) {
     *out = host;
     return {};
   }
@@ -65,8 +90,8 @@ Status split_unguided(comm::Comm* c, int key, comm::Comm** out, std::string* lev
     int64_t instance = comm::resource_instance(kind);
     FGMPI_TRY(
         step(host, false, instance < 0 ? MPI_UNDEFINED : static_cast<int>(instance), 0, &made));
-    int64_t largest = made ? made->size() : 0;
-    FGMPI_TRY(coll::allreduce_int64(host, &largest, 1, MPI_MAX, kCall));
+    int64_t largest = made ? everybody_in(made) : 0;
+    FGMPI_TRY(find_largest(host, &largest, 1));
     if (largest > 0 && largest < everybody) {
       *level = kind;
       *out = made;
@@ -109,13 +134,13 @@ Status split_by_directory(comm::Comm* c, const std::string& directory, int key, 
   FGMPI_TRY(step(c, false, 0, key, &rest));
   const auto my_host = static_cast<int64_t>(comm::host_number());
   while (rest) {
-    const bool first = rest->rank == 0;
+    const bool first = rest->rank == 0 && rest->shared->side == 0;
     int64_t probe[2] = {INT64_MIN, INT64_MIN}, done = 0;  // number, host of the first member
     if (first) probe[0] = make_probe(directory), probe[1] = my_host;
-    FGMPI_TRY(coll::allreduce_int64(rest, probe, 2, MPI_MAX, kCall));
+    FGMPI_TRY(find_largest(rest, probe, 2));
     const bool found = probe[0] > 0 ? access(probe_path(directory, probe[0]).c_str(), F_OK) == 0
                                     : probe[1] == my_host;
-    FGMPI_TRY(coll::allreduce_int64(rest, &done, 1, MPI_MAX, kCall));  // all have looked
+    FGMPI_TRY(find_largest(rest, &done, 1));  // all have looked
     if (first && probe[0] > 0) unlink(probe_path(directory, probe[0]).c_str());
     comm::Comm* part = nullptr;
     FGMPI_TRY(step(rest, true, found ? (probe[0] == 0 ? MPI_UNDEFINED : 0) : 1, 0, &part));
@@ -169,7 +194,6 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, 
   if (newcomm) *newcomm = MPI_COMM_NULL;
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
   comm::Hints hints;
   if (Status read = comm::read_hints(info, &hints); !read.ok())
     return mpi::bad_info(kCall, c, read);
