@@ -37,8 +37,10 @@ enum Plane : uint8_t {
   kPlaneRma = 3,
   kPlanePart = 4
 };
+/// Above the plane are 5 bits that tell the rounds of a persistent collective apart.
+inline constexpr uint64_t kPlaneMask = 7;
 
-/// <LID, LBI> with room for the plane: LID in bits 63..32, LBI in 31..8, plane in 7..0.
+/// <LID, LBI> with room for the plane: LID in bits 63..32, LBI in 31..8, round in 7..3, plane in 2..0.
 struct ContextId {
   uint64_t bits = 0;
   static ContextId make(uint32_t lid, uint32_t lbi) {
@@ -46,7 +48,7 @@ struct ContextId {
   }
   uint32_t lid() const { return bits >> 32; }
   uint32_t lbi() const { return bits >> 8 & 0xffffff; }
-  uint64_t plane(Plane p) const { return bits | p; }
+  uint64_t plane(Plane p, uint32_t round = 0) const { return bits | (round % 32) << 3 | p; }
   bool operator==(const ContextId&) const = default;
 };
 inline constexpr uint32_t kMaxLbi = 0xffffff;
@@ -190,6 +192,9 @@ Status create_group(Comm* comm, const RankMap& group, int32_t tag, Comm** out);
 void free(Comm* comm);
 /// The words of a handle that find() refuses: null, freed (with the name and size it had), or unknown.
 std::string describe_bad(MPI_Comm handle);
+
+/// Called when this process drops its part of a communicator: nothing of its context id may be kept.
+void set_dropped_handler(void (*handler)(ContextId id));
 
 /// Number of communicators of this process that are in use (shared parts; world and self aside), and bytes kept
 /// for them all: reports and tests.

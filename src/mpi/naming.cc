@@ -37,9 +37,9 @@ void communicator(uint64_t ctx, std::string* out) {
 }
 
 bool locate(uint64_t ctx, int32_t rank, pt2pt::Peer* out) {
-  const uint64_t plane = ctx ^ id_of(ctx).bits;
-  if (plane == comm::kPlaneColl) {  // between processes, which the envelope numbers as ranks
-    *out = {static_cast<uint32_t>(rank), pt2pt::kProcessEndpoint};
+  const uint64_t plane = ctx & comm::kPlaneMask;
+  if (plane == comm::kPlaneColl) {  // between processes
+    *out = {pt2pt::process_of_source(rank), pt2pt::kProcessEndpoint};
     return true;
   }
   if (plane == comm::kPlaneInternal) return false;  // between ranks or processes

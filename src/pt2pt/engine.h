@@ -330,6 +330,8 @@ class Engine final : public transport::Sink {
   Counters counters = {};
   NoticeHandler notice_handlers[16] = {};
   void (*on_peer_failed)(uint32_t process, const std::string& why) = nullptr;
+  /// A message for the process itself was queued since no receive takes it yet.
+  void (*on_unmatched)(const Unexpected* message) = nullptr;
 
  private:
   void spin_between(const bool* done);

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/counters.h"
 #include "base/settings.h"
@@ -11,6 +12,11 @@
 #include "pt2pt/sites.h"
 
 namespace fgmpi::pt2pt {
+
+namespace {
+/// The bit of an envelope's source from which on it holds the signature; below is the process.
+int g_signature_bit = 0;
+}  // namespace
 
 Endpoint* endpoint(uint32_t local) { return g_engine.at(local); }
 transport::Sink* sink() { return &g_engine; }
@@ -45,6 +51,7 @@ Status init(const Setup& setup) {
   Engine& e = g_engine;
   e.me = g_av.me();
   e.processes = g_av.processes();
+  g_signature_bit = std::bit_width(e.processes - 1);
   e.local_count = setup.local_count;
   e.endpoints = std::make_unique<Endpoint[]>(size_t{setup.local_count} + 1);
   e.peers = std::make_unique<PeerState[]>(e.processes);
@@ -93,51 +100,140 @@ void finalize() {
 // ---- Level two ----------------------------------------------------------------------------------
 
 namespace {
+
 Buffer raw(const void* data, size_t bytes) {
   Buffer b;
   b.address = const_cast<void*>(data);
   b.count = static_cast<int64_t>(bytes);
   return b;
 }
-int32_t rank_of(uint32_t process) { return static_cast<int32_t>(process); }
+
+/// A source is never negative: negative ones are wildcards.
+int32_t source_of(uint32_t process, Signature signature) {
+  return static_cast<int32_t>(process | kept_of(signature) << g_signature_bit);
+}
+
+/// A receive of `expected` bytes is complete, with this status.
+Status check_length(Status status, const Outcome& outcome, uint64_t expected) {
+  if (__builtin_expect(status.ok() && outcome.bytes == expected, 1)) return status;
+  const auto room = static_cast<unsigned long long>(expected);
+  if (status.ok())
+    return error(MPI_ERR_TRUNCATE,
+                 "process %u sent %llu bytes where %llu are expected: counts and types must match",
+                 process_of_source(outcome.source), static_cast<unsigned long long>(outcome.bytes),
+                 room);
+  if (status.error_class() != MPI_ERR_TRUNCATE || outcome.source < 0) return status;
+  return error(MPI_ERR_TRUNCATE,
+               "process %u sent more than the %llu bytes that are expected: counts and types must "
+               "match",
+               process_of_source(outcome.source), room);
+}
+
+Unmatched unmatched_of(const Unexpected& u) {
+  return {u.envelope.ctx, u.envelope.tag, u.process,
+          static_cast<uint32_t>(u.envelope.source) >> g_signature_bit};
+}
+
+/// A receive that takes a message for nobody.
+struct Discard {
+  Buffer buffer;
+  Outcome outcome;
+  RecvOp op;
+  static void take(Unexpected* u) {
+    auto* d = new Discard;
+    d->op.prepare(d->buffer, &d->outcome);
+    d->op.owner = d;
+    d->op.finish = [](RecvOp* done) { delete static_cast<Discard*>(done->owner); };
+    consume(u, &d->op);
+  }
+};
+
 }  // namespace
 
+Signature kept_of(Signature signature) { return signature & (0x7fffffffu >> g_signature_bit); }
+
+uint32_t process_of_source(int32_t source) {
+  return static_cast<uint32_t>(source) & ((1u << g_signature_bit) - 1);
+}
+
 Status process_send(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes,
-                    const char* call) {
-  return send(raw(data, bytes), {process, kProcessEndpoint}, rank_of(g_engine.me), tag, ctx,
-              Mode::kStandard, call);
+                    const char* call, Signature signature) {
+  return send(raw(data, bytes), {process, kProcessEndpoint}, source_of(g_engine.me, signature), tag,
+              ctx, Mode::kStandard, call);
 }
 
 Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes,
-                    const char* call) {
+                    const char* call, Signature signature) {
   Outcome outcome;
-  FGMPI_TRY(recv(raw(data, bytes), endpoint(kProcessEndpoint), rank_of(process), tag, ctx, call,
-                 &outcome));
-  if (__builtin_expect(outcome.bytes == bytes, 1)) return {};
-  return error(MPI_ERR_TRUNCATE,
-               "process %u sent %llu bytes where %zu are expected: counts and types must match",
-               process, static_cast<unsigned long long>(outcome.bytes), bytes);
+  Status status = recv(raw(data, bytes), endpoint(kProcessEndpoint), source_of(process, signature),
+                       tag, ctx, call, &outcome);
+  return check_length(std::move(status), outcome, bytes);
 }
 
 Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, std::vector<uint8_t>* data,
                     const char* call) {
   Outcome outcome;
   Message* message;
-  mprobe(endpoint(kProcessEndpoint), rank_of(process), tag, ctx, call, &outcome, &message);
+  mprobe(endpoint(kProcessEndpoint), source_of(process, 0), tag, ctx, call, &outcome, &message);
   data->resize(outcome.bytes);
   return mrecv(raw(data->data(), data->size()), message, call, &outcome);
 }
 
 Status process_isend(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes,
-                     const char* call, Request** out) {
-  return isend(raw(data, bytes), {process, kProcessEndpoint}, rank_of(g_engine.me), tag, ctx,
-               Mode::kStandard, call, nullptr, out);
+                     const char* call, Request** out, Signature signature) {
+  return isend(raw(data, bytes), {process, kProcessEndpoint}, source_of(g_engine.me, signature),
+               tag, ctx, Mode::kStandard, call, nullptr, out);
 }
 
 Status process_irecv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes,
-                     const char* call, Request** out) {
-  return irecv(raw(data, bytes), endpoint(kProcessEndpoint), rank_of(process), tag, ctx, call,
-               nullptr, out);
+                     const char* call, Request** out, Signature signature) {
+  FGMPI_TRY(irecv(raw(data, bytes), endpoint(kProcessEndpoint), source_of(process, signature), tag,
+                  ctx, call, nullptr, out));
+  (*out)->exact = true;
+  return {};
+}
+
+Status process_outcome(Request* request) {
+  Status status = std::move(request->outcome.error);
+  if (!request->exact) return status;
+  return check_length(std::move(status), request->outcome,
+                      static_cast<RecvRequest*>(request)->op.capacity);
+}
+
+void set_unmatched_handler(void (*handler)(const Unmatched&)) {
+  static void (*g_handler)(const Unmatched&);
+  g_handler = handler;
+  g_engine.on_unmatched = [](const Unexpected* u) { g_handler(unmatched_of(*u)); };
+}
+
+std::vector<Unmatched> list_unmatched() {
+  std::vector<Unmatched> list;
+  for (Arrived* a = endpoint(kProcessEndpoint)->unexpected.front(); a; a = a->next)
+    list.push_back(unmatched_of(*static_cast<Unexpected*>(a)));
+  return list;
+}
+
+uint32_t count_unmatched() { return endpoint(kProcessEndpoint)->unexpected.size(); }
+
+void give_up_traffic(uint64_t ctx, int32_t tag, int32_t mask, const Status& status) {
+  Endpoint* at = endpoint(kProcessEndpoint);
+  auto is_meant = [&](const Envelope& e) { return e.ctx == ctx && ((e.tag ^ tag) & ~mask) == 0; };
+  std::vector<RecvOp*> receives;
+  for (Posted* p = at->posted.front(); p; p = p->next)
+    if (is_meant(p->envelope)) receives.push_back(static_cast<RecvOp*>(p));
+  for (RecvOp* op : receives) {
+    at->posted.remove(op);
+    op->queued = false;
+    op->outcome->error = Status(status.error_class(), status.what());
+    complete_op(op);
+  }
+  std::vector<Unexpected*> messages;
+  for (Arrived* a = at->unexpected.front(); a; a = a->next)
+    if (is_meant(a->envelope)) messages.push_back(static_cast<Unexpected*>(a));
+  for (Unexpected* u : messages) {
+    remove_unexpected(at, u);
+    Discard::take(u);
+  }
 }
 
 // ---- Notices ------------------------------------------------------------------------------------

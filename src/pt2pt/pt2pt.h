@@ -107,6 +107,7 @@ class Request {
   bool immortal = false;  ///< shared by all sends that completed at once: never freed
   bool polled = false;    ///< completes only by calls of progress()
   bool external = false;  ///< something outside of MPI may complete it: no part of a deadlock
+  bool exact = false;     ///< a RecvRequest that a shorter message than its buffer is an error for
  protected:
   bool complete_ = false;
 };
@@ -268,20 +269,47 @@ Request* find_freed_too(MPI_Request handle);
 /// Every request with a handle, in the order of handles.
 void for_each_request(void (*visit)(Request*, void*), void* argument);
 
-// ---- Messages between processes (level two), blocking, contiguous bytes
-// ------------------------------ Matched at the peers' process endpoints by (ctx, sender's process,
-// tag). May switch.
+// ---- Messages between processes (level two), contiguous bytes ------------------------------------
+// Matched at the peers' process endpoints by (ctx, sender's process, tag, signature). The signature
+// stands for what both ends must agree on, so that a message of another opinion is not taken for
+// what is expected. A message of another length than the receiver expects is an error
+// (MPI_ERR_TRUNCATE). The blocking ones may switch.
+using Signature = uint32_t;
 Status process_send(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes,
-                    const char* call);
+                    const char* call, Signature signature = 0);
 Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes,
-                    const char* call);
+                    const char* call, Signature signature = 0);
 /// Receives a message of unknown size.
 Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, std::vector<uint8_t>* data,
                     const char* call);
 Status process_isend(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes,
-                     const char* call, Request** out);
+                     const char* call, Request** out, Signature signature = 0);
 Status process_irecv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes,
-                     const char* call, Request** out);
+                     const char* call, Request** out, Signature signature = 0);
+/// The outcome of a complete request of the two above.
+Status process_outcome(Request* request);
+/// The bits of a signature that are kept: how many depends on the number of processes.
+Signature kept_of(Signature signature);
+/// The process that the source of such a message's envelope stands for.
+uint32_t process_of_source(int32_t source);
+
+/// A message for this process that no receive has taken.
+struct Unmatched {
+  uint64_t ctx;
+  int32_t tag;
+  uint32_t process;     ///< who sent it
+  Signature signature;  ///< as kept_of() gives it
+};
+/// Called for each when it comes, inside poll: must not switch.
+void set_unmatched_handler(void (*handler)(const Unmatched&));
+/// Those that wait now; how many that are.
+std::vector<Unmatched> list_unmatched();
+uint32_t count_unmatched();
+/// Ends the traffic of (ctx, tag) for all tags that are the same but for the bits of `mask`: posted
+/// receives complete with this error, messages that no receive has taken are dropped, and their
+/// senders' requests complete. Never switches.
+void give_up_traffic(uint64_t ctx, int32_t tag, int32_t mask, const Status& status);
+
 /// One-way notices handled as they arrive (not matched): kind 0..15 picks the handler set by its
 /// module. The handler runs inside poll: it must not switch. Small payloads only (at most 1 KiB).
 using NoticeHandler = void (*)(uint32_t from_process, uint64_t ctx, const void* data, size_t bytes);
@@ -291,6 +319,7 @@ inline constexpr int kNoticeCommFreed = 0;
 inline constexpr int kNoticeDeadlock = 1;
 inline constexpr int kNoticeAbort = 2;
 inline constexpr int kNoticeAgree = 3;
+inline constexpr int kNoticeCollective = 4;
 
 // ---- Deadlock (deadlock.h) ----------------------------------------------------------------------
 /// The scheduler's hook: every proclet of this process is parked. True when the whole job is and it

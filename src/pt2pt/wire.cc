@@ -272,6 +272,7 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
         std::max(counters.unexpected_bytes_peak, counters.unexpected_bytes);
   }
   push_unexpected(endpoint, u);
+  if (h.dst_local == kProcessEndpoint && on_unmatched) on_unmatched(u);
 }
 
 // ---- Eager messages of several frames -----------------------------------------------------------
