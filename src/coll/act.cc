@@ -11,7 +11,9 @@ template <Status (*body)(Act&)>
 void run(SharedComm* shared, comm::Meeting* meeting) {
   ++g_counters.collectives;
   Act act{shared, meeting, in_rank_order(meeting)};
-  give_verdict(meeting, body(act));
+  Status verdict = body(act);
+  conclude(shared, meeting, verdict);
+  give_verdict(meeting, verdict);
 }
 
 }  // namespace
@@ -67,7 +69,7 @@ comm::Act act_of(What what, bool inter) {
   }
 }
 
-Status act_barrier(Act& act) { return team_barrier(act.team()); }
+Status act_barrier(Act& act) { return team_barrier(act.team(0)); }
 
 Parts::Parts(const Side& side, int32_t ranks) : ranks_(ranks) {
   if (!side.counts) {

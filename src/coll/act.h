@@ -20,11 +20,21 @@ struct Act {
 
   Args* first() const { return members.front(); }
   const char* call() const { return meeting->call; }
-  Team team() const { return Team(shared, meeting); }
+  /// `agreed`: what all processes must give alike (team.h).
+  Team team(uint64_t agreed) const { return Team(shared, meeting, agreed); }
   /// The member with this rank, or nullptr when it is in another process.
   Args* member(int rank) const;
   /// An error when members of this process do not name the same root.
   Status same_root() const;
+  /// An error when bytes(member) differ among the members of this process.
+  template <class F>
+  Status same_bytes(F&& bytes) const {
+    const int64_t expected = bytes(first());
+    for (const Args* m : members)
+      if (__builtin_expect(bytes(m) != expected, 0))
+        return different_bytes(first()->rank, expected, m->rank, bytes(m));
+    return {};
+  }
 };
 
 // Intracommunicators.
@@ -73,11 +83,13 @@ class RunFolds {
   RunFolds(const Act& act, const Team& team, const Reduction& r);
   template <class F>
   Status for_each(F&& f) {
-    for (int64_t first = 0; first < r_.count; first += range_) {
+    int64_t first = 0;
+    do {  // once for an empty vector too: other processes may be wrong about that
       int64_t n = std::min(range_, r_.count - first);
       FGMPI_TRY(exchange(first, n));
       FGMPI_TRY(f(first, n, std::span<const char* const>(values_)));
-    }
+      first += range_;
+    } while (first < r_.count);
     return {};
   }
   const std::vector<comm::Run>& runs() const { return runs_; }

@@ -14,7 +14,7 @@ template <class At>
 Status pack_members(const Act& act, const Parts& parts, At&& at) {
   for (const Args* m : act.members) {
     Segment part = part_of(m);
-    if (part.bytes() > static_cast<int64_t>(parts.size(m->rank)))
+    if (part.bytes() != static_cast<int64_t>(parts.size(m->rank)))
       return truncated(part.bytes(), static_cast<int64_t>(parts.size(m->rank)));
     char* to = at(m->rank);
     if (to != part.address) FGMPI_TRY(pack(part, to));
@@ -66,10 +66,10 @@ Status exchange(const Act& act, const Team& team, const Parts& parts, char* all)
 }  // namespace
 
 Status act_allgather(Act& act) {
-  Team team = act.team();
   Args* first = act.first();
   int32_t ranks = act.shared->size;
   Parts parts(first->recv, ranks);
+  Team team = act.team(parts.total());
   auto packed_layout = [](const Side& side) { return !side.counts && side.type.basic(); };
   bool direct = packed_layout(first->recv);
   auto memory = direct ? nullptr : raw_memory(parts.total());
@@ -78,7 +78,7 @@ Status act_allgather(Act& act) {
   std::vector<char*> to;
   for (const Args* m : act.members) {
     if (packed_layout(m->recv)) {
-      if (static_cast<int64_t>(parts.total()) > m->recv.whole().bytes() * ranks)
+      if (static_cast<int64_t>(parts.total()) != m->recv.whole().bytes() * ranks)
         return truncated(static_cast<int64_t>(parts.total()), m->recv.whole().bytes() * ranks);
       to.push_back(m->recv.address);
       continue;

@@ -231,11 +231,11 @@ constexpr size_t kLongPart = 4096;
 Status act_alltoall(Act& act) {
   bool is_plain = plain(act);
   FGMPI_TRY(between_members(act, is_plain));
-  Team team = act.team();
-  if (team.count() == 1) return {};
+  if (act.shared->processes == 1) return {};
+  const bool regular = act.first()->what == What::kAlltoall;
+  Team team = act.team(regular ? static_cast<uint64_t>(act.first()->recv.whole().bytes()) : 0);
   Placement placement(act.shared, team);
-  if (act.first()->what != What::kAlltoall)
-    return alltoallv_between_processes(act, team, placement);
+  if (!regular) return alltoallv_between_processes(act, team, placement);
   Round round(act, team, placement, is_plain);
   // The same number of receivers a round everywhere: from what all processes know.
   uint32_t most = 0;

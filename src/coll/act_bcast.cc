@@ -15,28 +15,18 @@ void hand_out_flat(const Act& act, const Args* holder, char* data, size_t bytes)
   copy_to_many(data, bytes, to.data(), to.size());
 }
 
-/// MPI-4.0 section 6.4: every member's buffer takes what the root sends, no more and no less.
-Status same_bytes(const Act& act, const Args* holder) {
-  int64_t bytes = holder->recv.whole().bytes();
-  for (const Args* m : act.members)
-    if (m->recv.whole().bytes() != bytes)
-      return error(MPI_ERR_TRUNCATE,
-                   "rank %d gives %lld bytes, rank %d gives %lld: all members must give the same",
-                   holder->rank, static_cast<long long>(bytes), m->rank,
-                   static_cast<long long>(m->recv.whole().bytes()));
-  return {};
-}
-
 }  // namespace
 
 Status act_bcast(Act& act) {
   FGMPI_TRY(act.same_root());
-  Team team = act.team();
+  // MPI-4.0 section 6.4: every member's buffer takes what the root sends, no more and no less.
+  FGMPI_TRY(act.same_bytes([](const Args* m) { return m->recv.whole().bytes(); }));
   int root = act.first()->root;
   Args* source = act.member(root);
   Args* holder = source ? source : act.first();
   Segment whole = holder->recv.whole();
   size_t bytes = static_cast<size_t>(whole.bytes());
+  Team team = act.team(bytes);
   char* data = bytes ? run_of_bytes(whole) : whole.address;
   Memory packed;
   if (!data) {
@@ -45,7 +35,6 @@ Status act_bcast(Act& act) {
     if (source) FGMPI_TRY(pack(whole, data));
   }
   FGMPI_TRY(team_bcast(team, team.place_of_rank(root), data, bytes));
-  FGMPI_TRY(same_bytes(act, holder));  // not before: the other processes wait for this one
   if (packed && !source) FGMPI_TRY(unpack(data, static_cast<int64_t>(bytes), whole));
   bool all_flat = true;
   for (const Args* m : act.members) all_flat &= m->recv.type.basic();

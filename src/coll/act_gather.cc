@@ -43,11 +43,19 @@ Shape shape_of(const Team& team, bool regular, const Blocks& blocks) {
   return {team.count(), regular ? blocks.total() : 0, true, true, regular};
 }
 
+/// What all members of a gather or scatter must give alike: the bytes of a part.
+uint64_t agreed(const Side& side) {
+  return side.counts ? 0 : static_cast<uint64_t>(side.whole().bytes());
+}
+uint64_t agreed(bool regular, const OwnParts& members) {
+  return regular ? static_cast<uint64_t>(members.front().part.bytes()) : 0;
+}
+
 /// The root's buffer as blocks of places: itself where it lies so, else memory of its size.
 struct RootBlocks {
   RootBlocks(SharedComm* shared, const comm::Meeting* m, const Side& all)
       : side(all),
-        team(shared, m),
+        team(shared, m, agreed(side)),
         placement(shared, team),
         blocks(blocks_of_places(team, placement, side)),
         direct(lies_packed(side, placement)),
@@ -103,7 +111,7 @@ Status gather_from_others(SharedComm* shared, const comm::Meeting* m, const Side
 
 Status gather_to_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,
                       const OwnParts& members) {
-  Team team(shared, m);
+  Team team(shared, m, agreed(regular, members));
   Blocks blocks = blocks_without_counts(team, regular, members);
   auto packed = raw_memory(blocks.size(team.me()));
   char* at = packed.get();
@@ -128,7 +136,7 @@ Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, const Side&
 
 Status scatter_from_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,
                          const OwnParts& members) {
-  Team team(shared, m);
+  Team team(shared, m, agreed(regular, members));
   Blocks blocks = blocks_without_counts(team, regular, members);
   auto packed = raw_memory(blocks.size(team.me()));
   RootedFn run;

@@ -9,13 +9,32 @@
 namespace fgmpi::coll {
 namespace {
 
+/// What the processes of this side must agree on, where they exchange data among themselves.
+uint64_t agreed_within(const Act& act) {
+  const Args* first = act.first();
+  switch (first->what) {
+    case What::kBcast:
+      return first->root < 0 ? 0 : static_cast<uint64_t>(first->recv.whole().bytes());
+    case What::kReduce:
+      return first->root < 0 ? 0 : static_cast<uint64_t>(first->send.whole().bytes());
+    case What::kAllreduce:
+    case What::kReduceScatter:
+    case What::kReduceScatterBlock:
+      return static_cast<uint64_t>(first->send.whole().bytes());
+    case What::kAllgather:
+      return static_cast<uint64_t>(first->recv.whole().bytes());
+    default:
+      return 0;
+  }
+}
+
 struct Inter {
   Act& act;
   Team team;      ///< this side's processes
   Team to, from;  ///< the other side's, to send to and to receive from
   explicit Inter(Act& a)
       : act(a),
-        team(a.team()),
+        team(a.team(agreed_within(a))),
         to(a.shared, a.meeting, Team::kToRemote),
         from(a.shared, a.meeting, Team::kFromRemote) {}
   bool leads() const { return team.me() == 0; }
@@ -244,6 +263,7 @@ Status alltoall(Inter& x) {
 
 /// The fold of this side's contributions at its leader.
 Status fold_side(Inter& x, const Reduction& r, char* out) {
+  FGMPI_TRY(x.act.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
   if (!r.commutative && x.team.count() > 1 && !comm::hierarchy(x.act.shared).one_run_each) {
     RunFolds folds(x.act, x.team, r);
     return folds.for_each([&](int64_t from, int64_t n, std::span<const char* const> values) {
@@ -267,7 +287,7 @@ Status reduce(Inter& x) {
   }
   Reduction r{&first->send.type, first->send.count, first->op, host::is_commutative(first->op)};
   Operand folded(*r.type, r.count);
-  if (r.count) FGMPI_TRY(fold_side(x, r, folded.at()));
+  FGMPI_TRY(fold_side(x, r, folded.at()));
   if (!x.leads()) return {};
   auto packed = raw_memory(r.bytes());
   FGMPI_TRY(pack({folded.at(), r.count, r.type}, packed.get()));
@@ -284,7 +304,6 @@ Status allreduce(Inter& x) {
       start.push_back(start.back() + first->recv.segment(i).count);
   Reduction r{&first->send.type, scatters ? start.back() : first->send.count, first->op,
               host::is_commutative(first->op)};
-  if (r.count == 0) return {};
   Operand folded(*r.type, r.count);
   FGMPI_TRY(fold_side(x, r, folded.at()));
   auto packed = raw_memory(r.bytes()), theirs = raw_memory(r.bytes());
@@ -294,6 +313,8 @@ Status allreduce(Inter& x) {
   for (const Args* m : x.act.members) {
     int64_t from = scatters ? start[static_cast<size_t>(m->rank)] : 0;
     int64_t n = scatters ? start[static_cast<size_t>(m->rank) + 1] - from : r.count;
+    if (n * r.type->size() != m->recv.whole().bytes())
+      return truncated(n * r.type->size(), m->recv.whole().bytes());
     FGMPI_TRY(unpack(theirs.get() + from * r.type->size(), n * r.type->size(),
                      {m->recv.address, n, r.type}));
   }

@@ -131,13 +131,13 @@ Status between(const Act& act, const Team& team, const Edges& edges) {
     std::vector<pt2pt::Request*> requests;
     Status first;
     for (uint32_t p = 0; p < team.count(); ++p) {
-      if (sizes_in.size(p) == 0) continue;
+      if (p == team.me() || edges.in[p].empty()) continue;
       pt2pt::Request* request;
       FGMPI_TRY(team.irecv(p, incoming + sizes_in.offset[p], sizes_in.size(p), &request));
       requests.push_back(request);
     }
     for (uint32_t p = 0; p < team.count(); ++p) {
-      if (sizes_out.size(p) == 0) continue;
+      if (p == team.me() || edges.out[p].empty()) continue;
       Status status = team.send(p, outgoing + sizes_out.offset[p], sizes_out.size(p));
       if (first.ok()) first = std::move(status);
     }
@@ -149,7 +149,7 @@ Status between(const Act& act, const Team& team, const Edges& edges) {
 }  // namespace
 
 Status act_neighbor(Act& act) {
-  Team team = act.team();
+  Team team = act.team(0);
   std::shared_ptr<const Edges> edges = edges_of(act, team);
   Status here = inside(act, edges->out[team.me()], edges->in[team.me()]);
   if (team.count() == 1) return here;

@@ -161,13 +161,10 @@ Status hand_out(const Reduction& r, const char* from, const std::vector<const Ar
 Status act_reduce(Act& act) {
   FGMPI_TRY(act.same_root());
   const Args* first = act.first();
-  for (const Args* m : act.members)
-    if (m->send.whole().bytes() != first->send.whole().bytes())
-      return truncated(m->send.whole().bytes(), first->send.whole().bytes());
+  FGMPI_TRY(act.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
   Reduction r{&first->send.type, first->send.count, first->op, host::is_commutative(first->op)};
-  if (r.count == 0) return {};
-  Team team = act.team();
-  if (team.count() == 1) return alone(act, r);
+  if (act.shared->processes == 1) return alone(act, r);
+  Team team = act.team(r.bytes());
   if (!r.commutative && !comm::hierarchy(act.shared).one_run_each)
     return in_rank_order_of_runs(act, team, r);
   if (Pipeline::suits(act, team, r)) return Pipeline(act, team, r).run();

@@ -68,11 +68,16 @@ Status scatter_dense(const Act& act, const Team& team, const Reduction& r, char*
 
 Status act_reduce_scatter(Act& act) {
   const Args* first = act.first();
+  FGMPI_TRY(act.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
   std::vector<int64_t> start = block_starts(first->recv, act.shared->size);
   Reduction r{&first->recv.type, start.back(), first->op, host::is_commutative(first->op)};
-  if (r.count == 0) return {};
+  for (const Args* m : act.members)
+    if (int64_t mine = r.type->size() * (start[static_cast<size_t>(m->rank) + 1] -
+                                         start[static_cast<size_t>(m->rank)]);
+        mine != m->recv.whole().bytes())
+      return truncated(mine, m->recv.whole().bytes());
   auto in_order = [&](int32_t rank) { return start[static_cast<size_t>(rank)]; };
-  Team team = act.team();
+  Team team = act.team(r.bytes());
   Operand folded(*r.type, r.count);
   if (team.count() > 1 && !r.commutative && !comm::hierarchy(act.shared).one_run_each) {
     RunFolds folds(act, team, r);

@@ -111,8 +111,8 @@ Status scan_of_runs(const Act& act, const Team& team, const Reduction& r) {
 Status act_scan(Act& act) {
   const Args* first = act.first();
   Reduction r{&first->send.type, first->send.count, first->op, host::is_commutative(first->op)};
-  if (r.count == 0) return {};
-  Team team = act.team();
+  FGMPI_TRY(act.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
+  Team team = act.team(r.bytes());
   if (team.count() == 1 || comm::hierarchy(act.shared).one_run_each)
     return scan_of_one_run(act, team, r);
   return scan_of_runs(act, team, r);

@@ -55,6 +55,12 @@ Status different_roots(int rank, int root, int other_rank, int other_root) {
                root, other_rank, other_root);
 }
 
+Status different_bytes(int rank, int64_t bytes, int other_rank, int64_t other_bytes) {
+  return error(MPI_ERR_TRUNCATE,
+               "rank %d gives %lld bytes, rank %d gives %lld: all members must give the same", rank,
+               static_cast<long long>(bytes), other_rank, static_cast<long long>(other_bytes));
+}
+
 void give_verdict(comm::Meeting* meeting, const Status& status) {
   if (status.ok()) return;
   for (comm::Arrival* a = meeting->arrivals; a; a = a->next)

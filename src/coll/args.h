@@ -136,6 +136,9 @@ std::vector<Args*> in_rank_order(comm::Meeting* meeting);
 /// Two members that give different roots.
 [[gnu::cold]] Status different_roots(int rank, int root, int other_rank, int other_root);
 
+/// Two members that give different amounts of data.
+[[gnu::cold]] Status different_bytes(int rank, int64_t bytes, int other_rank, int64_t other_bytes);
+
 /// Gives every member of the meeting this verdict.
 void give_verdict(comm::Meeting* meeting, const Status& status);
 

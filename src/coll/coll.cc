@@ -87,8 +87,8 @@ Status CollRequest::start() {
     FGMPI_TRY(copy_in_place(&args, c->size()));
   comm::Act act = act_of(what_, c->shared->inter);
   if (persistent)
-    return comm::meet_nonblocking_at(c, sequence_, &args, operation_code(what_, Mode::kPersistent),
-                                     call, act, this);
+    return comm::meet_nonblocking_at(c, sequence_, round_++, &args,
+                                     operation_code(what_, Mode::kPersistent), call, act, this);
   return comm::meet_nonblocking(c, &args, operation_code(what_, Mode::kNonblocking), call, act,
                                 this);
 }

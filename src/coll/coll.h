@@ -45,6 +45,7 @@ class CollRequest final : public pt2pt::Request {
   What what_;
   bool holds_op_ = false;
   uint32_t sequence_ = 0;
+  uint32_t round_ = 0;  ///< persistent: how often it was started
 };
 
 Status barrier(Comm* comm, const char* call);

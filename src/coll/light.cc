@@ -13,10 +13,10 @@ using comm::Meeting;
 
 /// Level two on what all members of this process made together.
 template <class F>
-Status among_processes(SharedComm* shared, const Meeting* m, F&& f) {
+Status among_processes(SharedComm* shared, const Meeting* m, uint64_t bytes, F&& f) {
   ++g_counters.collectives;
   if (shared->processes == 1) return {};
-  return f(Team(shared, m));
+  return f(Team(shared, m, bytes));
 }
 
 void make_room(Meeting* m, size_t bytes) {
@@ -34,9 +34,8 @@ void agree(Meeting* m, size_t bytes, int32_t root, int32_t op, int32_t rank) {
   if (__builtin_expect(m->root == root && m->op == op && m->bytes == bytes, 1) || !m->status.ok())
     return;
   if (m->bytes != bytes)
-    m->status = error(MPI_ERR_TRUNCATE,
-                      "rank %d gives %zu bytes, rank %d gives %zu: all members must give the same",
-                      m->first_rank, m->bytes, rank, bytes);
+    m->status = different_bytes(m->first_rank, static_cast<int64_t>(m->bytes), rank,
+                                static_cast<int64_t>(bytes));
   else if (m->root != root)
     m->status = different_roots(m->first_rank, m->root, rank, root);
   else
@@ -107,15 +106,14 @@ Status reduce_meeting(SharedComm* shared, Meeting* m, const LightReduce& light) 
   Type type;
   FGMPI_TRY(Type::of(light.type, &type));
   FGMPI_TRY(host::check_op(light.op, type));
-  if (light.bytes == 0) return {};
   Reduction r{&type, static_cast<int64_t>(light.bytes) / type.size(), light.op, true};
   char* result;
   FGMPI_TRY(fold_slots(m, r, &result));
-  FGMPI_TRY(among_processes(shared, m, [&](const Team& team) {
+  FGMPI_TRY(among_processes(shared, m, light.bytes, [&](const Team& team) {
     return light.root < 0 ? team_allreduce(team, r, result)
                           : team_reduce(team, team.place_of_rank(light.root), r, result);
   }));
-  if (result != reinterpret_cast<char*>(m->scratch.data()))
+  if (light.bytes && result != reinterpret_cast<char*>(m->scratch.data()))
     std::memmove(m->scratch.data(), result, light.bytes);
   return {};
 }
@@ -130,7 +128,8 @@ Status light_barrier(Comm* comm, const char* call) {
   }
   if (__builtin_expect(m->status.ok(), 1))
     m->status =
-        among_processes(comm->shared, m, [](const Team& team) { return team_barrier(team); });
+        among_processes(comm->shared, m, 0, [](const Team& team) { return team_barrier(team); });
+  conclude(comm->shared, m, m->status);
   comm::release(m);
   return comm::leave(m);
 }
@@ -150,10 +149,11 @@ Status light_bcast(Comm* comm, char* address, size_t bytes, const Segment* gaps,
   }
   if (m->full) {
     if (m->status.ok())
-      m->status = among_processes(comm->shared, m, [&](const Team& team) {
+      m->status = among_processes(comm->shared, m, bytes, [&](const Team& team) {
         return team_bcast(team, team.place_of_rank(root),
                           reinterpret_cast<char*>(m->scratch.data()), bytes);
       });
+    conclude(comm->shared, m, m->status);
     comm::release(m);
   } else {
     comm::wait(comm, m, call);
@@ -183,6 +183,7 @@ Status light_reduce(Comm* comm, const LightReduce& r, const char* call) {
   m->ranks.push_back(comm->rank);
   if (m->full) {
     if (m->status.ok()) m->status = reduce_meeting(comm->shared, m, r);
+    conclude(comm->shared, m, m->status);
     comm::release(m);
   } else {
     comm::wait(comm, m, call);

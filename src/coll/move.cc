@@ -23,7 +23,7 @@ Status unpack_derived(const char* in, int64_t bytes, const Segment& to) {
 }
 
 Status copy_derived(const Segment& from, const Segment& to) {
-  if (from.bytes() > to.bytes()) return truncated(from.bytes(), to.bytes());
+  if (from.bytes() != to.bytes()) return truncated(from.bytes(), to.bytes());
   if (from.bytes() == 0) return {};
   if (from.address == to.address && from.type->handle() == to.type->handle()) return {};
   return host::copy(from.address, from.count, *from.type, to.address, to.count, *to.type);

@@ -24,18 +24,19 @@ inline Status pack(const Segment& from, char* out) {
   if (from.count) std::memcpy(out, from.address, static_cast<size_t>(from.bytes()));
   return {};
 }
-/// Unpacks `bytes` bytes; MPI_ERR_TRUNCATE when they are more than the segment takes.
+/// Unpacks `bytes` bytes; MPI_ERR_TRUNCATE when they are not as many as the segment takes.
 inline Status unpack(const char* in, int64_t bytes, const Segment& to) {
-  if (__builtin_expect(bytes > to.bytes(), 0)) return truncated(bytes, to.bytes());
+  if (__builtin_expect(bytes != to.bytes(), 0)) return truncated(bytes, to.bytes());
   if (__builtin_expect(!flat(to), 0)) return unpack_derived(in, bytes, to);
   if (bytes) std::memcpy(to.address, in, static_cast<size_t>(bytes));
   return {};
 }
-/// Copies one member's segment into another's; the same place is left alone.
+/// Copies one member's segment into another's, which takes as many bytes; the same place is left
+/// alone.
 inline Status copy(const Segment& from, const Segment& to) {
   if (__builtin_expect(!flat(from) || !flat(to), 0)) return copy_derived(from, to);
   int64_t bytes = from.bytes();
-  if (__builtin_expect(bytes > to.bytes(), 0)) return truncated(bytes, to.bytes());
+  if (__builtin_expect(bytes != to.bytes(), 0)) return truncated(bytes, to.bytes());
   if (bytes && from.address != to.address)
     std::memcpy(to.address, from.address, static_cast<size_t>(bytes));
   return {};

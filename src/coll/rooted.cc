@@ -4,6 +4,7 @@
 #include <span>
 
 #include "coll/act_gather.h"
+#include "coll/failure.h"
 #include "coll/move.h"
 #include "coll/team.h"
 #include "comm/hierarchy.h"
@@ -104,10 +105,12 @@ inline void note(Meeting* m, Status&& status) {
 
 /// There is an error: whoever came or comes waits for the last.
 [[gnu::cold]] Status give_up(Comm* comm, Meeting* m, const char* call) {
-  if (m->full)
+  if (m->full) {
+    conclude(comm->shared, m, m->status);
     comm::release(m);
-  else
+  } else {
     comm::wait(comm, m, call);
+  }
   return comm::leave(m);
 }
 
@@ -148,6 +151,7 @@ Status gather_at_root(Comm* comm, Meeting* m, const Rooted& r, const Segment* ow
   if (__builtin_expect(m->status.ok(), 1)) {
     ++g_counters.collectives;
     note(m, gather_from_others(comm->shared, m, recv));
+    conclude(comm->shared, m, m->status);
   }
   return comm::leave(m);
 }
@@ -209,6 +213,7 @@ Status scatter_and_go_on(Comm* comm, Meeting* m, const Rooted& r, const Segment*
   if (m->status.ok()) note(m, lay_out(comm->shared, m, send, bytes));
   if (own) note(m, copy(send.segment(comm->rank), *own));
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
+  conclude(comm->shared, m, m->status);
   m->laid_out = true;
   comm::wake(m);
   return comm::leave(m);
@@ -240,6 +245,7 @@ Status rooted_gather(Comm* comm, const Rooted& r, const Segment* own, const Side
     if (!m->root_here) {
       ++g_counters.collectives;
       note(m, gather_to_root(comm->shared, m, r.root, r.what == What::kGather, sorted_records(m)));
+      conclude(comm->shared, m, m->status);
       m->done = true;
     }
     comm::wake(m);
@@ -266,6 +272,7 @@ Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own, const Sid
     }
     if (m->full && (m->side || !m->root_here)) {
       note(m, scatter_for_all(comm->shared, m, r));
+      conclude(comm->shared, m, m->status);
       comm::wake(m);
     } else {
       comm::wait(comm, m, r.call);

@@ -165,35 +165,35 @@ Status team_barrier(const Team& team) {
 }
 
 Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes) {
-  if (team.count() < 2 || bytes == 0) return {};
+  if (team.count() < 2) return {};
   BcastFn run;
   FGMPI_TRY(pick_bcast({team.count(), bytes}, &run));
   return run(team, root, data, bytes);
 }
 
 Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* data) {
-  if (team.count() < 2 || r.count == 0) return {};
+  if (team.count() < 2) return {};
   ReduceFn run;
   FGMPI_TRY(pick_reduce({team.count(), r.bytes(), r.commutative, splits(r)}, &run));
   return run(team, root, r, data);
 }
 
 Status team_allreduce(const Team& team, const Reduction& r, char* data) {
-  if (team.count() < 2 || r.count == 0) return {};
+  if (team.count() < 2) return {};
   AllreduceFn run;
   FGMPI_TRY(pick_allreduce({team.count(), r.bytes(), r.commutative, splits(r)}, &run));
   return run(team, r, data);
 }
 
 Status team_exscan(const Team& team, const Reduction& r, char* data, char* before) {
-  if (team.count() < 2 || r.count == 0) return {};
+  if (team.count() < 2) return {};
   ExscanFn run;
   FGMPI_TRY(pick_exscan({team.count(), r.bytes(), r.commutative, splits(r)}, &run));
   return run(team, r, data, before);
 }
 
 Status team_allgather(const Team& team, char* buffer, const Blocks& blocks) {
-  if (team.count() < 2 || blocks.total() == 0) return {};
+  if (team.count() < 2) return {};
   AllgatherFn run;
   FGMPI_TRY(pick_allgather({team.count(), blocks.total()}, &run));
   return run(team, buffer, blocks);

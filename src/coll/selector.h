@@ -49,7 +49,8 @@ Status pick_alltoall(const Shape& shape, AlltoallFn* out);
 /// not taken.
 bool allreduce_is_set();
 
-// Pick and run.
+// Pick and run. Empty vectors travel as well, as messages of no bytes: a member that is wrong about
+// the length is found by them.
 Status team_barrier(const Team& team);
 Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes);
 Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* data);

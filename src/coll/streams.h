@@ -8,7 +8,8 @@
 //
 // Both ends know the sizes of the parts and cut the stream alike. The first chunk of every pair goes
 // at once, small enough that all of them together are bounded; what is left of a pair, chunk by
-// chunk. A part of plain memory that is a chunk of its own is neither packed nor unpacked. Chunks
+// chunk. The message of the first chunk ends with how many bytes follow in others, so that ends which
+// do not agree find that out. A part of plain memory that is a chunk of its own is neither packed nor unpacked. Chunks
 // are short enough to be still in the cache when they are sent and unpacked.
 //
 // Thread rule: one thread; run() may switch.
@@ -37,6 +38,14 @@ class Stream {
   explicit Stream(Parts parts) : parts_(std::move(parts)) {}
 
   bool done() const { return end_ == parts_.size(); }
+  /// A stream without parts has no message.
+  bool empty() const { return parts_.size() == 0; }
+  /// Bytes after the current chunk.
+  uint64_t rest() const {
+    uint64_t bytes = 0;
+    for (size_t k = end_; k < parts_.size(); ++k) bytes += static_cast<uint64_t>(parts_[k].bytes());
+    return bytes;
+  }
 
   /// Makes the parts from here on, as many as `limit` bytes hold, the current chunk; with `alone`
   /// at least one. Returns its bytes.
@@ -110,17 +119,18 @@ class StreamExchange {
       while (!out_[to].done() || !in_[from].done()) {
         pt2pt::Request* request = nullptr;
         if (!in_[from].done()) FGMPI_TRY(start_receive(from, &request));
-        if (!out_[to].done()) note(send(to));
-        if (request) note(finish_receive(from, request));
+        Status sent = out_[to].done() ? Status() : send(to);
+        if (request) FGMPI_TRY(finish_receive(from, request));
+        FGMPI_TRY(std::move(sent));
       }
     }
-    return std::move(status_);
+    return {};
   }
 
  private:
-  /// The first error is the verdict; the exchange goes on, lest the others wait.
-  void note(Status status) {
-    if (status_.ok()) status_ = std::move(status);
+  /// Bytes of the message of a stream's first chunk.
+  static size_t first_message(Stream<Parts>* stream, size_t limit) {
+    return stream->empty() ? 0 : stream->next(limit, false) + sizeof(uint64_t);
   }
 
   template <class F>
@@ -131,15 +141,25 @@ class StreamExchange {
     in.offset.assign(1, 0);
     for (uint32_t p = 0; p < team_.count(); ++p) {
       bool other = p != team_.me();
-      out.offset.push_back(out.offset.back() + (other ? out_[p].next(each, false) : 0));
-      in.offset.push_back(in.offset.back() + (other ? in_[p].next(each, false) : 0));
+      out.offset.push_back(out.offset.back() + (other ? first_message(&out_[p], each) : 0));
+      in.offset.push_back(in.offset.back() + (other ? first_message(&in_[p], each) : 0));
     }
     Memory outgoing = raw_memory(out.total()), incoming = raw_memory(in.total());
-    for (uint32_t p = 0; p < team_.count(); ++p)
-      if (p != team_.me()) note(out_[p].pack_chunk(outgoing.get() + out.offset[p]));
+    for (uint32_t p = 0; p < team_.count(); ++p) {
+      if (p == team_.me() || out_[p].empty()) continue;
+      FGMPI_TRY(out_[p].pack_chunk(outgoing.get() + out.offset[p]));
+      uint64_t rest = out_[p].rest();
+      std::memcpy(outgoing.get() + out.offset[p + 1] - sizeof rest, &rest, sizeof rest);
+    }
     FGMPI_TRY(together(out, outgoing.get(), in, incoming.get()));
-    for (uint32_t p = 0; p < team_.count(); ++p)
-      if (p != team_.me()) note(in_[p].unpack_chunk(incoming.get() + in.offset[p]));
+    for (uint32_t p = 0; p < team_.count(); ++p) {
+      if (p == team_.me() || in_[p].empty()) continue;
+      FGMPI_TRY(in_[p].unpack_chunk(incoming.get() + in.offset[p]));
+      uint64_t rest;
+      std::memcpy(&rest, incoming.get() + in.offset[p + 1] - sizeof rest, sizeof rest);
+      if (rest != in_[p].rest())
+        return truncated(static_cast<int64_t>(rest), static_cast<int64_t>(in_[p].rest()));
+    }
     return {};
   }
 
@@ -163,14 +183,13 @@ class StreamExchange {
     size_t bytes = stream.next(chunk_bytes(), true);
     if (const char* data = stream.direct()) return team_.send(to, data, bytes);
     Memory packed = raw_memory(bytes);
-    note(stream.pack_chunk(packed.get()));
+    FGMPI_TRY(stream.pack_chunk(packed.get()));
     return team_.send(to, packed.get(), bytes);
   }
 
   const Team& team_;
   std::vector<Stream<Parts>> out_, in_;
   Memory incoming_;
-  Status status_;
 };
 
 }  // namespace fgmpi::coll

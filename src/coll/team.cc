@@ -36,20 +36,19 @@ namespace {
 }();
 }  // namespace
 
-Team::Team(comm::SharedComm* shared, const comm::Meeting* m)
+Team::Team(comm::SharedComm* shared, const comm::Meeting* m, uint64_t agreed)
     : map_(&shared->map),
-      ctx_(shared->id.plane(comm::kPlaneColl)),
-      tag_(team_tag(m->sequence, m->operation, false, shared->side)),
-      call_(m->call) {
+      open_(shared, shared->id.plane(comm::kPlaneColl, m->round),
+            team_tag(m->sequence, m->operation, false, shared->side), agreed, m->call) {
   add_all(comm::hierarchy(shared));
 }
 
 Team::Team(comm::SharedComm* shared, const comm::Meeting* m, Direction direction)
     : map_(shared->remote.get()),
-      ctx_(shared->id.plane(comm::kPlaneColl)),
-      tag_(team_tag(m->sequence, m->operation, true,
-                    direction == kToRemote ? shared->side : !shared->side)),
-      call_(m->call) {
+      open_(shared, shared->id.plane(comm::kPlaneColl, m->round),
+            team_tag(m->sequence, m->operation, true,
+                     direction == kToRemote ? shared->side : !shared->side),
+            0, m->call) {
   add_all(comm::remote_hierarchy(shared));
 }
 
@@ -81,32 +80,38 @@ Team::Team(const std::vector<uint32_t>& processes, uint32_t my_place, uint64_t c
            const char* call)
     : processes_(processes.begin(), processes.end()),
       me_(my_place),
-      ctx_(ctx),
-      tag_(tag),
-      call_(call) {}
+      open_(nullptr, ctx, tag, 0, call) {}
 
 uint32_t Team::place_of_rank(int32_t rank) const {
   return place_of_index_[hierarchy_->index_of_rank(*map_, rank)];
 }
 
 Status Team::send(uint32_t to, const void* data, size_t bytes) const {
+  if (__builtin_expect(open_.failed(), 0)) return open_.failure();
   ++g_counters.messages;
   g_counters.bytes += bytes;
-  return pt2pt::process_send(processes_[to], ctx_, tag_, data, bytes, call_);
+  return pt2pt::process_send(processes_[to], open_.ctx, open_.tag, data, bytes, open_.call,
+                             open_.signature);
 }
 
 Status Team::recv(uint32_t from, void* data, size_t bytes) const {
-  return pt2pt::process_recv(processes_[from], ctx_, tag_, data, bytes, call_);
+  if (__builtin_expect(open_.failed(), 0)) return open_.failure();
+  return pt2pt::process_recv(processes_[from], open_.ctx, open_.tag, data, bytes, open_.call,
+                             open_.signature);
 }
 
 Status Team::irecv(uint32_t from, void* data, size_t bytes, pt2pt::Request** request) const {
-  return pt2pt::process_irecv(processes_[from], ctx_, tag_, data, bytes, call_, request);
+  if (__builtin_expect(open_.failed(), 0)) return open_.failure();
+  return pt2pt::process_irecv(processes_[from], open_.ctx, open_.tag, data, bytes, open_.call,
+                              request, open_.signature);
 }
 
 Status Team::isend(uint32_t to, const void* data, size_t bytes, pt2pt::Request** request) const {
+  if (__builtin_expect(open_.failed(), 0)) return open_.failure();
   ++g_counters.messages;
   g_counters.bytes += bytes;
-  return pt2pt::process_isend(processes_[to], ctx_, tag_, data, bytes, call_, request);
+  return pt2pt::process_isend(processes_[to], open_.ctx, open_.tag, data, bytes, open_.call,
+                              request, open_.signature);
 }
 
 Status Team::isend_pieces(uint32_t to, const char* data, size_t bytes,
@@ -124,16 +129,16 @@ Status Team::irecv_pieces(uint32_t from, char* data, size_t bytes,
 }
 
 Status Team::finish(pt2pt::Request* request) const {
-  pt2pt::wait(request, call_);
-  Status status = std::move(request->outcome.error);
+  pt2pt::wait(request, open_.call);
+  Status status = pt2pt::process_outcome(request);
   pt2pt::free_request(request);
   return status;
 }
 
 Status Team::finish(std::vector<pt2pt::Request*>* requests, Status first) const {
-  pt2pt::wait_all(requests->data(), requests->size(), call_);
+  pt2pt::wait_all(requests->data(), requests->size(), open_.call);
   for (pt2pt::Request* request : *requests) {
-    if (first.ok()) first = std::move(request->outcome.error);
+    if (first.ok()) first = pt2pt::process_outcome(request);
     pt2pt::free_request(request);
   }
   requests->clear();
@@ -145,12 +150,7 @@ Status Team::exchange(uint32_t to, const void* out, size_t out_bytes, uint32_t f
   pt2pt::Request* request = nullptr;
   FGMPI_TRY(irecv(from, in, in_bytes, &request));
   Status first = send(to, out, out_bytes);
-  pt2pt::wait(request, call_);
-  Status second = std::move(request->outcome.error);
-  if (second.ok() && request->outcome.bytes != in_bytes)
-    second =
-        truncated(static_cast<int64_t>(request->outcome.bytes), static_cast<int64_t>(in_bytes));
-  pt2pt::free_request(request);
+  Status second = finish(request);
   return first.ok() ? std::move(second) : std::move(first);
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "coll/failure.h"
 #include "comm/comm.h"
 #include "comm/hierarchy.h"
 #include "comm/meeting.h"
@@ -37,8 +38,9 @@ extern Counters g_counters;
 
 class Team {
  public:
-  /// The processes of the local group, for the collective of a meeting.
-  Team(comm::SharedComm* shared, const comm::Meeting* meeting);
+  /// The processes of the local group, for the collective of a meeting. `agreed`: what must be the
+  /// same in all of them, so that none takes the messages of another opinion for what it expects.
+  Team(comm::SharedComm* shared, const comm::Meeting* meeting, uint64_t agreed);
   /// The processes of an intercommunicator's remote group, in the order that they themselves have;
   /// to send to them or to receive from them (the tag says which group a message is from).
   enum Direction { kToRemote, kFromRemote };
@@ -49,13 +51,14 @@ class Team {
 
   uint32_t count() const { return static_cast<uint32_t>(processes_.size()); }
   uint32_t me() const { return me_; }
-  const char* call() const { return call_; }
+  const char* call() const { return open_.call; }
   uint32_t process(uint32_t place) const { return processes_[place]; }
   /// How many members a place hosts. REQUIRES: made from a communicator.
   uint32_t members(uint32_t place) const;
   /// The place that hosts a rank. REQUIRES: made from a communicator.
   uint32_t place_of_rank(int32_t rank) const;
 
+  // Once the collective has failed, here or elsewhere, each of these returns the error.
   Status send(uint32_t to, const void* data, size_t bytes) const;
   Status recv(uint32_t from, void* data, size_t bytes) const;
   /// Never switches; the request is the caller's to wait for and free.
@@ -84,9 +87,7 @@ class Team {
   PerPlace<uint32_t> processes_;
   PerPlace<uint32_t> place_of_index_;  ///< of the hierarchy
   uint32_t me_ = 0;
-  uint64_t ctx_ = 0;
-  int32_t tag_ = 0;
-  const char* call_;
+  OpenTeam open_;
 };
 
 /// Tag of a collective's messages. Collectives that do not match must not meet: better a deadlock
@@ -95,7 +96,7 @@ class Team {
 ///   30 ........ 7 | 6 ... 2 | 1                                   | 0
 ///   number        | What    | between the groups of an intercomm. | side of the sender
 inline int32_t team_tag(uint32_t sequence, uint8_t operation, bool cross, bool side) {
-  return static_cast<int32_t>((sequence & 0xffffffu) << 7 | (operation >> 2 & 0x1fu) << 2 |
+  return static_cast<int32_t>((sequence & 0xffffffu) << kNumberBit | (operation >> 2 & 0x1fu) << 2 |
                               (cross ? 2u : 0u) | (side ? 1u : 0u));
 }
 

@@ -112,6 +112,8 @@ void bury(Comm* comm, int32_t size) {
   if (comm->extras) grave.name = comm->extras->name;
 }
 
+void (*g_on_dropped)(ContextId id) = nullptr;
+
 void release_shared(SharedComm* shared) {
   if (--shared->references > 0) return;
   g_table.erase(shared);
@@ -120,6 +122,7 @@ void release_shared(SharedComm* shared) {
   bool counted = shared != g_world && id.lbi() >= kFirstLbi;
   if (shared == g_world) g_world = nullptr;
   delete shared;
+  if (g_on_dropped) g_on_dropped(id);
   if (counted) drop(id, processes);
 }
 
@@ -172,6 +175,8 @@ void make_self(RankState* rank) {
 }
 
 }  // namespace
+
+void set_dropped_handler(void (*handler)(ContextId id)) { g_on_dropped = handler; }
 
 Comm::Comm() : Keep(destroy_comm) {}
 Comm::~Comm() = default;
@@ -313,6 +318,7 @@ size_t bytes_of(const SharedComm& shared) {
   size_t bytes = sizeof shared + 2 * sizeof(SharedComm*) + shared.map.bytes() - sizeof(RankMap);
   if (shared.remote) bytes += shared.remote->bytes();
   if (shared.level1) bytes += sizeof(Level1);
+  if (shared.level1 && shared.level1->completed) bytes += sizeof(Level1::Completed);
   for (const Hierarchy* h : {shared.hierarchy.get(), shared.remote_hierarchy.get()})
     if (h) bytes += sizeof *h + h->bytes();
   if (shared.topology) bytes += shared.topology->bytes();

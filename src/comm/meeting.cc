@@ -53,6 +53,7 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
   if (m == nullptr) {
     m = take();
     m->sequence = sequence;
+    m->round = 0;
     m->arrived = 0;
     m->leaving = shared->members;
     m->first_rank = comm->rank;
@@ -93,9 +94,19 @@ void describe_site(const sched::WaitSite* site, std::string* out) {
   describe(s->comm, s->meeting, out);
 }
 
+Act g_on_mismatch = nullptr;
+
+/// The last member has come.
+void act_or_refuse(SharedComm* shared, Meeting* m, Act act) {
+  if (__builtin_expect(m->status.ok(), 1))
+    act(shared, m);
+  else if (g_on_mismatch)
+    g_on_mismatch(shared, m);
+}
+
 void run_nonblocking(void* argument) {
   Meeting* m = static_cast<Meeting*>(argument);
-  if (m->status.ok()) m->act(m->shared, m);
+  act_or_refuse(m->shared, m, m->act);
   release(m);
 }
 
@@ -116,6 +127,19 @@ void complete_requests(Meeting* m) {
 }
 
 }  // namespace
+
+void set_mismatch_handler(Act handler) { g_on_mismatch = handler; }
+
+const CompletedCollective* find_completed(const SharedComm* shared, uint32_t round, int32_t tag,
+                                          int32_t mask) {
+  if (!shared->level1 || !shared->level1->completed) return nullptr;
+  const Level1::Completed& ring = *shared->level1->completed;
+  for (size_t i = 0; i < std::size(ring.last); ++i) {
+    const CompletedCollective& c = ring.last[i];
+    if (c.tag >= 0 && ring.round[i] == round % 32 && ((c.tag ^ tag) & ~mask) == 0) return &c;
+  }
+  return nullptr;
+}
 
 Level1::~Level1() {
   // Members that left without completing a collective (a job that is ending): nobody waits any
@@ -192,7 +216,7 @@ Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act 
   Meeting* m = join(comm, operation, call);
   append(m, mine);
   if (m->full) {
-    if (__builtin_expect(m->status.ok(), 1)) act(comm->shared, m);
+    act_or_refuse(comm->shared, m, act);
     release(m);
   } else {
     wait(comm, m, call);
@@ -201,13 +225,14 @@ Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act 
   return std::move(mine->status);
 }
 
-Status meet_nonblocking_at(Comm* comm, uint32_t sequence, Arrival* mine, uint8_t operation,
-                           const char* call, Act act, pt2pt::Request* request) {
+Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arrival* mine,
+                           uint8_t operation, const char* call, Act act, pt2pt::Request* request) {
   mine->comm = comm;
   mine->rank = comm->rank;
   mine->proclet = nullptr;
   mine->request = request;
   Meeting* m = join_at(comm, sequence, operation, call);
+  m->round = round;
   append(m, mine);
   mine->meeting = m;
   m->has_requests = true;
@@ -220,7 +245,7 @@ Status meet_nonblocking_at(Comm* comm, uint32_t sequence, Arrival* mine, uint8_t
 
 Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act act,
                         pt2pt::Request* request) {
-  return meet_nonblocking_at(comm, comm->sequence++, mine, operation, call, act, request);
+  return meet_nonblocking_at(comm, comm->sequence++, 0, mine, operation, call, act, request);
 }
 
 }  // namespace fgmpi::comm

@@ -24,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <vector>
@@ -55,6 +56,7 @@ inline constexpr uint8_t kFirstOther = 160;
 
 struct Meeting {
   uint32_t sequence = 0;
+  uint32_t round = 0;  ///< of a persistent collective: how often it had been started before
   uint32_t arrived = 0;
   uint32_t leaving = 0;     ///< members that have yet to leave
   int32_t first_rank = -1;  ///< who came first, for reports
@@ -88,10 +90,24 @@ struct Meeting {
   SharedComm* made = nullptr;                  ///< the result
 };
 
+/// A collective between processes that was completed here: what its messages are told by, and what
+/// its members agreed on (coll/failure.h).
+struct CompletedCollective {
+  int32_t tag = -1;
+  uint32_t signature = 0;
+};
+
 /// Where the meetings of a communicator are found: only those that are not full yet.
 struct Level1 {
   Meeting* open = nullptr;
   uint32_t count = 0;  ///< of them
+  /// The last collectives between processes, a ring; where there were any.
+  struct Completed {
+    CompletedCollective last[4];
+    uint8_t round[4];  ///< of each of them, modulo 32
+    uint32_t next = 0;
+  };
+  std::unique_ptr<Completed> completed;
   ~Level1();
 };
 static_assert(sizeof(Level1) <= 128, "memory budget: part of a communicator's 512 bytes a process");
@@ -105,9 +121,26 @@ Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act 
 /// the act has run. Never switches.
 Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act act,
                         pt2pt::Request* request);
-/// The same in the meeting `sequence` (persistent collectives: the number drawn at initialisation).
-Status meet_nonblocking_at(Comm* comm, uint32_t sequence, Arrival* mine, uint8_t operation,
-                           const char* call, Act act, pt2pt::Request* request);
+/// The same in the meeting `sequence` (persistent collectives: the number drawn at initialisation;
+/// `round`: how often it was started before).
+Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arrival* mine,
+                           uint8_t operation, const char* call, Act act, pt2pt::Request* request);
+
+/// Called instead of the act where members of this process are in different collectives.
+void set_mismatch_handler(Act handler);
+
+/// Keeps the last few. REQUIRES: a meeting of it has been held here.
+inline void remember_completed(SharedComm* shared, uint32_t round, int32_t tag,
+                               uint32_t signature) {
+  std::unique_ptr<Level1::Completed>& ring = shared->level1->completed;
+  if (__builtin_expect(!ring, 0)) ring = std::make_unique<Level1::Completed>();
+  const uint32_t place = ring->next++ % std::size(ring->last);
+  ring->last[place] = {tag, signature};
+  ring->round[place] = static_cast<uint8_t>(round % 32);
+}
+/// One of them, or nullptr; `mask`: bits of the tag that do not matter.
+const CompletedCollective* find_completed(const SharedComm* shared, uint32_t round, int32_t tag,
+                                          int32_t mask = 0);
 
 // ---- The light way ------------------------------------------------------------------------------
 namespace detail {

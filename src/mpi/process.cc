@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "bootstrap/launcher_signal.h"
 #include "ch4-av-rankmap/av.h"
+#include "coll/failure.h"
 #include "host/host.h"
 #include "mpi/binding.h"
 #include "mpi/lost_peer.h"
@@ -279,12 +280,14 @@ Status connect() {
     FGMPI_TRY(connect_to_others(&setup));
     me.idle = std::make_unique<transport::Idle>(me.transports);
     hooks.sleep = [](int64_t timeout_ns) {
-      int64_t limit = pt2pt::sleep_limit();
+      int64_t limit = pt2pt::sleep_limit(), look = coll::look_for_disagreement();
+      if (limit < 0 || (look >= 0 && look < limit)) limit = look;
       process().idle->sleep(limit >= 0 && (timeout_ns < 0 || limit < timeout_ns) ? limit
                                                                                  : timeout_ns);
     };
   }
   FGMPI_TRY(pt2pt::init(setup));
+  coll::init_failures();
   sched::set_hooks(hooks);
   install_naming();
   privatize::set_first_world_rank(g_av.my_first());

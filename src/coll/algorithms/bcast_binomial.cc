@@ -8,13 +8,10 @@ Status bcast_binomial(const Team& team, uint32_t root, char* data, size_t bytes)
   uint32_t self = (team.me() + n - root) % n;  // counted from the root
   uint32_t bit = 1;
   while (bit < n && !(self & bit)) bit <<= 1;
-  Status status;
-  if (self) status = team.recv((self - bit + root) % n, data, bytes);
-  // Where the data is not what is expected, the places below get nothing, which they do not expect.
-  if (!status.ok()) bytes = 0;
+  if (self) FGMPI_TRY(team.recv((self - bit + root) % n, data, bytes));
   for (bit >>= 1; bit; bit >>= 1)
     if (self + bit < n) FGMPI_TRY(team.send((self + bit + root) % n, data, bytes));
-  return status;
+  return {};
 }
 
 }  // namespace fgmpi::coll

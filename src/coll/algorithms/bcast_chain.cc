@@ -11,14 +11,13 @@ Status bcast_chain(const Team& team, uint32_t root, char* data, size_t bytes) {
   uint32_t n = team.count();
   uint32_t self = (team.me() + n - root) % n;
   uint32_t before = (team.me() + n - 1) % n, after = (team.me() + 1) % n;
-  for (size_t at = 0; at < bytes; at += kSegment) {
+  size_t at = 0;
+  do {
     size_t length = std::min(kSegment, bytes - at);
-    Status status;
-    if (self > 0) status = team.recv(before, data + at, length);
-    if (!status.ok()) length = 0;  // as in bcast_binomial
+    if (self > 0) FGMPI_TRY(team.recv(before, data + at, length));
     if (self + 1 < n) FGMPI_TRY(team.send(after, data + at, length));
-    FGMPI_TRY(std::move(status));
-  }
+    at += kSegment;
+  } while (at < bytes);
   return {};
 }
 

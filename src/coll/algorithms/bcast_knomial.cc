@@ -11,17 +11,15 @@ Status bcast_knomial(const Team& team, uint32_t root, char* data, size_t bytes) 
   // The lowest non-zero digit of self (radix k) is the level on which it hangs.
   uint32_t level = 1;
   while (level < n && self % (level * k) == 0) level *= k;
-  Status status;
   if (self) {
     uint32_t parent = self - self % (level * k);
-    status = team.recv((parent + root) % n, data, bytes);
+    FGMPI_TRY(team.recv((parent + root) % n, data, bytes));
   }
-  if (!status.ok()) bytes = 0;  // as in bcast_binomial
   for (level /= k; level; level /= k)
     for (uint32_t digit = 1; digit < k; ++digit)
       if (self + digit * level < n)
         FGMPI_TRY(team.send((self + digit * level + root) % n, data, bytes));
-  return status;
+  return {};
 }
 
 }  // namespace fgmpi::coll

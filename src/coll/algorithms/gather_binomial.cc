@@ -16,20 +16,12 @@ Status gather_binomial(const Team& team, uint32_t root, char* buffer, const Bloc
   auto held = raw_memory(order.offset[end] - base);
   const char* own = self ? buffer : buffer + blocks.offset[root];
   if (order.size(self)) std::memcpy(held.get(), own, order.size(self));
-  Status status;
   for (uint32_t step = 1; step < bit && self + step < n; step <<= 1) {
     uint32_t child = self + step, child_end = std::min(n, child + step);
-    Status received = team.recv((child + root) % n, held.get() + order.offset[child] - base,
-                                order.offset[child_end] - order.offset[child]);
-    if (status.ok()) status = std::move(received);
+    FGMPI_TRY(team.recv((child + root) % n, held.get() + order.offset[child] - base,
+                        order.offset[child_end] - order.offset[child]));
   }
-  if (self) {
-    // After an error nothing is sent, which is an error at the next place as well.
-    Status sent =
-        team.send((self - bit + root) % n, held.get(), status.ok() ? order.offset[end] - base : 0);
-    return status.ok() ? std::move(sent) : std::move(status);
-  }
-  FGMPI_TRY(std::move(status));
+  if (self) return team.send((self - bit + root) % n, held.get(), order.offset[end] - base);
   rotate_out(blocks, root, held.get(), buffer);
   return {};
 }

@@ -14,20 +14,16 @@ Status scatter_binomial(const Team& team, uint32_t root, char* buffer, const Blo
   uint32_t end = std::min(n, self + bit);
   size_t base = order.offset[self], bytes = order.offset[end] - base;
   auto held = raw_memory(bytes);
-  Status status;
   if (self)
-    status = team.recv((self - bit + root) % n, held.get(), bytes);
+    FGMPI_TRY(team.recv((self - bit + root) % n, held.get(), bytes));
   else
     rotate_in(blocks, root, buffer, held.get());
   for (uint32_t step = bit >> 1; step; step >>= 1) {
     uint32_t child = self + step, child_end = std::min(n, child + step);
     if (child >= n) continue;
-    // After an error nothing is sent, which is an error at the next places as well.
-    size_t passed_on = status.ok() ? order.offset[child_end] - order.offset[child] : 0;
-    Status sent = team.send((child + root) % n, held.get() + order.offset[child] - base, passed_on);
-    if (status.ok()) status = std::move(sent);
+    FGMPI_TRY(team.send((child + root) % n, held.get() + order.offset[child] - base,
+                        order.offset[child_end] - order.offset[child]));
   }
-  FGMPI_TRY(std::move(status));
   if (self && order.size(self)) std::memcpy(buffer, held.get(), order.size(self));
   return {};
 }

@@ -80,13 +80,16 @@ TEST(InPlace, TheCopyHasTheOldData) {
   }
 }
 
-TEST(Move, LongerThanTheRoomIsAnError) {
+TEST(Move, AnotherLengthThanTheRoomIsAnError) {
   std::vector<int> a(4), b(4);
   Side from = ints(a), to = ints(b);
   from.count = 4;
   to.count = 3;
   EXPECT_EQ(copy(from.whole(), to.whole()).error_class(), MPI_ERR_TRUNCATE);
   EXPECT_EQ(unpack(from.address, 16, to.whole()).error_class(), MPI_ERR_TRUNCATE);
+  EXPECT_EQ(copy(to.whole(), from.whole()).error_class(), MPI_ERR_TRUNCATE);
+  EXPECT_EQ(unpack(from.address, 8, to.whole()).error_class(), MPI_ERR_TRUNCATE);
+  to.count = 4;
   EXPECT_TRUE(copy(to.whole(), from.whole()).ok());
 }
 

@@ -130,7 +130,7 @@ TEST(Meeting, NonblockingOnesOverlapAndMayBeMetOutOfOrder) {
       uint32_t which = (i + static_cast<uint32_t>(c->rank)) % 8;
       requests.push_back(std::make_unique<NumberRequest>());
       requests.back()->number.value = static_cast<int>(which);
-      EXPECT_TRUE(meet_nonblocking_at(c, which, &requests.back()->number, 3, "MPI_Start", add_up,
+      EXPECT_TRUE(meet_nonblocking_at(c, which, 0, &requests.back()->number, 3, "MPI_Start", add_up,
                                       requests.back().get())
                       .ok());
     }

@@ -1,0 +1,353 @@
+#include "coll/failure.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <deque>
+
+#include "base/strings.h"
+#include "comm/hierarchy.h"
+
+namespace fgmpi::coll {
+namespace {
+
+using comm::SharedComm;
+using pt2pt::Unmatched;
+
+/// A collective that has failed, kept until no message of it can come any more.
+struct Failed {
+  uint64_t ctx;
+  int32_t number;
+  Status status;
+  uint32_t told_by = 0;  ///< other processes whose notice has come
+  uint32_t others = 0;   ///< how many there are; valid if `told`
+  uint8_t done = 0;      ///< members' sides of this process that are done with it
+  uint8_t sides = 0;     ///< how many there are; valid if `told`
+  bool told = false;     ///< the others know it from this process
+  bool is_over() const { return told && told_by >= others && done >= sides; }
+};
+
+/// So many are kept at most: those of communicators that have been freed would stay for ever.
+constexpr size_t kMostFailed = 1024;
+
+enum Word : uint32_t { kFailedWord = 1, kCompareWord };
+constexpr size_t kMostText = 900;
+
+/// What a notice says; of kFailedWord, the error's text follows.
+struct Words {
+  uint32_t word;
+  int32_t tag;
+  pt2pt::Signature signature;
+  int32_t error_class;
+};
+
+uint32_t round_of(uint64_t ctx) { return ctx >> 3 & 31; }
+int32_t number_of(int32_t tag) { return tag >> kNumberBit; }
+
+comm::ContextId id_of(uint64_t ctx) { return {ctx & ~uint64_t{0xff}}; }
+
+SharedComm* find(uint64_t ctx) {
+  SharedComm* shared = comm::lookup(id_of(ctx), 0);
+  return shared ? shared : comm::lookup(id_of(ctx), 1);
+}
+
+uint64_t context_of(const SharedComm* shared, const comm::Meeting* m) {
+  return shared->id.plane(comm::kPlaneColl, m->round);
+}
+
+/// 31 bits of a hash of `agreed`; different lengths nearly always differ in what is kept of it.
+pt2pt::Signature signature_of(uint64_t agreed) {
+  uint64_t h = (agreed ^ agreed >> 32) * 0x9e3779b97f4a7c15u;
+  return pt2pt::kept_of(static_cast<pt2pt::Signature>(h >> 33));
+}
+
+Status disagreement(const char* call, uint32_t other) {
+  return error(
+      MPI_ERR_TRUNCATE,
+      "%s: processes %u and %u do not give the same amount of data: all members must agree "
+      "on counts and types",
+      call, g_av.me(), other);
+}
+
+}  // namespace
+
+/// Everything that is known here.
+class Failures {
+ public:
+  void open(OpenTeam* team);
+  void close(OpenTeam* team);
+  const Failed* find_failed(uint64_t ctx, int32_t number) const;
+  void conclude(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status);
+  void on_unmatched(const Unmatched& message);
+  void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes);
+  int64_t look();
+  /// The communicator is gone here; its context id may be used for another one.
+  void forget(comm::ContextId id) {
+    if (__builtin_expect(!failed_.empty(), 0))
+      std::erase_if(failed_, [&](const Failed& f) { return id_of(f.ctx) == id; });
+  }
+
+ private:
+  Failed* entry(uint64_t ctx, int32_t number, const Status& status);
+  Failed* fail(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status);
+  void tell(SharedComm* shared, Failed* failed);
+  bool compare(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process);
+  void compare_with_others();
+  void drop_if_over(const Failed* failed);
+
+  OpenTeam* open_ = nullptr;
+  std::deque<Failed> failed_;
+  // Since when nothing has moved while collectives were open, and how often that was looked at.
+  int64_t still_since_ = 0;
+  uint64_t switches_ = ~uint64_t{0};
+  int looks_ = 0;
+};
+
+namespace {
+
+/// Never destroyed: programs use MPI until they end.
+Failures& g_failures = *new Failures;
+
+/// f(process) for all other processes with members of either group.
+template <class F>
+void for_each_other_process(SharedComm* shared, F&& f) {
+  const comm::Hierarchy& h = comm::hierarchy(shared);
+  for (uint32_t i = 0; i < h.count(); ++i)
+    if (h.processes[i] != g_av.me()) f(h.processes[i]);
+  if (!shared->inter) return;
+  const comm::Hierarchy& remote = comm::remote_hierarchy(shared);
+  for (uint32_t i = 0; i < remote.count(); ++i) {
+    uint32_t process = remote.processes[i];
+    if (process != g_av.me() && h.index_of_process(process) == ~0u) f(process);
+  }
+}
+
+/// Members of both groups of an intercommunicator may live here: then there are two of it.
+uint8_t sides_here(const SharedComm* shared) {
+  return shared->inter && comm::lookup(shared->id, 0) && comm::lookup(shared->id, 1) ? 2 : 1;
+}
+
+void send_words(uint32_t process, uint64_t ctx, const Words& words, const std::string& text) {
+  uint8_t message[sizeof words + kMostText];
+  size_t length = std::min(text.size(), kMostText);
+  std::memcpy(message, &words, sizeof words);
+  std::memcpy(message + sizeof words, text.data(), length);
+  pt2pt::notify(process, pt2pt::kNoticeCollective, ctx, message, sizeof words + length);
+}
+
+}  // namespace
+
+// ---- Open collectives ----------------------------------------------------------------------------
+
+OpenTeam::OpenTeam(SharedComm* own, uint64_t context, int32_t its_tag, uint64_t agreed,
+                   const char* name)
+    : shared(own && (own->processes > 1 || own->inter) ? own : nullptr),
+      ctx(context),
+      tag(its_tag),
+      signature(shared ? signature_of(agreed) : 0),
+      call(name) {
+  if (shared) g_failures.open(this);
+}
+
+OpenTeam::~OpenTeam() {
+  if (shared) g_failures.close(this);
+}
+
+Status OpenTeam::failure() const {
+  const Failed* failed = g_failures.find_failed(ctx, number_of(tag));
+  return failed ? comm::copy_status(failed->status) : Status();
+}
+
+void Failures::open(OpenTeam* team) {
+  team->next = open_;
+  if (open_) open_->previous = team;
+  open_ = team;
+  if (__builtin_expect(!failed_.empty(), 0))
+    if (find_failed(team->ctx, number_of(team->tag))) {
+      fail(team->shared, team->ctx, number_of(team->tag), Status());
+      return;
+    }
+  // What came before. Many messages are left to look().
+  constexpr uint32_t kFew = 16;
+  if (pt2pt::count_unmatched() - 1u >= kFew) return;
+  for (const Unmatched& m : pt2pt::list_unmatched())
+    if (compare(m.ctx, m.tag, m.signature, m.process)) return;
+}
+
+void Failures::close(OpenTeam* team) {
+  if (team->next) team->next->previous = team->previous;
+  (team->previous ? team->previous->next : open_) = team->next;
+  if (!team->failed_ && !team->shared->inter)
+    comm::remember_completed(team->shared, round_of(team->ctx), team->tag, team->signature);
+}
+
+/// A message or a question of another process: true when its collective has failed or fails now.
+bool Failures::compare(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process) {
+  for (OpenTeam* t = open_; t; t = t->next) {
+    if (t->ctx != ctx || t->tag != tag) continue;
+    if (t->signature == signature) return false;
+    fail(t->shared, ctx, number_of(tag), disagreement(t->call, process));
+    return true;
+  }
+  if ((ctx & comm::kPlaneMask) != comm::kPlaneColl) return false;
+  SharedComm* shared = comm::lookup(id_of(ctx));
+  const comm::CompletedCollective* completed =
+      shared ? comm::find_completed(shared, round_of(ctx), tag) : nullptr;
+  if (!completed || completed->signature == signature) return false;
+  fail(shared, ctx, number_of(tag), disagreement("a collective", process));
+  return true;
+}
+
+// ---- Those that failed ---------------------------------------------------------------------------
+
+const Failed* Failures::find_failed(uint64_t ctx, int32_t number) const {
+  for (const Failed& f : failed_)
+    if (f.ctx == ctx && f.number == number) return &f;
+  return nullptr;
+}
+
+Failed* Failures::entry(uint64_t ctx, int32_t number, const Status& status) {
+  if (const Failed* f = find_failed(ctx, number)) return const_cast<Failed*>(f);
+  if (failed_.size() == kMostFailed) failed_.pop_front();
+  Failed& f = failed_.emplace_back();
+  f.ctx = ctx;
+  f.number = number;
+  f.status = comm::copy_status(status);
+  return &f;
+}
+
+/// Ends the collective here, and tells the others if they have not been told. `shared`: nullptr if
+/// this process does not know the communicator (yet, or any more).
+Failed* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status) {
+  Failed* failed = entry(ctx, number, status);
+  for (OpenTeam* t = open_; t; t = t->next)
+    if (t->ctx == ctx && number_of(t->tag) == number) t->failed_ = true;
+  pt2pt::give_up_traffic(ctx, number << kNumberBit, kNotNumber, failed->status);
+  // A group's processes are not worked out here, inside poll, for a communicator that has not been
+  // used; then they are told when the collective begins.
+  if (shared && !failed->told && shared->hierarchy &&
+      (!shared->inter || shared->remote_hierarchy)) {
+    if (!shared->inter && comm::find_completed(shared, round_of(ctx), number << kNumberBit, kNotNumber))
+      failed->done = 1;
+    tell(shared, failed);
+  }
+  return failed;
+}
+
+void Failures::tell(SharedComm* shared, Failed* failed) {
+  failed->told = true;
+  failed->sides = sides_here(shared);
+  Words words{kFailedWord, failed->number << kNumberBit, 0, failed->status.error_class()};
+  for_each_other_process(shared, [&](uint32_t process) {
+    ++failed->others;
+    send_words(process, failed->ctx, words, failed->status.what());
+  });
+}
+
+void Failures::drop_if_over(const Failed* failed) {
+  if (!failed->is_over()) return;
+  failed_.erase(
+      std::find_if(failed_.begin(), failed_.end(), [&](const Failed& f) { return &f == failed; }));
+}
+
+void Failures::conclude(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status) {
+  const Failed* known = find_failed(ctx, number);
+  if (status.ok() && !known) return;
+  comm::hierarchy(shared);  // may not have been needed yet
+  if (shared->inter) comm::remote_hierarchy(shared);
+  Failed* failed = fail(shared, ctx, number, status);
+  ++failed->done;
+  drop_if_over(failed);
+}
+
+// ---- What comes from others ----------------------------------------------------------------------
+
+void Failures::on_unmatched(const Unmatched& m) {
+  if ((m.ctx & comm::kPlaneMask) != comm::kPlaneColl) return;
+  if (__builtin_expect(!failed_.empty(), 0))
+    if (const Failed* failed = find_failed(m.ctx, number_of(m.tag))) {
+      pt2pt::give_up_traffic(m.ctx, m.tag, kNotNumber, failed->status);
+      return;
+    }
+  compare(m.ctx, m.tag, m.signature, m.process);
+}
+
+void Failures::on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
+  Words words;
+  if (bytes < sizeof words || (ctx & comm::kPlaneMask) != comm::kPlaneColl) return;
+  std::memcpy(&words, data, sizeof words);
+  if (words.word == kCompareWord) {
+    if (!find_failed(ctx, number_of(words.tag))) compare(ctx, words.tag, words.signature, from);
+    return;
+  }
+  if (words.word != kFailedWord) return;
+  std::string text(static_cast<const char*>(data) + sizeof words, bytes - sizeof words);
+  int error_class = words.error_class > 0 && words.error_class < MPI_ERR_LASTCODE
+                        ? words.error_class
+                        : MPI_ERR_OTHER;
+  Failed* failed =
+      fail(find(ctx), ctx, number_of(words.tag), error(error_class, "%s", text.c_str()));
+  ++failed->told_by;
+  drop_if_over(failed);
+}
+
+// ---- When nothing moves --------------------------------------------------------------------------
+
+namespace {
+constexpr int64_t kFirstLook =
+    50'000'000;            ///< ns of stillness; longer than messages are on their way
+constexpr int kLooks = 3;  ///< each after four times as long
+
+int64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+}  // namespace
+
+void Failures::compare_with_others() {
+  for (const Unmatched& m : pt2pt::list_unmatched())
+    if (!find_failed(m.ctx, number_of(m.tag))) compare(m.ctx, m.tag, m.signature, m.process);
+  for (const OpenTeam* t = open_; t; t = t->next) {
+    if (t->failed_) continue;
+    Words words{kCompareWord, t->tag, t->signature, 0};
+    for_each_other_process(t->shared,
+                           [&](uint32_t process) { send_words(process, t->ctx, words, ""); });
+  }
+}
+
+int64_t Failures::look() {
+  if (!open_) return -1;
+  const int64_t now = now_ns();
+  if (switches_ != sched::switch_count()) {
+    switches_ = sched::switch_count();
+    still_since_ = now;
+    looks_ = 0;
+  }
+  if (looks_ == kLooks) return -1;
+  const int64_t due = still_since_ + (kFirstLook << 2 * looks_);
+  if (now < due) return due - now;
+  ++looks_;
+  compare_with_others();
+  return looks_ == kLooks ? -1 : (kFirstLook << 2 * looks_) - (now - still_since_);
+}
+
+int64_t look_for_disagreement() { return g_failures.look(); }
+
+void init_failures() {
+  pt2pt::set_unmatched_handler([](const Unmatched& u) { g_failures.on_unmatched(u); });
+  pt2pt::set_notice_handler(pt2pt::kNoticeCollective,
+                            [](uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
+                              g_failures.on_notice(from, ctx, data, bytes);
+                            });
+  comm::set_mismatch_handler(
+      [](SharedComm* shared, comm::Meeting* m) { conclude(shared, m, m->status); });
+  comm::set_dropped_handler([](comm::ContextId id) { g_failures.forget(id); });
+}
+
+void conclude_between(SharedComm* shared, const comm::Meeting* m, const Status& status) {
+  g_failures.conclude(shared, context_of(shared, m), static_cast<int32_t>(m->sequence & 0xffffff),
+                      status);
+}
+
+}  // namespace fgmpi::coll
