@@ -1,6 +1,7 @@
 #include "coll/args.h"
 
 #include <algorithm>
+#include <new>
 
 #include "coll/move.h"
 
@@ -24,6 +25,37 @@ Status copy_in_place(Args* args, int64_t segments) {
   args->send.counts = copy->counts.data();
   args->send.displs = copy->displs.data();
   args->copy = std::move(copy);
+  return {};
+}
+
+void Types::finish() {
+  if (distinct_.size() > 1)
+    index_ = KeptArray::keep(Counts(numbers_.data()), static_cast<int64_t>(numbers_.size()));
+  std::vector<MPI_Datatype>().swap(handles_);
+  std::vector<int>().swap(numbers_);
+  distinct_.shrink_to_fit();
+}
+
+namespace {
+void keep_side(Side* side, std::shared_ptr<const KeptArray>* counts,
+               std::shared_ptr<const KeptArray>* displs) {
+  if (!side->counts) return;
+  *counts = KeptArray::keep(side->counts, side->segments);
+  side->counts = Counts(counts->get());
+  if (!side->displs) return;
+  *displs = KeptArray::keep(side->displs, side->segments, counts->get());
+  side->displs = Counts(displs->get());
+}
+}  // namespace
+
+Status KeptArrays::keep(Args* args) {
+  try {
+    keep_side(&args->send, &send_counts, &send_displs);
+    keep_side(&args->recv, &recv_counts, &recv_displs);
+  } catch (const std::bad_alloc&) {
+    return error(MPI_ERR_NO_MEM, "no memory to keep the counts and displacements of %d ranks",
+                 std::max(args->send.segments, args->recv.segments));
+  }
   return {};
 }
 

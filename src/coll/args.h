@@ -3,9 +3,9 @@
 //   Side     one buffer argument: address, type and where the part for (or from) each rank lies
 //   Segment  one such part: `count` elements of a type at an address
 //
-// Thread rule: one thread; nothing here switches. An Args lives on its member's stack (blocking) or
-// in its request; arrays of counts, displacements and types are the user's, valid until the
-// operation completes.
+// Thread rule: one thread; nothing here switches. An Args lives on its member's stack (blocking:
+// arrays of counts and displacements are the user's) or in its request (which keeps them:
+// kept_array.h).
 #pragma once
 
 #include <mpi.h>
@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "coll/kept_array.h"
 #include "coll/memory.h"
 #include "comm/meeting.h"
 #include "host/datatype.h"
@@ -59,20 +60,6 @@ inline uint8_t operation_code(What what, Mode mode) {
 }
 static_assert(static_cast<int>(What::kLast) * 4 <= comm::kFirstOther);
 
-/// A user's array of int, or of MPI_Count or MPI_Aint.
-struct Counts {
-  const void* data = nullptr;
-  bool wide = false;
-  Counts() = default;
-  Counts(const int* values) : data(values) {}  // NOLINT: conversions are the point
-  Counts(const MPI_Count* values) : data(values), wide(true) {}  // NOLINT
-  int64_t operator[](int64_t i) const {
-    return wide ? static_cast<const MPI_Count*>(data)[i] : static_cast<const int*>(data)[i];
-  }
-  explicit operator bool() const { return data != nullptr; }
-};
-static_assert(sizeof(MPI_Count) == 8 && sizeof(MPI_Aint) == 8);
-
 struct Segment {
   char* address;
   int64_t count;
@@ -80,19 +67,54 @@ struct Segment {
   int64_t bytes() const { return count * type->size(); }
 };
 
+/// The types of a w form: mostly one or few in runs, so they are not kept one a segment.
+class Types {
+ public:
+  bool empty() const { return distinct_.empty(); }
+  const Type& operator[](int64_t i) const {
+    return distinct_[index_ ? static_cast<size_t>(index_->at(i)) : 0];
+  }
+  /// Takes the next segment's type: that of a handle seen lately, or a new one from make(&type).
+  template <class Make>
+  Status add(MPI_Datatype handle, Make&& make) {
+    constexpr size_t kLooks =
+        8;  // at the last ones, so that many types cost no more than their own
+    for (size_t k = distinct_.size(); k-- > 0 && k + kLooks >= distinct_.size();)
+      if (handles_[k] == handle) {
+        numbers_.push_back(static_cast<int>(k));
+        return {};
+      }
+    Type type;
+    FGMPI_TRY(make(&type));
+    numbers_.push_back(static_cast<int>(distinct_.size()));
+    distinct_.push_back(std::move(type));
+    handles_.push_back(handle);
+    return {};
+  }
+  /// No more are added.
+  void finish();
+
+ private:
+  std::vector<Type> distinct_;
+  std::vector<MPI_Datatype> handles_;       ///< until finish()
+  std::vector<int> numbers_;                ///< likewise: which of them, a segment
+  std::shared_ptr<const KeptArray> index_;  ///< afterwards; nullptr: the first, for all
+};
+
 struct Side {
   char* address = nullptr;
   int64_t count = 0;  ///< elements of a segment where there are no counts
   Type type;
-  Counts counts, displs;    ///< v and w forms; displs in elements (v) or bytes (w)
-  std::vector<Type> types;  ///< w form: one a segment
-  bool strided = true;      ///< false: every segment is the whole buffer (one for all)
+  Counts counts, displs;         ///< v and w forms; displs in elements (v) or bytes (w)
+  std::unique_ptr<Types> types;  ///< w form
+  int32_t segments = 0;          ///< values in `counts` and `displs`
+  bool strided = true;           ///< false: every segment is the whole buffer (one for all)
 
   /// The part for segment i (a rank, or a neighbour's index).
   [[gnu::always_inline]] Segment segment(int64_t i) const {
     if (!counts) return {address + (strided ? i * count * type.extent() : 0), count, &type};
-    if (__builtin_expect(!types.empty(), 0))
-      return {address + displs[i], counts[i], &types[static_cast<size_t>(i)]};
+    if (__builtin_expect(types != nullptr, 0))
+      return {address + displs[i], counts[i], &(*types)[i]};
     if (!displs) return {address, counts[i], &type};  // reduce_scatter: only the counts matter
     return {address + displs[i] * type.extent(), counts[i], &type};
   }
@@ -124,6 +146,13 @@ struct Args : comm::Arrival {
   Args() = default;
   Args(const Args&) = delete;
   Args& operator=(const Args&) = delete;
+};
+
+/// The arrays of a member's arguments, kept past its call.
+struct KeptArrays {
+  std::shared_ptr<const KeptArray> send_counts, send_displs, recv_counts, recv_displs;
+  /// Makes `args` refer to these. Errors: MPI_ERR_NO_MEM.
+  Status keep(Args* args);
 };
 
 /// Makes `send` of an all-to-all the packed copy of `recv` (`segments` of them). Called when it

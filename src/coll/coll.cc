@@ -65,10 +65,14 @@ CollRequest::~CollRequest() {
   if (keep) keep->release();
 }
 
-void CollRequest::hold() {
-  if (args.op == MPI_OP_NULL) return;
-  host::retain(args.op);
-  holds_op_ = true;
+Status CollRequest::hold() {
+  if (args.op != MPI_OP_NULL) {
+    host::retain(args.op);
+    holds_op_ = true;
+  }
+  if (!args.send.counts && !args.recv.counts) return {};
+  arrays_ = std::make_unique<KeptArrays>();
+  return arrays_->keep(&args);
 }
 
 void CollRequest::make_persistent() {

@@ -30,8 +30,9 @@ class CollRequest final : public pt2pt::Request {
  public:
   CollRequest(Comm* comm, What what, const char* call);
   ~CollRequest() override;
-  /// Keeps what the arguments name: call once they are filled. Never switches.
-  void hold();
+  /// Keeps what the arguments name, so that the caller may free it: call once they are filled.
+  /// Errors: MPI_ERR_NO_MEM. Never switches.
+  Status hold();
   /// Persistent: draws the number that all its starts meet under. Never switches.
   void make_persistent();
   /// Starts it (the one time, or once more). Never switches.
@@ -44,6 +45,7 @@ class CollRequest final : public pt2pt::Request {
   Comm* comm() const { return static_cast<Comm*>(keep); }
   What what_;
   bool holds_op_ = false;
+  std::unique_ptr<KeptArrays> arrays_;  ///< v and w forms
   uint32_t sequence_ = 0;
   uint32_t round_ = 0;  ///< persistent: how often it was started
 };

@@ -80,22 +80,20 @@ Status check_volumes(const Counts& counts, int64_t n, const char* which, const c
 Status fill_types(const Part& part, int64_t n, const char* which, coll::Side* side) {
   if (!part.types && n > 0)
     return error(MPI_ERR_ARG, "%stypes is a null pointer; allowed is an array of datatypes", which);
-  std::vector<host::Type>& types = side->types;
-  types.reserve(static_cast<size_t>(std::max<int64_t>(n, 1)));
+  side->types = std::make_unique<coll::Types>();
   for (int64_t i = 0; i < n; ++i) {
-    const bool null = part.types[i] == MPI_DATATYPE_NULL;
-    if (i > 0 && !null && part.types[i] == part.types[i - 1]) {  // mostly so
-      types.push_back(types.back());
-      continue;
+    Status status = side->types->add(part.types[i], [&](host::Type* type) -> Status {
+      return part.types[i] == MPI_DATATYPE_NULL ? Status() : host::Type::of(part.types[i], type);
+    });
+    if (status.ok() && part.types[i] == MPI_DATATYPE_NULL && part.counts[i] > 0) {
+      host::Type unused;
+      status = host::Type::of(MPI_DATATYPE_NULL, &unused);
     }
-    types.emplace_back();
-    if (null && part.counts[i] == 0) continue;
-    Status status = host::Type::of(part.types[i], &types.back());
     if (__builtin_expect(!status.ok(), 0))
       return error(status.error_class(), "%stypes[%lld]: %s", which, static_cast<long long>(i),
                    status.what().c_str());
   }
-  if (types.empty()) types.emplace_back();  // says that this is a w form
+  side->types->finish();
   return {};
 }
 
@@ -113,6 +111,7 @@ Status fill_part(const Part& part, int64_t n, const char* which, coll::Side* sid
   side->address = static_cast<char*>(const_cast<void*>(part.buffer));
   side->counts = n > 0 ? part.counts : Counts(kNone);
   side->displs = n > 0 ? part.displs : Counts(kNone);
+  side->segments = static_cast<int32_t>(n);
   FGMPI_TRY(part.typed ? fill_types(part, n, which, side) : host::Type::of(part.type, &side->type));
   FGMPI_TRY(part.typed ? check_volumes(part.counts, n, which, *side)
                        : check_volume(total, 1, side->type, "the sum of the counts"));
@@ -267,6 +266,7 @@ Status ReduceArguments::operator()(comm::Comm* c, Args* args) const {
     if (recv == MPI_IN_PLACE) FGMPI_TRY(check_in_place(c, "recvbuf", false));
     FGMPI_TRY(fill_plain("recv", recv, array ? counts[c->rank] : count, type, &args->recv));
     args->recv.counts = counts;
+    args->recv.segments = array ? c->size() : 0;
   }
   args->in_place = send == MPI_IN_PLACE;
   if (args->in_place) FGMPI_TRY(check_in_place(c, "sendbuf", receives));

@@ -141,7 +141,7 @@ Status make_request(const char* call, comm::Comm* c, What what, const Arguments&
                     std::unique_ptr<coll::CollRequest>* out) {
   auto request = std::make_unique<coll::CollRequest>(c, what, call);
   FGMPI_TRY(arguments(c, &request->args));
-  request->hold();
+  FGMPI_TRY(request->hold());
   *out = std::move(request);
   return {};
 }

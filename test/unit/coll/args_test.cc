@@ -33,8 +33,17 @@ TEST(Side, SegmentsLieWhereTheFormSays) {
   v.displs = displs;
   EXPECT_EQ(v.segment(2).address, v.address - 16);
   EXPECT_EQ(v.segment(2).count, 7);
-  Side w = v;
-  w.types.resize(3);
+  Side w = ints(data);
+  w.counts = counts;
+  w.displs = displs;
+  w.types = std::make_unique<Types>();
+  for (int i = 0; i < 3; ++i)
+    ASSERT_TRUE(w.types
+                    ->add(i < 2 ? MPI_BYTE : MPI_INT,
+                          [&](Type* type) { return i < 2 ? Status() : Type::of(MPI_INT, type); })
+                    .ok());
+  w.types->finish();
+  EXPECT_EQ(w.segment(2).bytes(), 28);
   EXPECT_EQ(w.segment(0).address, w.address + 10);
   EXPECT_EQ(w.segment(0).bytes(), 2);
 

@@ -1,0 +1,93 @@
+// KeptArray: a user's array of counts or displacements, kept past the call that gave it: other
+// libraries are done with these arrays when a nonblocking or persistent call returns, and programs
+// free them then.
+//
+//   form      value i                                              bytes for n values
+//   kRule     base + i * step (also: all the same)                 none
+//   kRuns     the same within each of a few runs                   24 a run
+//   kSums     base + counts[0] + ... + counts[i - 1]               8 every 8 values; beside the counts
+//   kNarrow   base + a number of as few bytes as hold the largest  1 to 8 a value
+//
+// Which form: the first that applies, runs where they take less room than numbers. Equal arrays of
+// collocated members, as those of an allgather are, are kept once. Reading costs a branch more than
+// the user's array, a search among runs, or four additions of a running sum on average.
+//
+// Thread rule: one thread; nothing here switches. Invariant: value i is what the user gave.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fgmpi::coll {
+
+class KeptArray;
+
+/// An array of int, of MPI_Count or MPI_Aint, or a kept one.
+struct Counts {
+  enum Kind : uint8_t { kInt, kWide, kKept };
+  const void* data = nullptr;
+  Kind kind = kInt;
+  Counts() = default;
+  Counts(const int* values) : data(values) {}                     // NOLINT: conversions are
+  Counts(const MPI_Count* values) : data(values), kind(kWide) {}  // NOLINT: the point
+  explicit Counts(const KeptArray* array) : data(array), kind(kKept) {}
+  int64_t operator[](int64_t i) const;
+  explicit operator bool() const { return data != nullptr; }
+};
+static_assert(sizeof(MPI_Count) == 8 && sizeof(MPI_Aint) == 8);
+
+class KeptArray {
+ public:
+  enum class Form : uint8_t { kRule, kRuns, kSums, kNarrow };
+
+  /// Keeps `n` values. `counts`: nullptr, or the kept array that these may be the running sums of;
+  /// it must stay as long as the result. Throws std::bad_alloc.
+  static std::shared_ptr<const KeptArray> keep(const Counts& values, int64_t n,
+                                               const KeptArray* counts = nullptr);
+
+  /// REQUIRES: 0 <= i < size().
+  int64_t at(int64_t i) const {
+    if (form_ == Form::kRule) return base_ + i * step_;
+    return at_slow(i);
+  }
+  int64_t size() const { return size_; }
+  Form form() const { return form_; }
+  /// Of the object and what it owns.
+  size_t bytes() const;
+  /// Checks the invariants of the form.
+  bool validate(std::string* reason) const;
+
+ private:
+  struct Run {
+    int64_t first;  ///< index
+    int64_t base, step;
+  };
+  /// A checkpoint of running sums every so many values.
+  static constexpr int64_t kStride = 8;
+
+  int64_t at_slow(int64_t i) const;
+  bool equals(const Counts& values, int64_t n) const;
+  void choose(const Counts& values, const KeptArray* counts);
+  void make_narrow(const Counts& values, int64_t low, int width);
+
+  Form form_ = Form::kRule;
+  uint8_t width_ = 0;  ///< of kNarrow: bytes of a number
+  int64_t size_ = 0, base_ = 0, step_ = 0;
+  const KeptArray* counts_ = nullptr;
+  std::vector<Run> runs_;
+  std::vector<int64_t> sums_;
+  std::vector<uint8_t> numbers_;
+};
+
+inline int64_t Counts::operator[](int64_t i) const {
+  if (__builtin_expect(kind == kInt, 1)) return static_cast<const int*>(data)[i];
+  if (kind == kWide) return static_cast<const MPI_Count*>(data)[i];
+  return static_cast<const KeptArray*>(data)->at(i);
+}
+
+}  // namespace fgmpi::coll
