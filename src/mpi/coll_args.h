@@ -88,6 +88,11 @@ template <class Arguments>
   return done(call, c, coll::run(c, &args, what, call));
 }
 
+inline int barrier(const char* call, MPI_Comm handle) {
+  FGMPI_ENTER(call, c, handle);
+  return done(call, c, coll::barrier(c, call));
+}
+
 /// Reduce and allreduce: those of few bytes and predefined operations go without a coll::Args,
 /// which is larger than all else on the stack of a rank that waits.
 inline int reducing(const char* call, MPI_Comm handle, What what, const ReduceArguments& a) {

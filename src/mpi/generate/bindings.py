@@ -79,17 +79,29 @@ def default_name(call):
     return re.sub(r"^(x|i)_", "", call.name.lower())
 
 
-def export(call, function):
-    """The lines that export a binding, to stand in front of its definition."""
+def export(call):
+    """What exports a binding, to stand in front of its definition, and the name of that."""
     if call.symbol.startswith("MPII_"):
         return f"FGMPI_EXPORT_INTERNAL({call.symbol});", call.symbol
     return f"FGMPI_EXPORT({call.symbol});", "P" + call.symbol
 
 
+def wrapped(line, width=110):
+    """A line broken after commas, its rest further in."""
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    lines = [""]
+    for word in re.split(r"(?<=,) ", line):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append(indent + word)
+        else:
+            lines[-1] += (" " if lines[-1] else "") + word
+    return "\n".join(lines)
+
+
 def define(call, function, body):
-    line, symbol = export(call, function)
-    text = "\n".join(f"  {statement}" for statement in body)
-    return f"{line}\n{function.signature(symbol)} {{\n{text}\n}}\n"
+    line, symbol = export(call)
+    text = "\n".join(wrapped(f"  {statement}") for statement in body)
+    return f"{line}\n{wrapped(function.signature(symbol).replace(' *', '* ') + ' {')}\n{text}\n}}\n"
 
 
 # ---- Checks ------------------------------------------------------------------------------------------------------
