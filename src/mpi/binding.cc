@@ -6,9 +6,26 @@
 
 namespace fgmpi::mpi {
 
-Status check_count(int64_t count) {
+Status check_count(int64_t count, const char* argument) {
   if (count >= 0) return {};
-  return error(MPI_ERR_COUNT, "count is %lld; allowed is 0 or more", static_cast<long long>(count));
+  return error(MPI_ERR_COUNT, "%s is %lld; allowed is 0 or more", argument,
+               static_cast<long long>(count));
+}
+
+Status check_number(int64_t number, const char* argument) {
+  if (number >= 0) return {};
+  return error(MPI_ERR_ARG, "%s is %lld; allowed is 0 or more", argument,
+               static_cast<long long>(number));
+}
+
+Status check_color(int color) {
+  if (color >= 0 || color == MPI_UNDEFINED) return {};
+  return error(MPI_ERR_ARG, "color is %d; allowed is 0 or more, or MPI_UNDEFINED", color);
+}
+
+Status check_member(const comm::Comm* comm, int rank, const char* argument) {
+  if (rank >= 0 && rank < comm->size()) return {};
+  return error(MPI_ERR_RANK, "%s is %d; allowed is 0 to %d", argument, rank, comm->size() - 1);
 }
 
 Status check_tag(int tag, bool any_allowed) {

@@ -29,12 +29,23 @@ inline int done(const char* call, comm::Comm* comm, const Status& status) {
   return __builtin_expect(status.ok(), 1) ? MPI_SUCCESS : fail(call, comm, status);
 }
 
+/// The same for a function that ran a function of the user's: its error code, for the handler to see.
+inline int done(const char* call, comm::Comm* comm, int code) {
+  return __builtin_expect(code == MPI_SUCCESS, 1) ? MPI_SUCCESS : fail_code(call, comm, code);
+}
+
 // ---- Checks. Each words what was given and what is allowed. ------------------------------------------
-Status check_count(int64_t count);
+Status check_count(int64_t count, const char* argument = "count");
+/// A number of things that is not a count of elements: MPI_ERR_ARG when it is negative.
+Status check_number(int64_t number, const char* argument);
+/// Of a split: 0 or more, or MPI_UNDEFINED.
+Status check_color(int color);
 Status check_tag(int tag, bool any_allowed);
 /// 0..size-1, MPI_PROC_NULL, and MPI_ANY_SOURCE when allowed.
 Status check_rank(const comm::Comm* comm, int rank, const char* argument, bool any_allowed);
 Status check_root(const comm::Comm* comm, int root);
+/// A rank that the caller gives for one of the communicator's. Errors: MPI_ERR_RANK.
+Status check_member(const comm::Comm* comm, int rank, const char* argument);
 /// As in MPICH, nothing at all needs no type.
 inline MPI_Datatype type_for(int64_t count, MPI_Datatype type) {
   return __builtin_expect(type == MPI_DATATYPE_NULL, 0) && count == 0 ? MPI_BYTE : type;

@@ -113,12 +113,16 @@ def object_checks(call, names):
     for p in call.parameters:
         if p.kind.handle and p.kind.handle[1] == "created" and p.kind.handle[0] in NULL_HANDLES:
             body.append(f"if ({p.name}) *{p.name} = {NULL_HANDLES[p.kind.handle[0]]};")
-    body.append("sched::maybe_force_switch();")
     comms = any(p.name in names.objects and p.kind.handle[0] == "comm" and p.kind.name != "new_comm"
                 for p in call.parameters)
+    if comms or "switches" in call.flags:
+        body.append("sched::maybe_force_switch();")
     if not comms and "before_init" not in call.flags:
         body.append("FGMPI_NEED_INIT(kCall);")
     for p in call.parameters:
+        if p.check == "object" and p.kind.name == "errhandler":
+            of = call.parameters[0].kind.handle[0].capitalize()
+            body.append(f"FGMPI_RETURN_IF(kCall, nullptr, comm::check_errhandler(comm::HandlerOf::k{of}, {p.name}));")
         if p.check != "object" or p.name not in names.objects:
             continue
         freed = p.kind.handle[1] == "freed"
@@ -138,8 +142,10 @@ def other_check(call, p, names):
     """The expression of a Status, or None."""
     if p.check == "pointer":
         check = f'check_pointer({p.name}, "{p.name}")'
-        lengths = [q for q in p.length if call.find(q)]
-        return f"{lengths[0]} > 0 ? {check} : Status()" if lengths else check
+        if not p.length:
+            return check
+        # A length that no parameter says is the function's to find.
+        return f"{p.length[0]} > 0 ? {check} : Status()" if call.find(p.length[0]) else None
     if p.check == "count":
         return f'check_count({p.name}, "{p.name}")'
     if p.check == "number":
@@ -160,6 +166,8 @@ def other_check(call, p, names):
 def other_checks(call, names):
     body = []
     for p in call.parameters:
+        if p.check == "object" and p.kind.name == "errhandler":
+            continue
         if p.check == "object" and p.name not in names.objects:
             table.fail(f"{call.where}: {p.name}: objects of kind {p.kind.name} are not looked up here yet")
         if p.sentinels and p.check == "pointer":
@@ -179,7 +187,7 @@ def made_binding(call, function):
     body = [f'constexpr const char* kCall = "{call.symbol}";']
     body += object_checks(call, names) + other_checks(call, names)
     made = [p for p in call.parameters if p.kind.name == "new_comm"]
-    freed = [p for p in call.parameters if p.kind.handle and p.kind.handle[1] == "freed"]
+    freed = [p for p in call.parameters if p.name in names.objects and p.kind.handle[1] == "freed"]
     detail = call.detail or default_name(call)
     if detail.startswith("*"):
         assigned = fill(call, "(" + detail[1:] + ")", values)[1:-1]
@@ -282,10 +290,11 @@ def declaration(call, function):
         elif p.kind.name == "count":
             types.append(f"MPI_Count {p.name}")
         else:
-            types.append(c.declaration)
+            types.append(c.declaration.replace(' *', '* '))
     result = "int" if "codes" in call.flags else "Status"
     switches = "May switch" if "switches" in call.flags else "Never switches"
-    return name, f"/// {call.symbol}. {switches}.\n{result} {name}({', '.join(types)});"
+    line = wrapped(f"{result} {name}({', '.join(types)});")
+    return name, f"/// {call.symbol}. {switches}.\n{line}"
 
 
 def write_calls_header(found, functions, out):
