@@ -19,7 +19,7 @@ static void line(const char* call, int code) {
 
 static void communicators(void) {
   MPI_Comm c = MPI_COMM_NULL, null = MPI_COMM_NULL, world = MPI_COMM_WORLD;
-  MPI_Group group;
+  MPI_Group group, made; /* a failed call leaves MPI_GROUP_NULL in its result */
   MPI_Info info = MPI_INFO_NULL;
   MPI_Request request;
   int n = 0;
@@ -31,7 +31,7 @@ static void communicators(void) {
   TRY(MPI_Comm_compare(null, world, &n));
   TRY(MPI_Comm_compare(world, null, &n));
   TRY(MPI_Comm_compare(world, world, NULL));
-  TRY(MPI_Comm_group(null, &group));
+  TRY(MPI_Comm_group(null, &made));
   TRY(MPI_Comm_group(world, NULL));
   TRY(MPI_Comm_dup(null, &c));
   TRY(MPI_Comm_dup(world, NULL));
@@ -52,7 +52,7 @@ static void communicators(void) {
   TRY(MPI_Comm_test_inter(null, &n));
   TRY(MPI_Comm_test_inter(world, NULL));
   TRY(MPI_Comm_remote_size(world, &n));
-  TRY(MPI_Comm_remote_group(world, &group));
+  TRY(MPI_Comm_remote_group(world, &made));
   TRY(MPI_Intercomm_create(null, 0, world, 0, 1, &c));
   TRY(MPI_Intercomm_create(world, 7, world, 0, 1, &c));
   TRY(MPI_Intercomm_create(world, -1, world, 0, 1, &c));
