@@ -67,6 +67,27 @@ typedef struct MPIX_Stats_values {
 /* Fills *values. Local. Errors: MPI_ERR_ARG for a null pointer. */
 int MPIX_Stats(MPIX_Stats_values* values);
 
+/* For tools that are loaded in front of the MPI functions (PMPI). A tool that also runs on other MPI libraries declares
+ * these weak and asks whether they are there. */
+
+/* Address of a word that belongs to the calling rank: a tool may keep a pointer to its state of the rank there, null
+ * at first. Ranks are coroutines of one thread, so that thread-local variables are not a rank's. Valid until the rank
+ * ends; also before MPI_Init. Null where no rank runs. */
+void** MPIX_Tool_word(void);
+/* A name for a communicator that its members share and no other communicator of the job has at the same time: *leader
+ * is a world rank, *index a number of it (HPDC'10 section 4). An intercommunicator has one for both groups; *side is 0 in
+ * the group whose first member has the lower world rank, else 1. Local. Errors: MPI_ERR_COMM. */
+int MPIX_Comm_key(MPI_Comm comm, int* leader, int* index, int* side);
+/* on != 0: from now on no communicator gets the key of a former one. To be called in every process before its first
+ * communicator is freed; a rank can then lead 2^24 communicators in all. Local. */
+int MPIX_Comm_keys_unique(int on);
+/* The (local) group of comm in the encoded form in which this process stores it: *size bytes, into buffer where capacity
+ * allows. Nothing is expanded. fgmpi-track-dump and src/ch4-av-rankmap read it. Local. Errors: MPI_ERR_COMM. */
+int MPIX_Comm_map_bytes(MPI_Comm comm, void* buffer, MPI_Count capacity, MPI_Count* size);
+/* An address in the calling process's images of the program (each rank has one) as the dynamic linker loaded the
+ * program; any other address stays. For dladdr and addr2line. */
+const void* MPIX_Program_address(const void* address);
+
 #ifdef __cplusplus
 }
 #endif

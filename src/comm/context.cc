@@ -55,11 +55,15 @@ std::unordered_map<uint64_t, uint32_t> g_dropped;                 // context id 
 std::unordered_map<AgreeKey, Claims, AgreeKeyHash> g_claims;
 std::unordered_map<AgreeKey, Waiting*, AgreeKeyHash> g_waiting;
 
-void release_lbi(uint32_t world, uint32_t lbi) {
+bool g_ids_unique = false;
+
+/// `used`: a communicator had it.
+void release_lbi(uint32_t world, uint32_t lbi, bool used) {
   uint32_t local = world - g_av.my_first();
   RankState* rank = state_of(local);
   if (!rank) return;
   --rank->led;
+  if (used && g_ids_unique) return;
   if (lbi + 1 == rank->lbi_next)
     --rank->lbi_next;
   else
@@ -72,7 +76,7 @@ void count_drop(ContextId id, uint32_t processes) {
     if (++it->second < processes) return;
     g_dropped.erase(it);
   }
-  release_lbi(id.lid(), id.lbi());
+  release_lbi(id.lid(), id.lbi(), true);
 }
 
 void on_freed(uint32_t, uint64_t, const void* data, size_t bytes) {
@@ -181,6 +185,8 @@ RankState* state_of(uint32_t local) {
   return static_cast<RankState*>(sched::rank_proclet(local)->rank_state);
 }
 
+void keep_ids_unique(bool on) { g_ids_unique = on; }
+
 Candidate reserve(RankState* rank) {
   Candidate c{rank->led, rank->world_rank, 0};
   if (rank->lbi_next < kFirstLbi) rank->lbi_next = kFirstLbi;
@@ -199,7 +205,7 @@ Candidate reserve(RankState* rank) {
 }
 
 void unreserve(const Candidate& candidate) {
-  if (candidate.valid()) release_lbi(candidate.world, candidate.lbi);
+  if (candidate.valid()) release_lbi(candidate.world, candidate.lbi, false);
 }
 
 Status none_left(const char* what) {

@@ -58,6 +58,9 @@ inline RankState* state_of_world(uint32_t world) { return state_of(world - g_av.
 
 /// Takes an LBI of this rank and counts it as led. Invalid when all 2^24 are in use.
 Candidate reserve(RankState* rank);
+/// From now on (or no longer) an LBI that a communicator had is never given to another one: context ids are names
+/// for the whole run. The setting of the leader's process counts.
+void keep_ids_unique(bool on);
 /// Returns the LBI of a candidate of this process.
 void unreserve(const Candidate& candidate);
 /// After a decision: keeps what was chosen, returns what was not.

@@ -447,6 +447,12 @@ Status Images::make(uint32_t k) {
   return Status();
 }
 
+uintptr_t address_in_first_image(uintptr_t address) {
+  Images::Location where;
+  if (!g_images.locate(address, &where) || where.image == 0) return address;
+  return g_images.place(where.module, 0) + where.offset;
+}
+
 bool Images::locate(uintptr_t address, Location* out) const {
   uintptr_t in_region = address - region_;
   if (count_ > 1 && in_region < stride_ * (count_ - 1)) {

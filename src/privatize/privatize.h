@@ -42,6 +42,9 @@ bool started_through_us();
 /// Writes out what ranks have printed in complete lines. Before the job is aborted.
 void flush_output();
 
+/// An address of a rank's image as the dynamic linker loaded it; any other address stays.
+uintptr_t address_in_first_image(uintptr_t address);
+
 /// True when the caller is a proclet that may switch: on the scheduler's thread, not in the child
 /// of a fork, not on the host stack.
 bool on_proclet();

@@ -70,6 +70,7 @@ Proclet* spawn_helper(Proclet* rank, void (*entry)(void*), void* argument) {
   p->argument = argument;
   p->rank_state = rank->rank_state;
   p->image = rank->image;
+  p->tool = rank->tool;
   p->mpi_phase = rank->mpi_phase;
   make_runnable(p);
   return p;
@@ -79,7 +80,7 @@ void helper_main(Proclet* self) {
   for (;;) {
     self->entry(self->argument);
     self->entry = nullptr;
-    self->rank_state = self->image = nullptr;
+    self->rank_state = self->image = self->tool = nullptr;
     self->next = g_pool.idle;
     g_pool.idle = self;
     park_idle_helper(self);

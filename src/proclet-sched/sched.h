@@ -49,6 +49,7 @@ struct Proclet {
   void* rank_state =
       nullptr;            ///< owned by src/mpi: the rank's MPI objects (a helper has its rank's)
   void* image = nullptr;  ///< owned by src/privatize
+  void* tool = nullptr;   ///< a tool's own word (MPIX_Tool_word; a helper has a copy of its rank's)
   char* stack_low = nullptr;  ///< lowest usable byte
   size_t stack_size = 0;
   void (*entry)(void*) = nullptr;

@@ -1,0 +1,46 @@
+// Extensions for tools in front of the MPI functions (include/fgmpi.h).
+
+#include <cstring>
+#include <vector>
+
+#include "comm/context.h"
+#include "fgmpi.h"
+#include "mpi/binding.h"
+#include "privatize/privatize.h"
+
+using namespace fgmpi;
+
+FGMPI_EXTENSION void** MPIX_Tool_word(void) {
+  sched::Proclet* p = sched::current();
+  return p ? &p->tool : nullptr;
+}
+
+FGMPI_EXTENSION int MPIX_Comm_key(MPI_Comm comm, int* leader, int* index, int* side) {
+  constexpr const char* kCall = "MPIX_Comm_key";
+  FGMPI_ENTER(kCall, c, comm);
+  *leader = static_cast<int>(c->shared->id.lid());
+  *index = static_cast<int>(c->shared->id.lbi());
+  *side = c->shared->side;
+  return MPI_SUCCESS;
+}
+
+FGMPI_EXTENSION int MPIX_Comm_keys_unique(int on) {
+  comm::keep_ids_unique(on != 0);
+  return MPI_SUCCESS;
+}
+
+FGMPI_EXTENSION int MPIX_Comm_map_bytes(MPI_Comm comm, void* buffer, MPI_Count capacity,
+                                        MPI_Count* size) {
+  constexpr const char* kCall = "MPIX_Comm_map_bytes";
+  FGMPI_ENTER(kCall, c, comm);
+  std::vector<uint8_t> bytes;
+  sched::call_on_host([&] { c->shared->map.serialize(&bytes); });
+  *size = static_cast<MPI_Count>(bytes.size());
+  if (buffer && capacity >= *size) std::memcpy(buffer, bytes.data(), bytes.size());
+  return MPI_SUCCESS;
+}
+
+FGMPI_EXTENSION const void* MPIX_Program_address(const void* address) {
+  return reinterpret_cast<const void*>(
+      privatize::address_in_first_image(reinterpret_cast<uintptr_t>(address)));
+}
