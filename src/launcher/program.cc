@@ -206,12 +206,12 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
                  path.c_str(), other.c_str(), ours.c_str());
   const char* before = environment::text(environment::kPreload);
   // The library puts LD_PRELOAD back (src/privatize/come_first.cc): programs that this one starts
-  // are as ever.
+  // are as ever. What is preloaded already stays in front: profiling tools must be.
   for (const std::string& word :
        {std::string("-env"), std::string(environment::name(environment::kPreloaded)),
         std::string(before ? before : ""), std::string("-env"),
         std::string(environment::name(environment::kPreload)),
-        ours + (before ? std::string(":") + before : "")})
+        (before ? std::string(before) + ":" : "") + ours})
     additions->push_back(word);
   return {};
 }

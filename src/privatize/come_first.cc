@@ -80,7 +80,8 @@ bool linked_with(std::string_view name) {
   std::string all = self.dli_fname;
   // Such a path would be taken for two; mpiexec has put its folder into LD_LIBRARY_PATH.
   if (all.find_first_of(" :") != all.npos) all = file_name(self.dli_fname);
-  if (before) all += std::string(":") + before;
+  // What is preloaded already stays in front: profiling tools must be, and libc comes later anyway.
+  if (before) all = std::string(before) + ":" + all;
   environment::set(environment::kPreload, all.c_str());
   execve(path, argv, environ);
 }
