@@ -123,6 +123,7 @@ class Parser {
     if (sections_.empty() || (sections_.back().program.empty() && !programless_))
       return error(MPI_ERR_ARG, "no program given (see mpiexec -help)");
     for (auto& s : sections_) FGMPI_TRY(settle(&s));
+    if (!track_.empty()) FGMPI_TRY(set_up_tracking());
     for (auto& s : sections_)
       if (setting_.inspect) FGMPI_TRY(setting_.inspect(s.program, ranks_each(s), &s.options));
     write(plan);
@@ -166,8 +167,31 @@ class Parser {
       return {};
     }
     if (name == "x") return exported_variable(s);
+    if (name == "track") return folder_of_trace();
     if (name == "info" || name == "configfile") programless_ = true;
     return pass_on(name, s);
+  }
+
+  Status folder_of_trace() {
+    const std::string& option = words_[at_++];
+    if (at_ == words_.size()) return missing(option);
+    const std::string& folder = words_[at_++];
+    if (!track_.empty() && track_ != folder)
+      return error(MPI_ERR_ARG, "-track %s and -track %s: allowed is one folder a job",
+                   track_.c_str(), folder.c_str());
+    if (folder.empty()) return error(MPI_ERR_ARG, "-track: allowed is the name of a folder");
+    track_ = folder;
+    return {};
+  }
+
+  /// A program's own LD_PRELOAD would hide the tracker from it.
+  Status set_up_tracking() {
+    if (setting_.track) FGMPI_TRY(setting_.track(track_));
+    for (auto& s : sections_)
+      for (size_t i = 0; i + 2 < s.options.size(); ++i)
+        if ((s.options[i] == "-env" || s.options[i] == "-genv") && s.options[i + 1] == "LD_PRELOAD")
+          s.options[i + 2] = setting_.tracker + ":" + s.options[i + 2];
+    return {};
   }
 
   Status missing(const std::string& option) {
@@ -305,6 +329,7 @@ class Parser {
   const Words& words_;
   const Setting& setting_;
   size_t at_ = 0;
+  std::string track_;         ///< the folder of -track
   bool programless_ = false;  ///< -info, -configfile: hydra needs no program on the command line
   std::vector<Section> sections_;
 };

@@ -1,8 +1,8 @@
 // The command line of mpiexec, taken apart and put together again for mpiexec.hydra.
 //
-//   mpiexec [-n P] [-nfg C | -ranks N] [options of hydra] program [arguments] [: ...]
+//   mpiexec [-n P] [-nfg C | -ranks N] [-track FOLDER] [options of hydra] program [arguments] [: ...]
 //
-// Ours are -nfg, -ranks and Open MPI's spellings; everything else goes to hydra as it was. To find
+// Ours are -nfg, -ranks, -track and Open MPI's spellings; everything else goes to hydra as it was. To find
 // where a program begins, one must know how many words each of hydra's options takes:
 // command_line.cc has the table.
 #pragma once
@@ -32,6 +32,10 @@ struct Setting {
   std::string library_folder;  ///< comes first in any LD_LIBRARY_PATH that the command line sets
   /// Looks at each program, adding to hydra's options for it: see inspect_program(). May be empty.
   std::function<Status(const Words& program, int64_t ranks_each, Words* options)> inspect = {};
+  /// Called once for -track FOLDER, before programs are looked at: sets what they inherit. May be empty.
+  std::function<Status(const std::string& folder)> track = {};
+  std::string
+      tracker;  ///< the library that -track puts first in any LD_PRELOAD of the command line
 };
 
 /// An error is one line that names the option, its value and what is allowed.

@@ -1,6 +1,7 @@
 // mpiexec: turns its command line into one for mpiexec.hydra and becomes that program. There is no
 // shell and no process of ours in between, so signals and the exit status are hydra's.
 
+#include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,6 +38,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -n P, -np P       number of processes
   -nfg C            number of ranks in each process (default 1, or FGMPI_NFG)
   -ranks N          number of ranks in all, over P processes (default: one a core) as evenly as possible
+  -track FOLDER     records communicators and calls in FOLDER: fgmpi-track-dump FOLDER (docs/tracking.md)
   -help, -version   this text; the version
 
 Each program behind a ':' may have a -n and -nfg (or -ranks) of its own. All other options are those of
@@ -66,6 +69,32 @@ void set_environment(const Plan& plan, const std::string& library_folder) {
     environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
 }
 
+constexpr const char* kTracker = "libfgmpi-track.so";
+
+/// -track: the folder for all processes, and the tracker in front of the MPI library.
+fgmpi::Status set_up_tracking(const std::string& folder, const std::string& library_folder) {
+  std::error_code failed;
+  const std::filesystem::path path = std::filesystem::absolute(folder, failed);
+  std::filesystem::create_directories(path, failed);
+  if (failed)
+    return fgmpi::error(MPI_ERR_ARG, "-track %s: cannot be made: %s", folder.c_str(),
+                        failed.message().c_str());
+  for (const auto& entry : std::filesystem::directory_iterator(path, failed))
+    if (entry.path().extension() == ".trk")
+      return fgmpi::error(MPI_ERR_ARG,
+                          "-track %s: holds a trace already; allowed is a folder without one",
+                          folder.c_str());
+  if (failed || access(path.c_str(), W_OK) != 0)
+    return fgmpi::error(MPI_ERR_ARG, "-track %s: is no folder that may be written", folder.c_str());
+  if (access((library_folder + "/" + kTracker).c_str(), R_OK) != 0)
+    return fgmpi::error(MPI_ERR_ARG, "-track %s: %s/%s is not installed", folder.c_str(),
+                        library_folder.c_str(), kTracker);
+  setenv("FGMPI_TRACK_DIR", path.c_str(), 1);
+  // Without its folder, which could hold spaces: it is found by LD_LIBRARY_PATH.
+  fgmpi::launcher::put_first("LD_PRELOAD", kTracker);
+  return {};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -80,6 +109,10 @@ int main(int argc, char** argv) {
   setting.inspect = [&](const Words& program, int64_t ranks_each, Words* options) {
     return fgmpi::launcher::inspect_program(program, *options, ranks_each, elsewhere,
                                             setting.library_folder, options);
+  };
+  setting.tracker = kTracker;
+  setting.track = [&](const std::string& folder) {
+    return set_up_tracking(folder, setting.library_folder);
   };
   Plan plan;
   must(make_plan(arguments_given, setting, &plan));

@@ -55,6 +55,26 @@ TEST(CommandLine, OptionsOfHydraPassWithTheirValues) {
   EXPECT_EQ(plan_of("-info"), "-info");
 }
 
+TEST(CommandLine, TrackIsSetUpOnceAndComesBeforeWhatAProgramPreloads) {
+  std::string folders;
+  Setting setting = kSetting;
+  setting.tracker = "tracker.so";
+  setting.track = [&](const std::string& folder) {
+    folders += folder + ";";
+    return Status();
+  };
+  Plan plan;
+  ASSERT_TRUE(make_plan(words("-track t -n 2 -nfg 3 -env LD_PRELOAD own.so a -track : -track t b"),
+                        setting, &plan)
+                  .ok());
+  EXPECT_EQ(folders, "t;");
+  EXPECT_EQ(joined(plan.hydra),
+            "-env LD_PRELOAD tracker.so:own.so -n 2 -env FGMPI_NFG 3 a -track : b");
+  EXPECT_EQ(plan_of("-track"), "error: -track: a value is missing behind it");
+  EXPECT_EQ(plan_of("-track a x : -track b y"),
+            "error: -track a and -track b: allowed is one folder a job");
+}
+
 TEST(CommandLine, PlacesThatHydraDoesNotKnowAreRefused) {
   for (const char* good : {"none", "rr", "machine", "core", "core:2", "numa", "l3cache:1", "user:0",
                            "user:0+2,1-4,3", "hwthread", "gpu0", "pci:00:02"}) {
