@@ -215,4 +215,5 @@ def main():
     (generate_api if arguments.what == "api" else generate_stubs)(arguments)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+// What a traced process leaves in the trace's folder: one file a process, written through a shared mapping, so that it
+// is readable whichever way the process ends.
+//
+//   proc-<first world rank>.trk    (of a spawned job: job-<key>-proc-<first world rank>.trk)
+//
+//   | FileHeader, 4 KiB | chunk | chunk | ... | zeros to the end of the file |
+//
+//   chunk:  | ChunkHeader, 32 B | `used` bytes of records of one kind and one rank | zeros to `capacity` |
+//
+// A rank appends to the last chunk of its kind; a full chunk stays. Chunks of ranks of a process follow each other in
+// the order in which they were asked for. Numbers are the machine's (little-endian).
+//
+// Costs: a communicator 40 bytes a rank; a call 48 bytes, a further message or completion of the call 48 more.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fgmpi::track {
+
+inline constexpr uint64_t kFileMagic = 0x314b43415254'4746;  // "FGTRACK1"
+inline constexpr uint32_t kChunkMagic = 0x4b4e4843;          // "CHNK"
+inline constexpr size_t kFileHeaderBytes = 4096;
+
+struct FileHeader {
+  uint64_t magic;
+  uint64_t job;  ///< the same in all processes of a job, another in each job; 0: unknown
+  int32_t first_rank;
+  int32_t ranks;       ///< that this process hosts
+  int32_t world_size;  ///< of MPI_COMM_WORLD, or of the process set mpi://WORLD
+  int32_t pid;
+  uint64_t ticks0, mono0,
+      real0;               ///< at the start: ticks, nanoseconds monotonic, nanoseconds since 1970
+  uint64_t ticks1, mono1;  ///< later
+  uint64_t end;            ///< bytes of the file that chunks take up
+  uint32_t flags;          ///< FileFlag
+  uint32_t calls;          ///< functions in the list of calls: a reader of another list refuses
+  char host[64];
+  char library[64];
+};
+static_assert(sizeof(FileHeader) <= kFileHeaderBytes);
+
+enum FileFlag : uint32_t {
+  kGlobalRanks = 1,  ///< events hold world ranks (FGMPI_TRACK=ranks-in-events:global)
+  kFinished = 2,     ///< every rank of the process came to MPI_Finalize
+  kContextKeys = 4,  ///< keys are the library's context ids, not <world rank, counter>
+  kSessions = 8,     ///< no MPI_COMM_WORLD: ranks are those of mpi://WORLD
+};
+
+enum class ChunkKind : uint32_t {
+  kComms = 1,    ///< CommRecord
+  kEvents = 2,   ///< Event
+  kModules = 3,  ///< ModuleRecord and its path, each padded to 8 bytes
+  kMapping = 4,  ///< uint32: global id of each local communicator, in order
+  kGroups = 5,   ///< GroupRecord and the bytes of an encoded map, padded to 8
+  kUnified = 6,  ///< the job's definitions (unified.h), at the root
+  kNames = 7,    ///< NameRecord and the text, padded to 8
+  kThreads = 8,  ///< nothing but a sign that the rank asked for MPI_THREAD_MULTIPLE
+};
+
+struct ChunkHeader {
+  uint32_t magic;
+  ChunkKind kind;
+  int32_t rank;   ///< world rank
+  uint32_t part;  ///< chunks of a kind and rank are numbered from 0
+  uint64_t used;  ///< bytes of records; grows as they come
+  uint64_t capacity;
+};
+static_assert(sizeof(ChunkHeader) == 32);
+
+enum CommFlag : uint16_t {
+  kSelfLike = 1,  ///< one process: no key is needed
+  kInter = 2,
+  kKeyed = 4,       ///< the key has come
+  kFreed = 8,       ///< by MPI_Comm_free or MPI_Comm_disconnect
+  kSameGroup = 16,  ///< a duplicate: the group is the parent's
+  kForeign = 32,    ///< may have members of other jobs
+  kPredefined = 64,
+  kSideB =
+      128,  ///< intercommunicators: the other group's rank 0 defined it; known after the unification
+};
+
+/// What a rank keeps of a communicator: constant size (EuroMPI'11 section 4.1). The local id is the record's number.
+///
+///   | definer  counter | local rank  size | parent  remote size | job | call flags  place (48 bits) |
+struct CommRecord {
+  uint32_t definer;  ///< world rank of rank 0; with kContextKeys: the leader
+  uint32_t counter;  ///< how many communicators that rank had defined; with kContextKeys: the index
+      ///< (intercommunicators without kContextKeys: rank 0 of the other group, see keys.cc)
+  int32_t rank;         ///< in the communicator (its local group)
+  int32_t size;         ///< of it (the local group)
+  uint32_t parent;      ///< local id, or kNoComm
+  int32_t remote_size;  ///< intercommunicators
+  uint32_t job;         ///< low half of the definer's job key
+  uint16_t call;        ///< that made it
+  uint16_t flags;       ///< CommFlag
+  uint64_t place;       ///< return address of that call, in the program as the linker loaded it
+};
+static_assert(sizeof(CommRecord) == 40,
+              "memory budget: 64 bytes a communicator a rank, 24 of them its table's");
+
+inline constexpr uint32_t kNoComm = 0xffffffffu;
+
+enum class EventKind : uint8_t {
+  kCall = 1,    ///< nothing more to say
+  kSend,        ///< peer, tag, bytes
+  kRecv,        ///< peer, tag, bytes
+  kIsend,       ///< and extra = request
+  kIrecvPost,   ///< extra = request
+  kIsendDone,   ///< extra = request
+  kIrecvDone,   ///< peer, tag, bytes, extra = request
+  kColl,        ///< peer = root or kNoRoot, bytes sent, extra = bytes received
+  kIcollPost,   ///< extra = request
+  kIcollDone,   ///< as kColl, but extra = request and tag = the call that started it
+  kCommCreate,  ///< comm = the new one
+  kCommFree,    ///< comm
+  kCancelled,   ///< extra = request
+  kFlush,       ///< the tool itself: a new chunk was made from begin to end
+};
+inline constexpr uint8_t kPart =
+    0x80;  ///< set in `kind`: belongs to the call with the same begin before it
+inline constexpr int32_t kNoRoot = -100;
+
+/// A call, or a further part of one.
+struct Event {
+  uint64_t begin, end;  ///< ticks; end = 0: the call has not come back
+  uint16_t call;
+  uint8_t kind;    ///< EventKind, with kPart
+  uint8_t thread;  ///< 0: the one that called MPI_Init; others as they come
+  uint32_t comm;   ///< local id or kNoComm
+  int32_t peer;    ///< rank in the communicator; world rank with kGlobalRanks
+  int32_t tag;
+  uint64_t bytes;
+  uint64_t extra;
+};
+static_assert(sizeof(Event) == 48);
+
+struct ModuleRecord {
+  uint64_t base, size;
+  uint32_t path_bytes, unused;
+};
+struct GroupRecord {
+  uint32_t comm;  ///< local id at this rank
+  uint32_t bytes;
+};
+struct NameRecord {
+  uint32_t comm;
+  uint32_t bytes;
+};
+
+}  // namespace fgmpi::track

@@ -1,0 +1,46 @@
+#include "tools/track/handle_table.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "tools/track/format.h"
+
+namespace fgmpi::track {
+namespace {
+
+TEST(HandleTable, IsAMap) {
+  HandleTable table;
+  std::map<int, uint32_t> model;
+  std::mt19937 random(7);
+  for (int step = 0; step < 200000; ++step) {
+    const int handle = static_cast<int>(0x84000000u + random() % 500);
+    if (random() % 2) {
+      table.put(handle, random() & 0xffffff);
+      model[handle] = table.find(handle);
+    } else {
+      table.remove(handle);
+      model.erase(handle);
+    }
+    ASSERT_EQ(table.size(), model.size());
+    const int other = static_cast<int>(0x84000000u + random() % 500);
+    const auto it = model.find(other);
+    ASSERT_EQ(table.find(other), it == model.end() ? HandleTable::kNone : it->second);
+  }
+}
+
+// The budget of a communicator and rank is 64 bytes: its record, and its share of the table at its worst, right after
+// the table has grown.
+TEST(HandleTable, CommunicatorsStayInTheBudget) {
+  HandleTable table;
+  for (int n = 0; n < 100000; ++n) {
+    table.put(n * 7, 1);
+    if (n >= 24) {  // as many as the program of the paper makes
+      ASSERT_LE(static_cast<double>(table.bytes()) / table.size() + sizeof(CommRecord), 64.0) << n;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fgmpi::track
