@@ -1,0 +1,349 @@
+// The beginning and the end: of a process, of its ranks.
+#include <cpuid.h>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <link.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "tools/track/extensions.h"
+#include "tools/track/recorder.h"
+
+extern char** environ;
+
+namespace fgmpi::track {
+namespace {
+
+uint64_t clock_ns(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+[[noreturn]] void refuse(const std::string& line) {
+  std::fprintf(stderr, "fgmpi-track: %s\n", line.c_str());
+  g_next.MPI_Abort(MPI_COMM_SELF, 1);
+  std::abort();
+}
+
+/// Where the Fortran binding's code lies, if the program has it.
+int note_fortran(dl_phdr_info* info, size_t, void*) {
+  const char* name = std::strrchr(info->dlpi_name, '/');
+  name = name ? name + 1 : info->dlpi_name;
+  if (std::strncmp(name, "libmpichf", 9) != 0 && std::strncmp(name, "libmpifort", 10) != 0)
+    return 0;
+  uintptr_t low = ~uintptr_t{0}, high = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    low = std::min<uintptr_t>(low, info->dlpi_addr + segment.p_vaddr);
+    high = std::max<uintptr_t>(high, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
+  }
+  g_process.fortran_low = low;
+  g_process.fortran_high = high;
+  return 1;
+}
+
+/// The modules of the process, so that places in the program can be named.
+int note_module(dl_phdr_info* info, size_t, void* list) {
+  char own[4096];
+  const char* path = info->dlpi_name;
+  if (!*path) {
+    const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+    if (n <= 0) return 0;
+    own[n] = '\0';
+    path = own;
+  }
+  ModuleRecord record = {info->dlpi_addr, 0, static_cast<uint32_t>(std::strlen(path)), 0};
+  for (int i = 0; i < info->dlpi_phnum; ++i)
+    if (info->dlpi_phdr[i].p_type == PT_LOAD)
+      record.size =
+          std::max<uint64_t>(record.size, info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz);
+  auto* out = static_cast<std::vector<char>*>(list);
+  const auto* bytes = reinterpret_cast<const char*>(&record);
+  out->insert(out->end(), bytes, bytes + sizeof record);
+  out->insert(out->end(), path, path + record.path_bytes);
+  out->resize((out->size() + 7) / 8 * 8);
+  return 0;
+}
+
+/// A number that no other job has.
+uint64_t new_job_key() {
+  uint64_t key = clock_ns(CLOCK_REALTIME) ^ static_cast<uint64_t>(getpid()) << 40;
+  key = (key ^ key >> 31) * 0x9e3779b97f4a7c15u;
+  return (key ^ key >> 29) & 0x7fffffffu;
+}
+
+/// Opens the process's file; the first of its ranks comes here.
+void start_process(Rank* rank, bool session) {
+  Process& p = g_process;
+  int first = rank->world_rank;
+  p.ranks = 1;
+  if (MPIX_Get_collocated_size && MPIX_Get_collocated_startrank) {
+    MPIX_Get_collocated_size(&p.ranks);
+    MPIX_Get_collocated_startrank(&first);
+  }
+  std::string path = p.settings.folder + "/";
+  if (rank->foreign) path += "job-" + std::to_string(p.job) + "-";
+  path += "proc-" + std::to_string(first) + ".trk";
+  if (mkdir(p.settings.folder.c_str(), 0777) != 0 && errno != EEXIST)
+    refuse(p.settings.folder + ": cannot be made: " + std::strerror(errno));
+  if (Status s = p.spool.open(path); !s.ok()) refuse(s.what());
+  FileHeader& h = p.spool.header();
+  h.job = p.job;
+  h.first_rank = first;
+  h.ranks = p.ranks;
+  h.world_size = rank->world_size;
+  h.pid = getpid();
+  h.calls = kCallCount;
+  h.flags = (p.settings.record == Record::kGlobal ? +kGlobalRanks : 0) |
+            (p.context_keys ? +kContextKeys : 0) | (session ? +kSessions : 0);
+  gethostname(h.host, sizeof h.host - 1);
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  if (g_next.MPI_Get_library_version(version, &length) == MPI_SUCCESS) {
+    std::replace(version, version + length, '\n', ' ');
+    std::snprintf(h.library, sizeof h.library, "%.60s", version);
+  }
+  set_up_ticks(&h);
+  std::vector<char> modules;
+  dl_iterate_phdr(note_module, &modules);
+  p.spool.put(ChunkKind::kModules, -1, modules.data(), modules.size());
+  for (int i = 0; i < kCallCount; ++i) p.wanted[i] = p.settings.wants_call(kCallNames[i]);
+  p.all.assign(static_cast<size_t>(p.ranks), nullptr);
+  p.on = true;
+}
+
+/// What the library offers and the settings say about keys and groups.
+void choose_ways() {
+  Process& p = g_process;
+  const bool offered = MPIX_Comm_key && MPIX_Comm_keys_unique;
+  if (p.settings.keys == Keys::kContext && !offered)
+    refuse("FGMPI_TRACK: keys:context: this MPI library does not tell them; allowed is broadcast");
+  p.context_keys =
+      offered && p.settings.keys != Keys::kBroadcast && MPIX_Comm_keys_unique(1) == MPI_SUCCESS;
+  p.short_way = p.settings.short_way && MPIX_Comm_map_bytes != nullptr;
+}
+
+/// All members of the world agree on a key for the job.
+void agree_on_job(bool session) {
+  uint64_t key = g_process.job ? g_process.job : new_job_key();
+  if (const char* text = std::getenv("FGMPI_TRACK_JOB")) {
+    const uint64_t given = std::strtoull(text, nullptr, 10) & 0x7fffffffu;
+    if (given) key = given;
+  } else if (session) {
+    key = 0;
+  }
+  if (!session) g_next.MPI_Bcast(&key, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  g_process.job = key;
+}
+
+/// The rank among all: in MPI_COMM_WORLD, or in the process set of that name.
+void find_self(Rank* rank, bool session) {
+  if (!session) {
+    g_next.MPI_Comm_rank(MPI_COMM_WORLD, &rank->world_rank);
+    g_next.MPI_Comm_size(MPI_COMM_WORLD, &rank->world_size);
+    return;
+  }
+  MPI_Session s = MPI_SESSION_NULL;
+  MPI_Group group = MPI_GROUP_NULL;
+  if (g_next.MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &s) != MPI_SUCCESS) return;
+  if (g_next.MPI_Group_from_session_pset(s, "mpi://WORLD", &group) == MPI_SUCCESS) {
+    g_next.MPI_Group_rank(group, &rank->world_rank);
+    g_next.MPI_Group_size(group, &rank->world_size);
+    g_next.MPI_Group_free(&group);
+  }
+  g_next.MPI_Session_finalize(&s);
+}
+
+void put_current_rank(Rank* rank) {
+  if (g_tool_word) {
+    if (void** word = g_tool_word()) *word = rank;
+  } else {
+    g_only_rank = rank;
+  }
+}
+
+/// Runs fgmpi-track-dump of the same installation to write what analysers read.
+void write_files() {
+  const Process& p = g_process;
+  Dl_info self{};
+  if (!dladdr(reinterpret_cast<void*>(&rank_starts), &self) || !self.dli_fname) return;
+  std::string program = self.dli_fname;
+  program = program.substr(0, program.rfind('/')) + "/../bin/fgmpi-track-dump";
+  std::string folder = p.settings.folder, quiet = "--quiet", otf2 = "--otf2", json = "--json";
+  std::vector<char*> arguments = {program.data(), quiet.data()};
+  if (p.settings.otf2) arguments.push_back(otf2.data());
+  if (p.settings.json) arguments.push_back(json.data());
+  arguments.push_back(folder.data());
+  arguments.push_back(nullptr);
+  // The program must not be traced, nor be ranks.
+  std::vector<char*> environment;
+  for (char** v = environ; *v; ++v)
+    if (std::strncmp(*v, "LD_PRELOAD=", 11) != 0 && std::strncmp(*v, "FGMPI_", 6) != 0 &&
+        std::strncmp(*v, "PMI_", 4) != 0)
+      environment.push_back(*v);
+  environment.push_back(nullptr);
+  pid_t child = 0;
+  if (posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments.data(),
+                  environment.data()) != 0) {
+    std::fprintf(stderr, "fgmpi-track: %s cannot be started; run fgmpi-track-dump --otf2 %s\n",
+                 program.c_str(), folder.c_str());
+    return;
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+// ---- Time ----------------------------------------------------------------------------------------------------------
+
+uint64_t read_ticks_slowly() { return clock_ns(CLOCK_MONOTONIC); }
+
+void note_ticks(FileHeader* header) {
+  header->mono1 = clock_ns(CLOCK_MONOTONIC);
+  header->ticks1 = ticks();
+}
+
+void choose_clock() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  g_ticks_are_cycles = __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & 1u << 8);
+}
+
+void set_up_ticks(FileHeader* header) {
+  header->mono0 = clock_ns(CLOCK_MONOTONIC);
+  header->ticks0 = ticks();
+  header->real0 = clock_ns(CLOCK_REALTIME);
+  // A second pair, for a process that ends before it notes a later one: after half a millisecond the rate is known to
+  // better than one part in a thousand.
+  do note_ticks(header);
+  while (header->mono1 - header->mono0 < 500'000);
+}
+
+// ---- Places --------------------------------------------------------------------------------------------------------
+
+uint64_t place_of(const void* return_address) {
+  auto address = reinterpret_cast<uintptr_t>(return_address);
+  if (address >= g_process.fortran_low && address < g_process.fortran_high) {
+    void* frames[16];
+    const int n = backtrace(frames, 16);
+    bool inside = false;
+    for (int i = 0; i < n; ++i) {
+      const auto frame = reinterpret_cast<uintptr_t>(frames[i]);
+      const bool fortran = frame >= g_process.fortran_low && frame < g_process.fortran_high;
+      inside |= fortran;
+      if (!inside || fortran) continue;
+      address = frame;
+      break;
+    }
+  }
+  if (MPIX_Program_address)
+    address =
+        reinterpret_cast<uintptr_t>(MPIX_Program_address(reinterpret_cast<const void*>(address)));
+  return address;
+}
+
+// ---- Ranks ---------------------------------------------------------------------------------------------------------
+
+void rank_starts(bool session) {
+  if (g_process.settings.folder.empty() || current_rank()) {
+    if (Rank* rank = current_rank()) {
+      rank->initialised |= !session;
+      rank->sessions += session;
+    }
+    return;
+  }
+  auto* rank = new Rank;
+  find_self(rank, session);
+  MPI_Comm parent = MPI_COMM_NULL;
+  if (!session) {
+    agree_on_job(session);
+    if (g_next.MPI_Comm_get_parent(&parent) != MPI_SUCCESS) parent = MPI_COMM_NULL;
+    rank->foreign = parent != MPI_COMM_NULL;
+  } else if (!g_process.on) {
+    agree_on_job(session);
+  }
+  if (!g_process.on) {
+    choose_ways();
+    start_process(rank, session);
+  }
+  int level = MPI_THREAD_SINGLE;
+  if (g_next.MPI_Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE)
+    rank->threads = true;
+  rank->initialised = !session;
+  rank->sessions = session;
+  rank->events_left = g_process.settings.first;
+  rank->recording = g_process.settings.first > 0 &&
+                    g_process.settings.wants_rank(rank->world_rank, rank->world_size);
+  const auto local = static_cast<size_t>(rank->world_rank - g_process.spool.header().first_rank);
+  if (local < g_process.all.size()) g_process.all[local] = rank;
+  ++g_process.arrived;
+  if (!session) {
+    const bool foreign = rank->foreign;
+    rank->foreign = false;
+    rank->add_comm(MPI_COMM_WORLD, kNoComm, kCall_MPI_Init, kPredefined, nullptr);
+    rank->add_comm(MPI_COMM_SELF, kNoComm, kCall_MPI_Init, kPredefined, nullptr);
+    rank->foreign = foreign;
+    if (foreign) rank->add_comm(parent, kNoComm, kCall_MPI_Init, kPredefined, nullptr);
+  }
+  put_current_rank(rank);
+}
+
+void all_are_here(Rank* rank) {
+  advance_keys(rank, true);
+  if (rank->initialised) g_next.MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void rank_ends(Rank* rank) {
+  advance_keys(rank, true);
+  note_ticks(&g_process.spool.header());
+  if (!rank->initialised) return;
+  unify(rank);
+  for (MPI_Group& group : rank->groups)
+    if (group != MPI_GROUP_NULL) g_next.MPI_Group_free(&group);
+  if (!g_process.settings.otf2 && !g_process.settings.json) return;
+  // All of the others' records are there, and none comes while the files are written.
+  if (rank->world_rank == 0) write_files();
+  g_next.MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void rank_has_ended(Rank* rank) {
+  rank->recording = false;
+  note_ticks(&g_process.spool.header());
+  if (++g_process.left == g_process.ranks) g_process.spool.finish();
+  put_current_rank(nullptr);
+}
+
+// ---- The library is loaded -----------------------------------------------------------------------------------------
+
+namespace {
+
+[[gnu::constructor]] void loaded() {
+  if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
+  fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
+  const char* folder = std::getenv("FGMPI_TRACK_DIR");
+  g_process.settings.folder = folder && *folder ? folder : "fgmpi-track";
+  const char* text = std::getenv("FGMPI_TRACK");
+  if (Status s = parse_settings(text ? text : "", &g_process.settings); !s.ok()) {
+    std::fprintf(stderr, "fgmpi-track: %s\n", s.what().c_str());
+    _exit(1);
+  }
+  g_tool_word = MPIX_Tool_word;
+  choose_clock();
+  dl_iterate_phdr(note_fortran, nullptr);
+}
+
+}  // namespace
+}  // namespace fgmpi::track

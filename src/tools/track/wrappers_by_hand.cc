@@ -1,0 +1,137 @@
+// The calls that begin and end tracking.
+#include <cstdio>
+#include <cstdlib>
+
+#include "tools/track/wrappers.h"
+
+namespace fgmpi::track {
+namespace {
+
+/// A program that loads its MPI library later (dlopen) leaves nothing to call.
+void need_mpi(const char* call) {
+  if (g_next.MPI_Init) return;
+  std::fprintf(stderr,
+               "fgmpi-track: %s: the program loads its MPI library by dlopen; preload that library "
+               "behind libfgmpi-track.so (LD_PRELOAD), or run without the tracker\n",
+               call);
+  std::abort();
+}
+
+/// The call that began before the rank was known.
+void record_first(Calls id, uint64_t begin, int result, bool session) {
+  if (result != MPI_SUCCESS) return;
+  rank_starts(session);
+  Rank* rank = current_rank();
+  if (!rank || !rank->recording || !g_process.wanted[id]) return;
+  RankLock lock(rank);
+  Event* e = rank->take();
+  if (e)
+    *e = {begin,
+          ticks(),
+          static_cast<uint16_t>(id),
+          static_cast<uint8_t>(EventKind::kCall),
+          0,
+          kNoComm,
+          0,
+          0,
+          0,
+          0};
+}
+
+int init(int* argc, char*** argv) {
+  need_mpi("MPI_Init");
+  const uint64_t begin = ticks();
+  const int result = g_next.MPI_Init(argc, argv);
+  record_first(kCall_MPI_Init, begin, result, false);
+  return result;
+}
+
+int init_thread(int* argc, char*** argv, int required, int* provided) {
+  need_mpi("MPI_Init_thread");
+  const uint64_t begin = ticks();
+  const int result = g_next.MPI_Init_thread(argc, argv, required, provided);
+  record_first(kCall_MPI_Init_thread, begin, result, false);
+  return result;
+}
+
+int session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  need_mpi("MPI_Session_init");
+  const uint64_t begin = ticks();
+  const int result = g_next.MPI_Session_init(info, errhandler, session);
+  record_first(kCall_MPI_Session_init, begin, result, true);
+  return result;
+}
+
+int finalize(const void* place) {
+  Rank* rank = current_rank();
+  {
+    // What is recorded of MPI_Finalize is the wait for all; the tool's own work is not.
+    Call call(kCall_MPI_Finalize, place);
+    if (rank) all_are_here(rank);
+    call.leave();
+  }
+  if (rank) rank_ends(rank);
+  const int result = g_next.MPI_Finalize();
+  if (rank) {
+    rank->initialised = false;
+    if (rank->sessions == 0) rank_has_ended(rank);
+  }
+  return result;
+}
+
+int session_finalize(const void* place, MPI_Session* session) {
+  Rank* rank = current_rank();
+  const bool last = rank && --rank->sessions == 0 && !rank->initialised;
+  if (last) rank_ends(rank);
+  int result;
+  {
+    Call call(kCall_MPI_Session_finalize, place);
+    result = g_next.MPI_Session_finalize(session);
+    call.leave();
+  }
+  if (last) rank_has_ended(rank);
+  return result;
+}
+
+int end_job(const void* place, MPI_Comm comm, int code) {
+  Call call(kCall_MPI_Abort, place);
+  if (call.rank()) note_ticks(&g_process.spool.header());
+  return g_next.MPI_Abort(comm, code);
+}
+
+}  // namespace
+}  // namespace fgmpi::track
+
+using namespace fgmpi::track;
+
+#define FROM __builtin_return_address(0)
+
+EXPORT int MPI_Init(int* argc, char*** argv) { return init(argc, argv); }
+EXPORT int PMPI_Init(int* argc, char*** argv) {
+  return from_fortran(FROM) ? init(argc, argv) : g_next.MPI_Init(argc, argv);
+}
+EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return init_thread(argc, argv, required, provided);
+}
+EXPORT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return from_fortran(FROM) ? init_thread(argc, argv, required, provided)
+                            : g_next.MPI_Init_thread(argc, argv, required, provided);
+}
+EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  return session_init(info, errhandler, session);
+}
+EXPORT int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  return from_fortran(FROM) ? session_init(info, errhandler, session)
+                            : g_next.MPI_Session_init(info, errhandler, session);
+}
+EXPORT int MPI_Finalize() { return finalize(FROM); }
+EXPORT int PMPI_Finalize() { return from_fortran(FROM) ? finalize(FROM) : g_next.MPI_Finalize(); }
+EXPORT int MPI_Session_finalize(MPI_Session* session) { return session_finalize(FROM, session); }
+EXPORT int PMPI_Session_finalize(MPI_Session* session) {
+  return from_fortran(FROM) ? session_finalize(FROM, session)
+                            : g_next.MPI_Session_finalize(session);
+}
+EXPORT int MPI_Abort(MPI_Comm comm, int code) { return end_job(FROM, comm, code); }
+EXPORT int PMPI_Abort(MPI_Comm comm, int code) {
+  return from_fortran(FROM) ? end_job(FROM, comm, code) : g_next.MPI_Abort(comm, code);
+}
