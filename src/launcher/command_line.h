@@ -34,8 +34,8 @@ struct Setting {
   std::function<Status(const Words& program, int64_t ranks_each, Words* options)> inspect = {};
   /// Called once for -track FOLDER, before programs are looked at: sets what they inherit. May be empty.
   std::function<Status(const std::string& folder)> track = {};
-  std::string
-      tracker;  ///< the library that -track puts first in any LD_PRELOAD of the command line
+  std::string tracker =
+      {};  ///< the library that -track puts first in any LD_PRELOAD of the command line
 };
 
 /// An error is one line that names the option, its value and what is allowed.

@@ -89,9 +89,9 @@ fgmpi::Status set_up_tracking(const std::string& folder, const std::string& libr
   if (access((library_folder + "/" + kTracker).c_str(), R_OK) != 0)
     return fgmpi::error(MPI_ERR_ARG, "-track %s: %s/%s is not installed", folder.c_str(),
                         library_folder.c_str(), kTracker);
-  setenv("FGMPI_TRACK_DIR", path.c_str(), 1);
+  environment::set(environment::kTrackFolder, path.c_str());
   // Without its folder, which could hold spaces: it is found by LD_LIBRARY_PATH.
-  fgmpi::launcher::put_first("LD_PRELOAD", kTracker);
+  environment::put_first(environment::kPreload, kTracker);
   return {};
 }
 

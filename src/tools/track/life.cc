@@ -16,6 +16,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/environment.h"
 #include "tools/track/extensions.h"
 #include "tools/track/recorder.h"
 
@@ -138,12 +139,7 @@ void choose_ways() {
 /// All members of the world agree on a key for the job.
 void agree_on_job(bool session) {
   uint64_t key = g_process.job ? g_process.job : new_job_key();
-  if (const char* text = std::getenv("FGMPI_TRACK_JOB")) {
-    const uint64_t given = std::strtoull(text, nullptr, 10) & 0x7fffffffu;
-    if (given) key = given;
-  } else if (session) {
-    key = 0;
-  }
+  if (session) key = 0;  // nobody to agree with
   if (!session) g_next.MPI_Bcast(&key, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
   g_process.job = key;
 }
@@ -333,9 +329,9 @@ namespace {
 [[gnu::constructor]] void loaded() {
   if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
   fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
-  const char* folder = std::getenv("FGMPI_TRACK_DIR");
-  g_process.settings.folder = folder && *folder ? folder : "fgmpi-track";
-  const char* text = std::getenv("FGMPI_TRACK");
+  const char* folder = environment::text(environment::kTrackFolder);
+  g_process.settings.folder = folder ? folder : "fgmpi-track";
+  const char* text = environment::text(environment::kTrack);
   if (Status s = parse_settings(text ? text : "", &g_process.settings); !s.ok()) {
     std::fprintf(stderr, "fgmpi-track: %s\n", s.what().c_str());
     _exit(1);
