@@ -63,7 +63,7 @@ Status check_counts(const Counts& counts, const char* which, int64_t n, int64_t*
 Status check_volumes(const Counts& counts, int64_t n, const char* which, const coll::Side& side) {
   int64_t total = 0;
   for (int64_t i = 0; i < n; ++i) {
-    const host::Type& type = side.types[static_cast<size_t>(i)];
+    const host::Type& type = (*side.types)[i];
     Status status = check_volume(counts[i], 1, type, "it");
     if (__builtin_expect(!status.ok(), 0))
       return error(status.error_class(), "%scounts[%lld]: %s", which, static_cast<long long>(i),
