@@ -1,6 +1,7 @@
 // Communicators: who is in them, comparing, duplicating, splitting, creating, freeing (MPI-4.0 sections 7.4.1 to 7.4.3).
 
 #include "comm/create.h"
+#include "mpi/calls.h"
 #include "mpi/comm_common.h"
 
 namespace fgmpi::mpi {
@@ -17,13 +18,11 @@ int copy_extras(comm::Comm* from, std::unique_ptr<comm::Extras>* to) {
 
 namespace {
 
-/// MPI_Comm_dup and its kin. Copy functions run first; a duplicate that one of them forbids is still made, as others
-/// wait for it, and freed again.
-int dup_with_extras(const char* call, comm::Comm* c, MPI_Info info, MPI_Comm* newcomm) {
-  *newcomm = MPI_COMM_NULL;
+/// A duplicate that a copy function forbids is still made, as others wait for it, and freed again.
+int duplicate_with_extras(const char* call, comm::Comm* c, MPI_Info info, comm::Comm** newcomm) {
   std::unique_ptr<comm::Extras> extras;
   comm::Hints hints;
-  if (Status read = comm::read_hints(info, &hints); !read.ok()) return bad_info(call, c, read);
+  if (Status read = comm::read_hints(info, &hints); !read.ok()) return code_of(call, read);
   int code = copy_extras(c, &extras);
   comm::Comm* made = nullptr;
   Status status = comm::dup(c, &made, call, comm::strategy_of(hints));
@@ -33,27 +32,30 @@ int dup_with_extras(const char* call, comm::Comm* c, MPI_Info info, MPI_Comm* ne
   }
   if (status.ok() && code == MPI_SUCCESS) {
     made->extras = std::move(extras);
-    *newcomm = made->handle;
+    *newcomm = made;
     return MPI_SUCCESS;
   }
   if (extras) comm::drop_attributes(&extras->attributes);
   if (made) comm::free(made);
-  return status.ok() ? fail_code(call, c, code) : fail(call, c, status);
+  return status.ok() ? code : code_of(call, status);
 }
 
-/// Nothing to copy is the usual case: few cache lines of a cold stack.
-int dup(const char* call, comm::Comm* c, MPI_Info info, MPI_Comm* newcomm) {
-  if (c->extras || info != MPI_INFO_NULL) return dup_with_extras(call, c, info, newcomm);
-  comm::Comm* made = nullptr;
-  Status status = comm::dup(c, &made, call);
-  return give(call, c, status, made, newcomm);
+}  // namespace
+
+int duplicate(const char* call, comm::Comm* c, MPI_Info info, comm::Comm** newcomm) {
+  // Nothing to copy is the usual case: few cache lines of a cold stack.
+  if (c->extras || info != MPI_INFO_NULL) return duplicate_with_extras(call, c, info, newcomm);
+  return code_of(call, comm::dup(c, newcomm, call));
 }
 
-int idup(const char* call, comm::Comm* c, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
-  *newcomm = MPI_COMM_NULL;
+int idup(const char* call, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
+  if (newcomm) *newcomm = MPI_COMM_NULL;
+  FGMPI_ENTER(call, c, comm);
+  FGMPI_RETURN_IF(call, c, check_pointer(newcomm, "newcomm"));
+  FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   std::unique_ptr<comm::Extras> extras;
   comm::Hints hints;
-  if (Status read = comm::read_hints(info, &hints); !read.ok()) return bad_info(call, c, read);
+  FGMPI_RETURN_IF(call, c, comm::read_hints(info, &hints));
   if (int code = copy_extras(c, &extras); code != MPI_SUCCESS) {
     if (extras) comm::drop_attributes(&extras->attributes);
     return fail_code(call, c, code);
@@ -67,6 +69,8 @@ int idup(const char* call, comm::Comm* c, MPI_Info info, MPI_Comm* newcomm, MPI_
   *request = pt2pt::handle_of(r);
   return MPI_SUCCESS;
 }
+
+namespace {
 
 /// A communicator is made of members of its parent; of an intercommunicator, of those of the own side.
 Status check_part(const comm::Comm* c, const RankMap& group) {
@@ -82,194 +86,62 @@ Status check_part(const comm::Comm* c, const RankMap& group) {
 }
 
 }  // namespace
-}  // namespace fgmpi::mpi
 
-using namespace fgmpi;
-
-FGMPI_EXPORT(MPI_Comm_size);
-int PMPI_Comm_size(MPI_Comm comm, int* size) {
-  FGMPI_ENTER("MPI_Comm_size", c, comm);
-  FGMPI_RETURN_IF("MPI_Comm_size", c, mpi::check_pointer(size, "size"));
-  *size = c->size();
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Comm_rank);
-int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
-  FGMPI_ENTER("MPI_Comm_rank", c, comm);
-  FGMPI_RETURN_IF("MPI_Comm_rank", c, mpi::check_pointer(rank, "rank"));
-  *rank = c->rank;
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Comm_test_inter);
-int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
-  FGMPI_ENTER("MPI_Comm_test_inter", c, comm);
-  FGMPI_RETURN_IF("MPI_Comm_test_inter", c, mpi::check_pointer(flag, "flag"));
-  *flag = c->shared->inter;
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Comm_compare);
-int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
-  constexpr const char* kCall = "MPI_Comm_compare";
-  FGMPI_ENTER(kCall, a, comm1);
-  FGMPI_RETURN_IF(kCall, a, mpi::check_pointer(result, "result"));
-  comm::Comm* b = comm::find(comm2);
-  if (!b) return mpi::bad_comm(kCall, comm2);
-  if (a == b) {
-    *result = MPI_IDENT;
-    return MPI_SUCCESS;
-  }
-  *result = MPI_UNEQUAL;
-  if (a->shared->inter != b->shared->inter) return MPI_SUCCESS;
-  int verdict = comm::compare(a->shared->map, b->shared->map);
-  if (a->shared->inter && verdict != MPI_UNEQUAL) {
-    int remote = comm::compare(*a->shared->remote, *b->shared->remote);
+Status comm_compare(comm::Comm* comm1, comm::Comm* comm2, int* result) {
+  *result = comm1 == comm2 ? MPI_IDENT : MPI_UNEQUAL;
+  if (comm1 == comm2 || comm1->shared->inter != comm2->shared->inter) return {};
+  int verdict = comm::compare(comm1->shared->map, comm2->shared->map);
+  if (comm1->shared->inter && verdict != MPI_UNEQUAL) {
+    int remote = comm::compare(*comm1->shared->remote, *comm2->shared->remote);
     if (remote != MPI_IDENT) verdict = remote;
   }
   *result = verdict == MPI_IDENT ? MPI_CONGRUENT : verdict;
-  return MPI_SUCCESS;
+  return {};
 }
 
-FGMPI_EXPORT(MPI_Comm_group);
-int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
-  if (group) *group = MPI_GROUP_NULL;
-  constexpr const char* kCall = "MPI_Comm_group";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(group, "group"));
-  FGMPI_RETURN_IF(kCall, c, comm::make_group(c->shared->map, group));
-  if (comm::Group* g = comm::find_group(*group)) g->rank = c->rank;
-  return MPI_SUCCESS;
+Status comm_group(comm::Comm* comm, MPI_Group* group) {
+  FGMPI_TRY(comm::make_group(comm->shared->map, group));
+  if (comm::Group* g = comm::find_group(*group)) g->rank = comm->rank;
+  return {};
 }
 
-FGMPI_EXPORT(MPI_Comm_remote_size);
-int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
-  constexpr const char* kCall = "MPI_Comm_remote_size";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(size, "size"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_inter(c));
-  *size = c->shared->remote->size();
-  return MPI_SUCCESS;
+Status comm_remote_size(comm::Comm* comm, int* size) {
+  FGMPI_TRY(check_inter(comm));
+  *size = comm->shared->remote->size();
+  return {};
 }
 
-FGMPI_EXPORT(MPI_Comm_remote_group);
-int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
-  if (group) *group = MPI_GROUP_NULL;
-  constexpr const char* kCall = "MPI_Comm_remote_group";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(group, "group"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_inter(c));
-  return mpi::done(kCall, c, comm::make_group(*c->shared->remote, group));
+Status comm_remote_group(comm::Comm* comm, MPI_Group* group) {
+  FGMPI_TRY(check_inter(comm));
+  return comm::make_group(*comm->shared->remote, group);
 }
 
-FGMPI_EXPORT(MPI_Comm_dup);
-int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
-  if (newcomm) *newcomm = MPI_COMM_NULL;
-  FGMPI_ENTER("MPI_Comm_dup", c, comm);
-  FGMPI_RETURN_IF("MPI_Comm_dup", c, mpi::check_pointer(newcomm, "newcomm"));
-  return mpi::dup("MPI_Comm_dup", c, MPI_INFO_NULL, newcomm);
+Status comm_create(comm::Comm* comm, comm::Group* group, comm::Comm** newcomm) {
+  Status part = check_part(comm, group->map);
+  if (part.ok()) return comm::create(comm, group->map, newcomm);
+  // The other side of an intercommunicator need not have made this error: it waits for this one.
+  if (comm->shared->inter) (void)comm::split(comm, MPI_UNDEFINED, 0, newcomm);
+  return part;
 }
 
-FGMPI_EXPORT(MPI_Comm_dup_with_info);
-int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
-  if (newcomm) *newcomm = MPI_COMM_NULL;
-  FGMPI_ENTER("MPI_Comm_dup_with_info", c, comm);
-  FGMPI_RETURN_IF("MPI_Comm_dup_with_info", c, mpi::check_pointer(newcomm, "newcomm"));
-  return mpi::dup("MPI_Comm_dup_with_info", c, info, newcomm);
+Status comm_create_group(comm::Comm* comm, comm::Group* group, int tag, comm::Comm** newcomm) {
+  FGMPI_TRY(check_intra(comm));
+  FGMPI_TRY(check_part(comm, group->map));
+  return comm::create_group(comm, group->map, tag, newcomm);
 }
 
-FGMPI_EXPORT(MPI_Comm_idup);
-int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
-  if (newcomm) *newcomm = MPI_COMM_NULL;
-  FGMPI_ENTER("MPI_Comm_idup", c, comm);
-  FGMPI_RETURN_IF("MPI_Comm_idup", c, mpi::check_pointer(newcomm, "newcomm"));
-  FGMPI_RETURN_IF("MPI_Comm_idup", c, mpi::check_pointer(request, "request"));
-  return mpi::idup("MPI_Comm_idup", c, MPI_INFO_NULL, newcomm, request);
-}
-
-FGMPI_EXPORT(MPI_Comm_idup_with_info);
-int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm,
-                             MPI_Request* request) {
-  if (newcomm) *newcomm = MPI_COMM_NULL;
-  FGMPI_ENTER("MPI_Comm_idup_with_info", c, comm);
-  FGMPI_RETURN_IF("MPI_Comm_idup_with_info", c, mpi::check_pointer(newcomm, "newcomm"));
-  FGMPI_RETURN_IF("MPI_Comm_idup_with_info", c, mpi::check_pointer(request, "request"));
-  return mpi::idup("MPI_Comm_idup_with_info", c, info, newcomm, request);
-}
-
-FGMPI_EXPORT(MPI_Comm_split);
-int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
-  if (newcomm) *newcomm = MPI_COMM_NULL;
-  constexpr const char* kCall = "MPI_Comm_split";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
-  if (color < 0 && color != MPI_UNDEFINED) {
-    return mpi::fail(
-        kCall, c, error(MPI_ERR_ARG, "color is %d; allowed is 0 or more, or MPI_UNDEFINED", color));
-  }
-  comm::Comm* made = nullptr;
-  Status status = comm::split(c, color, key, &made);
-  return mpi::give(kCall, c, status, made, newcomm);
-}
-
-FGMPI_EXPORT(MPI_Comm_create);
-int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
-  if (newcomm) *newcomm = MPI_COMM_NULL;
-  constexpr const char* kCall = "MPI_Comm_create";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
-  comm::Group* g;
-  FGMPI_RETURN_IF(kCall, nullptr, mpi::find_group(group, "group", &g));
-  comm::Comm* made = nullptr;
-  Status status = mpi::check_part(c, g->map);
-  if (status.ok())
-    status = comm::create(c, g->map, &made);
-  else if (c->shared->inter)  // the other side need not have made this error: it waits for this one
-    (void)comm::split(c, MPI_UNDEFINED, 0, &made);
-  return mpi::give(kCall, c, status, made, newcomm);
-}
-
-FGMPI_EXPORT(MPI_Comm_create_group);
-int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
-  if (newcomm) *newcomm = MPI_COMM_NULL;
-  constexpr const char* kCall = "MPI_Comm_create_group";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
-  comm::Group* g;
-  FGMPI_RETURN_IF(kCall, nullptr, mpi::find_group(group, "group", &g));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_tag(tag, false));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_part(c, g->map));
-  comm::Comm* made = nullptr;
-  Status status = comm::create_group(c, g->map, tag, &made);
-  return mpi::give(kCall, c, status, made, newcomm);
-}
-
-namespace {
-
-/// Free and disconnect: attributes go first, in reverse order (section 7.7.2).
-int release(const char* call, comm::Comm* c, MPI_Comm* comm) {
+/// Attributes go first, in reverse order (section 7.7.2).
+int release_comm(const char* call, comm::Comm* c) {
   if (c->handle == MPI_COMM_WORLD || c->handle == MPI_COMM_SELF)
-    return mpi::fail(
-        call, c,
-        error(MPI_ERR_COMM, "comm is %s; allowed is a communicator that the program made",
-              comm::name_of(c).c_str()));
+    return code_of(
+        call, error(MPI_ERR_COMM, "comm is %s; allowed is a communicator that the program made",
+                    comm::name_of(c).c_str()));
   if (c->extras && !c->extras->attributes.empty()) {
     int code = comm::delete_attributes(&c->extras->attributes, c->handle);
-    if (code != MPI_SUCCESS) return mpi::fail_code(call, c, code);
+    if (code != MPI_SUCCESS) return code;
   }
   comm::free(c);
-  *comm = MPI_COMM_NULL;
   return MPI_SUCCESS;
 }
 
-}  // namespace
-
-FGMPI_EXPORT(MPI_Comm_free);
-int PMPI_Comm_free(MPI_Comm* comm) {
-  constexpr const char* kCall = "MPI_Comm_free";
-  FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(comm, "comm"));
-  FGMPI_ENTER(kCall, c, *comm);
-  return release(kCall, c, comm);
-}
+}  // namespace fgmpi::mpi

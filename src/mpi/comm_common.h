@@ -43,11 +43,13 @@ inline bool usable() { return comm::rank_state() != nullptr; }
 /// functions). Returns a copy function's failing code, else MPI_SUCCESS.
 int copy_extras(comm::Comm* from, std::unique_ptr<comm::Extras>* to);
 
-/// read_hints() failed. Whether arguments are objects at all is asked first, when no communicator answers for the call
-/// yet (as in MPICH); what the hints say, of the communicator.
-inline int bad_info(const char* call, comm::Comm* comm, const Status& status) {
-  return fail(call, status.error_class() == MPI_ERR_INFO ? nullptr : comm, status);
-}
+// What rows of calls.table name. Those that return an error code leave it to the binding to call the handler.
+/// MPI_Comm_dup and its like: copy functions run first. May switch.
+int duplicate(const char* call, comm::Comm* comm, MPI_Info info, comm::Comm** newcomm);
+/// The whole of MPI_Comm_idup. May switch (copy functions).
+int idup(const char* call, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request);
+/// Free and disconnect. May switch (delete functions).
+int release_comm(const char* call, comm::Comm* comm);
 
 /// Hints given to a creation: kept, and the strategy among them applied in this process.
 inline void apply_hints(comm::Comm* made, comm::Hints hints) {

@@ -1,54 +1,39 @@
 // Intercommunicators (MPI-4.0 section 7.6).
 
 #include "comm/create.h"
+#include "mpi/calls.h"
 #include "mpi/comm_common.h"
 
-using namespace fgmpi;
-
+namespace fgmpi::mpi {
 namespace {
 
-Status check_leader(const comm::Comm* c, int rank, const char* argument) {
-  int size = c->shared->peers().size();
-  if (rank >= 0 && rank < size) return {};
-  return error(MPI_ERR_RANK, "%s is %d; allowed is 0 to %d", argument, rank, size - 1);
+/// Significant at the leader only: the communicator that both leaders are in, and the other one's rank there.
+Status check_peer(MPI_Comm handle, int remote_leader, const comm::Comm** peer) {
+  const comm::Comm* c = comm::find(handle);
+  if (!c) return Status(MPI_ERR_COMM, "peer_" + comm::describe_bad(handle));
+  const int size = c->shared->peers().size();
+  if (remote_leader < 0 || remote_leader >= size)
+    return error(MPI_ERR_RANK, "remote_leader is %d; allowed is 0 to %d", remote_leader, size - 1);
+  if (!c->shared->inter && remote_leader == c->rank)
+    return error(MPI_ERR_RANK, "remote_leader is %d, the calling rank itself", remote_leader);
+  *peer = c;
+  return {};
 }
 
 }  // namespace
 
-FGMPI_EXPORT(MPI_Intercomm_create);
-int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
-                          int remote_leader, int tag, MPI_Comm* newintercomm) {
-  if (newintercomm) *newintercomm = MPI_COMM_NULL;
-  constexpr const char* kCall = "MPI_Intercomm_create";
-  FGMPI_ENTER(kCall, c, local_comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newintercomm, "newintercomm"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
-  FGMPI_RETURN_IF(kCall, c, check_leader(c, local_leader, "local_leader"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_tag(tag, false));
+Status intercomm_create(comm::Comm* local_comm, int local_leader, MPI_Comm peer_comm,
+                        int remote_leader, int tag, comm::Comm** newintercomm) {
+  FGMPI_TRY(check_intra(local_comm));
   comm::InterArguments arguments{local_leader, nullptr, remote_leader, tag};
-  if (c->rank == local_leader) {
-    arguments.peer = comm::find(peer_comm);
-    if (!arguments.peer)
-      return mpi::fail(kCall, c, Status(MPI_ERR_COMM, "peer_" + comm::describe_bad(peer_comm)));
-    FGMPI_RETURN_IF(kCall, c, check_leader(arguments.peer, remote_leader, "remote_leader"));
-    if (!arguments.peer->shared->inter && remote_leader == arguments.peer->rank)
-      return mpi::fail(
-          kCall, c,
-          error(MPI_ERR_RANK, "remote_leader is %d, the calling rank itself", remote_leader));
-  }
-  comm::Comm* made = nullptr;
-  Status status = comm::intercomm_create(c, arguments, &made);
-  return mpi::give(kCall, c, status, made, newintercomm);
+  if (local_comm->rank == local_leader)
+    FGMPI_TRY(check_peer(peer_comm, remote_leader, &arguments.peer));
+  return comm::intercomm_create(local_comm, arguments, newintercomm);
 }
 
-FGMPI_EXPORT(MPI_Intercomm_merge);
-int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
-  if (newintracomm) *newintracomm = MPI_COMM_NULL;
-  constexpr const char* kCall = "MPI_Intercomm_merge";
-  FGMPI_ENTER(kCall, c, intercomm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newintracomm, "newintracomm"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_inter(c));
-  comm::Comm* made = nullptr;
-  Status status = comm::intercomm_merge(c, high != 0, &made);
-  return mpi::give(kCall, c, status, made, newintracomm);
+Status intercomm_merge(comm::Comm* intercomm, int high, comm::Comm** newintracomm) {
+  FGMPI_TRY(check_inter(intercomm));
+  return comm::intercomm_merge(intercomm, high != 0, newintracomm);
 }
+
+}  // namespace fgmpi::mpi

@@ -14,10 +14,10 @@
 #include "comm/create.h"
 #include "comm/hardware.h"
 #include "host/host.h"
+#include "mpi/calls.h"
 #include "mpi/comm_common.h"
 
-using namespace fgmpi;
-
+namespace fgmpi::mpi {
 namespace {
 
 constexpr const char* kCall = "MPI_Comm_split_type";
@@ -155,7 +155,7 @@ void set_resource(MPI_Info info, const std::string& level) {
   host::call([&](const host::Api& h) { return h.Info_set(info, kResourceKey, level.c_str()); });
 }
 
-Status split_type(comm::Comm* c, int type, int key, MPI_Info info, comm::Comm** out) {
+Status split_by_type(comm::Comm* c, int type, int key, MPI_Info info, comm::Comm** out) {
   *out = nullptr;
   std::string resource;
   switch (type) {
@@ -189,16 +189,13 @@ Status split_type(comm::Comm* c, int type, int key, MPI_Info info, comm::Comm** 
 
 }  // namespace
 
-FGMPI_EXPORT(MPI_Comm_split_type);
-int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
-  if (newcomm) *newcomm = MPI_COMM_NULL;
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
+Status comm_split_type(comm::Comm* comm, int split_type, int key, MPI_Info info,
+                       comm::Comm** newcomm) {
   comm::Hints hints;
-  if (Status read = comm::read_hints(info, &hints); !read.ok())
-    return mpi::bad_info(kCall, c, read);
-  comm::Comm* made = nullptr;
-  Status status = ::split_type(c, split_type, key, info, &made);
-  if (made && !hints.empty()) mpi::apply_hints(made, std::move(hints));
-  return mpi::give(kCall, c, status, made, newcomm);
+  FGMPI_TRY(comm::read_hints(info, &hints));
+  Status status = split_by_type(comm, split_type, key, info, newcomm);
+  if (*newcomm && !hints.empty()) apply_hints(*newcomm, std::move(hints));
+  return status;
 }
+
+}  // namespace fgmpi::mpi

@@ -99,6 +99,8 @@ int code_of(const char* call, const Status& status) {
 }
 
 int fail_code(const char* call, comm::Comm* comm, int code) {
+  // Whether an info argument is an object at all is a question of the time before a communicator answers for the call.
+  if (is_ours(code) && class_of(code) == MPI_ERR_INFO) comm = nullptr;
   comm::Comm* answers = comm ? comm : answers_for_no_object();
   MPI_Errhandler handler = answers ? answers->errhandler : MPI_ERRORS_ARE_FATAL;
   if (comm::returns_codes(handler)) return code;
