@@ -4,9 +4,11 @@
 #include <string>
 
 #include "comm/attr.h"
+#include "comm/errhandler.h"
 #include "comm/extras.h"
 #include "comm/group.h"
 #include "comm/hints.h"
+#include "host/internal.h"
 #include "mpi/binding.h"
 
 namespace fgmpi::mpi {
@@ -35,6 +37,21 @@ inline Status find_group(MPI_Group handle, const char* argument, comm::Group** o
   return error(MPI_ERR_GROUP, "%s is %s; allowed is a valid group", argument,
                handle == MPI_GROUP_NULL ? "MPI_GROUP_NULL" : "not a group or was freed");
 }
+
+/// MPI_Comm_create_errhandler and its like.
+template <class F>
+Status make_errhandler(comm::HandlerOf of, F* function, MPI_Errhandler* out) {
+  return comm::create_errhandler(of, reinterpret_cast<void (*)(void*, int*, ...)>(function), out);
+}
+
+/// Attributes on communicators, from C or Fortran. Setting and deleting may switch (delete functions) and return an
+/// error code.
+Status get_comm_attribute(comm::Comm* comm, int keyval, comm::AttrKind kind, void* value,
+                          int* flag);
+int set_comm_attribute(const char* call, comm::Comm* comm, int keyval, void* value,
+                       comm::AttrKind kind);
+int delete_comm_attribute(const char* call, comm::Comm* comm, int keyval);
+inline comm::AttrKind attr_kind(fgmpi_attr_kind kind) { return static_cast<comm::AttrKind>(kind); }
 
 /// For calls without a communicator: the rank must be between MPI_Init and MPI_Finalize (or have a session).
 inline bool usable() { return comm::rank_state() != nullptr; }

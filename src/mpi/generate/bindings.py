@@ -63,7 +63,7 @@ class Names:
 def fill(call, text, values):
     """The text of a FUNCTION with the arguments put in."""
     everything = ", ".join(values[p.name] for p in call.parameters)
-    quoted = f'"{call.symbol}"'
+    quoted = spoken(call)
     if "(" not in text:
         return f"{text.replace('NAME', quoted)}({everything})"
 
@@ -73,6 +73,11 @@ def fill(call, text, values):
 
     marked = text.replace("...", "\0")
     return re.sub(r"(?<![\w.>:])[A-Za-z_]\w*(?![\w(:])", word, marked).replace("\0", everything)
+
+
+def spoken(call):
+    """The call's name in errors: a Fortran program calls MPI_Comm_get_attr, not MPII_Comm_get_attr."""
+    return f'"{call.symbol}"'.replace("MPII_", "MPI_")
 
 
 def default_name(call):
@@ -98,10 +103,14 @@ def wrapped(line, width=110):
     return "\n".join(lines)
 
 
+def pointers_left(text):
+    return re.sub(r"\s*(\*+)\s*", r"\1 ", text)
+
+
 def define(call, function, body):
     line, symbol = export(call)
     text = "\n".join(wrapped(f"  {statement}") for statement in body)
-    return f"{line}\n{wrapped(function.signature(symbol).replace(' *', '* ') + ' {')}\n{text}\n}}\n"
+    return f"{line}\n{wrapped(pointers_left(function.signature(symbol)) + ' {')}\n{text}\n}}\n"
 
 
 # ---- Checks ------------------------------------------------------------------------------------------------------
@@ -184,7 +193,7 @@ def other_checks(call, names):
 def made_binding(call, function):
     names = Names(call)
     values = {p.name: names.value(p) for p in call.parameters}
-    body = [f'constexpr const char* kCall = "{call.symbol}";']
+    body = [f"constexpr const char* kCall = {spoken(call)};"]
     body += object_checks(call, names) + other_checks(call, names)
     made = [p for p in call.parameters if p.kind.name == "new_comm"]
     freed = [p for p in call.parameters if p.name in names.objects and p.kind.handle[1] == "freed"]
@@ -247,7 +256,7 @@ def collective_binding(call, function):
     if nonblocking:
         name = name[1:].capitalize()
     what = "What::k" + "".join(part.capitalize() for part in name.split("_"))
-    arguments, quoted = collective_arguments(call), f'"{call.symbol}"'
+    arguments, quoted = collective_arguments(call), spoken(call)
     if persistent:
         expression = f"persistent({quoted}, comm, info, request, {what}, {arguments})"
     elif nonblocking:
@@ -290,7 +299,7 @@ def declaration(call, function):
         elif p.kind.name == "count":
             types.append(f"MPI_Count {p.name}")
         else:
-            types.append(c.declaration.replace(' *', '* '))
+            types.append(pointers_left(c.declaration))
     result = "int" if "codes" in call.flags else "Status"
     switches = "May switch" if "switches" in call.flags else "Never switches"
     line = wrapped(f"{result} {name}({', '.join(types)});")
