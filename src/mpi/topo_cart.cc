@@ -1,22 +1,21 @@
 // Cartesian topologies (MPI-4.0 sections 8.5.1, 8.5.2, 8.5.5, 8.5.6).
 
 #include "comm/create.h"
+#include "mpi/calls.h"
 #include "mpi/topo_common.h"
 
 namespace fgmpi::mpi {
 
-int create_with(const char* call, comm::Comm* c, const RankMap& order, comm::Topology topology,
-                MPI_Comm* newcomm, std::unique_ptr<comm::Neighbors> neighbors) {
-  *newcomm = MPI_COMM_NULL;
-  comm::Comm* made = nullptr;
-  FGMPI_RETURN_IF(call, c, comm::create(c, RankMap::compose(c->shared->map, order), &made, call));
-  if (!made) return MPI_SUCCESS;
+Status create_with(const char* call, comm::Comm* c, const RankMap& order, comm::Topology topology,
+                   comm::Comm** newcomm, std::unique_ptr<comm::Neighbors> neighbors) {
+  FGMPI_TRY(comm::create(c, RankMap::compose(c->shared->map, order), newcomm, call));
+  comm::Comm* made = *newcomm;
+  if (!made) return {};
   // Every member brings the same topology; the first one's is kept for all of the process.
   if (!made->shared->topology)
     made->shared->topology = std::make_shared<comm::Topology>(std::move(topology));
   if (neighbors) comm::extras(made).neighbors = std::move(neighbors);
-  *newcomm = made->handle;
-  return MPI_SUCCESS;
+  return {};
 }
 
 namespace {
@@ -45,47 +44,35 @@ comm::Topology cart_of(int ndims, const int dims[], const int periods[]) {
   return t;
 }
 
+/// A caller's arrays of `maxdims` entries hold the grid's dimensions.
+Status check_room(const comm::Topology& t, int maxdims) {
+  if (maxdims >= static_cast<int>(t.dims.size())) return {};
+  return error(MPI_ERR_ARG, "maxdims is %d; allowed is %zu or more", maxdims, t.dims.size());
+}
+
 }  // namespace
-}  // namespace fgmpi::mpi
 
-using namespace fgmpi;
-
-FGMPI_EXPORT(MPI_Cart_create);
-int PMPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder,
-                     MPI_Comm* newcomm) {
-  if (newcomm) *newcomm = MPI_COMM_NULL;
-  constexpr const char* kCall = "MPI_Cart_create";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_grid(c, ndims, dims));
-  if (ndims > 0) FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(periods, "periods"));
-  auto grid = mpi::span_of(dims, ndims);
+Status cart_create(comm::Comm* c, int ndims, const int dims[], const int periods[], int reorder,
+                   comm::Comm** newcomm) {
+  FGMPI_TRY(check_intra(c));
+  FGMPI_TRY(check_grid(c, ndims, dims));
+  auto grid = span_of(dims, ndims);
   RankMap order = reorder ? comm::cart_order(c->shared, grid)
                           : RankMap::direct(static_cast<int32_t>(comm::cart_size(grid)));
-  return mpi::create_with(kCall, c, order, mpi::cart_of(ndims, dims, periods), newcomm);
+  return create_with("MPI_Cart_create", c, order, cart_of(ndims, dims, periods), newcomm);
 }
 
-FGMPI_EXPORT(MPI_Cart_map);
-int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int[], int* newrank) {
-  constexpr const char* kCall = "MPI_Cart_map";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newrank, "newrank"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_grid(c, ndims, dims));
-  int rank = comm::cart_order(c->shared, mpi::span_of(dims, ndims)).rank_of(c->rank);
+Status cart_map(comm::Comm* c, int ndims, const int dims[], const int[], int* newrank) {
+  FGMPI_TRY(check_grid(c, ndims, dims));
+  int rank = comm::cart_order(c->shared, span_of(dims, ndims)).rank_of(c->rank);
   *newrank = rank < 0 ? MPI_UNDEFINED : rank;
-  return MPI_SUCCESS;
+  return {};
 }
 
-FGMPI_EXPORT(MPI_Cart_sub);
-int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
-  if (newcomm) *newcomm = MPI_COMM_NULL;
-  constexpr const char* kCall = "MPI_Cart_sub";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
-  FGMPI_RETURN_IF(kCall, c, mpi::need_cart(c));
+Status cart_sub(comm::Comm* c, const int remain_dims[], comm::Comm** newcomm) {
+  FGMPI_TRY(need_cart(c));
   const comm::Topology& t = *c->shared->topology;
-  if (!t.dims.empty()) FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(remain_dims, "remain_dims"));
+  if (!t.dims.empty()) FGMPI_TRY(check_pointer(remain_dims, "remain_dims"));
   std::vector<int32_t> coords(t.dims.size());
   comm::cart_coords(t, c->rank, coords);
   comm::Topology sub{comm::Topology::Kind::kCart, {}, {}, {}, {}};
@@ -99,108 +86,64 @@ int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
       color = color * t.dims[i] + coords[i];
     }
   }
-  comm::Comm* made = nullptr;
-  Status status = comm::split(c, color, key, &made);
-  if (made && !made->shared->topology)
-    made->shared->topology = std::make_shared<comm::Topology>(std::move(sub));
-  return mpi::give(kCall, c, status, made, newcomm);
+  FGMPI_TRY(comm::split(c, color, key, newcomm));
+  comm::SharedComm* shared = (*newcomm)->shared;
+  if (!shared->topology) shared->topology = std::make_shared<comm::Topology>(std::move(sub));
+  return {};
 }
 
-FGMPI_EXPORT(MPI_Cartdim_get);
-int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
-  constexpr const char* kCall = "MPI_Cartdim_get";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(ndims, "ndims"));
-  FGMPI_RETURN_IF(kCall, c, mpi::need_cart(c));
+Status cartdim_get(comm::Comm* c, int* ndims) {
+  FGMPI_TRY(need_cart(c));
   *ndims = static_cast<int>(c->shared->topology->dims.size());
-  return MPI_SUCCESS;
+  return {};
 }
 
-FGMPI_EXPORT(MPI_Cart_get);
-int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) {
-  constexpr const char* kCall = "MPI_Cart_get";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::need_cart(c));
+Status cart_get(comm::Comm* c, int maxdims, int dims[], int periods[], int coords[]) {
+  FGMPI_TRY(need_cart(c));
   const comm::Topology& t = *c->shared->topology;
-  if (maxdims < static_cast<int>(t.dims.size()))
-    return mpi::fail(
-        kCall, c,
-        error(MPI_ERR_ARG, "maxdims is %d; allowed is %zu or more", maxdims, t.dims.size()));
+  FGMPI_TRY(check_room(t, maxdims));
   for (size_t i = 0; i < t.dims.size(); ++i) {
     dims[i] = t.dims[i];
     periods[i] = t.periods[i];
   }
   comm::cart_coords(t, c->rank, {coords, t.dims.size()});
-  return MPI_SUCCESS;
+  return {};
 }
 
-FGMPI_EXPORT(MPI_Cart_rank);
-int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
-  constexpr const char* kCall = "MPI_Cart_rank";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(rank, "rank"));
-  FGMPI_RETURN_IF(kCall, c, mpi::need_cart(c));
+Status cart_rank(comm::Comm* c, const int coords[], int* rank) {
+  FGMPI_TRY(need_cart(c));
   const comm::Topology& t = *c->shared->topology;
-  if (!t.dims.empty()) FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(coords, "coords"));
+  if (!t.dims.empty()) FGMPI_TRY(check_pointer(coords, "coords"));
   *rank = comm::cart_rank(t, {coords, t.dims.size()});
-  if (*rank >= 0) return MPI_SUCCESS;
+  if (*rank >= 0) return {};
   size_t i = 0;
   while (t.periods[i] || (coords[i] >= 0 && coords[i] < t.dims[i])) ++i;
-  return mpi::fail(
-      kCall, c,
-      error(MPI_ERR_ARG, "coords[%zu] is %d; allowed is 0 to %d, as the dimension is not periodic",
-            i, coords[i], t.dims[i] - 1));
+  return error(MPI_ERR_ARG,
+               "coords[%zu] is %d; allowed is 0 to %d, as the dimension is not periodic", i,
+               coords[i], t.dims[i] - 1);
 }
 
-FGMPI_EXPORT(MPI_Cart_coords);
-int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
-  constexpr const char* kCall = "MPI_Cart_coords";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::need_cart(c));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_member(c, rank));
+Status cart_coords(comm::Comm* c, int rank, int maxdims, int coords[]) {
+  FGMPI_TRY(need_cart(c));
   const comm::Topology& t = *c->shared->topology;
-  if (maxdims < static_cast<int>(t.dims.size()))
-    return mpi::fail(
-        kCall, c,
-        error(MPI_ERR_ARG, "maxdims is %d; allowed is %zu or more", maxdims, t.dims.size()));
-  if (!t.dims.empty()) FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(coords, "coords"));
+  FGMPI_TRY(check_room(t, maxdims));
   comm::cart_coords(t, rank, {coords, t.dims.size()});
-  return MPI_SUCCESS;
+  return {};
 }
 
-FGMPI_EXPORT(MPI_Cart_shift);
-int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, int* rank_dest) {
-  constexpr const char* kCall = "MPI_Cart_shift";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(rank_source, "rank_source"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(rank_dest, "rank_dest"));
-  FGMPI_RETURN_IF(kCall, c, mpi::need_cart(c));
+Status cart_shift(comm::Comm* c, int direction, int disp, int* rank_source, int* rank_dest) {
+  FGMPI_TRY(need_cart(c));
   const comm::Topology& t = *c->shared->topology;
   if (direction < 0 || direction >= static_cast<int>(t.dims.size()))
-    return mpi::fail(
-        kCall, c,
-        error(MPI_ERR_ARG, "direction is %d; allowed is 0 to %zu", direction, t.dims.size() - 1));
+    return error(MPI_ERR_ARG, "direction is %d; allowed is 0 to %zu", direction, t.dims.size() - 1);
   *rank_source = comm::cart_neighbor(t, c->rank, direction, -disp);
   *rank_dest = comm::cart_neighbor(t, c->rank, direction, disp);
-  return MPI_SUCCESS;
+  return {};
 }
 
-FGMPI_EXPORT(MPI_Dims_create);
-int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
-  constexpr const char* kCall = "MPI_Dims_create";
-  if (ndims < 0)
-    return mpi::fail(kCall, nullptr,
-                     error(MPI_ERR_DIMS, "ndims is %d; allowed is 0 or more", ndims));
-  if (ndims > 0) FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(dims, "dims"));
-  return mpi::done(kCall, nullptr, comm::dims_create(nnodes, {dims, static_cast<size_t>(ndims)}));
-}
-
-FGMPI_EXPORT(MPI_Topo_test);
-int PMPI_Topo_test(MPI_Comm comm, int* status) {
-  FGMPI_ENTER("MPI_Topo_test", c, comm);
-  FGMPI_RETURN_IF("MPI_Topo_test", c, mpi::check_pointer(status, "status"));
+Status topo_test(comm::Comm* c, int* status) {
   *status = MPI_UNDEFINED;
-  if (!c->shared->topology) return MPI_SUCCESS;
+  if (!c->shared->topology) return {};
   switch (c->shared->topology->kind) {
     case comm::Topology::Kind::kCart:
       *status = MPI_CART;
@@ -212,5 +155,7 @@ int PMPI_Topo_test(MPI_Comm comm, int* status) {
       *status = MPI_DIST_GRAPH;
       break;
   }
-  return MPI_SUCCESS;
+  return {};
 }
+
+}  // namespace fgmpi::mpi

@@ -16,13 +16,7 @@ inline Status need_cart(const comm::Comm* c) {
 }
 
 /// A communicator of `order` (ranks of c in the order of the new ranks) with `topology`. Collective; may switch.
-int create_with(const char* call, comm::Comm* c, const RankMap& order, comm::Topology topology,
-                MPI_Comm* newcomm, std::unique_ptr<comm::Neighbors> neighbors = nullptr);
-
-/// A rank that the caller gives for one of the communicator's. Errors: MPI_ERR_RANK.
-inline Status check_member(const comm::Comm* c, int rank) {
-  if (rank >= 0 && rank < c->size()) return {};
-  return error(MPI_ERR_RANK, "rank is %d; allowed is 0 to %d", rank, c->size() - 1);
-}
+Status create_with(const char* call, comm::Comm* c, const RankMap& order, comm::Topology topology,
+                   comm::Comm** newcomm, std::unique_ptr<comm::Neighbors> neighbors = nullptr);
 
 }  // namespace fgmpi::mpi

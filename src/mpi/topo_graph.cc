@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "mpi/calls.h"
 #include "mpi/topo_common.h"
 
-using namespace fgmpi;
-
+namespace fgmpi::mpi {
 namespace {
 
 constexpr auto kGraph = comm::Topology::Kind::kGraph;
@@ -15,12 +15,12 @@ Status check_graph(const comm::Comm* c, int nnodes, const int index[], const int
   if (nnodes < 0 || nnodes > c->size())
     return error(MPI_ERR_ARG, "nnodes is %d; allowed is 0 to the size of comm, %d", nnodes,
                  c->size());
-  if (nnodes > 0) FGMPI_TRY(mpi::check_pointer(index, "index"));
+  if (nnodes > 0) FGMPI_TRY(check_pointer(index, "index"));
   int before = 0;
   for (int i = 0; i < nnodes; before = index[i++])
     if (index[i] < before)
       return error(MPI_ERR_ARG, "index[%d] is %d; allowed is %d or more", i, index[i], before);
-  if (before > 0) FGMPI_TRY(mpi::check_pointer(edges, "edges"));
+  if (before > 0) FGMPI_TRY(check_pointer(edges, "edges"));
   for (int k = 0; k < before; ++k)
     if (edges[k] < 0 || edges[k] >= nnodes)
       return error(MPI_ERR_ARG, "edges[%d] is %d; allowed is 0 to %d", k, edges[k], nnodes - 1);
@@ -29,7 +29,7 @@ Status check_graph(const comm::Comm* c, int nnodes, const int index[], const int
 
 Status check_ranks(const comm::Comm* c, int n, const int ranks[], const char* what) {
   if (n < 0) return error(MPI_ERR_ARG, "the number of %s is %d; allowed is 0 or more", what, n);
-  if (n > 0) FGMPI_TRY(mpi::check_pointer(ranks, what));
+  if (n > 0) FGMPI_TRY(check_pointer(ranks, what));
   for (int i = 0; i < n; ++i)
     if (ranks[i] < 0 || ranks[i] >= c->size())
       return error(MPI_ERR_RANK, "%s[%d] is %d; allowed is 0 to %d", what, i, ranks[i],
@@ -38,9 +38,9 @@ Status check_ranks(const comm::Comm* c, int n, const int ranks[], const char* wh
 }
 
 /// A duplicate of c's group with these neighbours: everybody gets one, no rank changes.
-int create_dist(const char* call, comm::Comm* c, std::unique_ptr<comm::Neighbors> neighbors,
-                MPI_Comm* newcomm) {
-  return mpi::create_with(call, c, RankMap::direct(c->size()), {kDistGraph, {}, {}, {}, {}},
+Status create_dist(const char* call, comm::Comm* c, std::unique_ptr<comm::Neighbors> neighbors,
+                   comm::Comm** newcomm) {
+  return create_with(call, c, RankMap::direct(c->size()), {kDistGraph, {}, {}, {}, {}},
                           newcomm, std::move(neighbors));
 }
 
@@ -49,62 +49,6 @@ bool weighted(const int weights[]) { return weights != MPI_UNWEIGHTED; }
 std::vector<int32_t> list_of(const int values[], int n) {
   return n > 0 ? std::vector<int32_t>(values, values + n) : std::vector<int32_t>();
 }
-
-}  // namespace
-
-FGMPI_EXPORT(MPI_Graph_create);
-int PMPI_Graph_create(MPI_Comm comm, int nnodes, const int index[], const int edges[], int,
-                      MPI_Comm* newcomm) {
-  if (newcomm) *newcomm = MPI_COMM_NULL;
-  constexpr const char* kCall = "MPI_Graph_create";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
-  FGMPI_RETURN_IF(kCall, c, check_graph(c, nnodes, index, edges));
-  comm::Topology t{kGraph, {}, {}, list_of(index, nnodes), {}};
-  if (nnodes > 0) t.edges = list_of(edges, index[nnodes - 1]);
-  return mpi::create_with(kCall, c, RankMap::direct(nnodes), std::move(t), newcomm);
-}
-
-FGMPI_EXPORT(MPI_Graph_map);
-int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank) {
-  constexpr const char* kCall = "MPI_Graph_map";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newrank, "newrank"));
-  FGMPI_RETURN_IF(kCall, c, check_graph(c, nnodes, index, edges));
-  *newrank = c->rank < nnodes ? c->rank : MPI_UNDEFINED;
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Graphdims_get);
-int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
-  constexpr const char* kCall = "MPI_Graphdims_get";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(nnodes, "nnodes"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(nedges, "nedges"));
-  FGMPI_RETURN_IF(kCall, c, mpi::need_topology(c, kGraph, "graph"));
-  *nnodes = static_cast<int>(c->shared->topology->index.size());
-  *nedges = static_cast<int>(c->shared->topology->edges.size());
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Graph_get);
-int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[]) {
-  constexpr const char* kCall = "MPI_Graph_get";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::need_topology(c, kGraph, "graph"));
-  const comm::Topology& t = *c->shared->topology;
-  if (maxindex < static_cast<int>(t.index.size()) || maxedges < static_cast<int>(t.edges.size()))
-    return mpi::fail(
-        kCall, c,
-        error(MPI_ERR_ARG, "maxindex is %d and maxedges %d; allowed are at least %zu and %zu",
-              maxindex, maxedges, t.index.size(), t.edges.size()));
-  std::copy(t.index.begin(), t.index.end(), index);
-  std::copy(t.edges.begin(), t.edges.end(), edges);
-  return MPI_SUCCESS;
-}
-
-namespace {
 
 /// Edges of one rank of a graph.
 std::span<const int32_t> edges_of(const comm::Topology& t, int rank) {
@@ -115,44 +59,62 @@ std::span<const int32_t> edges_of(const comm::Topology& t, int rank) {
 
 }  // namespace
 
-FGMPI_EXPORT(MPI_Graph_neighbors_count);
-int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) {
-  constexpr const char* kCall = "MPI_Graph_neighbors_count";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(nneighbors, "nneighbors"));
-  FGMPI_RETURN_IF(kCall, c, mpi::need_topology(c, kGraph, "graph"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_member(c, rank));
-  *nneighbors = static_cast<int>(edges_of(*c->shared->topology, rank).size());
-  return MPI_SUCCESS;
+Status graph_create(comm::Comm* c, int nnodes, const int index[], const int edges[], int,
+                      comm::Comm** newcomm) {
+  FGMPI_TRY(check_intra(c));
+  FGMPI_TRY(check_graph(c, nnodes, index, edges));
+  comm::Topology t{kGraph, {}, {}, list_of(index, nnodes), {}};
+  if (nnodes > 0) t.edges = list_of(edges, index[nnodes - 1]);
+  return create_with("MPI_Graph_create", c, RankMap::direct(nnodes), std::move(t), newcomm);
 }
 
-FGMPI_EXPORT(MPI_Graph_neighbors);
-int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) {
-  constexpr const char* kCall = "MPI_Graph_neighbors";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::need_topology(c, kGraph, "graph"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_member(c, rank));
+Status graph_map(comm::Comm* c, int nnodes, const int index[], const int edges[], int* newrank) {
+  FGMPI_TRY(check_graph(c, nnodes, index, edges));
+  *newrank = c->rank < nnodes ? c->rank : MPI_UNDEFINED;
+  return {};
+}
+
+Status graphdims_get(comm::Comm* c, int* nnodes, int* nedges) {
+  FGMPI_TRY(need_topology(c, kGraph, "graph"));
+  *nnodes = static_cast<int>(c->shared->topology->index.size());
+  *nedges = static_cast<int>(c->shared->topology->edges.size());
+  return {};
+}
+
+Status graph_get(comm::Comm* c, int maxindex, int maxedges, int index[], int edges[]) {
+  FGMPI_TRY(need_topology(c, kGraph, "graph"));
+  const comm::Topology& t = *c->shared->topology;
+  if (maxindex < static_cast<int>(t.index.size()) || maxedges < static_cast<int>(t.edges.size()))
+    return error(MPI_ERR_ARG, "maxindex is %d and maxedges %d; allowed are at least %zu and %zu",
+              maxindex, maxedges, t.index.size(), t.edges.size());
+  std::copy(t.index.begin(), t.index.end(), index);
+  std::copy(t.edges.begin(), t.edges.end(), edges);
+  return {};
+}
+
+Status graph_neighbors_count(comm::Comm* c, int rank, int* nneighbors) {
+  FGMPI_TRY(need_topology(c, kGraph, "graph"));
+  *nneighbors = static_cast<int>(edges_of(*c->shared->topology, rank).size());
+  return {};
+}
+
+Status graph_neighbors(comm::Comm* c, int rank, int maxneighbors, int neighbors[]) {
+  FGMPI_TRY(need_topology(c, kGraph, "graph"));
   auto edges = edges_of(*c->shared->topology, rank);
   if (maxneighbors < static_cast<int>(edges.size()))
-    return mpi::fail(kCall, c,
-                     error(MPI_ERR_ARG, "maxneighbors is %d; allowed is %zu or more", maxneighbors,
-                           edges.size()));
+    return error(MPI_ERR_ARG, "maxneighbors is %d; allowed is %zu or more", maxneighbors,
+                           edges.size());
   std::copy(edges.begin(), edges.end(), neighbors);
-  return MPI_SUCCESS;
+  return {};
 }
 
-FGMPI_EXPORT(MPI_Dist_graph_create_adjacent);
-int PMPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sources[],
+Status dist_graph_create_adjacent(comm::Comm* c, int indegree, const int sources[],
                                     const int sourceweights[], int outdegree,
                                     const int destinations[], const int destweights[], MPI_Info,
-                                    int, MPI_Comm* newcomm) {
-  if (newcomm) *newcomm = MPI_COMM_NULL;
-  constexpr const char* kCall = "MPI_Dist_graph_create_adjacent";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
-  FGMPI_RETURN_IF(kCall, c, check_ranks(c, indegree, sources, "sources"));
-  FGMPI_RETURN_IF(kCall, c, check_ranks(c, outdegree, destinations, "destinations"));
+                                    int, comm::Comm** newcomm) {
+  FGMPI_TRY(check_intra(c));
+  FGMPI_TRY(check_ranks(c, indegree, sources, "sources"));
+  FGMPI_TRY(check_ranks(c, outdegree, destinations, "destinations"));
   auto n = std::make_unique<comm::Neighbors>();
   n->sources = list_of(sources, indegree);
   n->destinations = list_of(destinations, outdegree);
@@ -161,62 +123,43 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sourc
     n->source_weights = list_of(sourceweights, indegree);
     n->destination_weights = list_of(destweights, outdegree);
   }
-  return create_dist(kCall, c, std::move(n), newcomm);
+  return create_dist("MPI_Dist_graph_create_adjacent", c, std::move(n), newcomm);
 }
 
-FGMPI_EXPORT(MPI_Dist_graph_create);
-int PMPI_Dist_graph_create(MPI_Comm comm, int n, const int sources[], const int degrees[],
+Status dist_graph_create(comm::Comm* c, int n, const int sources[], const int degrees[],
                            const int destinations[], const int weights[], MPI_Info, int,
-                           MPI_Comm* newcomm) {
-  if (newcomm) *newcomm = MPI_COMM_NULL;
-  constexpr const char* kCall = "MPI_Dist_graph_create";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_intra(c));
-  FGMPI_RETURN_IF(kCall, c, check_ranks(c, n, sources, "sources"));
-  if (n > 0) FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(degrees, "degrees"));
+                           comm::Comm** newcomm) {
+  FGMPI_TRY(check_intra(c));
+  FGMPI_TRY(check_ranks(c, n, sources, "sources"));
+  if (n > 0) FGMPI_TRY(check_pointer(degrees, "degrees"));
   std::vector<comm::Edge> edges;
   for (int i = 0, k = 0; i < n; ++i) {
     if (degrees[i] < 0)
-      return mpi::fail(
-          kCall, c, error(MPI_ERR_ARG, "degrees[%d] is %d; allowed is 0 or more", i, degrees[i]));
-    FGMPI_RETURN_IF(kCall, c, check_ranks(c, degrees[i], destinations + k, "destinations"));
+      return error(MPI_ERR_ARG, "degrees[%d] is %d; allowed is 0 or more", i, degrees[i]);
+    FGMPI_TRY(check_ranks(c, degrees[i], destinations + k, "destinations"));
     for (int j = 0; j < degrees[i]; ++j, ++k)
       edges.push_back({sources[i], destinations[k], weighted(weights) ? weights[k] : 0});
   }
   auto neighbors = std::make_unique<comm::Neighbors>();
-  FGMPI_RETURN_IF(
-      kCall, c,
-      comm::exchange_edges(c, std::move(edges), weighted(weights), kCall, neighbors.get()));
-  return create_dist(kCall, c, std::move(neighbors), newcomm);
+  FGMPI_TRY(comm::exchange_edges(c, std::move(edges), weighted(weights), "MPI_Dist_graph_create", neighbors.get()));
+  return create_dist("MPI_Dist_graph_create", c, std::move(neighbors), newcomm);
 }
 
-FGMPI_EXPORT(MPI_Dist_graph_neighbors_count);
-int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weights) {
-  constexpr const char* kCall = "MPI_Dist_graph_neighbors_count";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(indegree, "indegree"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(outdegree, "outdegree"));
-  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(weights, "weights"));
-  FGMPI_RETURN_IF(kCall, c, mpi::need_topology(c, kDistGraph, "distributed graph"));
+Status dist_graph_neighbors_count(comm::Comm* c, int* indegree, int* outdegree, int* weights) {
+  FGMPI_TRY(need_topology(c, kDistGraph, "distributed graph"));
   const comm::Neighbors& n = *c->extras->neighbors;
   *indegree = static_cast<int>(n.sources.size());
   *outdegree = static_cast<int>(n.destinations.size());
   *weights = n.weighted;
-  return MPI_SUCCESS;
+  return {};
 }
 
-FGMPI_EXPORT(MPI_Dist_graph_neighbors);
-int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[],
+Status dist_graph_neighbors(comm::Comm* c, int maxindegree, int sources[], int sourceweights[],
                               int maxoutdegree, int destinations[], int destweights[]) {
-  constexpr const char* kCall = "MPI_Dist_graph_neighbors";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, mpi::need_topology(c, kDistGraph, "distributed graph"));
+  FGMPI_TRY(need_topology(c, kDistGraph, "distributed graph"));
   if (maxindegree < 0 || maxoutdegree < 0)
-    return mpi::fail(
-        kCall, c,
-        error(MPI_ERR_ARG, "maxindegree is %d and maxoutdegree %d; allowed is 0 or more",
-              maxindegree, maxoutdegree));
+    return error(MPI_ERR_ARG, "maxindegree is %d and maxoutdegree %d; allowed is 0 or more",
+              maxindegree, maxoutdegree);
   const comm::Neighbors& n = *c->extras->neighbors;
   auto copy = [](const std::vector<int32_t>& from, int most, int to[]) {
     std::copy_n(from.begin(), std::min(from.size(), static_cast<size_t>(most)), to);
@@ -225,5 +168,7 @@ int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int
   copy(n.destinations, maxoutdegree, destinations);
   if (n.weighted && weighted(sourceweights)) copy(n.source_weights, maxindegree, sourceweights);
   if (n.weighted && weighted(destweights)) copy(n.destination_weights, maxoutdegree, destweights);
-  return MPI_SUCCESS;
+  return {};
 }
+
+}  // namespace fgmpi::mpi
