@@ -6,20 +6,20 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/farewell.h"
+#include "base/end_hooks.h"
 
 namespace fgmpi {
 
 void check_failed(const char* file, int line, const char* text) {
   std::fprintf(stderr, "fgmpi: %s:%d: internal error: %s\n", file, line, text);
   std::fflush(stderr);
-  say_farewell();
+  leave_end_mark();
   std::abort();
 }
 
 void end_process(int status) {
-  do_last_act(status);
-  say_farewell();
+  tell_others_of_end(status);
+  leave_end_mark();
   for (;;) syscall(SYS_exit_group, status);
 }
 

@@ -6,15 +6,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "bootstrap/watch.h"
 
 namespace fgmpi::bootstrap {
 namespace {
+
+std::atomic<bool> g_end_of_launcher_expected{false};
 
 [[noreturn]] void broken(const char* doing, const char* why) {
   expect_end_of_launcher();
@@ -23,6 +25,9 @@ namespace {
 }
 
 }  // namespace
+
+void expect_end_of_launcher() { g_end_of_launcher_expected = true; }
+bool end_of_launcher_expected() { return g_end_of_launcher_expected; }
 
 LineChannel::LineChannel(int fd) : fd_(fd) {
   // Programs that this one starts have no business with our launcher.

@@ -8,6 +8,11 @@
 
 namespace fgmpi::bootstrap {
 
+/// From now on the launcher may close the connection: the end has been agreed with it, or somebody has said that the
+/// connection broke. Any thread.
+void expect_end_of_launcher();
+bool end_of_launcher_expected();
+
 /// Owns the descriptor. A channel that breaks ends the process with one line: without its launcher
 /// a process of a job can do nothing sensible, and its peers are being ended too.
 class LineChannel {

@@ -19,7 +19,6 @@
 #include "base/strings.h"
 #include "bootstrap/line_channel.h"
 #include "bootstrap/process_mapping.h"
-#include "bootstrap/watch.h"
 
 namespace fgmpi::bootstrap {
 namespace {

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
@@ -23,6 +22,7 @@
 #include "base/raw_call.h"
 #include "base/settings.h"
 #include "base/strings.h"
+#include "bootstrap/line_channel.h"
 
 namespace fgmpi::bootstrap {
 namespace {
@@ -44,7 +44,6 @@ struct Watched {
   char text[512];  ///< the line as far as it is known beforehand
 };
 Watched g_watched;
-std::atomic<bool> g_end_expected{false};
 alignas(64) char g_stack[16 << 10];
 
 long address_of(const void* p) { return reinterpret_cast<long>(p); }
@@ -179,9 +178,9 @@ void keep_own_descriptors(const Watched& w) {
 }
 
 void launcher_is_gone(const Watched& w) {
-  if (g_end_expected.load()) return;
+  if (end_of_launcher_expected()) return;
   stand_still(kGrace);  // its last act may be to end this process
-  if (g_end_expected.load()) return;
+  if (end_of_launcher_expected()) return;
   constexpr std::string_view kWords = "fgmpi: the launcher is gone, the job ends\n";
   if (w.speaks)
     raw_call(SYS_write, STDERR_FILENO, address_of(kWords.data()), static_cast<long>(kWords.size()));
@@ -271,7 +270,7 @@ Card own_card(int launcher_fd, const std::string& host_id) {
   Card card;
   card.pid = getpid();
   card.launcher_fd = launcher_fd;
-  card.farewell_fd = farewell_fd();
+  card.farewell_fd = end_mark_fd();
   card.host_id = host_id;
   card.host_name = std::string(name).substr(0, 40);
   for (char& c : card.host_name)
@@ -279,8 +278,6 @@ Card own_card(int launcher_fd, const std::string& host_id) {
   if (card.host_name.empty()) card.host_name = "unknown";
   return card;
 }
-
-void expect_end_of_launcher() { g_end_expected = true; }
 
 void start_watch(int launcher_fd, const Card* next, const std::string& words, bool speaks) {
   if (launcher_fd < 0 || !watch_wanted()) return;

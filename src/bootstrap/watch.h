@@ -48,7 +48,4 @@ bool watch_wanted();
 /// launcher, this one says so.
 void start_watch(int launcher_fd, const Card* next, const std::string& words, bool speaks);
 
-/// From now on the launcher may close the connection.
-void expect_end_of_launcher();
-
 }  // namespace fgmpi::bootstrap

@@ -9,7 +9,6 @@
 #include "base/stand_still.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/av.h"
-#include "mpi/runtime.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -55,7 +54,7 @@ std::string words_of_process(uint32_t process, const bootstrap::Card& card) {
                 card.host_name.c_str(), ranks.c_str());
 }
 
-void end_for_lost_peer(uint32_t process, const std::string& why,
+void end_for_lost_peer(bootstrap::Bootstrap& boot, uint32_t process, const std::string& why,
                        Status (*find)(uint32_t, bootstrap::Card*)) {
   stand_still(kGrace + std::min(g_av.me(), kMostStaggers) * kStagger);
   bootstrap::Card card;
@@ -66,7 +65,7 @@ void end_for_lost_peer(uint32_t process, const std::string& why,
   const char* hint = why.ends_with(std::strerror(EMFILE)) ? " (here: raise ulimit -n)" : "";
   const std::string line = format("fgmpi: %s is gone: %s%s\n", who.c_str(), why.c_str(), hint);
   std::fputs(line.c_str(), stderr);
-  boot().abort(1, line);
+  boot.abort(1, line);
 }
 
 }  // namespace fgmpi::mpi

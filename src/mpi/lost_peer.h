@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "bootstrap/bootstrap.h"
 #include "bootstrap/watch.h"
 
 namespace fgmpi::mpi {
@@ -41,7 +42,7 @@ std::string words_of_process(uint32_t process, const bootstrap::Card& card);
 
 /// For pt2pt::set_peer_failed_handler: gives who is nearer to the fault time to speak, then speaks
 /// and aborts the job: never returns. `card` finds what the process published.
-void end_for_lost_peer(uint32_t process, const std::string& why,
+void end_for_lost_peer(bootstrap::Bootstrap& boot, uint32_t process, const std::string& why,
                        Status (*card)(uint32_t, bootstrap::Card*));
 
 }  // namespace fgmpi::mpi

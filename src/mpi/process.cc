@@ -11,7 +11,7 @@
 #include "base/assert.h"
 #include "base/attach.h"
 #include "base/clock.h"
-#include "base/farewell.h"
+#include "base/end_hooks.h"
 #include "base/settings.h"
 #include "base/strings.h"
 #include "bootstrap/launcher_signal.h"
@@ -55,7 +55,7 @@ void end_the_others(int status) {
   if (me.boot->size() > 1) me.boot->abort(status, "");
 }
 [[maybe_unused]] const bool g_prepared_for_the_worst =
-    (set_last_act(end_the_others), bootstrap::ignore_notices_of_launcher(), true);
+    (set_tell_others_of_end(end_the_others), bootstrap::ignore_notices_of_launcher(), true);
 
 [[noreturn]] void refuse(const std::string& line) {
   std::fprintf(stderr, "fgmpi: %s\n", line.c_str());
@@ -219,7 +219,7 @@ void on_peer_failed(uint32_t peer, const std::string& why) {
   // It may be one step ahead and have ended in order. If it was killed, the launcher does not say that all have come
   // as far, and ends the job instead.
   if (process().leaving) return;
-  end_for_lost_peer(peer, why, card_of);
+  end_for_lost_peer(boot(), peer, why, card_of);
 }
 
 /// No rank of this process called MPI_Init. Those of other processes may be waiting in theirs for this one, whose ranks
@@ -328,7 +328,7 @@ int end_process(int status) {
       std::fprintf(stderr, "fgmpi: %s\n", ended.what().c_str());
       status = 1;
     } else if (ended.ok()) {
-      say_farewell();
+      leave_end_mark();
     }
   }
   return status;

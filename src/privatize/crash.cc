@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include "base/farewell.h"
+#include "base/end_hooks.h"
 #include "base/settings.h"
 #include "privatize/elf_file.h"
 #include "privatize/images.h"
@@ -156,7 +156,7 @@ void on_crash(int signal_number, siginfo_t* info, void* context) {
     auto* interrupted = static_cast<ucontext_t*>(context);
     say_cause(signal_number, info, interrupted, sched::current());
     say_stack(interrupted);
-    say_farewell();
+    leave_end_mark();
   }
   alarm(0);
   sigset_t unblocked;

@@ -1,0 +1,23 @@
+#include "base/end_hooks.h"
+
+#include <utility>
+
+namespace fgmpi {
+namespace {
+void (*g_tell_others)(int status) = nullptr;
+void (*g_leave_mark)() = nullptr;
+}  // namespace
+
+void set_tell_others_of_end(void (*tell)(int status)) { g_tell_others = tell; }
+
+void tell_others_of_end(int status) {
+  if (auto tell = std::exchange(g_tell_others, nullptr)) tell(status);
+}
+
+void set_leave_end_mark(void (*leave)()) { g_leave_mark = leave; }
+
+void leave_end_mark() {
+  if (g_leave_mark) g_leave_mark();
+}
+
+}  // namespace fgmpi
