@@ -5,10 +5,10 @@
 //    proxy that may be gone by then, and dies of SIGPIPE, or ends with "callback returned error status" from its demux
 //    engine: a job that went well is reported as failed, about once in some hundred launches of short programs. Here a
 //    write to a connection that has ended counts as done; how the job ended is in what hydra reads next.
-// 2. A host that can no longer be reached. Its processes notice that (src/transport/ofi/lifeline.h), but hydra would
+// 2. A host that can no longer be reached. Its processes notice that (src/liveness/lifeline.h), but hydra would
 //    wait for the lost host's answer for as long as TCP does: a quarter of an hour. With keep-alive on the
 //    connections that it accepts, its own handling of a lost connection ends the job.
-// 3. A process that was killed: the line that names its ranks (src/mpi/lost_peer.h) is passed on once and alone.
+// 3. A process that was killed: the line that names its ranks (src/liveness/lost_peer.h) is passed on once and alone.
 // 4. SIGINT or SIGTERM to mpiexec: about one time in ten hydra ends with status 0. Here such an end has the signal's
 //    number for a status, as the other nine.
 // 5. Standard input of more than a pipe holds: hydra passes it on faster than the program reads it, then gives up

@@ -14,12 +14,12 @@
 #include "base/end_hooks.h"
 #include "base/settings.h"
 #include "base/strings.h"
-#include "bootstrap/launcher_signal.h"
 #include "ch4-av-rankmap/av.h"
 #include "coll/failure.h"
 #include "host/host.h"
+#include "liveness/launcher_signal.h"
+#include "liveness/lost_peer.h"
 #include "mpi/binding.h"
-#include "mpi/lost_peer.h"
 #include "mpi/runtime.h"
 #include "privatize/privatize.h"
 #include "proclet-sched/sched.h"
@@ -55,7 +55,7 @@ void end_the_others(int status) {
   if (me.boot->size() > 1) me.boot->abort(status, "");
 }
 [[maybe_unused]] const bool g_prepared_for_the_worst =
-    (set_tell_others_of_end(end_the_others), bootstrap::ignore_notices_of_launcher(), true);
+    (set_tell_others_of_end(end_the_others), liveness::ignore_notices_of_launcher(), true);
 
 [[noreturn]] void refuse(const std::string& line) {
   std::fprintf(stderr, "fgmpi: %s\n", line.c_str());
@@ -78,7 +78,7 @@ std::string key_of(size_t transport, uint32_t p) {
 }
 
 /// Splits "RANKS:CARD,ADDRESS".
-Status parse_published(uint32_t p, const std::string& value, uint32_t* ranks, bootstrap::Card* card,
+Status parse_published(uint32_t p, const std::string& value, uint32_t* ranks, liveness::Card* card,
                        std::string* address) {
   size_t comma = std::min(value.find(','), value.size());
   size_t colon = std::min(value.find(':'), comma);
@@ -94,7 +94,7 @@ Status parse_published(uint32_t p, const std::string& value, uint32_t* ranks, bo
 }
 
 /// What a process that is gone had published about itself.
-Status card_of(uint32_t p, bootstrap::Card* card) {
+Status card_of(uint32_t p, liveness::Card* card) {
   std::string value, address;
   uint32_t ranks;
   FGMPI_TRY(boot().get(key_of(0, p), &value));
@@ -102,8 +102,8 @@ Status card_of(uint32_t p, bootstrap::Card* card) {
 }
 
 /// One round: opens transport `t`, publishes, collects everybody's addresses for it.
-Status publish_and_collect(size_t t, const bootstrap::Card& card, std::vector<Peer>* peers,
-                           std::vector<std::string>* addresses, Neighbour* neighbour) {
+Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<Peer>* peers,
+                           std::vector<std::string>* addresses, liveness::Neighbour* neighbour) {
   Process& me = process();
   bootstrap::Bootstrap& b = boot();
   std::string address;
@@ -119,7 +119,7 @@ Status publish_and_collect(size_t t, const bootstrap::Card& card, std::vector<Pe
   for (uint32_t p = 0; p < peers->size(); ++p) {
     std::string value = published;
     if (p != static_cast<uint32_t>(b.rank())) FGMPI_TRY(b.get(key_of(t, p), &value));
-    bootstrap::Card theirs;
+    liveness::Card theirs;
     FGMPI_TRY(parse_published(p, value, &(*peers)[p].ranks, &theirs, &(*addresses)[p]));
     neighbour->consider(p, theirs);
   }
@@ -144,10 +144,10 @@ Status connect_to_others(pt2pt::Setup* setup) {
   std::vector<Peer> peers(boot().size());
   peers[boot().rank()].reached = true;
   size_t reached = 1, t = 0;
-  const bootstrap::Card card = bootstrap::own_card(boot().launcher_fd(), transport::host_id());
+  const liveness::Card card = liveness::own_card(boot().launcher_fd(), transport::host_id());
   attach_permission().set_launcher(maker_of_socket(boot().launcher_fd()));
-  Neighbour neighbour(card, static_cast<uint32_t>(boot().rank()),
-                      static_cast<uint32_t>(peers.size()));
+  liveness::Neighbour neighbour(card, static_cast<uint32_t>(boot().rank()),
+                                static_cast<uint32_t>(peers.size()));
   for (; t < me.transports.size() && reached < peers.size(); ++t) {
     std::vector<std::string> addresses;
     FGMPI_TRY(publish_and_collect(t, card, &peers, &addresses, &neighbour));
@@ -219,7 +219,7 @@ void on_peer_failed(uint32_t peer, const std::string& why) {
   // It may be one step ahead and have ended in order. If it was killed, the launcher does not say that all have come
   // as far, and ends the job instead.
   if (process().leaving) return;
-  end_for_lost_peer(boot(), peer, why, card_of);
+  liveness::end_for_lost_peer(boot(), peer, why, card_of);
 }
 
 /// No rank of this process called MPI_Init. Those of other processes may be waiting in theirs for this one, whose ranks
@@ -269,7 +269,7 @@ Status connect() {
   hooks.all_parked = pt2pt::all_parked;
   if (boot().size() == 1) {
     g_av.init({0, me.ranks}, 0);
-    bootstrap::start_watch(boot().launcher_fd(), nullptr, "", true);
+    liveness::start_watch(boot().launcher_fd(), nullptr, "", true);
     // Without a timeout only when a deadlock is to be suffered (FGMPI_DEADLOCK=report or off): nothing can come.
     hooks.sleep = [](int64_t timeout_ns) {
       const timespec timeout = to_timespec(timeout_ns < 0 ? 0 : timeout_ns);

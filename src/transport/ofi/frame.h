@@ -17,6 +17,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "liveness/lifeline.h"
 #include "transport/transport.h"
 
 namespace fgmpi::transport::ofi {
@@ -30,10 +31,7 @@ struct Prefix {
   uint32_t process;
   uint64_t token;
 };
-struct Key {
-  uint64_t words[2];
-  bool operator==(const Key&) const = default;
-};
+using liveness::Key;
 struct Hello {
   Key key;
   uint32_t version;

@@ -21,9 +21,9 @@
 #include <utility>
 #include <vector>
 
+#include "liveness/lifeline.h"
 #include "transport/ofi/fabric.h"
 #include "transport/ofi/frame.h"
-#include "transport/ofi/lifeline.h"
 #include "transport/transport.h"
 
 namespace fgmpi::transport::ofi {
@@ -165,7 +165,7 @@ class Ofi final : public Transport {
   size_t max_message_ = 0;  ///< bytes of one message on the network; fixed by open()
   Sink* sink_ = nullptr;
   std::unique_ptr<Gate> gate_;
-  Lifelines lifelines_;
+  liveness::Lifelines lifelines_;
   Key key_{};
   uint64_t token_ = 0;
   uint32_t me_ = 0;  ///< from the first header that is sent

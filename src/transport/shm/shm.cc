@@ -26,7 +26,7 @@ namespace {
 /// Frames taken from one ring before the next one is looked at.
 constexpr int kBurst = 32;
 /// Peers whose life is checked in one tick, by three system calls each. The next process sees an end sooner than that
-/// (bootstrap/watch.h); this finds what it could not see.
+/// (liveness/watch.h); this finds what it could not see.
 constexpr uint32_t kChecksPerTick = 16;
 
 /// FGMPI_SHM_BACKING.

@@ -3,7 +3,7 @@
 // The launcher sees a process end too, but it knows neither ranks nor, once it has ended the others, which one was the
 // first. So each process watches over the next one of its host, in a ring, by a thread that does nothing else:
 //
-//   next process ends        pidfd          it has left its mark (base/farewell.h): it has ended in order, or has said why
+//   next process ends        pidfd          it has left its mark (liveness/end_mark.h): it has ended in order, or has said why
 //                                           itself; nothing to do
 //                                           else: one line; then the launcher is let know, which ends the job
 //   launcher goes away       end of PMI_FD  the process ends: nobody else would end it
@@ -22,13 +22,13 @@
 #include <cstdint>
 #include <string>
 
-namespace fgmpi::bootstrap {
+namespace fgmpi::liveness {
 
 /// What a process publishes about itself: "PID:PMIFD:FAREWELLFD:HOSTID:HOSTNAME".
 struct Card {
   int pid = 0;
   int launcher_fd = -1;  ///< its connection to the launcher
-  int farewell_fd = -1;  ///< base/farewell.h
+  int farewell_fd = -1;  ///< liveness/end_mark.h
   std::string host_id;   ///< equal on one host
   std::string host_name;
 
@@ -48,4 +48,4 @@ bool watch_wanted();
 /// launcher, this one says so.
 void start_watch(int launcher_fd, const Card* next, const std::string& words, bool speaks);
 
-}  // namespace fgmpi::bootstrap
+}  // namespace fgmpi::liveness

@@ -1,4 +1,4 @@
-#include "base/farewell.h"
+#include "liveness/end_mark.h"
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -9,7 +9,7 @@
 
 #include "base/end_hooks.h"
 
-namespace fgmpi {
+namespace fgmpi::liveness {
 namespace {
 
 int g_mark = -1;
@@ -32,4 +32,4 @@ int end_mark_fd() {
   return g_mark;
 }
 
-}  // namespace fgmpi
+}  // namespace fgmpi::liveness

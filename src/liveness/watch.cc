@@ -1,4 +1,4 @@
-#include "bootstrap/watch.h"
+#include "liveness/watch.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -18,13 +18,13 @@
 #include <valgrind/valgrind.h>
 #endif
 
-#include "base/farewell.h"
 #include "base/raw_call.h"
 #include "base/settings.h"
 #include "base/strings.h"
 #include "bootstrap/line_channel.h"
+#include "liveness/end_mark.h"
 
-namespace fgmpi::bootstrap {
+namespace fgmpi::liveness {
 namespace {
 
 /// How long the launcher has at most for ending this process too, before a fault is believed in.
@@ -178,9 +178,9 @@ void keep_own_descriptors(const Watched& w) {
 }
 
 void launcher_is_gone(const Watched& w) {
-  if (end_of_launcher_expected()) return;
+  if (bootstrap::end_of_launcher_expected()) return;
   stand_still(kGrace);  // its last act may be to end this process
-  if (end_of_launcher_expected()) return;
+  if (bootstrap::end_of_launcher_expected()) return;
   constexpr std::string_view kWords = "fgmpi: the launcher is gone, the job ends\n";
   if (w.speaks)
     raw_call(SYS_write, STDERR_FILENO, address_of(kWords.data()), static_cast<long>(kWords.size()));
@@ -299,4 +299,4 @@ void start_watch(int launcher_fd, const Card* next, const std::string& words, bo
   let_go(&w);  // the thread has copies
 }
 
-}  // namespace fgmpi::bootstrap
+}  // namespace fgmpi::liveness

@@ -6,10 +6,10 @@
 // does what it does without this library.
 #pragma once
 
-namespace fgmpi::bootstrap {
+namespace fgmpi::liveness {
 
 /// Installs the handler, if the environment is that of a job and the program's parent has left the signal alone. Called
 /// when this library is loaded, so that the program's own handlers come later and win.
 void ignore_notices_of_launcher();
 
-}  // namespace fgmpi::bootstrap
+}  // namespace fgmpi::liveness

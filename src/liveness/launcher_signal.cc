@@ -1,4 +1,4 @@
-#include "bootstrap/launcher_signal.h"
+#include "liveness/launcher_signal.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "base/raw_call.h"
 #include "base/strings.h"
 
-namespace fgmpi::bootstrap {
+namespace fgmpi::liveness {
 namespace {
 
 pid_t g_launcher = 0;  ///< its process that has started this one
@@ -46,4 +46,4 @@ void ignore_notices_of_launcher() {
   sigaction(SIGUSR1, &ours, nullptr);
 }
 
-}  // namespace fgmpi::bootstrap
+}  // namespace fgmpi::liveness

@@ -1,4 +1,4 @@
-#include "mpi/lost_peer.h"
+#include "liveness/lost_peer.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,7 +10,7 @@
 #include "base/strings.h"
 #include "ch4-av-rankmap/av.h"
 
-namespace fgmpi::mpi {
+namespace fgmpi::liveness {
 namespace {
 
 /// The dead process's neighbour takes a tenth of a second and the launcher less; then it was neither.
@@ -21,7 +21,7 @@ constexpr uint32_t kMostStaggers = 50;
 
 }  // namespace
 
-void Neighbour::consider(uint32_t process, const bootstrap::Card& card) {
+void Neighbour::consider(uint32_t process, const Card& card) {
   if (process == me_ || card.host_id != own_.host_id) return;
   first_of_host_ &= process > me_;
   auto distance = [this](uint32_t p) { return p > me_ ? p - me_ : p + processes_ - me_; };
@@ -37,16 +37,16 @@ void Neighbour::consider(uint32_t process, const bootstrap::Card& card) {
 }
 
 void Neighbour::allow_watch() const {
-  if (!found_ || !bootstrap::watch_wanted()) return;
+  if (!found_ || !watch_wanted()) return;
   attach_permission().allow(watcher_pid_);
 }
 
 void Neighbour::watch() const {
-  bootstrap::start_watch(own_.launcher_fd, found_ ? &card_ : nullptr,
-                         found_ ? words_of_process(process_, card_) : "", first_of_host_);
+  start_watch(own_.launcher_fd, found_ ? &card_ : nullptr,
+              found_ ? words_of_process(process_, card_) : "", first_of_host_);
 }
 
-std::string words_of_process(uint32_t process, const bootstrap::Card& card) {
+std::string words_of_process(uint32_t process, const Card& card) {
   const uint32_t first = g_av.first(process), count = g_av.count(process);
   const std::string ranks = count == 1 ? format("world rank %u", first)
                                        : format("world ranks %u to %u", first, first + count - 1);
@@ -55,9 +55,9 @@ std::string words_of_process(uint32_t process, const bootstrap::Card& card) {
 }
 
 void end_for_lost_peer(bootstrap::Bootstrap& boot, uint32_t process, const std::string& why,
-                       Status (*find)(uint32_t, bootstrap::Card*)) {
+                       Status (*find)(uint32_t, Card*)) {
   stand_still(kGrace + std::min(g_av.me(), kMostStaggers) * kStagger);
-  bootstrap::Card card;
+  Card card;
   const Status known = find(process, &card);
   const std::string who =
       known.ok() ? words_of_process(process, card) : format("process %u of the job", process);
@@ -68,4 +68,4 @@ void end_for_lost_peer(bootstrap::Bootstrap& boot, uint32_t process, const std::
   boot.abort(1, line);
 }
 
-}  // namespace fgmpi::mpi
+}  // namespace fgmpi::liveness

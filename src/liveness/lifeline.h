@@ -19,9 +19,13 @@
 #include <utility>
 #include <vector>
 
-#include "transport/ofi/frame.h"
+namespace fgmpi::liveness {
 
-namespace fgmpi::transport::ofi {
+/// 128 random bits that only processes of the job know.
+struct Key {
+  uint64_t words[2];
+  bool operator==(const Key&) const = default;
+};
 
 class Lifelines {
  public:
@@ -67,4 +71,4 @@ class Lifelines {
   std::unordered_map<int, Line> lines_;  ///< by descriptor
 };
 
-}  // namespace fgmpi::transport::ofi
+}  // namespace fgmpi::liveness

@@ -1,4 +1,4 @@
-#include "transport/ofi/lifeline.h"
+#include "liveness/lifeline.h"
 
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace fgmpi::transport::ofi {
+namespace fgmpi::liveness {
 namespace {
 
 /// More lines than this are not held: descriptors are scarce.
@@ -177,4 +177,4 @@ void Lifelines::close() {
   }
 }
 
-}  // namespace fgmpi::transport::ofi
+}  // namespace fgmpi::liveness
