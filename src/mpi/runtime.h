@@ -1,4 +1,4 @@
-// The process's life: who am I, which ranks live here, start, end.
+// The process's life: who am I, which ranks live here, start, end (start.cc, exchange.cc, run.cc, end_agreement.cc).
 //
 //   __libc_start_main (src/privatize) -> ranks_of_this_process() -> images -> process_main() on the host stack
 //     -> bootstrap exchange (one put/fence/get) -> transports -> endpoints -> rank proclets run main -> end

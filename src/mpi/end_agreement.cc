@@ -1,0 +1,110 @@
+// The end of a process whose ranks have all ended: it goes together with the other processes of the job
+// (src/liveness/README.md has the states).
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/end_hooks.h"
+#include "ch4-av-rankmap/av.h"
+#include "host/host.h"
+#include "liveness/lost_peer.h"
+#include "mpi/binding.h"
+#include "mpi/process.h"
+#include "mpi/runtime.h"
+#include "proclet-sched/sched.h"
+
+namespace fgmpi::mpi {
+namespace {
+
+bool g_leaving = false;  ///< this process needs nothing of others any more
+
+/// The last rank of the process to end waits, on its own stack, until all processes have come as far: whatever was
+/// sent has then been taken in. A dissemination barrier of empty messages between processes.
+void agree_to_end() {
+  const char* kCall = "the end of the job";
+  constexpr uint64_t kEndContext = ~uint64_t{0} << 8;  // LID and LBI that no communicator has
+  uint32_t p = g_av.processes(), me = g_av.me();
+  for (uint32_t distance = 1, round = 0; distance < p; distance *= 2, ++round) {
+    pt2pt::Request* request = nullptr;
+    Status sent =
+        pt2pt::process_isend((me + distance) % p, kEndContext, round, nullptr, 0, kCall, &request);
+    Status got =
+        pt2pt::process_recv((me + p - distance) % p, kEndContext, round, nullptr, 0, kCall);
+    if (!sent.ok() || !got.ok()) return;
+    pt2pt::wait(request, kCall);
+    pt2pt::free_request(request);
+  }
+}
+
+/// All ranks of this process have ended, and what was sent to it has been taken in. Waits until all processes of the
+/// job have come as far, and moves messages meanwhile: others may still need some of this process, but nobody does
+/// afterwards. So no process closes a connection, or ends, while another could take that for a loss.
+///
+/// The launcher carries this agreement: whoever carries it must be there after the last process has left.
+void leave_together() {
+  constexpr int64_t kFirstWait = 50'000, kLongestWait = 5'000'000;
+  g_leaving = true;
+  bool over = false;
+  Status status = boot().enter_fence();
+  for (int64_t wait = kFirstWait; status.ok() && !over; wait = std::min(2 * wait, kLongestWait)) {
+    while (pt2pt::progress()) {
+    }
+    status = boot().fence_is_over(wait, &over);
+  }
+  if (!status.ok())
+    std::fprintf(stderr, "fgmpi: at the end of the job: %s\n", status.what().c_str());
+}
+
+/// No rank of this process called MPI_Init. Those of other processes may be waiting in theirs for this one, whose ranks
+/// are part of the job all the same.
+void join_at_the_end() {
+  Status connected;
+  sched::call_on_host([&] { connected = connect(); });
+  if (!connected.ok()) std::fprintf(stderr, "fgmpi: %s\n", connected.what().c_str());
+}
+
+}  // namespace
+
+/// A transport has found that a peer's end of a connection is closed.
+void on_peer_failed(uint32_t peer, const std::string& why) {
+  // It may be one step ahead and have ended in order. If it was killed, the launcher does not say that all have come
+  // as far, and ends the job instead.
+  if (g_leaving) return;
+  liveness::end_for_lost_peer(boot(), peer, why, card_of);
+}
+
+void rank_exits(int status) {
+  sched::Proclet* p = sched::current();
+  if (p->mpi_phase == kEnded) return;
+  if (p->mpi_phase == kInitialised) finalize_forgotten(status);
+  p->mpi_phase = kEnded;
+  p->exit_status = status;  // counts also if the others never come to their ends
+  Process& me = process();
+  if (--me.unfinished > 0) return;
+  if (!me.connected && boot().size() > 1) join_at_the_end();
+  if (me.connected && g_av.processes() > 1) agree_to_end();
+}
+
+int finish_process(int status) {
+  Process& me = process();
+  if (me.connected) {
+    if (g_av.processes() > 1) leave_together();
+    report_leaked_comms();
+    pt2pt::finalize();
+    me.idle.reset();
+    for (auto& t : me.transports) t->close();
+  }
+  host::finalize();
+  if (me.boot) {
+    Status ended = me.boot->finalize();
+    if (!ended.ok() && status == 0) {
+      std::fprintf(stderr, "fgmpi: %s\n", ended.what().c_str());
+      status = 1;
+    } else if (ended.ok()) {
+      leave_end_mark();
+    }
+  }
+  return status;
+}
+
+}  // namespace fgmpi::mpi

@@ -1,0 +1,98 @@
+// The run of a process's ranks: process_main(), or the one rank of a program that loaded this library later; and what the
+// first MPI_Init connects.
+
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <memory>
+
+#include "base/clock.h"
+#include "ch4-av-rankmap/av.h"
+#include "coll/failure.h"
+#include "liveness/watch.h"
+#include "mpi/binding.h"
+#include "mpi/process.h"
+#include "mpi/runtime.h"
+#include "privatize/privatize.h"
+#include "proclet-sched/sched.h"
+
+namespace fgmpi::mpi {
+namespace {
+
+pid_t g_adopted_by = -1;
+
+void rank_main(void*) { privatize::run_rank(sched::current()->index); }
+
+void adopted_program_exits(int status, void*) {
+  if (getpid() != g_adopted_by) return;  // a child that the program has forked
+  rank_exits(status);
+  sched::call_on_host([&] { finish_process(status); });
+}
+
+}  // namespace
+
+Status connect() {
+  Process& me = process();
+  if (me.connected) return {};
+  pt2pt::Setup setup;
+  setup.local_count = me.ranks;
+  sched::Hooks hooks;
+  hooks.poll = pt2pt::progress;
+  hooks.all_parked = pt2pt::all_parked;
+  if (boot().size() == 1) {
+    g_av.init({0, me.ranks}, 0);
+    liveness::start_watch(boot().launcher_fd(), nullptr, "", true);
+    // Without a timeout only when a deadlock is to be suffered (FGMPI_DEADLOCK=report or off): nothing can come.
+    hooks.sleep = [](int64_t timeout_ns) {
+      const timespec timeout = to_timespec(timeout_ns < 0 ? 0 : timeout_ns);
+      ::ppoll(nullptr, 0, timeout_ns < 0 ? nullptr : &timeout, nullptr);
+    };
+  } else {
+    pt2pt::set_peer_failed_handler(on_peer_failed);
+    FGMPI_TRY(exchange_addresses(&setup));
+    me.idle = std::make_unique<transport::Idle>(me.transports);
+    hooks.sleep = [](int64_t timeout_ns) {
+      int64_t limit = pt2pt::sleep_limit(), look = coll::look_for_disagreement();
+      if (limit < 0 || (look >= 0 && look < limit)) limit = look;
+      process().idle->sleep(limit >= 0 && (timeout_ns < 0 || limit < timeout_ns) ? limit
+                                                                                 : timeout_ns);
+    };
+  }
+  FGMPI_TRY(pt2pt::init(setup));
+  coll::init_failures();
+  sched::set_hooks(hooks);
+  install_naming();
+  privatize::set_first_world_rank(g_av.my_first());
+  me.connected = true;
+  return {};
+}
+
+Status adopt_program() {
+  Process& me = process();
+  if (privatize::started_through_us())
+    return error(MPI_ERR_OTHER, "called outside of a rank; allowed is the thread that runs main");
+  if (ranks_of_this_process() != 1)
+    return error(MPI_ERR_OTHER,
+                 "called in a program that loaded this library with dlopen, with %u ranks a "
+                 "process; allowed is 1 "
+                 "(-nfg 1), or a program linked with mpicc, mpicxx or mpifort",
+                 me.ranks);
+  FGMPI_TRY(sched::adopt_caller());
+  me.unfinished = 1;
+  g_adopted_by = getpid();
+  on_exit(adopted_program_exits, nullptr);
+  return {};
+}
+
+int process_main(privatize::Program& program) {
+  Process& me = process();
+  me.ranks = program.ranks;
+  me.unfinished = static_cast<int>(program.ranks);
+  Status created = sched::create_ranks(program.ranks, rank_main, nullptr);
+  if (!created.ok()) refuse(created.what());
+  return finish_process(sched::run());
+}
+
+}  // namespace fgmpi::mpi
