@@ -8,7 +8,7 @@
 // 2. A host that can no longer be reached. Its processes notice that (src/liveness/lifeline.h), but hydra would
 //    wait for the lost host's answer for as long as TCP does: a quarter of an hour. With keep-alive on the
 //    connections that it accepts, its own handling of a lost connection ends the job.
-// 3. A process that was killed: the line that names its ranks (src/liveness/lost_peer.h) is passed on once and alone.
+// 3. A process that was killed: the line that names its ranks (src/liveness/report_line.h) is passed on once and alone.
 // 4. SIGINT or SIGTERM to mpiexec: about one time in ten hydra ends with status 0. Here such an end has the signal's
 //    number for a status, as the other nine.
 // 5. Standard input of more than a pipe holds: hydra passes it on faster than the program reads it, then gives up
@@ -40,6 +40,7 @@
 
 #include "base/environment.h"
 #include "launcher/hydra_guard.h"
+#include "liveness/report_line.h"
 
 namespace {
 
@@ -120,12 +121,6 @@ void keep_alive(int socket) {
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
 }
 
-/// What is told once a job, however many processes say it at once.
-bool is_of(std::string_view line, std::string_view begin, std::string_view further) {
-  size_t at = line.find(begin);
-  return at != line.npos && line.find(further, at) != line.npos;
-}
-
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t done = syscall(SYS_write, fd, bytes.data(), bytes.size());
@@ -136,24 +131,19 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-/// Passes on what the processes say, but of the lines about processes that are gone only the first, and likewise of
-/// those about a start that failed. After the former hydra's own account is left out: it takes any of the
-/// processes that it has ended for the one that began.
+/// Passes on what the processes write, each report once (report_line.h). After a lost process hydra's own report is left
+/// out: it takes any of the processes that it has ended for the one that began.
 ssize_t write_output(int fd, const void* bytes, size_t count) {
-  static bool told_loss = false, told_start = false;
+  static fgmpi::liveness::ReportFilter filter;
   std::string_view rest(static_cast<const char*>(bytes), count);
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
     rest.remove_prefix(line.size());
-    const bool loss = is_of(line, "fgmpi: process ", " is gone: ");
-    const bool start = is_of(line, "fgmpi: Fatal error on a rank before MPI_Init: ", "") ||
-                       is_of(line, "fgmpi: FGMPI_", ": allowed is ");
-    if ((loss && told_loss) || (start && told_start)) continue;
+    const bool before = filter.loss_reported();
+    if (!filter.passes(line)) continue;
     if (!write_all(fd, line)) return -1;
-    if (loss)
+    if (filter.loss_reported() && !before)
       if (FILE* nowhere = std::fopen("/dev/null", "we")) stdout = nowhere;
-    told_loss |= loss;
-    told_start |= start;
   }
   return static_cast<ssize_t>(count);
 }

@@ -1,0 +1,49 @@
+// The line that reports a lost process, and its way through the launcher.
+//
+//   fgmpi: process 3 of the job (process id 4711 on host vm, world ranks 300 to 399) is gone: killed by signal 9 (SIGKILL)
+//
+// Several processes may see the same loss, each writes the line; and a process that was ended because of the first loss
+// may be reported as a second one. So mpiexec passes on the first line only (src/launcher/hydra_guard.cc). Likewise of the
+// lines about a start that failed, which every process writes.
+//
+// Thread rule: one thread. Nothing here but this header is needed: the launcher's library links no other file.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace fgmpi::liveness {
+
+inline constexpr std::string_view kLossBegin = "fgmpi: process ", kLossMiddle = " is gone: ";
+inline constexpr std::string_view kFailedStart = "fgmpi: Fatal error on a rank before MPI_Init: ";
+
+/// The line up to the reason. `process` begins with "process ".
+inline std::string begin_of_loss(const std::string& process) {
+  return "fgmpi: " + process + std::string(kLossMiddle);
+}
+
+/// Chooses among the lines that the processes of a job write to standard error.
+class ReportFilter {
+ public:
+  /// False for a report of a kind that has passed before. `line` may be any piece of text.
+  bool passes(std::string_view line) {
+    if (is_loss(line)) return first(&loss_reported_);
+    if (line.find(kFailedStart) != line.npos) return first(&failed_start_reported_);
+    return true;
+  }
+  bool loss_reported() const { return loss_reported_; }
+
+ private:
+  static bool is_loss(std::string_view line) {
+    const size_t at = line.find(kLossBegin);
+    return at != line.npos && line.find(kLossMiddle, at) != line.npos;
+  }
+  static bool first(bool* reported) {
+    const bool is_first = !*reported;
+    *reported = true;
+    return is_first;
+  }
+  bool loss_reported_ = false, failed_start_reported_ = false;
+};
+
+}  // namespace fgmpi::liveness
