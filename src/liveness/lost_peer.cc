@@ -3,50 +3,52 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/attach.h"
 #include "base/stand_still.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/av.h"
+#include "liveness/report_line.h"
+#include "liveness/watch.h"
 
 namespace fgmpi::liveness {
 namespace {
 
-/// The dead process's neighbour takes a tenth of a second and the launcher less; then it was neither.
-constexpr int64_t kGrace = 1'500'000'000;
-/// Processes speak one after the other, the first one ends the job.
-constexpr int64_t kStagger = 20'000'000;
-constexpr uint32_t kMostStaggers = 50;
+/// A watcher reports within 0.1 s, and the launcher has ended the job soon after. If neither has happened by now, nobody
+/// nearer to the lost process has seen it.
+constexpr int64_t kOthersReportWithin = 1'500'000'000;
+/// Then the processes report one after the other, in the order of their numbers: the first one ends the job.
+constexpr int64_t kBetweenReports = 20'000'000;
+constexpr uint32_t kMostTurns = 50;
 
 }  // namespace
 
-void Neighbour::consider(uint32_t process, const Card& card) {
+void WatchRing::add(uint32_t process, const Card& card) {
   if (process == me_ || card.host_id != own_.host_id) return;
   first_of_host_ &= process > me_;
-  auto distance = [this](uint32_t p) { return p > me_ ? p - me_ : p + processes_ - me_; };
-  // The ring goes both ways: the farthest one watches over this process.
-  if (!found_ || distance(watcher_) < distance(process)) {
+  if (!found_ || distance(process) > distance(watcher_)) {
     watcher_ = process;
     watcher_pid_ = card.pid;
   }
-  if (found_ && distance(process_) < distance(process)) return;
+  if (!found_ || distance(process) <= distance(next_)) {
+    next_ = process;
+    next_card_ = card;
+  }
   found_ = true;
-  process_ = process;
-  card_ = card;
 }
 
-void Neighbour::allow_watch() const {
-  if (!found_ || !watch_wanted()) return;
-  attach_permission().allow(watcher_pid_);
+void WatchRing::allow_watch() const {
+  if (found_ && watch_wanted()) attach_permission().allow(watcher_pid_);
 }
 
-void Neighbour::watch() const {
-  start_watch(own_.launcher_fd, found_ ? &card_ : nullptr,
-              found_ ? words_of_process(process_, card_) : "", first_of_host_);
+void WatchRing::start() const {
+  start_watch(own_.launcher_fd, found_ ? &next_card_ : nullptr,
+              found_ ? describe_process(next_, next_card_) : "", first_of_host_);
 }
 
-std::string words_of_process(uint32_t process, const Card& card) {
+std::string describe_process(uint32_t process, const Card& card) {
   const uint32_t first = g_av.first(process), count = g_av.count(process);
   const std::string ranks = count == 1 ? format("world rank %u", first)
                                        : format("world ranks %u to %u", first, first + count - 1);
@@ -54,18 +56,19 @@ std::string words_of_process(uint32_t process, const Card& card) {
                 card.host_name.c_str(), ranks.c_str());
 }
 
-void end_for_lost_peer(bootstrap::Bootstrap& boot, uint32_t process, const std::string& why,
-                       Status (*find)(uint32_t, Card*)) {
-  stand_still(kGrace + std::min(g_av.me(), kMostStaggers) * kStagger);
+void abort_for_lost_peer(bootstrap::Bootstrap& boot, uint32_t process, const std::string& why,
+                         Status (*find_card)(uint32_t, Card*)) {
+  stand_still(kOthersReportWithin + std::min(g_av.me(), kMostTurns) * kBetweenReports);
   Card card;
-  const Status known = find(process, &card);
-  const std::string who =
-      known.ok() ? words_of_process(process, card) : format("process %u of the job", process);
-  // The fault may be at this end.
+  const Status found = find_card(process, &card);
+  const std::string description =
+      found.ok() ? describe_process(process, card) : format("process %u of the job", process);
+  // Out of descriptors: the fault is at this end.
   const char* hint = why.ends_with(std::strerror(EMFILE)) ? " (here: raise ulimit -n)" : "";
-  const std::string line = format("fgmpi: %s is gone: %s%s\n", who.c_str(), why.c_str(), hint);
+  const std::string line = begin_of_loss(description) + why + hint + "\n";
   std::fputs(line.c_str(), stderr);
   boot.abort(1, line);
+  std::abort();  // not reached: says so to compilers that forget it of virtual functions
 }
 
 }  // namespace fgmpi::liveness

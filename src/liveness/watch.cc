@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <string_view>
@@ -22,28 +20,29 @@
 #include "base/settings.h"
 #include "base/strings.h"
 #include "bootstrap/line_channel.h"
-#include "liveness/end_mark.h"
+#include "liveness/report_line.h"
 
 namespace fgmpi::liveness {
 namespace {
 
-/// How long the launcher has at most for ending this process too, before a fault is believed in.
-constexpr int kGrace = 100'000;  // microseconds
-constexpr int kLook = 200;
+// In microseconds. The launcher may have ended the next process, and be about to end this one (MPI_Abort, Ctrl-C): so
+// long it is waited for while it is busy. Hydra sends its signals to all processes of a host within some milliseconds.
+constexpr int kLauncherActsWithin = 100'000;
+constexpr int kBetweenLooks = 200;
 
 /// What the thread knows; written before it starts.
-struct Watched {
+struct Task {
   int launcher = -1;  ///< own connection to the launcher
-  /// Of the next process; -1 when there is none. Its output is held too: when that ends, the launcher looks round
-  /// for processes that have ended.
-  enum Held { kProcess, kLauncher, kFarewell, kOutput, kErrors, kCount };
+  /// The next process and duplicates of its descriptors; -1 when there is none. Its output is among them: when that
+  /// ends, the launcher looks for processes that have ended.
+  enum Held { kProcess, kLauncher, kEndMark, kOutput, kErrors, kCount };
   int held[kCount] = {-1, -1, -1, -1, -1};
   int pid = 0;
-  bool speaks = false;
-  size_t words = 0;
-  char text[512];  ///< the line as far as it is known beforehand
+  bool reports_launcher = false;  ///< when the launcher is gone
+  size_t begin_length = 0;
+  char begin[512];  ///< of the line about the next process, up to the reason
 };
-Watched g_watched;
+Task g_task;
 alignas(64) char g_stack[16 << 10];
 
 long address_of(const void* p) { return reinterpret_cast<long>(p); }
@@ -55,7 +54,7 @@ bool wait_for(pollfd* what, int count, int microseconds) {
          0;
 }
 
-void stand_still(int microseconds) { wait_for(nullptr, 0, microseconds); }
+void pause_for(int microseconds) { wait_for(nullptr, 0, microseconds); }
 
 bool is_set(int fd) {
   pollfd one{fd, POLLIN, 0};
@@ -81,8 +80,8 @@ struct Line {
   }
 };
 
-/// The words of /proc/PID/stat that are asked for here.
-struct Stat {
+/// What is needed here of /proc/PID/stat.
+struct ProcessStatus {
   char state = '?';
   int parent = 0;
   int status = -1;  ///< of a process that has ended and that nobody has waited for yet; else -1
@@ -96,8 +95,8 @@ int leading_number(const char* text, long begin, long end) {
 }
 
 /// "PID (NAME) STATE PARENT ... STATUS"; NAME may hold anything.
-Stat stat_of(int pid) {
-  Stat result;
+ProcessStatus status_of(int pid) {
+  ProcessStatus result;
   Line path;
   path.add("/proc/");
   path.add_number(static_cast<unsigned>(pid));
@@ -117,27 +116,28 @@ Stat stat_of(int pid) {
   return result;
 }
 
-/// When the launcher ends all processes, it is busy until it has come to this one too. True when it is not busy.
-bool launcher_sleeps() {
+/// Does one of this process's ancestors run? While the launcher ends all processes it does, until it has come to this one.
+bool launcher_is_busy() {
   constexpr int kMostAncestors = 3;
   int ancestor = static_cast<int>(raw_call(SYS_getppid));
   for (int i = 0; i < kMostAncestors && ancestor > 1; ++i) {
-    Stat stat = stat_of(ancestor);
-    if (stat.state == 'R') return false;
-    ancestor = stat.parent;
+    const ProcessStatus status = status_of(ancestor);
+    if (status.state == 'R') return true;
+    ancestor = status.parent;
   }
-  return true;
+  return false;
 }
 
-/// The next process has ended and its connection to the launcher has not been closed by the launcher: says so. That
-/// the launcher learns of it too, and ends the job, is up to the caller.
-void report_loss(const Watched& w) {
-  if (is_set(w.held[Watched::kFarewell])) return;
-  // Before anything else: the status is there only until the launcher has waited for the process.
-  const int status = stat_of(w.pid).status;
-  for (int waited = 0; waited < kGrace && !launcher_sleeps(); waited += kLook) stand_still(kLook);
+/// The next process has ended and the launcher has not closed its connection: reports it, unless it has left its mark.
+/// The launcher learns of the end when the caller closes the duplicates, and ends the job.
+void report_loss(const Task& task) {
+  if (is_set(task.held[Task::kEndMark])) return;
+  // First of all: the exit status can be read only until the launcher has waited for the process.
+  const int status = status_of(task.pid).status;
+  for (int waited = 0; waited < kLauncherActsWithin && launcher_is_busy(); waited += kBetweenLooks)
+    pause_for(kBetweenLooks);
   Line line;
-  line.add(w.text, w.words);
+  line.add(task.begin, task.begin_length);
   if (status < 0) {
     line.add("it has ended");
   } else if (status & 0x7f) {
@@ -159,7 +159,7 @@ void report_loss(const Watched& w) {
 }
 
 /// Closes all descriptors of the thread but those that it needs.
-void keep_own_descriptors(const Watched& w) {
+void keep_own_descriptors(const Task& task) {
   unsigned next = 0;
   for (;;) {
     int least = -1;
@@ -167,8 +167,8 @@ void keep_own_descriptors(const Watched& w) {
       if (fd >= 0 && static_cast<unsigned>(fd) >= next && (least < 0 || fd < least)) least = fd;
     };
     consider(STDERR_FILENO);
-    consider(w.launcher);
-    for (int fd : w.held) consider(fd);
+    consider(task.launcher);
+    for (int fd : task.held) consider(fd);
     if (least < 0) break;
     if (static_cast<unsigned>(least) > next)
       close_descriptors(next, static_cast<unsigned>(least) - 1);
@@ -177,30 +177,30 @@ void keep_own_descriptors(const Watched& w) {
   close_descriptors(next, ~0u);
 }
 
-void launcher_is_gone(const Watched& w) {
+void launcher_is_gone(const Task& task) {
   if (bootstrap::end_of_launcher_expected()) return;
-  stand_still(kGrace);  // its last act may be to end this process
+  pause_for(kLauncherActsWithin);  // it may have sent this process a signal before it ended
   if (bootstrap::end_of_launcher_expected()) return;
-  constexpr std::string_view kWords = "fgmpi: the launcher is gone, the job ends\n";
-  if (w.speaks)
-    raw_call(SYS_write, STDERR_FILENO, address_of(kWords.data()), static_cast<long>(kWords.size()));
+  constexpr std::string_view kLine = "fgmpi: the launcher is gone, the job ends\n";
+  if (task.reports_launcher)
+    raw_call(SYS_write, STDERR_FILENO, address_of(kLine.data()), static_cast<long>(kLine.size()));
   for (;;) raw_call(SYS_exit_group, 1);
 }
 
 int watch(void*) {
-  Watched w = g_watched;
-  keep_own_descriptors(w);
+  Task task = g_task;
+  keep_own_descriptors(task);
   for (;;) {
-    pollfd fds[] = {{w.launcher, POLLRDHUP, 0},
-                    {w.held[Watched::kLauncher], POLLRDHUP, 0},
-                    {w.held[Watched::kProcess], POLLIN, 0}};
+    pollfd fds[] = {{task.launcher, POLLRDHUP, 0},
+                    {task.held[Task::kLauncher], POLLRDHUP, 0},
+                    {task.held[Task::kProcess], POLLIN, 0}};
     if (!wait_for(fds, 3, -1)) continue;
     if (fds[0].revents) {
-      launcher_is_gone(w);
+      launcher_is_gone(task);
       return 0;
     }
-    if (fds[2].revents && !fds[1].revents) report_loss(w);
-    for (int& fd : w.held) {
+    if (fds[2].revents && !fds[1].revents) report_loss(task);
+    for (int& fd : task.held) {
       if (fd >= 0) raw_call(SYS_close, fd);
       fd = -1;
     }
@@ -217,20 +217,21 @@ int duplicate(int pidfd, int fd) {
   return high;
 }
 
-bool hold(const Card& next, Watched* w) {
-  w->pid = next.pid;
+/// False when the process cannot be watched: it has ended, or the kernel does not allow it.
+bool duplicate_descriptors(const Card& next, Task* task) {
+  task->pid = next.pid;
   const int process = static_cast<int>(syscall(SYS_pidfd_open, next.pid, 0));
   if (process < 0) return false;
-  w->held[Watched::kProcess] = process;
-  w->held[Watched::kLauncher] = duplicate(process, next.launcher_fd);
-  w->held[Watched::kFarewell] = duplicate(process, next.farewell_fd);
-  w->held[Watched::kOutput] = duplicate(process, STDOUT_FILENO);
-  w->held[Watched::kErrors] = duplicate(process, STDERR_FILENO);
-  return w->held[Watched::kLauncher] >= 0 && w->held[Watched::kFarewell] >= 0;
+  task->held[Task::kProcess] = process;
+  task->held[Task::kLauncher] = duplicate(process, next.launcher_fd);
+  task->held[Task::kEndMark] = duplicate(process, next.end_mark_fd);
+  task->held[Task::kOutput] = duplicate(process, STDOUT_FILENO);
+  task->held[Task::kErrors] = duplicate(process, STDERR_FILENO);
+  return task->held[Task::kLauncher] >= 0 && task->held[Task::kEndMark] >= 0;
 }
 
-void let_go(Watched* w) {
-  for (int& fd : w->held) {
+void close_duplicates(Task* task) {
+  for (int& fd : task->held) {
     if (fd >= 0) close(fd);
     fd = -1;
   }
@@ -249,46 +250,17 @@ bool watch_wanted() {
 #endif
 }
 
-std::string Card::to_string() const {
-  return format("%d:%d:%d:%s:%s", pid, launcher_fd, farewell_fd, host_id.c_str(),
-                host_name.c_str());
-}
-
-bool Card::parse(const std::string& text) {
-  char id[81], name[41], rest;
-  if (std::sscanf(text.c_str(), "%d:%d:%d:%80[0-9a-f]:%40[A-Za-z0-9._-]%c", &pid, &launcher_fd,
-                  &farewell_fd, id, name, &rest) != 5)
-    return false;
-  host_id = id;
-  host_name = name;
-  return pid > 0;
-}
-
-Card own_card(int launcher_fd, const std::string& host_id) {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  Card card;
-  card.pid = getpid();
-  card.launcher_fd = launcher_fd;
-  card.farewell_fd = end_mark_fd();
-  card.host_id = host_id;
-  card.host_name = std::string(name).substr(0, 40);
-  for (char& c : card.host_name)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
-  if (card.host_name.empty()) card.host_name = "unknown";
-  return card;
-}
-
-void start_watch(int launcher_fd, const Card* next, const std::string& words, bool speaks) {
+void start_watch(int launcher_fd, const Card* next, const std::string& description,
+                 bool reports_launcher) {
   if (launcher_fd < 0 || !watch_wanted()) return;
-  Watched w;
-  w.launcher = launcher_fd;
-  w.speaks = speaks;
-  const std::string line = "fgmpi: " + words + " is gone: ";
-  w.words = std::min(line.size(), sizeof w.text);
-  std::memcpy(w.text, line.data(), w.words);
-  if (!next || !hold(*next, &w)) let_go(&w);
-  g_watched = w;
+  Task task;
+  task.launcher = launcher_fd;
+  task.reports_launcher = reports_launcher;
+  const std::string begin = begin_of_loss(description);
+  task.begin_length = std::min(begin.size(), sizeof task.begin);
+  std::memcpy(task.begin, begin.data(), task.begin_length);
+  if (!next || !duplicate_descriptors(*next, &task)) close_duplicates(&task);
+  g_task = task;
   // No signal of the program's is ever handled on that thread.
   sigset_t all, before;
   sigfillset(&all);
@@ -296,7 +268,7 @@ void start_watch(int launcher_fd, const Card* next, const std::string& words, bo
   clone(watch, g_stack + sizeof g_stack, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
         nullptr);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  let_go(&w);  // the thread has copies
+  close_duplicates(&task);  // the thread has copies
 }
 
 }  // namespace fgmpi::liveness

@@ -1,5 +1,5 @@
 // The end of a process whose ranks have all ended: it goes together with the other processes of the job
-// (src/liveness/README.md has the states).
+// (src/liveness/liveness.h has the states).
 
 #include <algorithm>
 #include <cstdio>
@@ -67,10 +67,7 @@ void join_at_the_end() {
 
 /// A transport has found that a peer's end of a connection is closed.
 void on_peer_failed(uint32_t peer, const std::string& why) {
-  // It may be one step ahead and have ended in order. If it was killed, the launcher does not say that all have come
-  // as far, and ends the job instead.
-  if (g_leaving) return;
-  liveness::end_for_lost_peer(boot(), peer, why, card_of);
+  if (!g_leaving) liveness::abort_for_lost_peer(boot(), peer, why, card_of);
 }
 
 void rank_exits(int status) {

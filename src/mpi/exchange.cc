@@ -48,7 +48,7 @@ Status parse_published(uint32_t p, const std::string& value, uint32_t* ranks, li
 
 /// One round: opens transport `t`, publishes, collects everybody's addresses for it.
 Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<Peer>* peers,
-                           std::vector<std::string>* addresses, liveness::Neighbour* neighbour) {
+                           std::vector<std::string>* addresses, liveness::WatchRing* ring) {
   Process& me = process();
   bootstrap::Bootstrap& b = boot();
   std::string address;
@@ -66,7 +66,7 @@ Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<Pee
     if (p != static_cast<uint32_t>(b.rank())) FGMPI_TRY(b.get(key_of(t, p), &value));
     liveness::Card theirs;
     FGMPI_TRY(parse_published(p, value, &(*peers)[p].ranks, &theirs, &(*addresses)[p]));
-    neighbour->consider(p, theirs);
+    ring->add(p, theirs);
   }
   return {};
 }
@@ -93,11 +93,11 @@ Status exchange_addresses(pt2pt::Setup* setup) {
   size_t reached = 1, t = 0;
   const liveness::Card card = liveness::own_card(boot().launcher_fd(), transport::host_id());
   attach_permission().set_launcher(maker_of_socket(boot().launcher_fd()));
-  liveness::Neighbour neighbour(card, static_cast<uint32_t>(boot().rank()),
-                                static_cast<uint32_t>(peers.size()));
+  liveness::WatchRing ring(card, static_cast<uint32_t>(boot().rank()),
+                           static_cast<uint32_t>(peers.size()));
   for (; t < me.transports.size() && reached < peers.size(); ++t) {
     std::vector<std::string> addresses;
-    FGMPI_TRY(publish_and_collect(t, card, &peers, &addresses, &neighbour));
+    FGMPI_TRY(publish_and_collect(t, card, &peers, &addresses, &ring));
     if (t == 0) FGMPI_TRY(init_address_vector(peers));
     for (uint32_t p = 0; p < peers.size(); ++p) {
       if (peers[p].reached || !me.transports[t]->reaches(addresses[p])) continue;
@@ -117,9 +117,9 @@ Status exchange_addresses(pt2pt::Setup* setup) {
           "no transport reaches process %u, ranks %u to %u (FGMPI_TRANSPORT may exclude it)", p,
           g_av.first(p), g_av.first(p) + g_av.count(p) - 1);
   }
-  neighbour.allow_watch();
+  ring.allow_watch();
   FGMPI_TRY(boot().fence());
-  neighbour.watch();
+  ring.start();
   for (auto& transport : me.transports) transport->all_connected();
   return {};
 }

@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "bootstrap/bootstrap.h"
-#include "liveness/watch.h"
+#include "liveness/card.h"
 #include "pt2pt/pt2pt.h"
 #include "transport/idle.h"
 #include "transport/transport.h"

@@ -1,0 +1,43 @@
+#include "liveness/card.h"
+
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdio>
+
+#include "base/strings.h"
+#include "liveness/end_mark.h"
+
+namespace fgmpi::liveness {
+
+std::string Card::to_string() const {
+  return format("%d:%d:%d:%s:%s", pid, launcher_fd, end_mark_fd, host_id.c_str(),
+                host_name.c_str());
+}
+
+bool Card::parse(const std::string& text) {
+  char id[81], name[41], rest;
+  if (std::sscanf(text.c_str(), "%d:%d:%d:%80[0-9a-f]:%40[A-Za-z0-9._-]%c", &pid, &launcher_fd,
+                  &end_mark_fd, id, name, &rest) != 5)
+    return false;
+  host_id = id;
+  host_name = name;
+  return pid > 0;
+}
+
+Card own_card(int launcher_fd, const std::string& host_id) {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  Card card;
+  card.pid = getpid();
+  card.launcher_fd = launcher_fd;
+  card.end_mark_fd = liveness::end_mark_fd();
+  card.host_id = host_id;
+  card.host_name = std::string(name).substr(0, 40);
+  for (char& c : card.host_name)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
+  if (card.host_name.empty()) card.host_name = "unknown";
+  return card;
+}
+
+}  // namespace fgmpi::liveness

@@ -1,0 +1,24 @@
+// What a process publishes about itself for the case that it is lost: who it is, and what its watcher (watch.h) needs.
+#pragma once
+
+#include <string>
+
+namespace fgmpi::liveness {
+
+/// "PID:LAUNCHERFD:ENDMARKFD:HOSTID:HOSTNAME". Descriptors are numbers in the process's own table.
+struct Card {
+  int pid = 0;
+  int launcher_fd = -1;   ///< its connection to the launcher
+  int end_mark_fd = -1;   ///< end_mark.h
+  std::string host_id;    ///< equal on one host
+  std::string host_name;  ///< for messages
+
+  std::string to_string() const;
+  /// False for anything else.
+  bool parse(const std::string& text);
+};
+
+/// The card of this process. Makes its end mark.
+Card own_card(int launcher_fd, const std::string& host_id);
+
+}  // namespace fgmpi::liveness
