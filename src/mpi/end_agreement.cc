@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/end_hooks.h"
 #include "ch4-av-rankmap/av.h"
 #include "host/host.h"
+#include "liveness/liveness.h"
 #include "liveness/lost_peer.h"
 #include "mpi/binding.h"
 #include "mpi/process.h"
@@ -15,8 +15,6 @@
 
 namespace fgmpi::mpi {
 namespace {
-
-bool g_leaving = false;  ///< this process needs nothing of others any more
 
 /// The last rank of the process to end waits, on its own stack, until all processes have come as far: whatever was
 /// sent has then been taken in. A dissemination barrier of empty messages between processes.
@@ -43,7 +41,7 @@ void agree_to_end() {
 /// The launcher carries this agreement: whoever carries it must be there after the last process has left.
 void leave_together() {
   constexpr int64_t kFirstWait = 50'000, kLongestWait = 5'000'000;
-  g_leaving = true;
+  liveness::start_leaving();
   bool over = false;
   Status status = boot().enter_fence();
   for (int64_t wait = kFirstWait; status.ok() && !over; wait = std::min(2 * wait, kLongestWait)) {
@@ -67,7 +65,7 @@ void join_at_the_end() {
 
 /// A transport has found that a peer's end of a connection is closed.
 void on_peer_failed(uint32_t peer, const std::string& why) {
-  if (!g_leaving) liveness::abort_for_lost_peer(boot(), peer, why, card_of);
+  if (liveness::ends_are_losses()) liveness::abort_for_lost_peer(boot(), peer, why, card_of);
 }
 
 void rank_exits(int status) {
@@ -98,7 +96,7 @@ int finish_process(int status) {
       std::fprintf(stderr, "fgmpi: %s\n", ended.what().c_str());
       status = 1;
     } else if (ended.ok()) {
-      leave_end_mark();
+      liveness::end_in_order();
     }
   }
   return status;

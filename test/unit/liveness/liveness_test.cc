@@ -1,0 +1,32 @@
+#include "liveness/liveness.h"
+
+#include <gtest/gtest.h>
+
+namespace fgmpi::liveness {
+namespace {
+
+// In processes of their own: this one's state moves only once.
+TEST(OwnStateDeathTest, GoesOneWay) {
+  auto go_through = [] {
+    const bool right = own_state() == State::kRunning && ends_are_losses();
+    start_leaving();
+    const bool then = own_state() == State::kLeaving && !ends_are_losses();
+    end_in_order();
+    const bool last = own_state() == State::kGoneInOrder && !ends_are_losses();
+    exit(right && then && last ? 0 : 1);
+  };
+  EXPECT_EXIT(go_through(), testing::ExitedWithCode(0), "");
+  auto leave_twice = [] {
+    start_leaving();
+    start_leaving();
+  };
+  EXPECT_DEATH(leave_twice(), "internal error");
+  auto end_twice = [] {
+    end_in_order();
+    end_in_order();
+  };
+  EXPECT_DEATH(end_twice(), "internal error");
+}
+
+}  // namespace
+}  // namespace fgmpi::liveness
