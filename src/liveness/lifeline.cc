@@ -24,7 +24,7 @@ in_port_t* port_of(sockaddr_storage* address) {
                                         : &reinterpret_cast<sockaddr_in*>(address)->sin_port;
 }
 
-std::string words_of(int failure) {
+std::string reason_of(int failure) {
   if (failure == ECONNREFUSED || failure == ECONNRESET || failure == EPIPE)
     return "its process has ended";
   return std::string("unreachable: ") + std::strerror(failure);
@@ -110,7 +110,7 @@ bool Lifelines::advance(int fd, Line* line, std::string* why) {
   socklen_t size = sizeof failure;
   getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size);
   if (failure) {
-    *why = words_of(failure);
+    *why = reason_of(failure);
     return false;
   }
   if (line->ours && line->moved < sizeof(Opening)) {
@@ -131,7 +131,7 @@ bool Lifelines::receive(int fd, Line* line, std::string* why) {
   ssize_t n = recv(fd, to, opening ? sizeof(Opening) - line->moved : 1, MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOTCONN)) return true;
   if (n <= 0 || !opening) {
-    *why = words_of(n < 0 ? errno : ECONNRESET);
+    *why = reason_of(n < 0 ? errno : ECONNRESET);
     return false;
   }
   line->moved += static_cast<size_t>(n);

@@ -1,13 +1,16 @@
-// Lifelines: is the peer's process still there, is its host still reachable?
+// Lifelines: is a process of another host still there, can its host still be reached?
 //
-// The provider's connections tell only when something is sent, and a link that goes down makes them
-// wait for a quarter of an hour. So each pair of processes that talk holds one idle TCP connection
-// more, which the kernels of both sides keep alive: a process that ends closes it at once, a host
-// that cannot be reached breaks it after the timeout. The application need not answer, so a process
-// that computes for an hour is not taken for dead.
+// A provider's own connection shows that only when something is sent, and when a link goes down TCP waits for a quarter of
+// an hour. So each pair of processes that exchange messages holds one more TCP connection, on which nothing is sent but
+// what the kernels of both sides send to keep it alive. When a process ends, its kernel closes the line at once. When its
+// host cannot be reached, the line breaks after the timeout. Neither needs the process itself, so one that computes for an
+// hour is not taken for lost.
+//
+// A broken line is the loss of the process at its other end, unless this process is leaving (liveness.h). That is up to
+// the caller of tick().
 //
 // For providers with internet addresses; others report lost links themselves.
-// Thread rule: one thread; nothing blocks. Looked at by tick(), about once a second.
+// Thread rule: one thread; nothing blocks. tick() is called about once a second.
 #pragma once
 
 #include <netinet/in.h>

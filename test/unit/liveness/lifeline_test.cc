@@ -1,0 +1,117 @@
+#include "liveness/lifeline.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fgmpi::liveness {
+namespace {
+
+using Broken = std::vector<std::pair<uint32_t, std::string>>;
+
+sockaddr_storage loopback() {
+  sockaddr_storage address{};
+  auto* in = reinterpret_cast<sockaddr_in*>(&address);
+  in->sin_family = AF_INET;
+  in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+/// The lifelines of two processes.
+struct Two {
+  const Key key{{1, 2}};
+  std::unique_ptr<Lifelines> first = std::make_unique<Lifelines>();
+  std::unique_ptr<Lifelines> second = std::make_unique<Lifelines>();
+  uint16_t first_port = first->open(loopback(), key, 10);
+  uint16_t second_port = second->open(loopback(), key, 10);
+
+  static Broken look(Lifelines* lines) {
+    Broken broken;
+    lines->tick(&broken);
+    return broken;
+  }
+  /// Until one of them has found a broken line.
+  static Broken wait(Lifelines* lines) {
+    Broken broken;
+    for (int i = 0; i < 5000 && broken.empty(); ++i, usleep(1000)) lines->tick(&broken);
+    return broken;
+  }
+  void settle() {
+    for (int i = 0; i < 20; ++i, usleep(1000)) {
+      EXPECT_TRUE(look(first.get()).empty());
+      EXPECT_TRUE(look(second.get()).empty());
+    }
+  }
+};
+
+TEST(Lifelines, TellBothSidesOfAnEnd) {
+  for (bool opener_ends : {false, true}) {
+    Two two;
+    ASSERT_NE(two.first_port, 0);
+    two.first->connect(7, loopback(), two.second_port, two.key, 3);
+    two.settle();
+    (opener_ends ? two.first : two.second)->close();
+    const Broken broken = Two::wait((opener_ends ? two.second : two.first).get());
+    ASSERT_EQ(broken.size(), 1u);
+    EXPECT_EQ(broken[0].first, opener_ends ? 3u : 7u);
+    EXPECT_EQ(broken[0].second, "its process has ended");
+  }
+}
+
+TEST(Lifelines, AreHeldOncePerProcess) {
+  Two two;
+  for (int i = 0; i < 3; ++i) two.first->connect(7, loopback(), two.second_port, two.key, 3);
+  two.settle();
+  two.second->close();
+  EXPECT_EQ(Two::wait(two.first.get()).size(), 1u);
+}
+
+TEST(Lifelines, ToAPortWithoutListenerAreBroken) {
+  Two two;
+  const uint16_t port = two.second_port;
+  two.second->close();
+  two.first->connect(7, loopback(), port, two.key, 3);
+  const Broken broken = Two::wait(two.first.get());
+  ASSERT_EQ(broken.size(), 1u);
+  EXPECT_EQ(broken[0], std::make_pair(7u, std::string("its process has ended")));
+}
+
+TEST(Lifelines, OfStrangersAreRefusedAndCounted) {
+  Two two;
+  two.first->connect(7, loopback(), two.second_port, Key{{1, 3}}, 3);
+  for (int i = 0; i < 5000 && two.second->strangers() == 0; ++i, usleep(1000)) {
+    EXPECT_TRUE(Two::look(two.second.get()).empty());
+    Two::look(two.first.get());
+  }
+  EXPECT_EQ(two.second->strangers(), 1u);
+}
+
+TEST(Lifelines, ThatEndBeforeTheyHaveSaidWhoseTheyAreAreNobodys) {
+  Two two;
+  sockaddr_storage address = loopback();
+  reinterpret_cast<sockaddr_in*>(&address)->sin_port = htons(two.second_port);
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(sockaddr_in)), 0);
+  ASSERT_EQ(write(fd, &two.key, sizeof two.key), static_cast<ssize_t>(sizeof two.key));
+  two.settle();
+  close(fd);
+  two.settle();
+}
+
+TEST(Lifelines, AreNoneWithoutInternetAddresses) {
+  Lifelines lines;
+  sockaddr_storage address{};
+  address.ss_family = AF_UNIX;
+  EXPECT_EQ(lines.open(address, Key{}, 10), 0);
+  EXPECT_TRUE(Two::look(&lines).empty());
+}
+
+}  // namespace
+}  // namespace fgmpi::liveness
