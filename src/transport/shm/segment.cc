@@ -180,7 +180,22 @@ void OwnSegment::close() {
   fd_ = -1;
 }
 
-Status open_peer(const SegmentName& name, int* out_fd, SegmentHeader** out_header) {
+namespace {
+
+/// One read of what another process may be writing: the compiler must not read it again later.
+uint32_t read_once(const uint32_t& field) { return __atomic_load_n(&field, __ATOMIC_RELAXED); }
+
+bool is_possible(Geometry g) {
+  auto power = [](uint32_t x, uint32_t min) {
+    return x >= min && x <= (1u << 30) && !(x & (x - 1));
+  };
+  return power(g.cells, kPage / sizeof(Cell)) && power(g.bulk, kPage);
+}
+
+}  // namespace
+
+Status open_peer(const SegmentName& name, int* out_fd, SegmentHeader** out_header,
+                 Geometry* out_geometry) {
   int fd = name.has_file
                ? shm_open(name.file().c_str(), O_RDWR | O_CLOEXEC, 0)
                : ::open(format("/proc/%d/fd/%d", name.pid, name.fd).c_str(), O_RDWR | O_CLOEXEC);
@@ -195,13 +210,9 @@ Status open_peer(const SegmentName& name, int* out_fd, SegmentHeader** out_heade
     return error(MPI_ERR_OTHER, "cannot map the shared memory of process id %d", name.pid);
   }
   auto* header = static_cast<SegmentHeader*>(memory);
-  Geometry g = header->geometry;
-  auto power = [](uint32_t x, uint32_t min) {
-    return x >= min && x <= (1u << 30) && !(x & (x - 1));
-  };
+  const Geometry g{read_once(header->geometry.cells), read_once(header->geometry.bulk)};
   if (header->magic != kMagic || header->nonce[0] != name.nonce[0] ||
-      header->nonce[1] != name.nonce[1] || header->slots != kSlots ||
-      !power(g.cells, kPage / sizeof(Cell)) || !power(g.bulk, kPage) ||
+      header->nonce[1] != name.nonce[1] || header->slots != kSlots || !is_possible(g) ||
       static_cast<size_t>(info.st_size) < segment_bytes(g)) {
     munmap(memory, kControlBytes);
     ::close(fd);
@@ -211,6 +222,7 @@ Status open_peer(const SegmentName& name, int* out_fd, SegmentHeader** out_heade
   madvise(memory, kControlBytes, MADV_DONTFORK);
   *out_fd = fd;
   *out_header = header;
+  *out_geometry = g;
   return {};
 }
 

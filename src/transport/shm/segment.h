@@ -34,7 +34,7 @@ enum Armed : uint32_t { kAwake = 0, kOnFutex = 1, kOnPipe = 2 };
 struct SegmentHeader {
   uint64_t magic;
   uint64_t nonce[2];
-  Geometry geometry;
+  Geometry geometry;  ///< peers: by open_peer() only, which reads it once
   uint32_t slots;
   uint32_t asymmetric;           ///< the owner makes senders' stores visible itself when it arms
   std::atomic<int32_t> pipe;     ///< write end of the wake-up pipe in the owner's table, or -1
@@ -107,8 +107,10 @@ class OwnSegment {
 };
 
 /// Opens a peer's segment, checks that it is the one that `name` means and maps its control part.
-/// The descriptor is for map_ring; the caller closes it.
-Status open_peer(const SegmentName& name, int* fd, SegmentHeader** header);
+/// The descriptor is for map_ring; the caller closes it. `geometry` is the segment's, read once and
+/// checked: the peer can still write to the header, so nothing else may be taken from there that
+/// becomes a length or an offset.
+Status open_peer(const SegmentName& name, int* fd, SegmentHeader** header, Geometry* geometry);
 /// Maps one ring of it, with its memory allocated (so that a full /dev/shm is an error here, not a
 /// SIGBUS).
 Status map_ring(int fd, Geometry geometry, uint32_t slot, const SegmentName& name, void** ring);

@@ -99,8 +99,9 @@ Status Shm::add_peer(uint32_t process, const std::string& address, uint64_t* loc
 /// Maps the peer's segment and claims a ring in it.
 Status Shm::connect(Peer* peer) {
   int fd = -1;
-  FGMPI_TRY(open_peer(peer->name, &fd, &peer->header));
-  Geometry geometry = peer->header->geometry;
+  Geometry geometry;
+  FGMPI_TRY(open_peer(peer->name, &fd, &peer->header, &geometry));
+  peer->geometry = geometry;
   Status status;
   uint32_t slot = peer->header->claimed.load();
   while (slot < kSlots && !peer->header->claimed.compare_exchange_weak(slot, slot + 1)) {
@@ -128,7 +129,7 @@ Status Shm::connect(Peer* peer) {
 
 void Shm::disconnect(Peer* peer) {
   peer->writer = RingWriter();
-  if (peer->ring) unmap_ring(peer->ring, peer->header->geometry);
+  if (peer->ring) unmap_ring(peer->ring, peer->geometry);
   if (peer->header) unmap_control(peer->header);
   if (peer->pipe >= 0) ::close(peer->pipe);
   peer->ring = nullptr;

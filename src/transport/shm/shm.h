@@ -37,7 +37,8 @@ struct alignas(kLine) Peer {
   bool no_reads = false;            ///< the kernel does not let us read its memory
   bool sends = false;               ///< it is one of our sources
   uint32_t process = 0;
-  int32_t pipe = -1;  ///< its wake-up pipe, opened when first rung
+  Geometry geometry{};  ///< of its rings, as checked when connected
+  int32_t pipe = -1;    ///< its wake-up pipe, opened when first rung
   SlotControl* slot = nullptr;
   void* ring = nullptr;
   SegmentName name;

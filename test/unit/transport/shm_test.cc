@@ -76,8 +76,11 @@ TEST(Shm, RingsLieOnTheReceiversNode) {
     int mode = -1, fd = -1;
     unsigned long preferred = 0;
     shm::SegmentHeader* header = nullptr;
+    shm::Geometry found;
     void* ring = nullptr;
-    ASSERT_TRUE(shm::open_peer(own.name(), &fd, &header).ok());
+    ASSERT_TRUE(shm::open_peer(own.name(), &fd, &header, &found).ok());
+    EXPECT_EQ(found.cells, geometry.cells);
+    EXPECT_EQ(found.bulk, geometry.bulk);
     ASSERT_TRUE(shm::map_ring(fd, geometry, 7, own.name(), &ring).ok());
     close(fd);
     if (!policy_of(ring, &mode, &preferred) || !shm::prefer_node(own.ring(9), shm::kPage, node)) {
@@ -178,7 +181,8 @@ TEST(Shm, ALateRingEndsOneSleepOnly) {
   ASSERT_TRUE(name.parse(address));
   int fd, wake_up = mine.use_wait_fd();
   shm::SegmentHeader* header;
-  ASSERT_TRUE(shm::open_peer(name, &fd, &header).ok());
+  shm::Geometry geometry;
+  ASSERT_TRUE(shm::open_peer(name, &fd, &header, &geometry).ok());
   close(fd);
   auto readable = [&] {
     pollfd p{wake_up, POLLIN, 0};
@@ -360,6 +364,57 @@ TEST(Shm, SegmentOfAStrangerIsRefused) {
   }
 }
 
+/// Bytes of this process's mappings of memfds.
+size_t mapped_of_memfds() {
+  size_t bytes = 0;
+  char line[512];
+  std::FILE* maps = std::fopen("/proc/self/maps", "r");
+  while (std::fgets(line, sizeof line, maps)) {
+    unsigned long low, high;
+    if (std::strstr(line, "memfd:fgmpi") && std::sscanf(line, "%lx-%lx", &low, &high) == 2)
+      bytes += high - low;
+  }
+  std::fclose(maps);
+  return bytes;
+}
+
+TEST(Shm, GeometryThatAPeerChangesLaterIsNotUsed) {
+  shm::Geometry lies[] = {{64, 4096}, {1 << 16, 64 << 20}, {0, 0}, {~0u, ~0u}};
+  for (shm::Geometry lie : lies) {
+    Keeper sink, other_sink;
+    shm::Shm other;
+    std::string other_address;
+    ASSERT_TRUE(other.open(&other_sink, &other_address).ok());
+    shm::SegmentName name;
+    ASSERT_TRUE(name.parse(other_address));
+    int fd;
+    shm::SegmentHeader* header;
+    shm::Geometry geometry;
+    ASSERT_TRUE(shm::open_peer(name, &fd, &header, &geometry).ok());
+    close(fd);
+    const size_t before = mapped_of_memfds();
+    {
+      shm::Shm mine;
+      std::string address;
+      uint64_t peer;
+      ASSERT_TRUE(mine.open(&sink, &address).ok());
+      ASSERT_TRUE(mine.add_peer(1, other_address, &peer).ok());
+      EXPECT_TRUE(mine.try_send(1, peer, Header{}, "12345678", 8));
+      EXPECT_TRUE(sink.failures.empty());
+      header->geometry = lie;
+      EXPECT_TRUE(mine.try_send(1, peer, Header{}, "12345678", 8));
+    }
+    // Exactly what it had mapped is unmapped: neither less nor what others have mapped beside it.
+    EXPECT_EQ(mapped_of_memfds(), before) << lie.cells << ' ' << lie.bulk;
+    int again;
+    shm::SegmentHeader* refused;
+    if (lie.cells != 64 && lie.cells != 1 << 16) {
+      EXPECT_FALSE(shm::open_peer(name, &again, &refused, &geometry).ok());
+    }
+    shm::unmap_control(header);
+  }
+}
+
 TEST(Shm, MalformedFramesAreRefusedAndCounted) {
   Keeper sink;
   shm::Shm mine;
@@ -372,8 +427,8 @@ TEST(Shm, MalformedFramesAreRefusedAndCounted) {
   // A peer that claims slot 0 and writes what it likes.
   int fd;
   shm::SegmentHeader* header;
-  ASSERT_TRUE(shm::open_peer(name, &fd, &header).ok());
-  shm::Geometry geometry = header->geometry;
+  shm::Geometry geometry;
+  ASSERT_TRUE(shm::open_peer(name, &fd, &header, &geometry).ok());
   void* ring;
   ASSERT_TRUE(shm::map_ring(fd, geometry, 0, name, &ring).ok());
   close(fd);
