@@ -13,12 +13,11 @@
 // (a radix sort over the digits that occur), O(N) memory there, O(members) elsewhere.
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
-#include "base/strings.h"
 #include "comm/create.h"
 #include "comm/hierarchy.h"
+#include "comm/split_wire.h"
 
 namespace fgmpi::comm {
 namespace {
@@ -28,43 +27,9 @@ struct SplitArrival : CreateArrival {
   bool permute = false;  ///< one color: the same members in an order of their own
 };
 
-/// One member at the root (or in its process): 16 bytes.
-struct Entry {
-  uint32_t color;  ///< colors are 0 or more
-  uint32_t key;    ///< with the sign bit flipped, so that it sorts as unsigned
-  int32_t rank;    ///< in the parent
-  uint32_t party;  ///< index of its process in the parent's hierarchy
-};
-
-/// Stable radix sort by `field`, digits that do not occur skipped.
-void sort_by(std::vector<Entry>* entries, uint32_t Entry::*field) {
-  uint32_t low = ~0u, high = 0;
-  bool sorted = true;
-  uint32_t last = 0;
-  for (const Entry& e : *entries) {
-    uint32_t v = e.*field;
-    low = std::min(low, v);
-    high = std::max(high, v);
-    sorted &= v >= last;
-    last = v;
-  }
-  if (sorted) return;
-  constexpr uint32_t kBits = 11, kBuckets = 1u << kBits;
-  std::vector<Entry> other(entries->size());
-  std::vector<uint32_t> starts(kBuckets);
-  for (uint32_t shift = 0; shift < 32 && (high - low) >> shift != 0; shift += kBits) {
-    std::fill(starts.begin(), starts.end(), 0);
-    for (const Entry& e : *entries) ++starts[(e.*field - low) >> shift & (kBuckets - 1)];
-    uint32_t at = 0;
-    for (uint32_t& s : starts) at += std::exchange(s, at);
-    for (const Entry& e : *entries) other[starts[(e.*field - low) >> shift & (kBuckets - 1)]++] = e;
-    entries->swap(other);
-  }
-}
-
 /// Calls f(first, last) for each stretch of equal colors.
 template <class F>
-void for_colors(const std::vector<Entry>& entries, F&& f) {
+void for_colors(const std::vector<SplitEntry>& entries, F&& f) {
   for (size_t first = 0; first < entries.size();) {
     size_t last = first + 1;
     while (last < entries.size() && entries[last].color == entries[first].color) ++last;
@@ -73,122 +38,10 @@ void for_colors(const std::vector<Entry>& entries, F&& f) {
   }
 }
 
-// ---- Packed (color, key) of a process's members, in rank order -------------------------------------------
-//   u32 members | color base 8, width 1 | key base 8, minus-rank 1, width 1 | colors | keys | candidates
-// Values are stored less their smallest in as few bytes as hold the largest; a key is stored less its rank
-// where that is narrower. The color 0 is MPI_UNDEFINED, others are one more.
-
-template <class T>
-void put(std::vector<uint8_t>* out, const T& value) {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
-  out->insert(out->end(), bytes, bytes + sizeof value);
-}
-
-/// Reads what a peer of our own job packed; a short message is a broken peer.
-struct Source {
-  const uint8_t* at;
-  const uint8_t* end;
-  template <class T>
-  T get() {
-    T value;
-    FGMPI_CHECK(static_cast<size_t>(end - at) >= sizeof value);
-    std::memcpy(&value, at, sizeof value);
-    at += sizeof value;
-    return value;
-  }
-  uint64_t get(int width) {
-    FGMPI_CHECK(end - at >= width);
-    uint64_t value = 0;
-    std::memcpy(&value, at, static_cast<size_t>(width));
-    at += width;
-    return value;
-  }
-};
-
-struct Column {
-  int64_t base = 0;
-  int width = 0;
-  template <class F>
-  Column(size_t count, F&& value) {
-    int64_t low = INT64_MAX, high = INT64_MIN;
-    for (size_t i = 0; i < count; ++i) {
-      low = std::min(low, value(i));
-      high = std::max(high, value(i));
-    }
-    if (count == 0) return;
-    base = low;
-    uint64_t range = static_cast<uint64_t>(high - low);
-    width = range == 0            ? 0
-            : range < 1u << 8     ? 1
-            : range < 1u << 16    ? 2
-            : range <= UINT32_MAX ? 4
-                                  : 8;
-  }
-  template <class F>
-  void write(std::vector<uint8_t>* out, size_t count, F&& value) const {
-    size_t at = out->size();
-    out->resize(at + count * static_cast<size_t>(width));
-    for (size_t i = 0; i < count && width; ++i, at += static_cast<size_t>(width)) {
-      uint64_t v = static_cast<uint64_t>(value(i) - base);
-      std::memcpy(out->data() + at, &v, static_cast<size_t>(width));
-    }
-  }
-};
-
-void pack(const std::vector<SplitArrival*>& members, std::vector<uint8_t>* out) {
-  auto color = [&](size_t i) {
-    return members[i]->color == MPI_UNDEFINED ? int64_t{0} : int64_t{members[i]->color} + 1;
-  };
-  auto key = [&](size_t i) { return int64_t{members[i]->key}; };
-  auto key_less_rank = [&](size_t i) { return int64_t{members[i]->key} - members[i]->rank; };
-  size_t n = members.size();
-  Column colors(n, color), keys(n, key), shifted(n, key_less_rank);
-  bool less_rank = shifted.width < keys.width;
-  put(out, static_cast<uint32_t>(n));
-  put(out, colors.base);
-  put(out, static_cast<uint8_t>(colors.width));
-  put(out, less_rank ? shifted.base : keys.base);
-  put(out, static_cast<uint8_t>(less_rank));
-  put(out, static_cast<uint8_t>(less_rank ? shifted.width : keys.width));
-  colors.write(out, n, color);
-  if (less_rank)
-    shifted.write(out, n, key_less_rank);
-  else
-    keys.write(out, n, key);
-}
-
-void unpack(Source* in, const std::vector<int32_t>& ranks, uint32_t party,
-            std::vector<Entry>* entries) {
-  size_t n = in->get<uint32_t>();
-  FGMPI_CHECK(n == ranks.size());
-  int64_t color_base = in->get<int64_t>();
-  int color_width = in->get<uint8_t>();
-  int64_t key_base = in->get<int64_t>();
-  bool less_rank = in->get<uint8_t>();
-  int key_width = in->get<uint8_t>();
-  std::vector<int64_t> colors(n);
-  for (int64_t& c : colors) c = color_base + static_cast<int64_t>(in->get(color_width));
-  for (size_t i = 0; i < n; ++i) {
-    int64_t key = key_base + static_cast<int64_t>(in->get(key_width)) + (less_rank ? ranks[i] : 0);
-    if (colors[i] == 0) continue;
-    entries->push_back({static_cast<uint32_t>(colors[i] - 1),
-                        static_cast<uint32_t>(key) ^ 0x80000000u, ranks[i], party});
-  }
-}
+/// A message of our own job that cannot be read: the peer is broken, and nothing it says can be used.
+void check_read(const FieldReader& in) { FGMPI_CHECK(!in.failed() && "a split's message"); }
 
 // ---- A split under way in this process ----------------------------------------------------------------
-
-/// Ascending ranks, from entries that come process by process: where a process hosts scattered ranks.
-void sort_by_rank(std::vector<Entry>* entries, int32_t size) {
-  auto before = [](const Entry& a, const Entry& b) { return a.rank < b.rank; };
-  if (std::is_sorted(entries->begin(), entries->end(), before)) return;
-  constexpr uint32_t kNobody = ~0u;
-  std::vector<Entry> by_rank(static_cast<size_t>(size), Entry{0, 0, 0, kNobody});
-  for (const Entry& e : *entries) by_rank[static_cast<size_t>(e.rank)] = e;
-  entries->clear();
-  for (const Entry& e : by_rank)
-    if (e.party != kNobody) entries->push_back(e);
-}
 
 /// A new communicator: id 0 when nobody had an index left; size 0 (of map) when the other side lacks the color.
 struct Made {
@@ -210,7 +63,7 @@ struct Color {
 /// What the root gathers and answers, by party (index in the parent's hierarchy).
 struct Root {
   explicit Root(size_t parties) : candidates(parties), answers(parties) {}
-  std::vector<Entry> entries;
+  std::vector<SplitEntry> entries;
   std::vector<std::vector<Candidate>> candidates;
   std::vector<Color> colors;
   std::vector<std::vector<uint8_t>> answers;
@@ -226,6 +79,7 @@ class Split {
     return static_cast<uint32_t>(shared_->map.world_of(rank)) - g_av.my_first();
   }
   void order_members();
+  void pack_members(std::vector<uint8_t>* out) const;
   void group_members();
   Status alone();
   Status as_root(const Hierarchy& h);
@@ -241,7 +95,7 @@ class Split {
   Meeting* meeting_;
   std::vector<SplitArrival*> members_;   ///< here, by rank in the parent
   std::vector<SplitArrival*> by_local_;  ///< the same by index of the proclet
-  std::vector<Entry> mine_;              ///< those that have a color, by color
+  std::vector<SplitEntry> mine_;         ///< those that have a color, by color
   std::vector<Candidate> candidates_;    ///< of this process, one a color, ascending
   std::vector<Made> made_;               ///< likewise
 };
@@ -261,12 +115,19 @@ void Split::order_members() {
   for (SplitArrival* a : members_) by_local_[local_of(a->rank)] = a;
 }
 
+void Split::pack_members(std::vector<uint8_t>* out) const {
+  std::vector<SplitMember> members;
+  members.reserve(members_.size());
+  for (const SplitArrival* a : members_) members.push_back({a->color, a->key, a->rank});
+  pack_split(members, out);
+}
+
 /// Sorts the members here by color and reserves a candidate in each.
 void Split::group_members() {
   for (const SplitArrival* a : members_)
     if (a->color != MPI_UNDEFINED)
       mine_.push_back({static_cast<uint32_t>(a->color), 0, a->rank, 0});
-  sort_by(&mine_, &Entry::color);
+  sort_by(&mine_, &SplitEntry::color);
   for_colors(mine_, [&](size_t first, size_t last) {
     RankState* least = nullptr;
     for (size_t i = first; i < last; ++i) {
@@ -303,14 +164,13 @@ Status Split::run() {
 
 /// All members are here: no message, and the new ranks fall out of the sort.
 Status Split::alone() {
-  std::vector<Entry> entries;
+  std::vector<SplitEntry> entries;
   entries.reserve(members_.size());
   for (const SplitArrival* a : members_)
     if (a->color != MPI_UNDEFINED)
-      entries.push_back({static_cast<uint32_t>(a->color),
-                         static_cast<uint32_t>(a->key) ^ 0x80000000u, a->rank, 0});
-  sort_by(&entries, &Entry::key);
-  sort_by(&entries, &Entry::color);
+      entries.push_back({static_cast<uint32_t>(a->color), sortable_key(a->key), a->rank, 0});
+  sort_by(&entries, &SplitEntry::key);
+  sort_by(&entries, &SplitEntry::color);
   std::vector<int32_t> worlds;
   size_t color = 0;
   Status status;
@@ -344,15 +204,16 @@ Status Split::as_root(const Hierarchy& h) {
     std::vector<uint8_t> message;
     bool here = h.processes[party] == g_av.me();
     if (here)
-      pack(members_, &message);
+      pack_members(&message);
     else
       FGMPI_TRY(pt2pt::process_recv(h.processes[party], ctx, tag, &message, meeting_->call));
     ranks.clear();
     Hierarchy::ranks_of(shared_->map, h.processes[party], &ranks);
-    Source in{message.data(), message.data() + message.size()};
-    unpack(&in, ranks, party, &root.entries);
+    FieldReader in(message.data(), message.size());
+    FGMPI_CHECK(unpack_split(&in, ranks, party, &root.entries));
     if (here) root.candidates[party] = candidates_;
-    while (in.at != in.end) root.candidates[party].push_back(in.get<Candidate>());
+    while (in.left()) root.candidates[party].push_back(in.get<Candidate>());
+    check_read(in);
   }
   sched::call_on_host([&] { decide(&root); });
   if (shared_->inter) FGMPI_TRY(pair(&root));
@@ -370,8 +231,8 @@ Status Split::as_root(const Hierarchy& h) {
 /// Sorts; per color: who has members, the leader, the map.
 void Split::decide(Root* root) {
   sort_by_rank(&root->entries, shared_->size);
-  sort_by(&root->entries, &Entry::key);
-  sort_by(&root->entries, &Entry::color);
+  sort_by(&root->entries, &SplitEntry::key);
+  sort_by(&root->entries, &SplitEntry::color);
   std::vector<int32_t> parent;
   if (!shared_->map.regular()) parent = shared_->map.encoded().expand();
   std::vector<size_t> cursor(root->answers.size()), seen(root->answers.size(), SIZE_MAX);
@@ -381,7 +242,7 @@ void Split::decide(Root* root) {
     c.color = root->entries[first].color;
     worlds.clear();
     for (size_t i = first; i < last; ++i) {
-      const Entry& e = root->entries[i];
+      const SplitEntry& e = root->entries[i];
       worlds.push_back(parent.empty() ? shared_->map.world_of(e.rank)
                                       : parent[static_cast<size_t>(e.rank)]);
       if (seen[e.party] == first) continue;
@@ -402,24 +263,25 @@ void Split::decide(Root* root) {
 Status Split::pair(Root* root) {
   std::vector<uint8_t> mine, theirs;
   for (const Color& c : root->colors) {
-    put(&mine, c.color);
-    put(&mine, c.leader);
-    put(&mine, c.made.processes);
+    append(&mine, c.color);
+    append(&mine, c.leader);
+    append(&mine, c.made.processes);
     c.made.map.serialize(&mine);
   }
   FGMPI_TRY(exchange_with_other_side(*shared_, meeting_->sequence, mine, &theirs, meeting_->call));
-  Source in{theirs.data(), theirs.data() + theirs.size()};
+  FieldReader in(theirs.data(), theirs.size());
   size_t k = 0;
   std::vector<Color>& colors = root->colors;
   auto lonely = [](Color& c) { c.made.map = {}; };
-  while (in.at != in.end) {
+  while (in.left()) {
     auto color = in.get<uint32_t>();
     auto leader = in.get<Candidate>();
     auto processes = in.get<uint32_t>();
     RankMap map;
     size_t used;
-    FGMPI_TRY(RankMap::deserialize({in.at, in.end}, &used, &map));
-    in.at += used;
+    FGMPI_TRY(RankMap::deserialize({in.rest(), in.left()}, &used, &map));
+    in.skip(used);
+    FGMPI_CHECK(map.size() > 0);
     while (k < colors.size() && colors[k].color < color) lonely(colors[k++]);
     if (k == colors.size() || colors[k].color != color) continue;
     Color& c = colors[k++];
@@ -429,6 +291,7 @@ Status Split::pair(Root* root) {
     c.made.remote = std::move(map);
   }
   while (k < colors.size()) lonely(colors[k++]);
+  check_read(in);
   return {};
 }
 
@@ -438,9 +301,9 @@ void Split::answer(Root* root, uint32_t my_party) {
   for (Color& c : root->colors) {
     if (c.leader.valid()) c.made.id = c.leader.id();
     wire.clear();
-    put(&wire, c.made.id.bits);
-    put(&wire, c.made.processes);
-    put(&wire, c.made.side);
+    append(&wire, c.made.id.bits);
+    append(&wire, c.made.processes);
+    append(&wire, c.made.side);
     c.made.map.serialize(&wire);
     if (shared_->inter) c.made.remote.serialize(&wire);
     for (uint32_t party : c.parties) {
@@ -455,15 +318,15 @@ void Split::answer(Root* root, uint32_t my_party) {
 Status Split::as_other(uint32_t root) {
   uint64_t ctx = shared_->id.plane(kPlaneInternal);
   std::vector<uint8_t> message;
-  pack(members_, &message);
-  for (const Candidate& c : candidates_) put(&message, c);
+  pack_members(&message);
+  for (const Candidate& c : candidates_) append(&message, c);
   int32_t tag = tag_of(*shared_, meeting_->sequence, kStepGather);
   FGMPI_TRY(pt2pt::process_send(root, ctx, tag, message.data(), message.size(), meeting_->call));
   message.clear();
   tag = tag_of(*shared_, meeting_->sequence, kStepAnswer);
   FGMPI_TRY(pt2pt::process_recv(root, ctx, tag, &message, meeting_->call));
-  Source in{message.data(), message.data() + message.size()};
-  while (in.at != in.end) {
+  FieldReader in(message.data(), message.size());
+  while (in.left()) {
     Made made;
     made.id.bits = in.get<uint64_t>();
     made.processes = in.get<uint32_t>();
@@ -471,11 +334,12 @@ Status Split::as_other(uint32_t root) {
     for (RankMap* map : {&made.map, shared_->inter ? &made.remote : nullptr}) {
       if (!map) continue;
       size_t used;
-      FGMPI_TRY(RankMap::deserialize({in.at, in.end}, &used, map));
-      in.at += used;
+      FGMPI_TRY(RankMap::deserialize({in.rest(), in.left()}, &used, map));
+      in.skip(used);
     }
     made_.push_back(std::move(made));
   }
+  check_read(in);
   FGMPI_CHECK(made_.size() == candidates_.size());
   return {};
 }
