@@ -70,6 +70,12 @@ void release_lbi(uint32_t world, uint32_t lbi, bool used) {
     g_free_lbis[local].push_back(lbi);
 }
 
+/// An index that this rank may have handed out and not taken back from the end of its list.
+bool is_led(uint32_t local, uint32_t lbi) {
+  const RankState* rank = state_of(local);
+  return !rank || (lbi >= kFirstLbi && lbi < rank->lbi_next);
+}
+
 void count_drop(ContextId id, uint32_t processes) {
   if (processes > 1) {
     auto [it, fresh] = g_dropped.try_emplace(id.bits, 0);
@@ -81,20 +87,33 @@ void count_drop(ContextId id, uint32_t processes) {
 
 void on_freed(uint32_t, uint64_t, const void* data, size_t bytes) {
   FreedNotice notice;
-  FGMPI_CHECK(bytes == sizeof notice);
+  if (bytes != sizeof notice) return pt2pt::refuse_notice();
   std::memcpy(&notice, data, sizeof notice);
+  const ContextId id{notice.id};
   uint32_t local;
-  FGMPI_CHECK(g_av.is_mine(ContextId{notice.id}.lid(), &local));
-  count_drop({notice.id}, notice.processes);
+  if (!g_av.is_mine(id.lid(), &local) || !is_led(local, id.lbi())) return pt2pt::refuse_notice();
+  count_drop(id, notice.processes);
 }
 
 void wake(sched::Proclet** waiter) {
   if (*waiter) sched::ready(std::exchange(*waiter, nullptr));
 }
 
+/// A notice as another process may send it: every number in it is one that can be. An answer is to
+/// a claim that waits; a claim's witness lives where it comes from, and is its candidate.
+bool is_possible(const AgreeNotice& notice, uint32_t from) {
+  const AgreeKey& key = notice.key;
+  if (key.side > 1 || key.witness >= g_av.world_size()) return false;
+  if (notice.answer) return g_waiting.count(key) > 0;
+  const Candidate& c = notice.candidate;
+  return g_av.process_of(key.witness) == from && c.world == key.witness &&
+         (!c.valid() || (c.lbi >= kFirstLbi && c.lbi <= kMaxLbi));
+}
+
+/// REQUIRES: is_possible().
 void take(const AgreeNotice& notice) {
   if (notice.answer) {
-    Waiting& waiting = *g_waiting.at(notice.key);
+    Waiting& waiting = *g_waiting.find(notice.key)->second;
     waiting.answer = {notice.answer};
     return wake(&waiting.waiter);
   }
@@ -107,10 +126,11 @@ void take(const AgreeNotice& notice) {
   if (claims.deciding->done()) wake(&claims.deciding->waiter);
 }
 
-void on_agree(uint32_t, uint64_t, const void* data, size_t bytes) {
+void on_agree(uint32_t from, uint64_t, const void* data, size_t bytes) {
   AgreeNotice notice;
-  FGMPI_CHECK(bytes == sizeof notice);
+  if (bytes != sizeof notice) return pt2pt::refuse_notice();
   std::memcpy(&notice, data, sizeof notice);
+  if (!is_possible(notice, from)) return pt2pt::refuse_notice();
   take(notice);
 }
 

@@ -243,6 +243,8 @@ void set_notice_handler(int kind, NoticeHandler handler) {
   g_engine.notice_handlers[kind] = handler;
 }
 
+void refuse_notice() { ++g_engine.bad_frames; }
+
 void notify(uint32_t process, int kind, uint64_t ctx, const void* data, size_t bytes) {
   Engine& e = g_engine;
   FGMPI_CHECK(kind >= 0 && kind < 16 && bytes <= 1024);

@@ -1,0 +1,117 @@
+// Notices about context ids from processes that send what cannot be: refused and counted, nothing
+// else happens.
+#include "comm/context.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "pt2pt/engine.h"
+
+namespace fgmpi::comm {
+namespace {
+
+/// As they travel (context.cc).
+struct Freed {
+  uint64_t id;
+  uint32_t processes;
+};
+struct Agreement {
+  AgreeKey key;
+  uint64_t answer = 0, print = 0;
+  Candidate candidate;
+  uint32_t unused = 0;
+};
+
+/// Delivers a notice of process 1; true when it was taken, false when it was refused.
+bool taken(int kind, const void* data, size_t bytes) {
+  transport::Header h{};
+  h.kind = pt2pt::kNotice;
+  h.src_process = 1;
+  h.dst_local = pt2pt::kProcessEndpoint;
+  h.tag = kind;
+  h.size = bytes;
+  const uint64_t before = pt2pt::g_engine.bad_frames;
+  pt2pt::sink()->deliver(h, data, bytes);
+  return pt2pt::g_engine.bad_frames == before;
+}
+
+Agreement claim() {
+  Agreement a;
+  a.key = {0x100, kAgreeDup, 0, 5, 0, 3};
+  a.candidate = {0, 3, kFirstLbi};
+  return a;
+}
+bool taken(const Agreement& a) { return taken(pt2pt::kNoticeAgree, &a, sizeof a); }
+
+/// Two processes of two ranks; this is process 0.
+void in_a_job(void (*body)()) {
+  g_av.init({0, 2, 4}, 0);
+  pt2pt::Setup setup;
+  setup.local_count = 2;
+  ASSERT_TRUE(pt2pt::init(setup).ok());
+  init_context();
+  ASSERT_TRUE(sched::create_ranks(
+                  2, [](void*) {}, nullptr)
+                  .ok());
+  RankState state{};
+  state.lbi_next = kFirstLbi + 3;
+  state.led = 3;
+  sched::rank_proclet(1)->rank_state = &state;
+  body();
+  sched::rank_proclet(1)->rank_state = nullptr;
+  sched::run();
+  pt2pt::finalize();
+}
+
+TEST(Context, ImpossibleClaimsAndAnswersAreRefused) {
+  in_a_job([] {
+    Agreement a = claim();
+    EXPECT_FALSE(taken(pt2pt::kNoticeAgree, &a, sizeof a - 1));
+    EXPECT_FALSE(taken(pt2pt::kNoticeAgree, &a, 0));
+    a.answer = 0x200;  // to a claim that nobody made
+    EXPECT_FALSE(taken(a));
+    for (uint16_t side : {2, 3, 0xffff}) {
+      a = claim();
+      a.key.side = side;
+      EXPECT_FALSE(taken(a)) << side;
+    }
+    for (uint32_t witness : {0u, 1u, 4u, 1000u, ~0u}) {  // of another process, or of none
+      a = claim();
+      a.key.witness = a.candidate.world = witness;
+      EXPECT_FALSE(taken(a)) << witness;
+    }
+    a = claim();
+    a.candidate.world = 2;  // another rank's index
+    EXPECT_FALSE(taken(a));
+    for (uint32_t lbi : {kSelfLbi, kMaxLbi + 1, ~0u}) {
+      a = claim();
+      a.candidate.lbi = lbi;
+      EXPECT_FALSE(taken(a)) << lbi;
+    }
+    EXPECT_TRUE(taken(claim()));
+    a = claim();
+    a.candidate.lbi = 0;  // none left there: allowed
+    EXPECT_TRUE(taken(a));
+  });
+}
+
+TEST(Context, ImpossibleNoticesOfFreedIdsAreRefused) {
+  in_a_job([] {
+    Freed freed{ContextId::make(1, kFirstLbi + 1).bits, 1};
+    EXPECT_FALSE(taken(pt2pt::kNoticeCommFreed, &freed, sizeof freed - 1));
+    for (uint32_t lid : {2u, 3u, 4u, ~0u}) {  // not led here
+      Freed other{ContextId::make(lid, kFirstLbi).bits, 1};
+      EXPECT_FALSE(taken(pt2pt::kNoticeCommFreed, &other, sizeof other)) << lid;
+    }
+    for (uint32_t lbi : {0u, kSelfLbi, kFirstLbi + 3, kMaxLbi}) {  // never handed out
+      Freed other{ContextId::make(1, lbi).bits, 1};
+      EXPECT_FALSE(taken(pt2pt::kNoticeCommFreed, &other, sizeof other)) << lbi;
+    }
+    EXPECT_TRUE(taken(pt2pt::kNoticeCommFreed, &freed, sizeof freed));
+    EXPECT_EQ(state_of(1)->led, 2u);
+  });
+}
+
+}  // namespace
+}  // namespace fgmpi::comm
