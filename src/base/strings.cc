@@ -23,6 +23,27 @@ std::string format(const char* format, ...) {
   return text;
 }
 
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    if (c == '\\')
+      out += "\\\\";
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (c < 0x20 || c == 0x7f)
+      out += format("\\x%02x", c);
+    else if (c == 0xc2 && next >= 0x80 && next < 0xa0)  // a control character in UTF-8
+      out += format("\\xc2\\x%02x", next), ++i;
+    else
+      out += static_cast<char>(c);
+  }
+  return out;
+}
+
 std::optional<int64_t> parse_int(std::string_view text) {
   int64_t value = 0;
   auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -303,7 +303,7 @@ std::string describe_bad(MPI_Comm handle) {
   for (const Grave& grave : g_graves) {
     if (grave.handle != handle) continue;
     words += ", which was freed: it was ";
-    if (!grave.name.empty()) words += "\"" + grave.name + "\", ";
+    if (!grave.name.empty()) words += "\"" + escaped(grave.name) + "\", ";
     return words + format("rank %d of %d", grave.rank, grave.size);
   }
   Comm* comm = (static_cast<uint32_t>(handle) & kHandleMask) == detail::kHandleBase

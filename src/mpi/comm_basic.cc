@@ -1,5 +1,6 @@
 // Communicators: who is in them, comparing, duplicating, splitting, creating, freeing (MPI-4.0 sections 7.4.1 to 7.4.3).
 
+#include "base/strings.h"
 #include "comm/create.h"
 #include "mpi/calls.h"
 #include "mpi/comm_common.h"
@@ -135,7 +136,7 @@ int release_comm(const char* call, comm::Comm* c) {
   if (c->handle == MPI_COMM_WORLD || c->handle == MPI_COMM_SELF)
     return code_of(
         call, error(MPI_ERR_COMM, "comm is %s; allowed is a communicator that the program made",
-                    comm::name_of(c).c_str()));
+                    escaped(comm::name_of(c)).c_str()));
   if (c->extras && !c->extras->attributes.empty()) {
     int code = comm::delete_attributes(&c->extras->attributes, c->handle);
     if (code != MPI_SUCCESS) return code;

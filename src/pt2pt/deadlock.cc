@@ -1,11 +1,8 @@
-// The deadlock report: who waits for what, and around which cycle. When: termination.cc.
+// The deadlock report of this process: who waits for what. When: termination.cc.
 
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <map>
 #include <string>
-#include <vector>
 
 #include "base/assert.h"
 #include "base/settings.h"
@@ -17,8 +14,6 @@ namespace fgmpi::pt2pt {
 
 namespace {
 
-constexpr size_t kShown = 20;
-constexpr size_t kMostEdges = 4096;  ///< of a process that are looked at for a cycle
 using Action = DeadlockAction;
 
 static_assert(settings::has_choices(settings::kDeadlock, "abort|report|off"));
@@ -64,41 +59,9 @@ Waiting describe(sched::Proclet* p, uint32_t index) {
 }
 
 std::string line_of(const Waiting& w) {
-  std::string line = format("fgmpi:   rank %u in %s", w.world, w.call.c_str());
+  std::string line = format("rank %u in %s", w.world, w.call.c_str());
   if (!w.words.empty()) line += ": " + w.words;
-  return line + "\n";
-}
-
-/// A cycle of "rank a waits for rank b": world ranks in order, or nothing. edges: world rank ->
-/// world rank.
-std::vector<int64_t> find_cycle(const std::map<int64_t, int64_t>& edges) {
-  std::map<int64_t, int64_t> seen;  // rank -> number of the walk that saw it
-  int64_t walk = 0;
-  for (const auto& [start, unused] : edges) {
-    (void)unused;
-    ++walk;
-    std::vector<int64_t> path;
-    for (int64_t at = start;;) {
-      auto [where, fresh] = seen.emplace(at, walk);
-      if (!fresh) {
-        if (where->second != walk) break;
-        return {std::find(path.begin(), path.end(), at), path.end()};
-      }
-      path.push_back(at);
-      auto edge = edges.find(at);
-      if (edge == edges.end()) break;
-      at = edge->second;
-    }
-  }
-  return {};
-}
-
-std::string cycle_words(const std::vector<int64_t>& cycle) {
-  std::string words = "fgmpi:   cycle: ";
-  for (size_t i = 0; i < cycle.size() && i < kShown; ++i)
-    words += format("rank %lld waits for ", static_cast<long long>(cycle[i]));
-  if (cycle.size() > kShown) words += format("... (%zu ranks) ", cycle.size());
-  return words + format("rank %lld\n", static_cast<long long>(cycle[0]));
+  return line;
 }
 
 }  // namespace
@@ -112,63 +75,15 @@ Report local_report() {
     ++report.ranks;
     Waiting w = describe(p, index);
     ++report.calls[w.call];
-    if (w.awaits >= 0 && report.edges.size() < kMostEdges) report.edges[w.world] = w.awaits;
-    if (report.lines.size() < kShown) report.lines.push_back({w.call, line_of(w)});
+    if (w.awaits >= 0 && report.edges.size() < Report::kMostEdges) report.edges[w.world] = w.awaits;
+    if (report.lines.size() < Report::kMostLines) report.lines.push_back({w.call, line_of(w)});
   });
   return report;
 }
 
-// N count / C count call / E rank rank / L call TAB line: one a line.
-std::string Report::to_text() const {
-  std::string text = format("N %llu\n", static_cast<unsigned long long>(ranks));
-  for (const auto& [call, count] : calls)
-    text += format("C %llu %s\n", static_cast<unsigned long long>(count), call.c_str());
-  for (const auto& [from, to] : edges)
-    text += format("E %lld %lld\n", static_cast<long long>(from), static_cast<long long>(to));
-  for (const auto& [call, line] : lines) text += "L " + call + "\t" + line;
-  return text;
-}
-
-void Report::add_text(const std::string& text) {
-  for (size_t begin = 0; begin < text.size();) {
-    size_t end = std::min(text.find('\n', begin), text.size());
-    std::string line = text.substr(begin, end - begin);
-    begin = end + 1;
-    if (line.size() < 3) continue;
-    char* rest = nullptr;
-    const char* body = line.c_str() + 2;
-    if (line[0] == 'L') {
-      size_t tab = line.find('\t');
-      if (tab != std::string::npos && lines.size() < kShown)
-        lines.push_back({line.substr(2, tab - 2), line.substr(tab + 1) + "\n"});
-      continue;
-    }
-    long long first = strtoll(body, &rest, 10);
-    if (line[0] == 'N')
-      ranks += static_cast<uint64_t>(first);
-    else if (line[0] == 'C')
-      calls[rest + 1] += static_cast<uint64_t>(first);
-    else if (line[0] == 'E')
-      edges[first] = strtoll(rest, nullptr, 10);
-  }
-}
-
-void Report::print() {
-  std::string text = format(
-      "fgmpi: deadlock: all %llu ranks that have not ended wait and no message is on its way\n",
-      static_cast<unsigned long long>(ranks));
-  for (const auto& [call, line] : lines) {
-    text += line;
-    --calls[call];
-  }
-  for (const auto& [call, count] : calls)
-    if (count > 0)
-      text += format("fgmpi:   %llu more in %s\n", static_cast<unsigned long long>(count),
-                     call.c_str());
-  std::vector<int64_t> cycle = find_cycle(edges);
-  if (!cycle.empty()) text += cycle_words(cycle);
+void print(const Report& report) {
   fflush(stdout);
-  fputs(text.c_str(), stderr);
+  fputs(report.to_text().c_str(), stderr);
   fflush(stderr);
 }
 

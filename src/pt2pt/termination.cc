@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/strings.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/engine.h"
 
@@ -68,8 +69,8 @@ void Detection::send_report() {
 }
 
 void Detection::finish_report() {
-  texts_[0] = site_->local_report();
-  const bool ends = site_->report(texts_);
+  parts_[0] = site_->local_report();
+  const bool ends = site_->report(parts_);
   reported_ = true;
   collecting_ = false;
   if (!ends) return;
@@ -80,8 +81,19 @@ void Detection::finish_report() {
 void Detection::collect() {
   collecting_ = true;
   missing_ = processes_ - 1;
-  texts_.assign(processes_, "");
+  parts_.assign(processes_, "");
+  complete_.assign(processes_, false);
   tell_others(kCollect, nullptr, 0);
+}
+
+/// A piece of a process's report came in (process 0).
+void Detection::take_part(uint32_t from, bool last, const void* data, size_t bytes) {
+  if (!collecting_ || from == 0 || from >= processes_ || complete_[from] ||
+      parts_[from].size() + bytes > kMostPart)
+    return site_->refused();
+  parts_[from].append(static_cast<const char*>(data), bytes);
+  complete_[from] = last;
+  if (last && --missing_ == 0) finish_report();
 }
 
 void Detection::on_notice(uint32_t from, uint64_t word, const void* data, size_t bytes) {
@@ -89,11 +101,12 @@ void Detection::on_notice(uint32_t from, uint64_t word, const void* data, size_t
   news_ = *watched_ = true;
   switch (word) {
     case kAsk:
-      if (bytes == sizeof asked_) memcpy(&asked_, data, bytes);
+      if (bytes != sizeof asked_ || me_ == 0) return site_->refused();
+      memcpy(&asked_, data, bytes);
       return;
     case kAnswer: {
       Answer a;
-      if (bytes != sizeof a) return;
+      if (bytes != sizeof a || me_ != 0) return site_->refused();
       memcpy(&a, data, bytes);
       return take(a);
     }
@@ -101,15 +114,12 @@ void Detection::on_notice(uint32_t from, uint64_t word, const void* data, size_t
       return send_report();
     case kPart:
     case kLastPart:
-      if (!collecting_ || from >= texts_.size()) return;
-      texts_[from].append(static_cast<const char*>(data), bytes);
-      if (word == kLastPart && --missing_ == 0) finish_report();
-      return;
+      return take_part(from, word == kLastPart, data, bytes);
     case kEnd:
       over_ = true;
       return;
     default:
-      return;
+      return site_->refused();
   }
 }
 
@@ -177,11 +187,17 @@ class ThisProcess final : public DetectionSite {
   void send(uint32_t process, uint64_t word, const void* data, size_t bytes) override {
     notify(process, kNoticeDeadlock, word, data, bytes);
   }
-  std::string local_report() const override { return pt2pt::local_report().to_text(); }
-  bool report(const std::vector<std::string>& texts) override {
+  void refused() override { refuse_notice(); }
+  std::string local_report() const override {
+    const std::vector<uint8_t> bytes = pt2pt::local_report().to_bytes();
+    return {bytes.begin(), bytes.end()};
+  }
+  bool report(const std::vector<std::string>& parts) override {
     Report all;
-    for (const std::string& text : texts) all.add_text(text);
-    all.print();
+    for (size_t p = 0; p < parts.size(); ++p)
+      if (!all.add_bytes(parts[p].data(), parts[p].size()))
+        all.lines.emplace_back("", format("process %zu: its part cannot be read", p));
+    print(all);
     return deadlock_action() == DeadlockAction::kAbort;
   }
 };
@@ -207,7 +223,7 @@ bool all_parked() {
   if (g_detection.over()) return true;
   if (deadlock_action() == DeadlockAction::kOff || !quiet() || !all_wait_for_mpi()) return false;
   if (g_engine.processes > 1) return g_detection.on_passive();
-  local_report().print();
+  print(local_report());
   return deadlock_action() == DeadlockAction::kAbort;
 }
 

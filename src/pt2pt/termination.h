@@ -38,15 +38,20 @@ class DetectionSite {
   virtual int64_t now_ns() const = 0;
   /// Sends or defers a frame.
   virtual void send(uint32_t process, uint64_t word, const void* data, size_t bytes) = 0;
-  /// Who waits for what in this process, as text.
+  /// Who waits for what in this process, as bytes for the wire.
   virtual std::string local_report() const = 0;
-  /// Process 0: all have said theirs, texts[p] being process p's. True when the job is to end.
-  virtual bool report(const std::vector<std::string>& texts) = 0;
+  /// Process 0: all have sent theirs, parts[p] being process p's. True when the job is to end.
+  virtual bool report(const std::vector<std::string>& parts) = 0;
+  /// A notice that cannot be was dropped.
+  virtual void refused() = 0;
 };
 
 class Detection {
  public:
   static constexpr int64_t kPatience = 500'000'000;  ///< ns; jobs end long before they are asked
+  /// Bytes of a process's part of the report. It is bounded by counts (report.h), not by bytes, since
+  /// names are the program's; this is far more than these come to.
+  static constexpr size_t kMostPart = 4 << 20;
 
   /// Sets *watched while due() is to be asked at every poll.
   Detection(DetectionSite* site, uint32_t me, uint32_t processes, bool* watched)
@@ -81,6 +86,7 @@ class Detection {
   void coordinate();
   void collect();
   void send_report();
+  void take_part(uint32_t from, bool last, const void* data, size_t bytes);
   void finish_report();
 
   DetectionSite* site_;
@@ -104,7 +110,8 @@ class Detection {
   int64_t parked_since_ = -1;
   Fingerprint parked_as_;
   bool collecting_ = false, reported_ = false;
-  std::vector<std::string> texts_;
+  std::vector<std::string> parts_;  ///< as far as they have come
+  std::vector<bool> complete_;      ///< which of them have come whole
 };
 
 }  // namespace fgmpi::pt2pt

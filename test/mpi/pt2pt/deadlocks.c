@@ -24,6 +24,12 @@ int main(int argc, char** argv) {
       MPI_Barrier(MPI_COMM_WORLD);
     }
   }
+  if (!strcmp(how, "names")) { /* names that look like lines of a report */
+    MPI_Comm named;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &named));
+    OK(MPI_Comm_set_name(named, rank % 2 ? "a\nN 100000\nC 9 MPI_Bcast\nE 0 0\n" : "b\nC\n\033[2J"));
+    MPI_Recv(&x, 1, MPI_INT, next, 5, named, MPI_STATUS_IGNORE);
+  }
   if (!strcmp(how, "one") && rank == 0)
     MPI_Recv(&x, 1, MPI_INT, size - 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (!strcmp(how, "sleeper")) { /* no deadlock: one sleeps longer than the detection's patience */

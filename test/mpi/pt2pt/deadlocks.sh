@@ -33,6 +33,8 @@ for shape in "1 3" "2 1" "3 2" "2 40"; do
   expect "probe ($shape)" bad "rank 1 in MPI_Probe: source MPI_ANY_SOURCE, tag 5" "${run[@]}" probe
   expect "mixed ($shape)" bad "rank 0 in MPI_Waitall: 2 requests, the first: MPI_Irecv source" "${run[@]}" mixed
   expect "one ($shape)" bad "rank 0 in MPI_Recv: source $((n - 1))" "${run[@]}" one
+  expect "names ($shape)" bad "^fgmpi: deadlock: all $n ranks" "${run[@]}" names
+  expect "names, escaped ($shape)" bad "b.nC.n.x1b.2J <|a.nN 100000.nC 9 MPI_Bcast.nE 0 0.n <" "${run[@]}" names
 done
 expect "the rest is counted" bad "60 more in MPI_Recv" "$bin/mpiexec" -n 2 -nfg 40 "$prog" recv
 for shape in "2 1" "3 4"; do

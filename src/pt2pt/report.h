@@ -1,0 +1,36 @@
+// The deadlock report: who waits for what, of one process or of all of them.
+//
+// Between processes (all numbers little-endian; text: a length of 4 bytes and the bytes):
+//
+//   | ranks 8 | calls 4 | count 8, name text | ... | edges 4 | from 8, to 8 | ... | lines 4 | call text, line text | ...
+//
+// Names of communicators and calls are the program's data and may hold any bytes: on the wire they
+// have lengths, on the screen everything that is no printable character is escaped.
+// Thread rule: one thread; nothing here switches.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fgmpi::pt2pt {
+
+struct Report {
+  static constexpr size_t kMostLines = 20;    ///< shown; the others are counted by call
+  static constexpr size_t kMostEdges = 4096;  ///< of a process that are looked at for a cycle
+
+  uint64_t ranks = 0;                                      ///< that wait
+  std::vector<std::pair<std::string, std::string>> lines;  ///< call, line
+  std::map<std::string, uint64_t> calls;                   ///< how many ranks wait in each
+  std::map<int64_t, int64_t> edges;                        ///< world rank waits for world rank
+
+  std::vector<uint8_t> to_bytes() const;
+  /// Adds another process's. False, and nothing is added, when the bytes are no report.
+  bool add_bytes(const void* bytes, size_t size);
+  /// The words for the user, with a cycle if there is one; each line begins with "fgmpi: ".
+  std::string to_text() const;
+};
+
+}  // namespace fgmpi::pt2pt
