@@ -10,7 +10,8 @@
 //
 // Settings: FI_PROVIDER, FGMPI_OFI_INTERFACE, FGMPI_OFI_RECV and FGMPI_OFI_SEND (bytes of buffers),
 // FGMPI_OFI_READ=on|off, FGMPI_PEER_TIMEOUT (seconds after which an unreachable host is given up).
-// Thread rule: one thread. Never blocks but in close(), which flushes for a few seconds at most.
+// Thread rule: one thread. Never blocks but in close(), which flushes for a few seconds at most. What
+// calls libfabric runs on the host stack, whoever calls: so does the sink, within poll().
 // Invariants: a send buffer is free or owned by the provider; a receive buffer is posted or being
 // re-posted; a failed peer is reported once.
 #pragma once
@@ -137,6 +138,11 @@ class Ofi final : public Transport {
   static constexpr int64_t kRetry = 100'000;
   /// How often a queue is looked at that has nothing to wait on (ns).
   static constexpr int64_t kLook = 2'000'000;
+
+  // On the host stack:
+  bool poll_here();
+  bool transmit_here(SendBuffer* buffer);
+  void close_here();
 
   bool reads_wanted() const;
   Status make_buffers();

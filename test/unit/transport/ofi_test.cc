@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <fstream>
+#include <functional>
 
 #include "exchange.h"
+#include "proclet-sched/sched.h"
 #include "transport/ofi/frame.h"
 #include "transport/registry.h"
 
@@ -91,6 +94,70 @@ TEST(Ofi, AllPairsRandomSizes) {
     m.t->close();
   }));
 }
+
+#ifndef FGMPI_SANITIZE
+/// How much of the running proclet's stack f uses, by painting it first.
+[[gnu::noinline]] size_t stack_used_by(const std::function<void()>& f) {
+  constexpr size_t kOwn = 512;  // of memset and this function
+  char* const here = static_cast<char*>(__builtin_frame_address(0)) - kOwn;
+  char* const low = sched::current()->stack_low;
+  REQUIRE(here > low);
+  std::memset(low, 0x5a, static_cast<size_t>(here - low));
+  f();
+  const char* at = low;
+  while (at < here && *at == 0x5a) ++at;
+  return static_cast<size_t>(here - at);
+}
+
+/// Providers may go as deep as they like: proclets' stacks may be 16 KiB. Sends, polls and what they
+/// deliver use hardly any of it.
+TEST(Ofi, RunsWhereThereIsRoom) {
+  expect_all_good(run_job(2, [](Member& m) {
+    static Member* member;
+    static uint64_t got;
+    static size_t deepest;
+    member = &m;
+    m.connect(make("ofi"));
+    m.sink.on_frame = [&](const Header&, const void*, size_t) {
+      REQUIRE(sched::on_host_stack());
+      ++got;
+    };
+    sched::Options options;
+    options.stack_size = 16 << 10;
+    sched::set_options(options);
+    REQUIRE(
+        sched::create_ranks(
+            1,
+            [](void*) {
+              Transport* t = member->t;
+              std::string bytes(t->max_payload(), 'x');
+              auto look = [&] { deepest = std::max(deepest, stack_used_by([&] { t->poll(); })); };
+              constexpr int kFrames = 300;
+              for (int i = 0; i < kFrames; ++i) {
+                const size_t length = i % 3 ? 8 : bytes.size();
+                bool sent = false;
+                while (!sent) {
+                  deepest = std::max(deepest, stack_used_by([&] {
+                                       const int other = 1 - member->rank;
+                                       sent = t->try_send(other, member->peers[other],
+                                                          member->header(), bytes.data(), length);
+                                     }));
+                  look();
+                }
+              }
+              while (got < kFrames) look();
+            },
+            nullptr)
+            .ok());
+    REQUIRE(sched::run() == 0);
+    if (deepest > 1500) std::fprintf(stderr, "%zu bytes of a proclet's stack\n", deepest);
+    REQUIRE(deepest <= 1500);
+    m.meet_polling();
+    m.sink.on_frame = nullptr;
+    m.t->close();
+  }));
+}
+#endif
 
 TEST(Ofi, AllPairsThroughFewBuffers) {
   Setting send("FGMPI_OFI_SEND", "32k"), receive("FGMPI_OFI_RECV", "128k");
