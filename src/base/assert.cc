@@ -17,6 +17,16 @@ void check_failed(const char* file, int line, const char* text) {
   std::abort();
 }
 
+void out_of_memory(const char* what, unsigned long long bytes) {
+  if (bytes)
+    std::fprintf(stderr, "fgmpi: process id %d: no memory for %llu bytes of %s\n", getpid(), bytes,
+                 what);
+  else
+    std::fprintf(stderr, "fgmpi: process id %d: no memory for %s\n", getpid(), what);
+  std::fflush(stderr);
+  end_process(1);
+}
+
 void end_process(int status) {
   tell_others_of_end(status);
   leave_end_mark();

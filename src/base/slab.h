@@ -4,7 +4,8 @@
 //
 // For: the objects behind MPI handles (an int: 6 bits of kind, 26 bits of index).
 // Thread rule: one thread (a process has one). Invariants: a freed slot is reused last-in first-out;
-// memory of a chunk is returned only with the slab. get() of an index never handed out is nullptr.
+// memory of a chunk is returned by trim(), or with the slab. get() of an index never handed out is
+// nullptr. Without memory, create() throws std::bad_alloc and has changed nothing.
 #pragma once
 
 #include <cstdint>
@@ -35,15 +36,20 @@ class Slab {
       free_head_ = slot(index)->next_free;
     } else {
       if (used_ == kMaxObjects) return -1;
-      index = used_++;
-      if ((index >> kChunkBits) == chunks_.size())
-        chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
+      index = used_;
+      reach(index);
+      ++used_;
     }
     Slot* s = slot(index);
     s->live = true;
     new (s->object()) T(std::forward<Args>(args)...);
     ++live_;
     return index;
+  }
+
+  /// Makes room for the next create(), which then needs no memory. Throws std::bad_alloc.
+  void prepare() {
+    if (free_head_ == kNone && used_ < kMaxObjects) reach(used_);
   }
 
   /// The object, or nullptr when the index is not in use.
@@ -62,6 +68,26 @@ class Slab {
     s->next_free = free_head_;
     free_head_ = index;
     --live_;
+  }
+
+  /// Frees the chunks at the end that have no object in use, but for the first chunk. Returns false:
+  /// there is no more to be freed. Takes time in proportion to the free slots if it frees any.
+  bool trim() {
+    size_t chunks = chunks_.size();
+    while (chunks > 1 && is_empty(chunks - 1)) --chunks;
+    if (chunks == chunks_.size()) return false;
+    used_ = static_cast<uint32_t>(chunks << kChunkBits);
+    uint32_t next = std::exchange(free_head_, kNone);
+    for (uint32_t* tail = &free_head_; next != kNone;) {
+      const uint32_t index = next;
+      next = slot(index)->next_free;
+      if (index >= used_) continue;
+      *tail = index;
+      slot(index)->next_free = kNone;
+      tail = &slot(index)->next_free;
+    }
+    chunks_.resize(chunks);
+    return false;
   }
 
   /// Number of objects in use.
@@ -85,6 +111,16 @@ class Slab {
   struct Chunk {
     Slot slots[1u << kChunkBits];
   };
+  void reach(uint32_t index) {
+    if ((index >> kChunkBits) == chunks_.size())
+      chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
+  }
+  bool is_empty(size_t chunk) const {
+    const size_t first = chunk << kChunkBits;
+    for (size_t i = 0; i < size_t{1} << kChunkBits && first + i < used_; ++i)
+      if (chunks_[chunk]->slots[i].live) return false;
+    return true;
+  }
   Slot* slot(uint32_t index) {
     return &chunks_[index >> kChunkBits]->slots[index & ((1u << kChunkBits) - 1)];
   }

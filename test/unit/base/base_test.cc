@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
 #include "base/attach.h"
 #include "base/copy.h"
+#include "base/fields.h"
 #include "base/list.h"
 #include "base/slab.h"
 #include "base/status.h"
@@ -162,6 +164,63 @@ TEST(List, KeepsOrderAndRemovesAnywhere) {
   EXPECT_FALSE(items[2].hook.linked());
   list.push_front(&items[2]);
   EXPECT_EQ(list.pop_front(), &items[2]);
+}
+
+TEST(Slab, TrimFreesWhatIsEmptyAtTheEnd) {
+  Slab<int> slab;
+  std::vector<uint32_t> indices;
+  for (int i = 0; i < 10'000; ++i) indices.push_back(static_cast<uint32_t>(slab.create(i)));
+  slab.trim();
+  for (int i = 0; i < 10'000; ++i) ASSERT_EQ(*slab.get(indices[static_cast<size_t>(i)]), i);
+  for (int i = 9'999; i >= 0; --i)
+    if (i != 700 && i != 3) slab.destroy(static_cast<uint32_t>(i));
+  slab.trim();
+  EXPECT_EQ(*slab.get(700), 700);
+  EXPECT_EQ(*slab.get(3), 3);
+  for (uint32_t i : {0u, 4u, 701u, 767u, 768u, 9'999u}) EXPECT_EQ(slab.get(i), nullptr) << i;
+  // Each free slot comes once, the low ones first of all.
+  std::set<int64_t> again;
+  for (int i = 0; i < 2'000; ++i) {
+    const int64_t index = slab.create(-i);
+    EXPECT_TRUE(index != 700 && index != 3 && again.insert(index).second) << index;
+    if (i < 766) {
+      EXPECT_LT(index, 768);
+    }
+  }
+  EXPECT_EQ(*again.rbegin(), 2'001);
+  EXPECT_EQ(slab.live(), 2'002u);
+}
+
+TEST(Escaped, ControlCharactersOnly) {
+  EXPECT_EQ(escaped("plain text, 100 %"), "plain text, 100 %");
+  EXPECT_EQ(escaped("a\nb\tc\\d"), "a\\nb\\tc\\\\d");
+  EXPECT_EQ(escaped(std::string_view("\0\x1b[2J\x7f\r", 7)), "\\x00\\x1b[2J\\x7f\\x0d");
+  EXPECT_EQ(escaped("\xc3\xa4\xe2\x82\xac \xc2\x9b"), "\xc3\xa4\xe2\x82\xac \\xc2\\x9b");
+}
+
+TEST(Fields, ReadBackAndNeverBeyondTheEnd) {
+  std::vector<uint8_t> bytes;
+  append(&bytes, uint64_t{7});
+  append_text(&bytes, "name");
+  append(&bytes, int16_t{-2});
+  append_text(&bytes, "");
+  FieldReader in(bytes.data(), bytes.size());
+  EXPECT_EQ(in.get<uint64_t>(), 7u);
+  EXPECT_EQ(in.get_text(), "name");
+  EXPECT_EQ(in.get<int16_t>(), -2);
+  EXPECT_EQ(in.get_text(), "");
+  EXPECT_FALSE(in.failed() || in.left());
+  EXPECT_EQ(in.get<uint8_t>(), 0);
+  EXPECT_TRUE(in.failed());
+  for (unsigned width = 0; width < 256; ++width) {
+    FieldReader number(bytes.data(), bytes.size());
+    EXPECT_EQ(number.get_number(width), width && width <= 8 ? 7u : 0u) << width;
+    EXPECT_EQ(number.failed(), width > 8) << width;
+  }
+  const uint32_t huge = ~0u;
+  FieldReader text(&huge, sizeof huge);
+  EXPECT_EQ(text.get_text(), "");
+  EXPECT_TRUE(text.failed());
 }
 
 }  // namespace
