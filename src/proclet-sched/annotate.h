@@ -49,15 +49,19 @@ inline void stack_created(Proclet* p) {
 #endif
 }
 
+/// Frames that will never be returned to left their red zones poisoned.
+inline void stack_emptied(Proclet* p) {
+#ifdef FGMPI_SANITIZE
+  __asan_unpoison_memory_region(p->stack_low, p->stack_size);
+#endif
+  (void)p;
+}
+
 inline void stack_gone(Proclet* p) {
 #ifdef FGMPI_VALGRIND
   VALGRIND_STACK_DEREGISTER(p->stack_id);
 #endif
-#ifdef FGMPI_SANITIZE
-  // Frames that finish() abandoned left their red zones poisoned.
-  __asan_unpoison_memory_region(p->stack_low, p->stack_size);
-#endif
-  (void)p;
+  stack_emptied(p);
 }
 
 /// Before a jump. `save` keeps the leaver's handle; nullptr when it will never run again.

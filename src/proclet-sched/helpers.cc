@@ -1,11 +1,17 @@
-// Helper coroutines: made on demand, pooled, never freed. A helper that has done its work keeps its
-// stack and waits in the pool (a list through Proclet::next) for the next spawn_helper().
+// Helper coroutines: made on demand, pooled, given back when they have not been needed for a while.
+//
+// Helpers come in blocks, numbered through: block = number / kBlock. One that has done its work keeps
+// its stack and waits, idle, in its block's list (through Proclet::next) for the next spawn_helper(),
+// which takes from the first block that has one. So those in use gather in the first blocks, and the
+// others can be given back: trim_helpers() frees the stacks' pages of what was idle since it was last
+// called, and whole blocks at the end.
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <vector>
 
+#include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/assert.h"
 #include "proclet-sched/annotate.h"
@@ -17,55 +23,105 @@ namespace fgmpi::sched {
 namespace {
 
 constexpr uint32_t kBlock = 256;
+/// So many idle helpers keep their stacks whatever happens: a page or two each.
+constexpr uint32_t kKept = 64;
 
 struct Block {
   StackRegion stacks;
   Proclet proclets[kBlock];
+  uint32_t made = 0;  ///< of them; only the last block has fewer than kBlock
+  uint32_t idle_count = 0;
+  Proclet* idle = nullptr;  ///< latest first
 };
 
 struct Pool {
   std::vector<std::unique_ptr<Block>> blocks;
-  uint32_t made = 0;
-  Proclet* idle = nullptr;
+  size_t first_idle = 0;    ///< no block before this one has an idle helper
+  uint32_t idle = 0;        ///< in all blocks
+  uint32_t warm = 0;        ///< idle ones that have a stack with something on it
+  uint32_t least_warm = 0;  ///< the least of that since the last trim_helpers()
 };
 constinit Immortal<Pool> g_immortal_pool;
 constexpr Pool& g_pool = g_immortal_pool.value;
 
 Block* block_of(const Proclet* p) { return g_pool.blocks[p->index / kBlock].get(); }
 
-Proclet* make_helper() {
-  if (g_pool.made % kBlock == 0) {
-    auto block = std::make_unique<Block>();
-    const size_t stack_size = options().stack_size ? options().stack_size : default_stack_size(~0u);
-    Status status = block->stacks.reserve(kBlock, stack_size, "helper coroutines");
-    if (!status.ok()) {
-      fprintf(stderr, "fgmpi: %s\n", status.what().c_str());
-      abort();
-    }
-    g_pool.blocks.push_back(std::move(block));
-  }
+void add_idle(Block* block, Proclet* p) {
+  p->state = State::kFinished;
+  p->next = block->idle;
+  block->idle = p;
+  ++block->idle_count;
+  ++g_pool.idle;
+}
+
+Proclet* take_idle(Block* block) {
+  Proclet* p = block->idle;
+  block->idle = p->next;
+  --block->idle_count;
+  --g_pool.idle;
+  return p;
+}
+
+Status add_block() {
+  const size_t stack_size = options().stack_size ? options().stack_size : default_stack_size(~0u);
+  std::unique_ptr<Block> block(new (std::nothrow) Block);
+  if (!block)
+    return error(MPI_ERR_NO_MEM, "no memory for %u more helper coroutines; %u are in use", kBlock,
+                 helper_count());
+  FGMPI_TRY(block->stacks.reserve(kBlock, stack_size, "helper coroutines"));
+  g_pool.blocks.push_back(std::move(block));
+  return {};
+}
+
+/// Makes one more helper, idle.
+Status make_helper() {
+  if (g_pool.blocks.empty() || g_pool.blocks.back()->made == kBlock) FGMPI_TRY(add_block());
   Block* block = g_pool.blocks.back().get();
-  uint32_t slot = g_pool.made % kBlock;
+  const uint32_t slot = block->made++;
   Proclet* p = &block->proclets[slot];
-  p->index = g_pool.made++;
+  p->index = static_cast<uint32_t>(g_pool.blocks.size() - 1) * kBlock + slot;
   p->kind = Kind::kHelper;
   p->stack_low = block->stacks.low(slot);
   p->stack_size = block->stacks.stack_size();
   block->stacks.install_guard(slot);
   if (block->stacks.guard() == Guard::kCanary) require_canary_checks();
   annotate::stack_created(p);
-  return p;
+  add_idle(block, p);
+  g_pool.first_idle = std::min(g_pool.first_idle, g_pool.blocks.size() - 1);
+  return {};
+}
+
+/// Frees the pages of an idle helper's stack. It begins anew when it is used next.
+void cool(Block* block, Proclet* p) {
+  annotate::stack_emptied(p);
+  block->stacks.discard(p->index % kBlock);
+  p->context = nullptr;
+  --g_pool.warm;
 }
 
 }  // namespace
 
-Proclet* spawn_helper(Proclet* rank, void (*entry)(void*), void* argument) {
-  Proclet* p = g_pool.idle;
-  if (p) {
-    g_pool.idle = p->next;
-  } else {
-    p = make_helper();
+Status ensure_helper() {
+  if (g_pool.idle > 0) return {};
+  try {
+    return make_helper();
+  } catch (const std::bad_alloc&) {
+    return error(MPI_ERR_NO_MEM, "no memory for another helper coroutine; %u are in use",
+                 helper_count());
   }
+}
+
+Proclet* spawn_helper(Proclet* rank, void (*entry)(void*), void* argument) {
+  if (__builtin_expect(g_pool.idle == 0, 0)) {
+    Status made = ensure_helper();
+    if (!made.ok()) {
+      fprintf(stderr, "fgmpi: %s\n", made.what().c_str());
+      end_process(1);
+    }
+  }
+  while (!g_pool.blocks[g_pool.first_idle]->idle) ++g_pool.first_idle;
+  Proclet* p = take_idle(g_pool.blocks[g_pool.first_idle].get());
+  if (p->context) g_pool.least_warm = std::min(g_pool.least_warm, --g_pool.warm);
   p->entry = entry;
   p->argument = argument;
   p->rank_state = rank->rank_state;
@@ -81,16 +137,49 @@ void helper_main(Proclet* self) {
     self->entry(self->argument);
     self->entry = nullptr;
     self->rank_state = self->image = self->tool = nullptr;
-    self->next = g_pool.idle;
-    g_pool.idle = self;
+    add_idle(block_of(self), self);
+    g_pool.first_idle = std::min<size_t>(g_pool.first_idle, self->index / kBlock);
+    ++g_pool.warm;
     park_idle_helper(self);
   }
 }
 
-uint32_t helper_count() { return g_pool.made; }
+bool trim_helpers() {
+  FGMPI_ASSERT(on_host_stack());  // nobody stands on what is given back
+  uint32_t excess = std::min(g_pool.least_warm, g_pool.warm);
+  excess -= std::min(excess, kKept);
+  for (size_t i = g_pool.blocks.size(); i-- > 0 && excess > 0;) {
+    Block* block = g_pool.blocks[i].get();
+    for (Proclet* p = block->idle; p && excess > 0; p = p->next) {
+      if (!p->context) continue;
+      cool(block, p);
+      --excess;
+    }
+  }
+  // Blocks at the end of which nothing is in use or warm; the first stays.
+  while (g_pool.blocks.size() > 1) {
+    Block* last = g_pool.blocks.back().get();
+    bool cold = last->idle_count == last->made;
+    for (Proclet* p = last->idle; p && cold; p = p->next) cold = !p->context;
+    if (!cold) break;
+    g_pool.idle -= last->idle_count;
+    for (Proclet* p = last->idle; p; p = p->next) annotate::stack_gone(p);
+    g_pool.blocks.pop_back();
+  }
+  g_pool.first_idle = std::min(g_pool.first_idle, g_pool.blocks.size());
+  g_pool.least_warm = g_pool.warm;
+  return g_pool.warm > kKept;
+}
+
+uint32_t warm_helpers() { return g_pool.warm; }
+
+uint32_t helper_count() {
+  if (g_pool.blocks.empty()) return 0;
+  return static_cast<uint32_t>(g_pool.blocks.size() - 1) * kBlock + g_pool.blocks.back()->made;
+}
 
 Proclet* helper_proclet(uint32_t number) {
-  FGMPI_ASSERT(number < g_pool.made);
+  FGMPI_ASSERT(number < helper_count());
   return &g_pool.blocks[number / kBlock]->proclets[number % kBlock];
 }
 
@@ -98,11 +187,7 @@ char* helper_stack_top(const Proclet* p) { return block_of(p)->stacks.top(p->ind
 bool helper_stack_intact(const Proclet* p) { return block_of(p)->stacks.intact(p->index % kBlock); }
 
 void switch_helper_guards(bool on) {
-  uint32_t left = g_pool.made;
-  for (auto& block : g_pool.blocks) {
-    block->stacks.switch_guards(std::min(left, kBlock), on);
-    left -= std::min(left, kBlock);
-  }
+  for (auto& block : g_pool.blocks) block->stacks.switch_guards(block->made, on);
 }
 
 Proclet* helper_of_address(const void* address, bool* in_guard) {

@@ -19,6 +19,8 @@ bool stack_intact(const Proclet* p);
 char* helper_stack_top(const Proclet* p);
 bool helper_stack_intact(const Proclet* p);
 void switch_helper_guards(bool on);
+/// A trimmer (sched.h): gives back what idle helpers have not needed since the last call.
+bool trim_helpers();
 Proclet* helper_of_address(const void* address, bool* in_guard);
 /// Parks a helper that has nothing to do; it is in no queue afterwards. May switch.
 void park_idle_helper(Proclet* self);

@@ -2,6 +2,7 @@
 #include "proclet-sched/sched.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -40,6 +41,10 @@ using detail::g_hot;
 namespace {
 
 constexpr uint32_t kPollEvery = 64;  ///< the transports are polled every so many switches
+/// What has not been needed for so long is given back; it costs some microseconds to have it again.
+constexpr int64_t kTrimAfter = 100'000'000;
+constexpr uint32_t kTrimPolls =
+    512;  ///< polls of a busy process between looks at the clock for that
 constexpr size_t kColouring = StackRegion::kColours * StackRegion::kColourBytes;
 const WaitSite kSleepSite{"sleep", nullptr, false};
 
@@ -59,6 +64,10 @@ struct Scheduler {
   void (*switch_hook)(Proclet*, Proclet*) = nullptr;
   HookAt hook_at = HookAt::kWatched;
   void (*idle_hook)() = nullptr;
+  bool (*trimmers[kMostTrimmers])() = {};
+  uint32_t polls = 0;         ///< since a busy process last looked whether a trim is due
+  int64_t trimmed_at = 0;     ///< when they were last called
+  bool more_to_trim = false;  ///< what they returned then
 
   Proclet* ranks = nullptr;
   uint32_t count = 0;
@@ -322,6 +331,23 @@ void sleep_in_kernel(int64_t timeout_ns) {
   nanosleep(&t, nullptr);
 }
 
+/// Gives memory back that has not been needed since the last time, if that was long enough ago.
+/// Returns true when there is more to be given back unless it is needed meanwhile.
+bool trim_when_due(int64_t now) {
+  if (now - g.trimmed_at < kTrimAfter) return g.more_to_trim;
+  g.trimmed_at = now;
+  const bool before = g.more_to_trim;
+  g.more_to_trim = trim_helpers();
+  for (auto* trimmer : g.trimmers)
+    if (trimmer && trimmer()) g.more_to_trim = true;
+#ifdef __GLIBC__
+  // The last of a burst has been freed: most of it lies inside the allocator's heap, not at its end,
+  // from where alone free() gives pages back.
+  if (before && !g.more_to_trim) malloc_trim(1 << 20);
+#endif
+  return g.more_to_trim;
+}
+
 /// Nothing is ready and a poll found nothing. Returns true when the job is deadlocked.
 bool idle() {
   if (g.idle_rounds++ % 16 == 0 || g.idle_since < 0) {
@@ -336,7 +362,9 @@ bool idle() {
         if (g.hooks.all_parked && g.hooks.all_parked()) return true;
         if (anything_ready()) return false;
       }
-      sleep_in_kernel(until_next_timer(now));
+      int64_t timeout = until_next_timer(now);
+      if (trim_when_due(now)) timeout = timeout < 0 ? kTrimAfter : std::min(timeout, kTrimAfter);
+      sleep_in_kernel(timeout);
       g.idle_since = -1;
     }
     return false;
@@ -374,6 +402,16 @@ void set_options(const Options& options) {
 }
 
 void set_idle_hook(void (*hook)()) { g.idle_hook = hook; }
+
+void add_trimmer(bool (*trim)()) {
+  for (auto*& slot : g.trimmers) {
+    if (slot == trim) return;
+    if (slot) continue;
+    slot = trim;
+    return;
+  }
+  FGMPI_CHECK(!"more trimmers than kMostTrimmers");
+}
 
 void set_runtime_cells(const RuntimeCells& cells) { g_hot.cells = cells; }
 void watch(const void* const* words) { g_hot.watched = words; }
@@ -483,6 +521,10 @@ bool host_loop() {
     if (Proclet* p = pick()) {
       g.idle_since = -1;
       g.idle_reported = false;
+      if (due && ++g.polls >= kTrimPolls) {
+        g.polls = 0;
+        trim_when_due(now_ns());
+      }
       run_from_host(p);
     } else if (progressed) {
       g.idle_since = -1;

@@ -16,7 +16,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
+#include <type_traits>
 
 #include "base/assert.h"
 #include "base/status.h"
@@ -159,6 +161,12 @@ void call_hook_at_each_switch();
 /// Called on the host stack when the process has become idle, before it spins or sleeps.
 void set_idle_hook(void (*hook)());
 
+/// Adds a function that gives back memory which has not been needed since it was last called, and
+/// returns true when there is more that it would give back the next time. Called on the host stack,
+/// some ten times a second at most. At most kMostTrimmers; one that is there already is not added.
+constexpr int kMostTrimmers = 8;
+void add_trimmer(bool (*trim)());
+
 /// Creates the rank proclets 0..count-1, each to run entry(argument) with current()->index set.
 /// Stacks, guards and limits are checked first; an error says how many would fit. Again allowed
 /// after run() has returned.
@@ -182,6 +190,8 @@ uint32_t live_ranks();
 /// debugger.
 uint32_t helper_count();
 Proclet* helper_proclet(uint32_t number);
+/// Idle helpers whose stacks hold memory (statistics, tests).
+uint32_t warm_helpers();
 
 /// Parks the running proclet until somebody calls ready() on it. May switch.
 /// REQUIRES: current() != nullptr, and the caller has published itself to whoever will wake it.
@@ -206,8 +216,13 @@ void sleep_for(int64_t ns);
 /// REQUIRES: current()->kind == Kind::kRank, not inside call_on_host_stack().
 [[noreturn]] void finish(int exit_status);
 
+/// Makes sure that the next spawn_helper() finds a helper, if it comes before anything that may
+/// switch. MPI_ERR_NO_MEM when there is no memory or address space for another one. Never switches.
+Status ensure_helper();
+
 /// Starts entry(argument) on a pooled helper coroutine that acts for `rank` (shares its
-/// rank_state). Never switches; the helper becomes ready. Returns at once.
+/// rank_state). Never switches; the helper becomes ready. Returns at once. Without memory for another
+/// helper the process ends: ensure_helper() asks first.
 Proclet* spawn_helper(Proclet* rank, void (*entry)(void*), void* argument);
 
 /// Runs function(argument) on the host stack and returns. It must not park, yield or throw.
@@ -235,10 +250,25 @@ const char* guard_kind();
 /// guard.
 Proclet* proclet_of_address(const void* address, bool* in_guard);
 
-/// Runs a callable on the host stack: call_on_host([&] { ... }). Same rules.
+/// Runs a callable on the host stack: call_on_host([&] { ... }). Same rules, but that it may throw
+/// std::bad_alloc, which the caller then sees: no exception leaves a stack by itself.
 template <class F>
 inline void call_on_host(F&& f) {
-  call_on_host_stack([](void* p) { (*static_cast<F*>(p))(); }, &f);
+  struct Call {
+    std::remove_reference_t<F>* function;
+    bool out_of_memory;
+  } call{&f, false};
+  call_on_host_stack(
+      [](void* p) {
+        auto* c = static_cast<Call*>(p);
+        try {
+          (*c->function)();
+        } catch (const std::bad_alloc&) {
+          c->out_of_memory = true;
+        }
+      },
+      &call);
+  if (__builtin_expect(call.out_of_memory, 0)) throw std::bad_alloc();
 }
 
 }  // namespace fgmpi::sched

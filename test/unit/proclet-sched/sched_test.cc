@@ -2,9 +2,12 @@
 #include "proclet-sched/limits.h"
 
 #include <gtest/gtest.h>
+#include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
@@ -396,6 +399,124 @@ TEST(Sched, ThousandsOfHelpersAtOnce) {
   EXPECT_EQ(running, 3000);
   EXPECT_GE(helper_count(), 3000u);
   EXPECT_EQ(helper_proclet(2999)->index, 2999u);
+}
+
+int64_t resident_kib() {
+  long pages = 0, resident = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  if (fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
+  fclose(file);
+  return resident * 4;
+}
+
+TEST(Sched, HelpersThatAreNotNeededGiveTheirStacksBack) {
+  static int running;
+  static Proclet* parent;
+  static int64_t before, most, after;
+  running = 0;
+  run_ranks(1, [] {
+    parent = current();
+    before = resident_kib();
+    for (int round = 0; round < 2; ++round) {  // what was given back works again
+      running = 0;
+      for (int i = 0; i < 10'000; ++i)
+        spawn_helper(
+            current(),
+            [](void*) {
+              volatile char used[4096] = {1};
+              for (int k = 0; k < 3; ++k) yield();
+              if (++running == 10'000) ready(parent);
+              EXPECT_EQ(used[0], 1);
+            },
+            nullptr);
+      park(&kSite);
+      most = resident_kib();
+      for (int i = 0; i < 4; ++i) sleep_for(150'000'000);
+      after = resident_kib();
+      EXPECT_EQ(running, 10'000);
+      EXPECT_LE(warm_helpers(), 64u);
+      EXPECT_LE(helper_count(), 512u);
+#ifndef FGMPI_SANITIZE
+      EXPECT_GT(most - before, 40'000);
+      EXPECT_LT(after - before, 4'000) << most;
+#endif
+    }
+  });
+}
+
+TEST(Sched, HelpersThatAreUsedAgainAndAgainStay) {
+  static int running;
+  static Proclet* parent;
+  static uint32_t least;
+  run_ranks(1, [] {
+    parent = current();
+    least = ~0u;
+    for (int round = 0; round < 20; ++round) {
+      running = 0;
+      for (int i = 0; i < 500; ++i)
+        spawn_helper(
+            current(),
+            [](void*) {
+              yield();
+              if (++running == 500) ready(parent);
+            },
+            nullptr);
+      park(&kSite);
+      yield();
+      sleep_for(40'000'000);
+      least = std::min(least, warm_helpers());
+    }
+  });
+  EXPECT_GE(least, 500u);
+}
+
+TEST(Sched, HelpersThatCannotBeHadAreAnError) {
+  static std::vector<Proclet*> parked;
+  static Status refused;
+  static size_t made;
+  run_ranks(1, [] {
+    parked.clear();
+    rlimit before{}, limit{};
+    getrlimit(RLIMIT_AS, &before);
+    limit = before;
+    long pages = 0;
+    FILE* file = fopen("/proc/self/statm", "r");
+    if (fscanf(file, "%ld", &pages) != 1) pages = 0;
+    fclose(file);
+    limit.rlim_cur = static_cast<rlim_t>(pages) * 4096 + (100 << 20);
+    setrlimit(RLIMIT_AS, &limit);
+    // Stacks of helpers are 64 KiB: some thousand fit.
+    while ((refused = ensure_helper()).ok() && parked.size() < 10'000)
+      parked.push_back(spawn_helper(
+          current(), [](void*) { park(&kSite); }, nullptr));
+    setrlimit(RLIMIT_AS, &before);
+    made = parked.size();
+    yield();
+    for (Proclet* p : parked) ready(p);
+    yield();
+    EXPECT_TRUE(ensure_helper().ok()) << "there is room again";
+  });
+#ifndef FGMPI_SANITIZE
+  EXPECT_EQ(refused.error_class(), MPI_ERR_NO_MEM) << made;
+  EXPECT_NE(refused.what().find("helper coroutines"), std::string::npos) << refused.what();
+  EXPECT_LT(made, 10'000u);
+#endif
+}
+
+TEST(Sched, MemoryThatCannotBeHadOnTheHostStackIsThrownOnTheCallers) {
+  static int caught;
+  caught = 0;
+  run_ranks(2, [] {
+    for (int i = 0; i < 3; ++i) {
+      try {
+        call_on_host([] { throw std::bad_alloc(); });
+      } catch (const std::bad_alloc&) {
+        ++caught;
+      }
+      yield();
+    }
+  });
+  EXPECT_EQ(caught, 6);
 }
 
 // ---- what a switch swaps ----
