@@ -132,6 +132,8 @@ class BsendRequest final : public Request {
 
 }  // namespace
 
+bool trim_buffered_sends() { return g_pool.trim(); }
+
 Status attach_buffer(void** slot, void* address, int64_t bytes) {
   if (bytes < 0)
     return error(MPI_ERR_ARG, "size is %lld; allowed is 0 or more", static_cast<long long>(bytes));

@@ -9,22 +9,21 @@ namespace fgmpi::pt2pt {
 
 namespace {
 
-void note(RecvOp* op, Status status) {
-  if (!status.ok() && op->outcome->error.ok()) op->outcome->error = std::move(status);
-}
-
 struct Free {
   void operator()(char* p) const { free(p); }
 };
 using Bytes = std::unique_ptr<char, Free>;
 
-Bytes allocate(uint64_t n) {
-  Bytes bytes(static_cast<char*>(malloc(n ? n : 1)));
-  FGMPI_CHECK(bytes != nullptr);
-  return bytes;
+}  // namespace
+
+void note(RecvOp* op, Status status) {
+  if (!status.ok() && op->outcome->error.ok()) op->outcome->error = std::move(status);
 }
 
-}  // namespace
+Status no_memory_for_message(uint64_t bytes) {
+  return error(MPI_ERR_NO_MEM, "no memory to hold a message of %llu bytes on its way",
+               static_cast<unsigned long long>(bytes));
+}
 
 uint64_t truncated(RecvOp* op, uint64_t size) {
   op->outcome->bytes = op->capacity;
@@ -70,7 +69,8 @@ void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
     note(op, host::copy(source.address, source.count, source.type, op->buffer->address,
                         op->buffer->count, op->buffer->type));
   } else {  // truncated: rare, through a staging copy
-    Bytes staging = allocate(size);
+    Bytes staging(static_cast<char*>(malloc(size)));
+    if (!staging) return note(op, no_memory_for_message(size));
     note(op, host::pack(source.address, source.count, source.type, staging.get()));
     if (op->data)
       memcpy(op->data, staging.get(), n);
@@ -84,6 +84,7 @@ Unexpected* new_unexpected(const Envelope& envelope, uint64_t size, bool with_pa
   size_t bytes = sizeof(Unexpected) + (with_payload ? size : 0);
   uint8_t size_class = Blocks::class_of(bytes);
   Unexpected* u = static_cast<Unexpected*>(g_engine.blocks.take(bytes, size_class));
+  if (__builtin_expect(!u, 0)) return nullptr;
   u->envelope = envelope;
   u->size = size;
   u->size_class = size_class;

@@ -334,6 +334,9 @@ class Engine final : public transport::Sink {
   void (*on_unmatched)(const Unexpected* message) = nullptr;
 
  private:
+  bool poll_or_end();
+  bool make_pull(RecvOp* op, uint32_t process, uint64_t cookie, uint64_t n, Pull** out,
+                 uint64_t* name);
   void spin_between(const bool* done);
   void arrive(const transport::Header& h, const void* payload, size_t length);
   void on_clear(const transport::Header& h);
@@ -383,6 +386,15 @@ inline const char* bytes_of(const Buffer& b) {
   return static_cast<const char*>(b.address) + b.type.true_lb();
 }
 
+/// Trimmers (proclet-sched/sched.h) of what the queues, and buffered sends, are made of.
+bool trim_matching();
+bool trim_buffered_sends();
+
+/// Keeps the first error of a receive.
+void note(RecvOp* op, Status status);
+/// MPI_ERR_NO_MEM for the bytes of a message that must be held between two buffers.
+Status no_memory_for_message(uint64_t bytes);
+
 /// Sets source, tag and size; returns how many bytes fit and notes a truncation.
 uint64_t truncated(RecvOp* op, uint64_t size);
 inline uint64_t set_outcome(RecvOp* op, const Envelope& from, uint64_t size) {
@@ -402,7 +414,8 @@ void fill_from(RecvOp* op, const Envelope& from, const Buffer& source);
 
 // ---- Unexpected messages -----------------------------------------------------------------------
 
-/// A new eager entry with room for `size` bytes behind it (not yet in a queue).
+/// A new eager entry with room for `size` bytes behind it (not yet in a queue); nullptr when there is
+/// no memory.
 Unexpected* new_unexpected(const Envelope& envelope, uint64_t size, bool with_payload);
 void drop_unexpected(Unexpected* u);
 /// Puts it into the queue and wakes who probes for it.

@@ -114,6 +114,11 @@ uint32_t length(const Entry* head) {
 uint32_t PostedQueue::size() const { return length(head_); }
 uint32_t UnexpectedQueue::size() const { return length(head_); }
 
+bool trim_matching() {
+  const bool more = g_bins.trim();
+  return g_links.trim() || more;
+}
+
 // ---- Posted receives ---------------------------------------------------------------------------
 
 struct PostedBins {

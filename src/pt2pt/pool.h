@@ -1,10 +1,12 @@
 // Memory that comes and goes with messages: fixed-size pools and power-of-two blocks, so that the
 // hot path does not enter malloc.
 //
-// Thread rule: one thread. Pool<T> never returns memory to the system; Blocks keeps a bounded
-// amount of each size and gives the rest back.
+// Thread rule: one thread. Pool<T> returns memory when it is trimmed; Blocks keeps a bounded amount of
+// each size and gives the rest back. Without memory, Pool<T> throws std::bad_alloc and Blocks says so.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,10 +17,58 @@
 
 namespace fgmpi::pt2pt {
 
-/// Raw storage for objects of type T, last in first out.
-template <class T, size_t kChunk = 32>
-class Pool {
+/// What the pools of all types share: chunks of memory that are aligned to their size, so that a
+/// slot's chunk is found by its address.
+//
+//   chunk  | slots | Footer |        slots: some in use, the others in the pool's free list
+class ChunkPool {
  public:
+  /// Frees the chunks none of whose slots is in use, but for a few of them. A trimmer as in sched.h:
+  /// called again and again; it does nothing while the pool grows, and less and less often where what
+  /// it freed is needed again. Takes time in proportion to the free slots.
+  bool trim();
+  /// Chunks that there are (tests).
+  size_t chunks() const { return chunks_; }
+
+ protected:
+  struct Slot {
+    Slot* next;
+  };
+  struct Footer {
+    uint32_t free;  ///< counted by trim()
+  };
+  constexpr ChunkPool(size_t slot_bytes, size_t chunk_bytes)
+      : slot_bytes_(static_cast<uint32_t>(slot_bytes)),
+        chunk_bytes_(static_cast<uint32_t>(chunk_bytes)) {}
+  /// Adds a chunk's slots to the free list, or throws std::bad_alloc.
+  [[gnu::noinline]] void refill();
+
+  Slot* free_ = nullptr;
+
+ private:
+  static constexpr size_t kKept = 4;  ///< unused chunks that stay
+  static constexpr uint32_t kMostPatience = 63;
+  uint32_t slots_in_chunk() const { return (chunk_bytes_ - sizeof(Footer)) / slot_bytes_; }
+  Footer* footer_of(Slot* slot) const {
+    const uintptr_t chunk = reinterpret_cast<uintptr_t>(slot) & ~uintptr_t{chunk_bytes_ - 1};
+    return reinterpret_cast<Footer*>(chunk + chunk_bytes_ - sizeof(Footer));
+  }
+  bool is_first(Slot* slot) const {
+    return (reinterpret_cast<uintptr_t>(slot) & (chunk_bytes_ - 1)) == 0;
+  }
+  uint32_t slot_bytes_, chunk_bytes_;
+  size_t chunks_ = 0;
+  uint32_t patience_ = 0;  ///< calls of trim() to wait after growth
+  uint32_t wait_ = 0;      ///< calls that are still to do nothing
+  bool refilled_ = false;  ///< since the last trim()
+  bool freed_ = false;     ///< the last trim() that looked freed something
+};
+
+/// Raw storage for objects of type T, last in first out.
+template <class T>
+class Pool : public ChunkPool {
+ public:
+  constexpr Pool() : ChunkPool(kSlotBytes, kChunkBytes) {}
   void* take() {
     if (__builtin_expect(!free_, 0)) refill();
     Slot* slot = free_;
@@ -40,17 +90,9 @@ class Pool {
   }
 
  private:
-  union Slot {
-    Slot* next;
-    alignas(T) unsigned char bytes[sizeof(T)];
-  };
-  [[gnu::noinline]] void refill() {
-    Slot* slots = static_cast<Slot*>(aligned_alloc(alignof(Slot) < 16 ? 16 : alignof(Slot),
-                                                   (sizeof(Slot) * kChunk + 63) / 64 * 64));
-    FGMPI_CHECK(slots != nullptr);
-    for (size_t i = kChunk; i-- > 0;) give(slots + i);
-  }
-  Slot* free_ = nullptr;
+  static constexpr size_t kSlotBytes = (sizeof(T) + 15) / 16 * 16;
+  static constexpr size_t kChunkBytes = std::bit_ceil(std::max<size_t>(32 * kSlotBytes, 4096));
+  static_assert(alignof(T) <= 16 && sizeof(T) >= sizeof(Slot));
 };
 
 /// Blocks of 128 bytes to 112 KiB, four sizes to each power of two; larger ones come from malloc.
@@ -69,6 +111,7 @@ class Blocks {
     int size_class = (top - kSmallest) * 4 + step;
     return static_cast<uint8_t>(size_class < kClasses ? size_class : kClasses);
   }
+  /// nullptr when there is no memory.
   void* take(size_t bytes, uint8_t size_class) {
     Free& list = lists_[size_class];
     if (__builtin_expect(list.head != nullptr, 1)) {
@@ -78,9 +121,7 @@ class Blocks {
       return block;
     }
     if (size_class < kClasses) bytes = size_of(size_class);
-    void* block = malloc(bytes);
-    FGMPI_CHECK(block != nullptr);
-    return block;
+    return malloc(bytes);
   }
   void give(void* block, uint8_t size_class) {
     Free& list = lists_[size_class];

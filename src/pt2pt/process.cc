@@ -47,6 +47,19 @@ void set_peer_failed_handler(void (*handler)(uint32_t, const std::string&)) {
   g_engine.on_peer_failed = handler;
 }
 
+namespace {
+/// A trimmer (proclet-sched/sched.h): requests and what stands for them.
+bool trim_requests() {
+  bool more = SendRequest::trim();
+  more |= RecvRequest::trim();
+  more |= trim_matching();
+  more |= trim_buffered_sends();
+  more |= g_engine.pull_pool.trim();
+  g_requests.trim();
+  return more;
+}
+}  // namespace
+
 Status init(const Setup& setup) {
   Engine& e = g_engine;
   e.me = g_av.me();
@@ -78,6 +91,7 @@ Status init(const Setup& setup) {
   e.window = alone ? 0 : limit / 2 / (e.processes - 1);
   e.local_unexpected = 0;
   start_detection();
+  sched::add_trimmer(trim_requests);
   return {};
 }
 

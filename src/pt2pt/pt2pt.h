@@ -260,7 +260,13 @@ bool test(Request* request);
 void free_request(Request* request);
 
 // ---- Handles: MPI_Request <-> Request -----------------------------------------------------------
-MPI_Request handle_of(Request* request);  ///< makes one on first use
+/// Asked before a call begins anything that it needs a handle for, with no switch until handle_of()
+/// makes it: MPI_ERR_NO_MEM when all are in use or there is no memory for another one.
+Status need_handle();
+/// Makes one on first use. REQUIRES: need_handle() was ok.
+MPI_Request handle_of(Request* request);
+/// The same for message_handle().
+Status need_message_handle();
 /// nullptr when not in use.
 Request* find_request(MPI_Request handle);
 void drop_handle(Request* request);

@@ -60,11 +60,18 @@ inline constexpr uint64_t kTiny = 16;
   return true;
 }
 
-/// A receive request for contiguous bytes. Never switches.
+/// A receive request for contiguous bytes, with a handle. Never switches. REQUIRES: has_free_handle().
+/// Throws std::bad_alloc, with nothing changed.
 [[gnu::always_inline]] inline Request* irecv_bytes(void* data, uint64_t bytes, Endpoint* at,
                                                    const Envelope& pattern, const char* call,
                                                    Keep* keep) {
   auto* request = new RecvRequest(data, bytes, at, pattern, call, keep);
+  try {
+    fast::handle_of(request);
+  } catch (...) {
+    delete request;
+    throw;
+  }
   if (__builtin_expect(at->unexpected.empty(), 1)) {
     request->op.queued = true;
     at->posted.push(&request->op);

@@ -139,6 +139,24 @@ namespace {
 Slab<Unexpected*>& g_messages = *new Slab<Unexpected*>;
 }
 
+namespace {
+/// Makes sure that another object can be had of a slab of handles.
+template <class T>
+Status need_room(Slab<T>* slab, const char* kind) {
+  if (__builtin_expect(slab->live() >= kIndexMask, 0))
+    return error(MPI_ERR_NO_MEM, "all %u %s handles of this process are in use", kIndexMask, kind);
+  try {
+    slab->prepare();
+  } catch (const std::bad_alloc&) {
+    return error(MPI_ERR_NO_MEM, "no memory for another %s handle; %u are in use", kind,
+                 slab->live());
+  }
+  return {};
+}
+}  // namespace
+
+Status need_handle() { return need_room(&g_requests, "request"); }
+Status need_message_handle() { return need_room(&g_messages, "message"); }
 MPI_Request handle_of(Request* request) { return fast::handle_of(request); }
 Request* find_request(MPI_Request handle) { return fast::find_request(handle); }
 void drop_handle(Request* request) { fast::drop_handle(request); }
@@ -152,7 +170,8 @@ Request* find_freed_too(MPI_Request handle) {
 
 MPI_Message message_handle(Message* message) {
   int64_t index = g_messages.create(as_unexpected(message));
-  FGMPI_CHECK(index >= 0 && index < kIndexMask);
+  if (index < 0 || index >= kIndexMask)
+    out_of_memory("message handles", 0);  // see need_message_handle
   return static_cast<MPI_Message>(kRequestBase | kMessageBit | static_cast<uint32_t>(index));
 }
 

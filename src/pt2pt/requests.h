@@ -28,6 +28,7 @@ class SendRequest final : public Request {
   bool awaits(WaitFor* out) const override;
   static void* operator new(size_t);
   static void operator delete(void* p);
+  static bool trim();
 
   SendOp op;
   Buffer buffer;
@@ -55,6 +56,7 @@ class RecvRequest final : public Request {
   bool awaits(WaitFor* out) const override;
   static void* operator new(size_t) { return pool.take(); }
   static void operator delete(void* p) { pool.give(p); }
+  static bool trim() { return pool.trim(); }
 
   RecvOp op;  ///< op.envelope is the pattern
   Buffer buffer;
@@ -76,10 +78,14 @@ class RecvRequest final : public Request {
 /// Handles (pt2pt.h), in line for the bindings.
 namespace fast {
 
+/// False when all handles but kSentHandle's are in use.
+inline bool has_free_handle() { return g_requests.live() < kIndexMask; }
+
+/// REQUIRES: has_free_handle(), unless it has one.
 inline MPI_Request handle_of(Request* request) {
   if (request->handle == 0) {
     int64_t index = g_requests.create(request);
-    FGMPI_CHECK(index >= 0 && index < kIndexMask);
+    FGMPI_ASSERT(index >= 0 && index < kIndexMask);
     request->handle = kRequestBase | static_cast<uint32_t>(index);
   }
   return static_cast<MPI_Request>(request->handle);

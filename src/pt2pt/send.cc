@@ -31,6 +31,7 @@ Unexpected* eager_copy(const Envelope& envelope, uint64_t n) {
   Engine& e = g_engine;
   if (n > e.eager_local || e.local_unexpected + Engine::charge(n) > e.local_limit) return nullptr;
   Unexpected* u = new_unexpected(envelope, n, true);
+  if (__builtin_expect(!u, 0)) return nullptr;  // the message waits in the sender's buffer
   u->kind = Unexpected::kEager;
   u->process = e.me;
   return u;
@@ -91,9 +92,7 @@ Status make_contiguous(SendOp* op) {
   }
   free(op->packed);
   op->packed = malloc(op->size ? op->size : 1);
-  if (!op->packed)
-    return error(MPI_ERR_NO_MEM, "no memory to pack a message of %llu bytes",
-                 static_cast<unsigned long long>(op->size));
+  if (!op->packed) return no_memory_for_message(op->size);
   op->data = static_cast<const char*>(op->packed);
   return host::pack(b.address, b.count, b.type, op->packed);
 }
@@ -238,6 +237,7 @@ Request* sent_request() { return g_sent; }
 
 void* SendRequest::operator new(size_t) { return g_pool.take(); }
 void SendRequest::operator delete(void* p) { g_pool.give(p); }
+bool SendRequest::trim() { return g_pool.trim(); }
 
 SendRequest::SendRequest(const Buffer& b, Peer to, const Envelope& e, Mode m, const char* name,
                          Keep* k)
@@ -301,9 +301,9 @@ Status isend(const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag, ui
     *out = sent_request();
     return {};
   }
-  auto* request = new SendRequest(buffer, to, envelope, mode, call, keep);
+  std::unique_ptr<SendRequest> request(new SendRequest(buffer, to, envelope, mode, call, keep));
   start_send(&request->op, mode);
-  *out = request;
+  *out = request.release();
   return {};
 }
 

@@ -32,8 +32,8 @@ void Engine::defer(uint32_t process, Frame* frame) {
   if (peer.head) {
     peer.tail->next = frame;
   } else {
-    peer.head = frame;
     waiting_peers.push_back(process);
+    peer.head = frame;
   }
   peer.tail = frame;
 }
@@ -41,7 +41,7 @@ void Engine::defer(uint32_t process, Frame* frame) {
 void Engine::send_own(uint32_t process, const Header& header, const void* payload, size_t length) {
   if (__builtin_expect(send_now(process, header, payload, length), 1)) return;
   Frame* frame = static_cast<Frame*>(malloc(sizeof(Frame) + length));
-  FGMPI_CHECK(frame != nullptr);
+  if (!frame) out_of_memory("a frame", sizeof(Frame) + length);
   new (frame)
       Frame{nullptr, header, frame + 1, static_cast<uint32_t>(length), Frame::kOwn, nullptr};
   if (length) memcpy(frame + 1, payload, length);
@@ -159,8 +159,18 @@ bool Engine::push_frames(uint32_t process) {
   return moved;
 }
 
+/// What arrives, and what it is answered with, is nobody's call: without memory for it the job ends.
+/// (Whatever a call asks for is that call's error.)
+bool Engine::poll_or_end() {
+  try {
+    return poll_transports();
+  } catch (const std::bad_alloc&) {
+    out_of_memory("messages that arrive", 0);
+  }
+}
+
 bool Engine::progress() {
-  bool moved = poll_transports();
+  bool moved = poll_or_end();
   for (size_t i = 0; i < waiting_peers.size();) {
     uint32_t process = waiting_peers[i];
     moved |= push_frames(process);
@@ -177,7 +187,7 @@ bool Engine::progress() {
 void Engine::spin_between(const bool* done) {
   const sched::detail::Hot& hot = sched::detail::g_hot;
   for (int i = 0; i < 100 && !hot.head && hot.fifo; ++i) {
-    bool moved = waiting_peers.empty() ? poll_transports() : progress();
+    bool moved = waiting_peers.empty() ? poll_or_end() : progress();
     if (*done) return;
     if (!moved) __builtin_ia32_pause();
   }
@@ -255,6 +265,7 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
     return complete_op(op);
   }
   Unexpected* u = new_unexpected(from, h.size, eager);
+  if (__builtin_expect(!u, 0)) out_of_memory("a message that no receive waits for", h.size);
   u->kind = eager ? Unexpected::kEager : Unexpected::kRendezvous;
   u->sync = h.kind == kEagerSync;
   u->process = h.src_process;
@@ -296,7 +307,10 @@ void Engine::begin_arriving(const Header& h, RecvOp* op, Unexpected* kept) {
   a->fits = set_outcome(op, envelope_of(h), h.size);
   if (!op->data && a->fits) {
     a->staging = static_cast<char*>(malloc(a->fits));
-    FGMPI_CHECK(a->staging != nullptr);
+    if (!a->staging) {  // taken in and dropped: the receive has the error
+      note(op, no_memory_for_message(a->fits));
+      a->fits = 0;
+    }
   }
   a->destination = op->data ? op->data : a->staging;
 }
@@ -347,6 +361,24 @@ void Engine::peer_failed(uint32_t process, const std::string& why) {
 
 // ---- Rendezvous ---------------------------------------------------------------------------------
 
+/// A pull of `n` bytes, and what it is called in frames. False, with nothing made, without memory.
+bool Engine::make_pull(RecvOp* op, uint32_t process, uint64_t cookie, uint64_t n, Pull** out,
+                       uint64_t* name) {
+  char* staging = op->data ? nullptr : static_cast<char*>(malloc(n));
+  if (!op->data && !staging) return false;
+  Pull* pull = nullptr;
+  try {
+    pull = pull_pool.make(Pull{op, cookie, op->data ? op->data : staging, staging, n, n, process});
+    *name = pulls.put(pull);
+  } catch (const std::bad_alloc&) {
+    if (pull) pull_pool.drop(pull);
+    free(staging);
+    return false;
+  }
+  *out = pull;
+  return true;
+}
+
 void Engine::start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint64_t cookie,
                         uint64_t addr, uint64_t size) {
   uint64_t n = set_outcome(op, from, size);
@@ -354,14 +386,13 @@ void Engine::start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint
     ack(process, cookie);
     return complete_op(op);
   }
-  char* staging = nullptr;
-  if (!op->data) {
-    staging = static_cast<char*>(malloc(n));
-    FGMPI_CHECK(staging != nullptr);
+  Pull* pull;
+  uint64_t name;
+  if (!make_pull(op, process, cookie, n, &pull, &name)) {
+    note(op, no_memory_for_message(n));  // the message is dropped: the sender is done
+    ack(process, cookie);
+    return complete_op(op);
   }
-  Pull* pull =
-      pull_pool.make(Pull{op, cookie, op->data ? op->data : staging, staging, n, n, process});
-  uint64_t name = pulls.put(pull);
   ++counters.reads;
   transport::Transport* t = transports[g_av.transport_bit(process)];
   switch (t->read(process, g_av.address(process), addr, pull->destination, n, name)) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "../setting.h"
+#include "pt2pt/requests.h"
 #include "world.h"
 
 namespace fgmpi::pt2pt {
@@ -567,6 +568,40 @@ TEST(Deadlock, IsReportedWithItsCycle) {
   EXPECT_NE(text.find("rank 1 in MPI_Recv: source 2, tag 7"), std::string::npos) << text;
   EXPECT_NE(text.find("cycle"), std::string::npos) << text;
   set_naming({});
+}
+
+TEST(Handles, TheLastOneIsAnErrorAndTheRestGoesOn) {
+  int status = run_ranks(1, nullptr, [&](uint32_t me) {
+    char data[8] = {};
+    Request* one = nullptr;
+    ASSERT_TRUE(irecv(bytes(data, 8), endpoint(me), 0, 1, kCtx, "MPI_Irecv", nullptr, &one).ok());
+    ASSERT_TRUE(need_handle().ok());
+    const MPI_Request handle = handle_of(one);
+    // All others stand for the same request.
+    const uint32_t before = g_requests.live();
+    while (need_handle().ok()) ASSERT_GE(g_requests.create(one), 0);
+    EXPECT_EQ(g_requests.live(), kIndexMask);
+    Status none = need_handle();
+    EXPECT_EQ(none.error_class(), MPI_ERR_NO_MEM);
+    EXPECT_NE(none.what().find("33554431 request handles"), std::string::npos) << none.what();
+    EXPECT_FALSE(fast::has_free_handle());
+    // What has its handle goes on, and a handle that is free again is used again.
+    EXPECT_EQ(find_request(handle), one);
+    const uint32_t mine = one->handle & kIndexMask;
+    uint32_t freed = 0;
+    for (uint32_t i = kIndexMask; i-- > 0;) {
+      if (i == mine) continue;
+      g_requests.destroy(i);
+      EXPECT_TRUE(freed++ || need_handle().ok());
+    }
+    EXPECT_EQ(g_requests.live(), before);
+    ASSERT_TRUE(send(bytes(data, 8), {0, me}, 0, 1, kCtx, Mode::kStandard, "MPI_Send").ok());
+    EXPECT_TRUE(one->complete());
+    free_request(one);
+    g_requests.trim();
+  });
+  EXPECT_EQ(status, 0);
+  finalize();
 }
 
 }  // namespace

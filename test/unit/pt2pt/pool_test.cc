@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <random>
+#include <set>
 #include <vector>
 
 namespace fgmpi::pt2pt {
@@ -52,6 +53,62 @@ TEST(Blocks, KeepTheirContents) {
     }
   }
   for (Block& b : live) blocks.give(b.p, b.c);
+}
+
+struct Thing {
+  char bytes[200];
+};
+
+TEST(Pool, ShrinksAfterABurstAndNotBefore) {
+  Pool<Thing> pool;
+  std::vector<void*> things;
+  for (int i = 0; i < 10'000; ++i) {
+    things.push_back(pool.take());
+    memset(things.back(), i & 255, sizeof(Thing));
+  }
+  const size_t most = pool.chunks();
+  EXPECT_GE(most, 10'000 / 64);
+  for (int calls = 0; calls < 10; ++calls) pool.trim();
+  EXPECT_EQ(pool.chunks(), most) << "all are in use";
+  // Every hundredth stays in use.
+  std::vector<void*> kept;
+  for (size_t i = 0; i < things.size(); ++i) {
+    if (i % 100 == 0)
+      kept.push_back(things[i]);
+    else
+      pool.give(things[i]);
+  }
+  for (int calls = 0; calls < 200; ++calls) pool.trim();
+  for (size_t i = 0; i < kept.size(); ++i)
+    for (char c : static_cast<Thing*>(kept[i])->bytes) ASSERT_EQ(c, static_cast<char>(i * 100));
+  EXPECT_LT(pool.chunks(), 110u);
+  for (void* p : kept) pool.give(p);
+  int calls = 0;
+  while (pool.trim()) ASSERT_LT(++calls, 200);
+  EXPECT_LT(pool.chunks(), 10u);
+  // What is left is good.
+  std::set<void*> distinct;
+  for (int i = 0; i < 1000; ++i) {
+    void* p = pool.take();
+    memset(p, 1, sizeof(Thing));
+    EXPECT_TRUE(distinct.insert(p).second);
+  }
+  for (void* p : distinct) pool.give(p);
+}
+
+TEST(Pool, WhatIsNeededAgainAndAgainIsKept) {
+  Pool<Thing> pool;
+  size_t refills = 0;
+  std::vector<void*> things;
+  for (int round = 0; round < 1000; ++round) {
+    const size_t before = pool.chunks();
+    for (int i = 0; i < 1000; ++i) things.push_back(pool.take());
+    refills += pool.chunks() > before;
+    for (void* p : things) pool.give(p);
+    things.clear();
+    pool.trim();
+  }
+  EXPECT_LT(refills, 40u);
 }
 
 }  // namespace
