@@ -1,6 +1,7 @@
 #include "coll/act.h"
 
 #include <algorithm>
+#include <new>
 
 #include "coll/selector.h"
 
@@ -11,7 +12,13 @@ template <Status (*body)(Act&)>
 void run(SharedComm* shared, comm::Meeting* meeting) {
   ++g_counters.collectives;
   Act act{shared, meeting, in_rank_order(meeting)};
-  Status verdict = body(act);
+  Status verdict;
+  try {
+    verdict = body(act);
+  } catch (const std::bad_alloc&) {
+    verdict = error(MPI_ERR_NO_MEM, "no memory is left for it at a process of %u of its ranks",
+                    shared->members);
+  }
   conclude(shared, meeting, verdict);
   give_verdict(meeting, verdict);
 }

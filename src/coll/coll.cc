@@ -84,17 +84,20 @@ void CollRequest::make_persistent() {
 Status CollRequest::start() {
   Comm* c = comm();
   complete_ = false;
-  active = true;
   outcome.error = Status();
   args.status = Status();
   if (args.in_place && is_alltoall(what_) && !c->shared->inter)
     FGMPI_TRY(copy_in_place(&args, c->size()));
   comm::Act act = act_of(what_, c->shared->inter);
   if (persistent)
-    return comm::meet_nonblocking_at(c, sequence_, round_++, &args,
-                                     operation_code(what_, Mode::kPersistent), call, act, this);
-  return comm::meet_nonblocking(c, &args, operation_code(what_, Mode::kNonblocking), call, act,
-                                this);
+    FGMPI_TRY(comm::meet_nonblocking_at(c, sequence_, round_, &args,
+                                        operation_code(what_, Mode::kPersistent), call, act, this));
+  else
+    FGMPI_TRY(comm::meet_nonblocking(c, &args, operation_code(what_, Mode::kNonblocking), call, act,
+                                     this));
+  round_ += persistent;
+  active = true;
+  return {};
 }
 
 void CollRequest::describe(std::string* out) const {

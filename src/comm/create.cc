@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "comm/attr.h"
 #include "comm/extras.h"
 #include "comm/hierarchy.h"
 
@@ -219,14 +220,19 @@ Status dup(Comm* comm, Comm** out, const char* call, std::optional<groupmap::Str
 
 Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const char* call,
             pt2pt::Request** request) {
-  auto* r = new DupRequest;
+  auto r = std::make_unique<DupRequest>();
   r->call = call;
   r->extras = std::move(extras);
   r->keep = comm;
   r->result = out;
   comm->retain();
-  *request = r;
-  return meet_nonblocking(comm, &r->arrival, kOpIdup, call, idup_act, r);
+  Status status = meet_nonblocking(comm, &r->arrival, kOpIdup, call, idup_act, r.get());
+  if (!status.ok()) {
+    if (r->extras) drop_attributes(&r->extras->attributes);
+    return status;
+  }
+  *request = r.release();
+  return {};
 }
 
 Status create(Comm* comm, const RankMap& group, Comm** out, const char* call) {

@@ -1,6 +1,11 @@
 #include "comm/meeting.h"
 
+#include <mpi.h>
+
+#include <algorithm>
 #include <cstring>
+#include <new>
+#include <utility>
 
 #include "base/strings.h"
 #include "comm/extras.h"
@@ -8,14 +13,26 @@
 namespace fgmpi::comm {
 namespace {
 
-/// Meetings not in use. Never freed: as many as were ever open at once.
+/// Meetings not in use: as many as were open at once of late, and a few more.
 Meeting* g_pool = nullptr;
+uint32_t g_pooled = 0;        ///< in the pool
+uint32_t g_least_pooled = 0;  ///< the least of that since the last trim_meetings()
+constexpr uint32_t kKeptMeetings = 256;
 
 Meeting* take() {
   Meeting* m = g_pool;
   if (__builtin_expect(m == nullptr, 0)) return new Meeting;
   g_pool = m->next;
+  g_least_pooled = std::min(g_least_pooled, --g_pooled);
   return m;
+}
+
+/// A trimmer (sched.h).
+bool trim_meetings() {
+  uint32_t excess = g_least_pooled - std::min(g_least_pooled, kKeptMeetings);
+  for (; excess > 0; --excess, --g_pooled) delete std::exchange(g_pool, g_pool->next);
+  g_least_pooled = g_pooled;
+  return g_pooled > kKeptMeetings;
 }
 
 void recycle(Meeting* m) {
@@ -26,6 +43,7 @@ void recycle(Meeting* m) {
   if (m->scratch.capacity() > (4u << 20)) std::vector<uint8_t>().swap(m->scratch);
   m->next = g_pool;
   g_pool = m;
+  ++g_pooled;
 }
 
 void note_mismatch(Meeting* m, Comm* comm, const char* call) {
@@ -42,13 +60,29 @@ void note_mismatch(Meeting* m, Comm* comm, const char* call) {
                           comm->rank, call, m->first_rank, m->call);
 }
 
+bool is_new(const Level1* level1, uint32_t sequence) {
+  return static_cast<int32_t>(sequence - level1->not_yet) >= 0;
+}
+
+/// The link to the open meeting `sequence`, or the end. A member that runs ahead of the others opens
+/// one after the other without a search.
+Meeting** find_open(Level1* level1, uint32_t sequence) {
+  if (is_new(level1, sequence)) return level1->end;
+  Meeting** link = &level1->open;
+  while (*link && (*link)->sequence != sequence) link = &(*link)->next;
+  return link;
+}
+
 /// The open meeting `sequence` of this communicator, made by the first who comes; counts the caller
 /// in.
 Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* call) {
   SharedComm* shared = comm->shared;
-  if (__builtin_expect(!shared->level1, 0)) shared->level1 = std::make_unique<Level1>();
-  Meeting** link = &shared->level1->open;
-  while (*link && (*link)->sequence != sequence) link = &(*link)->next;
+  if (__builtin_expect(!shared->level1, 0)) {
+    shared->level1 = std::make_unique<Level1>();
+    sched::add_trimmer(trim_meetings);
+  }
+  Level1* level1 = shared->level1.get();
+  Meeting** link = find_open(level1, sequence);
   Meeting* m = *link;
   if (m == nullptr) {
     m = take();
@@ -63,16 +97,25 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     m->shared = shared;
     m->next = nullptr;
     *link = m;
-    ++shared->level1->count;
+    level1->end = &m->next;
+    if (is_new(level1, sequence)) level1->not_yet = sequence + 1;
+    ++level1->count;
   } else if (__builtin_expect(m->operation != operation, 0)) {
     note_mismatch(m, comm, call);
   }
   if (++m->arrived == shared->members) {
     m->full = true;
     *link = m->next;
-    --shared->level1->count;
+    if (level1->end == &m->next) level1->end = link;
+    --level1->count;
   }
   return m;
+}
+
+/// How many members have come to a meeting.
+uint32_t arrived_at(const SharedComm* shared, uint32_t sequence) {
+  const Meeting* m = shared->level1 ? *find_open(shared->level1.get(), sequence) : nullptr;
+  return m ? m->arrived : 0;
 }
 
 void append(Meeting* m, Arrival* mine) {
@@ -96,12 +139,17 @@ void describe_site(const sched::WaitSite* site, std::string* out) {
 
 Act g_on_mismatch = nullptr;
 
-/// The last member has come.
+/// The last member has come. Memory that cannot be had is everybody's error.
 void act_or_refuse(SharedComm* shared, Meeting* m, Act act) {
-  if (__builtin_expect(m->status.ok(), 1))
-    act(shared, m);
-  else if (g_on_mismatch)
-    g_on_mismatch(shared, m);
+  try {
+    if (__builtin_expect(m->status.ok(), 1))
+      act(shared, m);
+    else if (g_on_mismatch)
+      g_on_mismatch(shared, m);
+  } catch (const std::bad_alloc&) {
+    m->status = error(MPI_ERR_NO_MEM, "no memory is left for it at a process of %u of its ranks",
+                      shared->members);
+  }
 }
 
 void run_nonblocking(void* argument) {
@@ -231,6 +279,10 @@ Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arriva
   mine->rank = comm->rank;
   mine->proclet = nullptr;
   mine->request = request;
+  // Who will be the last needs a helper to act on. Without one it has not come: the others go on
+  // waiting for it, as if it had not called.
+  if (arrived_at(comm->shared, sequence) + 1 == comm->shared->members)
+    FGMPI_TRY(sched::ensure_helper());
   Meeting* m = join_at(comm, sequence, operation, call);
   m->round = round;
   append(m, mine);
@@ -245,7 +297,9 @@ Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arriva
 
 Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act act,
                         pt2pt::Request* request) {
-  return meet_nonblocking_at(comm, comm->sequence++, 0, mine, operation, call, act, request);
+  FGMPI_TRY(meet_nonblocking_at(comm, comm->sequence, 0, mine, operation, call, act, request));
+  ++comm->sequence;
+  return {};
 }
 
 }  // namespace fgmpi::comm

@@ -99,8 +99,10 @@ struct CompletedCollective {
 
 /// Where the meetings of a communicator are found: only those that are not full yet.
 struct Level1 {
-  Meeting* open = nullptr;
-  uint32_t count = 0;  ///< of them
+  Meeting* open = nullptr;  ///< oldest first
+  Meeting** end = &open;    ///< where the next one goes
+  uint32_t count = 0;       ///< of them
+  uint32_t not_yet = 0;     ///< no meeting with this sequence number or a later one has been opened
   /// The last collectives between processes, a ring; where there were any.
   struct Completed {
     CompletedCollective last[4];
@@ -108,6 +110,8 @@ struct Level1 {
     uint32_t next = 0;
   };
   std::unique_ptr<Completed> completed;
+  Level1() = default;
+  Level1(const Level1&) = delete;
   ~Level1();
 };
 static_assert(sizeof(Level1) <= 128, "memory budget: part of a communicator's 512 bytes a process");
@@ -118,7 +122,8 @@ static_assert(sizeof(Level1) <= 128, "memory budget: part of a communicator's 51
 Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act act);
 
 /// Nonblocking: the arrival lives in `request`, which completes (outcome.error is the verdict) when
-/// the act has run. Never switches.
+/// the act has run. Never switches. MPI_ERR_NO_MEM when there is no coroutine for the act to be had: the
+/// member has then not come, and may come later.
 Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act act,
                         pt2pt::Request* request);
 /// The same in the meeting `sequence` (persistent collectives: the number drawn at initialisation;

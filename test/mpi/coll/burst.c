@@ -1,0 +1,40 @@
+/* Very many nonblocking collectives at once: the memory that they needed is given back soon after. */
+#include <time.h>
+#include <unistd.h>
+
+#include "mpitest.h"
+
+static long resident_kib(void) {
+  long pages, resident = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  if (fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
+  fclose(file);
+  return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+int main(int argc, char** argv) {
+  enum { kBurst = 60000 };
+  static MPI_Request r[kBurst];
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < kBurst; i++) r[i] = MPI_REQUEST_NULL;
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  long before = resident_kib(), most = 0, after = 0;
+  for (int round = 0; round < 2; round++) {
+    for (int i = 0; i < kBurst; i++) OK(MPI_Ibarrier(MPI_COMM_WORLD, &r[i]));
+    OK(MPI_Waitall(kBurst, r, MPI_STATUSES_IGNORE));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    most = resident_kib();
+    for (int i = 0; i < 5; i++) {
+      usleep(150000);
+      OK(MPI_Barrier(MPI_COMM_WORLD));
+    }
+    after = resident_kib();
+  }
+  if (after - before > 40000) {
+    printf("rank %d: %ld KiB before, %ld with all, %ld after\n", rank, before, most, after);
+    CHECK(0);
+  }
+  return finish();
+}

@@ -1,0 +1,104 @@
+/* Memory that cannot be had is the error of the call that needed it; everything else goes on.
+ * Address space is limited by the program itself, once MPI runs. */
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "mpitest.h"
+
+static struct rlimit unlimited;
+
+static void limit_to(long more_bytes) {
+  long pages = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  if (fscanf(file, "%ld", &pages) != 1) pages = 0;
+  fclose(file);
+  struct rlimit limit = unlimited;
+  limit.rlim_cur = (rlim_t)pages * 4096 + (rlim_t)more_bytes;
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+static void unlimit(void) { setrlimit(RLIMIT_AS, &unlimited); }
+
+static int class_of(int code) {
+  int class = MPI_SUCCESS;
+  OK(MPI_Error_class(code, &class));
+  return class;
+}
+
+/* Nonblocking barriers run on coroutines: with no room for more of them, the call of the member that
+ * comes last fails, and it can come again once others are done. */
+static void barriers(MPI_Comm comm) {
+  enum { kMost = 20000 };
+  static MPI_Request r[kMost];
+  int rank, started = 0, refused = 0;
+  MPI_Comm_rank(comm, &rank);
+  if (rank == 1) OK(MPI_Recv(NULL, 0, MPI_INT, 0, 1, comm, MPI_STATUS_IGNORE));
+  if (rank == 1) limit_to(48 << 20);
+  for (int i = 0; i < kMost; i++) {
+    int code = MPI_Ibarrier(comm, &r[i]);
+    if (code != MPI_SUCCESS) {
+      CHECK(rank == 1);
+      CHECK(class_of(code) == MPI_ERR_NO_MEM);
+      refused++;
+      OK(MPI_Waitall(i - started, r + started, MPI_STATUSES_IGNORE));
+      started = i--;
+    }
+  }
+  if (rank == 0) OK(MPI_Send(NULL, 0, MPI_INT, 1, 1, comm));
+  OK(MPI_Waitall(kMost - started, r + started, MPI_STATUSES_IGNORE));
+  if (rank == 1) {
+    unlimit();
+    CHECK(refused > 0);
+  }
+  OK(MPI_Barrier(comm));
+}
+
+/* A message that must be held before it is unpacked. */
+static void staging(MPI_Comm comm, int from, int to) {
+  enum { kBlocks = 8 << 20 };
+  int rank, code;
+  MPI_Datatype gaps;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Status status;
+  if (rank == to) {
+    double* room = calloc(2 * kBlocks, sizeof(double));
+    OK(MPI_Type_vector(kBlocks, 1, 2, MPI_DOUBLE, &gaps));
+    OK(MPI_Type_commit(&gaps));
+    OK(MPI_Recv(room, 1, gaps, from, 1, comm, &status));
+    CHECK(room[2] == 1 && room[3] == 0 && room[2 * kBlocks - 2] == kBlocks - 1);
+    memset(room, 0, 2 * kBlocks * sizeof(double));
+    limit_to(8 << 20);
+    code = MPI_Recv(room, 1, gaps, from, 2, comm, &status);
+    unlimit();
+    CHECK(class_of(code) == MPI_ERR_NO_MEM);
+    CHECK(status.MPI_SOURCE == from && status.MPI_TAG == 2);
+    OK(MPI_Recv(room, 1, gaps, from, 3, comm, &status));
+    CHECK(room[2] == 1 && room[2 * kBlocks - 2] == kBlocks - 1);
+    OK(MPI_Type_free(&gaps));
+    free(room);
+  } else if (rank == from) {
+    double* data = malloc(kBlocks * sizeof(double));
+    for (int i = 0; i < kBlocks; i++) data[i] = i;
+    for (int tag = 1; tag <= 3; tag++) OK(MPI_Send(data, kBlocks, MPI_DOUBLE, to, tag, comm));
+    free(data);
+  }
+  OK(MPI_Barrier(comm));
+}
+
+int main(int argc, char** argv) {
+  int rank, size;
+  MPI_Comm pair;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  getrlimit(RLIMIT_AS, &unlimited);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  OK(MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair));
+  OK(MPI_Comm_set_errhandler(pair, MPI_ERRORS_RETURN));
+  if (argc > 1 && !strcmp(argv[1], "barriers")) barriers(pair);
+  if (argc > 1 && !strcmp(argv[1], "staging")) staging(MPI_COMM_WORLD, 0, size - 1);
+  OK(MPI_Comm_free(&pair));
+  return finish();
+}

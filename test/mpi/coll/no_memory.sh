@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Memory that cannot be had: errors of calls, and jobs that go on. Nothing of it under the address
+# sanitizer, whose own address space is without bound.
+set -u
+bin=$1 prog=$2/no_memory failed=0
+if [ -n "${LSAN_OPTIONS:-}" ]; then
+  echo "nothing to do under the address sanitizer"
+  exit 0
+fi
+
+expect_good() {
+  local name=$1 out got
+  shift
+  out=$(timeout 100 "$@" 2>&1)
+  got=$?
+  if [ $got -ne 0 ] || ! grep -q "No Errors" <<<"$out"; then
+    echo "FAILED $name: exit status $got"
+    tail -5 <<<"$out"
+    failed=$((failed + 1))
+  else
+    echo "ok $name"
+  fi
+}
+
+# Pairs of ranks in one process, and members of one process that meet.
+expect_good "helpers" "$bin/mpiexec" -n 1 -nfg 2 "$prog" barriers
+expect_good "helpers, two processes" "$bin/mpiexec" -n 2 -nfg 2 "$prog" barriers
+expect_good "staging" "$bin/mpiexec" -n 2 -nfg 1 "$prog" staging
+expect_good "staging, more ranks" "$bin/mpiexec" -n 2 -nfg 3 "$prog" staging
+FGMPI_TRANSPORT=ofi expect_good "staging, over a network" "$bin/mpiexec" -n 2 -nfg 1 "$prog" staging
+exit $((failed > 0))
