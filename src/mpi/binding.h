@@ -14,6 +14,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <new>
 
 #include "comm/comm.h"
 #include "host/datatype.h"
@@ -104,3 +105,9 @@ double wtime();
     if (__builtin_expect(!fgmpi_status.ok(), 0))           \
       return ::fgmpi::mpi::fail(call, comm, fgmpi_status); \
   } while (0)
+
+/// Behind a binding's body that is a function-try-block: memory that cannot be had is the call's error.
+#define FGMPI_CATCH_NO_MEMORY(call, handle)       \
+  catch (const std::bad_alloc&) {                 \
+    return ::fgmpi::mpi::no_memory(call, handle); \
+  }

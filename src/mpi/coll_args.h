@@ -80,13 +80,14 @@ struct ReduceArguments {
 
 template <class Arguments>
 [[gnu::noinline]] int blocking(const char* call, MPI_Comm handle, What what,
-                               const Arguments& arguments) {
+                               const Arguments& arguments) try {
   FGMPI_ENTER(call, c, handle);
   Args args;
   args.what = what;
   FGMPI_RETURN_IF(call, c, arguments(c, &args));
   return done(call, c, coll::run(c, &args, what, call));
 }
+FGMPI_CATCH_NO_MEMORY(call, handle)
 
 inline int barrier(const char* call, MPI_Comm handle) {
   FGMPI_ENTER(call, c, handle);
@@ -153,8 +154,9 @@ Status make_request(const char* call, comm::Comm* c, What what, const Arguments&
 
 template <class Arguments>
 int nonblocking(const char* call, MPI_Comm handle, MPI_Request* out, What what,
-                const Arguments& arguments) {
+                const Arguments& arguments) try {
   FGMPI_ENTER(call, c, handle);
+  FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
   std::unique_ptr<coll::CollRequest> request;
   FGMPI_RETURN_IF(call, c, check_pointer(out, "request"));
   FGMPI_RETURN_IF(call, c, make_request(call, c, what, arguments, &request));
@@ -162,12 +164,14 @@ int nonblocking(const char* call, MPI_Comm handle, MPI_Request* out, What what,
   *out = pt2pt::handle_of(request.release());
   return MPI_SUCCESS;
 }
+FGMPI_CATCH_NO_MEMORY(call, handle)
 
 /// The info argument has no hints that we know.
 template <class Arguments>
 int persistent(const char* call, MPI_Comm handle, MPI_Info, MPI_Request* out, What what,
-               const Arguments& arguments) {
+               const Arguments& arguments) try {
   FGMPI_ENTER(call, c, handle);
+  FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
   std::unique_ptr<coll::CollRequest> request;
   FGMPI_RETURN_IF(call, c, check_pointer(out, "request"));
   FGMPI_RETURN_IF(call, c, make_request(call, c, what, arguments, &request));
@@ -175,5 +179,6 @@ int persistent(const char* call, MPI_Comm handle, MPI_Info, MPI_Request* out, Wh
   *out = pt2pt::handle_of(request.release());
   return MPI_SUCCESS;
 }
+FGMPI_CATCH_NO_MEMORY(call, handle)
 
 }  // namespace fgmpi::mpi

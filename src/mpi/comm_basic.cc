@@ -65,6 +65,7 @@ int idup(const char* call, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_
     if (!extras) extras = std::make_unique<comm::Extras>();
     extras->info = std::move(hints);
   }
+  FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
   pt2pt::Request* r = nullptr;
   FGMPI_RETURN_IF(call, c, comm::idup(c, newcomm, std::move(extras), call, &r));
   *request = pt2pt::handle_of(r);

@@ -98,6 +98,10 @@ int code_of(const char* call, const Status& status) {
   return code;
 }
 
+int no_memory(const char* call, MPI_Comm handle) {
+  return fail(call, comm::find(handle), error(MPI_ERR_NO_MEM, "no memory is left for it"));
+}
+
 int fail_code(const char* call, comm::Comm* comm, int code) {
   // Whether an info argument is an object at all is a question of the time before a communicator answers for the call.
   if (is_ours(code) && class_of(code) == MPI_ERR_INFO) comm = nullptr;

@@ -23,6 +23,10 @@ int fail(const char* call, comm::Comm* comm, const Status& status);
 /// The same for a code that exists already.
 int fail_code(const char* call, comm::Comm* comm, int code);
 
+/// For a call that std::bad_alloc ended: MPI_ERR_NO_MEM. Whatever memory a call needs and cannot have
+/// is that call's error; nothing else is changed by it.
+int no_memory(const char* call, MPI_Comm handle);
+
 /// For generated stubs: the call is not there yet. Class MPI_ERR_UNSUPPORTED_OPERATION.
 int unsupported(const char* call, MPI_Comm comm);
 /// For generated stubs: the hosted MPICH returned `code`.

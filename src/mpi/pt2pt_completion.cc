@@ -405,7 +405,12 @@ Status start(MPI_Request handle, int index, Comm** comm) {
   *comm = comm_of(r);
   if (!r->persistent) return error(MPI_ERR_REQUEST, "the request of %s is not persistent", r->call);
   if (r->active) return error(MPI_ERR_REQUEST, "the request of %s is active already", r->call);
-  return r->start();
+  try {
+    return r->start();
+  } catch (const std::bad_alloc&) {
+    r->active = false;
+    return error(MPI_ERR_NO_MEM, "no memory is left to start the request of %s", r->call);
+  }
 }
 }  // namespace
 

@@ -36,6 +36,7 @@ int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Dataty
   FGMPI_RETURN_IF(kCall, c, check_volume(count, partitions, buffer.type, "count"));
   pt2pt::Peer to{pt2pt::kNoPeer, 0};
   if (dest != MPI_PROC_NULL) to = c->peer(dest);
+  FGMPI_RETURN_IF(kCall, c, pt2pt::need_handle());
   Request* made;
   FGMPI_RETURN_IF(
       kCall, c,
@@ -56,6 +57,7 @@ int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype dat
   Buffer buffer;
   FGMPI_RETURN_IF(kCall, c, make_buffer(buf, count, datatype, &buffer));
   FGMPI_RETURN_IF(kCall, c, check_volume(count, partitions, buffer.type, "count"));
+  FGMPI_RETURN_IF(kCall, c, pt2pt::need_handle());
   Request* made;
   FGMPI_RETURN_IF(kCall, c,
                   pt2pt::precv_init(buffer, partitions, my_endpoint(), source, tag, part_ctx(c),

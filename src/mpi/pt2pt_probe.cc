@@ -51,6 +51,7 @@ int imrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MP
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
   FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
+  FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
   pt2pt::Message* message;
   FGMPI_RETURN_IF(call, c, find_message(handle, &message));
   *handle = MPI_MESSAGE_NULL;
@@ -90,6 +91,7 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_St
   constexpr const char* kCall = "MPI_Mprobe";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, check_pointer(message, "message"));
+  FGMPI_RETURN_IF(kCall, c, pt2pt::need_message_handle());
   *message = MPI_MESSAGE_NO_PROC;
   return probe(kCall, c, source, tag, nullptr, status, [&](Outcome* outcome) {
     pt2pt::Message* found;
@@ -106,6 +108,7 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* mes
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, check_pointer(flag, "flag"));
   FGMPI_RETURN_IF(kCall, c, check_pointer(message, "message"));
+  FGMPI_RETURN_IF(kCall, c, pt2pt::need_message_handle());
   *message = source == MPI_PROC_NULL ? MPI_MESSAGE_NO_PROC : MPI_MESSAGE_NULL;
   return probe(kCall, c, source, tag, flag, status, [&](Outcome* outcome) {
     pt2pt::Message* found;

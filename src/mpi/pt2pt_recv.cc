@@ -39,12 +39,13 @@ inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* sta
 }
 
 int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
-                 int tag, MPI_Comm comm, MPI_Request* request, bool init) {
+                 int tag, MPI_Comm comm, MPI_Request* request, bool init) try {
   FGMPI_ENTER(call, c, comm);
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
   FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));
   FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
+  FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
   Request* made = nullptr;
   if (source == MPI_PROC_NULL) {
     made = pt2pt::completed_request(MPI_PROC_NULL, MPI_ANY_TAG, call, c);
@@ -58,6 +59,7 @@ int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype dataty
   *request = pt2pt::handle_of(made);
   return MPI_SUCCESS;
 }
+FGMPI_CATCH_NO_MEMORY(call, comm)
 
 [[gnu::always_inline]] inline int irecv(const char* call, void* buf, int64_t count,
                                         MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
@@ -66,12 +68,18 @@ int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype dataty
   uint64_t bytes;
   if (__builtin_expect(!c || (!is_member(c, source) && source != MPI_ANY_SOURCE) ||
                            tag < MPI_ANY_TAG || !buf || !request ||
-                           !plain_bytes(buf, count, datatype, &bytes),
+                           !plain_bytes(buf, count, datatype, &bytes) ||
+                           !pt2pt::fast::has_free_handle(),
                        0))
     return irecv_slowly(call, buf, count, datatype, source, tag, comm, request, false);
   sched::maybe_force_switch();
-  *request = pt2pt::fast::handle_of(
-      pt2pt::irecv_bytes(buf, bytes, my_endpoint(), {user_ctx(c), source, tag}, call, c));
+  try {
+    const Request* made =
+        pt2pt::irecv_bytes(buf, bytes, my_endpoint(), {user_ctx(c), source, tag}, call, c);
+    *request = static_cast<MPI_Request>(made->handle);
+  } catch (const std::bad_alloc&) {
+    return no_memory(call, comm);
+  }
   return MPI_SUCCESS;
 }
 
@@ -95,9 +103,10 @@ Status make_exchange(Comm* c, int dest, int sendtag, int source, int recvtag, pt
 }
 
 int exchange(const char* call, Comm* c, pt2pt::Exchange& x, MPI_Status* status,
-             MPI_Request* request) {
+             MPI_Request* request) try {
   if (status == kNonblocking) {
     Request* made = nullptr;
+    FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
     FGMPI_RETURN_IF(call, c, pt2pt::isendrecv(x, call, c, &made));
     *request = pt2pt::handle_of(made);
     return MPI_SUCCESS;
@@ -107,6 +116,7 @@ int exchange(const char* call, Comm* c, pt2pt::Exchange& x, MPI_Status* status,
   set_status(status, outcome);
   return __builtin_expect(done.ok(), 1) ? MPI_SUCCESS : fail(call, c, done);
 }
+FGMPI_CATCH_NO_MEMORY(call, c->handle)
 
 int sendrecv(const char* call, const void* sendbuf, int64_t sendcount, MPI_Datatype sendtype,
              int dest, int sendtag, void* recvbuf, int64_t recvcount, MPI_Datatype recvtype,

@@ -9,7 +9,7 @@ namespace {
 
 /// The general way, for all but the simplest sends.
 int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
-                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) try {
   FGMPI_ENTER(call, c, comm);
   uint64_t bytes;
   if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 &&
@@ -26,6 +26,7 @@ int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
         pt2pt::bsend(comm::rank_state()->bsend, buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
   return done(call, c, pt2pt::send(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call));
 }
+FGMPI_CATCH_NO_MEMORY(call, comm)
 
 /// The names of calls, to be template arguments.
 struct Name {
@@ -65,7 +66,8 @@ template <Name kCall, Mode kMode, class Count>
 }
 
 int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
-                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                    MPI_Request* request) try {
   FGMPI_ENTER(call, c, comm);
   uint64_t bytes;
   if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 && request &&
@@ -78,6 +80,7 @@ int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
   FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
   FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
+  FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
   Request* made = pt2pt::sent_request();
   if (dest == MPI_PROC_NULL) {
   } else if (mode == Mode::kBuffered) {
@@ -92,6 +95,7 @@ int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
   *request = pt2pt::handle_of(made);
   return MPI_SUCCESS;
 }
+FGMPI_CATCH_NO_MEMORY(call, comm)
 
 template <Name kCall, Mode kMode, class Count>
 [[gnu::noinline]] int isend_slowly(const void* buf, Count count, MPI_Datatype datatype, int dest,
@@ -110,12 +114,13 @@ template <Name kCall, Mode kMode, class Count>
 }
 
 int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
-              int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+              int dest, int tag, MPI_Comm comm, MPI_Request* request) try {
   FGMPI_ENTER(call, c, comm);
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
   FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
   FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
+  FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
   Request* made = nullptr;
   if (dest == MPI_PROC_NULL) {
     made = pt2pt::completed_request(MPI_ANY_SOURCE, MPI_ANY_TAG, call, c);
@@ -133,6 +138,7 @@ int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_D
   *request = pt2pt::handle_of(made);
   return MPI_SUCCESS;
 }
+FGMPI_CATCH_NO_MEMORY(call, comm)
 
 }  // namespace
 
