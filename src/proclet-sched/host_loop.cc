@@ -1,0 +1,132 @@
+#include "proclet-sched/host_loop.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "proclet-sched/jump.h"
+#include "proclet-sched/timers.h"
+
+namespace fgmpi::sched {
+namespace {
+
+/// What has not been needed for so long is given back; it costs some microseconds to have it again.
+constexpr int64_t kTrimAfter = 100'000'000;
+constexpr uint32_t kTrimPolls =
+    512;  ///< polls of a busy process between looks at the clock for that
+
+void sleep_in_kernel(int64_t timeout_ns) {
+  if (g_scheduler.hooks.sleep) return g_scheduler.hooks.sleep(timeout_ns);
+  if (timeout_ns < 0) {
+    fprintf(stderr, "fgmpi: every proclet of this process is parked and nothing can wake one\n");
+    abort();
+  }
+  const timespec t = to_timespec(timeout_ns);
+  nanosleep(&t, nullptr);
+}
+
+/// Gives memory back that has not been needed since the last time, if that was long enough ago.
+/// Returns true when there is more to be given back unless it is needed meanwhile.
+bool trim_when_due(int64_t now) {
+  if (now - g_scheduler.trimmed_at < kTrimAfter) return g_scheduler.more_to_trim;
+  g_scheduler.trimmed_at = now;
+  const bool before = g_scheduler.more_to_trim;
+  g_scheduler.more_to_trim = trim_helpers();
+  for (auto* trimmer : g_scheduler.trimmers)
+    if (trimmer && trimmer()) g_scheduler.more_to_trim = true;
+#ifdef __GLIBC__
+  // The last of a burst has been freed: most of it lies inside the allocator's heap, not at its end,
+  // from where alone free() gives pages back.
+  if (before && !g_scheduler.more_to_trim) malloc_trim(1 << 20);
+#endif
+  return g_scheduler.more_to_trim;
+}
+
+/// Nothing is ready and a poll found nothing. Returns true when the job is deadlocked.
+bool idle() {
+  if (g_scheduler.idle_rounds++ % 16 == 0 || g_scheduler.idle_since < 0) {
+    int64_t now = now_ns();
+    if (g_scheduler.idle_since < 0) {
+      g_scheduler.idle_since = now;
+      if (g_scheduler.idle_hook) g_scheduler.idle_hook();
+    }
+    if (now - g_scheduler.idle_since >= g_scheduler.hooks.spin_ns) {
+      if (g_scheduler.timers.empty() && !g_scheduler.idle_reported) {
+        g_scheduler.idle_reported = true;
+        if (g_scheduler.hooks.all_parked && g_scheduler.hooks.all_parked()) return true;
+        if (anything_ready()) return false;
+      }
+      int64_t timeout = until_next_timer(now);
+      if (trim_when_due(now)) timeout = timeout < 0 ? kTrimAfter : std::min(timeout, kTrimAfter);
+      sleep_in_kernel(timeout);
+      g_scheduler.idle_since = -1;
+    }
+    return false;
+  }
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+  return false;
+}
+
+}  // namespace
+
+void set_hooks(const Hooks& hooks) { g_scheduler.hooks = hooks; }
+void set_idle_hook(void (*hook)()) { g_scheduler.idle_hook = hook; }
+
+void add_trimmer(bool (*trim)()) {
+  for (auto*& slot : g_scheduler.trimmers) {
+    if (slot == trim) return;
+    if (slot) continue;
+    slot = trim;
+    return;
+  }
+  FGMPI_CHECK(!"more trimmers than kMostTrimmers");
+}
+
+bool host_loop() {
+  bool deadlocked = false;
+  while (g_scheduler.live > 0 && !deadlocked) {
+    bool due = g_scheduler.poll_due || !anything_ready();
+    g_scheduler.poll_due = false;
+    bool progressed = due && g_scheduler.hooks.poll && g_scheduler.hooks.poll();
+    if (due) wake_sleepers();
+    if (Proclet* p = pick()) {
+      g_scheduler.idle_since = -1;
+      g_scheduler.idle_reported = false;
+      if (due && ++g_scheduler.polls >= kTrimPolls) {
+        g_scheduler.polls = 0;
+        trim_when_due(now_ns());
+      }
+      run_from_host(p);
+    } else if (progressed) {
+      g_scheduler.idle_since = -1;
+      g_scheduler.idle_reported = false;
+    } else {
+      deadlocked = idle();
+    }
+  }
+  return deadlocked;
+}
+
+int run() {
+  FGMPI_CHECK(!g_scheduler.running && !current());
+  g_scheduler.running = true;
+  g_scheduler.host_low = nullptr;
+  g_scheduler.idle_since = -1;
+  const bool deadlocked = host_loop();
+  g_scheduler.running = false;
+  if (!deadlocked) return g_scheduler.exit_status;
+  g_scheduler.live = 0;
+  // A rank that has ended its program may be waiting for the end of the job.
+  for (uint32_t i = 0; i < g_scheduler.count && g_scheduler.exit_status == 0; ++i)
+    g_scheduler.exit_status = g_scheduler.ranks[i].exit_status;
+  return g_scheduler.exit_status ? g_scheduler.exit_status : 1;
+}
+
+}  // namespace fgmpi::sched

@@ -1,0 +1,131 @@
+#include "proclet-sched/jump.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "base/counters.h"
+
+namespace fgmpi::sched {
+namespace {
+
+constexpr uint32_t kPollEvery = 64;  ///< the transports are polled every so many switches
+
+[[noreturn, gnu::cold]] void stack_overflowed(Proclet* p) {
+  fprintf(
+      stderr,
+      "fgmpi: stack overflow of proclet %u of this process (%zu KiB, seen by its canary): raise "
+      "FGMPI_STACK_SIZE\n",
+      p->index, p->stack_size / 1024);
+  abort();
+}
+
+[[noreturn]] void proclet_main(ctx::transfer_t t) {
+  asm volatile(".cfi_undefined rip");  // unwinders stop here
+  arrived(t);
+  const void* low = nullptr;
+  size_t size = 0;
+  annotate::arrive(nullptr, &low, &size);
+  if (!g_scheduler.host_low)
+    g_scheduler.host_low = low,
+    g_scheduler.host_size = size;  // the first one comes from the host stack
+  Proclet* self = current();
+  if (self->kind == Kind::kHelper) helper_main(self);
+  self->entry(self->argument);
+  finish(0);
+}
+
+}  // namespace
+
+[[gnu::noinline, gnu::cold]] void do_extras(Proclet* from, Proclet* to) {
+  if (from && !stack_intact(from)) stack_overflowed(from);
+  if (g_scheduler.switch_hook) g_scheduler.switch_hook(from, to);
+}
+
+void update_extras() {
+  g_hot.extras = (g_scheduler.switch_hook && g_scheduler.hook_at == HookAt::kEachSwitch) ||
+                 g_scheduler.stacks.guard() == Guard::kCanary;
+}
+
+[[gnu::noinline, gnu::cold]] void make_context(Proclet* p) {
+  p->context = ctx::make_fcontext(stack_top(p), p->stack_size - kColouring, proclet_main);
+}
+
+void begin_period() {
+  g_scheduler.switches += g_scheduler.period;
+  g_scheduler.period = g_hot.until_poll = kPollEvery;
+  g_scheduler.poll_due = true;
+}
+
+void poll_at_next_switch() {
+  g_scheduler.period -= g_hot.until_poll - 1;
+  g_hot.until_poll = 1;
+}
+
+[[gnu::noinline]] void switch_to_host(Proclet* self) {
+  if (g_hot.until_poll == 0) begin_period();
+  save_runtime(self);
+  jump_to_host(self);
+}
+
+void serve_host_calls() {
+  while (g_scheduler.host_call) {
+    auto* function = g_scheduler.host_call;
+    g_scheduler.host_call = nullptr;
+    g_scheduler.in_host_call = true;
+    function(g_scheduler.host_argument);
+    g_scheduler.in_host_call = false;
+    jump_from_host(g_hot.current);
+  }
+  g_hot.current = nullptr;
+  if (Proclet* dead = g_scheduler.finished) {
+    g_scheduler.finished = nullptr;
+    if (!stack_intact(dead)) stack_overflowed(dead);
+    annotate::stack_gone(dead);
+    g_scheduler.stacks.discard(dead->index);
+    dead->context = nullptr;
+    --g_scheduler.live;
+  }
+}
+
+void run_from_host(Proclet* p) {
+  load_runtime(p);
+  resume_target(p);
+  jump_from_host(p);
+  serve_host_calls();
+}
+
+void require_canary_checks() { g_hot.extras = true; }
+
+void set_runtime_cells(const RuntimeCells& cells) { g_hot.cells = cells; }
+void watch(const void* const* words) { g_hot.watched = words; }
+
+void set_switch_hook(void (*hook)(Proclet*, Proclet*), HookAt at) {
+  g_scheduler.switch_hook = hook;
+  g_scheduler.hook_at = at;
+  update_extras();
+}
+
+void call_hook_at_each_switch() {
+  g_scheduler.hook_at = HookAt::kEachSwitch;
+  update_extras();
+}
+
+bool on_host_stack() { return !g_hot.current || g_scheduler.in_host_call; }
+
+void call_on_host_stack(void (*function)(void*), void* argument) {
+  Proclet* self = g_hot.current;
+  if (!self || g_scheduler.in_host_call) return function(argument);
+  g_scheduler.host_call = function;
+  g_scheduler.host_argument = argument;
+  jump_to_host(self);
+}
+
+uint64_t switch_count() { return g_scheduler.switches + (g_scheduler.period - g_hot.until_poll); }
+
+namespace {
+[[maybe_unused]] const bool g_counter_provided =
+    (counters::provide(counters::kSwitches, [](const void*) { return switch_count(); }), true);
+}
+
+}  // namespace fgmpi::sched

@@ -1,0 +1,110 @@
+// The jump from one stack to another: what is saved and loaded with it, and the host stack's side.
+//
+//   proclet -> proclet      jump_between(): swaps errno and the exception state
+//   proclet -> host stack   switch_to_host(): the loop goes on; or call_on_host_stack(): a call is made
+//                           for the proclet, which stays current and keeps errno and exceptions
+//   host stack -> proclet   run_from_host()
+//
+// In line, since a switch is among the hottest paths (benchmarks/micro/switch_cost.cc): no system
+// call, no lock, no allocation.
+#pragma once
+
+#include <string.h>
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include "proclet-sched/annotate.h"
+#include "proclet-sched/queue.h"
+
+namespace fgmpi::sched {
+
+namespace ctx = boost::context::detail;
+
+constexpr size_t kColouring = StackRegion::kColours * StackRegion::kColourBytes;
+constexpr size_t kExceptionBytes = sizeof(Proclet::exception_state);
+
+/// What only some switches do: canaries, and what the hook's owner swaps.
+[[gnu::cold]] void do_extras(Proclet* from, Proclet* to);
+/// Decides anew whether any switch has to.
+void update_extras();
+/// A proclet's first context; made when it first runs, since that touches its stack.
+[[gnu::cold]] void make_context(Proclet* p);
+/// Makes the calls that proclets have come to the host stack for, and frees the stack of one that has
+/// finished; returns when one has come for something else.
+void serve_host_calls();
+/// Runs proclets, this one first, until one comes back for something else than a call.
+void run_from_host(Proclet* p);
+/// Leaves the running proclet for the host loop.
+void switch_to_host(Proclet* self);
+/// Begins another period between polls; the next switch goes to the host stack, which polls.
+void begin_period();
+void poll_at_next_switch();
+
+inline void extras_if_any(Proclet* from, Proclet* to) {
+  if (__builtin_expect(g_hot.extras || g_hot.watched[0] != g_hot.watched[1], 0))
+    do_extras(from, to);
+}
+
+/// Before the jump from a proclet to the host stack.
+inline void save_runtime(Proclet* from) {
+  from->saved_errno = *g_hot.cells.errno_cell;
+  memcpy(from->exception_state, g_hot.cells.exceptions, kExceptionBytes);
+  extras_if_any(from, nullptr);
+}
+
+/// Before the jump from the host stack to a proclet.
+inline void load_runtime(Proclet* to) {
+  extras_if_any(nullptr, to);
+  memcpy(g_hot.cells.exceptions, to->exception_state, kExceptionBytes);
+  *g_hot.cells.errno_cell = to->saved_errno;
+}
+
+inline void swap_runtime(Proclet* from, Proclet* to) {
+  const RuntimeCells& cells = g_hot.cells;
+  from->saved_errno = *cells.errno_cell;
+  memcpy(from->exception_state, cells.exceptions, kExceptionBytes);
+  memcpy(cells.exceptions, to->exception_state, kExceptionBytes);
+  extras_if_any(from, to);
+  *cells.errno_cell = to->saved_errno;
+}
+
+/// The other side of every jump: keeps the leaver's context where it asked to.
+inline void arrived(ctx::transfer_t t) { *static_cast<void**>(t.data) = t.fctx; }
+
+inline void resume_target(Proclet* to) {
+  if (__builtin_expect(!to->context, 0)) make_context(to);
+  to->state = State::kRunning;
+  g_hot.current = to;
+}
+
+inline void jump_between(Proclet* from, Proclet* to) {
+  swap_runtime(from, to);
+  resume_target(to);
+  annotate::leave(&from->fake_stack, to->stack_low, to->stack_size);
+  arrived(ctx::jump_fcontext(to->context, &from->context));
+  annotate::arrive(from->fake_stack, nullptr, nullptr);
+}
+
+/// From a proclet to the host stack. `abandoned`: it will never run again.
+inline void jump_to_host(Proclet* from, bool abandoned = false) {
+  annotate::leave(abandoned ? nullptr : &from->fake_stack, g_scheduler.host_low,
+                  g_scheduler.host_size);
+  arrived(ctx::jump_fcontext(g_scheduler.host_context, &from->context));
+  annotate::arrive(from->fake_stack, nullptr, nullptr);
+}
+
+/// From the host stack to a proclet, until somebody jumps back.
+inline void jump_from_host(Proclet* to) {
+  annotate::leave(&g_scheduler.host_fake_stack, to->stack_low, to->stack_size);
+  arrived(ctx::jump_fcontext(to->context, &g_scheduler.host_context));
+  annotate::arrive(g_scheduler.host_fake_stack, nullptr, nullptr);
+}
+
+/// Leaves the running proclet, whose state and queue membership are settled already, for the next
+/// one; for the host stack when nothing is ready or the transports are due.
+inline void switch_away(Proclet* self) {
+  if (__builtin_expect(--g_hot.until_poll == 0 || !g_hot.head, 0)) return switch_to_host(self);
+  jump_between(self, pop_head());
+}
+
+}  // namespace fgmpi::sched

@@ -1,0 +1,44 @@
+// The run queue: a list through Proclet::next (fifo, lifo), or a vector that the random policy draws
+// from. Its head and tail are in Hot: ready() of sched.h appends to it in line.
+//
+// Thread rule: one thread; nothing here switches.
+#pragma once
+
+#include "proclet-sched/scheduler.h"
+
+namespace fgmpi::sched {
+
+/// REQUIRES: there is one.
+inline Proclet* pop_head() {
+  Proclet* p = g_hot.head;
+  g_hot.head = p->next;
+  return p;
+}
+
+inline void push_front(Proclet* p) {
+  p->next = g_hot.head;
+  if (!g_hot.head) g_hot.tail = p;
+  g_hot.head = p;
+}
+
+/// Among those ready under the random policy.
+void add_shuffled(Proclet* p);
+/// One of them. REQUIRES: there is one.
+Proclet* draw_shuffled();
+
+/// The same, or nullptr.
+inline Proclet* pick_shuffled() { return g_scheduler.shuffled.empty() ? nullptr : draw_shuffled(); }
+
+/// The next proclet to run under any policy, or nullptr.
+inline Proclet* pick() { return g_hot.head ? pop_head() : pick_shuffled(); }
+
+inline bool anything_ready() { return g_hot.head || !g_scheduler.shuffled.empty(); }
+
+/// Puts a proclet behind all others (the random policy: among them).
+inline void append(Proclet* p) {
+  p->state = State::kReady;
+  if (g_scheduler.options.policy == Options::kRandom) return add_shuffled(p);
+  detail::append_fifo(p);
+}
+
+}  // namespace fgmpi::sched

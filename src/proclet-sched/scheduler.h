@@ -1,0 +1,71 @@
+// The scheduler's state, which its files share and nobody else sees.
+//
+// Hot (sched.h) has what every switch touches; this is the rest. One scheduler a process, from before
+// the first constructor until after the last destructor.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "proclet-sched/immortal.h"
+#include "proclet-sched/internal.h"
+#include "proclet-sched/stacks.h"
+
+namespace fgmpi::sched {
+
+struct Timer {
+  int64_t deadline;
+  uint64_t order;  ///< first come, first woken among equal deadlines
+  Proclet* proclet;
+  bool operator>(const Timer& other) const {
+    return deadline != other.deadline ? deadline > other.deadline : order > other.order;
+  }
+};
+
+struct Scheduler {
+  Hooks hooks;
+  Options options;
+  bool options_given = false;
+  void (*switch_hook)(Proclet*, Proclet*) = nullptr;
+  HookAt hook_at = HookAt::kWatched;
+  void (*idle_hook)() = nullptr;
+  bool (*trimmers[kMostTrimmers])() = {};
+  uint32_t polls = 0;         ///< since a busy process last looked whether a trim is due
+  int64_t trimmed_at = 0;     ///< when they were last called
+  bool more_to_trim = false;  ///< what they returned then
+
+  Proclet* ranks = nullptr;
+  uint32_t count = 0;
+  uint32_t live = 0;
+  int exit_status = 0;
+  StackRegion stacks;
+
+  void* host_context = nullptr;
+  void* host_fake_stack = nullptr;
+  const void* host_low = nullptr;
+  size_t host_size = 0;
+  bool running = false;
+  bool poll_due = true;
+  uint64_t switches = 0;        ///< before this period between polls
+  uint32_t period = 1;          ///< Hot::until_poll began with
+  Proclet* finished = nullptr;  ///< jumped to the host stack to have its stack freed
+
+  void (*host_call)(void*) = nullptr;  ///< asked for by the proclet that jumped to the host stack
+  void* host_argument = nullptr;
+  bool in_host_call = false;
+
+  std::vector<Timer> timers;  ///< a min-heap
+  uint64_t timer_order = 0;
+  std::vector<Proclet*> shuffled;  ///< the run queue of the random policy
+  uint64_t random = 0;
+
+  int64_t idle_since = -1;
+  uint32_t idle_rounds = 0;
+  bool idle_reported = false;
+};
+
+[[gnu::visibility("hidden")]] extern Immortal<Scheduler> g_immortal_scheduler;
+static constexpr Scheduler& g_scheduler = g_immortal_scheduler.value;
+using detail::g_hot;
+
+}  // namespace fgmpi::sched
