@@ -68,14 +68,14 @@ struct Proclet {
 static_assert(sizeof(Proclet) <= 256, "memory budget, design section 8");
 
 namespace detail {
-/// Cells that nobody looks at.
+/// Targets of the per-thread pointers until set_runtime_cells(): written by switches, never read.
 inline int no_errno;
 inline void* no_exceptions[2];
 inline const void* nothing_watched[2];
 }  // namespace detail
 
-/// What the runtimes keep once per thread and every proclet has for itself: a switch saves and
-/// loads it, without a question.
+/// What the C and C++ runtimes keep once per thread and every proclet must have for itself: every
+/// switch saves and loads it.
 struct RuntimeCells {
   int* errno_cell = &detail::no_errno;
   /// Two words: the C++ runtime's caught and uncaught exceptions.
@@ -149,8 +149,8 @@ void set_hooks(const Hooks& hooks);
 /// From now on switches save and load these.
 void set_runtime_cells(const RuntimeCells& cells);
 
-/// Called with who leaves and who comes (nullptr: the host stack), on the stack of whoever leaves:
-/// at each switch, or only when the watched words differ.
+/// Called with the proclet that is left and the one that runs next (nullptr: the host stack), on the
+/// stack of the first: at each switch, or only when the watched words differ.
 enum class HookAt : uint8_t { kEachSwitch, kWatched };
 void set_switch_hook(void (*hook)(Proclet* from, Proclet* to), HookAt at = HookAt::kEachSwitch);
 /// Two words that differ while the hook has work to do.

@@ -17,7 +17,7 @@
 //                        sent in pieces (addr: offset; cookie: of the pull)
 //   kAck                 the send with this cookie is complete
 //   kCredit              size bytes of eager messages were consumed
-//   kCancel, kCancelled  please forget a message / it is forgotten
+//   kCancel, kCancelled  asks for the removal of an unmatched message / it has been removed
 //   kNotice              tag: kind of notice
 //
 // Flow control. A process keeps at most FGMPI_UNEXPECTED_LIMIT bytes of eager copies: half for collocated
@@ -119,7 +119,7 @@ struct SendOp : Unexpected {
   void* owner = nullptr;  ///< of finish()
   bool done = false;
   bool cancelled = false;
-  bool over = false;  ///< complete but for what was lent
+  bool over = false;  ///< complete once the transport has returned what it was lent
   uint32_t lent = 0;  ///< payloads that the transport has not returned
   Status error;
   Frame frame;
@@ -217,7 +217,7 @@ static_assert(sizeof(Endpoint) <= 64, "memory budget: an idle endpoint");
 
 struct PeerState {
   uint64_t in_flight = 0;  ///< bytes charged for eager frames that the peer has not consumed
-  uint64_t to_return = 0;  ///< bytes of its eager frames consumed here, not yet told
+  uint64_t to_return = 0;  ///< bytes of its eager frames consumed here, credit not yet sent
   Frame* head = nullptr;   ///< frames that wait for room
   Frame* tail = nullptr;
   Arriving* arriving = nullptr;
@@ -292,7 +292,7 @@ class Engine final : public transport::Sink {
   void ack(uint32_t process, uint64_t cookie) {
     send_own(process, header_for(kAck, cookie), nullptr, 0);
   }
-  /// Done with, but for what it lent.
+  /// Completes a send; if payloads of it are still lent to the transport, when they are returned.
   void finish_send(SendOp* op);
   bool push_pieces(uint32_t process, Frame* frame);
   void return_credit(uint32_t process, uint64_t bytes) {

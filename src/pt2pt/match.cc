@@ -7,7 +7,7 @@
 
 namespace fgmpi::pt2pt {
 
-/// All entries of one queue with the same (possibly blotted) envelope, eldest first.
+/// All entries of one queue with the same envelope, in which wildcards may stand, eldest first.
 struct Bin {
   Envelope key;
   Bin* chain = nullptr;
@@ -31,7 +31,8 @@ int shape_of(const Envelope& e) {
   return (e.source == MPI_ANY_SOURCE ? 1 : 0) | (e.tag == MPI_ANY_TAG ? 2 : 0);
 }
 
-Envelope blot(const Envelope& e, int shape) {
+/// The pattern of this shape that covers a message.
+Envelope pattern_of(const Envelope& e, int shape) {
   return {e.ctx, shape & 1 ? MPI_ANY_SOURCE : e.source, shape & 2 ? MPI_ANY_TAG : e.tag};
 }
 
@@ -152,7 +153,7 @@ Posted* PostedQueue::take_slow(const Envelope& message) {
   Posted* eldest = nullptr;
   for (int shape = 0; shape < kShapes; ++shape) {
     if (bins_->of_shape[shape] == 0) continue;
-    Bin* bin = bins_->table.find(blot(message, shape));
+    Bin* bin = bins_->table.find(pattern_of(message, shape));
     if (!bin) continue;
     Posted* p = static_cast<Posted*>(bin->head->owner);
     if (!eldest || p->order < eldest->order) eldest = p;
@@ -171,7 +172,7 @@ struct UnexpectedBins {
 void UnexpectedQueue::enter(Arrived* a, int shape) {
   BinHook* hook = &a->links->hooks[shape];
   hook->owner = a;
-  bins_->table.append(blot(a->envelope, shape), hook);
+  bins_->table.append(pattern_of(a->envelope, shape), hook);
 }
 
 void UnexpectedQueue::enter(Arrived* a) {

@@ -1,13 +1,13 @@
 // The two queues of an endpoint: posted receives and unexpected messages.
 //
-//   short:  head -> entry -> entry -> entry          a list in order of arrival, searched from the
-//   front long:   the same list, and beside it a hash table
+//   short:  head -> entry -> entry -> entry     a list in order of arrival, searched from the front
+//   long:   the same list, and beside it a hash table
 //           (ctx, source, tag) -> bin: its entries in order of arrival
 //
 // Wildcards. A posted receive lives in the one bin of its own pattern (ANY is a value like
 // another); a message looks at the heads of up to four bins and takes the eldest. An unexpected
 // message lives in the bin of its envelope and, once a wildcard receive of that shape has been
-// seen, also in the bins of the envelope with source, tag or both blotted out; a receive looks at
+// seen, also in the bins of the patterns with ANY for its source, its tag or both; a receive looks at
 // one bin. So each step is O(1) amortised, whatever the order, and the eldest match is always the
 // one taken (MPI-4.0 section 3.5).
 //

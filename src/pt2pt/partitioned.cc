@@ -38,7 +38,7 @@ Buffer raw(void* data, uint64_t bytes) {
   return b;
 }
 
-/// Sends an announcement, and goes when it has been taken.
+/// Sends an announcement, and deletes itself when it has been received.
 struct Announcer {
   SendOp op;
   Announcement words;
@@ -200,7 +200,7 @@ class PartitionedRecv final : public Request {
       if (listener_->op.queued || listener_->op.done)
         delete listener_;
       else
-        listener_->owner = nullptr;  // on its way: goes when it is here
+        listener_->owner = nullptr;  // it has not come yet: the listener deletes itself when it has
     }
     if (keep) keep->release();
   }

@@ -73,25 +73,27 @@ Status recv_init(const Buffer& buffer, Endpoint* at, int32_t source, int32_t tag
 
 namespace {
 
-Unexpected* look(Endpoint* at, const Envelope& pattern) {
+/// The oldest unexpected message that the pattern covers, or nullptr.
+Unexpected* find_unexpected(Endpoint* at, const Envelope& pattern) {
   if (at->unexpected.empty()) return nullptr;
   return static_cast<Unexpected*>(at->unexpected.find(pattern));
 }
 
-/// Looks, makes progress, looks, lets others run, looks.
-Unexpected* look_hard(Endpoint* at, const Envelope& pattern) {
-  Unexpected* u = look(at, pattern);
+/// The same, after progress and after a yield too: a program that calls MPI_Iprobe in a loop depends
+/// on both. May switch.
+Unexpected* find_with_progress(Endpoint* at, const Envelope& pattern) {
+  Unexpected* u = find_unexpected(at, pattern);
   if (u) return u;
-  if (g_engine.processes > 1 && g_engine.progress()) u = look(at, pattern);
+  if (g_engine.processes > 1 && g_engine.progress()) u = find_unexpected(at, pattern);
   if (u) return u;
   sched::yield();
-  return look(at, pattern);
+  return find_unexpected(at, pattern);
 }
 
 /// Parks until a matching message is there.
-Unexpected* await(Endpoint* at, const Envelope& pattern, const char* call) {
+Unexpected* wait_for_unexpected(Endpoint* at, const Envelope& pattern, const char* call) {
   for (;;) {
-    if (Unexpected* u = look(at, pattern)) return u;
+    if (Unexpected* u = find_unexpected(at, pattern)) return u;
     ProbeSite site(call, &pattern);
     Prober prober{at->probers, pattern, sched::current(), false};
     at->probers = &prober;
@@ -108,7 +110,7 @@ void report(const Unexpected* u, Outcome* outcome) {
 }  // namespace
 
 bool iprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome) {
-  Unexpected* u = look_hard(at, {ctx, source, tag});
+  Unexpected* u = find_with_progress(at, {ctx, source, tag});
   if (!u) return false;
   report(u, outcome);
   return true;
@@ -116,12 +118,12 @@ bool iprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* ou
 
 void probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
            Outcome* outcome) {
-  report(await(at, {ctx, source, tag}, call), outcome);
+  report(wait_for_unexpected(at, {ctx, source, tag}, call), outcome);
 }
 
 bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome,
              Message** message) {
-  Unexpected* u = look_hard(at, {ctx, source, tag});
+  Unexpected* u = find_with_progress(at, {ctx, source, tag});
   if (!u) return false;
   report(u, outcome);
   remove_unexpected(at, u);
@@ -131,7 +133,7 @@ bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* o
 
 void mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
             Outcome* outcome, Message** message) {
-  Unexpected* u = await(at, {ctx, source, tag}, call);
+  Unexpected* u = wait_for_unexpected(at, {ctx, source, tag}, call);
   report(u, outcome);
   remove_unexpected(at, u);
   *message = as_message(u);

@@ -34,8 +34,10 @@ bool poll_some(Request* const* requests, size_t count) {
   return polled;
 }
 
-/// Hangs the waiter on every incomplete request; how many there are.
-uint32_t hang(Request* const* requests, size_t count, Waiter* w, RequestsSite* site, bool* polled) {
+/// Sets the waiter of every request that is active and incomplete, so that its completion counts
+/// w->missing down; returns how many there are. `polled`: one of them completes by progress() only.
+uint32_t attach_waiter(Request* const* requests, size_t count, Waiter* w, RequestsSite* site,
+                       bool* polled) {
   uint32_t incomplete = 0;
   for (size_t i = 0; i < count; ++i) {
     Request* r = requests[i];
@@ -48,7 +50,8 @@ uint32_t hang(Request* const* requests, size_t count, Waiter* w, RequestsSite* s
   return incomplete;
 }
 
-void unhang(Request* const* requests, size_t count, const Waiter* w) {
+/// Undoes attach_waiter() for what is still incomplete: the waiter is about to go out of scope.
+void detach_waiter(Request* const* requests, size_t count, const Waiter* w) {
   for (size_t i = 0; i < count; ++i)
     if (requests[i] && requests[i]->waiter == w) requests[i]->waiter = nullptr;
 }
@@ -60,11 +63,11 @@ void wait_all(Request* const* requests, size_t count, const char* call) {
   RequestsSite site(call, requests, count);
   Waiter w{sched::current(), 0};
   bool polled = false;
-  w.missing = hang(requests, count, &w, &site, &polled);
+  w.missing = attach_waiter(requests, count, &w, &site, &polled);
   if (__builtin_expect(polled, 0)) {
-    unhang(requests, count, &w);
+    detach_waiter(requests, count, &w);
     while (poll_some(requests, count)) sched::yield();
-    w.missing = hang(requests, count, &w, &site, &polled);
+    w.missing = attach_waiter(requests, count, &w, &site, &polled);
   }
   if (w.missing > 0) sched::park(&site);
 }
@@ -80,10 +83,10 @@ void wait_any(Request* const* requests, size_t count, const char* call) {
   }
   Waiter w{sched::current(), 0};
   bool polled = false;
-  if (hang(requests, count, &w, &site, &polled) == 0) return;
+  if (attach_waiter(requests, count, &w, &site, &polled) == 0) return;
   w.missing = 1;
   sched::park(&site);
-  unhang(requests, count, &w);
+  detach_waiter(requests, count, &w);
 }
 
 bool test(Request* request) {

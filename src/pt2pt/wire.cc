@@ -118,8 +118,8 @@ bool Engine::push_frames(uint32_t process) {
       moved |= frame->header.addr != before;
       if (!finished) {
         if (frame->header.addr == before || !frame->next) return moved;
-        // Its turn is over: behind the others. Data frames carry their place, so order does not
-        // matter to them.
+        // It has sent kStreamTurn bytes and others wait: it goes to the end of the queue. Data
+        // frames carry their offset, so frames of other messages may pass them.
         peer.head = frame->next;
         frame->next = nullptr;
         peer.tail->next = frame;
@@ -294,7 +294,8 @@ bool Engine::may_arrive(const Header& h, size_t length) const {
   return length > 0 && length < h.size && h.size <= most && !peers[h.src_process].arriving;
 }
 
-/// Takes in what follows to a receive, or to an unexpected message until one takes it.
+/// Begins an eager message of several frames, which go into the buffer of `op`, or into `kept` until a
+/// receive takes it.
 void Engine::begin_arriving(const Header& h, RecvOp* op, Unexpected* kept) {
   Arriving* a = arriving_pool.make(Arriving{kept, op, kept ? kept->payload() : nullptr, nullptr,
                                             h.size, h.size, 0, h.cookie, h.kind == kEagerSync});
@@ -475,7 +476,7 @@ void Engine::on_cancel(const Header& h) {
     drop_unexpected(u);
     return send_own(h.src_process, header_for(kCancelled, h.cookie), nullptr, 0);
   }
-  // Matched meanwhile: the send completes as any other.
+  // Not found: it has been matched, and the send completes like any other.
 }
 
 void Engine::on_cancelled(const Header& h) {

@@ -19,20 +19,20 @@ constexpr int64_t kTick = kSecond;
 constexpr int64_t kContended = 4'000;
 /// The shortest spin that grows again after contention.
 constexpr int64_t kLeastSpin = 1'000;
-constexpr int kPollsPerLook = 64;
-/// How often a transport is looked at that cannot wake us.
-constexpr int64_t kLook = 1'000'000;
-/// So many sleeps that ended early with nothing to take in, and none with something: whatever ends them is not to be
-/// believed. A large message that trickles in ends some tens.
-constexpr int kMostFruitless = 100;
-/// One of them is forgiven for every so many ns asleep: a signal every 10 ms is no harm.
-constexpr int64_t kForgiven = 1'000'000;
-constexpr int64_t kNap = 1'000'000;
-constexpr int kLongestNap = 5;  ///< doublings
+constexpr int kPollsPerClock = 64;
+/// How often (ns) a transport is polled that has nothing to sleep on.
+constexpr int64_t kPollInterval = 1'000'000;
+/// So many wake-ups in a row that were early and brought nothing: the descriptors are ready without cause, and sleeping
+/// on them would burn the core. (A large message that arrives in pieces causes some tens.)
+constexpr int kMostSpurious = 100;
+/// One such wake-up in so many ns asleep is not counted: it may be a signal of the program's.
+constexpr int64_t kSpuriousInterval = 1'000'000;
+constexpr int64_t kLeastRegardless = 1'000'000;  ///< ns
+constexpr int kMostDoublings = 5;                ///< of it
 
-/// Lets the line that is polled rest: a message is then taken in 20 ns sooner than by polling flat
-/// out.
-inline void rest() {
+/// A pause between two polls: a message is then taken in 20 ns sooner, since the poller asks for the
+/// cache line less often.
+inline void relax_cpu() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -84,12 +84,12 @@ bool Idle::poll() {
 bool Idle::spin(int64_t start, int64_t limit) {
   int64_t now = start;
   while (now - start < limit) {
-    for (int i = 0; i < kPollsPerLook; ++i) {
+    for (int i = 0; i < kPollsPerClock; ++i) {
       if (poll()) {
         spin_ = std::min(longest_spin_, spin_ + spin_ / 4);
         return true;
       }
-      rest();
+      relax_cpu();
     }
     int64_t before = now_ns();
     sched_yield();
@@ -120,20 +120,22 @@ void Idle::block(int64_t timeout_ns) {
     transports_[0]->sleep(timeout_ns);
     return;
   }
-  if (!all_wake_) timeout_ns = std::min(timeout_ns, kLook);
+  if (!all_wake_) timeout_ns = std::min(timeout_ns, kPollInterval);
   wait_for_event(epoll_, timeout_ns);
 }
 
-/// Out of the processor for a while, whatever the descriptors say. A net under all providers: none is known to need it.
-void Idle::nap(int64_t at_most_ns) {
+/// Sleeps by the clock, whatever the descriptors say: the longer, the more spurious wake-ups there were. No provider is
+/// known to need it.
+void Idle::sleep_regardless(int64_t at_most_ns) {
   ++kernel_sleeps_;
-  const int64_t longer = kNap << std::clamp(fruitless_ - kMostFruitless, 0, kLongestNap);
+  const int64_t longer = kLeastRegardless
+                         << std::clamp(spurious_ - kMostSpurious, 0, kMostDoublings);
   stand_still(std::min(longer, at_most_ns));
 }
 
-/// One sleep, until `deadline` at most, and a look at what ended it. True: something came, or a transport refused to be
+/// One sleep, until `deadline` at most, and a poll of what ended it. True: something came, or a transport refused to be
 /// slept on; then the caller is to try again what it had no room for, which no poll tells once arm() has seen the room.
-bool Idle::rest_once(int64_t* now, int64_t deadline) {
+bool Idle::sleep_once(int64_t* now, int64_t deadline) {
   const int64_t start = *now;
   int64_t until = INT64_MAX;
   const bool armed = arm_all();
@@ -146,10 +148,10 @@ bool Idle::rest_once(int64_t* now, int64_t deadline) {
   }
   const bool any = poll();
   *now = now_ns();
-  const int64_t early = *now < until, forgiven = (*now - start) / kForgiven;
-  fruitless_ = any ? 0 : static_cast<int>(std::max<int64_t>(0, fruitless_ + early - forgiven));
-  if (fruitless_ >= kMostFruitless) {
-    nap(deadline - *now);
+  const int64_t early = *now < until, expected = (*now - start) / kSpuriousInterval;
+  spurious_ = any ? 0 : static_cast<int>(std::max<int64_t>(0, spurious_ + early - expected));
+  if (spurious_ >= kMostSpurious) {
+    sleep_regardless(deadline - *now);
     *now = now_ns();
   }
   return any || !armed;
@@ -168,14 +170,14 @@ void Idle::sleep(int64_t timeout_ns) {
   // Also when all waits are short: retries for room at a peer that is gone end by this.
   if (tick(now)) return;
   int64_t deadline = timeout_ns < 0 ? INT64_MAX : add_time(start, timeout_ns);
-  // Even a spin that has vanished is tried now and then: each wait spins for one look at least.
-  if (longest_spin_ > 0 && fruitless_ < kMostFruitless) {
+  // However short the spin has become, each wait polls kPollsPerClock times first: only so it can grow again.
+  if (longest_spin_ > 0 && spurious_ < kMostSpurious) {
     if (spin(start, std::min(std::max(spin_, kLeastSpin), deadline - start))) return;
     spin_ = std::max(spin_, kLeastSpin);
     now = now_ns();
   }
   while (now < deadline) {
-    if (rest_once(&now, deadline) || tick(now)) return;
+    if (sleep_once(&now, deadline) || tick(now)) return;
   }
 }
 

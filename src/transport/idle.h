@@ -38,23 +38,23 @@ class Idle {
 
  private:
   bool spin(int64_t start, int64_t limit);
-  bool rest_once(int64_t* now, int64_t deadline);
+  bool sleep_once(int64_t* now, int64_t deadline);
   bool arm_all();
   void disarm_all();
   void block(int64_t timeout_ns);
-  void nap(int64_t at_most_ns);
+  void sleep_regardless(int64_t at_most_ns);
   /// Lets the transports look after their peers, about once a second; true when one had anything.
   bool tick(int64_t now);
 
   std::vector<Transport*> transports_;
   int epoll_ = -1;
-  bool all_wake_ = true;      ///< every transport can wake us; else we look now and then
+  bool all_wake_ = true;      ///< every transport can wake us; else we poll every kPollInterval
   int64_t longest_spin_ = 0;  ///< ns
   int64_t spin_ = 0;          ///< ns, adapts between 0 and longest_spin_
   int64_t next_tick_ = 0;
   uint64_t kernel_sleeps_ = 0;
-  /// Sleeps that ended early with nothing to take in, since one with something.
-  int fruitless_ = 0;
+  /// Wake-ups that were early and brought nothing, in a row, less those that signals explain.
+  int spurious_ = 0;
 };
 
 }  // namespace fgmpi::transport

@@ -171,7 +171,7 @@ bool Shm::slow_send(Peer* peer, const Header& header, const void* payload, size_
     starving_.push_back(peer);
   }
   peer->slot->sender.wants_room.store(1, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with give_room
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with wake_starving_sender
   if (peer->writer.refresh())
     return try_send(peer->process, reinterpret_cast<uint64_t>(peer), header, payload, length);
   return false;
@@ -201,7 +201,7 @@ bool Shm::poll() {
     any |= adopt_sources();
   for (Source& source : sources_)
     if (source.reader.ready()) any |= drain(&source);
-  if (__builtin_expect(!starving_.empty(), 0)) any |= room_again();
+  if (__builtin_expect(!starving_.empty(), 0)) any |= retry_starving();
   if (__builtin_expect(!failures_.empty(), 0)) report_failures();
   return any;
 }
@@ -223,7 +223,7 @@ bool Shm::drain(Source* source) {
     else
       sink_->deliver(frame.header, frame.payload, frame.length);
     if (frame.timed) source->reader.took(frame, ticks() - before);
-    if (source->reader.consume(frame)) give_room(source);
+    if (source->reader.consume(frame)) wake_starving_sender(source);
   }
   return true;
 }
@@ -235,7 +235,7 @@ void Shm::refuse(Source* source, const char* what) {
 }
 
 /// Credits were published; wakes the sender if it waits for them.
-void Shm::give_room(Source* source) {
+void Shm::wake_starving_sender(Source* source) {
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with slow_send and arm
   std::atomic<uint32_t>& wants = source->slot->sender.wants_room;
   if (__builtin_expect(!wants.load(std::memory_order_relaxed), 1)) return;
@@ -261,7 +261,8 @@ bool Shm::adopt_sources() {
   bool any = false;
   for (size_t i = 0; i < pending_.size();) {
     SlotControl* slot = &segment_.controls()[pending_[i]];
-    // A sender may be faster than our own add_peer; a stranger stays pending for ever.
+    // A sender that add_peer() has not introduced yet stays pending until it has; one that is not of
+    // the job stays pending for ever.
     auto peer = slot->sender.ready.load(std::memory_order_acquire) == kEmpty
                     ? by_process_.end()
                     : by_process_.find(slot->sender.process);
@@ -280,8 +281,8 @@ bool Shm::adopt_sources() {
   return any;
 }
 
-/// True when a peer that had no room has some.
-bool Shm::room_again() {
+/// True when a peer whose ring was full has room now, so that deferred frames are to be tried again.
+bool Shm::retry_starving() {
   bool any = false;
   for (size_t i = 0; i < starving_.size();) {
     Peer* peer = starving_[i];
@@ -303,18 +304,18 @@ void Shm::report_failures() {
   for (auto& [process, why] : failures) sink_->peer_failed(process, why);
 }
 
-bool Shm::anything_there() {
+bool Shm::has_pending_work() {
   for (Source& source : sources_)
     if (!source.broken && source.reader.ready()) return true;
   return !failures_.empty() || segment_.header()->claimed.load() != adopted_ || adopt_sources() ||
-         room_again();
+         retry_starving();
 }
 
 bool Shm::arm() {
   std::atomic<uint32_t>& armed = segment_.header()->armed;
   armed.store(pipe_[0] < 0 ? kOnFutex : kOnPipe, std::memory_order_seq_cst);
   heavy_fence(registered_);
-  if (!anything_there()) return true;
+  if (!has_pending_work()) return true;
   disarm();
   return false;
 }

@@ -83,10 +83,10 @@ class Shm final : public Transport {
   void disconnect(Peer* peer);
   bool drain(Source* source);
   void refuse(Source* source, const char* what);
-  void give_room(Source* source);
+  void wake_starving_sender(Source* source);
   bool adopt_sources();
-  bool room_again();
-  bool anything_there();
+  bool retry_starving();
+  bool has_pending_work();
   void report_failures();
   bool check_gone(Peer* peer);
 
