@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cinttypes>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <string_view>
@@ -18,6 +16,7 @@
 #include "base/stand_still.h"
 #include "base/strings.h"
 #include "proclet-sched/sched.h"
+#include "transport/ofi/address.h"
 #include "transport/random.h"
 #include "transport/registry.h"
 
@@ -29,54 +28,11 @@ constexpr size_t kReceiveBuffers = 4;
 constexpr size_t kPieceBytes = 4 << 20;
 constexpr int64_t kFlush = 5 * kSecond;
 
-std::string to_hex(const void* bytes, size_t count) {
-  std::string text;
-  for (size_t i = 0; i < count; ++i)
-    text += format("%02x", static_cast<const unsigned char*>(bytes)[i]);
-  return text;
-}
-
-/// What a published address says: "ofi1:PROVIDER:ADDRESS:KEY:MEMORYKEY:PORT:HOST", hexadecimal but
-/// the provider, in which '+' stands for ';', and the host's name.
-struct Published {
-  std::string provider;
-  std::string address;
-  Key key{};
-  uint64_t memory_key = 0;
-  uint16_t lifeline = 0;
-  std::string host;
-
-  std::string to_string() const {
-    std::string name = provider;
-    std::replace(name.begin(), name.end(), ';', '+');
-    return format("ofi1:%s:%s:%016" PRIx64 "%016" PRIx64 ":%016" PRIx64 ":%04x:%s", name.c_str(),
-                  to_hex(address.data(), address.size()).c_str(), key.words[0], key.words[1],
-                  memory_key, lifeline, host.c_str());
-  }
-  bool parse(const std::string& text) {
-    char name[40], hex[161], host_name[41], rest;
-    if (std::sscanf(text.c_str(),
-                    "ofi1:%39[a-z0-9_+]:%160[0-9a-f]:%16" SCNx64 "%16" SCNx64 ":%16" SCNx64
-                    ":%4hx:%40[A-Za-z0-9._-]%c",
-                    name, hex, &key.words[0], &key.words[1], &memory_key, &lifeline, host_name,
-                    &rest) != 7)
-      return false;
-    provider = name;
-    host = host_name;
-    std::replace(provider.begin(), provider.end(), '+', ';');
-    size_t digits = std::string_view(hex).size();
-    address.clear();
-    for (size_t i = 0; i + 1 < digits; i += 2)
-      address += static_cast<char>(std::stoi(std::string(hex + i, 2), nullptr, 16));
-    return digits % 2 == 0;
-  }
-};
-
 /// The host's name, as far as it may be published.
 std::string host_name() {
   char name[256] = "";
   gethostname(name, sizeof name - 1);
-  std::string text = std::string(name).substr(0, 40);
+  std::string text = std::string(name).substr(0, PublishedAddress::kMostHost);
   for (char& c : text)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
   return text.empty() ? "unknown" : text;
@@ -118,7 +74,7 @@ auto with_room(F&& f) {
 std::unique_ptr<Transport> make() { return std::make_unique<Ofi>(); }
 
 std::string describe(const std::string& address) {
-  Published theirs;
+  PublishedAddress theirs;
   return theirs.parse(address) ? "ofi (" + theirs.provider + ")" : "ofi";
 }
 
@@ -151,12 +107,12 @@ Status Ofi::open(Sink* sink, std::string* address) {
   FGMPI_TRY(make_buffers());
   lends_ = fabric_.is_plain_sockets() && !fabric_.needs_local_registration() &&
            fabric_.info->tx_attr->iov_limit >= 2;
-  Published mine;
+  PublishedAddress mine;
   mine.provider = fabric_.provider();
   mine.key = key_;
   mine.host = host_name();
   mine.memory_key = fabric_.memory && reads_allowed_ ? fabric_.memory_key : 0;
-  char name[80];
+  char name[PublishedAddress::kMostAddress];
   size_t length = sizeof name;
   if (int e = fi_getname(&fabric_.ep->fid, name, &length); e || length > sizeof name)
     return error(MPI_ERR_OTHER, "libfabric provider %s does not name its endpoint: %s",
@@ -234,16 +190,16 @@ void Ofi::post_receive(ReceiveBuffer* buffer) {
 }
 
 bool Ofi::reaches(const std::string& address) const {
-  Published theirs;
+  PublishedAddress theirs;
   return theirs.parse(address) && theirs.provider == fabric_.provider();
 }
 
 Status Ofi::add_peer(uint32_t process, const std::string& address, uint64_t* local) {
-  Published theirs;
+  PublishedAddress theirs;
   if (!theirs.parse(address))
     return error(MPI_ERR_OTHER,
                  "process %u published \"%s\"; allowed is an address that begins with ofi1:",
-                 process, address.c_str());
+                 process, escaped(address).c_str());
   fi_addr_t known = FI_ADDR_NOTAVAIL;
   if (fi_av_insert(fabric_.av, theirs.address.data(), 1, &known, 0, nullptr) != 1)
     return error(MPI_ERR_OTHER, "libfabric provider %s does not take the address of process %u",

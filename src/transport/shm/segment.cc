@@ -7,12 +7,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cinttypes>
-#include <cstdio>
 #include <new>
+#include <optional>
 
 #include "base/strings.h"
+#include "transport/address_fields.h"
 #include "transport/host_id.h"
 #include "transport/random.h"
 #include "transport/shm/placement.h"
@@ -90,20 +92,28 @@ std::string SegmentName::to_string() const {
                 nonce[0], nonce[1]);
 }
 
-bool SegmentName::parse(const std::string& address) {
-  char host_text[80], where[16], rest;
-  if (std::sscanf(address.c_str(), "shm2:%79[0-9a-f]:%d:%15[a-z0-9]:%16" SCNx64 "%16" SCNx64 "%c",
-                  host_text, &pid, where, &nonce[0], &nonce[1], &rest) != 5)
+bool SegmentName::parse(std::string_view address) {
+  constexpr size_t kMostHost = 79;
+  if (std::count(address.begin(), address.end(), ':') != 4 || take_field(&address) != "shm2")
+    return false;
+  const std::string_view host_text = take_field(&address), pid_text = take_field(&address),
+                         where = take_field(&address), secret = take_field(&address);
+  auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  auto descriptor = where == "shm" ? std::optional<int64_t>(-1) : parse_int(where);
+  const auto number = parse_int(pid_text);
+  if (host_text.empty() || host_text.size() > kMostHost ||
+      !std::all_of(host_text.begin(), host_text.end(), is_hex) || !number || *number < 1 ||
+      *number > INT32_MAX || !descriptor || *descriptor > INT32_MAX ||
+      (*descriptor < 0 && where != "shm") || secret.size() != 32 ||
+      !std::all_of(secret.begin(), secret.end(), is_hex))
     return false;
   host = host_text;
-  has_file = std::string_view(where) == "shm";
-  fd = -1;
-  if (!has_file) {
-    auto number = parse_int(where);
-    if (!number || *number < 0 || *number > INT32_MAX) return false;
-    fd = static_cast<int>(*number);
-  }
-  return pid > 0;
+  pid = static_cast<pid_t>(*number);
+  has_file = where == "shm";
+  fd = static_cast<int>(*descriptor);
+  nonce[0] = *parse_hex(secret.substr(0, 16));
+  nonce[1] = *parse_hex(secret.substr(16));
+  return true;
 }
 
 std::string SegmentName::file() const {

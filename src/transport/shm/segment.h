@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "transport/shm/guard.h"
@@ -77,7 +78,7 @@ struct SegmentName {
   /// "shm2:HOST:PID:FD:NONCE", FD being "shm" for a POSIX object.
   std::string to_string() const;
   /// False for anything that is not such an address.
-  bool parse(const std::string& address);
+  bool parse(std::string_view address);
   std::string file() const;  ///< name for shm_open
 };
 

@@ -86,7 +86,7 @@ Status Shm::add_peer(uint32_t process, const std::string& address, uint64_t* loc
   if (!peer->name.parse(address))
     return error(MPI_ERR_OTHER,
                  "process %u published \"%s\"; allowed is an address that begins with shm2:",
-                 process, address.c_str());
+                 process, escaped(address).c_str());
   peer->process = process;
   // A name that will be unlinked has to be opened now; a memfd can wait for the first send.
   if (peer->name.has_file) FGMPI_TRY(connect(peer.get()));

@@ -7,6 +7,7 @@
 
 #include "exchange.h"
 #include "proclet-sched/sched.h"
+#include "transport/ofi/address.h"
 #include "transport/ofi/frame.h"
 #include "transport/registry.h"
 
@@ -66,6 +67,57 @@ TEST(Frame, DecodesWhatIsWellFormedOnly) {
     std::string got = payloads(good.substr(0, length));
     EXPECT_TRUE(got == "?" || got == "!") << length;
   }
+}
+
+TEST(Address, WhatIsPublishedIsReadBack) {
+  ofi::PublishedAddress mine, theirs;
+  mine.provider = "tcp;ofi_rxm";
+  mine.address = std::string("\x02\x00\xff\x7f\x00\x00\x01", 7);
+  mine.key = {{0x1122334455667788ull, 1}};
+  mine.memory_key = ~uint64_t{0};
+  mine.lifeline = 65535;
+  mine.host = "node-1.example.org";
+  const std::string text = mine.to_string();
+  ASSERT_TRUE(theirs.parse(text));
+  EXPECT_EQ(theirs.to_string(), text);
+  EXPECT_EQ(theirs.provider, mine.provider);
+  EXPECT_EQ(theirs.address, mine.address);
+  EXPECT_TRUE(theirs.key == mine.key);
+  EXPECT_EQ(theirs.memory_key, mine.memory_key);
+  EXPECT_EQ(theirs.lifeline, mine.lifeline);
+  EXPECT_EQ(theirs.host, mine.host);
+  for (size_t size = 0; size + mine.host.size() <= text.size(); ++size)
+    EXPECT_FALSE(theirs.parse(text.substr(0, size))) << size;
+}
+
+TEST(Address, NothingElseIsTaken) {
+  ofi::PublishedAddress address;
+  const std::string key(32, '1'), memory(16, '0');
+  auto takes = [&](const std::string& provider, const std::string& bytes, const std::string& secret,
+                   const std::string& port, const std::string& host) {
+    return address.parse("ofi1:" + provider + ":" + bytes + ":" + secret + ":" + memory + ":" +
+                         port + ":" + host);
+  };
+  EXPECT_TRUE(takes("net", "00ff", key, "1f90", "h"));
+  EXPECT_TRUE(
+      takes(std::string(39, 'n'), std::string(160, 'a'), key, "0000", std::string(40, 'h')));
+  EXPECT_FALSE(takes(std::string(40, 'n'), "00ff", key, "1f90", "h"));
+  EXPECT_FALSE(takes("", "00ff", key, "1f90", "h"));
+  EXPECT_FALSE(takes("Net", "00ff", key, "1f90", "h"));
+  EXPECT_FALSE(takes("net", "", key, "1f90", "h"));
+  EXPECT_FALSE(takes("net", "00f", key, "1f90", "h"));
+  EXPECT_FALSE(takes("net", "0X", key, "1f90", "h"));
+  EXPECT_FALSE(takes("net", std::string(162, 'a'), key, "1f90", "h"));
+  EXPECT_FALSE(takes("net", "00ff", key.substr(1), "1f90", "h"));
+  EXPECT_FALSE(takes("net", "00ff", " " + key.substr(1), "1f90", "h"));
+  EXPECT_FALSE(takes("net", "00ff", "-" + key.substr(1), "1f90", "h"));
+  EXPECT_FALSE(takes("net", "00ff", "0x" + key.substr(2), "1f90", "h"));
+  EXPECT_FALSE(takes("net", "00ff", key, "f90", "h"));
+  EXPECT_FALSE(takes("net", "00ff", key, "0x90", "h"));
+  EXPECT_FALSE(takes("net", "00ff", key, "1f90", ""));
+  EXPECT_FALSE(takes("net", "00ff", key, "1f90", "h\n"));
+  EXPECT_FALSE(takes("net", "00ff", key, "1f90", std::string(41, 'h')));
+  EXPECT_FALSE(takes("net", "00ff", key, "1f90", "h:"));
 }
 
 TEST(Gate, OnlyHoldersOfTheKeyGetIn) {

@@ -1,0 +1,34 @@
+// The fields of a published address: text between colons, numbers in hexadecimal digits.
+//
+// An address comes from the launcher, who had it from a process that may not be of this build: nothing
+// is taken but exactly what to_string() of the transport makes.
+// Thread rule: none (no shared state).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace fgmpi::transport {
+
+/// Takes off what stands before the next ':', and the colon; all of it where there is none.
+inline std::string_view take_field(std::string_view* text) {
+  const size_t colon = text->find(':');
+  std::string_view field = text->substr(0, colon);
+  text->remove_prefix(colon == text->npos ? text->size() : colon + 1);
+  return field;
+}
+
+/// Lower-case hexadecimal digits, 1 to 16 of them, that fill all of `text`; nothing for anything else.
+inline std::optional<uint64_t> parse_hex(std::string_view text) {
+  if (text.empty() || text.size() > 16) return std::nullopt;
+  uint64_t value = 0;
+  for (char c : text) {
+    const bool digit = c >= '0' && c <= '9', letter = c >= 'a' && c <= 'f';
+    if (!digit && !letter) return std::nullopt;
+    value = value << 4 | static_cast<uint64_t>(digit ? c - '0' : c - 'a' + 10);
+  }
+  return value;
+}
+
+}  // namespace fgmpi::transport
