@@ -7,27 +7,43 @@
 
 #define FGMPI_EXPORT extern "C" __attribute__((visibility("default")))
 
-// Addresses that programs pass and src/comm recognises. Only that they differ matters.
+// Addresses that programs pass and src/mpi recognises. Only that they differ matters.
 static int g_unweighted, g_weights_empty, g_all_handles;
 FGMPI_EXPORT int* const MPI_UNWEIGHTED = &g_unweighted;
 FGMPI_EXPORT int* const MPI_WEIGHTS_EMPTY = &g_weights_empty;
 FGMPI_EXPORT MPI_T_pvar_handle const MPI_T_PVAR_ALL_HANDLES =
     reinterpret_cast<MPI_T_pvar_handle>(&g_all_handles);
 
-// Fortran's constants. libmpichfort stores the addresses of its common blocks in the first four
-// when it starts; the MPIR_F08_ objects are the module mpi_f08's variables of the same names.
+// Fortran's constants. libmpichfort stores the addresses of common blocks of the program (mpif.h, the
+// module mpi) in the first two when it starts. MPIR_C_ are what the module mpi_f08 passes to C in place
+// of its own MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY. The MPIR_F08_ objects are its variables of the same
+// names. libmpichfort has definitions of its own of the MPIR_ objects: all libraries use that of
+// whichever library the program names first.
 extern "C" {
 #define FGMPI_DATA __attribute__((visibility("default")))
 FGMPI_DATA MPI_Fint* MPI_F_STATUS_IGNORE = nullptr;
 FGMPI_DATA MPI_Fint* MPI_F_STATUSES_IGNORE = nullptr;
 FGMPI_DATA int* MPIR_C_MPI_UNWEIGHTED = nullptr;
 FGMPI_DATA int* MPIR_C_MPI_WEIGHTS_EMPTY = nullptr;
+/// Where mpif.h and the module mpi have MPI_UNWEIGHTED; libmpichfort's, where that is loaded.
+[[gnu::weak]] extern int* MPIR_F_MPI_UNWEIGHTED;
 FGMPI_DATA int MPIR_F08_MPI_BOTTOM = 0;
 FGMPI_DATA int MPIR_F08_MPI_IN_PLACE = 0;
 FGMPI_DATA MPI_F08_status MPIR_F08_MPI_STATUS_IGNORE_OBJ = {};
 FGMPI_DATA MPI_F08_status MPIR_F08_MPI_STATUSES_IGNORE_OBJ[1] = {};
 FGMPI_DATA MPI_F08_status* MPI_F08_STATUS_IGNORE = &MPIR_F08_MPI_STATUS_IGNORE_OBJ;
 FGMPI_DATA MPI_F08_status* MPI_F08_STATUSES_IGNORE = &MPIR_F08_MPI_STATUSES_IGNORE_OBJ[0];
+}
+
+// An assignment and not an initialiser: it reaches libmpichfort's own definitions when those are in use.
+[[gnu::constructor]] static void tell_mpi_f08() {
+  MPIR_C_MPI_UNWEIGHTED = MPI_UNWEIGHTED;
+  MPIR_C_MPI_WEIGHTS_EMPTY = MPI_WEIGHTS_EMPTY;
+}
+
+bool fgmpi::host::is_unweighted(const int* weights) {
+  return weights == MPI_UNWEIGHTED ||
+         (&MPIR_F_MPI_UNWEIGHTED && weights && weights == MPIR_F_MPI_UNWEIGHTED);
 }
 
 /// MPI_COMM_DUP_FN and its like (mpi.h): copies the attribute's value.

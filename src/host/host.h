@@ -38,6 +38,9 @@ bool initialised();
 /// Finalises the host if it was initialised.
 void finalize();
 
+/// MPI_UNWEIGHTED of C, or that of mpif.h and the module mpi, whose MPI_Dist_graph_neighbors passes it on as it is.
+bool is_unweighted(const int* weights);
+
 /// Calls f(api) on the host stack: int rc = host::call([&](const host::Api& h) { return
 /// h.Type_commit(t); });
 template <class F>

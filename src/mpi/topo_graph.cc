@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "host/host.h"
 #include "mpi/calls.h"
 #include "mpi/topo_common.h"
 
@@ -45,7 +46,7 @@ Status create_dist(const char* call, comm::Comm* c, std::unique_ptr<comm::Neighb
 }
 
 /// Weights given, or none: MPI_UNWEIGHTED, and MPI_WEIGHTS_EMPTY for an empty list.
-bool weighted(const int weights[]) { return weights != MPI_UNWEIGHTED; }
+bool weighted(const int weights[]) { return !host::is_unweighted(weights); }
 std::vector<int32_t> list_of(const int values[], int n) {
   return n > 0 ? std::vector<int32_t>(values, values + n) : std::vector<int32_t>();
 }
