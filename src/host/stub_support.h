@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "host/basic_type.h"
+#include "host/bottom.h"
 #include "host/datatype.h"
 #include "host/host.h"
 #include "host/op.h"
@@ -18,6 +19,8 @@
 #define FGMPI_WEAK(target) __attribute__((weak, visibility("default"), alias(#target)))
 
 namespace fgmpi::host::stub {
+
+using host::BottomBuffer;
 
 /// The host sees its own MPI_COMM_SELF for any communicator of ours, and a null one as it is.
 inline MPI_Comm comm(MPI_Comm ours) { return ours == MPI_COMM_NULL ? ours : MPI_COMM_SELF; }
