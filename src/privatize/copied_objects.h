@@ -8,6 +8,7 @@
 //   iostream objects    a clone has format flags and state of its own, and the same stream buffer
 //   facet ids           assigned before ranks start
 //   the C library's     (stdout, environ, optarg, ...) as they are when ranks start
+//   MPI's of Fortran    the libraries' pointers to them are swapped (fortran.cc)
 //   private libraries'  each image of the library is bound to the clone in its image of the program
 //
 // Any other variable would be one object for its library and another for a rank: refused.

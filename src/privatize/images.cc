@@ -118,7 +118,7 @@ Status Images::can_be_imaged() {
                    "their own: %s",
                    what.c_str(), kRemedy);
   }
-  copied_ = copied_objects(program());
+  copied_ = privatize::copied_objects(program());
   if (const CopiedObject* copy = refused_copy())
     return error(
         MPI_ERR_OTHER,

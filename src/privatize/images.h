@@ -36,6 +36,8 @@ class Images {
   /// Why the program cannot have images, naming the symbol or property and the remedy; ok when it
   /// can. Also finds the objects that the program holds copies of.
   Status can_be_imaged();
+  /// Those objects. REQUIRES: can_be_imaged() was called.
+  const std::vector<CopiedObject>& copied_objects() const { return copied_; }
   /// Checks limits (mappings, address space, memory) for `count` ranks, reserves the region and
   /// plans the relocations. An error says how many ranks would fit and which setting to raise.
   /// REQUIRES: can_be_imaged() said yes.

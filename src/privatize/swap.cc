@@ -132,26 +132,6 @@ void add_handlers() {
   }
 }
 
-/// The Fortran binding notes once where the program keeps MPI_BOTTOM, MPI_IN_PLACE and the like,
-/// and compares arguments with that. It is made to note them now; each image has them at its own
-/// place.
-void add_fortran_cells() {
-  auto* needed = static_cast<int*>(dlsym(RTLD_DEFAULT, "MPIR_F_NeedInit"));
-  auto* note = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "mpirinitf_"));
-  if (!needed || !note) return;
-  note();
-  *needed = 0;
-  for (const char* name :
-       {"MPIR_F_MPI_BOTTOM", "MPIR_F_MPI_IN_PLACE", "MPIR_F_MPI_UNWEIGHTED",
-        "MPIR_F_MPI_WEIGHTS_EMPTY", "MPI_F_ARGVS_NULL", "MPI_F_ARGV_NULL", "MPI_F_ERRCODES_IGNORE",
-        "MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE"}) {
-    void* live = dlsym(RTLD_DEFAULT, name);
-    if (!live) continue;
-    add_swapped_area(live, sizeof(uintptr_t));
-    g.areas.back().moves = true;
-  }
-}
-
 /// What a program changes in a standard stream: format flags, precision, width and state, members of
 /// libstdc++'s ios_base; tie, fill character and buffer, members of basic_ios. Their layout is part
 /// of its ABI and is verified here before it is used. Not where the program holds a copy of the
@@ -193,9 +173,14 @@ void add_swapped_area(void* live, size_t size) {
   g.bytes += (size + 7) / 8 * 8;
 }
 
+void add_swapped_pointer(void* live) {
+  add_swapped_area(live, sizeof(uintptr_t));
+  g.areas.back().moves = true;
+}
+
 void add_areas_of_program() {
   add_thread_local_blocks();
-  add_fortran_cells();
+  add_fortran_constants();
   add_option_cells();
   add_handlers();
   add_stream_state(std::cin, "_ZSt3cin");

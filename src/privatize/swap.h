@@ -3,7 +3,7 @@
 //
 //   of an image    thread_local variables of the program and of private libraries; the C library's
 //                  getopt variables; format, state and buffer of the standard C++ streams; the
-//                  Fortran binding's cells that hold addresses in the program
+//                  Fortran binding's pointers to MPI_BOTTOM and the like
 //                  ("swapped areas": copied out of and into place when another image runs);
 //                  handlers that it gave the C++ runtime (set_terminate and the like)
 //   of a proclet   errno, the C++ runtime's caught exceptions, the locale set by uselocale
@@ -33,11 +33,16 @@ struct Image {
 
 /// Adds an area to be swapped. Called before ranks run; every image starts with what is there now.
 void add_swapped_area(void* live, size_t size);
+/// The same of a pointer into a private module: in each image it points to the same place of that image.
+void add_swapped_pointer(void* live);
 /// Thread-local blocks of the private modules and the runtimes' known cells.
 void add_areas_of_program();
 size_t swapped_bytes();
 /// The process ends: the standard streams no longer have what the last rank gave them.
 void restore_streams();
+
+// fortran.cc: where MPI_BOTTOM, MPI_IN_PLACE and the like of Fortran programs are.
+void add_fortran_constants();
 
 // libc_state.cc: the variables of getopt; its hidden ones are reset when a rank starts.
 void add_option_cells();
