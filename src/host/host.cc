@@ -21,7 +21,6 @@ namespace {
 Api g_api;
 void* g_library = nullptr;
 bool g_initialised = false;
-bool g_finalised = false;
 
 /// Ours, with any address: tells our own library (or program) from the host's.
 bool is_ourselves(const struct stat& candidate) {
@@ -106,7 +105,6 @@ Status load() {
 
 Status initialise() {
   if (g_initialised) return {};
-  if (g_finalised) return error(MPI_ERR_OTHER, "the hosted MPI was finalised already");
   FGMPI_TRY(load());
   HostEnvironment environment;
   int code = g_api.Init(nullptr, nullptr);
@@ -183,12 +181,5 @@ void* data_symbol(const char* name) { return dlsym(g_library, name); }
 
 bool loaded() { return g_library != nullptr; }
 bool initialised() { return g_initialised; }
-
-void finalize() {
-  if (!g_initialised) return;
-  sched::call_on_host([] { g_api.Finalize(); });
-  g_initialised = false;
-  g_finalised = true;
-}
 
 }  // namespace fgmpi::host

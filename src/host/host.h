@@ -6,9 +6,10 @@
 // call needs one.
 //
 // Thread rule: one thread. Calls run on the host stack and never switch proclets; a user function
-// that the host calls back (a reduction, an attribute copy) therefore must not call MPI functions
-// that block. Invariants: the library is dlopened with RTLD_LOCAL|RTLD_DEEPBIND; its MPI_Init runs
-// at most once, on first need; its MPI_Finalize runs once at the end if it was initialised.
+// that the host calls back (a reduction) therefore must not call MPI functions that block. Invariants: the library is dlopened with RTLD_LOCAL|RTLD_DEEPBIND; its MPI_Init runs
+// at most once, on first need. It is never finalised: the process ends then, the kernel takes back what
+// it has (its shared memory is marked for removal when it is made), and its MPI_Finalize would print
+// warnings about types that the program has left.
 #pragma once
 
 #include <mpi.h>

@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "ch4-av-rankmap/av.h"
-#include "host/host.h"
 #include "liveness/liveness.h"
 #include "liveness/lost_peer.h"
 #include "mpi/binding.h"
@@ -89,7 +88,6 @@ int finish_process(int status) {
     me.idle.reset();
     for (auto& t : me.transports) t->close();
   }
-  host::finalize();
   if (me.boot) {
     Status ended = me.boot->finalize();
     if (!ended.ok() && status == 0) {
