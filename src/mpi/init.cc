@@ -5,7 +5,6 @@
 #include "coll/coll.h"
 #include "mpi/binding.h"
 #include "mpi/runtime.h"
-#include "privatize/privatize.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -122,6 +121,6 @@ int PMPI_Query_thread(int* provided) {
 
 FGMPI_EXPORT(MPI_Is_thread_main);
 int PMPI_Is_thread_main(int* flag) {
-  *flag = privatize::on_scheduler_thread();
+  *flag = mpi::on_main_thread();
   return MPI_SUCCESS;
 }

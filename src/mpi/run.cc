@@ -21,7 +21,8 @@
 namespace fgmpi::mpi {
 namespace {
 
-pid_t g_adopted_by = -1;
+/// The process and the thread that became the rank of a program that loaded us by dlopen.
+pid_t g_adopted_by = -1, g_adopted_thread = 0;
 
 void rank_main(void*) { privatize::run_rank(sched::current()->index); }
 
@@ -82,8 +83,14 @@ Status adopt_program() {
   FGMPI_TRY(sched::adopt_caller());
   me.unfinished = 1;
   g_adopted_by = getpid();
+  g_adopted_thread = gettid();
   on_exit(adopted_program_exits, nullptr);
   return {};
+}
+
+bool on_main_thread() {
+  if (privatize::started_through_us()) return privatize::on_scheduler_thread();
+  return gettid() == (g_adopted_thread ? g_adopted_thread : getpid());
 }
 
 int process_main(privatize::Program& program) {

@@ -27,6 +27,10 @@ int process_main(privatize::Program& program);
 /// A program that loaded this library by dlopen: the caller becomes the only rank of the process, until exit().
 Status adopt_program();
 
+/// What MPI_Is_thread_main tells: the thread that runs main; in a program that loaded this library by dlopen, the
+/// one whose call of MPI_Init became the rank, and before that the process's first. Any thread may ask.
+bool on_main_thread();
+
 /// Exchanges addresses with the other processes of the job, once, and sets up transports and endpoints.
 /// Called by the first MPI_Init of the process; host stack; blocks the process.
 Status connect();

@@ -23,6 +23,86 @@ timeout 60 "$bin/mpiexec" -n 2 ./host deadlock >out 2>&1 && fail "a deadlock: st
 timeout 60 "$bin/mpiexec" -n 2 -nfg 3 ./host >out 2>&1 && fail "-nfg 3: status 0"
 grep -q 'loaded this library with dlopen, with 3 ranks a process; allowed is 1' out || fail "-nfg 3: not refused"
 
+# MPI_Is_thread_main is true in the thread that called MPI_Init and in no other, whichever thread of the process that is;
+# the library is loaded as a dependency of another one, as an interpreter's extension module brings it.
+cat >extension.c <<'END'
+#include <mpi.h>
+int start(void) { return MPI_Init(0, 0); }
+int is_main(void) {
+  int flag = -1;
+  MPI_Is_thread_main(&flag);
+  return flag;
+}
+int end(void) { return MPI_Finalize(); }
+END
+cat >interpreter.c <<'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+static int (*start)(void), (*is_main)(void), (*end)(void);
+static void* other(void* seen) {
+  *(int*)seen = is_main();
+  return NULL;
+}
+static int in_other_thread(void) {
+  int seen = -1;
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, other, &seen) || pthread_join(thread, NULL)) return -2;
+  return seen;
+}
+/* The whole of MPI in this thread: before, during and after. */
+static void* use(void* first) {
+  int before = is_main();
+  if (start()) return NULL;
+  printf("%s: before %d, me %d, another %d\n", (char*)first, before, is_main(), in_other_thread());
+  end();
+  return first;
+}
+int main(int argc, char** argv) {
+  void* library = dlopen("./extension.so", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return fprintf(stderr, "%s\n", dlerror()), 1;
+  start = (int (*)(void))dlsym(library, "start");
+  is_main = (int (*)(void))dlsym(library, "is_main");
+  end = (int (*)(void))dlsym(library, "end");
+  void* done = NULL;
+  pthread_t thread;
+  if (argc > 1 && !strcmp(argv[1], "other")) {
+    if (pthread_create(&thread, NULL, use, "other") || pthread_join(thread, &done)) return 2;
+    printf("then main %d\n", is_main());
+  } else {
+    done = use("main");
+  }
+  return done ? 0 : 3;
+}
+END
+"$bin/mpicc" -shared extension.c -o extension.so && cc interpreter.c -o interpreter -ldl -lpthread || fail "extension"
+for processes in 1 2; do
+  timeout 60 "$bin/mpiexec" -n $processes ./interpreter >out 2>&1 || fail "interpreter: status $?"
+  [ "$(grep -c '^main: before 1, me 1, another 0$' out)" = $processes ] || fail "interpreter: not the main thread"
+done
+timeout 60 ./interpreter other >out 2>&1 || fail "interpreter, MPI in another thread: status $?"
+grep -q '^other: before 0, me 1, another 0$' out && grep -q '^then main 0$' out || fail "interpreter: MPI in another thread"
+if command -v python3 >/dev/null; then
+  cat >script.py <<'END'
+import ctypes, threading
+mpi = ctypes.CDLL("libmpich.so.12", ctypes.RTLD_GLOBAL)
+def is_main():
+    flag = ctypes.c_int(-1)
+    mpi.MPI_Is_thread_main(ctypes.byref(flag))
+    seen.append(flag.value)
+seen = []
+assert mpi.MPI_Init(None, None) == 0
+is_main()
+thread = threading.Thread(target=is_main)
+thread.start(), thread.join()
+mpi.MPI_Finalize()
+print("python", *seen)
+END
+  timeout 60 "$bin/mpiexec" -n 2 python3 script.py >out 2>&1 || fail "python3: status $?"
+  [ "$(grep -c '^python 1 0$' out)" = 2 ] || fail "python3: not the main thread"
+fi
+
 # A plugin that a rank loads: shared by the process's ranks, but its calls are the calling rank's.
 cat >plugin.c <<'END'
 #include <mpi.h>
