@@ -2,14 +2,23 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 namespace fgmpi::comm {
 namespace {
 
 // MPICH: direct, keyval (9), the kind of object in bits 25..22, a 22-bit index.
-constexpr uint32_t kCommKeyvals = 0xa4400000u, kWinKeyvals = 0xa6000000u;
 constexpr uint32_t kIndexMask = 0x3fffffu;
+struct Kind {
+  uint32_t base;  ///< of its keyvals' numbers
+  const char* create;
+  const char* object;
+};
+constexpr Kind kKinds[] = {{0xa4400000u, "MPI_Comm_create_keyval", "communicator"},
+                           {0xa4c00000u, "MPI_Type_create_keyval", "datatype"},
+                           {0xa6000000u, "MPI_Win_create_keyval", "window"}};
+const Kind& kind_of(KeyvalOf of) { return kKinds[static_cast<int>(of)]; }
 
 struct Keyval {
   void* copy = nullptr;
@@ -17,42 +26,43 @@ struct Keyval {
   void* extra = nullptr;
   CopyProxy copy_proxy = nullptr;
   DeleteProxy delete_proxy = nullptr;
+  intptr_t extra_value = 0;  ///< what `extra` points to where it is passed by address
   uint32_t references = 1;
   bool freed = false;
 };
 
-Slab<Keyval> g_keyvals[2];
+Slab<Keyval> g_keyvals[std::size(kKinds)];
 
-uint32_t base_of(KeyvalOf of) { return of == KeyvalOf::kComm ? kCommKeyvals : kWinKeyvals; }
-
-/// The keyval behind a number of either kind, also one that the user freed.
-Keyval* keyval_of(int keyval) {
-  uint32_t bits = static_cast<uint32_t>(keyval);
-  for (KeyvalOf of : {KeyvalOf::kComm, KeyvalOf::kWin})
-    if ((bits & ~kIndexMask) == base_of(of))
-      return g_keyvals[static_cast<int>(of)].get(bits & kIndexMask);
+/// The slab with the keyvals of the kind that the number tells; nullptr when it is no keyval's.
+Slab<Keyval>* slab_of(int keyval) {
+  for (size_t kind = 0; kind < std::size(kKinds); ++kind)
+    if ((static_cast<uint32_t>(keyval) & ~kIndexMask) == kKinds[kind].base) return &g_keyvals[kind];
   return nullptr;
+}
+
+/// The keyval behind a number of any kind, also one that the user freed.
+Keyval* keyval_of(int keyval) {
+  Slab<Keyval>* slab = slab_of(keyval);
+  return slab ? slab->get(static_cast<uint32_t>(keyval) & kIndexMask) : nullptr;
 }
 
 /// Also one that the user freed: while attributes use it, it can do all that it could before, and be freed again (as
 /// in MPICH).
 Status find_keyval(KeyvalOf of, int keyval, Keyval** out) {
-  bool ours = (static_cast<uint32_t>(keyval) & ~kIndexMask) == base_of(of);
+  bool ours = slab_of(keyval) == &g_keyvals[static_cast<int>(of)];
   *out = ours ? keyval_of(keyval) : nullptr;
   if (*out) return {};
   if (keyval == MPI_KEYVAL_INVALID)
-    return error(MPI_ERR_KEYVAL,
-                 "keyval is MPI_KEYVAL_INVALID; allowed is one that MPI_%s_create_keyval gave",
-                 of == KeyvalOf::kComm ? "Comm" : "Win");
+    return error(MPI_ERR_KEYVAL, "keyval is MPI_KEYVAL_INVALID; allowed is one that %s gave",
+                 kind_of(of).create);
   return error(MPI_ERR_KEYVAL, "keyval is 0x%08x, which is not a keyval of a %s or was freed",
-               static_cast<unsigned>(keyval), of == KeyvalOf::kComm ? "communicator" : "window");
+               static_cast<unsigned>(keyval), kind_of(of).object);
 }
 
 void release(int keyval) {
   Keyval* k = keyval_of(keyval);
   if (--k->references > 0) return;
-  uint32_t bits = static_cast<uint32_t>(keyval);
-  g_keyvals[(bits & ~kIndexMask) == kWinKeyvals].destroy(bits & kIndexMask);
+  slab_of(keyval)->destroy(static_cast<uint32_t>(keyval) & kIndexMask);
 }
 
 /// Keeps a keyval while its functions run, which may free it and delete the attributes that use it.
@@ -106,7 +116,7 @@ Status create_keyval(KeyvalOf of, void* copy, void* remove, void* extra, int* ke
   k->copy = copy;
   k->remove = remove;
   k->extra = extra;
-  *keyval = static_cast<int>(base_of(of) | index);
+  *keyval = static_cast<int>(kind_of(of).base | index);
   return {};
 }
 
@@ -119,9 +129,16 @@ Status free_keyval(KeyvalOf of, int keyval) {
   return {};
 }
 
-bool set_proxies(int keyval, CopyProxy copy, DeleteProxy remove) {
+bool set_proxies(int keyval, CopyProxy copy, DeleteProxy remove, bool extra_by_address) {
   Keyval* k = keyval_of(keyval);
   if (!k) return false;
+  if (extra_by_address && k->extra) {
+    // A default integer (MPI_KEYVAL_CREATE) where the address is not a multiple of 8; elsewhere eight bytes can be
+    // read in any case.
+    bool wide = reinterpret_cast<uintptr_t>(k->extra) % sizeof k->extra_value == 0;
+    std::memcpy(&k->extra_value, k->extra, wide ? sizeof k->extra_value : sizeof(MPI_Fint));
+    k->extra = &k->extra_value;
+  }
   k->copy_proxy = copy;
   k->delete_proxy = remove;
   return true;
@@ -222,6 +239,10 @@ void give_integer(intptr_t* storage, AttrKind kind, void* value) {
     std::memcpy(value, storage, sizeof *storage);
 }
 
-uint32_t keyval_count() { return g_keyvals[0].live() + g_keyvals[1].live(); }
+uint32_t keyval_count() {
+  uint32_t count = 0;
+  for (const Slab<Keyval>& slab : g_keyvals) count += slab.live();
+  return count;
+}
 
 }  // namespace fgmpi::comm

@@ -1,5 +1,5 @@
-// Attributes cached on communicators and windows (MPI-4.0 section 7.7): keyvals, values, copy and delete functions.
-// (Those on datatypes are the host's.)
+// Attributes cached on communicators, datatypes and windows (MPI-4.0 section 7.7): keyvals, values, copy and delete
+// functions.
 //
 // Values keep how they were set, as languages differ in what a value is (section 19.3.7): a C pointer, a Fortran
 // address-sized integer, a Fortran default integer. Reading converts: C reads an integer through a pointer to it,
@@ -22,7 +22,7 @@ namespace fgmpi::comm {
 enum AttrKind : uint8_t { kAttrPointer = 0, kAttrAint = 1, kAttrInt = 3 };
 
 /// What keyvals belong to.
-enum class KeyvalOf : uint8_t { kComm, kWin };
+enum class KeyvalOf : uint8_t { kComm, kType, kWin };
 
 /// The bindings' way to call user functions of another language (libmpichfort sets them).
 using CopyProxy = int (*)(void* user, int handle, int keyval, void* extra, int kind, void* value,
@@ -33,8 +33,10 @@ using DeleteProxy = int (*)(void* user, int handle, int keyval, int kind, void* 
 Status create_keyval(KeyvalOf of, void* copy, void* remove, void* extra, int* keyval);
 /// The user frees it: it goes when no attribute uses it any more. Errors: MPI_ERR_KEYVAL.
 Status free_keyval(KeyvalOf of, int keyval);
-/// Makes its functions be called through these. False for an unknown keyval.
-bool set_proxies(int keyval, CopyProxy copy, DeleteProxy remove);
+/// Makes its functions be called through these. `extra_by_address`: the keyval was created with the address of its
+/// extra state, which is that of a caller's variable; from now on its functions get the address of a copy of the value
+/// that is there now. False for an unknown keyval.
+bool set_proxies(int keyval, CopyProxy copy, DeleteProxy remove, bool extra_by_address);
 
 /// Sets (deleting an earlier value first; a failing delete function's code goes to *code). May switch.
 Status set_attribute(KeyvalOf of, Attributes* list, int handle, int keyval, void* value,

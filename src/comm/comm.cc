@@ -227,11 +227,15 @@ Status init_rank(RankState* rank) {
   return {};
 }
 
+void delete_rank_attributes(RankState* rank) {
+  for (Comm* comm : {&rank->self, &rank->world})
+    if (!comm->freed && comm->extras) delete_attributes(&comm->extras->attributes, comm->handle);
+}
+
 void finalize_rank(RankState* rank) {
   // Requests may still keep them (freed, never completed): then the last of those lets go.
   for (Comm* comm : {&rank->self, &rank->world}) {
     if (comm->freed) continue;
-    if (comm->extras) delete_attributes(&comm->extras->attributes, comm->handle);
     release_errhandler(comm->errhandler);
     comm->errhandler = MPI_ERRORS_ARE_FATAL;
     comm->freed = true;

@@ -149,8 +149,10 @@ inline Comm* find(MPI_Comm handle) {
 
 /// Makes world and self of the running rank (MPI_Init). Never switches.
 Status init_rank(RankState* rank);
-/// MPI_Finalize: self's attributes are deleted first, in reverse order (MPI-4.0 section 11.2.4). May switch
-/// (delete functions).
+/// MPI_Finalize deletes the attributes of self before anything else, in reverse order (MPI-4.0 section 11.2.4), then
+/// those of world. May switch (delete functions).
+void delete_rank_attributes(RankState* rank);
+/// The rest of MPI_Finalize: world and self are gone.
 void finalize_rank(RankState* rank);
 
 /// The SharedComm of a context id (and side) in this process, or nullptr.

@@ -1,6 +1,7 @@
 // What the host's library exports besides the functions of mpi.h: addresses that stand for
 // something, and functions that the host's Fortran and C++ bindings or old programs refer to.
 
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include "host/host.h"
@@ -27,6 +28,8 @@ FGMPI_DATA int* MPIR_C_MPI_UNWEIGHTED = nullptr;
 FGMPI_DATA int* MPIR_C_MPI_WEIGHTS_EMPTY = nullptr;
 /// Where mpif.h and the module mpi have MPI_UNWEIGHTED; libmpichfort's, where that is loaded.
 [[gnu::weak]] extern int* MPIR_F_MPI_UNWEIGHTED;
+/// A function of libmpichfort.
+[[gnu::weak]] void mpirinitf_();
 FGMPI_DATA int MPIR_F08_MPI_BOTTOM = 0;
 FGMPI_DATA int MPIR_F08_MPI_IN_PLACE = 0;
 FGMPI_DATA MPI_F08_status MPIR_F08_MPI_STATUS_IGNORE_OBJ = {};
@@ -44,6 +47,12 @@ FGMPI_DATA MPI_F08_status* MPI_F08_STATUSES_IGNORE = &MPIR_F08_MPI_STATUSES_IGNO
 bool fgmpi::host::is_unweighted(const int* weights) {
   return weights == MPI_UNWEIGHTED ||
          (&MPIR_F_MPI_UNWEIGHTED && weights && weights == MPIR_F_MPI_UNWEIGHTED);
+}
+
+bool fgmpi::host::is_of_fortran(const void* function) {
+  Dl_info fortran{}, other{};
+  return &mpirinitf_ && dladdr(reinterpret_cast<const void*>(&mpirinitf_), &fortran) &&
+         dladdr(function, &other) && fortran.dli_fbase == other.dli_fbase;
 }
 
 /// MPI_COMM_DUP_FN and its like (mpi.h): copies the attribute's value.

@@ -36,8 +36,9 @@ const Api& api_uninitialised();
 void* data_symbol(const char* name);
 bool loaded();
 bool initialised();
-/// Finalises the host if it was initialised.
-void finalize();
+
+/// Is the function the Fortran binding's (libmpichfort)?
+bool is_of_fortran(const void* function);
 
 /// MPI_UNWEIGHTED of C, or that of mpif.h and the module mpi, whose MPI_Dist_graph_neighbors passes it on as it is.
 bool is_unweighted(const int* weights);

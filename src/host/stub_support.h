@@ -49,9 +49,6 @@ R forward(const Api& api, R (*Api::*member)(P...), const char* call, A... argume
   }
 }
 
-inline void type_freed(const MPI_Datatype* type) {
-  if (type) host::type_freed(*type);
-}
 inline bool op_freed(MPI_Op* op) {
   if (!op || !defer_free(*op)) return false;
   *op = MPI_OP_NULL;

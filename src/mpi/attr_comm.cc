@@ -71,11 +71,6 @@ Status refuse_predefined(int keyval) {
                static_cast<unsigned>(keyval));
 }
 
-template <class F>
-void* erase_type(F* function) {
-  return reinterpret_cast<void*>(function);
-}
-
 }  // namespace
 
 Status get_comm_attribute(comm::Comm* c, int keyval, AttrKind kind, void* value, int* flag) {
@@ -102,8 +97,7 @@ int delete_comm_attribute(const char* call, comm::Comm* c, int keyval) {
   int code = MPI_SUCCESS;
   Status status = refuse_predefined(keyval);
   auto* list = c->extras ? &c->extras->attributes : nullptr;
-  if (status.ok())
-    status = comm::delete_attribute(KeyvalOf::kComm, list, c->handle, keyval, &code);
+  if (status.ok()) status = comm::delete_attribute(KeyvalOf::kComm, list, c->handle, keyval, &code);
   return status.ok() ? code : code_of(call, status);
 }
 
@@ -132,7 +126,6 @@ FGMPI_EXPORT_INTERNAL(MPII_Keyval_set_proxy);
 void MPII_Keyval_set_proxy(int keyval, fgmpi_copy_proxy* copy, fgmpi_delete_proxy* remove) {
   auto copier = reinterpret_cast<comm::CopyProxy>(reinterpret_cast<void*>(copy));
   auto remover = reinterpret_cast<comm::DeleteProxy>(reinterpret_cast<void*>(remove));
-  if (comm::set_proxies(keyval, copier, remover)) return;
-  // A keyval of datatypes: the host's.
-  sched::call_on_host([&] { host::api().I_Keyval_set_proxy(keyval, copy, remove); });
+  // Fortran's bindings created the keyval with the address of the caller's argument as extra state, C++'s with the value.
+  comm::set_proxies(keyval, copier, remover, host::is_of_fortran(reinterpret_cast<void*>(remove)));
 }

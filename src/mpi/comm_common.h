@@ -51,6 +51,19 @@ Status get_comm_attribute(comm::Comm* comm, int keyval, comm::AttrKind kind, voi
 int set_comm_attribute(const char* call, comm::Comm* comm, int keyval, void* value,
                        comm::AttrKind kind);
 int delete_comm_attribute(const char* call, comm::Comm* comm, int keyval);
+/// The same for datatypes, and what runs the functions of their attributes: MPI_Type_dup and MPI_Type_free. May switch.
+Status get_type_attribute(MPI_Datatype type, int keyval, comm::AttrKind kind, void* value,
+                          int* flag);
+int set_type_attribute(const char* call, MPI_Datatype type, int keyval, void* value,
+                       comm::AttrKind kind);
+int delete_type_attribute(const char* call, MPI_Datatype type, int keyval);
+int duplicate_type(MPI_Datatype from, MPI_Datatype* to);
+int free_type(MPI_Datatype* type);
+/// A user's function as src/comm/attr.h keeps it.
+template <class F>
+void* erase_type(F* function) {
+  return reinterpret_cast<void*>(function);
+}
 inline comm::AttrKind attr_kind(fgmpi_attr_kind kind) { return static_cast<comm::AttrKind>(kind); }
 
 /// For calls without a communicator: the rank must be between MPI_Init and MPI_Finalize (or have a session).

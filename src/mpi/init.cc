@@ -56,6 +56,8 @@ Status start_rank() {
 void finalize_running_rank() {
   sched::Proclet* p = sched::current();
   auto* rank = static_cast<comm::RankState*>(p->rank_state);
+  comm::delete_rank_attributes(rank);
+  delete_type_attributes(rank->local);
   comm::finalize_rank(rank);
   p->mpi_phase = kFinalised;
 }

@@ -44,6 +44,10 @@ Status start_rank();
 /// FGMPI_LEAKS=1: lists the communicators that were never freed, by the call that made them.
 void report_leaked_comms();
 
+/// MPI_Finalize deletes the attributes that this rank (its index in the process) has put on predefined datatypes, and
+/// forgets those of types that it never freed. May switch (delete functions).
+void delete_type_attributes(uint32_t rank);
+
 /// MPI_Finalize's work for the running rank.
 void finalize_running_rank();
 /// What a rank owes MPI when its program ends without MPI_Finalize: one line if it failed, then finalize.

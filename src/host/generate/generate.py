@@ -90,9 +90,9 @@ def classify(functions, rules, owned):
     for symbol, function in functions.items():
         # An exact name beats a pattern, so that one function of a family can differ.
         name = function.member
-        matching = [r for r in rules if r.pattern == name] or [
-            r for r in rules if fnmatch.fnmatchcase(name, r.pattern)
-        ]
+        matching = [r for r in rules if r.pattern == name]
+        if not matching and symbol not in owned:
+            matching = [r for r in rules if fnmatch.fnmatchcase(name, r.pattern)]
         if len(matching) > 1:
             fail(f"{matching[1].where}: {symbol} is matched by {matching[0].where} too")
         if matching:
