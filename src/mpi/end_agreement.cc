@@ -15,8 +15,8 @@
 namespace fgmpi::mpi {
 namespace {
 
-/// The last rank of the process to end waits, on its own stack, until all processes have come as far: whatever was
-/// sent has then been taken in. A dissemination barrier of empty messages between processes.
+/// Waits until the last rank of every process has called this: all messages that ranks wait for have then been taken in.
+/// A dissemination barrier of empty messages between processes. May switch.
 void agree_to_end() {
   const char* kCall = "the end of the job";
   constexpr uint64_t kEndContext = ~uint64_t{0} << 8;  // LID and LBI that no communicator has
@@ -33,12 +33,15 @@ void agree_to_end() {
   }
 }
 
-/// All ranks of this process have ended, and what was sent to it has been taken in. Waits until all processes of the
-/// job have come as far, and moves messages meanwhile: others may still need some of this process, but nobody does
-/// afterwards. So no process closes a connection, or ends, while another could take that for a loss.
+/// Waits until all processes of the job have passed agree_to_end(). That one lets a process go while others still wait
+/// for messages that this process has not sent on, so messages are moved meanwhile. Afterwards nobody needs anything of
+/// another process: connections may be closed, and nobody takes that for a loss.
 ///
-/// The launcher carries this agreement: whoever carries it must be there after the last process has left.
+/// This agreement goes through the launcher, because messages between processes cannot carry it: the last message of all
+/// would have to arrive at a process that has not left yet, from one that does not know so.
 void leave_together() {
+  // A fence of hydra's takes 0.07 ms among 2 processes and 0.2 ms among 16 where nothing else runs. In a longer one messages
+  // are looked for every 5 ms, so that waiting costs next to no processor time.
   constexpr int64_t kFirstWait = 50'000, kLongestWait = 5'000'000;
   liveness::start_leaving();
   bool over = false;
@@ -52,9 +55,9 @@ void leave_together() {
     std::fprintf(stderr, "fgmpi: at the end of the job: %s\n", status.what().c_str());
 }
 
-/// No rank of this process called MPI_Init. Those of other processes may be waiting in theirs for this one, whose ranks
-/// are part of the job all the same.
-void join_at_the_end() {
+/// For a process in which no rank has called MPI_Init. Its ranks are part of the job all the same, and other processes
+/// may be waiting for its address in their MPI_Init.
+void connect_at_the_end() {
   Status connected;
   sched::call_on_host([&] { connected = connect(); });
   if (!connected.ok()) std::fprintf(stderr, "fgmpi: %s\n", connected.what().c_str());
@@ -62,7 +65,6 @@ void join_at_the_end() {
 
 }  // namespace
 
-/// A transport has found that a peer's end of a connection is closed.
 void on_peer_failed(uint32_t peer, const std::string& why) {
   if (liveness::ends_are_losses()) liveness::abort_for_lost_peer(boot(), peer, why, card_of);
 }
@@ -75,7 +77,7 @@ void rank_exits(int status) {
   p->exit_status = status;  // counts also if the others never come to their ends
   Process& me = process();
   if (--me.unfinished > 0) return;
-  if (!me.connected && boot().size() > 1) join_at_the_end();
+  if (!me.connected && boot().size() > 1) connect_at_the_end();
   if (me.connected && g_av.processes() > 1) agree_to_end();
 }
 

@@ -124,7 +124,6 @@ Status exchange_addresses(pt2pt::Setup* setup) {
   return {};
 }
 
-/// What a process that is gone had published about itself.
 Status card_of(uint32_t p, liveness::Card* card) {
   std::string value, address;
   uint32_t ranks;

@@ -41,10 +41,11 @@ Status exchange_addresses(pt2pt::Setup* setup);
 /// What another process has published about itself. REQUIRES: addresses have been exchanged.
 Status card_of(uint32_t p, liveness::Card* card);
 
-/// For pt2pt::set_peer_failed_handler.
+/// For pt2pt::set_peer_failed_handler: a transport has found that process `peer` has ended or cannot be reached. Aborts
+/// the job if that is a loss, and then never returns.
 void on_peer_failed(uint32_t peer, const std::string& why);
 
-/// All ranks of this process have ended: agrees with the other processes to leave, closes everything and takes leave of
+/// All ranks of this process have ended: agrees with the other processes to leave, closes the transports and tells
 /// the launcher. Returns the process's exit status. Host stack; blocks the process.
 int finish_process(int status);
 

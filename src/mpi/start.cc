@@ -14,15 +14,19 @@
 namespace fgmpi::mpi {
 namespace {
 
-/// This process ends before its time, perhaps before it has met the others: those would wait for it for ever, and the
-/// launcher takes a process that ends by itself for one that is no part of the job.
-void end_the_others(int status) {
+/// For end_process(): aborts the job that this process is one of several processes of. Without that the others would wait
+/// for this one for ever: to the launcher a process that ends before it has said anything is no MPI process.
+void abort_job_of(int status) {
   Process& me = process();
   if (!me.boot && !bootstrap::open(&me.boot).ok()) return;
   if (me.boot->size() > 1) me.boot->abort(status, "");
 }
-[[maybe_unused]] const bool g_prepared_for_the_worst =
-    (set_tell_others_of_end(end_the_others), liveness::ignore_notices_of_launcher(), true);
+/// When this library is loaded: from then on it may have to end the process, or get a signal of the launcher's.
+[[maybe_unused]] const bool g_end_is_set_up = [] {
+  set_tell_others_of_end(abort_job_of);
+  liveness::ignore_notices_of_launcher();
+  return true;
+}();
 
 }  // namespace
 
