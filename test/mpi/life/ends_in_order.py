@@ -6,10 +6,11 @@ which the others and the launcher learn of its end.
 This is the launcher of most of the jobs itself (it speaks hydra's protocol, PMI-1), so that it can choose the worst
 moments: it answers "finalize" and closes its end of the connection long after the process has ended, asks for the
 process's end late, and stops processes (SIGSTOP) when others reach a certain point. Every tenth job is one of mpiexec's.
-Each job must end with status 0 of all processes and without a word. A process that really is killed must still be
-reported: killed.sh."""
+Each job must end with status 0 of all processes and without a word. In a few jobs one process is killed when all are
+leaving: then its watcher, and nobody else, must report that (killed.sh has the earlier stages)."""
 import os
 import random
+import re
 import selectors
 import signal
 import socket
@@ -36,6 +37,7 @@ class Plan:
         self.transport = r.choice(["shm", "shm", "ofi"])
         self.messages = r.choice([0, 0, 1, 3])
         self.late = [r.choice([0, 0, 0, 1, 5, 20]) for _ in range(self.processes)]
+        self.killed = None  # who, when all have said that they are leaving
         # How long the launcher keeps its end of a process's connection open after its last answer.
         self.close_late = [r.choice([0, 0.001, 0.02, 0.1]) for _ in range(self.processes)]
         # (who says what the how-manieth time, who is stopped then, for how long)
@@ -44,6 +46,13 @@ class Plan:
             said = r.choice(["barrier_in", "finalize", "finalize", "ended"])
             self.stops.append((r.randrange(self.processes), said, r.randrange(self.processes),
                                r.choice([0.001, 0.01, 0.05, 0.2])))
+
+
+def kill(seed):
+    plan = Plan(seed)
+    plan.killed = random.Random(seed).randrange(plan.processes)
+    plan.stops = []
+    return plan
 
 
 def long_stop(transport):
@@ -117,17 +126,27 @@ class Job:
             if not p.ended or self.trouble:
                 p.child.kill()
             status = p.child.wait()
-            if self.trouble:
+            if self.trouble or self.plan.killed is not None:
                 continue
             if p.text:
                 self.trouble.append("process %d printed: %s" % (p.index, p.text.strip()))
             if status:
                 self.trouble.append("process %d ended with %d" % (p.index, status))
+        if self.plan.killed is not None and not self.trouble:
+            self.check_report()
         for p in self.processes:
             for end in (p.pidfd, p.output):
                 os.close(end)
             p.launcher.close()
         self.events.close()
+
+    def check_report(self):
+        killed = self.processes[self.plan.killed]
+        texts = [p.text for p in self.processes if p.text]
+        right = (r"^fgmpi: process %d of the job \(process id %d on host \S+, world ranks? [^)]*\) is gone: "
+                 r"killed by signal 9 \(SIGKILL\)\n$" % (killed.index, killed.child.pid))
+        if len(texts) != 1 or not re.match(right, texts[0]):
+            self.trouble.append("process %d was killed, and all that was said is %s" % (killed.index, texts))
 
     def forget(self, thing):
         self.events.unregister(thing)
@@ -152,6 +171,9 @@ class Job:
         except ConnectionError:
             more = b""
         if not more:
+            if self.plan.killed is not None:  # the watcher has let go of it: the launcher ends the job
+                for other in self.processes:
+                    other.child.kill()
             return self.forget(p.launcher)
         p.received += more
         while b"\n" in p.received:
@@ -184,6 +206,8 @@ class Job:
         elif command == "barrier_in":
             self.happened(p, command)
             self.waiting.append(p)
+            if len(self.waiting) == self.plan.processes and self.fences == 2 and self.plan.killed is not None:
+                return self.processes[self.plan.killed].child.kill()
             if len(self.waiting) == self.plan.processes:
                 waiting, self.waiting = self.waiting, []
                 self.fences += 1
@@ -233,7 +257,9 @@ def run_mpiexec(plan):
 
 def main():
     plans = [(Job, long_stop("ofi")), (Job, long_stop("shm"))]
-    plans += [(Job if i % 10 else run_mpiexec, Plan("%d/%d" % (SEED, i))) for i in range(JOBS)]
+    for i in range(JOBS):
+        seed = "%d/%d" % (SEED, i)
+        plans.append((Job if i % 10 else run_mpiexec, kill(seed) if i % 50 == 1 else Plan(seed)))
     plans.reverse()
     failed, lock = [], threading.Lock()
 
