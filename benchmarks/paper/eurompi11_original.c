@@ -57,7 +57,8 @@ static void merge(struct list* mine, const struct list* other, int* table) {
   for (size_t i = 0; i < other->count; ++i) {
     const unsigned char* bits = other->bits + i * width;
     size_t p = hash(bits) & (places - 1);
-    while (at[p] >= 0 && (taken[at[p]] || memcmp(mine->bits + (size_t)at[p] * width, bits, width) != 0))
+    while (at[p] >= 0 &&
+           (taken[at[p]] || memcmp(mine->bits + (size_t)at[p] * width, bits, width) != 0))
       p = (p + 1) & (places - 1);
     if (at[p] < 0) {
       memcpy(mine->bits + mine->count * width, bits, width);
@@ -138,8 +139,8 @@ static void measure_translation(void) {
         loops += 100;
         now = MPI_Wtime();
       } while (now - start < 0.05);
-      printf("%d ranks, %s: rank %d: %.1f ns\n", size, g ? "shuffled world" : "duplicate of world", from,
-             (now - start) / loops * 1e9);
+      printf("%d ranks, %s: rank %d: %.1f ns\n", size, g ? "shuffled world" : "duplicate of world",
+             from, (now - start) / loops * 1e9);
     }
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -171,8 +172,10 @@ int main(int argc, char** argv) {
   const size_t definitions = unify(&mine);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0)
-    printf("original, %d ranks: tracking %.3f s, unification %.3f s, %zu definitions of %zu bytes: %zu bytes\n",
-           size, tracked, MPI_Wtime() - start, definitions, width, definitions * width);
+    printf(
+        "original, %d ranks: tracking %.3f s, unification %.3f s, %zu definitions of %zu bytes: "
+        "%zu bytes\n",
+        size, tracked, MPI_Wtime() - start, definitions, width, definitions * width);
   MPI_Finalize();
   return 0;
 }

@@ -64,8 +64,8 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double ran = MPI_Wtime() - start;
   if (rank == 0)
-    printf("%s, %d ranks: creation %.3f s, a step %.6f s\n", pflotran ? "pflotran" : "irregular", size,
-           created, steps ? ran / steps : 0.0);
+    printf("%s, %d ranks: creation %.3f s, a step %.6f s\n", pflotran ? "pflotran" : "irregular",
+           size, created, steps ? ran / steps : 0.0);
   MPI_Finalize();
   return 0;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -27,6 +28,7 @@ Reads a trace that libfgmpi-track.so wrote (mpiexec -track FOLDER ./program). Wi
     --rank R       only this rank's
   --leaks          communicators that were not freed, with the place that made them
   --check          compares the job's own unification with one made here; exit status 1 where they differ
+  --sizes          bytes of definitions: as bitstrings, as lists, encoded; of mapping tables; of the OTF2 files
   --otf2           writes FOLDER/traces.otf2 (read by otf2-print, Vampir, Scalasca)
   --json           writes FOLDER/trace.json (read by ui.perfetto.dev and chrome://tracing)
   --quiet          no summary
@@ -34,7 +36,7 @@ Reads a trace that libfgmpi-track.so wrote (mpiexec -track FOLDER ./program). Wi
 
 struct Options {
   bool comms = false, events = false, global = false, times = true, leaks = false, check = false,
-       otf2 = false, json = false, quiet = false;
+       sizes = false, otf2 = false, json = false, quiet = false;
   int64_t rank = -1;
   std::string folder;
 };
@@ -42,8 +44,8 @@ struct Options {
 bool parse(int argc, char** argv, Options* o) {
   const std::pair<const char*, bool*> switches[] = {
       {"--comms", &o->comms}, {"--events", &o->events}, {"--global", &o->global},
-      {"--leaks", &o->leaks}, {"--check", &o->check},   {"--otf2", &o->otf2},
-      {"--json", &o->json},   {"--quiet", &o->quiet}};
+      {"--leaks", &o->leaks}, {"--check", &o->check},   {"--sizes", &o->sizes},
+      {"--otf2", &o->otf2},   {"--json", &o->json},     {"--quiet", &o->quiet}};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     auto it = std::find_if(std::begin(switches), std::end(switches),
@@ -222,6 +224,51 @@ void print_leaks(const View& view) {
   if (leaks.empty()) std::printf("leaked: none\n");
 }
 
+/// Bytes of the file, or of all files of the folder that end so.
+uint64_t bytes_of_files(const std::string& path, const char* extension) {
+  std::error_code none;
+  if (!std::filesystem::is_directory(path, none)) {
+    const auto size = std::filesystem::file_size(path, none);
+    return none ? 0 : size;
+  }
+  uint64_t sum = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path, none))
+    if (entry.path().extension() == extension) sum += entry.file_size(none);
+  return sum;
+}
+
+/// The schemes of EuroMPI'11 sections 3 and 4.3, and what is written here.
+void print_sizes(const View& view, const std::string& folder) {
+  const Definitions& d = view.definitions();
+  const uint64_t width = (view.trace().ranks.size() + 7) / 8;
+  uint64_t records = 0, selves = 0, members = 0, encoded = 0;
+  for (const RankTrace& r : view.trace().ranks)
+    for (const CommRecord& c : r.comms) {
+      ++records;
+      selves += (c.flags & kSelfLike) != 0;
+    }
+  for (const GlobalGroup& g : d.groups) {
+    if (g.kind == GlobalGroup::kSelf) continue;
+    if (g.kind == GlobalGroup::kList) members += static_cast<uint64_t>(g.size());
+    std::vector<uint8_t> bytes;
+    g.map.serialize(&bytes);
+    encoded += bytes.size();
+  }
+  const uint64_t bitstrings = d.several + 2 * uint64_t{d.inter} + selves;
+  const auto line = [](const char* what, uint64_t bytes) {
+    std::printf("%-58s %14llu\n", what, static_cast<unsigned long long>(bytes));
+  };
+  line("communicators as bitstrings, self-like ones a rank each", bitstrings * width);
+  line("communicators: two integers each", d.comms.size() * 8);
+  line("groups once each: lists of integers, world and self flags",
+       d.groups.size() * 8 + members * 4);
+  line("groups once each, encoded", encoded);
+  line("mapping tables: an integer a communicator and rank", records * 4);
+  line("OTF2: traces.def (all global definitions)", bytes_of_files(folder + "/traces.def", ""));
+  line("OTF2: local definitions (mapping tables)", bytes_of_files(folder + "/traces", ".def"));
+  line("OTF2: events", bytes_of_files(folder + "/traces", ".evt"));
+}
+
 int failed(const Status& status) {
   std::fprintf(stderr, "fgmpi-track-dump: %s\n", status.what().c_str());
   return 1;
@@ -238,10 +285,11 @@ int main(int argc, char** argv) {
   if (!parse(argc, argv, &o)) return 2;
   View view;
   if (Status s = view.open(o.folder); !s.ok()) return failed(s);
-  if (!o.quiet && !o.comms && !o.events && !o.leaks) print_summary(view);
+  if (!o.quiet && !o.comms && !o.events && !o.leaks && !o.sizes) print_summary(view);
   if (o.comms) print_comms(view);
   if (o.events) print_events(view, o);
   if (o.leaks) print_leaks(view);
+  if (o.sizes) print_sizes(view, o.folder);
   if (o.check) {
     std::string difference;
     if (!view.check(&difference)) {

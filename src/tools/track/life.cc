@@ -278,6 +278,7 @@ void rank_starts(bool session) {
   int level = MPI_THREAD_SINGLE;
   if (g_next.MPI_Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE)
     rank->threads = true;
+  this_is_the_first_thread();
   rank->initialised = !session;
   rank->sessions = session;
   rank->events_left = g_process.settings.first;

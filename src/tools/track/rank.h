@@ -123,7 +123,7 @@ struct Process {
   std::vector<Rank*> all;
   bool wanted[kCallCount] = {};
   uintptr_t fortran_low = 0, fortran_high = 0;  ///< the Fortran binding's code, which calls PMPI_*
-  std::atomic<int> threads{0};
+  std::atomic<int> threads{1};  ///< numbers given to threads
 };
 extern Process g_process;
 
@@ -139,6 +139,9 @@ inline Rank* current_rank() {
   }
   return g_only_rank;
 }
+
+/// The caller's thread is number 0 of its rank.
+void this_is_the_first_thread();
 
 uint64_t read_ticks_slowly();
 extern bool g_ticks_are_cycles;

@@ -15,7 +15,7 @@ Next g_next;
 
 namespace {
 
-/// Threads of a rank are numbered as they first call MPI; 0 is the one that started it.
+/// Threads of a rank are numbered as they first call MPI after the one that started it, which is 0.
 thread_local uint8_t t_thread = 0;
 thread_local bool t_thread_known = false;
 
@@ -27,6 +27,12 @@ uint8_t thread_number(const Rank* rank) {
   }
   return t_thread;
 }
+
+}  // namespace
+
+void this_is_the_first_thread() { t_thread_known = true; }
+
+namespace {
 
 constexpr size_t kFirstEvents = 4096 - sizeof(ChunkHeader);
 

@@ -89,7 +89,8 @@ uint32_t View::comm_of(const RankTrace& rank, uint32_t local) const {
 
 int32_t View::world_of(const RankTrace& rank, const Event& event) const {
   const uint32_t id = comm_of(rank, event.comm);
-  if (event.peer < 0 || id >= definitions_.comms.size()) return event.peer;
+  if (event.peer < 0 || id >= definitions_.comms.size() || event.comm >= rank.comms.size())
+    return event.peer;
   if (rank.file->header().flags & kGlobalRanks) return event.peer;
   const GlobalComm& c = definitions_.comms[id];
   if (c.self) return static_cast<int32_t>(&rank - trace_.ranks.data());
@@ -102,8 +103,8 @@ std::string View::comm_name(uint32_t comm) const {
   if (comm >= definitions_.comms.size()) return "";
   if (!names_[comm].empty()) return names_[comm];
   const GlobalComm& c = definitions_.comms[comm];
-  if (comm == 0 && definitions_.groups[c.group].kind == GlobalGroup::kWorld)
-    return "MPI_COMM_WORLD";
+  if (c.call != kCall_MPI_Init) return "";
+  if (comm == 0) return "MPI_COMM_WORLD";
   if (comm == definitions_.several + definitions_.inter && c.self) return "MPI_COMM_SELF";
   return "";
 }
@@ -119,11 +120,22 @@ uint8_t View::last_thread(const RankTrace& rank) const {
   return last;
 }
 
+namespace {
+
+/// Does the record name a function and a kind that there are? One that was reserved and not filled has neither.
+bool is_sound(const Event& e) {
+  const auto kind = static_cast<EventKind>(e.kind & ~kPart);
+  if (kind < EventKind::kCall || kind > EventKind::kFlush || e.call >= kCallCount) return false;
+  return kind != EventKind::kIcollDone || (e.tag >= 0 && e.tag < kCallCount);
+}
+
+}  // namespace
+
 std::vector<CallView> View::calls(const RankTrace& rank, uint8_t thread) const {
   std::vector<const Event*> events;
   for (const auto& chunk : rank.events)
     for (const Event& e : chunk)
-      if (e.thread == thread && e.kind != 0) events.push_back(&e);
+      if (e.thread == thread && is_sound(e)) events.push_back(&e);
   std::stable_sort(events.begin(), events.end(),
                    [](const Event* a, const Event* b) { return a->begin < b->begin; });
   std::vector<CallView> calls;
