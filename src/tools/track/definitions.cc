@@ -158,7 +158,8 @@ class Unifier {
   void fill_groups() {
     const auto n = out_.comms.size();
     std::vector<std::vector<int32_t>> members(n), others(n);
-    const auto place = [](std::vector<int32_t>* list, int32_t size, int32_t rank, size_t who) {
+    const auto place = [this](std::vector<int32_t>* list, int32_t size, int32_t rank, size_t who) {
+      if (size < 1 || static_cast<size_t>(size) > ranks_.size()) return;  // a damaged file
       if (list->empty()) list->assign(static_cast<size_t>(size), -1);
       if (rank >= 0 && rank < size && size == static_cast<int32_t>(list->size()))
         (*list)[static_cast<size_t>(rank)] = static_cast<int32_t>(who);

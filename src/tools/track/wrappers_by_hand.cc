@@ -1,7 +1,10 @@
 // The calls that begin and end tracking.
+#include <dlfcn.h>
+
 #include <cstdio>
 #include <cstdlib>
 
+#include "tools/track/extensions.h"
 #include "tools/track/wrappers.h"
 
 namespace fgmpi::track {
@@ -99,6 +102,18 @@ int end_job(const void* place, MPI_Comm comm, int code) {
   return g_next.MPI_Abort(comm, code);
 }
 
+/// Our library's MPI_Comm_split; it has no profiling name.
+int extended_split(const void* place, MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
+  static const auto next =
+      reinterpret_cast<decltype(&MPIX_Comm_split)>(dlsym(RTLD_NEXT, "MPIX_Comm_split"));
+  if (!next) return MPI_ERR_UNSUPPORTED_OPERATION;
+  Call call(kCall_MPI_Comm_split, place);
+  const int result = next(comm, color, key, newcomm);
+  call.leave();
+  if (result == MPI_SUCCESS) call.created(comm, *newcomm);
+  return result;
+}
+
 }  // namespace
 }  // namespace fgmpi::track
 
@@ -123,6 +138,9 @@ EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Sessio
 EXPORT int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   return from_fortran(FROM) ? session_init(info, errhandler, session)
                             : g_next.MPI_Session_init(info, errhandler, session);
+}
+EXPORT int MPIX_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
+  return extended_split(FROM, comm, color, key, newcomm);
 }
 EXPORT int MPI_Finalize() { return finalize(FROM); }
 EXPORT int PMPI_Finalize() { return from_fortran(FROM) ? finalize(FROM) : g_next.MPI_Finalize(); }
