@@ -49,6 +49,20 @@ if command -v mpicc.mpich >/dev/null && command -v mpiexec.hydra >/dev/null; the
   "$dump" --check --quiet host.trace || fail "on MPICH: the job's own unification is another one"
   "$dump" --comms host.trace >host.comms
   same one.comms host.comms
+
+  # Several threads of a rank in MPI at once, each a thread of the trace; 77: the library does not grant that.
+  mpicc.mpich -w -O1 -pthread "$sources/threads.c" -o threads || fail "mpicc.mpich threads.c"
+  FGMPI_TRACK="" FGMPI_TRACK_DIR=$scratch/threads.trace timeout 100 mpiexec.hydra -n 2 \
+    env LD_PRELOAD="$library" ./threads >threads.out 2>&1
+  case $? in
+    0)
+      "$dump" --check --quiet threads.trace || fail "threads: the job's own unification is another one"
+      [ "$("$dump" --events --no-times threads.trace | grep -c 'thread [123] MPI_Waitall comm 0 from [01] tag [123] bytes 4 ')" = 1200 ] ||
+        fail "threads: $("$dump" threads.trace)"
+      ;;
+    77) ;;
+    *) fail "threads: $(head -5 threads.out)" ;;
+  esac
 fi
 
 # Local ranks, translated by the reader, are what the original scheme records.

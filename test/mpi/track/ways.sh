@@ -82,6 +82,25 @@ grep -q '^1 send$' out || fail "layer: $(cat out)"
 [ "$("$dump" --events layer | grep -c MPI_Send)" = 0 ] || fail "layer: a call of PMPI_Send by the program was taken for MPI_Send"
 [ "$("$dump" --events layer | grep -c 'MPI_Recv comm 0 from 0')" = 1 ] || fail "layer: no MPI_Recv"
 
+# The extension that splits has no profiling name.
+cat >permute.c <<'END'
+#include <fgmpi.h>
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Comm other;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPIX_Comm_split(MPI_COMM_WORLD, MPIX_PERMUTE, -rank, &other);
+  MPI_Barrier(other);
+  MPI_Comm_free(&other);
+  MPI_Finalize();
+  return 0;
+}
+END
+"$bin/mpicc" permute.c -o permute.program || fail "mpicc permute.c"
+trace permute -n 1 -nfg 4 ./permute.program
+"$dump" --comms permute | grep -q '^group 1 size 4 members 3 2 1 0$' || fail "permute: $("$dump" --comms permute)"
+
 # Many ranks in a process.
 trace many -n 2 -nfg 500 "$folder/pattern"
 "$dump" many | grep -q '^job .*: 1000 ranks' || fail "many: $("$dump" many)"
