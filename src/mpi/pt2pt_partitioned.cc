@@ -1,16 +1,11 @@
 // Partitioned communication (MPI-4.0 chapter 4).
 
+#include "mpi/calls.h"
 #include "mpi/pt2pt_args.h"
 
-using namespace fgmpi;
-using namespace fgmpi::mpi;
+namespace fgmpi::mpi {
 
 namespace {
-
-Status check_partitions(int partitions) {
-  if (partitions >= 0) return {};
-  return error(MPI_ERR_ARG, "partitions is %d; allowed is 0 or more", partitions);
-}
 
 uint64_t part_ctx(const Comm* c) { return c->shared->id.plane(comm::kPlanePart); }
 
@@ -23,48 +18,38 @@ Status find_request(MPI_Request handle, Request** out) {
 
 }  // namespace
 
-FGMPI_EXPORT(MPI_Psend_init);
-int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype,
-                    int dest, int tag, MPI_Comm comm, MPI_Info, MPI_Request* request) {
-  constexpr const char* kCall = "MPI_Psend_init";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, check_partitions(partitions));
-  FGMPI_RETURN_IF(kCall, c, check_send(c, dest, tag));
-  FGMPI_RETURN_IF(kCall, c, check_pointer(request, "request"));
+Status psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, Comm* c, MPI_Info, MPI_Request* request) {
+  FGMPI_TRY(pt2pt::need_handle());
   Buffer buffer;
-  FGMPI_RETURN_IF(kCall, c, make_buffer(buf, count, datatype, &buffer));
-  FGMPI_RETURN_IF(kCall, c, check_volume(count, partitions, buffer.type, "count"));
+  FGMPI_TRY(make_buffer(buf, count, datatype, &buffer));
+  FGMPI_TRY(check_volume(count, partitions, buffer.type, "count"));
   pt2pt::Peer to{pt2pt::kNoPeer, 0};
   if (dest != MPI_PROC_NULL) to = c->peer(dest);
-  FGMPI_RETURN_IF(kCall, c, pt2pt::need_handle());
   Request* made;
-  FGMPI_RETURN_IF(
-      kCall, c,
-      pt2pt::psend_init(buffer, partitions, to, c->rank, tag, part_ctx(c), kCall, c, &made));
+  FGMPI_TRY(pt2pt::psend_init(buffer, partitions, to, c->rank, tag, part_ctx(c), "MPI_Psend_init",
+                              c, &made));
   *request = pt2pt::handle_of(made);
-  return MPI_SUCCESS;
+  return {};
 }
 
-FGMPI_EXPORT(MPI_Precv_init);
-int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source,
-                    int tag, MPI_Comm comm, MPI_Info, MPI_Request* request) {
-  constexpr const char* kCall = "MPI_Precv_init";
-  FGMPI_ENTER(kCall, c, comm);
-  FGMPI_RETURN_IF(kCall, c, check_partitions(partitions));
-  FGMPI_RETURN_IF(kCall, c, check_rank(c, source, "source", false));
-  FGMPI_RETURN_IF(kCall, c, check_tag(tag, false));
-  FGMPI_RETURN_IF(kCall, c, check_pointer(request, "request"));
+Status precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source,
+                  int tag, Comm* c, MPI_Info, MPI_Request* request) {
+  FGMPI_TRY(pt2pt::need_handle());
   Buffer buffer;
-  FGMPI_RETURN_IF(kCall, c, make_buffer(buf, count, datatype, &buffer));
-  FGMPI_RETURN_IF(kCall, c, check_volume(count, partitions, buffer.type, "count"));
-  FGMPI_RETURN_IF(kCall, c, pt2pt::need_handle());
+  FGMPI_TRY(make_buffer(buf, count, datatype, &buffer));
+  FGMPI_TRY(check_volume(count, partitions, buffer.type, "count"));
   Request* made;
-  FGMPI_RETURN_IF(kCall, c,
-                  pt2pt::precv_init(buffer, partitions, my_endpoint(), source, tag, part_ctx(c),
-                                    kCall, c, &made));
+  FGMPI_TRY(pt2pt::precv_init(buffer, partitions, my_endpoint(), source, tag, part_ctx(c),
+                              "MPI_Precv_init", c, &made));
   *request = pt2pt::handle_of(made);
-  return MPI_SUCCESS;
+  return {};
 }
+
+}  // namespace fgmpi::mpi
+
+using namespace fgmpi;
+using namespace fgmpi::mpi;
 
 namespace {
 int ready_range(const char* call, int low, int high, MPI_Request handle) {

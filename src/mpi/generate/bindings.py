@@ -38,6 +38,7 @@ NULL_HANDLES = {"comm": "MPI_COMM_NULL", "group": "MPI_GROUP_NULL"}
 INCLUDES = {
     "coll": ["mpi/coll_args.h"],
     "comm": ["comm/create.h"],
+    "pt2pt": ["mpi/pt2pt_calls.h"],
     "topo": ["comm/topology.h"],
 }
 

@@ -1,0 +1,135 @@
+// Sends and receives as the rows of calls.table name them: the fast paths in line, so that a binding is nothing but one,
+// and the general ways.
+//
+// Each gets the arguments of the call as they are, after its name, checks them, and gives the call's result.
+// Thread rule: one thread. Blocking calls may switch, the others never do.
+#pragma once
+
+#include "mpi/pt2pt_args.h"
+
+namespace fgmpi::mpi {
+
+/// The general ways, for all but the simplest.
+int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
+                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
+                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
+int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
+              int dest, int tag, MPI_Comm comm, MPI_Request* request);
+int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                int tag, Comm* c, MPI_Status* status);
+/// `init`: MPI_Recv_init.
+int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                 int tag, MPI_Comm comm, MPI_Request* request, bool init);
+
+/// In place of the status of the blocking forms: not a status, so that a null request can be told
+/// from none.
+inline MPI_Status* const kNonblocking = reinterpret_cast<MPI_Status*>(2);
+
+int sendrecv(const char* call, const void* sendbuf, int64_t sendcount, MPI_Datatype sendtype,
+             int dest, int sendtag, void* recvbuf, int64_t recvcount, MPI_Datatype recvtype,
+             int source, int recvtag, MPI_Comm comm, MPI_Status* status, MPI_Request* request);
+int sendrecv_replace(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int dest,
+                     int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status,
+                     MPI_Request* request);
+int mrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MPI_Message* handle,
+          MPI_Status* status);
+int imrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MPI_Message* handle,
+           MPI_Request* request);
+
+/// The names of calls, to be template arguments.
+struct Name {
+  char text[16] = {};
+  template <size_t n>
+  constexpr Name(const char (&from)[n]) {
+    for (size_t i = 0; i < n; ++i) text[i] = from[i];
+  }
+};
+
+/// Has the arguments of the call itself, in their registers.
+template <Name kCall, Mode kMode, class Count>
+[[gnu::noinline]] int send_slowly(const void* buf, Count count, MPI_Datatype datatype, int dest,
+                                  int tag, MPI_Comm comm) {
+  return send_by_handle(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
+}
+
+/// The whole of a send that is small, collocated and expected. Refuses everything else, and all
+/// arguments that need a closer look.
+template <class Count>
+[[gnu::always_inline]] inline bool sent_at_once(const void* buf, Count count, MPI_Datatype datatype,
+                                                int dest, int tag, MPI_Comm comm) {
+  sched::maybe_force_switch();
+  Comm* c = comm::find(comm);
+  uint64_t bytes;
+  uint32_t local;
+  return c && is_member(c, dest) && tag >= 0 && few_bytes(buf, count, datatype, &bytes) &&
+         g_av.is_mine(static_cast<uint32_t>(c->shared->peers().world_of(dest)), &local) &&
+         pt2pt::send_to_first(buf, bytes, local, {user_ctx(c), c->rank, tag});
+}
+
+template <Name kCall, Mode kMode, class Count>
+[[gnu::always_inline]] inline int send(const void* buf, Count count, MPI_Datatype datatype,
+                                       int dest, int tag, MPI_Comm comm) {
+  if (__builtin_expect(sent_at_once(buf, count, datatype, dest, tag, comm), 1)) return MPI_SUCCESS;
+  return send_slowly<kCall, kMode>(buf, count, datatype, dest, tag, comm);
+}
+
+template <Name kCall, Mode kMode, class Count>
+[[gnu::noinline]] int isend_slowly(const void* buf, Count count, MPI_Datatype datatype, int dest,
+                                   int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend_by_handle(kCall.text, kMode, buf, count, datatype, dest, tag, comm, request);
+}
+
+template <Name kCall, Mode kMode, class Count>
+[[gnu::always_inline]] inline int isend(const void* buf, Count count, MPI_Datatype datatype,
+                                        int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  if (__builtin_expect(request && sent_at_once(buf, count, datatype, dest, tag, comm), 1)) {
+    *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
+    return MPI_SUCCESS;
+  }
+  return isend_slowly<kCall, kMode>(buf, count, datatype, dest, tag, comm, request);
+}
+
+inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* status) {
+  if (status != MPI_STATUS_IGNORE) set_status(status, *outcome);
+  return __builtin_expect(outcome->error.ok(), 1) ? MPI_SUCCESS : fail(call, c, outcome->error);
+}
+
+[[gnu::always_inline]] inline int recv(const char* call, void* buf, int64_t count,
+                                       MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                       MPI_Status* status) {
+  FGMPI_ENTER(call, c, comm);
+  uint64_t bytes;
+  bool plain = is_member(c, source) || source == MPI_ANY_SOURCE;
+  if (__builtin_expect(!plain || tag < MPI_ANY_TAG || buf == nullptr ||
+                           !plain_bytes(buf, count, datatype, &bytes),
+                       0))
+    return recv_slowly(call, buf, count, datatype, source, tag, c, status);
+  Outcome outcome;
+  pt2pt::recv_bytes(buf, bytes, my_endpoint(), {user_ctx(c), source, tag}, call, &outcome);
+  return received(call, c, &outcome, status);
+}
+
+[[gnu::always_inline]] inline int irecv(const char* call, void* buf, int64_t count,
+                                        MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                        MPI_Request* request) {
+  Comm* c = comm::find(comm);
+  uint64_t bytes;
+  if (__builtin_expect(!c || (!is_member(c, source) && source != MPI_ANY_SOURCE) ||
+                           tag < MPI_ANY_TAG || !buf || !request ||
+                           !plain_bytes(buf, count, datatype, &bytes) ||
+                           !pt2pt::fast::has_free_handle(),
+                       0))
+    return irecv_slowly(call, buf, count, datatype, source, tag, comm, request, false);
+  sched::maybe_force_switch();
+  try {
+    const Request* made =
+        pt2pt::irecv_bytes(buf, bytes, my_endpoint(), {user_ctx(c), source, tag}, call, c);
+    *request = static_cast<MPI_Request>(made->handle);
+  } catch (const std::bad_alloc&) {
+    return no_memory(call, comm);
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace fgmpi::mpi
