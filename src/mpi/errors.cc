@@ -8,6 +8,7 @@
 
 #include "comm/errhandler.h"
 #include "host/host.h"
+#include "mpi/calls.h"
 #include "mpi/error_texts.h"
 #include "mpi/own.h"
 #include "mpi/runtime.h"
@@ -150,24 +151,17 @@ void abort_job(int exit_code, const std::string& line) {
   std::abort();  // not reached: says so to compilers that forget it of virtual functions
 }
 
-}  // namespace fgmpi::mpi
-
-using namespace fgmpi;
-
-FGMPI_EXPORT(MPI_Error_class);
-int PMPI_Error_class(int errorcode, int* errorclass) {
-  *errorclass = mpi::class_of(errorcode);
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Error_string);
-int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
-  std::string text = mpi::text_of(errorcode);
+Status error_string(int errorcode, char* string, int* resultlen) {
+  std::string text = text_of(errorcode);
   if (text.size() >= MPI_MAX_ERROR_STRING) text.resize(MPI_MAX_ERROR_STRING - 1);
   std::memcpy(string, text.c_str(), text.size() + 1);
   *resultlen = static_cast<int>(text.size());
-  return MPI_SUCCESS;
+  return {};
 }
+
+}  // namespace fgmpi::mpi
+
+using namespace fgmpi;
 
 FGMPI_EXPORT(MPI_Abort);
 int PMPI_Abort(MPI_Comm comm, int errorcode) {

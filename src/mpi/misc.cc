@@ -8,6 +8,44 @@
 
 #include "fgmpi.h"
 #include "mpi/binding.h"
+#include "mpi/calls.h"
+
+namespace fgmpi::mpi {
+
+Status get_processor_name(char* name, int* resultlen) {
+  if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0) std::strcpy(name, "unknown");
+  name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
+  *resultlen = static_cast<int>(std::strlen(name));
+  return {};
+}
+
+Status get_version(int* version, int* subversion) {
+  *version = MPI_VERSION;
+  *subversion = MPI_SUBVERSION;
+  return {};
+}
+
+Status get_library_version(char* version, int* resultlen) {
+  *resultlen = std::snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING,
+                             "Finegrain MPI %s (MPI %d.%d, MPICH ABI %s)", FGMPI_VERSION,
+                             MPI_VERSION, MPI_SUBVERSION, MPICH_VERSION);
+  return {};
+}
+
+Status alloc_mem(MPI_Aint size, MPI_Info, void* baseptr) {
+  if (size < 0) return error(MPI_ERR_ARG, "size is %ld; allowed is 0 or more", size);
+  void* memory = std::malloc(size ? size : 1);
+  if (!memory) return error(MPI_ERR_NO_MEM, "cannot allocate %ld bytes", size);
+  std::memcpy(baseptr, &memory, sizeof memory);
+  return {};
+}
+
+Status free_mem(void* base) {
+  std::free(base);
+  return {};
+}
+
+}  // namespace fgmpi::mpi
 
 using namespace fgmpi;
 
@@ -21,58 +59,8 @@ double PMPI_Wtick(void) {
   return static_cast<double>(tick.tv_sec) + 1e-9 * static_cast<double>(tick.tv_nsec);
 }
 
-FGMPI_EXPORT(MPI_Get_processor_name);
-int PMPI_Get_processor_name(char* name, int* resultlen) {
-  if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0) std::strcpy(name, "unknown");
-  name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
-  *resultlen = static_cast<int>(std::strlen(name));
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Get_version);
-int PMPI_Get_version(int* version, int* subversion) {
-  *version = MPI_VERSION;
-  *subversion = MPI_SUBVERSION;
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Get_library_version);
-int PMPI_Get_library_version(char* version, int* resultlen) {
-  *resultlen = std::snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING,
-                             "Finegrain MPI %s (MPI %d.%d, MPICH ABI %s)", FGMPI_VERSION,
-                             MPI_VERSION, MPI_SUBVERSION, MPICH_VERSION);
-  return MPI_SUCCESS;
-}
-
 FGMPI_EXPORT(MPI_Pcontrol);
 int PMPI_Pcontrol(const int, ...) { return MPI_SUCCESS; }
-
-FGMPI_EXPORT(MPI_Alloc_mem);
-int PMPI_Alloc_mem(MPI_Aint size, MPI_Info, void* baseptr) {
-  constexpr const char* kCall = "MPI_Alloc_mem";
-  if (size < 0)
-    return mpi::fail(kCall, nullptr, error(MPI_ERR_ARG, "size is %ld; allowed is 0 or more", size));
-  void* memory = std::malloc(size ? size : 1);
-  if (!memory)
-    return mpi::fail(kCall, nullptr, error(MPI_ERR_NO_MEM, "cannot allocate %ld bytes", size));
-  std::memcpy(baseptr, &memory, sizeof memory);
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Free_mem);
-int PMPI_Free_mem(void* base) {
-  std::free(base);
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Get_address);
-int PMPI_Get_address(const void* location, MPI_Aint* address) {
-  *address = reinterpret_cast<MPI_Aint>(location);
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Address);
-int PMPI_Address(void* location, MPI_Aint* address) { return PMPI_Get_address(location, address); }
 
 FGMPI_EXPORT(MPI_Aint_add);
 MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) { return base + disp; }

@@ -1,4 +1,4 @@
-// Sends and receives as the rows of calls.table name them: the fast paths in line, so that a binding is nothing but one,
+// Sends, receives and their like as the rows of calls.table name them: the fast paths in line, so that a binding is nothing but one,
 // and the general ways.
 //
 // Each gets the arguments of the call as they are, after its name, checks them, and gives the call's result.
@@ -36,6 +36,16 @@ int mrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MPI
           MPI_Status* status);
 int imrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MPI_Message* handle,
            MPI_Request* request);
+
+/// What a status says, and what is put into one.
+int get_count(const char* call, const MPI_Status* status, MPI_Datatype type, int* count);
+int get_count(const char* call, const MPI_Status* status, MPI_Datatype type, MPI_Count* count);
+int get_elements(const char* call, const MPI_Status* status, MPI_Datatype type, int* count);
+int get_elements(const char* call, const MPI_Status* status, MPI_Datatype type, MPI_Count* count);
+int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, int64_t count);
+/// MPI_Buffer_detach: may switch.
+int detach_buffer(const char* call, void* buffer, int* size);
+int detach_buffer(const char* call, void* buffer, MPI_Count* size);
 
 /// The names of calls, to be template arguments.
 struct Name {

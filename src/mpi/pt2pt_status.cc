@@ -6,11 +6,10 @@
 #include <cstring>
 
 #include "host/host.h"
-#include "mpi/pt2pt_args.h"
+#include "mpi/calls.h"
+#include "mpi/pt2pt_calls.h"
 
-using namespace fgmpi;
-using namespace fgmpi::mpi;
-
+namespace fgmpi::mpi {
 namespace {
 
 int64_t bytes_of(const MPI_Status* status) {
@@ -28,7 +27,7 @@ void set_bytes(MPI_Status* status, int64_t bytes) {
 /// Whole elements in a message of that many bytes; MPI_UNDEFINED when they do not divide it or
 /// exceed `most`.
 template <class Count>
-int get_count(const char* call, const MPI_Status* status, MPI_Datatype datatype, Count* count) {
+int whole_elements(const char* call, const MPI_Status* status, MPI_Datatype datatype, Count* count) {
   FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
   FGMPI_RETURN_IF(call, nullptr, check_pointer(count, "count"));
   int64_t size = 0;
@@ -54,14 +53,34 @@ int get_count(const char* call, const MPI_Status* status, MPI_Datatype datatype,
 }
 
 template <class Count, class Host>
-int get_elements(const char* call, const MPI_Status* status, MPI_Datatype datatype, Count* count,
+int basic_elements(const char* call, const MPI_Status* status, MPI_Datatype datatype, Count* count,
                  Host&& ask_host) {
   if (in_basic_types(datatype) && datatype != MPI_2INT)
-    return get_count(call, status, datatype, count);
+    return whole_elements(call, status, datatype, count);
   FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
   FGMPI_RETURN_IF(call, nullptr, check_pointer(count, "count"));
   int code = host::call(ask_host);
   return code == MPI_SUCCESS ? MPI_SUCCESS : host_error(call, code);
+}
+
+}  // namespace
+
+int get_count(const char* call, const MPI_Status* status, MPI_Datatype type, int* count) {
+  return whole_elements(call, status, type, count);
+}
+int get_count(const char* call, const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
+  return whole_elements(call, status, type, count);
+}
+
+int get_elements(const char* call, const MPI_Status* status, MPI_Datatype type, int* count) {
+  return basic_elements(call, status, type, count, [&](const host::Api& h) {
+    return h.Get_elements(status, type, count);
+  });
+}
+int get_elements(const char* call, const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
+  return basic_elements(call, status, type, count, [&](const host::Api& h) {
+    return h.Get_elements_x(status, type, count);
+  });
 }
 
 int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, int64_t count) {
@@ -79,72 +98,16 @@ int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, in
   return code == MPI_SUCCESS ? MPI_SUCCESS : host_error(call, code);
 }
 
-}  // namespace
-
-FGMPI_EXPORT(MPI_Get_count);
-int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, int* count) {
-  return get_count("MPI_Get_count", status, datatype, count);
-}
-
-FGMPI_EXPORT(MPI_Get_count_c);
-int PMPI_Get_count_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
-  return get_count("MPI_Get_count_c", status, datatype, count);
-}
-
-FGMPI_EXPORT(MPI_Get_elements);
-int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype, int* count) {
-  return get_elements("MPI_Get_elements", status, datatype, count,
-                      [&](const host::Api& h) { return h.Get_elements(status, datatype, count); });
-}
-
-FGMPI_EXPORT(MPI_Get_elements_x);
-int PMPI_Get_elements_x(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
-  return get_elements("MPI_Get_elements_x", status, datatype, count, [&](const host::Api& h) {
-    return h.Get_elements_x(status, datatype, count);
-  });
-}
-
-FGMPI_EXPORT(MPI_Get_elements_c);
-int PMPI_Get_elements_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
-  return get_elements("MPI_Get_elements_c", status, datatype, count, [&](const host::Api& h) {
-    return h.Get_elements_c(status, datatype, count);
-  });
-}
-
-FGMPI_EXPORT(MPI_Status_set_elements);
-int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatype, int count) {
-  return set_elements("MPI_Status_set_elements", status, datatype, count);
-}
-
-FGMPI_EXPORT(MPI_Status_set_elements_x);
-int PMPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
-  return set_elements("MPI_Status_set_elements_x", status, datatype, count);
-}
-
-FGMPI_EXPORT(MPI_Status_set_cancelled);
-int PMPI_Status_set_cancelled(MPI_Status* status, int flag) {
-  constexpr const char* kCall = "MPI_Status_set_cancelled";
-  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(status, "status"));
+Status status_set_cancelled(MPI_Status* status, int flag) {
   status->count_hi_and_cancelled = (status->count_hi_and_cancelled & ~1) | (flag ? 1 : 0);
-  return MPI_SUCCESS;
+  return {};
 }
 
-FGMPI_EXPORT(MPI_Test_cancelled);
-int PMPI_Test_cancelled(const MPI_Status* status, int* flag) {
-  constexpr const char* kCall = "MPI_Test_cancelled";
-  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(status, "status"));
-  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
-  *flag = status->count_hi_and_cancelled & 1;
-  return MPI_SUCCESS;
+Status buffer_attach(void* buffer, MPI_Count size) {
+  return pt2pt::attach_buffer(&comm::rank_state()->bsend, buffer, size);
 }
 
 namespace {
-
-int attach(const char* call, void* buffer, int64_t size) {
-  comm::RankState* rank = comm::rank_state();
-  if (!rank) return bad_comm(call, MPI_COMM_SELF);
-  return done(call, nullptr, pt2pt::attach_buffer(&rank->bsend, buffer, size));
-}
 
 template <class Size>
 int detach(const char* call, void* buffer, Size* size) {
@@ -163,20 +126,9 @@ int detach(const char* call, void* buffer, Size* size) {
 
 }  // namespace
 
-FGMPI_EXPORT(MPI_Buffer_attach);
-int PMPI_Buffer_attach(void* buffer, int size) { return attach("MPI_Buffer_attach", buffer, size); }
-
-FGMPI_EXPORT(MPI_Buffer_attach_c);
-int PMPI_Buffer_attach_c(void* buffer, MPI_Count size) {
-  return attach("MPI_Buffer_attach_c", buffer, size);
+int detach_buffer(const char* call, void* buffer, int* size) { return detach(call, buffer, size); }
+int detach_buffer(const char* call, void* buffer, MPI_Count* size) {
+  return detach(call, buffer, size);
 }
 
-FGMPI_EXPORT(MPI_Buffer_detach);
-int PMPI_Buffer_detach(void* buffer, int* size) {
-  return detach("MPI_Buffer_detach", buffer, size);
-}
-
-FGMPI_EXPORT(MPI_Buffer_detach_c);
-int PMPI_Buffer_detach_c(void* buffer, MPI_Count* size) {
-  return detach("MPI_Buffer_detach_c", buffer, size);
-}
+}  // namespace fgmpi::mpi
