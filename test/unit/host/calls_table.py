@@ -1,0 +1,82 @@
+"""src/mpi/calls.table agrees with mpi.h, and a table that does not is refused.
+
+  calls_table.py SOURCE_FOLDER HOST_INCLUDE CC
+
+Changes the table in one place at a time; each change must stop the build with words about it.
+"""
+
+import os
+import re
+import sys
+import tempfile
+from types import SimpleNamespace
+
+source, include, cc = sys.argv[1:]
+for folder in ("src/mpi/generate", "src/host/generate"):
+    sys.path.insert(0, os.path.join(source, folder))
+sys.dont_write_bytecode = True
+
+import calls  # noqa: E402
+import header  # noqa: E402
+
+TABLE = os.path.join(source, "src/mpi/calls.table")
+FUNCTIONS = header.parse_functions(header.preprocessed(SimpleNamespace(cc=cc, include=include)))
+failures = []
+
+
+def verdict(text):
+    """None when the table is accepted, else the words of the error."""
+    with tempfile.NamedTemporaryFile("w", suffix=".table") as file:
+        file.write(text)
+        file.flush()
+        try:
+            kinds, found = calls.read(file.name)
+            calls.check(kinds, found, FUNCTIONS)
+            calls.check_files(found, os.path.join(source, "src/mpi"))
+        except SystemExit as error:
+            return str(error.code)
+    return None
+
+
+def refuse(name, pattern, replacement, words):
+    text, count = re.subn(pattern, replacement, original, count=1, flags=re.M)
+    said = verdict(text)
+    if count != 1:
+        failures.append(f"{name}: the table has no {pattern}")
+    elif said is None or words not in said:
+        failures.append(f"{name}: accepted, or without '{words}': {said}")
+
+
+with open(TABLE) as file:
+    original = file.read()
+said = verdict(original)
+if said:
+    failures.append(f"the table itself is refused: {said}")
+
+refuse("a call is missing", r"^Comm_size .*\n", "", "MPI_Comm_size of mpi.h is not in the table")
+refuse("a call is there twice", r"^(Comm_size .*)$", r"\1\n\1", "already")
+refuse("no such call", r"^(Comm_size .*)$", r"\1\nComm_width (comm) hand misc.cc", "is not in mpi.h")
+refuse("no twin", r"^Comm_size ", "Comm_size +c ", "MPI_Comm_size_c is not in mpi.h")
+refuse("a parameter is missing", r"^Comm_split \(comm, ", "Comm_split (", "has the parameters")
+refuse("another name", r"^Comm_size \(comm, size:", "Comm_size (comm, number:", "has the parameters")
+refuse("another type", r"^Comm_size \(comm, size: out_int", "Comm_size (comm, size: out_aint", "is int *")
+refuse("no such kind", r"^Comm_size \(comm, size: out_int", "Comm_size (comm, size: integer", "no kind integer")
+refuse("const is written", r"^Comm_set_name \(comm, comm_name: string", "Comm_set_name (comm, comm_name: out_string",
+       "is const in mpi.h")
+refuse("no such sentinel", r"\|proc_null", "|nobody", "no sentinel nobody")
+refuse("no such length", r"ranks: ints\(n\)", "ranks: ints(m)", "which is no parameter")
+refuse("no such flag", r"^(Wtime \(\)) ", r"\1 sometimes ", "no flag sometimes")
+refuse("no answer", r"^(Wtime \(\) before_init) hand misc.cc", r"\1", "not a call")
+refuse("hand without a file", r"hand misc.cc", "hand", "followed by")
+refuse("another file", r"^(Wtime .*) hand misc.cc", r"\1 hand init.cc", "not exported in init.cc")
+refuse("generated and by hand", r"^(Wtime .*) hand misc.cc", r"\1 made", "exported by hand")
+
+kinds, found = calls.read(TABLE)
+if sum(symbol.startswith("MPI_") for symbol in found) != 619:
+    failures.append("the table does not have 619 functions MPI_*")
+for failure in failures:
+    print(failure)
+made = sum(c.answer in ("made", "collective", "direct") for c in found.values())
+hand = sum(c.answer == "hand" for c in found.values())
+print(f"{len(found)} functions in the table: {made} bindings generated, {hand} by hand")
+sys.exit(1 if failures else 0)
