@@ -30,6 +30,9 @@ inline int done(const char* call, comm::Comm* comm, const Status& status) {
   return __builtin_expect(status.ok(), 1) ? MPI_SUCCESS : fail(call, comm, status);
 }
 
+inline int done(const char* call, std::nullptr_t, const Status& status) {
+  return done(call, static_cast<comm::Comm*>(nullptr), status);
+}
 /// The same for a function that ran a function of the user's: its error code, for the handler to see.
 inline int done(const char* call, comm::Comm* comm, int code) {
   return __builtin_expect(code == MPI_SUCCESS, 1) ? MPI_SUCCESS : fail_code(call, comm, code);

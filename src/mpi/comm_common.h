@@ -66,6 +66,12 @@ void* erase_type(F* function) {
 }
 inline comm::AttrKind attr_kind(fgmpi_attr_kind kind) { return static_cast<comm::AttrKind>(kind); }
 
+/// The result of a call with a handle that is no group's.
+inline int bad_group(const char* call, MPI_Group handle, const char* argument) {
+  comm::Group* none;
+  return fail(call, nullptr, find_group(handle, argument, &none));
+}
+
 /// For calls without a communicator: the rank must be between MPI_Init and MPI_Finalize (or have a session).
 inline bool usable() { return comm::rank_state() != nullptr; }
 

@@ -6,6 +6,7 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <string>
 
 #include "base/status.h"
@@ -20,6 +21,9 @@ int code_of(const char* call, const Status& status);
 /// (MPI-4.0 section 9.3) or, while the program has set none there, of MPI_COMM_WORLD; fatal before
 /// MPI_Init. With MPI_ERRORS_ARE_FATAL prints one line and ends the job.
 int fail(const char* call, comm::Comm* comm, const Status& status);
+inline int fail(const char* call, std::nullptr_t, const Status& status) {
+  return fail(call, static_cast<comm::Comm*>(nullptr), status);
+}
 /// The same for a code that exists already.
 int fail_code(const char* call, comm::Comm* comm, int code);
 

@@ -11,8 +11,10 @@
 #include "base/slab.h"
 #include "comm/create.h"
 #include "comm/errhandler.h"
+#include "mpi/calls.h"
 #include "mpi/comm_common.h"
 #include "mpi/runtime.h"
+#include "mpi/session.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -20,35 +22,13 @@ namespace {
 constexpr uint32_t kSessionBase = 0xb8000000u;  // MPICH: direct, session
 constexpr const char* kSets[] = {"mpi://WORLD", "mpi://SELF", "fgmpi://PROCESS"};
 
-struct Session {
-  MPI_Session handle = MPI_SESSION_NULL;
-  MPI_Errhandler errhandler = MPI_ERRORS_ARE_FATAL;
-  comm::Hints hints;
-};
-
 Slab<Session> g_sessions;
-
-Session* find(MPI_Session handle) {
-  uint32_t bits = static_cast<uint32_t>(handle);
-  return (bits & 0xfc000000u) == kSessionBase ? g_sessions.get(bits & 0x3ffffffu) : nullptr;
-}
 
 /// What an error handler that no object has (yet) does about an error.
 int answer(MPI_Errhandler handler, void* object, const char* call, const Status& status) {
   int code = code_of(call, status);
   if (comm::returns_codes(handler) || comm::call_errhandler(handler, object, &code)) return code;
   abort_job(status.error_class(), "Fatal error: " + text_of(code));
-}
-
-int fail_session(const char* call, Session* s, const Status& status) {
-  return answer(s->errhandler, &s->handle, call, status);
-}
-
-int bad_session(const char* call, MPI_Session handle) {
-  return mpi::fail(
-      call, nullptr,
-      error(MPI_ERR_SESSION, "session is %s; allowed is an open session",
-            handle == MPI_SESSION_NULL ? "MPI_SESSION_NULL" : "not a session or was finalized"));
 }
 
 Status set_of(const char* name, RankMap* map) {
@@ -91,13 +71,87 @@ int give_from_group(const char* call, const Status& status, comm::Comm* made,
 }
 
 }  // namespace
+
+Session* find_session(MPI_Session handle) {
+  uint32_t bits = static_cast<uint32_t>(handle);
+  return (bits & 0xfc000000u) == kSessionBase ? g_sessions.get(bits & 0x3ffffffu) : nullptr;
+}
+
+int bad_session(const char* call, MPI_Session handle) {
+  return fail(
+      call, nullptr,
+      error(MPI_ERR_SESSION, "session is %s; allowed is an open session",
+            handle == MPI_SESSION_NULL ? "MPI_SESSION_NULL" : "not a session or was finalized"));
+}
+
+int fail(const char* call, Session* session, const Status& status) {
+  return answer(session->errhandler, &session->handle, call, status);
+}
+
+Status session_finalize(Session* session) {
+  comm::release_errhandler(session->errhandler);
+  g_sessions.destroy(static_cast<uint32_t>(session->handle) & 0x3ffffffu);
+  return {};
+}
+
+Status session_get_num_psets(Session*, MPI_Info, int* npset_names) {
+  *npset_names = static_cast<int>(std::size(kSets));
+  return {};
+}
+
+Status session_get_nth_pset(Session*, MPI_Info, int n, int* pset_len, char* pset_name) {
+  if (n >= static_cast<int>(std::size(kSets)))
+    return error(MPI_ERR_ARG, "n is %d; allowed is 0 to %zu", n, std::size(kSets) - 1);
+  std::string name = kSets[n];
+  if (*pset_len > 0) {
+    FGMPI_TRY(check_pointer(pset_name, "pset_name"));
+    name.resize(std::min(name.size(), static_cast<size_t>(*pset_len) - 1));
+    std::memcpy(pset_name, name.c_str(), name.size() + 1);
+  }
+  *pset_len = static_cast<int>(std::strlen(kSets[n])) + 1;
+  return {};
+}
+
+Status session_get_info(Session* session, MPI_Info* info_used) {
+  return comm::make_info(session->hints, info_used);
+}
+
+Status session_get_pset_info(Session*, const char* pset_name, MPI_Info* info) {
+  RankMap map;
+  FGMPI_TRY(set_of(pset_name, &map));
+  return comm::make_info({{"mpi_size", std::to_string(map.size())}}, info);
+}
+
+Status group_from_session_pset(Session*, const char* pset_name, MPI_Group* newgroup) {
+  RankMap map;
+  FGMPI_TRY(set_of(pset_name, &map));
+  return comm::make_group(std::move(map), newgroup);
+}
+
+Status session_set_errhandler(Session* session, MPI_Errhandler errhandler) {
+  comm::retain_errhandler(errhandler);
+  comm::release_errhandler(session->errhandler);
+  session->errhandler = errhandler;
+  return {};
+}
+
+Status session_get_errhandler(Session* session, MPI_Errhandler* errhandler) {
+  comm::retain_errhandler(session->errhandler);
+  *errhandler = session->errhandler;
+  return {};
+}
+
+Status session_call_errhandler(Session* session, int errorcode) {
+  if (comm::returns_codes(session->errhandler) ||
+      comm::call_errhandler(session->errhandler, &session->handle, &errorcode))
+    return {};
+  abort_job(class_of(errorcode),
+            "Fatal error: " + text_of(errorcode) + " in MPI_Session_call_errhandler");
+}
+
 }  // namespace fgmpi::mpi
 
 using namespace fgmpi;
-
-#define FGMPI_SESSION(call, var, handle)                   \
-  ::fgmpi::mpi::Session* var = ::fgmpi::mpi::find(handle); \
-  if (!var) return ::fgmpi::mpi::bad_session(call, handle)
 
 FGMPI_EXPORT(MPI_Session_init);
 int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
@@ -116,98 +170,6 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* ses
   comm::put_hint(&s->hints, {"thread_level", "MPI_THREAD_FUNNELED"});
   *session = s->handle = static_cast<MPI_Session>(mpi::kSessionBase | index);
   return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Session_finalize);
-int PMPI_Session_finalize(MPI_Session* session) {
-  FGMPI_SESSION("MPI_Session_finalize", s, *session);
-  comm::release_errhandler(s->errhandler);
-  mpi::g_sessions.destroy(static_cast<uint32_t>(*session) & 0x3ffffffu);
-  *session = MPI_SESSION_NULL;
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Session_get_num_psets);
-int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info, int* npset_names) {
-  FGMPI_SESSION("MPI_Session_get_num_psets", s, session);
-  *npset_names = static_cast<int>(std::size(mpi::kSets));
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Session_get_nth_pset);
-int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int n, int* pset_len,
-                              char* pset_name) {
-  constexpr const char* kCall = "MPI_Session_get_nth_pset";
-  FGMPI_SESSION(kCall, s, session);
-  if (n < 0 || n >= static_cast<int>(std::size(mpi::kSets)))
-    return mpi::fail_session(
-        kCall, s, error(MPI_ERR_ARG, "n is %d; allowed is 0 to %zu", n, std::size(mpi::kSets) - 1));
-  std::string name = mpi::kSets[n];
-  if (*pset_len > 0) {
-    name.resize(std::min(name.size(), static_cast<size_t>(*pset_len) - 1));
-    std::memcpy(pset_name, name.c_str(), name.size() + 1);
-  }
-  *pset_len = static_cast<int>(std::strlen(mpi::kSets[n])) + 1;
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Session_get_info);
-int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
-  constexpr const char* kCall = "MPI_Session_get_info";
-  FGMPI_SESSION(kCall, s, session);
-  Status status = comm::make_info(s->hints, info_used);
-  return status.ok() ? MPI_SUCCESS : mpi::fail_session(kCall, s, status);
-}
-
-FGMPI_EXPORT(MPI_Session_get_pset_info);
-int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name, MPI_Info* info) {
-  constexpr const char* kCall = "MPI_Session_get_pset_info";
-  FGMPI_SESSION(kCall, s, session);
-  RankMap map;
-  Status status = mpi::set_of(pset_name, &map);
-  if (status.ok()) status = comm::make_info({{"mpi_size", std::to_string(map.size())}}, info);
-  return status.ok() ? MPI_SUCCESS : mpi::fail_session(kCall, s, status);
-}
-
-FGMPI_EXPORT(MPI_Group_from_session_pset);
-int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) {
-  if (newgroup) *newgroup = MPI_GROUP_NULL;
-  constexpr const char* kCall = "MPI_Group_from_session_pset";
-  FGMPI_SESSION(kCall, s, session);
-  RankMap map;
-  Status status = mpi::set_of(pset_name, &map);
-  if (status.ok()) status = comm::make_group(std::move(map), newgroup);
-  return status.ok() ? MPI_SUCCESS : mpi::fail_session(kCall, s, status);
-}
-
-FGMPI_EXPORT(MPI_Session_set_errhandler);
-int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) {
-  constexpr const char* kCall = "MPI_Session_set_errhandler";
-  FGMPI_SESSION(kCall, s, session);
-  Status status = comm::check_errhandler(comm::HandlerOf::kSession, errhandler);
-  if (!status.ok()) return mpi::fail_session(kCall, s, status);
-  comm::retain_errhandler(errhandler);
-  comm::release_errhandler(s->errhandler);
-  s->errhandler = errhandler;
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Session_get_errhandler);
-int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) {
-  FGMPI_SESSION("MPI_Session_get_errhandler", s, session);
-  comm::retain_errhandler(s->errhandler);
-  *errhandler = s->errhandler;
-  return MPI_SUCCESS;
-}
-
-FGMPI_EXPORT(MPI_Session_call_errhandler);
-int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
-  FGMPI_SESSION("MPI_Session_call_errhandler", s, session);
-  if (comm::returns_codes(s->errhandler) ||
-      comm::call_errhandler(s->errhandler, &s->handle, &errorcode))
-    return MPI_SUCCESS;
-  mpi::abort_job(mpi::class_of(errorcode),
-                 "Fatal error: " + mpi::text_of(errorcode) + " in MPI_Session_call_errhandler");
 }
 
 FGMPI_EXPORT(MPI_Comm_create_from_group);

@@ -34,10 +34,15 @@ class Kind:
     abi: str
 
     @property
-    def handle(self):
-        """("comm", "created") of a handle, else None."""
+    def object(self):
+        """What a handle is that of: "comm"; "" when it is no handle."""
         words = self.what.split()
-        return (words[0], words[2]) if words[1:2] == ["handle"] else None
+        return words[0] if words[1:2] == ["handle"] else ""
+
+    @property
+    def life(self):
+        """What the call does to the object of a handle: "created", "freed", "borrowed", ..."""
+        return self.what.split()[2] if self.object else ""
 
 
 @dataclass
