@@ -136,10 +136,12 @@ def pointers_left(text):
     return re.sub(r"\s*(\*+)\s*", r"\1 ", text)
 
 
-def define(call, function, body):
+def define(call, function, body, caught=""):
+    """`caught`: the communicator's handle of a body that may throw std::bad_alloc."""
     line, symbol = export(call)
     text = "\n".join(wrapped(f"  {statement}") for statement in body)
-    return f"{line}\n{wrapped(pointers_left(function.signature(symbol)) + ' {')}\n{text}\n}}\n"
+    begin, end = (" try {", f"\nFGMPI_CATCH_NO_MEMORY({spoken(call)}, {caught})") if caught else (" {", "")
+    return f"{line}\n{wrapped(pointers_left(function.signature(symbol)) + begin)}\n{text}\n}}{end}\n"
 
 
 # ---- Checks ------------------------------------------------------------------------------------------------------
@@ -225,13 +227,15 @@ def made_binding(call, function):
     if detail.startswith("*"):
         assigned = fill(call, "(" + detail[1:] + ")", values)[1:-1]
         return define(call, function, body + [f"*{assigned};", "return MPI_SUCCESS;"])
+    comms = [p for p in call.parameters if p.kind.name == "comm" and p.name in names.objects]
+    caught = comms[0].name if comms else "MPI_COMM_NULL"
     for p in made:
         body.append(f"{OBJECTS[p.kind.object].type}* {p.name}_made = nullptr;")
     result = "int code" if "codes" in call.flags else "Status status"
     answer = f"return done(kCall, {names.answers}, {result.split()[1]});"
     expression = fill(call, detail, values)
     if not made and not freed:
-        return define(call, function, body + [f"return done(kCall, {names.answers}, {expression});"])
+        return define(call, function, body + [f"return done(kCall, {names.answers}, {expression});"], caught)
     good = "code == MPI_SUCCESS" if "codes" in call.flags else "status.ok()"
     body.append(f"{result} = {expression};")
     for p in made:
@@ -241,7 +245,7 @@ def made_binding(call, function):
         body.append(f"if ({good}) {{")
         body += [f"  *{p.name} = {OBJECTS[p.kind.object].null};" for p in freed]
         body += ["  return MPI_SUCCESS;", "}"]
-    return define(call, function, body + [answer])
+    return define(call, function, body + [answer], caught)
 
 
 def direct_binding(call, function):
