@@ -78,6 +78,7 @@ Status iprobe(int source, int tag, Comm* c, int* flag, MPI_Status* status) {
 }
 
 Status mprobe(int source, int tag, Comm* c, MPI_Message* message, MPI_Status* status) {
+  FGMPI_TRY(pt2pt::need_message_handle());
   *message = MPI_MESSAGE_NO_PROC;
   found(source, status, [&](Outcome* outcome) {
     pt2pt::Message* taken;
@@ -89,6 +90,7 @@ Status mprobe(int source, int tag, Comm* c, MPI_Message* message, MPI_Status* st
 }
 
 Status improbe(int source, int tag, Comm* c, int* flag, MPI_Message* message, MPI_Status* status) {
+  FGMPI_TRY(pt2pt::need_message_handle());
   *message = source == MPI_PROC_NULL ? MPI_MESSAGE_NO_PROC : MPI_MESSAGE_NULL;
   *flag = found(source, status, [&](Outcome* outcome) {
     pt2pt::Message* taken;
