@@ -36,7 +36,36 @@ void Types::finish() {
   distinct_.shrink_to_fit();
 }
 
+void DeleteTypes::operator()(Types* types) const { delete types; }
+
 namespace {
+
+/// Arrays of a call that are not longer than this, together, are copied as they are.
+constexpr size_t kShortArrays = 2048;
+
+size_t element_size(const Counts& values) {
+  return values.kind == Counts::kInt ? sizeof(int) : sizeof(MPI_Count);
+}
+
+size_t bytes_of(const Side& side) {
+  size_t each = 0;
+  for (const Counts* values : {&side.counts, &side.displs})
+    if (*values) each += element_size(*values);
+  return each * static_cast<size_t>(side.segments);
+}
+
+/// Copies the arrays of a side to `to`, and returns where the next are to go. Wide ones come first,
+/// for their alignment.
+void copy_side(Side* side, Counts::Kind kind, char** to) {
+  for (Counts* values : {&side->counts, &side->displs}) {
+    if (!*values || values->kind != kind) continue;
+    const size_t bytes = element_size(*values) * static_cast<size_t>(side->segments);
+    if (bytes) std::memcpy(*to, values->data, bytes);
+    values->data = *to;
+    *to += bytes;
+  }
+}
+
 void keep_side(Side* side, std::shared_ptr<const KeptArray>* counts,
                std::shared_ptr<const KeptArray>* displs) {
   if (!side->counts) return;
@@ -50,6 +79,14 @@ void keep_side(Side* side, std::shared_ptr<const KeptArray>* counts,
 
 Status KeptArrays::keep(Args* args) {
   try {
+    const size_t bytes = bytes_of(args->send) + bytes_of(args->recv);
+    if (bytes <= kShortArrays) {
+      copies = std::make_unique_for_overwrite<char[]>(bytes + 1);
+      char* to = copies.get();
+      for (Counts::Kind kind : {Counts::kWide, Counts::kInt})
+        for (Side* side : {&args->send, &args->recv}) copy_side(side, kind, &to);
+      return {};
+    }
     keep_side(&args->send, &send_counts, &send_displs);
     keep_side(&args->recv, &recv_counts, &recv_displs);
   } catch (const std::bad_alloc&) {

@@ -101,14 +101,18 @@ class Types {
   std::shared_ptr<const KeptArray> index_;  ///< afterwards; nullptr: the first, for all
 };
 
+struct DeleteTypes {  // out of line, so that sides without types are destroyed in line
+  void operator()(Types* types) const;
+};
+
 struct Side {
   char* address = nullptr;
   int64_t count = 0;  ///< elements of a segment where there are no counts
   Type type;
-  Counts counts, displs;         ///< v and w forms; displs in elements (v) or bytes (w)
-  std::unique_ptr<Types> types;  ///< w form
-  int32_t segments = 0;          ///< values in `counts` and `displs`
-  bool strided = true;           ///< false: every segment is the whole buffer (one for all)
+  Counts counts, displs;  ///< v and w forms; displs in elements (v) or bytes (w)
+  std::unique_ptr<Types, DeleteTypes> types;  ///< w form
+  int32_t segments = 0;                       ///< values in `counts` and `displs`
+  bool strided = true;  ///< false: every segment is the whole buffer (one for all)
 
   /// The part for segment i (a rank, or a neighbour's index).
   [[gnu::always_inline]] Segment segment(int64_t i) const {
@@ -148,8 +152,9 @@ struct Args : comm::Arrival {
   Args& operator=(const Args&) = delete;
 };
 
-/// The arrays of a member's arguments, kept past its call.
+/// The arrays of a member's arguments, kept past its call: short ones as they are.
 struct KeptArrays {
+  std::unique_ptr<char[]> copies;
   std::shared_ptr<const KeptArray> send_counts, send_displs, recv_counts, recv_displs;
   /// Makes `args` refer to these. Errors: MPI_ERR_NO_MEM.
   Status keep(Args* args);

@@ -28,6 +28,11 @@ int width_of(uint64_t range) {
 
 }  // namespace
 
+int64_t Counts::other(int64_t i) const {
+  if (kind == kWide) return static_cast<const MPI_Count*>(data)[i];
+  return static_cast<const KeptArray*>(data)->at(i);
+}
+
 std::shared_ptr<const KeptArray> KeptArray::keep(const Counts& values, int64_t n,
                                                  const KeptArray* counts) {
   for (const std::weak_ptr<const KeptArray>& recent : g_recent)

@@ -36,8 +36,13 @@ struct Counts {
   Counts(const int* values) : data(values) {}                     // NOLINT: conversions are
   Counts(const MPI_Count* values) : data(values), kind(kWide) {}  // NOLINT: the point
   explicit Counts(const KeptArray* array) : data(array), kind(kKept) {}
-  int64_t operator[](int64_t i) const;
+  int64_t operator[](int64_t i) const {
+    return __builtin_expect(kind == kInt, 1) ? static_cast<const int*>(data)[i] : other(i);
+  }
   explicit operator bool() const { return data != nullptr; }
+
+ private:
+  int64_t other(int64_t i) const;
 };
 static_assert(sizeof(MPI_Count) == 8 && sizeof(MPI_Aint) == 8);
 
@@ -83,11 +88,5 @@ class KeptArray {
   std::vector<int64_t> sums_;
   std::vector<uint8_t> numbers_;
 };
-
-inline int64_t Counts::operator[](int64_t i) const {
-  if (__builtin_expect(kind == kInt, 1)) return static_cast<const int*>(data)[i];
-  if (kind == kWide) return static_cast<const MPI_Count*>(data)[i];
-  return static_cast<const KeptArray*>(data)->at(i);
-}
 
 }  // namespace fgmpi::coll

@@ -104,7 +104,7 @@ inline void note(Meeting* m, Status&& status) {
 }
 
 /// There is an error: whoever came or comes waits for the last.
-[[gnu::cold]] Status give_up(Comm* comm, Meeting* m, const char* call) {
+[[gnu::cold, gnu::noinline]] Status give_up(Comm* comm, Meeting* m, const char* call) {
   if (m->full) {
     conclude(comm->shared, m, m->status);
     comm::release(m);
@@ -117,6 +117,14 @@ inline void note(Meeting* m, Status&& status) {
 bool far_ahead(const Comm* comm) { return comm->shared->level1->count > kAhead; }
 
 // ---- Gather -------------------------------------------------------------------------------------
+
+/// The last member here has come, and the root is elsewhere.
+[[gnu::noinline]] void send_to_root(Comm* comm, Meeting* m, const Rooted& r) {
+  ++g_counters.collectives;
+  note(m, gather_to_root(comm->shared, m, r.root, r.what == What::kGather, sorted_records(m)));
+  conclude(comm->shared, m, m->status);
+  m->done = true;
+}
 
 /// Returns whether the member must wait until somebody has taken its part.
 bool leave_part(Comm* comm, Meeting* m, const Own* own) {
@@ -219,8 +227,7 @@ Status scatter_and_go_on(Comm* comm, Meeting* m, const Rooted& r, const Segment*
   return comm::leave(m);
 }
 
-/// The last to come, for all.
-Status scatter_for_all(SharedComm* shared, const Meeting* m, const Rooted& r) {
+Status scatter_to_all(SharedComm* shared, const Meeting* m, const Rooted& r) {
   ++g_counters.collectives;
   if (!m->side)
     return scatter_from_root(shared, m, r.root, r.what == What::kScatter, sorted_records(m));
@@ -228,6 +235,12 @@ Status scatter_for_all(SharedComm* shared, const Meeting* m, const Rooted& r) {
   FGMPI_TRY(scatter_to_others(shared, m, send));
   return for_each_record(
       m, [&](int32_t rank, const Segment& part) { return copy(send.segment(rank), part); });
+}
+
+/// The last to come, for all.
+[[gnu::noinline]] void scatter_for_all(Comm* comm, Meeting* m, const Rooted& r) {
+  note(m, scatter_to_all(comm->shared, m, r));
+  conclude(comm->shared, m, m->status);
 }
 
 }  // namespace
@@ -242,12 +255,7 @@ Status rooted_gather(Comm* comm, const Rooted& r, const Segment* own, const Side
   bool waits = leave_part(comm, m, &mine);
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   if (m->full) {
-    if (!m->root_here) {
-      ++g_counters.collectives;
-      note(m, gather_to_root(comm->shared, m, r.root, r.what == What::kGather, sorted_records(m)));
-      conclude(comm->shared, m, m->status);
-      m->done = true;
-    }
+    if (!m->root_here) send_to_root(comm, m, r);
     comm::wake(m);
   }
   if (waits && !m->done) comm::wait(comm, m, r.call);
@@ -271,8 +279,7 @@ Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own, const Sid
       leave_address(m, &mine);
     }
     if (m->full && (m->side || !m->root_here)) {
-      note(m, scatter_for_all(comm->shared, m, r));
-      conclude(comm->shared, m, m->status);
+      scatter_for_all(comm, m, r);
       comm::wake(m);
     } else {
       comm::wait(comm, m, r.call);

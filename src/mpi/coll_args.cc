@@ -80,7 +80,7 @@ Status check_volumes(const Counts& counts, int64_t n, const char* which, const c
 Status fill_types(const Part& part, int64_t n, const char* which, coll::Side* side) {
   if (!part.types && n > 0)
     return error(MPI_ERR_ARG, "%stypes is a null pointer; allowed is an array of datatypes", which);
-  side->types = std::make_unique<coll::Types>();
+  side->types.reset(new coll::Types);
   for (int64_t i = 0; i < n; ++i) {
     Status status = side->types->add(part.types[i], [&](host::Type* type) -> Status {
       return part.types[i] == MPI_DATATYPE_NULL ? Status() : host::Type::of(part.types[i], type);

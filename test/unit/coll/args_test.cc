@@ -36,7 +36,7 @@ TEST(Side, SegmentsLieWhereTheFormSays) {
   Side w = ints(data);
   w.counts = counts;
   w.displs = displs;
-  w.types = std::make_unique<Types>();
+  w.types.reset(new Types);
   for (int i = 0; i < 3; ++i)
     ASSERT_TRUE(w.types
                     ->add(i < 2 ? MPI_BYTE : MPI_INT,
