@@ -1,14 +1,14 @@
 // Algorithms of level two: among the processes of a team, one file each. They know nothing of
-// ranks, members or user buffers; the acts (act_*.cc) lay data out for them and the selector picks
+// ranks, members or user buffers; the steps (step_*.cc) lay data out for them and the selector picks
 // one.
 //
-//   Blocks   what lies where when each place has a part of one buffer: part p is
+//   Blocks   what lies where when each process has a part of one buffer: part p is
 //            buffer[offset[p], offset[p+1])
 //   Reduction vectors are `dense` byte runs or operands with gaps; the algorithms that split
 //            vectors require dense ones (the selector sees to it).
 //
-// Every algorithm combines operands in the order of places where it does not say "commutative
-// only", and gives every place bitwise the same result. Thread rule: one thread; all may switch.
+// Every algorithm combines operands in the order of processes where it does not say "commutative
+// only", and gives every process bitwise the same result. Thread rule: one thread; all may switch.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 namespace fgmpi::coll {
 
 struct Blocks {
-  PerPlace<size_t> offset;  ///< count()+1 values, ascending
+  PerProcess<size_t> offset;  ///< count()+1 values, ascending
   size_t size(uint32_t p) const { return offset[p + 1] - offset[p]; }
   size_t total() const { return offset.back(); }
 };
@@ -29,14 +29,14 @@ struct Blocks {
 Status barrier_dissemination(const Team& team);
 Status barrier_tree(const Team& team);
 
-// ---- Broadcast of `bytes` from place root -------------------------------------------------------
+// ---- Broadcast of `bytes` from process root -------------------------------------------------------
 Status bcast_binomial(const Team& team, uint32_t root, char* data, size_t bytes);
 Status bcast_knomial(const Team& team, uint32_t root, char* data, size_t bytes);  ///< k = 4
 Status bcast_chain(const Team& team, uint32_t root, char* data,
                    size_t bytes);  ///< pipelined in segments
 Status bcast_scatter_allgather(const Team& team, uint32_t root, char* data, size_t bytes);
 
-// ---- Reductions; `data` is this place's operand and receives the result
+// ---- Reductions; `data` is this process's operand and receives the result
 // ---------------------------------- reduce_*: only the root's data is the result, the others' is
 // spoilt.
 Status reduce_binomial(const Team& team, uint32_t root, const Reduction& r, char* data);
@@ -56,38 +56,38 @@ Status reduce_scatter_ring(const Team& team, const Reduction& r, char* data,
                            const Blocks& blocks);  ///< comm., dense
 Status reduce_scatter_halving(const Team& team, const Reduction& r, char* data,
                               const Blocks& blocks);  ///< commutative, dense
-/// before = the fold of the operands of the places before this one (untouched at place 0); data is
+/// before = the fold of the operands of the processes before this one (untouched at process 0); data is
 /// spoilt.
 Status exscan_recursive_doubling(const Team& team, const Reduction& r, char* data, char* before);
 Status exscan_chain(const Team& team, const Reduction& r, char* data, char* before);
 
-// ---- Gather, scatter: the root's buffer has all blocks, another place's has its own block alone ---
+// ---- Gather, scatter: the root's buffer has all blocks, another process's has its own block alone ---
 Status gather_linear(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 Status gather_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 Status scatter_linear(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 Status scatter_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 
-// ---- Allgather: every place's buffer has all blocks, its own filled -----------------------------
+// ---- Allgather: every process's buffer has all blocks, its own filled -----------------------------
 Status allgather_ring(const Team& team, char* buffer, const Blocks& blocks);
 Status allgather_bruck(const Team& team, char* buffer, const Blocks& blocks);
 Status allgather_recursive_doubling(const Team& team, char* buffer, const Blocks& blocks);
 Status allgather_gather_bcast(const Team& team, char* buffer, const Blocks& blocks);
 
-// ---- All-to-all: block p of out goes to place p, block p of in comes from it (own block copied) ---
-/// bytes(from, to): what place `from` has for place `to`; known to all only for the regular forms
+// ---- All-to-all: block p of out goes to process p, block p of in comes from it (own block copied) ---
+/// bytes(from, to): what process `from` has for process `to`; known to all only for the regular forms
 /// (Bruck).
 struct AlltoallSizes {
   const Blocks* out;
   const Blocks* in;
   std::vector<size_t>
-      unit;  ///< regular: members at each place; block from->to is unit[from]*unit[to]*bytes
+      unit;  ///< regular: members at each process; block from->to is unit[from]*unit[to]*bytes
   size_t bytes = 0;
 };
 Status alltoall_pairwise(const Team& team, const char* out, char* in, const AlltoallSizes& sizes);
 Status alltoall_linear(const Team& team, const char* out, char* in, const AlltoallSizes& sizes);
 Status alltoall_bruck(const Team& team, const char* out, char* in, const AlltoallSizes& sizes);
 
-/// An operand of this place on the wire: dense ones as they are, others packed into `buffer`.
+/// An operand of this process on the wire: dense ones as they are, others packed into `buffer`.
 class Wire {
  public:
   explicit Wire(const Reduction& r) : r_(r) {

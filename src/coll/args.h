@@ -26,7 +26,7 @@ using comm::SharedComm;
 using host::Type;
 
 /// The collectives, as the operation codes of meetings count them.
-enum class What : uint8_t {
+enum class CollectiveKind : uint8_t {
   kBarrier,
   kBcast,
   kGather,
@@ -55,10 +55,10 @@ enum class What : uint8_t {
 /// How it is called; calls of different modes do not match (MPI-4.0 section 6.12).
 enum class Mode : uint8_t { kBlocking, kLight, kNonblocking, kPersistent };
 
-inline uint8_t operation_code(What what, Mode mode) {
-  return static_cast<uint8_t>(static_cast<uint8_t>(what) * 4 + static_cast<uint8_t>(mode));
+inline uint8_t operation_code(CollectiveKind kind, Mode mode) {
+  return static_cast<uint8_t>(static_cast<uint8_t>(kind) * 4 + static_cast<uint8_t>(mode));
 }
-static_assert(static_cast<int>(What::kLast) * 4 <= comm::kFirstOther);
+static_assert(static_cast<int>(CollectiveKind::kLast) * 4 <= comm::kFirstOther);
 
 struct Segment {
   char* address;
@@ -140,7 +140,7 @@ struct InPlaceCopy {
 };
 
 struct Args : comm::Arrival {
-  What what = What::kBarrier;
+  CollectiveKind kind = CollectiveKind::kBarrier;
   bool in_place = false;  ///< MPI_IN_PLACE was given where this member may give it
   int root = 0;           ///< a rank, or MPI_ROOT, MPI_PROC_NULL on an intercommunicator
   MPI_Op op = MPI_OP_NULL;

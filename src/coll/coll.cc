@@ -1,45 +1,50 @@
 #include "coll/coll.h"
 
-#include "coll/act.h"
 #include "coll/light.h"
 #include "coll/rooted.h"
+#include "coll/step.h"
 
 namespace fgmpi::coll {
 namespace {
 
-bool is_alltoall(What what) {
-  return what == What::kAlltoall || what == What::kAlltoallv || what == What::kAlltoallw;
+bool is_alltoall(CollectiveKind kind) {
+  return kind == CollectiveKind::kAlltoall || kind == CollectiveKind::kAlltoallv ||
+         kind == CollectiveKind::kAlltoallw;
 }
-bool is_gather(What what) { return what == What::kGather || what == What::kGatherv; }
-bool is_scatter(What what) { return what == What::kScatter || what == What::kScatterv; }
+bool is_gather(CollectiveKind kind) {
+  return kind == CollectiveKind::kGather || kind == CollectiveKind::kGatherv;
+}
+bool is_scatter(CollectiveKind kind) {
+  return kind == CollectiveKind::kScatter || kind == CollectiveKind::kScatterv;
+}
 
 /// Gathers and scatters: the side that is one part, and at the root the one that is many.
 Status run_rooted(Comm* comm, const Args& args, const char* call) {
-  bool gathers = is_gather(args.what);
+  bool gathers = is_gather(args.kind);
   const Segment own = gathers ? args.send.whole() : args.recv.whole();
   const Side* all = comm->rank != args.root ? nullptr : gathers ? &args.recv : &args.send;
-  Rooted rooted{args.what, args.root, call};
+  Rooted rooted{args.kind, args.root, call};
   return gathers ? rooted_gather(comm, rooted, args.in_place ? nullptr : &own, all)
                  : rooted_scatter(comm, rooted, args.in_place ? nullptr : &own, all);
 }
 
 }  // namespace
 
-Status run(Comm* comm, Args* args, What what, const char* call) {
-  args->what = what;
+Status run(Comm* comm, Args* args, CollectiveKind kind, const char* call) {
+  args->kind = kind;
   bool inter = comm->shared->inter;
   if (!inter) {
-    if (what == What::kBarrier) return light_barrier(comm, call);
-    if (what == What::kBcast) {
+    if (kind == CollectiveKind::kBarrier) return light_barrier(comm, call);
+    if (kind == CollectiveKind::kBcast) {
       // Short ones are light whatever their layout here: other members may have another.
       Segment whole = args->recv.whole();
       if (whole.bytes() <= static_cast<int64_t>(kLightBcastBytes))
         return light_bcast(comm, whole.address, static_cast<size_t>(whole.bytes()),
                            flat(whole) ? nullptr : &whole, args->root, call);
     }
-    bool reduces = what == What::kAllreduce || what == What::kReduce;
+    bool reduces = kind == CollectiveKind::kAllreduce || kind == CollectiveKind::kReduce;
     if (reduces && is_light_reduce(args->send.count, args->send.type.handle(), args->op)) {
-      bool all = what == What::kAllreduce;
+      bool all = kind == CollectiveKind::kAllreduce;
       return light_reduce(
           comm,
           {args->send.address, all || comm->rank == args->root ? args->recv.address : nullptr,
@@ -47,17 +52,18 @@ Status run(Comm* comm, Args* args, What what, const char* call) {
            all ? -1 : args->root},
           call);
     }
-    if (is_gather(what) || is_scatter(what)) return run_rooted(comm, *args, call);
-    if (args->in_place && is_alltoall(what)) FGMPI_TRY(copy_in_place(args, comm->size()));
+    if (is_gather(kind) || is_scatter(kind)) return run_rooted(comm, *args, call);
+    if (args->in_place && is_alltoall(kind)) FGMPI_TRY(copy_in_place(args, comm->size()));
   }
-  return comm::meet(comm, args, operation_code(what, Mode::kBlocking), call, act_of(what, inter));
+  return comm::meet(comm, args, operation_code(kind, Mode::kBlocking), call,
+                    step_function(kind, inter));
 }
 
-CollRequest::CollRequest(Comm* comm, What what, const char* name) : what_(what) {
+CollRequest::CollRequest(Comm* comm, CollectiveKind kind, const char* name) : kind_(kind) {
   comm->retain();
   keep = comm;
   call = name;
-  args.what = what;
+  args.kind = kind;
 }
 
 CollRequest::~CollRequest() {
@@ -86,15 +92,15 @@ Status CollRequest::start() {
   complete_ = false;
   outcome.error = Status();
   args.status = Status();
-  if (args.in_place && is_alltoall(what_) && !c->shared->inter)
+  if (args.in_place && is_alltoall(kind_) && !c->shared->inter)
     FGMPI_TRY(copy_in_place(&args, c->size()));
-  comm::Act act = act_of(what_, c->shared->inter);
+  comm::MeetingAction action = step_function(kind_, c->shared->inter);
   if (persistent)
-    FGMPI_TRY(comm::meet_nonblocking_at(c, sequence_, round_, &args,
-                                        operation_code(what_, Mode::kPersistent), call, act, this));
+    FGMPI_TRY(comm::meet_nonblocking_at(
+        c, sequence_, round_, &args, operation_code(kind_, Mode::kPersistent), call, action, this));
   else
-    FGMPI_TRY(comm::meet_nonblocking(c, &args, operation_code(what_, Mode::kNonblocking), call, act,
-                                     this));
+    FGMPI_TRY(comm::meet_nonblocking(c, &args, operation_code(kind_, Mode::kNonblocking), call,
+                                     action, this));
   round_ += persistent;
   active = true;
   return {};
@@ -107,7 +113,7 @@ void CollRequest::describe(std::string* out) const {
 Status barrier(Comm* comm, const char* call) {
   if (__builtin_expect(!comm->shared->inter, 1)) return light_barrier(comm, call);
   Args args;
-  return run(comm, &args, What::kBarrier, call);
+  return run(comm, &args, CollectiveKind::kBarrier, call);
 }
 
 Status bcast_bytes(Comm* comm, void* data, size_t bytes, int root, const char* call) {
@@ -115,7 +121,7 @@ Status bcast_bytes(Comm* comm, void* data, size_t bytes, int root, const char* c
   args.root = root;
   args.recv.address = static_cast<char*>(data);
   args.recv.count = static_cast<int64_t>(bytes);
-  return run(comm, &args, What::kBcast, call);
+  return run(comm, &args, CollectiveKind::kBcast, call);
 }
 
 Status allreduce_int64(Comm* comm, int64_t* values, int count, MPI_Op op, const char* call) {
@@ -127,7 +133,7 @@ Status allreduce_int64(Comm* comm, int64_t* values, int count, MPI_Op op, const 
   args.recv.address = reinterpret_cast<char*>(values);
   args.send.count = args.recv.count = count;
   args.recv.type = args.send.type;
-  return run(comm, &args, What::kAllreduce, call);
+  return run(comm, &args, CollectiveKind::kAllreduce, call);
 }
 
 }  // namespace fgmpi::coll

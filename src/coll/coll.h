@@ -3,7 +3,7 @@
 // Level one: collocated members meet (comm/meeting.h), without messages. Level two: one actor a
 // process talks to the other processes' (pt2pt::process_send/recv), as O(P) messages (HPDC'10
 // section 4.1). One file an algorithm (algorithms/); selector.cc has the table of conditions.
-// Nonblocking and persistent forms are the same acts run on a helper coroutine.
+// Nonblocking and persistent forms are the same steps run on a helper coroutine.
 //
 // Thread rule: one thread. Invariant: what a nonblocking or persistent collective uses (types,
 // operation, communicator) is kept by its request. Errors: argument errors are the bindings'; an
@@ -23,12 +23,12 @@ namespace fgmpi::coll {
 using pt2pt::Buffer;
 
 /// Runs a blocking collective with these arguments (filled by the binding).
-Status run(Comm* comm, Args* args, What what, const char* call);
+Status run(Comm* comm, Args* args, CollectiveKind kind, const char* call);
 
 /// A nonblocking or persistent collective: the request that its arguments live in.
 class CollRequest final : public pt2pt::Request {
  public:
-  CollRequest(Comm* comm, What what, const char* call);
+  CollRequest(Comm* comm, CollectiveKind kind, const char* call);
   ~CollRequest() override;
   /// Keeps what the arguments name, so that the caller may free it: call once they are filled.
   /// Errors: MPI_ERR_NO_MEM. Never switches.
@@ -43,7 +43,7 @@ class CollRequest final : public pt2pt::Request {
 
  private:
   Comm* comm() const { return static_cast<Comm*>(keep); }
-  What what_;
+  CollectiveKind kind_;
   bool holds_op_ = false;
   std::unique_ptr<KeptArrays> arrays_;  ///< v and w forms
   uint32_t sequence_ = 0;

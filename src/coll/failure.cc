@@ -227,7 +227,8 @@ Failed* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t number, const S
   // used; then they are told when the collective begins.
   if (shared && !failed->told && shared->hierarchy &&
       (!shared->inter || shared->remote_hierarchy)) {
-    if (!shared->inter && comm::find_completed(shared, round_of(ctx), number << kNumberBit, kNotNumber))
+    if (!shared->inter &&
+        comm::find_completed(shared, round_of(ctx), number << kNumberBit, kNotNumber))
       failed->done = 1;
     tell(shared, failed);
   }

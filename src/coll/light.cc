@@ -111,7 +111,7 @@ Status reduce_meeting(SharedComm* shared, Meeting* m, const LightReduce& light) 
   FGMPI_TRY(fold_slots(m, r, &result));
   FGMPI_TRY(among_processes(shared, m, light.bytes, [&](const Team& team) {
     return light.root < 0 ? team_allreduce(team, r, result)
-                          : team_reduce(team, team.place_of_rank(light.root), r, result);
+                          : team_reduce(team, team.team_rank_of(light.root), r, result);
   }));
   if (light.bytes && result != reinterpret_cast<char*>(m->scratch.data()))
     std::memmove(m->scratch.data(), result, light.bytes);
@@ -121,7 +121,7 @@ Status reduce_meeting(SharedComm* shared, Meeting* m, const LightReduce& light) 
 }  // namespace
 
 Status light_barrier(Comm* comm, const char* call) {
-  Meeting* m = comm::join(comm, operation_code(What::kBarrier, Mode::kLight), call);
+  Meeting* m = comm::join(comm, operation_code(CollectiveKind::kBarrier, Mode::kLight), call);
   if (!m->full) {
     comm::wait(comm, m, call);
     return comm::leave(m);
@@ -136,7 +136,7 @@ Status light_barrier(Comm* comm, const char* call) {
 
 Status light_bcast(Comm* comm, char* address, size_t bytes, const Segment* gaps, int root,
                    const char* call) {
-  Meeting* m = comm::join(comm, operation_code(What::kBcast, Mode::kLight), call);
+  Meeting* m = comm::join(comm, operation_code(CollectiveKind::kBcast, Mode::kLight), call);
   agree(m, bytes, root, 0, comm->rank);
   make_room(m, std::max(bytes, m->bytes));
   bool is_root = comm->rank == root;
@@ -150,8 +150,8 @@ Status light_bcast(Comm* comm, char* address, size_t bytes, const Segment* gaps,
   if (m->full) {
     if (m->status.ok())
       m->status = among_processes(comm->shared, m, bytes, [&](const Team& team) {
-        return team_bcast(team, team.place_of_rank(root),
-                          reinterpret_cast<char*>(m->scratch.data()), bytes);
+        return team_bcast(team, team.team_rank_of(root), reinterpret_cast<char*>(m->scratch.data()),
+                          bytes);
       });
     conclude(comm->shared, m, m->status);
     comm::release(m);
@@ -171,8 +171,8 @@ Status light_bcast(Comm* comm, char* address, size_t bytes, const Segment* gaps,
 }
 
 Status light_reduce(Comm* comm, const LightReduce& r, const char* call) {
-  What what = r.root < 0 ? What::kAllreduce : What::kReduce;
-  Meeting* m = comm::join(comm, operation_code(what, Mode::kLight), call);
+  CollectiveKind kind = r.root < 0 ? CollectiveKind::kAllreduce : CollectiveKind::kReduce;
+  Meeting* m = comm::join(comm, operation_code(kind, Mode::kLight), call);
   agree(m, r.bytes, r.root, r.op, comm->rank);
   if (m->arrived == 1) {
     m->ranks.clear();

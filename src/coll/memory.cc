@@ -12,12 +12,12 @@ struct Block {
 constexpr size_t kBlocks = 16;
 /// In the order in which they came back; not freed at exit.
 Block g_kept[kBlocks];
-size_t g_count = 0, g_bytes = 0;
+size_t g_count = 0, g_byte_type = 0;
 
 Block take_at(size_t i) {
   Block block = g_kept[i];
   for (--g_count; i < g_count; ++i) g_kept[i] = g_kept[i + 1];
-  g_bytes -= block.bytes;
+  g_byte_type -= block.bytes;
   return block;
 }
 
@@ -40,9 +40,10 @@ void GiveBack::operator()(char* block) const {
     ::operator delete(block);
     return;
   }
-  while (g_count == kBlocks || g_bytes + bytes > kKeptBytes) ::operator delete(take_at(0).memory);
+  while (g_count == kBlocks || g_byte_type + bytes > kKeptBytes)
+    ::operator delete(take_at(0).memory);
   g_kept[g_count++] = {block, bytes};
-  g_bytes += bytes;
+  g_byte_type += bytes;
 }
 
 Memory raw_memory(size_t bytes) {
@@ -52,6 +53,6 @@ Memory raw_memory(size_t bytes) {
   return Memory(block.memory, GiveBack{block.bytes});
 }
 
-size_t kept_bytes() { return g_bytes; }
+size_t kept_bytes() { return g_byte_type; }
 
 }  // namespace fgmpi::coll

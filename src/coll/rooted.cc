@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <span>
 
-#include "coll/act_gather.h"
 #include "coll/failure.h"
 #include "coll/move.h"
+#include "coll/step_gather.h"
 #include "coll/team.h"
 #include "comm/hierarchy.h"
 
@@ -20,7 +20,7 @@ constexpr int64_t kFewScattered = 64 << 10;  ///< by a root, to all processes
 /// Meetings that members who go on may leave open behind them.
 constexpr uint32_t kAhead = 4;
 
-/// What a member left in the meeting's memory; `bytes` bytes follow, padded, or an Own*.
+/// What a member left in the meeting's memory; `bytes` bytes follow, padded, or a MemberPart*.
 struct Record {
   int32_t rank;
   int32_t bytes;  ///< kElsewhere: still in its own memory
@@ -39,7 +39,7 @@ Record* new_record(Meeting* m, int32_t rank, int32_t bytes, size_t room) {
   return record;
 }
 
-void leave_address(Meeting* m, const Own* own) {
+void leave_address(Meeting* m, const MemberPart* own) {
   Record* record = new_record(m, own->rank, kElsewhere, sizeof own);
   std::memcpy(record + 1, &own, sizeof own);
 }
@@ -50,7 +50,7 @@ Status for_each_record(const Meeting* m, F&& f) {
   for (size_t at = 0; at < m->used;) {
     const auto* record = reinterpret_cast<const Record*>(m->scratch.data() + at);
     if (record->bytes == kElsewhere) {
-      const Own* own;
+      const MemberPart* own;
       std::memcpy(&own, record + 1, sizeof own);
       FGMPI_TRY(f(record->rank, own->part));
       at += sizeof *record + sizeof own;
@@ -64,8 +64,8 @@ Status for_each_record(const Meeting* m, F&& f) {
 }
 
 /// All records by rank.
-OwnParts sorted_records(const Meeting* m) {
-  OwnParts parts;
+MemberParts sorted_records(const Meeting* m) {
+  MemberParts parts;
   parts.reserve(m->arrived);
   bool ascending = true, descending = true;
   int32_t last = -1;
@@ -81,12 +81,12 @@ OwnParts sorted_records(const Meeting* m) {
     std::reverse(parts.begin(), parts.end());
   else
     std::sort(parts.begin(), parts.end(),
-              [](const Own& a, const Own& b) { return a.rank < b.rank; });
+              [](const MemberPart& a, const MemberPart& b) { return a.rank < b.rank; });
   return parts;
 }
 
 inline Meeting* arrive(Comm* comm, const Rooted& r) {
-  Meeting* m = comm::join(comm, operation_code(r.what, Mode::kBlocking), r.call);
+  Meeting* m = comm::join(comm, operation_code(r.kind, Mode::kBlocking), r.call);
   if (m->arrived == 1) {
     m->root = r.root;
     m->side = nullptr;
@@ -114,20 +114,21 @@ inline void note(Meeting* m, Status&& status) {
   return comm::leave(m);
 }
 
-bool far_ahead(const Comm* comm) { return comm->shared->level1->count > kAhead; }
+bool far_ahead(const Comm* comm) { return comm->shared->meetings->count > kAhead; }
 
 // ---- Gather -------------------------------------------------------------------------------------
 
 /// The last member here has come, and the root is elsewhere.
 [[gnu::noinline]] void send_to_root(Comm* comm, Meeting* m, const Rooted& r) {
   ++g_counters.collectives;
-  note(m, gather_to_root(comm->shared, m, r.root, r.what == What::kGather, sorted_records(m)));
+  note(m, gather_to_root(comm->shared, m, r.root, r.kind == CollectiveKind::kGather,
+                         sorted_records(m)));
   conclude(comm->shared, m, m->status);
   m->done = true;
 }
 
 /// Returns whether the member must wait until somebody has taken its part.
-bool leave_part(Comm* comm, Meeting* m, const Own* own) {
+bool leave_part(Comm* comm, Meeting* m, const MemberPart* own) {
   int64_t bytes = own->part.bytes();
   if (m->side) {
     const Side& recv = *static_cast<const Side*>(m->side);
@@ -230,7 +231,8 @@ Status scatter_and_go_on(Comm* comm, Meeting* m, const Rooted& r, const Segment*
 Status scatter_to_all(SharedComm* shared, const Meeting* m, const Rooted& r) {
   ++g_counters.collectives;
   if (!m->side)
-    return scatter_from_root(shared, m, r.root, r.what == What::kScatter, sorted_records(m));
+    return scatter_from_root(shared, m, r.root, r.kind == CollectiveKind::kScatter,
+                             sorted_records(m));
   const Side& send = *static_cast<const Side*>(m->side);
   FGMPI_TRY(scatter_to_others(shared, m, send));
   return for_each_record(
@@ -245,13 +247,13 @@ Status scatter_to_all(SharedComm* shared, const Meeting* m, const Rooted& r) {
 
 }  // namespace
 
-const Type g_bytes;
+const Type g_byte_type;
 
 Status rooted_gather(Comm* comm, const Rooted& r, const Segment* own, const Side* recv) {
   Meeting* m = arrive(comm, r);
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   if (recv) return gather_at_root(comm, m, r, own, *recv);
-  Own mine{comm->rank, *own};
+  MemberPart mine{comm->rank, *own};
   bool waits = leave_part(comm, m, &mine);
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   if (m->full) {
@@ -272,7 +274,7 @@ Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own, const Sid
       return scatter_and_go_on(comm, m, r, own, *send, static_cast<size_t>(bytes));
     m->side = send;
   }
-  Own mine;
+  MemberPart mine;
   if (!m->laid_out) {
     if (own) {
       mine = {comm->rank, *own};

@@ -9,8 +9,8 @@
 //            memory what is for this one, and goes on; everybody here takes his part as he comes or
 //            wakes. With more bytes, and in other processes, the last to come acts for all.
 //
-//   scratch of a gather      | rank, bytes, data ... | rank, -1, Own* | ...   in order of arrival
-//   scratch of a scatter     the same before the root comes, all Own*
+//   scratch of a gather      | rank, bytes, data ... | rank, -1, MemberPart* | ...   in order of arrival
+//   scratch of a scatter     the same before the root comes, all MemberPart*
 //   .. once it is laid out   | Share of each member here, in rank order | one more | data ... |
 //
 // Nobody runs ahead of the others without bound: kAhead collectives of a communicator at most.
@@ -24,14 +24,14 @@
 namespace fgmpi::coll {
 
 /// A member's own part of a gather or scatter.
-struct Own {
+struct MemberPart {
   int32_t rank;
   Segment part;
 };
 
 /// What all members give alike, but for errors.
 struct Rooted {
-  What what;  ///< gather, gatherv, scatter, scatterv
+  CollectiveKind kind;  ///< gather, gatherv, scatter, scatterv
   int root;
   const char* call;
 };
@@ -41,9 +41,10 @@ Status rooted_gather(Comm* comm, const Rooted& r, const Segment* own, const Side
 Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own, const Side* send);
 
 /// The type of a run of bytes.
-[[gnu::visibility("hidden")]] extern const Type g_bytes;
+[[gnu::visibility("hidden")]] extern const Type g_byte_type;
 inline Segment segment_of_bytes(const void* address, size_t bytes) {
-  return {static_cast<char*>(const_cast<void*>(address)), static_cast<int64_t>(bytes), &g_bytes};
+  return {static_cast<char*>(const_cast<void*>(address)), static_cast<int64_t>(bytes),
+          &g_byte_type};
 }
 
 }  // namespace fgmpi::coll

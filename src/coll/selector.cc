@@ -19,7 +19,7 @@ struct Row {
   const char* name;
   F run;
   uint8_t needs;
-  uint32_t max_places;  ///< taken up to these
+  uint32_t max_processes;  ///< taken up to these
   size_t max_bytes;
 };
 
@@ -114,12 +114,13 @@ Status pick(const Row<F> (&rows)[n], settings::Id wish, const Shape& shape, F* o
     }
   }
   for (const Row<F>& row : table) {
-    if (!able(row.needs, shape) || shape.places > row.max_places || shape.bytes > row.max_bytes)
+    if (!able(row.needs, shape) || shape.processes > row.max_processes ||
+        shape.bytes > row.max_bytes)
       continue;
     *out = row.run;
     return {};
   }
-  return error(MPI_ERR_INTERN, "no algorithm for %u processes and %zu bytes", shape.places,
+  return error(MPI_ERR_INTERN, "no algorithm for %u processes and %zu bytes", shape.processes,
                shape.bytes);
 }
 

@@ -17,11 +17,11 @@ namespace fgmpi::coll {
 
 /// What the choice may depend on: the same at every process.
 struct Shape {
-  uint32_t places;
+  uint32_t processes;
   size_t bytes;             ///< of the whole vector or of all blocks
   bool commutative = true;  ///< reductions
   bool dense = true;        ///< reductions
-  bool regular = true;      ///< every place knows every block's size
+  bool regular = true;      ///< every process knows every block's size
 };
 
 using BarrierFn = Status (*)(const Team&);
@@ -45,7 +45,7 @@ Status pick_scatter(const Shape& shape, RootedFn* out);
 Status pick_allgather(const Shape& shape, AllgatherFn* out);
 Status pick_alltoall(const Shape& shape, AlltoallFn* out);
 
-/// The user names an algorithm: then what act_reduce.cc has for long vectors of two processes is
+/// The user names an algorithm: then what step_reduce.cc has for long vectors of two processes is
 /// not taken.
 bool allreduce_is_set();
 

@@ -18,12 +18,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "coll/act.h"
 #include "coll/algorithms.h"
+#include "coll/step.h"
 
 namespace fgmpi::coll {
 
-/// FGMPI_COLL_ROUND: bytes that an act packs at once at most; the same at every process.
+/// FGMPI_COLL_ROUND: bytes that an step packs at once at most; the same at every process.
 size_t round_bytes();
 /// Bytes of a chunk: fewer, that are still in the cache when they are sent and unpacked.
 inline size_t chunk_bytes() { return std::min(round_bytes(), size_t{2} << 20); }
@@ -103,12 +103,12 @@ class Stream {
 template <class Parts>
 class StreamExchange {
  public:
-  /// By place; nothing at this process's own.
+  /// By process; nothing at this process's own.
   StreamExchange(const Team& team, std::vector<Stream<Parts>> out, std::vector<Stream<Parts>> in)
       : team_(team), out_(std::move(out)), in_(std::move(in)) {}
 
   /// together(out, outgoing, in, incoming): exchanges the first chunks, laid out as Blocks, with all
-  /// places at once.
+  /// processes at once.
   template <class F>
   Status run(F&& together) {
     FGMPI_TRY(first_chunks(together));

@@ -56,12 +56,12 @@ void Team::add_all(const comm::Hierarchy& h) {
   hierarchy_ = &h;
   using boost::container::default_init;
   processes_.resize(h.count(), default_init);
-  place_of_index_.resize(h.count(), default_init);
-  uint32_t place = 0;
+  team_rank_of_index_.resize(h.count(), default_init);
+  uint32_t team_rank = 0;
   auto add = [&](uint32_t index) {
-    if (index == h.my_index) me_ = place;
-    processes_[place] = h.processes[index];
-    place_of_index_[index] = place++;
+    if (index == h.my_index) me_ = team_rank;
+    processes_[team_rank] = h.processes[index];
+    team_rank_of_index_[index] = team_rank++;
   };
   if (h.one_run_each) {
     h.for_each_run(*map_, [&](const comm::Run& run) { add(run.index); });
@@ -70,20 +70,20 @@ void Team::add_all(const comm::Hierarchy& h) {
   }
 }
 
-uint32_t Team::members(uint32_t place) const {
+uint32_t Team::members(uint32_t team_rank) const {
   const comm::Hierarchy& h = *hierarchy_;
-  if (h.one_run_each && !h.runs.empty()) return static_cast<uint32_t>(h.runs[place].count);
-  return h.members(*map_, h.index_of_process(processes_[place]));
+  if (h.one_run_each && !h.runs.empty()) return static_cast<uint32_t>(h.runs[team_rank].count);
+  return h.members(*map_, h.index_of_process(processes_[team_rank]));
 }
 
-Team::Team(const std::vector<uint32_t>& processes, uint32_t my_place, uint64_t ctx, int32_t tag,
+Team::Team(const std::vector<uint32_t>& processes, uint32_t my_team_rank, uint64_t ctx, int32_t tag,
            const char* call)
     : processes_(processes.begin(), processes.end()),
-      me_(my_place),
+      me_(my_team_rank),
       open_(nullptr, ctx, tag, 0, call) {}
 
-uint32_t Team::place_of_rank(int32_t rank) const {
-  return place_of_index_[hierarchy_->index_of_rank(*map_, rank)];
+uint32_t Team::team_rank_of(int32_t rank) const {
+  return team_rank_of_index_[hierarchy_->index_of_rank(*map_, rank)];
 }
 
 Status Team::send(uint32_t to, const void* data, size_t bytes) const {
@@ -155,22 +155,22 @@ Status Team::exchange(uint32_t to, const void* out, size_t out_bytes, uint32_t f
 }
 
 Placement::Placement(const comm::Hierarchy& h, const RankMap& map, const Team& team) {
-  if (h.one_run_each && !h.runs.empty()) {  // which is how the team orders its places
+  if (h.one_run_each && !h.runs.empty()) {  // which is how the team orders its processes
     runs_ = h.runs.data();
     return;
   }
-  PerPlace<uint32_t> place(h.count());
-  for (uint32_t p = 0; p < team.count(); ++p) place[h.index_of_process(team.process(p))] = p;
+  PerProcess<uint32_t> team_rank(h.count());
+  for (uint32_t p = 0; p < team.count(); ++p) team_rank[h.index_of_process(team.process(p))] = p;
   start_.assign(team.count() + 1, 0);
-  PerPlace<comm::Run> in_rank_order;
+  PerProcess<comm::Run> in_rank_order;
   h.for_each_run(map, [&](const comm::Run& run) {
-    ++start_[place[run.index] + 1];
+    ++start_[team_rank[run.index] + 1];
     in_rank_order.push_back(run);
   });
   for (uint32_t p = 0; p < team.count(); ++p) start_[p + 1] += start_[p];
-  PerPlace<uint32_t> next(start_.begin(), start_.end() - 1);
+  PerProcess<uint32_t> next(start_.begin(), start_.end() - 1);
   own_runs_.resize(in_rank_order.size());
-  for (const comm::Run& run : in_rank_order) own_runs_[next[place[run.index]]++] = run;
+  for (const comm::Run& run : in_rank_order) own_runs_[next[team_rank[run.index]]++] = run;
   for (size_t i = 1; i < own_runs_.size(); ++i)
     if (own_runs_[i].first < own_runs_[i - 1].first) in_rank_order_ = false;
   runs_ = own_runs_.data();

@@ -1,14 +1,14 @@
 // Team: the processes of a collective, as the one actor in each of them sees the others (level
 // two).
 //
-// A place is an index into the team: 0..count()-1, in the order of the processes' first ranks, so
-// that where every process hosts consecutive ranks, places are in rank order. Messages go from
+// A process is an index into the team: 0..count()-1, in the order of the processes' first ranks, so
+// that where every process hosts consecutive ranks, processes are in rank order. Messages go from
 // process to process with the communicator's collective plane and a tag from the collective's
-// number; between two places they keep their order, which is all that tells the steps of one
+// number; between two processes they keep their order, which is all that tells the steps of one
 // collective apart.
 //
 // Thread rule: one thread; sends, receives and exchanges may switch. A team lives as long as its
-// act.
+// step.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -24,9 +24,9 @@
 
 namespace fgmpi::coll {
 
-/// One value a place, and one for the end. Few processes are the rule: they allocate nothing.
+/// One value a process, and one for the end. Few processes are the rule: they allocate nothing.
 template <class T>
-using PerPlace = boost::container::small_vector<T, 9>;
+using PerProcess = boost::container::small_vector<T, 9>;
 
 /// What level two did in this process, for MPIX_Stats and tests.
 struct Counters {
@@ -46,17 +46,17 @@ class Team {
   enum Direction { kToRemote, kFromRemote };
   Team(comm::SharedComm* shared, const comm::Meeting* meeting, Direction direction);
   /// Of a list of processes (unit tests, the two sides of an intercommunicator).
-  Team(const std::vector<uint32_t>& processes, uint32_t my_place, uint64_t ctx, int32_t tag,
+  Team(const std::vector<uint32_t>& processes, uint32_t my_team_rank, uint64_t ctx, int32_t tag,
        const char* call);
 
   uint32_t count() const { return static_cast<uint32_t>(processes_.size()); }
   uint32_t me() const { return me_; }
   const char* call() const { return open_.call; }
-  uint32_t process(uint32_t place) const { return processes_[place]; }
-  /// How many members a place hosts. REQUIRES: made from a communicator.
-  uint32_t members(uint32_t place) const;
-  /// The place that hosts a rank. REQUIRES: made from a communicator.
-  uint32_t place_of_rank(int32_t rank) const;
+  uint32_t process(uint32_t team_rank) const { return processes_[team_rank]; }
+  /// How many members a process hosts. REQUIRES: made from a communicator.
+  uint32_t members(uint32_t team_rank) const;
+  /// The process that hosts a rank. REQUIRES: made from a communicator.
+  uint32_t team_rank_of(int32_t rank) const;
 
   // Once the collective has failed, here or elsewhere, each of these returns the error.
   Status send(uint32_t to, const void* data, size_t bytes) const;
@@ -84,8 +84,8 @@ class Team {
   void add_all(const comm::Hierarchy& h);
   const comm::Hierarchy* hierarchy_ = nullptr;
   const RankMap* map_ = nullptr;
-  PerPlace<uint32_t> processes_;
-  PerPlace<uint32_t> place_of_index_;  ///< of the hierarchy
+  PerProcess<uint32_t> processes_;
+  PerProcess<uint32_t> team_rank_of_index_;  ///< of the hierarchy
   uint32_t me_ = 0;
   OpenTeam open_;
 };
@@ -100,8 +100,8 @@ inline int32_t team_tag(uint32_t sequence, uint8_t operation, bool cross, bool s
                               (cross ? 2u : 0u) | (side ? 1u : 0u));
 }
 
-/// Which ranks live at each place, in rank order within a place. O(runs) to make, but where every
-/// place has one run and the hierarchy keeps them; it must outlive this.
+/// Which ranks live at each process, in rank order within a process. O(runs) to make, but where every
+/// process has one run and the hierarchy keeps them; it must outlive this.
 class Placement {
  public:
   Placement(const comm::Hierarchy& h, const RankMap& map, const Team& team);
@@ -109,29 +109,29 @@ class Placement {
   Placement& operator=(const Placement&) = delete;
   Placement(comm::SharedComm* shared, const Team& team)
       : Placement(comm::hierarchy(shared), shared->map, team) {}
-  /// f(rank) for each rank at a place, ascending.
+  /// f(rank) for each rank at a process, ascending.
   template <class F>
-  void for_each(uint32_t place, F&& f) const {
-    for (const comm::Run* run = begin(place); run != end(place); ++run)
+  void for_each(uint32_t team_rank, F&& f) const {
+    for (const comm::Run* run = begin(team_rank); run != end(team_rank); ++run)
       for (int32_t i = 0; i < run->count; ++i) f(run->first + i);
   }
-  /// The ranks at this place are consecutive; *first is the first of them.
-  bool consecutive(uint32_t place, int32_t* first) const {
-    *first = begin(place)->first;
-    return end(place) - begin(place) == 1;
+  /// The ranks at this process are consecutive; *first is the first of them.
+  bool consecutive(uint32_t team_rank, int32_t* first) const {
+    *first = begin(team_rank)->first;
+    return end(team_rank) - begin(team_rank) == 1;
   }
-  /// Ranks in the order of places are ranks in order: 0, 1, 2, ...
+  /// Ranks in the order of processes are ranks in order: 0, 1, 2, ...
   bool in_rank_order() const { return in_rank_order_; }
-  /// All runs at a place.
-  const comm::Run* begin(uint32_t place) const {
-    return runs_ + (start_.empty() ? place : start_[place]);
+  /// All runs at a process.
+  const comm::Run* begin(uint32_t team_rank) const {
+    return runs_ + (start_.empty() ? team_rank : start_[team_rank]);
   }
-  const comm::Run* end(uint32_t place) const { return begin(place + 1); }
+  const comm::Run* end(uint32_t team_rank) const { return begin(team_rank + 1); }
 
  private:
-  const comm::Run* runs_;  ///< by place, then by rank
-  PerPlace<comm::Run> own_runs_;
-  PerPlace<uint32_t> start_;  ///< of each place's runs; empty: one each
+  const comm::Run* runs_;  ///< by process, then by rank
+  PerProcess<comm::Run> own_runs_;
+  PerProcess<uint32_t> start_;  ///< of each process's runs; empty: one each
   bool in_rank_order_ = true;
 };
 

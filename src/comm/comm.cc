@@ -86,30 +86,30 @@ ContextTable g_table;
 SharedComm* g_world = nullptr;
 
 /// The last freed communicators: their handles are not given out again yet, and errors can name them.
-struct Grave {
+struct FreedHandle {
   MPI_Comm handle = MPI_COMM_NULL;
   int32_t size = 0, rank = 0;
   std::string name;
 };
-constexpr size_t kGraves = 64;
-Grave g_graves[kGraves];
-size_t g_next_grave = 0;
+constexpr size_t kFreedKept = 64;
+FreedHandle g_freed[kFreedKept];
+size_t g_next_freed = 0;
 
 Slab<Comm>& slab_of(MPI_Comm handle) {
   return (static_cast<uint32_t>(handle) & kHandleMask) == kIndirectBase ? g_more_comms
                                                                         : detail::g_comms;
 }
 
-void bury(Comm* comm, int32_t size) {
-  Grave& grave = g_graves[g_next_grave];
-  g_next_grave = (g_next_grave + 1) % kGraves;
-  if (grave.handle != MPI_COMM_NULL)
-    slab_of(grave.handle).destroy(static_cast<uint32_t>(grave.handle) & ~kHandleMask);
-  grave.handle = comm->handle;
-  grave.size = size;
-  grave.rank = comm->rank;
-  grave.name.clear();
-  if (comm->extras) grave.name = comm->extras->name;
+void remember_freed(Comm* comm, int32_t size) {
+  FreedHandle& freed = g_freed[g_next_freed];
+  g_next_freed = (g_next_freed + 1) % kFreedKept;
+  if (freed.handle != MPI_COMM_NULL)
+    slab_of(freed.handle).destroy(static_cast<uint32_t>(freed.handle) & ~kHandleMask);
+  freed.handle = comm->handle;
+  freed.size = size;
+  freed.rank = comm->rank;
+  freed.name.clear();
+  if (comm->extras) freed.name = comm->extras->name;
 }
 
 void (*g_on_dropped)(ContextId id) = nullptr;
@@ -132,7 +132,7 @@ void destroy_comm(Keep* keep) {
   int32_t size = shared->size;
   comm->shared = nullptr;
   release_errhandler(comm->errhandler);
-  bury(comm, size);
+  remember_freed(comm, size);
   comm->extras.reset();
   release_shared(shared);
 }
@@ -304,11 +304,11 @@ std::string name_of(const Comm* comm) {
 std::string describe_bad(MPI_Comm handle) {
   if (handle == MPI_COMM_NULL) return "comm is MPI_COMM_NULL; allowed is a valid communicator";
   std::string words = format("comm is 0x%08x", static_cast<unsigned>(handle));
-  for (const Grave& grave : g_graves) {
-    if (grave.handle != handle) continue;
+  for (const FreedHandle& freed : g_freed) {
+    if (freed.handle != handle) continue;
     words += ", which was freed: it was ";
-    if (!grave.name.empty()) words += "\"" + escaped(grave.name) + "\", ";
-    return words + format("rank %d of %d", grave.rank, grave.size);
+    if (!freed.name.empty()) words += "\"" + escaped(freed.name) + "\", ";
+    return words + format("rank %d of %d", freed.rank, freed.size);
   }
   Comm* comm = (static_cast<uint32_t>(handle) & kHandleMask) == detail::kHandleBase
                    ? detail::g_comms.get(static_cast<uint32_t>(handle) & ~kHandleMask)
@@ -321,8 +321,8 @@ std::string describe_bad(MPI_Comm handle) {
 size_t bytes_of(const SharedComm& shared) {
   size_t bytes = sizeof shared + 2 * sizeof(SharedComm*) + shared.map.bytes() - sizeof(RankMap);
   if (shared.remote) bytes += shared.remote->bytes();
-  if (shared.level1) bytes += sizeof(Level1);
-  if (shared.level1 && shared.level1->completed) bytes += sizeof(Level1::Completed);
+  if (shared.meetings) bytes += sizeof(OpenMeetings);
+  if (shared.meetings && shared.meetings->completed) bytes += sizeof(OpenMeetings::Completed);
   for (const Hierarchy* h : {shared.hierarchy.get(), shared.remote_hierarchy.get()})
     if (h) bytes += sizeof *h + h->bytes();
   if (shared.topology) bytes += shared.topology->bytes();

@@ -53,9 +53,9 @@ struct ContextId {
 };
 inline constexpr uint32_t kMaxLbi = 0xffffff;
 
-struct Hierarchy;  // hierarchy.h: processes of the group, members per process; built lazily
-struct Topology;   // topology.h
-struct Level1;     // meeting.h: where collocated members meet in a collective
+struct Hierarchy;     // hierarchy.h: processes of the group, members per process; built lazily
+struct Topology;      // topology.h
+struct OpenMeetings;  // meeting.h: where collocated members meet in a collective
 
 /// What all collocated members share. At most 512 bytes for a regular communicator of any size.
 /// An intercommunicator has one per side in a process that hosts members of both: the same context id, map and
@@ -74,7 +74,7 @@ struct SharedComm {
   std::unique_ptr<RankMap> remote;                         ///< remote group of an intercommunicator
   std::shared_ptr<Hierarchy> hierarchy, remote_hierarchy;  ///< shared by duplicates
   std::shared_ptr<Topology> topology;
-  std::shared_ptr<Level1> level1;
+  std::shared_ptr<OpenMeetings> meetings;
   /// The group that point-to-point ranks refer to.
   const RankMap& peers() const { return __builtin_expect(inter, 0) ? *remote : map; }
 };

@@ -20,22 +20,22 @@ struct FreedNotice {
 
 struct AgreeNotice {
   AgreeKey key;
-  uint64_t answer;      ///< context id; 0: this is a claim
-  uint64_t print;       ///< of the groups
-  Candidate candidate;  ///< the claim's
+  uint64_t answer;       ///< context id; 0: this is a claim
+  uint64_t fingerprint;  ///< of the groups
+  Candidate candidate;   ///< the claim's
   uint32_t unused = 0;
 };
 
 /// A creation that the root is in now.
 struct Deciding {
-  const Parties& parties;
+  const Participants& participants;
   std::vector<AgreeNotice> taken = {};
   sched::Proclet* waiter = nullptr;
   bool is_mine(const AgreeNotice& claim) const {
-    const RankMap* group = parties.groups[claim.key.side];
-    return !group || group->rank_of(static_cast<int32_t>(claim.key.witness)) >= 0;
+    const RankMap* group = participants.groups[claim.key.side];
+    return !group || group->rank_of(static_cast<int32_t>(claim.key.claimant)) >= 0;
   }
-  bool done() const { return taken.size() + 1 == parties.count; }
+  bool done() const { return taken.size() + 1 == participants.count; }
 };
 
 /// At the root, by key with side 0.
@@ -44,7 +44,7 @@ struct Claims {
   Deciding* deciding = nullptr;
 };
 
-/// What a party waits for.
+/// What a participant waits for.
 struct Waiting {
   ContextId answer;
   sched::Proclet* waiter = nullptr;
@@ -100,13 +100,13 @@ void wake(sched::Proclet** waiter) {
 }
 
 /// A notice as another process may send it: every number in it is one that can be. An answer is to
-/// a claim that waits; a claim's witness lives where it comes from, and is its candidate.
+/// a claim that waits; a claim's claimant lives where it comes from, and is its candidate.
 bool is_possible(const AgreeNotice& notice, uint32_t from) {
   const AgreeKey& key = notice.key;
-  if (key.side > 1 || key.witness >= g_av.world_size()) return false;
+  if (key.side > 1 || key.claimant >= g_av.world_size()) return false;
   if (notice.answer) return g_waiting.count(key) > 0;
   const Candidate& c = notice.candidate;
-  return g_av.process_of(key.witness) == from && c.world == key.witness &&
+  return g_av.process_of(key.claimant) == from && c.world == key.claimant &&
          (!c.valid() || (c.lbi >= kFirstLbi && c.lbi <= kMaxLbi));
 }
 
@@ -119,7 +119,7 @@ void take(const AgreeNotice& notice) {
   }
   AgreeKey key = notice.key;
   key.side = 0;
-  key.witness = 0;
+  key.claimant = 0;
   Claims& claims = g_claims[key];
   if (!claims.deciding || !claims.deciding->is_mine(notice)) return claims.early.push_back(notice);
   claims.deciding->taken.push_back(notice);
@@ -159,9 +159,9 @@ void wait_for(sched::Proclet** waiter, const char* call, Done done) {
 constexpr uint64_t kNoneLeft = ~uint64_t{0}, kGroupsDiffer = kNoneLeft - 1;
 
 /// The root's part: takes the claims of its creation, decides, answers everybody.
-uint64_t decide(const AgreeKey& key, const Parties& parties, const Candidate& mine,
+uint64_t decide(const AgreeKey& key, const Participants& participants, const Candidate& mine,
                 const char* call) {
-  Deciding deciding{parties};
+  Deciding deciding{participants};
   Claims& claims = g_claims[key];
   claims.deciding = &deciding;
   auto others =
@@ -177,23 +177,24 @@ uint64_t decide(const AgreeKey& key, const Parties& parties, const Candidate& mi
   bool differ = false;
   for (const AgreeNotice& claim : deciding.taken) {
     if (claim.candidate.before(best)) best = claim.candidate;
-    differ |= claim.print != parties.print;
+    differ |= claim.fingerprint != participants.fingerprint;
   }
   uint64_t answer = differ ? kGroupsDiffer : best.valid() ? best.id().bits : kNoneLeft;
   for (AgreeNotice& claim : deciding.taken) {
     claim.answer = answer;
-    post(g_av.process_of(claim.key.witness), claim);
+    post(g_av.process_of(claim.key.claimant), claim);
   }
   return answer;
 }
 
 /// Everybody else's: claims, waits for the answer.
-uint64_t claim(AgreeKey key, const Parties& parties, const Candidate& mine, const char* call) {
-  key.witness = mine.world;
+uint64_t claim(AgreeKey key, const Participants& participants, const Candidate& mine,
+               const char* call) {
+  key.claimant = mine.world;
   Waiting waiting;
   bool fresh = g_waiting.emplace(key, &waiting).second;
   FGMPI_CHECK(fresh);
-  post(parties.root, {key, 0, parties.print, mine});
+  post(participants.root, {key, 0, participants.fingerprint, mine});
   wait_for(&waiting.waiter, call, [&] { return waiting.answer.bits != 0; });
   g_waiting.erase(key);
   return waiting.answer.bits;
@@ -245,27 +246,28 @@ void drop(ContextId id, uint32_t processes) {
                 sizeof notice);
 }
 
-Parties parties_of(SharedComm* shared) {
-  Parties parties;
-  parties.count = hierarchy(shared).count();
+Participants participants_of(SharedComm* shared) {
+  Participants participants;
+  participants.count = hierarchy(shared).count();
   const RankMap* first = &shared->map;
   if (shared->inter) {
-    parties.count += remote_hierarchy(shared).count();
+    participants.count += remote_hierarchy(shared).count();
     if (shared->side == 1) first = shared->remote.get();
   }
-  parties.root = g_av.process_of(static_cast<uint32_t>(first->world_of(0)));
-  return parties;
+  participants.root = g_av.process_of(static_cast<uint32_t>(first->world_of(0)));
+  return participants;
 }
 
-Status agree(const AgreeKey& key, const Parties& parties, const Candidate& mine, const char* call,
-             ContextId* out) {
-  if (parties.count <= 1) {
+Status agree(const AgreeKey& key, const Participants& participants, const Candidate& mine,
+             const char* call, ContextId* out) {
+  if (participants.count <= 1) {
     if (!mine.valid()) return none_left(call);
     *out = mine.id();
     return {};
   }
-  bool decides = g_av.me() == parties.root && key.side == 0;
-  uint64_t answer = decides ? decide(key, parties, mine, call) : claim(key, parties, mine, call);
+  bool decides = g_av.me() == participants.root && key.side == 0;
+  uint64_t answer =
+      decides ? decide(key, participants, mine, call) : claim(key, participants, mine, call);
   if (answer == kNoneLeft) return none_left(call);
   *out = {answer == kGroupsDiffer ? 0 : answer};
   settle(mine, *out);

@@ -9,18 +9,18 @@
 // A candidate that did not win returns its LBI. LBI 0 of rank 0 is the world's, LBI 1 of a rank its self's.
 //
 // Agreement between processes. The process of the group's rank 0, the leader, decides. A claim of another process names
-// the creation by its key and one witness: a member there, which is in the creation now. Where the key counts the
+// the creation by its key and one claimant: a member there, which is in the creation now. Where the key counts the
 // collectives of the parent, it names one creation only. In MPI_Comm_create_group and the creations from groups it does
 // not: groups that overlap may be under way at once with the same tag and the same leader. Then the leader takes the
-// claims whose witness is in its own group and leaves the others for a later creation. That is exact:
+// claims whose claimant is in its own group and leaves the others for a later creation. That is exact:
 //
-//   Let leader L be in the creation of G, and let the claim be of the creation of H, with witness w in G. Then w is in
+//   Let leader L be in the creation of G, and let the claim be of the creation of H, with claimant w in G. Then w is in
 //   both groups, and so is L, as the key says that it is the leader of H too. L has not completed H, since the claim
 //   would have been taken by that; w has not completed G, since L is in it. So, if H is not the creation of G, then L
 //   called G before H, and w called H before G: two ranks called two collectives in different orders, a program that
 //   MPI does not allow (MPI-4.0 section 6.14), and tags do not help, as both calls block.
 //
-// Likewise among the members of one process (create.cc), with the first to come in the place of L. A witness that tells
+// Likewise among the members of one process (create.cc), with the first to come in the place of L. A claimant that tells
 // of groups that differ (an erroneous program) is refused by a sampled hash of the groups.
 //
 // Thread rule: one thread. agree() may switch, the rest never does.
@@ -92,14 +92,14 @@ struct AgreeKey {
   uint32_t number = 0;  ///< collective number or tag
   uint32_t leader =
       0;  ///< world rank of rank 0 (of side 0), where ctx and number are not the creation's own
-  uint32_t witness =
+  uint32_t claimant =
       0;  ///< agree()'s own: a member of the claiming process, which is in the creation now
   bool operator==(const AgreeKey&) const = default;
 };
 struct AgreeKeyHash {
   size_t operator()(const AgreeKey& k) const {
     uint64_t h =
-        (k.ctx ^ uint64_t{k.leader} << 20 ^ uint64_t{k.witness} << 37) * 0x9e3779b97f4a7c15u;
+        (k.ctx ^ uint64_t{k.leader} << 20 ^ uint64_t{k.claimant} << 37) * 0x9e3779b97f4a7c15u;
     h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u ^
         (uint64_t{k.kind} << 48 | uint64_t{k.side} << 32 | k.number);
     return static_cast<size_t>((h ^ h >> 32) * 0x94d049bb133111ebu);
@@ -107,22 +107,22 @@ struct AgreeKeyHash {
 };
 /// Who takes part: the processes of the group, and those of the other group of an intercommunicator. A process that
 /// hosts members of both takes part twice.
-struct Parties {
+struct Participants {
   uint32_t count = 0;
   uint32_t root = 0;  ///< process of rank 0 of side 0: it decides
   /// The groups of the sides, where the key alone does not tell the creation; else null.
   const RankMap* groups[2] = {nullptr, nullptr};
-  uint64_t print = 0;  ///< fingerprint of the groups, the same at all parties
+  uint64_t fingerprint = 0;  ///< fingerprint of the groups, the same at all participants
 };
-/// The parties of a communicator.
-Parties parties_of(SharedComm* shared);
+/// The participants of a communicator.
+Participants participants_of(SharedComm* shared);
 
 /// They agree on the best of their candidates: each sends its own to the root, which answers everybody: two small
-/// notices a party, no more. Settles `mine`, whose rank is the party's witness. May switch. Errors: MPI_ERR_OTHER when
-/// no index is left; MPI_ERR_GROUP when parties gave different groups.
-/// REQUIRES: called once by each party (key.side says which side the caller is) with the same other arguments.
-Status agree(const AgreeKey& key, const Parties& parties, const Candidate& mine, const char* call,
-             ContextId* out);
+/// notices a participant, no more. Settles `mine`, whose rank is the participant's claimant. May switch. Errors: MPI_ERR_OTHER when
+/// no index is left; MPI_ERR_GROUP when participants gave different groups.
+/// REQUIRES: called once by each participant (key.side says which side the caller is) with the same other arguments.
+Status agree(const AgreeKey& key, const Participants& participants, const Candidate& mine,
+             const char* call, ContextId* out);
 
 /// Registers the notice handlers. Idempotent.
 void init_context();

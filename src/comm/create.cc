@@ -39,9 +39,9 @@ Status duplicate(SharedComm* shared, const Meeting* meeting, const Candidate& mi
                  const std::optional<groupmap::Strategy>& strategy, SharedComm** made) {
   ContextId id;
   AgreeKey key{shared->id.bits, kAgreeDup, shared->side, meeting->sequence};
-  Parties parties;
-  if (shared->processes > 1) parties = parties_of(shared);
-  FGMPI_TRY(agree(key, parties, mine, meeting->call, &id));
+  Participants participants;
+  if (shared->processes > 1) participants = participants_of(shared);
+  FGMPI_TRY(agree(key, participants, mine, meeting->call, &id));
   RankMap map = shared->map;
   if (strategy && !map.regular())
     sched::call_on_host([&] { map = RankMap::from_ranks(map.encoded().expand(), *strategy); });
@@ -64,7 +64,7 @@ struct DupRequest final : pt2pt::Request {
 };
 
 /// idup: hands each member its communicator through its request.
-void idup_act(SharedComm* shared, Meeting* meeting) {
+void idup_action(SharedComm* shared, Meeting* meeting) {
   SharedComm* made = nullptr;
   Status status = duplicate(shared, meeting, reserve_least(*shared, meeting->arrivals), {}, &made);
   if (!status.ok()) return fail_all(meeting, status);
@@ -81,8 +81,8 @@ void idup_act(SharedComm* shared, Meeting* meeting) {
 /// A communicator in the making: what the collocated members of the group meet at.
 struct Provisional : SharedComm {
   AgreeKey key;
-  uint64_t print = 0;       ///< of the group
-  int32_t first_rank = -1;  ///< who came first
+  uint64_t fingerprint = 0;  ///< of the group
+  int32_t first_rank = -1;   ///< who came first
   int32_t first_world = -1;
 };
 
@@ -94,23 +94,23 @@ void forget(const Provisional* made) {
       std::find_if(first, last, [&](const auto& entry) { return entry.second == made; }));
 }
 
-void create_act(SharedComm* shared, Meeting* meeting) {
+void create_action(SharedComm* shared, Meeting* meeting) {
   std::unique_ptr<Provisional> stage(static_cast<Provisional*>(shared));
   forget(stage.get());
   ContextId id;
   Candidate mine = reserve_least(*shared, meeting->arrivals);
-  Parties parties;
+  Participants participants;
   if (stage->inter || static_cast<int32_t>(stage->members) < stage->size)
-    parties = parties_of(shared);
-  parties.print = stage->print;
+    participants = participants_of(shared);
+  participants.fingerprint = stage->fingerprint;
   if (stage->key.kind != kAgreeCreate) {
-    parties.groups[stage->side] = &stage->map;
-    parties.groups[1 - stage->side] = stage->remote.get();
+    participants.groups[stage->side] = &stage->map;
+    participants.groups[1 - stage->side] = stage->remote.get();
   }
-  Status status = agree(stage->key, parties, mine, meeting->call, &id);
+  Status status = agree(stage->key, participants, mine, meeting->call, &id);
   if (!status.ok()) return fail_all(meeting, status);
   SharedComm* made = establish({id, &stage->map, stage->remote.get(), stage->members,
-                                std::max(1u, parties.count), stage->side, meeting->call});
+                                std::max(1u, participants.count), stage->side, meeting->call});
   made->hierarchy = stage->hierarchy;
   made->remote_hierarchy = stage->remote_hierarchy;
   enter_all(meeting, made, 0);
@@ -121,21 +121,22 @@ enum class Same : uint8_t { kNo, kYes, kDiffers };
 
 /// `group` is that of the creation if each of the two groups has a member that is in the other's creation now, the
 /// running rank and the first to come (context.h says why); kDiffers: it should be, but is not.
-Same same_creation(const Provisional& p, const RankMap& group, int32_t my_rank, uint64_t print) {
+Same same_creation(const Provisional& p, const RankMap& group, int32_t my_rank,
+                   uint64_t fingerprint) {
   int32_t me = group.world_of(my_rank);
   if (p.size == group.size() && p.map.world_of(my_rank) == me &&
       group.world_of(p.first_rank) == p.first_world)
-    return p.print == print ? Same::kYes : Same::kDiffers;
+    return p.fingerprint == fingerprint ? Same::kYes : Same::kDiffers;
   return p.map.rank_of(me) >= 0 && group.rank_of(p.first_world) >= 0 ? Same::kDiffers : Same::kNo;
 }
 
 /// The provisional communicator of this creation, made by the first who comes.
 Status provisional(const AgreeKey& key, const RankMap& group, const RankMap* remote,
                    int32_t my_rank, Provisional** out) {
-  uint64_t print = fingerprint(group, remote);
+  uint64_t fingerprint = fingerprint_of(group, remote);
   auto [first, last] = g_provisional.equal_range(key);
   for (auto at = first; at != last; ++at) {
-    Same same = same_creation(*at->second, group, my_rank, print);
+    Same same = same_creation(*at->second, group, my_rank, fingerprint);
     if (same == Same::kDiffers) return groups_differ();
     if (same == Same::kNo) continue;
     *out = at->second;
@@ -143,7 +144,7 @@ Status provisional(const AgreeKey& key, const RankMap& group, const RankMap* rem
   }
   auto* made = new Provisional;
   made->key = key;
-  made->print = print;
+  made->fingerprint = fingerprint;
   made->first_rank = my_rank;
   made->first_world = group.world_of(my_rank);
   made->map = group;
@@ -172,12 +173,13 @@ uint64_t sample(const RankMap& group) {
 
 }  // namespace
 
-uint64_t fingerprint(const RankMap& group, const RankMap* other) {
-  uint64_t print = sample(group);
-  if (!other) return print;
+uint64_t fingerprint_of(const RankMap& group, const RankMap* other) {
+  uint64_t fingerprint = sample(group);
+  if (!other) return fingerprint;
   // The same at both sides.
   uint64_t theirs = sample(*other);
-  return group.world_of(0) < other->world_of(0) ? print * 3 + theirs : theirs * 3 + print;
+  return group.world_of(0) < other->world_of(0) ? fingerprint * 3 + theirs
+                                                : theirs * 3 + fingerprint;
 }
 
 Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* remote,
@@ -189,7 +191,7 @@ Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* re
   stand_in.rank = my_rank;
   if (parent) stand_in.errhandler = parent->errhandler;
   CreateArrival mine;
-  Status status = meet(&stand_in, &mine, kOpCreate, call, create_act);
+  Status status = meet(&stand_in, &mine, kOpCreate, call, create_action);
   *out = mine.out;
   return status;
 }
@@ -226,7 +228,7 @@ Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const cha
   r->keep = comm;
   r->result = out;
   comm->retain();
-  Status status = meet_nonblocking(comm, &r->arrival, kOpIdup, call, idup_act, r.get());
+  Status status = meet_nonblocking(comm, &r->arrival, kOpIdup, call, idup_action, r.get());
   if (!status.ok()) {
     if (r->extras) drop_attributes(&r->extras->attributes);
     return status;

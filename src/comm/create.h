@@ -72,7 +72,7 @@ Status intercomm_from_groups(const RankMap& local, const RankMap& remote, uint64
                              Comm** out);
 /// A sampled hash of a group, or of the two of an intercommunicator (the same at both sides): finds members that gave
 /// different groups.
-uint64_t fingerprint(const RankMap& group, const RankMap* other = nullptr);
+uint64_t fingerprint_of(const RankMap& group, const RankMap* other = nullptr);
 
 /// As dup() without blocking: the request completes when *out is there; `extras` are the new communicator's (or
 /// nullptr). Never switches.

@@ -66,7 +66,7 @@ Status swap_lists(SharedComm* shared, uint32_t number,
   return status;
 }
 
-void edges_act(SharedComm* shared, Meeting* meeting) {
+void edges_action(SharedComm* shared, Meeting* meeting) {
   std::vector<const EdgeArrival*> members;
   std::vector<Neighbors*> by_local(g_av.my_count());
   for (Arrival* a = meeting->arrivals; a; a = a->next) {
@@ -104,7 +104,7 @@ Status exchange_edges(Comm* comm, std::vector<Edge> edges, bool weighted, const 
   EdgeArrival mine;
   mine.edges = std::move(edges);
   mine.out = out;
-  Status status = meet(comm, &mine, kOpGather, call, edges_act);
+  Status status = meet(comm, &mine, kOpGather, call, edges_action);
   out->weighted = weighted;
   if (!weighted) {
     out->source_weights.clear();

@@ -109,7 +109,7 @@ Learned learn(const SharedComm& local, const InterArguments& a, const char* call
   return l;
 }
 
-void inter_create_act(SharedComm* shared, Meeting* meeting) {
+void inter_create_action(SharedComm* shared, Meeting* meeting) {
   auto* first = static_cast<InterArrival*>(meeting->arrivals);
   const Hierarchy& h = hierarchy(shared);
   int32_t leader = first->arguments.local_leader;
@@ -128,20 +128,20 @@ void inter_create_act(SharedComm* shared, Meeting* meeting) {
 
   Hierarchy far = build_hierarchy(learned.remote);
   uint16_t side = side_of(shared->map, learned.remote);
-  Parties parties;
-  parties.count = h.count() + far.count();
+  Participants participants;
+  participants.count = h.count() + far.count();
   const RankMap& first_map = side == 0 ? shared->map : learned.remote;
-  parties.root = g_av.process_of(static_cast<uint32_t>(first_map.world_of(0)));
-  parties.groups[side] = &shared->map;
-  parties.groups[1 - side] = &learned.remote;
-  parties.print = fingerprint(shared->map, &learned.remote);
+  participants.root = g_av.process_of(static_cast<uint32_t>(first_map.world_of(0)));
+  participants.groups[side] = &shared->map;
+  participants.groups[1 - side] = &learned.remote;
+  participants.fingerprint = fingerprint_of(shared->map, &learned.remote);
   AgreeKey key{learned.peer_ctx, kAgreeInter, side, static_cast<uint32_t>(first->arguments.tag),
                static_cast<uint32_t>(first_map.world_of(0))};
   ContextId id;
-  status = agree(key, parties, reserve_least(*shared, meeting->arrivals), meeting->call, &id);
+  status = agree(key, participants, reserve_least(*shared, meeting->arrivals), meeting->call, &id);
   if (!status.ok()) return fail_all(meeting, status);
-  SharedComm* made = establish({id, &shared->map, &learned.remote, shared->members, parties.count,
-                                static_cast<uint8_t>(side), meeting->call});
+  SharedComm* made = establish({id, &shared->map, &learned.remote, shared->members,
+                                participants.count, static_cast<uint8_t>(side), meeting->call});
   made->hierarchy = shared->hierarchy;
   enter_all(meeting, made, 0);
 }
@@ -150,7 +150,7 @@ struct MergeArrival : CreateArrival {
   bool high = false;
 };
 
-void merge_act(SharedComm* shared, Meeting* meeting) {
+void merge_action(SharedComm* shared, Meeting* meeting) {
   const Hierarchy& h = hierarchy(shared);
   uint32_t root_index = h.index_of_rank(shared->map, 0);
   bool high = static_cast<MergeArrival*>(meeting->arrivals)->high;
@@ -172,8 +172,8 @@ void merge_act(SharedComm* shared, Meeting* meeting) {
   });
   AgreeKey key{shared->id.bits, kAgreeMerge, shared->side, meeting->sequence};
   ContextId id;
-  status =
-      agree(key, parties_of(shared), reserve_least(*shared, meeting->arrivals), meeting->call, &id);
+  status = agree(key, participants_of(shared), reserve_least(*shared, meeting->arrivals),
+                 meeting->call, &id);
   if (!status.ok()) return fail_all(meeting, status);
   Hierarchy all = build_hierarchy(merged);
   // Where both sides have members here, the second finds what the first made.
@@ -220,7 +220,7 @@ Status spread(SharedComm* shared, uint32_t root_index, int32_t tag, std::vector<
 Status intercomm_create(Comm* local, const InterArguments& arguments, Comm** out) {
   InterArrival mine;
   mine.arguments = arguments;
-  Status status = meet(local, &mine, kOpInterCreate, "MPI_Intercomm_create", inter_create_act);
+  Status status = meet(local, &mine, kOpInterCreate, "MPI_Intercomm_create", inter_create_action);
   *out = mine.out;
   return status;
 }
@@ -228,7 +228,7 @@ Status intercomm_create(Comm* local, const InterArguments& arguments, Comm** out
 Status intercomm_merge(Comm* inter, bool high, Comm** out) {
   MergeArrival mine;
   mine.high = high;
-  Status status = meet(inter, &mine, kOpInterMerge, "MPI_Intercomm_merge", merge_act);
+  Status status = meet(inter, &mine, kOpInterMerge, "MPI_Intercomm_merge", merge_action);
   *out = mine.out;
   return status;
 }

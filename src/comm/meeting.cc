@@ -60,15 +60,15 @@ void note_mismatch(Meeting* m, Comm* comm, const char* call) {
                           comm->rank, call, m->first_rank, m->call);
 }
 
-bool is_new(const Level1* level1, uint32_t sequence) {
-  return static_cast<int32_t>(sequence - level1->not_yet) >= 0;
+bool is_new(const OpenMeetings* meetings, uint32_t sequence) {
+  return static_cast<int32_t>(sequence - meetings->not_yet) >= 0;
 }
 
 /// The link to the open meeting `sequence`, or the end. A member that runs ahead of the others opens
 /// one after the other without a search.
-Meeting** find_open(Level1* level1, uint32_t sequence) {
-  if (is_new(level1, sequence)) return level1->end;
-  Meeting** link = &level1->open;
+Meeting** find_open(OpenMeetings* meetings, uint32_t sequence) {
+  if (is_new(meetings, sequence)) return meetings->end;
+  Meeting** link = &meetings->open;
   while (*link && (*link)->sequence != sequence) link = &(*link)->next;
   return link;
 }
@@ -77,12 +77,12 @@ Meeting** find_open(Level1* level1, uint32_t sequence) {
 /// in.
 Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* call) {
   SharedComm* shared = comm->shared;
-  if (__builtin_expect(!shared->level1, 0)) {
-    shared->level1 = std::make_unique<Level1>();
+  if (__builtin_expect(!shared->meetings, 0)) {
+    shared->meetings = std::make_unique<OpenMeetings>();
     sched::add_trimmer(trim_meetings);
   }
-  Level1* level1 = shared->level1.get();
-  Meeting** link = find_open(level1, sequence);
+  OpenMeetings* meetings = shared->meetings.get();
+  Meeting** link = find_open(meetings, sequence);
   Meeting* m = *link;
   if (m == nullptr) {
     m = take();
@@ -97,24 +97,24 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     m->shared = shared;
     m->next = nullptr;
     *link = m;
-    level1->end = &m->next;
-    if (is_new(level1, sequence)) level1->not_yet = sequence + 1;
-    ++level1->count;
+    meetings->end = &m->next;
+    if (is_new(meetings, sequence)) meetings->not_yet = sequence + 1;
+    ++meetings->count;
   } else if (__builtin_expect(m->operation != operation, 0)) {
     note_mismatch(m, comm, call);
   }
   if (++m->arrived == shared->members) {
     m->full = true;
     *link = m->next;
-    if (level1->end == &m->next) level1->end = link;
-    --level1->count;
+    if (meetings->end == &m->next) meetings->end = link;
+    --meetings->count;
   }
   return m;
 }
 
 /// How many members have come to a meeting.
 uint32_t arrived_at(const SharedComm* shared, uint32_t sequence) {
-  const Meeting* m = shared->level1 ? *find_open(shared->level1.get(), sequence) : nullptr;
+  const Meeting* m = shared->meetings ? *find_open(shared->meetings.get(), sequence) : nullptr;
   return m ? m->arrived : 0;
 }
 
@@ -137,13 +137,13 @@ void describe_site(const sched::WaitSite* site, std::string* out) {
   describe(s->comm, s->meeting, out);
 }
 
-Act g_on_mismatch = nullptr;
+MeetingAction g_on_mismatch = nullptr;
 
 /// The last member has come. Memory that cannot be had is everybody's error.
-void act_or_refuse(SharedComm* shared, Meeting* m, Act act) {
+void run_or_refuse(SharedComm* shared, Meeting* m, MeetingAction action) {
   try {
     if (__builtin_expect(m->status.ok(), 1))
-      act(shared, m);
+      action(shared, m);
     else if (g_on_mismatch)
       g_on_mismatch(shared, m);
   } catch (const std::bad_alloc&) {
@@ -154,7 +154,7 @@ void act_or_refuse(SharedComm* shared, Meeting* m, Act act) {
 
 void run_nonblocking(void* argument) {
   Meeting* m = static_cast<Meeting*>(argument);
-  act_or_refuse(m->shared, m, m->act);
+  run_or_refuse(m->shared, m, m->action);
   release(m);
 }
 
@@ -176,12 +176,12 @@ void complete_requests(Meeting* m) {
 
 }  // namespace
 
-void set_mismatch_handler(Act handler) { g_on_mismatch = handler; }
+void set_mismatch_handler(MeetingAction handler) { g_on_mismatch = handler; }
 
 const CompletedCollective* find_completed(const SharedComm* shared, uint32_t round, int32_t tag,
                                           int32_t mask) {
-  if (!shared->level1 || !shared->level1->completed) return nullptr;
-  const Level1::Completed& ring = *shared->level1->completed;
+  if (!shared->meetings || !shared->meetings->completed) return nullptr;
+  const OpenMeetings::Completed& ring = *shared->meetings->completed;
   for (size_t i = 0; i < std::size(ring.last); ++i) {
     const CompletedCollective& c = ring.last[i];
     if (c.tag >= 0 && ring.round[i] == round % 32 && ((c.tag ^ tag) & ~mask) == 0) return &c;
@@ -189,7 +189,7 @@ const CompletedCollective* find_completed(const SharedComm* shared, uint32_t rou
   return nullptr;
 }
 
-Level1::~Level1() {
+OpenMeetings::~OpenMeetings() {
   // Members that left without completing a collective (a job that is ending): nobody waits any
   // more.
   while (open) {
@@ -256,7 +256,7 @@ Status detail::leave_last_or_failed(Meeting* meeting) {
   return verdict;
 }
 
-Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act act) {
+Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, MeetingAction action) {
   mine->comm = comm;
   mine->rank = comm->rank;
   mine->proclet = sched::current();
@@ -264,7 +264,7 @@ Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act 
   Meeting* m = join(comm, operation, call);
   append(m, mine);
   if (m->full) {
-    act_or_refuse(comm->shared, m, act);
+    run_or_refuse(comm->shared, m, action);
     release(m);
   } else {
     wait(comm, m, call);
@@ -274,7 +274,8 @@ Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act 
 }
 
 Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arrival* mine,
-                           uint8_t operation, const char* call, Act act, pt2pt::Request* request) {
+                           uint8_t operation, const char* call, MeetingAction action,
+                           pt2pt::Request* request) {
   mine->comm = comm;
   mine->rank = comm->rank;
   mine->proclet = nullptr;
@@ -289,15 +290,15 @@ Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arriva
   mine->meeting = m;
   m->has_requests = true;
   if (m->full) {
-    m->act = act;
+    m->action = action;
     sched::spawn_helper(sched::current(), run_nonblocking, m);
   }
   return Status();
 }
 
-Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act act,
-                        pt2pt::Request* request) {
-  FGMPI_TRY(meet_nonblocking_at(comm, comm->sequence, 0, mine, operation, call, act, request));
+Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call,
+                        MeetingAction action, pt2pt::Request* request) {
+  FGMPI_TRY(meet_nonblocking_at(comm, comm->sequence, 0, mine, operation, call, action, request));
   ++comm->sequence;
   return {};
 }

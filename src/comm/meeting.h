@@ -7,7 +7,7 @@
 //   member 2: Arrival{rank, args} --+
 //
 // No messages, no copies of arguments: an Arrival lives on its member's stack (blocking) or in its
-// request (nonblocking: then the act runs on a helper coroutine and completes the requests; the
+// request (nonblocking: then the action runs on a helper coroutine and completes the requests; the
 // same code). Several meetings of one communicator may be open (nonblocking collectives): each has
 // the sequence number that all members count in step (Comm::sequence). A persistent collective
 // keeps the number of its initialisation, so that its starts may come in any order.
@@ -18,7 +18,7 @@
 // it is the one that runs. A member that has nothing to fetch may leave before others have come.
 //
 // Thread rule: one thread. Invariants: a meeting closes when SharedComm::members have arrived; its
-// act runs once; waiting proclets are chained through Proclet::next; a meeting returns to the
+// action runs once; waiting proclets are chained through Proclet::next; a meeting returns to the
 // process's pool when the last member has left, so steady state allocates nothing. Used by src/comm
 // (creation) and src/coll (everything else).
 #pragma once
@@ -44,12 +44,12 @@ struct Arrival {
   sched::Proclet* proclet = nullptr;  ///< parked here until released; nullptr: nonblocking
   pt2pt::Request* request = nullptr;  ///< completed at release; nullptr: blocking
   const Meeting* meeting = nullptr;   ///< while it is open
-  Status status;                      ///< the act's verdict for this member
+  Status status;                      ///< the action's verdict for this member
 };
 
 /// What to do once all collocated members are there. Runs on the last arriver's stack (blocking) or
 /// on a helper; may switch. meeting->arrivals: chain in order of arrival, meeting->arrived long.
-using Act = void (*)(SharedComm* shared, Meeting* meeting);
+using MeetingAction = void (*)(SharedComm* shared, Meeting* meeting);
 
 /// Operation codes: which collective a member is in. src/coll has those below kFirstOther.
 inline constexpr uint8_t kFirstOther = 160;
@@ -62,7 +62,7 @@ struct Meeting {
   int32_t first_rank = -1;  ///< who came first, for reports
   uint8_t operation =
       0;              ///< which collective the first arrival is in: a mismatch is an error, named
-  bool full = false;  ///< everybody is there; the act runs or has run
+  bool full = false;  ///< everybody is there; the action runs or has run
   bool has_requests = false;  ///< some members came without waiting
   const char* call = "";      ///< its name, for the deadlock report
   Arrival* arrivals = nullptr;
@@ -70,10 +70,10 @@ struct Meeting {
   sched::Proclet* parked = nullptr;  ///< who waits for the release, latest first
   Meeting* next = nullptr;           ///< open meetings of the same communicator, or the pool
   SharedComm* shared = nullptr;
-  Act act = nullptr;             ///< nonblocking: what the helper is to run
-  Status status;                 ///< a mismatch, or the light way's verdict: for everybody
-  std::vector<uint8_t> scratch;  ///< light way: contributions and result; kept for the next user
-  std::vector<int32_t> ranks;    ///< light way: who contributed which slot
+  MeetingAction action = nullptr;  ///< nonblocking: what the helper is to run
+  Status status;                   ///< a mismatch, or the light way's verdict: for everybody
+  std::vector<uint8_t> scratch;    ///< light way: contributions and result; kept for the next user
+  std::vector<int32_t> ranks;      ///< light way: who contributed which slot
   // What members must agree on (light way), as the first gave it.
   int32_t root = 0;
   int32_t op = 0;
@@ -98,7 +98,7 @@ struct CompletedCollective {
 };
 
 /// Where the meetings of a communicator are found: only those that are not full yet.
-struct Level1 {
+struct OpenMeetings {
   Meeting* open = nullptr;  ///< oldest first
   Meeting** end = &open;    ///< where the next one goes
   uint32_t count = 0;       ///< of them
@@ -110,35 +110,37 @@ struct Level1 {
     uint32_t next = 0;
   };
   std::unique_ptr<Completed> completed;
-  Level1() = default;
-  Level1(const Level1&) = delete;
-  ~Level1();
+  OpenMeetings() = default;
+  OpenMeetings(const OpenMeetings&) = delete;
+  ~OpenMeetings();
 };
-static_assert(sizeof(Level1) <= 128, "memory budget: part of a communicator's 512 bytes a process");
+static_assert(sizeof(OpenMeetings) <= 128,
+              "memory budget: part of a communicator's 512 bytes a process");
 
 /// Joins the meeting of this member's next collective and returns when it has been released. May
 /// switch. `operation`: a small code of the collective; members that meet with different codes all
 /// get MPI_ERR_OTHER: "rank 3 is in MPI_Bcast, rank 0 in MPI_Barrier".
-Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act act);
+Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, MeetingAction action);
 
 /// Nonblocking: the arrival lives in `request`, which completes (outcome.error is the verdict) when
-/// the act has run. Never switches. MPI_ERR_NO_MEM when there is no coroutine for the act to be had: the
+/// the action has run. Never switches. MPI_ERR_NO_MEM when there is no coroutine for the action to be had: the
 /// member has then not come, and may come later.
-Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Act act,
-                        pt2pt::Request* request);
+Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call,
+                        MeetingAction action, pt2pt::Request* request);
 /// The same in the meeting `sequence` (persistent collectives: the number drawn at initialisation;
 /// `round`: how often it was started before).
 Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arrival* mine,
-                           uint8_t operation, const char* call, Act act, pt2pt::Request* request);
+                           uint8_t operation, const char* call, MeetingAction action,
+                           pt2pt::Request* request);
 
-/// Called instead of the act where members of this process are in different collectives.
-void set_mismatch_handler(Act handler);
+/// Called instead of the action where members of this process are in different collectives.
+void set_mismatch_handler(MeetingAction handler);
 
 /// Keeps the last few. REQUIRES: a meeting of it has been held here.
 inline void remember_completed(SharedComm* shared, uint32_t round, int32_t tag,
                                uint32_t signature) {
-  std::unique_ptr<Level1::Completed>& ring = shared->level1->completed;
-  if (__builtin_expect(!ring, 0)) ring = std::make_unique<Level1::Completed>();
+  std::unique_ptr<OpenMeetings::Completed>& ring = shared->meetings->completed;
+  if (__builtin_expect(!ring, 0)) ring = std::make_unique<OpenMeetings::Completed>();
   const uint32_t place = ring->next++ % std::size(ring->last);
   ring->last[place] = {tag, signature};
   ring->round[place] = static_cast<uint8_t>(round % 32);
@@ -156,8 +158,8 @@ Status leave_last_or_failed(Meeting* meeting);
 /// Joins the next meeting: the caller's place in it is meeting->arrived - 1; meeting->full: it is
 /// the last and must call release() once it has acted. Never switches.
 inline Meeting* join(Comm* comm, uint8_t operation, const char* call) {
-  const Level1* level1 = comm->shared->level1.get();
-  Meeting* m = level1 ? level1->open : nullptr;
+  const OpenMeetings* meetings = comm->shared->meetings.get();
+  Meeting* m = meetings ? meetings->open : nullptr;
   if (m && m->sequence != comm->sequence) m = m->next;  // who need not wait is one ahead
   if (__builtin_expect(m != nullptr && m->sequence == comm->sequence && m->operation == operation &&
                            m->arrived + 1 < comm->shared->members,

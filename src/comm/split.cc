@@ -56,13 +56,13 @@ struct Made {
 struct Color {
   uint32_t color = 0;
   Candidate leader;
-  std::vector<uint32_t> parties;  ///< indices in the parent's hierarchy
+  std::vector<uint32_t> process_indices;  ///< indices in the parent's hierarchy
   Made made;
 };
 
-/// What the root gathers and answers, by party (index in the parent's hierarchy).
+/// What the root gathers and answers, by process (index in the parent's hierarchy).
 struct Root {
-  explicit Root(size_t parties) : candidates(parties), answers(parties) {}
+  explicit Root(size_t process_indices) : candidates(process_indices), answers(process_indices) {}
   std::vector<SplitEntry> entries;
   std::vector<std::vector<Candidate>> candidates;
   std::vector<Color> colors;
@@ -84,7 +84,7 @@ class Split {
   Status alone();
   Status as_root(const Hierarchy& h);
   void decide(Root* root);
-  void answer(Root* root, uint32_t my_party);
+  void answer(Root* root, uint32_t my_index);
   Status pair(Root* root);
   Status as_other(uint32_t root);
   Status attach_made();
@@ -200,29 +200,30 @@ Status Split::as_root(const Hierarchy& h) {
   Root root(h.count());
   root.entries.reserve(static_cast<size_t>(shared_->size));
   std::vector<int32_t> ranks;
-  for (uint32_t party = 0; party < h.count(); ++party) {
+  for (uint32_t process_index = 0; process_index < h.count(); ++process_index) {
     std::vector<uint8_t> message;
-    bool here = h.processes[party] == g_av.me();
+    bool here = h.processes[process_index] == g_av.me();
     if (here)
       pack_members(&message);
     else
-      FGMPI_TRY(pt2pt::process_recv(h.processes[party], ctx, tag, &message, meeting_->call));
+      FGMPI_TRY(
+          pt2pt::process_recv(h.processes[process_index], ctx, tag, &message, meeting_->call));
     ranks.clear();
-    Hierarchy::ranks_of(shared_->map, h.processes[party], &ranks);
+    Hierarchy::ranks_of(shared_->map, h.processes[process_index], &ranks);
     FieldReader in(message.data(), message.size());
-    FGMPI_CHECK(unpack_split(&in, ranks, party, &root.entries));
-    if (here) root.candidates[party] = candidates_;
-    while (in.left()) root.candidates[party].push_back(in.get<Candidate>());
+    FGMPI_CHECK(unpack_split(&in, ranks, process_index, &root.entries));
+    if (here) root.candidates[process_index] = candidates_;
+    while (in.left()) root.candidates[process_index].push_back(in.get<Candidate>());
     check_read(in);
   }
   sched::call_on_host([&] { decide(&root); });
   if (shared_->inter) FGMPI_TRY(pair(&root));
   sched::call_on_host([&] { answer(&root, h.my_index); });
   tag = tag_of(*shared_, meeting_->sequence, kStepAnswer);
-  for (uint32_t party = 0; party < h.count(); ++party) {
-    if (h.processes[party] == g_av.me()) continue;
-    const std::vector<uint8_t>& bytes = root.answers[party];
-    FGMPI_TRY(pt2pt::process_send(h.processes[party], ctx, tag, bytes.data(), bytes.size(),
+  for (uint32_t process_index = 0; process_index < h.count(); ++process_index) {
+    if (h.processes[process_index] == g_av.me()) continue;
+    const std::vector<uint8_t>& bytes = root.answers[process_index];
+    FGMPI_TRY(pt2pt::process_send(h.processes[process_index], ctx, tag, bytes.data(), bytes.size(),
                                   meeting_->call));
   }
   return {};
@@ -245,16 +246,16 @@ void Split::decide(Root* root) {
       const SplitEntry& e = root->entries[i];
       worlds.push_back(parent.empty() ? shared_->map.world_of(e.rank)
                                       : parent[static_cast<size_t>(e.rank)]);
-      if (seen[e.party] == first) continue;
-      seen[e.party] = first;
-      c.parties.push_back(e.party);
+      if (seen[e.process_index] == first) continue;
+      seen[e.process_index] = first;
+      c.process_indices.push_back(e.process_index);
     }
-    for (uint32_t party : c.parties) {
-      FGMPI_CHECK(cursor[party] < root->candidates[party].size());
-      const Candidate& candidate = root->candidates[party][cursor[party]++];
+    for (uint32_t process_index : c.process_indices) {
+      FGMPI_CHECK(cursor[process_index] < root->candidates[process_index].size());
+      const Candidate& candidate = root->candidates[process_index][cursor[process_index]++];
       if (candidate.before(c.leader)) c.leader = candidate;
     }
-    c.made.processes = static_cast<uint32_t>(c.parties.size());
+    c.made.processes = static_cast<uint32_t>(c.process_indices.size());
     c.made.map = RankMap::from_ranks(worlds);
   });
 }
@@ -272,7 +273,7 @@ Status Split::pair(Root* root) {
   FieldReader in(theirs.data(), theirs.size());
   size_t k = 0;
   std::vector<Color>& colors = root->colors;
-  auto lonely = [](Color& c) { c.made.map = {}; };
+  auto drop_map = [](Color& c) { c.made.map = {}; };
   while (in.left()) {
     auto color = in.get<uint32_t>();
     auto leader = in.get<Candidate>();
@@ -282,7 +283,7 @@ Status Split::pair(Root* root) {
     FGMPI_TRY(RankMap::deserialize({in.rest(), in.left()}, &used, &map));
     in.skip(used);
     FGMPI_CHECK(map.size() > 0);
-    while (k < colors.size() && colors[k].color < color) lonely(colors[k++]);
+    while (k < colors.size() && colors[k].color < color) drop_map(colors[k++]);
     if (k == colors.size() || colors[k].color != color) continue;
     Color& c = colors[k++];
     if (leader.before(c.leader)) c.leader = leader;
@@ -290,13 +291,13 @@ Status Split::pair(Root* root) {
     c.made.side = c.made.map.world_of(0) < map.world_of(0) ? 0 : 1;
     c.made.remote = std::move(map);
   }
-  while (k < colors.size()) lonely(colors[k++]);
+  while (k < colors.size()) drop_map(colors[k++]);
   check_read(in);
   return {};
 }
 
 /// made_ for this process, answers for the others.
-void Split::answer(Root* root, uint32_t my_party) {
+void Split::answer(Root* root, uint32_t my_index) {
   std::vector<uint8_t> wire;
   for (Color& c : root->colors) {
     if (c.leader.valid()) c.made.id = c.leader.id();
@@ -306,11 +307,12 @@ void Split::answer(Root* root, uint32_t my_party) {
     append(&wire, c.made.side);
     c.made.map.serialize(&wire);
     if (shared_->inter) c.made.remote.serialize(&wire);
-    for (uint32_t party : c.parties) {
-      if (party == my_party)
+    for (uint32_t process_index : c.process_indices) {
+      if (process_index == my_index)
         made_.push_back(c.made);
       else
-        root->answers[party].insert(root->answers[party].end(), wire.begin(), wire.end());
+        root->answers[process_index].insert(root->answers[process_index].end(), wire.begin(),
+                                            wire.end());
     }
   }
 }
@@ -388,7 +390,7 @@ Status Split::attach_one(Made& made, size_t first, size_t last) {
   return {};
 }
 
-void split_act(SharedComm* shared, Meeting* meeting) {
+void split_action(SharedComm* shared, Meeting* meeting) {
   Status status = Split(shared, meeting).run();
   if (!status.ok()) fail_all(meeting, status);
 }
@@ -401,7 +403,7 @@ Status permute(Comm* comm, int32_t key, Comm** out) {
   SplitArrival mine;
   mine.key = key;
   mine.permute = true;
-  Status status = meet(comm, &mine, kOpPermute, "MPIX_Comm_split", split_act);
+  Status status = meet(comm, &mine, kOpPermute, "MPIX_Comm_split", split_action);
   *out = mine.out;
   return status;
 }
@@ -410,7 +412,7 @@ Status split(Comm* comm, int32_t color, int32_t key, Comm** out) {
   SplitArrival mine;
   mine.color = color;
   mine.key = key;
-  Status status = meet(comm, &mine, kOpSplit, "MPI_Comm_split", split_act);
+  Status status = meet(comm, &mine, kOpSplit, "MPI_Comm_split", split_action);
   *out = mine.out;
   return status;
 }

@@ -68,7 +68,7 @@ void pack_split(const std::vector<SplitMember>& members, std::vector<uint8_t>* o
     keys.write(out, n, key);
 }
 
-bool unpack_split(FieldReader* in, const std::vector<int32_t>& ranks, uint32_t party,
+bool unpack_split(FieldReader* in, const std::vector<int32_t>& ranks, uint32_t process_index,
                   std::vector<SplitEntry>* entries) {
   const size_t n = ranks.size();
   if (in->get<uint32_t>() != n) return false;
@@ -88,7 +88,7 @@ bool unpack_split(FieldReader* in, const std::vector<int32_t>& ranks, uint32_t p
     if (key < INT32_MIN || key > INT32_MAX) return false;
     if (colors[i] == 0) continue;
     entries->push_back({static_cast<uint32_t>(colors[i] - 1),
-                        sortable_key(static_cast<int32_t>(key)), ranks[i], party});
+                        sortable_key(static_cast<int32_t>(key)), ranks[i], process_index});
   }
   return !in->failed();
 }
@@ -127,7 +127,7 @@ void sort_by_rank(std::vector<SplitEntry>* entries, int32_t size) {
   for (const SplitEntry& e : *entries) by_rank[static_cast<size_t>(e.rank)] = e;
   entries->clear();
   for (const SplitEntry& e : by_rank)
-    if (e.party != kNobody) entries->push_back(e);
+    if (e.process_index != kNobody) entries->push_back(e);
 }
 
 }  // namespace fgmpi::comm

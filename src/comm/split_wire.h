@@ -26,9 +26,9 @@ struct SplitMember {
 /// One member that has a color, at the root: 16 bytes.
 struct SplitEntry {
   uint32_t color;
-  uint32_t key;    ///< with the sign bit flipped, so that it sorts as unsigned
-  int32_t rank;    ///< in the parent
-  uint32_t party;  ///< index of its process in the parent's hierarchy
+  uint32_t key;            ///< with the sign bit flipped, so that it sorts as unsigned
+  int32_t rank;            ///< in the parent
+  uint32_t process_index;  ///< index of its process in the parent's hierarchy
 };
 
 inline uint32_t sortable_key(int32_t key) { return static_cast<uint32_t>(key) ^ 0x80000000u; }
@@ -39,7 +39,7 @@ void pack_split(const std::vector<SplitMember>& members, std::vector<uint8_t>* o
 /// Takes packed members out of `in` and appends those that have a color to `entries`. `ranks`: the
 /// members' ranks, which are not packed. False when the bytes are no such message: `entries` is
 /// then of no use.
-bool unpack_split(FieldReader* in, const std::vector<int32_t>& ranks, uint32_t party,
+bool unpack_split(FieldReader* in, const std::vector<int32_t>& ranks, uint32_t process_index,
                   std::vector<SplitEntry>* entries);
 
 /// Stable radix sort by `field`, digits that do not occur skipped.

@@ -5,7 +5,7 @@
 namespace fgmpi::mpi {
 namespace {
 
-bool is_neighbor(What what) { return what >= What::kNeighborAllgather; }
+bool is_neighbor(CollectiveKind kind) { return kind >= CollectiveKind::kNeighborAllgather; }
 
 Status check_in_place(const comm::Comm* c, const char* argument, bool allowed) {
   if (c->shared->inter)
@@ -163,7 +163,9 @@ Status check_all_parts(const Part& send, const Part& recv, const coll::Side& sid
   return {};
 }
 
-bool is_gather(What what) { return what == What::kGather || what == What::kGatherv; }
+bool is_gather(CollectiveKind kind) {
+  return kind == CollectiveKind::kGather || kind == CollectiveKind::kGatherv;
+}
 
 }  // namespace
 
@@ -181,7 +183,7 @@ Status RootedArguments::operator()(comm::Comm* c, Args* args) const {
   bool inter = c->shared->inter;
   bool is_root = inter ? root == MPI_ROOT : root == c->rank;
   bool is_leaf = inter ? root >= 0 : true;
-  bool gathers = is_gather(args->what);
+  bool gathers = is_gather(args->kind);
   // The many-sided part is the root's, the single one everybody's (intercommunicators: the other
   // group's).
   const Part& many = gathers ? recv : send;
@@ -208,18 +210,18 @@ Status RootedArguments::operator()(comm::Comm* c, Args* args) const {
 Status SymmetricArguments::operator()(comm::Comm* c, Args* args) const {
   int64_t in = c->shared->peers().size(), out = in;
   bool one_for_all = false;
-  switch (args->what) {
-    case What::kNeighborAllgather:
-    case What::kNeighborAllgatherv:
+  switch (args->kind) {
+    case CollectiveKind::kNeighborAllgather:
+    case CollectiveKind::kNeighborAllgatherv:
       one_for_all = true;
       [[fallthrough]];
-    case What::kNeighborAlltoall:
-    case What::kNeighborAlltoallv:
-    case What::kNeighborAlltoallw:
+    case CollectiveKind::kNeighborAlltoall:
+    case CollectiveKind::kNeighborAlltoallv:
+    case CollectiveKind::kNeighborAlltoallw:
       FGMPI_TRY(neighbors(c, &in, &out));
       break;
-    case What::kAllgather:
-    case What::kAllgatherv:
+    case CollectiveKind::kAllgather:
+    case CollectiveKind::kAllgatherv:
       one_for_all = true;
       break;
     default:
@@ -228,24 +230,24 @@ Status SymmetricArguments::operator()(comm::Comm* c, Args* args) const {
   if (recv.buffer == MPI_IN_PLACE) FGMPI_TRY(check_in_place(c, "recvbuf", false));
   FGMPI_TRY(fill_part(recv, in, "recv", &args->recv));
   if (send.buffer == MPI_IN_PLACE) {
-    FGMPI_TRY(check_in_place(c, "sendbuf", !is_neighbor(args->what)));
+    FGMPI_TRY(check_in_place(c, "sendbuf", !is_neighbor(args->kind)));
     args->in_place = true;
     return {};
   }
   FGMPI_TRY(one_for_all ? fill_whole(send, "send", &args->send)
                         : fill_part(send, out, "send", &args->send));
-  if (c->shared->inter || is_neighbor(args->what)) return {};
+  if (c->shared->inter || is_neighbor(args->kind)) return {};
   return one_for_all ? check_own_part(send, recv, args->send, args->recv, c->rank)
                      : check_all_parts(send, recv, args->send, out);
 }
 
 Status ReduceArguments::operator()(comm::Comm* c, Args* args) const {
   bool inter = c->shared->inter;
-  bool rooted = args->what == What::kReduce;
+  bool rooted = args->kind == CollectiveKind::kReduce;
   if (rooted) FGMPI_TRY(check_root(c, root));
   args->root = root;
   args->op = op;
-  if (inter && (args->what == What::kScan || args->what == What::kExscan))
+  if (inter && (args->kind == CollectiveKind::kScan || args->kind == CollectiveKind::kExscan))
     return error(MPI_ERR_COMM,
                  "the communicator is an intercommunicator; allowed are intracommunicators");
   if (inter && rooted && root == MPI_PROC_NULL) return {};
@@ -257,7 +259,8 @@ Status ReduceArguments::operator()(comm::Comm* c, Args* args) const {
     FGMPI_TRY(check_counts(counts, "recv", c->size(), &total));
   } else {
     FGMPI_TRY(check_count(count));
-    if (args->what == What::kReduceScatterBlock && __builtin_mul_overflow(count, c->size(), &total))
+    if (args->kind == CollectiveKind::kReduceScatterBlock &&
+        __builtin_mul_overflow(count, c->size(), &total))
       return error(MPI_ERR_COUNT, "recvcount is %lld; allowed is at most %lld on %d ranks",
                    static_cast<long long>(count), INT64_MAX / static_cast<long long>(c->size()),
                    c->size());

@@ -15,8 +15,8 @@
 namespace fgmpi::mpi {
 
 using coll::Args;
+using coll::CollectiveKind;
 using coll::Counts;
-using coll::What;
 
 struct NoArguments {
   Status operator()(comm::Comm*, Args*) const { return {}; }
@@ -79,13 +79,13 @@ struct ReduceArguments {
 // ---- How a collective is called -----------------------------------------------------------------
 
 template <class Arguments>
-[[gnu::noinline]] int blocking(const char* call, MPI_Comm handle, What what,
+[[gnu::noinline]] int blocking(const char* call, MPI_Comm handle, CollectiveKind kind,
                                const Arguments& arguments) try {
   FGMPI_ENTER(call, c, handle);
   Args args;
-  args.what = what;
+  args.kind = kind;
   FGMPI_RETURN_IF(call, c, arguments(c, &args));
-  return done(call, c, coll::run(c, &args, what, call));
+  return done(call, c, coll::run(c, &args, kind, call));
 }
 FGMPI_CATCH_NO_MEMORY(call, handle)
 
@@ -96,9 +96,10 @@ inline int barrier(const char* call, MPI_Comm handle) {
 
 /// Reduce and allreduce: those of few bytes and predefined operations go without a coll::Args,
 /// which is larger than all else on the stack of a rank that waits.
-inline int reducing(const char* call, MPI_Comm handle, What what, const ReduceArguments& a) {
+inline int reducing(const char* call, MPI_Comm handle, CollectiveKind kind,
+                    const ReduceArguments& a) {
   FGMPI_ENTER(call, c, handle);
-  bool all = what == What::kAllreduce, receives = all || a.root == c->rank;
+  bool all = kind == CollectiveKind::kAllreduce, receives = all || a.root == c->rank;
   bool in_place = a.send == MPI_IN_PLACE && receives;
   const void* send = in_place ? a.recv : a.send;
   bool sound = send && send != MPI_IN_PLACE && (all || (a.root >= 0 && a.root < c->size()));
@@ -111,7 +112,7 @@ inline int reducing(const char* call, MPI_Comm handle, What what, const ReduceAr
                                     static_cast<size_t>(a.count * host::basic_size(a.type)), a.type,
                                     a.op, all ? -1 : a.root},
                                    call));
-  return blocking(call, handle, what, a);
+  return blocking(call, handle, kind, a);
 }
 
 inline int broadcasting(const char* call, MPI_Comm handle, const BcastArguments& a) {
@@ -122,13 +123,13 @@ inline int broadcasting(const char* call, MPI_Comm handle, const BcastArguments&
   if (__builtin_expect(!c->shared->inter && sound && bytes <= coll::kLightBcastBytes, 1))
     return done(call, c,
                 coll::light_bcast(c, static_cast<char*>(a.buffer), bytes, nullptr, a.root, call));
-  return blocking(call, handle, What::kBcast, a);
+  return blocking(call, handle, CollectiveKind::kBcast, a);
 }
 
 /// Gathers and scatters: whoever is not the root brings or takes one part, mostly of a basic type,
 /// and needs no coll::Args either. `all()` makes the RootedArguments of anybody else.
 template <auto run, class All>
-int rooted(const char* call, MPI_Comm handle, What what, const void* own, int64_t count,
+int rooted(const char* call, MPI_Comm handle, CollectiveKind kind, const void* own, int64_t count,
            MPI_Datatype type, int root, All&& all) {
   FGMPI_ENTER(call, c, handle);
   bool leaf = root != c->rank && root >= 0 && root < c->size();
@@ -136,16 +137,16 @@ int rooted(const char* call, MPI_Comm handle, What what, const void* own, int64_
   bool sound = own && own != MPI_IN_PLACE && plain_bytes(own, count, type, &bytes);
   if (__builtin_expect(!c->shared->inter && leaf && sound, 1)) {
     coll::Segment part = coll::segment_of_bytes(own, bytes);
-    return done(call, c, run(c, {what, root, call}, &part, nullptr));
+    return done(call, c, run(c, {kind, root, call}, &part, nullptr));
   }
-  return blocking(call, handle, what, all());
+  return blocking(call, handle, kind, all());
 }
 
 /// Makes the request of a nonblocking or persistent collective.
 template <class Arguments>
-Status make_request(const char* call, comm::Comm* c, What what, const Arguments& arguments,
-                    std::unique_ptr<coll::CollRequest>* out) {
-  auto request = std::make_unique<coll::CollRequest>(c, what, call);
+Status make_request(const char* call, comm::Comm* c, CollectiveKind kind,
+                    const Arguments& arguments, std::unique_ptr<coll::CollRequest>* out) {
+  auto request = std::make_unique<coll::CollRequest>(c, kind, call);
   FGMPI_TRY(arguments(c, &request->args));
   FGMPI_TRY(request->hold());
   *out = std::move(request);
@@ -153,13 +154,13 @@ Status make_request(const char* call, comm::Comm* c, What what, const Arguments&
 }
 
 template <class Arguments>
-int nonblocking(const char* call, MPI_Comm handle, MPI_Request* out, What what,
+int nonblocking(const char* call, MPI_Comm handle, MPI_Request* out, CollectiveKind kind,
                 const Arguments& arguments) try {
   FGMPI_ENTER(call, c, handle);
   FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
   std::unique_ptr<coll::CollRequest> request;
   FGMPI_RETURN_IF(call, c, check_pointer(out, "request"));
-  FGMPI_RETURN_IF(call, c, make_request(call, c, what, arguments, &request));
+  FGMPI_RETURN_IF(call, c, make_request(call, c, kind, arguments, &request));
   FGMPI_RETURN_IF(call, c, request->start());
   *out = pt2pt::handle_of(request.release());
   return MPI_SUCCESS;
@@ -168,13 +169,13 @@ FGMPI_CATCH_NO_MEMORY(call, handle)
 
 /// The info argument has no hints that we know.
 template <class Arguments>
-int persistent(const char* call, MPI_Comm handle, MPI_Info, MPI_Request* out, What what,
+int persistent(const char* call, MPI_Comm handle, MPI_Info, MPI_Request* out, CollectiveKind kind,
                const Arguments& arguments) try {
   FGMPI_ENTER(call, c, handle);
   FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
   std::unique_ptr<coll::CollRequest> request;
   FGMPI_RETURN_IF(call, c, check_pointer(out, "request"));
-  FGMPI_RETURN_IF(call, c, make_request(call, c, what, arguments, &request));
+  FGMPI_RETURN_IF(call, c, make_request(call, c, kind, arguments, &request));
   request->make_persistent();
   *out = pt2pt::handle_of(request.release());
   return MPI_SUCCESS;

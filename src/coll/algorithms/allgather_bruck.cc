@@ -7,7 +7,7 @@ namespace fgmpi::coll {
 
 Status allgather_bruck(const Team& team, char* buffer, const Blocks& blocks) {
   uint32_t n = team.count(), me = team.me();
-  Blocks order = rotated(blocks, me);  // my own block first, then those of the places after me
+  Blocks order = rotated(blocks, me);  // my own block first, then those of the processes after me
   auto held = raw_memory(order.total());
   if (order.size(0)) std::memcpy(held.get(), buffer + blocks.offset[me], order.size(0));
   for (uint32_t have = 1; have < n; have *= 2) {

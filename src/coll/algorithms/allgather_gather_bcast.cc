@@ -1,4 +1,4 @@
-// Allgather as a gather to place 0 and a broadcast: 2 (P - 1) messages in all; many processes on
+// Allgather as a gather to process 0 and a broadcast: 2 (P - 1) messages in all; many processes on
 // few cores.
 #include "coll/algorithms.h"
 

@@ -1,5 +1,5 @@
 // Rabenseifner's allreduce: reduce-scatter by recursive halving, allgather by recursive doubling;
-// long vectors of commutative operations: 2 log2 P messages, 2 bytes (P-1)/P a place.
+// long vectors of commutative operations: 2 log2 P messages, 2 bytes (P-1)/P a process.
 #include "coll/algorithms/core.h"
 
 namespace fgmpi::coll {
@@ -19,7 +19,7 @@ Status allreduce_rabenseifner(const Team& team, const Reduction& r, char* data) 
       // My group has [low, high); the partner's is the other half of the group twice as large.
       bool upper = core.id() & bit;
       uint32_t in_low = upper ? low - bit : high, in_high = in_low + bit;
-      uint32_t partner = core.place(core.id() ^ bit);
+      uint32_t partner = core.team_rank(core.id() ^ bit);
       FGMPI_TRY(team.exchange(partner, data + begin[low] * size,
                               static_cast<size_t>((begin[high] - begin[low]) * size), partner,
                               data + begin[in_low] * size,

@@ -1,5 +1,5 @@
 // Allreduce by recursive doubling: log2 P exchanges of the whole vector; small data. Keeps the
-// order of places.
+// order of processes.
 #include <utility>
 
 #include "coll/algorithms/core.h"
@@ -15,7 +15,7 @@ Status allreduce_recursive_doubling(const Team& team, const Reduction& r, char* 
   if (!core.outside()) {
     for (uint32_t bit = 1; bit < core.size(); bit <<= 1) {
       uint32_t partner = core.id() ^ bit;
-      FGMPI_TRY(wire.exchange(team, core.place(partner), mine, other));
+      FGMPI_TRY(wire.exchange(team, core.team_rank(partner), mine, other));
       if (partner < core.id()) {
         FGMPI_TRY(combine(r, other, mine, r.count));
       } else {

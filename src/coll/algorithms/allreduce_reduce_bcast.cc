@@ -1,4 +1,4 @@
-// Allreduce as a reduction to place 0 and a broadcast: fewest messages, 2 (P - 1), twice the steps
+// Allreduce as a reduction to process 0 and a broadcast: fewest messages, 2 (P - 1), twice the steps
 // of recursive doubling; operands with gaps and many processes on few cores.
 #include "coll/algorithms.h"
 

@@ -1,12 +1,12 @@
 // Bruck's all-to-all: log2 P steps, each block travels once per bit of its distance; short blocks
-// of the regular form, whose sizes every place can compute (Blocks may differ: places host
+// of the regular form, whose sizes every process can compute (Blocks may differ: processes host
 // different numbers of members).
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {
 namespace {
 
-/// What slot j (data for the place j after its source) of place p holds before the step of `bit`.
+/// What slot j (data for the process j after its source) of process p holds before the step of `bit`.
 size_t slot_bytes(const AlltoallSizes& s, uint32_t n, uint32_t p, uint32_t j, uint32_t bit) {
   uint32_t source = (p + n - (j & (bit - 1))) % n;
   return s.unit[source] * s.unit[(source + j) % n] * s.bytes;

@@ -1,4 +1,4 @@
-// All-to-all at once: all receives posted, all sends made, in one go; few places or short blocks.
+// All-to-all at once: all receives posted, all sends made, in one go; few processes or short blocks.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

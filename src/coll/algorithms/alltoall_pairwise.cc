@@ -1,4 +1,4 @@
-// All-to-all by pairwise exchange: in step k with the places k after and k before; long blocks,
+// All-to-all by pairwise exchange: in step k with the processes k after and k before; long blocks,
 // bounded traffic.
 #include "coll/algorithms.h"
 

@@ -1,4 +1,4 @@
-// Barrier by dissemination: in step k every place tells the one 2^k further on. ceil(log2 P) steps,
+// Barrier by dissemination: in step k every process tells the one 2^k further on. ceil(log2 P) steps,
 // P messages each; the shortest time.
 #include "coll/algorithms.h"
 

@@ -1,6 +1,6 @@
 // Broadcast of long data: scatter equal parts down a binomial tree, then allgather them round a
-// ring. Each place receives the data about twice less often than down a tree of whole copies: 2
-// bytes (P-1)/P a place.
+// ring. Each process receives the data about twice less often than down a tree of whole copies: 2
+// bytes (P-1)/P a process.
 #include <algorithm>
 
 #include "coll/algorithms.h"

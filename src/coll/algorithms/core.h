@@ -1,9 +1,9 @@
-// The power-of-two core of a team: recursive doubling and halving run among 2^k places; of the
-// first 2*extra places each even one hands its operand to its odd neighbour first and gets the
+// The power-of-two core of a team: recursive doubling and halving run among 2^k processes; of the
+// first 2*extra processes each even one hands its operand to its odd neighbour first and gets the
 // result last.
 //
-//   places   0 1 2 3 4 5 6      7 = 4 + 3: extra = 3
-//             \|  \|  \| |      core ids 0 1 2 3 stand for places {0,1} {2,3} {4,5} {6}, ascending
+//   processes   0 1 2 3 4 5 6      7 = 4 + 3: extra = 3
+//             \|  \|  \| |      core ids 0 1 2 3 stand for processes {0,1} {2,3} {4,5} {6}, ascending
 #pragma once
 
 #include <bit>
@@ -17,15 +17,15 @@ class Core {
   explicit Core(const Team& team)
       : team_(team), size_(std::bit_floor(team.count())), extra_(team.count() - size_) {}
   uint32_t size() const { return size_; }
-  /// True where this place takes no part but waits for the result.
+  /// True where this process takes no part but waits for the result.
   bool outside() const { return team_.me() < 2 * extra_ && team_.me() % 2 == 0; }
   bool has_guest() const { return team_.me() < 2 * extra_ && team_.me() % 2 == 1; }
   uint32_t id() const { return team_.me() < 2 * extra_ ? team_.me() / 2 : team_.me() - extra_; }
-  uint32_t place(uint32_t id) const { return id < extra_ ? 2 * id + 1 : id + extra_; }
-  /// First place that core id stands for; place_begin(size()) is the team's size.
-  uint32_t place_begin(uint32_t id) const { return id < extra_ ? 2 * id : id + extra_; }
+  uint32_t team_rank(uint32_t id) const { return id < extra_ ? 2 * id + 1 : id + extra_; }
+  /// First process that core id stands for; first_team_rank(size()) is the team's size.
+  uint32_t first_team_rank(uint32_t id) const { return id < extra_ ? 2 * id : id + extra_; }
 
-  /// Hands the guests' operands over: combined into `data` in the order of places.
+  /// Hands the guests' operands over: combined into `data` in the order of processes.
   Status enter(const Reduction& r, Wire& wire, char* data, char* spare) const {
     if (outside()) return wire.send(team_, team_.me() + 1, data);
     if (!has_guest()) return {};

@@ -1,4 +1,4 @@
-// Exclusive scan over places by recursive doubling: log2 P steps, in the order of places.
+// Exclusive scan over processes by recursive doubling: log2 P steps, in the order of processes.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {
@@ -9,7 +9,7 @@ Status exscan_recursive_doubling(const Team& team, const Reduction& r, char* dat
   Operand incoming(*r.type, r.count);
   bool have = false;
   for (uint32_t distance = 1; distance < n; distance *= 2) {
-    // data is the fold of the places (me - distance, me]; the incoming one of the `distance` before
+    // data is the fold of the processes (me - distance, me]; the incoming one of the `distance` before
     // them.
     bool sends = me + distance < n, receives = me >= distance;
     // A step is a chain whose end only receives: sending first cannot end in a cycle.

@@ -1,5 +1,5 @@
 // Gather up a binomial tree: log2 P messages at the root instead of P - 1, data passed on several
-// times; short blocks of many places.
+// times; short blocks of many processes.
 #include <algorithm>
 
 #include "coll/algorithms/rotated.h"

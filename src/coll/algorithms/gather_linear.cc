@@ -1,4 +1,4 @@
-// Gather: every place sends its block to the root, which receives them in turn; few places or long
+// Gather: every process sends its block to the root, which receives them in turn; few processes or long
 // blocks.
 #include "coll/algorithms.h"
 

@@ -11,7 +11,7 @@ Status halve(const Team& team, const Core& core, const Reduction& r, char* data,
     bool upper = core.id() & bit;
     uint32_t give_low = upper ? low : middle, give_high = upper ? middle : high;
     (upper ? low : high) = middle;
-    uint32_t partner = core.place(core.id() ^ bit);
+    uint32_t partner = core.team_rank(core.id() ^ bit);
     int64_t kept = begin[high] - begin[low];
     FGMPI_TRY(team.exchange(partner, data + begin[give_low] * size,
                             static_cast<size_t>((begin[give_high] - begin[give_low]) * size),

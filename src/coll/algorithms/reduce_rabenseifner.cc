@@ -18,8 +18,8 @@ Status reduce_rabenseifner(const Team& team, uint32_t root, const Reduction& r, 
     return core.outside() ? Status()
                           : team.send(root, data + begin[core.id()] * size, part(core.id()));
   for (uint32_t id = 0; id < core.size(); ++id)
-    if (core.place(id) != root)
-      FGMPI_TRY(team.recv(core.place(id), data + begin[id] * size, part(id)));
+    if (core.team_rank(id) != root)
+      FGMPI_TRY(team.recv(core.team_rank(id), data + begin[id] * size, part(id)));
   return {};
 }
 

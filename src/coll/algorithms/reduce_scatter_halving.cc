@@ -13,7 +13,7 @@ Status reduce_scatter_halving(const Team& team, const Reduction& r, char* data,
   if (core.outside()) return team.recv(me + 1, data + blocks.offset[me], blocks.size(me));
   std::vector<int64_t> begin(core.size() + 1);
   for (uint32_t id = 0; id <= core.size(); ++id)
-    begin[id] = static_cast<int64_t>(blocks.offset[core.place_begin(id)]) / r.type->size();
+    begin[id] = static_cast<int64_t>(blocks.offset[core.first_team_rank(id)]) / r.type->size();
   FGMPI_TRY(halve(team, core, r, data, spare.at(), begin));
   if (!core.has_guest()) return {};
   return team.send(me - 1, data + blocks.offset[me - 1], blocks.size(me - 1));

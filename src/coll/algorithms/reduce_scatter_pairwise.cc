@@ -1,5 +1,5 @@
-// Reduce-scatter by pairwise exchange: every place gets its block from all others and folds them in
-// the order of places; operations that do not commute.
+// Reduce-scatter by pairwise exchange: every process gets its block from all others and folds them in
+// the order of processes; operations that do not commute.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {
@@ -13,9 +13,9 @@ Status reduce_scatter_pairwise(const Team& team, const Reduction& r, char* data,
   sources[me] = data + blocks.offset[me];
   for (uint32_t step = 1; step < n; ++step) {
     uint32_t to = (me + step) % n, from = (me + n - step) % n;
-    char* place = incoming.get() + mine * from;
-    FGMPI_TRY(team.exchange(to, data + blocks.offset[to], blocks.size(to), from, place, mine));
-    sources[from] = place;
+    char* target = incoming.get() + mine * from;
+    FGMPI_TRY(team.exchange(to, data + blocks.offset[to], blocks.size(to), from, target, mine));
+    sources[from] = target;
   }
   if (mine == 0) return {};
   Reduction part{r.type, static_cast<int64_t>(mine) / r.type->size(), r.op, r.commutative};

@@ -1,4 +1,4 @@
-// Blocks counted from a root: place (root + i) mod P is i. A binomial subtree is then a range of
+// Blocks counted from a root: process (root + i) mod P is i. A binomial subtree is then a range of
 // them.
 #pragma once
 
@@ -14,7 +14,7 @@ inline Blocks rotated(const Blocks& blocks, uint32_t root) {
   return out;
 }
 
-/// Copies all blocks between the order of places and the rotated order; the two halves keep their
+/// Copies all blocks between the order of processes and the rotated order; the two halves keep their
 /// order.
 inline void rotate_in(const Blocks& blocks, uint32_t root, const char* from, char* to) {
   size_t head = blocks.offset[root], all = blocks.total();

@@ -1,4 +1,4 @@
-// Scatter: the root sends every place its block; few places or long blocks.
+// Scatter: the root sends every process its block; few processes or long blocks.
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {

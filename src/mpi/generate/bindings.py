@@ -283,7 +283,7 @@ def collective_binding(call, function):
     name = call.name[: -len("_init")] if persistent else call.name
     if nonblocking:
         name = name[1:].capitalize()
-    what = "What::k" + "".join(part.capitalize() for part in name.split("_"))
+    what = "CollectiveKind::k" + "".join(part.capitalize() for part in name.split("_"))
     arguments, quoted = collective_arguments(call), spoken(call)
     if persistent:
         expression = f"persistent({quoted}, comm, info, request, {what}, {arguments})"

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <random>
 
-#include "coll/act.h"
 #include "coll/move.h"
+#include "coll/step.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -131,11 +131,11 @@ TEST(InRankOrder, WhateverTheOrderOfArrival) {
       std::vector<Args*> sorted = in_rank_order(&meeting);
       ASSERT_EQ(sorted.size(), 20u);
       for (int i = 0; i < 20; ++i) EXPECT_EQ(sorted[static_cast<size_t>(i)]->rank, 7 + stride * i);
-      Act act{nullptr, &meeting, sorted};
-      EXPECT_EQ(act.member(7 + stride * 11), sorted[11]);
-      EXPECT_EQ(act.member(6), nullptr);
-      EXPECT_EQ(act.member(7 + stride * 20), nullptr);
-      EXPECT_EQ(act.member(9), stride == 1 ? sorted[2] : nullptr);
+      CollectiveStep step{nullptr, &meeting, sorted};
+      EXPECT_EQ(step.member(7 + stride * 11), sorted[11]);
+      EXPECT_EQ(step.member(6), nullptr);
+      EXPECT_EQ(step.member(7 + stride * 20), nullptr);
+      EXPECT_EQ(step.member(9), stride == 1 ? sorted[2] : nullptr);
     }
   }
 }

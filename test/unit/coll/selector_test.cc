@@ -10,10 +10,10 @@ namespace {
 using test::Setting;
 
 TEST(Selector, EveryShapeHasAnAlgorithm) {
-  for (uint32_t places : {2u, 3u, 4u, 8u, 9u, 64u, 100'000u})
+  for (uint32_t processes : {2u, 3u, 4u, 8u, 9u, 64u, 100'000u})
     for (size_t bytes : {size_t{0}, size_t{8}, size_t{1} << 16, size_t{1} << 22, size_t{1} << 40})
       for (int bits = 0; bits < 8; ++bits) {
-        Shape shape{places, bytes, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
+        Shape shape{processes, bytes, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
         BcastFn bcast;
         ReduceFn reduce;
         AllreduceFn allreduce;

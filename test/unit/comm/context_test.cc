@@ -18,7 +18,7 @@ struct Freed {
 };
 struct Agreement {
   AgreeKey key;
-  uint64_t answer = 0, print = 0;
+  uint64_t answer = 0, fingerprint = 0;
   Candidate candidate;
   uint32_t unused = 0;
 };
@@ -76,10 +76,10 @@ TEST(Context, ImpossibleClaimsAndAnswersAreRefused) {
       a.key.side = side;
       EXPECT_FALSE(taken(a)) << side;
     }
-    for (uint32_t witness : {0u, 1u, 4u, 1000u, ~0u}) {  // of another process, or of none
+    for (uint32_t claimant : {0u, 1u, 4u, 1000u, ~0u}) {  // of another process, or of none
       a = claim();
-      a.key.witness = a.candidate.world = witness;
-      EXPECT_FALSE(taken(a)) << witness;
+      a.key.claimant = a.candidate.world = claimant;
+      EXPECT_FALSE(taken(a)) << claimant;
     }
     a = claim();
     a.candidate.world = 2;  // another rank's index

@@ -31,7 +31,7 @@ void expect_round_trip(const std::vector<SplitMember>& members) {
     EXPECT_EQ(entries[k].color, static_cast<uint32_t>(m.color));
     EXPECT_EQ(entries[k].key, sortable_key(m.key));
     EXPECT_EQ(entries[k].rank, m.rank);
-    EXPECT_EQ(entries[k++].party, 3u);
+    EXPECT_EQ(entries[k++].process_index, 3u);
   }
   EXPECT_EQ(k, entries.size());
 }

@@ -1,8 +1,8 @@
 // Allgather and allgatherv: the members' parts are packed once, in rank order, into one buffer (the
 // first member's own where its layout allows), exchanged among the processes, and copied to every
 // member.
-#include "coll/act.h"
 #include "coll/selector.h"
+#include "coll/step.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -11,8 +11,8 @@ Segment part_of(const Args* m) { return m->in_place ? m->recv.segment(m->rank) :
 
 /// Packs the members' parts where at(rank) says.
 template <class At>
-Status pack_members(const Act& act, const Parts& parts, At&& at) {
-  for (const Args* m : act.members) {
+Status pack_members(const CollectiveStep& step, const Parts& parts, At&& at) {
+  for (const Args* m : step.members) {
     Segment part = part_of(m);
     if (part.bytes() != static_cast<int64_t>(parts.size(m->rank)))
       return truncated(part.bytes(), static_cast<int64_t>(parts.size(m->rank)));
@@ -22,9 +22,9 @@ Status pack_members(const Act& act, const Parts& parts, At&& at) {
   return {};
 }
 
-/// Exchange where ranks are not in the order of places: by way of a buffer in that order.
-Status exchange_by_places(const Act& act, const Team& team, const Placement& placement,
-                          const Parts& parts, char* all) {
+/// Exchange where ranks are not in the order of processes: by way of a buffer in that order.
+Status exchange_by_processes(const CollectiveStep& step, const Team& team,
+                             const Placement& placement, const Parts& parts, char* all) {
   Blocks blocks;
   blocks.offset.push_back(0);
   for (uint32_t p = 0; p < team.count(); ++p) {
@@ -34,7 +34,7 @@ Status exchange_by_places(const Act& act, const Team& team, const Placement& pla
   }
   auto buffer = raw_memory(blocks.total());
   char* mine = buffer.get() + blocks.offset[team.me()];
-  FGMPI_TRY(pack_members(act, parts, [&](int32_t rank) {
+  FGMPI_TRY(pack_members(step, parts, [&](int32_t rank) {
     char* to = mine;
     mine += parts.size(rank);
     return to;
@@ -50,12 +50,12 @@ Status exchange_by_places(const Act& act, const Team& team, const Placement& pla
   return {};
 }
 
-Status exchange(const Act& act, const Team& team, const Parts& parts, char* all) {
+Status exchange(const CollectiveStep& step, const Team& team, const Parts& parts, char* all) {
   auto in_order = [&](int32_t rank) { return all + parts.offset(rank); };
-  if (team.count() == 1) return pack_members(act, parts, in_order);
-  Placement placement(act.shared, team);
-  if (!placement.in_rank_order()) return exchange_by_places(act, team, placement, parts, all);
-  FGMPI_TRY(pack_members(act, parts, in_order));
+  if (team.count() == 1) return pack_members(step, parts, in_order);
+  Placement placement(step.shared, team);
+  if (!placement.in_rank_order()) return exchange_by_processes(step, team, placement, parts, all);
+  FGMPI_TRY(pack_members(step, parts, in_order));
   Blocks blocks;
   for (uint32_t p = 0; p < team.count(); ++p)
     blocks.offset.push_back(parts.offset(placement.begin(p)->first));
@@ -65,18 +65,18 @@ Status exchange(const Act& act, const Team& team, const Parts& parts, char* all)
 
 }  // namespace
 
-Status act_allgather(Act& act) {
-  Args* first = act.first();
-  int32_t ranks = act.shared->size;
+Status step_allgather(CollectiveStep& step) {
+  Args* first = step.first();
+  int32_t ranks = step.shared->size;
   Parts parts(first->recv, ranks);
-  Team team = act.team(parts.total());
+  Team team = step.team(parts.total());
   auto packed_layout = [](const Side& side) { return !side.counts && side.type.basic(); };
   bool direct = packed_layout(first->recv);
   auto memory = direct ? nullptr : raw_memory(parts.total());
   char* all = direct ? first->recv.address : memory.get();
-  FGMPI_TRY(exchange(act, team, parts, all));
+  FGMPI_TRY(exchange(step, team, parts, all));
   std::vector<char*> to;
-  for (const Args* m : act.members) {
+  for (const Args* m : step.members) {
     if (packed_layout(m->recv)) {
       if (static_cast<int64_t>(parts.total()) != m->recv.whole().bytes() * ranks)
         return truncated(static_cast<int64_t>(parts.total()), m->recv.whole().bytes() * ranks);

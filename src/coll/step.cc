@@ -1,4 +1,4 @@
-#include "coll/act.h"
+#include "coll/step.h"
 
 #include <algorithm>
 #include <new>
@@ -8,13 +8,13 @@
 namespace fgmpi::coll {
 namespace {
 
-template <Status (*body)(Act&)>
+template <Status (*body)(CollectiveStep&)>
 void run(SharedComm* shared, comm::Meeting* meeting) {
   ++g_counters.collectives;
-  Act act{shared, meeting, in_rank_order(meeting)};
+  CollectiveStep step{shared, meeting, in_rank_order(meeting)};
   Status verdict;
   try {
-    verdict = body(act);
+    verdict = body(step);
   } catch (const std::bad_alloc&) {
     verdict = error(MPI_ERR_NO_MEM, "no memory is left for it at a process of %u of its ranks",
                     shared->members);
@@ -25,7 +25,7 @@ void run(SharedComm* shared, comm::Meeting* meeting) {
 
 }  // namespace
 
-Args* Act::member(int rank) const {
+Args* CollectiveStep::member(int rank) const {
   // Members are mostly consecutive ranks: look where it then is, before searching.
   size_t guess = static_cast<size_t>(rank - members.front()->rank);
   if (rank >= members.front()->rank && guess < members.size() && members[guess]->rank == rank)
@@ -35,48 +35,48 @@ Args* Act::member(int rank) const {
   return it != members.end() && (*it)->rank == rank ? *it : nullptr;
 }
 
-Status Act::same_root() const {
+Status CollectiveStep::same_root() const {
   for (const Args* m : members)
     if (m->root != first()->root)
       return different_roots(first()->rank, first()->root, m->rank, m->root);
   return {};
 }
 
-comm::Act act_of(What what, bool inter) {
-  if (inter) return run<act_inter>;
-  switch (what) {
-    case What::kBarrier:
-      return run<act_barrier>;
-    case What::kBcast:
-      return run<act_bcast>;
-    case What::kGather:
-    case What::kGatherv:
-      return run<act_gather>;
-    case What::kScatter:
-    case What::kScatterv:
-      return run<act_scatter>;
-    case What::kAllgather:
-    case What::kAllgatherv:
-      return run<act_allgather>;
-    case What::kAlltoall:
-    case What::kAlltoallv:
-    case What::kAlltoallw:
-      return run<act_alltoall>;
-    case What::kReduce:
-    case What::kAllreduce:
-      return run<act_reduce>;
-    case What::kReduceScatter:
-    case What::kReduceScatterBlock:
-      return run<act_reduce_scatter>;
-    case What::kScan:
-    case What::kExscan:
-      return run<act_scan>;
+comm::MeetingAction step_function(CollectiveKind kind, bool inter) {
+  if (inter) return run<step_inter>;
+  switch (kind) {
+    case CollectiveKind::kBarrier:
+      return run<step_barrier>;
+    case CollectiveKind::kBcast:
+      return run<step_bcast>;
+    case CollectiveKind::kGather:
+    case CollectiveKind::kGatherv:
+      return run<step_gather>;
+    case CollectiveKind::kScatter:
+    case CollectiveKind::kScatterv:
+      return run<step_scatter>;
+    case CollectiveKind::kAllgather:
+    case CollectiveKind::kAllgatherv:
+      return run<step_allgather>;
+    case CollectiveKind::kAlltoall:
+    case CollectiveKind::kAlltoallv:
+    case CollectiveKind::kAlltoallw:
+      return run<step_alltoall>;
+    case CollectiveKind::kReduce:
+    case CollectiveKind::kAllreduce:
+      return run<step_reduce>;
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kReduceScatterBlock:
+      return run<step_reduce_scatter>;
+    case CollectiveKind::kScan:
+    case CollectiveKind::kExscan:
+      return run<step_scan>;
     default:
-      return run<act_neighbor>;
+      return run<step_neighbor>;
   }
 }
 
-Status act_barrier(Act& act) { return team_barrier(act.team(0)); }
+Status step_barrier(CollectiveStep& step) { return team_barrier(step.team(0)); }
 
 Parts::Parts(const Side& side, int32_t ranks) : ranks_(ranks) {
   if (!side.counts) {
@@ -89,16 +89,16 @@ Parts::Parts(const Side& side, int32_t ranks) : ranks_(ranks) {
         prefix_[static_cast<size_t>(i)] + static_cast<size_t>(side.segment(i).bytes());
 }
 
-std::vector<const char*> contributions(const Act& act) {
+std::vector<const char*> contributions(const CollectiveStep& step) {
   std::vector<const char*> sources;
-  sources.reserve(act.members.size());
-  for (const Args* m : act.members) sources.push_back(m->send.address);
+  sources.reserve(step.members.size());
+  for (const Args* m : step.members) sources.push_back(m->send.address);
   return sources;
 }
 
-RunFolds::RunFolds(const Act& act, const Team& team, const Reduction& r)
-    : act_(act), team_(team), r_(r), placement_(act.shared, team) {
-  comm::hierarchy(act.shared).runs_of(act.shared->map, &runs_);
+RunFolds::RunFolds(const CollectiveStep& step, const Team& team, const Reduction& r)
+    : step_(step), team_(team), r_(r), placement_(step.shared, team) {
+  comm::hierarchy(step.shared).runs_of(step.shared->map, &runs_);
   constexpr int64_t kBytesAtOnce = 4 << 20;
   int64_t one = std::max<int64_t>(1, r.type->size() * static_cast<int64_t>(runs_.size()));
   range_ = std::clamp<int64_t>(kBytesAtOnce / one, 1, std::max<int64_t>(r.count, 1));
@@ -125,12 +125,12 @@ Status RunFolds::exchange(int64_t first, int64_t n) {
        ++run, at += each) {
     sources.clear();
     for (int32_t i = 0; i < run->count; ++i)
-      sources.push_back(act_.members[member++]->send.address + first * r_.type->extent());
+      sources.push_back(step_.members[member++]->send.address + first * r_.type->extent());
     FGMPI_TRY(fold_all(part, sources, folded.at()));
     FGMPI_TRY(pack({folded.at(), n, r_.type}, at));
   }
   FGMPI_TRY(team_allgather(team_, packed.get(), blocks));
-  // Runs by place, back into rank order.
+  // Runs by process, back into rank order.
   for (uint32_t p = 0; p < team_.count(); ++p) {
     char* from = packed.get() + blocks.offset[p];
     for (const comm::Run* run = placement_.begin(p); run != placement_.end(p);

@@ -1,7 +1,7 @@
 // Reduce_scatter and reduce_scatter_block: the members' whole vectors are folded, the processes
 // exchange so that each has the results for its members, and these are handed out.
-#include "coll/act.h"
 #include "coll/selector.h"
+#include "coll/step.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -16,9 +16,9 @@ std::vector<int64_t> block_starts(const Side& recv, int32_t ranks) {
 
 /// `result` has element `at(rank)` first for each member.
 template <class At>
-Status hand_out(const Act& act, const Reduction& r, const char* result,
+Status hand_out(const CollectiveStep& step, const Reduction& r, const char* result,
                 const std::vector<int64_t>& start, At&& at) {
-  for (const Args* m : act.members) {
+  for (const Args* m : step.members) {
     size_t rank = static_cast<size_t>(m->rank);
     FGMPI_TRY(copy_elements(r, result + at(m->rank) * r.type->extent(), m->recv.address,
                             start[rank + 1] - start[rank]));
@@ -26,13 +26,13 @@ Status hand_out(const Act& act, const Reduction& r, const char* result,
   return {};
 }
 
-/// Level two on dense vectors; blocks of a place must lie together, which takes a copy where its
+/// Level two on dense vectors; blocks of a process must lie together, which takes a copy where its
 /// ranks do not.
-Status scatter_dense(const Act& act, const Team& team, const Reduction& r, char* folded,
+Status scatter_dense(const CollectiveStep& step, const Team& team, const Reduction& r, char* folded,
                      const std::vector<int64_t>& start) {
-  Placement placement(act.shared, team);
+  Placement placement(step.shared, team);
   int64_t size = r.type->size();
-  std::vector<int64_t> moved;  // where a rank's block starts in the order of places
+  std::vector<int64_t> moved;  // where a rank's block starts in the order of processes
   Memory memory;
   char* data = folded;
   if (!placement.in_rank_order()) {
@@ -59,37 +59,37 @@ Status scatter_dense(const Act& act, const Team& team, const Reduction& r, char*
   ReduceScatterFn run;
   FGMPI_TRY(pick_reduce_scatter({team.count(), r.bytes(), r.commutative, true}, &run));
   FGMPI_TRY(run(team, r, data, blocks));
-  return hand_out(act, r, data, start, [&](int32_t rank) {
+  return hand_out(step, r, data, start, [&](int32_t rank) {
     return (memory ? moved : start)[static_cast<size_t>(rank)];
   });
 }
 
 }  // namespace
 
-Status act_reduce_scatter(Act& act) {
-  const Args* first = act.first();
-  FGMPI_TRY(act.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
-  std::vector<int64_t> start = block_starts(first->recv, act.shared->size);
+Status step_reduce_scatter(CollectiveStep& step) {
+  const Args* first = step.first();
+  FGMPI_TRY(step.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
+  std::vector<int64_t> start = block_starts(first->recv, step.shared->size);
   Reduction r{&first->recv.type, start.back(), first->op, host::is_commutative(first->op)};
-  for (const Args* m : act.members)
+  for (const Args* m : step.members)
     if (int64_t mine = r.type->size() * (start[static_cast<size_t>(m->rank) + 1] -
                                          start[static_cast<size_t>(m->rank)]);
         mine != m->recv.whole().bytes())
       return truncated(mine, m->recv.whole().bytes());
   auto in_order = [&](int32_t rank) { return start[static_cast<size_t>(rank)]; };
-  Team team = act.team(r.bytes());
+  Team team = step.team(r.bytes());
   Operand folded(*r.type, r.count);
-  if (team.count() > 1 && !r.commutative && !comm::hierarchy(act.shared).one_run_each) {
-    RunFolds folds(act, team, r);
+  if (team.count() > 1 && !r.commutative && !comm::hierarchy(step.shared).one_run_each) {
+    RunFolds folds(step, team, r);
     FGMPI_TRY(folds.for_each([&](int64_t from, int64_t n, std::span<const char* const> values) {
       return fold_all({r.type, n, r.op, false}, values, folded.at() + from * r.type->extent());
     }));
-    return hand_out(act, r, folded.at(), start, in_order);
+    return hand_out(step, r, folded.at(), start, in_order);
   }
-  FGMPI_TRY(fold_all(r, contributions(act), folded.at()));
-  if (team.count() > 1 && r.dense()) return scatter_dense(act, team, r, folded.at(), start);
+  FGMPI_TRY(fold_all(r, contributions(step), folded.at()));
+  if (team.count() > 1 && r.dense()) return scatter_dense(step, team, r, folded.at(), start);
   FGMPI_TRY(team_allreduce(team, r, folded.at()));
-  return hand_out(act, r, folded.at(), start, in_order);
+  return hand_out(step, r, folded.at(), start, in_order);
 }
 
 }  // namespace fgmpi::coll

@@ -3,26 +3,26 @@
 // consecutive ranks are folded and every process combines all runs in rank order.
 #include <algorithm>
 
-#include "coll/act.h"
 #include "coll/selector.h"
+#include "coll/step.h"
 
 namespace fgmpi::coll {
 namespace {
 
 /// Who of this process receives the result.
-std::vector<const Args*> receivers(const Act& act) {
+std::vector<const Args*> receivers(const CollectiveStep& step) {
   std::vector<const Args*> out;
-  if (act.first()->what == What::kAllreduce)
-    out.assign(act.members.begin(), act.members.end());
-  else if (const Args* root = act.member(act.first()->root))
+  if (step.first()->kind == CollectiveKind::kAllreduce)
+    out.assign(step.members.begin(), step.members.end());
+  else if (const Args* root = step.member(step.first()->root))
     out.push_back(root);
   return out;
 }
 
 /// One process: each piece of the vector is folded and handed out while it is in the cache.
-Status alone(const Act& act, const Reduction& r) {
-  std::vector<const char*> sources = contributions(act);
-  std::vector<const Args*> to = receivers(act);
+Status alone(const CollectiveStep& step, const Reduction& r) {
+  std::vector<const char*> sources = contributions(step);
+  std::vector<const Args*> to = receivers(step);
   Fold fold(r);
   Operand result(*r.type, fold.piece());
   bool streamed = exceeds_caches(r.bytes() * to.size());
@@ -30,19 +30,19 @@ Status alone(const Act& act, const Reduction& r) {
     int64_t n = std::min(fold.piece(), r.count - first);
     FGMPI_TRY(fold.fold(sources, first, n, result.at()));
     for (const Args* m : to) {
-      char* place = m->recv.address + first * r.type->extent();
+      char* target = m->recv.address + first * r.type->extent();
       if (r.type->basic())
-        copy_bytes(result.at(), place, static_cast<size_t>(n * r.type->size()), streamed);
+        copy_bytes(result.at(), target, static_cast<size_t>(n * r.type->size()), streamed);
       else
-        FGMPI_TRY(copy_elements(r, result.at(), place, n));
+        FGMPI_TRY(copy_elements(r, result.at(), target, n));
     }
   }
   return {};
 }
 
-Status in_rank_order_of_runs(const Act& act, const Team& team, const Reduction& r) {
-  std::vector<const Args*> to = receivers(act);
-  RunFolds folds(act, team, r);
+Status in_rank_order_of_runs(const CollectiveStep& step, const Team& team, const Reduction& r) {
+  std::vector<const Args*> to = receivers(step);
+  RunFolds folds(step, team, r);
   return folds.for_each(
       [&](int64_t first, int64_t n, std::span<const char* const> values) -> Status {
         Reduction part{r.type, n, r.op, r.commutative};
@@ -57,15 +57,15 @@ Status in_rank_order_of_runs(const Act& act, const Team& team, const Reduction& 
 /// Allreduce of long vectors of two processes, segment by segment: while one is on its way, the
 /// next is folded and the one before is handed out, so that reading the contributions, writing the
 /// results and the exchange overlap. Each process combines whole segments, left with right in the
-/// order of places.
+/// order of processes.
 class Pipeline {
  public:
-  static bool suits(const Act& act, const Team& team, const Reduction& r) {
-    return act.first()->what == What::kAllreduce && team.count() == 2 && r.divisible() &&
+  static bool suits(const CollectiveStep& step, const Team& team, const Reduction& r) {
+    return step.first()->kind == CollectiveKind::kAllreduce && team.count() == 2 && r.divisible() &&
            r.type->basic() && r.bytes() >= kLong && !allreduce_is_set();
   }
-  Pipeline(const Act& act, const Team& team, const Reduction& r)
-      : team_(team), r_(r), fold_(r), sources_(contributions(act)), to_(receivers(act)) {
+  Pipeline(const CollectiveStep& step, const Team& team, const Reduction& r)
+      : team_(team), r_(r), fold_(r), sources_(contributions(step)), to_(receivers(step)) {
     segment_ = static_cast<int64_t>(kSegmentBytes) / r.type->size();
     for (Slot& slot : slots_) {
       slot.mine = raw_memory(static_cast<size_t>(segment_ * r.type->size()));
@@ -158,28 +158,28 @@ Status hand_out(const Reduction& r, const char* from, const std::vector<const Ar
 
 }  // namespace
 
-Status act_reduce(Act& act) {
-  FGMPI_TRY(act.same_root());
-  const Args* first = act.first();
-  FGMPI_TRY(act.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
+Status step_reduce(CollectiveStep& step) {
+  FGMPI_TRY(step.same_root());
+  const Args* first = step.first();
+  FGMPI_TRY(step.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
   Reduction r{&first->send.type, first->send.count, first->op, host::is_commutative(first->op)};
-  if (act.shared->processes == 1) return alone(act, r);
-  Team team = act.team(r.bytes());
-  if (!r.commutative && !comm::hierarchy(act.shared).one_run_each)
-    return in_rank_order_of_runs(act, team, r);
-  if (Pipeline::suits(act, team, r)) return Pipeline(act, team, r).run();
+  if (step.shared->processes == 1) return alone(step, r);
+  Team team = step.team(r.bytes());
+  if (!r.commutative && !comm::hierarchy(step.shared).one_run_each)
+    return in_rank_order_of_runs(step, team, r);
+  if (Pipeline::suits(step, team, r)) return Pipeline(step, team, r).run();
 
-  std::vector<const Args*> to = receivers(act);
+  std::vector<const Args*> to = receivers(step);
   // The result may be built in a receiver's buffer unless that is also a contribution.
   bool direct = !to.empty() && !to.front()->in_place;
   Operand memory;
   if (!direct) memory = Operand(*r.type, r.count);
   char* partial = direct ? to.front()->recv.address : memory.at();
-  FGMPI_TRY(fold_all(r, contributions(act), partial));
-  if (first->what == What::kAllreduce)
+  FGMPI_TRY(fold_all(r, contributions(step), partial));
+  if (first->kind == CollectiveKind::kAllreduce)
     FGMPI_TRY(team_allreduce(team, r, partial));
   else
-    FGMPI_TRY(team_reduce(team, team.place_of_rank(first->root), r, partial));
+    FGMPI_TRY(team_reduce(team, team.team_rank_of(first->root), r, partial));
   return hand_out(r, partial, to);
 }
 

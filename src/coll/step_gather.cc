@@ -1,13 +1,13 @@
-#include "coll/act_gather.h"
+#include "coll/step_gather.h"
 
-#include "coll/act.h"
 #include "coll/selector.h"
+#include "coll/step.h"
 
 namespace fgmpi::coll {
 namespace {
 
-/// How many bytes of the root's buffer are each place's.
-Blocks blocks_of_places(const Team& team, const Placement& placement, const Side& side) {
+/// How many bytes of the root's buffer are each process's.
+Blocks blocks_of_processes(const Team& team, const Placement& placement, const Side& side) {
   Blocks blocks;
   blocks.offset.push_back(0);
   for (uint32_t p = 0; p < team.count(); ++p) {
@@ -19,10 +19,10 @@ Blocks blocks_of_places(const Team& team, const Placement& placement, const Side
   return blocks;
 }
 
-/// Sizes as a place knows them that has no counts: all (regular) or its own alone.
-Blocks blocks_without_counts(const Team& team, bool regular, const OwnParts& members) {
+/// Sizes as a process knows them that has no counts: all (regular) or its own alone.
+Blocks blocks_without_counts(const Team& team, bool regular, const MemberParts& members) {
   size_t mine = 0;
-  for (const Own& own : members) mine += static_cast<size_t>(own.part.bytes());
+  for (const MemberPart& own : members) mine += static_cast<size_t>(own.part.bytes());
   size_t each = static_cast<size_t>(members.front().part.bytes());
   Blocks blocks;
   blocks.offset.push_back(0);
@@ -33,7 +33,7 @@ Blocks blocks_without_counts(const Team& team, bool regular, const OwnParts& mem
   return blocks;
 }
 
-/// The root's segments lie in memory as the packed blocks would: in the order of places, without
+/// The root's segments lie in memory as the packed blocks would: in the order of processes, without
 /// gaps.
 bool lies_packed(const Side& side, const Placement& placement) {
   return !side.counts && side.type.basic() && placement.in_rank_order();
@@ -47,22 +47,22 @@ Shape shape_of(const Team& team, bool regular, const Blocks& blocks) {
 uint64_t agreed(const Side& side) {
   return side.counts ? 0 : static_cast<uint64_t>(side.whole().bytes());
 }
-uint64_t agreed(bool regular, const OwnParts& members) {
+uint64_t agreed(bool regular, const MemberParts& members) {
   return regular ? static_cast<uint64_t>(members.front().part.bytes()) : 0;
 }
 
-/// The root's buffer as blocks of places: itself where it lies so, else memory of its size.
+/// The root's buffer as blocks of processes: itself where it lies so, else memory of its size.
 struct RootBlocks {
   RootBlocks(SharedComm* shared, const comm::Meeting* m, const Side& all)
       : side(all),
         team(shared, m, agreed(side)),
         placement(shared, team),
-        blocks(blocks_of_places(team, placement, side)),
+        blocks(blocks_of_processes(team, placement, side)),
         direct(lies_packed(side, placement)),
         packed(direct ? nullptr : raw_memory(blocks.total())),
         buffer(direct ? side.address : packed.get()) {}
   Shape shape() const { return shape_of(team, !side.counts, blocks); }
-  /// Calls f(segment, where it is in the packed blocks) for each part that is another place's.
+  /// Calls f(segment, where it is in the packed blocks) for each part that is another process's.
   template <class F>
   Status for_each_other(F&& f) const {
     Status status;
@@ -88,10 +88,10 @@ struct RootBlocks {
 };
 
 /// The members' own parts; the root's is left out when it is in place.
-OwnParts own_parts(const Act& act, Side Args::*side) {
-  OwnParts parts;
-  parts.reserve(act.members.size());
-  for (const Args* m : act.members)
+MemberParts parts_of_members(const CollectiveStep& step, Side Args::*side) {
+  MemberParts parts;
+  parts.reserve(step.members.size());
+  for (const Args* m : step.members)
     if (!m->in_place) parts.push_back({m->rank, (m->*side).whole()});
   return parts;
 }
@@ -110,18 +110,18 @@ Status gather_from_others(SharedComm* shared, const comm::Meeting* m, const Side
 }
 
 Status gather_to_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,
-                      const OwnParts& members) {
+                      const MemberParts& members) {
   Team team(shared, m, agreed(regular, members));
   Blocks blocks = blocks_without_counts(team, regular, members);
   auto packed = raw_memory(blocks.size(team.me()));
   char* at = packed.get();
-  for (const Own& own : members) {
+  for (const MemberPart& own : members) {
     FGMPI_TRY(pack(own.part, at));
     at += own.part.bytes();
   }
   RootedFn run;
   FGMPI_TRY(pick_gather(shape_of(team, regular, blocks), &run));
-  return run(team, team.place_of_rank(root), packed.get(), blocks);
+  return run(team, team.team_rank_of(root), packed.get(), blocks);
 }
 
 Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, const Side& send) {
@@ -135,43 +135,43 @@ Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, const Side&
 }
 
 Status scatter_from_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,
-                         const OwnParts& members) {
+                         const MemberParts& members) {
   Team team(shared, m, agreed(regular, members));
   Blocks blocks = blocks_without_counts(team, regular, members);
   auto packed = raw_memory(blocks.size(team.me()));
   RootedFn run;
   FGMPI_TRY(pick_scatter(shape_of(team, regular, blocks), &run));
-  FGMPI_TRY(run(team, team.place_of_rank(root), packed.get(), blocks));
+  FGMPI_TRY(run(team, team.team_rank_of(root), packed.get(), blocks));
   const char* at = packed.get();
-  for (const Own& own : members) {
+  for (const MemberPart& own : members) {
     FGMPI_TRY(unpack(at, own.part.bytes(), own.part));
     at += own.part.bytes();
   }
   return {};
 }
 
-Status act_gather(Act& act) {
-  FGMPI_TRY(act.same_root());
-  OwnParts members = own_parts(act, &Args::send);
-  int rank = act.first()->root;
-  const Args* root = act.member(rank);
+Status step_gather(CollectiveStep& step) {
+  FGMPI_TRY(step.same_root());
+  MemberParts members = parts_of_members(step, &Args::send);
+  int rank = step.first()->root;
+  const Args* root = step.member(rank);
   if (!root)
-    return gather_to_root(act.shared, act.meeting, rank, act.first()->what == What::kGather,
-                          members);
-  for (const Own& own : members) FGMPI_TRY(copy(own.part, root->recv.segment(own.rank)));
-  return gather_from_others(act.shared, act.meeting, root->recv);
+    return gather_to_root(step.shared, step.meeting, rank,
+                          step.first()->kind == CollectiveKind::kGather, members);
+  for (const MemberPart& own : members) FGMPI_TRY(copy(own.part, root->recv.segment(own.rank)));
+  return gather_from_others(step.shared, step.meeting, root->recv);
 }
 
-Status act_scatter(Act& act) {
-  FGMPI_TRY(act.same_root());
-  OwnParts members = own_parts(act, &Args::recv);
-  int rank = act.first()->root;
-  const Args* root = act.member(rank);
+Status step_scatter(CollectiveStep& step) {
+  FGMPI_TRY(step.same_root());
+  MemberParts members = parts_of_members(step, &Args::recv);
+  int rank = step.first()->root;
+  const Args* root = step.member(rank);
   if (!root)
-    return scatter_from_root(act.shared, act.meeting, rank, act.first()->what == What::kScatter,
-                             members);
-  FGMPI_TRY(scatter_to_others(act.shared, act.meeting, root->send));
-  for (const Own& own : members) FGMPI_TRY(copy(root->send.segment(own.rank), own.part));
+    return scatter_from_root(step.shared, step.meeting, rank,
+                             step.first()->kind == CollectiveKind::kScatter, members);
+  FGMPI_TRY(scatter_to_others(step.shared, step.meeting, root->send));
+  for (const MemberPart& own : members) FGMPI_TRY(copy(root->send.segment(own.rank), own.part));
   return {};
 }
 

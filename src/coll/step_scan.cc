@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "coll/act.h"
 #include "coll/selector.h"
+#include "coll/step.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -17,7 +17,7 @@ class Prefixes {
       : r_(r), fold_(r), one_(*r.type, most), two_(*r.type, most) {}
 
   Status run(std::span<Args* const> members, int64_t first, int64_t n, const char* before) {
-    bool exclusive = members.front()->what == What::kExscan;
+    bool exclusive = members.front()->kind == CollectiveKind::kExscan;
     int64_t offset = first * r_.type->extent();
     return exclusive ? exclusive_sums(members, offset, n, before)
                      : inclusive_sums(members, offset, n, before);
@@ -43,9 +43,9 @@ class Prefixes {
       if (i + 1 < members.size()) {
         char* spare = sum == one_.at() ? two_.at() : one_.at();
         const Args* follower = members[i + 1];
-        char* place = follower->in_place ? spare : follower->recv.address + offset;
-        FGMPI_TRY(add(sum, members[i]->send.address + offset, n, place));
-        next = place;
+        char* target = follower->in_place ? spare : follower->recv.address + offset;
+        FGMPI_TRY(add(sum, members[i]->send.address + offset, n, target));
+        next = target;
       }
       char* result = members[i]->recv.address + offset;
       if (sum && sum != result) FGMPI_TRY(copy_elements(r_, sum, result, n));
@@ -65,26 +65,26 @@ class Prefixes {
   Operand one_, two_;
 };
 
-Status scan_of_one_run(const Act& act, const Team& team, const Reduction& r) {
+Status scan_of_one_run(const CollectiveStep& step, const Team& team, const Reduction& r) {
   Operand before;
   if (team.count() > 1) {
     Operand folded(*r.type, r.count);
     before = Operand(*r.type, r.count);
-    FGMPI_TRY(fold_all(r, contributions(act), folded.at()));
+    FGMPI_TRY(fold_all(r, contributions(step), folded.at()));
     FGMPI_TRY(team_exscan(team, r, folded.at(), before.at()));
   }
   int64_t piece = Fold(r).piece();
   Prefixes prefixes(r, piece);
   for (int64_t first = 0; first < r.count; first += piece) {
     const char* start = team.me() > 0 ? before.at() + first * r.type->extent() : nullptr;
-    FGMPI_TRY(prefixes.run(act.members, first, std::min(piece, r.count - first), start));
+    FGMPI_TRY(prefixes.run(step.members, first, std::min(piece, r.count - first), start));
   }
   return {};
 }
 
-Status scan_of_runs(const Act& act, const Team& team, const Reduction& r) {
-  RunFolds folds(act, team, r);
-  std::span<Args* const> members(act.members);
+Status scan_of_runs(const CollectiveStep& step, const Team& team, const Reduction& r) {
+  RunFolds folds(step, team, r);
+  std::span<Args* const> members(step.members);
   return folds.for_each([&](int64_t first, int64_t n,
                             std::span<const char* const> values) -> Status {
     Prefixes prefixes(r, n);
@@ -108,14 +108,14 @@ Status scan_of_runs(const Act& act, const Team& team, const Reduction& r) {
 
 }  // namespace
 
-Status act_scan(Act& act) {
-  const Args* first = act.first();
+Status step_scan(CollectiveStep& step) {
+  const Args* first = step.first();
   Reduction r{&first->send.type, first->send.count, first->op, host::is_commutative(first->op)};
-  FGMPI_TRY(act.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
-  Team team = act.team(r.bytes());
-  if (team.count() == 1 || comm::hierarchy(act.shared).one_run_each)
-    return scan_of_one_run(act, team, r);
-  return scan_of_runs(act, team, r);
+  FGMPI_TRY(step.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
+  Team team = step.team(r.bytes());
+  if (team.count() == 1 || comm::hierarchy(step.shared).one_run_each)
+    return scan_of_one_run(step, team, r);
+  return scan_of_runs(step, team, r);
 }
 
 }  // namespace fgmpi::coll

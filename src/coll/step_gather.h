@@ -11,18 +11,18 @@
 namespace fgmpi::coll {
 
 /// Members' own parts by rank.
-using OwnParts = boost::container::small_vector<Own, 16>;
+using MemberParts = boost::container::small_vector<MemberPart, 16>;
 
 /// At the root's process: what is others' into the root's buffer. Nothing where there are none.
 Status gather_from_others(SharedComm* shared, const comm::Meeting* m, const Side& recv);
 /// Elsewhere. `regular`: a gather, whose parts have one length.
 Status gather_to_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,
-                      const OwnParts& members);
+                      const MemberParts& members);
 
 /// At the root's process: what is others' out of the root's buffer. Nothing where there are none.
 Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, const Side& send);
 /// Elsewhere. `regular`: a scatter, whose parts have one length.
 Status scatter_from_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,
-                         const OwnParts& members);
+                         const MemberParts& members);
 
 }  // namespace fgmpi::coll

@@ -10,7 +10,7 @@
 // receiver both can list, and goes as a stream (streams.h).
 #include <algorithm>
 
-#include "coll/act.h"
+#include "coll/step.h"
 #include "coll/streams.h"
 #include "comm/topology.h"
 
@@ -33,9 +33,9 @@ bool before(const End& a, const End& b) {
 
 using Ends = std::vector<End>;
 
-/// All edges of this process's members, by the place of the other end, both ends in one order.
+/// All edges of this process's members, by the process of the other end, both ends in one order.
 struct Edges final : comm::TopologyPlan {
-  explicit Edges(uint32_t places) : out(places), in(places) {}
+  explicit Edges(uint32_t processes) : out(processes), in(processes) {}
   std::vector<Ends> out, in;
   size_t count() const {
     size_t n = 0;
@@ -48,24 +48,24 @@ struct Edges final : comm::TopologyPlan {
   }
 };
 
-std::shared_ptr<Edges> list_edges(const Act& act, const Team& team) {
+std::shared_ptr<Edges> list_edges(const CollectiveStep& step, const Team& team) {
   auto edges = std::make_shared<Edges>(team.count());
-  bool grid = act.shared->topology->kind == comm::Topology::Kind::kCart;
+  bool grid = step.shared->topology->kind == comm::Topology::Kind::kCart;
   std::vector<int32_t> sources, destinations;
-  for (uint32_t i = 0; i < act.members.size(); ++i) {
-    const Args* m = act.members[i];
+  for (uint32_t i = 0; i < step.members.size(); ++i) {
+    const Args* m = step.members[i];
     sources.clear();
     destinations.clear();
     comm::neighbors_of(m->comm, &sources, &destinations);
     for (int32_t k = 0; k < static_cast<int32_t>(destinations.size()); ++k) {
       int32_t d = destinations[static_cast<size_t>(k)];
-      if (d != MPI_PROC_NULL) edges->out[team.place_of_rank(d)].push_back({m->rank, d, k, i, k});
+      if (d != MPI_PROC_NULL) edges->out[team.team_rank_of(d)].push_back({m->rank, d, k, i, k});
     }
     for (int32_t k = 0; k < static_cast<int32_t>(sources.size()); ++k) {
       int32_t s = sources[static_cast<size_t>(k)];
       // A grid's in-edge from the negative side is the sender's out-edge to the positive side.
       if (s != MPI_PROC_NULL)
-        edges->in[team.place_of_rank(s)].push_back({s, m->rank, grid ? k ^ 1 : k, i, k});
+        edges->in[team.team_rank_of(s)].push_back({s, m->rank, grid ? k ^ 1 : k, i, k});
     }
   }
   for (Ends& ends : edges->out) std::sort(ends.begin(), ends.end(), before);
@@ -77,22 +77,22 @@ std::shared_ptr<Edges> list_edges(const Act& act, const Team& team) {
 /// listing them, and their memory would grow with the members.
 constexpr size_t kKeptEdges = 4096;
 
-std::shared_ptr<const Edges> edges_of(const Act& act, const Team& team) {
-  std::shared_ptr<comm::TopologyPlan>& plan = act.shared->topology->plan;
+std::shared_ptr<const Edges> edges_of(const CollectiveStep& step, const Team& team) {
+  std::shared_ptr<comm::TopologyPlan>& plan = step.shared->topology->plan;
   if (plan) return std::static_pointer_cast<const Edges>(plan);
-  std::shared_ptr<Edges> edges = list_edges(act, team);
+  std::shared_ptr<Edges> edges = list_edges(step, team);
   if (edges->count() <= kKeptEdges) plan = edges;
   return edges;
 }
 
-Segment sent(const Act& act, const End& e) {
-  return act.members[e.member]->send.segment(e.segment);
+Segment sent(const CollectiveStep& step, const End& e) {
+  return step.members[e.member]->send.segment(e.segment);
 }
-Segment received(const Act& act, const End& e) {
-  return act.members[e.member]->recv.segment(e.segment);
+Segment received(const CollectiveStep& step, const End& e) {
+  return step.members[e.member]->recv.segment(e.segment);
 }
 
-Status inside(const Act& act, const Ends& out, const Ends& in) {
+Status inside(const CollectiveStep& step, const Ends& out, const Ends& in) {
   if (out.size() != in.size())
     return error(MPI_ERR_TOPOLOGY,
                  "%zu edges leave and %zu edges enter among the members of one process: the graph "
@@ -104,26 +104,26 @@ Status inside(const Act& act, const Ends& out, const Ends& in) {
                    "rank %d sends to %d, but rank %d receives from %d: the graph must name every "
                    "edge at both ends",
                    out[i].source, out[i].destination, in[i].destination, in[i].source);
-    FGMPI_TRY(copy(sent(act, out[i]), received(act, in[i])));
+    FGMPI_TRY(copy(sent(step, out[i]), received(step, in[i])));
   }
   return {};
 }
 
 /// The edges of a pair of processes as the parts of a stream.
 struct PartsOfEdges {
-  const Act* act;
+  const CollectiveStep* step;
   const Ends* ends;  ///< nullptr: none
-  Segment (*segment)(const Act&, const End&);
+  Segment (*segment)(const CollectiveStep&, const End&);
   size_t size() const { return ends ? ends->size() : 0; }
-  Segment operator[](size_t k) const { return segment(*act, (*ends)[k]); }
+  Segment operator[](size_t k) const { return segment(*step, (*ends)[k]); }
 };
 
-Status between(const Act& act, const Team& team, const Edges& edges) {
+Status between(const CollectiveStep& step, const Team& team, const Edges& edges) {
   std::vector<Stream<PartsOfEdges>> out, in;
   for (uint32_t p = 0; p < team.count(); ++p) {
     bool other = p != team.me();
-    out.emplace_back(PartsOfEdges{&act, other ? &edges.out[p] : nullptr, sent});
-    in.emplace_back(PartsOfEdges{&act, other ? &edges.in[p] : nullptr, received});
+    out.emplace_back(PartsOfEdges{&step, other ? &edges.out[p] : nullptr, sent});
+    in.emplace_back(PartsOfEdges{&step, other ? &edges.in[p] : nullptr, received});
   }
   // Only with processes that edges lead to or come from.
   auto together = [&](const Blocks& sizes_out, const char* outgoing, const Blocks& sizes_in,
@@ -148,12 +148,12 @@ Status between(const Act& act, const Team& team, const Edges& edges) {
 
 }  // namespace
 
-Status act_neighbor(Act& act) {
-  Team team = act.team(0);
-  std::shared_ptr<const Edges> edges = edges_of(act, team);
-  Status here = inside(act, edges->out[team.me()], edges->in[team.me()]);
+Status step_neighbor(CollectiveStep& step) {
+  Team team = step.team(0);
+  std::shared_ptr<const Edges> edges = edges_of(step, team);
+  Status here = inside(step, edges->out[team.me()], edges->in[team.me()]);
   if (team.count() == 1) return here;
-  Status elsewhere = between(act, team, *edges);
+  Status elsewhere = between(step, team, *edges);
   FGMPI_TRY(std::move(here));
   return elsewhere;
 }

@@ -1,22 +1,22 @@
 // All-to-all in its three forms: between members of a process straight from the sender's to the
 // receiver's buffer; to each other process one message with everything that its members get,
 // ordered by receiver, then sender. The regular form goes in rounds of receivers, so that the
-// packed data stays bounded; the v and w forms and long parts in chunks (act_alltoallv.cc).
+// packed data stays bounded; the v and w forms and long parts in chunks (step_alltoallv.cc).
 #include <algorithm>
 
-#include "coll/act.h"
 #include "coll/selector.h"
+#include "coll/step.h"
 #include "coll/streams.h"
 
 namespace fgmpi::coll {
 namespace {
 
 /// Both sides regular and of basic types: parts are `bytes` at a fixed stride.
-bool plain(const Act& act) {
-  for (const Args* m : act.members)
+bool plain(const CollectiveStep& step) {
+  for (const Args* m : step.members)
     if (m->send.counts || m->recv.counts || !m->send.type.basic() || !m->recv.type.basic() ||
-        m->send.whole().bytes() != act.first()->send.whole().bytes() ||
-        m->recv.whole().bytes() != act.first()->send.whole().bytes())
+        m->send.whole().bytes() != step.first()->send.whole().bytes() ||
+        m->recv.whole().bytes() != step.first()->send.whole().bytes())
       return false;
   return true;
 }
@@ -57,11 +57,11 @@ void transpose_any(const Grid& g, size_t bytes) {
   }
 }
 
-Status between_members(const Act& act, bool is_plain) {
+Status between_members(const CollectiveStep& step, bool is_plain) {
   if (is_plain) {
-    size_t bytes = static_cast<size_t>(act.first()->send.whole().bytes());
+    size_t bytes = static_cast<size_t>(step.first()->send.whole().bytes());
     Grid grid;
-    for (const Args* m : act.members) {
+    for (const Args* m : step.members) {
       grid.from.push_back(m->send.address);
       grid.to.push_back(m->recv.address);
       grid.from_at.push_back(static_cast<size_t>(m->rank) * bytes);
@@ -70,18 +70,18 @@ Status between_members(const Act& act, bool is_plain) {
     transpose_any(grid, bytes);
     return {};
   }
-  for (const Args* from : act.members)
-    for (const Args* to : act.members)
+  for (const Args* from : step.members)
+    for (const Args* to : step.members)
       FGMPI_TRY(copy(from->send.segment(to->rank), to->recv.segment(from->rank)));
   return {};
 }
 
 /// One round of the exchange with other processes: the receivers numbered [first, last) at each
-/// place.
+/// process.
 class Round {
  public:
-  Round(const Act& act, const Team& team, const Placement& placement, bool is_plain)
-      : act_(act), team_(team), placement_(placement), plain_(is_plain) {}
+  Round(const CollectiveStep& step, const Team& team, const Placement& placement, bool is_plain)
+      : step_(step), team_(team), placement_(placement), plain_(is_plain) {}
 
   Status run(uint32_t first, uint32_t last) {
     first_ = first;
@@ -92,14 +92,14 @@ class Round {
     FGMPI_TRY(pack_all());
     AlltoallSizes sizes{&out_, &in_, {}, 0};
     bool regular = first == 0 && last == UINT32_MAX;
-    size_t each = regular ? static_cast<size_t>(act_.first()->recv.whole().bytes()) : 0;
+    size_t each = regular ? static_cast<size_t>(step_.first()->recv.whole().bytes()) : 0;
     if (regular) {
       sizes.bytes = each;
       for (uint32_t p = 0; p < team_.count(); ++p) sizes.unit.push_back(team_.members(p));
     }
     AlltoallFn exchange;
     size_t total =
-        each * static_cast<size_t>(act_.shared->size) * static_cast<size_t>(act_.shared->size);
+        each * static_cast<size_t>(step_.shared->size) * static_cast<size_t>(step_.shared->size);
     FGMPI_TRY(pick_alltoall(
         {team_.count(), regular ? total / team_.count() : SIZE_MAX, true, true, regular},
         &exchange));
@@ -108,11 +108,11 @@ class Round {
   }
 
  private:
-  /// f(rank) for the receivers of this round at a place.
+  /// f(rank) for the receivers of this round at a process.
   template <class F>
-  void receivers(uint32_t place, F&& f) const {
+  void receivers(uint32_t team_rank, F&& f) const {
     uint32_t number = 0;
-    placement_.for_each(place, [&](int32_t rank) {
+    placement_.for_each(team_rank, [&](int32_t rank) {
       if (number >= first_ && number < last_) f(rank);
       ++number;
     });
@@ -125,17 +125,17 @@ class Round {
       size_t out = 0, in = 0;
       if (p != team_.me()) {
         if (plain_) {
-          size_t each = static_cast<size_t>(act_.first()->send.whole().bytes());
-          out = each * act_.members.size() * here(team_.members(p));
-          in = each * team_.members(p) * here(static_cast<uint32_t>(act_.members.size()));
+          size_t each = static_cast<size_t>(step_.first()->send.whole().bytes());
+          out = each * step_.members.size() * here(team_.members(p));
+          in = each * team_.members(p) * here(static_cast<uint32_t>(step_.members.size()));
         } else {
           receivers(p, [&](int32_t to) {
-            for (const Args* m : act_.members)
+            for (const Args* m : step_.members)
               out += static_cast<size_t>(m->send.segment(to).bytes());
           });
-          for (uint32_t d = first_; d < std::min<size_t>(last_, act_.members.size()); ++d)
+          for (uint32_t d = first_; d < std::min<size_t>(last_, step_.members.size()); ++d)
             placement_.for_each(p, [&](int32_t from) {
-              in += static_cast<size_t>(act_.members[d]->recv.segment(from).bytes());
+              in += static_cast<size_t>(step_.members[d]->recv.segment(from).bytes());
             });
         }
       }
@@ -143,7 +143,7 @@ class Round {
       in_.offset.push_back(in_.offset.back() + in);
     }
   }
-  /// How many of a place's members are receivers of this round.
+  /// How many of a process's members are receivers of this round.
   size_t here(uint32_t members) const {
     return std::min(last_, members) - std::min(first_, members);
   }
@@ -158,7 +158,7 @@ class Round {
         continue;
       }
       receivers(p, [&](int32_t to) {
-        for (const Args* m : act_.members) {
+        for (const Args* m : step_.members) {
           Segment s = m->send.segment(to);
           if (status.ok()) status = pack(s, at);
           at += s.bytes();
@@ -168,28 +168,29 @@ class Round {
     return status;
   }
 
-  void pack_plain(uint32_t place, char* out) const {
-    size_t bytes = static_cast<size_t>(act_.first()->send.whole().bytes());
+  void pack_plain(uint32_t team_rank, char* out) const {
+    size_t bytes = static_cast<size_t>(step_.first()->send.whole().bytes());
     Grid grid;
-    for (const Args* m : act_.members) {
+    for (const Args* m : step_.members) {
       grid.from_at.push_back(grid.from.size() * bytes);
       grid.from.push_back(m->send.address);
     }
-    receivers(place, [&](int32_t to) {
-      grid.to.push_back(out + grid.to.size() * act_.members.size() * bytes);
+    receivers(team_rank, [&](int32_t to) {
+      grid.to.push_back(out + grid.to.size() * step_.members.size() * bytes);
       grid.to_at.push_back(static_cast<size_t>(to) * bytes);
     });
     transpose_any(grid, bytes);
   }
 
   /// The parts of a run of senders lie together on both sides.
-  void unpack_plain(uint32_t place, const char* in) const {
-    size_t bytes = static_cast<size_t>(act_.first()->recv.whole().bytes());
+  void unpack_plain(uint32_t team_rank, const char* in) const {
+    size_t bytes = static_cast<size_t>(step_.first()->recv.whole().bytes());
     if (bytes == 0) return;
-    for (uint32_t d = first_; d < std::min<size_t>(last_, act_.members.size()); ++d)
-      for (const comm::Run* run = placement_.begin(place); run != placement_.end(place); ++run) {
+    for (uint32_t d = first_; d < std::min<size_t>(last_, step_.members.size()); ++d)
+      for (const comm::Run* run = placement_.begin(team_rank); run != placement_.end(team_rank);
+           ++run) {
         size_t length = static_cast<size_t>(run->count) * bytes;
-        std::memcpy(act_.members[d]->recv.address + static_cast<size_t>(run->first) * bytes, in,
+        std::memcpy(step_.members[d]->recv.address + static_cast<size_t>(run->first) * bytes, in,
                     length);
         in += length;
       }
@@ -204,9 +205,9 @@ class Round {
         unpack_plain(p, at);
         continue;
       }
-      for (uint32_t d = first_; d < std::min<size_t>(last_, act_.members.size()); ++d)
+      for (uint32_t d = first_; d < std::min<size_t>(last_, step_.members.size()); ++d)
         placement_.for_each(p, [&](int32_t from) {
-          Segment s = act_.members[d]->recv.segment(from);
+          Segment s = step_.members[d]->recv.segment(from);
           if (status.ok()) status = unpack(at, s.bytes(), s);
           at += s.bytes();
         });
@@ -214,7 +215,7 @@ class Round {
     return status;
   }
 
-  const Act& act_;
+  const CollectiveStep& step_;
   const Team& team_;
   const Placement& placement_;
   bool plain_;
@@ -228,24 +229,24 @@ constexpr size_t kLongPart = 4096;
 
 }  // namespace
 
-Status act_alltoall(Act& act) {
-  bool is_plain = plain(act);
-  FGMPI_TRY(between_members(act, is_plain));
-  if (act.shared->processes == 1) return {};
-  const bool regular = act.first()->what == What::kAlltoall;
-  Team team = act.team(regular ? static_cast<uint64_t>(act.first()->recv.whole().bytes()) : 0);
-  Placement placement(act.shared, team);
-  if (!regular) return alltoallv_between_processes(act, team, placement);
-  Round round(act, team, placement, is_plain);
+Status step_alltoall(CollectiveStep& step) {
+  bool is_plain = plain(step);
+  FGMPI_TRY(between_members(step, is_plain));
+  if (step.shared->processes == 1) return {};
+  const bool regular = step.first()->kind == CollectiveKind::kAlltoall;
+  Team team = step.team(regular ? static_cast<uint64_t>(step.first()->recv.whole().bytes()) : 0);
+  Placement placement(step.shared, team);
+  if (!regular) return alltoallv_between_processes(step, team, placement);
+  Round round(step, team, placement, is_plain);
   // The same number of receivers a round everywhere: from what all processes know.
   uint32_t most = 0;
   for (uint32_t p = 0; p < team.count(); ++p) most = std::max(most, team.members(p));
-  size_t part = static_cast<size_t>(act.first()->recv.whole().bytes());
-  size_t for_one = part * static_cast<size_t>(act.shared->size);
+  size_t part = static_cast<size_t>(step.first()->recv.whole().bytes());
+  size_t for_one = part * static_cast<size_t>(step.shared->size);
   uint32_t group = static_cast<uint32_t>(
       std::clamp<size_t>(round_bytes() / std::max<size_t>(for_one, 1), 1, most));
   if (part >= kLongPart && for_one * most > chunk_bytes())
-    return alltoallv_between_processes(act, team, placement);
+    return alltoallv_between_processes(step, team, placement);
   if (group >= most) return round.run(0, UINT32_MAX);
   for (uint32_t first = 0; first < most; first += group) FGMPI_TRY(round.run(first, first + group));
   return {};

@@ -1,8 +1,8 @@
-// Acts: what the last arriver does for all collocated members of a collective. One file a family
-// (act_*.cc); each lays the members' data out for level two, runs an algorithm among the processes,
+// Steps: what the last arriver does for all collocated members of a collective. One file a family
+// (step_*.cc); each lays the members' data out for level two, runs an algorithm among the processes,
 // and hands results out.
 //
-// Thread rule: one thread; acts may switch. An act's Status is the verdict for all members of the
+// Thread rule: one thread; steps may switch. An step's Status is the verdict for all members of the
 // process.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace fgmpi::coll {
 
-struct Act {
+struct CollectiveStep {
   SharedComm* shared;
   comm::Meeting* meeting;
   std::vector<Args*> members;  ///< in rank order; at least one
@@ -38,25 +38,26 @@ struct Act {
 };
 
 // Intracommunicators.
-Status act_barrier(Act& act);
-Status act_bcast(Act& act);
-Status act_gather(Act& act);          ///< and gatherv; those that do not block
-Status act_scatter(Act& act);         ///< and scatterv; likewise
-Status act_allgather(Act& act);       ///< and allgatherv
-Status act_alltoall(Act& act);        ///< and v, w
-Status act_reduce(Act& act);          ///< and allreduce
-Status act_reduce_scatter(Act& act);  ///< and block
-Status act_scan(Act& act);            ///< and exscan
-Status act_neighbor(Act& act);        ///< all five
+Status step_barrier(CollectiveStep& step);
+Status step_bcast(CollectiveStep& step);
+Status step_gather(CollectiveStep& step);          ///< and gatherv; those that do not block
+Status step_scatter(CollectiveStep& step);         ///< and scatterv; likewise
+Status step_allgather(CollectiveStep& step);       ///< and allgatherv
+Status step_alltoall(CollectiveStep& step);        ///< and v, w
+Status step_reduce(CollectiveStep& step);          ///< and allreduce
+Status step_reduce_scatter(CollectiveStep& step);  ///< and block
+Status step_scan(CollectiveStep& step);            ///< and exscan
+Status step_neighbor(CollectiveStep& step);        ///< all five
 /// All of them on intercommunicators.
-Status act_inter(Act& act);
+Status step_inter(CollectiveStep& step);
 
 /// What the v and w forms of all-to-all, and long parts of the regular one, send to other processes
 /// and get from them. May switch.
-Status alltoallv_between_processes(const Act& act, const Team& team, const Placement& placement);
+Status alltoallv_between_processes(const CollectiveStep& step, const Team& team,
+                                   const Placement& placement);
 
-/// The act of a collective as meetings take it.
-comm::Act act_of(What what, bool inter);
+/// The step of a collective as meetings take it.
+comm::MeetingAction step_function(CollectiveKind kind, bool inter);
 
 /// Bytes of each rank's part in a packed buffer in rank order, as one member's side has them.
 class Parts {
@@ -80,7 +81,7 @@ class Parts {
 /// switch.
 class RunFolds {
  public:
-  RunFolds(const Act& act, const Team& team, const Reduction& r);
+  RunFolds(const CollectiveStep& step, const Team& team, const Reduction& r);
   template <class F>
   Status for_each(F&& f) {
     int64_t first = 0;
@@ -96,7 +97,7 @@ class RunFolds {
 
  private:
   Status exchange(int64_t first, int64_t n);
-  const Act& act_;
+  const CollectiveStep& step_;
   const Team& team_;
   const Reduction& r_;
   std::vector<comm::Run> runs_;
@@ -107,6 +108,6 @@ class RunFolds {
 };
 
 /// Addresses of the members' contributions to a reduction.
-std::vector<const char*> contributions(const Act& act);
+std::vector<const char*> contributions(const CollectiveStep& step);
 
 }  // namespace fgmpi::coll

@@ -1,20 +1,21 @@
 // All-to-all between processes where not all of them know all sizes (the v and w forms) or where
 // parts are long: streams of the parts of their members, by receiver, then sender.
 #include "base/settings.h"
-#include "coll/act.h"
 #include "coll/selector.h"
+#include "coll/step.h"
 #include "coll/streams.h"
 
 namespace fgmpi::coll {
 namespace {
 
-/// What the members here have for the ranks at a place, or get from them.
-class PartsOfPlace {
+/// What the members here have for the ranks at a process, or get from them.
+class PartsOfProcess {
  public:
   enum Direction { kOut, kIn };
-  PartsOfPlace(const Act& act, const Placement& placement, uint32_t place, Direction direction)
-      : members_(&act.members), direction_(direction) {
-    placement.for_each(place, [&](int32_t rank) { ranks_.push_back(rank); });
+  PartsOfProcess(const CollectiveStep& step, const Placement& placement, uint32_t team_rank,
+                 Direction direction)
+      : members_(&step.members), direction_(direction) {
+    placement.for_each(team_rank, [&](int32_t rank) { ranks_.push_back(rank); });
   }
   size_t size() const { return ranks_.size() * members_->size(); }
   Segment operator[](size_t k) const {
@@ -34,11 +35,12 @@ class PartsOfPlace {
 
 size_t round_bytes() { return settings::size(settings::kCollRound); }
 
-Status alltoallv_between_processes(const Act& act, const Team& team, const Placement& placement) {
-  std::vector<Stream<PartsOfPlace>> out, in;
+Status alltoallv_between_processes(const CollectiveStep& step, const Team& team,
+                                   const Placement& placement) {
+  std::vector<Stream<PartsOfProcess>> out, in;
   for (uint32_t p = 0; p < team.count(); ++p) {
-    out.emplace_back(PartsOfPlace(act, placement, p, PartsOfPlace::kOut));
-    in.emplace_back(PartsOfPlace(act, placement, p, PartsOfPlace::kIn));
+    out.emplace_back(PartsOfProcess(step, placement, p, PartsOfProcess::kOut));
+    in.emplace_back(PartsOfProcess(step, placement, p, PartsOfProcess::kIn));
   }
   AlltoallFn exchange;
   FGMPI_TRY(pick_alltoall({team.count(), SIZE_MAX, true, true, false}, &exchange));
