@@ -116,14 +116,6 @@ Status barrier(Comm* comm, const char* call) {
   return run(comm, &args, CollectiveKind::kBarrier, call);
 }
 
-Status bcast_bytes(Comm* comm, void* data, size_t bytes, int root, const char* call) {
-  Args args;
-  args.root = root;
-  args.recv.address = static_cast<char*>(data);
-  args.recv.count = static_cast<int64_t>(bytes);
-  return run(comm, &args, CollectiveKind::kBcast, call);
-}
-
 Status allreduce_int64(Comm* comm, int64_t* values, int count, MPI_Op op, const char* call) {
   Args args;
   FGMPI_TRY(Type::of(MPI_INT64_T, &args.send.type));

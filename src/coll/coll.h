@@ -51,8 +51,6 @@ class CollRequest final : public pt2pt::Request {
 };
 
 Status barrier(Comm* comm, const char* call);
-/// Broadcast of raw bytes for the library's own use (root: rank in comm).
-Status bcast_bytes(Comm* comm, void* data, size_t bytes, int root, const char* call);
 /// Allreduce of int64 values by minimum / maximum / sum, for the library's own use: `values` are
 /// replaced by the result (on an intercommunicator, of the other group's).
 Status allreduce_int64(Comm* comm, int64_t* values, int count, MPI_Op op, const char* call);

@@ -286,11 +286,4 @@ void init_context() {
   pt2pt::set_notice_handler(pt2pt::kNoticeAgree, on_agree);
 }
 
-ContextCounts context_counts() {
-  ContextCounts counts;
-  counts.counting = g_dropped.size();
-  for (const auto& [local, lbis] : g_free_lbis) counts.free_lbis += lbis.size();
-  return counts;
-}
-
 }  // namespace fgmpi::comm
