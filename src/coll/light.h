@@ -1,12 +1,12 @@
-// Light: barriers, and broadcasts and reductions of few bytes, without arrivals. A member puts its
-// contribution into the meeting as it comes and takes the result as it goes, while its own memory
-// is in the cache anyway; what the last arriver does then needs nobody's memory but the meeting's.
+// Light: barriers, and broadcasts and reductions of few bytes, without arrivals. A member copies its
+// contribution into the meeting's scratch when it arrives and the result out of it before it leaves,
+// while its own memory is in the cache. So the last arriver touches the scratch only.
 //
 //   scratch of a reduction    | slot 0 | slot 1 | ... in order of arrival
 //   and beside it             | rank   | rank   | ... of the slots
 //
-// Wins: always, where the data is short; costs one copy of it more. Every member must find the same
-// answer to "is it light", so that depends only on what MPI makes them agree on. All may switch.
+// Wins where the data is short; costs one copy more. All members must decide alike whether a
+// collective is light, so that depends only on what MPI requires them to agree on. All may switch.
 #pragma once
 
 #include "coll/args.h"

@@ -1,4 +1,4 @@
-// Memory: scratch of an step, not zeroed. Long blocks are kept for the next step, up to a bound for
+// Memory: scratch of a step, not zeroed. Long blocks are kept for the next step, up to a bound for
 // the process, since fresh pages cost as much as filling them once more.
 //
 // Thread rule: one thread; nothing here switches. Invariant: at most kKeptBytes are kept unused.

@@ -1,22 +1,22 @@
-// Rooted: blocking gathers and scatters, and their v forms, within a group. Whoever need not wait
-// goes on: of a collective call MPI asks no more than that a member may use its buffers again.
+// Rooted: blocking gathers and scatters, and their v forms, within a group. A member returns as soon
+// as its buffers may be used again, which is all that MPI requires of a collective call.
 //
-//   gather   before the root comes, few bytes go into the meeting's memory; more stay where they
-//            are, and their member waits for the root. The root takes all that; those who come
-//            after it copy into its buffer themselves. Then it receives from other processes. In
-//            those, the last to come sends everybody's.
-//   scatter  a root with few bytes sends other processes what is theirs, lays out in the meeting's
-//            memory what is for this one, and goes on; everybody here takes his part as he comes or
-//            wakes. With more bytes, and in other processes, the last to come acts for all.
+//   gather   A member that arrives before the root leaves few bytes in the meeting's memory and
+//            returns; with more bytes it waits for the root, which copies them. A member that arrives
+//            after the root copies into the root's buffer itself. When all are there, the root
+//            receives from other processes. In those, the last to arrive sends all members' parts.
+//   scatter  A root with few bytes sends the other processes theirs, leaves the parts of this process
+//            in the meeting's memory and returns; each member copies its part when it arrives or
+//            wakes. With more bytes, and in other processes, the last to arrive copies for all.
 //
 //   scratch of a gather      | rank, bytes, data ... | rank, -1, MemberPart* | ...   in order of arrival
 //   scratch of a scatter     the same before the root comes, all MemberPart*
 //   .. once it is laid out   | Share of each member here, in rank order | one more | data ... |
 //
-// Nobody runs ahead of the others without bound: kAhead collectives of a communicator at most.
+// A member may return from at most kAhead collectives of a communicator before the others arrive.
 //
-// Members that disagree wait for each other, and those that are still there get the error; so does
-// the root when a member's part is longer than expected, unless it has gone on. All may switch.
+// When members disagree, all that have not returned yet wait for the last and get the error; so does
+// the root when a member's part has another length than expected. All may switch.
 #pragma once
 
 #include "coll/args.h"

@@ -1,9 +1,9 @@
-// Steps: what the last arriver does for all collocated members of a collective. One file a family
-// (step_*.cc); each lays the members' data out for level two, runs an algorithm among the processes,
-// and hands results out.
+// CollectiveStep: what the member that arrives last does for all collocated members of a collective.
+// One file a family (step_*.cc). A step packs the members' data for level two where need be, runs an
+// algorithm among the processes, and copies the results to the members.
 //
-// Thread rule: one thread; steps may switch. An step's Status is the verdict for all members of the
-// process.
+// Thread rule: one thread; steps may switch. The Status that a step returns is given to all members
+// of the process.
 #pragma once
 
 #include "coll/args.h"

@@ -23,7 +23,7 @@
 
 namespace fgmpi::coll {
 
-/// FGMPI_COLL_ROUND: bytes that an step packs at once at most; the same at every process.
+/// FGMPI_COLL_ROUND: bytes that a step packs at once at most; the same at every process.
 size_t round_bytes();
 /// Bytes of a chunk: fewer, that are still in the cache when they are sent and unpacked.
 inline size_t chunk_bytes() { return std::min(round_bytes(), size_t{2} << 20); }

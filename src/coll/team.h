@@ -1,14 +1,13 @@
-// Team: the processes of a collective, as the one actor in each of them sees the others (level
-// two).
+// Team: the processes of a collective (level two). In each of them one member, the last to arrive,
+// exchanges messages with the others.
 //
-// A process is an index into the team: 0..count()-1, in the order of the processes' first ranks, so
-// that where every process hosts consecutive ranks, processes are in rank order. Messages go from
-// process to process with the communicator's collective plane and a tag from the collective's
-// number; between two processes they keep their order, which is all that tells the steps of one
-// collective apart.
+// A team rank is an index into the team, 0..count()-1, in the order of the processes' first ranks:
+// where every process hosts consecutive ranks, team ranks are in rank order. Messages carry the
+// communicator's collective plane and a tag made from the collective's number. Messages of one pair
+// of processes keep their order; nothing else tells the steps of one collective apart.
 //
-// Thread rule: one thread; sends, receives and exchanges may switch. A team lives as long as its
-// step.
+// Thread rule: one thread; sends, receives and exchanges may switch. A team lives as long as the step
+// that made it.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -24,7 +23,7 @@
 
 namespace fgmpi::coll {
 
-/// One value a process, and one for the end. Few processes are the rule: they allocate nothing.
+/// One value a process, and one for the end. Up to eight processes allocate nothing.
 template <class T>
 using PerProcess = boost::container::small_vector<T, 9>;
 

@@ -8,11 +8,11 @@
 // first notice, so a communicator costs its leader nothing while it lives.
 // A candidate that did not win returns its LBI. LBI 0 of rank 0 is the world's, LBI 1 of a rank its self's.
 //
-// Agreement between processes. The process of the group's rank 0, the leader, decides. A claim of another process names
-// the creation by its key and one claimant: a member there, which is in the creation now. Where the key counts the
-// collectives of the parent, it names one creation only. In MPI_Comm_create_group and the creations from groups it does
-// not: groups that overlap may be under way at once with the same tag and the same leader. Then the leader takes the
-// claims whose claimant is in its own group and leaves the others for a later creation. That is exact:
+// Agreement between processes. The process of the group's rank 0 decides. Each other process sends it a claim: the key of
+// the creation, its best candidate, and the claimant, a rank of its own that is in the creation now. Where the key counts
+// the collectives of the parent, it names one creation only. In MPI_Comm_create_group and the creations from groups it
+// does not: groups that overlap may be under way at once with the same tag and the same rank 0. Then the deciding process
+// takes the claims whose claimant is in its own group and leaves the others for a later creation. That is exact:
 //
 //   Let leader L be in the creation of G, and let the claim be of the creation of H, with claimant w in G. Then w is in
 //   both groups, and so is L, as the key says that it is the leader of H too. L has not completed H, since the claim
@@ -20,8 +20,8 @@
 //   called G before H, and w called H before G: two ranks called two collectives in different orders, a program that
 //   MPI does not allow (MPI-4.0 section 6.14), and tags do not help, as both calls block.
 //
-// Likewise among the members of one process (create.cc), with the first to come in the place of L. A claimant that tells
-// of groups that differ (an erroneous program) is refused by a sampled hash of the groups.
+// The same holds among the members of one process (create.cc), where the first to arrive stands for L. Members that give
+// different groups in one creation (an erroneous program) are found by comparing a sampled hash of the groups.
 //
 // Thread rule: one thread. agree() may switch, the rest never does.
 // Source: HPDC'10 section 4 (<LID, LBI>, balanced leaders).
@@ -92,8 +92,7 @@ struct AgreeKey {
   uint32_t number = 0;  ///< collective number or tag
   uint32_t leader =
       0;  ///< world rank of rank 0 (of side 0), where ctx and number are not the creation's own
-  uint32_t claimant =
-      0;  ///< agree()'s own: a member of the claiming process, which is in the creation now
+  uint32_t claimant = 0;  ///< set by agree(): world rank of a member of the claiming process
   bool operator==(const AgreeKey&) const = default;
 };
 struct AgreeKeyHash {
@@ -126,11 +125,5 @@ Status agree(const AgreeKey& key, const Participants& participants, const Candid
 
 /// Registers the notice handlers. Idempotent.
 void init_context();
-
-/// How many context ids led here wait for notices, and freed LBIs kept: tests.
-struct ContextCounts {
-  size_t counting = 0, free_lbis = 0;
-};
-ContextCounts context_counts();
 
 }  // namespace fgmpi::comm

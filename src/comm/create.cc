@@ -198,7 +198,8 @@ Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* re
 
 Status dup(Comm* comm, Comm** out, const char* call, std::optional<groupmap::Strategy> strategy) {
   Meeting* m = join(comm, kOpDup, call);
-  // The light way: who comes offers itself as leader, who goes makes its own part; nobody's cold memory is touched.
+  // Each member, on arrival, replaces the candidate leader if it has led fewer communicators. On departure it makes its
+  // own Comm. So a member writes only memory that it has just used.
   RankState* me = rank_state();
   if (m->arrived == 1) {
     m->least = me;

@@ -1,9 +1,10 @@
 // Meeting: level one of every collective. The collocated members of a communicator arrive at a
-// meeting with a description of their arguments; the last to arrive acts for all of them (it alone
-// talks to other processes, as the process, and moves everybody's data), then releases the others.
+// meeting with a description of their arguments. The last to arrive runs the meeting's action for
+// all of them: it alone exchanges messages with other processes and moves all members' data. Then it
+// releases the others.
 //
 //   member 0: Arrival{rank, args} --+
-//   member 1: Arrival{rank, args} --+--> Meeting #sequence of the SharedComm --> last arrival acts
+//   member 1: Arrival{rank, args} --+--> Meeting #sequence of the SharedComm --> the last one runs the action
 //   member 2: Arrival{rank, args} --+
 //
 // No messages, no copies of arguments: an Arrival lives on its member's stack (blocking) or in its
@@ -12,10 +13,11 @@
 // the sequence number that all members count in step (Comm::sequence). A persistent collective
 // keeps the number of its initialisation, so that its starts may come in any order.
 //
-// Two ways in. meet() takes an Arrival. The light way (join, then wait or release, then leave)
-// takes none: a barrier and collectives of few bytes put what they have into Meeting::scratch as
-// they come and fetch the result as they go, so that each member touches only its own memory while
-// it is the one that runs. A member that has nothing to fetch may leave before others have come.
+// Two interfaces. meet() takes an Arrival. The light one (join, then wait or release, then leave)
+// takes none: a barrier and collectives of few bytes copy a member's contribution into
+// Meeting::scratch when it arrives and the result out of it before it leaves, so that a member's
+// memory is touched only while that member runs. A member that fetches nothing may leave before
+// others have arrived.
 //
 // Thread rule: one thread. Invariants: a meeting closes when SharedComm::members have arrived; its
 // action runs once; waiting proclets are chained through Proclet::next; a meeting returns to the
