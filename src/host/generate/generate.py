@@ -181,7 +181,7 @@ def generate_stubs(arguments):
     table.check_rules(calls, {symbol: rule.kind for symbol, rule in forwarded.items()})
 
     def unit(bodies):
-        return NOTE + '#include "host/stub_support.h"\n\n' + "using fgmpi::host::Api;\n\n" + "\n".join(bodies)
+        return NOTE + '#include "mpi/host_stubs.h"\n\n' + "using fgmpi::host::Api;\n\n" + "\n".join(bodies)
 
     pending = [f for s, f in functions.items() if s not in owned and s not in forwarded]
     write_if_changed(

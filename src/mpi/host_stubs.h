@@ -1,4 +1,4 @@
-// What the generated stubs (generate/generate.py) call. For them only: it stands above src/mpi.
+// What the generated stubs of functions that the host answers call (src/host/generate/generate.py). For them only.
 #pragma once
 
 #include <mpi.h>
@@ -18,8 +18,9 @@
 #define FGMPI_STUB __attribute__((visibility("default")))
 #define FGMPI_WEAK(target) __attribute__((weak, visibility("default"), alias(#target)))
 
-namespace fgmpi::host::stub {
+namespace fgmpi::mpi::stub {
 
+using host::Api;
 using host::BottomBuffer;
 
 /// The host sees its own MPI_COMM_SELF for any communicator of ours, and a null one as it is.
@@ -28,8 +29,8 @@ inline MPI_Comm comm(MPI_Comm ours) { return ours == MPI_COMM_NULL ? ours : MPI_
 /// Our MPI_T_PVAR_ALL_HANDLES is not the host's.
 inline MPI_T_pvar_handle pvar(MPI_T_pvar_handle ours) {
   if (ours != MPI_T_PVAR_ALL_HANDLES) return ours;
-  api_uninitialised();
-  auto* all = static_cast<MPI_T_pvar_handle*>(data_symbol("MPI_T_PVAR_ALL_HANDLES"));
+  host::api_uninitialised();
+  auto* all = static_cast<MPI_T_pvar_handle*>(host::data_symbol("MPI_T_PVAR_ALL_HANDLES"));
   return all ? *all : ours;
 }
 
@@ -41,16 +42,16 @@ R forward(const Api& api, R (*Api::*member)(P...), const char* call, A... argume
   if constexpr (std::is_void_v<R>) {
     if (function) sched::call_on_host([&] { function(arguments...); });
   } else {
-    if (!function) return mpi::unsupported(call, MPI_COMM_NULL);
+    if (!function) return unsupported(call, MPI_COMM_NULL);
     int code = MPI_SUCCESS;
     sched::call_on_host([&] { code = function(arguments...); });
     const bool tools = std::string_view(call).starts_with("MPI_T_");
-    return code == MPI_SUCCESS || tools ? code : mpi::host_error(call, code);
+    return code == MPI_SUCCESS || tools ? code : host_error(call, code);
   }
 }
 
 inline bool op_freed(MPI_Op* op) {
-  if (!op || !defer_free(*op)) return false;
+  if (!op || !host::defer_free(*op)) return false;
   *op = MPI_OP_NULL;
   return true;
 }
@@ -59,7 +60,7 @@ inline bool op_freed(MPI_Op* op) {
 /// the error.
 template <class I>
 bool basic_size(MPI_Datatype type, I* size) {
-  if (!size || !is_basic(type) || !basic_type(type)) return false;
+  if (!size || !host::is_basic(type) || !host::basic_type(type)) return false;
   *size = static_cast<I>(host::basic_size(type));
   return true;
 }
@@ -71,7 +72,7 @@ bool basic_extent(MPI_Datatype type, I* lb, I* extent) {
 }
 
 /// MPI-4.0 section 6.9.7: two buffers, neither of them MPI_IN_PLACE.
-inline Status check_local_buffers(const void* in, const void* inout, const Type& type) {
+inline Status check_local_buffers(const void* in, const void* inout, const host::Type& type) {
   if (in == MPI_IN_PLACE || inout == MPI_IN_PLACE)
     return error(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE; allowed is a buffer",
                  in == MPI_IN_PLACE ? "inbuf" : "inoutbuf");
@@ -86,15 +87,15 @@ inline Status check_local_buffers(const void* in, const void* inout, const Type&
 
 inline int reduce_local(const char* call, const void* in, void* inout, MPI_Count count,
                         MPI_Datatype datatype, MPI_Op op) {
-  Type type;
+  host::Type type;
   Status status = count < 0 ? error(MPI_ERR_COUNT, "count %lld: allowed is 0 or more",
                                     static_cast<long long>(count))
-                            : Type::of(datatype, &type);
+                            : host::Type::of(datatype, &type);
   if (status.ok() && count > 0) status = check_local_buffers(in, inout, type);
   if (status.ok()) status = host::reduce_local(in, inout, count, type, op);
-  return status.ok() ? MPI_SUCCESS : mpi::fail(call, nullptr, status);
+  return status.ok() ? MPI_SUCCESS : fail(call, nullptr, status);
 }
 
-}  // namespace fgmpi::host::stub
+}  // namespace fgmpi::mpi::stub
 
-namespace stub = fgmpi::host::stub;
+namespace stub = fgmpi::mpi::stub;
