@@ -1,8 +1,8 @@
 // Bootstrap: who am I among the processes of the job, and the exchange of small values at the
 // start.
 //
-// Thread rule: one thread, and calls block the process (not only the proclet): for start-up, spawn
-// and the end only. Implementations: PMI-1 (the text protocol that hydra speaks on PMI_FD or
+// Thread rule: one thread, and calls block the process (not only the proclet): for start-up and
+// the end only. Implementations: PMI-1 (the text protocol that hydra speaks on PMI_FD or
 // PMI_PORT), and a singleton for a program started without a launcher. PMIx can follow behind the
 // same interface.
 #pragma once
@@ -15,13 +15,6 @@
 #include "base/status.h"
 
 namespace fgmpi::bootstrap {
-
-struct SpawnCommand {
-  std::string program;
-  std::vector<std::string> arguments;
-  int processes = 1;
-  std::vector<std::pair<std::string, std::string>> info;
-};
 
 class Bootstrap {
  public:
@@ -50,7 +43,6 @@ class Bootstrap {
   virtual Status get(const std::string& key, std::string* value) = 0;
   virtual size_t max_value() const = 0;
 
-  virtual Status spawn(const std::vector<SpawnCommand>& commands, std::vector<int>* errors) = 0;
   virtual Status finalize() = 0;
   /// Ends the whole job with this exit code. Never returns. The caller has printed `message`, the
   /// reason; it goes to launchers whose protocol carries one (PMI-1 does not).

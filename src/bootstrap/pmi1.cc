@@ -78,7 +78,6 @@ class Pmi1 : public Bootstrap {
   Status fence_is_over(int64_t wait_ns, bool* over) override;
   Status get(const std::string& key, std::string* value) override;
   size_t max_value() const override { return max_value_; }
-  Status spawn(const std::vector<SpawnCommand>& commands, std::vector<int>* errors) override;
   Status finalize() override;
   [[noreturn]] void abort(int exit_code, const std::string& message) override;
 
@@ -232,46 +231,6 @@ Status Pmi1::get(const std::string& key, std::string* value) {
     return error(MPI_ERR_OTHER, "no process has put the key '%s'", key.c_str());
   *value = std::move(*found);
   return {};
-}
-
-Status Pmi1::spawn(const std::vector<SpawnCommand>& commands, std::vector<int>* errors) {
-  std::string request;
-  int processes = 0;
-  for (size_t i = 0; i < commands.size(); ++i) {
-    const SpawnCommand& c = commands[i];
-    processes += c.processes;
-    auto unfit = [](const std::string& text) { return text.find('\n') != text.npos; };
-    if (unfit(c.program) || std::any_of(c.arguments.begin(), c.arguments.end(), unfit))
-      return error(MPI_ERR_SPAWN,
-                   "program '%s': names and arguments with newlines cannot be spawned",
-                   c.program.c_str());
-    request += format("mcmd=spawn\nnprocs=%d\nexecname=%s\ntotspawns=%zu\nspawnssofar=%zu\n",
-                      c.processes, c.program.c_str(), commands.size(), i + 1);
-    for (size_t a = 0; a < c.arguments.size(); ++a)
-      request += format("arg%zu=%s\n", a + 1, c.arguments[a].c_str());
-    request +=
-        format("argcnt=%zu\npreput_num=0\ninfo_num=%zu\n", c.arguments.size(), c.info.size());
-    for (size_t k = 0; k < c.info.size(); ++k)
-      request += format("info_key_%zu=%s\ninfo_val_%zu=%s\n", k, c.info[k].first.c_str(), k,
-                        c.info[k].second.c_str());
-    request += "endcmd\n";
-  }
-  channel_.write(request);
-  Answer answer(channel_.read_line());
-  errors->assign(processes, MPI_SUCCESS);
-  if (answer.find("cmd") == "spawn_result" && answer.number("rc") == 0) {
-    std::string codes = answer.find("errcodes").value_or("");
-    for (size_t i = 0, begin = 0; i < errors->size() && begin < codes.size(); ++i) {
-      size_t end = std::min(codes.find(',', begin), codes.size());
-      if (parse_int(std::string_view(codes).substr(begin, end - begin)).value_or(0) != 0)
-        (*errors)[i] = MPI_ERR_SPAWN;
-      begin = end + 1;
-    }
-    return {};
-  }
-  errors->assign(processes, MPI_ERR_SPAWN);
-  return error(MPI_ERR_SPAWN, "the launcher could not start %d processes: '%s'", processes,
-               answer.line().c_str());
 }
 
 Status Pmi1::finalize() {

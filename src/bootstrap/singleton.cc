@@ -48,13 +48,6 @@ class Singleton : public Bootstrap {
     return {};
   }
   size_t max_value() const override { return 1023; }
-  Status spawn(const std::vector<SpawnCommand>& commands, std::vector<int>* errors) override {
-    int processes = 0;
-    for (const auto& command : commands) processes += command.processes;
-    errors->assign(processes, MPI_ERR_SPAWN);
-    return error(MPI_ERR_SPAWN,
-                 "a program started without mpiexec has no launcher that could start processes");
-  }
   Status finalize() override { return {}; }
   [[noreturn]] void abort(int exit_code, const std::string&) override {
     std::fflush(nullptr);

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "base/keep.h"
-#include "base/list.h"
+#include "base/assert.h"
 #include "base/status.h"
 #include "ch4-av-rankmap/av.h"
 #include "host/datatype.h"
@@ -326,7 +326,6 @@ void refuse_notice();  ///< counts one in Engine::bad_frames
 void notify(uint32_t process, int kind, uint64_t ctx, const void* data, size_t bytes);
 inline constexpr int kNoticeCommFreed = 0;
 inline constexpr int kNoticeDeadlock = 1;
-inline constexpr int kNoticeAbort = 2;
 inline constexpr int kNoticeAgree = 3;
 inline constexpr int kNoticeCollective = 4;
 

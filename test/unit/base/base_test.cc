@@ -13,7 +13,6 @@
 #include "base/attach.h"
 #include "base/copy.h"
 #include "base/fields.h"
-#include "base/list.h"
 #include "base/slab.h"
 #include "base/status.h"
 #include "base/strings.h"
@@ -146,24 +145,6 @@ TEST(Slab, AgreesWithAMapUnderRandomUse) {
   }
   for (auto& [index, value] : model) EXPECT_EQ(*slab.get(index), value);
   EXPECT_EQ(slab.get(1u << 25), nullptr);
-}
-
-struct Item {
-  int value = 0;
-  ListHook hook;
-};
-
-TEST(List, KeepsOrderAndRemovesAnywhere) {
-  List<Item, &Item::hook> list;
-  Item items[5];
-  for (int i = 0; i < 5; ++i) items[i].value = i, list.push_back(&items[i]);
-  list.remove(&items[2]);
-  std::string order;
-  for (Item* i = list.front(); i; i = list.next(i)) order += std::to_string(i->value);
-  EXPECT_EQ(order, "0134");
-  EXPECT_FALSE(items[2].hook.linked());
-  list.push_front(&items[2]);
-  EXPECT_EQ(list.pop_front(), &items[2]);
 }
 
 TEST(Slab, TrimFreesWhatIsEmptyAtTheEnd) {

@@ -168,14 +168,5 @@ TEST(Singleton, IsAloneAndExchangesWithItself) {
       << alone.lines[0];
 }
 
-TEST(Singleton, SpawnIsRefusedWithAReason) {
-  std::unique_ptr<Bootstrap> boot;
-  ASSERT_TRUE(open(&boot).ok());
-  std::vector<int> errors;
-  Status status = boot->spawn({SpawnCommand{"program", {}, 3, {}}}, &errors);
-  EXPECT_FALSE(status.ok());
-  EXPECT_EQ(errors.size(), 3u);
-}
-
 }  // namespace
 }  // namespace fgmpi::bootstrap
