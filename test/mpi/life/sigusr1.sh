@@ -51,5 +51,5 @@ else
 fi
 start stranger 2
 kill -USR1 "$pid"
-ends stranger bad "is gone: killed by signal 10"
+ends stranger bad "signal 10"
 exit $failed
