@@ -54,8 +54,7 @@ Status check_root(const comm::Comm* comm, int root) {
   return error(MPI_ERR_ROOT, "root is %d; allowed is 0 to %d", root, comm->size() - 1);
 }
 
-Status check_pointer(const void* pointer, const char* argument) {
-  if (pointer) return {};
+Status null_pointer(const char* argument) {
   return error(MPI_ERR_ARG, "%s is a null pointer; allowed is the address of a variable", argument);
 }
 

@@ -73,7 +73,10 @@ inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, u
 }
 
 /// MPI_ERR_ARG where something is read or a result goes.
-Status check_pointer(const void* pointer, const char* argument);
+Status null_pointer(const char* argument);
+inline Status check_pointer(const void* pointer, const char* argument) {
+  return __builtin_expect(pointer != nullptr, 1) ? Status() : null_pointer(argument);
+}
 
 /// `parts` times `count` elements: MPI_ERR_COUNT when their bytes, or the memory that they reach over, need more than
 /// 63 bits. REQUIRES: count >= 0, parts >= 0.

@@ -49,7 +49,8 @@ int duplicate(const char* call, comm::Comm* c, MPI_Info info, comm::Comm** newco
   return code_of(call, comm::dup(c, newcomm, call));
 }
 
-int idup(const char* call, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
+int idup(const char* call, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm,
+         MPI_Request* request) try {
   if (newcomm) *newcomm = MPI_COMM_NULL;
   FGMPI_ENTER(call, c, comm);
   FGMPI_RETURN_IF(call, c, check_pointer(newcomm, "newcomm"));
@@ -71,6 +72,7 @@ int idup(const char* call, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_
   *request = pt2pt::handle_of(r);
   return MPI_SUCCESS;
 }
+FGMPI_CATCH_NO_MEMORY(call, comm)
 
 namespace {
 

@@ -26,27 +26,23 @@ Status group_translate_ranks(comm::Group* group1, int n, const int ranks1[], com
 }
 
 Status group_incl(comm::Group* group, int n, const int ranks[], MPI_Group* newgroup) {
-  return new_group(newgroup, [&](RankMap* out) {
-    return comm::include(group->map, ranks_of(ranks, n), out);
-  });
+  return new_group(
+      newgroup, [&](RankMap* out) { return comm::include(group->map, ranks_of(ranks, n), out); });
 }
 
 Status group_excl(comm::Group* group, int n, const int ranks[], MPI_Group* newgroup) {
-  return new_group(newgroup, [&](RankMap* out) {
-    return comm::exclude(group->map, ranks_of(ranks, n), out);
-  });
+  return new_group(
+      newgroup, [&](RankMap* out) { return comm::exclude(group->map, ranks_of(ranks, n), out); });
 }
 
 Status group_range_incl(comm::Group* group, int n, int ranges[][3], MPI_Group* newgroup) {
-  return new_group(newgroup, [&](RankMap* out) {
-    return comm::range_include(group->map, ranges, n, out);
-  });
+  return new_group(newgroup,
+                   [&](RankMap* out) { return comm::range_include(group->map, ranges, n, out); });
 }
 
 Status group_range_excl(comm::Group* group, int n, int ranges[][3], MPI_Group* newgroup) {
-  return new_group(newgroup, [&](RankMap* out) {
-    return comm::range_exclude(group->map, ranges, n, out);
-  });
+  return new_group(newgroup,
+                   [&](RankMap* out) { return comm::range_exclude(group->map, ranges, n, out); });
 }
 
 }  // namespace fgmpi::mpi

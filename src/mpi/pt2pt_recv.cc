@@ -4,8 +4,8 @@
 
 namespace fgmpi::mpi {
 
-int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype,
-                                  int source, int tag, Comm* c, MPI_Status* status) {
+int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                int tag, Comm* c, MPI_Status* status) {
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
   FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));

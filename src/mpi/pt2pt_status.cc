@@ -27,7 +27,8 @@ void set_bytes(MPI_Status* status, int64_t bytes) {
 /// Whole elements in a message of that many bytes; MPI_UNDEFINED when they do not divide it or
 /// exceed `most`.
 template <class Count>
-int whole_elements(const char* call, const MPI_Status* status, MPI_Datatype datatype, Count* count) {
+int whole_elements(const char* call, const MPI_Status* status, MPI_Datatype datatype,
+                   Count* count) {
   FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
   FGMPI_RETURN_IF(call, nullptr, check_pointer(count, "count"));
   int64_t size = 0;
@@ -54,7 +55,7 @@ int whole_elements(const char* call, const MPI_Status* status, MPI_Datatype data
 
 template <class Count, class Host>
 int basic_elements(const char* call, const MPI_Status* status, MPI_Datatype datatype, Count* count,
-                 Host&& ask_host) {
+                   Host&& ask_host) {
   if (in_basic_types(datatype) && datatype != MPI_2INT)
     return whole_elements(call, status, datatype, count);
   FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
@@ -73,14 +74,12 @@ int get_count(const char* call, const MPI_Status* status, MPI_Datatype type, MPI
 }
 
 int get_elements(const char* call, const MPI_Status* status, MPI_Datatype type, int* count) {
-  return basic_elements(call, status, type, count, [&](const host::Api& h) {
-    return h.Get_elements(status, type, count);
-  });
+  return basic_elements(call, status, type, count,
+                        [&](const host::Api& h) { return h.Get_elements(status, type, count); });
 }
 int get_elements(const char* call, const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
-  return basic_elements(call, status, type, count, [&](const host::Api& h) {
-    return h.Get_elements_x(status, type, count);
-  });
+  return basic_elements(call, status, type, count,
+                        [&](const host::Api& h) { return h.Get_elements_x(status, type, count); });
 }
 
 int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, int64_t count) {

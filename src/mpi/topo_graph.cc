@@ -41,8 +41,8 @@ Status check_ranks(const comm::Comm* c, int n, const int ranks[], const char* wh
 /// A duplicate of c's group with these neighbours: everybody gets one, no rank changes.
 Status create_dist(const char* call, comm::Comm* c, std::unique_ptr<comm::Neighbors> neighbors,
                    comm::Comm** newcomm) {
-  return create_with(call, c, RankMap::direct(c->size()), {kDistGraph, {}, {}, {}, {}},
-                          newcomm, std::move(neighbors));
+  return create_with(call, c, RankMap::direct(c->size()), {kDistGraph, {}, {}, {}, {}}, newcomm,
+                     std::move(neighbors));
 }
 
 /// Weights given, or none: MPI_UNWEIGHTED, and MPI_WEIGHTS_EMPTY for an empty list.
@@ -61,7 +61,7 @@ std::span<const int32_t> edges_of(const comm::Topology& t, int rank) {
 }  // namespace
 
 Status graph_create(comm::Comm* c, int nnodes, const int index[], const int edges[], int,
-                      comm::Comm** newcomm) {
+                    comm::Comm** newcomm) {
   FGMPI_TRY(check_intra(c));
   FGMPI_TRY(check_graph(c, nnodes, index, edges));
   comm::Topology t{kGraph, {}, {}, list_of(index, nnodes), {}};
@@ -87,7 +87,7 @@ Status graph_get(comm::Comm* c, int maxindex, int maxedges, int index[], int edg
   const comm::Topology& t = *c->shared->topology;
   if (maxindex < static_cast<int>(t.index.size()) || maxedges < static_cast<int>(t.edges.size()))
     return error(MPI_ERR_ARG, "maxindex is %d and maxedges %d; allowed are at least %zu and %zu",
-              maxindex, maxedges, t.index.size(), t.edges.size());
+                 maxindex, maxedges, t.index.size(), t.edges.size());
   std::copy(t.index.begin(), t.index.end(), index);
   std::copy(t.edges.begin(), t.edges.end(), edges);
   return {};
@@ -104,15 +104,15 @@ Status graph_neighbors(comm::Comm* c, int rank, int maxneighbors, int neighbors[
   auto edges = edges_of(*c->shared->topology, rank);
   if (maxneighbors < static_cast<int>(edges.size()))
     return error(MPI_ERR_ARG, "maxneighbors is %d; allowed is %zu or more", maxneighbors,
-                           edges.size());
+                 edges.size());
   std::copy(edges.begin(), edges.end(), neighbors);
   return {};
 }
 
 Status dist_graph_create_adjacent(comm::Comm* c, int indegree, const int sources[],
-                                    const int sourceweights[], int outdegree,
-                                    const int destinations[], const int destweights[], MPI_Info,
-                                    int, comm::Comm** newcomm) {
+                                  const int sourceweights[], int outdegree,
+                                  const int destinations[], const int destweights[], MPI_Info, int,
+                                  comm::Comm** newcomm) {
   FGMPI_TRY(check_intra(c));
   FGMPI_TRY(check_ranks(c, indegree, sources, "sources"));
   FGMPI_TRY(check_ranks(c, outdegree, destinations, "destinations"));
@@ -128,8 +128,8 @@ Status dist_graph_create_adjacent(comm::Comm* c, int indegree, const int sources
 }
 
 Status dist_graph_create(comm::Comm* c, int n, const int sources[], const int degrees[],
-                           const int destinations[], const int weights[], MPI_Info, int,
-                           comm::Comm** newcomm) {
+                         const int destinations[], const int weights[], MPI_Info, int,
+                         comm::Comm** newcomm) {
   FGMPI_TRY(check_intra(c));
   FGMPI_TRY(check_ranks(c, n, sources, "sources"));
   if (n > 0) FGMPI_TRY(check_pointer(degrees, "degrees"));
@@ -142,7 +142,8 @@ Status dist_graph_create(comm::Comm* c, int n, const int sources[], const int de
       edges.push_back({sources[i], destinations[k], weighted(weights) ? weights[k] : 0});
   }
   auto neighbors = std::make_unique<comm::Neighbors>();
-  FGMPI_TRY(comm::exchange_edges(c, std::move(edges), weighted(weights), "MPI_Dist_graph_create", neighbors.get()));
+  FGMPI_TRY(comm::exchange_edges(c, std::move(edges), weighted(weights), "MPI_Dist_graph_create",
+                                 neighbors.get()));
   return create_dist("MPI_Dist_graph_create", c, std::move(neighbors), newcomm);
 }
 
@@ -156,11 +157,11 @@ Status dist_graph_neighbors_count(comm::Comm* c, int* indegree, int* outdegree, 
 }
 
 Status dist_graph_neighbors(comm::Comm* c, int maxindegree, int sources[], int sourceweights[],
-                              int maxoutdegree, int destinations[], int destweights[]) {
+                            int maxoutdegree, int destinations[], int destweights[]) {
   FGMPI_TRY(need_topology(c, kDistGraph, "distributed graph"));
   if (maxindegree < 0 || maxoutdegree < 0)
     return error(MPI_ERR_ARG, "maxindegree is %d and maxoutdegree %d; allowed is 0 or more",
-              maxindegree, maxoutdegree);
+                 maxindegree, maxoutdegree);
   const comm::Neighbors& n = *c->extras->neighbors;
   auto copy = [](const std::vector<int32_t>& from, int most, int to[]) {
     std::copy_n(from.begin(), std::min(from.size(), static_cast<size_t>(most)), to);
