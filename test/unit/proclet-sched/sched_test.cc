@@ -377,7 +377,7 @@ TEST_P(Policies, HelpersRunAndAreReused) {
         EXPECT_EQ(mark, 50);
       },
       policy, static_cast<uint64_t>(seed));
-  EXPECT_LE(helper_count() - before, 40u);
+  EXPECT_LE(helper_count(), before + 40);  // fewer, if a trim came in between
 }
 
 TEST(Sched, ThousandsOfHelpersAtOnce) {
