@@ -1,4 +1,5 @@
 // fgmpi-track-dump: reads a trace's folder; prints it, checks it, writes what analysers read.
+#include <malloc.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -283,6 +284,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (!parse(argc, argv, &o)) return 2;
+  // OTF2 takes and frees a chunk for each location: from the heap, not by a mapping of its own each time.
+  mallopt(M_MMAP_THRESHOLD, 64 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
   View view;
   if (Status s = view.open(o.folder); !s.ok()) return failed(s);
   if (!o.quiet && !o.comms && !o.events && !o.leaks && !o.sizes) print_summary(view);

@@ -39,7 +39,7 @@ class Otf2Writer {
       std::filesystem::remove_all(folder + "/" + name, ignored);
     OTF2_Error_RegisterCallback(&Otf2Writer::note_error, &error_);
     archive_ = OTF2_Archive_Open(folder.c_str(), "traces", OTF2_FILEMODE_WRITE, kChunk,
-                                 OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX,
+                                 definitions_chunk(), OTF2_SUBSTRATE_POSIX,
                                  OTF2_COMPRESSION_NONE);
     if (!archive_) return failed(folder);
     OTF2_Archive_SetFlushCallbacks(archive_, &g_flush, nullptr);
@@ -68,6 +68,13 @@ class Otf2Writer {
   }
   Status failed(const std::string& folder) const {
     return error(MPI_ERR_IO, "%s/traces.otf2: OTF2: %s", folder.c_str(), error_.c_str());
+  }
+
+  /// A definition must fit into a chunk, and the largest lists all ranks with up to 5 bytes each. Every location's file
+  /// of definitions takes one, so no more than needed.
+  uint64_t definitions_chunk() const {
+    const uint64_t needed = 4096 + 6 * view_.trace().ranks.size();
+    return std::clamp<uint64_t>(needed, kChunk, 16 << 20);
   }
 
   uint64_t index_of(const RankTrace& r) const {
