@@ -5,15 +5,18 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <random>
 #include <set>
 #include <unordered_map>
 #include <vector>
 
 #include "base/attach.h"
+#include "base/buffer.h"
 #include "base/copy.h"
 #include "base/fields.h"
 #include "base/slab.h"
+#include "base/split.h"
 #include "base/status.h"
 #include "base/strings.h"
 
@@ -147,6 +150,62 @@ TEST(Slab, AgreesWithAMapUnderRandomUse) {
   EXPECT_EQ(slab.get(1u << 25), nullptr);
 }
 
+<<<<<<< HEAD
+=======
+TEST(Bytes, AreThereAlsoForNoneAndNotForTooMany) {
+  EXPECT_NE(allocate_bytes(0), nullptr);
+  const Bytes some = allocate_bytes(100);
+  ASSERT_NE(some, nullptr);
+  std::memset(some.get(), 1, 100);
+#ifndef FGMPI_SANITIZE
+  EXPECT_EQ(allocate_bytes(SIZE_MAX / 2), nullptr);
+#endif
+}
+
+TEST(Split, GivesAllPartsEmptyOnesToo) {
+  using Parts = std::vector<std::string_view>;
+  EXPECT_EQ(split("shm,ofi", ','), (Parts{"shm", "ofi"}));
+  EXPECT_EQ(split("", ','), (Parts{""}));
+  EXPECT_EQ(split(",", ','), (Parts{"", ""}));
+  EXPECT_EQ(split("a::b:", ':'), (Parts{"a", "", "b", ""}));
+  EXPECT_EQ(split("one", ':'), (Parts{"one"}));
+}
+
+struct Item {
+  Item* next;
+  Item* prev;
+};
+
+TEST(List, IsADeque) {
+  constexpr size_t kItems = 40;
+  std::mt19937 random(5);
+  std::vector<Item> items(kItems);
+  std::deque<Item*> model;
+  List<Item> list;
+  EXPECT_EQ(sizeof list, sizeof(void*));
+  for (int step = 0; step < 50'000; ++step) {
+    Item* item = &items[random() % kItems];
+    auto at = std::find(model.begin(), model.end(), item);
+    if (random() % 4 == 0 && !model.empty()) {
+      list.pop_front();
+      model.pop_front();
+    } else if (at != model.end()) {
+      list.remove(item);
+      model.erase(at);
+    } else {
+      model.empty() && random() % 2 ? list.push_only(item) : list.push_back(item);
+      model.push_back(item);
+    }
+    ASSERT_EQ(list.empty(), model.empty());
+    ASSERT_EQ(list.front(), model.empty() ? nullptr : model.front());
+    ASSERT_EQ(list.back(), model.empty() ? nullptr : model.back());
+    ASSERT_EQ(list.size(), model.size());
+    size_t i = 0;
+    for (Item* x = list.front(); x; x = x->next) ASSERT_EQ(x, model[i++]);
+  }
+}
+
+>>>>>>> 3e822ea (base: pages, descriptors, host names, hashes, tables, lists, bytes)
 TEST(Slab, TrimFreesWhatIsEmptyAtTheEnd) {
   Slab<int> slab;
   std::vector<uint32_t> indices;

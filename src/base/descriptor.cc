@@ -1,0 +1,18 @@
+#include "base/descriptor.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace fgmpi {
+
+int move_descriptor_up(int fd) {
+  const int why = errno;
+  const int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, kFirstOwnDescriptor);
+  if (moved >= 0) close(fd);
+  errno = why;
+  return moved >= 0 ? moved : fd;
+}
+
+}  // namespace fgmpi
