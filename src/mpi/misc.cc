@@ -6,6 +6,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/host_name.h"
 #include "fgmpi.h"
 #include "mpi/binding.h"
 #include "mpi/calls.h"
@@ -13,9 +14,9 @@
 namespace fgmpi::mpi {
 
 Status get_processor_name(char* name, int* resultlen) {
-  if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0) std::strcpy(name, "unknown");
-  name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
-  *resultlen = static_cast<int>(std::strlen(name));
+  const std::string host = host_name().substr(0, MPI_MAX_PROCESSOR_NAME - 1);
+  std::strcpy(name, host.c_str());
+  *resultlen = static_cast<int>(host.size());
   return {};
 }
 

@@ -9,14 +9,11 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/page.h"
 #include "privatize/elf_file.h"
 
 namespace fgmpi::privatize {
 namespace {
-
-constexpr uintptr_t kPage = 4096;
-constexpr uintptr_t page_down(uintptr_t x) { return x & ~(kPage - 1); }
-constexpr uintptr_t page_up(uintptr_t x) { return page_down(x + kPage - 1); }
 
 #ifndef DT_RELR
 constexpr int DT_RELR = 36, DT_RELRSZ = 35;

@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "base/page.h"
 #include "privatize/allocator.h"
 #include "proclet-sched/annotate.h"
 #include "proclet-sched/immortal.h"
@@ -22,12 +23,10 @@
 namespace fgmpi::privatize {
 namespace {
 
-constexpr uintptr_t kPage = 4096;
 /// Writable segments up to this many bytes are copied instead of mapped from the file: one mapping
 /// less.
 constexpr size_t kCopiedSegment = 64 * 1024;
 
-constexpr uintptr_t page_up(uintptr_t x) { return (x + kPage - 1) & ~(kPage - 1); }
 constexpr uintptr_t align_up(uintptr_t x, uintptr_t to) { return (x + to - 1) / to * to; }
 
 int protection_of(uint32_t flags) {

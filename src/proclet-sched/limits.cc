@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/page.h"
 #include "proclet-sched/sched.h"
 #include "proclet-sched/stacks.h"
 
@@ -96,7 +97,7 @@ uint64_t address_space_left() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
     return uint64_t{1} << 46;
-  uint64_t used = static_cast<uint64_t>(read_number("/proc/self/statm", 0)) * StackRegion::kPage;
+  uint64_t used = static_cast<uint64_t>(read_number("/proc/self/statm", 0)) * kPage;
   return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
@@ -111,8 +112,7 @@ uint32_t ranks_that_fit(uint64_t room, uint64_t each, uint32_t count, size_t sta
   for (uint32_t most : {count, kMediumStacks, kLargeStacks}) {
     most = std::min(most, count);
     size_t stack = stack_size ? stack_size : default_stack_size(most);
-    uint64_t slot = (stack + StackRegion::kPage - 1) / StackRegion::kPage * StackRegion::kPage +
-                    StackRegion::kPage;
+    uint64_t slot = page_up(stack) + kPage;
     auto fits = static_cast<uint32_t>(std::min<uint64_t>(most, room / (slot + each)));
     if (stack_size || (fits > 1 && default_stack_size(fits) == stack)) best = std::max(best, fits);
   }

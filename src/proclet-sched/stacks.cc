@@ -35,7 +35,7 @@ bool wants_executable_stacks() {
 
 Status StackRegion::reserve(uint32_t count, size_t stack_size, const char* what) {
   release();
-  slot_size_ = (stack_size + kPage - 1) / kPage * kPage + kPage;
+  slot_size_ = page_up(stack_size) + kPage;
   uint64_t bytes = static_cast<uint64_t>(count) * slot_size_;
   void* base = MAP_FAILED;
   int protection = PROT_READ | PROT_WRITE | (wants_executable_stacks() ? PROT_EXEC : 0);

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/page.h"
 #include "base/status.h"
 
 namespace fgmpi::sched {
@@ -25,7 +26,6 @@ enum class Guard : uint8_t { kGuardPages, kMprotect, kCanary };
 
 class StackRegion {
  public:
-  static constexpr size_t kPage = 4096;
   static constexpr size_t kColours = 16;
   static constexpr size_t kColourBytes = 128;  ///< two lines: the adjacent-line prefetcher's unit
 

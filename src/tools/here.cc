@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/host_name.h"
 #include "base/strings.h"
 #include "bootstrap/bootstrap.h"
 #include "transport/host_id.h"
@@ -120,14 +121,12 @@ std::string describe_process(int* rank) {
   std::unique_ptr<bootstrap::Bootstrap> boot;
   Status status = bootstrap::open(&boot);
   std::string text, name = transport::host_id();
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
   if (status.ok()) {
     *rank = boot->rank();
     text += line("process", format("%d of %d, process id %d, by %s", boot->rank(), boot->size(),
                                    getpid(), boot->name()));
   }
-  text += line("host", format("%s, id %s", host, name.c_str()));
+  text += line("host", format("%s, id %s", host_name().c_str(), name.c_str()));
   text += describe_binding();
   Transports transports;
   if (status.ok()) transports = transport::make_all();

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/environment.h"
+#include "base/host_name.h"
 #include "base/settings.h"
 #include "base/strings.h"
 
@@ -133,12 +134,11 @@ Status find_info(fi_info** out) {
   }
   g_library.freeinfo(hints);
   const char* provider = environment::text(environment::kFabricProvider);
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
+  const std::string host = host_name();
   if (failed)
     return error(MPI_ERR_OTHER,
                  "libfabric has no provider for reliable datagrams on host %s (FI_PROVIDER=%s): %s",
-                 host, provider ? provider : "", g_library.strerror(-failed));
+                 host.c_str(), provider ? provider : "", g_library.strerror(-failed));
   const fi_info* best = choose(list);
   if (best) *out = g_library.dupinfo(best);
   g_library.freeinfo(list);
@@ -148,10 +148,10 @@ Status find_info(fi_info** out) {
         MPI_ERR_OTHER,
         "FI_PROVIDER=%s: on host %s this is shared memory only; allowed is a provider that "
         "leaves the host",
-        provider ? provider : "", host);
+        provider ? provider : "", host.c_str());
   return error(MPI_ERR_OTHER,
                "FGMPI_OFI_INTERFACE=%s: libfabric knows no such interface on host %s",
-               settings::text(settings::kOfiInterface).c_str(), host);
+               settings::text(settings::kOfiInterface).c_str(), host.c_str());
 }
 
 }  // namespace

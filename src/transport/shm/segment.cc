@@ -13,6 +13,8 @@
 #include <new>
 #include <optional>
 
+#include "base/descriptor.h"
+#include "base/host_name.h"
 #include "base/strings.h"
 #include "transport/address_fields.h"
 #include "transport/host_id.h"
@@ -21,14 +23,6 @@
 
 namespace fgmpi::transport::shm {
 namespace {
-
-/// Out of the way of a program that expects low descriptor numbers.
-int move_high(int fd) {
-  int high = fcntl(fd, F_DUPFD_CLOEXEC, 512);
-  if (high < 0) return fd;
-  ::close(fd);
-  return high;
-}
 
 /// Is the process there under its own id? Not where /proc is that of another pid namespace.
 bool reachable_through_proc(int fd) {
@@ -45,11 +39,7 @@ bool reachable_through_proc(int fd) {
 
 /// "process id 4711 on host vm"; keeps errno.
 std::string this_process() {
-  int why = errno;
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  errno = why;
-  return format("process id %d on host %s", getpid(), host);
+  return format("process id %d on host %s", getpid(), host_name().c_str());
 }
 
 Status no_room(size_t bytes) {
@@ -74,7 +64,7 @@ Status allow_size(size_t bytes) {
 int make_memfd(size_t bytes) {
   int fd = memfd_create("fgmpi", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return -1;
-  fd = move_high(fd);
+  fd = move_descriptor_up(fd);
   if (fchmod(fd, 0600) || ftruncate(fd, static_cast<off_t>(bytes)) ||
       fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ||
       !reachable_through_proc(fd)) {
@@ -143,7 +133,7 @@ Status OwnSegment::create(Geometry geometry, bool memfd) {
       return error(MPI_ERR_OTHER, "%s cannot create shared memory (/dev/shm%s): %m", who.c_str(),
                    name_.file().c_str());
     }
-    fd_ = move_high(fd_);
+    fd_ = move_descriptor_up(fd_);
     if (ftruncate(fd_, static_cast<off_t>(bytes))) {
       Status status =
           error(MPI_ERR_OTHER, "cannot make a file of %zu bytes in /dev/shm: %m", bytes);

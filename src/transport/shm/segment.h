@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/page.h"
 #include "base/status.h"
 #include "transport/shm/guard.h"
 #include "transport/shm/ring.h"
@@ -27,7 +28,6 @@ namespace fgmpi::transport::shm {
 
 inline constexpr uint64_t kMagic = 0x32304d485347462eull;
 inline constexpr uint32_t kSlots = 1024;
-inline constexpr size_t kPage = 4096;
 
 /// How a process sleeps: the values of SegmentHeader::armed.
 enum Armed : uint32_t { kAwake = 0, kOnFutex = 1, kOnPipe = 2 };
@@ -59,7 +59,7 @@ struct SlotControl {
 static_assert(sizeof(SlotControl) == 2 * kLine);
 
 inline constexpr size_t kControlBytes =
-    (sizeof(SegmentHeader) + kSlots * sizeof(SlotControl) + kPage - 1) / kPage * kPage;
+    page_up(sizeof(SegmentHeader) + kSlots * sizeof(SlotControl));
 
 inline size_t segment_bytes(Geometry g) { return kControlBytes + kSlots * g.bytes(); }
 inline size_t ring_offset(Geometry g, uint32_t slot) { return kControlBytes + slot * g.bytes(); }

@@ -15,6 +15,7 @@
 #include "base/buffer.h"
 #include "base/copy.h"
 #include "base/fields.h"
+#include "base/list.h"
 #include "base/slab.h"
 #include "base/split.h"
 #include "base/status.h"
@@ -150,8 +151,6 @@ TEST(Slab, AgreesWithAMapUnderRandomUse) {
   EXPECT_EQ(slab.get(1u << 25), nullptr);
 }
 
-<<<<<<< HEAD
-=======
 TEST(Bytes, AreThereAlsoForNoneAndNotForTooMany) {
   EXPECT_NE(allocate_bytes(0), nullptr);
   const Bytes some = allocate_bytes(100);
@@ -205,7 +204,6 @@ TEST(List, IsADeque) {
   }
 }
 
->>>>>>> 3e822ea (base: pages, descriptors, host names, hashes, tables, lists, bytes)
 TEST(Slab, TrimFreesWhatIsEmptyAtTheEnd) {
   Slab<int> slab;
   std::vector<uint32_t> indices;

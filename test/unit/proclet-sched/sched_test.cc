@@ -605,7 +605,7 @@ TEST(Options, FollowTheSettings) {
 }  // namespace
 /// What so many ranks need: stacks as they are by default, a guard page, and more.
 uint64_t needed(uint32_t ranks, uint64_t each) {
-  return ranks * (default_stack_size(ranks) + StackRegion::kPage + each);
+  return ranks * (default_stack_size(ranks) + kPage + each);
 }
 
 TEST(Limits, AsManyRanksFitAsIsSaid) {

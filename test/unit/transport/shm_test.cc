@@ -83,7 +83,7 @@ TEST(Shm, RingsLieOnTheReceiversNode) {
     EXPECT_EQ(found.bulk, geometry.bulk);
     ASSERT_TRUE(shm::map_ring(fd, geometry, 7, own.name(), &ring).ok());
     close(fd);
-    if (!policy_of(ring, &mode, &preferred) || !shm::prefer_node(own.ring(9), shm::kPage, node)) {
+    if (!policy_of(ring, &mode, &preferred) || !shm::prefer_node(own.ring(9), kPage, node)) {
       GTEST_SKIP() << "the kernel has or permits no memory policies here";
     }
     // The sender's mapping has the policy that the owner gave to the segment, and no page of it is
@@ -99,8 +99,8 @@ TEST(Shm, RingsLieOnTheReceiversNode) {
     shm::unmap_ring(ring, geometry);
     shm::unmap_control(header);
   }
-  EXPECT_FALSE(shm::prefer_node(nullptr, shm::kPage, -1));
-  EXPECT_FALSE(shm::prefer_node(nullptr, shm::kPage, 1 << 20));
+  EXPECT_FALSE(shm::prefer_node(nullptr, kPage, -1));
+  EXPECT_FALSE(shm::prefer_node(nullptr, kPage, 1 << 20));
 }
 
 TEST(Shm, AFileIsGoneWhenItsOwnerIsKilledBeforeAllHaveIt) {
