@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <deque>
 
+#include "base/clock.h"
+#include "base/hash.h"
 #include "base/strings.h"
 #include "comm/hierarchy.h"
 
@@ -57,8 +58,7 @@ uint64_t context_of(const SharedComm* shared, const comm::Meeting* m) {
 
 /// 31 bits of a hash of `agreed`; different lengths nearly always differ in what is kept of it.
 pt2pt::Signature signature_of(uint64_t agreed) {
-  uint64_t h = (agreed ^ agreed >> 32) * 0x9e3779b97f4a7c15u;
-  return pt2pt::kept_of(static_cast<pt2pt::Signature>(h >> 33));
+  return pt2pt::kept_of(static_cast<pt2pt::Signature>(mix(agreed) >> 33));
 }
 
 Status disagreement(const char* call, uint32_t other) {
@@ -298,12 +298,6 @@ namespace {
 constexpr int64_t kFirstLook =
     50'000'000;            ///< ns of stillness; longer than messages are on their way
 constexpr int kLooks = 3;  ///< each after four times as long
-
-int64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 }  // namespace
 
 void Failures::compare_with_others() {

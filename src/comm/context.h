@@ -29,6 +29,7 @@
 
 #include <cstdint>
 
+#include "base/hash.h"
 #include "base/status.h"
 #include "comm/comm.h"
 
@@ -97,11 +98,8 @@ struct AgreeKey {
 };
 struct AgreeKeyHash {
   size_t operator()(const AgreeKey& k) const {
-    uint64_t h =
-        (k.ctx ^ uint64_t{k.leader} << 20 ^ uint64_t{k.claimant} << 37) * 0x9e3779b97f4a7c15u;
-    h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u ^
-        (uint64_t{k.kind} << 48 | uint64_t{k.side} << 32 | k.number);
-    return static_cast<size_t>((h ^ h >> 32) * 0x94d049bb133111ebu);
+    return mix(mix(k.ctx, uint64_t{k.leader} << 32 | k.claimant),
+               uint64_t{k.kind} << 48 | uint64_t{k.side} << 32 | k.number);
   }
 };
 /// Who takes part: the processes of the group, and those of the other group of an intercommunicator. A process that

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/hash.h"
 #include "comm/attr.h"
 #include "comm/extras.h"
 #include "comm/hierarchy.h"
@@ -160,13 +161,12 @@ Status provisional(const AgreeKey& key, const RankMap& group, const RankMap* rem
   return {};
 }
 
-/// A sampled hash.
+/// A hash of the size and of 17 members.
 uint64_t sample(const RankMap& group) {
   uint64_t h = static_cast<uint64_t>(group.size());
   for (int64_t k = 0; k <= 16 && group.size() > 0; ++k) {
     int32_t rank = static_cast<int32_t>(k * (group.size() - 1) / 16);
-    h = (h ^ static_cast<uint32_t>(group.world_of(rank))) * 0x9e3779b97f4a7c15u;
-    h ^= h >> 29;
+    h = mix(h, static_cast<uint32_t>(group.world_of(rank)));
   }
   return h;
 }
@@ -174,12 +174,11 @@ uint64_t sample(const RankMap& group) {
 }  // namespace
 
 uint64_t fingerprint_of(const RankMap& group, const RankMap* other) {
-  uint64_t fingerprint = sample(group);
-  if (!other) return fingerprint;
+  const uint64_t ours = sample(group);
+  if (!other) return ours;
   // The same at both sides.
-  uint64_t theirs = sample(*other);
-  return group.world_of(0) < other->world_of(0) ? fingerprint * 3 + theirs
-                                                : theirs * 3 + fingerprint;
+  const uint64_t theirs = sample(*other);
+  return group.world_of(0) < other->world_of(0) ? mix(ours, theirs) : mix(theirs, ours);
 }
 
 Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* remote,

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "base/hash.h"
 #include "ch4-av-rankmap/av.h"
 #include "transport/host_id.h"
 
@@ -37,9 +38,7 @@ const Machine& machine() {
 
 uint64_t host_number() {
   static const uint64_t number = [] {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (char c : transport::host_id()) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    return (h ^ h >> 32) & ((uint64_t{1} << 62) - 1);
+    return hash_text(transport::host_id()) & ((uint64_t{1} << 62) - 1);
   }();
   return number;
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/hash.h"
 #include "groupmap/codec.h"
 
 namespace fgmpi::groupmap {
@@ -16,16 +17,7 @@ namespace {
 constexpr uint8_t kMagic[3] = {'F', 'M', 1};
 
 uint32_t checksum(std::span<const uint8_t> bytes) {
-  // Multiply-and-fold over 8-byte words: misses damage once in 2^32.
-  constexpr uint64_t kOdd = 0x9fb21c651e98df25u;
-  uint64_t sum = bytes.size() * kOdd;
-  for (size_t at = 0; at < bytes.size(); at += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + at, std::min<size_t>(8, bytes.size() - at));
-    sum = (sum ^ word) * kOdd;
-    sum ^= sum >> 32;
-  }
-  return static_cast<uint32_t>(sum ^ sum >> 29);
+  return static_cast<uint32_t>(hash_bytes(bytes.data(), bytes.size()));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/hash.h"
 #include "base/slab.h"
 #include "comm/create.h"
 #include "comm/errhandler.h"
@@ -46,12 +47,6 @@ Status set_of(const char* name, RankMap* map) {
     return error(MPI_ERR_ARG, "pset_name is \"%s\"; allowed are %s, %s and %s", given.c_str(),
                  kSets[0], kSets[1], kSets[2]);
   return {};
-}
-
-uint64_t hash_of(const char* words) {
-  uint64_t h = 0xcbf29ce484222325u;
-  for (; *words; ++words) h = (h ^ static_cast<unsigned char>(*words)) * 0x100000001b3u;
-  return h;
 }
 
 Status check_leader(const comm::Group* g, int rank, const char* argument) {
@@ -185,7 +180,7 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info
   Status status = mpi::find_group(group, "group", &g);
   if (status.ok()) status = mpi::check_pointer(stringtag, "stringtag");
   if (status.ok()) status = comm::read_hints(info, &hints);
-  if (status.ok()) status = comm::create_from_group(g->map, mpi::hash_of(stringtag), &made);
+  if (status.ok()) status = comm::create_from_group(g->map, hash_text(stringtag), &made);
   if (made && !hints.empty()) mpi::apply_hints(made, std::move(hints));
   return mpi::give_from_group(kCall, status, made, errhandler, newcomm);
 }
@@ -207,6 +202,6 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
   if (status.ok()) status = mpi::check_leader(local, local_leader, "local_leader");
   if (status.ok()) status = mpi::check_leader(remote, remote_leader, "remote_leader");
   if (status.ok())
-    status = comm::intercomm_from_groups(local->map, remote->map, mpi::hash_of(stringtag), &made);
+    status = comm::intercomm_from_groups(local->map, remote->map, hash_text(stringtag), &made);
   return mpi::give_from_group(kCall, status, made, errhandler, newintercomm);
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/hash.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/internal.h"
 #include "proclet-sched/stacks.h"
@@ -57,7 +58,7 @@ struct Scheduler {
   std::vector<Timer> timers;  ///< a min-heap
   uint64_t timer_order = 0;
   std::vector<Proclet*> shuffled;  ///< the run queue of the random policy
-  uint64_t random = 0;
+  RandomSequence random;
 
   int64_t idle_since = -1;
   uint32_t idle_rounds = 0;

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <fstream>
 
+#include "base/hash.h"
+#include "base/host_name.h"
 #include "base/settings.h"
 #include "base/strings.h"
 #include "transport/random.h"
@@ -14,16 +16,9 @@
 namespace fgmpi::transport {
 namespace {
 
-/// Two rounds of FNV-1a with different offsets: names a host, guards nothing.
+/// Two hashes of 64 bits: names a host, guards nothing.
 std::string hash128(const std::string& text) {
-  uint64_t h[2] = {0xcbf29ce484222325ull, 0x6c62272e07bb0142ull};
-  for (uint64_t& x : h) {
-    for (unsigned char c : text) x = (x ^ c) * 0x100000001b3ull;
-    x ^= x >> 32;
-    x *= 0x9e3779b97f4a7c15ull;
-    x ^= x >> 29;
-  }
-  return format("%016" PRIx64 "%016" PRIx64, h[0], h[1]);
+  return format("%016" PRIx64 "%016" PRIx64, hash_text(text, 1), hash_text(text, 2));
 }
 
 /// A word that no other process has; always the same one here.
@@ -66,9 +61,7 @@ std::string security_label() {
 std::string words_of_host() {
   std::string words = boot_id();
   for (const char* which : {"pid", "net", "user"}) words += "|" + name_space(which);
-  char name[256] = "?";
-  gethostname(name, sizeof name - 1);
-  words += std::string("|") + name;
+  words += "|" + host_name();
   words += format("|%u|", geteuid()) + capabilities() + "|" + security_label();
   if (settings::is_set(settings::kHostId)) words += "|" + settings::text(settings::kHostId);
   return words;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+
 namespace fgmpi::comm::system_ranked {
 
 const char* kind_name(Kind kind) {
@@ -42,7 +44,7 @@ Directory::Directory(uint32_t count, const Address* list) : count_(count), list_
 }
 
 Address Directory::intermediary(uint32_t color, uint32_t rank) const {
-  uint64_t start = (uint64_t{color} * 0x9e3779b97f4a7c15u) >> 32;
+  uint64_t start = (color * kGoldenRatio) >> 32;
   uint32_t at = static_cast<uint32_t>((uint64_t{rank} * step_ + start) % count_);
   return list_ ? list_[at] : at;
 }
