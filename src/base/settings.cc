@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "base/environment.h"
+#include "base/split.h"
 #include "base/strings.h"
 
 namespace fgmpi::settings {
@@ -153,13 +154,8 @@ std::string allowed(const Record& record) {
 }
 
 std::vector<std::string_view> choices(const Record& record) {
-  std::vector<std::string_view> out;
-  for (std::string_view rest = record.choices; !rest.empty();) {
-    const size_t bar = std::min(rest.find('|'), rest.size());
-    out.push_back(rest.substr(0, bar));
-    rest.remove_prefix(std::min(bar + 1, rest.size()));
-  }
-  return out;
+  if (!*record.choices) return {};
+  return split(record.choices, '|');
 }
 
 std::vector<std::string> unknown_variables() {

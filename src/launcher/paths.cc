@@ -10,6 +10,7 @@
 
 #include "base/environment.h"
 #include "base/settings.h"
+#include "base/split.h"
 
 namespace fgmpi::launcher {
 
@@ -38,11 +39,9 @@ Status find_hydra(std::string* path) {
   }
   const char* variable = environment::text(environment::kPath);
   const std::string folders = std::string(variable ? variable : "") + ":/usr/bin:/usr/local/bin";
-  for (size_t begin = 0; begin <= folders.size();) {
-    size_t end = std::min(folders.find(':', begin), folders.size());
-    *path = folders.substr(begin, end - begin) + "/mpiexec.hydra";
-    if (end > begin && access(path->c_str(), X_OK) == 0) return {};
-    begin = end + 1;
+  for (std::string_view folder : split(folders, ':')) {
+    *path = std::string(folder) + "/mpiexec.hydra";
+    if (!folder.empty() && access(path->c_str(), X_OK) == 0) return {};
   }
   return error(MPI_ERR_OTHER,
                "mpiexec.hydra is not in PATH: install mpich, or set FGMPI_HYDRA to its path");

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/split.h"
 
 extern char** environ;
 
@@ -47,13 +48,11 @@ std::string find(const std::string& name, const Words& options) {
   const char* variable = environment::raw(environment::kPath);
   const std::string folders = variable ? variable : "/bin:/usr/bin";
   std::string found;
-  for (size_t begin = 0; begin <= folders.size();) {
-    size_t end = std::min(folders.find(':', begin), folders.size());
-    std::string path = end > begin ? folders.substr(begin, end - begin) + "/" + name
-                                   : start_folder(options) + name;
+  for (std::string_view folder : split(folders, ':')) {
+    const std::string path =
+        (folder.empty() ? start_folder(options) : std::string(folder) + "/") + name;
     if (executable_file(path)) return path;
     if (found.empty() && access(path.c_str(), F_OK) == 0) found = path;
-    begin = end + 1;
   }
   return found;
 }
@@ -146,10 +145,7 @@ bool same_file(const std::string& a, const std::string& b) {
 /// The MPI library with MPICH's names that the dynamic linker would load and that is not ours, or
 /// "".
 std::string other_library(const std::string& listed, const std::string& ours) {
-  for (size_t begin = 0; begin < listed.size();) {
-    size_t end = std::min(listed.find('\n', begin), listed.size());
-    std::string_view line(listed.data() + begin, end - begin);
-    begin = end + 1;
+  for (std::string_view line : split(listed, '\n')) {
     line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
     size_t arrow = line.find(" => "), address = line.rfind(" (");
     if (arrow == line.npos || address == line.npos || address < arrow) continue;

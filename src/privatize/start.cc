@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "base/environment.h"
 #include "base/settings.h"
+#include "base/split.h"
 #include "base/strings.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
@@ -114,12 +115,9 @@ bool starts_with(std::string_view text, std::string_view start) {
 /// Fortran's (units, random numbers) and OpenMP's (a rank may call MPI within a parallel region).
 std::vector<std::string> private_libraries() {
   std::vector<std::string> names;
-  std::string_view rest = settings::text(settings::kPrivatizeLibs);
-  while (!rest.empty()) {
-    size_t comma = std::min(rest.find(','), rest.size());
-    std::string name(rest.substr(0, comma));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-    if (name.empty()) continue;
+  for (std::string_view given : split(settings::text(settings::kPrivatizeLibs), ',')) {
+    if (given.empty()) continue;
+    std::string name(given);
     for (const char* shared :
          {"libc.so", "ld-linux", "libmpich.so", "libmpi.so", "libstdc++.so", "libgcc_s.so"})
       if (starts_with(name, shared))

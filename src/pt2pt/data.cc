@@ -2,19 +2,11 @@
 
 #include <algorithm>
 
+#include "base/buffer.h"
 #include "base/copy.h"
 #include "pt2pt/engine.h"
 
 namespace fgmpi::pt2pt {
-
-namespace {
-
-struct Free {
-  void operator()(char* p) const { free(p); }
-};
-using Bytes = std::unique_ptr<char, Free>;
-
-}  // namespace
 
 void note(RecvOp* op, Status status) {
   if (!status.ok() && op->outcome->error.ok()) op->outcome->error = std::move(status);
@@ -69,7 +61,7 @@ void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
     note(op, host::copy(source.address, source.count, source.type, op->buffer->address,
                         op->buffer->count, op->buffer->type));
   } else {  // truncated: rare, through a staging copy
-    Bytes staging(static_cast<char*>(malloc(size)));
+    const Bytes staging = allocate_bytes(size);
     if (!staging) return note(op, no_memory_for_message(size));
     note(op, host::pack(source.address, source.count, source.type, staging.get()));
     if (op->data)

@@ -1,5 +1,6 @@
 // MPI_Sendrecv and its like: both sides of one call.
 
+#include "base/buffer.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -7,16 +8,11 @@ namespace fgmpi::pt2pt {
 
 namespace {
 
-struct Free {
-  void operator()(void* p) const { free(p); }
-};
-using Bytes = std::unique_ptr<void, Free>;
-
 /// For the _replace forms: packs what is to be sent, so that the receive may overwrite it.
 Status copy_out(Exchange* x, Bytes* copy) {
   if (!x->replace || x->to.process == kNoPeer) return {};
   int64_t n = x->send.bytes();
-  copy->reset(malloc(n ? static_cast<size_t>(n) : 1));
+  *copy = allocate_bytes(static_cast<size_t>(n));
   if (!*copy)
     return error(MPI_ERR_NO_MEM, "no memory for a copy of %lld bytes to send",
                  static_cast<long long>(n));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/settings.h"
+#include "base/split.h"
 #include "base/strings.h"
 
 // transports.def has one line FGMPI_TRANSPORT(FOLDER) for each folder: made by CMakeLists.txt.
@@ -43,14 +44,12 @@ const Registration* find(std::string_view name) {
 
 /// Appends what a comma-separated list names; false when it is not one of known names, each once.
 bool parse_list(std::string_view text, List* out) {
-  for (std::string_view rest = text;;) {
-    const std::string_view word = rest.substr(0, rest.find(','));
+  for (std::string_view word : split(text, ',')) {
     const Registration* r = find(word);
     if (!r || std::find(out->begin(), out->end(), r) != out->end()) return false;
     out->push_back(r);
-    if (word.size() == rest.size()) return out->size() <= kMostTransports;
-    rest.remove_prefix(word.size() + 1);
   }
+  return out->size() <= kMostTransports;
 }
 
 std::string allowed_unless_good(std::string_view text) {

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <ctime>
 #include <string_view>
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/host_name.h"
 #include "base/settings.h"
 #include "base/stand_still.h"
 #include "base/strings.h"
@@ -27,16 +27,6 @@ namespace {
 constexpr size_t kReceiveBuffers = 4;
 constexpr size_t kPieceBytes = 4 << 20;
 constexpr int64_t kFlush = 5 * kSecond;
-
-/// The host's name, as far as it may be published.
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  std::string text = std::string(name).substr(0, PublishedAddress::kMostHost);
-  for (char& c : text)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
-  return text.empty() ? "unknown" : text;
-}
 
 bool is_internet(uint32_t addr_format) {
   return addr_format == FI_SOCKADDR_IN || addr_format == FI_SOCKADDR_IN6;
@@ -110,7 +100,8 @@ Status Ofi::open(Sink* sink, std::string* address) {
   PublishedAddress mine;
   mine.provider = fabric_.provider();
   mine.key = key_;
-  mine.host = host_name();
+  static_assert(PublishedAddress::kMostHost == kMostHostName);
+  mine.host = plain_host_name();
   mine.memory_key = fabric_.memory && reads_allowed_ ? fabric_.memory_key : 0;
   char name[PublishedAddress::kMostAddress];
   size_t length = sizeof name;
@@ -143,7 +134,7 @@ Status Ofi::make_buffers() {
                        : std::max(receive_bytes / kReceiveBuffers, 2 * max_message_);
   receives_.resize(std::max(receive_bytes / receive_bytes_, kReceiveBuffers));
   const size_t all = sends_.size() * max_message_ + receives_.size() * receive_bytes_;
-  memory_.reset(static_cast<char*>(std::malloc(all)));
+  memory_ = allocate_bytes(all);
   if (!memory_) return error(MPI_ERR_OTHER, "no memory for %zu bytes of network buffers", all);
   if (fabric_.needs_local_registration()) {
     if (int e = fi_mr_reg(fabric_.domain, memory_.get(), all, FI_SEND | FI_RECV, 0, 0, 0,

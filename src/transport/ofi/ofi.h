@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/buffer.h"
 #include "liveness/lifeline.h"
 #include "transport/ofi/fabric.h"
 #include "transport/ofi/frame.h"
@@ -174,12 +175,9 @@ class Ofi final : public Transport {
   liveness::Lifelines lifelines_;
   Key key_{};
   uint64_t token_ = 0;
-  uint32_t me_ = 0;  ///< from the first header that is sent
-  struct Freed {
-    void operator()(char* p) const { std::free(p); }
-  };
-  std::unique_ptr<char, Freed> memory_;  ///< behind all buffers
-  fid_mr* registered_ = nullptr;         ///< that memory, where the provider wants it
+  uint32_t me_ = 0;               ///< from the first header that is sent
+  Bytes memory_;                  ///< behind all buffers
+  fid_mr* registered_ = nullptr;  ///< that memory, where the provider wants it
   void* descriptor_ = nullptr;
   std::vector<SendBuffer> sends_;
   SendBuffer* free_sends_ = nullptr;

@@ -34,6 +34,15 @@ struct Liar final : Transport {
   int fd = eventfd(1, EFD_CLOEXEC);
 };
 
+/// One whose descriptor is not readable: it can be slept on.
+Liar* make_quiet(std::vector<std::unique_ptr<Transport>>* list) {
+  auto quiet = std::make_unique<Liar>(true);
+  uint64_t one;
+  EXPECT_EQ(read(quiet->fd, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+  list->push_back(std::move(quiet));
+  return static_cast<Liar*>(list->back().get());
+}
+
 /// Wake-ups of a wait for `ns`.
 uint64_t wakeups(Idle* idle, int64_t ns) {
   const uint64_t before = idle->kernel_sleeps();
@@ -79,11 +88,7 @@ TEST(Idle, RefusalToSleepGoesBackToTheCaller) {
 /// What a look after the peers takes in, or the room that it finds, is not slept over.
 TEST(Idle, ALookAfterThePeersCanEndIt) {
   std::vector<std::unique_ptr<Transport>> list;
-  list.push_back(std::make_unique<Liar>(true));
-  auto* liar = static_cast<Liar*>(list[0].get());
-  uint64_t one;
-  ASSERT_EQ(read(liar->fd, &one, sizeof one), static_cast<ssize_t>(sizeof one));
-  liar->finds = true;
+  make_quiet(&list)->finds = true;
   Idle idle(list);
   const int64_t start = ns_of(CLOCK_MONOTONIC);
   idle.sleep(-1);
@@ -94,11 +99,7 @@ TEST(Idle, ALookAfterThePeersCanEndIt) {
 TEST(Idle, ASleepForEverIsNoBusyLoop) {
   for (int64_t timeout : {INT64_MAX, INT64_MAX - 1}) {
     std::vector<std::unique_ptr<Transport>> list;
-    list.push_back(std::make_unique<Liar>(true));
-    auto* liar = static_cast<Liar*>(list[0].get());
-    uint64_t one;
-    ASSERT_EQ(read(liar->fd, &one, sizeof one), static_cast<ssize_t>(sizeof one));
-    liar->finds = true;
+    make_quiet(&list)->finds = true;
     Idle idle(list);
     const int64_t start = ns_of(CLOCK_MONOTONIC), cpu = ns_of(CLOCK_PROCESS_CPUTIME_ID);
     idle.sleep(timeout);
@@ -110,10 +111,7 @@ TEST(Idle, ASleepForEverIsNoBusyLoop) {
 /// Wake-ups for nothing that come now and then (a signal, a piece of a message) are no reason to stop listening.
 TEST(Idle, RareWakeupsForNothingAreForgiven) {
   std::vector<std::unique_ptr<Transport>> list;
-  list.push_back(std::make_unique<Liar>(true));
-  auto* liar = static_cast<Liar*>(list[0].get());
-  uint64_t none;
-  ASSERT_EQ(read(liar->fd, &none, sizeof none), static_cast<ssize_t>(sizeof none));
+  Liar* liar = make_quiet(&list);
   Idle idle(list);
   for (int i = 0; i < 300; ++i) idle.sleep(2'000'000);
   const uint64_t one = 1;
