@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
-#include <cctype>
 #include <cstdio>
 
+#include "base/host_name.h"
 #include "base/strings.h"
 #include "liveness/end_mark.h"
 
@@ -26,17 +26,12 @@ bool Card::parse(const std::string& text) {
 }
 
 Card own_card(int launcher_fd, const std::string& host_id) {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
   Card card;
   card.pid = getpid();
   card.launcher_fd = launcher_fd;
   card.end_mark_fd = liveness::end_mark_fd();
   card.host_id = host_id;
-  card.host_name = std::string(name).substr(0, 40);
-  for (char& c : card.host_name)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
-  if (card.host_name.empty()) card.host_name = "unknown";
+  card.host_name = plain_host_name();
   return card;
 }
 

@@ -1,12 +1,12 @@
 #include "liveness/end_mark.h"
 
-#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdint>
 
+#include "base/descriptor.h"
 #include "base/end_hooks.h"
 
 namespace fgmpi::liveness {
@@ -24,11 +24,7 @@ void set_mark() {
 
 int end_mark_fd() {
   if (g_mark >= 0 && getpid() == g_owner) return g_mark;
-  int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  // Out of the way of a program that expects low descriptor numbers.
-  int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 512);
-  if (high >= 0) close(fd);
-  g_mark = high >= 0 ? high : fd;
+  g_mark = move_descriptor_up(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   g_owner = getpid();
   if (g_mark >= 0) set_leave_end_mark(set_mark);
   return g_mark;

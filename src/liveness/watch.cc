@@ -16,6 +16,7 @@
 #include <valgrind/valgrind.h>
 #endif
 
+#include "base/descriptor.h"
 #include "base/raw_call.h"
 #include "base/settings.h"
 #include "base/strings.h"
@@ -209,12 +210,7 @@ int watch(void*) {
 
 /// A descriptor of ours for what the process of `pidfd` has as `fd`.
 int duplicate(int pidfd, int fd) {
-  int copy = static_cast<int>(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
-  if (copy < 0) return -1;
-  int high = fcntl(copy, F_DUPFD_CLOEXEC, 512);
-  if (high < 0) return copy;
-  close(copy);
-  return high;
+  return move_descriptor_up(static_cast<int>(syscall(SYS_pidfd_getfd, pidfd, fd, 0)));
 }
 
 /// False when the process cannot be watched: it has ended, or the kernel does not allow it.
