@@ -64,10 +64,22 @@ bool is_new(const OpenMeetings* meetings, uint32_t sequence) {
   return static_cast<int32_t>(sequence - meetings->not_yet) >= 0;
 }
 
-/// The link to the open meeting `sequence`, or the end. A member that runs ahead of the others opens
-/// one after the other without a search.
+/// The open meeting that was joined last in this process, and where it is: members come to meetings
+/// one after the other, so the next one is mostly behind it.
+struct Recent {
+  const OpenMeetings* meetings = nullptr;
+  Meeting* meeting = nullptr;
+};
+Recent g_recent;
+
+/// The link to the open meeting `sequence`, or the end. No search for members that come to the
+/// meetings of a communicator in order, however many of them are open.
 Meeting** find_open(OpenMeetings* meetings, uint32_t sequence) {
   if (is_new(meetings, sequence)) return meetings->end;
+  if (g_recent.meetings == meetings) {
+    Meeting* next = g_recent.meeting->next;
+    if (next && next->sequence == sequence) return &g_recent.meeting->next;
+  }
   Meeting** link = &meetings->open;
   while (*link && (*link)->sequence != sequence) link = &(*link)->next;
   return link;
@@ -103,7 +115,9 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
   } else if (__builtin_expect(m->operation != operation, 0)) {
     note_mismatch(m, comm, call);
   }
+  g_recent = {meetings, m};
   if (++m->arrived == shared->members) {
+    g_recent = {};  // it is open no more
     m->full = true;
     *link = m->next;
     if (meetings->end == &m->next) meetings->end = link;
@@ -190,6 +204,7 @@ const CompletedCollective* find_completed(const SharedComm* shared, uint32_t rou
 }
 
 OpenMeetings::~OpenMeetings() {
+  if (g_recent.meetings == this) g_recent = {};
   // Members that left without completing a collective (a job that is ending): nobody waits any
   // more.
   while (open) {
