@@ -24,6 +24,9 @@ namespace {
 /// The process and the thread that became the rank of a program that loaded us by dlopen.
 pid_t g_adopted_by = -1, g_adopted_thread = 0;
 
+[[maybe_unused]] const bool g_registered =
+    (privatize::set_runtime({ranks_of_this_process, process_main, rank_exits}), true);
+
 void rank_main(void*) { privatize::run_rank(sched::current()->index); }
 
 void adopted_program_exits(int status, void*) {

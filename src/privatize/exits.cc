@@ -20,6 +20,7 @@
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/output.h"
+#include "privatize/swap.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -37,6 +38,8 @@ struct Handler {
 struct ExitList {
   std::vector<Handler> handlers;
 };
+
+void (*g_rank_exits)(int status) = nullptr;  ///< Runtime::rank_exits
 
 ExitList* g_early = nullptr;  ///< registered by constructors, before any proclet runs
 
@@ -81,7 +84,7 @@ void run_handlers(sched::Proclet* p, int status, Wanted wanted) {
   sched::Proclet* p = sched::current();
   delete static_cast<ExitList*>(std::exchange(p->pending, nullptr));
   leave_output();
-  if (mpi::rank_exits) mpi::rank_exits(status & 0xff);
+  if (g_rank_exits) g_rank_exits(status & 0xff);
   sched::finish(status & 0xff);
 }
 
@@ -89,6 +92,14 @@ void run_handlers(sched::Proclet* p, int status, Wanted wanted) {
 /// does the child of a vfork, which has our memory).
 bool ends_a_rank() {
   return on_proclet() && sched::current()->kind == sched::Kind::kRank && in_own_process();
+}
+
+/// The destructor functions of the current rank's image.
+void run_image_destructors() {
+  if (g_mode != Mode::kImages) return;
+  uint32_t k = static_cast<Image*>(sched::current()->image)->index;
+  for (size_t m = 0; m < g_images.modules().size(); ++m)
+    g_images.modules()[m].run_destructors(g_images.place(m, k));
 }
 
 /// What the exit of a rank runs, newest first.
@@ -129,6 +140,8 @@ bool in_program(const void* address) {
   Images::Location where;
   return (a >= span.low && a < span.high) || g_images.locate(a, &where);
 }
+
+void set_rank_exits(void (*rank_exits)(int status)) { g_rank_exits = rank_exits; }
 
 void adopt_early_handlers(sched::Proclet* rank0) {
   rank0->pending = std::exchange(g_early, nullptr);

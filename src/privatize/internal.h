@@ -11,13 +11,6 @@
 // Interposed functions are exported; everything else stays hidden.
 #define FGMPI_INTERPOSE extern "C" __attribute__((visibility("default")))
 
-namespace fgmpi::mpi {
-// Defined by src/mpi where it is linked; without it there is a plain fallback (start.cc).
-[[gnu::weak]] uint32_t ranks_of_this_process();
-[[gnu::weak]] int process_main(privatize::Program& program);
-[[gnu::weak]] void rank_exits(int status);
-}  // namespace fgmpi::mpi
-
 namespace fgmpi::privatize {
 
 /// How the globals of this process's ranks are kept.
@@ -35,14 +28,14 @@ F* next_symbol(const char* name) {
   return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
 }
 
-// ---- start.cc ----
+// ---- state.cc: used by all others, uses none of them but thread_keys.cc ----
 using Main = int(int, char**, char**);
 /// The program's main (of image 0) and its arguments.
 extern Main* g_main;
 extern Program g_program;
 
-/// Runs the destructor functions of the current rank's image.
-void run_image_destructors();
+/// The caller is the thread that runs main. In the child of a fork it ceases to be that. Once, at the start.
+void become_scheduler_thread();
 uint32_t first_world_rank();
 uint32_t world_rank(const sched::Proclet* p);
 /// False in the child of a fork or vfork.
@@ -51,6 +44,8 @@ bool in_own_process();
 bool leave_forked_child();
 
 // ---- exits.cc ----
+/// What a rank's end tells the layer above (Runtime).
+void set_rank_exits(void (*rank_exits)(int status));
 /// Gives rank 0 the exit handlers that the program registered before it ran.
 void adopt_early_handlers(sched::Proclet* rank0);
 /// Runs the current rank's exit handlers and destructors, tells src/mpi, finishes the proclet.

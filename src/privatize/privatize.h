@@ -27,6 +27,17 @@ struct Program {
   uint32_t ranks = 1;  ///< rank proclets of this process
 };
 
+/// What the layer above does about a process and its ranks. It registers that in a static initialiser: those of the
+/// library run before the program starts. Without it a process just runs its ranks.
+struct Runtime {
+  uint32_t (*ranks_of_this_process)() = nullptr;
+  /// Runs all ranks of the process, on the host stack; returns the exit status.
+  int (*process_main)(Program& program) = nullptr;
+  /// The running rank's program has ended; on its proclet, once. Null: nobody wants to know.
+  void (*rank_exits)(int status) = nullptr;
+};
+void set_runtime(const Runtime& runtime);
+
 /// Runs the program as rank proclet `local_index` on the current proclet: its image's constructors,
 /// main, exit handlers and destructors; tells src/mpi (rank_exits) and finishes the proclet. Never
 /// returns.

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/assert.h"
@@ -25,20 +24,16 @@
 
 namespace fgmpi::privatize {
 
-Mode g_mode = Mode::kForeign;
-Main* g_main = nullptr;
-Program g_program;
-
 namespace {
 
 using Init = void(int, char**, char**);
 using StartMain = int(Main*, int, char**, Init*, void (*)(), void (*)(), void*);
 
-/// The scheduler's thread; static TLS, so that asking costs one load.
-[[gnu::tls_model("initial-exec")]] thread_local bool t_scheduler = false;
-pid_t g_pid = 0;
-bool g_forked_by_rank = false;
-uint32_t g_first_world_rank = 0;
+int plain_process_main(Program& program);
+
+/// What is registered; at first what does without src/mpi: just the ranks.
+constinit Runtime g_runtime = {
+    [] { return static_cast<uint32_t>(settings::number(settings::kNfg)); }, plain_process_main};
 
 /// Before the processes have exchanged their sizes: block distribution of equal or nearly equal
 /// parts.
@@ -56,12 +51,6 @@ uint32_t presumed_first_world_rank(uint32_t ranks) {
                                std::min(process, total % processes));
 }
 
-uint32_t ranks_wanted() {
-  if (mpi::ranks_of_this_process) return mpi::ranks_of_this_process();
-  return static_cast<uint32_t>(settings::number(settings::kNfg));
-}
-
-/// Without src/mpi: just the ranks.
 int plain_process_main(Program& program) {
   Status created = sched::create_ranks(
       program.ranks, [](void*) { run_rank(sched::current()->index); }, nullptr);
@@ -82,7 +71,7 @@ int process_main(int argc, char** argv, char** envp) {
   prepare_switching();
   if (g_mode == Mode::kImages) share_processors(g_program.ranks);
   g_images.note_copied_objects();
-  int status = mpi::process_main ? mpi::process_main(g_program) : plain_process_main(g_program);
+  int status = g_runtime.process_main(g_program);
   restore_streams();
   finish_output();
   return status;
@@ -265,21 +254,10 @@ void construct(const Image& image) {
 
 }  // namespace
 
-bool started_through_us() { return g_mode != Mode::kForeign; }
-bool on_proclet() { return t_scheduler && !sched::on_host_stack(); }
-void set_first_world_rank(uint32_t first) {
-  fgmpi_debug_table.first_world_rank = g_first_world_rank = first;
+void set_runtime(const Runtime& runtime) {
+  g_runtime = runtime;
+  set_rank_exits(runtime.rank_exits);
 }
-uint32_t first_world_rank() { return g_first_world_rank; }
-
-uint32_t world_rank(const sched::Proclet* p) {
-  bool of_image = p->kind == sched::Kind::kHelper && p->image;
-  return g_first_world_rank + (of_image ? static_cast<const Image*>(p->image)->index : p->index);
-}
-
-bool on_scheduler_thread() { return t_scheduler; }
-bool in_own_process() { return getpid() == g_pid; }
-bool leave_forked_child() { return std::exchange(g_forked_by_rank, false); }
 
 int run_rank(uint32_t local_index) {
   if (g_mode != Mode::kImages) {
@@ -294,11 +272,14 @@ int run_rank(uint32_t local_index) {
   exit(main(g_program.argc, image.argv, g_program.envp));
 }
 
-void run_image_destructors() {
-  if (g_mode != Mode::kImages) return;
-  uint32_t k = static_cast<Image*>(sched::current()->image)->index;
-  for (size_t m = 0; m < g_images.modules().size(); ++m)
-    g_images.modules()[m].run_destructors(g_images.place(m, k));
+/// The number of ranks, how their globals are kept, and all that can be refused.
+static void prepare_program() {
+  settings::load_or_end();
+  g_program.ranks = g_runtime.ranks_of_this_process();
+  g_mode = decide(g_program.ranks);
+  if (g_program.ranks > 1) warn_of_shared_libraries();
+  set_first_world_rank(presumed_first_world_rank(g_program.ranks));
+  install_crash_reports();
 }
 
 }  // namespace fgmpi::privatize
@@ -309,19 +290,8 @@ FGMPI_INTERPOSE int __libc_start_main(Main* main, int argc, char** argv, Init* i
                                       void (*rtld_fini)(), void* stack_end) {
   auto* real = next_symbol<StartMain>("__libc_start_main");
   g_main = main;
-  g_pid = getpid();
-  t_scheduler = true;
-  pthread_atfork(nullptr, nullptr, [] {
-    keep_thread_values();
-    g_forked_by_rank = on_proclet();
-    t_scheduler = false;
-  });
-  fgmpi::settings::load_or_end();
-  g_program.ranks = ranks_wanted();
-  g_mode = decide(g_program.ranks);
-  if (g_program.ranks > 1) warn_of_shared_libraries();
-  set_first_world_rank(presumed_first_world_rank(g_program.ranks));
-  install_crash_reports();
+  become_scheduler_thread();
+  prepare_program();
   if (g_mode == Mode::kImages) init = no_constructors, fini = nullptr;
   return real(process_main, argc, argv, init, fini, rtld_fini, stack_end);
 }

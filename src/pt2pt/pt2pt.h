@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "base/keep.h"
 #include "base/assert.h"
+#include "base/keep.h"
 #include "base/status.h"
 #include "ch4-av-rankmap/av.h"
 #include "host/datatype.h"

@@ -1,0 +1,53 @@
+// What all files of this module ask: how the program was started, and who is calling.
+#include <pthread.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "privatize/internal.h"
+#include "privatize/swap.h"
+#include "proclet-sched/debug_table.h"
+
+namespace fgmpi::privatize {
+
+Mode g_mode = Mode::kForeign;
+Main* g_main = nullptr;
+Program g_program;
+
+namespace {
+
+/// The scheduler's thread; static TLS, so that asking costs one load.
+[[gnu::tls_model("initial-exec")]] thread_local bool t_scheduler = false;
+pid_t g_pid = 0;
+bool g_forked_by_rank = false;
+uint32_t g_first_world_rank = 0;
+
+}  // namespace
+
+void become_scheduler_thread() {
+  g_pid = getpid();
+  t_scheduler = true;
+  pthread_atfork(nullptr, nullptr, [] {
+    keep_thread_values();
+    g_forked_by_rank = on_proclet();
+    t_scheduler = false;
+  });
+}
+
+bool started_through_us() { return g_mode != Mode::kForeign; }
+bool on_proclet() { return t_scheduler && !sched::on_host_stack(); }
+void set_first_world_rank(uint32_t first) {
+  fgmpi_debug_table.first_world_rank = g_first_world_rank = first;
+}
+uint32_t first_world_rank() { return g_first_world_rank; }
+
+uint32_t world_rank(const sched::Proclet* p) {
+  bool of_image = p->kind == sched::Kind::kHelper && p->image;
+  return g_first_world_rank + (of_image ? static_cast<const Image*>(p->image)->index : p->index);
+}
+
+bool on_scheduler_thread() { return t_scheduler; }
+bool in_own_process() { return getpid() == g_pid; }
+bool leave_forked_child() { return std::exchange(g_forked_by_rank, false); }
+
+}  // namespace fgmpi::privatize
