@@ -115,8 +115,8 @@ TEST(Agreement, ClaimsOfAnotherGroupWaitForTheirOwnCreation) {
   std::vector<std::vector<Participant>> job(3);
   job[0].resize(2);
   for (Participant& p : job[0]) p.yields = 3;
-  job[0][0].group = RankMap::from_ranks({0, 3});
-  job[0][1].group = RankMap::from_ranks({0, 4});
+  job[0][0].group = RankMap::from_ranks(std::vector<int32_t>{0, 3});
+  job[0][1].group = RankMap::from_ranks(std::vector<int32_t>{0, 4});
   job[1] = {claimant(4, 0, 0)};
   job[1][0].group = job[0][1].group;
   job[2] = {claimant(3, 0, 20)};
