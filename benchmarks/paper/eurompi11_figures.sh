@@ -4,6 +4,7 @@
 # Figure 1: a time step without the tracker, with world ranks in events (translated by MPI) and with local ones.
 # Figure 2: seconds to unify: the original scheme (up to 16,384 ranks: its memory is O(p^2)), by gathers, by maps.
 # Section 5: bytes of definitions and mapping tables; both programs (pflotran, irregular).
+# The folder of traces is in TMPDIR: one with room for two files a rank (/dev/shm).
 # Section 3: cost of MPI_Group_translate_ranks against the rank.
 build=$(cd "${1:-build/default}" && pwd) || exit 2
 shift

@@ -29,7 +29,7 @@ rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
 mv first "the prefix" && prefix="$work/the prefix" && bin="$prefix/bin"
 unset LD_LIBRARY_PATH FGMPI_NFG FGMPI_RANKS
 
-for file in bin/{mpicc,mpicxx,mpic++,mpifort,mpif90,mpif77,mpiexec,mpirun,fgmpi-info} include/fgmpi.h \
+for file in bin/{mpicc,mpicxx,mpic++,mpifort,mpif90,mpif77,mpiexec,mpirun,fgmpi-info,fgmpi-track-dump} lib/libfgmpi-track.so include/fgmpi.h \
   share/gdb/fgmpi-gdb.py lib/{libmpich.so.12-gdb.py,libfgmpi_hydra.so,libmpich.so.12,libmpich.so,libmpi.so.12,libmpi.so,pkgconfig/fgmpi.pc}; do
   [ -e "$prefix/$file" ] || { echo "FAILED layout: $file is missing"; failed=1; }
 done
@@ -110,6 +110,9 @@ printf '#!/bin/sh\nexport GREETED=yes\nexec ./hello "$@"\n' > script && chmod +x
 expect "a script around the program" 0 "^hello from 5 of 6$" "$bin/mpiexec" -n 2 -nfg 3 ./script
 printf 'exec ./hello\n' > bare && chmod +x bare
 expect "a script without an interpreter" 0 "^hello from 5 of 6$" "$bin/mpiexec" -n 2 -nfg 3 ./bare
+expect "-track, by a script" 0 "^hello from 5 of 6$" "$bin/mpiexec" -track "a trace" -n 2 -nfg 3 ./script
+expect "fgmpi-track-dump" 0 "^job [0-9a-f]+: 6 ranks$" "$bin/fgmpi-track-dump" "a trace"
+expect "its OTF2 file" 0 "" test -s "a trace/traces.otf2"
 expect "bad FGMPI_HYDRA" 1 "^mpiexec: FGMPI_HYDRA=/no: " env FGMPI_HYDRA=/no "$bin/mpiexec" ./hello
 expect "mpiexec -version" 0 "Finegrain MPI" "$bin/mpiexec" -version
 expect "fgmpi-info" 0 "^prefix +$prefix$" "$bin/fgmpi-info"

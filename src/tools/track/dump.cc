@@ -293,7 +293,6 @@ int main(int argc, char** argv) {
   if (o.comms) print_comms(view);
   if (o.events) print_events(view, o);
   if (o.leaks) print_leaks(view);
-  if (o.sizes) print_sizes(view, o.folder);
   if (o.check) {
     std::string difference;
     if (!view.check(&difference)) {
@@ -309,5 +308,6 @@ int main(int argc, char** argv) {
     if (Status s = write_otf2(view, o.folder); !s.ok()) return failed(s);
   if (o.json)
     if (Status s = write_json(view, o.folder + "/trace.json"); !s.ok()) return failed(s);
+  if (o.sizes) print_sizes(view, o.folder);
   return 0;
 }

@@ -102,6 +102,6 @@ trace permute -n 1 -nfg 4 ./permute.program
 "$dump" --comms permute | grep -q '^group 1 size 4 members 3 2 1 0$' || fail "permute: $("$dump" --comms permute)"
 
 # Many ranks in a process.
-trace many -n 2 -nfg 500 "$folder/pattern"
-"$dump" many | grep -q '^job .*: 1000 ranks' || fail "many: $("$dump" many)"
+trace many -n 2 -nfg 5000 "$folder/pattern"
+"$dump" many | grep -q '^job .*: 10000 ranks' || fail "many: $("$dump" many)"
 echo ok
