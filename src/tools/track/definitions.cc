@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/hash.h"
 #include "base/strings.h"
 
 namespace fgmpi::track {
@@ -12,13 +13,10 @@ namespace {
 /// Of some members, the first and last among them; groups of the same hash are compared.
 template <class At>
 uint64_t hash_of(int32_t size, At at) {
-  uint64_t h = static_cast<uint64_t>(size) * 0x9e3779b97f4a7c15u;
-  const auto mix = [&](int32_t i) {
-    h = (h ^ static_cast<uint32_t>(at(i)) ^ h >> 29) * 0xbf58476d1ce4e5b9u;
-  };
-  for (int32_t i = 0; i < size; i += std::max(1, size / 61)) mix(i);
-  if (size > 0) mix(size - 1);
-  return h ^ h >> 32;
+  auto h = static_cast<uint64_t>(size);
+  for (int32_t i = 0; i < size; i += std::max(1, size / 61))
+    h = mix(h, static_cast<uint32_t>(at(i)));
+  return size > 0 ? mix(h, static_cast<uint32_t>(at(size - 1))) : h;
 }
 
 bool is_world(const RankMap& map, int32_t world_size) {

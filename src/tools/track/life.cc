@@ -17,6 +17,7 @@
 #include <string>
 
 #include "base/environment.h"
+#include "base/hash.h"
 #include "tools/track/extensions.h"
 #include "tools/track/recorder.h"
 
@@ -80,9 +81,7 @@ int note_module(dl_phdr_info* info, size_t, void* list) {
 
 /// A number that no other job has.
 uint64_t new_job_key() {
-  uint64_t key = clock_ns(CLOCK_REALTIME) ^ static_cast<uint64_t>(getpid()) << 40;
-  key = (key ^ key >> 31) * 0x9e3779b97f4a7c15u;
-  return (key ^ key >> 29) & 0x7fffffffu;
+  return mix(clock_ns(CLOCK_REALTIME), static_cast<uint64_t>(getpid())) & 0x7fffffffu;
 }
 
 /// Opens the process's file; the first of its ranks comes here.

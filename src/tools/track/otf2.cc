@@ -39,8 +39,7 @@ class Otf2Writer {
       std::filesystem::remove_all(folder + "/" + name, ignored);
     OTF2_Error_RegisterCallback(&Otf2Writer::note_error, &error_);
     archive_ = OTF2_Archive_Open(folder.c_str(), "traces", OTF2_FILEMODE_WRITE, kChunk,
-                                 definitions_chunk(), OTF2_SUBSTRATE_POSIX,
-                                 OTF2_COMPRESSION_NONE);
+                                 definitions_chunk(), OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
     if (!archive_) return failed(folder);
     OTF2_Archive_SetFlushCallbacks(archive_, &g_flush, nullptr);
     OTF2_Archive_SetSerialCollectiveCallbacks(archive_);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/split.h"
 #include "base/strings.h"
 
 namespace fgmpi::track {
@@ -14,11 +15,8 @@ namespace {
 /// Calls part(text) for each piece between separators; empty ones are left out.
 Status for_each_part(std::string_view text, char separator,
                      const std::function<Status(std::string_view)>& part) {
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(separator), text.size());
-    if (end > 0) FGMPI_TRY(part(text.substr(0, end)));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (std::string_view each : split(text, separator))
+    if (!each.empty()) FGMPI_TRY(part(each));
   return {};
 }
 

@@ -14,13 +14,13 @@
 //
 // Communication: O(c log p); bytes at the root O(c p) by gathers, O(sum of the encoded maps) by the short way.
 #include <pthread.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <unordered_map>
 
+#include "base/clock.h"
 #include "tools/track/definitions.h"
 #include "tools/track/recorder.h"
 
@@ -45,11 +45,7 @@ constexpr uint32_t kNumberedInter = 1, kHeldByB = 2;
 
 uint64_t joined(uint32_t high, uint32_t low) { return uint64_t{high} << 32 | low; }
 
-double seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
+double seconds() { return static_cast<double>(now_ns()) * 1e-9; }
 
 /// Runs function(argument) on a large stack: ranks may have small ones, and encoding maps takes more.
 void on_large_stack(void* (*function)(void*), void* argument) {
