@@ -20,6 +20,10 @@ trace() {
   "$dump" --check --quiet "$name" || fail "$name: the job's own unification is another one"
 }
 
+# The tracker comes before the program's libraries, so it may not bring symbols of C++'s library or its own.
+extra=$(nm -D --defined-only "$library/libfgmpi-track.so" | awk '{ print $3 }' | grep -vE '^(P?MPI_|MPIX_Comm_split$)')
+[ -z "$extra" ] || fail "libfgmpi-track.so exports $(head -3 <<<"$extra")"
+
 # Sessions: nobody to unify with at the end, so the reader does.
 export FGMPI_TRACK="files:raw"
 trace sessions -n 2 -nfg 3 "$folder/sessions"
