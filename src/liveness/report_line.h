@@ -4,7 +4,7 @@
 //
 // Several processes may see the same loss, each writes the line; and a process that was ended because of the first loss
 // may be reported as a second one. So mpiexec passes on the first line only (src/launcher/hydra_guard.cc). Likewise of the
-// lines about a start that failed, which every process writes.
+// lines about a start that failed and about a setting that is nonsense, which every process writes.
 //
 // Thread rule: one thread. Nothing here but this header is needed: the launcher's library links no other file.
 #pragma once
@@ -16,6 +16,7 @@ namespace fgmpi::liveness {
 
 inline constexpr std::string_view kLossBegin = "fgmpi: process ", kLossMiddle = " is gone: ";
 inline constexpr std::string_view kFailedStart = "fgmpi: Fatal error on a rank before MPI_Init: ";
+inline constexpr std::string_view kRefusedSetting = "fgmpi: FGMPI_", kAllowed = ": allowed is ";
 
 /// The line up to the reason. `process` begins with "process ".
 inline std::string begin_of_loss(const std::string& process) {
@@ -29,6 +30,7 @@ class ReportFilter {
   bool passes(std::string_view line) {
     if (is_loss(line)) return first(&loss_reported_);
     if (line.find(kFailedStart) != line.npos) return first(&failed_start_reported_);
+    if (is_refused_setting(line)) return first(&refused_setting_reported_);
     return true;
   }
   bool loss_reported() const { return loss_reported_; }
@@ -38,12 +40,17 @@ class ReportFilter {
     const size_t at = line.find(kLossBegin);
     return at != line.npos && line.find(kLossMiddle, at) != line.npos;
   }
+  /// What settings::load_or_end() says: every process reads the same environment.
+  static bool is_refused_setting(std::string_view line) {
+    const size_t at = line.find(kRefusedSetting);
+    return at != line.npos && line.find(kAllowed, at) != line.npos;
+  }
   static bool first(bool* reported) {
     const bool is_first = !*reported;
     *reported = true;
     return is_first;
   }
-  bool loss_reported_ = false, failed_start_reported_ = false;
+  bool loss_reported_ = false, failed_start_reported_ = false, refused_setting_reported_ = false;
 };
 
 }  // namespace fgmpi::liveness

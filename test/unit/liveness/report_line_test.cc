@@ -26,6 +26,14 @@ TEST(ReportFilter, PassesTheFirstFailedStartAlone) {
   EXPECT_TRUE(filter.passes(begin_of_loss("process 1 of the job") + "x\n")) << "another kind";
 }
 
+TEST(ReportFilter, PassesTheFirstRefusedSettingAlone) {
+  ReportFilter filter;
+  const char* line = "fgmpi: FGMPI_TRANSPORT=nonesuch: allowed is a list\n";
+  EXPECT_TRUE(filter.passes("fgmpi: FGMPI_TRANSPORT is not needed here\n"));
+  EXPECT_TRUE(filter.passes(line));
+  EXPECT_FALSE(filter.passes(line));
+}
+
 TEST(ReportFilter, TakesLinesOfTheProgramForWhatTheyAre) {
   ReportFilter filter;
   for (int i = 0; i < 2; ++i)
