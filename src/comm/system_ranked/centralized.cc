@@ -2,7 +2,7 @@
 // the tree under construction. O(m) bytes at the root, O(m + log n) time.
 //
 //   up       color | best candidate | count | (address, weight) * count        one record a color
-//   scatter  color | parent | first rank | vertices | size | context | (address, weight) of the subtree, its root first
+//   scatter  color | parent | first rank | vertices | size | depth | group id | (address, weight) of the subtree, its root first
 //
 // The list of a subtree is cut into k parts whose lengths differ by one at most, so the tree has the least depth; each
 // part is a subtree with consecutive ranks.
@@ -25,27 +25,28 @@ class Centralized final : public Vertex {
       : Vertex(options, std::move(where), std::move(mine)) {
     for (const Enrolment& e : mine_) {
       State& s = states_[e.color];
-      s.best = e.candidate;
+      s.best = e.bid;
       s.listed.push_back({where_.self, e.weight});
     }
   }
 
  private:
   struct State {
-    Candidate best;
+    Bid best;
     std::vector<Listed> listed;
   };
   struct Header {
     uint32_t color, vertices;
     Address parent;
     int32_t first, size;
-    uint64_t context;
+    uint32_t depth;
+    GroupId id;
   };
 
   void take(uint32_t, uint32_t color, Reader& in) override {
     State& s = states_[color];
-    Candidate c = in.candidate();
-    if (c.before(s.best)) s.best = c;
+    Bid bid = in.bid();
+    if (bid.before(s.best)) s.best = bid;
     for (uint32_t count = in.get32(); count > 0; --count) {
       Address address = in.get32();
       s.listed.push_back({address, in.get32()});
@@ -67,8 +68,7 @@ class Centralized final : public Vertex {
 
   void turn(Carrier& carrier) override {
     for (const auto& [color, s] : states_) {
-      Header header{color, static_cast<uint32_t>(s.listed.size()), kNobody, 0,
-                    0,     s.best.valid() ? s.best.id().bits : 0};
+      Header header{color, static_cast<uint32_t>(s.listed.size()), kNobody, 0, 0, 0, s.best.id()};
       for (const Listed& l : s.listed) header.size += static_cast<int32_t>(l.weight);
       // The root of the parent's tree lists itself first, if it is a member: then it is the root of this one too.
       if (s.listed.front().address == where_.self)
@@ -87,7 +87,8 @@ class Centralized final : public Vertex {
     header.first = static_cast<int32_t>(in.get32());
     header.vertices = in.get32();
     header.size = static_cast<int32_t>(in.get32());
-    header.context = in.get();
+    header.depth = in.get32();
+    header.id = in.group();
     std::vector<Listed> listed;
     while (!in.empty()) {
       Address address = in.get32();
@@ -104,7 +105,8 @@ class Centralized final : public Vertex {
     out.put(static_cast<uint32_t>(header.first));
     out.put(header.vertices);
     out.put(static_cast<uint32_t>(header.size));
-    out.put(header.context);
+    out.put(header.depth);
+    out.put(header.id);
     for (const Listed& l : listed) {
       out.put(l.address);
       out.put(l.weight);
@@ -119,7 +121,8 @@ class Centralized final : public Vertex {
     p->first = header.first;
     p->size = header.size;
     p->vertices = header.vertices;
-    p->context = header.context;
+    p->depth = header.depth++;
+    p->id = header.id;
     header.parent = where_.self;
     header.first += static_cast<int32_t>(p->weight);
     listed = listed.subspan(1);
@@ -131,6 +134,7 @@ class Centralized final : public Vertex {
       send(header, part, carrier);
       for (const Listed& l : part) header.first += static_cast<int32_t>(l.weight);
     }
+    p->end = header.first;
     complete_one();
   }
 

@@ -41,11 +41,17 @@ class Writer {
     }
     bytes_.push_back(static_cast<uint8_t>(value));
   }
-  void put(const Candidate& c) {
+  void put(const Bid& bid) {
+    const Candidate& c = bid.candidate;
     put(uint64_t{c.lbi});
     if (!c.valid()) return;
     put(uint64_t{c.led});
     put(uint64_t{c.world});
+    put(uint64_t{bid.serial});
+  }
+  void put(const GroupId& id) {
+    put(id.context);
+    put(uint64_t{id.serial});
   }
   template <class T>
   void put_list(const std::vector<T>& list) {
@@ -81,13 +87,18 @@ class Reader {
     FGMPI_CHECK(at_ != end_ && *at_ < kKinds);
     return static_cast<Kind>(*at_++);
   }
-  Candidate candidate() {
-    Candidate c;
-    c.lbi = get32();
-    if (!c.valid()) return c;
-    c.led = get32();
-    c.world = get32();
-    return c;
+  Bid bid() {
+    Bid b;
+    b.candidate.lbi = get32();
+    if (!b.candidate.valid()) return b;
+    b.candidate.led = get32();
+    b.candidate.world = get32();
+    b.serial = get32();
+    return b;
+  }
+  GroupId group() {
+    uint64_t context = get();
+    return {context, get32()};
   }
   std::vector<Address> list() {
     size_t count = get32();

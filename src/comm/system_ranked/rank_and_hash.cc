@@ -2,7 +2,7 @@
 // down it, then neighbours find each other through intermediaries.
 //
 //   up              color | vertices | members | best candidate                     one record a color below
-//   ranks           color | first vertex | first rank | vertices | size | context   the same
+//   ranks           color | first vertex | first rank | vertices | size | group id  the same
 //   register        color | number | number of children           to H(number)
 //   register child  color | number of the parent | its number of children | which child (from 1; 0: vertex 0 itself)
 //                                                                  to H(number of the parent)
@@ -24,7 +24,7 @@ class RankAndHash final : public Vertex {
  public:
   RankAndHash(const Options& options, ParentPlace where, std::vector<Enrolment> mine)
       : Vertex(options, std::move(where), std::move(mine)) {
-    for (const Enrolment& e : mine_) states_[e.color].best = e.candidate;
+    for (const Enrolment& e : mine_) states_[e.color].best = e.bid;
   }
 
  private:
@@ -32,7 +32,7 @@ class RankAndHash final : public Vertex {
     uint32_t child, vertices, weight;
   };
   struct State {
-    Candidate best;
+    Bid best;
     std::vector<Part> parts;  ///< children with members below them
     int missing = 0;          ///< answers of intermediaries
   };
@@ -41,15 +41,15 @@ class RankAndHash final : public Vertex {
     int32_t rank;
     uint32_t vertices;
     int32_t size;
-    uint64_t context;
+    GroupId id;
   };
 
   void take(uint32_t child, uint32_t color, Reader& in) override {
     State& s = states_[color];
     Part part{child, in.get32(), in.get32()};
     s.parts.push_back(part);
-    Candidate c = in.candidate();
-    if (c.before(s.best)) s.best = c;
+    Bid bid = in.bid();
+    if (bid.before(s.best)) s.best = bid;
   }
 
   /// Of the subtree: vertices and members.
@@ -66,6 +66,7 @@ class RankAndHash final : public Vertex {
   void pass_up(Writer& out, Carrier&) override {
     for (auto& [color, s] : states_) {
       Part sum = total(color, s);
+      if (!enrolment(color)) await_one();  // ranges for its children will come
       out.put(color);
       out.put(sum.vertices);
       out.put(sum.weight);
@@ -77,9 +78,8 @@ class RankAndHash final : public Vertex {
     std::vector<std::pair<uint32_t, Range>> ranges;
     for (const auto& [color, s] : states_) {
       Part sum = total(color, s);
-      ranges.push_back({color,
-                        {0, 0, sum.vertices, static_cast<int32_t>(sum.weight),
-                         s.best.valid() ? s.best.id().bits : 0}});
+      ranges.push_back(
+          {color, {0, 0, sum.vertices, static_cast<int32_t>(sum.weight), s.best.id()}});
     }
     pass_down(ranges, carrier);
   }
@@ -111,7 +111,7 @@ class RankAndHash final : public Vertex {
       r.rank = static_cast<int32_t>(in.get32());
       r.vertices = in.get32();
       r.size = static_cast<int32_t>(in.get32());
-      r.context = in.get();
+      r.id = in.group();
       ranges.push_back({color, r});
     }
     pass_down(ranges, carrier);
@@ -136,15 +136,17 @@ class RankAndHash final : public Vertex {
         out.put(static_cast<uint32_t>(range.rank));
         out.put(range.vertices);
         out.put(static_cast<uint32_t>(range.size));
-        out.put(range.context);
+        out.put(range.id);
         range.vertex += part.vertices;
         range.rank += static_cast<int32_t>(part.weight);
       }
       std::vector<Part>().swap(it->second.parts);
-      if (e)
+      if (e) {
         look_for_neighbours(color, own, carrier);
-      else
+      } else {
         states_.erase(it);
+        if (where_.parent != kNobody) complete_one();
+      }
     }
     for (size_t child = 0; child < down.size(); ++child)
       if (down[child].size() > 1) carrier.send(where_.children[child], down[child].take());
@@ -155,7 +157,8 @@ class RankAndHash final : public Vertex {
     p->first = own.rank;
     p->size = own.size;
     p->vertices = own.vertices;
-    p->context = own.context;
+    p->id = own.id;
+    p->depth = depth_of(own.vertex, options_.k);
     p->number = own.vertex;
     uint32_t children = children_of(own.vertex, options_.k, own.vertices);
     uint32_t parent = parent_of(own.vertex, options_.k);

@@ -4,17 +4,17 @@
 
 namespace fgmpi::comm::system_ranked {
 
-bool RankPass::begin(Place* place, const Candidate& candidate, Carrier& carrier) {
+bool RankPass::begin(Place* place, const Bid& bid, Carrier& carrier) {
   place_ = place;
-  if (candidate.before(best_)) best_ = candidate;
+  if (bid.before(best_)) best_ = bid;
   return all_heard(carrier);
 }
 
 bool RankPass::take_sizes(Address from, Reader& in, Carrier& carrier) {
   Part part{from, in.get32(), in.get32()};
   parts_.push_back(part);
-  Candidate c = in.candidate();
-  if (c.before(best_)) best_ = c;
+  Bid bid = in.bid();
+  if (bid.before(best_)) best_ = bid;
   return place_ && all_heard(carrier);
 }
 
@@ -28,7 +28,7 @@ bool RankPass::all_heard(Carrier& carrier) {
   if (place_->parent == kNobody) {
     place_->vertices = vertices;
     place_->size = static_cast<int32_t>(weight);
-    place_->context = best_.valid() ? best_.id().bits : 0;
+    place_->id = best_.id();
     spread(0, carrier);
     return true;
   }
@@ -45,7 +45,8 @@ void RankPass::take_range(Reader& in, Carrier& carrier) {
   int32_t first = static_cast<int32_t>(in.get32());
   place_->vertices = in.get32();
   place_->size = static_cast<int32_t>(in.get32());
-  place_->context = in.get();
+  place_->depth = in.get32();
+  place_->id = in.group();
   spread(first, carrier);
 }
 
@@ -58,7 +59,8 @@ void RankPass::spread(int32_t first, Carrier& carrier) {
     down.put(static_cast<uint32_t>(first));
     down.put(place_->vertices);
     down.put(static_cast<uint32_t>(place_->size));
-    down.put(place_->context);
+    down.put(place_->depth + 1);
+    down.put(place_->id);
     carrier.send(child, down.take());
     place_->child_first.push_back(first);
     auto part =
@@ -66,6 +68,7 @@ void RankPass::spread(int32_t first, Carrier& carrier) {
     FGMPI_CHECK(part != parts_.end());
     first += static_cast<int32_t>(part->weight);
   }
+  place_->end = first;
   std::vector<Part>().swap(parts_);
 }
 

@@ -1,7 +1,7 @@
 // Ranks for a tree that was built without them: sizes up the new tree, ranges of ranks down it. 2 (m - 1) messages.
 //
 //   sizes  color | vertices | members | best candidate
-//   range  color | first rank | vertices | size | context
+//   range  color | first rank | vertices | size | depth | group id
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ namespace fgmpi::comm::system_ranked {
 class RankPass {
  public:
   /// The neighbours in `place` are known. True when the place is complete.
-  bool begin(Place* place, const Candidate& candidate, Carrier& carrier);
+  bool begin(Place* place, const Bid& bid, Carrier& carrier);
   /// A child's sizes; they may come before begin(). True when the place is complete.
   bool take_sizes(Address from, Reader& in, Carrier& carrier);
   /// The parent's range, which completes the place.
@@ -29,7 +29,7 @@ class RankPass {
   bool all_heard(Carrier& carrier);
   void spread(int32_t first, Carrier& carrier);
   Place* place_ = nullptr;
-  Candidate best_;
+  Bid best_;
   std::vector<Part> parts_;
 };
 

@@ -595,7 +595,7 @@ void ShrinkAndBalance::provide(uint32_t color, State& s, Carrier& carrier) {
   std::vector<Consumer>().swap(s.consumers);
   if (!options_.ranks)
     s.placed = true;
-  else if (s.ranks.begin(place(color), enrolment(color)->candidate, carrier))
+  else if (s.ranks.begin(place(color), enrolment(color)->bid, carrier))
     s.placed = true;
 }
 

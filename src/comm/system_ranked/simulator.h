@@ -148,6 +148,7 @@ class Simulation : private Carrier {
     } else if (Intermediary::is_for(static_cast<Kind>(kind))) {
       node.intermediary.receive(event.from, event.message, *this);
     } else {
+      FGMPI_CHECK(!node.vertex->done());  // in the library it would be gone
       node.vertex->receive(event.from, event.message, *this);
     }
     after(event.to);

@@ -55,11 +55,29 @@ struct ParentPlace {
   std::vector<Address> children;
 };
 
+/// What a group is called in messages about it. Context ids are used again; a serial number of the leader's process
+/// tells a group from the one that had its id before.
+struct GroupId {
+  uint64_t context = 0;  ///< 0: no member had a context id left
+  uint32_t serial = 0;
+  bool operator==(const GroupId&) const = default;
+};
+
+/// A member that would lead, and what the group would then be called.
+struct Bid {
+  Candidate candidate;
+  uint32_t serial = 0;
+  bool before(const Bid& other) const { return candidate.before(other.candidate); }
+  GroupId id() const {
+    return candidate.valid() ? GroupId{candidate.id().bits, serial} : GroupId{};
+  }
+};
+
 /// What a vertex brings into the group of one color: `weight` members, and the one of them that would lead.
 struct Enrolment {
   uint32_t color = 0;
   uint32_t weight = 1;
-  Candidate candidate;
+  Bid bid;
 };
 
 /// A vertex in a tree that was built. Ranks are contiguous within a vertex: [first, first + weight).
@@ -71,12 +89,14 @@ struct Place {
   int32_t first = -1;     ///< rank of its first member; -1: the algorithm assigns no ranks
   int32_t size = 0;       ///< members of the whole group
   uint32_t vertices = 0;  ///< of the whole tree
-  uint64_t context = 0;   ///< context id of the group, 0 when nobody had one left
+  uint32_t depth = 0;     ///< distance from the root
+  GroupId id;
   /// Which ranks are where. A number: vertices are numbered level by level and have their ranks in that order
   /// (Rank-and-Hash). kNobody: the ranks of a subtree follow those of its root, and those of child i begin at
-  /// child_first[i] (the others).
+  /// child_first[i], the last one's end before `end` (the others).
   uint32_t number = kNobody;
   std::vector<int32_t> child_first;
+  int32_t end = 0;
 };
 
 }  // namespace fgmpi::comm::system_ranked

@@ -37,7 +37,8 @@ bool parse_algorithm(const std::string& name, Algorithm* out) {
   return false;
 }
 
-Directory::Directory(uint32_t count, const Address* list) : count_(count), list_(list) {
+Directory::Directory(uint32_t count, Addresses addresses, const void* list)
+    : count_(count), addresses_(addresses), list_(list) {
   // Near the golden section, so that neighbouring ranks have intermediaries far apart.
   step_ = std::max(1u, static_cast<uint32_t>(0.6180339887 * count));
   while (std::gcd(step_, count_) != 1) ++step_;
@@ -46,7 +47,7 @@ Directory::Directory(uint32_t count, const Address* list) : count_(count), list_
 Address Directory::intermediary(uint32_t color, uint32_t rank) const {
   uint64_t start = (color * kGoldenRatio) >> 32;
   uint32_t at = static_cast<uint32_t>((uint64_t{rank} * step_ + start) % count_);
-  return list_ ? list_[at] : at;
+  return addresses_ ? addresses_(list_, at) : at;
 }
 
 std::unique_ptr<Vertex> Vertex::make(const Options& options, ParentPlace where,

@@ -36,10 +36,11 @@ enum class Algorithm : uint8_t { kCentralized, kShrinkAndBalance, kRankAndHash }
 /// up with the size. Children: the child with the tallest subtree, which takes its siblings on; nothing but sizes goes up.
 enum class Filler : uint8_t { kLeaf, kChild };
 
-/// Where intermediaries of Rank-and-Hash live: `count` addresses, all below it, or those of a list.
+/// Where intermediaries of Rank-and-Hash live: `count` addresses, all below it, or others by their index.
 class Directory {
  public:
-  explicit Directory(uint32_t count = 1, const Address* list = nullptr);
+  using Addresses = Address (*)(const void* list, uint32_t index);
+  explicit Directory(uint32_t count = 1, Addresses addresses = nullptr, const void* list = nullptr);
   /// The intermediary of a rank of the group of a color. Ranks of one group have different ones.
   /// REQUIRES: rank < count.
   Address intermediary(uint32_t color, uint32_t rank) const;
@@ -47,7 +48,8 @@ class Directory {
  private:
   uint32_t count_;
   uint32_t step_;  ///< relatively prime to count_
-  const Address* list_;
+  Addresses addresses_;
+  const void* list_;
 };
 
 struct Options {
@@ -102,7 +104,9 @@ class Vertex {
   Place* place(uint32_t color);
   /// The enrolment of a color, or nullptr.
   const Enrolment* enrolment(uint32_t color) const;
-  /// A place (or what else was counted in) is complete.
+  /// Something beside its places that it must stay for.
+  void await_one() { ++pending_; }
+  /// A place, or what it stayed for, is complete.
   void complete_one() { --pending_; }
 
   const Options options_;
@@ -113,7 +117,7 @@ class Vertex {
  private:
   void all_heard(Carrier& carrier);
   uint32_t heard_ = 0;
-  uint32_t pending_;  ///< places that are not complete
+  uint32_t pending_;  ///< places that are not complete, and await_one()
   bool passed_ = false;
 };
 

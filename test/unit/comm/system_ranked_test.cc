@@ -38,8 +38,8 @@ struct Case {
   std::vector<std::vector<Enrolment>> mine;
 };
 
-Candidate candidate_of(Address i, std::mt19937& random) {
-  return {static_cast<uint32_t>(random() % 5), i, 2 + static_cast<uint32_t>(random() % 9)};
+Bid bid_of(Address i, std::mt19937& random) {
+  return {{static_cast<uint32_t>(random() % 5), i, 2 + static_cast<uint32_t>(random() % 9)}, i + 5};
 }
 
 Case one_color(uint32_t n, uint32_t k, double f, uint32_t seed, uint32_t weights = 1) {
@@ -49,8 +49,7 @@ Case one_color(uint32_t n, uint32_t k, double f, uint32_t seed, uint32_t weights
   std::uniform_real_distribution<double> uniform(0, 1);
   for (Address i = 0; i < n; ++i)
     if (uniform(random) < f)
-      c.mine[i].push_back(
-          {7, 1 + static_cast<uint32_t>(random() % weights), candidate_of(i, random)});
+      c.mine[i].push_back({7, 1 + static_cast<uint32_t>(random() % weights), bid_of(i, random)});
   return c;
 }
 
@@ -87,11 +86,11 @@ struct Member {
 void check_color(const std::vector<Member>& members, uint32_t k, const std::string& what) {
   SCOPED_TRACE(what);
   std::map<Address, const Member*> by_address;
-  Candidate best;
+  Bid best;
   uint32_t weight = 0;
   for (const Member& m : members) {
     by_address[m.at] = &m;
-    if (m.enrolment.candidate.before(best)) best = m.enrolment.candidate;
+    if (m.enrolment.bid.before(best)) best = m.enrolment.bid;
     weight += m.enrolment.weight;
   }
   std::vector<const Member*> level;
@@ -109,7 +108,8 @@ void check_color(const std::vector<Member>& members, uint32_t k, const std::stri
       ASSERT_LE(p.children.size(), k);
       ASSERT_EQ(p.vertices, members.size());
       ASSERT_EQ(p.size, static_cast<int32_t>(weight));
-      ASSERT_EQ(p.context, best.id().bits);
+      ASSERT_EQ(p.id, best.id());
+      ASSERT_EQ(p.depth, height);
       ASSERT_GE(p.first, 0);
       ASSERT_LE(p.first + static_cast<int32_t>(p.weight), p.size);
       for (uint32_t i = 0; i < p.weight; ++i) {
@@ -124,6 +124,7 @@ void check_color(const std::vector<Member>& members, uint32_t k, const std::stri
           ASSERT_EQ(child->place.number, p.number * k + 1 + i);
         } else {
           ASSERT_EQ(child->place.first, p.child_first[i]);
+          ASSERT_EQ(child->place.end, i + 1 < p.children.size() ? p.child_first[i + 1] : p.end);
         }
         next.push_back(child);
       }
@@ -225,7 +226,7 @@ TEST(SystemRanked, UnevenGroups) {
         c.mine.resize(n);
         std::mt19937 random(3);
         for (Address i = 0; i < n; ++i)
-          if (kRules[rule](i, k)) c.mine[i].push_back({0, 1, candidate_of(i, random)});
+          if (kRules[rule](i, k)) c.mine[i].push_back({0, 1, bid_of(i, random)});
         Simulation simulation(n, options_of(scheme, k));
         fill(&simulation, c);
         std::string what = describe(scheme, c, static_cast<double>(rule), 0);
@@ -248,7 +249,7 @@ TEST(SystemRanked, ColorsAtOnce) {
             for (uint32_t j = random() % 4; j > 0; --j) chosen.insert(random() % colors * 3);
             for (uint32_t color : chosen)
               c.mine[i].push_back(
-                  {color, 1 + static_cast<uint32_t>(random() % 5), candidate_of(i, random)});
+                  {color, 1 + static_cast<uint32_t>(random() % 5), bid_of(i, random)});
           }
           Simulation simulation(n, options_of(scheme, k));
           fill(&simulation, c);
@@ -260,15 +261,15 @@ TEST(SystemRanked, ColorsAtOnce) {
         }
 }
 
-/// A group of a group of a group, over the trees built; intermediaries may be anywhere.
+/// A group of a group of a group, over the trees built, each with another branching factor; intermediaries may be anywhere.
 TEST(SystemRanked, Nested) {
   for (const Scheme& scheme : kSchemes) {
-    constexpr uint32_t n = 700, k = 3;
-    Case c = one_color(n, k, 0.8, 5);
+    constexpr uint32_t n = 700;
+    Case c = one_color(n, 3, 0.8, 5);
     std::vector<ParentPlace> parents;
-    for (Address i = 0; i < n; ++i) parents.push_back(complete_tree(i, n, k));
+    for (Address i = 0; i < n; ++i) parents.push_back(complete_tree(i, n, 3));
     std::mt19937 random(9);
-    for (int level = 0; level < 4; ++level) {
+    for (uint32_t k : {3u, 8u, 2u, 4u}) {
       Simulation simulation(n, options_of(scheme, k));
       for (const ParentPlace& where : parents) simulation.add(where, c.mine[where.self]);
       ASSERT_TRUE(simulation.run());
@@ -280,20 +281,18 @@ TEST(SystemRanked, Nested) {
         ParentPlace where;
         where.self = i;
         where.parent = members.back().place.parent;
+        where.depth = members.back().place.depth;
         where.children = members.back().place.children;
         parents.push_back(where);
       }
-      // Depths, which a vertex of a system-ranked group gets from its parent in the runtime.
-      std::map<Address, Address> parent;
-      for (ParentPlace& where : parents) parent[where.self] = where.parent;
-      for (ParentPlace& where : parents)
-        for (Address at = where.parent; at != kNobody; at = parent[at]) ++where.depth;
+      std::set<Address> there;
+      for (ParentPlace& where : parents) there.insert(where.self);
       check_color(members, k, scheme.name);
       if (HasFatalFailure()) return;
       for (Address i = 0; i < n; ++i)
         if (random() % 3 == 0) c.mine[i].clear();
       for (Address i = 0; i < n; ++i)
-        if (!parent.count(i)) c.mine[i].clear();
+        if (!there.count(i)) c.mine[i].clear();
     }
   }
 }
