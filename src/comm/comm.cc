@@ -10,6 +10,8 @@
 #include "comm/extras.h"
 #include "comm/hierarchy.h"
 #include "comm/meeting.h"
+#include "comm/system_ranked/construction.h"
+#include "comm/system_ranked/group_tree.h"
 #include "comm/topology.h"
 
 namespace fgmpi::comm {
@@ -121,9 +123,13 @@ void release_shared(SharedComm* shared) {
   uint32_t processes = shared->processes;
   bool counted = shared != g_world && id.lbi() >= kFirstLbi;
   if (shared == g_world) g_world = nullptr;
+  std::shared_ptr<system_ranked::GroupTree> tree = std::move(shared->tree);
   delete shared;
   if (g_on_dropped) g_on_dropped(id);
-  if (counted) drop(id, processes);
+  if (tree)
+    tree->drop();
+  else if (counted)
+    drop(id, processes);
 }
 
 void destroy_comm(Keep* keep) {
@@ -206,6 +212,8 @@ namespace {
 Status init_rank(RankState* rank) {
   if (!g_world) {
     init_context();
+    system_ranked::init_constructions();
+    system_ranked::init_group_trees();
     FGMPI_TRY(RankMap::configure());
     g_world = new SharedComm;
     g_world->id = ContextId::make(0, kWorldLbi);
@@ -326,6 +334,7 @@ size_t bytes_of(const SharedComm& shared) {
   for (const Hierarchy* h : {shared.hierarchy.get(), shared.remote_hierarchy.get()})
     if (h) bytes += sizeof *h + h->bytes();
   if (shared.topology) bytes += shared.topology->bytes();
+  if (shared.tree) bytes += shared.tree->bytes();
   return bytes + size_t{shared.references} * sizeof(Comm);
 }
 

@@ -56,6 +56,9 @@ inline constexpr uint32_t kMaxLbi = 0xffffff;
 struct Hierarchy;     // hierarchy.h: processes of the group, members per process; built lazily
 struct Topology;      // topology.h
 struct OpenMeetings;  // meeting.h: where collocated members meet in a collective
+namespace system_ranked {
+class GroupTree;  // group_tree.h
+}
 
 /// What all collocated members share. At most 512 bytes for a regular communicator of any size.
 /// An intercommunicator has one per side in a process that hosts members of both: the same context id, map and
@@ -75,6 +78,9 @@ struct SharedComm {
   std::shared_ptr<Hierarchy> hierarchy, remote_hierarchy;  ///< shared by duplicates
   std::shared_ptr<Topology> topology;
   std::shared_ptr<OpenMeetings> meetings;
+  /// System-ranked, in several processes: its tree. Then `map` asks for what it is asked, until a call that needs the
+  /// whole group has it replaced (hierarchy(), system_ranked::materialise()).
+  std::shared_ptr<system_ranked::GroupTree> tree;
   /// The group that point-to-point ranks refer to.
   const RankMap& peers() const { return __builtin_expect(inter, 0) ? *remote : map; }
 };

@@ -21,6 +21,8 @@ enum CreateOperation : uint8_t {
   kOpInterCreate,
   kOpInterMerge,
   kOpGather,
+  kOpSystemRanked,
+  kOpSystemRankedNonblocking,
 };
 
 /// Arrival of a member in a creation; out is its new communicator or nullptr.

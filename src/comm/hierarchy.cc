@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "comm/system_ranked/group_tree.h"
+
 namespace fgmpi::comm {
 namespace {
 
@@ -140,7 +142,10 @@ Hierarchy build_hierarchy(const RankMap& map) {
   return h;
 }
 
-const Hierarchy& hierarchy(SharedComm* shared) { return get(shared->hierarchy, shared->map); }
+const Hierarchy& hierarchy(SharedComm* shared) {
+  if (__builtin_expect(!shared->hierarchy && shared->tree, 0)) system_ranked::materialise(shared);
+  return get(shared->hierarchy, shared->map);
+}
 
 const Hierarchy& remote_hierarchy(SharedComm* shared) {
   return get(shared->remote_hierarchy, *shared->remote);

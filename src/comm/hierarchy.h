@@ -79,6 +79,7 @@ struct Hierarchy {
 /// Builds one for the group of `map` (tests; the two below keep theirs in the communicator).
 Hierarchy build_hierarchy(const RankMap& map);
 
+/// May switch for a system-ranked communicator, the first time.
 const Hierarchy& hierarchy(SharedComm* shared);
 const Hierarchy& remote_hierarchy(SharedComm* shared);
 

@@ -15,9 +15,10 @@ Status host_status(int code, const char* what) {
 }  // namespace
 
 bool known_hint(const std::string& key) {
-  constexpr const char* kKnown[] = {"mpi_assert_no_any_tag",   "mpi_assert_no_any_source",
-                                    "mpi_assert_exact_length", "mpi_assert_allow_overtaking",
-                                    "mpi_hw_resource_type",    "fgmpi_groupmap"};
+  constexpr const char* kKnown[] = {
+      "mpi_assert_no_any_tag",         "mpi_assert_no_any_source", "mpi_assert_exact_length",
+      "mpi_assert_allow_overtaking",   "mpi_hw_resource_type",     "fgmpi_groupmap",
+      "fgmpi_system_ranked_algorithm", "fgmpi_system_ranked_k",    "fgmpi_system_ranked_filler"};
   return std::any_of(std::begin(kKnown), std::end(kKnown), [&](const char* k) { return key == k; });
 }
 

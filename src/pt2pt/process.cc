@@ -184,6 +184,16 @@ Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, void* data, siz
   return check_length(std::move(status), outcome, bytes);
 }
 
+Status process_recv_any(uint64_t ctx, int32_t tag, void* data, size_t bytes, const char* call,
+                        uint32_t* process) {
+  Outcome outcome;
+  Status status = recv(raw(data, bytes), endpoint(kProcessEndpoint), MPI_ANY_SOURCE, tag, ctx, call,
+                       &outcome);
+  FGMPI_TRY(check_length(std::move(status), outcome, bytes));
+  *process = process_of_source(outcome.source);
+  return {};
+}
+
 Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, std::vector<uint8_t>* data,
                     const char* call) {
   Outcome outcome;

@@ -285,6 +285,9 @@ Status process_send(uint32_t process, uint64_t ctx, int32_t tag, const void* dat
                     const char* call, Signature signature = 0);
 Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, void* data, size_t bytes,
                     const char* call, Signature signature = 0);
+/// From whichever process sends, whatever the signature.
+Status process_recv_any(uint64_t ctx, int32_t tag, void* data, size_t bytes, const char* call,
+                        uint32_t* process);
 /// Receives a message of unknown size.
 Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, std::vector<uint8_t>* data,
                     const char* call);
@@ -328,6 +331,8 @@ inline constexpr int kNoticeCommFreed = 0;
 inline constexpr int kNoticeDeadlock = 1;
 inline constexpr int kNoticeAgree = 3;
 inline constexpr int kNoticeCollective = 4;
+inline constexpr int kNoticeConstruction = 12;
+inline constexpr int kNoticeGroupTree = 13;
 
 // ---- Deadlock (deadlock.h) ----------------------------------------------------------------------
 /// The scheduler's hook: every proclet of this process is parked. True when the whole job is and it

@@ -1,0 +1,169 @@
+#include "comm/system_ranked/construction.h"
+
+#include <cstring>
+#include <deque>
+#include <utility>
+
+#include "base/strings.h"
+#include "pt2pt/pt2pt.h"
+
+namespace fgmpi::comm::system_ranked {
+namespace {
+
+struct Header {
+  uint32_t number;
+  uint8_t algorithm, k, more, unused;
+};
+constexpr size_t kPart = 1024 - sizeof(Header);
+
+struct Message {
+  Address from;
+  Header header;
+  std::vector<uint8_t> bytes;
+};
+
+/// A construction that this process is in.
+struct UnderWay {
+  const Options& options;
+  Vertex* vertex;
+  Status status;
+  sched::Proclet* waiter = nullptr;
+  bool over() const { return !status.ok() || vertex->done(); }
+};
+
+std::map<ConstructionKey, UnderWay*> g_under_way;
+std::map<ConstructionKey, std::vector<Message>> g_early;
+std::map<ConstructionKey, Intermediary> g_intermediaries;
+std::map<std::pair<ConstructionKey, Address>, std::vector<uint8_t>> g_partial;
+std::deque<std::pair<ConstructionKey, Message>> g_local;  ///< to this process itself
+bool g_delivering_local = false;
+ConstructionCounts g_counts;
+
+class Notices final : public Carrier {
+ public:
+  Notices(const ConstructionKey& key, Header header) : key_(key), header_(header) {}
+  void send(Address to, std::vector<uint8_t> message) override {
+    if (to == g_av.me()) {
+      g_local.push_back({key_, {to, header_, std::move(message)}});
+      return;
+    }
+    ++g_counts.messages;
+    g_counts.bytes += message.size();
+    uint8_t notice[sizeof(Header) + kPart];
+    for (size_t at = 0; at < message.size(); at += kPart) {
+      size_t n = std::min(kPart, message.size() - at);
+      header_.more = at + n < message.size();
+      std::memcpy(notice, &header_, sizeof header_);
+      std::memcpy(notice + sizeof header_, message.data() + at, n);
+      pt2pt::notify(to, pt2pt::kNoticeConstruction, key_.parent, notice, sizeof header_ + n);
+    }
+  }
+
+ private:
+  ConstructionKey key_;
+  Header header_;
+};
+
+Status options_differ(const Options& mine, const Message& message) {
+  return error(
+      MPI_ERR_OTHER,
+      "system-ranked groups: this process builds by %s with k = %u, process %u by %s with k = %u; "
+      "allowed is "
+      "the same at all processes (fgmpi_system_ranked_algorithm and fgmpi_system_ranked_k)",
+      algorithm_name(mine.algorithm), mine.k, message.from,
+      algorithm_name(static_cast<Algorithm>(message.header.algorithm)), message.header.k);
+}
+
+void receive(UnderWay* u, const ConstructionKey& key, const Message& message) {
+  if (u->over()) return;
+  const Header& h = message.header;
+  if (h.algorithm != static_cast<uint8_t>(u->options.algorithm) || h.k != u->options.k) {
+    u->status = options_differ(u->options, message);
+  } else {
+    Notices carrier(key, h);
+    u->vertex->receive(message.from, message.bytes, carrier);
+  }
+  if (u->over() && u->waiter) sched::ready(std::exchange(u->waiter, nullptr));
+}
+
+void deliver(const ConstructionKey& key, Message message) {
+  if (Intermediary::is_for(static_cast<Kind>(message.bytes[0]))) {
+    Notices carrier(key, message.header);
+    Intermediary& intermediary = g_intermediaries[key];
+    intermediary.receive(message.from, message.bytes, carrier);
+    if (intermediary.idle()) g_intermediaries.erase(key);
+    return;
+  }
+  auto it = g_under_way.find(key);
+  if (it == g_under_way.end())
+    g_early[key].push_back(std::move(message));
+  else
+    receive(it->second, key, message);
+}
+
+/// What this process sent to itself, until there is no more.
+void deliver_local() {
+  if (std::exchange(g_delivering_local, true)) return;
+  while (!g_local.empty()) {
+    auto [key, message] = std::move(g_local.front());
+    g_local.pop_front();
+    deliver(key, std::move(message));
+  }
+  g_delivering_local = false;
+}
+
+void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
+  Message message;
+  message.from = from;
+  FGMPI_CHECK(bytes > sizeof message.header);
+  std::memcpy(&message.header, data, sizeof message.header);
+  const uint8_t* begin = static_cast<const uint8_t*>(data) + sizeof message.header;
+  const uint8_t* end = static_cast<const uint8_t*>(data) + bytes;
+  ConstructionKey key{ctx, message.header.number};
+  auto partial = g_partial.empty() ? g_partial.end() : g_partial.find({key, from});
+  if (partial != g_partial.end()) message.bytes = std::move(partial->second);
+  message.bytes.insert(message.bytes.end(), begin, end);
+  if (message.header.more) {
+    g_partial[{key, from}] = std::move(message.bytes);
+    return;
+  }
+  if (partial != g_partial.end()) g_partial.erase(partial);
+  deliver(key, std::move(message));
+  deliver_local();
+}
+
+void describe(const sched::WaitSite*, std::string* out) {
+  *out += "building a system-ranked group with other processes";
+}
+
+}  // namespace
+
+Status construct(const ConstructionKey& key, const Options& options, ParentPlace where,
+                 std::vector<Enrolment> mine, const char* call, std::vector<Place>* places) {
+  std::unique_ptr<Vertex> vertex = Vertex::make(options, std::move(where), std::move(mine));
+  UnderWay under_way{options, vertex.get(), {}};
+  g_under_way.emplace(key, &under_way);
+  Notices carrier(key, {key.number, static_cast<uint8_t>(options.algorithm),
+                        static_cast<uint8_t>(options.k), 0, 0});
+  vertex->start(carrier);
+  if (auto early = g_early.find(key); early != g_early.end()) {
+    std::vector<Message> messages = std::move(early->second);
+    g_early.erase(early);
+    for (const Message& message : messages) receive(&under_way, key, message);
+  }
+  deliver_local();
+  sched::WaitSite site{call, describe, true};
+  while (!under_way.over()) {
+    under_way.waiter = sched::current();
+    sched::park(&site);
+  }
+  g_under_way.erase(key);
+  *places = vertex->places();
+  return std::move(under_way.status);
+}
+
+void init_constructions() { pt2pt::set_notice_handler(pt2pt::kNoticeConstruction, on_notice); }
+
+const ConstructionCounts& construction_counts() { return g_counts; }
+
+}  // namespace fgmpi::comm::system_ranked

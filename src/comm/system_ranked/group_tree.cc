@@ -1,0 +1,411 @@
+#include "comm/system_ranked/group_tree.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/strings.h"
+#include "groupmap/codec.h"
+#include "pt2pt/pt2pt.h"
+
+namespace fgmpi::comm::system_ranked {
+namespace {
+
+enum Step : uint8_t { kFind, kFound, kWant, kTell, kMembers, kMap, kLastOfMap, kDropped, kForget };
+
+/// Answers kept by a process for a communicator: 512 bytes at most.
+constexpr size_t kCached = 64;
+/// Bytes of a notice that carry a list or a map.
+constexpr size_t kPart = 960;
+
+struct TreeKey {
+  uint64_t context;
+  uint32_t serial;
+  auto operator<=>(const TreeKey&) const = default;
+};
+struct Early {
+  Address from;
+  std::vector<uint8_t> message;
+};
+
+std::map<TreeKey, std::shared_ptr<GroupTree>> g_trees;
+std::map<TreeKey, std::vector<Early>> g_early;
+
+TreeKey key_of(const GroupId& id) { return {id.context, id.serial}; }
+
+Writer step(Step s) {
+  return Writer(static_cast<Kind>(s));  // the kind's byte is the step's
+}
+
+void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
+  const auto* at = static_cast<const uint8_t*>(data);
+  TreeKey key{ctx, 0};
+  FGMPI_CHECK(bytes > sizeof key.serial);
+  std::memcpy(&key.serial, at, sizeof key.serial);
+  std::span<const uint8_t> message(at + sizeof key.serial, bytes - sizeof key.serial);
+  auto it = g_trees.find(key);
+  if (it == g_trees.end()) {
+    g_early[key].push_back({from, {message.begin(), message.end()}});
+    return;
+  }
+  std::shared_ptr<GroupTree> tree = it->second;  // it may forget itself
+  tree->receive(from, message);
+}
+
+void describe_find(const sched::WaitSite*, std::string* out) {
+  *out += "asking where a rank of a system-ranked communicator is";
+}
+void describe_map(const sched::WaitSite*, std::string* out) {
+  *out += "asking for the map of a system-ranked communicator";
+}
+
+}  // namespace
+
+/// The map of a communicator whose group is not known here: one's own members, answers had, and what is asked for. Where
+/// nothing may park (reports), an unknown rank is -1.
+class LazyMap final : public groupmap::GroupMap {
+ public:
+  explicit LazyMap(std::shared_ptr<GroupTree> tree)
+      : GroupMap(groupmap::Encoding::array, tree->place().size, false), tree_(std::move(tree)) {}
+  int32_t select(int32_t i) const override {
+    int32_t world = tree_->known(i);
+    if (__builtin_expect(world >= 0, 1) || sched::on_host_stack()) return world;
+    return std::shared_ptr<GroupTree>(tree_)->find(i);
+  }
+  int32_t rank(int32_t w) const override {
+    return tree_->is_mine(w) ? tree_->rank_of_mine(w) : whole().rank_of(w);
+  }
+  void select_range(int32_t first, int32_t count, int32_t* out) const override {
+    whole().world_range(first, count, out);
+  }
+  void ordered_range(int32_t first, int32_t count, int32_t* out) const override {
+    whole().encoded().ordered_range(first, count, out);
+  }
+  size_t bytes() const override { return sizeof *this; }
+  bool validate(std::string* reason) const override { return whole().validate(reason); }
+  void write(groupmap::ByteWriter& out) const override {
+    std::vector<int32_t> all = whole().encoded().expand();
+    out.bytes(all.data(), all.size() * sizeof(int32_t));
+  }
+  std::string describe() const override { return "system-ranked tree"; }
+
+ private:
+  /// Where nothing may park, whoever calls has asked for the map before (materialise()).
+  RankMap whole() const {
+    std::shared_ptr<GroupTree> tree = tree_;  // this map may go while it waits
+    return tree->whole();
+  }
+  std::shared_ptr<GroupTree> tree_;
+};
+
+/// A proclet that waits for an answer.
+struct GroupTree::Finder {
+  int32_t rank;  ///< -1: for the whole map
+  int32_t world = -1;
+  sched::Proclet* proclet = nullptr;
+  Finder* next = nullptr;
+};
+
+/// A question under way: whose process hosts `rank`? Vertices [low, high) host the ranks [low_rank, high_rank), where
+/// vertices have numbers.
+struct GroupTree::Search {
+  Address requester;
+  int32_t rank;
+  uint32_t target = 0, low = 0, high = 0, probes = 0;
+  int32_t low_rank = 0, high_rank = 0;
+};
+
+GroupTree::GroupTree(const Place& place, uint32_t k, RankMap members)
+    : place_(place), k_(k), members_(std::move(members)) {}
+
+GroupTree::~GroupTree() = default;
+
+std::shared_ptr<GroupTree> GroupTree::make(const Place& place, uint32_t k, RankMap members) {
+  std::shared_ptr<GroupTree> tree(new GroupTree(place, k, std::move(members)));
+  TreeKey key = key_of(place.id);
+  g_trees[key] = tree;
+  if (auto early = g_early.find(key); early != g_early.end()) {
+    std::vector<Early> messages = std::move(early->second);
+    g_early.erase(early);
+    for (const Early& e : messages) tree->receive(e.from, e.message);
+  }
+  return tree;
+}
+
+RankMap GroupTree::lazy_map() { return RankMap(groupmap::MapRef(new LazyMap(shared_from_this()))); }
+
+// ---- Ranks ------------------------------------------------------------------------------------------------------
+
+int32_t GroupTree::known(int32_t rank) const {
+  int32_t index = rank - place_.first;
+  if (index >= 0 && index < members_.size()) return members_.world_of(index);
+  if (has_whole()) return whole_.world_of(rank);
+  if (cache_.empty()) return -1;
+  const Known& k = cache_[static_cast<size_t>(rank) % kCached];
+  return k.rank == rank ? k.world : -1;
+}
+
+bool GroupTree::is_mine(int32_t world) const {
+  uint32_t local;
+  return world >= 0 && g_av.is_mine(static_cast<uint32_t>(world), &local);
+}
+
+int32_t GroupTree::rank_of_mine(int32_t world) const {
+  int32_t index = members_.rank_of(world);
+  return index < 0 ? -1 : place_.first + index;
+}
+
+int32_t GroupTree::find(int32_t rank) {
+  std::shared_ptr<GroupTree> keep = shared_from_this();
+  Finder finder{rank, -1, sched::current(), finders_};
+  finders_ = &finder;
+  Search question{g_av.me(), rank};
+  question.high = place_.vertices;
+  question.high_rank = place_.size;
+  question.target = place_.number;
+  search(question);
+  sched::WaitSite site{"a message's first use of a rank", describe_find, true};
+  while (finder.world < 0) sched::park(&site);
+  return finder.world;
+}
+
+/// The neighbour on the way to the vertex with this number.
+Address GroupTree::towards(uint32_t number) const {
+  uint32_t child = number;
+  while (number > place_.number) {
+    child = number;
+    number = parent_of(number, k_);
+  }
+  return number == place_.number ? place_.children[child - (place_.number * k_ + 1)]
+                                 : place_.parent;
+}
+
+void GroupTree::search(Search s) {
+  int32_t first = place_.first, past = first + static_cast<int32_t>(place_.weight);
+  if (s.rank >= first && s.rank < past) {
+    Writer out = step(kFound);
+    out.put(static_cast<uint32_t>(s.rank));
+    out.put(static_cast<uint32_t>(members_.world_of(s.rank - first)));
+    return send(s.requester, out.take());
+  }
+  Address next = place_.parent;
+  if (place_.number == kNobody) {
+    if (s.rank > first && s.rank < place_.end)
+      for (size_t i = 0; i < place_.children.size() && place_.child_first[i] <= s.rank; ++i)
+        next = place_.children[i];
+  } else {
+    // This vertex narrows the bounds; the next guess is by proportion, every third by half.
+    if (s.rank < first && place_.number < s.high) {
+      s.high = place_.number;
+      s.high_rank = first;
+    } else if (s.rank >= past && place_.number >= s.low) {
+      s.low = place_.number + 1;
+      s.low_rank = past;
+    }
+    if (s.target < s.low || s.target >= s.high || s.target == place_.number) {
+      uint64_t span = s.high - s.low, ranks = static_cast<uint64_t>(s.high_rank - s.low_rank);
+      s.target = s.low + static_cast<uint32_t>(
+                             ++s.probes % 3 == 0
+                                 ? span / 2
+                                 : span * static_cast<uint64_t>(s.rank - s.low_rank) / ranks);
+    }
+    next = towards(s.target);
+  }
+  Writer out = step(kFind);
+  out.put(s.requester);
+  out.put(static_cast<uint32_t>(s.rank));
+  for (uint32_t value : {s.target, s.low, s.high, s.probes, static_cast<uint32_t>(s.low_rank),
+                         static_cast<uint32_t>(s.high_rank)})
+    out.put(value);
+  send(next, out.take());
+}
+
+// ---- The whole map ----------------------------------------------------------------------------------------------
+
+const RankMap& GroupTree::whole() {
+  if (has_whole()) return whole_;
+  FGMPI_CHECK(!sched::on_host_stack());
+  std::shared_ptr<GroupTree> keep = shared_from_this();
+  Finder finder{-1, -1, sched::current(), finders_};
+  finders_ = &finder;
+  if (!std::exchange(wanted_, true)) take_want(g_av.me());
+  sched::WaitSite site{"a call that needs the whole group", describe_map, true};
+  while (!has_whole()) sched::park(&site);
+  return whole_;
+}
+
+/// Wakes those whose answer is here.
+void GroupTree::wake_answered() {
+  Finder* f = std::exchange(finders_, nullptr);
+  while (f) {
+    Finder* next = f->next;
+    if (f->rank >= 0) f->world = known(f->rank);
+    if (f->rank < 0 ? has_whole() : f->world >= 0) {
+      sched::ready(f->proclet);
+    } else {
+      f->next = finders_;
+      finders_ = f;
+    }
+    f = next;
+  }
+}
+
+void GroupTree::take_want(Address requester) {
+  if (place_.parent != kNobody) {
+    Writer out = step(kWant);
+    out.put(requester);
+    return send(place_.parent, out.take());
+  }
+  if (has_whole()) return send_map(requester);
+  requesters_.push_back(requester);
+  if (to_gather_ > 0) return;
+  gathered_.resize(static_cast<size_t>(place_.size));
+  to_gather_ = place_.size;
+  tell(g_av.me());
+}
+
+void GroupTree::tell(Address root) {
+  for (Address child : place_.children) {
+    Writer out = step(kTell);
+    out.put(root);
+    send(child, out.take());
+  }
+  send_members(root);
+}
+
+/// Runs of consecutive world ranks, in as many notices as they need.
+void GroupTree::send_members(Address root) {
+  int32_t count = members_.size();
+  for (int32_t i = 0; i < count;) {
+    Writer out = step(kMembers);
+    out.put(static_cast<uint32_t>(place_.first + i));
+    while (i < count && out.size() < kPart) {
+      int32_t start = members_.world_of(i), length = 1;
+      while (i + length < count && members_.world_of(i + length) == start + length) ++length;
+      out.put(static_cast<uint32_t>(start));
+      out.put(static_cast<uint32_t>(length));
+      i += length;
+    }
+    send(root, out.take());
+  }
+}
+
+void GroupTree::take_members(Reader& in) {
+  uint32_t rank = in.get32();
+  while (!in.empty()) {
+    uint32_t start = in.get32(), length = in.get32();
+    FGMPI_CHECK(rank + length <= gathered_.size());
+    for (uint32_t i = 0; i < length; ++i) gathered_[rank++] = static_cast<int32_t>(start + i);
+    to_gather_ -= static_cast<int32_t>(length);
+  }
+  if (to_gather_ > 0) return;
+  sched::call_on_host([&] { whole_ = RankMap::from_ranks(gathered_); });
+  std::vector<int32_t>().swap(gathered_);
+  for (Address requester : std::exchange(requesters_, {})) send_map(requester);
+  wake_answered();
+}
+
+void GroupTree::send_map(Address to) {
+  if (to == g_av.me()) return;
+  std::vector<uint8_t> encoded;
+  sched::call_on_host([&] { whole_.serialize(&encoded); });
+  for (size_t at = 0; at < encoded.size(); at += kPart) {
+    size_t n = std::min(kPart, encoded.size() - at);
+    std::vector<uint8_t> message{at + n < encoded.size() ? kMap : kLastOfMap};
+    message.insert(message.end(), encoded.begin() + static_cast<ptrdiff_t>(at),
+                   encoded.begin() + static_cast<ptrdiff_t>(at + n));
+    send(to, std::move(message));
+  }
+}
+
+void GroupTree::take_map(std::span<const uint8_t> part) {
+  received_.insert(received_.end(), part.begin() + 1, part.end());
+  if (part[0] == kMap) return;
+  size_t used;
+  Status status;
+  sched::call_on_host([&] { status = RankMap::deserialize(received_, &used, &whole_); });
+  FGMPI_CHECK(status.ok());
+  std::vector<uint8_t>().swap(received_);
+  wake_answered();
+}
+
+// ---- The end ----------------------------------------------------------------------------------------------------
+
+void GroupTree::drop() {
+  dropped_ = true;
+  pass_drop();
+}
+
+void GroupTree::pass_drop() {
+  if (!dropped_ || children_dropped_ < place_.children.size()) return;
+  if (place_.parent != kNobody) return send(place_.parent, step(kDropped).take());
+  comm::drop({place_.id.context}, 1);
+  forget();
+}
+
+void GroupTree::forget() {
+  std::shared_ptr<GroupTree> keep = shared_from_this();
+  for (Address child : place_.children) send(child, step(kForget).take());
+  g_trees.erase(key_of(place_.id));
+}
+
+// ---- Notices ----------------------------------------------------------------------------------------------------
+
+void GroupTree::send(Address to, std::vector<uint8_t> message) {
+  if (to == g_av.me()) return receive(to, message);
+  uint8_t notice[1024];
+  FGMPI_CHECK(message.size() + sizeof place_.id.serial <= sizeof notice);
+  std::memcpy(notice, &place_.id.serial, sizeof place_.id.serial);
+  std::memcpy(notice + sizeof place_.id.serial, message.data(), message.size());
+  pt2pt::notify(to, pt2pt::kNoticeGroupTree, place_.id.context, notice,
+                sizeof place_.id.serial + message.size());
+}
+
+void GroupTree::receive(Address, std::span<const uint8_t> message) {
+  Reader in(message.subspan(1));
+  switch (static_cast<Step>(message[0])) {
+    case kFind: {
+      Search s{in.get32(), static_cast<int32_t>(in.get32())};
+      for (uint32_t* value : {&s.target, &s.low, &s.high, &s.probes}) *value = in.get32();
+      s.low_rank = static_cast<int32_t>(in.get32());
+      s.high_rank = static_cast<int32_t>(in.get32());
+      return search(s);
+    }
+    case kFound: {
+      Known k{static_cast<int32_t>(in.get32()), static_cast<int32_t>(in.get32())};
+      if (cache_.empty()) cache_.resize(kCached);
+      cache_[static_cast<size_t>(k.rank) % kCached] = k;
+      return wake_answered();
+    }
+    case kWant:
+      return take_want(in.get32());
+    case kTell:
+      return tell(in.get32());
+    case kMembers:
+      return take_members(in);
+    case kMap:
+    case kLastOfMap:
+      return take_map(message);
+    case kDropped:
+      ++children_dropped_;
+      return pass_drop();
+    case kForget:
+      return forget();
+  }
+}
+
+size_t GroupTree::bytes() const {
+  return sizeof *this + place_.children.capacity() * sizeof(Address) +
+         place_.child_first.capacity() * sizeof(int32_t) + cache_.capacity() * sizeof(Known) +
+         members_.bytes() - sizeof(RankMap);
+}
+
+void materialise(SharedComm* shared) {
+  std::shared_ptr<GroupTree> tree = shared->tree;
+  RankMap whole = tree->whole();
+  shared->map = std::move(whole);
+}
+
+void init_group_trees() { pt2pt::set_notice_handler(pt2pt::kNoticeGroupTree, on_notice); }
+
+}  // namespace fgmpi::comm::system_ranked

@@ -1,0 +1,27 @@
+// MPIX_Comm_split with MPIX_SYSTEM_RANKED: communicators whose ranks the system picks.
+// Thread rule: one thread. split() may switch, isplit() never does.
+#pragma once
+
+#include <optional>
+
+#include "comm/hints.h"
+#include "comm/system_ranked/vertex.h"
+#include "pt2pt/pt2pt.h"
+
+namespace fgmpi::comm {
+struct Comm;
+}
+
+namespace fgmpi::comm::system_ranked {
+
+/// Which algorithm, by hints (fgmpi_system_ranked_algorithm, fgmpi_system_ranked_k, fgmpi_system_ranked_filler) over
+/// settings (FGMPI_SYSTEM_RANKED_ALGORITHM, ...). Errors: MPI_ERR_INFO_VALUE with the value and what is allowed.
+Status options_from(const Hints& hints, Options* out);
+
+/// *out is nullptr for MPI_UNDEFINED. All members give the same options.
+Status split(Comm* comm, int32_t color, const Options& options, const char* call, Comm** out);
+/// The request completes when *out is there.
+Status isplit(Comm* comm, int32_t color, const Options& options, const char* call, MPI_Comm* out,
+              pt2pt::Request** request);
+
+}  // namespace fgmpi::comm::system_ranked
