@@ -29,6 +29,14 @@ struct Blocks {
 Status barrier_dissemination(const Team& team);
 Status barrier_tree(const Team& team);
 
+// ---- System-ranked communicators: teams of neighbours (Team::kTree) ------------------------------
+Status group_tree_barrier(const Team& team);
+Status group_tree_bcast(const Team& team, uint32_t root, char* data, size_t bytes);
+Status group_tree_reduce(const Team& team, uint32_t root, const Reduction& r,
+                         char* data);  ///< commutative only
+Status group_tree_allreduce(const Team& team, const Reduction& r,
+                            char* data);  ///< commutative only
+
 // ---- Broadcast of `bytes` from process root -------------------------------------------------------
 Status bcast_binomial(const Team& team, uint32_t root, char* data, size_t bytes);
 Status bcast_knomial(const Team& team, uint32_t root, char* data, size_t bytes);  ///< k = 4

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/strings.h"
 #include "comm/hierarchy.h"
+#include "comm/system_ranked/group_tree.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -111,6 +112,12 @@ Failures& g_failures = *new Failures;
 /// f(process) for all other processes with members of either group.
 template <class F>
 void for_each_other_process(SharedComm* shared, F&& f) {
+  if (shared->tree) {  // it knows its neighbours, and these tell theirs
+    const comm::system_ranked::Place& place = shared->tree->place();
+    if (place.parent != comm::system_ranked::kNobody) f(place.parent);
+    for (uint32_t child : place.children) f(child);
+    return;
+  }
   const comm::Hierarchy& h = comm::hierarchy(shared);
   for (uint32_t i = 0; i < h.count(); ++i)
     if (h.processes[i] != g_av.me()) f(h.processes[i]);
@@ -225,7 +232,7 @@ Failed* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t number, const S
   pt2pt::give_up_traffic(ctx, number << kNumberBit, kNotNumber, failed->status);
   // A group's processes are not worked out here, inside poll, for a communicator that has not been
   // used; then they are told when the collective begins.
-  if (shared && !failed->told && shared->hierarchy &&
+  if (shared && !failed->told && (shared->hierarchy || shared->tree) &&
       (!shared->inter || shared->remote_hierarchy)) {
     if (!shared->inter &&
         comm::find_completed(shared, round_of(ctx), number << kNumberBit, kNotNumber))
@@ -254,7 +261,7 @@ void Failures::drop_if_over(const Failed* failed) {
 void Failures::conclude(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status) {
   const Failed* known = find_failed(ctx, number);
   if (status.ok() && !known) return;
-  comm::hierarchy(shared);  // may not have been needed yet
+  if (!shared->tree) comm::hierarchy(shared);  // may not have been needed yet
   if (shared->inter) comm::remote_hierarchy(shared);
   Failed* failed = fail(shared, ctx, number, status);
   ++failed->done;

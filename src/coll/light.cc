@@ -16,7 +16,7 @@ template <class F>
 Status among_processes(SharedComm* shared, const Meeting* m, uint64_t bytes, F&& f) {
   ++g_counters.collectives;
   if (shared->processes == 1) return {};
-  return f(Team(shared, m, bytes));
+  return f(Team(shared, m, bytes, Team::kTree));
 }
 
 void make_room(Meeting* m, size_t bytes) {

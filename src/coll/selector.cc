@@ -159,6 +159,7 @@ Status pick_alltoall(const Shape& shape, AlltoallFn* out) {
 }
 
 Status team_barrier(const Team& team) {
+  if (team.tree_size() > 0) return group_tree_barrier(team);
   if (team.count() < 2) return {};
   BarrierFn run;
   FGMPI_TRY(pick_barrier({team.count(), 0}, &run));
@@ -166,6 +167,7 @@ Status team_barrier(const Team& team) {
 }
 
 Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes) {
+  if (team.tree_size() > 0) return group_tree_bcast(team, root, data, bytes);
   if (team.count() < 2) return {};
   BcastFn run;
   FGMPI_TRY(pick_bcast({team.count(), bytes}, &run));
@@ -173,6 +175,7 @@ Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes) {
 }
 
 Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* data) {
+  if (team.tree_size() > 0) return group_tree_reduce(team, root, r, data);
   if (team.count() < 2) return {};
   ReduceFn run;
   FGMPI_TRY(pick_reduce({team.count(), r.bytes(), r.commutative, splits(r)}, &run));
@@ -180,6 +183,7 @@ Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* da
 }
 
 Status team_allreduce(const Team& team, const Reduction& r, char* data) {
+  if (team.tree_size() > 0) return group_tree_allreduce(team, r, data);
   if (team.count() < 2) return {};
   AllreduceFn run;
   FGMPI_TRY(pick_allreduce({team.count(), r.bytes(), r.commutative, splits(r)}, &run));

@@ -76,7 +76,7 @@ comm::MeetingAction step_function(CollectiveKind kind, bool inter) {
   }
 }
 
-Status step_barrier(CollectiveStep& step) { return team_barrier(step.team(0)); }
+Status step_barrier(CollectiveStep& step) { return team_barrier(step.team(0, Team::kTree)); }
 
 Parts::Parts(const Side& side, int32_t ranks) : ranks_(ranks) {
   if (!side.counts) {

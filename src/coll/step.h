@@ -21,7 +21,9 @@ struct CollectiveStep {
   Args* first() const { return members.front(); }
   const char* call() const { return meeting->call; }
   /// `agreed`: what all processes must give alike (team.h).
-  Team team(uint64_t agreed) const { return Team(shared, meeting, agreed); }
+  Team team(uint64_t agreed, Team::Reach reach = Team::kAll) const {
+    return Team(shared, meeting, agreed, reach);
+  }
   /// The member with this rank, or nullptr when it is in another process.
   Args* member(int rank) const;
   /// An error when members of this process do not name the same root.

@@ -164,10 +164,10 @@ Status step_reduce(CollectiveStep& step) {
   FGMPI_TRY(step.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
   Reduction r{&first->send.type, first->send.count, first->op, host::is_commutative(first->op)};
   if (step.shared->processes == 1) return alone(step, r);
-  Team team = step.team(r.bytes());
+  Team team = step.team(r.bytes(), r.commutative ? Team::kTree : Team::kAll);
   if (!r.commutative && !comm::hierarchy(step.shared).one_run_each)
     return in_rank_order_of_runs(step, team, r);
-  if (Pipeline::suits(step, team, r)) return Pipeline(step, team, r).run();
+  if (team.tree_size() == 0 && Pipeline::suits(step, team, r)) return Pipeline(step, team, r).run();
 
   std::vector<const Args*> to = receivers(step);
   // The result may be built in a receiver's buffer unless that is also a contribution.

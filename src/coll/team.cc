@@ -4,6 +4,7 @@
 
 #include "base/counters.h"
 #include "coll/move.h"
+#include "comm/system_ranked/group_tree.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -36,11 +37,14 @@ namespace {
 }();
 }  // namespace
 
-Team::Team(comm::SharedComm* shared, const comm::Meeting* m, uint64_t agreed)
+Team::Team(comm::SharedComm* shared, const comm::Meeting* m, uint64_t agreed, Reach reach)
     : map_(&shared->map),
       open_(shared, shared->id.plane(comm::kPlaneColl, m->round),
             team_tag(m->sequence, m->operation, false, shared->side), agreed, m->call) {
-  add_all(comm::hierarchy(shared));
+  if (__builtin_expect(reach == kTree && shared->tree != nullptr, 0))
+    add_neighbours(shared->tree->place());
+  else
+    add_all(comm::hierarchy(shared));
 }
 
 Team::Team(comm::SharedComm* shared, const comm::Meeting* m, Direction direction)
@@ -82,7 +86,34 @@ Team::Team(const std::vector<uint32_t>& processes, uint32_t my_team_rank, uint64
       me_(my_team_rank),
       open_(nullptr, ctx, tag, 0, call) {}
 
+void Team::add_neighbours(const comm::system_ranked::Place& place) {
+  processes_.push_back(g_av.me());
+  has_parent_ = place.parent != comm::system_ranked::kNobody;
+  if (has_parent_) processes_.push_back(place.parent);
+  for (uint32_t child : place.children) processes_.push_back(child);
+  tree_size_ = place.vertices;
+  own_first_ = place.first;
+  own_past_ = place.first + static_cast<int32_t>(place.weight);
+}
+
+uint32_t Team::add_process_of(uint32_t elsewhere) const {
+  int32_t rank = static_cast<int32_t>(elsewhere - kElsewhere);
+  processes_.push_back(g_av.process_of(static_cast<uint32_t>(map_->world_of(rank))));
+  return count() - 1;
+}
+
+Status Team::recv_any(void* data, size_t bytes, uint32_t* from) const {
+  if (__builtin_expect(open_.failed(), 0)) return open_.failure();
+  uint32_t process;
+  FGMPI_TRY(pt2pt::process_recv_any(open_.ctx, open_.tag, data, bytes, open_.call, &process));
+  auto it = std::find(processes_.begin(), processes_.end(), process);
+  *from = static_cast<uint32_t>(it - processes_.begin());
+  return {};
+}
+
 uint32_t Team::team_rank_of(int32_t rank) const {
+  if (tree_size_ > 0)
+    return rank >= own_first_ && rank < own_past_ ? me_ : kElsewhere + static_cast<uint32_t>(rank);
   return team_rank_of_index_[hierarchy_->index_of_rank(*map_, rank)];
 }
 
@@ -96,6 +127,7 @@ Status Team::send(uint32_t to, const void* data, size_t bytes) const {
 
 Status Team::recv(uint32_t from, void* data, size_t bytes) const {
   if (__builtin_expect(open_.failed(), 0)) return open_.failure();
+  if (__builtin_expect(from == kAnyProcess, 0)) return recv_any(data, bytes, &from);
   return pt2pt::process_recv(processes_[from], open_.ctx, open_.tag, data, bytes, open_.call,
                              open_.signature);
 }

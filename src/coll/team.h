@@ -19,6 +19,7 @@
 #include "comm/comm.h"
 #include "comm/hierarchy.h"
 #include "comm/meeting.h"
+#include "comm/system_ranked/group_tree.h"
 #include "pt2pt/pt2pt.h"
 
 namespace fgmpi::coll {
@@ -39,7 +40,10 @@ class Team {
  public:
   /// The processes of the local group, for the collective of a meeting. `agreed`: what must be the
   /// same in all of them, so that none takes the messages of another opinion for what it expects.
-  Team(comm::SharedComm* shared, const comm::Meeting* meeting, uint64_t agreed);
+  /// kTree: of a system-ranked communicator this process and its neighbours in the tree only, which is enough for
+  /// barriers, broadcasts, and reductions that commute (algorithms/group_tree.cc).
+  enum Reach { kAll, kTree };
+  Team(comm::SharedComm* shared, const comm::Meeting* meeting, uint64_t agreed, Reach reach = kAll);
   /// The processes of an intercommunicator's remote group, in the order that they themselves have;
   /// to send to them or to receive from them (the tag says which group a message is from).
   enum Direction { kToRemote, kFromRemote };
@@ -54,6 +58,17 @@ class Team {
   uint32_t process(uint32_t team_rank) const { return processes_[team_rank]; }
   /// How many members a process hosts. REQUIRES: made from a communicator.
   uint32_t members(uint32_t team_rank) const;
+  /// Neighbours only: how many processes the tree has; 0 for a team of all.
+  uint32_t tree_size() const { return tree_size_; }
+  bool has_parent() const { return has_parent_; }
+  /// Neighbours only: adds the process of a rank that team_rank_of() says is elsewhere, and returns its rank in the
+  /// team. May switch.
+  uint32_t add_process_of(uint32_t elsewhere) const;
+  /// Receives from whichever process sends. REQUIRES: all that are still to send in this collective send the same.
+  Status recv_any(void* data, size_t bytes, uint32_t* from) const;
+  static constexpr uint32_t kAnyProcess = 0xffffffffu;
+  /// Neighbours only: this, plus the rank, stands for the process of a rank that is not in this one.
+  static constexpr uint32_t kElsewhere = 0x80000000u;
   /// The process that hosts a rank. REQUIRES: made from a communicator.
   uint32_t team_rank_of(int32_t rank) const;
 
@@ -81,11 +96,15 @@ class Team {
 
  private:
   void add_all(const comm::Hierarchy& h);
+  void add_neighbours(const comm::system_ranked::Place& place);
   const comm::Hierarchy* hierarchy_ = nullptr;
   const RankMap* map_ = nullptr;
-  PerProcess<uint32_t> processes_;
+  mutable PerProcess<uint32_t> processes_;  ///< add_process_of()
   PerProcess<uint32_t> team_rank_of_index_;  ///< of the hierarchy
   uint32_t me_ = 0;
+  uint32_t tree_size_ = 0;
+  bool has_parent_ = false;
+  int32_t own_first_ = 0, own_past_ = 0;  ///< neighbours only: ranks of this process
   OpenTeam open_;
 };
 

@@ -1,0 +1,88 @@
+// Barrier, broadcast and reductions of a system-ranked communicator, over its own tree: a process knows its neighbours
+// there and nobody else. Commutative only. Ranks in the team: this process 0, then the parent if there is one, then the
+// children in order.
+//
+// A broadcast starts wherever the root is and spreads from there: whoever gets the data passes it on to all other
+// neighbours. That is as many messages as a tree that hangs at the root has; forwarding to the tree's root first costs one
+// more and saves levels only for roots near the leaves. A reduction goes up the tree, and from its root to the root
+// that the user gave, whose address is asked for on first use.
+#include <algorithm>
+
+#include "coll/algorithms.h"
+
+namespace fgmpi::coll {
+namespace {
+
+/// Pieces of long data, each passed on while the next comes in; short enough to be sent without asking.
+constexpr size_t kPiece = 64 * 1024;
+
+uint32_t first_child(const Team& team) { return team.has_parent() ? 2 : 1; }
+
+/// From this process, or wherever it comes from, to all other neighbours.
+Status spread(const Team& team, bool starts, char* data, size_t bytes) {
+  uint32_t from = 0;
+  size_t at = 0;
+  do {
+    size_t length = std::min(kPiece, bytes - at);
+    if (!starts && at == 0)
+      FGMPI_TRY(team.recv_any(data, length, &from));
+    else if (!starts)
+      FGMPI_TRY(team.recv(from, data + at, length));
+    for (uint32_t to = 1; to < team.count(); ++to)
+      if (starts || to != from) FGMPI_TRY(team.send(to, data + at, length));
+    at += length;
+  } while (at < bytes);
+  return {};
+}
+
+/// `data` becomes the result of the subtree; it goes on to the parent.
+Status gather_up(const Team& team, const Reduction& r, char* data) {
+  Wire wire(r);
+  Operand other(*r.type, r.count);
+  for (uint32_t child = first_child(team); child < team.count(); ++child) {
+    FGMPI_TRY(wire.recv(team, child, other.at()));
+    FGMPI_TRY(combine(r, other.at(), data, r.count));
+  }
+  return team.has_parent() ? wire.send(team, 1, data) : Status();
+}
+
+}  // namespace
+
+Status group_tree_barrier(const Team& team) {
+  char unused = 0;
+  // Two processes tell each other at once.
+  if (team.tree_size() == 2) return team.exchange(1, &unused, 0, 1, &unused, 0);
+  for (uint32_t child = first_child(team); child < team.count(); ++child)
+    FGMPI_TRY(team.recv(child, &unused, 0));
+  if (team.has_parent()) {
+    FGMPI_TRY(team.send(1, &unused, 0));
+    FGMPI_TRY(team.recv(1, &unused, 0));
+  }
+  for (uint32_t child = first_child(team); child < team.count(); ++child)
+    FGMPI_TRY(team.send(child, &unused, 0));
+  return {};
+}
+
+Status group_tree_bcast(const Team& team, uint32_t root, char* data, size_t bytes) {
+  return spread(team, root == team.me(), data, bytes);
+}
+
+Status group_tree_reduce(const Team& team, uint32_t root, const Reduction& r, char* data) {
+  FGMPI_TRY(gather_up(team, r, data));
+  Wire wire(r);
+  if (team.has_parent())
+    return root == team.me() ? wire.recv(team, Team::kAnyProcess, data) : Status();
+  if (root == team.me()) return {};
+  return wire.send(team, team.add_process_of(root), data);
+}
+
+Status group_tree_allreduce(const Team& team, const Reduction& r, char* data) {
+  FGMPI_TRY(gather_up(team, r, data));
+  Wire wire(r);
+  if (team.has_parent()) FGMPI_TRY(wire.recv(team, 1, data));
+  for (uint32_t child = first_child(team); child < team.count(); ++child)
+    FGMPI_TRY(wire.send(team, child, data));
+  return {};
+}
+
+}  // namespace fgmpi::coll
