@@ -46,6 +46,20 @@ int MPIX_Comm_map_info(MPI_Comm comm, MPIX_Map_info* info);
 /* MPI_Comm_split that also takes the color MPIX_PERMUTE. Collective over comm, which is an intracommunicator.
  * Errors: MPI_ERR_COMM, MPI_ERR_ARG (color). */
 int MPIX_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm);
+
+/* Key of MPIX_Comm_split, given by every member: the ranks in newcomm are the system's choice, contiguous in each
+ * process. No member and no process needs to know the others, so creation needs no sort and no list of the group
+ * (Langer, Venkataraman, Kale, EuroMPI 2012). newcomm is a communicator like any other; docs/memory-budget.md says which
+ * calls make a process store the whole group. */
+#define MPIX_SYSTEM_RANKED (-2147483647 - 1)
+/* The same without a key, with hints: fgmpi_system_ranked_algorithm (centralized, shrink_and_balance, rank_and_hash),
+ * fgmpi_system_ranked_k (2 to 64), fgmpi_system_ranked_filler (leaf, child; shrink_and_balance). Where a key is missing, the
+ * hints of comm hold, then the environment (docs/settings.md). All members give the same values. Collective over comm,
+ * an intracommunicator; color MPI_UNDEFINED: none. Errors: MPI_ERR_COMM, MPI_ERR_ARG (color), MPI_ERR_INFO_VALUE. */
+int MPIX_Comm_split_system_ranked(MPI_Comm comm, int color, MPI_Info info, MPI_Comm* newcomm);
+/* Nonblocking: *newcomm is set when the request completes; comm may be freed before. */
+int MPIX_Comm_isplit_system_ranked(MPI_Comm comm, int color, MPI_Info info, MPI_Comm* newcomm,
+                                   MPI_Request* request);
 /* ranks2[i] = rank in comm2 of the member that has rank ranks1[i] in comm1, MPI_UNDEFINED when it is not a member;
  * MPI_PROC_NULL stays. n values each. Local. Errors: MPI_ERR_COMM, MPI_ERR_RANK, MPI_ERR_ARG. */
 int MPIX_Comm_translate_ranks(MPI_Comm comm1, int n, const int ranks1[], MPI_Comm comm2,

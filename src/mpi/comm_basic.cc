@@ -93,7 +93,11 @@ Status check_part(const comm::Comm* c, const RankMap& group) {
 
 Status comm_compare(comm::Comm* comm1, comm::Comm* comm2, int* result) {
   *result = comm1 == comm2 ? MPI_IDENT : MPI_UNEQUAL;
-  if (comm1 == comm2 || comm1->shared->inter != comm2->shared->inter) return {};
+  if (comm1 == comm2 || comm1->shared->inter != comm2->shared->inter ||
+      comm1->size() != comm2->size())
+    return {};
+  know_group(comm1);
+  know_group(comm2);
   int verdict = comm::compare(comm1->shared->map, comm2->shared->map);
   if (comm1->shared->inter && verdict != MPI_UNEQUAL) {
     int remote = comm::compare(*comm1->shared->remote, *comm2->shared->remote);
@@ -104,6 +108,7 @@ Status comm_compare(comm::Comm* comm1, comm::Comm* comm2, int* result) {
 }
 
 Status comm_group(comm::Comm* comm, MPI_Group* group) {
+  know_group(comm);
   FGMPI_TRY(comm::make_group(comm->shared->map, group));
   if (comm::Group* g = comm::find_group(*group)) g->rank = comm->rank;
   return {};

@@ -8,6 +8,7 @@
 #include "comm/extras.h"
 #include "comm/group.h"
 #include "comm/hints.h"
+#include "comm/system_ranked/group_tree.h"
 #include "host/internal.h"
 #include "mpi/binding.h"
 
@@ -18,6 +19,12 @@ inline int give(const char* call, comm::Comm* parent, const Status& status, comm
                 MPI_Comm* newcomm) {
   *newcomm = made && status.ok() ? made->handle : MPI_COMM_NULL;
   return done(call, parent, status);
+}
+
+/// Before a call uses the map of a communicator beyond single ranks: of a system-ranked one the process has it sent. May
+/// switch, the first time.
+inline void know_group(comm::Comm* c) {
+  if (__builtin_expect(c->shared->tree != nullptr, 0)) comm::system_ranked::materialise(c->shared);
 }
 
 /// Errors: MPI_ERR_COMM, naming what `comm` must be.

@@ -1,10 +1,40 @@
 // Extensions on communicators (include/fgmpi.h): groups as sets (HPDC'10 section 7).
 
 #include "comm/create.h"
+#include "comm/extras.h"
+#include "comm/system_ranked/group_tree.h"
+#include "comm/system_ranked/split.h"
 #include "fgmpi.h"
 #include "mpi/comm_common.h"
 
 using namespace fgmpi;
+
+namespace {
+
+/// Hints given, over those of the communicator, over the environment.
+Status system_ranked_options(comm::Comm* c, MPI_Info info, comm::system_ranked::Options* out) {
+  comm::Hints hints;
+  if (c->extras) hints = c->extras->info;
+  if (info != MPI_INFO_NULL) FGMPI_TRY(comm::read_hints(info, &hints));
+  return comm::system_ranked::options_from(hints, out);
+}
+
+Status check_color(int color) {
+  if (color >= 0 || color == MPI_UNDEFINED) return {};
+  return error(MPI_ERR_ARG, "color is %d; allowed is 0 or more, or MPI_UNDEFINED", color);
+}
+
+int split_system_ranked(const char* call, comm::Comm* c, int color, MPI_Info info,
+                        MPI_Comm* newcomm) {
+  *newcomm = MPI_COMM_NULL;
+  comm::system_ranked::Options options;
+  Status status = system_ranked_options(c, info, &options);
+  comm::Comm* made = nullptr;
+  if (status.ok()) status = comm::system_ranked::split(c, color, options, call, &made);
+  return mpi::give(call, c, status, made, newcomm);
+}
+
+}  // namespace
 
 FGMPI_EXTENSION int MPIX_Comm_translate_ranks(MPI_Comm comm1, int n, const int ranks1[],
                                               MPI_Comm comm2, int ranks2[]) {
@@ -13,6 +43,8 @@ FGMPI_EXTENSION int MPIX_Comm_translate_ranks(MPI_Comm comm1, int n, const int r
   comm::Comm* b = comm::find(comm2);
   if (!b) return mpi::bad_comm(kCall, comm2);
   if (n < 0) return mpi::fail(kCall, a, error(MPI_ERR_ARG, "n is %d; allowed is 0 or more", n));
+  mpi::know_group(a);
+  mpi::know_group(b);
   return mpi::done(
       kCall, a,
       comm::translate(a->shared->map, {ranks1, static_cast<size_t>(n)}, b->shared->map, ranks2));
@@ -23,6 +55,8 @@ FGMPI_EXTENSION int MPIX_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* resul
   FGMPI_ENTER(kCall, a, comm1);
   comm::Comm* b = comm::find(comm2);
   if (!b) return mpi::bad_comm(kCall, comm2);
+  mpi::know_group(a);
+  mpi::know_group(b);
   *result = comm::compare(a->shared->map, b->shared->map);
   return MPI_SUCCESS;
 }
@@ -36,8 +70,35 @@ FGMPI_EXTENSION int MPIX_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm*
         kCall, c,
         error(MPI_ERR_ARG, "color is %d; allowed is 0 or more, MPI_UNDEFINED or MPIX_PERMUTE",
               color));
+  if (key == MPIX_SYSTEM_RANKED && color != MPIX_PERMUTE)
+    return split_system_ranked(kCall, c, color, MPI_INFO_NULL, newcomm);
   comm::Comm* made = nullptr;
   Status status =
       color == MPIX_PERMUTE ? comm::permute(c, key, &made) : comm::split(c, color, key, &made);
   return mpi::give(kCall, c, status, made, newcomm);
+}
+
+FGMPI_EXTENSION int MPIX_Comm_split_system_ranked(MPI_Comm comm, int color, MPI_Info info,
+                                                  MPI_Comm* newcomm) {
+  constexpr const char* kCall = "MPIX_Comm_split_system_ranked";
+  FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
+  FGMPI_RETURN_IF(kCall, c, check_color(color));
+  return split_system_ranked(kCall, c, color, info, newcomm);
+}
+
+FGMPI_EXTENSION int MPIX_Comm_isplit_system_ranked(MPI_Comm comm, int color, MPI_Info info,
+                                                   MPI_Comm* newcomm, MPI_Request* request) {
+  constexpr const char* kCall = "MPIX_Comm_isplit_system_ranked";
+  FGMPI_ENTER(kCall, c, comm);
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
+  FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(request, "request"));
+  FGMPI_RETURN_IF(kCall, c, check_color(color));
+  *newcomm = MPI_COMM_NULL;
+  comm::system_ranked::Options options;
+  FGMPI_RETURN_IF(kCall, c, system_ranked_options(c, info, &options));
+  pt2pt::Request* r = nullptr;
+  FGMPI_RETURN_IF(kCall, c, comm::system_ranked::isplit(c, color, options, kCall, newcomm, &r));
+  *request = pt2pt::handle_of(r);
+  return MPI_SUCCESS;
 }

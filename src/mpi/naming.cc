@@ -45,7 +45,9 @@ bool locate(uint64_t ctx, int32_t rank, pt2pt::Peer* out) {
   if (plane == comm::kPlaneInternal) return false;  // between ranks or processes
   const comm::SharedComm* shared = comm::lookup(id_of(ctx));
   if (!shared || rank < 0 || rank >= shared->peers().size()) return false;
-  *out = g_av.locate(static_cast<uint32_t>(shared->peers().world_of(rank)));
+  int32_t world = shared->peers().world_of(rank);
+  if (world < 0) return false;  // of a system-ranked communicator, not known here
+  *out = g_av.locate(static_cast<uint32_t>(world));
   return true;
 }
 
