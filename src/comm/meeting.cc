@@ -27,12 +27,14 @@ Meeting* take() {
   return m;
 }
 
-/// A trimmer (sched.h).
+/// A trimmer (sched.h). It begins at twice what it leaves: meetings that are in use and come back would otherwise make a
+/// pool that has been trimmed look as if there were more to free each time.
 bool trim_meetings() {
-  uint32_t excess = g_least_pooled - std::min(g_least_pooled, kKeptMeetings);
-  for (; excess > 0; --excess, --g_pooled) delete std::exchange(g_pool, g_pool->next);
+  if (g_least_pooled > 2 * kKeptMeetings)
+    for (uint32_t excess = g_least_pooled - kKeptMeetings; excess > 0; --excess, --g_pooled)
+      delete std::exchange(g_pool, g_pool->next);
   g_least_pooled = g_pooled;
-  return g_pooled > kKeptMeetings;
+  return g_pooled > 2 * kKeptMeetings;
 }
 
 void recycle(Meeting* m) {

@@ -17,6 +17,7 @@ namespace {
 
 /// What has not been needed for so long is given back; it costs some microseconds to have it again.
 constexpr int64_t kTrimAfter = 100'000'000;
+constexpr uint32_t kMostTrimPasses = 64;  ///< with more to free each time, between malloc_trim()s
 constexpr uint32_t kTrimPolls =
     512;  ///< polls of a busy process between looks at the clock for that
 
@@ -41,8 +42,13 @@ bool trim_when_due(int64_t now) {
     if (trimmer && trimmer()) g_scheduler.more_to_trim = true;
 #ifdef __GLIBC__
   // The last of a burst has been freed: most of it lies inside the allocator's heap, not at its end,
-  // from where alone free() gives pages back.
-  if (before && !g_scheduler.more_to_trim) malloc_trim(1 << 20);
+  // from where alone free() gives pages back. A program that keeps its pools moving may never come to
+  // a last one: then after some passes.
+  g_scheduler.trim_passes = before ? g_scheduler.trim_passes + 1 : 0;
+  if ((before && !g_scheduler.more_to_trim) || g_scheduler.trim_passes >= kMostTrimPasses) {
+    g_scheduler.trim_passes = 0;
+    malloc_trim(1 << 20);
+  }
 #endif
   return g_scheduler.more_to_trim;
 }

@@ -34,6 +34,7 @@ struct Scheduler {
   uint32_t polls = 0;         ///< since a busy process last looked whether a trim is due
   int64_t trimmed_at = 0;     ///< when they were last called
   bool more_to_trim = false;  ///< what they returned then
+  uint32_t trim_passes = 0;   ///< since pages were given back, each with more to free
 
   Proclet* ranks = nullptr;
   uint32_t count = 0;
