@@ -412,7 +412,7 @@ int64_t resident_kib() {
 TEST(Sched, HelpersThatAreNotNeededGiveTheirStacksBack) {
   static int running;
   static Proclet* parent;
-  static int64_t before, most, after;
+  [[maybe_unused]] static int64_t before, most, after;
   running = 0;
   run_ranks(1, [] {
     parent = current();
@@ -471,6 +471,9 @@ TEST(Sched, HelpersThatAreUsedAgainAndAgainStay) {
 }
 
 TEST(Sched, HelpersThatCannotBeHadAreAnError) {
+#ifdef FGMPI_SANITIZE
+  GTEST_SKIP() << "the sanitizer ends the process when it cannot have memory for itself";
+#endif
   static std::vector<Proclet*> parked;
   static Status refused;
   static size_t made;
@@ -496,11 +499,9 @@ TEST(Sched, HelpersThatCannotBeHadAreAnError) {
     yield();
     EXPECT_TRUE(ensure_helper().ok()) << "there is room again";
   });
-#ifndef FGMPI_SANITIZE
   EXPECT_EQ(refused.error_class(), MPI_ERR_NO_MEM) << made;
   EXPECT_NE(refused.what().find("helper coroutines"), std::string::npos) << refused.what();
   EXPECT_LT(made, 10'000u);
-#endif
 }
 
 TEST(Sched, MemoryThatCannotBeHadOnTheHostStackIsThrownOnTheCallers) {
