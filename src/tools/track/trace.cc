@@ -101,7 +101,7 @@ void add_chunk(const Chunk& c, RankTrace* r) {
     case ChunkKind::kComms: {
       const size_t n = c.header.used / sizeof(CommRecord), before = r->comms.size();
       r->comms.resize(before + n);
-      std::memcpy(r->comms.data() + before, c.records, n * sizeof(CommRecord));
+      if (n > 0) std::memcpy(r->comms.data() + before, c.records, n * sizeof(CommRecord));
       break;
     }
     case ChunkKind::kEvents:
@@ -110,7 +110,8 @@ void add_chunk(const Chunk& c, RankTrace* r) {
       break;
     case ChunkKind::kMapping:
       r->mapping.resize(c.header.used / sizeof(uint32_t));
-      std::memcpy(r->mapping.data(), c.records, r->mapping.size() * sizeof(uint32_t));
+      if (!r->mapping.empty())
+        std::memcpy(r->mapping.data(), c.records, r->mapping.size() * sizeof(uint32_t));
       break;
     case ChunkKind::kGroups:
       if (read_tail<GroupRecord>(c, &comm, &bytes)) r->groups.emplace_back(comm, bytes);

@@ -60,7 +60,7 @@ struct Thing {
 };
 
 TEST(Pool, ShrinksAfterABurstAndNotBefore) {
-  Pool<Thing> pool;
+  static Pool<Thing> pool;  // pools are for the life of a process
   std::vector<void*> things;
   for (int i = 0; i < 10'000; ++i) {
     things.push_back(pool.take());
@@ -97,7 +97,7 @@ TEST(Pool, ShrinksAfterABurstAndNotBefore) {
 }
 
 TEST(Pool, WhatIsNeededAgainAndAgainIsKept) {
-  Pool<Thing> pool;
+  static Pool<Thing> pool;  // pools are for the life of a process
   size_t refills = 0;
   std::vector<void*> things;
   for (int round = 0; round < 1000; ++round) {
