@@ -99,7 +99,7 @@ class Team {
   void add_neighbours(const comm::system_ranked::Place& place);
   const comm::Hierarchy* hierarchy_ = nullptr;
   const RankMap* map_ = nullptr;
-  mutable PerProcess<uint32_t> processes_;  ///< add_process_of()
+  mutable PerProcess<uint32_t> processes_;   ///< add_process_of()
   PerProcess<uint32_t> team_rank_of_index_;  ///< of the hierarchy
   uint32_t me_ = 0;
   uint32_t tree_size_ = 0;

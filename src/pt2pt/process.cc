@@ -187,8 +187,8 @@ Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, void* data, siz
 Status process_recv_any(uint64_t ctx, int32_t tag, void* data, size_t bytes, const char* call,
                         uint32_t* process) {
   Outcome outcome;
-  Status status = recv(raw(data, bytes), endpoint(kProcessEndpoint), MPI_ANY_SOURCE, tag, ctx, call,
-                       &outcome);
+  Status status =
+      recv(raw(data, bytes), endpoint(kProcessEndpoint), MPI_ANY_SOURCE, tag, ctx, call, &outcome);
   FGMPI_TRY(check_length(std::move(status), outcome, bytes));
   *process = process_of_source(outcome.source);
   return {};

@@ -123,7 +123,7 @@ struct Process {
   std::vector<Rank*> all;
   bool wanted[kCallCount] = {};
   uintptr_t fortran_low = 0, fortran_high = 0;  ///< the Fortran binding's code, which calls PMPI_*
-  std::atomic<int> threads{1};  ///< numbers given to threads
+  std::atomic<int> threads{1};                  ///< numbers given to threads
 };
 extern Process g_process;
 

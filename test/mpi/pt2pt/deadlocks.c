@@ -27,7 +27,8 @@ int main(int argc, char** argv) {
   if (!strcmp(how, "names")) { /* names that look like lines of a report */
     MPI_Comm named;
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &named));
-    OK(MPI_Comm_set_name(named, rank % 2 ? "a\nN 100000\nC 9 MPI_Bcast\nE 0 0\n" : "b\nC\n\033[2J"));
+    OK(MPI_Comm_set_name(named,
+                         rank % 2 ? "a\nN 100000\nC 9 MPI_Bcast\nE 0 0\n" : "b\nC\n\033[2J"));
     MPI_Recv(&x, 1, MPI_INT, next, 5, named, MPI_STATUS_IGNORE);
   }
   if (!strcmp(how, "one") && rank == 0)
