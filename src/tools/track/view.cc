@@ -14,7 +14,11 @@ namespace fgmpi::track {
 
 Status View::open(const std::string& folder) {
   FGMPI_TRY(trace_.read(folder));
-  if (trace_.jobs.size() == 1 && !trace_.jobs[0].unified.empty()) {
+  // A session after MPI_Finalize leaves records that the job's own unification does not know.
+  const bool all_known =
+      std::all_of(trace_.ranks.begin(), trace_.ranks.end(),
+                  [](const RankTrace& r) { return r.mapping.size() == r.comms.size(); });
+  if (trace_.jobs.size() == 1 && !trace_.jobs[0].unified.empty() && all_known) {
     std::string reason;
     if (!definitions_.read(trace_.jobs[0].unified, &reason))
       return error(MPI_ERR_IO, "%s: %s", folder.c_str(), reason.c_str());
@@ -39,7 +43,8 @@ Status View::open(const std::string& folder) {
       for (const Event& e : chunk) {
         start = std::min(start,
                          e.begin ? time_of(r, e.begin) : start);  // MPI_Init begins before the file
-        end = std::max(end, e.end ? time_of(r, e.end) : end);
+        if (const uint64_t last = std::max(e.begin, e.end); last)
+          end = std::max(end, time_of(r, last));
       }
   for (auto& [file, shift] : shift_) shift -= static_cast<int64_t>(start);
   real_start_ = first.real0 - first.mono0 + start;
@@ -104,9 +109,9 @@ std::string View::comm_name(uint32_t comm) const {
   if (!names_[comm].empty()) return names_[comm];
   const GlobalComm& c = definitions_.comms[comm];
   if (c.call != kCall_MPI_Init) return "";
-  if (comm == 0) return "MPI_COMM_WORLD";
-  if (comm == definitions_.several + definitions_.inter && c.self) return "MPI_COMM_SELF";
-  return "";
+  if (c.inter) return "MPI_Comm_get_parent";
+  // The world of a job of one rank is the first self-like communicator.
+  return !c.self || (trace_.ranks.size() == 1 && comm == 0) ? "MPI_COMM_WORLD" : "MPI_COMM_SELF";
 }
 
 uint64_t View::time_of(const RankTrace& rank, uint64_t ticks) const {
