@@ -107,7 +107,7 @@ void Spool::finish() {
   // Stores into the cut-off part of the mapping would end the process: keep whole pages.
   if (extent_used_ < extent_size_ &&
       ftruncate(fd_, static_cast<off_t>(extent_offset_ + round_up(extent_used_, kPage))) == 0)
-    full_ = true;
+    extent_size_ = round_up(extent_used_, kPage);  // a further chunk begins a new extent behind it
 }
 
 }  // namespace fgmpi::track

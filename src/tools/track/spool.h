@@ -31,7 +31,7 @@ class Spool {
   bool put(ChunkKind kind, int32_t rank, const void* bytes, size_t size);
   /// Lets the kernel have the pages of a full chunk.
   static void give_back(ChunkHeader* chunk);
-  /// Cuts the file to what is used. The mapping stays.
+  /// Cuts the file to what is used. The mapping stays, and further chunks may follow.
   void finish();
 
   static constexpr size_t kPage = 4096;
