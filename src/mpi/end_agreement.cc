@@ -72,9 +72,10 @@ void on_peer_failed(uint32_t peer, const std::string& why) {
 void rank_exits(int status) {
   sched::Proclet* p = sched::current();
   if (p->mpi_phase == kEnded) return;
+  // The status counts also if the others never come to their ends, or if delete functions of attributes wait for ever.
+  p->exit_status = status;
   if (p->mpi_phase == kInitialised) finalize_forgotten(status);
   p->mpi_phase = kEnded;
-  p->exit_status = status;  // counts also if the others never come to their ends
   Process& me = process();
   if (--me.unfinished > 0) return;
   if (!me.connected && boot().size() > 1) connect_at_the_end();
