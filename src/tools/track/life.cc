@@ -252,15 +252,90 @@ uint64_t place_of(const void* return_address) {
 
 // ---- Ranks ---------------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// The world's end: MPI_Finalize calls it when the program's own attributes of MPI_COMM_SELF are deleted (those set last
+/// go first), so that what their delete functions do is still tracked. Our library also calls it for a rank that ends
+/// without MPI_Finalize: such a rank takes part too, or the others would wait for it. Collective over the world; may
+/// switch.
+int world_ends(MPI_Comm, int, void* word, void*) {
+  auto* rank = static_cast<Rank*>(word);
+  advance_keys(rank, true);
+  g_next.MPI_Barrier(MPI_COMM_WORLD);
+  // What is recorded of MPI_Finalize is the wait for all; the tool's own work is not.
+  if (rank->finalize) rank->finalize->leave();
+  note_ticks(&g_process.spool.header());
+  unify(rank);
+  for (MPI_Group& group : rank->groups)
+    if (group != MPI_GROUP_NULL) g_next.MPI_Group_free(&group);
+  if (g_process.settings.otf2 || g_process.settings.json) {
+    // All of the others' records are there, and none comes while the files are written.
+    if (rank->world_rank == 0) write_files();
+    g_next.MPI_Barrier(MPI_COMM_WORLD);
+  }
+  rank->initialised = false;
+  if (rank->sessions == 0) rank_has_ended(rank, rank->finalize != nullptr);
+  return MPI_SUCCESS;
+}
+
+/// Asks for the call of world_ends(): of all attributes of MPI_COMM_SELF this is the first, so it is deleted last.
+void ask_for_the_end(Rank* rank) {
+  int keyval = MPI_KEYVAL_INVALID;
+  if (g_next.MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, world_ends, &keyval, nullptr) !=
+          MPI_SUCCESS ||
+      g_next.MPI_Comm_set_attr(MPI_COMM_SELF, keyval, rank) != MPI_SUCCESS)
+    refuse("MPI_COMM_SELF takes no attribute, by which the end of a rank is seen");
+  g_next.MPI_Comm_free_keyval(&keyval);  // it lives as long as the attribute
+}
+
+/// World, self and, of a spawned job, the intercommunicator to its parents.
+void add_predefined(Rank* rank, MPI_Comm parent) {
+  rank->foreign = false;
+  rank->add_comm(MPI_COMM_WORLD, kNoComm, kCall_MPI_Init, kPredefined, nullptr);
+  rank->add_comm(MPI_COMM_SELF, kNoComm, kCall_MPI_Init, kPredefined, nullptr);
+  rank->foreign = parent != MPI_COMM_NULL;
+  if (rank->foreign) rank->add_comm(parent, kNoComm, kCall_MPI_Init, kPredefined, nullptr);
+  ask_for_the_end(rank);
+}
+
+/// A rank that has ended all its sessions and now begins again has its state of before; else nullptr.
+Rank* comes_again(bool session) {
+  if (!g_process.on) return nullptr;
+  Rank self;
+  find_self(&self, session);
+  Rank* rank =
+      g_process.all[static_cast<size_t>(self.world_rank - g_process.spool.header().first_rank)];
+  if (!rank) return nullptr;
+  if (g_process.left-- == g_process.ranks)
+    g_process.spool.header().flags &= ~static_cast<uint32_t>(kFinished);
+  rank->recording = g_process.settings.wants_rank(rank->world_rank, rank->world_size) &&
+                    (rank->events_left > 0 || rank->next_event != rank->last_event);
+  put_current_rank(rank);
+  return rank;
+}
+
+/// MPI_Init of a rank that has had a session.
+void world_comes_later(Rank* rank) {
+  agree_on_job(false);
+  FileHeader& h = g_process.spool.header();
+  if (h.job == 0) h.job = g_process.job;
+  rank->initialised = true;
+  rank->unify_later = true;
+  add_predefined(rank, MPI_COMM_NULL);
+}
+
+}  // namespace
+
 void rank_starts(bool session) {
-  if (g_process.settings.folder.empty() || current_rank()) {
-    if (Rank* rank = current_rank()) {
-      rank->initialised |= !session;
-      rank->sessions += session;
-    }
+  if (g_process.settings.folder.empty()) return;
+  Rank* rank = current_rank();
+  if (!rank) rank = comes_again(session);
+  if (rank) {
+    rank->sessions += session;
+    if (!session) world_comes_later(rank);
     return;
   }
-  auto* rank = new Rank;
+  rank = new Rank;
   find_self(rank, session);
   MPI_Comm parent = MPI_COMM_NULL;
   if (!session) {
@@ -283,42 +358,21 @@ void rank_starts(bool session) {
   rank->events_left = g_process.settings.first;
   rank->recording = g_process.settings.first > 0 &&
                     g_process.settings.wants_rank(rank->world_rank, rank->world_size);
-  const auto local = static_cast<size_t>(rank->world_rank - g_process.spool.header().first_rank);
-  if (local < g_process.all.size()) g_process.all[local] = rank;
+  g_process.all[static_cast<size_t>(rank->world_rank - g_process.spool.header().first_rank)] = rank;
   ++g_process.arrived;
-  if (!session) {
-    const bool foreign = rank->foreign;
-    rank->foreign = false;
-    rank->add_comm(MPI_COMM_WORLD, kNoComm, kCall_MPI_Init, kPredefined, nullptr);
-    rank->add_comm(MPI_COMM_SELF, kNoComm, kCall_MPI_Init, kPredefined, nullptr);
-    rank->foreign = foreign;
-    if (foreign) rank->add_comm(parent, kNoComm, kCall_MPI_Init, kPredefined, nullptr);
-  }
+  if (!session) add_predefined(rank, parent);
   put_current_rank(rank);
-}
-
-void all_are_here(Rank* rank) {
-  advance_keys(rank, true);
-  if (rank->initialised) g_next.MPI_Barrier(MPI_COMM_WORLD);
 }
 
 void rank_ends(Rank* rank) {
   advance_keys(rank, true);
   note_ticks(&g_process.spool.header());
-  if (!rank->initialised) return;
-  unify(rank);
-  for (MPI_Group& group : rank->groups)
-    if (group != MPI_GROUP_NULL) g_next.MPI_Group_free(&group);
-  if (!g_process.settings.otf2 && !g_process.settings.json) return;
-  // All of the others' records are there, and none comes while the files are written.
-  if (rank->world_rank == 0) write_files();
-  g_next.MPI_Barrier(MPI_COMM_WORLD);
 }
 
-void rank_has_ended(Rank* rank) {
+void rank_has_ended(Rank* rank, bool in_order) {
   rank->recording = false;
   note_ticks(&g_process.spool.header());
-  if (++g_process.left == g_process.ranks) g_process.spool.finish();
+  if (in_order && ++g_process.left == g_process.ranks) g_process.spool.finish();
   put_current_rank(nullptr);
 }
 

@@ -80,11 +80,13 @@ struct Rank {
   uint32_t defined = 0, defined_inter = 0;
   std::vector<PendingKey*> pending;
   std::vector<std::pair<uint32_t, const ChunkHeader*>>
-      kept_groups;                ///< encoded, of those that this rank defines
-  std::vector<MPI_Group> groups;  ///< of communicators, for world ranks in events; by local id
-  int sessions = 0;               ///< open ones
-  bool initialised = false;       ///< MPI_Init was called
-  bool foreign = false;           ///< the job was spawned, or has met another
+      kept_groups;                 ///< encoded, of those that this rank defines
+  std::vector<MPI_Group> groups;   ///< of communicators, for world ranks in events; by local id
+  int sessions = 0;                ///< open ones
+  bool initialised = false;        ///< MPI_Init was called
+  bool unify_later = false;        ///< a session came before MPI_Init: the world is not number 0
+  class Call* finalize = nullptr;  ///< the program's call of MPI_Finalize
+  bool foreign = false;            ///< the job was spawned, or has met another
 
   CommRecord& comm(uint32_t id);
   uint32_t id_of(MPI_Comm comm) {
@@ -179,11 +181,11 @@ void start_key(Rank* rank, MPI_Comm comm, uint32_t id);
 void advance_keys(Rank* rank, bool all);
 
 // life.cc ------------------------------------------------------------------------------------------------------------
-/// Called after MPI_Init and MPI_Session_init, and before MPI_Finalize and the last MPI_Session_finalize.
+/// Called after MPI_Init and MPI_Session_init.
 void rank_starts(bool session);
-void all_are_here(Rank* rank);
+/// The rank's end, before and after the last MPI_Session_finalize of a rank that did not call MPI_Init. Local.
 void rank_ends(Rank* rank);
-void rank_has_ended(Rank* rank);
+void rank_has_ended(Rank* rank, bool in_order);
 /// A return address of the program, in the program as the linker loaded it, past the Fortran binding.
 uint64_t place_of(const void* return_address);
 

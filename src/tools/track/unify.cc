@@ -387,9 +387,10 @@ class Unification {
 
 void unify(Rank* rank) {
   // All ranks have all their keys when this is through; ranks of a process are all in g_process.all.
-  int foreign = rank->foreign, any = 0;
-  g_next.MPI_Allreduce(&foreign, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  if (any) return;  // several jobs: fgmpi-track-dump unifies them from all files
+  // Several jobs, or sessions that have other communicators: fgmpi-track-dump unifies from all files.
+  int later = rank->foreign || rank->unify_later || rank->sessions > 0, any = 0;
+  g_next.MPI_Allreduce(&later, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (any) return;
   const bool speaks = rank->world_rank == g_process.spool.header().first_rank;
   MPI_Comm speakers = MPI_COMM_NULL;
   g_next.MPI_Comm_split(MPI_COMM_WORLD, speaks ? 0 : MPI_UNDEFINED, rank->world_rank, &speakers);

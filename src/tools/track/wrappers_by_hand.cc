@@ -66,20 +66,9 @@ int session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session)
 }
 
 int finalize(const void* place) {
-  Rank* rank = current_rank();
-  {
-    // What is recorded of MPI_Finalize is the wait for all; the tool's own work is not.
-    Call call(kCall_MPI_Finalize, place);
-    if (rank) all_are_here(rank);
-    call.leave();
-  }
-  if (rank) rank_ends(rank);
-  const int result = g_next.MPI_Finalize();
-  if (rank) {
-    rank->initialised = false;
-    if (rank->sessions == 0) rank_has_ended(rank);
-  }
-  return result;
+  Call call(kCall_MPI_Finalize, place);
+  if (Rank* rank = call.rank()) rank->finalize = &call;
+  return g_next.MPI_Finalize();  // which calls world_ends()
 }
 
 int session_finalize(const void* place, MPI_Session* session) {
@@ -92,7 +81,7 @@ int session_finalize(const void* place, MPI_Session* session) {
     result = g_next.MPI_Session_finalize(session);
     call.leave();
   }
-  if (last) rank_has_ended(rank);
+  if (last) rank_has_ended(rank, true);
   return result;
 }
 
