@@ -171,76 +171,8 @@ void Images::plan_mappings(const ElfModule& module, Plan* plan) const {
   }
 }
 
-void Images::plan_word(Plan* plan, uintptr_t offset, uintptr_t value, bool moves) const {
-  if (moves && in_modules(value)) {
-    plan->moving.push_back({offset, move_to(value, 1)});
-  } else {
-    plan->fixed.push_back({offset, value});
-  }
-}
-
-Status Images::plan_relocation(const ElfModule& module, Plan* plan, const ElfW(Rela) & r,
-                               const ElfW(Sym) & symbol, const char* name,
-                               const char* version) const {
-  uintptr_t now = 0;  // what the dynamic linker put there
-  memcpy(&now, reinterpret_cast<void*>(module.base() + r.r_offset), sizeof now);
-  auto addend = static_cast<uintptr_t>(r.r_addend);
-  switch (ELF64_R_TYPE(r.r_info)) {
-    case R_X86_64_NONE:
-      break;
-    case R_X86_64_RELATIVE: {
-      // Relative to this module even where it points past the module's end.
-      uintptr_t first = module.base() + addend;
-      size_t self = static_cast<size_t>(&module - modules_.data());
-      plan->moving.push_back({r.r_offset, first - module.base() + place(self, 1)});
-      break;
-    }
-    case R_X86_64_64: {
-      uintptr_t target = now - addend;
-      if (in_modules(target)) {
-        plan->moving.push_back({r.r_offset, move_to(target, 1) + addend});
-      } else {
-        plan->fixed.push_back({r.r_offset, now});
-      }
-      break;
-    }
-    case R_X86_64_GLOB_DAT:
-    case R_X86_64_IRELATIVE:
-      plan_word(plan, r.r_offset, now, true);
-      break;
-    case R_X86_64_JUMP_SLOT: {
-      bool defined = symbol.st_shndx != SHN_UNDEF;
-      bool unbound = module.contains(now) && !(defined && now == module.base() + symbol.st_value);
-      uintptr_t target = unbound ? resolve(name, version) : now;
-      if (unbound && !target && defined) target = module.base() + symbol.st_value;
-      plan_word(plan, r.r_offset, target, true);
-      break;
-    }
-    case R_X86_64_COPY:  // note_copied_objects()
-      break;
-    case R_X86_64_TLSDESC: {  // two words; the second may be a pointer of the dynamic linker
-      uintptr_t second = 0;
-      memcpy(&second, reinterpret_cast<void*>(module.base() + r.r_offset + 8), sizeof second);
-      plan->fixed.push_back({r.r_offset, now});
-      plan->fixed.push_back({r.r_offset + 8, second});
-      break;
-    }
-    case R_X86_64_DTPMOD64:
-    case R_X86_64_DTPOFF64:
-    case R_X86_64_TPOFF64:
-      plan->fixed.push_back({r.r_offset, now});
-      break;
-    default:
-      return error(MPI_ERR_OTHER,
-                   "%s has a relocation of type %lu (symbol '%s') that is not known here",
-                   module.path().c_str(), static_cast<unsigned long>(ELF64_R_TYPE(r.r_info)), name);
-  }
-  return Status();
-}
-
-/// Reads the pristine bytes of copied segments from the file and applies the words that do not
-/// move.
-void Images::bake_contents(const ElfModule& module, Plan* plan) const {
+/// Reads the bytes of copied segments from the file and puts the words into them that are the same in all images.
+void Images::fill_contents(const ElfModule& module, Plan* plan) const {
   for (auto& c : plan->contents) {
     for (const Segment& s : module.segments()) {
       if (s.low != c.offset || !(s.flags & PF_W)) continue;
@@ -251,7 +183,7 @@ void Images::bake_contents(const ElfModule& module, Plan* plan) const {
         done += static_cast<size_t>(n);
       }
     }
-    std::erase_if(plan->fixed, [&](const Word& w) {
+    std::erase_if(plan->words.fixed, [&](const Word& w) {
       if (w.offset < c.offset || w.offset + sizeof w.value > c.offset + c.bytes.size())
         return false;
       memcpy(c.bytes.data() + (w.offset - c.offset), &w.value, sizeof w.value);
@@ -270,16 +202,24 @@ Status Images::plan_module(size_t m) {
   plan_mappings(module, &plan);
   if (module.executable()) plan.jumps = own_allocator(module);
   Status status;
-  module.for_each_relocation(
-      [&](const ElfW(Rela) & r, const ElfW(Sym) & s, const char* name, const char* version) {
-        if (status.ok()) status = plan_relocation(module, &plan, r, s, name, version);
-      });
-  module.for_each_packed_relative([&](uintptr_t offset) {
-    uintptr_t now = 0;
-    memcpy(&now, reinterpret_cast<void*>(module.base() + offset), sizeof now);
-    plan_word(&plan, offset, now, true);
+  module.for_each_relocation([&](const ElfW(Rela) & entry, const ElfW(Sym) & symbol,
+                                 const char* name, const char* version) {
+    if (!status.ok()) return;
+    const char* at = reinterpret_cast<const char*>(module.base() + entry.r_offset);
+    Relocation r{entry, symbol.st_shndx != SHN_UNDEF, symbol.st_value, name, version, 0, 0};
+    memcpy(&r.word, at, sizeof r.word);
+    if (ELF64_R_TYPE(entry.r_info) == R_X86_64_TLSDESC)
+      memcpy(&r.second_word, at + sizeof r.word, sizeof r.second_word);
+    status = plan_relocation(places_, places_[m], r, resolve, &plan.words);
+    if (!status.ok())
+      status = error(status.error_class(), "%s: %s", module.path().c_str(), status.what().c_str());
   });
-  bake_contents(module, &plan);
+  module.for_each_packed_relative([&](uintptr_t offset) {
+    uintptr_t word = 0;
+    memcpy(&word, reinterpret_cast<void*>(module.base() + offset), sizeof word);
+    plan.words.add_address(places_, offset, word);
+  });
+  fill_contents(module, &plan);
   return status;
 }
 
@@ -366,6 +306,9 @@ Status Images::prepare(uint32_t count) {
                  count, strerror(errno));
   region_ = align_up(reinterpret_cast<uintptr_t>(region), alignment);
   sched::annotate::holds_pointers(region, bytes);
+  places_.clear();
+  for (size_t m = 0; m < modules_.size(); ++m)
+    places_.push_back({modules_[m].base(), modules_[m].span(), place(m, 1)});
   for (size_t m = 0; m < modules_.size(); ++m) FGMPI_TRY(plan_module(m));
   return check_limits(count);
 }
@@ -384,7 +327,7 @@ void Images::note_copied_objects() {
     for (size_t at = 0; at + sizeof(uintptr_t) <= object.size; at += sizeof(uintptr_t)) {
       uintptr_t word = 0;
       memcpy(&word, bytes + at, sizeof word);
-      if (in_modules(word)) plan.moving.push_back({object.offset + at, move_to(word, 1)});
+      if (in_modules(word)) plan.words.moving.push_back({object.offset + at, move_to(word, 1)});
     }
   }
 }
@@ -435,9 +378,9 @@ Status Images::make(uint32_t k) {
     char* at = reinterpret_cast<char*>(place(m, k));
     for (const auto& c : plan.contents) memcpy(at + c.offset, c.bytes.data(), c.bytes.size());
     for (const Range& tail : plan.zero_tails) memset(at + tail.offset, 0, tail.size);
-    for (const Word& w : plan.fixed) memcpy(at + w.offset, &w.value, sizeof w.value);
+    for (const Word& w : plan.words.fixed) memcpy(at + w.offset, &w.value, sizeof w.value);
     for (const Bytes& c : plan.copies) memcpy(at + c.offset, c.bytes.data(), c.bytes.size());
-    for (const Word& w : plan.moving) {
+    for (const Word& w : plan.words.moving) {
       uintptr_t value = w.value + shift;
       memcpy(at + w.offset, &value, sizeof value);
     }

@@ -22,6 +22,7 @@
 #include "base/status.h"
 #include "privatize/copied_objects.h"
 #include "privatize/elf_module.h"
+#include "privatize/relocation.h"
 
 namespace fgmpi::privatize {
 
@@ -75,10 +76,6 @@ class Images {
     int64_t file_offset;  ///< -1: anonymous
     int protection;
   };
-  struct Word {
-    uintptr_t offset;  ///< relative to the module
-    uintptr_t value;   ///< as image 1 would have it when it moves
-  };
   struct Bytes {
     uintptr_t offset;  ///< relative to the module
     std::string bytes;
@@ -90,20 +87,16 @@ class Images {
   /// How to make an image of one module.
   struct Plan {
     std::vector<Mapping> mappings;
-    std::vector<Word> moving;  ///< get (k - 1) * stride added
-    std::vector<Word> fixed;
-    std::vector<Bytes> copies;      ///< clones of copied objects, by note_copied_objects()
-    std::vector<Bytes> contents;    ///< small writable segments, with `fixed` applied already
+    RelocationPlan words;
+    std::vector<Bytes> copies;    ///< clones of copied objects, by note_copied_objects()
+    std::vector<Bytes> contents;  ///< small writable segments, with the fixed words applied already
     std::vector<Range> zero_tails;  ///< from the end of the file's bytes to the end of the page
     std::vector<uintptr_t> jumps;   ///< functions that are image 0's in all images
     int fd = -1;
   };
   Status plan_module(size_t m);
   void plan_mappings(const ElfModule& module, Plan* plan) const;
-  Status plan_relocation(const ElfModule& module, Plan* plan, const ElfW(Rela) & r,
-                         const ElfW(Sym) & symbol, const char* name, const char* version) const;
-  void plan_word(Plan* plan, uintptr_t offset, uintptr_t value, bool moves) const;
-  void bake_contents(const ElfModule& module, Plan* plan) const;
+  void fill_contents(const ElfModule& module, Plan* plan) const;
   Status check_limits(uint32_t count) const;
   Status check_address_space(uint32_t count) const;
   /// A copy of an object that must not be cloned, or nullptr.
@@ -115,6 +108,7 @@ class Images {
   std::vector<ElfModule> modules_;
   std::vector<CopiedObject> copied_;  ///< of the program
   std::vector<uintptr_t> offsets_;    ///< of each module within an image
+  std::vector<ModulePlace> places_;
   std::vector<Plan> plans_;
   uintptr_t region_ = 0;
   size_t stride_ = 0;

@@ -1,0 +1,65 @@
+// Relocation of images: which words of a private module are the same in every image, and which differ.
+//
+//   what the dynamic linker has put into image 0    what image k gets
+//   an address in a private module                  the same place in image k's copy of that module
+//   anything else                                   the same value
+//
+// A plan lists the words of one module once; it serves all images, because neighbouring images are `stride` bytes apart:
+// image k adds (k - 1) * stride to each word that moves. Thread rule: one thread. Nothing here reads a module's memory:
+// callers pass in what it holds.
+#pragma once
+
+#include <link.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+
+namespace fgmpi::privatize {
+
+/// Where a private module lies in image 0 and in image 1.
+struct ModulePlace {
+  uintptr_t base;
+  size_t span;  ///< bytes
+  uintptr_t base_in_image_1;
+  bool contains(uintptr_t address) const { return address - base < span; }
+};
+
+/// The private module that holds an address of image 0, or nullptr.
+const ModulePlace* find_module(const std::vector<ModulePlace>& modules, uintptr_t address);
+
+struct Word {
+  uintptr_t offset;  ///< from the base of the module that it lies in
+  uintptr_t value;   ///< in image 1
+};
+
+struct RelocationPlan {
+  std::vector<Word> moving;  ///< get (k - 1) * stride added in image k
+  std::vector<Word> fixed;   ///< the same in all images
+
+  /// A word that holds an address: moving if that lies in one of the modules.
+  void add_address(const std::vector<ModulePlace>& modules, uintptr_t offset, uintptr_t value);
+};
+
+/// One relocation of a module, and what the dynamic linker made of it in image 0.
+struct Relocation {
+  ElfW(Rela) entry;
+  bool defined;             ///< its symbol is defined in the module itself
+  uintptr_t symbol_offset;  ///< of a defined symbol, from the module's base
+  const char* name;         ///< of the symbol; "" if there is none
+  const char* version;      ///< wanted of the symbol; "" if any
+  uintptr_t word;           ///< what image 0 holds at the place
+  uintptr_t second_word;    ///< and behind it: of types that relocate two words
+};
+
+/// Where the dynamic linker would bind a function that it has not bound yet; 0 if nowhere.
+using Resolve = uintptr_t(const char* name, const char* version);
+
+/// Adds the words that one relocation of `self` (one of `modules`) writes. Relocations of type COPY add none: copied
+/// objects are the caller's (Images::note_copied_objects). An error names a type that is not known.
+Status plan_relocation(const std::vector<ModulePlace>& modules, const ModulePlace& self,
+                       const Relocation& relocation, Resolve* resolve, RelocationPlan* plan);
+
+}  // namespace fgmpi::privatize
