@@ -1,0 +1,197 @@
+// Planned relocation against a naive dynamic linker, which relocates modules as if each image had been loaded where it
+// lies: random modules, symbols and relocations of every type.
+#include "privatize/relocation.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <string>
+
+namespace fgmpi::privatize {
+namespace {
+
+constexpr uintptr_t kPage = 4096;
+
+/// A symbol: in a module, at an offset; or somewhere else, at an address that all images share.
+struct Symbol {
+  int module;  ///< -1: outside of the private modules
+  uintptr_t at;
+};
+
+struct Entry {
+  uint32_t type;
+  size_t self;  ///< the module that the word lies in
+  uintptr_t offset;
+  uintptr_t addend;
+  size_t symbol;
+  bool bound;  ///< of a jump slot: the dynamic linker has bound it in image 0
+  uintptr_t value, second_value;
+};
+
+/// What the tests' resolver knows; a plain function has no other way to see it.
+std::map<std::string, uintptr_t> g_functions;
+uintptr_t resolve_by_name(const char* name, const char*) {
+  auto found = g_functions.find(name);
+  return found == g_functions.end() ? 0 : found->second;
+}
+
+class Model {
+ public:
+  explicit Model(uint32_t seed) : random_(seed) {
+    uintptr_t low = 0x500000000000, in_image = 0;
+    for (size_t m = 0, count = 1 + random_() % 4; m < count; ++m) {
+      const size_t span = (1 + random_() % 20) * kPage;
+      modules.push_back({low, span, kRegion + in_image});
+      in_image += span;
+      low +=
+          span + (random_() % 3) * kPage;  // sometimes the next module begins where this one ends
+    }
+    stride = in_image + (random_() % 2) * kPage;
+    for (int i = 0; i < 30; ++i) {
+      const int module = static_cast<int>(random_() % (modules.size() + 1)) - 1;
+      symbols.push_back(
+          {module, module < 0 ? 0x7f0000000000 + random_() % 100000 : place_in(module)});
+    }
+    symbols.push_back({-1, 0});  // a weak symbol that nobody defines
+    for (size_t m = 0; m < modules.size(); ++m)
+      for (uintptr_t offset = 0; offset + 16 <= modules[m].span; offset += 16 + random_() % 400)
+        entries.push_back(make_entry(m, offset));
+  }
+
+  /// Where module m begins in image k.
+  uintptr_t base(size_t m, uint32_t k) const {
+    return k == 0 ? modules[m].base : modules[m].base_in_image_1 + (k - 1) * stride;
+  }
+  uintptr_t address(size_t symbol, uint32_t k) const {
+    const Symbol& s = symbols[symbol];
+    return s.module < 0 ? s.at : base(static_cast<size_t>(s.module), k) + s.at;
+  }
+  bool defined_in(size_t symbol, size_t module) const {
+    return symbols[symbol].module == static_cast<int>(module);
+  }
+
+  /// What a dynamic linker that had loaded image k writes there.
+  uintptr_t relocated(const Entry& e, uint32_t k) const {
+    switch (e.type) {
+      case R_X86_64_RELATIVE:
+      case R_X86_64_IRELATIVE:
+        return base(e.self, k) + e.addend;
+      case R_X86_64_64:
+        return address(e.symbol, k) + e.addend;
+      case R_X86_64_GLOB_DAT:
+      case R_X86_64_JUMP_SLOT:
+        return address(e.symbol, k);
+      default:
+        return e.value;
+    }
+  }
+
+  std::vector<ModulePlace> modules;
+  std::vector<Symbol> symbols;
+  std::vector<Entry> entries;
+  size_t stride = 0;
+
+ private:
+  static constexpr uintptr_t kRegion = 0x600000000000;
+
+  uintptr_t place_in(int module) { return random_() % modules[static_cast<size_t>(module)].span; }
+
+  Entry make_entry(size_t self, uintptr_t offset) {
+    constexpr uint32_t kTypes[] = {R_X86_64_RELATIVE,  R_X86_64_64,        R_X86_64_GLOB_DAT,
+                                   R_X86_64_IRELATIVE, R_X86_64_JUMP_SLOT, R_X86_64_TLSDESC,
+                                   R_X86_64_DTPMOD64,  R_X86_64_DTPOFF64,  R_X86_64_TPOFF64};
+    Entry e{kTypes[random_() % std::size(kTypes)],
+            self,
+            offset,
+            0,
+            random_() % symbols.size(),
+            random_() % 2 == 0,
+            random_() % 1000,
+            random_() % 1000};
+    // A little before and behind what it is relative to, and far behind the module's end.
+    if (e.type == R_X86_64_64) e.addend = random_() % 64 - 32;
+    if (e.type == R_X86_64_RELATIVE) e.addend = random_() % (2 * modules[self].span);
+    if (e.type == R_X86_64_IRELATIVE) e.addend = place_in(static_cast<int>(self));
+    return e;
+  }
+
+  std::mt19937_64 random_;
+};
+
+/// What image 0 holds: all is bound but some jump slots, which lead to the module's own code.
+uintptr_t word_in_image_0(const Model& model, const Entry& e) {
+  if (e.type == R_X86_64_JUMP_SLOT && !e.bound) return model.base(e.self, 0) + e.offset / 2;
+  return model.relocated(e, 0);
+}
+
+TEST(Relocation, EveryImageIsAsTheDynamicLinkerWouldHaveMadeIt) {
+  for (uint32_t seed = 1; seed <= 200; ++seed) {
+    Model model(seed);
+    std::vector<RelocationPlan> plans(model.modules.size());
+    g_functions.clear();
+    for (const Entry& e : model.entries) {
+      const std::string name = "symbol" + std::to_string(e.symbol);
+      const bool defined = model.defined_in(e.symbol, e.self);
+      // A function that only its own module defines need not be known to the dynamic linker (it may be hidden).
+      if (!defined || e.symbol % 2) g_functions[name] = model.address(e.symbol, 0);
+      Relocation r{{e.offset, ELF64_R_INFO(e.symbol, e.type), static_cast<int64_t>(e.addend)},
+                   defined,
+                   defined ? model.symbols[e.symbol].at : 0,
+                   name.c_str(),
+                   "",
+                   word_in_image_0(model, e),
+                   e.second_value};
+      Status status =
+          plan_relocation(model.modules, model.modules[e.self], r, resolve_by_name, &plans[e.self]);
+      ASSERT_TRUE(status.ok()) << status.what();
+    }
+    for (uint32_t k : {1u, 2u, 77u}) {
+      std::vector<std::map<uintptr_t, uintptr_t>> words(model.modules.size());
+      for (size_t m = 0; m < plans.size(); ++m) {
+        for (const Word& w : plans[m].fixed)
+          EXPECT_TRUE(words[m].emplace(w.offset, w.value).second);
+        for (const Word& w : plans[m].moving)
+          EXPECT_TRUE(words[m].emplace(w.offset, w.value + (k - 1) * model.stride).second);
+      }
+      size_t expected = 0;
+      for (const Entry& e : model.entries) {
+        auto& of_module = words[e.self];
+        ASSERT_EQ(of_module.count(e.offset), 1u) << "seed " << seed << " type " << e.type;
+        EXPECT_EQ(of_module[e.offset], model.relocated(e, k))
+            << "seed " << seed << " type " << e.type;
+        ++expected;
+        if (e.type != R_X86_64_TLSDESC) continue;
+        EXPECT_EQ(of_module[e.offset + 8], e.second_value);
+        ++expected;
+      }
+      size_t planned = 0;
+      for (const auto& of_module : words) planned += of_module.size();
+      EXPECT_EQ(planned, expected);
+    }
+  }
+}
+
+TEST(Relocation, UnknownTypesAreNamed) {
+  std::vector<ModulePlace> modules = {{0x1000, 0x1000, 0x9000}};
+  RelocationPlan plan;
+  Relocation r{{0x10, ELF64_R_INFO(1, R_X86_64_PC32), 0}, false, 0, "some_symbol", "", 0, 0};
+  Status status = plan_relocation(modules, modules[0], r, resolve_by_name, &plan);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.what().find("type 2 (symbol 'some_symbol')"), std::string::npos)
+      << status.what();
+  EXPECT_TRUE(plan.moving.empty() && plan.fixed.empty());
+}
+
+TEST(Relocation, CopiedObjectsAreLeftToTheCaller) {
+  std::vector<ModulePlace> modules = {{0x1000, 0x1000, 0x9000}};
+  RelocationPlan plan;
+  for (uint32_t type : {R_X86_64_COPY, R_X86_64_NONE}) {
+    Relocation r{{0x10, ELF64_R_INFO(1, type), 0}, true, 0x20, "stdout", "", 0x1020, 0};
+    EXPECT_TRUE(plan_relocation(modules, modules[0], r, resolve_by_name, &plan).ok());
+  }
+  EXPECT_TRUE(plan.moving.empty() && plan.fixed.empty());
+}
+
+}  // namespace
+}  // namespace fgmpi::privatize
