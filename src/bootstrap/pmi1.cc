@@ -11,47 +11,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 
 #include "base/assert.h"
 #include "base/environment.h"
 #include "base/stand_still.h"
 #include "base/strings.h"
 #include "bootstrap/line_channel.h"
+#include "bootstrap/pmi_line.h"
 #include "bootstrap/process_mapping.h"
 
 namespace fgmpi::bootstrap {
 namespace {
-
-/// One line "cmd=NAME key=value ...", taken apart on demand.
-class Answer {
- public:
-  explicit Answer(std::string line) : line_(std::move(line)) {}
-  const std::string& line() const { return line_; }
-
-  /// The value of a key; nothing when it is absent.
-  std::optional<std::string> find(std::string_view key) const {
-    for (size_t begin = 0; begin < line_.size();) {
-      size_t end = std::min(line_.find(' ', begin), line_.size());
-      std::string_view word(line_.data() + begin, end - begin);
-      size_t equals = word.find('=');
-      if (word.substr(0, equals) == key && equals != word.npos)
-        return std::string(word.substr(equals + 1));
-      begin = end + 1;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<int> number(std::string_view key) const {
-    auto text = find(key);
-    auto value = text ? parse_int(*text) : std::nullopt;
-    if (!value || *value < INT32_MIN || *value > INT32_MAX) return std::nullopt;
-    return static_cast<int>(*value);
-  }
-
- private:
-  std::string line_;
-};
 
 constexpr const char* kFence = "cmd=barrier_in";
 
@@ -59,8 +29,8 @@ class Pmi1 : public Bootstrap {
  public:
   explicit Pmi1(int fd) : channel_(fd) {}
 
-  /// The conversation that opens a session. `rank` and `size` come from the environment, or (with
-  /// PMI_PORT) from the server, which then must be told who calls.
+  /// The conversation that opens a session. Rank and size come from the environment (PMI_FD: `id` is nullptr), or from
+  /// the server (PMI_PORT), which is told by `id` which process calls.
   Status start(const char* id);
 
   const char* name() const override { return "pmi1"; }
@@ -82,9 +52,9 @@ class Pmi1 : public Bootstrap {
   [[noreturn]] void abort(int exit_code, const std::string& message) override;
 
  private:
-  /// Sends a request and reads the answer, which must be `expected`; the words when it is not.
-  Status ask(const std::string& request, std::string_view expected, Answer* answer);
-  Status read_answer(const std::string& request, std::string_view expected, Answer* answer);
+  /// Sends a request and reads the answer. An error if its command is not `expected`.
+  Status ask(const std::string& request, std::string_view expected, PmiLine* answer);
+  Status read_answer(const std::string& request, std::string_view expected, PmiLine* answer);
   Status identify(const char* id);
   Status read_numbers();
 
@@ -95,18 +65,18 @@ class Pmi1 : public Bootstrap {
   std::string job_;
 };
 
-Status Pmi1::ask(const std::string& request, std::string_view expected, Answer* answer) {
+Status Pmi1::ask(const std::string& request, std::string_view expected, PmiLine* answer) {
   channel_.write(request + "\n");
   return read_answer(request, expected, answer);
 }
 
-Status Pmi1::read_answer(const std::string& request, std::string_view expected, Answer* answer) {
+Status Pmi1::read_answer(const std::string& request, std::string_view expected, PmiLine* answer) {
   do {
-    *answer = Answer(channel_.read_line());
-  } while (answer->find("cmd") ==
-           "set");  // settings that follow the greeting over TCP: not ours to act on
-  if (answer->find("cmd") == expected) return {};
-  return error(MPI_ERR_OTHER, "the launcher answered '%s' to '%s'", answer->line().c_str(),
+    *answer = PmiLine(channel_.read_line());
+  } while (answer->command() ==
+           "set");  // over TCP the server's settings follow the greeting: nothing here needs them
+  if (answer->command() == expected) return {};
+  return error(MPI_ERR_OTHER, "the launcher answered '%s' to '%s'", answer->text().c_str(),
                request.c_str());
 }
 
@@ -125,13 +95,13 @@ Status Pmi1::identify(const char* id) {
     FGMPI_TRY(environment_number(environment::kPmiRank, &rank_));
     return environment_number(environment::kPmiSize, &size_);
   }
-  Answer answer("");
+  PmiLine answer;
   FGMPI_TRY(ask(format("cmd=initack pmiid=%s", id), "initack", &answer));
   while (rank_ < 0 || size_ < 0) {
-    Answer set(channel_.read_line());
-    if (set.find("cmd") != "set")
+    PmiLine set(channel_.read_line());
+    if (set.command() != "set")
       return error(MPI_ERR_OTHER, "the launcher said '%s' instead of rank and size",
-                   set.line().c_str());
+                   set.text().c_str());
     rank_ = set.number("rank").value_or(rank_);
     size_ = set.number("size").value_or(size_);
   }
@@ -139,18 +109,18 @@ Status Pmi1::identify(const char* id) {
 }
 
 Status Pmi1::read_numbers() {
-  Answer answer("");
+  PmiLine answer;
   FGMPI_TRY(ask("cmd=get_maxes", "maxes", &answer));
-  max_key_ = answer.number("keylen_max").value_or(0);
-  max_value_ = answer.number("vallen_max").value_or(0);
-  if (max_key_ < 8 || max_value_ < 64)
-    return error(MPI_ERR_OTHER, "the launcher's limits are too small: '%s'", answer.line().c_str());
-  --max_key_;  // the limits count a terminating zero
-  --max_value_;
+  const int key_limit = answer.number("keylen_max").value_or(0);
+  const int value_limit = answer.number("vallen_max").value_or(0);
+  if (key_limit < 8 || value_limit < 64)
+    return error(MPI_ERR_OTHER, "the launcher's limits are too small: '%s'", answer.text().c_str());
+  max_key_ = static_cast<size_t>(key_limit - 1);  // the limits count a terminating zero
+  max_value_ = static_cast<size_t>(value_limit - 1);
   FGMPI_TRY(ask("cmd=get_appnum", "appnum", &answer));
   appnum_ = answer.number("appnum").value_or(0);
-  // One program of the launch may be two to the launcher (mpiexec -ranks): then it says which one
-  // it is.
+  // mpiexec -ranks starts one program of the command line as two of the launcher's; then it sets this variable to the
+  // program's number on the command line.
   if (const char* program = environment::text(environment::kAppNumber))
     appnum_ = static_cast<int>(parse_int(program).value_or(appnum_));
   FGMPI_TRY(ask("cmd=get_universe_size", "universe_size", &answer));
@@ -158,16 +128,16 @@ Status Pmi1::read_numbers() {
   FGMPI_TRY(ask("cmd=get_my_kvsname", "my_kvsname", &answer));
   job_ = answer.find("kvsname").value_or("");
   if (job_.empty())
-    return error(MPI_ERR_OTHER, "the launcher gave no name: '%s'", answer.line().c_str());
+    return error(MPI_ERR_OTHER, "the launcher gave no name: '%s'", answer.text().c_str());
   return {};
 }
 
 Status Pmi1::start(const char* id) {
   FGMPI_TRY(identify(id));
-  Answer answer("");
+  PmiLine answer;
   FGMPI_TRY(ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init", &answer));
   if (answer.number("rc") != 0)
-    return error(MPI_ERR_OTHER, "the launcher does not speak PMI-1: '%s'", answer.line().c_str());
+    return error(MPI_ERR_OTHER, "the launcher does not speak PMI-1: '%s'", answer.text().c_str());
   if (size_ < 1 || rank_ >= size_)
     return error(MPI_ERR_OTHER, "the launcher says rank %d of %d processes", rank_, size_);
   const char* spawned = environment::text(environment::kPmiSpawned);
@@ -192,13 +162,13 @@ Status Pmi1::put(const std::string& key, const std::string& value) {
                  "value of '%s' (%zu bytes): allowed are at most %zu printable bytes without "
                  "space, '=' or ';'",
                  key.c_str(), value.size(), max_value_);
-  Answer answer("");
+  PmiLine answer;
   FGMPI_TRY(
       ask(format("cmd=put kvsname=%s key=%s value=%s", job_.c_str(), key.c_str(), value.c_str()),
           "put_result", &answer));
   if (answer.number("rc") == 0) return {};
   return error(MPI_ERR_OTHER, "the launcher refuses key '%s': '%s'", key.c_str(),
-               answer.line().c_str());
+               answer.text().c_str());
 }
 
 Status Pmi1::fence() {
@@ -216,14 +186,14 @@ Status Pmi1::enter_fence() {
 Status Pmi1::fence_is_over(int64_t wait_ns, bool* over) {
   *over = channel_.has_more(wait_ns);
   if (!*over) return {};
-  Answer answer("");
+  PmiLine answer;
   FGMPI_TRY(read_answer(kFence, "barrier_out", &answer));
   if (answer.number("rc").value_or(0) == 0) return {};
-  return error(MPI_ERR_OTHER, "the launcher's barrier failed: '%s'", answer.line().c_str());
+  return error(MPI_ERR_OTHER, "the launcher's barrier failed: '%s'", answer.text().c_str());
 }
 
 Status Pmi1::get(const std::string& key, std::string* value) {
-  Answer answer("");
+  PmiLine answer;
   FGMPI_TRY(
       ask(format("cmd=get kvsname=%s key=%s", job_.c_str(), key.c_str()), "get_result", &answer));
   auto found = answer.find("value");
@@ -237,12 +207,12 @@ Status Pmi1::finalize() {
   if (finalized_) return {};
   finalized_ = true;
   expect_end_of_launcher();
-  Answer answer("");
+  PmiLine answer;
   return ask("cmd=finalize", "finalize_ack", &answer);
 }
 
-/// The launcher drops what it has not read from our output when it ends the job: give it up to a
-/// fifth of a second to read the pipe empty. Other ranks do not run meanwhile: the job ends.
+/// When the launcher ends the job, it drops the output that it has not read from this process. This waits until the
+/// pipe is empty, for at most 0.2 s. Other ranks do not run meanwhile: the job ends.
 void let_launcher_read(int output) {
   int unread = 0;
   for (int tries = 0; tries < 200 && ioctl(output, FIONREAD, &unread) == 0 && unread > 0; ++tries)
@@ -254,8 +224,8 @@ void Pmi1::abort(int exit_code, const std::string&) {
   let_launcher_read(STDOUT_FILENO);
   let_launcher_read(STDERR_FILENO);
   channel_.write(format("cmd=abort exitcode=%d\n", exit_code));
-  // The launcher ends every process of the job, this one too, with this code as the job's; it
-  // should not see us go first. Five seconds are its chance.
+  // The launcher now ends every process of the job, this one too, and returns this exit code. A process that ended by
+  // itself before that would be reported as a failure of its own. A launcher that does not react within 5 s is gone.
   stand_still(5'000'000'000);
   end_process(exit_code);
 }
@@ -306,6 +276,10 @@ Status open_pmi1(std::unique_ptr<Bootstrap>* out) {
                    "PMI_PORT is set, but PMI_ID is not: both come from the launcher");
     FGMPI_TRY(connect_to(environment::text(environment::kPmiPort), &fd));
   }
+  return start_pmi1(fd, id, out);
+}
+
+Status start_pmi1(int fd, const char* id, std::unique_ptr<Bootstrap>* out) {
   auto client = std::make_unique<Pmi1>(fd);
   FGMPI_TRY(client->start(id));
   *out = std::move(client);

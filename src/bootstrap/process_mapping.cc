@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstdint>
 
 namespace fgmpi::bootstrap {
 namespace {
@@ -37,6 +38,8 @@ std::vector<int> parse_process_mapping(std::string_view text, int size) {
   while (take(&text, ",")) {
     Block block;
     if (!take_block(&text, &block) || block.nodes == 0 || block.processes == 0) return {};
+    if (block.first_node > INT32_MAX - block.nodes)
+      return {};  // its last node would have no number
     blocks.push_back(block);
   }
   if (text != ")" || blocks.empty() || size < 0) return {};
