@@ -281,14 +281,14 @@ void Failures::on_unmatched(const Unmatched& m) {
 }
 
 void Failures::on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
-  Words words;
-  if (bytes < sizeof words || (ctx & comm::kPlaneMask) != comm::kPlaneColl) return;
-  std::memcpy(&words, data, sizeof words);
+  Words words{};
+  if (bytes >= sizeof words) std::memcpy(&words, data, sizeof words);
+  const bool known = words.word == kFailedWord || words.word == kCompareWord;
+  if (!known || (ctx & comm::kPlaneMask) != comm::kPlaneColl) return pt2pt::refuse_notice();
   if (words.word == kCompareWord) {
     if (!find_failed(ctx, number_of(words.tag))) compare(ctx, words.tag, words.signature, from);
     return;
   }
-  if (words.word != kFailedWord) return;
   std::string text(static_cast<const char*>(data) + sizeof words, bytes - sizeof words);
   int error_class = words.error_class > 0 && words.error_class < MPI_ERR_LASTCODE
                         ? words.error_class

@@ -1,0 +1,282 @@
+// Collectives that fail, in a job of two processes: this one, and one that a transport plays. A frame for process 1 comes
+// back as if process 1 had sent it: so what this process tells is what the other one tells it.
+#include "coll/failure.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "../pt2pt/world.h"
+#include "coll/team.h"
+
+namespace fgmpi::coll {
+namespace {
+
+using comm::SharedComm;
+using pt2pt::testing::Loop;
+using pt2pt::testing::run_ranks;
+
+constexpr uint8_t kOperation = 4;
+constexpr uint64_t kAgreed = 100, kOther = 200;
+
+/// A new communicator of rank 0, here, and rank 1, in process 1.
+SharedComm* make_comm() {
+  static uint32_t lbi = 0;
+  const RankMap map = RankMap::direct(2);
+  comm::Recipe recipe;
+  recipe.id = comm::ContextId::make(0, ++lbi);
+  recipe.map = &map;
+  recipe.members = 1;
+  recipe.processes = 2;
+  recipe.made_by = "test";
+  SharedComm* shared = comm::establish(recipe);
+  shared->meetings = std::make_shared<comm::OpenMeetings>();
+  comm::hierarchy(shared);
+  return shared;
+}
+
+uint64_t context(const SharedComm* shared) { return shared->id.plane(comm::kPlaneColl); }
+int32_t tag_of(uint32_t number) { return team_tag(number, kOperation, false, false); }
+
+/// What all messages carry of a value that the processes must agree on.
+pt2pt::Signature signature_of(uint64_t agreed) {
+  static SharedComm* shared = make_comm();
+  return OpenTeam(shared, context(shared), tag_of(1), agreed, "test").signature;
+}
+
+/// Process 1 sends a message of a collective.
+void receive_message(const SharedComm* shared, uint32_t number, uint64_t agreed) {
+  const char data[8] = {};
+  Status status = pt2pt::process_send(1, context(shared), tag_of(number), data, sizeof data, "test",
+                                      signature_of(agreed));
+  EXPECT_TRUE(status.ok()) << status.what();
+}
+
+/// A notice as docs/wire-format.md has it: which word, tag, signature, class of the error; then its text.
+void receive_notice(uint64_t ctx, uint32_t word, int32_t tag, pt2pt::Signature signature,
+                    int32_t error_class, const std::string& text) {
+  const uint32_t fields[] = {word, static_cast<uint32_t>(tag), signature,
+                             static_cast<uint32_t>(error_class)};
+  std::string message(reinterpret_cast<const char*>(fields), sizeof fields);
+  message += text;
+  pt2pt::notify(1, pt2pt::kNoticeCollective, ctx, message.data(), message.size());
+}
+constexpr uint32_t kFailedWord = 1, kCompareWord = 2;
+
+void settle() {
+  for (int i = 0; i < 20; ++i) {
+    pt2pt::progress();
+    sched::yield();
+  }
+}
+
+void conclude_number(SharedComm* shared, uint32_t number, const Status& status) {
+  comm::Meeting meeting;
+  meeting.sequence = number;
+  conclude(shared, &meeting, status);
+}
+
+struct Opened : OpenTeam {
+  Opened(SharedComm* shared, uint32_t number)
+      : OpenTeam(shared, context(shared), tag_of(number), kAgreed, "MPI_Bcast") {}
+};
+
+/// Runs a test's body on a proclet of process 0.
+void run(Loop* loop, std::function<void()> body) {
+  comm::init_context();
+  EXPECT_EQ(run_ranks(1, loop,
+                      [&](uint32_t) {
+                        init_failures();
+                        body();
+                      }),
+            0);
+}
+
+TEST(Failure, MessagesOfTheSameOpinionAreReceived) {
+  Loop loop;
+  run(&loop, [&] {
+    SharedComm* shared = make_comm();
+    Opened team(shared, 1);
+    receive_message(shared, 1, kAgreed);
+    settle();
+    EXPECT_FALSE(team.failed());
+    EXPECT_TRUE(team.failure().ok());
+    EXPECT_EQ(pt2pt::count_unmatched(), 1u);
+    char data[8];  // its envelope says who sent it in truth: process 0
+    EXPECT_TRUE(
+        pt2pt::process_recv(0, team.ctx, team.tag, data, sizeof data, "test", team.signature).ok());
+  });
+}
+
+TEST(Failure, AMessageOfAnotherOpinionEndsAnOpenCollective) {
+  Loop loop;
+  run(&loop, [&] {
+    SharedComm* shared = make_comm();
+    {
+      Opened team(shared, 1);
+      receive_message(shared, 1, kOther);
+      settle();
+      EXPECT_TRUE(team.failed());
+      EXPECT_EQ(team.failure().error_class(), MPI_ERR_TRUNCATE);
+      EXPECT_NE(team.failure().what().find("processes 0 and 1"), std::string::npos);
+      EXPECT_NE(team.failure().what().find("MPI_Bcast"), std::string::npos);
+      EXPECT_EQ(pt2pt::count_unmatched(), 0u);  // what it has on its way is dropped
+      conclude_number(shared, 1, team.failure());
+    }
+    // Both processes know it and are done with it: it is forgotten.
+    EXPECT_FALSE(Opened(shared, 1).failed());
+  });
+}
+
+TEST(Failure, AMessageThatCameFirstFailsTheCollectiveAsItBegins) {
+  Loop loop;
+  run(&loop, [&] {
+    SharedComm* shared = make_comm();
+    receive_message(shared, 1, kOther);
+    settle();
+    EXPECT_EQ(pt2pt::count_unmatched(), 1u);
+    Opened team(shared, 1);
+    EXPECT_TRUE(team.failed());
+    EXPECT_EQ(pt2pt::count_unmatched(), 0u);
+    settle();
+    conclude_number(shared, 1, team.failure());
+  });
+}
+
+TEST(Failure, ACompletedCollectiveIsComparedToo) {
+  Loop loop;
+  run(&loop, [&] {
+    SharedComm* shared = make_comm();
+    { Opened completed(shared, 1); }
+    receive_message(shared, 1, kOther);
+    settle();
+    EXPECT_EQ(pt2pt::count_unmatched(), 0u);
+    EXPECT_FALSE(Opened(shared, 2).failed());  // others are none of its business
+    receive_message(shared, 2, kAgreed);
+    settle();
+    EXPECT_EQ(pt2pt::count_unmatched(), 1u);
+    conclude_number(shared, 1, {});
+    pt2pt::give_up_traffic(context(shared), tag_of(2), kNotNumber, error(MPI_ERR_OTHER, "dropped"));
+  });
+}
+
+TEST(Failure, AnErrorHereIsToldAndEndsPostedReceives) {
+  Loop loop;
+  run(&loop, [&] {
+    SharedComm* shared = make_comm();
+    Opened team(shared, 1);
+    char data[8];
+    pt2pt::Request* request = nullptr;
+    ASSERT_TRUE(pt2pt::process_irecv(1, team.ctx, team.tag, data, sizeof data, "test", &request,
+                                     team.signature)
+                    .ok());
+    conclude_number(shared, 1, error(MPI_ERR_OP, "the operation is not defined on the type"));
+    EXPECT_TRUE(request->complete());
+    EXPECT_EQ(pt2pt::process_outcome(request).error_class(), MPI_ERR_OP);
+    pt2pt::free_request(request);
+    EXPECT_TRUE(team.failed());
+    settle();  // the other process's notice comes, and is its answer: nothing more is kept
+    EXPECT_FALSE(Opened(shared, 1).failed());
+  });
+}
+
+TEST(Failure, ANoticeFailsACollectiveThatHasYetToBegin) {
+  Loop loop;
+  run(&loop, [&] {
+    SharedComm* shared = make_comm();
+    receive_notice(context(shared), kFailedWord, tag_of(3), 0, MPI_ERR_ROOT, "roots differ");
+    receive_notice(context(shared), kFailedWord, tag_of(4), 0, -7, "no such class");
+    settle();
+    EXPECT_FALSE(Opened(shared, 2).failed());
+    Opened third(shared, 3);
+    EXPECT_TRUE(third.failed());
+    EXPECT_EQ(third.failure().error_class(), MPI_ERR_ROOT);
+    EXPECT_EQ(third.failure().what(), "roots differ");
+    Opened fourth(shared, 4);
+    EXPECT_EQ(fourth.failure().error_class(), MPI_ERR_OTHER);
+  });
+}
+
+TEST(Failure, NoticesThatCannotBeAreRefused) {
+  Loop loop;
+  run(&loop, [&] {
+    SharedComm* shared = make_comm();
+    Opened team(shared, 1);
+    const uint64_t refused = pt2pt::g_engine.bad_frames;
+    receive_notice(shared->id.plane(comm::kPlanePt2pt), kFailedWord, tag_of(1), 0, MPI_ERR_OTHER,
+                   "");
+    receive_notice(context(shared), 77, tag_of(1), 0, MPI_ERR_OTHER, "");
+    pt2pt::notify(1, pt2pt::kNoticeCollective, context(shared), "short", 5);
+    settle();
+    EXPECT_EQ(pt2pt::g_engine.bad_frames, refused + 3);
+    EXPECT_FALSE(team.failed());
+  });
+}
+
+TEST(Failure, SignaturesAreComparedWhereNothingMoves) {
+  Loop loop;
+  run(&loop, [&] {
+    SharedComm* shared = make_comm();
+    EXPECT_EQ(look_for_disagreement(), -1);  // nothing is open: it may sleep
+    Opened team(shared, 1);
+    const int64_t wait = look_for_disagreement();
+    EXPECT_GT(wait, 0);
+    // Nothing is asked before nothing has moved for that long; then process 1 is, and says the same.
+    const uint64_t before = loop.sent[10];
+    timespec pause{0, wait + 1'000'000};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+    EXPECT_GT(look_for_disagreement(), 0);
+    EXPECT_EQ(loop.sent[10], before + 1);
+    settle();
+    EXPECT_FALSE(team.failed());
+    receive_notice(team.ctx, kCompareWord, team.tag, signature_of(kOther), 0, "");
+    settle();
+    EXPECT_TRUE(team.failed());
+    EXPECT_EQ(team.failure().error_class(), MPI_ERR_TRUNCATE);
+  });
+}
+
+// Many collectives, some of them open at the same time: those fail of which process 1 has another opinion or in which a
+// process had an error, and no others.
+TEST(Failure, RandomCollectivesFailAloneAndAreForgotten) {
+  Loop loop;
+  loop.delay = 50;
+  run(&loop, [&] {
+    std::mt19937 random(11);
+    SharedComm* shared[] = {make_comm(), make_comm()};
+    for (uint32_t number = 1; number < 400; number += 2) {
+      SharedComm* of = shared[random() % 2];
+      std::optional<Opened> teams[2];
+      bool fails[2], error_at_end[2];
+      for (uint32_t i = 0; i < 2; ++i) {
+        const uint32_t what = random() % 5;
+        fails[i] = what >= 1 && what <= 3;
+        error_at_end[i] = what == 4;
+        if (what == 1) receive_message(of, number + i, kOther);
+        if (what == 2)
+          receive_notice(context(of), kFailedWord, tag_of(number + i), 0, MPI_ERR_OP, "x");
+        if (random() % 2) settle();
+        teams[i].emplace(of, number + i);
+        if (what == 3) receive_message(of, number + i, kOther);
+      }
+      settle();
+      for (uint32_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(teams[i]->failed(), fails[i]) << number + i;
+        Status status = teams[i]->failure();
+        EXPECT_EQ(status.ok(), !fails[i]);
+        if (error_at_end[i]) status = error(MPI_ERR_COUNT, "count");
+        teams[i].reset();
+        conclude_number(of, number + i, status);
+      }
+      settle();
+      for (uint32_t i = 0; i < 2; ++i) EXPECT_FALSE(Opened(of, number + i).failed()) << number + i;
+      EXPECT_EQ(pt2pt::count_unmatched(), 0u);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace fgmpi::coll
