@@ -24,6 +24,11 @@ struct Location {
   uint32_t process;
   uint32_t local;  ///< index of the proclet in its process
 };
+/// The process of a Location that has to be asked for: of a rank of a system-ranked communicator. `local` is then the
+/// rank in the communicator.
+inline constexpr uint32_t kUnknownProcess = 0xfffffffeu;
+/// What the map of such a communicator gives for that rank (-1). No world rank.
+inline constexpr uint32_t kUnknownWorld = 0xffffffffu;
 
 #pragma pack(push, 4)
 struct AvElement {

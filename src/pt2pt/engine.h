@@ -462,6 +462,12 @@ bool send_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode 
 /// Starts one that could not. op->buffer, ->to and ->envelope are set. May complete it.
 void start_send(SendOp* op, Mode mode);
 
+/// A destination whose address has to be asked for: sets op->to where it is known by now and returns true; else the send
+/// waits, and is started by address_known(). REQUIRES: op->to.process == kUnknownProcess.
+bool find_address(SendOp* op, Mode mode);
+/// Takes a send out that waits for an address. False: it does not.
+bool stop_waiting_for_address(SendOp* op);
+
 inline Message* as_message(Unexpected* u) { return reinterpret_cast<Message*>(u); }
 inline Unexpected* as_unexpected(Message* m) { return reinterpret_cast<Unexpected*>(m); }
 

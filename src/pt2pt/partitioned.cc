@@ -134,7 +134,7 @@ class PartitionedSend final : public Request {
     Part& p = parts_[static_cast<size_t>(i)];
     p.ready = true;
     p.op.done = false;
-    if (to_.process == kNoPeer || send_at_once(p.buffer, to_, p.op.envelope, Mode::kStandard))
+    if (to_.process == kNoPeer || send_at_once(p.buffer, p.op.to, p.op.envelope, Mode::kStandard))
       part_done();
     else
       start_send(&p.op, Mode::kStandard);
@@ -143,7 +143,7 @@ class PartitionedSend final : public Request {
   void describe(std::string* out) const override { *out += format_missing(missing_, count_); }
   bool awaits(WaitFor* out) const override {
     out->peer = to_;
-    return to_.process != kNoPeer;
+    return to_.process != kNoPeer && to_.process != kUnknownProcess;
   }
   static std::string format_missing(int32_t missing, int32_t count) {
     return std::to_string(missing) + " of " + std::to_string(count) + " partitions missing";

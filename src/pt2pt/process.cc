@@ -25,7 +25,8 @@ bool progress() {
   return moved || (__builtin_expect(g_engine.detecting, 0) && detection_due());
 }
 bool quiet() {
-  return g_engine.waiting_peers.empty() && g_engine.pulls.used() == 0 && g_engine.lent == 0;
+  return g_engine.waiting_peers.empty() && g_engine.pulls.used() == 0 && g_engine.lent == 0 &&
+         sends_without_address() == 0;
 }
 const Counters& counters() { return g_engine.counters; }
 

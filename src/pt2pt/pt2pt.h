@@ -34,7 +34,8 @@ namespace fgmpi::pt2pt {
 
 using transport::kProcessEndpoint;
 
-/// A resolved destination or source endpoint.
+/// A resolved destination or source endpoint. A destination may also be {kUnknownProcess, rank in the communicator}: the
+/// send then waits for its address, and later ones to the same rank behind it (unknown_peer.cc).
 using Peer = Location;  // local may be kProcessEndpoint
 
 enum class Mode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
@@ -147,6 +148,18 @@ struct Naming {
   bool (*locate)(uint64_t ctx, int32_t rank, Peer* out) = nullptr;
 };
 void set_naming(const Naming& naming);
+
+// ---- Destinations whose address has to be asked for ----------------------------------------------
+/// Where a rank of the communicator of `ctx` is: true when that is known now, else it is asked for and address_known() is
+/// called when the answer is there. Must not switch.
+using AddressSource = bool (*)(uint64_t ctx, int32_t rank, Peer* out);
+void set_address_source(AddressSource source);
+/// Starts the sends that wait for this address, in the order in which they were made. `ctx`: any plane. Never switches.
+void address_known(uint64_t ctx, int32_t rank, Peer peer);
+/// The ranks of a communicator in [low, high) that sends wait for, ascending.
+std::vector<int32_t> awaited_ranks(uint64_t ctx, int32_t low, int32_t high);
+/// How many sends wait for an address: reports and tests.
+uint32_t sends_without_address();
 
 // ---- Sends. `source_rank` is the sender's rank in the communicator of `ctx`. --------------------
 /// Blocking; may switch.

@@ -163,7 +163,8 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
     push_eager_copy(at, u);
     return true;
   }
-  if (mode == Mode::kSynchronous || !may_go_at_once(to.process, n)) return false;
+  if (mode == Mode::kSynchronous || to.process == kUnknownProcess || !may_go_at_once(to.process, n))
+    return false;
   if (!e.send_now(to.process, message_header(kEager, to, envelope, n), data, n)) return false;
   e.peers[to.process].in_flight += Engine::charge(n);
   return true;
@@ -178,6 +179,7 @@ bool send_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode 
 
 void start_send(SendOp* op, Mode mode) {
   op->size = static_cast<uint64_t>(op->buffer->bytes());
+  if (__builtin_expect(op->to.process == kUnknownProcess, 0) && !find_address(op, mode)) return;
   op->process = op->to.process;
   if (op->to.process != g_engine.me) return start_remote(op, mode);
   op->kind = Unexpected::kLocal;
@@ -278,6 +280,11 @@ Status SendRequest::start() {
 
 void SendRequest::cancel() {
   if (complete_ || !active) return;
+  if (op.to.process == kUnknownProcess) {
+    if (!stop_waiting_for_address(&op)) return;
+    op.cancelled = true;
+    return complete_op(&op);
+  }
   if (op.to.process == g_engine.me) {
     if (!op.queued) return;
     remove_unexpected(g_engine.at(op.to.local), &op);

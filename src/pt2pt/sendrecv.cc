@@ -77,8 +77,8 @@ class ExchangeRequest final : public Request {
   }
   bool awaits(WaitFor* out) const override {
     if (exchange.source != MPI_PROC_NULL && !recv_.done) return awaited_source(recv_.envelope, out);
-    out->peer = exchange.to;
-    return true;
+    out->peer = send_.to;
+    return send_.to.process != kUnknownProcess;
   }
   Exchange exchange;
 

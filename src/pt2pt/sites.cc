@@ -38,7 +38,9 @@ void describe_recv(const Envelope& pattern, uint64_t bytes, std::string* out) {
 }
 
 void describe_send(const SendOp& op, std::string* out) {
-  if (op.to.local == kProcessEndpoint)
+  if (op.to.process == kUnknownProcess)
+    *out += format("to rank %u, whose address is being asked for", op.to.local);
+  else if (op.to.local == kProcessEndpoint)
     *out += format("to process %u", op.to.process);
   else
     *out += format("to world rank %u", g_av.first(op.to.process) + op.to.local);
@@ -81,7 +83,7 @@ void RequestsSite::words(const WaitSite* site, std::string* out) {
 bool awaited(const sched::WaitSite* site, WaitFor* out) {
   if (site->describe == SendSite::words) {
     out->peer = static_cast<const SendSite*>(site)->op->to;
-    return true;
+    return out->peer.process != kUnknownProcess;
   }
   if (site->describe == RecvSite::words)
     return awaited_source(static_cast<const RecvSite*>(site)->op->envelope, out);
@@ -100,7 +102,7 @@ bool awaited(const sched::WaitSite* site, WaitFor* out) {
 void SendRequest::describe(std::string* out) const { describe_send(op, out); }
 bool SendRequest::awaits(WaitFor* out) const {
   out->peer = op.to;
-  return true;
+  return op.to.process != kUnknownProcess;
 }
 void RecvRequest::describe(std::string* out) const { describe_recv(op.envelope, op.capacity, out); }
 bool RecvRequest::awaits(WaitFor* out) const { return awaited_source(op.envelope, out); }
