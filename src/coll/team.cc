@@ -98,7 +98,7 @@ void Team::add_neighbours(const comm::system_ranked::Place& place) {
 
 uint32_t Team::add_process_of(uint32_t elsewhere) const {
   int32_t rank = static_cast<int32_t>(elsewhere - kElsewhere);
-  processes_.push_back(g_av.process_of(static_cast<uint32_t>(map_->world_of(rank))));
+  processes_.push_back(g_av.process_of(static_cast<uint32_t>(open_.shared->tree->find(rank))));
   return count() - 1;
 }
 

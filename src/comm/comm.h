@@ -103,11 +103,14 @@ struct Comm : Keep {
   Comm();
   ~Comm();
   int32_t size() const { return shared->size; }
-  /// Resolves a rank of the peer group. REQUIRES: 0 <= rank < shared->peers().size().
+  /// Resolves a rank of the peer group; kUnknownProcess where its process has yet to be asked for (system-ranked
+  /// communicators): point-to-point takes that too. Never switches. REQUIRES: 0 <= rank < shared->peers().size().
   Location peer(int32_t peer_rank) const {
     uint32_t world = static_cast<uint32_t>(shared->peers().world_of(peer_rank));
     uint32_t local;
     if (__builtin_expect(g_av.is_mine(world, &local), 1)) return {g_av.me(), local};
+    if (__builtin_expect(world == kUnknownWorld, 0))
+      return {kUnknownProcess, static_cast<uint32_t>(peer_rank)};
     return g_av.locate(world);
   }
 };

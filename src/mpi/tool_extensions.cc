@@ -6,6 +6,7 @@
 #include "comm/context.h"
 #include "fgmpi.h"
 #include "mpi/binding.h"
+#include "mpi/comm_common.h"
 #include "privatize/privatize.h"
 
 using namespace fgmpi;
@@ -33,6 +34,7 @@ FGMPI_EXTENSION int MPIX_Comm_map_bytes(MPI_Comm comm, void* buffer, MPI_Count c
                                         MPI_Count* size) {
   constexpr const char* kCall = "MPIX_Comm_map_bytes";
   FGMPI_ENTER(kCall, c, comm);
+  mpi::know_group(c);
   std::vector<uint8_t> bytes;
   sched::call_on_host([&] { c->shared->map.serialize(&bytes); });
   *size = static_cast<MPI_Count>(bytes.size());

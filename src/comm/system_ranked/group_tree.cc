@@ -13,8 +13,8 @@ namespace {
 
 enum Step : uint8_t { kFind, kFound, kWant, kTell, kMembers, kMap, kLastOfMap, kDropped, kForget };
 
-/// Answers kept by a process for a communicator: 512 bytes at most.
-constexpr size_t kCached = 64;
+/// An answer's run reaches so far to either side of the rank, where the members' map is irregular.
+constexpr int32_t kReach = 64;
 /// Bytes of a notice that carry a list or a map.
 constexpr size_t kPart = 960;
 
@@ -61,16 +61,15 @@ void describe_map(const sched::WaitSite*, std::string* out) {
 
 }  // namespace
 
-/// The map of a communicator whose group is not known here: one's own members, answers had, and what is asked for. Where
-/// nothing may park (reports), an unknown rank is -1.
+/// The map of a communicator whose group is not known here: one's own members and the answers had. An unknown rank is
+/// kUnknownWorld; whoever needs more than single ranks asks for the whole map (materialise()).
 class LazyMap final : public groupmap::GroupMap {
  public:
   explicit LazyMap(std::shared_ptr<GroupTree> tree)
       : GroupMap(groupmap::Encoding::array, tree->place().size, false), tree_(std::move(tree)) {}
   int32_t select(int32_t i) const override {
-    int32_t world = tree_->known(i);
-    if (__builtin_expect(world >= 0, 1) || sched::on_host_stack()) return world;
-    return std::shared_ptr<GroupTree>(tree_)->find(i);
+    static_assert(static_cast<int32_t>(kUnknownWorld) == -1);
+    return tree_->known(i);
   }
   int32_t rank(int32_t w) const override {
     return tree_->is_mine(w) ? tree_->rank_of_mine(w) : whole().rank_of(w);
@@ -140,9 +139,51 @@ int32_t GroupTree::known(int32_t rank) const {
   int32_t index = rank - place_.first;
   if (index >= 0 && index < members_.size()) return members_.world_of(index);
   if (has_whole()) return whole_.world_of(rank);
-  if (cache_.empty()) return -1;
-  const Known& k = cache_[static_cast<size_t>(rank) % kCached];
-  return k.rank == rank ? k.world : -1;
+  auto after = std::upper_bound(cache_.begin(), cache_.end(), rank,
+                                [](int32_t r, const Known& k) { return r < k.rank; });
+  if (after == cache_.begin()) return -1;
+  const Known& k = after[-1];
+  return rank < k.rank + k.count ? k.world + (rank - k.rank) : -1;
+}
+
+/// The consecutive world ranks around one of this process's members.
+GroupTree::Known GroupTree::run_around(int32_t rank) const {
+  const int32_t index = rank - place_.first, world = members_.world_of(index);
+  int32_t first = 0, past = members_.size();
+  if (members_.model() > RankMap::Model::kOffset) {
+    first = std::max(first, index - kReach);
+    past = std::min(past, index + kReach);
+  }
+  int32_t low = index, high = index + 1;
+  if (members_.model() <= RankMap::Model::kOffset) {
+    low = first;
+    high = past;
+  }
+  while (low > first && members_.world_of(low - 1) == world - (index - low) - 1) --low;
+  while (high < past && members_.world_of(high) == world + (high - index)) ++high;
+  return {place_.first + low, world - (index - low), high - low};
+}
+
+void GroupTree::learn(const Known& run) {
+  auto before = [](const Known& k, int32_t r) { return k.rank < r; };
+  auto first = std::lower_bound(cache_.begin(), cache_.end(), run.rank, before);
+  auto past = std::lower_bound(first, cache_.end(), run.rank + run.count, before);
+  // An earlier answer may overlap this one: it gives way.
+  if (first != cache_.begin())
+    first[-1].count = std::min(first[-1].count, run.rank - first[-1].rank);
+  cache_.insert(cache_.erase(first, past), run);
+  if (cache_.size() > kMostKnown) {
+    size_t next = oldest_++ % kMostKnown;
+    cache_.erase(cache_.begin() + static_cast<ptrdiff_t>(next + (cache_[next].rank == run.rank)));
+  }
+  start_sends(run.rank, run.rank + run.count);
+}
+
+/// Ranks in [low, high) are known now: sends that wait for them are started, as later ones must not overtake them.
+void GroupTree::start_sends(int32_t low, int32_t high) {
+  for (int32_t rank : pt2pt::awaited_ranks(place_.id.context, low, high))
+    if (int32_t world = known(rank); world >= 0)
+      pt2pt::address_known(place_.id.context, rank, g_av.locate(static_cast<uint32_t>(world)));
 }
 
 bool GroupTree::is_mine(int32_t world) const {
@@ -155,15 +196,21 @@ int32_t GroupTree::rank_of_mine(int32_t world) const {
   return index < 0 ? -1 : place_.first + index;
 }
 
-int32_t GroupTree::find(int32_t rank) {
-  std::shared_ptr<GroupTree> keep = shared_from_this();
-  Finder finder{rank, -1, sched::current(), finders_};
-  finders_ = &finder;
+void GroupTree::ask(int32_t rank) {
   Search question{g_av.me(), rank};
   question.high = place_.vertices;
   question.high_rank = place_.size;
   question.target = place_.number;
+  ++asked_;
   search(question);
+}
+
+int32_t GroupTree::find(int32_t rank) {
+  if (int32_t world = known(rank); world >= 0) return world;
+  std::shared_ptr<GroupTree> keep = shared_from_this();
+  Finder finder{rank, -1, sched::current(), finders_};
+  finders_ = &finder;
+  ask(rank);
   sched::WaitSite site{"a message's first use of a rank", describe_find, true};
   while (finder.world < 0) sched::park(&site);
   return finder.world;
@@ -183,9 +230,9 @@ Address GroupTree::towards(uint32_t number) const {
 void GroupTree::search(Search s) {
   int32_t first = place_.first, past = first + static_cast<int32_t>(place_.weight);
   if (s.rank >= first && s.rank < past) {
+    Known run = run_around(s.rank);
     Writer out = step(kFound);
-    out.put(static_cast<uint32_t>(s.rank));
-    out.put(static_cast<uint32_t>(members_.world_of(s.rank - first)));
+    for (int32_t value : {run.rank, run.world, run.count}) out.put(static_cast<uint32_t>(value));
     return send(s.requester, out.take());
   }
   Address next = place_.parent;
@@ -236,6 +283,7 @@ const RankMap& GroupTree::whole() {
 
 /// Wakes those whose answer is here.
 void GroupTree::wake_answered() {
+  if (has_whole()) start_sends(0, place_.size);
   Finder* f = std::exchange(finders_, nullptr);
   while (f) {
     Finder* next = f->next;
@@ -337,7 +385,7 @@ void GroupTree::drop() {
 }
 
 void GroupTree::pass_drop() {
-  if (!dropped_ || children_dropped_ < place_.children.size()) return;
+  if (!dropped_ || asked_ > 0 || children_dropped_ < place_.children.size()) return;
   if (place_.parent != kNobody) return send(place_.parent, step(kDropped).take());
   comm::drop({place_.id.context}, 1);
   forget();
@@ -372,10 +420,13 @@ void GroupTree::receive(Address, std::span<const uint8_t> message) {
       return search(s);
     }
     case kFound: {
-      Known k{static_cast<int32_t>(in.get32()), static_cast<int32_t>(in.get32())};
-      if (cache_.empty()) cache_.resize(kCached);
-      cache_[static_cast<size_t>(k.rank) % kCached] = k;
-      return wake_answered();
+      Known run{};
+      for (int32_t* value : {&run.rank, &run.world, &run.count})
+        *value = static_cast<int32_t>(in.get32());
+      learn(run);
+      wake_answered();
+      --asked_;
+      return pass_drop();
     }
     case kWant:
       return take_want(in.get32());
@@ -406,6 +457,23 @@ void materialise(SharedComm* shared) {
   shared->map = std::move(whole);
 }
 
-void init_group_trees() { pt2pt::set_notice_handler(pt2pt::kNoticeGroupTree, on_notice); }
+namespace {
+bool find_peer(uint64_t ctx, int32_t rank, pt2pt::Peer* out) {
+  const SharedComm* shared = lookup({ctx & ~uint64_t{0xff}});
+  FGMPI_CHECK(shared && shared->tree);
+  int32_t world = shared->tree->known(rank);
+  if (world < 0) {
+    shared->tree->ask(rank);
+    return false;
+  }
+  *out = g_av.locate(static_cast<uint32_t>(world));
+  return true;
+}
+}  // namespace
+
+void init_group_trees() {
+  pt2pt::set_notice_handler(pt2pt::kNoticeGroupTree, on_notice);
+  pt2pt::set_address_source(find_peer);
+}
 
 }  // namespace fgmpi::comm::system_ranked

@@ -1,19 +1,20 @@
 // GroupTree: what a process keeps of a system-ranked communicator whose group lives in several processes: its neighbours
 // in the tree and its own members. Nobody keeps the group.
 //
-//   rank -> world rank     own members: kept; others: asked for over the tree on first use, the last answers kept
+//   rank -> world rank     own members: kept; others: asked for over the tree on first use, the last answers kept. A send
+//                          to a rank that is not known waits in point-to-point (pt2pt/unknown_peer.cc), not its rank
 //   the whole map          where a call needs it: the root of the tree gathers it, once, and sends it, encoded
 //
 //   find       requester | rank | bounds        routed vertex by vertex: up and down the tree
-//   found      rank | world rank                to the requester
+//   found      first rank | world rank | count  to the requester: consecutive world ranks around the rank
 //   want       requester                        up the tree, to the root
 //   tell       the root                         down the tree: everybody sends its members to the root
 //   members    first rank | runs of world ranks
 //   map        part of the encoded map          from the root to the requester
 //   dropped    the sender's subtree has freed the communicator            forget: everybody has
 //
-// A process answers for others until all processes have freed the communicator: so "dropped" goes up the tree once and
-// "forget" down. Notices carry a serial number of the leader, as the context id may be in use again by then.
+// A process answers for others until all processes have freed the communicator and nobody waits for an answer: so
+// "dropped" goes up the tree once and "forget" down. Notices carry a serial number of the leader, as the context id may be in use again by then.
 //
 // Thread rule: one thread. find() and materialise() may switch; handlers never do.
 #pragma once
@@ -44,6 +45,8 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
   int32_t known(int32_t rank) const;
   /// The same, asks when it must. May switch.
   int32_t find(int32_t rank);
+  /// Asks for a rank that is not known; sends that wait for it are started when the answer comes. Never switches.
+  void ask(int32_t rank);
   /// The rank of a member in this process, or -1.
   int32_t rank_of_mine(int32_t world) const;
   bool is_mine(int32_t world) const;
@@ -57,14 +60,24 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
 
   void receive(Address from, std::span<const uint8_t> message);
 
+  /// Answers that a process keeps for a communicator: 768 bytes.
+  static constexpr size_t kMostKnown = 64;
+
  private:
   friend class LazyMap;
   struct Finder;
   struct Search;
+  /// Consecutive ranks with consecutive world ranks, all in one process.
+  struct Known {
+    int32_t rank, world, count;
+  };
   GroupTree(const Place& place, uint32_t k, RankMap members);
   void send(Address to, std::vector<uint8_t> message);
   void search(Search search);
   Address towards(uint32_t number) const;
+  Known run_around(int32_t rank) const;
+  void learn(const Known& run);
+  void start_sends(int32_t low, int32_t high);
   void take_want(Address requester);
   void tell(Address root);
   void send_members(Address root);
@@ -78,10 +91,8 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
   Place place_;
   uint32_t k_;
   RankMap members_, whole_;
-  struct Known {
-    int32_t rank = -1, world = -1;
-  };
-  std::vector<Known> cache_;  ///< by rank modulo its size; none until the first answer
+  std::vector<Known> cache_;  ///< by rank; none until the first answer, kMostKnown at most
+  uint32_t oldest_ = 0;       ///< which goes next when there are more
   Finder* finders_ = nullptr;
   std::vector<Address> requesters_;  ///< the root: who waits for the map
   std::vector<int32_t> gathered_;    ///< the root, while it gathers
@@ -89,11 +100,12 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
   std::vector<uint8_t> received_;  ///< parts of the map
   bool wanted_ = false, dropped_ = false;
   uint32_t children_dropped_ = 0;
+  uint32_t asked_ = 0;  ///< questions of this process that have not been answered
 };
 
 /// Makes shared->map the whole one. May switch. REQUIRES: shared->tree.
 void materialise(SharedComm* shared);
-/// Registers the notice handler. Idempotent.
+/// Registers the notice handler, and tells point-to-point where to ask for addresses. Idempotent.
 void init_group_trees();
 
 }  // namespace fgmpi::comm::system_ranked
