@@ -220,8 +220,9 @@ void print_leaks(const View& view) {
       leak.call = kCallNames[c.call < kCallCount ? c.call : 0];
     }
   for (const auto& [key, leak] : leaks)
-    std::printf("leaked: comm %u of %s at %s, in %lld ranks (first: %d)\n", key.first, leak.call,
-                key.second.c_str(), static_cast<long long>(leak.ranks), leak.first);
+    std::printf("leaked: comm %u of %s at %s, in %lld rank%s (first: %d)\n", key.first, leak.call,
+                key.second.c_str(), static_cast<long long>(leak.ranks), leak.ranks == 1 ? "" : "s",
+                leak.first);
   if (leaks.empty()) std::printf("leaked: none\n");
 }
 

@@ -82,7 +82,7 @@ enum CommFlag : uint16_t {
 
 /// What a rank keeps of a communicator: constant size (EuroMPI'11 section 4.1). The local id is the record's number.
 ///
-///   | definer  counter | local rank  size | parent  remote size | job | call flags  place (48 bits) |
+///   | definer  counter | local rank  size | parent  remote size | job | call flags  place |
 struct CommRecord {
   uint32_t definer;  ///< world rank of rank 0; with kContextKeys: the leader
   uint32_t counter;  ///< how many communicators that rank had defined; with kContextKeys: the index

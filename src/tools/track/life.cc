@@ -1,7 +1,6 @@
 // The beginning and the end: of a process, of its ranks.
 #include <cpuid.h>
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <link.h>
 #include <spawn.h>
 #include <sys/stat.h>
@@ -36,24 +35,6 @@ uint64_t clock_ns(clockid_t clock) {
   std::fprintf(stderr, "fgmpi-track: %s\n", line.c_str());
   g_next.MPI_Abort(MPI_COMM_SELF, 1);
   std::abort();
-}
-
-/// Where the Fortran binding's code lies, if the program has it.
-int note_fortran(dl_phdr_info* info, size_t, void*) {
-  const char* name = std::strrchr(info->dlpi_name, '/');
-  name = name ? name + 1 : info->dlpi_name;
-  if (std::strncmp(name, "libmpichf", 9) != 0 && std::strncmp(name, "libmpifort", 10) != 0)
-    return 0;
-  uintptr_t low = ~uintptr_t{0}, high = 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD) continue;
-    low = std::min<uintptr_t>(low, info->dlpi_addr + segment.p_vaddr);
-    high = std::max<uintptr_t>(high, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
-  }
-  g_process.fortran_low = low;
-  g_process.fortran_high = high;
-  return 1;
 }
 
 /// The modules of the process, so that places in the program can be named.
@@ -227,29 +208,6 @@ void set_up_ticks(FileHeader* header) {
   while (header->mono1 - header->mono0 < 500'000);
 }
 
-// ---- Places --------------------------------------------------------------------------------------------------------
-
-uint64_t place_of(const void* return_address) {
-  auto address = reinterpret_cast<uintptr_t>(return_address);
-  if (address >= g_process.fortran_low && address < g_process.fortran_high) {
-    void* frames[16];
-    const int n = backtrace(frames, 16);
-    bool inside = false;
-    for (int i = 0; i < n; ++i) {
-      const auto frame = reinterpret_cast<uintptr_t>(frames[i]);
-      const bool fortran = frame >= g_process.fortran_low && frame < g_process.fortran_high;
-      inside |= fortran;
-      if (!inside || fortran) continue;
-      address = frame;
-      break;
-    }
-  }
-  if (MPIX_Program_address)
-    address =
-        reinterpret_cast<uintptr_t>(MPIX_Program_address(reinterpret_cast<const void*>(address)));
-  return address;
-}
-
 // ---- Ranks ---------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -392,7 +350,7 @@ namespace {
   }
   g_tool_word = MPIX_Tool_word;
   choose_clock();
-  dl_iterate_phdr(note_fortran, nullptr);
+  find_bindings();
 }
 
 }  // namespace

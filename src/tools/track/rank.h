@@ -125,6 +125,7 @@ struct Process {
   std::vector<Rank*> all;
   bool wanted[kCallCount] = {};
   uintptr_t fortran_low = 0, fortran_high = 0;  ///< the Fortran binding's code, which calls PMPI_*
+  uintptr_t cxx_low = 0, cxx_high = 0;          ///< the code of MPI-2's C++ binding
   std::atomic<int> threads{1};                  ///< numbers given to threads
 };
 extern Process g_process;
@@ -186,7 +187,11 @@ void rank_starts(bool session);
 /// The rank's end, before and after the last MPI_Session_finalize of a rank that did not call MPI_Init. Local.
 void rank_ends(Rank* rank);
 void rank_has_ended(Rank* rank, bool in_order);
-/// A return address of the program, in the program as the linker loaded it, past the Fortran binding.
+
+// places.cc -----------------------------------------------------------------------------------------------------------
+/// To be called once, before place_of().
+void find_bindings();
+/// A return address of the program, in the program as the linker loaded it, past the bindings of Fortran and C++.
 uint64_t place_of(const void* return_address);
 
 // unify.cc -----------------------------------------------------------------------------------------------------------

@@ -163,16 +163,20 @@ std::vector<CallView> View::calls(const RankTrace& rank, uint8_t thread) const {
 
 namespace {
 
-/// What addr2line says of an address in a file, or "".
+/// What addr2line says of an address in a file, or "". Of functions that are inlined there, the innermost one that is none
+/// of MPI-2's C++ binding.
 std::string ask_addr2line(const std::string& path, uint64_t address) {
   if (path.find_first_of("'\\") != path.npos) return "";
-  const std::string command = format("addr2line -Cfs -e '%s' 0x%llx 2>/dev/null", path.c_str(),
+  const std::string command = format("addr2line -Cfis -e '%s' 0x%llx 2>/dev/null", path.c_str(),
                                      static_cast<unsigned long long>(address));
   FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) return "";
   char function[512] = "", line[512] = "";
-  const bool both =
-      std::fgets(function, sizeof function, pipe) && std::fgets(line, sizeof line, pipe);
+  bool both = false;
+  while (std::fgets(function, sizeof function, pipe) && std::fgets(line, sizeof line, pipe)) {
+    both = true;
+    if (std::strncmp(function, "MPI::", 5) != 0) break;
+  }
   pclose(pipe);
   function[std::strcspn(function, "\n")] = line[std::strcspn(line, "\n")] = '\0';
   if (char* more = std::strstr(line, " (discriminator")) *more = '\0';
