@@ -1,4 +1,5 @@
-# One program in C, C++ and Fortran's three interfaces leaves the same trace, at several shapes; OpenMP's threads do no harm.
+# One program in C, C++, MPI-2's C++ binding and Fortran's three interfaces leaves the same trace, at several shapes; OpenMP's
+# threads do no harm.
 set -u
 bin=$1
 folder=$2
@@ -25,7 +26,7 @@ for shape in "1 4" "4 1" "64 2"; do
   set -- $shape
   trace "c.$1x$2" "$1" "$2" "$folder/lang_c"
   grep -q 'MPI_Recv comm 1 from 0 tag 5 bytes 4$' "c.$1x$2.text" || fail "$1x$2: no receipt of rank 0's message"
-  for language in cc mpif module f08; do
+  for language in cc bindings mpif module f08; do
     trace "$language.$1x$2" "$1" "$2" "$folder/lang_$language"
     diff "c.$1x$2.text" "$language.$1x$2.text" >differences ||
       fail "$language at $1x$2 leaves another trace than C: $(head -6 differences)"
