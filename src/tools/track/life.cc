@@ -65,6 +65,20 @@ uint64_t new_job_key() {
   return mix(clock_ns(CLOCK_REALTIME), static_cast<uint64_t>(getpid())) & 0x7fffffffu;
 }
 
+bool tells_keys() { return MPIX_Comm_key && MPIX_Comm_keys_unique; }
+
+/// Ends the job where FGMPI_TRACK is wrong: rank 0 says so, once for all.
+void refuse_wrong_settings(const Rank* rank, bool session) {
+  Settings& settings = g_process.settings;
+  std::string wrong = settings.wrong;
+  if (Status s = settings.check_ranks(rank->world_size); wrong.empty() && !s.ok()) wrong = s.what();
+  if (wrong.empty() && settings.keys == Keys::kContext && !tells_keys())
+    wrong = "FGMPI_TRACK: keys:context: this MPI library does not tell them; allowed is broadcast";
+  if (wrong.empty()) return;
+  if (rank->world_rank == 0 || session) refuse(wrong);
+  g_next.MPI_Barrier(MPI_COMM_WORLD);  // which the end of the job ends
+}
+
 /// Opens the process's file; the first of its ranks comes here.
 void start_process(Rank* rank, bool session) {
   Process& p = g_process;
@@ -108,11 +122,8 @@ void start_process(Rank* rank, bool session) {
 /// What the library offers and the settings say about keys and groups.
 void choose_ways() {
   Process& p = g_process;
-  const bool offered = MPIX_Comm_key && MPIX_Comm_keys_unique;
-  if (p.settings.keys == Keys::kContext && !offered)
-    refuse("FGMPI_TRACK: keys:context: this MPI library does not tell them; allowed is broadcast");
-  p.context_keys =
-      offered && p.settings.keys != Keys::kBroadcast && MPIX_Comm_keys_unique(1) == MPI_SUCCESS;
+  p.context_keys = tells_keys() && p.settings.keys != Keys::kBroadcast &&
+                   MPIX_Comm_keys_unique(1) == MPI_SUCCESS;
   p.short_way = p.settings.short_way && MPIX_Comm_map_bytes != nullptr;
 }
 
@@ -304,6 +315,7 @@ void rank_starts(bool session) {
     agree_on_job(session);
   }
   if (!g_process.on) {
+    refuse_wrong_settings(rank, session);
     choose_ways();
     start_process(rank, session);
   }
@@ -344,10 +356,9 @@ namespace {
   const char* folder = environment::text(environment::kTrackFolder);
   g_process.settings.folder = folder ? folder : "fgmpi-track";
   const char* text = environment::text(environment::kTrack);
-  if (Status s = parse_settings(text ? text : "", &g_process.settings); !s.ok()) {
-    std::fprintf(stderr, "fgmpi-track: %s\n", s.what().c_str());
-    _exit(1);
-  }
+  // Not an error yet: the program may be a script that starts an MPI program, or one of many processes.
+  if (Status s = parse_settings(text ? text : "", &g_process.settings); !s.ok())
+    g_process.settings.wrong = s.what();
   g_tool_word = MPIX_Tool_word;
   choose_clock();
   find_bindings();

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "base/split.h"
 #include "base/strings.h"
+#include "track/track_calls.h"
 
 namespace fgmpi::track {
 namespace {
@@ -25,25 +27,46 @@ Status bad(std::string_view name, std::string_view value, const char* allowed) {
                name.data(), static_cast<int>(value.size()), value.data(), allowed);
 }
 
+/// As for_each_part() with commas, but an empty list is refused.
+Status for_each_of_list(std::string_view name, std::string_view value, const char* allowed,
+                        const std::function<Status(std::string_view)>& part) {
+  if (value.find_first_not_of(',') == value.npos) return bad(name, value, allowed);
+  return for_each_part(value, ',', part);
+}
+
+constexpr const char* kAllowedCalls =
+    "a list of functions that are recorded and patterns of such: MPI_Bcast,MPI_I*,-MPI_Test*";
+constexpr const char* kAllowedRanks = "a list of world ranks and ranges: 0-99,200";
+constexpr const char* kAllowedFiles = "a list of raw, otf2, json";
+
+Status read_call(std::string_view call, Settings* out) {
+  const std::string pattern(call.substr(call[0] == '-'));
+  if (std::none_of(std::begin(kCallNames), std::end(kCallNames),
+                   [&](const char* name) { return fnmatch(pattern.c_str(), name, 0) == 0; }))
+    return bad("calls", call, kAllowedCalls);
+  out->calls.emplace_back(call);
+  return {};
+}
+
 Status read_range(std::string_view value, Settings* out) {
   const size_t dash = value.find('-');
   auto low = parse_int(value.substr(0, dash));
   auto high = dash == value.npos ? low : parse_int(value.substr(dash + 1));
   if (!low || !high || *low < 0 || *high < *low || *high > 0x7fffffff)
-    return bad("ranks", value, "a list of world ranks and ranges: 0-99,200");
+    return bad("ranks", value, kAllowedRanks);
   out->ranks.emplace_back(static_cast<int32_t>(*low), static_cast<int32_t>(*high));
   return {};
 }
 
 Status read_files(std::string_view value, Settings* out) {
   out->otf2 = out->json = false;
-  return for_each_part(value, ',', [&](std::string_view file) -> Status {
+  return for_each_of_list("files", value, kAllowedFiles, [&](std::string_view file) -> Status {
     if (file == "otf2")
       out->otf2 = true;
     else if (file == "json")
       out->json = true;
     else if (file != "raw")
-      return bad("files", file, "a list of raw, otf2, json");
+      return bad("files", file, kAllowedFiles);
     return {};
   });
 }
@@ -53,17 +76,16 @@ Status read_clause(std::string_view clause, Settings* out) {
   const std::string_view name = clause.substr(0, colon);
   const std::string_view value = clause.substr(std::min(colon + 1, clause.size()));
   if (name == "calls")
-    return for_each_part(value, ',', [&](std::string_view call) -> Status {
-      out->calls.emplace_back(call);
-      return {};
-    });
+    return for_each_of_list(name, value, kAllowedCalls,
+                            [&](std::string_view call) { return read_call(call, out); });
   if (name == "ranks")
-    return for_each_part(value, ',', [&](std::string_view r) { return read_range(r, out); });
+    return for_each_of_list(name, value, kAllowedRanks,
+                            [&](std::string_view r) { return read_range(r, out); });
   if (name == "files") return read_files(value, out);
   if (name == "first" || name == "sample") {
     auto number = parse_int(value);
     if (!number || *number < (name == "sample") || *number > 0x7fffffff)
-      return bad(name, value, "a number up to 2147483647");
+      return bad(name, value, name == "sample" ? "1 to 2147483647" : "0 to 2147483647");
     if (name == "first")
       out->first = static_cast<uint64_t>(*number);
     else
@@ -133,9 +155,23 @@ bool Settings::wants_rank(int32_t rank, int32_t size) const {
   return rank % step == 0;
 }
 
+Status Settings::check_ranks(int32_t size) const {
+  for (const auto& [first, last] : ranks)
+    if (first >= size)
+      return error(MPI_ERR_ARG, "FGMPI_TRACK: ranks: %d is no rank of this job; allowed is 0 to %d",
+                   first, size - 1);
+  return {};
+}
+
 Status parse_settings(std::string_view text, Settings* out) {
-  return for_each_part(text, ';',
-                       [&](std::string_view clause) { return read_clause(clause, out); });
+  std::set<std::string_view> seen;
+  return for_each_part(text, ';', [&](std::string_view clause) -> Status {
+    const std::string_view name = clause.substr(0, clause.find(':'));
+    if (!seen.insert(name).second)
+      return error(MPI_ERR_ARG, "FGMPI_TRACK: %.*s: a second time; allowed is each clause once",
+                   static_cast<int>(clause.size()), clause.data());
+    return read_clause(clause, out);
+  });
 }
 
 }  // namespace fgmpi::track

@@ -18,6 +18,7 @@ enum class Keys : uint8_t { kAuto, kBroadcast, kContext };
 
 struct Settings {
   std::string folder;                              ///< FGMPI_TRACK_DIR
+  std::string wrong;                               ///< why the text was refused, told in MPI_Init
   std::vector<std::string> calls;                  ///< patterns; "-pattern" takes out; empty: all
   uint64_t first = ~uint64_t{0};                   ///< events a rank
   std::vector<std::pair<int32_t, int32_t>> ranks;  ///< ranges that record events; empty: `sample`
@@ -31,6 +32,8 @@ struct Settings {
 
   /// Does this function pass `calls`?
   bool wants_call(std::string_view name) const;
+  /// Refuses ranks that begin behind the last of a job of `size`.
+  Status check_ranks(int32_t size) const;
   /// Does this rank of `size` record events?
   bool wants_rank(int32_t rank, int32_t size) const;
 };

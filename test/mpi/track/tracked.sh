@@ -99,8 +99,14 @@ trace first "first:5;ranks:1-2,4;files:raw" -n 2 -nfg 3 "$folder/pattern"
 same one.comms first.comms
 [ "$("$dump" --events --no-times first | cut -d' ' -f2 | sort | uniq -c | tr -s ' \n' ' ')" = " 5 1 5 2 5 4 " ] ||
   fail "first: and ranks:: $("$dump" --events --no-times first | cut -d' ' -f2 | sort | uniq -c)"
-FGMPI_TRACK="firts:5" "$bin/mpiexec" -track wrong -n 1 "$folder/pattern" >wrong.out 2>&1 && fail "a wrong clause went well"
-grep -q 'FGMPI_TRACK: firts:5: allowed are calls' wrong.out || fail "a wrong clause: $(cat wrong.out)"
+# A wrong clause is told once, whatever the number of processes, and before the program does anything.
+for clause in firts:5 calls: calls:MPI_Bcsat calls:- first:-1 first:1e3 ranks:a ranks:5-2 ranks:99 sample:0 buffer:1 record:all \
+  keys:none groups:all report:1 files: files:xml "first:1;first:2"; do
+  rm -rf wrong
+  FGMPI_TRACK=$clause timeout 60 "$bin/mpiexec" -track wrong -n 4 -nfg 2 "$folder/pattern" >wrong.out 2>&1
+  [ $? = 1 ] || fail "$clause: status is not 1: $(cat wrong.out)"
+  [ "$(grep -c '^fgmpi-track: FGMPI_TRACK: .*allowed' wrong.out)" = 1 ] || fail "$clause: $(cat wrong.out)"
+done
 "$bin/mpiexec" -track two -n 1 "$folder/pattern" >again.out 2>&1 && fail "a folder with a trace was taken again"
 grep -q -e '-track two: holds a trace already' again.out || fail "a folder with a trace: $(cat again.out)"
 
