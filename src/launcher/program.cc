@@ -201,7 +201,7 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
                  "ours has a space or colon; link it with mpicc, mpicxx or mpifort",
                  path.c_str(), other.c_str(), ours.c_str());
   const char* before = environment::text(environment::kPreload);
-  // The library puts LD_PRELOAD back (src/privatize/come_first.cc): programs that this one starts
+  // The library puts LD_PRELOAD back (src/privatize/preload.cc): programs that this one starts
   // are as ever. What is preloaded already stays in front: profiling tools must be.
   for (const std::string& word :
        {std::string("-env"), std::string(environment::name(environment::kPreloaded)),

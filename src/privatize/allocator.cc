@@ -32,7 +32,7 @@ constexpr const char* kOperators[] = {"_Znwm",
                                       "_ZdlPvSt11align_val_tRKSt9nothrow_t",
                                       "_ZdaPvSt11align_val_tRKSt9nothrow_t"};
 
-/// The function as all libraries see it, where that is the program's.
+/// The function that libraries are bound to, if the program defines it; else 0. *size: its length in bytes.
 uintptr_t defined_by(const ElfModule& program, const char* name, size_t* size) {
   void* function = dlsym(RTLD_DEFAULT, name);
   Dl_info info{};
@@ -48,7 +48,7 @@ uintptr_t defined_by(const ElfModule& program, const char* name, size_t* size) {
 
 }  // namespace
 
-std::vector<uintptr_t> own_allocator(const ElfModule& program) {
+std::vector<uintptr_t> allocator_functions(const ElfModule& program) {
   std::vector<uintptr_t> offsets;
   size_t size = 0;
   auto add = [&](const char* name) {
@@ -58,7 +58,7 @@ std::vector<uintptr_t> own_allocator(const ElfModule& program) {
   bool has_malloc = defined_by(program, "malloc", &size) != 0;
   if (has_malloc)
     for (const char* name : kMalloc) add(name);
-  // Those of a C++ runtime in the program (-static-libstdc++) only call malloc.
+  // The operators of a C++ runtime that is linked into the program (-static-libstdc++) only call malloc: they stay.
   bool has_runtime = defined_by(program, "__cxa_throw", &size) != 0;
   if (has_malloc || !has_runtime)
     for (const char* name : kOperators) add(name);

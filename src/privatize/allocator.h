@@ -1,11 +1,11 @@
 // A program that brings its own allocator: malloc and its relatives (tcmalloc, jemalloc and the like,
 // linked statically), or operator new and delete.
 //
-// Shared libraries allocate by the functions of image 0, and what they allocate the program frees, and
-// the other way round; an allocator that finds memory by state of its own would find another image's.
-// So a process has one allocator: in images the first bytes of these functions become a jump to those
-// of image 0. Its counters are the process's therefore (docs/hazards.md). It costs an image the pages of
-// code that are written to.
+// Shared libraries call the allocator of image 0. Memory that they allocate may be freed by a rank's code, and the other
+// way round, so an allocator with state of its own in each image would be asked to free memory that it does not know.
+// Therefore a process has one allocator: in every other image, the first bytes of each of its functions are replaced by
+// a jump to the same function of image 0. Statistics that the allocator keeps are then the process's, not a rank's
+// (docs/hazards.md). Cost: each image has private copies of the pages of code that are changed.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@
 
 namespace fgmpi::privatize {
 
-/// Offsets of the allocator's functions that the program defines. None of those that are too short
-/// for a jump: they cannot do more than call another.
-std::vector<uintptr_t> own_allocator(const ElfModule& program);
+/// Offsets of the allocator's functions that the program defines. Functions shorter than a jump are left out: they can
+/// only call another function of the list.
+std::vector<uintptr_t> allocator_functions(const ElfModule& program);
 
 /// x86-64: jmp *0(%rip), and the address behind it.
 constexpr size_t kJumpBytes = 14;

@@ -17,7 +17,8 @@ bool starts_with_any(std::string_view text, const std::string_view (&starts)[N])
   return std::any_of(starts, starts + N, [&](std::string_view s) { return text.starts_with(s); });
 }
 
-/// The library's own definition as the dynamic linker tells it; 0: none, or one that it unites.
+/// The address of the library's own definition according to the dynamic linker; 0 if it has none, or if the linker
+/// merges it with the program's (STB_GNU_UNIQUE).
 uintptr_t own_symbol(const link_map* map, const char* name, const char* version) {
   void* library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
   if (!library) return 0;
@@ -26,13 +27,14 @@ uintptr_t own_symbol(const link_map* map, const char* name, const char* version)
   dlclose(library);
   Dl_info info{};
   link_map* owner = nullptr;
-  bool own = found && dladdr1(found, &info, reinterpret_cast<void**>(&owner), RTLD_DL_LINKMAP) &&
-             owner == map;  // else of a library that this one needs: its turn comes
+  bool own =
+      found && dladdr1(found, &info, reinterpret_cast<void**>(&owner), RTLD_DL_LINKMAP) &&
+      owner == map;  // else it is of a library that this one needs, which the caller looks at too
   return own ? reinterpret_cast<uintptr_t>(found) : 0;
 }
 
-/// As the file tells it: for symbols of which the dynamic linker knows only the first definition,
-/// the program's (STB_GNU_UNIQUE, as static members of templates are).
+/// The same according to the library's file, for symbols of which the dynamic linker knows only the program's definition
+/// (STB_GNU_UNIQUE, as static members of templates are).
 uintptr_t symbol_in_file(const link_map* map, const char* name) {
   ElfFile file;
   uintptr_t found = 0;

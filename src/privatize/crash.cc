@@ -35,7 +35,7 @@ bool is_crash_signal(int signal_number) {
   return false;
 }
 
-[[gnu::format(printf, 1, 2)]] void say(const char* format, ...) {
+[[gnu::format(printf, 1, 2)]] void report(const char* format, ...) {
   char text[1024];
   va_list args;
   va_start(args, format);
@@ -45,14 +45,14 @@ bool is_crash_signal(int signal_number) {
   if (n > 0) (void)!real(STDERR_FILENO, text, strnlen(text, sizeof text));
 }
 
-/// The readable name, while the heap answers: the alarm is running.
+/// The readable name. Allocates; where the heap is broken and this hangs, the alarm ends the process.
 const char* demangled(const char* name) {
   int failed = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &failed);
   return text ? text : name;
 }
 
-void say_frame(int number, uintptr_t pc) {
+void report_frame(int number, uintptr_t pc) {
   Images::Location where;
   Dl_info info{};
   const char* path = nullptr;
@@ -64,34 +64,35 @@ void say_frame(int number, uintptr_t pc) {
     path = info.dli_fname;
     offset = pc - reinterpret_cast<uintptr_t>(info.dli_fbase);
   } else {
-    return say("  #%-2d 0x%lx\n", number, pc);
+    return report("  #%-2d 0x%lx\n", number, pc);
   }
   ElfFile file;
   uintptr_t start = 0;
   const char* function = file.open(path) ? file.function_at(offset, &start) : nullptr;
   const char* name = strcmp(path, "/proc/self/exe") == 0 ? "program" : file_name(path).data();
   if (function)
-    say("  #%-2d %s+0x%lx  (%s+0x%lx)\n", number, demangled(function), offset - start, name,
-        offset);
+    report("  #%-2d %s+0x%lx  (%s+0x%lx)\n", number, demangled(function), offset - start, name,
+           offset);
   else
-    say("  #%-2d ?  (%s+0x%lx)\n", number, name, offset);
+    report("  #%-2d ?  (%s+0x%lx)\n", number, name, offset);
 }
 
-struct Walk {
+struct StackWalk {
   uintptr_t fault_pc;
-  bool inside = false;  ///< of the interrupted function and its callers; before: of the handler
+  bool inside =
+      false;  ///< the walk has left the handler's frames and reached the interrupted function
   int count = 0;
 };
 
-/// Says each frame as it comes: a stack that was written over may end the walk.
+/// Reports each frame at once, because a damaged stack may end the walk at any frame.
 _Unwind_Reason_Code visit_frame(_Unwind_Context* context, void* data) {
-  auto* walk = static_cast<Walk*>(data);
+  auto* walk = static_cast<StackWalk*>(data);
   int before_instruction = 0;
   uintptr_t pc = _Unwind_GetIPInfo(context, &before_instruction);
   if (pc == 0) return _URC_END_OF_STACK;
   walk->inside |= pc == walk->fault_pc;
   if (walk->inside)
-    say_frame(walk->count++, before_instruction ? pc : pc - 1);  // within the call, not after it
+    report_frame(walk->count++, before_instruction ? pc : pc - 1);  // within the call, not after it
   return walk->count < kMostFrames ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
@@ -101,15 +102,15 @@ bool is_code(uintptr_t pc) {
   return g_images.locate(pc, &where) || dladdr(reinterpret_cast<void*>(pc), &info);
 }
 
-/// A call of a bad pointer, the null pointer above all, has come to no code: the walk begins at the
-/// caller, as after a return. The context is as it was afterwards, for core files.
-void say_stack(ucontext_t* context) {
+/// After a call through a bad pointer (mostly the null pointer) the program counter is not in any code. Then the walk
+/// begins at the caller, as if the call had returned. The context is restored afterwards, for core files.
+void report_stack(ucontext_t* context) {
   auto& pc = context->uc_mcontext.gregs[REG_RIP];
   auto& sp = context->uc_mcontext.gregs[REG_RSP];
   const auto pc_before = pc, sp_before = sp;
-  Walk walk{};
+  StackWalk walk{};
   if (!is_code(static_cast<uintptr_t>(pc))) {
-    say_frame(walk.count++, static_cast<uintptr_t>(pc));
+    report_frame(walk.count++, static_cast<uintptr_t>(pc));
     pc = *reinterpret_cast<greg_t*>(sp);
     sp += sizeof(greg_t);
   }
@@ -119,16 +120,16 @@ void say_stack(ucontext_t* context) {
   sp = sp_before;
 }
 
-/// Is the stack pointer below the stack that it belongs to? So it is after a function with much
-/// larger local variables than the guard has bytes.
+/// True if the stack pointer is outside of the running proclet's stack: a function with local variables larger than the
+/// guard has moved it past the guard.
 bool beyond_stack(const sched::Proclet* running, const ucontext_t* context) {
   if (!running || sched::on_host_stack()) return false;
   auto low = reinterpret_cast<uintptr_t>(running->stack_low);
   return static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RSP]) - low >= running->stack_size;
 }
 
-void say_cause(int signal_number, const siginfo_t* info, const ucontext_t* context,
-               const sched::Proclet* running) {
+void report_cause(int signal_number, const siginfo_t* info, const ucontext_t* context,
+                  const sched::Proclet* running) {
   bool in_guard = false;
   const sched::Proclet* at = sched::proclet_of_address(info->si_addr, &in_guard);
   bool overflow = running && ((at && in_guard) || beyond_stack(running, context));
@@ -138,24 +139,24 @@ void say_cause(int signal_number, const siginfo_t* info, const ucontext_t* conte
     snprintf(who, sizeof who, "%srank %u",
              running->kind == sched::Kind::kHelper ? "a helper of " : "", world_rank(running));
   if (memory && overflow) {
-    say("fgmpi: stack overflow of %s (%zu KiB): raise FGMPI_STACK_SIZE\n", who,
-        running->stack_size / 1024);
+    report("fgmpi: stack overflow of %s (%zu KiB): raise FGMPI_STACK_SIZE\n", who,
+           running->stack_size / 1024);
   } else if (memory) {
-    say("fgmpi: %s: %s at address %p\n", who, strsignal(signal_number), info->si_addr);
+    report("fgmpi: %s: %s at address %p\n", who, strsignal(signal_number), info->si_addr);
   } else {
-    say("fgmpi: %s: %s\n", who, strsignal(signal_number));
+    report("fgmpi: %s: %s\n", who, strsignal(signal_number));
   }
 }
 
 void on_crash(int signal_number, siginfo_t* info, void* context) {
   signal(signal_number, SIG_DFL);
-  alarm(10);  // whatever is broken, the process ends
+  alarm(10);  // ends the process if the report hangs
   if (on_scheduler_thread()) {
     flush_output();
-    write_unsettled_output();
+    write_unassigned_output();
     auto* interrupted = static_cast<ucontext_t*>(context);
-    say_cause(signal_number, info, interrupted, sched::current());
-    say_stack(interrupted);
+    report_cause(signal_number, info, interrupted, sched::current());
+    report_stack(interrupted);
     leave_end_mark();
   }
   alarm(0);
@@ -205,8 +206,8 @@ void install_crash_reports() {
 
 using namespace fgmpi::privatize;
 
-// The Fortran runtime installs a handler of its own in each main, which could neither run when a
-// rank's stack is used up nor name the rank: it and its images leave the crash signals to us.
+// The Fortran runtime installs a handler of its own in each main. It runs on the rank's stack, so not after a stack
+// overflow, and it cannot name the rank. Calls from the Fortran runtime and its images are therefore ignored.
 FGMPI_INTERPOSE sighandler_t signal(int number, sighandler_t handler) noexcept {
   static auto* real = next_symbol<sighandler_t(int, sighandler_t)>("signal");
   if (g_reports && is_crash_signal(number) && of_fortran_runtime(__builtin_return_address(0)))

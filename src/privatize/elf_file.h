@@ -1,6 +1,6 @@
 // ElfFile: an ELF file mapped for reading its symbol table: names for crash reports and the check
 // whether a program has data of its own. Allocates nothing and may be used in a signal handler.
-// Reads are bounded: a damaged file has no symbols, it does no harm.
+// Every read is checked against the file's size: a damaged file yields no symbols.
 #pragma once
 
 #include <fcntl.h>

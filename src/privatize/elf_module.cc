@@ -242,8 +242,8 @@ void ElfModule::disown_destructors() const {
   }
 }
 
-/// Data without symbols, of objects that were stripped before they were linked, shows in the sizes of
-/// sections, or in the alignment of .bss, where nothing of the start files needs any.
+/// True if the program has data without symbols (of objects that were stripped before they were linked): its writable
+/// sections are larger than the named objects, or .bss is aligned although nothing of the start files needs that.
 bool ElfModule::has_unnamed_data(const ElfFile& file, const Named& named) const {
   size_t bytes = 0;
   bool any = false, aligned = false;
@@ -279,7 +279,7 @@ bool ElfModule::has_private_data() const {
       return (s.flags & PF_W) && symbol.st_value >= s.low && symbol.st_value < s.high;
     });
     if (!writable) return;
-    // The start files' own static variable: gone where local symbols were discarded (strip -x).
+    // completed.0 is a static variable of the start files: it is missing where local symbols were discarded (strip -x).
     has_locals |= strcmp(name, "completed.0") == 0;
     std::string_view plain(name, strcspn(name, "@"));  // without its version
     named.bytes += symbol.st_size;
@@ -287,8 +287,8 @@ bool ElfModule::has_private_data() const {
     found = found || std::none_of(std::begin(kOfStartFiles), std::end(kOfStartFiles),
                                   [&](const char* known) { return plain == known; });
   });
-  // Where static variables have no names, one of 4 bytes may hide in what the linker filled up. Of a
-  // library that is asked for a warning only, and most are stripped.
+  // Without local symbols, a static variable of up to 4 bytes would look like padding: such a program counts as having
+  // data. Not such a library: for libraries the answer only decides about a warning, and most are stripped.
   return found || (executable_ && !has_locals) || has_unnamed_data(file, named);
 }
 

@@ -1,4 +1,4 @@
-// The ends of a rank: exit and its relatives, and the handlers that run then.
+// How a rank ends: exit() and similar functions, and the handlers that they run.
 //
 // Handlers registered by the program (its code or an image of it) belong to the rank that
 // registered them and run on its proclet, newest first. Those of shared libraries belong to the
@@ -41,14 +41,14 @@ struct ExitList {
 
 void (*g_rank_exits)(int status) = nullptr;  ///< Runtime::rank_exits
 
-ExitList* g_early = nullptr;  ///< registered by constructors, before any proclet runs
+ExitList* g_early_handlers = nullptr;  ///< registered by constructors, before any proclet runs
 
 /// The list that a handler of the program goes to, or nullptr when it is the C library's.
 ExitList* list_for(const void* object) {
   bool early = g_mode == Mode::kSingle && !sched::current() && sched::rank_count() == 0;
   if (!early && !on_proclet()) return nullptr;
   if (g_mode == Mode::kShared && object) return nullptr;
-  void** slot = early ? reinterpret_cast<void**>(&g_early) : &sched::current()->pending;
+  void** slot = early ? reinterpret_cast<void**>(&g_early_handlers) : &sched::current()->pending;
   if (!*slot) *slot = new ExitList;
   return static_cast<ExitList*>(*slot);
 }
@@ -61,7 +61,7 @@ bool add(Handler handler, const void* dso) {
   return true;
 }
 
-/// Runs the handlers of some kinds, newest first. One may register others or call exit().
+/// Runs the handlers of the wanted kinds, newest first. A handler may register others or call exit().
 template <class Wanted>
 void run_handlers(sched::Proclet* p, int status, Wanted wanted) {
   auto* list = static_cast<ExitList*>(p->pending);
@@ -83,13 +83,13 @@ void run_handlers(sched::Proclet* p, int status, Wanted wanted) {
 [[noreturn]] void finish_rank(int status) {
   sched::Proclet* p = sched::current();
   delete static_cast<ExitList*>(std::exchange(p->pending, nullptr));
-  leave_output();
+  close_own_files();
   if (g_rank_exits) g_rank_exits(status & 0xff);
   sched::finish(status & 0xff);
 }
 
-/// A rank that may end by itself is running (a helper coroutine ends the process instead, and so
-/// does the child of a vfork, which has our memory).
+/// True if the caller's exit() ends a rank and not the process: a rank proclet runs, in the process that it was made in.
+/// (A helper coroutine ends the process, and so does the child of a vfork, which shares our memory.)
 bool ends_a_rank() {
   return on_proclet() && sched::current()->kind == sched::Kind::kRank && in_own_process();
 }
@@ -99,10 +99,11 @@ void run_image_destructors() {
   if (g_mode != Mode::kImages) return;
   uint32_t k = static_cast<Image*>(sched::current()->image)->index;
   for (size_t m = 0; m < g_images.modules().size(); ++m)
-    g_images.modules()[m].run_destructors(g_images.place(m, k));
+    g_images.modules()[m].run_destructors(g_images.base_of(m, k));
 }
 
-/// What the exit of a rank runs, newest first.
+/// Runs all that exit() runs for a rank: destructors of thread-local variables, then handlers, then destructors of the
+/// image; each newest first.
 void run_exit_handlers(int status) {
   sched::Proclet* p = sched::current();
   run_handlers(p, status, [](Handler::Kind k) { return k == Handler::kThreadLocal; });
@@ -144,7 +145,7 @@ bool in_program(const void* address) {
 void set_rank_exits(void (*rank_exits)(int status)) { g_rank_exits = rank_exits; }
 
 void adopt_early_handlers(sched::Proclet* rank0) {
-  rank0->pending = std::exchange(g_early, nullptr);
+  rank0->pending = std::exchange(g_early_handlers, nullptr);
 }
 
 void end_rank(int status) {
@@ -158,7 +159,7 @@ using namespace fgmpi::privatize;
 
 FGMPI_INTERPOSE [[noreturn]] void exit(int status) {
   if (ends_a_rank()) end_rank(status);
-  if (leave_forked_child()) run_exit_handlers(status);
+  if (first_exit_of_forked_rank()) run_exit_handlers(status);
   static auto* real = next_symbol<void(int)>("exit");
   real(status);
   __builtin_unreachable();
@@ -240,7 +241,7 @@ FGMPI_INTERPOSE void error_at_line(int status, int number, const char* file, uns
   if (status != 0) exit(status);
 }
 
-// main's thread ends and others may go on: of a rank, its part of that thread.
+// pthread_exit() in main ends the main thread, while other threads go on. For a rank it ends the rank's part of that thread.
 FGMPI_INTERPOSE [[noreturn]] void pthread_exit(void* value) {
   if (ends_a_rank()) {
     run_handlers(fgmpi::sched::current(), 0,

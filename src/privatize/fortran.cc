@@ -1,5 +1,5 @@
-// MPI's constants of Fortran that are variables (MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE, ...): a
-// call recognises them by their address, and in images they have an address of their own each.
+// Constants of MPI's Fortran bindings that are variables (MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE, ...). A call
+// recognises them by their address, which differs from image to image.
 //
 //   mpif.h, module mpi   common blocks of the program. libmpichfort notes their addresses in cells of its
 //                        own, once, at the first call that needs them.

@@ -139,7 +139,7 @@ bool Images::in_modules(uintptr_t address) const {
 uintptr_t Images::move_to(uintptr_t address, uint32_t k) const {
   if (k == 0) return address;
   for (size_t m = 0; m < modules_.size(); ++m)
-    if (modules_[m].contains(address)) return address - modules_[m].base() + place(m, k);
+    if (modules_[m].contains(address)) return address - modules_[m].base() + base_of(m, k);
   return address;
 }
 
@@ -200,7 +200,7 @@ Status Images::plan_module(size_t m) {
     return error(MPI_ERR_OTHER, "cannot open %s to make images of it: %s", module.path().c_str(),
                  strerror(errno));
   plan_mappings(module, &plan);
-  if (module.executable()) plan.jumps = own_allocator(module);
+  if (module.executable()) plan.jumps = allocator_functions(module);
   Status status;
   module.for_each_relocation([&](const ElfW(Rela) & entry, const ElfW(Sym) & symbol,
                                  const char* name, const char* version) {
@@ -210,14 +210,14 @@ Status Images::plan_module(size_t m) {
     memcpy(&r.word, at, sizeof r.word);
     if (ELF64_R_TYPE(entry.r_info) == R_X86_64_TLSDESC)
       memcpy(&r.second_word, at + sizeof r.word, sizeof r.second_word);
-    status = plan_relocation(places_, places_[m], r, resolve, &plan.words);
+    status = plan_relocation(ranges_, ranges_[m], r, resolve, &plan.words);
     if (!status.ok())
       status = error(status.error_class(), "%s: %s", module.path().c_str(), status.what().c_str());
   });
   module.for_each_packed_relative([&](uintptr_t offset) {
     uintptr_t word = 0;
     memcpy(&word, reinterpret_cast<void*>(module.base() + offset), sizeof word);
-    plan.words.add_address(places_, offset, word);
+    plan.words.add_address(ranges_, offset, word);
   });
   fill_contents(module, &plan);
   return status;
@@ -306,9 +306,9 @@ Status Images::prepare(uint32_t count) {
                  count, strerror(errno));
   region_ = align_up(reinterpret_cast<uintptr_t>(region), alignment);
   sched::annotate::holds_pointers(region, bytes);
-  places_.clear();
+  ranges_.clear();
   for (size_t m = 0; m < modules_.size(); ++m)
-    places_.push_back({modules_[m].base(), modules_[m].span(), place(m, 1)});
+    ranges_.push_back({modules_[m].base(), modules_[m].span(), base_of(m, 1)});
   for (size_t m = 0; m < modules_.size(); ++m) FGMPI_TRY(plan_module(m));
   return check_limits(count);
 }
@@ -334,7 +334,7 @@ void Images::note_copied_objects() {
 
 Status Images::map_module(size_t m, uint32_t k) const {
   const Plan& plan = plans_[m];
-  uintptr_t at = place(m, k);
+  uintptr_t at = base_of(m, k);
   for (const Mapping& mapping : plan.mappings) {
     int flags =
         MAP_PRIVATE | MAP_FIXED | (mapping.file_offset < 0 ? MAP_ANONYMOUS | MAP_NORESERVE : 0);
@@ -350,7 +350,7 @@ Status Images::map_module(size_t m, uint32_t k) const {
 
 /// A whole mapping becomes writable for a moment, so that it stays one.
 Status Images::write_jumps(size_t m, uint32_t k) const {
-  char* at = reinterpret_cast<char*>(place(m, k));
+  char* at = reinterpret_cast<char*>(base_of(m, k));
   for (const Mapping& mapping : plans_[m].mappings) {
     auto inside = [&](uintptr_t offset) { return offset >= mapping.low && offset < mapping.high; };
     const auto& jumps = plans_[m].jumps;
@@ -375,7 +375,7 @@ Status Images::make(uint32_t k) {
   for (size_t m = 0; m < modules_.size(); ++m) {
     FGMPI_TRY(map_module(m, k));
     const Plan& plan = plans_[m];
-    char* at = reinterpret_cast<char*>(place(m, k));
+    char* at = reinterpret_cast<char*>(base_of(m, k));
     for (const auto& c : plan.contents) memcpy(at + c.offset, c.bytes.data(), c.bytes.size());
     for (const Range& tail : plan.zero_tails) memset(at + tail.offset, 0, tail.size);
     for (const Word& w : plan.words.fixed) memcpy(at + w.offset, &w.value, sizeof w.value);
@@ -392,7 +392,7 @@ Status Images::make(uint32_t k) {
 uintptr_t address_in_first_image(uintptr_t address) {
   Images::Location where;
   if (!g_images.locate(address, &where) || where.image == 0) return address;
-  return g_images.place(where.module, 0) + where.offset;
+  return g_images.base_of(where.module, 0) + where.offset;
 }
 
 bool Images::locate(uintptr_t address, Location* out) const {

@@ -5,8 +5,8 @@
 //
 // Image 0 is what the dynamic linker loaded; the others are the same files mapped again: what is
 // only read shares its pages with image 0, what is written is private. An address of a private
-// module is moved to image k by adding (place of the module in the region - where it was loaded) +
-// (k - 1) * stride, and back by the same: everything here is that arithmetic. Relocation: a word
+// module is moved to image k by adding (base of the module in image 1 - base where it was loaded) +
+// (k - 1) * stride, and back by subtracting it: everything here is that arithmetic. Relocation: a word
 // that points into a private module is moved, any other keeps what the dynamic linker put into
 // image 0.
 //
@@ -55,8 +55,8 @@ class Images {
   uintptr_t region_low() const { return region_; }
   uintptr_t region_high() const { return region_ + stride_ * (count_ ? count_ - 1 : 0); }
 
-  /// Where module m of image k lies.
-  uintptr_t place(size_t m, uint32_t k) const {
+  /// The address at which module m of image k begins.
+  uintptr_t base_of(size_t m, uint32_t k) const {
     return k == 0 ? modules_[m].base() : region_ + (k - 1) * stride_ + offsets_[m];
   }
   /// An address in image 0 as image k has it; addresses outside of private modules stay.
@@ -66,7 +66,7 @@ class Images {
   struct Location {
     uint32_t image;
     size_t module;
-    uintptr_t offset;  ///< from where the module lies
+    uintptr_t offset;  ///< from the base of the module
   };
   bool locate(uintptr_t address, Location* out) const;
 
@@ -108,7 +108,7 @@ class Images {
   std::vector<ElfModule> modules_;
   std::vector<CopiedObject> copied_;  ///< of the program
   std::vector<uintptr_t> offsets_;    ///< of each module within an image
-  std::vector<ModulePlace> places_;
+  std::vector<ModuleRange> ranges_;
   std::vector<Plan> plans_;
   uintptr_t region_ = 0;
   size_t stride_ = 0;

@@ -1,4 +1,4 @@
-// What the files of this module share and nobody else uses.
+// Declarations that the files of this folder share; no other folder includes this.
 #pragma once
 
 #include <dlfcn.h>
@@ -34,17 +34,19 @@ using Main = int(int, char**, char**);
 extern Main* g_main;
 extern Program g_program;
 
-/// The caller is the thread that runs main. In the child of a fork it ceases to be that. Once, at the start.
+/// Called once, at the start, by the thread that runs main: it becomes the scheduler's. In the child of a fork, no
+/// thread is the scheduler's any more.
 void become_scheduler_thread();
 uint32_t first_world_rank();
 uint32_t world_rank(const sched::Proclet* p);
 /// False in the child of a fork or vfork.
 bool in_own_process();
-/// True once in the child of a fork that a rank called, which is a process of that rank alone.
-bool leave_forked_child();
+/// In the child of a fork that a rank called: true at the first call, so that the child's exit() runs the exit handlers
+/// of that rank once. Else false.
+bool first_exit_of_forked_rank();
 
 // ---- exits.cc ----
-/// What a rank's end tells the layer above (Runtime).
+/// Sets the function that is called when a rank has ended (Runtime::rank_exits).
 void set_rank_exits(void (*rank_exits)(int status));
 /// Gives rank 0 the exit handlers that the program registered before it ran.
 void adopt_early_handlers(sched::Proclet* rank0);
@@ -56,11 +58,11 @@ void adopt_early_handlers(sched::Proclet* rank0);
 void share_processors(uint32_t ranks);
 
 // ---- thread_keys.cc ----
-/// The end of the current rank's thread, but not of the process: runs the destructors of its
-/// values.
+/// Runs the destructors of the current rank's thread-specific values: its thread ends, but not the process.
 void destroy_thread_values();
-/// In the child of a fork, before its thread ceases to be the scheduler's: it keeps its values.
-void keep_thread_values();
+/// In the child of a fork: the rank that called fork keeps its thread-specific values. Called before the child's thread
+/// ceases to be the scheduler's.
+void keep_values_of_rank();
 
 // ---- crash.cc ----
 void install_crash_reports();

@@ -54,7 +54,7 @@ int with_option_cells(F&& call) {
   sched::Proclet* p = on_scheduler_thread() ? sched::current() : nullptr;
   uint32_t k = p && p->image ? static_cast<Image*>(p->image)->index : 0;
   if (k == 0) return call();
-  auto* program = reinterpret_cast<char*>(g_images.place(0, k));
+  auto* program = reinterpret_cast<char*>(g_images.base_of(0, k));
   for (const OptionCell& c : g_option_cells)
     if (c.copy) memcpy(c.live, program + c.copy, c.size);
   int result = call();

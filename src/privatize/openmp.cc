@@ -1,7 +1,7 @@
 // OpenMP programs: each rank has a runtime of its own (a private libgomp), and by default each of
-// those would start a thread per processor and spin while it waits. The ranks of a host share its
-// processors instead, and wait asleep where they have fewer processors than threads. Settings of the
-// user's count more.
+// those would start one thread per processor and spin while it waits. Instead, the processors of a host are divided among
+// its ranks, and threads sleep while they wait where there are more of them than processors. What the user has set in
+// the environment is left as it is.
 #include <dlfcn.h>
 #include <sched.h>
 

@@ -29,11 +29,12 @@ FILE* g_stdout = nullptr;
 
 namespace {
 
-constexpr size_t kWriteAt = 32 * 1024;  ///< complete lines are written when there are so many bytes
-/// A pipe takes so many bytes whole or not at all. The launcher passes on what it finds in a pipe:
-/// it must never find half a line, in the middle of which another process's lines could come.
+constexpr size_t kWriteAt =
+    32 * 1024;  ///< complete lines are written when they have this many bytes
+/// A write of up to this many bytes to a pipe is atomic (POSIX). The launcher passes on whatever it has read from a pipe: if
+/// that ended within a line, lines of another process could appear in the middle of it.
 constexpr size_t kWholeInPipes = PIPE_BUF;
-constexpr size_t kLongestLine = 64 * 1024;  ///< a line that grows longer is not kept together
+constexpr size_t kLongestLine = 64 * 1024;  ///< a longer line is written in parts
 constexpr size_t kStreamBuffer = 16 * 1024;
 
 ssize_t real_write(int fd, const void* bytes, size_t size) {
@@ -66,9 +67,9 @@ constexpr Lines& g_out = g_immortal_out.value;
 constexpr Lines& g_err = g_immortal_err.value;
 FILE* g_stderr = nullptr;  ///< our stream, or nullptr
 bool g_prefix = false;
-bool g_draining = false;  ///< the stream is emptied by a switch, not by its user
+bool g_draining = false;  ///< the stream is flushed by a switch, not by the rank
 
-/// How many of the bytes to write at once: whole lines that a pipe takes whole, at least one line.
+/// How many of the bytes to write at once: as many whole lines as a pipe takes atomically, at least one line.
 size_t next_piece(std::string_view bytes) {
   if (bytes.size() <= kWholeInPipes) return bytes.size();
   size_t end = bytes.substr(0, kWholeInPipes).rfind('\n');
@@ -92,8 +93,8 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
-/// A rank that flushes or writes learns of a failure by its call. What is written later, for ranks that
-/// have gone on, nobody would hear of: it is said once.
+/// A rank that flushes or writes gets a failure as the result of its call. A failure of a later write has no call to be
+/// reported by, so it is printed, once.
 void Lines::write_complete() {
   if (complete.empty()) return;
   int before = std::exchange(failed, write_all(fd, complete));
@@ -151,13 +152,13 @@ int64_t writer() {
   return p->image ? static_cast<int64_t>(static_cast<Image*>(p->image)->index) : -1;
 }
 
-ssize_t take_stdout(void*, const char* bytes, size_t size) {
+ssize_t write_to_stdout(void*, const char* bytes, size_t size) {
   if (!on_scheduler_thread()) return real_write(g_out.fd, bytes, size);
   if (int failed = g_out.put(writer(), {bytes, size}, !g_draining)) return errno = failed, 0;
   return static_cast<ssize_t>(size);
 }
 
-ssize_t take_stderr(void*, const char* bytes, size_t size) {
+ssize_t write_to_stderr(void*, const char* bytes, size_t size) {
   if (!on_scheduler_thread()) return real_write(g_err.fd, bytes, size);
   int64_t rank = writer();
   if (!g_prefix && g_err.file_of(rank) < 0) return real_write(g_err.fd, bytes, size);
@@ -179,7 +180,7 @@ void take_over_output(uint32_t ranks) {
   g_prefix = settings::on(settings::kPrependRank);
   if (ranks == 1 && !g_prefix) return;
   fflush(stdout);
-  FILE* stream = open_stream(STDOUT_FILENO, take_stdout);
+  FILE* stream = open_stream(STDOUT_FILENO, write_to_stdout);
   if (!stream) return;
   g_out.fd = STDOUT_FILENO;
   g_out.at_once = isatty(STDOUT_FILENO);
@@ -195,7 +196,7 @@ void take_over_output(uint32_t ranks) {
   const ElfModule* program = g_images.modules().empty() ? nullptr : &g_images.program();
   bool redirected = program && (program->imports("freopen") || program->imports("freopen64"));
   if (!g_prefix && !redirected) return;
-  if (FILE* errors = open_stream(STDERR_FILENO, take_stderr)) {
+  if (FILE* errors = open_stream(STDERR_FILENO, write_to_stderr)) {
     g_err.fd = STDERR_FILENO;
     g_err.tails.resize(ranks);
     setvbuf(errors, nullptr, _IONBF, 0);
@@ -218,11 +219,11 @@ void send_to_file(FILE* stream, int fd) {
   if (before >= 0) close(before);
 }
 
-void leave_output() {
+void close_own_files() {
   for (Lines* lines : {&g_out, &g_err}) {
     int64_t rank = writer();
     if (lines->file_of(rank) < 0) continue;
-    settle_output();
+    assign_output();
     close(std::exchange(lines->files[static_cast<size_t>(rank)], -1));
   }
 }
@@ -237,7 +238,7 @@ void flush_output() {
   if (g_out.active()) g_out.write_complete();
 }
 
-void write_unsettled_output() {
+void write_unassigned_output() {
   if (!g_stdout) return;
   ptrdiff_t pending = g_stdout->_IO_write_ptr - g_stdout->_IO_write_base;
   if (pending > 0 && pending <= static_cast<ptrdiff_t>(kStreamBuffer))

@@ -1,10 +1,9 @@
 // Standard output of ranks that share a process: each line whole, and prefixed with its rank if
 // wanted.
 //
-// stdout becomes a stream of ours whose bytes come to one place, as do write(1, ...) and std::cout.
-// There complete lines go to the process's output; the unfinished one waits with its rank. At a
-// switch the stream is emptied (one comparison when there is nothing in it), so that bytes are
-// known to be the leaver's. FGMPI_PREPEND_RANK puts "[world rank] " before each line, of standard
+// stdout is replaced by a stream of this file; write(1, ...) and std::cout lead here too. Complete lines go to the
+// process's output; an unfinished line is kept for its rank. The stream is flushed at each switch (one comparison when it
+// is empty), so that all bytes in it are of the rank that was running. FGMPI_PREPEND_RANK puts "[world rank] " before each line, of standard
 // error too.
 //
 // Thread rule: the scheduler's thread; other threads' output passes through unassembled.
@@ -22,27 +21,27 @@ namespace fgmpi::privatize {
 /// ranks run; does nothing for a single rank without prefixes.
 void take_over_output(uint32_t ranks);
 
-/// Is it a stream whose bytes come here?
+/// True for the two streams that this file has replaced.
 bool writes_of_ranks(const FILE* stream);
 /// From now on the running rank's bytes to the stream go to a file of its own, unassembled.
 /// REQUIRES: writes_of_ranks(stream), a rank runs. Takes the descriptor.
 void send_to_file(FILE* stream, int fd);
 /// The running rank ends: closes its files.
-void leave_output();
+void close_own_files();
 
 extern FILE* g_stdout;  ///< our stream, or nullptr
 void drain_stdout();
-/// At a switch: what is in the stream belongs to who leaves.
-inline void settle_output() {
+/// At a switch: passes the bytes in the stream on as those of the rank that was running.
+inline void assign_output() {
   if (g_stdout && __builtin_expect(g_stdout->_IO_write_ptr != g_stdout->_IO_write_base, 0))
     drain_stdout();
 }
 
-/// Writes what is complete. For the idle process and ends of all kinds; safe in a signal handler.
+/// Writes the complete lines. Called when the process is idle and when it ends; safe in a signal handler.
 void flush_output();
-/// In a crash: what the running rank printed since the last switch, as it is.
-void write_unsettled_output();
-/// The process ends: unfinished lines too.
+/// In a crash: writes what the running rank has printed since the last switch, without assembling lines.
+void write_unassigned_output();
+/// The process ends: writes all, unfinished lines too.
 void finish_output();
 
 }  // namespace fgmpi::privatize

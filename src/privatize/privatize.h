@@ -27,13 +27,13 @@ struct Program {
   uint32_t ranks = 1;  ///< rank proclets of this process
 };
 
-/// What the layer above does about a process and its ranks. It registers that in a static initialiser: those of the
-/// library run before the program starts. Without it a process just runs its ranks.
+/// Functions of the layer above (src/mpi), which registers them in a static initialiser: those of the library run before
+/// the program starts. Without them a process runs its ranks and nothing else.
 struct Runtime {
   uint32_t (*ranks_of_this_process)() = nullptr;
   /// Runs all ranks of the process, on the host stack; returns the exit status.
   int (*process_main)(Program& program) = nullptr;
-  /// The running rank's program has ended; on its proclet, once. Null: nobody wants to know.
+  /// Called on a rank's proclet, once, when its program has ended. May be null.
   void (*rank_exits)(int status) = nullptr;
 };
 void set_runtime(const Runtime& runtime);
@@ -47,7 +47,7 @@ void set_runtime(const Runtime& runtime);
 /// reports presume block distribution of equal parts until then).
 void set_first_world_rank(uint32_t first);
 
-/// False in a program that has loaded us by dlopen when it ran already: its main is no rank's.
+/// False in a program that loaded this library by dlopen while it was running: its main does not run on a proclet.
 bool started_through_us();
 
 /// Writes out what ranks have printed in complete lines. Before the job is aborted.

@@ -4,15 +4,15 @@
 
 namespace fgmpi::privatize {
 
-const ModulePlace* find_module(const std::vector<ModulePlace>& modules, uintptr_t address) {
-  for (const ModulePlace& m : modules)
+const ModuleRange* find_module(const std::vector<ModuleRange>& modules, uintptr_t address) {
+  for (const ModuleRange& m : modules)
     if (m.contains(address)) return &m;
   return nullptr;
 }
 
-void RelocationPlan::add_address(const std::vector<ModulePlace>& modules, uintptr_t offset,
+void RelocationPlan::add_address(const std::vector<ModuleRange>& modules, uintptr_t offset,
                                  uintptr_t value) {
-  if (const ModulePlace* m = find_module(modules, value))
+  if (const ModuleRange* m = find_module(modules, value))
     moving.push_back({offset, value - m->base + m->base_in_image_1});
   else
     fixed.push_back({offset, value});
@@ -22,7 +22,7 @@ namespace {
 
 /// The function that a jump slot leads to. A slot that is not bound yet leads into its own module, to the code that asks
 /// the dynamic linker to bind it; it must be bound here, because the dynamic linker knows image 0 only.
-uintptr_t function_of_slot(const ModulePlace& self, const Relocation& r, Resolve* resolve) {
+uintptr_t function_of_slot(const ModuleRange& self, const Relocation& r, Resolve* resolve) {
   const uintptr_t definition = self.base + r.symbol_offset;
   if (!self.contains(r.word) || (r.defined && r.word == definition)) return r.word;
   const uintptr_t function = resolve(r.name, r.version);
@@ -31,7 +31,7 @@ uintptr_t function_of_slot(const ModulePlace& self, const Relocation& r, Resolve
 
 }  // namespace
 
-Status plan_relocation(const std::vector<ModulePlace>& modules, const ModulePlace& self,
+Status plan_relocation(const std::vector<ModuleRange>& modules, const ModuleRange& self,
                        const Relocation& r, Resolve* resolve, RelocationPlan* plan) {
   const uintptr_t offset = r.entry.r_offset;
   const auto addend = static_cast<uintptr_t>(r.entry.r_addend);
@@ -45,7 +45,7 @@ Status plan_relocation(const std::vector<ModulePlace>& modules, const ModulePlac
       break;
     case R_X86_64_64:
       // The symbol decides whether the word moves: with its addend it may lie outside of the symbol's module.
-      if (const ModulePlace* m = find_module(modules, r.word - addend))
+      if (const ModuleRange* m = find_module(modules, r.word - addend))
         plan->moving.push_back({offset, r.word - m->base + m->base_in_image_1});
       else
         plan->fixed.push_back({offset, r.word});

@@ -20,7 +20,7 @@
 namespace fgmpi::privatize {
 
 /// Where a private module lies in image 0 and in image 1.
-struct ModulePlace {
+struct ModuleRange {
   uintptr_t base;
   size_t span;  ///< bytes
   uintptr_t base_in_image_1;
@@ -28,7 +28,7 @@ struct ModulePlace {
 };
 
 /// The private module that holds an address of image 0, or nullptr.
-const ModulePlace* find_module(const std::vector<ModulePlace>& modules, uintptr_t address);
+const ModuleRange* find_module(const std::vector<ModuleRange>& modules, uintptr_t address);
 
 struct Word {
   uintptr_t offset;  ///< from the base of the module that it lies in
@@ -40,7 +40,7 @@ struct RelocationPlan {
   std::vector<Word> fixed;   ///< the same in all images
 
   /// A word that holds an address: moving if that lies in one of the modules.
-  void add_address(const std::vector<ModulePlace>& modules, uintptr_t offset, uintptr_t value);
+  void add_address(const std::vector<ModuleRange>& modules, uintptr_t offset, uintptr_t value);
 };
 
 /// One relocation of a module, and what the dynamic linker made of it in image 0.
@@ -59,7 +59,7 @@ using Resolve = uintptr_t(const char* name, const char* version);
 
 /// Adds the words that one relocation of `self` (one of `modules`) writes. Relocations of type COPY add none: copied
 /// objects are the caller's (Images::note_copied_objects). An error names a type that is not known.
-Status plan_relocation(const std::vector<ModulePlace>& modules, const ModulePlace& self,
+Status plan_relocation(const std::vector<ModuleRange>& modules, const ModuleRange& self,
                        const Relocation& relocation, Resolve* resolve, RelocationPlan* plan);
 
 }  // namespace fgmpi::privatize

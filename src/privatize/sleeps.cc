@@ -1,4 +1,5 @@
-// Calls that block for a time: a rank that makes them lets the others run.
+// Calls that block for a given time (sleep, nanosleep, poll without descriptors, ...): while a rank is in one, other
+// ranks run.
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -20,11 +21,11 @@ bool valid(const timespec* t) { return t->tv_sec >= 0 && t->tv_nsec >= 0 && t->t
 using fgmpi::privatize::in_program;
 using fgmpi::privatize::on_proclet;
 
-/// Libraries may wait in poll with locks held: only the program's waits without descriptors are
-/// sleeps.
-bool sleeps(const void* caller) {
+/// True if a wait without descriptors is to be treated as a sleep, which switches: only calls from the program itself
+/// are. A library may wait with a lock held that another rank would block on.
+bool is_sleep_of_program(const void* caller) {
 #ifdef FGMPI_SANITIZE
-  return (void)caller, on_proclet();  // the sanitizer comes between
+  return (void)caller, on_proclet();  // the caller is the sanitizer's wrapper, not the program
 #else
   return on_proclet() && in_program(caller);
 #endif
@@ -73,7 +74,7 @@ FGMPI_INTERPOSE int clock_nanosleep(clockid_t clock, int flags, const timespec* 
 
 FGMPI_INTERPOSE int poll(pollfd* files, nfds_t count, int timeout_ms) {
   static auto* real = next_symbol<int(pollfd*, nfds_t, int)>("poll");
-  if (count > 0 || timeout_ms < 0 || !sleeps(__builtin_return_address(0)))
+  if (count > 0 || timeout_ms < 0 || !is_sleep_of_program(__builtin_return_address(0)))
     return real(files, count, timeout_ms);
   sched::sleep_for(int64_t{timeout_ms} * 1'000'000);
   return 0;
@@ -82,7 +83,8 @@ FGMPI_INTERPOSE int poll(pollfd* files, nfds_t count, int timeout_ms) {
 FGMPI_INTERPOSE int ppoll(pollfd* files, nfds_t count, const timespec* timeout,
                           const sigset_t* mask) {
   static auto* real = next_symbol<int(pollfd*, nfds_t, const timespec*, const sigset_t*)>("ppoll");
-  if (count > 0 || !timeout || mask || !valid(timeout) || !sleeps(__builtin_return_address(0)))
+  if (count > 0 || !timeout || mask || !valid(timeout) ||
+      !is_sleep_of_program(__builtin_return_address(0)))
     return real(files, count, timeout, mask);
   sched::sleep_for(to_ns(*timeout));
   return 0;
@@ -91,7 +93,7 @@ FGMPI_INTERPOSE int ppoll(pollfd* files, nfds_t count, const timespec* timeout,
 FGMPI_INTERPOSE int select(int count, fd_set* in, fd_set* out, fd_set* except, timeval* timeout) {
   static auto* real = next_symbol<int(int, fd_set*, fd_set*, fd_set*, timeval*)>("select");
   if (count != 0 || !timeout || timeout->tv_sec < 0 || timeout->tv_usec < 0 ||
-      !sleeps(__builtin_return_address(0)))
+      !is_sleep_of_program(__builtin_return_address(0)))
     return real(count, in, out, except, timeout);
   const int64_t whole = to_ns({timeout->tv_sec, 0});
   sched::sleep_for(
@@ -104,7 +106,8 @@ FGMPI_INTERPOSE int pselect(int count, fd_set* in, fd_set* out, fd_set* except,
                             const timespec* timeout, const sigset_t* mask) {
   static auto* real =
       next_symbol<int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)>("pselect");
-  if (count != 0 || !timeout || mask || !valid(timeout) || !sleeps(__builtin_return_address(0)))
+  if (count != 0 || !timeout || mask || !valid(timeout) ||
+      !is_sleep_of_program(__builtin_return_address(0)))
     return real(count, in, out, except, timeout, mask);
   sched::sleep_for(to_ns(*timeout));
   return 0;

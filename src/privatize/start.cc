@@ -31,12 +31,12 @@ using StartMain = int(Main*, int, char**, Init*, void (*)(), void (*)(), void*);
 
 int plain_process_main(Program& program);
 
-/// What is registered; at first what does without src/mpi: just the ranks.
+/// The registered functions. These defaults serve a program without src/mpi: they only run its ranks.
 constinit Runtime g_runtime = {
     [] { return static_cast<uint32_t>(settings::number(settings::kNfg)); }, plain_process_main};
 
-/// Before the processes have exchanged their sizes: block distribution of equal or nearly equal
-/// parts.
+/// World rank of this process's first rank, for messages printed before the processes have exchanged how many ranks each
+/// has: assumes equal, or (FGMPI_RANKS) nearly equal, shares.
 uint32_t presumed_first_world_rank(uint32_t ranks) {
   auto number = [](environment::Variable variable, int64_t fallback) {
     const char* text = environment::text(variable);
@@ -77,23 +77,23 @@ int process_main(int argc, char** argv, char** envp) {
   return status;
 }
 
-[[noreturn]] void refuse(const std::string& line) {
+[[noreturn]] void end_with_error(const std::string& line) {
   fprintf(stderr, "fgmpi: %s\n", line.c_str());
   end_process(1);
 }
 
-void refuse_unless(const Status& status) {
-  if (!status.ok()) refuse(status.what());
+void end_unless_ok(const Status& status) {
+  if (!status.ok()) end_with_error(status.what());
 }
 
 /// Lines that are the same for the whole job are printed by its first process.
-bool speaks_for_the_job() {
+bool is_first_process_of_job() {
   const char* rank = environment::text(environment::kPmiRank);
   return !rank || strcmp(rank, "0") == 0;
 }
 
 /// FGMPI_PRIVATIZE, in the order of the table of settings.
-enum class Wish : uint8_t { kAuto, kOn, kOff };
+enum class Privatize : uint8_t { kAuto, kOn, kOff };
 static_assert(settings::has_choices(settings::kPrivatize, "auto|on|off"));
 
 bool starts_with(std::string_view text, std::string_view start) {
@@ -110,7 +110,7 @@ std::vector<std::string> private_libraries() {
     for (const char* shared :
          {"libc.so", "ld-linux", "libmpich.so", "libmpi.so", "libstdc++.so", "libgcc_s.so"})
       if (starts_with(name, shared))
-        refuse(format(
+        end_with_error(format(
             "FGMPI_PRIVATIZE_LIBS names %s, of which a process has one; allowed are libraries of "
             "the program's own",
             name.c_str()));
@@ -120,7 +120,7 @@ std::vector<std::string> private_libraries() {
       loaded = loaded || file == name || starts_with(file, name + ".");
     }
     if (!loaded)
-      refuse(format(
+      end_with_error(format(
           "FGMPI_PRIVATIZE_LIBS names %s, which the program does not load; allowed are file names "
           "of libraries that it is linked with",
           name.c_str()));
@@ -135,10 +135,10 @@ std::vector<std::string> private_libraries() {
   return names;
 }
 
-/// A shared library that keeps state between MPI calls mixes up its ranks. Named once, so that the
-/// user can look.
+/// Warns, once a job, of libraries that use MPI, have variables and are shared by the ranks of a process: one that keeps
+/// state between MPI calls would mix up its ranks.
 void warn_of_shared_libraries() {
-  if (!speaks_for_the_job()) return;
+  if (!is_first_process_of_job()) return;
   std::string list;
   auto is_private = [](const link_map* map) {
     for (const ElfModule& m : g_images.modules())
@@ -177,21 +177,21 @@ bool uses_runtime_state(const ElfModule& program) {
   return false;
 }
 
-/// Shared globals or images? Refuses, with one line, what cannot be done.
-Mode decide(uint32_t ranks) {
+/// Chooses between shared globals and images. Ends the process, with one line, where neither can be done as asked.
+Mode choose_mode(uint32_t ranks) {
   if (ranks == 1) {
-    refuse_unless(g_images.read_modules({}));  // for crash reports
+    end_unless_ok(g_images.read_modules({}));  // for crash reports
     return Mode::kSingle;
   }
-  const auto wanted = settings::choice<Wish>(settings::kPrivatize);
-  bool off = wanted == Wish::kOff;
-  refuse_unless(g_images.read_modules(off ? std::vector<std::string>() : private_libraries()));
+  const auto wanted = settings::choice<Privatize>(settings::kPrivatize);
+  bool off = wanted == Privatize::kOff;
+  end_unless_ok(g_images.read_modules(off ? std::vector<std::string>() : private_libraries()));
   if (off) return Mode::kShared;
   bool stateless = g_images.modules().size() == 1 && !g_images.program().has_private_data() &&
                    !uses_runtime_state(g_images.program());
-  if (wanted == Wish::kAuto && stateless) return Mode::kShared;
-  refuse_unless(g_images.can_be_imaged());
-  refuse_unless(g_images.prepare(ranks));
+  if (wanted == Privatize::kAuto && stateless) return Mode::kShared;
+  end_unless_ok(g_images.can_be_imaged());
+  end_unless_ok(g_images.prepare(ranks));
   for (const ElfModule& m : g_images.modules()) m.disown_destructors();
   fgmpi_debug_table.image_region = g_images.region_low();
   fgmpi_debug_table.image_stride = g_images.stride();
@@ -200,19 +200,19 @@ Mode decide(uint32_t ranks) {
   return Mode::kImages;
 }
 
-/// Constructors run on the proclet of each rank, for the first image too.
+/// Passed to the C library in place of the program's constructors, which run on the proclet of each rank, image 0's too.
 void no_constructors(int, char**, char**) {}
 
-Image* g_image_of = nullptr;  ///< one per rank; kImages only
+Image* g_rank_images = nullptr;  ///< one per rank; kImages only
 
 void prepare_switching() {
   if (g_mode == Mode::kSingle) return;
   if (g_mode == Mode::kImages) {
-    g_image_of = new Image[g_program.ranks];
+    g_rank_images = new Image[g_program.ranks];
     add_areas_of_program();
-    init_areas(&g_image_of[0]);
+    init_areas(&g_rank_images[0]);
   }
-  install_switch_hook(g_image_of);
+  install_switch_hook(g_rank_images);
 }
 
 /// The rank's own argument vector; its strings may be written to.
@@ -226,12 +226,12 @@ char** copy_arguments() {
 
 /// Makes the rank's image and brings its per-thread state into place. Host stack.
 void enter_image(uint32_t k) {
-  Image* image = &g_image_of[k];
+  Image* image = &g_rank_images[k];
   image->index = k;
   if (k == 0) {
     image->argv = g_program.argv;
   } else {
-    refuse_unless(g_images.make(k));
+    end_unless_ok(g_images.make(k));
     init_areas(image);
     image->argv = copy_arguments();
   }
@@ -243,10 +243,10 @@ void enter_image(uint32_t k) {
 void construct(const Image& image) {
   const auto& modules = g_images.modules();
   auto run = [&](size_t m) {
-    modules[m].run_constructors(g_images.place(m, image.index), g_program.argc, image.argv,
+    modules[m].run_constructors(g_images.base_of(m, image.index), g_program.argc, image.argv,
                                 g_program.envp);
   };
-  // Those of image 0's libraries were run by the dynamic linker. Dependencies are last in its list.
+  // The dynamic linker has run the constructors of image 0's libraries. Its list has dependencies last, so go backwards.
   if (image.index > 0)
     for (size_t m = modules.size(); m-- > 1;) run(m);
   run(0);
@@ -265,18 +265,18 @@ int run_rank(uint32_t local_index) {
     exit(g_main(g_program.argc, g_program.argv, g_program.envp));
   }
   sched::call_on_host([&] { enter_image(local_index); });
-  const Image& image = g_image_of[local_index];
+  const Image& image = g_rank_images[local_index];
   construct(image);
   auto* main =
       reinterpret_cast<Main*>(g_images.move_to(reinterpret_cast<uintptr_t>(g_main), local_index));
   exit(main(g_program.argc, image.argv, g_program.envp));
 }
 
-/// The number of ranks, how their globals are kept, and all that can be refused.
+/// Finds out the number of ranks and how their globals are kept; ends the process where that cannot be done.
 static void prepare_program() {
   settings::load_or_end();
   g_program.ranks = g_runtime.ranks_of_this_process();
-  g_mode = decide(g_program.ranks);
+  g_mode = choose_mode(g_program.ranks);
   if (g_program.ranks > 1) warn_of_shared_libraries();
   set_first_world_rank(presumed_first_world_rank(g_program.ranks));
   install_crash_reports();

@@ -1,4 +1,4 @@
-// What all files of this module ask: how the program was started, and who is calling.
+// State that all files of this folder read: how the program was started, and whether a rank is calling.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ void become_scheduler_thread() {
   g_pid = getpid();
   t_scheduler = true;
   pthread_atfork(nullptr, nullptr, [] {
-    keep_thread_values();
+    keep_values_of_rank();
     g_forked_by_rank = on_proclet();
     t_scheduler = false;
   });
@@ -48,6 +48,6 @@ uint32_t world_rank(const sched::Proclet* p) {
 
 bool on_scheduler_thread() { return t_scheduler; }
 bool in_own_process() { return getpid() == g_pid; }
-bool leave_forked_child() { return std::exchange(g_forked_by_rank, false); }
+bool first_exit_of_forked_rank() { return std::exchange(g_forked_by_rank, false); }
 
 }  // namespace fgmpi::privatize

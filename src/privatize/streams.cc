@@ -1,5 +1,5 @@
-// What a rank does to the process's standard streams themselves: it may close them or send them to
-// a file of its own. The others go on with theirs.
+// fclose() and freopen() of standard streams that several ranks share: a rank may close them or redirect them to a file
+// of its own; the streams of the other ranks stay as they are.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ namespace {
 
 using Reopen = FILE*(const char*, const char*, FILE*);
 
-/// A stream that all ranks of the process use, and the caller is one of several.
+/// True for a standard stream in a process with several ranks.
 bool is_shared(const FILE* stream) {
   return g_stdout && on_scheduler_thread() &&
          (stream == stdout || stream == stderr || stream == stdin);

@@ -27,7 +27,7 @@ struct Area {
   size_t size;
   size_t offset;        ///< within Image::areas
   std::string initial;  ///< of images but the first
-  bool moves = false;   ///< a pointer into the program
+  bool moves = false;   ///< a pointer into a private module
   int64_t module = -1;  ///< of a thread-local block: the module whose template initialises it
   size_t in_block = 0;  ///< where the area begins in that block
 };
@@ -43,20 +43,20 @@ struct Swap {
   std::vector<Area> areas;
   std::vector<Handler> handlers;
   size_t bytes = 0;
-  Image* loaded = nullptr;           ///< whose areas are in place
+  Image* loaded = nullptr;           ///< the image whose areas are in place
   std::vector<size_t> stream_areas;  ///< those that hold pointers to ranks' objects
   bool locales = false;              ///< some proclet has called uselocale()
   locale_t locale_in_place = nullptr;
 };
-constinit Immortal<Swap> g_swap;
-constexpr Swap& g = g_swap.value;
+constinit Immortal<Swap> g_immortal_swap;
+constexpr Swap& g_swap = g_immortal_swap.value;
 
 void copy_out(Image* image) {
-  for (const Area& a : g.areas) memcpy(image->areas + a.offset, a.live, a.size);
+  for (const Area& a : g_swap.areas) memcpy(image->areas + a.offset, a.live, a.size);
 }
 
 void copy_in(Image* image) {
-  for (const Area& a : g.areas) memcpy(a.live, image->areas + a.offset, a.size);
+  for (const Area& a : g_swap.areas) memcpy(a.live, image->areas + a.offset, a.size);
 }
 
 constexpr size_t kExceptionBytes = sizeof(sched::Proclet::exception_state);
@@ -68,17 +68,17 @@ locale_t set_locale(locale_t locale) {
 
 void swap_locale(sched::Proclet* to) {
   auto wanted = static_cast<locale_t>(to->locale);
-  if (wanted == g.locale_in_place) return;
+  if (wanted == g_swap.locale_in_place) return;
   set_locale(wanted ? wanted : LC_GLOBAL_LOCALE);
-  g.locale_in_place = wanted;
+  g_swap.locale_in_place = wanted;
 }
 
-/// The scheduler's hook: on the stack of whoever leaves.
+/// The scheduler calls this at a switch, on the stack of the proclet that is switched out.
 void on_switch(sched::Proclet* from, sched::Proclet* to) {
-  if (from) settle_output();
+  if (from) assign_output();
   if (!to) return;
-  if (to->image && to->image != g.loaded) load_image(static_cast<Image*>(to->image));
-  if (g.locales) swap_locale(to);
+  if (to->image && to->image != g_swap.loaded) load_image(static_cast<Image*>(to->image));
+  if (g_swap.locales) swap_locale(to);
 }
 
 struct TlsBlock {
@@ -96,8 +96,8 @@ int find_tls(dl_phdr_info* info, size_t, void* data) {
 void add_thread_local_part(size_t module, char* block, char* from, char* to) {
   if (from == to) return;
   add_swapped_area(from, static_cast<size_t>(to - from));
-  g.areas.back().module = static_cast<int64_t>(module);
-  g.areas.back().in_block = static_cast<size_t>(from - block);
+  g_swap.areas.back().module = static_cast<int64_t>(module);
+  g_swap.areas.back().in_block = static_cast<size_t>(from - block);
 }
 
 void add_thread_local_blocks() {
@@ -105,14 +105,14 @@ void add_thread_local_blocks() {
     const ElfModule& module = g_images.modules()[m];
     void* live = module.tls() ? thread_local_block(module) : nullptr;
     if (!live) continue;
-    // A program with a C++ runtime of its own (-static-libstdc++) has the exceptions in there. They are
-    // a proclet's, and the scheduler's to swap.
+    // With a C++ runtime linked into the program (-static-libstdc++), the state of caught exceptions lies in this block. It
+    // is left out: the scheduler swaps it, since it belongs to a proclet and not to an image.
     auto* begin = static_cast<char*>(live);
     auto* end = begin + module.tls()->p_memsz;
-    auto* hole = reinterpret_cast<char*>(abi::__cxa_get_globals());
-    bool inside = hole >= begin && hole + kExceptionBytes <= end;
-    add_thread_local_part(m, begin, begin, inside ? hole : end);
-    if (inside) add_thread_local_part(m, begin, hole + kExceptionBytes, end);
+    auto* exceptions = reinterpret_cast<char*>(abi::__cxa_get_globals());
+    bool inside = exceptions >= begin && exceptions + kExceptionBytes <= end;
+    add_thread_local_part(m, begin, begin, inside ? exceptions : end);
+    if (inside) add_thread_local_part(m, begin, exceptions + kExceptionBytes, end);
   }
 }
 
@@ -128,7 +128,7 @@ void add_handlers() {
     if (!exchange || g_images.locate(reinterpret_cast<uintptr_t>(exchange), &where)) continue;
     void* initial = exchange(nullptr);
     exchange(initial);
-    g.handlers.push_back({exchange, initial});
+    g_swap.handlers.push_back({exchange, initial});
   }
 }
 
@@ -149,33 +149,35 @@ void add_stream_state(std::ios& stream, const char* symbol) {
   base.width(width);
   if (seen[0] == 77 && seen[1] == 55) add_swapped_area(members, kMembers);
 
-  struct Rest {
+  struct IosMembers {
     std::ostream* tie;
     char fill;
     bool fill_known;
     std::streambuf* buffer;
-  } rest;
+  } members_of_ios;
   char* behind = reinterpret_cast<char*>(&base) + sizeof base;
   char fill = stream.fill('%');
-  memcpy(&rest, behind, sizeof rest);
+  memcpy(&members_of_ios, behind, sizeof members_of_ios);
   stream.fill(fill);
-  if (rest.tie != stream.tie() || rest.fill != '%' || rest.buffer != stream.rdbuf()) return;
-  add_swapped_area(behind, sizeof rest);
-  g.stream_areas.push_back(g.areas.size() - 1);
+  if (members_of_ios.tie != stream.tie() || members_of_ios.fill != '%' ||
+      members_of_ios.buffer != stream.rdbuf())
+    return;
+  add_swapped_area(behind, sizeof members_of_ios);
+  g_swap.stream_areas.push_back(g_swap.areas.size() - 1);
 }
 
 }  // namespace
 
 void add_swapped_area(void* live, size_t size) {
   auto* bytes = static_cast<const char*>(live);
-  g.areas.push_back(
-      {static_cast<char*>(live), size, g.bytes, std::string(bytes, size), false, -1, 0});
-  g.bytes += (size + 7) / 8 * 8;
+  g_swap.areas.push_back(
+      {static_cast<char*>(live), size, g_swap.bytes, std::string(bytes, size), false, -1, 0});
+  g_swap.bytes += (size + 7) / 8 * 8;
 }
 
 void add_swapped_pointer(void* live) {
   add_swapped_area(live, sizeof(uintptr_t));
-  g.areas.back().moves = true;
+  g_swap.areas.back().moves = true;
 }
 
 void add_areas_of_program() {
@@ -190,11 +192,11 @@ void add_areas_of_program() {
 }
 
 void restore_streams() {
-  for (size_t i : g.stream_areas)
-    memcpy(g.areas[i].live, g.areas[i].initial.data(), g.areas[i].size);
+  for (size_t i : g_swap.stream_areas)
+    memcpy(g_swap.areas[i].live, g_swap.areas[i].initial.data(), g_swap.areas[i].size);
 }
 
-size_t swapped_bytes() { return g.bytes; }
+size_t swapped_bytes() { return g_swap.bytes; }
 
 void* thread_local_block(const ElfModule& module) {
   TlsBlock block{module.base(), nullptr};
@@ -203,12 +205,13 @@ void* thread_local_block(const ElfModule& module) {
 }
 
 void init_areas(Image* image) {
-  if (!g.handlers.empty()) image->handlers = new void*[g.handlers.size()];
-  for (size_t i = 0; i < g.handlers.size(); ++i) image->handlers[i] = g.handlers[i].initial;
-  if (!g.bytes) return;
-  image->areas = static_cast<char*>(malloc(g.bytes));
+  if (!g_swap.handlers.empty()) image->handlers = new void*[g_swap.handlers.size()];
+  for (size_t i = 0; i < g_swap.handlers.size(); ++i)
+    image->handlers[i] = g_swap.handlers[i].initial;
+  if (!g_swap.bytes) return;
+  image->areas = static_cast<char*>(malloc(g_swap.bytes));
   FGMPI_CHECK(image->areas);
-  for (const Area& a : g.areas) {
+  for (const Area& a : g_swap.areas) {
     char* to = image->areas + a.offset;
     memcpy(to, a.initial.data(), a.size);
     if (a.moves) {
@@ -223,30 +226,30 @@ void init_areas(Image* image) {
     memset(to, 0, a.size);
     if (a.in_block < tls->p_filesz)
       memcpy(to,
-             reinterpret_cast<void*>(g_images.place(m, image->index) + tls->p_vaddr + a.in_block),
+             reinterpret_cast<void*>(g_images.base_of(m, image->index) + tls->p_vaddr + a.in_block),
              std::min(a.size, tls->p_filesz - a.in_block));
   }
 }
 
 void load_image(Image* image) {
-  if (g.bytes && g.loaded != image) {
-    if (g.loaded) copy_out(g.loaded);
+  if (g_swap.bytes && g_swap.loaded != image) {
+    if (g_swap.loaded) copy_out(g_swap.loaded);
     copy_in(image);
   }
-  for (size_t i = 0; i < g.handlers.size() && g.loaded != image; ++i) {
-    void* before = g.handlers[i].exchange(image->handlers[i]);
-    if (g.loaded) g.loaded->handlers[i] = before;
+  for (size_t i = 0; i < g_swap.handlers.size() && g_swap.loaded != image; ++i) {
+    void* before = g_swap.handlers[i].exchange(image->handlers[i]);
+    if (g_swap.loaded) g_swap.loaded->handlers[i] = before;
   }
-  g.loaded = image;
+  g_swap.loaded = image;
 }
 
 void install_switch_hook(Image* first) {
-  g.loaded = first;
+  g_swap.loaded = first;
   sched::RuntimeCells cells;
   cells.errno_cell = &errno;
   cells.exceptions = reinterpret_cast<void**>(abi::__cxa_get_globals());
   sched::set_runtime_cells(cells);
-  bool each = g.bytes || !g.handlers.empty();
+  bool each = g_swap.bytes || !g_swap.handlers.empty();
   sched::set_switch_hook(on_switch, each ? sched::HookAt::kEachSwitch : sched::HookAt::kWatched);
 }
 
@@ -256,10 +259,10 @@ using namespace fgmpi::privatize;
 
 FGMPI_INTERPOSE locale_t uselocale(locale_t locale) noexcept {
   if (locale && on_proclet()) {
-    if (!g.locales) fgmpi::sched::call_hook_at_each_switch();
-    g.locales = true;
+    if (!g_swap.locales) fgmpi::sched::call_hook_at_each_switch();
+    g_swap.locales = true;
     fgmpi::sched::current()->locale = locale == LC_GLOBAL_LOCALE ? nullptr : locale;
-    g.locale_in_place = locale == LC_GLOBAL_LOCALE ? nullptr : locale;
+    g_swap.locale_in_place = locale == LC_GLOBAL_LOCALE ? nullptr : locale;
   }
   return set_locale(locale);
 }

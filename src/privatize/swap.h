@@ -33,12 +33,13 @@ struct Image {
 
 /// Adds an area to be swapped. Called before ranks run; every image starts with what is there now.
 void add_swapped_area(void* live, size_t size);
-/// The same of a pointer into a private module: in each image it points to the same place of that image.
+/// Adds a pointer that points into a private module: in each image it points to that image's copy of the same object.
 void add_swapped_pointer(void* live);
 /// Thread-local blocks of the private modules and the runtimes' known cells.
 void add_areas_of_program();
 size_t swapped_bytes();
-/// The process ends: the standard streams no longer have what the last rank gave them.
+/// At the end of the process: gives the standard C++ streams the state that they had before ranks ran, since the last
+/// rank's may point to objects of its image.
 void restore_streams();
 
 // fortran.cc: where MPI_BOTTOM, MPI_IN_PLACE and the like of Fortran programs are.
@@ -51,8 +52,8 @@ void reset_getopt();
 /// The calling thread's variables of the module, or nullptr.
 void* thread_local_block(const class ElfModule& module);
 
-/// Gives a fresh image its own contents of the areas. `k` is its number (its tdata is read from
-/// there).
+/// Fills the areas of a new image with their initial values. REQUIRES: image->index is set and that image is made (its
+/// TLS template is read).
 void init_areas(Image* image);
 /// Brings the image's areas into place.
 void load_image(Image* image);

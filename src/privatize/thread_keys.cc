@@ -115,8 +115,8 @@ using Destructor = void(void*);
 /// Above the C library's keys in every version of it.
 constexpr pthread_key_t kFirstKey = 1 << 16;
 
-/// A function of the C library, found at its first call. Without a guard: the dynamic linker's
-/// memory may come from an allocator that has keys itself.
+/// A function of the C library, looked up at its first call. Not a static variable with a guard: the look-up may allocate,
+/// and an allocator may itself call these functions.
 template <class F>
 struct Next {
   const char* name;
@@ -136,7 +136,7 @@ constinit Next<int(pthread_key_t, const void*)> g_set{"pthread_setspecific"};
 /// The values of a thread without ranks, and of the rank of a process that has one.
 [[gnu::tls_model("initial-exec")]] thread_local ThreadValues* t_values = nullptr;
 
-/// Runs destructors until no value with one is left, at most as often as POSIX wants.
+/// Runs destructors until no value with one is left, at most PTHREAD_DESTRUCTOR_ITERATIONS times, as POSIX has it.
 void destroy(ThreadValues* values);
 
 void end_of_thread(void*) {
@@ -147,7 +147,7 @@ void end_of_thread(void*) {
 /// Our keys. Any thread.
 class Keys {
  public:
-  Keys() { ok_ = g_create.get()(&at_end_, end_of_thread) == 0; }
+  Keys() { ok_ = g_create.get()(&end_of_thread_key_, end_of_thread) == 0; }
 
   int add(pthread_key_t* key, Destructor* destructor) {
     std::lock_guard lock(mutex_);
@@ -169,18 +169,18 @@ class Keys {
     return found == destructors_.end() ? nullptr : found->second;
   }
 
-  /// From now on the end of the calling thread destroys its values.
-  int watch_thread() { return g_set.get()(at_end_, this); }
+  /// The end of the calling thread is to destroy its values. 0, or an error number.
+  int destroy_at_end_of_thread() { return g_set.get()(end_of_thread_key_, this); }
 
  private:
   std::mutex mutex_;
   std::unordered_map<pthread_key_t, Destructor*> destructors_;
   pthread_key_t next_ = kFirstKey;
-  pthread_key_t at_end_ = 0;  ///< the C library's
+  pthread_key_t end_of_thread_key_ = 0;  ///< the C library's
   bool ok_ = false;
 };
 
-/// Lives as long as the process: threads end late.
+/// Never destroyed: threads may end after static objects have been destroyed.
 Keys& keys() {
   static Keys& keys = *new Keys;
   return keys;
@@ -200,7 +200,7 @@ void destroy(ThreadValues* values) {
   }
 }
 
-/// Whose values the caller sees: those of the rank that runs, else the thread's.
+/// Where the values that the caller sees are kept: those of the running rank, else those of the thread.
 ThreadValues** place_of_values() {
   if (on_scheduler_thread()) {
     sched::Proclet* p = sched::current();
@@ -224,7 +224,7 @@ int set(pthread_key_t key, void* value) {
   ThreadValues** values = place_of_values();
   if (!*values) {
     if (!value) return 0;
-    if (values == &t_values && keys().watch_thread() != 0) return ENOMEM;
+    if (values == &t_values && keys().destroy_at_end_of_thread() != 0) return ENOMEM;
     *values = new (std::nothrow) ThreadValues;
     if (!*values) return ENOMEM;
   }
@@ -235,7 +235,7 @@ int set(pthread_key_t key, void* value) {
 
 void destroy_thread_values() { destroy(*place_of_values()); }
 
-void keep_thread_values() { t_values = *place_of_values(); }
+void keep_values_of_rank() { t_values = *place_of_values(); }
 
 }  // namespace fgmpi::privatize
 
@@ -248,7 +248,7 @@ FGMPI_INTERPOSE int pthread_key_create(pthread_key_t* key, void (*destructor)(vo
 FGMPI_INTERPOSE int pthread_key_delete(pthread_key_t key) noexcept {
   if (key < kFirstKey) return g_delete.get()(key);
   if (!keys().remove(key)) return EINVAL;
-  // The value stays the program's to free, as ever. libgfortran leaves it at its end.
+  // POSIX leaves freeing the value to the program. libgfortran does not free it, which leak checkers need to know.
   fgmpi::sched::annotate::forgotten(pthread_getspecific(key));
   return set(key, nullptr);
 }

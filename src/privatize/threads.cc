@@ -18,7 +18,7 @@
 namespace fgmpi::privatize {
 namespace {
 
-/// Of a thread that is not the scheduler's: the image of the rank behind it.
+/// In a thread that is not the scheduler's: the image of the rank that started it, directly or through other threads.
 [[gnu::tls_model("initial-exec")]] thread_local uint32_t t_image = 0;
 
 uint32_t image_of_caller() {
@@ -44,7 +44,8 @@ auto run(void* data) -> decltype(static_cast<Function*>(nullptr)(nullptr)) {
     const ElfModule& module = g_images.modules()[m];
     void* live = module.tls() ? thread_local_block(module) : nullptr;
     if (!live) continue;
-    auto* initial = reinterpret_cast<const void*>(g_images.place(m, image) + module.tls()->p_vaddr);
+    auto* initial =
+        reinterpret_cast<const void*>(g_images.base_of(m, image) + module.tls()->p_vaddr);
     memcpy(live, initial, module.tls()->p_filesz);
   }
   return function(argument);

@@ -1,6 +1,5 @@
-// _dl_find_object for images: how the C++ runtime finds the unwind tables of a code address. The
-// images lie at a fixed stride, so that an exception in any of 10,000 images costs what it costs in
-// a plain program.
+// _dl_find_object for images: by this function the C++ runtime finds the unwind tables of a code address. Images lie at a
+// fixed stride, so the look-up takes constant time, however many images there are.
 #include <dlfcn.h>
 
 #include "privatize/images.h"
@@ -18,7 +17,7 @@ FGMPI_INTERPOSE int _dl_find_object(void* address, dl_find_object* result) noexc
     return real ? real(address, result) : -1;
   const ElfModule& module = g_images.modules()[where.module];
   if (!module.eh_frame_header()) return -1;
-  // The original's answer has the link_map; the rest is moved to the image.
+  // Image 0's answer has the link_map; the addresses in it are moved to the image.
   if (!real || real(reinterpret_cast<void*>(module.base() + where.offset), result) != 0) return -1;
   uintptr_t shift = pc - where.offset - module.base();
   auto move = [&](void* p) {

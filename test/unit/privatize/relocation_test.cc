@@ -87,7 +87,7 @@ class Model {
     }
   }
 
-  std::vector<ModulePlace> modules;
+  std::vector<ModuleRange> modules;
   std::vector<Symbol> symbols;
   std::vector<Entry> entries;
   size_t stride = 0;
@@ -173,7 +173,7 @@ TEST(Relocation, EveryImageIsAsTheDynamicLinkerWouldHaveMadeIt) {
 }
 
 TEST(Relocation, UnknownTypesAreNamed) {
-  std::vector<ModulePlace> modules = {{0x1000, 0x1000, 0x9000}};
+  std::vector<ModuleRange> modules = {{0x1000, 0x1000, 0x9000}};
   RelocationPlan plan;
   Relocation r{{0x10, ELF64_R_INFO(1, R_X86_64_PC32), 0}, false, 0, "some_symbol", "", 0, 0};
   Status status = plan_relocation(modules, modules[0], r, resolve_by_name, &plan);
@@ -184,7 +184,7 @@ TEST(Relocation, UnknownTypesAreNamed) {
 }
 
 TEST(Relocation, CopiedObjectsAreLeftToTheCaller) {
-  std::vector<ModulePlace> modules = {{0x1000, 0x1000, 0x9000}};
+  std::vector<ModuleRange> modules = {{0x1000, 0x1000, 0x9000}};
   RelocationPlan plan;
   for (uint32_t type : {R_X86_64_COPY, R_X86_64_NONE}) {
     Relocation r{{0x10, ELF64_R_INFO(1, type), 0}, true, 0x20, "stdout", "", 0x1020, 0};

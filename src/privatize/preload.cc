@@ -1,11 +1,11 @@
-// Comes before libc in the order of symbols, also in programs of other linkers.
+// Makes the dynamic linker find this library's symbols before libc's.
 //
-// What we interpose (__libc_start_main, exit, write, ...) takes effect only where the dynamic
-// linker finds our definition before libc's. Our wrappers see to that. A Fortran program of the
-// host's wrapper, or one that reaches MPI through another library only, names libc before the
-// library that needs us: then the process executes itself once more with us preloaded, before
-// anything of the program has run. Not so when we are loaded by dlopen: the program already runs,
-// and MPI_Init says what to do.
+// The functions that this library interposes (__libc_start_main, exit, write, ...) take effect only
+// where the dynamic linker finds them before libc's. Programs linked by our wrappers name this library
+// before libc. A Fortran program of the host's wrapper, or one that reaches MPI only through another
+// library, names libc first: then the process executes itself once more with this library in LD_PRELOAD,
+// before any code of the program has run. Nothing is done where this library was loaded by dlopen: the
+// program already runs, and MPI_Init reports the error.
 #include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace fgmpi::privatize {
 namespace {
 
 /// Set in the second execution; its value is the LD_PRELOAD of the first, which is put back.
-constexpr environment::Variable kMark = environment::kPreloaded;
+constexpr environment::Variable kPreloadMark = environment::kPreloaded;
 
 bool comes_first(const Dl_info& self) {
   Dl_info first{};
@@ -59,28 +59,28 @@ bool linked_with(std::string_view name) {
   return false;
 }
 
-[[gnu::constructor]] void come_first(int, char** argv, char**) {
-  if (const char* before = environment::raw(kMark)) {
+[[gnu::constructor]] void preload_this_library(int, char** argv, char**) {
+  if (const char* before = environment::raw(kPreloadMark)) {
     if (*before)
       environment::set(environment::kPreload, before);
     else
       environment::unset(environment::kPreload);
-    environment::unset(kMark);
+    environment::unset(kPreloadMark);
     return;
   }
   Dl_info self{};
-  if (!dladdr(reinterpret_cast<void*>(&come_first), &self) || comes_first(self)) return;
+  if (!dladdr(reinterpret_cast<void*>(&preload_this_library), &self) || comes_first(self)) return;
   if (!linked_with(file_name(self.dli_fname))) return;
   char path[4096];
   ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
   if (length <= 0) return;
   path[length] = '\0';
   const char* before = environment::text(environment::kPreload);
-  environment::set(kMark, before ? before : "");
+  environment::set(kPreloadMark, before ? before : "");
   std::string all = self.dli_fname;
-  // Such a path would be taken for two; mpiexec has put its folder into LD_LIBRARY_PATH.
+  // LD_PRELOAD separates paths by spaces and colons. mpiexec has put the folder into LD_LIBRARY_PATH, so the name will do.
   if (all.find_first_of(" :") != all.npos) all = file_name(self.dli_fname);
-  // What is preloaded already stays in front: profiling tools must be, and libc comes later anyway.
+  // Libraries that were preloaded already stay in front: profiling tools interpose MPI, and libc comes after all of them.
   if (before) all = std::string(before) + ":" + all;
   environment::set(environment::kPreload, all.c_str());
   execve(path, argv, environ);
