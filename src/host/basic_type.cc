@@ -5,7 +5,7 @@
 namespace fgmpi::host {
 namespace {
 
-/// Basic types by the low byte of their handle, which tells them apart.
+/// Basic types, indexed by the low byte of their handle, which is different for each.
 constexpr std::array<BasicType, 256> table() {
   std::array<BasicType, 256> types{};
 #define FGMPI_BASIC_TYPE(name, kind, ctype) types[name & 0xff] = {#name, name, Kind::kind};

@@ -19,7 +19,7 @@ enum class Kind : uint8_t {
   kPair,     ///< MINLOC, MAXLOC
 };
 
-/// The element of MPI_2INT, MPI_FLOAT_INT, ...: a value and where it was found.
+/// The element of MPI_2INT, MPI_FLOAT_INT, ...: a value and its index.
 template <class V, class I = V>
 struct PairOf {
   V value;
@@ -36,8 +36,8 @@ struct BasicType {
 /// other.
 const BasicType* basic_type(MPI_Datatype handle);
 
-/// Where MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_SHORT_INT and MPI_LONG_DOUBLE_INT stand
-/// in their own table, in this order; anything from kPairTypes on for other handles.
+/// An index for MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_SHORT_INT and MPI_LONG_DOUBLE_INT: 0 to 4, in this
+/// order; kPairTypes or more for all other handles.
 inline constexpr uint32_t kPairTypes = 5;
 inline uint32_t pair_index(MPI_Datatype handle) {
   return static_cast<uint32_t>(handle) - static_cast<uint32_t>(MPI_FLOAT_INT);

@@ -14,8 +14,8 @@
 namespace fgmpi::host {
 namespace {
 
-/// MPI_FLOAT_INT and its like: their handles look derived, but they are described here and never
-/// reach the host. A type's reference count starts at 1 and never ends.
+/// MPI_FLOAT_INT and the other pair types: their handles look like derived types', but they are described here, without
+/// the host. Their reference count starts at 1 and so never reaches 0.
 template <class V>
 constexpr DerivedType pair_type(MPI_Datatype handle) {
   using Pair = PairOf<V, int>;
@@ -41,9 +41,9 @@ void release(DerivedType* type) {
   delete type;
 }
 
-/// Is the type one run of bytes by the way it was made: a basic type without padding, or contiguous
-/// copies of such? False says nothing about other constructors.
-bool made_in_order(const Api& h, MPI_Datatype handle) {
+/// True if the constructor shows that the type is one run of bytes: a basic type without padding, or contiguous copies
+/// of one. False for all other constructors, whatever their layout.
+bool constructed_contiguous(const Api& h, MPI_Datatype handle) {
   MPI_Count size, lb, extent, integers, addresses, counts, types;
   int combiner;
   if (h.Type_size_x(handle, &size) != MPI_SUCCESS ||
@@ -62,7 +62,7 @@ bool made_in_order(const Api& h, MPI_Datatype handle) {
   if (h.Type_get_contents_c(handle, integers, addresses, counts, types, integer.data(),
                             address.data(), count.data(), &inner) != MPI_SUCCESS)
     return false;
-  bool in_order = made_in_order(h, inner);
+  bool in_order = constructed_contiguous(h, inner);
   if (h.Type_get_envelope_c(inner, &integers, &addresses, &counts, &types, &combiner) ==
           MPI_SUCCESS &&
       combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
@@ -71,14 +71,13 @@ bool made_in_order(const Api& h, MPI_Datatype handle) {
   return in_order;
 }
 
-/// Is the type map one run of bytes in ascending order? Equal size and extent do not say so (blocks
-/// may be swapped, or overlap beside a hole): pack an element whose bytes carry their own
-/// positions, one digit of base 256 a pass. Types above the limit count as scattered, which is
-/// slower, not wrong.
-bool packs_in_order(const Api& h, const DerivedType& type) {
+/// True if the type map is one run of bytes in ascending order. Equal size and extent do not prove that: blocks may be
+/// swapped, or overlap next to a gap. So this packs an element in which each byte holds its own position, one digit of
+/// base 256 a pass, and looks at the order. Types above the limit count as scattered, which is slower but correct.
+bool packs_contiguous(const Api& h, const DerivedType& type) {
   constexpr int64_t kLimit = 64 << 20;
   if (type.size != type.true_extent) return false;
-  if (made_in_order(h, type.handle)) return true;
+  if (constructed_contiguous(h, type.handle)) return true;
   if (type.size > kLimit) return false;
   std::vector<unsigned char> element(type.size), packed(type.size);
   for (int shift = 0; shift == 0 || (type.size - 1) >> shift; shift += 8) {
@@ -94,7 +93,7 @@ bool packs_in_order(const Api& h, const DerivedType& type) {
 
 /// Fills `type` from the host; returns the host's code. Host stack.
 int describe(const Api& h, MPI_Datatype handle, DerivedType* type) {
-  // Packing nothing is how one asks the host whether a type is known and committed.
+  // Packing zero elements fails if the type is unknown or not committed: no other call of the host tells.
   char nothing[1] = {};
   int position = 0;
   int code = h.Pack(nothing, 0, handle, nothing, 0, &position, MPI_COMM_SELF);
@@ -103,8 +102,8 @@ int describe(const Api& h, MPI_Datatype handle, DerivedType* type) {
   code = h.Type_size_x(handle, &size);
   if (code == MPI_SUCCESS) code = h.Type_get_extent_x(handle, &lb, &extent);
   if (code == MPI_SUCCESS) code = h.Type_get_true_extent_x(handle, &true_lb, &true_extent);
-  // Our own type of the same layout. Not by MPI_Type_dup: that calls the user's attribute
-  // functions.
+  // A type of the same layout that the user cannot free. Not made by MPI_Type_dup, which would call the user's attribute
+  // copy functions.
   if (code == MPI_SUCCESS) code = h.Type_create_resized(handle, lb, extent, &type->handle);
   if (code == MPI_SUCCESS) code = h.Type_commit(&type->handle);
   if (code != MPI_SUCCESS) return code;
@@ -113,12 +112,12 @@ int describe(const Api& h, MPI_Datatype handle, DerivedType* type) {
   type->extent = extent;
   type->true_lb = true_lb;
   type->true_extent = true_extent;
-  type->contiguous = size == 0 || (size == extent && packs_in_order(h, *type));
+  type->contiguous = size == 0 || (size == extent && packs_contiguous(h, *type));
   type->references = 1;  // the cache's
   return MPI_SUCCESS;
 }
 
-Status examine(MPI_Datatype handle, DerivedType** out) {
+Status describe_new_type(MPI_Datatype handle, DerivedType** out) {
   if (handle == MPI_DATATYPE_NULL)
     return error(MPI_ERR_TYPE, "datatype MPI_DATATYPE_NULL: allowed is a committed datatype");
   auto& map = cache();
@@ -147,7 +146,7 @@ Status host_failed(const char* what, int code) {
 /// The host's packing in pieces of about a gibibyte, at least one element; `step(h, first, elements,
 /// offset)` packs or unpacks some elements and returns the host's code.
 template <class Step>
-Status by_pieces(const char* what, int64_t count, int64_t size, Step&& step) {
+Status in_pieces(const char* what, int64_t count, int64_t size, Step&& step) {
   constexpr int64_t kMost = 1 << 30;
   const int64_t piece = std::max<int64_t>(1, kMost / size);
   int code = call([&](const Api& h) {
@@ -166,9 +165,9 @@ const char* at(const void* buffer, int64_t offset) {
 }
 char* at(void* buffer, int64_t offset) { return static_cast<char*>(buffer) + offset; }
 
-/// Pairs with padding, packed by hand: `unpacking` tells which side has the padding.
+/// Copies pairs that have padding on one side: in `to` if `unpacking`, else in `from`.
 template <class V>
-void move_pairs(const char* from, char* to, int64_t count, bool unpacking) {
+void copy_padded_pairs(const char* from, char* to, int64_t count, bool unpacking) {
   using Pair = PairOf<V, int>;
   constexpr size_t kIndex = offsetof(Pair, index), kPadded = sizeof(Pair);
   constexpr size_t kPacked = sizeof(V) + sizeof(int);
@@ -182,31 +181,33 @@ void move_pairs(const char* from, char* to, int64_t count, bool unpacking) {
 }
 
 /// False when the type is not one of the padded pairs.
-bool move_if_pairs(MPI_Datatype handle, const void* from, void* to, int64_t count, bool unpacking) {
+bool copy_if_padded_pairs(MPI_Datatype handle, const void* from, void* to, int64_t count,
+                          bool unpacking) {
   const char* in = static_cast<const char*>(from);
   char* out = static_cast<char*>(to);
   switch (handle) {
     case MPI_DOUBLE_INT:
-      move_pairs<double>(in, out, count, unpacking);
+      copy_padded_pairs<double>(in, out, count, unpacking);
       return true;
     case MPI_LONG_INT:
-      move_pairs<long>(in, out, count, unpacking);
+      copy_padded_pairs<long>(in, out, count, unpacking);
       return true;
     case MPI_SHORT_INT:
-      move_pairs<short>(in, out, count, unpacking);
+      copy_padded_pairs<short>(in, out, count, unpacking);
       return true;
     case MPI_LONG_DOUBLE_INT:
-      move_pairs<long double>(in, out, count, unpacking);
+      copy_padded_pairs<long double>(in, out, count, unpacking);
       return true;
     default:
       return false;
   }
 }
 
-/// `use(h, address, type)` with an address that is not null: the host's packing refuses MPI_BOTTOM, with which a type
-/// holds the addresses itself (MPI-4.0 section 5.1.12). The type is moved down and the address up by as much.
+/// Calls use(h, address, type) with an address that is not null. With MPI_BOTTOM the type holds absolute addresses
+/// (MPI-4.0 section 5.1.12), and the host's packing refuses the null pointer: so the address is moved up, and the type down
+/// by as much.
 template <class Address, class Use>
-int above_bottom(const Api& h, Address* address, MPI_Datatype type, Use&& use) {
+int with_nonnull_address(const Api& h, Address* address, MPI_Datatype type, Use&& use) {
   if (address) return use(address, type);
   constexpr MPI_Aint kUp = 64, kDown = -kUp;
   const int one = 1;
@@ -220,35 +221,35 @@ int above_bottom(const Api& h, Address* address, MPI_Datatype type, Use&& use) {
 }
 
 Status pack_scattered(const void* buffer, int64_t count, const Type& type, void* out) {
-  if (move_if_pairs(type.handle(), buffer, out, count, false)) return {};
+  if (copy_if_padded_pairs(type.handle(), buffer, out, count, false)) return {};
   const int64_t size = type.size();
-  return by_pieces("pack", count, size,
-                   [&](const Api& h, int64_t first, int64_t n, int64_t offset) {
-                     MPI_Count position = 0;
-                     return above_bottom(h, at(buffer, first * type.extent()), type.host_handle(),
-                                         [&](const char* address, MPI_Datatype t) {
-                                           return h.Pack_c(address, n, t, at(out, offset), n * size,
-                                                           &position, MPI_COMM_SELF);
-                                         });
-                   });
+  return in_pieces(
+      "pack", count, size, [&](const Api& h, int64_t first, int64_t n, int64_t offset) {
+        MPI_Count position = 0;
+        return with_nonnull_address(h, at(buffer, first * type.extent()), type.host_handle(),
+                                    [&](const char* address, MPI_Datatype t) {
+                                      return h.Pack_c(address, n, t, at(out, offset), n * size,
+                                                      &position, MPI_COMM_SELF);
+                                    });
+      });
 }
 
 Status unpack_scattered(const void* in, void* buffer, int64_t count, const Type& type) {
-  if (move_if_pairs(type.handle(), in, buffer, count, true)) return {};
+  if (copy_if_padded_pairs(type.handle(), in, buffer, count, true)) return {};
   const int64_t size = type.size();
-  return by_pieces("unpack", count, size,
-                   [&](const Api& h, int64_t first, int64_t n, int64_t offset) {
-                     MPI_Count position = 0;
-                     return above_bottom(h, at(buffer, first * type.extent()), type.host_handle(),
-                                         [&](char* address, MPI_Datatype t) {
-                                           return h.Unpack_c(at(in, offset), n * size, &position,
-                                                             address, n, t, MPI_COMM_SELF);
-                                         });
-                   });
+  return in_pieces(
+      "unpack", count, size, [&](const Api& h, int64_t first, int64_t n, int64_t offset) {
+        MPI_Count position = 0;
+        return with_nonnull_address(h, at(buffer, first * type.extent()), type.host_handle(),
+                                    [&](char* address, MPI_Datatype t) {
+                                      return h.Unpack_c(at(in, offset), n * size, &position,
+                                                        address, n, t, MPI_COMM_SELF);
+                                    });
+      });
 }
 
-/// The first `bytes` bytes, less than an element, where they belong, without touching what lies behind them: a message to
-/// itself is the one thing by which the host stops within an element.
+/// Unpacks the first `bytes` bytes of one element, fewer than it has, and leaves the rest of it untouched. Done by a
+/// message from the host's MPI_COMM_SELF to itself: the host's unpacking takes whole elements only, a receive does not.
 Status unpack_part(const void* in, int64_t bytes, void* element, const Type& type) {
   if (pair_index(type.handle()) < kPairTypes) {
     const int64_t value = std::min(bytes, type.size() - int64_t{sizeof(int)});
@@ -258,21 +259,22 @@ Status unpack_part(const void* in, int64_t bytes, void* element, const Type& typ
     return {};
   }
   int code = call([&](const Api& h) {
-    return above_bottom(h, static_cast<char*>(element), type.host_handle(),
-                        [&](char* address, MPI_Datatype t) {
-                          MPI_Datatype sent = MPI_BYTE;
-                          int count = static_cast<int>(bytes), code = MPI_SUCCESS;
-                          if (bytes > INT_MAX) {
-                            count = 1;
-                            code = h.Type_contiguous_c(bytes, MPI_BYTE, &sent);
-                            if (code == MPI_SUCCESS) code = h.Type_commit(&sent);
-                          }
-                          if (code == MPI_SUCCESS)
-                            code = h.Sendrecv(in, count, sent, 0, 0, address, 1, t, 0, 0,
-                                              MPI_COMM_SELF, MPI_STATUS_IGNORE);
-                          if (sent != MPI_BYTE && sent != MPI_DATATYPE_NULL) h.Type_free(&sent);
-                          return code;
-                        });
+    return with_nonnull_address(h, static_cast<char*>(element), type.host_handle(),
+                                [&](char* address, MPI_Datatype t) {
+                                  MPI_Datatype sent = MPI_BYTE;
+                                  int count = static_cast<int>(bytes), code = MPI_SUCCESS;
+                                  if (bytes > INT_MAX) {
+                                    count = 1;
+                                    code = h.Type_contiguous_c(bytes, MPI_BYTE, &sent);
+                                    if (code == MPI_SUCCESS) code = h.Type_commit(&sent);
+                                  }
+                                  if (code == MPI_SUCCESS)
+                                    code = h.Sendrecv(in, count, sent, 0, 0, address, 1, t, 0, 0,
+                                                      MPI_COMM_SELF, MPI_STATUS_IGNORE);
+                                  if (sent != MPI_BYTE && sent != MPI_DATATYPE_NULL)
+                                    h.Type_free(&sent);
+                                  return code;
+                                });
   });
   return code == MPI_SUCCESS ? Status() : host_failed("unpack a part of", code);
 }
@@ -288,7 +290,7 @@ Status Type::of(MPI_Datatype handle, Type* out) {
     if (pair_index(handle) < kPairTypes)
       derived = &g_pairs[pair_index(handle)];
     else
-      FGMPI_TRY(examine(handle, &derived));
+      FGMPI_TRY(describe_new_type(handle, &derived));
     size = derived->size;
     ++derived->references;
   }

@@ -8,7 +8,7 @@
 
 #define FGMPI_EXPORT extern "C" __attribute__((visibility("default")))
 
-// Addresses that programs pass and src/mpi recognises. Only that they differ matters.
+// Addresses that programs pass and src/mpi recognises. What lies there is never read.
 static int g_unweighted, g_weights_empty, g_all_handles;
 FGMPI_EXPORT int* const MPI_UNWEIGHTED = &g_unweighted;
 FGMPI_EXPORT int* const MPI_WEIGHTS_EMPTY = &g_weights_empty;
@@ -71,8 +71,8 @@ FGMPI_EXPORT int MPIR_Err_create_code(int, int, const char*, int, int error_clas
 FGMPI_EXPORT int MPIR_Err_return_comm(void*, const char*, int code) { return code; }
 FGMPI_EXPORT int MPIR_Err_return_win(void*, const char*, int code) { return code; }
 
-// Tools that put themselves between a program and the host's functions would see nothing of ours:
-// refused.
+// The QMPI interface lets tools interpose the host's functions. They would not see this library's functions, so
+// registration fails.
 FGMPI_EXPORT int QMPI_Register_tool_name(const char*, void (*)(int)) {
   return MPI_ERR_UNSUPPORTED_OPERATION;
 }

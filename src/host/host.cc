@@ -22,27 +22,27 @@ Api g_api;
 void* g_library = nullptr;
 bool g_initialised = false;
 
-/// Ours, with any address: tells our own library (or program) from the host's.
-bool is_ourselves(const struct stat& candidate) {
+/// True if the file is the library that this code is in.
+bool is_this_library(const struct stat& candidate) {
   Dl_info info;
   struct stat own;
-  return dladdr(reinterpret_cast<void*>(&is_ourselves), &info) && info.dli_fname &&
+  return dladdr(reinterpret_cast<void*>(&is_this_library), &info) && info.dli_fname &&
          stat(info.dli_fname, &own) == 0 && own.st_dev == candidate.st_dev &&
          own.st_ino == candidate.st_ino;
 }
 
-/// Whether the host may be loaded from here; the words when not.
-const char* refusal(const std::string& path) {
+/// Why this file cannot be loaded as the host; nullptr if it can.
+const char* reason_not_to_load(const std::string& path) {
   struct stat file;
   if (stat(path.c_str(), &file) != 0) return "no such file";
   if (!S_ISREG(file.st_mode)) return "not a file";
-  if (is_ourselves(file)) return "this is Finegrain MPI itself";
+  if (is_this_library(file)) return "this is Finegrain MPI itself";
   return nullptr;
 }
 
-/// Loading happens in an environment of its own: without the launcher's PMI variables (the host
-/// starts as a singleton), with UCX kept from hooking malloc and from opening devices. The array
-/// lives on, since a deep-bound library may look at libc's `environ` at any time.
+/// The environment that the host sees while it is loaded and initialised: without the launcher's PMI variables, so that
+/// it starts as a singleton, and with settings that keep UCX from hooking malloc and from opening devices. The array is
+/// never freed: a deep-bound library may read libc's `environ` at any time.
 class HostEnvironment {
  public:
   HostEnvironment() : saved_(environ) {
@@ -110,7 +110,7 @@ Status initialise() {
   int code = g_api.Init(nullptr, nullptr);
   if (code != MPI_SUCCESS)
     return error(MPI_ERR_OTHER, "the hosted MPI does not start: its MPI_Init returned %d", code);
-  // What fails inside the host comes back as a code; our error handlers decide.
+  // Errors inside the host are returned as codes: the error handlers of this library act on them.
   g_api.Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   g_api.Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   g_initialised = true;
@@ -118,7 +118,7 @@ Status initialise() {
 }
 
 /// Runs step() (which needs much stack) on the host stack; ends the process when it fails.
-void must(Status (*step)()) {
+void end_unless_ok(Status (*step)()) {
   Status status;
   sched::call_on_host([&] { status = step(); });
   if (status.ok()) return;
@@ -131,7 +131,7 @@ void must(Status (*step)()) {
 Status find_library(std::string* path) {
   if (settings::is_set(settings::kHostMpi)) {
     *path = settings::text(settings::kHostMpi);
-    const char* why = path->front() == '/' ? refusal(*path) : "not an absolute path";
+    const char* why = path->front() == '/' ? reason_not_to_load(*path) : "not an absolute path";
     if (why)
       return error(
           MPI_ERR_OTHER,
@@ -153,7 +153,7 @@ Status find_library(std::string* path) {
       "/usr/local/lib/libmpich.so.12",
   };
   for (const char* candidate : kCandidates) {
-    if (refusal(candidate)) continue;
+    if (reason_not_to_load(candidate)) continue;
     *path = candidate;
     return {};
   }
@@ -168,12 +168,12 @@ Status find_library(std::string* path) {
 }
 
 const Api& api() {
-  if (__builtin_expect(!g_initialised, 0)) must(initialise);
+  if (__builtin_expect(!g_initialised, 0)) end_unless_ok(initialise);
   return g_api;
 }
 
 const Api& api_uninitialised() {
-  if (__builtin_expect(!g_library, 0)) must(load);
+  if (__builtin_expect(!g_library, 0)) end_unless_ok(load);
   return g_api;
 }
 

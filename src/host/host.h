@@ -6,10 +6,10 @@
 // call needs one.
 //
 // Thread rule: one thread. Calls run on the host stack and never switch proclets; a user function
-// that the host calls back (a reduction) therefore must not call MPI functions that block. Invariants: the library is dlopened with RTLD_LOCAL|RTLD_DEEPBIND; its MPI_Init runs
-// at most once, on first need. It is never finalised: the process ends then, the kernel takes back what
-// it has (its shared memory is marked for removal when it is made), and its MPI_Finalize would print
-// warnings about types that the program has left.
+// that the host calls back (a reduction) must therefore not call MPI functions that block.
+// Invariants: the library is loaded with RTLD_LOCAL|RTLD_DEEPBIND. Its MPI_Init runs at most once, on first need. Its
+// MPI_Finalize is never called: it would print warnings about types that the program has not freed, and the kernel frees
+// all that it holds when the process ends (its shared memory is marked for removal when it is made).
 #pragma once
 
 #include <mpi.h>
@@ -37,10 +37,11 @@ void* data_symbol(const char* name);
 bool loaded();
 bool initialised();
 
-/// Is the function the Fortran binding's (libmpichfort)?
+/// True if the function is one of the Fortran binding's (libmpichfort).
 bool is_of_fortran(const void* function);
 
-/// MPI_UNWEIGHTED of C, or that of mpif.h and the module mpi, whose MPI_Dist_graph_neighbors passes it on as it is.
+/// True for MPI_UNWEIGHTED of C, and for that of mpif.h and the module mpi: their MPI_Dist_graph_neighbors does not
+/// convert it.
 bool is_unweighted(const int* weights);
 
 /// Calls f(api) on the host stack: int rc = host::call([&](const host::Api& h) { return

@@ -52,8 +52,7 @@ Reducer reducer(int operation, MPI_Datatype type) {
   return row ? row[operation] : nullptr;
 }
 
-/// What the host said about user operations. Asking costs two stack switches, and every reduction
-/// asks.
+/// What is known of a user operation, so that a reduction need not ask the host, which costs two stack switches.
 struct UserOp {
   bool commutative;
   bool freed = false;

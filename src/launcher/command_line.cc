@@ -12,9 +12,9 @@
 namespace fgmpi::launcher {
 namespace {
 
-constexpr int64_t kMost = 1 << 30;
+constexpr int64_t kMaxNumber = 1 << 30;
 
-/// Hydra's options with one or two words behind them; the others have none.
+/// Hydra's options that take one word, and (kTwoWords) two words; all others take none.
 constexpr std::string_view kOneWord[] = {"genvlist",
                                          "envlist",
                                          "f",
@@ -59,15 +59,16 @@ constexpr std::string_view kOneWord[] = {"genvlist",
                                          "timeout"};
 constexpr std::string_view kTwoWords[] = {"genv", "env"};
 
-/// What hydra can bind processes to and deal them out by; those with a number may have ":N" behind them.
-constexpr std::string_view kPlaces[] = {
+/// Hardware units that hydra can bind processes to (-bind-to) and distribute them over (-map-by). All but those of
+/// kBindingUnitsWithoutNumber may be followed by ":N".
+constexpr std::string_view kBindingUnits[] = {
     "numa",    "socket",   "core",     "hwthread", "l1cache",  "l1dcache", "l1icache", "l1ucache",
     "l2cache", "l2dcache", "l2icache", "l2ucache", "l3cache",  "l3dcache", "l3icache", "l3ucache",
     "l4cache", "l4dcache", "l4ucache", "l5cache",  "l5dcache", "l5ucache"};
-constexpr std::string_view kPlacesWithoutNumber[] = {"none", "rr", "machine"};
+constexpr std::string_view kBindingUnitsWithoutNumber[] = {"none", "rr", "machine"};
 constexpr std::string_view kDevices[] = {"pci:", "gpu", "ib", "en", "eth", "hfi"};
 
-/// Options whose effect is on the whole job though they may stand before any of its programs.
+/// Options of Open MPI without a value, which hydra does not need: dropped wherever they stand.
 constexpr std::string_view kOpenMpiSwitches[] = {"oversubscribe", "allow-run-as-root"};
 
 bool in(std::string_view name, const auto& list) {
@@ -92,15 +93,15 @@ bool is_unit_list(std::string_view text) {
   return digit;
 }
 
-/// Would hydra know this value of -bind-to (or -map-by)? It words its own refusal over several lines, and takes a list
-/// of units that are no numbers for no binding at all.
-bool is_place(std::string_view word, bool bind) {
-  if (in(word, kPlacesWithoutNumber)) return bind || word == "machine";
+/// True if hydra knows this value of -bind-to (`bind`) or -map-by. Checked here because hydra's own message has several
+/// lines, and because it treats a list of units that are not numbers as "no binding".
+bool is_binding_unit(std::string_view word, bool bind) {
+  if (in(word, kBindingUnitsWithoutNumber)) return bind || word == "machine";
   if (bind && word.starts_with("user:")) return is_unit_list(word.substr(5));
   for (std::string_view device : kDevices)
     if (word.starts_with(device)) return true;
   const size_t colon = std::min(word.find(':'), word.size());
-  if (!in(word.substr(0, colon), kPlaces)) return false;
+  if (!in(word.substr(0, colon), kBindingUnits)) return false;
   if (colon == word.size()) return true;
   auto count = parse_int(word.substr(colon + 1));
   return count && *count >= 1;
@@ -184,7 +185,7 @@ class Parser {
     return {};
   }
 
-  /// A program's own LD_PRELOAD would hide the tracker from it.
+  /// Adds the tracker to an LD_PRELOAD that the command line sets for a program, which would replace the inherited one.
   Status set_up_tracking() {
     if (setting_.track) FGMPI_TRY(setting_.track(track_));
     for (auto& s : sections_)
@@ -203,9 +204,9 @@ class Parser {
     if (at_ == words_.size()) return missing(option);
     const std::string& text = words_[at_++];
     auto parsed = parse_int(text);
-    if (!parsed || *parsed < 1 || *parsed > kMost)
+    if (!parsed || *parsed < 1 || *parsed > kMaxNumber)
       return error(MPI_ERR_ARG, "%s %s: allowed is a number from 1 to %lld", option.c_str(),
-                   text.c_str(), static_cast<long long>(kMost));
+                   text.c_str(), static_cast<long long>(kMaxNumber));
     *value = *parsed;
     return {};
   }
@@ -225,7 +226,8 @@ class Parser {
     s->options.insert(s->options.end(), {"-env", name, with_library(name, value)});
   }
 
-  /// Our library comes first, so that programs linked with the host's compiler wrappers run on us.
+  /// Puts this library's folder first in an LD_LIBRARY_PATH that the command line sets, so that programs linked with the
+  /// host's compiler wrappers load this library.
   std::string with_library(const std::string& name, const std::string& value) const {
     return name == "LD_LIBRARY_PATH" ? setting_.library_folder + ":" + value : value;
   }
@@ -240,7 +242,7 @@ class Parser {
     if (words_.size() - at_ < follow) return missing(option);
     for (size_t i = 0; i < follow; ++i) {
       std::string word = words_[at_++];
-      // Open MPI writes modifiers behind the place: core:overload-allowed.
+      // Open MPI writes modifiers behind the unit: core:overload-allowed.
       if (name == "bind-to" && option.starts_with("--")) word = word.substr(0, word.find(':'));
       if ((name == "bind-to" || name == "map-by") && option.size() == name.size() + 1)
         FGMPI_TRY(place(option, word));
@@ -255,7 +257,7 @@ class Parser {
 
   static Status place(const std::string& option, const std::string& word) {
     const bool bind = option == "-bind-to";
-    if (word == "-help" || is_place(word, bind)) return {};
+    if (word == "-help" || is_binding_unit(word, bind)) return {};
     return error(MPI_ERR_ARG,
                  "%s %s: allowed are %smachine, and numa, socket, core, hwthread, l1cache to "
                  "l5cache, each with :N or without (mpiexec.hydra %s -help)",
@@ -277,7 +279,7 @@ class Parser {
     return {};
   }
 
-  /// Of the processes with most.
+  /// The largest number of ranks that one process of the section hosts.
   static int64_t ranks_each(const Section& s) {
     if (s.ranks) return (s.ranks + s.processes - 1) / s.processes;
     return s.nfg ? s.nfg : 1;
@@ -301,8 +303,8 @@ class Parser {
     }
   }
 
-  /// One of several programs with a number of ranks of its own: those of its processes that host
-  /// one rank more go first. To hydra these are two programs; FGMPI_APPNUM says that they are one.
+  /// Splits a program given by -ranks, if its processes cannot all host the same number: first the processes that host one
+  /// rank more, then the others. Hydra sees two programs; FGMPI_APPNUM tells both the same program number.
   static void run_shares(Plan* plan, const Section& s, size_t index) {
     const int64_t share = s.ranks / s.processes, larger = s.ranks % s.processes;
     const Words app = {"-env", "FGMPI_APPNUM", std::to_string(index)};

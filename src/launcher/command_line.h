@@ -2,9 +2,8 @@
 //
 //   mpiexec [-n P] [-nfg C | -ranks N] [-track FOLDER] [options of hydra] program [arguments] [: ...]
 //
-// Ours are -nfg, -ranks, -track and Open MPI's spellings; everything else goes to hydra as it was. To find
-// where a program begins, one must know how many words each of hydra's options takes:
-// command_line.cc has the table.
+// -nfg, -ranks, -track and Open MPI's spellings are handled here; all other options go to hydra unchanged. To find where
+// a program begins, the parser must know how many words each of hydra's options takes: command_line.cc has the table.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +25,7 @@ struct Plan {
       false;  ///< -nfg or -ranks was given: variables of that name in the environment do not count
 };
 
-/// What the machine and the installation bring in.
+/// Properties of the machine and the installation that the parser needs.
 struct Setting {
   int cores = 1;
   std::string library_folder;  ///< comes first in any LD_LIBRARY_PATH that the command line sets

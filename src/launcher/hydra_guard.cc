@@ -1,10 +1,10 @@
-// Loaded into mpiexec.hydra (LD_PRELOAD, set by our mpiexec) to make it survive and report what it does not by
-// itself.
+// A library that mpiexec loads into mpiexec.hydra (LD_PRELOAD). It interposes a few functions of the C library to mend
+// five faults of hydra:
 //
-// 1. Standard input that comes, or ends (< /dev/null), at the moment when the program ends. Hydra passes it on to a
-//    proxy that may be gone by then, and dies of SIGPIPE, or ends with "callback returned error status" from its demux
-//    engine: a job that went well is reported as failed, about once in some hundred launches of short programs. Here a
-//    write to a connection that has ended counts as done; how the job ended is in what hydra reads next.
+// 1. Standard input that arrives, or ends (< /dev/null), at the moment when the program ends. Hydra passes it on to a
+//    proxy that may have ended already, and then dies of SIGPIPE or ends with "callback returned error status" from its
+//    demux engine: a successful job is reported as failed, about once in a few hundred launches of short programs. Here a
+//    write to a closed connection is reported to hydra as done; it learns how the job ended from what it reads next.
 // 2. A host that can no longer be reached. Its processes notice that (src/liveness/lifeline.h), but hydra would
 //    wait for the lost host's answer for as long as TCP does: a quarter of an hour. With keep-alive on the
 //    connections that it accepts, its own handling of a lost connection ends the job.
@@ -13,12 +13,12 @@
 //    number for a status, as the other nine.
 // 5. Standard input of more than a pipe holds: hydra passes it on faster than the program reads it, then gives up
 //    ("process reading stdin too slowly"). A first process on this host gets mpiexec's own standard input instead, by
-//    way of the proxy that starts it, and hydra sees an empty one. Of the others, those that this proxy starts find
-//    the end of their input, instead of a pipe that never ends. Not a terminal's, which is for the processes in its
-//    foreground.
+//    way of the proxy that starts it, and hydra sees an empty one. The other processes that this proxy starts get an
+//    empty input, instead of a pipe that never ends. A terminal's input is not passed on so: only processes in its
+//    foreground may read from a terminal.
 //
-// Thread rule: as the functions that are interposed. The programs that hydra starts never see this library: it takes
-// itself out of the environment before hydra looks at it. A hydra that is linked statically runs without it.
+// Thread rule: as the functions that are interposed. Programs that hydra starts do not load this library: it removes itself
+// from the environment before hydra reads that. A hydra that is linked statically runs without it.
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -46,19 +46,21 @@ namespace {
 
 namespace environment = fgmpi::environment;
 
-/// Later than the processes (FGMPI_PEER_TIMEOUT), who know which ranks are lost.
+/// Keep-alive gives up 16 s after the last answer: later than the processes (FGMPI_PEER_TIMEOUT), so that their report,
+/// which names the lost ranks, comes first.
 constexpr int kIdleSeconds = 10, kBetweenSeconds = 1, kProbes = 6, kUnansweredMs = 16'000;
 
-/// In mpiexec.hydra; not in a proxy, nor in a program that got here by a launcher which ignored us.
+/// True in mpiexec.hydra itself; false in a proxy, and in a program that inherited the library.
 bool g_active = false;
 
 // ---- Standard input for the first process --------------------------------------------------------------------------
 
-constexpr int kLeastInput = 100;  // out of the way of what hydra opens
+constexpr int kLeastInput = 100;  ///< descriptors from here on are not in use by hydra
 constexpr const char* kProxy = "hydra_pmi_proxy";
 
-int g_input = -1;          ///< a duplicate of it, in mpiexec.hydra and the proxy; closed by exec
-bool* g_handed = nullptr;  ///< shared by mpiexec.hydra with what it forks: a proxy has got it
+int g_input = -1;  ///< a duplicate of it, in mpiexec.hydra and the proxy; closed by exec
+bool* g_passed_to_proxy =
+    nullptr;  ///< in memory shared by mpiexec.hydra and its children: a proxy has received the input
 
 bool has_pair(char* const* argv, std::string_view name, std::string_view value) {
   for (; argv[0] && argv[1]; ++argv)
@@ -66,33 +68,33 @@ bool has_pair(char* const* argv, std::string_view name, std::string_view value) 
   return false;
 }
 
-/// In mpiexec.hydra, before it looks at its input.
+/// Runs in mpiexec.hydra, before it reads its input.
 void keep_input() {
   if (isatty(STDIN_FILENO)) return;
-  void* shared =
-      mmap(nullptr, sizeof *g_handed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* shared = mmap(nullptr, sizeof *g_passed_to_proxy, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return;
-  g_handed = static_cast<bool*>(shared);
+  g_passed_to_proxy = static_cast<bool*>(shared);
   g_input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, kLeastInput);
 }
 
-/// In a proxy that has got it.
+/// Runs in a proxy that has received the input.
 void take_input(const char* descriptor) {
   g_input = std::atoi(descriptor);
   environment::unset(environment::kHydraInput);
   fcntl(g_input, F_SETFD, FD_CLOEXEC);
 }
 
-/// In what mpiexec.hydra has forked, which becomes the proxy of the first process's host.
-void hand_to_proxy() {
+/// Runs in the child of mpiexec.hydra that is about to become the proxy of the first process's host.
+void pass_input_to_proxy() {
   environment::set(environment::kHydraInput, std::to_string(g_input).c_str());
   environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
   fcntl(g_input, F_SETFD, 0);
-  *g_handed = true;
+  *g_passed_to_proxy = true;
 }
 
-/// In what the proxy has forked, which becomes a process of the job.
-void hand_to_process() {
+/// Runs in the child of the proxy that is about to become a process of the job.
+void pass_input_to_process() {
   const char* rank = environment::text(environment::kPmiRank);
   if (!rank) return;
   const bool first = !std::strcmp(rank, "0");
@@ -103,10 +105,10 @@ void hand_to_process() {
 void before_exec(const char* file, char* const* argv) {
   const char* slash = std::strrchr(file, '/');
   const std::string_view name = slash ? slash + 1 : file;
-  if (!g_handed) {
-    hand_to_process();
+  if (!g_passed_to_proxy) {
+    pass_input_to_process();
   } else if (name == kProxy && has_pair(argv, "--pgid", "0") && has_pair(argv, "--proxy-id", "0")) {
-    hand_to_proxy();
+    pass_input_to_proxy();
   }
 }
 
@@ -131,8 +133,8 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-/// Passes on what the processes write, each report once (report_line.h). After a lost process hydra's own report is left
-/// out: it takes any of the processes that it has ended for the one that began.
+/// Passes on what the processes write, each report once (report_line.h). After a report of a lost process, hydra's own is
+/// left out: it may name any of the processes that hydra itself has ended.
 ssize_t write_output(int fd, const void* bytes, size_t count) {
   static fgmpi::liveness::ReportFilter filter;
   std::string_view rest(static_cast<const char*>(bytes), count);
@@ -148,7 +150,7 @@ ssize_t write_output(int fd, const void* bytes, size_t count) {
   return static_cast<ssize_t>(count);
 }
 
-/// The signal that ended the job, and what hydra does about it.
+/// The signal that ended the job, and hydra's handler of it.
 volatile sig_atomic_t g_signal = 0;
 void (*g_handler)(int) = nullptr;
 
@@ -157,7 +159,7 @@ void on_signal(int number) {
   g_handler(number);
 }
 
-/// A job that was ended by a signal to mpiexec has not gone well, whatever its processes left for a status.
+/// If a signal to mpiexec ended the job, the exit status is not 0, whatever the processes returned.
 void check_status(int status, void*) {
   if (status != 0 || !g_signal) return;
   std::fflush(nullptr);
@@ -181,7 +183,7 @@ __attribute__((constructor)) void leave_environment() {
   std::string rest = present;
   size_t at = rest.find(fgmpi::launcher::kHydraGuard);
   if (at == rest.npos) return;
-  rest.erase(at, std::strlen(fgmpi::launcher::kHydraGuard) + 1);  // and the colon behind it
+  rest.erase(at, std::strlen(fgmpi::launcher::kHydraGuard) + 1);  // with the colon that follows
   if (rest.empty())
     environment::unset(environment::kPreload);
   else
@@ -200,8 +202,8 @@ __attribute__((visibility("default"))) int execvp(const char* file, char* const*
 }
 
 __attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t count) {
-  if (g_handed && *g_handed && fd == STDIN_FILENO && count > 0) {
-    *g_handed = false;  // hydra closes it: the number may be another's later
+  if (g_passed_to_proxy && *g_passed_to_proxy && fd == STDIN_FILENO && count > 0) {
+    *g_passed_to_proxy = false;  // hydra closes it: the number may be another's later
     return 0;
   }
   return syscall(SYS_read, fd, bytes, count);

@@ -3,8 +3,7 @@
 
 namespace fgmpi::launcher {
 
-/// Its file in the library folder. Without a folder in LD_PRELOAD, which cannot hold spaces: it is
-/// found by LD_LIBRARY_PATH.
+/// Its file name. LD_PRELOAD names it without its folder, whose path may hold spaces: it is found by LD_LIBRARY_PATH.
 inline constexpr const char* kHydraGuard = "libfgmpi_hydra.so";
 
 }  // namespace fgmpi::launcher

@@ -54,24 +54,24 @@ Variables: FGMPI_HYDRA names another mpiexec.hydra.
   std::exit(exit_status);
 }
 
-void must(const fgmpi::Status& status) {
+void end_unless_ok(const fgmpi::Status& status) {
   if (!status.ok()) refuse(status.what(), fgmpi::launcher::exit_status(status));
 }
 
-/// What all processes inherit.
+/// Sets the variables that all processes inherit.
 void set_environment(const Plan& plan, const std::string& library_folder) {
   if (plan.counted) {
     environment::unset(settings::kRecords[settings::kNfg].name);
     environment::unset(settings::kRecords[settings::kRanks].name);
   }
-  // For hydra alone; the guard takes itself out before the processes inherit.
+  // For hydra only: the guard removes itself from the variable before processes inherit it.
   if (access((library_folder + "/" + fgmpi::launcher::kHydraGuard).c_str(), R_OK) == 0)
     environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
 }
 
 constexpr const char* kTracker = "libfgmpi-track.so";
 
-/// -track: the folder for all processes, and the tracker in front of the MPI library.
+/// -track: tells all processes the folder, and preloads the tracker in front of the MPI library.
 fgmpi::Status set_up_tracking(const std::string& folder, const std::string& library_folder) {
   std::error_code failed;
   const std::filesystem::path path = std::filesystem::absolute(folder, failed);
@@ -90,7 +90,7 @@ fgmpi::Status set_up_tracking(const std::string& folder, const std::string& libr
     return fgmpi::error(MPI_ERR_ARG, "-track %s: %s/%s is not installed", folder.c_str(),
                         library_folder.c_str(), kTracker);
   environment::set(environment::kTrackFolder, path.c_str());
-  // Without its folder, which could hold spaces: it is found by LD_LIBRARY_PATH.
+  // Without its folder, whose path may hold spaces: it is found by LD_LIBRARY_PATH.
   environment::put_first(environment::kPreload, kTracker);
   return {};
 }
@@ -100,7 +100,7 @@ fgmpi::Status set_up_tracking(const std::string& folder, const std::string& libr
 int main(int argc, char** argv) {
   Setting setting;
   setting.cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  must(fgmpi::launcher::find_prefix(&setting.library_folder));
+  end_unless_ok(fgmpi::launcher::find_prefix(&setting.library_folder));
   setting.library_folder += "/lib";
   environment::put_first(environment::kLibraryPath,
                          setting.library_folder);  // the programs are looked at with it
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
     return set_up_tracking(folder, setting.library_folder);
   };
   Plan plan;
-  must(make_plan(arguments_given, setting, &plan));
+  end_unless_ok(make_plan(arguments_given, setting, &plan));
   if (plan.action == Plan::kHelp) {
     std::fputs(kHelp, stdout);
     return 0;
@@ -124,14 +124,16 @@ int main(int argc, char** argv) {
     std::printf("mpiexec (Finegrain MPI) %s\n", FGMPI_VERSION);
     return 0;
   }
-  must(settings::load());  // nonsense that the processes would inherit is refused once, here
+  end_unless_ok(
+      settings::
+          load());  // a bad setting would be inherited by all processes: it is reported once, here
   std::string hydra;
-  must(fgmpi::launcher::find_hydra(&hydra));
+  end_unless_ok(fgmpi::launcher::find_hydra(&hydra));
   set_environment(plan, setting.library_folder);
   std::vector<char*> arguments = {hydra.data()};
   for (auto& word : plan.hydra) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  // Hydra passes it on to the job's processes. Before it can, a stray one would end it.
+  // Hydra passes this signal on to the job's processes. Until it has installed its handler, the signal would end it.
   if (signal(SIGUSR1, SIG_IGN) == SIG_ERR) refuse("signal");
   execv(hydra.c_str(), arguments.data());
   refuse(hydra + ": " + std::strerror(errno));

@@ -1,4 +1,4 @@
-// Where things lie: our own prefix (from the running program's place) and hydra's mpiexec.
+// Paths of the installation: its prefix, found from the running program's path, and hydra's mpiexec.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace fgmpi::launcher {
 /// The prefix whose bin folder this program lies in, without a slash at the end.
 Status find_prefix(std::string* prefix);
 
-/// mpiexec.hydra: FGMPI_HYDRA, else the first in PATH, /usr/bin and /usr/local/bin. By that name
-/// only: plain mpiexec may be another MPI's, or ours.
+/// mpiexec.hydra: FGMPI_HYDRA, else the first in PATH, /usr/bin and /usr/local/bin. Only that
+/// name is looked for: a plain mpiexec may belong to another MPI, or be this one.
 Status find_hydra(std::string* path);
 
 }  // namespace fgmpi::launcher

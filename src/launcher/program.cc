@@ -24,7 +24,7 @@ namespace fgmpi::launcher {
 namespace {
 
 /// The folder in which a relative path begins: hydra's -wdir, else the present one.
-std::string start_folder(const Words& options) {
+std::string working_folder(const Words& options) {
   std::string folder;
   for (size_t i = 0; i + 1 < options.size(); ++i) {
     std::string_view word = options[i];
@@ -39,10 +39,10 @@ bool executable_file(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-/// What execvp would execute; the first candidate there is, executable or not, if none is; else "".
+/// The file that execvp would execute; if there is none, the first file of that name, though it is not executable; else "".
 std::string find(const std::string& name, const Words& options) {
   if (name.find('/') != name.npos) {
-    std::string path = name[0] == '/' ? name : start_folder(options) + name;
+    std::string path = name[0] == '/' ? name : working_folder(options) + name;
     return access(path.c_str(), F_OK) == 0 ? path : "";
   }
   const char* variable = environment::raw(environment::kPath);
@@ -50,17 +50,17 @@ std::string find(const std::string& name, const Words& options) {
   std::string found;
   for (std::string_view folder : split(folders, ':')) {
     const std::string path =
-        (folder.empty() ? start_folder(options) : std::string(folder) + "/") + name;
+        (folder.empty() ? working_folder(options) : std::string(folder) + "/") + name;
     if (executable_file(path)) return path;
     if (found.empty() && access(path.c_str(), F_OK) == 0) found = path;
   }
   return found;
 }
 
-/// The parts of an ELF file that matter here; empty for a script.
+/// What is read of a program file; all empty for a script.
 struct Elf {
   bool elf = false;
-  bool foreign = false;  ///< of another machine
+  bool foreign = false;  ///< for another processor architecture
   std::string interpreter;
   bool dynamic = false;
 };
@@ -93,9 +93,8 @@ Elf read_elf(const std::string& path) {
   return out;
 }
 
-/// Does the file hold the text? Enough to know a static MPI program, whose functions have their
-/// names in it.
-bool holds(const std::string& path, std::string_view text) {
+/// True if the file contains the text. Recognises a statically linked MPI program, which contains its functions' names.
+bool contains_text(const std::string& path, std::string_view text) {
   FILE* file = fopen(path.c_str(), "re");
   if (!file) return false;
   std::string bytes;
@@ -110,7 +109,7 @@ bool holds(const std::string& path, std::string_view text) {
   return found;
 }
 
-/// What `interpreter --list path` prints: a library a line, "name => path (address)".
+/// The output of `interpreter --list path`: one library a line, "name => path (address)".
 std::string list_libraries(const std::string& interpreter, const std::string& path) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return "";
@@ -183,7 +182,7 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
                  "%s: is for another kind of machine; allowed are programs for x86-64",
                  path.c_str());
   if (elf.interpreter.empty()) {
-    if (ranks_each > 1 && holds(path, "MPI_Init"))
+    if (ranks_each > 1 && contains_text(path, "MPI_Init"))
       return error(MPI_ERR_ARG,
                    "%s: %lld ranks a process, but the program is linked statically and has an MPI "
                    "library of its own; "
@@ -201,8 +200,8 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
                  "ours has a space or colon; link it with mpicc, mpicxx or mpifort",
                  path.c_str(), other.c_str(), ours.c_str());
   const char* before = environment::text(environment::kPreload);
-  // The library puts LD_PRELOAD back (src/privatize/preload.cc): programs that this one starts
-  // are as ever. What is preloaded already stays in front: profiling tools must be.
+  // src/privatize/preload.cc restores LD_PRELOAD, so that programs started by this one do not inherit it. Libraries that
+  // were preloaded already stay in front: profiling tools interpose MPI.
   for (const std::string& word :
        {std::string("-env"), std::string(environment::name(environment::kPreloaded)),
         std::string(before ? before : ""), std::string("-env"),

@@ -1,10 +1,8 @@
-// What mpiexec knows of a program before it is started: that it is there and may be executed, and
-// whether it would find another MPI library than ours.
+// Checks of a program before it is started: it exists, may be executed, and loads this MPI library and no other.
 //
-// Which library a program finds is the dynamic linker's answer, not ours (its --list option):
-// LD_LIBRARY_PATH, where mpiexec puts our library first, counts less than an RPATH of the program.
-// There our library is preloaded instead; it has the name that the program asks for. Scripts are
-// not looked into.
+// The dynamic linker itself is asked which library the program loads (its --list option). mpiexec puts this library first
+// in LD_LIBRARY_PATH, but an RPATH of the program takes precedence. Then this library is preloaded, which satisfies the
+// program because it has the name that the program asks for. Scripts are not examined.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +15,14 @@ namespace fgmpi::launcher {
 /// Exit statuses of mpiexec as shells have them.
 constexpr int kNotFound = 127, kNotExecutable = 126;
 
-/// Looks at a program of the command line. `ranks_each`: ranks in each process, 1 when unknown.
+/// Examines a program of the command line. `ranks_each`: ranks in each process, 1 when unknown.
 /// Adds to `options` (hydra's) what the program needs in its environment. An error is of class
 /// MPI_ERR_NO_SUCH_FILE or MPI_ERR_ACCESS where the program cannot be executed (see exit_status()),
 /// and names the program and what is allowed. `elsewhere`: the program may be on other hosts only.
 Status inspect_program(const Words& program, const Words& options, int64_t ranks_each,
                        bool elsewhere, const std::string& library_folder, Words* additions);
 
-/// Does this command line (or a batch system's or hydra's variable) name hosts?
+/// True if the command line, or a variable of hydra or of a batch system, names hosts.
 bool names_hosts(const Words& arguments);
 
 int exit_status(const Status& status);

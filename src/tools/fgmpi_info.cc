@@ -57,7 +57,7 @@ void print_functions(bool each) {
     std::printf("  %-9s %s\n", kind_name(f->kind), f->name);
 }
 
-/// In one piece, so that the lines of processes do not mix.
+/// Printed by one write, so that the lines of several processes do not mix.
 int print_settings(bool markdown) {
   bool good = true;
   const std::string text =

@@ -23,7 +23,7 @@ std::string line(const char* name, const std::string& value) {
   return format("%-18s %s\n", name, value.c_str());
 }
 
-/// "0-3,7" for numbers in ascending order.
+/// Formats ascending numbers as ranges: "0-3,7".
 std::string ranges(const std::vector<int>& numbers) {
   std::string text;
   for (size_t i = 0; i < numbers.size();) {
@@ -37,7 +37,7 @@ std::string ranges(const std::vector<int>& numbers) {
   return text;
 }
 
-/// The objects of a type that share a processing unit with the binding: "0-1 of 4".
+/// Which objects of a hwloc type share a processing unit with the binding, and how many there are: "0-1 of 4".
 std::string objects(hwloc_topology_t topology, hwloc_obj_type_t type,
                     hwloc_const_bitmap_t binding) {
   std::vector<int> touched;
@@ -77,8 +77,8 @@ std::string describe_binding() {
   return text + line("memory of segment", format("from node %d", transport::shm::own_node()));
 }
 
-/// Nothing is sent, so nothing comes.
-struct NoSink : transport::Sink {
+/// Transports need a sink. No process sends anything, so it is never called.
+struct IgnoringSink : transport::Sink {
   void deliver(const transport::Header&, const void*, size_t) override {}
   void read_done(uint64_t, Status) override {}
   void peer_failed(uint32_t, const std::string&) override {}
@@ -86,7 +86,7 @@ struct NoSink : transport::Sink {
 
 /// Chooses transports as MPI_Init does, by the addresses of all processes.
 Status describe_transports(bootstrap::Bootstrap* boot, Transports* transports, std::string* text) {
-  static NoSink sink;
+  static IgnoringSink sink;
   std::vector<bool> reached(boot->size(), false);
   reached[boot->rank()] = true;
   int left = boot->size() - 1;

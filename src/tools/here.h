@@ -1,4 +1,4 @@
-// What `fgmpi-info -v` says of the process it runs in: where it is bound, on which host, what reaches the others.
+// The description of a process that `fgmpi-info -v` prints: its binding, its host, and the transports to the others.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What there is to be set and counted, for people: the list of `fgmpi-info -s` and the page docs/settings.md.
+// Settings and counters as text: the list of `fgmpi-info -s`, and the page docs/settings.md.
 #pragma once
 
 #include <string>
