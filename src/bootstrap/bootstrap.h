@@ -1,5 +1,5 @@
-// Bootstrap: who am I among the processes of the job, and the exchange of small values at the
-// start.
+// Bootstrap: the rank of this process among the processes of the job, their number, and the exchange of small values
+// when the job starts.
 //
 // Thread rule: one thread, and calls block the process (not only the proclet): for start-up and
 // the end only. Implementations: PMI-1 (the text protocol that hydra speaks on PMI_FD or
@@ -26,7 +26,7 @@ class Bootstrap {
   virtual int universe_size() const = 0;       ///< -1 when unknown
   virtual const std::string& job() const = 0;  ///< a name that is unique to the job on its hosts
   virtual bool spawned() const = 0;
-  /// The connection to the launcher, or -1: its end is the launcher's end, or has been agreed (finalize).
+  /// The connection to the launcher, or -1. It closes when the launcher ends, or after finalize().
   virtual int launcher_fd() const { return -1; }
   /// Hosts as hydra maps processes to them: node_of()[p] is a small integer; empty when unknown.
   virtual std::vector<int> node_of() = 0;
@@ -35,8 +35,8 @@ class Bootstrap {
   /// spaces, '=' or ';'. Visible to get() of others after the next fence() of all.
   virtual Status put(const std::string& key, const std::string& value) = 0;
   virtual Status fence() = 0;
-  /// The fence in two steps: this process has come as far; have all the others? Between the two the
-  /// caller can do what others may still need of it. Waits at most `wait_ns` for the answer.
+  /// A fence in two steps: this process enters it; then it asks, repeatedly, whether all others have. In between the caller
+  /// can serve requests of processes that have not entered yet. Waits at most `wait_ns` ns for the answer.
   virtual Status enter_fence() = 0;
   virtual Status fence_is_over(int64_t wait_ns, bool* over) = 0;
   /// MPI_ERR_OTHER when no process has put the key.

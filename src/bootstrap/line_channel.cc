@@ -30,7 +30,7 @@ void expect_end_of_launcher() { g_end_of_launcher_expected = true; }
 bool end_of_launcher_expected() { return g_end_of_launcher_expected; }
 
 LineChannel::LineChannel(int fd) : fd_(fd) {
-  // Programs that this one starts have no business with our launcher.
+  // Programs that this one starts must not inherit the connection.
   fcntl(fd_, F_SETFD, fcntl(fd_, F_GETFD) | FD_CLOEXEC);
 }
 

@@ -8,13 +8,13 @@
 
 namespace fgmpi::bootstrap {
 
-/// From now on the launcher may close the connection: the end has been agreed with it, or somebody has said that the
-/// connection broke. Any thread.
+/// From now on it is no error when the launcher closes the connection: either the session has been finalized, or the
+/// broken connection has been reported already. Any thread.
 void expect_end_of_launcher();
 bool end_of_launcher_expected();
 
-/// Owns the descriptor. A channel that breaks ends the process with one line: without its launcher
-/// a process of a job can do nothing sensible, and its peers are being ended too.
+/// Owns the descriptor. When the connection breaks, the process ends with one line: the launcher has ended, and it ends
+/// all processes of the job.
 class LineChannel {
  public:
   explicit LineChannel(int fd);
@@ -26,7 +26,7 @@ class LineChannel {
   void write(std::string_view text);
   /// The next line without its newline.
   std::string read_line();
-  /// Will read_line() return at once, now or within `wait_ns`? Also true when the channel has broken.
+  /// Waits at most `wait_ns` ns. True if read_line() would not block, also because the connection is broken.
   bool has_more(int64_t wait_ns);
   int fd() const { return fd_; }
 

@@ -1,4 +1,4 @@
-// The launcher's word on which process runs on which node.
+// Parser of PMI_process_mapping, in which the launcher publishes which process runs on which node.
 #pragma once
 
 #include <string_view>

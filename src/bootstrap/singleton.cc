@@ -1,4 +1,4 @@
-// A program started without a launcher: one process, and nobody to exchange with but itself.
+// Bootstrap of a program started without a launcher: a job of one process, whose put and get are a table of its own.
 
 #include <mpi.h>
 #include <unistd.h>

@@ -65,7 +65,7 @@ class AddressVector {
     std::memcpy(&word, reinterpret_cast<const unsigned char*>(elements) + thrice * 4, sizeof word);
     return word >> 1;
   }
-  /// Stays where it is from init() on.
+  /// The elements; their address does not change after init().
   const AvElement* elements() const { return elements_.data(); }
   bool transport_bit(uint32_t p) const { return elements_[p].address_and_transport & 1; }
 

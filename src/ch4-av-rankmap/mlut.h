@@ -4,8 +4,8 @@
 //              |             `---- rank in that group's MPI_COMM_WORLD: index of its address vector
 //              `------------------ index in ProcessGroups; the job's own group is 0 (g_av)
 //
-// When it wins: only where members of several groups meet (Intercomm_merge after spawn or connect); the two sides of an
-// intercommunicator are maps of one group each. To all other code a member is one number, its global rank: the world rank
+// When it wins: it is used only for communicators with members of several process groups (Intercomm_merge after spawn or
+// connect); each side of an intercommunicator is a map of one group. To all other code a member is one number, its global rank: the world rank
 // in the own group, and past that the ranks of other groups one group after the other. So set algebra, comparison and
 // lookup work on merged groups as on any; only translation to an address reads the pairs. A RankMap holds it as a
 // stored map (Model::kMlut): ordinary communicators pay nothing for it.
@@ -90,7 +90,7 @@ RankMap merged_map_of(std::span<const int32_t> globals);
 inline uint64_t merged_address(const MlutMap& map, int32_t rank) {
   return g_process_groups.address(map.at(rank));
 }
-/// (process, local proclet) within its process group.
+/// The location (process, local proclet) of a member within its process group.
 inline Location merged_locate(const MlutMap& map, int32_t rank) {
   GroupRank g = map.at(rank);
   return g_process_groups.av(g.pgid).locate(g.lpid);

@@ -169,7 +169,7 @@ void RankMap::ranks_within(int32_t low, int32_t high, std::vector<int32_t>* rank
     for (int64_t r = first; r < last; ++r) ranks->push_back(static_cast<int32_t>(r));
     return;
   }
-  // Asking for each world rank costs more than a step of the walk over a stored map.
+  // Few world ranks: look up each. Else walk over the whole map, since one look-up costs more than one step of a walk.
   int64_t asks = (int64_t{high} - low) * (map_.shape() == Shape::kStored ? 16 : 1);
   if (asks < size()) {
     size_t old = ranks->size();

@@ -53,8 +53,8 @@ class RankMap {
   /// child has the members of parent in another order: where both are irregular the result keeps parent's stored set,
   /// the same object, under a permutation; otherwise it is child.
   static RankMap permuted(const RankMap& parent, const RankMap& child);
-  /// What Table II promises for a parent's model (row) and a child's (column), before an irregular result
-  /// that turns out regular is reduced. A direct child is the whole parent; a part from rank 0 on is an
+  /// The model that Table II gives for a parent's model (row) and a child's (column), before an irregular result
+  /// that happens to be regular is reduced. A direct child is the whole parent; a part from rank 0 on is an
   /// offset. REQUIRES: child is not kMlut.
   static Model compose_model(Model parent, Model child);
 

@@ -9,16 +9,16 @@
 namespace fgmpi::groupmap {
 namespace {
 
-// The plain interface: its C++ one wraps each node in an object and keeps global ones.
+// The C interface is used: the C++ one makes an object of each node, some of them global.
 #undef bdd_init
 #undef bdd_ithvar
 constexpr BDD kFalse = 0, kTrue = 1;
 
-bool failed;  // set by BuDDy's error hook; the package is global anyway
+bool failed;  // set by BuDDy's error hook, which takes no argument
 
 void note_error(int) { failed = true; }
 
-/// BuDDy from construction to destruction.
+/// BuDDy is initialised while an object of this class exists.
 class Session {
  public:
   explicit Session(int bits, size_t expected_nodes) : bits_(bits) {
@@ -54,7 +54,7 @@ class Session {
     return join(left, low, high);
   }
 
-  /// The same of cubes in the order of a walk; `left` bits are not decided yet.
+  /// The set of these cubes, given in the order of a walk; their `left` low bits are not decided yet.
   BDD from_cubes(std::span<const Cube> cubes, int left) {
     if (cubes.empty() || failed) return kFalse;
     if (left == 0) return kTrue;

@@ -4,11 +4,10 @@
 //   at       | where block 0 begins | block 1 | ... | end |      packed
 //   blocks   | bzip2(wid(0..999)) | bzip2(wid(1000..1999)) | ...
 //
-// The last block takes the rest, 1 to 1,999 members. When it wins: seldom since there are the
-// encodings for structure; long unordered groups with patterns that none of them knows. Costs: 7 to
-// 30 bits a member; select decodes a whole block (40 microseconds) unless it is the one decoded
-// last: by this user, with a Reader, else by anyone; the 4 KB of that block count. rank decodes all
-// blocks.
+// The last block takes the rest, 1 to 1,999 members. When it wins: long unordered groups with patterns that no other
+// encoding recognises, which is seldom. Costs: 7 to 30 bits a member. select decodes a whole block (40 microseconds)
+// unless that is the cached one: a Reader has a cache of its own, all other users share one. bytes() includes its 4 KB.
+// rank decodes all blocks.
 #include "groupmap/bwt.h"
 
 #include <bzlib.h>
@@ -24,9 +23,8 @@ namespace {
 
 constexpr int32_t kBlock = 1000;
 
-/// What bzip2 allocates to decode a block, 464 KB of which it touches some 30: kept from call to
-/// call, or the pages would be mapped and cleared anew each time, which takes longer than the
-/// decoding.
+/// Memory for bzip2's decoder: it allocates 464 KB and touches about 30 KB of that. Kept between calls, because mapping and
+/// clearing the pages anew takes longer than decoding a block.
 class Scratch {
  public:
   static void* allocate(void* self, int items, int size) {
@@ -139,7 +137,7 @@ class BwtMap final : public GroupMap {
 
   PackedVector at_;
   std::vector<uint8_t> blocks_;
-  mutable BlockCache cache_;  // of the users without a Reader
+  mutable BlockCache cache_;  // shared by all users that have no Reader
 };
 
 std::optional<Cost> estimate(const Stats& stats) {

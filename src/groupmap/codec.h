@@ -1,4 +1,4 @@
-// What an encoding's file offers to the framework, and the byte streams that maps travel in.
+// EncodingInfo, the interface between an encoding's file and the framework; and readers and writers of the wire form.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ struct EncodingInfo {
   std::optional<Cost> (*estimate)(const Stats& stats);
   /// Whether build() needs only stats.pieces, not the ranks, when the pieces are complete.
   bool from_pieces;
-  /// Builds; nullptr with the words in `why` when the group does not fit.
+  /// Builds the map; nullptr, and the reason in `why`, when the encoding cannot hold the group.
   const GroupMap* (*build)(std::span<const int32_t> ranks, const Stats& stats, std::string* why);
   /// Reads the wire body of a map of `size` members; nullptr when it is malformed. What it returns
   /// must be safe to call validate() on.

@@ -49,7 +49,7 @@ class CompositeMap final : public GroupMap {
     return sizeof(*this) - sizeof(set_) + set_.bytes() + permutation_.heap_bytes();
   }
   bool validate(std::string* reason) const override {
-    // That the permutation is one was seen when it was made or read.
+    // That this is a permutation was checked when it was made or read.
     if (permutation_.size() != static_cast<uint32_t>(size()))
       return invalid(reason, "set and permutation differ in size");
     return set_.validate(reason);
@@ -96,7 +96,7 @@ bool split(std::span<const int32_t> ranks, std::vector<int32_t>* set,
   return true;
 }
 
-/// A bound for the set's cost, known without sorting it.
+/// An upper bound for the set's bytes, which needs no sorted ranks.
 Cost set_cost(const Stats& stats) {
   if (stats.span() == stats.size) return {0, 1};
   double sparse = EliasFano::expected_bytes(stats.size, static_cast<double>(stats.span()));

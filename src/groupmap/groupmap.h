@@ -1,4 +1,4 @@
-// groupmap: where the map from group rank to world rank is stored, in the smallest or fastest form.
+// groupmap: stores maps from group rank to world rank, in the smallest or the fastest form.
 //
 // A group of n members is the map select: 0..n-1 -> world rank, one to one; rank is its inverse.
 // Which form it is stored in (an encoding: array, runs, Elias-Fano, a set plus a permutation, ...)
@@ -10,7 +10,7 @@
 //            line, the array too (by a pointer to its table); blockstride is in it, md-blockstride a
 //            pointer away, both one call; every other encoding one call and an indirect one.
 //   GroupMap the stored form behind it: immutable, reference counted, one class an encoding.
-//   Reader   a user's own window on a map that is decoded in blocks (BWT); plain select otherwise.
+//   Reader   a cache of one user for a map that is decoded in blocks (BWT); for other maps it calls select.
 //
 // Thread rule: one thread. Reference counts are not atomic; nothing here switches proclets.
 // Invariants: world ranks are 0 .. 2^31-1 and distinct; a map never changes once built; select of a
@@ -44,7 +44,7 @@ const char* encoding_name(Encoding encoding);
 /// Every encoding, in the order of preference.
 std::span<const Encoding> all_encodings();
 
-/// How a map is to be stored. "best for" is by the measured costs in README.md.
+/// How a map is to be stored. The costs that the strategies compare were measured: docs/group-maps.md.
 struct Strategy {
   enum class Goal : uint8_t { kSpace, kTime, kHybrid, kNamed };
   Goal goal = Goal::kHybrid;
@@ -66,7 +66,7 @@ class ByteWriter;  // codec.h
 class BlockCache;  // bwt.h
 class MapRef;
 
-/// The stored form of a group that is not regular (or, for cold uses, of one that is).
+/// The stored form of a group that is not regular, or of a regular one where speed does not matter.
 class GroupMap {
  public:
   GroupMap(const GroupMap&) = delete;
@@ -86,7 +86,7 @@ class GroupMap {
   virtual void select_range(int32_t first, int32_t count, int32_t* out) const;
   /// out[k] = the (first + k)-th smallest world rank of the group.
   virtual void ordered_range(int32_t first, int32_t count, int32_t* out) const;
-  /// Memory held, object included, in bytes. Scratch that comes and goes (a cached block) counts.
+  /// Bytes of memory held, the object included, and a cached block whether it is there or not.
   virtual size_t bytes() const = 0;
   /// Whether the structure is sound and select and rank agree; on false, why. Takes O(n log n) at
   /// most.
@@ -197,7 +197,7 @@ class MapRef {
   void serialize(std::vector<uint8_t>& out) const;
   static Status deserialize(std::span<const uint8_t> bytes, MapRef* out);
 
-  /// As GroupMap::pieces; regular maps give one piece an innermost block.
+  /// As GroupMap::pieces. A regular map gives one piece for each innermost block.
   bool pieces(std::vector<Piece>& out) const;
 
   /// Whether both name the same stored object or the same regular map (cheap; not a comparison of
@@ -232,8 +232,8 @@ class MapRef {
 };
 static_assert(sizeof(MapRef) <= 40, "a handle is part of every communicator and group");
 
-/// One user's (a proclet's) window on a map: keeps the last block it decoded, so that several users
-/// of a shared map do not evict each other's. REQUIRES: the map outlives it.
+/// The access of one user (a proclet) to a map: caches the block that it decoded last, so that users of a shared map do
+/// not evict each other's blocks. REQUIRES: the map outlives it.
 class Reader {
  public:
   explicit Reader(const MapRef& map);

@@ -76,8 +76,7 @@ class PatchedMap final : public GroupMap {
     for (uint32_t j = 1; j < order_.size(); ++j)
       if (value(static_cast<uint32_t>(order_[j - 1])) >= value(static_cast<uint32_t>(order_[j])))
         return invalid(reason, "an exception occurs twice");
-    // What an exception says must not be said by the base elsewhere, except where that is patched
-    // too.
+    // An exception's world rank must not be a member by the base as well, unless that place has an exception too.
     for (uint32_t k = 0; k < values_.size(); ++k) {
       int32_t i = base_.rank(value(k));
       if (i >= 0 && select(i) == value(k) && i != index_of(k))
@@ -194,8 +193,8 @@ const GroupMap* read(ByteReader& in, int32_t size, int depth) {
 }  // namespace
 
 bool find_patches(const Stats& stats, size_t most, Patches* out) {
-  // The long pieces that lie on one line are one piece of the base; what else there is, is an
-  // exception or lies on the line by chance.
+  // Long pieces on one line (value = a + b * index) become one piece of the base. All other members are exceptions, or lie
+  // on the line by chance.
   for (size_t k = 0; k < stats.pieces.size(); ++k) {
     const Piece& piece = stats.pieces[k];
     if (stats.length(k) < kLongPiece) continue;
@@ -221,7 +220,7 @@ bool find_patches(const Stats& stats, size_t most, Patches* out) {
       while (at + 1 < out->base.size() && out->base[at + 1].index <= index) ++at;
       const Piece& base = out->base[at];
       bool on_line = value == base.value + int64_t{base.stride} * (index - base.index);
-      // A piece on its line is so to its end.
+      // If the first element of a piece of the same stride is on the line, all of them are.
       if (on_line && piece.stride == base.stride) break;
       if (on_line) continue;
       if (out->exceptions.size() == most) return false;

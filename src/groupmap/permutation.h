@@ -2,7 +2,7 @@
 // table.
 //
 //   forward  | pi(0) | pi(1) | ...                  ceil(log2 n) bits each
-//   marked   1 bit an element (rank_bits.h): the elements that have a way back
+//   marked   1 bit an element (rank_bits.h): the elements that have a back pointer
 //   back     element kStep before it on its cycle, for each marked one
 //
 //   cycle    a -> b -> c -> d -> e -> ...           every kStep-th element of a cycle
@@ -51,7 +51,7 @@ class PackedPermutation {
   static double expected_bytes(double n);
 
   void write(ByteWriter& out) const { forward_.write(out); }
-  /// Reads a permutation of `count`; fails `in` when it is none. The ways back are made again.
+  /// Reads a permutation of `count`; fails `in` when it is none. The back pointers are computed again.
   static PackedPermutation read(ByteReader& in, uint32_t count);
 
  private:

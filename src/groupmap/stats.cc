@@ -8,9 +8,8 @@
 namespace fgmpi::groupmap {
 namespace {
 
-// At this many pieces, and each doubling, a group whose pieces are shorter than this on average so
-// far is probed: if it looks no better further on, it is not worth a list, and the rest is only
-// counted.
+// At this many pieces, and at each doubling, a group whose pieces are shorter than this on average is probed at other
+// places. If few probes find longer pieces, the list of pieces is given up and the rest of the group only counted.
 constexpr size_t kTrialPieces = 256;
 constexpr int32_t kWorthwhileLength = 3;
 constexpr int32_t kProbes = 128;

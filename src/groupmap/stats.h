@@ -1,11 +1,11 @@
-// What one pass over a group's ranks learns: all that the strategies decide on.
+// Stats: the properties of a group that one pass over its ranks computes. The strategies decide on these alone.
 //
 //   ranks   0 1 2 3 4 9 6 7 8 5 10 11 ...
 //   pieces  |0 1 2 3 4|9 6|7 8|5 10|11 ...|     maximal stretches of one stride, found greedily
 //
 // The pass costs a compare an element inside a stretch and a dozen instructions at its end. The
-// list of pieces stops at a limit (kMaxPieces): a group that has more is not structured in that
-// way, and the pass then only counts.
+// list of pieces stops at a limit (kMaxPieces): a group with more pieces is not made of strides, and the
+// rest of the pass only counts.
 #pragma once
 
 #include <cstdint>

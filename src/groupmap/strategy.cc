@@ -1,5 +1,5 @@
 // The strategies (section 6 of the paper, extended): one pass of statistics, an estimate from each
-// encoding, a choice. README.md has the table of what is chosen when, and why.
+// encoding, a choice. docs/group-maps.md has a table of what is chosen when, and why.
 #include <algorithm>
 #include <cmath>
 
@@ -57,7 +57,7 @@ const Candidate& hybrid_choice(const std::vector<Candidate>& all, const Stats& s
                [&](const Cost& cost) { return cost.select_ns <= allowed ? cost.bytes : HUGE_VAL; });
 }
 
-/// What is stored: the ranks, or only the pieces in the statistics until somebody needs the ranks.
+/// The group that is to be stored: its ranks; or only the pieces in the statistics, expanded when ranks are first needed.
 class Input {
  public:
   Input(std::span<const int32_t> ranks, const Stats& stats) : stats(stats), ranks_(ranks) {}
@@ -198,7 +198,7 @@ std::vector<Estimate> estimates(std::span<const int32_t> ranks) {
 }
 
 double memory_ns(double bytes) {
-  // Latency of near, middle and far caches as measured on the reference machine (README.md).
+  // Latency of near, middle and far caches as measured on the reference machine (docs/group-maps.md).
   if (bytes <= 40e3) return 1;
   if (bytes <= 900e3) return 3;
   return bytes <= 24e6 ? 8 : 60;
