@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { kDups = 18, kSelves = 4, kComms = 2 + kDups + kSelves };
 
@@ -135,6 +136,13 @@ static double since_first(double start) {
   return latest[1] + latest[0];
 }
 
+/* Of this thread: the other processes of MPICH spin meanwhile. */
+static double processor_time(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static void measure_translation(void) {
   MPI_Comm dup, shuffled;
   MPI_Group world, groups[2];
@@ -147,11 +155,11 @@ static void measure_translation(void) {
   for (int g = 0; g < 2 && rank == 0; ++g)
     for (int step = 0; step <= 4; ++step) {
       int from = (int)((long)(size - 1) * step / 4), to, loops = 0;
-      double start = MPI_Wtime(), now;
+      double start = processor_time(), now;
       do {
         for (int i = 0; i < 100; ++i) MPI_Group_translate_ranks(groups[g], 1, &from, world, &to);
         loops += 100;
-        now = MPI_Wtime();
+        now = processor_time();
       } while (now - start < 0.05);
       printf("%d ranks, %s: rank %d: %.1f ns\n", size, g ? "shuffled world" : "duplicate of world",
              from, (now - start) / loops * 1e9);
