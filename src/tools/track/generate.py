@@ -125,7 +125,7 @@ class Wrapper:
         elif base == "Recv":
             self.need("source", "comm", "status")
             self.status()
-            self.after = ["call.received(comm, *told);"]
+            self.after = ["call.received(comm, *told);", "call.advance();"]
         elif base in ("Mprobe", "Improbe"):
             self.need("comm", "message")
             test = "*flag" if base == "Improbe" else "true"
@@ -221,6 +221,8 @@ class Wrapper:
             lines.insert(1, "(void)s;") if not uses_shape else None
         guard = "if (call.rank() && call.rank()->recording) {" if kept else "if (call.recording()) {"
         self.after = [guard, *["  " + line for line in lines], "}"]
+        if not kept and not nonblocking:
+            self.after.append("call.advance();")
         return "collective"
 
     def communicators(self, base):

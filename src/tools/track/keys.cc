@@ -57,6 +57,12 @@ void start_key(Rank* rank, MPI_Comm comm, uint32_t id) {
     }
     return;
   }
+  if (r.flags & kPredefined && id == 0) {
+    // Everybody knows the world's key, so that it is there whenever the job aborts: rank 0 defines it first of all.
+    r.definer = r.counter = 0;
+    r.flags |= kKeyed;
+    return;
+  }
   auto* p = new PendingKey;
   p->comm = comm;
   p->id = id;

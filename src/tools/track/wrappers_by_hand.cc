@@ -87,6 +87,7 @@ int session_finalize(const void* place, MPI_Session* session) {
 
 int end_job(const void* place, MPI_Comm comm, int code) {
   Call call(kCall_MPI_Abort, place);
+  call.advance();
   if (call.rank()) note_ticks(&g_process.spool.header());
   return g_next.MPI_Abort(comm, code);
 }
