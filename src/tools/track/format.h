@@ -1,7 +1,7 @@
 // What a traced process leaves in the trace's folder: one file a process, written through a shared mapping, so that it
 // is readable whichever way the process ends.
 //
-//   proc-<first world rank>.trk    (of a spawned job: job-<key>-proc-<first world rank>.trk)
+//   proc-<first world rank>.trk    (of a spawned job, or a further job in the folder: job-<key>-proc-<first world rank>.trk)
 //
 //   | FileHeader, 4 KiB | chunk | chunk | ... | zeros to the end of the file |
 //

@@ -88,9 +88,13 @@ void start_process(Rank* rank, bool session) {
     MPIX_Get_collocated_size(&p.ranks);
     MPIX_Get_collocated_startrank(&first);
   }
-  std::string path = p.settings.folder + "/";
-  if (rank->foreign) path += "job-" + std::to_string(p.job) + "-";
-  path += "proc-" + std::to_string(first) + ".trk";
+  const std::string name = "proc-" + std::to_string(first) + ".trk";
+  std::string path = p.settings.folder + "/" + name;
+  // A spawned job, or one that others of the folder may connect to, or an earlier one.
+  if (rank->foreign || access(path.c_str(), F_OK) == 0)
+    path = p.settings.folder + "/job-" + std::to_string(p.job) + "-" + name;
+  if (access(path.c_str(), F_OK) == 0)
+    refuse(path + ": is there already; allowed is a folder without a trace of sessions alone");
   if (mkdir(p.settings.folder.c_str(), 0777) != 0 && errno != EEXIST)
     refuse(p.settings.folder + ": cannot be made: " + std::strerror(errno));
   if (Status s = p.spool.open(path); !s.ok()) refuse(s.what());

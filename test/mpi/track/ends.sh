@@ -3,6 +3,7 @@
 set -u
 bin=$1
 folder=$2
+source=$(cd "$(dirname "$0")" && pwd)/ends.c
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -79,6 +80,24 @@ for shape in "1 4" "4 1" "64 2"; do
   grep -q '^fgmpi: deadlock' out || fail "deadlock at ${1}x$2: $(cat out)"
   [ "$(grep -c 'MPI_Recv (not returned)' events)" = $(($1 * $2)) ] || fail "deadlock at ${1}x$2: $(grep -c 'not returned' events)"
 done
+
+# On the system's MPICH, where keys are broadcast: they are complete although the job was not.
+if command -v mpicc.mpich >/dev/null && command -v mpiexec.hydra >/dev/null; then
+  mpicc.mpich -w -g "$source" -o host || fail "mpicc.mpich"
+  for mode in "abort 2" "kill 1"; do
+    rm -rf host.trace
+    # shellcheck disable=SC2086
+    FGMPI_TRACK_DIR=host.trace timeout -s KILL 100 mpiexec.hydra -n 4 \
+      env LD_PRELOAD="$(cd "$bin/../lib" && pwd)/libfgmpi-track.so" ./host $mode >out 2>&1 && fail "$mode on MPICH went well"
+    "$dump" host.trace >summary && "$dump" --comms host.trace >comms && "$dump" --events host.trace >events ||
+      fail "$mode on MPICH: fgmpi-track-dump"
+    definitions 4 1
+  done
+  # A second job in the same folder leaves the first one's files alone.
+  FGMPI_TRACK_DIR=host.trace timeout 100 mpiexec.hydra -n 2 env LD_PRELOAD="$(cd "$bin/../lib" && pwd)/libfgmpi-track.so" \
+    ./host if >out 2>&1 || fail "a second job in a folder: status $?: $(head -5 out)"
+  [ "$("$dump" host.trace | grep -c '^job ')" = 2 ] || fail "two jobs in a folder: $("$dump" host.trace)"
+fi
 
 # Sessions before, beside and after the world; what delete functions of MPI_COMM_SELF's attributes make in MPI_Finalize.
 # STEPS COMMUNICATORS
