@@ -22,6 +22,10 @@ Endpoint* endpoint(uint32_t local) { return g_engine.at(local); }
 transport::Sink* sink() { return &g_engine; }
 bool progress() {
   bool moved = g_engine.progress();
+  if (__builtin_expect(g_ask_again, 0) && quiet()) {
+    g_ask_again = false;
+    return true;
+  }
   return moved || (__builtin_expect(g_engine.detecting, 0) && detection_due());
 }
 bool quiet() {

@@ -219,9 +219,13 @@ void start_detection() {
 
 bool detection_due() { return g_detection.due(); }  // called by every poll while g_engine.detecting
 
+bool g_ask_again = false;
+
 bool all_parked() {
   if (g_detection.over()) return true;
-  if (deadlock_action() == DeadlockAction::kOff || !quiet() || !all_wait_for_mpi()) return false;
+  if (deadlock_action() == DeadlockAction::kOff) return false;
+  g_ask_again = !quiet();
+  if (g_ask_again || !all_wait_for_mpi()) return false;
   if (g_engine.processes > 1) return g_detection.on_passive();
   print(local_report());
   return deadlock_action() == DeadlockAction::kAbort;
