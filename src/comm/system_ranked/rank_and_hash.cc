@@ -129,6 +129,9 @@ class RankAndHash final : public Vertex {
       }
       auto it = states_.find(color);
       FGMPI_CHECK(it != states_.end());
+      // They are in the order in which they reported; ranks must not depend on that.
+      std::sort(it->second.parts.begin(), it->second.parts.end(),
+                [](const Part& a, const Part& b) { return a.child < b.child; });
       for (const Part& part : it->second.parts) {
         Writer& out = down[part.child];
         out.put(color);
