@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/strings.h"
 #include "comm/hierarchy.h"
+#include "comm/system_ranked/construction.h"
 #include "comm/system_ranked/group_tree.h"
 
 namespace fgmpi::coll {
@@ -26,6 +27,7 @@ struct Failed {
   uint8_t done = 0;      ///< members' sides of this process that are done with it
   uint8_t sides = 0;     ///< how many there are; valid if `told`
   bool told = false;     ///< the others know it from this process
+  bool neighbours;       ///< the others are those in the tree (for_each_other_process())
   bool is_over() const { return told && told_by >= others && done >= sides; }
 };
 
@@ -86,11 +88,16 @@ class Failures {
   void forget(comm::ContextId id) {
     if (__builtin_expect(!failed_.empty(), 0))
       std::erase_if(failed_, [&](const Failed& f) { return id_of(f.ctx) == id; });
+    if (__builtin_expect(next_past_ > 0, 0))
+      for (Past& p : past_)
+        if (id_of(p.ctx) == id) p = {};
   }
 
  private:
-  Failed* entry(uint64_t ctx, int32_t number, const Status& status);
-  Failed* fail(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status);
+  Failed* entry(uint64_t ctx, int32_t number, const Status& status, bool neighbours);
+  Failed* fail(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status,
+               bool neighbours);
+  bool is_past(uint64_t ctx, int32_t number) const;
   void tell(SharedComm* shared, Failed* failed);
   bool compare(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process);
   void compare_with_others();
@@ -98,6 +105,13 @@ class Failures {
 
   OpenTeam* open_ = nullptr;
   std::deque<Failed> failed_;
+  /// The last that nothing is kept of any more. A notice about one of them is late: to take it for news would have it
+  /// told again.
+  struct Past {
+    uint64_t ctx = 0;
+    int32_t number = -1;
+  } past_[16];
+  uint32_t next_past_ = 0;
   // Since when nothing has moved while collectives were open, and how often that was looked at.
   int64_t still_since_ = 0;
   uint64_t switches_ = ~uint64_t{0};
@@ -109,10 +123,16 @@ namespace {
 /// Never destroyed: programs use MPI until they end.
 Failures& g_failures = *new Failures;
 
-/// f(process) for all other processes with members of either group.
+/// A collective over the tree of a system-ranked communicator: each process knows its neighbours there, and these tell
+/// theirs.
+bool over_tree(const SharedComm* shared, int32_t tag) {
+  return shared->tree && (tag & kOverTree) != 0;
+}
+
+/// f(process) for all other processes with members of either group; `neighbours`: for those in the tree.
 template <class F>
-void for_each_other_process(SharedComm* shared, F&& f) {
-  if (shared->tree) {  // it knows its neighbours, and these tell theirs
+void for_each_other_process(SharedComm* shared, bool neighbours, F&& f) {
+  if (neighbours) {
     const comm::system_ranked::Place& place = shared->tree->place();
     if (place.parent != comm::system_ranked::kNobody) f(place.parent);
     for (uint32_t child : place.children) f(child);
@@ -171,7 +191,8 @@ void Failures::open(OpenTeam* team) {
   open_ = team;
   if (__builtin_expect(!failed_.empty(), 0))
     if (find_failed(team->ctx, number_of(team->tag))) {
-      fail(team->shared, team->ctx, number_of(team->tag), Status());
+      fail(team->shared, team->ctx, number_of(team->tag), Status(),
+           over_tree(team->shared, team->tag));
       return;
     }
   // What came before. Many messages are left to look().
@@ -193,7 +214,7 @@ bool Failures::compare(uint64_t ctx, int32_t tag, pt2pt::Signature signature, ui
   for (OpenTeam* t = open_; t; t = t->next) {
     if (t->ctx != ctx || t->tag != tag) continue;
     if (t->signature == signature) return false;
-    fail(t->shared, ctx, number_of(tag), disagreement(t->call, process));
+    fail(t->shared, ctx, number_of(tag), disagreement(t->call, process), over_tree(t->shared, tag));
     return true;
   }
   if ((ctx & comm::kPlaneMask) != comm::kPlaneColl) return false;
@@ -201,11 +222,17 @@ bool Failures::compare(uint64_t ctx, int32_t tag, pt2pt::Signature signature, ui
   const comm::CompletedCollective* completed =
       shared ? comm::find_completed(shared, round_of(ctx), tag) : nullptr;
   if (!completed || completed->signature == signature) return false;
-  fail(shared, ctx, number_of(tag), disagreement("a collective", process));
+  fail(shared, ctx, number_of(tag), disagreement("a collective", process), over_tree(shared, tag));
   return true;
 }
 
 // ---- Those that failed ---------------------------------------------------------------------------
+
+bool Failures::is_past(uint64_t ctx, int32_t number) const {
+  for (const Past& p : past_)
+    if (p.ctx == ctx && p.number == number) return true;
+  return false;
+}
 
 const Failed* Failures::find_failed(uint64_t ctx, int32_t number) const {
   for (const Failed& f : failed_)
@@ -213,26 +240,31 @@ const Failed* Failures::find_failed(uint64_t ctx, int32_t number) const {
   return nullptr;
 }
 
-Failed* Failures::entry(uint64_t ctx, int32_t number, const Status& status) {
+Failed* Failures::entry(uint64_t ctx, int32_t number, const Status& status, bool neighbours) {
   if (const Failed* f = find_failed(ctx, number)) return const_cast<Failed*>(f);
   if (failed_.size() == kMostFailed) failed_.pop_front();
   Failed& f = failed_.emplace_back();
   f.ctx = ctx;
   f.number = number;
   f.status = comm::copy_status(status);
+  f.neighbours = neighbours;
   return &f;
 }
 
 /// Ends the collective here, and tells the others if they have not been told. `shared`: nullptr if
 /// this process does not know the communicator (yet, or any more).
-Failed* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status) {
-  Failed* failed = entry(ctx, number, status);
+Failed* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status,
+                       bool neighbours) {
+  Failed* failed = entry(ctx, number, status, neighbours);
   for (OpenTeam* t = open_; t; t = t->next)
     if (t->ctx == ctx && number_of(t->tag) == number) t->failed_ = true;
   pt2pt::give_up_traffic(ctx, number << kNumberBit, kNotNumber, failed->status);
+  comm::system_ranked::fail_construction({id_of(ctx).bits, static_cast<uint32_t>(number)},
+                                         failed->status);
   // A group's processes are not worked out here, inside poll, for a communicator that has not been
   // used; then they are told when the collective begins.
-  if (shared && !failed->told && (shared->hierarchy || shared->tree) &&
+  if (shared && !failed->told &&
+      (failed->neighbours ? shared->tree != nullptr : shared->hierarchy != nullptr) &&
       (!shared->inter || shared->remote_hierarchy)) {
     if (!shared->inter &&
         comm::find_completed(shared, round_of(ctx), number << kNumberBit, kNotNumber))
@@ -245,8 +277,9 @@ Failed* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t number, const S
 void Failures::tell(SharedComm* shared, Failed* failed) {
   failed->told = true;
   failed->sides = sides_here(shared);
-  Words words{kFailedWord, failed->number << kNumberBit, 0, failed->status.error_class()};
-  for_each_other_process(shared, [&](uint32_t process) {
+  Words words{kFailedWord, failed->number << kNumberBit | (failed->neighbours ? kOverTree : 0), 0,
+              failed->status.error_class()};
+  for_each_other_process(shared, failed->neighbours, [&](uint32_t process) {
     ++failed->others;
     send_words(process, failed->ctx, words, failed->status.what());
   });
@@ -254,6 +287,7 @@ void Failures::tell(SharedComm* shared, Failed* failed) {
 
 void Failures::drop_if_over(const Failed* failed) {
   if (!failed->is_over()) return;
+  past_[next_past_++ % std::size(past_)] = {failed->ctx, failed->number};
   failed_.erase(
       std::find_if(failed_.begin(), failed_.end(), [&](const Failed& f) { return &f == failed; }));
 }
@@ -263,7 +297,7 @@ void Failures::conclude(SharedComm* shared, uint64_t ctx, int32_t number, const 
   if (status.ok() && !known) return;
   if (!shared->tree) comm::hierarchy(shared);  // may not have been needed yet
   if (shared->inter) comm::remote_hierarchy(shared);
-  Failed* failed = fail(shared, ctx, number, status);
+  Failed* failed = fail(shared, ctx, number, status, shared->tree && !shared->hierarchy);
   ++failed->done;
   drop_if_over(failed);
 }
@@ -293,8 +327,10 @@ void Failures::on_notice(uint32_t from, uint64_t ctx, const void* data, size_t b
   int error_class = words.error_class > 0 && words.error_class < MPI_ERR_LASTCODE
                         ? words.error_class
                         : MPI_ERR_OTHER;
-  Failed* failed =
-      fail(find(ctx), ctx, number_of(words.tag), error(error_class, "%s", text.c_str()));
+  if (is_past(ctx, number_of(words.tag))) return;
+  SharedComm* shared = find(ctx);
+  Failed* failed = fail(shared, ctx, number_of(words.tag), error(error_class, "%s", text.c_str()),
+                        (words.tag & kOverTree) != 0 && (!shared || shared->tree));
   ++failed->told_by;
   drop_if_over(failed);
 }
@@ -313,7 +349,7 @@ void Failures::compare_with_others() {
   for (const OpenTeam* t = open_; t; t = t->next) {
     if (t->failed_) continue;
     Words words{kCompareWord, t->tag, t->signature, 0};
-    for_each_other_process(t->shared,
+    for_each_other_process(t->shared, over_tree(t->shared, t->tag),
                            [&](uint32_t process) { send_words(process, t->ctx, words, ""); });
   }
 }
@@ -344,6 +380,11 @@ void init_failures() {
                             });
   comm::set_mismatch_handler(
       [](SharedComm* shared, comm::Meeting* m) { conclude(shared, m, m->status); });
+  comm::system_ranked::set_failure_source([](const comm::system_ranked::ConstructionKey& key) {
+    uint64_t ctx = comm::ContextId{key.parent}.plane(comm::kPlaneColl);
+    const Failed* failed = g_failures.find_failed(ctx, static_cast<int32_t>(key.number));
+    return failed ? comm::copy_status(failed->status) : Status();
+  });
   comm::set_dropped_handler([](comm::ContextId id) { g_failures.forget(id); });
 }
 

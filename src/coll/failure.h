@@ -72,6 +72,8 @@ void init_failures();
 /// The number of a collective in the tags of its messages, and the bits that are not the number.
 inline constexpr int kNumberBit = 7;
 inline constexpr int32_t kNotNumber = (1 << kNumberBit) - 1;
+/// The bit that says, of a system-ranked communicator, that the collective goes over its tree.
+inline constexpr int32_t kOverTree = 2;
 
 /// The process is idle. Returns how long it may sleep at most, in ns (-1: no limit), before this is
 /// to be called again.

@@ -40,7 +40,8 @@ namespace {
 Team::Team(comm::SharedComm* shared, const comm::Meeting* m, uint64_t agreed, Reach reach)
     : map_(&shared->map),
       open_(shared, shared->id.plane(comm::kPlaneColl, m->round),
-            team_tag(m->sequence, m->operation, false, shared->side), agreed, m->call) {
+            team_tag(m->sequence, m->operation, reach == kTree && shared->tree, shared->side),
+            agreed, m->call) {
   if (__builtin_expect(reach == kTree && shared->tree != nullptr, 0))
     add_neighbours(shared->tree->place());
   else

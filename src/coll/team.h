@@ -111,8 +111,8 @@ class Team {
 /// Tag of a collective's messages. Collectives that do not match must not meet: better a deadlock
 /// report that names what everybody is in than somebody's data in another's buffer.
 ///
-///   30 ........ 7 | 6 ... 2 | 1                                   | 0
-///   number        | What    | between the groups of an intercomm. | side of the sender
+///   30 ........ 7 | 6 ... 2 | 1                                                    | 0
+///   number        | What    | between the groups of an intercomm., or over a tree  | side of the sender
 inline int32_t team_tag(uint32_t sequence, uint8_t operation, bool cross, bool side) {
   return static_cast<int32_t>((sequence & 0xffffffu) << kNumberBit | (operation >> 2 & 0x1fu) << 2 |
                               (cross ? 2u : 0u) | (side ? 1u : 0u));

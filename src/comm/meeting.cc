@@ -194,6 +194,11 @@ void complete_requests(Meeting* m) {
 
 void set_mismatch_handler(MeetingAction handler) { g_on_mismatch = handler; }
 
+void fail_everywhere(SharedComm* shared, Meeting* meeting, const Status& status) {
+  meeting->status = copy_status(status);
+  if (g_on_mismatch) g_on_mismatch(shared, meeting);
+}
+
 const CompletedCollective* find_completed(const SharedComm* shared, uint32_t round, int32_t tag,
                                           int32_t mask) {
   if (!shared->meetings || !shared->meetings->completed) return nullptr;

@@ -137,6 +137,9 @@ Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arriva
 
 /// Called instead of the action where members of this process are in different collectives.
 void set_mismatch_handler(MeetingAction handler);
+/// The same, for an action that is about to return with an error that the other processes must learn of: sets
+/// meeting->status. Never switches.
+void fail_everywhere(SharedComm* shared, Meeting* meeting, const Status& status);
 
 /// Keeps the last few. REQUIRES: a meeting of it has been held here.
 inline void remember_completed(SharedComm* shared, uint32_t round, int32_t tag,

@@ -12,7 +12,7 @@ namespace {
 
 struct Header {
   uint32_t number;
-  uint8_t algorithm, k, more, unused;
+  uint8_t algorithm, k, more, filler;
 };
 constexpr size_t kPart = 1024 - sizeof(Header);
 
@@ -38,6 +38,7 @@ std::map<std::pair<ConstructionKey, Address>, std::vector<uint8_t>> g_partial;
 std::deque<std::pair<ConstructionKey, Message>> g_local;  ///< to this process itself
 bool g_delivering_local = false;
 ConstructionCounts g_counts;
+Status (*g_failure_of)(const ConstructionKey&) = nullptr;
 
 class Notices final : public Carrier {
  public:
@@ -64,20 +65,26 @@ class Notices final : public Carrier {
   Header header_;
 };
 
+std::string words_of(Algorithm algorithm, uint32_t k, Filler filler) {
+  std::string words = format("%s with k = %u", algorithm_name(algorithm), k);
+  if (algorithm == Algorithm::kShrinkAndBalance)
+    words += filler == Filler::kLeaf ? " and leaf fillers" : " and child fillers";
+  return words;
+}
+
 Status options_differ(const Options& mine, const Message& message) {
-  return error(
-      MPI_ERR_OTHER,
-      "system-ranked groups: this process builds by %s with k = %u, process %u by %s with k = %u; "
-      "allowed is "
-      "the same at all processes (fgmpi_system_ranked_algorithm and fgmpi_system_ranked_k)",
-      algorithm_name(mine.algorithm), mine.k, message.from,
-      algorithm_name(static_cast<Algorithm>(message.header.algorithm)), message.header.k);
+  const Header& h = message.header;
+  return options_differ(format("process %u", g_av.me()), mine, format("process %u", message.from),
+                        {.algorithm = static_cast<Algorithm>(h.algorithm),
+                         .k = h.k,
+                         .filler = static_cast<Filler>(h.filler)});
 }
 
 void receive(UnderWay* u, const ConstructionKey& key, const Message& message) {
   if (u->over()) return;
   const Header& h = message.header;
-  if (h.algorithm != static_cast<uint8_t>(u->options.algorithm) || h.k != u->options.k) {
+  if (h.algorithm != static_cast<uint8_t>(u->options.algorithm) || h.k != u->options.k ||
+      h.filler != static_cast<uint8_t>(u->options.filler)) {
     u->status = options_differ(u->options, message);
   } else {
     Notices carrier(key, h);
@@ -95,10 +102,11 @@ void deliver(const ConstructionKey& key, Message message) {
     return;
   }
   auto it = g_under_way.find(key);
-  if (it == g_under_way.end())
-    g_early[key].push_back(std::move(message));
-  else
+  if (it == g_under_way.end()) {
+    if (!g_failure_of || g_failure_of(key).ok()) g_early[key].push_back(std::move(message));
+  } else {
     receive(it->second, key, message);
+  }
 }
 
 /// What this process sent to itself, until there is no more.
@@ -138,13 +146,24 @@ void describe(const sched::WaitSite*, std::string* out) {
 
 }  // namespace
 
+Status options_differ(const std::string& one, const Options& his, const std::string& other,
+                      const Options& its) {
+  return error(
+      MPI_ERR_OTHER,
+      "system-ranked groups: %s builds by %s, %s by %s; allowed is the same at all members "
+      "(fgmpi_system_ranked_algorithm, fgmpi_system_ranked_k, fgmpi_system_ranked_filler)",
+      one.c_str(), words_of(his.algorithm, his.k, his.filler).c_str(), other.c_str(),
+      words_of(its.algorithm, its.k, its.filler).c_str());
+}
+
 Status construct(const ConstructionKey& key, const Options& options, ParentPlace where,
                  std::vector<Enrolment> mine, const char* call, std::vector<Place>* places) {
+  if (g_failure_of) FGMPI_TRY(g_failure_of(key));
   std::unique_ptr<Vertex> vertex = Vertex::make(options, std::move(where), std::move(mine));
   UnderWay under_way{options, vertex.get(), {}};
   g_under_way.emplace(key, &under_way);
   Notices carrier(key, {key.number, static_cast<uint8_t>(options.algorithm),
-                        static_cast<uint8_t>(options.k), 0, 0});
+                        static_cast<uint8_t>(options.k), 0, static_cast<uint8_t>(options.filler)});
   vertex->start(carrier);
   if (auto early = g_early.find(key); early != g_early.end()) {
     std::vector<Message> messages = std::move(early->second);
@@ -161,6 +180,17 @@ Status construct(const ConstructionKey& key, const Options& options, ParentPlace
   *places = vertex->places();
   return std::move(under_way.status);
 }
+
+void fail_construction(const ConstructionKey& key, const Status& status) {
+  g_early.erase(key);
+  std::erase_if(g_partial, [&](const auto& entry) { return entry.first.first == key; });
+  auto it = g_under_way.find(key);
+  if (it == g_under_way.end() || it->second->over()) return;
+  it->second->status = Status(status.error_class(), status.what());
+  if (it->second->waiter) sched::ready(std::exchange(it->second->waiter, nullptr));
+}
+
+void set_failure_source(Status (*failure_of)(const ConstructionKey&)) { g_failure_of = failure_of; }
 
 void init_constructions() { pt2pt::set_notice_handler(pt2pt::kNoticeConstruction, on_notice); }
 

@@ -133,11 +133,8 @@ Status run(SharedComm* shared, Meeting* meeting) {
     const Options& other = static_cast<const SplitArrival*>(a)->options;
     if (other.algorithm != options.algorithm || other.k != options.k ||
         other.filler != options.filler)
-      return error(MPI_ERR_OTHER,
-                   "rank %d asks for %s with k = %u, rank %d for %s with k = %u; allowed is the "
-                   "same at all members",
-                   first->rank, algorithm_name(options.algorithm), options.k, a->rank,
-                   algorithm_name(other.algorithm), other.k);
+      return options_differ(format("rank %d", first->rank), options, format("rank %d", a->rank),
+                            other);
   }
   std::vector<Part> parts = parts_of(*shared, meeting);
   std::vector<Place> places;
@@ -150,8 +147,8 @@ Status run(SharedComm* shared, Meeting* meeting) {
           {part.color, static_cast<uint32_t>(part.members.size()), {part.candidate, ++g_serial}});
     Directory directory = directory_of(shared);
     options.directory = &directory;
-    FGMPI_TRY(construct({shared->id.bits, meeting->sequence}, options, place_in(shared, options.k),
-                        std::move(mine), meeting->call, &places));
+    FGMPI_TRY(construct({shared->id.bits, meeting->sequence & 0xffffff}, options,
+                        place_in(shared, options.k), std::move(mine), meeting->call, &places));
   }
   Status status;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -172,7 +169,7 @@ struct SplitRequest final : pt2pt::Request {
 
 void split_act(SharedComm* shared, Meeting* meeting) {
   Status status = run(shared, meeting);
-  if (!status.ok()) fail_all(meeting, status);
+  if (!status.ok()) fail_everywhere(shared, meeting, status);
 }
 
 void isplit_act(SharedComm* shared, Meeting* meeting) {
