@@ -4,6 +4,7 @@
 #ifndef FGMPI_TEST_COLL_DATA_H
 #define FGMPI_TEST_COLL_DATA_H
 
+#include <fgmpi.h>
 #include <stdint.h>
 
 #include <algorithm>
@@ -75,8 +76,8 @@ struct Shape {
   MPI_Comm comm;  ///< MPI_COMM_NULL for those who are not in it
 };
 
-/// World, reversed, odd and even, a random permutation, a random subset, single members, and
-/// members unevenly spread.
+/// World, reversed, odd and even, a random permutation, a random subset, single members, members
+/// unevenly spread, and groups whose ranks the system picks.
 inline std::vector<Shape> make_shapes(Random& random) {
   int rank, size;
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
@@ -90,7 +91,7 @@ inline std::vector<Shape> make_shapes(Random& random) {
   std::vector<Shape> shapes;
   auto split = [&](const char* name, int color, int k) {
     MPI_Comm c;
-    OK(MPI_Comm_split(MPI_COMM_WORLD, color, k, &c));
+    OK(MPIX_Comm_split(MPI_COMM_WORLD, color, k, &c));
     shapes.push_back({name, c});
   };
   MPI_Comm dup;
@@ -102,6 +103,8 @@ inline std::vector<Shape> make_shapes(Random& random) {
   split("random halves", in[me], key[me]);
   split("single", rank, 0);
   split("uneven", rank < (3 * size + 3) / 4 ? 0 : MPI_UNDEFINED, rank);
+  split("system-ranked", 0, MPIX_SYSTEM_RANKED);
+  split("system-ranked random halves", in[me], MPIX_SYSTEM_RANKED);
   return shapes;
 }
 

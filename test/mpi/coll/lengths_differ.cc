@@ -1,7 +1,9 @@
 /* Every collective, with ranks that do not give the same length: whoever receives from a rank of
  * another opinion gets an error, and the next collective works. Lengths that differ a little, a
  * lot, by all there is, and across the thresholds of algorithms; blocking, nonblocking and
- * persistent; within a group and between two. */
+ * persistent; within a group and between two. With TEST_SYSTEM_RANKED in the environment, on a
+ * communicator whose ranks the system picked. */
+#include <fgmpi.h>
 #include <unistd.h>
 
 #include <string>
@@ -235,8 +237,19 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   MPI_Comm comm, ring;
   int periodic = 1;
-  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-  OK(MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring));
+  const bool system_ranked = getenv("TEST_SYSTEM_RANKED") != nullptr;
+  if (system_ranked) {
+    /* The ring is made of another one, so that it does not make this one know its group. */
+    MPI_Comm other;
+    OK(MPIX_Comm_split(MPI_COMM_WORLD, 0, MPIX_SYSTEM_RANKED, &comm));
+    OK(MPI_Comm_rank(comm, &rank));
+    OK(MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &other));
+    OK(MPI_Cart_create(other, 1, &size, &periodic, 0, &ring));
+    OK(MPI_Comm_free(&other));
+  } else {
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring));
+  }
   OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
   OK(MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN));
   /* Thresholds: 256 (short reductions), 1024 (short broadcasts), 4096, 16384, 32768, 65536 and
@@ -255,7 +268,7 @@ int main(int argc, char** argv) {
       all_odd(static_cast<Kind>(kind), kPersistent, pair[0], pair[1], on);
     }
   }
-  if (size > 1) {
+  if (size > 1 && !system_ranked) {
     between_groups(1, 10);
     between_groups(10, 1);
     between_groups(0, 3);
