@@ -51,6 +51,11 @@ int main(int argc, char** argv) {
 }
 END
 "$bin/mpicc" -fopenmp openmp.c -o openmp.program || fail "mpicc -fopenmp"
-trace openmp 8 2 ./openmp.program
-[ "$(grep -c MPI_Allreduce openmp.text)" = 48 ] || fail "16 ranks of an OpenMP program: $(grep -c MPI_Allreduce openmp.text) records of 48"
+for shape in "1 4" "4 1" "64 2"; do
+  # shellcheck disable=SC2086
+  set -- $shape
+  trace "openmp.$1x$2" "$1" "$2" ./openmp.program
+  records=$(grep -c MPI_Allreduce "openmp.$1x$2.text")
+  [ "$records" = $((3 * $1 * $2)) ] || fail "OpenMP at ${1}x$2: $records records of $((3 * $1 * $2))"
+done
 echo ok
