@@ -38,6 +38,7 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
   ~GroupTree();
 
   const Place& place() const { return place_; }
+  uint32_t k() const { return k_; }
   /// A map for the communicator that asks as it must.
   RankMap lazy_map();
 

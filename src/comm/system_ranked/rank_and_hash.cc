@@ -10,8 +10,9 @@
 //   children are    color | addresses
 //
 // The vertex numbered i in the new tree has the parent (i - 1) / k. Numbers and ranks rise together, so a vertex's ranks
-// follow those of the vertex before it. H maps the numbers of a group one to one to addresses: an intermediary keeps
-// O(k) for each group. Vertex 0 registers as its own parent too, as equation (3) has it: 2 m registrations.
+// follow those of the vertex before it. A group with members at every vertex may keep the parent's tree instead
+// (Options::kept_vertices), which the paper does not have: then the ranges are all that goes down. H maps the numbers of
+// a group one to one to addresses: an intermediary keeps O(k) for each group. Vertex 0 registers as its own parent too, as equation (3) has it: 2 m registrations.
 
 #include <algorithm>
 
@@ -143,6 +144,10 @@ class RankAndHash final : public Vertex {
         range.vertex += part.vertices;
         range.rank += static_cast<int32_t>(part.weight);
       }
+      if (own.vertices == options_.kept_vertices) {
+        keep_place(color, own, it->second.parts);
+        continue;
+      }
       std::vector<Part>().swap(it->second.parts);
       if (e) {
         look_for_neighbours(color, own, carrier);
@@ -153,6 +158,25 @@ class RankAndHash final : public Vertex {
     }
     for (size_t child = 0; child < down.size(); ++child)
       if (down[child].size() > 1) carrier.send(where_.children[child], down[child].take());
+  }
+
+  /// All vertices are in the group: this one stays where it is in the parent's tree.
+  void keep_place(uint32_t color, const Range& own, const std::vector<Part>& parts) {
+    Place* p = place(color);
+    FGMPI_CHECK(p && parts.size() == where_.children.size());
+    p->first = own.rank;
+    p->size = own.size;
+    p->vertices = own.vertices;
+    p->id = own.id;
+    p->depth = where_.depth;
+    p->parent = where_.parent;
+    p->children = where_.children;
+    p->end = own.rank + static_cast<int32_t>(p->weight);
+    for (const Part& part : parts) {
+      p->child_first.push_back(p->end);
+      p->end += static_cast<int32_t>(part.weight);
+    }
+    complete(color);
   }
 
   void look_for_neighbours(uint32_t color, const Range& own, Carrier& carrier) {

@@ -76,6 +76,12 @@ ParentPlace place_in(SharedComm* shared, uint32_t k) {
   return where;
 }
 
+/// How many vertices the tree of place_in() has, if it is balanced with this k; else 0.
+uint32_t balanced_vertices(SharedComm* shared, uint32_t k) {
+  if (shared->tree) return shared->tree->k() == k ? shared->tree->place().vertices : 0;
+  return hierarchy(shared).count();
+}
+
 /// Intermediaries are processes of the parent, or of the job where the parent's are not known.
 Directory directory_of(SharedComm* shared) {
   if (shared->tree) return Directory(g_av.processes());
@@ -147,6 +153,7 @@ Status run(SharedComm* shared, Meeting* meeting) {
           {part.color, static_cast<uint32_t>(part.members.size()), {part.candidate, ++g_serial}});
     Directory directory = directory_of(shared);
     options.directory = &directory;
+    options.kept_vertices = balanced_vertices(shared, options.k);
     FGMPI_TRY(construct({shared->id.bits, meeting->sequence & 0xffffff}, options,
                         place_in(shared, options.k), std::move(mine), meeting->call, &places));
   }

@@ -58,6 +58,9 @@ struct Options {
   Filler filler = Filler::kLeaf;
   bool ranks = true;  ///< Shrink-and-Balance: a pass over the new tree assigns ranks
   const Directory* directory = nullptr;  ///< Rank-and-Hash; lives as long as the vertex
+  /// Rank-and-Hash: the parent's tree has so many vertices and is balanced with this k. A group with members at all of
+  /// them keeps that tree: ranges of ranks down it complete it, and nobody looks for neighbours. 0: built as any other.
+  uint32_t kept_vertices = 0;
 };
 
 class Carrier {

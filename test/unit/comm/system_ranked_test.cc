@@ -323,6 +323,31 @@ TEST(SystemRanked, MessageCountsOfThePaper) {
   }
 }
 
+TEST(SystemRanked, AGroupOfAllKeepsTheParentsTree) {
+  for (uint32_t n : {1u, 2u, 5u, 40u, 121u, 1000u})
+    for (uint32_t k : {2u, 3u, 8u}) {
+      Case c = one_color(n, k, 2.0, n + k, 50);
+      // A second color with members at all vertices but the last.
+      std::mt19937 random(n);
+      for (Address i = 0; i + 1 < n; ++i) c.mine[i].push_back({9, 2, bid_of(i, random)});
+      Options options = options_of(kSchemes[3], k);
+      options.kept_vertices = n;
+      Simulation simulation(n, options);
+      fill(&simulation, c);
+      ASSERT_TRUE(simulation.run());
+      check(simulation, c, k, "kept, n " + std::to_string(n) + " k " + std::to_string(k));
+      for (Address i = 0; i < n; ++i) {
+        const Place& p = simulation.places(i)[0];
+        EXPECT_EQ(p.parent, complete_tree(i, n, k).parent);
+        EXPECT_EQ(p.children, complete_tree(i, n, k).children);
+      }
+      const SimulationCounts& counts = simulation.counts();
+      EXPECT_EQ(counts.messages[kUp], n - 1);
+      EXPECT_EQ(counts.messages[kRanks], n - 1);
+      EXPECT_EQ(counts.messages[kRegister], n - 1) << "of the second color only";
+    }
+}
+
 TEST(SystemRanked, SuppliersAtAVertex) {
   for (double f : {0.001, 0.01, 0.1, 0.3, 0.6, 0.9, 0.99}) {
     Case c = one_color(kPaperN, 3, f, 11);
