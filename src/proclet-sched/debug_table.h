@@ -3,7 +3,7 @@
 //
 //   version | proclet bytes | ranks | rank count | first world rank | &current |
 //   offsets in a proclet: context, wait, state, stack_low, stack_size |
-//   image region | image stride | image count | load address of the program | switch_guards
+//   image region | image stride | image count | load address of the program
 //
 // A suspended proclet's context points to: fpu state, r12, r13, r14, r15, rbx, rbp, rip (x86-64).
 #pragma once
@@ -14,12 +14,8 @@
 
 namespace fgmpi::sched {
 
-/// Lifts the guards of all stacks (on: puts them back). For a debugger that writes a core file: it reads whole
-/// mappings, and cannot read guard pages.
-void switch_guards(int on);
-
 struct DebugTable {
-  uint64_t version = 2;
+  uint64_t version = 3;
   uint64_t proclet_bytes = sizeof(Proclet);
   Proclet* ranks = nullptr;
   uint64_t rank_count = 0;
@@ -31,9 +27,8 @@ struct DebugTable {
   uint64_t stack_low_offset = offsetof(Proclet, stack_low);
   uint64_t stack_size_offset = offsetof(Proclet, stack_size);
   uint64_t image_region = 0, image_stride = 0, image_count = 0, program_base = 0;
-  void (*switch_guards)(int) = sched::switch_guards;
 };
-static_assert(sizeof(DebugTable) == 16 * 8, "read by the debugger script");
+static_assert(sizeof(DebugTable) == 15 * 8, "read by the debugger script");
 
 }  // namespace fgmpi::sched
 

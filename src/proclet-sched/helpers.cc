@@ -186,10 +186,6 @@ Proclet* helper_proclet(uint32_t number) {
 char* helper_stack_top(const Proclet* p) { return block_of(p)->stacks.top(p->index % kBlock); }
 bool helper_stack_intact(const Proclet* p) { return block_of(p)->stacks.intact(p->index % kBlock); }
 
-void switch_helper_guards(bool on) {
-  for (auto& block : g_pool.blocks) block->stacks.switch_guards(block->made, on);
-}
-
 Proclet* helper_of_address(const void* address, bool* in_guard) {
   for (auto& block : g_pool.blocks) {
     int64_t slot = block->stacks.slot_of(address, in_guard);

@@ -18,7 +18,6 @@ bool stack_intact(const Proclet* p);
 [[noreturn]] void helper_main(Proclet* self);
 char* helper_stack_top(const Proclet* p);
 bool helper_stack_intact(const Proclet* p);
-void switch_helper_guards(bool on);
 /// A trimmer (sched.h): gives back what idle helpers have not needed since the last call.
 bool trim_helpers();
 Proclet* helper_of_address(const void* address, bool* in_guard);

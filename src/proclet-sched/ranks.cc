@@ -131,11 +131,6 @@ const char* guard_kind() {
   return "canary";
 }
 
-void switch_guards(int on) {
-  g_scheduler.stacks.switch_guards(g_scheduler.count, on != 0);
-  switch_helper_guards(on != 0);
-}
-
 Proclet* proclet_of_address(const void* address, bool* in_guard) {
   int64_t slot = g_scheduler.stacks.slot_of(address, in_guard);
   return slot >= 0 ? g_scheduler.ranks + slot : helper_of_address(address, in_guard);

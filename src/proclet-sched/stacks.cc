@@ -15,7 +15,6 @@ namespace {
 
 // Newer than this system's headers.
 constexpr int kMadvGuardInstall = 102;  // MADV_GUARD_INSTALL
-constexpr int kMadvGuardRemove = 103;   // MADV_GUARD_REMOVE
 constexpr uint64_t kCanary = 0x5ac0ffee5ac0ffeeull;
 
 /// Does the program, or a library of it, run code that it writes onto the stack? So do pointers to
@@ -80,12 +79,6 @@ void StackRegion::install_guard(uint32_t slot) {
   if (guard_ == Guard::kMprotect && mprotect(page, kPage, PROT_NONE) == 0) return;
   canary_from_ = std::min(canary_from_, slot);  // guards are installed in ascending order
   memcpy(low(slot), &kCanary, sizeof kCanary);
-}
-
-void StackRegion::switch_guards(uint32_t used, bool on) {
-  if (guard_ != Guard::kGuardPages) return;
-  if (!on) madvise(base_, used * slot_size_, kMadvGuardRemove);
-  for (uint32_t slot = 0; on && slot < std::min(used, canary_from_); ++slot) install_guard(slot);
 }
 
 void StackRegion::discard(uint32_t slot) {

@@ -41,9 +41,6 @@ class StackRegion {
 
   /// Installs the guard of a slot. Called once per slot before its first use.
   void install_guard(uint32_t slot);
-  /// Lifts the guard pages of the first `used` slots, or puts them back. Others than
-  /// Guard::kGuardPages are readable mappings or none: nothing to do.
-  void switch_guards(uint32_t used, bool on);
   /// Gives the pages of a slot back to the system; the guard stays.
   void discard(uint32_t slot);
   /// Canary guards only: false when the word was overwritten. Others: true.

@@ -4,13 +4,14 @@
     proclet RANK          backtrace of the rank with this world rank
     proclet RANK symbols  loads the program's symbols for the rank's image, for breakpoints and variables
     proclet RANK print NAME  the rank's variable of this name (global or static of a file)
-    gcore                 gdb's own; the stacks' guard pages, which it cannot read, are lifted meanwhile
+    gcore [FILE]          gdb's own, which leaves out mappings that have unreadable pages; their other pages are added
 
 gdb loads it with the library (as lib/libmpich.so.12-gdb.py) where its auto-load safe path allows; else use
 `source .../share/gdb/fgmpi-gdb.py`. Works without debug information of the library, on running processes and on core files: a
 backtrace unwinds from the rank's saved registers and changes nothing in the process.
 """
 
+import os
 import struct
 
 import gdb
@@ -18,9 +19,11 @@ import gdb.unwinder
 
 FIELDS = (
     "version proclet_bytes ranks rank_count first_world_rank current context wait state stack_low "
-    "stack_size image_region image_stride image_count program_base switch_guards"
+    "stack_size image_region image_stride image_count program_base"
 ).split()
 STATES = ["ready", "running", "waiting", "sleeping", "finished"]
+PT_LOAD, PF_W = 1, 2  # ELF: a segment with memory; it is writable
+PAGE, PIECE = 4096, 1 << 20
 # A suspended context: the order in which registers lie behind the word of floating-point state.
 SAVED = ["r12", "r13", "r14", "r15", "rbx", "rbp", "rip"]
 
@@ -38,9 +41,9 @@ def table():
         address = int(gdb.parse_and_eval("(unsigned long)&fgmpi_debug_table"))
     except gdb.error:
         raise gdb.GdbError("this process has not loaded Finegrain MPI")
-    values = dict(zip(FIELDS, struct.unpack("<16Q", read(address, 16 * 8))))
-    if values["version"] != 2:
-        raise gdb.GdbError("this script reads version 2 of the library's table, not %d" % values["version"])
+    values = dict(zip(FIELDS, struct.unpack("<15Q", read(address, 15 * 8))))
+    if values["version"] != 3:
+        raise gdb.GdbError("this script reads version 3 of the library's table, not %d" % values["version"])
     return values
 
 
@@ -187,16 +190,66 @@ class Proclet(gdb.Command):
             raise gdb.GdbError(allowed)
 
 
-def switch_guards(on):
-    """gcore reads whole mappings: one unreadable page would leave all stacks out of the core file."""
-    try:
-        t = table()
-    except gdb.GdbError:
-        return
-    gdb.parse_and_eval("((void (*)(int)) %#x)(%d)" % (t["switch_guards"], on))
+def writable_segments(core):
+    """The memory that an open core file of ELF64 holds: (address, offset in the file, bytes) of each writable segment."""
+    header = core.read(64)
+    table_at, entry_bytes, entries = struct.unpack_from("<Q", header, 32)[0], *struct.unpack_from("<HH", header, 54)
+    if entries == 0xFFFF:  # too many for the field: the first section header has the number
+        core.seek(struct.unpack_from("<Q", header, 40)[0] + 44)
+        entries = struct.unpack("<I", core.read(4))[0]
+    for entry in range(entries):
+        core.seek(table_at + entry * entry_bytes)
+        kind, flags, offset, address, _, in_file, _, _ = struct.unpack("<IIQQQQQQ", core.read(56))
+        if kind == PT_LOAD and flags & PF_W and in_file:
+            yield address, offset, in_file
+
+
+def read_pages(memory, address, size):
+    """The readable pages of a piece of memory: (address, bytes) of each run of them."""
+    end = address + size
+    while address < end:
+        try:
+            data = os.pread(memory, end - address, address)
+        except OSError:  # the first page is the one that cannot be read
+            data = b""
+        if data:
+            yield address, data
+        address += len(data) or PAGE
+
+
+def add_missing_memory(core, pid):
+    """gdb reads pieces of 1 MiB of a mapping and leaves out all from the first that has an unreadable page on. Between
+    the stacks of ranks there are such pages."""
+    memory = os.open("/proc/%d/mem" % pid, os.O_RDONLY)
+    for start, offset, size in list(writable_segments(core)):
+        missing = False
+        for done in range(0, size, PIECE):
+            length = min(PIECE, size - done)
+            runs = list(read_pages(memory, start + done, length))
+            missing = missing or sum(len(data) for _, data in runs) != length
+            for address, data in runs if missing else []:
+                for page in range(0, len(data), PAGE):
+                    if data.count(0, page, page + PAGE) != len(data[page : page + PAGE]):  # holes stay holes
+                        core.seek(offset + address - start + page)
+                        core.write(data[page : page + PAGE])
+    os.close(memory)
+
+
+class Gcore(gdb.Command):
+    """gcore [FILE]: a core file of this process, core.PID by default, with the stacks of all its ranks."""
+
+    def __init__(self):
+        super().__init__("gcore", gdb.COMMAND_FILES, gdb.COMPLETE_FILENAME)
+
+    def invoke(self, argument, from_tty):
+        pid = gdb.selected_inferior().pid
+        name = os.path.expanduser(argument) or "core.%d" % pid
+        gdb.execute("generate-core-file " + name)
+        if os.access("/proc/%d/mem" % pid, os.R_OK):  # not so for a process of another machine
+            with open(name, "r+b") as core:
+                add_missing_memory(core, pid)
 
 
 InfoProclets()
 Proclet()
-gdb.execute("define hook-generate-core-file\npython switch_guards(0)\nend")
-gdb.execute("define hookpost-generate-core-file\npython switch_guards(1)\nend")
+Gcore()
