@@ -91,11 +91,14 @@ bool Idle::spin(int64_t start, int64_t limit) {
       }
       relax_cpu();
     }
-    int64_t before = now_ns();
+    // Not a yield at the end of a spin: on a busy machine it lasts as long as others' time slices, and a sleep ends when
+    // the message comes.
+    const int64_t before = now_ns();
+    if (before - start >= limit) return false;
     sched_yield();
     now = now_ns();
     if (now - before < kContended) continue;
-    spin_ /= 2;
+    spin_ = kLeastSpin;
     return poll();
   }
   return false;

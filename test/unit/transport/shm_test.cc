@@ -207,7 +207,7 @@ TEST(Shm, ShortSpinsBeforeSleeping) {
   Setting spin("FGMPI_SPIN", "2");
   expect_all_good(run_job(2, [](Member& m) {
     m.connect(make("shm"));
-    sleeping_ping_pong(m, 100000);
+    sleeping_ping_pong(m, 20000);
   }));
 }
 
