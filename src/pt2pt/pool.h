@@ -125,12 +125,19 @@ class Blocks {
   }
   void give(void* block, uint8_t size_class) {
     Free& list = lists_[size_class];
-    if (__builtin_expect(size_class == kClasses || list.count >= kKept / size_of(size_class), 0))
+    if (__builtin_expect(size_class == kClasses || list.count >= kKept / size_of(size_class), 0)) {
+      freed_ += size_of(size_class);  // a larger one counts as little more than the largest class
       return free(block);
+    }
     *static_cast<void**>(block) = list.head;
     list.head = block;
     ++list.count;
   }
+  /// A trimmer as in sched.h, which gives nothing back itself: what give() has freed may lie inside the
+  /// allocator's heap and go back to the system only with the pass after the last of a burst.
+  bool trim() { return std::exchange(freed_, 0) > kKept; }
+  /// Memory that came and went with messages, but not by take() and give().
+  void note_freed(size_t bytes) { freed_ += bytes; }
 
  private:
   struct Free {
@@ -138,6 +145,7 @@ class Blocks {
     size_t count = 0;
   };
   Free lists_[kClasses + 1];
+  size_t freed_ = 0;  ///< bytes since the last trim()
 };
 
 }  // namespace fgmpi::pt2pt

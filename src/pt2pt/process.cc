@@ -60,6 +60,7 @@ bool trim_requests() {
   more |= trim_matching();
   more |= trim_buffered_sends();
   more |= g_engine.pull_pool.trim();
+  more |= g_engine.blocks.trim();
   g_requests.trim();
   return more;
 }

@@ -141,6 +141,7 @@ bool Engine::push_frames(uint32_t process) {
     SendOp* op = frame->op;
     switch (frame->role) {
       case Frame::kOwn:
+        blocks.note_freed(sizeof(Frame) + frame->length);
         free(frame);
         break;
       case Frame::kOfSend:

@@ -25,6 +25,21 @@ TEST(Blocks, EveryClassHoldsWhatItIsFor) {
   }
 }
 
+TEST(Blocks, TellTheTrimmerOfMuchThatWasFreed) {
+  static Blocks blocks;
+  const uint8_t c = Blocks::class_of(1000);
+  for (size_t count : {100u, 5000u}) {  // all are kept, most are freed
+    std::vector<void*> live;
+    for (size_t i = 0; i < count; ++i) live.push_back(blocks.take(1000, c));
+    EXPECT_FALSE(blocks.trim());
+    for (void* block : live) blocks.give(block, c);
+    EXPECT_EQ(blocks.trim(), count == 5000);
+    EXPECT_FALSE(blocks.trim()) << "once";
+  }
+  blocks.note_freed(2 * Blocks::kKept);
+  EXPECT_TRUE(blocks.trim());
+}
+
 TEST(Blocks, KeepTheirContents) {
   std::mt19937_64 random(3);
   static Blocks blocks;  // keeps what it is given, as the engine's does to the end
