@@ -103,7 +103,20 @@ class Failures {
   void compare_with_others();
   void drop_if_over(const Failed* failed);
 
-  OpenTeam* open_ = nullptr;
+  /// Where an open collective is kept. Collectives of a communicator that are open at once have
+  /// consecutive numbers.
+  OpenTeam*& chain_of(uint64_t ctx, int32_t number) {
+    return open_[(static_cast<uint64_t>(number) + (ctx >> 8)) % kChains];
+  }
+  template <class F>
+  void for_each_open(F&& f) {
+    for (OpenTeam* chain : open_)
+      for (OpenTeam* t = chain; t; t = t->next) f(t);
+  }
+
+  static constexpr size_t kChains = 1024;  ///< tens of thousands may be open at once
+  OpenTeam* open_[kChains] = {};
+  uint32_t open_count_ = 0;
   std::deque<Failed> failed_;
   /// The last that nothing is kept of any more. A notice about one of them is late: to take it for news would have it
   /// told again.
@@ -186,32 +199,36 @@ Status OpenTeam::failure() const {
 }
 
 void Failures::open(OpenTeam* team) {
-  team->next = open_;
-  if (open_) open_->previous = team;
-  open_ = team;
+  OpenTeam*& chain = chain_of(team->ctx, number_of(team->tag));
+  team->next = chain;
+  if (chain) chain->previous = team;
+  chain = team;
+  ++open_count_;
   if (__builtin_expect(!failed_.empty(), 0))
     if (find_failed(team->ctx, number_of(team->tag))) {
       fail(team->shared, team->ctx, number_of(team->tag), Status(),
            over_tree(team->shared, team->tag));
       return;
     }
-  // What came before. Many messages are left to look().
+  // What came before it. Many messages are left to look().
   constexpr uint32_t kFew = 16;
-  if (pt2pt::count_unmatched() - 1u >= kFew) return;
+  if (pt2pt::count_unmatched(kFew + 1) - 1u >= kFew) return;
   for (const Unmatched& m : pt2pt::list_unmatched())
-    if (compare(m.ctx, m.tag, m.signature, m.process)) return;
+    if (m.ctx == team->ctx && m.tag == team->tag && compare(m.ctx, m.tag, m.signature, m.process))
+      return;
 }
 
 void Failures::close(OpenTeam* team) {
   if (team->next) team->next->previous = team->previous;
-  (team->previous ? team->previous->next : open_) = team->next;
+  (team->previous ? team->previous->next : chain_of(team->ctx, number_of(team->tag))) = team->next;
+  --open_count_;
   if (!team->failed_ && !team->shared->inter)
     comm::remember_completed(team->shared, round_of(team->ctx), team->tag, team->signature);
 }
 
 /// A message or a question of another process: true when its collective has failed or fails now.
 bool Failures::compare(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process) {
-  for (OpenTeam* t = open_; t; t = t->next) {
+  for (OpenTeam* t = chain_of(ctx, number_of(tag)); t; t = t->next) {
     if (t->ctx != ctx || t->tag != tag) continue;
     if (t->signature == signature) return false;
     fail(t->shared, ctx, number_of(tag), disagreement(t->call, process), over_tree(t->shared, tag));
@@ -256,7 +273,7 @@ Failed* Failures::entry(uint64_t ctx, int32_t number, const Status& status, bool
 Failed* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status,
                        bool neighbours) {
   Failed* failed = entry(ctx, number, status, neighbours);
-  for (OpenTeam* t = open_; t; t = t->next)
+  for (OpenTeam* t = chain_of(ctx, number); t; t = t->next)
     if (t->ctx == ctx && number_of(t->tag) == number) t->failed_ = true;
   pt2pt::give_up_traffic(ctx, number << kNumberBit, kNotNumber, failed->status);
   comm::system_ranked::fail_construction({id_of(ctx).bits, static_cast<uint32_t>(number)},
@@ -346,16 +363,16 @@ constexpr int kLooks = 3;  ///< each after four times as long
 void Failures::compare_with_others() {
   for (const Unmatched& m : pt2pt::list_unmatched())
     if (!find_failed(m.ctx, number_of(m.tag))) compare(m.ctx, m.tag, m.signature, m.process);
-  for (const OpenTeam* t = open_; t; t = t->next) {
-    if (t->failed_) continue;
+  for_each_open([](const OpenTeam* t) {
+    if (t->failed_) return;
     Words words{kCompareWord, t->tag, t->signature, 0};
     for_each_other_process(t->shared, over_tree(t->shared, t->tag),
                            [&](uint32_t process) { send_words(process, t->ctx, words, ""); });
-  }
+  });
 }
 
 int64_t Failures::look() {
-  if (!open_) return -1;
+  if (open_count_ == 0) return -1;
   const int64_t now = now_ns();
   if (switches_ != sched::switch_count()) {
     switches_ = sched::switch_count();

@@ -66,21 +66,28 @@ bool is_new(const OpenMeetings* meetings, uint32_t sequence) {
   return static_cast<int32_t>(sequence - meetings->not_yet) >= 0;
 }
 
-/// The open meeting that was joined last in this process, and where it is: members come to meetings
-/// one after the other, so the next one is mostly behind it.
+/// Open meetings that were joined of late. Each member comes to a communicator's meetings one after
+/// the other, so its next one is mostly behind the one that it joined last. Several members that are
+/// at different meetings each find theirs here. An entry goes when its meeting closes.
 struct Recent {
   const OpenMeetings* meetings = nullptr;
   Meeting* meeting = nullptr;
 };
-Recent g_recent;
+Recent g_recent[64];
+
+Recent& recent_of(const OpenMeetings* meetings, uint32_t sequence) {
+  return g_recent[(sequence + reinterpret_cast<uintptr_t>(meetings) / sizeof(OpenMeetings)) %
+                  std::size(g_recent)];
+}
 
 /// The link to the open meeting `sequence`, or the end. No search for members that come to the
 /// meetings of a communicator in order, however many of them are open.
 Meeting** find_open(OpenMeetings* meetings, uint32_t sequence) {
   if (is_new(meetings, sequence)) return meetings->end;
-  if (g_recent.meetings == meetings) {
-    Meeting* next = g_recent.meeting->next;
-    if (next && next->sequence == sequence) return &g_recent.meeting->next;
+  const Recent& before = recent_of(meetings, sequence - 1);
+  if (before.meetings == meetings && before.meeting->sequence == sequence - 1) {
+    Meeting* next = before.meeting->next;
+    if (next && next->sequence == sequence) return &before.meeting->next;
   }
   Meeting** link = &meetings->open;
   while (*link && (*link)->sequence != sequence) link = &(*link)->next;
@@ -117,9 +124,10 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
   } else if (__builtin_expect(m->operation != operation, 0)) {
     note_mismatch(m, comm, call);
   }
-  g_recent = {meetings, m};
+  Recent& recent = recent_of(meetings, sequence);
+  recent = {meetings, m};
   if (++m->arrived == shared->members) {
-    g_recent = {};  // it is open no more
+    recent = {};  // it is open no more
     m->full = true;
     *link = m->next;
     if (meetings->end == &m->next) meetings->end = link;
@@ -211,12 +219,12 @@ const CompletedCollective* find_completed(const SharedComm* shared, uint32_t rou
 }
 
 OpenMeetings::~OpenMeetings() {
-  if (g_recent.meetings == this) g_recent = {};
   // Members that left without completing a collective (a job that is ending): nobody waits any
   // more.
   while (open) {
     Meeting* m = open;
     open = m->next;
+    if (Recent& recent = recent_of(this, m->sequence); recent.meeting == m) recent = {};
     recycle(m);
   }
 }

@@ -17,6 +17,8 @@ namespace {
 
 /// What has not been needed for so long is given back; it costs some microseconds to have it again.
 constexpr int64_t kTrimAfter = 100'000'000;
+/// Trimming walks what is free: it may take this part of the time at most, and pauses no longer than that (ns).
+constexpr int64_t kTrimShare = 32, kLongestTrimPause = 2'000'000'000;
 constexpr uint32_t kMostTrimPasses = 64;  ///< with more to free each time, between malloc_trim()s
 constexpr uint32_t kTrimPolls =
     512;  ///< polls of a busy process between looks at the clock for that
@@ -34,8 +36,7 @@ void sleep_in_kernel(int64_t timeout_ns) {
 /// Gives memory back that has not been needed since the last time, if that was long enough ago.
 /// Returns true when there is more to be given back unless it is needed meanwhile.
 bool trim_when_due(int64_t now) {
-  if (now - g_scheduler.trimmed_at < kTrimAfter) return g_scheduler.more_to_trim;
-  g_scheduler.trimmed_at = now;
+  if (now < g_scheduler.trim_due) return g_scheduler.more_to_trim;
   const bool before = g_scheduler.more_to_trim;
   g_scheduler.more_to_trim = trim_helpers();
   for (auto* trimmer : g_scheduler.trimmers)
@@ -50,6 +51,8 @@ bool trim_when_due(int64_t now) {
     malloc_trim(1 << 20);
   }
 #endif
+  const int64_t end = now_ns();
+  g_scheduler.trim_due = end + std::clamp((end - now) * kTrimShare, kTrimAfter, kLongestTrimPause);
   return g_scheduler.more_to_trim;
 }
 
@@ -68,7 +71,10 @@ bool idle() {
         if (anything_ready()) return false;
       }
       int64_t timeout = until_next_timer(now);
-      if (trim_when_due(now)) timeout = timeout < 0 ? kTrimAfter : std::min(timeout, kTrimAfter);
+      if (trim_when_due(now)) {
+        const int64_t pause = std::max(g_scheduler.trim_due - now, kTrimAfter);
+        timeout = timeout < 0 ? pause : std::min(timeout, pause);
+      }
       sleep_in_kernel(timeout);
       g_scheduler.idle_since = -1;
     }

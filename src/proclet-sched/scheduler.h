@@ -32,7 +32,7 @@ struct Scheduler {
   void (*idle_hook)() = nullptr;
   bool (*trimmers[kMostTrimmers])() = {};
   uint32_t polls = 0;         ///< since a busy process last looked whether a trim is due
-  int64_t trimmed_at = 0;     ///< when they were last called
+  int64_t trim_due = 0;       ///< when they are to be called next (ns of the clock)
   bool more_to_trim = false;  ///< what they returned then
   uint32_t trim_passes = 0;   ///< since pages were given back, each with more to free
 

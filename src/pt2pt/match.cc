@@ -104,16 +104,16 @@ class BinTable {
 };
 
 template <class Entry>
-uint32_t length(const Entry* head) {
+uint32_t length(const Entry* head, uint32_t most) {
   uint32_t n = 0;
-  for (; head; head = head->next) ++n;
+  for (; head && n < most; head = head->next) ++n;
   return n;
 }
 
 }  // namespace
 
-uint32_t PostedQueue::size() const { return length(head_); }
-uint32_t UnexpectedQueue::size() const { return length(head_); }
+uint32_t PostedQueue::size() const { return length(head_, ~0u); }
+uint32_t UnexpectedQueue::size(uint32_t most) const { return length(head_, most); }
 
 bool trim_matching() {
   const bool more = g_bins.trim();

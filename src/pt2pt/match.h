@@ -140,8 +140,8 @@ class PostedQueue {
 class UnexpectedQueue {
  public:
   bool empty() const { return head_ == nullptr; }
-  /// Walks the list: for reports and tests.
-  uint32_t size() const;
+  /// Walks the list, as far as `most` entries.
+  uint32_t size(uint32_t most = ~0u) const;
   Arrived* front() const { return head_; }
 
   void push(Arrived* a) {

@@ -243,7 +243,9 @@ std::vector<Unmatched> list_unmatched() {
   return list;
 }
 
-uint32_t count_unmatched() { return endpoint(kProcessEndpoint)->unexpected.size(); }
+uint32_t count_unmatched(uint32_t most) {
+  return endpoint(kProcessEndpoint)->unexpected.size(most);
+}
 
 void give_up_traffic(uint64_t ctx, int32_t tag, int32_t mask, const Status& status) {
   Endpoint* at = endpoint(kProcessEndpoint);

@@ -324,9 +324,9 @@ struct Unmatched {
 };
 /// Called for each when it comes, inside poll: must not switch.
 void set_unmatched_handler(void (*handler)(const Unmatched&));
-/// Those that wait now; how many that are.
+/// Those that wait now; how many that are, `most` if there are more.
 std::vector<Unmatched> list_unmatched();
-uint32_t count_unmatched();
+uint32_t count_unmatched(uint32_t most = ~0u);
 /// Ends the traffic of (ctx, tag) for all tags that are the same but for the bits of `mask`: posted
 /// receives complete with this error, messages that no receive has taken are dropped, and their
 /// senders' requests complete. Never switches.

@@ -9,7 +9,7 @@ failed=0
 expect() {
   local name=$1 status=$2 pattern=$3 said got
   shift 3
-  said=$(timeout 60 "$@" 2>&1 < /dev/null)
+  said=$(timeout 300 "$@" 2>&1 < /dev/null)
   got=$?
   if [ "$got" != "$status" ]; then
     echo "FAILED $name: status $got instead of $status: $*"
@@ -128,7 +128,7 @@ expect "a bound process" 0 "^binding +processing units $first_core( |$)" taskset
 expect "no keys but the host's id" 0 "^1$" bash -c '"$0/fgmpi-info" -v | grep -oE "[0-9a-f]{32,}" | wc -l' "$bin"
 
 # 1,000 ranks, each with its line.
-timeout 60 "$bin/mpiexec" -n 4 -nfg 250 ./hello < /dev/null > thousand.txt
+timeout 300 "$bin/mpiexec" -n 4 -nfg 250 ./hello < /dev/null > thousand.txt
 if diff <(seq 0 999 | sed 's/.*/hello from & of 1000/') <(sort -k3n thousand.txt) > thousand.diff; then
   echo "ok a thousand ranks"
 else

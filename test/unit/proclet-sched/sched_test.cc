@@ -431,7 +431,9 @@ TEST(Sched, HelpersThatAreNotNeededGiveTheirStacksBack) {
             nullptr);
       park(&kSite);
       most = resident_kib();
-      for (int i = 0; i < 4; ++i) sleep_for(150'000'000);
+      // Soon, but on a busy machine later.
+      for (int i = 0; i < 100 && (helper_count() > 512 || warm_helpers() > 64); ++i)
+        sleep_for(100'000'000);
       after = resident_kib();
       EXPECT_EQ(running, 10'000);
       EXPECT_LE(warm_helpers(), 64u);
