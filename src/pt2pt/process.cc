@@ -277,9 +277,13 @@ void set_notice_handler(int kind, NoticeHandler handler) {
 
 void refuse_notice() { ++g_engine.bad_frames; }
 
+size_t most_notice_bytes(uint32_t process) {
+  return g_engine.transports[g_av.transport_bit(process)]->max_payload();
+}
+
 void notify(uint32_t process, int kind, uint64_t ctx, const void* data, size_t bytes) {
   Engine& e = g_engine;
-  FGMPI_CHECK(kind >= 0 && kind < 16 && bytes <= 1024);
+  FGMPI_CHECK(kind >= 0 && kind < 16 && (bytes <= 1024 || bytes <= most_notice_bytes(process)));
   if (process == e.me) {
     if (e.notice_handlers[kind]) e.notice_handlers[kind](e.me, ctx, data, bytes);
     return;

@@ -333,17 +333,20 @@ uint32_t count_unmatched(uint32_t most = ~0u);
 void give_up_traffic(uint64_t ctx, int32_t tag, int32_t mask, const Status& status);
 
 /// One-way notices handled as they arrive (not matched): kind 0..15 picks the handler set by its
-/// module. The handler runs inside poll: it must not switch or throw. Small payloads only (at most 1
-/// KiB). What it is given comes from another process: a handler checks it all before it uses any of
+/// module. The handler runs inside poll: it must not switch or throw. At most most_notice_bytes(), which
+/// is at least 1 KiB. What it is given comes from another process: a handler checks it all before it uses any of
 /// it, and drops what cannot be with refuse_notice().
 using NoticeHandler = void (*)(uint32_t from_process, uint64_t ctx, const void* data, size_t bytes);
 void set_notice_handler(int kind, NoticeHandler handler);
 void refuse_notice();  ///< counts one in Engine::bad_frames
 void notify(uint32_t process, int kind, uint64_t ctx, const void* data, size_t bytes);
+/// What a frame to that process holds.
+size_t most_notice_bytes(uint32_t process);
 inline constexpr int kNoticeCommFreed = 0;
 inline constexpr int kNoticeDeadlock = 1;
 inline constexpr int kNoticeAgree = 3;
 inline constexpr int kNoticeCollective = 4;
+inline constexpr int kNoticeRma = 5;
 inline constexpr int kNoticeConstruction = 12;
 inline constexpr int kNoticeGroupTree = 13;
 
