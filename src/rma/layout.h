@@ -1,0 +1,128 @@
+// Layouts: where the bytes of a datatype are, as runs in the order of its type map.
+//
+//   one element:  | run 0 |   gap   | run 1 | gap |      runs: offset from the element's address, bytes
+//                 <------------ extent ----------->
+//
+// A transfer is a walk over two layouts at once (Cursor), so no bytes are packed in between where both sides are in
+// reach. Between processes a target's layout travels once and is kept there (message.h).
+// Thread rule: one thread. layout_of() asks the hosted MPI on the host stack the first time that it sees a derived
+// datatype; nothing here switches. Invariant: a layout does not change once it is made.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/status.h"
+#include "host/datatype.h"
+
+namespace fgmpi::rma {
+
+struct Run {
+  int64_t offset;
+  int64_t bytes;
+};
+
+struct Layout {
+  int64_t size = 0;    ///< bytes of data in an element: the sum of its runs
+  int64_t extent = 0;  ///< from one element to the next
+  int64_t low = 0;     ///< of all bytes, the least offset
+  int64_t high = 0;    ///< and the greatest, plus one
+  /// The predefined type that it is made of alone; MPI_DATATYPE_NULL where there are several.
+  MPI_Datatype element = MPI_DATATYPE_NULL;
+  std::vector<Run> runs;
+  std::vector<int64_t> starts;  ///< of each run: the bytes of data before it
+  /// Of elements with padding (MPI_DOUBLE_INT and its like): the same with the padding, for operations that take
+  /// elements whole.
+  std::shared_ptr<const Layout> whole;
+  mutable uint32_t id = 0;  ///< in messages; 0: never sent
+  /// Processes that have it.
+  mutable std::vector<uint32_t> sent_to;
+
+  /// Computes size and starts.
+  void sum_up();
+  bool contiguous() const { return runs.size() == 1 && size == extent; }
+  /// Bytes before and behind the address of the first of `count` elements that they reach to.
+  int64_t reach_low(int64_t count) const {
+    return low + (extent < 0 && count > 0 ? extent * (count - 1) : 0);
+  }
+  int64_t reach_high(int64_t count) const {
+    return high + (extent > 0 && count > 0 ? extent * (count - 1) : 0);
+  }
+  ~Layout();
+};
+using LayoutPtr = std::shared_ptr<const Layout>;
+
+/// The layout of a committed datatype. Errors: MPI_ERR_TYPE.
+Status layout_of(const host::Type& type, LayoutPtr* out);
+/// Layouts of derived datatypes that are kept for the next use.
+size_t kept_layouts();
+/// Called when a layout that was sent to others goes.
+void set_layout_dropped_handler(void (*handler)(const Layout& layout));
+
+/// What travels: | size | extent | low | high | element | number of runs | runs |.
+void write_layout(const Layout& layout, std::vector<uint8_t>* out);
+/// False for anything that is not one.
+bool read_layout(FieldReader* in, Layout* out);
+
+/// A walk over the bytes of `count` elements in the order of the type map.
+class Cursor {
+ public:
+  Cursor(const Layout& layout, int64_t count) : layout_(&layout), whole_(layout.contiguous()) {
+    total_ = layout.size * count;
+    if (!whole_ && !layout.runs.empty()) left_ = layout.runs[0].bytes;
+  }
+  /// Goes to the byte number `position` of the data. REQUIRES: at most all of them.
+  void seek(int64_t position);
+  /// The next bytes that lie in a row, at most `most`: their offset from the address of element 0. REQUIRES: some are left.
+  Run next(int64_t most) {
+    if (whole_) {
+      Run run{layout_->runs[0].offset + position_, std::min(most, total_ - position_)};
+      position_ += run.bytes;
+      return run;
+    }
+    const Run& in = layout_->runs[run_];
+    Run run{element_ * layout_->extent + in.offset + in.bytes - left_, std::min(most, left_)};
+    position_ += run.bytes;
+    left_ -= run.bytes;
+    if (left_ == 0) {
+      if (++run_ == layout_->runs.size()) {
+        run_ = 0;
+        ++element_;
+      }
+      left_ = layout_->runs[run_].bytes;
+    }
+    return run;
+  }
+  int64_t position() const { return position_; }
+
+ private:
+  const Layout* layout_;
+  int64_t total_ = 0, position_ = 0, element_ = 0, left_ = 0;
+  size_t run_ = 0;
+  bool whole_;
+};
+
+/// f(offset at a, offset at b, bytes) for the next `bytes` bytes of both.
+template <class F>
+void walk(Cursor* a, Cursor* b, int64_t bytes, F&& f) {
+  Run x{0, 0}, y{0, 0};
+  while (bytes > 0) {
+    if (x.bytes == 0) x = a->next(bytes);
+    if (y.bytes == 0) y = b->next(bytes);
+    const int64_t n = std::min({x.bytes, y.bytes, bytes});
+    f(x.offset, y.offset, n);
+    x = {x.offset + n, x.bytes - n};
+    y = {y.offset + n, y.bytes - n};
+    bytes -= n;
+  }
+}
+/// The next `bytes` bytes of the data at `base`, gathered into, or scattered from, a row.
+void gather(Cursor* from, const void* base, void* row, int64_t bytes);
+void scatter(Cursor* to, void* base, const void* row, int64_t bytes);
+
+}  // namespace fgmpi::rma
