@@ -1,0 +1,468 @@
+#include "rma/message.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "base/strings.h"
+#include "pt2pt/engine.h"
+#include "rma/internal.h"
+
+namespace fgmpi::rma {
+namespace {
+
+/// Pieces to a process that are not answered: as many as keep it busy, and bound what its answers take here.
+constexpr uint32_t kMostPieces = 64;
+
+/// Operations to one process, in the order of their calls: ordered as accumulates have to be (MPI-4.0 section 12.7.2).
+struct Channel {
+  Remote* first = nullptr;
+  Remote* last = nullptr;
+  uint32_t in_flight = 0;
+};
+std::vector<Channel>& channels() {
+  static auto* all = new std::vector<Channel>(g_av.processes());
+  return *all;
+}
+
+pt2pt::Cookies<Remote>& cookies() {
+  static auto* all = new pt2pt::Cookies<Remote>;
+  return *all;
+}
+
+/// Layouts of other processes' datatypes, by process and number.
+struct Foreign {
+  std::vector<uint8_t> bytes;  ///< until all of it is here
+  Layout layout;
+  bool whole = false;
+};
+std::map<std::pair<uint32_t, uint32_t>, Foreign>& foreign() {
+  static auto* all = new std::map<std::pair<uint32_t, uint32_t>, Foreign>;
+  return *all;
+}
+
+/// Memory for one message on its way out: a piece is copied by the transport, or behind deferred frames.
+std::vector<uint8_t>& frame() {
+  static auto* bytes = new std::vector<uint8_t>;
+  return *bytes;
+}
+
+uint64_t context_of(const SharedWin* shared) { return shared->id.plane(comm::kPlaneRma); }
+
+void send(const SharedWin* shared, uint32_t process, const Ask& ask, const void* data,
+          size_t bytes) {
+  std::vector<uint8_t>& out = frame();
+  out.resize(sizeof ask + bytes);
+  std::memcpy(out.data(), &ask, sizeof ask);
+  if (bytes) std::memcpy(out.data() + sizeof ask, data, bytes);
+  pt2pt::notify(process, pt2pt::kNoticeRma, shared ? context_of(shared) : 0, out.data(),
+                out.size());
+}
+
+int64_t most_data(uint32_t process) {
+  return static_cast<int64_t>(pt2pt::most_notice_bytes(process) - sizeof(Ask));
+}
+
+// ---- Layouts ----------------------------------------------------------------------------------------------------
+
+void send_layout(const Layout& layout, uint32_t process) {
+  static uint32_t g_next = 0;
+  if (layout.id == 0) layout.id = ++g_next;
+  if (std::find(layout.sent_to.begin(), layout.sent_to.end(), process) != layout.sent_to.end())
+    return;
+  layout.sent_to.push_back(process);
+  std::vector<uint8_t> bytes;
+  write_layout(layout, &bytes);
+  Ask ask{};
+  ask.kind = static_cast<uint64_t>(AskKind::kLayout);
+  ask.layout = layout.id;
+  ask.count = static_cast<int64_t>(bytes.size());
+  for (ask.position = 0; ask.position < ask.count; ask.position += ask.bytes) {
+    ask.bytes = std::min(most_data(process), ask.count - ask.position);
+    send(nullptr, process, ask, bytes.data() + ask.position, static_cast<size_t>(ask.bytes));
+  }
+}
+
+void forget_layout(const Layout& layout) {
+  Ask ask{};
+  ask.kind = static_cast<uint64_t>(AskKind::kForget);
+  ask.layout = layout.id;
+  for (uint32_t process : layout.sent_to) send(nullptr, process, ask, nullptr, 0);
+}
+
+void on_layout(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes) {
+  Foreign& f = foreign()[{from, ask.layout}];
+  if (f.whole || ask.position != static_cast<int64_t>(f.bytes.size()) ||
+      ask.count < ask.position + static_cast<int64_t>(bytes))
+    return pt2pt::refuse_notice();
+  f.bytes.insert(f.bytes.end(), data, data + bytes);
+  if (static_cast<int64_t>(f.bytes.size()) < ask.count) return;
+  FieldReader in(f.bytes.data(), f.bytes.size());
+  f.whole = read_layout(&in, &f.layout);
+  std::vector<uint8_t>().swap(f.bytes);
+  if (!f.whole) pt2pt::refuse_notice();
+}
+
+// ---- At the origin ------------------------------------------------------------------------------------------------
+
+/// Nothing of the origin's memory is needed any more.
+void is_sent(Remote* op) {
+  if (!op->unsent) return;
+  op->unsent = false;
+  Access& access = *op->win->access;
+  Target& target = access.targets[op->target];
+  --target.unsent;
+  if (--access.unsent == 0 || target.unsent == 0) wake(&access);
+}
+
+void send_piece(Remote* op, Channel* channel) {
+  Ask& ask = op->ask;
+  int64_t most = most_data(op->process);
+  most -= most % op->unit;
+  ask.position = op->sent;
+  ask.bytes = std::min(most, op->total - op->sent);
+  std::vector<uint8_t>& out = frame();
+  out.resize(sizeof ask);
+  if (ask.kind == static_cast<uint64_t>(AskKind::kCompareAndSwap)) {
+    out.insert(out.end(), op->inline_data, op->inline_data + 2 * op->unit);
+  } else if (op->origin_cursor) {
+    out.resize(sizeof ask + static_cast<size_t>(ask.bytes));
+    gather(&*op->origin_cursor, op->origin, out.data() + sizeof ask, ask.bytes);
+  }
+  std::memcpy(out.data(), &ask, sizeof ask);
+  op->sent += ask.bytes;
+  ++channel->in_flight;
+  pt2pt::notify(op->process, pt2pt::kNoticeRma, context_of(op->shared), out.data(), out.size());
+}
+
+void pump(uint32_t process) {
+  Channel* channel = &channels()[process];
+  while (Remote* op = channel->first) {
+    if (channel->in_flight >= kMostPieces) return;
+    send_piece(op, channel);
+    if (op->sent < op->total) continue;
+    channel->first = op->next;
+    if (!op->result_layout && !op->result) is_sent(op);
+  }
+}
+
+void finish(Remote* op) {
+  is_sent(op);
+  Access& access = *op->win->access;
+  Target& target = access.targets[op->target];
+  --target.outstanding;
+  if (--access.outstanding == 0 || target.outstanding == 0) wake(&access);
+  cookies().take(op->cookie);
+  if (op->request) op->request->set_complete();
+  delete op;
+}
+
+Status refused(const Remote& op, int error_class) {
+  return error(error_class,
+               "%s to rank %d at displacement %lld, %lld bytes: not within memory that is attached "
+               "there",
+               op.call, op.target, static_cast<long long>(op.ask.offset),
+               static_cast<long long>(op.total));
+}
+
+void on_reply(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes) {
+  Remote* op = cookies().get(ask.cookie);
+  if (!op || op->process != from || ask.position < 0 || ask.bytes < 0 ||
+      ask.bytes > op->total - ask.position || (bytes && static_cast<int64_t>(bytes) != ask.bytes))
+    return pt2pt::refuse_notice();
+  --channels()[from].in_flight;
+  Access& access = *op->win->access;
+  if (ask.op) {
+    if (access.failure.ok()) access.failure = refused(*op, static_cast<int>(ask.op));
+  } else if (bytes && op->result_layout) {
+    Cursor at(*op->result_layout, op->result_count);
+    at.seek(ask.position);
+    scatter(&at, op->result, data, ask.bytes);
+  } else if (bytes && op->result) {
+    std::memcpy(op->result, data, bytes);
+  }
+  op->done += ask.bytes;
+  if (op->done == op->total) finish(op);
+  pump(from);
+}
+
+// ---- At the target --------------------------------------------------------------------------------------------------
+
+/// What a piece is about, in this process's memory.
+struct Piece {
+  SharedWin* shared;
+  char* base;  ///< the member's displacement 0
+  const Layout* layout;
+  int64_t count;
+  uint64_t owner_base;  ///< as Folding's address
+};
+
+bool find_layout(uint32_t from, uint32_t id, const Layout** out) {
+  static const Layout* row = [] {
+    auto* made = new Layout;
+    made->runs = {{0, 1}};
+    made->extent = made->high = 1;
+    made->sum_up();
+    return made;
+  }();
+  *out = row;
+  if (id == 0) return true;
+  auto found = foreign().find({from, id});
+  if (found == foreign().end() || !found->second.whole) return false;
+  *out = &found->second.layout;
+  return true;
+}
+
+/// False where nothing can be true of what it says; *error_class: what it may not do.
+bool locate(SharedWin* shared, uint32_t from, const Ask& ask, Piece* out, int* error_class) {
+  Part& own = shared->own();
+  if (ask.member >= own.locals.size() || !find_layout(from, ask.layout, &out->layout)) return false;
+  int64_t total;
+  if (ask.count < 0 || __builtin_mul_overflow(ask.count, out->layout->size, &total) ||
+      ask.position < 0 || ask.bytes < 0 || ask.position > total || ask.bytes > total - ask.position)
+    return false;
+  const bool dynamic = shared->flavor == MPI_WIN_FLAVOR_DYNAMIC;
+  out->shared = shared;
+  out->count = ask.count;
+  out->owner_base = dynamic ? 0 : static_cast<uint64_t>(own.bases[ask.member]);
+  out->base = shared->common.base() ? shared->common.base() + out->owner_base
+                                    : reinterpret_cast<char*>(out->owner_base);
+  const int64_t low = ask.offset + out->layout->reach_low(ask.count);
+  const int64_t high = ask.offset + out->layout->reach_high(ask.count);
+  *error_class = MPI_SUCCESS;
+  if (ask.count == 0) return true;
+  if (dynamic) {
+    if (!is_attached(*shared, ask.member, static_cast<uint64_t>(low),
+                     static_cast<uint64_t>(high - low)))
+      *error_class = MPI_ERR_RMA_RANGE;
+  } else if (low < 0 || high > own.sizes[ask.member]) {
+    *error_class = MPI_ERR_RMA_RANGE;
+  }
+  return true;
+}
+
+void execute_fold(const Piece& piece, const Ask& ask, const uint8_t* data, uint8_t* old) {
+  Folding folding;
+  const auto op = static_cast<MPI_Op>(ask.op);
+  if (!make_folding(op, ask.type, true, &folding).ok() || ask.bytes % folding.element ||
+      (!data && op != MPI_NO_OP))
+    return pt2pt::refuse_notice();
+  Part& own = piece.shared->own();
+  Cursor at(*piece.layout, piece.count);
+  at.seek(ask.position);
+  if (own.locked) own.control->all().lock();
+  for (int64_t done = 0; done < ask.bytes;) {
+    const Run run = at.next(ask.bytes - done);
+    const int64_t offset = ask.offset + run.offset;
+    fold(folding, piece.base + offset, data ? data + done : nullptr, old ? old + done : nullptr,
+         run.bytes, own.control.get(), piece.owner_base + static_cast<uint64_t>(offset),
+         own.locked);
+    done += run.bytes;
+  }
+  if (own.locked) own.control->all().unlock();
+}
+
+void execute_swap(const Piece& piece, const Ask& ask, const uint8_t* data, uint8_t* old) {
+  Part& own = piece.shared->own();
+  if (own.locked) own.control->all().lock();
+  swap_if_equal(piece.base + ask.offset, data + ask.bytes, data, old, ask.bytes, own.control.get(),
+                piece.owner_base + static_cast<uint64_t>(ask.offset), own.locked);
+  if (own.locked) own.control->all().unlock();
+}
+
+void on_operation(SharedWin* shared, uint32_t from, const Ask& ask, const uint8_t* data,
+                  size_t bytes) {
+  Piece piece;
+  int error_class;
+  const auto kind = static_cast<AskKind>(ask.kind);
+  const auto expected = static_cast<size_t>(kind == AskKind::kCompareAndSwap ? 2 * ask.bytes
+                                            : kind == AskKind::kGet          ? 0
+                                                                             : ask.bytes);
+  const bool without = kind == AskKind::kGetAccumulate && bytes == 0;
+  if (!locate(shared, from, ask, &piece, &error_class) || ask.bytes > most_data(from) ||
+      (bytes != expected && !without) || (kind == AskKind::kCompareAndSwap && ask.bytes > 8))
+    return pt2pt::refuse_notice();
+  Ask reply{};
+  reply.kind = static_cast<uint64_t>(AskKind::kReply);
+  reply.cookie = ask.cookie;
+  reply.position = ask.position;
+  reply.bytes = ask.bytes;
+  reply.op = static_cast<uint32_t>(error_class);
+  static auto* result = new std::vector<uint8_t>;
+  result->resize(static_cast<size_t>(ask.bytes));
+  size_t answer = 0;
+  if (error_class == MPI_SUCCESS && ask.bytes > 0) {
+    Cursor at(*piece.layout, piece.count);
+    at.seek(ask.position);
+    answer = kind == AskKind::kPut || kind == AskKind::kAccumulate ? 0 : result->size();
+    switch (kind) {
+      case AskKind::kPut:
+        scatter(&at, piece.base + ask.offset, data, ask.bytes);
+        break;
+      case AskKind::kGet:
+        gather(&at, piece.base + ask.offset, result->data(), ask.bytes);
+        break;
+      case AskKind::kAccumulate:
+        execute_fold(piece, ask, data, nullptr);
+        break;
+      case AskKind::kGetAccumulate:
+        execute_fold(piece, ask, without ? nullptr : data, result->data());
+        break;
+      default:
+        execute_swap(piece, ask, data, result->data());
+        break;
+    }
+  }
+  send(shared, from, reply, result->data(), answer);
+}
+
+void on_lock(SharedWin* shared, uint32_t from, const Ask& ask) {
+  const auto kind = static_cast<LockKind>(ask.op);
+  Part& own = shared->own();
+  if (ask.member >= own.locals.size() || ask.rank < 0 ||
+      (kind != LockKind::kShared && kind != LockKind::kExclusive))
+    return pt2pt::refuse_notice();
+  if (static_cast<AskKind>(ask.kind) == AskKind::kLock) {
+    if (own.control->acquire(ask.member, ask.rank, kind))
+      tell_ranks(shared, from, AskKind::kGranted, ask.rank, {ask.rank});
+    return;
+  }
+  std::vector<int32_t> granted;
+  own.control->release(ask.member, kind, &granted);
+  Ask reply{};
+  reply.kind = static_cast<uint64_t>(AskKind::kReply);
+  reply.cookie = ask.cookie;
+  send(shared, from, reply, nullptr, 0);
+  // The ranks that wait may live anywhere: their processes are found by any member's communicator.
+  tell_granted(shared, granted);
+}
+
+void on_ranks(SharedWin* shared, const Ask& ask, const uint8_t* data, size_t bytes) {
+  if (bytes % sizeof(int32_t)) return pt2pt::refuse_notice();
+  std::vector<int32_t> ranks(bytes / sizeof(int32_t));
+  std::memcpy(ranks.data(), data, bytes);
+  switch (static_cast<AskKind>(ask.kind)) {
+    case AskKind::kGranted:
+      for (int32_t rank : ranks) lock_granted(shared, rank);
+      return;
+    case AskKind::kPosted:
+      return on_posted(shared, ask.rank, ranks.data(), ranks.size());
+    default:
+      return on_completed(shared, ranks.data(), ranks.size());
+  }
+}
+
+void on_notice(uint32_t from, uint64_t ctx, const void* bytes, size_t size) {
+  if (size < sizeof(Ask)) return pt2pt::refuse_notice();
+  Ask ask;
+  std::memcpy(&ask, bytes, sizeof ask);
+  const uint8_t* data = static_cast<const uint8_t*>(bytes) + sizeof ask;
+  size -= sizeof ask;
+  const auto kind = static_cast<AskKind>(ask.kind);
+  if (kind == AskKind::kReply) return on_reply(from, ask, data, size);
+  if (kind == AskKind::kLayout) return on_layout(from, ask, data, size);
+  if (kind == AskKind::kForget) {
+    foreign().erase({from, ask.layout});
+    return;
+  }
+  SharedWin* shared = find_shared(ctx);
+  if (!shared) return pt2pt::refuse_notice();
+  switch (kind) {
+    case AskKind::kPut:
+    case AskKind::kGet:
+    case AskKind::kAccumulate:
+    case AskKind::kGetAccumulate:
+    case AskKind::kCompareAndSwap:
+      return on_operation(shared, from, ask, data, size);
+    case AskKind::kLock:
+    case AskKind::kUnlock:
+      return on_lock(shared, from, ask);
+    case AskKind::kGranted:
+    case AskKind::kPosted:
+    case AskKind::kCompleted:
+      return on_ranks(shared, ask, data, size);
+    default:
+      return pt2pt::refuse_notice();
+  }
+}
+
+class RmaRequest final : public pt2pt::Request {
+ public:
+  void describe(std::string* out) const override { *out += "one-sided operation"; }
+};
+
+}  // namespace
+
+void start_messages() {
+  pt2pt::set_notice_handler(pt2pt::kNoticeRma, on_notice);
+  set_layout_dropped_handler(forget_layout);
+}
+
+pt2pt::Request* make_request(const char* call) {
+  auto* request = new RmaRequest;
+  request->call = call;
+  return request;
+}
+
+void launch(Remote* op) {
+  op->cookie = cookies().put(op);
+  op->ask.cookie = op->cookie;
+  op->ask.rank = op->win->comm->rank;
+  if (op->target_layout) {
+    send_layout(*op->target_layout, op->process);
+    op->ask.layout = op->target_layout->id;
+  }
+  Access& access = access_of(op->win);
+  Target& target = access.targets[op->target];
+  ++access.outstanding;
+  ++access.unsent;
+  ++target.outstanding;
+  ++target.unsent;
+  Channel* channel = &channels()[op->process];
+  op->next = nullptr;
+  if (channel->first)
+    channel->last->next = op;
+  else
+    channel->first = op;
+  channel->last = op;
+  pump(op->process);
+}
+
+void ask_lock(Win* win, const Reach& reach, LockKind kind) {
+  Ask ask{};
+  ask.kind = static_cast<uint64_t>(AskKind::kLock);
+  ask.op = static_cast<uint32_t>(kind);
+  ask.rank = win->comm->rank;
+  ask.member = reach.member;
+  send(win->shared, reach.part->process, ask, nullptr, 0);
+}
+
+void ask_unlock(Win* win, int32_t rank, const Reach& reach, LockKind kind) {
+  auto* op = new Remote;
+  op->shared = win->shared;
+  op->win = win;
+  op->target = rank;
+  op->process = reach.part->process;
+  op->ask = {};
+  op->ask.kind = static_cast<uint64_t>(AskKind::kUnlock);
+  op->ask.op = static_cast<uint32_t>(kind);
+  op->ask.member = reach.member;
+  op->call = "MPI_Win_unlock";
+  launch(op);
+}
+
+void tell_ranks(SharedWin* shared, uint32_t process, AskKind kind, int32_t from,
+                const std::vector<int32_t>& ranks) {
+  Ask ask{};
+  ask.kind = static_cast<uint64_t>(kind);
+  ask.rank = from;
+  if (process == g_av.me())
+    return on_ranks(shared, ask, reinterpret_cast<const uint8_t*>(ranks.data()),
+                    ranks.size() * sizeof(int32_t));
+  const auto most = static_cast<size_t>(most_data(process)) / sizeof(int32_t);
+  for (size_t first = 0; first < ranks.size(); first += most)
+    send(shared, process, ask, ranks.data() + first,
+         std::min(most, ranks.size() - first) * sizeof(int32_t));
+}
+
+}  // namespace fgmpi::rma

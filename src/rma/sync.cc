@@ -1,0 +1,482 @@
+// Epochs: fence, post-start-complete-wait, locks, flushes (MPI-4.0 section 12.5). A member that waits parks.
+
+#include <algorithm>
+#include <map>
+
+#include "base/raw_call.h"
+#include "base/strings.h"
+#include "coll/coll.h"
+#include "pt2pt/engine.h"
+#include "rma/internal.h"
+#include "rma/message.h"
+
+namespace fgmpi::rma {
+namespace {
+
+/// Why a member waits, for the deadlock report.
+struct Site : sched::WaitSite {
+  Site(const char* name, const Win* w, const char* why, int32_t r)
+      : WaitSite{name, words, true}, win(w), what(why), rank(r) {}
+  static void words(const WaitSite* site, std::string* out) {
+    const auto* s = static_cast<const Site*>(site);
+    *out += s->what;
+    if (s->rank >= 0) *out += format(" rank %d", s->rank);
+    *out += ", " + name_of(s->win);
+  }
+  const Win* win;
+  const char* what;
+  int32_t rank;
+};
+
+constexpr int kPolls = 100;
+/// No other proclet of the process could run.
+bool is_alone() {
+  const sched::detail::Hot& hot = sched::detail::g_hot;
+  return !hot.head && hot.fifo;
+}
+
+/// Parks until done(); whoever changes what it depends on wakes `*parked`. Polls a little first where nobody else
+/// could run. May switch.
+template <class F>
+void wait_until(sched::Proclet** parked, const Site& site, F&& done) {
+  for (int i = 0; i < kPolls && !done() && is_alone(); ++i) pt2pt::progress();
+  while (!done()) {
+    *parked = sched::current();
+    sched::park(&site);
+  }
+}
+
+/// What MPI orders others to see: stores before this are visible before loads behind it.
+void make_visible(Access* access) {
+  if (!access->stores) return;
+  access->stores = false;
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+Status take_failure(Access* access) {
+  if (__builtin_expect(access->failure.ok(), 1)) return {};
+  Status failure = std::move(access->failure);
+  access->failure = Status();
+  return failure;
+}
+
+const char* words_of(Epoch epoch) {
+  switch (epoch) {
+    case Epoch::kFence:
+      return "an access epoch of MPI_Win_fence with operations in it";
+    case Epoch::kStart:
+      return "an access epoch of MPI_Win_start";
+    case Epoch::kLock:
+      return "an access epoch of MPI_Win_lock";
+    case Epoch::kLockAll:
+      return "an access epoch of MPI_Win_lock_all";
+    default:
+      return "no access epoch";
+  }
+}
+
+Status wrong_epoch(const Win* win, const char* allowed) {
+  const Epoch epoch = win->access ? win->access->epoch : Epoch::kNone;
+  return error(MPI_ERR_RMA_SYNC, "%s is in %s; allowed is %s", name_of(win).c_str(),
+               words_of(epoch), allowed);
+}
+
+Status check_assertion(int assertion, int allowed, const char* words) {
+  if (!(assertion & ~allowed)) return {};
+  return error(MPI_ERR_ASSERT, "assert is %d; allowed is 0 or %s", assertion, words);
+}
+
+/// A new access epoch may begin.
+Status check_idle(const Win* win) {
+  const Epoch epoch = win->access ? win->access->epoch : Epoch::kNone;
+  if (epoch == Epoch::kNone || epoch == Epoch::kFenced) return {};
+  return wrong_epoch(win, "it outside of access epochs");
+}
+
+}  // namespace
+
+void drain(Win* win, const char* call) {
+  Access& a = access_of(win);
+  if (a.outstanding)
+    wait_until(&a.parked, Site(call, win, "for the answers to its operations", -1),
+               [&] { return a.outstanding == 0; });
+  make_visible(&a);
+}
+
+void note_spin() {
+  constexpr uint32_t kEvery = 256;
+  static uint32_t calls = 0;
+  if (__builtin_expect(++calls % kEvery != 0, 1)) return;
+  const uint64_t switches = sched::switch_count();
+  pt2pt::progress();
+  sched::yield();
+  // Nobody else of this process could run: the one who is waited for may want the core.
+  if (sched::switch_count() == switches && g_av.processes() > 1) raw_call(SYS_sched_yield);
+}
+
+// ---- Locks ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// May switch.
+void acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
+  const Reach reach = reach_of(win, rank);
+  LockWait wait{sched::current(), false};
+  SharedWin* shared = win->shared;
+  const int32_t me = win->comm->rank;
+  if (reach.part->control) {
+    if (reach.part->control->acquire(reach.member, me, kind)) return;
+    shared->lock_waits[me] = &wait;
+  } else {
+    shared->lock_waits[me] = &wait;
+    ask_lock(win, reach, kind);
+  }
+  const Site site(
+      call, win, kind == LockKind::kShared ? "for the shared lock of" : "for the exclusive lock of",
+      rank);
+  for (int i = 0; i < kPolls && !wait.granted && is_alone(); ++i) pt2pt::progress();
+  if (!wait.granted) {
+    wait.proclet = sched::current();
+    sched::park(&site);
+  }
+}
+
+void release(Win* win, int32_t rank, LockKind kind) {
+  const Reach reach = reach_of(win, rank);
+  if (!reach.part->control) return ask_unlock(win, rank, reach, kind);
+  std::vector<int32_t> granted;
+  reach.part->control->release(reach.member, kind, &granted);
+  if (!granted.empty()) tell_granted(win->shared, granted);
+}
+
+}  // namespace
+
+void lock_granted(SharedWin* shared, int32_t rank) {
+  auto found = shared->lock_waits.find(rank);
+  if (found == shared->lock_waits.end()) return pt2pt::refuse_notice();
+  LockWait* wait = found->second;
+  shared->lock_waits.erase(found);
+  wait->granted = true;
+  if (wait->proclet->state == sched::State::kParked) sched::ready(wait->proclet);
+}
+
+void tell_granted(SharedWin* shared, const std::vector<int32_t>& ranks) {
+  const comm::SharedComm* comm = comm::lookup(shared->id);
+  std::map<uint32_t, std::vector<int32_t>> by_process;
+  for (int32_t rank : ranks) {
+    const auto world = static_cast<uint32_t>(comm->map.world_of(rank));
+    by_process[g_av.process_of(world)].push_back(rank);
+  }
+  for (const auto& [process, theirs] : by_process)
+    tell_ranks(shared, process, AskKind::kGranted, -1, theirs);
+}
+
+Status lock(Win* win, int type, int32_t rank, int assertion) {
+  if (type != MPI_LOCK_SHARED && type != MPI_LOCK_EXCLUSIVE)
+    return error(MPI_ERR_LOCKTYPE,
+                 "lock_type is %d; allowed are MPI_LOCK_SHARED and MPI_LOCK_EXCLUSIVE", type);
+  FGMPI_TRY(check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK"));
+  if (rank == MPI_PROC_NULL) return {};
+  Access& a = access_of(win);
+  if (a.epoch != Epoch::kLock) FGMPI_TRY(check_idle(win));
+  if (auto found = a.targets.find(rank);
+      found != a.targets.end() && found->second.lock != LockKind::kNone)
+    return error(MPI_ERR_RMA_SYNC,
+                 "%s has locked rank %d already; allowed is once until its unlock",
+                 name_of(win).c_str(), rank);
+  const LockKind kind = type == MPI_LOCK_SHARED ? LockKind::kShared : LockKind::kExclusive;
+  const bool check = !(assertion & MPI_MODE_NOCHECK);
+  if (check) acquire(win, rank, kind, "MPI_Win_lock");
+  Target& target = a.targets[rank];
+  target.lock = kind;
+  target.no_check = !check;
+  ++a.locks;
+  a.epoch = Epoch::kLock;
+  a.hot_rank = -1;
+  return {};
+}
+
+Status unlock(Win* win, int32_t rank) {
+  if (rank == MPI_PROC_NULL) return {};
+  Access& a = access_of(win);
+  auto found = a.targets.find(rank);
+  if (a.epoch != Epoch::kLock || found == a.targets.end() || found->second.lock == LockKind::kNone)
+    return error(MPI_ERR_RMA_SYNC,
+                 "%s has not locked rank %d by MPI_Win_lock; allowed is unlocking what it has",
+                 name_of(win).c_str(), rank);
+  FGMPI_TRY(flush(win, rank, false, "MPI_Win_unlock"));
+  Target& target = a.targets[rank];
+  const LockKind kind = target.lock;
+  const bool held = !target.no_check;
+  target.lock = LockKind::kNone;
+  a.hot_rank = -1;
+  if (--a.locks == 0) a.epoch = Epoch::kNone;
+  if (target.outstanding == 0 && target.unsent == 0) a.targets.erase(rank);
+  if (held) release(win, rank, kind);
+  return {};
+}
+
+Status lock_all(Win* win, int assertion) {
+  FGMPI_TRY(check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK"));
+  FGMPI_TRY(check_idle(win));
+  Access& a = access_of(win);
+  a.epoch = Epoch::kLockAll;
+  a.no_check = assertion & MPI_MODE_NOCHECK;
+  a.hot_rank = -1;
+  return {};
+}
+
+Status unlock_all(Win* win) {
+  Access& a = access_of(win);
+  if (a.epoch != Epoch::kLockAll) return wrong_epoch(win, "it after MPI_Win_lock_all");
+  drain(win, "MPI_Win_unlock_all");
+  a.epoch = Epoch::kNone;
+  a.hot_rank = -1;
+  std::vector<int32_t> held;
+  for (const auto& [rank, target] : a.targets)
+    if (target.lock != LockKind::kNone && !target.no_check) held.push_back(rank);
+  a.targets.clear();
+  for (int32_t rank : held) release(win, rank, LockKind::kShared);
+  note_spin();
+  return take_failure(&a);
+}
+
+namespace {
+
+Status check_passive(const Win* win, int32_t rank) {
+  const Access* a = win->access.get();
+  const Epoch epoch = a ? a->epoch : Epoch::kNone;
+  if (epoch == Epoch::kLockAll) return {};
+  if (epoch != Epoch::kLock) return wrong_epoch(win, "it between a lock and its unlock");
+  if (rank < 0) return {};
+  auto found = a->targets.find(rank);
+  if (found != a->targets.end() && found->second.lock != LockKind::kNone) return {};
+  return error(MPI_ERR_RMA_SYNC, "%s has not locked rank %d; allowed are ranks that it has locked",
+               name_of(win).c_str(), rank);
+}
+
+}  // namespace
+
+Status flush(Win* win, int32_t rank, bool local, const char* call) {
+  if (rank == MPI_PROC_NULL) return {};
+  Access* a = win->access.get();
+  // The target reached last is one that the epoch allows.
+  if (!a || a->hot_rank != rank || a->epoch < Epoch::kLock) {
+    FGMPI_TRY(check_passive(win, rank));
+    a = win->access.get();
+  }
+  if (__builtin_expect(a->outstanding != 0, 0)) {
+    const Target& target = a->targets[rank];
+    wait_until(&a->parked, Site(call, win, "for the answers of", rank),
+               [&] { return (local ? target.unsent : target.outstanding) == 0; });
+  }
+  if (!local) make_visible(a);
+  note_spin();
+  return take_failure(a);
+}
+
+Status flush_all(Win* win, bool local, const char* call) {
+  Access& a = access_of(win);
+  FGMPI_TRY(check_passive(win, -1));
+  if (a.outstanding)
+    wait_until(&a.parked, Site(call, win, "for the answers to its operations", -1),
+               [&] { return (local ? a.unsent : a.outstanding) == 0; });
+  if (!local) make_visible(&a);
+  note_spin();
+  return take_failure(&a);
+}
+
+Status sync(Win*) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  note_spin();
+  return {};
+}
+
+// ---- Fence ----------------------------------------------------------------------------------------------------------
+
+Status fence(Win* win, int assertion) {
+  constexpr int kAllowed =
+      MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
+  FGMPI_TRY(check_assertion(assertion, kAllowed,
+                            "a sum of MPI_MODE_NOSTORE, _NOPUT, _NOPRECEDE and _NOSUCCEED"));
+  Access& a = access_of(win);
+  if (a.epoch > Epoch::kFence) return wrong_epoch(win, "it when they are closed");
+  if (a.exposed)
+    return error(MPI_ERR_RMA_SYNC,
+                 "%s is in an exposure epoch of MPI_Win_post; allowed is it after MPI_Win_wait",
+                 name_of(win).c_str());
+  drain(win, "MPI_Win_fence");
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  // Even with MPI_MODE_NOPRECEDE the epoch that begins must not reach a member that has not come. Nothing ends and
+  // nothing begins only with both.
+  const int idle = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
+  if ((assertion & idle) != idle) FGMPI_TRY(coll::barrier(win->comm, "MPI_Win_fence"));
+  a.epoch = assertion & MPI_MODE_NOSUCCEED ? Epoch::kNone : Epoch::kFenced;
+  a.hot_rank = -1;
+  a.targets.clear();
+  return take_failure(&a);
+}
+
+// ---- Post, start, complete, wait ------------------------------------------------------------------------------------
+
+namespace {
+
+/// The window's ranks of a group. Errors: MPI_ERR_GROUP.
+Status ranks_of(const Win* win, const comm::Group* group, std::vector<int32_t>* out) {
+  const RankMap& all = win->comm->shared->map;
+  out->clear();
+  for (int32_t i = 0; i < group->map.size(); ++i) {
+    const int32_t world = group->map.world_of(i);
+    const int32_t rank = all.rank_of(world);
+    if (rank < 0)
+      return error(MPI_ERR_GROUP,
+                   "rank %d of group (rank %d of MPI_COMM_WORLD) is not in the window's group", i,
+                   world);
+    out->push_back(rank);
+  }
+  return {};
+}
+
+/// One message a process.
+void tell_group(Win* win, AskKind kind, const std::vector<int32_t>& ranks) {
+  std::map<uint32_t, std::vector<int32_t>> by_process;
+  for (int32_t rank : ranks) by_process[win->comm->peer(rank).process].push_back(rank);
+  for (const auto& [process, theirs] : by_process)
+    tell_ranks(win->shared, process, kind, win->comm->rank, theirs);
+}
+
+void wake(Handshake* handshake) {
+  if (!handshake->parked) return;
+  sched::Proclet* p = handshake->parked;
+  handshake->parked = nullptr;
+  sched::ready(p);
+}
+
+}  // namespace
+
+void on_posted(SharedWin* shared, int32_t from, const int32_t* ranks, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    Handshake& handshake = shared->handshakes[ranks[i]];
+    handshake.posted.insert(from);
+    wake(&handshake);
+  }
+}
+
+void on_completed(SharedWin* shared, const int32_t* ranks, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    Handshake& handshake = shared->handshakes[ranks[i]];
+    ++handshake.completed;
+    wake(&handshake);
+  }
+}
+
+Status post(Win* win, const comm::Group* group, int assertion) {
+  FGMPI_TRY(check_assertion(assertion, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT,
+                            "a sum of MPI_MODE_NOCHECK, _NOSTORE and _NOPUT"));
+  Access& a = access_of(win);
+  if (a.exposed)
+    return error(MPI_ERR_RMA_SYNC,
+                 "%s is in an exposure epoch already; allowed is it after MPI_Win_wait",
+                 name_of(win).c_str());
+  if (a.epoch == Epoch::kFence) return wrong_epoch(win, "it after a fence with MPI_MODE_NOSUCCEED");
+  std::vector<int32_t> ranks;
+  FGMPI_TRY(ranks_of(win, group, &ranks));
+  if (a.epoch == Epoch::kFenced) a.epoch = Epoch::kNone;
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  a.exposed = true;
+  a.expected = static_cast<uint32_t>(ranks.size());
+  if (!(assertion & MPI_MODE_NOCHECK)) tell_group(win, AskKind::kPosted, ranks);
+  return {};
+}
+
+Status start(Win* win, const comm::Group* group, int assertion) {
+  FGMPI_TRY(check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK"));
+  FGMPI_TRY(check_idle(win));
+  Access& a = access_of(win);
+  FGMPI_TRY(ranks_of(win, group, &a.started));
+  std::sort(a.started.begin(), a.started.end());
+  if (!(assertion & MPI_MODE_NOCHECK)) {
+    Handshake& handshake = win->shared->handshakes[win->comm->rank];
+    for (int32_t rank : a.started) {
+      wait_until(&handshake.parked, Site("MPI_Win_start", win, "for MPI_Win_post of", rank),
+                 [&] { return handshake.posted.count(rank) > 0; });
+      handshake.posted.erase(rank);
+    }
+  }
+  a.epoch = Epoch::kStart;
+  a.hot_rank = -1;
+  return {};
+}
+
+Status complete(Win* win) {
+  Access& a = access_of(win);
+  if (a.epoch != Epoch::kStart) return wrong_epoch(win, "it after MPI_Win_start");
+  drain(win, "MPI_Win_complete");
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  a.epoch = Epoch::kNone;
+  a.hot_rank = -1;
+  a.targets.clear();
+  tell_group(win, AskKind::kCompleted, a.started);
+  a.started.clear();
+  return take_failure(&a);
+}
+
+Status wait(Win* win, int* flag, const char* call) {
+  Access& a = access_of(win);
+  if (!a.exposed)
+    return error(MPI_ERR_RMA_SYNC, "%s is in no exposure epoch; allowed is it after MPI_Win_post",
+                 name_of(win).c_str());
+  Handshake& handshake = win->shared->handshakes[win->comm->rank];
+  if (flag) {
+    if (handshake.completed < a.expected) {
+      pt2pt::progress();
+      sched::yield();
+    }
+    *flag = handshake.completed >= a.expected;
+    if (!*flag) return {};
+  } else {
+    wait_until(&handshake.parked, Site(call, win, "for MPI_Win_complete of its origins", -1),
+               [&] { return handshake.completed >= a.expected; });
+  }
+  handshake.completed -= a.expected;
+  a.exposed = false;
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  return {};
+}
+
+// ---- Targets --------------------------------------------------------------------------------------------------------
+
+Status open_another(Win* win, int32_t rank, const char* call) {
+  Access& a = access_of(win);
+  switch (a.epoch) {
+    case Epoch::kNone:
+      return wrong_epoch(win,
+                         "it after MPI_Win_fence, MPI_Win_start, MPI_Win_lock or MPI_Win_lock_all");
+    case Epoch::kFenced:
+      a.epoch = Epoch::kFence;
+      break;
+    case Epoch::kFence:
+      break;
+    case Epoch::kStart:
+      if (std::binary_search(a.started.begin(), a.started.end(), rank)) break;
+      return error(MPI_ERR_RMA_SYNC,
+                   "target_rank is %d; allowed are ranks of the group that MPI_Win_start of %s had",
+                   rank, name_of(win).c_str());
+    case Epoch::kLock:
+      FGMPI_TRY(check_passive(win, rank));
+      break;
+    case Epoch::kLockAll: {
+      if (a.no_check) break;
+      Target& target = a.targets[rank];
+      if (target.lock != LockKind::kNone) break;
+      acquire(win, rank, LockKind::kShared, call);
+      target.lock = LockKind::kShared;
+      break;
+    }
+  }
+  a.hot = reach_of(win, rank);
+  a.hot_rank = rank;
+  return {};
+}
+
+}  // namespace fgmpi::rma

@@ -1,0 +1,489 @@
+// Put, get, accumulates and compare-and-swap: arguments checked, then moved by the target's way. Whatever is not by
+// messages is complete when the call returns.
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "base/strings.h"
+#include "rma/attached.h"
+#include "rma/fold.h"
+#include "rma/internal.h"
+#include "rma/layout.h"
+#include "rma/message.h"
+
+namespace fgmpi::rma {
+namespace {
+
+/// One side of an operation: elements of a type that was looked up.
+struct Side {
+  void* address = nullptr;
+  int64_t count = 0;
+  host::Type type;
+  int64_t bytes = 0;
+  /// All of it is one run, from address + type.true_lb() on.
+  bool plain() const { return type.contiguous(); }
+  char* data() const { return static_cast<char*>(address) + type.true_lb(); }
+};
+
+Status make_side(const Elements& elements, bool at_origin, const char* name, Side* out) {
+  const MPI_Datatype type =
+      elements.count == 0 && elements.type == MPI_DATATYPE_NULL ? MPI_BYTE : elements.type;
+  FGMPI_TRY(host::Type::of(type, &out->type));
+  out->address = const_cast<void*>(elements.address);
+  out->count = elements.count;
+  int64_t reach;
+  if (__builtin_mul_overflow(elements.count, out->type.size(), &out->bytes) ||
+      __builtin_mul_overflow(elements.count, out->type.extent(), &reach))
+    return error(MPI_ERR_COUNT,
+                 "%s_count is %lld, of a datatype of %lld bytes; allowed is what needs at most 63 "
+                 "bits",
+                 name, static_cast<long long>(elements.count),
+                 static_cast<long long>(out->type.size()));
+  if (at_origin && !out->address && out->bytes > 0 && out->type.basic())
+    return error(MPI_ERR_BUFFER,
+                 "%s_addr is a null pointer with count %lld; allowed is null with count 0 only",
+                 name, static_cast<long long>(elements.count));
+  return {};
+}
+
+/// Both sides have as many bytes.
+Status check_equal(const Side& a, const char* name, const Side& target) {
+  if (__builtin_expect(a.bytes == target.bytes, 1)) return {};
+  return error(
+      MPI_ERR_TYPE,
+      "%s data has %lld bytes, target data %lld; allowed are datatypes of the same signature", name,
+      static_cast<long long>(a.bytes), static_cast<long long>(target.bytes));
+}
+
+/// The offset of displacement `disp`; the target's memory has all that `side` reaches to.
+Status locate(const Win* win, const Reach& reach, const Operation& what, const Side& side,
+              int64_t* offset) {
+  int64_t low = side.type.true_lb();
+  int64_t high = low + side.type.true_extent();
+  const int64_t rest = side.type.extent() * (side.count - 1);
+  (rest < 0 ? low : high) += rest;
+  if (side.bytes == 0) low = high = 0;
+  FGMPI_TRY(check_range(win, reach, what.rank, what.disp, low, high));
+  *offset = what.disp * reach.unit;
+  return {};
+}
+
+Status finish_at_once(const Operation& what) {
+  if (__builtin_expect(what.request != nullptr, 0)) {
+    note_spin();
+    *what.request = pt2pt::sent_request();
+  }
+  return {};
+}
+
+Status check_request(const Win* win, const Operation& what) {
+  if (__builtin_expect(!what.request, 1)) return {};
+  const Epoch epoch = win->access ? win->access->epoch : Epoch::kNone;
+  if (epoch == Epoch::kLock || epoch == Epoch::kLockAll) return {};
+  return error(MPI_ERR_RMA_SYNC,
+               "%s is not locked; allowed are request forms after MPI_Win_lock or MPI_Win_lock_all",
+               name_of(win).c_str());
+}
+
+void count(Way way) { ++g_counters.operations[static_cast<int>(way)]; }
+
+Remote* make_remote(Win* win, const Operation& what, const Reach& reach, AskKind kind,
+                    int64_t offset) {
+  auto* op = new Remote;
+  op->shared = win->shared;
+  op->win = win;
+  op->target = what.rank;
+  op->process = reach.part->process;
+  op->ask = {};
+  op->ask.kind = static_cast<uint64_t>(kind);
+  op->ask.op = static_cast<uint32_t>(what.op);
+  op->ask.member = reach.member;
+  op->ask.offset = offset;
+  op->call = what.call;
+  return op;
+}
+
+/// The target's side in a message: a row of bytes, or a layout.
+Status set_target(Remote* op, const Side& target, const LayoutPtr& layout) {
+  if (layout->contiguous()) {
+    op->ask.count = layout->size * target.count;
+    op->ask.offset += layout->runs[0].offset;
+    return {};
+  }
+  op->ask.count = target.count;
+  op->target_layout = layout;
+  return {};
+}
+
+Status launch_with_request(Remote* op, const Operation& what) {
+  if (what.request) *what.request = op->request = make_request(what.call);
+  launch(op);
+  return {};
+}
+
+// ---- Put and get ----------------------------------------------------------------------------------------------------
+
+void copy(void* to, const void* from, int64_t bytes) {
+  if (__builtin_expect(bytes == 8, 1))
+    std::memcpy(to, from, 8);
+  else
+    std::memmove(to, from, static_cast<size_t>(bytes));
+}
+
+struct Transfer {
+  Win* win;
+  const Operation* what;
+  Reach* reach;
+  Side mine, theirs;
+  int64_t offset = 0;
+  LayoutPtr my_layout, their_layout;
+  bool putting;
+
+  Status layouts() {
+    FGMPI_TRY(layout_of(mine.type, &my_layout));
+    return layout_of(theirs.type, &their_layout);
+  }
+  /// In this process's address space.
+  Status in_place() {
+    char* there = reach->here + offset;
+    if (mine.plain() && theirs.plain()) {
+      char* target = there + theirs.type.true_lb();
+      putting ? copy(target, mine.data(), mine.bytes) : copy(mine.data(), target, mine.bytes);
+      return {};
+    }
+    FGMPI_TRY(layouts());
+    Cursor a(*my_layout, mine.count), b(*their_layout, theirs.count);
+    char* here = static_cast<char*>(mine.address);
+    walk(&a, &b, mine.bytes, [&](int64_t x, int64_t y, int64_t n) {
+      std::memmove(putting ? there + y : here + x, putting ? here + x : there + y,
+                   static_cast<size_t>(n));
+    });
+    return {};
+  }
+  Status attached() {
+    Attached moves(reach->part->object.pid, putting ? Direction::kWrite : Direction::kRead);
+    const uint64_t there = static_cast<uint64_t>(reach->base + offset);
+    if (mine.plain() && theirs.plain()) {
+      moves.add(mine.data(), there + static_cast<uint64_t>(theirs.type.true_lb()), mine.bytes);
+      return moves.finish();
+    }
+    FGMPI_TRY(layouts());
+    Cursor a(*my_layout, mine.count), b(*their_layout, theirs.count);
+    walk(&a, &b, mine.bytes, [&](int64_t x, int64_t y, int64_t n) {
+      moves.add(static_cast<char*>(mine.address) + x, there + static_cast<uint64_t>(y), n);
+    });
+    return moves.finish();
+  }
+  Status by_messages() {
+    FGMPI_TRY(layouts());
+    Remote* op = make_remote(win, *what, *reach, putting ? AskKind::kPut : AskKind::kGet, offset);
+    op->total = mine.bytes;
+    FGMPI_TRY(set_target(op, theirs, their_layout));
+    if (putting) {
+      op->origin = mine.address;
+      op->origin_layout = my_layout;
+      op->origin_cursor.emplace(*op->origin_layout, mine.count);
+    } else {
+      op->result = mine.address;
+      op->result_layout = my_layout;
+      op->result_count = mine.count;
+    }
+    return launch_with_request(op, *what);
+  }
+};
+
+Status transfer(Win* win, const Operation& what, bool putting) {
+  if (what.rank == MPI_PROC_NULL) return finish_at_once(what);
+  Transfer t;
+  t.win = win;
+  t.what = &what;
+  t.putting = putting;
+  FGMPI_TRY(check_request(win, what));
+  FGMPI_TRY(make_side(what.origin, true, "origin", &t.mine));
+  FGMPI_TRY(make_side(what.target, false, "target", &t.theirs));
+  FGMPI_TRY(check_equal(t.mine, "origin", t.theirs));
+  FGMPI_TRY(target(win, what.rank, what.call, &t.reach));
+  FGMPI_TRY(locate(win, *t.reach, what, t.theirs, &t.offset));
+  if (t.mine.bytes == 0) return finish_at_once(what);
+  if (t.reach->way == Way::kAttached) {
+    Status status = t.attached();
+    if (status.ok()) {
+      count(Way::kAttached);
+      return finish_at_once(what);
+    }
+    if (status.error_class() != MPI_ERR_UNSUPPORTED_OPERATION) return status;
+    t.reach->part->no_attach = true;
+    *t.reach = reach_of(win, what.rank);
+  }
+  count(t.reach->way);
+  if (t.reach->way == Way::kMessages) return t.by_messages();
+  if (t.reach->way == Way::kMapped) win->access->stores = true;
+  FGMPI_TRY(t.in_place());
+  return finish_at_once(what);
+}
+
+}  // namespace
+
+Status check_range(const Win* win, const Reach& reach, int32_t rank, MPI_Aint disp, int64_t low,
+                   int64_t high) {
+  int64_t offset = 0, first = 0, end = 0;
+  const bool dynamic = reach.size < 0;
+  const bool fits = !__builtin_mul_overflow(disp, reach.unit, &offset) &&
+                    !__builtin_add_overflow(offset, low, &first) &&
+                    !__builtin_add_overflow(offset, high, &end);
+  if (dynamic) {
+    if (reach.way != Way::kHere || low == high ||
+        is_attached(*win->shared, reach.member, static_cast<uint64_t>(first),
+                    static_cast<uint64_t>(high - low)))
+      return {};
+    return error(MPI_ERR_RMA_RANGE,
+                 "rank %d has not attached all of the %lld bytes at address 0x%llx (%s)", rank,
+                 static_cast<long long>(high - low), static_cast<unsigned long long>(first),
+                 name_of(win).c_str());
+  }
+  if (__builtin_expect(fits && disp >= 0 && first >= 0 && end <= reach.size, 1)) return {};
+  if (disp < 0)
+    return error(MPI_ERR_DISP, "target_disp is %lld at rank %d; allowed is 0 or more (%s)",
+                 static_cast<long long>(disp), rank, name_of(win).c_str());
+  return error(MPI_ERR_RMA_RANGE,
+               "bytes %lld to %lld of rank %d's memory (target_disp %lld, unit %lld); allowed are "
+               "those below %lld (%s)",
+               static_cast<long long>(first), static_cast<long long>(end) - 1, rank,
+               static_cast<long long>(disp), static_cast<long long>(reach.unit),
+               static_cast<long long>(reach.size), name_of(win).c_str());
+}
+
+Status put(Win* win, const Operation& what) { return transfer(win, what, true); }
+Status get(Win* win, const Operation& what) { return transfer(win, what, false); }
+
+// ---- Accumulates ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Elements are taken whole, with their padding.
+const LayoutPtr& whole_of(const LayoutPtr& layout) {
+  return layout->whole ? layout->whole : layout;
+}
+
+struct Accumulation {
+  Win* win;
+  const Operation* what;
+  Reach* reach;
+  Side origin, result, theirs;
+  LayoutPtr from, to, back;  ///< of origin, target, result
+  Folding folding;
+  int64_t offset = 0;
+  int64_t bytes = 0;  ///< of the target's elements, with padding
+  bool fetch = false, sends = true;
+
+  Status prepare() {
+    sends = what->op != MPI_NO_OP;
+    FGMPI_TRY(make_side(what->target, false, "target", &theirs));
+    FGMPI_TRY(layout_of(theirs.type, &to));
+    FGMPI_TRY(make_folding(what->op, to->element, fetch, &folding));
+    to = whole_of(to);
+    bytes = to->size * theirs.count;
+    if (sends) FGMPI_TRY(prepare_mine(what->origin, "origin", &origin, &from));
+    if (fetch) FGMPI_TRY(prepare_mine(what->result, "result", &result, &back));
+    return {};
+  }
+  Status prepare_mine(const Elements& elements, const char* name, Side* side, LayoutPtr* layout) {
+    FGMPI_TRY(make_side(elements, true, name, side));
+    FGMPI_TRY(check_equal(*side, name, theirs));
+    FGMPI_TRY(layout_of(side->type, layout));
+    *layout = whole_of(*layout);
+    if ((*layout)->size * side->count == bytes) return {};
+    return error(MPI_ERR_TYPE,
+                 "%s datatype is not made of the predefined type that the target's is made of",
+                 name);
+  }
+
+  /// f(address at the target less its base, bytes, operand or nullptr, where the elements from before go or nullptr) for
+  /// pieces of at most `most` bytes.
+  template <class F>
+  Status for_pieces(int64_t most, F&& f) {
+    alignas(32) char operand[kStaged], before[kStaged];
+    const bool in_row = (!sends || from->contiguous()) && (!fetch || back->contiguous());
+    if (!in_row) most = std::min(most, kStaged);
+    most -= most % folding.element;
+    Cursor at(*to, theirs.count);
+    std::optional<Cursor> source, sink;
+    if (sends) source.emplace(*from, origin.count);
+    if (fetch) sink.emplace(*back, result.count);
+    for (int64_t done = 0; done < bytes;) {
+      const Run run = at.next(std::min(most, bytes - done));
+      const char* in = nullptr;
+      char* out = nullptr;
+      if (sends && from->contiguous()) {
+        in = static_cast<char*>(origin.address) + source->next(run.bytes).offset;
+      } else if (sends) {
+        gather(&*source, origin.address, operand, run.bytes);
+        in = operand;
+      }
+      const bool direct = fetch && back->contiguous();
+      if (fetch)
+        out = direct ? static_cast<char*>(result.address) + sink->next(run.bytes).offset : before;
+      FGMPI_TRY(f(offset + run.offset, run.bytes, in, out));
+      if (fetch && !direct) scatter(&*sink, result.address, before, run.bytes);
+      done += run.bytes;
+    }
+    return {};
+  }
+
+  Status in_place() {
+    Part& part = *reach->part;
+    const bool one_lock = part.locked;
+    return for_pieces(kMostUnderLock, [&](int64_t at, int64_t n, const char* in, char* out) {
+      std::unique_lock<SpinLock> guard;
+      if (one_lock) guard = std::unique_lock<SpinLock>(part.control->all());
+      fold(folding, reach->here + at, in, out, n, part.control.get(),
+           static_cast<uint64_t>(reach->base + at), one_lock);
+      return Status();
+    });
+  }
+
+  /// Under the lock that everybody takes for this memory. The target need not do anything.
+  Status attached() {
+    Part& part = *reach->part;
+    static char* copy = static_cast<char*>(aligned_alloc(64, kMostUnderLock));
+    return for_pieces(kMostUnderLock, [&](int64_t at, int64_t n, const char* in, char* out) {
+      const auto there = static_cast<uint64_t>(reach->base + at);
+      std::lock_guard<SpinLock> guard(part.control->all());
+      Attached reading(part.object.pid, Direction::kRead);
+      reading.add(copy, there, n);
+      FGMPI_TRY(reading.finish());
+      if (out) std::memcpy(out, copy, static_cast<size_t>(n));
+      if (!in) return Status();
+      fold_alone(folding, copy, in, n);
+      Attached writing(part.object.pid, Direction::kWrite);
+      writing.add(copy, there, n);
+      return writing.finish();
+    });
+  }
+
+  Status by_messages() {
+    Remote* op = make_remote(win, *what, *reach,
+                             fetch ? AskKind::kGetAccumulate : AskKind::kAccumulate, offset);
+    op->ask.type = folding.type.handle();
+    op->total = bytes;
+    op->unit = folding.element;
+    FGMPI_TRY(set_target(op, theirs, to));
+    if (sends) {
+      op->origin = origin.address;
+      op->origin_layout = from;
+      op->origin_cursor.emplace(*from, origin.count);
+    }
+    if (fetch) {
+      op->result = result.address;
+      op->result_layout = back;
+      op->result_count = result.count;
+    }
+    return launch_with_request(op, *what);
+  }
+
+  static constexpr int64_t kStaged = 4096;
+};
+
+bool attaches(const Reach& reach) {
+  return reach.way == Way::kAttached && reach.part->locked && reach.part->control;
+}
+
+}  // namespace
+
+Status accumulate(Win* win, const Operation& what, bool fetch) {
+  if (what.rank == MPI_PROC_NULL) return finish_at_once(what);
+  Accumulation a;
+  a.win = win;
+  a.what = &what;
+  a.fetch = fetch;
+  FGMPI_TRY(check_request(win, what));
+  FGMPI_TRY(a.prepare());
+  FGMPI_TRY(target(win, what.rank, what.call, &a.reach));
+  FGMPI_TRY(locate(win, *a.reach, what, a.theirs, &a.offset));
+  if (a.bytes == 0) return finish_at_once(what);
+  if (attaches(*a.reach)) {
+    Status status = a.attached();
+    if (status.ok()) {
+      count(Way::kAttached);
+      return finish_at_once(what);
+    }
+    if (status.error_class() != MPI_ERR_UNSUPPORTED_OPERATION) return status;
+    a.reach->part->no_attach = true;
+    *a.reach = reach_of(win, what.rank);
+  }
+  if (a.reach->way == Way::kHere || a.reach->way == Way::kMapped) {
+    count(a.reach->way);
+    if (a.reach->way == Way::kMapped) win->access->stores = true;
+    FGMPI_TRY(a.in_place());
+    return finish_at_once(what);
+  }
+  count(Way::kMessages);
+  return a.by_messages();
+}
+
+Status compare_and_swap(Win* win, const void* origin, const void* compare, void* result,
+                        MPI_Datatype type, int32_t rank, MPI_Aint disp) {
+  Operation what;
+  what.rank = rank;
+  what.disp = disp;
+  what.call = "MPI_Compare_and_swap";
+  if (rank == MPI_PROC_NULL) return {};
+  what.target = {nullptr, 1, type};
+  Side theirs;
+  FGMPI_TRY(make_side(what.target, false, "target", &theirs));
+  FGMPI_TRY(check_swappable(theirs.type));
+  for (const void* address : {origin, compare, static_cast<const void*>(result)})
+    if (!address)
+      return error(MPI_ERR_BUFFER,
+                   "origin_addr, compare_addr or result_addr is a null pointer; allowed is the "
+                   "address of an element");
+  Reach* reach;
+  int64_t offset;
+  FGMPI_TRY(target(win, rank, what.call, &reach));
+  FGMPI_TRY(locate(win, *reach, what, theirs, &offset));
+  Part& part = *reach->part;
+  const auto there = static_cast<uint64_t>(reach->base + offset);
+  if (reach->way == Way::kHere || reach->way == Way::kMapped) {
+    count(reach->way);
+    std::unique_lock<SpinLock> guard;
+    if (part.locked) guard = std::unique_lock<SpinLock>(part.control->all());
+    swap_if_equal(reach->here + offset, compare, origin, result, theirs.bytes, part.control.get(),
+                  there, part.locked);
+    if (reach->way == Way::kMapped) win->access->stores = true;
+    return {};
+  }
+  if (attaches(*reach)) {
+    alignas(8) char copy[8];
+    Status status;
+    {
+      std::lock_guard<SpinLock> guard(part.control->all());
+      Attached reading(part.object.pid, Direction::kRead);
+      reading.add(copy, there, theirs.bytes);
+      status = reading.finish();
+      if (status.ok()) {
+        swap_if_equal(copy, compare, origin, result, theirs.bytes, nullptr, there, true);
+        Attached writing(part.object.pid, Direction::kWrite);
+        writing.add(copy, there, theirs.bytes);
+        status = writing.finish();
+      }
+    }
+    if (status.ok()) {
+      count(Way::kAttached);
+      return {};
+    }
+    if (status.error_class() != MPI_ERR_UNSUPPORTED_OPERATION) return status;
+    part.no_attach = true;
+    *reach = reach_of(win, rank);
+  }
+  count(Way::kMessages);
+  Remote* op = make_remote(win, what, *reach, AskKind::kCompareAndSwap, offset);
+  op->total = op->ask.count = op->unit = theirs.bytes;
+  op->result = result;
+  std::memcpy(op->inline_data, origin, static_cast<size_t>(theirs.bytes));
+  std::memcpy(op->inline_data + theirs.bytes, compare, static_cast<size_t>(theirs.bytes));
+  launch(op);
+  return {};
+}
+
+}  // namespace fgmpi::rma

@@ -1,0 +1,239 @@
+#include "rma/win.h"
+
+#include <algorithm>
+
+#include "base/counters.h"
+#include "base/settings.h"
+#include "base/slab.h"
+#include "base/strings.h"
+#include "rma/internal.h"
+
+namespace fgmpi::rma {
+
+Counters g_counters = {};
+
+namespace {
+
+constexpr uint32_t kHandleBase = 0xa0000000u;  // MPICH: direct, window
+constexpr uint32_t kKindMask = 0xfc000000u;
+
+Slab<Win> g_wins;
+
+std::unordered_map<uint64_t, SharedWin*>& by_context() {
+  static auto* map = new std::unordered_map<uint64_t, SharedWin*>;
+  return *map;
+}
+
+[[maybe_unused]] const bool g_counters_provided = [] {
+  using namespace counters;
+  provide(kRmaHere, [](const void*) { return g_counters.operations[int(Way::kHere)]; });
+  provide(kRmaMapped, [](const void*) { return g_counters.operations[int(Way::kMapped)]; });
+  provide(kRmaAttached, [](const void*) { return g_counters.operations[int(Way::kAttached)]; });
+  provide(kRmaMessages, [](const void*) { return g_counters.operations[int(Way::kMessages)]; });
+  return true;
+}();
+
+/// Maps the object of a peer of this host, once. Where that fails, messages do all.
+void open_object(SharedWin* shared, Part* part) {
+  if (part->tried) return;
+  part->tried = true;
+  if (part->object.fd < 0) return;
+  auto memory = std::make_unique<MemoryObject>();
+  if (!memory->open(part->object).ok()) return;
+  part->memory = std::move(memory);
+  part->control = std::make_unique<Control>(part->memory->base(), part->locals.size());
+  (void)shared;
+}
+
+}  // namespace
+
+Part& SharedWin::search(uint32_t process) {
+  auto at = std::lower_bound(parts.begin(), parts.end(), process,
+                             [](const Part& part, uint32_t p) { return part.process < p; });
+  return *at;
+}
+
+Win* find(MPI_Win handle) {
+  const auto bits = static_cast<uint32_t>(handle);
+  return (bits & kKindMask) == kHandleBase ? g_wins.get(bits & ~kKindMask) : nullptr;
+}
+
+std::string name_of(const Win* win) {
+  return format("rank %d of %d in window 0x%08x", win->comm->rank, win->comm->size(),
+                static_cast<unsigned>(win->handle));
+}
+
+SharedWin* find_shared(uint64_t ctx) {
+  auto found = by_context().find(ctx);
+  return found == by_context().end() ? nullptr : found->second;
+}
+
+void register_shared(SharedWin* shared) {
+  by_context()[shared->id.plane(comm::kPlaneRma)] = shared;
+}
+
+Status enter(SharedWin* shared, comm::Comm* comm, Win** out) {
+  const int64_t index = g_wins.create();
+  if (index < 0)
+    return error(MPI_ERR_OTHER,
+                 "this process has %u windows of its ranks in use, the most that are allowed",
+                 g_wins.live());
+  Win* win = g_wins.get(static_cast<uint32_t>(index));
+  win->shared = shared;
+  win->comm = comm;
+  win->handle = static_cast<MPI_Win>(kHandleBase | static_cast<uint32_t>(index));
+  ++shared->references;
+  *out = win;
+  return {};
+}
+
+void drop_shared(SharedWin* shared) {
+  by_context().erase(shared->id.plane(comm::kPlaneRma));
+  delete shared;
+}
+
+void leave(Win* win) {
+  SharedWin* shared = win->shared;
+  comm::Comm* comm = win->comm;
+  g_wins.destroy(static_cast<uint32_t>(win->handle) & ~kKindMask);
+  if (--shared->references == 0) drop_shared(shared);
+  comm::free(comm);
+}
+
+Access& access_of(Win* win) {
+  if (!win->access) win->access = std::make_unique<Access>();
+  return *win->access;
+}
+
+Reach reach_of(Win* win, int32_t rank) {
+  SharedWin& shared = *win->shared;
+  const Location at = win->comm->peer(rank);
+  Part& part = shared.part_of(at.process);
+  Reach reach;
+  reach.part = &part;
+  reach.member = part.locals.find(at.local);
+  FGMPI_CHECK(reach.member != ~0u);
+  const bool dynamic = shared.flavor == MPI_WIN_FLAVOR_DYNAMIC;
+  reach.base = dynamic ? 0 : part.bases[reach.member];
+  reach.size = dynamic ? -1 : part.sizes[reach.member];
+  reach.unit = part.units[reach.member];
+  const bool own = &part == &shared.own();
+  if (!own && part.near) open_object(&shared, &part);
+  if (shared.common.base() && (own || part.near)) {
+    reach.way = own ? Way::kHere : Way::kMapped;
+    reach.here = shared.common.base() + reach.base;
+  } else if (own) {
+    reach.way = Way::kHere;
+    reach.here = reinterpret_cast<char*>(reach.base);
+  } else if (part.near && shared.flavor == MPI_WIN_FLAVOR_ALLOCATE && part.memory) {
+    reach.way = Way::kMapped;
+    reach.here = part.memory->base() + (static_cast<uint64_t>(reach.base) - part.object_base);
+  } else if (part.near && !dynamic && !part.no_attach && settings::on(settings::kShmCma)) {
+    reach.way = Way::kAttached;
+  }
+  return reach;
+}
+
+Status shared_query(Win* win, int32_t rank, int64_t* bytes, int64_t* unit, void** base) {
+  SharedWin& shared = *win->shared;
+  if (shared.flavor != MPI_WIN_FLAVOR_SHARED)
+    return error(MPI_ERR_RMA_FLAVOR,
+                 "%s was made by %s; allowed is a window of MPI_Win_allocate_shared",
+                 name_of(win).c_str(), shared.made_by);
+  if (rank == MPI_PROC_NULL) {
+    // The lowest rank that has any memory (section 12.2.3).
+    const int32_t ranks = win->comm->size();
+    *bytes = 0;
+    *unit = 0;
+    *base = nullptr;
+    for (rank = 0; rank < ranks && reach_of(win, rank).size == 0; ++rank) {
+    }
+    if (rank == ranks) return {};
+  }
+  const Reach reach = reach_of(win, rank);
+  *bytes = reach.size;
+  *unit = reach.unit;
+  *base = reach.here;
+  return {};
+}
+
+// ---- Dynamic windows -----------------------------------------------------------------------------------------------
+
+namespace {
+
+Status check_dynamic(const Win* win) {
+  if (win->shared->flavor == MPI_WIN_FLAVOR_DYNAMIC) return {};
+  return error(MPI_ERR_RMA_FLAVOR,
+               "%s was made by %s; allowed is a window of MPI_Win_create_dynamic",
+               name_of(win).c_str(), win->shared->made_by);
+}
+
+std::vector<Region>& regions_of(Win* win) {
+  SharedWin& shared = *win->shared;
+  return shared.attached[shared.own().locals.find(comm::rank_state()->local)];
+}
+
+}  // namespace
+
+Status attach(Win* win, void* base, int64_t bytes) {
+  FGMPI_TRY(check_dynamic(win));
+  if (bytes < 0)
+    return error(MPI_ERR_SIZE, "size is %lld; allowed is 0 or more", static_cast<long long>(bytes));
+  if (bytes == 0) return {};
+  if (!base) return error(MPI_ERR_BASE, "base is a null pointer; allowed is null with size 0 only");
+  std::vector<Region>& regions = regions_of(win);
+  const Region mine{reinterpret_cast<uint64_t>(base), static_cast<uint64_t>(bytes)};
+  auto at = std::lower_bound(regions.begin(), regions.end(), mine,
+                             [](const Region& a, const Region& b) { return a.base < b.base; });
+  auto overlaps = [&](const Region& r) {
+    return r.base < mine.base + mine.bytes && mine.base < r.base + r.bytes;
+  };
+  const Region* other = at != regions.end() && overlaps(*at)                ? &*at
+                        : at != regions.begin() && overlaps(*std::prev(at)) ? &*std::prev(at)
+                                                                            : nullptr;
+  if (other)
+    return error(MPI_ERR_RMA_ATTACH,
+                 "%llu bytes at 0x%llx overlap %llu bytes at 0x%llx, which are attached to %s",
+                 static_cast<unsigned long long>(mine.bytes),
+                 static_cast<unsigned long long>(mine.base),
+                 static_cast<unsigned long long>(other->bytes),
+                 static_cast<unsigned long long>(other->base), name_of(win).c_str());
+  regions.insert(at, mine);
+  return {};
+}
+
+Status detach(Win* win, const void* base) {
+  FGMPI_TRY(check_dynamic(win));
+  std::vector<Region>& regions = regions_of(win);
+  const auto address = reinterpret_cast<uint64_t>(base);
+  auto at = std::find_if(regions.begin(), regions.end(),
+                         [&](const Region& r) { return r.base == address; });
+  if (at == regions.end())
+    return error(MPI_ERR_RMA_ATTACH,
+                 "base is 0x%llx; allowed is the address of memory that is attached to %s",
+                 static_cast<unsigned long long>(address), name_of(win).c_str());
+  regions.erase(at);
+  return {};
+}
+
+bool is_attached(const SharedWin& shared, uint32_t member, uint64_t address, uint64_t bytes) {
+  auto found = shared.attached.find(member);
+  if (found == shared.attached.end()) return false;
+  const std::vector<Region>& regions = found->second;
+  // Regions that touch may be used as one.
+  auto at = std::upper_bound(regions.begin(), regions.end(), address,
+                             [](uint64_t a, const Region& r) { return a < r.base; });
+  if (at == regions.begin()) return false;
+  uint64_t end = address;
+  for (--at; at != regions.end() && at->base <= end && at->base + at->bytes > end; ++at) {
+    end = at->base + at->bytes;
+    if (end - address >= bytes) return true;
+  }
+  return false;
+}
+
+void for_each_kept(void (*visit)(const Win& win, void* argument), void* argument) {
+  g_wins.for_each([&](uint32_t, Win& win) { visit(win, argument); });
+}
+
+}  // namespace fgmpi::rma

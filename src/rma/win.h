@@ -1,0 +1,258 @@
+// Windows (MPI-4.0 chapter 12): memory of ranks that others read and write without their help.
+//
+//   rank 0: Win (32 B) --+                      +-- Part of process 0: bases, sizes, units; its memory object
+//   rank 1: Win (32 B) --+--> SharedWin --------+-- Part of process 1 ...
+//        + Comm (64 B)       (one a process)    +-- ...
+//
+// A window belongs to the process: collocated members share one SharedWin, found by the context id of the window's own
+// duplicate of the communicator. Where every member's memory is, is kept once a process as a Progression for each
+// process of the window. A member owns a Win and its part of that communicator, 96 bytes; its Access (what it has
+// locked, what is under way) is made by its first epoch.
+//
+// Ways to a target's data, decided when a rank first reaches it:
+//   kHere      same process: copied or folded in place
+//   kMapped    same host, memory that MPI allocated: loads, stores and processor atomics in the mapping
+//   kAttached  same host, memory of the user's: process_vm_readv and process_vm_writev
+//   kMessages  everything else: active messages (message.h)
+//
+// Thread rule: one thread. Functions that may switch say so. Invariants: of a SharedWin nothing is freed while a member
+// has not left MPI_Win_free; operations that are not by messages are complete when their call returns.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/status.h"
+#include "comm/comm.h"
+#include "comm/group.h"
+#include "comm/hints.h"
+#include "pt2pt/pt2pt.h"
+#include "rma/control.h"
+#include "rma/memory.h"
+#include "rma/progression.h"
+
+namespace fgmpi::rma {
+
+enum class Way : uint8_t { kHere, kMapped, kAttached, kMessages };
+inline constexpr int kWays = 4;
+
+/// Operations so far, by way: MPIX_Stats.
+struct Counters {
+  uint64_t operations[kWays];
+};
+extern Counters g_counters;
+
+/// What a process knows of the members of a window in one process, itself included.
+struct Part {
+  uint32_t process = 0;
+  Progression
+      locals;  ///< their indices in that process, ascending; the others are in the order of these
+  Progression ranks;  ///< in the window
+  Progression bases;  ///< addresses there; of MPI_Win_allocate_shared: offsets in the common object
+  Progression sizes;  ///< bytes
+  Progression units;  ///< displacement units
+  ObjectName object;  ///< control area, and behind it the memory of MPI_Win_allocate
+  uint64_t control_bytes = 0;
+  uint64_t object_base = 0;  ///< where the owner has it
+  uint64_t host = 0;         ///< equal for processes that can share memory
+  bool near = false;         ///< on the host of this process, reached by its transport for that
+  bool locked = false;       ///< accumulates to its memory take Control::all()
+  bool tried = false;        ///< near: the object has been asked for
+  bool no_attach = false;    ///< the kernel does not let this process reach its memory
+  std::unique_ptr<MemoryObject> memory;  ///< the object, mapped here
+  std::unique_ptr<Control> control;      ///< nullptr: only its owner can use it
+};
+
+/// A rank's memory as another one reaches it.
+struct Reach {
+  Part* part = nullptr;
+  uint32_t member = 0;  ///< its place among those of the part
+  Way way = Way::kMessages;
+  int64_t base = 0;      ///< of displacement 0, as the owner numbers its memory
+  int64_t size = 0;      ///< bytes; of a dynamic window: -1
+  int64_t unit = 1;      ///< bytes
+  char* here = nullptr;  ///< kHere and kMapped: displacement 0
+};
+
+/// Memory that MPI_Win_attach made part of a dynamic window.
+struct Region {
+  uint64_t base, bytes;
+};
+
+/// Post-start-complete-wait of one member. Exists once anybody has posted to it or completed at it.
+struct Handshake {
+  std::unordered_set<int32_t>
+      posted;  ///< ranks whose MPI_Win_post names this one, not yet matched by its start
+  uint32_t completed = 0;            ///< MPI_Win_complete calls of the group of its exposure
+  sched::Proclet* parked = nullptr;  ///< the member, while it waits for either
+};
+
+/// A member that waits for a lock: on its stack.
+struct LockWait {
+  sched::Proclet* proclet;
+  bool granted;
+};
+
+/// What collocated members share.
+struct SharedWin {
+  comm::ContextId id;
+  int flavor = MPI_WIN_FLAVOR_CREATE;
+  uint32_t references = 0;  ///< members here that have not freed it
+  uint32_t me = 0;          ///< the part of this process
+  const char* made_by = "";
+  std::vector<Part> parts;                            ///< ascending processes
+  MemoryObject common;                                ///< of MPI_Win_allocate_shared
+  std::unordered_map<int32_t, Handshake> handshakes;  ///< by rank
+  std::unordered_map<int32_t, LockWait*> lock_waits;  ///< by rank
+  std::unordered_map<uint32_t, std::vector<Region>>
+      attached;  ///< by place in the own part; ascending
+
+  Part& own() { return parts[me]; }
+  /// REQUIRES: the process hosts members.
+  Part& part_of(uint32_t process) {
+    const uint32_t at = process - parts[0].process;
+    if (__builtin_expect(at < parts.size() && parts[at].process == process, 1)) return parts[at];
+    return search(process);
+  }
+
+ private:
+  Part& search(uint32_t process);
+};
+
+/// Which access epoch a member is in. kFenced: after a fence, nothing accessed yet; then a lock or start may follow.
+enum class Epoch : uint8_t { kNone, kFenced, kFence, kStart, kLock, kLockAll };
+
+/// What a member has locked of one target, and has under way there by messages.
+struct Target {
+  LockKind lock = LockKind::kNone;
+  bool no_check = false;     ///< MPI_MODE_NOCHECK: nothing is held
+  uint32_t outstanding = 0;  ///< operations that the target has not answered
+  uint32_t unsent = 0;       ///< operations whose origin memory is still to be read
+};
+
+/// A member's epochs. Made by its first.
+struct Access {
+  int32_t hot_rank = -1;  ///< the target reached last in this epoch, or -1: `hot` is its memory
+  Reach hot;
+  Epoch epoch = Epoch::kNone;
+  bool exposed = false;                  ///< between MPI_Win_post and MPI_Win_wait
+  bool no_check = false;                 ///< MPI_Win_lock_all with MPI_MODE_NOCHECK
+  bool stores = false;                   ///< stored into mappings since the last flush
+  uint32_t outstanding = 0, unsent = 0;  ///< sums over all targets
+  uint32_t locks = 0;                    ///< targets locked by MPI_Win_lock
+  sched::Proclet* parked = nullptr;      ///< waits for one of the counts
+  std::unordered_map<int32_t, Target> targets;
+  std::vector<int32_t> started;  ///< kStart: ranks of the group, ascending
+  uint32_t expected = 0;         ///< completes that MPI_Win_wait waits for
+  Status failure;                ///< the first error that a target answered with
+  // Values that attributes point to.
+  MPI_Aint size = 0;
+  int unit = 0, flavor = 0, model = MPI_WIN_UNIFIED;
+};
+
+/// A member's window.
+struct Win {
+  SharedWin* shared = nullptr;
+  comm::Comm* comm =
+      nullptr;  ///< the window's own: error handler, name, attributes, hints are kept there
+  std::unique_ptr<Access> access;
+  MPI_Win handle = MPI_WIN_NULL;
+};
+static_assert(sizeof(Win) + sizeof(comm::Comm) <= 96, "memory budget: 96 bytes a member");
+
+/// The window behind a handle, or nullptr.
+Win* find(MPI_Win handle);
+/// "rank 3 of 8 in window 0xa0000001".
+std::string name_of(const Win* win);
+
+// ---- Creation and freeing: collective, may switch. ---------------------------------------------------------------
+struct Creation {
+  int flavor = MPI_WIN_FLAVOR_CREATE;
+  void* base = nullptr;  ///< in: of MPI_Win_create; out: where the member's memory is
+  int64_t bytes = 0;
+  int64_t unit = 1;
+  comm::Hints hints;
+  const char* call = "";
+};
+/// Errors: MPI_ERR_COMM (intercommunicator), MPI_ERR_SIZE, MPI_ERR_DISP, MPI_ERR_RMA_SHARED, MPI_ERR_NO_MEM.
+Status create(comm::Comm* comm, Creation* what, Win** out);
+/// Waits until nobody uses the window. Errors: MPI_ERR_RMA_SYNC inside an epoch.
+Status free(Win* win, const char* call);
+
+/// Dynamic windows. Errors: MPI_ERR_RMA_FLAVOR, MPI_ERR_RMA_ATTACH, MPI_ERR_SIZE, MPI_ERR_BASE.
+Status attach(Win* win, void* base, int64_t bytes);
+Status detach(Win* win, const void* base);
+/// Is [address, address + bytes) attached by that member of this process?
+bool is_attached(const SharedWin& shared, uint32_t member, uint64_t address, uint64_t bytes);
+
+/// Where a rank's memory is, for the running process. Never switches.
+Reach reach_of(Win* win, int32_t rank);
+/// MPI_Win_shared_query. Errors: MPI_ERR_RMA_FLAVOR.
+Status shared_query(Win* win, int32_t rank, int64_t* bytes, int64_t* unit, void** base);
+
+// ---- Epochs (sync.cc). May switch. --------------------------------------------------------------------------------
+Access& access_of(Win* win);
+Status fence(Win* win, int assertion);
+Status post(Win* win, const comm::Group* group, int assertion);
+Status start(Win* win, const comm::Group* group, int assertion);
+Status complete(Win* win);
+/// *flag nullptr: waits.
+Status wait(Win* win, int* flag, const char* call);
+Status lock(Win* win, int type, int32_t rank, int assertion);
+Status unlock(Win* win, int32_t rank);
+Status lock_all(Win* win, int assertion);
+Status unlock_all(Win* win);
+/// `local`: only until the origin's memory may be used again.
+Status flush(Win* win, int32_t rank, bool local, const char* call);
+Status flush_all(Win* win, bool local, const char* call);
+/// Never switches but when called again and again.
+Status sync(Win* win);
+/// Called where a program may be spinning: every so many calls, others run.
+void note_spin();
+
+/// Makes `rank` the target in reach, if the member's epoch allows an operation there. May switch (a lock of
+/// MPI_Win_lock_all that another rank holds). Errors: MPI_ERR_RMA_SYNC.
+Status open_another(Win* win, int32_t rank, const char* call);
+inline Status target(Win* win, int32_t rank, const char* call, Reach** out) {
+  Access* access = win->access.get();
+  if (__builtin_expect(!access || access->hot_rank != rank, 0)) {
+    FGMPI_TRY(open_another(win, rank, call));
+    access = win->access.get();
+  }
+  *out = &access->hot;
+  return {};
+}
+
+// ---- Operations (transfer.cc). May switch as target() may. ---------------------------------------------------------
+/// Elements at the origin or the target. `address`: of the origin's; the target's is `disp`.
+struct Elements {
+  const void* address = nullptr;
+  int64_t count = 0;
+  MPI_Datatype type = MPI_BYTE;
+};
+/// `request`: nullptr, or where to put the request of an R-form.
+struct Operation {
+  Elements origin, result, target;
+  int32_t rank = 0;
+  MPI_Aint disp = 0;
+  MPI_Op op = MPI_OP_NULL;
+  pt2pt::Request** request = nullptr;
+  const char* call = "";
+};
+Status put(Win* win, const Operation& what);
+Status get(Win* win, const Operation& what);
+/// `fetch`: the target's elements from before go to `result`.
+Status accumulate(Win* win, const Operation& what, bool fetch);
+Status compare_and_swap(Win* win, const void* origin, const void* compare, void* result,
+                        MPI_Datatype type, int32_t rank, MPI_Aint disp);
+
+/// Windows that were not freed, by the call that made them, and locks that are held: FGMPI_LEAKS.
+void for_each_kept(void (*visit)(const Win& win, void* argument), void* argument);
+
+}  // namespace fgmpi::rma
