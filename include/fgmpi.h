@@ -77,6 +77,11 @@ typedef struct MPIX_Stats_values {
   MPI_Count local_messages;      /* point-to-point messages between ranks of the process */
   MPI_Count frames;              /* frames sent to other processes, collectives' included */
   MPI_Count frame_bytes;         /* bytes in these */
+  /* One-sided operations of the process's ranks, by the way that they took (src/rma/README.md): */
+  MPI_Count rma_here;     /* on memory of the same process */
+  MPI_Count rma_mapped;   /* on mapped memory of another process of the host */
+  MPI_Count rma_attached; /* through process_vm_readv and process_vm_writev */
+  MPI_Count rma_messages; /* by messages to the target's process */
 } MPIX_Stats_values;
 /* Fills *values. Local. Errors: MPI_ERR_ARG for a null pointer. */
 int MPIX_Stats(MPIX_Stats_values* values);

@@ -15,6 +15,8 @@ FGMPI_EXTENSION int MPIX_Stats(MPIX_Stats_values* values) {
   auto count = [](Id id) { return static_cast<MPI_Count>(read(id)); };
   *values = {count(kCollectives),     count(kCollectiveMessages),
              count(kCollectiveBytes), count(kLocalMessages),
-             count(kFrames),          count(kFrameBytes)};
+             count(kFrames),          count(kFrameBytes),
+             count(kRmaHere),         count(kRmaMapped),
+             count(kRmaAttached),     count(kRmaMessages)};
   return MPI_SUCCESS;
 }

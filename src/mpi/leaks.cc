@@ -1,4 +1,4 @@
-// FGMPI_LEAKS=1: communicators that the program left behind. Requests and messages are src/pt2pt's to list.
+// FGMPI_LEAKS=1: communicators and windows that the program left behind. Requests and messages are src/pt2pt's to list.
 
 #include <cstdio>
 #include <map>
@@ -7,6 +7,7 @@
 #include "comm/comm.h"
 #include "mpi/runtime.h"
 #include "pt2pt/pt2pt.h"
+#include "rma/win.h"
 
 namespace fgmpi::mpi {
 
@@ -15,11 +16,24 @@ void report_leaked_comms() {
   std::map<std::string, uint64_t> by_call;
   comm::for_each_kept(
       [](const comm::Comm& c, void* list) {
-        ++(*static_cast<std::map<std::string, uint64_t>*>(list))[c.shared->made_by];
+        // A window's own communicator is listed as the window.
+        const std::string call = c.shared->made_by;
+        if (call.rfind("MPI_Win_", 0) != 0)
+          ++(*static_cast<std::map<std::string, uint64_t>*>(list))["communicator of " + call];
+      },
+      &by_call);
+  rma::for_each_kept(
+      [](const rma::Win& win, void* list) {
+        auto& counts = *static_cast<std::map<std::string, uint64_t>*>(list);
+        ++counts[std::string("window of ") + win.shared->made_by];
+        const rma::Access* a = win.access.get();
+        if (!a) return;
+        if (a->locks) counts["lock of MPI_Win_lock"] += a->locks;
+        if (a->epoch == rma::Epoch::kLockAll) ++counts["epoch of MPI_Win_lock_all"];
       },
       &by_call);
   for (const auto& [call, count] : by_call)
-    std::fprintf(stderr, "fgmpi: leaked in process %u: %llu x communicator of %s\n", g_av.me(),
+    std::fprintf(stderr, "fgmpi: leaked in process %u: %llu x %s\n", g_av.me(),
                  static_cast<unsigned long long>(count), call.c_str());
 }
 

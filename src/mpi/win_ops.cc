@@ -1,0 +1,159 @@
+// One-sided operations (MPI-4.0 sections 12.3 and 12.4): the arguments of each as src/rma takes them.
+
+#include "mpi/calls.h"
+#include "mpi/win.h"
+
+namespace fgmpi::mpi {
+namespace {
+
+/// Runs an operation with a request that the caller gets a handle of.
+template <class F>
+Status with_request(rma::Operation* what, MPI_Request* request, F&& run) {
+  FGMPI_TRY(pt2pt::need_handle());
+  pt2pt::Request* made = nullptr;
+  what->request = &made;
+  FGMPI_TRY(run(*what));
+  *request = pt2pt::handle_of(made);
+  return {};
+}
+
+}  // namespace
+
+Status put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+           int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+           MPI_Datatype target_datatype, rma::Win* win) {
+  return rma::put(win, {{origin_addr, origin_count, origin_datatype},
+                        {},
+                        {nullptr, target_count, target_datatype},
+                        target_rank,
+                        target_disp,
+                        MPI_REPLACE,
+                        nullptr,
+                        "MPI_Put"});
+}
+
+Status get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank,
+           MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
+           rma::Win* win) {
+  return rma::get(win, {{origin_addr, origin_count, origin_datatype},
+                        {},
+                        {nullptr, target_count, target_datatype},
+                        target_rank,
+                        target_disp,
+                        MPI_NO_OP,
+                        nullptr,
+                        "MPI_Get"});
+}
+
+Status accumulate(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, rma::Win* win) {
+  return rma::accumulate(win,
+                         {{origin_addr, origin_count, origin_datatype},
+                          {},
+                          {nullptr, target_count, target_datatype},
+                          target_rank,
+                          target_disp,
+                          op,
+                          nullptr,
+                          "MPI_Accumulate"},
+                         false);
+}
+
+Status get_accumulate(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                      void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype,
+                      int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                      MPI_Datatype target_datatype, MPI_Op op, rma::Win* win) {
+  return rma::accumulate(win,
+                         {{origin_addr, origin_count, origin_datatype},
+                          {result_addr, result_count, result_datatype},
+                          {nullptr, target_count, target_datatype},
+                          target_rank,
+                          target_disp,
+                          op,
+                          nullptr,
+                          "MPI_Get_accumulate"},
+                         true);
+}
+
+Status fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype,
+                    int target_rank, MPI_Aint target_disp, MPI_Op op, rma::Win* win) {
+  return rma::accumulate(win,
+                         {{origin_addr, 1, datatype},
+                          {result_addr, 1, datatype},
+                          {nullptr, 1, datatype},
+                          target_rank,
+                          target_disp,
+                          op,
+                          nullptr,
+                          "MPI_Fetch_and_op"},
+                         true);
+}
+
+Status compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
+                        MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
+                        rma::Win* win) {
+  return rma::compare_and_swap(win, origin_addr, compare_addr, result_addr, datatype, target_rank,
+                               target_disp);
+}
+
+Status rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+            int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+            MPI_Datatype target_datatype, rma::Win* win, MPI_Request* request) {
+  rma::Operation what{{origin_addr, origin_count, origin_datatype},
+                      {},
+                      {nullptr, target_count, target_datatype},
+                      target_rank,
+                      target_disp,
+                      MPI_REPLACE,
+                      nullptr,
+                      "MPI_Rput"};
+  return with_request(&what, request, [&](const auto& w) { return rma::put(win, w); });
+}
+
+Status rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+            int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+            MPI_Datatype target_datatype, rma::Win* win, MPI_Request* request) {
+  rma::Operation what{{origin_addr, origin_count, origin_datatype},
+                      {},
+                      {nullptr, target_count, target_datatype},
+                      target_rank,
+                      target_disp,
+                      MPI_NO_OP,
+                      nullptr,
+                      "MPI_Rget"};
+  return with_request(&what, request, [&](const auto& w) { return rma::get(win, w); });
+}
+
+Status raccumulate(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                   int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                   MPI_Datatype target_datatype, MPI_Op op, rma::Win* win, MPI_Request* request) {
+  rma::Operation what{{origin_addr, origin_count, origin_datatype},
+                      {},
+                      {nullptr, target_count, target_datatype},
+                      target_rank,
+                      target_disp,
+                      op,
+                      nullptr,
+                      "MPI_Raccumulate"};
+  return with_request(&what, request,
+                      [&](const auto& w) { return rma::accumulate(win, w, false); });
+}
+
+Status rget_accumulate(const void* origin_addr, MPI_Count origin_count,
+                       MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count,
+                       MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                       MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                       rma::Win* win, MPI_Request* request) {
+  rma::Operation what{{origin_addr, origin_count, origin_datatype},
+                      {result_addr, result_count, result_datatype},
+                      {nullptr, target_count, target_datatype},
+                      target_rank,
+                      target_disp,
+                      op,
+                      nullptr,
+                      "MPI_Rget_accumulate"};
+  return with_request(&what, request, [&](const auto& w) { return rma::accumulate(win, w, true); });
+}
+
+}  // namespace fgmpi::mpi
