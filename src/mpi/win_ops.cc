@@ -2,6 +2,7 @@
 
 #include "mpi/calls.h"
 #include "mpi/win.h"
+#include "rma/win_inl.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -17,11 +18,30 @@ Status with_request(rma::Operation* what, MPI_Request* request, F&& run) {
   return {};
 }
 
+/// Elements in a row of one predefined type each at both sides, and as many bytes: where they are at the target, else
+/// nullptr.
+inline char* plain_target(const rma::Win* win, const void* origin, int64_t count, MPI_Datatype type,
+                          int32_t rank, MPI_Aint disp, int64_t target_count,
+                          MPI_Datatype target_type, uint64_t* bytes) {
+  uint64_t there;
+  if (!plain_bytes(origin, count, type, bytes) ||
+      !plain_bytes(origin, target_count, target_type, &there) || *bytes != there)
+    return nullptr;
+  return rma::place_of(win->access.get(), rank, disp, there);
+}
+
 }  // namespace
 
 Status put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
            int target_rank, MPI_Aint target_disp, MPI_Count target_count,
            MPI_Datatype target_datatype, rma::Win* win) {
+  uint64_t bytes;
+  if (char* there = plain_target(win, origin_addr, origin_count, origin_datatype, target_rank,
+                                 target_disp, target_count, target_datatype, &bytes)) {
+    rma::count_direct(win->access.get());
+    rma::move_bytes(there, origin_addr, bytes);
+    return {};
+  }
   return rma::put(win, {{origin_addr, origin_count, origin_datatype},
                         {},
                         {nullptr, target_count, target_datatype},
@@ -35,6 +55,13 @@ Status put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_
 Status get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank,
            MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype,
            rma::Win* win) {
+  uint64_t bytes;
+  if (const char* there = plain_target(win, origin_addr, origin_count, origin_datatype, target_rank,
+                                       target_disp, target_count, target_datatype, &bytes)) {
+    rma::count_direct(win->access.get());
+    rma::move_bytes(origin_addr, there, bytes);
+    return {};
+  }
   return rma::get(win, {{origin_addr, origin_count, origin_datatype},
                         {},
                         {nullptr, target_count, target_datatype},
@@ -78,6 +105,9 @@ Status get_accumulate(const void* origin_addr, MPI_Count origin_count, MPI_Datat
 
 Status fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype,
                     int target_rank, MPI_Aint target_disp, MPI_Op op, rma::Win* win) {
+  if (in_basic_types(datatype) && rma::fetch_at_once(win->access.get(), origin_addr, result_addr,
+                                                     datatype, target_rank, target_disp, op))
+    return {};
   return rma::accumulate(win,
                          {{origin_addr, 1, datatype},
                           {result_addr, 1, datatype},

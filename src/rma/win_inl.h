@@ -1,0 +1,74 @@
+// The shortest ways, in line for the bindings: elements of a predefined type in a row, at the target reached last, whose
+// memory is in this address space. Everything else is rma::put() and its like, which check and word what is wrong.
+//
+// Thread rule: one thread. Nothing here switches.
+#pragma once
+
+#include <array>
+#include <cstring>
+
+#include "host/basic_type.h"
+#include "rma/win.h"
+
+namespace fgmpi::rma {
+
+/// Where `bytes` bytes at displacement `disp` of a target are, or nullptr where a closer look is needed.
+inline char* place_of(const Access* a, int32_t rank, MPI_Aint disp, uint64_t bytes) {
+  if (__builtin_expect(!a || a->hot_rank != rank || !a->hot.here, 0)) return nullptr;
+  int64_t offset;
+  if (__builtin_expect(__builtin_mul_overflow(disp, a->hot.unit, &offset), 0)) return nullptr;
+  const auto size = static_cast<uint64_t>(a->hot.size);
+  if (__builtin_expect(bytes > size || static_cast<uint64_t>(offset) > size - bytes, 0))
+    return nullptr;
+  return a->hot.here + offset;
+}
+
+/// Counts an operation at the target reached last.
+inline void count_direct(Access* a) {
+  ++g_counters.operations[static_cast<int>(a->hot.way)];
+  a->stores |= a->hot.way == Way::kMapped;
+}
+
+inline void move_bytes(void* to, const void* from, uint64_t bytes) {
+  if (__builtin_expect(bytes == 8, 1))
+    std::memcpy(to, from, 8);
+  else
+    std::memmove(to, from, bytes);
+}
+
+/// Bytes of the predefined integers that the processor adds to at once, by the low byte of their handles; 0 for others.
+inline constexpr std::array<uint8_t, 256> kIntegerBytes = [] {
+  using host::PairOf;
+  std::array<uint8_t, 256> bytes{};
+#define FGMPI_BASIC_TYPE(name, kind, ctype)                                                   \
+  if (host::Kind::kind == host::Kind::kInteger && (sizeof(ctype) == 4 || sizeof(ctype) == 8)) \
+    bytes[name & 0xff] = sizeof(ctype);
+#include "host/basic_types.def"
+#undef FGMPI_BASIC_TYPE
+  return bytes;
+}();
+
+/// Fetches and adds, exchanges or reads one integer. False where a closer look is needed. REQUIRES: a predefined type.
+inline bool fetch_at_once(Access* a, const void* origin, void* result, MPI_Datatype type,
+                          int32_t rank, MPI_Aint disp, MPI_Op op) {
+  const uint8_t bytes = kIntegerBytes[static_cast<uint32_t>(type) & 0xff];
+  if (!bytes || (op != MPI_SUM && op != MPI_REPLACE && op != MPI_NO_OP) || !result ||
+      (!origin && op != MPI_NO_OP))
+    return false;
+  char* at = place_of(a, rank, disp, bytes);
+  if (!at || reinterpret_cast<uintptr_t>(at) % bytes || a->hot.part->locked) return false;
+  count_direct(a);
+  auto apply = [&](auto word) {
+    using W = decltype(word);
+    W* to = reinterpret_cast<W*>(at);
+    if (op != MPI_NO_OP) std::memcpy(&word, origin, sizeof word);
+    const W old = op == MPI_SUM       ? __atomic_fetch_add(to, word, __ATOMIC_ACQ_REL)
+                  : op == MPI_REPLACE ? __atomic_exchange_n(to, word, __ATOMIC_ACQ_REL)
+                                      : __atomic_load_n(to, __ATOMIC_ACQUIRE);
+    std::memcpy(result, &old, sizeof old);
+  };
+  bytes == 8 ? apply(uint64_t{}) : apply(uint32_t{});
+  return true;
+}
+
+}  // namespace fgmpi::rma
