@@ -38,7 +38,6 @@ namespace {
 constexpr const char* kHints[] = {"no_locks",
                                   "accumulate_ordering",
                                   "accumulate_ops",
-                                  "mpi_accumulate_granularity",
                                   "same_size",
                                   "same_disp_unit",
                                   "alloc_shared_noncontig",

@@ -34,7 +34,7 @@ std::unordered_map<uint64_t, SharedWin*>& by_context() {
 }();
 
 /// Maps the object of a peer of this host, once. Where that fails, messages do all.
-void open_object(SharedWin* shared, Part* part) {
+void open_object(Part* part) {
   if (part->tried) return;
   part->tried = true;
   if (part->object.fd < 0) return;
@@ -42,7 +42,6 @@ void open_object(SharedWin* shared, Part* part) {
   if (!memory->open(part->object).ok()) return;
   part->memory = std::move(memory);
   part->control = std::make_unique<Control>(part->memory->base(), part->locals.size());
-  (void)shared;
 }
 
 }  // namespace
@@ -118,7 +117,7 @@ Reach reach_of(Win* win, int32_t rank) {
   reach.size = dynamic ? -1 : part.sizes[reach.member];
   reach.unit = part.units[reach.member];
   const bool own = &part == &shared.own();
-  if (!own && part.near) open_object(&shared, &part);
+  if (!own && part.near) open_object(&part);
   if (shared.common.base() && (own || part.near)) {
     reach.way = own ? Way::kHere : Way::kMapped;
     reach.here = shared.common.base() + reach.base;
