@@ -1,0 +1,180 @@
+/* One-sided operations of rank 0 on memory of rank 1, of any MPI: the best of five repeats.
+ *
+ *   mpiexec -n 1 -nfg 2 rma_pair       collocated
+ *   mpiexec -n 2 rma_pair              between processes
+ *   mpiexec.hydra -n 2 rma_pair_mpich  the host MPICH (built with mpicc.mpich)
+ *
+ * rma_pair create: the target's memory is its own (MPI_Win_create), not MPI_Win_allocate's.
+ * rma_pair put N, rma_pair fetch N: N puts, or fetch-and-adds, each flushed, of 8 bytes only (for counting instructions:
+ * rma_instructions.sh).
+ *
+ * Rank 1 waits in a barrier meanwhile. Beside: `lock xadd` on memory of the process, and memcpy in it. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { kRepeats = 5, kWindow = 64, kMost = 1 << 20 };
+static int rank;
+static MPI_Win win;
+static char *mine, *target;
+
+typedef void operation(int bytes);
+
+static void put(int bytes) { MPI_Put(mine, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, win); }
+static void get(int bytes) { MPI_Get(mine, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, win); }
+static void sum(int bytes) {
+  MPI_Accumulate(mine, bytes / 8, MPI_LONG, 1, 0, bytes / 8, MPI_LONG, MPI_SUM, win);
+}
+static void fetch(int bytes) {
+  (void)bytes;
+  MPI_Fetch_and_op(mine, mine + 8, MPI_LONG, 1, 0, MPI_SUM, win);
+}
+static void swap(int bytes) {
+  (void)bytes;
+  MPI_Compare_and_swap(mine, mine + 8, mine + 16, MPI_LONG, 1, 0, win);
+}
+static void flushed_put(int bytes) {
+  put(bytes);
+  MPI_Win_flush(1, win);
+}
+static void flushed_get(int bytes) {
+  get(bytes);
+  MPI_Win_flush(1, win);
+}
+static void flushed_sum(int bytes) {
+  sum(bytes);
+  MPI_Win_flush(1, win);
+}
+static void flushed_fetch(int bytes) {
+  fetch(bytes);
+  MPI_Win_flush(1, win);
+}
+static void flushed_swap(int bytes) {
+  swap(bytes);
+  MPI_Win_flush(1, win);
+}
+static void locked_put(int bytes) {
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+  put(bytes);
+  MPI_Win_unlock(1, win);
+}
+static void window_of_puts(int bytes) {
+  for (int i = 0; i < kWindow; i++)
+    MPI_Put(mine, bytes, MPI_BYTE, 1, (MPI_Aint)i * bytes, bytes, MPI_BYTE, win);
+  MPI_Win_flush(1, win);
+}
+static volatile long word;
+static void bare_add(int bytes) {
+  (void)bytes;
+  __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST);
+}
+static void bare_copy(int bytes) {
+  memcpy(mine + kMost, mine, bytes);
+  __asm__ volatile("" ::: "memory");
+}
+
+/* Microseconds a call. */
+static double time_of(operation* f, int bytes) {
+  double best = 1e9;
+  int count = bytes > 65536 ? 200 : bytes > 1024 ? 2000 : 20000;
+  for (int i = 0; i < count / 10; i++) f(bytes);
+  for (int repeat = 0; repeat < kRepeats; repeat++) {
+    double t = MPI_Wtime();
+    for (int i = 0; i < count; i++) f(bytes);
+    t = (MPI_Wtime() - t) / count * 1e6;
+    if (t < best) best = t;
+  }
+  return best;
+}
+
+static void passive(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    MPI_Win_lock_all(0, win);
+    printf("%-34s %10.4f us\n", "lock xadd, bare", time_of(bare_add, 8));
+    printf("%-34s %10.4f us\n", "put + flush, 8 B", time_of(flushed_put, 8));
+    printf("%-34s %10.4f us\n", "get + flush, 8 B", time_of(flushed_get, 8));
+    printf("%-34s %10.4f us\n", "fetch-and-add + flush", time_of(flushed_fetch, 8));
+    printf("%-34s %10.4f us\n", "compare-and-swap + flush", time_of(flushed_swap, 8));
+    printf("%-34s %10.4f us\n", "accumulate + flush, 8 B", time_of(flushed_sum, 8));
+    printf("%-34s %10.4f us\n", "put in windows of 64, 8 B", time_of(window_of_puts, 8) / kWindow);
+    for (int bytes = 1024; bytes <= kMost; bytes *= 8) {
+      const double copy = time_of(bare_copy, bytes), to = time_of(flushed_put, bytes),
+                   from = time_of(flushed_get, bytes), add = time_of(flushed_sum, bytes);
+      printf("%8d B, MB/s: memcpy %.0f, put %.0f, get %.0f, accumulate %.0f\n", bytes, bytes / copy,
+             bytes / to, bytes / from, bytes / add);
+    }
+    MPI_Win_unlock_all(win);
+    printf("%-34s %10.4f us\n", "lock + put + unlock, 8 B", time_of(locked_put, 8));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void active(void) {
+  enum { kTimes = 5000 };
+  MPI_Barrier(MPI_COMM_WORLD);
+  double t = MPI_Wtime();
+  for (int i = 0; i < kTimes; i++) MPI_Barrier(MPI_COMM_WORLD);
+  const double barrier = (MPI_Wtime() - t) / kTimes * 1e6;
+  MPI_Win_fence(0, win);
+  t = MPI_Wtime();
+  for (int i = 0; i < kTimes; i++) {
+    if (rank == 0) put(8);
+    MPI_Win_fence(0, win);
+  }
+  const double fence = (MPI_Wtime() - t) / kTimes * 1e6;
+  MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+  MPI_Group all, other;
+  int who = 1 - rank;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, 1, &who, &other);
+  t = MPI_Wtime();
+  for (int i = 0; i < kTimes; i++) {
+    if (rank == 0) {
+      MPI_Win_start(other, 0, win);
+      put(8);
+      MPI_Win_complete(win);
+    } else {
+      MPI_Win_post(other, 0, win);
+      MPI_Win_wait(win);
+    }
+  }
+  const double handshake = (MPI_Wtime() - t) / kTimes * 1e6;
+  MPI_Group_free(&all);
+  MPI_Group_free(&other);
+  if (rank == 0) {
+    printf("%-34s %10.4f us\n", "barrier", barrier);
+    printf("%-34s %10.4f us\n", "put + fence, 8 B", fence);
+    printf("%-34s %10.4f us\n", "start + put + complete, 8 B", handshake);
+  }
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int create = argc > 1 && !strcmp(argv[1], "create");
+  mine = calloc(2, kMost);
+  if (create) {
+    target = calloc(1, kMost);
+    MPI_Win_create(target, kMost, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  } else {
+    MPI_Win_allocate(kMost, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &target, &win);
+    memset(target, 0, kMost);
+  }
+  if (argc > 2) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    for (int i = 0, n = atoi(argv[2]); rank == 0 && i < n; i++)
+      !strcmp(argv[1], "put") ? flushed_put(8) : flushed_fetch(8);
+    MPI_Win_unlock_all(win);
+  } else {
+    passive();
+    active();
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_free(&win);
+  if (create) free(target);
+  MPI_Finalize();
+  return 0;
+}
