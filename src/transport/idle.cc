@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,6 +62,10 @@ Idle::Idle(const std::vector<std::unique_ptr<Transport>>& transports) {
   next_tick_ = now_ns() + kTick;
   if (transports_.size() == 1 && transports_[0]->wait_fd() < 0) return;
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  epoll_event wake{};
+  wake.events = EPOLLIN;
+  if (wake_fd_ < 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_fd_, &wake)) all_wake_ = false;
   for (Transport* transport : transports_) {
     int fd = transport->use_wait_fd();
     epoll_event event{};
@@ -70,6 +75,7 @@ Idle::Idle(const std::vector<std::unique_ptr<Transport>>& transports) {
 }
 
 Idle::~Idle() {
+  if (wake_fd_ >= 0) close(wake_fd_);
   if (epoll_ >= 0) close(epoll_);
 }
 
@@ -95,7 +101,11 @@ bool Idle::spin(int64_t start, int64_t limit) {
     // the message comes.
     const int64_t before = now_ns();
     if (before - start >= limit) return false;
+    auto* close_gate = close_gate_;
+    if (open_gate_) open_gate_();
     sched_yield();
+    if (close_gate) close_gate();
+    if (interrupted_) return true;
     now = now_ns();
     if (now - before < kContended) continue;
     spin_ = kLeastSpin;
@@ -119,12 +129,23 @@ void Idle::disarm_all() {
 
 void Idle::block(int64_t timeout_ns) {
   ++kernel_sleeps_;
-  if (epoll_ < 0 && transports_.size() == 1) {
+  // Read before: the process may end, and this object with it, while another thread of it sleeps here.
+  auto* close_gate = close_gate_;
+  if (open_gate_) open_gate_();
+  if (epoll_ < 0 && transports_.size() == 1)
     transports_[0]->sleep(timeout_ns);
-    return;
-  }
-  if (!all_wake_) timeout_ns = std::min(timeout_ns, kPollInterval);
-  wait_for_event(epoll_, timeout_ns);
+  else
+    wait_for_event(epoll_, all_wake_ ? timeout_ns : std::min(timeout_ns, kPollInterval));
+  if (close_gate) close_gate();
+}
+
+void Idle::interrupt() {
+  interrupted_ = true;
+  const uint64_t one = 1;
+  if (epoll_ < 0 && transports_.size() == 1)
+    transports_[0]->interrupt();
+  else if (wake_fd_ >= 0 && write(wake_fd_, &one, sizeof one) < 0)
+    return;  // full: it is readable
 }
 
 /// Sleeps by the clock, whatever the descriptors say: the longer, the more spurious wake-ups there were. No provider is
@@ -146,11 +167,17 @@ bool Idle::sleep_once(int64_t* now, int64_t deadline) {
     until = std::min(deadline, std::max(next_tick_, start + 1000));
     for (Transport* transport : transports_)
       until = std::min(until, add_time(start, transport->longest_sleep()));
-    block(until - start);
+    if (!interrupted_) block(until - start);
     disarm_all();
   }
   const bool any = poll();
   *now = now_ns();
+  if (__builtin_expect(interrupted_, 0)) {
+    uint64_t count;
+    if (wake_fd_ >= 0 && read(wake_fd_, &count, sizeof count) < 0)
+      return true;  // it was in the spin
+    return true;
+  }
   const int64_t early = *now < until, expected = (*now - start) / kSpuriousInterval;
   spurious_ = any ? 0 : static_cast<int>(std::max<int64_t>(0, spurious_ + early - expected));
   if (spurious_ >= kMostSpurious) {
@@ -170,6 +197,7 @@ bool Idle::tick(int64_t now) {
 
 void Idle::sleep(int64_t timeout_ns) {
   int64_t start = now_ns(), now = start;
+  interrupted_ = false;
   // Also when all waits are short: retries for room at a peer that is gone end by this.
   if (tick(now)) return;
   int64_t deadline = timeout_ns < 0 ? INT64_MAX : add_time(start, timeout_ns);

@@ -8,7 +8,8 @@
 // that sleep are as fast as two alone, and sixteen busy ones on two cores do not burn each other's
 // time.
 //
-// Thread rule: one thread. FGMPI_SPIN=microseconds sets the longest spin (default 200; 0: sleep at
+// Thread rule: one thread at a time. While one sleeps, others may poll the transports in turn (set_gate()), and end its
+// sleep (interrupt()). FGMPI_SPIN=microseconds sets the longest spin (default 200; 0: sleep at
 // once).
 #pragma once
 
@@ -34,6 +35,11 @@ class Idle {
   /// that arrive are delivered to the sinks.
   void sleep(int64_t timeout_ns);
 
+  /// Called before and after each system call that waits: others may use the transports meanwhile.
+  void set_gate(void (*open)(), void (*close)()) { open_gate_ = open, close_gate_ = close; }
+  /// From another thread, by the same turns: the sleep() that is under way returns soon.
+  void interrupt();
+
   uint64_t kernel_sleeps() const { return kernel_sleeps_; }
 
  private:
@@ -47,6 +53,10 @@ class Idle {
   bool tick(int64_t now);
 
   std::vector<Transport*> transports_;
+  void (*open_gate_)() = nullptr;
+  void (*close_gate_)() = nullptr;
+  bool interrupted_ = false;
+  int wake_fd_ = -1;  ///< an eventfd among those of epoll_
   int epoll_ = -1;
   bool all_wake_ = true;      ///< every transport can wake us; else we poll every kPollInterval
   int64_t longest_spin_ = 0;  ///< ns

@@ -126,6 +126,8 @@ class Transport {
   virtual int wait_fd() const { return -1; }
   /// At most `timeout_ns` (-1: no limit). REQUIRES: arm() returned true, wait_fd() is -1.
   virtual void sleep(int64_t timeout_ns) { (void)timeout_ns; }
+  /// Ends a sleep() that another thread of this process is in, or is about to begin. REQUIRES: wait_fd() is -1.
+  virtual void interrupt() {}
   /// After arm(): how many nanoseconds a sleep may last although nothing arrives.
   virtual int64_t longest_sleep() const { return INT64_MAX; }
   /// Called about once a second while the process waits: looks whether peers are still alive. Returns

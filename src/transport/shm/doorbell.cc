@@ -37,11 +37,14 @@ void futex_wait(std::atomic<uint32_t>* word, uint32_t value, int64_t timeout_ns)
           timeout_ns < 0 ? nullptr : &timeout, nullptr, 0);
 }
 
+void futex_wake(std::atomic<uint32_t>* word) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
 void ring(SegmentHeader* header, int pid, int* pipe) {
   uint32_t how = header->armed.exchange(kAwake, std::memory_order_seq_cst);
   if (how == kOnFutex) {
-    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&header->armed), FUTEX_WAKE, 1, nullptr, nullptr,
-            0);
+    futex_wake(&header->armed);
   } else if (how == kOnPipe) {
     if (*pipe < 0)
       *pipe = ::open(format("/proc/%d/fd/%d", pid, header->pipe.load()).c_str(),

@@ -334,6 +334,11 @@ void Shm::disarm() {
 
 void Shm::sleep(int64_t timeout_ns) { futex_wait(&segment_.header()->armed, kOnFutex, timeout_ns); }
 
+void Shm::interrupt() {
+  std::atomic<uint32_t>& armed = segment_.header()->armed;
+  if (armed.exchange(kAwake) == kOnFutex) futex_wake(&armed);
+}
+
 int Shm::use_wait_fd() {
   if (pipe_[0] < 0 && pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) == 0) segment_.header()->pipe = pipe_[1];
   return pipe_[0];

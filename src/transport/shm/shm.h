@@ -73,6 +73,7 @@ class Shm final : public Transport {
   int wait_fd() const override { return pipe_[0]; }
   int use_wait_fd() override;
   void sleep(int64_t timeout_ns) override;
+  void interrupt() override;
   bool tick() override;
   uint64_t refused() const override { return refused_; }
   void close() override;
