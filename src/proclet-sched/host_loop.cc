@@ -24,6 +24,7 @@ constexpr uint32_t kTrimPolls =
     512;  ///< polls of a busy process between looks at the clock for that
 
 void sleep_in_kernel(int64_t timeout_ns) {
+  if (threads_enabled()) return sleep_on_scheduler_thread(timeout_ns);
   if (g_scheduler.hooks.sleep) return g_scheduler.hooks.sleep(timeout_ns);
   if (timeout_ns < 0) {
     fprintf(stderr, "fgmpi: every proclet of this process is parked and nothing can wake one\n");
@@ -58,6 +59,7 @@ bool trim_when_due(int64_t now) {
 
 /// Nothing is ready and a poll found nothing. Returns true when the job is deadlocked.
 bool idle() {
+  breathe();
   if (g_scheduler.idle_rounds++ % 16 == 0 || g_scheduler.idle_since < 0) {
     int64_t now = now_ns();
     if (g_scheduler.idle_since < 0) {
@@ -65,7 +67,7 @@ bool idle() {
       if (g_scheduler.idle_hook) g_scheduler.idle_hook();
     }
     if (now - g_scheduler.idle_since >= g_scheduler.hooks.spin_ns) {
-      if (g_scheduler.timers.empty() && !g_scheduler.idle_reported) {
+      if (g_scheduler.timers.empty() && (threads_have_moved() || !g_scheduler.idle_reported)) {
         g_scheduler.idle_reported = true;
         if (g_scheduler.hooks.all_parked && g_scheduler.hooks.all_parked()) return true;
         if (anything_ready()) return false;
@@ -129,6 +131,7 @@ bool host_loop() {
 int run() {
   FGMPI_CHECK(!g_scheduler.running && !current());
   g_scheduler.running = true;
+  become_scheduler_thread();
   g_scheduler.host_low = nullptr;
   g_scheduler.idle_since = -1;
   const bool deadlocked = host_loop();

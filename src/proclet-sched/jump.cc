@@ -40,9 +40,11 @@ constexpr uint32_t kPollEvery = 64;  ///< the transports are polled every so man
 [[gnu::noinline, gnu::cold]] void do_extras(Proclet* from, Proclet* to) {
   if (from && !stack_intact(from)) stack_overflowed(from);
   if (g_scheduler.switch_hook) g_scheduler.switch_hook(from, to);
+  if (threads_enabled()) note_switch_with_threads(to);
 }
 
 void update_extras() {
+  if (threads_enabled()) return;  // each switch has
   g_hot.extras = (g_scheduler.switch_hook && g_scheduler.hook_at == HookAt::kEachSwitch) ||
                  g_scheduler.stacks.guard() == Guard::kCanary;
 }
@@ -64,6 +66,7 @@ void poll_at_next_switch() {
 
 [[gnu::noinline]] void switch_to_host(Proclet* self) {
   if (g_hot.until_poll == 0) begin_period();
+  if (self->kind == Kind::kForeign) return park_thread(self);
   save_runtime(self);
   jump_to_host(self);
 }
@@ -116,12 +119,21 @@ bool on_host_stack() { return !g_hot.current || g_scheduler.in_host_call; }
 void call_on_host_stack(void (*function)(void*), void* argument) {
   Proclet* self = g_hot.current;
   if (!self || g_scheduler.in_host_call) return function(argument);
+  if (self->kind == Kind::kForeign) {  // its own stack is as large
+    g_scheduler.in_host_call = true;
+    function(argument);
+    g_scheduler.in_host_call = false;
+    return;
+  }
   g_scheduler.host_call = function;
   g_scheduler.host_argument = argument;
   jump_to_host(self);
 }
 
-uint64_t switch_count() { return g_scheduler.switches + (g_scheduler.period - g_hot.until_poll); }
+uint64_t switch_count() {
+  const uint64_t switches = g_scheduler.switches + (g_scheduler.period - g_hot.until_poll);
+  return threads_enabled() ? switches + thread_entries() : switches;
+}
 
 namespace {
 [[maybe_unused]] const bool g_counter_provided =

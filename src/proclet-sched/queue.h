@@ -1,10 +1,11 @@
 // The run queue: a list through Proclet::next (fifo, lifo), or a vector that the random policy draws
 // from. Its head and tail are in Hot: ready() of sched.h appends to it in line.
 //
-// Thread rule: one thread; nothing here switches.
+// Thread rule: as sched.h; nothing here switches.
 #pragma once
 
 #include "proclet-sched/scheduler.h"
+#include "proclet-sched/threads_internal.h"
 
 namespace fgmpi::sched {
 
@@ -37,6 +38,7 @@ inline bool anything_ready() { return g_hot.head || !g_scheduler.shuffled.empty(
 /// Puts a proclet behind all others (the random policy: among them).
 inline void append(Proclet* p) {
   p->state = State::kReady;
+  if (threads_enabled()) return enqueue_with_threads(p, false);
   if (g_scheduler.options.policy == Options::kRandom) return add_shuffled(p);
   detail::append_fifo(p);
 }

@@ -40,10 +40,15 @@ void yield() {
     return;
   }
   if (__builtin_expect(g_scheduler.in_host_call, 0)) return;
+  if (__builtin_expect(self->kind == Kind::kForeign, 0)) return yield_thread(self);
   if (Proclet* next = pick_shuffled()) push_front(next);  // before we are among those to pick from
   if (!g_hot.head) poll_at_next_switch();                 // alone: the transports are due
   append(self);
   switch_away(self);
+}
+
+void force_switch() {
+  if (!outside() && current()) yield();
 }
 
 void sleep_for(int64_t ns) {
@@ -54,6 +59,7 @@ void sleep_for(int64_t ns) {
     return;
   }
   if (ns <= 0) return yield();
+  if (self->kind == Kind::kForeign) return sleep_thread(ns);
   int64_t now = now_ns();
   const int64_t deadline = add_time(now, ns);
   add_timer(deadline, self);

@@ -8,7 +8,8 @@
 // Two kinds of proclets share the machinery: ranks (one per MPI rank of this process, created once)
 // and helpers (borrowed coroutines that run nonblocking collectives and the like; pooled).
 //
-// Thread rule: one thread; nothing here is async-signal-safe. Functions that may switch say so.
+// Thread rule: one thread, or several that hold the engine lock in turn (threads.h); nothing here is async-signal-safe.
+// Functions that may switch say so.
 // Invariants: a proclet is in exactly one state; `next` links it into at most one list (the run
 // queue, or one wait list of whoever will make it ready); a ready proclet is never parked by anyone
 // but itself. Source: HPDC'10 section 2 (nonpreemptive proclets that yield to a scheduler).
@@ -36,7 +37,8 @@ struct WaitSite {
 };
 
 enum class State : uint8_t { kReady, kRunning, kParked, kSleeping, kFinished };
-enum class Kind : uint8_t { kRank, kHelper };
+/// kForeign: stands for a thread of a rank other than the scheduler's (threads.h).
+enum class Kind : uint8_t { kRank, kHelper, kForeign };
 
 /// What the scheduler keeps per proclet. At most 256 bytes, so that with the matching state and its
 /// two communicators a parked proclet stays within the 512 bytes of the memory budget.
@@ -47,7 +49,8 @@ struct Proclet {
   uint32_t index = 0;              ///< ranks: 0..C-1 in this process; helpers: their own numbering
   State state = State::kReady;
   Kind kind = Kind::kRank;
-  uint8_t mpi_phase = 0;  ///< owned by src/mpi: not yet / initialised / finalised
+  uint8_t mpi_phase = 0;              ///< owned by src/mpi: not yet / initialised / finalised
+  bool began_before_threads = false;  ///< its call began before threads were enabled (threads.h)
   void* rank_state =
       nullptr;            ///< owned by src/mpi: the rank's MPI objects (a helper has its rank's)
   void* image = nullptr;  ///< owned by src/privatize
@@ -138,6 +141,8 @@ struct Hooks {
   /// Sleeps in the kernel until a transport has something, or `timeout_ns` passed (-1: no limit).
   /// Nothing is ready when it is called and poll() found nothing.
   void (*sleep)(int64_t timeout_ns) = nullptr;
+  /// Ends a sleep() that another thread is in, at once. nullptr: nothing but time ends a sleep.
+  void (*interrupt)() = nullptr;
   /// Everything here is parked, no timer runs, poll() found nothing: called once per such state
   /// before sleep. Returns true when the job is deadlocked and was reported.
   bool (*all_parked)() = nullptr;
@@ -232,15 +237,17 @@ void call_on_host_stack(void (*function)(void*), void* argument);
 /// True outside of proclets and inside call_on_host_stack(): where nothing may park.
 bool on_host_stack();
 
+/// yield(), where the caller may.
+void force_switch();
 /// In builds with FGMPI_FORCE_SWITCH: yields (about every call); else nothing. Called at entry of
 /// each MPI call that may switch.
 inline void maybe_force_switch() {
 #ifdef FGMPI_FORCE_SWITCH
-  if (current()) yield();
+  force_switch();
 #endif
 }
 
-/// Number of switches so far in this process (statistics, tests).
+/// Number of switches so far in this process, entries of foreign threads included (statistics, tests).
 uint64_t switch_count();
 
 /// How stacks are guarded in this run: "guard pages", "mprotect" or "canary".

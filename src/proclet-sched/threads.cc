@@ -1,0 +1,546 @@
+// Foreign threads inside the scheduler: entering and leaving, waiting and waking, and whose turn it is to sleep on the
+// network. The essay is in threads.h.
+#include "proclet-sched/threads.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "proclet-sched/engine_lock.h"
+#include "proclet-sched/immortal.h"
+#include "proclet-sched/jump.h"
+#include "proclet-sched/threads_internal.h"
+
+#include <cxxabi.h>
+#include <errno.h>
+
+namespace fgmpi::sched {
+
+namespace detail {
+constinit bool g_threads_enabled = false;
+thread_local constinit Inside t_inside = kOutside;
+}  // namespace detail
+
+using detail::t_inside;
+
+namespace {
+
+/// What of Hot and Scheduler belongs to the thread that is inside. While a foreign thread is, the scheduler's thread's is
+/// kept aside, run queue included.
+struct Side {
+  Proclet* current = nullptr;
+  Proclet* head = nullptr;
+  Proclet* tail = nullptr;
+  RuntimeCells cells;
+  const void* const* watched = detail::nothing_watched;
+  bool extras = false;
+  void* host_context = nullptr;
+  void* host_fake_stack = nullptr;
+  const void* host_low = nullptr;
+  size_t host_size = 0;
+  bool in_host_call = false;
+
+  void take() {
+    current = g_hot.current, head = g_hot.head, tail = g_hot.tail;
+    cells = g_hot.cells, watched = g_hot.watched, extras = g_hot.extras;
+    host_context = g_scheduler.host_context, host_fake_stack = g_scheduler.host_fake_stack;
+    host_low = g_scheduler.host_low, host_size = g_scheduler.host_size;
+    in_host_call = g_scheduler.in_host_call;
+  }
+  void put() const {
+    g_hot.current = current, g_hot.head = head, g_hot.tail = tail;
+    g_hot.cells = cells, g_hot.watched = watched, g_hot.extras = extras;
+    g_scheduler.host_context = host_context, g_scheduler.host_fake_stack = host_fake_stack;
+    g_scheduler.host_low = host_low, g_scheduler.host_size = host_size;
+    g_scheduler.in_host_call = in_host_call;
+  }
+};
+
+/// A thread that waits in MPI: asleep on `word`, or on the network if it is the sleeper.
+struct Waiter {
+  std::atomic<uint32_t> word{0};  ///< 1: woken since it last looked
+  bool waiting = false;
+  bool asleep = false;
+  bool on_network = false;  ///< asleep in Hooks::sleep
+};
+
+}  // namespace
+
+class ThreadOfRank : public Waiter {
+ public:
+  Proclet proclet;
+  Proclet* rank = nullptr;
+  Side side;
+  uint64_t number = 0;
+  bool named = false;  ///< `handle` is known
+  pthread_t handle{};
+  Proclet* joiner = nullptr;  ///< parked until it ends
+};
+
+namespace {
+
+struct Threads {
+  EngineLock lock;
+  bool any_thread = false;  ///< all threads are the only rank's, also those that nobody has counted
+  Proclet* outside_as =
+      nullptr;     ///< of the scheduler's thread while it is outside: the proclet that it runs
+  Side scheduler;  ///< of the scheduler's thread while a foreign one is inside
+  Waiter scheduler_waiter;
+  Waiter* sleeper = nullptr;  ///< polls and sleeps on the network for all that wait
+  std::vector<Waiter*> waiting;
+  Waiter* woken = nullptr;      ///< to be woken when the lock has been given back
+  uint32_t queued_helpers = 0;  ///< in the run queue
+  uint64_t entries = 0;
+  uint64_t activity = 0;         ///< changes whenever the verdict about a deadlock may
+  uint64_t judged_activity = 0;  ///< when the scheduler's thread last looked
+
+  std::mutex list_mutex;  ///< protects `list`, also before threads are enabled
+  std::vector<ThreadOfRank*> list;
+  uint64_t made = 0;
+};
+constinit Immortal<Threads> g_immortal_threads;
+constexpr Threads& g = g_immortal_threads.value;
+
+[[gnu::tls_model("initial-exec")]] thread_local constinit bool t_scheduler = false;
+[[gnu::tls_model("initial-exec")]] thread_local constinit ThreadOfRank* t_thread = nullptr;
+
+ThreadOfRank* thread_of(Proclet* p) { return reinterpret_cast<ThreadOfRank*>(p->argument); }
+
+void install(ThreadOfRank* t) {
+  g.scheduler.take();
+  t->side.put();
+}
+
+void uninstall(ThreadOfRank* t) {
+  t->side.take();
+  FGMPI_ASSERT(!t->side.head);  // foreign threads have no run queue of their own
+  g.scheduler.put();
+}
+
+/// The wake-ups that were put off until the lock was free.
+void wake_after_unlock(Waiter* w) {
+  if (w) wake_word(&w->word);
+}
+
+void lock_here() {
+  if (t_scheduler) {
+    g.lock.lock_on_scheduler_thread();
+  } else {
+    g.lock.lock();
+    install(t_thread);
+  }
+  t_inside = detail::kInside;
+}
+
+void unlock_here() {
+  Waiter* woken = g.woken;
+  g.woken = nullptr;
+  t_inside = detail::kOutside;
+  if (t_scheduler) {
+    g.outside_as = g_hot.current;
+    g.lock.unlock_on_scheduler_thread();
+  } else {
+    uninstall(t_thread);
+    g.lock.unlock();
+  }
+  wake_after_unlock(woken);
+}
+
+void wake(Waiter* w) {
+  if (!w->waiting) return;
+  w->word.store(1, std::memory_order_release);
+  if (!w->asleep) return;
+  w->asleep = false;
+  if (w->on_network) return g_scheduler.hooks.interrupt();
+  if (g.woken) wake_word(&g.woken->word);
+  g.woken = w;
+}
+
+bool is_helper_of(const Proclet* p, const ThreadOfRank* t) {
+  return p->kind == Kind::kHelper && p->rank_state == t->rank->rank_state;
+}
+
+/// A helper of this rank has become ready: a thread of the rank that waits may run it.
+void wake_for_helper(const Proclet* helper) {
+  for (Waiter* w : g.waiting) {
+    if (w == &g.scheduler_waiter) return wake(w);
+    if (is_helper_of(helper, static_cast<ThreadOfRank*>(w))) return wake(w);
+  }
+}
+
+/// The scheduler's thread goes to compute: helpers that it leaves in its queue are run by waiting threads of their ranks.
+void wake_for_queued_helpers() {
+  for (Proclet* p = g_hot.head; p; p = p->next)
+    if (p->kind == Kind::kHelper) wake_for_helper(p);
+  for (Proclet* p : g_scheduler.shuffled)
+    if (p->kind == Kind::kHelper) wake_for_helper(p);
+}
+
+/// A ready helper of this rank, taken out of the scheduler's thread's queue, or nullptr.
+Proclet* take_helper(const ThreadOfRank* t) {
+  if (g.queued_helpers == 0) return nullptr;
+  Proclet* before = nullptr;
+  for (Proclet* p = g.scheduler.head; p; before = p, p = p->next) {
+    if (!is_helper_of(p, t)) continue;
+    (before ? before->next : g.scheduler.head) = p->next;
+    if (g.scheduler.tail == p) g.scheduler.tail = before;
+    --g.queued_helpers;
+    return p;
+  }
+  for (Proclet*& p : g_scheduler.shuffled) {
+    if (!is_helper_of(p, t)) continue;
+    Proclet* found = p;
+    p = g_scheduler.shuffled.back();
+    g_scheduler.shuffled.pop_back();
+    --g.queued_helpers;
+    return found;
+  }
+  return nullptr;
+}
+
+void begin_waiting(Waiter* w) {
+  w->word.store(0, std::memory_order_relaxed);
+  w->waiting = true;
+  g.waiting.push_back(w);
+  if (!g.sleeper) g.sleeper = w;
+}
+
+void end_waiting(Waiter* w) {
+  w->waiting = w->asleep = false;
+  g.waiting.erase(std::find(g.waiting.begin(), g.waiting.end(), w));
+  if (g.sleeper != w) return;
+  g.sleeper = nullptr;
+  if (!g.waiting.empty()) {
+    g.sleeper = g.waiting.front();
+    wake(g.sleeper);
+  }
+}
+
+/// Until woken, or for the sleeper until the network has something, or `timeout_ns` has passed.
+void sleep_here(Waiter* w, int64_t timeout_ns) {
+  if (w->word.exchange(0, std::memory_order_relaxed)) return;
+  w->asleep = true;
+  if (g.sleeper == w && g_scheduler.hooks.interrupt) {
+    w->on_network = true;
+    g_scheduler.hooks.sleep(timeout_ns);
+    w->on_network = false;
+  } else {
+    unlock_here();
+    wait_on_word(&w->word, 0, timeout_ns);
+    lock_here();
+  }
+  w->asleep = false;
+  w->word.store(0, std::memory_order_relaxed);
+}
+
+/// What a foreign thread's proclet does in place of leaving its stack: waits until it is ready, makes progress meanwhile.
+void wait_until_ready(ThreadOfRank* t) {
+  Proclet* self = &t->proclet;
+  save_runtime(self);
+  g_hot.current = nullptr;  // as on the host stack
+  begin_waiting(t);
+  ++g.activity;
+  int64_t spin_until = 0;
+  for (;;) {
+    while (Proclet* helper = take_helper(t)) run_from_host(helper);
+    if (self->state == State::kReady) break;
+    if (g_scheduler.hooks.poll && g_scheduler.hooks.poll()) {
+      spin_until = 0;
+      ++g.activity;
+      continue;
+    }
+    if (g.sleeper == t) {
+      const int64_t now = now_ns();
+      if (spin_until == 0) spin_until = now + g_scheduler.hooks.spin_ns;
+      if (now < spin_until) {
+        breathe();
+        continue;
+      }
+    }
+    sleep_here(t, -1);
+    spin_until = 0;
+  }
+  end_waiting(t);
+  g_hot.current = self;
+  self->state = State::kRunning;
+  load_runtime(self);
+}
+
+/// As above for a yield: lets helpers of the rank and whoever waits for the lock have a turn.
+void yield_here(ThreadOfRank* t) {
+  Proclet* self = &t->proclet;
+  save_runtime(self);
+  g_hot.current = nullptr;
+  if (Proclet* helper = take_helper(t)) run_from_host(helper);
+  if (g_scheduler.hooks.poll) g_scheduler.hooks.poll();
+  breathe();
+  g_hot.current = self;
+  load_runtime(self);
+}
+
+[[noreturn]] void wait_for_the_end() {
+  for (;;) pause();
+}
+
+}  // namespace
+
+// ---- Called by the other files of the scheduler ------------------------------------------------------------------
+
+void park_thread(Proclet* self) { wait_until_ready(thread_of(self)); }
+void yield_thread(Proclet* self) { yield_here(thread_of(self)); }
+
+void sleep_thread(int64_t ns) {
+  const timespec t = to_timespec(ns);
+  unlock_here();
+  nanosleep(&t, nullptr);
+  lock_here();
+}
+
+void enqueue_with_threads(Proclet* p, bool in_front) {
+  FGMPI_ASSERT(engine_is_held());
+  p->state = State::kReady;
+  if (p->kind == Kind::kForeign) return wake(thread_of(p));
+  if (p->kind == Kind::kHelper) ++g.queued_helpers;
+  Proclet*& head = t_scheduler ? g_hot.head : g.scheduler.head;
+  Proclet*& tail = t_scheduler ? g_hot.tail : g.scheduler.tail;
+  if (g_scheduler.options.policy == Options::kRandom) {
+    g_scheduler.shuffled.push_back(p);
+  } else if (in_front || !head) {
+    p->next = head;
+    if (!head) tail = p;
+    head = p;
+  } else {
+    p->next = nullptr;
+    tail->next = p;
+    tail = p;
+  }
+  if (t_scheduler) return;
+  if (g.scheduler_waiter.waiting)
+    wake(&g.scheduler_waiter);
+  else if (p->kind == Kind::kHelper)
+    wake_for_helper(p);
+}
+
+void note_switch_with_threads(Proclet* to) {
+  if (!to) return;
+  if (to->kind == Kind::kHelper) --g.queued_helpers;
+  t_inside = to->began_before_threads ? detail::kBefore : detail::kInside;
+}
+
+bool threads_have_moved() {
+  return threads_enabled() && g.activity != std::exchange(g.judged_activity, g.activity);
+}
+
+void sleep_on_scheduler_thread(int64_t timeout_ns) {
+  // Whether all threads wait for MPI is looked at here only, and nothing wakes this thread when the last one begins to.
+  constexpr int64_t kLookAtThreads = 250'000'000;
+  timeout_ns = timeout_ns < 0 ? kLookAtThreads : std::min(timeout_ns, kLookAtThreads);
+  begin_waiting(&g.scheduler_waiter);
+  if (!anything_ready()) sleep_here(&g.scheduler_waiter, timeout_ns);
+  end_waiting(&g.scheduler_waiter);
+}
+
+// ---- Interface -----------------------------------------------------------------------------------------------------
+
+bool Entry::enter() {
+  if (t_scheduler) {
+    if (t_inside == detail::kBefore) {
+      g_hot.current->began_before_threads = false;
+      t_inside = detail::kInside;
+      return true;
+    }
+    lock_here();
+    return true;
+  }
+  if (__builtin_expect(!t_thread, 0)) {
+    if (!g.any_thread) return false;
+    adopt_thread(make_thread(rank_proclet(0)));
+  }
+  ThreadOfRank* t = t_thread;
+  Proclet& p = t->proclet;
+  g.lock.lock();
+  if (t->rank->state == State::kFinished) {
+    g.lock.unlock();
+    wait_for_the_end();
+  }
+  // The rank may have come to MPI, or left it, since the last call.
+  p.rank_state = t->rank->rank_state;
+  p.image = t->rank->image;
+  p.tool = t->rank->tool;
+  p.mpi_phase = t->rank->mpi_phase;
+  ++g.entries;
+  install(t);
+  t_inside = detail::kInside;
+  return true;
+}
+
+void Entry::leave() {
+  if (t_scheduler) {
+    if (g_hot.current) g_hot.current->began_before_threads = false;
+    if (__builtin_expect(g.queued_helpers > 0 && !g.waiting.empty(), 0)) wake_for_queued_helpers();
+  }
+  unlock_here();
+}
+
+void enable_threads(bool any_thread) {
+  g.any_thread = any_thread;
+  if (detail::g_threads_enabled) return;
+  FGMPI_CHECK(t_scheduler);
+  g.lock.prepare();
+  for (uint32_t i = 0; i < g_scheduler.count; ++i) {
+    Proclet* p = &g_scheduler.ranks[i];
+    p->began_before_threads = p != g_hot.current && p->context;
+  }
+  for (Proclet* p = g_hot.head; p; p = p->next) g.queued_helpers += p->kind == Kind::kHelper;
+  for (Proclet* p : g_scheduler.shuffled) g.queued_helpers += p->kind == Kind::kHelper;
+  g_hot.fifo = false;
+  detail::g_threads_enabled = true;
+  g_hot.extras = true;
+  t_inside = detail::kOutside;
+  g.outside_as = g_hot.current;
+}
+
+void become_scheduler_thread() { t_scheduler = true; }
+
+Proclet* running() {
+  if (!t_scheduler) return t_thread ? &t_thread->proclet : nullptr;
+  return threads_enabled() && t_inside == detail::kOutside ? g.outside_as : g_hot.current;
+}
+
+Proclet* rank_of_thread() {
+  if (t_scheduler) return running();
+  if (t_thread) return t_thread->rank;
+  return g.any_thread ? rank_proclet(0) : nullptr;
+}
+
+bool thread_on_host_stack() {
+  if (threads_enabled() && t_inside == detail::kOutside) return !g.outside_as;
+  return on_host_stack();
+}
+
+ThreadOfRank* make_thread(Proclet* rank) {
+  auto* t = new (std::nothrow) ThreadOfRank;
+  if (!t) return nullptr;
+  t->rank = rank;
+  t->proclet.kind = Kind::kForeign;
+  t->proclet.state = State::kRunning;
+  t->proclet.index = rank->index;
+  t->proclet.argument = t;
+  t->side.current = &t->proclet;
+  std::lock_guard<std::mutex> guard(g.list_mutex);
+  t->number = ++g.made;
+  g.list.push_back(t);
+  return t;
+}
+
+void drop_thread(ThreadOfRank* t) {
+  {
+    std::lock_guard<std::mutex> guard(g.list_mutex);
+    g.list.erase(std::find(g.list.begin(), g.list.end(), t));
+  }
+  delete t;
+}
+
+void adopt_thread(ThreadOfRank* t) {
+  t->side.cells.errno_cell = &errno;
+  t->side.cells.exceptions = reinterpret_cast<void**>(abi::__cxa_get_globals());
+  t_thread = t;
+  name_thread(t->number, pthread_self());
+}
+
+void end_thread(ThreadOfRank* t) {
+  if (threads_enabled()) {
+    g.lock.lock();
+    install(t);
+    t_inside = detail::kInside;
+    {
+      std::lock_guard<std::mutex> guard(g.list_mutex);
+      g.list.erase(std::find(g.list.begin(), g.list.end(), t));
+    }
+    ++g.activity;
+    if (t->joiner) ready(t->joiner);
+    unlock_here();
+    t_thread = nullptr;
+    delete t;
+    return;
+  }
+  t_thread = nullptr;
+  drop_thread(t);
+}
+
+uint64_t number_of(const ThreadOfRank* t) { return t->number; }
+
+void name_thread(uint64_t number, pthread_t handle) {
+  std::lock_guard<std::mutex> guard(g.list_mutex);
+  for (ThreadOfRank* t : g.list)
+    if (t->number == number) t->handle = handle, t->named = true;
+}
+
+namespace {
+/// The thread of a rank that has this handle and has not ended, or nullptr.
+ThreadOfRank* find_thread(pthread_t handle) {
+  std::lock_guard<std::mutex> guard(g.list_mutex);
+  for (ThreadOfRank* t : g.list)
+    if (t->named && pthread_equal(t->handle, handle)) return t;
+  return nullptr;
+}
+}  // namespace
+
+void wait_for_end_of(pthread_t handle) {
+  constexpr int64_t kFirstLook = 20'000, kLongestLook = 1'000'000;
+  for (int64_t wait = kFirstLook; ThreadOfRank* t = find_thread(handle);
+       wait = std::min(2 * wait, kLongestLook)) {
+    // A thread that ends cannot wake a proclet while nobody takes turns; nor can it go while its joiner is inside.
+    if (!threads_enabled() || t->joiner) {
+      sleep_for(wait);
+      continue;
+    }
+    const WaitSite site{"pthread_join", nullptr, true};
+    t->joiner = current();
+    park(&site);
+    return;
+  }
+}
+
+bool threads_wait_for_mpi() {
+  if (g.any_thread) return false;
+  std::lock_guard<std::mutex> guard(g.list_mutex);
+  return std::all_of(g.list.begin(), g.list.end(), [](const ThreadOfRank* t) {
+    const Proclet& p = t->proclet;
+    return t->rank->state == State::kFinished ||
+           (t->waiting && p.state == State::kParked && p.wait && p.wait->deadlocks);
+  });
+}
+
+void for_each_waiting_thread(void (*visit)(Proclet*, Proclet*, void*), void* argument) {
+  for (Waiter* w : g.waiting) {
+    if (w == &g.scheduler_waiter) continue;
+    auto* t = static_cast<ThreadOfRank*>(w);
+    if (t->proclet.state == State::kParked && t->proclet.wait)
+      visit(&t->proclet, t->rank, argument);
+  }
+}
+
+uint64_t thread_entries() { return g.entries; }
+
+void release_engine() {
+  if (threads_enabled()) unlock_here();
+}
+void reacquire_engine() {
+  if (threads_enabled()) lock_here();
+}
+void breathe() {
+  if (!threads_enabled() || !g.lock.contended()) return;
+  unlock_here();
+  lock_here();
+}
+
+}  // namespace fgmpi::sched

@@ -1,0 +1,133 @@
+// MPI calls from several threads of the operating system (MPI_THREAD_SERIALIZED and MPI_THREAD_MULTIPLE).
+//
+// The *scheduler's thread* runs main and all rank proclets. A *foreign thread* is any other thread that a rank has
+// started. Once a rank has been granted more than MPI_THREAD_FUNNELED (enable_threads()), one lock per process, the
+// *engine lock*, protects everything that docs/concurrency.md calls "kept": the thread that holds it is inside the
+// library, and all others are in the program's code or waiting.
+//
+//   MPI call --outside()?--> Entry: takes the lock, makes the caller's proclet the current one
+//                            the call, on the caller's own stack
+//                            ~Entry: gives the lock back
+//
+// A foreign thread has a Proclet of kind kForeign, with its rank's state and image, so that current() and rank_state()
+// mean the same as ever. It parks by waiting on a futex of its own; ready() wakes it. While threads wait, one of them at a
+// time (the *sleeper*) polls the transports and sleeps on them for all; who leaves the library while others wait and
+// nobody is the sleeper wakes one of them to be it.
+//
+// Helper coroutines run on the scheduler's thread, or on a waiting foreign thread of their rank; rank proclets run on the
+// scheduler's thread only, where their thread_local variables are.
+//
+// Before enable_threads() nothing here costs anything but the test of one flag in calls that have no fast path.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+
+#include "proclet-sched/sched.h"
+
+namespace fgmpi::sched {
+
+namespace detail {
+[[gnu::visibility("hidden")]] extern bool g_threads_enabled;
+enum Inside : uint8_t {
+  kOutside,
+  kInside,
+  kBefore,  ///< holds the lock in a call that began before enable_threads(): its end does not give it back
+};
+[[gnu::visibility("hidden"),
+  gnu::tls_model("initial-exec")]] extern thread_local constinit Inside t_inside;
+}  // namespace detail
+
+/// True once some rank has been granted MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE.
+inline bool threads_enabled() { return __builtin_expect(detail::g_threads_enabled, 0); }
+
+/// The calling thread must construct an Entry before it touches anything of the library.
+inline bool outside() { return threads_enabled() && detail::t_inside != detail::kInside; }
+
+/// For assertions: the caller may touch the library's state.
+inline bool engine_is_held() {
+  return !detail::g_threads_enabled || detail::t_inside != detail::kOutside;
+}
+
+/// Holds the engine lock during an MPI call. REQUIRES: outside().
+class Entry {
+ public:
+  Entry() : entered_(enter()) {}
+  ~Entry() {
+    if (entered_) leave();
+  }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+  /// False: the thread belongs to no rank; nothing has been taken.
+  explicit operator bool() const { return entered_; }
+
+  /// The same in two steps, for ends of ranks and code that leaves in another place than it enters.
+  static bool enter();
+  static void leave();
+
+ private:
+  bool entered_;
+};
+
+/// For the functions of the C library that a rank calls on the scheduler's thread and that switch (sleep): inside during
+/// its life, outside afterwards.
+class SwitchingCall {
+ public:
+  SwitchingCall() : gives_back_(!threads_enabled() || outside()) {
+    if (outside()) Entry::enter();
+  }
+  ~SwitchingCall() {
+    if (gives_back_ && threads_enabled()) Entry::leave();
+  }
+  SwitchingCall(const SwitchingCall&) = delete;
+  SwitchingCall& operator=(const SwitchingCall&) = delete;
+
+ private:
+  bool gives_back_;  ///< not when it is called by a callback of an MPI call
+};
+
+/// From now on calls take the engine lock. Called inside the library by a rank that is granted MPI_THREAD_SERIALIZED or
+/// more; the caller is outside afterwards. `any_thread`: all threads of the process belong to its only rank, also those
+/// that were not started through adopt_thread(). Never switches.
+void enable_threads(bool any_thread);
+
+/// The rank proclet that a thread acts for: on the scheduler's thread the proclet that runs; nullptr for a thread of
+/// nobody, and on the host stack. Needs no lock.
+Proclet* rank_of_thread();
+/// The proclet that runs on the calling thread, whether inside or outside; nullptr where there is none. Needs no lock.
+Proclet* running();
+/// On the scheduler's thread, inside or outside: where nothing may park.
+bool thread_on_host_stack();
+/// Called by run() and adopt_caller() on the thread that runs proclets from now on.
+void become_scheduler_thread();
+
+/// A thread that `rank` starts: made by the starter, adopted by the thread itself, ended by its destructor there.
+class ThreadOfRank;
+ThreadOfRank* make_thread(Proclet* rank);
+void drop_thread(ThreadOfRank* thread);  ///< it was not started after all
+void adopt_thread(ThreadOfRank* thread);
+void end_thread(ThreadOfRank* thread);
+/// A thread's own number among those of its process, and its handle, which its starter knows last: the thread may have
+/// ended by then.
+uint64_t number_of(const ThreadOfRank* thread);
+void name_thread(uint64_t number, pthread_t handle);
+/// Lets other proclets run until that thread of a rank has come to its end; returns at once for any other thread. On a
+/// proclet, inside if threads are enabled. May switch.
+void wait_for_end_of(pthread_t handle);
+
+/// True when every thread of a rank that still runs waits in MPI for what only MPI can end. Inside.
+bool threads_wait_for_mpi();
+/// Calls visit(proclet of the thread, its rank proclet, argument) for each foreign thread that waits in MPI. Inside.
+void for_each_waiting_thread(void (*visit)(Proclet*, Proclet*, void*), void* argument);
+/// Entries of foreign threads so far: a process in which it changes is not at rest. Inside.
+uint64_t thread_entries();
+
+/// Gives the engine lock to others for as long as a system call takes; nothing before enable_threads(). Inside, on the
+/// stack that waits for the network.
+void release_engine();
+void reacquire_engine();
+/// Lets waiting threads have the lock, if there are any. Inside.
+void breathe();
+
+}  // namespace fgmpi::sched
