@@ -155,7 +155,7 @@ void on_crash(int signal_number, siginfo_t* info, void* context) {
     flush_output();
     write_unassigned_output();
     auto* interrupted = static_cast<ucontext_t*>(context);
-    report_cause(signal_number, info, interrupted, sched::current());
+    report_cause(signal_number, info, interrupted, sched::running());
     report_stack(interrupted);
     leave_end_mark();
   }

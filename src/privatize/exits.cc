@@ -45,10 +45,10 @@ ExitList* g_early_handlers = nullptr;  ///< registered by constructors, before a
 
 /// The list that a handler of the program goes to, or nullptr when it is the C library's.
 ExitList* list_for(const void* object) {
-  bool early = g_mode == Mode::kSingle && !sched::current() && sched::rank_count() == 0;
+  bool early = g_mode == Mode::kSingle && !sched::running() && sched::rank_count() == 0;
   if (!early && !on_proclet()) return nullptr;
   if (g_mode == Mode::kShared && object) return nullptr;
-  void** slot = early ? reinterpret_cast<void**>(&g_early_handlers) : &sched::current()->pending;
+  void** slot = early ? reinterpret_cast<void**>(&g_early_handlers) : &sched::running()->pending;
   if (!*slot) *slot = new ExitList;
   return static_cast<ExitList*>(*slot);
 }
@@ -81,9 +81,10 @@ void run_handlers(sched::Proclet* p, int status, Wanted wanted) {
 }
 
 [[noreturn]] void finish_rank(int status) {
-  sched::Proclet* p = sched::current();
+  sched::Proclet* p = sched::running();
   delete static_cast<ExitList*>(std::exchange(p->pending, nullptr));
   close_own_files();
+  if (sched::outside()) sched::Entry::enter();
   if (g_rank_exits) g_rank_exits(status & 0xff);
   sched::finish(status & 0xff);
 }
@@ -91,13 +92,13 @@ void run_handlers(sched::Proclet* p, int status, Wanted wanted) {
 /// True if the caller's exit() ends a rank and not the process: a rank proclet runs, in the process that it was made in.
 /// (A helper coroutine ends the process, and so does the child of a vfork, which shares our memory.)
 bool ends_a_rank() {
-  return on_proclet() && sched::current()->kind == sched::Kind::kRank && in_own_process();
+  return on_proclet() && sched::running()->kind == sched::Kind::kRank && in_own_process();
 }
 
 /// The destructor functions of the current rank's image.
 void run_image_destructors() {
   if (g_mode != Mode::kImages) return;
-  uint32_t k = static_cast<Image*>(sched::current()->image)->index;
+  uint32_t k = static_cast<Image*>(sched::running()->image)->index;
   for (size_t m = 0; m < g_images.modules().size(); ++m)
     g_images.modules()[m].run_destructors(g_images.base_of(m, k));
 }
@@ -105,7 +106,7 @@ void run_image_destructors() {
 /// Runs all that exit() runs for a rank: destructors of thread-local variables, then handlers, then destructors of the
 /// image; each newest first.
 void run_exit_handlers(int status) {
-  sched::Proclet* p = sched::current();
+  sched::Proclet* p = sched::running();
   run_handlers(p, status, [](Handler::Kind k) { return k == Handler::kThreadLocal; });
   run_handlers(p, status, [](Handler::Kind k) { return k != Handler::kQuick; });
   run_image_destructors();
@@ -176,7 +177,7 @@ FGMPI_INTERPOSE [[noreturn]] void _Exit(int status) { _exit(status); }
 
 FGMPI_INTERPOSE [[noreturn]] void quick_exit(int status) {
   if (ends_a_rank()) {
-    run_handlers(fgmpi::sched::current(), status,
+    run_handlers(fgmpi::sched::running(), status,
                  [](Handler::Kind k) { return k == Handler::kQuick; });
     finish_rank(status);
   }
@@ -244,7 +245,7 @@ FGMPI_INTERPOSE void error_at_line(int status, int number, const char* file, uns
 // pthread_exit() in main ends the main thread, while other threads go on. For a rank it ends the rank's part of that thread.
 FGMPI_INTERPOSE [[noreturn]] void pthread_exit(void* value) {
   if (ends_a_rank()) {
-    run_handlers(fgmpi::sched::current(), 0,
+    run_handlers(fgmpi::sched::running(), 0,
                  [](Handler::Kind k) { return k == Handler::kThreadLocal; });
     destroy_thread_values();
     end_rank(0);

@@ -30,7 +30,7 @@ namespace {
 /// The state of the running rank's image; nullptr where the C library's own is to be used.
 LibcState* state() {
   if (!on_scheduler_thread()) return nullptr;
-  sched::Proclet* p = sched::current();
+  sched::Proclet* p = sched::running();
   if (!p || !p->image) return nullptr;
   auto* image = static_cast<Image*>(p->image);
   if (!image->libc) image->libc = new LibcState(1);
@@ -51,7 +51,7 @@ using GetoptLong = int(int, char* const*, const char*, const option*, int*);
 /// Around a call of getopt: images other than the first have their own copies of copied variables.
 template <class F>
 int with_option_cells(F&& call) {
-  sched::Proclet* p = on_scheduler_thread() ? sched::current() : nullptr;
+  sched::Proclet* p = on_scheduler_thread() ? sched::running() : nullptr;
   uint32_t k = p && p->image ? static_cast<Image*>(p->image)->index : 0;
   if (k == 0) return call();
   auto* program = reinterpret_cast<char*>(g_images.base_of(0, k));

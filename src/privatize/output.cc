@@ -146,7 +146,7 @@ int Lines::put(int64_t rank, std::string_view bytes, bool now) {
 
 /// The rank for which the caller writes, or -1.
 int64_t writer() {
-  sched::Proclet* p = sched::current();
+  sched::Proclet* p = sched::running();
   if (!p) return -1;
   if (p->kind == sched::Kind::kRank) return p->index;
   return p->image ? static_cast<int64_t>(static_cast<Image*>(p->image)->index) : -1;

@@ -39,6 +39,7 @@ using namespace fgmpi::privatize;
 FGMPI_INTERPOSE unsigned sleep(unsigned seconds) {
   static auto* real = next_symbol<unsigned(unsigned)>("sleep");
   if (!on_proclet()) return real(seconds);
+  sched::SwitchingCall inside;
   sched::sleep_for(seconds * kSecond);
   return 0;
 }
@@ -46,6 +47,7 @@ FGMPI_INTERPOSE unsigned sleep(unsigned seconds) {
 FGMPI_INTERPOSE int usleep(useconds_t microseconds) {
   static auto* real = next_symbol<int(useconds_t)>("usleep");
   if (!on_proclet()) return real(microseconds);
+  sched::SwitchingCall inside;
   sched::sleep_for(int64_t{microseconds} * 1000);
   return 0;
 }
@@ -53,6 +55,7 @@ FGMPI_INTERPOSE int usleep(useconds_t microseconds) {
 FGMPI_INTERPOSE int nanosleep(const timespec* duration, timespec* remaining) {
   static auto* real = next_symbol<int(const timespec*, timespec*)>("nanosleep");
   if (!on_proclet() || !valid(duration)) return real(duration, remaining);
+  sched::SwitchingCall inside;
   sched::sleep_for(to_ns(*duration));
   return 0;
 }
@@ -66,6 +69,7 @@ FGMPI_INTERPOSE int clock_nanosleep(clockid_t clock, int flags, const timespec* 
     return real(clock, flags, time, remaining);
   int64_t duration = to_ns(*time);
   if (flags & TIMER_ABSTIME) duration -= to_ns(now);
+  sched::SwitchingCall inside;
   sched::sleep_for(duration);
   return 0;
 }
@@ -76,6 +80,7 @@ FGMPI_INTERPOSE int poll(pollfd* files, nfds_t count, int timeout_ms) {
   static auto* real = next_symbol<int(pollfd*, nfds_t, int)>("poll");
   if (count > 0 || timeout_ms < 0 || !is_sleep_of_program(__builtin_return_address(0)))
     return real(files, count, timeout_ms);
+  sched::SwitchingCall inside;
   sched::sleep_for(int64_t{timeout_ms} * 1'000'000);
   return 0;
 }
@@ -86,6 +91,7 @@ FGMPI_INTERPOSE int ppoll(pollfd* files, nfds_t count, const timespec* timeout,
   if (count > 0 || !timeout || mask || !valid(timeout) ||
       !is_sleep_of_program(__builtin_return_address(0)))
     return real(files, count, timeout, mask);
+  sched::SwitchingCall inside;
   sched::sleep_for(to_ns(*timeout));
   return 0;
 }
@@ -96,6 +102,7 @@ FGMPI_INTERPOSE int select(int count, fd_set* in, fd_set* out, fd_set* except, t
       !is_sleep_of_program(__builtin_return_address(0)))
     return real(count, in, out, except, timeout);
   const int64_t whole = to_ns({timeout->tv_sec, 0});
+  sched::SwitchingCall inside;
   sched::sleep_for(
       add_time(whole, to_ns({timeout->tv_usec / 1'000'000, timeout->tv_usec % 1'000'000 * 1000})));
   *timeout = {0, 0};  // what is left, as Linux tells it
@@ -109,6 +116,7 @@ FGMPI_INTERPOSE int pselect(int count, fd_set* in, fd_set* out, fd_set* except,
   if (count != 0 || !timeout || mask || !valid(timeout) ||
       !is_sleep_of_program(__builtin_return_address(0)))
     return real(count, in, out, except, timeout, mask);
+  sched::SwitchingCall inside;
   sched::sleep_for(to_ns(*timeout));
   return 0;
 }
@@ -116,6 +124,7 @@ FGMPI_INTERPOSE int pselect(int count, fd_set* in, fd_set* out, fd_set* except,
 FGMPI_INTERPOSE int thrd_sleep(const timespec* duration, timespec* remaining) {
   static auto* real = next_symbol<int(const timespec*, timespec*)>("thrd_sleep");
   if (!on_proclet() || !valid(duration)) return real(duration, remaining);
+  sched::SwitchingCall inside;
   sched::sleep_for(to_ns(*duration));
   return 0;
 }
@@ -123,6 +132,7 @@ FGMPI_INTERPOSE int thrd_sleep(const timespec* duration, timespec* remaining) {
 FGMPI_INTERPOSE int sched_yield(void) noexcept {
   static auto* real = next_symbol<int()>("sched_yield");
   if (!on_proclet()) return real();
+  sched::SwitchingCall inside;
   sched::yield();
   return 0;
 }

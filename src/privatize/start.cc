@@ -262,10 +262,12 @@ void set_runtime(const Runtime& runtime) {
 int run_rank(uint32_t local_index) {
   if (g_mode != Mode::kImages) {
     if (local_index == 0) adopt_early_handlers(sched::current());
+    if (sched::threads_enabled()) sched::Entry::leave();
     exit(g_main(g_program.argc, g_program.argv, g_program.envp));
   }
   sched::call_on_host([&] { enter_image(local_index); });
   const Image& image = g_rank_images[local_index];
+  if (sched::threads_enabled()) sched::Entry::leave();
   construct(image);
   auto* main =
       reinterpret_cast<Main*>(g_images.move_to(reinterpret_cast<uintptr_t>(g_main), local_index));

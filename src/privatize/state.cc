@@ -35,7 +35,7 @@ void become_scheduler_thread() {
 }
 
 bool started_through_us() { return g_mode != Mode::kForeign; }
-bool on_proclet() { return t_scheduler && !sched::on_host_stack(); }
+bool on_proclet() { return t_scheduler && !sched::thread_on_host_stack(); }
 void set_first_world_rank(uint32_t first) {
   fgmpi_debug_table.first_world_rank = g_first_world_rank = first;
 }

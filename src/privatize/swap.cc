@@ -261,7 +261,7 @@ FGMPI_INTERPOSE locale_t uselocale(locale_t locale) noexcept {
   if (locale && on_proclet()) {
     if (!g_swap.locales) fgmpi::sched::call_hook_at_each_switch();
     g_swap.locales = true;
-    fgmpi::sched::current()->locale = locale == LC_GLOBAL_LOCALE ? nullptr : locale;
+    fgmpi::sched::running()->locale = locale == LC_GLOBAL_LOCALE ? nullptr : locale;
     g_swap.locale_in_place = locale == LC_GLOBAL_LOCALE ? nullptr : locale;
   }
   return set_locale(locale);

@@ -203,7 +203,7 @@ void destroy(ThreadValues* values) {
 /// Where the values that the caller sees are kept: those of the running rank, else those of the thread.
 ThreadValues** place_of_values() {
   if (on_scheduler_thread()) {
-    sched::Proclet* p = sched::current();
+    sched::Proclet* p = sched::running();
     if (p && p->image) return &static_cast<Image*>(p->image)->values;
   }
   return &t_values;

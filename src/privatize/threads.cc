@@ -1,4 +1,7 @@
-// Threads that ranks start: thread-local variables begin as in the rank's image.
+// Threads that ranks start: they belong to their rank, and their thread-local variables begin as in the rank's image.
+//
+// A thread that a rank, or a thread of one, starts is the rank's, also when a library starts it for the program. One that
+// the library or the hosted MPI starts for itself, on the host stack, is nobody's.
 //
 // The C library initialises them from image 0, and there a pointer to a variable of the program leads
 // to image 0's. A thread that a rank with another image starts gets what its image has, before it runs
@@ -18,28 +21,32 @@
 namespace fgmpi::privatize {
 namespace {
 
-/// In a thread that is not the scheduler's: the image of the rank that started it, directly or through other threads.
-[[gnu::tls_model("initial-exec")]] thread_local uint32_t t_image = 0;
-
-uint32_t image_of_caller() {
-  if (!on_scheduler_thread()) return t_image;
-  const sched::Proclet* p = sched::current();
-  return p && p->image ? static_cast<const Image*>(p->image)->index : 0;
+/// Whom a thread that the caller starts belongs to, or nullptr.
+sched::Proclet* rank_of_starter() {
+  if (g_mode == Mode::kForeign || (on_scheduler_thread() && !on_proclet())) return nullptr;
+  sched::Proclet* p = sched::rank_of_thread();
+  if (!p || p->kind == sched::Kind::kRank) return p;
+  return p->image ? sched::rank_proclet(static_cast<const Image*>(p->image)->index) : nullptr;
 }
 
 template <class Function>
 struct Start {
   Function* function;
   void* argument;
+  sched::ThreadOfRank* thread;
   uint32_t image;
 };
 
-template <class Function>
-auto run(void* data) -> decltype(static_cast<Function*>(nullptr)(nullptr)) {
-  std::unique_ptr<Start<Function>> start(static_cast<Start<Function>*>(data));
-  auto [function, argument, image] = *start;
-  start.reset();
-  t_image = image;
+/// Also when the thread ends by pthread_exit or is cancelled: both unwind its stack.
+struct Adopted {
+  sched::ThreadOfRank* thread;
+  explicit Adopted(sched::ThreadOfRank* t) : thread(t) { sched::adopt_thread(t); }
+  ~Adopted() { sched::end_thread(thread); }
+  Adopted(const Adopted&) = delete;
+  Adopted& operator=(const Adopted&) = delete;
+};
+
+void load_thread_locals(uint32_t image) {
   for (size_t m = 0; m < g_images.modules().size(); ++m) {
     const ElfModule& module = g_images.modules()[m];
     void* live = module.tls() ? thread_local_block(module) : nullptr;
@@ -48,18 +55,38 @@ auto run(void* data) -> decltype(static_cast<Function*>(nullptr)(nullptr)) {
         reinterpret_cast<const void*>(g_images.base_of(m, image) + module.tls()->p_vaddr);
     memcpy(live, initial, module.tls()->p_filesz);
   }
+}
+
+template <class Function>
+auto run(void* data) -> decltype(static_cast<Function*>(nullptr)(nullptr)) {
+  std::unique_ptr<Start<Function>> start(static_cast<Start<Function>*>(data));
+  auto [function, argument, thread, image] = *start;
+  start.reset();
+  if (image > 0) load_thread_locals(image);
+  Adopted adopted(thread);
   return function(argument);
 }
 
 /// Calls create(function, argument) with what the new thread is to run.
 template <class Function, class Create>
-int create_in_image(Function* function, void* argument, int no_memory, Create create) {
-  uint32_t image = g_mode == Mode::kImages ? image_of_caller() : 0;
-  if (image == 0) return create(function, argument);
-  auto* start = new (std::nothrow) Start<Function>{function, argument, image};
-  if (!start) return no_memory;
-  int result = create(&run<Function>, start);
-  if (result != 0) delete start;
+int create_for_rank(Function* function, void* argument, int no_memory, Create create) {
+  sched::Proclet* rank = rank_of_starter();
+  pthread_t ignored;
+  if (!rank) return create(function, argument, &ignored);
+  std::unique_ptr<Start<Function>> start(new (std::nothrow) Start<Function>);
+  sched::ThreadOfRank* thread = start ? sched::make_thread(rank) : nullptr;
+  if (!thread) return no_memory;
+  *start = {function, argument, thread,
+            g_mode == Mode::kImages ? static_cast<const Image*>(rank->image)->index : 0};
+  const uint64_t number = sched::number_of(thread);
+  pthread_t handle;
+  int result = create(&run<Function>, start.get(), &handle);
+  if (result != 0) {
+    sched::drop_thread(thread);
+    return result;
+  }
+  (void)start.release();  // the thread's now
+  sched::name_thread(number, handle);
   return result;
 }
 
@@ -72,14 +99,42 @@ FGMPI_INTERPOSE int pthread_create(pthread_t* thread, const pthread_attr_t* attr
                                    void* (*function)(void*), void* argument) noexcept {
   using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static auto* real = next_symbol<Create>("pthread_create");
-  return create_in_image(function, argument, EAGAIN, [&](void* (*f)(void*), void* data) {
-    return real(thread, attributes, f, data);
-  });
+  return create_for_rank(function, argument, EAGAIN,
+                         [&](void* (*f)(void*), void* data, pthread_t* handle) {
+                           int result = real(thread, attributes, f, data);
+                           if (result == 0) *handle = *thread;
+                           return result;
+                         });
 }
 
 FGMPI_INTERPOSE int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
   using Create = int(thrd_t*, thrd_start_t, void*);
   static auto* real = next_symbol<Create>("thrd_create");
-  return create_in_image(function, argument, thrd_nomem,
-                         [&](thrd_start_t f, void* data) { return real(thread, f, data); });
+  return create_for_rank(function, argument, thrd_nomem,
+                         [&](thrd_start_t f, void* data, pthread_t* handle) {
+                           int result = real(thread, f, data);
+                           if (result == thrd_success) *handle = *thread;
+                           return result;
+                         });
+}
+
+namespace {
+/// Before a rank joins a thread: other ranks of the process run until it has ended.
+void let_others_run_until_end_of(pthread_t thread) {
+  if (fgmpi::sched::rank_count() < 2 || !on_proclet()) return;
+  fgmpi::sched::SwitchingCall inside;
+  fgmpi::sched::wait_for_end_of(thread);
+}
+}  // namespace
+
+FGMPI_INTERPOSE int pthread_join(pthread_t thread, void** result) {
+  static auto* real = next_symbol<int(pthread_t, void**)>("pthread_join");
+  let_others_run_until_end_of(thread);
+  return real(thread, result);
+}
+
+FGMPI_INTERPOSE int thrd_join(thrd_t thread, int* result) {
+  static auto* real = next_symbol<int(thrd_t, int*)>("thrd_join");
+  let_others_run_until_end_of(thread);
+  return real(thread, result);
 }
