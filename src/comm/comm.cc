@@ -13,6 +13,7 @@
 #include "comm/system_ranked/construction.h"
 #include "comm/system_ranked/group_tree.h"
 #include "comm/topology.h"
+#include "proclet-sched/threads.h"
 
 namespace fgmpi::comm {
 
@@ -187,7 +188,32 @@ void set_dropped_handler(void (*handler)(ContextId id)) { g_on_dropped = handler
 Comm::Comm() : Keep(destroy_comm) {}
 Comm::~Comm() = default;
 
+constinit detail::FastHandles detail::g_fast_handles;
+
+void close_fast_paths() {
+  constexpr MPI_Comm kNobodys =
+      0x47ffffff;  // MPICH's kind of predefined communicators; it has indices up to 2
+  detail::g_fast_handles = {kNobodys, 1};  // no handle has 1 after the mask
+}
+
+namespace {
+/// What find() does in line without threads. REQUIRES: inside.
+Comm* find_with_threads(MPI_Comm handle) {
+  if (handle == MPI_COMM_WORLD) {
+    RankState* rank = rank_state();
+    return rank && !rank->world.freed ? &rank->world : nullptr;
+  }
+  if ((static_cast<uint32_t>(handle) & kHandleMask) != detail::kHandleBase) return nullptr;
+  Comm* c = detail::g_comms.get(static_cast<uint32_t>(handle) & ~kHandleMask);
+  return c && !c->freed ? c : nullptr;
+}
+}  // namespace
+
 Comm* detail::find_slow(MPI_Comm handle) {
+  if (sched::threads_enabled()) {
+    if (sched::outside()) return nullptr;
+    if (Comm* c = find_with_threads(handle)) return c;
+  }
   if (handle == MPI_COMM_SELF) {
     RankState* rank = rank_state();
     if (!rank || rank->self.freed) return nullptr;

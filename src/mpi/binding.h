@@ -18,6 +18,7 @@
 
 #include "comm/comm.h"
 #include "host/datatype.h"
+#include "mpi/entry.h"
 #include "mpi/errors.h"
 #include "mpi/own.h"
 #include "proclet-sched/sched.h"
@@ -103,6 +104,15 @@ double wtime();
   ::fgmpi::sched::maybe_force_switch();                   \
   ::fgmpi::comm::Comm* var = ::fgmpi::comm::find(handle); \
   if (__builtin_expect(var == nullptr, 0)) return ::fgmpi::mpi::bad_comm(call, handle)
+
+/// The same in a call that has a fast path: outside of the library no communicator is found, and the call takes its turn.
+#define FGMPI_ENTER_FAST(call, var, handle, again)        \
+  ::fgmpi::sched::maybe_force_switch();                   \
+  ::fgmpi::comm::Comm* var = ::fgmpi::comm::find(handle); \
+  if (__builtin_expect(var == nullptr, 0)) {              \
+    FGMPI_TAKE_TURN(call, again);                         \
+    return ::fgmpi::mpi::bad_comm(call, handle);          \
+  }
 
 /// Returns the error-handled code when `expr` (a Status) is not ok.
 #define FGMPI_RETURN_IF(call, comm, expr)                  \

@@ -81,7 +81,7 @@ struct ReduceArguments {
 template <class Arguments>
 [[gnu::noinline]] int blocking(const char* call, MPI_Comm handle, CollectiveKind kind,
                                const Arguments& arguments) try {
-  FGMPI_ENTER(call, c, handle);
+  FGMPI_ENTER_FAST(call, c, handle, blocking(call, handle, kind, arguments));
   Args args;
   args.kind = kind;
   FGMPI_RETURN_IF(call, c, arguments(c, &args));
@@ -90,7 +90,7 @@ template <class Arguments>
 FGMPI_CATCH_NO_MEMORY(call, handle)
 
 inline int barrier(const char* call, MPI_Comm handle) {
-  FGMPI_ENTER(call, c, handle);
+  FGMPI_ENTER_FAST(call, c, handle, barrier(call, handle));
   return done(call, c, coll::barrier(c, call));
 }
 
@@ -98,7 +98,7 @@ inline int barrier(const char* call, MPI_Comm handle) {
 /// which is larger than all else on the stack of a rank that waits.
 inline int reducing(const char* call, MPI_Comm handle, CollectiveKind kind,
                     const ReduceArguments& a) {
-  FGMPI_ENTER(call, c, handle);
+  FGMPI_ENTER_FAST(call, c, handle, reducing(call, handle, kind, a));
   bool all = kind == CollectiveKind::kAllreduce, receives = all || a.root == c->rank;
   bool in_place = a.send == MPI_IN_PLACE && receives;
   const void* send = in_place ? a.recv : a.send;
@@ -116,7 +116,7 @@ inline int reducing(const char* call, MPI_Comm handle, CollectiveKind kind,
 }
 
 inline int broadcasting(const char* call, MPI_Comm handle, const BcastArguments& a) {
-  FGMPI_ENTER(call, c, handle);
+  FGMPI_ENTER_FAST(call, c, handle, broadcasting(call, handle, a));
   uint64_t bytes;
   bool sound = a.buffer && a.buffer != MPI_IN_PLACE && a.root >= 0 && a.root < c->size() &&
                plain_bytes(a.buffer, a.count, a.type, &bytes);
@@ -131,7 +131,7 @@ inline int broadcasting(const char* call, MPI_Comm handle, const BcastArguments&
 template <auto run, class All>
 int rooted(const char* call, MPI_Comm handle, CollectiveKind kind, const void* own, int64_t count,
            MPI_Datatype type, int root, All&& all) {
-  FGMPI_ENTER(call, c, handle);
+  FGMPI_ENTER_FAST(call, c, handle, (rooted<run>(call, handle, kind, own, count, type, root, all)));
   bool leaf = root != c->rank && root >= 0 && root < c->size();
   uint64_t bytes;
   bool sound = own && own != MPI_IN_PLACE && plain_bytes(own, count, type, &bytes);
@@ -156,7 +156,7 @@ Status make_request(const char* call, comm::Comm* c, CollectiveKind kind,
 template <class Arguments>
 int nonblocking(const char* call, MPI_Comm handle, MPI_Request* out, CollectiveKind kind,
                 const Arguments& arguments) try {
-  FGMPI_ENTER(call, c, handle);
+  FGMPI_ENTER_FAST(call, c, handle, nonblocking(call, handle, out, kind, arguments));
   FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
   std::unique_ptr<coll::CollRequest> request;
   FGMPI_RETURN_IF(call, c, check_pointer(out, "request"));
@@ -171,7 +171,7 @@ FGMPI_CATCH_NO_MEMORY(call, handle)
 template <class Arguments>
 int persistent(const char* call, MPI_Comm handle, MPI_Info, MPI_Request* out, CollectiveKind kind,
                const Arguments& arguments) try {
-  FGMPI_ENTER(call, c, handle);
+  FGMPI_ENTER_FAST(call, c, handle, persistent(call, handle, MPI_INFO_NULL, out, kind, arguments));
   FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
   std::unique_ptr<coll::CollRequest> request;
   FGMPI_RETURN_IF(call, c, check_pointer(out, "request"));

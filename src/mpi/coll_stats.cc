@@ -1,12 +1,14 @@
 // MPIX_Stats: the process's counters (fgmpi.h).
 #include "base/counters.h"
 #include "fgmpi.h"
+#include "mpi/entry.h"
 #include "mpi/errors.h"
 #include "mpi/own.h"
 
 using namespace fgmpi;
 
 FGMPI_EXTENSION int MPIX_Stats(MPIX_Stats_values* values) {
+  FGMPI_TAKE_TURN("MPIX_Stats", MPIX_Stats(values));
   if (!values)
     return mpi::fail(
         "MPIX_Stats", nullptr,

@@ -38,6 +38,8 @@ int split_system_ranked(const char* call, comm::Comm* c, int color, MPI_Info inf
 
 FGMPI_EXTENSION int MPIX_Comm_translate_ranks(MPI_Comm comm1, int n, const int ranks1[],
                                               MPI_Comm comm2, int ranks2[]) {
+  FGMPI_TAKE_TURN("MPIX_Comm_translate_ranks",
+                  MPIX_Comm_translate_ranks(comm1, n, ranks1, comm2, ranks2));
   constexpr const char* kCall = "MPIX_Comm_translate_ranks";
   FGMPI_ENTER(kCall, a, comm1);
   comm::Comm* b = comm::find(comm2);
@@ -51,6 +53,7 @@ FGMPI_EXTENSION int MPIX_Comm_translate_ranks(MPI_Comm comm1, int n, const int r
 }
 
 FGMPI_EXTENSION int MPIX_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
+  FGMPI_TAKE_TURN("MPIX_Comm_compare", MPIX_Comm_compare(comm1, comm2, result));
   constexpr const char* kCall = "MPIX_Comm_compare";
   FGMPI_ENTER(kCall, a, comm1);
   comm::Comm* b = comm::find(comm2);
@@ -62,6 +65,7 @@ FGMPI_EXTENSION int MPIX_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* resul
 }
 
 FGMPI_EXTENSION int MPIX_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
+  FGMPI_TAKE_TURN("MPIX_Comm_split", MPIX_Comm_split(comm, color, key, newcomm));
   if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPIX_Comm_split";
   FGMPI_ENTER(kCall, c, comm);
@@ -80,6 +84,8 @@ FGMPI_EXTENSION int MPIX_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm*
 
 FGMPI_EXTENSION int MPIX_Comm_split_system_ranked(MPI_Comm comm, int color, MPI_Info info,
                                                   MPI_Comm* newcomm) {
+  FGMPI_TAKE_TURN("MPIX_Comm_split_system_ranked",
+                  MPIX_Comm_split_system_ranked(comm, color, info, newcomm));
   constexpr const char* kCall = "MPIX_Comm_split_system_ranked";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));
@@ -89,6 +95,8 @@ FGMPI_EXTENSION int MPIX_Comm_split_system_ranked(MPI_Comm comm, int color, MPI_
 
 FGMPI_EXTENSION int MPIX_Comm_isplit_system_ranked(MPI_Comm comm, int color, MPI_Info info,
                                                    MPI_Comm* newcomm, MPI_Request* request) {
+  FGMPI_TAKE_TURN("MPIX_Comm_isplit_system_ranked",
+                  MPIX_Comm_isplit_system_ranked(comm, color, info, newcomm, request));
   constexpr const char* kCall = "MPIX_Comm_isplit_system_ranked";
   FGMPI_ENTER(kCall, c, comm);
   FGMPI_RETURN_IF(kCall, c, mpi::check_pointer(newcomm, "newcomm"));

@@ -10,6 +10,7 @@
 using namespace fgmpi;
 
 FGMPI_EXTENSION int MPIX_Comm_map_info(MPI_Comm comm, MPIX_Map_info* info) {
+  FGMPI_TAKE_TURN("MPIX_Comm_map_info", MPIX_Comm_map_info(comm, info));
   constexpr const char* kCall = "MPIX_Comm_map_info";
   FGMPI_ENTER(kCall, c, comm);
   if (!info)

@@ -1,4 +1,5 @@
 #include "mpi/errors.h"
+#include "mpi/entry.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -165,6 +166,7 @@ using namespace fgmpi;
 
 FGMPI_EXPORT(MPI_Abort);
 int PMPI_Abort(MPI_Comm comm, int errorcode) {
+  FGMPI_TAKE_TURN("MPI_Abort", PMPI_Abort(comm, errorcode));
   comm::RankState* rank = comm::rank_state();
   std::string who = rank ? std::to_string(rank->world_rank) : std::string("?");
   (void)comm;  // the standard only asks for the group of comm: like MPICH we end the job

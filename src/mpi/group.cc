@@ -51,6 +51,7 @@ using namespace fgmpi;
 
 FGMPI_EXPORT(MPI_Group_free);
 int PMPI_Group_free(MPI_Group* group) {
+  FGMPI_TAKE_TURN("MPI_Group_free", PMPI_Group_free(group));
   constexpr const char* kCall = "MPI_Group_free";
   FGMPI_RETURN_IF(kCall, nullptr, mpi::check_pointer(group, "group"));
   comm::Group* g;

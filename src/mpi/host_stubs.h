@@ -11,6 +11,7 @@
 #include "host/datatype.h"
 #include "host/host.h"
 #include "host/op.h"
+#include "mpi/entry.h"
 #include "mpi/errors.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-attributes"  // see mpi/own.h

@@ -1,20 +1,36 @@
 // MPI_Init and MPI_Finalize of a rank, and the calls that are allowed before and after (MPI-4.0 section 11.2).
 
+#include <strings.h>
+
+#include <algorithm>
 #include <cstdio>
 
+#include "base/environment.h"
 #include "coll/coll.h"
 #include "mpi/binding.h"
+#include "mpi/process.h"
 #include "mpi/runtime.h"
+#include "privatize/privatize.h"
+#include "proclet-sched/threads.h"
 
 namespace fgmpi::mpi {
 namespace {
 
+/// Of the rank that the calling thread belongs to; any thread may ask at any time.
 uint8_t phase() {
-  sched::Proclet* p = sched::current();
+  sched::Proclet* p = sched::rank_of_thread();
   return p ? p->mpi_phase : static_cast<uint8_t>(kBefore);
 }
 
+Status check_main_thread() {
+  if (on_main_thread()) return {};
+  return error(MPI_ERR_OTHER,
+               "called by another thread of the rank; allowed is the one that runs main");
+}
+
 int init(const char* call, int required, int* provided) {
+  FGMPI_TAKE_TURN(call, init(call, required, provided));
+  if (privatize::started_through_us()) FGMPI_RETURN_IF(call, nullptr, check_main_thread());
   if (!sched::current()) FGMPI_RETURN_IF(call, nullptr, adopt_program());
   sched::Proclet* p = sched::current();
   if (p->mpi_phase == kInitialised)
@@ -30,19 +46,58 @@ int init(const char* call, int required, int* provided) {
               required));
   FGMPI_RETURN_IF(call, nullptr, start_rank());
   auto* rank = static_cast<comm::RankState*>(p->rank_state);
-  // All ranks of a process share its thread: other threads of a program may compute but not call MPI.
-  rank->thread_level = required < MPI_THREAD_FUNNELED ? required : MPI_THREAD_FUNNELED;
-  if (provided) *provided = rank->thread_level;
+  rank->thread_level = MPI_THREAD_SINGLE;
+  if (provided) *provided = required;
   p->mpi_phase = kInitialised;
+  grant_thread_level(required);
   return MPI_SUCCESS;
 }
 
 }  // namespace
 
+Status read_thread_level(const char* text, const char* what, int* level) {
+  for (int i = MPI_THREAD_SINGLE; i <= MPI_THREAD_MULTIPLE; ++i) {
+    if (strcasecmp(text, name_of_thread_level(i)) != 0) continue;
+    *level = i;
+    return {};
+  }
+  return error(MPI_ERR_ARG, "%s is \"%s\"; allowed are %s, %s, %s and %s", what, text,
+               name_of_thread_level(MPI_THREAD_SINGLE), name_of_thread_level(MPI_THREAD_FUNNELED),
+               name_of_thread_level(MPI_THREAD_SERIALIZED),
+               name_of_thread_level(MPI_THREAD_MULTIPLE));
+}
+
+const char* name_of_thread_level(int level) {
+  static constexpr const char* kNames[] = {"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED",
+                                           "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"};
+  static_assert(MPI_THREAD_SINGLE == 0 && MPI_THREAD_MULTIPLE == 3);
+  return kNames[level];
+}
+
+void grant_thread_level(int level) {
+  comm::RankState* rank = comm::rank_state();
+  rank->thread_level = std::max(rank->thread_level, level);
+  if (level <= MPI_THREAD_FUNNELED || sched::threads_enabled()) return;
+  comm::close_fast_paths();
+  if (process().idle) process().idle->set_gate(sched::release_engine, sched::reacquire_engine);
+  sched::enable_threads(!privatize::started_through_us());
+}
+
+void refuse_thread(const char* call) {
+  std::fprintf(
+      stderr,
+      "fgmpi: %s: called by a thread that belongs to no rank: it was not started by a rank, or "
+      "before the "
+      "ranks of this process began; allowed are the threads that a rank starts from its main on\n",
+      call);
+  end_process(1);
+}
+
 Status start_rank() {
   if (!sched::current()) FGMPI_TRY(adopt_program());
   sched::Proclet* p = sched::current();
   if (p->rank_state) return {};
+  FGMPI_TRY(check_main_thread());  // the first session, or MPI_Init
   Status connected;
   sched::call_on_host([&] { connected = connect(); });
   FGMPI_TRY(std::move(connected));
@@ -77,7 +132,15 @@ void finalize_forgotten(int status) {
 using namespace fgmpi;
 
 FGMPI_EXPORT(MPI_Init);
-int PMPI_Init(int*, char***) { return mpi::init("MPI_Init", MPI_THREAD_SINGLE, nullptr); }
+int PMPI_Init(int*, char***) {
+  constexpr const char* kCall = "MPI_Init";
+  int level = MPI_THREAD_SINGLE;
+  if (const char* text = environment::text(environment::kDefaultThreadLevel))
+    FGMPI_RETURN_IF(
+        kCall, nullptr,
+        mpi::read_thread_level(text, environment::name(environment::kDefaultThreadLevel), &level));
+  return mpi::init(kCall, level, nullptr);
+}
 
 FGMPI_EXPORT(MPI_Init_thread);
 int PMPI_Init_thread(int*, char***, int required, int* provided) {
@@ -99,6 +162,8 @@ int PMPI_Finalized(int* flag) {
 FGMPI_EXPORT(MPI_Finalize);
 int PMPI_Finalize(void) {
   constexpr const char* kCall = "MPI_Finalize";
+  FGMPI_TAKE_TURN(kCall, PMPI_Finalize());
+  if (sched::threads_enabled()) FGMPI_RETURN_IF(kCall, nullptr, mpi::check_main_thread());
   if (mpi::phase() != mpi::kInitialised) {
     return mpi::fail(kCall, nullptr,
                      error(MPI_ERR_OTHER, "called %s; allowed is once, after MPI_Init",
@@ -115,9 +180,9 @@ int PMPI_Finalize(void) {
 
 FGMPI_EXPORT(MPI_Query_thread);
 int PMPI_Query_thread(int* provided) {
-  comm::RankState* rank = comm::rank_state();
-  if (!rank) return mpi::bad_comm("MPI_Query_thread", MPI_COMM_SELF);
-  *provided = rank->thread_level;
+  const sched::Proclet* p = sched::rank_of_thread();
+  if (!p || !p->rank_state) return mpi::bad_comm("MPI_Query_thread", MPI_COMM_SELF);
+  *provided = static_cast<const comm::RankState*>(p->rank_state)->thread_level;
   return MPI_SUCCESS;
 }
 

@@ -83,20 +83,25 @@ int answer(const char* call, int* out, uint32_t value) {
 }  // namespace
 
 FGMPI_EXTENSION int MPIX_Get_collocated_size(int* size) {
+  FGMPI_TAKE_TURN("MPIX_Get_collocated_size", MPIX_Get_collocated_size(size));
   return answer("MPIX_Get_collocated_size", size, g_av.my_count());
 }
 FGMPI_EXTENSION int MPIX_Get_collocated_startrank(int* rank) {
+  FGMPI_TAKE_TURN("MPIX_Get_collocated_startrank", MPIX_Get_collocated_startrank(rank));
   return answer("MPIX_Get_collocated_startrank", rank, g_av.my_first());
 }
 FGMPI_EXTENSION int MPIX_Get_n_size(int* size) {
+  FGMPI_TAKE_TURN("MPIX_Get_n_size", MPIX_Get_n_size(size));
   return answer("MPIX_Get_n_size", size, g_av.processes());
 }
 
 FGMPI_EXTENSION int MPIX_Yield(void) {
+  FGMPI_TAKE_TURN("MPIX_Yield", MPIX_Yield());
   sched::yield();
   return MPI_SUCCESS;
 }
 FGMPI_EXTENSION int MPIX_Usleep(unsigned microseconds) {
+  FGMPI_TAKE_TURN("MPIX_Usleep", MPIX_Usleep(microseconds));
   sched::sleep_for(int64_t{1000} * microseconds);
   return MPI_SUCCESS;
 }

@@ -2,7 +2,7 @@
 // and the general ways.
 //
 // Each gets the arguments of the call as they are, after its name, checks them, and gives the call's result.
-// Thread rule: one thread. Blocking calls may switch, the others never do.
+// Thread rule: as src/mpi/entry.h says. Blocking calls may switch, the others never do.
 #pragma once
 
 #include "mpi/pt2pt_args.h"
@@ -105,10 +105,10 @@ inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* sta
   return __builtin_expect(outcome->error.ok(), 1) ? MPI_SUCCESS : fail(call, c, outcome->error);
 }
 
-[[gnu::always_inline]] inline int recv(const char* call, void* buf, int64_t count,
-                                       MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                                       MPI_Status* status) {
-  FGMPI_ENTER(call, c, comm);
+/// A receive by a communicator that has been found.
+[[gnu::always_inline]] inline int recv_from(const char* call, void* buf, int64_t count,
+                                            MPI_Datatype datatype, int source, int tag, Comm* c,
+                                            MPI_Status* status) {
   uint64_t bytes;
   bool plain = is_member(c, source) || source == MPI_ANY_SOURCE;
   if (__builtin_expect(!plain || tag < MPI_ANY_TAG || buf == nullptr ||
@@ -118,6 +118,18 @@ inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* sta
   Outcome outcome;
   pt2pt::recv_bytes(buf, bytes, my_endpoint(), {user_ctx(c), source, tag}, call, &outcome);
   return received(call, c, &outcome, status);
+}
+
+/// The same out of line, inside of the library.
+int recv_by_handle(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                   int tag, MPI_Comm comm, MPI_Status* status);
+
+[[gnu::always_inline]] inline int recv(const char* call, void* buf, int64_t count,
+                                       MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                       MPI_Status* status) {
+  FGMPI_ENTER_FAST(call, c, comm,
+                   recv_by_handle(call, buf, count, datatype, source, tag, comm, status));
+  return recv_from(call, buf, count, datatype, source, tag, c, status);
 }
 
 [[gnu::always_inline]] inline int irecv(const char* call, void* buf, int64_t count,

@@ -218,6 +218,7 @@ size_t first_complete(Requests& list) {
 
 FGMPI_EXPORT(MPI_Wait);
 int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
+  FGMPI_TAKE_TURN("MPI_Wait", PMPI_Wait(request, status));
   constexpr const char* kCall = "MPI_Wait";
   sched::maybe_force_switch();
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
@@ -233,6 +234,7 @@ int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
 
 FGMPI_EXPORT(MPI_Test);
 int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+  FGMPI_TAKE_TURN("MPI_Test", PMPI_Test(request, flag, status));
   constexpr const char* kCall = "MPI_Test";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
@@ -249,6 +251,7 @@ int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 
 FGMPI_EXPORT(MPI_Waitall);
 int PMPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+  FGMPI_TAKE_TURN("MPI_Waitall", PMPI_Waitall(count, requests, statuses));
   constexpr const char* kCall = "MPI_Waitall";
   sched::maybe_force_switch();
   Requests list(count);
@@ -259,6 +262,7 @@ int PMPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
 
 FGMPI_EXPORT(MPI_Testall);
 int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
+  FGMPI_TAKE_TURN("MPI_Testall", PMPI_Testall(count, requests, flag, statuses));
   constexpr const char* kCall = "MPI_Testall";
   Requests list(count);
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
@@ -269,6 +273,7 @@ int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status status
 
 FGMPI_EXPORT(MPI_Waitany);
 int PMPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
+  FGMPI_TAKE_TURN("MPI_Waitany", PMPI_Waitany(count, requests, index, status));
   constexpr const char* kCall = "MPI_Waitany";
   sched::maybe_force_switch();
   Requests list(count);
@@ -287,6 +292,7 @@ int PMPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* stat
 
 FGMPI_EXPORT(MPI_Testany);
 int PMPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
+  FGMPI_TAKE_TURN("MPI_Testany", PMPI_Testany(count, requests, index, flag, status));
   constexpr const char* kCall = "MPI_Testany";
   Requests list(count);
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(index, "index"));
@@ -308,6 +314,7 @@ int PMPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_S
 FGMPI_EXPORT(MPI_Waitsome);
 int PMPI_Waitsome(int incount, MPI_Request requests[], int* outcount, int indices[],
                   MPI_Status statuses[]) {
+  FGMPI_TAKE_TURN("MPI_Waitsome", PMPI_Waitsome(incount, requests, outcount, indices, statuses));
   constexpr const char* kCall = "MPI_Waitsome";
   sched::maybe_force_switch();
   Requests list(incount);
@@ -325,6 +332,7 @@ int PMPI_Waitsome(int incount, MPI_Request requests[], int* outcount, int indice
 FGMPI_EXPORT(MPI_Testsome);
 int PMPI_Testsome(int incount, MPI_Request requests[], int* outcount, int indices[],
                   MPI_Status statuses[]) {
+  FGMPI_TAKE_TURN("MPI_Testsome", PMPI_Testsome(incount, requests, outcount, indices, statuses));
   constexpr const char* kCall = "MPI_Testsome";
   Requests list(incount);
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(outcount, "outcount"));
@@ -341,6 +349,7 @@ int PMPI_Testsome(int incount, MPI_Request requests[], int* outcount, int indice
 
 FGMPI_EXPORT(MPI_Request_get_status);
 int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  FGMPI_TAKE_TURN("MPI_Request_get_status", PMPI_Request_get_status(request, flag, status));
   constexpr const char* kCall = "MPI_Request_get_status";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
   Request* r;
@@ -370,6 +379,7 @@ Status check_not_collective(const Request* r) {
 
 FGMPI_EXPORT(MPI_Request_free);
 int PMPI_Request_free(MPI_Request* request) {
+  FGMPI_TAKE_TURN("MPI_Request_free", PMPI_Request_free(request));
   constexpr const char* kCall = "MPI_Request_free";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
   Request* r = pt2pt::fast::find_request(*request);
@@ -383,6 +393,7 @@ int PMPI_Request_free(MPI_Request* request) {
 
 FGMPI_EXPORT(MPI_Cancel);
 int PMPI_Cancel(MPI_Request* request) {
+  FGMPI_TAKE_TURN("MPI_Cancel", PMPI_Cancel(request));
   constexpr const char* kCall = "MPI_Cancel";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
   Request* r = pt2pt::fast::find_request(*request);
@@ -416,6 +427,7 @@ Status start(MPI_Request handle, int index, Comm** comm) {
 
 FGMPI_EXPORT(MPI_Start);
 int PMPI_Start(MPI_Request* request) {
+  FGMPI_TAKE_TURN("MPI_Start", PMPI_Start(request));
   constexpr const char* kCall = "MPI_Start";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
   Comm* c = nullptr;
@@ -425,6 +437,7 @@ int PMPI_Start(MPI_Request* request) {
 
 FGMPI_EXPORT(MPI_Startall);
 int PMPI_Startall(int count, MPI_Request requests[]) {
+  FGMPI_TAKE_TURN("MPI_Startall", PMPI_Startall(count, requests));
   constexpr const char* kCall = "MPI_Startall";
   FGMPI_RETURN_IF(kCall, nullptr, check_count(count));
   if (count > 0) FGMPI_RETURN_IF(kCall, nullptr, check_pointer(requests, "array_of_requests"));

@@ -30,11 +30,14 @@ FGMPI_EXPORT(MPI_Grequest_start);
 int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
                         MPI_Grequest_cancel_function* cancel_fn, void* extra_state,
                         MPI_Request* request) {
+  FGMPI_TAKE_TURN("MPI_Grequest_start",
+                  PMPI_Grequest_start(query_fn, free_fn, cancel_fn, extra_state, request));
   return start("MPI_Grequest_start", {query_fn, free_fn, cancel_fn, nullptr, extra_state}, request);
 }
 
 FGMPI_EXPORT(MPI_Grequest_complete);
 int PMPI_Grequest_complete(MPI_Request request) {
+  FGMPI_TAKE_TURN("MPI_Grequest_complete", PMPI_Grequest_complete(request));
   constexpr const char* kCall = "MPI_Grequest_complete";
   Request* r = pt2pt::find_freed_too(request);
   if (!r)

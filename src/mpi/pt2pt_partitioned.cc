@@ -61,11 +61,13 @@ int ready_range(const char* call, int low, int high, MPI_Request handle) {
 
 FGMPI_EXPORT(MPI_Pready);
 int PMPI_Pready(int partition, MPI_Request request) {
+  FGMPI_TAKE_TURN("MPI_Pready", PMPI_Pready(partition, request));
   return ready_range("MPI_Pready", partition, partition, request);
 }
 
 FGMPI_EXPORT(MPI_Pready_range);
 int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request) {
+  FGMPI_TAKE_TURN("MPI_Pready_range", PMPI_Pready_range(partition_low, partition_high, request));
   constexpr const char* kCall = "MPI_Pready_range";
   if (partition_low > partition_high)
     return fail(
@@ -77,6 +79,7 @@ int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request
 
 FGMPI_EXPORT(MPI_Pready_list);
 int PMPI_Pready_list(int length, int partitions[], MPI_Request request) {
+  FGMPI_TAKE_TURN("MPI_Pready_list", PMPI_Pready_list(length, partitions, request));
   constexpr const char* kCall = "MPI_Pready_list";
   if (length < 0)
     return fail(kCall, nullptr, error(MPI_ERR_ARG, "length is %d; allowed is 0 or more", length));
@@ -88,6 +91,7 @@ int PMPI_Pready_list(int length, int partitions[], MPI_Request request) {
 
 FGMPI_EXPORT(MPI_Parrived);
 int PMPI_Parrived(MPI_Request request, int partition, int* flag) {
+  FGMPI_TAKE_TURN("MPI_Parrived", PMPI_Parrived(request, partition, flag));
   constexpr const char* kCall = "MPI_Parrived";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
   Request* r;

@@ -15,9 +15,16 @@ int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatyp
   return received(call, c, &outcome, status);
 }
 
+int recv_by_handle(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                   int tag, MPI_Comm comm, MPI_Status* status) {
+  FGMPI_ENTER(call, c, comm);
+  return recv_from(call, buf, count, datatype, source, tag, c, status);
+}
+
 int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
                  int tag, MPI_Comm comm, MPI_Request* request, bool init) try {
-  FGMPI_ENTER(call, c, comm);
+  FGMPI_ENTER_FAST(call, c, comm,
+                   irecv_slowly(call, buf, count, datatype, source, tag, comm, request, init));
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
   FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));

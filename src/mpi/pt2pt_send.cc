@@ -6,7 +6,8 @@ namespace fgmpi::mpi {
 
 int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) try {
-  FGMPI_ENTER(call, c, comm);
+  FGMPI_ENTER_FAST(call, c, comm,
+                   send_by_handle(call, mode, buf, count, datatype, dest, tag, comm));
   uint64_t bytes;
   if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 &&
       plain_bytes(buf, count, datatype, &bytes) &&
@@ -27,7 +28,8 @@ FGMPI_CATCH_NO_MEMORY(call, comm)
 int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
                     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     MPI_Request* request) try {
-  FGMPI_ENTER(call, c, comm);
+  FGMPI_ENTER_FAST(call, c, comm,
+                   isend_by_handle(call, mode, buf, count, datatype, dest, tag, comm, request));
   uint64_t bytes;
   if (mode != Mode::kBuffered && is_member(c, dest) && tag >= 0 && request &&
       plain_bytes(buf, count, datatype, &bytes) &&

@@ -63,6 +63,7 @@ Status connect() {
       process().idle->sleep(limit >= 0 && (timeout_ns < 0 || limit < timeout_ns) ? limit
                                                                                  : timeout_ns);
     };
+    hooks.interrupt = [] { process().idle->interrupt(); };
   }
   FGMPI_TRY(pt2pt::init(setup));
   coll::init_failures();

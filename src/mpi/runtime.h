@@ -48,6 +48,14 @@ void report_leaked_comms();
 /// forgets those of types that it never freed. May switch (delete functions).
 void delete_type_attributes(uint32_t rank);
 
+/// The level that a text names: "MPI_THREAD_SINGLE" to "MPI_THREAD_MULTIPLE", in any case. MPI_ERR_ARG names `what` it is the
+/// value of.
+Status read_thread_level(const char* text, const char* what, int* level);
+const char* name_of_thread_level(int level);
+/// The running rank is granted a level (it keeps the highest). From the first one above MPI_THREAD_FUNNELED on, the
+/// process takes turns (proclet-sched/threads.h), and the caller is outside of the library: the last thing that its call does.
+void grant_thread_level(int level);
+
 /// MPI_Finalize's work for the running rank.
 void finalize_running_rank();
 /// What a rank owes MPI when its program ends without MPI_Finalize: one line if it failed, then finalize.

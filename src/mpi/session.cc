@@ -150,26 +150,34 @@ using namespace fgmpi;
 
 FGMPI_EXPORT(MPI_Session_init);
 int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  FGMPI_TAKE_TURN("MPI_Session_init", PMPI_Session_init(info, errhandler, session));
   constexpr const char* kCall = "MPI_Session_init";
   *session = MPI_SESSION_NULL;
   Status status = mpi::start_rank();
   mpi::Session fresh;
   if (status.ok()) status = comm::check_errhandler(comm::HandlerOf::kSession, errhandler);
   if (status.ok()) status = comm::read_info(info, &fresh.hints);
+  int level = MPI_THREAD_FUNNELED;
+  for (const auto& [key, value] : fresh.hints)
+    if (status.ok() && key == "thread_level")
+      status = mpi::read_thread_level(value.c_str(), "the info key thread_level", &level);
   if (!status.ok()) return mpi::fail(kCall, nullptr, status);
   auto index = static_cast<uint32_t>(mpi::g_sessions.create(std::move(fresh)));
   mpi::Session* s = mpi::g_sessions.get(index);
   comm::retain_errhandler(errhandler);
   s->errhandler = errhandler;
-  // One thread a process: what is provided, and the value of the info key (section 11.3.1).
-  comm::put_hint(&s->hints, {"thread_level", "MPI_THREAD_FUNNELED"});
+  // What is provided is the value of the info key (section 11.3.1).
+  comm::put_hint(&s->hints, {"thread_level", mpi::name_of_thread_level(level)});
   *session = s->handle = static_cast<MPI_Session>(mpi::kSessionBase | index);
+  mpi::grant_thread_level(level);
   return MPI_SUCCESS;
 }
 
 FGMPI_EXPORT(MPI_Comm_create_from_group);
 int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info,
                                 MPI_Errhandler errhandler, MPI_Comm* newcomm) {
+  FGMPI_TAKE_TURN("MPI_Comm_create_from_group",
+                  PMPI_Comm_create_from_group(group, stringtag, info, errhandler, newcomm));
   if (newcomm) *newcomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Comm_create_from_group";
   FGMPI_NEED_INIT(kCall);
@@ -188,8 +196,12 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info
 FGMPI_EXPORT(MPI_Intercomm_create_from_groups);
 int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
                                       MPI_Group remote_group, int remote_leader,
-                                      const char* stringtag, MPI_Info, MPI_Errhandler errhandler,
-                                      MPI_Comm* newintercomm) {
+                                      const char* stringtag, MPI_Info info,
+                                      MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
+  FGMPI_TAKE_TURN(
+      "MPI_Intercomm_create_from_groups",
+      PMPI_Intercomm_create_from_groups(local_group, local_leader, remote_group, remote_leader,
+                                        stringtag, info, errhandler, newintercomm));
   if (newintercomm) *newintercomm = MPI_COMM_NULL;
   constexpr const char* kCall = "MPI_Intercomm_create_from_groups";
   FGMPI_NEED_INIT(kCall);

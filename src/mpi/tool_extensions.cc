@@ -17,6 +17,7 @@ FGMPI_EXTENSION void** MPIX_Tool_word(void) {
 }
 
 FGMPI_EXTENSION int MPIX_Comm_key(MPI_Comm comm, int* leader, int* index, int* side) {
+  FGMPI_TAKE_TURN("MPIX_Comm_key", MPIX_Comm_key(comm, leader, index, side));
   constexpr const char* kCall = "MPIX_Comm_key";
   FGMPI_ENTER(kCall, c, comm);
   *leader = static_cast<int>(c->shared->id.lid());
@@ -26,12 +27,14 @@ FGMPI_EXTENSION int MPIX_Comm_key(MPI_Comm comm, int* leader, int* index, int* s
 }
 
 FGMPI_EXTENSION int MPIX_Comm_keys_unique(int on) {
+  FGMPI_TAKE_TURN("MPIX_Comm_keys_unique", MPIX_Comm_keys_unique(on));
   comm::keep_ids_unique(on != 0);
   return MPI_SUCCESS;
 }
 
 FGMPI_EXTENSION int MPIX_Comm_map_bytes(MPI_Comm comm, void* buffer, MPI_Count capacity,
                                         MPI_Count* size) {
+  FGMPI_TAKE_TURN("MPIX_Comm_map_bytes", MPIX_Comm_map_bytes(comm, buffer, capacity, size));
   constexpr const char* kCall = "MPIX_Comm_map_bytes";
   FGMPI_ENTER(kCall, c, comm);
   mpi::know_group(c);

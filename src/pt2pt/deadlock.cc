@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/settings.h"
 #include "base/strings.h"
+#include "proclet-sched/threads.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/sites.h"
 
@@ -23,15 +24,23 @@ Action action() { return settings::choice<Action>(settings::kDeadlock); }
 struct Waiting {
   uint32_t world = 0;
   std::string call, words;
+  bool thread = false;  ///< not the one that runs main
   int64_t awaits = -1;  ///< world rank
 };
 
+/// Calls f(proclet, local index of its rank): ranks, then threads of ranks.
 template <class F>
 void for_each_parked(F&& f) {
   for (uint32_t i = 0; i < sched::rank_count(); ++i) {
     sched::Proclet* p = sched::rank_proclet(i);
     if (p->state == sched::State::kParked && p->wait) f(p, i);
   }
+  if (!sched::threads_enabled()) return;
+  sched::for_each_waiting_thread(
+      [](sched::Proclet* p, sched::Proclet* rank, void* visit) {
+        (*static_cast<std::remove_reference_t<F>*>(visit))(p, rank->index);
+      },
+      &f);
 }
 
 bool part_of_deadlock() {
@@ -51,6 +60,7 @@ Waiting describe(sched::Proclet* p, uint32_t index) {
   Waiting w;
   w.world = g_av.my_first() + index;
   w.call = p->wait->call;
+  w.thread = p->kind == sched::Kind::kForeign;
   if (p->wait->describe) p->wait->describe(p->wait, &w.words);
   WaitFor target;
   if (awaited(p->wait, &target) && target.peer.local != kProcessEndpoint)
@@ -59,7 +69,8 @@ Waiting describe(sched::Proclet* p, uint32_t index) {
 }
 
 std::string line_of(const Waiting& w) {
-  std::string line = format("rank %u in %s", w.world, w.call.c_str());
+  std::string line = format(w.thread ? "rank %u, a thread of it, in %s" : "rank %u in %s", w.world,
+                            w.call.c_str());
   if (!w.words.empty()) line += ": " + w.words;
   return line;
 }
@@ -67,15 +78,18 @@ std::string line_of(const Waiting& w) {
 }  // namespace
 
 DeadlockAction deadlock_action() { return action(); }
-bool all_wait_for_mpi() { return part_of_deadlock(); }
+bool all_wait_for_mpi() {
+  return part_of_deadlock() && (!sched::threads_enabled() || sched::threads_wait_for_mpi());
+}
 
 Report local_report() {
   Report report;
   for_each_parked([&](sched::Proclet* p, uint32_t index) {
-    ++report.ranks;
     Waiting w = describe(p, index);
+    report.ranks += !w.thread;
     ++report.calls[w.call];
-    if (w.awaits >= 0 && report.edges.size() < Report::kMostEdges) report.edges[w.world] = w.awaits;
+    if (w.awaits >= 0 && !w.thread && report.edges.size() < Report::kMostEdges)
+      report.edges[w.world] = w.awaits;
     if (report.lines.size() < Report::kMostLines) report.lines.push_back({w.call, line_of(w)});
   });
   return report;

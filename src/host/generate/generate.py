@@ -115,11 +115,19 @@ def host_argument(parameter):
     return parameter.name
 
 
+def take_turn(function, symbol):
+    """What a stub begins with, for calls from several threads (src/mpi/entry.h)."""
+    arguments = ", ".join(p.name for p in function.parameters)
+    return f'  FGMPI_TAKE_TURN("{function.symbol}", {symbol}({arguments}));\n'
+
+
 def export(function, body):
     """The definition under the profiling name, and the weak alias under the plain one."""
+    symbol = "P" + function.symbol if function.profiled else function.symbol
+    if not function.variadic:
+        body = body.replace("{\n", "{\n" + take_turn(function, symbol), 1)
     if not function.profiled:
         return f'extern "C" FGMPI_STUB {function.signature(function.symbol)} {body}\n'
-    symbol = "P" + function.symbol
     alias = f'extern "C" FGMPI_WEAK({symbol}) decltype({symbol}) {function.symbol};'
     return f'extern "C" FGMPI_STUB {function.signature(symbol)} {body}\n{alias}\n'
 

@@ -139,6 +139,16 @@ def pointers_left(text):
     return re.sub(r"\s*(\*+)\s*", r"\1 ", text)
 
 
+def take_turn(call, function):
+    """What a call without a fast path begins with, for calls from several threads."""
+    again = f'{export(call)[1]}({", ".join(p.name for p in call.parameters)})'
+    return f"FGMPI_TAKE_TURN({spoken(call)}, {again});"
+
+
+# Functions of pt2pt_calls.h whose fast paths find no communicator outside of the library: their slow paths take a turn.
+FAST = re.compile(r"(send|isend)<|(recv|irecv)\(")
+
+
 def define(call, function, body, caught=""):
     """`caught`: the communicator's handle of a body that may throw std::bad_alloc."""
     line, symbol = export(call)
@@ -222,7 +232,7 @@ def other_checks(call, names):
 def made_binding(call, function):
     names = Names(call)
     values = {p.name: names.value(p) for p in call.parameters}
-    body = [f"constexpr const char* kCall = {spoken(call)};"]
+    body = [take_turn(call, function), f"constexpr const char* kCall = {spoken(call)};"]
     body += object_checks(call, names) + other_checks(call, names)
     made = [p for p in call.parameters if p.name in names.objects and p.kind.life == "created"]
     freed = [p for p in call.parameters if p.name in names.objects and p.kind.life == "freed"]
@@ -254,7 +264,8 @@ def made_binding(call, function):
 def direct_binding(call, function):
     values = {p.name: p.name for p in call.parameters}
     expression = fill(call, call.detail, values)
-    return define(call, function, [f"return {expression};"])
+    before = [] if FAST.match(call.detail) else [take_turn(call, function)]
+    return define(call, function, before + [f"return {expression};"])
 
 
 def side(call, which):
