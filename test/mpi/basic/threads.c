@@ -1,5 +1,5 @@
-/* Threads of a program compute; MPI is called by the one that runs main, and every thread can find
- * out which that is (MPI-4.0 chapter 11). */
+/* At MPI_THREAD_FUNNELED threads of a program compute; MPI is called by the one that runs main, and every thread can find
+ * out which that is (MPI-4.0 chapter 11). More than that: test/mpi/threads. */
 #include <pthread.h>
 
 #include "mpitest.h"
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   int provided, queried, flag = 0;
   Seen seen = {.flag = 1};
   pthread_t thread;
-  OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
+  OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &seen.rank));
   CHECK(provided == MPI_THREAD_FUNNELED);
   OK(MPI_Query_thread(&queried));

@@ -1,0 +1,64 @@
+/* What is asked for is granted, also when ranks of a process ask for different levels; a thread belongs to the rank that
+ * started it, or that started the thread that did (MPI-4.0 section 11.6). */
+#include <threads.h>
+
+#include "threads.h"
+
+static int rank = -1, level;
+static _Thread_local int own = 5;
+
+static void look(int main_thread) {
+  int flag = -1, found = -1, provided = -1, yes = 0;
+  OK(MPI_Is_thread_main(&flag));
+  CHECK(flag == main_thread);
+  OK(MPI_Query_thread(&provided));
+  CHECK(provided == level);
+  OK(MPI_Initialized(&yes));
+  CHECK(yes);
+  if (level < MPI_THREAD_SERIALIZED) return;
+  OK(MPI_Comm_rank(MPI_COMM_WORLD, &found));
+  CHECK(found == rank);
+}
+
+static int c11(void* argument) {
+  CHECK(own == 5);
+  look(0);
+  return *(int*)argument;
+}
+
+static void work(int thread) {
+  thrd_t grandchild;
+  int result = 0;
+  CHECK(own == 5);
+  own = thread;
+  look(0);
+  CHECK(thrd_create(&grandchild, c11, &thread) == thrd_success);
+  CHECK(thrd_join(grandchild, &result) == thrd_success && result == thread);
+  CHECK(own == thread);
+}
+
+int main(int argc, char** argv) {
+  static const int levels[] = {MPI_THREAD_MULTIPLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
+                               MPI_THREAD_SINGLE};
+  int wish = argc > 1 ? atoi(argv[1]) : -1, size;
+  MPI_Session session;
+  MPI_Group world;
+  /* Who this is, before MPI_Init. */
+  OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session));
+  OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &world));
+  OK(MPI_Group_rank(world, &rank));
+  OK(MPI_Group_free(&world));
+  OK(MPI_Session_finalize(&session));
+  level = wish >= 0 ? wish : levels[rank % 4];
+  int provided = -1;
+  OK(MPI_Init_thread(&argc, &argv, level, &provided));
+  CHECK(provided == level);
+  OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  own = 7;
+  look(1);
+  run_threads(3, work);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  CHECK(own == 7);
+  look(1);
+  return finish();
+}
