@@ -124,6 +124,7 @@ using namespace fgmpi;
 
 FGMPI_EXPORT_INTERNAL(MPII_Keyval_set_proxy);
 void MPII_Keyval_set_proxy(int keyval, fgmpi_copy_proxy* copy, fgmpi_delete_proxy* remove) {
+  FGMPI_TAKE_TURN("MPI_Comm_create_keyval", MPII_Keyval_set_proxy(keyval, copy, remove));
   auto copier = reinterpret_cast<comm::CopyProxy>(reinterpret_cast<void*>(copy));
   auto remover = reinterpret_cast<comm::DeleteProxy>(reinterpret_cast<void*>(remove));
   // Fortran's bindings created the keyval with the address of the caller's argument as extra state, C++'s with the value.

@@ -49,6 +49,7 @@ using namespace fgmpi;
 
 FGMPI_EXPORT_INTERNAL(MPII_Errhandler_set_cxx);
 void MPII_Errhandler_set_cxx(MPI_Errhandler handler, fgmpi_cxx_caller* caller) {
+  FGMPI_TAKE_TURN("MPI_Comm_create_errhandler", MPII_Errhandler_set_cxx(handler, caller));
   comm::set_cxx_caller(handler,
                        reinterpret_cast<comm::CxxHandlerCaller>(reinterpret_cast<void*>(caller)));
 }

@@ -55,8 +55,10 @@ int PMPI_Grequest_complete(MPI_Request request) {
 FGMPI_EXPORT(MPIX_Grequest_start);
 int PMPIX_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
                          MPI_Grequest_cancel_function* cancel_fn,
-                         MPIX_Grequest_poll_function* poll_fn, MPIX_Grequest_wait_function*,
+                         MPIX_Grequest_poll_function* poll_fn, MPIX_Grequest_wait_function* wait_fn,
                          void* extra_state, MPI_Request* request) {
+  FGMPI_TAKE_TURN("MPIX_Grequest_start", PMPIX_Grequest_start(query_fn, free_fn, cancel_fn, poll_fn,
+                                                              wait_fn, extra_state, request));
   return start("MPIX_Grequest_start", {query_fn, free_fn, cancel_fn, poll_fn, extra_state},
                request);
 }
@@ -65,8 +67,12 @@ FGMPI_EXPORT(MPIX_Grequest_class_create);
 int PMPIX_Grequest_class_create(MPI_Grequest_query_function* query_fn,
                                 MPI_Grequest_free_function* free_fn,
                                 MPI_Grequest_cancel_function* cancel_fn,
-                                MPIX_Grequest_poll_function* poll_fn, MPIX_Grequest_wait_function*,
+                                MPIX_Grequest_poll_function* poll_fn,
+                                MPIX_Grequest_wait_function* wait_fn,
                                 MPIX_Grequest_class* greq_class) {
+  FGMPI_TAKE_TURN(
+      "MPIX_Grequest_class_create",
+      PMPIX_Grequest_class_create(query_fn, free_fn, cancel_fn, poll_fn, wait_fn, greq_class));
   constexpr const char* kCall = "MPIX_Grequest_class_create";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(greq_class, "greq_class"));
   classes().push_back({query_fn, free_fn, cancel_fn, poll_fn, nullptr});
@@ -77,6 +83,8 @@ int PMPIX_Grequest_class_create(MPI_Grequest_query_function* query_fn,
 FGMPI_EXPORT(MPIX_Grequest_class_allocate);
 int PMPIX_Grequest_class_allocate(MPIX_Grequest_class greq_class, void* extra_state,
                                   MPI_Request* request) {
+  FGMPI_TAKE_TURN("MPIX_Grequest_class_allocate",
+                  PMPIX_Grequest_class_allocate(greq_class, extra_state, request));
   constexpr const char* kCall = "MPIX_Grequest_class_allocate";
   if (greq_class < 1 || static_cast<size_t>(greq_class) > classes().size())
     return fail(
@@ -91,5 +99,6 @@ int PMPIX_Grequest_class_allocate(MPIX_Grequest_class greq_class, void* extra_st
 /// The Fortran bindings say so after MPI_Grequest_start: its functions are Fortran's.
 FGMPI_EXPORT_INTERNAL(MPII_Grequest_set_lang_f77);
 void MPII_Grequest_set_lang_f77(MPI_Request request) {
+  FGMPI_TAKE_TURN("MPI_Grequest_start", MPII_Grequest_set_lang_f77(request));
   if (Request* r = pt2pt::find_request(request)) pt2pt::generalized_fortran(r);
 }

@@ -12,7 +12,7 @@
 using namespace fgmpi;
 
 FGMPI_EXTENSION void** MPIX_Tool_word(void) {
-  sched::Proclet* p = sched::current();
+  sched::Proclet* p = sched::rank_of_thread();
   return p ? &p->tool : nullptr;
 }
 
