@@ -18,6 +18,7 @@
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/internal.h"
 #include "proclet-sched/stacks.h"
+#include "proclet-sched/threads.h"
 
 namespace fgmpi::sched {
 namespace {
@@ -119,6 +120,7 @@ Proclet* spawn_helper(Proclet* rank, void (*entry)(void*), void* argument) {
       end_process(1);
     }
   }
+  FGMPI_ASSERT(engine_is_held());
   while (!g_pool.blocks[g_pool.first_idle]->idle) ++g_pool.first_idle;
   Proclet* p = take_idle(g_pool.blocks[g_pool.first_idle].get());
   if (p->context) g_pool.least_warm = std::min(g_pool.least_warm, --g_pool.warm);

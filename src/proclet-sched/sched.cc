@@ -21,7 +21,7 @@ const WaitSite kSleepSite{"sleep", nullptr, false};
 
 void park(const WaitSite* site) {
   Proclet* self = g_hot.current;
-  FGMPI_ASSERT(self && !g_scheduler.in_host_call);
+  FGMPI_ASSERT(self && !g_scheduler.in_host_call && engine_is_held());
   self->wait = site;
   self->state = State::kParked;
   switch_away(self);

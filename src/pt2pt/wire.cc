@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/copy.h"
 #include "base/strings.h"
+#include "proclet-sched/threads.h"
 #include "pt2pt/engine.h"
 
 namespace fgmpi::pt2pt {
@@ -204,6 +205,7 @@ void Engine::send_credit(uint32_t process) {
 // ---- Arrivals -----------------------------------------------------------------------------------
 
 void Engine::deliver(const Header& h, const void* payload, size_t length) {
+  FGMPI_ASSERT(sched::engine_is_held());
   if (__builtin_expect(h.src_process >= processes ||
                            (h.dst_local >= local_count && h.dst_local != kProcessEndpoint),
                        0)) {
