@@ -436,8 +436,13 @@ ThreadOfRank* make_thread(Proclet* rank) {
   t->proclet.argument = t;
   t->side.current = &t->proclet;
   std::lock_guard<std::mutex> guard(g.list_mutex);
+  try {
+    g.list.push_back(t);
+  } catch (const std::bad_alloc&) {
+    delete t;
+    return nullptr;
+  }
   t->number = ++g.made;
-  g.list.push_back(t);
   return t;
 }
 
