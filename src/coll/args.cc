@@ -130,7 +130,7 @@ Status different_bytes(int rank, int64_t bytes, int other_rank, int64_t other_by
                static_cast<long long>(bytes), other_rank, static_cast<long long>(other_bytes));
 }
 
-void give_verdict(comm::Meeting* meeting, const Status& status) {
+void set_status_of_members(comm::Meeting* meeting, const Status& status) {
   if (status.ok()) return;
   for (comm::Arrival* a = meeting->arrivals; a; a = a->next)
     if (a->status.ok()) a->status = comm::copy_status(status);

@@ -1,4 +1,4 @@
-// Args: what a member brings to a collective, the same for all of them, and the segments in it.
+// Args: the arguments of one member of a collective, in one form for all collectives, and their segments.
 //
 //   Side     one buffer argument: address, type and where the part for (or from) each rank lies
 //   Segment  one such part: `count` elements of a type at an address
@@ -53,7 +53,7 @@ enum class CollectiveKind : uint8_t {
 };
 
 /// How it is called; calls of different modes do not match (MPI-4.0 section 6.12).
-enum class Mode : uint8_t { kBlocking, kLight, kNonblocking, kPersistent };
+enum class Mode : uint8_t { kBlocking, kShort, kNonblocking, kPersistent };
 
 inline uint8_t operation_code(CollectiveKind kind, Mode mode) {
   return static_cast<uint8_t>(static_cast<uint8_t>(kind) * 4 + static_cast<uint8_t>(mode));
@@ -74,11 +74,11 @@ class Types {
   const Type& operator[](int64_t i) const {
     return distinct_[index_ ? static_cast<size_t>(index_->at(i)) : 0];
   }
-  /// Takes the next segment's type: that of a handle seen lately, or a new one from make(&type).
+  /// Adds the next segment's type: that of a recent segment with the same handle, or a new one from make(&type).
   template <class Make>
   Status add(MPI_Datatype handle, Make&& make) {
     constexpr size_t kLooks =
-        8;  // at the last ones, so that many types cost no more than their own
+        8;  // handles are looked for among this many recent ones, so that adding n types takes O(n)
     for (size_t k = distinct_.size(); k-- > 0 && k + kLooks >= distinct_.size();)
       if (handles_[k] == handle) {
         numbers_.push_back(static_cast<int>(k));
@@ -91,7 +91,7 @@ class Types {
     handles_.push_back(handle);
     return {};
   }
-  /// No more are added.
+  /// Called when all types have been added.
   void finish();
 
  private:
@@ -173,7 +173,7 @@ std::vector<Args*> in_rank_order(comm::Meeting* meeting);
 /// Two members that give different amounts of data.
 [[gnu::cold]] Status different_bytes(int rank, int64_t bytes, int other_rank, int64_t other_bytes);
 
-/// Gives every member of the meeting this verdict.
-void give_verdict(comm::Meeting* meeting, const Status& status);
+/// Gives every member of the meeting this status.
+void set_status_of_members(comm::Meeting* meeting, const Status& status);
 
 }  // namespace fgmpi::coll

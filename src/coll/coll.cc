@@ -1,7 +1,7 @@
 #include "coll/coll.h"
 
-#include "coll/light.h"
 #include "coll/rooted.h"
+#include "coll/short.h"
 #include "coll/step.h"
 
 namespace fgmpi::coll {
@@ -18,7 +18,7 @@ bool is_scatter(CollectiveKind kind) {
   return kind == CollectiveKind::kScatter || kind == CollectiveKind::kScatterv;
 }
 
-/// Gathers and scatters: the side that is one part, and at the root the one that is many.
+/// Blocking gathers and scatters: finds the side that holds the member's own part, and at the root the side of all parts.
 Status run_rooted(Comm* comm, const Args& args, const char* call) {
   bool gathers = is_gather(args.kind);
   const Segment own = gathers ? args.send.whole() : args.recv.whole();
@@ -34,18 +34,18 @@ Status run(Comm* comm, Args* args, CollectiveKind kind, const char* call) {
   args->kind = kind;
   bool inter = comm->shared->inter;
   if (!inter) {
-    if (kind == CollectiveKind::kBarrier) return light_barrier(comm, call);
+    if (kind == CollectiveKind::kBarrier) return short_barrier(comm, call);
     if (kind == CollectiveKind::kBcast) {
-      // Short ones are light whatever their layout here: other members may have another.
+      // Decided by the length alone: the layout may differ from member to member, the path must not.
       Segment whole = args->recv.whole();
-      if (whole.bytes() <= static_cast<int64_t>(kLightBcastBytes))
-        return light_bcast(comm, whole.address, static_cast<size_t>(whole.bytes()),
+      if (whole.bytes() <= static_cast<int64_t>(kShortBcastBytes))
+        return short_bcast(comm, whole.address, static_cast<size_t>(whole.bytes()),
                            flat(whole) ? nullptr : &whole, args->root, call);
     }
     bool reduces = kind == CollectiveKind::kAllreduce || kind == CollectiveKind::kReduce;
-    if (reduces && is_light_reduce(args->send.count, args->send.type.handle(), args->op)) {
+    if (reduces && is_short_reduce(args->send.count, args->send.type.handle(), args->op)) {
       bool all = kind == CollectiveKind::kAllreduce;
-      return light_reduce(
+      return short_reduce(
           comm,
           {args->send.address, all || comm->rank == args->root ? args->recv.address : nullptr,
            static_cast<size_t>(args->send.whole().bytes()), args->send.type.handle(), args->op,
@@ -111,7 +111,7 @@ void CollRequest::describe(std::string* out) const {
 }
 
 Status barrier(Comm* comm, const char* call) {
-  if (__builtin_expect(!comm->shared->inter, 1)) return light_barrier(comm, call);
+  if (__builtin_expect(!comm->shared->inter, 1)) return short_barrier(comm, call);
   Args args;
   return run(comm, &args, CollectiveKind::kBarrier, call);
 }

@@ -1,8 +1,8 @@
 // Collectives: the entry points. Each may switch unless it says otherwise.
 //
-// Level one: collocated members meet (comm/meeting.h), without messages. Level two: one actor a
-// process talks to the other processes' (pt2pt::process_send/recv), as O(P) messages (HPDC'10
-// section 4.1). One file an algorithm (algorithms/); selector.cc has the table of conditions.
+// Level one: collocated members meet (comm/meeting.h), without messages. Level two: one member of each
+// process exchanges messages with those of the other processes (pt2pt::process_send/recv), O(P) messages
+// in all (HPDC'10 section 4.1). One file an algorithm (algorithms/); selector.cc has the table of conditions.
 // Nonblocking and persistent forms are the same steps run on a helper coroutine.
 //
 // Thread rule: one thread. Invariant: what a nonblocking or persistent collective uses (types,

@@ -7,15 +7,15 @@
 // whose messages must not be taken for each other.
 //   - A message comes that no receive has taken, and its collective is open here, or was completed
 //     lately, with another signature.
-//   - Nothing has moved in this process for a while and a collective is open: its messages are
-//     looked through again, and the other processes are asked to compare signatures. So also those
-//     disagreements are found in which every process waits for another one's message.
+//   - This process has been idle for a while although a collective is open: the messages that no
+//     receive has taken are compared again, and the other processes are asked to compare signatures.
+//     That finds disagreements in which every process waits for a message of another one.
 //
-// How it is told. The first process that knows tells all others in one notice each, and so does
-// each of these when it learns of it, whether it is in the collective, has completed it or has yet to
-// begin it (then it fails as it begins). Notices do not overtake messages: after that of a process,
-// no message of the collective comes from there. When all have come and this process is done with
-// the collective, it forgets about it.
+// How all processes learn of it. The first process that finds the error sends a notice to all others,
+// and so does each of these when it receives its first notice, whether it is in the collective, has
+// completed it or has yet to begin it (then the collective fails as it begins). Notices do not overtake
+// messages: after the notice of a process, no message of the collective comes from it. When the notices
+// of all processes have come and this process has concluded the collective, its entry is removed.
 //
 // A collective is named by its communicator's context id (with the round, if it is persistent) and
 // its number. Costs nothing while nothing fails but one entry in a list and in a ring of the last
@@ -33,11 +33,11 @@
 
 namespace fgmpi::coll {
 
-/// An open collective as one team of processes in it (team.h); in a list while it lives.
+/// A collective that is running in this process, on one team (team.h). Objects are in a list while they exist.
 class OpenTeam {
  public:
-  /// `own`: the communicator's part here. The signature stands for `agreed`, which must be the same
-  /// in all processes. Of a group that lives in this process alone, nothing is kept.
+  /// `own`: the communicator's shared part in this process. `agreed`: a number that must be the same in all processes; its
+  /// hash is the signature. A group within one process is not entered into the list.
   OpenTeam(comm::SharedComm* own, uint64_t ctx, int32_t tag, uint64_t agreed, const char* call);
   OpenTeam(const OpenTeam&) = delete;
   OpenTeam& operator=(const OpenTeam&) = delete;
@@ -47,7 +47,7 @@ class OpenTeam {
   /// Why it failed.
   Status failure() const;
 
-  comm::SharedComm* const shared;  ///< nullptr: nothing is kept
+  comm::SharedComm* const shared;  ///< nullptr: not in the list
   const uint64_t ctx;
   const int32_t tag;
   const pt2pt::Signature signature;
@@ -59,8 +59,8 @@ class OpenTeam {
   bool failed_ = false;
 };
 
-/// The end of a collective in this process: to be called once by whoever acts for its members, with
-/// the verdict. An error is told to the other processes.
+/// The end of a collective in this process, with its result: called once, by the member that acts for all. If it is an
+/// error, the other processes are notified.
 void conclude_between(comm::SharedComm* shared, const comm::Meeting* meeting, const Status& status);
 inline void conclude(comm::SharedComm* shared, const comm::Meeting* meeting, const Status& status) {
   if (shared->processes > 1 || shared->inter) conclude_between(shared, meeting, status);
@@ -75,8 +75,7 @@ inline constexpr int32_t kNotNumber = (1 << kNumberBit) - 1;
 /// The bit that says, of a system-ranked communicator, that the collective goes over its tree.
 inline constexpr int32_t kOverTree = 2;
 
-/// The process is idle. Returns how long it may sleep at most, in ns (-1: no limit), before this is
-/// to be called again.
+/// Called while the process is idle. Returns after how many ns at the latest this must be called again (-1: no limit).
 int64_t look_for_disagreement();
 
 }  // namespace fgmpi::coll

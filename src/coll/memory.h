@@ -9,7 +9,7 @@
 
 namespace fgmpi::coll {
 
-/// Blocks shorter than this are the allocator's own business.
+/// Shorter blocks are not kept: the allocator is fast for them.
 inline constexpr size_t kLongBlock = 64 * 1024;
 inline constexpr size_t kKeptBytes = 16 * 1024 * 1024;
 
@@ -22,7 +22,7 @@ using Memory = std::unique_ptr<char[], GiveBack>;
 /// At least `bytes` bytes, aligned as malloc does.
 Memory raw_memory(size_t bytes);
 
-/// What is kept unused (tests).
+/// Bytes that are kept and not in use (tests).
 size_t kept_bytes();
 
 }  // namespace fgmpi::coll

@@ -10,7 +10,7 @@
 
 namespace fgmpi::coll {
 
-/// Data of the segment is one run of bytes (of a type without surprises) at its address.
+/// True if the segment's data is one run of bytes at its address.
 inline bool flat(const Segment& s) { return s.type->basic(); }
 
 Status pack_derived(const Segment& from, char* out);
@@ -45,8 +45,7 @@ inline Status copy(const Segment& from, const Segment& to) {
 /// The bytes of a segment as one run in memory, or nullptr when they are not.
 char* run_of_bytes(const Segment& s);
 
-/// That `bytes` written in one go do not fit into the caches: their reader would find nothing left of
-/// them there.
+/// True if `bytes` bytes are too many for the caches, so that none of them would still be there when they are read.
 bool exceeds_caches(size_t bytes);
 /// memcpy, or past the caches when `streamed`.
 inline void copy_bytes(const char* from, char* to, size_t bytes, bool streamed) {

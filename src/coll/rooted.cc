@@ -14,16 +14,17 @@ namespace {
 
 using comm::Meeting;
 
-constexpr int64_t kFewBytes = 1024;          ///< of one member, in a gather
-constexpr size_t kMostKept = 1 << 20;        ///< of all of them in a process
-constexpr int64_t kFewScattered = 64 << 10;  ///< by a root, to all processes
-/// Meetings that members who go on may leave open behind them.
+// Limits below which a member need not wait, measured: docs/measurements.md.
+constexpr int64_t kFewBytes = 1024;          ///< gather: bytes of one member
+constexpr size_t kMaxKept = 1 << 20;         ///< gather: bytes of all members in a process
+constexpr int64_t kFewScattered = 64 << 10;  ///< scatter: bytes that a root sends in all
+/// Number of open meetings from which on a member waits instead of going on.
 constexpr uint32_t kAhead = 4;
 
-/// What a member left in the meeting's memory; `bytes` bytes follow, padded, or a MemberPart*.
+/// Header of a member's part in the meeting's scratch; `bytes` bytes follow, padded, or (kElsewhere) a MemberPart*.
 struct Record {
   int32_t rank;
-  int32_t bytes;  ///< kElsewhere: still in its own memory
+  int32_t bytes;  ///< kElsewhere: the part is still in the member's own memory
 };
 constexpr int32_t kElsewhere = -1;
 static_assert(sizeof(Record) == sizeof(void*));
@@ -98,12 +99,12 @@ inline Meeting* arrive(Comm* comm, const Rooted& r) {
   return m;
 }
 
-/// The first error counts, whoever finds it.
-inline void note(Meeting* m, Status&& status) {
+/// Stores an error in the meeting unless it has one already.
+inline void keep_first_error(Meeting* m, Status&& status) {
   if (__builtin_expect(!status.ok(), 0) && m->status.ok()) m->status = std::move(status);
 }
 
-/// There is an error: whoever came or comes waits for the last.
+/// After an error: every member, those that arrive later too, waits for the last one, which ends the collective.
 [[gnu::cold, gnu::noinline]] Status give_up(Comm* comm, Meeting* m, const char* call) {
   if (m->full) {
     conclude(comm->shared, m, m->status);
@@ -114,15 +115,15 @@ inline void note(Meeting* m, Status&& status) {
   return comm::leave(m);
 }
 
-bool far_ahead(const Comm* comm) { return comm->shared->meetings->count > kAhead; }
+bool is_far_ahead(const Comm* comm) { return comm->shared->meetings->count > kAhead; }
 
 // ---- Gather -------------------------------------------------------------------------------------
 
-/// The last member here has come, and the root is elsewhere.
+/// Run by the last member to arrive in a process that does not host the root.
 [[gnu::noinline]] void send_to_root(Comm* comm, Meeting* m, const Rooted& r) {
   ++g_counters.collectives;
-  note(m, gather_to_root(comm->shared, m, r.root, r.kind == CollectiveKind::kGather,
-                         sorted_records(m)));
+  keep_first_error(m, gather_to_root(comm->shared, m, r.root, r.kind == CollectiveKind::kGather,
+                                     sorted_records(m)));
   conclude(comm->shared, m, m->status);
   m->done = true;
 }
@@ -132,26 +133,26 @@ bool leave_part(Comm* comm, Meeting* m, const MemberPart* own) {
   int64_t bytes = own->part.bytes();
   if (m->side) {
     const Side& recv = *static_cast<const Side*>(m->side);
-    note(m, copy(own->part, recv.segment(own->rank)));
+    keep_first_error(m, copy(own->part, recv.segment(own->rank)));
     return false;
   }
-  if (bytes > kFewBytes || m->used > kMostKept || far_ahead(comm)) {
+  if (bytes > kFewBytes || m->used > kMaxKept || is_far_ahead(comm)) {
     leave_address(m, own);
     return true;
   }
   Record* record =
       new_record(m, own->rank, static_cast<int32_t>(bytes), static_cast<size_t>(bytes));
-  note(m, pack(own->part, reinterpret_cast<char*>(record + 1)));
+  keep_first_error(m, pack(own->part, reinterpret_cast<char*>(record + 1)));
   return false;
 }
 
 Status gather_at_root(Comm* comm, Meeting* m, const Rooted& r, const Segment* own,
                       const Side& recv) {
   m->root_here = true;
-  note(m, for_each_record(m, [&](int32_t rank, const Segment& part) {
-         return copy(part, recv.segment(rank));
-       }));
-  if (own) note(m, copy(*own, recv.segment(comm->rank)));
+  keep_first_error(m, for_each_record(m, [&](int32_t rank, const Segment& part) {
+                     return copy(part, recv.segment(rank));
+                   }));
+  if (own) keep_first_error(m, copy(*own, recv.segment(comm->rank)));
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   m->side = &recv;
   m->done = true;
@@ -159,7 +160,7 @@ Status gather_at_root(Comm* comm, Meeting* m, const Rooted& r, const Segment* ow
   if (!m->full) comm::wait(comm, m, r.call);
   if (__builtin_expect(m->status.ok(), 1)) {
     ++g_counters.collectives;
-    note(m, gather_from_others(comm->shared, m, recv));
+    keep_first_error(m, gather_from_others(comm->shared, m, recv));
     conclude(comm->shared, m, m->status);
   }
   return comm::leave(m);
@@ -174,8 +175,8 @@ struct Share {
 };
 static_assert(kFewScattered <= UINT32_MAX);
 
-/// What a root lays out in the meeting's memory: a share for each member here and one that ends the
-/// last part, then the parts.
+/// Makes the shares in the meeting's scratch: one for each member here, and one more that ends the last part. The parts
+/// follow.
 struct Layout {
   explicit Layout(Meeting* m)
       : shares(reinterpret_cast<Share*>(m->scratch.data())), members(m->shared->members) {}
@@ -197,7 +198,7 @@ struct Layout {
   size_t members;
 };
 
-/// The parts of the members here, `bytes` at most, into the meeting's memory.
+/// Copies the parts of the members here, at most `bytes` bytes, into the meeting's scratch.
 Status lay_out(SharedComm* shared, Meeting* m, const Side& send, size_t bytes) {
   if (m->scratch.size() < Layout::room(m, bytes)) m->scratch.resize(Layout::room(m, bytes));
   Layout layout(m);
@@ -214,13 +215,14 @@ Status lay_out(SharedComm* shared, Meeting* m, const Side& send, size_t bytes) {
   return status;
 }
 
-/// The root has few bytes.
+/// Scatter of few bytes, at the root, which does not wait.
 Status scatter_and_go_on(Comm* comm, Meeting* m, const Rooted& r, const Segment* own,
                          const Side& send, size_t bytes) {
   ++g_counters.collectives;
-  note(m, scatter_to_others(comm->shared, m, send));  // theirs has the longest way
-  if (m->status.ok()) note(m, lay_out(comm->shared, m, send, bytes));
-  if (own) note(m, copy(send.segment(comm->rank), *own));
+  keep_first_error(m,
+                   scatter_to_others(comm->shared, m, send));  // first, since messages take longest
+  if (m->status.ok()) keep_first_error(m, lay_out(comm->shared, m, send, bytes));
+  if (own) keep_first_error(m, copy(send.segment(comm->rank), *own));
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
   conclude(comm->shared, m, m->status);
   m->laid_out = true;
@@ -239,9 +241,9 @@ Status scatter_to_all(SharedComm* shared, const Meeting* m, const Rooted& r) {
       m, [&](int32_t rank, const Segment& part) { return copy(send.segment(rank), part); });
 }
 
-/// The last to come, for all.
+/// Run by the member that arrives last, for all.
 [[gnu::noinline]] void scatter_for_all(Comm* comm, Meeting* m, const Rooted& r) {
-  note(m, scatter_to_all(comm->shared, m, r));
+  keep_first_error(m, scatter_to_all(comm->shared, m, r));
   conclude(comm->shared, m, m->status);
 }
 
@@ -270,7 +272,7 @@ Status rooted_scatter(Comm* comm, const Rooted& r, const Segment* own, const Sid
   if (send) {
     m->root_here = true;
     int64_t bytes = send->bytes(0, comm->size());
-    if (bytes <= kFewScattered && !far_ahead(comm))
+    if (bytes <= kFewScattered && !is_far_ahead(comm))
       return scatter_and_go_on(comm, m, r, own, *send, static_cast<size_t>(bytes));
     m->side = send;
   }

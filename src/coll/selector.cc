@@ -11,7 +11,7 @@ constexpr size_t kAny = SIZE_MAX;
 constexpr uint32_t kMany = UINT32_MAX;
 constexpr size_t KiB = 1024;
 
-/// What an algorithm cannot do without.
+/// Conditions without which an algorithm gives no correct result.
 enum Needs : uint8_t { kNothing = 0, kCommutative = 1, kDense = 2, kRegular = 4 };
 
 template <class F>
@@ -98,23 +98,23 @@ std::vector<std::string> names(std::span<const Row<F>> table) {
 /// Algorithms that split vectors can do it.
 bool splits(const Reduction& r) { return r.dense() && r.divisible(); }
 
-bool able(uint8_t needs, const Shape& shape) {
+bool is_able(uint8_t needs, const Shape& shape) {
   return !((needs & kCommutative && !shape.commutative) || (needs & kDense && !shape.dense) ||
            (needs & kRegular && !shape.regular));
 }
 
 template <class F, size_t n>
-Status pick(const Row<F> (&rows)[n], settings::Id wish, const Shape& shape, F* out) {
+Status pick(const Row<F> (&rows)[n], settings::Id setting, const Shape& shape, F* out) {
   std::span<const Row<F>> table(rows);
-  if (__builtin_expect(settings::is_set(wish), 0)) {
+  if (__builtin_expect(settings::is_set(setting), 0)) {
     for (const Row<F>& row : table) {
-      if (settings::text(wish) != row.name || !able(row.needs, shape)) continue;
+      if (settings::text(setting) != row.name || !is_able(row.needs, shape)) continue;
       *out = row.run;
       return {};
     }
   }
   for (const Row<F>& row : table) {
-    if (!able(row.needs, shape) || shape.processes > row.max_processes ||
+    if (!is_able(row.needs, shape) || shape.processes > row.max_processes ||
         shape.bytes > row.max_bytes)
       continue;
     *out = row.run;

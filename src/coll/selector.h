@@ -45,12 +45,12 @@ Status pick_scatter(const Shape& shape, RootedFn* out);
 Status pick_allgather(const Shape& shape, AllgatherFn* out);
 Status pick_alltoall(const Shape& shape, AlltoallFn* out);
 
-/// The user names an algorithm: then what step_reduce.cc has for long vectors of two processes is
-/// not taken.
+/// True if the user names an allreduce algorithm. Then step_reduce.cc does not use its own one for long vectors of two
+/// processes.
 bool allreduce_is_set();
 
-// Pick and run. Empty vectors travel as well, as messages of no bytes: a member that is wrong about
-// the length is found by them.
+// Each picks an algorithm and runs it. Vectors of length 0 are exchanged too, as empty messages: they show when a member
+// gives another length.
 Status team_barrier(const Team& team);
 Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes);
 Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* data);

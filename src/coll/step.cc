@@ -12,15 +12,15 @@ template <Status (*body)(CollectiveStep&)>
 void run(SharedComm* shared, comm::Meeting* meeting) {
   ++g_counters.collectives;
   CollectiveStep step{shared, meeting, in_rank_order(meeting)};
-  Status verdict;
+  Status status;
   try {
-    verdict = body(step);
+    status = body(step);
   } catch (const std::bad_alloc&) {
-    verdict = error(MPI_ERR_NO_MEM, "no memory is left for it at a process of %u of its ranks",
-                    shared->members);
+    status = error(MPI_ERR_NO_MEM, "no memory is left for it at a process of %u of its ranks",
+                   shared->members);
   }
-  conclude(shared, meeting, verdict);
-  give_verdict(meeting, verdict);
+  conclude(shared, meeting, status);
+  set_status_of_members(meeting, status);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// CollectiveStep: what the member that arrives last does for all collocated members of a collective.
+// CollectiveStep: the work that the member that arrives last does for all collocated members of a collective.
 // One file a family (step_*.cc). A step packs the members' data for level two where need be, runs an
 // algorithm among the processes, and copies the results to the members.
 //

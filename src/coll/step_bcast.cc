@@ -6,7 +6,7 @@
 namespace fgmpi::coll {
 namespace {
 
-/// Copies the holder's data to everybody else, all flat.
+/// Copies the data of one member to all others. REQUIRES: all segments are runs of bytes.
 void hand_out_flat(const CollectiveStep& step, const Args* holder, char* data, size_t bytes) {
   std::vector<char*> to;
   to.reserve(step.members.size());

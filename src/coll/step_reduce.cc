@@ -9,7 +9,7 @@
 namespace fgmpi::coll {
 namespace {
 
-/// Who of this process receives the result.
+/// The members of this process that receive the result.
 std::vector<const Args*> receivers(const CollectiveStep& step) {
   std::vector<const Args*> out;
   if (step.first()->kind == CollectiveKind::kAllreduce)

@@ -28,7 +28,7 @@ namespace fgmpi::coll {
 template <class T>
 using PerProcess = boost::container::small_vector<T, 9>;
 
-/// What level two did in this process, for MPIX_Stats and tests.
+/// Counters of level two in this process, for MPIX_Stats and tests.
 struct Counters {
   uint64_t collectives = 0;
   uint64_t messages = 0;  ///< sent to other processes
@@ -108,11 +108,11 @@ class Team {
   OpenTeam open_;
 };
 
-/// Tag of a collective's messages. Collectives that do not match must not meet: better a deadlock
-/// report that names what everybody is in than somebody's data in another's buffer.
+/// Tag of a collective's messages. Messages of collectives that do not match (MPI_Bcast here, MPI_Reduce there) have
+/// different tags: the deadlock report then names the calls, and no data ends up in a wrong buffer.
 ///
 ///   30 ........ 7 | 6 ... 2 | 1                                                    | 0
-///   number        | What    | between the groups of an intercomm., or over a tree  | side of the sender
+///   number        | kind    | between the groups of an intercomm., or over a tree  | side of the sender
 inline int32_t team_tag(uint32_t sequence, uint8_t operation, bool cross, bool side) {
   return static_cast<int32_t>((sequence & 0xffffffu) << kNumberBit | (operation >> 2 & 0x1fu) << 2 |
                               (cross ? 2u : 0u) | (side ? 1u : 0u));

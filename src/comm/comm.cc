@@ -279,17 +279,17 @@ void finalize_rank(RankState* rank) {
 
 SharedComm* lookup(ContextId id, uint8_t side) { return g_table.find(id.bits | side); }
 
-SharedComm* establish(const Recipe& recipe) {
+SharedComm* establish(const CommSpec& spec) {
   auto* shared = new SharedComm;
-  shared->id = recipe.id;
-  shared->size = recipe.map->size();
-  shared->members = shared->references = recipe.members;
-  shared->processes = recipe.processes;
-  shared->side = recipe.side;
-  shared->made_by = recipe.made_by;
-  shared->map = *recipe.map;
-  shared->inter = recipe.remote != nullptr;
-  if (recipe.remote) shared->remote = std::make_unique<RankMap>(*recipe.remote);
+  shared->id = spec.id;
+  shared->size = spec.map->size();
+  shared->members = shared->references = spec.members;
+  shared->processes = spec.processes;
+  shared->side = spec.side;
+  shared->made_by = spec.made_by;
+  shared->map = *spec.map;
+  shared->inter = spec.remote != nullptr;
+  if (spec.remote) shared->remote = std::make_unique<RankMap>(*spec.remote);
   g_table.insert(shared);
   return shared;
 }

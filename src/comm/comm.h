@@ -177,8 +177,8 @@ void finalize_rank(RankState* rank);
 
 /// The SharedComm of a context id (and side) in this process, or nullptr.
 SharedComm* lookup(ContextId id, uint8_t side = 0);
-/// What a new communicator is.
-struct Recipe {
+/// The properties of a communicator that is about to be made.
+struct CommSpec {
   ContextId id;
   const RankMap* map = nullptr;
   const RankMap* remote = nullptr;  ///< intercommunicators only
@@ -187,9 +187,9 @@ struct Recipe {
   uint8_t side = 0;
   const char* made_by = "";  ///< the MPI call
 };
-/// Makes the shared part of a new communicator: each of recipe.members has a share in it, to be taken by enter().
+/// Makes the shared part of a new communicator: each of spec.members has a share in it, to be taken by enter().
 /// REQUIRES: there is none yet of this id and side. Never switches.
-SharedComm* establish(const Recipe& recipe);
+SharedComm* establish(const CommSpec& spec);
 /// A member takes its share: makes its Comm. Errors: MPI_ERR_OTHER when the handles of the process are used up (the
 /// share is given back). Never switches.
 Status enter(SharedComm* shared, int32_t rank, const Comm* parent, Comm** out);

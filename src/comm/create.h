@@ -36,7 +36,7 @@ inline RankState* state_of(const SharedComm& shared, const Arrival& arrival) {
 }
 /// Reserves an LBI of the least-led arrival (ties: lowest world rank).
 Candidate reserve_least(const SharedComm& shared, const Arrival* first);
-/// Everybody gets the verdict.
+/// Gives this status to all members.
 void fail_all(Meeting* meeting, const Status& status);
 /// Each arrival takes its share of `made`, `shift` past its rank.
 void enter_all(Meeting* meeting, SharedComm* made, int32_t shift);

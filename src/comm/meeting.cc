@@ -50,7 +50,7 @@ void recycle(Meeting* m) {
 
 void note_mismatch(Meeting* m, Comm* comm, const char* call) {
   if (!m->status.ok()) return;
-  // One call has several codes: light or not.
+  // One call has several codes: of the short path, and of the other one.
   m->status = std::strcmp(call, m->call) == 0
                   ? error(MPI_ERR_OTHER,
                           "rank %d and rank %d do not give the same amount of data, or kind of "
@@ -280,10 +280,10 @@ void release(Meeting* meeting) {
 }
 
 Status detail::leave_last_or_failed(Meeting* meeting) {
-  Status verdict;
-  if (__builtin_expect(!meeting->status.ok(), 0)) verdict = copy_status(meeting->status);
+  Status status;
+  if (__builtin_expect(!meeting->status.ok(), 0)) status = copy_status(meeting->status);
   if (--meeting->leaving == 0) recycle(meeting);
-  return verdict;
+  return status;
 }
 
 Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, MeetingAction action) {

@@ -13,7 +13,7 @@
 // the sequence number that all members count in step (Comm::sequence). A persistent collective
 // keeps the number of its initialisation, so that its starts may come in any order.
 //
-// Two interfaces. meet() takes an Arrival. The light one (join, then wait or release, then leave)
+// Two interfaces. meet() takes an Arrival. The short path (join, then wait or release, then leave)
 // takes none: a barrier and collectives of few bytes copy a member's contribution into
 // Meeting::scratch when it arrives and the result out of it before it leaves, so that a member's
 // memory is touched only while that member runs. A member that fetches nothing may leave before
@@ -46,7 +46,7 @@ struct Arrival {
   sched::Proclet* proclet = nullptr;  ///< parked here until released; nullptr: nonblocking
   pt2pt::Request* request = nullptr;  ///< completed at release; nullptr: blocking
   const Meeting* meeting = nullptr;   ///< while it is open
-  Status status;                      ///< the action's verdict for this member
+  Status status;                      ///< the action's result for this member
 };
 
 /// What to do once all collocated members are there. Runs on the last arriver's stack (blocking) or
@@ -73,20 +73,20 @@ struct Meeting {
   Meeting* next = nullptr;           ///< open meetings of the same communicator, or the pool
   SharedComm* shared = nullptr;
   MeetingAction action = nullptr;  ///< nonblocking: what the helper is to run
-  Status status;                   ///< a mismatch, or the light way's verdict: for everybody
-  std::vector<uint8_t> scratch;    ///< light way: contributions and result; kept for the next user
-  std::vector<int32_t> ranks;      ///< light way: who contributed which slot
-  // What members must agree on (light way), as the first gave it.
+  Status status;                   ///< a mismatch, or the result on the short path: of all members
+  std::vector<uint8_t> scratch;    ///< short path: contributions and result; kept for the next user
+  std::vector<int32_t> ranks;      ///< short path: the rank that contributed each slot
+  // Short path: the values that members must agree on, as the first to arrive gave them.
   int32_t root = 0;
   int32_t op = 0;
   size_t bytes = 0;
-  // A gather or scatter (light way, src/coll/rooted.cc).
-  const void* side = nullptr;  ///< the root's buffer argument, from when it may be used
+  // A gather or scatter on the short path (src/coll/rooted.cc).
+  const void* side = nullptr;  ///< the root's buffer argument, once others may use it
   size_t used = 0;             ///< of scratch, by members' records
-  bool root_here = false;      ///< the root is among those who came
-  bool done = false;           ///< gather: nobody's part is waited for any longer
+  bool root_here = false;      ///< the root has arrived in this process
+  bool done = false;           ///< gather: the parts of all members have been taken
   bool laid_out = false;       ///< scatter: scratch has the parts of this process
-  // A duplicate being made (light way, create.cc).
+  // A duplicate of a communicator, on the short path (create.cc).
   RankState* least = nullptr;                  ///< the member so far that has led least
   std::optional<groupmap::Strategy> strategy;  ///< how the first wants an irregular map stored
   SharedComm* made = nullptr;                  ///< the result
@@ -124,7 +124,7 @@ static_assert(sizeof(OpenMeetings) <= 128,
 /// get MPI_ERR_OTHER: "rank 3 is in MPI_Bcast, rank 0 in MPI_Barrier".
 Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, MeetingAction action);
 
-/// Nonblocking: the arrival lives in `request`, which completes (outcome.error is the verdict) when
+/// Nonblocking: the arrival lives in `request`, which completes (outcome.error is the result) when
 /// the action has run. Never switches. MPI_ERR_NO_MEM when there is no coroutine for the action to be had: the
 /// member has then not come, and may come later.
 Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char* call,
@@ -154,7 +154,7 @@ inline void remember_completed(SharedComm* shared, uint32_t round, int32_t tag,
 const CompletedCollective* find_completed(const SharedComm* shared, uint32_t round, int32_t tag,
                                           int32_t mask = 0);
 
-// ---- The light way ------------------------------------------------------------------------------
+// ---- The short path -----------------------------------------------------------------------------
 namespace detail {
 Meeting* join_first_or_last(Comm* comm, uint8_t operation, const char* call);
 Status leave_last_or_failed(Meeting* meeting);
@@ -165,7 +165,8 @@ Status leave_last_or_failed(Meeting* meeting);
 inline Meeting* join(Comm* comm, uint8_t operation, const char* call) {
   const OpenMeetings* meetings = comm->shared->meetings.get();
   Meeting* m = meetings ? meetings->open : nullptr;
-  if (m && m->sequence != comm->sequence) m = m->next;  // who need not wait is one ahead
+  if (m && m->sequence != comm->sequence)
+    m = m->next;  // a member that need not wait may be one collective ahead
   if (__builtin_expect(m != nullptr && m->sequence == comm->sequence && m->operation == operation &&
                            m->arrived + 1 < comm->shared->members,
                        1)) {
@@ -183,7 +184,7 @@ void wake(Meeting* meeting);
 /// Completes the requests and wakes everybody who waits. Never switches. The meeting must not be
 /// touched afterwards but by members that have yet to leave. Once more does nothing more.
 void release(Meeting* meeting);
-/// The member is done with the meeting; the last one returns it to the pool. Returns its verdict.
+/// The member is done with the meeting; the last one returns it to the pool. Returns the meeting's status.
 inline Status leave(Meeting* meeting) {
   if (__builtin_expect(meeting->leaving > 1 && meeting->status.ok(), 1)) {
     --meeting->leaving;
@@ -196,7 +197,7 @@ inline Status leave(Meeting* meeting) {
 /// this process ...".
 void describe(const Comm* comm, const Meeting* meeting, std::string* out);
 
-/// The members' verdict copied: a Status is movable only.
+/// A copy of a status, for another member: Status itself can only be moved.
 Status copy_status(const Status& status);
 
 }  // namespace fgmpi::comm

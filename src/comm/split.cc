@@ -82,11 +82,11 @@ class Split {
   void pack_members(std::vector<uint8_t>* out) const;
   void group_members();
   Status alone();
-  Status as_root(const Hierarchy& h);
+  Status run_as_root(const Hierarchy& h);
   void decide(Root* root);
   void answer(Root* root, uint32_t my_index);
-  Status pair(Root* root);
-  Status as_other(uint32_t root);
+  Status exchange_with_other_root(Root* root);
+  Status run_as_other_process(uint32_t root);
   Status attach_made();
   void share_parent(RankMap* map) const;
   Status attach_one(Made& made, size_t first, size_t last);
@@ -150,7 +150,7 @@ Status Split::run() {
   }
   const Hierarchy& h = hierarchy(shared_);
   uint32_t root = h.processes[h.index_of_rank(shared_->map, 0)];
-  FGMPI_TRY(root == g_av.me() ? as_root(h) : as_other(root));
+  FGMPI_TRY(root == g_av.me() ? run_as_root(h) : run_as_other_process(root));
   for (size_t k = 0; k < made_.size(); ++k) {
     if (made_[k].map.size() == 0)
       unreserve(candidates_[k]);
@@ -194,7 +194,7 @@ Status Split::alone() {
   return status;
 }
 
-Status Split::as_root(const Hierarchy& h) {
+Status Split::run_as_root(const Hierarchy& h) {
   uint64_t ctx = shared_->id.plane(kPlaneInternal);
   int32_t tag = tag_of(*shared_, meeting_->sequence, kStepGather);
   Root root(h.count());
@@ -217,7 +217,7 @@ Status Split::as_root(const Hierarchy& h) {
     check_read(in);
   }
   sched::call_on_host([&] { decide(&root); });
-  if (shared_->inter) FGMPI_TRY(pair(&root));
+  if (shared_->inter) FGMPI_TRY(exchange_with_other_root(&root));
   sched::call_on_host([&] { answer(&root, h.my_index); });
   tag = tag_of(*shared_, meeting_->sequence, kStepAnswer);
   for (uint32_t process_index = 0; process_index < h.count(); ++process_index) {
@@ -261,7 +261,7 @@ void Split::decide(Root* root) {
 }
 
 /// Intercommunicators: exchanges colors with the root of the other side.
-Status Split::pair(Root* root) {
+Status Split::exchange_with_other_root(Root* root) {
   std::vector<uint8_t> mine, theirs;
   for (const Color& c : root->colors) {
     append(&mine, c.color);
@@ -317,7 +317,7 @@ void Split::answer(Root* root, uint32_t my_index) {
   }
 }
 
-Status Split::as_other(uint32_t root) {
+Status Split::run_as_other_process(uint32_t root) {
   uint64_t ctx = shared_->id.plane(kPlaneInternal);
   std::vector<uint8_t> message;
   pack_members(&message);

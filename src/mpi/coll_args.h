@@ -8,8 +8,8 @@
 #pragma once
 
 #include "coll/coll.h"
-#include "coll/light.h"
 #include "coll/rooted.h"
+#include "coll/short.h"
 #include "mpi/binding.h"
 
 namespace fgmpi::mpi {
@@ -104,10 +104,10 @@ inline int reducing(const char* call, MPI_Comm handle, CollectiveKind kind,
   const void* send = in_place ? a.recv : a.send;
   bool sound = send && send != MPI_IN_PLACE && (all || (a.root >= 0 && a.root < c->size()));
   if (receives) sound = sound && a.recv && a.recv != MPI_IN_PLACE && (in_place || a.recv != a.send);
-  if (__builtin_expect(!c->shared->inter && sound && coll::is_light_reduce(a.count, a.type, a.op),
+  if (__builtin_expect(!c->shared->inter && sound && coll::is_short_reduce(a.count, a.type, a.op),
                        1))
     return done(call, c,
-                coll::light_reduce(c,
+                coll::short_reduce(c,
                                    {send, receives ? a.recv : nullptr,
                                     static_cast<size_t>(a.count * host::basic_size(a.type)), a.type,
                                     a.op, all ? -1 : a.root},
@@ -120,9 +120,9 @@ inline int broadcasting(const char* call, MPI_Comm handle, const BcastArguments&
   uint64_t bytes;
   bool sound = a.buffer && a.buffer != MPI_IN_PLACE && a.root >= 0 && a.root < c->size() &&
                plain_bytes(a.buffer, a.count, a.type, &bytes);
-  if (__builtin_expect(!c->shared->inter && sound && bytes <= coll::kLightBcastBytes, 1))
+  if (__builtin_expect(!c->shared->inter && sound && bytes <= coll::kShortBcastBytes, 1))
     return done(call, c,
-                coll::light_bcast(c, static_cast<char*>(a.buffer), bytes, nullptr, a.root, call));
+                coll::short_bcast(c, static_cast<char*>(a.buffer), bytes, nullptr, a.root, call));
   return blocking(call, handle, CollectiveKind::kBcast, a);
 }
 

@@ -98,12 +98,12 @@ Status comm_compare(comm::Comm* comm1, comm::Comm* comm2, int* result) {
     return {};
   know_group(comm1);
   know_group(comm2);
-  int verdict = comm::compare(comm1->shared->map, comm2->shared->map);
-  if (comm1->shared->inter && verdict != MPI_UNEQUAL) {
+  int comparison = comm::compare(comm1->shared->map, comm2->shared->map);
+  if (comm1->shared->inter && comparison != MPI_UNEQUAL) {
     int remote = comm::compare(*comm1->shared->remote, *comm2->shared->remote);
-    if (remote != MPI_IDENT) verdict = remote;
+    if (remote != MPI_IDENT) comparison = remote;
   }
-  *result = verdict == MPI_IDENT ? MPI_CONGRUENT : verdict;
+  *result = comparison == MPI_IDENT ? MPI_CONGRUENT : comparison;
   return {};
 }
 

@@ -8,7 +8,7 @@ Status bcast_knomial(const Team& team, uint32_t root, char* data, size_t bytes) 
   constexpr uint32_t k = 4;
   uint32_t n = team.count();
   uint32_t self = (team.me() + n - root) % n;
-  // The lowest non-zero digit of self (radix k) is the level on which it hangs.
+  // The lowest non-zero digit of self (radix k) is its level in the tree.
   uint32_t level = 1;
   while (level < n && self % (level * k) == 0) level *= k;
   if (self) {

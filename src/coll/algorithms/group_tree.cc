@@ -3,7 +3,7 @@
 // children in order.
 //
 // A broadcast starts wherever the root is and spreads from there: whoever gets the data passes it on to all other
-// neighbours. That is as many messages as a tree that hangs at the root has; forwarding to the tree's root first costs one
+// neighbours. That is as many messages as a tree rooted at the root has; forwarding to the tree's root first costs one
 // more and saves levels only for roots near the leaves. A reduction goes up the tree, and from its root to the root
 // that the user gave, whose address is asked for on first use.
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr size_t kPiece = 64 * 1024;
 
 uint32_t first_child(const Team& team) { return team.has_parent() ? 2 : 1; }
 
-/// From this process, or wherever it comes from, to all other neighbours.
+/// Broadcasts: receives from any neighbour, unless this process is the root, and passes the data on to all others.
 Status spread(const Team& team, bool starts, char* data, size_t bytes) {
   uint32_t from = 0;
   size_t at = 0;
@@ -35,7 +35,7 @@ Status spread(const Team& team, bool starts, char* data, size_t bytes) {
   return {};
 }
 
-/// `data` becomes the result of the subtree; it goes on to the parent.
+/// Combines the children's results into `data` and sends that to the parent.
 Status gather_up(const Team& team, const Reduction& r, char* data) {
   Wire wire(r);
   Operand other(*r.type, r.count);

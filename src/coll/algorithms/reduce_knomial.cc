@@ -1,4 +1,4 @@
-// Reduction up a tree of degree k = 4 that hangs at the root: fewer levels than binomial.
+// Reduction up a tree of degree k = 4 from the root: fewer levels than binomial.
 // Commutative only.
 #include "coll/algorithms.h"
 

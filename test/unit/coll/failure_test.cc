@@ -26,13 +26,13 @@ constexpr uint64_t kAgreed = 100, kOther = 200;
 SharedComm* make_comm() {
   static uint32_t lbi = 0;
   const RankMap map = RankMap::direct(2);
-  comm::Recipe recipe;
-  recipe.id = comm::ContextId::make(0, ++lbi);
-  recipe.map = &map;
-  recipe.members = 1;
-  recipe.processes = 2;
-  recipe.made_by = "test";
-  SharedComm* shared = comm::establish(recipe);
+  comm::CommSpec spec;
+  spec.id = comm::ContextId::make(0, ++lbi);
+  spec.map = &map;
+  spec.members = 1;
+  spec.processes = 2;
+  spec.made_by = "test";
+  SharedComm* shared = comm::establish(spec);
   shared->meetings = std::make_shared<comm::OpenMeetings>();
   comm::hierarchy(shared);
   return shared;
@@ -55,16 +55,16 @@ void receive_message(const SharedComm* shared, uint32_t number, uint64_t agreed)
   EXPECT_TRUE(status.ok()) << status.what();
 }
 
-/// A notice as docs/wire-format.md has it: which word, tag, signature, class of the error; then its text.
-void receive_notice(uint64_t ctx, uint32_t word, int32_t tag, pt2pt::Signature signature,
+/// A notice as docs/wire-format.md has it: kind, tag, signature, error class; then the error's text.
+void receive_notice(uint64_t ctx, uint32_t kind, int32_t tag, pt2pt::Signature signature,
                     int32_t error_class, const std::string& text) {
-  const uint32_t fields[] = {word, static_cast<uint32_t>(tag), signature,
+  const uint32_t fields[] = {kind, static_cast<uint32_t>(tag), signature,
                              static_cast<uint32_t>(error_class)};
   std::string message(reinterpret_cast<const char*>(fields), sizeof fields);
   message += text;
   pt2pt::notify(1, pt2pt::kNoticeCollective, ctx, message.data(), message.size());
 }
-constexpr uint32_t kFailedWord = 1, kCompareWord = 2;
+constexpr uint32_t kFailedNotice = 1, kCompareNotice = 2;
 
 void settle() {
   for (int i = 0; i < 20; ++i) {
@@ -187,8 +187,8 @@ TEST(Failure, ANoticeFailsACollectiveThatHasYetToBegin) {
   Loop loop;
   run(&loop, [&] {
     SharedComm* shared = make_comm();
-    receive_notice(context(shared), kFailedWord, tag_of(3), 0, MPI_ERR_ROOT, "roots differ");
-    receive_notice(context(shared), kFailedWord, tag_of(4), 0, -7, "no such class");
+    receive_notice(context(shared), kFailedNotice, tag_of(3), 0, MPI_ERR_ROOT, "roots differ");
+    receive_notice(context(shared), kFailedNotice, tag_of(4), 0, -7, "no such class");
     settle();
     EXPECT_FALSE(Opened(shared, 2).failed());
     Opened third(shared, 3);
@@ -206,7 +206,7 @@ TEST(Failure, NoticesThatCannotBeAreRefused) {
     SharedComm* shared = make_comm();
     Opened team(shared, 1);
     const uint64_t refused = pt2pt::g_engine.bad_frames;
-    receive_notice(shared->id.plane(comm::kPlanePt2pt), kFailedWord, tag_of(1), 0, MPI_ERR_OTHER,
+    receive_notice(shared->id.plane(comm::kPlanePt2pt), kFailedNotice, tag_of(1), 0, MPI_ERR_OTHER,
                    "");
     receive_notice(context(shared), 77, tag_of(1), 0, MPI_ERR_OTHER, "");
     pt2pt::notify(1, pt2pt::kNoticeCollective, context(shared), "short", 5);
@@ -232,7 +232,7 @@ TEST(Failure, SignaturesAreComparedWhereNothingMoves) {
     EXPECT_EQ(loop.sent[10], before + 1);
     settle();
     EXPECT_FALSE(team.failed());
-    receive_notice(team.ctx, kCompareWord, team.tag, signature_of(kOther), 0, "");
+    receive_notice(team.ctx, kCompareNotice, team.tag, signature_of(kOther), 0, "");
     settle();
     EXPECT_TRUE(team.failed());
     EXPECT_EQ(team.failure().error_class(), MPI_ERR_TRUNCATE);
@@ -257,7 +257,7 @@ TEST(Failure, RandomCollectivesFailAloneAndAreForgotten) {
         error_at_end[i] = what == 4;
         if (what == 1) receive_message(of, number + i, kOther);
         if (what == 2)
-          receive_notice(context(of), kFailedWord, tag_of(number + i), 0, MPI_ERR_OP, "x");
+          receive_notice(context(of), kFailedNotice, tag_of(number + i), 0, MPI_ERR_OP, "x");
         if (random() % 2) settle();
         teams[i].emplace(of, number + i);
         if (what == 3) receive_message(of, number + i, kOther);

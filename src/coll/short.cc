@@ -1,4 +1,4 @@
-#include "coll/light.h"
+#include "coll/short.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace {
 
 using comm::Meeting;
 
-/// Level two on what all members of this process made together.
+/// Level two: runs f(team) on the joint data of this process's members, unless this process has all members.
 template <class F>
 Status among_processes(SharedComm* shared, const Meeting* m, uint64_t bytes, F&& f) {
   ++g_counters.collectives;
@@ -23,8 +23,8 @@ void make_room(Meeting* m, size_t bytes) {
   if (m->scratch.size() < bytes) m->scratch.resize(bytes);
 }
 
-/// Members that disagree all get an error instead of somebody's memory.
-void agree(Meeting* m, size_t bytes, int32_t root, int32_t op, int32_t rank) {
+/// Checks that the members give the same arguments: if not, all get an error, and no data is copied.
+void check_agreement(Meeting* m, size_t bytes, int32_t root, int32_t op, int32_t rank) {
   if (m->arrived == 1) {
     m->root = root;
     m->op = op;
@@ -43,7 +43,7 @@ void agree(Meeting* m, size_t bytes, int32_t root, int32_t op, int32_t rank) {
         error(MPI_ERR_OP, "rank %d and rank %d give different operations", m->first_rank, rank);
 }
 
-/// Folds `n` slots of `r.count` elements each into one and returns where it is. Predefined
+/// Folds `n` slots of `r.count` elements each into one slot, which is returned. Predefined
 /// operations commute: slot i with slot i + n/2, so that one call combines half of what is left.
 /// ascending: slots are in rank order; else in reverse, and the same pairs are combined.
 char* fold_halves(const Reduction& r, char* slots, size_t n, bool ascending, Status* status) {
@@ -75,7 +75,7 @@ std::vector<const char*> sorted_slots(const Meeting* m, const char* slots, size_
   return sources;
 }
 
-/// All members' slots into one.
+/// Folds the slots of all members into one; *result: that slot.
 Status fold_slots(Meeting* m, const Reduction& r, char** result) {
   size_t n = m->ranks.size(), bytes = r.bytes();
   char* slots = reinterpret_cast<char*>(m->scratch.data());
@@ -101,27 +101,27 @@ Status fold_slots(Meeting* m, const Reduction& r, char** result) {
   return status;
 }
 
-/// What the last to come does: everybody's slots into the first.
-Status reduce_meeting(SharedComm* shared, Meeting* m, const LightReduce& light) {
+/// Run by the member that arrives last: folds all slots, within the process and between processes, into the first one.
+Status reduce_meeting(SharedComm* shared, Meeting* m, const ShortReduce& args) {
   Type type;
-  FGMPI_TRY(Type::of(light.type, &type));
-  FGMPI_TRY(host::check_op(light.op, type));
-  Reduction r{&type, static_cast<int64_t>(light.bytes) / type.size(), light.op, true};
+  FGMPI_TRY(Type::of(args.type, &type));
+  FGMPI_TRY(host::check_op(args.op, type));
+  Reduction r{&type, static_cast<int64_t>(args.bytes) / type.size(), args.op, true};
   char* result;
   FGMPI_TRY(fold_slots(m, r, &result));
-  FGMPI_TRY(among_processes(shared, m, light.bytes, [&](const Team& team) {
-    return light.root < 0 ? team_allreduce(team, r, result)
-                          : team_reduce(team, team.team_rank_of(light.root), r, result);
+  FGMPI_TRY(among_processes(shared, m, args.bytes, [&](const Team& team) {
+    return args.root < 0 ? team_allreduce(team, r, result)
+                         : team_reduce(team, team.team_rank_of(args.root), r, result);
   }));
-  if (light.bytes && result != reinterpret_cast<char*>(m->scratch.data()))
-    std::memmove(m->scratch.data(), result, light.bytes);
+  if (args.bytes && result != reinterpret_cast<char*>(m->scratch.data()))
+    std::memmove(m->scratch.data(), result, args.bytes);
   return {};
 }
 
 }  // namespace
 
-Status light_barrier(Comm* comm, const char* call) {
-  Meeting* m = comm::join(comm, operation_code(CollectiveKind::kBarrier, Mode::kLight), call);
+Status short_barrier(Comm* comm, const char* call) {
+  Meeting* m = comm::join(comm, operation_code(CollectiveKind::kBarrier, Mode::kShort), call);
   if (!m->full) {
     comm::wait(comm, m, call);
     return comm::leave(m);
@@ -134,10 +134,10 @@ Status light_barrier(Comm* comm, const char* call) {
   return comm::leave(m);
 }
 
-Status light_bcast(Comm* comm, char* address, size_t bytes, const Segment* gaps, int root,
+Status short_bcast(Comm* comm, char* address, size_t bytes, const Segment* gaps, int root,
                    const char* call) {
-  Meeting* m = comm::join(comm, operation_code(CollectiveKind::kBcast, Mode::kLight), call);
-  agree(m, bytes, root, 0, comm->rank);
+  Meeting* m = comm::join(comm, operation_code(CollectiveKind::kBcast, Mode::kShort), call);
+  check_agreement(m, bytes, root, 0, comm->rank);
   make_room(m, std::max(bytes, m->bytes));
   bool is_root = comm->rank == root;
   if (is_root && m->status.ok()) {
@@ -170,10 +170,10 @@ Status light_bcast(Comm* comm, char* address, size_t bytes, const Segment* gaps,
   return status;
 }
 
-Status light_reduce(Comm* comm, const LightReduce& r, const char* call) {
+Status short_reduce(Comm* comm, const ShortReduce& r, const char* call) {
   CollectiveKind kind = r.root < 0 ? CollectiveKind::kAllreduce : CollectiveKind::kReduce;
-  Meeting* m = comm::join(comm, operation_code(kind, Mode::kLight), call);
-  agree(m, r.bytes, r.root, r.op, comm->rank);
+  Meeting* m = comm::join(comm, operation_code(kind, Mode::kShort), call);
+  check_agreement(m, r.bytes, r.root, r.op, comm->rank);
   if (m->arrived == 1) {
     m->ranks.clear();
     make_room(m, r.bytes * comm->shared->members);
