@@ -44,7 +44,7 @@ const char* encoding_name(Encoding encoding);
 /// Every encoding, in the order of preference.
 std::span<const Encoding> all_encodings();
 
-/// How a map is to be stored. The costs that the strategies compare were measured: docs/group-maps.md.
+/// How a map is to be stored. The costs that the strategies compare were measured: docs/measurements.md.
 struct Strategy {
   enum class Goal : uint8_t { kSpace, kTime, kHybrid, kNamed };
   Goal goal = Goal::kHybrid;

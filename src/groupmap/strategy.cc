@@ -1,5 +1,5 @@
 // The strategies (section 6 of the paper, extended): one pass of statistics, an estimate from each
-// encoding, a choice. docs/group-maps.md has a table of what is chosen when, and why.
+// encoding, a choice. docs/measurements.md has a table of what is chosen when, and why.
 #include <algorithm>
 #include <cmath>
 
@@ -198,7 +198,7 @@ std::vector<Estimate> estimates(std::span<const int32_t> ranks) {
 }
 
 double memory_ns(double bytes) {
-  // Latency of near, middle and far caches as measured on the reference machine (docs/group-maps.md).
+  // Latency of near, middle and far caches as measured on the reference machine (docs/measurements.md).
   if (bytes <= 40e3) return 1;
   if (bytes <= 900e3) return 3;
   return bytes <= 24e6 ? 8 : 60;

@@ -53,7 +53,7 @@ static void scatter(Job* j, int round) {
   expect(j->mine, n, round, j->rank);
 }
 
-/* Who comes late: nobody, the root, another. */
+/* Which rank arrives late: none, the root, another one. */
 static void linger(const Job* j, int who) {
   int late = who == 1 ? j->root : who == 2 ? (j->root + 1) % j->size : -1;
   for (int i = 0; j->rank == late && i < 3; ++i) OK(MPIX_Yield());

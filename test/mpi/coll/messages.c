@@ -13,7 +13,7 @@ static MPI_Count messages_of_this_process(void) {
 /* The ranks of this process. */
 static MPI_Comm here;
 
-/* Nobody has gone on to the collective that is counted from here. */
+/* No rank has begun the collective whose messages are counted from here on. */
 static MPI_Count sent_so_far(void) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   MPI_Count sent = messages_of_this_process();

@@ -1,4 +1,4 @@
-/* Memory that cannot be had is the error of the call that needed it; everything else goes on.
+/* When memory runs out, the call that needed it returns an error; all other calls still work.
  * Address space is limited by the program itself, once MPI runs. */
 #include <string.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// Floating-point results do not depend on who comes when: the same reduction, with ranks delayed at
+// Floating-point results do not depend on the order of arrival: the same reduction, with ranks delayed at
 // random before it, gives the same bits; and all ranks get the same.
 #include <string.h>
 

@@ -437,7 +437,7 @@ std::vector<Step> draw(Dice& dice, int teams, int size) {
     s.root = below(dice, 1 << 20);
     s.count = counts[below(dice, size > 32 ? 6 : 7)];
     if (s.kind < kReduce && s.kind != kBcast) s.count = std::min(s.count, size > 32 ? 17 : 130);
-    // Rarely, what no longer fits a frame or a light collective.
+    // Rarely, what no longer fits a frame or the short path.
     if (below(dice, 40) == 0 && size <= 32) s.count = 9000;
     s.op = below(dice, kOperations);
     s.salt = dice() >> 8;

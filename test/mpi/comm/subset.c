@@ -55,7 +55,7 @@ static void between(MPI_Comm half, int color, MPI_Group all) {
   CHECK(made == MPI_COMM_NULL);
   FAILS(MPI_ERR_GROUP, MPI_Comm_create(inter, all, &made));
   CHECK(made == MPI_COMM_NULL);
-  /* One side is wrong: it says so, the other gets no communicator, and nobody waits for ever. */
+  /* One side gives a wrong group: it gets the error, the other side no communicator, and no rank waits forever. */
   made = MPI_COMM_WORLD;
   if (color == 0)
     FAILS(MPI_ERR_GROUP, MPI_Comm_create(inter, theirs, &made));

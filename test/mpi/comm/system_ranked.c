@@ -17,7 +17,7 @@ static int takes_part(int rank, int percent, int seed) {
   return (int)(x % 100) < percent;
 }
 
-/* Everybody tells everybody, by calls on the world, who has which rank. */
+/* All processes exchange, on the world communicator, which of them has which rank. */
 static void check_ranks(MPI_Comm comm, int in, int* world_of) {
   int mine[3] = {-1, -1, -1};
   if (in) {

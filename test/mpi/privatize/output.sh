@@ -33,7 +33,7 @@ END
 good=$(grep -cE '^rank [0-5] line [0-9]+ of an output that is longer than a pipe$' "$programs/lines.out")
 [ "$good" = 18000 ] && [ "$(wc -l <"$programs/lines.out")" = 18000 ] || fail "$good whole lines of 18000"
 
-# A full disk: a rank that flushes or writes learns of it, and what nobody flushes is not lost in silence.
+# A full disk: a rank that flushes or writes gets the error; output that is lost without a flush is reported.
 cat >"$programs/full.c" <<'END'
 #include <mpi.h>
 #include <errno.h>

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   int rank, size, sum;
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
-  /* Everybody writes over the name; nobody sees what the others wrote. */
+  /* Each rank overwrites the name; no rank sees what others wrote. */
   size_t length = strlen(argv[0]);
   snprintf(argv[0], length + 1, "%d", rank);
   argv[argc] = argv[0];

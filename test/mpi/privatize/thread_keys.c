@@ -28,14 +28,14 @@ static void destroy(void* value) {
   if (again) pthread_setspecific(key, &values[1]);
 }
 
-/* A tail call: whoever called is not seen. */
+/* A tail call: the return address is not in the caller. */
 static void make_key(void) { pthread_key_create(&key, destroy); }
 
 static pthread_key_t counted;
 static int ended_threads;
 static void count(void* value) { ended_threads += value == &values[2]; }
 
-/* The end of a deleted key's values is nobody's business. */
+/* Values of a deleted key are not destroyed. */
 static void never(void* value) {
   (void)value;
   abort();

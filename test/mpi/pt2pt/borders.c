@@ -108,7 +108,7 @@ static void cut_off(int n) {
   }
 }
 
-/* A synchronous send that nobody receives is forgotten, and what follows comes. */
+/* A synchronous send that is never received is dropped at the end; later messages arrive. */
 static void cancelled(int n) {
   MPI_Status s;
   int gone, found;

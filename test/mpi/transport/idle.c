@@ -176,7 +176,7 @@ int main(int argc, char** argv) {
   each = nfg ? atoi(nfg) : 1;
   const char* what = getenv("IDLE");
   seconds = argc > 1 ? atoi(argv[1]) : 3;
-  /* Everybody has met everybody: connections stand. */
+  /* All pairs of processes have communicated: connections are open. */
   for (int shift = 1; shift < size; ++shift)
     OK(MPI_Sendrecv(&cpu, 1, MPI_DOUBLE, (rank + shift) % size, 3, &cpu_of_all, 1, MPI_DOUBLE,
                     (rank + size - shift) % size, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));

@@ -127,7 +127,7 @@ start 1 10 compute
 kill -KILL "$(awk '{ print $4 }' "/proc/${pid[0]}/stat")"
 ended "hydra's proxy killed, one process" 0 "is gone"
 
-# A process that is stopped is not gone, and what it was sent meanwhile is there when it goes on.
+# A stopped process is not reported as lost, and gets the messages that were sent meanwhile when it is continued.
 good() { sed -n 's/^good //p' "$work/out" | tail -1; }
 for transport in shm ofi; do
   FGMPI_TRANSPORT=$transport start 3 2 verify

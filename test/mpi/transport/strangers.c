@@ -160,7 +160,7 @@ int main(int argc, char** argv) {
   if (after > before + allowed)
     printf("rank %d: %d descriptors before, %d after\n", rank, before, after);
   CHECK(after <= before + allowed);
-  OK(MPI_Barrier(MPI_COMM_WORLD)); /* everybody has counted */
+  OK(MPI_Barrier(MPI_COMM_WORLD)); /* all ranks have counted */
   /* The provider's own door: libfabric 1.17 keeps what it once accepted, so only the job's health is looked at. */
   if (rank == 0) crowd(&all[kMostPorts]);
   traffic(20);

@@ -158,7 +158,7 @@ TEST_P(Protocols, SynchronousSendWaitsForItsMatch) {
   });
 }
 
-/// Everybody sends to everybody, in random order and modes, and receives with random wildcards.
+/// All ranks send to all, in random order and modes, and receive with random wildcards.
 /// Streams of one source must come in order.
 TEST_P(Protocols, RandomTrafficKeepsOrder) {
   constexpr uint32_t kRanks = 5;
@@ -585,7 +585,7 @@ TEST(Handles, TheLastOneIsAnErrorAndTheRestGoesOn) {
     EXPECT_EQ(none.error_class(), MPI_ERR_NO_MEM);
     EXPECT_NE(none.what().find("33554431 request handles"), std::string::npos) << none.what();
     EXPECT_FALSE(fast::has_free_handle());
-    // What has its handle goes on, and a handle that is free again is used again.
+    // Requests that have a handle still work, and a freed handle is used again.
     EXPECT_EQ(find_request(handle), one);
     const uint32_t mine = one->handle & kIndexMask;
     uint32_t freed = 0;

@@ -12,7 +12,7 @@
 
 namespace fgmpi::transport::testing {
 
-/// A payload that can be checked by whoever knows source, destination and number.
+/// A payload that is determined by source, destination and number, so that the receiver can check it.
 inline std::string make_payload(int from, int to, uint64_t number, size_t most) {
   std::minstd_rand random(from * 1000003 + to * 10007 + number);
   size_t scale = random() % 3 ? 64 : random() % 8 ? 8000 : most;

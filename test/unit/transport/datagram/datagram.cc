@@ -177,8 +177,7 @@ void Datagram::report() {
   }
 }
 
-/// Is somebody still bound to the name of each peer? A connection of another socket asks, and
-/// wakes nobody.
+/// Finds out whether each peer's socket still exists: connects another socket to its name, which does not wake the peer.
 bool Datagram::tick() {
   bool any = poll();  // who has sent is known by it
   for (Peer& peer : peers_) {
