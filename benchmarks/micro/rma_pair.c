@@ -5,8 +5,8 @@
  *   mpiexec.hydra -n 2 rma_pair_mpich  the host MPICH (built with mpicc.mpich)
  *
  * rma_pair create: the target's memory is its own (MPI_Win_create), not MPI_Win_allocate's.
- * rma_pair put N, rma_pair fetch N: N puts, or fetch-and-adds, each flushed, of 8 bytes only (for counting instructions:
- * rma_instructions.sh).
+ * rma_pair put N, rma_pair fetch N: N puts, or fetch-and-adds, each flushed, of 8 bytes only (for counting
+ * instructions).
  *
  * Rank 1 waits in a barrier meanwhile. Beside: `lock xadd` on memory of the process, and memcpy in it. */
 #include <mpi.h>
