@@ -8,6 +8,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "../pt2pt/world.h"
 #include "coll/team.h"
@@ -22,9 +23,10 @@ using pt2pt::testing::run_ranks;
 constexpr uint8_t kOperation = 4;
 constexpr uint64_t kAgreed = 100, kOther = 200;
 
-/// A new communicator of rank 0, here, and rank 1, in process 1.
+/// A new communicator of rank 0, here, and rank 1, in process 1. It stays until the program ends.
 SharedComm* make_comm() {
   static uint32_t lbi = 0;
+  static auto& kept = *new std::vector<SharedComm*>;  // reachable for leak checkers
   const RankMap map = RankMap::direct(2);
   comm::CommSpec spec;
   spec.id = comm::ContextId::make(0, ++lbi);
@@ -35,6 +37,7 @@ SharedComm* make_comm() {
   SharedComm* shared = comm::establish(spec);
   shared->meetings = std::make_shared<comm::OpenMeetings>();
   comm::hierarchy(shared);
+  kept.push_back(shared);
   return shared;
 }
 
