@@ -1,12 +1,12 @@
 #include "proclet-sched/engine_lock.h"
 
-#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/futex.h"
 
 namespace fgmpi::sched {
 namespace {
@@ -30,16 +30,6 @@ void give_way() { syscall(SYS_sched_yield); }
 
 }  // namespace
 
-void wait_on_word(std::atomic<uint32_t>* word, uint32_t value, int64_t timeout_ns) {
-  const timespec timeout = to_timespec(timeout_ns < 0 ? 0 : timeout_ns);
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), FUTEX_WAIT_PRIVATE, value,
-          timeout_ns < 0 ? nullptr : &timeout, nullptr, 0);
-}
-
-void wake_word(std::atomic<uint32_t>* word) {
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-}
-
 void EngineLock::prepare() {
   biased_ = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
@@ -57,7 +47,7 @@ void EngineLock::lock_slowly() {
   const int64_t since = now_ns();
   bool starving = false;
   while (word_.exchange(2, std::memory_order_acquire) != 0) {
-    wait_on_word(&word_, 2, kLook);
+    futex_wait(&word_, 2, kLook, FutexScope::kProcess);
     if (starving || now_ns() - since < kStarving) continue;
     starving = true;
     starving_.fetch_add(1, std::memory_order_relaxed);
@@ -65,12 +55,12 @@ void EngineLock::lock_slowly() {
   if (starving) starving_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void EngineLock::wake_one() { wake_word(&word_); }
+void EngineLock::wake_one() { futex_wake(&word_, FutexScope::kProcess); }
 
 /// The scheduler's thread has seen that the bias is gone: whoever took it may be asleep.
 void EngineLock::give_up_bias() {
   scheduler_inside_.store(0, std::memory_order_release);
-  wake_word(&scheduler_inside_);
+  futex_wake(&scheduler_inside_, FutexScope::kProcess);
 }
 
 /// REQUIRES: word_ is held. The scheduler's thread either sees that there is no bias any more, or its store is seen here.
@@ -78,7 +68,7 @@ void EngineLock::revoke_bias() {
   biased_.store(false, std::memory_order_seq_cst);
   syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   while (scheduler_inside_.load(std::memory_order_acquire) != 0)
-    wait_on_word(&scheduler_inside_, 1, kLook);
+    futex_wait(&scheduler_inside_, 1, kLook, FutexScope::kProcess);
 }
 
 }  // namespace fgmpi::sched

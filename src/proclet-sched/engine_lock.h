@@ -73,8 +73,4 @@ class EngineLock {
   bool by_bias_ = false;  ///< of the scheduler's thread: how it holds the lock
 };
 
-/// Waits while *word == value; `timeout_ns` < 0: no limit. May return early.
-void wait_on_word(std::atomic<uint32_t>* word, uint32_t value, int64_t timeout_ns);
-void wake_word(std::atomic<uint32_t>* word);
-
 }  // namespace fgmpi::sched

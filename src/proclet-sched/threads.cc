@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/futex.h"
 #include "proclet-sched/engine_lock.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/jump.h"
@@ -127,7 +128,7 @@ void uninstall(ThreadOfRank* t) {
 
 /// The wake-ups that were put off until the lock was free.
 void wake_after_unlock(Waiter* w) {
-  if (w) wake_word(&w->word);
+  if (w) futex_wake(&w->word, FutexScope::kProcess);
 }
 
 void lock_here() {
@@ -160,7 +161,7 @@ void wake(Waiter* w) {
   if (!w->asleep) return;
   w->asleep = false;
   if (w->on_network) return g_scheduler.hooks.interrupt();
-  if (g.woken) wake_word(&g.woken->word);
+  if (g.woken) futex_wake(&g.woken->word, FutexScope::kProcess);
   g.woken = w;
 }
 
@@ -234,7 +235,7 @@ void sleep_here(Waiter* w, int64_t timeout_ns) {
     w->on_network = false;
   } else {
     unlock_here();
-    wait_on_word(&w->word, 0, timeout_ns);
+    futex_wait(&w->word, 0, timeout_ns, FutexScope::kProcess);
     lock_here();
   }
   w->asleep = false;

@@ -26,8 +26,6 @@ inline void light_fence(bool both_registered) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-void futex_wait(std::atomic<uint32_t>* word, uint32_t value, int64_t timeout_ns);
-void futex_wake(std::atomic<uint32_t>* word);
 /// Wakes the owner of `header` (process `pid`) if it is armed. `pipe` caches the descriptor of its
 /// pipe.
 void ring(SegmentHeader* header, int pid, int* pipe);

@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "base/attach.h"
 #include "base/environment.h"
+#include "base/futex.h"
 #include "base/settings.h"
 #include "base/strings.h"
 #include "transport/registry.h"
@@ -332,11 +333,13 @@ void Shm::disarm() {
   if (n > 0) bytes_due_ -= std::min<uint32_t>(bytes_due_, static_cast<uint32_t>(n));
 }
 
-void Shm::sleep(int64_t timeout_ns) { futex_wait(&segment_.header()->armed, kOnFutex, timeout_ns); }
+void Shm::sleep(int64_t timeout_ns) {
+  futex_wait(&segment_.header()->armed, kOnFutex, timeout_ns, FutexScope::kShared);
+}
 
 void Shm::interrupt() {
   std::atomic<uint32_t>& armed = segment_.header()->armed;
-  if (armed.exchange(kAwake) == kOnFutex) futex_wake(&armed);
+  if (armed.exchange(kAwake) == kOnFutex) futex_wake(&armed, FutexScope::kShared);
 }
 
 int Shm::use_wait_fd() {

@@ -1,0 +1,33 @@
+// Sleeping on a word of memory until another thread or process wakes the sleeper (futex(2)).
+//
+// Thread rule: any. Nothing here switches: the calling OS thread sleeps.
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/clock.h"
+
+namespace fgmpi {
+
+/// Who may share the word: the threads of one process, or all that have it mapped.
+enum class FutexScope : int { kProcess = FUTEX_PRIVATE_FLAG, kShared = 0 };
+
+/// Sleeps while *word == value; `timeout_ns` < 0: no limit. May return early.
+inline void futex_wait(std::atomic<uint32_t>* word, uint32_t value, int64_t timeout_ns,
+                       FutexScope scope) {
+  const timespec timeout = to_timespec(timeout_ns < 0 ? 0 : timeout_ns);
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), FUTEX_WAIT | static_cast<int>(scope), value,
+          timeout_ns < 0 ? nullptr : &timeout, nullptr, 0);
+}
+/// Wakes one sleeper.
+inline void futex_wake(std::atomic<uint32_t>* word, FutexScope scope) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), FUTEX_WAKE | static_cast<int>(scope), 1,
+          nullptr, nullptr, 0);
+}
+
+}  // namespace fgmpi
