@@ -23,7 +23,7 @@ Slab<Comm> g_comms;
 
 namespace {
 
-constexpr uint32_t kHandleMask = 0xfc000000u;
+using detail::kHandleMask;
 constexpr uint32_t kIndirectBase = 0xc4000000u;  // MPICH: indirect, communicator
 Slab<Comm> g_more_comms;                         // what does not fit the 2^26 direct handles
 
@@ -196,23 +196,10 @@ void close_fast_paths() {
   detail::g_fast_handles = {kNobodys, 1};  // no handle has 1 after the mask
 }
 
-namespace {
-/// What find() does in line without threads. REQUIRES: inside.
-Comm* find_with_threads(MPI_Comm handle) {
-  if (handle == MPI_COMM_WORLD) {
-    RankState* rank = rank_state();
-    return rank && !rank->world.freed ? &rank->world : nullptr;
-  }
-  if ((static_cast<uint32_t>(handle) & kHandleMask) != detail::kHandleBase) return nullptr;
-  Comm* c = detail::g_comms.get(static_cast<uint32_t>(handle) & ~kHandleMask);
-  return c && !c->freed ? c : nullptr;
-}
-}  // namespace
-
 Comm* detail::find_slow(MPI_Comm handle) {
   if (sched::threads_enabled()) {
     if (sched::outside()) return nullptr;
-    if (Comm* c = find_with_threads(handle)) return c;
+    if (Comm * c; detail::find_listed(handle, {}, &c)) return c;
   }
   if (handle == MPI_COMM_SELF) {
     RankState* rank = rank_state();

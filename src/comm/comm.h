@@ -141,6 +141,7 @@ namespace detail {
 extern Slab<Comm> g_comms;
 Comm* find_slow(MPI_Comm handle);
 inline constexpr uint32_t kHandleBase = 0x84000000u;  // MPICH: direct, communicator
+inline constexpr uint32_t kHandleMask = 0xfc000000u;
 /// What find() compares handles with. Once several threads may call MPI these are handles that nobody has, so that
 /// find() reads nothing that another thread may be changing; find_slow() then looks whether the caller holds the engine
 /// lock. Variables rather than constants with a test: the fast paths have no instruction more.
@@ -149,19 +150,28 @@ struct FastHandles {
   uint32_t base = kHandleBase;
 };
 [[gnu::visibility("hidden")]] extern FastHandles g_fast_handles;
+
+/// Looks among the world and the communicators of the first table, whose handles are `handles`; false: it is none of these.
+/// *out: the communicator, or nullptr.
+[[gnu::always_inline]] inline bool find_listed(MPI_Comm handle, const FastHandles& handles,
+                                               Comm** out) {
+  if (__builtin_expect(handle == handles.world, 1)) {
+    RankState* r = rank_state();
+    *out = __builtin_expect(r != nullptr && !r->world.freed, 1) ? &r->world : nullptr;
+    return true;
+  }
+  if ((static_cast<uint32_t>(handle) & kHandleMask) != handles.base) return false;
+  Comm* c = g_comms.get(static_cast<uint32_t>(handle) & ~kHandleMask);
+  *out = c && !c->freed ? c : nullptr;
+  return true;
+}
 }  // namespace detail
 
 /// The communicator behind a handle, or nullptr (null, freed, foreign, MPI not initialised or finalised).
 inline Comm* find(MPI_Comm handle) {
-  if (__builtin_expect(handle == detail::g_fast_handles.world, 1)) {
-    RankState* r = rank_state();
-    return __builtin_expect(r != nullptr && !r->world.freed, 1) ? &r->world : nullptr;
-  }
-  if ((static_cast<uint32_t>(handle) & 0xfc000000u) == detail::g_fast_handles.base) {
-    Comm* c = detail::g_comms.get(static_cast<uint32_t>(handle) & 0x3ffffffu);
-    return c && !c->freed ? c : nullptr;
-  }
-  return detail::find_slow(handle);
+  Comm* found;
+  return detail::find_listed(handle, detail::g_fast_handles, &found) ? found
+                                                                     : detail::find_slow(handle);
 }
 
 /// From now on find() finds nothing for a thread outside of the library (proclet-sched/threads.h).
