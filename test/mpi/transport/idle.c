@@ -193,7 +193,8 @@ int main(int argc, char** argv) {
     printf("%.4f s of CPU in %d s by all that waited; at most %ld wake-ups of a process\n",
            cpu_of_all, seconds, most_woken);
     const double least = 0.002 * size / each;
-    CHECK(cpu_of_all < (least > 0.02 * seconds ? least : 0.04 * seconds));
+    const double share = 0.04 * seconds;
+    CHECK(cpu_of_all < (least > share ? least : share));
     CHECK(most_woken < 40 * seconds);
   }
   return finish();
