@@ -85,7 +85,7 @@ timeout 60 ./interpreter other >out 2>&1 || fail "interpreter, MPI in another th
 grep -q '^other: before 0, me 1, another 0$' out && grep -q '^then main 0$' out || fail "interpreter: MPI in another thread"
 if command -v python3 >/dev/null; then
   cat >script.py <<'END'
-import ctypes, threading
+import ctypes, sys, threading
 mpi = ctypes.CDLL("libmpich.so.12", ctypes.RTLD_GLOBAL)
 def is_main():
     flag = ctypes.c_int(-1)
@@ -97,7 +97,8 @@ is_main()
 thread = threading.Thread(target=is_main)
 thread.start(), thread.join()
 mpi.MPI_Finalize()
-print("python", *seen)
+# The whole line in one write, however the interpreter buffers.
+sys.stdout.write("python %d %d\n" % tuple(seen))
 END
   timeout 60 "$bin/mpiexec" -n 2 python3 script.py >out 2>&1 || fail "python3: status $?"
   [ "$(grep -c '^python 1 0$' out)" = 2 ] || fail "python3: not the main thread"
