@@ -99,9 +99,8 @@ double wtime();
 
 }  // namespace fgmpi::mpi
 
-/// Looks up `handle` as comm::Comm* `var`, or returns the error. Forces a switch in builds that ask for it.
+/// Looks up `handle` as comm::Comm* `var`, or returns the error. After FGMPI_TAKE_TURN.
 #define FGMPI_ENTER(call, var, handle)                    \
-  ::fgmpi::sched::maybe_force_switch();                   \
   ::fgmpi::comm::Comm* var = ::fgmpi::comm::find(handle); \
   if (__builtin_expect(var == nullptr, 0)) return ::fgmpi::mpi::bad_comm(call, handle)
 

@@ -218,9 +218,9 @@ size_t first_complete(Requests& list) {
 
 FGMPI_EXPORT(MPI_Wait);
 int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
+  sched::maybe_force_switch();
   FGMPI_TAKE_TURN("MPI_Wait", PMPI_Wait(request, status));
   constexpr const char* kCall = "MPI_Wait";
-  sched::maybe_force_switch();
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(request, "request"));
   Request* r;
   FGMPI_RETURN_IF(kCall, nullptr, look_up(*request, -1, &r));
@@ -251,9 +251,9 @@ int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 
 FGMPI_EXPORT(MPI_Waitall);
 int PMPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+  sched::maybe_force_switch();
   FGMPI_TAKE_TURN("MPI_Waitall", PMPI_Waitall(count, requests, statuses));
   constexpr const char* kCall = "MPI_Waitall";
-  sched::maybe_force_switch();
   Requests list(count);
   FGMPI_RETURN_IF(kCall, nullptr, look_up_all(count, requests, &list));
   pt2pt::wait_all(list.data(), list.size(), kCall);
@@ -273,9 +273,9 @@ int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status status
 
 FGMPI_EXPORT(MPI_Waitany);
 int PMPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
+  sched::maybe_force_switch();
   FGMPI_TAKE_TURN("MPI_Waitany", PMPI_Waitany(count, requests, index, status));
   constexpr const char* kCall = "MPI_Waitany";
-  sched::maybe_force_switch();
   Requests list(count);
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(index, "index"));
   FGMPI_RETURN_IF(kCall, nullptr, look_up_all(count, requests, &list));
@@ -314,9 +314,9 @@ int PMPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_S
 FGMPI_EXPORT(MPI_Waitsome);
 int PMPI_Waitsome(int incount, MPI_Request requests[], int* outcount, int indices[],
                   MPI_Status statuses[]) {
+  sched::maybe_force_switch();
   FGMPI_TAKE_TURN("MPI_Waitsome", PMPI_Waitsome(incount, requests, outcount, indices, statuses));
   constexpr const char* kCall = "MPI_Waitsome";
-  sched::maybe_force_switch();
   Requests list(incount);
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(outcount, "outcount"));
   FGMPI_RETURN_IF(kCall, nullptr, look_up_all(incount, requests, &list));

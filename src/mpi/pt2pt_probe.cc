@@ -29,7 +29,6 @@ Status find_message(MPI_Message* handle, pt2pt::Message** out) {
 
 int mrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MPI_Message* handle,
           MPI_Status* status) {
-  sched::maybe_force_switch();
   Comm* c = nullptr;
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));

@@ -110,7 +110,6 @@ namespace {
 
 template <class Size>
 int detach(const char* call, void* buffer, Size* size) {
-  sched::maybe_force_switch();
   comm::RankState* rank = comm::rank_state();
   if (!rank) return bad_comm(call, MPI_COMM_SELF);
   FGMPI_RETURN_IF(call, nullptr, check_pointer(buffer, "buffer_addr"));

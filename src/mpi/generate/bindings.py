@@ -140,9 +140,11 @@ def pointers_left(text):
 
 
 def take_turn(call, function):
-    """What a call without a fast path begins with, for calls from several threads."""
+    """What a call without a fast path begins with, for calls from several threads. A forced switch comes first: another
+    rank may enable threads during it."""
     again = f'{export(call)[1]}({", ".join(p.name for p in call.parameters)})'
-    return f"FGMPI_TAKE_TURN({spoken(call)}, {again});"
+    switch = ["sched::maybe_force_switch();"] if Names(call).asks_object or "switches" in call.flags else []
+    return switch + [f"FGMPI_TAKE_TURN({spoken(call)}, {again});"]
 
 
 # Functions of pt2pt_calls.h whose fast paths find no communicator outside of the library: their slow paths take a turn.
@@ -166,8 +168,6 @@ def object_checks(call, names):
     for p in call.parameters:
         if p.kind.life == "created" and p.kind.object in OBJECTS:
             body.append(f"if ({p.name}) *{p.name} = {OBJECTS[p.kind.object].null};")
-    if names.asks_object or "switches" in call.flags:
-        body.append("sched::maybe_force_switch();")
     if not names.asks_object and "before_init" not in call.flags:
         body.append("FGMPI_NEED_INIT(kCall);")
     for p in call.parameters:
@@ -232,7 +232,7 @@ def other_checks(call, names):
 def made_binding(call, function):
     names = Names(call)
     values = {p.name: names.value(p) for p in call.parameters}
-    body = [take_turn(call, function), f"constexpr const char* kCall = {spoken(call)};"]
+    body = take_turn(call, function) + [f"constexpr const char* kCall = {spoken(call)};"]
     body += object_checks(call, names) + other_checks(call, names)
     made = [p for p in call.parameters if p.name in names.objects and p.kind.life == "created"]
     freed = [p for p in call.parameters if p.name in names.objects and p.kind.life == "freed"]
@@ -264,7 +264,7 @@ def made_binding(call, function):
 def direct_binding(call, function):
     values = {p.name: p.name for p in call.parameters}
     expression = fill(call, call.detail, values)
-    before = [] if FAST.match(call.detail) else [take_turn(call, function)]
+    before = [] if FAST.match(call.detail) else take_turn(call, function)
     return define(call, function, before + [f"return {expression};"])
 
 
