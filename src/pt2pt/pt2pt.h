@@ -74,6 +74,9 @@ struct WaitFor {
 class Request {
  public:
   virtual ~Request() = default;
+  /// For requests without a pool of their own: a trimmer counts what they leave in the allocator's heap.
+  static void* operator new(size_t bytes);
+  static void operator delete(void* request, size_t bytes);
   /// Called by MPI_Start on a persistent (or partitioned) request that is inactive.
   virtual Status start() { return error(MPI_ERR_REQUEST, "the request is not persistent"); }
   /// MPI_Cancel: may complete the request with outcome.cancelled.

@@ -1,10 +1,19 @@
 // Completion of requests, and their handles.
 
+#include <new>
+
 #include "base/slab.h"
+#include "pt2pt/engine.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
 namespace fgmpi::pt2pt {
+
+void* Request::operator new(size_t bytes) { return ::operator new(bytes); }
+void Request::operator delete(void* request, size_t bytes) {
+  g_engine.blocks.note_freed(bytes);
+  ::operator delete(request, bytes);
+}
 
 // ---- Completion ---------------------------------------------------------------------------------
 
