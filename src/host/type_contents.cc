@@ -1,0 +1,317 @@
+// Type trees from what the hosted MPI says of a datatype: its envelope and its contents.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "host/basic_type.h"
+#include "host/host.h"
+#include "host/type_tree.h"
+
+namespace fgmpi::host {
+namespace {
+
+bool is_predefined(MPI_Datatype type) { return is_basic(type) || pair_index(type) < kPairTypes; }
+
+template <class V>
+TypePart pair_of(Padding padding) {
+  using Pair = PairOf<V, int>;
+  if (padding == Padding::kIncluded) return make_run(0, sizeof(Pair));
+  return make_list(
+      {make_run(0, sizeof(V)), make_run(static_cast<int64_t>(offsetof(Pair, index)), sizeof(int))});
+}
+
+/// What MPI_Type_get_contents says of a datatype: counts by the call that made it are in `counts` where it was a
+/// large-count one, else in `integers`, displacements likewise.
+struct Contents {
+  int combiner = MPI_COMBINER_NAMED;
+  std::vector<int> integers;
+  std::vector<MPI_Aint> addresses;
+  std::vector<MPI_Count> counts;
+  std::vector<MPI_Datatype> types;
+  bool large() const { return !counts.empty(); }
+
+  int read(const Api& h, MPI_Datatype type) {
+    MPI_Count n_integers, n_addresses, n_counts, n_types;
+    int code =
+        h.Type_get_envelope_c(type, &n_integers, &n_addresses, &n_counts, &n_types, &combiner);
+    if (code != MPI_SUCCESS || combiner == MPI_COMBINER_NAMED) return code;
+    integers.resize(n_integers);
+    addresses.resize(n_addresses);
+    counts.resize(n_counts);
+    types.resize(n_types);
+    return h.Type_get_contents_c(type, n_integers, n_addresses, n_counts, n_types, integers.data(),
+                                 addresses.data(), counts.data(), types.data());
+  }
+  /// Hands out counts in the order of the constructor's arguments.
+  int64_t count(size_t i) const { return large() ? counts[i] : int64_t{integers[i]}; }
+  /// A displacement in bytes: the large-count constructors have these among their counts, behind `before` others.
+  int64_t address(size_t i, size_t before) const {
+    return large() ? counts[before + i] : addresses[i];
+  }
+};
+
+bool is_made_by_f90(int combiner) {
+  return combiner == MPI_COMBINER_F90_INTEGER || combiner == MPI_COMBINER_F90_REAL ||
+         combiner == MPI_COMBINER_F90_COMPLEX;
+}
+
+class Flattener {
+ public:
+  Flattener(const Api* h, Padding padding) : h_(h), padding_(padding) {}
+
+  MPI_Datatype element = MPI_DATATYPE_NULL;  ///< the predefined type seen first
+  bool several = false;                      ///< there were others
+
+  /// One element at offset 0. Returns the host's code.
+  int make(MPI_Datatype type, TypePart* out) {
+    if (is_predefined(type)) {
+      *out = predefined(type);
+      return MPI_SUCCESS;
+    }
+    Contents c;
+    if (int code = c.read(*h_, type); code != MPI_SUCCESS) return code;
+    if (c.combiner == MPI_COMBINER_NAMED || is_made_by_f90(c.combiner))
+      return make_unknown(type, out);
+    const int code = make_constructed(c, out);
+    for (MPI_Datatype& inner : c.types) release(&inner);
+    return code;
+  }
+
+ private:
+  void made_of(MPI_Datatype type) {
+    if (element == MPI_DATATYPE_NULL) element = type;
+    several |= element != type;
+  }
+  TypePart predefined(MPI_Datatype type) {
+    if (is_basic(type) && basic_size(type) == 0) return {};  // a marker of a bound
+    made_of(type);
+    switch (pair_index(type)) {
+      case 0:
+        return pair_of<float>(padding_);
+      case 1:
+        return pair_of<double>(padding_);
+      case 2:
+        return pair_of<long>(padding_);
+      case 3:
+        return pair_of<short>(padding_);
+      case 4:
+        return pair_of<long double>(padding_);
+      default:
+        return make_run(0, basic_size(type));
+    }
+  }
+  /// A predefined type whose handle does not carry its size: by the host's words.
+  int make_unknown(MPI_Datatype type, TypePart* out) {
+    MPI_Count size;
+    int code = h_->Type_size_x(type, &size);
+    if (code != MPI_SUCCESS) return code;
+    made_of(type);
+    *out = make_run(0, size);
+    return MPI_SUCCESS;
+  }
+  void release(MPI_Datatype* type) {
+    if (is_predefined(*type)) return;
+    MPI_Count a, b, c, d;
+    int combiner;
+    if (h_->Type_get_envelope_c(*type, &a, &b, &c, &d, &combiner) == MPI_SUCCESS &&
+        combiner != MPI_COMBINER_NAMED && !is_made_by_f90(combiner))
+      h_->Type_free(type);
+  }
+  int64_t extent(MPI_Datatype type) {
+    if (is_basic(type)) return basic_size(type);
+    MPI_Count lb, extent;
+    h_->Type_get_extent_x(type, &lb, &extent);
+    return extent;
+  }
+  int make_struct(const Contents& c, TypePart* out) {
+    const int64_t n = c.count(0);
+    std::vector<TypePart> parts;
+    for (int64_t i = 0; i < n; ++i) {
+      if (c.count(1 + i) == 0) continue;
+      TypePart one;
+      if (int code = make(c.types[i], &one); code != MPI_SUCCESS) return code;
+      parts.push_back(
+          moved(make_loop(one, c.count(1 + i), extent(c.types[i])), c.address(i, 1 + n)));
+    }
+    *out = make_list(parts);
+    return MPI_SUCCESS;
+  }
+  static TypePart moved(TypePart part, int64_t by) {
+    part.offset += by;
+    return part;
+  }
+  int make_constructed(const Contents& c, TypePart* out) {
+    if (c.types.empty()) return MPI_SUCCESS;  // a structure of nothing
+    if (c.combiner == MPI_COMBINER_STRUCT) return make_struct(c, out);
+    TypePart one;
+    if (int code = make(c.types[0], &one); code != MPI_SUCCESS) return code;
+    const int64_t step = extent(c.types[0]);
+    auto blocks = [&](int64_t count, auto&& length, auto&& offset) {
+      std::vector<TypePart> parts;
+      for (int64_t i = 0; i < count; ++i)
+        parts.push_back(moved(make_loop(one, length(i), step), offset(i)));
+      *out = make_list(parts);
+    };
+    const int64_t n = c.combiner == MPI_COMBINER_DUP || c.combiner == MPI_COMBINER_RESIZED ||
+                              c.combiner == MPI_COMBINER_DARRAY
+                          ? 0
+                          : c.count(0);
+    switch (c.combiner) {
+      case MPI_COMBINER_DUP:
+      case MPI_COMBINER_RESIZED:
+        *out = one;
+        return MPI_SUCCESS;
+      case MPI_COMBINER_CONTIGUOUS:
+        *out = make_loop(one, n, step);
+        return MPI_SUCCESS;
+      case MPI_COMBINER_VECTOR:
+        *out = make_loop(make_loop(one, c.count(1), step), n, c.count(2) * step);
+        return MPI_SUCCESS;
+      case MPI_COMBINER_HVECTOR:
+        *out = make_loop(make_loop(one, c.count(1), step), n, c.address(0, 2));
+        return MPI_SUCCESS;
+      case MPI_COMBINER_INDEXED:
+        blocks(
+            n, [&](int64_t i) { return c.count(1 + i); },
+            [&](int64_t i) { return c.count(1 + n + i) * step; });
+        return MPI_SUCCESS;
+      case MPI_COMBINER_HINDEXED:
+        blocks(
+            n, [&](int64_t i) { return c.count(1 + i); },
+            [&](int64_t i) { return c.address(i, 1 + n); });
+        return MPI_SUCCESS;
+      case MPI_COMBINER_INDEXED_BLOCK:
+        blocks(
+            n, [&](int64_t) { return c.count(1); },
+            [&](int64_t i) { return c.count(2 + i) * step; });
+        return MPI_SUCCESS;
+      case MPI_COMBINER_HINDEXED_BLOCK:
+        blocks(
+            n, [&](int64_t) { return c.count(1); }, [&](int64_t i) { return c.address(i, 2); });
+        return MPI_SUCCESS;
+      case MPI_COMBINER_SUBARRAY:
+        *out = subarray(c, one, step);
+        return MPI_SUCCESS;
+      case MPI_COMBINER_DARRAY:
+        *out = darray(c, one, step);
+        return MPI_SUCCESS;
+      default:
+        return MPI_ERR_TYPE;
+    }
+  }
+  /// Elements of an array: those whose index in each dimension is in one of the runs of that dimension, the first
+  /// dimension varying slowest (in C's order).
+  static TypePart grid(TypePart one, int order, std::vector<int64_t> sizes,
+                       std::vector<std::vector<TypeRun>> kept, int64_t step) {
+    if (order == MPI_ORDER_FORTRAN) {
+      std::reverse(sizes.begin(), sizes.end());
+      std::reverse(kept.begin(), kept.end());
+    }
+    for (size_t d = sizes.size(); d-- > 0; step *= sizes[d]) {
+      std::vector<TypePart> parts;
+      for (const TypeRun& run : kept[d])
+        parts.push_back(moved(make_loop(one, run.bytes, step), run.offset * step));
+      one = evenly(parts) ? make_loop(parts[0], static_cast<int64_t>(parts.size()),
+                                      parts[1].offset - parts[0].offset)
+                          : make_list(parts);
+    }
+    return one;
+  }
+  /// Equal blocks at equal distances: a cyclic distribution whose last block is whole.
+  static bool evenly(const std::vector<TypePart>& parts) {
+    if (parts.size() < 2 || !parts[0].node) return false;
+    const int64_t stride = parts[1].offset - parts[0].offset;
+    for (size_t i = 1; i < parts.size(); ++i)
+      if (!parts[i].node || parts[i].node->size != parts[0].node->size ||
+          parts[i].offset - parts[i - 1].offset != stride)
+        return false;
+    return true;
+  }
+  static TypePart subarray(const Contents& c, const TypePart& one, int64_t step) {
+    const auto dims = static_cast<size_t>(c.integers[0]);
+    // Large counts: sizes, subsizes and starts alone; else they follow the number of dimensions.
+    auto value = [&](size_t i) { return c.large() ? c.counts[i] : int64_t{c.integers[1 + i]}; };
+    const int order = c.integers.back();
+    std::vector<int64_t> sizes;
+    std::vector<std::vector<TypeRun>> kept;
+    for (size_t d = 0; d < dims; ++d) {
+      sizes.push_back(value(d));
+      kept.push_back({{value(2 * dims + d), value(dims + d)}});
+    }
+    return grid(one, order, std::move(sizes), std::move(kept), step);
+  }
+  /// Blocks of `block` elements dealt out cyclically: those of process `me` of `processes`.
+  static std::vector<TypeRun> dealt(int64_t size, int64_t block, int64_t processes, int64_t me) {
+    std::vector<TypeRun> mine;
+    for (int64_t first = me * block; first < size; first += processes * block)
+      mine.push_back({first, std::min(block, size - first)});
+    return mine;
+  }
+  static TypePart darray(const Contents& c, const TypePart& one, int64_t step) {
+    const int64_t size = c.integers[0];
+    int64_t rank = c.integers[1];
+    const auto dims = static_cast<size_t>(c.integers[2]);
+    // Large counts: the global sizes are among the counts.
+    const size_t after = c.large() ? 3 : 3 + dims;
+    auto distribution = [&](size_t d) { return c.integers[after + d]; };
+    auto argument = [&](size_t d) { return c.integers[after + dims + d]; };
+    auto processes = [&](size_t d) { return int64_t{c.integers[after + 2 * dims + d]}; };
+    const int order = c.integers.back();
+    // The grid of processes is in row-major order whatever the array's is (MPI-4.0 section 5.1.4).
+    std::vector<int64_t> place(dims);
+    int64_t below = size;
+    for (size_t d = 0; d < dims; ++d) {
+      below /= processes(d);
+      place[d] = rank / below;
+      rank %= below;
+    }
+    std::vector<int64_t> sizes;
+    std::vector<std::vector<TypeRun>> kept;
+    for (size_t d = 0; d < dims; ++d) {
+      const int64_t n = c.large() ? c.counts[d] : int64_t{c.integers[3 + d]};
+      sizes.push_back(n);
+      if (distribution(d) == MPI_DISTRIBUTE_NONE) {
+        kept.push_back({{0, n}});
+        continue;
+      }
+      const bool given = argument(d) != MPI_DISTRIBUTE_DFLT_DARG;
+      int64_t block = given ? argument(d) : 1;
+      if (distribution(d) == MPI_DISTRIBUTE_BLOCK && !given)
+        block = (n + processes(d) - 1) / processes(d);
+      kept.push_back(dealt(n, block, processes(d), place[d]));
+    }
+    return grid(one, order, std::move(sizes), std::move(kept), step);
+  }
+
+  const Api* h_;  ///< predefined types need none
+  Padding padding_;
+};
+
+}  // namespace
+
+Status tree_of(const Type& type, Padding padding, TypeTree* out) {
+  const MPI_Datatype handle = type.host_handle();
+  MPI_Datatype element = MPI_DATATYPE_NULL;
+  bool several = false;
+  int code = MPI_SUCCESS;
+  auto make = [&](const Api* h) {
+    Flattener flattener(h, padding);
+    const int made = flattener.make(handle, &out->root);
+    element = flattener.element;
+    several = flattener.several;
+    return made;
+  };
+  if (is_predefined(handle))
+    code = make(nullptr);
+  else
+    code = call([&](const Api& h) { return make(&h); });
+  if (code != MPI_SUCCESS)
+    return error(MPI_ERR_TYPE, "the hosted MPI does not say what datatype 0x%08x is made of",
+                 static_cast<unsigned>(type.handle()));
+  out->size = out->root.node ? out->root.node->size : 0;
+  out->extent = type.extent();
+  out->element = several ? MPI_DATATYPE_NULL : element;
+  return {};
+}
+
+}  // namespace fgmpi::host

@@ -1,0 +1,140 @@
+// Type trees: where the bytes of a datatype are, as nested rules in the order of its type map.
+//
+//   kRun    | bytes |                               a row of bytes
+//   kLoop   body, body, body, ...                   `count` times, `stride` bytes from one to the next
+//   kRuns   | run | gap | run | gap | run |         a list of rows
+//   kList   part, part, part, ...                   anything else
+//
+// A subarray of a three-dimensional array is two loops around a run, whatever its sizes are: 3 nodes, some 400 bytes. A list of
+// runs that are equal and evenly spaced is a loop; runs that touch are one.
+//
+// Thread rule: one thread. tree_of() asks the hosted MPI on the host stack; nothing here switches. Invariants: a node has at
+// least one byte of data and does not change once it is made; the body of a loop is shared by all its rounds.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "host/datatype.h"
+
+namespace fgmpi::host {
+
+struct TypeRun {
+  int64_t offset;
+  int64_t bytes;
+};
+
+struct TypeNode;
+using TypeNodePtr = std::shared_ptr<const TypeNode>;
+
+/// A node at its place; nullptr: no bytes.
+struct TypePart {
+  int64_t offset = 0;
+  TypeNodePtr node;
+};
+
+struct TypeNode {
+  enum Kind : uint8_t { kRun, kLoop, kRuns, kList };
+  Kind kind = kRun;
+  bool ascends = true;          ///< no byte lies at or before one that the type map has earlier
+  int64_t size = 0;             ///< bytes of data
+  int64_t low = 0;              ///< of all bytes, the least offset
+  int64_t high = 0;             ///< and the greatest, plus one
+  int64_t count = 0;            ///< kLoop
+  int64_t stride = 0;           ///< kLoop
+  TypeNodePtr body;             ///< kLoop: at offset 0
+  std::vector<TypeRun> runs;    ///< kRuns
+  std::vector<TypePart> parts;  ///< kList
+  std::vector<int64_t> starts;  ///< kRuns, kList: of each, the bytes of data before it
+};
+
+/// What a datatype is made of.
+struct TypeTree {
+  TypePart root;
+  int64_t size = 0;    ///< bytes of data in an element
+  int64_t extent = 0;  ///< from one element to the next
+  /// The predefined type that it is made of alone; MPI_DATATYPE_NULL where there are several.
+  MPI_Datatype element = MPI_DATATYPE_NULL;
+
+  /// Data of any count is one run.
+  bool contiguous() const {
+    return !root.node || (root.node->kind == TypeNode::kRun && size == extent);
+  }
+  int64_t low() const { return root.node ? root.offset + root.node->low : 0; }
+  int64_t high() const { return root.node ? root.offset + root.node->high : 0; }
+  /// Bytes that it takes.
+  size_t memory() const;
+};
+using TypeTreePtr = std::shared_ptr<const TypeTree>;
+
+/// Pairs with padding (MPI_DOUBLE_INT and its like): as value and index, or whole.
+enum class Padding : uint8_t { kLeftOut, kIncluded };
+
+/// The tree of a committed datatype. Errors: MPI_ERR_TYPE.
+Status tree_of(const Type& type, Padding padding, TypeTree* out);
+/// The same, kept for the next use, without padding.
+Status kept_tree_of(const Type& type, TypeTreePtr* out);
+
+// ---- Making trees ------------------------------------------------------------------------------------------------
+TypePart make_run(int64_t offset, int64_t bytes);
+/// `part` repeated.
+TypePart make_loop(const TypePart& part, int64_t count, int64_t stride);
+/// Parts in the order of the type map.
+TypePart make_list(const std::vector<TypePart>& parts);
+
+/// f(offset, bytes) for each run of a part that starts at `at`.
+template <class F>
+void for_each_run(const TypePart& part, int64_t at, F&& f) {
+  if (!part.node) return;
+  const TypeNode& node = *part.node;
+  at += part.offset;
+  switch (node.kind) {
+    case TypeNode::kRun:
+      return f(at, node.size);
+    case TypeNode::kLoop:
+      for (int64_t i = 0; i < node.count; ++i)
+        for_each_run(TypePart{0, node.body}, at + i * node.stride, f);
+      return;
+    case TypeNode::kRuns:
+      for (const TypeRun& run : node.runs) f(at + run.offset, run.bytes);
+      return;
+    case TypeNode::kList:
+      for (const TypePart& inner : node.parts) for_each_run(inner, at, f);
+      return;
+  }
+}
+
+/// A walk over the bytes of elements of a type, one behind the other without end, in the order of the type map.
+class TypeCursor {
+ public:
+  /// The tree must outlive it. REQUIRES: the type has bytes.
+  explicit TypeCursor(const TypeTree& tree) : tree_(&tree) { seek(0); }
+  /// Goes to the byte number `position` of the data.
+  void seek(int64_t position);
+  /// The next bytes that lie in a row, at most `most`: their offset from the address of element 0.
+  TypeRun next(int64_t most);
+  /// The same without going on.
+  TypeRun peek() const { return row_; }
+  int64_t position() const { return position_; }
+
+ private:
+  struct Frame {
+    const TypeNode* node;
+    int64_t at;     ///< offset of the node
+    int64_t index;  ///< the round or part that the walk is in
+  };
+  /// Goes down from `node` at `at` to its byte number `rest`.
+  void descend(const TypeNode* node, int64_t at, int64_t rest);
+  void advance();
+
+  const TypeTree* tree_;
+  std::vector<Frame> frames_;
+  int64_t position_ = 0, element_ = 0;
+  TypeRun row_{0, 0};  ///< what is left of the run that the walk is in
+};
+
+}  // namespace fgmpi::host
