@@ -158,11 +158,12 @@ void finish(Remote* op) {
 }
 
 Status refused(const Remote& op, int error_class) {
-  return error(error_class,
-               "%s to rank %d at displacement %lld, %lld bytes: not within memory that is attached "
-               "there",
-               op.call, op.target, static_cast<long long>(op.ask.offset),
-               static_cast<long long>(op.total));
+  return error(
+      error_class,
+      "target_disp of %s is 0x%llx at target_rank %d, for %lld bytes; allowed is memory that "
+      "is attached there (%s)",
+      op.call, static_cast<unsigned long long>(op.ask.offset), op.target,
+      static_cast<long long>(op.total), name_of(op.win).c_str());
 }
 
 void on_reply(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes) {

@@ -237,21 +237,29 @@ Status check_range(const Win* win, const Reach& reach, int32_t rank, MPI_Aint di
         is_attached(*win->shared, reach.member, static_cast<uint64_t>(first),
                     static_cast<uint64_t>(high - low)))
       return {};
-    return error(MPI_ERR_RMA_RANGE,
-                 "rank %d has not attached all of the %lld bytes at address 0x%llx (%s)", rank,
-                 static_cast<long long>(high - low), static_cast<unsigned long long>(first),
-                 name_of(win).c_str());
+    return error(
+        MPI_ERR_RMA_RANGE,
+        "target_disp is 0x%llx at target_rank %d, for %lld bytes from 0x%llx on; allowed is "
+        "memory that is attached there (%s)",
+        static_cast<unsigned long long>(disp), rank, static_cast<long long>(high - low),
+        static_cast<unsigned long long>(first), name_of(win).c_str());
   }
   if (__builtin_expect(fits && disp >= 0 && first >= 0 && end <= reach.size, 1)) return {};
+  const auto length = static_cast<long long>(high) - low;
   if (disp < 0)
-    return error(MPI_ERR_DISP, "target_disp is %lld at rank %d; allowed is 0 or more (%s)",
-                 static_cast<long long>(disp), rank, name_of(win).c_str());
-  return error(MPI_ERR_RMA_RANGE,
-               "bytes %lld to %lld of rank %d's memory (target_disp %lld, unit %lld); allowed are "
-               "those below %lld (%s)",
-               static_cast<long long>(first), static_cast<long long>(end) - 1, rank,
-               static_cast<long long>(disp), static_cast<long long>(reach.unit),
-               static_cast<long long>(reach.size), name_of(win).c_str());
+    return error(
+        MPI_ERR_DISP,
+        "target_disp is %lld at target_rank %d, for %lld bytes; allowed is 0 or more, in a "
+        "window of %lld bytes there (%s)",
+        static_cast<long long>(disp), rank, length, static_cast<long long>(reach.size),
+        name_of(win).c_str());
+  return error(
+      MPI_ERR_RMA_RANGE,
+      "target_disp is %lld (unit %lld bytes) at target_rank %d, for %lld bytes: bytes %lld "
+      "to %lld; allowed are those of a window of %lld bytes there (%s)",
+      static_cast<long long>(disp), static_cast<long long>(reach.unit), rank, length,
+      static_cast<long long>(first), static_cast<long long>(end) - 1,
+      static_cast<long long>(reach.size), name_of(win).c_str());
 }
 
 Status put(Win* win, const Operation& what) { return transfer(win, what, true); }
