@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/list.h"
 #include "base/strings.h"
 #include "comm/hierarchy.h"
 #include "comm/system_ranked/construction.h"
@@ -18,31 +19,37 @@ using comm::SharedComm;
 using pt2pt::Unmatched;
 
 /// A collective that has failed, kept until no message of it can come any more.
-struct Failed {
+struct FailedCollective {
   uint64_t ctx;
   int32_t number;
   Status status;
-  uint32_t told_by = 0;  ///< other processes whose notice has come
-  uint32_t others = 0;   ///< how many there are; valid if `told`
-  uint8_t done = 0;      ///< members' sides of this process that are done with it
-  uint8_t sides = 0;     ///< how many there are; valid if `told`
-  bool told = false;     ///< the others know it from this process
-  bool neighbours;       ///< the others are those in the tree (for_each_other_process())
-  bool is_over() const { return told && told_by >= others && done >= sides; }
+  uint32_t notices_received = 0;  ///< one from each other process
+  uint32_t notices_sent = 0;      ///< one to each other process; valid if `notified`
+  uint8_t sides_concluded = 0;    ///< how many of this process's sides have called conclude()
+  uint8_t local_sides = 0;        ///< count_local_sides(); valid if `notified`
+  bool notified = false;          ///< this process has sent its notices
+  bool over_tree;                 ///< notices go along the tree (for_each_notified_process())
+  bool is_complete() const {
+    return notified && notices_received >= notices_sent && sides_concluded >= local_sides;
+  }
 };
 
-/// So many are kept at most: those of communicators that have been freed would stay for ever.
-constexpr size_t kMostFailed = 1024;
+/// The eldest gives way when there are more: entries of a communicator that has been freed in another process, and whose
+/// notices therefore never come, would stay for ever. Far more than the collectives that fail at once.
+constexpr size_t kMaxFailed = 1024;
 
-enum Word : uint32_t { kFailedWord = 1, kCompareWord };
-constexpr size_t kMostText = 900;
+enum NoticeKind : uint32_t {
+  kFailedNotice = 1,  ///< the collective has failed; the text of the error follows
+  kSignatureNotice    ///< "compare this signature with yours"; nothing follows
+};
+constexpr size_t kMaxNoticeText = 900;  ///< bytes; longer texts are cut
 
-/// What a notice says; of kFailedWord, the error's text follows.
-struct Words {
-  uint32_t word;
+/// The start of a notice to another process.
+struct NoticeHeader {
+  uint32_t kind;
   int32_t tag;
-  pt2pt::Signature signature;
-  int32_t error_class;
+  pt2pt::Signature signature;  ///< of kSignatureNotice
+  int32_t error_class;         ///< of kFailedNotice
 };
 
 uint32_t round_of(uint64_t ctx) { return ctx >> 3 & 31; }
@@ -50,7 +57,7 @@ int32_t number_of(int32_t tag) { return tag >> kNumberBit; }
 
 comm::ContextId id_of(uint64_t ctx) { return {ctx & ~uint64_t{0xff}}; }
 
-SharedComm* find(uint64_t ctx) {
+SharedComm* find_comm(uint64_t ctx) {
   SharedComm* shared = comm::lookup(id_of(ctx), 0);
   return shared ? shared : comm::lookup(id_of(ctx), 1);
 }
@@ -74,61 +81,62 @@ Status disagreement(const char* call, uint32_t other) {
 
 }  // namespace
 
-/// Everything that is known here.
+/// The collectives between processes that are open here, and those that have failed.
 class Failures {
  public:
   void open(OpenTeam* team);
   void close(OpenTeam* team);
-  const Failed* find_failed(uint64_t ctx, int32_t number) const;
+  const FailedCollective* find_failed(uint64_t ctx, int32_t number) const;
   void conclude(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status);
   void on_unmatched(const Unmatched& message);
   void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes);
-  int64_t look();
-  /// The communicator is gone here; its context id may be used for another one.
+  int64_t compare_when_idle();
+  /// Removes what is kept of a communicator that has been freed here: its context id may be used for another one.
   void forget(comm::ContextId id) {
     if (__builtin_expect(!failed_.empty(), 0))
-      std::erase_if(failed_, [&](const Failed& f) { return id_of(f.ctx) == id; });
-    if (__builtin_expect(next_past_ > 0, 0))
-      for (Past& p : past_)
+      std::erase_if(failed_, [&](const FailedCollective& f) { return id_of(f.ctx) == id; });
+    if (__builtin_expect(next_removed_ > 0, 0))
+      for (Removed& p : removed_)
         if (id_of(p.ctx) == id) p = {};
   }
 
  private:
-  Failed* entry(uint64_t ctx, int32_t number, const Status& status, bool neighbours);
-  Failed* fail(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status,
-               bool neighbours);
-  bool is_past(uint64_t ctx, int32_t number) const;
-  void tell(SharedComm* shared, Failed* failed);
-  bool compare(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process);
+  FailedCollective* find_or_add(uint64_t ctx, int32_t number, const Status& status, bool tree_only);
+  FailedCollective* fail(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status,
+                         bool tree_only);
+  bool was_removed(uint64_t ctx, int32_t number) const;
+  void notify_others(SharedComm* shared, FailedCollective* failed);
+  bool check_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process);
   void compare_with_others();
-  void drop_if_over(const Failed* failed);
+  void remove_if_complete(const FailedCollective* failed);
 
-  /// Where an open collective is kept. Collectives of a communicator that are open at once have
-  /// consecutive numbers.
-  OpenTeam*& chain_of(uint64_t ctx, int32_t number) {
-    return open_[(static_cast<uint64_t>(number) + (ctx >> 8)) % kChains];
+  /// The bucket of an open collective. Collectives of a communicator that are open at once have consecutive numbers, and
+  /// so different buckets. (Not a HashTable: teams with the same key may be open, the two sides of an intercommunicator.)
+  List<OpenTeam>& bucket_of(uint64_t ctx, int32_t number) {
+    return open_[(static_cast<uint64_t>(number) + (ctx >> 8)) % kBuckets];
   }
   template <class F>
   void for_each_open(F&& f) {
-    for (OpenTeam* chain : open_)
-      for (OpenTeam* t = chain; t; t = t->next) f(t);
+    for (const List<OpenTeam>& bucket : open_)
+      for (OpenTeam* t = bucket.front(); t; t = t->next) f(t);
   }
 
-  static constexpr size_t kChains = 1024;  ///< tens of thousands may be open at once
-  OpenTeam* open_[kChains] = {};
+  static constexpr size_t kBuckets = 1024;  ///< tens of thousands may be open at once
+  List<OpenTeam> open_[kBuckets];
   uint32_t open_count_ = 0;
-  std::deque<Failed> failed_;
-  /// The last that nothing is kept of any more. A notice about one of them is late: to take it for news would have it
-  /// told again.
-  struct Past {
+  std::deque<FailedCollective> failed_;
+  /// The last failed collectives whose entries have been removed. A notice about one of them is ignored: it would make a
+  /// new entry, and this process would notify the others once more.
+  struct Removed {
     uint64_t ctx = 0;
     int32_t number = -1;
-  } past_[16];
-  uint32_t next_past_ = 0;
-  // Since when nothing has moved while collectives were open, and how often that was looked at.
-  int64_t still_since_ = 0;
-  uint64_t switches_ = ~uint64_t{0};
-  int looks_ = 0;
+  } removed_[16];
+  uint32_t next_removed_ = 0;
+  // Since when no rank of this process has run while collectives were open (the scheduler's count of switches was the same
+  // at each call), and how often signatures have been compared since.
+  int64_t idle_since_ = 0;
+  uint64_t idle_switch_count_ = ~uint64_t{0};
+  int comparisons_ = 0;
 };
 
 namespace {
@@ -136,16 +144,17 @@ namespace {
 /// Never destroyed: programs use MPI until they end.
 Failures& g_failures = *new Failures;
 
-/// A collective over the tree of a system-ranked communicator: each process knows its neighbours there, and these tell
-/// theirs.
+/// True of a collective over the tree of a system-ranked communicator. No process knows the whole group then: each notifies
+/// its parent and children, and these notify theirs.
 bool over_tree(const SharedComm* shared, int32_t tag) {
   return shared->tree && (tag & kOverTree) != 0;
 }
 
-/// f(process) for all other processes with members of either group; `neighbours`: for those in the tree.
+/// f(process) for each process that is to get a notice: all others with members of either group; `tree_only`: the parent
+/// and children of this one in the tree.
 template <class F>
-void for_each_other_process(SharedComm* shared, bool neighbours, F&& f) {
-  if (neighbours) {
+void for_each_notified_process(SharedComm* shared, bool tree_only, F&& f) {
+  if (tree_only) {
     const comm::system_ranked::Place& place = shared->tree->place();
     if (place.parent != comm::system_ranked::kNobody) f(place.parent);
     for (uint32_t child : place.children) f(child);
@@ -162,26 +171,27 @@ void for_each_other_process(SharedComm* shared, bool neighbours, F&& f) {
   }
 }
 
-/// Members of both groups of an intercommunicator may live here: then there are two of it.
-uint8_t sides_here(const SharedComm* shared) {
+/// 2 if members of both groups of an intercommunicator live in this process, which then has a SharedComm for each; else 1.
+uint8_t count_local_sides(const SharedComm* shared) {
   return shared->inter && comm::lookup(shared->id, 0) && comm::lookup(shared->id, 1) ? 2 : 1;
 }
 
-void send_words(uint32_t process, uint64_t ctx, const Words& words, const std::string& text) {
-  uint8_t message[sizeof words + kMostText];
-  size_t length = std::min(text.size(), kMostText);
-  std::memcpy(message, &words, sizeof words);
-  std::memcpy(message + sizeof words, text.data(), length);
-  pt2pt::notify(process, pt2pt::kNoticeCollective, ctx, message, sizeof words + length);
+void send_notice(uint32_t process, uint64_t ctx, const NoticeHeader& header,
+                 const std::string& text) {
+  uint8_t message[sizeof header + kMaxNoticeText];
+  size_t length = std::min(text.size(), kMaxNoticeText);
+  std::memcpy(message, &header, sizeof header);
+  std::memcpy(message + sizeof header, text.data(), length);
+  pt2pt::notify(process, pt2pt::kNoticeCollective, ctx, message, sizeof header + length);
 }
 
 }  // namespace
 
 // ---- Open collectives ----------------------------------------------------------------------------
 
-OpenTeam::OpenTeam(SharedComm* own, uint64_t context, int32_t its_tag, uint64_t agreed,
+OpenTeam::OpenTeam(SharedComm* comm, uint64_t context, int32_t its_tag, uint64_t agreed,
                    const char* name)
-    : shared(own && (own->processes > 1 || own->inter) ? own : nullptr),
+    : shared(comm && (comm->processes > 1 || comm->inter) ? comm : nullptr),
       ctx(context),
       tag(its_tag),
       signature(shared ? signature_of(agreed) : 0),
@@ -194,15 +204,12 @@ OpenTeam::~OpenTeam() {
 }
 
 Status OpenTeam::failure() const {
-  const Failed* failed = g_failures.find_failed(ctx, number_of(tag));
+  const FailedCollective* failed = g_failures.find_failed(ctx, number_of(tag));
   return failed ? comm::copy_status(failed->status) : Status();
 }
 
 void Failures::open(OpenTeam* team) {
-  OpenTeam*& chain = chain_of(team->ctx, number_of(team->tag));
-  team->next = chain;
-  if (chain) chain->previous = team;
-  chain = team;
+  bucket_of(team->ctx, number_of(team->tag)).push_back(team);
   ++open_count_;
   if (__builtin_expect(!failed_.empty(), 0))
     if (find_failed(team->ctx, number_of(team->tag))) {
@@ -210,25 +217,29 @@ void Failures::open(OpenTeam* team) {
            over_tree(team->shared, team->tag));
       return;
     }
-  // What came before it. Many messages are left to look().
-  constexpr uint32_t kFew = 16;
-  if (pt2pt::count_unmatched(kFew + 1) - 1u >= kFew) return;
+  // Messages that came before the collective began here. If there are many, compare_when_idle() compares them, so that
+  // opening a collective never costs more than this.
+  constexpr uint32_t kMaxCompared = 16;
+  const uint32_t unmatched = pt2pt::count_unmatched(kMaxCompared + 1);
+  if (unmatched == 0 || unmatched > kMaxCompared) return;
   for (const Unmatched& m : pt2pt::list_unmatched())
-    if (m.ctx == team->ctx && m.tag == team->tag && compare(m.ctx, m.tag, m.signature, m.process))
+    if (m.ctx == team->ctx && m.tag == team->tag &&
+        check_signature(m.ctx, m.tag, m.signature, m.process))
       return;
 }
 
 void Failures::close(OpenTeam* team) {
-  if (team->next) team->next->previous = team->previous;
-  (team->previous ? team->previous->next : chain_of(team->ctx, number_of(team->tag))) = team->next;
+  bucket_of(team->ctx, number_of(team->tag)).remove(team);
   --open_count_;
   if (!team->failed_ && !team->shared->inter)
     comm::remember_completed(team->shared, round_of(team->ctx), team->tag, team->signature);
 }
 
-/// A message or a question of another process: true when its collective has failed or fails now.
-bool Failures::compare(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process) {
-  for (OpenTeam* t = chain_of(ctx, number_of(tag)); t; t = t->next) {
+/// Compares the signature of a message or notice from `process` with that of the collective here, open or completed
+/// lately. If they differ, the collective fails; returns true then.
+bool Failures::check_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signature,
+                               uint32_t process) {
+  for (OpenTeam* t = bucket_of(ctx, number_of(tag)).front(); t; t = t->next) {
     if (t->ctx != ctx || t->tag != tag) continue;
     if (t->signature == signature) return false;
     fail(t->shared, ctx, number_of(tag), disagreement(t->call, process), over_tree(t->shared, tag));
@@ -243,151 +254,158 @@ bool Failures::compare(uint64_t ctx, int32_t tag, pt2pt::Signature signature, ui
   return true;
 }
 
-// ---- Those that failed ---------------------------------------------------------------------------
+// ---- Failed collectives --------------------------------------------------------------------------
 
-bool Failures::is_past(uint64_t ctx, int32_t number) const {
-  for (const Past& p : past_)
+bool Failures::was_removed(uint64_t ctx, int32_t number) const {
+  for (const Removed& p : removed_)
     if (p.ctx == ctx && p.number == number) return true;
   return false;
 }
 
-const Failed* Failures::find_failed(uint64_t ctx, int32_t number) const {
-  for (const Failed& f : failed_)
+const FailedCollective* Failures::find_failed(uint64_t ctx, int32_t number) const {
+  for (const FailedCollective& f : failed_)
     if (f.ctx == ctx && f.number == number) return &f;
   return nullptr;
 }
 
-Failed* Failures::entry(uint64_t ctx, int32_t number, const Status& status, bool neighbours) {
-  if (const Failed* f = find_failed(ctx, number)) return const_cast<Failed*>(f);
-  if (failed_.size() == kMostFailed) failed_.pop_front();
-  Failed& f = failed_.emplace_back();
+FailedCollective* Failures::find_or_add(uint64_t ctx, int32_t number, const Status& status,
+                                        bool tree_only) {
+  if (const FailedCollective* f = find_failed(ctx, number)) return const_cast<FailedCollective*>(f);
+  if (failed_.size() == kMaxFailed) failed_.pop_front();
+  FailedCollective& f = failed_.emplace_back();
   f.ctx = ctx;
   f.number = number;
   f.status = comm::copy_status(status);
-  f.neighbours = neighbours;
+  f.over_tree = tree_only;
   return &f;
 }
 
-/// Ends the collective here, and tells the others if they have not been told. `shared`: nullptr if
-/// this process does not know the communicator (yet, or any more).
-Failed* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status,
-                       bool neighbours) {
-  Failed* failed = entry(ctx, number, status, neighbours);
-  for (OpenTeam* t = chain_of(ctx, number); t; t = t->next)
+/// Ends the collective here with an error, and notifies the other processes if that has not been done. `shared`: nullptr
+/// if this process has no such communicator (not yet, or freed).
+FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t number,
+                                 const Status& status, bool tree_only) {
+  FailedCollective* failed = find_or_add(ctx, number, status, tree_only);
+  for (OpenTeam* t = bucket_of(ctx, number).front(); t; t = t->next)
     if (t->ctx == ctx && number_of(t->tag) == number) t->failed_ = true;
   pt2pt::give_up_traffic(ctx, number << kNumberBit, kNotNumber, failed->status);
   comm::system_ranked::fail_construction({id_of(ctx).bits, static_cast<uint32_t>(number)},
                                          failed->status);
-  // A group's processes are not worked out here, inside poll, for a communicator that has not been
-  // used; then they are told when the collective begins.
-  if (shared && !failed->told &&
-      (failed->neighbours ? shared->tree != nullptr : shared->hierarchy != nullptr) &&
+  // The processes of a group are computed at its first collective. That is not done here, inside poll: where they are not
+  // known yet, the others are notified when the collective begins in this process.
+  if (shared && !failed->notified &&
+      (failed->over_tree ? shared->tree != nullptr : shared->hierarchy != nullptr) &&
       (!shared->inter || shared->remote_hierarchy)) {
     if (!shared->inter &&
         comm::find_completed(shared, round_of(ctx), number << kNumberBit, kNotNumber))
-      failed->done = 1;
-    tell(shared, failed);
+      failed->sides_concluded = 1;
+    notify_others(shared, failed);
   }
   return failed;
 }
 
-void Failures::tell(SharedComm* shared, Failed* failed) {
-  failed->told = true;
-  failed->sides = sides_here(shared);
-  Words words{kFailedWord, failed->number << kNumberBit | (failed->neighbours ? kOverTree : 0), 0,
-              failed->status.error_class()};
-  for_each_other_process(shared, failed->neighbours, [&](uint32_t process) {
-    ++failed->others;
-    send_words(process, failed->ctx, words, failed->status.what());
+void Failures::notify_others(SharedComm* shared, FailedCollective* failed) {
+  failed->notified = true;
+  failed->local_sides = count_local_sides(shared);
+  NoticeHeader header{kFailedNotice,
+                      failed->number << kNumberBit | (failed->over_tree ? kOverTree : 0), 0,
+                      failed->status.error_class()};
+  for_each_notified_process(shared, failed->over_tree, [&](uint32_t process) {
+    ++failed->notices_sent;
+    send_notice(process, failed->ctx, header, failed->status.what());
   });
 }
 
-void Failures::drop_if_over(const Failed* failed) {
-  if (!failed->is_over()) return;
-  past_[next_past_++ % std::size(past_)] = {failed->ctx, failed->number};
-  failed_.erase(
-      std::find_if(failed_.begin(), failed_.end(), [&](const Failed& f) { return &f == failed; }));
+void Failures::remove_if_complete(const FailedCollective* failed) {
+  if (!failed->is_complete()) return;
+  removed_[next_removed_++ % std::size(removed_)] = {failed->ctx, failed->number};
+  failed_.erase(std::find_if(failed_.begin(), failed_.end(),
+                             [&](const FailedCollective& f) { return &f == failed; }));
 }
 
 void Failures::conclude(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status) {
-  const Failed* known = find_failed(ctx, number);
+  const FailedCollective* known = find_failed(ctx, number);
   if (status.ok() && !known) return;
-  if (!shared->tree) comm::hierarchy(shared);  // may not have been needed yet
+  if (!shared->tree) comm::hierarchy(shared);  // computes it, for notify_others()
   if (shared->inter) comm::remote_hierarchy(shared);
-  Failed* failed = fail(shared, ctx, number, status, shared->tree && !shared->hierarchy);
-  ++failed->done;
-  drop_if_over(failed);
+  FailedCollective* failed = fail(shared, ctx, number, status, shared->tree && !shared->hierarchy);
+  ++failed->sides_concluded;
+  remove_if_complete(failed);
 }
 
-// ---- What comes from others ----------------------------------------------------------------------
+// ---- Messages and notices of other processes -----------------------------------------------------
 
 void Failures::on_unmatched(const Unmatched& m) {
   if ((m.ctx & comm::kPlaneMask) != comm::kPlaneColl) return;
   if (__builtin_expect(!failed_.empty(), 0))
-    if (const Failed* failed = find_failed(m.ctx, number_of(m.tag))) {
+    if (const FailedCollective* failed = find_failed(m.ctx, number_of(m.tag))) {
       pt2pt::give_up_traffic(m.ctx, m.tag, kNotNumber, failed->status);
       return;
     }
-  compare(m.ctx, m.tag, m.signature, m.process);
+  check_signature(m.ctx, m.tag, m.signature, m.process);
 }
 
 void Failures::on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
-  Words words{};
-  if (bytes >= sizeof words) std::memcpy(&words, data, sizeof words);
-  const bool known = words.word == kFailedWord || words.word == kCompareWord;
+  NoticeHeader header{};
+  if (bytes >= sizeof header) std::memcpy(&header, data, sizeof header);
+  const bool known = header.kind == kFailedNotice || header.kind == kSignatureNotice;
   if (!known || (ctx & comm::kPlaneMask) != comm::kPlaneColl) return pt2pt::refuse_notice();
-  if (words.word == kCompareWord) {
-    if (!find_failed(ctx, number_of(words.tag))) compare(ctx, words.tag, words.signature, from);
+  if (header.kind == kSignatureNotice) {
+    if (!find_failed(ctx, number_of(header.tag)))
+      check_signature(ctx, header.tag, header.signature, from);
     return;
   }
-  std::string text(static_cast<const char*>(data) + sizeof words, bytes - sizeof words);
-  int error_class = words.error_class > 0 && words.error_class < MPI_ERR_LASTCODE
-                        ? words.error_class
+  std::string text(static_cast<const char*>(data) + sizeof header, bytes - sizeof header);
+  int error_class = header.error_class > 0 && header.error_class < MPI_ERR_LASTCODE
+                        ? header.error_class
                         : MPI_ERR_OTHER;
-  if (is_past(ctx, number_of(words.tag))) return;
-  SharedComm* shared = find(ctx);
-  Failed* failed = fail(shared, ctx, number_of(words.tag), error(error_class, "%s", text.c_str()),
-                        (words.tag & kOverTree) != 0 && (!shared || shared->tree));
-  ++failed->told_by;
-  drop_if_over(failed);
+  if (was_removed(ctx, number_of(header.tag))) return;
+  SharedComm* shared = find_comm(ctx);
+  FailedCollective* failed =
+      fail(shared, ctx, number_of(header.tag), error(error_class, "%s", text.c_str()),
+           (header.tag & kOverTree) != 0 && (!shared || shared->tree));
+  ++failed->notices_received;
+  remove_if_complete(failed);
 }
 
-// ---- When nothing moves --------------------------------------------------------------------------
+// ---- Comparisons while the process is idle -------------------------------------------------------
 
 namespace {
-constexpr int64_t kFirstLook =
-    50'000'000;            ///< ns of stillness; longer than messages are on their way
-constexpr int kLooks = 3;  ///< each after four times as long
+constexpr int64_t kFirstComparison =
+    50'000'000;                     ///< ns of idleness; longer than a message is on its way
+constexpr int kMaxComparisons = 3;  ///< each after four times as long: at 50, 200 and 800 ms
 }  // namespace
 
 void Failures::compare_with_others() {
   for (const Unmatched& m : pt2pt::list_unmatched())
-    if (!find_failed(m.ctx, number_of(m.tag))) compare(m.ctx, m.tag, m.signature, m.process);
+    if (!find_failed(m.ctx, number_of(m.tag)))
+      check_signature(m.ctx, m.tag, m.signature, m.process);
   for_each_open([](const OpenTeam* t) {
     if (t->failed_) return;
-    Words words{kCompareWord, t->tag, t->signature, 0};
-    for_each_other_process(t->shared, over_tree(t->shared, t->tag),
-                           [&](uint32_t process) { send_words(process, t->ctx, words, ""); });
+    NoticeHeader header{kSignatureNotice, t->tag, t->signature, 0};
+    for_each_notified_process(t->shared, over_tree(t->shared, t->tag),
+                              [&](uint32_t process) { send_notice(process, t->ctx, header, ""); });
   });
 }
 
-int64_t Failures::look() {
+int64_t Failures::compare_when_idle() {
   if (open_count_ == 0) return -1;
   const int64_t now = now_ns();
-  if (switches_ != sched::switch_count()) {
-    switches_ = sched::switch_count();
-    still_since_ = now;
-    looks_ = 0;
+  if (idle_switch_count_ != sched::switch_count()) {
+    idle_switch_count_ = sched::switch_count();
+    idle_since_ = now;
+    comparisons_ = 0;
   }
-  if (looks_ == kLooks) return -1;
-  const int64_t due = still_since_ + (kFirstLook << 2 * looks_);
+  if (comparisons_ == kMaxComparisons) return -1;
+  const int64_t due = idle_since_ + (kFirstComparison << 2 * comparisons_);
   if (now < due) return due - now;
-  ++looks_;
+  ++comparisons_;
   compare_with_others();
-  return looks_ == kLooks ? -1 : (kFirstLook << 2 * looks_) - (now - still_since_);
+  return comparisons_ == kMaxComparisons
+             ? -1
+             : (kFirstComparison << 2 * comparisons_) - (now - idle_since_);
 }
 
-int64_t look_for_disagreement() { return g_failures.look(); }
+int64_t compare_signatures_when_idle() { return g_failures.compare_when_idle(); }
 
 void init_failures() {
   pt2pt::set_unmatched_handler([](const Unmatched& u) { g_failures.on_unmatched(u); });
@@ -399,7 +417,7 @@ void init_failures() {
       [](SharedComm* shared, comm::Meeting* m) { conclude(shared, m, m->status); });
   comm::system_ranked::set_failure_source([](const comm::system_ranked::ConstructionKey& key) {
     uint64_t ctx = comm::ContextId{key.parent}.plane(comm::kPlaneColl);
-    const Failed* failed = g_failures.find_failed(ctx, static_cast<int32_t>(key.number));
+    const FailedCollective* failed = g_failures.find_failed(ctx, static_cast<int32_t>(key.number));
     return failed ? comm::copy_status(failed->status) : Status();
   });
   comm::set_dropped_handler([](comm::ContextId id) { g_failures.forget(id); });

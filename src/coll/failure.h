@@ -15,11 +15,13 @@
 // and so does each of these when it receives its first notice, whether it is in the collective, has
 // completed it or has yet to begin it (then the collective fails as it begins). Notices do not overtake
 // messages: after the notice of a process, no message of the collective comes from it. When the notices
-// of all processes have come and this process has concluded the collective, its entry is removed.
+// of all processes have come and this process has concluded the collective, its entry is removed. In a
+// collective over the tree of a system-ranked communicator, "all others" are a process's parent and
+// children there.
 //
 // A collective is named by its communicator's context id (with the round, if it is persistent) and
-// its number. Costs nothing while nothing fails but one entry in a list and in a ring of the last
-// completed.
+// its number. While nothing fails, a collective costs one entry in a list and one in a ring of those
+// completed last.
 //
 // Thread rule: one thread; nothing here switches. Handlers run inside poll.
 #pragma once
@@ -36,9 +38,9 @@ namespace fgmpi::coll {
 /// A collective that is running in this process, on one team (team.h). Objects are in a list while they exist.
 class OpenTeam {
  public:
-  /// `own`: the communicator's shared part in this process. `agreed`: a number that must be the same in all processes; its
+  /// `comm`: the communicator's shared part in this process. `agreed`: a number that must be the same in all processes; its
   /// hash is the signature. A group within one process is not entered into the list.
-  OpenTeam(comm::SharedComm* own, uint64_t ctx, int32_t tag, uint64_t agreed, const char* call);
+  OpenTeam(comm::SharedComm* comm, uint64_t ctx, int32_t tag, uint64_t agreed, const char* call);
   OpenTeam(const OpenTeam&) = delete;
   OpenTeam& operator=(const OpenTeam&) = delete;
   ~OpenTeam();
@@ -52,7 +54,7 @@ class OpenTeam {
   const int32_t tag;
   const pt2pt::Signature signature;
   const char* const call;
-  OpenTeam *next = nullptr, *previous = nullptr;
+  OpenTeam *next = nullptr, *prev = nullptr;  ///< base/list.h
 
  private:
   friend class Failures;
@@ -75,7 +77,8 @@ inline constexpr int32_t kNotNumber = (1 << kNumberBit) - 1;
 /// The bit that says, of a system-ranked communicator, that the collective goes over its tree.
 inline constexpr int32_t kOverTree = 2;
 
-/// Called while the process is idle. Returns after how many ns at the latest this must be called again (-1: no limit).
-int64_t look_for_disagreement();
+/// Called while the process is idle: if it has been idle for long, asks the other processes to compare signatures. Returns
+/// after how many ns at the latest this must be called again (-1: no limit).
+int64_t compare_signatures_when_idle();
 
 }  // namespace fgmpi::coll

@@ -58,8 +58,8 @@ Status connect() {
     FGMPI_TRY(exchange_addresses(&setup));
     me.idle = std::make_unique<transport::Idle>(me.transports);
     hooks.sleep = [](int64_t timeout_ns) {
-      int64_t limit = pt2pt::sleep_limit(), look = coll::look_for_disagreement();
-      if (limit < 0 || (look >= 0 && look < limit)) limit = look;
+      int64_t limit = pt2pt::sleep_limit(), compare = coll::compare_signatures_when_idle();
+      if (limit < 0 || (compare >= 0 && compare < limit)) limit = compare;
       process().idle->sleep(limit >= 0 && (timeout_ns < 0 || limit < timeout_ns) ? limit
                                                                                  : timeout_ns);
     };

@@ -223,15 +223,15 @@ TEST(Failure, SignaturesAreComparedWhereNothingMoves) {
   Loop loop;
   run(&loop, [&] {
     SharedComm* shared = make_comm();
-    EXPECT_EQ(look_for_disagreement(), -1);  // nothing is open: it may sleep
+    EXPECT_EQ(compare_signatures_when_idle(), -1);  // nothing is open: it may sleep
     Opened team(shared, 1);
-    const int64_t wait = look_for_disagreement();
+    const int64_t wait = compare_signatures_when_idle();
     EXPECT_GT(wait, 0);
     // Nothing is asked before nothing has moved for that long; then process 1 is, and says the same.
     const uint64_t before = loop.sent[10];
     timespec pause{0, wait + 1'000'000};
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
-    EXPECT_GT(look_for_disagreement(), 0);
+    EXPECT_GT(compare_signatures_when_idle(), 0);
     EXPECT_EQ(loop.sent[10], before + 1);
     settle();
     EXPECT_FALSE(team.failed());
