@@ -1,18 +1,17 @@
 #include "pt2pt/match.h"
 
-#include <memory>
-
 #include "base/assert.h"
+#include "base/hash.h"
+#include "base/hash_table.h"
 #include "pt2pt/pool.h"
 
 namespace fgmpi::pt2pt {
 
 /// All entries of one queue with the same envelope, in which wildcards may stand, eldest first.
-struct Bin {
-  Envelope key;
-  Bin* chain = nullptr;
-  BinHook* head = nullptr;
-  BinHook* tail = nullptr;
+struct Bin : HashTableHook {
+  explicit Bin(const Envelope& its_key) : key(its_key) {}
+  const Envelope key;
+  List<BinHook> entries;
 };
 
 /// Shapes of a pattern: bit 0: any source, bit 1: any tag.
@@ -36,71 +35,37 @@ Envelope pattern_of(const Envelope& e, int shape) {
   return {e.ctx, shape & 1 ? MPI_ANY_SOURCE : e.source, shape & 2 ? MPI_ANY_TAG : e.tag};
 }
 
-uint64_t hash(const Envelope& e) {
-  uint64_t h = e.ctx * 0x9e3779b97f4a7c15ull;
-  h ^= uint64_t{static_cast<uint32_t>(e.source)} << 32 | static_cast<uint32_t>(e.tag);
-  h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93ull;
-  return h ^ (h >> 32);
-}
+struct BinByEnvelope {
+  static const Envelope& key(const Bin& bin) { return bin.key; }
+  static uint64_t hash(const Envelope& e) {
+    return mix(e.ctx,
+               uint64_t{static_cast<uint32_t>(e.source)} << 32 | static_cast<uint32_t>(e.tag));
+  }
+};
 
-/// Envelope -> bin, chained, twice as large whenever it is full.
+/// Envelope -> bin. A bin exists while it has entries.
 class BinTable {
  public:
-  Bin* find(const Envelope& key) const {
-    for (Bin* b = buckets_[hash(key) & mask_]; b; b = b->chain)
-      if (b->key == key) return b;
-    return nullptr;
-  }
+  Bin* find(const Envelope& key) { return bins_.find(key); }
   void append(const Envelope& key, BinHook* hook) {
     Bin* bin = find(key);
-    if (!bin) bin = add(key);
+    if (!bin) {
+      bin = g_bins.make(key);
+      bins_.insert(bin);
+    }
     hook->bin = bin;
-    hook->next = nullptr;
-    hook->prev = bin->tail;
-    (bin->tail ? bin->tail->next : bin->head) = hook;
-    bin->tail = hook;
+    bin->entries.push_back(hook);
   }
   void remove(BinHook* hook) {
     Bin* bin = hook->bin;
-    (hook->prev ? hook->prev->next : bin->head) = hook->next;
-    (hook->next ? hook->next->prev : bin->tail) = hook->prev;
-    if (!bin->head) discard(bin);
+    bin->entries.remove(hook);
+    if (!bin->entries.empty()) return;
+    bins_.erase(bin);
+    g_bins.drop(bin);
   }
 
  private:
-  Bin* add(const Envelope& key) {
-    if (used_ > mask_) grow();
-    ++used_;
-    Bin* bin = g_bins.make(Bin{key});
-    Bin*& bucket = buckets_[hash(key) & mask_];
-    bin->chain = bucket;
-    return bucket = bin;
-  }
-  void discard(Bin* bin) {
-    Bin** at = &buckets_[hash(bin->key) & mask_];
-    while (*at != bin) at = &(*at)->chain;
-    *at = bin->chain;
-    --used_;
-    g_bins.drop(bin);
-  }
-  void grow() {
-    uint64_t size = (mask_ + 1) * 2;
-    auto buckets = std::make_unique<Bin*[]>(size);
-    for (uint64_t i = 0; i <= mask_; ++i) {
-      for (Bin *b = buckets_[i], *next; b; b = next) {
-        next = b->chain;
-        Bin*& bucket = buckets[hash(b->key) & (size - 1)];
-        b->chain = bucket;
-        bucket = b;
-      }
-    }
-    buckets_ = std::move(buckets);
-    mask_ = size - 1;
-  }
-
-  uint64_t mask_ = 63;
-  uint64_t used_ = 0;
-  std::unique_ptr<Bin*[]> buckets_ = std::make_unique<Bin*[]>(64);
+  HashTable<Bin, BinByEnvelope> bins_;
 };
 
 template <class Entry>
@@ -112,8 +77,8 @@ uint32_t length(const Entry* head, uint32_t most) {
 
 }  // namespace
 
-uint32_t PostedQueue::size() const { return length(head_, ~0u); }
-uint32_t UnexpectedQueue::size(uint32_t most) const { return length(head_, most); }
+uint32_t PostedQueue::size() const { return length(list_.front(), ~0u); }
+uint32_t UnexpectedQueue::size(uint32_t most) const { return length(list_.front(), most); }
 
 bool trim_matching() {
   const bool more = g_bins.trim();
@@ -138,8 +103,8 @@ void PostedQueue::enter(Posted* p) {
 void PostedQueue::remove_slow(Posted* p) {
   --bins_->of_shape[shape_of(p->envelope)];
   bins_->table.remove(&p->hook);
-  unlink(p);
-  if (!head_) {
+  list_.remove(p);
+  if (list_.empty()) {
     delete bins_;
     bins_ = nullptr;
   }
@@ -148,14 +113,14 @@ void PostedQueue::remove_slow(Posted* p) {
 Posted* PostedQueue::take_slow(const Envelope& message) {
   if (!bins_) {
     bins_ = new PostedBins;
-    for (Posted* each = head_; each; each = each->next) enter(each);
+    for (Posted* each = list_.front(); each; each = each->next) enter(each);
   }
   Posted* eldest = nullptr;
   for (int shape = 0; shape < kShapes; ++shape) {
     if (bins_->of_shape[shape] == 0) continue;
     Bin* bin = bins_->table.find(pattern_of(message, shape));
     if (!bin) continue;
-    Posted* p = static_cast<Posted*>(bin->head->owner);
+    Posted* p = static_cast<Posted*>(bin->entries.front()->owner);
     if (!eldest || p->order < eldest->order) eldest = p;
   }
   if (eldest) remove_slow(eldest);
@@ -185,8 +150,8 @@ void UnexpectedQueue::remove_slow(Arrived* a) {
   for (int shape = 0; shape < kShapes; ++shape)
     if (bins_->kept[shape]) bins_->table.remove(&a->links->hooks[shape]);
   g_links.give(a->links);
-  unlink(a);
-  if (!head_) {
+  list_.remove(a);
+  if (list_.empty()) {
     delete bins_;
     bins_ = nullptr;
   }
@@ -195,15 +160,15 @@ void UnexpectedQueue::remove_slow(Arrived* a) {
 Arrived* UnexpectedQueue::find_slow(const Envelope& pattern) {
   if (!bins_) {
     bins_ = new UnexpectedBins;
-    for (Arrived* each = head_; each; each = each->next) enter(each);
+    for (Arrived* each = list_.front(); each; each = each->next) enter(each);
   }
   int shape = shape_of(pattern);
   if (!bins_->kept[shape]) {  // once for each shape as long as the table lives
     bins_->kept[shape] = true;
-    for (Arrived* each = head_; each; each = each->next) enter(each, shape);
+    for (Arrived* each = list_.front(); each; each = each->next) enter(each, shape);
   }
   Bin* bin = bins_->table.find(pattern);
-  return bin ? static_cast<Arrived*>(bin->head->owner) : nullptr;
+  return bin ? static_cast<Arrived*>(bin->entries.front()->owner) : nullptr;
 }
 
 }  // namespace fgmpi::pt2pt

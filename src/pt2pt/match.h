@@ -21,6 +21,8 @@
 
 #include <cstdint>
 
+#include "base/list.h"
+
 namespace fgmpi::pt2pt {
 
 struct Envelope {
@@ -71,42 +73,28 @@ struct UnexpectedBins;
 
 class PostedQueue {
  public:
-  bool empty() const { return head_ == nullptr; }
+  bool empty() const { return list_.empty(); }
   /// Walks the list: for reports and tests.
   uint32_t size() const;
-  Posted* front() const { return head_; }
+  Posted* front() const { return list_.front(); }
 
   /// The eldest entry; nullptr when there are none, or a table.
-  Posted* first() const { return __builtin_expect(bins_ == nullptr, 1) ? head_ : nullptr; }
+  Posted* first() const { return __builtin_expect(bins_ == nullptr, 1) ? list_.front() : nullptr; }
   /// Removes it. REQUIRES: first() != nullptr.
-  void pop_first() {
-    Posted* p = head_;
-    head_ = p->next;
-    if (head_) head_->prev = p->prev;
-  }
+  void pop_first() { list_.pop_front(); }
   /// push() for an empty queue. REQUIRES: empty().
-  void push_only(Posted* p) {
-    p->next = nullptr;
-    p->prev = head_ = p;
-  }
+  void push_only(Posted* p) { list_.push_only(p); }
   void push(Posted* p) {
-    p->next = nullptr;
-    if (head_) {
-      p->prev = head_->prev;
-      head_->prev->next = p;
-      head_->prev = p;
-    } else {
-      p->prev = head_ = p;
-    }
+    list_.push_back(p);
     if (__builtin_expect(bins_ != nullptr, 0)) enter(p);
   }
   /// Removes and returns the eldest receive that takes this message, or nullptr.
   Posted* take(const Envelope& message) {
     if (__builtin_expect(bins_ != nullptr, 0)) return take_slow(message);
     uint32_t looks = 0;
-    for (Posted* p = head_; p; p = p->next) {
+    for (Posted* p = list_.front(); p; p = p->next) {
       if (covers(p->envelope, message)) {
-        unlink(p);
+        list_.remove(p);
         return p;
       }
       if (__builtin_expect(++looks > kShort, 0)) return take_slow(message);
@@ -115,51 +103,34 @@ class PostedQueue {
   }
   void remove(Posted* p) {
     if (__builtin_expect(bins_ != nullptr, 0)) return remove_slow(p);
-    unlink(p);
+    list_.remove(p);
   }
 
  private:
-  void unlink(Posted* p) {
-    if (p->next)
-      p->next->prev = p->prev;
-    else if (p != head_)
-      head_->prev = p->prev;
-    if (p == head_)
-      head_ = p->next;
-    else
-      p->prev->next = p->next;
-  }
   Posted* take_slow(const Envelope& message);
   void remove_slow(Posted* p);
   void enter(Posted* p);
 
-  Posted* head_ = nullptr;  ///< head_->prev is the last one
+  List<Posted> list_;
   PostedBins* bins_ = nullptr;
 };
 
 class UnexpectedQueue {
  public:
-  bool empty() const { return head_ == nullptr; }
+  bool empty() const { return list_.empty(); }
   /// Walks the list, as far as `most` entries.
   uint32_t size(uint32_t most = ~0u) const;
-  Arrived* front() const { return head_; }
+  Arrived* front() const { return list_.front(); }
 
   void push(Arrived* a) {
-    a->next = nullptr;
-    if (head_) {
-      a->prev = head_->prev;
-      head_->prev->next = a;
-      head_->prev = a;
-    } else {
-      a->prev = head_ = a;
-    }
+    list_.push_back(a);
     if (__builtin_expect(bins_ != nullptr, 0)) enter(a);
   }
   /// The eldest message that this pattern takes, or nullptr. It stays.
   Arrived* find(const Envelope& pattern) {
     if (__builtin_expect(bins_ != nullptr, 0)) return find_slow(pattern);
     uint32_t looks = 0;
-    for (Arrived* a = head_; a; a = a->next) {
+    for (Arrived* a = list_.front(); a; a = a->next) {
       if (covers(pattern, a->envelope)) return a;
       if (__builtin_expect(++looks > kShort, 0)) return find_slow(pattern);
     }
@@ -167,26 +138,16 @@ class UnexpectedQueue {
   }
   void remove(Arrived* a) {
     if (__builtin_expect(bins_ != nullptr, 0)) return remove_slow(a);
-    unlink(a);
+    list_.remove(a);
   }
 
  private:
-  void unlink(Arrived* a) {
-    if (a->next)
-      a->next->prev = a->prev;
-    else if (a != head_)
-      head_->prev = a->prev;
-    if (a == head_)
-      head_ = a->next;
-    else
-      a->prev->next = a->next;
-  }
   Arrived* find_slow(const Envelope& pattern);
   void remove_slow(Arrived* a);
   void enter(Arrived* a);
   void enter(Arrived* a, int shape);
 
-  Arrived* head_ = nullptr;
+  List<Arrived> list_;
   UnexpectedBins* bins_ = nullptr;
 };
 
