@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "base/reserve.h"
 #include "base/strings.h"
 #include "comm/extras.h"
 
@@ -15,26 +16,23 @@ namespace {
 
 /// Meetings not in use: as many as were open at once of late, and a few more.
 Meeting* g_pool = nullptr;
-uint32_t g_pooled = 0;        ///< in the pool
-uint32_t g_least_pooled = 0;  ///< the least of that since the last trim_meetings()
+ReserveCount g_reserve;  ///< of the meetings in the pool
 constexpr uint32_t kKeptMeetings = 256;
 
 Meeting* take() {
   Meeting* m = g_pool;
   if (__builtin_expect(m == nullptr, 0)) return new Meeting;
   g_pool = m->next;
-  g_least_pooled = std::min(g_least_pooled, --g_pooled);
+  g_reserve.take();
   return m;
 }
 
 /// A trimmer (sched.h). It begins at twice what it leaves: meetings that are in use and come back would otherwise make a
 /// pool that has been trimmed look as if there were more to free each time.
 bool trim_meetings() {
-  if (g_least_pooled > 2 * kKeptMeetings)
-    for (uint32_t excess = g_least_pooled - kKeptMeetings; excess > 0; --excess, --g_pooled)
-      delete std::exchange(g_pool, g_pool->next);
-  g_least_pooled = g_pooled;
-  return g_pooled > 2 * kKeptMeetings;
+  uint32_t excess = g_reserve.take_excess(kKeptMeetings, 2 * kKeptMeetings);
+  for (; excess > 0; --excess) delete std::exchange(g_pool, g_pool->next);
+  return g_reserve.has_more_than(2 * kKeptMeetings);
 }
 
 void recycle(Meeting* m) {
@@ -45,7 +43,7 @@ void recycle(Meeting* m) {
   if (m->scratch.capacity() > (4u << 20)) std::vector<uint8_t>().swap(m->scratch);
   m->next = g_pool;
   g_pool = m;
-  ++g_pooled;
+  g_reserve.put();
 }
 
 void note_mismatch(Meeting* m, Comm* comm, const char* call) {

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "base/assert.h"
+#include "base/reserve.h"
 #include "proclet-sched/annotate.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/internal.h"
@@ -37,10 +38,9 @@ struct Block {
 
 struct Pool {
   std::vector<std::unique_ptr<Block>> blocks;
-  size_t first_idle = 0;    ///< no block before this one has an idle helper
-  uint32_t idle = 0;        ///< in all blocks
-  uint32_t warm = 0;        ///< idle ones that have a stack with something on it
-  uint32_t least_warm = 0;  ///< the least of that since the last trim_helpers()
+  size_t first_idle = 0;  ///< no block before this one has an idle helper
+  uint32_t idle = 0;      ///< in all blocks
+  ReserveCount warm;      ///< idle ones that have a stack with something on it
 };
 constinit Immortal<Pool> g_immortal_pool;
 constexpr Pool& g_pool = g_immortal_pool.value;
@@ -97,7 +97,6 @@ void cool(Block* block, Proclet* p) {
   annotate::stack_emptied(p);
   block->stacks.discard(p->index % kBlock);
   p->context = nullptr;
-  --g_pool.warm;
 }
 
 }  // namespace
@@ -123,7 +122,7 @@ Proclet* spawn_helper(Proclet* rank, void (*entry)(void*), void* argument) {
   FGMPI_ASSERT(engine_is_held());
   while (!g_pool.blocks[g_pool.first_idle]->idle) ++g_pool.first_idle;
   Proclet* p = take_idle(g_pool.blocks[g_pool.first_idle].get());
-  if (p->context) g_pool.least_warm = std::min(g_pool.least_warm, --g_pool.warm);
+  if (p->context) g_pool.warm.take();
   p->entry = entry;
   p->argument = argument;
   p->rank_state = rank->rank_state;
@@ -141,15 +140,14 @@ void helper_main(Proclet* self) {
     self->rank_state = self->image = self->tool = nullptr;
     add_idle(block_of(self), self);
     g_pool.first_idle = std::min<size_t>(g_pool.first_idle, self->index / kBlock);
-    ++g_pool.warm;
+    g_pool.warm.put();
     park_idle_helper(self);
   }
 }
 
 bool trim_helpers() {
   FGMPI_ASSERT(on_host_stack());  // nobody stands on what is given back
-  uint32_t excess = std::min(g_pool.least_warm, g_pool.warm);
-  excess -= std::min(excess, kKept);
+  uint32_t excess = g_pool.warm.take_excess(kKept, kKept);
   for (size_t i = g_pool.blocks.size(); i-- > 0 && excess > 0;) {
     Block* block = g_pool.blocks[i].get();
     for (Proclet* p = block->idle; p && excess > 0; p = p->next) {
@@ -169,11 +167,10 @@ bool trim_helpers() {
     g_pool.blocks.pop_back();
   }
   g_pool.first_idle = std::min(g_pool.first_idle, g_pool.blocks.size());
-  g_pool.least_warm = g_pool.warm;
-  return g_pool.warm > kKept;
+  return g_pool.warm.has_more_than(kKept);
 }
 
-uint32_t warm_helpers() { return g_pool.warm; }
+uint32_t warm_helpers() { return g_pool.warm.count(); }
 
 uint32_t helper_count() {
   if (g_pool.blocks.empty()) return 0;

@@ -34,7 +34,8 @@ void sleep_in_kernel(int64_t timeout_ns) {
   nanosleep(&t, nullptr);
 }
 
-/// Gives memory back that has not been needed since the last time, if that was long enough ago.
+/// Decides when trimmers run, for all of the library: at most every kTrimAfter, less often where they take long. How much
+/// each frees is its own: what has been idle since the last time (base/reserve.h), or whole chunks (pt2pt/pool.h).
 /// Returns true when there is more to be given back unless it is needed meanwhile.
 bool trim_when_due(int64_t now) {
   if (now < g_scheduler.trim_due) return g_scheduler.more_to_trim;

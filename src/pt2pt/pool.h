@@ -25,7 +25,8 @@ class ChunkPool {
  public:
   /// Frees the chunks none of whose slots is in use, but for a few of them. A trimmer as in sched.h:
   /// called again and again; it does nothing while the pool grows, and less and less often where what
-  /// it freed is needed again. Takes time in proportion to the free slots.
+  /// it freed is needed again. (base/reserve.h needs a count at each take(), which this pool's fast path
+  /// does without.) Takes time in proportion to the free slots.
   bool trim();
   /// Chunks that there are (tests).
   size_t chunks() const { return chunks_; }
