@@ -7,13 +7,19 @@
 namespace fgmpi::mpi {
 namespace {
 
+rma::Operation operation(const char* call, MPI_Op op, const rma::Elements& origin,
+                         const rma::Elements& target, int32_t rank, MPI_Aint disp,
+                         const rma::Elements& result = {}) {
+  return {origin, result, target, rank, disp, op, nullptr, call};
+}
+
 /// Runs an operation with a request that the caller gets a handle of.
 template <class F>
-Status with_request(rma::Operation* what, MPI_Request* request, F&& run) {
+Status with_request(rma::Operation what, MPI_Request* request, F&& run) {
   FGMPI_TRY(pt2pt::need_handle());
   pt2pt::Request* made = nullptr;
-  what->request = &made;
-  FGMPI_TRY(run(*what));
+  what.request = &made;
+  FGMPI_TRY(run(what));
   *request = pt2pt::handle_of(made);
   return {};
 }
@@ -42,14 +48,9 @@ Status put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_
     rma::move_bytes(there, origin_addr, bytes);
     return {};
   }
-  return rma::put(win, {{origin_addr, origin_count, origin_datatype},
-                        {},
-                        {nullptr, target_count, target_datatype},
-                        target_rank,
-                        target_disp,
-                        MPI_REPLACE,
-                        nullptr,
-                        "MPI_Put"});
+  return rma::put(win,
+                  operation("MPI_Put", MPI_REPLACE, {origin_addr, origin_count, origin_datatype},
+                            {nullptr, target_count, target_datatype}, target_rank, target_disp));
 }
 
 Status get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank,
@@ -62,45 +63,31 @@ Status get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_dataty
     rma::move_bytes(origin_addr, there, bytes);
     return {};
   }
-  return rma::get(win, {{origin_addr, origin_count, origin_datatype},
-                        {},
-                        {nullptr, target_count, target_datatype},
-                        target_rank,
-                        target_disp,
-                        MPI_NO_OP,
-                        nullptr,
-                        "MPI_Get"});
+  return rma::get(win,
+                  operation("MPI_Get", MPI_NO_OP, {origin_addr, origin_count, origin_datatype},
+                            {nullptr, target_count, target_datatype}, target_rank, target_disp));
 }
 
 Status accumulate(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                   int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                   MPI_Datatype target_datatype, MPI_Op op, rma::Win* win) {
-  return rma::accumulate(win,
-                         {{origin_addr, origin_count, origin_datatype},
-                          {},
-                          {nullptr, target_count, target_datatype},
-                          target_rank,
-                          target_disp,
-                          op,
-                          nullptr,
-                          "MPI_Accumulate"},
-                         false);
+  return rma::accumulate(
+      win,
+      operation("MPI_Accumulate", op, {origin_addr, origin_count, origin_datatype},
+                {nullptr, target_count, target_datatype}, target_rank, target_disp),
+      false);
 }
 
 Status get_accumulate(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                       void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype,
                       int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                       MPI_Datatype target_datatype, MPI_Op op, rma::Win* win) {
-  return rma::accumulate(win,
-                         {{origin_addr, origin_count, origin_datatype},
-                          {result_addr, result_count, result_datatype},
-                          {nullptr, target_count, target_datatype},
-                          target_rank,
-                          target_disp,
-                          op,
-                          nullptr,
-                          "MPI_Get_accumulate"},
-                         true);
+  return rma::accumulate(
+      win,
+      operation("MPI_Get_accumulate", op, {origin_addr, origin_count, origin_datatype},
+                {nullptr, target_count, target_datatype}, target_rank, target_disp,
+                {result_addr, result_count, result_datatype}),
+      true);
 }
 
 Status fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype,
@@ -108,16 +95,11 @@ Status fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype dat
   if (in_basic_types(datatype) && rma::fetch_at_once(win->access.get(), origin_addr, result_addr,
                                                      datatype, target_rank, target_disp, op))
     return {};
-  return rma::accumulate(win,
-                         {{origin_addr, 1, datatype},
-                          {result_addr, 1, datatype},
-                          {nullptr, 1, datatype},
-                          target_rank,
-                          target_disp,
-                          op,
-                          nullptr,
-                          "MPI_Fetch_and_op"},
-                         true);
+  return rma::accumulate(
+      win,
+      operation("MPI_Fetch_and_op", op, {origin_addr, 1, datatype}, {nullptr, 1, datatype},
+                target_rank, target_disp, {result_addr, 1, datatype}),
+      true);
 }
 
 Status compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
@@ -130,44 +112,26 @@ Status compare_and_swap(const void* origin_addr, const void* compare_addr, void*
 Status rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
             int target_rank, MPI_Aint target_disp, MPI_Count target_count,
             MPI_Datatype target_datatype, rma::Win* win, MPI_Request* request) {
-  rma::Operation what{{origin_addr, origin_count, origin_datatype},
-                      {},
-                      {nullptr, target_count, target_datatype},
-                      target_rank,
-                      target_disp,
-                      MPI_REPLACE,
-                      nullptr,
-                      "MPI_Rput"};
-  return with_request(&what, request, [&](const auto& w) { return rma::put(win, w); });
+  return with_request(
+      operation("MPI_Rput", MPI_REPLACE, {origin_addr, origin_count, origin_datatype},
+                {nullptr, target_count, target_datatype}, target_rank, target_disp),
+      request, [&](const auto& w) { return rma::put(win, w); });
 }
 
 Status rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
             int target_rank, MPI_Aint target_disp, MPI_Count target_count,
             MPI_Datatype target_datatype, rma::Win* win, MPI_Request* request) {
-  rma::Operation what{{origin_addr, origin_count, origin_datatype},
-                      {},
-                      {nullptr, target_count, target_datatype},
-                      target_rank,
-                      target_disp,
-                      MPI_NO_OP,
-                      nullptr,
-                      "MPI_Rget"};
-  return with_request(&what, request, [&](const auto& w) { return rma::get(win, w); });
+  return with_request(operation("MPI_Rget", MPI_NO_OP, {origin_addr, origin_count, origin_datatype},
+                                {nullptr, target_count, target_datatype}, target_rank, target_disp),
+                      request, [&](const auto& w) { return rma::get(win, w); });
 }
 
 Status raccumulate(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
                    int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                    MPI_Datatype target_datatype, MPI_Op op, rma::Win* win, MPI_Request* request) {
-  rma::Operation what{{origin_addr, origin_count, origin_datatype},
-                      {},
-                      {nullptr, target_count, target_datatype},
-                      target_rank,
-                      target_disp,
-                      op,
-                      nullptr,
-                      "MPI_Raccumulate"};
-  return with_request(&what, request,
-                      [&](const auto& w) { return rma::accumulate(win, w, false); });
+  return with_request(operation("MPI_Raccumulate", op, {origin_addr, origin_count, origin_datatype},
+                                {nullptr, target_count, target_datatype}, target_rank, target_disp),
+                      request, [&](const auto& w) { return rma::accumulate(win, w, false); });
 }
 
 Status rget_accumulate(const void* origin_addr, MPI_Count origin_count,
@@ -175,15 +139,11 @@ Status rget_accumulate(const void* origin_addr, MPI_Count origin_count,
                        MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
                        MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
                        rma::Win* win, MPI_Request* request) {
-  rma::Operation what{{origin_addr, origin_count, origin_datatype},
-                      {result_addr, result_count, result_datatype},
-                      {nullptr, target_count, target_datatype},
-                      target_rank,
-                      target_disp,
-                      op,
-                      nullptr,
-                      "MPI_Rget_accumulate"};
-  return with_request(&what, request, [&](const auto& w) { return rma::accumulate(win, w, true); });
+  return with_request(
+      operation("MPI_Rget_accumulate", op, {origin_addr, origin_count, origin_datatype},
+                {nullptr, target_count, target_datatype}, target_rank, target_disp,
+                {result_addr, result_count, result_datatype}),
+      request, [&](const auto& w) { return rma::accumulate(win, w, true); });
 }
 
 }  // namespace fgmpi::mpi
