@@ -1,19 +1,8 @@
 # However a rank ends, the tracker changes neither what is said nor the job's status, nothing hangs, and the files say what
 # was: ends without MPI_Finalize, aborts, killed processes, deadlocks; sessions before, beside and after MPI_Init.
-set -u
-bin=$1
-folder=$2
-source=$(cd "$(dirname "$0")" && pwd)/ends.c
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-dump=$bin/fgmpi-track-dump
+. "$(dirname "$0")/begin.bash"
+source=$sources/ends.c
 export FGMPI_TRACK="files:raw"
-
-fail() {
-  echo "FAILED: $*"
-  exit 1
-}
 
 # traced C P STATUS ARGUMENTS...: runs ends, whose status is the one it has without the tracker; reads its files in every way.
 traced() {

@@ -1,17 +1,6 @@
 # One program in C, C++, MPI-2's C++ binding and Fortran's three interfaces leaves the same trace, at several shapes; OpenMP's
 # threads do no harm.
-set -u
-bin=$1
-folder=$2
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-dump=$bin/fgmpi-track-dump
-
-fail() {
-  echo "FAILED: $*"
-  exit 1
-}
+. "$(dirname "$0")/begin.bash"
 
 # trace NAME C P PROGRAM: definitions and events without times go to NAME.text.
 trace() {

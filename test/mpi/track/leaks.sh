@@ -1,17 +1,8 @@
 # Communicators that are left behind are listed with the line that made them and how many ranks left them: in C, C++, MPI-2's
 # C++ binding and Fortran's three interfaces, whether ranks have images of the program or processes of their own, optimised
 # or not, position-independent or not.
-set -u
-bin=$1
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
+. "$(dirname "$0")/begin.bash"
 export FGMPI_TRACK="files:raw"
-
-fail() {
-  echo "FAILED: $*"
-  exit 1
-}
 
 # Each leaves a duplicate of all ranks, made in a function, and one of every second rank.
 cat >leak.c <<'END'

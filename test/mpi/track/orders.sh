@@ -1,19 +1,6 @@
 # Duplicates that complete in another order at each rank keep their keys: by broadcast and by context ids, on several shapes,
 # under random schedules. On the system's MPICH at 2 to 16 processes the definitions are the same as ours.
-set -u
-bin=$1
-folder=$2
-sources=$(cd "$(dirname "$0")" && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-library=$(cd "$bin/../lib" && pwd)/libfgmpi-track.so
-dump=$bin/fgmpi-track-dump
-
-fail() {
-  echo "FAILED: $*"
-  exit 1
-}
+. "$(dirname "$0")/begin.bash"
 
 # looks NAME RANKS: in the trace NAME, messages of tag k go over the communicator called "idup k" at each rank.
 looks() {

@@ -1,17 +1,7 @@
 # PMPI tools stay in front of the library: a call by its MPI name goes to the tool's function, whether the tool is preloaded
 # or linked, from C and Fortran, from a function pointer, a library and a plugin, with several ranks a process, with images of
 # the program and without, and in programs that were linked by the system MPICH's wrappers.
-set -u
-bin=$1
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-lib=$(cd "$bin/../lib" && pwd)
-
-fail() {
-  echo "FAILED: $*"
-  exit 1
-}
+. "$(dirname "$0")/begin.bash"
 
 # The tool counts what each rank calls by the MPI names, and prints the sums at the end.
 cat >tool.c <<'END'
@@ -142,8 +132,8 @@ done
 # Programs of the system's wrappers name another library before ours; they execute themselves once more, with both preloaded.
 if command -v mpicc.mpich >/dev/null; then
   mpicc.mpich -w -O1 program.c -o system ./liblibrary.so "$path" || fail "mpicc.mpich program.c"
-  LD_LIBRARY_PATH=$lib run 4 system -n 4 "${tool[@]}"
-  LD_LIBRARY_PATH=$lib run 4 system -n 1 -nfg 4 "${tool[@]}"
+  LD_LIBRARY_PATH=$libraries run 4 system -n 4 "${tool[@]}"
+  LD_LIBRARY_PATH=$libraries run 4 system -n 1 -nfg 4 "${tool[@]}"
 fi
 
 # A program's own tool and the tracker: the first in the order of symbols sees a call, since what it calls then are PMPI_*.

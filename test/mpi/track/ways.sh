@@ -1,18 +1,7 @@
 # Other ways into a trace: sessions without a world, a linked program, chunks that fill up, a program of one's own PMPI,
 # many ranks.
-set -u
-bin=$1
-folder=$2
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-library=$(cd "$bin/../lib" && pwd)
-dump=$bin/fgmpi-track-dump
+. "$(dirname "$0")/begin.bash"
 
-fail() {
-  echo "FAILED: $*"
-  exit 1
-}
 trace() {
   local name=$1
   shift
@@ -21,7 +10,7 @@ trace() {
 }
 
 # The tracker comes before the program's libraries, so it may not bring symbols of C++'s library or its own.
-extra=$(nm -D --defined-only "$library/libfgmpi-track.so" | awk '{ print $3 }' | grep -vE '^(P?MPI_|MPIX_Comm_split$)')
+extra=$(nm -D --defined-only "$libraries/libfgmpi-track.so" | awk '{ print $3 }' | grep -vE '^(P?MPI_|MPIX_Comm_split$)')
 [ -z "$extra" ] || fail "libfgmpi-track.so exports $(head -3 <<<"$extra")"
 
 # Sessions: nobody to unify with at the end, so the reader does.
@@ -44,7 +33,7 @@ int main(int argc, char** argv) {
   return 0;
 }
 END
-"$bin/mpicc" linked.c -o linked.program -L"$library" -lfgmpi-track || fail "mpicc -lfgmpi-track"
+"$bin/mpicc" linked.c -o linked.program -L"$libraries" -lfgmpi-track || fail "mpicc -lfgmpi-track"
 FGMPI_TRACK_DIR=linked timeout 100 "$bin/mpiexec" -n 2 -nfg 2 ./linked.program >out 2>&1 || fail "linked: status $?: $(cat out)"
 [ "$("$dump" --events linked | grep -c MPI_Barrier)" = 12000 ] || fail "linked: $("$dump" linked)"
 
