@@ -83,7 +83,7 @@ class ThreadOfRank : public Waiter {
   uint64_t number = 0;
   bool named = false;  ///< `handle` is known
   pthread_t handle{};
-  Proclet* joiner = nullptr;  ///< parked until it ends
+  Proclet* joiner = nullptr;  ///< parked until it ends; under list_mutex
 };
 
 namespace {
@@ -100,8 +100,8 @@ struct Threads {
   Waiter* woken = nullptr;      ///< to be woken when the lock has been given back
   uint32_t queued_helpers = 0;  ///< in the run queue
   uint64_t entries = 0;
-  uint64_t activity = 0;         ///< changes whenever the verdict about a deadlock may
-  uint64_t judged_activity = 0;  ///< when the scheduler's thread last looked
+  std::atomic<uint64_t> activity{0};  ///< changes whenever the verdict about a deadlock may
+  uint64_t judged_activity = 0;       ///< when the scheduler's thread last looked
 
   std::mutex list_mutex;  ///< protects `list`, also before threads are enabled
   std::vector<ThreadOfRank*> list;
@@ -337,7 +337,9 @@ void note_switch_with_threads(Proclet* to) {
 }
 
 bool threads_have_moved() {
-  return threads_enabled() && g.activity != std::exchange(g.judged_activity, g.activity);
+  if (!threads_enabled()) return false;
+  const uint64_t now = g.activity;
+  return now != std::exchange(g.judged_activity, now);
 }
 
 void sleep_on_scheduler_thread(int64_t timeout_ns) {
@@ -463,23 +465,26 @@ void adopt_thread(ThreadOfRank* t) {
 }
 
 void end_thread(ThreadOfRank* t) {
-  if (threads_enabled()) {
+  t_thread = nullptr;
+  Proclet* joiner;
+  {
+    std::lock_guard<std::mutex> guard(g.list_mutex);
+    g.list.erase(std::find(g.list.begin(), g.list.end(), t));
+    joiner = t->joiner;
+  }
+  ++g.activity;
+  // Who waits for this thread without a joiner of ours may do so inside the library, in a callback of an MPI call: then the
+  // engine lock is not to be had before this thread has ended.
+  if (joiner) {
+    t_thread = t;
     g.lock.lock();
     install(t);
     t_inside = detail::kInside;
-    {
-      std::lock_guard<std::mutex> guard(g.list_mutex);
-      g.list.erase(std::find(g.list.begin(), g.list.end(), t));
-    }
-    ++g.activity;
-    if (t->joiner) ready(t->joiner);
+    ready(joiner);
     unlock_here();
     t_thread = nullptr;
-    delete t;
-    return;
   }
-  t_thread = nullptr;
-  drop_thread(t);
+  delete t;
 }
 
 uint64_t number_of(const ThreadOfRank* t) { return t->number; }
@@ -491,28 +496,35 @@ void name_thread(uint64_t number, pthread_t handle) {
 }
 
 namespace {
-/// The thread of a rank that has this handle and has not ended, or nullptr.
-ThreadOfRank* find_thread(pthread_t handle) {
+enum class Join { kEnded, kWoken, kLook };
+/// kWoken: the thread will wake `joiner`, which has to park. kLook: it cannot.
+Join join_thread(pthread_t handle, Proclet* joiner) {
   std::lock_guard<std::mutex> guard(g.list_mutex);
-  for (ThreadOfRank* t : g.list)
-    if (t->named && pthread_equal(t->handle, handle)) return t;
-  return nullptr;
+  for (ThreadOfRank* t : g.list) {
+    if (!t->named || !pthread_equal(t->handle, handle)) continue;
+    // A thread that ends cannot wake a proclet while nobody takes turns.
+    if (!threads_enabled() || t->joiner) return Join::kLook;
+    t->joiner = joiner;
+    return Join::kWoken;
+  }
+  return Join::kEnded;
 }
 }  // namespace
 
 void wait_for_end_of(pthread_t handle) {
   constexpr int64_t kFirstLook = 20'000, kLongestLook = 1'000'000;
-  for (int64_t wait = kFirstLook; ThreadOfRank* t = find_thread(handle);
-       wait = std::min(2 * wait, kLongestLook)) {
-    // A thread that ends cannot wake a proclet while nobody takes turns; nor can it go while its joiner is inside.
-    if (!threads_enabled() || t->joiner) {
-      sleep_for(wait);
-      continue;
+  for (int64_t wait = kFirstLook;; wait = std::min(2 * wait, kLongestLook)) {
+    switch (join_thread(handle, current())) {
+      case Join::kEnded:
+        return;
+      case Join::kWoken: {
+        // It needs the engine lock to do so, which it gets when this proclet is parked.
+        const WaitSite site{"pthread_join", nullptr, true};
+        return park(&site);
+      }
+      case Join::kLook:
+        sleep_for(wait);
     }
-    const WaitSite site{"pthread_join", nullptr, true};
-    t->joiner = current();
-    park(&site);
-    return;
   }
 }
 
