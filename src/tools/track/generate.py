@@ -180,7 +180,7 @@ class Wrapper:
             self.after.append("call.advance();")
             return "completion"
         if base == "Request_free":
-            self.before = ["const MPI_Request before = *request;"]
+            self.before = ["const KnownRequest before = call.know(*request);"]
             self.after = ["call.request_freed(before);"]
         elif base == "Cancel":
             self.after = ["call.cancelled(*request);"]
@@ -227,8 +227,8 @@ class Wrapper:
 
     def communicators(self, base):
         if base in ("Comm_free", "Comm_disconnect"):
-            self.before = ["const MPI_Comm before = *comm;"]
-            self.after = ["call.freed(before);"]
+            self.before = ["const MPI_Comm before = *comm;", "const uint32_t id = call.id_of(before);"]
+            self.after = ["call.freed(before, id);"]
             self.collective = 18
             return "collective"
         if base == "Comm_set_name":

@@ -40,13 +40,16 @@ class HandleTable {
     places_[at] = {handle, value};
   }
 
-  void remove(int handle) {
+  /// Nothing where the handle has another value by now: MPI may give a handle that one thread has freed to another one,
+  /// which may put() it before the first comes to remove it.
+  void remove(int handle, uint32_t value) {
     if (count_ == 0) return;
     uint32_t at = place_of(handle);
     while (places_[at].handle != handle || places_[at].value == kNone) {
       if (places_[at].value == kNone) return;
       at = (at + 1) & mask_;
     }
+    if (places_[at].value != value) return;
     --count_;
     for (uint32_t next = (at + 1) & mask_; places_[next].value != kNone;
          next = (next + 1) & mask_) {

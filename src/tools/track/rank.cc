@@ -68,13 +68,13 @@ uint32_t Rank::add_comm(MPI_Comm comm, uint32_t parent, uint16_t call, uint16_t 
   return id;
 }
 
-void Rank::drop_comm(MPI_Comm handle) {
-  const uint32_t id = look_up(handle);
-  if (id == kNoComm) return;
+void Rank::drop_comm(MPI_Comm handle, uint32_t id) {
   comm(id).flags |= kFreed;
-  comms.remove(handle);
-  last_comm = MPI_COMM_NULL;
-  last_id = kNoComm;
+  comms.remove(handle, id);
+  if (last_id == id) {
+    last_comm = MPI_COMM_NULL;
+    last_id = kNoComm;
+  }
   if (id < groups.size() && groups[id] != MPI_GROUP_NULL) g_next.MPI_Group_free(&groups[id]);
 }
 

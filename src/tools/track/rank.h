@@ -38,6 +38,17 @@ struct RequestEntry {
   uint64_t number = 0;  ///< the request's name in the trace
   uint64_t extra = 0;   ///< collectives: bytes received; kIdup: where the new handle will be
   const void* place = nullptr;
+  // Sends of one handle, oldest first: libraries give the same one to all that were complete at once.
+  uint32_t next = HandleTable::kNone;
+  uint32_t last = HandleTable::kNone;  ///< of the first one
+  uint32_t uses = 0;                   ///< how often this entry was dropped
+};
+
+/// A request before a call that may complete or free it. Afterwards another thread may have its handle.
+struct KnownRequest {
+  MPI_Request request = MPI_REQUEST_NULL;
+  uint32_t entry = HandleTable::kNone;
+  uint32_t uses = 0;
 };
 
 /// A key that is on its way (keys.cc).
@@ -62,11 +73,12 @@ struct Rank {
   Event* last_event = nullptr;  ///< end of the chunk, or of what may be recorded
   ChunkHeader* events = nullptr;
   bool recording = false;
-  bool threads = false;  ///< MPI_THREAD_MULTIPLE
+  bool threads = false;                ///< MPI_THREAD_MULTIPLE
+  std::atomic<int> thread_numbers{1};  ///< given to its threads
   MPI_Comm last_comm = MPI_COMM_NULL;
   uint32_t last_id = kNoComm;
   HandleTable comms;     ///< handle -> local id
-  HandleTable requests;  ///< handle -> entry
+  HandleTable requests;  ///< handle -> its first entry
   std::vector<RequestEntry> entries;
   std::vector<uint32_t> free_entries;
   uint64_t next_request = 1;
@@ -107,10 +119,15 @@ struct Rank {
   /// same creation; waits for nobody.
   uint32_t add_comm(MPI_Comm comm, uint32_t parent, uint16_t call, uint16_t flags,
                     const void* place);
-  void drop_comm(MPI_Comm comm);
+  /// `comm` was the handle of the communicator with this local id.
+  void drop_comm(MPI_Comm comm, uint32_t id);
 
-  uint32_t new_entry(MPI_Request request, const RequestEntry& entry);
+  void new_entry(MPI_Request request, const RequestEntry& entry);
+  /// REQUIRES: it is the first of its handle's entries, or no longer one of them.
   void drop_entry(MPI_Request request, uint32_t index);
+  KnownRequest know(MPI_Request request) const;
+  /// The entry of a known request, or another one of its handle where a thread has taken that; kNone: there is none.
+  uint32_t entry_of(const KnownRequest& known) const;
 };
 
 struct Process {
@@ -126,7 +143,6 @@ struct Process {
   bool wanted[kCallCount] = {};
   uintptr_t fortran_low = 0, fortran_high = 0;  ///< the Fortran binding's code, which calls PMPI_*
   uintptr_t cxx_low = 0, cxx_high = 0;          ///< the code of MPI-2's C++ binding
-  std::atomic<int> threads{1};                  ///< numbers given to threads
 };
 extern Process g_process;
 

@@ -19,10 +19,10 @@ namespace {
 thread_local uint8_t t_thread = 0;
 thread_local bool t_thread_known = false;
 
-uint8_t thread_number(const Rank* rank) {
+uint8_t thread_number(Rank* rank) {
   if (!rank->threads) return 0;
   if (!t_thread_known) {
-    t_thread = static_cast<uint8_t>(std::min(g_process.threads.fetch_add(1), 255));
+    t_thread = static_cast<uint8_t>(std::min(rank->thread_numbers.fetch_add(1), 255));
     t_thread_known = true;
   }
   return t_thread;
@@ -186,7 +186,7 @@ void Call::collective(uint32_t comm, int root, uint64_t sent, uint64_t received)
   fill(EventKind::kColl, comm, root, 0, sent, received);
 }
 
-uint32_t Rank::new_entry(MPI_Request request, const RequestEntry& entry) {
+void Rank::new_entry(MPI_Request request, const RequestEntry& entry) {
   uint32_t index;
   if (free_entries.empty()) {
     index = static_cast<uint32_t>(entries.size());
@@ -194,15 +194,43 @@ uint32_t Rank::new_entry(MPI_Request request, const RequestEntry& entry) {
   } else {
     index = free_entries.back();
     free_entries.pop_back();
+    const uint32_t uses = entries[index].uses;
     entries[index] = entry;
+    entries[index].uses = uses;
   }
-  requests.put(request, index);
-  return index;
+  entries[index].last = index;
+  const uint32_t first = requests.find(request);
+  // Sends alone share a handle. Any other entry is one that another thread is about to drop, or was completed unseen.
+  if (first == HandleTable::kNone || entries[first].kind != RequestKind::kSend ||
+      entry.kind != RequestKind::kSend) {
+    requests.put(request, index);
+  } else {
+    entries[entries[first].last].next = index;
+    entries[first].last = index;
+  }
 }
 
 void Rank::drop_entry(MPI_Request request, uint32_t index) {
-  requests.remove(request);
+  RequestEntry& e = entries[index];
+  if (e.next == HandleTable::kNone) {
+    requests.remove(request, index);
+  } else if (requests.find(request) == index) {
+    entries[e.next].last = e.last;
+    requests.put(request, e.next);
+  }
+  ++e.uses;
   free_entries.push_back(index);
+}
+
+KnownRequest Rank::know(MPI_Request request) const {
+  const uint32_t entry = requests.find(request);
+  return {request, entry, entry == HandleTable::kNone ? 0 : entries[entry].uses};
+}
+
+uint32_t Rank::entry_of(const KnownRequest& known) const {
+  if (known.entry == HandleTable::kNone || entries[known.entry].uses == known.uses)
+    return known.entry;
+  return requests.find(known.request);
 }
 
 void Call::requested(RequestKind kind, bool persistent, MPI_Request request, MPI_Comm comm,
@@ -318,22 +346,32 @@ void Call::idup_started(MPI_Comm parent, MPI_Comm* comm, MPI_Request request) {
   rank_->new_entry(request, entry);
 }
 
-void Call::freed(MPI_Comm comm) {
-  if (!rank_) return;
+uint32_t Call::id_of(MPI_Comm comm) {
+  if (!rank_) return kNoComm;
   RankLock lock(rank_);
-  const uint32_t id = rank_->id_of(comm);
+  return rank_->id_of(comm);
+}
+
+KnownRequest Call::know(MPI_Request request) {
+  if (!rank_ || rank_->requests.size() == 0) return {};
+  RankLock lock(rank_);
+  return rank_->know(request);
+}
+
+void Call::freed(MPI_Comm comm, uint32_t id) {
   if (id == kNoComm) return;
-  rank_->drop_comm(comm);
+  RankLock lock(rank_);
+  rank_->drop_comm(comm, id);
   if (event_) fill(EventKind::kCommFree, id, kNoRoot, 0, 0, 0);
 }
 
-void Call::request_freed(MPI_Request request) {
-  if (!rank_ || rank_->requests.size() == 0) return;
+void Call::request_freed(const KnownRequest& request) {
+  if (request.entry == HandleTable::kNone) return;
   RankLock lock(rank_);
-  const uint32_t index = rank_->requests.find(request);
+  const uint32_t index = rank_->entry_of(request);
   if (index == HandleTable::kNone) return;
   const RequestEntry e = rank_->entries[index];
-  rank_->drop_entry(request, index);
+  rank_->drop_entry(request.request, index);
   if (event_ && e.active && e.recorded && e.kind == RequestKind::kSend)
     fill(EventKind::kIsendDone, e.comm, kNoRoot, 0, 0, e.number);
 }
@@ -375,7 +413,7 @@ Completion::Completion(Call* call, int count, const MPI_Request* requests)
     known_ = many_.data();
   }
   for (int i = 0; i < count; ++i) {
-    known_[i] = {requests[i], rank->requests.find(requests[i])};
+    known_[i] = rank->know(requests[i]);
     if (known_[i].entry == HandleTable::kNone) continue;
     any_ = true;
     const RequestEntry& e = rank->entries[known_[i].entry];
@@ -401,7 +439,9 @@ MPI_Status* Completion::statuses(MPI_Status* of_program) {
 void Completion::done(int i, int status) {
   if (!any_ || i < 0 || i >= count_ || known_[i].entry == HandleTable::kNone) return;
   RankLock lock(call_->rank_);
-  call_->complete(known_[i].entry, known_[i].request, told_ ? told_ + status : nullptr);
+  const uint32_t entry = call_->rank_->entry_of(known_[i]);
+  if (entry != HandleTable::kNone)
+    call_->complete(entry, known_[i].request, told_ ? told_ + status : nullptr);
 }
 
 }  // namespace fgmpi::track

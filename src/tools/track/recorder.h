@@ -78,8 +78,12 @@ class Call {
 
   void created(MPI_Comm parent, MPI_Comm comm, uint16_t flags = 0);
   void idup_started(MPI_Comm parent, MPI_Comm* comm, MPI_Request request);
-  void freed(MPI_Comm comm);
-  void request_freed(MPI_Request request);
+  /// The local id of a communicator or kNoComm, and what is known of a request: to be asked before a call that frees the
+  /// handle, which another thread may be given at once.
+  uint32_t id_of(MPI_Comm comm);
+  KnownRequest know(MPI_Request request);
+  void freed(MPI_Comm comm, uint32_t id);
+  void request_freed(const KnownRequest& request);
   void cancelled(MPI_Request request);
   void named(MPI_Comm comm, const char* name);
   /// Completes keys that have come.
@@ -117,15 +121,11 @@ class Completion {
   Call* const call_;
   const int count_;
   bool any_ = false, receives_ = false;
-  struct Known {
-    MPI_Request request;
-    uint32_t entry;
-  };
-  Known few_[kFew];
+  KnownRequest few_[kFew];
   MPI_Status few_statuses_[kFew];
-  std::vector<Known> many_;
+  std::vector<KnownRequest> many_;
   std::vector<MPI_Status> many_statuses_;
-  Known* known_ = few_;
+  KnownRequest* known_ = few_;
   const MPI_Status* told_ = nullptr;
 };
 

@@ -6,12 +6,14 @@ static void* work(void* number) {
   const int tag = (int)(long)number;
   MPI_Comm dup;
   for (int i = 0; i < 200; ++i) {
-    int out = i, in = -1;
-    MPI_Request r[2];
-    MPI_Irecv(&in, 1, MPI_INT, (rank + size - 1) % size, tag, MPI_COMM_WORLD, &r[0]);
-    MPI_Isend(&out, 1, MPI_INT, (rank + 1) % size, tag, MPI_COMM_WORLD, &r[1]);
-    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
-    if (in != i) MPI_Abort(MPI_COMM_WORLD, 3);
+    int out = i, in[2] = {-1, -1};
+    MPI_Request r[4];
+    for (int j = 0; j < 2; ++j)
+      MPI_Irecv(&in[j], 1, MPI_INT, (rank + size - 1) % size, tag + 10 * j, MPI_COMM_WORLD, &r[j]);
+    for (int j = 0; j < 2; ++j) /* complete at once, most of them: then all have one handle */
+      MPI_Isend(&out, 1, MPI_INT, (rank + 1) % size, tag + 10 * j, MPI_COMM_WORLD, &r[2 + j]);
+    MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+    if (in[0] != i || in[1] != i) MPI_Abort(MPI_COMM_WORLD, 3);
   }
   MPI_Comm_dup(MPI_COMM_SELF, &dup);
   MPI_Comm_free(&dup);
