@@ -1,16 +1,15 @@
 // Sleeping on a word of memory until another thread or process wakes the sleeper (futex(2)).
 //
-// Thread rule: any. Nothing here switches: the calling OS thread sleeps.
+// Thread rule: any. Nothing here switches: the calling OS thread sleeps; errno stays.
 #pragma once
 
 #include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
 
 #include "base/clock.h"
+#include "base/raw_call.h"
 
 namespace fgmpi {
 
@@ -21,13 +20,12 @@ enum class FutexScope : int { kProcess = FUTEX_PRIVATE_FLAG, kShared = 0 };
 inline void futex_wait(std::atomic<uint32_t>* word, uint32_t value, int64_t timeout_ns,
                        FutexScope scope) {
   const timespec timeout = to_timespec(timeout_ns < 0 ? 0 : timeout_ns);
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), FUTEX_WAIT | static_cast<int>(scope), value,
-          timeout_ns < 0 ? nullptr : &timeout, nullptr, 0);
+  raw_call(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAIT | static_cast<int>(scope), value,
+           reinterpret_cast<long>(timeout_ns < 0 ? nullptr : &timeout));
 }
 /// Wakes one sleeper.
 inline void futex_wake(std::atomic<uint32_t>* word, FutexScope scope) {
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), FUTEX_WAKE | static_cast<int>(scope), 1,
-          nullptr, nullptr, 0);
+  raw_call(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAKE | static_cast<int>(scope), 1);
 }
 
 }  // namespace fgmpi

@@ -1,14 +1,11 @@
 // The run of a process's ranks: process_main(), or the one rank of a program that loaded this library later; and what the
 // first MPI_Init connects.
 
-#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <ctime>
 #include <memory>
 
-#include "base/clock.h"
 #include "ch4-av-rankmap/av.h"
 #include "coll/failure.h"
 #include "liveness/watch.h"
@@ -48,11 +45,6 @@ Status connect() {
   if (boot().size() == 1) {
     g_av.init({0, me.ranks}, 0);
     liveness::start_watch(boot().launcher_fd(), nullptr, "", true);
-    // Without a timeout only when a deadlock is to be suffered (FGMPI_DEADLOCK=report or off): nothing can come.
-    hooks.sleep = [](int64_t timeout_ns) {
-      const timespec timeout = to_timespec(timeout_ns < 0 ? 0 : timeout_ns);
-      ::ppoll(nullptr, 0, timeout_ns < 0 ? nullptr : &timeout, nullptr);
-    };
   } else {
     pt2pt::set_peer_failed_handler(on_peer_failed);
     FGMPI_TRY(exchange_addresses(&setup));

@@ -3,12 +3,13 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/futex.h"
 #include "proclet-sched/jump.h"
 #include "proclet-sched/timers.h"
 
@@ -23,15 +24,31 @@ constexpr uint32_t kMostTrimPasses = 64;  ///< with more to free each time, betw
 constexpr uint32_t kTrimPolls =
     512;  ///< polls of a busy process between looks at the clock for that
 
+/// Some rank waits for what comes from outside of MPI, perhaps as a completion.
+bool something_may_come() {
+  for (uint32_t i = 0; i < g_scheduler.count; ++i) {
+    const Proclet& p = g_scheduler.ranks[i];
+    if (p.state == State::kParked && p.wait && !p.wait->deadlocks) return true;
+  }
+  return false;
+}
+
 void sleep_in_kernel(int64_t timeout_ns) {
   if (threads_enabled()) return sleep_on_scheduler_thread(timeout_ns);
-  if (g_scheduler.hooks.sleep) return g_scheduler.hooks.sleep(timeout_ns);
-  if (timeout_ns < 0) {
+  const Hooks& hooks = g_scheduler.hooks;
+  if (hooks.sleep && !hooks.interrupt) return hooks.sleep(timeout_ns);
+  if (hooks.sleep) {
+    SleepUntilPosted posts(nullptr, hooks.interrupt);
+    if (posts.may_sleep()) hooks.sleep(timeout_ns);
+    return;
+  }
+  if (timeout_ns < 0 && !hooks.all_parked && !something_may_come()) {
     fprintf(stderr, "fgmpi: every proclet of this process is parked and nothing can wake one\n");
     abort();
   }
-  const timespec t = to_timespec(timeout_ns);
-  nanosleep(&t, nullptr);
+  std::atomic<uint32_t> woken{0};
+  SleepUntilPosted posts(&woken, nullptr);
+  if (posts.may_sleep()) futex_wait(&woken, 0, timeout_ns, FutexScope::kProcess);
 }
 
 /// Decides when trimmers run, for all of the library: at most every kTrimAfter, less often where they take long. How much
@@ -109,7 +126,7 @@ bool host_loop() {
   while (g_scheduler.live > 0 && !deadlocked) {
     bool due = g_scheduler.poll_due || !anything_ready();
     g_scheduler.poll_due = false;
-    bool progressed = due && g_scheduler.hooks.poll && g_scheduler.hooks.poll();
+    bool progressed = due && make_progress();
     if (due) wake_sleepers();
     if (Proclet* p = pick()) {
       g_scheduler.idle_since = -1;

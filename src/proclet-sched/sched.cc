@@ -36,7 +36,7 @@ void park_idle_helper(Proclet* self) {
 void yield() {
   Proclet* self = g_hot.current;
   if (__builtin_expect(!self, 0)) {
-    if (g_scheduler.hooks.poll) g_scheduler.hooks.poll();
+    make_progress();
     return;
   }
   if (__builtin_expect(g_scheduler.in_host_call, 0)) return;

@@ -32,7 +32,7 @@ struct WaitSite {
   const char* call = "";  ///< the MPI call, e.g. "MPI_Recv"
   /// Words for one line of the report ("source 3, tag 7, communicator MPI_COMM_WORLD"), or nullptr.
   void (*describe)(const WaitSite*, std::string* out) = nullptr;
-  /// False while something outside this process and its peers can end the wait (a timer, a pipe).
+  /// False while something outside this process and its peers can end the wait (a timer, a pipe, a completion).
   bool deadlocks = true;
 };
 
@@ -139,9 +139,11 @@ struct Hooks {
   /// ready, and every so many switches. May call ready() and spawn_helper(); must not park.
   bool (*poll)() = nullptr;
   /// Sleeps in the kernel until a transport has something, or `timeout_ns` passed (-1: no limit).
-  /// Nothing is ready when it is called and poll() found nothing.
+  /// Nothing is ready when it is called and poll() found nothing. nullptr: the scheduler sleeps until a timer is due or
+  /// a completion is posted (completions.h).
   void (*sleep)(int64_t timeout_ns) = nullptr;
-  /// Ends a sleep() that another thread is in, at once. nullptr: nothing but time ends a sleep.
+  /// Ends a sleep() that another thread is in or about to begin, at once. Called by any thread, without the engine lock.
+  /// nullptr: nothing but time ends a sleep().
   void (*interrupt)() = nullptr;
   /// Everything here is parked, no timer runs, poll() found nothing: called once per such state
   /// before sleep. Returns true when the job is deadlocked and was reported.

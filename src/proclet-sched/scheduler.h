@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "proclet-sched/completions.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/internal.h"
 #include "proclet-sched/stacks.h"
@@ -69,5 +70,11 @@ struct Scheduler {
 [[gnu::visibility("hidden")]] extern Immortal<Scheduler> g_immortal_scheduler;
 static constexpr Scheduler& g_scheduler = g_immortal_scheduler.value;
 using detail::g_hot;
+
+/// Handles completions and polls; true when there was anything. Inside, where nothing may park.
+inline bool make_progress() {
+  const bool any = drain_completions();
+  return (g_scheduler.hooks.poll && g_scheduler.hooks.poll()) || any;
+}
 
 }  // namespace fgmpi::sched

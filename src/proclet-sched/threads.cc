@@ -225,18 +225,26 @@ void end_waiting(Waiter* w) {
   }
 }
 
+void sleep_on_word(Waiter* w, int64_t timeout_ns) {
+  unlock_here();
+  futex_wait(&w->word, 0, timeout_ns, FutexScope::kProcess);
+  lock_here();
+}
+
 /// Until woken, or for the sleeper until the network has something, or `timeout_ns` has passed.
 void sleep_here(Waiter* w, int64_t timeout_ns) {
   if (w->word.exchange(0, std::memory_order_relaxed)) return;
   w->asleep = true;
-  if (g.sleeper == w && g_scheduler.hooks.interrupt) {
-    w->on_network = true;
-    g_scheduler.hooks.sleep(timeout_ns);
-    w->on_network = false;
+  if (g.sleeper != w) {
+    sleep_on_word(w, timeout_ns);
+  } else if (!g_scheduler.hooks.interrupt) {
+    SleepUntilPosted posts(&w->word, nullptr);
+    if (posts.may_sleep()) sleep_on_word(w, timeout_ns);
   } else {
-    unlock_here();
-    futex_wait(&w->word, 0, timeout_ns, FutexScope::kProcess);
-    lock_here();
+    SleepUntilPosted posts(nullptr, g_scheduler.hooks.interrupt);
+    w->on_network = true;
+    if (posts.may_sleep()) g_scheduler.hooks.sleep(timeout_ns);
+    w->on_network = false;
   }
   w->asleep = false;
   w->word.store(0, std::memory_order_relaxed);
@@ -253,7 +261,7 @@ void wait_until_ready(ThreadOfRank* t) {
   for (;;) {
     while (Proclet* helper = take_helper(t)) run_from_host(helper);
     if (self->state == State::kReady) break;
-    if (g_scheduler.hooks.poll && g_scheduler.hooks.poll()) {
+    if (make_progress()) {
       spin_until = 0;
       ++g.activity;
       continue;
@@ -281,7 +289,7 @@ void yield_here(ThreadOfRank* t) {
   save_runtime(self);
   g_hot.current = nullptr;
   if (Proclet* helper = take_helper(t)) run_from_host(helper);
-  if (g_scheduler.hooks.poll) g_scheduler.hooks.poll();
+  make_progress();
   breathe();
   g_hot.current = self;
   load_runtime(self);

@@ -105,7 +105,7 @@ bool Idle::spin(int64_t start, int64_t limit) {
     if (open_gate_) open_gate_();
     sched_yield();
     if (close_gate) close_gate();
-    if (interrupted_) return true;
+    if (take_interrupt()) return true;
     now = now_ns();
     if (now - before < kContended) continue;
     spin_ = kLeastSpin;
@@ -140,12 +140,24 @@ void Idle::block(int64_t timeout_ns) {
 }
 
 void Idle::interrupt() {
-  interrupted_ = true;
+  interrupted_.store(true);  // before the wake-up: who is woken looks
   const uint64_t one = 1;
   if (epoll_ < 0 && transports_.size() == 1)
     transports_[0]->interrupt();
   else if (wake_fd_ >= 0 && write(wake_fd_, &one, sizeof one) < 0)
     return;  // full: it is readable
+}
+
+bool Idle::empty_wake_fd() {
+  uint64_t count;
+  return wake_fd_ >= 0 && read(wake_fd_, &count, sizeof count) > 0;
+}
+
+bool Idle::take_interrupt() {
+  if (__builtin_expect(!interrupted_.load(std::memory_order_relaxed), 1)) return false;
+  interrupted_.store(false);
+  empty_wake_fd();
+  return true;
 }
 
 /// Sleeps by the clock, whatever the descriptors say: the longer, the more spurious wake-ups there were. No provider is
@@ -167,18 +179,15 @@ bool Idle::sleep_once(int64_t* now, int64_t deadline) {
     until = std::min(deadline, std::max(next_tick_, start + 1000));
     for (Transport* transport : transports_)
       until = std::min(until, add_time(start, transport->longest_sleep()));
-    if (!interrupted_) block(until - start);
+    if (!interrupted_.load()) block(until - start);
     disarm_all();
   }
   const bool any = poll();
   *now = now_ns();
-  if (__builtin_expect(interrupted_, 0)) {
-    uint64_t count;
-    if (wake_fd_ >= 0 && read(wake_fd_, &count, sizeof count) < 0)
-      return true;  // it was in the spin
-    return true;
-  }
+  if (take_interrupt()) return true;
   const int64_t early = *now < until, expected = (*now - start) / kSpuriousInterval;
+  // The descriptor is written after the flag: by an interrupt() that an earlier sleep() has returned for already.
+  if (early && !any && empty_wake_fd()) return true;
   spurious_ = any ? 0 : static_cast<int>(std::max<int64_t>(0, spurious_ + early - expected));
   if (spurious_ >= kMostSpurious) {
     sleep_regardless(deadline - *now);
@@ -197,7 +206,6 @@ bool Idle::tick(int64_t now) {
 
 void Idle::sleep(int64_t timeout_ns) {
   int64_t start = now_ns(), now = start;
-  interrupted_ = false;
   // Also when all waits are short: retries for room at a peer that is gone end by this.
   if (tick(now)) return;
   int64_t deadline = timeout_ns < 0 ? INT64_MAX : add_time(start, timeout_ns);

@@ -8,11 +8,12 @@
 // that sleep are as fast as two alone, and sixteen busy ones on two cores do not burn each other's
 // time.
 //
-// Thread rule: one thread at a time. While one sleeps, others may poll the transports in turn (set_gate()), and end its
-// sleep (interrupt()). FGMPI_SPIN=microseconds sets the longest spin (default 200; 0: sleep at
+// Thread rule: one thread at a time. While one sleeps, others may poll the transports in turn (set_gate()). Any thread may
+// end its sleep (interrupt()). FGMPI_SPIN=microseconds sets the longest spin (default 200; 0: sleep at
 // once).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -37,7 +38,7 @@ class Idle {
 
   /// Called before and after each system call that waits: others may use the transports meanwhile.
   void set_gate(void (*open)(), void (*close)()) { open_gate_ = open, close_gate_ = close; }
-  /// From another thread, by the same turns: the sleep() that is under way returns soon.
+  /// From any thread: the sleep() that is under way, or else the next one, returns soon.
   void interrupt();
 
   uint64_t kernel_sleeps() const { return kernel_sleeps_; }
@@ -49,13 +50,16 @@ class Idle {
   void disarm_all();
   void block(int64_t timeout_ns);
   void sleep_regardless(int64_t at_most_ns);
+  /// True when interrupt() was called since the last time.
+  bool take_interrupt();
+  bool empty_wake_fd();
   /// Lets the transports look after their peers, about once a second; true when one had anything.
   bool tick(int64_t now);
 
   std::vector<Transport*> transports_;
   void (*open_gate_)() = nullptr;
   void (*close_gate_)() = nullptr;
-  bool interrupted_ = false;
+  std::atomic<bool> interrupted_{false};
   int wake_fd_ = -1;  ///< an eventfd among those of epoll_
   int epoll_ = -1;
   bool all_wake_ = true;      ///< every transport can wake us; else we poll every kPollInterval
