@@ -85,7 +85,7 @@ Status fold_slots(Meeting* m, const Reduction& r, char** result) {
     descending &= m->ranks[i] < m->ranks[i - 1];
   }
   Status status;
-  if (ascending || descending) {
+  if (ascending || descending || bytes == 0) {
     *result = fold_halves(r, slots, n, ascending, &status);
     return status;
   }

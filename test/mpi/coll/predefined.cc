@@ -108,7 +108,7 @@ template <class T>
 void defined(MPI_Datatype type, const Operation& o, int count) {
   std::vector<T> in(static_cast<size_t>(count)), out(in.size()), all(in.size()), upto(in.size());
   std::vector<T> block(1), whole(static_cast<size_t>(g_size));
-  memset(static_cast<void*>(in.data()), 0, in.size() * sizeof(T));
+  if (count > 0) memset(static_cast<void*>(in.data()), 0, in.size() * sizeof(T));
   for (int i = 0; i < count; ++i) in[static_cast<size_t>(i)] = brought<T>(g_rank, i, o.op);
   for (int r = 0; r < g_size; ++r) whole[static_cast<size_t>(r)] = brought<T>(g_rank, r, o.op);
   OK(MPI_Allreduce(in.data(), all.data(), count, type, o.op, MPI_COMM_WORLD));

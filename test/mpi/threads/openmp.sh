@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   bad += provided != MPI_THREAD_MULTIPLE;
   MPI_Allreduce(&bad, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf("%d wrong\n", all);
+  for (int i = 0; i < 8; ++i) MPI_Comm_free(&comms[i]);
   MPI_Finalize();
   return 0;
 }

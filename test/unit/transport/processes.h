@@ -119,6 +119,14 @@ struct Member {
   bool try_send(int to, uint64_t cookie, const std::string& payload) {
     return t->try_send(to, peers[to], header(cookie), payload.data(), payload.size());
   }
+  /// Until the transport reports that a peer has failed; the alarm of run_job() ends it otherwise.
+  void wait_for_a_failure() {
+    for (; sink.failures.empty(); usleep(1000)) {
+      t->tick();
+      t->poll();
+    }
+    t->poll();
+  }
   void send(int to, uint64_t cookie, const std::string& payload) {
     while (!try_send(to, cookie, payload)) t->poll();
   }

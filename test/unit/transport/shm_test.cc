@@ -284,9 +284,7 @@ TEST(Shm, KilledPeerIsReportedAfterItsLastFrames) {
       kill(getpid(), SIGKILL);
     }
     if (m.rank == 1) m.send(0, 0, "");
-    usleep(100'000);
-    for (int i = 0; i < 5; ++i) m.t->tick();
-    m.t->poll();
+    m.wait_for_a_failure();
     REQUIRE(m.sink.failures.size() == 1 && m.sink.failures[0].first == 2);
     REQUIRE(m.sink.failures[0].second.find("of this host has ended") != std::string::npos);
     if (m.rank == 0) REQUIRE(m.sink.frames.size() == 51);
