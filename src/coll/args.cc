@@ -43,27 +43,27 @@ namespace {
 /// Arrays of a call that are not longer than this, together, are copied as they are.
 constexpr size_t kShortArrays = 2048;
 
-size_t element_size(const Counts& values) {
-  return values.kind == Counts::kInt ? sizeof(int) : sizeof(MPI_Count);
+size_t length_of(const Counts& values, int32_t n) {
+  return static_cast<size_t>(n) * (values.kind == Counts::kInt ? sizeof(int) : sizeof(MPI_Count));
+}
+/// The room that the copies of a side's arrays take: each begins at a multiple of 8 bytes, for wide ones.
+size_t room_of(const Counts& values, int32_t n) {
+  return values ? (length_of(values, n) + 7) / 8 * 8 : 0;
+}
+size_t room_of(const Side& side) {
+  return room_of(side.counts, side.segments) + room_of(side.displs, side.segments);
 }
 
-size_t bytes_of(const Side& side) {
-  size_t each = 0;
-  for (const Counts* values : {&side.counts, &side.displs})
-    if (*values) each += element_size(*values);
-  return each * static_cast<size_t>(side.segments);
+/// Copies an array to `to`, and returns where the next one is to go.
+char* copy_array(Counts* values, int32_t n, char* to) {
+  if (!*values) return to;
+  std::memcpy(to, values->data, length_of(*values, n));
+  values->data = to;
+  return to + room_of(*values, n);
 }
-
-/// Copies the arrays of a side to `to`, and returns where the next are to go. Wide ones come first,
-/// for their alignment.
-void copy_side(Side* side, Counts::Kind kind, char** to) {
-  for (Counts* values : {&side->counts, &side->displs}) {
-    if (!*values || values->kind != kind) continue;
-    const size_t bytes = element_size(*values) * static_cast<size_t>(side->segments);
-    if (bytes) std::memcpy(*to, values->data, bytes);
-    values->data = *to;
-    *to += bytes;
-  }
+char* copy_side(Side* side, char* to) {
+  to = copy_array(&side->counts, side->segments, to);
+  return copy_array(&side->displs, side->segments, to);
 }
 
 void keep_side(Side* side, std::shared_ptr<const KeptArray>* counts,
@@ -79,16 +79,15 @@ void keep_side(Side* side, std::shared_ptr<const KeptArray>* counts,
 
 Status KeptArrays::keep(Args* args) {
   try {
-    const size_t bytes = bytes_of(args->send) + bytes_of(args->recv);
+    const size_t bytes = room_of(args->send) + room_of(args->recv);
     if (bytes <= kShortArrays) {
-      copies = std::make_unique_for_overwrite<char[]>(bytes + 1);
-      char* to = copies.get();
-      for (Counts::Kind kind : {Counts::kWide, Counts::kInt})
-        for (Side* side : {&args->send, &args->recv}) copy_side(side, kind, &to);
+      copies_ = std::make_unique_for_overwrite<char[]>(bytes + 1);
+      copy_side(&args->recv, copy_side(&args->send, copies_.get()));
       return {};
     }
-    keep_side(&args->send, &send_counts, &send_displs);
-    keep_side(&args->recv, &recv_counts, &recv_displs);
+    long_ = std::make_unique<Long>();
+    keep_side(&args->send, &long_->send_counts, &long_->send_displs);
+    keep_side(&args->recv, &long_->recv_counts, &long_->recv_displs);
   } catch (const std::bad_alloc&) {
     return error(MPI_ERR_NO_MEM, "no memory to keep the counts and displacements of %d ranks",
                  std::max(args->send.segments, args->recv.segments));

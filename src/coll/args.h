@@ -152,12 +152,19 @@ struct Args : comm::Arrival {
   Args& operator=(const Args&) = delete;
 };
 
-/// The arrays of a member's arguments, kept past its call: short ones as they are.
-struct KeptArrays {
-  std::unique_ptr<char[]> copies;
-  std::shared_ptr<const KeptArray> send_counts, send_displs, recv_counts, recv_displs;
-  /// Makes `args` refer to these. Errors: MPI_ERR_NO_MEM.
+/// The counts and displacements of a member's arguments, kept past its call: short ones as they are, in one block of
+/// memory, long ones in as little as they need.
+class KeptArrays {
+ public:
+  /// Makes `args` refer to the kept arrays. Errors: MPI_ERR_NO_MEM.
   Status keep(Args* args);
+
+ private:
+  struct Long {
+    std::shared_ptr<const KeptArray> send_counts, send_displs, recv_counts, recv_displs;
+  };
+  std::unique_ptr<char[]> copies_;
+  std::unique_ptr<Long> long_;
 };
 
 /// Makes `send` of an all-to-all the packed copy of `recv` (`segments` of them). Called when it

@@ -77,8 +77,7 @@ Status CollRequest::hold() {
     holds_op_ = true;
   }
   if (!args.send.counts && !args.recv.counts) return {};
-  arrays_ = std::make_unique<KeptArrays>();
-  return arrays_->keep(&args);
+  return arrays_.keep(&args);
 }
 
 void CollRequest::make_persistent() {

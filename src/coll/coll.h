@@ -45,7 +45,7 @@ class CollRequest final : public pt2pt::Request {
   Comm* comm() const { return static_cast<Comm*>(keep); }
   CollectiveKind kind_;
   bool holds_op_ = false;
-  std::unique_ptr<KeptArrays> arrays_;  ///< v and w forms
+  KeptArrays arrays_;  ///< of v and w forms
   uint32_t sequence_ = 0;
   uint32_t round_ = 0;  ///< persistent: how often it was started
 };
