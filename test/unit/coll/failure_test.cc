@@ -1,5 +1,5 @@
 // Collectives that fail, in a job of two processes: this one, and one that a transport plays. A frame for process 1 comes
-// back as if process 1 had sent it: so what this process tells is what the other one tells it.
+// back as if process 1 had sent it, so this process gets its own notices as those of process 1.
 #include "coll/failure.h"
 
 #include <gtest/gtest.h>
@@ -157,7 +157,7 @@ TEST(Failure, ACompletedCollectiveIsComparedToo) {
     receive_message(shared, 1, kOther);
     settle();
     EXPECT_EQ(pt2pt::count_unmatched(), 0u);
-    EXPECT_FALSE(Opened(shared, 2).failed());  // others are none of its business
+    EXPECT_FALSE(Opened(shared, 2).failed());  // the message was of collective 1 alone
     receive_message(shared, 2, kAgreed);
     settle();
     EXPECT_EQ(pt2pt::count_unmatched(), 1u);
@@ -166,7 +166,7 @@ TEST(Failure, ACompletedCollectiveIsComparedToo) {
   });
 }
 
-TEST(Failure, AnErrorHereIsToldAndEndsPostedReceives) {
+TEST(Failure, AnErrorHereIsNotifiedAndEndsPostedReceives) {
   Loop loop;
   run(&loop, [&] {
     SharedComm* shared = make_comm();
@@ -181,7 +181,7 @@ TEST(Failure, AnErrorHereIsToldAndEndsPostedReceives) {
     EXPECT_EQ(pt2pt::process_outcome(request).error_class(), MPI_ERR_OP);
     pt2pt::free_request(request);
     EXPECT_TRUE(team.failed());
-    settle();  // the other process's notice comes, and is its answer: nothing more is kept
+    settle();  // the notice of the other process comes: it was the last, so the entry is removed
     EXPECT_FALSE(Opened(shared, 1).failed());
   });
 }
@@ -219,15 +219,16 @@ TEST(Failure, NoticesThatCannotBeAreRefused) {
   });
 }
 
-TEST(Failure, SignaturesAreComparedWhereNothingMoves) {
+TEST(Failure, SignaturesAreComparedWhileIdle) {
   Loop loop;
   run(&loop, [&] {
     SharedComm* shared = make_comm();
-    EXPECT_EQ(compare_signatures_when_idle(), -1);  // nothing is open: it may sleep
+    EXPECT_EQ(compare_signatures_when_idle(), -1);  // no collective is open: no limit
     Opened team(shared, 1);
     const int64_t wait = compare_signatures_when_idle();
     EXPECT_GT(wait, 0);
-    // Nothing is asked before nothing has moved for that long; then process 1 is, and says the same.
+    // One notice with the signature goes to process 1 when this process has been idle for that long. The same one comes
+    // back, with a signature that agrees.
     const uint64_t before = loop.sent[10];
     timespec pause{0, wait + 1'000'000};
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
@@ -242,7 +243,7 @@ TEST(Failure, SignaturesAreComparedWhereNothingMoves) {
   });
 }
 
-// Many collectives, some of them open at the same time: those fail of which process 1 has another opinion or in which a
+// Many collectives, some of them open at the same time. Those fail for which process 1 has another signature or in which a
 // process had an error, and no others.
 TEST(Failure, RandomCollectivesFailAloneAndAreForgotten) {
   Loop loop;

@@ -1,5 +1,5 @@
-// Notices about context ids from processes that send what cannot be: refused and counted, nothing
-// else happens.
+// Notices about context ids with invalid contents: they are refused and counted, and change
+// nothing.
 #include "comm/context.h"
 
 #include <gtest/gtest.h>

@@ -266,7 +266,7 @@ TEST_F(WithHost, ATypeOutlivesItsHandle) {
   const MPI_Datatype handle = column;
   Type type = type_of(column);
   free_type(&column);
-  // The host gives the handle to the next type; the old description must not answer for it.
+  // The host gives the handle to the next type, which must not get the old description.
   MPI_Datatype next;
   ASSERT_EQ(api().Type_contiguous(5, MPI_DOUBLE, &next), MPI_SUCCESS);
   ASSERT_EQ(api().Type_commit(&next), MPI_SUCCESS);

@@ -1,4 +1,4 @@
-// The deadlock report: names of any bytes, on the wire and on the screen; parts that are none.
+// The deadlock report: names of any bytes, encoded and printed; invalid parts.
 #include "pt2pt/report.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What src/transport's own transports pass, for one that is not among them: the interface is enough.
+// The tests of src/transport's transports, for the one in datagram/, which uses the interface alone.
 #include "datagram/datagram.h"
 
 #include <gtest/gtest.h>

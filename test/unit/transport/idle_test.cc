@@ -12,10 +12,10 @@ namespace {
 using testing::ns_of;
 
 /// Its descriptor is readable for good, or arm() always refuses; poll() finds what `arrives` says.
-struct Liar final : Transport {
-  explicit Liar(bool may_sleep) : arms(may_sleep) {}
-  ~Liar() override { ::close(fd); }
-  const char* name() const override { return "liar"; }
+struct FakeTransport final : Transport {
+  explicit FakeTransport(bool may_sleep) : arms(may_sleep) {}
+  ~FakeTransport() override { ::close(fd); }
+  const char* name() const override { return "fake"; }
   bool reaches(const std::string&) const override { return false; }
   Status open(Sink*, std::string*) override { return {}; }
   Status add_peer(uint32_t, const std::string&, uint64_t*) override { return {}; }
@@ -35,12 +35,12 @@ struct Liar final : Transport {
 };
 
 /// One whose descriptor is not readable: it can be slept on.
-Liar* make_quiet(std::vector<std::unique_ptr<Transport>>* list) {
-  auto quiet = std::make_unique<Liar>(true);
+FakeTransport* make_quiet(std::vector<std::unique_ptr<Transport>>* list) {
+  auto quiet = std::make_unique<FakeTransport>(true);
   uint64_t one;
   EXPECT_EQ(read(quiet->fd, &one, sizeof one), static_cast<ssize_t>(sizeof one));
   list->push_back(std::move(quiet));
-  return static_cast<Liar*>(list->back().get());
+  return static_cast<FakeTransport*>(list->back().get());
 }
 
 /// Wake-ups of a wait for `ns`.
@@ -51,41 +51,41 @@ uint64_t wakeups(Idle* idle, int64_t ns) {
   return idle->kernel_sleeps() - before;
 }
 
-class IdleOverALiar : public ::testing::TestWithParam<bool> {};
+class IdleOverABusyTransport : public ::testing::TestWithParam<bool> {};
 
-TEST_P(IdleOverALiar, SleepsAllTheSame) {
+TEST_P(IdleOverABusyTransport, SleepsAllTheSame) {
   std::vector<std::unique_ptr<Transport>> list;
-  list.push_back(std::make_unique<Liar>(GetParam()));
-  auto* liar = static_cast<Liar*>(list[0].get());
+  list.push_back(std::make_unique<FakeTransport>(GetParam()));
+  auto* fake = static_cast<FakeTransport*>(list[0].get());
   Idle idle(list);
   wakeups(&idle, 100'000'000);
   const int64_t cpu = ns_of(CLOCK_PROCESS_CPUTIME_ID);
   // One every 32 ms; twice as many are allowed, since each second begins anew.
   EXPECT_LE(wakeups(&idle, 1'000'000'000), 64u);
   EXPECT_LT(ns_of(CLOCK_PROCESS_CPUTIME_ID) - cpu, 50'000'000);
-  // Believed again when something came, for a while.
-  liar->arrives = true;
+  // After an event the transport may keep the process awake again, for a while.
+  fake->arrives = true;
   idle.sleep(100'000'000);
-  liar->arrives = false;
+  fake->arrives = false;
   const int64_t start = ns_of(CLOCK_MONOTONIC);
-  liar->arms = true;
+  fake->arms = true;
   EXPECT_GT(wakeups(&idle, 100'000'000), 30u);
   EXPECT_LT(ns_of(CLOCK_MONOTONIC) - start, 5'000'000'000);
 }
 
-INSTANTIATE_TEST_SUITE_P(ByDescriptorAndByRefusal, IdleOverALiar, ::testing::Bool());
+INSTANTIATE_TEST_SUITE_P(ByDescriptorAndByRefusal, IdleOverABusyTransport, ::testing::Bool());
 
 /// arm() may have seen room for what was refused before: the caller tries again, although a poll finds nothing.
 TEST(Idle, RefusalToSleepGoesBackToTheCaller) {
   std::vector<std::unique_ptr<Transport>> list;
-  list.push_back(std::make_unique<Liar>(false));
+  list.push_back(std::make_unique<FakeTransport>(false));
   Idle idle(list);
   const int64_t start = ns_of(CLOCK_MONOTONIC);
   idle.sleep(10'000'000'000);
   EXPECT_LT(ns_of(CLOCK_MONOTONIC) - start, 5'000'000'000);
 }
 
-/// What a look after the peers takes in, or the room that it finds, is not slept over.
+/// A check of the peers that delivers a frame, or finds room, ends the sleep.
 TEST(Idle, ALookAfterThePeersCanEndIt) {
   std::vector<std::unique_ptr<Transport>> list;
   make_quiet(&list)->finds = true;
@@ -111,12 +111,12 @@ TEST(Idle, ASleepForEverIsNoBusyLoop) {
 /// Wake-ups for nothing that come now and then (a signal, a piece of a message) are no reason to stop listening.
 TEST(Idle, RareWakeupsForNothingAreForgiven) {
   std::vector<std::unique_ptr<Transport>> list;
-  Liar* liar = make_quiet(&list);
+  FakeTransport* fake = make_quiet(&list);
   Idle idle(list);
   for (int i = 0; i < 300; ++i) idle.sleep(2'000'000);
   const uint64_t one = 1;
-  ASSERT_EQ(write(liar->fd, &one, sizeof one), static_cast<ssize_t>(sizeof one));
-  liar->arrives = true;
+  ASSERT_EQ(write(fake->fd, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+  fake->arrives = true;
   const int64_t start = ns_of(CLOCK_MONOTONIC);
   idle.sleep(10'000'000'000);
   EXPECT_LT(ns_of(CLOCK_MONOTONIC) - start, 1'000'000'000);

@@ -1,4 +1,4 @@
-// The ring against a naive queue, and against a producer that lies.
+// The ring against a naive queue, and against a producer that writes invalid data.
 #include "transport/shm/ring.h"
 
 #include <gtest/gtest.h>

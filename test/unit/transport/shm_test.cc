@@ -145,7 +145,7 @@ TEST(Shm, FullRingPushesBackAndLosesNothing) {
     }
     m.meet();
     if (m.rank == 0) {
-      REQUIRE(m.t->poll());  // room again counts as something
+      REQUIRE(m.t->poll());  // true: there is room again
       REQUIRE(m.try_send(1, refused_at, "12345678"));
     }
     m.t->close();
@@ -288,7 +288,7 @@ TEST(Shm, KilledPeerIsReportedAfterItsLastFrames) {
     REQUIRE(m.sink.failures.size() == 1 && m.sink.failures[0].first == 2);
     REQUIRE(m.sink.failures[0].second.find("of this host has ended") != std::string::npos);
     if (m.rank == 0) REQUIRE(m.sink.frames.size() == 51);
-    // Frames to the dead are dropped, not queued.
+    // Frames to a process that has ended are dropped, not queued.
     for (int i = 0; i < 1000; ++i) REQUIRE(m.try_send(2, i, "anybody?"));
     m.t->close();
   });
@@ -460,7 +460,7 @@ TEST(Shm, MalformedFramesAreRefusedAndCounted) {
   EXPECT_EQ(mine.refused(), 2u);
   ASSERT_EQ(sink.failures.size(), 1u);
   EXPECT_NE(sink.failures[0].second.find("impossible length"), std::string::npos);
-  EXPECT_TRUE(mine.arm());  // a broken ring keeps nobody awake
+  EXPECT_TRUE(mine.arm());  // a broken ring does not prevent sleep
   mine.disarm();
   shm::unmap_ring(ring, geometry);
   shm::unmap_control(header);

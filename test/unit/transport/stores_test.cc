@@ -1,5 +1,5 @@
 // The choice of stores against a model that keeps a log of all frames and adds up from the start, with injected
-// times; and what the choice is for: the cheaper way soon, trials that cost little, whatever the reader says.
+// times; and its purpose: it settles on the cheaper way soon, and trials cost little, whatever times the reader reports.
 #include "transport/shm/stores.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace fgmpi::transport::shm {
 namespace {
 
-/// The rule of stores.h in the plainest words.
+/// The rule of stores.h, written for clarity instead of speed.
 class Model {
  public:
   explicit Model(uint64_t lap) : lap_(lap) {}

@@ -41,8 +41,8 @@ socklen_t address_of(const Words& name, sockaddr_un* out) {
 std::unique_ptr<Transport> make_datagram() { return std::make_unique<Datagram>(); }
 std::string describe(const std::string&) { return "datagram"; }
 
-/// What is all that tells the library of this transport; in a folder of src/transport the object
-/// is found by its name.
+/// Registers the transport, when the library is loaded; nothing else in it knows of this one. (A transport in a folder of
+/// src/transport is registered by the name of its object.)
 const Registration registration{"datagram", 300, make_datagram, describe};
 const bool added = (add(registration), true);
 
@@ -167,7 +167,7 @@ bool Datagram::poll() {
   return any;
 }
 
-/// All that lost peers sent is taken in, their byes too.
+/// Reports lost peers. REQUIRES: all that they sent, their byes included, has been delivered.
 void Datagram::report() {
   losses_ = false;
   for (size_t i = 0; i < peers_.size(); ++i) {
@@ -179,7 +179,7 @@ void Datagram::report() {
 
 /// Finds out whether each peer's socket still exists: connects another socket to its name, which does not wake the peer.
 bool Datagram::tick() {
-  bool any = poll();  // who has sent is known by it
+  bool any = poll();  // delivers what peers sent before they ended
   for (Peer& peer : peers_) {
     if (!peer.used || peer.gone) continue;
     const int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -200,7 +200,7 @@ void Datagram::close() {
   const int64_t deadline = now_ns() + kFlush;
   for (const Peer& peer : peers_) {
     if (!peer.used) continue;
-    // Also to who has said bye: that it sends no more does not mean that it takes in no more.
+    // Also to peers that have sent a bye: they send no more, but still receive.
     while (send(peer, kBye, nullptr, nullptr, 0) == Sent::kNoRoom && now_ns() < deadline)
       if (!poll()) usleep(100);
   }
