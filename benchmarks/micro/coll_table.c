@@ -14,9 +14,9 @@
  * the caches; for a broadcast from one source to many destinations. Copying and the collective take
  * turns, so that both see the same load.
  *
- * Every time is that of the slowest rank, a mean over a batch, and the best of 9 batches: on a
- * machine with other work the others tell of that. Without globals of its own, so that as many
- * ranks fit as without privatisation. */
+ * Every time is that of the slowest rank, a mean over a batch, and the best of 9 batches, because
+ * other work on the machine makes batches longer, never shorter. The program has no globals, so
+ * that as many ranks fit as without privatisation. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -62,7 +62,7 @@ static double streamed(char* b, int n, int windows) {
   return best;
 }
 
-/* Real-time priority, or no longer: on a machine with other work nothing else tells the two libraries apart. */
+/* Sets or ends real-time priority: other work on the machine makes more of a difference than the library otherwise. */
 static void before_others(int yes) {
   struct sched_param priority = {yes ? 10 : 0};
   if (getenv("PAIR_REALTIME")) sched_setscheduler(0, yes ? SCHED_FIFO : SCHED_OTHER, &priority);

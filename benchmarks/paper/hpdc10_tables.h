@@ -99,7 +99,7 @@ inline double now_ns() {
 }
 
 /// Least time of `f` in ns, over at least three and at most 200 calls within `seconds`: the least
-/// is what the machine can do; on a shared one the mean says who else was there.
+/// is what the machine can do; the mean includes interruptions by other programs.
 template <class F>
 double least_ns(double seconds, F f) {
   double least = HUGE_VAL, begin = now_ns();

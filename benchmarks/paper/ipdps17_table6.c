@@ -5,7 +5,7 @@
  * Rank 0 of each communicator issues sends of 8 bytes to rank 1, which has posted the receives; both live in one
  * process, so that no network is in the way (the paper's theoretical network). The rate must not fall from generation
  * to generation: a map is composed with its parent's, never looked up through it. A rate is that of the median of 400
- * rounds: a round that loses the processor to another program says nothing. */
+ * rounds, so that those in which another program has the processor do not count. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

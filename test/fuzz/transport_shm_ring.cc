@@ -1,4 +1,4 @@
-// Fuzz target: the reader of a shared-memory ring against a peer that writes whatever it likes into
+// Fuzz target: the reader of a shared-memory ring against a peer that writes any bytes into
 // it. The bytes fill the ring; the reader must neither read outside of it nor run for ever.
 #include <cstdint>
 #include <cstdlib>

@@ -211,8 +211,8 @@ contains
   end subroutine
 end module
 
-! The oldest binding.
-subroutine old_binding(tag_ub)
+! The binding mpif.h.
+subroutine mpif_binding(tag_ub)
   implicit none
   include 'mpif.h'
   integer(MPI_ADDRESS_KIND), intent(out) :: tag_ub
@@ -222,8 +222,8 @@ subroutine old_binding(tag_ub)
   if (.not. found) call MPI_ABORT(MPI_COMM_WORLD, 1, ierr)
 end subroutine
 
-! The newest; it has only address-sized integers.
-subroutine new_binding(tag_ub, same)
+! The binding mpi_f08; it has only address-sized integers.
+subroutine f08_binding(tag_ub, same)
   use mpi_f08
   implicit none
   integer(MPI_ADDRESS_KIND), intent(out) :: tag_ub
@@ -258,8 +258,8 @@ program languages
   call MPI_COMM_FREE(copy, ierr)
   call predefined()
   call MPI_COMM_GET_ATTR(MPI_COMM_WORLD, MPI_TAG_UB, tag_ub, found, ierr)
-  call old_binding(old)
-  call new_binding(new, same)
+  call mpif_binding(old)
+  call f08_binding(new, same)
   call check(old == tag_ub .and. new == tag_ub .and. same, "the three bindings agree")
   call MPI_BARRIER(MPI_COMM_WORLD, ierr)
   if (rank == 0) print *, "No Errors"

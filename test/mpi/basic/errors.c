@@ -1,4 +1,4 @@
-/* Codes under MPI_ERRORS_RETURN: class and words are right, for our own errors and for the host's. */
+/* Codes under MPI_ERRORS_RETURN: class and message are right, for our own errors and for the host's. */
 #include <string.h>
 
 #include "mpitest.h"
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   expect(MPI_Type_contiguous(-2, MPI_INT, &type), MPI_ERR_COUNT, "count");
   OK(MPI_Error_class(MPI_ERR_TRUNCATE, &class_));
   CHECK(class_ == MPI_ERR_TRUNCATE);
-  for (int i = 0; i < 1000; ++i) { /* old words are dropped, classes never */
+  for (int i = 0; i < 1000; ++i) { /* old messages are dropped, classes never */
     int code = MPI_Send(&x, 1, MPI_INT, size + i, 0, MPI_COMM_WORLD);
     OK(MPI_Error_class(code, &class_));
     CHECK(class_ == MPI_ERR_RANK);

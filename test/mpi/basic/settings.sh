@@ -1,4 +1,4 @@
-# Settings: nonsense is one line that names the variable, its value and what is allowed, and nothing runs; an empty value
+# Settings: a wrong value is one line that names the variable, its value and what is allowed, and nothing runs; an empty value
 # is as none; fgmpi-info -s shows values and where they come from.   settings.sh BIN PROGRAMS
 set -u
 bin=$1 program=$2/hello failed=0
@@ -25,7 +25,7 @@ for setting in FGMPI_SPIN=abc FGMPI_SHM_CELLS=1 FGMPI_SHM_CMA=no FGMPI_SHM_MEMBA
     sed -n "s/^| \`${setting%%=*}\` | \(.*[^ ]\) | .* | .* |$/\1/p" | sed 's/ \(ranks\|cells\|microseconds\)$//')" \
     env "$setting" "$program"
 done
-# What only the library knows.
+# Settings that only the library checks.
 refused "fgmpi: FGMPI_TRANSPORT=tcp: allowed is a list of at most 2 different names out of shm,ofi" \
   env FGMPI_TRANSPORT=tcp "$program"
 

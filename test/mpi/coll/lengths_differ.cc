@@ -1,6 +1,6 @@
-/* Every collective, with ranks that do not give the same length: whoever receives from a rank of
- * another opinion gets an error, and the next collective works. Lengths that differ a little, a
- * lot, by all there is, and across the thresholds of algorithms; blocking, nonblocking and
+/* Every collective, with ranks that do not give the same length: every rank that receives from one
+ * with another length gets an error, and the next collective works. Lengths that differ a little, a
+ * lot, from zero, and across the thresholds of algorithms; blocking, nonblocking and
  * persistent; within a group and between two. With TEST_SYSTEM_RANKED in the environment, on a
  * communicator whose ranks the system picked. */
 #include <fgmpi.h>

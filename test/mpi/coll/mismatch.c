@@ -1,5 +1,5 @@
 /* Collocated ranks that call different collectives, or name different roots, all get an error that
- * says who did what; but for those that had a gather or scatter behind them. */
+ * says who did what; but for those that had already returned from a gather or scatter. */
 #include <string.h>
 
 #include "mpitest.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Memory that cannot be had: errors of calls, and jobs that go on. Nothing of it under the address
-# sanitizer, whose own address space is without bound.
+# Memory runs out: calls return errors, and jobs go on. Not run under the address sanitizer, which needs an unlimited
+# address space.
 set -u
 bin=$1 prog=$2/no_memory failed=0
 if [ -n "${LSAN_OPTIONS:-}" ]; then

@@ -33,7 +33,7 @@ static void test_idup(int rank, int size) {
   copies = deletes = 0;
   for (i = 0; i < kMany; ++i) OK(MPI_Comm_idup(parents[i % 3], &made[i], &requests[i]));
   CHECK(copies == kMany);
-  /* The parents may go before the duplicates are there. */
+  /* The parents may be freed before the duplicates exist. */
   for (i = 0; i < 3; ++i) OK(MPI_Comm_free(&parents[i]));
   CHECK(deletes == 3);
   for (i = kMany - 1; i >= 0; i -= 2) OK(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));

@@ -163,7 +163,7 @@ static void one_group(int percent, int seed) {
   free(world_of);
 }
 
-/* Groups of groups; the parent is freed before the child is there, and while it is used. */
+/* Groups of groups; the parent is freed before the child exists, and while it is used. */
 static void nested(void) {
   MPI_Comm parent, child;
   OK(MPIX_Comm_split(MPI_COMM_WORLD, world_rank % 3, MPIX_SYSTEM_RANKED, &parent));
@@ -216,7 +216,7 @@ static void many(void) {
   CHECK(alone == MPI_COMM_NULL);
 }
 
-/* Short-lived ones: ids come back, and messages about a group that is gone are never taken for the next one's. */
+/* Short-lived ones: context ids are used again, and messages about a freed group are never taken for those of the next one. */
 static void short_lived(void) {
   for (int i = 0; i < 60; ++i) {
     MPI_Comm comm;

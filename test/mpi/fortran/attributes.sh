@@ -1,6 +1,6 @@
 # Attributes that Fortran puts on datatypes and communicators, with an extra state that is an expression: the functions
 # get its value, also when the caller's memory has long been used for something else. Attributes of predefined types are
-# deleted in MPI_Finalize. And types that the program never frees leave no word on the screen.
+# deleted in MPI_Finalize. Types that the program never frees cause no output.
 set -u
 bin=$1 programs=$2
 work=$programs/attributes.dir

@@ -172,7 +172,7 @@ class Job:
             more = b""
         if not more:
             if self.plan.killed is not None:  # the watcher has let go of it: the launcher ends the job
-                for other in self.processes:  # so that nobody sees another one being killed by this
+                for other in self.processes:  # stopped first, so that no process observes the kill of another
                     other.child.send_signal(signal.SIGSTOP)
                 for other in self.processes:
                     other.child.kill()

@@ -52,7 +52,7 @@ for wrong in FGMPI_PRIVATIZE FGMPI_SCHED FGMPI_EAGER_LOCAL FGMPI_DEADLOCK; do
 done
 expect "leaks" 0 "1 x communicator of MPI_Comm_split" env ASAN_OPTIONS=detect_leaks=0 FGMPI_LEAKS=1 "$bin/mpiexec" -n 1 -nfg 4 "$prog" leak 2
 expect "leaks" 0 "1 x request of MPI_Irecv" env ASAN_OPTIONS=detect_leaks=0 FGMPI_LEAKS=1 "$bin/mpiexec" -n 1 -nfg 4 "$prog" leak 2
-# An error that all ranks make is told once, with mpiexec and without: the first one ends the job, the process's other
+# An error that all ranks make is printed once, with mpiexec and without: the first one ends the job, the process's other
 # ranks run no more.
 for how in badrank abort; do
   for start in "$bin/mpiexec -n 1 -nfg 5" "env FGMPI_NFG=5"; do

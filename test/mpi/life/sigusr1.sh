@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# SIGUSR1, which hydra passes on to all processes of a job, or sends when it believes that one of them has failed, ends no
-# job that is well. A program's own handler gets it, and from others it ends a process as ever.
+# SIGUSR1, which hydra passes on to all processes of a job, or sends when it believes that one of them has failed, does
+# not end a job without a failure. A program's own handler is called. Sent by any other process, it ends the process as
+# usual.
 #   sigusr1.sh BIN PROGRAMS
 set -u
 bin=$1 program=$2/notified failed=0

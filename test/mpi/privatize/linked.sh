@@ -12,7 +12,7 @@ run() { # run PROGRAM WHAT: "No Errors" at 1 x 4 and 2 x 6
   done
 }
 
-# Without symbols nothing names a static variable: the ranks must not be taken to have none.
+# Without symbols nothing names a static variable: the program must not be treated as one without variables.
 cat >static.c <<'END'
 #include "mpitest.h"
 static int calls;

@@ -1,4 +1,4 @@
-# Lines come out whole, each once, and prefixed with the world rank where that is asked for.
+# Each line is printed once and in one piece, prefixed with the world rank where that is asked for.
 set -u
 bin=$1 programs=$2
 fail() { echo "output.sh: $*" >&2; exit 1; }

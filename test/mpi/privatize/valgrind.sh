@@ -1,4 +1,4 @@
-# valgrind's memcheck has nothing to say of 64 ranks in a process: it knows their stacks.
+# valgrind's memcheck reports no error for 64 ranks in a process: it is told where their stacks are.
 set -u
 bin=$1 programs=$2
 fail() { echo "valgrind.sh: $*" >&2; cat "$programs/valgrind.out" >&2; exit 1; }
@@ -16,7 +16,7 @@ for transport in shm ofi; do
     >"$programs/valgrind.out" 2>&1 || fail "two processes over $transport: status $?"
   grep -q 'No Errors' "$programs/valgrind.out" || fail "two processes over $transport did not end well"
 done
-# It would have found one.
+# memcheck works under mpiexec: it reports an error that a program makes on purpose.
 cat >"$programs/unset.c" <<'END'
 #include <mpi.h>
 #include <stdlib.h>

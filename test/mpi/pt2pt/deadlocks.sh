@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Deadlocks end with a report and a non-zero status; what is none is left alone.
+# Deadlocks end with a report and a non-zero status; jobs that are not deadlocked run to their end.
 set -u
 bin=$1 prog=$2/deadlocks failed=0
 

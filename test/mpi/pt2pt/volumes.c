@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
   FAILS(MPI_ERR_COUNT, MPI_Status_set_elements_x(&s, MPI_DOUBLE, (MPI_Count)1 << 61));
   FAILS(MPI_ERR_ARG, MPI_Send_init(&value, 1, MPI_INT, me, 0, w, NULL));
   FAILS(MPI_ERR_ARG, MPI_Irecv(&value, 1, MPI_INT, me, 0, w, NULL));
-  /* Nothing of all that is under way: the next message is the next one. */
+  /* None of these calls has sent anything: the next message received is the one sent now. */
   OK(MPI_Irecv(&got, 1, MPI_INT, me, MPI_ANY_TAG, w, &r));
   OK(MPI_Send(&value, 1, MPI_INT, me, 9, w));
   OK(MPI_Wait(&r, &s));

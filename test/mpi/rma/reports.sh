@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is said of windows in the reports of deadlocks and leaks, and of an error that nobody handles.
+# Windows in the reports of deadlocks and leaks, and in the message of an error that no handler takes.
 # usage: reports.sh BIN PROGRAMS
 set -u
 bin=$1 programs=$2

@@ -1,5 +1,5 @@
-# However a rank ends, the tracker changes neither what is said nor the job's status, nothing hangs, and the files say what
-# was: ends without MPI_Finalize, aborts, killed processes, deadlocks; sessions before, beside and after MPI_Init.
+# However a rank ends, the tracker changes neither the messages nor the status of the job, nothing hangs, and the files
+# hold what was recorded until then: ends without MPI_Finalize, aborts, killed processes, deadlocks; sessions before, beside and after MPI_Init.
 . "$(dirname "$0")/begin.bash"
 source=$sources/ends.c
 export FGMPI_TRACK="files:raw"

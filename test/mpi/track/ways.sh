@@ -1,5 +1,5 @@
-# Other ways into a trace: sessions without a world, a linked program, chunks that fill up, a program of one's own PMPI,
-# many ranks.
+# Traces of sessions without a world, of a program linked with the tracker, with chunks that fill up, of a program with a
+# PMPI layer, of many ranks.
 . "$(dirname "$0")/begin.bash"
 
 trace() {
@@ -13,7 +13,7 @@ trace() {
 extra=$(nm -D --defined-only "$libraries/libfgmpi-track.so" | awk '{ print $3 }' | grep -vE '^(P?MPI_|MPIX_Comm_split$)')
 [ -z "$extra" ] || fail "libfgmpi-track.so exports $(head -3 <<<"$extra")"
 
-# Sessions: nobody to unify with at the end, so the reader does.
+# Sessions have no common end at which ranks could unify their definitions, so the reader does.
 export FGMPI_TRACK="files:raw"
 trace sessions -n 2 -nfg 3 "$folder/sessions"
 "$dump" sessions | grep -q '2 of several processes, 0 inter, 0 self-like.* 11 records, unified by this program' ||

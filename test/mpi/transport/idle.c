@@ -1,4 +1,4 @@
-/* Waiting is free: what processes whose ranks all wait use of the processors, and how often they wake up.
+/* Waiting costs no processor time: what processes whose ranks all wait use of the processors, and how often they wake up.
  *   idle [SECONDS]       every rank waits in a way of its own (a receive, MPI_Waitany, a probe, a nonblocking barrier,
  *                        a synchronous send, sleep, ...) for rank 0, which sleeps
  *   IDLE=pair            the first ranks of processes 0 and 1 play ping-pong; everybody else waits

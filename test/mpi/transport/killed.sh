@@ -55,15 +55,15 @@ ended() {
   [ "$got" = "$lines" ] || fail "$name: $got lines instead of $lines of /$text/"
   echo "done $name (exit status $status, ${SECONDS} s)"
 }
-# gone NAME PROCESS RANKS WHY: exactly one line, and it is the right one.
+# gone NAME PROCESS RANKS WHY: the output has exactly one line about a loss, with this process, these ranks and WHY.
 gone() {
   ended "$1" 1 "^fgmpi: process [0-9]+ of the job .* is gone: "
   grep -qE "^fgmpi: process $2 of the job \(process id ${pid[$2]} on host [^ ]+, world $3\) is gone: $4" "$work/out" ||
     fail "$1: not the right process, id or ranks"
   ! grep -q "BAD TERMINATION" "$work/out" || fail "$1: told twice"
 }
-# The launcher looks round for dead processes whenever one of them writes, so it may be first: then its own words, which
-# know the process id only, are all.
+# The launcher looks for dead processes whenever one of them writes, so it may be the first to report one: then its message,
+# which names the process id only, is the only one.
 gone_or_launcher() {
   if grep -q "BAD TERMINATION" "$work/out" || { sleep 0.5; grep -q "BAD TERMINATION" "$work/out"; }; then
     ended "$1" 0 "^fgmpi: process [0-9]+ of the job .* is gone: "

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Kernels before 5.11, and containers that forbid what they do not know: a filter takes away epoll_pwait2, close_range,
+# Kernels before 5.11, and containers whose filters refuse system calls that they do not know: a filter refuses epoll_pwait2, close_range,
 # pidfd_open and pidfd_getfd. Jobs run, wait for nothing and end when a process is killed.   old_kernel.sh BIN PROGRAMS
 set -u
 bin=$1 programs=$2 failed=0
@@ -55,7 +55,7 @@ for set in FGMPI_TRANSPORT=shm FGMPI_SHM_BACKING=shm FGMPI_TRANSPORT=ofi FGMPI_T
   try $set traffic
   try $set idle 1
 done
-# Who lost a process is not told without pidfds; that the job ends is the launcher's doing.
+# Without pidfds no process reports which one was lost; the launcher ends the job.
 "$work/withhold" 38 "$bin/mpiexec" -n 3 -nfg 2 "$programs/killed" wait </dev/null >"$work/out" 2>&1 &
 job=$!
 for ((i = 0; i < 300; i++)); do

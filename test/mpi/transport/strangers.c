@@ -1,5 +1,5 @@
-/* Strangers at the door: while ranks talk over the network, somebody without the job's key connects to every port that
- * the processes listen on, sends garbage, openings with wrong keys, half a frame and then nothing, and opens a thousand
+/* Connections from outside of the job: while ranks exchange messages over the network, a thread without the job's key
+ * connects to every port that the processes listen on, sends garbage, openings with wrong keys, half a frame and then nothing, and opens a thousand
  * connections at once. The job goes on, its messages are intact, and no descriptor stays open because of it.
  * FGMPI_TRANSPORT=ofi. */
 #define _GNU_SOURCE
@@ -17,7 +17,7 @@
 enum { kMostPorts = 16, kCrowd = 1000, kMostSilent = 128 };
 
 static int rank, size;
-static char inherited[4096]; /* the launcher's own doors are not the matter here */
+static char inherited[4096]; /* the launcher's own ports are not tested here */
 
 /* The sockets of this process that listen; returns how many. */
 static int listening(struct sockaddr_in* addresses) {
@@ -76,7 +76,7 @@ static void traffic(int rounds) {
     }
 }
 
-/* What a stranger may say; each of them is sent to each port. */
+/* Data without the job's key; each of them is sent to each port. */
 static void misbehave(const struct sockaddr_in* door, int* silent) {
   unsigned char garbage[4096];
   unsigned seed = 12345u + door->sin_port;
@@ -121,7 +121,7 @@ static void crowd(const struct sockaddr_in* door) {
 }
 
 /* Of one process: lifelines are opened after the provider's endpoint. */
-static const struct sockaddr_in* last_door(const struct sockaddr_in* doors) {
+static const struct sockaddr_in* provider_port(const struct sockaddr_in* doors) {
   int i = 0;
   while (i + 1 < kMostPorts && doors[i + 1].sin_family) ++i;
   return &doors[i];
@@ -149,19 +149,19 @@ int main(int argc, char** argv) {
         if (silent_count < kMostSilent)
           misbehave(&all[r * kMostPorts + i], &silent[silent_count++]);
     CHECK(silent_count >= size);
-    crowd(last_door(&all[kMostPorts]));
+    crowd(provider_port(&all[kMostPorts]));
   }
   traffic(20);
   OK(MPI_Barrier(MPI_COMM_WORLD));
   usleep(2500000);
   int after = open_descriptors();
-  /* Some for what was said to each door; rank 0 has those of its visits too. */
+  /* Some connections for each port; rank 0 has the ends of those that it has made, too. */
   int allowed = (rank == 0 ? silent_count : 0) + 32;
   if (after > before + allowed)
     printf("rank %d: %d descriptors before, %d after\n", rank, before, after);
   CHECK(after <= before + allowed);
   OK(MPI_Barrier(MPI_COMM_WORLD)); /* all ranks have counted */
-  /* The provider's own door: libfabric 1.17 keeps what it once accepted, so only the job's health is looked at. */
+  /* The provider's own port: libfabric 1.17 never closes what it has accepted, so only the job's result is checked. */
   if (rank == 0) crowd(&all[kMostPorts]);
   traffic(20);
   if (rank == 0)
