@@ -22,6 +22,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/plain_mutex.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/swap.h"
@@ -173,7 +174,7 @@ class Keys {
   int destroy_at_end_of_thread() { return g_set.get()(end_of_thread_key_, this); }
 
  private:
-  std::mutex mutex_;
+  PlainMutex mutex_;
   std::unordered_map<pthread_key_t, Destructor*> destructors_;
   pthread_key_t next_ = kFirstKey;
   pthread_key_t end_of_thread_key_ = 0;  ///< the C library's

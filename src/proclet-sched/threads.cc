@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/futex.h"
+#include "base/plain_mutex.h"
 #include "proclet-sched/engine_lock.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/jump.h"
@@ -103,7 +104,7 @@ struct Threads {
   std::atomic<uint64_t> activity{0};  ///< changes whenever the verdict about a deadlock may
   uint64_t judged_activity = 0;       ///< when the scheduler's thread last looked
 
-  std::mutex list_mutex;  ///< protects `list`, also before threads are enabled
+  PlainMutex list_mutex;  ///< protects `list`, also before threads are enabled
   std::vector<ThreadOfRank*> list;
   uint64_t made = 0;
 };
@@ -446,7 +447,7 @@ ThreadOfRank* make_thread(Proclet* rank) {
   t->proclet.index = rank->index;
   t->proclet.argument = t;
   t->side.current = &t->proclet;
-  std::lock_guard<std::mutex> guard(g.list_mutex);
+  std::lock_guard<PlainMutex> guard(g.list_mutex);
   try {
     g.list.push_back(t);
   } catch (const std::bad_alloc&) {
@@ -459,7 +460,7 @@ ThreadOfRank* make_thread(Proclet* rank) {
 
 void drop_thread(ThreadOfRank* t) {
   {
-    std::lock_guard<std::mutex> guard(g.list_mutex);
+    std::lock_guard<PlainMutex> guard(g.list_mutex);
     g.list.erase(std::find(g.list.begin(), g.list.end(), t));
   }
   delete t;
@@ -476,7 +477,7 @@ void end_thread(ThreadOfRank* t) {
   t_thread = nullptr;
   Proclet* joiner;
   {
-    std::lock_guard<std::mutex> guard(g.list_mutex);
+    std::lock_guard<PlainMutex> guard(g.list_mutex);
     g.list.erase(std::find(g.list.begin(), g.list.end(), t));
     joiner = t->joiner;
   }
@@ -498,7 +499,7 @@ void end_thread(ThreadOfRank* t) {
 uint64_t number_of(const ThreadOfRank* t) { return t->number; }
 
 void name_thread(uint64_t number, pthread_t handle) {
-  std::lock_guard<std::mutex> guard(g.list_mutex);
+  std::lock_guard<PlainMutex> guard(g.list_mutex);
   for (ThreadOfRank* t : g.list)
     if (t->number == number) t->handle = handle, t->named = true;
 }
@@ -507,7 +508,7 @@ namespace {
 enum class Join { kEnded, kWoken, kLook };
 /// kWoken: the thread will wake `joiner`, which has to park. kLook: it cannot.
 Join join_thread(pthread_t handle, Proclet* joiner) {
-  std::lock_guard<std::mutex> guard(g.list_mutex);
+  std::lock_guard<PlainMutex> guard(g.list_mutex);
   for (ThreadOfRank* t : g.list) {
     if (!t->named || !pthread_equal(t->handle, handle)) continue;
     // A thread that ends cannot wake a proclet while nobody takes turns.
@@ -538,7 +539,7 @@ void wait_for_end_of(pthread_t handle) {
 
 bool threads_wait_for_mpi() {
   if (g.any_thread) return false;
-  std::lock_guard<std::mutex> guard(g.list_mutex);
+  std::lock_guard<PlainMutex> guard(g.list_mutex);
   return std::all_of(g.list.begin(), g.list.end(), [](const ThreadOfRank* t) {
     const Proclet& p = t->proclet;
     return t->rank->state == State::kFinished ||
