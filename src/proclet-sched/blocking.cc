@@ -1,0 +1,133 @@
+#include "proclet-sched/blocking.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+
+#include "base/futex.h"
+#include "proclet-sched/completions.h"
+#include "proclet-sched/immortal.h"
+#include "proclet-sched/sched.h"
+
+namespace fgmpi::sched {
+namespace {
+
+/// Enough for the C library's waiting functions, beside the thread-local variables of all libraries.
+constexpr size_t kStack = 256 * 1024;
+
+struct BlockingThread : Completion {
+  BlockingThread* next_idle = nullptr;
+  std::atomic<uint32_t> word{0};      ///< 1: there is something to do
+  void (*function)(void*) = nullptr;  ///< nullptr: end
+  void* argument = nullptr;
+  Proclet* proclet = nullptr;  ///< that waits for it
+};
+
+struct Pool {
+  BlockingThread* idle = nullptr;
+  uint32_t idle_count = 0;
+  uint32_t least_idle = 0;  ///< since the last trim
+  uint32_t count = 0;
+};
+constinit Immortal<Pool> g_immortal_pool;
+constexpr Pool& g_pool = g_immortal_pool.value;
+
+void wake(BlockingThread* t) {
+  t->word.store(1, std::memory_order_release);
+  futex_wake(&t->word, FutexScope::kProcess);
+}
+
+void* run_blocking_thread(void* data) {
+  auto* t = static_cast<BlockingThread*>(data);
+  for (;;) {
+    while (t->word.exchange(0, std::memory_order_acquire) == 0)
+      futex_wait(&t->word, 0, -1, FutexScope::kProcess);
+    if (!t->function) break;
+    t->function(t->argument);
+    post_completion(t);
+  }
+  delete t;
+  return nullptr;
+}
+
+/// The call has returned: its thread is idle, its proclet goes on.
+void call_returned(Completion* c) {
+  auto* t = static_cast<BlockingThread*>(c);
+  t->next_idle = g_pool.idle;
+  g_pool.idle = t;
+  ++g_pool.idle_count;
+  ready(t->proclet);
+}
+
+BlockingThread* take_idle() {
+  BlockingThread* t = g_pool.idle;
+  if (!t) return nullptr;
+  g_pool.idle = t->next_idle;
+  g_pool.least_idle = std::min(g_pool.least_idle, --g_pool.idle_count);
+  return t;
+}
+
+bool trim_blocking_threads() {
+  for (uint32_t i = g_pool.least_idle; i > 0; --i) {
+    BlockingThread* t = take_idle();
+    t->function = nullptr;
+    --g_pool.count;
+    wake(t);
+  }
+  g_pool.least_idle = g_pool.idle_count;
+  return g_pool.idle_count > 0;
+}
+
+/// On the host stack, where a new thread is nobody's.
+BlockingThread* start_thread() {
+  auto* t = new (std::nothrow) BlockingThread;
+  if (!t) return nullptr;
+  t->done = call_returned;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStack);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t handle;
+  int failed = pthread_create(&handle, &attributes, run_blocking_thread, t);
+  if (failed == EINVAL) {  // the thread-local variables do not fit
+    pthread_attr_destroy(&attributes);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    failed = pthread_create(&handle, &attributes, run_blocking_thread, t);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (!failed) {
+    ++g_pool.count;
+    add_trimmer(trim_blocking_threads);
+    return t;
+  }
+  delete t;
+  return nullptr;
+}
+
+}  // namespace
+
+bool call_on_other_thread(const char* call, void (*function)(void*), void* argument) {
+  BlockingThread* t = take_idle();
+  if (!t) call_on_host([&] { t = start_thread(); });
+  if (!t) return false;
+  t->function = function;
+  t->argument = argument;
+  t->proclet = current();
+  const WaitSite site{call, nullptr, false};
+  wake(t);
+  park(&site);
+  return true;
+}
+
+uint32_t blocking_threads() { return g_pool.count; }
+
+}  // namespace fgmpi::sched
