@@ -20,8 +20,7 @@ class PlainMutex {
       futex_wait(&word_, 2, -1, FutexScope::kProcess);
   }
   void unlock() {
-    if (word_.exchange(0, std::memory_order_release) == 2)
-      futex_wake(&word_, FutexScope::kProcess);
+    if (word_.exchange(0, std::memory_order_release) == 2) futex_wake(&word_, FutexScope::kProcess);
   }
 
  private:

@@ -65,6 +65,12 @@ void destroy_thread_values();
 /// ceases to be the scheduler's.
 void keep_values_of_rank();
 
+// ---- waits.cc ----
+/// A futex call of this operation on `word` is a rank's that waits while others can run: wait_on_futex() makes it.
+bool waits_on_futex(long word, long operation);
+/// The kernel's answer. May switch.
+long wait_on_futex(long word, long operation, long value, long timeout, long word2, long value3);
+
 // ---- crash.cc ----
 void install_crash_reports();
 
