@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/page.h"
 #include "privatize/allocator.h"
+#include "privatize/openmp_waits.h"
 #include "proclet-sched/annotate.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/limits.h"
@@ -199,6 +201,14 @@ Status Images::plan_module(size_t m) {
   if (plan.fd < 0)
     return error(MPI_ERR_OTHER, "cannot open %s to make images of it: %s", module.path().c_str(),
                  strerror(errno));
+  const std::vector<CodePatch> patches = openmp_waits(module);
+  if (!patches.empty()) {
+    const int copy = patched_copy(plan.fd, module, patches);
+    if (copy >= 0 && patch_loaded(module, patches))
+      close(std::exchange(plan.fd, copy));
+    else if (copy >= 0)
+      close(copy);
+  }
   plan_mappings(module, &plan);
   if (module.executable()) plan.jumps = allocator_functions(module);
   Status status;
