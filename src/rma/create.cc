@@ -131,7 +131,8 @@ class Maker {
     const auto count = static_cast<uint32_t>(members_.size());
     part->process = g_av.me();
     part->host = host_of_mine();
-    part->control_bytes = Control::bytes(count, static_cast<uint32_t>(comm_->size));
+    part->control_bytes =
+        Control::bytes(count, static_cast<uint32_t>(comm_->size)) + access_table_bytes();
     uint64_t bytes = part->control_bytes;
     if (win_->flavor == MPI_WIN_FLAVOR_ALLOCATE) {
       for (const WinArrival* a : members_) {
@@ -152,6 +153,7 @@ class Maker {
     part->memory = std::make_unique<MemoryObject>();
     FGMPI_TRY(part->memory->make(bytes, has_neighbour(), true));
     part->control = std::make_unique<Control>(part->memory->base(), count);
+    part->table = access_table(part->memory->base(), part->control_bytes);
     part->object = part->memory->name();
     part->object_base = reinterpret_cast<uint64_t>(part->memory->base());
     if (win_->flavor == MPI_WIN_FLAVOR_ALLOCATE)
@@ -261,6 +263,7 @@ class Maker {
       if (all[i].process != g_av.me()) continue;
       all[i].memory = std::move(win_->parts[0].memory);
       all[i].control = std::move(win_->parts[0].control);
+      all[i].table = win_->parts[0].table;
       win_->me = static_cast<uint32_t>(i);
     }
     win_->parts = std::move(all);

@@ -230,6 +230,7 @@ Status unlock_all(Win* win) {
   Access& a = access_of(win);
   if (a.epoch != Epoch::kLockAll) return wrong_epoch(win, "it after MPI_Win_lock_all");
   drain(win, "MPI_Win_unlock_all");
+  if (checking()) flushed(win, -1, false);
   a.epoch = Epoch::kNone;
   a.hot_rank = -1;
   std::vector<int32_t> held;
@@ -257,19 +258,30 @@ Status check_passive(const Win* win, int32_t rank) {
 
 }  // namespace
 
+namespace {
+
+void wait_for_answers(Win* win, int32_t rank, bool local, const char* call) {
+  Access* a = win->access.get();
+  const Target& target = a->targets[rank];
+  wait_until(&a->parked, Site(call, win, "for the answers of", rank),
+             [&] { return (local ? target.unsent : target.outstanding) == 0; });
+}
+
+}  // namespace
+
 Status flush(Win* win, int32_t rank, bool local, const char* call) {
   if (rank == MPI_PROC_NULL) return {};
   Access* a = win->access.get();
-  // The target reached last is one that the epoch allows.
+  // The target reached last is one that the epoch allows. While accesses are checked there is none.
   if (!a || a->hot_rank != rank || a->epoch < Epoch::kLock) {
     FGMPI_TRY(check_passive(win, rank));
     a = win->access.get();
+    if (checking()) {
+      if (a->outstanding != 0) wait_for_answers(win, rank, local, call);
+      flushed(win, rank, local);
+    }
   }
-  if (__builtin_expect(a->outstanding != 0, 0)) {
-    const Target& target = a->targets[rank];
-    wait_until(&a->parked, Site(call, win, "for the answers of", rank),
-               [&] { return (local ? target.unsent : target.outstanding) == 0; });
-  }
+  if (__builtin_expect(a->outstanding != 0, 0)) wait_for_answers(win, rank, local, call);
   if (!local) make_visible(a);
   note_spin();
   return take_failure(a);
@@ -281,6 +293,7 @@ Status flush_all(Win* win, bool local, const char* call) {
   if (a.outstanding)
     wait_until(&a.parked, Site(call, win, "for the answers to its operations", -1),
                [&] { return (local ? a.unsent : a.outstanding) == 0; });
+  if (checking()) flushed(win, -1, local);
   if (!local) make_visible(&a);
   note_spin();
   return take_failure(&a);
@@ -311,6 +324,7 @@ Status fence(Win* win, int assertion) {
   // nothing begins only with both.
   const int idle = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
   if ((assertion & idle) != idle) FGMPI_TRY(coll::barrier(win->comm, "MPI_Win_fence"));
+  if (checking()) fence_passed(win);
   a.epoch = assertion & MPI_MODE_NOSUCCEED ? Epoch::kNone : Epoch::kFenced;
   a.hot_rank = -1;
   a.targets.clear();
@@ -412,6 +426,7 @@ Status complete(Win* win) {
   Access& a = access_of(win);
   if (a.epoch != Epoch::kStart) return wrong_epoch(win, "it after MPI_Win_start");
   drain(win, "MPI_Win_complete");
+  if (checking()) access_completed(win);
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   a.epoch = Epoch::kNone;
   a.hot_rank = -1;
@@ -439,6 +454,7 @@ Status wait(Win* win, int* flag, const char* call) {
                [&] { return handshake.completed >= a.expected; });
   }
   handshake.completed -= a.expected;
+  if (checking()) exposure_ended(win);
   a.exposed = false;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   return {};
@@ -475,7 +491,7 @@ Status open_another(Win* win, int32_t rank, const char* call) {
     }
   }
   a.hot = reach_of(win, rank);
-  a.hot_rank = rank;
+  a.hot_rank = checking() ? -1 : rank;
   return {};
 }
 

@@ -205,6 +205,9 @@ Status transfer(Win* win, const Operation& what, bool putting) {
   FGMPI_TRY(check_equal(t.mine, "origin", t.theirs));
   FGMPI_TRY(target(win, what.rank, what.call, &t.reach));
   FGMPI_TRY(locate(win, *t.reach, what, t.theirs, &t.offset));
+  if (checking())
+    FGMPI_TRY(check_operation(win, *t.reach, what, putting ? Use::kWrite : Use::kRead, t.offset,
+                              t.theirs.type));
   if (t.mine.bytes == 0) return finish_at_once(what);
   if (t.reach->way == Way::kAttached) {
     Status status = t.attached();
@@ -409,6 +412,8 @@ Status accumulate(Win* win, const Operation& what, bool fetch) {
   FGMPI_TRY(a.prepare());
   FGMPI_TRY(target(win, what.rank, what.call, &a.reach));
   FGMPI_TRY(locate(win, *a.reach, what, a.theirs, &a.offset));
+  if (checking())
+    FGMPI_TRY(check_operation(win, *a.reach, what, Use::kAccumulate, a.offset, a.theirs.type));
   if (a.bytes == 0) return finish_at_once(what);
   if (attaches(*a.reach)) {
     Status status = a.attached();
@@ -450,6 +455,11 @@ Status compare_and_swap(Win* win, const void* origin, const void* compare, void*
   int64_t offset;
   FGMPI_TRY(target(win, rank, what.call, &reach));
   FGMPI_TRY(locate(win, *reach, what, theirs, &offset));
+  if (checking()) {
+    what.origin = {origin, 1, type};
+    what.result = {result, 1, type};
+    FGMPI_TRY(check_operation(win, *reach, what, Use::kSwap, offset, theirs.type));
+  }
   Part& part = *reach->part;
   const auto there = static_cast<uint64_t>(reach->base + offset);
   if (reach->way == Way::kHere || reach->way == Way::kMapped) {

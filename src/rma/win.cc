@@ -42,6 +42,7 @@ void open_object(Part* part) {
   if (!memory->open(part->object).ok()) return;
   part->memory = std::move(memory);
   part->control = std::make_unique<Control>(part->memory->base(), part->locals.size());
+  part->table = access_table(part->memory->base(), part->control_bytes);
 }
 
 }  // namespace
@@ -94,6 +95,7 @@ void drop_shared(SharedWin* shared) {
 void leave(Win* win) {
   SharedWin* shared = win->shared;
   comm::Comm* comm = win->comm;
+  if (checking()) forget_window(win);
   g_wins.destroy(static_cast<uint32_t>(win->handle) & ~kKindMask);
   if (--shared->references == 0) drop_shared(shared);
   comm::free(comm);

@@ -33,6 +33,7 @@
 #include "comm/group.h"
 #include "comm/hints.h"
 #include "pt2pt/pt2pt.h"
+#include "rma/check.h"
 #include "rma/control.h"
 #include "rma/memory.h"
 #include "rma/progression.h"
@@ -67,6 +68,7 @@ struct Part {
   bool no_attach = false;    ///< the kernel does not let this process reach its memory
   std::unique_ptr<MemoryObject> memory;  ///< the object, mapped here
   std::unique_ptr<Control> control;      ///< nullptr: only its owner can use it
+  AccessTable* table = nullptr;  ///< in `memory`, behind `control`; nullptr: nothing is checked
 };
 
 /// A rank's memory as another one reaches it.

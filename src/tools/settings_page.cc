@@ -34,6 +34,7 @@ constexpr Section kSections[settings::kComponents] = {
     {"Communicators and collectives",
      "\nAn algorithm that is set is taken wherever it can do the job; `src/coll/README.md` says "
      "what each does.\n"},
+    {"Windows", ""},
 };
 
 std::string allowed_cell(const Record& r) {

@@ -1,0 +1,439 @@
+#include "rma/check.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/settings.h"
+#include "base/strings.h"
+#include "comm/extras.h"
+#include "rma/internal.h"
+#include "rma/layout.h"
+
+namespace fgmpi::rma {
+
+namespace detail {
+constinit bool g_checking = false;
+}
+
+namespace {
+
+/// FGMPI_RMA_CHECK, in the order of the table of settings.
+enum class Setting : uint8_t { kOff, kOn, kError };
+static_assert(settings::has_choices(settings::kRmaCheck, "off|on|error"));
+bool g_fails = false;
+
+/// Which epochs of the target's memory an access belongs to.
+enum class Kind : uint8_t { kFence, kStart, kPassive };
+
+struct Record {
+  uint64_t low, high;  ///< addresses as the owner numbers them
+  uint32_t phase;      ///< fences of the window before it
+  int32_t origin;      ///< rank in the window
+  uint32_t member;     ///< of the target's process
+  Use use;
+  Kind kind;
+  int32_t op;            ///< kAccumulate
+  MPI_Datatype element;  ///< kAccumulate: the predefined type
+  char call[24];
+};
+static_assert(sizeof(Record) == 64);
+
+}  // namespace
+
+class AccessTable {
+ public:
+  static constexpr uint32_t kMost = 16384;
+  SpinLock lock;
+  uint32_t used;
+  uint32_t overflowed;
+  uint32_t pad;
+  Record records[kMost];
+
+  template <class F>
+  void erase_if(F&& f) {
+    std::lock_guard<SpinLock> guard(lock);
+    for (uint32_t i = 0; i < used;)
+      if (f(records[i]))
+        records[i] = records[--used];
+      else
+        ++i;
+  }
+};
+
+namespace {
+
+/// Origin memory of an operation that is not complete at its origin.
+struct Pending {
+  uint64_t low, high;
+  bool written;  ///< by the operation
+  int32_t target;
+  const char* call;
+};
+
+/// What is kept of a member while accesses are checked.
+struct Member {
+  uint32_t phase = 0;
+  std::vector<int32_t> targets;  ///< with records of epochs of locks
+  std::vector<Pending> pending;
+};
+std::unordered_map<const Win*, Member>& members() {
+  static auto* all = new std::unordered_map<const Win*, Member>;
+  return *all;
+}
+
+const char* verb_of(Use use) {
+  switch (use) {
+    case Use::kRead:
+      return "reads";
+    case Use::kWrite:
+      return "writes";
+    default:
+      return "accumulates into";
+  }
+}
+
+std::string words_of_window(const Win* win) {
+  const auto handle = static_cast<unsigned>(win->handle);
+  if (win->comm->extras && !win->comm->extras->name.empty())
+    return format("window \"%s\" (0x%08x)", win->comm->extras->name.c_str(), handle);
+  return format("window 0x%08x", handle);
+}
+
+/// Says it once for all conflicts of the same words.
+Status report(const std::string& words) {
+  constexpr size_t kMostReports = 100;
+  if (g_fails) return error(MPI_ERR_RMA_CONFLICT, "%s", words.c_str());
+  static auto* said = new std::set<std::string>;
+  if (said->size() > kMostReports || !said->insert(words).second) return {};
+  if (said->size() <= kMostReports)
+    std::fprintf(stderr, "fgmpi: conflicting accesses: %s\n", words.c_str());
+  else
+    std::fprintf(stderr, "fgmpi: conflicting accesses: more than %zu, the others are not listed\n",
+                 kMostReports);
+  return {};
+}
+
+bool only_reads(const Record& r) {
+  return r.use == Use::kRead || (r.use == Use::kAccumulate && r.op == MPI_NO_OP);
+}
+
+/// Two accesses to the same bytes, the second one begun before the first was complete for all.
+bool conflict(const Record& a, const Record& b) {
+  if (only_reads(a) && only_reads(b)) return false;
+  const bool atomics = a.use >= Use::kAccumulate && b.use >= Use::kAccumulate;
+  if (!atomics) return true;
+  // Those of one origin are ordered, and a compare-and-swap may meet any other.
+  if (a.origin == b.origin || a.use == Use::kSwap || b.use == Use::kSwap) return false;
+  if (a.element != b.element) return true;
+  return a.op != b.op && a.op != MPI_NO_OP && b.op != MPI_NO_OP;
+}
+
+/// A record that a fence has ended, though its target has not come back from that fence.
+bool is_over(const Record& record, const Record& now) {
+  return record.kind == Kind::kFence && record.phase != now.phase;
+}
+
+/// "MPI_Get of rank 2 reads".
+std::string words_of(const Record& r) {
+  return format("%s of rank %d %s", r.call, r.origin, verb_of(r.use));
+}
+
+Status report_conflict(const Win* win, const Record& first, const Record& second, uint64_t base,
+                       int32_t target) {
+  const uint64_t low = std::max(first.low, second.low) - base;
+  const uint64_t high = std::min(first.high, second.high) - base - 1;
+  const bool addresses = win->shared->flavor == MPI_WIN_FLAVOR_DYNAMIC;
+  const std::string range =
+      addresses ? format("bytes 0x%llx to 0x%llx", static_cast<unsigned long long>(low),
+                         static_cast<unsigned long long>(high))
+                : format("bytes %llu to %llu", static_cast<unsigned long long>(low),
+                         static_cast<unsigned long long>(high));
+  return report(words_of(second) + " " + range + format(" of rank %d in ", target) +
+                words_of_window(win) + ", which " + words_of(first) + " in the same epoch");
+}
+
+/// The runs of `count` elements at `start`; what touches is one.
+std::vector<std::pair<uint64_t, uint64_t>> runs_of(const Layout& layout, int64_t count,
+                                                   uint64_t start) {
+  std::vector<std::pair<uint64_t, uint64_t>> runs;
+  const int64_t bytes = layout.size * count;
+  if (bytes <= 0) return runs;
+  Cursor at(layout, count);
+  while (at.position() < bytes) {
+    const Run run = at.next(bytes);
+    const uint64_t low = start + static_cast<uint64_t>(run.offset);
+    if (!runs.empty() && runs.back().second == low)
+      runs.back().second += static_cast<uint64_t>(run.bytes);
+    else
+      runs.push_back({low, low + static_cast<uint64_t>(run.bytes)});
+  }
+  return runs;
+}
+
+/// The same of elements that an MPI call got.
+Status runs_of(const void* address, int64_t count, const host::Type& type,
+               std::vector<std::pair<uint64_t, uint64_t>>* out) {
+  out->clear();
+  if (count <= 0 || type.size() == 0) return {};
+  LayoutPtr layout;
+  FGMPI_TRY(layout_of(type, &layout));
+  *out = runs_of(*layout, count, reinterpret_cast<uint64_t>(address));
+  return {};
+}
+
+Kind kind_of(Epoch epoch) {
+  return epoch == Epoch::kStart                              ? Kind::kStart
+         : epoch == Epoch::kFence || epoch == Epoch::kFenced ? Kind::kFence
+                                                             : Kind::kPassive;
+}
+
+/// Compares with what is in the table. *found: earlier records and the runs of `pattern` that conflict with them.
+void compare(AccessTable* table, const Record& pattern,
+             const std::vector<std::pair<uint64_t, uint64_t>>& runs,
+             std::vector<std::pair<Record, Record>>* found) {
+  std::lock_guard<SpinLock> guard(table->lock);
+  for (uint32_t i = 0; i < table->used; ++i) {
+    const Record& old = table->records[i];
+    if (is_over(old, pattern) || !conflict(old, pattern)) continue;
+    for (const auto& [low, high] : runs) {
+      if (old.low >= high || low >= old.high) continue;
+      Record now = pattern;
+      now.low = low;
+      now.high = high;
+      found->push_back({old, now});
+      break;
+    }
+  }
+}
+
+void keep(AccessTable* table, Record record,
+          const std::vector<std::pair<uint64_t, uint64_t>>& runs) {
+  bool overflowed = false;
+  {
+    std::lock_guard<SpinLock> guard(table->lock);
+    for (const auto& [low, high] : runs) {
+      if (table->used == AccessTable::kMost) {
+        overflowed = !std::exchange(table->overflowed, 1);
+        break;
+      }
+      record.low = low;
+      record.high = high;
+      table->records[table->used++] = record;
+    }
+  }
+  if (overflowed)
+    std::fprintf(stderr,
+                 "fgmpi: FGMPI_RMA_CHECK: more than %u accesses to the memory of one process are "
+                 "under way; some are not compared\n",
+                 AccessTable::kMost);
+}
+
+/// Addresses of the members' memory, as their process numbers them, less those of its address space.
+uint64_t numbering(const SharedWin& shared) {
+  return shared.flavor == MPI_WIN_FLAVOR_SHARED ? reinterpret_cast<uint64_t>(shared.common.base())
+                                                : 0;
+}
+
+/// Memory of one window's member that lies in `runs`.
+Status check_exposed(Win* win, const std::vector<std::pair<uint64_t, uint64_t>>& runs, bool writes,
+                     const char* call) {
+  SharedWin& shared = *win->shared;
+  Part& own = shared.own();
+  const uint32_t member = own.locals.find(win->comm->peer(win->comm->rank).local);
+  if (member == ~0u || !own.table) return {};
+  const bool dynamic = shared.flavor == MPI_WIN_FLAVOR_DYNAMIC;
+  const uint64_t base = dynamic ? 0 : static_cast<uint64_t>(own.bases[member]);
+  const uint64_t end = dynamic ? UINT64_MAX : base + static_cast<uint64_t>(own.sizes[member]);
+  const uint64_t shift = numbering(shared);
+  std::vector<std::pair<uint64_t, uint64_t>> within;
+  for (auto [low, high] : runs) {
+    low = std::max(low - shift, base);
+    high = std::min(high - shift, end);
+    if (low < high && (!dynamic || is_attached(shared, member, low, high - low)))
+      within.push_back({low, high});
+  }
+  if (within.empty()) return {};
+  Record mine{};
+  mine.phase = members()[win].phase;
+  mine.origin = win->comm->rank;
+  mine.member = member;
+  mine.use = writes ? Use::kWrite : Use::kRead;
+  mine.kind = Kind::kPassive;
+  std::snprintf(mine.call, sizeof mine.call, "%s", call);
+  std::vector<std::pair<Record, Record>> found;
+  compare(own.table, mine, within, &found);
+  for (const auto& [first, second] : found)
+    if (first.member == member)
+      FGMPI_TRY(report_conflict(win, first, second, base, win->comm->rank));
+  return {};
+}
+
+Status check_runs(const std::vector<std::pair<uint64_t, uint64_t>>& runs, bool writes,
+                  const char* call) {
+  if (runs.empty()) return {};
+  for (const auto& [win, member] : members())
+    for (const Pending& p : member.pending) {
+      if (!writes && !p.written) continue;
+      for (const auto& [low, high] : runs) {
+        if (p.low >= high || low >= p.high) continue;
+        const uint64_t first = std::max(low, p.low), bytes = std::min(high, p.high) - first;
+        FGMPI_TRY(
+            report(format("%s %s %llu bytes at 0x%llx, which %s of rank %d to rank %d %s (%s) "
+                          "and which is not complete",
+                          call, writes ? "writes" : "reads", static_cast<unsigned long long>(bytes),
+                          static_cast<unsigned long long>(first), p.call, win->comm->rank, p.target,
+                          p.written ? "writes" : "reads", words_of_window(win).c_str())));
+        break;
+      }
+    }
+  std::vector<Win*> mine;
+  const uint32_t local = comm::rank_state()->local;
+  for_each_kept(
+      [](const Win& win, void* list) {
+        static_cast<std::vector<Win*>*>(list)->push_back(const_cast<Win*>(&win));
+      },
+      &mine);
+  for (Win* win : mine)
+    if (win->comm->peer(win->comm->rank).local == local)
+      FGMPI_TRY(check_exposed(win, runs, writes, call));
+  return {};
+}
+
+void end_pending(Member* member, int32_t target) {
+  auto ended = [&](const Pending& p) { return target < 0 || p.target == target; };
+  member->pending.erase(std::remove_if(member->pending.begin(), member->pending.end(), ended),
+                        member->pending.end());
+}
+
+/// Records of the member's own memory that `over` says are over.
+template <class F>
+void end_own(Win* win, F&& over) {
+  Part& own = win->shared->own();
+  if (!own.table) return;
+  const uint32_t member = own.locals.find(win->comm->peer(win->comm->rank).local);
+  own.table->erase_if([&](const Record& r) { return r.member == member && over(r); });
+}
+
+void end_passive(Win* win, int32_t target) {
+  const Reach reach = reach_of(win, target);
+  if (!reach.part->table) return;
+  const int32_t me = win->comm->rank;
+  reach.part->table->erase_if([&](const Record& r) {
+    return r.kind == Kind::kPassive && r.origin == me && r.member == reach.member;
+  });
+}
+
+}  // namespace
+
+bool start_checking() {
+  const auto setting = settings::choice<Setting>(settings::kRmaCheck);
+  g_fails = setting == Setting::kError;
+  return detail::g_checking = setting != Setting::kOff;
+}
+
+uint64_t access_table_bytes() { return checking() ? page_up(sizeof(AccessTable)) : 0; }
+
+AccessTable* access_table(void* control, uint64_t control_bytes) {
+  if (!checking()) return nullptr;
+  return reinterpret_cast<AccessTable*>(static_cast<char*>(control) + control_bytes -
+                                        access_table_bytes());
+}
+
+Status check_operation(Win* win, const Reach& reach, const Operation& what, Use use, int64_t offset,
+                       const host::Type& target_type) {
+  Member& member = members()[win];
+  std::vector<std::pair<uint64_t, uint64_t>> target, origin, result;
+  LayoutPtr layout;
+  FGMPI_TRY(layout_of(target_type, &layout));
+  target = runs_of(*layout, what.target.count, static_cast<uint64_t>(reach.base + offset));
+  if (target.empty()) return {};
+  // Origin memory: what an operation writes there is a get's, or a fetch's result.
+  host::Type type;
+  if (what.origin.address && what.op != MPI_NO_OP) {
+    FGMPI_TRY(host::Type::of(what.origin.type, &type));
+    FGMPI_TRY(runs_of(what.origin.address, what.origin.count, type, &origin));
+  }
+  const Elements& sink = use == Use::kRead ? what.origin : what.result;
+  if (sink.address) {
+    FGMPI_TRY(host::Type::of(sink.type, &type));
+    FGMPI_TRY(runs_of(sink.address, sink.count, type, &result));
+  }
+  FGMPI_TRY(check_runs(origin, false, what.call));
+  FGMPI_TRY(check_runs(result, true, what.call));
+
+  Record record{};
+  record.phase = member.phase;
+  record.origin = win->comm->rank;
+  record.member = reach.member;
+  record.use = use;
+  record.kind = kind_of(win->access->epoch);
+  record.op = what.op;
+  record.element = layout->element;
+  std::snprintf(record.call, sizeof record.call, "%s", what.call);
+  if (AccessTable* table = reach.part->table) {
+    std::vector<std::pair<Record, Record>> found;
+    compare(table, record, target, &found);
+    for (const auto& [first, second] : found)
+      if (first.member == reach.member)
+        FGMPI_TRY(
+            report_conflict(win, first, second, static_cast<uint64_t>(reach.base), what.rank));
+    if (!what.request || use != Use::kRead) {
+      keep(table, record, target);
+      if (record.kind == Kind::kPassive && std::find(member.targets.begin(), member.targets.end(),
+                                                     what.rank) == member.targets.end())
+        member.targets.push_back(what.rank);
+    }
+  }
+  if (what.request) return {};
+  for (const auto& [low, high] : origin)
+    member.pending.push_back({low, high, false, what.rank, what.call});
+  for (const auto& [low, high] : result)
+    member.pending.push_back({low, high, true, what.rank, what.call});
+  return {};
+}
+
+Status check_local(const void* address, int64_t count, const host::Type& type, bool writes,
+                   const char* call) {
+  std::vector<std::pair<uint64_t, uint64_t>> runs;
+  FGMPI_TRY(runs_of(address, count, type, &runs));
+  return check_runs(runs, writes, call);
+}
+
+void fence_passed(Win* win) {
+  Member& member = members()[win];
+  const uint32_t phase = ++member.phase;
+  end_pending(&member, -1);
+  end_own(win, [&](const Record& r) { return r.kind == Kind::kFence && r.phase < phase; });
+}
+
+void access_completed(Win* win) { end_pending(&members()[win], -1); }
+
+void exposure_ended(Win* win) {
+  end_own(win, [](const Record& r) { return r.kind == Kind::kStart; });
+}
+
+void flushed(Win* win, int32_t rank, bool local) {
+  Member& member = members()[win];
+  end_pending(&member, rank);
+  if (local) return;
+  for (size_t i = 0; i < member.targets.size();) {
+    if (rank >= 0 && member.targets[i] != rank) {
+      ++i;
+      continue;
+    }
+    end_passive(win, member.targets[i]);
+    member.targets[i] = member.targets.back();
+    member.targets.pop_back();
+  }
+}
+
+void forget_window(const Win* win) { members().erase(win); }
+
+}  // namespace fgmpi::rma

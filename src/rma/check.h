@@ -1,0 +1,71 @@
+// FGMPI_RMA_CHECK: accesses to a window's memory that no synchronisation orders (MPI-4.0 section 12.7) are reported: put
+// with put or get on the same bytes of a target, an accumulate with another access or another operation, and MPI calls of
+// a rank that read or write its exposed memory or the origin memory of an operation that is not complete.
+//
+// Each process keeps, behind its control area and so in memory that peers of the host share, a table of the accesses to
+// its members' memory that no synchronisation has ended yet:
+//
+//   | lock 4 | used 4 | overflowed 4 | pad 4 | records: 64 each, kMost of them; untouched pages cost nothing |
+//
+// An access is in it until what ends it: of an epoch of locks, a flush or unlock by its origin; of one of
+// MPI_Win_start, the target's MPI_Win_wait; of a fence, the target's next one, and records say after how many fences they were
+// made. Hence whatever overlaps a record has begun before the record's access was complete for all: there are no false
+// alarms. Not seen: loads and stores of the program. Compared with what is in the table, but not kept in it: a rank's own
+// MPI calls, and request forms of gets, which their completion ends.
+//
+// Thread rule: one thread; the tables, any process of the host at once. Nothing here switches. Off, it costs nothing: the
+// shortest ways (win_inl.h) are for predefined types in mpi::g_basic_types, which is empty while accesses are checked.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "base/status.h"
+#include "host/datatype.h"
+
+namespace fgmpi::rma {
+
+struct Operation;
+struct Part;
+struct Reach;
+struct SharedWin;
+struct Win;
+
+namespace detail {
+[[gnu::visibility("hidden")]] extern bool g_checking;
+}
+/// Are accesses checked? Set by start_checking().
+inline bool checking() { return __builtin_expect(detail::g_checking, 0); }
+/// Reads the setting. Called when the process connects. Returns checking().
+bool start_checking();
+
+enum class Use : uint8_t { kRead, kWrite, kAccumulate, kSwap };
+
+class AccessTable;
+/// Bytes of a table, whole pages; 0 while nothing is checked.
+uint64_t access_table_bytes();
+/// The table at the end of a control area of so many bytes, or nullptr.
+AccessTable* access_table(void* control, uint64_t control_bytes);
+
+/// An operation at a target whose epoch and range are right. Errors: MPI_ERR_RMA_CONFLICT with FGMPI_RMA_CHECK=error.
+/// `offset`: of the target's displacement, in bytes.
+Status check_operation(Win* win, const Reach& reach, const Operation& what, Use use, int64_t offset,
+                       const host::Type& target_type);
+/// Memory that an MPI call of the running rank reads or writes. Errors: as above.
+Status check_local(const void* address, int64_t count, const host::Type& type, bool writes,
+                   const char* call);
+
+// ---- What synchronisation ends. REQUIRES: checking(). --------------------------------------------------------------
+/// MPI_Win_fence has come back from its barrier.
+void fence_passed(Win* win);
+/// All accesses of the epoch of MPI_Win_start are complete at this origin.
+void access_completed(Win* win);
+/// MPI_Win_wait: those of the epoch of MPI_Win_post are complete.
+void exposure_ended(Win* win);
+/// A flush: of `rank`, or of all targets (-1). `local`: only origin memory may be used again.
+void flushed(Win* win, int32_t rank, bool local);
+/// The window is freed.
+void forget_window(const Win* win);
+
+}  // namespace fgmpi::rma
