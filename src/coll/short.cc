@@ -7,6 +7,9 @@
 #include "coll/team.h"
 
 namespace fgmpi::coll {
+
+constinit int64_t g_short_reduce_bytes = kShortReduceBytes;
+
 namespace {
 
 using comm::Meeting;

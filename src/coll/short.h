@@ -32,10 +32,12 @@ struct ShortReduce {
   MPI_Op op;
   int root;  ///< -1: allreduce
 };
+/// kShortReduceBytes; -1: none is short.
+[[gnu::visibility("hidden")]] extern int64_t g_short_reduce_bytes;
 inline bool is_short_reduce(int64_t count, MPI_Datatype type, MPI_Op op) {
   return host::is_basic(type) && (static_cast<uint32_t>(op) & 0xff000000u) == 0x58000000u &&
          count >= 0 && count <= kShortReduceBytes &&
-         count * host::basic_size(type) <= kShortReduceBytes;
+         count * host::basic_size(type) <= g_short_reduce_bytes;
 }
 /// The member that arrives last checks, for all, that the operation is defined on the type. REQUIRES: is_short_reduce().
 Status short_reduce(Comm* comm, const ShortReduce& r, const char* call);

@@ -88,6 +88,12 @@ Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt
   return {};
 }
 
+Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt2pt::Buffer* out,
+                   bool writes, const char* call) {
+  FGMPI_TRY(make_buffer(address, count, datatype, out));
+  return rma::checking() ? rma::check_local(address, count, out->type, writes, call) : Status();
+}
+
 void set_status(MPI_Status* status, const pt2pt::Outcome& outcome) {
   if (status == MPI_STATUS_IGNORE) return;
   status->MPI_SOURCE = outcome.source;

@@ -23,6 +23,7 @@
 #include "mpi/own.h"
 #include "proclet-sched/sched.h"
 #include "pt2pt/pt2pt.h"
+#include "rma/check.h"
 
 namespace fgmpi::mpi {
 
@@ -57,7 +58,9 @@ inline MPI_Datatype type_for(int64_t count, MPI_Datatype type) {
 }
 /// Predefined types with their size in the handle, by the low byte of the handle. An unused entry holds a number whose
 /// low byte is another one, so that no handle equals it.
-[[gnu::visibility("hidden")]] extern const std::array<MPI_Datatype, 256> g_basic_types;
+[[gnu::visibility("hidden")]] extern std::array<MPI_Datatype, 256> g_basic_types;
+/// Empties it, for FGMPI_RMA_CHECK: every buffer gets a closer look. Called when the process connects.
+void close_shortest_ways();
 inline bool in_basic_types(MPI_Datatype type) {
   return g_basic_types[static_cast<uint32_t>(type) & 0xff] == type;
 }
@@ -85,6 +88,9 @@ Status check_volume(int64_t count, int64_t parts, const host::Type& type, const 
 
 /// Type and count and address into a Buffer; MPI_BOTTOM and null with zero bytes are fine.
 Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt2pt::Buffer* out);
+/// The same for a call that reads or writes it, which FGMPI_RMA_CHECK compares with what is under way in windows.
+Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt2pt::Buffer* out,
+                   bool writes, const char* call);
 
 /// Fills an MPI_Status (ignored when MPI_STATUS_IGNORE) without touching MPI_ERROR.
 void set_status(MPI_Status* status, const pt2pt::Outcome& outcome);

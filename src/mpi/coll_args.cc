@@ -183,6 +183,33 @@ bool is_gather(CollectiveKind kind) {
 
 }  // namespace
 
+namespace {
+/// `parts`: segments of a side without counts.
+Status check_side(const char* call, const coll::Side& side, int64_t parts, bool writes) {
+  if (side.counts && (side.displs || side.types)) {
+    for (int64_t i = 0; i < side.segments; ++i) {
+      const coll::Segment s = side.segment(i);
+      if (s.count > 0) FGMPI_TRY(rma::check_local(s.address, s.count, *s.type, writes, call));
+    }
+    return {};
+  }
+  const int64_t count = side.count * (side.strided ? parts : 1);
+  return count > 0 ? rma::check_local(side.address, count, side.type, writes, call) : Status();
+}
+}  // namespace
+
+Status check_memory(const char* call, comm::Comm* c, const Args& args) {
+  int64_t in = c->shared->peers().size(), out = in;
+  if (is_neighbor(args.kind)) FGMPI_TRY(neighbors(c, &in, &out));
+  const bool one_each =
+      args.kind == CollectiveKind::kBcast ||
+      (args.kind >= CollectiveKind::kReduce && args.kind <= CollectiveKind::kExscan);
+  if (one_each) in = out = 1;
+  const bool reads_only = args.kind == CollectiveKind::kBcast && args.root == c->rank;
+  FGMPI_TRY(check_side(call, args.recv, in, !reads_only));
+  return args.in_place ? Status() : check_side(call, args.send, out, false);
+}
+
 Status BcastArguments::operator()(comm::Comm* c, Args* args) const {
   FGMPI_TRY(check_root(c, root));
   args->root = root;

@@ -76,6 +76,9 @@ struct ReduceArguments {
   bool array = false;
 };
 
+/// FGMPI_RMA_CHECK: compares the buffers of a call with what is under way in windows. Errors: MPI_ERR_RMA_CONFLICT.
+Status check_memory(const char* call, comm::Comm* c, const Args& args);
+
 // ---- How a collective is called -----------------------------------------------------------------
 
 template <class Arguments>
@@ -85,6 +88,7 @@ template <class Arguments>
   Args args;
   args.kind = kind;
   FGMPI_RETURN_IF(call, c, arguments(c, &args));
+  if (rma::checking()) FGMPI_RETURN_IF(call, c, check_memory(call, c, args));
   return done(call, c, coll::run(c, &args, kind, call));
 }
 FGMPI_CATCH_NO_MEMORY(call, handle)
@@ -148,6 +152,7 @@ Status make_request(const char* call, comm::Comm* c, CollectiveKind kind,
                     const Arguments& arguments, std::unique_ptr<coll::CollRequest>* out) {
   auto request = std::make_unique<coll::CollRequest>(c, kind, call);
   FGMPI_TRY(arguments(c, &request->args));
+  if (rma::checking()) FGMPI_TRY(check_memory(call, c, request->args));
   FGMPI_TRY(request->hold());
   *out = std::move(request);
   return {};

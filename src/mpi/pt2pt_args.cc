@@ -1,5 +1,7 @@
 #include "mpi/pt2pt_args.h"
 
+#include "coll/short.h"
+
 namespace fgmpi::mpi {
 
 namespace {
@@ -57,6 +59,12 @@ constexpr std::array<MPI_Datatype, 256> table() {
 }
 }  // namespace
 
-constinit const std::array<MPI_Datatype, 256> g_basic_types = table();
+constinit std::array<MPI_Datatype, 256> g_basic_types = table();
+
+void close_shortest_ways() {
+  for (uint32_t i = 0; i < g_basic_types.size(); ++i)
+    g_basic_types[i] = static_cast<MPI_Datatype>(~i);
+  coll::g_short_reduce_bytes = -1;
+}
 
 }  // namespace fgmpi::mpi

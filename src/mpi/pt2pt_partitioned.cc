@@ -22,7 +22,7 @@ Status psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype
                   int tag, Comm* c, MPI_Info, MPI_Request* request) {
   FGMPI_TRY(pt2pt::need_handle());
   Buffer buffer;
-  FGMPI_TRY(make_buffer(buf, count, datatype, &buffer));
+  FGMPI_TRY(make_buffer(buf, count, datatype, &buffer, false, "MPI_Psend_init"));
   FGMPI_TRY(check_volume(count, partitions, buffer.type, "count"));
   pt2pt::Peer to{pt2pt::kNoPeer, 0};
   if (dest != MPI_PROC_NULL) to = c->peer(dest);
@@ -37,7 +37,7 @@ Status precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datat
                   int tag, Comm* c, MPI_Info, MPI_Request* request) {
   FGMPI_TRY(pt2pt::need_handle());
   Buffer buffer;
-  FGMPI_TRY(make_buffer(buf, count, datatype, &buffer));
+  FGMPI_TRY(make_buffer(buf, count, datatype, &buffer, true, "MPI_Precv_init"));
   FGMPI_TRY(check_volume(count, partitions, buffer.type, "count"));
   Request* made;
   FGMPI_TRY(pt2pt::precv_init(buffer, partitions, my_endpoint(), source, tag, part_ctx(c),

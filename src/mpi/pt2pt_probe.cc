@@ -31,7 +31,7 @@ int mrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MPI
           MPI_Status* status) {
   Comm* c = nullptr;
   Buffer buffer;
-  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
+  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, true, call));
   pt2pt::Message* message;
   FGMPI_RETURN_IF(call, c, find_message(handle, &message));
   *handle = MPI_MESSAGE_NULL;
@@ -46,7 +46,7 @@ int imrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MP
            MPI_Request* request) {
   Comm* c = nullptr;
   Buffer buffer;
-  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
+  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, true, call));
   FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
   pt2pt::Message* message;

@@ -7,7 +7,7 @@ namespace fgmpi::mpi {
 int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
                 int tag, Comm* c, MPI_Status* status) {
   Buffer buffer;
-  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
+  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, true, call));
   FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));
   Outcome outcome = no_process_outcome();
   if (source != MPI_PROC_NULL)
@@ -26,7 +26,7 @@ int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype dataty
   FGMPI_ENTER_FAST(call, c, comm,
                    irecv_slowly(call, buf, count, datatype, source, tag, comm, request, init));
   Buffer buffer;
-  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
+  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, true, call));
   FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));
   FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
@@ -86,8 +86,8 @@ int sendrecv(const char* call, const void* sendbuf, int64_t sendcount, MPI_Datat
   FGMPI_ENTER(call, c, comm);
   if (status == kNonblocking) FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   pt2pt::Exchange x;
-  FGMPI_RETURN_IF(call, c, make_buffer(sendbuf, sendcount, sendtype, &x.send));
-  FGMPI_RETURN_IF(call, c, make_buffer(recvbuf, recvcount, recvtype, &x.recv));
+  FGMPI_RETURN_IF(call, c, make_buffer(sendbuf, sendcount, sendtype, &x.send, false, call));
+  FGMPI_RETURN_IF(call, c, make_buffer(recvbuf, recvcount, recvtype, &x.recv, true, call));
   FGMPI_RETURN_IF(call, c, make_exchange(c, dest, sendtag, source, recvtag, &x));
   return exchange(call, c, x, status, request);
 }
@@ -98,7 +98,7 @@ int sendrecv_replace(const char* call, void* buf, int64_t count, MPI_Datatype da
   FGMPI_ENTER(call, c, comm);
   if (status == kNonblocking) FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   pt2pt::Exchange x;
-  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &x.send));
+  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &x.send, true, call));
   FGMPI_RETURN_IF(call, c, make_exchange(c, dest, sendtag, source, recvtag, &x));
   x.recv = x.send;
   x.replace = true;

@@ -14,7 +14,7 @@ int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
       pt2pt::send_bytes_at_once(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag}, mode))
     return MPI_SUCCESS;
   Buffer buffer;
-  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
+  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, false, call));
   FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
   if (dest == MPI_PROC_NULL) return MPI_SUCCESS;
   if (mode == Mode::kBuffered)
@@ -38,7 +38,7 @@ int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
     return MPI_SUCCESS;
   }
   Buffer buffer;
-  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
+  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, false, call));
   FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
   FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
@@ -62,7 +62,7 @@ int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_D
               int dest, int tag, MPI_Comm comm, MPI_Request* request) try {
   FGMPI_ENTER(call, c, comm);
   Buffer buffer;
-  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer));
+  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, false, call));
   FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
   FGMPI_RETURN_IF(call, c, check_pointer(request, "request"));
   FGMPI_RETURN_IF(call, c, pt2pt::need_handle());

@@ -14,6 +14,7 @@
 #include "mpi/runtime.h"
 #include "privatize/privatize.h"
 #include "proclet-sched/sched.h"
+#include "rma/check.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -59,6 +60,7 @@ Status connect() {
   }
   FGMPI_TRY(pt2pt::init(setup));
   coll::init_failures();
+  if (rma::start_checking()) close_shortest_ways();
   sched::set_hooks(hooks);
   install_naming();
   privatize::set_first_world_rank(g_av.my_first());
