@@ -7,6 +7,7 @@
 #include "ch4-av-rankmap/av.h"
 #include "liveness/liveness.h"
 #include "liveness/lost_peer.h"
+#include "mpi/answering_thread.h"
 #include "mpi/binding.h"
 #include "mpi/process.h"
 #include "mpi/runtime.h"
@@ -79,7 +80,10 @@ void rank_exits(int status) {
   Process& me = process();
   if (--me.unfinished > 0) return;
   if (!me.connected && boot().size() > 1) connect_at_the_end();
-  if (me.connected && g_av.processes() > 1) agree_to_end();
+  if (me.connected && g_av.processes() > 1) {
+    agree_to_end();
+    stop_answering_thread();
+  }
 }
 
 int finish_process(int status) {

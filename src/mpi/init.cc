@@ -7,6 +7,7 @@
 
 #include "base/environment.h"
 #include "coll/coll.h"
+#include "mpi/answering_thread.h"
 #include "mpi/binding.h"
 #include "mpi/process.h"
 #include "mpi/runtime.h"
@@ -77,10 +78,12 @@ const char* name_of_thread_level(int level) {
 void grant_thread_level(int level) {
   comm::RankState* rank = comm::rank_state();
   rank->thread_level = std::max(rank->thread_level, level);
-  if (level <= MPI_THREAD_FUNNELED || sched::threads_enabled()) return;
+  const bool answers = wants_answering_thread();
+  if ((level <= MPI_THREAD_FUNNELED && !answers) || sched::threads_enabled()) return;
   comm::close_fast_paths();
   if (process().idle) process().idle->set_gate(sched::release_engine, sched::reacquire_engine);
   sched::enable_threads(!privatize::started_through_us());
+  if (answers) start_answering_thread();
 }
 
 void refuse_thread(const char* call) {

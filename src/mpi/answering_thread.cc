@@ -1,0 +1,74 @@
+#include "mpi/answering_thread.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+
+#include "base/raw_call.h"
+#include "base/settings.h"
+#include "ch4-av-rankmap/av.h"
+#include "proclet-sched/threads.h"
+
+namespace fgmpi::mpi {
+namespace {
+
+/// FGMPI_RMA_PROGRESS, in the order of the table of settings.
+enum class Progress : uint8_t { kCalls, kThread };
+static_assert(settings::has_choices(settings::kRmaProgress, "calls|thread"));
+
+struct Answering {
+  pthread_t handle{};
+  bool started = false;
+  bool stopping = false;              ///< changed inside
+  sched::Proclet* proclet = nullptr;  ///< the thread's, while it waits; changed inside
+  std::atomic<bool> gone{false};
+};
+constinit Answering g;
+
+void* answer(void*) {
+  {
+    sched::Entry inside;
+    const sched::WaitSite site{"the thread of FGMPI_RMA_PROGRESS", nullptr, true};
+    while (inside && !g.stopping) {
+      g.proclet = sched::current();
+      sched::park(&site);
+    }
+    g.proclet = nullptr;
+  }
+  g.gone.store(true, std::memory_order_release);
+  return nullptr;
+}
+
+}  // namespace
+
+bool wants_answering_thread() {
+  return g_av.processes() > 1 &&
+         settings::choice<Progress>(settings::kRmaProgress) == Progress::kThread;
+}
+
+void start_answering_thread() {
+  if (g.started) return;
+  const int code = pthread_create(&g.handle, nullptr, answer, nullptr);
+  g.started = code == 0;
+  if (g.started) return;
+  std::fprintf(stderr, "fgmpi: FGMPI_RMA_PROGRESS: the thread cannot be started: %s\n",
+               std::strerror(code));
+}
+
+void stop_answering_thread() {
+  if (!g.started) return;
+  g.started = false;
+  g.stopping = true;
+  if (g.proclet && g.proclet->state == sched::State::kParked) sched::ready(g.proclet);
+  while (!g.gone.load(std::memory_order_acquire)) {
+    sched::release_engine();
+    raw_call(SYS_sched_yield);
+    sched::reacquire_engine();
+  }
+  sched::wait_for_end_of(g.handle);
+  pthread_detach(g.handle);
+}
+
+}  // namespace fgmpi::mpi
