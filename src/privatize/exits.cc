@@ -21,6 +21,7 @@
 #include "privatize/internal.h"
 #include "privatize/output.h"
 #include "privatize/swap.h"
+#include "proclet-sched/leave.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -95,6 +96,51 @@ bool ends_a_rank() {
   return on_proclet() && sched::running()->kind == sched::Kind::kRank && in_own_process();
 }
 
+// ---- Threads of ranks ----
+
+enum class How : uint8_t { kExit, kQuickExit, kAtOnce };
+
+/// True if the caller is a thread of a rank other than the one that runs main, in the process that it was made in.
+bool is_thread_of_rank() {
+  return g_mode != Mode::kForeign && !on_scheduler_thread() && sched::rank_of_thread() &&
+         in_own_process();
+}
+
+struct EndOfRank {
+  How how;
+  int status;
+};
+
+[[noreturn]] void end_rank_now(void* data) {
+  const EndOfRank end = *static_cast<EndOfRank*>(data);
+  delete static_cast<EndOfRank*>(data);
+  if (sched::threads_enabled() && !sched::outside()) sched::Entry::leave();
+  if (end.how == How::kExit) end_rank(end.status);
+  if (end.how == How::kQuickExit)
+    run_handlers(sched::running(), end.status,
+                 [](Handler::Kind k) { return k == Handler::kQuick; });
+  finish_rank(end.status);
+}
+
+/// The rank that the calling thread belongs to ends, wherever it stands; handlers run where ranks run, since they may use what
+/// is kept for one thread only. With one rank a process the caller returns, and ends the process: nobody else needs it, and
+/// what the main thread waits for may be this thread.
+void exit_from_thread(How how, int status) {
+  sched::Proclet* rank = sched::rank_of_thread();
+  if (g_mode == Mode::kSingle) {
+    if (how == How::kExit)
+      run_handlers(rank, status, [](Handler::Kind k) {
+        return k != Handler::kQuick && k != Handler::kThreadLocal;
+      });
+    if (how == How::kQuickExit)
+      run_handlers(rank, status, [](Handler::Kind k) { return k == Handler::kQuick; });
+    return;
+  }
+  sched::leave_for(rank, end_rank_now, new EndOfRank{how, status});
+  if (sched::threads_enabled() && !sched::outside()) sched::Entry::leave();
+  for (;;) pause();
+}
+
 /// The destructor functions of the current rank's image.
 void run_image_destructors() {
   if (g_mode != Mode::kImages) return;
@@ -160,6 +206,7 @@ using namespace fgmpi::privatize;
 
 FGMPI_INTERPOSE [[noreturn]] void exit(int status) {
   if (ends_a_rank()) end_rank(status);
+  if (is_thread_of_rank()) exit_from_thread(How::kExit, status);
   if (first_exit_of_forked_rank()) run_exit_handlers(status);
   static auto* real = next_symbol<void(int)>("exit");
   real(status);
@@ -168,6 +215,7 @@ FGMPI_INTERPOSE [[noreturn]] void exit(int status) {
 
 FGMPI_INTERPOSE [[noreturn]] void _exit(int status) {
   if (ends_a_rank()) finish_rank(status);
+  if (is_thread_of_rank()) exit_from_thread(How::kAtOnce, status);
   static auto* real = next_symbol<void(int)>("_exit");
   real(status);
   __builtin_unreachable();
@@ -181,6 +229,7 @@ FGMPI_INTERPOSE [[noreturn]] void quick_exit(int status) {
                  [](Handler::Kind k) { return k == Handler::kQuick; });
     finish_rank(status);
   }
+  if (is_thread_of_rank()) exit_from_thread(How::kQuickExit, status);
   static auto* real = next_symbol<void(int)>("quick_exit");
   real(status);
   __builtin_unreachable();

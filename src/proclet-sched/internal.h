@@ -14,6 +14,9 @@ void require_canary_checks();
 char* stack_top(const Proclet* p);
 bool stack_intact(const Proclet* p);
 
+// leave.cc
+bool has_left_its_stack(const Proclet* rank);
+
 // helpers.cc
 [[noreturn]] void helper_main(Proclet* self);
 char* helper_stack_top(const Proclet* p);

@@ -83,11 +83,12 @@ void serve_host_calls() {
   g_hot.current = nullptr;
   if (Proclet* dead = g_scheduler.finished) {
     g_scheduler.finished = nullptr;
+    --g_scheduler.live;
+    if (has_left_its_stack(dead)) return;  // where it stood, requests that it had started lie
     if (!stack_intact(dead)) stack_overflowed(dead);
     annotate::stack_gone(dead);
     g_scheduler.stacks.discard(dead->index);
     dead->context = nullptr;
-    --g_scheduler.live;
   }
 }
 

@@ -93,6 +93,7 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
   fgmpi_debug_table.ranks = g_scheduler.ranks;
   fgmpi_debug_table.rank_count = count;
   g_scheduler.exit_status = 0;
+  g_scheduler.left_stacks.clear();
   g_scheduler.random = RandomSequence(g_scheduler.options.seed);
   g_hot.head = nullptr;
   g_hot.fifo = g_scheduler.options.policy == Options::kFifo;

@@ -78,7 +78,14 @@ void finish(int exit_status) {
   g_scheduler.finished = self;
   if (--g_hot.until_poll == 0) begin_period();
   save_runtime(self);
-  jump_to_host(self, true);
+  const bool left = has_left_its_stack(self);
+  jump_to_host(self, !left);
+  // What the rank waited for on the stack that it has left may still come, and make it ready.
+  while (left) {
+    self->state = State::kFinished;
+    save_runtime(self);
+    jump_to_host(self);
+  }
   __builtin_unreachable();
 }
 

@@ -57,6 +57,8 @@ struct Scheduler {
   void* host_argument = nullptr;
   bool in_host_call = false;
 
+  std::vector<Proclet*> left_stacks;  ///< ranks that move_to_new_stack() has moved
+
   std::vector<Timer> timers;  ///< a min-heap
   uint64_t timer_order = 0;
   std::vector<Proclet*> shuffled;  ///< the run queue of the random policy

@@ -12,6 +12,11 @@ void add_timer(int64_t deadline, Proclet* proclet) {
   std::push_heap(g_scheduler.timers.begin(), g_scheduler.timers.end(), std::greater<>());
 }
 
+void remove_timer(const Proclet* proclet) {
+  std::erase_if(g_scheduler.timers, [=](const Timer& t) { return t.proclet == proclet; });
+  std::make_heap(g_scheduler.timers.begin(), g_scheduler.timers.end(), std::greater<>());
+}
+
 void wake_sleepers() {
   if (g_scheduler.timers.empty()) return;
   int64_t now = now_ns();

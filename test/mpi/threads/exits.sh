@@ -1,0 +1,95 @@
+# exit() in a thread ends its rank, and no other one of the process: its handlers run, the job's status is the rank's.
+set -u
+bin=$1 work=$2/exits.dir
+fail() { echo "exits.sh: $*" >&2; cat "$work/out" >&2; exit 1; }
+rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
+touch out
+cat >exits.c <<'END'
+#include <mpi.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static int rank;
+static const char *how, *where;
+static sem_t never;
+static void handler(void) { printf("handler of %d\n", rank); }
+static void quick_handler(void) { printf("quick handler of %d\n", rank); }
+static void* run(void* unused) {
+  usleep(20000); /* the rank waits by now */
+  if (!strcmp(how, "exit")) exit(7);
+  if (!strcmp(how, "quick_exit")) quick_exit(7);
+  if (!strcmp(how, "_exit")) _exit(7);
+  return unused;
+}
+int main(int argc, char** argv) {
+  int provided, size, level = argc > 3 ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, sum = 0;
+  how = argv[1], where = argv[2];
+  MPI_Init_thread(&argc, &argv, level, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm others;
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 1, rank, &others);
+  if (rank == 1) {
+    pthread_t thread;
+    atexit(handler);
+    at_quick_exit(quick_handler);
+    sem_init(&never, 0, 0);
+    pthread_create(&thread, NULL, run, NULL);
+    if (!strcmp(where, "join")) pthread_join(thread, NULL);
+    if (!strcmp(where, "receive")) MPI_Recv(&sum, 1, MPI_INT, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!strcmp(where, "semaphore")) sem_wait(&never);
+    if (!strcmp(where, "sleep")) sleep(1000);
+    if (!strcmp(where, "test"))
+      for (int flag;;) MPI_Iprobe(0, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    printf("not reached\n");
+    return 1;
+  }
+  for (int i = 0; i < 50; ++i) {
+    usleep(1000);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, others);
+  }
+  /* Fills what the rank that has ended waits for. */
+  if (rank == 0 && !strcmp(where, "receive")) MPI_Send(&sum, 1, MPI_INT, 1, 99, MPI_COMM_WORLD);
+  if (rank == 0) printf("sum %d\n", sum);
+  fflush(stdout);
+  usleep(20000);
+  _exit(0); /* MPI_Finalize would wait for the rank that has ended */
+}
+END
+"$bin/mpicc" -O1 -pthread exits.c -o exits || fail "mpicc"
+for level in "" multiple; do
+  for shape in "-n 1 -nfg 4" "-n 2 -nfg 2"; do
+    for where in join receive semaphore sleep test; do
+      timeout 30 "$bin/mpiexec" $shape ./exits exit $where $level >out 2>&1
+      status=$?
+      [ $status = 7 ] || fail "$shape $where $level: status $status"
+      grep -q '^handler of 1$' out || fail "$shape $where $level: no handler"
+      grep -q '^sum 5$' out || fail "$shape $where $level: others"
+    done
+  done
+  timeout 30 "$bin/mpiexec" -n 1 -nfg 4 ./exits quick_exit join $level >out 2>&1
+  [ $? = 7 ] && grep -q '^quick handler of 1$' out && ! grep -q '^handler' out || fail "quick_exit $level"
+  timeout 30 "$bin/mpiexec" -n 1 -nfg 4 ./exits _exit join $level >out 2>&1
+  [ $? = 7 ] && ! grep -q handler out || fail "_exit $level"
+done
+cat >alone.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void handler(void) { printf("handler\n"); }
+static void* run(void* unused) { (void)unused; exit(5); }
+int main(void) {
+  pthread_t thread;
+  atexit(handler);
+  pthread_create(&thread, NULL, run, NULL);
+  pthread_join(thread, NULL);
+  return 1;
+}
+END
+"$bin/mpicc" -O1 -pthread alone.c -o alone || fail "mpicc"
+timeout 30 "$bin/mpiexec" -n 1 ./alone >out 2>&1
+[ $? = 5 ] && grep -q '^handler$' out || fail "alone"
+exit 0
