@@ -1,6 +1,7 @@
 /* A rank that waits for its threads holds no other rank of its process up: along a ring, each rank's thread receives a
  * message from the left and releases the rank, which then sends to the right. And locks that a rank holds are not those of
  * another rank on the same thread. */
+#define _GNU_SOURCE /* pthread_cond_clockwait and the like */
 #include <errno.h>
 #include <semaphore.h>
 #include <string.h>
