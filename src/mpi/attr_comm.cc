@@ -2,6 +2,7 @@
 
 #include "host/host.h"
 #include "host/internal.h"
+#include "mpi/attr_common.h"
 #include "mpi/calls.h"
 #include "mpi/comm_common.h"
 #include "mpi/runtime.h"
@@ -61,44 +62,25 @@ bool predefined(int keyval, AttrKind kind, void* value, bool* found) {
   }
 }
 
-bool is_predefined(int keyval) {
-  return (static_cast<uint32_t>(keyval) & 0xffffff00u) == 0x64400000u;
-}
-
-Status refuse_predefined(int keyval) {
-  if (!is_predefined(keyval)) return {};
-  return error(MPI_ERR_KEYVAL, "keyval 0x%08x is a predefined attribute, which cannot be changed",
-               static_cast<unsigned>(keyval));
-}
+Attributed attributed(comm::Comm* c) { return {KeyvalOf::kComm, c, c->handle}; }
 
 }  // namespace
 
 Status get_comm_attribute(comm::Comm* c, int keyval, AttrKind kind, void* value, int* flag) {
   bool found = false;
   *flag = 0;
-  if (!is_predefined(keyval) || !predefined(keyval, kind, value, &found)) {
-    auto* list = c->extras ? &c->extras->attributes : nullptr;
-    FGMPI_TRY(comm::get_attribute(KeyvalOf::kComm, list, keyval, kind, value, &found));
-  }
+  if (!is_predefined(KeyvalOf::kComm, keyval) || !predefined(keyval, kind, value, &found))
+    FGMPI_TRY(get_attribute(attributed(c), keyval, kind, value, &found));
   *flag = found;
   return {};
 }
 
 int set_comm_attribute(const char* call, comm::Comm* c, int keyval, void* value, AttrKind kind) {
-  int code = MPI_SUCCESS;
-  Status status = refuse_predefined(keyval);
-  if (status.ok())
-    status = comm::set_attribute(KeyvalOf::kComm, &comm::extras(c).attributes, c->handle, keyval,
-                                 value, kind, &code);
-  return status.ok() ? code : code_of(call, status);
+  return set_attribute(call, attributed(c), keyval, value, kind);
 }
 
 int delete_comm_attribute(const char* call, comm::Comm* c, int keyval) {
-  int code = MPI_SUCCESS;
-  Status status = refuse_predefined(keyval);
-  auto* list = c->extras ? &c->extras->attributes : nullptr;
-  if (status.ok()) status = comm::delete_attribute(KeyvalOf::kComm, list, c->handle, keyval, &code);
-  return status.ok() ? code : code_of(call, status);
+  return delete_attribute(call, attributed(c), keyval);
 }
 
 Status comm_create_keyval(MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* remove,
@@ -111,12 +93,7 @@ Status keyval_create(MPI_Copy_function* copy, MPI_Delete_function* remove, int* 
   return comm::create_keyval(KeyvalOf::kComm, erase_type(copy), erase_type(remove), extra, keyval);
 }
 
-Status comm_free_keyval(int* keyval) {
-  FGMPI_TRY(refuse_predefined(*keyval));
-  FGMPI_TRY(comm::free_keyval(KeyvalOf::kComm, *keyval));
-  *keyval = MPI_KEYVAL_INVALID;
-  return {};
-}
+Status comm_free_keyval(int* keyval) { return free_keyval(KeyvalOf::kComm, keyval); }
 
 }  // namespace fgmpi::mpi
 

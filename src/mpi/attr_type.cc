@@ -7,6 +7,7 @@
 
 #include "host/basic_type.h"
 #include "host/host.h"
+#include "mpi/attr_common.h"
 #include "mpi/calls.h"
 #include "mpi/comm_common.h"
 #include "mpi/runtime.h"
@@ -81,11 +82,7 @@ Status type_create_keyval(MPI_Type_copy_attr_function* copy, MPI_Type_delete_att
   return comm::create_keyval(KeyvalOf::kType, erase_type(copy), erase_type(remove), extra, keyval);
 }
 
-Status type_free_keyval(int* keyval) {
-  FGMPI_TRY(comm::free_keyval(KeyvalOf::kType, *keyval));
-  *keyval = MPI_KEYVAL_INVALID;
-  return {};
-}
+Status type_free_keyval(int* keyval) { return free_keyval(KeyvalOf::kType, keyval); }
 
 Status get_type_attribute(MPI_Datatype type, int keyval, AttrKind kind, void* value, int* flag) {
   bool found = false;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "mpi/attr_common.h"
 #include "mpi/calls.h"
 #include "mpi/win.h"
 
@@ -11,15 +12,7 @@ namespace {
 using comm::AttrKind;
 using comm::KeyvalOf;
 
-bool is_predefined(int keyval) {
-  return (static_cast<uint32_t>(keyval) & 0xffffff00u) == 0x66000000u;
-}
-
-Status refuse_predefined(int keyval) {
-  if (!is_predefined(keyval)) return {};
-  return error(MPI_ERR_KEYVAL, "keyval 0x%08x is a predefined attribute, which cannot be changed",
-               static_cast<unsigned>(keyval));
-}
+Attributed attributed(rma::Win* win) { return {KeyvalOf::kWin, win->comm, win->handle}; }
 
 /// C gets a pointer to the value, which the window keeps; Fortran the value as an address-sized integer.
 template <class T>
@@ -64,33 +57,22 @@ bool predefined(rma::Win* win, int keyval, AttrKind kind, void* value) {
 
 Status get_win_attribute(rma::Win* win, int keyval, AttrKind kind, void* value, int* flag) {
   *flag = 0;
-  if (is_predefined(keyval) && predefined(win, keyval, kind, value)) {
+  if (is_predefined(KeyvalOf::kWin, keyval) && predefined(win, keyval, kind, value)) {
     *flag = 1;
     return {};
   }
   bool found = false;
-  auto* list = win->comm->extras ? &win->comm->extras->attributes : nullptr;
-  FGMPI_TRY(comm::get_attribute(KeyvalOf::kWin, list, keyval, kind, value, &found));
+  FGMPI_TRY(get_attribute(attributed(win), keyval, kind, value, &found));
   *flag = found;
   return {};
 }
 
 int set_win_attribute(const char* call, rma::Win* win, int keyval, void* value, AttrKind kind) {
-  int code = MPI_SUCCESS;
-  Status status = refuse_predefined(keyval);
-  if (status.ok())
-    status = comm::set_attribute(KeyvalOf::kWin, &comm::extras(win->comm).attributes, win->handle,
-                                 keyval, value, kind, &code);
-  return status.ok() ? code : code_of(call, status);
+  return set_attribute(call, attributed(win), keyval, value, kind);
 }
 
 int delete_win_attribute(const char* call, rma::Win* win, int keyval) {
-  int code = MPI_SUCCESS;
-  Status status = refuse_predefined(keyval);
-  auto* list = win->comm->extras ? &win->comm->extras->attributes : nullptr;
-  if (status.ok())
-    status = comm::delete_attribute(KeyvalOf::kWin, list, win->handle, keyval, &code);
-  return status.ok() ? code : code_of(call, status);
+  return delete_attribute(call, attributed(win), keyval);
 }
 
 Status win_create_keyval(MPI_Win_copy_attr_function* copy, MPI_Win_delete_attr_function* remove,
@@ -98,11 +80,6 @@ Status win_create_keyval(MPI_Win_copy_attr_function* copy, MPI_Win_delete_attr_f
   return comm::create_keyval(KeyvalOf::kWin, erase_type(copy), erase_type(remove), extra, keyval);
 }
 
-Status win_free_keyval(int* keyval) {
-  FGMPI_TRY(refuse_predefined(*keyval));
-  FGMPI_TRY(comm::free_keyval(KeyvalOf::kWin, *keyval));
-  *keyval = MPI_KEYVAL_INVALID;
-  return {};
-}
+Status win_free_keyval(int* keyval) { return free_keyval(KeyvalOf::kWin, keyval); }
 
 }  // namespace fgmpi::mpi
