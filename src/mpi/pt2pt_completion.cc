@@ -214,6 +214,49 @@ size_t first_complete(Requests& list) {
   return i;
 }
 
+/// MPI_Waitany, or MPI_Testany, which alone has a flag.
+template <bool kWaits>
+int complete_any(const char* call, int count, MPI_Request* requests, int* index, int* flag,
+                 MPI_Status* status) {
+  Requests list(count);
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(index, "index"));
+  if (!kWaits) FGMPI_RETURN_IF(call, nullptr, check_pointer(flag, "flag"));
+  FGMPI_RETURN_IF(call, nullptr, look_up_all(count, requests, &list));
+  *index = MPI_UNDEFINED;
+  if (list.none()) {
+    if (!kWaits) *flag = 1;
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  if (kWaits)
+    pt2pt::wait_any(list.data(), list.size(), call);
+  else if (!(*flag = test_list(list, true)))
+    return MPI_SUCCESS;
+  const size_t i = first_complete(list);
+  *index = static_cast<int>(i);
+  return collect_one(call, &requests[i], list[i], status);
+}
+
+/// MPI_Waitsome or MPI_Testsome.
+template <bool kWaits>
+int complete_some(const char* call, int count, MPI_Request* requests, int* outcount, int* indices,
+                  MPI_Status* statuses) {
+  Requests list(count);
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(outcount, "outcount"));
+  FGMPI_RETURN_IF(call, nullptr, look_up_all(count, requests, &list));
+  if (list.none()) {
+    *outcount = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+  }
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(indices, "array_of_indices"));
+  *outcount = 0;
+  if (kWaits)
+    pt2pt::wait_any(list.data(), list.size(), call);
+  else if (!test_list(list, true))
+    return MPI_SUCCESS;
+  return finish_some(call, requests, list, outcount, indices, statuses);
+}
+
 }  // namespace
 
 FGMPI_EXPORT(MPI_Wait);
@@ -275,40 +318,13 @@ FGMPI_EXPORT(MPI_Waitany);
 int PMPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
   sched::maybe_force_switch();
   FGMPI_TAKE_TURN("MPI_Waitany", PMPI_Waitany(count, requests, index, status));
-  constexpr const char* kCall = "MPI_Waitany";
-  Requests list(count);
-  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(index, "index"));
-  FGMPI_RETURN_IF(kCall, nullptr, look_up_all(count, requests, &list));
-  *index = MPI_UNDEFINED;
-  if (list.none()) {
-    set_empty_status(status);
-    return MPI_SUCCESS;
-  }
-  pt2pt::wait_any(list.data(), list.size(), kCall);
-  size_t i = first_complete(list);
-  *index = static_cast<int>(i);
-  return collect_one(kCall, &requests[i], list[i], status);
+  return complete_any<true>("MPI_Waitany", count, requests, index, nullptr, status);
 }
 
 FGMPI_EXPORT(MPI_Testany);
 int PMPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
   FGMPI_TAKE_TURN("MPI_Testany", PMPI_Testany(count, requests, index, flag, status));
-  constexpr const char* kCall = "MPI_Testany";
-  Requests list(count);
-  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(index, "index"));
-  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
-  FGMPI_RETURN_IF(kCall, nullptr, look_up_all(count, requests, &list));
-  *index = MPI_UNDEFINED;
-  if (list.none()) {
-    *flag = 1;
-    set_empty_status(status);
-    return MPI_SUCCESS;
-  }
-  *flag = test_list(list, true);
-  if (!*flag) return MPI_SUCCESS;
-  size_t i = first_complete(list);
-  *index = static_cast<int>(i);
-  return collect_one(kCall, &requests[i], list[i], status);
+  return complete_any<false>("MPI_Testany", count, requests, index, flag, status);
 }
 
 FGMPI_EXPORT(MPI_Waitsome);
@@ -316,35 +332,14 @@ int PMPI_Waitsome(int incount, MPI_Request requests[], int* outcount, int indice
                   MPI_Status statuses[]) {
   sched::maybe_force_switch();
   FGMPI_TAKE_TURN("MPI_Waitsome", PMPI_Waitsome(incount, requests, outcount, indices, statuses));
-  constexpr const char* kCall = "MPI_Waitsome";
-  Requests list(incount);
-  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(outcount, "outcount"));
-  FGMPI_RETURN_IF(kCall, nullptr, look_up_all(incount, requests, &list));
-  if (list.none()) {
-    *outcount = MPI_UNDEFINED;
-    return MPI_SUCCESS;
-  }
-  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(indices, "array_of_indices"));
-  pt2pt::wait_any(list.data(), list.size(), kCall);
-  return finish_some(kCall, requests, list, outcount, indices, statuses);
+  return complete_some<true>("MPI_Waitsome", incount, requests, outcount, indices, statuses);
 }
 
 FGMPI_EXPORT(MPI_Testsome);
 int PMPI_Testsome(int incount, MPI_Request requests[], int* outcount, int indices[],
                   MPI_Status statuses[]) {
   FGMPI_TAKE_TURN("MPI_Testsome", PMPI_Testsome(incount, requests, outcount, indices, statuses));
-  constexpr const char* kCall = "MPI_Testsome";
-  Requests list(incount);
-  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(outcount, "outcount"));
-  FGMPI_RETURN_IF(kCall, nullptr, look_up_all(incount, requests, &list));
-  if (list.none()) {
-    *outcount = MPI_UNDEFINED;
-    return MPI_SUCCESS;
-  }
-  FGMPI_RETURN_IF(kCall, nullptr, check_pointer(indices, "array_of_indices"));
-  *outcount = 0;
-  if (!test_list(list, true)) return MPI_SUCCESS;
-  return finish_some(kCall, requests, list, outcount, indices, statuses);
+  return complete_some<false>("MPI_Testsome", incount, requests, outcount, indices, statuses);
 }
 
 FGMPI_EXPORT(MPI_Request_get_status);
