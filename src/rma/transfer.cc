@@ -193,6 +193,31 @@ struct Transfer {
   }
 };
 
+/// Runs a Transfer or Accumulation, whose arguments have been checked, by the way in which its target is reached.
+/// `attaches`: by process_vm_*, unless the kernel refuses them.
+template <class Kind>
+Status run(Kind* op, bool attaches) {
+  if (attaches) {
+    Status status = op->attached();
+    if (status.ok()) {
+      count(Way::kAttached);
+      return finish_at_once(*op->what);
+    }
+    if (status.error_class() != MPI_ERR_UNSUPPORTED_OPERATION) return status;
+    op->reach->part->no_attach = true;
+    *op->reach = reach_of(op->win, op->what->rank);
+  }
+  const Way way = op->reach->way;
+  if (way != Way::kHere && way != Way::kMapped) {
+    count(Way::kMessages);
+    return op->by_messages();
+  }
+  count(way);
+  if (way == Way::kMapped) op->win->access->stores = true;
+  FGMPI_TRY(op->in_place());
+  return finish_at_once(*op->what);
+}
+
 Status transfer(Win* win, const Operation& what, bool putting) {
   if (what.rank == MPI_PROC_NULL) return finish_at_once(what);
   Transfer t;
@@ -209,21 +234,7 @@ Status transfer(Win* win, const Operation& what, bool putting) {
     FGMPI_TRY(check_operation(win, *t.reach, what, putting ? Use::kWrite : Use::kRead, t.offset,
                               t.theirs.type));
   if (t.mine.bytes == 0) return finish_at_once(what);
-  if (t.reach->way == Way::kAttached) {
-    Status status = t.attached();
-    if (status.ok()) {
-      count(Way::kAttached);
-      return finish_at_once(what);
-    }
-    if (status.error_class() != MPI_ERR_UNSUPPORTED_OPERATION) return status;
-    t.reach->part->no_attach = true;
-    *t.reach = reach_of(win, what.rank);
-  }
-  count(t.reach->way);
-  if (t.reach->way == Way::kMessages) return t.by_messages();
-  if (t.reach->way == Way::kMapped) win->access->stores = true;
-  FGMPI_TRY(t.in_place());
-  return finish_at_once(what);
+  return run(&t, t.reach->way == Way::kAttached);
 }
 
 }  // namespace
@@ -415,24 +426,7 @@ Status accumulate(Win* win, const Operation& what, bool fetch) {
   if (checking())
     FGMPI_TRY(check_operation(win, *a.reach, what, Use::kAccumulate, a.offset, a.theirs.type));
   if (a.bytes == 0) return finish_at_once(what);
-  if (attaches(*a.reach)) {
-    Status status = a.attached();
-    if (status.ok()) {
-      count(Way::kAttached);
-      return finish_at_once(what);
-    }
-    if (status.error_class() != MPI_ERR_UNSUPPORTED_OPERATION) return status;
-    a.reach->part->no_attach = true;
-    *a.reach = reach_of(win, what.rank);
-  }
-  if (a.reach->way == Way::kHere || a.reach->way == Way::kMapped) {
-    count(a.reach->way);
-    if (a.reach->way == Way::kMapped) win->access->stores = true;
-    FGMPI_TRY(a.in_place());
-    return finish_at_once(what);
-  }
-  count(Way::kMessages);
-  return a.by_messages();
+  return run(&a, attaches(*a.reach));
 }
 
 Status compare_and_swap(Win* win, const void* origin, const void* compare, void* result,
