@@ -6,6 +6,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "host/basic_type.h"
@@ -27,12 +28,24 @@ struct Unaligned {
 
 template <class T, class F>
 inline void each(const void* in, void* inout, int64_t count, F f) {
-  using U = typename Unaligned<T>::type;
-  const U* __restrict a = static_cast<const U*>(in);
-  U* __restrict b = static_cast<U*>(inout);
-  for (int64_t i = 0; i < count; ++i) {
-    const T x = a[i], y = b[i];
-    b[i] = f(x, y);
+  if constexpr (std::is_class_v<T>) {  // copy constructors take aligned references
+    const char* __restrict a = static_cast<const char*>(in);
+    char* __restrict b = static_cast<char*>(inout);
+    for (int64_t i = 0; i < count; ++i, a += sizeof(T), b += sizeof(T)) {
+      T x, y;
+      std::memcpy(&x, a, sizeof x);
+      std::memcpy(&y, b, sizeof y);
+      y = f(x, y);
+      std::memcpy(b, &y, sizeof y);
+    }
+  } else {
+    using U = typename Unaligned<T>::type;
+    const U* __restrict a = static_cast<const U*>(in);
+    U* __restrict b = static_cast<U*>(inout);
+    for (int64_t i = 0; i < count; ++i) {
+      const T x = a[i], y = b[i];
+      b[i] = f(x, y);
+    }
   }
 }
 
