@@ -19,7 +19,8 @@ static int join(MPI_Comm comm, int keyval, void* value, void* extra) {
 
 static void send_to_self(int thread) {
   int out = thread, in = -1;
-  OK(MPI_Sendrecv(&out, 1, MPI_INT, 0, thread, &in, 1, MPI_INT, 0, thread, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&out, 1, MPI_INT, 0, thread, &in, 1, MPI_INT, 0, thread, MPI_COMM_SELF,
+                  MPI_STATUS_IGNORE));
   CHECK(in == thread);
 }
 
