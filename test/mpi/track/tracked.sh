@@ -1,19 +1,6 @@
 # Traces of pattern.c: the same definitions whatever the shape, the way to keys and groups and the MPI library, peers that
 # translate to what a trace with world ranks recorded, files that analysers read, and what an aborted job leaves.
-set -u
-bin=$1
-folder=$2
-sources=$(cd "$(dirname "$0")" && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-library=$(cd "$bin/../lib" && pwd)/libfgmpi-track.so
-dump=$bin/fgmpi-track-dump
-
-fail() {
-  echo "FAILED: $*"
-  exit 1
-}
+. "$(dirname "$0")/begin.bash"
 
 # trace NAME SETTINGS MPIEXEC-ARGUMENTS...: traces pattern into the folder NAME; its definitions go to NAME.comms.
 trace() {
