@@ -28,6 +28,7 @@ constexpr uint32_t kIndirectBase = 0xc4000000u;  // MPICH: indirect, communicato
 Slab<Comm> g_more_comms;                         // what does not fit the 2^26 direct handles
 
 /// Context id and side -> shared part: open addressing with linear probing, at most 3/4 full, 8 bytes a slot.
+/// (A HashTable's hook would take a SharedComm to malloc's next size, 16 bytes more for each communicator of a process.)
 class ContextTable {
  public:
   SharedComm* find(uint64_t key) const {
