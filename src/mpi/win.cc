@@ -45,11 +45,19 @@ constexpr const char* kHints[] = {"no_locks",
                                   "which_accumulate_ops",
                                   "disable_shm_accumulate"};
 
+bool is_switch(const std::string& key) {
+  return key == "no_locks" || key == "same_size" || key == "same_disp_unit" ||
+         key == "alloc_shared_noncontig" || key == "disable_shm_accumulate";
+}
+
+/// A value that a key cannot have is ignored, as MPI-4.0 chapter 10 says of unknown keys.
 Status read_win_hints(MPI_Info info, comm::Hints* hints) {
   comm::Hints all;
   FGMPI_TRY(comm::read_info(info, &all));
-  for (auto& hint : all)
-    if (known_win_hint(hint.first)) comm::put_hint(hints, std::move(hint));
+  for (auto& hint : all) {
+    const bool good = !is_switch(hint.first) || hint.second == "true" || hint.second == "false";
+    if (good && known_win_hint(hint.first)) comm::put_hint(hints, std::move(hint));
+  }
   return {};
 }
 
@@ -124,7 +132,10 @@ Status win_set_info(rma::Win* win, MPI_Info info) {
   comm::Hints hints;
   FGMPI_TRY(read_win_hints(info, &hints));
   if (hints.empty()) return {};
-  for (auto& hint : hints) comm::put_hint(&comm::extras(win->comm).info, std::move(hint));
+  for (auto& hint : hints) {
+    if (hint.first == "no_locks") win->shared->no_locks = hint.second == "true";
+    comm::put_hint(&comm::extras(win->comm).info, std::move(hint));
+  }
   return {};
 }
 

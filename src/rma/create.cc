@@ -270,8 +270,27 @@ class Maker {
     return {};
   }
 
+  /// What the info key `key` promised: the numbers are equal at all members.
+  Status check_same(const std::vector<Part>& parts, const char* key, Progression Part::*numbers,
+                    int error_class, const char* argument) {
+    if (!hint_is(first_->hints, key, "true")) return {};
+    for (const Part& part : parts)
+      for (uint32_t m = 0; m < part.ranks.size(); ++m)
+        if ((part.*numbers)[m] != (parts[0].*numbers)[0])
+          return error(
+              error_class,
+              "%s is %lld at rank %lld and %lld at rank %lld; allowed with the info key %s "
+              "is the same at all",
+              argument, static_cast<long long>((part.*numbers)[m]),
+              static_cast<long long>(part.ranks[m]), static_cast<long long>((parts[0].*numbers)[0]),
+              static_cast<long long>(parts[0].ranks[0]), key);
+    return {};
+  }
+
   /// MPI_Win_allocate_shared: members one behind the other in rank order, in an object that this process makes.
   Status lay_out_common(std::vector<Part>* parts) {
+    FGMPI_TRY(check_same(*parts, "same_size", &Part::sizes, MPI_ERR_SIZE, "size"));
+    FGMPI_TRY(check_same(*parts, "same_disp_unit", &Part::units, MPI_ERR_DISP, "disp_unit"));
     if (win_->flavor != MPI_WIN_FLAVOR_SHARED) return {};
     struct Place {
       int64_t rank, size;
@@ -309,10 +328,12 @@ class Maker {
   void settle() {
     const bool users =
         win_->flavor == MPI_WIN_FLAVOR_CREATE || win_->flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    win_->no_locks = hint_is(first_->hints, "no_locks", "true");
     std::unordered_map<uint64_t, uint32_t> on_host;
     for (const Part& part : win_->parts) ++on_host[part.host];
     for (Part& part : win_->parts) {
       part.locked = users && on_host[part.host] > 1;
+      part.alone = on_host[part.host] == 1;
       part.near = part.process != g_av.me() && part.host == win_->own().host &&
                   uses_shared_memory(part.process);
       if (part.near && users) attach_permission().allow(part.object.pid);

@@ -1,5 +1,6 @@
 #include "rma/fold.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -76,6 +77,25 @@ bool is_integer(const host::Type& type) {
   return basic && basic->kind == host::Kind::kInteger;
 }
 
+/// Sums of floating-point words, of a type that is as wide: the processor has no operation for them.
+template <class W, class Float>
+void add_words(char* target, const char* source, char* old, int64_t bytes) {
+  static_assert(sizeof(W) == sizeof(Float));
+  for (int64_t i = 0; i < bytes; i += static_cast<int64_t>(sizeof(W))) {
+    W* at = reinterpret_cast<W*>(target + i);
+    Float value, sum;
+    std::memcpy(&value, source + i, sizeof value);
+    W before = __atomic_load_n(at, __ATOMIC_RELAXED), after;
+    do {
+      std::memcpy(&sum, &before, sizeof sum);
+      sum += value;
+      std::memcpy(&after, &sum, sizeof after);
+    } while (
+        !__atomic_compare_exchange_n(at, &before, after, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    if (old) std::memcpy(old + i, &before, sizeof before);
+  }
+}
+
 template <class W>
 void fold_words(const Folding& f, char* target, const char* source, char* old, int64_t bytes) {
   const bool integer = is_integer(f.type);
@@ -119,8 +139,18 @@ Status make_folding(MPI_Op op, MPI_Datatype element, bool fetching, Folding* out
 }
 
 void fold_alone(const Folding& f, void* target, const void* source, int64_t bytes) {
-  for (int64_t i = 0; i < bytes; i += f.element)
-    combine(f, static_cast<const char*>(source) + i, static_cast<char*>(target) + i);
+  if (f.op == MPI_NO_OP) return;
+  const auto word = static_cast<uintptr_t>(std::min<int64_t>(f.element, 8));
+  const bool aligned =
+      (reinterpret_cast<uintptr_t>(target) | reinterpret_cast<uintptr_t>(source)) % word == 0;
+  if (f.type.size() != f.element || !aligned) {  // padding stays as it is
+    for (int64_t i = 0; i < bytes; i += f.element)
+      combine(f, static_cast<const char*>(source) + i, static_cast<char*>(target) + i);
+  } else if (f.op == MPI_REPLACE) {
+    std::memmove(target, source, static_cast<size_t>(bytes));
+  } else {
+    (void)host::reduce_local(source, target, bytes / f.element, f.type, f.op);
+  }
 }
 
 void fold(const Folding& f, void* target, const void* source, void* old, int64_t bytes,
@@ -130,10 +160,13 @@ void fold(const Folding& f, void* target, const void* source, void* old, int64_t
   auto* before = static_cast<char*>(old);
   if (one_lock) {
     if (old) std::memcpy(old, target, static_cast<size_t>(bytes));
-    if (f.op != MPI_NO_OP) fold_alone(f, target, source, bytes);
-    return;
+    return fold_alone(f, target, source, bytes);
   }
   if (is_atomic(target, f.element) && f.type.size() == f.element) {
+    if (f.op == MPI_SUM && f.type.handle() == MPI_DOUBLE)
+      return add_words<uint64_t, double>(to, from, before, bytes);
+    if (f.op == MPI_SUM && f.type.handle() == MPI_FLOAT)
+      return add_words<uint32_t, float>(to, from, before, bytes);
     switch (f.element) {
       case 1:
         return fold_words<uint8_t>(f, to, from, before, bytes);

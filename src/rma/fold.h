@@ -6,7 +6,8 @@
 //   - elements of 1, 2, 4 and 8 bytes at their natural alignment: processor atomics (sums, bitwise operations, exchange)
 //     or compare-and-swap;
 //   - all others: the stripe of the target's control area that the element's address chooses;
-//   - memory of the user's that peers reach by process_vm_*: the one lock of the control area, for a whole piece.
+//   - memory of the user's that peers reach by process_vm_*: the one lock of the control area, for a whole piece;
+//   - memory that no other process reaches: nothing, as ranks of a process do not interrupt each other.
 // Thread rule: several processes at once on the target's memory. Nothing here switches.
 #pragma once
 
@@ -34,8 +35,8 @@ struct Folding {
 Status make_folding(MPI_Op op, MPI_Datatype element, bool fetching, Folding* out);
 
 /// target[i] = target[i] op source[i] for `bytes` bytes; `old`: where the elements from before go, or nullptr. `source` may
-/// be nullptr for MPI_NO_OP. `address`: the target's as its owner numbers it, which chooses the stripe. `one_lock`: under
-/// Control::all(), which the caller holds.
+/// be nullptr for MPI_NO_OP. `address`: the target's as its owner numbers it, which chooses the stripe. `one_lock`: nobody
+/// else changes the memory meanwhile: the caller holds Control::all(), or no other process reaches it (Part::alone).
 void fold(const Folding& folding, void* target, const void* source, void* old, int64_t bytes,
           Control* control, uint64_t address, bool one_lock);
 /// The same without regard to others: `target` is a copy.

@@ -257,7 +257,7 @@ void execute_fold(const Piece& piece, const Ask& ask, const uint8_t* data, uint8
     const int64_t offset = ask.offset + run.offset;
     fold(folding, piece.base + offset, data ? data + done : nullptr, old ? old + done : nullptr,
          run.bytes, own.control.get(), piece.owner_base + static_cast<uint64_t>(offset),
-         own.locked);
+         own.locked || own.alone);
     done += run.bytes;
   }
   if (own.locked) own.control->all().unlock();
@@ -267,7 +267,7 @@ void execute_swap(const Piece& piece, const Ask& ask, const uint8_t* data, uint8
   Part& own = piece.shared->own();
   if (own.locked) own.control->all().lock();
   swap_if_equal(piece.base + ask.offset, data + ask.bytes, data, old, ask.bytes, own.control.get(),
-                piece.owner_base + static_cast<uint64_t>(ask.offset), own.locked);
+                piece.owner_base + static_cast<uint64_t>(ask.offset), own.locked || own.alone);
   if (own.locked) own.control->all().unlock();
 }
 

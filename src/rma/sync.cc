@@ -171,7 +171,17 @@ void tell_granted(SharedWin* shared, const std::vector<int32_t>& ranks) {
     tell_ranks(shared, process, AskKind::kGranted, -1, theirs);
 }
 
+namespace {
+Status check_locks_allowed(const Win* win) {
+  if (__builtin_expect(!win->shared->no_locks, 1)) return {};
+  return error(MPI_ERR_RMA_SYNC,
+               "%s has the info key no_locks; allowed are locks of windows where that is false",
+               name_of(win).c_str());
+}
+}  // namespace
+
 Status lock(Win* win, int type, int32_t rank, int assertion) {
+  FGMPI_TRY(check_locks_allowed(win));
   if (type != MPI_LOCK_SHARED && type != MPI_LOCK_EXCLUSIVE)
     return error(MPI_ERR_LOCKTYPE,
                  "lock_type is %d; allowed are MPI_LOCK_SHARED and MPI_LOCK_EXCLUSIVE", type);
@@ -217,6 +227,7 @@ Status unlock(Win* win, int32_t rank) {
 }
 
 Status lock_all(Win* win, int assertion) {
+  FGMPI_TRY(check_locks_allowed(win));
   FGMPI_TRY(check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK"));
   FGMPI_TRY(check_idle(win));
   Access& a = access_of(win);

@@ -360,7 +360,7 @@ struct Accumulation {
       std::unique_lock<SpinLock> guard;
       if (one_lock) guard = std::unique_lock<SpinLock>(part.control->all());
       fold(folding, reach->here + at, in, out, n, part.control.get(),
-           static_cast<uint64_t>(reach->base + at), one_lock);
+           static_cast<uint64_t>(reach->base + at), one_lock || part.alone);
       return Status();
     });
   }
@@ -461,7 +461,7 @@ Status compare_and_swap(Win* win, const void* origin, const void* compare, void*
     std::unique_lock<SpinLock> guard;
     if (part.locked) guard = std::unique_lock<SpinLock>(part.control->all());
     swap_if_equal(reach->here + offset, compare, origin, result, theirs.bytes, part.control.get(),
-                  there, part.locked);
+                  there, part.locked || part.alone);
     if (reach->way == Way::kMapped) win->access->stores = true;
     return {};
   }

@@ -64,6 +64,7 @@ struct Part {
   uint64_t host = 0;         ///< equal for processes that can share memory
   bool near = false;         ///< on the host of this process, reached by its transport for that
   bool locked = false;       ///< accumulates to its memory take Control::all()
+  bool alone = false;        ///< only its own process reaches its memory
   bool tried = false;        ///< near: the object has been asked for
   bool no_attach = false;    ///< the kernel does not let this process reach its memory
   std::unique_ptr<MemoryObject> memory;  ///< the object, mapped here
@@ -108,6 +109,7 @@ struct SharedWin {
   uint32_t references = 0;  ///< members here that have not freed it
   uint32_t me = 0;          ///< the part of this process
   const char* made_by = "";
+  bool no_locks = false;                              ///< info key: nobody will lock
   std::vector<Part> parts;                            ///< ascending processes
   MemoryObject common;                                ///< of MPI_Win_allocate_shared
   std::unordered_map<int32_t, Handshake> handshakes;  ///< by rank

@@ -167,6 +167,19 @@ static void wrong_creation(void) {
   FAILS(MPI_ERR_WIN, "MPI_Put|MPI_WIN_NULL",
         MPI_Put(&win, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_WIN_NULL));
   FAILS(MPI_ERR_WIN, "MPI_Win_sync|not a window", MPI_Win_sync((MPI_Win)0xa3ffffff));
+  MPI_Info info;
+  OK(MPI_Info_create(&info));
+  OK(MPI_Info_set(info, "same_size", "true"));
+  OK(MPI_Info_set(info, "same_disp_unit", "true"));
+  if (size > 1) {
+    FAILS(MPI_ERR_SIZE, "MPI_Win_allocate|size is|same_size",
+          MPI_Win_allocate(8 + rank, 1, info, MPI_COMM_WORLD, &memory, &win));
+    FAILS(MPI_ERR_DISP, "MPI_Win_allocate|disp_unit is|same_disp_unit",
+          MPI_Win_allocate(8, 1 + rank, info, MPI_COMM_WORLD, &memory, &win));
+  }
+  OK(MPI_Win_allocate(8, 1, info, MPI_COMM_WORLD, &memory, &win));
+  OK(MPI_Win_free(&win));
+  OK(MPI_Info_free(&info));
   if (size > 1 && getenv("FGMPI_TRANSPORT"))
     FAILS(MPI_ERR_RMA_SHARED, "MPI_Win_allocate_shared|do not share memory",
           MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));

@@ -76,6 +76,18 @@ static void attributes(void) {
   OK(MPI_Win_get_info(win, &info));
   OK(MPI_Info_get(info, "no_locks", 63, hint, &flag));
   CHECK(flag && !strcmp(hint, "true"));
+  int class;
+  OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+  OK(MPI_Error_class(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win), &class));
+  CHECK(class == MPI_ERR_RMA_SYNC);
+  OK(MPI_Error_class(MPI_Win_lock_all(0, win), &class));
+  CHECK(class == MPI_ERR_RMA_SYNC);
+  OK(MPI_Info_set(info, "no_locks", "perhaps"));
+  OK(MPI_Win_set_info(win, info));
+  OK(MPI_Info_free(&info));
+  OK(MPI_Win_get_info(win, &info));
+  OK(MPI_Info_get(info, "no_locks", 63, hint, &flag));
+  CHECK(flag && !strcmp(hint, "true"));
   OK(MPI_Info_free(&info));
 
   MPI_Group group, world;
