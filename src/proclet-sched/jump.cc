@@ -39,7 +39,9 @@ constexpr uint32_t kPollEvery = 64;  ///< the transports are polled every so man
 
 [[gnu::noinline, gnu::cold]] void do_extras(Proclet* from, Proclet* to) {
   if (from && !stack_intact(from)) stack_overflowed(from);
-  if (g_scheduler.switch_hook) g_scheduler.switch_hook(from, to);
+  const bool due =
+      g_scheduler.hook_at == HookAt::kEachSwitch || g_hot.watched[0] != g_hot.watched[1];
+  if (g_scheduler.switch_hook && due) g_scheduler.switch_hook(from, to);
   if (threads_enabled()) note_switch_with_threads(to);
 }
 
