@@ -14,6 +14,7 @@
 //
 // Robust mutexes and those with priorities (PTHREAD_PRIO_*) are known to the kernel by their thread: they block the process.
 // Thread rule: any thread.
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -98,6 +99,14 @@ inline bool on_proclet_among_others() {
   return (g_mode == Mode::kImages || g_mode == Mode::kShared) && on_proclet();
 }
 
+/// The library that defines malloc, unless that is the program or the C library, whose locks are not interposed. Its waits
+/// must not switch: it keeps things for the thread, and whoever calls it, this library too, may be in the middle of something.
+bool in_allocator(const void* caller) {
+  Dl_info allocator{}, from{};
+  return !in_program(caller) && dladdr(dlsym(RTLD_DEFAULT, "malloc"), &allocator) &&
+         dladdr(caller, &from) && allocator.dli_fbase == from.dli_fbase;
+}
+
 /// Has another thread call f() while others run; here, where no thread is to be had. May switch.
 template <class F>
 auto wait_on_other_thread(const char* call, F&& f) {
@@ -171,14 +180,15 @@ int lock_again(Mutex* m) {
   return 0;
 }
 
-/// `lock` is the C library's function that waits.
+/// `lock` is the C library's function that waits, `caller` who calls the interposed one.
 template <class Lock>
-int lock_mutex(const char* call, Mutex* m, Lock lock) {
+int lock_mutex(const char* call, Mutex* m, const void* caller, Lock lock) {
   const MutexKind kind = kind_of(m);
   if (kind == MutexKind::kOfKernel) return lock();
   if (kind == MutexKind::kPlain) {
     const int result = g_pthread_mutex_trylock(m);
-    return result == EBUSY ? wait_on_other_thread(call, lock) : result;
+    if (result != EBUSY) return result;
+    return in_allocator(caller) ? lock() : wait_on_other_thread(call, lock);
   }
   const int self = own_number(), owner = read(m->__data.__owner);
   if (owner == self) return is_recursive(m) ? lock_again(m) : EDEADLK;
@@ -372,7 +382,8 @@ using namespace fgmpi::privatize;
 
 FGMPI_INTERPOSE int pthread_mutex_lock(Mutex* m) noexcept {
   FGMPI_IF_ALONE(g_pthread_mutex_lock(m));
-  return lock_mutex("pthread_mutex_lock", m, [=] { return g_pthread_mutex_lock(m); });
+  return lock_mutex("pthread_mutex_lock", m, __builtin_return_address(0),
+                    [=] { return g_pthread_mutex_lock(m); });
 }
 
 FGMPI_INTERPOSE int pthread_mutex_trylock(Mutex* m) noexcept {
@@ -382,12 +393,13 @@ FGMPI_INTERPOSE int pthread_mutex_trylock(Mutex* m) noexcept {
 
 FGMPI_INTERPOSE int pthread_mutex_timedlock(Mutex* m, const timespec* t) noexcept {
   FGMPI_IF_ALONE(g_pthread_mutex_timedlock(m, t));
-  return lock_mutex("pthread_mutex_timedlock", m, [=] { return g_pthread_mutex_timedlock(m, t); });
+  return lock_mutex("pthread_mutex_timedlock", m, __builtin_return_address(0),
+                    [=] { return g_pthread_mutex_timedlock(m, t); });
 }
 
 FGMPI_INTERPOSE int pthread_mutex_clocklock(Mutex* m, clockid_t clock, const timespec* t) noexcept {
   FGMPI_IF_ALONE(g_pthread_mutex_clocklock(m, clock, t));
-  return lock_mutex("pthread_mutex_clocklock", m,
+  return lock_mutex("pthread_mutex_clocklock", m, __builtin_return_address(0),
                     [=] { return g_pthread_mutex_clocklock(m, clock, t); });
 }
 
@@ -510,7 +522,8 @@ FGMPI_INTERPOSE int sem_clockwait(sem_t* s, clockid_t clock, const timespec* t) 
 
 FGMPI_INTERPOSE int mtx_lock(mtx_t* m) {
   FGMPI_IF_ALONE(g_mtx_lock(m));
-  return c11(lock_mutex("mtx_lock", posix(m), [=] { return g_pthread_mutex_lock(posix(m)); }));
+  return c11(lock_mutex("mtx_lock", posix(m), __builtin_return_address(0),
+                        [=] { return g_pthread_mutex_lock(posix(m)); }));
 }
 
 FGMPI_INTERPOSE int mtx_trylock(mtx_t* m) {
@@ -520,7 +533,7 @@ FGMPI_INTERPOSE int mtx_trylock(mtx_t* m) {
 
 FGMPI_INTERPOSE int mtx_timedlock(mtx_t* m, const timespec* t) {
   FGMPI_IF_ALONE(g_mtx_timedlock(m, t));
-  return c11(lock_mutex("mtx_timedlock", posix(m),
+  return c11(lock_mutex("mtx_timedlock", posix(m), __builtin_return_address(0),
                         [=] { return g_pthread_mutex_timedlock(posix(m), t); }));
 }
 
@@ -548,7 +561,8 @@ extern "C" __attribute__((visibility("default"))) long fgmpi_syscall(long number
                                                                      long f) __asm__("syscall");
 
 long fgmpi_syscall(long number, long a, long b, long c, long d, long e, long f) {
-  const bool waits = number == SYS_futex && waits_on_futex(a, b);
+  const bool waits =
+      number == SYS_futex && waits_on_futex(a, b) && !in_allocator(__builtin_return_address(0));
   const long result =
       waits ? wait_on_futex(a, b, c, d, e, f) : fgmpi::raw_call(number, a, b, c, d, e, f);
   if (result >= 0 || result < -4095) return result;
