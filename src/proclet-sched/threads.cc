@@ -475,11 +475,13 @@ void adopt_thread(ThreadOfRank* t) {
 
 void end_thread(ThreadOfRank* t) {
   t_thread = nullptr;
+  auto unlist = [t] { g.list.erase(std::find(g.list.begin(), g.list.end(), t)); };
   Proclet* joiner;
   {
     std::lock_guard<PlainMutex> guard(g.list_mutex);
-    g.list.erase(std::find(g.list.begin(), g.list.end(), t));
     joiner = t->joiner;
+    // Until it has woken its joiner it is a thread that does not wait: else all would seem to wait for ever.
+    if (!joiner) unlist();
   }
   ++g.activity;
   // Who waits for this thread without a joiner of ours may do so inside the library, in a callback of an MPI call: then the
@@ -490,6 +492,11 @@ void end_thread(ThreadOfRank* t) {
     install(t);
     t_inside = detail::kInside;
     ready(joiner);
+    {
+      std::lock_guard<PlainMutex> guard(g.list_mutex);
+      unlist();
+    }
+    ++g.activity;
     unlock_here();
     t_thread = nullptr;
   }
