@@ -78,6 +78,7 @@ bool trim_when_due(int64_t now) {
 /// Nothing is ready and a poll found nothing. Returns true when the job is deadlocked.
 bool idle() {
   breathe();
+  if (anything_ready()) return false;  // another thread has been inside: who is ready does not wait
   if (g_scheduler.idle_rounds++ % 16 == 0 || g_scheduler.idle_since < 0) {
     int64_t now = now_ns();
     if (g_scheduler.idle_since < 0) {
