@@ -200,8 +200,31 @@ Mode choose_mode(uint32_t ranks) {
   return Mode::kImages;
 }
 
-/// Passed to the C library in place of the program's constructors, which run on the proclet of each rank, image 0's too.
+/// Passed to the C library in place of the program's constructors, which run on the proclet of each rank, image 0's too,
+/// but where ranks share globals.
 void no_constructors(int, char**, char**) {}
+
+Init* g_program_init =
+    nullptr;  ///< what the program gave __libc_start_main: programs linked with glibc before 2.34
+
+/// kSingle: what the C library would have called before main. On the rank's proclet it may call MPI, as coarray programs do.
+void construct_program() {
+  if (g_program_init) return g_program_init(g_program.argc, g_program.argv, g_program.envp);
+  const link_map* program = _r_debug.r_map;
+  uintptr_t init = 0;
+  Init** array = nullptr;
+  size_t bytes = 0;
+  for (const ElfW(Dyn)* d = program->l_ld; d->d_tag != DT_NULL; ++d) {
+    // Not relocated by the dynamic linker, in contrast to addresses of tables that it uses itself.
+    if (d->d_tag == DT_INIT) init = program->l_addr + d->d_un.d_ptr;
+    if (d->d_tag == DT_INIT_ARRAY)
+      array = reinterpret_cast<Init**>(program->l_addr + d->d_un.d_ptr);
+    if (d->d_tag == DT_INIT_ARRAYSZ) bytes = d->d_un.d_val;
+  }
+  if (init) reinterpret_cast<Init*>(init)(g_program.argc, g_program.argv, g_program.envp);
+  for (size_t i = 0; i < bytes / sizeof(Init*); ++i)
+    array[i](g_program.argc, g_program.argv, g_program.envp);
+}
 
 Image* g_rank_images = nullptr;  ///< one per rank; kImages only
 
@@ -263,6 +286,7 @@ int run_rank(uint32_t local_index) {
   if (g_mode != Mode::kImages) {
     if (local_index == 0) adopt_early_handlers(sched::current());
     if (sched::threads_enabled()) sched::Entry::leave();
+    if (g_mode == Mode::kSingle) construct_program();
     exit(g_main(g_program.argc, g_program.argv, g_program.envp));
   }
   sched::call_on_host([&] { enter_image(local_index); });
@@ -294,6 +318,8 @@ FGMPI_INTERPOSE int __libc_start_main(Main* main, int argc, char** argv, Init* i
   g_main = main;
   become_scheduler_thread();
   prepare_program();
-  if (g_mode == Mode::kImages) init = no_constructors, fini = nullptr;
+  if (g_mode == Mode::kImages) fini = nullptr;
+  if (g_mode == Mode::kSingle) g_program_init = init;
+  if (g_mode != Mode::kShared) init = no_constructors;
   return real(process_main, argc, argv, init, fini, rtld_fini, stack_end);
 }
