@@ -30,8 +30,16 @@ enum class Type : uint8_t {
 };
 
 /// A section of docs/settings.md and, later, a category of the tool interface.
-enum class Component : uint8_t { kJob, kRanks, kMessages, kTransports, kCollectives, kWindows };
-inline constexpr size_t kComponents = 6;
+enum class Component : uint8_t {
+  kJob,
+  kRanks,
+  kMessages,
+  kTransports,
+  kCollectives,
+  kWindows,
+  kFiles
+};
+inline constexpr size_t kComponents = 7;
 
 /// Who must agree on a value.
 enum class Scope : uint8_t {
