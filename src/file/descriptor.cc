@@ -1,0 +1,221 @@
+#include "file/descriptor.h"
+
+#include <fcntl.h>
+#include <mpi.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "proclet-sched/sched.h"
+
+namespace fgmpi::file {
+namespace {
+
+/// Those that may be closed and are not in use, the one used last first.
+Descriptor *g_newest = nullptr, *g_oldest = nullptr;
+uint64_t g_reopened = 0;
+
+uint32_t g_in_use = 0;  ///< descriptors that operations hold now
+
+/// All descriptors that there are belong to operations under way: lets these go on for a while. False when there are none, or
+/// the caller cannot wait. May switch.
+bool wait_for_others() {
+  constexpr int64_t kNs = 50'000;
+  if (g_in_use == 0 || sched::on_host_stack()) return false;
+  sched::sleep_for(kNs);
+  return true;
+}
+
+bool none_left(int code) { return code == EMFILE || code == ENFILE; }
+
+/// A write past RLIMIT_FSIZE is an error of the call (EFBIG), not the end of the process, unless the program wants the signal.
+void ignore_size_limit_signal() {
+  static const bool done = [] {
+    struct sigaction now {};
+    if (sigaction(SIGXFSZ, nullptr, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+        now.sa_handler == SIG_DFL)
+      signal(SIGXFSZ, SIG_IGN);
+    return true;
+  }();
+  (void)done;
+}
+
+int class_of_errno(int code) {
+  switch (code) {
+    case ENOENT:
+      return MPI_ERR_NO_SUCH_FILE;
+    case EEXIST:
+      return MPI_ERR_FILE_EXISTS;
+    case EACCES:
+    case EPERM:
+      return MPI_ERR_ACCESS;
+    case EROFS:
+      return MPI_ERR_READ_ONLY;
+    case ENOSPC:
+      return MPI_ERR_NO_SPACE;
+    case EDQUOT:
+      return MPI_ERR_QUOTA;
+    case EBUSY:
+    case ETXTBSY:
+      return MPI_ERR_FILE_IN_USE;
+    case ENAMETOOLONG:
+    case ENOTDIR:
+    case EISDIR:
+    case ELOOP:
+    case EINVAL:
+      return MPI_ERR_BAD_FILE;
+    case ENOMEM:
+      return MPI_ERR_NO_MEM;
+    case EOPNOTSUPP:
+    case ENOSYS:
+      return MPI_ERR_UNSUPPORTED_OPERATION;
+    default:
+      return MPI_ERR_IO;
+  }
+}
+
+}  // namespace
+
+Status io_error(int code, const std::string& what) {
+  const char* hint = "";
+  if (code == EMFILE) hint = "; `ulimit -n` allows no more open files in this process";
+  if (code == EFBIG) hint = "; see `ulimit -f` and the largest file of the file system";
+  return error(class_of_errno(code), "cannot %s: %s%s", what.c_str(), std::strerror(code), hint);
+}
+
+std::string plain_path(const char* name) {
+  constexpr std::string_view kPrefixes[] = {
+      "ufs:",   "nfs:",  "testfs:", "xfs:",   "pfs:",    "sfs:",  "hfs:",
+      "piofs:", "pvfs:", "pvfs2:",  "pvfs3:", "panfs:",  "gpfs:", "lustre:",
+      "daos:",  "gfs:",  "ntfs:",   "ime:",   "quobyte:"};
+  const std::string_view text(name);
+  for (std::string_view prefix : kPrefixes)
+    if (text.starts_with(prefix)) return std::string(text.substr(prefix.size()));
+  return std::string(text);
+}
+
+uint64_t descriptors_reopened() { return g_reopened; }
+
+Descriptor::~Descriptor() {
+  unlink();
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void Descriptor::link() {
+  if (absolute_.empty() || listed_ || fd_ < 0) return;
+  older_ = g_newest;
+  newer_ = nullptr;
+  (g_newest ? g_newest->newer_ : g_oldest) = this;
+  g_newest = this;
+  listed_ = true;
+}
+
+void Descriptor::unlink() {
+  if (!listed_) return;
+  (newer_ ? newer_->older_ : g_newest) = older_;
+  (older_ ? older_->newer_ : g_oldest) = newer_;
+  listed_ = false;
+}
+
+bool Descriptor::close_one() {
+  Descriptor* d = g_oldest;
+  // One whose path names another file by now must stay open.
+  struct stat now;
+  while (d && (stat(d->absolute_.c_str(), &now) != 0 || now.st_dev != d->device_ ||
+               now.st_ino != d->inode_)) {
+    Descriptor* next = d->newer_;
+    d->unlink();
+    d->absolute_.clear();
+    d = next;
+  }
+  if (!d) return false;
+  d->unlink();
+  ::close(d->fd_);
+  d->fd_ = -1;
+  return true;
+}
+
+Status Descriptor::open(const std::string& path, int flags, mode_t mode) {
+  ignore_size_limit_signal();
+  path_ = path;
+  flags_ = flags & ~(O_CREAT | O_EXCL | O_TRUNC);
+  int code = 0;
+  do {
+    fd_ = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+    code = fd_ < 0 ? errno : 0;
+  } while (code == EINTR || (none_left(code) && (close_one() || wait_for_others())));
+  if (code) return io_error(code, "open " + path);
+  struct stat about;
+  if (fstat(fd_, &about) == 0) {
+    if (S_ISDIR(about.st_mode)) {
+      ::close(fd_);
+      fd_ = -1;
+      return io_error(EISDIR, "open " + path);
+    }
+    device_ = about.st_dev;
+    inode_ = about.st_ino;
+    seekable_ = S_ISREG(about.st_mode) || lseek(fd_, 0, SEEK_CUR) >= 0;
+  }
+  return {};
+}
+
+void Descriptor::may_be_closed() {
+  if (!seekable_) return;
+  char real[PATH_MAX];
+  if (realpath(path_.c_str(), real)) absolute_ = real;
+  if (users_ == 0) link();
+}
+
+Status Descriptor::open_anew() {
+  int code = 0;
+  do {
+    // While this rank waited another one may have opened it.
+    if (fd_ >= 0) return {};
+    fd_ = ::open(absolute_.c_str(), flags_ | O_CLOEXEC);
+    code = fd_ < 0 ? errno : 0;
+  } while (code == EINTR || (none_left(code) && (close_one() || wait_for_others())));
+  if (code) return io_error(code, "open " + absolute_ + " again");
+  struct stat about;
+  if (fstat(fd_, &about) != 0 || about.st_dev != device_ || about.st_ino != inode_) {
+    ::close(fd_);
+    fd_ = -1;
+    return error(MPI_ERR_FILE_IN_USE,
+                 "cannot open %s again, whose descriptor was closed for others: it was replaced by "
+                 "another file since; a larger `ulimit -n` keeps descriptors open",
+                 absolute_.c_str());
+  }
+  ++g_reopened;
+  return {};
+}
+
+Status Descriptor::acquire(int* fd) {
+  if (fd_ < 0) FGMPI_TRY(open_anew());
+  unlink();
+  ++users_;
+  ++g_in_use;
+  *fd = fd_;
+  return {};
+}
+
+void Descriptor::release() {
+  --g_in_use;
+  if (--users_ == 0) link();
+}
+
+Status Descriptor::close() {
+  unlink();
+  if (fd_ < 0) return {};
+  const int result = ::close(fd_);
+  fd_ = -1;
+  // Linux has closed it also when a signal came.
+  if (result != 0 && errno != EINTR) return io_error(errno, "close " + path_);
+  return {};
+}
+
+}  // namespace fgmpi::file

@@ -1,0 +1,42 @@
+// Transfers: bytes between memory and a file, as one list of pieces. Neighbouring pieces become one system call (preadv,
+// pwritev); short ones are gathered in a buffer first, and reads with narrow gaps take the gaps with them (data sieving).
+//
+// Thread rule: move() may switch; perform() runs in any thread and touches nothing but its transfer. Invariant: pieces
+// ascend in the file without overlapping, and no byte outside of them is written.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "file/descriptor.h"
+
+namespace fgmpi::file {
+
+struct Piece {
+  int64_t offset;  ///< in the file
+  char* memory;
+  int64_t bytes;
+};
+
+struct Transfer {
+  int fd = -1;
+  bool write = false;
+  bool stream = false;  ///< not seekable: offsets do not matter
+  int64_t sieve = 0;    ///< reads: bytes of the buffer for pieces with gaps; 0: none
+  std::vector<Piece> pieces;
+  int64_t bytes() const;
+  // Results.
+  int64_t done = 0;       ///< bytes of the pieces in their order that were moved
+  int error = 0;          ///< errno of what ended it
+  int64_t failed_at = 0;  ///< offset of that
+};
+
+/// Does the system calls. A read that ends early, without an error, has met the end of the file.
+void perform(Transfer* transfer);
+/// The same by the engine that FGMPI_FILE_ENGINE names. May switch.
+void move(Transfer* transfer, const char* call);
+/// The error of a transfer that has one.
+Status status_of(const Transfer& transfer, const std::string& path);
+
+}  // namespace fgmpi::file

@@ -1,0 +1,130 @@
+#include "file/view.h"
+
+#include <limits>
+
+#include "base/strings.h"
+#include "host/host.h"
+
+namespace fgmpi::file {
+namespace {
+
+bool is_named(const host::Api& h, MPI_Datatype type) {
+  if (host::is_basic(type)) return true;
+  int integers, addresses, types, combiner;
+  return h.Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS ||
+         combiner == MPI_COMBINER_NAMED;
+}
+
+Status duplicate(MPI_Datatype type, MPI_Datatype* out) {
+  *out = type;
+  if (host::is_basic(type)) return {};
+  const int code = host::call([&](const host::Api& h) {
+    return is_named(h, type) ? static_cast<int>(MPI_SUCCESS) : h.Type_dup(type, out);
+  });
+  if (code == MPI_SUCCESS) return {};
+  return error(MPI_ERR_TYPE, "datatype 0x%08x cannot be duplicated", static_cast<unsigned>(type));
+}
+
+void drop(MPI_Datatype* type) {
+  if (host::is_basic(*type)) return;
+  host::call([&](const host::Api& h) {
+    return is_named(h, *type) ? static_cast<int>(MPI_SUCCESS) : h.Type_free(type);
+  });
+}
+
+}  // namespace
+
+View::~View() {
+  drop(&etype_kept);
+  drop(&filetype_kept);
+}
+
+int64_t View::offset_of(int64_t position) const {
+  if (tree->contiguous()) return disp + tree->low() + position;
+  host::TypeCursor at(*tree);
+  at.seek(position);
+  return disp + at.peek().offset;
+}
+
+int64_t View::data_before(int64_t offset) const {
+  offset -= disp;
+  if (offset <= tree->low()) return 0;
+  if (tree->contiguous()) return offset - tree->low();
+  // Whole filetypes, then the last one by bisection: positions ascend with offsets.
+  int64_t low = 0, high = ((offset - tree->low()) / tree->extent + 1) * tree->size;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (offset_of(middle) - disp < offset)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+ViewPtr default_view() {
+  static const ViewPtr* bytes = [] {
+    auto* made = new ViewPtr;
+    const Status status = make_view(0, MPI_BYTE, MPI_BYTE, "native", true, made);
+    return status.ok() ? made : nullptr;
+  }();
+  return *bytes;
+}
+
+Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
+                 bool writable, ViewPtr* out) {
+  auto view = std::make_shared<View>();
+  if (disp < 0)
+    return error(MPI_ERR_ARG, "disp is %lld; allowed is 0 or more", static_cast<long long>(disp));
+  host::Type file_type;
+  FGMPI_TRY(host::Type::of(etype, &view->etype));
+  FGMPI_TRY(host::Type::of(filetype, &file_type));
+  view->datarep = find_datarep(datarep);
+  if (!view->datarep)
+    return error(MPI_ERR_UNSUPPORTED_DATAREP,
+                 "datarep is \"%s\"; allowed are \"native\", \"internal\", \"external32\" and what "
+                 "MPI_Register_datarep was given",
+                 datarep);
+  int64_t file_bytes = 0;
+  FGMPI_TRY(file_size(*view->datarep, view->etype, &view->etype_size));
+  FGMPI_TRY(file_size(*view->datarep, file_type, &file_bytes));
+  if (view->etype_size == 0)
+    return error(MPI_ERR_ARG, "etype has no bytes; allowed is one that has some");
+  if (file_bytes == 0 || file_bytes % view->etype_size)
+    return error(
+        MPI_ERR_ARG,
+        "filetype has %lld bytes; allowed is one that is made of etypes, of %lld bytes each",
+        static_cast<long long>(file_bytes), static_cast<long long>(view->etype_size));
+  if (file_bytes != file_type.size() || view->etype_size != view->etype.size())
+    return error(
+        MPI_ERR_UNSUPPORTED_DATAREP,
+        "an element of filetype takes %lld bytes in \"%s\" and %lld in memory; allowed are "
+        "types whose elements are as long in the file as in memory",
+        static_cast<long long>(file_bytes), datarep, static_cast<long long>(file_type.size()));
+  FGMPI_TRY(host::kept_tree_of(file_type, &view->tree));
+  const host::TypeTree& tree = *view->tree;
+  if (tree.low() < 0)
+    return error(
+        MPI_ERR_ARG,
+        "filetype has a displacement of %lld bytes; allowed are ones that are not negative",
+        static_cast<long long>(tree.low()));
+  const bool repeats = tree.extent < tree.high() - tree.low();
+  if (!tree.root.node->ascends || repeats)
+    return error(MPI_ERR_ARG,
+                 "filetype has displacements that %s; allowed are ones that ascend without "
+                 "overlapping%s",
+                 repeats ? "overlap those of the next filetype" : "overlap or do not ascend",
+                 writable ? "" : " (also in files that are only read)");
+  view->disp = disp;
+  FGMPI_TRY(duplicate(etype, &view->etype_kept));
+  FGMPI_TRY(duplicate(filetype, &view->filetype_kept));
+  *out = view;
+  return {};
+}
+
+Status copy_types(const View& view, MPI_Datatype* etype, MPI_Datatype* filetype) {
+  FGMPI_TRY(duplicate(view.etype_kept, etype));
+  return duplicate(view.filetype_kept, filetype);
+}
+
+}  // namespace fgmpi::file

@@ -1,0 +1,45 @@
+// Views (MPI-4.0 section 14.3): which bytes of a file a rank sees, and as what.
+//
+//   file:   | disp |  filetype  |  filetype  | ...        position p of the data is a byte of the filetype's data,
+//                   xx..xx......  xx..xx......            found by walking its tree (host/type_tree.h)
+//
+// Thread rule: one thread; nothing here switches. Invariant: a view does not change; operations under way keep theirs.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+
+#include "file/datarep.h"
+#include "host/type_tree.h"
+
+namespace fgmpi::file {
+
+struct View {
+  int64_t disp = 0;
+  int64_t etype_size = 1;
+  host::TypeTreePtr tree;  ///< of the filetype
+  host::Type etype;
+  /// Duplicates that MPI_File_get_view copies; predefined ones themselves.
+  MPI_Datatype etype_kept = MPI_BYTE, filetype_kept = MPI_BYTE;
+  const Datarep* datarep = nullptr;
+  ~View();
+
+  /// The data is one run of bytes.
+  bool contiguous() const { return tree->contiguous(); }
+  /// The file's offset of a byte of the data.
+  int64_t offset_of(int64_t position) const;
+  /// Bytes of the data before a file's offset.
+  int64_t data_before(int64_t offset) const;
+};
+using ViewPtr = std::shared_ptr<const View>;
+
+/// Bytes from 0 on: what a file has until MPI_File_set_view.
+ViewPtr default_view();
+/// `writable`: overlapping filetypes are refused. Errors: MPI_ERR_ARG, MPI_ERR_TYPE, MPI_ERR_UNSUPPORTED_DATAREP.
+Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
+                 bool writable, ViewPtr* out);
+/// Copies for the user, who frees them.
+Status copy_types(const View& view, MPI_Datatype* etype, MPI_Datatype* filetype);
+
+}  // namespace fgmpi::file

@@ -1,0 +1,86 @@
+#include "file/walk.h"
+
+#include <algorithm>
+
+namespace fgmpi::file {
+namespace {
+
+/// The address `offset` bytes behind `base`, which is null where datatypes hold absolute addresses (MPI_BOTTOM).
+char* moved(char* base, int64_t offset) {
+  return reinterpret_cast<char*>(reinterpret_cast<intptr_t>(base) + offset);
+}
+
+}  // namespace
+
+Status Walk::begin(ViewPtr view, int64_t position, const pt2pt::Buffer& buffer, bool write) {
+  view_ = std::move(view);
+  buffer_ = buffer;
+  start_ = position;
+  total_ = left_ = buffer.bytes();
+  if (total_ == 0) return {};
+  int64_t last, elements;
+  if (__builtin_add_overflow(position, total_ - 1, &last) ||
+      __builtin_mul_overflow(last / view_->tree->size + 1, view_->tree->extent, &elements) ||
+      __builtin_add_overflow(elements, view_->disp, &elements))
+    return error(MPI_ERR_ARG,
+                 "%lld bytes at byte %lld of the view reach beyond the largest offset of a file",
+                 static_cast<long long>(total_), static_cast<long long>(position));
+  low_ = view_->offset_of(position);
+  high_ = view_->offset_of(last) + 1;
+  if (!view_->contiguous()) {
+    in_file_.emplace(*view_->tree);
+    in_file_->seek(position);
+  }
+  base_ = static_cast<char*>(buffer.address);
+  if (view_->datarep->converts()) {
+    converted_.reset(new char[static_cast<size_t>(total_)]);
+    base_ = converted_.get();
+    return write ? to_file(*view_->datarep, buffer_, base_, total_) : Status();
+  }
+  FGMPI_TRY(host::kept_tree_of(buffer.type, &memory_));
+  if (memory_->contiguous()) {
+    base_ = moved(base_, memory_->low());
+    memory_ = nullptr;
+  } else {
+    in_memory_.emplace(*memory_);
+  }
+  return {};
+}
+
+int64_t Walk::next_offset() const {
+  if (in_file_) return view_->disp + in_file_->peek().offset;
+  return low_ + (total_ - left_);
+}
+
+void Walk::take(int64_t limit, size_t most, int64_t bytes, std::vector<Piece>* out) {
+  while (left_ > 0 && most > 0 && bytes > 0) {
+    const int64_t offset = next_offset();
+    if (offset >= limit) return;
+    int64_t n = std::min(left_, limit - offset);
+    if (in_file_) n = std::min(n, in_file_->peek().bytes);
+    char* memory = moved(base_, total_ - left_);
+    if (in_memory_) {
+      const host::TypeRun run = in_memory_->next(n);
+      memory = moved(base_, run.offset);
+      n = run.bytes;
+    }
+    if (in_file_) in_file_->next(n);
+    out->push_back({offset, memory, n});
+    left_ -= n;
+    bytes -= n;
+    --most;
+  }
+}
+
+int64_t Walk::bytes_before(int64_t offset) const {
+  if (total_ == 0 || offset >= high_) return total_;
+  if (offset <= low_) return 0;
+  return std::clamp<int64_t>(view_->data_before(offset) - start_, 0, total_);
+}
+
+Status Walk::finish(int64_t bytes) const {
+  if (!converted_) return {};
+  return from_file(*view_->datarep, converted_.get(), bytes, buffer_);
+}
+
+}  // namespace fgmpi::file

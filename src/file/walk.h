@@ -1,0 +1,44 @@
+// Walk: the pieces of one rank's access, in order: its elements in memory beside the bytes of its view.
+// Thread rule: one thread. Nothing here switches.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "file/transfer.h"
+#include "file/view.h"
+#include "pt2pt/pt2pt.h"
+
+namespace fgmpi::file {
+
+class Walk {
+ public:
+  /// `position`: of the first byte, in the data of the view. Converts at once what a write converts. Errors:
+  /// MPI_ERR_TYPE, MPI_ERR_CONVERSION, MPI_ERR_ARG (beyond the largest offset).
+  Status begin(ViewPtr view, int64_t position, const pt2pt::Buffer& buffer, bool write);
+  int64_t total() const { return total_; }
+  bool at_end() const { return left_ == 0; }
+  /// The file's offset of the next byte. REQUIRES: !at_end().
+  int64_t next_offset() const;
+  /// Adds pieces below `limit`, at most `most` of them and about as many bytes; goes on behind them.
+  void take(int64_t limit, size_t most, int64_t bytes, std::vector<Piece>* out);
+  /// Offsets that it reaches over. REQUIRES: total() > 0.
+  int64_t low() const { return low_; }
+  int64_t high() const { return high_; }
+  /// How many of its bytes lie before an offset of the file.
+  int64_t bytes_before(int64_t offset) const;
+  /// A read that got this many bytes: converts them for the user. Returns the bytes of memory that are filled.
+  Status finish(int64_t bytes) const;
+
+ private:
+  ViewPtr view_;
+  pt2pt::Buffer buffer_;
+  char* base_ = nullptr;
+  std::unique_ptr<char[]> converted_;  ///< elements as they are in the file
+  host::TypeTreePtr memory_;           ///< nullptr: a row
+  std::optional<host::TypeCursor> in_memory_, in_file_;
+  int64_t start_ = 0, total_ = 0, left_ = 0, low_ = 0, high_ = 0;
+};
+
+}  // namespace fgmpi::file
