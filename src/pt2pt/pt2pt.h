@@ -350,6 +350,7 @@ inline constexpr int kNoticeDeadlock = 1;
 inline constexpr int kNoticeAgree = 3;
 inline constexpr int kNoticeCollective = 4;
 inline constexpr int kNoticeRma = 5;
+inline constexpr int kNoticeFile = 6;
 inline constexpr int kNoticeConstruction = 12;
 inline constexpr int kNoticeGroupTree = 13;
 

@@ -1,0 +1,317 @@
+// Individual operations, nonblocking ones, and those of split collectives.
+
+#include "file/access.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include "base/strings.h"
+#include "file/request.h"
+
+namespace fgmpi::file {
+namespace {
+
+/// Pieces of one transfer at most, and bytes: what others of the process wait for at most with the direct engine.
+constexpr size_t kMostPieces = 4096;
+constexpr int64_t kMostBytes = int64_t{64} << 20;
+/// ROMIO's ind_rd_buffer_size.
+constexpr int64_t kSieveBytes = 4 << 20;
+/// How long a rank sleeps before it asks for a lock again that another process has.
+constexpr int64_t kLockNs = 50'000;
+
+}  // namespace
+
+Status prepare(File* file, const Operation& what, pt2pt::Buffer* buffer) {
+  if (!what.bad.ok()) return comm::copy_status(what.bad);
+  const SharedFile& shared = *file->shared;
+  const bool write = what.kind & kWrite;
+  const char* path = shared.descriptor.path().c_str();
+  if (what.count < 0)
+    return error(MPI_ERR_COUNT, "count is %lld; allowed is 0 or more",
+                 static_cast<long long>(what.count));
+  if (write && (shared.amode & MPI_MODE_RDONLY))
+    return error(MPI_ERR_READ_ONLY, "%s was opened with MPI_MODE_RDONLY; allowed is reading", path);
+  if (!write && (shared.amode & MPI_MODE_WRONLY))
+    return error(MPI_ERR_ACCESS, "%s was opened with MPI_MODE_WRONLY; allowed is writing", path);
+  if (shared.sequential() && !(what.kind & kSharedPointer))
+    return error(MPI_ERR_UNSUPPORTED_OPERATION,
+                 "%s was opened with MPI_MODE_SEQUENTIAL; allowed are the calls with the shared "
+                 "file pointer",
+                 path);
+  if (!(what.kind & (kIndividualPointer | kSharedPointer)) && what.offset < 0)
+    return error(MPI_ERR_ARG, "offset is %lld; allowed is 0 or more",
+                 static_cast<long long>(what.offset));
+  const MPI_Datatype type =
+      what.type == MPI_DATATYPE_NULL && what.count == 0 ? MPI_BYTE : what.type;
+  FGMPI_TRY(host::Type::of(type, &buffer->type));
+  buffer->address = const_cast<void*>(what.address);
+  buffer->count = what.count;
+  int64_t bytes;
+  if (__builtin_mul_overflow(what.count, buffer->type.size(), &bytes))
+    return error(MPI_ERR_COUNT,
+                 "count is %lld, of a datatype of %lld bytes; allowed is at most %lld",
+                 static_cast<long long>(what.count), static_cast<long long>(buffer->type.size()),
+                 static_cast<long long>(INT64_MAX / buffer->type.size()));
+  if (!what.address && bytes > 0 && buffer->type.basic())
+    return error(MPI_ERR_BUFFER,
+                 "the buffer is a null pointer with count %lld; allowed is null with count 0 only",
+                 static_cast<long long>(what.count));
+  if (bytes % file->view->etype_size)
+    return error(
+        MPI_ERR_IO,
+        "%lld bytes are no whole number of etypes, of %lld bytes each; allowed are buffers "
+        "that are made of etypes",
+        static_cast<long long>(bytes), static_cast<long long>(file->view->etype_size));
+  return {};
+}
+
+// ---- Atomic mode -------------------------------------------------------------------------------------------------
+
+Status AtomicTurn::take(SharedFile* shared, int fd, int64_t low, int64_t high, bool write,
+                        bool others, const char* call) {
+  shared_ = shared;
+  if (shared->turn_taken) {
+    TurnWait mine{sched::current(), nullptr};
+    *shared->turns_end = &mine;
+    shared->turns_end = &mine.next;
+    sched::WaitSite site;
+    site.call = call;
+    site.deadlocks = false;
+    sched::park(&site);
+  }
+  shared->turn_taken = true;
+  if (!others || high <= low) return {};
+  struct flock range {};
+  range.l_type = write ? F_WRLCK : F_RDLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = low;
+  range.l_len = high - low;
+  while (fcntl(fd, F_OFD_SETLK, &range) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN && errno != EACCES)
+      return error(MPI_ERR_UNSUPPORTED_OPERATION,
+                   "cannot lock bytes %lld to %lld of %s, which atomic mode needs where several "
+                   "processes have the file: %s; without atomic mode no locks are needed, nor with "
+                   "all ranks of the file in one process",
+                   static_cast<long long>(low), static_cast<long long>(high - 1),
+                   shared->descriptor.path().c_str(), std::strerror(errno));
+    sched::sleep_for(kLockNs);
+  }
+  fd_ = fd;
+  low_ = low;
+  high_ = high;
+  return {};
+}
+
+AtomicTurn::~AtomicTurn() {
+  if (fd_ >= 0) {
+    struct flock range {};
+    range.l_type = F_UNLCK;
+    range.l_whence = SEEK_SET;
+    range.l_start = low_;
+    range.l_len = high_ - low_;
+    fcntl(fd_, F_OFD_SETLK, &range);
+  }
+  if (!shared_) return;
+  TurnWait* next = shared_->turns;
+  if (!next) {
+    shared_->turn_taken = false;
+    return;
+  }
+  shared_->turns = next->next;
+  if (!shared_->turns) shared_->turns_end = &shared_->turns;
+  sched::ready(next->proclet);
+}
+
+// ---- One access ---------------------------------------------------------------------------------------------------
+
+Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt::Buffer& buffer,
+                   bool write, const char* call, int64_t* bytes) {
+  SharedFile* shared = file->shared;
+  *bytes = 0;
+  Walk walk;
+  int64_t position;
+  if (__builtin_mul_overflow(offset, view->etype_size, &position))
+    return error(MPI_ERR_ARG, "offset is %lld etypes, beyond the largest offset of a file",
+                 static_cast<long long>(offset));
+  FGMPI_TRY(walk.begin(view, position, buffer, write));
+  if (walk.total() == 0) return {};
+  Pin pin;
+  FGMPI_TRY(pin.take(&shared->descriptor));
+  AtomicTurn turn;
+  if (shared->atomic)
+    FGMPI_TRY(turn.take(shared, pin.fd(), walk.low(), walk.high(), write,
+                        file->comm->shared->processes > 1, call));
+  Transfer transfer;
+  transfer.fd = pin.fd();
+  transfer.write = write;
+  transfer.stream = shared->streams();
+  if (!write && !shared->is("romio_ds_read", "disable"))
+    transfer.sieve = shared->number("ind_rd_buffer_size", kSieveBytes);
+  Status status;
+  while (!walk.at_end()) {
+    transfer.pieces.clear();
+    transfer.done = 0;
+    walk.take(INT64_MAX, kMostPieces, kMostBytes, &transfer.pieces);
+    const int64_t wanted = transfer.bytes();
+    move(&transfer, call);
+    *bytes += transfer.done;
+    status = status_of(transfer, shared->descriptor.path());
+    if (!status.ok() || transfer.done < wanted) break;
+  }
+  if (!write) {
+    Status converted = walk.finish(*bytes);
+    if (status.ok()) status = std::move(converted);
+  }
+  return status;
+}
+
+namespace {
+
+/// Where an individual operation begins; moves the pointer on. May switch.
+Status place(File* file, const Operation& what, const pt2pt::Buffer& buffer, int64_t* offset) {
+  const int64_t etypes = etypes_of(*file, buffer);
+  if (what.kind & kSharedPointer) return fetch_shared(file->shared, etypes, offset, what.call);
+  *offset = what.offset;
+  if (what.kind & kIndividualPointer) {
+    *offset = file->pointer;
+    if (__builtin_add_overflow(file->pointer, etypes, &file->pointer)) {
+      file->pointer = *offset;
+      return error(MPI_ERR_ARG, "%lld etypes from %lld on reach beyond the largest offset",
+                   static_cast<long long>(etypes), static_cast<long long>(*offset));
+    }
+  }
+  return {};
+}
+
+/// A nonblocking individual operation.
+class AccessRequest final : public FileRequest {
+ public:
+  using FileRequest::FileRequest;
+  pt2pt::Buffer buffer;
+  ViewPtr view;
+  int64_t offset = 0;
+  bool write = false, shared_pointer = false;
+  Status run() {
+    if (shared_pointer)
+      FGMPI_TRY(fetch_shared(file->shared, buffer.bytes() / view->etype_size, &offset, call));
+    int64_t bytes = 0;
+    Status status = transfer_at(file, view, offset, buffer, write, call, &bytes);
+    outcome.bytes = static_cast<uint64_t>(bytes);
+    return status;
+  }
+  void go() {
+    sched::spawn_helper(
+        sched::current(),
+        [](void* self) {
+          auto* request = static_cast<AccessRequest*>(self);
+          Status status;
+          try {
+            status = request->run();
+          } catch (const std::bad_alloc&) {
+            status = error(MPI_ERR_NO_MEM, "no memory is left for it");
+          }
+          request->outcome.error = std::move(status);
+          request->complete_operation();
+        },
+        this);
+  }
+};
+
+}  // namespace
+
+FileRequest::FileRequest(File* of, const char* name) : file(of) {
+  call = name;
+  of->comm->retain();
+  keep = of->comm;
+  ++of->pending;
+}
+
+FileRequest::~FileRequest() {
+  if (keep) keep->release();
+}
+
+void FileRequest::complete_operation() {
+  File* f = std::exchange(file, nullptr);
+  if (f && --f->pending == 0 && f->parked) sched::ready(std::exchange(f->parked, nullptr));
+  set_complete();
+}
+
+void FileRequest::describe(std::string* out) const {
+  *out += call;
+  if (file) *out += " on " + file->shared->descriptor.path();
+}
+
+Status run(File* file, Operation* what, int64_t* bytes) {
+  if (what->kind & kCollective) return run_collective(file, what, bytes);
+  pt2pt::Buffer buffer;
+  *bytes = 0;
+  FGMPI_TRY(prepare(file, *what, &buffer));
+  int64_t offset;
+  FGMPI_TRY(place(file, *what, buffer, &offset));
+  const ViewPtr view = file->view;
+  return transfer_at(file, view, offset, buffer, what->kind & kWrite, what->call, bytes);
+}
+
+Status start(File* file, Operation* what, pt2pt::Request** request) {
+  if (what->kind & kCollective) return start_collective(file, what, request);
+  pt2pt::Buffer buffer;
+  FGMPI_TRY(prepare(file, *what, &buffer));
+  FGMPI_TRY(sched::ensure_helper());
+  auto mine = std::make_unique<AccessRequest>(file, what->call);
+  mine->write = what->kind & kWrite;
+  mine->shared_pointer = what->kind & kSharedPointer;
+  mine->view = file->view;
+  if (!mine->shared_pointer) {
+    Status placed = place(file, *what, buffer, &mine->offset);
+    if (!placed.ok()) {
+      --file->pending;
+      return placed;
+    }
+  }
+  mine->buffer = std::move(buffer);
+  *request = mine.get();
+  mine.release()->go();
+  return {};
+}
+
+// ---- Split collectives ---------------------------------------------------------------------------------------------
+
+struct Split {
+  pt2pt::Request* request;
+  uint8_t kind;
+  const char* call;
+};
+
+Status begin(File* file, Operation* what) {
+  if (file->split)
+    return error(MPI_ERR_OTHER,
+                 "%s has a split collective operation under way, of %s; allowed is one a file",
+                 file->shared->descriptor.path().c_str(), file->split->call);
+  pt2pt::Request* request = nullptr;
+  FGMPI_TRY(start_collective(file, what, &request));
+  file->split = new Split{request, what->kind, what->call};
+  return {};
+}
+
+Status end(File* file, uint8_t kind, const char* call, int64_t* bytes) {
+  *bytes = 0;
+  if (!file->split)
+    return error(MPI_ERR_OTHER, "%s has no split collective operation under way",
+                 file->shared->descriptor.path().c_str());
+  if (file->split->kind != kind)
+    return error(MPI_ERR_OTHER, "%s is under way on %s; allowed is the call that ends it",
+                 file->split->call, file->shared->descriptor.path().c_str());
+  pt2pt::Request* request = file->split->request;
+  delete std::exchange(file->split, nullptr);
+  pt2pt::wait(request, call);
+  *bytes = static_cast<int64_t>(request->outcome.bytes);
+  Status status = std::move(request->outcome.error);
+  pt2pt::free_request(request);
+  return status;
+}
+
+}  // namespace fgmpi::file

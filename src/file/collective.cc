@@ -1,0 +1,459 @@
+// Collective operations: two-phase access with processes as the actors (Thakur, Gropp, Lusk: "Data Sieving and Collective
+// I/O in ROMIO", 1999), where a process stands for all its ranks.
+//
+//   members' walks -> pieces in file order, touching ones joined, equal ones read once
+//     ranges of processes do not interleave:  each process moves its own, in windows
+//     they do:  rounds of (aggregators x cb_buffer_size) bytes of the file; in each, every process tells each aggregator
+//               its ranges as rules and sends or gets their data, and the aggregator moves its window whole
+//
+// Members of one process never copy to each other: their pieces go into one list of the system call's.
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "file/access.h"
+#include "file/processes.h"
+#include "file/ranges.h"
+#include "file/request.h"
+
+namespace fgmpi::file {
+namespace {
+
+constexpr uint8_t kOpAccess = comm::kFirstOther + 60;  ///< behind those of src/comm and src/rma
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+/// ROMIO's cb_buffer_size.
+constexpr int64_t kBufferBytes = 16 << 20;
+/// What a process that moves its own ranges takes at once.
+constexpr int64_t kOwnWindow = int64_t{64} << 20;
+constexpr int64_t kSieveBytes = 4 << 20;
+
+struct Member : comm::Arrival {
+  File* file = nullptr;
+  Operation what;
+  pt2pt::Buffer buffer;
+  ViewPtr view;
+  int64_t offset = 0, bytes = 0;
+  Walk walk;
+};
+
+class CollectiveRequest final : public FileRequest {
+ public:
+  using FileRequest::FileRequest;
+  Member member;
+};
+
+/// What each process says before anything moves.
+struct Range {
+  int64_t low = kNever, high = 0;
+};
+
+class Collective {
+ public:
+  Collective(comm::SharedComm* comm, comm::Meeting* meeting)
+      : comm_(comm), processes_(comm, meeting), call_(meeting->call) {
+    for (comm::Arrival* a = meeting->arrivals; a; a = a->next)
+      members_.push_back(static_cast<Member*>(a));
+    std::sort(members_.begin(), members_.end(),
+              [](const Member* a, const Member* b) { return a->rank < b->rank; });
+    shared_ = members_[0]->file->shared;
+    write_ = members_[0]->what.kind & kWrite;
+  }
+
+  /// May switch.
+  void run() {
+    Status status = begin();
+    if (status.ok()) {
+      status = move_all();
+      status = processes_.agree(std::move(status));
+    }
+    for (Member* m : members_) {
+      m->bytes = status.ok() || ended_at_ != kNever ? m->walk.bytes_before(ended_at_) : 0;
+      if (!write_ && m->what.bad.ok()) {
+        Status converted = m->walk.finish(m->bytes);
+        if (status.ok()) status = std::move(converted);
+      }
+    }
+    for (Member* m : members_) {
+      m->status = comm::copy_status(m->what.bad.ok() ? status : m->what.bad);
+      if (!m->request) continue;
+      m->request->outcome.bytes = static_cast<uint64_t>(m->bytes);
+      File* file = std::exchange(static_cast<FileRequest*>(m->request)->file, nullptr);
+      if (--file->pending == 0 && file->parked) sched::ready(std::exchange(file->parked, nullptr));
+    }
+  }
+
+ private:
+  /// Positions of all members, agreement on errors found before, and who has which range.
+  Status begin() {
+    Status mine;
+    for (Member* m : members_)
+      if (mine.ok() && !m->what.bad.ok()) mine = comm::copy_status(m->what.bad);
+    if (members_[0]->what.kind & kSharedPointer) {
+      Status placed = place_ordered(&mine);
+      if (!placed.ok()) return placed;
+    }
+    Range range;
+    for (Member* m : members_) {
+      if (!mine.ok()) break;
+      int64_t position;
+      if (__builtin_mul_overflow(m->offset, m->view->etype_size, &position)) {
+        mine = error(MPI_ERR_ARG, "offset is %lld etypes, beyond the largest offset of a file",
+                     static_cast<long long>(m->offset));
+        break;
+      }
+      mine = m->walk.begin(m->view, position, m->buffer, write_);
+      if (m->walk.total() == 0) continue;
+      range.low = std::min(range.low, m->walk.low());
+      range.high = std::max(range.high, m->walk.high());
+    }
+    Bytes bytes;
+    std::vector<Bytes> all;
+    append(&bytes, range);
+    write_status(mine, &bytes);
+    FGMPI_TRY(processes_.gather_all(bytes, &all));
+    for (const Bytes& one : all) {
+      FieldReader in(one.data(), one.size());
+      ranges_.push_back(in.get<Range>());
+      Status theirs = read_status(&in);
+      if (mine.ok() && !theirs.ok()) mine = std::move(theirs);
+    }
+    return mine;
+  }
+
+  /// Ordered: ranks in order from the shared pointer on. What each has goes to the first process and the positions come
+  /// back. A member without a valid buffer has nothing.
+  Status place_ordered(Status* mine) {
+    struct Amount {
+      int32_t rank;
+      int32_t unused;
+      int64_t etypes;
+    };
+    Bytes bytes;
+    std::vector<Bytes> all;
+    for (const Member* m : members_)
+      append(&bytes,
+             Amount{m->rank, 0, m->what.bad.ok() ? m->buffer.bytes() / m->view->etype_size : 0});
+    FGMPI_TRY(processes_.gather_all(bytes, &all));
+    std::vector<Amount> amounts;
+    for (const Bytes& one : all)
+      for (FieldReader in(one.data(), one.size()); in.left() > 0;)
+        amounts.push_back(in.get<Amount>());
+    std::sort(amounts.begin(), amounts.end(),
+              [](const Amount& a, const Amount& b) { return a.rank < b.rank; });
+    int64_t sum = 0, before = 0;
+    for (const Amount& a : amounts) sum += a.etypes;
+    // The process that keeps the pointer moves it for all.
+    Bytes pointer;
+    if (g_av.me() == shared_->leader) {
+      *mine = mine->ok() ? fetch_shared(shared_, sum, &before, call_) : std::move(*mine);
+      append(&pointer, before);
+    }
+    FGMPI_TRY(processes_.gather_all(pointer, &all));
+    for (const Bytes& one : all) {
+      if (one.empty()) continue;
+      FieldReader in(one.data(), one.size());
+      before = in.get<int64_t>();
+    }
+    size_t next = 0;
+    for (const Amount& a : amounts) {
+      if (next < members_.size() && members_[next]->rank == a.rank)
+        members_[next++]->offset = before;
+      before += a.etypes;
+    }
+    return {};
+  }
+
+  Status move_all() {
+    Pin pin;
+    FGMPI_TRY(pin.take(&shared_->descriptor));
+    fd_ = pin.fd();
+    if (shared_->atomic) return one_by_one();
+    if (wants_exchange()) return exchange();
+    return own(ranges_[processes_.me()]);
+  }
+
+  /// Atomic mode: members that write to the same bytes do so one after the other.
+  Status one_by_one() {
+    const bool others = processes_.count() > 1;
+    for (Member* m : members_) {
+      if (m->walk.total() == 0) continue;
+      AtomicTurn turn;
+      FGMPI_TRY(turn.take(shared_, fd_, m->walk.low(), m->walk.high(), write_, others, call_));
+      while (!m->walk.at_end()) {
+        std::vector<Piece> pieces;
+        m->walk.take(kNever, 4096, kOwnWindow, &pieces);
+        int64_t end = kNever;
+        Status status = move_pieces(std::move(pieces), &end);
+        ended_at_ = std::min(ended_at_, end);
+        FGMPI_TRY(std::move(status));
+        if (end != kNever) break;
+      }
+    }
+    return {};
+  }
+
+  /// Do ranges of processes interleave, or do the hints ask for the exchange?
+  bool wants_exchange() const {
+    const char* key = write_ ? "romio_cb_write" : "romio_cb_read";
+    if (processes_.count() == 1 || shared_->is(key, "disable") || shared_->sequential())
+      return false;
+    if (shared_->is(key, "enable")) return true;
+    std::vector<Range> sorted;
+    for (const Range& r : ranges_)
+      if (r.high > r.low) sorted.push_back(r);
+    std::sort(sorted.begin(), sorted.end(),
+              [](const Range& a, const Range& b) { return a.low < b.low; });
+    for (size_t i = 1; i < sorted.size(); ++i)
+      if (sorted[i].low < sorted[i - 1].high) return true;
+    return false;
+  }
+
+  /// Pieces of all members below an offset, ascending.
+  std::vector<Piece> take(int64_t limit) {
+    std::vector<Piece> pieces;
+    bool sorted = true;
+    for (Member* m : members_) {
+      const size_t first = pieces.size();
+      m->walk.take(limit, std::numeric_limits<size_t>::max(), kNever, &pieces);
+      sorted = sorted && (first == 0 || first == pieces.size() ||
+                          pieces[first - 1].offset <= pieces[first].offset);
+    }
+    if (!sorted)
+      std::stable_sort(pieces.begin(), pieces.end(),
+                       [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+    return pieces;
+  }
+
+  /// Moves pieces, which ascend but may overlap. *end: the file's offset where it ended early.
+  Status move_pieces(std::vector<Piece> pieces, int64_t* end) {
+    std::vector<Piece> copies;
+    Transfer transfer;
+    transfer.pieces = std::move(pieces);
+    split_overlaps(&transfer.pieces, &copies);
+    transfer.fd = fd_;
+    transfer.write = write_;
+    transfer.stream = shared_->streams();
+    if (!write_ && !shared_->is("romio_ds_read", "disable"))
+      transfer.sieve = shared_->number("ind_rd_buffer_size", kSieveBytes);
+    const int64_t wanted = transfer.bytes();
+    move(&transfer, call_);
+    if (transfer.done < wanted) *end = std::min(*end, offset_at(transfer.pieces, transfer.done));
+    if (!write_) copy_overlaps(transfer.pieces, copies, *end);
+    return status_of(transfer, shared_->descriptor.path());
+  }
+
+  /// This process's own ranges, window by window.
+  Status own(const Range& range) {
+    for (int64_t low = range.low; low < range.high && ended_at_ == kNever;) {
+      const int64_t limit = std::min(range.high, low + kOwnWindow);
+      std::vector<Piece> pieces = take(limit);
+      if (!pieces.empty()) FGMPI_TRY(move_pieces(std::move(pieces), &ended_at_));
+      low = limit;
+      // Over a hole that no member has anything in.
+      int64_t next = range.high;
+      for (const Member* m : members_)
+        if (!m->walk.at_end()) next = std::min(next, m->walk.next_offset());
+      low = std::max(low, next);
+    }
+    return {};
+  }
+
+  // ---- The exchange -------------------------------------------------------------------------------------------------
+
+  /// One side of a round with one process.
+  struct Share {
+    std::vector<Piece>
+        pieces;  ///< the process's own: for an aggregator; an aggregator's: of a process
+    Bytes header;
+    std::unique_ptr<char[]> data;
+    int64_t bytes = 0;
+    int64_t end = kNever;
+  };
+
+  Status exchange() {
+    const std::vector<uint32_t>& aggregators = shared_->aggregators;
+    const auto count = static_cast<int64_t>(aggregators.size());
+    int64_t low = kNever, high = 0;
+    for (const Range& r : ranges_) {
+      low = std::min(low, r.low);
+      high = std::max(high, r.high);
+    }
+    if (high <= low) return {};
+    const int64_t unit = std::max<int64_t>(shared_->number("striping_unit", 4096), 1);
+    int64_t window = std::max<int64_t>(shared_->number("cb_buffer_size", kBufferBytes), 1);
+    window = std::max(unit, window / unit * unit);
+    // A narrow range is divided among all of them.
+    const int64_t each = ((high - low) / count / unit + 1) * unit;
+    window = std::min(window, each);
+    Status first;
+    for (int64_t at = low / unit * unit; at < high; at += count * window) {
+      Status status = round(aggregators, at, window);
+      if (first.ok() && !status.ok()) first = std::move(status);
+    }
+    return first;
+  }
+
+  Status round(const std::vector<uint32_t>& aggregators, int64_t at, int64_t window) {
+    std::vector<Share> out(aggregators.size());
+    std::vector<pt2pt::Request*> requests;
+    Status status;
+    const int64_t mine =
+        std::find(aggregators.begin(), aggregators.end(), processes_.me()) - aggregators.begin();
+    const bool aggregates = mine < static_cast<int64_t>(aggregators.size());
+    std::vector<Piece> copies;
+    for (size_t a = 0; a < aggregators.size(); ++a) {
+      Share& s = out[a];
+      s.pieces = take(at + static_cast<int64_t>(a + 1) * window);
+      split_overlaps(&s.pieces, &copies);
+      if (aggregators[a] == processes_.me()) continue;
+      write_ranges(s.pieces, &s.header);
+      for (const Piece& p : s.pieces) s.bytes += p.bytes;
+      note(&status, isend(aggregators[a], s.header.data(), s.header.size(), &requests));
+      if (s.bytes == 0) continue;
+      s.data.reset(new char[static_cast<size_t>(s.bytes)]);
+      if (write_) {
+        pack(s.pieces, s.data.get());
+        note(&status, isend(aggregators[a], s.data.get(), static_cast<size_t>(s.bytes), &requests));
+      }
+    }
+    if (aggregates) note(&status, aggregate(out[static_cast<size_t>(mine)].pieces));
+    if (!write_) {
+      for (size_t a = 0; a < aggregators.size(); ++a) {
+        Share& s = out[a];
+        if (aggregators[a] == processes_.me() || s.bytes == 0) continue;
+        Status got = processes_.recv(aggregators[a], &s.end, sizeof s.end);
+        if (got.ok())
+          got = processes_.recv(aggregators[a], s.data.get(), static_cast<size_t>(s.bytes));
+        if (got.ok()) {
+          unpack(s.pieces, s.data.get(), s.end);
+          ended_at_ = std::min(ended_at_, s.end);
+        }
+        note(&status, std::move(got));
+      }
+    }
+    note(&status, processes_.finish(&requests));
+    if (!write_) {
+      std::vector<Piece> all;
+      for (const Share& s : out) all.insert(all.end(), s.pieces.begin(), s.pieces.end());
+      copy_overlaps(all, copies, ended_at_);
+    }
+    return status;
+  }
+
+  /// What others send for this process's window, beside its own pieces; moves it all.
+  Status aggregate(const std::vector<Piece>& own_pieces) {
+    std::vector<Share> in(processes_.count());
+    std::vector<pt2pt::Request*> requests;
+    std::vector<Piece> all = own_pieces;
+    Status status;
+    for (uint32_t i = 0; i < processes_.count(); ++i) {
+      Share& s = in[i];
+      if (i == processes_.me()) continue;
+      FGMPI_TRY(processes_.recv(i, &s.header));
+      FGMPI_TRY(read_ranges(s.header, &s.pieces, &s.bytes));
+      if (s.bytes == 0) continue;
+      s.data.reset(new char[static_cast<size_t>(s.bytes)]);
+      char* memory = s.data.get();
+      for (Piece& p : s.pieces) {
+        p.memory = memory;
+        memory += p.bytes;
+      }
+      if (write_) note(&status, irecv(i, s.data.get(), static_cast<size_t>(s.bytes), &requests));
+    }
+    note(&status, processes_.finish(&requests));
+    for (const Share& s : in) all.insert(all.end(), s.pieces.begin(), s.pieces.end());
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+    int64_t end = kNever;
+    if (!all.empty() && status.ok()) note(&status, move_pieces(std::move(all), &end));
+    ended_at_ = std::min(ended_at_, end);
+    if (write_) return status;
+    if (!status.ok() && end == kNever) end = 0;
+    for (uint32_t i = 0; i < processes_.count(); ++i) {
+      Share& s = in[i];
+      if (s.bytes == 0) continue;
+      s.end = end;
+      note(&status, isend(i, &s.end, sizeof s.end, &requests));
+      note(&status, isend(i, s.data.get(), static_cast<size_t>(s.bytes), &requests));
+    }
+    note(&status, processes_.finish(&requests));
+    return status;
+  }
+
+  static void note(Status* first, Status one) {
+    if (first->ok() && !one.ok()) *first = std::move(one);
+  }
+  Status isend(uint32_t to, const void* data, size_t bytes,
+               std::vector<pt2pt::Request*>* requests) {
+    pt2pt::Request* request = nullptr;
+    Status status = processes_.isend(to, data, bytes, &request);
+    if (request) requests->push_back(request);
+    return status;
+  }
+  Status irecv(uint32_t from, void* data, size_t bytes, std::vector<pt2pt::Request*>* requests) {
+    pt2pt::Request* request = nullptr;
+    Status status = processes_.irecv(from, data, bytes, &request);
+    if (request) requests->push_back(request);
+    return status;
+  }
+
+  comm::SharedComm* comm_;
+  Processes processes_;
+  const char* call_;
+  std::vector<Member*> members_;
+  std::vector<Range> ranges_;
+  SharedFile* shared_ = nullptr;
+  int fd_ = -1;
+  bool write_ = false;
+  int64_t ended_at_ = kNever;  ///< reads: the end of the file; or where an error was
+};
+
+void act(comm::SharedComm* shared, comm::Meeting* meeting) { Collective(shared, meeting).run(); }
+
+void arrive(File* file, Operation* what, Member* member) {
+  member->file = file;
+  member->what = std::move(*what);
+  member->view = file->view;
+  Operation& w = member->what;
+  w.bad = prepare(file, w, &member->buffer);
+  member->offset = w.offset;
+  if (!w.bad.ok() || !(w.kind & kIndividualPointer)) return;
+  member->offset = file->pointer;
+  if (__builtin_add_overflow(file->pointer, etypes_of(*file, member->buffer), &file->pointer)) {
+    file->pointer = member->offset;
+    w.bad = error(MPI_ERR_ARG, "the individual pointer would be beyond the largest offset");
+  }
+}
+
+/// Which collective it is, so that members in different ones are told so.
+uint8_t code_of(const Operation& what, bool blocking) {
+  return static_cast<uint8_t>(kOpAccess + (what.kind & kWrite) + (blocking ? 2 : 0));
+}
+
+}  // namespace
+
+Status run_collective(File* file, Operation* what, int64_t* bytes) {
+  Member member;
+  arrive(file, what, &member);
+  Status status =
+      comm::meet(file->comm, &member, code_of(member.what, true), member.what.call, act);
+  *bytes = member.bytes;
+  return status;
+}
+
+Status start_collective(File* file, Operation* what, pt2pt::Request** request) {
+  auto mine = std::make_unique<CollectiveRequest>(file, what->call);
+  arrive(file, what, &mine->member);
+  const uint8_t code = code_of(mine->member.what, false);
+  Status status =
+      comm::meet_nonblocking(file->comm, &mine->member, code, mine->call, act, mine.get());
+  if (!status.ok()) {
+    --file->pending;
+    return status;
+  }
+  *request = mine.release();
+  return {};
+}
+
+}  // namespace fgmpi::file

@@ -1,0 +1,540 @@
+// Opening and closing; sizes, views, modes and hints, which all members agree on.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <unordered_map>
+
+#include "base/hash.h"
+#include "base/slab.h"
+#include "base/strings.h"
+#include "coll/coll.h"
+#include "comm/create.h"
+#include "comm/errhandler.h"
+#include "file/access.h"
+#include "file/hints.h"
+#include "file/processes.h"
+#include "file/shared_pointer.h"
+#include "transport/host_id.h"
+
+namespace fgmpi::file {
+namespace {
+
+constexpr uint8_t kOpOpen = comm::kFirstOther + 64, kOpTogether = kOpOpen + 1;
+constexpr uint32_t kHandleBase = 0xb0000000u, kKindMask = 0xfc000000u;
+
+Slab<File> g_files;
+
+// ---- What all members do together ----------------------------------------------------------------------------------
+
+/// Members meet with a value that must be the same, and one member a process (and the first process's first) acts.
+struct Together : comm::Arrival {
+  File* file = nullptr;
+  int64_t value = 0;
+  Status bad;
+  const char* what = "";  ///< the value's name
+  Status (*root)(SharedFile* shared, int64_t value) = nullptr;
+  Status (*each)(SharedFile* shared, int64_t value) = nullptr;
+};
+
+Status act_together(comm::SharedComm* shared, comm::Meeting* meeting) {
+  const Processes processes(shared, meeting);
+  const auto* first = static_cast<Together*>(meeting->arrivals);
+  Status mine;
+  for (comm::Arrival* a = meeting->arrivals; a; a = a->next) {
+    const auto* t = static_cast<Together*>(a);
+    if (mine.ok() && !t->bad.ok()) mine = comm::copy_status(t->bad);
+    if (mine.ok() && t->value != first->value)
+      mine =
+          error(MPI_ERR_NOT_SAME, "%s is %lld at rank %d and %lld at rank %d; allowed is one value",
+                first->what, static_cast<long long>(first->value), first->rank,
+                static_cast<long long>(t->value), t->rank);
+  }
+  Bytes bytes;
+  std::vector<Bytes> all;
+  append(&bytes, first->value);
+  write_status(mine, &bytes);
+  FGMPI_TRY(processes.gather_all(bytes, &all));
+  for (const Bytes& one : all) {
+    FieldReader in(one.data(), one.size());
+    const auto value = in.get<int64_t>();
+    FGMPI_TRY(read_status(&in));
+    if (value != first->value)
+      return error(
+          MPI_ERR_NOT_SAME, "%s is %lld and %lld at ranks of two processes; allowed is one value",
+          first->what, static_cast<long long>(first->value), static_cast<long long>(value));
+  }
+  SharedFile* file = first->file->shared;
+  if (first->root) {
+    Status done;
+    if (processes.me() == 0) done = first->root(file, first->value);
+    FGMPI_TRY(processes.agree(std::move(done)));
+  }
+  if (first->each) return processes.agree(first->each(file, first->value));
+  return {};
+}
+
+void meet_together(comm::SharedComm* shared, comm::Meeting* meeting) {
+  const Status status = act_together(shared, meeting);
+  for (comm::Arrival* a = meeting->arrivals; a; a = a->next) a->status = comm::copy_status(status);
+}
+
+Status together(Together* mine, File* file, const char* call) {
+  mine->file = file;
+  return comm::meet(file->comm, mine, kOpTogether, call, meet_together);
+}
+
+// ---- Opening ----------------------------------------------------------------------------------------------------------
+
+Status check_amode(int amode) {
+  constexpr int kAll = MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY | MPI_MODE_CREATE |
+                       MPI_MODE_EXCL | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_UNIQUE_OPEN |
+                       MPI_MODE_APPEND | MPI_MODE_SEQUENTIAL;
+  const int ways = amode & (MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY);
+  if (std::popcount(static_cast<unsigned>(ways)) != 1 || (amode & ~kAll))
+    return error(MPI_ERR_AMODE,
+                 "amode is 0x%x; allowed is exactly one of MPI_MODE_RDONLY, MPI_MODE_RDWR and "
+                 "MPI_MODE_WRONLY, with other modes",
+                 static_cast<unsigned>(amode));
+  if (ways == MPI_MODE_RDONLY && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)))
+    return error(
+        MPI_ERR_AMODE,
+        "amode is 0x%x, MPI_MODE_RDONLY with MPI_MODE_CREATE or MPI_MODE_EXCL; allowed are "
+        "these with MPI_MODE_RDWR or MPI_MODE_WRONLY",
+        static_cast<unsigned>(amode));
+  if (ways == MPI_MODE_RDWR && (amode & MPI_MODE_SEQUENTIAL))
+    return error(
+        MPI_ERR_AMODE,
+        "amode is 0x%x, MPI_MODE_RDWR with MPI_MODE_SEQUENTIAL; allowed is MPI_MODE_RDONLY "
+        "or MPI_MODE_WRONLY with it",
+        static_cast<unsigned>(amode));
+  return {};
+}
+
+struct Opener : comm::Arrival {
+  const Opening* what = nullptr;
+  File* out = nullptr;
+};
+
+int flags_of(int amode) {
+  return amode & MPI_MODE_RDWR ? O_RDWR : amode & MPI_MODE_WRONLY ? O_WRONLY : O_RDONLY;
+}
+
+class Open {
+ public:
+  Open(comm::SharedComm* comm, comm::Meeting* meeting) : comm_(comm), processes_(comm, meeting) {
+    for (comm::Arrival* a = meeting->arrivals; a; a = a->next)
+      members_.push_back(static_cast<Opener*>(a));
+    std::sort(members_.begin(), members_.end(),
+              [](const Opener* a, const Opener* b) { return a->rank < b->rank; });
+    first_ = members_[0]->what;
+  }
+
+  /// May switch.
+  Status run() {
+    auto shared = std::make_unique<SharedFile>();
+    shared->id = comm_->id;
+    shared->amode = first_->amode;
+    FGMPI_TRY(same_everywhere(shared.get()));
+    const std::string path = plain_path(first_->name);
+    const int64_t perm = octal(shared->hints, "file_perm", 0666);
+    Status status;
+    // One process creates the file, before the others open it.
+    if (first_->amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) {
+      if (processes_.me() == 0) {
+        int flags = flags_of(first_->amode);
+        if (first_->amode & MPI_MODE_CREATE) flags |= O_CREAT;
+        if (first_->amode & MPI_MODE_EXCL) flags |= O_EXCL;
+        status = shared->descriptor.open(path, flags, static_cast<mode_t>(perm));
+      }
+      FGMPI_TRY(processes_.agree(std::move(status)));
+    }
+    if (processes_.me() != 0 || !(first_->amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)))
+      status = shared->descriptor.open(path, flags_of(first_->amode), 0);
+    int64_t end = 0;
+    if (status.ok() && (first_->amode & MPI_MODE_APPEND)) status = end_of(shared.get(), &end);
+    const auto rank0 = static_cast<uint32_t>(comm_->map.world_of(0));
+    uint32_t local;
+    shared->leader = g_av.is_mine(rank0, &local) ? g_av.me() : g_av.locate(rank0).process;
+    shared->shared_pointer = end;
+    // Other processes may ask for the pointer as soon as they know that all have opened the file.
+    register_shared(shared.get());
+    status = processes_.agree(std::move(status));
+    if (!status.ok()) {
+      drop_shared(shared.get());
+      return status;
+    }
+    if (!(first_->amode & MPI_MODE_DELETE_ON_CLOSE)) shared->descriptor.may_be_closed();
+    for (Opener* m : members_) {
+      m->status = enter(shared.get(), m->comm, &m->out);
+      if (m->out) m->out->pointer = end;
+    }
+    shared.release();
+    return {};
+  }
+
+ private:
+  /// The access mode is that of all ranks, and the hints are those of rank 0.
+  Status same_everywhere(SharedFile* shared) {
+    Status mine;
+    for (const Opener* m : members_) {
+      if (m->what->amode != first_->amode)
+        mine = error(MPI_ERR_NOT_SAME,
+                     "amode is 0x%x at rank %d and 0x%x at rank %d; allowed is one value",
+                     static_cast<unsigned>(first_->amode), members_[0]->rank,
+                     static_cast<unsigned>(m->what->amode), m->rank);
+      else if (std::strcmp(m->what->name, first_->name) != 0 && !same_file(m->what->name))
+        mine =
+            error(MPI_ERR_NOT_SAME,
+                  "filename is \"%s\" at rank %d and \"%s\" at rank %d; allowed are names of one "
+                  "file",
+                  first_->name, members_[0]->rank, m->what->name, m->rank);
+      if (!mine.ok()) break;
+    }
+    if (mine.ok()) mine = check_amode(first_->amode);
+    Bytes bytes;
+    std::vector<Bytes> all;
+    append(&bytes, first_->amode);
+    append(&bytes, hash_text(transport::host_id()));
+    write_status(mine, &bytes);
+    if (processes_.me() == 0) write_hints(first_->hints, &bytes);
+    FGMPI_TRY(processes_.gather_all(bytes, &all));
+    std::vector<uint64_t> hosts;
+    for (size_t i = 0; i < all.size(); ++i) {
+      FieldReader in(all[i].data(), all[i].size());
+      const int amode = in.get<int>();
+      hosts.push_back(in.get<uint64_t>());
+      FGMPI_TRY(read_status(&in));
+      if (i == 0) shared->hints = read_hints(&in);
+      if (amode != first_->amode)
+        return error(MPI_ERR_NOT_SAME,
+                     "amode is 0x%x and 0x%x at ranks of two processes; allowed is one value",
+                     static_cast<unsigned>(first_->amode), static_cast<unsigned>(amode));
+    }
+    choose_aggregators(hosts, shared);
+    return {};
+  }
+  /// One process of each host, then the next ones of each; `cb_nodes` of them are used, by default one a host.
+  static void choose_aggregators(const std::vector<uint64_t>& hosts, SharedFile* shared) {
+    std::unordered_map<uint64_t, uint32_t> seen;
+    std::vector<std::pair<uint32_t, uint32_t>> order;
+    for (uint32_t i = 0; i < hosts.size(); ++i) order.emplace_back(seen[hosts[i]]++, i);
+    std::sort(order.begin(), order.end());
+    const auto most = static_cast<int64_t>(hosts.size());
+    const int64_t wanted =
+        std::min(most, shared->number("cb_nodes", static_cast<int64_t>(seen.size())));
+    comm::put_hint(&shared->hints, {"cb_nodes", std::to_string(wanted)});
+    for (int64_t i = 0; i < wanted; ++i)
+      shared->aggregators.push_back(order[static_cast<size_t>(i)].second);
+    // In the order of processes: neighbouring windows at neighbouring processes.
+    std::sort(shared->aggregators.begin(), shared->aggregators.end());
+  }
+  bool same_file(const char* name) const {
+    struct stat a, b;
+    return stat(plain_path(name).c_str(), &a) == 0 &&
+           stat(plain_path(first_->name).c_str(), &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+  }
+  static Status end_of(SharedFile* shared, int64_t* end) {
+    Pin pin;
+    FGMPI_TRY(pin.take(&shared->descriptor));
+    struct stat about;
+    if (fstat(pin.fd(), &about) != 0)
+      return io_error(errno, "ask for the size of " + shared->descriptor.path());
+    *end = about.st_size;
+    return {};
+  }
+  static Status enter(SharedFile* shared, comm::Comm* comm, File** out) {
+    const int64_t index = g_files.create();
+    if (index < 0)
+      return error(MPI_ERR_OTHER,
+                   "this process has %u files of its ranks in use, the most that are allowed",
+                   g_files.live());
+    File* file = g_files.get(static_cast<uint32_t>(index));
+    file->shared = shared;
+    file->comm = comm;
+    file->index = static_cast<uint32_t>(index);
+    file->view = default_view();
+    ++shared->references;
+    *out = file;
+    return {};
+  }
+
+  comm::SharedComm* comm_;
+  Processes processes_;
+  std::vector<Opener*> members_;
+  const Opening* first_;
+};
+
+void act_open(comm::SharedComm* shared, comm::Meeting* meeting) {
+  start_messages();
+  const Status status = Open(shared, meeting).run();
+  if (!status.ok()) comm::fail_all(meeting, status);
+}
+
+}  // namespace
+
+File* find(MPI_File handle) {
+  const auto bits = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(handle));
+  if ((bits >> 32) != 0 || (static_cast<uint32_t>(bits) & kKindMask) != kHandleBase) return nullptr;
+  return g_files.get(static_cast<uint32_t>(bits) & ~kKindMask);
+}
+
+MPI_File handle_of(const File* file) {
+  return reinterpret_cast<MPI_File>(uintptr_t{kHandleBase | file->index});
+}
+
+File* find_by_comm(const comm::Comm* comm) {
+  File* found = nullptr;
+  g_files.for_each([&](uint32_t, File& file) {
+    if (file.comm == comm) found = &file;
+  });
+  return found;
+}
+
+void for_each_kept(void (*visit)(const File& file, void* argument), void* argument) {
+  g_files.for_each([&](uint32_t, File& file) { visit(file, argument); });
+}
+
+Status open(comm::Comm* comm, const Opening& what, File** out) {
+  if (comm->shared->inter)
+    return error(MPI_ERR_COMM, "comm is an intercommunicator; allowed is an intracommunicator");
+  comm::Comm* own = nullptr;
+  FGMPI_TRY(comm::dup(comm, &own, "MPI_File_open"));
+  comm::release_errhandler(own->errhandler);
+  own->errhandler = MPI_ERRORS_RETURN;
+  Opener mine;
+  mine.what = &what;
+  Status status = comm::meet(own, &mine, kOpOpen, "MPI_File_open", act_open);
+  if (!status.ok()) {
+    comm::free(own);
+    return status;
+  }
+  *out = mine.out;
+  return {};
+}
+
+Status close(File* file, bool* closed) {
+  SharedFile* shared = file->shared;
+  if (file->split)
+    return error(MPI_ERR_OTHER,
+                 "%s has a split collective operation under way, of %s; allowed is closing it when "
+                 "that has ended",
+                 shared->descriptor.path().c_str(), "MPI_File_..._begin");
+  if (file->pending > 0) {
+    sched::WaitSite site;
+    site.call = "MPI_File_close";
+    site.deadlocks = false;
+    file->parked = sched::current();
+    sched::park(&site);
+  }
+  Together mine;
+  mine.each = [](SharedFile* s, int64_t) { return s->descriptor.close(); };
+  if (shared->amode & MPI_MODE_DELETE_ON_CLOSE)
+    mine.root = [](SharedFile* s, int64_t) {
+      // Of the names that members gave, one of a file that exists is deleted; gone already is no error.
+      if (::unlink(s->descriptor.path().c_str()) != 0 && errno != ENOENT)
+        return io_error(errno, "delete " + s->descriptor.path());
+      return Status();
+    };
+  *closed = true;
+  return together(&mine, file, "MPI_File_close");
+}
+
+void leave(File* file) {
+  SharedFile* shared = file->shared;
+  comm::Comm* comm = file->comm;
+  g_files.destroy(file->index);
+  if (--shared->references == 0) {
+    drop_shared(shared);
+    delete shared;
+  }
+  comm::free(comm);
+}
+
+Status remove(const char* name) {
+  const std::string path = plain_path(name);
+  if (::unlink(path.c_str()) == 0) return {};
+  return io_error(errno, "delete " + path);
+}
+
+// ---- Sizes ------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+Status with_descriptor(SharedFile* shared, Status (*use)(int fd, SharedFile*, int64_t),
+                       int64_t value) {
+  Pin pin;
+  FGMPI_TRY(pin.take(&shared->descriptor));
+  return use(pin.fd(), shared, value);
+}
+
+Status check_size(const File* file, int64_t bytes) {
+  const SharedFile& shared = *file->shared;
+  if (bytes < 0)
+    return error(MPI_ERR_ARG, "size is %lld; allowed is 0 or more", static_cast<long long>(bytes));
+  if (shared.amode & MPI_MODE_RDONLY)
+    return error(MPI_ERR_READ_ONLY, "%s was opened with MPI_MODE_RDONLY; allowed is reading",
+                 shared.descriptor.path().c_str());
+  if (shared.sequential())
+    return error(MPI_ERR_UNSUPPORTED_OPERATION,
+                 "%s was opened with MPI_MODE_SEQUENTIAL, which has no sizes",
+                 shared.descriptor.path().c_str());
+  return {};
+}
+
+Status truncate_to(int fd, SharedFile* shared, int64_t bytes) {
+  while (ftruncate(fd, bytes) != 0)
+    if (errno != EINTR)
+      return io_error(errno,
+                      format("set the size of %s to %lld bytes", shared->descriptor.path().c_str(),
+                             static_cast<long long>(bytes)));
+  return {};
+}
+
+Status allocate(int fd, SharedFile* shared, int64_t bytes) {
+  if (bytes == 0) return {};
+  int code;
+  do code = posix_fallocate(fd, 0, bytes);
+  while (code == EINTR);
+  if (code == 0) return {};
+  return io_error(code, format("preallocate %lld bytes of %s", static_cast<long long>(bytes),
+                               shared->descriptor.path().c_str()));
+}
+
+Status synchronise(int fd, SharedFile* shared, int64_t) {
+  while (fsync(fd) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EINVAL || errno == EROFS) return {};  // a pipe, a file system without
+    return io_error(errno, "synchronise " + shared->descriptor.path());
+  }
+  return {};
+}
+
+}  // namespace
+
+Status set_size(File* file, int64_t bytes) {
+  Together mine;
+  mine.bad = check_size(file, bytes);
+  mine.value = bytes;
+  mine.what = "size";
+  mine.root = [](SharedFile* s, int64_t n) { return with_descriptor(s, truncate_to, n); };
+  return together(&mine, file, "MPI_File_set_size");
+}
+
+Status preallocate(File* file, int64_t bytes) {
+  Together mine;
+  mine.bad = check_size(file, bytes);
+  mine.value = bytes;
+  mine.what = "size";
+  mine.root = [](SharedFile* s, int64_t n) { return with_descriptor(s, allocate, n); };
+  return together(&mine, file, "MPI_File_preallocate");
+}
+
+Status size_of(File* file, int64_t* bytes, const char*) {
+  Pin pin;
+  FGMPI_TRY(pin.take(&file->shared->descriptor));
+  struct stat about;
+  if (fstat(pin.fd(), &about) != 0)
+    return io_error(errno, "ask for the size of " + file->shared->descriptor.path());
+  *bytes = about.st_size;
+  return {};
+}
+
+Status sync(File* file) {
+  Together mine;
+  mine.each = [](SharedFile* s, int64_t) {
+    return s->amode & MPI_MODE_RDONLY ? Status() : with_descriptor(s, synchronise, 0);
+  };
+  return together(&mine, file, "MPI_File_sync");
+}
+
+Status set_atomicity(File* file, int flag) {
+  Together mine;
+  mine.value = flag != 0;
+  mine.what = "flag";
+  mine.each = [](SharedFile* s, int64_t value) {
+    s->atomic = value;
+    return Status();
+  };
+  return together(&mine, file, "MPI_File_set_atomicity");
+}
+
+Status seek_shared(File* file, int64_t offset, int whence) {
+  Together mine;
+  mine.bad = sought(file, offset, whence, &mine.value);
+  mine.what = "the position sought";
+  mine.each = [](SharedFile* s, int64_t value) {
+    if (s->leader == g_av.me()) s->shared_pointer = value;
+    return Status();
+  };
+  return together(&mine, file, "MPI_File_seek_shared");
+}
+
+// ---- Views and hints --------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// `current`: where the shared pointer is, in bytes.
+Status view_for(File* file, int64_t current, int64_t* disp, MPI_Datatype etype,
+                MPI_Datatype filetype, const char* datarep, ViewPtr* view) {
+  const bool sequential = file->shared->sequential();
+  if (*disp == MPI_DISPLACEMENT_CURRENT) {
+    if (!sequential)
+      return error(
+          MPI_ERR_ARG,
+          "disp is MPI_DISPLACEMENT_CURRENT; allowed is it with MPI_MODE_SEQUENTIAL, else 0 "
+          "or more");
+    *disp = current;
+  } else if (sequential) {
+    return error(MPI_ERR_ARG,
+                 "disp is %lld; allowed with MPI_MODE_SEQUENTIAL is MPI_DISPLACEMENT_CURRENT",
+                 static_cast<long long>(*disp));
+  }
+  FGMPI_TRY(
+      make_view(*disp, etype, filetype, datarep, !(file->shared->amode & MPI_MODE_RDONLY), view));
+  if (sequential && !(*view)->contiguous())
+    return error(MPI_ERR_UNSUPPORTED_OPERATION,
+                 "filetype has holes; allowed with MPI_MODE_SEQUENTIAL is one without");
+  return {};
+}
+
+}  // namespace
+
+Status set_view(File* file, int64_t disp, MPI_Datatype etype, MPI_Datatype filetype,
+                const char* datarep, const comm::Hints& hints) {
+  ViewPtr view;
+  Together mine;
+  int64_t current = 0;
+  if (disp == MPI_DISPLACEMENT_CURRENT && file->shared->sequential()) {
+    FGMPI_TRY(position_shared(file, &current, "MPI_File_set_view"));
+    FGMPI_TRY(byte_offset(file, current, &current));
+  }
+  mine.bad = view_for(file, current, &disp, etype, filetype, datarep, &view);
+  // The size of the etype and the representation are those of all members.
+  if (view) mine.value = view->etype_size << 8 | static_cast<int64_t>(std::strlen(datarep));
+  mine.what = "the size of etype (times 256, plus the length of datarep)";
+  mine.each = [](SharedFile* s, int64_t) {
+    if (s->leader == g_av.me()) s->shared_pointer = 0;
+    return Status();
+  };
+  FGMPI_TRY(together(&mine, file, "MPI_File_set_view"));
+  use_hints(hints, &file->shared->hints, true);
+  file->view = std::move(view);
+  file->pointer = 0;
+  return {};
+}
+
+Status set_info(File* file, const comm::Hints& hints) {
+  Together mine;
+  FGMPI_TRY(together(&mine, file, "MPI_File_set_info"));
+  use_hints(hints, &file->shared->hints, true);
+  return {};
+}
+
+}  // namespace fgmpi::file

@@ -1,0 +1,96 @@
+// Calls on the individual and the shared pointer, and the error handler of MPI_FILE_NULL.
+
+#include <unordered_map>
+
+#include "file/shared_pointer.h"
+
+namespace fgmpi::file {
+
+namespace {
+
+Status no_pointers(const File* file) {
+  if (!file->shared->sequential()) return {};
+  return error(MPI_ERR_UNSUPPORTED_OPERATION,
+               "%s was opened with MPI_MODE_SEQUENTIAL, in which nothing is sought",
+               file->shared->descriptor.path().c_str());
+}
+
+/// Where a seek goes, in etypes. `current`: the pointer.
+Status target_of(File* file, int64_t offset, int whence, int64_t current, int64_t* out) {
+  int64_t base = 0;
+  switch (whence) {
+    case MPI_SEEK_SET:
+      break;
+    case MPI_SEEK_CUR:
+      base = current;
+      break;
+    case MPI_SEEK_END: {
+      // The end of the file, in etypes of the view that lie before it.
+      int64_t bytes;
+      FGMPI_TRY(size_of(file, &bytes, "MPI_File_seek"));
+      const int64_t etype = file->view->etype_size;
+      base = (file->view->data_before(bytes) + etype - 1) / etype;
+      break;
+    }
+    default:
+      return error(MPI_ERR_ARG,
+                   "whence is %d; allowed are MPI_SEEK_SET, MPI_SEEK_CUR and MPI_SEEK_END", whence);
+  }
+  if (__builtin_add_overflow(base, offset, out) || *out < 0)
+    return error(MPI_ERR_ARG, "offset %lld from %lld is before the beginning of the view",
+                 static_cast<long long>(offset), static_cast<long long>(base));
+  return {};
+}
+
+}  // namespace
+
+Status seek(File* file, int64_t offset, int whence) {
+  FGMPI_TRY(no_pointers(file));
+  return target_of(file, offset, whence, file->pointer, &file->pointer);
+}
+
+Status position_shared(File* file, int64_t* offset, const char* call) {
+  return fetch_shared(file->shared, 0, offset, call);
+}
+
+Status sought(File* file, int64_t offset, int whence, int64_t* out) {
+  FGMPI_TRY(no_pointers(file));
+  int64_t current = 0;
+  if (whence == MPI_SEEK_CUR) FGMPI_TRY(position_shared(file, &current, "MPI_File_seek_shared"));
+  return target_of(file, offset, whence, current, out);
+}
+
+Status byte_offset(File* file, int64_t offset, int64_t* bytes) {
+  int64_t position, last;
+  const View& view = *file->view;
+  if (offset < 0)
+    return error(MPI_ERR_ARG, "offset is %lld; allowed is 0 or more",
+                 static_cast<long long>(offset));
+  if (__builtin_mul_overflow(offset, view.etype_size, &position) ||
+      __builtin_mul_overflow(position / view.tree->size + 1, view.tree->extent, &last) ||
+      __builtin_add_overflow(last, view.disp, &last))
+    return error(MPI_ERR_ARG, "offset is %lld etypes, beyond the largest offset of a file",
+                 static_cast<long long>(offset));
+  *bytes = view.offset_of(position);
+  return {};
+}
+
+namespace {
+std::unordered_map<uint32_t, MPI_Errhandler>& default_handlers() {
+  static auto* map = new std::unordered_map<uint32_t, MPI_Errhandler>;
+  return *map;
+}
+}  // namespace
+
+MPI_Errhandler default_errhandler() {
+  const comm::RankState* rank = comm::rank_state();
+  if (!rank) return MPI_ERRORS_RETURN;
+  auto found = default_handlers().find(rank->local);
+  return found == default_handlers().end() ? MPI_ERRORS_RETURN : found->second;
+}
+
+void set_default_errhandler(MPI_Errhandler handler) {
+  if (const comm::RankState* rank = comm::rank_state()) default_handlers()[rank->local] = handler;
+}
+
+}  // namespace fgmpi::file
