@@ -1,6 +1,7 @@
 // Error handlers of communicators and sessions, and making those of windows and files (MPI-4.0 section 9.3).
 
 #include "comm/errhandler.h"
+#include "file/file.h"
 #include "host/internal.h"
 #include "mpi/calls.h"
 #include "mpi/comm_common.h"
@@ -11,6 +12,12 @@ namespace {
 /// A user's handler runs where the error is; it gets the handle and the code by address.
 void call_user_handler(comm::Comm* c, MPI_Errhandler handler, int* code) {
   MPI_Comm handle = c->handle;
+  // Of a file's own communicator: a nonblocking operation on the file has failed.
+  if (const file::File* file = file::find_by_comm(c)) {
+    MPI_File fh = file::handle_of(file);
+    comm::call_errhandler(handler, &fh, code);
+    return;
+  }
   comm::call_errhandler(handler, &handle, code);
 }
 

@@ -1,10 +1,11 @@
-// FGMPI_LEAKS=1: communicators and windows that the program left behind. Requests and messages are src/pt2pt's to list.
+// FGMPI_LEAKS=1: communicators, windows and files that the program left behind. Requests and messages are src/pt2pt's to list.
 
 #include <cstdio>
 #include <map>
 #include <string>
 
 #include "comm/comm.h"
+#include "file/file.h"
 #include "mpi/runtime.h"
 #include "pt2pt/pt2pt.h"
 #include "rma/win.h"
@@ -16,9 +17,9 @@ void report_leaked_comms() {
   std::map<std::string, uint64_t> by_call;
   comm::for_each_kept(
       [](const comm::Comm& c, void* list) {
-        // A window's own communicator is listed as the window.
+        // The own communicator of a window or a file is listed as that.
         const std::string call = c.shared->made_by;
-        if (call.rfind("MPI_Win_", 0) != 0)
+        if (call.rfind("MPI_Win_", 0) != 0 && call != "MPI_File_open")
           ++(*static_cast<std::map<std::string, uint64_t>*>(list))["communicator of " + call];
       },
       &by_call);
@@ -30,6 +31,12 @@ void report_leaked_comms() {
         if (!a) return;
         if (a->locks) counts["lock of MPI_Win_lock"] += a->locks;
         if (a->epoch == rma::Epoch::kLockAll) ++counts["epoch of MPI_Win_lock_all"];
+      },
+      &by_call);
+  file::for_each_kept(
+      [](const file::File& file, void* list) {
+        ++(*static_cast<std::map<std::string, uint64_t>*>(
+            list))["file of MPI_File_open, " + file.shared->descriptor.path()];
       },
       &by_call);
   for (const auto& [call, count] : by_call)
