@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Files in the report of leaks, and in the message of an error that ends the job; ranks run while another one's write waits.
+# usage: reports.sh BIN PROGRAMS
+set -u
+bin=$1 programs=$2
+failed=0
+cd "$(mktemp -d)" || exit 1
+trap 'rm -rf "$PWD"' EXIT
+expect() {  # WORDS OUTPUT
+  if ! grep -qE "$1" <<< "$2"; then
+    echo "missing: $1"
+    echo "$2"
+    failed=1
+  fi
+}
+for shape in "1 2" "2 1"; do
+  set -- $shape
+  run() { timeout 60 "$bin/mpiexec" -n "$1" -nfg "$2" "$programs/left" "$3" 2>&1; }
+  out=$(FGMPI_LEAKS=1 run "$1" "$2" leak)
+  expect "x file of MPI_File_open, left.dat" "$out"
+  out=$(run "$1" "$2" fatal)
+  expect "Fatal error on rank 0: .*MPI_File_seek: whence is 99" "$out"
+done
+# A read of a pipe that nobody has written to: the other rank goes on and writes.
+mkfifo pipe
+out=$(timeout 60 "$bin/mpiexec" -n 1 -nfg 2 "$programs/left" pipe 2>&1)
+expect "the pipe said 42" "$out"
+exit $failed
