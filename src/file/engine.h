@@ -1,17 +1,13 @@
-// The threads that make the system calls of files, so that a rank that waits for a disk stops nobody else.
-//
-//   rank: parks --> queue --> a thread: perform() --> sched::post_completion() --> the rank is made ready
-//
-// Threads are started when there is more to do than those that run can take at once, kThreads at most, and stay. They touch
-// nothing of the library but their transfer, and block all signals.
-// Thread rule: run_on_threads() may switch; what is behind the queue's lock is the threads'.
+// The threads that make the system calls of files, so that a rank that waits for a disk stops nobody else
+// (proclet-sched/blocking.h). A few at a time: more would only wait for each other in the kernel.
+// Thread rule: run_on_threads() may switch.
 #pragma once
 
 #include "file/transfer.h"
 
 namespace fgmpi::file {
 
-/// False when there is no thread to be had: nothing was done. REQUIRES: on a proclet.
+/// False when there is no thread to be had: nothing was done. REQUIRES: not on the host stack.
 bool run_on_threads(Transfer* transfer, const char* call);
 
 }  // namespace fgmpi::file
