@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/environment.h"
 #include "base/strings.h"
 #include "file/file.h"
 
@@ -65,7 +66,7 @@ const std::string* value_of(const comm::Hints& hints, const char* key) {
 const comm::Hints& hints_of_environment() {
   static const auto* hints = [] {
     auto* read = new comm::Hints;
-    const char* path = std::getenv("ROMIO_HINTS");
+    const char* path = environment::text(environment::kRomioHints);
     if (!path) return read;
     std::ifstream in(path);
     for (std::string line; std::getline(in, line);) {
