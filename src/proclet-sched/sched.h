@@ -204,9 +204,10 @@ uint32_t warm_helpers();
 /// REQUIRES: current() != nullptr, and the caller has published itself to whoever will wake it.
 void park(const WaitSite* site);
 
-/// Makes a parked proclet runnable. Never switches. REQUIRES: p->state == kParked.
+/// Makes a parked proclet runnable. Never switches. REQUIRES: p->state == kParked, or kFinished for a rank that has left its
+/// stack (leave.h), where something may come that it waited for: it finishes again.
 inline void ready(Proclet* p) {
-  FGMPI_ASSERT(p->state == State::kParked);
+  FGMPI_ASSERT(p->state == State::kParked || p->state == State::kFinished);
   p->state = State::kReady;
   detail::Hot& hot = detail::g_hot;
   if (__builtin_expect(!hot.fifo, 0)) return detail::ready_by_policy(p);
