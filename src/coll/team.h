@@ -39,7 +39,7 @@ extern Counters g_counters;
 class Team {
  public:
   /// The processes of the local group, for the collective of a meeting. `agreed`: what must be the
-  /// same in all of them, so that none takes the messages of another opinion for what it expects.
+  /// same in all of them: messages of processes in which it is not are not matched.
   /// kTree: of a system-ranked communicator this process and its neighbours in the tree only, which is enough for
   /// barriers, broadcasts, and reductions that commute (algorithms/group_tree.cc).
   enum Reach { kAll, kTree };

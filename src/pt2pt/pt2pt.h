@@ -293,9 +293,8 @@ void for_each_request(void (*visit)(Request*, void*), void* argument);
 
 // ---- Messages between processes (level two), contiguous bytes ------------------------------------
 // Matched at the peers' process endpoints by (ctx, sender's process, tag, signature). The signature
-// stands for what both ends must agree on, so that a message of another opinion is not taken for
-// what is expected. A message of another length than the receiver expects is an error
-// (MPI_ERR_TRUNCATE). The blocking ones may switch.
+// stands for what both ends must agree on: a message with another one is not matched. A message of
+// another length than the receiver expects is an error (MPI_ERR_TRUNCATE). The blocking ones may switch.
 using Signature = uint32_t;
 Status process_send(uint32_t process, uint64_t ctx, int32_t tag, const void* data, size_t bytes,
                     const char* call, Signature signature = 0);
