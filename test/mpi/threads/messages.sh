@@ -119,7 +119,9 @@ int main(int argc, char** argv) {
 END
 "$bin/mpicxx" -O1 -DEARLY nobody.cc -o early || fail "mpicxx"
 "$bin/mpicxx" -O1 nobody.cc -o late || fail "mpicxx"
-timeout 30 "$bin/mpiexec" -n 1 ./early >out 2>&1 && fail "a thread of nobody is served"
+timeout 30 "$bin/mpiexec" -n 1 ./early >out 2>&1 || fail "a thread that a constructor started: status $?"
+# Where ranks share globals, constructors run once, before there are ranks.
+FGMPI_PRIVATIZE=off timeout 30 "$bin/mpiexec" -n 1 -nfg 2 ./early >out 2>&1 && fail "a thread of nobody is served"
 expect "MPI_Comm_rank: called by a thread that belongs to no rank" "a thread of nobody"
 timeout 30 "$bin/mpiexec" -n 1 ./late >out 2>&1 && fail "MPI_Finalize in another thread"
 expect "MPI_Finalize: called by another thread of the rank" "MPI_Finalize in another thread"
