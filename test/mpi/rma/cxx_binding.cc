@@ -7,6 +7,7 @@
 #include "mpitest.h"
 
 static int g_deleted, g_handled;
+static int g_value = 42;  ///< of the attribute, which is deleted with the window
 
 static int copy_attribute(const MPI::Win&, int, void*, void*, void*, bool& flag) {
   flag = false;
@@ -70,13 +71,12 @@ static void attributes(MPI::Win* win) {
   CHECK(win->Get_attr(MPI::WIN_SIZE, &value) &&
         *static_cast<MPI::Aint*>(value) == 8 * static_cast<MPI::Aint>(sizeof(int)));
   int keyval = MPI::Win::Create_keyval(copy_attribute, delete_attribute, &g_deleted);
-  int mine = 42;
   CHECK(!win->Get_attr(keyval, &value));
-  win->Set_attr(keyval, &mine);
-  CHECK(win->Get_attr(keyval, &value) && value == &mine);
+  win->Set_attr(keyval, &g_value);
+  CHECK(win->Get_attr(keyval, &value) && value == &g_value);
   win->Delete_attr(keyval);
   CHECK(g_deleted == 1);
-  win->Set_attr(keyval, &mine);
+  win->Set_attr(keyval, &g_value);
   MPI::Win::Free_keyval(keyval);
   char name[MPI_MAX_OBJECT_NAME];
   int length;
