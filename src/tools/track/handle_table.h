@@ -32,12 +32,14 @@ class HandleTable {
   }
 
   /// Replaces the value where the handle is there. REQUIRES: value != kNone.
-  void put(int handle, uint32_t value) {
-    if (places_ == nullptr || (count_ + 1) * 4 > (mask_ + 1) * 3) grow();
-    uint32_t at = place_of(handle);
-    while (places_[at].value != kNone && places_[at].handle != handle) at = (at + 1) & mask_;
-    count_ += places_[at].value == kNone;
-    places_[at] = {handle, value};
+  void put(int handle, uint32_t value) { *place_for(handle) = {handle, value}; }
+
+  /// The value that the handle has, or kNone: then it has this one from now on. REQUIRES: value != kNone.
+  uint32_t find_or_put(int handle, uint32_t value) {
+    Place* place = place_for(handle);
+    if (place->value != kNone) return place->value;
+    *place = {handle, value};
+    return kNone;
   }
 
   /// Nothing where the handle has another value by now: MPI may give a handle that one thread has freed to another one,
@@ -69,6 +71,14 @@ class HandleTable {
     int handle;
     uint32_t value;
   };
+  /// Where the handle is, or where it is to be: then it is counted.
+  Place* place_for(int handle) {
+    if (places_ == nullptr || (count_ + 1) * 4 > (mask_ + 1) * 3) grow();
+    uint32_t at = place_of(handle);
+    while (places_[at].value != kNone && places_[at].handle != handle) at = (at + 1) & mask_;
+    count_ += places_[at].value == kNone;
+    return &places_[at];
+  }
   uint32_t place_of(int handle) const {
     return (static_cast<uint32_t>(handle) * 0x9e3779b1u >> 7) & mask_;
   }

@@ -199,10 +199,10 @@ void Rank::new_entry(MPI_Request request, const RequestEntry& entry) {
     entries[index].uses = uses;
   }
   entries[index].last = index;
-  const uint32_t first = requests.find(request);
+  const uint32_t first = requests.find_or_put(request, index);
+  if (__builtin_expect(first == HandleTable::kNone, 1)) return;
   // Sends alone share a handle. Any other entry is one that another thread is about to drop, or was completed unseen.
-  if (first == HandleTable::kNone || entries[first].kind != RequestKind::kSend ||
-      entry.kind != RequestKind::kSend) {
+  if (entries[first].kind != RequestKind::kSend || entry.kind != RequestKind::kSend) {
     requests.put(request, index);
   } else {
     entries[entries[first].last].next = index;

@@ -16,7 +16,11 @@ TEST(HandleTable, IsAMap) {
   std::mt19937 random(7);
   for (int step = 0; step < 200000; ++step) {
     const int handle = static_cast<int>(0x84000000u + random() % 500);
-    if (random() % 2) {
+    if (random() % 4 == 0) {
+      const auto value = static_cast<uint32_t>(random() & 0xffffff);
+      const auto [it, absent] = model.try_emplace(handle, value);
+      ASSERT_EQ(table.find_or_put(handle, value), absent ? HandleTable::kNone : it->second);
+    } else if (random() % 3 == 0) {
       table.put(handle, random() & 0xffffff);
       model[handle] = table.find(handle);
     } else {
