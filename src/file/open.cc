@@ -416,24 +416,28 @@ Status synchronise(int fd, SharedFile* shared, int64_t) {
   return {};
 }
 
+/// `root` gives the file a size, or room for it, that all members must agree on. Collective, may switch.
+Status make_size(File* file, int64_t bytes, decltype(Together::root) root, const char* call) {
+  Together mine;
+  mine.bad = check_size(file, bytes);
+  mine.value = bytes;
+  mine.what = "size";
+  mine.root = root;
+  return together(&mine, file, call);
+}
+
 }  // namespace
 
 Status set_size(File* file, int64_t bytes) {
-  Together mine;
-  mine.bad = check_size(file, bytes);
-  mine.value = bytes;
-  mine.what = "size";
-  mine.root = [](SharedFile* s, int64_t n) { return with_descriptor(s, truncate_to, n); };
-  return together(&mine, file, "MPI_File_set_size");
+  return make_size(
+      file, bytes, [](SharedFile* s, int64_t n) { return with_descriptor(s, truncate_to, n); },
+      "MPI_File_set_size");
 }
 
 Status preallocate(File* file, int64_t bytes) {
-  Together mine;
-  mine.bad = check_size(file, bytes);
-  mine.value = bytes;
-  mine.what = "size";
-  mine.root = [](SharedFile* s, int64_t n) { return with_descriptor(s, allocate, n); };
-  return together(&mine, file, "MPI_File_preallocate");
+  return make_size(
+      file, bytes, [](SharedFile* s, int64_t n) { return with_descriptor(s, allocate, n); },
+      "MPI_File_preallocate");
 }
 
 Status size_of(File* file, int64_t* bytes, const char*) {

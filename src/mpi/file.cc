@@ -191,32 +191,35 @@ Status file_get_byte_offset(file::File* fh, MPI_Offset offset, MPI_Offset* disp)
   return {};
 }
 
-int register_data(const char* call, const char* name, MPI_Datarep_conversion_function* read,
-                  MPI_Datarep_conversion_function* write, MPI_Datarep_extent_function* extent,
-                  void* state) {
+namespace {
+/// `what` has the conversions that the program gave.
+int register_conversions(const char* call, const char* name, file::Datarep what,
+                         MPI_Datarep_extent_function* extent, void* state) {
   if (!usable()) return bad_comm(call, MPI_COMM_SELF);
   if (!name) return fail(call, kNoFile, null_pointer("datarep"));
-  file::Datarep what;
   what.name = name;
-  what.read_small = read;
-  what.write_small = write;
   what.extent = extent;
   what.state = state;
   return done(call, kNoFile, file::register_datarep(std::move(what)));
+}
+}  // namespace
+
+int register_data(const char* call, const char* name, MPI_Datarep_conversion_function* read,
+                  MPI_Datarep_conversion_function* write, MPI_Datarep_extent_function* extent,
+                  void* state) {
+  file::Datarep what;
+  what.read_small = read;
+  what.write_small = write;
+  return register_conversions(call, name, std::move(what), extent, state);
 }
 
 int register_data(const char* call, const char* name, MPI_Datarep_conversion_function_c* read,
                   MPI_Datarep_conversion_function_c* write, MPI_Datarep_extent_function* extent,
                   void* state) {
-  if (!usable()) return bad_comm(call, MPI_COMM_SELF);
-  if (!name) return fail(call, kNoFile, null_pointer("datarep"));
   file::Datarep what;
-  what.name = name;
   what.read = read;
   what.write = write;
-  what.extent = extent;
-  what.state = state;
-  return done(call, kNoFile, file::register_datarep(std::move(what)));
+  return register_conversions(call, name, std::move(what), extent, state);
 }
 
 }  // namespace fgmpi::mpi
