@@ -1,0 +1,70 @@
+#include "transport/multicast/datagram.h"
+
+#include <dlfcn.h>
+#include <sodium/crypto_shorthash.h>
+
+#include <cstring>
+
+namespace fgmpi::transport::multicast {
+namespace {
+
+decltype(&::crypto_shorthash) g_hash = nullptr;
+
+/// The flags that a datagram of this kind may have.
+int flags_of(Kind kind) {
+  switch (kind) {
+    case Kind::kData:
+      return kAckPlease;
+    case Kind::kPoll:
+      return kDirect | kAbandoned;
+    case Kind::kAck:
+      return kPosted | kWhole | kOutside;
+    case Kind::kNack:
+    case Kind::kProbe:
+      return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool decode(const void* datagram, size_t length, Header* header) {
+  if (length < sizeof *header || length > kMostDatagram) return false;
+  std::memcpy(header, datagram, sizeof *header);
+  const size_t payload = length - sizeof *header;
+  if (header->kind < Kind::kData || header->kind > Kind::kProbe || header->zero != 0 ||
+      (header->flags & ~flags_of(header->kind)) != 0)
+    return false;
+  switch (header->kind) {
+    case Kind::kAck:
+      return payload == 0;
+    case Kind::kNack:
+      return payload > 0 && payload % 8 == 0 && payload <= 8 * kMostNackWords;
+    case Kind::kPoll:
+      return payload % 8 == 0;
+    case Kind::kData:
+    case Kind::kProbe:
+      return true;
+  }
+  return false;
+}
+
+bool load_tags(const char** why) {
+  if (g_hash) return true;
+  static_assert(sizeof(Key) == crypto_shorthash_KEYBYTES);
+  static_assert(sizeof(uint64_t) == crypto_shorthash_BYTES);
+  void* library = dlopen("libsodium.so.23", RTLD_NOW | RTLD_LOCAL);
+  if (library) g_hash = reinterpret_cast<decltype(g_hash)>(dlsym(library, "crypto_shorthash"));
+  if (!g_hash) *why = "libsodium.so.23, which makes the tags of datagrams, cannot be loaded";
+  return g_hash != nullptr;
+}
+
+uint64_t tag_of(const void* bytes, size_t length, const Key& key) {
+  unsigned char out[sizeof(uint64_t)];
+  g_hash(out, static_cast<const unsigned char*>(bytes), length, key.bytes);
+  uint64_t tag;
+  std::memcpy(&tag, out, sizeof tag);
+  return tag;
+}
+
+}  // namespace fgmpi::transport::multicast
