@@ -1,0 +1,131 @@
+// What the transfers of a group share: who is in it, the way out, and the numbers of the protocol.
+//
+// Thread rule: one thread. Nothing here switches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/hash.h"
+#include "transport/multicast/datagram.h"
+#include "transport/multicast/tree.h"
+
+namespace fgmpi::transport::multicast {
+
+/// Where datagrams go. A datagram may get lost, doubled, late, or behind others. The payload is copied before these return.
+class Wire {
+ public:
+  virtual ~Wire() = default;
+  virtual void to_all(const Header& header, const void* payload, size_t length) = 0;
+  virtual void to_member(uint32_t member, const Header& header, const void* payload,
+                         size_t length) = 0;
+};
+
+/// Must be the same at all members, but for the seed.
+struct Options {
+  size_t payload = 1400;      ///< bytes of a packet of a transfer
+  uint32_t degree = 4;        ///< of the tree of acknowledgements; 0: all go to the root
+  uint32_t most_window = 64;  ///< packets of a transfer under way at most
+  size_t eager = 64 << 10;    ///< longer transfers wait until all members have posted a receive
+  size_t eager_quota =
+      256 << 10;      ///< bytes of a root that members keep before they have posted receives
+  uint64_t seed = 1;  ///< of the random delays of negative acknowledgements
+};
+
+/// What has happened, for counters and tests.
+struct Counts {
+  uint64_t data = 0;     ///< packets sent for the first time
+  uint64_t repairs = 0;  ///< packets sent again, to all or to one
+  uint64_t repairs_to_all = 0;
+  uint64_t polls = 0;
+  uint64_t acks = 0;      ///< sent
+  uint64_t nacks = 0;     ///< sent
+  uint64_t acks_got = 0;  ///< taken in by a root
+  uint64_t refused = 0;   ///< datagrams that cannot be of this group
+};
+
+inline constexpr int64_t kNever = INT64_MAX;
+
+/// What a receive finds its transfer by.
+struct Match {
+  uint64_t ctx = 0;
+  int32_t tag = 0;
+  uint32_t signature = 0;
+  uint16_t step = 0;
+  bool operator==(const Match&) const = default;
+};
+inline Match match_of(const Header& h) { return {h.ctx, h.coll_tag, h.signature, h.step}; }
+
+/// The end of a transfer at its root or of a receive.
+struct Completion {
+  enum class Outcome : uint8_t {
+    kPending,
+    kDone,
+    kOtherLength,  ///< the transfer has `bytes` bytes, the receive has room for another number
+    kGivenUp,      ///< give_up()
+  };
+  Outcome outcome = Outcome::kPending;
+  uint64_t bytes = 0;
+  void (*finish)(Completion*) = nullptr;  ///< called at the end, once; must not switch
+  void* owner = nullptr;
+
+  void end(Outcome how) {
+    outcome = how;
+    if (finish) finish(this);
+  }
+};
+
+struct Context {
+  Context(uint64_t id_, uint32_t members_, uint32_t me_, const Options& o, Wire* w)
+      : id(id_),
+        members(members_),
+        me(me_),
+        options(o),
+        wire(w),
+        outside(members_),
+        random(o.seed) {}
+
+  Tree tree(uint32_t root) const { return {members, options.degree, root}; }
+  uint32_t packets_of(uint64_t total) const {
+    return total == 0 ? 1 : static_cast<uint32_t>((total + options.payload - 1) / options.payload);
+  }
+  /// To all members: by multicast, and one by one to those that have not joined.
+  void to_all(Header h, const void* payload, size_t length) {
+    sign(&h);
+    wire->to_all(h, payload, length);
+    if (outsiders == 0) return;
+    for (uint32_t m = 0; m < members; ++m)
+      if (outside[m] && m != me) wire->to_member(m, h, payload, length);
+  }
+  void to_member(uint32_t member, Header h, const void* payload, size_t length) {
+    sign(&h);
+    wire->to_member(member, h, payload, length);
+  }
+  void set_outside(uint32_t member, bool is) {
+    if (outside[member] == is) return;
+    outside[member] = is;
+    is ? ++outsiders : --outsiders;
+  }
+
+  const uint64_t id;
+  const uint32_t members, me;
+  const Options options;
+  Wire* const wire;
+  bool joined = true;         ///< this member receives what is sent to the group's address
+  std::vector<bool> outside;  ///< members that do not
+  uint32_t outsiders = 0;
+  RandomSequence random;
+  Counts counts;
+
+ private:
+  void sign(Header* h) const {
+    h->group = id;
+    h->from = static_cast<uint16_t>(me);
+  }
+};
+
+/// Transfers of more packets than a header can number are not made (a TiB and more).
+inline constexpr uint64_t kMostPackets = uint64_t{1} << 30;
+
+}  // namespace fgmpi::transport::multicast

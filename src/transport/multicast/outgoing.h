@@ -1,0 +1,116 @@
+// A transfer at its root: packets to all members until all have acknowledged them.
+//
+//   eager       the packets go out at once; members keep them until they post a receive
+//   otherwise   a poll announces it; the packets go out when all members have posted
+//
+// Window. At most window_ packets are beyond the last one that all have acknowledged. It starts small, doubles in a round
+// trip until a loss, then grows by one a round trip (additive increase), and is halved by losses, once a window
+// (multiplicative decrease), and when nothing is heard for the time of a few round trips.
+//
+// Repair. Negative acknowledgements are gathered for a moment. A packet that one member misses is sent to that member
+// alone, one that several miss to all.
+//
+// Silence. When no acknowledgement comes, the root polls: at first all members by way of the tree, then asking for direct
+// answers, then the silent ones by unicast too, at growing intervals, for as long as it takes: a member may compute for
+// hours. (That a process has died is for others to find out.)
+//
+// Thread rule: one thread. Nothing here switches.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "transport/multicast/context.h"
+
+namespace fgmpi::transport::multicast {
+
+class Outgoing {
+ public:
+  /// `data` stays as it is until the completion has ended. `keep`: an eager one; the data is copied and `completion`
+  /// ends at once.
+  Outgoing(Context* context, uint64_t serial, const Match& match, const char* data, size_t bytes,
+           bool eager, Completion* completion);
+
+  void start(uint64_t floor, int64_t now);
+  void take_ack(const Header& h, int64_t now);
+  void take_nack(const Header& h, const uint64_t* words, size_t count, int64_t now);
+  void on_time(int64_t now);
+  int64_t next_time() const {
+    return closed_ ? kNever : repair_at_ < poll_at_ ? repair_at_ : poll_at_;
+  }
+  /// No more of it is sent, and members forget it.
+  void abandon(int64_t now);
+  /// What goes into datagrams as Header::floor.
+  void set_floor(uint64_t floor) { floor_ = floor; }
+
+  const Match& match() const { return match_; }
+  uint64_t serial() const { return serial_; }
+  bool abandoned() const { return abandoned_; }
+  /// All members have it all and have posted receives for it: nothing is left to do.
+  bool closed() const { return closed_; }
+  /// All members have all of it.
+  bool delivered() const { return delivered_; }
+  /// Nothing is on its way: only receives that are not posted are waited for.
+  bool quiet() const;
+  /// What counts against the quota of bytes that members keep.
+  size_t quota() const { return eager_ ? size_t{packets_} * context_->options.payload : 0; }
+
+ private:
+  struct Member {
+    uint32_t acked = 0;  ///< packets that have come to it in a row
+    bool known = false;  ///< it has heard of the transfer
+    bool posted = false;
+  };
+  struct Missing {
+    uint32_t packet, member;
+    auto operator<=>(const Missing&) const = default;
+  };
+  /// When a packet was sent again to all, so that answers to the first loss do not cause a second repair.
+  struct Repaired {
+    uint32_t packet = ~0u;
+    int64_t at = 0;
+  };
+
+  Header header(Kind kind) const;
+  void pump(int64_t now);
+  void send_packet(uint32_t packet, uint8_t flags, int32_t to_member);
+  void poll(int64_t now);
+  void repair(int64_t now);
+  void progressed(uint32_t before, int64_t now);
+  void lost(uint32_t packet);
+  void measure(int64_t round_trip);
+  void finish_if_delivered();
+  int64_t patience() const;
+  bool may_send() const { return !abandoned_ && (eager_ || posted_ == members_.size() - 1); }
+
+  static constexpr uint32_t kRecent = 256;
+  static constexpr int32_t kAll = -1;
+
+  Context* const context_;
+  const uint64_t serial_;
+  const Match match_;
+  const char* data_;
+  const size_t bytes_;
+  const uint32_t packets_;
+  std::unique_ptr<char[]> kept_;
+  Completion* completion_;
+  uint64_t floor_ = 0;
+  const bool eager_;
+  bool abandoned_ = false, delivered_ = false, closed_ = false;
+  std::vector<Member> members_;
+  uint32_t known_ = 0, posted_ = 0;  ///< how many members, the root aside
+  uint32_t least_ = 0;               ///< packets that all have acknowledged
+  uint32_t next_ = 0;                ///< the first packet that has not been sent
+  double window_ = 8, threshold_;
+  uint32_t recover_ = 0;  ///< a loss below this packet has been answered by a smaller window
+  // Round trips (ns): mean and deviation, and the packet that is being timed.
+  int64_t mean_ = 0, deviation_ = 0;
+  int64_t timed_at_ = kNever;
+  uint32_t timed_ = 0;
+  uint32_t polls_ = 0;  ///< since something was heard
+  int64_t poll_at_ = kNever, repair_at_ = kNever;
+  std::vector<Missing> missing_;
+  std::vector<Repaired> recent_;
+};
+
+}  // namespace fgmpi::transport::multicast
