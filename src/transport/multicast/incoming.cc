@@ -1,0 +1,196 @@
+#include "transport/multicast/incoming.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace fgmpi::transport::multicast {
+namespace {
+
+/// The first request for missing packets is delayed by a random time between these (ns): one that is only late comes
+/// before the first; of many members that miss the same packet, few ask before it is sent again.
+constexpr int64_t kLeastDelay = 100'000, kMostDelay = 500'000;
+constexpr int64_t kLeastInterval = 5'000'000;   ///< ns: of further requests
+constexpr int64_t kMostInterval = 200'000'000;  ///< ns
+
+}  // namespace
+
+Incoming::Incoming(Context* context, const Header& h)
+    : context_(context),
+      root_(h.root),
+      serial_(h.serial),
+      match_(match_of(h)),
+      total_(h.total),
+      packets_(context->packets_of(h.total)) {
+  context->tree(root_).for_each_child(context->me, [&](uint32_t child) {
+    children_.push_back({child, 0, false, false});
+  });
+}
+
+Header Incoming::answer(Kind kind) const {
+  Header h;
+  h.serial = serial_;
+  h.total = total_;
+  h.ctx = match_.ctx;
+  h.coll_tag = match_.tag;
+  h.signature = match_.signature;
+  h.step = match_.step;
+  h.root = static_cast<uint16_t>(root_);
+  h.kind = kind;
+  h.position = in_row_;
+  return h;
+}
+
+void Incoming::take_data(const Header& h, const char* payload, size_t length, int64_t now) {
+  const size_t each = context_->options.payload, at = size_t{h.position} * each;
+  if (h.position >= packets_ || length != std::min<uint64_t>(each, total_ - at)) {
+    ++context_->counts.refused;
+    return;
+  }
+  const bool asks = h.flags & kAckPlease;
+  if (complete()) {
+    if (asks) ack_to_parent(true);
+    return;
+  }
+  if (!target_) {
+    if (total_ > context_->options.eager) return;  // the root waits for a receive
+    kept_ = std::make_unique<char[]>(total_ + 1);
+    target_ = kept_.get();
+  }
+  if (have_.empty()) have_.resize((packets_ + 63) / 64);
+  seen_past_ = std::max(seen_past_, h.position + 1);
+  const bool had_gap = nack_at_ != kNever;
+  if (!has(h.position)) {
+    if (length) std::memcpy(target_ + at, payload, length);
+    have_[h.position / 64] |= uint64_t{1} << h.position % 64;
+    while (in_row_ < packets_ && has(in_row_)) ++in_row_;
+  }
+  plan_nack(now);
+  // After a repair the root waits for news, whether it has asked for any or not.
+  if (asks || (had_gap && in_row_ > h.position)) ack_to_parent(asks);
+  finish_if_complete();
+}
+
+/// Sees to it that missing packets are asked for.
+void Incoming::plan_nack(int64_t now) {
+  if (in_row_ >= seen_past_) {
+    nack_at_ = kNever;
+    nack_interval_ = 0;
+  } else if (nack_at_ == kNever) {
+    nack_at_ = now + kLeastDelay +
+               static_cast<int64_t>(context_->random.next() % (kMostDelay - kLeastDelay));
+  }
+}
+
+void Incoming::nack(int64_t now) {
+  uint64_t words[kMostNackWords] = {};
+  const uint32_t end = std::min<uint64_t>(seen_past_, uint64_t{in_row_} + 64 * kMostNackWords);
+  size_t count = 0;
+  for (uint32_t p = in_row_; p < end; ++p) {
+    if (!have_.empty() && has(p)) continue;
+    const uint32_t bit = p - in_row_;
+    words[bit / 64] |= uint64_t{1} << bit % 64;
+    count = bit / 64 + 1;
+  }
+  context_->to_member(root_, answer(Kind::kNack), words, count * sizeof *words);
+  ++context_->counts.nacks;
+  nack_interval_ = std::clamp(2 * nack_interval_, kLeastInterval, kMostInterval);
+  nack_at_ = now + nack_interval_;
+}
+
+void Incoming::on_time(int64_t now) {
+  if (nack_at_ <= now) nack(now);
+}
+
+void Incoming::take_poll(const Header& h, const uint64_t* words, size_t count, int64_t now) {
+  if (h.flags & kAbandoned) discard();
+  const uint32_t me = context_->me;
+  if (me / 64 < count && words[me / 64] >> me % 64 & 1) root_knows_ = true;
+  if (h.flags & kDirect)
+    ack_to_root();
+  else
+    ack_to_parent(true);
+  if (complete()) return;
+  seen_past_ = std::max(seen_past_, std::min(h.position, packets_));
+  if (in_row_ < seen_past_) nack(now);
+}
+
+void Incoming::take_ack(const Header& h) {
+  for (Child& child : children_) {
+    if (child.member != h.from) continue;
+    child.known = true;
+    child.acked = std::max(child.acked, std::min(h.position, packets_));
+    child.posted |= (h.flags & kPosted) != 0;
+    ack_to_parent(false);
+    return;
+  }
+}
+
+void Incoming::ack_to_parent(bool even_if_old) {
+  uint32_t acked = in_row_;
+  bool posted = posted_;
+  for (const Child& child : children_) {
+    if (!child.known) return;
+    acked = std::min(acked, child.acked);
+    posted &= child.posted;
+  }
+  if (!even_if_old && acked == sent_acked_ && posted == sent_posted_) return;
+  sent_acked_ = acked;
+  sent_posted_ = posted;
+  Header h = answer(Kind::kAck);
+  h.position = acked;
+  h.flags =
+      static_cast<uint8_t>(kWhole | (posted ? kPosted : 0) | (context_->joined ? 0 : kOutside));
+  context_->to_member(context_->tree(root_).parent(context_->me), h, nullptr, 0);
+  ++context_->counts.acks;
+}
+
+void Incoming::ack_to_root() {
+  Header h = answer(Kind::kAck);
+  h.flags = static_cast<uint8_t>((posted_ ? kPosted : 0) | (context_->joined ? 0 : kOutside));
+  context_->to_member(root_, h, nullptr, 0);
+  ++context_->counts.acks;
+}
+
+void Incoming::post(char* data, size_t bytes, Completion* completion) {
+  if (bytes != total_) {
+    posted_ = true;
+    completion->bytes = total_;
+    discard();
+    completion->end(Completion::Outcome::kOtherLength);
+    return;
+  }
+  posted_ = true;
+  completion_ = completion;
+  if (kept_) {
+    if (total_) std::memcpy(data, kept_.get(), total_);
+    kept_.reset();
+  }
+  target_ = data;
+  ack_to_parent(false);
+  finish_if_complete();
+}
+
+void Incoming::finish_if_complete() {
+  if (!complete()) return;
+  if (Completion* c = std::exchange(completion_, nullptr)) c->end(Completion::Outcome::kDone);
+}
+
+void Incoming::discard() {
+  discarded_ = posted_ = true;
+  in_row_ = packets_;
+  nack_at_ = kNever;
+  kept_.reset();
+  have_.clear();
+  target_ = nullptr;
+  ack_to_parent(false);
+  if (Completion* c = std::exchange(completion_, nullptr)) c->end(Completion::Outcome::kGivenUp);
+}
+
+bool Incoming::quiet() const {
+  if (complete()) return true;
+  if (posted_) return root_knows_ && seen_past_ == 0;
+  return total_ > context_->options.eager;
+}
+
+}  // namespace fgmpi::transport::multicast
