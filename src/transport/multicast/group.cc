@@ -1,0 +1,222 @@
+#include "transport/multicast/group.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fgmpi::transport::multicast {
+namespace {
+
+/// A member keeps records of so many transfers of a root that it has not finished with at most; further ones are refused
+/// until the root repeats them. Far more than there are collectives under way.
+constexpr size_t kMostOpen = 1 << 20;
+
+}  // namespace
+
+void Group::send(const Match& match, const char* data, size_t bytes, Completion* completion,
+                 int64_t now) {
+  const size_t packets = context_.packets_of(bytes);
+  const Options& o = context_.options;
+  const bool eager = bytes <= o.eager && quota_used() + packets * o.payload <= o.eager_quota;
+  const uint64_t serial = next_serial_++;
+  Outgoing& out =
+      outgoing_.try_emplace(serial, &context_, serial, match, data, bytes, eager, completion)
+          .first->second;
+  out.start(outgoing_.begin()->first, now);
+  drop_closed();
+}
+
+size_t Group::quota_used() const {
+  size_t bytes = 0;
+  for (const auto& [serial, out] : outgoing_) bytes += out.quota();
+  return bytes;
+}
+
+void Group::receive(uint32_t root, const Match& match, char* data, size_t bytes,
+                    Completion* completion, int64_t) {
+  Source& source = sources_[root];
+  for (auto& [serial, in] : source.open) {
+    if (serial >= source.frontier) break;
+    if (in.posted() || !(in.match() == match)) continue;
+    in.post(data, bytes, completion);
+    return;
+  }
+  source.posted.push_back({match, data, bytes, completion});
+}
+
+bool Group::is_possible(const Header& h, size_t length) const {
+  const uint32_t me = context_.me;
+  if (h.group != context_.id || h.root >= context_.members || h.from >= context_.members ||
+      h.from == me || h.serial == 0 || h.total / context_.options.payload >= kMostPackets)
+    return false;
+  switch (h.kind) {
+    case Kind::kData:
+      return h.from == h.root && length <= context_.options.payload && h.floor <= h.serial;
+    case Kind::kPoll:
+      return h.from == h.root && length == (context_.members + 63) / 64 * 8 && h.floor <= h.serial;
+    case Kind::kAck:
+      return h.root == me ? h.serial < next_serial_ : context_.tree(h.root).is_child(me, h.from);
+    case Kind::kNack:
+      return h.root == me && h.serial < next_serial_;
+    case Kind::kProbe:
+      return false;
+  }
+  return false;
+}
+
+void Group::take(const Header& h, const char* payload, size_t length, int64_t now) {
+  if (!is_possible(h, length)) {
+    ++context_.counts.refused;
+    return;
+  }
+  if (h.root == context_.me) return take_as_root(h, payload, length, now);
+  Incoming* in = find_or_add(h);
+  if (!in) return;
+  switch (h.kind) {
+    case Kind::kData:
+      return in->take_data(h, payload, length, now);
+    case Kind::kPoll: {
+      uint64_t words[1024];
+      std::memcpy(words, payload, std::min(length, sizeof words));
+      return in->take_poll(h, words, std::min(length, sizeof words) / 8, now);
+    }
+    case Kind::kAck:
+      return in->take_ack(h);
+    default:
+      return;
+  }
+}
+
+void Group::take_as_root(const Header& h, const char* payload, size_t length, int64_t now) {
+  if (h.kind == Kind::kAck) context_.set_outside(h.from, h.flags & kOutside);
+  auto it = outgoing_.find(h.serial);
+  if (it == outgoing_.end()) return;
+  if (h.kind == Kind::kAck) {
+    it->second.take_ack(h, now);
+  } else {
+    uint64_t words[kMostNackWords];
+    std::memcpy(words, payload, length);
+    it->second.take_nack(h, words, length / 8, now);
+  }
+  drop_closed();
+}
+
+/// Forgets what is closed, and tells the floor to what is left.
+void Group::drop_closed() {
+  const bool first_closed = !outgoing_.empty() && outgoing_.begin()->second.closed();
+  std::erase_if(outgoing_, [](const auto& entry) { return entry.second.closed(); });
+  if (!first_closed) return;
+  const uint64_t floor = outgoing_.empty() ? next_serial_ : outgoing_.begin()->first;
+  for (auto& [serial, out] : outgoing_) out.set_floor(floor);
+}
+
+/// The record of the transfer that a datagram is about; nullptr: it is over, or contradicts what is known of it.
+Incoming* Group::find_or_add(const Header& h) {
+  Source& source = sources_[h.root];
+  if (h.kind != Kind::kAck) raise_floor(&source, h.floor);
+  if (h.serial < source.floor) return nullptr;
+  auto it = source.open.find(h.serial);
+  if (it == source.open.end()) {
+    if (source.open.size() >= kMostOpen) return nullptr;
+    it = source.open.try_emplace(h.serial, &context_, h).first;
+    advance_frontier(&source);
+  }
+  if (it->second.contradicts(h)) {
+    ++context_.counts.refused;
+    return nullptr;
+  }
+  return &it->second;
+}
+
+void Group::raise_floor(Source* source, uint64_t floor) {
+  if (floor <= source->floor) return;
+  source->floor = floor;
+  source->open.erase(source->open.begin(), source->open.lower_bound(floor));
+  if (floor > source->frontier) {
+    source->frontier = floor;
+    advance_frontier(source);
+  }
+}
+
+/// Transfers that have become known without a gap before them are given to the receives that wait for them.
+void Group::advance_frontier(Source* source) {
+  for (auto it = source->open.lower_bound(source->frontier);
+       it != source->open.end() && it->first == source->frontier; ++it) {
+    ++source->frontier;
+    Incoming& in = it->second;
+    if (in.posted()) continue;
+    auto waiting = std::find_if(source->posted.begin(), source->posted.end(),
+                                [&](const Posted& p) { return p.match == in.match(); });
+    if (waiting == source->posted.end()) continue;
+    const Posted p = *waiting;
+    source->posted.erase(waiting);
+    in.post(p.data, p.bytes, p.completion);
+  }
+}
+
+void Group::on_time(int64_t now) {
+  for (auto& [serial, out] : outgoing_)
+    if (out.next_time() <= now) out.on_time(now);
+  for (Source& source : sources_)
+    for (auto& [serial, in] : source.open)
+      if (in.next_time() <= now) in.on_time(now);
+}
+
+int64_t Group::next_time() const {
+  int64_t next = kNever;
+  for (const auto& [serial, out] : outgoing_) next = std::min(next, out.next_time());
+  for (const Source& source : sources_)
+    for (const auto& [serial, in] : source.open) next = std::min(next, in.next_time());
+  return next;
+}
+
+void Group::give_up(uint64_t ctx, int32_t tag, int32_t mask, int64_t now) {
+  auto is_meant = [&](const Match& m) { return m.ctx == ctx && ((m.tag ^ tag) & ~mask) == 0; };
+  for (auto& [serial, out] : outgoing_)
+    if (is_meant(out.match())) out.abandon(now);
+  drop_closed();
+  for (Source& source : sources_) {
+    for (auto& [serial, in] : source.open)
+      if (in.posted() && !in.complete() && is_meant(in.match())) in.discard();
+    for (auto it = source.posted.begin(); it != source.posted.end();) {
+      if (!is_meant(it->match)) {
+        ++it;
+        continue;
+      }
+      Completion* completion = it->completion;
+      it = source.posted.erase(it);
+      completion->end(Completion::Outcome::kGivenUp);
+    }
+  }
+}
+
+bool Group::quiet() const {
+  for (const auto& [serial, out] : outgoing_)
+    if (!out.quiet()) return false;
+  for (const Source& source : sources_) {
+    // A receive that waits for a transfer behind a gap: datagrams of those before are on their way.
+    if (!source.posted.empty() && !source.open.empty() &&
+        source.open.rbegin()->first >= source.frontier)
+      return false;
+    for (const auto& [serial, in] : source.open)
+      if (!in.quiet()) return false;
+  }
+  return true;
+}
+
+bool Group::delivered() const {
+  for (const auto& [serial, out] : outgoing_)
+    if (!out.delivered() && !out.abandoned()) return false;
+  return true;
+}
+
+Header answer_for_forgotten(const Header& asked, uint32_t me) {
+  Header h = asked;
+  h.kind = Kind::kAck;
+  h.flags = kPosted;
+  h.position = ~0u;
+  h.floor = 0;
+  h.from = static_cast<uint16_t>(me);
+  return h;
+}
+
+}  // namespace fgmpi::transport::multicast
