@@ -1,0 +1,331 @@
+// The reliable multicast over a simulated network: what every receive gets is compared with what its root has sent.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "multicast_network.h"
+
+namespace fgmpi::transport::multicast {
+namespace {
+
+using testing::Faults;
+using testing::Network;
+using Outcome = Completion::Outcome;
+
+std::string content(uint64_t seed, size_t bytes) {
+  RandomSequence random(seed);
+  std::string text(bytes, 0);
+  for (char& c : text) c = static_cast<char>(random.next());
+  return text;
+}
+
+/// A broadcast of `bytes` from `root`; what each member receives is checked at the end.
+struct Broadcast {
+  Broadcast(Network* n, uint32_t r, const Match& m, size_t bytes, uint64_t seed)
+      : network(n),
+        root(r),
+        match(m),
+        data(content(seed, bytes)),
+        got(n->members()),
+        ends(n->members()) {
+    for (auto& g : got) g.assign(bytes, 'x');
+  }
+  void enter(uint32_t m) {
+    if (m == root) {
+      network->at(m).send(match, data.data(), data.size(), &ends[m], network->now());
+    } else {
+      network->at(m).receive(root, match, got[m].data(), got[m].size(), &ends[m], network->now());
+    }
+  }
+  bool done() const {
+    for (const Completion& c : ends)
+      if (c.outcome == Outcome::kPending) return false;
+    return true;
+  }
+  void check() const {
+    for (uint32_t m = 0; m < got.size(); ++m) {
+      ASSERT_EQ(ends[m].outcome, Outcome::kDone) << "member " << m;
+      ASSERT_TRUE(m == root || got[m] == data) << "member " << m << ", root " << root;
+    }
+  }
+  Network* network;
+  uint32_t root;
+  Match match;
+  std::string data;
+  std::vector<std::string> got;
+  std::vector<Completion> ends;
+};
+
+constexpr int64_t kMs = 1'000'000;
+
+TEST(MulticastTree, EveryMemberHasOneParent) {
+  for (uint32_t n : {1u, 2u, 5u, 16u, 29u, 100u}) {
+    for (uint32_t degree : {0u, 1u, 2u, 4u}) {
+      for (uint32_t root : {0u, n / 2, n - 1}) {
+        const Tree tree(n, degree, root);
+        std::vector<int> seen(n, 0);
+        tree.for_each_below(root, [&](uint32_t m) { ++seen[m]; });
+        for (uint32_t m = 0; m < n; ++m) EXPECT_EQ(seen[m], 1);
+        for (uint32_t m = 0; m < n; ++m) {
+          uint32_t below = 0;
+          tree.for_each_below(m, [&](uint32_t) { ++below; });
+          uint32_t of_children = 1;
+          tree.for_each_child(m, [&](uint32_t c) {
+            EXPECT_TRUE(tree.is_child(m, c));
+            EXPECT_EQ(tree.parent(c), m);
+            tree.for_each_below(c, [&](uint32_t) { ++of_children; });
+          });
+          EXPECT_EQ(below, of_children);
+          EXPECT_TRUE(degree != 0 || m == root || tree.parent(m) == root);
+        }
+      }
+    }
+  }
+}
+
+TEST(Multicast, PerfectNetworkSendsEachPacketOnce) {
+  for (uint32_t members : {2u, 4u, 16u, 100u}) {
+    for (size_t bytes :
+         {size_t{0}, size_t{1}, size_t{1400}, size_t{1401}, size_t{65'536}, size_t{200'000}}) {
+      Network network(members, {}, {}, members);
+      Broadcast b(&network, 1, {5, 6, 7, 8}, bytes, bytes);
+      for (uint32_t m = 0; m < members; ++m) b.enter(m);
+      ASSERT_TRUE(network.run(60 * kSecond, [&] { return b.done(); }));
+      b.check();
+      const Counts& c = network.at(1).counts();
+      EXPECT_EQ(c.data, bytes == 0 ? 1 : (bytes + 1399) / 1400);
+      EXPECT_EQ(c.repairs, 0u);
+      ASSERT_TRUE(network.run(network.now() + 10 * kSecond, [&] { return network.at(1).quiet(); }));
+      EXPECT_TRUE(network.at(1).delivered());
+    }
+  }
+}
+
+TEST(Multicast, TheTreeKeepsAcknowledgementsFromTheRoot) {
+  uint64_t got[2];
+  for (uint32_t degree : {0u, 4u}) {
+    Options options;
+    options.degree = degree;
+    Network network(64, options, {}, 3);
+    Broadcast b(&network, 0, {1, 2, 3, 4}, 256 << 10, 9);
+    for (uint32_t m = 0; m < 64; ++m) b.enter(m);
+    ASSERT_TRUE(network.run(60 * kSecond, [&] { return b.done(); }));
+    b.check();
+    got[degree ? 1 : 0] = network.at(0).counts().acks_got;
+  }
+  // 63 members against 4 children, whose acknowledgements change with each of those below them.
+  EXPECT_GT(got[0], 2 * got[1]);
+}
+
+/// Every member is the root of some broadcasts, all are entered in an order of each member's own, over a bad network.
+void random_traffic(uint32_t members, const Options& options, const Faults& faults, uint64_t seed,
+                    size_t most_bytes, int broadcasts) {
+  std::mt19937_64 random(seed);
+  Network network(members, options, faults, seed);
+  std::vector<std::unique_ptr<Broadcast>> all;
+  for (int i = 0; i < broadcasts; ++i) {
+    const Match match{random() % 3, static_cast<int32_t>(i), 1, 0};
+    all.push_back(std::make_unique<Broadcast>(&network, random() % members, match,
+                                              random() % (most_bytes + 1), random()));
+  }
+  for (uint32_t m = 0; m < members; ++m) {
+    std::vector<int> order(all.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+    std::shuffle(order.begin(), order.end(), random);
+    int64_t at = network.now();
+    for (int i : order) {
+      at += static_cast<int64_t>(random() % (5 * kMs));
+      network.at_time(at, [&all, i, m] { all[i]->enter(m); });
+    }
+  }
+  auto done = [&] {
+    for (const auto& b : all)
+      if (!b->done()) return false;
+    return true;
+  };
+  ASSERT_TRUE(network.run(3000 * kSecond, done)) << "members " << members << ", seed " << seed;
+  for (const auto& b : all) b->check();
+  // Afterwards all come to rest, and nothing is kept.
+  auto quiet = [&] {
+    for (uint32_t m = 0; m < members; ++m)
+      if (!network.at(m).quiet() || network.at(m).next_time() != kNever) return false;
+    return true;
+  };
+  ASSERT_TRUE(network.run(network.now() + 300 * kSecond, quiet)) << "seed " << seed;
+}
+
+/// Longer with FGMPI_TEST_SEEDS=1000.
+TEST(Multicast, RandomTrafficOverBadNetworks) {
+  const char* more = std::getenv("FGMPI_TEST_SEEDS");
+  for (uint64_t seed = 1; seed <= (more ? std::strtoull(more, nullptr, 10) : 12); ++seed) {
+    for (double loss : {0.0, 0.001, 0.01, 0.1, 0.3}) {
+      Options options;
+      options.degree = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 2 : 4;
+      options.most_window = seed % 2 ? 64 : 16;
+      Faults faults{loss, 0.02, 20'000, seed % 4 == 0 ? 3 * kMs : 100'000};
+      random_traffic(2 + seed % 7, options, faults, seed, seed % 2 ? 20'000 : 200'000, 12);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(Multicast, SmallQuotaBlocksNothing) {
+  Options options;
+  options.eager_quota = 3 * 1400;
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    random_traffic(4, options, {0.05, 0.01, 20'000, 500'000}, seed, 4'000, 60);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Multicast, ALongTransferWaitsForReceives) {
+  Network network(4, {}, {0.1, 0, 20'000, 100'000}, 5);
+  Broadcast b(&network, 0, {1, 1, 1, 1}, 300'000, 2);
+  for (uint32_t m = 0; m < 3; ++m) b.enter(m);
+  EXPECT_FALSE(network.run(20 * kSecond, [&] { return b.done(); }));
+  EXPECT_EQ(network.at(0).counts().data, 0u);
+  // Nothing is on its way: who asks whether all wait for member 3 gets the answer.
+  EXPECT_TRUE(network.at(0).quiet());
+  for (uint32_t m = 1; m < 3; ++m) EXPECT_TRUE(network.at(m).quiet()) << m;
+  b.enter(3);
+  EXPECT_FALSE(network.at(3).quiet());
+  ASSERT_TRUE(network.run(60 * kSecond, [&] { return b.done(); }));
+  b.check();
+}
+
+TEST(Multicast, AnEagerRootDoesNotWait) {
+  Network network(4, {}, {}, 5);
+  Broadcast b(&network, 0, {1, 1, 1, 1}, 60'000, 2);
+  b.enter(0);
+  EXPECT_EQ(b.ends[0].outcome, Outcome::kDone);
+  network.run(kSecond, [] { return false; });
+  EXPECT_TRUE(network.at(0).delivered());
+  for (uint32_t m = 1; m < 4; ++m) {
+    b.enter(m);
+    EXPECT_EQ(b.ends[m].outcome, Outcome::kDone);
+  }
+  b.check();
+}
+
+TEST(Multicast, AReceiverThatIsAwayForSeconds) {
+  Network network(5, {}, {0.01, 0, 20'000, 100'000}, 8);
+  Broadcast b(&network, 2, {1, 1, 1, 1}, 2'000'000, 2);
+  for (uint32_t m = 0; m < 5; ++m) b.enter(m);
+  network.run(network.now() + 5 * kMs, [] { return false; });
+  network.set_deaf(4, network.now() + 7 * kSecond);
+  ASSERT_TRUE(network.run(100 * kSecond, [&] { return b.done(); }));
+  b.check();
+  EXPECT_GT(network.now(), 7 * kSecond);
+  // The root has been polling meanwhile, not sending data.
+  EXPECT_LT(network.at(2).counts().repairs, 600u);
+}
+
+TEST(Multicast, AMemberThatMulticastDoesNotReach) {
+  Network network(5, {}, {0.01, 0, 20'000, 100'000}, 8);
+  network.set_hears_all(3, false);
+  network.at(3).set_joined(false);
+  for (int i = 0; i < 3; ++i) {
+    Broadcast b(&network, 1, {1, i, 1, 1}, 500'000, 2);
+    for (uint32_t m = 0; m < 5; ++m) b.enter(m);
+    ASSERT_TRUE(network.run(100 * kSecond, [&] { return b.done(); }));
+    b.check();
+  }
+}
+
+TEST(Multicast, OneMissingIsSentToOneSeveralToAll) {
+  Network network(4, {}, {}, 8);
+  network.set_hears_all(3, false);  // and says nothing about it
+  Broadcast b(&network, 0, {1, 1, 1, 1}, 14'000, 2);
+  for (uint32_t m = 0; m < 4; ++m) b.enter(m);
+  ASSERT_TRUE(network.run(100 * kSecond, [&] { return b.done(); }));
+  b.check();
+  EXPECT_EQ(network.at(0).counts().repairs, 10u);
+  EXPECT_EQ(network.at(0).counts().repairs_to_all, 0u);
+
+  Network lossy(8, {}, {0.3, 0, 50'000, 50'000}, 9);
+  Broadcast c(&lossy, 0, {1, 1, 1, 1}, 140'000, 2);
+  for (uint32_t m = 0; m < 8; ++m) c.enter(m);
+  ASSERT_TRUE(lossy.run(100 * kSecond, [&] { return c.done(); }));
+  c.check();
+  EXPECT_GT(lossy.at(0).counts().repairs_to_all, 20u);
+}
+
+TEST(Multicast, OtherLengthsAreReported) {
+  for (size_t bytes : {size_t{100}, size_t{200'000}}) {
+    Network network(3, {}, {0.1, 0, 20'000, 100'000}, 11);
+    Broadcast b(&network, 0, {1, 1, 1, 1}, bytes, 2);
+    b.got[2].resize(bytes + 1);
+    for (uint32_t m = 0; m < 3; ++m) b.enter(m);
+    ASSERT_TRUE(network.run(100 * kSecond, [&] { return b.done(); }));
+    EXPECT_EQ(b.ends[2].outcome, Outcome::kOtherLength);
+    EXPECT_EQ(b.ends[2].bytes, bytes);
+    EXPECT_EQ(b.ends[1].outcome, Outcome::kDone);
+    EXPECT_EQ(b.got[1], b.data);
+  }
+}
+
+TEST(Multicast, GivingUpEndsEverythingOfACollective) {
+  Network network(4, {}, {0.1, 0, 20'000, 100'000}, 12);
+  Broadcast lost(&network, 0, {1, 5 << 7, 1, 1}, 200'000, 2),
+      kept(&network, 0, {1, 6 << 7, 1, 1}, 200'000, 3);
+  for (uint32_t m = 0; m < 3; ++m) lost.enter(m);
+  for (uint32_t m = 0; m < 4; ++m) kept.enter(m);
+  network.run(5 * kMs, [] { return false; });
+  for (uint32_t m = 0; m < 4; ++m) network.at(m).give_up(1, 5 << 7, 127, network.now());
+  for (uint32_t m = 0; m < 3; ++m) EXPECT_EQ(lost.ends[m].outcome, Outcome::kGivenUp);
+  ASSERT_TRUE(network.run(100 * kSecond, [&] { return kept.done(); }));
+  kept.check();
+  auto quiet = [&] {
+    for (uint32_t m = 0; m < 4; ++m)
+      if (!network.at(m).quiet() || network.at(m).next_time() != kNever) return false;
+    return true;
+  };
+  ASSERT_TRUE(network.run(network.now() + 300 * kSecond, quiet));
+}
+
+TEST(Multicast, ImpossibleDatagramsAreRefused) {
+  std::mt19937_64 random(4);
+  Network network(3, {}, {}, 12);
+  Broadcast b(&network, 0, {1, 1, 1, 1}, 50'000, 2);
+  for (uint32_t m = 0; m < 2; ++m) b.enter(m);
+  network.run(network.now() + kMs, [] { return false; });
+  for (int i = 0; i < 200'000; ++i) {
+    Header h;
+    h.group = random() % 8 ? Network::kId : random();
+    // Not of the transfer that is under way: a member with the key is believed.
+    h.serial = random() % 4 ? 1000 + random() % 50 : random() % 2 * random();
+    h.floor = random() % 2;
+    h.total = random() % 4 ? random() % 100'000 : random();
+    h.position = static_cast<uint32_t>(random() % 2 ? random() % 100 : random());
+    h.root = static_cast<uint16_t>(random() % 5);
+    h.from = static_cast<uint16_t>(random() % 5);
+    h.kind = static_cast<Kind>(random() % 7);
+    h.flags = static_cast<uint8_t>(random() % 64);
+    std::string bytes(reinterpret_cast<const char*>(&h), sizeof h);
+    bytes.append(random() % 200 * 8 % 1400, static_cast<char>(random()));
+    Header decoded;
+    if (!decode(bytes.data(), bytes.size(), &decoded) || decoded.serial == 1) continue;
+    network.at(i % 3).take(decoded, bytes.data() + sizeof h, bytes.size() - sizeof h,
+                           network.now());
+  }
+  b.enter(2);
+  ASSERT_TRUE(network.run(100 * kSecond, [&] { return b.done(); }));
+  b.check();
+}
+
+TEST(MulticastTags, DependOnKeyAndBytes) {
+  const char* why = "";
+  ASSERT_TRUE(load_tags(&why)) << why;
+  // The vector of the paper that defines SipHash (Aumasson and Bernstein, appendix A): key 00 01 .. 0f, message 00 .. 0e.
+  Key key;
+  unsigned char message[15];
+  for (int i = 0; i < 16; ++i) key.bytes[i] = static_cast<unsigned char>(i);
+  for (int i = 0; i < 15; ++i) message[i] = static_cast<unsigned char>(i);
+  EXPECT_EQ(tag_of(message, 15, key), 0xa129ca6149be45e5u);
+  ++key.bytes[3];
+  EXPECT_NE(tag_of(message, 15, key), 0xa129ca6149be45e5u);
+}
+
+}  // namespace
+}  // namespace fgmpi::transport::multicast
