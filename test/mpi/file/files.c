@@ -1,24 +1,9 @@
 /* Files: every call once and what it must do (MPI-4.0 chapter 14), at any number of ranks. */
-#include <mpitest.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int rank, size;
-static char name[256];
-
-static int class_of(int code) {
-  int c;
-  OK(MPI_Error_class(code, &c));
-  return c;
-}
-#define FAILS(call, error) CHECK(class_of(call) == (error))
-
-static int count_of(MPI_Status* s, MPI_Datatype type) {
-  int n;
-  OK(MPI_Get_count(s, type, &n));
-  return n;
-}
+#include "filetest.h"
 
 static MPI_File create(int mode) {
   MPI_File f;
@@ -367,12 +352,7 @@ static void parts(void (*part)(void), int remove) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  int pid = getpid();
-  MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(name, sizeof name, "fgmpi_files_%d", pid);
+  start(&argc, &argv, "files");
   parts(modes, 0);
   parts(individual, 1);
   parts(views, 1);

@@ -1,21 +1,13 @@
 /* Counts and offsets beyond 2^31 bytes in sparse files, hundreds of opens, and a file that must not grow: errors that tell what was
  * done, the same at all members. */
 #include <errno.h>
-#include <mpitest.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-static int rank, size;
-static char name[256];
-
-static int class_of(int code) {
-  int c;
-  OK(MPI_Error_class(code, &c));
-  return c;
-}
+#include "filetest.h"
 
 /* The ends of a sparse file of so many bytes, through offsets and a type that reach over all of it. */
 static void large(int64_t bytes) {
@@ -135,12 +127,7 @@ static void no_room(void) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  int pid = getpid();
-  MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  snprintf(name, sizeof name, "fgmpi_limits_%d", pid);
+  start(&argc, &argv, "limits");
   large((int64_t)1 << 31);
   large(((int64_t)1 << 31) - 1);
   large(((int64_t)1 << 31) + 4096);

@@ -1,17 +1,13 @@
 // Files against a model in memory: in every step each block of a region belongs to a rank drawn at random, which writes its blocks
 // through a view, in one of all ways; then blocks are dealt out anew and read in another way. Fixed seeds: every rank knows
 // what all have written.
-#include <mpitest.h>
-#include <unistd.h>
+#include "filetest.h"
 
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <vector>
 
 namespace {
-
-int rank, size;
 
 uint64_t mixed(uint64_t a, uint64_t b, uint64_t c = 0) {
   uint64_t x = a * 0x9e3779b97f4a7c15u + b * 0xbf58476d1ce4e5b9u + c * 0x94d049bb133111ebu + 1;
@@ -173,12 +169,7 @@ void run(MPI_File f, uint64_t seed, std::vector<unsigned char>* model) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  int pid = getpid();
-  MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  const std::string name = "fgmpi_model_" + std::to_string(pid);
+  start(&argc, &argv, "model");
   const int steps = size > 40 ? 2 : 20;
   for (int hints = 0; hints < 3; hints++) {
     MPI_Info info;
@@ -189,13 +180,13 @@ int main(int argc, char** argv) {
     OK(MPI_Info_set(info, "romio_cb_read", exchange[hints]));
     OK(MPI_Info_set(info, "cb_buffer_size", hints == 1 ? "4096" : "1000000"));
     OK(MPI_Info_set(info, "cb_nodes", "2"));
-    OK(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, info, &f));
+    OK(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &f));
     OK(MPI_Info_free(&info));
     std::vector<unsigned char> model;
     for (int step = 0; step < steps; step++)
       run(f, mixed(static_cast<uint64_t>(hints), static_cast<uint64_t>(step), 24), &model);
     OK(MPI_File_close(&f));
-    if (rank == 0) OK(MPI_File_delete(name.c_str(), MPI_INFO_NULL));
+    if (rank == 0) OK(MPI_File_delete(name, MPI_INFO_NULL));
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }
   return finish();
