@@ -157,7 +157,7 @@ Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt:
     transfer.done = 0;
     walk.take(INT64_MAX, kMostPieces, kMostBytes, &transfer.pieces);
     const int64_t wanted = transfer.bytes();
-    move(&transfer, call);
+    file::run(&transfer, call);
     *bytes += transfer.done;
     status = status_of(transfer, shared->descriptor.path());
     if (!status.ok() || transfer.done < wanted) break;

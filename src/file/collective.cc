@@ -237,7 +237,7 @@ class Collective {
     if (!write_ && !shared_->is("romio_ds_read", "disable"))
       transfer.sieve = shared_->number("ind_rd_buffer_size", kSieveBytes);
     const int64_t wanted = transfer.bytes();
-    move(&transfer, call_);
+    file::run(&transfer, call_);
     if (transfer.done < wanted) *end = std::min(*end, offset_at(transfer.pieces, transfer.done));
     if (!write_) copy_overlaps(transfer.pieces, copies, *end);
     return status_of(transfer, shared_->descriptor.path());

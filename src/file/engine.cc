@@ -1,12 +1,23 @@
 #include "file/engine.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/settings.h"
+#include "file/transfer.h"
 #include "proclet-sched/blocking.h"
 #include "proclet-sched/sched.h"
+#include "proclet-sched/threads.h"
 
 namespace fgmpi::file {
 namespace {
 
+/// More threads would only wait for each other in the kernel.
 constexpr uint32_t kThreads = 4;
+
+enum class Engine : uint8_t { kThreads, kDirect };
+static_assert(settings::has_choices(settings::kFileEngine, "threads|direct"));
 
 /// A rank that waits for one of the threads: on its stack.
 struct Waiting {
@@ -43,16 +54,55 @@ void give_thread() {
   sched::ready(next->proclet);
 }
 
-}  // namespace
-
+/// False: nothing was done.
 bool run_on_threads(Transfer* transfer, const char* call) {
-  // A thread of the program's own waits for itself alone.
-  if (sched::current()->kind == sched::Kind::kForeign) return false;
   take_thread(call);
   const bool called = sched::call_on_other_thread(
-      call, [](void* t) { perform(static_cast<Transfer*>(t)); }, transfer);
+      call, [](void* t) { perform(static_cast<Transfer*>(t), make_calls_here); }, transfer);
   give_thread();
   return called;
+}
+
+/// Who performs a transfer of the running proclet, at best.
+Engine engine_here() {
+  static const auto chosen = settings::choice<Engine>(settings::kFileEngine);
+  if (sched::on_host_stack()) return Engine::kDirect;
+  const sched::Kind kind = sched::current()->kind;
+  if (kind == sched::Kind::kForeign) return Engine::kDirect;
+  if (kind == sched::Kind::kRank && sched::rank_count() == 1) return Engine::kDirect;
+  return chosen;
+}
+
+}  // namespace
+
+size_t make_calls_here(SystemCall* calls, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    SystemCall& c = calls[i];
+    const int n = static_cast<int>(c.count);
+    ssize_t moved;
+    if (c.offset < 0)
+      moved = c.write ? ::writev(c.fd, c.list, n) : ::readv(c.fd, c.list, n);
+    else if (n == 1)
+      moved = c.write ? ::pwrite(c.fd, c.list->iov_base, c.list->iov_len, c.offset)
+                      : ::pread(c.fd, c.list->iov_base, c.list->iov_len, c.offset);
+    else
+      moved = c.write ? ::pwritev(c.fd, c.list, n, c.offset) : ::preadv(c.fd, c.list, n, c.offset);
+    c.result = moved < 0 ? -errno : moved;
+    if (c.result < c.wanted) return i + 1;
+  }
+  return count;
+}
+
+void run(Transfer* transfer, const char* call) {
+  Engine engine = engine_here();
+  if (engine == Engine::kThreads && !run_on_threads(transfer, call)) engine = Engine::kDirect;
+  if (engine == Engine::kDirect) {
+    // A thread of the program's own lets the others of its process into the library meanwhile.
+    const bool foreign = !sched::on_host_stack() && sched::current()->kind == sched::Kind::kForeign;
+    if (foreign) sched::release_engine();
+    perform(transfer, make_calls_here);
+    if (foreign) sched::reacquire_engine();
+  }
 }
 
 }  // namespace fgmpi::file

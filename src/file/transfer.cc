@@ -1,18 +1,11 @@
 #include "file/transfer.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <memory>
 
-#include "base/settings.h"
 #include "base/strings.h"
-#include "file/engine.h"
-#include "proclet-sched/sched.h"
 
 namespace fgmpi::file {
 namespace {
@@ -20,6 +13,8 @@ namespace {
 /// A system call moves less than 2 GiB; whole pages of that.
 constexpr int64_t kMostBytes = 0x7ffff000;
 constexpr int kMostVectors = 1024;  // IOV_MAX of Linux
+/// System calls that an engine is given at once.
+constexpr size_t kMostCalls = 32;
 /// Pieces shorter than this on average are copied through a buffer: a vector of the kernel's costs about as much.
 constexpr int64_t kShortPiece = 2048;
 constexpr int64_t kStage = 1 << 20;
@@ -30,21 +25,25 @@ constexpr int64_t kLongPiece = 1 << 16;
 
 class Performer {
  public:
-  explicit Performer(Transfer* t) : t_(*t) {}
+  Performer(Transfer* t, MakeCalls make) : t_(*t), make_(make) {}
 
   void run() {
     size_t i = 0;
-    while (i < t_.pieces.size() && !t_.error && !ended_) {
+    while (i < t_.pieces.size() && !ended_) {
       const size_t past = stretch(i);
       const int64_t bytes = bytes_of(i, past);
       const int64_t span =
           t_.pieces[past - 1].offset + t_.pieces[past - 1].bytes - t_.pieces[i].offset;
-      if (span != bytes || (past - i > 1 && bytes < kShortPiece * static_cast<int64_t>(past - i)))
-        staged(i, past, span);
-      else
-        vectors(i, past);
+      if (span != bytes || (past - i > 1 && bytes < kShortPiece * static_cast<int64_t>(past - i))) {
+        make_all();
+        if (!ended_) staged(i, past, span);
+      } else {
+        add(i, past, bytes);
+        if (calls_.size() == kMostCalls || t_.stream) make_all();
+      }
       i = past;
     }
+    make_all();
   }
 
  private:
@@ -77,70 +76,62 @@ class Performer {
     }
     return i;
   }
-  /// Moves `bytes` at `offset`; returns how many, fewer at the end of the file or with an error.
-  int64_t row(char* memory, int64_t offset, int64_t bytes) {
+  /// A system call for pieces in a row, made later.
+  void add(size_t from, size_t past, int64_t bytes) {
+    for (size_t i = from; i < past; ++i)
+      vectors_.push_back({t_.pieces[i].memory, static_cast<size_t>(t_.pieces[i].bytes)});
+    calls_.push_back({t_.fd, t_.write, nullptr, static_cast<uint32_t>(past - from),
+                      t_.stream ? -1 : t_.pieces[from].offset, bytes, 0});
+  }
+  /// Makes the calls that were added, until one fails or meets the end of the file.
+  void make_all() {
+    if (!ended_) t_.done += make(calls_);
+    calls_.clear();
+    vectors_.clear();
+  }
+  /// Returns the bytes that the calls moved, of vectors_ in order.
+  int64_t make(std::vector<SystemCall>& calls) {
+    iovec* list = vectors_.data();
+    for (SystemCall& c : calls) {
+      c.list = list;
+      list += c.count;
+    }
     int64_t done = 0;
-    while (done < bytes) {
-      const auto n = static_cast<size_t>(std::min(bytes - done, kMostBytes));
-      const ssize_t moved = one_call(memory + done, offset + done, n);
-      if (moved < 0) {
-        if (errno == EINTR) continue;
-        fail(errno, offset + done);
-        return done;
+    for (size_t next = 0; next < calls.size() && !ended_;) {
+      const size_t past = next + make_(&calls[next], calls.size() - next);
+      for (; next < past && !ended_; ++next) {
+        if (!take_result(&calls[next], &done)) break;  // the rest of it is to be made
       }
-      if (moved == 0) {
-        if (t_.write) fail(ENOSPC, offset + done);
-        ended_ = true;
-        return done;
-      }
-      done += moved;
     }
     return done;
   }
-  ssize_t one_call(char* memory, int64_t offset, size_t bytes) const {
-    if (t_.stream) return t_.write ? ::write(t_.fd, memory, bytes) : ::read(t_.fd, memory, bytes);
-    return t_.write ? ::pwrite(t_.fd, memory, bytes, offset)
-                    : ::pread(t_.fd, memory, bytes, offset);
-  }
-  void fail(int code, int64_t offset) {
-    t_.error = code;
-    t_.failed_at = offset;
-  }
-  /// Pieces in a row, by one call after the other.
-  void vectors(size_t from, size_t past) {
-    if (past - from == 1) {
-      const Piece& p = t_.pieces[from];
-      t_.done += row(p.memory, p.offset, p.bytes);
-      return;
-    }
-    std::vector<iovec> list;
-    for (size_t i = from; i < past; ++i)
-      list.push_back({t_.pieces[i].memory, static_cast<size_t>(t_.pieces[i].bytes)});
-    int64_t offset = t_.pieces[from].offset;
-    for (size_t first = 0; first < list.size();) {
-      const int count = static_cast<int>(std::min<size_t>(list.size() - first, kMostVectors));
-      const ssize_t moved = vector_call(&list[first], count, offset);
-      if (moved < 0 && errno == EINTR) continue;
-      if (moved <= 0) {
-        if (moved < 0 || t_.write) fail(moved < 0 ? errno : ENOSPC, offset);
-        ended_ = true;
-        return;
+  /// False when the call must be made again, for what is left of it.
+  bool take_result(SystemCall* c, int64_t* done) {
+    if (c->result == -EINTR) return false;
+    if (c->result <= 0) {
+      if (c->result < 0 || t_.write) {
+        t_.error = c->result < 0 ? static_cast<int>(-c->result) : ENOSPC;
+        t_.failed_at = c->offset < 0 ? t_.done + *done : c->offset;
       }
-      t_.done += moved;
-      offset += moved;
-      for (auto left = static_cast<size_t>(moved); left > 0;) {
-        iovec& v = list[first];
-        const size_t n = std::min(left, v.iov_len);
-        v.iov_base = static_cast<char*>(v.iov_base) + n;
-        v.iov_len -= n;
-        left -= n;
-        if (v.iov_len == 0) ++first;
+      ended_ = true;
+      return true;
+    }
+    *done += c->result;
+    if (c->offset >= 0) c->offset += c->result;
+    c->wanted -= c->result;
+    auto* list = const_cast<iovec*>(c->list);
+    for (auto left = static_cast<size_t>(c->result); left > 0;) {
+      const size_t n = std::min(left, list->iov_len);
+      list->iov_base = static_cast<char*>(list->iov_base) + n;
+      list->iov_len -= n;
+      left -= n;
+      if (list->iov_len == 0) {
+        ++list;
+        --c->count;
       }
     }
-  }
-  ssize_t vector_call(const iovec* list, int count, int64_t offset) const {
-    if (t_.stream) return t_.write ? ::writev(t_.fd, list, count) : ::readv(t_.fd, list, count);
-    return t_.write ? ::pwritev(t_.fd, list, count, offset) : ::preadv(t_.fd, list, count, offset);
+    c->list = list;
+    return c->wanted == 0;
   }
   /// Pieces through a buffer of their span.
   void staged(size_t from, size_t past, int64_t span) {
@@ -153,7 +144,10 @@ class Performer {
       for (size_t i = from; i < past; ++i)
         std::memcpy(buffer_.get() + (t_.pieces[i].offset - base), t_.pieces[i].memory,
                     static_cast<size_t>(t_.pieces[i].bytes));
-    const int64_t moved = row(buffer_.get(), base, span);
+    vectors_ = {{buffer_.get(), static_cast<size_t>(span)}};
+    std::vector<SystemCall> one{{t_.fd, t_.write, nullptr, 1, t_.stream ? -1 : base, span, 0}};
+    const int64_t moved = make(one);
+    vectors_.clear();
     for (size_t i = from; i < past; ++i) {
       const Piece& p = t_.pieces[i];
       const int64_t here = std::clamp<int64_t>(moved - (p.offset - base), 0, p.bytes);
@@ -164,7 +158,10 @@ class Performer {
   }
 
   Transfer& t_;
-  bool ended_ = false;
+  const MakeCalls make_;
+  bool ended_ = false;  ///< an error, or the end of the file
+  std::vector<SystemCall> calls_;
+  std::vector<iovec> vectors_;  ///< of these, one call's behind the other's
   std::unique_ptr<char[]> buffer_;
   size_t room_ = 0;
 };
@@ -177,20 +174,7 @@ int64_t Transfer::bytes() const {
   return sum;
 }
 
-void perform(Transfer* transfer) { Performer(transfer).run(); }
-
-void move(Transfer* transfer, const char* call) {
-  enum class Engine : uint8_t { kThreads, kDirect };
-  static_assert(settings::has_choices(settings::kFileEngine, "threads|direct"));
-  static const auto engine = settings::choice<Engine>(settings::kFileEngine);
-  // The only rank of a process, in a blocking call, would wait for the thread alone.
-  const bool alone = sched::rank_count() == 1 && !sched::on_host_stack() &&
-                     sched::current()->kind == sched::Kind::kRank;
-  if (engine == Engine::kThreads && !alone && !sched::on_host_stack() &&
-      run_on_threads(transfer, call))
-    return;
-  perform(transfer);
-}
+void perform(Transfer* transfer, MakeCalls make) { Performer(transfer, make).run(); }
 
 Status status_of(const Transfer& transfer, const std::string& path) {
   if (!transfer.error) return {};

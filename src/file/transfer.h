@@ -1,7 +1,7 @@
 // Transfers: bytes between memory and a file, as one list of pieces. Neighbouring pieces become one system call (preadv,
 // pwritev); short ones are gathered in a buffer first, and reads with narrow gaps take the gaps with them (data sieving).
 //
-// Thread rule: move() may switch; perform() runs in any thread and touches nothing but its transfer. Invariant: pieces
+// Thread rule: perform() runs in any thread and touches nothing but its transfer. Invariant: pieces
 // ascend in the file without overlapping, and no byte outside of them is written.
 #pragma once
 
@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "file/descriptor.h"
+#include "file/engine.h"
 
 namespace fgmpi::file {
 
@@ -32,10 +33,9 @@ struct Transfer {
   int64_t failed_at = 0;  ///< offset of that
 };
 
-/// Does the system calls. A read that ends early, without an error, has met the end of the file.
-void perform(Transfer* transfer);
-/// The same by the engine that FGMPI_FILE_ENGINE names. May switch.
-void move(Transfer* transfer, const char* call);
+/// Does the system calls, through `make`. A read that ends early, without an error, has met the end of the file. run()
+/// (engine.h) calls it. May switch where `make` does.
+void perform(Transfer* transfer, MakeCalls make);
 /// The error of a transfer that has one.
 Status status_of(const Transfer& transfer, const std::string& path);
 
