@@ -16,8 +16,8 @@ namespace {
 /// More threads would only wait for each other in the kernel.
 constexpr uint32_t kThreads = 4;
 
-enum class Engine : uint8_t { kThreads, kDirect };
-static_assert(settings::has_choices(settings::kFileEngine, "threads|direct"));
+enum class Engine : uint8_t { kUring, kThreads, kDirect };
+static_assert(settings::has_choices(settings::kFileEngine, "uring|threads|direct"));
 
 /// A rank that waits for one of the threads: on its stack.
 struct Waiting {
@@ -70,6 +70,7 @@ Engine engine_here() {
   const sched::Kind kind = sched::current()->kind;
   if (kind == sched::Kind::kForeign) return Engine::kDirect;
   if (kind == sched::Kind::kRank && sched::rank_count() == 1) return Engine::kDirect;
+  if (chosen == Engine::kUring && !uring::available()) return Engine::kThreads;
   return chosen;
 }
 
@@ -96,6 +97,7 @@ size_t make_calls_here(SystemCall* calls, size_t count) {
 void run(Transfer* transfer, const char* call) {
   Engine engine = engine_here();
   if (engine == Engine::kThreads && !run_on_threads(transfer, call)) engine = Engine::kDirect;
+  if (engine == Engine::kUring) perform(transfer, uring::make_calls);
   if (engine == Engine::kDirect) {
     // A thread of the program's own lets the others of its process into the library meanwhile.
     const bool foreign = !sched::on_host_stack() && sched::current()->kind == sched::Kind::kForeign;
