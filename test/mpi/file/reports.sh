@@ -25,4 +25,26 @@ done
 mkfifo pipe
 out=$(timeout 60 "$bin/mpiexec" -n 1 -nfg 2 "$programs/left" pipe 2>&1)
 expect "the pipe said 42" "$out"
+# Who makes the system calls, where io_uring is allowed and where it is not. Threads of the pool are there while calls are under
+# way and for a while longer.
+engine() {  # ENGINE ARGUMENT RANKS
+  FGMPI_FILE_ENGINE=$1 timeout 60 "$bin/mpiexec" -n 2 -nfg "$3" "$programs/engines" "$2" 2>&1
+}
+direct=$(engine direct allowed 3)
+expect "rings 0" "$direct"
+expect "rings 0" "$(engine uring allowed 1)"
+few=$(sed -n 's/.*, threads //p' <<< "$direct")
+for way in "threads allowed" "uring refused"; do
+  # shellcheck disable=SC2086
+  out=$(engine $way 3)
+  expect "rings 0" "$out"
+  many=$(sed -n 's/.*, threads //p' <<< "$out")
+  [ "${many:-0}" -gt "${few:-0}" ] || { echo "$way: $many threads, as many as with the engine direct"; failed=1; }
+done
+out=$(engine uring allowed 3)
+if [ "$("$programs/engines" probe 2> /dev/null | grep -c 'io_uring is allowed')" = 1 ]; then
+  expect "rings 1" "$out"
+else
+  echo "this kernel, or the container, allows no io_uring: not tested"
+fi
 exit $failed
