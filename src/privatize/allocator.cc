@@ -4,6 +4,9 @@
 #include <link.h>
 #include <string.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace fgmpi::privatize {
 namespace {
 
@@ -63,6 +66,12 @@ std::vector<uintptr_t> allocator_functions(const ElfModule& program) {
   if (has_malloc || !has_runtime)
     for (const char* name : kOperators) add(name);
   return offsets;
+}
+
+bool is_allocator_function(const char* name) {
+  auto equal = [&](const char* known) { return strcmp(name, known) == 0; };
+  return std::any_of(std::begin(kMalloc), std::end(kMalloc), equal) ||
+         std::any_of(std::begin(kOperators), std::end(kOperators), equal);
 }
 
 void write_jump(char* at, uintptr_t target) {

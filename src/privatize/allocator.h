@@ -20,6 +20,9 @@ namespace fgmpi::privatize {
 /// only call another function of the list.
 std::vector<uintptr_t> allocator_functions(const ElfModule& program);
 
+/// Is it the name of such a function?
+bool is_allocator_function(const char* name);
+
 /// x86-64: jmp *0(%rip), and the address behind it.
 constexpr size_t kJumpBytes = 14;
 void write_jump(char* at, uintptr_t target);

@@ -84,6 +84,12 @@ void ElfModule::read_dynamic(const ElfW(Dyn) * dynamic) {
       case DT_STRTAB:
         strings_ = reinterpret_cast<const char*>(address);
         break;
+      case DT_GNU_HASH:
+        gnu_hash_ = reinterpret_cast<const uint32_t*>(address);
+        break;
+      case DT_HASH:
+        hash_ = reinterpret_cast<const uint32_t*>(address);
+        break;
       case DT_VERSYM:
         versions_ = reinterpret_cast<const ElfW(Half)*>(address);
         break;
@@ -198,6 +204,36 @@ void ElfModule::for_each_packed_relative(const std::function<void(uintptr_t)>& f
   }
 }
 
+bool ElfModule::in_segment(uintptr_t offset, uint32_t flags) const {
+  return std::any_of(segments_.begin(), segments_.end(), [&](const Segment& s) {
+    return (s.flags & flags) && offset >= s.low && offset < s.high;
+  });
+}
+
+/// The table's length is written down in the hash tables only. The GNU table covers the defined symbols: its last chain
+/// ends at the last of them.
+size_t ElfModule::symbol_count() const {
+  if (hash_) return hash_[1];
+  if (!gnu_hash_) return 0;
+  const uint32_t buckets = gnu_hash_[0], first = gnu_hash_[1], filter_words = gnu_hash_[2];
+  const uint32_t* bucket = gnu_hash_ + 4 + filter_words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+  const uint32_t* chain = bucket + buckets;
+  uint32_t last = buckets ? *std::max_element(bucket, bucket + buckets) : 0;
+  if (last < first) return first;
+  while (!(chain[last - first] & 1)) ++last;
+  return last + 1;
+}
+
+void ElfModule::for_each_definition(
+    const std::function<void(const ElfW(Sym) &, const char*)>& f) const {
+  const size_t count = symbol_count();
+  for (size_t i = 1; i < count; ++i) {
+    const ElfW(Sym)& symbol = symbols_[i];
+    if (symbol.st_shndx == SHN_UNDEF || symbol.st_info >> 4 == STB_LOCAL) continue;
+    f(symbol, strings_ + symbol.st_name);
+  }
+}
+
 std::vector<std::string> ElfModule::needed() const {
   std::vector<std::string> names;
   for (const ElfW(Dyn)* d = dynamic_; d->d_tag != DT_NULL; ++d)
@@ -252,12 +288,17 @@ bool ElfModule::has_unnamed_data(const ElfFile& file, const Named& named) const 
     constexpr uint64_t kWritable = SHF_ALLOC | SHF_WRITE;
     if ((section.sh_flags & kWritable) != kWritable || strcmp(name, ".got.plt") == 0) return;
     if (read_only_after_relocation(section.sh_addr)) return;
-    bytes += section.sh_size;
+    // __dso_handle fills .data of a library, and completed.0 with what follows it .bss.
+    const bool of_start_files = strcmp(name, ".data") == 0 || strcmp(name, ".bss") == 0;
+    if (!executable_ && of_start_files)
+      bytes += section.sh_size - std::min<size_t>(section.sh_size, 8);
+    else
+      bytes += section.sh_size;
     aligned |= section.sh_type == SHT_NOBITS && section.sh_addralign > 1 && !named.streams;
   });
-  // data_start (4 bytes) and the ends of .data and .bss are filled up to 8 bytes.
-  constexpr size_t kFilled = 24;
-  return !any || aligned || bytes > named.bytes + kFilled;
+  // data_start (4 bytes) and the ends of .data and .bss of a program are filled up to 8 bytes.
+  const size_t filled = executable_ ? 24 : 0;
+  return !any || aligned || bytes > named.bytes + filled;
 }
 
 bool ElfModule::has_private_data() const {
@@ -288,7 +329,7 @@ bool ElfModule::has_private_data() const {
                                   [&](const char* known) { return plain == known; });
   });
   // Without local symbols, a static variable of up to 4 bytes would look like padding: such a program counts as having
-  // data. Not such a library: for libraries the answer only decides about a warning, and most are stripped.
+  // data. In a library there is less to be taken for padding.
   return found || (executable_ && !has_locals) || has_unnamed_data(file, named);
 }
 

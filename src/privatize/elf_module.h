@@ -47,6 +47,9 @@ class ElfModule {
   bool read_only_after_relocation(uintptr_t offset) const {
     return offset >= relro_low_ && offset < relro_high_;
   }
+  /// Does a segment with this property hold the offset?
+  bool is_writable(uintptr_t offset) const { return in_segment(offset, PF_W); }
+  bool is_code(uintptr_t offset) const { return in_segment(offset, PF_X); }
 
   /// Calls f(relocation, symbol name or "", version or "") for each relocation with addend.
   void for_each_relocation(
@@ -54,6 +57,8 @@ class ElfModule {
                                const char* version)>& f) const;
   /// Calls f(offset) for each packed relative relocation (DT_RELR).
   void for_each_packed_relative(const std::function<void(uintptr_t)>& f) const;
+  /// Calls f(symbol, name) for each symbol that it defines for other modules.
+  void for_each_definition(const std::function<void(const ElfW(Sym) &, const char* name)>& f) const;
   /// Names of the libraries it needs directly.
   std::vector<std::string> needed() const;
   /// True when the module refers to (does not define) the symbol.
@@ -77,6 +82,8 @@ class ElfModule {
   };
   void read_dynamic(const ElfW(Dyn) * dynamic);
   const char* version_of(uint32_t symbol) const;
+  bool in_segment(uintptr_t offset, uint32_t flags) const;
+  size_t symbol_count() const;
   /// The writable objects that have symbols.
   struct Named {
     size_t bytes = 0;
@@ -99,6 +106,8 @@ class ElfModule {
   const ElfW(Dyn) * dynamic_ = nullptr;
   const ElfW(Sym) * symbols_ = nullptr;
   const char* strings_ = nullptr;
+  const uint32_t* gnu_hash_ = nullptr;
+  const uint32_t* hash_ = nullptr;
   const ElfW(Half) * versions_ = nullptr;
   const ElfW(Verneed) * needs_ = nullptr;
   size_t needs_count_ = 0;
