@@ -167,6 +167,8 @@ class Parser {
       s->options.insert(s->options.end(), {"-genv", "FGMPI_PREPEND_RANK", "1"});
       return {};
     }
+    if (name == "v" || name == "verbose")  // hydra's; the processes say something, too
+      s->options.insert(s->options.end(), {"-genv", "FGMPI_VERBOSE", "1"});
     if (name == "x") return exported_variable(s);
     if (name == "track") return folder_of_trace();
     if (name == "info" || name == "configfile") programless_ = true;

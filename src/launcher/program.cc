@@ -158,6 +158,18 @@ std::string other_library(const std::string& listed, const std::string& ours) {
 
 }  // namespace
 
+Status find_dynamic_program(const std::string& name, std::string* path) {
+  *path = find(name, {});
+  if (path->empty())
+    return error(MPI_ERR_NO_SUCH_FILE, "%s: no such program; allowed is a program of an MPI job",
+                 name.c_str());
+  const Elf elf = read_elf(*path);
+  if (executable_file(*path) && elf.elf && !elf.foreign && !elf.interpreter.empty()) return {};
+  return error(MPI_ERR_ACCESS,
+               "%s: allowed is a program for x86-64 that may be executed and is linked dynamically",
+               path->c_str());
+}
+
 Status inspect_program(const Words& program, const Words& options, int64_t ranks_each,
                        bool elsewhere, const std::string& library_folder, Words* additions) {
   if (program.empty()) return {};

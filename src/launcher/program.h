@@ -22,6 +22,9 @@ constexpr int kNotFound = 127, kNotExecutable = 126;
 Status inspect_program(const Words& program, const Words& options, int64_t ranks_each,
                        bool elsewhere, const std::string& library_folder, Words* additions);
 
+/// The file of a program that is executed as `name`: found as the shell finds it, and linked dynamically.
+Status find_dynamic_program(const std::string& name, std::string* path);
+
 /// True if the command line, or a variable of hydra or of a batch system, names hosts.
 bool names_hosts(const Words& arguments);
 

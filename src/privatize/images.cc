@@ -78,20 +78,13 @@ std::vector<const link_map*> loaded_modules() {
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-Status Images::read_modules(const std::vector<std::string>& private_libraries) {
+Status Images::read_modules(const std::vector<const link_map*>& private_libraries) {
   modules_.clear();
   auto maps = loaded_modules();
   FGMPI_CHECK(!maps.empty());
   FGMPI_TRY(modules_.emplace_back().read(maps.front(), "/proc/self/exe", true));
-  for (const link_map* map : maps) {
-    std::string_view name = file_name(map->l_name);
-    bool wanted =
-        !name.empty() && map != maps.front() &&
-        std::any_of(private_libraries.begin(), private_libraries.end(), [&](const std::string& w) {
-          return name == w || name.substr(0, w.size() + 1) == w + ".";
-        });
-    if (wanted) FGMPI_TRY(modules_.emplace_back().read(map, map->l_name, false));
-  }
+  for (const link_map* map : private_libraries)
+    FGMPI_TRY(modules_.emplace_back().read(map, map->l_name, false));
   return Status();
 }
 
@@ -235,38 +228,65 @@ Status Images::plan_module(size_t m) {
 
 // ---- limits ----
 
-size_t Images::mappings_per_image() const {
-  size_t count = 0;
-  for (size_t m = 0; m < plans_.size(); ++m) {
-    uintptr_t at = 0;
-    for (const Mapping& mapping : plans_[m].mappings) {
-      count += 1 + (mapping.low > at);  // a hole stays a mapping of the reserved region
-      at = mapping.high;
-    }
-    uintptr_t end = m + 1 < plans_.size() ? offsets_[m + 1] : stride_;
-    count += offsets_[m] + at < end;
+namespace {
+/// What every rank touches at once apart from its image: a page of its stack, its descriptor.
+constexpr size_t kWrittenByRank = kPage + 512;
+}  // namespace
+
+Images::Cost Images::cost_of(size_t m) const {
+  Cost cost{0, 0};
+  uintptr_t at = 0;
+  for (const Mapping& mapping : plans_[m].mappings) {
+    cost.mappings += 1 + (mapping.low > at);  // a hole stays a mapping of the reserved region
+    at = mapping.high;
+    if (mapping.protection & PROT_WRITE)
+      cost.written += std::min<size_t>(mapping.high - mapping.low, kCopiedSegment);
   }
-  return count;
+  uintptr_t end = m + 1 < plans_.size() ? offsets_[m + 1] : stride_;
+  cost.mappings += offsets_[m] + at < end;
+  return cost;
+}
+
+Images::Cost Images::cost_of_image() const {
+  Cost sum{0, 0};
+  for (size_t m = 0; m < plans_.size(); ++m) {
+    const Cost cost = cost_of(m);
+    sum.mappings += cost.mappings;
+    sum.written += cost.written;
+  }
+  return sum;
+}
+
+size_t Images::mappings_per_image() const { return cost_of_image().mappings; }
+
+int64_t Images::room_for_mappings() const {
+  constexpr int64_t kSpare = 2000;  // heaps, large allocations, libraries loaded later
+  return std::max<int64_t>(sched::max_map_count() - sched::mappings_in_use() - kSpare, 0);
+}
+
+uint32_t Images::ranks_that_fit() const {
+  const Cost cost = cost_of_image();
+  int64_t fit = room_for_mappings() / static_cast<int64_t>(cost.mappings) + 1;
+  const int64_t memory = sched::memory_left();
+  if (memory >= 0)
+    fit = std::min(fit, memory / static_cast<int64_t>(cost.written + kWrittenByRank));
+  return static_cast<uint32_t>(std::max<int64_t>(fit, 1));
 }
 
 Status Images::check_limits(uint32_t count) const {
-  int64_t per_image = static_cast<int64_t>(mappings_per_image());
-  int64_t limit = sched::max_map_count();
-  constexpr int64_t kSpare = 2000;  // heaps, large allocations, libraries loaded later
-  int64_t room = std::max<int64_t>(limit - sched::mappings_in_use() - kSpare, 0);
+  const Cost cost = cost_of_image();
+  const auto per_image = static_cast<int64_t>(cost.mappings);
+  const int64_t room = room_for_mappings();
   if ((count - 1) * per_image > room)
     return error(
         MPI_ERR_NO_MEM,
         "%u ranks with globals of their own need %lld memory mappings, the system allows a "
         "process %lld: at most %lld ranks would fit; raise vm.max_map_count (sysctl), start more "
         "processes with fewer ranks each, or share globals (FGMPI_PRIVATIZE=off)",
-        count, static_cast<long long>((count - 1) * per_image), static_cast<long long>(limit),
+        count, static_cast<long long>((count - 1) * per_image),
+        static_cast<long long>(sched::max_map_count()),
         static_cast<long long>(room / per_image + 1));
-  // What every rank touches at once: a page of its stack, its descriptor, and of its image what follows.
-  size_t written = kPage + 512;
-  for (const Plan& plan : plans_)
-    for (const Mapping& m : plan.mappings)
-      if (m.protection & PROT_WRITE) written += std::min<size_t>(m.high - m.low, kCopiedSegment);
+  const size_t written = cost.written + kWrittenByRank;
   int64_t available = sched::memory_left();
   if (available >= 0 && static_cast<int64_t>(count * written) > available)
     return error(MPI_ERR_NO_MEM,

@@ -29,7 +29,7 @@ namespace fgmpi::privatize {
 class Images {
  public:
   /// Reads the program and the libraries that are to be private. Errors name the library.
-  Status read_modules(const std::vector<std::string>& private_libraries);
+  Status read_modules(const std::vector<const link_map*>& private_libraries);
   /// The executable first, then private libraries in the order of the dynamic linker's list.
   const std::vector<ElfModule>& modules() const { return modules_; }
   const ElfModule& program() const { return modules_.front(); }
@@ -51,6 +51,15 @@ class Images {
 
   uint32_t count() const { return count_; }
   size_t mappings_per_image() const;
+  /// What an image of one module, or of all, takes. REQUIRES: prepare() was called.
+  struct Cost {
+    size_t mappings;
+    size_t written;  ///< bytes of memory that a rank touches at the start
+  };
+  Cost cost_of(size_t m) const;
+  Cost cost_of_image() const;
+  /// How many ranks the limits on mappings and memory allow now. REQUIRES: prepare() was called.
+  uint32_t ranks_that_fit() const;
   size_t stride() const { return stride_; }
   uintptr_t region_low() const { return region_; }
   uintptr_t region_high() const { return region_ + stride_ * (count_ ? count_ - 1 : 0); }
@@ -97,6 +106,7 @@ class Images {
   Status plan_module(size_t m);
   void plan_mappings(const ElfModule& module, Plan* plan) const;
   void fill_contents(const ElfModule& module, Plan* plan) const;
+  int64_t room_for_mappings() const;
   Status check_limits(uint32_t count) const;
   Status check_address_space(uint32_t count) const;
   /// A copy of an object that must not be cloned, or nullptr.

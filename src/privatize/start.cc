@@ -14,10 +14,11 @@
 #include "base/assert.h"
 #include "base/environment.h"
 #include "base/settings.h"
-#include "base/split.h"
 #include "base/strings.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
+#include "privatize/libraries.h"
+#include "privatize/library_report.h"
 #include "privatize/output.h"
 #include "privatize/swap.h"
 #include "proclet-sched/debug_table.h"
@@ -96,75 +97,25 @@ bool is_first_process_of_job() {
 enum class Privatize : uint8_t { kAuto, kOn, kOff };
 static_assert(settings::has_choices(settings::kPrivatize, "auto|on|off"));
 
-bool starts_with(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
+LibraryWishes library_wishes() {
+  LibraryWishes wishes;
+  end_unless_ok(parse_library_wishes(settings::text(settings::kPrivatizeLibs), &wishes));
+  return wishes;
 }
 
-/// The libraries named in FGMPI_PRIVATIZE_LIBS, and runtimes of the compiler that belong to a rank:
-/// Fortran's (units, random numbers) and OpenMP's (a rank may call MPI within a parallel region).
-std::vector<std::string> private_libraries() {
-  std::vector<std::string> names;
-  for (std::string_view given : split(settings::text(settings::kPrivatizeLibs), ',')) {
-    if (given.empty()) continue;
-    std::string name(given);
-    for (const char* shared :
-         {"libc.so", "ld-linux", "libmpich.so", "libmpi.so", "libstdc++.so", "libgcc_s.so"})
-      if (starts_with(name, shared))
-        end_with_error(format(
-            "FGMPI_PRIVATIZE_LIBS names %s, of which a process has one; allowed are libraries of "
-            "the program's own",
-            name.c_str()));
-    bool loaded = false;
-    for (const link_map* map : loaded_modules()) {
-      std::string_view file = file_name(map->l_name);
-      loaded = loaded || file == name || starts_with(file, name + ".");
-    }
-    if (!loaded)
-      end_with_error(format(
-          "FGMPI_PRIVATIZE_LIBS names %s, which the program does not load; allowed are file names "
-          "of libraries that it is linked with",
-          name.c_str()));
-    names.push_back(std::move(name));
-  }
-  ElfModule program;
-  auto maps = loaded_modules();
-  if (program.read(maps.front(), "/proc/self/exe", true).ok())
-    for (const std::string& name : program.needed())
-      if (starts_with(name, "libgfortran.so") || starts_with(name, "libgomp.so"))
-        names.push_back(name);
-  return names;
-}
-
-/// Warns, once a job, of libraries that use MPI, have variables and are shared by the ranks of a process: one that keeps
-/// state between MPI calls would mix up its ranks.
-void warn_of_shared_libraries() {
-  if (!is_first_process_of_job()) return;
-  std::string list;
-  auto is_private = [](const link_map* map) {
-    for (const ElfModule& m : g_images.modules())
-      if (m.base() == map->l_addr) return true;
-    return false;
-  };
-  Dl_info self{};
-  dladdr(reinterpret_cast<void*>(&g_program), &self);
-  for (const link_map* map : loaded_modules()) {
-    std::string_view path = map->l_name;
-    if (path.empty() || starts_with(file_name(map->l_name), "libmpich"))
-      continue;  // and the host's own
-    if (is_private(map) || path == self.dli_fname) continue;
-    ElfModule module;
-    if (path[0] != '/' || !module.read(map, std::string(path), false).ok()) continue;
-    bool uses_mpi = false;
-    for (const std::string& name : module.needed())
-      uses_mpi = uses_mpi || starts_with(name, "libmpi");
-    if (uses_mpi && module.has_private_data()) list += (list.empty() ? "" : ",") + module.name();
-  }
+/// Warns, once a job, of libraries that use MPI, have variables and are shared by the ranks of a process because the
+/// user wants it: one that keeps state between MPI calls mixes up its ranks.
+void warn_of_shared_libraries(const std::vector<PrivateLibrary>& libraries) {
+  const LibraryWishes wishes = library_wishes();
+  if (wishes.automatic && g_mode != Mode::kShared) return;  // all of them are private
+  const std::string list = shared_libraries_with_state(wishes, libraries);
   if (!list.empty())
-    fprintf(stderr,
-            "fgmpi: warning: the ranks of a process share the variables of %s; if it keeps state "
-            "between "
-            "MPI calls, set FGMPI_PRIVATIZE_LIBS=%s\n",
-            list.c_str(), list.c_str());
+    fprintf(
+        stderr,
+        "fgmpi: warning: the ranks of a process share the variables of %s; if it keeps state "
+        "between MPI calls, %s\n",
+        list.c_str(),
+        g_mode == Mode::kShared ? "leave FGMPI_PRIVATIZE=auto" : "leave FGMPI_PRIVATIZE_LIBS=auto");
 }
 
 /// Functions and objects of the runtimes whose state an image has and ranks that share globals
@@ -177,27 +128,42 @@ bool uses_runtime_state(const ElfModule& program) {
   return false;
 }
 
+/// The libraries of which each rank gets an image. Ends the process where a wish cannot be fulfilled.
+std::vector<PrivateLibrary> private_libraries(bool program_has_images) {
+  std::vector<PrivateLibrary> chosen;
+  end_unless_ok(
+      choose_private_libraries(g_images.program(), library_wishes(), program_has_images, &chosen));
+  return chosen;
+}
+
+Status read_modules(const std::vector<PrivateLibrary>& libraries) {
+  std::vector<const link_map*> maps;
+  for (const PrivateLibrary& l : libraries) maps.push_back(l.map);
+  return g_images.read_modules(maps);
+}
+
 /// Chooses between shared globals and images. Ends the process, with one line, where neither can be done as asked.
-Mode choose_mode(uint32_t ranks) {
-  if (ranks == 1) {
-    end_unless_ok(g_images.read_modules({}));  // for crash reports
-    return Mode::kSingle;
-  }
+Mode choose_mode(uint32_t ranks, std::vector<PrivateLibrary>* libraries) {
+  end_unless_ok(g_images.read_modules({}));  // with one rank, for crash reports
+  if (ranks == 1) return Mode::kSingle;
   const auto wanted = settings::choice<Privatize>(settings::kPrivatize);
-  bool off = wanted == Privatize::kOff;
-  end_unless_ok(g_images.read_modules(off ? std::vector<std::string>() : private_libraries()));
-  if (off) return Mode::kShared;
-  bool stateless = g_images.modules().size() == 1 && !g_images.program().has_private_data() &&
-                   !uses_runtime_state(g_images.program());
-  if (wanted == Privatize::kAuto && stateless) return Mode::kShared;
+  if (wanted == Privatize::kOff) return Mode::kShared;
+  const bool has_state = wanted == Privatize::kOn || g_images.program().has_private_data() ||
+                         uses_runtime_state(g_images.program());
+  *libraries = private_libraries(has_state);
+  if (!has_state && libraries->empty()) return Mode::kShared;
+  end_unless_ok(read_modules(*libraries));
   end_unless_ok(g_images.can_be_imaged());
   end_unless_ok(g_images.prepare(ranks));
+  return Mode::kImages;
+}
+
+void become_images(uint32_t ranks) {
   for (const ElfModule& m : g_images.modules()) m.disown_destructors();
   fgmpi_debug_table.image_region = g_images.region_low();
   fgmpi_debug_table.image_stride = g_images.stride();
   fgmpi_debug_table.image_count = ranks;
   fgmpi_debug_table.program_base = g_images.program().base();
-  return Mode::kImages;
 }
 
 /// Passed to the C library in place of the program's constructors, which run on the proclet of each rank, image 0's too,
@@ -302,8 +268,16 @@ int run_rank(uint32_t local_index) {
 static void prepare_program() {
   settings::load_or_end();
   g_program.ranks = g_runtime.ranks_of_this_process();
-  g_mode = choose_mode(g_program.ranks);
-  if (g_program.ranks > 1) warn_of_shared_libraries();
+  const bool only_list = environment::text(environment::kListLibraries) != nullptr;
+  if (only_list) g_program.ranks = std::max(g_program.ranks, 2u);
+  std::vector<PrivateLibrary> libraries;
+  g_mode = choose_mode(g_program.ranks, &libraries);
+  if (only_list) list_libraries(libraries);
+  if (g_mode == Mode::kImages) become_images(g_program.ranks);
+  if (g_program.ranks > 1 && is_first_process_of_job()) {
+    if (settings::on(settings::kVerbose)) say_what_is_private(libraries);
+    warn_of_shared_libraries(libraries);
+  }
   set_first_world_rank(presumed_first_world_rank(g_program.ranks));
   install_crash_reports();
 }

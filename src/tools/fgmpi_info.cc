@@ -2,21 +2,25 @@
 // it has.
 
 #include <mpi.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
 
+#include "base/environment.h"
 #include "host/function_table.h"
 #include "host/host.h"
 #include "launcher/paths.h"
+#include "launcher/program.h"
 #include "tools/here.h"
 #include "tools/settings_page.h"
 
 namespace {
 
 constexpr const char* kHelp =
-    "Usage: fgmpi-info [-a] [-v] [-s [-markdown]] [-help] [-version]\n"
+    "Usage: fgmpi-info [-a] [-v] [-s [-markdown]] [-libs PROGRAM] [-help] [-version]\n"
     "\n"
     "Prints the version, where things are, and how many MPI functions are there.\n"
     "  -a   also each function: owned (our own code), forwarded (to the hosted MPICH) or pending "
@@ -26,7 +30,10 @@ constexpr const char* kHelp =
     "process;\n"
     "       under mpiexec each process says this of itself\n"
     "  -s   instead all settings, their present values and where each comes from\n"
-    "  -markdown   with -s: the page docs/settings.md, whatever the environment\n";
+    "  -markdown   with -s: the page docs/settings.md, whatever the environment\n"
+    "  -libs PROGRAM   instead the libraries of which each rank of the program would have its own "
+    "copy, why,\n"
+    "       and what that costs. The program is loaded, but does not run\n";
 
 const char* kind_name(fgmpi_function::Kind kind) {
   switch (kind) {
@@ -66,6 +73,23 @@ int print_settings(bool markdown) {
   return good ? 0 : 1;
 }
 
+/// The program is executed: the library in it prints the list and ends it before it runs.
+int list_libraries(const char* name) {
+  std::string path, prefix;
+  fgmpi::Status status = fgmpi::launcher::find_dynamic_program(name, &path);
+  if (status.ok()) status = fgmpi::launcher::find_prefix(&prefix);
+  if (status.ok()) {
+    fgmpi::environment::put_first(fgmpi::environment::kLibraryPath, prefix + "/lib");
+    // Also where the program is not linked with it. By its name, since the path may hold spaces.
+    fgmpi::environment::put_first(fgmpi::environment::kPreload, "libmpich.so.12");
+    fgmpi::environment::set(fgmpi::environment::kListLibraries, "1");
+    execl(path.c_str(), name, static_cast<char*>(nullptr));
+    status = fgmpi::error(MPI_ERR_ACCESS, "%s: %s", path.c_str(), std::strerror(errno));
+  }
+  std::fprintf(stderr, "fgmpi-info: -libs: %s\n", status.what().c_str());
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -81,6 +105,10 @@ int main(int argc, char** argv) {
       settings = true;
     } else if (std::strcmp(option, "-markdown") == 0) {
       markdown = true;
+    } else if (std::strcmp(option, "-libs") == 0) {
+      if (i + 1 < argc) return list_libraries(argv[i + 1]);
+      std::fputs("fgmpi-info: -libs: the name of a program is missing behind it\n", stderr);
+      return 1;
     } else if (std::strcmp(option, "-help") == 0 || std::strcmp(option, "-h") == 0) {
       std::fputs(kHelp, stdout);
       return 0;
@@ -89,7 +117,8 @@ int main(int argc, char** argv) {
       return 0;
     } else {
       std::fprintf(stderr,
-                   "fgmpi-info: %s: allowed are -a, -v, -s, -markdown, -help and -version\n",
+                   "fgmpi-info: %s: allowed are -a, -v, -s, -markdown, -libs PROGRAM, -help and "
+                   "-version\n",
                    argv[i]);
       return 1;
     }

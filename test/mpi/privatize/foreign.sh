@@ -80,7 +80,7 @@ timeout 100 "$bin/mpiexec" -n 2 -nfg 20 ./host_formats >out 2>&1 || fail "host_f
 [ "$(grep -cE '^([0-9]+)[.,]5 is rank \1$' out)" = 40 ] || fail "host_formats: lines that are not whole"
 [ "$(grep -c ',' out)" = 20 ] || fail "host_formats: a locale is not the rank's"
 
-# A library that keeps state between MPI calls: shared by default, with a warning that names it; private on demand.
+# A library that keeps state between MPI calls: private by default; shared on demand, with a warning that names it.
 cat >counting.c <<'END'
 #include <mpi.h>
 #include <stdlib.h>
@@ -119,10 +119,14 @@ int main(int argc, char** argv) {
 END
 "$bin/mpicc" -shared -fPIC counting.c -o libcounting.so || fail "library"
 "$bin/mpicc" user.c -o user -L. -lcounting -Wl,-rpath,"$work" || fail "user"
-timeout 100 "$bin/mpiexec" -n 2 -nfg 10 ./user >out 2>&1 || fail "shared: status $?"
-grep -q '^0 wrong' out && fail "the ranks should have shared the library"
-[ "$(grep -c 'fgmpi: warning.*libcounting.so.*FGMPI_PRIVATIZE_LIBS=libcounting.so' out)" = 1 ] || fail "no warning, or more"
-FGMPI_PRIVATIZE_LIBS=libcounting.so timeout 100 "$bin/mpiexec" -n 2 -nfg 10 ./user >out 2>&1 || fail "private: status $?"
+timeout 100 "$bin/mpiexec" -n 2 -nfg 10 ./user >out 2>&1 || fail "private: status $?"
 grep -q '^0 wrong' out || fail "the ranks shared a private library"
 grep -q warning out && fail "a warning without cause"
+FGMPI_PRIVATIZE_LIBS=none timeout 100 "$bin/mpiexec" -n 2 -nfg 10 ./user >out 2>&1 || fail "none: status $?"
+grep -q '^0 wrong' out && fail "the ranks should have shared the library"
+[ "$(grep -c 'fgmpi: warning.*libcounting.so.*FGMPI_PRIVATIZE_LIBS=auto' out)" = 1 ] || fail "no warning, or more"
+FGMPI_PRIVATIZE_LIBS=-libcounting.so timeout 100 "$bin/mpiexec" -n 2 -nfg 10 ./user >out 2>&1 || fail "-lib: status $?"
+grep -q '^0 wrong' out && fail "the ranks should have shared the library that was taken away"
+FGMPI_PRIVATIZE_LIBS=none,libcounting.so timeout 100 "$bin/mpiexec" -n 2 -nfg 10 ./user >out 2>&1 || fail "named: status $?"
+grep -q '^0 wrong' out || fail "the ranks shared a library that was named"
 echo " No Errors"

@@ -1,0 +1,18 @@
+// What is private, for people: the line of FGMPI_VERBOSE, the list of `fgmpi-info -libs`.
+//
+// Thread rule: one thread, at the start, once the decision is made.
+#pragma once
+
+#include <vector>
+
+#include "privatize/libraries.h"
+
+namespace fgmpi::privatize {
+
+/// One line on standard error.
+void say_what_is_private(const std::vector<PrivateLibrary>& libraries);
+
+/// Prints the modules that are private, why, and what an image costs (see Images::Cost), and ends the process.
+[[noreturn]] void list_libraries(const std::vector<PrivateLibrary>& libraries);
+
+}  // namespace fgmpi::privatize
