@@ -27,9 +27,14 @@ Status check_color(int color) {
 int split_system_ranked(const char* call, comm::Comm* c, int color, MPI_Info info,
                         MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
+  comm::Comm* made = nullptr;
+  if (!c->extras && info == MPI_INFO_NULL) {
+    Status status = comm::system_ranked::split(
+        c, color, comm::system_ranked::options_of_environment(), call, &made);
+    return mpi::give(call, c, status, made, newcomm);
+  }
   comm::system_ranked::Options options;
   Status status = system_ranked_options(c, info, &options);
-  comm::Comm* made = nullptr;
   if (status.ok()) status = comm::system_ranked::split(c, color, options, call, &made);
   return mpi::give(call, c, status, made, newcomm);
 }

@@ -10,15 +10,38 @@
 namespace fgmpi::comm::system_ranked {
 namespace {
 
-struct Header {
-  uint32_t number;
-  uint8_t algorithm, k, more, filler;
-};
-constexpr size_t kPart = 1024 - sizeof(Header);
+/// The first byte of a notice has the message's kind in its low bits, above it the algorithm, and whether another part
+/// follows.
+constexpr uint8_t kKindBits = 4, kWayBits = 2, kMore = 1 << (kKindBits + kWayBits);
+static_assert(kKinds <= 1 << kKindBits);
+/// Of a notice before the part of the message: at most 1 byte, k, and a number below 2^28.
+constexpr size_t kMostHeader = 6;
+constexpr size_t kPart = 1024 - kMostHeader;
+
+/// Algorithm and filler in one number.
+enum Way : uint8_t { kCentral, kShrinkLeaf, kShrinkChild, kHash };
+Way way_of(const Options& options) {
+  switch (options.algorithm) {
+    case Algorithm::kCentralized:
+      return kCentral;
+    case Algorithm::kShrinkAndBalance:
+      return options.filler == Filler::kLeaf ? kShrinkLeaf : kShrinkChild;
+    default:
+      return kHash;
+  }
+}
+Options options_of(Way way, uint32_t k) {
+  constexpr Algorithm kAlgorithms[] = {Algorithm::kCentralized, Algorithm::kShrinkAndBalance,
+                                       Algorithm::kShrinkAndBalance, Algorithm::kRankAndHash};
+  return {.algorithm = kAlgorithms[way],
+          .k = k,
+          .filler = way == kShrinkChild ? Filler::kChild : Filler::kLeaf};
+}
 
 struct Message {
   Address from;
-  Header header;
+  Way way;
+  uint32_t k;  ///< kUp alone says it
   std::vector<uint8_t> bytes;
 };
 
@@ -42,27 +65,34 @@ Status (*g_failure_of)(const ConstructionKey&) = nullptr;
 
 class Notices final : public Carrier {
  public:
-  Notices(const ConstructionKey& key, Header header) : key_(key), header_(header) {}
+  Notices(const ConstructionKey& key, Way way, uint32_t k) : key_(key), way_(way), k_(k) {}
   void send(Address to, std::vector<uint8_t> message) override {
     if (to == g_av.me()) {
-      g_local.push_back({key_, {to, header_, std::move(message)}});
+      g_local.push_back({key_, {to, way_, k_, std::move(message)}});
       return;
     }
     ++g_counts.messages;
     g_counts.bytes += message.size();
-    uint8_t notice[sizeof(Header) + kPart];
-    for (size_t at = 0; at < message.size(); at += kPart) {
+    const Kind kind = static_cast<Kind>(message[0]);
+    size_t at = 1;
+    do {
       size_t n = std::min(kPart, message.size() - at);
-      header_.more = at + n < message.size();
-      std::memcpy(notice, &header_, sizeof header_);
-      std::memcpy(notice + sizeof header_, message.data() + at, n);
-      pt2pt::notify(to, pt2pt::kNoticeConstruction, key_.parent, notice, sizeof header_ + n);
-    }
+      const bool more = at + n < message.size();
+      Writer out(static_cast<Kind>(kind | way_ << kKindBits | (more ? kMore : 0)));
+      if (kind == kUp) out.put(uint64_t{k_});
+      out.put(uint64_t{key_.number});
+      std::vector<uint8_t> notice = out.take();
+      const auto part = message.begin() + static_cast<ptrdiff_t>(at);
+      notice.insert(notice.end(), part, part + static_cast<ptrdiff_t>(n));
+      pt2pt::notify(to, pt2pt::kNoticeConstruction, key_.parent, notice.data(), notice.size());
+      at += n;
+    } while (at < message.size());
   }
 
  private:
   ConstructionKey key_;
-  Header header_;
+  Way way_;
+  uint32_t k_;
 };
 
 std::string words_of(Algorithm algorithm, uint32_t k, Filler filler) {
@@ -73,21 +103,17 @@ std::string words_of(Algorithm algorithm, uint32_t k, Filler filler) {
 }
 
 Status options_differ(const Options& mine, const Message& message) {
-  const Header& h = message.header;
   return options_differ(format("process %u", g_av.me()), mine, format("process %u", message.from),
-                        {.algorithm = static_cast<Algorithm>(h.algorithm),
-                         .k = h.k,
-                         .filler = static_cast<Filler>(h.filler)});
+                        options_of(message.way, message.k));
 }
 
 void receive(UnderWay* u, const ConstructionKey& key, const Message& message) {
   if (u->over()) return;
-  const Header& h = message.header;
-  if (h.algorithm != static_cast<uint8_t>(u->options.algorithm) || h.k != u->options.k ||
-      h.filler != static_cast<uint8_t>(u->options.filler)) {
+  // Every construction begins with a message of kUp from each child, so a member that differs is found by that.
+  if (message.bytes[0] == kUp && !same_way(options_of(message.way, message.k), u->options)) {
     u->status = options_differ(u->options, message);
   } else {
-    Notices carrier(key, h);
+    Notices carrier(key, message.way, message.k);
     u->vertex->receive(message.from, message.bytes, carrier);
   }
   if (u->over() && u->waiter) sched::ready(std::exchange(u->waiter, nullptr));
@@ -95,7 +121,7 @@ void receive(UnderWay* u, const ConstructionKey& key, const Message& message) {
 
 void deliver(const ConstructionKey& key, Message message) {
   if (Intermediary::is_for(static_cast<Kind>(message.bytes[0]))) {
-    Notices carrier(key, message.header);
+    Notices carrier(key, message.way, message.k);
     Intermediary& intermediary = g_intermediaries[key];
     intermediary.receive(message.from, message.bytes, carrier);
     if (intermediary.idle()) g_intermediaries.erase(key);
@@ -122,16 +148,19 @@ void deliver_local() {
 
 void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
   Message message;
+  FGMPI_CHECK(bytes > 1);
+  const uint8_t* begin = static_cast<const uint8_t*>(data);
+  const Kind kind = static_cast<Kind>(*begin & ((1 << kKindBits) - 1));
+  Reader in({begin + 1, bytes - 1});
   message.from = from;
-  FGMPI_CHECK(bytes > sizeof message.header);
-  std::memcpy(&message.header, data, sizeof message.header);
-  const uint8_t* begin = static_cast<const uint8_t*>(data) + sizeof message.header;
-  const uint8_t* end = static_cast<const uint8_t*>(data) + bytes;
-  ConstructionKey key{ctx, message.header.number};
+  message.way = static_cast<Way>(*begin >> kKindBits & ((1 << kWayBits) - 1));
+  message.k = kind == kUp ? in.get32() : kLeastBranching;
+  ConstructionKey key{ctx, in.get32()};
   auto partial = g_partial.empty() ? g_partial.end() : g_partial.find({key, from});
   if (partial != g_partial.end()) message.bytes = std::move(partial->second);
-  message.bytes.insert(message.bytes.end(), begin, end);
-  if (message.header.more) {
+  if (message.bytes.empty()) message.bytes.push_back(kind);
+  message.bytes.insert(message.bytes.end(), in.rest().begin(), in.rest().end());
+  if (*begin & kMore) {
     g_partial[{key, from}] = std::move(message.bytes);
     return;
   }
@@ -162,8 +191,7 @@ Status construct(const ConstructionKey& key, const Options& options, ParentPlace
   std::unique_ptr<Vertex> vertex = Vertex::make(options, std::move(where), std::move(mine));
   UnderWay under_way{options, vertex.get(), {}};
   g_under_way.emplace(key, &under_way);
-  Notices carrier(key, {key.number, static_cast<uint8_t>(options.algorithm),
-                        static_cast<uint8_t>(options.k), 0, static_cast<uint8_t>(options.filler)});
+  Notices carrier(key, way_of(options), options.k);
   vertex->start(carrier);
   if (auto early = g_early.find(key); early != g_early.end()) {
     std::vector<Message> messages = std::move(early->second);

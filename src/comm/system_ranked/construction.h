@@ -1,6 +1,7 @@
 // Constructions under way in this process: its vertex (process grain), carried by notices between processes.
 //
-//   notice   number of the collective | algorithm | k | more follows | part of a message        context: the parent's id
+//   notice   kind, algorithm, more follows | k (upward messages) | number of the collective | part of the message
+//            context: the parent's id
 //
 // A message longer than a notice goes in several, which keep their order. What comes before this process has entered the
 // construction waits. Intermediaries (vertex.h) answer for constructions that this process has left or is no part of,

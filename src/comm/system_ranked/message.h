@@ -41,12 +41,13 @@ class Writer {
     }
     bytes_.push_back(static_cast<uint8_t>(value));
   }
-  void put(const Bid& bid) {
+  /// `first`: a world rank that is known at both ends and mostly near that of the bid, so that the difference is short.
+  void put(const Bid& bid, uint32_t first = 0) {
     const Candidate& c = bid.candidate;
     put(uint64_t{c.lbi});
     if (!c.valid()) return;
     put(uint64_t{c.led});
-    put(uint64_t{c.world});
+    put(uint64_t{c.world - first});
     put(uint64_t{bid.serial});
   }
   void put(const GroupId& id) {
@@ -69,6 +70,7 @@ class Reader {
  public:
   explicit Reader(std::span<const uint8_t> bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
   bool empty() const { return at_ == end_; }
+  std::span<const uint8_t> rest() const { return {at_, end_}; }
   uint64_t get() {
     uint64_t value = 0;
     for (int shift = 0;; shift += 7) {
@@ -87,12 +89,12 @@ class Reader {
     FGMPI_CHECK(at_ != end_ && *at_ < kKinds);
     return static_cast<Kind>(*at_++);
   }
-  Bid bid() {
+  Bid bid(uint32_t first = 0) {
     Bid b;
     b.candidate.lbi = get32();
     if (!b.candidate.valid()) return b;
     b.candidate.led = get32();
-    b.candidate.world = get32();
+    b.candidate.world = first + get32();
     b.serial = get32();
     return b;
   }

@@ -2,7 +2,8 @@
 // down it, then neighbours find each other through intermediaries.
 //
 //   up              color | vertices | members | best candidate                     one record a color below
-//   ranks           color | first vertex | first rank | vertices | size | group id  the same
+//   ranks           color, keeps the tree | first vertex | vertices | first rank | size | group id        the same
+//                   (vertices are left out where the group keeps the parent's tree)
 //   register        color | number | number of children           to H(number)
 //   register child  color | number of the parent | its number of children | which child (from 1; 0: vertex 0 itself)
 //                                                                  to H(number of the parent)
@@ -49,8 +50,12 @@ class RankAndHash final : public Vertex {
     State& s = states_[color];
     Part part{child, in.get32(), in.get32()};
     s.parts.push_back(part);
-    Bid bid = in.bid();
+    Bid bid = in.bid(first_world(where_.children[child]));
     if (bid.before(s.best)) s.best = bid;
+  }
+
+  uint32_t first_world(Address at) const {
+    return options_.first_world ? options_.first_world(at) : at;
   }
 
   /// Of the subtree: vertices and members.
@@ -71,7 +76,7 @@ class RankAndHash final : public Vertex {
       out.put(color);
       out.put(sum.vertices);
       out.put(sum.weight);
-      out.put(s.best);
+      out.put(s.best, first_world(where_.self));
     }
   }
 
@@ -103,14 +108,22 @@ class RankAndHash final : public Vertex {
     complete_one();
   }
 
+  /// In the number of a color in a message of ranges: its group keeps the parent's tree.
+  static constexpr uint64_t kKept = 1;
+
   void take_ranks(Reader& in, Carrier& carrier) {
     std::vector<std::pair<uint32_t, Range>> ranges;
     while (!in.empty()) {
-      uint32_t color = in.get32();
-      Range r;
-      r.vertex = in.get32();
+      const uint64_t head = in.get();
+      const uint32_t color = static_cast<uint32_t>(head >> 1);
+      Range r{};
+      if (head & kKept) {
+        r.vertices = options_.kept_vertices;
+      } else {
+        r.vertex = in.get32();
+        r.vertices = in.get32();
+      }
       r.rank = static_cast<int32_t>(in.get32());
-      r.vertices = in.get32();
       r.size = static_cast<int32_t>(in.get32());
       r.id = in.group();
       ranges.push_back({color, r});
@@ -123,6 +136,7 @@ class RankAndHash final : public Vertex {
     std::vector<Writer> down(where_.children.size(), Writer(kRanks));
     for (auto& [color, range] : ranges) {
       const Range own = range;
+      const bool kept = own.vertices == options_.kept_vertices;
       const Enrolment* e = enrolment(color);
       if (e) {
         ++range.vertex;
@@ -135,16 +149,18 @@ class RankAndHash final : public Vertex {
                 [](const Part& a, const Part& b) { return a.child < b.child; });
       for (const Part& part : it->second.parts) {
         Writer& out = down[part.child];
-        out.put(color);
-        out.put(range.vertex);
+        out.put(uint64_t{color} << 1 | (kept ? kKept : 0));
+        if (!kept) {
+          out.put(range.vertex);
+          out.put(range.vertices);
+        }
         out.put(static_cast<uint32_t>(range.rank));
-        out.put(range.vertices);
         out.put(static_cast<uint32_t>(range.size));
         out.put(range.id);
         range.vertex += part.vertices;
         range.rank += static_cast<int32_t>(part.weight);
       }
-      if (own.vertices == options_.kept_vertices) {
+      if (kept) {
         keep_place(color, own, it->second.parts);
         continue;
       }

@@ -15,7 +15,7 @@ namespace {
 
 struct SplitArrival : CreateArrival {
   int32_t color = 0;
-  Options options;
+  const Options* options = nullptr;
 };
 
 /// The members of this process of one color, in the order of their ranks in the parent.
@@ -30,13 +30,17 @@ uint32_t g_serial = 0;
 
 std::vector<Part> parts_of(const SharedComm& shared, const Meeting* meeting) {
   std::vector<SplitArrival*> members;
+  members.reserve(meeting->arrived);
   for (Arrival* a = meeting->arrivals; a; a = a->next) {
     auto* member = static_cast<SplitArrival*>(a);
     if (member->color != MPI_UNDEFINED) members.push_back(member);
   }
-  std::sort(members.begin(), members.end(), [](const SplitArrival* a, const SplitArrival* b) {
+  auto before = [](const SplitArrival* a, const SplitArrival* b) {
     return a->color != b->color ? a->color < b->color : a->rank < b->rank;
-  });
+  };
+  // Members of one color mostly arrive in the order of their ranks.
+  if (!std::is_sorted(members.begin(), members.end(), before))
+    std::sort(members.begin(), members.end(), before);
   std::vector<Part> parts;
   for (SplitArrival* member : members) {
     uint32_t color = static_cast<uint32_t>(member->color);
@@ -134,11 +138,11 @@ Place alone(const Part& part) {
 
 Status run(SharedComm* shared, Meeting* meeting) {
   const auto* first = static_cast<const SplitArrival*>(meeting->arrivals);
-  Options options = first->options;
+  Options options = *first->options;
   for (const Arrival* a = first; a; a = a->next) {
-    const Options& other = static_cast<const SplitArrival*>(a)->options;
-    if (other.algorithm != options.algorithm || other.k != options.k ||
-        other.filler != options.filler)
+    const Options& other = *static_cast<const SplitArrival*>(a)->options;
+    if (&other == first->options) continue;
+    if (!same_way(other, options))
       return options_differ(format("rank %d", first->rank), options, format("rank %d", a->rank),
                             other);
   }
@@ -153,6 +157,7 @@ Status run(SharedComm* shared, Meeting* meeting) {
           {part.color, static_cast<uint32_t>(part.members.size()), {part.candidate, ++g_serial}});
     Directory directory = directory_of(shared);
     options.directory = &directory;
+    options.first_world = [](Address process) { return g_av.first(process); };
     options.kept_vertices = balanced_vertices(shared, options.k);
     FGMPI_TRY(construct({shared->id.bits, meeting->sequence & 0xffffff}, options,
                         place_in(shared, options.k), std::move(mine), meeting->call, &places));
@@ -168,6 +173,7 @@ Status run(SharedComm* shared, Meeting* meeting) {
 
 struct SplitRequest final : pt2pt::Request {
   SplitArrival arrival;
+  Options options;
   MPI_Comm* result = nullptr;
   ~SplitRequest() override {
     if (keep) keep->release();
@@ -201,13 +207,26 @@ const std::string* hint_of(const Hints& hints, const char* key) {
 
 }  // namespace
 
-Status options_from(const Hints& hints, Options* out) {
+namespace {
+Options read_environment() {
   static_assert(settings::has_choices(settings::kSystemRankedAlgorithm,
                                       "centralized|shrink_and_balance|rank_and_hash"));
   static_assert(settings::has_choices(settings::kSystemRankedFiller, "leaf|child"));
-  out->algorithm = settings::choice<Algorithm>(settings::kSystemRankedAlgorithm);
-  out->k = static_cast<uint32_t>(settings::number(settings::kSystemRankedK));
-  out->filler = settings::choice<Filler>(settings::kSystemRankedFiller);
+  Options options;
+  options.algorithm = settings::choice<Algorithm>(settings::kSystemRankedAlgorithm);
+  options.k = static_cast<uint32_t>(settings::number(settings::kSystemRankedK));
+  options.filler = settings::choice<Filler>(settings::kSystemRankedFiller);
+  return options;
+}
+}  // namespace
+
+const Options& options_of_environment() {
+  static const Options options = read_environment();
+  return options;
+}
+
+Status options_from(const Hints& hints, Options* out) {
+  *out = options_of_environment();
   constexpr const char *kAlgorithm = "fgmpi_system_ranked_algorithm", *kK = "fgmpi_system_ranked_k",
                        *kFiller = "fgmpi_system_ranked_filler";
   if (const std::string* text = hint_of(hints, kAlgorithm);
@@ -236,7 +255,7 @@ Status split(Comm* comm, int32_t color, const Options& options, const char* call
   FGMPI_TRY(check_parent(comm));
   SplitArrival mine;
   mine.color = color;
-  mine.options = options;
+  mine.options = &options;
   Status status = meet(comm, &mine, kOpSystemRanked, call, split_act);
   *out = mine.out;
   return status;
@@ -247,7 +266,8 @@ Status isplit(Comm* comm, int32_t color, const Options& options, const char* cal
   FGMPI_TRY(check_parent(comm));
   auto* r = new SplitRequest;
   r->arrival.color = color;
-  r->arrival.options = options;
+  r->options = options;
+  r->arrival.options = &r->options;
   r->call = call;
   r->keep = comm;
   r->result = out;

@@ -14,11 +14,13 @@ struct Comm;
 
 namespace fgmpi::comm::system_ranked {
 
-/// Which algorithm, by hints (fgmpi_system_ranked_algorithm, fgmpi_system_ranked_k, fgmpi_system_ranked_filler) over
-/// settings (FGMPI_SYSTEM_RANKED_ALGORITHM, ...). Errors: MPI_ERR_INFO_VALUE with the value and what is allowed.
+/// Which algorithm, by settings (FGMPI_SYSTEM_RANKED_ALGORITHM, ...).
+const Options& options_of_environment();
+/// The same, by hints (fgmpi_system_ranked_algorithm, fgmpi_system_ranked_k, fgmpi_system_ranked_filler) over settings.
+/// Errors: MPI_ERR_INFO_VALUE with the value and what is allowed.
 Status options_from(const Hints& hints, Options* out);
 
-/// *out is nullptr for MPI_UNDEFINED. All members give the same options.
+/// *out is nullptr for MPI_UNDEFINED. All members give the same options, which live until it returns.
 Status split(Comm* comm, int32_t color, const Options& options, const char* call, Comm** out);
 /// The request completes when *out is there.
 Status isplit(Comm* comm, int32_t color, const Options& options, const char* call, MPI_Comm* out,

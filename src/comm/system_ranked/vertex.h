@@ -58,10 +58,18 @@ struct Options {
   Filler filler = Filler::kLeaf;
   bool ranks = true;  ///< Shrink-and-Balance: a pass over the new tree assigns ranks
   const Directory* directory = nullptr;  ///< Rank-and-Hash; lives as long as the vertex
+  /// Rank-and-Hash: the world rank of the first proclet at an address; nullptr: an address is a world rank.
+  uint32_t (*first_world)(Address) = nullptr;
   /// Rank-and-Hash: the parent's tree has so many vertices and is balanced with this k. A group with members at all of
   /// them keeps that tree: ranges of ranks down it complete it, and nobody looks for neighbours. 0: built as any other.
   uint32_t kept_vertices = 0;
 };
+
+/// Do both build the same trees by the same messages? Fillers matter to Shrink-and-Balance alone.
+inline bool same_way(const Options& a, const Options& b) {
+  return a.algorithm == b.algorithm && a.k == b.k &&
+         (a.algorithm != Algorithm::kShrinkAndBalance || a.filler == b.filler);
+}
 
 class Carrier {
  public:
