@@ -55,9 +55,27 @@ bool is_made_by_f90(int combiner) {
          combiner == MPI_COMBINER_F90_COMPLEX;
 }
 
+/// Frees types that Contents::read() gave.
+void release_all(const Api& h, std::vector<MPI_Datatype>* types) {
+  for (MPI_Datatype& type : *types) {
+    if (is_predefined(type)) continue;
+    MPI_Count a, b, c, d;
+    int combiner;
+    if (h.Type_get_envelope_c(type, &a, &b, &c, &d, &combiner) == MPI_SUCCESS &&
+        combiner != MPI_COMBINER_NAMED && !is_made_by_f90(combiner))
+      h.Type_free(&type);
+  }
+}
+
+/// Lower and upper bound of an element (MPI-4.0 section 5.1).
+struct Bounds {
+  int64_t low = 0, high = 0;
+};
+
 class Flattener {
  public:
-  Flattener(const Api* h, Padding padding) : h_(h), padding_(padding) {}
+  Flattener(const Api* h, Padding padding, const PlacedSizes* sizes)
+      : h_(h), padding_(padding), sizes_(sizes) {}
 
   MPI_Datatype element = MPI_DATATYPE_NULL;  ///< the predefined type seen first
   bool several = false;                      ///< there were others
@@ -73,8 +91,19 @@ class Flattener {
     if (c.combiner == MPI_COMBINER_NAMED || is_made_by_f90(c.combiner))
       return make_unknown(type, out);
     const int code = make_constructed(c, out);
-    for (MPI_Datatype& inner : c.types) release(&inner);
+    release_all(*h_, &c.types);
     return code;
+  }
+  /// From one element to the next.
+  int64_t extent(MPI_Datatype type) {
+    if (sizes_) {
+      const Bounds b = placed_bounds(type);
+      return b.high - b.low;
+    }
+    if (is_basic(type)) return basic_size(type);
+    MPI_Count lb, extent;
+    h_->Type_get_extent_x(type, &lb, &extent);
+    return extent;
   }
 
  private:
@@ -85,6 +114,7 @@ class Flattener {
   TypePart predefined(MPI_Datatype type) {
     if (is_basic(type) && basic_size(type) == 0) return {};  // a marker of a bound
     made_of(type);
+    if (sizes_) return make_run(0, sizes_->at(type));
     switch (pair_index(type)) {
       case 0:
         return pair_of<float>(padding_);
@@ -109,20 +139,6 @@ class Flattener {
     *out = make_run(0, size);
     return MPI_SUCCESS;
   }
-  void release(MPI_Datatype* type) {
-    if (is_predefined(*type)) return;
-    MPI_Count a, b, c, d;
-    int combiner;
-    if (h_->Type_get_envelope_c(*type, &a, &b, &c, &d, &combiner) == MPI_SUCCESS &&
-        combiner != MPI_COMBINER_NAMED && !is_made_by_f90(combiner))
-      h_->Type_free(type);
-  }
-  int64_t extent(MPI_Datatype type) {
-    if (is_basic(type)) return basic_size(type);
-    MPI_Count lb, extent;
-    h_->Type_get_extent_x(type, &lb, &extent);
-    return extent;
-  }
   int make_struct(const Contents& c, TypePart* out) {
     const int64_t n = c.count(0);
     std::vector<TypePart> parts;
@@ -135,6 +151,85 @@ class Flattener {
     }
     *out = make_list(parts);
     return MPI_SUCCESS;
+  }
+  /// Bounds where predefined types have the sizes of `sizes_`.
+  Bounds placed_bounds(MPI_Datatype type) {
+    Contents c;
+    if (is_predefined(type)) {
+      auto found = sizes_->find(type);
+      return {0, found == sizes_->end() ? 0 : found->second};
+    }
+    if (c.read(*h_, type) != MPI_SUCCESS) return {};
+    if (c.combiner == MPI_COMBINER_NAMED || is_made_by_f90(c.combiner)) {
+      MPI_Count size = 0;
+      h_->Type_size_x(type, &size);
+      return {0, size};
+    }
+    const Bounds bounds = c.combiner == MPI_COMBINER_RESIZED
+                              ? Bounds{c.address(0, 0), c.address(0, 0) + c.address(1, 0)}
+                              : bounds_of(c);
+    release_all(*h_, &c.types);
+    return bounds;
+  }
+  Bounds bounds_of(const Contents& c) {
+    Bounds all;
+    bool first = true;
+    if (c.types.empty()) return all;
+    Bounds one = placed_bounds(c.types[0]);
+    auto add = [&](int64_t length, int64_t at) {
+      if (length == 0) return;
+      const int64_t last = (length - 1) * (one.high - one.low);
+      const Bounds block{at + one.low + std::min<int64_t>(last, 0),
+                         at + one.high + std::max<int64_t>(last, 0)};
+      all = first ? block : Bounds{std::min(all.low, block.low), std::max(all.high, block.high)};
+      first = false;
+    };
+    const int64_t step = one.high - one.low;
+    if (c.combiner == MPI_COMBINER_SUBARRAY || c.combiner == MPI_COMBINER_DARRAY) {
+      add(array_elements(c), 0);
+      return all;
+    }
+    const bool dup = c.combiner == MPI_COMBINER_DUP;
+    const int64_t n = dup ? 1 : c.count(0);
+    if (dup || c.combiner == MPI_COMBINER_CONTIGUOUS) add(n, 0);
+    for (int64_t i = 0; i < n; ++i) {
+      switch (c.combiner) {
+        case MPI_COMBINER_VECTOR:
+          if (i == 0 || i == n - 1) add(c.count(1), i * c.count(2) * step);
+          break;
+        case MPI_COMBINER_HVECTOR:
+          if (i == 0 || i == n - 1) add(c.count(1), i * c.address(0, 2));
+          break;
+        case MPI_COMBINER_INDEXED:
+          add(c.count(1 + i), c.count(1 + n + i) * step);
+          break;
+        case MPI_COMBINER_HINDEXED:
+          add(c.count(1 + i), c.address(i, 1 + n));
+          break;
+        case MPI_COMBINER_INDEXED_BLOCK:
+          add(c.count(1), c.count(2 + i) * step);
+          break;
+        case MPI_COMBINER_HINDEXED_BLOCK:
+          add(c.count(1), c.address(i, 2));
+          break;
+        case MPI_COMBINER_STRUCT:
+          one = placed_bounds(c.types[i]);
+          add(c.count(1 + i), c.address(i, 1 + n));
+          break;
+        default:
+          return all;
+      }
+    }
+    return all;
+  }
+  /// Of the whole array that a subarray or a distributed one is a part of.
+  static int64_t array_elements(const Contents& c) {
+    int64_t all = 1;
+    const bool sub = c.combiner == MPI_COMBINER_SUBARRAY;
+    const auto dims = static_cast<size_t>(c.integers[sub ? 0 : 2]);
+    for (size_t d = 0; d < dims; ++d)
+      all *= c.large() ? int64_t{c.counts[d]} : int64_t{c.integers[(sub ? 1 : 3) + d]};
+    return all;
   }
   static TypePart moved(TypePart part, int64_t by) {
     part.offset += by;
@@ -285,33 +380,107 @@ class Flattener {
 
   const Api* h_;  ///< predefined types need none
   Padding padding_;
+  const PlacedSizes* sizes_;  ///< nullptr: those of memory
 };
+
+/// Fortran's type of a precision, as one of its size.
+MPI_Datatype sized_type(int combiner, int64_t size) {
+  switch (combiner) {
+    case MPI_COMBINER_F90_INTEGER:
+      return size == 1   ? MPI_INTEGER1
+             : size == 2 ? MPI_INTEGER2
+             : size == 4 ? MPI_INTEGER4
+                         : MPI_INTEGER8;
+    case MPI_COMBINER_F90_REAL:
+      return size == 4 ? MPI_REAL4 : size == 8 ? MPI_REAL8 : MPI_REAL16;
+    default:
+      return size == 8 ? MPI_COMPLEX8 : size == 16 ? MPI_COMPLEX16 : MPI_COMPLEX32;
+  }
+}
+
+int make_signature(const Api* h, MPI_Datatype type, Signature* out) {
+  out->count = 1;
+  if (is_predefined(type)) {
+    out->type = type;
+    out->count = is_basic(type) && basic_size(type) == 0 ? 0 : 1;
+    return MPI_SUCCESS;
+  }
+  Contents c;
+  MPI_Count size = 0, one = 0;
+  if (int code = c.read(*h, type); code != MPI_SUCCESS) return code;
+  if (int code = h->Type_size_x(type, &size); code != MPI_SUCCESS) return code;
+  if (c.combiner == MPI_COMBINER_NAMED || is_made_by_f90(c.combiner)) {
+    out->type = sized_type(c.combiner, size);
+    return c.combiner == MPI_COMBINER_NAMED ? static_cast<int>(MPI_ERR_TYPE) : MPI_SUCCESS;
+  }
+  int code = MPI_SUCCESS;
+  const bool mixed = c.combiner == MPI_COMBINER_STRUCT;
+  for (size_t i = 0; i < c.types.size() && code == MPI_SUCCESS; ++i) {
+    Signature inner;
+    code = make_signature(h, c.types[i], &inner);
+    h->Type_size_x(c.types[i], &one);
+    const int64_t times = mixed ? c.count(1 + i) : one > 0 ? size / one : 0;
+    if (times == 0 || one == 0) continue;
+    if (inner.inner.empty()) {
+      inner.count *= times;
+      out->inner.push_back(std::move(inner));
+    } else {
+      out->inner.push_back({MPI_DATATYPE_NULL, times, {std::move(inner)}});
+    }
+  }
+  release_all(*h, &c.types);
+  return code;
+}
+
+}  // namespace
+
+namespace {
+
+Status unknown(const Type& type) {
+  return error(MPI_ERR_TYPE, "the hosted MPI does not say what datatype 0x%08x is made of",
+               static_cast<unsigned>(type.handle()));
+}
+
+/// `use` gets the host's functions, where the type needs them, on the host stack.
+template <class F>
+int with_host(const Type& type, F&& use) {
+  if (is_predefined(type.host_handle())) return use(nullptr);
+  return call([&](const Api& h) { return use(&h); });
+}
+
+Status flatten(const Type& type, Padding padding, const PlacedSizes* sizes, TypeTree* out) {
+  MPI_Datatype element = MPI_DATATYPE_NULL;
+  bool several = false;
+  out->extent = type.extent();
+  const int code = with_host(type, [&](const Api* h) {
+    Flattener flattener(h, padding, sizes);
+    const int made = flattener.make(type.host_handle(), &out->root);
+    element = flattener.element;
+    several = flattener.several;
+    if (sizes) out->extent = flattener.extent(type.host_handle());
+    return made;
+  });
+  if (code != MPI_SUCCESS) return unknown(type);
+  out->size = out->root.node ? out->root.node->size : 0;
+  out->element = several ? MPI_DATATYPE_NULL : element;
+  return {};
+}
 
 }  // namespace
 
 Status tree_of(const Type& type, Padding padding, TypeTree* out) {
-  const MPI_Datatype handle = type.host_handle();
-  MPI_Datatype element = MPI_DATATYPE_NULL;
-  bool several = false;
-  int code = MPI_SUCCESS;
-  auto make = [&](const Api* h) {
-    Flattener flattener(h, padding);
-    const int made = flattener.make(handle, &out->root);
-    element = flattener.element;
-    several = flattener.several;
-    return made;
-  };
-  if (is_predefined(handle))
-    code = make(nullptr);
-  else
-    code = call([&](const Api& h) { return make(&h); });
-  if (code != MPI_SUCCESS)
-    return error(MPI_ERR_TYPE, "the hosted MPI does not say what datatype 0x%08x is made of",
-                 static_cast<unsigned>(type.handle()));
-  out->size = out->root.node ? out->root.node->size : 0;
-  out->extent = type.extent();
-  out->element = several ? MPI_DATATYPE_NULL : element;
-  return {};
+  return flatten(type, padding, nullptr, out);
+}
+
+Status tree_of(const Type& type, const PlacedSizes& sizes, TypeTree* out) {
+  return flatten(type, Padding::kLeftOut, &sizes, out);
+}
+
+Status signature_of(const Type& type, Signature* out) {
+  *out = {};
+  const int code =
+      with_host(type, [&](const Api* h) { return make_signature(h, type.host_handle(), out); });
+  return code == MPI_SUCCESS ? Status() : unknown(type);
 }
 
 }  // namespace fgmpi::host

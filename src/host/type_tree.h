@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "base/status.h"
@@ -76,8 +77,23 @@ enum class Padding : uint8_t { kLeftOut, kIncluded };
 
 /// The tree of a committed datatype. Errors: MPI_ERR_TYPE.
 Status tree_of(const Type& type, Padding padding, TypeTree* out);
+/// Bytes that predefined types take elsewhere than in memory.
+using PlacedSizes = std::unordered_map<MPI_Datatype, int64_t>;
+/// The tree of a datatype where predefined types have other sizes, as in a file of another data representation: displacements
+/// that count elements change with them, those in bytes do not (MPI-4.0 section 14.5.1). Pairs have no padding.
+/// REQUIRES: `sizes` has all types of its signature. Errors: MPI_ERR_TYPE.
+Status tree_of(const Type& type, const PlacedSizes& sizes, TypeTree* out);
 /// The same, kept for the next use, without padding.
 Status kept_tree_of(const Type& type, TypeTreePtr* out);
+
+/// A type signature: a predefined type, or `inner` in this order, so many times.
+struct Signature {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  int64_t count = 0;
+  std::vector<Signature> inner;
+};
+/// That of one element. Fortran's types of a precision are those of their size. Errors: MPI_ERR_TYPE.
+Status signature_of(const Type& type, Signature* out);
 
 // ---- Making trees ------------------------------------------------------------------------------------------------
 TypePart make_run(int64_t offset, int64_t bytes);
