@@ -4,11 +4,13 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
 
 #include "base/strings.h"
+#include "file/ranges.h"
 #include "file/request.h"
 
 namespace fgmpi::file {
@@ -24,7 +26,8 @@ constexpr int64_t kLockNs = 50'000;
 
 }  // namespace
 
-Status prepare(File* file, const Operation& what, pt2pt::Buffer* buffer) {
+Status prepare(File* file, const Operation& what, pt2pt::Buffer* buffer, int64_t* etypes) {
+  *etypes = 0;
   if (!what.bad.ok()) return comm::copy_status(what.bad);
   const SharedFile& shared = *file->shared;
   const bool write = what.kind & kWrite;
@@ -50,11 +53,7 @@ Status prepare(File* file, const Operation& what, pt2pt::Buffer* buffer) {
   buffer->address = const_cast<void*>(what.address);
   buffer->count = what.count;
   int64_t bytes;
-  if (__builtin_mul_overflow(what.count, buffer->type.size(), &bytes))
-    return error(MPI_ERR_COUNT,
-                 "count is %lld, of a datatype of %lld bytes; allowed is at most %lld",
-                 static_cast<long long>(what.count), static_cast<long long>(buffer->type.size()),
-                 static_cast<long long>(INT64_MAX / buffer->type.size()));
+  FGMPI_TRY(Walk::bytes_in_file(*file->view, *buffer, &bytes));
   if (!what.address && bytes > 0 && buffer->type.basic())
     return error(MPI_ERR_BUFFER,
                  "the buffer is a null pointer with count %lld; allowed is null with count 0 only",
@@ -65,6 +64,7 @@ Status prepare(File* file, const Operation& what, pt2pt::Buffer* buffer) {
         "%lld bytes are no whole number of etypes, of %lld bytes each; allowed are buffers "
         "that are made of etypes",
         static_cast<long long>(bytes), static_cast<long long>(file->view->etype_size));
+  *etypes = bytes / file->view->etype_size;
   return {};
 }
 
@@ -126,6 +126,32 @@ AtomicTurn::~AtomicTurn() {
   sched::ready(next->proclet);
 }
 
+// ---- Pieces that overlap -----------------------------------------------------------------------------------------
+
+int64_t move_pieces(Transfer* transfer, bool ascends, const char* call) {
+  transfer->done = 0;
+  if (ascends) {
+    file::run(transfer, call);
+    return transfer->done;
+  }
+  std::vector<Piece> copies;
+  const std::vector<Piece> wanted = transfer->pieces;
+  std::stable_sort(transfer->pieces.begin(), transfer->pieces.end(),
+                   [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+  split_overlaps(&transfer->pieces, &copies);
+  file::run(transfer, call);
+  const int64_t end =
+      transfer->done < transfer->bytes() ? offset_at(transfer->pieces, transfer->done) : INT64_MAX;
+  copy_overlaps(transfer->pieces, copies, end);
+  int64_t done = 0;
+  for (const Piece& p : wanted) {
+    const int64_t here = std::clamp<int64_t>(end - p.offset, 0, p.bytes);
+    done += here;
+    if (here < p.bytes) break;
+  }
+  return done;
+}
+
 // ---- One access ---------------------------------------------------------------------------------------------------
 
 Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt::Buffer& buffer,
@@ -152,28 +178,25 @@ Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt:
   if (!write && !shared->is("romio_ds_read", "disable"))
     transfer.sieve = shared->number("ind_rd_buffer_size", kSieveBytes);
   Status status;
+  int64_t moved = 0;  // of the file
   while (!walk.at_end()) {
     transfer.pieces.clear();
-    transfer.done = 0;
     walk.take(INT64_MAX, kMostPieces, kMostBytes, &transfer.pieces);
-    const int64_t wanted = transfer.bytes();
-    file::run(&transfer, call);
-    *bytes += transfer.done;
+    int64_t wanted = 0;
+    for (const Piece& p : transfer.pieces) wanted += p.bytes;
+    const int64_t done = move_pieces(&transfer, walk.ascends(), call);
+    moved += done;
     status = status_of(transfer, shared->descriptor.path());
-    if (!status.ok() || transfer.done < wanted) break;
+    if (!status.ok() || done < wanted) break;
   }
-  if (!write) {
-    Status converted = walk.finish(*bytes);
-    if (status.ok()) status = std::move(converted);
-  }
-  return status;
+  Status converted = walk.finish(moved, bytes);
+  return status.ok() ? std::move(converted) : std::move(status);
 }
 
 namespace {
 
-/// Where an individual operation begins; moves the pointer on. May switch.
-Status place(File* file, const Operation& what, const pt2pt::Buffer& buffer, int64_t* offset) {
-  const int64_t etypes = etypes_of(*file, buffer);
+/// Where an individual operation of so many etypes begins; moves the pointer on. May switch.
+Status begin_at(File* file, const Operation& what, int64_t etypes, int64_t* offset) {
   if (what.kind & kSharedPointer) return fetch_shared(file->shared, etypes, offset, what.call);
   *offset = what.offset;
   if (what.kind & kIndividualPointer) {
@@ -193,11 +216,10 @@ class AccessRequest final : public FileRequest {
   using FileRequest::FileRequest;
   pt2pt::Buffer buffer;
   ViewPtr view;
-  int64_t offset = 0;
+  int64_t offset = 0, etypes = 0;
   bool write = false, shared_pointer = false;
   Status run() {
-    if (shared_pointer)
-      FGMPI_TRY(fetch_shared(file->shared, buffer.bytes() / view->etype_size, &offset, call));
+    if (shared_pointer) FGMPI_TRY(fetch_shared(file->shared, etypes, &offset, call));
     int64_t bytes = 0;
     Status status = transfer_at(file, view, offset, buffer, write, call, &bytes);
     outcome.bytes = static_cast<uint64_t>(bytes);
@@ -249,9 +271,9 @@ Status run(File* file, Operation* what, int64_t* bytes) {
   if (what->kind & kCollective) return run_collective(file, what, bytes);
   pt2pt::Buffer buffer;
   *bytes = 0;
-  FGMPI_TRY(prepare(file, *what, &buffer));
-  int64_t offset;
-  FGMPI_TRY(place(file, *what, buffer, &offset));
+  int64_t offset, etypes;
+  FGMPI_TRY(prepare(file, *what, &buffer, &etypes));
+  FGMPI_TRY(begin_at(file, *what, etypes, &offset));
   const ViewPtr view = file->view;
   return transfer_at(file, view, offset, buffer, what->kind & kWrite, what->call, bytes);
 }
@@ -259,14 +281,16 @@ Status run(File* file, Operation* what, int64_t* bytes) {
 Status start(File* file, Operation* what, pt2pt::Request** request) {
   if (what->kind & kCollective) return start_collective(file, what, request);
   pt2pt::Buffer buffer;
-  FGMPI_TRY(prepare(file, *what, &buffer));
+  int64_t etypes;
+  FGMPI_TRY(prepare(file, *what, &buffer, &etypes));
   FGMPI_TRY(sched::ensure_helper());
   auto mine = std::make_unique<AccessRequest>(file, what->call);
   mine->write = what->kind & kWrite;
   mine->shared_pointer = what->kind & kSharedPointer;
   mine->view = file->view;
+  mine->etypes = etypes;
   if (!mine->shared_pointer) {
-    Status placed = place(file, *what, buffer, &mine->offset);
+    Status placed = begin_at(file, *what, etypes, &mine->offset);
     if (!placed.ok()) {
       --file->pending;
       return placed;

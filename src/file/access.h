@@ -7,13 +7,12 @@
 
 namespace fgmpi::file {
 
-/// Checks what the access mode allows, and makes the buffer. Errors: MPI_ERR_ACCESS, MPI_ERR_READ_ONLY,
+/// Checks what the access mode allows, and makes the buffer; *etypes: those that it takes. Errors: MPI_ERR_ACCESS, MPI_ERR_READ_ONLY,
 /// MPI_ERR_UNSUPPORTED_OPERATION, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER, MPI_ERR_IO.
-Status prepare(File* file, const Operation& what, pt2pt::Buffer* buffer);
-/// Etypes that a buffer has.
-inline int64_t etypes_of(const File& file, const pt2pt::Buffer& buffer) {
-  return buffer.bytes() / file.view->etype_size;
-}
+Status prepare(File* file, const Operation& what, pt2pt::Buffer* buffer, int64_t* etypes);
+/// Moves pieces; `ascends`: false where they may overlap or come in another order (reads). Returns how many bytes of them, in
+/// their order, were moved. May switch.
+int64_t move_pieces(Transfer* transfer, bool ascends, const char* call);
 /// Moves one access at `offset` etypes. May switch. `bytes`: of memory that were moved.
 Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt::Buffer& buffer,
                    bool write, const char* call, int64_t* bytes);

@@ -33,7 +33,7 @@ struct Member : comm::Arrival {
   Operation what;
   pt2pt::Buffer buffer;
   ViewPtr view;
-  int64_t offset = 0, bytes = 0;
+  int64_t offset = 0, bytes = 0, etypes = 0;
   Walk walk;
 };
 
@@ -46,6 +46,7 @@ class CollectiveRequest final : public FileRequest {
 /// What each process says before anything moves.
 struct Range {
   int64_t low = kNever, high = 0;
+  int64_t ascends = 1;  ///< 0: a view overlaps itself
 };
 
 class Collective {
@@ -68,11 +69,9 @@ class Collective {
       status = processes_.agree(std::move(status));
     }
     for (Member* m : members_) {
-      m->bytes = status.ok() || ended_at_ != kNever ? m->walk.bytes_before(ended_at_) : 0;
-      if (!write_ && m->what.bad.ok()) {
-        Status converted = m->walk.finish(m->bytes);
-        if (status.ok()) status = std::move(converted);
-      }
+      const bool moved = status.ok() || ended_at_ != kNever;
+      Status converted = m->walk.finish(moved ? m->walk.bytes_before(ended_at_) : 0, &m->bytes);
+      if (status.ok()) status = std::move(converted);
     }
     for (Member* m : members_) {
       m->status = comm::copy_status(m->what.bad.ok() ? status : m->what.bad);
@@ -104,6 +103,7 @@ class Collective {
       }
       mine = m->walk.begin(m->view, position, m->buffer, write_);
       if (m->walk.total() == 0) continue;
+      range.ascends &= m->walk.ascends();
       range.low = std::min(range.low, m->walk.low());
       range.high = std::max(range.high, m->walk.high());
     }
@@ -132,8 +132,7 @@ class Collective {
     Bytes bytes;
     std::vector<Bytes> all;
     for (const Member* m : members_)
-      append(&bytes,
-             Amount{m->rank, 0, m->what.bad.ok() ? m->buffer.bytes() / m->view->etype_size : 0});
+      append(&bytes, Amount{m->rank, 0, m->what.bad.ok() ? m->etypes : 0});
     FGMPI_TRY(processes_.gather_all(bytes, &all));
     std::vector<Amount> amounts;
     for (const Bytes& one : all)
@@ -168,18 +167,20 @@ class Collective {
     Pin pin;
     FGMPI_TRY(pin.take(&shared_->descriptor));
     fd_ = pin.fd();
-    if (shared_->atomic) return one_by_one();
+    if (shared_->atomic || !ranges_[processes_.me()].ascends) return one_by_one();
     if (wants_exchange()) return exchange();
     return own(ranges_[processes_.me()]);
   }
 
-  /// Atomic mode: members that write to the same bytes do so one after the other.
+  /// Atomic mode: members that write to the same bytes do so one after the other. Views that overlap themselves: no window of
+  /// the file has a position's neighbours.
   Status one_by_one() {
     const bool others = processes_.count() > 1;
     for (Member* m : members_) {
       if (m->walk.total() == 0) continue;
       AtomicTurn turn;
-      FGMPI_TRY(turn.take(shared_, fd_, m->walk.low(), m->walk.high(), write_, others, call_));
+      if (shared_->atomic)
+        FGMPI_TRY(turn.take(shared_, fd_, m->walk.low(), m->walk.high(), write_, others, call_));
       while (!m->walk.at_end()) {
         std::vector<Piece> pieces;
         m->walk.take(kNever, 4096, kOwnWindow, &pieces);
@@ -198,6 +199,8 @@ class Collective {
     const char* key = write_ ? "romio_cb_write" : "romio_cb_read";
     if (processes_.count() == 1 || shared_->is(key, "disable") || shared_->sequential())
       return false;
+    for (const Range& r : ranges_)
+      if (!r.ascends) return false;
     if (shared_->is(key, "enable")) return true;
     std::vector<Range> sorted;
     for (const Range& r : ranges_)
@@ -212,24 +215,23 @@ class Collective {
   /// Pieces of all members below an offset, ascending.
   std::vector<Piece> take(int64_t limit) {
     std::vector<Piece> pieces;
-    bool sorted = true;
-    for (Member* m : members_) {
-      const size_t first = pieces.size();
+    for (Member* m : members_)
       m->walk.take(limit, std::numeric_limits<size_t>::max(), kNever, &pieces);
-      sorted = sorted && (first == 0 || first == pieces.size() ||
-                          pieces[first - 1].offset <= pieces[first].offset);
-    }
-    if (!sorted)
-      std::stable_sort(pieces.begin(), pieces.end(),
-                       [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+    sort(&pieces);
     return pieces;
   }
+  static void sort(std::vector<Piece>* pieces) {
+    auto before = [](const Piece& a, const Piece& b) { return a.offset < b.offset; };
+    if (!std::is_sorted(pieces->begin(), pieces->end(), before))
+      std::stable_sort(pieces->begin(), pieces->end(), before);
+  }
 
-  /// Moves pieces, which ascend but may overlap. *end: the file's offset where it ended early.
+  /// Moves pieces, which may overlap. *end: the file's offset where it ended early.
   Status move_pieces(std::vector<Piece> pieces, int64_t* end) {
     std::vector<Piece> copies;
     Transfer transfer;
     transfer.pieces = std::move(pieces);
+    sort(&transfer.pieces);
     split_overlaps(&transfer.pieces, &copies);
     transfer.fd = fd_;
     transfer.write = write_;
@@ -416,11 +418,11 @@ void arrive(File* file, Operation* what, Member* member) {
   member->what = std::move(*what);
   member->view = file->view;
   Operation& w = member->what;
-  w.bad = prepare(file, w, &member->buffer);
+  w.bad = prepare(file, w, &member->buffer, &member->etypes);
   member->offset = w.offset;
   if (!w.bad.ok() || !(w.kind & kIndividualPointer)) return;
   member->offset = file->pointer;
-  if (__builtin_add_overflow(file->pointer, etypes_of(*file, member->buffer), &file->pointer)) {
+  if (__builtin_add_overflow(file->pointer, member->etypes, &file->pointer)) {
     file->pointer = member->offset;
     w.bad = error(MPI_ERR_ARG, "the individual pointer would be beyond the largest offset");
   }

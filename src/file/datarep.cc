@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstring>
 #include <deque>
-#include <vector>
+#include <memory>
 
+#include "file/external32.h"
 #include "host/host.h"
 
 namespace fgmpi::file {
@@ -23,12 +23,37 @@ std::deque<Datarep>& all() {
   return *list;
 }
 
-Status conversion_failed(const Datarep& datarep, int code) {
-  char words[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  host::call([&](const host::Api& h) { return h.Error_string(code, words, &length); });
-  return error(MPI_ERR_CONVERSION, "elements cannot be converted to or from \"%s\": %s",
-               datarep.name.c_str(), words);
+/// f(predefined type, count) for runs of a signature, in order, as long as it returns true.
+template <class F>
+bool for_each_run(const host::Signature& signature, F&& f) {
+  if (signature.inner.empty()) return signature.count == 0 || f(signature.type, signature.count);
+  for (int64_t i = 0; i < signature.count; ++i)
+    for (const host::Signature& inner : signature.inner)
+      if (!for_each_run(inner, f)) return false;
+  return true;
+}
+
+void collect(const host::Signature& signature, host::PlacedSizes* sizes) {
+  if (signature.inner.empty()) sizes->emplace(signature.type, 0);
+  for (const host::Signature& inner : signature.inner) collect(inner, sizes);
+}
+
+int64_t size_in_memory(MPI_Datatype type) {
+  host::Type known;
+  return host::Type::of(type, &known).ok() ? known.size() : 0;
+}
+
+/// Of one element: predefined items, and their bytes.
+void sum_up(const host::Signature& signature, const host::PlacedSizes& sizes, int64_t* items,
+            int64_t* bytes) {
+  int64_t n = 0, sum = 0;
+  if (signature.inner.empty()) {
+    n = 1;
+    sum = sizes.at(signature.type);
+  }
+  for (const host::Signature& inner : signature.inner) sum_up(inner, sizes, &n, &sum);
+  *items += n * signature.count;
+  *bytes += sum * signature.count;
 }
 
 }  // namespace
@@ -53,79 +78,145 @@ Status register_datarep(Datarep what) {
   return {};
 }
 
-Status file_size(const Datarep& datarep, const host::Type& type, int64_t* bytes) {
-  *bytes = type.size();
-  if (datarep.kind != Datarep::kExternal32 || type.size() == 0) return {};
-  MPI_Aint size = 0;
-  const int code = host::call([&](const host::Api& h) {
-    return h.Pack_external_size("external32", 1, type.host_handle(), &size);
-  });
-  if (code != MPI_SUCCESS) return conversion_failed(datarep, code);
-  *bytes = size;
+Status place(const Datarep& datarep, const host::Type& type, Placed* out) {
+  *out = {};
+  out->bytes = type.size();
+  if (!datarep.converts() || type.size() == 0) return {};
+  FGMPI_TRY(host::signature_of(type, &out->signature));
+  collect(out->signature, &out->sizes);
+  for (auto& [predefined, bytes] : out->sizes) {
+    out->memory[predefined] = size_in_memory(predefined);
+    if (datarep.kind == Datarep::kExternal32) {
+      bytes = external32::size_of(predefined);
+      continue;
+    }
+    MPI_Aint extent = 0;
+    const int code = datarep.extent(predefined, &extent, datarep.state);
+    if (code != MPI_SUCCESS || extent <= 0)
+      return error(
+          MPI_ERR_CONVERSION,
+          "the extent function of \"%s\" returned %d and %lld for datatype 0x%08x; allowed "
+          "are MPI_SUCCESS and more than 0",
+          datarep.name.c_str(), code, static_cast<long long>(extent),
+          static_cast<unsigned>(predefined));
+    bytes = extent;
+  }
+  out->bytes = 0;
+  sum_up(out->signature, out->sizes, &out->items, &out->bytes);
+  return {};
+}
+
+Status tree_in_file(const Datarep& datarep, const host::Type& type, host::TypeTreePtr* out) {
+  if (!datarep.converts()) return host::kept_tree_of(type, out);
+  Placed placed;
+  auto tree = std::make_shared<host::TypeTree>();
+  FGMPI_TRY(place(datarep, type, &placed));
+  FGMPI_TRY(host::tree_of(type, placed.sizes, tree.get()));
+  *out = std::move(tree);
   return {};
 }
 
 Status file_extent(const Datarep& datarep, const host::Type& type, int64_t* bytes) {
   *bytes = type.extent();
-  if (datarep.kind == Datarep::kExternal32 && type.extent() == type.size())
-    return file_size(datarep, type, bytes);
-  if (!datarep.extent) return {};
-  MPI_Aint extent = 0;
-  const int code = datarep.extent(type.handle(), &extent, datarep.state);
-  if (code != MPI_SUCCESS)
-    return error(MPI_ERR_CONVERSION, "the extent function of \"%s\" returned %d",
-                 datarep.name.c_str(), code);
-  *bytes = extent;
+  if (!datarep.converts()) return {};
+  host::TypeTreePtr tree;
+  FGMPI_TRY(tree_in_file(datarep, type, &tree));
+  *bytes = tree->extent;
   return {};
 }
 
-Status to_file(const Datarep& datarep, const pt2pt::Buffer& buffer, char* out, int64_t bytes) {
-  int code = MPI_SUCCESS;
-  if (datarep.kind == Datarep::kExternal32) {
-    MPI_Count position = 0;
-    code = host::call([&](const host::Api& h) {
-      return h.Pack_external_c("external32", buffer.address, buffer.count,
-                               buffer.type.host_handle(), out, bytes, &position);
-    });
-    return code == MPI_SUCCESS ? Status() : conversion_failed(datarep, code);
-  }
-  if (datarep.write)
-    code = datarep.write(buffer.address, buffer.type.handle(), buffer.count, out, 0, datarep.state);
-  else if (datarep.write_small && buffer.count <= INT_MAX)
-    code = datarep.write_small(buffer.address, buffer.type.handle(), static_cast<int>(buffer.count),
-                               out, 0, datarep.state);
-  else
-    return host::pack(buffer.address, buffer.count, buffer.type, out);
-  if (code == MPI_SUCCESS) return {};
-  return error(MPI_ERR_CONVERSION, "the write function of \"%s\" returned %d", datarep.name.c_str(),
-               code);
+Whole whole_items(const Placed& placed, int64_t file_bytes) {
+  Whole whole;
+  if (placed.bytes == 0) return whole;
+  const int64_t elements = file_bytes / placed.bytes;
+  int64_t left = file_bytes % placed.bytes, memory = 0, items = 0;
+  sum_up(placed.signature, placed.memory, &items, &memory);
+  whole.items = elements * placed.items;
+  whole.memory = elements * memory;
+  for_each_run(placed.signature, [&](MPI_Datatype type, int64_t count) {
+    const int64_t n = std::min(count, left / placed.sizes.at(type));
+    whole.items += n;
+    whole.memory += n * placed.memory.at(type);
+    left -= n * placed.sizes.at(type);
+    return n == count;
+  });
+  return whole;
 }
 
-Status from_file(const Datarep& datarep, const char* in, int64_t bytes,
-                 const pt2pt::Buffer& buffer) {
-  const int64_t size = buffer.type.size();
-  const int64_t whole = size ? std::min(buffer.count, bytes / size) : 0;
-  auto* file = const_cast<char*>(in);
-  int code = MPI_SUCCESS;
-  if (whole == 0) return {};
-  if (datarep.kind == Datarep::kExternal32) {
-    MPI_Count position = 0;
-    code = host::call([&](const host::Api& h) {
-      return h.Unpack_external_c("external32", in, whole * size, &position, buffer.address, whole,
-                                 buffer.type.host_handle());
-    });
-    return code == MPI_SUCCESS ? Status() : conversion_failed(datarep, code);
-  }
-  if (datarep.read)
-    code = datarep.read(buffer.address, buffer.type.handle(), whole, file, 0, datarep.state);
-  else if (datarep.read_small && whole <= INT_MAX)
-    code = datarep.read_small(buffer.address, buffer.type.handle(), static_cast<int>(whole), file,
-                              0, datarep.state);
-  else
-    return host::unpack(in, whole * size, buffer.address, buffer.count, buffer.type);
+namespace {
+
+Status returned(const Datarep& datarep, const char* function, int code) {
   if (code == MPI_SUCCESS) return {};
-  return error(MPI_ERR_CONVERSION, "the read function of \"%s\" returned %d", datarep.name.c_str(),
-               code);
+  return error(MPI_ERR_CONVERSION, "the %s function of \"%s\" returned %d", function,
+               datarep.name.c_str(), code);
+}
+
+/// That of so many elements.
+host::Signature repeated(const host::Signature& one, int64_t count) {
+  if (one.inner.empty()) return {one.type, one.count * count, {}};
+  return {MPI_DATATYPE_NULL, count, {one}};
+}
+
+/// Calls one of the program's functions with a number of predefined items (MPI-4.0 section 14.5.3).
+Status convert(const Datarep& datarep, bool reads, const pt2pt::Buffer& buffer, int64_t items,
+               char* file) {
+  const char* name = reads ? "read" : "write";
+  const MPI_Datatype type = buffer.type.handle();
+  if (auto* large = reads ? datarep.read : datarep.write)
+    return returned(datarep, name, large(buffer.address, type, items, file, 0, datarep.state));
+  auto* small = reads ? datarep.read_small : datarep.write_small;
+  if (items > INT_MAX)
+    return error(MPI_ERR_CONVERSION,
+                 "%lld items are to be converted by the %s function of \"%s\"; allowed are at most "
+                 "%d, unless it is registered by MPI_Register_datarep_c",
+                 static_cast<long long>(items), name, datarep.name.c_str(), INT_MAX);
+  return returned(datarep, name,
+                  small(buffer.address, type, static_cast<int>(items), file, 0, datarep.state));
+}
+
+}  // namespace
+
+Status to_file(const Datarep& datarep, const Placed& placed, const pt2pt::Buffer& buffer,
+               char* out) {
+  if (datarep.kind == Datarep::kRegistered) {
+    if (!datarep.write && !datarep.write_small)
+      return host::pack(buffer.address, buffer.count, buffer.type, out);
+    return convert(datarep, false, buffer, buffer.count * placed.items, out);
+  }
+  const std::unique_ptr<char[]> packed(new char[static_cast<size_t>(buffer.bytes())]);
+  FGMPI_TRY(host::pack(buffer.address, buffer.count, buffer.type, packed.get()));
+  const char* in = packed.get();
+  Status status;
+  for_each_run(repeated(placed.signature, buffer.count), [&](MPI_Datatype type, int64_t count) {
+    status = external32::encode(type, in, count, out);
+    in += count * placed.memory.at(type);
+    out += count * placed.sizes.at(type);
+    return status.ok();
+  });
+  return status;
+}
+
+Status from_file(const Datarep& datarep, const Placed& placed, const char* in, int64_t bytes,
+                 const pt2pt::Buffer& buffer) {
+  const Whole whole = whole_items(placed, bytes);
+  if (whole.items == 0) return {};
+  if (datarep.kind == Datarep::kRegistered) {
+    if (datarep.read || datarep.read_small)
+      return convert(datarep, true, buffer, whole.items, const_cast<char*>(in));
+    return host::unpack(in, bytes, buffer.address, buffer.count, buffer.type);
+  }
+  const std::unique_ptr<char[]> packed(new char[static_cast<size_t>(whole.memory)]);
+  char* out = packed.get();
+  int64_t left = whole.items;
+  for_each_run(repeated(placed.signature, buffer.count), [&](MPI_Datatype type, int64_t count) {
+    const int64_t n = std::min(count, left);
+    external32::decode(type, in, n, out);
+    in += n * placed.sizes.at(type);
+    out += n * placed.memory.at(type);
+    left -= n;
+    return left > 0;
+  });
+  return host::unpack(packed.get(), whole.memory, buffer.address, buffer.count, buffer.type);
 }
 
 }  // namespace fgmpi::file

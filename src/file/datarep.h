@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "host/type_tree.h"
 #include "pt2pt/pt2pt.h"
 
 namespace fgmpi::file {
@@ -30,13 +31,30 @@ const Datarep* find_datarep(const char* name);
 /// Errors: MPI_ERR_DUP_DATAREP, MPI_ERR_ARG.
 Status register_datarep(Datarep what);
 
-/// Bytes that one element of the type takes in the file.
-Status file_size(const Datarep& datarep, const host::Type& type, int64_t* bytes);
+/// A datatype in a file of some representation.
+struct Placed {
+  host::Signature signature;  ///< empty where the representation is memory's own
+  host::PlacedSizes sizes;    ///< of the predefined types in it
+  host::PlacedSizes memory;   ///< the same in memory
+  int64_t items = 0;          ///< predefined ones in an element
+  int64_t bytes = 0;          ///< of an element in the file
+};
+/// Errors: MPI_ERR_TYPE; MPI_ERR_CONVERSION from the extent function.
+Status place(const Datarep& datarep, const host::Type& type, Placed* out);
+/// Where its bytes are in the file.
+Status tree_in_file(const Datarep& datarep, const host::Type& type, host::TypeTreePtr* out);
 /// Extent of a type in the file: MPI_File_get_type_extent.
 Status file_extent(const Datarep& datarep, const host::Type& type, int64_t* bytes);
-/// Elements at `buffer` into file bytes, and `bytes` file bytes into elements (whole ones).
-Status to_file(const Datarep& datarep, const pt2pt::Buffer& buffer, char* out, int64_t bytes);
-Status from_file(const Datarep& datarep, const char* in, int64_t bytes,
+
+/// Items of the buffer's elements that a number of file bytes hold whole, and their bytes in memory.
+struct Whole {
+  int64_t items = 0, memory = 0;
+};
+Whole whole_items(const Placed& placed, int64_t file_bytes);
+/// Elements at `buffer` into file bytes, and file bytes into whole items of elements.
+Status to_file(const Datarep& datarep, const Placed& placed, const pt2pt::Buffer& buffer,
+               char* out);
+Status from_file(const Datarep& datarep, const Placed& placed, const char* in, int64_t bytes,
                  const pt2pt::Buffer& buffer);
 
 }  // namespace fgmpi::file

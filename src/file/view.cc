@@ -1,5 +1,6 @@
 #include "file/view.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/strings.h"
@@ -50,7 +51,19 @@ int64_t View::data_before(int64_t offset) const {
   offset -= disp;
   if (offset <= tree->low()) return 0;
   if (tree->contiguous()) return offset - tree->low();
-  // Whole filetypes, then the last one by bisection: positions ascend with offsets.
+  if (!ascends) {
+    // Filetypes that end before it, then run by run.
+    const int64_t whole = std::max<int64_t>((offset - tree->high()) / tree->extent, 0);
+    host::TypeCursor at(*tree);
+    at.seek(whole * tree->size);
+    for (;;) {
+      const host::TypeRun run = at.peek();
+      if (run.offset + run.bytes > offset)
+        return at.position() + std::max<int64_t>(offset - run.offset, 0);
+      at.next(run.bytes);
+    }
+  }
+  // Whole filetypes, then the last one by bisection.
   int64_t low = 0, high = ((offset - tree->low()) / tree->extent + 1) * tree->size;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
@@ -85,9 +98,11 @@ Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const 
                  "datarep is \"%s\"; allowed are \"native\", \"internal\", \"external32\" and what "
                  "MPI_Register_datarep was given",
                  datarep);
-  int64_t file_bytes = 0;
-  FGMPI_TRY(file_size(*view->datarep, view->etype, &view->etype_size));
-  FGMPI_TRY(file_size(*view->datarep, file_type, &file_bytes));
+  host::TypeTreePtr etype_tree;
+  FGMPI_TRY(tree_in_file(*view->datarep, view->etype, &etype_tree));
+  FGMPI_TRY(tree_in_file(*view->datarep, file_type, &view->tree));
+  view->etype_size = etype_tree->size;
+  const int64_t file_bytes = view->tree->size;
   if (view->etype_size == 0)
     return error(MPI_ERR_ARG, "etype has no bytes; allowed is one that has some");
   if (file_bytes == 0 || file_bytes % view->etype_size)
@@ -95,13 +110,6 @@ Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const 
         MPI_ERR_ARG,
         "filetype has %lld bytes; allowed is one that is made of etypes, of %lld bytes each",
         static_cast<long long>(file_bytes), static_cast<long long>(view->etype_size));
-  if (file_bytes != file_type.size() || view->etype_size != view->etype.size())
-    return error(
-        MPI_ERR_UNSUPPORTED_DATAREP,
-        "an element of filetype takes %lld bytes in \"%s\" and %lld in memory; allowed are "
-        "types whose elements are as long in the file as in memory",
-        static_cast<long long>(file_bytes), datarep, static_cast<long long>(file_type.size()));
-  FGMPI_TRY(host::kept_tree_of(file_type, &view->tree));
   const host::TypeTree& tree = *view->tree;
   if (tree.low() < 0)
     return error(
@@ -109,12 +117,15 @@ Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const 
         "filetype has a displacement of %lld bytes; allowed are ones that are not negative",
         static_cast<long long>(tree.low()));
   const bool repeats = tree.extent < tree.high() - tree.low();
-  if (!tree.root.node->ascends || repeats)
+  view->ascends = tree.root.node->ascends && !repeats;
+  if (writable && !view->ascends)
     return error(MPI_ERR_ARG,
-                 "filetype has displacements that %s; allowed are ones that ascend without "
-                 "overlapping%s",
-                 repeats ? "overlap those of the next filetype" : "overlap or do not ascend",
-                 writable ? "" : " (also in files that are only read)");
+                 "filetype has displacements that %s; allowed in files that are written are ones "
+                 "that ascend without overlapping",
+                 repeats ? "overlap those of the next filetype" : "overlap or do not ascend");
+  if (tree.extent <= 0)
+    return error(MPI_ERR_ARG, "filetype has an extent of %lld bytes; allowed is more than 0",
+                 static_cast<long long>(tree.extent));
   view->disp = disp;
   FGMPI_TRY(duplicate(etype, &view->etype_kept));
   FGMPI_TRY(duplicate(filetype, &view->filetype_kept));

@@ -17,8 +17,10 @@ namespace fgmpi::file {
 
 struct View {
   int64_t disp = 0;
-  int64_t etype_size = 1;
-  host::TypeTreePtr tree;  ///< of the filetype
+  int64_t etype_size = 1;  ///< in the file
+  host::TypeTreePtr tree;  ///< of the filetype, in the file
+  /// Positions ascend with offsets. False: overlapping filetypes, which only files that are read may have.
+  bool ascends = true;
   host::Type etype;
   /// Duplicates that MPI_File_get_view copies; predefined ones themselves.
   MPI_Datatype etype_kept = MPI_BYTE, filetype_kept = MPI_BYTE;
@@ -29,14 +31,14 @@ struct View {
   bool contiguous() const { return tree->contiguous(); }
   /// The file's offset of a byte of the data.
   int64_t offset_of(int64_t position) const;
-  /// Bytes of the data before a file's offset.
+  /// Bytes of the data before the first that lies at or behind a file's offset.
   int64_t data_before(int64_t offset) const;
 };
 using ViewPtr = std::shared_ptr<const View>;
 
 /// Bytes from 0 on: what a file has until MPI_File_set_view.
 ViewPtr default_view();
-/// `writable`: overlapping filetypes are refused. Errors: MPI_ERR_ARG, MPI_ERR_TYPE, MPI_ERR_UNSUPPORTED_DATAREP.
+/// `writable`: overlapping filetypes are refused; else displacements must not descend (MPI-4.0 section 14.1.1). Errors: MPI_ERR_ARG, MPI_ERR_TYPE, MPI_ERR_UNSUPPORTED_DATAREP.
 Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
                  bool writable, ViewPtr* out);
 /// Copies for the user, who frees them.

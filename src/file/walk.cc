@@ -12,11 +12,22 @@ char* moved(char* base, int64_t offset) {
 
 }  // namespace
 
+Status Walk::bytes_in_file(const View& view, const pt2pt::Buffer& buffer, int64_t* bytes) {
+  Placed placed;
+  FGMPI_TRY(place(*view.datarep, buffer.type, &placed));
+  if (!__builtin_mul_overflow(buffer.count, placed.bytes, bytes)) return {};
+  return error(MPI_ERR_COUNT, "count is %lld, of a datatype of %lld bytes; allowed is at most %lld",
+               static_cast<long long>(buffer.count), static_cast<long long>(placed.bytes),
+               static_cast<long long>(INT64_MAX / placed.bytes));
+}
+
 Status Walk::begin(ViewPtr view, int64_t position, const pt2pt::Buffer& buffer, bool write) {
   view_ = std::move(view);
   buffer_ = buffer;
+  write_ = write;
   start_ = position;
-  total_ = left_ = buffer.bytes();
+  FGMPI_TRY(place(*view_->datarep, buffer.type, &placed_));
+  total_ = left_ = buffer.count * placed_.bytes;
   if (total_ == 0) return {};
   int64_t last, elements;
   if (__builtin_add_overflow(position, total_ - 1, &last) ||
@@ -27,6 +38,11 @@ Status Walk::begin(ViewPtr view, int64_t position, const pt2pt::Buffer& buffer, 
                  static_cast<long long>(total_), static_cast<long long>(position));
   low_ = view_->offset_of(position);
   high_ = view_->offset_of(last) + 1;
+  if (!view_->ascends) {  // somewhere in the filetypes from the first to the last
+    const host::TypeTree& tree = *view_->tree;
+    low_ = view_->disp + tree.low() + position / tree.size * tree.extent;
+    high_ = view_->disp + tree.high() + last / tree.size * tree.extent;
+  }
   if (!view_->contiguous()) {
     in_file_.emplace(*view_->tree);
     in_file_->seek(position);
@@ -35,7 +51,7 @@ Status Walk::begin(ViewPtr view, int64_t position, const pt2pt::Buffer& buffer, 
   if (view_->datarep->converts()) {
     converted_.reset(new char[static_cast<size_t>(total_)]);
     base_ = converted_.get();
-    return write ? to_file(*view_->datarep, buffer_, base_, total_) : Status();
+    return write ? to_file(*view_->datarep, placed_, buffer_, base_) : Status();
   }
   FGMPI_TRY(host::kept_tree_of(buffer.type, &memory_));
   if (memory_->contiguous()) {
@@ -74,13 +90,15 @@ void Walk::take(int64_t limit, size_t most, int64_t bytes, std::vector<Piece>* o
 
 int64_t Walk::bytes_before(int64_t offset) const {
   if (total_ == 0 || offset >= high_) return total_;
-  if (offset <= low_) return 0;
+  if (offset <= low_ || !view_) return 0;
   return std::clamp<int64_t>(view_->data_before(offset) - start_, 0, total_);
 }
 
-Status Walk::finish(int64_t bytes) const {
+Status Walk::finish(int64_t bytes, int64_t* memory) const {
+  *memory = bytes;
   if (!converted_) return {};
-  return from_file(*view_->datarep, converted_.get(), bytes, buffer_);
+  *memory = whole_items(placed_, bytes).memory;
+  return write_ ? Status() : from_file(*view_->datarep, placed_, converted_.get(), bytes, buffer_);
 }
 
 }  // namespace fgmpi::file

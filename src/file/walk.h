@@ -14,6 +14,8 @@ namespace fgmpi::file {
 
 class Walk {
  public:
+  /// Bytes of the file that a buffer's elements take.
+  static Status bytes_in_file(const View& view, const pt2pt::Buffer& buffer, int64_t* bytes);
   /// `position`: of the first byte, in the data of the view. Converts at once what a write converts. Errors:
   /// MPI_ERR_TYPE, MPI_ERR_CONVERSION, MPI_ERR_ARG (beyond the largest offset).
   Status begin(ViewPtr view, int64_t position, const pt2pt::Buffer& buffer, bool write);
@@ -23,17 +25,21 @@ class Walk {
   int64_t next_offset() const;
   /// Adds pieces below `limit`, at most `most` of them and about as many bytes; goes on behind them.
   void take(int64_t limit, size_t most, int64_t bytes, std::vector<Piece>* out);
+  /// False: its pieces may overlap, or come in another order than the file's.
+  bool ascends() const { return view_->ascends; }
   /// Offsets that it reaches over. REQUIRES: total() > 0.
   int64_t low() const { return low_; }
   int64_t high() const { return high_; }
-  /// How many of its bytes lie before an offset of the file.
+  /// How many of its bytes come before the first that lies at or behind an offset of the file.
   int64_t bytes_before(int64_t offset) const;
-  /// A read that got this many bytes: converts them for the user. Returns the bytes of memory that are filled.
-  Status finish(int64_t bytes) const;
+  /// This many bytes of the file were moved: converts what was read for the user. *memory: the bytes of the elements.
+  Status finish(int64_t bytes, int64_t* memory) const;
 
  private:
   ViewPtr view_;
   pt2pt::Buffer buffer_;
+  Placed placed_;  ///< where elements are converted
+  bool write_ = false;
   char* base_ = nullptr;
   std::unique_ptr<char[]> converted_;  ///< elements as they are in the file
   host::TypeTreePtr memory_;           ///< nullptr: a row
