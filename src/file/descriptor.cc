@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -89,15 +90,22 @@ Status io_error(int code, const std::string& what) {
   return error(class_of_errno(code), "cannot %s: %s%s", what.c_str(), std::strerror(code), hint);
 }
 
+namespace {
+constexpr std::string_view kPrefixes[] = {
+    "ufs:",   "nfs:",  "testfs:", "xfs:",   "pfs:",    "sfs:",  "hfs:",
+    "piofs:", "pvfs:", "pvfs2:",  "pvfs3:", "panfs:",  "gpfs:", "lustre:",
+    "daos:",  "gfs:",  "ntfs:",   "ime:",   "quobyte:"};
+}  // namespace
+
 std::string plain_path(const char* name) {
-  constexpr std::string_view kPrefixes[] = {
-      "ufs:",   "nfs:",  "testfs:", "xfs:",   "pfs:",    "sfs:",  "hfs:",
-      "piofs:", "pvfs:", "pvfs2:",  "pvfs3:", "panfs:",  "gpfs:", "lustre:",
-      "daos:",  "gfs:",  "ntfs:",   "ime:",   "quobyte:"};
   const std::string_view text(name);
   for (std::string_view prefix : kPrefixes)
     if (text.starts_with(prefix)) return std::string(text.substr(prefix.size()));
   return std::string(text);
+}
+
+bool is_file_system(const char* name) {
+  return std::find(std::begin(kPrefixes), std::end(kPrefixes), name) != std::end(kPrefixes);
 }
 
 uint64_t descriptors_reopened() { return g_reopened; }
@@ -160,9 +168,20 @@ Status Descriptor::open(const std::string& path, int flags, mode_t mode) {
     }
     device_ = about.st_dev;
     inode_ = about.st_ino;
+    seen_ = true;
     seekable_ = S_ISREG(about.st_mode) || lseek(fd_, 0, SEEK_CUR) >= 0;
   }
   return {};
+}
+
+void Descriptor::open_later(const std::string& path, int flags) {
+  path_ = absolute_ = path;
+  flags_ = flags;
+}
+
+void Descriptor::advise(int advice) {
+  advice_ = advice;
+  if (fd_ >= 0 && seekable_) posix_fadvise(fd_, 0, 0, advice);
 }
 
 void Descriptor::may_be_closed() {
@@ -182,6 +201,11 @@ Status Descriptor::open_anew() {
   } while (code == EINTR || (none_left(code) && (close_one() || wait_for_others())));
   if (code) return io_error(code, "open " + absolute_ + " again");
   struct stat about;
+  if (!seen_ && fstat(fd_, &about) == 0) {
+    device_ = about.st_dev;
+    inode_ = about.st_ino;
+    seen_ = true;
+  }
   if (fstat(fd_, &about) != 0 || about.st_dev != device_ || about.st_ino != inode_) {
     ::close(fd_);
     fd_ = -1;
@@ -191,6 +215,7 @@ Status Descriptor::open_anew() {
                  absolute_.c_str());
   }
   ++g_reopened;
+  if (advice_ != POSIX_FADV_NORMAL) advise(advice_);
   return {};
 }
 

@@ -21,6 +21,10 @@ class Descriptor {
 
   /// open(2). Errors: as io_error() says.
   Status open(const std::string& path, int flags, mode_t mode);
+  /// Opened when it is first needed: errors come then.
+  void open_later(const std::string& path, int flags);
+  /// What posix_fadvise() is told, now and whenever it is opened again.
+  void advise(int advice);
   /// From now on it is closed when others need descriptors.
   void may_be_closed();
   /// The descriptor, which stays open until release(). Opens it again where it was closed.
@@ -39,9 +43,9 @@ class Descriptor {
 
   std::string path_;      ///< as the program gave it
   std::string absolute_;  ///< empty: it cannot be opened again
-  int fd_ = -1, flags_ = 0;
+  int fd_ = -1, flags_ = 0, advice_ = 0;
   uint32_t users_ = 0;
-  bool seekable_ = true, listed_ = false;
+  bool seekable_ = true, listed_ = false, seen_ = false;  ///< seen_: device and inode are known
   dev_t device_ = 0;
   ino_t inode_ = 0;
   Descriptor *newer_ = nullptr, *older_ = nullptr;  ///< of those that may be closed
@@ -73,5 +77,7 @@ Status io_error(int code, const std::string& what);
 
 /// The path without a prefix that names a file system (ROMIO's ufs:, nfs:, testfs:, ...).
 std::string plain_path(const char* name);
+/// Such a prefix.
+bool is_file_system(const char* name);
 
 }  // namespace fgmpi::file

@@ -54,7 +54,7 @@ class Performer {
   }
   /// The end of the pieces that one system call can take: without gaps, or in reads that sieve with narrow ones.
   size_t stretch(size_t from) const {
-    const int64_t most = t_.sieve && !t_.write ? std::max<int64_t>(t_.sieve, 1) : kMostBytes;
+    const int64_t most = t_.sieve ? t_.sieve : kMostBytes;
     size_t i = from;
     int64_t end = t_.pieces[i].offset + t_.pieces[i].bytes;
     bool gaps = false, tight = true;
@@ -62,7 +62,7 @@ class Performer {
       const Piece& p = t_.pieces[i];
       const int64_t gap = p.offset - end;
       if (gap != 0 && !t_.stream) {
-        if (t_.write || t_.sieve == 0 || gap > kNarrowGap || p.bytes > kLongPiece) break;
+        if (t_.sieve == 0 || gap > kNarrowGap || p.bytes > kLongPiece) break;
         gaps = true;
       }
       // What a buffer takes in is bounded by it; what lies in a row by a system call.
@@ -109,7 +109,7 @@ class Performer {
   bool take_result(SystemCall* c, int64_t* done) {
     if (c->result == -EINTR) return false;
     if (c->result <= 0) {
-      if (c->result < 0 || t_.write) {
+      if (c->result < 0 || c->write) {
         t_.error = c->result < 0 ? static_cast<int>(-c->result) : ENOSPC;
         t_.failed_at = c->offset < 0 ? t_.done + *done : c->offset;
       }
@@ -133,6 +133,14 @@ class Performer {
     c->list = list;
     return c->wanted == 0;
   }
+  /// The buffer's bytes from or to the file. Returns how many were moved.
+  int64_t one_call(bool write, int64_t offset, int64_t bytes) {
+    vectors_ = {{buffer_.get(), static_cast<size_t>(bytes)}};
+    std::vector<SystemCall> one{{t_.fd, write, nullptr, 1, t_.stream ? -1 : offset, bytes, 0}};
+    const int64_t moved = make(one);
+    vectors_.clear();
+    return moved;
+  }
   /// Pieces through a buffer of their span.
   void staged(size_t from, size_t past, int64_t span) {
     if (static_cast<size_t>(span) > room_) {
@@ -140,14 +148,18 @@ class Performer {
       buffer_.reset(new char[room_]);
     }
     const int64_t base = t_.pieces[from].offset;
+    if (t_.write && span != bytes_of(from, past)) {
+      // Data sieving: what lies between the pieces is read first, and is zero behind the end of the file.
+      std::memset(buffer_.get(), 0, static_cast<size_t>(span));
+      one_call(false, base, span);
+      if (t_.error) return;
+      ended_ = false;
+    }
     if (t_.write)
       for (size_t i = from; i < past; ++i)
         std::memcpy(buffer_.get() + (t_.pieces[i].offset - base), t_.pieces[i].memory,
                     static_cast<size_t>(t_.pieces[i].bytes));
-    vectors_ = {{buffer_.get(), static_cast<size_t>(span)}};
-    std::vector<SystemCall> one{{t_.fd, t_.write, nullptr, 1, t_.stream ? -1 : base, span, 0}};
-    const int64_t moved = make(one);
-    vectors_.clear();
+    const int64_t moved = one_call(t_.write, base, span);
     for (size_t i = from; i < past; ++i) {
       const Piece& p = t_.pieces[i];
       const int64_t here = std::clamp<int64_t>(moved - (p.offset - base), 0, p.bytes);

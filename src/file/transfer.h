@@ -2,7 +2,8 @@
 // pwritev); short ones are gathered in a buffer first, and reads with narrow gaps take the gaps with them (data sieving).
 //
 // Thread rule: perform() runs in any thread and touches nothing but its transfer. Invariant: pieces
-// ascend in the file without overlapping, and no byte outside of them is written.
+// ascend in the file without overlapping. Writes that sieve write the gaps as they were: the caller has them locked. No other
+// byte outside of the pieces is written.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct Transfer {
   int fd = -1;
   bool write = false;
   bool stream = false;  ///< not seekable: offsets do not matter
-  int64_t sieve = 0;    ///< reads: bytes of the buffer for pieces with gaps; 0: none
+  int64_t sieve = 0;    ///< bytes of the buffer for pieces with gaps (data sieving); 0: none
   std::vector<Piece> pieces;
   int64_t bytes() const;
   // Results.
