@@ -19,8 +19,6 @@ namespace {
 /// Pieces of one transfer at most, and bytes: what others of the process wait for at most with the direct engine.
 constexpr size_t kMostPieces = 4096;
 constexpr int64_t kMostBytes = int64_t{64} << 20;
-/// ROMIO's ind_rd_buffer_size.
-constexpr int64_t kSieveBytes = 4 << 20;
 /// How long a rank sleeps before it asks for a lock again that another process has.
 constexpr int64_t kLockNs = 50'000;
 
@@ -175,8 +173,11 @@ Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt:
   transfer.fd = pin.fd();
   transfer.write = write;
   transfer.stream = shared->streams();
-  if (!write && !shared->is("romio_ds_read", "disable"))
-    transfer.sieve = shared->number("ind_rd_buffer_size", kSieveBytes);
+  transfer.sieve = shared->sieve(write);
+  // Where locks are not to be had nobody sieves, and so nobody needs them.
+  if (write && transfer.sieve && !shared->atomic &&
+      !turn.take(shared, pin.fd(), walk.low(), walk.high(), true, true, call).ok())
+    transfer.sieve = 0;
   Status status;
   int64_t moved = 0;  // of the file
   while (!walk.at_end()) {

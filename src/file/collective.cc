@@ -26,7 +26,6 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 constexpr int64_t kBufferBytes = 16 << 20;
 /// What a process that moves its own ranges takes at once.
 constexpr int64_t kOwnWindow = int64_t{64} << 20;
-constexpr int64_t kSieveBytes = 4 << 20;
 
 struct Member : comm::Arrival {
   File* file = nullptr;
@@ -165,11 +164,18 @@ class Collective {
 
   Status move_all() {
     Pin pin;
-    FGMPI_TRY(pin.take(&shared_->descriptor));
+    const bool exchanges = !shared_->atomic && ranges_[processes_.me()].ascends && wants_exchange();
+    // Who only sends or receives needs no descriptor. An aggregator without one takes part all the same: others wait for it.
+    if (!exchanges || aggregates()) not_opened_ = pin.take(&shared_->descriptor);
     fd_ = pin.fd();
+    if (exchanges) return exchange();
+    if (!not_opened_.ok()) return std::move(not_opened_);
     if (shared_->atomic || !ranges_[processes_.me()].ascends) return one_by_one();
-    if (wants_exchange()) return exchange();
     return own(ranges_[processes_.me()]);
+  }
+  bool aggregates() const {
+    const std::vector<uint32_t>& list = shared_->aggregators;
+    return std::find(list.begin(), list.end(), processes_.me()) != list.end();
   }
 
   /// Atomic mode: members that write to the same bytes do so one after the other. Views that overlap themselves: no window of
@@ -236,8 +242,15 @@ class Collective {
     transfer.fd = fd_;
     transfer.write = write_;
     transfer.stream = shared_->streams();
-    if (!write_ && !shared_->is("romio_ds_read", "disable"))
-      transfer.sieve = shared_->number("ind_rd_buffer_size", kSieveBytes);
+    transfer.sieve = shared_->sieve(write_);
+    AtomicTurn turn;
+    if (write_ && transfer.sieve && !shared_->atomic && !transfer.pieces.empty()) {
+      const Piece& last = transfer.pieces.back();
+      if (!turn.take(shared_, fd_, transfer.pieces[0].offset, last.offset + last.bytes, true, true,
+                     call_)
+               .ok())
+        transfer.sieve = 0;
+    }
     const int64_t wanted = transfer.bytes();
     file::run(&transfer, call_);
     if (transfer.done < wanted) *end = std::min(*end, offset_at(transfer.pieces, transfer.done));
@@ -368,6 +381,7 @@ class Collective {
     std::stable_sort(all.begin(), all.end(),
                      [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
     int64_t end = kNever;
+    if (!not_opened_.ok()) note(&status, comm::copy_status(not_opened_));
     if (!all.empty() && status.ok()) note(&status, move_pieces(std::move(all), &end));
     ended_at_ = std::min(ended_at_, end);
     if (write_) return status;
@@ -407,6 +421,7 @@ class Collective {
   std::vector<Range> ranges_;
   SharedFile* shared_ = nullptr;
   int fd_ = -1;
+  Status not_opened_;  ///< why the file has no descriptor here
   bool write_ = false;
   int64_t ended_at_ = kNever;  ///< reads: the end of the file; or where an error was
 };

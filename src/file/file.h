@@ -60,6 +60,8 @@ struct SharedFile {
   /// A hint as a number of bytes or things, or `fallback` where it is not there or no number.
   int64_t number(const char* key, int64_t fallback) const;
   bool is(const char* key, const char* value) const;
+  /// Bytes of the buffer for data sieving; 0: none. A write that sieves locks what it reads and writes.
+  int64_t sieve(bool write) const;
 };
 
 /// A split collective operation that has begun.

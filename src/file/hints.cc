@@ -1,19 +1,26 @@
 #include "file/hints.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "base/environment.h"
 #include "base/strings.h"
+#include "file/aggregators.h"
 #include "file/file.h"
 
 namespace fgmpi::file {
 namespace {
 
-enum class Form : uint8_t { kSize, kSwitch, kOctal };
+/// Where a hint is no number.
+constexpr int64_t kSieveBytes = 4 << 20;
+
+enum class Form : uint8_t { kSize, kSwitch, kOctal, kTruth, kHosts, kStyle };
 struct Known {
   const char* key;
   Form form;
@@ -27,7 +34,12 @@ constexpr Known kKnown[] = {
     {"romio_cb_read", Form::kSwitch, false, "automatic"},
     {"romio_cb_write", Form::kSwitch, false, "automatic"},
     {"romio_ds_read", Form::kSwitch, false, "automatic"},
+    {"romio_ds_write", Form::kSwitch, false, "automatic"},
     {"ind_rd_buffer_size", Form::kSize, false, "4194304"},
+    {"ind_wr_buffer_size", Form::kSize, false, "524288"},
+    {"romio_no_indep_rw", Form::kTruth, true, "false"},
+    {"cb_config_list", Form::kHosts, true, nullptr},
+    {"access_style", Form::kStyle, false, nullptr},
     {"file_perm", Form::kOctal, true, nullptr},
 };
 
@@ -42,6 +54,28 @@ bool is_octal(const std::string& value) {
          value.find_first_not_of("01234567") == std::string::npos;
 }
 
+/// What posix_fadvise() is told for `access_style` (MPI-4.0 section 14.2.8), a list of words; nothing for others than the
+/// standard's.
+std::optional<int> advice_of(const std::string& style) {
+  constexpr std::pair<const char*, int> kStyles[] = {
+      {"read_once", POSIX_FADV_NOREUSE},     {"write_once", POSIX_FADV_NOREUSE},
+      {"read_mostly", POSIX_FADV_NORMAL},    {"write_mostly", POSIX_FADV_NORMAL},
+      {"sequential", POSIX_FADV_SEQUENTIAL}, {"reverse_sequential", POSIX_FADV_RANDOM},
+      {"random", POSIX_FADV_RANDOM}};
+  int advice = POSIX_FADV_NORMAL;
+  std::istringstream words(style);
+  bool any = false;
+  for (std::string word; std::getline(words, word, ',');) {
+    auto known = std::find_if(std::begin(kStyles), std::end(kStyles),
+                              [&](const auto& s) { return word == s.first; });
+    if (known == std::end(kStyles)) return {};
+    // How it is read ahead matters most.
+    if (advice == POSIX_FADV_NORMAL || known->second != POSIX_FADV_NOREUSE) advice = known->second;
+    any = true;
+  }
+  return any ? std::optional<int>(advice) : std::nullopt;
+}
+
 bool is_good(const Known& known, const std::string& value) {
   switch (known.form) {
     case Form::kSize: {
@@ -52,6 +86,12 @@ bool is_good(const Known& known, const std::string& value) {
       return value == "enable" || value == "disable" || value == "automatic";
     case Form::kOctal:
       return is_octal(value);
+    case Form::kTruth:
+      return value == "true" || value == "false";
+    case Form::kHosts:
+      return is_config_list(value);
+    case Form::kStyle:
+      return advice_of(value).has_value();
   }
   return false;
 }
@@ -100,6 +140,31 @@ void use_hints(const comm::Hints& given, comm::Hints* used, bool opened) {
 int64_t octal(const comm::Hints& hints, const char* key, int64_t fallback) {
   const std::string* value = value_of(hints, key);
   return value && is_octal(*value) ? std::strtol(value->c_str(), nullptr, 8) : fallback;
+}
+
+int advice(const comm::Hints& hints) {
+  const std::string* style = value_of(hints, "access_style");
+  return style ? advice_of(*style).value_or(POSIX_FADV_NORMAL) : POSIX_FADV_NORMAL;
+}
+
+std::string text(const comm::Hints& hints, const char* key) {
+  const std::string* value = value_of(hints, key);
+  return value ? *value : "";
+}
+
+void print_if_wanted(const comm::Hints& hints) {
+  if (!environment::raw(environment::kRomioPrintHints)) return;
+  for (const auto& [key, value] : hints)
+    std::printf("key = %-25s value = %-10s\n", key.c_str(), value.c_str());
+  std::fflush(stdout);
+}
+
+int64_t SharedFile::sieve(bool write) const {
+  if (!write) return is("romio_ds_read", "disable") ? 0 : number("ind_rd_buffer_size", kSieveBytes);
+  // What is not written is read; and nobody else may write it meanwhile: only where that is promised, or locks are wanted.
+  if (!(amode & MPI_MODE_RDWR) || is("romio_ds_write", "disable")) return 0;
+  if (!is("romio_ds_write", "enable") && !(amode & MPI_MODE_UNIQUE_OPEN)) return 0;
+  return number("ind_wr_buffer_size", kSieveBytes);
 }
 
 int64_t SharedFile::number(const char* key, int64_t fallback) const {

@@ -17,6 +17,13 @@ void use_hints(const comm::Hints& given, comm::Hints* used, bool opened);
 /// A hint as a number in octal digits.
 int64_t octal(const comm::Hints& hints, const char* key, int64_t fallback);
 
+/// What posix_fadvise() is told for `access_style`.
+int advice(const comm::Hints& hints);
+/// "" when it is not there.
+std::string text(const comm::Hints& hints, const char* key);
+/// ROMIO_PRINT_HINTS: prints them.
+void print_if_wanted(const comm::Hints& hints);
+
 void write_hints(const comm::Hints& hints, Bytes* out);
 comm::Hints read_hints(FieldReader* in);
 

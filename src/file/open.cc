@@ -8,8 +8,8 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <unordered_map>
 
+#include "base/environment.h"
 #include "base/hash.h"
 #include "base/slab.h"
 #include "base/strings.h"
@@ -17,6 +17,7 @@
 #include "comm/create.h"
 #include "comm/errhandler.h"
 #include "file/access.h"
+#include "file/aggregators.h"
 #include "file/hints.h"
 #include "file/processes.h"
 #include "file/shared_pointer.h"
@@ -154,7 +155,11 @@ class Open {
       }
       FGMPI_TRY(processes_.agree(std::move(status)));
     }
-    if (processes_.me() != 0 || !(first_->amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)))
+    const bool open_here =
+        processes_.me() == 0 && (first_->amode & (MPI_MODE_CREATE | MPI_MODE_EXCL));
+    if (!open_here && opens_later(*shared))
+      shared->descriptor.open_later(path, flags_of(first_->amode));
+    else if (!open_here)
       status = shared->descriptor.open(path, flags_of(first_->amode), 0);
     int64_t end = 0;
     if (status.ok() && (first_->amode & MPI_MODE_APPEND)) status = end_of(shared.get(), &end);
@@ -170,6 +175,7 @@ class Open {
       return status;
     }
     if (!(first_->amode & MPI_MODE_DELETE_ON_CLOSE)) shared->descriptor.may_be_closed();
+    shared->descriptor.advise(advice(shared->hints));
     for (Opener* m : members_) {
       m->status = enter(shared.get(), m->comm, &m->out);
       if (m->out) m->out->pointer = end;
@@ -197,18 +203,29 @@ class Open {
       if (!mine.ok()) break;
     }
     if (mine.ok()) mine = check_amode(first_->amode);
+    const char* forced = environment::text(environment::kRomioFstypeForce);
+    if (mine.ok() && forced && !is_file_system(forced))
+      mine = error(MPI_ERR_ARG,
+                   "ROMIO_FSTYPE_FORCE is \"%s\"; allowed are file systems as ROMIO names them: "
+                   "ufs:, nfs:, xfs:, lustre: and others",
+                   forced);
     Bytes bytes;
     std::vector<Bytes> all;
     append(&bytes, first_->amode);
     append(&bytes, hash_text(transport::host_id()));
+    append_text(&bytes, host_name());
+    append(&bytes, members_[0]->rank);
     write_status(mine, &bytes);
     if (processes_.me() == 0) write_hints(first_->hints, &bytes);
     FGMPI_TRY(processes_.gather_all(bytes, &all));
-    std::vector<uint64_t> hosts;
+    std::vector<Place> places;
+    std::vector<int> ranks;
     for (size_t i = 0; i < all.size(); ++i) {
       FieldReader in(all[i].data(), all[i].size());
       const int amode = in.get<int>();
-      hosts.push_back(in.get<uint64_t>());
+      const auto host = in.get<uint64_t>();
+      places.push_back({host, std::string(in.get_text())});
+      ranks.push_back(in.get<int>());
       FGMPI_TRY(read_status(&in));
       if (i == 0) shared->hints = read_hints(&in);
       if (amode != first_->amode)
@@ -216,23 +233,31 @@ class Open {
                      "amode is 0x%x and 0x%x at ranks of two processes; allowed is one value",
                      static_cast<unsigned>(first_->amode), static_cast<unsigned>(amode));
     }
-    choose_aggregators(hosts, shared);
+    comm::Hints& hints = shared->hints;
+    shared->aggregators =
+        choose_aggregators(places, text(hints, "cb_config_list"), shared->number("cb_nodes", 0));
+    std::string list;
+    for (uint32_t i : shared->aggregators)
+      list += (list.empty() ? "" : " ") + std::to_string(ranks[i]);
+    comm::put_hint(&hints, {"cb_nodes", std::to_string(shared->aggregators.size())});
+    comm::put_hint(&hints, {"romio_aggregator_list", list});
+    if (shared->is("romio_no_indep_rw", "true")) {
+      comm::put_hint(&hints, {"romio_cb_read", "enable"});
+      comm::put_hint(&hints, {"romio_cb_write", "enable"});
+    }
+    if (processes_.me() == 0) print_if_wanted(hints);
     return {};
   }
-  /// One process of each host, then the next ones of each; `cb_nodes` of them are used, by default one a host.
-  static void choose_aggregators(const std::vector<uint64_t>& hosts, SharedFile* shared) {
-    std::unordered_map<uint64_t, uint32_t> seen;
-    std::vector<std::pair<uint32_t, uint32_t>> order;
-    for (uint32_t i = 0; i < hosts.size(); ++i) order.emplace_back(seen[hosts[i]]++, i);
-    std::sort(order.begin(), order.end());
-    const auto most = static_cast<int64_t>(hosts.size());
-    const int64_t wanted =
-        std::min(most, shared->number("cb_nodes", static_cast<int64_t>(seen.size())));
-    comm::put_hint(&shared->hints, {"cb_nodes", std::to_string(wanted)});
-    for (int64_t i = 0; i < wanted; ++i)
-      shared->aggregators.push_back(order[static_cast<size_t>(i)].second);
-    // In the order of processes: neighbouring windows at neighbouring processes.
-    std::sort(shared->aggregators.begin(), shared->aggregators.end());
+  static std::string host_name() {
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    return name;
+  }
+  /// With romio_no_indep_rw only aggregators open the file, others when they need it after all.
+  bool opens_later(const SharedFile& shared) const {
+    return shared.is("romio_no_indep_rw", "true") && !(first_->amode & MPI_MODE_APPEND) &&
+           std::find(shared.aggregators.begin(), shared.aggregators.end(), processes_.me()) ==
+               shared.aggregators.end();
   }
   bool same_file(const char* name) const {
     struct stat a, b;
@@ -529,6 +554,7 @@ Status set_view(File* file, int64_t disp, MPI_Datatype etype, MPI_Datatype filet
   };
   FGMPI_TRY(together(&mine, file, "MPI_File_set_view"));
   use_hints(hints, &file->shared->hints, true);
+  if (!hints.empty()) file->shared->descriptor.advise(advice(file->shared->hints));
   file->view = std::move(view);
   file->pointer = 0;
   return {};
@@ -538,6 +564,7 @@ Status set_info(File* file, const comm::Hints& hints) {
   Together mine;
   FGMPI_TRY(together(&mine, file, "MPI_File_set_info"));
   use_hints(hints, &file->shared->hints, true);
+  file->shared->descriptor.advise(advice(file->shared->hints));
   return {};
 }
 
