@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   if (!strcmp(argv[1], "pipe")) {
     through_a_pipe(rank);
   } else {
+    if (!strcmp(argv[1], "fatal")) MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL);
     OK(MPI_File_open(MPI_COMM_WORLD, "left.dat", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
                      &f));
     if (!strcmp(argv[1], "fatal") && rank == 0) {

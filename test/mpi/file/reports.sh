@@ -47,4 +47,15 @@ if [ "$("$programs/engines" probe 2> /dev/null | grep -c 'io_uring is allowed')"
 else
   echo "this kernel, or the container, allows no io_uring: not tested"
 fi
+# Hints from a file, printed; the name of a file system that is none.
+printf '# hints\ncb_buffer_size 12345\nnonsense 1\nromio_ds_write enable\n' > hints
+out=$(ROMIO_HINTS=hints ROMIO_PRINT_HINTS=1 timeout 60 "$bin/mpiexec" -n 2 -nfg 2 "$programs/left" leak 2>&1)
+expect "^key = cb_buffer_size +value = 12345" "$out"
+expect "^key = romio_ds_write +value = enable" "$out"
+[ "$(grep -c 'key = cb_nodes' <<< "$out")" = 1 ] || { echo "hints are not printed once: $out"; failed=1; }
+grep -q nonsense <<< "$out" && { echo "a key that is unknown is printed"; failed=1; }
+out=$(ROMIO_FSTYPE_FORCE=nfs: timeout 60 "$bin/mpiexec" -n 2 "$programs/left" leak 2>&1)
+[ -z "$out" ] || { echo "ROMIO_FSTYPE_FORCE=nfs: $out"; failed=1; }
+expect "ROMIO_FSTYPE_FORCE is .floppy:.; allowed are" \
+  "$(ROMIO_FSTYPE_FORCE=floppy: timeout 60 "$bin/mpiexec" -n 2 "$programs/left" fatal 2>&1)"
 exit $failed
