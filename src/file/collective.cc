@@ -275,6 +275,9 @@ class Collective {
   }
 
   // ---- The exchange -------------------------------------------------------------------------------------------------
+  //
+  // Writes: an aggregator's write of one round goes on while the next round's data come. Reads: processes say what they want
+  // one round ahead, so that an aggregator reads while the data of the round before are on their way.
 
   /// One side of a round with one process.
   struct Share {
@@ -285,10 +288,26 @@ class Collective {
     int64_t bytes = 0;
     int64_t end = kNever;
   };
+  /// What a process sends and gets in a round, by aggregators.
+  struct Round {
+    std::vector<Share> out;
+    std::vector<Piece> copies;  ///< pieces of its members that overlap
+    std::vector<pt2pt::Request*> requests;
+  };
+  /// What an aggregator has of a round, by processes.
+  struct Window {
+    Collective* self;
+    std::vector<Share> in;
+    std::vector<Piece> pieces;  ///< of all, with its own, ascending
+    std::vector<pt2pt::Request*> requests;
+    Status status;
+    int64_t end = kNever;
+    bool moved = true;
+    sched::Proclet* waits = nullptr;
+  };
 
   Status exchange() {
-    const std::vector<uint32_t>& aggregators = shared_->aggregators;
-    const auto count = static_cast<int64_t>(aggregators.size());
+    const auto count = static_cast<int64_t>(shared_->aggregators.size());
     int64_t low = kNever, high = 0;
     for (const Range& r : ranges_) {
       low = std::min(low, r.low);
@@ -296,77 +315,94 @@ class Collective {
     }
     if (high <= low) return {};
     const int64_t unit = std::max<int64_t>(shared_->number("striping_unit", 4096), 1);
-    int64_t window = std::max<int64_t>(shared_->number("cb_buffer_size", kBufferBytes), 1);
-    window = std::max(unit, window / unit * unit);
+    window_ = std::max<int64_t>(shared_->number("cb_buffer_size", kBufferBytes), 1);
+    window_ = std::max(unit, window_ / unit * unit);
     // A narrow range is divided among all of them.
-    const int64_t each = ((high - low) / count / unit + 1) * unit;
-    window = std::min(window, each);
+    window_ = std::min(window_, ((high - low) / count / unit + 1) * unit);
+    const int64_t step = count * window_;
     Status first;
-    for (int64_t at = low / unit * unit; at < high; at += count * window) {
-      Status status = round(aggregators, at, window);
-      if (first.ok() && !status.ok()) first = std::move(status);
-    }
+    if (write_)
+      write_rounds(low / unit * unit, high, step, &first);
+    else
+      read_rounds(low / unit * unit, high, step, &first);
     return first;
   }
 
-  Status round(const std::vector<uint32_t>& aggregators, int64_t at, int64_t window) {
-    std::vector<Share> out(aggregators.size());
-    std::vector<pt2pt::Request*> requests;
-    Status status;
-    const int64_t mine =
-        std::find(aggregators.begin(), aggregators.end(), processes_.me()) - aggregators.begin();
-    const bool aggregates = mine < static_cast<int64_t>(aggregators.size());
-    std::vector<Piece> copies;
+  void write_rounds(int64_t at, int64_t high, int64_t step, Status* first) {
+    std::unique_ptr<Window> behind;  // is being written
+    for (; at < high; at += step) {
+      std::unique_ptr<Round> round = ask(at, first);
+      if (aggregates()) {
+        auto window = std::make_unique<Window>();
+        collect(round.get(), window.get());
+        note(&window->status, processes_.finish(&window->requests));
+        wait_for(behind.get(), first);
+        behind = std::move(window);
+        start_moving(behind.get(), first->ok());
+      }
+      note(first, processes_.finish(&round->requests));
+    }
+    wait_for(behind.get(), first);
+  }
+
+  void read_rounds(int64_t at, int64_t high, int64_t step, Status* first) {
+    std::unique_ptr<Window> sent;  // its data are on their way
+    std::unique_ptr<Round> next = ask(at, first);
+    for (; at < high; at += step) {
+      std::unique_ptr<Round> round = std::move(next);
+      if (at + step < high) next = ask(at + step, first);
+      if (aggregates()) {
+        auto window = std::make_unique<Window>();
+        window->self = this;
+        collect(round.get(), window.get());
+        move_window(window.get(), first->ok());
+        if (sent) note(first, processes_.finish(&sent->requests));
+        send_back(window.get());
+        note(first, std::move(window->status));
+        sent = std::move(window);
+      }
+      get_back(round.get(), first);
+    }
+    if (sent) note(first, processes_.finish(&sent->requests));
+  }
+
+  /// Tells the aggregators what the members here have in the windows from `at` on, and sends it if it is to be written.
+  std::unique_ptr<Round> ask(int64_t at, Status* status) {
+    const std::vector<uint32_t>& aggregators = shared_->aggregators;
+    auto round = std::make_unique<Round>();
+    round->out.resize(aggregators.size());
     for (size_t a = 0; a < aggregators.size(); ++a) {
-      Share& s = out[a];
-      s.pieces = take(at + static_cast<int64_t>(a + 1) * window);
-      split_overlaps(&s.pieces, &copies);
+      Share& s = round->out[a];
+      s.pieces = take(at + static_cast<int64_t>(a + 1) * window_);
+      split_overlaps(&s.pieces, &round->copies);
       if (aggregators[a] == processes_.me()) continue;
       write_ranges(s.pieces, &s.header);
       for (const Piece& p : s.pieces) s.bytes += p.bytes;
-      note(&status, isend(aggregators[a], s.header.data(), s.header.size(), &requests));
+      note(status, isend(aggregators[a], Processes::kHeaders, s.header.data(), s.header.size(),
+                         &round->requests));
       if (s.bytes == 0) continue;
       s.data.reset(new char[static_cast<size_t>(s.bytes)]);
-      if (write_) {
-        pack(s.pieces, s.data.get());
-        note(&status, isend(aggregators[a], s.data.get(), static_cast<size_t>(s.bytes), &requests));
-      }
+      if (!write_) continue;
+      pack(s.pieces, s.data.get());
+      note(status, isend(aggregators[a], Processes::kData, s.data.get(),
+                         static_cast<size_t>(s.bytes), &round->requests));
     }
-    if (aggregates) note(&status, aggregate(out[static_cast<size_t>(mine)].pieces));
-    if (!write_) {
-      for (size_t a = 0; a < aggregators.size(); ++a) {
-        Share& s = out[a];
-        if (aggregators[a] == processes_.me() || s.bytes == 0) continue;
-        Status got = processes_.recv(aggregators[a], &s.end, sizeof s.end);
-        if (got.ok())
-          got = processes_.recv(aggregators[a], s.data.get(), static_cast<size_t>(s.bytes));
-        if (got.ok()) {
-          unpack(s.pieces, s.data.get(), s.end);
-          ended_at_ = std::min(ended_at_, s.end);
-        }
-        note(&status, std::move(got));
-      }
-    }
-    note(&status, processes_.finish(&requests));
-    if (!write_) {
-      std::vector<Piece> all;
-      for (const Share& s : out) all.insert(all.end(), s.pieces.begin(), s.pieces.end());
-      copy_overlaps(all, copies, ended_at_);
-    }
-    return status;
+    return round;
   }
 
-  /// What others send for this process's window, beside its own pieces; moves it all.
-  Status aggregate(const std::vector<Piece>& own_pieces) {
-    std::vector<Share> in(processes_.count());
-    std::vector<pt2pt::Request*> requests;
-    std::vector<Piece> all = own_pieces;
-    Status status;
+  /// What others have in this process's window, beside its own pieces. Data to be written are on their way afterwards.
+  void collect(Round* round, Window* window) {
+    const std::vector<uint32_t>& aggregators = shared_->aggregators;
+    const auto mine = std::find(aggregators.begin(), aggregators.end(), processes_.me());
+    window->self = this;
+    window->in.resize(processes_.count());
+    window->pieces = round->out[static_cast<size_t>(mine - aggregators.begin())].pieces;
     for (uint32_t i = 0; i < processes_.count(); ++i) {
-      Share& s = in[i];
+      Share& s = window->in[i];
       if (i == processes_.me()) continue;
-      FGMPI_TRY(processes_.recv(i, &s.header));
-      FGMPI_TRY(read_ranges(s.header, &s.pieces, &s.bytes));
+      Status got = processes_.recv(i, Processes::kHeaders, &s.header);
+      if (got.ok()) got = read_ranges(s.header, &s.pieces, &s.bytes);
+      note(&window->status, std::move(got));
       if (s.bytes == 0) continue;
       s.data.reset(new char[static_cast<size_t>(s.bytes)]);
       char* memory = s.data.get();
@@ -374,36 +410,88 @@ class Collective {
         p.memory = memory;
         memory += p.bytes;
       }
-      if (write_) note(&status, irecv(i, s.data.get(), static_cast<size_t>(s.bytes), &requests));
+      if (write_)
+        note(&window->status,
+             irecv(i, s.data.get(), static_cast<size_t>(s.bytes), &window->requests));
     }
-    note(&status, processes_.finish(&requests));
-    for (const Share& s : in) all.insert(all.end(), s.pieces.begin(), s.pieces.end());
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
-    int64_t end = kNever;
-    if (!not_opened_.ok()) note(&status, comm::copy_status(not_opened_));
-    if (!all.empty() && status.ok()) note(&status, move_pieces(std::move(all), &end));
-    ended_at_ = std::min(ended_at_, end);
-    if (write_) return status;
-    if (!status.ok() && end == kNever) end = 0;
+    for (const Share& s : window->in)
+      window->pieces.insert(window->pieces.end(), s.pieces.begin(), s.pieces.end());
+  }
+
+  /// `useful`: no round before has failed.
+  void move_window(Window* window, bool useful) {
+    if (!not_opened_.ok()) note(&window->status, comm::copy_status(not_opened_));
+    if (useful && !window->pieces.empty() && window->status.ok())
+      note(&window->status, move_pieces(std::move(window->pieces), &window->end));
+    if (!window->status.ok() && window->end == kNever) window->end = 0;
+    ended_at_ = std::min(ended_at_, window->end);
+  }
+  /// The same on a helper, so that this process goes on with the next round.
+  void start_moving(Window* window, bool useful) {
+    if (!useful || window->pieces.empty() || !sched::ensure_helper().ok())
+      return move_window(window, useful);
+    window->moved = false;
+    sched::spawn_helper(
+        sched::current(),
+        [](void* w) {
+          auto* window = static_cast<Window*>(w);
+          try {
+            window->self->move_window(window, true);
+          } catch (const std::bad_alloc&) {
+            window->status = error(MPI_ERR_NO_MEM, "no memory is left for it");
+          }
+          window->moved = true;
+          if (window->waits) sched::ready(window->waits);
+        },
+        window);
+  }
+  void wait_for(Window* window, Status* first) {
+    if (!window) return;
+    if (!window->moved) {
+      window->waits = sched::current();
+      const sched::WaitSite site{call_, nullptr, false};
+      sched::park(&site);
+    }
+    note(first, std::move(window->status));
+  }
+
+  void send_back(Window* window) {
     for (uint32_t i = 0; i < processes_.count(); ++i) {
-      Share& s = in[i];
+      Share& s = window->in[i];
       if (s.bytes == 0) continue;
-      s.end = end;
-      note(&status, isend(i, &s.end, sizeof s.end, &requests));
-      note(&status, isend(i, s.data.get(), static_cast<size_t>(s.bytes), &requests));
+      s.end = window->end;
+      note(&window->status, isend(i, Processes::kData, &s.end, sizeof s.end, &window->requests));
+      note(&window->status, isend(i, Processes::kData, s.data.get(), static_cast<size_t>(s.bytes),
+                                  &window->requests));
     }
-    note(&status, processes_.finish(&requests));
-    return status;
+  }
+  void get_back(Round* round, Status* status) {
+    const std::vector<uint32_t>& aggregators = shared_->aggregators;
+    for (size_t a = 0; a < aggregators.size(); ++a) {
+      Share& s = round->out[a];
+      if (aggregators[a] == processes_.me() || s.bytes == 0) continue;
+      Status got = processes_.recv(aggregators[a], &s.end, sizeof s.end);
+      if (got.ok())
+        got = processes_.recv(aggregators[a], s.data.get(), static_cast<size_t>(s.bytes));
+      if (got.ok()) {
+        unpack(s.pieces, s.data.get(), s.end);
+        ended_at_ = std::min(ended_at_, s.end);
+      }
+      note(status, std::move(got));
+    }
+    note(status, processes_.finish(&round->requests));
+    std::vector<Piece> all;
+    for (const Share& s : round->out) all.insert(all.end(), s.pieces.begin(), s.pieces.end());
+    copy_overlaps(all, round->copies, ended_at_);
   }
 
   static void note(Status* first, Status one) {
     if (first->ok() && !one.ok()) *first = std::move(one);
   }
-  Status isend(uint32_t to, const void* data, size_t bytes,
+  Status isend(uint32_t to, Processes::Channel channel, const void* data, size_t bytes,
                std::vector<pt2pt::Request*>* requests) {
     pt2pt::Request* request = nullptr;
-    Status status = processes_.isend(to, data, bytes, &request);
+    Status status = processes_.isend(to, channel, data, bytes, &request);
     if (request) requests->push_back(request);
     return status;
   }
@@ -421,7 +509,8 @@ class Collective {
   std::vector<Range> ranges_;
   SharedFile* shared_ = nullptr;
   int fd_ = -1;
-  Status not_opened_;  ///< why the file has no descriptor here
+  int64_t window_ = 0;  ///< bytes of the file that an aggregator has in a round
+  Status not_opened_;   ///< why the file has no descriptor here
   bool write_ = false;
   int64_t ended_at_ = kNever;  ///< reads: the end of the file; or where an error was
 };

@@ -16,15 +16,15 @@ Processes::Processes(comm::SharedComm* shared, const comm::Meeting* meeting)
 Status Processes::send(uint32_t to, const void* data, size_t bytes) const {
   return pt2pt::process_send(process(to), ctx_, tag_, data, bytes, call_);
 }
-Status Processes::recv(uint32_t from, Bytes* data) const {
-  return pt2pt::process_recv(process(from), ctx_, tag_, data, call_);
+Status Processes::recv(uint32_t from, Channel channel, Bytes* data) const {
+  return pt2pt::process_recv(process(from), ctx_, tag_ | channel, data, call_);
 }
 Status Processes::recv(uint32_t from, void* data, size_t bytes) const {
   return pt2pt::process_recv(process(from), ctx_, tag_, data, bytes, call_);
 }
-Status Processes::isend(uint32_t to, const void* data, size_t bytes,
+Status Processes::isend(uint32_t to, Channel channel, const void* data, size_t bytes,
                         pt2pt::Request** request) const {
-  return pt2pt::process_isend(process(to), ctx_, tag_, data, bytes, call_, request);
+  return pt2pt::process_isend(process(to), ctx_, tag_ | channel, data, bytes, call_, request);
 }
 Status Processes::irecv(uint32_t from, void* data, size_t bytes, pt2pt::Request** request) const {
   return pt2pt::process_irecv(process(from), ctx_, tag_, data, bytes, call_, request);
@@ -49,7 +49,7 @@ Status Processes::gather_all(const Bytes& mine, std::vector<Bytes>* all) const {
   Bytes packed;
   if (me_ != 0) {
     FGMPI_TRY(send(0, mine.data(), mine.size()));
-    FGMPI_TRY(recv(0, &packed));
+    FGMPI_TRY(recv(0, kData, &packed));
     FieldReader in(packed.data(), packed.size());
     for (Bytes& one : *all) {
       const std::string_view text = in.get_text();
@@ -59,14 +59,14 @@ Status Processes::gather_all(const Bytes& mine, std::vector<Bytes>* all) const {
       return error(MPI_ERR_INTERN, "what the processes say of the file cannot be read");
     return {};
   }
-  for (uint32_t i = 1; i < count_; ++i) FGMPI_TRY(recv(i, &(*all)[i]));
+  for (uint32_t i = 1; i < count_; ++i) FGMPI_TRY(recv(i, kData, &(*all)[i]));
   for (const Bytes& one : *all)
     append_text(&packed, std::string_view(reinterpret_cast<const char*>(one.data()), one.size()));
   std::vector<pt2pt::Request*> sends;
   Status status;
   for (uint32_t i = 1; i < count_ && status.ok(); ++i) {
     pt2pt::Request* request = nullptr;
-    status = isend(i, packed.data(), packed.size(), &request);
+    status = isend(i, kData, packed.data(), packed.size(), &request);
     if (request) sends.push_back(request);
   }
   Status sent = finish(&sends);

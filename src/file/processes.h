@@ -26,10 +26,13 @@ class Processes {
   uint32_t process(uint32_t i) const { return (*list_)[i]; }
   const char* call() const { return call_; }
 
+  /// Messages of two channels do not wait for each other.
+  enum Channel : int32_t { kData = 0, kHeaders = 0x40000000 };
   Status send(uint32_t to, const void* data, size_t bytes) const;
-  Status recv(uint32_t from, Bytes* data) const;
+  Status recv(uint32_t from, Channel channel, Bytes* data) const;
   Status recv(uint32_t from, void* data, size_t bytes) const;
-  Status isend(uint32_t to, const void* data, size_t bytes, pt2pt::Request** request) const;
+  Status isend(uint32_t to, Channel channel, const void* data, size_t bytes,
+               pt2pt::Request** request) const;
   Status irecv(uint32_t from, void* data, size_t bytes, pt2pt::Request** request) const;
   /// Waits for these and frees them; the first error of theirs.
   Status finish(std::vector<pt2pt::Request*>* requests) const;
