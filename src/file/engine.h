@@ -3,6 +3,7 @@
 //
 //   uring     the rank gives a chain of calls to the kernel (io_uring) and parks; a thread that waits in the kernel posts their
 //             completion. What the kernel completes at once, from its cache, involves no thread.
+//             A transfer of many calls is for a thread, which makes them faster.
 //   threads   one of a few threads makes all calls of the transfer (proclet-sched/blocking.h), the rank parks
 //   direct    the rank makes them itself
 //

@@ -27,6 +27,12 @@ class Performer {
  public:
   Performer(Transfer* t, MakeCalls make) : t_(*t), make_(make) {}
 
+  bool has_more_calls(size_t than) const {
+    size_t calls = 0, i = 0;
+    for (; i < t_.pieces.size() && calls <= than; ++calls) i = stretch(i);
+    return calls > than;
+  }
+
   void run() {
     size_t i = 0;
     while (i < t_.pieces.size() && !ended_) {
@@ -187,6 +193,10 @@ int64_t Transfer::bytes() const {
 }
 
 void perform(Transfer* transfer, MakeCalls make) { Performer(transfer, make).run(); }
+
+bool has_more_calls(const Transfer& transfer, size_t than) {
+  return Performer(const_cast<Transfer*>(&transfer), nullptr).has_more_calls(than);
+}
 
 Status status_of(const Transfer& transfer, const std::string& path) {
   if (!transfer.error) return {};

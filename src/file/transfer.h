@@ -37,6 +37,8 @@ struct Transfer {
 /// Does the system calls, through `make`. A read that ends early, without an error, has met the end of the file. run()
 /// (engine.h) calls it. May switch where `make` does.
 void perform(Transfer* transfer, MakeCalls make);
+/// Are there more system calls than this?
+bool has_more_calls(const Transfer& transfer, size_t than);
 /// The error of a transfer that has one.
 Status status_of(const Transfer& transfer, const std::string& path);
 
