@@ -32,8 +32,9 @@ struct Deal {
   }
   Deal(uint64_t s) : seed(s) {
     blocks = 2 * size + static_cast<int>(mixed(s, 1) % 40);
-    bytes = static_cast<int>(1 + mixed(s, 2) % (mixed(s, 3) % 3 ? 60 : 3000));
-    tiles = static_cast<int>(1 + mixed(s, 4) % 3);
+    // Every rank keeps a model of the whole: small blocks where there are many ranks.
+    bytes = static_cast<int>(1 + mixed(s, 2) % (size > 500 ? 6 : mixed(s, 3) % 3 ? 60 : 3000));
+    tiles = static_cast<int>(1 + mixed(s, 4) % (size > 500 ? 2 : 3));
     disp = static_cast<int>(mixed(s, 5) % 100);
   }
   std::vector<int> mine() const {
@@ -170,7 +171,7 @@ void run(MPI_File f, uint64_t seed, std::vector<unsigned char>* model) {
 
 int main(int argc, char** argv) {
   start(&argc, &argv, "model");
-  const int steps = size > 40 ? 2 : 20;
+  const int steps = size > 500 ? 4 : size > 40 ? 2 : 20;
   for (int hints = 0; hints < 3; hints++) {
     MPI_Info info;
     MPI_File f;
