@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$bin/mpicc" -O1 -I/usr/include/hdf5/mpich "$(dirname "$0")/hdf5/array.c" -o "$work/array" \
   -L/usr/lib/x86_64-linux-gnu/hdf5/mpich -lhdf5
-for shape in "4 1" "1 4" "2 3" "2 32"; do
+for shape in "4 1" "1 4" "2 3" "2 32"; do  # processes, ranks of each
   read -r processes ranks <<< "$shape"
   file=$work/$processes.h5
   "$bin/mpiexec" -n "$processes" -nfg "$ranks" "$work/array" "$file"
