@@ -17,6 +17,9 @@ void AddressVector::init(const std::vector<uint32_t>& starts, uint32_t me) {
     elements_[p].first = starts[p];
     if (starts[p + 1] - starts[p] != uniform_) uniform_ = 0;
   }
+  own_uniform_ = uniform_;
+  all_ranks_ = world_size_;
+  holes_.clear();
   // With m = floor((2^64 - 1) / C) the product (w + 1) m / 2^64 falls short of (w + 1) / C by more than 0 and at most
   // 1 / C for all w, C < 2^32: its floor is w / C, also for C = 1.
   if (uniform_) reciprocal_ = ~uint64_t{0} / uniform_;
@@ -25,7 +28,84 @@ void AddressVector::init(const std::vector<uint32_t>& starts, uint32_t me) {
   my_count_ = starts[me + 1] - starts[me];
 }
 
+// In a hole the first process has all its ranks and the others have none: first() still ascends, and a search never
+// ends there, since nobody asks for a rank of a hole.
+
+void AddressVector::place(uint32_t process, std::span<const uint32_t> counts) {
+  uint32_t rank = first(process);
+  for (size_t k = 0; k < counts.size(); ++k) {
+    elements_[process + k] = AvElement{0, rank};
+    rank += counts[k];
+  }
+}
+
+void AddressVector::make_hole(const Hole& hole) {
+  const uint32_t past = first(hole.process + hole.processes);
+  for (uint32_t k = 0; k < hole.processes; ++k)
+    elements_[hole.process + k] = AvElement{0, k == 0 ? first(hole.process) : past};
+}
+
+uint32_t AddressVector::add_range(std::span<const uint32_t> counts) {
+  const auto processes = static_cast<uint32_t>(counts.size());
+  uint64_t ranks = 0;
+  for (uint32_t count : counts) ranks += count;
+  uniform_ = 0;
+  for (size_t i = 0; i < holes_.size(); ++i) {
+    const Hole hole = holes_[i];
+    const uint32_t room = first(hole.process + hole.processes) - first(hole.process);
+    // What is left of a hole needs a process to begin at, unless no rank is left.
+    if (hole.processes < processes || room < ranks ||
+        (hole.processes == processes && room != ranks))
+      continue;
+    place(hole.process, counts);
+    if (hole.processes > processes) {
+      holes_[i] = {hole.process + processes, hole.processes - processes};
+      const uint32_t past = first(hole.process + hole.processes);
+      for (uint32_t k = 0; k < holes_[i].processes; ++k)
+        elements_[holes_[i].process + k].first =
+            k == 0 ? first(hole.process) + static_cast<uint32_t>(ranks) : past;
+    } else {
+      holes_.erase(holes_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return hole.process;
+  }
+  if (all_ranks_ + ranks >= uint64_t{1} << 31) {
+    if (all_processes() == processes_) uniform_ = own_uniform_;
+    return kNoRange;
+  }
+  const uint32_t process = all_processes();
+  elements_.resize(process + processes, AvElement{0, all_ranks_});
+  place(process, counts);
+  all_ranks_ += static_cast<uint32_t>(ranks);
+  return process;
+}
+
+void AddressVector::remove_range(uint32_t first_process, uint32_t processes) {
+  FGMPI_CHECK(first_process >= processes_ && first_process + processes <= all_processes());
+  Hole hole{first_process, processes};
+  auto next = std::find_if(holes_.begin(), holes_.end(),
+                           [&](const Hole& h) { return h.process > first_process; });
+  if (next != holes_.end() && hole.process + hole.processes == next->process) {
+    hole.processes += next->processes;
+    next = holes_.erase(next);
+  }
+  if (next != holes_.begin() && next[-1].process + next[-1].processes == hole.process) {
+    hole = {next[-1].process, next[-1].processes + hole.processes};
+    next = holes_.erase(next - 1);
+  }
+  if (hole.process + hole.processes < all_processes()) {
+    make_hole(hole);
+    holes_.insert(next, hole);
+    return;
+  }
+  all_ranks_ = first(hole.process);
+  elements_.resize(hole.process);
+  elements_.shrink_to_fit();
+  if (all_processes() == processes_) uniform_ = own_uniform_;
+}
+
 uint32_t AddressVector::search(uint32_t w) const {
+  if (w < world_size_ && own_uniform_) return divide(w + uint64_t{1});
   auto after = std::upper_bound(elements_.begin(), elements_.end(), w,
                                 [](uint32_t rank, const AvElement& e) { return rank < e.first; });
   return static_cast<uint32_t>(after - elements_.begin()) - 1;

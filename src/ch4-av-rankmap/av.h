@@ -8,12 +8,19 @@
 //
 // locate() is the last step of a send: communicator rank -> world rank (rankmap.h) -> (process, local
 // proclet) -> element. When all processes host equally many proclets it is one multiplication.
+// Processes of other jobs that this one is connected with come behind the job's own, a range for each job:
+//
+//    | own processes 0 .. P-1 | job 1 | (hole) | job 3 |      their ranks are numbered likewise: global ranks
+//
+// A range is given back when its job is not connected any more; holes are used again. While there is a range, locate()
+// asks out of line: programs without connections pay nothing for those with them.
 // Thread rule: one thread. Invariant: first() ascends; sizes may differ between processes.
 // Source: IPDPS'17 section III (12-byte AV elements); design section 5.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "base/assert.h"
@@ -46,8 +53,13 @@ class AddressVector {
   uint32_t processes() const { return processes_; }
   uint32_t world_size() const { return world_size_; }
   uint32_t me() const { return me_; }
-  /// World rank of the first proclet of process p, and how many it hosts.
-  uint32_t first(uint32_t p) const { return p == processes_ ? world_size_ : elements_[p].first; }
+  /// The same with the ranges of other jobs (and holes between them).
+  uint32_t all_processes() const { return static_cast<uint32_t>(elements_.size()); }
+  uint32_t all_ranks() const { return all_ranks_; }
+  /// Global rank of the first proclet of process p, and how many it hosts.
+  uint32_t first(uint32_t p) const {
+    return p == elements_.size() ? all_ranks_ : elements_[p].first;
+  }
   uint32_t count(uint32_t p) const { return first(p + 1) - first(p); }
   uint32_t my_first() const { return my_first_; }
   uint32_t my_count() const { return my_count_; }
@@ -65,8 +77,14 @@ class AddressVector {
     std::memcpy(&word, reinterpret_cast<const unsigned char*>(elements) + thrice * 4, sizeof word);
     return word >> 1;
   }
-  /// The elements; their address does not change after init().
+  /// The elements; their address changes with add_range().
   const AvElement* elements() const { return elements_.data(); }
+  /// Appends a range of processes that host so many ranks each; its first process is returned, or kNoRange when there
+  /// would be 2^31 ranks. REQUIRES: init(); counts is not empty and has no 0.
+  uint32_t add_range(std::span<const uint32_t> counts);
+  /// Gives the range of `processes` processes back that begins at `first_process`.
+  void remove_range(uint32_t first_process, uint32_t processes);
+  static constexpr uint32_t kNoRange = 0xffffffffu;
   bool transport_bit(uint32_t p) const { return elements_[p].address_and_transport & 1; }
 
   /// True when world rank w lives in this process; then *local is its index.
@@ -74,9 +92,9 @@ class AddressVector {
     *local = w - my_first_;
     return *local < my_count_;
   }
-  /// REQUIRES: w < world_size().
+  /// REQUIRES: w < all_ranks(), and it is in no hole.
   uint32_t process_of(uint32_t w) const {
-    FGMPI_ASSERT(w < world_size_);
+    FGMPI_ASSERT(w < all_ranks_);
     if (__builtin_expect(uniform_ != 0, 1)) return divide(w + uint64_t{1});
     return search(w);
   }
@@ -90,10 +108,18 @@ class AddressVector {
     return static_cast<uint32_t>((static_cast<unsigned __int128>(w_and_one) * reciprocal_) >> 64);
   }
   uint32_t search(uint32_t w) const;
+  struct Hole {
+    uint32_t process, processes;
+  };
+  void place(uint32_t process, std::span<const uint32_t> counts);
+  void make_hole(const Hole& hole);
   std::vector<AvElement> elements_;
+  std::vector<Hole> holes_;  ///< ascending, none beside another or at the end
   uint64_t reciprocal_ =
       0;  ///< floor((2^64 - 1) / C) when every process hosts C proclets: w / C is (w + 1) times it >> 64
-  uint32_t uniform_ = 0;  ///< C, or 0 when sizes differ
+  uint32_t uniform_ = 0;      ///< C, or 0 when sizes differ or there are ranges of other jobs
+  uint32_t own_uniform_ = 0;  ///< the same for the own processes
+  uint32_t all_ranks_ = 0;
   uint32_t processes_ = 0, world_size_ = 0, me_ = 0, my_first_ = 0, my_count_ = 0;
 };
 

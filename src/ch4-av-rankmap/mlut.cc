@@ -6,25 +6,6 @@
 
 namespace fgmpi {
 
-ProcessGroups g_process_groups;
-
-uint32_t ProcessGroups::add(const AddressVector* av) {
-  uint64_t first = uint64_t{firsts_.back()} + avs_.back()->world_size();
-  FGMPI_CHECK(first + av->world_size() <= uint64_t{1} << 31);
-  elements_[0] = g_av.elements();
-  elements_.push_back(av->elements());
-  avs_.push_back(av);
-  firsts_.push_back(static_cast<uint32_t>(first));
-  return count() - 1;
-}
-
-GroupRank ProcessGroups::find(int32_t global) const {
-  auto rank = static_cast<uint32_t>(global);
-  uint32_t pgid = count() - 1;
-  while (firsts_[pgid] > rank) --pgid;
-  return {pgid, rank - firsts_[pgid]};
-}
-
 MlutMap::MlutMap(std::vector<GroupRank> pairs)
     : GroupMap(kEncoding, static_cast<int32_t>(pairs.size()),
                std::is_sorted(pairs.begin(), pairs.end(),
@@ -35,7 +16,7 @@ MlutMap::MlutMap(std::vector<GroupRank> pairs)
 
 int32_t MlutMap::rank(int32_t global) const {
   if (global < 0) return -1;
-  auto at = std::find(pairs_.begin(), pairs_.end(), g_process_groups.find(global));
+  auto at = std::find(pairs_.begin(), pairs_.end(), g_process_groups.find_rank(global));
   return at == pairs_.end() ? -1 : static_cast<int32_t>(at - pairs_.begin());
 }
 
@@ -43,10 +24,10 @@ bool MlutMap::validate(std::string* reason) const {
   std::vector<int32_t> globals;
   globals.reserve(pairs_.size());
   for (GroupRank g : pairs_) {
-    if (g.pgid >= g_process_groups.count())
-      return groupmap::invalid(reason, "process group %u is not known; allowed is 0 to %u", g.pgid,
-                               g_process_groups.count() - 1);
-    uint32_t size = g_process_groups.av(g.pgid).world_size();
+    if (!g_process_groups.known(g.pgid))
+      return groupmap::invalid(reason, "process group %u is not known; %u other ones are", g.pgid,
+                               g_process_groups.others());
+    uint32_t size = g_process_groups.ranks(g.pgid);
     if (g.lpid >= size)
       return groupmap::invalid(reason, "rank %u is not in process group %u; allowed is 0 to %u",
                                g.lpid, g.pgid, size - 1);
@@ -77,11 +58,35 @@ Status merged_map(std::vector<GroupRank> members, RankMap* out) {
 RankMap merged_map_of(std::span<const int32_t> globals) {
   std::vector<GroupRank> members;
   members.reserve(globals.size());
-  for (int32_t global : globals) members.push_back(g_process_groups.find(global));
+  for (int32_t global : globals) members.push_back(g_process_groups.find_rank(global));
   RankMap map;
   Status status = merged_map(std::move(members), &map);
   FGMPI_CHECK(status.ok());
   return map;
+}
+
+bool has_foreign(const RankMap& map) {
+  if (g_process_groups.others() == 0) return false;
+  return map.count_within(0, static_cast<int32_t>(g_av.world_size())) < map.size();
+}
+
+bool spans_groups(const RankMap& map) {
+  if (g_process_groups.others() == 0 || map.size() == 0) return false;
+  const uint32_t pgid = g_process_groups.find_rank(map.world_of(0)).pgid;
+  const auto first = static_cast<int32_t>(g_process_groups.first_rank(pgid));
+  const auto past = first + static_cast<int32_t>(g_process_groups.ranks(pgid));
+  return map.count_within(first, past) < map.size();
+}
+
+RankMap map_of_globals(std::span<const int32_t> globals) {
+  uint32_t pgid = ProcessGroups::kNone;
+  bool one = true;
+  for (size_t i = 0; g_process_groups.others() > 0 && i < globals.size() && one; ++i) {
+    const uint32_t of = g_process_groups.find_rank(globals[i]).pgid;
+    one = i == 0 || of == pgid;
+    pgid = of;
+  }
+  return one ? RankMap::from_ranks(globals) : merged_map_of(globals);
 }
 
 }  // namespace fgmpi

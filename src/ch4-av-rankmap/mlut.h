@@ -2,14 +2,14 @@
 //
 //   rank r:  | pgid (32) | lpid (32) |      8 bytes a member
 //              |             `---- rank in that group's MPI_COMM_WORLD: index of its address vector
-//              `------------------ index in ProcessGroups; the job's own group is 0 (g_av)
+//              `------------------ index in ProcessGroups; the job's own group is 0
 //
 // When it wins: it is used only for communicators with members of several process groups (Intercomm_merge after spawn or
 // connect); each side of an intercommunicator is a map of one group. To all other code a member is one number, its global rank: the world rank
 // in the own group, and past that the ranks of other groups one group after the other. So set algebra, comparison and
 // lookup work on merged groups as on any; only translation to an address reads the pairs. A RankMap holds it as a
 // stored map (Model::kMlut): ordinary communicators pay nothing for it.
-// Thread rule: one thread. Invariants: pairs are distinct; a group, once added, keeps its pgid and its global ranks.
+// Thread rule: one thread. Invariant: pairs are distinct, and their groups are known as long as the map is.
 // Source: IPDPS'17 section III-C.
 #pragma once
 
@@ -17,43 +17,10 @@
 #include <span>
 #include <vector>
 
-#include "ch4-av-rankmap/av.h"
+#include "ch4-av-rankmap/process_groups.h"
 #include "ch4-av-rankmap/rankmap.h"
 
 namespace fgmpi {
-
-struct GroupRank {
-  uint32_t pgid;
-  uint32_t lpid;
-  bool operator==(const GroupRank&) const = default;
-};
-static_assert(sizeof(GroupRank) == 8, "memory budget: 8 bytes a member of a merged communicator");
-
-/// The process groups that this process knows, each with its own address vector.
-class ProcessGroups {
- public:
-  ProcessGroups() : elements_{nullptr}, avs_{&g_av}, firsts_{0} {}
-  /// Adds a group; its pgid is returned. REQUIRES: g_av and `av` are set up for good, `av` outlives this, all global
-  /// ranks stay under 2^31.
-  uint32_t add(const AddressVector* av);
-  uint32_t count() const { return static_cast<uint32_t>(avs_.size()); }
-  /// REQUIRES: pgid < count().
-  const AddressVector& av(uint32_t pgid) const { return *avs_[pgid]; }
-  /// The element's address of process `lpid` of a group. REQUIRES: there was an add().
-  uint64_t address(GroupRank g) const {
-    return AddressVector::address_in(elements_[g.pgid], g.lpid);
-  }
-  int32_t global_of(GroupRank g) const { return static_cast<int32_t>(firsts_[g.pgid] + g.lpid); }
-  /// The group and rank behind a global rank. REQUIRES: it is one.
-  GroupRank find(int32_t global) const;
-
- private:
-  std::vector<const AvElement*>
-      elements_;  ///< of each group's vector: one load less on the send path
-  std::vector<const AddressVector*> avs_;
-  std::vector<uint32_t> firsts_;  ///< global rank of each group's rank 0
-};
-extern ProcessGroups g_process_groups;
 
 class MlutMap final : public groupmap::GroupMap {
  public:
@@ -90,10 +57,27 @@ RankMap merged_map_of(std::span<const int32_t> globals);
 inline uint64_t merged_address(const MlutMap& map, int32_t rank) {
   return g_process_groups.address(map.at(rank));
 }
-/// The location (process, local proclet) of a member within its process group.
+
+/// The process (in the address vector) and local proclet of a member.
 inline Location merged_locate(const MlutMap& map, int32_t rank) {
-  GroupRank g = map.at(rank);
-  return g_process_groups.av(g.pgid).locate(g.lpid);
+  return g_av.locate(static_cast<uint32_t>(g_process_groups.global_of(map.at(rank))));
+}
+
+/// Has this map members of other jobs / of more than one job?
+bool has_foreign(const RankMap& map);
+bool spans_groups(const RankMap& map);
+/// A map of these global ranks: of one group an ordinary one, else an mlut. REQUIRES: they are distinct global ranks.
+RankMap map_of_globals(std::span<const int32_t> globals);
+/// f(pgid) for each group other than the own that the map has members of.
+template <class F>
+void for_each_other_group(const RankMap& map, F&& f) {
+  if (g_process_groups.others() == 0) return;
+  for (uint32_t pgid = 1; pgid < g_process_groups.count(); ++pgid) {
+    if (!g_process_groups.known(pgid)) continue;
+    const auto first = static_cast<int32_t>(g_process_groups.first_rank(pgid));
+    const auto past = first + static_cast<int32_t>(g_process_groups.ranks(pgid));
+    if (map.count_within(first, past) > 0) f(pgid);
+  }
 }
 
 }  // namespace fgmpi

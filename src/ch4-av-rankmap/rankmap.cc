@@ -5,6 +5,7 @@
 
 #include "base/settings.h"
 #include "ch4-av-rankmap/mlut.h"
+#include "ch4-av-rankmap/travel.h"
 #include "groupmap/algebra.h"
 #include "groupmap/codec.h"
 #include "groupmap/composite.h"
@@ -214,37 +215,21 @@ bool RankMap::similar(const RankMap& other) const {
   return groupmap::compare(map_, other.map_) != groupmap::Comparison::kUnequal;
 }
 
-constexpr uint32_t kMerged = uint32_t{1} << 31;
-
-/// The body of a merged map's wire form.
-Status read_merged(std::span<const uint8_t> body, RankMap* out) {
-  groupmap::ByteReader in(body);
-  std::vector<GroupRank> members;
-  while (in.left() && !in.failed()) {
-    auto pgid = static_cast<uint32_t>(in.varint(UINT32_MAX));
-    members.push_back({pgid, static_cast<uint32_t>(in.varint(UINT32_MAX))});
-  }
-  if (in.failed())
-    return error(groupmap::kErrOther, "a merged group of %zu bytes is refused: it is cut short",
-                 body.size());
-  return merged_map(std::move(members), out);
-}
+constexpr uint32_t kBetweenGroups = uint32_t{1} << 31;
 
 // Wire form: u32 length (little endian) | that many bytes of groupmap's own frame; with the length's top bit set that many
-// bytes of pairs (varint pgid, varint lpid) of a merged group.
-void RankMap::serialize(std::vector<uint8_t>* out) const {
+// bytes of travel.h, for maps that have members of other jobs.
+void RankMap::serialize(std::vector<uint8_t>* out, bool between_groups) const {
   size_t at = out->size();
   out->resize(at + 4);
-  const MlutMap* merged = mlut_of(*this);
-  if (merged) {
-    groupmap::ByteWriter writer(*out);
-    merged->write(writer);
-  } else {
+  between_groups |= has_foreign(*this);
+  if (between_groups)
+    write_travelling(*this, out);
+  else
     map_.serialize(*out);
-  }
   size_t length = out->size() - at - 4;
-  FGMPI_CHECK(length < kMerged);
-  if (merged) length |= kMerged;
+  FGMPI_CHECK(length < kBetweenGroups);
+  if (between_groups) length |= kBetweenGroups;
   for (int k = 0; k < 4; ++k)
     (*out)[at + static_cast<size_t>(k)] = static_cast<uint8_t>(length >> (8 * k));
 }
@@ -255,13 +240,13 @@ Status RankMap::deserialize(std::span<const uint8_t> in, size_t* used, RankMap* 
     return error(groupmap::kErrOther, "a rank map of %zu bytes is refused: it has no length",
                  in.size());
   size_t length = in[0] | uint32_t{in[1]} << 8 | uint32_t{in[2]} << 16 | uint32_t{in[3]} << 24;
-  bool merged = length & kMerged;
-  length &= ~size_t{kMerged};
+  bool between_groups = length & kBetweenGroups;
+  length &= ~size_t{kBetweenGroups};
   if (in.size() - 4 < length)
     return error(groupmap::kErrOther, "a rank map of %zu bytes is refused: %zu bytes are there",
                  length, in.size() - 4);
-  if (merged) {
-    FGMPI_TRY(read_merged(in.subspan(4, length), out));
+  if (between_groups) {
+    FGMPI_TRY(read_travelling(in.subspan(4, length), out));
     *used = 4 + length;
     return {};
   }

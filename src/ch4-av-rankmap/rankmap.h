@@ -84,8 +84,9 @@ class RankMap {
   bool identical(const RankMap& other) const;
   bool similar(const RankMap& other) const;
 
-  /// Wire form: encoded maps travel as they are. deserialize refuses corrupt input with a reason.
-  void serialize(std::vector<uint8_t>* out) const;
+  /// Wire form: encoded maps travel as they are. deserialize refuses corrupt input with a reason. What has members of
+  /// other jobs, or goes to a process of another job (`between_groups`), travels as travel.h says.
+  void serialize(std::vector<uint8_t>* out, bool between_groups = false) const;
   static Status deserialize(std::span<const uint8_t> in, size_t* used, RankMap* out);
   bool validate(std::string* reason) const { return map_.validate(reason); }
 

@@ -9,50 +9,61 @@
 namespace fgmpi {
 namespace {
 
+struct Mlut : testing::Test {
+  // Other tests know no groups.
+  void TearDown() override { g_process_groups = ProcessGroups(); }
+};
+
 using Pairs = std::vector<GroupRank>;
 
-AddressVector g_second, g_third;
-
 void set_up_groups() {
-  if (g_process_groups.count() > 1) return;
+  if (g_process_groups.others() > 0) return;
   g_av.init({0, 4, 8, 12}, 1);
-  g_second.init({0, 1, 2, 3, 4, 5}, 0);
-  g_third.init({0, 3, 10, 11}, 0);
-  EXPECT_EQ(g_process_groups.add(&g_second), 1u);
-  EXPECT_EQ(g_process_groups.add(&g_third), 2u);
+  g_process_groups.set_own({7, 7});
+  uint32_t pgid;
+  EXPECT_TRUE(g_process_groups.add({3, 1}, std::vector<uint32_t>{1, 1, 1, 1, 1}, &pgid).ok());
+  EXPECT_EQ(pgid, 1u);
+  EXPECT_TRUE(g_process_groups.add({9, 1}, std::vector<uint32_t>{3, 7, 1}, &pgid).ok());
+  EXPECT_EQ(pgid, 2u);
   for (uint32_t g = 0; g < 3; ++g)
-    for (uint32_t p = 0; p < g_process_groups.av(g).processes(); ++p)
-      const_cast<AddressVector&>(g_process_groups.av(g)).set_address(p, g * 1000 + p, p & 1);
+    for (uint32_t p = 0; p < g_process_groups.processes(g); ++p)
+      g_av.set_address(g_process_groups.first_process(g) + p, g * 1000 + p, p & 1);
 }
 
 Pairs everyone() {
   Pairs all;
   for (uint32_t g = 0; g < 3; ++g)
-    for (uint32_t r = 0; r < g_process_groups.av(g).world_size(); ++r) all.push_back({g, r});
+    for (uint32_t r = 0; r < g_process_groups.ranks(g); ++r) all.push_back({g, r});
   return all;
 }
 
-void compare(const RankMap& map, const Pairs& pairs) {
+/// `travelled`: members of one other group make an ordinary map too.
+void compare(const RankMap& map, const Pairs& pairs, bool travelled = false) {
   ASSERT_EQ(map.size(), static_cast<int32_t>(pairs.size()));
   std::string why;
   EXPECT_TRUE(map.validate(&why)) << why;
   bool own = std::all_of(pairs.begin(), pairs.end(), [](GroupRank g) { return g.pgid == 0; });
-  EXPECT_EQ(map.model() == RankMap::Model::kMlut, !own);
+  const bool one =
+      std::all_of(pairs.begin(), pairs.end(), [&](GroupRank g) { return g.pgid == pairs[0].pgid; });
+  const bool ordinary = own || (travelled && one);
+  EXPECT_EQ(map.model() == RankMap::Model::kMlut, !ordinary);
+  EXPECT_EQ(has_foreign(map), !own && !pairs.empty());
+  EXPECT_EQ(spans_groups(map), !one && !pairs.empty());
   for (int32_t r = 0; r < map.size(); ++r) {
     GroupRank g = pairs[static_cast<size_t>(r)];
-    EXPECT_EQ(g_process_groups.find(map.world_of(r)), g);
+    EXPECT_EQ(g_process_groups.find_rank(map.world_of(r)), g);
     EXPECT_EQ(map.rank_of(g_process_groups.global_of(g)), r);
-    if (own) continue;
-    const AddressVector& av = g_process_groups.av(g.pgid);
+    if (ordinary) continue;
     Location at = merged_locate(*mlut_of(map), r);
-    EXPECT_EQ(av.first(at.process) + at.local, g.lpid);
-    if (g.lpid < av.processes()) {
+    EXPECT_EQ(g_av.first(at.process) + at.local, g_process_groups.first_rank(g.pgid) + g.lpid);
+    EXPECT_EQ(g_process_groups.group_of_process(at.process), g.pgid);
+    if (g.lpid < g_process_groups.processes(g.pgid)) {
       EXPECT_EQ(merged_address(*mlut_of(map), r), g.pgid * 1000 + g.lpid);
     }
   }
 }
 
-TEST(Mlut, RandomGroupsTheirChildrenAndWireForms) {
+TEST_F(Mlut, RandomGroupsTheirChildrenAndWireForms) {
   set_up_groups();
   std::mt19937 random(17);
   for (int k = 0; k < 50; ++k) {
@@ -77,7 +88,7 @@ TEST(Mlut, RandomGroupsTheirChildrenAndWireForms) {
     RankMap back;
     ASSERT_TRUE(RankMap::deserialize(wire, &used, &back).ok());
     EXPECT_EQ(used, wire.size());
-    compare(back, pairs);
+    compare(back, pairs, true);
     for (size_t cut = 0; cut < wire.size(); ++cut)
       EXPECT_FALSE(RankMap::deserialize({wire.data(), cut}, &used, &back).ok());
   }
@@ -119,7 +130,7 @@ std::vector<int32_t> child_ranks(int kind, int32_t n, std::mt19937& random) {
   }
 }
 
-TEST(Mlut, ChildrenOfEveryModelAndTheirChildren) {
+TEST_F(Mlut, ChildrenOfEveryModelAndTheirChildren) {
   set_up_groups();
   std::mt19937 random(29);
   int still_merged = 0, ordinary = 0;
@@ -151,7 +162,7 @@ TEST(Mlut, ChildrenOfEveryModelAndTheirChildren) {
   EXPECT_GT(ordinary, 100);
 }
 
-TEST(Mlut, AnotherOrderOfAMergedGroup) {
+TEST_F(Mlut, AnotherOrderOfAMergedGroup) {
   set_up_groups();
   std::mt19937 random(31);
   for (int k = 0; k < 50; ++k) {
@@ -167,7 +178,7 @@ TEST(Mlut, AnotherOrderOfAMergedGroup) {
   }
 }
 
-TEST(Mlut, BadMembersAreRefused) {
+TEST_F(Mlut, BadMembersAreRefused) {
   set_up_groups();
   RankMap map;
   EXPECT_FALSE(merged_map({{3, 0}, {0, 0}}, &map).ok());

@@ -1,0 +1,125 @@
+// The process groups that this process knows: its own job, and the jobs that it is connected with.
+//
+//   pgid     0: the own job   1: another one   2: ...                 (an index of this process, not the same elsewhere)
+//   uid      128 random bits that name the job everywhere
+//   range    its processes and ranks in the address vector (av.h): global rank = range's first rank + lpid
+//   cards    how each of its processes is reached, as far as known; opaque here (src/dynamic writes and reads them)
+//
+// A group is kept by communicators and groups of ranks that have members of it (retain, release); the last release
+// gives back its range, its cards and its pgid. Numbers of other jobs' ranks are this process's own: what travels between
+// processes says <uid, lpid> (travel.h).
+// Thread rule: one thread; nothing here switches. Invariant: a group keeps its pgid and its range as long as it is known.
+// Source: IPDPS'17 section III-C (one table a process group).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "ch4-av-rankmap/av.h"
+
+namespace fgmpi {
+
+struct GroupUid {
+  uint64_t high = 0, low = 0;
+  auto operator<=>(const GroupUid&) const = default;
+};
+
+struct GroupRank {
+  uint32_t pgid;
+  uint32_t lpid;  ///< rank in that group's MPI_COMM_WORLD
+  bool operator==(const GroupRank&) const = default;
+};
+static_assert(sizeof(GroupRank) == 8, "memory budget: 8 bytes a member of a merged communicator");
+
+class ProcessGroups {
+ public:
+  static constexpr uint32_t kNone = 0xffffffffu;
+
+  /// Names the own job. REQUIRES: no other group is known yet, or the name is the same.
+  void set_own(const GroupUid& uid) { own_ = uid; }
+  const GroupUid& own() const { return own_; }
+
+  /// Adds a group whose processes host so many ranks each, with no reference. Errors: MPI_ERR_OTHER when it is known
+  /// already, has no process, one without ranks, or too many. REQUIRES: g_av is set up.
+  Status add(const GroupUid& uid, std::span<const uint32_t> counts, uint32_t* pgid);
+  /// The pgid of a group, or kNone.
+  uint32_t find(const GroupUid& uid) const;
+  /// Groups other than the own.
+  uint32_t others() const { return static_cast<uint32_t>(by_rank_.size()); }
+  /// All pgids are below.
+  uint32_t count() const { return static_cast<uint32_t>(firsts_.size()); }
+  bool known(uint32_t pgid) const { return pgid == 0 || (pgid < count() && groups_[pgid].known); }
+
+  /// Of a known group.
+  const GroupUid& uid(uint32_t pgid) const { return pgid == 0 ? own_ : groups_[pgid].uid; }
+  uint32_t first_rank(uint32_t pgid) const { return firsts_[pgid].rank; }
+  uint32_t first_process(uint32_t pgid) const { return firsts_[pgid].process; }
+  uint32_t ranks(uint32_t pgid) const {
+    return pgid == 0 ? g_av.world_size() : groups_[pgid].ranks;
+  }
+  uint32_t processes(uint32_t pgid) const {
+    return pgid == 0 ? g_av.processes() : groups_[pgid].processes;
+  }
+
+  int32_t global_of(GroupRank g) const {
+    return static_cast<int32_t>(firsts_[g.pgid].rank + g.lpid);
+  }
+  /// The group and rank behind a global rank. REQUIRES: it is one.
+  GroupRank find_rank(int32_t global) const;
+  /// The group of a process (an index of the address vector), kNone for one in a hole.
+  uint32_t group_of_process(uint32_t process) const;
+  /// The element's address of process `lpid` of a group.
+  uint64_t address(GroupRank g) const {
+    return AddressVector::address_in(g_av.elements(), firsts_[g.pgid].process + g.lpid);
+  }
+  /// Order of ranks that is the same in all processes: by group's uid, then rank.
+  bool before(int32_t global, int32_t other) const;
+  /// A number for a rank that is the same in all processes.
+  uint32_t name_of(int32_t global) const;
+
+  /// How process `index` of a group is reached; empty: not known. A card, once known, stays.
+  const std::string& card(uint32_t pgid, uint32_t index) const;
+  void set_card(uint32_t pgid, uint32_t index, std::string_view card);
+
+  void retain(uint32_t pgid) {
+    if (pgid > 0) ++groups_[pgid].references;
+  }
+  void release(uint32_t pgid);
+  /// Removes groups that nobody retains: after a failure to connect.
+  void remove_unused();
+
+  /// Called when a group has got its range, and before it loses it.
+  struct Watcher {
+    void (*added)(uint32_t pgid) = nullptr;
+    void (*removing)(uint32_t pgid) = nullptr;
+  };
+  void set_watcher(const Watcher& watcher) { watcher_ = watcher; }
+
+ private:
+  struct Group {
+    GroupUid uid;
+    uint32_t processes = 0, ranks = 0, references = 0;
+    bool known = false;
+    std::vector<std::string> cards;
+  };
+  struct First {
+    uint32_t rank, process;
+  };
+  void remove(uint32_t pgid);
+  std::vector<First> firsts_{{0, 0}};  ///< of each group, in the address vector
+  std::vector<Group> groups_{1};
+  std::map<uint32_t, uint32_t> by_rank_;     ///< first rank -> pgid, without the own
+  std::map<uint32_t, uint32_t> by_process_;  ///< first process -> pgid, without the own
+  std::map<GroupUid, uint32_t> by_uid_;
+  std::vector<std::string> own_cards_;
+  GroupUid own_;
+  Watcher watcher_;
+};
+extern ProcessGroups g_process_groups;
+
+}  // namespace fgmpi
