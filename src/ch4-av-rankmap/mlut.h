@@ -80,4 +80,23 @@ void for_each_other_group(const RankMap& map, F&& f) {
   }
 }
 
+/// Keeps the other groups of a map known, from when it is made until a communicator or its like keeps them.
+class KeptGroups {
+ public:
+  explicit KeptGroups(const RankMap& map) {
+    for_each_other_group(map, [&](uint32_t pgid) {
+      g_process_groups.retain(pgid);
+      kept_.push_back(pgid);
+    });
+  }
+  ~KeptGroups() {
+    for (uint32_t pgid : kept_) g_process_groups.release(pgid);
+  }
+  KeptGroups(const KeptGroups&) = delete;
+  KeptGroups& operator=(const KeptGroups&) = delete;
+
+ private:
+  std::vector<uint32_t> kept_;
+};
+
 }  // namespace fgmpi

@@ -39,6 +39,7 @@ Status ProcessGroups::add(const GroupUid& uid, std::span<const uint32_t> counts,
   groups_[id] = Group{uid,  static_cast<uint32_t>(counts.size()),   static_cast<uint32_t>(ranks), 0,
                       true, std::vector<std::string>(counts.size())};
   firsts_[id] = {g_av.first(process), process};
+  find_elements();
   by_rank_[firsts_[id].rank] = id;
   by_process_[process] = id;
   by_uid_[uid] = id;
@@ -117,6 +118,14 @@ void ProcessGroups::remove(uint32_t pgid) {
     groups_.pop_back();
     firsts_.pop_back();
   }
+  find_elements();
+  if (watcher_.removed) watcher_.removed();
+}
+
+void ProcessGroups::find_elements() {
+  elements_.resize(count());
+  for (uint32_t pgid = 0; pgid < count(); ++pgid)
+    elements_[pgid] = g_av.elements() + firsts_[pgid].process;
 }
 
 }  // namespace fgmpi

@@ -303,7 +303,9 @@ class Engine final : public transport::Sink {
   void send_credit(uint32_t process);
 
   std::unique_ptr<Endpoint[]> endpoints;  ///< [0]: the process's; [local + 1]: the proclets'
-  std::unique_ptr<PeerState[]> peers;
+  std::unique_ptr<PeerState[]> peers;     ///< by process, those of other jobs behind the own
+  uint32_t peer_room = 0;
+  bool connected_to_others = false;     ///< other jobs may send something
   std::vector<uint32_t> waiting_peers;  ///< peers with deferred frames
   transport::Transport* transports[2] = {nullptr, nullptr};
   uint32_t local_count = 0;

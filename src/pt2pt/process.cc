@@ -16,6 +16,10 @@ namespace fgmpi::pt2pt {
 namespace {
 /// The bit of an envelope's source from which on it holds the signature; below is the process.
 int g_signature_bit = 0;
+/// The least: processes of other jobs have numbers past the own, and jobs that connect must have the same.
+constexpr int kLeastSignatureBit = 16;
+int32_t source_of(uint32_t process, Signature signature);
+static_assert(kMostProcessesToConnect == 1u << kLeastSignatureBit);
 }  // namespace
 
 Endpoint* endpoint(uint32_t local) { return g_engine.at(local); }
@@ -70,10 +74,11 @@ Status init(const Setup& setup) {
   Engine& e = g_engine;
   e.me = g_av.me();
   e.processes = g_av.processes();
-  g_signature_bit = std::bit_width(e.processes - 1);
+  g_signature_bit = std::max(kLeastSignatureBit, static_cast<int>(std::bit_width(e.processes - 1)));
   e.local_count = setup.local_count;
   e.endpoints = std::make_unique<Endpoint[]>(size_t{setup.local_count} + 1);
   e.peers = std::make_unique<PeerState[]>(e.processes);
+  e.peer_room = e.processes;
   e.transports[0] = setup.transports[0];
   e.transports[1] = setup.transports[1];
   e.counters = {};
@@ -99,6 +104,75 @@ Status init(const Setup& setup) {
   start_detection();
   sched::add_trimmer(trim_requests);
   return {};
+}
+
+void set_processes(uint32_t processes, transport::Transport* others) {
+  Engine& e = g_engine;
+  if (processes > e.peer_room) {
+    const uint32_t room = std::max(processes, 2 * e.peer_room);
+    auto peers = std::make_unique<PeerState[]>(room);
+    std::copy_n(e.peers.get(), e.peer_room, peers.get());
+    e.peers = std::move(peers);
+    e.peer_room = room;
+  }
+  e.processes = processes;
+  // Both kinds of peers that share the bit can be sent what either can.
+  if (others != e.transports[1]) {
+    const uint64_t remote =
+        std::min<uint64_t>(settings::size(settings::kEagerRemote), others->max_payload());
+    e.eager_remote[1] = e.transports[1] ? std::min(e.eager_remote[1], remote) : remote;
+    e.least_lent[1] = others->least_lent();
+    e.copied_remote[1] =
+        std::min({e.eager_remote[1], uint64_t{others->max_payload()}, e.least_lent[1] - 1});
+    e.transports[1] = others;
+  }
+  const uint64_t limit = settings::size(settings::kUnexpectedLimit);
+  e.window = processes < 2 ? 0 : limit / 2 / (processes - 1);
+}
+
+void forget_process(uint32_t process) {
+  Engine& e = g_engine;
+  PeerState& peer = e.peers[process];
+  std::erase(e.waiting_peers, process);
+  while (Frame* frame = peer.head) {
+    peer.head = frame->next;
+    SendOp* op = frame->op;
+    switch (frame->role) {
+      case Frame::kOwn:
+        free(frame);
+        break;
+      case Frame::kOfSend:
+      case Frame::kStream:
+        if (e.sends.take(op->cookie)) e.finish_send(op);
+        break;
+      case Frame::kLastOfSend:
+      case Frame::kPieces:
+        if (frame->header.cookie) e.sends.take(op->cookie);
+        e.finish_send(op);
+        break;
+    }
+  }
+  peer = {};
+}
+
+void set_connected_to_others(bool connected) {
+  // Who waits since before may be deadlocked now.
+  g_ask_again |= g_engine.connected_to_others && !connected;
+  g_engine.connected_to_others = connected;
+}
+
+void discount_frames(uint64_t sent, uint64_t received) {
+  g_engine.frames_sent -= sent;
+  g_engine.frames_received -= received;
+}
+
+int32_t source_to_travel(int32_t source) {
+  return static_cast<int32_t>(static_cast<uint32_t>(source) >> g_signature_bit);
+}
+
+int32_t source_from_travel(int32_t source, uint32_t process) {
+  const auto signature = static_cast<Signature>(source);
+  return source_of(process, kept_of(signature));
 }
 
 void finalize() {

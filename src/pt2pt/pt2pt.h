@@ -133,6 +133,22 @@ Status init(const Setup& setup);
 void finalize();
 /// The sink that transports deliver to.
 transport::Sink* sink();
+
+// ---- Processes of other jobs (src/dynamic) ----------------------------------------------------------
+/// The address vector has `processes` elements now, and what has transport bit 1 is reached by `others`, which stands in
+/// for the transport that had the bit before, if there was one. Never switches.
+void set_processes(uint32_t processes, transport::Transport* others);
+/// Drops what waits to be sent to a process whose place in the address vector is given back. Never switches.
+void forget_process(uint32_t process);
+/// While other jobs may still send something, nobody here can tell a deadlock: all_parked() says no.
+void set_connected_to_others(bool connected);
+/// Frames between jobs are not counted: the detection of deadlocks compares what is sent and received in the own job.
+void discount_frames(uint64_t sent, uint64_t received);
+/// The source of a message between processes (below), without what only this job knows, and back.
+int32_t source_to_travel(int32_t source);
+int32_t source_from_travel(int32_t source, uint32_t process);
+/// Jobs with more processes have a shorter signature and cannot be connected.
+inline constexpr uint32_t kMostProcessesToConnect = 1u << 16;
 /// Polls transports and pushes deferred frames; true when anything moved. Never switches.
 bool progress();
 /// True when nothing of this process is on its way: no deferred frame, no rendezvous under way. A

@@ -210,7 +210,7 @@ Detection g_detection(&g_site, 0, 1, &g_engine.detecting);
 void start_detection() {
   (void)deadlock_action();  // nonsense in FGMPI_DEADLOCK is refused now, not when all first wait
   g_engine.detecting = false;
-  g_detection = Detection(&g_site, g_engine.me, g_engine.processes, &g_engine.detecting);
+  g_detection = Detection(&g_site, g_engine.me, g_av.processes(), &g_engine.detecting);
   set_notice_handler(kNoticeDeadlock,
                      [](uint32_t from, uint64_t word, const void* data, size_t bytes) {
                        g_detection.on_notice(from, word, data, bytes);
@@ -223,10 +223,10 @@ bool g_ask_again = false;
 
 bool all_parked() {
   if (g_detection.over()) return true;
-  if (deadlock_action() == DeadlockAction::kOff) return false;
+  if (deadlock_action() == DeadlockAction::kOff || g_engine.connected_to_others) return false;
   g_ask_again = !quiet();
   if (g_ask_again || !all_wait_for_mpi()) return false;
-  if (g_engine.processes > 1) return g_detection.on_passive();
+  if (g_av.processes() > 1) return g_detection.on_passive();
   print(local_report());
   return deadlock_action() == DeadlockAction::kAbort;
 }

@@ -61,17 +61,33 @@ Idle::Idle(const std::vector<std::unique_ptr<Transport>>& transports) {
   longest_spin_ = spin_ = settings::number(settings::kSpin) * 1000;
   next_tick_ = now_ns() + kTick;
   if (transports_.size() == 1 && transports_[0]->wait_fd() < 0) return;
+  sleep_on_descriptors();
+}
+
+void Idle::sleep_on_descriptors() {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   epoll_event wake{};
   wake.events = EPOLLIN;
   if (wake_fd_ < 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_fd_, &wake)) all_wake_ = false;
-  for (Transport* transport : transports_) {
-    int fd = transport->use_wait_fd();
-    epoll_event event{};
-    event.events = EPOLLIN;
-    if (fd < 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event)) all_wake_ = false;
-  }
+  for (Transport* transport : transports_) sleep_on_descriptor_of(transport);
+}
+
+void Idle::sleep_on_descriptor_of(Transport* transport) {
+  int fd = transport->use_wait_fd();
+  epoll_event event{};
+  event.events = EPOLLIN;
+  if (fd < 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event)) all_wake_ = false;
+}
+
+void Idle::add(Transport* transport) {
+  // Another thread may sleep on what there was.
+  interrupt();
+  transports_.push_back(transport);
+  if (epoll_ < 0)
+    sleep_on_descriptors();
+  else
+    sleep_on_descriptor_of(transport);
 }
 
 Idle::~Idle() {

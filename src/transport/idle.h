@@ -27,6 +27,8 @@ class Idle {
   /// The transports are open and outlive this object.
   explicit Idle(const std::vector<std::unique_ptr<Transport>>& transports);
   ~Idle();
+  /// One more transport, which has a descriptor to sleep on and outlives this object. The next sleep includes it.
+  void add(Transport* transport);
   Idle(const Idle&) = delete;
   Idle& operator=(const Idle&) = delete;
 
@@ -44,6 +46,8 @@ class Idle {
   uint64_t kernel_sleeps() const { return kernel_sleeps_; }
 
  private:
+  void sleep_on_descriptors();
+  void sleep_on_descriptor_of(Transport* transport);
   bool spin(int64_t start, int64_t limit);
   bool sleep_once(int64_t* now, int64_t deadline);
   bool arm_all();
