@@ -4,6 +4,7 @@
 
 #include "base/counters.h"
 #include "base/strings.h"
+#include "ch4-av-rankmap/mlut.h"
 #include "comm/attr.h"
 #include "comm/context.h"
 #include "comm/errhandler.h"
@@ -118,12 +119,22 @@ void remember_freed(Comm* comm, int32_t size) {
 
 void (*g_on_dropped)(ContextId id) = nullptr;
 
+/// The other jobs that have members in either group.
+std::vector<uint32_t> other_jobs_of(const SharedComm& shared) {
+  std::vector<uint32_t> jobs;
+  for (const RankMap* map : {&shared.map, static_cast<const RankMap*>(shared.remote.get())})
+    if (map) for_each_other_group(*map, [&](uint32_t pgid) { jobs.push_back(pgid); });
+  return jobs;
+}
+
 void release_shared(SharedComm* shared) {
   if (--shared->references > 0) return;
   g_table.erase(shared);
   ContextId id = shared->id;
   uint32_t processes = shared->processes;
   bool counted = shared != g_world && id.lbi() >= kFirstLbi;
+  std::vector<uint32_t> jobs;
+  if (__builtin_expect(id.is_drawn(), 0)) jobs = other_jobs_of(*shared);
   if (shared == g_world) g_world = nullptr;
   std::shared_ptr<system_ranked::GroupTree> tree = std::move(shared->tree);
   delete shared;
@@ -132,6 +143,7 @@ void release_shared(SharedComm* shared) {
     tree->drop();
   else if (counted)
     drop(id, processes);
+  for (uint32_t pgid : jobs) g_process_groups.release(pgid);
 }
 
 void destroy_comm(Keep* keep) {
@@ -278,6 +290,10 @@ SharedComm* establish(const CommSpec& spec) {
   shared->map = *spec.map;
   shared->inter = spec.remote != nullptr;
   if (spec.remote) shared->remote = std::make_unique<RankMap>(*spec.remote);
+  if (__builtin_expect(spec.id.is_drawn(), 0)) {
+    FGMPI_CHECK(!lookup(spec.id, spec.side) && "a context id that was drawn twice");
+    for (uint32_t pgid : other_jobs_of(*shared)) g_process_groups.retain(pgid);
+  }
   g_table.insert(shared);
   return shared;
 }

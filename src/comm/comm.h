@@ -40,7 +40,8 @@ enum Plane : uint8_t {
 /// Above the plane are 5 bits that tell the rounds of a persistent collective apart.
 inline constexpr uint64_t kPlaneMask = 7;
 
-/// <LID, LBI> with room for the plane: LID in bits 63..32, LBI in 31..8, round in 7..3, plane in 2..0.
+/// <LID, LBI> with room for the plane: LID in bits 63..32, LBI in 31..8, round in 7..3, plane in 2..0. LIDs are below
+/// 2^31; with bit 63 set, the other 55 bits above the round are drawn at random.
 struct ContextId {
   uint64_t bits = 0;
   static ContextId make(uint32_t lid, uint32_t lbi) {
@@ -50,6 +51,8 @@ struct ContextId {
   uint32_t lbi() const { return bits >> 8 & 0xffffff; }
   uint64_t plane(Plane p, uint32_t round = 0) const { return bits | (round % 32) << 3 | p; }
   bool operator==(const ContextId&) const = default;
+  /// Of a communicator that has, or comes from one that had, members of several jobs (context.h).
+  bool is_drawn() const { return bits >> 63; }
 };
 inline constexpr uint32_t kMaxLbi = 0xffffff;
 

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "ch4-av-rankmap/process_groups.h"
 #include "comm/hierarchy.h"
 #include "pt2pt/pt2pt.h"
+#include "transport/random.h"
 
 namespace fgmpi::comm {
 namespace {
@@ -103,11 +105,22 @@ void wake(sched::Proclet** waiter) {
 /// a claim that waits; a claim's claimant lives where it comes from, and is its candidate.
 bool is_possible(const AgreeNotice& notice, uint32_t from) {
   const AgreeKey& key = notice.key;
-  if (key.side > 1 || key.claimant >= g_av.world_size()) return false;
+  if (key.side > 1 || key.claimant >= g_av.all_ranks()) return false;
   if (notice.answer) return g_waiting.count(key) > 0;
   const Candidate& c = notice.candidate;
-  return g_av.process_of(key.claimant) == from && c.world == key.claimant &&
+  const bool named = c.valid() && c.is_drawn() ? true : c.world == key.claimant;
+  return g_av.process_of(key.claimant) == from && named &&
          (!c.valid() || (c.lbi >= kFirstLbi && c.lbi <= kMaxLbi));
+}
+
+/// A notice of another job's process: its claim names a rank of its own job; an answer one of ours, as our claim did.
+bool translate_arrived(AgreeNotice* notice, uint32_t from) {
+  if (notice->answer || from < g_av.processes()) return true;
+  const uint32_t pgid = g_process_groups.group_of_process(from);
+  if (pgid == ProcessGroups::kNone || notice->key.claimant >= g_process_groups.ranks(pgid))
+    return false;
+  notice->key.claimant += g_process_groups.first_rank(pgid);
+  return true;
 }
 
 /// REQUIRES: is_possible().
@@ -130,16 +143,18 @@ void on_agree(uint32_t from, uint64_t, const void* data, size_t bytes) {
   AgreeNotice notice;
   if (bytes != sizeof notice) return pt2pt::refuse_notice();
   std::memcpy(&notice, data, sizeof notice);
-  if (!is_possible(notice, from)) return pt2pt::refuse_notice();
+  if (!translate_arrived(&notice, from) || !is_possible(notice, from))
+    return pt2pt::refuse_notice();
   take(notice);
 }
 
 /// To a process, which may be this one.
-void post(uint32_t process, const AgreeNotice& notice) {
-  if (process == g_av.me())
-    take(notice);
-  else
-    pt2pt::notify(process, pt2pt::kNoticeAgree, notice.key.ctx, &notice, sizeof notice);
+void post(uint32_t process, AgreeNotice notice) {
+  if (process == g_av.me()) return take(notice);
+  if (notice.answer && process >= g_av.processes())
+    notice.key.claimant =
+        g_process_groups.find_rank(static_cast<int32_t>(notice.key.claimant)).lpid;
+  pt2pt::notify(process, pt2pt::kNoticeAgree, notice.key.ctx, &notice, sizeof notice);
 }
 
 void describe(const sched::WaitSite*, std::string* out) {
@@ -190,7 +205,7 @@ uint64_t decide(const AgreeKey& key, const Participants& participants, const Can
 /// Everybody else's: claims, waits for the answer.
 uint64_t claim(AgreeKey key, const Participants& participants, const Candidate& mine,
                const char* call) {
-  key.claimant = mine.world;
+  key.claimant = mine.is_drawn() ? static_cast<uint32_t>(participants.claimant) : mine.world;
   Waiting waiting;
   bool fresh = g_waiting.emplace(key, &waiting).second;
   FGMPI_CHECK(fresh);
@@ -207,6 +222,21 @@ RankState* state_of(uint32_t local) {
 }
 
 void keep_ids_unique(bool on) { g_ids_unique = on; }
+
+Candidate draw_candidate() {
+  Candidate c{0, 0, 0};
+  while (c.lbi < kFirstLbi || c.world == kNoLid) {
+    uint64_t bits;
+    transport::random_bytes(&bits, sizeof bits);
+    c.world = 0x80000000u | static_cast<uint32_t>(bits >> 32);
+    c.lbi = static_cast<uint32_t>(bits) & kMaxLbi;
+  }
+  return c;
+}
+
+uint32_t leader_name(int32_t world, bool several_jobs) {
+  return several_jobs ? g_process_groups.name_of(world) : static_cast<uint32_t>(world);
+}
 
 Candidate reserve(RankState* rank) {
   Candidate c{rank->led, rank->world_rank, 0};
@@ -226,7 +256,8 @@ Candidate reserve(RankState* rank) {
 }
 
 void unreserve(const Candidate& candidate) {
-  if (candidate.valid()) release_lbi(candidate.world, candidate.lbi, false);
+  if (candidate.valid() && !candidate.is_drawn())
+    release_lbi(candidate.world, candidate.lbi, false);
 }
 
 Status none_left(const char* what) {
@@ -236,6 +267,7 @@ Status none_left(const char* what) {
 }
 
 void drop(ContextId id, uint32_t processes) {
+  if (id.is_drawn()) return;
   uint32_t local;
   if (g_av.is_mine(id.lid(), &local)) {
     count_drop(id, processes);
@@ -265,6 +297,7 @@ Status agree(const AgreeKey& key, const Participants& participants, const Candid
     *out = mine.id();
     return {};
   }
+  // Process numbers of several jobs differ from one to another, but each process knows its own as its own.
   bool decides = g_av.me() == participants.root && key.side == 0;
   uint64_t answer =
       decides ? decide(key, participants, mine, call) : claim(key, participants, mine, call);

@@ -20,6 +20,13 @@
 //   called G before H, and w called H before G: two ranks called two collectives in different orders, a program that
 //   MPI does not allow (MPI-4.0 section 6.14), and tags do not help, as both calls block.
 //
+// Several jobs. World ranks are each job's own, so no leader of one job is unique among the members of a communicator that
+// spans several. The context id of such a communicator, and of all that are made from it, is drawn: bit 63 and 55 random
+// bits of the kernel's. Nobody leads it and nobody is told when it is dropped. Candidates are drawn ids, the rest of the
+// agreement is as above; establish() refuses an id that the process has already, once in 2^55 / n for n communicators.
+// Notices between jobs name a claimant by its rank in its own job, and a key's leader by a number that is the same
+// everywhere (ProcessGroups::name_of).
+//
 // The same holds among the members of one process (create.cc), where the first to arrive stands for L. Members that give
 // different groups in one creation (an erroneous program) are found by comparing a sampled hash of the groups.
 //
@@ -50,6 +57,7 @@ struct Candidate {
     return led != other.led ? led < other.led : world < other.world;
   }
   ContextId id() const { return ContextId::make(world, lbi); }
+  bool is_drawn() const { return id().is_drawn(); }
 };
 static_assert(sizeof(Candidate) == 12, "travels as it is");
 
@@ -59,6 +67,10 @@ inline RankState* state_of_world(uint32_t world) { return state_of(world - g_av.
 
 /// Takes an LBI of this rank and counts it as led. Invalid when all 2^24 are in use.
 Candidate reserve(RankState* rank);
+/// A drawn id in the place of a leader's.
+Candidate draw_candidate();
+/// The number of a rank in a key: its world rank, or, in a creation of members of several jobs, one that is the same in all.
+uint32_t leader_name(int32_t world, bool several_jobs);
 /// From now on (or no longer) an LBI that a communicator had is never given to another one: context ids are names
 /// for the whole run. The setting of the leader's process counts.
 void keep_ids_unique(bool on);
@@ -93,7 +105,7 @@ struct AgreeKey {
   uint32_t number = 0;  ///< collective number or tag
   uint32_t leader =
       0;  ///< world rank of rank 0 (of side 0), where ctx and number are not the creation's own
-  uint32_t claimant = 0;  ///< set by agree(): world rank of a member of the claiming process
+  uint32_t claimant = 0;  ///< set by agree(): global rank of a member of the claiming process
   bool operator==(const AgreeKey&) const = default;
 };
 struct AgreeKeyHash {
@@ -110,6 +122,7 @@ struct Participants {
   /// The groups of the sides, where the key alone does not tell the creation; else null.
   const RankMap* groups[2] = {nullptr, nullptr};
   uint64_t fingerprint = 0;  ///< fingerprint of the groups, the same at all participants
+  int32_t claimant = -1;     ///< world rank of a member here; of a drawn candidate, which names none
 };
 /// The participants of a communicator.
 Participants participants_of(SharedComm* shared);

@@ -7,13 +7,26 @@
 #include <unordered_map>
 
 #include "base/hash.h"
+#include "ch4-av-rankmap/mlut.h"
 #include "comm/attr.h"
 #include "comm/extras.h"
 #include "comm/hierarchy.h"
 
 namespace fgmpi::comm {
 
-Candidate reserve_least(const SharedComm& shared, const Arrival* first) {
+bool several_jobs(const RankMap& group, const RankMap* other) {
+  return has_foreign(group) || (other && has_foreign(*other));
+}
+
+uint8_t side_of(const RankMap& local, const RankMap& remote) {
+  const int32_t ours = local.world_of(0), theirs = remote.world_of(0);
+  const bool first =
+      several_jobs(local, &remote) ? g_process_groups.before(ours, theirs) : ours < theirs;
+  return first ? 0 : 1;
+}
+
+Candidate reserve_least(const SharedComm& shared, const Arrival* first, bool drawn) {
+  if (drawn || shared.id.is_drawn()) return draw_candidate();
   RankState* least = nullptr;
   for (const Arrival* a = first; a; a = a->next) {
     RankState* r = state_of(shared, *a);
@@ -37,11 +50,13 @@ namespace {
 
 /// The duplicate's shared part, with one member of this process as a candidate for its leader. May switch.
 Status duplicate(SharedComm* shared, const Meeting* meeting, const Candidate& mine,
-                 const std::optional<groupmap::Strategy>& strategy, SharedComm** made) {
+                 int32_t claimant, const std::optional<groupmap::Strategy>& strategy,
+                 SharedComm** made) {
   ContextId id;
   AgreeKey key{shared->id.bits, kAgreeDup, shared->side, meeting->sequence};
   Participants participants;
   if (shared->processes > 1) participants = participants_of(shared);
+  participants.claimant = claimant;
   FGMPI_TRY(agree(key, participants, mine, meeting->call, &id));
   RankMap map = shared->map;
   if (strategy && !map.regular())
@@ -67,7 +82,8 @@ struct DupRequest final : pt2pt::Request {
 /// idup: hands each member its communicator through its request.
 void idup_action(SharedComm* shared, Meeting* meeting) {
   SharedComm* made = nullptr;
-  Status status = duplicate(shared, meeting, reserve_least(*shared, meeting->arrivals), {}, &made);
+  Status status = duplicate(shared, meeting, reserve_least(*shared, meeting->arrivals),
+                            claimant_of(*shared, meeting->arrivals), {}, &made);
   if (!status.ok()) return fail_all(meeting, status);
   enter_all(meeting, made, 0);
   for (Arrival* a = meeting->arrivals; a; a = a->next) {
@@ -85,6 +101,7 @@ struct Provisional : SharedComm {
   uint64_t fingerprint = 0;  ///< of the group
   int32_t first_rank = -1;   ///< who came first
   int32_t first_world = -1;
+  bool drawn = false;  ///< of several jobs, or its parent's context id is drawn
 };
 
 std::unordered_multimap<AgreeKey, Provisional*, AgreeKeyHash> g_provisional;
@@ -99,10 +116,11 @@ void create_action(SharedComm* shared, Meeting* meeting) {
   std::unique_ptr<Provisional> stage(static_cast<Provisional*>(shared));
   forget(stage.get());
   ContextId id;
-  Candidate mine = reserve_least(*shared, meeting->arrivals);
+  Candidate mine = reserve_least(*shared, meeting->arrivals, stage->drawn);
   Participants participants;
   if (stage->inter || static_cast<int32_t>(stage->members) < stage->size)
     participants = participants_of(shared);
+  participants.claimant = claimant_of(*shared, meeting->arrivals);
   participants.fingerprint = stage->fingerprint;
   if (stage->key.kind != kAgreeCreate) {
     participants.groups[stage->side] = &stage->map;
@@ -132,7 +150,7 @@ Same same_creation(const Provisional& p, const RankMap& group, int32_t my_rank,
 }
 
 /// The provisional communicator of this creation, made by the first who comes.
-Status provisional(const AgreeKey& key, const RankMap& group, const RankMap* remote,
+Status provisional(const AgreeKey& key, const RankMap& group, const RankMap* remote, bool drawn,
                    int32_t my_rank, Provisional** out) {
   uint64_t fingerprint = fingerprint_of(group, remote);
   auto [first, last] = g_provisional.equal_range(key);
@@ -148,6 +166,7 @@ Status provisional(const AgreeKey& key, const RankMap& group, const RankMap* rem
   made->fingerprint = fingerprint;
   made->first_rank = my_rank;
   made->first_world = group.world_of(my_rank);
+  made->drawn = drawn;
   made->map = group;
   made->size = group.size();
   made->side = static_cast<uint8_t>(key.side);
@@ -162,11 +181,11 @@ Status provisional(const AgreeKey& key, const RankMap& group, const RankMap* rem
 }
 
 /// A hash of the size and of 17 members.
-uint64_t sample(const RankMap& group) {
+uint64_t sample(const RankMap& group, bool in_several_jobs) {
   uint64_t h = static_cast<uint64_t>(group.size());
   for (int64_t k = 0; k <= 16 && group.size() > 0; ++k) {
     int32_t rank = static_cast<int32_t>(k * (group.size() - 1) / 16);
-    h = mix(h, static_cast<uint32_t>(group.world_of(rank)));
+    h = mix(h, leader_name(group.world_of(rank), in_several_jobs));
   }
   return h;
 }
@@ -174,17 +193,19 @@ uint64_t sample(const RankMap& group) {
 }  // namespace
 
 uint64_t fingerprint_of(const RankMap& group, const RankMap* other) {
-  const uint64_t ours = sample(group);
+  const bool several = several_jobs(group, other);
+  const uint64_t ours = sample(group, several);
   if (!other) return ours;
   // The same at both sides.
-  const uint64_t theirs = sample(*other);
-  return group.world_of(0) < other->world_of(0) ? mix(ours, theirs) : mix(theirs, ours);
+  const uint64_t theirs = sample(*other, several);
+  return side_of(group, *other) == 0 ? mix(ours, theirs) : mix(theirs, ours);
 }
 
 Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* remote,
                     const Comm* parent, int32_t my_rank, const char* call, Comm** out) {
   Provisional* made = nullptr;
-  FGMPI_TRY(provisional(key, group, remote, my_rank, &made));
+  const bool drawn = several_jobs(group, remote) || (parent && parent->shared->id.is_drawn());
+  FGMPI_TRY(provisional(key, group, remote, drawn, my_rank, &made));
   Comm stand_in;  // what a member meets with until it has its own
   stand_in.shared = made;
   stand_in.rank = my_rank;
@@ -211,8 +232,10 @@ Status dup(Comm* comm, Comm** out, const char* call, std::optional<groupmap::Str
   if (!m->full) {
     wait(comm, m, call);
   } else {
+    const bool drawn = comm->shared->id.is_drawn();
     if (m->status.ok())
-      m->status = duplicate(comm->shared, m, reserve(m->least), m->strategy, &m->made);
+      m->status = duplicate(comm->shared, m, drawn ? draw_candidate() : reserve(m->least),
+                            static_cast<int32_t>(m->least->world_rank), m->strategy, &m->made);
     release(m);
   }
   SharedComm* made = m->made;
@@ -248,7 +271,7 @@ Status create(Comm* comm, const RankMap& group, Comm** out, const char* call) {
   int32_t my_rank = group.rank_of(comm->shared->map.world_of(comm->rank));
   if (my_rank < 0) return {};
   AgreeKey key{comm->shared->id.bits, kAgreeCreate, 0, number,
-               static_cast<uint32_t>(group.world_of(0))};
+               leader_name(group.world_of(0), comm->shared->id.is_drawn())};
   return create_among(key, group, nullptr, comm, my_rank, call, out);
 }
 
@@ -257,7 +280,7 @@ Status create_group(Comm* comm, const RankMap& group, int32_t tag, Comm** out) {
   int32_t my_rank = group.rank_of(comm->shared->map.world_of(comm->rank));
   if (my_rank < 0) return {};
   AgreeKey key{comm->shared->id.bits, kAgreeCreateGroup, 0, static_cast<uint32_t>(tag),
-               static_cast<uint32_t>(group.world_of(0))};
+               leader_name(group.world_of(0), comm->shared->id.is_drawn())};
   return create_among(key, group, nullptr, comm, my_rank, "MPI_Comm_create_group", out);
 }
 

@@ -23,6 +23,7 @@ enum CreateOperation : uint8_t {
   kOpGather,
   kOpSystemRanked,
   kOpSystemRankedNonblocking,
+  kOpConnect,  ///< with another job (src/dynamic)
 };
 
 /// Arrival of a member in a creation; out is its new communicator or nullptr.
@@ -34,8 +35,17 @@ struct CreateArrival : Arrival {
 inline RankState* state_of(const SharedComm& shared, const Arrival& arrival) {
   return state_of_world(static_cast<uint32_t>(shared.map.world_of(arrival.rank)));
 }
-/// Reserves an LBI of the least-led arrival (ties: lowest world rank).
-Candidate reserve_least(const SharedComm& shared, const Arrival* first);
+/// Reserves an LBI of the least-led arrival (ties: lowest world rank), or draws an id: where the new communicator has
+/// members of several jobs, or its parent's id is drawn.
+Candidate reserve_least(const SharedComm& shared, const Arrival* first, bool drawn = false);
+/// World rank of the first arrival: the claimant of a process that has drawn its candidate.
+inline int32_t claimant_of(const SharedComm& shared, const Arrival* first) {
+  return shared.map.world_of(first->rank);
+}
+/// Is this group, or are these two together, of several jobs?
+bool several_jobs(const RankMap& group, const RankMap* other = nullptr);
+/// The side of an intercommunicator that `local` is: 0 if its first member comes before the remote group's.
+uint8_t side_of(const RankMap& local, const RankMap& remote);
 /// Gives this status to all members.
 void fail_all(Meeting* meeting, const Status& status);
 /// Each arrival takes its share of `made`, `shift` past its rank.

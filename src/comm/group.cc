@@ -1,5 +1,7 @@
 #include "comm/group.h"
 
+#include "ch4-av-rankmap/mlut.h"
+
 namespace fgmpi::comm {
 namespace {
 
@@ -32,6 +34,7 @@ Status make_group(RankMap map, MPI_Group* out) {
   if (index < 0)
     return error(MPI_ERR_OTHER, "this process has %u groups in use, the most that are allowed",
                  g_groups.live());
+  for_each_other_group(map, [](uint32_t pgid) { g_process_groups.retain(pgid); });
   g_groups.get(static_cast<uint32_t>(index))->map = std::move(map);
   *out = static_cast<MPI_Group>(kGroupBase | static_cast<uint32_t>(index));
   return {};
@@ -39,8 +42,12 @@ Status make_group(RankMap map, MPI_Group* out) {
 
 void free_group(MPI_Group handle) {
   int64_t index = index_of(handle);
-  if (index >= 0 && g_groups.get(static_cast<uint32_t>(index)))
-    g_groups.destroy(static_cast<uint32_t>(index));
+  Group* group = index >= 0 ? g_groups.get(static_cast<uint32_t>(index)) : nullptr;
+  if (!group) return;
+  std::vector<uint32_t> jobs;
+  for_each_other_group(group->map, [&](uint32_t pgid) { jobs.push_back(pgid); });
+  g_groups.destroy(static_cast<uint32_t>(index));
+  for (uint32_t pgid : jobs) g_process_groups.release(pgid);
 }
 
 int32_t group_rank(Group* group) {

@@ -2,11 +2,11 @@
 
 #include <hwloc.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
 #include "base/hash.h"
-#include "ch4-av-rankmap/av.h"
 #include "transport/host_id.h"
 
 namespace fgmpi::comm {
@@ -46,7 +46,7 @@ uint64_t host_number() {
 int64_t resource_instance(const std::string& kind) {
   std::string name = kind;
   if (name.rfind("hwloc://", 0) == 0) name.erase(0, 8);
-  if (strcasecmp(name.c_str(), "process") == 0) return g_av.me();
+  if (strcasecmp(name.c_str(), "process") == 0) return getpid();  // of this host, whatever the job
   const Machine& m = machine();
   hwloc_obj_type_t type;
   hwloc_obj_attr_u attributes;

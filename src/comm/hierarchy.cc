@@ -1,7 +1,9 @@
 #include "comm/hierarchy.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "ch4-av-rankmap/mlut.h"
 #include "comm/system_ranked/group_tree.h"
 
 namespace fgmpi::comm {
@@ -28,19 +30,27 @@ int32_t count_in(const RankMap& map, uint32_t process) {
                           static_cast<int32_t>(g_av.first(process + 1)));
 }
 
+/// The order of `Hierarchy::processes` for members of several jobs.
+void order_by_job(std::vector<uint32_t>* processes) {
+  const ProcessGroups& groups = g_process_groups;
+  std::stable_sort(processes->begin(), processes->end(), [&](uint32_t a, uint32_t b) {
+    return groups.uid(groups.group_of_process(a)) < groups.uid(groups.group_of_process(b));
+  });
+}
+
 void count_members(const RankMap& map, Hierarchy* h) {
   std::vector<uint32_t> processes;
   if (map.regular()) {
-    for (uint32_t p = 0; p < g_av.processes(); ++p)
+    for (uint32_t p = 0; p < g_av.all_processes(); ++p)
       if (count_in(map, p) > 0) processes.push_back(p);
+    if (spans_groups(map)) order_by_job(&processes);
   } else {
-    std::vector<uint32_t> counts(g_av.processes());
+    std::vector<uint32_t> counts(g_av.all_processes());
     for_each_rank(map, [&](int32_t, uint32_t process) { ++counts[process]; });
-    for (uint32_t p = 0; p < g_av.processes(); ++p) {
-      if (counts[p] == 0) continue;
-      processes.push_back(p);
-      h->member_counts.push_back(counts[p]);
-    }
+    for (uint32_t p = 0; p < g_av.all_processes(); ++p)
+      if (counts[p] > 0) processes.push_back(p);
+    if (spans_groups(map)) order_by_job(&processes);
+    for (uint32_t p : processes) h->member_counts.push_back(counts[p]);
     h->member_counts.shrink_to_fit();
   }
   h->processes = Series(processes);
@@ -49,7 +59,7 @@ void count_members(const RankMap& map, Hierarchy* h) {
 /// Lists runs until there are more than `limit` of them; false then.
 bool list_runs(const Hierarchy& h, const RankMap& map, size_t limit, std::vector<Run>* out) {
   out->clear();
-  if (map.model() <= RankMap::Model::kStride) {
+  if (map.model() <= RankMap::Model::kStride && !spans_groups(map)) {
     // Ranks ascend or descend with world ranks, so each process hosts one run.
     bool up = map.size() < 2 || map.world_of(1) > map.world_of(0);
     int32_t first = 0;
@@ -89,14 +99,29 @@ Series::Series(const std::vector<uint32_t>& numbers)
   if (size_ > 0) first_ = numbers[0];
   if (size_ > 1) step_ = numbers[1] - numbers[0];
   for (uint32_t i = 0; i < size_; ++i) {
-    if (numbers[i] == first_ + step_ * i) continue;
-    list_ = std::make_unique<uint32_t[]>(size_);
+    // (A step past 2^31 leads downwards.)
+    if (numbers[i] == first_ + step_ * i && step_ < 1u << 31) continue;
+    const bool ascending = std::is_sorted(numbers.begin(), numbers.end());
+    list_ = std::make_unique<uint32_t[]>(ascending ? size_ : 2 * size_t{size_});
     std::copy(numbers.begin(), numbers.end(), list_.get());
+    if (!ascending) {
+      step_ = kNotAscending;
+      uint32_t* places = list_.get() + size_;
+      std::iota(places, places + size_, 0);
+      std::sort(places, places + size_,
+                [&](uint32_t a, uint32_t b) { return numbers[a] < numbers[b]; });
+    }
     return;
   }
 }
 
 uint32_t Series::find(uint32_t number) const {
+  if (!ascends()) {
+    const uint32_t *places = list_.get() + size_, *past = places + size_;
+    const uint32_t* at = std::lower_bound(
+        places, past, number, [&](uint32_t place, uint32_t n) { return list_[place] < n; });
+    return at != past && list_[*at] == number ? *at : ~0u;
+  }
   if (list_) {
     const uint32_t* at = std::lower_bound(list_.get(), list_.get() + size_, number);
     return at != list_.get() + size_ && *at == number ? static_cast<uint32_t>(at - list_.get())

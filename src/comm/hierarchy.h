@@ -2,6 +2,9 @@
 // first collective that needs it; a regular communicator keeps nothing per member: members are
 // computed.
 //
+// (Numbers of processes are this process's own where a communicator has members of several jobs. Indices into `processes`
+// are the same everywhere.)
+//
 //   ranks      0 1 2 3 | 4 5 6 | 7 8      a run: consecutive ranks in one process
 //   process        5       2       5      processes {2, 5}, members {3, 6},
 //                                         runs {5: 0..3, 2: 4..6, 5: 7..8}
@@ -27,7 +30,8 @@ struct Run {
   uint32_t index;
 };
 
-/// Ascending numbers: three words where they are evenly spaced, else a list.
+/// Different numbers: three words where they ascend evenly spaced, else a list; where they do not ascend (processes of
+/// several jobs), also the places of the ascending numbers.
 class Series {
  public:
   Series() = default;
@@ -37,15 +41,20 @@ class Series {
   uint32_t operator[](uint32_t i) const { return list_ ? list_[i] : first_ + step_ * i; }
   /// The place of a number, or ~0u.
   uint32_t find(uint32_t number) const;
-  size_t bytes() const { return list_ ? size_ * sizeof(uint32_t) : 0; }
+  size_t bytes() const { return list_ ? (ascends() ? 1 : 2) * size_ * sizeof(uint32_t) : 0; }
 
  private:
-  uint32_t size_ = 0, first_ = 0, step_ = 0;
+  static constexpr uint32_t kNotAscending = 0xffffffffu;
+  bool ascends() const { return step_ != kNotAscending; }
+  uint32_t size_ = 0, first_ = 0;
+  uint32_t step_ = 0;  ///< of a list: kNotAscending, or nothing
   std::unique_ptr<uint32_t[]> list_;
 };
 
 struct Hierarchy {
-  Series processes;                     ///< ascending process indices that host members
+  /// Processes that host members: in ascending order in one job, and else in an order that is the same in all jobs: by
+  /// the job's uid, then by process.
+  Series processes;
   std::vector<uint32_t> member_counts;  ///< irregular maps: how many members each of them hosts
   uint32_t my_index = 0;      ///< index of this process in `processes`, or ~0u when it hosts none
   std::vector<Run> runs;      ///< in rank order; empty when they are not kept

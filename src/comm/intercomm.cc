@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ch4-av-rankmap/mlut.h"
 #include "comm/create.h"
 #include "comm/group.h"
 #include "comm/hierarchy.h"
@@ -48,11 +49,7 @@ RankMap concatenate(const RankMap& a, const RankMap& b) {
   size_t n = worlds.size();
   worlds.resize(n + static_cast<size_t>(b.size()));
   b.world_range(0, b.size(), worlds.data() + n);
-  return RankMap::from_ranks(worlds);
-}
-
-uint16_t side_of(const RankMap& local, const RankMap& remote) {
-  return local.world_of(0) < remote.world_of(0) ? 0 : 1;
+  return map_of_globals(worlds);
 }
 
 struct InterArrival : CreateArrival {
@@ -64,6 +61,8 @@ struct Learned {
   uint64_t peer_ctx = 0;
   Status status;
   RankMap remote;
+  bool between_jobs = false;  ///< members of the local group may be of several jobs
+  bool drawn = false;         ///< the peer communicator's context id is
 };
 
 /// u64 peer context | u8 ok | map or words
@@ -72,7 +71,7 @@ std::vector<uint8_t> encode(const Learned& l) {
   std::memcpy(out.data(), &l.peer_ctx, 8);
   out[8] = l.status.ok();
   if (l.status.ok())
-    l.remote.serialize(&out);
+    l.remote.serialize(&out, l.between_jobs);
   else
     out.insert(out.end(), l.status.what().begin(), l.status.what().end());
   return out;
@@ -82,6 +81,7 @@ Learned decode(const std::vector<uint8_t>& in) {
   Learned l;
   FGMPI_CHECK(in.size() >= 9);
   std::memcpy(&l.peer_ctx, in.data(), 8);
+  l.drawn = ContextId{l.peer_ctx}.is_drawn();
   std::span<const uint8_t> rest(in.data() + 9, in.size() - 9);
   size_t used;
   if (in[8])
@@ -95,8 +95,9 @@ Learned decode(const std::vector<uint8_t>& in) {
 Learned learn(const SharedComm& local, const InterArguments& a, const char* call) {
   Learned l;
   l.peer_ctx = a.peer->shared->id.bits;
+  l.between_jobs = local.id.is_drawn();
   std::vector<uint8_t> mine, theirs;
-  local.map.serialize(&mine);
+  local.map.serialize(&mine, a.peer->shared->id.is_drawn());
   Location me = g_av.locate(static_cast<uint32_t>(local.map.world_of(a.local_leader)));
   l.status = swap_with(a.peer->peer(a.remote_leader), a.remote_leader, me, a.peer->rank,
                        a.peer->shared->id.plane(kPlaneInternal), a.tag, mine, &theirs, call);
@@ -125,9 +126,11 @@ void inter_create_action(SharedComm* shared, Meeting* meeting) {
   if (!status.ok()) return fail_all(meeting, status);
   Learned learned = decode(message);
   if (!learned.status.ok()) return fail_all(meeting, learned.status);
+  const KeptGroups kept(learned.remote);
 
   Hierarchy far = build_hierarchy(learned.remote);
-  uint16_t side = side_of(shared->map, learned.remote);
+  const bool drawn = several_jobs(shared->map, &learned.remote) || learned.drawn;
+  uint8_t side = side_of(shared->map, learned.remote);
   Participants participants;
   participants.count = h.count() + far.count();
   const RankMap& first_map = side == 0 ? shared->map : learned.remote;
@@ -136,12 +139,14 @@ void inter_create_action(SharedComm* shared, Meeting* meeting) {
   participants.groups[1 - side] = &learned.remote;
   participants.fingerprint = fingerprint_of(shared->map, &learned.remote);
   AgreeKey key{learned.peer_ctx, kAgreeInter, side, static_cast<uint32_t>(first->arguments.tag),
-               static_cast<uint32_t>(first_map.world_of(0))};
+               leader_name(first_map.world_of(0), drawn)};
   ContextId id;
-  status = agree(key, participants, reserve_least(*shared, meeting->arrivals), meeting->call, &id);
+  participants.claimant = claimant_of(*shared, meeting->arrivals);
+  status = agree(key, participants, reserve_least(*shared, meeting->arrivals, drawn), meeting->call,
+                 &id);
   if (!status.ok()) return fail_all(meeting, status);
   SharedComm* made = establish({id, &shared->map, &learned.remote, shared->members,
-                                participants.count, static_cast<uint8_t>(side), meeting->call});
+                                participants.count, side, meeting->call});
   made->hierarchy = shared->hierarchy;
   enter_all(meeting, made, 0);
 }
@@ -172,8 +177,9 @@ void merge_action(SharedComm* shared, Meeting* meeting) {
   });
   AgreeKey key{shared->id.bits, kAgreeMerge, shared->side, meeting->sequence};
   ContextId id;
-  status = agree(key, participants_of(shared), reserve_least(*shared, meeting->arrivals),
-                 meeting->call, &id);
+  Participants participants = participants_of(shared);
+  participants.claimant = claimant_of(*shared, meeting->arrivals);
+  status = agree(key, participants, reserve_least(*shared, meeting->arrivals), meeting->call, &id);
   if (!status.ok()) return fail_all(meeting, status);
   Hierarchy all = build_hierarchy(merged);
   // Where both sides have members here, the second finds what the first made.
@@ -236,7 +242,7 @@ Status intercomm_merge(Comm* inter, bool high, Comm** out) {
 Status create_from_group(const RankMap& group, uint64_t name, Comm** out) {
   int32_t rank;
   FGMPI_TRY(rank_in(group, &rank));
-  AgreeKey key{name, kAgreeFromGroup, 0, 0, static_cast<uint32_t>(group.world_of(0))};
+  AgreeKey key{name, kAgreeFromGroup, 0, 0, leader_name(group.world_of(0), several_jobs(group))};
   return create_among(key, group, nullptr, nullptr, rank, "MPI_Comm_create_from_group", out);
 }
 
@@ -248,8 +254,10 @@ Status intercomm_from_groups(const RankMap& local, const RankMap& remote, uint64
     return error(MPI_ERR_GROUP,
                  "the two groups have %d ranks in common; allowed are groups that have none",
                  common);
-  auto leader = static_cast<uint32_t>(std::min(local.world_of(0), remote.world_of(0)));
-  AgreeKey key{name, kAgreeFromGroup, side_of(local, remote), 1, leader};
+  const bool several = several_jobs(local, &remote);
+  const uint8_t side = side_of(local, remote);
+  AgreeKey key{name, kAgreeFromGroup, side, 1,
+               leader_name((side == 0 ? local : remote).world_of(0), several)};
   return create_among(key, local, &remote, nullptr, rank, "MPI_Intercomm_create_from_groups", out);
 }
 

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ch4-av-rankmap/mlut.h"
 #include "comm/create.h"
 #include "comm/hierarchy.h"
 #include "comm/split_wire.h"
@@ -129,6 +130,7 @@ void Split::group_members() {
       mine_.push_back({static_cast<uint32_t>(a->color), 0, a->rank, 0});
   sort_by(&mine_, &SplitEntry::color);
   for_colors(mine_, [&](size_t first, size_t last) {
+    if (shared_->id.is_drawn()) return candidates_.push_back(draw_candidate());
     RankState* least = nullptr;
     for (size_t i = first; i < last; ++i) {
       RankState* r = state_of(local_of(mine_[i].rank));
@@ -256,7 +258,7 @@ void Split::decide(Root* root) {
       if (candidate.before(c.leader)) c.leader = candidate;
     }
     c.made.processes = static_cast<uint32_t>(c.process_indices.size());
-    c.made.map = RankMap::from_ranks(worlds);
+    c.made.map = map_of_globals(worlds);
   });
 }
 
@@ -267,7 +269,7 @@ Status Split::exchange_with_other_root(Root* root) {
     append(&mine, c.color);
     append(&mine, c.leader);
     append(&mine, c.made.processes);
-    c.made.map.serialize(&mine);
+    c.made.map.serialize(&mine, shared_->id.is_drawn());
   }
   FGMPI_TRY(exchange_with_other_side(*shared_, meeting_->sequence, mine, &theirs, meeting_->call));
   FieldReader in(theirs.data(), theirs.size());
@@ -288,7 +290,7 @@ Status Split::exchange_with_other_root(Root* root) {
     Color& c = colors[k++];
     if (leader.before(c.leader)) c.leader = leader;
     c.made.processes += processes;
-    c.made.side = c.made.map.world_of(0) < map.world_of(0) ? 0 : 1;
+    c.made.side = side_of(c.made.map, map);
     c.made.remote = std::move(map);
   }
   while (k < colors.size()) drop_map(colors[k++]);
@@ -305,8 +307,9 @@ void Split::answer(Root* root, uint32_t my_index) {
     append(&wire, c.made.id.bits);
     append(&wire, c.made.processes);
     append(&wire, c.made.side);
-    c.made.map.serialize(&wire);
-    if (shared_->inter) c.made.remote.serialize(&wire);
+    const bool between_jobs = shared_->id.is_drawn();
+    c.made.map.serialize(&wire, between_jobs);
+    if (shared_->inter) c.made.remote.serialize(&wire, between_jobs);
     for (uint32_t process_index : c.process_indices) {
       if (process_index == my_index)
         made_.push_back(c.made);
@@ -373,7 +376,7 @@ Status Split::attach_one(Made& made, size_t first, size_t last) {
   auto join = [&](SplitArrival* a, int32_t rank) {
     a->status = enter(there, rank, a->comm, &a->out);
   };
-  if (made.map.regular()) {
+  if (made.map.regular()) {  // global ranks ascend or descend with ranks, in one job
     for (size_t i = first; i < last; ++i) {
       int32_t world = shared_->map.world_of(mine_[i].rank);
       join(by_local_[static_cast<uint32_t>(world) - g_av.my_first()], made.map.rank_of(world));

@@ -11,6 +11,7 @@
 #include "comm/create.h"
 #include "comm/errhandler.h"
 #include "comm/hierarchy.h"
+#include "comm/jobs.h"
 #include "pt2pt/engine.h"
 #include "rma/internal.h"
 #include "rma/message.h"
@@ -383,6 +384,7 @@ Status check(const comm::Comm* comm, const Creation& what) {
 
 Status create(comm::Comm* comm, Creation* what, Win** out) {
   FGMPI_TRY(check(comm, *what));
+  FGMPI_TRY(comm::check_one_job(comm, "a window"));
   comm::Comm* own = nullptr;
   FGMPI_TRY(comm::dup(comm, &own, what->call));
   comm::release_errhandler(own->errhandler);

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "comm/create.h"
 #include "comm/hierarchy.h"
+#include "comm/jobs.h"
 #include "comm/system_ranked/construction.h"
 #include "comm/system_ranked/group_tree.h"
 
@@ -194,8 +195,9 @@ void isplit_act(SharedComm* shared, Meeting* meeting) {
 }
 
 Status check_parent(const Comm* comm) {
-  if (!comm->shared->inter) return {};
-  return error(MPI_ERR_COMM, "comm is an intercommunicator; allowed is an intracommunicator");
+  if (comm->shared->inter)
+    return error(MPI_ERR_COMM, "comm is an intercommunicator; allowed is an intracommunicator");
+  return check_one_job(comm, "a group that the system ranks");
 }
 
 /// What the hint says, or nullptr.
