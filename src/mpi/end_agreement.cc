@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/strings.h"
 #include "ch4-av-rankmap/av.h"
+#include "ch4-av-rankmap/process_groups.h"
+#include "dynamic/connect.h"
+#include "dynamic/names.h"
 #include "liveness/liveness.h"
 #include "liveness/lost_peer.h"
 #include "mpi/answering_thread.h"
@@ -64,9 +68,26 @@ void connect_at_the_end() {
   if (!connected.ok()) std::fprintf(stderr, "fgmpi: %s\n", connected.what().c_str());
 }
 
+/// A process of a connected job has been lost: whoever communicates with it would wait for ever.
+void on_other_job_failed(uint32_t peer, const std::string& why) {
+  if (!liveness::ends_are_losses()) return;
+  const uint32_t pgid = g_process_groups.group_of_process(peer);
+  if (pgid == ProcessGroups::kNone) return;
+  const uint32_t first = g_av.first(peer) - g_process_groups.first_rank(pgid);
+  const std::string ranks = g_av.count(peer) == 1
+                                ? format("rank %u", first)
+                                : format("ranks %u to %u", first, first + g_av.count(peer) - 1);
+  const std::string line =
+      format("fgmpi: process %u of a connected job (%s of its MPI_COMM_WORLD) is gone: %s\n",
+             peer - g_process_groups.first_process(pgid), ranks.c_str(), why.c_str());
+  std::fputs(line.c_str(), stderr);
+  boot().abort(1, line);
+}
+
 }  // namespace
 
 void on_peer_failed(uint32_t peer, const std::string& why) {
+  if (peer >= g_av.processes()) return on_other_job_failed(peer, why);
   if (liveness::ends_are_losses()) liveness::abort_for_lost_peer(boot(), peer, why, card_of);
 }
 
@@ -90,6 +111,8 @@ int finish_process(int status) {
   Process& me = process();
   if (me.connected) {
     if (g_av.processes() > 1) leave_together();
+    dynamic::withdraw_names();
+    dynamic::finish();
     report_leaked_comms();
     pt2pt::finalize();
     me.idle.reset();

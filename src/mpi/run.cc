@@ -8,12 +8,15 @@
 
 #include "ch4-av-rankmap/av.h"
 #include "coll/failure.h"
+#include "dynamic/connect.h"
+#include "dynamic/links.h"
 #include "liveness/watch.h"
 #include "mpi/binding.h"
 #include "mpi/process.h"
 #include "mpi/runtime.h"
 #include "privatize/privatize.h"
 #include "proclet-sched/sched.h"
+#include "proclet-sched/threads.h"
 #include "rma/check.h"
 
 namespace fgmpi::mpi {
@@ -35,33 +38,61 @@ void adopted_program_exits(int status, void*) {
 
 }  // namespace
 
+namespace {
+
+/// `transports`: the process sleeps on transports, not only until a timer is due.
+sched::Hooks hooks_of_scheduler(bool transports) {
+  sched::Hooks hooks;
+  hooks.poll = pt2pt::progress;
+  hooks.all_parked = pt2pt::all_parked;
+  if (!transports) return hooks;
+  hooks.sleep = [](int64_t timeout_ns) {
+    int64_t limit = pt2pt::sleep_limit(), compare = coll::compare_signatures_when_idle();
+    if (limit < 0 || (compare >= 0 && compare < limit)) limit = compare;
+    process().idle->sleep(limit >= 0 && (timeout_ns < 0 || limit < timeout_ns) ? limit
+                                                                               : timeout_ns);
+  };
+  hooks.interrupt = [] { process().idle->interrupt(); };
+  return hooks;
+}
+
+/// From now on this process talks to other jobs, too.
+Status use_links(dynamic::Links& links) {
+  Process& me = process();
+  links.set_sink(pt2pt::sink());
+  if (me.transports.size() > 1) links.stand_before(me.transports[1].get());
+  pt2pt::set_peer_failed_handler(on_peer_failed);
+  pt2pt::set_processes(g_av.all_processes(), &links);
+  if (!me.idle) {
+    me.idle = std::make_unique<transport::Idle>(me.transports);
+    if (sched::threads_enabled()) me.idle->set_gate(sched::release_engine, sched::reacquire_engine);
+    sched::set_hooks(hooks_of_scheduler(true));
+  }
+  me.idle->add(&links);
+  return {};
+}
+
+}  // namespace
+
 Status connect() {
   Process& me = process();
   if (me.connected) return {};
   pt2pt::Setup setup;
   setup.local_count = me.ranks;
-  sched::Hooks hooks;
-  hooks.poll = pt2pt::progress;
-  hooks.all_parked = pt2pt::all_parked;
   if (boot().size() == 1) {
     g_av.init({0, me.ranks}, 0);
+    dynamic::name_own_job("");
     liveness::start_watch(boot().launcher_fd(), nullptr, "", true);
   } else {
     pt2pt::set_peer_failed_handler(on_peer_failed);
     FGMPI_TRY(exchange_addresses(&setup));
     me.idle = std::make_unique<transport::Idle>(me.transports);
-    hooks.sleep = [](int64_t timeout_ns) {
-      int64_t limit = pt2pt::sleep_limit(), compare = coll::compare_signatures_when_idle();
-      if (limit < 0 || (compare >= 0 && compare < limit)) limit = compare;
-      process().idle->sleep(limit >= 0 && (timeout_ns < 0 || limit < timeout_ns) ? limit
-                                                                                 : timeout_ns);
-    };
-    hooks.interrupt = [] { process().idle->interrupt(); };
   }
+  dynamic::set_links_opened_handler(use_links);
   FGMPI_TRY(pt2pt::init(setup));
   coll::init_failures();
   if (rma::start_checking()) close_shortest_ways();
-  sched::set_hooks(hooks);
+  sched::set_hooks(hooks_of_scheduler(me.idle != nullptr));
   install_naming();
   privatize::set_first_world_rank(g_av.my_first());
   me.connected = true;

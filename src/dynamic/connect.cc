@@ -1,0 +1,306 @@
+#include "dynamic/connect.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/fields.h"
+#include "base/hash.h"
+#include "base/strings.h"
+#include "ch4-av-rankmap/mlut.h"
+#include "comm/create.h"
+#include "comm/group.h"
+#include "comm/hierarchy.h"
+#include "dynamic/links.h"
+#include "dynamic/ports.h"
+#include "transport/random.h"
+
+namespace fgmpi::dynamic {
+namespace {
+
+using comm::Meeting;
+using comm::SharedComm;
+
+/// What an answer over the network may take once the other side has accepted: it may compute between its processes.
+constexpr int64_t kAnswerWithin = 180 * kSecond;
+
+struct ConnectArrival : comm::CreateArrival {
+  const ConnectArguments* arguments = nullptr;
+  int32_t root = 0;
+};
+
+// What passes between processes begins with u8 ok; if it is not 1, i32 error class and the words follow.
+std::vector<uint8_t> encode(const Status& status) {
+  std::vector<uint8_t> out;
+  append(&out, static_cast<uint8_t>(status.ok()));
+  if (status.ok()) return out;
+  append(&out, static_cast<int32_t>(status.error_class()));
+  append_text(&out, status.what());
+  return out;
+}
+
+Status decode_status(FieldReader* in) {
+  if (in->get<uint8_t>() == 1) return {};
+  const auto error_class = in->get<int32_t>();
+  const std::string words(in->get_text());
+  if (in->failed() || error_class <= 0 || error_class >= MPI_ERR_LASTCODE)
+    return error(MPI_ERR_PORT, "the other side says what cannot be read");
+  return Status(error_class, words);
+}
+
+/// A connection in the making, in one process of a side.
+class Connecting {
+ public:
+  Connecting(SharedComm* shared, Meeting* meeting, const ConnectArguments& arguments,
+             uint32_t root_index)
+      : shared_(shared), meeting_(meeting), arguments_(arguments), root_index_(root_index) {}
+  Status run();
+
+ private:
+  bool at_root() const { return comm::hierarchy(shared_).my_index == root_index_; }
+  int32_t tag(comm::CreateStep step) const {
+    return comm::tag_of(*shared_, meeting_->sequence, step);
+  }
+  Status gather(comm::CreateStep step, const std::vector<uint8_t>& mine,
+                std::vector<std::vector<uint8_t>>* all);
+  Status gather_cards();
+  Status open_conversation();
+  Status meet_other_side(std::vector<uint8_t>* offer);
+  Status exchange_maps(const std::vector<uint8_t>& mine, std::vector<uint8_t>* theirs);
+  Status take_offer(const std::vector<uint8_t>& offer);
+  Status agree_on_status(const Status& here, Status* agreed);
+  Status establish();
+
+  SharedComm* shared_;
+  Meeting* meeting_;
+  const ConnectArguments& arguments_;
+  uint32_t root_index_;
+  std::unique_ptr<Conversation> conversation_;
+  RankMap remote_;
+  comm::ContextId id_;
+};
+
+/// Each process's bytes, at the root's; *all is empty elsewhere.
+Status Connecting::gather(comm::CreateStep step, const std::vector<uint8_t>& mine,
+                          std::vector<std::vector<uint8_t>>* all) {
+  const comm::Hierarchy& h = comm::hierarchy(shared_);
+  const uint64_t ctx = shared_->id.plane(comm::kPlaneInternal);
+  if (!at_root())
+    return pt2pt::process_send(h.processes[root_index_], ctx, tag(step), mine.data(), mine.size(),
+                               meeting_->call);
+  all->resize(h.count());
+  for (uint32_t i = 0; i < h.count(); ++i) {
+    if (i == h.my_index)
+      (*all)[i] = mine;
+    else
+      FGMPI_TRY(pt2pt::process_recv(h.processes[i], ctx, tag(step), &(*all)[i], meeting_->call));
+  }
+  return {};
+}
+
+/// At the root: the cards of all processes, or the first one's error.
+Status Connecting::gather_cards() {
+  Status here = links().listen();
+  if (here.ok() && g_av.processes() > pt2pt::kMostProcessesToConnect)
+    here = error(MPI_ERR_OTHER, "a job of %u processes cannot be connected; allowed are %u",
+                 g_av.processes(), pt2pt::kMostProcessesToConnect);
+  std::vector<uint8_t> mine = encode(here);
+  if (here.ok()) append_text(&mine, links().own_card());
+  std::vector<std::vector<uint8_t>> all;
+  FGMPI_TRY(gather(comm::kStepGather, mine, &all));
+  const comm::Hierarchy& h = comm::hierarchy(shared_);
+  Status status;
+  for (uint32_t i = 0; i < all.size(); ++i) {
+    FieldReader in(all[i].data(), all[i].size());
+    Status one = decode_status(&in);
+    if (status.ok()) status = std::move(one);
+    // A communicator over several jobs: cards of the others are known already.
+    if (status.ok() && h.processes[i] < g_av.processes())
+      g_process_groups.set_card(0, h.processes[i], in.get_text());
+  }
+  return status;
+}
+
+Status Connecting::open_conversation() {
+  switch (arguments_.way) {
+    case Way::kAccept:
+      return accept(arguments_.port, meeting_->call, &conversation_);
+    case Way::kConnect:
+      return call_port(arguments_.port, &conversation_);
+    case Way::kJoin:
+      conversation_ = std::make_unique<Conversation>();
+      conversation_->adopt(arguments_.fd, false);
+      return {};
+  }
+  return {};
+}
+
+Status Connecting::exchange_maps(const std::vector<uint8_t>& mine, std::vector<uint8_t>* theirs) {
+  int64_t seconds = 0;
+  FGMPI_TRY(connect_timeout(&seconds));
+  for (;;) {
+    FGMPI_TRY(open_conversation());
+    conversation_->say(mine);
+    const int64_t within = arguments_.way == Way::kConnect ? seconds * kSecond : kAnswerWithin;
+    Status heard = conversation_->hear(theirs, add_time(now_ns(), within), meeting_->call);
+    // Who has called and gone meanwhile is no reason to stop accepting.
+    if (heard.ok() || arguments_.way != Way::kAccept) return heard;
+    conversation_.reset();
+  }
+}
+
+/// The root's process: what all its processes are to know, u8 ok | u64 id | text own map | text the other's.
+Status Connecting::meet_other_side(std::vector<uint8_t>* offer) {
+  std::vector<uint8_t> own_map, mine, theirs;
+  shared_->map.serialize(&own_map, true);
+  append(&mine, comm::draw_candidate().id().bits);
+  mine.insert(mine.end(), own_map.begin(), own_map.end());
+  FGMPI_TRY(exchange_maps(mine, &theirs));
+  FieldReader in(theirs.data(), theirs.size());
+  const auto their_id = in.get<uint64_t>();
+  FieldReader ours(mine.data(), mine.size());
+  const auto our_id = ours.get<uint64_t>();
+  if (in.failed() || !comm::ContextId{their_id}.is_drawn())
+    return error(MPI_ERR_PORT, "the other side says what is no group of ranks");
+  *offer = encode({});
+  append(offer, std::min(our_id, their_id));
+  append_text(offer, {reinterpret_cast<const char*>(own_map.data()), own_map.size()});
+  append_text(offer, {reinterpret_cast<const char*>(in.rest()), in.left()});
+  return {};
+}
+
+Status Connecting::take_offer(const std::vector<uint8_t>& offer) {
+  FieldReader in(offer.data(), offer.size());
+  FGMPI_TRY(decode_status(&in));
+  id_.bits = in.get<uint64_t>();
+  for (RankMap* map : {static_cast<RankMap*>(nullptr), &remote_}) {
+    const std::string_view text = in.get_text();
+    RankMap own;
+    size_t used;
+    FGMPI_TRY(RankMap::deserialize({reinterpret_cast<const uint8_t*>(text.data()), text.size()},
+                                   &used, map ? map : &own));
+  }
+  if (in.failed() || remote_.size() == 0)
+    return error(MPI_ERR_PORT, "the other side says what is no group of ranks");
+  if (const int common = comm::intersect(shared_->map, remote_).size())
+    return error(MPI_ERR_COMM,
+                 "the two sides have %d ranks in common; allowed are sides that have none", common);
+  const uint8_t side = comm::side_of(shared_->map, remote_);
+  if (comm::lookup(id_, side))
+    return error(MPI_ERR_OTHER, "a context id was drawn that is in use; try again");
+  return {};
+}
+
+/// Everybody's outcome on both sides: fine only if it is everywhere.
+Status Connecting::agree_on_status(const Status& here, Status* agreed) {
+  std::vector<std::vector<uint8_t>> all;
+  FGMPI_TRY(gather(comm::kStepAnswer, encode(here), &all));
+  std::vector<uint8_t> verdict;
+  if (at_root()) {
+    Status status;
+    for (const auto& bytes : all) {
+      FieldReader in(bytes.data(), bytes.size());
+      Status one = decode_status(&in);
+      if (status.ok()) status = std::move(one);
+    }
+    if (conversation_) {
+      std::vector<uint8_t> theirs;
+      conversation_->say(encode(status));
+      Status heard =
+          conversation_->hear(&theirs, add_time(now_ns(), kAnswerWithin), meeting_->call);
+      FieldReader in(theirs.data(), theirs.size());
+      if (heard.ok()) heard = decode_status(&in);
+      if (status.ok()) status = std::move(heard);
+      conversation_->finish_saying(add_time(now_ns(), kAnswerWithin), meeting_->call);
+      conversation_.reset();
+    }
+    verdict = encode(status);
+  }
+  FGMPI_TRY(comm::spread(shared_, root_index_, tag(comm::kStepExchange), &verdict, meeting_->call));
+  FieldReader in(verdict.data(), verdict.size());
+  *agreed = decode_status(&in);
+  return {};
+}
+
+Status Connecting::establish() {
+  const comm::Hierarchy far = comm::build_hierarchy(remote_);
+  const uint8_t side = comm::side_of(shared_->map, remote_);
+  const uint32_t processes = comm::hierarchy(shared_).count() + far.count();
+  SharedComm* made = comm::establish(
+      {id_, &shared_->map, &remote_, shared_->members, processes, side, meeting_->call});
+  made->hierarchy = shared_->hierarchy;
+  comm::enter_all(meeting_, made, 0);
+  links().open_to(remote_);
+  return {};
+}
+
+Status Connecting::run() {
+  Status status = gather_cards();
+  std::vector<uint8_t> offer;
+  if (at_root()) {
+    if (status.ok()) status = meet_other_side(&offer);
+    if (!status.ok()) {
+      conversation_.reset();  // nobody is waited for any more
+      offer = encode(status);
+    }
+  } else {
+    FGMPI_TRY(std::move(status));
+  }
+  FGMPI_TRY(comm::spread(shared_, root_index_, tag(comm::kStepSpread), &offer, meeting_->call));
+  Status here, agreed;
+  sched::call_on_host([&] { here = take_offer(offer); });
+  const KeptGroups kept(remote_);
+  FGMPI_TRY(agree_on_status(here, &agreed));
+  return agreed.ok() ? establish() : std::move(agreed);
+}
+
+void connect_action(SharedComm* shared, Meeting* meeting) {
+  auto* first = static_cast<ConnectArrival*>(meeting->arrivals);
+  const comm::Hierarchy& h = comm::hierarchy(shared);
+  const uint32_t root_index = h.index_of_rank(shared->map, first->root);
+  const comm::Arrival* a = first;
+  if (root_index == h.my_index)
+    while (a->rank != first->root) a = a->next;
+  const ConnectArguments& arguments = *static_cast<const ConnectArrival*>(a)->arguments;
+  Status status = Connecting(shared, meeting, arguments, root_index).run();
+  if (!status.ok()) comm::fail_all(meeting, status);
+}
+
+}  // namespace
+
+Status connect_timeout(int64_t* seconds) {
+  *seconds = 180;
+  const char* text = environment::text(environment::kConnectTimeout);
+  if (!text) return {};
+  auto number = parse_int(text);
+  if (!number || *number < 1 || *number > 1'000'000'000)
+    return error(MPI_ERR_OTHER, "%s is \"%s\"; allowed is a number of seconds from 1 on",
+                 environment::name(environment::kConnectTimeout), text);
+  *seconds = *number;
+  return {};
+}
+
+Status connect(comm::Comm* comm, int root, const ConnectArguments& arguments, comm::Comm** out) {
+  ConnectArrival mine;
+  mine.arguments = &arguments;
+  mine.root = root;
+  Status status = comm::meet(comm, &mine, comm::kOpConnect, arguments.call, connect_action);
+  *out = mine.out;
+  return status;
+}
+
+void name_own_job(const std::string& published) {
+  GroupUid uid;
+  if (published.empty())
+    transport::random_bytes(&uid, sizeof uid);
+  else
+    uid = {hash_text(published, 1), hash_text(published, 2)};
+  g_process_groups.set_own(uid);
+}
+
+void finish() { links().close(); }
+
+}  // namespace fgmpi::dynamic

@@ -1,0 +1,66 @@
+// Where a process of another job is reached, and the keys that only those know who were told.
+//
+//   contact     HOSTID:NAME:PORT:ADDRESS,ADDRESS...    NAME: of a socket on the host (16 hexadecimal digits)
+//   card        CONTACT:KEY                            of a process, for the other processes of jobs that it is connected with
+//   port name   fgmpi1:CONTACT:NUMBER:KEY              of MPI_Open_port; at most MPI_MAX_PORT_NAME with the null
+//
+// Thread rule: none (no shared state).
+#pragma once
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fgmpi::dynamic {
+
+struct Key {
+  std::array<uint8_t, 16> bytes{};
+  static Key draw();
+  std::string to_string() const;
+  bool parse(std::string_view text);
+  /// Takes as long whether they differ early or late.
+  bool same(const Key& other) const;
+};
+
+struct Contact {
+  std::string host_id;  ///< transport/host_id.h
+  std::string name;
+  uint16_t port = 0;                   ///< 0: none
+  std::vector<std::string> addresses;  ///< IPv4, in the order in which they are to be tried
+
+  std::string to_string() const;
+  /// Takes a contact off the front of `text`. False for anything else.
+  bool parse(std::string_view* text);
+};
+
+struct Card {
+  Contact contact;
+  Key key;
+  std::string to_string() const;
+  bool parse(std::string_view text);
+};
+
+struct PortName {
+  Contact contact;
+  uint32_t number = 0;
+  Key key;
+  std::string to_string() const;
+  bool parse(std::string_view text);
+};
+
+struct SocketAddress {
+  sockaddr_storage address{};
+  socklen_t length = 0;
+};
+/// The address of the socket of that name on this host (the abstract namespace: no file).
+SocketAddress local_address(const std::string& name);
+/// The addresses to try: the socket on the host where the host is the same, else those of the network.
+std::vector<SocketAddress> addresses_of(const Contact& contact);
+/// This host's IPv4 addresses, at most four, the loopback's last.
+std::vector<std::string> own_addresses();
+
+}  // namespace fgmpi::dynamic

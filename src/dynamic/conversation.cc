@@ -1,0 +1,120 @@
+#include "dynamic/conversation.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace fgmpi::dynamic {
+namespace {
+
+/// Conversations in which somebody waits.
+std::vector<Conversation*>& g_waiting = *new std::vector<Conversation*>;
+
+void describe(const sched::WaitSite*, std::string* out) {
+  *out += "waiting for the other job to answer";
+}
+
+}  // namespace
+
+Conversation::~Conversation() { std::erase(g_waiting, this); }
+
+void Conversation::say(const std::vector<uint8_t>& message) {
+  const auto length = static_cast<uint32_t>(message.size());
+  write(&length, sizeof length, message.data(), message.size());
+}
+
+size_t Conversation::wanted() const {
+  if (got_ < sizeof length_bytes_) return sizeof length_bytes_ - got_;
+  return message_.size() + sizeof length_bytes_ - got_;
+}
+
+size_t Conversation::on_bytes(const uint8_t* bytes, size_t count) {
+  if (got_ < sizeof length_bytes_) {
+    std::memcpy(length_bytes_ + got_, bytes, count);
+    got_ += count;
+    if (got_ < sizeof length_bytes_) return count;
+    uint32_t length;
+    std::memcpy(&length, length_bytes_, sizeof length);
+    if (length > kLongest) {
+      close();
+      on_end("it says what no message begins with");
+      return count;
+    }
+    message_.resize(length);
+  } else {
+    std::memcpy(message_.data() + (got_ - sizeof length_bytes_), bytes, count);
+    got_ += count;
+  }
+  if (got_ == sizeof length_bytes_ + message_.size()) {
+    whole_ = true;
+    pause(true);
+    wake();
+  }
+  return count;
+}
+
+void Conversation::on_end(const std::string& why) {
+  ended_ = true;
+  why_ = why;
+  wake();
+}
+
+void Conversation::on_room() {
+  if (unsent() == 0) wake();
+}
+
+void Conversation::wake() {
+  if (waiter_) sched::ready(std::exchange(waiter_, nullptr));
+}
+
+void Conversation::wait(int64_t deadline, const char* call) {
+  sched::WaitSite site{call, describe, false};
+  deadline_ = deadline;
+  waiter_ = sched::current();
+  g_waiting.push_back(this);
+  sched::park(&site);
+  std::erase(g_waiting, this);
+}
+
+Status Conversation::hear(std::vector<uint8_t>* message, int64_t deadline, const char* call) {
+  if (!whole_ && !ended_) pause(false);
+  while (!whole_ && !ended_ && now_ns() < deadline) wait(deadline, call);
+  if (!whole_) {
+    if (ended_) return error(MPI_ERR_PORT, "the other job cannot be talked to: %s", why_.c_str());
+    return error(MPI_ERR_PORT,
+                 "the other job has not answered in time (MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT)");
+  }
+  *message = std::move(message_);
+  message_.clear();
+  got_ = 0;
+  whole_ = false;
+  return {};
+}
+
+void Conversation::finish_saying(int64_t deadline, const char* call) {
+  while (unsent() > 0 && !ended_ && now_ns() < deadline) wait(deadline, call);
+}
+
+bool Conversation::check_deadlines() {
+  if (g_waiting.empty()) return false;
+  const int64_t now = now_ns();
+  bool any = false;
+  for (Conversation* c : g_waiting) {
+    if (!c->waiter_ || c->deadline_ > now) continue;
+    c->wake();
+    any = true;
+  }
+  return any;
+}
+
+int64_t Conversation::until_next_deadline() {
+  int64_t next = INT64_MAX;
+  for (const Conversation* c : g_waiting) next = std::min(next, c->deadline_);
+  return next == INT64_MAX ? next : std::max<int64_t>(next - now_ns(), 1'000'000);
+}
+
+}  // namespace fgmpi::dynamic

@@ -1,0 +1,543 @@
+#include "dynamic/links.h"
+
+#include <mpi.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/stand_still.h"
+#include "base/strings.h"
+#include "ch4-av-rankmap/mlut.h"
+#include "dynamic/conversation.h"
+#include "pt2pt/engine.h"
+#include "transport/host_id.h"
+#include "transport/random.h"
+
+namespace fgmpi::dynamic {
+
+using transport::Header;
+using transport::LendResult;
+using transport::ReadResult;
+
+namespace {
+
+constexpr size_t kPayload = 64 << 10;
+constexpr size_t kMostUnsent = 512
+                               << 10;    ///< bytes that wait at a peer before senders are held back
+constexpr size_t kMostNewcomers = 1024;  ///< that have not said hello
+/// A process that ends closes its connections in any order: its bye is in one, this one has ended already.
+constexpr int64_t kByeFollowsWithin = 1 * kSecond;
+constexpr int64_t kFlush = 5 * kSecond;  ///< at the end
+
+Status (*g_opened)(Links&) = nullptr;
+bool (*g_port)(const Hello&, int) = nullptr;
+
+[[maybe_unused]] const bool g_counter_provided =
+    (counters::provide(counters::kStrangers, [](const void*) { return links().strangers(); }),
+     true);
+
+}  // namespace
+
+Links& links() {
+  static Links* all = new Links;
+  return *all;
+}
+void set_links_opened_handler(Status (*handler)(Links&)) { g_opened = handler; }
+void set_port_handler(bool (*handler)(const Hello&, int)) { g_port = handler; }
+
+Hello make_hello(Hello::Kind kind, const Key& key) {
+  Hello hello{};
+  std::memcpy(hello.magic, Hello::kMagic, sizeof hello.magic);
+  hello.kind = kind;
+  hello.key = key;
+  hello.from = g_process_groups.own();
+  hello.from_process = g_av.me();
+  return hello;
+}
+
+// ---- Streams -------------------------------------------------------------------------------------------
+
+class Links::Listener final : public Stream {
+ public:
+  explicit Listener(int fd) { adopt(fd, true); }
+
+ private:
+  void on_ready(uint32_t) override {
+    for (int k = 0; k < 64; ++k) {
+      const int fd = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (fd < 0) return;
+      links().take_newcomer(fd);
+    }
+  }
+  size_t on_bytes(const uint8_t*, size_t count) override { return count; }
+  void on_end(const std::string&) override {}
+};
+
+/// Has connected, and has to say who it is.
+class Newcomer final : public Stream {
+ public:
+  explicit Newcomer(int fd) : since(now_ns()) { adopt(fd, true); }
+  const int64_t since;
+
+ private:
+  size_t wanted() const override { return sizeof hello_ - got_; }
+  size_t on_bytes(const uint8_t* bytes, size_t count) override {
+    std::memcpy(reinterpret_cast<uint8_t*>(&hello_) + got_, bytes, count);
+    got_ += count;
+    if (got_ < sizeof hello_) return count;
+    if (!links().take_hello(hello_, this)) ++links().strangers_;
+    leave();
+    return count;
+  }
+  void on_end(const std::string&) override { leave(); }
+  void leave() {
+    auto node = links().streams_.extract(this);
+    if (node) g_poller.destroy(std::move(node.mapped()));
+  }
+  Hello hello_{};
+  size_t got_ = 0;
+};
+
+class OutLink final : public Stream {
+ public:
+  Peer* peer = nullptr;  ///< nullptr: the job is not connected any more
+  bool closes_when_empty = false;
+
+ private:
+  size_t on_bytes(const uint8_t*, size_t count) override { return count; }  // nobody writes here
+  void on_end(const std::string& why) override { links().out_ended(this, why); }
+  void on_room() override {
+    links().made_room_ = true;
+    if (closes_when_empty && unsent() == 0) links().out_ended(this, "");
+  }
+};
+
+class InLink final : public Stream {
+ public:
+  InLink(int fd, const Hello& hello) : uid(hello.from), index(hello.from_process) {
+    adopt(fd, true);
+  }
+  const GroupUid uid;
+  const uint32_t index;
+  bool was_known = false, said_bye = false;
+  uint64_t seen_changes = 0;   ///< when `peer` was looked up
+  uint64_t counted_since = 0;  ///< Peer::since of the one that counts this link
+  Peer* peer = nullptr;
+
+ private:
+  size_t on_bytes(const uint8_t* bytes, size_t count) override {
+    size_t used = 0;
+    constexpr size_t kFront = sizeof(uint32_t) + sizeof(Header);
+    while (count - used >= kFront && open()) {
+      if (!links().peer_of(this) && !was_known) {  // its job is about to become known here
+        pause(true);
+        links().paused_.push_back(this);
+        return used;
+      }
+      uint32_t length;
+      Header header;
+      std::memcpy(&length, bytes + used, sizeof length);
+      std::memcpy(&header, bytes + used + sizeof length, sizeof header);
+      if (length > kPayload) {
+        ++links().refused_;
+        close();
+        links().in_ended(this, "it has sent what is no frame");
+        return count;
+      }
+      if (count - used < kFront + length) return used;
+      if (!links().deliver(this, header, bytes + used + kFront, length)) ++links().refused_;
+      used += kFront + length;
+    }
+    return used;
+  }
+  void on_end(const std::string& why) override { links().in_ended(this, why); }
+};
+
+// ---- Opening -------------------------------------------------------------------------------------------
+
+Status Links::listen() {
+  if (listening_) return {};
+  uint64_t number;
+  transport::random_bytes(&number, sizeof number);
+  contact_.name = format("%016llx", static_cast<unsigned long long>(number));
+  contact_.host_id = transport::host_id();
+  key_ = Key::draw();
+  if (g_poller.descriptor() < 0)
+    return error(MPI_ERR_OTHER, "no descriptor for connections with other jobs: %s",
+                 std::strerror(errno));
+  int fd = listen_locally(contact_.name);
+  if (fd >= 0) listeners_.push_back(std::make_unique<Listener>(fd));
+  fd = listen_to_network(&contact_.port);
+  if (fd >= 0) {
+    listeners_.push_back(std::make_unique<Listener>(fd));
+    contact_.addresses = own_addresses();
+  }
+  if (listeners_.empty())
+    return error(MPI_ERR_OTHER, "no socket for connections with other jobs can be opened: %s",
+                 std::strerror(errno));
+  g_process_groups.set_watcher({[](uint32_t pgid) { links().added(pgid); },
+                                [](uint32_t pgid) { links().removing(pgid); },
+                                [] { links().removed(); }});
+  FGMPI_TRY(g_opened(*this));
+  g_process_groups.set_card(0, g_av.me(), own_card());
+  listening_ = true;
+  return {};
+}
+
+Status Links::open(transport::Sink*, std::string*) {
+  return error(MPI_ERR_INTERN, "links are opened by listen()");
+}
+Status Links::add_peer(uint32_t, const std::string&, uint64_t*) {
+  return error(MPI_ERR_INTERN, "links have processes of other jobs only");
+}
+
+void Links::take_newcomer(int fd) {
+  size_t newcomers = 0;
+  for (auto& [stream, owner] : streams_) newcomers += dynamic_cast<Newcomer*>(stream) != nullptr;
+  if (newcomers >= kMostNewcomers) {
+    ++strangers_;
+    ::close(fd);
+    return;
+  }
+  auto newcomer = std::make_unique<Newcomer>(fd);
+  Stream* raw = newcomer.get();
+  streams_[raw] = std::move(newcomer);
+}
+
+/// False: a stranger.
+bool Links::take_hello(const Hello& hello, Newcomer* newcomer) {
+  if (std::memcmp(hello.magic, Hello::kMagic, sizeof hello.magic) != 0) return false;
+  if (hello.kind == Hello::kPort) {
+    if (!g_port) return false;
+    const int fd = newcomer->release();
+    if (g_port(hello, fd)) return true;
+    ::close(fd);
+    return false;
+  }
+  if (hello.kind != Hello::kLink || !hello.key.same(key_) || hello.to != g_process_groups.own() ||
+      hello.to_process != g_av.me())
+    return false;
+  auto link = std::make_unique<InLink>(newcomer->release(), hello);
+  InLink* raw = link.get();
+  streams_[raw] = std::move(link);
+  peer_of(raw);
+  return true;
+}
+
+// ---- Groups --------------------------------------------------------------------------------------------
+
+void Links::added(uint32_t pgid) {
+  ++changes_;
+  pt2pt::set_processes(g_av.all_processes(), this);
+  std::vector<Peer>& peers = peers_[pgid];
+  peers.resize(g_process_groups.processes(pgid));
+  for (uint32_t index = 0; index < peers.size(); ++index) {
+    Peer& peer = peers[index];
+    peer.process = g_process_groups.first_process(pgid) + index;
+    peer.pgid = pgid;
+    peer.index = index;
+    peer.since = changes_;
+    g_av.set_address(peer.process, reinterpret_cast<uintptr_t>(&peer), true);
+  }
+  auto paused = std::move(paused_);
+  paused_.clear();
+  for (InLink* link : paused) {
+    if (g_process_groups.find(link->uid) != pgid) {
+      paused_.push_back(link);
+      continue;
+    }
+    link->pause(false);
+  }
+}
+
+void Links::removing(uint32_t pgid) {
+  ++changes_;
+  for (Peer& peer : peers_[pgid]) {
+    say_bye(&peer, ByeReason::kDisconnected);
+    std::erase_if(suspects_, [&](const auto& s) { return s.first == &peer; });
+    std::erase_if(failures_, [&](const Failure& f) { return f.process == peer.process; });
+    pt2pt::forget_process(peer.process);
+  }
+  peers_.erase(pgid);
+}
+
+void Links::removed() {
+  pt2pt::set_processes(g_av.all_processes(), this);
+  count_alive();
+}
+
+bool Links::own(uint32_t process) const { return process < g_av.processes(); }
+
+void Links::count_alive() {
+  bool any = false;
+  for (const auto& [pgid, peers] : peers_)
+    for (const Peer& peer : peers) any |= peer.alive() && (peer.out || peer.in_links > 0);
+  pt2pt::set_connected_to_others(any && !closing_);
+}
+
+void Links::open_to(const RankMap& map) {
+  std::vector<uint32_t> processes;
+  for (int32_t global : map.encoded().expand()) {
+    const uint32_t process = g_av.process_of(static_cast<uint32_t>(global));
+    if (!own(process) && (processes.empty() || processes.back() != process))
+      processes.push_back(process);
+  }
+  for (uint32_t process : processes) {
+    const uint32_t pgid = g_process_groups.group_of_process(process);
+    out_of(&peers_[pgid][process - g_process_groups.first_process(pgid)]);
+  }
+}
+
+/// The connection to a peer, opened if need be; nullptr when it is lost.
+OutLink* Links::out_of(Peer* peer) {
+  if (peer->out || peer->failed) return peer->out;
+  const std::string& text = g_process_groups.card(peer->pgid, peer->index);
+  Card card;
+  if (!card.parse(text)) {
+    lose(peer, "how it is reached is not known");
+    return nullptr;
+  }
+  auto link = std::make_unique<OutLink>();
+  OutLink* raw = link.get();
+  streams_[raw] = std::move(link);
+  raw->peer = peer;
+  peer->out = raw;
+  Hello hello = make_hello(Hello::kLink, card.key);
+  hello.to = g_process_groups.uid(peer->pgid);
+  hello.to_process = peer->index;
+  raw->write(&hello, sizeof hello, nullptr, 0);
+  raw->connect(addresses_of(card.contact));
+  count_alive();
+  return peer->out;
+}
+
+void Links::say_bye(Peer* peer, ByeReason reason) {
+  OutLink* link = peer->out;
+  if (!link) return;
+  Header header{};
+  header.kind = kBye;
+  header.tag = static_cast<int32_t>(reason);
+  header.src_process = g_av.me();
+  const uint32_t length = 0;
+  uint8_t front[sizeof length + sizeof header];
+  std::memcpy(front, &length, sizeof length);
+  std::memcpy(front + sizeof length, &header, sizeof header);
+  link->write(front, sizeof front, nullptr, 0);
+  link->peer = nullptr;
+  link->closes_when_empty = true;
+  peer->out = nullptr;
+  if (link->open() && link->unsent() == 0) out_ended(link, "");
+}
+
+// ---- Frames out ----------------------------------------------------------------------------------------
+
+size_t Links::max_payload() const {
+  return inner_ ? std::min(inner_->max_payload(), kPayload) : kPayload;
+}
+size_t Links::most_unasked() const {
+  return inner_ ? std::max(inner_->most_unasked(), kPayload) : kPayload;
+}
+
+bool Links::try_send(uint32_t process, uint64_t handle, const Header& header, const void* payload,
+                     size_t length) {
+  if (own(process)) return inner_->try_send(process, handle, header, payload, length);
+  auto* peer = reinterpret_cast<Peer*>(handle);
+  OutLink* link = out_of(peer);
+  if (!link) {  // lost, or has ended: dropped, as the other transports do
+    pt2pt::discount_frames(1, 0);
+    return true;
+  }
+  if (link->unsent() > kMostUnsent) return false;
+  const auto count = static_cast<uint32_t>(length);
+  Header sent = header;
+  if (sent.dst_local == transport::kProcessEndpoint)
+    sent.src_rank = pt2pt::source_to_travel(sent.src_rank);
+  uint8_t front[sizeof count + sizeof sent];
+  std::memcpy(front, &count, sizeof count);
+  std::memcpy(front + sizeof count, &sent, sizeof sent);
+  link->write(front, sizeof front, payload, length);
+  pt2pt::discount_frames(1, 0);
+  return true;
+}
+
+LendResult Links::try_lend(uint32_t process, uint64_t peer, const Header& header,
+                           const void* payload, size_t length, void* lender) {
+  if (own(process)) return inner_->try_lend(process, peer, header, payload, length, lender);
+  return try_send(process, peer, header, payload, length) ? LendResult::kSent : LendResult::kNoRoom;
+}
+
+void Links::expose(uint32_t process, uint64_t peer, size_t length) {
+  if (own(process)) inner_->expose(process, peer, length);
+}
+
+ReadResult Links::read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
+                       uint64_t cookie) {
+  if (own(process)) return inner_->read(process, peer, remote, local, length, cookie);
+  return ReadResult::kUnsupported;
+}
+
+// ---- Frames in -----------------------------------------------------------------------------------------
+
+/// The peer that writes on a link; nullptr while its job is not known here.
+Peer* Links::peer_of(InLink* link) {
+  if (link->seen_changes == changes_) return link->peer;
+  link->seen_changes = changes_;
+  link->peer = nullptr;
+  const uint32_t pgid = g_process_groups.find(link->uid);
+  if (pgid == ProcessGroups::kNone || pgid == 0 || link->index >= g_process_groups.processes(pgid))
+    return nullptr;
+  link->peer = &peers_[pgid][link->index];
+  if (link->counted_since != link->peer->since) {
+    link->counted_since = link->peer->since;
+    ++link->peer->in_links;
+    link->peer->said_bye = link->said_bye;
+    count_alive();
+  }
+  link->was_known = true;
+  return link->peer;
+}
+
+/// False: it is malformed.
+bool Links::deliver(InLink* link, Header header, const void* payload, size_t length) {
+  Peer* peer = peer_of(link);
+  if (header.src_process != link->index) return false;
+  if (header.kind == kBye) {
+    link->said_bye = true;
+    if (peer) on_bye(peer);
+    return true;
+  }
+  if (!peer) return true;  // of communicators that have been freed here
+  if (header.kind == pt2pt::kNotice && header.tag != pt2pt::kNoticeAgree &&
+      header.tag != pt2pt::kNoticeCollective)
+    return false;
+  header.src_process = peer->process;
+  if (header.dst_local == transport::kProcessEndpoint)
+    header.src_rank = pt2pt::source_from_travel(header.src_rank, peer->process);
+  const uint64_t before = pt2pt::g_engine.frames_received;
+  if (!closing_) sink_->deliver(header, payload, length);
+  pt2pt::discount_frames(0, pt2pt::g_engine.frames_received - before);
+  return true;
+}
+
+void Links::on_bye(Peer* peer) {
+  peer->said_bye = true;
+  std::erase_if(suspects_, [&](const auto& s) { return s.first == peer; });
+  count_alive();
+}
+
+// ---- Ends ----------------------------------------------------------------------------------------------
+
+void Links::in_ended(InLink* link, const std::string& why) {
+  std::erase(paused_, link);
+  Peer* peer = peer_of(link);
+  const bool expected = link->said_bye;
+  auto node = streams_.extract(link);
+  if (node) g_poller.destroy(std::move(node.mapped()));
+  if (!peer) return;
+  --peer->in_links;  // peer_of() has counted it
+  if (!expected) lose(peer, why);
+  count_alive();
+}
+
+/// The connection that we write on has ended: we have said bye, or the other process has gone.
+void Links::out_ended(OutLink* link, const std::string& why) {
+  Peer* peer = link->peer;
+  auto node = streams_.extract(link);
+  if (node) g_poller.destroy(std::move(node.mapped()));
+  if (!peer) return;
+  peer->out = nullptr;
+  // It has ended. What is to be said of it comes on the other connection.
+  const bool expected = peer->said_bye;
+  peer->failed = true;
+  if (!expected) suspects_.push_back({peer, now_ns()});
+  if (!expected && peer->in_links == 0) {
+    peer->failed = false;
+    lose(peer, why);
+  }
+  count_alive();
+}
+
+void Links::lose(Peer* peer, const std::string& why) {
+  const bool told = std::any_of(failures_.begin(), failures_.end(),
+                                [&](const Failure& f) { return f.process == peer->process; });
+  peer->failed = true;
+  std::erase_if(suspects_, [&](const auto& s) { return s.first == peer; });
+  if (!told && !closing_) failures_.push_back({peer->process, why});
+}
+
+void Links::report() {
+  auto failures = std::move(failures_);
+  failures_.clear();
+  for (const Failure& f : failures) sink_->peer_failed(f.process, f.why);
+}
+
+// ---- The transport's other calls -----------------------------------------------------------------------
+
+bool Links::poll() {
+  bool any = inner_ && inner_->poll();
+  any |= g_poller.poll();
+  any |= Conversation::check_deadlines();
+  if (__builtin_expect(!suspects_.empty(), 0)) {
+    const int64_t now = now_ns();
+    for (size_t i = 0; i < suspects_.size();) {
+      if (now - suspects_[i].second < kByeFollowsWithin) {
+        ++i;
+        continue;
+      }
+      lose(suspects_[i].first, "it has closed its connections");
+      i = 0;
+    }
+  }
+  if (__builtin_expect(!failures_.empty(), 0)) report();
+  if (made_room_) any = true, made_room_ = false;
+  return any;
+}
+
+bool Links::arm() { return failures_.empty() && !made_room_; }
+
+int Links::wait_fd() const { return g_poller.descriptor(); }
+
+int64_t Links::longest_sleep() const {
+  int64_t longest = std::min(g_poller.longest_sleep(), Conversation::until_next_deadline());
+  if (!suspects_.empty()) longest = std::min(longest, kByeFollowsWithin / 10);
+  return longest;
+}
+
+/// Newcomers that say nothing are sent away.
+bool Links::tick() {
+  std::vector<Stream*> silent;
+  const int64_t now = now_ns();
+  for (auto& [stream, owner] : streams_)
+    if (auto* newcomer = dynamic_cast<Newcomer*>(stream);
+        newcomer && now - newcomer->since > 10 * kSecond)
+      silent.push_back(stream);
+  for (Stream* stream : silent) {
+    ++strangers_;
+    g_poller.destroy(std::move(streams_.extract(stream).mapped()));
+  }
+  return false;
+}
+
+void Links::close() {
+  if (!listening_) return;
+  closing_ = true;
+  for (auto& [pgid, peers] : peers_)
+    for (Peer& peer : peers) say_bye(&peer, ByeReason::kEnded);
+  auto unsent = [&] {
+    return std::any_of(streams_.begin(), streams_.end(),
+                       [](auto& entry) { return entry.first->unsent() > 0; });
+  };
+  const int64_t deadline = now_ns() + kFlush;
+  while (unsent() && now_ns() < deadline)
+    if (!g_poller.poll()) stand_still(100'000);
+  while (!streams_.empty())
+    g_poller.destroy(std::move(streams_.extract(streams_.begin()).mapped()));
+  listeners_.clear();
+}
+
+}  // namespace fgmpi::dynamic

@@ -1,0 +1,154 @@
+// Links: frames between this process and processes of other jobs, over sockets (of the host, or TCP between hosts).
+//
+//   process of job A  --out------------------------in-->  process of job B        one connection for each direction,
+//                     <--in------------------------out--                          opened by who sends
+//
+//   | Hello |  then frames: | payload bytes 4 | Header 48 | payload |             at the end a frame of kind kBye
+//
+// One direction a connection: a process that goes writes its bye and closes; nothing that the other has not read yet is
+// lost, since nothing comes back on that connection. A connection that ends without a bye is a process that was lost.
+//
+// Links is the transport with the transport bit 1. A job on several hosts has another one there: Links then stands in
+// front of it and hands on what is for its own job.
+//
+// Headers. `src_process` is the sender's number in its own job; the receiver puts the number that it has for that process.
+// Messages between processes have their process taken out of `src_rank` likewise (pt2pt::source_to_travel).
+//
+// Who may connect: whoever knows the key of this process (its card) or of a port of it (the port's name). All others are
+// refused and counted.
+// Thread rule: one thread; nothing here switches.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ch4-av-rankmap/process_groups.h"
+#include "ch4-av-rankmap/rankmap.h"
+#include "dynamic/contact.h"
+#include "dynamic/stream.h"
+#include "transport/transport.h"
+
+namespace fgmpi::dynamic {
+
+inline constexpr uint8_t kBye = 0xff;  ///< Header::kind
+enum class ByeReason : int32_t { kDisconnected = 1, kEnded };
+
+struct Hello {
+  static constexpr char kMagic[8] = {'f', 'g', 'm', 'p', 'i', 'd', 'y', '1'};
+  enum Kind : uint32_t { kLink = 1, kPort };
+  char magic[8];
+  uint32_t kind;
+  uint32_t from_process;  ///< kLink: who writes
+  uint32_t to_process;
+  uint32_t port;  ///< kPort: its number
+  GroupUid from, to;
+  Key key;
+};
+static_assert(sizeof(Hello) == 72);
+/// A hello to the process with this key, or to a port.
+Hello make_hello(Hello::Kind kind, const Key& key);
+
+class OutLink;
+class InLink;
+
+/// A process of another job.
+struct Peer {
+  uint32_t process = 0;  ///< in the address vector
+  uint32_t pgid = 0, index = 0;
+  OutLink* out = nullptr;
+  uint32_t in_links = 0;  ///< connections that it has opened
+  uint64_t since = 0;     ///< which change of the groups made it known
+  bool said_bye = false;
+  bool failed = false;  ///< lost, or has ended: what is sent to it is dropped
+  bool alive() const { return !said_bye && !failed; }
+};
+
+class Links final : public transport::Transport {
+ public:
+  /// Opens the sockets that others connect to; idempotent. Errors: MPI_ERR_OTHER.
+  Status listen();
+  const Contact& contact() const { return contact_; }
+  const Key& key() const { return key_; }
+  std::string own_card() const { return Card{contact_, key_}.to_string(); }
+  uint64_t strangers() const { return strangers_; }
+  /// What the transport with bit 1 was before; frames for the own job are handed on to it.
+  void stand_before(transport::Transport* inner) { inner_ = inner; }
+  /// Opens connections to the other jobs' processes of a map, so that each side notices when the other is lost.
+  void open_to(const RankMap& map);
+  void set_sink(transport::Sink* sink) { sink_ = sink; }
+
+  // Transport
+  const char* name() const override { return "links"; }
+  bool reaches(const std::string&) const override { return false; }
+  Status open(transport::Sink* sink, std::string* address) override;
+  Status add_peer(uint32_t process, const std::string& address, uint64_t* local) override;
+  size_t max_payload() const override;
+  size_t most_unasked() const override;
+  size_t least_lent() const override { return inner_ ? inner_->least_lent() : SIZE_MAX; }
+  bool try_send(uint32_t process, uint64_t peer, const transport::Header& header,
+                const void* payload, size_t length) override;
+  transport::LendResult try_lend(uint32_t process, uint64_t peer, const transport::Header& header,
+                                 const void* payload, size_t length, void* lender) override;
+  void expose(uint32_t process, uint64_t peer, size_t length) override;
+  transport::ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local,
+                             size_t length, uint64_t cookie) override;
+  bool poll() override;
+  bool arm() override;
+  int wait_fd() const override;
+  int64_t longest_sleep() const override;
+  bool tick() override;
+  uint64_t refused() const override { return refused_; }
+  void close() override;
+
+ private:
+  friend class OutLink;
+  friend class InLink;
+  friend class Newcomer;
+  class Listener;
+  void added(uint32_t pgid);
+  void removing(uint32_t pgid);
+  void removed();
+  bool own(uint32_t process) const;
+  OutLink* out_of(Peer* peer);
+  void say_bye(Peer* peer, ByeReason reason);
+  void take_newcomer(int fd);
+  bool take_hello(const Hello& hello, class Newcomer* newcomer);
+  bool deliver(InLink* link, transport::Header header, const void* payload, size_t length);
+  Peer* peer_of(InLink* link);
+  void on_bye(Peer* peer);
+  void out_ended(OutLink* link, const std::string& why);
+  void in_ended(InLink* link, const std::string& why);
+  void lose(Peer* peer, const std::string& why);
+  void report();
+  void count_alive();
+  transport::Sink* sink_ = nullptr;
+  transport::Transport* inner_ = nullptr;
+  Contact contact_;
+  Key key_;
+  bool listening_ = false, closing_ = false, made_room_ = false;
+  std::vector<std::unique_ptr<Stream>> listeners_;
+  std::map<Stream*, std::unique_ptr<Stream>> streams_;  ///< newcomers and links
+  std::map<uint32_t, std::vector<Peer>> peers_;         ///< by pgid
+  std::vector<InLink*> paused_;                         ///< of jobs that are not known here yet
+  uint64_t changes_ = 1;                                ///< how often groups came or went
+  struct Failure {
+    uint32_t process;
+    std::string why;
+  };
+  std::vector<Failure> failures_;
+  /// Peers whose connection for our frames has ended without a bye so far, and since when (now_ns).
+  std::vector<std::pair<Peer*, int64_t>> suspects_;
+  uint64_t strangers_ = 0, refused_ = 0;
+};
+
+/// The links of this process. Never destroyed.
+Links& links();
+/// Called when links() is first used, to be polled and slept on from then on.
+void set_links_opened_handler(Status (*handler)(Links& links));
+/// For a stream that has said the key of a port (dynamic/ports.h): takes over the descriptor, or refuses.
+void set_port_handler(bool (*handler)(const Hello& hello, int fd));
+
+}  // namespace fgmpi::dynamic

@@ -1,0 +1,113 @@
+#include "dynamic/ports.h"
+
+#include <mpi.h>
+
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "base/strings.h"
+#include "dynamic/links.h"
+
+namespace fgmpi::dynamic {
+namespace {
+
+/// Who come to a port beyond these are refused until some have been accepted.
+constexpr size_t kMostCallers = 4096;
+
+struct Port {
+  Key key;
+  std::deque<std::unique_ptr<Conversation>> callers;
+  std::deque<sched::Proclet*> acceptors;  ///< that wait
+};
+
+std::map<uint32_t, Port>& g_ports = *new std::map<uint32_t, Port>;
+uint32_t g_next_port = 1;
+
+Status no_port(const std::string& name, const char* allowed) {
+  return error(MPI_ERR_PORT, "port_name is \"%s\"; allowed is %s", escaped(name).c_str(), allowed);
+}
+
+/// The port that a name says, if it is open here.
+Port* find_port(const std::string& text) {
+  PortName name;
+  if (!name.parse(text)) return nullptr;
+  auto it = g_ports.find(name.number);
+  return it != g_ports.end() && it->second.key.same(name.key) ? &it->second : nullptr;
+}
+
+/// A process that has said hello to a port.
+bool take_caller(const Hello& hello, int fd) {
+  auto it = g_ports.find(hello.port);
+  if (it == g_ports.end() || !hello.key.same(it->second.key)) return false;
+  Port& port = it->second;
+  while (!port.callers.empty() && port.callers.front()->ended()) port.callers.pop_front();
+  if (port.callers.size() >= kMostCallers) return false;
+  auto caller = std::make_unique<Conversation>();
+  caller->adopt(fd, true);
+  caller->pause(true);  // until it is accepted
+  port.callers.push_back(std::move(caller));
+  if (!port.acceptors.empty()) {
+    sched::ready(port.acceptors.front());
+    port.acceptors.pop_front();
+  }
+  return true;
+}
+
+void describe(const sched::WaitSite*, std::string* out) { *out += "waiting for a job to connect"; }
+
+constexpr const char* kOpenHere =
+    "the name of a port that was opened in the process of the root and not closed";
+
+}  // namespace
+
+Status open_port(std::string* name) {
+  FGMPI_TRY(links().listen());
+  set_port_handler(take_caller);
+  const uint32_t number = g_next_port++;
+  Port& port = g_ports[number];
+  port.key = Key::draw();
+  *name = PortName{links().contact(), number, port.key}.to_string();
+  // Half a dozen addresses would not fit: there are four at most.
+  FGMPI_CHECK(name->size() < MPI_MAX_PORT_NAME);
+  return {};
+}
+
+Status close_port(const std::string& text) {
+  Port* port = find_port(text);
+  if (!port) return no_port(text, "the name of a port that this process has opened and not closed");
+  if (!port->acceptors.empty()) return no_port(text, "a port that no MPI_Comm_accept waits at");
+  PortName name;
+  name.parse(text);
+  g_ports.erase(name.number);
+  return {};
+}
+
+Status accept(const std::string& name, const char* call, std::unique_ptr<Conversation>* out) {
+  for (;;) {
+    Port* port = find_port(name);
+    if (!port) return no_port(name, kOpenHere);
+    while (!port->callers.empty()) {
+      *out = std::move(port->callers.front());
+      port->callers.pop_front();
+      if (!(*out)->ended()) return {};
+    }
+    sched::WaitSite site{call, describe, false};
+    port->acceptors.push_back(sched::current());
+    sched::park(&site);
+  }
+}
+
+Status call_port(const std::string& text, std::unique_ptr<Conversation>* out) {
+  PortName name;
+  if (!name.parse(text)) return no_port(text, "a name that MPI_Open_port has given");
+  auto made = std::make_unique<Conversation>();
+  Hello hello = make_hello(Hello::kPort, name.key);
+  hello.port = name.number;
+  made->write(&hello, sizeof hello, nullptr, 0);
+  made->connect(addresses_of(name.contact));
+  *out = std::move(made);
+  return {};
+}
+
+}  // namespace fgmpi::dynamic

@@ -1,0 +1,23 @@
+// Ports (MPI-4.0 section 11.8.2): a name under which this process is found, and who has come to it.
+//
+// Thread rule: one thread; accept() may switch, the rest does not.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "dynamic/conversation.h"
+
+namespace fgmpi::dynamic {
+
+/// Errors: MPI_ERR_OTHER without sockets.
+Status open_port(std::string* name);
+/// Errors of all three: MPI_ERR_PORT for a name that is none, or not of a port that this process has open.
+Status close_port(const std::string& name);
+/// The next process that has come to this port. May switch.
+Status accept(const std::string& name, const char* call, std::unique_ptr<Conversation>* out);
+/// A conversation with the process behind a port, which may not have accepted it yet.
+Status call_port(const std::string& name, std::unique_ptr<Conversation>* out);
+
+}  // namespace fgmpi::dynamic

@@ -1,0 +1,256 @@
+#include "dynamic/stream.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace fgmpi::dynamic {
+
+Poller& g_poller = *new Poller;  // never destroyed: programs use MPI until they end
+
+namespace {
+
+constexpr size_t kReadAtOnce = 256 << 10;
+constexpr size_t kMostReadsAPoll = 4;
+constexpr int64_t kRetry = 5'000'000;  ///< ns
+
+uint8_t* scratch() {
+  static auto* bytes = new uint8_t[kReadAtOnce];
+  return bytes;
+}
+
+}  // namespace
+
+int Poller::descriptor() {
+  if (epoll_ < 0) epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  return epoll_;
+}
+
+int64_t Poller::longest_sleep() const { return retrying_.empty() ? INT64_MAX : kRetry; }
+
+bool Poller::poll() {
+  if (epoll_ < 0) return false;
+  if (!retrying_.empty()) {
+    std::vector<Stream*> retrying = std::move(retrying_);
+    retrying_.clear();
+    polling_ = true;
+    for (Stream* stream : retrying)
+      if (!stream->closed_) stream->try_next("");
+    polling_ = false;
+    done_.clear();
+  }
+  epoll_event events[32];
+  const int count = epoll_wait(epoll_, events, 32, 0);
+  if (count <= 0) return false;
+  polling_ = true;
+  for (int i = 0; i < count; ++i) {
+    auto* stream = static_cast<Stream*>(events[i].data.ptr);
+    if (stream->fd_ >= 0) stream->on_ready(events[i].events);
+  }
+  polling_ = false;
+  done_.clear();
+  return true;
+}
+
+void Poller::destroy(std::unique_ptr<Stream> stream) {
+  stream->close();
+  if (polling_) done_.push_back(std::move(stream));
+}
+
+Stream::~Stream() { close(); }
+
+void Stream::watch() {
+  uint32_t events = 0;
+  if (!paused_) events |= EPOLLIN;
+  if (connecting_ || unsent() > 0) events |= EPOLLOUT;
+  if (watched_ && events == events_) return;
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = this;
+  epoll_ctl(g_poller.descriptor(), watched_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd_, &event);
+  watched_ = true;
+  events_ = events;
+}
+
+void Stream::adopt(int fd, bool owned) {
+  fd_ = fd;
+  owned_ = owned;
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // not of a local socket: no matter
+  watch();
+}
+
+void Stream::connect(std::vector<SocketAddress> addresses) {
+  addresses_ = std::move(addresses);
+  next_address_ = 0;
+  try_next("no address of it is known");
+}
+
+/// Tries the next address; there is none: that is the end, `why` tells what came of the last.
+void Stream::try_next(const std::string& why) {
+  std::string last = why;
+  while (next_address_ < addresses_.size()) {
+    const SocketAddress& to = addresses_[next_address_];
+    const int fd = socket(to.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) break;
+    const int result = ::connect(fd, reinterpret_cast<const sockaddr*>(&to.address), to.length);
+    if (result != 0 && errno == EAGAIN) {  // the other side has not taken earlier ones yet
+      ::close(fd);
+      g_poller.retrying_.push_back(this);
+      return;
+    }
+    ++next_address_;
+    if (result != 0 && errno != EINPROGRESS) {
+      last = std::strerror(errno);
+      ::close(fd);
+      continue;
+    }
+    connecting_ = result != 0;
+    adopt(fd, true);
+    if (!connecting_) flush();
+    return;
+  }
+  on_end(last.empty() ? std::strerror(errno) : last);
+}
+
+void Stream::write(const void* first, size_t first_bytes, const void* second, size_t second_bytes) {
+  size_t written = 0;
+  if (fd_ >= 0 && !connecting_ && unsent() == 0) {
+    iovec pieces[2] = {{const_cast<void*>(first), first_bytes},
+                       {const_cast<void*>(second), second_bytes}};
+    msghdr message{};
+    message.msg_iov = pieces;
+    message.msg_iovlen = second_bytes ? 2 : 1;
+    const ssize_t n = sendmsg(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) written = static_cast<size_t>(n);  // an error is found by the next poll
+    if (written == first_bytes + second_bytes) return;
+  }
+  if (out_at_ == out_.size()) out_.clear(), out_at_ = 0;
+  for (auto [bytes, count] : {std::pair{first, first_bytes}, std::pair{second, second_bytes}}) {
+    const size_t skipped = std::min(written, count);
+    const auto* from = static_cast<const uint8_t*>(bytes) + skipped;
+    out_.insert(out_.end(), from, from + (count - skipped));
+    written -= skipped;
+  }
+  if (fd_ >= 0) watch();
+}
+
+void Stream::flush() {
+  bool moved = false;
+  while (unsent() > 0) {
+    const ssize_t n = send(fd_, out_.data() + out_at_, unsent(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+    if (n < 0) return finish(std::strerror(errno));
+    out_at_ += static_cast<size_t>(n);
+    moved = true;
+  }
+  if (unsent() == 0) {
+    std::vector<uint8_t>().swap(out_);
+    out_at_ = 0;
+  }
+  watch();
+  if (moved) on_room();
+}
+
+void Stream::on_ready(uint32_t events) {
+  if (connecting_) {
+    int code = 0;
+    socklen_t length = sizeof code;
+    getsockopt(fd_, SOL_SOCKET, SO_ERROR, &code, &length);
+    connecting_ = false;
+    if (code) {
+      const std::string why = std::strerror(code);
+      epoll_ctl(g_poller.descriptor(), EPOLL_CTL_DEL, fd_, nullptr);
+      watched_ = false;
+      ::close(fd_);
+      fd_ = -1;
+      return try_next(why);
+    }
+  }
+  if (events & EPOLLOUT) flush();
+  if (fd_ < 0) return;
+  if (paused_) {
+    if (events & (EPOLLHUP | EPOLLERR)) finish("closed");
+  } else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
+    read_all();
+  }
+}
+
+void Stream::read_all() {
+  for (size_t turn = 0; turn < kMostReadsAPoll && fd_ >= 0 && !paused_; ++turn) {
+    const size_t most = std::min(kReadAtOnce, wanted());
+    const ssize_t n = recv(fd_, scratch(), most, MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (n <= 0) return finish(n == 0 ? "it has closed the connection" : std::strerror(errno));
+    const auto count = static_cast<size_t>(n);
+    if (in_.empty()) {
+      const size_t used = on_bytes(scratch(), count);
+      if (used < count) in_.assign(scratch() + used, scratch() + count);
+    } else {
+      in_.insert(in_.end(), scratch(), scratch() + count);
+      const size_t used = on_bytes(in_.data(), in_.size());
+      in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(used));
+      if (in_.empty()) std::vector<uint8_t>().swap(in_);
+    }
+  }
+}
+
+void Stream::pause(bool paused) {
+  paused_ = paused;
+  if (fd_ >= 0) watch();
+}
+
+void Stream::finish(const std::string& why) {
+  close();
+  on_end(why);
+}
+
+void Stream::close() {
+  std::erase(g_poller.retrying_, this);
+  closed_ = true;
+  const int fd = release();
+  if (fd >= 0 && owned_) ::close(fd);
+}
+
+int Stream::release() {
+  const int fd = fd_;
+  if (fd >= 0 && watched_) epoll_ctl(g_poller.descriptor(), EPOLL_CTL_DEL, fd, nullptr);
+  watched_ = false;
+  fd_ = -1;
+  return fd;
+}
+
+int listen_locally(const std::string& name) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const SocketAddress at = local_address(name);
+  if (fd >= 0 && bind(fd, reinterpret_cast<const sockaddr*>(&at.address), at.length) == 0 &&
+      listen(fd, SOMAXCONN) == 0)
+    return fd;
+  if (fd >= 0) ::close(fd);
+  return -1;
+}
+
+int listen_to_network(uint16_t* port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_ANY);
+  socklen_t length = sizeof address;
+  if (fd >= 0 && bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      listen(fd, SOMAXCONN) == 0 &&
+      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0) {
+    *port = ntohs(address.sin_port);
+    return fd;
+  }
+  if (fd >= 0) ::close(fd);
+  return -1;
+}
+
+}  // namespace fgmpi::dynamic

@@ -1,0 +1,96 @@
+// Streams: sockets that never block, and the poller that tells which of them have something.
+//
+// A stream keeps what could not be written yet, and reads when the poller says so. Where it connects, it tries one
+// address after the other.
+// Thread rule: one thread. Invariants: on_end() is called once, and nothing after it; a stream that is closed during a
+// poll stays in memory until that poll is over.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dynamic/contact.h"
+
+namespace fgmpi::dynamic {
+
+class Stream;
+
+class Poller {
+ public:
+  /// The descriptor that is readable when a stream has something; -1: there is none to be had.
+  int descriptor();
+  /// True when any stream had something.
+  bool poll();
+  /// Not now: in the middle of a poll others may still point at it.
+  void destroy(std::unique_ptr<Stream> stream);
+  /// How long nobody needs poll() in ns: streams that could not connect for lack of room try again.
+  int64_t longest_sleep() const;
+
+ private:
+  friend class Stream;
+  int epoll_ = -1;
+  bool polling_ = false;
+  std::vector<std::unique_ptr<Stream>> done_;
+  std::vector<Stream*> retrying_;
+};
+extern Poller& g_poller;
+
+class Stream {
+ public:
+  Stream() = default;
+  virtual ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  /// Takes a connected descriptor. `owned`: closed with the stream.
+  void adopt(int fd, bool owned);
+  /// Begins to connect to the first of these that answers.
+  void connect(std::vector<SocketAddress> addresses);
+  /// Writes, or keeps, both pieces.
+  void write(const void* first, size_t first_bytes, const void* second, size_t second_bytes);
+  /// Bytes that are kept.
+  size_t unsent() const { return out_.size() - out_at_; }
+  bool open() const { return fd_ >= 0; }
+  /// Reading stops, or goes on. While it is stopped, only the end is noticed.
+  void pause(bool paused);
+  /// Stops everything; on_end() is not called.
+  void close();
+  /// Gives up the descriptor without closing it.
+  int release();
+
+ protected:
+  /// What the poller has found. The default writes and reads; listeners accept.
+  virtual void on_ready(uint32_t events);
+  /// Bytes came. Returns how many it has used: the rest comes again with more behind it.
+  virtual size_t on_bytes(const uint8_t* bytes, size_t count) = 0;
+  /// How many bytes to read at most (exactly what is needed, where the descriptor is somebody else's afterwards).
+  virtual size_t wanted() const { return SIZE_MAX; }
+  /// The other side has closed, or the connection is broken, or none came about.
+  virtual void on_end(const std::string& why) = 0;
+  /// Bytes that waited have left.
+  virtual void on_room() {}
+  int fd_ = -1;
+
+ private:
+  friend class Poller;
+  void watch();
+  void try_next(const std::string& why);
+  void flush();
+  void read_all();
+  void finish(const std::string& why);
+  bool owned_ = true, connecting_ = false, paused_ = false, watched_ = false, closed_ = false;
+  uint32_t events_ = 0;
+  std::vector<uint8_t> in_, out_;
+  size_t out_at_ = 0;
+  std::vector<SocketAddress> addresses_;
+  size_t next_address_ = 0;
+};
+
+/// Opens a listening socket on this host's socket of that name, or on the network (*port is set). -1: errno says why.
+int listen_locally(const std::string& name);
+int listen_to_network(uint16_t* port);
+
+}  // namespace fgmpi::dynamic

@@ -1,0 +1,59 @@
+/* A thousand connections, one after the other, between ranks 0 and 1: no more descriptors or memory at the end. */
+#include <dirent.h>
+#include <string.h>
+
+#include "mpitest.h"
+
+static int descriptors(void) {
+  int n = 0;
+  DIR* d = opendir("/proc/self/fd");
+  CHECK(d);
+  while (readdir(d)) ++n;
+  closedir(d);
+  return n;
+}
+
+static long resident_kib(void) {
+  long pages = 0;
+  FILE* f = fopen("/proc/self/statm", "r");
+  CHECK(f && fscanf(f, "%*d %ld", &pages) == 1);
+  fclose(f);
+  return pages * 4;
+}
+
+static void cycle(int rank, const char* port, int times) {
+  for (int k = 0; k < times; ++k) {
+    MPI_Comm inter, merged;
+    int sum, one = 1;
+    if (rank == 0)
+      OK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter));
+    else
+      OK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter));
+    OK(MPI_Intercomm_merge(inter, rank, &merged));
+    OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, merged));
+    CHECK(sum == 2);
+    OK(MPI_Comm_free(&merged));
+    OK(MPI_Comm_disconnect(&inter));
+  }
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, size;
+  OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  if (size < 2) return finish();
+  char port[MPI_MAX_PORT_NAME];
+  if (rank == 0) OK(MPI_Open_port(MPI_INFO_NULL, port));
+  OK(MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, MPI_COMM_WORLD));
+  if (rank < 2) {
+    cycle(rank, port, 100);
+    const int fds = descriptors();
+    const long kib = resident_kib();
+    cycle(rank, port, 900);
+    CHECK(descriptors() <= fds + 2);
+    CHECK(resident_kib() < kib + 2000);
+  }
+  if (rank == 0) OK(MPI_Close_port(port));
+  return finish();
+}

@@ -1,0 +1,46 @@
+/* Two jobs that were started apart:  pair accept|connect FILE [TIMES]. The port's name passes through FILE. */
+#include <unistd.h>
+
+#include "exercise.h"
+
+static void write_file(const char* path, const char* text) {
+  char whole[4096];
+  snprintf(whole, sizeof whole, "%s.new", path);
+  FILE* f = fopen(whole, "w");
+  CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
+  CHECK(rename(whole, path) == 0);
+}
+
+static void read_file(const char* path, char* text, int bytes) {
+  FILE* f = NULL;
+  for (int i = 0; i < 6000 && !(f = fopen(path, "r")); ++i) usleep(10000);
+  CHECK(f && fgets(text, bytes, f));
+  fclose(f);
+}
+
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  CHECK(argc > 2);
+  const int side = strcmp(argv[1], "connect") == 0;
+  const int times = argc > 3 ? atoi(argv[3]) : 2;
+  OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  char port[MPI_MAX_PORT_NAME] = "";
+  if (rank == 0 && side == 0) {
+    OK(MPI_Open_port(MPI_INFO_NULL, port));
+    write_file(argv[2], port);
+  }
+  if (rank == 0 && side == 1) read_file(argv[2], port, sizeof port);
+  for (int k = 0; k < times; ++k) {
+    MPI_Comm inter;
+    if (side == 0)
+      OK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
+    else
+      OK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
+    exercise(inter, side);
+    if (k + 1 < times || times % 2)
+      OK(MPI_Comm_disconnect(&inter)); /* else the end of the job does it */
+  }
+  if (rank == 0 && side == 0) OK(MPI_Close_port(port));
+  return finish();
+}
