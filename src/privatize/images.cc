@@ -3,21 +3,16 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "base/assert.h"
 #include "base/page.h"
-#include "privatize/allocator.h"
-#include "privatize/openmp_waits.h"
 #include "proclet-sched/annotate.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/limits.h"
@@ -25,16 +20,7 @@
 namespace fgmpi::privatize {
 namespace {
 
-/// Writable segments up to this many bytes are copied instead of mapped from the file: one mapping
-/// less.
-constexpr size_t kCopiedSegment = 64 * 1024;
-
 constexpr uintptr_t align_up(uintptr_t x, uintptr_t to) { return (x + to - 1) / to * to; }
-
-int protection_of(uint32_t flags) {
-  return (flags & PF_R ? PROT_READ : 0) | (flags & PF_W ? PROT_WRITE : 0) |
-         (flags & PF_X ? PROT_EXEC : 0);
-}
 
 std::string demangled(const char* name) {
   int failed = 0;
@@ -42,22 +28,6 @@ std::string demangled(const char* name) {
   std::string result = text ? text : name;
   free(text);
   return result;
-}
-
-/// What the dynamic linker would bind the reference to. An interposed function (ours among them)
-/// has no version, and the versioned lookup would pass it by.
-uintptr_t resolve(const char* name, const char* version) {
-  void* address = dlsym(RTLD_DEFAULT, name);
-  if (address && *version) {
-    Dl_info info{};
-    void* versioned = dlvsym(RTLD_DEFAULT, name, version);
-    // The default version is of the same library: the wanted one may be another version there.
-    Dl_info of_versioned{};
-    if (versioned && dladdr(address, &info) && dladdr(versioned, &of_versioned) &&
-        info.dli_fbase == of_versioned.dli_fbase)
-      address = versioned;
-  }
-  return reinterpret_cast<uintptr_t>(address);
 }
 
 }  // namespace
@@ -138,92 +108,8 @@ uintptr_t Images::move_to(uintptr_t address, uint32_t k) const {
   return address;
 }
 
-void Images::plan_mappings(const ElfModule& module, Plan* plan) const {
-  for (const Segment& s : module.segments()) {
-    auto offset = static_cast<int64_t>(s.file_offset);
-    if (!(s.flags & PF_W)) {
-      // Neighbours that lie in the file as they do in memory become one mapping.
-      Mapping* last = plan->mappings.empty() ? nullptr : &plan->mappings.back();
-      if (last && !(last->protection & PROT_WRITE) && last->file_offset >= 0 &&
-          static_cast<int64_t>(s.low - last->low) == offset - last->file_offset) {
-        last->high = page_up(s.high);
-        last->protection |= protection_of(s.flags);
-      } else {
-        plan->mappings.push_back({s.low, page_up(s.high), offset, protection_of(s.flags)});
-      }
-      continue;
-    }
-    if (s.file_end - s.low <= kCopiedSegment) {
-      plan->mappings.push_back({s.low, page_up(s.high), -1, protection_of(s.flags)});
-      plan->contents.push_back({s.low, std::string(s.file_end - s.low, '\0')});
-      continue;
-    }
-    plan->mappings.push_back({s.low, page_up(s.file_end), offset, protection_of(s.flags)});
-    if (s.high > s.file_end)
-      plan->zero_tails.push_back({s.file_end, std::min(s.high, page_up(s.file_end)) - s.file_end});
-    if (page_up(s.high) > page_up(s.file_end))
-      plan->mappings.push_back({page_up(s.file_end), page_up(s.high), -1, protection_of(s.flags)});
-  }
-}
-
-/// Reads the bytes of copied segments from the file and puts the words into them that are the same in all images.
-void Images::fill_contents(const ElfModule& module, Plan* plan) const {
-  for (auto& c : plan->contents) {
-    for (const Segment& s : module.segments()) {
-      if (s.low != c.offset || !(s.flags & PF_W)) continue;
-      for (size_t done = 0; done < c.bytes.size();) {
-        ssize_t n = pread(plan->fd, c.bytes.data() + done, c.bytes.size() - done,
-                          static_cast<off_t>(s.file_offset + done));
-        if (n <= 0) break;
-        done += static_cast<size_t>(n);
-      }
-    }
-    std::erase_if(plan->words.fixed, [&](const Word& w) {
-      if (w.offset < c.offset || w.offset + sizeof w.value > c.offset + c.bytes.size())
-        return false;
-      memcpy(c.bytes.data() + (w.offset - c.offset), &w.value, sizeof w.value);
-      return true;
-    });
-  }
-}
-
 Status Images::plan_module(size_t m) {
-  const ElfModule& module = modules_[m];
-  Plan& plan = plans_[m];
-  plan.fd = open(module.path().c_str(), O_RDONLY | O_CLOEXEC);
-  if (plan.fd < 0)
-    return error(MPI_ERR_OTHER, "cannot open %s to make images of it: %s", module.path().c_str(),
-                 strerror(errno));
-  const std::vector<CodePatch> patches = openmp_waits(module);
-  if (!patches.empty()) {
-    const int copy = patched_copy(plan.fd, module, patches);
-    if (copy >= 0 && patch_loaded(module, patches))
-      close(std::exchange(plan.fd, copy));
-    else if (copy >= 0)
-      close(copy);
-  }
-  plan_mappings(module, &plan);
-  if (module.executable()) plan.jumps = allocator_functions(module);
-  Status status;
-  module.for_each_relocation([&](const ElfW(Rela) & entry, const ElfW(Sym) & symbol,
-                                 const char* name, const char* version) {
-    if (!status.ok()) return;
-    const char* at = reinterpret_cast<const char*>(module.base() + entry.r_offset);
-    Relocation r{entry, symbol.st_shndx != SHN_UNDEF, symbol.st_value, name, version, 0, 0};
-    memcpy(&r.word, at, sizeof r.word);
-    if (ELF64_R_TYPE(entry.r_info) == R_X86_64_TLSDESC)
-      memcpy(&r.second_word, at + sizeof r.word, sizeof r.second_word);
-    status = plan_relocation(ranges_, ranges_[m], r, resolve, &plan.words);
-    if (!status.ok())
-      status = error(status.error_class(), "%s: %s", module.path().c_str(), status.what().c_str());
-  });
-  module.for_each_packed_relative([&](uintptr_t offset) {
-    uintptr_t word = 0;
-    memcpy(&word, reinterpret_cast<void*>(module.base() + offset), sizeof word);
-    plan.words.add_address(ranges_, offset, word);
-  });
-  fill_contents(module, &plan);
-  return status;
+  return plans_[m].prepare(modules_[m], ranges_, m, resolve_globally);
 }
 
 // ---- limits ----
@@ -234,17 +120,8 @@ constexpr size_t kWrittenByRank = kPage + 512;
 }  // namespace
 
 Images::Cost Images::cost_of(size_t m) const {
-  Cost cost{0, 0};
-  uintptr_t at = 0;
-  for (const Mapping& mapping : plans_[m].mappings) {
-    cost.mappings += 1 + (mapping.low > at);  // a hole stays a mapping of the reserved region
-    at = mapping.high;
-    if (mapping.protection & PROT_WRITE)
-      cost.written += std::min<size_t>(mapping.high - mapping.low, kCopiedSegment);
-  }
-  uintptr_t end = m + 1 < plans_.size() ? offsets_[m + 1] : stride_;
-  cost.mappings += offsets_[m] + at < end;
-  return cost;
+  const uintptr_t end = m + 1 < plans_.size() ? offsets_[m + 1] : stride_;
+  return {plans_[m].mapping_count(end - offsets_[m]), plans_[m].written_bytes()};
 }
 
 Images::Cost Images::cost_of_image() const {
@@ -317,7 +194,8 @@ Status Images::check_address_space(uint32_t count) const {
 Status Images::prepare(uint32_t count) {
   count_ = count;
   offsets_.clear();
-  plans_.assign(modules_.size(), Plan());
+  plans_.clear();
+  plans_.resize(modules_.size());
   size_t alignment = kPage;
   size_t size = 0;
   for (const ElfModule& m : modules_) {
@@ -347,74 +225,29 @@ Status Images::prepare(uint32_t count) {
 
 void Images::note_copied_objects() {
   if (plans_.empty()) return;
-  Plan& plan = plans_.front();
+  ModulePlan& plan = plans_.front();
   for (const CopiedObject& object : copied_) {
     // What a private library defines, its constructors make in each image.
     uintptr_t from =
         in_modules(object.original) ? object.original : program().base() + object.offset;
     const char* bytes = reinterpret_cast<const char*>(from);
-    plan.copies.push_back({object.offset, std::string(bytes, object.size)});
+    plan.add_copy(object.offset, std::string(bytes, object.size));
     for (size_t at = 0; at + sizeof(uintptr_t) <= object.size; at += sizeof(uintptr_t)) {
       uintptr_t word = 0;
       memcpy(&word, bytes + at, sizeof word);
-      if (in_modules(word)) plan.words.moving.push_back({object.offset + at, move_to(word, 1)});
+      if (in_modules(word)) plan.add_moving_word(object.offset + at, move_to(word, 1));
     }
   }
-}
-
-Status Images::map_module(size_t m, uint32_t k) const {
-  const Plan& plan = plans_[m];
-  uintptr_t at = base_of(m, k);
-  for (const Mapping& mapping : plan.mappings) {
-    int flags =
-        MAP_PRIVATE | MAP_FIXED | (mapping.file_offset < 0 ? MAP_ANONYMOUS | MAP_NORESERVE : 0);
-    void* result = mmap(reinterpret_cast<void*>(at + mapping.low), mapping.high - mapping.low,
-                        mapping.protection, flags, mapping.file_offset < 0 ? -1 : plan.fd,
-                        std::max<int64_t>(mapping.file_offset, 0));
-    if (result == MAP_FAILED)
-      return error(MPI_ERR_NO_MEM, "cannot map image %u of %s: %s", k, modules_[m].path().c_str(),
-                   strerror(errno));
-  }
-  return Status();
-}
-
-/// A whole mapping becomes writable for a moment, so that it stays one.
-Status Images::write_jumps(size_t m, uint32_t k) const {
-  char* at = reinterpret_cast<char*>(base_of(m, k));
-  for (const Mapping& mapping : plans_[m].mappings) {
-    auto inside = [&](uintptr_t offset) { return offset >= mapping.low && offset < mapping.high; };
-    const auto& jumps = plans_[m].jumps;
-    if (std::none_of(jumps.begin(), jumps.end(), inside)) continue;
-    size_t size = mapping.high - mapping.low;
-    bool ok = mprotect(at + mapping.low, size, PROT_READ | PROT_WRITE) == 0;
-    for (size_t i = 0; ok && i < jumps.size(); ++i)
-      if (inside(jumps[i])) write_jump(at + jumps[i], modules_[m].base() + jumps[i]);
-    if (!ok || mprotect(at + mapping.low, size, mapping.protection) != 0)
-      return error(
-          MPI_ERR_OTHER,
-          "the program has an allocator of its own (malloc, operator new), and the system does "
-          "not allow to unite those of its images: %s; link the allocator as a shared library",
-          strerror(errno));
-  }
-  return Status();
 }
 
 Status Images::make(uint32_t k) {
   FGMPI_ASSERT(k > 0 && k < count_);
-  uintptr_t shift = (k - 1) * stride_;
+  const uintptr_t shift = (k - 1) * stride_;
   for (size_t m = 0; m < modules_.size(); ++m) {
-    FGMPI_TRY(map_module(m, k));
-    const Plan& plan = plans_[m];
-    char* at = reinterpret_cast<char*>(base_of(m, k));
-    for (const auto& c : plan.contents) memcpy(at + c.offset, c.bytes.data(), c.bytes.size());
-    for (const Range& tail : plan.zero_tails) memset(at + tail.offset, 0, tail.size);
-    for (const Word& w : plan.words.fixed) memcpy(at + w.offset, &w.value, sizeof w.value);
-    for (const Bytes& c : plan.copies) memcpy(at + c.offset, c.bytes.data(), c.bytes.size());
-    for (const Word& w : plan.words.moving) {
-      uintptr_t value = w.value + shift;
-      memcpy(at + w.offset, &value, sizeof value);
-    }
-    if (!plan.jumps.empty()) FGMPI_TRY(write_jumps(m, k));
+    const uintptr_t at = base_of(m, k);
+    FGMPI_TRY(plans_[m].map(at));
+    plans_[m].fill(at, [&](const Word& w) { return w.value + shift; });
+    FGMPI_TRY(plans_[m].write_jumps(at));
   }
   return Status();
 }

@@ -22,6 +22,7 @@
 #include "base/status.h"
 #include "privatize/copied_objects.h"
 #include "privatize/elf_module.h"
+#include "privatize/module_plan.h"
 #include "privatize/relocation.h"
 
 namespace fgmpi::privatize {
@@ -64,6 +65,8 @@ class Images {
   uintptr_t region_low() const { return region_; }
   uintptr_t region_high() const { return region_ + stride_ * (count_ ? count_ - 1 : 0); }
 
+  /// Where the modules lie in images 0 and 1.
+  const std::vector<ModuleRange>& ranges() const { return ranges_; }
   /// The address at which module m of image k begins.
   uintptr_t base_of(size_t m, uint32_t k) const {
     return k == 0 ? modules_[m].base() : region_ + (k - 1) * stride_ + offsets_[m];
@@ -80,46 +83,19 @@ class Images {
   bool locate(uintptr_t address, Location* out) const;
 
  private:
-  struct Mapping {
-    uintptr_t low, high;  ///< relative to the module, whole pages
-    int64_t file_offset;  ///< -1: anonymous
-    int protection;
-  };
-  struct Bytes {
-    uintptr_t offset;  ///< relative to the module
-    std::string bytes;
-  };
-  struct Range {
-    uintptr_t offset;
-    size_t size;
-  };
-  /// How to make an image of one module.
-  struct Plan {
-    std::vector<Mapping> mappings;
-    RelocationPlan words;
-    std::vector<Bytes> copies;    ///< clones of copied objects, by note_copied_objects()
-    std::vector<Bytes> contents;  ///< small writable segments, with the fixed words applied already
-    std::vector<Range> zero_tails;  ///< from the end of the file's bytes to the end of the page
-    std::vector<uintptr_t> jumps;   ///< functions that are image 0's in all images
-    int fd = -1;
-  };
   Status plan_module(size_t m);
-  void plan_mappings(const ElfModule& module, Plan* plan) const;
-  void fill_contents(const ElfModule& module, Plan* plan) const;
   int64_t room_for_mappings() const;
   Status check_limits(uint32_t count) const;
   Status check_address_space(uint32_t count) const;
   /// A copy of an object that must not be cloned, or nullptr.
   const CopiedObject* refused_copy() const;
   bool in_modules(uintptr_t address) const;
-  Status map_module(size_t m, uint32_t k) const;
-  Status write_jumps(size_t m, uint32_t k) const;
 
   std::vector<ElfModule> modules_;
   std::vector<CopiedObject> copied_;  ///< of the program
   std::vector<uintptr_t> offsets_;    ///< of each module within an image
   std::vector<ModuleRange> ranges_;
-  std::vector<Plan> plans_;
+  std::vector<ModulePlan> plans_;
   uintptr_t region_ = 0;
   size_t stride_ = 0;
   uint32_t count_ = 0;

@@ -3,6 +3,13 @@
 #include <mpi.h>
 
 namespace fgmpi::privatize {
+namespace {
+
+uint32_t number_of(const std::vector<ModuleRange>& modules, const ModuleRange& m) {
+  return static_cast<uint32_t>(&m - modules.data());
+}
+
+}  // namespace
 
 const ModuleRange* find_module(const std::vector<ModuleRange>& modules, uintptr_t address) {
   for (const ModuleRange& m : modules)
@@ -13,7 +20,7 @@ const ModuleRange* find_module(const std::vector<ModuleRange>& modules, uintptr_
 void RelocationPlan::add_address(const std::vector<ModuleRange>& modules, uintptr_t offset,
                                  uintptr_t value) {
   if (const ModuleRange* m = find_module(modules, value))
-    moving.push_back({offset, value - m->base + m->base_in_image_1});
+    moving.push_back({offset, value - m->base + m->base_in_image_1, number_of(modules, *m)});
   else
     fixed.push_back({offset, value});
 }
@@ -41,12 +48,13 @@ Status plan_relocation(const std::vector<ModuleRange>& modules, const ModuleRang
       break;
     case R_X86_64_RELATIVE:
       // Relative to this module even where the addend leads past its end, or into the next one.
-      plan->moving.push_back({offset, self.base_in_image_1 + addend});
+      plan->moving.push_back({offset, self.base_in_image_1 + addend, number_of(modules, self)});
       break;
     case R_X86_64_64:
       // The symbol decides whether the word moves: with its addend it may lie outside of the symbol's module.
       if (const ModuleRange* m = find_module(modules, r.word - addend))
-        plan->moving.push_back({offset, r.word - m->base + m->base_in_image_1});
+        plan->moving.push_back(
+            {offset, r.word - m->base + m->base_in_image_1, number_of(modules, *m)});
       else
         plan->fixed.push_back({offset, r.word});
       break;

@@ -31,8 +31,9 @@ struct ModuleRange {
 const ModuleRange* find_module(const std::vector<ModuleRange>& modules, uintptr_t address);
 
 struct Word {
-  uintptr_t offset;  ///< from the base of the module that it lies in
-  uintptr_t value;   ///< in image 1
+  uintptr_t offset;     ///< from the base of the module that it lies in
+  uintptr_t value;      ///< in image 1
+  uint32_t module = 0;  ///< of a moving word: the number of the module that it points into
 };
 
 struct RelocationPlan {
@@ -57,7 +58,7 @@ struct Relocation {
 /// Where the dynamic linker would bind a function that it has not bound yet; 0 if nowhere.
 using Resolve = uintptr_t(const char* name, const char* version);
 
-/// Adds the words that one relocation of `self` (one of `modules`) writes. Relocations of type COPY add none: copied
+/// Adds the words that one relocation of `self` (an element of `modules`) writes. Relocations of type COPY add none: copied
 /// objects are the caller's (Images::note_copied_objects). An error names a type that is not known.
 Status plan_relocation(const std::vector<ModuleRange>& modules, const ModuleRange& self,
                        const Relocation& relocation, Resolve* resolve, RelocationPlan* plan);

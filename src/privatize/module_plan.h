@@ -1,0 +1,94 @@
+// ModulePlan: how an image of one module is made: which parts of its file are mapped, which bytes and words are written.
+//
+//   file mappings     what is only read: its pages are shared with all other images
+//   anonymous memory  what is written, with the bytes of the file copied into it where there are few
+//   words             what relocation changes (relocation.h)
+//
+// Made once, while the module is as the dynamic linker left it, and used for each image. Thread rule: one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "privatize/elf_module.h"
+#include "privatize/relocation.h"
+
+namespace fgmpi::privatize {
+
+class ModulePlan {
+ public:
+  ModulePlan() = default;
+  ModulePlan(ModulePlan&& other) noexcept { swap(other); }
+  ModulePlan& operator=(ModulePlan&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ModulePlan(const ModulePlan&) = delete;
+  ModulePlan& operator=(const ModulePlan&) = delete;
+  ~ModulePlan();
+
+  /// `ranges[self]` is the module, which must outlive the plan; `resolve` finds functions that are not bound yet.
+  Status prepare(const ElfModule& module, const std::vector<ModuleRange>& ranges, size_t self,
+                 Resolve* resolve);
+  /// Bytes to be put at an offset of each image, before words are.
+  void add_copy(uintptr_t offset, std::string bytes) {
+    copies_.push_back({offset, std::move(bytes)});
+  }
+  void add_moving_word(uintptr_t offset, uintptr_t value) {
+    words_.moving.push_back({offset, value, 0});
+  }
+  const RelocationPlan& words() const { return words_; }
+
+  /// How many mappings an image of `size` bytes takes, holes that stay reserved included.
+  size_t mapping_count(size_t size) const;
+  /// Bytes of memory that an image has of its own from the start, at most.
+  size_t written_bytes() const;
+
+  Status map(uintptr_t at) const;
+  /// Writes all bytes and words into the image; value_of(word) is what a moving word holds there.
+  template <class ValueOf>
+  void fill(uintptr_t at, ValueOf&& value_of) const {
+    fill_fixed(at);
+    for (const Word& w : words_.moving) {
+      const uintptr_t value = value_of(w);
+      __builtin_memcpy(reinterpret_cast<char*>(at + w.offset), &value, sizeof value);
+    }
+  }
+  /// Functions of an allocator become jumps to those of image 0 (allocator.h). After fill().
+  Status write_jumps(uintptr_t at) const;
+
+ private:
+  struct Mapping {
+    uintptr_t low, high;  ///< relative to the module, whole pages
+    int64_t file_offset;  ///< -1: anonymous
+    int protection;
+  };
+  struct Bytes {
+    uintptr_t offset;  ///< relative to the module
+    std::string bytes;
+  };
+  struct Range {
+    uintptr_t offset;
+    size_t size;
+  };
+  void swap(ModulePlan& other) noexcept;
+  void plan_mappings();
+  void fill_contents();
+  void fill_fixed(uintptr_t at) const;
+
+  const ElfModule* module_ = nullptr;
+  std::vector<Mapping> mappings_;
+  RelocationPlan words_;
+  std::vector<Bytes> copies_;    ///< by add_copy()
+  std::vector<Bytes> contents_;  ///< small writable segments, with the fixed words applied already
+  std::vector<Range> zero_tails_;  ///< from the end of the file's bytes to the end of the page
+  std::vector<uintptr_t> jumps_;   ///< functions that are image 0's in all images
+  int fd_ = -1;
+};
+
+/// What the dynamic linker would bind a reference of the program to.
+uintptr_t resolve_globally(const char* name, const char* version);
+
+}  // namespace fgmpi::privatize
