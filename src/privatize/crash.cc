@@ -21,6 +21,7 @@
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/output.h"
+#include "privatize/plugins.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -60,6 +61,9 @@ void report_frame(int number, uintptr_t pc) {
   if (g_images.locate(pc, &where)) {
     path = g_images.modules()[where.module].path().c_str();
     offset = where.offset;
+  } else if (plugins::Location plugin; plugins::locate(pc, &plugin)) {
+    path = plugin.module->path().c_str();
+    offset = plugin.offset;
   } else if (dladdr(reinterpret_cast<void*>(pc), &info) && info.dli_fname) {
     path = info.dli_fname;
     offset = pc - reinterpret_cast<uintptr_t>(info.dli_fbase);
@@ -99,7 +103,9 @@ _Unwind_Reason_Code visit_frame(_Unwind_Context* context, void* data) {
 bool is_code(uintptr_t pc) {
   Images::Location where;
   Dl_info info{};
-  return g_images.locate(pc, &where) || dladdr(reinterpret_cast<void*>(pc), &info);
+  plugins::Location plugin;
+  return g_images.locate(pc, &where) || plugins::locate(pc, &plugin) ||
+         dladdr(reinterpret_cast<void*>(pc), &info);
 }
 
 /// After a call through a bad pointer (mostly the null pointer) the program counter is not in any code. Then the walk

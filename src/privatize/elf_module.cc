@@ -266,6 +266,35 @@ void ElfModule::run_destructors(uintptr_t at) const {
   if (fini_) reinterpret_cast<void (*)()>(at + fini_)();
 }
 
+void ElfModule::read_symbols(const link_map* map) {
+  base_ = map->l_addr;
+  read_dynamic(map->l_ld);
+}
+
+namespace {
+void do_nothing() {}
+}  // namespace
+
+bool ElfModule::take_over_constructors() const {
+  if (!is_writable(reinterpret_cast<uintptr_t>(dynamic_) - base_)) return false;
+  const uintptr_t nothing = reinterpret_cast<uintptr_t>(&do_nothing) - base_;
+  for (auto* d = const_cast<ElfW(Dyn)*>(dynamic_); d->d_tag != DT_NULL; ++d) {
+    if (d->d_tag == DT_INIT || d->d_tag == DT_FINI) d->d_un.d_ptr = nothing;
+    if (d->d_tag == DT_INIT_ARRAYSZ || d->d_tag == DT_FINI_ARRAYSZ) d->d_un.d_val = 0;
+  }
+  return true;
+}
+
+bool ElfModule::never_unloaded() const {
+  bool stays = false;
+  for (const ElfW(Dyn)* d = dynamic_; d->d_tag != DT_NULL; ++d)
+    stays |= d->d_tag == DT_FLAGS_1 && (d->d_un.d_val & DF_1_NODELETE);
+  for_each_definition([&](const ElfW(Sym) & symbol, const char*) {
+    stays |= symbol.st_info >> 4 == STB_GNU_UNIQUE;
+  });
+  return stays;
+}
+
 void ElfModule::disown_destructors() const {
   for (const ElfW(Dyn)* d = dynamic_; d->d_tag != DT_NULL; ++d) {
     if (d->d_tag != DT_FINI_ARRAYSZ) continue;

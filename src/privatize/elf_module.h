@@ -31,6 +31,14 @@ class ElfModule {
   /// Reads the module of `map` (a link_map of this process). `path`: the file to map images from.
   Status read(const link_map* map, std::string path, bool executable);
 
+  /// Reads the dynamic section only: enough for for_each_definition() and needed().
+  void read_symbols(const link_map* map);
+  /// Makes the dynamic linker run no constructor and no destructor of the loaded module; this object still knows them.
+  /// False where its dynamic section may not be written. Before the dynamic linker has relocated it.
+  bool take_over_constructors() const;
+  /// Must it stay loaded once it is (DF_1_NODELETE, or symbols of which a process has one)?
+  bool never_unloaded() const;
+
   const std::string& path() const { return path_; }
   std::string name() const;
   bool executable() const { return executable_; }

@@ -14,12 +14,14 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/output.h"
+#include "privatize/plugins.h"
 #include "privatize/swap.h"
 #include "proclet-sched/leave.h"
 
@@ -33,6 +35,7 @@ struct Handler {
     void (*with_status)(int, void*);
   };
   void* argument;
+  const void* dso = nullptr;  ///< the module that registered it, where that is known
 };
 
 /// What a rank does at its end; made when the first handler is registered.
@@ -56,21 +59,22 @@ ExitList* list_for(const void* object) {
 
 bool add(Handler handler, const void* dso) {
   if (dso && !in_program(dso)) return false;
+  handler.dso = dso;
   ExitList* list = list_for(handler.argument);
   if (!list) return false;
   list->handlers.push_back(handler);
   return true;
 }
 
-/// Runs the handlers of the wanted kinds, newest first. A handler may register others or call exit().
+/// Runs the wanted handlers, newest first. A handler may register others or call exit().
 template <class Wanted>
-void run_handlers(sched::Proclet* p, int status, Wanted wanted) {
+void run_handlers_if(sched::Proclet* p, int status, Wanted wanted) {
   auto* list = static_cast<ExitList*>(p->pending);
   if (!list) return;
   auto& handlers = list->handlers;
   for (size_t i = handlers.size(); i > 0;) {
     Handler h = handlers[--i];
-    if (!wanted(h.kind)) continue;
+    if (!wanted(h)) continue;
     handlers.erase(handlers.begin() + static_cast<ptrdiff_t>(i));
     if (h.kind == Handler::kOnExit) {
       h.with_status(status, h.argument);
@@ -79,6 +83,23 @@ void run_handlers(sched::Proclet* p, int status, Wanted wanted) {
     }
     i = handlers.size();
   }
+}
+
+/// Those of the wanted kinds.
+template <class Wanted>
+void run_handlers(sched::Proclet* p, int status, Wanted wanted) {
+  run_handlers_if(p, status, [&](const Handler& h) { return wanted(h.kind); });
+}
+
+/// A library is unloaded: runs the handlers that its image has registered. False: it is not an image of a rank.
+bool run_handlers_of(const void* dso) {
+  plugins::Location plugin;
+  if (!dso || !on_proclet() || !plugins::locate(reinterpret_cast<uintptr_t>(dso), &plugin))
+    return false;
+  run_handlers_if(sched::running(), 0, [&](const Handler& h) {
+    return h.dso == dso && h.kind != Handler::kThreadLocal;
+  });
+  return true;
 }
 
 [[noreturn]] void finish_rank(int status) {
@@ -145,6 +166,7 @@ void exit_from_thread(How how, int status) {
 void run_image_destructors() {
   if (g_mode != Mode::kImages) return;
   uint32_t k = static_cast<Image*>(sched::running()->image)->index;
+  plugins::run_destructors(k);
   for (size_t m = 0; m < g_images.modules().size(); ++m)
     g_images.modules()[m].run_destructors(g_images.base_of(m, k));
 }
@@ -186,7 +208,17 @@ bool in_program(const void* address) {
   static const Span span = executable_span();
   auto a = reinterpret_cast<uintptr_t>(address);
   Images::Location where;
-  return (a >= span.low && a < span.high) || g_images.locate(a, &where);
+  plugins::Location plugin;
+  return (a >= span.low && a < span.high) || g_images.locate(a, &where) ||
+         plugins::locate(a, &plugin);
+}
+
+bool has_thread_destructors_of(const sched::Proclet* rank, uintptr_t low, size_t size) {
+  const auto* list = static_cast<const ExitList*>(rank->pending);
+  return list && std::any_of(list->handlers.begin(), list->handlers.end(), [&](const Handler& h) {
+           return h.kind == Handler::kThreadLocal &&
+                  reinterpret_cast<uintptr_t>(h.dso) - low < size;
+         });
 }
 
 void set_rank_exits(void (*rank_exits)(int status)) { g_rank_exits = rank_exits; }
@@ -327,4 +359,10 @@ FGMPI_INTERPOSE int __cxa_thread_atexit_impl(void (*function)(void*), void* obje
   if (add({Handler::kThreadLocal, {function}, object}, dso)) return 0;
   static auto* real = next_symbol<int(void (*)(void*), void*, void*)>("__cxa_thread_atexit_impl");
   return real(function, object, dso);
+}
+
+FGMPI_INTERPOSE void __cxa_finalize(void* dso) {
+  if (run_handlers_of(dso)) return;
+  static auto* real = next_symbol<void(void*)>("__cxa_finalize");
+  real(dso);
 }

@@ -51,6 +51,8 @@ bool first_exit_of_forked_rank();
 void set_rank_exits(void (*rank_exits)(int status));
 /// Gives rank 0 the exit handlers that the program registered before it ran.
 void adopt_early_handlers(sched::Proclet* rank0);
+/// Are destructors of thread-local objects registered for the rank by a module that lies here?
+bool has_thread_destructors_of(const sched::Proclet* rank, uintptr_t low, size_t size);
 /// Runs the current rank's exit handlers and destructors, tells src/mpi, finishes the proclet.
 [[noreturn]] void end_rank(int status);
 

@@ -68,12 +68,6 @@ bool defines(const ElfModule& module, bool (*wanted)(const char* name)) {
 /// Memory that it has given to one rank may be freed by a library that all share.
 bool is_allocator(const ElfModule& module) { return defines(module, is_allocator_function); }
 
-/// A tool that sees the calls of all libraries, also of those that are shared or loaded later, which are bound to the
-/// first image.
-bool is_profiler(const ElfModule& module) {
-  return defines(module, [](const char* name) { return strncmp(name, "MPI_", 4) == 0; });
-}
-
 struct Library {
   const link_map* map;
   std::string_view file;
@@ -166,7 +160,7 @@ class Chooser {
     std::set<const Library*> seen;
     auto mark = [&](Library* l) {
       if (is_one_per_process(l->file) || !seen.insert(l).second) return false;
-      l->candidate = !is_allocator(l->module) && !is_profiler(l->module);
+      l->candidate = !is_allocator(l->module);
       return true;
     };
     walk(program_, mark);
@@ -336,7 +330,13 @@ class Chooser {
   std::unique_ptr<std::vector<CopiedObject>> copies_;
 };
 
+std::vector<const link_map*> g_of_program;
+
 }  // namespace
+
+bool serves_program(const link_map* map) {
+  return std::find(g_of_program.begin(), g_of_program.end(), map) != g_of_program.end();
+}
 
 bool is_one_per_process(std::string_view file) {
   static constexpr std::string_view kStems[] = {
@@ -405,6 +405,8 @@ Status choose_private_libraries(const ElfModule& program, const LibraryWishes& w
     chooser.choose_by_symbols(program_has_images);
   }
   chooser.choose_compiler_runtimes();
+  for (const Library& l : chooser.libraries())
+    if (l.candidate) g_of_program.push_back(l.map);
   for (const Library& l : chooser.libraries())
     if (l.chosen && !any_names(wishes.removed, l.file)) chosen->push_back({l.map, l.reason});
   return Status();

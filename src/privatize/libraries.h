@@ -9,7 +9,7 @@
 //   FGMPI_PRIVATIZE_LIBS names it
 //
 // One per process stay what belongs to MPI itself (this library, the host's bindings, what they load), the C and
-// C++ runtimes, sanitizers, tools that take the place of MPI's functions, and allocators. The rules are applied until nothing is added. Thread rule: one
+// C++ runtimes, sanitizers, our own tools, and allocators. The rules are applied until nothing is added. Thread rule: one
 // thread, before the program's constructors; relocations of the loaded libraries have been applied.
 #pragma once
 
@@ -47,6 +47,9 @@ Status choose_private_libraries(const ElfModule& program, const LibraryWishes& w
 /// away by a wish.
 std::string shared_libraries_with_state(const LibraryWishes& wishes,
                                         const std::vector<PrivateLibrary>& chosen);
+
+/// Has the program brought it in, directly or through others, and not MPI? Known once libraries have been chosen.
+bool serves_program(const link_map* map);
 
 /// Of these libraries a process has one: the C and C++ runtimes, MPI, what MPI is made of, sanitizers.
 bool is_one_per_process(std::string_view file_name);

@@ -17,6 +17,7 @@
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/output.h"
+#include "privatize/plugins.h"
 #include "proclet-sched/immortal.h"
 
 namespace fgmpi::privatize {
@@ -78,6 +79,8 @@ void on_switch(sched::Proclet* from, sched::Proclet* to) {
   if (from) assign_output();
   if (!to) return;
   if (to->image && to->image != g_swap.loaded) load_image(static_cast<Image*>(to->image));
+  if (to->image && __builtin_expect(plugins::any(), 0))
+    plugins::load_thread_locals(static_cast<Image*>(to->image)->index);
   if (g_swap.locales) swap_locale(to);
 }
 

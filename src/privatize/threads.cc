@@ -16,6 +16,7 @@
 
 #include "privatize/images.h"
 #include "privatize/internal.h"
+#include "privatize/plugins.h"
 #include "privatize/swap.h"
 
 namespace fgmpi::privatize {
@@ -63,6 +64,7 @@ auto run(void* data) -> decltype(static_cast<Function*>(nullptr)(nullptr)) {
   auto [function, argument, thread, image] = *start;
   start.reset();
   if (image > 0) load_thread_locals(image);
+  plugins::init_thread_locals(image);
   Adopted adopted(thread);
   return function(argument);
 }

@@ -4,22 +4,20 @@
 
 #include "privatize/images.h"
 #include "privatize/internal.h"
+#include "privatize/plugins.h"
 
 using namespace fgmpi::privatize;
 
-FGMPI_INTERPOSE int _dl_find_object(void* address, dl_find_object* result) noexcept {
-  static auto* real = next_symbol<int(void*, dl_find_object*)>("_dl_find_object");
-  auto pc = reinterpret_cast<uintptr_t>(address);
-  Images::Location where;
-  if (__builtin_expect(pc - g_images.region_low() >= g_images.region_high() - g_images.region_low(),
-                       1) ||
-      !g_images.locate(pc, &where))
-    return real ? real(address, result) : -1;
-  const ElfModule& module = g_images.modules()[where.module];
-  if (!module.eh_frame_header()) return -1;
-  // Image 0's answer has the link_map; the addresses in it are moved to the image.
-  if (!real || real(reinterpret_cast<void*>(module.base() + where.offset), result) != 0) return -1;
-  uintptr_t shift = pc - where.offset - module.base();
+namespace {
+
+using Find = int(void*, dl_find_object*);
+
+/// What the dynamic linker says of the same place in what it has loaded, with the addresses moved to the image.
+int find_moved(Find* real, const ElfModule* module, uintptr_t offset, uintptr_t pc,
+               dl_find_object* result) {
+  if (!module->eh_frame_header()) return -1;
+  if (!real || real(reinterpret_cast<void*>(module->base() + offset), result) != 0) return -1;
+  const uintptr_t shift = pc - offset - module->base();
   auto move = [&](void* p) {
     return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(p) + shift);
   };
@@ -27,4 +25,20 @@ FGMPI_INTERPOSE int _dl_find_object(void* address, dl_find_object* result) noexc
   result->dlfo_map_end = move(result->dlfo_map_end);
   result->dlfo_eh_frame = move(result->dlfo_eh_frame);
   return 0;
+}
+
+}  // namespace
+
+FGMPI_INTERPOSE int _dl_find_object(void* address, dl_find_object* result) noexcept {
+  static auto* real = next_symbol<Find>("_dl_find_object");
+  auto pc = reinterpret_cast<uintptr_t>(address);
+  Images::Location where;
+  plugins::Location plugin;
+  if (__builtin_expect(plugins::any(), 0) && plugins::locate(pc, &plugin))
+    return find_moved(real, plugin.module, plugin.offset, pc, result);
+  if (__builtin_expect(pc - g_images.region_low() >= g_images.region_high() - g_images.region_low(),
+                       1) ||
+      !g_images.locate(pc, &where))
+    return real ? real(address, result) : -1;
+  return find_moved(real, &g_images.modules()[where.module], where.offset, pc, result);
 }

@@ -1,0 +1,231 @@
+// dlopen, dlsym and their relatives, as a rank with images calls them (plugins.h).
+//
+// Each entry point asks whether the call is a rank's. If not, it jumps to the C library's function with the stack as it
+// was, since these functions depend on who calls them. Calls are a rank's when a rank runs, and the caller is the program,
+// a private library, a plugin, or another library that the program has brought in; not MPI or what belongs to it.
+#include <dlfcn.h>
+#include <link.h>
+
+#include "privatize/images.h"
+#include "privatize/internal.h"
+#include "privatize/libraries.h"
+#include "privatize/plugins.h"
+#include "privatize/real_loader.h"
+#include "privatize/swap.h"
+
+// Of the linker: where this library begins and ends.
+extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start[], _end[];
+
+namespace fgmpi::privatize {
+namespace {
+
+bool in_this_library(uintptr_t address) {
+  return address - reinterpret_cast<uintptr_t>(__ehdr_start) <
+         reinterpret_cast<uintptr_t>(_end) - reinterpret_cast<uintptr_t>(__ehdr_start);
+}
+
+/// The calling rank's image; false: no rank calls.
+bool calling_image(uint32_t* k) {
+  if (g_mode != Mode::kImages) return false;
+  const sched::Proclet* p = nullptr;
+  if (on_scheduler_thread())
+    p = on_proclet() ? sched::running() : nullptr;
+  else
+    p = sched::rank_of_thread();
+  if (!p || !p->image) return false;
+  *k = static_cast<const Image*>(p->image)->index;
+  return true;
+}
+
+/// The address as the dynamic linker knows it: in what it has loaded.
+uintptr_t as_loaded(uintptr_t address) {
+  Images::Location main;
+  plugins::Location plugin;
+  if (g_images.locate(address, &main)) return g_images.base_of(main.module, 0) + main.offset;
+  if (plugins::locate(address, &plugin)) return plugin.module->base() + plugin.offset;
+  return address;
+}
+
+bool is_of_program(uintptr_t caller) {
+  Images::Location main;
+  plugins::Location plugin;
+  if (g_images.locate(caller, &main) || plugins::locate(caller, &plugin)) return true;
+  dl_find_object found{};
+  return _dl_find_object(reinterpret_cast<void*>(caller), &found) == 0 && found.dlfo_link_map &&
+         serves_program(found.dlfo_link_map);
+}
+
+/// The address in the rank's images; 0: it has no image of that library.
+uintptr_t of_rank(uintptr_t address, uint32_t k) {
+  Images::Location main;
+  if (g_images.locate(address, &main) && main.image == 0) return g_images.move_to(address, k);
+  return plugins::of_rank(address, k);
+}
+
+void* caller_as_loaded(const void* caller) {
+  return reinterpret_cast<void*>(as_loaded(reinterpret_cast<uintptr_t>(caller)));
+}
+
+void* open_for_rank(const char* file, int mode) {
+  uint32_t k = 0;
+  calling_image(&k);
+  return plugins::open(k, file, mode, caller_as_loaded(__builtin_return_address(0)));
+}
+
+int close_for_rank(void* handle) {
+  uint32_t k = 0;
+  calling_image(&k);
+  return plugins::close(k, handle);
+}
+
+void* found_for_rank(void* found) {
+  uint32_t k = 0;
+  calling_image(&k);
+  return reinterpret_cast<void*>(of_rank(reinterpret_cast<uintptr_t>(found), k));
+}
+
+void* found_globally(void* found, void* caller) {
+  void* result = found_for_rank(found);
+  uint32_t k = 0;
+  if (result != found && result && calling_image(&k))
+    plugins::keep_for(reinterpret_cast<uintptr_t>(found), k, reinterpret_cast<uintptr_t>(caller));
+  return result;
+}
+
+void* symbol_for_rank(void* handle, const char* name) {
+  static void* const real = real::function("dlsym");
+  void* const caller = caller_as_loaded(__builtin_return_address(0));
+  void* found = real::call_from(real, caller, handle, const_cast<char*>(name), nullptr);
+  return handle == RTLD_DEFAULT ? found_globally(found, caller) : found_for_rank(found);
+}
+
+void* versioned_symbol_for_rank(void* handle, const char* name, const char* version) {
+  static void* const real = real::function("dlvsym");
+  void* const caller = caller_as_loaded(__builtin_return_address(0));
+  void* found =
+      real::call_from(real, caller, handle, const_cast<char*>(name), const_cast<char*>(version));
+  return handle == RTLD_DEFAULT ? found_globally(found, caller) : found_for_rank(found);
+}
+
+using Address = int(const void*, Dl_info*, void**, int);
+
+/// What the dynamic linker says of the same place in its copy, moved back.
+int describe_for_rank(const void* address, Dl_info* info, void** extra, int flags,
+                      bool with_extra) {
+  static auto* real = reinterpret_cast<int (*)(const void*, Dl_info*)>(real::function("dladdr"));
+  static auto* real1 = reinterpret_cast<Address*>(real::function("dladdr1"));
+  const auto given = reinterpret_cast<uintptr_t>(address);
+  const uintptr_t loaded = as_loaded(given);
+  auto* there = reinterpret_cast<const void*>(loaded);
+  const int result = with_extra ? real1(there, info, extra, flags) : real(there, info);
+  auto move = [&](auto*& pointer) {
+    if (pointer)
+      pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(
+          reinterpret_cast<uintptr_t>(pointer) + (given - loaded));
+  };
+  if (result) {
+    move(info->dli_fbase);
+    move(info->dli_saddr);
+  }
+  return result;
+}
+
+int describe_address(const void* address, Dl_info* info) {
+  return describe_for_rank(address, info, nullptr, 0, false);
+}
+
+int describe_address_more(const void* address, Dl_info* info, void** extra, int flags) {
+  return describe_for_rank(address, info, extra, flags, true);
+}
+
+using Visit = int(dl_phdr_info*, size_t, void*);
+struct Visitor {
+  Visit* visit;
+  void* data;
+  uint32_t image;
+};
+
+/// What the rank has: its own images of the private libraries and of the plugins that it has open.
+int visit_for_rank(dl_phdr_info* info, size_t size, void* data) {
+  const auto* visitor = static_cast<const Visitor*>(data);
+  dl_phdr_info moved = *info;
+  const auto headers = reinterpret_cast<uintptr_t>(info->dlpi_phdr);
+  const uintptr_t there = of_rank(headers, visitor->image);
+  if (!there) return 0;
+  moved.dlpi_addr += there - headers;
+  moved.dlpi_phdr = reinterpret_cast<const ElfW(Phdr)*>(there);
+  return visitor->visit(&moved, size, visitor->data);
+}
+
+int iterate_for_rank(Visit* visit, void* data) {
+  static auto* real = reinterpret_cast<int (*)(Visit*, void*)>(real::function("dl_iterate_phdr"));
+  Visitor visitor{visit, data, 0};
+  calling_image(&visitor.image);
+  return real(visit_for_rank, &visitor);
+}
+
+enum Entry : int { kOpen, kClose, kSymbol, kVersionedSymbol, kAddress, kAddress1, kIterate };
+
+template <class F>
+void* pointer_to(F* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+}  // namespace
+
+/// Called by the entry points: which function the call is for.
+extern "C" [[gnu::visibility("hidden"), gnu::used]] void* fgmpi_choose_loader_function(
+    int entry, const void* caller) {
+  static void* const plain[] = {real::function("dlopen"),         real::function("dlclose"),
+                                real::function("dlsym"),          real::function("dlvsym"),
+                                real::function("dladdr"),         real::function("dladdr1"),
+                                real::function("dl_iterate_phdr")};
+  static void* const of_rank[] = {
+      pointer_to(open_for_rank),    pointer_to(close_for_rank),
+      pointer_to(symbol_for_rank),  pointer_to(versioned_symbol_for_rank),
+      pointer_to(describe_address), pointer_to(describe_address_more),
+      pointer_to(iterate_for_rank)};
+  uint32_t k = 0;
+  if (g_mode != Mode::kImages || in_this_library(reinterpret_cast<uintptr_t>(caller)) ||
+      !calling_image(&k) || !is_of_program(reinterpret_cast<uintptr_t>(caller)))
+    return plain[entry];
+  return of_rank[entry];
+}
+
+}  // namespace fgmpi::privatize
+
+// name: keeps the arguments, asks fgmpi_choose_loader_function(number, return address), and jumps to its answer.
+#define FGMPI_LOADER_FUNCTION(name, number)   \
+  asm(".text\n"                               \
+      ".globl " #name                         \
+      "\n"                                    \
+      ".type " #name ", @function\n" #name    \
+      ":\n"                                   \
+      ".cfi_startproc\n"                      \
+      "  push %rdi\n"                         \
+      "  push %rsi\n"                         \
+      "  push %rdx\n"                         \
+      "  push %rcx\n"                         \
+      "  sub $8, %rsp\n"                      \
+      ".cfi_adjust_cfa_offset 40\n"           \
+      "  mov $" #number                       \
+      ", %edi\n"                              \
+      "  mov 40(%rsp), %rsi\n"                \
+      "  call fgmpi_choose_loader_function\n" \
+      "  add $8, %rsp\n"                      \
+      "  pop %rcx\n"                          \
+      "  pop %rdx\n"                          \
+      "  pop %rsi\n"                          \
+      "  pop %rdi\n"                          \
+      ".cfi_adjust_cfa_offset -40\n"          \
+      "  jmp *%rax\n"                         \
+      ".cfi_endproc\n"                        \
+      ".size " #name ", . - " #name "\n");
+
+FGMPI_LOADER_FUNCTION(dlopen, 0)
+FGMPI_LOADER_FUNCTION(dlclose, 1)
+FGMPI_LOADER_FUNCTION(dlsym, 2)
+FGMPI_LOADER_FUNCTION(dlvsym, 3)
+FGMPI_LOADER_FUNCTION(dladdr, 4)
+FGMPI_LOADER_FUNCTION(dladdr1, 5)
+FGMPI_LOADER_FUNCTION(dl_iterate_phdr, 6)

@@ -1,0 +1,548 @@
+#include "privatize/plugins.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/page.h"
+#include "privatize/images.h"
+#include "privatize/internal.h"
+#include "privatize/libraries.h"
+#include "privatize/module_plan.h"
+#include "privatize/real_loader.h"
+#include "privatize/swap.h"
+#include "proclet-sched/immortal.h"
+
+namespace fgmpi::privatize::plugins {
+namespace {
+
+struct TlsIndex {
+  size_t module, offset;
+};
+extern "C" void* __tls_get_addr(TlsIndex*);
+
+/// For look-ups of a few instructions, also while a rank is switched out: std::mutex is one of the functions that switch.
+class SpinLock {
+ public:
+  void lock() {
+    while (taken_.exchange(true, std::memory_order_acquire)) __builtin_ia32_pause();
+  }
+  void unlock() { taken_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> taken_{false};
+};
+
+struct Plugin {
+  const link_map* map = nullptr;
+  ElfModule module;
+  bool stays = false;   ///< is not unloaded before the end of the process
+  bool pinned = false;  ///< the dynamic linker's copy is held
+  // Image k lies at region + k * stride.
+  void* reserved = nullptr;
+  size_t reserved_bytes = 0;
+  uintptr_t region = 0;
+  size_t stride = 0;
+  ModulePlan plan;
+  std::vector<ModuleRange> ranges;  ///< what words of the plan point into
+  std::vector<Plugin*> owners;  ///< of the ranges; nullptr: a module that is private from the start
+  std::vector<Plugin*> needs;   ///< by name, or because words point into them
+  std::vector<bool> live;       ///< has the rank an image?
+  size_t tls_module = 0;
+  uint32_t in_place = kNobody;  ///< the rank whose thread-local variables are at their address
+  std::unordered_map<uint32_t, std::string> blocks;  ///< the other ranks' variables
+
+  static constexpr uint32_t kNobody = ~0u;
+  uintptr_t image(uint32_t k) const { return region + k * stride; }
+  uintptr_t moved(uintptr_t address, uint32_t k) const {
+    return address - module.base() + image(k);
+  }
+  void* thread_local_block() const {
+    TlsIndex index{tls_module, 0};
+    return __tls_get_addr(&index);
+  }
+  std::string initial_block(uint32_t k) const {
+    const ElfW(Phdr)* tls = module.tls();
+    std::string block(tls->p_memsz, '\0');
+    memcpy(block.data(), reinterpret_cast<void*>(image(k) + tls->p_vaddr), tls->p_filesz);
+    return block;
+  }
+};
+
+struct Opened {
+  const link_map* root;
+  int count;
+};
+
+struct RankPlugins {
+  std::vector<Opened> opened;
+  std::vector<Plugin*> order;  ///< live ones, as they were constructed
+  std::vector<Plugin*> kept;   ///< until the rank ends
+};
+
+struct State {
+  std::mutex operation;  ///< held during open() and close(), but for constructors and destructors
+  SpinLock table;  ///< held for look-ups and changes of the table; nothing else is taken inside
+  std::vector<std::unique_ptr<Plugin>> plugins;
+  std::unordered_map<uint32_t, RankPlugins> ranks;
+  std::vector<std::unique_ptr<Plugin>> found;  ///< by the hook, while a library is being loaded
+  std::vector<const link_map*> known;          ///< before that
+  bool hooked = false, hook_failed = false;
+};
+constinit Immortal<std::atomic<State*>> g_state;
+std::atomic<size_t> g_count{0}, g_with_thread_locals{0};
+
+[[gnu::tls_model("initial-exec")]] thread_local bool t_loading = false;
+
+State& state() {
+  State* s = g_state.value.load();
+  if (s) return *s;
+  auto* made = new State;
+  if (g_state.value.compare_exchange_strong(s, made)) return *made;
+  delete made;
+  return *s;
+}
+
+Plugin* find(const link_map* map) {
+  for (auto& p : state().plugins)
+    if (p->map == map) return p.get();
+  return nullptr;
+}
+
+/// The dynamic linker calls this with its lock held, also before it relocates what it has just loaded.
+void on_list_changed() {
+  if (!t_loading || _r_debug.r_state != r_debug::RT_CONSISTENT) return;
+  State& s = state();
+  for (const link_map* map = _r_debug.r_map; map; map = map->l_next) {
+    if (std::find(s.known.begin(), s.known.end(), map) != s.known.end()) continue;
+    s.known.push_back(map);
+    if (is_one_per_process(file_name(map->l_name)) || !strchr(map->l_name, '/')) continue;
+    auto plugin = std::make_unique<Plugin>();
+    plugin->map = map;
+    if (!plugin->module.read(map, map->l_name, false).ok() || plugin->module.text_relocations() ||
+        !plugin->module.take_over_constructors())
+      continue;
+    s.found.push_back(std::move(plugin));
+  }
+}
+
+/// dlopen, so that new libraries are found before anything in them runs. Host stack, or a thread of a rank.
+void* load(const char* file, int mode, const void* caller) {
+  static void* const real_dlopen = real::function("dlopen");
+  State& s = state();
+  s.found.clear();
+  s.known.clear();
+  for (const link_map* map = _r_debug.r_map; map; map = map->l_next) s.known.push_back(map);
+  t_loading = true;
+  void* handle = real::call_from(real_dlopen, caller, const_cast<char*>(file),
+                                 reinterpret_cast<void*>(static_cast<intptr_t>(mode)), nullptr);
+  t_loading = false;
+  if (!handle) s.found.clear();
+  return handle;
+}
+
+std::string_view soname(const link_map* map) {
+  const char* strings = nullptr;
+  const ElfW(Dyn)* name = nullptr;
+  for (const ElfW(Dyn)* d = map->l_ld; d->d_tag != DT_NULL; ++d) {
+    if (d->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(d->d_un.d_ptr);
+    if (d->d_tag == DT_SONAME) name = d;
+  }
+  return strings && name ? strings + name->d_un.d_val : "";
+}
+
+int find_tls_module(dl_phdr_info* info, size_t, void* data) {
+  auto* plugin = static_cast<Plugin*>(data);
+  if (info->dlpi_addr != plugin->module.base()) return 0;
+  plugin->tls_module = info->dlpi_tls_modid;
+  return 1;
+}
+
+Status reserve(Plugin* p) {
+  const size_t alignment = std::max<size_t>(kPage, p->module.alignment());
+  p->stride = (p->module.span() + alignment - 1) / alignment * alignment;
+  p->reserved_bytes = p->stride * g_images.count() + alignment;
+  p->reserved = mmap(nullptr, p->reserved_bytes, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p->reserved == MAP_FAILED) {
+    p->reserved = nullptr;
+    return error(MPI_ERR_NO_MEM, "no address space for images of %s: %s", p->module.path().c_str(),
+                 strerror(errno));
+  }
+  p->region = (reinterpret_cast<uintptr_t>(p->reserved) + alignment - 1) / alignment * alignment;
+  p->live.resize(g_images.count());
+  return Status();
+}
+
+Status plan(Plugin* p) {
+  State& s = state();
+  p->ranges = g_images.ranges();
+  for (ModuleRange& r : p->ranges) r.base_in_image_1 = r.base;
+  p->owners.assign(p->ranges.size(), nullptr);
+  size_t self = 0;
+  for (auto& other : s.plugins) {
+    if (other.get() == p) self = p->ranges.size();
+    p->ranges.push_back({other->module.base(), other->module.span(), other->module.base()});
+    p->owners.push_back(other.get());
+  }
+  FGMPI_TRY(p->plan.prepare(p->module, p->ranges, self, resolve_globally));
+  auto add = [&](Plugin* other) {
+    if (other && other != p && std::find(p->needs.begin(), p->needs.end(), other) == p->needs.end())
+      p->needs.push_back(other);
+  };
+  for (const std::string& name : p->module.needed())
+    for (auto& other : s.plugins)
+      if (file_name(other->map->l_name) == name || soname(other->map) == name) add(other.get());
+  for (const Word& w : p->plan.words().moving) add(p->owners[w.module]);
+  p->stays = p->module.never_unloaded();
+  if (p->module.tls()) {
+    using Iterate = int(int (*)(dl_phdr_info*, size_t, void*), void*);
+    static auto* iterate = reinterpret_cast<Iterate*>(real::function("dl_iterate_phdr"));
+    iterate(find_tls_module, p);
+  }
+  return Status();
+}
+
+void count_plugins() {
+  const auto& plugins = state().plugins;
+  g_count = plugins.size();
+  g_with_thread_locals = static_cast<size_t>(std::count_if(
+      plugins.begin(), plugins.end(), [](const auto& p) { return p->tls_module != 0; }));
+}
+
+void release(Plugin* p) {
+  if (p->reserved) munmap(p->reserved, p->reserved_bytes);
+}
+
+/// Makes plugins of what the hook has found.
+Status adopt_found() {
+  State& s = state();
+  if (s.found.empty()) return Status();
+  const size_t before = s.plugins.size();
+  Status status;
+  for (auto& p : s.found)
+    if (status.ok()) status = reserve(p.get());
+  {
+    std::lock_guard<SpinLock> lock(s.table);
+    for (auto& p : s.found) s.plugins.push_back(std::move(p));
+  }
+  s.found.clear();
+  for (size_t i = before; i < s.plugins.size() && status.ok(); ++i)
+    status = plan(s.plugins[i].get());
+  count_plugins();
+  return status;
+}
+
+/// Forgets those that the dynamic linker has unloaded.
+void drop_unloaded() {
+  State& s = state();
+  std::vector<const link_map*> loaded;
+  for (const link_map* map = _r_debug.r_map; map; map = map->l_next) loaded.push_back(map);
+  std::lock_guard<SpinLock> lock(s.table);
+  std::erase_if(s.plugins, [&](const std::unique_ptr<Plugin>& p) {
+    if (std::find(loaded.begin(), loaded.end(), p->map) != loaded.end()) return false;
+    release(p.get());
+    return true;
+  });
+  count_plugins();
+}
+
+/// Adds the plugin and what it needs, what is needed first.
+void add_with_needs(Plugin* p, std::vector<Plugin*>* seen, std::vector<Plugin*>* order) {
+  if (std::find(seen->begin(), seen->end(), p) != seen->end()) return;
+  seen->push_back(p);
+  for (Plugin* other : p->needs) add_with_needs(other, seen, order);
+  order->push_back(p);
+}
+
+std::vector<Plugin*> needed_by_rank(const RankPlugins& rank) {
+  std::vector<Plugin*> seen, order;
+  for (const Opened& o : rank.opened)
+    if (Plugin* p = find(o.root)) add_with_needs(p, &seen, &order);
+  for (Plugin* p : rank.kept) add_with_needs(p, &seen, &order);
+  for (Plugin* p : rank.order)
+    if (p->stays) add_with_needs(p, &seen, &order);
+  return order;
+}
+
+bool is_kept(const RankPlugins& rank, const Plugin* p) {
+  return std::find(rank.kept.begin(), rank.kept.end(), p) != rank.kept.end();
+}
+
+Status make_image(Plugin* p, uint32_t k) {
+  const uintptr_t at = p->image(k);
+  FGMPI_TRY(p->plan.map(at));
+  std::vector<uintptr_t> shifts;
+  for (size_t i = 0; i < p->ranges.size(); ++i) {
+    const uintptr_t base = p->ranges[i].base;
+    shifts.push_back((p->owners[i] ? p->owners[i]->image(k) : g_images.base_of(i, k)) - base);
+  }
+  p->plan.fill(at, [&](const Word& w) { return w.value + shifts[w.module]; });
+  if (p->tls_module) p->blocks[k] = p->initial_block(k);
+  return Status();
+}
+
+void unmap_image(Plugin* p, uint32_t k) {
+  mmap(reinterpret_cast<void*>(p->image(k)), p->stride, PROT_NONE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  p->blocks.erase(k);
+  if (p->in_place == k) p->in_place = Plugin::kNobody;
+}
+
+void set_live(Plugin* p, uint32_t k, bool live) {
+  std::lock_guard<SpinLock> lock(state().table);
+  p->live[k] = live;
+}
+
+class Operation {
+ public:
+  Operation() : lock_(state().operation) {}
+
+ private:
+  std::lock_guard<std::mutex> lock_;
+};
+
+template <class F>
+void on_large_stack(F&& f) {
+  if (on_proclet())
+    sched::call_on_host(f);
+  else
+    f();
+}
+
+void report(const Status& status) { fprintf(stderr, "fgmpi: dlopen: %s\n", status.what().c_str()); }
+
+/// Its image outlives the rank's dlclose(), and with it the dynamic linker's copy, that it is described by.
+void pin(Plugin* p) {
+  static void* const real_dlopen = real::function("dlopen");
+  if (std::exchange(p->pinned, true)) return;
+  real::call_from(real_dlopen, nullptr, p->map->l_name,
+                  reinterpret_cast<void*>(static_cast<intptr_t>(RTLD_NOLOAD | RTLD_LAZY)), nullptr);
+}
+
+/// Makes the rank's images of what it needs and has none of.
+Status make_images(uint32_t k, std::vector<Plugin*>* made) {
+  State& s = state();
+  RankPlugins& rank = s.ranks[k];
+  for (Plugin* p : needed_by_rank(rank)) {
+    if (p->live[k]) continue;
+    if (p->stays) pin(p);
+    FGMPI_TRY(make_image(p, k));
+    set_live(p, k, true);
+    rank.order.push_back(p);
+    made->push_back(p);
+  }
+  return Status();
+}
+
+void count_opening(uint32_t k, const link_map* root) {
+  auto& opened = state().ranks[k].opened;
+  for (Opened& o : opened)
+    if (o.root == root) return void(++o.count);
+  opened.push_back({root, 1});
+}
+
+bool prepare_hook() {
+  State& s = state();
+  if (!s.hooked && !s.hook_failed) {
+    s.hooked = real::watch_loading(on_list_changed);
+    s.hook_failed = !s.hooked;
+    if (s.hook_failed)
+      fprintf(stderr,
+              "fgmpi: warning: the system does not allow to change the dynamic linker's code: "
+              "libraries loaded by dlopen are shared by the ranks of a process\n");
+  }
+  return s.hooked;
+}
+
+const link_map* map_of(void* handle) {
+  const link_map* map = nullptr;
+  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
+}
+
+bool rank_has(uint32_t k, const link_map* map) {
+  const Plugin* p = find(map);
+  return !p || p->live[k];
+}
+
+void* open_locked(uint32_t k, const char* file, int mode, const void* caller,
+                  std::vector<Plugin*>* made) {
+  static auto* const real_dlclose = reinterpret_cast<int (*)(void*)>(real::function("dlclose"));
+  if (!prepare_hook()) return load(file, mode, caller);
+  const bool lazy = !(mode & RTLD_NOW);
+  // What is bound at once is bound once for all images. A library that refers to what does not exist is bound lazily.
+  void* handle = load(file, (mode & ~RTLD_LAZY) | RTLD_NOW, caller);
+  if (!handle && lazy && !(mode & RTLD_NOLOAD)) handle = load(file, mode, caller);
+  if (!handle) return nullptr;
+  const link_map* map = map_of(handle);
+  if ((mode & RTLD_NOLOAD) && !rank_has(k, map)) {
+    real_dlclose(handle);
+    return nullptr;
+  }
+  Status status = adopt_found();
+  if (Plugin* p = find(map); p && (mode & RTLD_NODELETE)) p->stays = true;
+  count_opening(k, map);
+  if (status.ok()) status = make_images(k, made);
+  if (!status.ok()) report(status);
+  return handle;
+}
+
+void construct(const std::vector<Plugin*>& made, uint32_t k) {
+  sched::Proclet* p = sched::rank_proclet(k);
+  char** argv = p && p->image ? static_cast<const Image*>(p->image)->argv : g_program.argv;
+  for (Plugin* plugin : made)
+    plugin->module.run_constructors(plugin->image(k), g_program.argc, argv, g_program.envp);
+}
+
+}  // namespace
+
+bool any() { return g_count.load(std::memory_order_relaxed) != 0; }
+
+bool locate(uintptr_t address, Location* out) {
+  if (!any()) return false;
+  State& s = state();
+  std::lock_guard<SpinLock> lock(s.table);
+  for (const auto& p : s.plugins) {
+    const uintptr_t in_region = address - p->region;
+    if (in_region >= p->stride * p->live.size()) continue;
+    const auto k = static_cast<uint32_t>(in_region / p->stride);
+    if (!p->live[k]) return false;
+    *out = {&p->module, k, in_region % p->stride};
+    return true;
+  }
+  return false;
+}
+
+uintptr_t of_rank(uintptr_t address, uint32_t k) {
+  if (!any()) return address;
+  State& s = state();
+  std::lock_guard<SpinLock> lock(s.table);
+  for (const auto& p : s.plugins)
+    if (p->module.contains(address)) return p->live[k] ? p->moved(address, k) : 0;
+  return address;
+}
+
+void keep_for(uintptr_t address, uint32_t k, uintptr_t caller) {
+  if (!any()) return;
+  State& s = state();
+  std::lock_guard<std::mutex> operation(s.operation);
+  Plugin *kept = nullptr, *user = nullptr;
+  for (const auto& p : s.plugins) {
+    if (p->module.contains(address)) kept = p.get();
+    if (p->module.contains(caller)) user = p.get();
+  }
+  if (!kept || kept == user) return;
+  auto& list = user ? user->needs : s.ranks[k].kept;
+  if (std::find(list.begin(), list.end(), kept) == list.end()) list.push_back(kept);
+  if (!user) pin(kept);
+}
+
+void load_thread_locals(uint32_t k) {
+  if (!g_with_thread_locals) return;
+  State& s = state();
+  std::lock_guard<SpinLock> lock(s.table);
+  for (const auto& p : s.plugins) {
+    if (!p->tls_module || p->in_place == k || !p->live[k]) continue;
+    auto* live = static_cast<char*>(p->thread_local_block());
+    if (p->in_place != Plugin::kNobody)
+      p->blocks[p->in_place].assign(live, p->module.tls()->p_memsz);
+    memcpy(live, p->blocks[k].data(), p->module.tls()->p_memsz);
+    p->in_place = k;
+  }
+}
+
+void init_thread_locals(uint32_t k) {
+  if (!any()) return;
+  std::vector<Plugin*> with_block;
+  {
+    State& s = state();
+    std::lock_guard<SpinLock> lock(s.table);
+    for (const auto& p : s.plugins)
+      if (p->tls_module && p->live[k]) with_block.push_back(p.get());
+  }
+  for (Plugin* p : with_block) {
+    const std::string initial = p->initial_block(k);
+    memcpy(p->thread_local_block(), initial.data(), initial.size());
+  }
+}
+
+void* open(uint32_t k, const char* file, int mode, const void* caller) {
+  void* handle = nullptr;
+  std::vector<Plugin*> made;
+  on_large_stack([&] {
+    Operation operation;
+    handle = open_locked(k, file, mode, caller, &made);
+    if (on_scheduler_thread() && !made.empty()) load_thread_locals(k);
+  });
+  for (const Plugin* p : made)
+    if (p->tls_module) sched::call_hook_at_each_switch();
+  construct(made, k);
+  return handle;
+}
+
+int close(uint32_t k, void* handle) {
+  static auto* const real_dlclose = reinterpret_cast<int (*)(void*)>(real::function("dlclose"));
+  State& s = state();
+  std::vector<Plugin*> dropped;
+  {
+    Operation operation;
+    const link_map* map = map_of(handle);
+    auto& rank = s.ranks[k];
+    auto o = std::find_if(rank.opened.begin(), rank.opened.end(),
+                          [&](const Opened& x) { return x.root == map; });
+    if (!map || o == rank.opened.end()) {
+      // Loaded from the start, or not by this rank: the dynamic linker counts only what is open.
+      return find(map) ? -1 : real_dlclose(handle);
+    }
+    if (--o->count == 0) rank.opened.erase(o);
+    const sched::Proclet* proclet = sched::rank_proclet(k);
+    for (Plugin* p : rank.order)
+      if (!is_kept(rank, p) && proclet &&
+          has_thread_destructors_of(proclet, p->image(k), p->stride))
+        rank.kept.push_back(p), pin(p);
+    const std::vector<Plugin*> kept = needed_by_rank(rank);
+    for (size_t i = rank.order.size(); i-- > 0;) {
+      Plugin* p = rank.order[i];
+      if (std::find(kept.begin(), kept.end(), p) != kept.end()) continue;
+      dropped.push_back(p);
+      rank.order.erase(rank.order.begin() + static_cast<ptrdiff_t>(i));
+    }
+  }
+  for (Plugin* p : dropped) p->module.run_destructors(p->image(k));
+  int result = 0;
+  on_large_stack([&] {
+    Operation operation;
+    for (Plugin* p : dropped) {
+      set_live(p, k, false);
+      unmap_image(p, k);
+    }
+    result = real_dlclose(handle);
+    drop_unloaded();
+  });
+  return result;
+}
+
+void run_destructors(uint32_t k) {
+  if (!any()) return;
+  std::vector<Plugin*> order;
+  {
+    Operation operation;
+    order = std::exchange(state().ranks[k].order, {});
+  }
+  for (size_t i = order.size(); i-- > 0;) order[i]->module.run_destructors(order[i]->image(k));
+}
+
+}  // namespace fgmpi::privatize::plugins

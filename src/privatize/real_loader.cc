@@ -1,0 +1,117 @@
+#include "privatize/real_loader.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/assert.h"
+#include "base/page.h"
+#include "privatize/allocator.h"
+#include "privatize/elf_module.h"
+#include "privatize/images.h"
+
+namespace fgmpi::privatize::real {
+namespace {
+
+/// By the C library's symbol table: the usual way would be to call one of the interposed functions. Allocates nothing,
+/// since an allocator of the program may come here with its first call.
+void* find(const char* wanted) {
+  const link_map* map = _r_debug.r_map;
+  while (map && !file_name(map->l_name).starts_with("libc.so")) map = map->l_next;
+  if (!map) return nullptr;
+  ElfModule libc;
+  libc.read_symbols(map);
+  struct Search {
+    const char* wanted;
+    uintptr_t base;
+    void* found;
+  } search{wanted, map->l_addr, nullptr};
+  libc.for_each_definition([&search](const ElfW(Sym) & symbol, const char* name) {
+    if (strcmp(name, search.wanted) == 0)
+      search.found = reinterpret_cast<void*>(search.base + symbol.st_value);
+  });
+  return search.found;
+}
+
+constexpr unsigned char kReturn = 0xc3;
+
+struct Code {
+  uintptr_t module;
+  const void* at;
+};
+
+/// A return instruction in the code that holds the address, or nullptr.
+const void* return_in(const void* address) {
+  static thread_local Code last{};
+  dl_find_object found{};
+  using Find = int(void*, dl_find_object*);
+  static auto* find_object = reinterpret_cast<Find*>(find("_dl_find_object"));
+  if (!find_object || find_object(const_cast<void*>(address), &found) != 0) return nullptr;
+  if (last.module == reinterpret_cast<uintptr_t>(found.dlfo_map_start)) return last.at;
+  // Code that is mapped: from the address to the end of its page.
+  const auto* from = static_cast<const unsigned char*>(address);
+  const auto* end =
+      reinterpret_cast<const unsigned char*>(page_up(reinterpret_cast<uintptr_t>(address) + 1));
+  const auto* code = std::find(from, end, kReturn);
+  if (code == end) {
+    from = reinterpret_cast<const unsigned char*>(page_down(reinterpret_cast<uintptr_t>(address)));
+    end = static_cast<const unsigned char*>(address);
+    code = std::find(from, end, kReturn);
+  }
+  if (code == end) return nullptr;
+  last = {reinterpret_cast<uintptr_t>(found.dlfo_map_start), code};
+  return code;
+}
+
+/// call_with(function, a, b, c, at): `at` holds a return instruction. It is passed twice, so that the stack stays
+/// aligned.
+extern "C" void* fgmpi_call_with_return_at(void* function, void* a, void* b, void* c,
+                                           const void* at);
+asm(R"(
+  .text
+  .type fgmpi_call_with_return_at, @function
+  .hidden fgmpi_call_with_return_at
+fgmpi_call_with_return_at:
+  mov %rdi, %rax
+  mov %rsi, %rdi
+  mov %rdx, %rsi
+  mov %rcx, %rdx
+  push %r8
+  push %r8
+  jmp *%rax
+  .size fgmpi_call_with_return_at, . - fgmpi_call_with_return_at
+)");
+
+}  // namespace
+
+void* function(const char* name) {
+  void* found = find(name);
+  FGMPI_CHECK(found);
+  return found;
+}
+
+void* call_from(void* function, const void* caller, void* a, void* b, void* c) {
+  if (const void* at = caller ? return_in(caller) : nullptr)
+    return fgmpi_call_with_return_at(function, a, b, c, at);
+  return reinterpret_cast<Function*>(function)(a, b, c);
+}
+
+bool watch_loading(void (*hook)()) {
+  // The dynamic linker calls an empty function for debuggers: one return instruction, and padding up to 16 bytes.
+  auto* empty = reinterpret_cast<unsigned char*>(_r_debug.r_brk);
+  constexpr size_t kRoom = 16;
+  static_assert(kJumpBytes <= kRoom);
+  if (!empty || empty[0] != kReturn || reinterpret_cast<uintptr_t>(empty) % kRoom != 0)
+    return false;
+  const auto page = page_down(reinterpret_cast<uintptr_t>(empty));
+  auto* start = reinterpret_cast<void*>(page);
+  // Other threads may run code of that page.
+  if (mprotect(start, kPage, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return false;
+  write_jump(reinterpret_cast<char*>(empty), reinterpret_cast<uintptr_t>(hook));
+  return mprotect(start, kPage, PROT_READ | PROT_EXEC) == 0;
+}
+
+}  // namespace fgmpi::privatize::real
