@@ -13,6 +13,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/clock.h"
+#include "base/raw_call.h"
 #include "proclet-sched/sched.h"
 
 namespace fgmpi::file {
@@ -184,6 +186,72 @@ void Descriptor::advise(int advice) {
   if (fd_ >= 0 && seekable_) posix_fadvise(fd_, 0, 0, advice);
 }
 
+// ---- Who else has the file ------------------------------------------------------------------------------------------------
+//
+//   | the file's bytes ...            | gate | handle 0 | handle 1 | ... | handle 2^32 - 1 |
+//   0                                 2^62     read-locked by those that have the file for writing
+//
+// Who sieves holds a read lock on the gate and looks for locks of other handles; who opens locks its handle's byte, then takes a
+// write lock on the gate and gives it back. So an opener that was not seen waits until the sieving is over. All of them are
+// locks of open file descriptions: they end with the descriptor, and nothing is left behind.
+
+namespace {
+
+constexpr off_t kGate = off_t{1} << 62, kHandles = kGate + 1;
+
+int lock_bytes(int fd, int command, short type, off_t from, off_t bytes, struct flock* range) {
+  *range = {};
+  range->l_type = type;
+  range->l_whence = SEEK_SET;
+  range->l_start = from;
+  range->l_len = bytes;
+  return fcntl(fd, command, range);
+}
+
+}  // namespace
+
+void Descriptor::announce(uint32_t handle) {
+  announced_ = handle;
+  announce_here();
+}
+
+void Descriptor::announce_here() const {
+  struct flock range;
+  if (announced_ < 0 || fd_ < 0 || !seekable_) return;
+  // Closed by others while this rank sleeps here, it is announced when it is opened again.
+  const int fd = fd_;
+  if (lock_bytes(fd, F_OFD_SETLK, F_RDLCK, kHandles + announced_, 1, &range) != 0) return;
+  while (fd_ == fd && lock_bytes(fd, F_OFD_SETLK, F_WRLCK, kGate, 1, &range) != 0) {
+    if (errno != EAGAIN && errno != EACCES && errno != EINTR) return;
+    constexpr int64_t kNs = 50'000;
+    const timespec pause = to_timespec(kNs);
+    if (sched::on_host_stack())
+      raw_call(SYS_nanosleep, reinterpret_cast<long>(&pause), 0);
+    else
+      sched::sleep_for(kNs);
+  }
+  if (fd_ == fd) lock_bytes(fd, F_OFD_SETLK, F_UNLCK, kGate, 1, &range);
+}
+
+bool Descriptor::begin_alone(int fd) const {
+  struct flock range;
+  if (announced_ < 0 || lock_bytes(fd, F_OFD_SETLK, F_RDLCK, kGate, 1, &range) != 0) return false;
+  const off_t mine = kHandles + announced_, end = kHandles + (off_t{1} << 32);
+  const bool below = mine > kHandles && (lock_bytes(fd, F_OFD_GETLK, F_WRLCK, kHandles,
+                                                    mine - kHandles, &range) != 0 ||
+                                         range.l_type != F_UNLCK);
+  if (!below && lock_bytes(fd, F_OFD_GETLK, F_WRLCK, mine + 1, end - mine - 1, &range) == 0 &&
+      range.l_type == F_UNLCK)
+    return true;
+  end_alone(fd);
+  return false;
+}
+
+void Descriptor::end_alone(int fd) const {
+  struct flock range;
+  lock_bytes(fd, F_OFD_SETLK, F_UNLCK, kGate, 1, &range);
+}
+
 void Descriptor::may_be_closed() {
   if (!seekable_) return;
   char real[PATH_MAX];
@@ -216,6 +284,7 @@ Status Descriptor::open_anew() {
   }
   ++g_reopened;
   if (advice_ != POSIX_FADV_NORMAL) advise(advice_);
+  announce_here();
   return {};
 }
 

@@ -25,6 +25,13 @@ class Descriptor {
   void open_later(const std::string& path, int flags);
   /// What posix_fadvise() is told, now and whenever it is opened again.
   void advise(int advice);
+  /// Locks a byte far behind the file's end, `handle` saying which, for as long as the descriptor is open, so that alone() knows
+  /// of it. May switch. Without locks it does nothing.
+  void announce(uint32_t handle);
+  /// True while no other MPI file handle that can write has this file, in any process of any job; and until end_alone() none
+  /// gets through announce(). False where locks are not to be had.
+  bool begin_alone(int fd) const;
+  void end_alone(int fd) const;
   /// From now on it is closed when others need descriptors.
   void may_be_closed();
   /// The descriptor, which stays open until release(). Opens it again where it was closed.
@@ -37,6 +44,7 @@ class Descriptor {
 
  private:
   Status open_anew();
+  void announce_here() const;
   static bool close_one();
   void unlink();
   void link();
@@ -44,6 +52,7 @@ class Descriptor {
   std::string path_;      ///< as the program gave it
   std::string absolute_;  ///< empty: it cannot be opened again
   int fd_ = -1, flags_ = 0, advice_ = 0;
+  int64_t announced_ = -1;  ///< the handle
   uint32_t users_ = 0;
   bool seekable_ = true, listed_ = false, seen_ = false;  ///< seen_: device and inode are known
   dev_t device_ = 0;
