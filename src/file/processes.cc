@@ -1,6 +1,10 @@
 #include "file/processes.h"
 
 namespace fgmpi::file {
+namespace {
+/// Processes that tell each other directly: one message after the other takes half as long as through the first process.
+constexpr uint32_t kFew = 8;
+}  // namespace
 
 Processes::Processes(comm::SharedComm* shared, const comm::Meeting* meeting)
     : ctx_(shared->id.plane(comm::kPlaneInternal)),
@@ -42,10 +46,26 @@ Status Processes::finish(std::vector<pt2pt::Request*>* requests) const {
   return first;
 }
 
+Status Processes::exchange_all(const Bytes& mine, std::vector<Bytes>* all) const {
+  std::vector<pt2pt::Request*> sends;
+  Status status;
+  for (uint32_t i = 0; i < count_ && status.ok(); ++i) {
+    if (i == me_) continue;
+    pt2pt::Request* request = nullptr;
+    status = isend(i, kData, mine.data(), mine.size(), &request);
+    if (request) sends.push_back(request);
+  }
+  for (uint32_t i = 0; i < count_ && status.ok(); ++i)
+    if (i != me_) status = recv(i, kData, &(*all)[i]);
+  Status sent = finish(&sends);
+  return status.ok() ? std::move(sent) : std::move(status);
+}
+
 Status Processes::gather_all(const Bytes& mine, std::vector<Bytes>* all) const {
   all->assign(count_, {});
   (*all)[me_] = mine;
   if (count_ == 1) return {};
+  if (count_ <= kFew) return exchange_all(mine, all);
   Bytes packed;
   if (me_ != 0) {
     FGMPI_TRY(send(0, mine.data(), mine.size()));

@@ -43,6 +43,8 @@ class Processes {
   Status agree(Status mine) const;
 
  private:
+  Status exchange_all(const Bytes& mine, std::vector<Bytes>* all) const;
+
   uint64_t ctx_;
   int32_t tag_;
   uint32_t count_ = 1, me_ = 0;
