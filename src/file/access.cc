@@ -104,7 +104,19 @@ Status AtomicTurn::take(SharedFile* shared, int fd, int64_t low, int64_t high, b
   return {};
 }
 
+int64_t AtomicTurn::take_to_sieve(SharedFile* shared, int fd, int64_t low, int64_t high,
+                                  const char* call) {
+  const int64_t bytes = shared->sieve(true);
+  // Where locks are not to be had nobody sieves, and so nobody needs them.
+  if (bytes == 0 || !take(shared, fd, low, high, true, true, call).ok()) return 0;
+  if (shared->is("romio_ds_write", "enable") || (shared->amode & MPI_MODE_UNIQUE_OPEN))
+    return bytes;
+  alone_ = shared->descriptor.begin_alone(fd);
+  return alone_ ? bytes : 0;
+}
+
 AtomicTurn::~AtomicTurn() {
+  if (alone_) shared_->descriptor.end_alone(fd_);
   if (fd_ >= 0) {
     struct flock range {};
     range.l_type = F_UNLCK;
@@ -174,10 +186,9 @@ Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt:
   transfer.write = write;
   transfer.stream = shared->streams();
   transfer.sieve = shared->sieve(write);
-  // Where locks are not to be had nobody sieves, and so nobody needs them.
-  if (write && transfer.sieve && !shared->atomic &&
-      !turn.take(shared, pin.fd(), walk.low(), walk.high(), true, true, call).ok())
-    transfer.sieve = 0;
+  if (write)
+    transfer.sieve =
+        shared->atomic ? 0 : turn.take_to_sieve(shared, pin.fd(), walk.low(), walk.high(), call);
   Status status;
   int64_t moved = 0;  // of the file
   while (!walk.at_end()) {

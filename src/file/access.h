@@ -23,11 +23,14 @@ class AtomicTurn {
  public:
   Status take(SharedFile* shared, int fd, int64_t low, int64_t high, bool write, bool others,
               const char* call);
+  /// The turn of a write to a file whose writes may sieve. Returns the bytes of the buffer, or 0: it must not.
+  int64_t take_to_sieve(SharedFile* shared, int fd, int64_t low, int64_t high, const char* call);
   ~AtomicTurn();
 
  private:
   SharedFile* shared_ = nullptr;
   int fd_ = -1;  ///< locked
+  bool alone_ = false;
   int64_t low_ = 0, high_ = 0;
 };
 

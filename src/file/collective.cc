@@ -244,12 +244,11 @@ class Collective {
     transfer.stream = shared_->streams();
     transfer.sieve = shared_->sieve(write_);
     AtomicTurn turn;
-    if (write_ && transfer.sieve && !shared_->atomic && !transfer.pieces.empty()) {
+    if (write_) transfer.sieve = 0;
+    if (write_ && !shared_->atomic && !transfer.pieces.empty()) {
       const Piece& last = transfer.pieces.back();
-      if (!turn.take(shared_, fd_, transfer.pieces[0].offset, last.offset + last.bytes, true, true,
-                     call_)
-               .ok())
-        transfer.sieve = 0;
+      transfer.sieve = turn.take_to_sieve(shared_, fd_, transfer.pieces[0].offset,
+                                          last.offset + last.bytes, call_);
     }
     const int64_t wanted = transfer.bytes();
     file::run(&transfer, call_);

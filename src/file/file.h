@@ -51,7 +51,8 @@ struct SharedFile {
   /// The file's processes, by their places in the list, in the order in which they become aggregators: one of each host
   /// first.
   std::vector<uint32_t> aggregators;
-  bool turn_taken = false;  ///< atomic mode: a rank of this process is at it
+  bool short_pieces = false;  ///< a member's view has short pieces with narrow gaps
+  bool turn_taken = false;    ///< atomic mode: a rank of this process is at it
   TurnWait *turns = nullptr, **turns_end = &turns;
 
   bool sequential() const { return amode & MPI_MODE_SEQUENTIAL; }
@@ -60,7 +61,8 @@ struct SharedFile {
   /// A hint as a number of bytes or things, or `fallback` where it is not there or no number.
   int64_t number(const char* key, int64_t fallback) const;
   bool is(const char* key, const char* value) const;
-  /// Bytes of the buffer for data sieving; 0: none. A write that sieves locks what it reads and writes.
+  /// Bytes of the buffer for data sieving; 0: none. Then all writes lock what they write, and those that sieve what they
+  /// read.
   int64_t sieve(bool write) const;
 };
 

@@ -161,9 +161,9 @@ void print_if_wanted(const comm::Hints& hints) {
 
 int64_t SharedFile::sieve(bool write) const {
   if (!write) return is("romio_ds_read", "disable") ? 0 : number("ind_rd_buffer_size", kSieveBytes);
-  // What is not written is read; and nobody else may write it meanwhile: only where that is promised, or locks are wanted.
+  // What is not written is read; nobody else may write it meanwhile.
   if (!(amode & MPI_MODE_RDWR) || is("romio_ds_write", "disable")) return 0;
-  if (!is("romio_ds_write", "enable") && !(amode & MPI_MODE_UNIQUE_OPEN)) return 0;
+  if (!is("romio_ds_write", "enable") && !short_pieces) return 0;
   return number("ind_wr_buffer_size", kSieveBytes);
 }
 

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <random>
 
 #include "base/environment.h"
 #include "base/hash.h"
@@ -38,6 +39,7 @@ Slab<File> g_files;
 struct Together : comm::Arrival {
   File* file = nullptr;
   int64_t value = 0;
+  bool flag = false;  ///< afterwards: any member's
   Status bad;
   const char* what = "";  ///< the value's name
   Status (*root)(SharedFile* shared, int64_t value) = nullptr;
@@ -59,18 +61,24 @@ Status act_together(comm::SharedComm* shared, comm::Meeting* meeting) {
   }
   Bytes bytes;
   std::vector<Bytes> all;
+  bool flag = false;
+  for (comm::Arrival* a = meeting->arrivals; a; a = a->next)
+    flag |= static_cast<Together*>(a)->flag;
   append(&bytes, first->value);
+  append(&bytes, flag);
   write_status(mine, &bytes);
   FGMPI_TRY(processes.gather_all(bytes, &all));
   for (const Bytes& one : all) {
     FieldReader in(one.data(), one.size());
     const auto value = in.get<int64_t>();
+    flag |= in.get<bool>();
     FGMPI_TRY(read_status(&in));
     if (value != first->value)
       return error(
           MPI_ERR_NOT_SAME, "%s is %lld and %lld at ranks of two processes; allowed is one value",
           first->what, static_cast<long long>(first->value), static_cast<long long>(value));
   }
+  for (comm::Arrival* a = meeting->arrivals; a; a = a->next) static_cast<Together*>(a)->flag = flag;
   SharedFile* file = first->file->shared;
   if (first->root) {
     Status done;
@@ -177,6 +185,7 @@ class Open {
     }
     if (!(first_->amode & MPI_MODE_DELETE_ON_CLOSE)) shared->descriptor.may_be_closed();
     shared->descriptor.advise(advice(shared->hints));
+    if (!(first_->amode & MPI_MODE_RDONLY)) shared->descriptor.announce(token_);
     for (Opener* m : members_) {
       m->status = enter(shared.get(), m->comm, &m->out);
       if (m->out) m->out->pointer = end;
@@ -216,6 +225,7 @@ class Open {
     append(&bytes, hash_text(transport::host_id()));
     append_text(&bytes, host_name());
     append(&bytes, members_[0]->rank);
+    append(&bytes, static_cast<uint32_t>(std::random_device()()));
     write_status(mine, &bytes);
     if (processes_.me() == 0) write_hints(first_->hints, &bytes);
     FGMPI_TRY(processes_.gather_all(bytes, &all));
@@ -227,6 +237,8 @@ class Open {
       const auto host = in.get<uint64_t>();
       places.push_back({host, std::string(in.get_text())});
       ranks.push_back(in.get<int>());
+      const auto token = in.get<uint32_t>();
+      if (i == 0) token_ = token;
       FGMPI_TRY(read_status(&in));
       if (i == 0) shared->hints = read_hints(&in);
       if (amode != first_->amode)
@@ -295,6 +307,7 @@ class Open {
   Processes processes_;
   std::vector<Opener*> members_;
   const Opening* first_;
+  uint32_t token_ = 0;  ///< of the handle, as good as unique
 };
 
 void act_open(comm::SharedComm* shared, comm::Meeting* meeting) {
@@ -535,6 +548,15 @@ Status view_for(File* file, int64_t current, int64_t* disp, MPI_Datatype etype,
   return {};
 }
 
+/// Pieces that cost less to write with the gaps between them than by a system call each (transfer.cc), by the first two.
+bool has_short_pieces(const View& view) {
+  constexpr int64_t kShort = 1024;
+  if (view.contiguous() || !view.ascends) return false;
+  host::TypeCursor at(*view.tree);
+  const host::TypeRun first = at.next(view.tree->size);
+  return at.peek().offset + at.peek().bytes - first.offset <= 2 * kShort;
+}
+
 }  // namespace
 
 Status set_view(File* file, int64_t disp, MPI_Datatype etype, MPI_Datatype filetype,
@@ -548,6 +570,7 @@ Status set_view(File* file, int64_t disp, MPI_Datatype etype, MPI_Datatype filet
   }
   mine.bad = view_for(file, current, &disp, etype, filetype, datarep, &view);
   // The size of the etype and the representation are those of all members.
+  if (view) mine.flag = has_short_pieces(*view);
   if (view) mine.value = view->etype_size << 8 | static_cast<int64_t>(std::strlen(datarep));
   mine.what = "the size of etype (times 256, plus the length of datarep)";
   mine.each = [](SharedFile* s, int64_t) {
@@ -555,6 +578,7 @@ Status set_view(File* file, int64_t disp, MPI_Datatype etype, MPI_Datatype filet
     return Status();
   };
   FGMPI_TRY(together(&mine, file, "MPI_File_set_view"));
+  file->shared->short_pieces = mine.flag;
   use_hints(hints, &file->shared->hints, true);
   if (!hints.empty()) file->shared->descriptor.advise(advice(file->shared->hints));
   file->view = std::move(view);

@@ -18,8 +18,8 @@ constexpr size_t kMostCalls = 32;
 /// Pieces shorter than this on average are copied through a buffer: a vector of the kernel's costs about as much.
 constexpr int64_t kShortPiece = 2048;
 constexpr int64_t kStage = 1 << 20;
-/// A gap that a read takes with it rather than make another system call.
-constexpr int64_t kNarrowGap = 4096;
+/// A gap that a read takes with it rather than make another system call; and a write, which has two and copies twice.
+constexpr int64_t kNarrowGap = 4096, kNarrowGapOfWrites = 1024;
 /// Pieces that are read by calls of their own whatever the gaps are.
 constexpr int64_t kLongPiece = 1 << 16;
 
@@ -68,7 +68,9 @@ class Performer {
       const Piece& p = t_.pieces[i];
       const int64_t gap = p.offset - end;
       if (gap != 0 && !t_.stream) {
-        if (t_.sieve == 0 || gap > kNarrowGap || p.bytes > kLongPiece) break;
+        if (t_.sieve == 0 || gap > (t_.write ? kNarrowGapOfWrites : kNarrowGap) ||
+            p.bytes > kLongPiece)
+          break;
         gaps = true;
       }
       // What a buffer takes in is bounded by it; what lies in a row by a system call.
