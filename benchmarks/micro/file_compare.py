@@ -63,9 +63,9 @@ def main():
                            options.timeout).get(pattern)
                 other = None if options.alone else job(
                     [options.mpich_run, "-n", str(options.n), theirs, *words], options.timeout).get(pattern)
-                show = f"{mine[0]:10.4f} {mine[1] / mine[0] / 2**20:8.0f}" if mine else f"{'too long':>10} {'':8}"
+                show = f"{mine[0]:10.5f} {mine[1] / mine[0] / 2**20:8.0f}" if mine else f"{'too long':>10} {'':8}"
                 if not options.alone:
-                    show += f" {other[0]:10.4f}" if other else f" {'too long':>10}"
+                    show += f" {other[0]:10.5f}" if other else f" {'too long':>10}"
                     show += f" {other[0] / mine[0]:6.2f}" if mine and other else ""
                 print(f"{pattern:20} {show}", flush=True)
             for name in os.listdir(folder):

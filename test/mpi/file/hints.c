@@ -112,6 +112,36 @@ static void strided(const char* sieve, int mode, const char* buffer) {
   close_and_delete(&f);
 }
 
+/* Bytes in turn of two handles of one file, written at the same time: what a write of one handle reads and writes back between
+ * its pieces must not undo a write of the other one. */
+static void two_handles(const char* sieve) {
+  enum { kCount = 200, kRounds = 10 };
+  const char* const given[][2] = {{"romio_ds_write", sieve}};
+  MPI_File f = open_with(MPI_MODE_CREATE | MPI_MODE_RDWR, 1, given), own;
+  MPI_Datatype every;
+  unsigned char v[kCount], w[kCount];
+  OK(MPI_Type_vector(kCount, 1, 2 * size, MPI_BYTE, &every));
+  OK(MPI_Type_commit(&every));
+  OK(MPI_File_set_view(f, 2 * rank, MPI_BYTE, every, "native", MPI_INFO_NULL));
+  for (int round = 0; round < kRounds; round++) {
+    memset(v, round + rank, sizeof v);
+    OK(MPI_File_write_at(f, 0, v, kCount, MPI_BYTE, MPI_STATUS_IGNORE));
+    OK(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDWR, MPI_INFO_NULL, &own));
+    for (int i = 0; i < kCount; i += 7)
+      OK(MPI_File_write_at(own, 2 * (i * size + rank) + 1, v, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+    OK(MPI_File_write_at(f, 0, v, kCount, MPI_BYTE, MPI_STATUS_IGNORE));
+    for (int i = 0; i < kCount; i += 7) {
+      OK(MPI_File_read_at(own, 2 * (i * size + rank) + 1, w, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+      CHECK(w[0] == v[0]);
+    }
+    OK(MPI_File_read_at(f, 0, w, kCount, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK(!memcmp(v, w, kCount));
+    OK(MPI_File_close(&own));
+  }
+  OK(MPI_Type_free(&every));
+  close_and_delete(&f);
+}
+
 /* Only aggregators open the file; what the others then do alone opens it after all. */
 static void no_independent_access(void) {
   const char* const given[][2] = {{"romio_no_indep_rw", "true"}, {"cb_nodes", "1"}};
@@ -135,6 +165,8 @@ int main(int argc, char** argv) {
   strided("automatic", MPI_MODE_UNIQUE_OPEN, "100000");
   strided("automatic", 0, "100000");
   strided("disable", 0, "4096");
+  two_handles("automatic");
+  two_handles("disable");
   no_independent_access();
   return finish();
 }
