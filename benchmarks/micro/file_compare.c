@@ -118,8 +118,7 @@ static long array(int reads) {
 
 static long records(void) {
   MPI_File f = open_file(MPI_MODE_CREATE | MPI_MODE_RDWR);
-  for (int i = 0; i < 64; i++)
-    OK(MPI_File_write_shared(f, data, 100, MPI_BYTE, MPI_STATUS_IGNORE));
+  for (int i = 0; i < 64; i++) OK(MPI_File_write_shared(f, data, 100, MPI_BYTE, MPI_STATUS_IGNORE));
   OK(MPI_File_close(&f));
   return 6400L * size;
 }
