@@ -189,7 +189,7 @@ void Descriptor::advise(int advice) {
 // ---- Who else has the file ------------------------------------------------------------------------------------------------
 //
 //   | the file's bytes ...            | gate | handle 0 | handle 1 | ... | handle 2^32 - 1 |
-//   0                                 2^62     read-locked by those that have the file for writing
+//   0                                 2^62     locked by those that have the file for writing
 //
 // Who sieves holds a read lock on the gate and looks for locks of other handles; who opens locks its handle's byte, then takes a
 // write lock on the gate and gives it back. So an opener that was not seen waits until the sieving is over. All of them are
@@ -220,7 +220,8 @@ void Descriptor::announce_here() const {
   if (announced_ < 0 || fd_ < 0 || !seekable_) return;
   // Closed by others while this rank sleeps here, it is announced when it is opened again.
   const int fd = fd_;
-  if (lock_bytes(fd, F_OFD_SETLK, F_RDLCK, kHandles + announced_, 1, &range) != 0) return;
+  const short type = (flags_ & O_ACCMODE) == O_WRONLY ? F_WRLCK : F_RDLCK;
+  if (lock_bytes(fd, F_OFD_SETLK, type, kHandles + announced_, 1, &range) != 0) return;
   while (fd_ == fd && lock_bytes(fd, F_OFD_SETLK, F_WRLCK, kGate, 1, &range) != 0) {
     if (errno != EAGAIN && errno != EACCES && errno != EINTR) return;
     constexpr int64_t kNs = 50'000;

@@ -39,7 +39,7 @@ Slab<File> g_files;
 struct Together : comm::Arrival {
   File* file = nullptr;
   int64_t value = 0;
-  bool flag = false;  ///< afterwards: any member's
+  uint8_t flags = 0;  ///< afterwards: any member's
   Status bad;
   const char* what = "";  ///< the value's name
   Status (*root)(SharedFile* shared, int64_t value) = nullptr;
@@ -61,24 +61,25 @@ Status act_together(comm::SharedComm* shared, comm::Meeting* meeting) {
   }
   Bytes bytes;
   std::vector<Bytes> all;
-  bool flag = false;
+  uint8_t flags = 0;
   for (comm::Arrival* a = meeting->arrivals; a; a = a->next)
-    flag |= static_cast<Together*>(a)->flag;
+    flags |= static_cast<Together*>(a)->flags;
   append(&bytes, first->value);
-  append(&bytes, flag);
+  append(&bytes, flags);
   write_status(mine, &bytes);
   FGMPI_TRY(processes.gather_all(bytes, &all));
   for (const Bytes& one : all) {
     FieldReader in(one.data(), one.size());
     const auto value = in.get<int64_t>();
-    flag |= in.get<bool>();
+    flags |= in.get<uint8_t>();
     FGMPI_TRY(read_status(&in));
     if (value != first->value)
       return error(
           MPI_ERR_NOT_SAME, "%s is %lld and %lld at ranks of two processes; allowed is one value",
           first->what, static_cast<long long>(first->value), static_cast<long long>(value));
   }
-  for (comm::Arrival* a = meeting->arrivals; a; a = a->next) static_cast<Together*>(a)->flag = flag;
+  for (comm::Arrival* a = meeting->arrivals; a; a = a->next)
+    static_cast<Together*>(a)->flags = flags;
   SharedFile* file = first->file->shared;
   if (first->root) {
     Status done;
@@ -185,6 +186,8 @@ class Open {
     }
     if (!(first_->amode & MPI_MODE_DELETE_ON_CLOSE)) shared->descriptor.may_be_closed();
     shared->descriptor.advise(advice(shared->hints));
+    // Descriptors that only write can have locks that exclude others alone: one a process.
+    if (first_->amode & MPI_MODE_WRONLY) token_ = static_cast<uint32_t>(std::random_device()());
     if (!(first_->amode & MPI_MODE_RDONLY)) shared->descriptor.announce(token_);
     for (Opener* m : members_) {
       m->status = enter(shared.get(), m->comm, &m->out);
@@ -548,6 +551,21 @@ Status view_for(File* file, int64_t current, int64_t* disp, MPI_Datatype etype,
   return {};
 }
 
+/// What members say of sieved writes is so for all: writes of those that do not sieve must lock too.
+enum : uint8_t { kShortPieces = 1, kSieves = 2, kSievesNot = 4 };
+
+uint8_t sieving_of(const comm::Hints& hints) {
+  const std::string wanted = text(hints, "romio_ds_write");
+  return wanted == "enable" ? kSieves : wanted == "disable" ? kSievesNot : 0;
+}
+
+void use_agreed_hints(const comm::Hints& hints, uint8_t flags, SharedFile* shared) {
+  use_hints(hints, &shared->hints, true);
+  if (flags & (kSieves | kSievesNot))
+    comm::put_hint(&shared->hints, {"romio_ds_write", flags & kSieves ? "enable" : "disable"});
+  if (!hints.empty()) shared->descriptor.advise(advice(shared->hints));
+}
+
 /// Pieces that cost less to write with the gaps between them than by a system call each (transfer.cc), by the first two.
 bool has_short_pieces(const View& view) {
   constexpr int64_t kShort = 1024;
@@ -570,7 +588,8 @@ Status set_view(File* file, int64_t disp, MPI_Datatype etype, MPI_Datatype filet
   }
   mine.bad = view_for(file, current, &disp, etype, filetype, datarep, &view);
   // The size of the etype and the representation are those of all members.
-  if (view) mine.flag = has_short_pieces(*view);
+  mine.flags = sieving_of(hints);
+  if (view && has_short_pieces(*view)) mine.flags |= kShortPieces;
   if (view) mine.value = view->etype_size << 8 | static_cast<int64_t>(std::strlen(datarep));
   mine.what = "the size of etype (times 256, plus the length of datarep)";
   mine.each = [](SharedFile* s, int64_t) {
@@ -578,9 +597,8 @@ Status set_view(File* file, int64_t disp, MPI_Datatype etype, MPI_Datatype filet
     return Status();
   };
   FGMPI_TRY(together(&mine, file, "MPI_File_set_view"));
-  file->shared->short_pieces = mine.flag;
-  use_hints(hints, &file->shared->hints, true);
-  if (!hints.empty()) file->shared->descriptor.advise(advice(file->shared->hints));
+  file->shared->short_pieces = mine.flags & kShortPieces;
+  use_agreed_hints(hints, mine.flags, file->shared);
   file->view = std::move(view);
   file->pointer = 0;
   return {};
@@ -588,9 +606,9 @@ Status set_view(File* file, int64_t disp, MPI_Datatype etype, MPI_Datatype filet
 
 Status set_info(File* file, const comm::Hints& hints) {
   Together mine;
+  mine.flags = sieving_of(hints);
   FGMPI_TRY(together(&mine, file, "MPI_File_set_info"));
-  use_hints(hints, &file->shared->hints, true);
-  file->shared->descriptor.advise(advice(file->shared->hints));
+  use_agreed_hints(hints, mine.flags, file->shared);
   return {};
 }
 

@@ -64,6 +64,12 @@ static void listed(void) {
   OK(MPI_Info_free(&info));
   expect(f, "cb_buffer_size", "8192");
   expect(f, "access_style", "sequential");
+  /* One member's word on sieved writes is all members'. */
+  OK(MPI_Info_create(&info));
+  if (rank == size - 1) OK(MPI_Info_set(info, "romio_ds_write", "enable"));
+  OK(MPI_File_set_info(f, info));
+  OK(MPI_Info_free(&info));
+  expect(f, "romio_ds_write", "enable");
   expect(f, "cb_nodes", "1");
   close_and_delete(&f);
   /* No file system that is written here is striped by hints, and none is written around the kernel's cache. */
@@ -114,7 +120,7 @@ static void strided(const char* sieve, int mode, const char* buffer) {
 
 /* Bytes in turn of two handles of one file, written at the same time: what a write of one handle reads and writes back between
  * its pieces must not undo a write of the other one. */
-static void two_handles(const char* sieve) {
+static void two_handles(const char* sieve, int mode) {
   enum { kCount = 200, kRounds = 10 };
   const char* const given[][2] = {{"romio_ds_write", sieve}};
   MPI_File f = open_with(MPI_MODE_CREATE | MPI_MODE_RDWR, 1, given), own;
@@ -126,10 +132,12 @@ static void two_handles(const char* sieve) {
   for (int round = 0; round < kRounds; round++) {
     memset(v, round + rank, sizeof v);
     OK(MPI_File_write_at(f, 0, v, kCount, MPI_BYTE, MPI_STATUS_IGNORE));
-    OK(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDWR, MPI_INFO_NULL, &own));
+    OK(MPI_File_open(MPI_COMM_SELF, name, mode, MPI_INFO_NULL, &own));
     for (int i = 0; i < kCount; i += 7)
       OK(MPI_File_write_at(own, 2 * (i * size + rank) + 1, v, 1, MPI_BYTE, MPI_STATUS_IGNORE));
     OK(MPI_File_write_at(f, 0, v, kCount, MPI_BYTE, MPI_STATUS_IGNORE));
+    OK(MPI_File_close(&own));
+    OK(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &own));
     for (int i = 0; i < kCount; i += 7) {
       OK(MPI_File_read_at(own, 2 * (i * size + rank) + 1, w, 1, MPI_BYTE, MPI_STATUS_IGNORE));
       CHECK(w[0] == v[0]);
@@ -165,8 +173,9 @@ int main(int argc, char** argv) {
   strided("automatic", MPI_MODE_UNIQUE_OPEN, "100000");
   strided("automatic", 0, "100000");
   strided("disable", 0, "4096");
-  two_handles("automatic");
-  two_handles("disable");
+  two_handles("automatic", MPI_MODE_RDWR);
+  two_handles("automatic", MPI_MODE_WRONLY);
+  two_handles("disable", MPI_MODE_RDWR);
   no_independent_access();
   return finish();
 }
