@@ -1,5 +1,8 @@
 #include "rma/fold.h"
 
+#include <cpuid.h>
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -79,7 +82,7 @@ bool is_integer(const host::Type& type) {
 
 /// Sums of floating-point words, of a type that is as wide: the processor has no operation for them.
 template <class W, class Float>
-void add_words(char* target, const char* source, char* old, int64_t bytes) {
+void add_each(char* target, const char* source, char* old, int64_t bytes) {
   static_assert(sizeof(W) == sizeof(Float));
   for (int64_t i = 0; i < bytes; i += static_cast<int64_t>(sizeof(W))) {
     W* at = reinterpret_cast<W*>(target + i);
@@ -97,7 +100,13 @@ void add_words(char* target, const char* source, char* old, int64_t bytes) {
 }
 
 template <class W>
-void fold_words(const Folding& f, char* target, const char* source, char* old, int64_t bytes) {
+void fold_each(const Folding& f, char* target, const char* source, char* old, int64_t bytes) {
+  if constexpr (sizeof(W) == 8)
+    if (f.op == MPI_SUM && f.type.handle() == MPI_DOUBLE)
+      return add_each<W, double>(target, source, old, bytes);
+  if constexpr (sizeof(W) == 4)
+    if (f.op == MPI_SUM && f.type.handle() == MPI_FLOAT)
+      return add_each<W, float>(target, source, old, bytes);
   const bool integer = is_integer(f.type);
   for (int64_t i = 0; i < bytes; i += static_cast<int64_t>(sizeof(W))) {
     W* at = reinterpret_cast<W*>(target + i);
@@ -114,6 +123,100 @@ void fold_words(const Folding& f, char* target, const char* source, char* old, i
     }
     if (old) std::memcpy(old + i, &before, sizeof before);
   }
+}
+
+// ---- Many elements --------------------------------------------------------------------------------------------------
+// A locked instruction costs the same for 16 bytes as for one element, so elements in a row are folded a block at once.
+// Every element of a block is changed at the same moment, which is more than is promised; an instruction on a single
+// element and one on its block exclude each other, as the processor owns the line meanwhile.
+
+struct alignas(16) Block {
+  uint64_t words[2];
+};
+constexpr int64_t kBlock = sizeof(Block);
+/// Bytes that are computed before they are exchanged: enough for vector instructions, little to compute again.
+constexpr int64_t kChunk = 1024;
+
+bool has_block_exchange() {
+  static const bool has = [] {
+    unsigned a, b, c = 0, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_CMPXCHG16B);
+  }();
+  return has;
+}
+
+/// *at = desired if it equals *expected, else *expected = *at. A locked instruction waits for all stores before it, so
+/// nothing is stored here where it succeeds.
+inline bool exchange(Block* at, Block* expected, const Block& desired) {
+  bool done;
+  uint64_t low = expected->words[0], high = expected->words[1];
+  __asm__ __volatile__("lock cmpxchg16b %1"
+                       : "=@ccz"(done), "+m"(*at), "+a"(low), "+d"(high)
+                       : "b"(desired.words[0]), "c"(desired.words[1])
+                       : "memory");
+  if (__builtin_expect(!done, 0)) *expected = {{low, high}};
+  return done;
+}
+
+/// REQUIRES: `to` is a multiple of 16, `bytes` too. Each word is stored at once.
+void store_blocks(char* to, const char* from, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += kBlock) {
+    _mm_store_si128(reinterpret_cast<__m128i*>(to + i),
+                    _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+    __asm__ __volatile__("" ::: "memory");  // else it becomes memmove, which may store bytes
+  }
+}
+
+void load_blocks(char* to, const char* from, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += kBlock) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
+                     _mm_load_si128(reinterpret_cast<const __m128i*>(from + i)));
+    __asm__ __volatile__("" ::: "memory");
+  }
+}
+
+/// Computes a chunk from what is there and exchanges its blocks; what has changed meanwhile is computed again.
+void fold_chunk(const Folding& f, char* target, const char* source, char* old, int64_t bytes) {
+  alignas(64) char operand[kChunk], before[kChunk], after[kChunk];
+  std::memcpy(operand, source, static_cast<size_t>(bytes));
+  load_blocks(before, target, bytes);
+  std::memcpy(after, before, static_cast<size_t>(bytes));
+  fold_alone(f, after, operand, bytes);
+  for (int64_t i = 0; i < bytes; i += kBlock) {
+    Block* seen = reinterpret_cast<Block*>(before + i);
+    Block* made = reinterpret_cast<Block*>(after + i);
+    // A block that stays as it is has been read: its elements were folded when they were.
+    if (!std::memcmp(seen, made, sizeof *seen)) continue;
+    while (!exchange(reinterpret_cast<Block*>(target + i), seen, *made)) {
+      *made = *seen;
+      fold_alone(f, made, operand + i, kBlock);
+    }
+  }
+  if (old) std::memcpy(old, before, static_cast<size_t>(bytes));
+}
+
+/// REQUIRES: `target` is a multiple of 16, `bytes` too.
+void fold_blocks(const Folding& f, char* target, const char* source, char* old, int64_t bytes) {
+  if (f.op == MPI_NO_OP) {
+    if (old) load_blocks(old, target, bytes);
+    return;
+  }
+  if (f.op == MPI_REPLACE && !old) return store_blocks(target, source, bytes);
+  for (int64_t i = 0; i < bytes; i += kChunk)
+    fold_chunk(f, target + i, source + i, old ? old + i : nullptr, std::min(kChunk, bytes - i));
+}
+
+template <class W>
+void fold_words(const Folding& f, char* target, const char* source, char* old, int64_t bytes) {
+  constexpr int64_t kLeast = 4 * kBlock;  // below, a chunk's preparation costs more than it saves
+  if (bytes < kLeast || !has_block_exchange()) return fold_each<W>(f, target, source, old, bytes);
+  const auto head =
+      static_cast<int64_t>(-reinterpret_cast<uintptr_t>(target) % static_cast<uintptr_t>(kBlock));
+  const int64_t body = (bytes - head) / kBlock * kBlock, tail = bytes - head - body;
+  auto part = [](auto* at, int64_t offset) { return at ? at + offset : nullptr; };
+  fold_each<W>(f, target, source, old, head);
+  fold_blocks(f, target + head, part(source, head), part(old, head), body);
+  fold_each<W>(f, target + head + body, part(source, head + body), part(old, head + body), tail);
 }
 
 }  // namespace
@@ -163,10 +266,6 @@ void fold(const Folding& f, void* target, const void* source, void* old, int64_t
     return fold_alone(f, target, source, bytes);
   }
   if (is_atomic(target, f.element) && f.type.size() == f.element) {
-    if (f.op == MPI_SUM && f.type.handle() == MPI_DOUBLE)
-      return add_words<uint64_t, double>(to, from, before, bytes);
-    if (f.op == MPI_SUM && f.type.handle() == MPI_FLOAT)
-      return add_words<uint32_t, float>(to, from, before, bytes);
     switch (f.element) {
       case 1:
         return fold_words<uint8_t>(f, to, from, before, bytes);

@@ -4,10 +4,11 @@
 // One discipline a target, whoever executes: a rank of the same process, a peer of the host in the mapping, or the
 // target's process for a message:
 //   - elements of 1, 2, 4 and 8 bytes at their natural alignment: processor atomics (sums, bitwise operations, exchange)
-//     or compare-and-swap;
+//     or compare-and-swap; in a row, 16 bytes by one of these; of MPI_REPLACE and MPI_NO_OP plain stores and loads;
 //   - all others: the stripe of the target's control area that the element's address chooses;
 //   - memory of the user's that peers reach by process_vm_*: the one lock of the control area, for a whole piece;
-//   - memory that no other process reaches: nothing, as ranks of a process do not interrupt each other.
+//   - memory that no other process reaches: nothing, as ranks of a process do not interrupt each other; nor under an
+//     exclusive lock of the target, which excludes all others.
 // Thread rule: several processes at once on the target's memory. Nothing here switches.
 #pragma once
 

@@ -353,14 +353,22 @@ struct Accumulation {
     return {};
   }
 
+  /// Nobody else may access the target meanwhile.
+  bool excludes_others() const {
+    const Access& a = *win->access;
+    if (a.epoch != Epoch::kLock) return false;
+    auto found = a.targets.find(what->rank);
+    return found != a.targets.end() && found->second.lock == LockKind::kExclusive;
+  }
   Status in_place() {
     Part& part = *reach->part;
     const bool one_lock = part.locked;
+    const bool alone = part.alone || (bytes > kAtOnce && excludes_others());
     return for_pieces(kMostUnderLock, [&](int64_t at, int64_t n, const char* in, char* out) {
       std::unique_lock<SpinLock> guard;
       if (one_lock) guard = std::unique_lock<SpinLock>(part.control->all());
       fold(folding, reach->here + at, in, out, n, part.control.get(),
-           static_cast<uint64_t>(reach->base + at), one_lock || part.alone);
+           static_cast<uint64_t>(reach->base + at), one_lock || alone);
       return Status();
     });
   }
@@ -405,6 +413,8 @@ struct Accumulation {
   }
 
   static constexpr int64_t kStaged = 4096;
+  /// So many bytes take less time than looking whether the target's lock is exclusive.
+  static constexpr int64_t kAtOnce = 64;
 };
 
 bool attaches(const Reach& reach) {
