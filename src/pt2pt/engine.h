@@ -228,6 +228,7 @@ class Engine final : public transport::Sink {
   // transport::Sink
   void deliver(const transport::Header& header, const void* payload, size_t length) override;
   void read_done(uint64_t cookie, Status status) override;
+  void accessed(uint64_t cookie, Status status) override;
   void returned(void* lender) override;
   void peer_failed(uint32_t process, const std::string& why) override;
 
@@ -285,6 +286,12 @@ class Engine final : public transport::Sink {
     return peers[process].in_flight + charge(bytes) <= window;
   }
 
+  /// Accesses memory that the process has granted to this one; on_accessed() follows.
+  void begin_access(uint32_t process, const transport::Access& what) {
+    ++accesses;
+    transports[g_av.transport_bit(process)]->access(g_av.address(process), what);
+  }
+
   // ---- Receiving -------------------------------------------------------------------------------
   void start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint64_t cookie,
                   uint64_t addr, uint64_t size);
@@ -323,7 +330,8 @@ class Engine final : public transport::Sink {
   uint64_t bad_frames = 0;
   bool detecting = false;  ///< this process looks for the end of activity (termination.cc)
   uint32_t pulls_pending = 0;
-  uint32_t lent = 0;  ///< payloads that transports have not returned
+  uint32_t lent = 0;      ///< payloads that transports have not returned
+  uint32_t accesses = 0;  ///< accesses to other processes' memory that are under way
   Cookies<SendOp> sends;
   Cookies<Pull> pulls;
   Pool<Pull> pull_pool;
@@ -331,6 +339,8 @@ class Engine final : public transport::Sink {
   Blocks blocks;
   Counters counters = {};
   NoticeHandler notice_handlers[16] = {};
+  /// What begin_access() began is complete.
+  void (*on_accessed)(uint64_t cookie, Status status) = nullptr;
   void (*on_peer_failed)(uint32_t process, const std::string& why) = nullptr;
   /// A message for the process itself was queued since no receive takes it yet.
   void (*on_unmatched)(const Unexpected* message) = nullptr;

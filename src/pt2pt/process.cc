@@ -34,7 +34,7 @@ bool progress() {
 }
 bool quiet() {
   return g_engine.waiting_peers.empty() && g_engine.pulls.used() == 0 && g_engine.lent == 0 &&
-         sends_without_address() == 0;
+         g_engine.accesses == 0 && sends_without_address() == 0;
 }
 const Counters& counters() { return g_engine.counters; }
 

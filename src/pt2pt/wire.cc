@@ -437,6 +437,11 @@ void Engine::read_done(uint64_t cookie, Status status) {
   finish_pull(cookie);
 }
 
+void Engine::accessed(uint64_t cookie, Status status) {
+  --accesses;
+  on_accessed(cookie, std::move(status));
+}
+
 /// The receiver cannot read our memory: send it the bytes.
 void Engine::on_clear(const Header& h) {
   SendOp* op = sends.get(h.cookie);

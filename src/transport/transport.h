@@ -41,6 +41,49 @@ static_assert(sizeof(Header) == 48);
 /// dst_local of frames for the process itself (collectives' level two, control messages).
 inline constexpr uint32_t kProcessEndpoint = 0xffffffffu;
 
+/// Atomic operations of a network's provider, and the types of their elements.
+enum class AtomicOp : uint8_t {
+  kSum,
+  kProduct,
+  kMin,
+  kMax,
+  kLogicalAnd,
+  kLogicalOr,
+  kLogicalXor,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kReplace,
+  kNothing,  ///< of those that fetch: reads
+  kSwapIfEqual
+};
+enum class AtomicType : uint8_t {
+  kInt8,
+  kUint8,
+  kInt16,
+  kUint16,
+  kInt32,
+  kUint32,
+  kInt64,
+  kUint64,
+  kFloat,
+  kDouble
+};
+
+/// One access to memory of a peer (access()).
+struct Access {
+  enum class Kind : uint8_t { kRead, kWrite, kAtomic, kFetch, kSwap } kind;
+  AtomicOp op = AtomicOp::kReplace;  ///< of the last three kinds
+  AtomicType type = AtomicType::kInt8;
+  uint64_t remote = 0;            ///< address in the peer
+  uint64_t key = 0;               ///< what the peer's grant_access() returned
+  const void* source = nullptr;   ///< kWrite and atomics; nullptr for kNothing
+  const void* compare = nullptr;  ///< kSwap
+  void* result = nullptr;         ///< kRead, kFetch, kSwap
+  size_t length = 0;              ///< bytes
+  uint64_t cookie = 0;            ///< for Sink::accessed
+};
+
 /// Who takes what arrives. Called from poll() only; may call sched::ready, must not switch.
 class Sink {
  public:
@@ -49,6 +92,8 @@ class Sink {
   virtual void deliver(const Header& header, const void* payload, size_t length) = 0;
   /// A read() that was pending is done.
   virtual void read_done(uint64_t cookie, Status status) = 0;
+  /// An access() is complete: what it wrote is in the peer's memory, what it read here.
+  virtual void accessed(uint64_t cookie, Status status) { (void)cookie, (void)status; }
   /// A payload that try_lend() kept is the lender's again; once for each. Of those who lend only.
   virtual void returned(void* lender) { (void)lender; }
   /// The peer is gone (killed, unreachable): one line of words. The job is to be ended.
@@ -107,6 +152,23 @@ class Transport {
   /// this length; use data frames.
   virtual ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local,
                           size_t length, uint64_t cookie) = 0;
+
+  // One-sided communication (src/rma), by providers that move a peer's memory themselves.
+  /// Lets peers that know the returned key access all memory of this process, until it has been withdrawn as often as
+  /// granted. 0: this transport cannot.
+  virtual uint64_t grant_access() { return 0; }
+  virtual void withdraw_access() {}
+  /// Accesses need no processor of the peer: better than asking it by frames.
+  virtual bool access_pays() const { return false; }
+  /// Bytes of an atomic access at most; 0: the provider has no such. It is carried out by the peer's processor. Several
+  /// that are under way may pass each other.
+  virtual size_t most_atomic(Access::Kind kind, AtomicOp op, AtomicType type) const {
+    (void)kind, (void)op, (void)type;
+    return 0;
+  }
+  /// Begins an access; Sink::accessed follows, also where it fails. Its memory here must stay until then. REQUIRES: the
+  /// peer granted it by this transport; atomics: at most most_atomic() bytes.
+  virtual void access(uint64_t peer, const Access& what) { (void)peer, (void)what; }
 
   /// Takes in what has arrived; returns true when there was anything.
   virtual bool poll() = 0;

@@ -112,23 +112,56 @@ int event_queue_behind(int fd) {
   return queues == 1 ? found : -1;
 }
 
-Status find_info(fi_info** out) {
-  FGMPI_TRY(load_library());
+/// Atomics may cost: they are opened only where windows are to use them.
+constexpr std::string_view kAsked = "provider";
+constexpr uint64_t kMessages = FI_MSG | FI_MULTI_RECV | FI_SEND | FI_RECV;
+
+/// What every provider must have; nullptr: no memory.
+fi_info* make_hints() {
   fi_info* hints = g_library.dupinfo(nullptr);
-  if (!hints) return error(MPI_ERR_OTHER, "libfabric has no memory");
+  if (!hints) return nullptr;
   hints->ep_attr->type = FI_EP_RDM;
   hints->tx_attr->msg_order = FI_ORDER_SAS;
   hints->rx_attr->msg_order = FI_ORDER_SAS;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->av_type = FI_AV_TABLE;
-  // First with remote reads of any memory; then without, with all that a network card may ask for.
-  hints->caps = FI_MSG | FI_MULTI_RECV | FI_RMA | FI_READ | FI_REMOTE_READ | FI_SEND | FI_RECV;
+  return hints;
+}
+
+/// The same provider and interface with atomics, if it has them: *info becomes that.
+void add_atomics(fi_info** info) {
+  fi_info* hints = make_hints();
+  if (!hints) return;
+  hints->caps = (*info)->caps | FI_ATOMIC | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+  hints->domain_attr->mr_mode = (*info)->domain_attr->mr_mode;
+  fi_info* list = nullptr;
+  if (!g_library.getinfo(FI_VERSION(1, 11), nullptr, nullptr, 0, hints, &list)) {
+    for (const fi_info* i = list; i; i = i->next) {
+      if (std::strcmp(i->fabric_attr->prov_name, (*info)->fabric_attr->prov_name) ||
+          std::strcmp(i->domain_attr->name, (*info)->domain_attr->name) ||
+          i->addr_format != (*info)->addr_format)
+        continue;
+      g_library.freeinfo(*info);
+      *info = g_library.dupinfo(i);
+      break;
+    }
+    g_library.freeinfo(list);
+  }
+  g_library.freeinfo(hints);
+}
+
+Status find_info(fi_info** out) {
+  FGMPI_TRY(load_library());
+  fi_info* hints = make_hints();
+  if (!hints) return error(MPI_ERR_OTHER, "libfabric has no memory");
+  // First with accesses to any memory; then without, with all that a network card may ask for.
+  hints->caps = kMessages | FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
   hints->domain_attr->mr_mode = 0;
   fi_info* list = nullptr;
   int failed = g_library.getinfo(FI_VERSION(1, 11), nullptr, nullptr, 0, hints, &list);
   if (failed) {
-    hints->caps = FI_MSG | FI_MULTI_RECV | FI_SEND | FI_RECV;
+    hints->caps = kMessages;
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR;
     failed = g_library.getinfo(FI_VERSION(1, 11), nullptr, nullptr, 0, hints, &list);
   }
@@ -142,6 +175,7 @@ Status find_info(fi_info** out) {
   const fi_info* best = choose(list);
   if (best) *out = g_library.dupinfo(best);
   g_library.freeinfo(list);
+  if (*out && settings::text(settings::kRmaNetwork) == kAsked) add_atomics(out);
   if (best) return {};
   if (!settings::is_set(settings::kOfiInterface))
     return error(

@@ -25,7 +25,6 @@ namespace {
 
 /// So many receive buffers at least; over sockets, for each peer.
 constexpr size_t kReceiveBuffers = 4;
-constexpr size_t kPieceBytes = 4 << 20;
 constexpr int64_t kFlush = 5 * kSecond;
 
 bool is_internet(uint32_t addr_format) {
@@ -365,74 +364,6 @@ LendResult Ofi::try_lend(uint32_t, uint64_t handle, const Header& header, const 
   return result;
 }
 
-ReadResult Ofi::read(uint32_t, uint64_t handle, uint64_t remote, void* local, size_t length,
-                     uint64_t cookie) {
-  auto index = static_cast<uint32_t>(handle);
-  if (!peers_[index].memory_key) return ReadResult::kUnsupported;
-  if (peers_[index].failed) return ReadResult::kFailed;
-  auto reading = std::make_unique<Reading>();
-  for (Piece& piece : reading->pieces) {
-    piece.type = Operation::Type::kRead;
-    piece.reading = reading.get();
-  }
-  reading->peer = index;
-  reading->cookie = cookie;
-  reading->remote = remote;
-  reading->local = static_cast<char*>(local);
-  reading->left = length;
-  sched::call_on_host([&] { issue(reading.get()); });
-  readings_.push_back(std::move(reading));
-  return ReadResult::kPending;
-}
-
-/// Asks for as many further pieces as may be under way.
-void Ofi::issue(Reading* reading) {
-  const Peer& peer = peers_[reading->peer];
-  size_t most = std::min(kPieceBytes, fabric_.info->ep_attr->max_msg_size);
-  for (Piece& piece : reading->pieces) {
-    if (piece.busy) continue;
-    if (!reading->left || !reading->failure.empty()) return;
-    size_t length = std::min(reading->left, most);
-    ssize_t e = fi_read(fabric_.ep, reading->local, length, nullptr, peer.address, reading->remote,
-                        peer.memory_key, &piece.context);
-    if (e == -FI_EAGAIN) return;
-    if (e) {
-      reading->failure = fabric_error(e);
-      return;
-    }
-    piece.busy = true;
-    ++reading->in_flight;
-    reading->local += length;
-    reading->remote += length;
-    reading->left -= length;
-  }
-}
-
-/// Goes on with reads, and hands over those that are done.
-bool Ofi::go_on_reading() {
-  bool any = false;
-  for (size_t i = 0; i < readings_.size();) {
-    Reading* reading = readings_[i].get();
-    issue(reading);
-    bool over = reading->in_flight == 0 && (reading->left == 0 || !reading->failure.empty());
-    if (!over) {
-      ++i;
-      continue;
-    }
-    any = true;
-    std::unique_ptr<Reading> done = std::move(readings_[i]);
-    readings_[i] = std::move(readings_.back());
-    readings_.pop_back();
-    if (done->failure.empty()) {
-      sink_->read_done(done->cookie, {});
-    } else {
-      sink_->read_done(done->cookie, error(MPI_ERR_OTHER, "reading from process %u: %s",
-                                           peers_[done->peer].process, done->failure.c_str()));
-    }
-  }
-  return any;
-}
-
 void Ofi::complete(Operation* operation, uint64_t flags, const void* bytes, size_t length) {
   switch (operation->type) {
     case Operation::Type::kSend: {
@@ -447,10 +378,10 @@ void Ofi::complete(Operation* operation, uint64_t flags, const void* bytes, size
       if (flags & FI_RECV) received(bytes, length);
       took(static_cast<ReceiveBuffer*>(operation), flags, bytes, length);
       break;
-    case Operation::Type::kRead: {
+    case Operation::Type::kMove: {
       auto* piece = static_cast<Piece*>(operation);
       piece->busy = false;
-      --piece->reading->in_flight;
+      --piece->moving->in_flight;
       break;
     }
   }
@@ -498,9 +429,9 @@ void Ofi::take_failure() {
       else
         static_cast<ReceiveBuffer*>(operation)->posted = false, unposted_ = !closing_;
       break;
-    case Operation::Type::kRead:
-      static_cast<Piece*>(operation)->reading->failure = why;
-      fail(static_cast<Piece*>(operation)->reading->peer, "reading its memory failed: " + why);
+    case Operation::Type::kMove:
+      static_cast<Piece*>(operation)->moving->failure = why;
+      fail(static_cast<Piece*>(operation)->moving->peer, "an access to its memory failed: " + why);
       break;
   }
   complete(operation, entry.flags & FI_MULTI_RECV, nullptr, 0);
@@ -513,7 +444,8 @@ bool Ofi::poll() {
 bool Ofi::poll_here() {
   constexpr size_t kBatch = 16;
   fi_cq_data_entry entries[kBatch];
-  bool any = false;
+  // Accesses of peers leave nothing in the queue: what ended a sleep may have been one, and another one is likely.
+  bool any = std::exchange(slept_, false) && (granted_ || (reads_allowed_ && fabric_.memory));
   flush();
   for (int round = 0; round < 8; ++round) {
     ssize_t n = fi_cq_read(fabric_.cq, entries, kBatch);
@@ -527,7 +459,7 @@ bool Ofi::poll_here() {
                entries[i].len);
     if (n < static_cast<ssize_t>(kBatch)) break;
   }
-  if (__builtin_expect(!readings_.empty(), 0)) any |= go_on_reading();
+  if (__builtin_expect(!movings_.empty(), 0)) any |= go_on_moving();
   if (__builtin_expect(unposted_, 0)) {
     unposted_ = false;
     for (size_t i = 0; i < receives_used_; ++i)
@@ -547,10 +479,10 @@ bool Ofi::arm() {
   flush();                                    // when that fails, longest_sleep() is short
   if (gathered && !gathering_) return false;  // it may be out already
   if (unposted_ || !failures_.empty()) return false;
-  for (const auto& reading : readings_)
-    if (reading->in_flight == 0) return false;
-  if (fabric_.wait_fd < 0) return true;  // nothing will wake us: Idle looks now and then
-  return fabric_.may_sleep();
+  for (const auto& moving : movings_)
+    if (moving->in_flight == 0) return false;
+  slept_ = fabric_.wait_fd < 0 || fabric_.may_sleep();  // without one Idle looks now and then
+  return slept_;
 }
 
 /// Only where the queue has nothing to wait on, as with udp;ofi_rxd, which sends again what was lost when it is polled.
@@ -593,6 +525,8 @@ void Ofi::close_here() {
   while ((gathering_ || sends_in_flight_ || !gate_->all_said_bye()) && now_ns() < deadline) poll();
   if (registered_) fi_close(&registered_->fid);
   registered_ = nullptr;
+  if (granted_) fi_close(&granted_->fid);
+  granted_ = nullptr;
   lifelines_.close();
   fabric_.close();
 }

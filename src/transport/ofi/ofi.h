@@ -6,7 +6,8 @@
 // lent: the buffer then holds its header only. Connections are the provider's, made by the first message. The
 // first message to a peer is a hello with the peer's key (frame.h); then frames follow in order.
 // Large messages are read out of the sender's memory (fi_read) where the provider allows to
-// register all memory at once and reads are done by hardware; else pt2pt sends them as frames.
+// register all memory at once and reads are done by hardware; else pt2pt sends them as frames. Where
+// all memory can be registered, windows are accessed by fi_read, fi_write and fi_atomic (moving.cc).
 //
 // Settings: FI_PROVIDER, FGMPI_OFI_INTERFACE, FGMPI_OFI_RECV and FGMPI_OFI_SEND (bytes of buffers),
 // FGMPI_OFI_READ=on|off, FGMPI_PEER_TIMEOUT (seconds after which an unreachable host is given up).
@@ -33,7 +34,7 @@ namespace fgmpi::transport::ofi {
 /// The start of everything that the provider holds a pointer to.
 struct Operation {
   fi_context2 context;  ///< the provider's
-  enum class Type : uint8_t { kSend, kReceive, kRead } type;
+  enum class Type : uint8_t { kSend, kReceive, kMove } type;
 };
 
 struct SendBuffer : Operation {
@@ -62,22 +63,20 @@ struct ReceiveBuffer : Operation {
   bool torn;  ///< a message in it will never be whole: its peer is gone
 };
 
-struct Reading;
+struct Moving;
 struct Piece : Operation {
-  Reading* reading;
+  Moving* moving;
   bool busy;
 };
 
-/// One read() of the layer above, a few pieces of which are under way at a time.
-struct Reading {
+/// One read() or access() of the layer above, a few pieces of which are under way at a time.
+struct Moving {
   static constexpr uint32_t kPieces = 4;
   Piece pieces[kPieces];
   uint32_t peer;       ///< index in peers_
   uint32_t in_flight;  ///< pieces under way
-  uint64_t cookie;
-  uint64_t remote;
-  char* local;
-  size_t left;  ///< bytes not yet asked for
+  bool accesses;       ///< of access()
+  Access what;         ///< its rest: bytes not yet asked for
   std::string failure;
 };
 
@@ -111,6 +110,11 @@ class Ofi final : public Transport {
   }
   ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
                   uint64_t cookie) override;
+  uint64_t grant_access() override;
+  void withdraw_access() override;
+  bool access_pays() const override { return !fabric_.is_plain_sockets() && !fabric_.is_layered(); }
+  size_t most_atomic(Access::Kind kind, AtomicOp op, AtomicType type) const override;
+  void access(uint64_t peer, const Access& what) override;
   bool poll() override;
   bool arm() override;
   int64_t longest_sleep() const override { return starved_since_ ? kRetry : INT64_MAX; }
@@ -162,8 +166,10 @@ class Ofi final : public Transport {
   void took(ReceiveBuffer* buffer, uint64_t flags, const void* bytes, size_t length);
   void take_failure();
   void received(const void* bytes, size_t length);
-  void issue(Reading* reading);
-  bool go_on_reading();
+  void begin_moving(uint32_t index, const Access& what, bool accesses);
+  ssize_t issue_piece(const Peer& peer, const Access& what, size_t length, Piece* piece);
+  void issue(Moving* moving);
+  bool go_on_moving();
   bool endpoint_address(uint32_t peer, sockaddr_storage* address) const;
   void fail(uint32_t peer, const std::string& why);
   void report();
@@ -191,7 +197,10 @@ class Ofi final : public Transport {
   bool unposted_ = false;     ///< a receive buffer waits for the provider to take it
   std::vector<Peer> peers_;
   std::vector<std::string> hosts_;  ///< names, each once
-  std::vector<std::unique_ptr<Reading>> readings_;
+  std::vector<std::unique_ptr<Moving>> movings_;
+  fid_mr* granted_ = nullptr;  ///< all memory of this process, for access() of peers
+  uint32_t grants_ = 0;
+  bool slept_ = false;  ///< arm() has returned true since the last poll()
   std::vector<std::pair<uint32_t, std::string>> failures_;
   uint64_t refused_ = 0;
   bool reads_allowed_ = true;

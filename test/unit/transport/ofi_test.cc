@@ -567,6 +567,96 @@ void killed_peer_is_reported(Member& m) {
   m.t->close();
 }
 
+/// Waits for the answers to so many accesses.
+void await_accesses(Member& m, size_t count) {
+  while (m.sink.accesses.size() < count)
+    if (!m.t->poll()) usleep(20);
+  REQUIRE(m.sink.reads_ok && m.sink.accesses.size() == count);
+  m.sink.accesses.clear();
+}
+
+/// Each process writes into, reads from and adds to memory of the next one, which only polls.
+void access_in_a_ring(Member& m, bool with_atomics) {
+  constexpr size_t kBytes = 9 << 20;  // several pieces
+  m.connect(make("ofi"));
+  std::vector<char> mine(kBytes, static_cast<char>('a' + m.rank)), target(kBytes), seen(kBytes);
+  alignas(8) static uint64_t word = 100;
+  const uint64_t key = m.t->grant_access();
+  REQUIRE(key != 0 && m.t->grant_access() == key);
+  m.t->withdraw_access();
+  m.board->numbers[m.rank * 3] = key;
+  m.board->numbers[m.rank * 3 + 1] = reinterpret_cast<uint64_t>(target.data());
+  m.board->numbers[m.rank * 3 + 2] = reinterpret_cast<uint64_t>(&word);
+  m.meet();
+  const int next = (m.rank + 1) % m.size, before = (m.rank + m.size - 1) % m.size;
+  Access write{.kind = Access::Kind::kWrite};
+  write.key = m.board->numbers[next * 3];
+  write.remote = m.board->numbers[next * 3 + 1];
+  write.source = mine.data();
+  write.length = kBytes;
+  write.cookie = 1;
+  m.t->access(m.peers[next], write);
+  await_accesses(m, 1);
+  Access read = write;
+  read.kind = Access::Kind::kRead;
+  read.result = seen.data();
+  for (size_t i = 0; i < 16; ++i) {  // small ones at the same time
+    read.remote = write.remote + i * 1000;
+    read.result = seen.data() + i * 1000;
+    read.length = 1000;
+    m.t->access(m.peers[next], read);
+  }
+  await_accesses(m, 16);
+  REQUIRE(std::memcmp(seen.data(), mine.data(), 16000) == 0);
+  m.meet_polling();
+  for (char c : target) REQUIRE(c == static_cast<char>('a' + before));
+  const size_t most = m.t->most_atomic(Access::Kind::kFetch, AtomicOp::kSum, AtomicType::kUint64);
+  REQUIRE((most >= 8) == with_atomics);
+  if (with_atomics) {
+    const uint64_t one = 1, other = 7;
+    uint64_t old = 0, swapped = 0;
+    const uint64_t expected = 101;
+    Access add{.kind = Access::Kind::kFetch};
+    add.op = AtomicOp::kSum;
+    add.type = AtomicType::kUint64;
+    add.key = write.key;
+    add.remote = m.board->numbers[next * 3 + 2];
+    add.source = &one;
+    add.result = &old;
+    add.length = sizeof one;
+    m.t->access(m.peers[next], add);
+    await_accesses(m, 1);
+    REQUIRE(old == 100);
+    Access swap = add;
+    swap.kind = Access::Kind::kSwap;
+    swap.op = AtomicOp::kSwapIfEqual;
+    swap.source = &other;
+    swap.compare = &expected;
+    swap.result = &swapped;
+    m.t->access(m.peers[next], swap);
+    await_accesses(m, 1);
+    REQUIRE(swapped == 101);
+    add.kind = Access::Kind::kAtomic;
+    m.t->access(m.peers[next], add);
+    await_accesses(m, 1);
+    m.meet_polling();
+    REQUIRE(word == 8);
+  }
+  m.meet_polling();
+  m.t->withdraw_access();
+  m.t->close();
+}
+
+TEST(Ofi, AccessesToMemoryOfPeers) {
+  Setting wanted("FGMPI_RMA_NETWORK", "provider");
+  for (const char* provider : {"net", "tcp;ofi_rxm", "sockets"}) {
+    Setting setting("FI_PROVIDER", provider);
+    SCOPED_TRACE(provider);
+    const bool with_atomics = std::string_view(provider) == "tcp;ofi_rxm";
+    expect_all_good(run_job(3, [&](Member& m) { access_in_a_ring(m, with_atomics); }));
+  }
+}
+
 TEST(Ofi, KilledPeerIsReported) {
   for (const char* provider : {"tcp;ofi_rxm", "net"}) {
     Setting setting("FI_PROVIDER", provider);

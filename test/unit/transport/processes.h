@@ -50,7 +50,7 @@ struct Keeper : Sink {
   std::function<void(const Header&, const void*, size_t)> on_frame;
   std::vector<Got> frames;
   std::vector<std::pair<uint32_t, std::string>> failures;
-  std::vector<uint64_t> reads;
+  std::vector<uint64_t> reads, accesses;
   std::vector<void*> returns;
   bool reads_ok = true;
   void deliver(const Header& header, const void* payload, size_t length) override {
@@ -61,6 +61,10 @@ struct Keeper : Sink {
   }
   void read_done(uint64_t cookie, Status status) override {
     reads.push_back(cookie);
+    reads_ok &= status.ok();
+  }
+  void accessed(uint64_t cookie, Status status) override {
+    accesses.push_back(cookie);
     reads_ok &= status.ok();
   }
   void returned(void* lender) override { returns.push_back(lender); }
