@@ -82,6 +82,7 @@ typedef struct MPIX_Stats_values {
   MPI_Count rma_mapped;   /* on mapped memory of another process of the host */
   MPI_Count rma_attached; /* through process_vm_readv and process_vm_writev */
   MPI_Count rma_messages; /* by messages to the target's process */
+  MPI_Count rma_provider; /* by reads, writes and atomics of the network's provider */
 } MPIX_Stats_values;
 /* Fills *values. Local. Errors: MPI_ERR_ARG for a null pointer. */
 int MPIX_Stats(MPIX_Stats_values* values);

@@ -19,6 +19,7 @@ FGMPI_EXTENSION int MPIX_Stats(MPIX_Stats_values* values) {
              count(kCollectiveBytes), count(kLocalMessages),
              count(kFrames),          count(kFrameBytes),
              count(kRmaHere),         count(kRmaMapped),
-             count(kRmaAttached),     count(kRmaMessages)};
+             count(kRmaAttached),     count(kRmaMessages),
+             count(kRmaProvider)};
   return MPI_SUCCESS;
 }

@@ -3,6 +3,7 @@
 // a Part each.
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/attach.h"
 #include "base/hash.h"
@@ -15,6 +16,7 @@
 #include "pt2pt/engine.h"
 #include "rma/internal.h"
 #include "rma/message.h"
+#include "rma/provider.h"
 #include "transport/host_id.h"
 
 namespace fgmpi::rma {
@@ -67,6 +69,7 @@ void write_part(const Part& part, std::vector<uint8_t>* out) {
   append(out, part.control_bytes);
   append(out, part.object_base);
   append(out, part.host);
+  append(out, part.access_key);
   for (const Progression* p : {&part.locals, &part.ranks, &part.bases, &part.sizes, &part.units})
     p->write(out);
 }
@@ -77,6 +80,7 @@ void read_part(FieldReader* in, Part* part) {
   part->control_bytes = in->get<uint64_t>();
   part->object_base = in->get<uint64_t>();
   part->host = in->get<uint64_t>();
+  part->access_key = in->get<uint64_t>();
   for (Progression* p : {&part->locals, &part->ranks, &part->bases, &part->sizes, &part->units})
     p->read(in);
 }
@@ -112,12 +116,12 @@ class Maker {
   }
 
  private:
-  /// Another process of the window is on this host.
-  bool has_neighbour() {
+  /// Another process of the window shares memory with this one, or `near` is false and one does not.
+  bool has_other(bool near) {
     if (comm_->processes == 1) return false;
     const comm::Series& processes = comm::hierarchy(comm_).processes;
     for (uint32_t i = 0; i < processes.size(); ++i)
-      if (processes[i] != g_av.me() && uses_shared_memory(processes[i])) return true;
+      if (processes[i] != g_av.me() && uses_shared_memory(processes[i]) == near) return true;
     return false;
   }
 
@@ -132,6 +136,8 @@ class Maker {
     const auto count = static_cast<uint32_t>(members_.size());
     part->process = g_av.me();
     part->host = host_of_mine();
+    if (has_other(false)) part->access_key = grant_access();
+    win_->granted = part->access_key != 0;
     part->control_bytes =
         Control::bytes(count, static_cast<uint32_t>(comm_->size)) + access_table_bytes();
     uint64_t bytes = part->control_bytes;
@@ -152,7 +158,7 @@ class Maker {
         bases.push_back(reinterpret_cast<int64_t>(a->what->base));
     }
     part->memory = std::make_unique<MemoryObject>();
-    FGMPI_TRY(part->memory->make(bytes, has_neighbour(), true));
+    FGMPI_TRY(part->memory->make(bytes, has_other(true), true));
     part->control = std::make_unique<Control>(part->memory->base(), count);
     part->table = access_table(part->memory->base(), part->control_bytes);
     part->object = part->memory->name();
@@ -325,6 +331,22 @@ class Maker {
     return win_->common.make(bytes, comm_->processes > 1, false);
   }
 
+  /// Once a job: what FGMPI_RMA_CHECK does not see.
+  void tell_unchecked() {
+    static bool told = false;
+    if (!checking() || told || win_->me != 0) return;
+    const auto far = std::find_if(win_->parts.begin(), win_->parts.end(), [&](const Part& part) {
+      return part.process != g_av.me() && !part.near;
+    });
+    if (far == win_->parts.end()) return;
+    told = true;
+    std::fprintf(
+        stderr,
+        "fgmpi: FGMPI_RMA_CHECK: processes %u and %u do not share memory; accesses between "
+        "such are not compared\n",
+        g_av.me(), far->process);
+  }
+
   /// Which parts are near, and what that means; the members' windows.
   void settle() {
     const bool users =
@@ -339,6 +361,7 @@ class Maker {
                   uses_shared_memory(part.process);
       if (part.near && users) attach_permission().allow(part.object.pid);
     }
+    tell_unchecked();
     const Part& own = win_->own();
     for (uint32_t m = 0; m < members_.size(); ++m) {
       Creation* what = members_[m]->what;

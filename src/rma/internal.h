@@ -25,6 +25,8 @@ inline void wake(Access* access) {
 
 /// Waits until all operations of a member have been answered. May switch.
 void drain(Win* win, const char* call);
+/// Waits until *count, of a target's accumulates, is 0. May switch.
+void wait_for_accumulates(Win* win, int32_t rank, const uint32_t* count, const char* call);
 
 // ---- Locks and notices as they arrive, from whatever process ------------------------------------------------------
 /// A lock that rank `rank` of this process waits for is its own now.

@@ -146,17 +146,6 @@ void pump(uint32_t process) {
   }
 }
 
-void finish(Remote* op) {
-  is_sent(op);
-  Access& access = *op->win->access;
-  Target& target = access.targets[op->target];
-  --target.outstanding;
-  if (--access.outstanding == 0 || target.outstanding == 0) wake(&access);
-  cookies().take(op->cookie);
-  if (op->request) op->request->set_complete();
-  delete op;
-}
-
 Status refused(const Remote& op, int error_class) {
   return error(
       error_class,
@@ -183,7 +172,10 @@ void on_reply(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes) 
     std::memcpy(op->result, data, bytes);
   }
   op->done += ask.bytes;
-  if (op->done == op->total) finish(op);
+  if (op->done == op->total) {
+    cookies().take(op->cookie);
+    finish_remote(op);
+  }
   pump(from);
 }
 
@@ -405,6 +397,32 @@ pt2pt::Request* make_request(const char* call) {
   return request;
 }
 
+void begin_remote(Remote* op) {
+  Access& access = access_of(op->win);
+  Target& target = access.targets[op->target];
+  ++access.outstanding;
+  ++access.unsent;
+  ++target.outstanding;
+  ++target.unsent;
+  target.folds += op->folds;
+  target.atomics += op->atomics;
+}
+
+void finish_remote(Remote* op) {
+  is_sent(op);
+  Access& access = *op->win->access;
+  Target& target = access.targets[op->target];
+  --target.outstanding;
+  --access.outstanding;
+  target.folds -= op->folds;
+  target.atomics -= op->atomics;
+  if (access.outstanding == 0 || target.outstanding == 0 ||
+      (target.folds == 0 && target.atomics == 0))
+    wake(&access);
+  if (op->request) op->request->set_complete();
+  delete op;
+}
+
 void launch(Remote* op) {
   op->cookie = cookies().put(op);
   op->ask.cookie = op->cookie;
@@ -413,12 +431,7 @@ void launch(Remote* op) {
     send_layout(*op->target_layout, op->process);
     op->ask.layout = op->target_layout->id;
   }
-  Access& access = access_of(op->win);
-  Target& target = access.targets[op->target];
-  ++access.outstanding;
-  ++access.unsent;
-  ++target.outstanding;
-  ++target.unsent;
+  begin_remote(op);
   Channel* channel = &channels()[op->process];
   op->next = nullptr;
   if (channel->first)

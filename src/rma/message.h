@@ -80,12 +80,18 @@ struct Remote {
   pt2pt::Request* request = nullptr;
   const char* call = "";
   uint64_t cookie = 0;
+  uint64_t access_key = 0;  ///< of the target's process, for accesses by the provider
   bool unsent = true;
+  bool folds = false;    ///< an accumulate by messages
+  bool atomics = false;  ///< an accumulate by the provider
   Remote* next = nullptr;
 };
 
 /// Counts it in and sends what may be sent. Takes `op`, made with new.
 void launch(Remote* op);
+/// For operations that go another way (provider.h): counts `op` in; is done with it, and deletes it.
+void begin_remote(Remote* op);
+void finish_remote(Remote* op);
 /// The request of an R-form: completed by the last reply.
 pt2pt::Request* make_request(const char* call);
 

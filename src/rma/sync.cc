@@ -103,6 +103,11 @@ void drain(Win* win, const char* call) {
   make_visible(&a);
 }
 
+void wait_for_accumulates(Win* win, int32_t rank, const uint32_t* count, const char* call) {
+  wait_until(&access_of(win).parked, Site(call, win, "for earlier accumulates at", rank),
+             [&] { return *count == 0; });
+}
+
 void note_spin() {
   constexpr uint32_t kEvery = 256;
   static uint32_t calls = 0;

@@ -11,6 +11,7 @@
 #include "rma/internal.h"
 #include "rma/layout.h"
 #include "rma/message.h"
+#include "rma/provider.h"
 
 namespace fgmpi::rma {
 namespace {
@@ -95,6 +96,7 @@ Remote* make_remote(Win* win, const Operation& what, const Reach& reach, AskKind
   op->win = win;
   op->target = what.rank;
   op->process = reach.part->process;
+  op->access_key = reach.part->access_key;
   op->ask = {};
   op->ask.kind = static_cast<uint64_t>(kind);
   op->ask.op = static_cast<uint32_t>(what.op);
@@ -180,6 +182,10 @@ struct Transfer {
     Remote* op = make_remote(win, *what, *reach, putting ? AskKind::kPut : AskKind::kGet, offset);
     op->total = mine.bytes;
     FGMPI_TRY(set_target(op, theirs, their_layout));
+    set_mine(op);
+    return launch_with_request(op, *what);
+  }
+  void set_mine(Remote* op) {
     if (putting) {
       op->origin = mine.address;
       op->origin_layout = my_layout;
@@ -189,7 +195,21 @@ struct Transfer {
       op->result_layout = my_layout;
       op->result_count = mine.count;
     }
-    return launch_with_request(op, *what);
+  }
+  Status by_provider(bool* done) {
+    FGMPI_TRY(layouts());
+    auto pieces = [](const Layout& layout, int64_t count) {
+      return layout.contiguous() ? 1 : static_cast<int64_t>(layout.runs.size()) * count;
+    };
+    *done = worth_accesses(
+        mine.bytes, std::max(pieces(*my_layout, mine.count), pieces(*their_layout, theirs.count)));
+    if (!*done) return {};
+    Remote* op = make_remote(win, *what, *reach, putting ? AskKind::kPut : AskKind::kGet, offset);
+    op->total = mine.bytes;
+    set_mine(op);
+    if (what->request) *what->request = op->request = make_request(what->call);
+    launch_moves(op, static_cast<uint64_t>(reach->base + offset), their_layout, theirs.count);
+    return {};
   }
 };
 
@@ -208,6 +228,14 @@ Status run(Kind* op, bool attaches) {
     *op->reach = reach_of(op->win, op->what->rank);
   }
   const Way way = op->reach->way;
+  if (way == Way::kProvider) {
+    bool done = false;
+    FGMPI_TRY(op->by_provider(&done));
+    if (done) {
+      count(Way::kProvider);
+      return {};
+    }
+  }
   if (way != Way::kHere && way != Way::kMapped) {
     count(Way::kMessages);
     return op->by_messages();
@@ -392,9 +420,31 @@ struct Accumulation {
     });
   }
 
+  /// A row of elements at each side.
+  Status by_provider(bool* done) {
+    transport::Access access;
+    *done = to->contiguous() && (!sends || from->contiguous()) && (!fetch || back->contiguous()) &&
+            find_atomic(*reach, folding, fetch, &access);
+    if (!*done) return {};
+    Remote* op = make_remote(win, *what, *reach, AskKind::kAccumulate, offset);
+    op->total = bytes;
+    auto first = [](const Side& side, const LayoutPtr& layout) {
+      return static_cast<char*>(side.address) + layout->runs[0].offset;
+    };
+    access.remote = static_cast<uint64_t>(reach->base + offset + to->runs[0].offset);
+    if (sends) access.source = first(origin, from);
+    if (fetch) access.result = first(result, back);
+    if (what->request) *what->request = op->request = make_request(what->call);
+    in_turn(win, what->rank, true, what->call);
+    launch_atomic(op, access);
+    return {};
+  }
+
   Status by_messages() {
+    const bool mixed = reach->way == Way::kProvider;
     Remote* op = make_remote(win, *what, *reach,
                              fetch ? AskKind::kGetAccumulate : AskKind::kAccumulate, offset);
+    op->folds = true;
     op->ask.type = folding.type.handle();
     op->total = bytes;
     op->unit = folding.element;
@@ -409,6 +459,7 @@ struct Accumulation {
       op->result_layout = back;
       op->result_count = result.count;
     }
+    if (mixed) in_turn(win, what->rank, false, what->call);
     return launch_with_request(op, *what);
   }
 
@@ -498,12 +549,26 @@ Status compare_and_swap(Win* win, const void* origin, const void* compare, void*
     part.no_attach = true;
     *reach = reach_of(win, rank);
   }
-  count(Way::kMessages);
+  transport::Access access;
+  const bool by_provider = find_swap(*reach, theirs.type, &access);
+  const bool mixed = reach->way == Way::kProvider;
+  count(by_provider ? Way::kProvider : Way::kMessages);
   Remote* op = make_remote(win, what, *reach, AskKind::kCompareAndSwap, offset);
   op->total = op->ask.count = op->unit = theirs.bytes;
+  if (by_provider) {
+    access.remote = there;
+    access.source = origin;
+    access.compare = compare;
+    access.result = result;
+    in_turn(win, rank, true, what.call);
+    launch_atomic(op, access);
+    return {};
+  }
+  op->folds = true;
   op->result = result;
   std::memcpy(op->inline_data, origin, static_cast<size_t>(theirs.bytes));
   std::memcpy(op->inline_data + theirs.bytes, compare, static_cast<size_t>(theirs.bytes));
+  if (mixed) in_turn(win, rank, false, what.call);
   launch(op);
   return {};
 }

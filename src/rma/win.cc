@@ -7,6 +7,7 @@
 #include "base/slab.h"
 #include "base/strings.h"
 #include "rma/internal.h"
+#include "rma/provider.h"
 
 namespace fgmpi::rma {
 
@@ -29,6 +30,7 @@ std::unordered_map<uint64_t, SharedWin*>& by_context() {
   provide(kRmaHere, [](const void*) { return g_counters.operations[int(Way::kHere)]; });
   provide(kRmaMapped, [](const void*) { return g_counters.operations[int(Way::kMapped)]; });
   provide(kRmaAttached, [](const void*) { return g_counters.operations[int(Way::kAttached)]; });
+  provide(kRmaProvider, [](const void*) { return g_counters.operations[int(Way::kProvider)]; });
   provide(kRmaMessages, [](const void*) { return g_counters.operations[int(Way::kMessages)]; });
   return true;
 }();
@@ -89,6 +91,7 @@ Status enter(SharedWin* shared, comm::Comm* comm, Win** out) {
 
 void drop_shared(SharedWin* shared) {
   by_context().erase(shared->id.plane(comm::kPlaneRma));
+  if (shared->granted) withdraw_access();
   delete shared;
 }
 
@@ -131,6 +134,8 @@ Reach reach_of(Win* win, int32_t rank) {
     reach.here = part.memory->base() + (static_cast<uint64_t>(reach.base) - part.object_base);
   } else if (part.near && !dynamic && !part.no_attach && settings::on(settings::kShmCma)) {
     reach.way = Way::kAttached;
+  } else if (part.access_key && !dynamic && !part.near && can_access(part.process)) {
+    reach.way = Way::kProvider;
   }
   return reach;
 }

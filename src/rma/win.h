@@ -13,6 +13,7 @@
 //   kHere      same process: copied or folded in place
 //   kMapped    same host, memory that MPI allocated: loads, stores and processor atomics in the mapping
 //   kAttached  same host, memory of the user's: process_vm_readv and process_vm_writev
+//   kProvider  other hosts, where the network's provider moves memory: its reads, writes and atomics (provider.h)
 //   kMessages  everything else: active messages (message.h)
 //
 // Thread rule: one thread. Functions that may switch say so. Invariants: of a SharedWin nothing is freed while a member
@@ -40,8 +41,8 @@
 
 namespace fgmpi::rma {
 
-enum class Way : uint8_t { kHere, kMapped, kAttached, kMessages };
-inline constexpr int kWays = 4;
+enum class Way : uint8_t { kHere, kMapped, kAttached, kProvider, kMessages };
+inline constexpr int kWays = 5;
 
 /// Operations so far, by way: MPIX_Stats.
 struct Counters {
@@ -62,6 +63,7 @@ struct Part {
   uint64_t control_bytes = 0;
   uint64_t object_base = 0;  ///< where the owner has it
   uint64_t host = 0;         ///< equal for processes that can share memory
+  uint64_t access_key = 0;   ///< for accesses by the network's provider; 0: none are granted
   bool near = false;         ///< on the host of this process, reached by its transport for that
   bool locked = false;       ///< accumulates to its memory take Control::all()
   bool alone = false;        ///< only its own process reaches its memory
@@ -110,6 +112,7 @@ struct SharedWin {
   uint32_t me = 0;          ///< the part of this process
   const char* made_by = "";
   bool no_locks = false;                              ///< info key: nobody will lock
+  bool granted = false;                               ///< grant_access() is to be withdrawn
   std::vector<Part> parts;                            ///< ascending processes
   MemoryObject common;                                ///< of MPI_Win_allocate_shared
   std::unordered_map<int32_t, Handshake> handshakes;  ///< by rank
@@ -138,6 +141,9 @@ struct Target {
   bool no_check = false;     ///< MPI_MODE_NOCHECK: nothing is held
   uint32_t outstanding = 0;  ///< operations that the target has not answered
   uint32_t unsent = 0;       ///< operations whose origin memory is still to be read
+  /// Of the outstanding ones, accumulates by messages and by the provider. These could pass each other, so it is always
+  /// one of them at most that is not 0.
+  uint32_t folds = 0, atomics = 0;
 };
 
 /// A member's epochs. Made by its first.
