@@ -335,7 +335,8 @@ Status fence(Win* win, int assertion) {
                  "%s is in an exposure epoch of MPI_Win_post; allowed is it after MPI_Win_wait",
                  name_of(win).c_str());
   drain(win, "MPI_Win_fence");
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  __atomic_thread_fence(
+      __ATOMIC_ACQ_REL);  // the barrier's messages order what is stored and loaded on either side
   // Even with MPI_MODE_NOPRECEDE the epoch that begins must not reach a member that has not come. Nothing ends and
   // nothing begins only with both.
   const int idle = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
@@ -506,7 +507,8 @@ Status open_another(Win* win, int32_t rank, const char* call) {
       break;
     }
   }
-  a.hot = reach_of(win, rank);
+  if (a.hot_of != rank) a.hot = reach_of(win, rank);
+  a.hot_of = rank;
   a.hot_rank = checking() ? -1 : rank;
   return {};
 }

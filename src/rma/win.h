@@ -149,6 +149,7 @@ struct Target {
 /// A member's epochs. Made by its first.
 struct Access {
   int32_t hot_rank = -1;  ///< the target reached last in this epoch, or -1: `hot` is its memory
+  int32_t hot_of = -1;    ///< whose memory `hot` is, of an earlier epoch too
   Reach hot;
   Epoch epoch = Epoch::kNone;
   bool exposed = false;                  ///< between MPI_Win_post and MPI_Win_wait
