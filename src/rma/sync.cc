@@ -334,7 +334,7 @@ Status fence(Win* win, int assertion) {
     return error(MPI_ERR_RMA_SYNC,
                  "%s is in an exposure epoch of MPI_Win_post; allowed is it after MPI_Win_wait",
                  name_of(win).c_str());
-  drain(win, "MPI_Win_fence");
+  if (__builtin_expect(a.outstanding != 0 || a.stores, 0)) drain(win, "MPI_Win_fence");
   __atomic_thread_fence(
       __ATOMIC_ACQ_REL);  // the barrier's messages order what is stored and loaded on either side
   // Even with MPI_MODE_NOPRECEDE the epoch that begins must not reach a member that has not come. Nothing ends and
@@ -344,7 +344,7 @@ Status fence(Win* win, int assertion) {
   if (checking()) fence_passed(win);
   a.epoch = assertion & MPI_MODE_NOSUCCEED ? Epoch::kNone : Epoch::kFenced;
   a.hot_rank = -1;
-  a.targets.clear();
+  if (!a.targets.empty()) a.targets.clear();
   return take_failure(&a);
 }
 
