@@ -122,7 +122,7 @@ struct Participants {
   /// The groups of the sides, where the key alone does not tell the creation; else null.
   const RankMap* groups[2] = {nullptr, nullptr};
   uint64_t fingerprint = 0;  ///< fingerprint of the groups, the same at all participants
-  int32_t claimant = -1;     ///< world rank of a member here; of a drawn candidate, which names none
+  int32_t claimant = -1;  ///< world rank of a member here; of a drawn candidate, which names none
 };
 /// The participants of a communicator.
 Participants participants_of(SharedComm* shared);

@@ -121,9 +121,10 @@ void warn_of_shared_libraries(const std::vector<PrivateLibrary>& libraries) {
 /// Functions and objects of the runtimes whose state an image has and ranks that share globals
 /// would share.
 bool uses_runtime_state(const ElfModule& program) {
-  for (const char* name : {"rand", "srand", "random", "srandom", "drand48", "lrand48", "mrand48",
-                           "srand48", "strtok", "initstate", "setstate", "getopt", "getopt_long",
-                           "getopt_long_only", "dlopen", "_ZSt3cin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog"})
+  for (const char* name :
+       {"rand", "srand", "random", "srandom", "drand48", "lrand48", "mrand48", "srand48", "strtok",
+        "initstate", "setstate", "getopt", "getopt_long", "getopt_long_only", "dlopen", "_ZSt3cin",
+        "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog"})
     if (program.imports(name)) return true;
   return false;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <map>
 
 #include "base/strings.h"
@@ -20,9 +21,11 @@ struct Channel {
   Remote* last = nullptr;
   uint32_t in_flight = 0;
 };
-std::vector<Channel>& channels() {
-  static auto* all = new std::vector<Channel>(g_av.processes());
-  return *all;
+/// Made when it is first asked for: processes of other jobs may come at any time.
+Channel* channel_to(uint32_t process) {
+  static auto* all = new std::deque<Channel>;
+  if (process >= all->size()) all->resize(process + 1);
+  return &(*all)[process];
 }
 
 pt2pt::Cookies<Remote>& cookies() {
@@ -136,7 +139,7 @@ void send_piece(Remote* op, Channel* channel) {
 }
 
 void pump(uint32_t process) {
-  Channel* channel = &channels()[process];
+  Channel* channel = channel_to(process);
   while (Remote* op = channel->first) {
     if (channel->in_flight >= kMostPieces) return;
     send_piece(op, channel);
@@ -160,7 +163,7 @@ void on_reply(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes) 
   if (!op || op->process != from || ask.position < 0 || ask.bytes < 0 ||
       ask.bytes > op->total - ask.position || (bytes && static_cast<int64_t>(bytes) != ask.bytes))
     return pt2pt::refuse_notice();
-  --channels()[from].in_flight;
+  --channel_to(from)->in_flight;
   Access& access = *op->win->access;
   if (ask.op) {
     if (access.failure.ok()) access.failure = refused(*op, static_cast<int>(ask.op));
@@ -432,7 +435,7 @@ void launch(Remote* op) {
     op->ask.layout = op->target_layout->id;
   }
   begin_remote(op);
-  Channel* channel = &channels()[op->process];
+  Channel* channel = channel_to(op->process);
   op->next = nullptr;
   if (channel->first)
     channel->last->next = op;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
@@ -50,9 +51,10 @@ struct Queue {
   Moves *first = nullptr, *last = nullptr;
   uint32_t in_flight = 0;
 };
-std::vector<Queue>& queues() {
-  static auto* all = new std::vector<Queue>(g_av.processes());
-  return *all;
+Queue& queue_to(uint32_t process) {
+  static auto* all = new std::deque<Queue>;
+  if (process >= all->size()) all->resize(process + 1);
+  return (*all)[process];
 }
 /// The last atomic of a member at a target, as long as it is not complete: those of one member must not pass each other.
 std::map<std::pair<const Win*, int32_t>, Moves*>& last_atomics() {
@@ -91,8 +93,8 @@ transport::Access next_access(Moves* m) {
 }
 
 void pump(uint32_t process) {
-  while (Moves* m = queues()[process].first) {
-    Queue& queue = queues()[process];
+  Queue& queue = queue_to(process);
+  while (Moves* m = queue.first) {
     if (queue.in_flight >= kMostAccesses) return;
     const transport::Access access = next_access(m);
     ++queue.in_flight;
@@ -103,7 +105,7 @@ void pump(uint32_t process) {
 }
 
 void enqueue(Moves* m) {
-  Queue& queue = queues()[m->op->process];
+  Queue& queue = queue_to(m->op->process);
   (queue.first ? queue.last->after : queue.first) = m;
   queue.last = m;
 }
@@ -120,7 +122,7 @@ void on_accessed(uint64_t cookie, Status status) {
   FGMPI_CHECK(m != nullptr);
   Remote* op = m->op;
   const uint32_t process = op->process;
-  Queue& queue = queues()[process];
+  Queue& queue = queue_to(process);
   --queue.in_flight;
   --m->in_flight;
   Access& access = *op->win->access;
