@@ -1,8 +1,8 @@
 // Operations on memory of other hosts that the network's provider carries out (fi_read, fi_write, fi_atomic): no frame of
 // ours, no layout that travels; with hardware that does them, no help of the target.
 //
-// The processes of a window grant each other access where their transport can, and where FGMPI_RMA_NETWORK asks for it or
-// (auto) hardware does it. A put or get is an access for each run of bytes that lies in a row at both sides; with many
+// The processes of a window grant each other access where their transport can, unless FGMPI_RMA_NETWORK=messages. Where the
+// peer's processor serves accesses, they are for long transfers only, unless it says `provider`. A put or get is an access for each run of bytes that lies in a row at both sides; with many
 // short ones, messages are faster. An accumulate goes this way if the provider has its operation, and executes it with the
 // target's processor, for a target whose memory no other process reaches (Part::alone). Others are by messages; the two
 // could pass each other, which accumulates must not (MPI-4.0 section 12.7.2), so one waits for the others (in_turn()).

@@ -1,6 +1,6 @@
 /* Which way operations take to memory that only the network reaches: by the provider's reads and writes where
- * FGMPI_RMA_NETWORK=provider, and its atomics where it has them (tcp;ofi_rxm), else by messages. Orders of accumulates
- * hold when they alternate between the two. Run with FGMPI_TRANSPORT=ofi, or on several hosts. */
+ * FGMPI_RMA_NETWORK=provider or they are long, and its atomics where it has them (tcp;ofi_rxm), else by messages. Orders
+ * of accumulates hold when they alternate between the two. Run with FGMPI_TRANSPORT=ofi, or on several hosts. */
 #include <mpi.h>
 #include <string.h>
 
@@ -114,6 +114,28 @@ static void use(MPI_Win win, long* memory, int dynamic) {
   OK(MPI_Type_free(&longs));
 }
 
+/* Long transfers: by the provider unless that is forbidden. */
+static void use_large(int allowed) {
+  enum { kLarge = 1 << 19 };
+  const int to = (rank + here) % size, from = (rank + size - here) % size;
+  MPI_Win win;
+  char *memory, *mine = malloc(kLarge), *seen = calloc(1, kLarge);
+  OK(MPI_Win_allocate(kLarge, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+  memset(mine, 'a' + rank % 26, kLarge);
+  OK(MPI_Win_fence(0, win));
+  from_now();
+  OK(MPI_Put(mine, kLarge, MPI_BYTE, to, 0, kLarge, MPI_BYTE, win));
+  OK(MPI_Win_fence(0, win));
+  for (int i = 0; i < kLarge; ++i) CHECK(memory[i] == 'a' + from % 26);
+  OK(MPI_Get(seen, kLarge, MPI_BYTE, to, 0, kLarge, MPI_BYTE, win));
+  OK(MPI_Win_fence(0, win));
+  CHECK(!memcmp(mine, seen, kLarge));
+  check_way(allowed, 2);
+  OK(MPI_Win_free(&win));
+  free(mine);
+  free(seen);
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
@@ -123,6 +145,7 @@ int main(int argc, char** argv) {
   const char* provider = getenv("FI_PROVIDER");
   by_provider = network && !strcmp(network, "provider");
   atomics = by_provider && provider && strstr(provider, "ofi_rxm");
+  use_large(!network || strcmp(network, "messages"));
   MPI_Win win;
   long* memory;
   OK(MPI_Win_allocate(kWords * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
