@@ -43,4 +43,13 @@ for shape in "1 4" "4 1" "2 2"; do
     fi
   done
 done
+# Between processes that share no memory nothing is compared, which is said once; within one it is.
+export FGMPI_TRANSPORT=ofi
+read -r p c <<< "2 2"
+out=$(run allowed allocate)
+if [ $? -ne 0 ] || ! grep -q "^fgmpi: FGMPI_RMA_CHECK: processes 0 and 1 do not share memory" <<< "$out" ||
+  [ "$(wc -l <<< "$out")" -ne 1 ]; then
+  echo "no shared memory: $out"
+  failed=1
+fi
 exit $failed
