@@ -33,6 +33,18 @@ bool is_compiler_runtime(std::string_view file) {
   return stem(file) == "libgfortran" || stem(file) == "libgomp";
 }
 
+/// Without MPI, made to be used by many threads at a time, and without anything of one call that the next one sees:
+/// compression, encryption, the network, linear algebra. Ranks can share them.
+bool is_stateless_service(std::string_view file) {
+  static constexpr std::string_view kStems[] = {
+      "libz",       "libsz",   "libaec",  "libbz2",    "liblzma", "libzstd",    "liblz4",
+      "libblosc",   "libcurl", "libssl",  "libcrypto", "libblas", "libcblas",   "liblapack",
+      "liblapacke", "libxml2", "libnuma", "libgmp",    "libmpfr", "libquadmath"};
+  return std::find(std::begin(kStems), std::end(kStems), stem(file)) != std::end(kStems) ||
+         file.starts_with("libopenblas") || file.starts_with("libcurl-") ||
+         file.starts_with("libblis") || file.starts_with("libmkl_");
+}
+
 bool names(const std::string& wish, std::string_view file) {
   return file == wish || file.substr(0, wish.size() + 1) == wish + ".";
 }
@@ -76,6 +88,7 @@ struct Library {
   bool uses_mpi = false;
   bool chosen = false;
   std::string reason;
+  enum { kUnknown, kNone, kSome } variables = kUnknown;
 };
 
 class Chooser {
@@ -83,7 +96,8 @@ class Chooser {
   explicit Chooser(const ElfModule& program) : program_(program) {
     auto maps = loaded_modules();
     for (size_t i = 1; i < maps.size(); ++i) {
-      Library library{maps[i], file_name(maps[i]->l_name), {}, false, false, false, {}};
+      Library library{maps[i], file_name(maps[i]->l_name), {}, false, false, false,
+                      {},      Library::kUnknown};
       // The kernel's own library has no file.
       if (maps[i]->l_name[0] != '/' && strchr(maps[i]->l_name, '/') == nullptr) continue;
       if (library.module.read(maps[i], maps[i]->l_name, false).ok())
@@ -108,6 +122,7 @@ class Chooser {
       more = false;
       if (program_has_images || any_chosen()) more |= choose_referring();
       more |= choose_referred();
+      more |= choose_called();
     }
   }
 
@@ -323,6 +338,37 @@ class Chooser {
           });
     }
     return more;
+  }
+
+  /// Libraries with variables that private ones call: what they keep there would be of all ranks.
+  bool choose_called() {
+    bool more = false;
+    for (Library& l : libraries_) {
+      if (!open(l) || is_stateless_service(l.file) || !any_needs(l) || !has_variables(&l)) continue;
+      std::unordered_set<std::string_view> names;
+      l.module.for_each_definition([&](const ElfW(Sym)&, const char* name) { names.insert(name); });
+      for (const Library& user : libraries_) {
+        if (l.chosen || !user.chosen || is_compiler_runtime(user.file)) continue;
+        user.module.for_each_relocation(
+            [&](const ElfW(Rela)&, const ElfW(Sym) & symbol, const char* name, const char*) {
+              if (l.chosen || symbol.st_shndx != SHN_UNDEF || !names.contains(name)) return;
+              choose(&l, std::string(user.file) + " calls " + name + ", and it has variables");
+            });
+      }
+      more |= l.chosen;
+    }
+    return more;
+  }
+
+  bool any_needs(const Library& l) {
+    return std::any_of(libraries_.begin(), libraries_.end(),
+                       [&](const Library& user) { return user.chosen && needs(user.module, l); });
+  }
+
+  static bool has_variables(Library* l) {
+    if (l->variables == Library::kUnknown)
+      l->variables = l->module.has_private_data() ? Library::kSome : Library::kNone;
+    return l->variables == Library::kSome;
   }
 
   const ElfModule& program_;

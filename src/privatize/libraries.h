@@ -4,6 +4,7 @@
 //
 //   it depends on MPI, directly or through others, and has variables
 //   a private library uses a variable of it by name, or the program holds a copy of one
+//   a private library calls it, and it has variables; not compression, linear algebra and other services without state
 //   it refers by name to a function or variable of a private library, or of the program
 //   it is the compiler's runtime of Fortran or OpenMP, and the program or a private library needs it
 //   FGMPI_PRIVATIZE_LIBS names it

@@ -31,6 +31,13 @@ END
 echo 'int counter = 5; _Thread_local int per_thread = 7; int count(void) { return counter + per_thread; }' >counter.c
 echo 'int step(void); static int top = 3; int over(void) { top++; return step() + top; }' >top.c
 echo 'int step(void); int over(void); int thin(void) { return step() + over(); }' >thin.c
+# Called by a library that uses MPI; keeps what it was told.
+echo 'static int kept; void keep(int x) { kept += x; } int what_was_kept(void) { return kept; }' >keeps.c
+echo '#include <mpi.h>
+void keep(int); int what_was_kept(void);
+static int told;
+int tell(void) { int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank); keep(rank); told++; MPI_Barrier(MPI_COMM_WORLD);
+  return what_was_kept() + told; }' >tells.c
 # Calls back into the program by name, and knows nothing of MPI either.
 echo 'int user_function(void); int call(void) { return user_function(); }' >callback.c
 # A C library with a C++ one behind it: constructors, exceptions, and an inline variable that both have.
@@ -76,6 +83,8 @@ library libcounter.so counter.c
 library libmpistate.so mpistate.c -lcounter "${mpi[@]}"
 library libtop.so top.c -lmpistate
 library libthin.so thin.c -ltop -lmpistate
+library libkeeps.so keeps.c
+library libtells.so tells.c -lkeeps "${mpi[@]}"
 library libcallback.so callback.c
 library libinner.so inner.cc "${mpi[@]}"
 library libouter.so outer.cc -linner
@@ -84,7 +93,7 @@ library libstateless.so stateless.c "${mpi[@]}"
 cat >user.c <<'END'
 #include <mpi.h>
 #include <stdio.h>
-int step(void), over(void), thin(void), count(void), call(void), outer(int), bump(void), size_of_world(void);
+int step(void), over(void), thin(void), tell(void), count(void), call(void), outer(int), bump(void), size_of_world(void);
 extern int counter;
 static int mine;
 int user_function(void) { return ++mine; }
@@ -103,6 +112,7 @@ int main(int argc, char** argv) {
   wrong += (call() != 10 * rank + 1 || mine != 10 * rank + 1) * 10000;
   wrong += (outer(rank) != 7 || outer(rank) != 8) * 100000;
   wrong += (bump() != 5 + rank) * 1000000;
+  wrong += (tell() != rank + 1) * 100000000;
   wrong += (size_of_world() != size) * 10000000;
   MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (rank == 0) printf("%d wrong\n", all);
@@ -110,7 +120,7 @@ int main(int argc, char** argv) {
   return all != 0;
 }
 END
-link=(-L. -lthin -ltop -lmpistate -lcounter -lcallback -louter -lsmall -lstateless -Wl,-rpath,"$work")
+link=(-L. -lthin -ltop -lmpistate -lcounter -lcallback -louter -ltells -lsmall -lstateless -Wl,-rpath,"$work")
 "$bin/mpicc" -O1 user.c -o user "${link[@]}" || fail "user"
 for shape in "-n 1 -nfg 1" "-n 4 -nfg 1" "-n 1 -nfg 4" "-n 2 -nfg 3" "-n 2 -nfg 64"; do
   timeout 100 "$bin/mpiexec" $shape ./user >out 2>&1 || fail "$shape: status $?"
@@ -129,7 +139,8 @@ line '\(program\)' 'has variables, or uses a private library'
 line libmpistate.so 'uses MPI and has variables'
 line libtop.so 'uses MPI and has variables'
 line libsmall.so 'uses MPI and has variables'
-line libcounter.so 'libmpistate.so uses its variable (counter|per_thread)'
+line libcounter.so 'libmpistate.so (uses its variable (counter|per_thread)|calls counter, and it has variables)'
+line libkeeps.so 'libtells.so calls (keep|what_was_kept), and it has variables'
 line libthin.so 'refers to (step|over) of lib(top|mpistate).so'
 line libcallback.so 'refers to user_function of the program'
 line libinner.so 'uses MPI and has variables'
