@@ -1,4 +1,6 @@
-/* Two jobs that were started apart:  pair accept|connect FILE [TIMES]. The port's name passes through FILE. */
+/* Two jobs that were started apart:  pair accept|connect FILE [TIMES]. The port's name passes through FILE. Many times: each
+ * connection is used shortly, and neither descriptors nor memory grow. */
+#include <dirent.h>
 #include <unistd.h>
 
 #include "exercise.h"
@@ -18,6 +20,34 @@ static void read_file(const char* path, char* text, int bytes) {
   fclose(f);
 }
 
+static int descriptors(void) {
+  int n = 0;
+  DIR* d = opendir("/proc/self/fd");
+  CHECK(d);
+  while (readdir(d)) ++n;
+  closedir(d);
+  return n;
+}
+
+static long resident_kib(void) {
+  long pages = 0;
+  FILE* f = fopen("/proc/self/statm", "r");
+  CHECK(f && fscanf(f, "%*d %ld", &pages) == 1);
+  fclose(f);
+  return pages * 4;
+}
+
+static void use_shortly(MPI_Comm inter, int side) {
+  MPI_Comm merged;
+  int one = 1, sum, size, remote;
+  OK(MPI_Comm_size(inter, &size));
+  OK(MPI_Comm_remote_size(inter, &remote));
+  OK(MPI_Intercomm_merge(inter, side, &merged));
+  OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, merged));
+  CHECK(sum == size + remote);
+  OK(MPI_Comm_free(&merged));
+}
+
 int main(int argc, char** argv) {
   int rank;
   MPI_Init(&argc, &argv);
@@ -31,16 +61,26 @@ int main(int argc, char** argv) {
     write_file(argv[2], port);
   }
   if (rank == 0 && side == 1) read_file(argv[2], port, sizeof port);
+  int fds = 0;
+  long kib = 0;
   for (int k = 0; k < times; ++k) {
     MPI_Comm inter;
     if (side == 0)
       OK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
     else
       OK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
-    exercise(inter, side);
+    if (times < 10)
+      exercise(inter, side);
+    else
+      use_shortly(inter, side);
+    if (times >= 10 && k == times / 10) {
+      fds = descriptors();
+      kib = resident_kib();
+    }
     if (k + 1 < times || times % 2)
       OK(MPI_Comm_disconnect(&inter)); /* else the end of the job does it */
   }
+  if (times >= 10) CHECK(descriptors() <= fds + 4 && resident_kib() < kib + 2000);
   if (rank == 0 && side == 0) OK(MPI_Close_port(port));
   return finish();
 }
