@@ -11,16 +11,11 @@
 namespace fgmpi::dynamic {
 namespace {
 
-/// Conversations in which somebody waits.
-std::vector<Conversation*>& g_waiting = *new std::vector<Conversation*>;
-
 void describe(const sched::WaitSite*, std::string* out) {
   *out += "waiting for the other job to answer";
 }
 
 }  // namespace
-
-Conversation::~Conversation() { std::erase(g_waiting, this); }
 
 void Conversation::say(const std::vector<uint8_t>& message) {
   const auto length = static_cast<uint32_t>(message.size());
@@ -52,7 +47,7 @@ size_t Conversation::on_bytes(const uint8_t* bytes, size_t count) {
   if (got_ == sizeof length_bytes_ + message_.size()) {
     whole_ = true;
     pause(true);
-    wake();
+    waiter_.wake();
   }
   return count;
 }
@@ -60,29 +55,16 @@ size_t Conversation::on_bytes(const uint8_t* bytes, size_t count) {
 void Conversation::on_end(const std::string& why) {
   ended_ = true;
   why_ = why;
-  wake();
+  waiter_.wake();
 }
 
 void Conversation::on_room() {
-  if (unsent() == 0) wake();
-}
-
-void Conversation::wake() {
-  if (waiter_) sched::ready(std::exchange(waiter_, nullptr));
-}
-
-void Conversation::wait(int64_t deadline, const char* call) {
-  sched::WaitSite site{call, describe, false};
-  deadline_ = deadline;
-  waiter_ = sched::current();
-  g_waiting.push_back(this);
-  sched::park(&site);
-  std::erase(g_waiting, this);
+  if (unsent() == 0) waiter_.wake();
 }
 
 Status Conversation::hear(std::vector<uint8_t>* message, int64_t deadline, const char* call) {
   if (!whole_ && !ended_) pause(false);
-  while (!whole_ && !ended_ && now_ns() < deadline) wait(deadline, call);
+  while (!whole_ && !ended_ && now_ns() < deadline) waiter_.wait(deadline, call, describe);
   if (!whole_) {
     if (ended_) return error(MPI_ERR_PORT, "the other job cannot be talked to: %s", why_.c_str());
     return error(MPI_ERR_PORT,
@@ -96,25 +78,7 @@ Status Conversation::hear(std::vector<uint8_t>* message, int64_t deadline, const
 }
 
 void Conversation::finish_saying(int64_t deadline, const char* call) {
-  while (unsent() > 0 && !ended_ && now_ns() < deadline) wait(deadline, call);
-}
-
-bool Conversation::check_deadlines() {
-  if (g_waiting.empty()) return false;
-  const int64_t now = now_ns();
-  bool any = false;
-  for (Conversation* c : g_waiting) {
-    if (!c->waiter_ || c->deadline_ > now) continue;
-    c->wake();
-    any = true;
-  }
-  return any;
-}
-
-int64_t Conversation::until_next_deadline() {
-  int64_t next = INT64_MAX;
-  for (const Conversation* c : g_waiting) next = std::min(next, c->deadline_);
-  return next == INT64_MAX ? next : std::max<int64_t>(next - now_ns(), 1'000'000);
+  while (unsent() > 0 && !ended_ && now_ns() < deadline) waiter_.wait(deadline, call, describe);
 }
 
 }  // namespace fgmpi::dynamic

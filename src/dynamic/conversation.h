@@ -12,13 +12,12 @@
 
 #include "base/status.h"
 #include "dynamic/stream.h"
-#include "proclet-sched/sched.h"
+#include "dynamic/waiter.h"
 
 namespace fgmpi::dynamic {
 
 class Conversation final : public Stream {
  public:
-  ~Conversation() override;
   void say(const std::vector<uint8_t>& message);
   /// Waits for the next message until `deadline` (of now_ns(); INT64_MAX: for ever). Errors: MPI_ERR_PORT when the other
   /// side has closed, says nonsense, or the time is over. May switch.
@@ -28,25 +27,18 @@ class Conversation final : public Stream {
   /// The other side has closed, or never answered.
   bool ended() const { return ended_; }
 
-  /// Wakes those whose time is over, true if there was one; how long until the next one's is (ns).
-  static bool check_deadlines();
-  static int64_t until_next_deadline();
-
  private:
   size_t on_bytes(const uint8_t* bytes, size_t count) override;
   size_t wanted() const override;
   void on_end(const std::string& why) override;
   void on_room() override;
-  void wait(int64_t deadline, const char* call);
-  void wake();
   static constexpr size_t kLongest = size_t{1} << 30;
   std::vector<uint8_t> message_;
   uint8_t length_bytes_[4] = {};
   size_t got_ = 0;  ///< bytes of length and message so far
   bool whole_ = false, ended_ = false;
   std::string why_;
-  sched::Proclet* waiter_ = nullptr;
-  int64_t deadline_ = INT64_MAX;
+  Waiter waiter_;
 };
 
 }  // namespace fgmpi::dynamic

@@ -13,7 +13,7 @@
 #include "base/stand_still.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/mlut.h"
-#include "dynamic/conversation.h"
+#include "dynamic/waiter.h"
 #include "pt2pt/engine.h"
 #include "transport/host_id.h"
 #include "transport/random.h"
@@ -481,7 +481,7 @@ void Links::report() {
 bool Links::poll() {
   bool any = inner_ && inner_->poll();
   any |= g_poller.poll();
-  any |= Conversation::check_deadlines();
+  any |= Waiter::check_deadlines();
   if (__builtin_expect(!suspects_.empty(), 0)) {
     const int64_t now = now_ns();
     for (size_t i = 0; i < suspects_.size();) {
@@ -503,7 +503,7 @@ bool Links::arm() { return failures_.empty() && !made_room_; }
 int Links::wait_fd() const { return g_poller.descriptor(); }
 
 int64_t Links::longest_sleep() const {
-  int64_t longest = std::min(g_poller.longest_sleep(), Conversation::until_next_deadline());
+  int64_t longest = std::min(g_poller.longest_sleep(), Waiter::until_next_deadline());
   if (!suspects_.empty()) longest = std::min(longest, kByeFollowsWithin / 10);
   return longest;
 }

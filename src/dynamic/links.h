@@ -28,6 +28,7 @@
 #include "ch4-av-rankmap/process_groups.h"
 #include "ch4-av-rankmap/rankmap.h"
 #include "dynamic/contact.h"
+#include "dynamic/hello.h"
 #include "dynamic/stream.h"
 #include "transport/transport.h"
 
@@ -36,18 +37,6 @@ namespace fgmpi::dynamic {
 inline constexpr uint8_t kBye = 0xff;  ///< Header::kind
 enum class ByeReason : int32_t { kDisconnected = 1, kEnded };
 
-struct Hello {
-  static constexpr char kMagic[8] = {'f', 'g', 'm', 'p', 'i', 'd', 'y', '1'};
-  enum Kind : uint32_t { kLink = 1, kPort };
-  char magic[8];
-  uint32_t kind;
-  uint32_t from_process;  ///< kLink: who writes
-  uint32_t to_process;
-  uint32_t port;  ///< kPort: its number
-  GroupUid from, to;
-  Key key;
-};
-static_assert(sizeof(Hello) == 72);
 /// A hello to the process with this key, or to a port.
 Hello make_hello(Hello::Kind kind, const Key& key);
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/strings.h"
 #include "dynamic/links.h"
 
@@ -18,7 +19,7 @@ constexpr size_t kMostCallers = 4096;
 struct Port {
   Key key;
   std::deque<std::unique_ptr<Conversation>> callers;
-  std::deque<sched::Proclet*> acceptors;  ///< that wait
+  std::deque<Waiter*> acceptors;  ///< that wait
 };
 
 std::map<uint32_t, Port>& g_ports = *new std::map<uint32_t, Port>;
@@ -48,7 +49,7 @@ bool take_caller(const Hello& hello, int fd) {
   caller->pause(true);  // until it is accepted
   port.callers.push_back(std::move(caller));
   if (!port.acceptors.empty()) {
-    sched::ready(port.acceptors.front());
+    port.acceptors.front()->wake();
     port.acceptors.pop_front();
   }
   return true;
@@ -83,18 +84,30 @@ Status close_port(const std::string& text) {
   return {};
 }
 
-Status accept(const std::string& name, const char* call, std::unique_ptr<Conversation>* out) {
+void wake_acceptors() {
+  for (auto& [number, port] : g_ports)
+    for (Waiter* acceptor : port.acceptors) acceptor->wake();
+}
+
+Status accept(const std::string& name, const char* call, std::unique_ptr<Conversation>* out,
+              const AcceptLimit* limit) {
   for (;;) {
     Port* port = find_port(name);
     if (!port) return no_port(name, kOpenHere);
     while (!port->callers.empty()) {
       *out = std::move(port->callers.front());
       port->callers.pop_front();
-      if (!(*out)->ended()) return {};
+      if (!(*out)->ended() && ((limit && limit->gone_too) || !(*out)->hung_up())) return {};
     }
-    sched::WaitSite site{call, describe, false};
-    port->acceptors.push_back(sched::current());
-    sched::park(&site);
+    if (limit && limit->over) return error(limit->error_class, "%s", limit->words);
+    const int64_t deadline = limit ? limit->deadline : INT64_MAX;
+    if (now_ns() >= deadline)
+      return error(limit->error_class,
+                   "nobody has connected in time (MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT)");
+    Waiter waiter;
+    port->acceptors.push_back(&waiter);
+    waiter.wait(deadline, call, describe);
+    if ((port = find_port(name))) std::erase(port->acceptors, &waiter);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -176,7 +177,13 @@ void Stream::on_ready(uint32_t events) {
   if (events & EPOLLOUT) flush();
   if (fd_ < 0) return;
   if (paused_) {
-    if (events & (EPOLLHUP | EPOLLERR)) finish("closed");
+    if (!(events & (EPOLLHUP | EPOLLERR))) return;
+    // What the other side has said before it closed is read when the stream goes on.
+    char one;
+    if (recv(fd_, &one, 1, MSG_PEEK | MSG_DONTWAIT) <= 0)
+      return finish("it has closed the connection");
+    epoll_ctl(g_poller.descriptor(), EPOLL_CTL_DEL, fd_, nullptr);
+    watched_ = false;
   } else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
     read_all();
   }
@@ -200,6 +207,12 @@ void Stream::read_all() {
       if (in_.empty()) std::vector<uint8_t>().swap(in_);
     }
   }
+}
+
+bool Stream::hung_up() const {
+  pollfd other{fd_, POLLRDHUP, 0};
+  return fd_ < 0 ||
+         (::poll(&other, 1, 0) == 1 && (other.revents & (POLLRDHUP | POLLHUP | POLLERR)));
 }
 
 void Stream::pause(bool paused) {

@@ -56,6 +56,8 @@ class Stream {
   bool open() const { return fd_ >= 0; }
   /// Reading stops, or goes on. While it is stopped, only the end is noticed.
   void pause(bool paused);
+  /// Has the other side closed, although what it said before may not have been read?
+  bool hung_up() const;
   /// Stops everything; on_end() is not called.
   void close();
   /// Gives up the descriptor without closing it.
