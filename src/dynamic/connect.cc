@@ -81,6 +81,7 @@ class Connecting {
   std::unique_ptr<Conversation> conversation_;
   RankMap remote_;
   comm::ContextId id_;
+  std::vector<int> codes_;  ///< kSpawn, at the root
 };
 
 /// Each process's bytes, at the root's; *all is empty elsewhere.
@@ -134,6 +135,8 @@ Status Connecting::open_conversation() {
       conversation_ = std::make_unique<Conversation>();
       conversation_->adopt(arguments_.fd, false);
       return {};
+    case Way::kSpawn:
+      return spawn(*arguments_.commands, meeting_->call, &conversation_, &codes_);
   }
   return {};
 }
@@ -218,10 +221,15 @@ Status Connecting::agree_on_status(const Status& here, Status* agreed) {
       conversation_.reset();
     }
     verdict = encode(status);
+    for (int code : codes_) append(&verdict, code);
   }
   FGMPI_TRY(comm::spread(shared_, root_index_, tag(comm::kStepExchange), &verdict, meeting_->call));
   FieldReader in(verdict.data(), verdict.size());
   *agreed = decode_status(&in);
+  std::vector<int> codes;
+  while (in.left()) codes.push_back(in.get<int>());
+  for (const comm::Arrival* a = meeting_->arrivals; a; a = a->next)
+    if (auto* wanted = static_cast<const ConnectArrival*>(a)->arguments->codes) *wanted = codes;
   return {};
 }
 

@@ -18,16 +18,20 @@
 
 #include "comm/comm.h"
 #include "dynamic/conversation.h"
+#include "dynamic/spawn.h"
 
 namespace fgmpi::dynamic {
 
 /// How a side comes to its conversation with the other one.
-enum class Way { kAccept, kConnect, kJoin };
+enum class Way { kAccept, kConnect, kJoin, kSpawn };
 struct ConnectArguments {
   Way way;
   const char* call;
   std::string port;  ///< kAccept, kConnect: significant at the root
   int fd = -1;       ///< kJoin
+  /// kSpawn: what to start, at the root; and the outcome of each rank, at all members.
+  const std::vector<Command>* commands = nullptr;
+  std::vector<int>* codes = nullptr;
 };
 /// Errors: MPI_ERR_PORT (port, time over, the other side failed), MPI_ERR_COMM (members in common).
 Status connect(comm::Comm* comm, int root, const ConnectArguments& arguments, comm::Comm** out);

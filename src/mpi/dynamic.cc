@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <vector>
 
+#include "base/environment.h"
 #include "base/strings.h"
 #include "coll/coll.h"
 #include "dynamic/connect.h"
@@ -88,6 +91,107 @@ Status lookup_name(const char* service_name, MPI_Info, char* port_name) {
   const size_t bytes = std::min<size_t>(port.size(), MPI_MAX_PORT_NAME - 1);
   std::memcpy(port_name, port.data(), bytes);
   port_name[bytes] = 0;
+  return {};
+}
+
+namespace {
+
+/// The communicator with the parents of each rank of this process; null where it was freed, or there are none.
+struct ParentComm {
+  MPI_Comm handle = MPI_COMM_NULL;
+  comm::ContextId id;
+};
+std::vector<ParentComm>& parent_comms() {
+  static auto* all = new std::vector<ParentComm>(process().ranks);
+  return *all;
+}
+
+/// The port of the parents; empty in a process that was not spawned. What it starts itself must not take it for its own.
+const std::string& parents_port() {
+  static const std::string* port = [] {
+    const char* text = environment::text(environment::kParent);
+    auto* kept = new std::string(text ? text : "");
+    environment::unset(environment::kParent);
+    return kept;
+  }();
+  return *port;
+}
+
+/// What the info key mpi_initial_errhandler of the spawn said.
+MPI_Errhandler initial_errhandler() {
+  const char* text = environment::text(environment::kInitialErrhandler);
+  if (text && std::strcmp(text, "mpi_errors_return") == 0) return MPI_ERRORS_RETURN;
+  if (text && std::strcmp(text, "mpi_errors_abort") == 0) return MPI_ERRORS_ABORT;
+  return MPI_ERRORS_ARE_FATAL;
+}
+
+Status command_of(const char* program, char** arguments, int maxprocs, MPI_Info info,
+                  dynamic::Command* out) {
+  FGMPI_TRY(check_pointer(program, "command"));
+  out->program = program;
+  for (char** at = arguments; at && *at; ++at) out->arguments.emplace_back(*at);
+  out->ranks = maxprocs;
+  return comm::read_info(info, &out->info);
+}
+
+/// `commands` are the root's. What is wrong with them is its error at first, and by the collective everybody's.
+Status spawn(const char* call, const std::vector<dynamic::Command>& commands, int root,
+             comm::Comm* comm, comm::Comm** intercomm, int* codes) {
+  std::vector<int> all;
+  dynamic::ConnectArguments arguments{dynamic::Way::kSpawn, call, "", -1, &commands, &all};
+  Status status = dynamic::connect(comm, root, arguments, intercomm);
+  if (codes != MPI_ERRCODES_IGNORE) std::copy(all.begin(), all.end(), codes);
+  return status;
+}
+
+}  // namespace
+
+Status comm_spawn(const char* command, char** argv, int maxprocs, MPI_Info info, int root,
+                  comm::Comm* comm, comm::Comm** intercomm, int* array_of_errcodes) {
+  FGMPI_TRY(check_intra(comm));
+  std::vector<dynamic::Command> commands;
+  if (comm->rank == root)
+    FGMPI_TRY(command_of(command, argv, maxprocs, info, &commands.emplace_back()));
+  return spawn("MPI_Comm_spawn", commands, root, comm, intercomm, array_of_errcodes);
+}
+
+Status comm_spawn_multiple(int count, char** array_of_commands, char*** array_of_argv,
+                           const int* array_of_maxprocs, const MPI_Info* array_of_info, int root,
+                           comm::Comm* comm, comm::Comm** intercomm, int* array_of_errcodes) {
+  FGMPI_TRY(check_intra(comm));
+  std::vector<dynamic::Command> commands;
+  if (comm->rank == root) {
+    if (count < 1) return error(MPI_ERR_ARG, "count is %d; allowed is 1 or more", count);
+    FGMPI_TRY(check_pointer(array_of_commands, "array_of_commands"));
+    FGMPI_TRY(check_pointer(array_of_maxprocs, "array_of_maxprocs"));
+    FGMPI_TRY(check_pointer(array_of_info, "array_of_info"));
+    for (int k = 0; k < count; ++k)
+      FGMPI_TRY(command_of(array_of_commands[k],
+                           array_of_argv == MPI_ARGVS_NULL ? nullptr : array_of_argv[k],
+                           array_of_maxprocs[k], array_of_info[k], &commands.emplace_back()));
+  }
+  return spawn("MPI_Comm_spawn_multiple", commands, root, comm, intercomm, array_of_errcodes);
+}
+
+Status connect_with_parents(comm::RankState* rank) {
+  const std::string& port = parents_port();
+  if (port.empty()) return {};
+  rank->world.errhandler = rank->self.errhandler = initial_errhandler();
+  comm::Comm* made = nullptr;
+  FGMPI_TRY(dynamic::connect(&rank->world, 0, {dynamic::Way::kConnect, "MPI_Init", port}, &made));
+  comm::extras(made).name = "MPI_COMM_PARENT";
+  comm::extras(made).named = true;
+  parent_comms()[rank->local] = {made->handle, made->shared->id};
+  return {};
+}
+
+Status comm_get_parent(MPI_Comm* parent) {
+  *parent = MPI_COMM_NULL;
+  if (parents_port().empty()) return {};
+  const ParentComm& mine = parent_comms()[comm::rank_state()->local];
+  const comm::Comm* found = mine.handle == MPI_COMM_NULL ? nullptr : comm::find(mine.handle);
+  // Its handle may be another communicator's by now.
+  if (found && found->shared->id == mine.id) *parent = mine.handle;
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "coll/coll.h"
 #include "mpi/answering_thread.h"
 #include "mpi/binding.h"
+#include "mpi/dynamic.h"
 #include "mpi/process.h"
 #include "mpi/runtime.h"
 #include "privatize/privatize.h"
@@ -49,6 +50,7 @@ int init(const char* call, int required, int* provided) {
   auto* rank = static_cast<comm::RankState*>(p->rank_state);
   rank->thread_level = MPI_THREAD_SINGLE;
   if (provided) *provided = required;
+  FGMPI_RETURN_IF(call, nullptr, connect_with_parents(rank));
   p->mpi_phase = kInitialised;
   grant_thread_level(required);
   return MPI_SUCCESS;

@@ -1,0 +1,239 @@
+#include "dynamic/spawn.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/strings.h"
+#include "dynamic/connect.h"
+#include "dynamic/links.h"
+#include "dynamic/ports.h"
+
+extern char** environ;
+
+namespace fgmpi::dynamic {
+namespace {
+
+/// mpiexec, while it runs: its end is noticed, and asked for, so that it leaves no zombie.
+class Launcher final : public Stream {
+ public:
+  explicit Launcher(pid_t process) : pid(process) {
+    const auto fd = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+    if (fd >= 0) adopt(fd, true);
+  }
+  const pid_t pid;
+  AcceptLimit limit;  ///< of whoever waits for its job
+
+ private:
+  void on_ready(uint32_t) override {
+    int status = 0;
+    if (waitpid(pid, &status, WNOHANG) == 0) return;
+    limit.over = true;
+    wake_acceptors();
+    for (size_t i = 0; i < running().size(); ++i) {
+      if (running()[i].get() != this) continue;
+      std::shared_ptr<Launcher> self = std::move(running()[i]);
+      running().erase(running().begin() + static_cast<std::ptrdiff_t>(i));
+      close();
+      finished().push_back(std::move(self));  // in the middle of a poll
+      return;
+    }
+  }
+  size_t on_bytes(const uint8_t*, size_t count) override { return count; }
+  void on_end(const std::string&) override {}
+
+ public:
+  static std::vector<std::shared_ptr<Launcher>>& running() {
+    static auto* all = new std::vector<std::shared_ptr<Launcher>>;
+    return *all;
+  }
+  static std::vector<std::shared_ptr<Launcher>>& finished() {
+    static auto* all = new std::vector<std::shared_ptr<Launcher>>;
+    return *all;
+  }
+};
+
+/// The folder above the one that this library lies in.
+std::string prefix() {
+  Dl_info info{};
+  dladdr(reinterpret_cast<void*>(&prefix), &info);
+  char resolved[PATH_MAX];
+  std::string path = info.dli_fname && realpath(info.dli_fname, resolved) ? resolved : "";
+  for (int k = 0; k < 2 && !path.empty(); ++k)
+    path.resize(path.rfind('/') == path.npos ? 0 : path.rfind('/'));
+  return path;
+}
+
+/// What the new job must not take for its own: the launcher's words to this process.
+bool is_own_variable(const char* text) {
+  for (const char* own : {"PMI_", "PMIX_", "HYDI_", "MPI_LOCALNRANKS=", "MPI_LOCALRANKID=",
+                          "FGMPI_NFG=", "FGMPI_RANKS=", "FGMPI_APPNUM=", "FGMPI_PARENT=",
+                          "FGMPI_HYDRA_INPUT=", "FGMPI_INITIAL_ERRHANDLER="})
+    if (std::strncmp(text, own, std::strlen(own)) == 0) return true;
+  return false;
+}
+
+std::vector<std::string> arguments_of(const std::vector<Section>& sections, const std::string& home,
+                                      const std::string& starters) {
+  std::vector<std::string> words{home + "/bin/mpiexec"};
+  const Section& first = sections[0];
+  if (!first.hosts.empty()) words.insert(words.end(), {"-hosts", first.hosts});
+  if (!first.hostfile.empty()) words.insert(words.end(), {"-f", first.hostfile});
+  if (!first.bind_to.empty()) words.insert(words.end(), {"-bind-to", first.bind_to});
+  for (size_t k = 0; k < sections.size(); ++k) {
+    const Section& s = sections[k];
+    if (k > 0) words.push_back(":");
+    if (!s.wdir.empty()) words.insert(words.end(), {"-wdir", s.wdir});
+    for (const auto& [name, value] : s.environment)
+      words.insert(words.end(), {"-env", name, value});
+    if (!s.errhandler.empty())
+      words.insert(words.end(),
+                   {"-env", environment::name(environment::kInitialErrhandler), s.errhandler});
+    words.insert(words.end(),
+                 {"-n", std::to_string(s.processes), "-ranks", std::to_string(s.ranks),
+                  home + "/lib/fgmpi/fgmpi-start", starters, std::to_string(k), s.path, s.program});
+    words.insert(words.end(), s.arguments.begin(), s.arguments.end());
+  }
+  return words;
+}
+
+Status start_launcher(const std::vector<std::string>& words, const std::string& parent,
+                      std::shared_ptr<Launcher>* out) {
+  std::vector<char*> arguments, variables;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const std::string port = std::string(environment::name(environment::kParent)) + "=" + parent;
+  for (char** at = environ; at && *at; ++at)
+    if (!is_own_variable(*at)) variables.push_back(*at);
+  variables.push_back(const_cast<char*>(port.c_str()));
+  variables.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  pid_t pid = -1;
+  const int code =
+      posix_spawn(&pid, words[0].c_str(), &actions, nullptr, arguments.data(), variables.data());
+  posix_spawn_file_actions_destroy(&actions);
+  if (code)
+    return error(MPI_ERR_SPAWN, "%s cannot be started: %s", words[0].c_str(), std::strerror(code));
+  *out = std::make_shared<Launcher>(pid);
+  Launcher::running().push_back(*out);
+  return {};
+}
+
+/// Two ports that are closed again whatever comes.
+struct Ports {
+  std::string starters, children;
+  Status open() {
+    FGMPI_TRY(open_port(&starters));
+    return open_port(&children);
+  }
+  ~Ports() {
+    for (const std::string* name : {&starters, &children})
+      if (!name->empty()) Status ignored = close_port(*name);
+  }
+};
+
+/// All starters have said which command they are of, and that exec has worked or not.
+Status hear_starters(const std::vector<Section>& sections, const std::string& port,
+                     const char* call, AcceptLimit* limit, std::vector<int>* errnos) {
+  limit->gone_too = true;
+  int64_t left = 0;
+  for (const Section& s : sections) left += s.processes;
+  std::vector<std::pair<uint32_t, std::unique_ptr<Conversation>>> starters;
+  for (; left > 0; --left) {
+    std::unique_ptr<Conversation> one;
+    FGMPI_TRY(accept(port, call, &one, limit));
+    std::vector<uint8_t> said;
+    FGMPI_TRY(one->hear(&said, limit->deadline, call));
+    uint32_t index;
+    if (said.size() != sizeof index)
+      return error(MPI_ERR_SPAWN, "a starter says what cannot be read");
+    std::memcpy(&index, said.data(), sizeof index);
+    if (index >= sections.size()) return error(MPI_ERR_SPAWN, "a starter says what cannot be read");
+    starters.emplace_back(index, std::move(one));
+  }
+  for (auto& [index, one] : starters) {
+    std::vector<uint8_t> said;
+    const Status heard = one->hear(&said, limit->deadline, call);
+    if (!heard.ok()) continue;  // it has closed: exec has worked
+    int code = ENOENT;
+    if (said.size() == sizeof code) std::memcpy(&code, said.data(), sizeof code);
+    (*errnos)[index] = code ? code : ENOENT;
+  }
+  return {};
+}
+
+/// Whatever runs of a job that is not wanted any more: the launcher ends its processes.
+void end_job(const Launcher& launcher) {
+  if (!launcher.limit.over) kill(launcher.pid, SIGTERM);
+}
+
+Status start_and_wait(const std::vector<Section>& sections, const char* call,
+                      std::unique_ptr<Conversation>* children, std::vector<int>* errnos) {
+  int64_t seconds = 0;
+  FGMPI_TRY(connect_timeout(&seconds));
+  Launcher::finished().clear();
+  const std::string home = prefix();
+  Ports ports;
+  FGMPI_TRY(ports.open());
+  std::shared_ptr<Launcher> launcher;
+  FGMPI_TRY(
+      start_launcher(arguments_of(sections, home, ports.starters), ports.children, &launcher));
+  launcher->limit.deadline = add_time(now_ns(), seconds * kSecond);
+  launcher->limit.error_class = MPI_ERR_SPAWN;
+  launcher->limit.words = "the new job has ended before its ranks called MPI_Init";
+  Status status = hear_starters(sections, ports.starters, call, &launcher->limit, errnos);
+  for (size_t k = 0; k < sections.size() && status.ok(); ++k)
+    if ((*errnos)[k])
+      status = error(MPI_ERR_SPAWN, "command is \"%s\", which cannot be executed: %s",
+                     escaped(sections[k].program).c_str(), std::strerror((*errnos)[k]));
+  launcher->limit.gone_too = false;
+  if (status.ok()) status = accept(ports.children, call, children, &launcher->limit);
+  if (!status.ok()) end_job(*launcher);
+  return status;
+}
+
+}  // namespace
+
+Status spawn(const std::vector<Command>& commands, const char* call,
+             std::unique_ptr<Conversation>* children, std::vector<int>* codes) {
+  std::vector<Section> sections(commands.size());
+  std::vector<int> errnos(commands.size()), failed(commands.size());
+  Status status;
+  for (size_t k = 0; k < commands.size(); ++k) {
+    Status one = plan(commands[k], &sections[k]);
+    failed[k] = one.ok() ? 0 : one.error_class();
+    if (status.ok()) status = std::move(one);
+  }
+  if (status.ok()) status = start_and_wait(sections, call, children, &errnos);
+  // A command that could be started is none that failed; but nothing of a job that failed goes on.
+  bool blamed = false;
+  for (size_t k = 0; k < commands.size(); ++k) {
+    if (errnos[k]) failed[k] = MPI_ERR_SPAWN;
+    blamed |= failed[k] != 0;
+  }
+  codes->clear();
+  for (size_t k = 0; k < commands.size(); ++k) {
+    const int code = status.ok() ? MPI_SUCCESS : blamed ? failed[k] : MPI_ERR_SPAWN;
+    const int64_t asked = std::max<int64_t>(commands[k].ranks, 0);
+    // Fewer ranks than asked for, as `soft` allows: the rest was not started.
+    const int64_t started = status.ok() ? std::min(asked, sections[k].ranks) : asked;
+    codes->insert(codes->end(), static_cast<size_t>(started), code);
+    codes->insert(codes->end(), static_cast<size_t>(asked - started), MPI_ERR_SPAWN);
+  }
+  return status;
+}
+
+}  // namespace fgmpi::dynamic

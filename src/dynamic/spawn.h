@@ -1,0 +1,49 @@
+// Spawning: a new job, started by mpiexec of this installation, that connects with its parent (MPI-4.0 section 11.8).
+//
+//   root of the spawn --mpiexec -n P -nfg C fgmpi-start PORT K program arguments : ...--> fgmpi-start, once a process
+//   port of the starters  <--"I am of command K"; then the connection closes (exec has worked), or the errno of exec
+//   port of the children  <--MPI_Comm_connect of the new job's world, in its MPI_Init: the port is in FGMPI_PARENT
+//
+// maxprocs counts ranks. The launcher alone tells nothing of programs that cannot be executed; the starters do, so that
+// each command has its own code.
+// Thread rule: one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "dynamic/conversation.h"
+
+namespace fgmpi::dynamic {
+
+/// One program of a spawn, as its root gives it.
+struct Command {
+  std::string program;
+  std::vector<std::string> arguments;
+  int64_t ranks = 0;  ///< maxprocs
+  std::vector<std::pair<std::string, std::string>> info;
+};
+
+/// What a command asks for, made of its info keys.
+struct Section {
+  std::string program;
+  std::vector<std::string> arguments;
+  int64_t ranks = 0, processes = 0;
+  std::string path, wdir, hosts, hostfile, bind_to, errhandler;
+  std::vector<std::pair<std::string, std::string>> environment;
+};
+/// Errors: MPI_ERR_SPAWN (no such program, no such number), MPI_ERR_INFO_VALUE.
+Status plan(const Command& command, Section* out);
+/// The largest number of a list of triplets ("2,4:10:2") that is at most `most`; 0: there is none. Errors:
+/// MPI_ERR_INFO_VALUE.
+Status pick_soft(const std::string& text, int64_t most, int64_t* out);
+
+/// Starts the job. Fills in *codes, one for each rank that was asked for. *children: their first message is to come.
+/// May switch. Errors: MPI_ERR_SPAWN.
+Status spawn(const std::vector<Command>& commands, const char* call,
+             std::unique_ptr<Conversation>* children, std::vector<int>* codes);
+
+}  // namespace fgmpi::dynamic
