@@ -84,6 +84,15 @@ class Links final : public transport::Transport {
   void expose(uint32_t process, uint64_t peer, size_t length) override;
   transport::ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local,
                              size_t length, uint64_t cookie) override;
+  // Accesses are within the own job only.
+  uint64_t grant_access() override { return inner_ ? inner_->grant_access() : 0; }
+  void withdraw_access() override { inner_->withdraw_access(); }
+  bool access_pays() const override { return inner_ && inner_->access_pays(); }
+  size_t most_atomic(transport::Access::Kind kind, transport::AtomicOp op,
+                     transport::AtomicType type) const override {
+    return inner_ ? inner_->most_atomic(kind, op, type) : 0;
+  }
+  void access(uint64_t peer, const transport::Access& what) override { inner_->access(peer, what); }
   bool poll() override;
   bool arm() override;
   int wait_fd() const override;
