@@ -3,12 +3,12 @@
 // its ranks, and threads sleep while they wait where there are more of them than processors. What the user has set in
 // the environment is left as it is.
 #include <dlfcn.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <string>
 
 #include "base/environment.h"
+#include "base/processors.h"
 #include "base/strings.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
@@ -20,11 +20,7 @@ void share_processors(uint32_t ranks) {
   if (std::none_of(modules.begin(), modules.end(),
                    [](const ElfModule& m) { return m.name().starts_with("libgomp.so"); }))
     return;
-  cpu_set_t usable;
-  if (sched_getaffinity(0, sizeof usable, &usable) != 0) return;
-  const char* here = environment::text(environment::kLocalProcesses);
-  int64_t processes = std::max<int64_t>(here ? parse_int(here).value_or(1) : 1, 1);
-  int64_t all = processes * ranks, processors = CPU_COUNT(&usable);
+  const int64_t all = processes_on_host() * ranks, processors = usable_processors();
   const char* wanted = environment::text(environment::kOmpThreads);
   int64_t threads = std::max<int64_t>(processors / all, 1);
   if (!wanted) {
