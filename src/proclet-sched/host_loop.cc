@@ -27,7 +27,7 @@ constexpr uint32_t kTrimPolls =
 /// Some rank waits for what comes from outside of MPI, perhaps as a completion.
 bool something_may_come() {
   for (uint32_t i = 0; i < g_scheduler.count; ++i) {
-    const Proclet& p = g_scheduler.ranks[i];
+    const Proclet& p = *rank_proclet(i);
     if (p.state == State::kParked && p.wait && !p.wait->deadlocks) return true;
   }
   return false;
@@ -159,7 +159,7 @@ int run() {
   g_scheduler.live = 0;
   // A rank that has ended its program may be waiting for the end of the job.
   for (uint32_t i = 0; i < g_scheduler.count && g_scheduler.exit_status == 0; ++i)
-    g_scheduler.exit_status = g_scheduler.ranks[i].exit_status;
+    g_scheduler.exit_status = rank_proclet(i)->exit_status;
   return g_scheduler.exit_status ? g_scheduler.exit_status : 1;
 }
 

@@ -15,7 +15,12 @@ char* stack_top(const Proclet* p);
 bool stack_intact(const Proclet* p);
 
 // leave.cc
-bool has_left_its_stack(const Proclet* rank);
+/// The proclet on which a rank that leave_for() has made leave its stack goes on with its end; nullptr for others.
+Proclet* end_of(const Proclet* rank);
+/// Such a proclet finishes: so does the one that has left.
+void end_of_left_rank(const Proclet* end);
+/// Whether this is one.
+bool is_end(const Proclet* p);
 
 // helpers.cc
 [[noreturn]] void helper_main(Proclet* self);

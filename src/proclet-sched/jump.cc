@@ -86,7 +86,7 @@ void serve_host_calls() {
   if (Proclet* dead = g_scheduler.finished) {
     g_scheduler.finished = nullptr;
     --g_scheduler.live;
-    if (has_left_its_stack(dead)) return;  // where it stood, requests that it had started lie
+    if (is_end(dead)) return;  // where the rank stood, requests that it had started lie
     if (!stack_intact(dead)) stack_overflowed(dead);
     annotate::stack_gone(dead);
     g_scheduler.stacks.discard(dead->index);

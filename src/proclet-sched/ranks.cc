@@ -93,7 +93,7 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
   fgmpi_debug_table.ranks = g_scheduler.ranks;
   fgmpi_debug_table.rank_count = count;
   g_scheduler.exit_status = 0;
-  g_scheduler.left_stacks.clear();
+  g_scheduler.ends.clear();
   g_scheduler.random = RandomSequence(g_scheduler.options.seed);
   g_hot.head = nullptr;
   g_hot.fifo = g_scheduler.options.policy == Options::kFifo;
@@ -115,7 +115,10 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
 
 Proclet* rank_proclet(uint32_t index) {
   FGMPI_ASSERT(index < g_scheduler.count);
-  return g_scheduler.ranks + index;
+  Proclet* rank = g_scheduler.ranks + index;
+  if (__builtin_expect(!g_scheduler.ends.empty(), 0))
+    if (Proclet* end = end_of(rank)) return end;
+  return rank;
 }
 uint32_t rank_count() { return g_scheduler.count; }
 uint32_t live_ranks() { return g_scheduler.live; }

@@ -76,16 +76,10 @@ void finish(int exit_status) {
   if (g_scheduler.exit_status == 0) g_scheduler.exit_status = exit_status;
   self->state = State::kFinished;
   g_scheduler.finished = self;
+  if (__builtin_expect(!g_scheduler.ends.empty(), 0)) end_of_left_rank(self);
   if (--g_hot.until_poll == 0) begin_period();
   save_runtime(self);
-  const bool left = has_left_its_stack(self);
-  jump_to_host(self, !left);
-  // What the rank waited for on the stack that it has left may still come, and make it ready.
-  while (left) {
-    self->state = State::kFinished;
-    save_runtime(self);
-    jump_to_host(self);
-  }
+  jump_to_host(self, true);
   __builtin_unreachable();
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/hash.h"
@@ -57,7 +58,8 @@ struct Scheduler {
   void* host_argument = nullptr;
   bool in_host_call = false;
 
-  std::vector<Proclet*> left_stacks;  ///< ranks that move_to_new_stack() has moved
+  std::vector<std::pair<Proclet*, Proclet*>>
+      ends;  ///< ranks that have left their stacks, and what end_of() says
 
   std::vector<Timer> timers;  ///< a min-heap
   uint64_t timer_order = 0;

@@ -408,7 +408,7 @@ void enable_threads(bool any_thread) {
   FGMPI_CHECK(t_scheduler);
   g.lock.prepare();
   for (uint32_t i = 0; i < g_scheduler.count; ++i) {
-    Proclet* p = &g_scheduler.ranks[i];
+    Proclet* p = rank_proclet(i);
     p->began_before_threads = p != g_hot.current && p->context;
   }
   for (Proclet* p = g_hot.head; p; p = p->next) g.queued_helpers += p->kind == Kind::kHelper;

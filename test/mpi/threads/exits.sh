@@ -16,7 +16,17 @@ cat >exits.c <<'END'
 static int rank;
 static const char *how, *where;
 static sem_t never;
-static void handler(void) { printf("handler of %d\n", rank); }
+static void handler(void) {
+  if (!strcmp(where, "late")) {
+    /* What the rank was in when it ended is completed while its handler waits for something else. */
+    int value = 0;
+    MPI_Send(&rank, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    MPI_Recv(&value, 1, MPI_INT, 0, 100, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (value != 42) printf("the handler got %d\n", value);
+    if (value != 42) return;
+  }
+  printf("handler of %d\n", rank);
+}
 static void quick_handler(void) { printf("quick handler of %d\n", rank); }
 static void* run(void* unused) {
   usleep(20000); /* the rank waits by now */
@@ -40,13 +50,23 @@ int main(int argc, char** argv) {
     sem_init(&never, 0, 0);
     pthread_create(&thread, NULL, run, NULL);
     if (!strcmp(where, "join")) pthread_join(thread, NULL);
-    if (!strcmp(where, "receive")) MPI_Recv(&sum, 1, MPI_INT, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!strcmp(where, "receive") || !strcmp(where, "late"))
+      MPI_Recv(&sum, 1, MPI_INT, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (!strcmp(where, "semaphore")) sem_wait(&never);
     if (!strcmp(where, "sleep")) sleep(1000);
     if (!strcmp(where, "test"))
       for (int flag;;) MPI_Iprobe(0, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     printf("not reached\n");
     return 1;
+  }
+  if (rank == 0 && !strcmp(where, "late")) {
+    int value = 42;
+    /* Not a blocking call: below MPI_THREAD_SERIALIZED nobody knows that a thread may end the rank. */
+    for (int there = 0; !there; usleep(1000)) MPI_Iprobe(1, 1, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    MPI_Recv(&sum, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Send(&sum, 1, MPI_INT, 1, 99, MPI_COMM_WORLD);
+    usleep(20000);
+    MPI_Send(&value, 1, MPI_INT, 1, 100, MPI_COMM_WORLD);
   }
   for (int i = 0; i < 50; ++i) {
     usleep(1000);
@@ -63,7 +83,7 @@ END
 "$bin/mpicc" -O1 -pthread exits.c -o exits || fail "mpicc"
 for level in "" multiple; do
   for shape in "-n 1 -nfg 4" "-n 2 -nfg 2"; do
-    for where in join receive semaphore sleep test; do
+    for where in join receive late semaphore sleep test; do
       timeout 30 "$bin/mpiexec" $shape ./exits exit $where $level >out 2>&1
       status=$?
       [ $status = 7 ] || fail "$shape $where $level: status $status"
