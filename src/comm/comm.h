@@ -177,6 +177,12 @@ inline Comm* find(MPI_Comm handle) {
                                                                      : detail::find_slow(handle);
 }
 
+/// The same for a caller that is inside the library, whether calls have to enter it or not.
+inline Comm* find_inside(MPI_Comm handle) {
+  Comm* found;
+  return detail::find_listed(handle, {}, &found) ? found : detail::find_slow(handle);
+}
+
 /// From now on find() finds nothing for a thread outside of the library (proclet-sched/threads.h).
 void close_fast_paths();
 

@@ -14,10 +14,15 @@ namespace fgmpi::mpi {
 
 /// Runs `body` inside the library. REQUIRES: sched::outside().
 template <class Body>
-[[gnu::noinline]] auto run_inside(const char* call, Body&& body) {
+[[gnu::always_inline]] inline auto run_inside_here(const char* call, Body&& body) {
   sched::Entry entry;
   if (__builtin_expect(!entry, 0)) refuse_thread(call);
   return body();
+}
+/// The same out of line.
+template <class Body>
+[[gnu::noinline]] auto run_inside(const char* call, Body&& body) {
+  return run_inside_here(call, body);
 }
 
 }  // namespace fgmpi::mpi

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/environment.h"
+#include "base/processors.h"
 #include "coll/coll.h"
 #include "mpi/answering_thread.h"
 #include "mpi/binding.h"
@@ -84,6 +85,8 @@ void grant_thread_level(int level) {
   if ((level <= MPI_THREAD_FUNNELED && !answers) || sched::threads_enabled()) return;
   comm::close_fast_paths();
   if (process().idle) process().idle->set_gate(sched::release_engine, sched::reacquire_engine);
+  sched::set_processors(
+      static_cast<uint32_t>(std::max<int64_t>(usable_processors() / processes_on_host(), 1)));
   sched::enable_threads(!privatize::started_through_us());
   if (answers) start_answering_thread();
 }

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/futex.h"
+#include "base/relax_cpu.h"
 
 namespace fgmpi::sched {
 namespace {
@@ -17,21 +18,22 @@ constexpr int kSpins = 64;  ///< looks at the word before the thread sleeps: a c
 constexpr int kMostStepsBack = 20;    ///< yields of the processor for starving threads, a call
 constexpr int64_t kLook = 1'000'000;  ///< ns after which a sleeper looks again, whatever happens
 
-inline void pause_briefly() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb" ::: "memory");
-#endif
-}
-
 /// The system calls themselves: sched_yield() is interposed and would switch between proclets.
 void give_way() { syscall(SYS_sched_yield); }
 
 }  // namespace
 
-void EngineLock::prepare() {
-  biased_ = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+void EngineLock::prepare(LockUser* user) {
+  lends_ = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  lend(user);
+}
+
+/// REQUIRES: word_ is held, or the lock is not in use yet.
+void EngineLock::lend(LockUser* me) {
+  streak_ = 0;
+  if (!lends_ || word_.load(std::memory_order_relaxed) == 2) return;
+  me->was_lent = true;
+  lent_to_.store(me, std::memory_order_relaxed);
 }
 
 void EngineLock::lock_slowly() {
@@ -42,7 +44,7 @@ void EngineLock::lock_slowly() {
     if (word_.load(std::memory_order_relaxed) == 0 &&
         word_.compare_exchange_weak(free, 1, std::memory_order_acquire))
       return;
-    pause_briefly();
+    relax_cpu();
   }
   const int64_t since = now_ns();
   bool starving = false;
@@ -57,18 +59,30 @@ void EngineLock::lock_slowly() {
 
 void EngineLock::wake_one() { futex_wake(&word_, FutexScope::kProcess); }
 
-/// The scheduler's thread has seen that the bias is gone: whoever took it may be asleep.
-void EngineLock::give_up_bias() {
-  scheduler_inside_.store(0, std::memory_order_release);
-  futex_wake(&scheduler_inside_, FutexScope::kProcess);
+/// `me` has seen that the loan is gone: whoever took it may be asleep.
+void EngineLock::wake_revoker(LockUser* me) {
+  me->inside.store(0, std::memory_order_release);
+  futex_wake(&me->inside, FutexScope::kProcess);
 }
 
-/// REQUIRES: word_ is held. The scheduler's thread either sees that there is no bias any more, or its store is seen here.
-void EngineLock::revoke_bias() {
-  biased_.store(false, std::memory_order_seq_cst);
-  syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-  while (scheduler_inside_.load(std::memory_order_acquire) != 0)
-    futex_wait(&scheduler_inside_, 1, kLook, FutexScope::kProcess);
+/// REQUIRES: word_ is held. The thread that has the loan either sees that it is gone, or its store is seen here. revoked_ keeps
+/// that thread's LockUser alive.
+void EngineLock::revoke() {
+  LockUser* user = lent_to_.load(std::memory_order_relaxed);
+  revoked_.store(user, std::memory_order_seq_cst);
+  if (lent_to_.exchange(&nobody_, std::memory_order_seq_cst) == user) {
+    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    while (user->inside.load(std::memory_order_acquire) != 0)
+      futex_wait(&user->inside, 1, kLook, FutexScope::kProcess);
+  }
+  revoked_.store(nullptr, std::memory_order_release);
+}
+
+void EngineLock::forget(LockUser* me) {
+  if (!me->was_lent) return;
+  LockUser* expected = me;
+  lent_to_.compare_exchange_strong(expected, &nobody_, std::memory_order_seq_cst);
+  while (revoked_.load(std::memory_order_seq_cst) == me) give_way();
 }
 
 }  // namespace fgmpi::sched

@@ -79,13 +79,14 @@ bool trim_when_due(int64_t now) {
 bool idle() {
   breathe();
   if (anything_ready()) return false;  // another thread has been inside: who is ready does not wait
-  if (g_scheduler.idle_rounds++ % 16 == 0 || g_scheduler.idle_since < 0) {
+  const bool gives_way = turn_is_elsewhere(g_scheduler.idle_since);
+  if (g_scheduler.idle_rounds++ % 16 == 0 || g_scheduler.idle_since < 0 || gives_way) {
     int64_t now = now_ns();
     if (g_scheduler.idle_since < 0) {
       g_scheduler.idle_since = now;
       if (g_scheduler.idle_hook) g_scheduler.idle_hook();
     }
-    if (now - g_scheduler.idle_since >= g_scheduler.hooks.spin_ns) {
+    if (gives_way || now - g_scheduler.idle_since >= g_scheduler.hooks.spin_ns) {
       if (g_scheduler.timers.empty() && (threads_have_moved() || !g_scheduler.idle_reported)) {
         g_scheduler.idle_reported = true;
         if (g_scheduler.hooks.all_parked && g_scheduler.hooks.all_parked()) return true;

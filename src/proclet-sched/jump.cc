@@ -46,8 +46,9 @@ constexpr uint32_t kPollEvery = 64;  ///< the transports are polled every so man
 }
 
 void update_extras() {
-  if (threads_enabled()) return;  // each switch has
-  g_hot.extras = (g_scheduler.switch_hook && g_scheduler.hook_at == HookAt::kEachSwitch) ||
+  if (queue_is_shared()) return;  // each switch has
+  g_hot.extras = switches_are_noted() ||
+                 (g_scheduler.switch_hook && g_scheduler.hook_at == HookAt::kEachSwitch) ||
                  g_scheduler.stacks.guard() == Guard::kCanary;
 }
 

@@ -67,6 +67,7 @@ void leave(void* data) {
   end->exception_state[0] = end->exception_state[1] = nullptr;
   end->fake_stack = nullptr;
   end->wait = rank->wait = nullptr;
+  end->callbacks = 0;
   end->began_before_threads = false;
   rank->pending = nullptr;
   stand_on(end, low, kStack, run_end);

@@ -12,7 +12,7 @@ Proclet* draw_shuffled() {
 }
 
 void detail::ready_by_policy(Proclet* p) {
-  if (threads_enabled())
+  if (queue_is_shared())
     return enqueue_with_threads(p, g_scheduler.options.policy == Options::kLifo);
   if (g_scheduler.options.policy == Options::kRandom) return add_shuffled(p);
   push_front(p);  // lifo

@@ -67,6 +67,8 @@ struct Proclet {
   void* fake_stack = nullptr;     ///< AddressSanitizer's handle
   void* pending = nullptr;        ///< owned by src/privatize: what to do at its end
   uint32_t stack_id = 0;          ///< valgrind's handle
+  uint32_t callbacks =
+      0;  ///< functions of the user that MPI is calling on this stack (UserCallback)
 };
 static_assert(sizeof(Proclet) <= 256, "memory budget, design section 8");
 
@@ -115,6 +117,23 @@ void ready_by_policy(Proclet* p);
 
 /// The running proclet; nullptr on the host stack outside of any proclet.
 inline Proclet* current() { return detail::g_hot.current; }
+
+/// For the time during which MPI calls a function of the user's that may call MPI: the call outside of it goes on with the
+/// lock afterwards, also where it began before threads were enabled.
+class UserCallback {
+ public:
+  UserCallback() : proclet_(current()) {
+    if (proclet_) ++proclet_->callbacks;
+  }
+  ~UserCallback() {
+    if (proclet_) --proclet_->callbacks;
+  }
+  UserCallback(const UserCallback&) = delete;
+  UserCallback& operator=(const UserCallback&) = delete;
+
+ private:
+  Proclet* proclet_;
+};
 
 /// Options of a run.
 struct Options {

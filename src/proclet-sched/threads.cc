@@ -16,10 +16,12 @@
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/plain_mutex.h"
+#include "base/relax_cpu.h"
 #include "proclet-sched/engine_lock.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/jump.h"
 #include "proclet-sched/threads_internal.h"
+#include "proclet-sched/turns.h"
 
 #include <cxxabi.h>
 #include <errno.h>
@@ -29,9 +31,16 @@ namespace fgmpi::sched {
 namespace detail {
 constinit bool g_threads_enabled = false;
 thread_local constinit Inside t_inside = kOutside;
+thread_local constinit LockUser* t_user = nullptr;
+constinit EngineLock g_engine_lock;
+constinit bool g_leaving_has_work = false;
+constinit bool g_queue_is_shared = false;
 }  // namespace detail
 
+using detail::g_engine_lock;
+using detail::g_queue_is_shared;
 using detail::t_inside;
+using detail::t_user;
 
 namespace {
 
@@ -66,21 +75,15 @@ struct Side {
   }
 };
 
-/// A thread that waits in MPI: asleep on `word`, or on the network if it is the sleeper.
-struct Waiter {
-  std::atomic<uint32_t> word{0};  ///< 1: woken since it last looked
-  bool waiting = false;
-  bool asleep = false;
-  bool on_network = false;  ///< asleep in Hooks::sleep
-};
-
 }  // namespace
 
 class ThreadOfRank : public Waiter {
  public:
   Proclet proclet;
   Proclet* rank = nullptr;
-  Side side;
+  Side side;  ///< while it is outside, or waits without the lock
+  LockUser user;
+  bool counted = false;  ///< in Turns::users
   uint64_t number = 0;
   bool named = false;  ///< `handle` is known
   pthread_t handle{};
@@ -89,17 +92,20 @@ class ThreadOfRank : public Waiter {
 
 namespace {
 
+constexpr int kPollsPerClock = 16;
+/// Polls before a thread begins to wait: an exchange between processes takes as long.
+constexpr int kShortSpin = 100;
+
 struct Threads {
-  EngineLock lock;
   bool any_thread = false;  ///< all threads are the only rank's, also those that nobody has counted
-  Proclet* outside_as =
-      nullptr;     ///< of the scheduler's thread while it is outside: the proclet that it runs
-  Side scheduler;  ///< of the scheduler's thread while a foreign one is inside
+  bool scheduler_is_aside =
+      false;  ///< g_hot holds a foreign thread's side, `scheduler` the scheduler's thread's
+  Side scheduler;
+  LockUser scheduler_user;
   Waiter scheduler_waiter;
-  Waiter* sleeper = nullptr;  ///< polls and sleeps on the network for all that wait
-  std::vector<Waiter*> waiting;
-  Waiter* woken = nullptr;      ///< to be woken when the lock has been given back
-  uint32_t queued_helpers = 0;  ///< in the run queue
+  uint32_t queued_helpers = 0;      ///< in the run queue, once it is shared
+  uint32_t began_before = 0;        ///< proclets in calls that began before threads were enabled
+  std::vector<Proclet*> suspended;  ///< those of them that are in a call which a callback makes
   uint64_t entries = 0;
   std::atomic<uint64_t> activity{0};  ///< changes whenever the verdict about a deadlock may
   uint64_t judged_activity = 0;       ///< when the scheduler's thread last looked
@@ -116,54 +122,75 @@ constexpr Threads& g = g_immortal_threads.value;
 
 ThreadOfRank* thread_of(Proclet* p) { return reinterpret_cast<ThreadOfRank*>(p->argument); }
 
-void install(ThreadOfRank* t) {
-  g.scheduler.take();
-  t->side.put();
+/// The first foreign thread is inside: from now on it matters to which thread a proclet is made ready, and which helpers wait in
+/// the queue. The scheduler's side is still where its thread has left it.
+void share_queue() {
+  g_queue_is_shared = true;
+  g.queued_helpers = 0;
+  for (Proclet* p = g_hot.head; p; p = p->next) g.queued_helpers += p->kind == Kind::kHelper;
+  for (Proclet* p : g_scheduler.shuffled) g.queued_helpers += p->kind == Kind::kHelper;
+  g_hot.fifo = false;
+  g_hot.extras = true;
 }
 
-void uninstall(ThreadOfRank* t) {
-  t->side.take();
-  FGMPI_ASSERT(!t->side.head);  // foreign threads have no run queue of their own
-  g.scheduler.put();
+/// After the lock has been taken: puts the caller's side in place, unless nobody else's has been there since.
+void install() {
+  if (t_scheduler) {
+    if (!g.scheduler_is_aside) return;
+    g.scheduler_is_aside = false;
+    g.scheduler.put();
+    return;
+  }
+  if (__builtin_expect(!g_queue_is_shared, 0)) share_queue();
+  if (!g.scheduler_is_aside) g.scheduler.take();
+  g.scheduler_is_aside = true;
+  t_thread->side.put();
 }
 
-/// The wake-ups that were put off until the lock was free.
-void wake_after_unlock(Waiter* w) {
-  if (w) futex_wake(&w->word, FutexScope::kProcess);
+/// `p` is in a call that a callback makes, of a call that began before threads were enabled.
+bool is_suspended(const Proclet* p) {
+  return std::find(g.suspended.begin(), g.suspended.end(), p) != g.suspended.end();
 }
+
+/// Where the calling thread stands, which has the lock: never kInsideByLoan where the end of the call does not give it back.
+detail::Inside inside_here() {
+  if (__builtin_expect(!g.suspended.empty() && t_scheduler && is_suspended(g_hot.current), 0))
+    return detail::kInside;
+  return t_user->inside.load(std::memory_order_relaxed) ? detail::kInsideByLoan : detail::kInside;
+}
+
+}  // namespace
 
 void lock_here() {
-  if (t_scheduler) {
-    g.lock.lock_on_scheduler_thread();
-  } else {
-    g.lock.lock();
-    install(t_thread);
-  }
-  t_inside = detail::kInside;
+  g_engine_lock.lock(t_user);
+  install();
+  t_inside = inside_here();
 }
 
+namespace {}  // namespace
+
 void unlock_here() {
-  Waiter* woken = g.woken;
-  g.woken = nullptr;
+  Waiter* woken = std::exchange(g_turns.woken, nullptr);
+  detail::g_leaving_has_work = g.queued_helpers > 0;
   t_inside = detail::kOutside;
   if (t_scheduler) {
-    g.outside_as = g_hot.current;
-    g.lock.unlock_on_scheduler_thread();
+    t_user->outside_as = g_hot.current;
   } else {
-    uninstall(t_thread);
-    g.lock.unlock();
+    t_thread->side.take();
+    FGMPI_ASSERT(!t_thread->side.head);  // foreign threads have no run queue of their own
   }
+  g_engine_lock.unlock(t_user);
   wake_after_unlock(woken);
 }
 
-void wake(Waiter* w) {
-  if (!w->waiting) return;
-  w->word.store(1, std::memory_order_release);
-  if (!w->asleep) return;
-  w->asleep = false;
-  if (w->on_network) return g_scheduler.hooks.interrupt();
-  if (g.woken) futex_wake(&g.woken->word, FutexScope::kProcess);
-  g.woken = w;
+namespace {
+
+/// REQUIRES: on the scheduler's thread.
+void set_began_before(Proclet* p, bool before) {
+  if (p->began_before_threads == before) return;
+  p->began_before_threads = before;
+  before ? ++g.began_before : --g.began_before;
+  update_extras();
 }
 
 bool is_helper_of(const Proclet* p, const ThreadOfRank* t) {
@@ -172,7 +199,7 @@ bool is_helper_of(const Proclet* p, const ThreadOfRank* t) {
 
 /// A helper of this rank has become ready: a thread of the rank that waits may run it.
 void wake_for_helper(const Proclet* helper) {
-  for (Waiter* w : g.waiting) {
+  for (Waiter* w : g_turns.waiting) {
     if (w == &g.scheduler_waiter) return wake(w);
     if (is_helper_of(helper, static_cast<ThreadOfRank*>(w))) return wake(w);
   }
@@ -208,47 +235,22 @@ Proclet* take_helper(const ThreadOfRank* t) {
   return nullptr;
 }
 
-void begin_waiting(Waiter* w) {
-  w->word.store(0, std::memory_order_relaxed);
-  w->waiting = true;
-  g.waiting.push_back(w);
-  if (!g.sleeper) g.sleeper = w;
+/// Inside, where no verdict is made meanwhile: a plain addition does.
+void note_activity() {
+  g.activity.store(g.activity.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-void end_waiting(Waiter* w) {
-  w->waiting = w->asleep = false;
-  g.waiting.erase(std::find(g.waiting.begin(), g.waiting.end(), w));
-  if (g.sleeper != w) return;
-  g.sleeper = nullptr;
-  if (!g.waiting.empty()) {
-    g.sleeper = g.waiting.front();
-    wake(g.sleeper);
+/// Polls a little, for an answer that another process gives at once. True: ready.
+bool spin_until_ready(ThreadOfRank* t) {
+  if (!g_scheduler.hooks.sleep || g_turns.sleeper.load(std::memory_order_relaxed) ||
+      (crowded() && g_turns.turn && g_turns.turn != t))
+    return false;
+  for (int i = 0; i < kShortSpin && t->proclet.state != State::kReady; ++i) {
+    if (g_engine_lock.contended(t_user)) break;
+    if (!make_progress()) relax_cpu();
   }
-}
-
-void sleep_on_word(Waiter* w, int64_t timeout_ns) {
-  unlock_here();
-  futex_wait(&w->word, 0, timeout_ns, FutexScope::kProcess);
-  lock_here();
-}
-
-/// Until woken, or for the sleeper until the network has something, or `timeout_ns` has passed.
-void sleep_here(Waiter* w, int64_t timeout_ns) {
-  if (w->word.exchange(0, std::memory_order_relaxed)) return;
-  w->asleep = true;
-  if (g.sleeper != w) {
-    sleep_on_word(w, timeout_ns);
-  } else if (!g_scheduler.hooks.interrupt) {
-    SleepUntilPosted posts(&w->word, nullptr);
-    if (posts.may_sleep()) sleep_on_word(w, timeout_ns);
-  } else {
-    SleepUntilPosted posts(nullptr, g_scheduler.hooks.interrupt);
-    w->on_network = true;
-    if (posts.may_sleep()) g_scheduler.hooks.sleep(timeout_ns);
-    w->on_network = false;
-  }
-  w->asleep = false;
-  w->word.store(0, std::memory_order_relaxed);
+  count_poll();
+  return t->proclet.state == State::kReady;
 }
 
 /// What a foreign thread's proclet does in place of leaving its stack: waits until it is ready, makes progress meanwhile.
@@ -256,28 +258,48 @@ void wait_until_ready(ThreadOfRank* t) {
   Proclet* self = &t->proclet;
   save_runtime(self);
   g_hot.current = nullptr;  // as on the host stack
+  ++g.entries;
+  if (spin_until_ready(t)) {
+    g_hot.current = self;
+    self->state = State::kRunning;
+    return load_runtime(self);
+  }
   begin_waiting(t);
-  ++g.activity;
-  int64_t spin_until = 0;
-  for (;;) {
+  note_activity();
+  int64_t since = 0, spin_until = 0;
+  for (int round = 1;; ++round) {
     while (Proclet* helper = take_helper(t)) run_from_host(helper);
     if (self->state == State::kReady) break;
-    if (make_progress()) {
-      spin_until = 0;
-      ++g.activity;
-      continue;
-    }
-    if (g.sleeper == t) {
-      const int64_t now = now_ns();
-      if (spin_until == 0) spin_until = now + g_scheduler.hooks.spin_ns;
-      if (now < spin_until) {
-        breathe();
+    count_poll();
+    const bool moved = make_progress();
+    if (self->state == State::kReady) break;
+    if (moved) note_activity();
+    breathe_here();
+    if (!g_turns.pending.empty() || (g_turns.turn && g_turns.turn != t && crowded())) {
+      if (since == 0) since = now_ns();
+      if (hands_over(t, since)) {
+        sleep_here(t, -1);
+        since = spin_until = 0;
         continue;
       }
     }
-    sleep_here(t, -1);
-    spin_until = 0;
+    if (moved) {
+      spin_until = 0;
+    } else if (!polls_for_all(t)) {
+      sleep_here(t, -1);
+      since = spin_until = 0;
+    } else if (round % kPollsPerClock == 0) {
+      const int64_t now = now_ns();
+      if (since == 0) since = now;
+      if (spin_until == 0) spin_until = now + g_scheduler.hooks.spin_ns;
+      if (now < spin_until) continue;
+      sleep_here(t, -1);
+      spin_until = 0;
+    } else {
+      relax_cpu();
+    }
   }
+  note_patience();
   end_waiting(t);
   g_hot.current = self;
   self->state = State::kRunning;
@@ -290,8 +312,9 @@ void yield_here(ThreadOfRank* t) {
   save_runtime(self);
   g_hot.current = nullptr;
   if (Proclet* helper = take_helper(t)) run_from_host(helper);
+  count_poll();
   make_progress();
-  breathe();
+  breathe_here();
   g_hot.current = self;
   load_runtime(self);
 }
@@ -318,7 +341,10 @@ void enqueue_with_threads(Proclet* p, bool in_front) {
   FGMPI_ASSERT(engine_is_held());
   p->state = State::kReady;
   if (p->kind == Kind::kForeign) return wake(thread_of(p));
-  if (p->kind == Kind::kHelper) ++g.queued_helpers;
+  if (p->kind == Kind::kHelper) {
+    ++g.queued_helpers;
+    detail::g_leaving_has_work = true;
+  }
   Proclet*& head = t_scheduler ? g_hot.head : g.scheduler.head;
   Proclet*& tail = t_scheduler ? g_hot.tail : g.scheduler.tail;
   if (g_scheduler.options.policy == Options::kRandom) {
@@ -339,10 +365,21 @@ void enqueue_with_threads(Proclet* p, bool in_front) {
     wake_for_helper(p);
 }
 
+bool switches_are_noted() { return g_queue_is_shared || g.began_before > 0; }
+
 void note_switch_with_threads(Proclet* to) {
   if (!to) return;
-  if (to->kind == Kind::kHelper) --g.queued_helpers;
-  t_inside = to->began_before_threads ? detail::kBefore : detail::kInside;
+  if (to->kind == Kind::kHelper && g_queue_is_shared) --g.queued_helpers;
+  if (to->began_before_threads)
+    t_inside = detail::kBefore;
+  else
+    t_inside = is_suspended(to) ? detail::kInside : inside_here();
+}
+
+bool turn_is_elsewhere(int64_t idle_since) {
+  if (!queue_is_shared()) return false;
+  count_poll();
+  return hands_over(&g.scheduler_waiter, idle_since < 0 ? INT64_MAX : idle_since);
 }
 
 bool threads_have_moved() {
@@ -365,8 +402,14 @@ void sleep_on_scheduler_thread(int64_t timeout_ns) {
 bool Entry::enter() {
   if (t_scheduler) {
     if (t_inside == detail::kBefore) {
-      g_hot.current->began_before_threads = false;
-      t_inside = detail::kInside;
+      Proclet* p = g_hot.current;
+      if (p->callbacks > 0) {
+        g.suspended.push_back(p);
+        p->began_before_threads = false;
+      } else {
+        set_began_before(p, false);
+      }
+      t_inside = inside_here();
       return true;
     }
     lock_here();
@@ -378,9 +421,13 @@ bool Entry::enter() {
   }
   ThreadOfRank* t = t_thread;
   Proclet& p = t->proclet;
-  g.lock.lock();
+  // The side may have been kept last while the thread waited: leaving by a loan does not keep it.
+  t->side.current = &p;
+  lock_here();
+  if (!t->counted) ++g_turns.users;
+  t->counted = true;
   if (t->rank->state == State::kFinished) {
-    g.lock.unlock();
+    unlock_here();
     wait_for_the_end();
   }
   // The rank may have come to MPI, or left it, since the last call.
@@ -389,15 +436,21 @@ bool Entry::enter() {
   p.tool = t->rank->tool;
   p.mpi_phase = t->rank->mpi_phase;
   ++g.entries;
-  install(t);
-  t_inside = detail::kInside;
   return true;
 }
 
 void Entry::leave() {
   if (t_scheduler) {
-    if (g_hot.current) g_hot.current->began_before_threads = false;
-    if (__builtin_expect(g.queued_helpers > 0 && !g.waiting.empty(), 0)) wake_for_queued_helpers();
+    if (g_hot.current) {
+      if (__builtin_expect(!g.suspended.empty(), 0) && std::erase(g.suspended, g_hot.current)) {
+        g_hot.current->began_before_threads = true;
+        t_inside = detail::kBefore;
+        return;
+      }
+      set_began_before(g_hot.current, false);
+    }
+    if (__builtin_expect(g.queued_helpers > 0 && !g_turns.waiting.empty(), 0))
+      wake_for_queued_helpers();
   }
   unlock_here();
 }
@@ -406,25 +459,32 @@ void enable_threads(bool any_thread) {
   g.any_thread = any_thread;
   if (detail::g_threads_enabled) return;
   FGMPI_CHECK(t_scheduler);
-  g.lock.prepare();
+  g_engine_lock.prepare(t_user);
   for (uint32_t i = 0; i < g_scheduler.count; ++i) {
     Proclet* p = rank_proclet(i);
-    p->began_before_threads = p != g_hot.current && p->context;
+    set_began_before(p, p != g_hot.current && p->context);
   }
-  for (Proclet* p = g_hot.head; p; p = p->next) g.queued_helpers += p->kind == Kind::kHelper;
-  for (Proclet* p : g_scheduler.shuffled) g.queued_helpers += p->kind == Kind::kHelper;
-  g_hot.fifo = false;
   detail::g_threads_enabled = true;
-  g_hot.extras = true;
-  t_inside = detail::kOutside;
-  g.outside_as = g_hot.current;
+  const bool in_callback = g_hot.current && g_hot.current->callbacks > 0;
+  if (in_callback) {
+    g_engine_lock.lock(t_user);
+    set_began_before(g_hot.current, true);
+  }
+  t_inside = in_callback ? detail::kBefore : detail::kOutside;
+  t_user->outside_as = g_hot.current;
+  update_extras();
 }
 
-void become_scheduler_thread() { t_scheduler = true; }
+void set_processors(uint32_t processors) { g_turns.processors = processors; }
+
+void become_scheduler_thread() {
+  t_scheduler = true;
+  t_user = &g.scheduler_user;
+}
 
 Proclet* running() {
   if (!t_scheduler) return t_thread ? &t_thread->proclet : nullptr;
-  return threads_enabled() && t_inside == detail::kOutside ? g.outside_as : g_hot.current;
+  return threads_enabled() && t_inside == detail::kOutside ? t_user->outside_as : g_hot.current;
 }
 
 Proclet* rank_of_thread() {
@@ -434,7 +494,7 @@ Proclet* rank_of_thread() {
 }
 
 bool thread_on_host_stack() {
-  if (threads_enabled() && t_inside == detail::kOutside) return !g.outside_as;
+  if (threads_enabled() && t_inside == detail::kOutside) return !t_user->outside_as;
   return on_host_stack();
 }
 
@@ -470,6 +530,7 @@ void adopt_thread(ThreadOfRank* t) {
   t->side.cells.errno_cell = &errno;
   t->side.cells.exceptions = reinterpret_cast<void**>(abi::__cxa_get_globals());
   t_thread = t;
+  t_user = &t->user;
   name_thread(t->number, pthread_self());
 }
 
@@ -488,9 +549,7 @@ void end_thread(ThreadOfRank* t) {
   // engine lock is not to be had before this thread has ended.
   if (joiner) {
     t_thread = t;
-    g.lock.lock();
-    install(t);
-    t_inside = detail::kInside;
+    lock_here();
     ready(joiner);
     {
       std::lock_guard<PlainMutex> guard(g.list_mutex);
@@ -500,6 +559,9 @@ void end_thread(ThreadOfRank* t) {
     unlock_here();
     t_thread = nullptr;
   }
+  t_user = nullptr;
+  if (t->counted) --g_turns.users;
+  g_engine_lock.forget(&t->user);
   delete t;
 }
 
@@ -555,7 +617,7 @@ bool threads_wait_for_mpi() {
 }
 
 void for_each_waiting_thread(void (*visit)(Proclet*, Proclet*, void*), void* argument) {
-  for (Waiter* w : g.waiting) {
+  for (Waiter* w : g_turns.waiting) {
     if (w == &g.scheduler_waiter) continue;
     auto* t = static_cast<ThreadOfRank*>(w);
     if (t->proclet.state == State::kParked && t->proclet.wait)
@@ -572,9 +634,7 @@ void reacquire_engine() {
   if (threads_enabled()) lock_here();
 }
 void breathe() {
-  if (!threads_enabled() || !g.lock.contended()) return;
-  unlock_here();
-  lock_here();
+  if (threads_enabled()) breathe_here();
 }
 
 }  // namespace fgmpi::sched

@@ -11,8 +11,7 @@
 //
 // A foreign thread has a Proclet of kind kForeign, with its rank's state and image, so that current() and rank_state()
 // mean the same as ever. It parks by waiting on a futex of its own; ready() wakes it. While threads wait, one of them at a
-// time (the *sleeper*) polls the transports and sleeps on them for all; who leaves the library while others wait and
-// nobody is the sleeper wakes one of them to be it.
+// time (the *sleeper*) polls the transports and sleeps on them for all (turns.h).
 //
 // Helper coroutines run on the scheduler's thread, or on a waiting foreign thread of their rank; rank proclets run on the
 // scheduler's thread only, where their thread_local variables are.
@@ -24,38 +23,47 @@
 
 #include <cstdint>
 
+#include "proclet-sched/engine_lock.h"
 #include "proclet-sched/sched.h"
 
 namespace fgmpi::sched {
 
 namespace detail {
 [[gnu::visibility("hidden")]] extern bool g_threads_enabled;
+/// Where a thread stands. Those that hold the lock come last.
 enum Inside : uint8_t {
   kOutside,
-  kInside,
   kBefore,  ///< holds the lock in a call that began before enable_threads(): its end does not give it back
+  kInside,
+  kInsideByLoan,  ///< without an atomic operation (engine_lock.h)
 };
 [[gnu::visibility("hidden"),
   gnu::tls_model("initial-exec")]] extern thread_local constinit Inside t_inside;
+/// nullptr in a thread of nobody.
+[[gnu::visibility("hidden"),
+  gnu::tls_model("initial-exec")]] extern thread_local constinit LockUser* t_user;
+[[gnu::visibility("hidden")]] extern EngineLock g_engine_lock;
+/// The thread that is inside has more to do at the end of its call than to give back the lock.
+[[gnu::visibility("hidden")]] extern bool g_leaving_has_work;
 }  // namespace detail
 
 /// True once some rank has been granted MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE.
 inline bool threads_enabled() { return __builtin_expect(detail::g_threads_enabled, 0); }
 
 /// The calling thread must construct an Entry before it touches anything of the library.
-inline bool outside() { return threads_enabled() && detail::t_inside != detail::kInside; }
+inline bool outside() { return threads_enabled() && detail::t_inside < detail::kInside; }
 
 /// For assertions: the caller may touch the library's state.
 inline bool engine_is_held() {
-  return !detail::g_threads_enabled || detail::t_inside != detail::kOutside;
+  return !detail::g_threads_enabled || detail::t_inside >= detail::kBefore;
 }
 
 /// Holds the engine lock during an MPI call. REQUIRES: outside().
 class Entry {
  public:
-  Entry() : entered_(enter()) {}
+  Entry() : entered_(enter_by_loan() || enter()) {}
   ~Entry() {
-    if (entered_) leave();
+    if (entered_ && !leave_by_loan()) leave();
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -67,6 +75,22 @@ class Entry {
   static void leave();
 
  private:
+  // Nobody else has been inside since this thread left: there is nothing else to do.
+  static bool enter_by_loan() {
+    using namespace detail;
+    if (t_inside != kOutside || !g_engine_lock.lock_by_loan(t_user)) return false;
+    t_inside = kInsideByLoan;
+    return true;
+  }
+  static bool leave_by_loan() {
+    using namespace detail;
+    if (t_inside != kInsideByLoan || g_leaving_has_work) return false;
+    t_inside = kOutside;
+    t_user->outside_as = current();
+    g_engine_lock.unlock_by_loan(t_user);
+    return true;
+  }
+
   bool entered_;
 };
 
@@ -91,6 +115,10 @@ class SwitchingCall {
 /// more; the caller is outside afterwards. `any_thread`: all threads of the process belong to its only rank, also those
 /// that were not started through adopt_thread(). Never switches.
 void enable_threads(bool any_thread);
+
+/// How many processors of the host the threads of this process may count on, at least 1: where more of them use MPI, those that
+/// wait in it take turns.
+void set_processors(uint32_t processors);
 
 /// The rank proclet that a thread acts for: on the scheduler's thread the proclet that runs; nullptr for a thread of
 /// nobody, and on the host stack. Needs no lock.

@@ -11,85 +11,142 @@
 namespace fgmpi::sched {
 namespace {
 
-/// The scheduler's thread (the test's) and `others` foreign ones add to a plain number under the lock.
-void count_together(EngineLock* lock, int others, int each, bool pause) {
+/// The test's thread, which the lock is lent to if `lends`, and `others` add to a plain number under the lock.
+void count_together(EngineLock* lock, bool lends, int others, int each, bool pause) {
   long count = 0;  // protected by the lock
   std::atomic<int> running{others};
+  LockUser me;
+  if (lends) lock->prepare(&me);
   std::vector<std::thread> threads;
   for (int i = 0; i < others; ++i)
     threads.emplace_back([&] {
+      LockUser user;
       for (int n = 0; n < each; ++n) {
-        lock->lock();
+        lock->lock(&user);
         ++count;
-        lock->unlock();
+        lock->unlock(&user);
         if (pause && n % 16 == 0) sched_yield();
       }
+      lock->forget(&user);
       --running;
     });
   long mine = 0;
   while (running > 0 || mine < each) {
-    lock->lock_on_scheduler_thread();
+    lock->lock(&me);
     ++count;
     ++mine;
-    lock->unlock_on_scheduler_thread();
+    lock->unlock(&me);
   }
   for (std::thread& t : threads) t.join();
   EXPECT_EQ(count, mine + long{others} * each);
 }
 
-TEST(EngineLock, ExcludesWithAndWithoutBias) {
-  for (int others : {0, 1, 3, 7}) {
-    auto biased = std::make_unique<EngineLock>();
-    biased->prepare();
-    count_together(biased.get(), others, 2000, false);
-    count_together(biased.get(), others, 2000, true);  // the bias is gone where there are others
-    auto plain = std::make_unique<EngineLock>();
-    count_together(plain.get(), others, 2000, false);
+TEST(EngineLock, ExcludesWithAndWithoutLoans) {
+  for (int others : {0, 1, 3, 7})
+    for (bool lends : {true, false}) {
+      auto lock = std::make_unique<EngineLock>();
+      count_together(lock.get(), lends, others, 2000, false);
+      if (!lends) count_together(lock.get(), lends, others, 2000, true);
+    }
+}
+
+TEST(EngineLock, IsLentToWhoeverUsesItAlone) {
+  auto lock = std::make_unique<EngineLock>();
+  LockUser first, second;
+  lock->prepare(&first);
+  for (LockUser* user : {&first, &second, &first}) {
+    int atomically = 0;
+    for (int n = 0; n < 2000; ++n) {
+      lock->lock(user);
+      atomically += user->inside == 0;
+      EXPECT_FALSE(lock->contended(user));
+      lock->unlock(user);
+    }
+    if (atomically == 2000) GTEST_SKIP() << "the kernel has no membarrier";
+    EXPECT_LT(atomically, 500);
+    EXPECT_EQ(atomically == 0, user == &first && second.was_lent == false);
   }
 }
 
-TEST(EngineLock, BiasIsTakenAwayWhileTheSchedulersThreadIsInside) {
+TEST(EngineLock, ALoanIsTakenAwayFromAThreadThatEnds) {
+  // The thread that takes the loan away reads what belongs to the one that has it, which ends meanwhile.
+  auto lock = std::make_unique<EngineLock>();
+  LockUser me;
+  lock->prepare(&me);
+  long count = 0, expected = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::thread other([&] {
+      auto user = std::make_unique<LockUser>();
+      for (int n = 0; n < 600; ++n) {
+        lock->lock(user.get());
+        ++count;
+        lock->unlock(user.get());
+      }
+      lock->forget(user.get());
+    });
+    expected += 600;
+    for (int n = 0; n < round; ++n, ++expected) {
+      lock->lock(&me);
+      ++count;
+      lock->unlock(&me);
+      if (n % 8 == 0) sched_yield();
+    }
+    other.join();
+  }
+  EXPECT_EQ(count, expected);
+}
+
+TEST(EngineLock, TheLoanIsTakenAwayWhileItsThreadIsInside) {
   for (int round = 0; round < 200; ++round) {
     auto lock = std::make_unique<EngineLock>();
-    lock->prepare();
+    LockUser me;
+    lock->prepare(&me);
     int value = 0;  // protected by the lock
-    lock->lock_on_scheduler_thread();
+    lock->lock(&me);
     std::thread other([&] {
-      lock->lock();
+      LockUser user;
+      lock->lock(&user);
       EXPECT_EQ(value, 1);
       value = 2;
-      lock->unlock();
+      lock->unlock(&user);
+      lock->forget(&user);
     });
     if (round % 2)
-      while (!lock->contended()) sched_yield();
+      while (!lock->contended(&me)) sched_yield();
     value = 1;
-    lock->unlock_on_scheduler_thread();
+    lock->unlock(&me);
     other.join();
-    lock->lock_on_scheduler_thread();
+    lock->lock(&me);
     EXPECT_EQ(value, 2);
-    lock->unlock_on_scheduler_thread();
+    lock->unlock(&me);
   }
 }
 
 TEST(EngineLock, SleepingThreadsGetInBesideOneThatComesBackAtOnce) {
-  auto lock = std::make_unique<EngineLock>();
-  std::atomic<int> entered{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 3; ++i)
-    threads.emplace_back([&] {
-      for (int n = 0; n < 20; ++n) {
-        lock->lock();
-        lock->unlock();
-        sched_yield();
-      }
-      ++entered;
-    });
-  while (entered < 3) {
-    lock->lock_on_scheduler_thread();
-    lock->unlock_on_scheduler_thread();
+  for (bool lends : {true, false}) {
+    auto lock = std::make_unique<EngineLock>();
+    std::atomic<int> entered{0};
+    LockUser me;
+    if (lends) lock->prepare(&me);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i)
+      threads.emplace_back([&] {
+        LockUser user;
+        for (int n = 0; n < 20; ++n) {
+          lock->lock(&user);
+          lock->unlock(&user);
+          sched_yield();
+        }
+        lock->forget(&user);
+        ++entered;
+      });
+    while (entered < 3) {
+      lock->lock(&me);
+      lock->unlock(&me);
+    }
+    for (std::thread& t : threads) t.join();
+    EXPECT_FALSE(lock->contended(&me));
   }
-  for (std::thread& t : threads) t.join();
-  EXPECT_FALSE(lock->contended());
 }
 
 }  // namespace

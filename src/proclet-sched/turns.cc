@@ -1,0 +1,271 @@
+#include "proclet-sched/turns.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/futex.h"
+#include "base/relax_cpu.h"
+#include "proclet-sched/scheduler.h"
+#include "proclet-sched/threads.h"
+
+namespace fgmpi::sched {
+
+constinit Immortal<Turns> g_immortal_turns;
+
+namespace {
+
+constexpr Turns& g = g_turns;
+
+/// How long a thread's turn lasts while others wait for theirs (ns): some hundred exchanges with another process.
+constexpr int64_t kTurn = 250'000;
+/// How long a thread whose turn it is polls for itself while others wait for theirs (ns): an answer from another process
+/// comes sooner if the thread there has its turn. Where it seldom does so, down to the least.
+constexpr int64_t kMostPatience = 10'000, kLeastPatience = 500;
+constexpr int kPollsPerClock = 16;
+
+}  // namespace
+
+void wake_after_unlock(Waiter* w) {
+  if (w) futex_wake(&w->word, FutexScope::kProcess);
+}
+
+namespace {
+
+/// The system call that ends w's sleep, at once or when the lock has been given back.
+void wake_in_kernel(Waiter* w) {
+  if (w->on_network) return g_scheduler.hooks.interrupt();
+  if (g.woken) futex_wake(&g.woken->word, FutexScope::kProcess);
+  g.woken = w;
+  detail::g_leaving_has_work = true;
+}
+
+/// A waiter has reason to look: it is ready, or what it does while it waits has changed.
+void wake_now(Waiter* w) {
+  w->word.store(1, std::memory_order_seq_cst);
+  if (w->asleep.exchange(0, std::memory_order_seq_cst)) wake_in_kernel(w);
+}
+
+}  // namespace
+
+void wake(Waiter* w) {
+  if (!w->waiting) return;
+  if (!crowded() || w->on_network || !g.watcher || g.watcher_rests) return wake_now(w);
+  w->word.store(1, std::memory_order_seq_cst);
+  if (!w->asleep.load(std::memory_order_seq_cst)) return;
+  if (std::find(g.pending.begin(), g.pending.end(), w) != g.pending.end()) return;
+  g.pending.push_back(w);
+  g.pending_count.store(static_cast<uint32_t>(g.pending.size()), std::memory_order_relaxed);
+}
+
+namespace {
+
+bool remove_pending(Waiter* w) {
+  auto at = std::find(g.pending.begin(), g.pending.end(), w);
+  if (at == g.pending.end()) return false;
+  g.pending.erase(at);
+  g.pending_count.store(static_cast<uint32_t>(g.pending.size()), std::memory_order_relaxed);
+  return true;
+}
+
+/// REQUIRES: somebody is pending. It is its turn from now on.
+Waiter* next_turn() {
+  Waiter* next = g.pending.front();
+  remove_pending(next);
+  g.turn = next;
+  return next;
+}
+
+/// There are as many processors as threads, now that some have ended: nobody waits for a turn.
+void wake_pending() {
+  while (!g.pending.empty()) wake_now(next_turn());
+}
+
+}  // namespace
+
+bool hands_over(Waiter* w, int64_t since) {
+  if (!crowded()) {
+    wake_pending();
+    return false;
+  }
+  if (g.turn && g.turn != w) return true;
+  g.turn = w;
+  if (g.pending.empty() || now_ns() - since < g.patience) return false;
+  g.patience = g_scheduler.hooks.sleep ? std::max(g.patience / 2, kLeastPatience) : 0;
+  Waiter* next = next_turn();
+  if (g.watcher == next) g.watcher = nullptr;
+  wake_now(next);
+  return true;
+}
+
+namespace {
+
+void end_watching(Waiter* w) {
+  if (g.watcher != w) return;
+  g.watcher = nullptr;
+  g.watcher_rests = false;
+}
+
+/// `w` does not wait any more: somebody who does has to watch, or to poll.
+void find_successor() {
+  if (g.waiting.empty()) return;
+  if (crowded()) {
+    if (g.watcher && !g.watcher_rests) return;
+  } else {
+    wake_pending();
+    if (g.sleeper.load(std::memory_order_relaxed)) return;
+  }
+  Waiter* next = !g.pending.empty() ? next_turn() : g.watcher ? g.watcher : g.waiting.front();
+  end_watching(next);
+  wake_now(next);
+}
+
+/// The watcher has slept for kTurn. True: it is to go on, ready or as the one who polls.
+bool end_turn(Waiter* w, bool polled) {
+  if (!g.pending.empty()) {
+    Waiter* next = next_turn();
+    if (next == w) return true;
+    wake_now(next);
+    return false;
+  }
+  if (polled || w->word.load(std::memory_order_relaxed)) return false;
+  if (g.sleeper.load(std::memory_order_relaxed)) {
+    g.watcher_rests = true;
+    return false;
+  }
+  g.turn = w;
+  end_watching(w);  // it will sleep on the network, if at all
+  return true;
+}
+
+}  // namespace
+
+void begin_waiting(Waiter* w) {
+  w->word.store(0, std::memory_order_relaxed);
+  w->waiting = true;
+  g.waiting.push_back(w);
+}
+
+void end_waiting(Waiter* w) {
+  w->waiting = false;
+  w->asleep.store(0, std::memory_order_relaxed);
+  g.waiting.erase(std::find(g.waiting.begin(), g.waiting.end(), w));
+  if (!g.pending.empty()) remove_pending(w);
+  end_watching(w);
+  if (g.sleeper.load(std::memory_order_relaxed) == w) g.sleeper.store(nullptr);
+  find_successor();
+}
+
+namespace {
+
+/// Polls until the word is set, nobody polls for this thread any more, or for some time. Without the lock.
+void spin_on_word(Waiter* w) {
+  const int64_t end = now_ns() + g_scheduler.hooks.spin_ns;
+  do {
+    for (int i = 0; i < kPollsPerClock; ++i) {
+      if (w->word.load(std::memory_order_relaxed) || !g.sleeper.load(std::memory_order_relaxed))
+        return;
+      relax_cpu();
+    }
+  } while (now_ns() < end);
+}
+
+/// In the kernel until the word is set, or for `timeout_ns` (-1: no limit). False: the time is over. Without the lock.
+bool sleep_in_kernel_on(Waiter* w, int64_t timeout_ns) {
+  const int64_t end = timeout_ns < 0 ? 0 : add_time(now_ns(), timeout_ns);
+  w->asleep.store(1, std::memory_order_seq_cst);
+  while (!w->word.load(std::memory_order_seq_cst)) {
+    const int64_t left = timeout_ns < 0 ? -1 : end - now_ns();
+    if (timeout_ns >= 0 && left <= 0) return false;
+    futex_wait(&w->word, 0, left, FutexScope::kProcess);
+  }
+  return true;
+}
+
+/// Sleeps until woken, for `timeout_ns` at most (-1: no limit). Gives back the lock meanwhile.
+void sleep_on_word(Waiter* w, int64_t timeout_ns) {
+  const bool spins = !crowded();
+  bool watches = !spins && (!g.watcher || g.watcher == w);
+  if (watches) g.watcher = w, g.watcher_rests = false;
+  const int64_t end = timeout_ns < 0 ? INT64_MAX : add_time(now_ns(), timeout_ns);
+  uint32_t polls = g.polls.load(std::memory_order_relaxed);
+  unlock_here();
+  if (spins) spin_on_word(w);
+  const bool vacant = spins && !g.sleeper.load(std::memory_order_relaxed);
+  for (int64_t left = timeout_ns; !vacant; left = timeout_ns < 0 ? -1 : end - now_ns()) {
+    const bool limited = watches && (left < 0 || left > kTurn);
+    if (timeout_ns >= 0 && left <= 0) break;
+    if (sleep_in_kernel_on(w, limited ? kTurn : left)) break;
+    if (!limited) continue;
+    const uint32_t seen = g.polls.load(std::memory_order_relaxed);
+    const bool polled = std::exchange(polls, seen) != seen;
+    if (polled && g.pending_count.load(std::memory_order_relaxed) == 0) continue;
+    lock_here();
+    const bool goes_on = g.watcher != w || end_turn(w, polled);
+    watches = !g.watcher_rests;
+    if (goes_on) {
+      w->asleep.store(0, std::memory_order_relaxed);
+      return;
+    }
+    unlock_here();
+  }
+  lock_here();
+  w->asleep.store(0, std::memory_order_relaxed);
+}
+
+/// As the one who sleeps for all: until woken, the network has something, or `timeout_ns` has passed.
+void sleep_for_all(Waiter* w, int64_t timeout_ns) {
+  if (!g_scheduler.hooks.interrupt) {
+    SleepUntilPosted posts(&w->word, nullptr);
+    if (!posts.may_sleep()) return;
+    unlock_here();
+    sleep_in_kernel_on(w, timeout_ns);
+    lock_here();
+  } else {
+    SleepUntilPosted posts(nullptr, g_scheduler.hooks.interrupt);
+    if (!posts.may_sleep()) return;
+    w->on_network = true;
+    w->asleep.store(1, std::memory_order_relaxed);
+    g_scheduler.hooks.sleep(timeout_ns);
+    w->on_network = false;
+  }
+  w->asleep.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool polls_for_all(Waiter* w) {
+  Waiter* sleeper = g.sleeper.load(std::memory_order_relaxed);
+  const bool crowd = crowded(), may = !crowd || !g.turn || g.turn == w;
+  if (crowd && may) g.turn = w;
+  if (!sleeper && may) {
+    g.sleeper.store(w, std::memory_order_relaxed);
+    return true;
+  }
+  if (sleeper == w && !may) {
+    g.sleeper.store(nullptr, std::memory_order_relaxed);
+    if (g.watcher_rests) end_watching(g.watcher);  // it relies on the one who sleeps on the network
+  }
+  return sleeper == w && may;
+}
+
+void sleep_here(Waiter* w, int64_t timeout_ns) {
+  const bool for_all = polls_for_all(w);
+  if (for_all) end_watching(w);
+  if (w->word.exchange(0, std::memory_order_relaxed)) return;
+  for_all ? sleep_for_all(w, timeout_ns) : sleep_on_word(w, timeout_ns);
+  w->word.store(0, std::memory_order_relaxed);
+}
+
+void breathe_here() {
+  if (!detail::g_engine_lock.contended(detail::t_user)) return;
+  unlock_here();
+  for (int i = 0; i < kPollsPerClock; ++i) relax_cpu();
+  lock_here();
+}
+
+void note_patience() {
+  if (!g.pending.empty()) g.patience = std::min(2 * g.patience, kMostPatience);
+}
+
+}  // namespace fgmpi::sched
