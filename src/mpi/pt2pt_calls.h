@@ -14,6 +14,12 @@ int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
                     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
+/// The same for a handle that listed() does not find, since the caller is outside of the library or for another
+/// reason; small messages as in the fast paths.
+int send_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
+                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int isend_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
+                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
 int send_init(const char* call, Mode mode, const void* buf, int64_t count, MPI_Datatype datatype,
               int dest, int tag, MPI_Comm comm, MPI_Request* request);
 int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
@@ -47,6 +53,13 @@ int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, in
 int detach_buffer(const char* call, void* buffer, int* size);
 int detach_buffer(const char* call, void* buffer, MPI_Count* size);
 
+/// The communicator behind the handle of the world or of one of the first table; nullptr for others, and for callers that are
+/// outside of the library.
+[[gnu::always_inline]] inline Comm* listed(MPI_Comm handle) {
+  Comm* found;
+  return comm::detail::find_listed(handle, comm::detail::g_fast_handles, &found) ? found : nullptr;
+}
+
 /// The names of calls, to be template arguments.
 struct Name {
   char text[16] = {};
@@ -56,6 +69,18 @@ struct Name {
   }
 };
 
+/// The whole of a send that is small, collocated and expected. Refuses everything else, and all
+/// arguments that need a closer look.
+template <class Count>
+[[gnu::always_inline]] inline bool sent_at_once(const void* buf, Count count, MPI_Datatype datatype,
+                                                int dest, int tag, Comm* c) {
+  uint64_t bytes;
+  uint32_t local;
+  return is_member(c, dest) && tag >= 0 && few_bytes(buf, count, datatype, &bytes) &&
+         g_av.is_mine(static_cast<uint32_t>(c->shared->peers().world_of(dest)), &local) &&
+         pt2pt::send_to_first(buf, bytes, local, {user_ctx(c), c->rank, tag});
+}
+
 /// Has the arguments of the call itself, in their registers.
 template <Name kCall, Mode kMode, class Count>
 [[gnu::noinline]] int send_slowly(const void* buf, Count count, MPI_Datatype datatype, int dest,
@@ -63,24 +88,14 @@ template <Name kCall, Mode kMode, class Count>
   return send_by_handle(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
 }
 
-/// The whole of a send that is small, collocated and expected. Refuses everything else, and all
-/// arguments that need a closer look.
-template <class Count>
-[[gnu::always_inline]] inline bool sent_at_once(const void* buf, Count count, MPI_Datatype datatype,
-                                                int dest, int tag, MPI_Comm comm) {
-  sched::maybe_force_switch();
-  Comm* c = comm::find(comm);
-  uint64_t bytes;
-  uint32_t local;
-  return c && is_member(c, dest) && tag >= 0 && few_bytes(buf, count, datatype, &bytes) &&
-         g_av.is_mine(static_cast<uint32_t>(c->shared->peers().world_of(dest)), &local) &&
-         pt2pt::send_to_first(buf, bytes, local, {user_ctx(c), c->rank, tag});
-}
-
 template <Name kCall, Mode kMode, class Count>
 [[gnu::always_inline]] inline int send(const void* buf, Count count, MPI_Datatype datatype,
                                        int dest, int tag, MPI_Comm comm) {
-  if (__builtin_expect(sent_at_once(buf, count, datatype, dest, tag, comm), 1)) return MPI_SUCCESS;
+  sched::maybe_force_switch();
+  Comm* c = listed(comm);
+  if (__builtin_expect(!c, 0))
+    return send_elsewhere(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
+  if (__builtin_expect(sent_at_once(buf, count, datatype, dest, tag, c), 1)) return MPI_SUCCESS;
   return send_slowly<kCall, kMode>(buf, count, datatype, dest, tag, comm);
 }
 
@@ -93,7 +108,11 @@ template <Name kCall, Mode kMode, class Count>
 template <Name kCall, Mode kMode, class Count>
 [[gnu::always_inline]] inline int isend(const void* buf, Count count, MPI_Datatype datatype,
                                         int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  if (__builtin_expect(request && sent_at_once(buf, count, datatype, dest, tag, comm), 1)) {
+  sched::maybe_force_switch();
+  Comm* c = listed(comm);
+  if (__builtin_expect(!c, 0))
+    return isend_elsewhere(kCall.text, kMode, buf, count, datatype, dest, tag, comm, request);
+  if (__builtin_expect(request && sent_at_once(buf, count, datatype, dest, tag, c), 1)) {
     *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
     return MPI_SUCCESS;
   }
@@ -120,26 +139,27 @@ inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* sta
   return received(call, c, &outcome, status);
 }
 
-/// The same out of line, inside of the library.
-int recv_by_handle(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+/// As send_elsewhere().
+int recv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
                    int tag, MPI_Comm comm, MPI_Status* status);
 
 [[gnu::always_inline]] inline int recv(const char* call, void* buf, int64_t count,
                                        MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                                        MPI_Status* status) {
-  FGMPI_ENTER_FAST(call, c, comm,
-                   recv_by_handle(call, buf, count, datatype, source, tag, comm, status));
+  sched::maybe_force_switch();
+  Comm* c = listed(comm);
+  if (__builtin_expect(!c, 0))
+    return recv_elsewhere(call, buf, count, datatype, source, tag, comm, status);
   return recv_from(call, buf, count, datatype, source, tag, c, status);
 }
 
-[[gnu::always_inline]] inline int irecv(const char* call, void* buf, int64_t count,
-                                        MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                                        MPI_Request* request) {
-  Comm* c = comm::find(comm);
+/// A nonblocking receive by a communicator that has been found.
+[[gnu::always_inline]] inline int irecv_from(const char* call, void* buf, int64_t count,
+                                             MPI_Datatype datatype, int source, int tag,
+                                             MPI_Comm comm, Comm* c, MPI_Request* request) {
   uint64_t bytes;
-  if (__builtin_expect(!c || (!is_member(c, source) && source != MPI_ANY_SOURCE) ||
-                           tag < MPI_ANY_TAG || !buf || !request ||
-                           !plain_bytes(buf, count, datatype, &bytes) ||
+  if (__builtin_expect((!is_member(c, source) && source != MPI_ANY_SOURCE) || tag < MPI_ANY_TAG ||
+                           !buf || !request || !plain_bytes(buf, count, datatype, &bytes) ||
                            !pt2pt::fast::has_free_handle(),
                        0))
     return irecv_slowly(call, buf, count, datatype, source, tag, comm, request, false);
@@ -152,6 +172,19 @@ int recv_by_handle(const char* call, void* buf, int64_t count, MPI_Datatype data
     return no_memory(call, comm);
   }
   return MPI_SUCCESS;
+}
+
+/// As send_elsewhere().
+int irecv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                    int tag, MPI_Comm comm, MPI_Request* request);
+
+[[gnu::always_inline]] inline int irecv(const char* call, void* buf, int64_t count,
+                                        MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                        MPI_Request* request) {
+  Comm* c = listed(comm);
+  if (__builtin_expect(!c, 0))
+    return irecv_elsewhere(call, buf, count, datatype, source, tag, comm, request);
+  return irecv_from(call, buf, count, datatype, source, tag, comm, c, request);
 }
 
 }  // namespace fgmpi::mpi

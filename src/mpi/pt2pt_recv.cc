@@ -15,10 +15,15 @@ int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatyp
   return received(call, c, &outcome, status);
 }
 
-int recv_by_handle(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+int recv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
                    int tag, MPI_Comm comm, MPI_Status* status) {
-  FGMPI_ENTER(call, c, comm);
-  return recv_from(call, buf, count, datatype, source, tag, c, status);
+  auto receive = [=] {
+    sched::maybe_force_switch();
+    Comm* c = comm::find_inside(comm);
+    if (__builtin_expect(!c, 0)) return bad_comm(call, comm);
+    return recv_from(call, buf, count, datatype, source, tag, c, status);
+  };
+  return sched::outside() ? run_inside_here(call, receive) : receive();
 }
 
 int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
@@ -44,6 +49,16 @@ int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype dataty
   return MPI_SUCCESS;
 }
 FGMPI_CATCH_NO_MEMORY(call, comm)
+
+int irecv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                    int tag, MPI_Comm comm, MPI_Request* request) {
+  auto receive = [=] {
+    Comm* c = comm::find_inside(comm);
+    if (__builtin_expect(!c, 0)) return bad_comm(call, comm);
+    return irecv_from(call, buf, count, datatype, source, tag, comm, c, request);
+  };
+  return sched::outside() ? run_inside_here(call, receive) : receive();
+}
 
 namespace {
 

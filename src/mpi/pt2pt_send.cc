@@ -25,6 +25,32 @@ int send_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
 }
 FGMPI_CATCH_NO_MEMORY(call, comm)
 
+int send_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
+                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  auto send = [=] {
+    sched::maybe_force_switch();
+    Comm* c = comm::find_inside(comm);
+    if (__builtin_expect(c && sent_at_once(buf, count, datatype, dest, tag, c), 1))
+      return MPI_SUCCESS;
+    return send_by_handle(call, mode, buf, count, datatype, dest, tag, comm);
+  };
+  return sched::outside() ? run_inside_here(call, send) : send();
+}
+
+int isend_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
+                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  auto send = [=] {
+    sched::maybe_force_switch();
+    Comm* c = comm::find_inside(comm);
+    if (__builtin_expect(c && request && sent_at_once(buf, count, datatype, dest, tag, c), 1)) {
+      *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
+      return MPI_SUCCESS;
+    }
+    return isend_by_handle(call, mode, buf, count, datatype, dest, tag, comm, request);
+  };
+  return sched::outside() ? run_inside_here(call, send) : send();
+}
+
 int isend_by_handle(const char* call, Mode mode, const void* buf, int64_t count,
                     MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     MPI_Request* request) try {

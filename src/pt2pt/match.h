@@ -33,7 +33,7 @@ struct Envelope {
 };
 
 /// Does a receive with this pattern take that message?
-inline bool covers(const Envelope& pattern, const Envelope& message) {
+[[gnu::always_inline]] inline bool covers(const Envelope& pattern, const Envelope& message) {
   return pattern.ctx == message.ctx &&
          (pattern.source == message.source || pattern.source == MPI_ANY_SOURCE) &&
          (pattern.tag == message.tag || pattern.tag == MPI_ANY_TAG);
