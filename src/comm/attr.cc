@@ -5,6 +5,8 @@
 #include <iterator>
 #include <vector>
 
+#include "proclet-sched/sched.h"
+
 namespace fgmpi::comm {
 namespace {
 
@@ -82,6 +84,7 @@ void* value_for_c(Attribute& a) { return a.kind == kAttrPointer ? a.value : &a.v
 int call_delete(Attribute& a, int handle) {
   Keyval* k = keyval_of(a.keyval);
   if (!k->remove) return MPI_SUCCESS;
+  const sched::UserCallback in_callback;
   if (k->delete_proxy)
     return k->delete_proxy(k->remove, handle, a.keyval, a.kind, a.value, k->extra);
   auto* function = reinterpret_cast<MPI_Comm_delete_attr_function*>(k->remove);
@@ -203,6 +206,7 @@ int copy_attributes(Attributes* from, int handle, Attributes* to) {
     KeepKeyval keep(keyval);
     Attribute made = *at;
     int flag = 0, code;
+    const sched::UserCallback in_callback;
     if (k->copy_proxy) {
       code = k->copy_proxy(k->copy, handle, keyval, k->extra, made.kind, made.value, &made.value,
                            &flag);

@@ -1,6 +1,7 @@
 #include "comm/errhandler.h"
 
 #include "base/slab.h"
+#include "proclet-sched/sched.h"
 
 namespace fgmpi::comm {
 namespace {
@@ -75,6 +76,7 @@ bool call_errhandler(MPI_Errhandler handler, void* object, int* code) {
   Errhandler* e = find(handler);
   if (!e) return false;
   retain_errhandler(handler);
+  const sched::UserCallback in_callback;
   if (e->caller) {
     constexpr int kKinds[] = {0, 2, 1, 3};
     e->caller(kKinds[static_cast<int>(e->of)], static_cast<int*>(object), code,

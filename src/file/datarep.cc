@@ -7,6 +7,7 @@
 
 #include "file/external32.h"
 #include "host/host.h"
+#include "proclet-sched/sched.h"
 
 namespace fgmpi::file {
 namespace {
@@ -91,6 +92,7 @@ Status place(const Datarep& datarep, const host::Type& type, Placed* out) {
       continue;
     }
     MPI_Aint extent = 0;
+    const sched::UserCallback in_callback;
     const int code = datarep.extent(predefined, &extent, datarep.state);
     if (code != MPI_SUCCESS || extent <= 0)
       return error(
@@ -161,6 +163,7 @@ host::Signature repeated(const host::Signature& one, int64_t count) {
 Status convert(const Datarep& datarep, bool reads, const pt2pt::Buffer& buffer, int64_t items,
                char* file) {
   const char* name = reads ? "read" : "write";
+  const sched::UserCallback in_callback;
   const MPI_Datatype type = buffer.type.handle();
   if (auto* large = reads ? datarep.read : datarep.write)
     return returned(datarep, name, large(buffer.address, type, items, file, 0, datarep.state));

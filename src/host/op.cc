@@ -120,6 +120,7 @@ Status reduce_local(const void* in, void* inout, int64_t count, const Type& type
     return {};
   }
   constexpr int64_t kMost = 1 << 30;
+  const sched::UserCallback in_callback;
   int code = call([&](const Api& h) {
     for (int64_t first = 0; first < count; first += kMost) {
       const int64_t offset = first * type.extent();

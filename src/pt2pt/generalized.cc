@@ -30,6 +30,7 @@ class GeneralizedRequest final : public Request {
   int release() override {
     auto* function = std::exchange(calls_.free, nullptr);
     if (!function) return MPI_SUCCESS;
+    const sched::UserCallback in_callback;
     if (!fortran) return function(calls_.state);
     MPI_Fint code = 0;
     as<FortranFree>(function)(calls_.state, &code);
@@ -37,6 +38,7 @@ class GeneralizedRequest final : public Request {
   }
   void cancel() override {
     if (!calls_.cancel) return;
+    const sched::UserCallback in_callback;
     if (fortran) {
       MPI_Fint flag = complete_, code = 0;
       as<FortranCancel>(calls_.cancel)(calls_.state, &flag, &code);
@@ -48,6 +50,7 @@ class GeneralizedRequest final : public Request {
   int cancel_code() const override { return cancel_code_; }
   void progress() override {
     MPI_Status status = empty();
+    const sched::UserCallback in_callback;
     if (calls_.poll) calls_.poll(calls_.state, &status);
   }
   int fill_status(MPI_Status* status) override {
@@ -57,6 +60,7 @@ class GeneralizedRequest final : public Request {
     *status = empty();
     status->MPI_ERROR = error;
     if (!calls_.query) return MPI_SUCCESS;
+    const sched::UserCallback in_callback;
     if (!fortran) return calls_.query(calls_.state, status);
     MPI_Fint code = 0;
     as<FortranQuery>(calls_.query)(calls_.state, reinterpret_cast<MPI_Fint*>(status), &code);
