@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/futex.h"
+#include "base/raw_call.h"
 #include "base/relax_cpu.h"
 #include "proclet-sched/scheduler.h"
 #include "proclet-sched/threads.h"
@@ -23,6 +24,7 @@ constexpr int64_t kTurn = 250'000;
 /// comes sooner if the thread there has its turn. Where it seldom does so, down to the least.
 constexpr int64_t kMostPatience = 10'000, kLeastPatience = 500;
 constexpr int kPollsPerClock = 16;
+constexpr int64_t kBreath = 4'000;  ///< ns: a thread that is woken runs by then
 
 }  // namespace
 
@@ -50,7 +52,8 @@ void wake_now(Waiter* w) {
 
 void wake(Waiter* w) {
   if (!w->waiting) return;
-  if (!crowded() || w->on_network || !g.watcher || g.watcher_rests) return wake_now(w);
+  if (!crowded() || w->on_network || w == g.turn || !g.watcher || g.watcher_rests)
+    return wake_now(w);
   w->word.store(1, std::memory_order_seq_cst);
   if (!w->asleep.load(std::memory_order_seq_cst)) return;
   if (std::find(g.pending.begin(), g.pending.end(), w) != g.pending.end()) return;
@@ -88,7 +91,9 @@ bool hands_over(Waiter* w, int64_t since) {
     wake_pending();
     return false;
   }
-  if (g.turn && g.turn != w) return true;
+  const Waiter* sleeper = g.sleeper.load(std::memory_order_relaxed);
+  const bool in_use = g.turn != sleeper || !sleeper || !sleeper->on_network;
+  if (g.turn && g.turn != w && in_use) return true;
   g.turn = w;
   if (g.pending.empty() || now_ns() - since < g.patience) return false;
   g.patience = g_scheduler.hooks.sleep ? std::max(g.patience / 2, kLeastPatience) : 0;
@@ -260,7 +265,10 @@ void sleep_here(Waiter* w, int64_t timeout_ns) {
 void breathe_here() {
   if (!detail::g_engine_lock.contended(detail::t_user)) return;
   unlock_here();
-  for (int i = 0; i < kPollsPerClock; ++i) relax_cpu();
+  // Who sleeps for the lock has been woken, and needs some time to come: else it would find it taken again.
+  const int64_t until = now_ns() + kBreath;
+  do raw_call(SYS_sched_yield);
+  while (now_ns() < until);
   lock_here();
 }
 
