@@ -6,6 +6,9 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <atomic>
+#include <iterator>
+
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/libraries.h"
@@ -166,6 +169,16 @@ int iterate_for_rank(Visit* visit, void* data) {
 
 enum Entry : int { kOpen, kClose, kSymbol, kVersionedSymbol, kAddress, kAddress1, kIterate };
 
+/// The C library's function; looked up when it is first called.
+void* plain_function(int entry) {
+  static constexpr const char* kNames[] = {"dlopen", "dlclose", "dlsym",          "dlvsym",
+                                           "dladdr", "dladdr1", "dl_iterate_phdr"};
+  static constinit std::atomic<void*> known[std::size(kNames)] = {};
+  void* function = known[entry].load(std::memory_order_relaxed);
+  if (!function) known[entry] = function = real::function(kNames[entry]);
+  return function;
+}
+
 template <class F>
 void* pointer_to(F* function) {
   return reinterpret_cast<void*>(function);
@@ -176,10 +189,6 @@ void* pointer_to(F* function) {
 /// Called by the entry points: which function the call is for.
 extern "C" [[gnu::visibility("hidden"), gnu::used]] void* fgmpi_choose_loader_function(
     int entry, const void* caller) {
-  static void* const plain[] = {real::function("dlopen"),         real::function("dlclose"),
-                                real::function("dlsym"),          real::function("dlvsym"),
-                                real::function("dladdr"),         real::function("dladdr1"),
-                                real::function("dl_iterate_phdr")};
   static void* const of_rank[] = {
       pointer_to(open_for_rank),    pointer_to(close_for_rank),
       pointer_to(symbol_for_rank),  pointer_to(versioned_symbol_for_rank),
@@ -188,7 +197,7 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] void* fgmpi_choose_loader_fu
   uint32_t k = 0;
   if (g_mode != Mode::kImages || in_this_library(reinterpret_cast<uintptr_t>(caller)) ||
       !calling_image(&k) || !is_of_program(reinterpret_cast<uintptr_t>(caller)))
-    return plain[entry];
+    return plain_function(entry);
   return of_rank[entry];
 }
 

@@ -126,8 +126,10 @@ class Chooser {
     }
   }
 
-  void choose_compiler_runtimes() {
+  void choose_runtimes() {
     for (Library& l : libraries_) {
+      if (stem(l.file).starts_with("libpython3") && !l.chosen && needs(program_, l))
+        choose(&l, "the interpreter of the program");
       if (!is_compiler_runtime(l.file) || l.chosen) continue;
       if (needs(program_, l)) choose(&l, "the compiler's runtime of the program");
       for (const Library& user : libraries_)
@@ -450,7 +452,7 @@ Status choose_private_libraries(const ElfModule& program, const LibraryWishes& w
     chooser.choose_users_of_mpi();
     chooser.choose_by_symbols(program_has_images);
   }
-  chooser.choose_compiler_runtimes();
+  chooser.choose_runtimes();
   for (const Library& l : chooser.libraries())
     if (l.candidate) g_of_program.push_back(l.map);
   for (const Library& l : chooser.libraries())

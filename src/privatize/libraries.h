@@ -7,6 +7,7 @@
 //   a private library calls it, and it has variables; not compression, linear algebra and other services without state
 //   it refers by name to a function or variable of a private library, or of the program
 //   it is the compiler's runtime of Fortran or OpenMP, and the program or a private library needs it
+//   it is the Python interpreter, and the program has it as a library (fgmpi-python)
 //   FGMPI_PRIVATIZE_LIBS names it
 //
 // One per process stay what belongs to MPI itself (this library, the host's bindings, what they load), the C and

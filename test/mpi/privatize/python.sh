@@ -1,0 +1,26 @@
+# fgmpi-python: an interpreter for each rank, with an extension module of test/python/ that calls MPI.
+set -u
+bin=$1 work=$2/python.dir
+sources=$(cd "$(dirname "$0")/../../python" && pwd)
+if [ ! -x "$bin/fgmpi-python" ] || ! command -v python3-config >/dev/null && ! command -v python3.11-config >/dev/null; then
+  echo "the interpreter's library is not installed"
+  exit 0
+fi
+fail() { echo "python.sh: $*" >&2; tail -30 "$work/out" >&2; exit 1; }
+rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
+touch out
+config=$(command -v python3-config || command -v python3.11-config)
+"$bin/mpicc" -O1 -w -shared "$sources/exchange.c" $("$config" --includes) -o exchange.so || fail "mpicc"
+export PYTHONPATH=$work PYTHONDONTWRITEBYTECODE=1
+for shape in "1 1" "4 1" "1 4" "2 3" "2 50"; do
+  read -r processes ranks <<<"$shape"
+  timeout 200 "$bin/mpiexec" -n "$processes" -nfg "$ranks" "$bin/fgmpi-python" "$sources/interpreters.py" >out 2>&1 ||
+    fail "$shape: status $?"
+  [ "$(grep -cE "^rank [0-9]+ of $((processes * ranks)) is well" out)" = $((processes * ranks)) ] || fail "$shape: not all are well"
+done
+echo "2 x 50 interpreters: $(grep -oE '[0-9]+ KiB' out | sort -n | tail -1) in a process"
+timeout 100 "$bin/mpiexec" -n 2 -nfg 3 "$bin/fgmpi-python" "$sources/interpreters.py" 7 >out 2>&1
+[ $? = 7 ] || fail "the exit status of a rank is lost"
+timeout 100 "$bin/mpiexec" -n 1 -nfg 3 "$bin/fgmpi-python" -c 'import exchange; assert exchange.rank() != 1, "planned"' >out 2>&1
+[ $? = 1 ] && grep -q '^AssertionError: planned' out || fail "an exception does not end its rank with status 1"
+echo " No Errors"
