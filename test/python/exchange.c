@@ -5,7 +5,9 @@
 
 static int calls; /* of this rank's module */
 
-static PyObject* failed(const char* call) { return PyErr_Format(PyExc_RuntimeError, "%s failed", call); }
+static PyObject* failed(const char* call) {
+  return PyErr_Format(PyExc_RuntimeError, "%s failed", call);
+}
 
 static PyObject* number(int (*get)(MPI_Comm, int*)) {
   int value;
@@ -34,13 +36,13 @@ static PyObject* transfer(PyObject* arguments, int sends) {
   PyObject* object;
   int other, n, result;
   Py_buffer view;
-  if (!PyArg_ParseTuple(arguments, "Oi", &object, &other) || doubles(object, &view, &n)) return NULL;
+  if (!PyArg_ParseTuple(arguments, "Oi", &object, &other) || doubles(object, &view, &n))
+    return NULL;
   ++calls;
-  Py_BEGIN_ALLOW_THREADS
-  result = sends ? MPI_Send(view.buf, n, MPI_DOUBLE, other, 5, MPI_COMM_WORLD)
-                 : MPI_Recv(view.buf, n, MPI_DOUBLE, other, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  Py_END_ALLOW_THREADS
-  PyBuffer_Release(&view);
+  Py_BEGIN_ALLOW_THREADS result =
+      sends ? MPI_Send(view.buf, n, MPI_DOUBLE, other, 5, MPI_COMM_WORLD)
+            : MPI_Recv(view.buf, n, MPI_DOUBLE, other, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  Py_END_ALLOW_THREADS PyBuffer_Release(&view);
   if (result) return failed(sends ? "MPI_Send" : "MPI_Recv");
   Py_RETURN_NONE;
 }
@@ -52,27 +54,28 @@ static PyObject* allreduce(PyObject* self, PyObject* object) {
   Py_buffer view;
   if (doubles(object, &view, &n)) return NULL;
   ++calls;
-  Py_BEGIN_ALLOW_THREADS
-  result = MPI_Allreduce(MPI_IN_PLACE, view.buf, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  Py_END_ALLOW_THREADS
-  PyBuffer_Release(&view);
+  Py_BEGIN_ALLOW_THREADS result =
+      MPI_Allreduce(MPI_IN_PLACE, view.buf, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  Py_END_ALLOW_THREADS PyBuffer_Release(&view);
   if (result) return failed("MPI_Allreduce");
   Py_RETURN_NONE;
 }
 
-static PyMethodDef methods[] = {{"rank", rank, METH_NOARGS, "rank in MPI_COMM_WORLD"},
-                                {"size", size, METH_NOARGS, "its size"},
-                                {"is_thread_main", is_thread_main, METH_NOARGS, "MPI_Is_thread_main"},
-                                {"count", count, METH_NOARGS, "transfers so far"},
-                                {"send", py_send, METH_VARARGS, "send(array, to)"},
-                                {"receive", py_receive, METH_VARARGS, "receive(array, from)"},
-                                {"allreduce", allreduce, METH_O, "sums, in place"},
-                                {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {
+    {"rank", rank, METH_NOARGS, "rank in MPI_COMM_WORLD"},
+    {"size", size, METH_NOARGS, "its size"},
+    {"is_thread_main", is_thread_main, METH_NOARGS, "MPI_Is_thread_main"},
+    {"count", count, METH_NOARGS, "transfers so far"},
+    {"send", py_send, METH_VARARGS, "send(array, to)"},
+    {"receive", py_receive, METH_VARARGS, "receive(array, from)"},
+    {"allreduce", allreduce, METH_O, "sums, in place"},
+    {NULL, NULL, 0, NULL}};
 static void at_exit(void) {
   int flag;
   if (!MPI_Finalized(&flag) && !flag) MPI_Finalize();
 }
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "exchange", NULL, -1, methods, NULL, NULL, NULL, NULL};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "exchange", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_exchange(void) {
   int flag, provided;
