@@ -381,8 +381,12 @@ void Failures::compare_with_others() {
       check_signature(m.ctx, m.tag, m.signature, m.process);
   for_each_open([](const OpenTeam* t) {
     if (t->failed_) return;
+    const bool tree = over_tree(t->shared, t->tag);
+    // Its team is still being made: the processes of a system-ranked communicator are found out by messages.
+    if (!tree && (!t->shared->hierarchy || (t->shared->inter && !t->shared->remote_hierarchy)))
+      return;
     NoticeHeader header{kSignatureNotice, t->tag, t->signature, 0};
-    for_each_notified_process(t->shared, over_tree(t->shared, t->tag),
+    for_each_notified_process(t->shared, tree,
                               [&](uint32_t process) { send_notice(process, t->ctx, header, ""); });
   });
 }
