@@ -240,12 +240,20 @@ void Outgoing::repair(int64_t now) {
   for (size_t i = 0, end; i < missing_.size(); i = end) {
     const uint32_t packet = missing_[i].packet;
     for (end = i + 1; end < missing_.size() && missing_[end].packet == packet;) ++end;
-    const bool to_all = end - i > 1;
-    send_packet(packet, end == missing_.size() ? kAckPlease : 0,
-                to_all ? kAll : static_cast<int32_t>(missing_[i].member));
-    ++context_->counts.repairs;
-    context_->counts.repairs_to_all += to_all;
-    if (to_all) recent_[packet % kRecent] = {packet, now};
+    Repaired& recent = recent_[packet % kRecent];
+    const uint8_t flags = end == missing_.size() ? kAckPlease : 0;
+    // What has been sent to all twice, and has still not come, is sent to each: multicast may not reach them at all.
+    if (end - i > 1 && recent.packet != packet) {
+      send_packet(packet, flags, kAll);
+      ++context_->counts.repairs;
+      ++context_->counts.repairs_to_all;
+      recent = {packet, now};
+      continue;
+    }
+    for (size_t k = i; k < end; ++k) {
+      send_packet(packet, flags, static_cast<int32_t>(missing_[k].member));
+      ++context_->counts.repairs;
+    }
   }
   missing_.clear();
   poll_at_ = now + patience();

@@ -3,7 +3,7 @@
 //   eager       the packets go out at once; members keep them until they post a receive
 //   otherwise   a poll announces it; the packets go out when all members have posted
 //
-// Window. At most window_ packets are beyond the last one that all have acknowledged. It starts small, doubles in a round
+// Window. At most window_ packets are beyond the last one that all have acknowledged. It starts at 32, doubles in a round
 // trip until a loss, then grows by one a round trip (additive increase), and is halved by losses, once a window
 // (multiplicative decrease), and when nothing is heard for the time of a few round trips.
 //
@@ -101,7 +101,7 @@ class Outgoing {
   uint32_t known_ = 0, posted_ = 0;  ///< how many members, the root aside
   uint32_t least_ = 0;               ///< packets that all have acknowledged
   uint32_t next_ = 0;                ///< the first packet that has not been sent
-  double window_ = 8, threshold_;
+  double window_ = 32, threshold_;
   uint32_t recover_ = 0;  ///< a loss below this packet has been answered by a smaller window
   // Round trips (ns): mean and deviation, and the packet that is being timed.
   int64_t mean_ = 0, deviation_ = 0;

@@ -233,6 +233,15 @@ TEST(Multicast, AMemberThatMulticastDoesNotReach) {
   }
 }
 
+TEST(Multicast, MulticastThatReachesNobody) {
+  Network network(5, {}, {0.05, 0, 20'000, 100'000}, 8);
+  for (uint32_t m = 0; m < 5; ++m) network.set_hears_all(m, false);  // and nobody knows
+  Broadcast b(&network, 1, {1, 1, 1, 1}, 200'000, 2);
+  for (uint32_t m = 0; m < 5; ++m) b.enter(m);
+  ASSERT_TRUE(network.run(100 * kSecond, [&] { return b.done(); }));
+  b.check();
+}
+
 TEST(Multicast, OneMissingIsSentToOneSeveralToAll) {
   Network network(4, {}, {}, 8);
   network.set_hears_all(3, false);  // and says nothing about it
