@@ -1,0 +1,99 @@
+// UDP sockets of the multicast: one of its own for each process, by which it sends, and which takes in what is sent to it
+// alone; and one for each group whose address it has joined.
+//
+// IPv4 groups are in 239.0.0.0/8 (administratively scoped, RFC 2365), IPv6 ones in ff12::/16 (transient, link-local, RFC
+// 4291). Everything stays on one interface: memberships and sending name it, and a group's socket is bound to the group's
+// address, so that nothing else gets into it. Memberships end with the sockets, hence with the process however it ends.
+//
+// Thread rule: one thread. Nothing here blocks or switches.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "transport/multicast/datagram.h"
+
+namespace fgmpi::transport::multicast {
+
+/// An address and a port, as members tell each other.
+struct Place {
+  uint8_t family = 0;  ///< 4 or 6; 0: none
+  uint8_t zero = 0;
+  uint16_t port = 0;
+  unsigned char address[16] = {};
+  bool operator==(const Place&) const = default;
+};
+static_assert(sizeof(Place) == 20);
+
+/// The interface that FGMPI_OFI_INTERFACE names by its name or one of its addresses; else the first that is up, no loopback,
+/// and can multicast.
+struct Interface {
+  std::string name;
+  unsigned index = 0;
+  size_t mtu = 0;
+  Place own;  ///< its address; port 0
+};
+Status find_interface(Interface* out);
+
+/// A file descriptor that is closed with its owner.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int fd) : fd_(fd) {}
+  Socket(Socket&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  Socket& operator=(Socket&& other) noexcept;
+  ~Socket();
+  int fd() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t length = 0;
+  bool operator==(const SocketAddress& other) const;
+};
+SocketAddress socket_address(const Place& place, unsigned interface);
+
+/// The process's own socket, on a port that the kernel picks: *port. `ttl`: hops of what it sends to groups.
+Status open_own(const Interface& interface, int ttl, Socket* out, uint16_t* port);
+/// A socket that receives what is sent to the group's address on the interface.
+Status join(const Interface& interface, const Place& group, Socket* out);
+/// Bytes of datagrams that a socket's receive buffer holds, as far as the kernel says.
+size_t room_of(const Socket& socket);
+
+/// Datagrams on their way out, kept until flush(). Runs of equal length to the same place leave in one call, cut by the
+/// kernel or the card (UDP_SEGMENT) where these can.
+class Outbox {
+ public:
+  explicit Outbox(const Socket* socket) : socket_(socket) { bytes_.reserve(kRoom); }
+  /// Appends a datagram whose tag is made here, flushing first when there is no room. Dropped when there is none even then.
+  void add(const SocketAddress& to, Header header, const void* payload, size_t length,
+           const Key& key);
+  /// Sends what it can: what the socket has no room for stays.
+  void flush();
+  bool empty() const { return entries_.empty(); }
+  uint64_t dropped() const { return dropped_; }
+
+ private:
+  struct Entry {
+    SocketAddress to;
+    size_t at, length;
+  };
+  static constexpr size_t kRoom = 256 << 10;
+  size_t send_some(size_t first);
+
+  const Socket* socket_;
+  std::vector<char> bytes_;
+  std::vector<Entry> entries_;
+  bool segments_ = true;
+  uint64_t dropped_ = 0;
+};
+
+}  // namespace fgmpi::transport::multicast
