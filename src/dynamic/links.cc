@@ -274,7 +274,8 @@ void Links::removed() {
 bool Links::own(uint32_t process) const { return process < g_av.processes(); }
 
 void Links::count_alive() {
-  bool any = false;
+  // Of a suspect, and of a loss that is still to be reported, something is to come yet: no deadlock before that.
+  bool any = !suspects_.empty() || !failures_.empty();
   for (const auto& [pgid, peers] : peers_)
     for (const Peer& peer : peers) any |= peer.alive() && (peer.out || peer.in_links > 0);
   pt2pt::set_connected_to_others(any && !closing_);
