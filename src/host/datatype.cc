@@ -355,6 +355,23 @@ Status unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const 
   return unpack_part(at(in, whole * size), rest, at(buffer, whole * type.extent()), type);
 }
 
+Status check_end(int64_t bytes, const Type& type) {
+  const int64_t size = type.size();
+  if (size == 0 || bytes % size == 0) return {};
+  MPI_Count elements = 0;
+  const int code = call([&](const Api& h) {
+    MPI_Status status;
+    int failed = h.Status_set_elements_x(&status, MPI_BYTE, bytes);
+    return failed ? failed : h.Get_elements_x(&status, type.host_handle(), &elements);
+  });
+  if (code != MPI_SUCCESS) return host_failed("count elements of", code);
+  if (elements != MPI_UNDEFINED) return {};
+  return error(MPI_ERR_TYPE,
+               "a message of %lld bytes ends within a basic element of the receive's datatype "
+               "0x%08x; allowed are messages of the receive's type signature or its beginning",
+               static_cast<long long>(bytes), static_cast<unsigned>(type.handle()));
+}
+
 Status copy(const void* from, int64_t from_count, const Type& from_type, void* to, int64_t to_count,
             const Type& to_type) {
   const int64_t sent = std::max<int64_t>(from_count, 0) * from_type.size();

@@ -68,6 +68,8 @@ Status pack(const void* buffer, int64_t count, const Type& type, void* out);
 /// Unpacks `bytes` bytes (a whole message or a truncated one: not necessarily whole elements) into
 /// `count` elements at `buffer`.
 Status unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const Type& type);
+/// An error (MPI_ERR_TYPE) when a message of so many bytes ends within a basic element of the type.
+Status check_end(int64_t bytes, const Type& type);
 /// Copies elements of one layout into another (collectives within a process). Copies at most the
 /// receiver's bytes; MPI_ERR_TRUNCATE when the sender has more.
 Status copy(const void* from, int64_t from_count, const Type& from_type, void* to, int64_t to_count,

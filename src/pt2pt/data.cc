@@ -47,6 +47,7 @@ void fill_across(RecvOp* op, const Envelope& from, const void* bytes, uint64_t s
 void unpack_into(RecvOp* op, const void* bytes, uint64_t n) {
   note(op, host::unpack(bytes, static_cast<int64_t>(n), op->buffer->address, op->buffer->count,
                         op->buffer->type));
+  note(op, host::check_end(static_cast<int64_t>(n), op->buffer->type));
 }
 
 void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
@@ -60,6 +61,7 @@ void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
   } else if (n == size) {
     note(op, host::copy(source.address, source.count, source.type, op->buffer->address,
                         op->buffer->count, op->buffer->type));
+    note(op, host::check_end(static_cast<int64_t>(n), op->buffer->type));
   } else {  // truncated: rare, through a staging copy
     const Bytes staging = allocate_bytes(size);
     if (!staging) return note(op, no_memory_for_message(size));

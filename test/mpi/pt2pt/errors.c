@@ -20,6 +20,40 @@ static int class_of(int code) {
     CHECK(got_ == (error));                                                            \
   } while (0)
 
+/* A message that ends within a basic element of a scattered type: three bytes for integers. Whole elements of the
+ * beginning of the type are allowed. Sent as a run of bytes and scattered, from the next rank. */
+static void ends_within_an_element(int rank, int size) {
+  int blocks[3] = {1, 2, 1}, places[3] = {0, 2, 5}, got[8], n;
+  char bytes[24] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+  int to = (rank + 1) % size, from = (rank + size - 1) % size;
+  MPI_Datatype integers, spread;
+  MPI_Request r;
+  MPI_Status s;
+  OK(MPI_Type_indexed(3, blocks, places, MPI_INT, &integers));
+  OK(MPI_Type_commit(&integers));
+  OK(MPI_Type_vector(12, 1, 2, MPI_CHAR, &spread));
+  OK(MPI_Type_commit(&spread));
+  for (int count = 0; count <= 16; ++count) {
+    OK(MPI_Isend(bytes, count, MPI_BYTE, to, 30, MPI_COMM_WORLD, &r));
+    FAILS(count % 4 ? MPI_ERR_TYPE : MPI_SUCCESS,
+          MPI_Recv(got, 1, integers, from, 30, MPI_COMM_WORLD, &s));
+    OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+    OK(MPI_Get_elements(&s, integers, &n));
+    CHECK(n == (count % 4 ? MPI_UNDEFINED : count / 4));
+  }
+  OK(MPI_Isend(bytes, 1, spread, to, 31, MPI_COMM_WORLD, &r));
+  FAILS(MPI_SUCCESS, MPI_Recv(got, 1, integers, from, 31, MPI_COMM_WORLD, &s));
+  OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+  OK(MPI_Type_free(&spread));
+  OK(MPI_Type_vector(3, 1, 2, MPI_CHAR, &spread));
+  OK(MPI_Type_commit(&spread));
+  OK(MPI_Isend(bytes, 1, spread, to, 32, MPI_COMM_WORLD, &r));
+  FAILS(MPI_ERR_TYPE, MPI_Recv(got, 1, integers, from, 32, MPI_COMM_WORLD, &s));
+  OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+  OK(MPI_Type_free(&spread));
+  OK(MPI_Type_free(&integers));
+}
+
 int main(int argc, char** argv) {
   int rank, size, b[100], flag, n;
   MPI_Request r = MPI_REQUEST_NULL, none = MPI_REQUEST_NULL, bad = (MPI_Request)0x12345678;
@@ -63,6 +97,8 @@ int main(int argc, char** argv) {
   FAILS(MPI_ERR_ARG, MPI_Psend_init(b, -1, 1, MPI_INT, 0, 0, w, MPI_INFO_NULL, &r));
   FAILS(MPI_ERR_RANK, MPI_Sendrecv(b, 1, MPI_INT, size, 0, b + 1, 1, MPI_INT, 0, 0, w, &s));
   FAILS(MPI_ERR_TAG, MPI_Sendrecv_replace(b, 1, MPI_INT, 0, -1, 0, 0, w, &s));
+
+  ends_within_an_element(rank, size);
 
   /* Not active, active, not partitioned, no such partition. */
   OK(MPI_Recv_init(b, 1, MPI_INT, rank, 1, w, &r));
