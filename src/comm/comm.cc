@@ -271,7 +271,7 @@ void finalize_rank(RankState* rank) {
   for (Comm* comm : {&rank->self, &rank->world}) {
     if (comm->freed) continue;
     release_errhandler(comm->errhandler);
-    comm->errhandler = MPI_ERRORS_ARE_FATAL;
+    comm->errhandler = MPI_ERRHANDLER_NULL;
     comm->freed = true;
     comm->release();
   }

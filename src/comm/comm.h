@@ -98,7 +98,8 @@ struct Comm : Keep {
   SharedComm* shared = nullptr;  ///< MPI_COMM_SELF's is made by its first find()
   int32_t rank = -1;             ///< in the local group
   MPI_Comm handle = MPI_COMM_NULL;
-  MPI_Errhandler errhandler = MPI_ERRORS_ARE_FATAL;
+  /// MPI_ERRHANDLER_NULL: none was set here, nor before on what it was made of: MPI_COMM_WORLD's answers.
+  MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;
   uint32_t sequence = 0;  ///< collectives started here on this communicator
   std::unique_ptr<Extras> extras;
   bool freed = false;  ///< the user freed the handle

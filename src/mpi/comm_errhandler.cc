@@ -34,8 +34,8 @@ Status comm_set_errhandler(comm::Comm* comm, MPI_Errhandler errhandler) {
 }
 
 Status comm_get_errhandler(comm::Comm* comm, MPI_Errhandler* errhandler) {
-  comm::retain_errhandler(comm->errhandler);
-  *errhandler = comm->errhandler;
+  *errhandler = handler_or_default(comm);
+  comm::retain_errhandler(*errhandler);
   return {};
 }
 

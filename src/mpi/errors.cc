@@ -66,6 +66,13 @@ comm::Comm* answers_for_no_object() {
   return rank->self_answers ? &rank->self : &rank->world;
 }
 
+/// The communicator whose handler answers for an error on this one, or on none (nullptr).
+comm::Comm* answers_for(comm::Comm* comm) {
+  if (!comm) comm = answers_for_no_object();
+  comm::RankState* rank = comm::rank_state();
+  return comm && rank && comm->errhandler == MPI_ERRHANDLER_NULL ? &rank->world : comm;
+}
+
 }  // namespace
 
 void set_user_handler_caller(UserHandlerCaller caller) { g_call_user_handler = caller; }
@@ -107,8 +114,8 @@ int no_memory(const char* call, MPI_Comm handle) {
 int fail_code(const char* call, comm::Comm* comm, int code) {
   // Whether an info argument is an object at all is a question of the time before a communicator answers for the call.
   if (is_ours(code) && class_of(code) == MPI_ERR_INFO) comm = nullptr;
-  comm::Comm* answers = comm ? comm : answers_for_no_object();
-  MPI_Errhandler handler = answers ? answers->errhandler : MPI_ERRORS_ARE_FATAL;
+  comm::Comm* answers = answers_for(comm);
+  const MPI_Errhandler handler = answers ? handler_or_default(answers) : MPI_ERRORS_ARE_FATAL;
   if (comm::returns_codes(handler)) return code;
   if (handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_ABORT && g_call_user_handler) {
     g_call_user_handler(answers, handler, &code);

@@ -43,6 +43,11 @@ int bad_comm(const char* call, MPI_Comm handle);
 int class_of(int code);
 std::string text_of(int code);
 
+/// The handler that a communicator has; MPI_ERRORS_ARE_FATAL where none was set (what MPI_Comm_get_errhandler says).
+inline MPI_Errhandler handler_or_default(const comm::Comm* comm) {
+  return comm->errhandler == MPI_ERRHANDLER_NULL ? MPI_ERRORS_ARE_FATAL : comm->errhandler;
+}
+
 /// How error handlers made by the user are called (src/mpi/comm_errhandler.cc sets it): may change *code.
 using UserHandlerCaller = void (*)(comm::Comm* comm, MPI_Errhandler handler, int* code);
 void set_user_handler_caller(UserHandlerCaller caller);

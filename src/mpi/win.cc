@@ -20,6 +20,7 @@ int bad_win(const char* call, MPI_Win handle) {
 
 int fail_code(const char* call, rma::Win* win, int code) {
   const MPI_Errhandler handler = win->comm->errhandler;
+  if (handler == MPI_ERRHANDLER_NULL) return fail_code(call, &comm::rank_state()->world, code);
   if (comm::returns_codes(handler)) return code;
   if (comm::call_errhandler(handler, &win->handle, &code)) return code;
   abort_job(class_of(code), "Fatal error on rank " +
@@ -174,8 +175,8 @@ Status win_set_errhandler(rma::Win* win, MPI_Errhandler errhandler) {
 }
 
 Status win_get_errhandler(rma::Win* win, MPI_Errhandler* errhandler) {
-  comm::retain_errhandler(win->comm->errhandler);
-  *errhandler = win->comm->errhandler;
+  *errhandler = handler_or_default(win->comm);
+  comm::retain_errhandler(*errhandler);
   return {};
 }
 

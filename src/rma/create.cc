@@ -411,7 +411,7 @@ Status create(comm::Comm* comm, Creation* what, Win** out) {
   comm::Comm* own = nullptr;
   FGMPI_TRY(comm::dup(comm, &own, what->call));
   comm::release_errhandler(own->errhandler);
-  own->errhandler = MPI_ERRORS_ARE_FATAL;
+  own->errhandler = MPI_ERRHANDLER_NULL;
   WinArrival mine;
   mine.what = what;
   Status status = comm::meet(own, &mine, kOpCreate, what->call, make_window);

@@ -72,6 +72,42 @@ static void handles(MPI_Comm c) {
   TRY(MPI_Comm_set_info(c, MPI_INFO_NULL));
 }
 
+static const char* kind_of(MPI_Errhandler handler) {
+  return handler == MPI_ERRORS_ARE_FATAL  ? "MPI_ERRORS_ARE_FATAL"
+         : handler == MPI_ERRORS_RETURN   ? "MPI_ERRORS_RETURN"
+         : handler == MPI_ERRHANDLER_NULL ? "MPI_ERRHANDLER_NULL"
+                                          : "the program's";
+}
+
+/* On these nobody has set a handler: `before` and its window were made while MPI_COMM_WORLD had none either. */
+static void never_set(MPI_Comm before, MPI_Win win) {
+  int n = 0;
+  MPI_Comm again, later;
+  MPI_Errhandler handler;
+  TRY(MPI_Comm_size(before, NULL));
+  TRY(MPI_Comm_split(before, 0, 0, NULL));
+  TRY(MPI_Send(&n, 1, MPI_INT, 77, 0, before));
+  TRY(MPI_Win_get_group(win, NULL));
+  TRY(MPI_Win_set_attr(win, MPI_KEYVAL_INVALID, NULL));
+  TRY(MPI_Comm_size(MPI_COMM_SELF, NULL));
+  MPI_Comm_dup(before, &again);
+  MPI_Comm_dup(MPI_COMM_WORLD, &later);
+  TRY(MPI_Comm_size(again, NULL));
+  TRY(MPI_Comm_size(later, NULL));
+  MPI_Comm_get_errhandler(before, &handler);
+  printf("MPI_Comm_get_errhandler, made before: %s\n", kind_of(handler));
+  MPI_Comm_get_errhandler(later, &handler);
+  printf("MPI_Comm_get_errhandler, made later: %s\n", kind_of(handler));
+  MPI_Errhandler_free(&handler);
+  MPI_Win_get_errhandler(win, &handler);
+  printf("MPI_Win_get_errhandler: %s\n", kind_of(handler));
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  printf("MPI_Comm_size returns %d\n", MPI_Comm_size(again, NULL) != MPI_SUCCESS);
+  TRY(MPI_Comm_size(later, NULL));
+  MPI_Comm_free(&again);
+  MPI_Comm_free(&later);
+}
+
 static void constructors(MPI_Comm c) {
   int minus[1] = {-1}, nine[1] = {9}, zero[1] = {0};
   MPI_Comm made;
@@ -103,10 +139,13 @@ static void constructors(MPI_Comm c) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Comm c;
+  MPI_Comm c, before;
   MPI_Errhandler comm, nobody;
+  MPI_Win win;
   MPI_Init(&argc, &argv);
   MPI_Comm_dup(MPI_COMM_WORLD, &c);
+  MPI_Comm_dup(MPI_COMM_WORLD, &before);
+  MPI_Win_create(MPI_BOTTOM, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
   MPI_Comm_create_errhandler(of_comm, &comm);
   MPI_Comm_create_errhandler(of_nobody, &nobody);
   MPI_Comm_set_errhandler(c, comm);
@@ -114,6 +153,9 @@ int main(int argc, char** argv) {
   results_and_pointers(c);
   handles(c);
   constructors(c);
+  never_set(before, win);
+  MPI_Win_free(&win);
+  MPI_Comm_free(&before);
   MPI_Errhandler_free(&comm);
   MPI_Errhandler_free(&nobody);
   MPI_Comm_free(&c);
