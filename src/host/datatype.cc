@@ -358,14 +358,17 @@ Status unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const 
 Status check_end(int64_t bytes, const Type& type) {
   const int64_t size = type.size();
   if (size == 0 || bytes % size == 0) return {};
-  MPI_Count elements = 0;
-  const int code = call([&](const Api& h) {
-    MPI_Status status;
-    int failed = h.Status_set_elements_x(&status, MPI_BYTE, bytes);
-    return failed ? failed : h.Get_elements_x(&status, type.host_handle(), &elements);
-  });
+  // The host counts whole elements: the last byte of one adds one.
+  MPI_Count elements[2] = {0, 0};
+  int code = MPI_SUCCESS;
+  for (int i = 0; i < 2 && code == MPI_SUCCESS; ++i)
+    code = call([&](const Api& h) {
+      MPI_Status status;
+      int failed = h.Status_set_elements_x(&status, MPI_BYTE, bytes - i);
+      return failed ? failed : h.Get_elements_x(&status, type.host_handle(), &elements[i]);
+    });
   if (code != MPI_SUCCESS) return host_failed("count elements of", code);
-  if (elements != MPI_UNDEFINED) return {};
+  if (elements[0] != elements[1]) return {};
   return error(MPI_ERR_TYPE,
                "a message of %lld bytes ends within a basic element of the receive's datatype "
                "0x%08x; allowed are messages of the receive's type signature or its beginning",
