@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/page.h"
+#include "base/plain_mutex.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/libraries.h"
@@ -94,7 +95,9 @@ struct RankPlugins {
 };
 
 struct State {
-  std::mutex operation;  ///< held during open() and close(), but for constructors and destructors
+  /// Held during open() and close(), but for constructors and destructors. No std::mutex: that one parks a rank, which may
+  /// then own it without running, while another waits for it on the host stack.
+  PlainMutex operation;
   SpinLock table;  ///< held for look-ups and changes of the table; nothing else is taken inside
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::unordered_map<uint32_t, RankPlugins> ranks;
@@ -312,7 +315,7 @@ class Operation {
   Operation() : lock_(state().operation) {}
 
  private:
-  std::lock_guard<std::mutex> lock_;
+  std::lock_guard<PlainMutex> lock_;
 };
 
 template <class F>
@@ -438,7 +441,7 @@ uintptr_t of_rank(uintptr_t address, uint32_t k) {
 void keep_for(uintptr_t address, uint32_t k, uintptr_t caller) {
   if (!any()) return;
   State& s = state();
-  std::lock_guard<std::mutex> operation(s.operation);
+  std::lock_guard<PlainMutex> operation(s.operation);
   Plugin *kept = nullptr, *user = nullptr;
   for (const auto& p : s.plugins) {
     if (p->module.contains(address)) kept = p.get();
