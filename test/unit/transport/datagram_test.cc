@@ -73,7 +73,11 @@ TEST(Datagram, KilledPeerIsReportedAfterItsLastFrames) {
     if (m.rank == 1) m.send(0, 0, "");
     m.wait_for_a_failure();
     REQUIRE(m.sink.failures.size() == 1 && m.sink.failures[0].first == 2);
-    if (m.rank == 0) REQUIRE(m.sink.frames.size() == 6);
+    if (m.rank == 0) {
+      int last_words = 0;  // the frame of rank 1 may come later
+      for (const Got& got : m.sink.frames) last_words += got.payload == "last words";
+      REQUIRE(last_words == 5);
+    }
     for (int i = 0; i < 1000; ++i) REQUIRE(m.try_send(2, i, "anybody?"));
     m.t->poll();
     REQUIRE(m.sink.failures.size() == 1);
