@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/futex.h"
+#include "base/relax_cpu.h"
 #include "proclet-sched/jump.h"
 #include "proclet-sched/timers.h"
 
@@ -102,9 +103,7 @@ bool idle() {
     }
     return false;
   }
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
+  relax_cpu();
   return false;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/copy.h"
+#include "base/relax_cpu.h"
 #include "base/strings.h"
 #include "proclet-sched/threads.h"
 #include "pt2pt/engine.h"
@@ -191,7 +192,7 @@ void Engine::spin_between(const bool* done) {
   for (int i = 0; i < 100 && !hot.head && hot.fifo; ++i) {
     bool moved = waiting_peers.empty() ? poll_or_end() : progress();
     if (*done) return;
-    if (!moved) __builtin_ia32_pause();
+    if (!moved) relax_cpu();
   }
 }
 

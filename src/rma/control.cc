@@ -1,6 +1,7 @@
 #include "rma/control.h"
 
 #include "base/raw_call.h"
+#include "base/relax_cpu.h"
 
 namespace fgmpi::rma {
 
@@ -13,7 +14,7 @@ void SpinLock::wait() {
     if (tries % 256 == 0)
       raw_call(SYS_sched_yield);
     else
-      __builtin_ia32_pause();
+      relax_cpu();
   }
 }
 

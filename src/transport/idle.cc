@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/clock.h"
+#include "base/relax_cpu.h"
 #include "base/settings.h"
 #include "base/stand_still.h"
 
@@ -30,16 +31,6 @@ constexpr int kMostSpurious = 100;
 constexpr int64_t kSpuriousInterval = 1'000'000;
 constexpr int64_t kLeastRegardless = 1'000'000;  ///< ns
 constexpr int kMostDoublings = 5;                ///< of it
-
-/// A pause between two polls: a message is then taken in 20 ns sooner, since the poller asks for the
-/// cache line less often.
-inline void relax_cpu() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb" ::: "memory");
-#endif
-}
 
 /// Until a descriptor of `epoll` is ready, or the time is over.
 void wait_for_event(int epoll, int64_t timeout_ns) {
