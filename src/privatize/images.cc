@@ -48,6 +48,16 @@ std::vector<const link_map*> loaded_modules() {
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+std::string_view soname_of(const link_map* map) {
+  const char* strings = nullptr;
+  const ElfW(Dyn)* name = nullptr;
+  for (const ElfW(Dyn)* d = map->l_ld; d->d_tag != DT_NULL; ++d) {
+    if (d->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(d->d_un.d_ptr);
+    if (d->d_tag == DT_SONAME) name = d;
+  }
+  return strings && name ? std::string_view(strings + name->d_un.d_val) : std::string_view();
+}
+
 Status Images::read_modules(const std::vector<const link_map*>& private_libraries) {
   modules_.clear();
   auto maps = loaded_modules();

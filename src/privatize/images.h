@@ -108,5 +108,7 @@ extern Images& g_images;
 std::vector<const link_map*> loaded_modules();
 /// The part of a path after the last slash.
 std::string_view file_name(std::string_view path);
+/// The name that a loaded module gives itself (DT_SONAME), or "".
+std::string_view soname_of(const link_map* map);
 
 }  // namespace fgmpi::privatize

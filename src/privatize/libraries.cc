@@ -54,16 +54,6 @@ bool any_names(const std::vector<std::string>& wishes, std::string_view file) {
                      [&](const std::string& w) { return names(w, file); });
 }
 
-std::string_view soname_of(const link_map* map) {
-  const char* strings = nullptr;
-  const ElfW(Dyn)* name = nullptr;
-  for (const ElfW(Dyn)* d = map->l_ld; d->d_tag != DT_NULL; ++d) {
-    if (d->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(d->d_un.d_ptr);
-    if (d->d_tag == DT_SONAME) name = d;
-  }
-  return strings && name ? std::string_view(strings + name->d_un.d_val) : std::string_view();
-}
-
 bool is_mpi_name(const char* name) {
   return strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0 ||
          strncmp(name, "MPIX_", 5) == 0 || strncmp(name, "mpi_", 4) == 0 ||

@@ -35,18 +35,6 @@ struct TlsIndex {
 };
 extern "C" void* __tls_get_addr(TlsIndex*);
 
-/// For look-ups of a few instructions, also while a rank is switched out: std::mutex is one of the functions that switch.
-class SpinLock {
- public:
-  void lock() {
-    while (taken_.exchange(true, std::memory_order_acquire)) __builtin_ia32_pause();
-  }
-  void unlock() { taken_.store(false, std::memory_order_release); }
-
- private:
-  std::atomic<bool> taken_{false};
-};
-
 struct Plugin {
   const link_map* map = nullptr;
   ElfModule module;
@@ -98,7 +86,7 @@ struct State {
   /// Held during open() and close(), but for constructors and destructors. No std::mutex: that one parks a rank, which may
   /// then own it without running, while another waits for it on the host stack.
   PlainMutex operation;
-  SpinLock table;  ///< held for look-ups and changes of the table; nothing else is taken inside
+  PlainMutex table;  ///< held for look-ups and changes of the table; nothing else is taken inside
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::unordered_map<uint32_t, RankPlugins> ranks;
   std::vector<std::unique_ptr<Plugin>> found;  ///< by the hook, while a library is being loaded
@@ -157,16 +145,6 @@ void* load(const char* file, int mode, const void* caller) {
   return handle;
 }
 
-std::string_view soname(const link_map* map) {
-  const char* strings = nullptr;
-  const ElfW(Dyn)* name = nullptr;
-  for (const ElfW(Dyn)* d = map->l_ld; d->d_tag != DT_NULL; ++d) {
-    if (d->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(d->d_un.d_ptr);
-    if (d->d_tag == DT_SONAME) name = d;
-  }
-  return strings && name ? strings + name->d_un.d_val : "";
-}
-
 int find_tls_module(dl_phdr_info* info, size_t, void* data) {
   auto* plugin = static_cast<Plugin*>(data);
   if (info->dlpi_addr != plugin->module.base()) return 0;
@@ -208,7 +186,7 @@ Status plan(Plugin* p) {
   };
   for (const std::string& name : p->module.needed())
     for (auto& other : s.plugins)
-      if (file_name(other->map->l_name) == name || soname(other->map) == name) add(other.get());
+      if (file_name(other->map->l_name) == name || soname_of(other->map) == name) add(other.get());
   for (const Word& w : p->plan.words().moving) add(p->owners[w.module]);
   p->stays = p->module.never_unloaded();
   if (p->module.tls()) {
@@ -239,7 +217,7 @@ Status adopt_found() {
   for (auto& p : s.found)
     if (status.ok()) status = reserve(p.get());
   {
-    std::lock_guard<SpinLock> lock(s.table);
+    std::lock_guard<PlainMutex> lock(s.table);
     for (auto& p : s.found) s.plugins.push_back(std::move(p));
   }
   s.found.clear();
@@ -254,7 +232,7 @@ void drop_unloaded() {
   State& s = state();
   std::vector<const link_map*> loaded;
   for (const link_map* map = _r_debug.r_map; map; map = map->l_next) loaded.push_back(map);
-  std::lock_guard<SpinLock> lock(s.table);
+  std::lock_guard<PlainMutex> lock(s.table);
   std::erase_if(s.plugins, [&](const std::unique_ptr<Plugin>& p) {
     if (std::find(loaded.begin(), loaded.end(), p->map) != loaded.end()) return false;
     release(p.get());
@@ -306,7 +284,7 @@ void unmap_image(Plugin* p, uint32_t k) {
 }
 
 void set_live(Plugin* p, uint32_t k, bool live) {
-  std::lock_guard<SpinLock> lock(state().table);
+  std::lock_guard<PlainMutex> lock(state().table);
   p->live[k] = live;
 }
 
@@ -417,7 +395,7 @@ bool any() { return g_count.load(std::memory_order_relaxed) != 0; }
 bool locate(uintptr_t address, Location* out) {
   if (!any()) return false;
   State& s = state();
-  std::lock_guard<SpinLock> lock(s.table);
+  std::lock_guard<PlainMutex> lock(s.table);
   for (const auto& p : s.plugins) {
     const uintptr_t in_region = address - p->region;
     if (in_region >= p->stride * p->live.size()) continue;
@@ -432,7 +410,7 @@ bool locate(uintptr_t address, Location* out) {
 uintptr_t of_rank(uintptr_t address, uint32_t k) {
   if (!any()) return address;
   State& s = state();
-  std::lock_guard<SpinLock> lock(s.table);
+  std::lock_guard<PlainMutex> lock(s.table);
   for (const auto& p : s.plugins)
     if (p->module.contains(address)) return p->live[k] ? p->moved(address, k) : 0;
   return address;
@@ -456,7 +434,7 @@ void keep_for(uintptr_t address, uint32_t k, uintptr_t caller) {
 void load_thread_locals(uint32_t k) {
   if (!g_with_thread_locals) return;
   State& s = state();
-  std::lock_guard<SpinLock> lock(s.table);
+  std::lock_guard<PlainMutex> lock(s.table);
   for (const auto& p : s.plugins) {
     if (!p->tls_module || p->in_place == k || !p->live[k]) continue;
     auto* live = static_cast<char*>(p->thread_local_block());
@@ -472,7 +450,7 @@ void init_thread_locals(uint32_t k) {
   std::vector<Plugin*> with_block;
   {
     State& s = state();
-    std::lock_guard<SpinLock> lock(s.table);
+    std::lock_guard<PlainMutex> lock(s.table);
     for (const auto& p : s.plugins)
       if (p->tls_module && p->live[k]) with_block.push_back(p.get());
   }
