@@ -55,6 +55,20 @@ struct Match {
   uint16_t step = 0;
   bool operator==(const Match&) const = default;
 };
+/// The header of a datagram about a transfer of `root`.
+inline Header header_of(Kind kind, uint64_t serial, uint64_t total, const Match& match,
+                        uint32_t root) {
+  Header h;
+  h.serial = serial;
+  h.total = total;
+  h.ctx = match.ctx;
+  h.coll_tag = match.tag;
+  h.signature = match.signature;
+  h.step = match.step;
+  h.root = static_cast<uint16_t>(root);
+  h.kind = kind;
+  return h;
+}
 inline Match match_of(const Header& h) { return {h.ctx, h.coll_tag, h.signature, h.step}; }
 
 /// The end of a transfer at its root or of a receive.

@@ -28,15 +28,7 @@ Incoming::Incoming(Context* context, const Header& h)
 }
 
 Header Incoming::answer(Kind kind) const {
-  Header h;
-  h.serial = serial_;
-  h.total = total_;
-  h.ctx = match_.ctx;
-  h.coll_tag = match_.tag;
-  h.signature = match_.signature;
-  h.step = match_.step;
-  h.root = static_cast<uint16_t>(root_);
-  h.kind = kind;
+  Header h = header_of(kind, serial_, total_, match_, root_);
   h.position = in_row_;
   return h;
 }

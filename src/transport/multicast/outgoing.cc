@@ -54,16 +54,8 @@ void Outgoing::start(uint64_t floor, int64_t now) {
 }
 
 Header Outgoing::header(Kind kind) const {
-  Header h;
-  h.serial = serial_;
+  Header h = header_of(kind, serial_, bytes_, match_, context_->me);
   h.floor = floor_;
-  h.total = bytes_;
-  h.ctx = match_.ctx;
-  h.coll_tag = match_.tag;
-  h.signature = match_.signature;
-  h.step = match_.step;
-  h.root = static_cast<uint16_t>(context_->me);
-  h.kind = kind;
   return h;
 }
 
