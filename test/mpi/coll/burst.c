@@ -2,15 +2,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mpitest.h"
-
-static long resident_kib(void) {
-  long pages, resident = 0;
-  FILE* file = fopen("/proc/self/statm", "r");
-  if (fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
-  fclose(file);
-  return resident * (sysconf(_SC_PAGESIZE) / 1024);
-}
+#include "usage.h"
 
 int main(int argc, char** argv) {
   enum { kBurst = 60000 };

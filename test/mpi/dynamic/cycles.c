@@ -1,25 +1,7 @@
 /* A thousand connections, one after the other, between ranks 0 and 1: no more descriptors or memory at the end. */
-#include <dirent.h>
 #include <string.h>
 
-#include "mpitest.h"
-
-static int descriptors(void) {
-  int n = 0;
-  DIR* d = opendir("/proc/self/fd");
-  CHECK(d);
-  while (readdir(d)) ++n;
-  closedir(d);
-  return n;
-}
-
-static long resident_kib(void) {
-  long pages = 0;
-  FILE* f = fopen("/proc/self/statm", "r");
-  CHECK(f && fscanf(f, "%*d %ld", &pages) == 1);
-  fclose(f);
-  return pages * 4;
-}
+#include "usage.h"
 
 static void cycle(int rank, const char* port, int times) {
   for (int k = 0; k < times; ++k) {
@@ -48,10 +30,10 @@ int main(int argc, char** argv) {
   OK(MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, MPI_COMM_WORLD));
   if (rank < 2) {
     cycle(rank, port, 100);
-    const int fds = descriptors();
+    const int fds = open_descriptors();
     const long kib = resident_kib();
     cycle(rank, port, 900);
-    CHECK(descriptors() <= fds + 2);
+    CHECK(open_descriptors() <= fds + 2);
     CHECK(resident_kib() < kib + 2000);
   }
   if (rank == 0) OK(MPI_Close_port(port));

@@ -1,9 +1,9 @@
 /* Two jobs that were started apart:  pair accept|connect FILE [TIMES]. The port's name passes through FILE. Many times: each
  * connection is used shortly, and neither descriptors nor memory grow. */
-#include <dirent.h>
 #include <unistd.h>
 
 #include "exercise.h"
+#include "usage.h"
 
 static void write_file(const char* path, const char* text) {
   char whole[4096];
@@ -18,23 +18,6 @@ static void read_file(const char* path, char* text, int bytes) {
   for (int i = 0; i < 6000 && !(f = fopen(path, "r")); ++i) usleep(10000);
   CHECK(f && fgets(text, bytes, f));
   fclose(f);
-}
-
-static int descriptors(void) {
-  int n = 0;
-  DIR* d = opendir("/proc/self/fd");
-  CHECK(d);
-  while (readdir(d)) ++n;
-  closedir(d);
-  return n;
-}
-
-static long resident_kib(void) {
-  long pages = 0;
-  FILE* f = fopen("/proc/self/statm", "r");
-  CHECK(f && fscanf(f, "%*d %ld", &pages) == 1);
-  fclose(f);
-  return pages * 4;
 }
 
 static void use_shortly(MPI_Comm inter, int side) {
@@ -74,13 +57,13 @@ int main(int argc, char** argv) {
     else
       use_shortly(inter, side);
     if (times >= 10 && k == times / 10) {
-      fds = descriptors();
+      fds = open_descriptors();
       kib = resident_kib();
     }
     if (k + 1 < times || times % 2)
       OK(MPI_Comm_disconnect(&inter)); /* else the end of the job does it */
   }
-  if (times >= 10) CHECK(descriptors() <= fds + 4 && resident_kib() < kib + 2000);
+  if (times >= 10) CHECK(open_descriptors() <= fds + 4 && resident_kib() < kib + 2000);
   if (rank == 0 && side == 0) OK(MPI_Close_port(port));
   return finish();
 }

@@ -2,15 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mpitest.h"
-
-static long resident_kb(void) {
-  long pages = 0, skip;
-  FILE* f = fopen("/proc/self/statm", "r");
-  CHECK(f && fscanf(f, "%ld %ld", &skip, &pages) == 2);
-  fclose(f);
-  return pages * (sysconf(_SC_PAGESIZE) / 1024);
-}
+#include "usage.h"
 
 int main(int argc, char** argv) {
   static char b[1024];
@@ -20,7 +12,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  long before = resident_kb();
+  long before = resident_kib();
   int to = size - 1;
   if (rank == 0 && size > 1) {
     for (long i = 0; i < messages; i++) {
@@ -37,9 +29,9 @@ int main(int argc, char** argv) {
       memcpy(&n, b, sizeof n);
       CHECK(n == i);
     }
-    CHECK(resident_kb() - before < 100 * 1024);
+    CHECK(resident_kib() - before < 100 * 1024);
   }
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  CHECK(resident_kb() - before < 100 * 1024);
+  CHECK(resident_kib() - before < 100 * 1024);
   return finish();
 }

@@ -4,18 +4,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "mpitest.h"
+#include "usage.h"
 
 static const MPI_Aint kBytes = 6LL << 30, kFar = (6LL << 30) - 4096;
 static int rank, size;
-
-static long resident_pages(void) {
-  long pages = 0, all = 0;
-  FILE* f = fopen("/proc/self/statm", "r");
-  if (f && fscanf(f, "%ld %ld", &all, &pages) != 2) pages = 0;
-  if (f) fclose(f);
-  return pages;
-}
 
 static void use(MPI_Win win, char* memory) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
@@ -51,7 +43,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   const int over_network = argc > 1 || getenv("FGMPI_TRANSPORT");
-  const long before = resident_pages();
+  const long before = resident_kib();
   for (int kind = 0; kind < 3; ++kind) {
     MPI_Win win;
     char* memory = NULL;
@@ -72,6 +64,6 @@ int main(int argc, char** argv) {
     if (kind == 1) munmap(memory, kBytes);
   }
   /* Ten pages a rank and kind would be 120 KiB. */
-  CHECK(resident_pages() - before < (64L << 20) / sysconf(_SC_PAGESIZE));
+  CHECK(resident_kib() - before < 64L << 10);
   return finish();
 }

@@ -4,7 +4,6 @@
  * FGMPI_TRANSPORT=ofi. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -12,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "mpitest.h"
+#include "usage.h"
 
 enum { kMostPorts = 16, kCrowd = 1000, kMostSilent = 128 };
 
@@ -34,15 +33,6 @@ static int listening(struct sockaddr_in* addresses) {
       addresses[count].sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     ++count;
   }
-  return count;
-}
-
-static int open_descriptors(void) {
-  int count = 0;
-  DIR* dir = opendir("/proc/self/fd");
-  CHECK(dir);
-  while (readdir(dir)) ++count;
-  closedir(dir);
   return count;
 }
 
