@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <atomic>
 #include <iterator>
 
 #include "privatize/images.h"
@@ -170,12 +169,14 @@ int iterate_for_rank(Visit* visit, void* data) {
 enum Entry : int { kOpen, kClose, kSymbol, kVersionedSymbol, kAddress, kAddress1, kIterate };
 
 /// The C library's function; looked up when it is first called.
-void* plain_function(int entry) {
+FGMPI_NOT_SANITIZED void* plain_function(int entry) {
   static constexpr const char* kNames[] = {"dlopen", "dlclose", "dlsym",          "dlvsym",
                                            "dladdr", "dladdr1", "dl_iterate_phdr"};
-  static constinit std::atomic<void*> known[std::size(kNames)] = {};
-  void* function = known[entry].load(std::memory_order_relaxed);
-  if (!function) known[entry] = function = real::function(kNames[entry]);
+  static constinit void* known[std::size(kNames)] = {};
+  void* function = __atomic_load_n(&known[entry], __ATOMIC_RELAXED);
+  if (function) return function;
+  function = real::function(kNames[entry]);
+  __atomic_store_n(&known[entry], function, __ATOMIC_RELAXED);
   return function;
 }
 
@@ -186,19 +187,25 @@ void* pointer_to(F* function) {
 
 }  // namespace
 
-/// Called by the entry points: which function the call is for.
-extern "C" [[gnu::visibility("hidden"), gnu::used]] void* fgmpi_choose_loader_function(
-    int entry, const void* caller) {
+namespace {
+void* function_for(int entry, const void* caller) {
   static void* const of_rank[] = {
       pointer_to(open_for_rank),    pointer_to(close_for_rank),
       pointer_to(symbol_for_rank),  pointer_to(versioned_symbol_for_rank),
       pointer_to(describe_address), pointer_to(describe_address_more),
       pointer_to(iterate_for_rank)};
   uint32_t k = 0;
-  if (g_mode != Mode::kImages || in_this_library(reinterpret_cast<uintptr_t>(caller)) ||
-      !calling_image(&k) || !is_of_program(reinterpret_cast<uintptr_t>(caller)))
+  if (in_this_library(reinterpret_cast<uintptr_t>(caller)) || !calling_image(&k) ||
+      !is_of_program(reinterpret_cast<uintptr_t>(caller)))
     return plain_function(entry);
   return of_rank[entry];
+}
+}  // namespace
+
+/// Called by the entry points: which function the call is for.
+extern "C" [[gnu::visibility("hidden"), gnu::used]] FGMPI_NOT_SANITIZED void*
+fgmpi_choose_loader_function(int entry, const void* caller) {
+  return g_mode == Mode::kImages ? function_for(entry, caller) : plain_function(entry);
 }
 
 }  // namespace fgmpi::privatize

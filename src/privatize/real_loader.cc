@@ -1,39 +1,60 @@
 #include "privatize/real_loader.h"
 
 #include <dlfcn.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "base/assert.h"
 #include "base/page.h"
 #include "privatize/allocator.h"
-#include "privatize/elf_module.h"
-#include "privatize/images.h"
 
 namespace fgmpi::privatize::real {
 namespace {
 
-/// By the C library's symbol table: the usual way would be to call one of the interposed functions. Allocates nothing,
-/// since an allocator of the program may come here with its first call.
-void* find(const char* wanted) {
+FGMPI_NOT_SANITIZED bool same(const char* a, const char* b) {
+  while (*a && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
+FGMPI_NOT_SANITIZED bool is_c_library(const char* path) {
+  const char* name = path;
+  for (const char* c = path; *c; ++c)
+    if (*c == '/') name = c + 1;
+  for (const char* c = "libc.so"; *c; ++c)
+    if (*name++ != *c) return false;
+  return true;
+}
+
+/// By the C library's symbol table: the usual way would be to call one of the interposed functions. Allocates nothing and
+/// calls nothing that is instrumented: an allocator of the program, or the runtime of a sanitizer that has yet to set up
+/// its memory, may come here with its first call.
+FGMPI_NOT_SANITIZED void* find(const char* wanted) {
   const link_map* map = _r_debug.r_map;
-  while (map && !file_name(map->l_name).starts_with("libc.so")) map = map->l_next;
+  while (map && !is_c_library(map->l_name)) map = map->l_next;
   if (!map) return nullptr;
-  ElfModule libc;
-  libc.read_symbols(map);
-  struct Search {
-    const char* wanted;
-    uintptr_t base;
-    void* found;
-  } search{wanted, map->l_addr, nullptr};
-  libc.for_each_definition([&search](const ElfW(Sym) & symbol, const char* name) {
-    if (strcmp(name, search.wanted) == 0)
-      search.found = reinterpret_cast<void*>(search.base + symbol.st_value);
-  });
-  return search.found;
+  const ElfW(Sym)* symbols = nullptr;
+  const char* strings = nullptr;
+  const uint32_t* table = nullptr;
+  for (const ElfW(Dyn)* d = map->l_ld; d->d_tag != DT_NULL; ++d) {
+    if (d->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(d->d_un.d_ptr);
+    if (d->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(d->d_un.d_ptr);
+    if (d->d_tag == DT_GNU_HASH) table = reinterpret_cast<const uint32_t*>(d->d_un.d_ptr);
+  }
+  if (!symbols || !strings || !table) return nullptr;
+  uint32_t hash = 5381;
+  for (const char* c = wanted; *c; ++c) hash = hash * 33 + static_cast<unsigned char>(*c);
+  // Number of buckets, first symbol in them, 64-bit words of the filter, its shift; filter; buckets; chains.
+  const uint32_t count = table[0], first = table[1], words = table[2];
+  const uint32_t *buckets = table + 4 + 2 * words, *chains = buckets + count;
+  for (uint32_t i = buckets[hash % count]; i >= first && i != 0; ++i) {
+    const uint32_t link = chains[i - first];
+    if ((link | 1) == (hash | 1) && symbols[i].st_shndx != SHN_UNDEF &&
+        same(strings + symbols[i].st_name, wanted))
+      return reinterpret_cast<void*>(map->l_addr + symbols[i].st_value);
+    if (link & 1) break;  // the last of its bucket
+  }
+  return nullptr;
 }
 
 constexpr unsigned char kReturn = 0xc3;
@@ -87,7 +108,7 @@ fgmpi_call_with_return_at:
 
 }  // namespace
 
-void* function(const char* name) {
+FGMPI_NOT_SANITIZED void* function(const char* name) {
   void* found = find(name);
   FGMPI_CHECK(found);
   return found;

@@ -14,6 +14,9 @@
 
 namespace fgmpi::privatize::real {
 
+/// Of functions that run before the runtime of a sanitizer has set up its memory.
+#define FGMPI_NOT_SANITIZED __attribute__((no_sanitize("address", "undefined")))
+
 using Function = void*(void*, void*, void*);
 
 /// The C library's definition of one of the interposed functions: "dlopen", ...
