@@ -62,6 +62,10 @@ Status prepare(File* file, const Operation& what, pt2pt::Buffer* buffer, int64_t
         "%lld bytes are no whole number of etypes, of %lld bytes each; allowed are buffers "
         "that are made of etypes",
         static_cast<long long>(bytes), static_cast<long long>(file->view->etype_size));
+  if (bytes > 0 && file->view->tree->size == 0)
+    return error(MPI_ERR_IO,
+                 "%lld bytes are asked for through a view whose filetype has none; allowed is 0",
+                 static_cast<long long>(bytes));
   *etypes = bytes / file->view->etype_size;
   return {};
 }

@@ -53,6 +53,9 @@ Status act_together(comm::SharedComm* shared, comm::Meeting* meeting) {
   for (comm::Arrival* a = meeting->arrivals; a; a = a->next) {
     const auto* t = static_cast<Together*>(a);
     if (mine.ok() && !t->bad.ok()) mine = comm::copy_status(t->bad);
+  }
+  for (comm::Arrival* a = meeting->arrivals; a; a = a->next) {
+    const auto* t = static_cast<Together*>(a);
     if (mine.ok() && t->value != first->value)
       mine =
           error(MPI_ERR_NOT_SAME, "%s is %lld at rank %d and %lld at rank %d; allowed is one value",
@@ -68,16 +71,19 @@ Status act_together(comm::SharedComm* shared, comm::Meeting* meeting) {
   append(&bytes, flags);
   write_status(mine, &bytes);
   FGMPI_TRY(processes.gather_all(bytes, &all));
+  // An argument that is bad at one member goes before values that differ, at all of them.
+  Status differs;
   for (const Bytes& one : all) {
     FieldReader in(one.data(), one.size());
     const auto value = in.get<int64_t>();
     flags |= in.get<uint8_t>();
     FGMPI_TRY(read_status(&in));
     if (value != first->value)
-      return error(
+      differs = error(
           MPI_ERR_NOT_SAME, "%s is %lld and %lld at ranks of two processes; allowed is one value",
           first->what, static_cast<long long>(first->value), static_cast<long long>(value));
   }
+  FGMPI_TRY(std::move(differs));
   for (comm::Arrival* a = meeting->arrivals; a; a = a->next)
     static_cast<Together*>(a)->flags = flags;
   SharedFile* file = first->file->shared;

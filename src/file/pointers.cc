@@ -66,6 +66,14 @@ Status byte_offset(File* file, int64_t offset, int64_t* bytes) {
   if (offset < 0)
     return error(MPI_ERR_ARG, "offset is %lld; allowed is 0 or more",
                  static_cast<long long>(offset));
+  if (view.tree->size == 0) {
+    if (offset > 0)
+      return error(MPI_ERR_ARG,
+                   "offset is %lld; allowed is 0 where the view's filetype has no bytes",
+                   static_cast<long long>(offset));
+    *bytes = view.disp;
+    return {};
+  }
   if (__builtin_mul_overflow(offset, view.etype_size, &position) ||
       __builtin_mul_overflow(position / view.tree->size + 1, view.tree->extent, &last) ||
       __builtin_add_overflow(last, view.disp, &last))

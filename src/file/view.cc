@@ -33,6 +33,25 @@ void drop(MPI_Datatype* type) {
   });
 }
 
+/// What the standard says of the displacements of both types (MPI-4.0 section 14.3). The class is MPICH's.
+Status check_order(const char* argument, const host::TypeTree& tree, bool writable) {
+  if (tree.size == 0) return {};
+  if (tree.low() < 0)
+    return error(MPI_ERR_IO,
+                 "%s has a displacement of %lld bytes; allowed are ones that are not negative",
+                 argument, static_cast<long long>(tree.low()));
+  if (tree.root.node->descends)
+    return error(MPI_ERR_IO,
+                 "%s has displacements that descend; allowed are ones in ascending order",
+                 argument);
+  if (writable && !tree.root.node->ascends)
+    return error(MPI_ERR_IO,
+                 "%s has displacements that overlap; allowed in files that are written are ones "
+                 "that ascend without overlapping",
+                 argument);
+  return {};
+}
+
 }  // namespace
 
 View::~View() {
@@ -102,29 +121,24 @@ Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const 
   FGMPI_TRY(tree_in_file(*view->datarep, view->etype, &etype_tree));
   FGMPI_TRY(tree_in_file(*view->datarep, file_type, &view->tree));
   view->etype_size = etype_tree->size;
-  const int64_t file_bytes = view->tree->size;
+  const host::TypeTree& tree = *view->tree;
   if (view->etype_size == 0)
     return error(MPI_ERR_ARG, "etype has no bytes; allowed is one that has some");
-  if (file_bytes == 0 || file_bytes % view->etype_size)
+  if (tree.size % view->etype_size)
     return error(
         MPI_ERR_ARG,
         "filetype has %lld bytes; allowed is one that is made of etypes, of %lld bytes each",
-        static_cast<long long>(file_bytes), static_cast<long long>(view->etype_size));
-  const host::TypeTree& tree = *view->tree;
-  if (tree.low() < 0)
-    return error(
-        MPI_ERR_ARG,
-        "filetype has a displacement of %lld bytes; allowed are ones that are not negative",
-        static_cast<long long>(tree.low()));
+        static_cast<long long>(tree.size), static_cast<long long>(view->etype_size));
+  FGMPI_TRY(check_order("etype", *etype_tree, writable));
+  FGMPI_TRY(check_order("filetype", tree, writable));
   const bool repeats = tree.extent < tree.high() - tree.low();
-  view->ascends = tree.root.node->ascends && !repeats;
+  view->ascends = tree.size == 0 || (tree.root.node->ascends && !repeats);
   if (writable && !view->ascends)
-    return error(MPI_ERR_ARG,
-                 "filetype has displacements that %s; allowed in files that are written are ones "
-                 "that ascend without overlapping",
-                 repeats ? "overlap those of the next filetype" : "overlap or do not ascend");
-  if (tree.extent <= 0)
-    return error(MPI_ERR_ARG, "filetype has an extent of %lld bytes; allowed is more than 0",
+    return error(MPI_ERR_IO,
+                 "filetype has displacements that overlap those of the next filetype; allowed in "
+                 "files that are written are ones that ascend without overlapping");
+  if (tree.extent <= 0 && tree.size > 0)
+    return error(MPI_ERR_IO, "filetype has an extent of %lld bytes; allowed is more than 0",
                  static_cast<long long>(tree.extent));
   view->disp = disp;
   FGMPI_TRY(duplicate(etype, &view->etype_kept));

@@ -38,7 +38,9 @@ using ViewPtr = std::shared_ptr<const View>;
 
 /// Bytes from 0 on: what a file has until MPI_File_set_view.
 ViewPtr default_view();
-/// `writable`: overlapping filetypes are refused; else displacements must not descend (MPI-4.0 section 14.1.1). Errors: MPI_ERR_ARG, MPI_ERR_TYPE, MPI_ERR_UNSUPPORTED_DATAREP.
+/// `writable`: types that overlap are refused too. A filetype without bytes is the view of a rank that has no part in the file.
+/// Errors: MPI_ERR_ARG, MPI_ERR_TYPE, MPI_ERR_UNSUPPORTED_DATAREP; MPI_ERR_IO for displacements that are negative, descend or
+/// overlap (MPI-4.0 section 14.3).
 Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
                  bool writable, ViewPtr* out);
 /// Copies for the user, who frees them.

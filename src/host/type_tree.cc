@@ -36,6 +36,15 @@ bool evenly_spaced(const std::vector<TypeRun>& runs) {
   return true;
 }
 
+/// Rows follow, the first at `first`, the last at `last`. REQUIRES: `starts` lists what was before them.
+void append_row(TypeNode* node, int64_t first, int64_t last) {
+  if (node->starts.empty())
+    node->first = first;
+  else
+    node->descends |= first < node->last;
+  node->last = last;
+}
+
 TypePart of_runs(std::vector<TypeRun> runs) {
   if (runs.size() == 1) return make_run(runs[0].offset, runs[0].bytes);
   if (evenly_spaced(runs))
@@ -46,6 +55,7 @@ TypePart of_runs(std::vector<TypeRun> runs) {
   node->high = std::numeric_limits<int64_t>::min();
   for (const TypeRun& run : runs) {
     node->ascends &= node->starts.empty() || run.offset >= node->high;
+    append_row(node.get(), run.offset, run.offset);
     node->starts.push_back(node->size);
     node->size += run.bytes;
     node->low = std::min(node->low, run.offset);
@@ -83,6 +93,9 @@ TypePart make_loop(const TypePart& part, int64_t count, int64_t stride) {
   node->low = body.low + std::min<int64_t>(last, 0);
   node->high = body.high + std::max<int64_t>(last, 0);
   node->ascends = body.ascends && stride >= body.high - body.low;
+  node->descends = body.descends || stride + body.first < body.last;
+  node->first = body.first;
+  node->last = body.last + last;
   return {part.offset, node};
 }
 
@@ -104,6 +117,8 @@ TypePart make_list(const std::vector<TypePart>& parts) {
   for (const TypePart& part : kept) {
     node->ascends &=
         part.node->ascends && (node->starts.empty() || part.offset + part.node->low >= node->high);
+    node->descends |= part.node->descends;
+    append_row(node.get(), part.offset + part.node->first, part.offset + part.node->last);
     node->starts.push_back(node->size);
     node->size += part.node->size;
     node->low = std::min(node->low, part.offset + part.node->low);

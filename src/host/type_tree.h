@@ -41,8 +41,10 @@ struct TypePart {
 struct TypeNode {
   enum Kind : uint8_t { kRun, kLoop, kRuns, kList };
   Kind kind = kRun;
-  bool ascends = true;          ///< no byte lies at or before one that the type map has earlier
-  int64_t size = 0;             ///< bytes of data
+  bool ascends = true;    ///< no byte lies at or before one that the type map has earlier
+  bool descends = false;  ///< a row begins before the one that the type map has just before it
+  int64_t size = 0;       ///< bytes of data
+  int64_t first = 0, last = 0;  ///< offsets of the first and of the last row
   int64_t low = 0;              ///< of all bytes, the least offset
   int64_t high = 0;             ///< and the greatest, plus one
   int64_t count = 0;            ///< kLoop

@@ -168,6 +168,19 @@ TEST_F(TypeTreeTest, WalksInTheOrderOfTheTypeMap) {
     if (tree.root.node->ascends) {
       EXPECT_TRUE(ascends);
     }
+    EXPECT_EQ(tree.root.offset + tree.root.node->first, model.bytes[0]);
+    EXPECT_LE(tree.root.offset + tree.root.node->last, model.bytes.back());
+    if (ascends) {
+      EXPECT_FALSE(tree.root.node->descends);
+    }
+    if (!tree.root.node->descends) {
+      int64_t row = model.bytes[0];
+      for (size_t i = 1; i < model.bytes.size(); ++i) {
+        if (model.bytes[i] == model.bytes[i - 1] + 1) continue;
+        EXPECT_GE(model.bytes[i], row) << "round " << round;
+        row = model.bytes[i];
+      }
+    }
     const int64_t from = pick(&random, 0, 3 * size - 1);
     TypeCursor at(tree);
     at.seek(from);
