@@ -167,8 +167,6 @@ void lock_here() {
   t_inside = inside_here();
 }
 
-namespace {}  // namespace
-
 void unlock_here() {
   Waiter* woken = std::exchange(g_turns.woken, nullptr);
   detail::g_leaving_has_work = g.queued_helpers > 0;
@@ -260,6 +258,7 @@ void wait_until_ready(ThreadOfRank* t) {
   g_hot.current = nullptr;  // as on the host stack
   ++g.entries;
   if (spin_until_ready(t)) {
+    note_patience();
     g_hot.current = self;
     self->state = State::kRunning;
     return load_runtime(self);
@@ -292,7 +291,7 @@ void wait_until_ready(ThreadOfRank* t) {
       const int64_t now = now_ns();
       if (since == 0) since = now;
       if (spin_until == 0) spin_until = now + g_scheduler.hooks.spin_ns;
-      if (now < spin_until) continue;
+      if (now < spin_until || !g_turns.pending.empty()) continue;
       sleep_here(t, -1);
       spin_until = 0;
     } else {
@@ -393,7 +392,10 @@ void sleep_on_scheduler_thread(int64_t timeout_ns) {
   constexpr int64_t kLookAtThreads = 250'000'000;
   timeout_ns = timeout_ns < 0 ? kLookAtThreads : std::min(timeout_ns, kLookAtThreads);
   begin_waiting(&g.scheduler_waiter);
+  // It may sleep for long, where the ranks do nothing but join their threads: these may use its processor.
+  --g_turns.users;
   if (!anything_ready()) sleep_here(&g.scheduler_waiter, timeout_ns);
+  ++g_turns.users;
   end_waiting(&g.scheduler_waiter);
 }
 
@@ -475,7 +477,10 @@ void enable_threads(bool any_thread) {
   update_extras();
 }
 
-void set_processors(uint32_t processors) { g_turns.processors = processors; }
+void set_processors(uint32_t processors) {
+  g_turns.processors = processors;
+  g_turns.drawn = static_cast<uint32_t>(getpid());
+}
 
 void become_scheduler_thread() {
   t_scheduler = true;
@@ -627,11 +632,19 @@ void for_each_waiting_thread(void (*visit)(Proclet*, Proclet*, void*), void* arg
 
 uint64_t thread_entries() { return g.entries; }
 
+namespace {
+Waiter* waiter_here() { return t_scheduler ? &g.scheduler_waiter : t_thread; }
+}  // namespace
+
 void release_engine() {
-  if (threads_enabled()) unlock_here();
+  if (!threads_enabled()) return;
+  waiter_here()->has_let_go = true;
+  unlock_here();
 }
 void reacquire_engine() {
-  if (threads_enabled()) lock_here();
+  if (!threads_enabled()) return;
+  lock_here();
+  waiter_here()->has_let_go = false;
 }
 void breathe() {
   if (threads_enabled()) breathe_here();

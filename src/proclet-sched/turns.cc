@@ -18,11 +18,18 @@ namespace {
 
 constexpr Turns& g = g_turns;
 
-/// How long a thread's turn lasts while others wait for theirs (ns): some hundred exchanges with another process.
-constexpr int64_t kTurn = 250'000;
-/// How long a thread whose turn it is polls for itself while others wait for theirs (ns): an answer from another process
-/// comes sooner if the thread there has its turn. Where it seldom does so, down to the least.
-constexpr int64_t kMostPatience = 10'000, kLeastPatience = 500;
+/// How long a thread's turn lasts while others wait for theirs (ns): some thousand exchanges with another process.
+constexpr int64_t kTurn = 1'000'000;
+/// Time between the watcher's looks (ns): while others wait for their turn, and else.
+constexpr int64_t kLook = 100'000, kSeldomLook = 250'000;
+/// How long a thread whose turn it is polls for itself while others wait for theirs (ns): drawn from this range, since two
+/// processes that hand over at the same time, over and over, would never come to have the two ends of one pair at once.
+constexpr int64_t kLeastPatience = 8'000, kMostPatience = 24'000;
+/// The same where answers have seldom come so soon, but for one wait in kTries.
+constexpr int64_t kNoPatience = 500;
+constexpr uint32_t kTries = 16;
+/// Credits: an answer that came in time adds kEarned, one that did not takes one away.
+constexpr uint32_t kEarned = 4, kMostCredit = 64;
 constexpr int kPollsPerClock = 16;
 constexpr int64_t kBreath = 4'000;  ///< ns: a thread that is woken runs by then
 
@@ -36,7 +43,10 @@ namespace {
 
 /// The system call that ends w's sleep, at once or when the lock has been given back.
 void wake_in_kernel(Waiter* w) {
-  if (w->on_network) return g_scheduler.hooks.interrupt();
+  if (w->on_network) {
+    if (w->has_let_go) g_scheduler.hooks.interrupt();  // else it polls, and has found this itself
+    return;
+  }
   if (g.woken) futex_wake(&g.woken->word, FutexScope::kProcess);
   g.woken = w;
   detail::g_leaving_has_work = true;
@@ -72,8 +82,7 @@ bool remove_pending(Waiter* w) {
 }
 
 /// REQUIRES: somebody is pending. It is its turn from now on.
-Waiter* next_turn() {
-  Waiter* next = g.pending.front();
+Waiter* give_turn_to(Waiter* next) {
   remove_pending(next);
   g.turn = next;
   return next;
@@ -81,7 +90,20 @@ Waiter* next_turn() {
 
 /// There are as many processors as threads, now that some have ended: nobody waits for a turn.
 void wake_pending() {
-  while (!g.pending.empty()) wake_now(next_turn());
+  while (!g.pending.empty()) wake_now(give_turn_to(g.pending.front()));
+}
+
+/// For the next wait.
+void draw_patience() {
+  if (!g_scheduler.hooks.sleep) {
+    g.patience = 0;  // all that could answer wait in this process
+    return;
+  }
+  g.drawn = g.drawn * 1664525 + 1013904223;  // the linear congruence of Knuth and Lewis
+  if (g.credit > 0 || (g.drawn >> 16) % kTries == 0)
+    g.patience = kLeastPatience + (g.drawn >> 8) % (kMostPatience - kLeastPatience);
+  else
+    g.patience = kNoPatience;
 }
 
 }  // namespace
@@ -96,8 +118,10 @@ bool hands_over(Waiter* w, int64_t since) {
   if (g.turn && g.turn != w && in_use) return true;
   g.turn = w;
   if (g.pending.empty() || now_ns() - since < g.patience) return false;
-  g.patience = g_scheduler.hooks.sleep ? std::max(g.patience / 2, kLeastPatience) : 0;
-  Waiter* next = next_turn();
+  if (g.credit > 0 && g.patience >= kLeastPatience) --g.credit;
+  draw_patience();
+  // The latest: whoever has written to it has its turn in the other process.
+  Waiter* next = give_turn_to(g.pending.back());
   if (g.watcher == next) g.watcher = nullptr;
   wake_now(next);
   return true;
@@ -120,15 +144,17 @@ void find_successor() {
     wake_pending();
     if (g.sleeper.load(std::memory_order_relaxed)) return;
   }
-  Waiter* next = !g.pending.empty() ? next_turn() : g.watcher ? g.watcher : g.waiting.front();
+  Waiter* next = !g.pending.empty() ? give_turn_to(g.pending.front())
+                 : g.watcher        ? g.watcher
+                                    : g.waiting.front();
   end_watching(next);
   wake_now(next);
 }
 
-/// The watcher has slept for kTurn. True: it is to go on, ready or as the one who polls.
+/// The watcher looks: a turn has lasted long enough, or the thread whose turn it is has not polled since. True: it is to go on, ready or as the one who polls.
 bool end_turn(Waiter* w, bool polled) {
   if (!g.pending.empty()) {
-    Waiter* next = next_turn();
+    Waiter* next = give_turn_to(g.pending.front());
     if (next == w) return true;
     wake_now(next);
     return false;
@@ -194,17 +220,21 @@ void sleep_on_word(Waiter* w, int64_t timeout_ns) {
   if (watches) g.watcher = w, g.watcher_rests = false;
   const int64_t end = timeout_ns < 0 ? INT64_MAX : add_time(now_ns(), timeout_ns);
   uint32_t polls = g.polls.load(std::memory_order_relaxed);
+  int looks = 0;
   unlock_here();
   if (spins) spin_on_word(w);
   const bool vacant = spins && !g.sleeper.load(std::memory_order_relaxed);
   for (int64_t left = timeout_ns; !vacant; left = timeout_ns < 0 ? -1 : end - now_ns()) {
-    const bool limited = watches && (left < 0 || left > kTurn);
+    const int64_t look = g.pending_count.load(std::memory_order_relaxed) ? kLook : kSeldomLook;
+    const bool limited = watches && (left < 0 || left > look);
     if (timeout_ns >= 0 && left <= 0) break;
-    if (sleep_in_kernel_on(w, limited ? kTurn : left)) break;
+    if (sleep_in_kernel_on(w, limited ? look : left)) break;
     if (!limited) continue;
     const uint32_t seen = g.polls.load(std::memory_order_relaxed);
     const bool polled = std::exchange(polls, seen) != seen;
-    if (polled && g.pending_count.load(std::memory_order_relaxed) == 0) continue;
+    if (polled && (g.pending_count.load(std::memory_order_relaxed) == 0 || ++looks < kTurn / kLook))
+      continue;
+    looks = 0;
     lock_here();
     const bool goes_on = g.watcher != w || end_turn(w, polled);
     watches = !g.watcher_rests;
@@ -273,7 +303,7 @@ void breathe_here() {
 }
 
 void note_patience() {
-  if (!g.pending.empty()) g.patience = std::min(2 * g.patience, kMostPatience);
+  if (!g.pending.empty()) g.credit = std::min(g.credit + kEarned, kMostCredit);
 }
 
 }  // namespace fgmpi::sched

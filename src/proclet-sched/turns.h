@@ -3,10 +3,13 @@
 // Turns. Where more threads use MPI than the process may count on processors, a switch between two of them costs as much as ten
 // messages, and threads that poll take the processor from those that have something to do. So one of them at a time has its
 // *turn*: while it waits it polls, for all, and the others sleep. One that becomes ready meanwhile is not woken at once: it is
-// *pending* until the thread whose turn it is has waited in vain for `patience`, which hands its turn over to it, or until the
-// *watcher*, one of those that sleep, finds after kTurn that somebody is pending, and ends the turn. The watcher also takes the turn
-// of a thread that computes, so that there is no progress for no longer than kTurn. As the two threads of a pair in two processes
-// come to have their turns at the same time, they exchange hundreds of messages without a switch between threads.
+// *pending* until the thread whose turn it is has waited in vain for `patience`, which hands its turn over to the one that has
+// become ready last, or until the *watcher*, one of those that sleep, finds after kTurn that somebody is pending, and ends the
+// turn in favour of who has been so for longest. The watcher also takes the turn of a thread that computes, so that there is no
+// progress for no longer than kSeldomLook. As the two threads of a pair in two processes come to have their turns at the same
+// time, they exchange thousands of messages without a switch between threads. They come to it since the thread that has become
+// ready last is the one to which the other process's turn has just written, and since patience is drawn at random: two processes
+// that changed turns at the same time would miss each other again and again.
 //
 // Where there are as many processors as threads, everybody who is ready is woken at once, and all that wait spin a little before
 // they sleep; one of them polls.
@@ -27,7 +30,8 @@ struct Waiter {
   std::atomic<uint32_t> word{0};    ///< 1: woken since it last looked
   std::atomic<uint32_t> asleep{0};  ///< 1: in the kernel, or about to go there
   bool waiting = false;
-  bool on_network = false;  ///< asleep in Hooks::sleep
+  bool on_network = false;  ///< in Hooks::sleep
+  bool has_let_go = false;  ///< of the lock, there
 };
 
 struct Turns {
@@ -45,6 +49,8 @@ struct Turns {
   std::atomic<uint32_t> users{1};  ///< threads that use MPI
   uint32_t processors = 1;         ///< of the host, that they may count on
   int64_t patience = 10'000;       ///< ns
+  uint32_t credit = 1;             ///< more than 0: answers come while a thread has patience
+  uint32_t drawn = 0;              ///< state of the generator of patience
 };
 [[gnu::visibility("hidden")]] extern Immortal<Turns> g_immortal_turns;
 static constexpr Turns& g_turns = g_immortal_turns.value;
