@@ -6,7 +6,8 @@
  *   eurompi12_table1 [PERCENT [REPEATS [MOST COLORS]]]      PERCENT of the ranks take part (100), REPEATS (20)
  *
  * Times are the median over repeats of the slowest rank's, creation alone, beside those of a barrier on the result of
- * either (color 0, 100 in a row). Compiled with another MPI's wrapper it times that one's MPI_Comm_split. */
+ * either (color 0, 100 in a row). Compiled with another MPI's wrapper it times that one's MPI_Comm_split.
+ * There is no global variable, so that FGMPI_PRIVATIZE=off lets a process host any number of ranks. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +18,12 @@
 #define SYSTEM_RANKED 0
 #endif
 
-static int rank, size;
-
 static int by_value(const void* a, const void* b) {
   double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
-static int color_of(int colors, int percent) {
+static int color_of(int rank, int colors, int percent) {
   unsigned x = (unsigned)rank * 2654435761u;
   x ^= x >> 15;
   x *= 2246822519u;
@@ -50,7 +49,7 @@ struct traffic {
 
 /* What this process has sent so far: asked by its first rank. Another rank may be ahead of it in the program, but nothing
  * is sent before all ranks of the process are there. */
-static struct traffic sent_so_far(void) {
+static struct traffic sent_so_far(int rank) {
   struct traffic t = {0, 0};
 #if SYSTEM_RANKED
   MPIX_Stats_values stats;
@@ -60,6 +59,8 @@ static struct traffic sent_so_far(void) {
   MPIX_Stats(&stats);
   t.frames = stats.frames;
   t.bytes = stats.frame_bytes;
+#else
+  (void)rank;
 #endif
   return t;
 }
@@ -76,17 +77,17 @@ struct result {
   struct traffic traffic;
 };
 
-static struct result measure(int system_ranked, int colors, int percent, int repeats) {
+static struct result measure(int rank, int system_ranked, int colors, int percent, int repeats) {
   struct result r;
   double* times = malloc(sizeof(double) * (size_t)repeats);
-  int color = color_of(colors, percent);
+  int color = color_of(rank, colors, percent);
   MPI_Comm comm;
   MPI_Barrier(MPI_COMM_WORLD);
   settle();
-  struct traffic before = sent_so_far();
+  struct traffic before = sent_so_far(rank);
   make(system_ranked, color, &comm);
   settle();
-  struct traffic after = sent_so_far();
+  struct traffic after = sent_so_far(rank);
   long long sent[2] = {after.frames - before.frames, after.bytes - before.bytes}, all[2];
   MPI_Allreduce(sent, all, 2, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
   r.traffic.frames = all[0];
@@ -116,6 +117,7 @@ static struct result measure(int system_ranked, int colors, int percent, int rep
 }
 
 int main(int argc, char** argv) {
+  int rank, size;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -128,9 +130,9 @@ int main(int argc, char** argv) {
            "ratio", "frames", "frames", "bytes", "bytes", "barrier_us", "barrier_us");
   }
   for (int colors = 1; colors <= most && colors <= size; colors *= 2) {
-    struct result a = measure(0, colors, percent, repeats);
+    struct result a = measure(rank, 0, colors, percent, repeats);
     struct result b = {0};
-    if (SYSTEM_RANKED) b = measure(1, colors, percent, repeats);
+    if (SYSTEM_RANKED) b = measure(rank, 1, colors, percent, repeats);
     if (rank == 0) {
       printf("%7d %13.1f %13.1f %6.2f %9lld %9lld %11lld %11lld %11.2f %11.2f\n", colors,
              a.create_us, b.create_us, b.create_us / a.create_us, a.traffic.frames,

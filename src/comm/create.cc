@@ -221,7 +221,7 @@ Status dup(Comm* comm, Comm** out, const char* call, std::optional<groupmap::Str
   // Each member, on arrival, replaces the candidate leader if it has led fewer communicators. On departure it makes its
   // own Comm. So a member writes only memory that it has just used.
   RankState* me = rank_state();
-  if (m->arrived == 1) {
+  if (!m->least) {
     m->least = me;
     m->strategy = strategy;
     m->made = nullptr;

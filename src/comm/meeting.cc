@@ -38,6 +38,8 @@ bool trim_meetings() {
 void recycle(Meeting* m) {
   m->arrivals = m->last = nullptr;
   m->parked = nullptr;
+  m->least = nullptr;
+  if (__builtin_expect(m->gathering != nullptr, 0)) m->gathering.reset();
   if (__builtin_expect(!m->status.ok(), 0)) m->status = Status();
   // A large one-off must not keep its memory for ever.
   if (m->scratch.capacity() > (4u << 20)) std::vector<uint8_t>().swap(m->scratch);
@@ -161,22 +163,9 @@ void describe_site(const sched::WaitSite* site, std::string* out) {
 
 MeetingAction g_on_mismatch = nullptr;
 
-/// The last member has come. Memory that cannot be had is everybody's error.
-void run_or_refuse(SharedComm* shared, Meeting* m, MeetingAction action) {
-  try {
-    if (__builtin_expect(m->status.ok(), 1))
-      action(shared, m);
-    else if (g_on_mismatch)
-      g_on_mismatch(shared, m);
-  } catch (const std::bad_alloc&) {
-    m->status = error(MPI_ERR_NO_MEM, "no memory is left for it at a process of %u of its ranks",
-                      shared->members);
-  }
-}
-
 void run_nonblocking(void* argument) {
   Meeting* m = static_cast<Meeting*>(argument);
-  run_or_refuse(m->shared, m, m->action);
+  run_action(m->shared, m, m->action);
   release(m);
 }
 
@@ -197,6 +186,18 @@ void complete_requests(Meeting* m) {
 }
 
 }  // namespace
+
+void run_action(SharedComm* shared, Meeting* m, MeetingAction action) {
+  try {
+    if (__builtin_expect(m->status.ok(), 1))
+      action(shared, m);
+    else if (g_on_mismatch)
+      g_on_mismatch(shared, m);
+  } catch (const std::bad_alloc&) {
+    m->status = error(MPI_ERR_NO_MEM, "no memory is left for it at a process of %u of its ranks",
+                      shared->members);
+  }
+}
 
 void set_mismatch_handler(MeetingAction handler) { g_on_mismatch = handler; }
 
@@ -292,7 +293,7 @@ Status meet(Comm* comm, Arrival* mine, uint8_t operation, const char* call, Meet
   Meeting* m = join(comm, operation, call);
   append(m, mine);
   if (m->full) {
-    run_or_refuse(comm->shared, m, action);
+    run_action(comm->shared, m, action);
     release(m);
   } else {
     wait(comm, m, call);

@@ -27,6 +27,7 @@
 
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -90,6 +91,8 @@ struct Meeting {
   RankState* least = nullptr;                  ///< the member so far that has led least
   std::optional<groupmap::Strategy> strategy;  ///< how the first wants an irregular map stored
   SharedComm* made = nullptr;                  ///< the result
+  /// A system-ranked split: its members so far (system_ranked/split.cc).
+  std::shared_ptr<void> gathering;
 };
 
 /// A collective between processes that was completed here: what its messages are told by, and what
@@ -134,6 +137,10 @@ Status meet_nonblocking(Comm* comm, Arrival* mine, uint8_t operation, const char
 Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arrival* mine,
                            uint8_t operation, const char* call, MeetingAction action,
                            pt2pt::Request* request);
+
+/// The short path: what meet() does when the last member has come, action or mismatch handler. Memory that cannot be had
+/// becomes the meeting's error.
+void run_action(SharedComm* shared, Meeting* meeting, MeetingAction action);
 
 /// Called instead of the action where members of this process are in different collectives.
 void set_mismatch_handler(MeetingAction handler);

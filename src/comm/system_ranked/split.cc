@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <new>
+#include <numeric>
 
 #include "base/settings.h"
 #include "base/strings.h"
@@ -14,51 +16,87 @@
 namespace fgmpi::comm::system_ranked {
 namespace {
 
-struct SplitArrival : CreateArrival {
-  int32_t color = 0;
-  const Options* options = nullptr;
+/// A member of one of the groups: 12 bytes.
+struct Member {
+  uint32_t color;  ///< once the groups are made: the index of its group
+  int32_t rank;    ///< in the parent; once the groups are made: in its group
+  uint32_t led;    ///< communicators that it leads
 };
 
-/// The members of this process of one color, in the order of their ranks in the parent.
-struct Part {
+/// The members of this process of one color.
+struct Group {
   uint32_t color;
-  std::vector<SplitArrival*> members;
+  uint32_t first, past;  ///< in the order of colors and ranks
   Candidate candidate;
+  SharedComm* made = nullptr;
+  Status status;
+};
+
+/// What the members of this process bring to a split. Each adds itself, on arrival, and takes its own communicator when
+/// it leaves: so a member's memory is touched only while it runs.
+struct Gathering {
+  Options options;  ///< the first member's, which may have left
+  int32_t first_rank = -1;
+  std::vector<Member> members;  ///< in the order of arrival
+  bool ordered = true;          ///< which is that of colors and ranks
+  std::vector<uint32_t> order;  ///< where it is not: the indices of members in that order
+  std::vector<Group> groups;
+
+  explicit Gathering(uint32_t most) { members.reserve(most); }
+  Status add(int32_t color, int32_t rank, uint32_t led, const Options& its);
+  void sort();
+  void make_groups(const SharedComm& shared);
+  Member& at(uint32_t i) { return members[ordered ? i : order[i]]; }
 };
 
 /// Numbers this process's bids.
 uint32_t g_serial = 0;
 
-std::vector<Part> parts_of(const SharedComm& shared, const Meeting* meeting) {
-  std::vector<SplitArrival*> members;
-  members.reserve(meeting->arrived);
-  for (Arrival* a = meeting->arrivals; a; a = a->next) {
-    auto* member = static_cast<SplitArrival*>(a);
-    if (member->color != MPI_UNDEFINED) members.push_back(member);
+Status Gathering::add(int32_t color, int32_t rank, uint32_t led, const Options& its) {
+  if (first_rank < 0) {
+    options = its;
+    first_rank = rank;
+  } else if (!same_way(its, options)) {
+    return options_differ(format("rank %d", first_rank), options, format("rank %d", rank), its);
   }
-  auto before = [](const SplitArrival* a, const SplitArrival* b) {
-    return a->color != b->color ? a->color < b->color : a->rank < b->rank;
-  };
-  // Members of one color mostly arrive in the order of their ranks.
-  if (!std::is_sorted(members.begin(), members.end(), before))
-    std::sort(members.begin(), members.end(), before);
-  std::vector<Part> parts;
-  for (SplitArrival* member : members) {
-    uint32_t color = static_cast<uint32_t>(member->color);
-    if (parts.empty() || parts.back().color != color) parts.push_back({color, {}, {}});
-    parts.back().members.push_back(member);
+  if (color == MPI_UNDEFINED) return {};
+  const Member mine{static_cast<uint32_t>(color), rank, led};
+  if (!members.empty()) {
+    const Member& last = members.back();
+    ordered &= last.color == mine.color ? last.rank < rank : last.color < mine.color;
   }
-  for (Part& part : parts) {
-    RankState* least = nullptr;
-    for (const SplitArrival* a : part.members) {
-      RankState* r = state_of(shared, *a);
-      if (!least || r->led < least->led ||
-          (r->led == least->led && r->world_rank < least->world_rank))
-        least = r;
+  members.push_back(mine);
+  return {};
+}
+
+void Gathering::sort() {
+  if (ordered) return;
+  order.resize(members.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](uint32_t i, uint32_t j) {
+    const Member &a = members[i], &b = members[j];
+    return a.color != b.color ? a.color < b.color : a.rank < b.rank;
+  });
+}
+
+void Gathering::make_groups(const SharedComm& shared) {
+  sort();
+  const uint32_t count = static_cast<uint32_t>(members.size());
+  for (uint32_t i = 0; i < count;) {
+    Group& group = groups.emplace_back(Group{at(i).color, i, i, {}, nullptr, {}});
+    uint32_t led = ~0u;
+    int32_t leader = -1;  // ties: the lowest world rank
+    for (; i < count && at(i).color == group.color; ++i) {
+      const Member& member = at(i);
+      if (member.led > led) continue;
+      const int32_t world = shared.map.world_of(member.rank);
+      if (member.led == led && world > leader) continue;
+      led = member.led;
+      leader = world;
     }
-    part.candidate = reserve(least);
+    group.past = i;
+    group.candidate = reserve(state_of_world(static_cast<uint32_t>(leader)));
   }
-  return parts;
 }
 
 /// This process in the tree of the parent: its own, where that is system-ranked; else its processes in ascending order,
@@ -99,12 +137,21 @@ Directory directory_of(SharedComm* shared) {
       &processes);
 }
 
-Status attach(const SharedComm& parent, const Meeting* meeting, const Part& part,
-              const Place& place, uint32_t k) {
-  settle(part.candidate, {place.id.context});
-  if (place.id.context == 0) return none_left(meeting->call);
+/// Makes what the members here share, and gives them their ranks.
+Status attach(const SharedComm& parent, Gathering* members, uint32_t index, const Place& place,
+              uint32_t k, const char* call) {
+  Group& group = members->groups[index];
+  settle(group.candidate, {place.id.context});
+  if (place.id.context == 0) return none_left(call);
   std::vector<int32_t> worlds;
-  for (const SplitArrival* a : part.members) worlds.push_back(parent.map.world_of(a->rank));
+  worlds.reserve(group.past - group.first);
+  int32_t rank = place.first;
+  for (uint32_t i = group.first; i < group.past; ++i) {
+    Member& member = members->at(i);
+    worlds.push_back(parent.map.world_of(member.rank));
+    member.color = index;
+    member.rank = rank++;
+  }
   RankMap map;
   sched::call_on_host([&] { map = RankMap::from_ranks(worlds); });
   std::shared_ptr<GroupTree> tree;
@@ -112,65 +159,87 @@ Status attach(const SharedComm& parent, const Meeting* meeting, const Part& part
     tree = GroupTree::make(place, k, std::move(map));
     map = tree->lazy_map();
   }
-  SharedComm* made = establish({{place.id.context},
-                                &map,
-                                nullptr,
-                                static_cast<uint32_t>(part.members.size()),
-                                place.vertices,
-                                0,
-                                meeting->call});
-  made->tree = std::move(tree);
-  int32_t rank = place.first;
-  for (SplitArrival* a : part.members) a->status = enter(made, rank++, a->comm, &a->out);
+  group.made = establish(
+      {{place.id.context}, &map, nullptr, group.past - group.first, place.vertices, 0, call});
+  group.made->tree = std::move(tree);
   return {};
 }
 
 /// Nobody else has to be asked.
-Place alone(const Part& part) {
+Place alone(const Group& group) {
   Place place;
-  place.color = part.color;
-  place.weight = static_cast<uint32_t>(part.members.size());
+  place.color = group.color;
+  place.weight = group.past - group.first;
   place.first = 0;
   place.size = static_cast<int32_t>(place.weight);
   place.vertices = 1;
-  if (part.candidate.valid()) place.id.context = part.candidate.id().bits;
+  if (group.candidate.valid()) place.id.context = group.candidate.id().bits;
   return place;
 }
 
-Status run(SharedComm* shared, Meeting* meeting) {
-  const auto* first = static_cast<const SplitArrival*>(meeting->arrivals);
-  Options options = *first->options;
-  for (const Arrival* a = first; a; a = a->next) {
-    const Options& other = *static_cast<const SplitArrival*>(a)->options;
-    if (&other == first->options) continue;
-    if (!same_way(other, options))
-      return options_differ(format("rank %d", first->rank), options, format("rank %d", a->rank),
-                            other);
-  }
-  std::vector<Part> parts = parts_of(*shared, meeting);
+/// Run once for all members of this process, when the last of them has come. May switch.
+Status make(SharedComm* shared, uint32_t sequence, const char* call, Gathering* members) {
+  Options& options = members->options;
+  members->make_groups(*shared);
   std::vector<Place> places;
   if (shared->processes == 1) {
-    for (const Part& part : parts) places.push_back(alone(part));
+    for (const Group& group : members->groups) places.push_back(alone(group));
   } else {
     std::vector<Enrolment> mine;
-    for (const Part& part : parts)
-      mine.push_back(
-          {part.color, static_cast<uint32_t>(part.members.size()), {part.candidate, ++g_serial}});
+    for (const Group& group : members->groups)
+      mine.push_back({group.color, group.past - group.first, {group.candidate, ++g_serial}});
     Directory directory = directory_of(shared);
     options.directory = &directory;
     options.first_world = [](Address process) { return g_av.first(process); };
     options.kept_vertices = balanced_vertices(shared, options.k);
-    FGMPI_TRY(construct({shared->id.bits, meeting->sequence & 0xffffff}, options,
-                        place_in(shared, options.k), std::move(mine), meeting->call, &places));
+    FGMPI_TRY(construct({shared->id.bits, sequence & 0xffffff}, options,
+                        place_in(shared, options.k), std::move(mine), call, &places));
   }
-  Status status;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    Status one = attach(*shared, meeting, parts[i], places[i], options.k);
-    for (SplitArrival* a : parts[i].members)
-      if (!one.ok()) a->status = copy_status(one);
-  }
-  return status;
+  for (uint32_t i = 0; i < members->groups.size(); ++i)
+    members->groups[i].status = attach(*shared, members, i, places[i], options.k, call);
+  return {};
 }
+
+/// A member takes its communicator.
+Status take(const Gathering& members, uint32_t index, const Comm* parent, Comm** out) {
+  const Member& me = members.members[index];
+  const Group& group = members.groups[me.color];
+  if (!group.status.ok()) return copy_status(group.status);
+  return enter(group.made, me.rank, parent, out);
+}
+
+// ---- Blocking: members gather as they come ----------------------------------------------------------------------
+
+void split_act(SharedComm* shared, Meeting* meeting) {
+  Status status = make(shared, meeting->sequence, meeting->call,
+                       static_cast<Gathering*>(meeting->gathering.get()));
+  if (!status.ok()) fail_everywhere(shared, meeting, status);
+}
+
+/// The caller joins those who have come; nullptr where they are in another collective, or there is no memory left: then
+/// the meeting has an error.
+Gathering* gather(Meeting* meeting, const Comm* comm, int32_t color, const Options& options) {
+  if (!meeting->status.ok()) return static_cast<Gathering*>(meeting->gathering.get());
+  if (!meeting->gathering) {
+    try {
+      meeting->gathering = std::make_shared<Gathering>(comm->shared->members);
+    } catch (const std::bad_alloc&) {
+      meeting->status = error(MPI_ERR_NO_MEM, "no memory is left for the colors of %u ranks",
+                              comm->shared->members);
+      return nullptr;
+    }
+  }
+  auto* members = static_cast<Gathering*>(meeting->gathering.get());
+  meeting->status = members->add(color, comm->rank, rank_state()->led, options);
+  return members;
+}
+
+// ---- Nonblocking: members are in their requests -----------------------------------------------------------------
+
+struct SplitArrival : Arrival {
+  int32_t color = 0;
+  const Options* options = nullptr;
+};
 
 struct SplitRequest final : pt2pt::Request {
   SplitArrival arrival;
@@ -181,15 +250,21 @@ struct SplitRequest final : pt2pt::Request {
   }
 };
 
-void split_act(SharedComm* shared, Meeting* meeting) {
-  Status status = run(shared, meeting);
-  if (!status.ok()) fail_everywhere(shared, meeting, status);
-}
-
 void isplit_act(SharedComm* shared, Meeting* meeting) {
-  split_act(shared, meeting);
+  Gathering members(meeting->arrived);
+  Status status;
+  for (Arrival* a = meeting->arrivals; a && status.ok(); a = a->next) {
+    auto* member = static_cast<SplitArrival*>(a);
+    status =
+        members.add(member->color, member->rank, state_of(*shared, *member)->led, *member->options);
+  }
+  if (status.ok()) status = make(shared, meeting->sequence, meeting->call, &members);
+  if (!status.ok()) return fail_everywhere(shared, meeting, status);
+  uint32_t index = 0;
   for (Arrival* a = meeting->arrivals; a; a = a->next) {
-    Comm* mine = static_cast<CreateArrival*>(a)->out;
+    if (static_cast<SplitArrival*>(a)->color == MPI_UNDEFINED) continue;
+    Comm* mine = nullptr;
+    a->status = take(members, index++, a->comm, &mine);
     if (mine) *static_cast<SplitRequest*>(a->request)->result = mine->handle;
   }
 }
@@ -255,11 +330,19 @@ Status options_from(const Hints& hints, Options* out) {
 Status split(Comm* comm, int32_t color, const Options& options, const char* call, Comm** out) {
   *out = nullptr;
   FGMPI_TRY(check_parent(comm));
-  SplitArrival mine;
-  mine.color = color;
-  mine.options = &options;
-  Status status = meet(comm, &mine, kOpSystemRanked, call, split_act);
-  *out = mine.out;
+  Meeting* m = join(comm, kOpSystemRanked, call);
+  Gathering* members = gather(m, comm, color, options);
+  const bool belongs = color != MPI_UNDEFINED;
+  const uint32_t index = members ? static_cast<uint32_t>(members->members.size()) - 1 : 0;
+  if (m->full) {
+    run_action(comm->shared, m, split_act);
+    release(m);
+  } else if (belongs) {
+    wait(comm, m, call);
+  }  // else there is nothing to wait for
+  Status status;
+  if (belongs && m->status.ok()) status = take(*members, index, comm, out);
+  FGMPI_TRY(leave(m));
   return status;
 }
 

@@ -20,7 +20,8 @@ const Options& options_of_environment();
 /// Errors: MPI_ERR_INFO_VALUE with the value and what is allowed.
 Status options_from(const Hints& hints, Options* out);
 
-/// *out is nullptr for MPI_UNDEFINED. All members give the same options, which live until it returns.
+/// *out is nullptr for MPI_UNDEFINED; a member that gives that does not wait for the others, unless it is the last of its
+/// process. All members give the same options.
 Status split(Comm* comm, int32_t color, const Options& options, const char* call, Comm** out);
 /// The request completes when *out is there.
 Status isplit(Comm* comm, int32_t color, const Options& options, const char* call, MPI_Comm* out,
