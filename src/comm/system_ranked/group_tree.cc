@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "comm/create.h"
 #include "groupmap/codec.h"
 #include "pt2pt/pt2pt.h"
 
@@ -121,14 +122,29 @@ GroupTree::~GroupTree() = default;
 
 std::shared_ptr<GroupTree> GroupTree::make(const Place& place, uint32_t k, RankMap members) {
   std::shared_ptr<GroupTree> tree(new GroupTree(place, k, std::move(members)));
-  TreeKey key = key_of(place.id);
-  g_trees[key] = tree;
-  if (auto early = g_early.find(key); early != g_early.end()) {
-    std::vector<Early> messages = std::move(early->second);
-    g_early.erase(early);
-    for (const Early& e : messages) tree->receive(e.from, e.message);
-  }
+  tree->enlist();
   return tree;
+}
+
+std::shared_ptr<GroupTree> GroupTree::duplicate(const GroupId& id) const {
+  Place place = place_;
+  place.id = id;
+  std::shared_ptr<GroupTree> tree(new GroupTree(place, k_, members_));
+  tree->cache_ = cache_;
+  tree->whole_ = whole_;
+  tree->enlist();
+  return tree;
+}
+
+/// From now on notices are for this one; takes what came early.
+void GroupTree::enlist() {
+  TreeKey key = key_of(place_.id);
+  g_trees[key] = shared_from_this();
+  auto early = g_early.find(key);
+  if (early == g_early.end()) return;
+  std::vector<Early> messages = std::move(early->second);
+  g_early.erase(early);
+  for (const Early& e : messages) receive(e.from, e.message);
 }
 
 RankMap GroupTree::lazy_map() { return RankMap(groupmap::MapRef(new LazyMap(shared_from_this()))); }
@@ -449,6 +465,36 @@ size_t GroupTree::bytes() const {
   return sizeof *this + place_.children.capacity() * sizeof(Address) +
          place_.child_first.capacity() * sizeof(int32_t) + cache_.capacity() * sizeof(Known) +
          members_.bytes() - sizeof(RankMap);
+}
+
+uint32_t next_serial() {
+  static uint32_t serial = 0;
+  return ++serial;
+}
+
+Status agree_over_tree(const SharedComm& parent, uint32_t number, const Candidate& mine,
+                       const char* call, GroupId* out) {
+  const Place& place = parent.tree->place();
+  const uint64_t ctx = parent.id.plane(kPlaneInternal);
+  Bid best{mine, next_serial()};
+  for (Address child : place.children) {
+    Bid other;
+    FGMPI_TRY(pt2pt::process_recv(child, ctx, tag_of(parent, number, kStepGather), &other,
+                                  sizeof other, call));
+    if (other.before(best)) best = other;
+  }
+  *out = best.id();
+  if (place.parent != kNobody) {
+    FGMPI_TRY(pt2pt::process_send(place.parent, ctx, tag_of(parent, number, kStepGather), &best,
+                                  sizeof best, call));
+    FGMPI_TRY(pt2pt::process_recv(place.parent, ctx, tag_of(parent, number, kStepAnswer), out,
+                                  sizeof *out, call));
+  }
+  for (Address child : place.children)
+    FGMPI_TRY(pt2pt::process_send(child, ctx, tag_of(parent, number, kStepAnswer), out, sizeof *out,
+                                  call));
+  settle(mine, {out->context});
+  return out->context ? Status() : none_left(call);
 }
 
 void materialise(SharedComm* shared) {

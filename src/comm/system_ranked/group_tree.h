@@ -35,6 +35,8 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
   /// `members`: world ranks of this process's members, in the order of their ranks. Takes what came early.
   /// REQUIRES: place.vertices > 1.
   static std::shared_ptr<GroupTree> make(const Place& place, uint32_t k, RankMap members);
+  /// The same tree and members under a new name, with the answers and the map that are known here.
+  std::shared_ptr<GroupTree> duplicate(const GroupId& id) const;
   ~GroupTree();
 
   const Place& place() const { return place_; }
@@ -73,6 +75,7 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
     int32_t rank, world, count;
   };
   GroupTree(const Place& place, uint32_t k, RankMap members);
+  void enlist();
   void send(Address to, std::vector<uint8_t> message);
   void search(Search search);
   Address towards(uint32_t number) const;
@@ -106,6 +109,12 @@ class GroupTree : public std::enable_shared_from_this<GroupTree> {
 
 /// Makes shared->map the whole one. May switch. REQUIRES: shared->tree.
 void materialise(SharedComm* shared);
+/// Tells the groups of this process apart that it names in bids.
+uint32_t next_serial();
+/// All processes of the tree agree on the name of a new communicator: bids go up, that of the best comes down, 2 (P - 1)
+/// messages. `number` tells it from other creations of the same parent. May switch. Errors: nobody has a context id left.
+Status agree_over_tree(const SharedComm& parent, uint32_t number, const Candidate& mine,
+                       const char* call, GroupId* out);
 /// Registers the notice handler, and tells point-to-point where to ask for addresses. Idempotent.
 void init_group_trees();
 

@@ -49,9 +49,6 @@ struct Gathering {
   Member& at(uint32_t i) { return members[ordered ? i : order[i]]; }
 };
 
-/// Numbers this process's bids.
-uint32_t g_serial = 0;
-
 Status Gathering::add(int32_t color, int32_t rank, uint32_t led, const Options& its) {
   if (first_rank < 0) {
     options = its;
@@ -71,12 +68,15 @@ Status Gathering::add(int32_t color, int32_t rank, uint32_t led, const Options& 
 
 void Gathering::sort() {
   if (ordered) return;
-  order.resize(members.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](uint32_t i, uint32_t j) {
+  auto before = [&](uint32_t i, uint32_t j) {
     const Member &a = members[i], &b = members[j];
     return a.color != b.color ? a.color < b.color : a.rank < b.rank;
-  });
+  };
+  order.resize(members.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  // Members that waited for each other before mostly come in reverse.
+  if (!std::is_sorted(order.begin(), order.end(), before))
+    std::sort(order.begin(), order.end(), before);
 }
 
 void Gathering::make_groups(const SharedComm& shared) {
@@ -187,7 +187,7 @@ Status make(SharedComm* shared, uint32_t sequence, const char* call, Gathering* 
   } else {
     std::vector<Enrolment> mine;
     for (const Group& group : members->groups)
-      mine.push_back({group.color, group.past - group.first, {group.candidate, ++g_serial}});
+      mine.push_back({group.color, group.past - group.first, {group.candidate, next_serial()}});
     Directory directory = directory_of(shared);
     options.directory = &directory;
     options.first_world = [](Address process) { return g_av.first(process); };

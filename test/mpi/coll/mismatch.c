@@ -74,6 +74,12 @@ int main(int argc, char** argv) {
            "root");
     expect(MPI_Bcast(value, rank == 0 ? 1024 : 1025, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_OTHER,
            "amount");
+    MPI_Comm copy = MPI_COMM_NULL;
+    expect(rank == 0 ? MPI_Barrier(MPI_COMM_WORLD) : MPI_Comm_dup(MPI_COMM_WORLD, &copy),
+           MPI_ERR_OTHER, "MPI_Comm_dup");
+    expect(rank == 0 ? MPI_Comm_dup(MPI_COMM_WORLD, &copy) : MPI_Barrier(MPI_COMM_WORLD),
+           MPI_ERR_OTHER, "MPI_Comm_dup");
+    CHECK(copy == MPI_COMM_NULL);
     MPI_Request request;
     int code = rank == 0
                    ? MPI_Ibarrier(MPI_COMM_WORLD, &request)

@@ -243,6 +243,56 @@ static void short_lived(void) {
   }
 }
 
+/* Duplicates have the same ranks and the same tree; nobody needs to know the group, before or after. */
+static void duplicates(void) {
+  MPI_Comm comm, copies[4];
+  int in = takes_part(world_rank, 60, 5), rank, size, result;
+  OK(MPIX_Comm_split(MPI_COMM_WORLD, in ? 0 : MPI_UNDEFINED, MPIX_SYSTEM_RANKED, &comm));
+  if (!in) return;
+  OK(MPI_Comm_rank(comm, &rank));
+  OK(MPI_Comm_size(comm, &size));
+  MPI_Request requests[2];
+  OK(MPI_Comm_dup(comm, &copies[0]));
+  OK(MPI_Comm_idup(comm, &copies[1], &requests[0]));
+  OK(MPI_Comm_dup(copies[0], &copies[2]));
+  OK(MPI_Waitall(1, requests, MPI_STATUSES_IGNORE));
+  if (rank % 2 == 0) { /* one that knows the group may be a neighbour of one that does not */
+    MPI_Group group;
+    OK(MPI_Comm_group(comm, &group));
+    OK(MPI_Group_free(&group));
+  }
+  OK(MPI_Comm_dup(comm, &copies[3]));
+  OK(MPI_Comm_free(&comm));
+  for (int i = 0; i < 4; ++i) {
+    int mine, all, got = -1;
+    OK(MPI_Comm_rank(copies[i], &mine));
+    OK(MPI_Comm_size(copies[i], &all));
+    CHECK(mine == rank && all == size);
+    own_collectives(copies[i]);
+    OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &got, 1, MPI_INT,
+                    (rank + size - 1) % size, 1, copies[i], MPI_STATUS_IGNORE));
+    CHECK(got == (rank + size - 1) % size);
+  }
+  OK(MPI_Comm_compare(copies[2], copies[3], &result));
+  CHECK(result == MPI_CONGRUENT);
+  for (int i = 0; i < 4; ++i) OK(MPI_Comm_free(&copies[i]));
+}
+
+/* Who is in no group does not wait for the others of its process. */
+static void nobody_waits_in_vain(void) {
+  int first, here, token = 1;
+  MPI_Comm comm;
+  OK(MPIX_Get_collocated_startrank(&first));
+  OK(MPIX_Get_collocated_size(&here));
+  int in = world_rank != first;
+  if (in && world_rank == first + 1)
+    OK(MPI_Recv(&token, 1, MPI_INT, first, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPIX_Comm_split(MPI_COMM_WORLD, in ? 0 : MPI_UNDEFINED, MPIX_SYSTEM_RANKED, &comm));
+  CHECK((comm == MPI_COMM_NULL) == !in);
+  if (!in && here > 1) OK(MPI_Send(&token, 1, MPI_INT, first + 1, 9, MPI_COMM_WORLD));
+  if (in) OK(MPI_Comm_free(&comm));
+}
+
 static void hints(void) {
   const char* algorithms[] = {"centralized", "shrink_and_balance", "rank_and_hash"};
   const char* ks[] = {"2", "3", "64"};
@@ -281,6 +331,8 @@ int main(int argc, char** argv) {
   nested();
   many();
   short_lived();
+  duplicates();
+  nobody_waits_in_vain();
   hints();
   return finish();
 }

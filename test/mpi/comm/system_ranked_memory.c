@@ -58,6 +58,11 @@ int main(int argc, char** argv) {
     MPI_Comm child;
     OK(MPIX_Comm_split(comm, rank % 2, MPIX_SYSTEM_RANKED, &child));
     OK(MPI_Comm_free(&child));
+    MPI_Comm copy;
+    OK(MPI_Comm_dup(comm, &copy));
+    OK(MPI_Barrier(copy));
+    CHECK(bytes_beside_members(copy) <= limit + kAddresses);
+    OK(MPI_Comm_free(&copy));
     CHECK(bytes_beside_members(comm) <= limit + kAddresses);
     MPIX_Map_info before, after;
     OK(MPIX_Comm_map_info(comm, &before));
