@@ -13,6 +13,8 @@
 #include "base/settings.h"
 #include "base/strings.h"
 #include "comm/extras.h"
+#include "rma/access_table.h"
+#include "rma/check_message.h"
 #include "rma/internal.h"
 #include "rma/layout.h"
 
@@ -29,43 +31,7 @@ enum class Setting : uint8_t { kOff, kOn, kError };
 static_assert(settings::has_choices(settings::kRmaCheck, "off|on|error"));
 bool g_fails = false;
 
-/// Which epochs of the target's memory an access belongs to.
-enum class Kind : uint8_t { kFence, kStart, kPassive };
-
-struct Record {
-  uint64_t low, high;  ///< addresses as the owner numbers them
-  uint32_t phase;      ///< fences of the window before it
-  int32_t origin;      ///< rank in the window
-  uint32_t member;     ///< of the target's process
-  Use use;
-  Kind kind;
-  int32_t op;            ///< kAccumulate
-  MPI_Datatype element;  ///< kAccumulate: the predefined type
-  char call[24];
-};
-static_assert(sizeof(Record) == 64);
-
 }  // namespace
-
-class AccessTable {
- public:
-  static constexpr uint32_t kMost = 16384;
-  SpinLock lock;
-  uint32_t used;
-  uint32_t overflowed;
-  uint32_t pad;
-  Record records[kMost];
-
-  template <class F>
-  void erase_if(F&& f) {
-    std::lock_guard<SpinLock> guard(lock);
-    for (uint32_t i = 0; i < used;)
-      if (f(records[i]))
-        records[i] = records[--used];
-      else
-        ++i;
-  }
-};
 
 namespace {
 
@@ -120,26 +86,6 @@ Status report(const std::string& words) {
   return {};
 }
 
-bool only_reads(const Record& r) {
-  return r.use == Use::kRead || (r.use == Use::kAccumulate && r.op == MPI_NO_OP);
-}
-
-/// Two accesses to the same bytes, the second one begun before the first was complete for all.
-bool conflict(const Record& a, const Record& b) {
-  if (only_reads(a) && only_reads(b)) return false;
-  const bool atomics = a.use >= Use::kAccumulate && b.use >= Use::kAccumulate;
-  if (!atomics) return true;
-  // Those of one origin are ordered, and a compare-and-swap may meet any other.
-  if (a.origin == b.origin || a.use == Use::kSwap || b.use == Use::kSwap) return false;
-  if (a.element != b.element) return true;
-  return a.op != b.op && a.op != MPI_NO_OP && b.op != MPI_NO_OP;
-}
-
-/// A record that a fence has ended, though its target has not come back from that fence.
-bool is_over(const Record& record, const Record& now) {
-  return record.kind == Kind::kFence && record.phase != now.phase;
-}
-
 /// "MPI_Get of rank 2 reads".
 std::string words_of(const Record& r) {
   return format("%s of rank %d %s", r.call, r.origin, verb_of(r.use));
@@ -160,17 +106,16 @@ Status report_conflict(const Win* win, const Record& first, const Record& second
 }
 
 /// The runs of `count` elements at `start`; what touches is one.
-std::vector<std::pair<uint64_t, uint64_t>> runs_of(const Layout& layout, int64_t count,
-                                                   uint64_t start) {
-  std::vector<std::pair<uint64_t, uint64_t>> runs;
+AddressRuns runs_of(const Layout& layout, int64_t count, uint64_t start) {
+  AddressRuns runs;
   const int64_t bytes = layout.size * count;
   if (bytes <= 0) return runs;
   Cursor at(layout, count);
   while (at.position() < bytes) {
     const Run run = at.next(bytes);
     const uint64_t low = start + static_cast<uint64_t>(run.offset);
-    if (!runs.empty() && runs.back().second == low)
-      runs.back().second += static_cast<uint64_t>(run.bytes);
+    if (!runs.empty() && runs.back().high == low)
+      runs.back().high += static_cast<uint64_t>(run.bytes);
     else
       runs.push_back({low, low + static_cast<uint64_t>(run.bytes)});
   }
@@ -178,8 +123,7 @@ std::vector<std::pair<uint64_t, uint64_t>> runs_of(const Layout& layout, int64_t
 }
 
 /// The same of elements that an MPI call got.
-Status runs_of(const void* address, int64_t count, const host::Type& type,
-               std::vector<std::pair<uint64_t, uint64_t>>* out) {
+Status runs_of(const void* address, int64_t count, const host::Type& type, AddressRuns* out) {
   out->clear();
   if (count <= 0 || type.size() == 0) return {};
   LayoutPtr layout;
@@ -188,51 +132,10 @@ Status runs_of(const void* address, int64_t count, const host::Type& type,
   return {};
 }
 
-Kind kind_of(Epoch epoch) {
-  return epoch == Epoch::kStart                              ? Kind::kStart
-         : epoch == Epoch::kFence || epoch == Epoch::kFenced ? Kind::kFence
-                                                             : Kind::kPassive;
-}
-
-/// Compares with what is in the table. *found: earlier records and the runs of `pattern` that conflict with them.
-void compare(AccessTable* table, const Record& pattern,
-             const std::vector<std::pair<uint64_t, uint64_t>>& runs,
-             std::vector<std::pair<Record, Record>>* found) {
-  std::lock_guard<SpinLock> guard(table->lock);
-  for (uint32_t i = 0; i < table->used; ++i) {
-    const Record& old = table->records[i];
-    if (is_over(old, pattern) || !conflict(old, pattern)) continue;
-    for (const auto& [low, high] : runs) {
-      if (old.low >= high || low >= old.high) continue;
-      Record now = pattern;
-      now.low = low;
-      now.high = high;
-      found->push_back({old, now});
-      break;
-    }
-  }
-}
-
-void keep(AccessTable* table, Record record,
-          const std::vector<std::pair<uint64_t, uint64_t>>& runs) {
-  bool overflowed = false;
-  {
-    std::lock_guard<SpinLock> guard(table->lock);
-    for (const auto& [low, high] : runs) {
-      if (table->used == AccessTable::kMost) {
-        overflowed = !std::exchange(table->overflowed, 1);
-        break;
-      }
-      record.low = low;
-      record.high = high;
-      table->records[table->used++] = record;
-    }
-  }
-  if (overflowed)
-    std::fprintf(stderr,
-                 "fgmpi: FGMPI_RMA_CHECK: more than %u accesses to the memory of one process are "
-                 "under way; some are not compared\n",
-                 AccessTable::kMost);
+EpochKind kind_of(Epoch epoch) {
+  return epoch == Epoch::kStart                              ? EpochKind::kStart
+         : epoch == Epoch::kFence || epoch == Epoch::kFenced ? EpochKind::kFence
+                                                             : EpochKind::kPassive;
 }
 
 /// Addresses of the members' memory, as their process numbers them, less those of its address space.
@@ -242,8 +145,7 @@ uint64_t numbering(const SharedWin& shared) {
 }
 
 /// Memory of one window's member that lies in `runs`.
-Status check_exposed(Win* win, const std::vector<std::pair<uint64_t, uint64_t>>& runs, bool writes,
-                     const char* call) {
+Status check_exposed(Win* win, const AddressRuns& runs, bool writes, const char* call) {
   SharedWin& shared = *win->shared;
   Part& own = shared.own();
   const uint32_t member = own.locals.find(win->comm->peer(win->comm->rank).local);
@@ -252,7 +154,7 @@ Status check_exposed(Win* win, const std::vector<std::pair<uint64_t, uint64_t>>&
   const uint64_t base = dynamic ? 0 : static_cast<uint64_t>(own.bases[member]);
   const uint64_t end = dynamic ? UINT64_MAX : base + static_cast<uint64_t>(own.sizes[member]);
   const uint64_t shift = numbering(shared);
-  std::vector<std::pair<uint64_t, uint64_t>> within;
+  AddressRuns within;
   for (auto [low, high] : runs) {
     low = std::max(low - shift, base);
     high = std::min(high - shift, end);
@@ -265,18 +167,16 @@ Status check_exposed(Win* win, const std::vector<std::pair<uint64_t, uint64_t>>&
   mine.origin = win->comm->rank;
   mine.member = member;
   mine.use = writes ? Use::kWrite : Use::kRead;
-  mine.kind = Kind::kPassive;
+  mine.kind = EpochKind::kPassive;
   std::snprintf(mine.call, sizeof mine.call, "%s", call);
-  std::vector<std::pair<Record, Record>> found;
-  compare(own.table, mine, within, &found);
+  std::vector<Conflict> found;
+  own.table->enter(mine, within, false, false, AccessTable::kMost, &found);
   for (const auto& [first, second] : found)
-    if (first.member == member)
-      FGMPI_TRY(report_conflict(win, first, second, base, win->comm->rank));
+    FGMPI_TRY(report_conflict(win, first, second, base, win->comm->rank));
   return {};
 }
 
-Status check_runs(const std::vector<std::pair<uint64_t, uint64_t>>& runs, bool writes,
-                  const char* call) {
+Status check_runs(const AddressRuns& runs, bool writes, const char* call) {
   if (runs.empty()) return {};
   for (const auto& [win, member] : members())
     for (const Pending& p : member.pending) {
@@ -321,13 +221,27 @@ void end_own(Win* win, F&& over) {
   own.table->erase_if([&](const Record& r) { return r.member == member && over(r); });
 }
 
+/// May switch.
 void end_passive(Win* win, int32_t target) {
   const Reach reach = reach_of(win, target);
-  if (!reach.part->table) return;
+  if (!reach.part->table) return end_far(win, target);
   const int32_t me = win->comm->rank;
   reach.part->table->erase_if([&](const Record& r) {
-    return r.kind == Kind::kPassive && r.origin == me && r.member == reach.member;
+    return r.kind == EpochKind::kPassive && r.origin == me && r.member == reach.member;
   });
+}
+
+/// An access is compared, and kept. May switch.
+Status enter(Win* win, int32_t rank, const Record& record, const AddressRuns& runs, bool keeps) {
+  const Reach reach = reach_of(win, rank);
+  std::vector<Conflict> found;
+  if (AccessTable* table = reach.part->table)
+    table->enter(record, runs, keeps, !g_fails, AccessTable::kMost, &found);
+  else
+    enter_far(win, rank, record, runs, keeps, !g_fails, &found);
+  for (const auto& [first, second] : found)
+    FGMPI_TRY(report_conflict(win, first, second, static_cast<uint64_t>(reach.base), rank));
+  return {};
 }
 
 }  // namespace
@@ -349,7 +263,7 @@ AccessTable* access_table(void* control, uint64_t control_bytes) {
 Status check_operation(Win* win, const Reach& reach, const Operation& what, Use use, int64_t offset,
                        const host::Type& target_type) {
   Member& member = members()[win];
-  std::vector<std::pair<uint64_t, uint64_t>> target, origin, result;
+  AddressRuns target, origin, result;
   LayoutPtr layout;
   FGMPI_TRY(layout_of(target_type, &layout));
   target = runs_of(*layout, what.target.count, static_cast<uint64_t>(reach.base + offset));
@@ -377,20 +291,11 @@ Status check_operation(Win* win, const Reach& reach, const Operation& what, Use 
   record.op = what.op;
   record.element = layout->element;
   std::snprintf(record.call, sizeof record.call, "%s", what.call);
-  if (AccessTable* table = reach.part->table) {
-    std::vector<std::pair<Record, Record>> found;
-    compare(table, record, target, &found);
-    for (const auto& [first, second] : found)
-      if (first.member == reach.member)
-        FGMPI_TRY(
-            report_conflict(win, first, second, static_cast<uint64_t>(reach.base), what.rank));
-    if (!what.request || use != Use::kRead) {
-      keep(table, record, target);
-      if (record.kind == Kind::kPassive && std::find(member.targets.begin(), member.targets.end(),
-                                                     what.rank) == member.targets.end())
-        member.targets.push_back(what.rank);
-    }
-  }
+  const bool keeps = !what.request || use != Use::kRead;
+  FGMPI_TRY(enter(win, what.rank, record, target, keeps));
+  if (keeps && record.kind == EpochKind::kPassive &&
+      std::find(member.targets.begin(), member.targets.end(), what.rank) == member.targets.end())
+    member.targets.push_back(what.rank);
   if (what.request) return {};
   for (const auto& [low, high] : origin)
     member.pending.push_back({low, high, false, what.rank, what.call});
@@ -401,7 +306,7 @@ Status check_operation(Win* win, const Reach& reach, const Operation& what, Use 
 
 Status check_local(const void* address, int64_t count, const host::Type& type, bool writes,
                    const char* call) {
-  std::vector<std::pair<uint64_t, uint64_t>> runs;
+  AddressRuns runs;
   FGMPI_TRY(runs_of(address, count, type, &runs));
   return check_runs(runs, writes, call);
 }
@@ -410,28 +315,29 @@ void fence_passed(Win* win) {
   Member& member = members()[win];
   const uint32_t phase = ++member.phase;
   end_pending(&member, -1);
-  end_own(win, [&](const Record& r) { return r.kind == Kind::kFence && r.phase < phase; });
+  end_own(win, [&](const Record& r) { return r.kind == EpochKind::kFence && r.phase < phase; });
 }
 
 void access_completed(Win* win) { end_pending(&members()[win], -1); }
 
 void exposure_ended(Win* win) {
-  end_own(win, [](const Record& r) { return r.kind == Kind::kStart; });
+  end_own(win, [](const Record& r) { return r.kind == EpochKind::kStart; });
 }
 
 void flushed(Win* win, int32_t rank, bool local) {
   Member& member = members()[win];
   end_pending(&member, rank);
   if (local) return;
-  for (size_t i = 0; i < member.targets.size();) {
-    if (rank >= 0 && member.targets[i] != rank) {
-      ++i;
-      continue;
-    }
-    end_passive(win, member.targets[i]);
-    member.targets[i] = member.targets.back();
-    member.targets.pop_back();
+  // Others may run, and access, while a target's process ends what it keeps.
+  std::vector<int32_t> ended;
+  if (rank < 0) {
+    ended.swap(member.targets);
+  } else if (auto at = std::find(member.targets.begin(), member.targets.end(), rank);
+             at != member.targets.end()) {
+    member.targets.erase(at);
+    ended.push_back(rank);
   }
+  for (int32_t target : ended) end_passive(win, target);
 }
 
 void forget_window(const Win* win) { members().erase(win); }

@@ -7,13 +7,16 @@
 //
 //   | lock 4 | used 4 | overflowed 4 | pad 4 | records: 64 each, kMost of them; untouched pages cost nothing |
 //
+// Processes that cannot map it (other hosts, other transports) ask its owner by messages and wait for the answer
+// (check_message.h).
+//
 // An access is in it until what ends it: of an epoch of locks, a flush or unlock by its origin; of one of
 // MPI_Win_start, the target's MPI_Win_wait; of a fence, the target's next one, and records say after how many fences they were
 // made. Hence whatever overlaps a record has begun before the record's access was complete for all: there are no false
 // alarms. Not seen: loads and stores of the program. Compared with what is in the table, but not kept in it: a rank's own
 // MPI calls, and request forms of gets, which their completion ends.
 //
-// Thread rule: one thread; the tables, any process of the host at once. Nothing here switches. Off, it costs nothing: the
+// Thread rule: one thread; the tables, any process of the host at once. What may switch says so. Off, it costs nothing: the
 // shortest ways (win_inl.h) are for predefined types in mpi::g_basic_types, which is empty while accesses are checked.
 #pragma once
 
@@ -48,7 +51,7 @@ uint64_t access_table_bytes();
 /// The table at the end of a control area of so many bytes, or nullptr.
 AccessTable* access_table(void* control, uint64_t control_bytes);
 
-/// An operation at a target whose epoch and range are right. Errors: MPI_ERR_RMA_CONFLICT with FGMPI_RMA_CHECK=error.
+/// An operation at a target whose epoch and range are right. May switch: the target in reach may be another one then. Errors: MPI_ERR_RMA_CONFLICT with FGMPI_RMA_CHECK=error.
 /// `offset`: of the target's displacement, in bytes.
 Status check_operation(Win* win, const Reach& reach, const Operation& what, Use use, int64_t offset,
                        const host::Type& target_type);
@@ -63,7 +66,7 @@ void fence_passed(Win* win);
 void access_completed(Win* win);
 /// MPI_Win_wait: those of the epoch of MPI_Win_post are complete.
 void exposure_ended(Win* win);
-/// A flush: of `rank`, or of all targets (-1). `local`: only origin memory may be used again.
+/// A flush: of `rank`, or of all targets (-1). `local`: only origin memory may be used again; else it may switch.
 void flushed(Win* win, int32_t rank, bool local);
 /// The window is freed.
 void forget_window(const Win* win);

@@ -3,7 +3,6 @@
 // a Part each.
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/attach.h"
 #include "base/hash.h"
@@ -331,22 +330,6 @@ class Maker {
     return win_->common.make(bytes, comm_->processes > 1, false);
   }
 
-  /// Once a job: what FGMPI_RMA_CHECK does not see.
-  void tell_unchecked() {
-    static bool told = false;
-    if (!checking() || told || win_->me != 0) return;
-    const auto far = std::find_if(win_->parts.begin(), win_->parts.end(), [&](const Part& part) {
-      return part.process != g_av.me() && !part.near;
-    });
-    if (far == win_->parts.end()) return;
-    told = true;
-    std::fprintf(
-        stderr,
-        "fgmpi: FGMPI_RMA_CHECK: processes %u and %u do not share memory; accesses between "
-        "such are not compared\n",
-        g_av.me(), far->process);
-  }
-
   /// Which parts are near, and what that means; the members' windows.
   void settle() {
     const bool users =
@@ -361,7 +344,6 @@ class Maker {
                   uses_shared_memory(part.process);
       if (part.near && users) attach_permission().allow(part.object.pid);
     }
-    tell_unchecked();
     const Part& own = win_->own();
     for (uint32_t m = 0; m < members_.size(); ++m) {
       Creation* what = members_[m]->what;

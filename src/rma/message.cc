@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "pt2pt/engine.h"
+#include "rma/check_message.h"
 #include "rma/internal.h"
 
 namespace fgmpi::rma {
@@ -52,8 +53,10 @@ std::vector<uint8_t>& frame() {
 
 uint64_t context_of(const SharedWin* shared) { return shared->id.plane(comm::kPlaneRma); }
 
-void send(const SharedWin* shared, uint32_t process, const Ask& ask, const void* data,
-          size_t bytes) {
+}  // namespace
+
+void send_ask(const SharedWin* shared, uint32_t process, const Ask& ask, const void* data,
+              size_t bytes) {
   std::vector<uint8_t>& out = frame();
   out.resize(sizeof ask + bytes);
   std::memcpy(out.data(), &ask, sizeof ask);
@@ -65,6 +68,8 @@ void send(const SharedWin* shared, uint32_t process, const Ask& ask, const void*
 int64_t most_data(uint32_t process) {
   return static_cast<int64_t>(pt2pt::most_notice_bytes(process) - sizeof(Ask));
 }
+
+namespace {
 
 // ---- Layouts ----------------------------------------------------------------------------------------------------
 
@@ -82,7 +87,7 @@ void send_layout(const Layout& layout, uint32_t process) {
   ask.count = static_cast<int64_t>(bytes.size());
   for (ask.position = 0; ask.position < ask.count; ask.position += ask.bytes) {
     ask.bytes = std::min(most_data(process), ask.count - ask.position);
-    send(nullptr, process, ask, bytes.data() + ask.position, static_cast<size_t>(ask.bytes));
+    send_ask(nullptr, process, ask, bytes.data() + ask.position, static_cast<size_t>(ask.bytes));
   }
 }
 
@@ -90,7 +95,7 @@ void forget_layout(const Layout& layout) {
   Ask ask{};
   ask.kind = static_cast<uint64_t>(AskKind::kForget);
   ask.layout = layout.id;
-  for (uint32_t process : layout.sent_to) send(nullptr, process, ask, nullptr, 0);
+  for (uint32_t process : layout.sent_to) send_ask(nullptr, process, ask, nullptr, 0);
 }
 
 void on_layout(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes) {
@@ -309,7 +314,7 @@ void on_operation(SharedWin* shared, uint32_t from, const Ask& ask, const uint8_
         break;
     }
   }
-  send(shared, from, reply, result->data(), answer);
+  send_ask(shared, from, reply, result->data(), answer);
 }
 
 void on_lock(SharedWin* shared, uint32_t from, const Ask& ask) {
@@ -328,7 +333,7 @@ void on_lock(SharedWin* shared, uint32_t from, const Ask& ask) {
   Ask reply{};
   reply.kind = static_cast<uint64_t>(AskKind::kReply);
   reply.cookie = ask.cookie;
-  send(shared, from, reply, nullptr, 0);
+  send_ask(shared, from, reply, nullptr, 0);
   // The ranks that wait may live anywhere: their processes are found by any member's communicator.
   tell_granted(shared, granted);
 }
@@ -356,6 +361,7 @@ void on_notice(uint32_t from, uint64_t ctx, const void* bytes, size_t size) {
   size -= sizeof ask;
   const auto kind = static_cast<AskKind>(ask.kind);
   if (kind == AskKind::kReply) return on_reply(from, ask, data, size);
+  if (kind == AskKind::kChecked) return on_checked(from, ask, data, size);
   if (kind == AskKind::kLayout) return on_layout(from, ask, data, size);
   if (kind == AskKind::kForget) {
     foreign().erase({from, ask.layout});
@@ -377,6 +383,9 @@ void on_notice(uint32_t from, uint64_t ctx, const void* bytes, size_t size) {
     case AskKind::kPosted:
     case AskKind::kCompleted:
       return on_ranks(shared, ask, data, size);
+    case AskKind::kCheck:
+    case AskKind::kCheckEnd:
+      return on_check(shared, from, ask, data, size);
     default:
       return pt2pt::refuse_notice();
   }
@@ -451,7 +460,7 @@ void ask_lock(Win* win, const Reach& reach, LockKind kind) {
   ask.op = static_cast<uint32_t>(kind);
   ask.rank = win->comm->rank;
   ask.member = reach.member;
-  send(win->shared, reach.part->process, ask, nullptr, 0);
+  send_ask(win->shared, reach.part->process, ask, nullptr, 0);
 }
 
 void ask_unlock(Win* win, int32_t rank, const Reach& reach, LockKind kind) {
@@ -478,8 +487,8 @@ void tell_ranks(SharedWin* shared, uint32_t process, AskKind kind, int32_t from,
                     ranks.size() * sizeof(int32_t));
   const auto most = static_cast<size_t>(most_data(process)) / sizeof(int32_t);
   for (size_t first = 0; first < ranks.size(); first += most)
-    send(shared, process, ask, ranks.data() + first,
-         std::min(most, ranks.size() - first) * sizeof(int32_t));
+    send_ask(shared, process, ask, ranks.data() + first,
+             std::min(most, ranks.size() - first) * sizeof(int32_t));
 }
 
 }  // namespace fgmpi::rma

@@ -35,6 +35,9 @@ enum class AskKind : uint8_t {
   kCompleted,  ///< to ranks: `rank` has completed at them
   kLayout,     ///< a piece of a layout: position, bytes; all of it: count
   kForget,     ///< a layout is used no more
+  kCheck,      ///< an access to be compared (check_message.h): a Record and runs
+  kCheckEnd,   ///< those of `rank` by locks are complete
+  kChecked,    ///< the answer to either: conflicts
 };
 
 /// What stands before the data of each message.
@@ -44,7 +47,7 @@ enum class AskKind : uint8_t {
 struct Ask {
   uint64_t kind : 8;
   uint64_t unused : 24;
-  uint64_t op : 32;   ///< MPI_Op; locks: LockKind; replies: an error class
+  uint64_t op : 32;   ///< MPI_Op; locks: LockKind; replies: an error class; kCheck: what is kept
   uint32_t layout;    ///< of the target; 0: bytes in a row
   int32_t rank;       ///< of the origin
   uint32_t member;    ///< the target's place in its process
@@ -86,6 +89,11 @@ struct Remote {
   bool atomics = false;  ///< an accumulate by the provider
   Remote* next = nullptr;
 };
+
+/// One message about a window. `bytes` at most most_data().
+void send_ask(const SharedWin* shared, uint32_t process, const Ask& ask, const void* data,
+              size_t bytes);
+int64_t most_data(uint32_t process);
 
 /// Counts it in and sends what may be sent. Takes `op`, made with new.
 void launch(Remote* op);

@@ -258,9 +258,11 @@ Status transfer(Win* win, const Operation& what, bool putting) {
   FGMPI_TRY(check_equal(t.mine, "origin", t.theirs));
   FGMPI_TRY(target(win, what.rank, what.call, &t.reach));
   FGMPI_TRY(locate(win, *t.reach, what, t.theirs, &t.offset));
-  if (checking())
+  if (checking()) {
     FGMPI_TRY(check_operation(win, *t.reach, what, putting ? Use::kWrite : Use::kRead, t.offset,
                               t.theirs.type));
+    FGMPI_TRY(target(win, what.rank, what.call, &t.reach));
+  }
   if (t.mine.bytes == 0) return finish_at_once(what);
   return run(&t, t.reach->way == Way::kAttached);
 }
@@ -484,8 +486,10 @@ Status accumulate(Win* win, const Operation& what, bool fetch) {
   FGMPI_TRY(a.prepare());
   FGMPI_TRY(target(win, what.rank, what.call, &a.reach));
   FGMPI_TRY(locate(win, *a.reach, what, a.theirs, &a.offset));
-  if (checking())
+  if (checking()) {
     FGMPI_TRY(check_operation(win, *a.reach, what, Use::kAccumulate, a.offset, a.theirs.type));
+    FGMPI_TRY(target(win, what.rank, what.call, &a.reach));
+  }
   if (a.bytes == 0) return finish_at_once(what);
   return run(&a, attaches(*a.reach));
 }
@@ -514,6 +518,7 @@ Status compare_and_swap(Win* win, const void* origin, const void* compare, void*
     what.origin = {origin, 1, type};
     what.result = {result, 1, type};
     FGMPI_TRY(check_operation(win, *reach, what, Use::kSwap, offset, theirs.type));
+    FGMPI_TRY(target(win, rank, what.call, &reach));
   }
   Part& part = *reach->part;
   const auto there = static_cast<uint64_t>(reach->base + offset);

@@ -71,4 +71,10 @@ for network in FGMPI_RMA_NETWORK=messages FGMPI_RMA_NETWORK=provider; do
   run 4 1 "$network FGMPI_RMA_PROGRESS=thread" computing
   run 4 50 "$network" many
 done
+if out=$(timeout 300 bash "$(dirname "$0")/conflicts.sh" "$bin" "$programs" /mnt/put 2>&1); then
+  echo "passed conflicts.sh"
+else
+  echo "FAILED conflicts.sh: $out"
+  failed=1
+fi
 exit $failed

@@ -1,0 +1,71 @@
+#include "rma/access_table.h"
+
+#include <cstdio>
+
+namespace fgmpi::rma {
+namespace {
+
+bool only_reads(const Record& r) {
+  return r.use == Use::kRead || (r.use == Use::kAccumulate && r.op == MPI_NO_OP);
+}
+
+/// Two accesses to the same bytes, the second one begun before the first was complete for all.
+bool conflict(const Record& a, const Record& b) {
+  if (only_reads(a) && only_reads(b)) return false;
+  const bool atomics = a.use >= Use::kAccumulate && b.use >= Use::kAccumulate;
+  if (!atomics) return true;
+  // Those of one origin are ordered, and a compare-and-swap may meet any other.
+  if (a.origin == b.origin || a.use == Use::kSwap || b.use == Use::kSwap) return false;
+  if (a.element != b.element) return true;
+  return a.op != b.op && a.op != MPI_NO_OP && b.op != MPI_NO_OP;
+}
+
+/// A record that a fence has ended, though its target has not come back from that fence.
+bool is_over(const Record& record, const Record& now) {
+  return record.kind == EpochKind::kFence && record.phase != now.phase;
+}
+
+}  // namespace
+
+void AccessTable::enter(const Record& pattern, const AddressRuns& runs, bool keeps,
+                        bool keeps_conflicting, size_t most, std::vector<Conflict>* found) {
+  bool overflowed = false;
+  {
+    std::lock_guard<SpinLock> guard(lock_);
+    compare(pattern, runs, most, found);
+    if (keeps && (found->empty() || keeps_conflicting)) overflowed = !keep(pattern, runs);
+  }
+  if (overflowed)
+    std::fprintf(stderr,
+                 "fgmpi: FGMPI_RMA_CHECK: more than %u accesses to the memory of one process are "
+                 "under way; some are not compared\n",
+                 kMost);
+}
+
+void AccessTable::compare(const Record& pattern, const AddressRuns& runs, size_t most,
+                          std::vector<Conflict>* found) const {
+  for (uint32_t i = 0; i < used_ && found->size() < most; ++i) {
+    const Record& old = records_[i];
+    if (old.member != pattern.member || is_over(old, pattern) || !conflict(old, pattern)) continue;
+    for (const auto& [low, high] : runs) {
+      if (old.low >= high || low >= old.high) continue;
+      found->push_back({old, pattern});
+      found->back().second.low = low;
+      found->back().second.high = high;
+      break;
+    }
+  }
+}
+
+bool AccessTable::keep(const Record& pattern, const AddressRuns& runs) {
+  for (const auto& [low, high] : runs) {
+    if (used_ == kMost) return std::exchange(overflowed_, 1) != 0;
+    Record& record = records_[used_++];
+    record = pattern;
+    record.low = low;
+    record.high = high;
+  }
+  return true;
+}
+
+}  // namespace fgmpi::rma

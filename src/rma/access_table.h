@@ -1,0 +1,78 @@
+// The table of accesses that no synchronisation has ended yet, behind a process's control area (check.h).
+//
+// Thread rule: every function takes the table's lock, and processes of a host use one table at once. Nothing here switches.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "rma/check.h"
+#include "rma/control.h"
+
+namespace fgmpi::rma {
+
+/// Which epochs of the target's memory an access belongs to.
+enum class EpochKind : uint8_t { kFence, kStart, kPassive };
+
+/// One run of bytes of an access.
+struct Record {
+  uint64_t low, high;  ///< addresses as the owner numbers them
+  uint32_t phase;      ///< fences of the window before it
+  int32_t origin;      ///< rank in the window
+  uint32_t member;     ///< of the target's process
+  Use use;
+  EpochKind kind;
+  int32_t op;            ///< kAccumulate
+  MPI_Datatype element;  ///< kAccumulate: the predefined type
+  char call[24];
+};
+static_assert(sizeof(Record) == 64);
+
+/// Bytes from `low` up to `high`, as in a Record.
+struct AddressRun {
+  uint64_t low, high;
+};
+static_assert(sizeof(AddressRun) == 16);
+using AddressRuns = std::vector<AddressRun>;
+
+/// An access that is in the table, and the one that conflicts with it.
+struct Conflict {
+  Record first, second;
+};
+static_assert(sizeof(Conflict) == 128);
+
+class AccessTable {
+ public:
+  /// Compares the runs of an access like `pattern` with what is there, at most `most` conflicts, and keeps them if `keeps`.
+  /// What conflicts is kept only if `keeps_conflicting`. That the table is full is said once.
+  void enter(const Record& pattern, const AddressRuns& runs, bool keeps, bool keeps_conflicting,
+             size_t most, std::vector<Conflict>* found);
+  template <class F>
+  void erase_if(F&& f) {
+    std::lock_guard<SpinLock> guard(lock_);
+    for (uint32_t i = 0; i < used_;)
+      if (f(records_[i]))
+        records_[i] = records_[--used_];
+      else
+        ++i;
+  }
+  static constexpr uint32_t kMost = 16384;
+
+ private:
+  void compare(const Record& pattern, const AddressRuns& runs, size_t most,
+               std::vector<Conflict>* found) const;
+  /// False when it is full for the first time.
+  bool keep(const Record& pattern, const AddressRuns& runs);
+
+  SpinLock lock_;
+  uint32_t used_;
+  uint32_t overflowed_;
+  uint32_t pad_;
+  Record records_[kMost];
+};
+
+}  // namespace fgmpi::rma
