@@ -101,10 +101,8 @@ struct DupRequest final : pt2pt::Request {
 /// idup: hands each member its communicator through its request.
 void idup_action(SharedComm* shared, Meeting* meeting) {
   SharedComm* made = nullptr;
-  Status status = duplicate(shared, meeting, reserve_least(*shared, meeting->arrivals),
-                            claimant_of(*shared, meeting->arrivals), {}, &made);
+  const Status status = dup_for_all(shared, meeting, &made);
   if (!status.ok()) return fail_all(meeting, status);
-  enter_all(meeting, made, 0);
   for (Arrival* a = meeting->arrivals; a; a = a->next) {
     auto* request = static_cast<DupRequest*>(a->request);
     Comm* mine = static_cast<CreateArrival*>(a)->out;
@@ -233,6 +231,13 @@ Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* re
   Status status = meet(&stand_in, &mine, kOpCreate, call, create_action);
   *out = mine.out;
   return status;
+}
+
+Status dup_for_all(SharedComm* shared, Meeting* meeting, SharedComm** made) {
+  FGMPI_TRY(duplicate(shared, meeting, reserve_least(*shared, meeting->arrivals),
+                      claimant_of(*shared, meeting->arrivals), {}, made));
+  enter_all(meeting, *made, 0);
+  return {};
 }
 
 Status dup(Comm* comm, Comm** out, const char* call, std::optional<groupmap::Strategy> strategy) {

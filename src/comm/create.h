@@ -86,6 +86,10 @@ Status intercomm_from_groups(const RankMap& local, const RankMap& remote, uint64
 /// different groups.
 uint64_t fingerprint_of(const RankMap& group, const RankMap* other = nullptr);
 
+/// For actions of meetings whose members come to make something with a communicator of its own: a duplicate, as dup() makes
+/// it, and each member's in CreateArrival::out, or the error of one that could not have it in Arrival::status. May switch.
+Status dup_for_all(SharedComm* shared, Meeting* meeting, SharedComm** made);
+
 /// As dup() without blocking: the request completes when *out is there; `extras` are the new communicator's (or
 /// nullptr). Never switches.
 Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const char* call,

@@ -93,7 +93,7 @@ File* find_by_comm(const comm::Comm* comm);
 struct Opening {
   const char* name = "";
   int amode = 0;
-  comm::Hints hints;
+  comm::Hints hints;  ///< as given; those of rank 0 are used
 };
 /// Errors: those of the standard, the first of any process.
 Status open(comm::Comm* comm, const Opening& what, File** out);

@@ -133,9 +133,10 @@ Status check_amode(int amode) {
   return {};
 }
 
-struct Opener : comm::Arrival {
+/// A member that opens the file meets once: the last one to come makes the file's own communicator, too.
+struct Opener : comm::CreateArrival {
   const Opening* what = nullptr;
-  File* out = nullptr;
+  File* file = nullptr;
 };
 
 int flags_of(int amode) {
@@ -147,8 +148,9 @@ class Open {
   Open(comm::SharedComm* comm, comm::Meeting* meeting) : comm_(comm), processes_(comm, meeting) {
     for (comm::Arrival* a = meeting->arrivals; a; a = a->next)
       members_.push_back(static_cast<Opener*>(a));
-    std::sort(members_.begin(), members_.end(),
-              [](const Opener* a, const Opener* b) { return a->rank < b->rank; });
+    auto before = [](const Opener* a, const Opener* b) { return a->rank < b->rank; };
+    if (!std::is_sorted(members_.begin(), members_.end(), before))
+      std::sort(members_.begin(), members_.end(), before);
     first_ = members_[0]->what;
   }
 
@@ -196,8 +198,8 @@ class Open {
     if (first_->amode & MPI_MODE_WRONLY) token_ = static_cast<uint32_t>(std::random_device()());
     if (!(first_->amode & MPI_MODE_RDONLY)) shared->descriptor.announce(token_);
     for (Opener* m : members_) {
-      m->status = enter(shared.get(), m->comm, &m->out);
-      if (m->out) m->out->pointer = end;
+      m->status = enter(shared.get(), m->out, &m->file);
+      if (m->file) m->file->pointer = end;
     }
     shared.release();
     return {};
@@ -208,12 +210,15 @@ class Open {
   Status same_everywhere(SharedFile* shared) {
     Status mine;
     for (const Opener* m : members_) {
-      if (m->what->amode != first_->amode)
+      if (!m->status.ok())
+        mine = comm::copy_status(m->status);
+      else if (m->what->amode != first_->amode)
         mine = error(MPI_ERR_NOT_SAME,
                      "amode is 0x%x at rank %d and 0x%x at rank %d; allowed is one value",
                      static_cast<unsigned>(first_->amode), members_[0]->rank,
                      static_cast<unsigned>(m->what->amode), m->rank);
-      else if (std::strcmp(m->what->name, first_->name) != 0 && !same_file(m->what->name))
+      else if (m->what->name != first_->name && std::strcmp(m->what->name, first_->name) != 0 &&
+               !same_file(m->what->name))
         mine =
             error(MPI_ERR_NOT_SAME,
                   "filename is \"%s\" at rank %d and \"%s\" at rank %d; allowed are names of one "
@@ -236,7 +241,11 @@ class Open {
     append(&bytes, members_[0]->rank);
     append(&bytes, static_cast<uint32_t>(std::random_device()()));
     write_status(mine, &bytes);
-    if (processes_.me() == 0) write_hints(first_->hints, &bytes);
+    if (processes_.me() == 0) {
+      comm::Hints used = default_hints();
+      use_hints(first_->hints, &used, false);
+      write_hints(used, &bytes);
+    }
     FGMPI_TRY(processes_.gather_all(bytes, &all));
     std::vector<Place> places;
     std::vector<int> ranks;
@@ -321,7 +330,9 @@ class Open {
 
 void act_open(comm::SharedComm* shared, comm::Meeting* meeting) {
   start_messages();
-  const Status status = Open(shared, meeting).run();
+  comm::SharedComm* made = nullptr;
+  Status status = comm::dup_for_all(shared, meeting, &made);
+  if (status.ok()) status = Open(made, meeting).run();
   if (!status.ok()) comm::fail_all(meeting, status);
 }
 
@@ -353,19 +364,16 @@ Status open(comm::Comm* comm, const Opening& what, File** out) {
   if (comm->shared->inter)
     return error(MPI_ERR_COMM, "comm is an intercommunicator; allowed is an intracommunicator");
   FGMPI_TRY(comm::check_one_job(comm, "a file"));
-  comm::Comm* own = nullptr;
-  FGMPI_TRY(comm::dup(comm, &own, "MPI_File_open"));
-  comm::release_errhandler(own->errhandler);
-  own->errhandler = MPI_ERRORS_RETURN;
   Opener mine;
   mine.what = &what;
-  Status status = comm::meet(own, &mine, kOpOpen, "MPI_File_open", act_open);
-  if (!status.ok()) {
-    comm::free(own);
-    return status;
+  Status status = comm::meet(comm, &mine, kOpOpen, "MPI_File_open", act_open);
+  if (mine.out) {
+    comm::release_errhandler(mine.out->errhandler);
+    mine.out->errhandler = MPI_ERRORS_RETURN;
+    if (!status.ok()) comm::free(mine.out);
   }
-  *out = mine.out;
-  return {};
+  *out = mine.file;
+  return status;
 }
 
 Status close(File* file, bool* closed) {

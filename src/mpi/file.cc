@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "comm/errhandler.h"
-#include "file/hints.h"
 #include "mpi/calls.h"
 
 namespace fgmpi::mpi {
@@ -42,10 +41,7 @@ Status open_checked(comm::Comm* comm, const char* filename, int amode, MPI_Info 
   file::Opening what;
   what.name = filename;
   what.amode = amode;
-  what.hints = file::default_hints();
-  comm::Hints given;
-  FGMPI_TRY(comm::read_info(info, &given));
-  file::use_hints(given, &what.hints, false);
+  FGMPI_TRY(comm::read_info(info, &what.hints));
   know_group(comm);
   return file::open(comm, what, out);
 }
