@@ -15,7 +15,6 @@ run() {  # NAME PROCESSES RANKS COMMAND...
     failed=1
   fi
 }
-# io_uring's calls cannot be preloaded.
 if cc -shared -fPIC -O1 "$(dirname "$0")/preload/faults.c" -o "$work/faults.so" -ldl; then
   for engine in threads direct; do
     for shape in "1 1" "1 4" "4 1" "2 3"; do
@@ -28,6 +27,17 @@ if cc -shared -fPIC -O1 "$(dirname "$0")/preload/faults.c" -o "$work/faults.so" 
       [ "$shape" != "4 1" ] || grep -q "locks were refused" <<< "$out" || { echo "locks were not refused"; failed=1; }
     done
   done
+fi
+# The same behind io_uring, which ranks that share a process use.
+if [ "$("$programs/engines" probe 2> /dev/null | grep -c 'io_uring is allowed')" = 1 ] &&
+  cc -shared -fPIC -O1 "$(dirname "$0")/preload/uring.c" -o "$work/uring.so" -ldl 2> /dev/null; then
+  for shape in "1 4" "2 3" "2 16"; do
+    # shellcheck disable=SC2086
+    FGMPI_FILE_ENGINE=uring run "a failing disk, io_uring" $shape \
+      env LD_PRELOAD="$work/uring.so" "$programs/faults" disk "$work"
+  done
+else
+  echo "no io_uring, or no liburing.h: a failing disk is not tested with it"
 fi
 if unshare --mount true 2> /dev/null; then
   cat > "$work/full.sh" <<'END'
