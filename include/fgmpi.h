@@ -24,6 +24,23 @@ int MPIX_Yield(void);
 /* Sleeps for at least `microseconds` while other proclets run. */
 int MPIX_Usleep(unsigned microseconds);
 
+/* Programs that bind a function to each rank (FG-MPI's interface, HPDC'10 section 2). main calls FGmpiexec before
+ * MPI_Init; the functions call MPI_Init and MPI_Finalize. By default the ranks of a process share the program's variables
+ * (FGMPI_PRIVATIZE=off) and main runs once a process. What the functions return is ignored; exit() ends a rank. */
+typedef int PROCESS;
+typedef int (*FG_ProcessPtr_t)(int argc, char** argv);
+typedef FG_ProcessPtr_t (*FG_MapPtr_t)(int argc, char** argv, int rank);
+typedef FG_MapPtr_t (*LookupMapPtr_t)(int argc, char** argv, char* name);
+/* In place of a rank: the map is called so once a process, before it is asked for functions and after all of these have
+ * returned. What it returns then is ignored. */
+#define MAP_INIT_ACTION (-1)
+#define MAP_FINALIZE_ACTION (-2)
+/* Calls lookup(argc, argv, name), which gives the map of the process; name is the value of the environment variable FGMAP, a
+ * null pointer without it. Calls the map with the world rank of each rank of the process, and on the rank's proclet the
+ * function that this gives. Returns when all functions of the process have returned. Where ranks have their own globals,
+ * each of them does all of this for itself. Errors: MPI_ERR_ARG (null pointers), MPI_ERR_OTHER (after MPI_Init, or twice). */
+int FGmpiexec(int* argc, char*** argv, LookupMapPtr_t lookup);
+
 /* How this process stores a communicator (HPDC'10 section 5, IPDPS'17 section III). */
 typedef struct MPIX_Map_info {
   char model

@@ -13,6 +13,7 @@
 #include "liveness/lost_peer.h"
 #include "mpi/answering_thread.h"
 #include "mpi/binding.h"
+#include "mpi/bound_functions.h"
 #include "mpi/process.h"
 #include "mpi/runtime.h"
 #include "proclet-sched/sched.h"
@@ -98,6 +99,7 @@ void rank_exits(int status) {
   p->exit_status = status;
   if (p->mpi_phase == kInitialised) finalize_forgotten(status);
   p->mpi_phase = kEnded;
+  note_end_of_bound_function(p->index);
   Process& me = process();
   if (--me.unfinished > 0) return;
   if (!me.connected && boot().size() > 1) connect_at_the_end();

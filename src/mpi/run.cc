@@ -12,6 +12,7 @@
 #include "dynamic/links.h"
 #include "liveness/watch.h"
 #include "mpi/binding.h"
+#include "mpi/bound_functions.h"
 #include "mpi/process.h"
 #include "mpi/runtime.h"
 #include "privatize/privatize.h"
@@ -26,7 +27,8 @@ namespace {
 pid_t g_adopted_by = -1, g_adopted_thread = 0;
 
 [[maybe_unused]] const bool g_registered =
-    (privatize::set_runtime({ranks_of_this_process, process_main, rank_exits}), true);
+    (privatize::set_runtime({ranks_of_this_process, process_main, rank_exits, run_bound_function}),
+     true);
 
 void rank_main(void*) { privatize::run_rank(sched::current()->index); }
 

@@ -35,6 +35,9 @@ struct Runtime {
   int (*process_main)(Program& program) = nullptr;
   /// Called on a rank's proclet, once, when its program has ended. May be null.
   void (*rank_exits)(int status) = nullptr;
+  /// Runs what a program that calls FGmpiexec binds to a rank, in place of main, on the proclet of each rank but the
+  /// first, where ranks share globals.
+  void (*run_bound_function)() = nullptr;
 };
 void set_runtime(const Runtime& runtime);
 
@@ -52,6 +55,9 @@ bool started_through_us();
 
 /// Writes out what ranks have printed in complete lines. Before the job is aborted.
 void flush_output();
+
+/// True when each rank of the process has its own globals, because it is the only one or has an image.
+bool ranks_have_globals();
 
 /// An address of a rank's image as the dynamic linker loaded it; any other address stays.
 uintptr_t address_in_first_image(uintptr_t address);

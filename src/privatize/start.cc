@@ -143,12 +143,17 @@ Status read_modules(const std::vector<PrivateLibrary>& libraries) {
   return g_images.read_modules(maps);
 }
 
+/// A program in which FGmpiexec binds functions to ranks: its main runs once a process, and its ranks share globals by
+/// default.
+bool binds_functions() { return g_images.program().imports("FGmpiexec"); }
+
 /// Chooses between shared globals and images. Ends the process, with one line, where neither can be done as asked.
 Mode choose_mode(uint32_t ranks, std::vector<PrivateLibrary>* libraries) {
   end_unless_ok(g_images.read_modules({}));  // with one rank, for crash reports
   if (ranks == 1) return Mode::kSingle;
   const auto wanted = settings::choice<Privatize>(settings::kPrivatize);
   if (wanted == Privatize::kOff) return Mode::kShared;
+  if (wanted == Privatize::kAuto && binds_functions()) return Mode::kShared;
   const bool has_state = wanted == Privatize::kOn || g_images.program().has_private_data() ||
                          uses_runtime_state(g_images.program());
   *libraries = private_libraries(has_state);
@@ -254,6 +259,10 @@ int run_rank(uint32_t local_index) {
     if (local_index == 0) adopt_early_handlers(sched::current());
     if (sched::threads_enabled()) sched::Entry::leave();
     if (g_mode == Mode::kSingle) construct_program();
+    if (local_index > 0 && binds_functions() && g_runtime.run_bound_function) {
+      g_runtime.run_bound_function();
+      exit(0);
+    }
     exit(g_main(g_program.argc, g_program.argv, g_program.envp));
   }
   sched::call_on_host([&] { enter_image(local_index); });
@@ -264,6 +273,8 @@ int run_rank(uint32_t local_index) {
       reinterpret_cast<Main*>(g_images.move_to(reinterpret_cast<uintptr_t>(g_main), local_index));
   exit(main(g_program.argc, image.argv, g_program.envp));
 }
+
+bool ranks_have_globals() { return g_mode != Mode::kShared; }
 
 /// Finds out the number of ranks and how their globals are kept; ends the process where that cannot be done.
 static void prepare_program() {

@@ -1,0 +1,142 @@
+#include "mpi/bound_functions.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/environment.h"
+#include "fgmpi.h"
+#include "mpi/binding.h"
+#include "mpi/runtime.h"
+#include "privatize/privatize.h"
+#include "proclet-sched/threads.h"
+
+namespace fgmpi::mpi {
+namespace {
+
+/// What the main of this process has given to FGmpiexec. Ranks that share globals share one, on the host's side.
+struct BoundFunctions {
+  FG_MapPtr_t map = nullptr;
+  std::vector<char*> arguments;          ///< argv, with the null pointer at its end
+  std::vector<sched::Proclet*> waiting;  ///< ranks that wait for main to call FGmpiexec
+  sched::Proclet* main = nullptr;        ///< waits for the other ranks' functions to return
+  uint32_t running = 0;  ///< ranks whose functions have not returned, but for main's
+  bool main_ended = false;
+};
+BoundFunctions g_bound;
+
+/// Parks the running proclet, which has published itself to who makes it ready.
+void wait(const char* what) {
+  std::optional<sched::Entry> inside;
+  if (sched::outside()) inside.emplace();
+  sched::WaitSite site;
+  site.call = what;
+  sched::park(&site);
+}
+
+/// The rank's own argument vector: functions may change theirs, as they may change main's.
+std::vector<char*> copy_of(const std::vector<char*>& arguments) {
+  std::vector<char*> copy;
+  for (const char* a : arguments) copy.push_back(a ? strdup(a) : nullptr);
+  return copy;
+}
+
+void call_function_of_rank(FG_MapPtr_t map, const std::vector<char*>& arguments, uint32_t rank) {
+  // Never freed: a program may keep pointers to its arguments until it ends.
+  auto* own = new std::vector<char*>(copy_of(arguments));
+  const int argc = static_cast<int>(own->size()) - 1;
+  FG_ProcessPtr_t function = map(argc, own->data(), static_cast<int>(rank));
+  if (!function) {
+    std::fprintf(
+        stderr,
+        "fgmpi: FGmpiexec: the map has no function for rank %u (null pointer); allowed is a "
+        "function for every rank\n",
+        rank);
+    std::exit(1);
+  }
+  // What it returns is ignored, as FG-MPI did: functions of its programs often end without a return statement.
+  function(argc, own->data());
+}
+
+uint32_t world_rank() { return g_av.my_first() + sched::current()->index; }
+
+/// Connects the process if it is not: the map is asked for world ranks.
+Status connect_for_map() {
+  Status connected;
+  sched::call_on_host([&] { connected = connect(); });
+  return connected;
+}
+
+/// Lets the other ranks of the process run their functions.
+void release_ranks() {
+  const std::vector<sched::Proclet*> ranks = std::move(g_bound.waiting);
+  g_bound.waiting.clear();
+  for (sched::Proclet* p : ranks) sched::ready(p);
+}
+
+}  // namespace
+
+void run_bound_function() {
+  if (!g_bound.map && !g_bound.main_ended) {
+    g_bound.waiting.push_back(sched::current());
+    wait("main, before it calls FGmpiexec");
+  }
+  if (!g_bound.map) return;
+  call_function_of_rank(g_bound.map, g_bound.arguments, world_rank());
+}
+
+void note_end_of_bound_function(uint32_t local_index) {
+  if (local_index == 0) {
+    g_bound.main_ended = true;
+    release_ranks();
+  } else if (g_bound.map && --g_bound.running == 0 && g_bound.main) {
+    sched::ready(std::exchange(g_bound.main, nullptr));
+  }
+}
+
+}  // namespace fgmpi::mpi
+
+using namespace fgmpi;
+using namespace fgmpi::mpi;
+
+FGMPI_EXTENSION int FGmpiexec(int* argc, char*** argv, LookupMapPtr_t lookup) {
+  constexpr const char* kCall = "FGmpiexec";
+  if (!argc || !argv || !lookup)
+    return fail(kCall, nullptr,
+                error(MPI_ERR_ARG, "%s is a null pointer",
+                      !argc   ? "argc"
+                      : !argv ? "argv"
+                              : "the function that looks up the map"));
+  const sched::Proclet* p = sched::current();
+  if (!p || p->mpi_phase != kBefore || g_bound.map)
+    return fail(
+        kCall, nullptr,
+        error(
+            MPI_ERR_OTHER,
+            "called after MPI_Init or for the second time; allowed is one call, before MPI_Init"));
+  FGMPI_RETURN_IF(kCall, nullptr, connect_for_map());
+  FG_MapPtr_t map =
+      lookup(*argc, *argv, const_cast<char*>(environment::text(environment::kBindingMap)));
+  if (!map)
+    return fail(kCall, nullptr,
+                error(MPI_ERR_ARG, "the function that looks up the map returned a null pointer"));
+  const std::vector<char*> arguments(*argv, *argv + *argc + 1);
+  map(*argc, *argv, MAP_INIT_ACTION);
+  const bool one_main = !privatize::ranks_have_globals();
+  if (one_main) {
+    g_bound.arguments = arguments;
+    g_bound.running = sched::rank_count() - 1;
+    g_bound.map = map;
+    release_ranks();
+  }
+  call_function_of_rank(map, arguments, world_rank());
+  if (one_main && g_bound.running > 0) {
+    g_bound.main = sched::current();
+    wait("the other ranks' functions in FGmpiexec");
+  }
+  map(*argc, *argv, MAP_FINALIZE_ACTION);
+  return MPI_SUCCESS;
+}
