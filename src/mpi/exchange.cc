@@ -11,6 +11,7 @@
 #include "base/attach.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/av.h"
+#include "ch4-av-rankmap/hosts.h"
 #include "dynamic/connect.h"
 #include "liveness/lost_peer.h"
 #include "mpi/binding.h"
@@ -68,6 +69,7 @@ Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<Pee
     liveness::Card theirs;
     FGMPI_TRY(parse_published(p, value, &(*peers)[p].ranks, &theirs, &(*addresses)[p]));
     ring->add(p, theirs);
+    if (t == 0) g_hosts.add(theirs.host_id);
     if (t == 0 && p == 0) dynamic::name_own_job(b.job() + value);
   }
   return {};
