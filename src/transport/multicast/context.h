@@ -78,6 +78,7 @@ struct Completion {
     kDone,
     kOtherLength,  ///< the transfer has `bytes` bytes, the receive has room for another number
     kGivenUp,      ///< give_up()
+    kAnnounced,    ///< expect(): the transfer is known, and has `bytes` bytes
   };
   Outcome outcome = Outcome::kPending;
   uint64_t bytes = 0;

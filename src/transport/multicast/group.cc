@@ -37,10 +37,24 @@ void Group::receive(uint32_t root, const Match& match, char* data, size_t bytes,
   for (auto& [serial, in] : source.open) {
     if (serial >= source.frontier) break;
     if (in.posted() || !(in.match() == match)) continue;
-    in.post(data, bytes, completion);
-    return;
+    return give(&in, {match, data, bytes, completion});
   }
   source.posted.push_back({match, data, bytes, completion});
+}
+
+void Group::expect(uint32_t root, const Match& match, Completion* completion) {
+  receive(root, match, nullptr, kExpected, completion, 0);
+}
+
+void Group::give(Incoming* in, const Posted& posted) {
+  if (posted.bytes != kExpected) return in->post(posted.data, posted.bytes, posted.completion);
+  posted.completion->bytes = in->total();
+  posted.completion->end(Completion::Outcome::kAnnounced);
+}
+
+void Group::doubt_all() {
+  for (uint32_t m = 0; m < context_.members; ++m)
+    if (m != context_.me) doubt(m);
 }
 
 bool Group::is_possible(const Header& h, size_t length) const {
@@ -149,7 +163,7 @@ void Group::advance_frontier(Source* source) {
     if (waiting == source->posted.end()) continue;
     const Posted p = *waiting;
     source->posted.erase(waiting);
-    in.post(p.data, p.bytes, p.completion);
+    give(&in, p);
   }
 }
 
@@ -176,7 +190,7 @@ void Group::give_up(uint64_t ctx, int32_t tag, int32_t mask, int64_t now) {
   drop_closed();
   for (Source& source : sources_) {
     for (auto& [serial, in] : source.open)
-      if (in.posted() && !in.complete() && is_meant(in.match())) in.discard();
+      if (!(in.posted() && in.complete()) && is_meant(in.match())) in.discard();
     for (auto it = source.posted.begin(); it != source.posted.end();) {
       if (!is_meant(it->match)) {
         ++it;

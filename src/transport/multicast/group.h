@@ -42,19 +42,28 @@ class Group {
   /// Receives what `root` sends. REQUIRES: root is another member.
   void receive(uint32_t root, const Match& match, char* data, size_t bytes, Completion* completion,
                int64_t now);
+  /// Ends (kAnnounced) when the transfer is known that such a receive would take, with its length: receive() then takes
+  /// that one. REQUIRES: nothing else receives or expects with this match meanwhile.
+  void expect(uint32_t root, const Match& match, Completion* completion);
   /// A datagram with a good tag and this group's id. Refused and counted when it makes no sense.
   void take(const Header& h, const char* payload, size_t length, int64_t now);
   /// Does what is due; to be called at next_time() (ns; kNever: nothing is).
   void on_time(int64_t now);
   int64_t next_time() const;
 
-  /// Ends all transfers and receives with this ctx whose tag is equal in the bits that are not in `mask`.
+  /// Ends all transfers and receives with this ctx whose tag is equal in the bits that are not in `mask`, and drops what
+  /// has come of such transfers.
   void give_up(uint64_t ctx, int32_t tag, int32_t mask, int64_t now);
 
   /// Nothing is on its way that needs no new receive to arrive: what is not quiet must be polled.
   bool quiet() const;
   /// All that this member has sent has arrived at all members.
   bool delivered() const;
+  /// What this member sends goes to another one by unicast, too, until that one says that it has joined the group's
+  /// address.
+  void doubt(uint32_t member) { context_.set_outside(member, true); }
+  /// All others: for a group that is just being made.
+  void doubt_all();
   /// This member receives what is sent to the group's address (true at first).
   void set_joined(bool joined) { context_.joined = joined; }
 
@@ -65,6 +74,7 @@ class Group {
   const Counts& counts() const { return context_.counts; }
 
  private:
+  static constexpr size_t kExpected = SIZE_MAX;  ///< in place of a length: expect()
   struct Posted {
     Match match;
     char* data;
@@ -79,6 +89,7 @@ class Group {
     std::list<Posted> posted;
   };
 
+  static void give(Incoming* in, const Posted& posted);
   bool is_possible(const Header& h, size_t length) const;
   void take_as_root(const Header& h, const char* payload, size_t length, int64_t now);
   Incoming* find_or_add(const Header& h);

@@ -33,6 +33,7 @@ class Incoming {
   int64_t next_time() const { return nack_at_; }
 
   const Match& match() const { return match_; }
+  uint64_t total() const { return total_; }
   bool posted() const { return posted_; }
   bool complete() const { return in_row_ == packets_; }
   /// It does not belong to the transfer that this is.

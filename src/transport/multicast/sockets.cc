@@ -146,7 +146,8 @@ bool SocketAddress::operator==(const SocketAddress& other) const {
   return length == other.length && std::memcmp(&storage, &other.storage, length) == 0;
 }
 
-Status open_own(const Interface& interface, int ttl, Socket* out, uint16_t* port) {
+Status open_own(const Interface& interface, int ttl, bool own_host, Socket* out, uint16_t* port) {
+  const int loop = own_host;
   Socket s = open_udp(interface.own);
   if (!s) return failed("cannot make a socket");
   enlarge(s);
@@ -155,11 +156,12 @@ Status open_own(const Interface& interface, int ttl, Socket* out, uint16_t* port
     ip_mreqn where{};
     where.imr_ifindex = static_cast<int>(interface.index);
     refused = set(s, IPPROTO_IP, IP_MULTICAST_IF, where) |
-              set(s, IPPROTO_IP, IP_MULTICAST_TTL, ttl) | set(s, IPPROTO_IP, IP_MULTICAST_LOOP, 1);
+              set(s, IPPROTO_IP, IP_MULTICAST_TTL, ttl) |
+              set(s, IPPROTO_IP, IP_MULTICAST_LOOP, loop);
   } else {
     refused = set(s, IPPROTO_IPV6, IPV6_MULTICAST_IF, static_cast<int>(interface.index)) |
               set(s, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, ttl) |
-              set(s, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 1);
+              set(s, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, loop);
   }
   if (refused) return failed("cannot send to groups");
   SocketAddress address = socket_address(interface.own, interface.index);

@@ -61,8 +61,9 @@ struct SocketAddress {
 };
 SocketAddress socket_address(const Place& place, unsigned interface);
 
-/// The process's own socket, on a port that the kernel picks: *port. `ttl`: hops of what it sends to groups.
-Status open_own(const Interface& interface, int ttl, Socket* out, uint16_t* port);
+/// The process's own socket, on a port that the kernel picks: *port. `ttl`: hops of what it sends to groups; `own_host`:
+/// other processes of this host are to get it, too.
+Status open_own(const Interface& interface, int ttl, bool own_host, Socket* out, uint16_t* port);
 /// A socket that receives what is sent to the group's address on the interface.
 Status join(const Interface& interface, const Place& group, Socket* out);
 /// Bytes of datagrams that a socket's receive buffer holds, as far as the kernel says.
