@@ -238,7 +238,12 @@ class Engine final : public transport::Sink {
 
   bool poll_transports() {
     bool moved = transports[0] && transports[0]->poll();
-    if (__builtin_expect(transports[1] != nullptr, 0)) moved |= transports[1]->poll();
+    if (__builtin_expect(polls_more, 0)) moved |= poll_others();
+    return moved;
+  }
+  bool poll_others() {
+    bool moved = transports[1] && transports[1]->poll();
+    if (beside) moved |= beside->poll();
     return moved;
   }
   bool progress();
@@ -315,6 +320,8 @@ class Engine final : public transport::Sink {
   bool connected_to_others = false;     ///< other jobs may send something
   std::vector<uint32_t> waiting_peers;  ///< peers with deferred frames
   transport::Transport* transports[2] = {nullptr, nullptr};
+  transport::Transport* beside = nullptr;  ///< carries no frames: polled only (poll_beside())
+  bool polls_more = false;                 ///< there is one beside transports[0]
   uint32_t local_count = 0;
   uint32_t me = 0, processes = 0;
   uint64_t eager_local = 0;  ///< FGMPI_EAGER_LOCAL

@@ -34,7 +34,12 @@ bool progress() {
 }
 bool quiet() {
   return g_engine.waiting_peers.empty() && g_engine.pulls.used() == 0 && g_engine.lent == 0 &&
-         g_engine.accesses == 0 && sends_without_address() == 0;
+         g_engine.accesses == 0 && sends_without_address() == 0 &&
+         (!g_engine.beside || g_engine.beside->quiet());
+}
+void poll_beside(transport::Transport* transport) {
+  g_engine.beside = transport;
+  g_engine.polls_more = true;
 }
 const Counters& counters() { return g_engine.counters; }
 
@@ -81,6 +86,7 @@ Status init(const Setup& setup) {
   e.peer_room = e.processes;
   e.transports[0] = setup.transports[0];
   e.transports[1] = setup.transports[1];
+  e.polls_more = e.transports[1] != nullptr;
   e.counters = {};
   const uint64_t limit = settings::size(settings::kUnexpectedLimit);
   // Collocated: a copy of up to 64 KiB costs less than what programs lose that count on it to
@@ -125,6 +131,7 @@ void set_processes(uint32_t processes, transport::Transport* others) {
     e.copied_remote[1] =
         std::min({e.eager_remote[1], uint64_t{others->max_payload()}, e.least_lent[1] - 1});
     e.transports[1] = others;
+    e.polls_more = true;
   }
   const uint64_t limit = settings::size(settings::kUnexpectedLimit);
   e.window = processes < 2 ? 0 : limit / 2 / (processes - 1);
@@ -188,7 +195,8 @@ void finalize() {
   e.endpoints.reset();
   e.peers.reset();
   e.local_count = 0;
-  e.transports[0] = e.transports[1] = nullptr;
+  e.transports[0] = e.transports[1] = e.beside = nullptr;
+  e.polls_more = false;
 }
 
 // ---- Level two ----------------------------------------------------------------------------------

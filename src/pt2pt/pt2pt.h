@@ -151,6 +151,8 @@ int32_t source_from_travel(int32_t source, uint32_t process);
 inline constexpr uint32_t kMostProcessesToConnect = 1u << 16;
 /// Polls transports and pushes deferred frames; true when anything moved. Never switches.
 bool progress();
+/// From now on progress() polls this, too, which carries no frames (transport/multicast), and quiet() asks it.
+void poll_beside(transport::Transport* transport);
 /// True when nothing of this process is on its way: no deferred frame, no rendezvous under way. A
 /// process that is not quiet must poll, not sleep without limit, and must not end.
 bool quiet();
@@ -366,6 +368,7 @@ inline constexpr int kNoticeAgree = 3;
 inline constexpr int kNoticeCollective = 4;
 inline constexpr int kNoticeRma = 5;
 inline constexpr int kNoticeFile = 6;
+inline constexpr int kNoticeMulticast = 7;
 inline constexpr int kNoticeConstruction = 12;
 inline constexpr int kNoticeGroupTree = 13;
 

@@ -195,6 +195,8 @@ class Transport {
   /// Called about once a second while the process waits: looks whether peers are still alive. Returns
   /// what poll() does for what it took in meanwhile.
   virtual bool tick() { return false; }
+  /// Nothing that was sent is on its way without being waited for by a poll(): of transports that lose and repeat.
+  virtual bool quiet() const { return true; }
   /// Frames that were refused because they were malformed or came from a stranger.
   virtual uint64_t refused() const { return 0; }
 

@@ -1,0 +1,56 @@
+#include "transport/multicast/membership.h"
+
+namespace fgmpi::transport::multicast {
+
+Membership::Membership(const GroupSpec& spec, unsigned interface, Outbox* outbox)
+    : group(spec.id, static_cast<uint32_t>(spec.members.size()), spec.me, spec.options, this),
+      key(spec.key),
+      address(spec.address),
+      interface_(interface),
+      outbox_(outbox),
+      all_(socket_address(spec.address, interface)) {
+  members_.reserve(spec.members.size());
+  for (const Place& place : spec.members) members_.push_back(socket_address(place, interface));
+}
+
+void Membership::move_to(const Place& place) {
+  socket = Socket();
+  address = place;
+  all_ = socket_address(place, interface_);
+  strangers = 0;
+  ++moves;
+}
+
+void Membership::to_all(const Header& header, const void* payload, size_t length) {
+  outbox_->add(all_, header, payload, length, key);
+}
+
+void Membership::to_member(uint32_t member, const Header& header, const void* payload,
+                           size_t length) {
+  outbox_->add(members_[member], header, payload, length, key);
+}
+
+void Membership::hear(uint32_t member) {
+  if (!probe.done || probe.heard[member]) return;
+  probe.heard[member] = true;
+  --probe.missing;
+}
+
+// A probe has `position` 2 * round, its answer 2 * round + 1.
+void Membership::send_probe() {
+  Header h = header_of(Kind::kProbe, 0, 0, {}, group.me());
+  h.group = group.id();
+  h.from = static_cast<uint16_t>(group.me());
+  h.position = 2 * probe.round++;
+  to_all(h, nullptr, 0);
+}
+
+void Membership::answer_probe(uint32_t member, uint32_t position) {
+  Header h = header_of(Kind::kProbe, 0, 0, {}, member);
+  h.group = group.id();
+  h.from = static_cast<uint16_t>(group.me());
+  h.position = position + 1;
+  to_member(member, h, nullptr, 0);
+}
+
+}  // namespace fgmpi::transport::multicast

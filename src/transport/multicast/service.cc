@@ -1,0 +1,422 @@
+#include "transport/multicast/service.h"
+
+#include <mpi.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/settings.h"
+#include "transport/random.h"
+
+namespace fgmpi::transport::multicast {
+namespace {
+
+/// Taken in by one system call.
+constexpr size_t kBatch = 32;
+constexpr size_t kMostPayload = 16 << 10;
+/// Bytes of headers in front of a packet: of IPv6 (IPv4's is shorter), of UDP, ours.
+constexpr size_t kHeaders = 40 + 8 + sizeof(Header);
+/// How often (ns) sockets are looked at by a process that waits for nothing of them: others may wait for its answers.
+constexpr int64_t kLookInterval = 20'000;
+/// Until the socket has room again.
+constexpr int64_t kTryAgain = 100'000;
+/// So many datagrams of strangers at a group's address: another job uses it, and the group moves. At most so often.
+constexpr uint32_t kCollision = 32, kMostMoves = 16;
+constexpr size_t kMostForgotten = 4096;
+/// Probes are sent after 0, 2, 6, 14 ms, ...: a second in all, since hosts may be busy.
+constexpr int64_t kFirstProbe = 1'000'000;  ///< ns
+constexpr uint32_t kProbes = 9;
+
+void (*g_opened)(Service*) = nullptr;
+
+[[maybe_unused]] const bool g_provided = [] {
+  using namespace counters;
+  provide(kMulticastTransfers, [](const void*) { return service().totals().transfers; });
+  provide(kMulticastBytes, [](const void*) { return service().totals().bytes; });
+  provide(kMulticastRepairs, [](const void*) { return service().totals().repairs; });
+  provide(kMulticastDropped, [](const void*) { return service().totals().dropped; });
+  return true;
+}();
+
+size_t most_memberships() {
+  size_t most = 20;
+  if (FILE* file = std::fopen("/proc/sys/net/ipv4/igmp_max_memberships", "re")) {
+    if (std::fscanf(file, "%zu", &most) != 1) most = 20;
+    std::fclose(file);
+  }
+  return std::max<size_t>(most, 1);
+}
+
+}  // namespace
+
+Service& service() {
+  static Service* s = new Service;
+  return *s;
+}
+void set_opened_handler(void (*handler)(Service*)) { g_opened = handler; }
+
+Mode mode() {
+  static const auto m = settings::choice<Mode>(settings::kMulticast);
+  return m;
+}
+
+Place draw_address(uint8_t family) {
+  Place place;
+  uint16_t port;
+  place.family = family;
+  random_bytes(&port, sizeof port);
+  random_bytes(place.address, family == 4 ? 4 : 16);
+  place.port = static_cast<uint16_t>(20'000 + port % 40'000);
+  if (family == 4) {
+    // 239.64.0.0 to 239.127.255.255: none has the Ethernet address of one of 224.0.0.0/24, which switches always flood.
+    place.address[0] = 239;
+    place.address[1] = static_cast<unsigned char>(64 | (place.address[1] & 63));
+  } else {
+    std::memset(place.address, 0, 8);
+    place.address[0] = 0xff;
+    place.address[1] = 0x12;
+  }
+  return place;
+}
+
+// ---- Opening ---------------------------------------------------------------------------------------------------------
+
+Status Service::start(bool own_host) {
+  if (!started_) {
+    started_ = true;
+    Status opened = open_sockets(own_host);
+    if (!opened.ok()) why_not_ = opened.what();
+    if (opened.ok() && g_opened) g_opened(this);
+  }
+  if (why_not_.empty()) return {};
+  return error(MPI_ERR_OTHER, "%s", why_not_.c_str());
+}
+
+void Service::set_broken(const std::string& why) {
+  if (why_not_.empty()) why_not_ = why;
+}
+
+Status Service::open_sockets(bool own_host) {
+  const char* why;
+  if (!load_tags(&why)) return error(MPI_ERR_OTHER, "multicast: %s", why);
+  FGMPI_TRY(find_interface(&interface_));
+  if (interface_.mtu < kHeaders + 256)
+    return error(MPI_ERR_OTHER, "multicast: packets of interface %s have %zu bytes at most",
+                 interface_.name.c_str(), interface_.mtu);
+  most_payload_ = std::min(interface_.mtu - kHeaders, kMostPayload);
+  own_ = interface_.own;
+  Socket socket;
+  FGMPI_TRY(open_own(interface_, static_cast<int>(settings::number(settings::kMulticastTtl)),
+                     own_host, &socket, &own_.port));
+  epoll_ = Socket(epoll_create1(EPOLL_CLOEXEC));
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = 0;
+  if (!epoll_ || epoll_ctl(epoll_.fd(), EPOLL_CTL_ADD, socket.fd(), &event) != 0)
+    return error(MPI_ERR_OTHER, "multicast: cannot make an epoll: %s", std::strerror(errno));
+  socket_ = std::move(socket);
+  buffer_ = sizeof(Header) + most_payload_ + 1;  // one more: longer datagrams are seen to be
+  buffers_.resize(kBatch * buffer_);
+  most_joined_ = most_memberships();
+  return {};
+}
+
+void Service::close() {
+  outbox_.flush();
+  groups_.clear();
+  socket_ = Socket();
+  epoll_ = Socket();
+  set_broken("multicast: the process is ending");
+}
+
+uint32_t Service::most_window(size_t payload) const {
+  // The kernel counts a packet with what it keeps around it, up to twice its bytes; two roots may send at a time.
+  const size_t room = room_of(socket_) / (4 * (payload + sizeof(Header) + 512));
+  return static_cast<uint32_t>(std::clamp<size_t>(room, 8, 64));
+}
+
+// ---- Groups ----------------------------------------------------------------------------------------------------------
+
+Status Service::join(const GroupSpec& spec, Membership** out) {
+  auto [at, fresh] = groups_.try_emplace(spec.id);
+  if (!fresh) return error(MPI_ERR_INTERN, "multicast: a group is joined twice");
+  at->second = std::make_unique<Membership>(spec, interface_.index, &outbox_);
+  *out = at->second.get();
+  use(*out);
+  return {};
+}
+
+void Service::leave(Membership* membership) {
+  leave_address(membership);
+  membership->leaving = true;
+  ++leaving_;
+  drop_delivered();
+}
+
+Membership* Service::find(uint64_t id) {
+  auto it = groups_.find(id);
+  return it == groups_.end() || it->second->leaving ? nullptr : it->second.get();
+}
+
+/// Frees groups that were left, once all that was sent has arrived. Who asks about them later is told that all is well.
+void Service::drop_delivered() {
+  for (auto it = groups_.begin(); leaving_ > 0 && it != groups_.end();) {
+    Membership* m = it->second.get();
+    if (!m->leaving || m->is_used()) {
+      ++it;
+      continue;
+    }
+    past_repairs_ += m->group.counts().repairs;
+    dropped_ += m->group.counts().refused;
+    if (forgotten_.size() == kMostForgotten) forgotten_.pop_front();
+    forgotten_.push_back({m->group.id(), m->key, m->group.me()});
+    it = groups_.erase(it);
+    --leaving_;
+  }
+}
+
+/// The group is about to be used: it is joined, if need be in place of another one.
+void Service::use(Membership* membership) {
+  membership->last_use = ++uses_;
+  if (membership->socket) return;
+  if (joined() >= most_joined_) {
+    Membership* oldest = nullptr;
+    for (auto& [id, m] : groups_)
+      if (m->socket && !m->is_used() && (!oldest || m->last_use < oldest->last_use))
+        oldest = m.get();
+    if (!oldest) return;  // all are in use: this one does by unicast
+    leave_address(oldest);
+  }
+  join_address(membership);
+}
+
+void Service::join_address(Membership* membership) {
+  Socket socket;
+  if (multicast::join(interface_, membership->address, &socket).ok()) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = membership->group.id();
+    if (epoll_ctl(epoll_.fd(), EPOLL_CTL_ADD, socket.fd(), &event) == 0)
+      membership->socket = std::move(socket);
+  }
+  membership->group.set_joined(static_cast<bool>(membership->socket));
+}
+
+void Service::leave_address(Membership* membership) {
+  membership->socket = Socket();
+  membership->group.set_joined(false);
+}
+
+size_t Service::joined() const {
+  size_t count = 0;
+  for (const auto& [id, m] : groups_) count += static_cast<bool>(m->socket);
+  return count;
+}
+
+void Service::move(Membership* membership, const Place& address) {
+  membership->move_to(address);
+  join_address(membership);
+}
+
+void Service::probe(Membership* membership, const std::vector<uint32_t>& outside,
+                    void (*done)(Membership*, bool)) {
+  const uint32_t members = membership->group.members();
+  membership->probe = {done, std::vector<bool>(members), members, 0, now_ns()};
+  membership->hear(membership->group.me());
+  for (uint32_t m : outside) membership->hear(m);
+  changed(membership);
+}
+
+// ---- Transfers -------------------------------------------------------------------------------------------------------
+
+/// After anything that may have sent datagrams or set timers of a group.
+void Service::changed(Membership* membership) {
+  outbox_.flush();
+  set_next_time(membership);
+  next_time_ = kNever;
+  for (const auto& [id, m] : groups_) next_time_ = std::min(next_time_, m->next_time);
+}
+
+void Service::set_next_time(Membership* m) {
+  m->next_time = std::min(m->group.next_time(), m->probe.done ? m->probe.at : kNever);
+}
+
+/// Does what is due of a group.
+void Service::on_time(Membership* m, int64_t now) {
+  if (m->group.next_time() <= now) m->group.on_time(now);
+  Membership::Probe& probe = m->probe;
+  if (!probe.done || probe.at > now) return;
+  if (probe.missing == 0 || probe.round == kProbes) {
+    std::exchange(probe.done, nullptr)(m, probe.missing == 0);
+    return;
+  }
+  m->send_probe();
+  probe.at = now + (kFirstProbe << probe.round);
+}
+
+void Service::send(Membership* to, const Match& match, const char* data, size_t bytes,
+                   Completion* completion) {
+  use(to);
+  ++transfers_;
+  bytes_ += bytes;
+  to->group.send(match, data, bytes, completion, now_ns());
+  changed(to);
+}
+
+void Service::receive(Membership* from, uint32_t root, const Match& match, char* data, size_t bytes,
+                      Completion* completion) {
+  use(from);
+  from->group.receive(root, match, data, bytes, completion, now_ns());
+  changed(from);
+}
+
+void Service::expect(Membership* from, uint32_t root, const Match& match, Completion* completion) {
+  use(from);
+  from->group.expect(root, match, completion);
+  changed(from);
+}
+
+void Service::give_up(uint64_t ctx, int32_t tag, int32_t mask) {
+  for (auto& [id, m] : groups_) {
+    m->group.give_up(ctx, tag, mask, now_ns());
+    m->next_time = 0;
+  }
+  next_time_ = 0;  // looked at by the next poll
+  outbox_.flush();
+}
+
+// ---- Progress --------------------------------------------------------------------------------------------------------
+
+bool Service::quiet() const {
+  if (!outbox_.empty()) return false;
+  for (const auto& [id, m] : groups_)
+    if (!m->group.quiet() || m->probe.done) return false;
+  return true;
+}
+
+int64_t Service::longest_sleep() const {
+  if (!outbox_.empty()) return kTryAgain;
+  if (next_time_ == kNever) return INT64_MAX;
+  return std::max<int64_t>(next_time_ - now_ns(), 1000);
+}
+
+bool Service::poll() {
+  if (!socket_) return false;
+  const int64_t now = now_ns();
+  if (now < next_look_ && now < next_time_) return false;
+  next_look_ = now + kLookInterval;
+  bool any = false;
+  epoll_event events[16];
+  const int ready = epoll_wait(epoll_.fd(), events, 16, 0);
+  for (int i = 0; i < ready; ++i) {
+    const uint64_t id = events[i].data.u64;
+    if (id == 0) {
+      any |= take_all(socket_, nullptr);
+    } else if (Membership* m = find(id)) {
+      any |= take_all(m->socket, m);
+    }
+  }
+  if (any) next_look_ = 0;  // where something has come there is mostly more
+  if (any || next_time_ <= now) {
+    next_time_ = kNever;
+    due_.clear();
+    for (auto& [id, m] : groups_)  // what is called may join and leave groups
+      if (m->next_time <= now) due_.push_back(id);
+    any |= !due_.empty();
+    for (uint64_t id : due_)
+      if (auto it = groups_.find(id); it != groups_.end()) on_time(it->second.get(), now);
+    drop_delivered();
+    for (auto& [id, m] : groups_) {
+      set_next_time(m.get());
+      next_time_ = std::min(next_time_, m->next_time);
+    }
+  }
+  outbox_.flush();
+  return any;
+}
+
+/// Takes in what a socket has; the group whose address it is joined to, or nullptr for the process's own.
+bool Service::take_all(const Socket& socket, Membership* joined_to) {
+  mmsghdr messages[kBatch] = {};
+  iovec places[kBatch];
+  sockaddr_storage from[kBatch];
+  for (size_t i = 0; i < kBatch; ++i) {
+    places[i] = {&buffers_[i * buffer_], buffer_};
+    messages[i].msg_hdr.msg_iov = &places[i];
+    messages[i].msg_hdr.msg_iovlen = 1;
+    messages[i].msg_hdr.msg_name = &from[i];
+    messages[i].msg_hdr.msg_namelen = sizeof from[i];
+  }
+  const int got = recvmmsg(socket.fd(), messages, kBatch, MSG_DONTWAIT, nullptr);
+  for (int i = 0; i < got; ++i)
+    take(&buffers_[static_cast<size_t>(i) * buffer_], messages[i].msg_len, from[i], joined_to);
+  return got > 0;
+}
+
+void Service::take(char* datagram, size_t length, const sockaddr_storage& from,
+                   Membership* joined_to) {
+  Header h;
+  if (length == buffer_ || !decode(datagram, length, &h)) return stranger(joined_to);
+  auto it = groups_.find(h.group);
+  if (it == groups_.end()) {
+    if (!answer_as_forgotten(datagram, length, h, from)) stranger(joined_to);
+    return;
+  }
+  Membership* m = it->second.get();
+  if ((joined_to && joined_to != m) || tag_of_datagram(datagram, length, m->key) != h.tag)
+    return stranger(joined_to);
+  if (h.from == m->group.me()) return;  // this process's own, which its host has given back
+  if (h.kind == Kind::kProbe) return take_probe(m, h);
+  m->group.take(h, datagram + sizeof h, length - sizeof h, now_ns());
+}
+
+void Service::take_probe(Membership* m, const Header& h) {
+  if (h.from >= m->group.members()) {
+    ++dropped_;
+  } else if (h.position % 2 == 0) {
+    m->answer_probe(h.from, h.position);
+  } else {
+    m->hear(h.from);
+    if (m->probe.missing == 0) m->probe.at = 0;
+  }
+}
+
+void Service::stranger(Membership* joined_to) {
+  ++dropped_;
+  if (!joined_to || ++joined_to->strangers < kCollision || joined_to->moves >= kMostMoves) return;
+  joined_to->strangers = 0;
+  if (on_collision_) on_collision_(joined_to);
+}
+
+/// Of a group that this process has left when all was delivered: a member that has not heard so asks again.
+bool Service::answer_as_forgotten(const char* datagram, size_t length, const Header& h,
+                                  const sockaddr_storage& from) {
+  for (const Forgotten& f : forgotten_) {
+    if (f.id != h.group) continue;
+    if (tag_of_datagram(datagram, length, f.key) != h.tag) return false;
+    const bool asks = h.kind == Kind::kPoll || (h.kind == Kind::kData && h.flags & kAckPlease);
+    if (!asks || h.from == f.me) return true;
+    SocketAddress to;
+    to.storage = from;
+    to.length = from.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    outbox_.add(to, answer_for_forgotten(h, f.me), nullptr, 0, f.key);
+    return true;
+  }
+  return false;
+}
+
+Service::Totals Service::totals() const {
+  Totals t{transfers_, bytes_, past_repairs_, dropped_};
+  for (const auto& [id, m] : groups_) {
+    t.repairs += m->group.counts().repairs;
+    t.dropped += m->group.counts().refused;
+  }
+  return t;
+}
+
+}  // namespace fgmpi::transport::multicast

@@ -1,0 +1,157 @@
+// Service: the multicast of a process: its sockets, the groups that it is in, and their timers. There is one, made at the
+// first use; processes that never use it have none of it.
+//
+// To the idle loop (transport/idle.h) and to pt2pt's progress it is a transport without frames: they poll it and sleep on
+// its descriptor, an epoll of all its sockets.
+//
+// Strangers. A datagram counts only with the tag of a group that this process is in; others are dropped and counted. Where
+// strangers send to a group's address (another job that has drawn the same one, say), on_collision is called: the members
+// then move to another address (src/coll/multicast_groups.cc).
+//
+// Memberships are limited (net.ipv4.igmp_max_memberships; switches have tables, too): beyond that the group that was used
+// least recently is left. A member that has left gets what is sent to the group by unicast, until it uses the group again.
+//
+// Thread rule: one thread. Nothing here switches. Completions end inside of poll() and of the calls that take them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "transport/multicast/membership.h"
+#include "transport/multicast/sockets.h"
+#include "transport/transport.h"
+
+namespace fgmpi::transport::multicast {
+
+/// FGMPI_MULTICAST.
+enum class Mode : uint8_t { kAuto, kOn, kOff };
+Mode mode();
+
+class Service final : public Transport {
+ public:
+  /// Opens the process's own socket; idempotent. `own_host`: other processes of the job are on this host. An error is kept:
+  /// later calls return it, too. May be called on any stack.
+  Status start(bool own_host);
+  /// What start() returned, or set_broken(): empty while all is well.
+  const std::string& why_not() const { return why_not_; }
+  /// From now on start() fails with these words: datagrams to groups do not arrive.
+  void set_broken(const std::string& why);
+  // REQUIRES for the rest: start() was ok.
+  const Place& own() const { return own_; }
+  /// The most bytes of a packet that fit a datagram of the interface, 16 KiB at most.
+  size_t most_payload() const { return most_payload_; }
+
+  /// So many packets of a transfer may be under way: what a receive buffer such as this process's holds, and no more than
+  /// keeps the network busy.
+  uint32_t most_window(size_t payload) const;
+
+  /// Joins a group. The pointer is good until leave(). Errors: one with this id is there.
+  Status join(const GroupSpec& spec, Membership** out);
+  /// Gives a group back. What has been sent is delivered all the same.
+  void leave(Membership* membership);
+  /// The group, or nullptr when this process is not in it.
+  Membership* find(uint64_t id);
+  /// To another address: the members agree on it.
+  void move(Membership* membership, const Place& address);
+  /// Finds out whether what is sent to the group's address comes to all members but those in `outside`: done(membership,
+  /// it does) is called by a poll() within about a second.
+  void probe(Membership* membership, const std::vector<uint32_t>& outside,
+             void (*done)(Membership* membership, bool all));
+
+  void send(Membership* to, const Match& match, const char* data, size_t bytes,
+            Completion* completion);
+  void receive(Membership* from, uint32_t root, const Match& match, char* data, size_t bytes,
+               Completion* completion);
+  void expect(Membership* from, uint32_t root, const Match& match, Completion* completion);
+  /// Group::give_up() in all groups.
+  void give_up(uint64_t ctx, int32_t tag, int32_t mask);
+
+  /// Called when strangers send to the address of a group; must not switch.
+  void set_on_collision(void (*handler)(Membership* membership)) { on_collision_ = handler; }
+
+  struct Totals {
+    uint64_t transfers = 0;  ///< of this process as their root
+    uint64_t bytes = 0;      ///< in them
+    uint64_t repairs = 0;    ///< packets sent again
+    uint64_t dropped = 0;    ///< datagrams of strangers, and malformed ones
+  };
+  Totals totals() const;
+  size_t groups() const { return groups_.size(); }
+  size_t joined() const;
+
+  // Transport
+  const char* name() const override { return "multicast"; }
+  bool reaches(const std::string&) const override { return false; }
+  Status open(Sink*, std::string*) override { return {}; }
+  Status add_peer(uint32_t, const std::string&, uint64_t*) override { return {}; }
+  size_t max_payload() const override { return 0; }
+  bool try_send(uint32_t, uint64_t, const transport::Header&, const void*, size_t) override {
+    return false;
+  }
+  ReadResult read(uint32_t, uint64_t, uint64_t, void*, size_t, uint64_t) override {
+    return ReadResult::kUnsupported;
+  }
+  bool poll() override;
+  bool arm() override {
+    next_look_ = 0;
+    return true;
+  }
+  int wait_fd() const override { return epoll_.fd(); }
+  int64_t longest_sleep() const override;
+  bool quiet() const override;
+  uint64_t refused() const override { return totals().dropped; }
+  void close() override;
+
+ private:
+  struct Forgotten {
+    uint64_t id;
+    Key key;
+    uint32_t me;
+  };
+  Status open_sockets(bool own_host);
+  bool take_all(const Socket& socket, Membership* joined_to);
+  void take(char* datagram, size_t length, const sockaddr_storage& from, Membership* joined_to);
+  void take_probe(Membership* membership, const Header& header);
+  bool answer_as_forgotten(const char* datagram, size_t length, const Header& header,
+                           const sockaddr_storage& from);
+  void stranger(Membership* joined_to);
+  void use(Membership* membership);
+  void join_address(Membership* membership);
+  void leave_address(Membership* membership);
+  void changed(Membership* membership);
+  void on_time(Membership* membership, int64_t now);
+  void set_next_time(Membership* membership);
+  void drop_delivered();
+
+  Interface interface_;
+  Place own_;
+  Socket socket_, epoll_;
+  Outbox outbox_{&socket_};
+  size_t most_payload_ = 0, most_joined_ = 20;
+  bool started_ = false;
+  std::string why_not_;
+  std::unordered_map<uint64_t, std::unique_ptr<Membership>> groups_;
+  std::deque<Forgotten> forgotten_;
+  std::vector<char> buffers_;
+  size_t buffer_ = 0;          ///< bytes of one of them
+  std::vector<uint64_t> due_;  ///< groups, while poll() looks after them
+  int64_t next_time_ = kNever, next_look_ = 0;
+  uint32_t leaving_ = 0;
+  uint64_t uses_ = 0;
+  uint64_t transfers_ = 0, bytes_ = 0, dropped_ = 0, past_repairs_ = 0;
+  void (*on_collision_)(Membership*) = nullptr;
+};
+
+/// The service of this process. Never destroyed.
+Service& service();
+/// Called when it has opened its sockets, to be polled and slept on from then on.
+void set_opened_handler(void (*handler)(Service* service));
+
+/// Draws an address for a group: nobody can guess it.
+Place draw_address(uint8_t family);
+
+}  // namespace fgmpi::transport::multicast
