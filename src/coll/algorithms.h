@@ -19,6 +19,8 @@
 
 namespace fgmpi::coll {
 
+class Multicast;
+
 struct Blocks {
   PerProcess<size_t> offset;  ///< count()+1 values, ascending
   size_t size(uint32_t p) const { return offset[p + 1] - offset[p]; }
@@ -43,6 +45,8 @@ Status bcast_knomial(const Team& team, uint32_t root, char* data, size_t bytes);
 Status bcast_chain(const Team& team, uint32_t root, char* data,
                    size_t bytes);  ///< pipelined in segments
 Status bcast_scatter_allgather(const Team& team, uint32_t root, char* data, size_t bytes);
+Status bcast_multicast(const Team& team, const Multicast& multicast, uint32_t root, char* data,
+                       size_t bytes);
 
 // ---- Reductions; `data` is this process's operand and receives the result
 // ---------------------------------- reduce_*: only the root's data is the result, the others' is
@@ -57,6 +61,8 @@ Status allreduce_reduce_bcast(const Team& team, const Reduction& r, char* data);
 Status allreduce_rabenseifner(const Team& team, const Reduction& r,
                               char* data);                                ///< commutative, dense
 Status allreduce_ring(const Team& team, const Reduction& r, char* data);  ///< commutative, dense
+Status allreduce_multicast(const Team& team, const Multicast& multicast, const Reduction& r,
+                           char* data);
 /// Place p gets the result of its block, in its place in data (blocks in bytes of whole elements).
 Status reduce_scatter_pairwise(const Team& team, const Reduction& r, char* data,
                                const Blocks& blocks);  ///< dense
@@ -64,6 +70,8 @@ Status reduce_scatter_ring(const Team& team, const Reduction& r, char* data,
                            const Blocks& blocks);  ///< comm., dense
 Status reduce_scatter_halving(const Team& team, const Reduction& r, char* data,
                               const Blocks& blocks);  ///< commutative, dense
+Status reduce_scatter_multicast(const Team& team, const Multicast& multicast, const Reduction& r,
+                                char* data, const Blocks& blocks);  ///< dense
 /// before = the fold of the operands of the processes before this one (untouched at process 0); data is
 /// spoilt.
 Status exscan_recursive_doubling(const Team& team, const Reduction& r, char* data, char* before);
@@ -74,12 +82,17 @@ Status gather_linear(const Team& team, uint32_t root, char* buffer, const Blocks
 Status gather_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 Status scatter_linear(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 Status scatter_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
+/// `regular`: all processes know the sizes of all blocks.
+Status scatter_multicast(const Team& team, const Multicast& multicast, uint32_t root, char* buffer,
+                         const Blocks& blocks, bool regular);
 
 // ---- Allgather: every process's buffer has all blocks, its own filled -----------------------------
 Status allgather_ring(const Team& team, char* buffer, const Blocks& blocks);
 Status allgather_bruck(const Team& team, char* buffer, const Blocks& blocks);
 Status allgather_recursive_doubling(const Team& team, char* buffer, const Blocks& blocks);
 Status allgather_gather_bcast(const Team& team, char* buffer, const Blocks& blocks);
+Status allgather_multicast(const Team& team, const Multicast& multicast, char* buffer,
+                           const Blocks& blocks);
 
 // ---- All-to-all: block p of out goes to process p, block p of in comes from it (own block copied) ---
 /// bytes(from, to): what process `from` has for process `to`; known to all only for the regular forms
@@ -94,6 +107,9 @@ struct AlltoallSizes {
 Status alltoall_pairwise(const Team& team, const char* out, char* in, const AlltoallSizes& sizes);
 Status alltoall_linear(const Team& team, const char* out, char* in, const AlltoallSizes& sizes);
 Status alltoall_bruck(const Team& team, const char* out, char* in, const AlltoallSizes& sizes);
+
+Status alltoall_multicast(const Team& team, const Multicast& multicast, const char* out, char* in,
+                          const AlltoallSizes& sizes);
 
 /// An operand of this process on the wire: dense ones as they are, others packed into `buffer`.
 class Wire {

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/strings.h"
+#include "coll/multicast_groups.h"
 #include "comm/hierarchy.h"
 #include "comm/system_ranked/construction.h"
 #include "comm/system_ranked/group_tree.h"
@@ -288,6 +289,7 @@ FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t numbe
   for (OpenTeam* t = bucket_of(ctx, number).front(); t; t = t->next)
     if (t->ctx == ctx && number_of(t->tag) == number) t->failed_ = true;
   pt2pt::give_up_traffic(ctx, number << kNumberBit, kNotNumber, failed->status);
+  give_up_multicast(ctx, number << kNumberBit, kNotNumber);
   comm::system_ranked::fail_construction({id_of(ctx).bits, static_cast<uint32_t>(number)},
                                          failed->status);
   // The processes of a group are computed at its first collective. That is not done here, inside poll: where they are not
@@ -424,7 +426,10 @@ void init_failures() {
     const FailedCollective* failed = g_failures.find_failed(ctx, static_cast<int32_t>(key.number));
     return failed ? comm::copy_status(failed->status) : Status();
   });
-  comm::set_dropped_handler([](comm::ContextId id) { g_failures.forget(id); });
+  comm::set_dropped_handler([](comm::ContextId id) {
+    g_failures.forget(id);
+    forget_multicast_group(id);
+  });
 }
 
 void conclude_between(SharedComm* shared, const comm::Meeting* m, const Status& status) {

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "base/settings.h"
+#include "coll/multicast.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -10,9 +11,11 @@ namespace {
 constexpr size_t kAny = SIZE_MAX;
 constexpr uint32_t kMany = UINT32_MAX;
 constexpr size_t KiB = 1024;
+/// A broadcast by multicast takes a round trip more than by messages, and the acknowledgements.
+constexpr size_t kLeastMulticastBcast = 16 * KiB;
 
 /// Conditions without which an algorithm gives no correct result.
-enum Needs : uint8_t { kNothing = 0, kCommutative = 1, kDense = 2, kRegular = 4 };
+enum Needs : uint8_t { kNothing = 0, kCommutative = 1, kDense = 2, kRegular = 4, kMulticast = 8 };
 
 template <class F>
 struct Row {
@@ -23,6 +26,7 @@ struct Row {
   size_t max_bytes;
 };
 
+// Rows "multicast" are names only: where a group of the multicast can be had, team_*() takes it before it looks here.
 // The numbers are of shared memory on one machine: a message between processes costs about a
 // microsecond, a byte a tenth of a nanosecond, and processes may outnumber cores.
 constexpr Row<BarrierFn> kBarrier[] = {
@@ -35,6 +39,7 @@ constexpr Row<BcastFn> kBcast[] = {
     {"knomial", bcast_knomial, kNothing, kMany, 4 * KiB},
     {"binomial", bcast_binomial, kNothing, kMany, 128 * KiB},
     {"scatter_allgather", bcast_scatter_allgather, kNothing, kMany, kAny},
+    {"multicast", nullptr, kMulticast, 0, 0},
 };
 constexpr Row<ReduceFn> kReduce[] = {
     {"knomial", reduce_knomial, kCommutative, kMany, 2 * KiB},
@@ -50,11 +55,13 @@ constexpr Row<AllreduceFn> kAllreduce[] = {
     {"rabenseifner", allreduce_rabenseifner, kCommutative | kDense, kMany, kAny},
     {"recursive_doubling", allreduce_recursive_doubling, kNothing, 16, kAny},
     {"reduce_bcast", allreduce_reduce_bcast, kNothing, kMany, kAny},
+    {"multicast", nullptr, kMulticast, 0, 0},
 };
 constexpr Row<ReduceScatterFn> kReduceScatter[] = {
     {"halving", reduce_scatter_halving, kCommutative | kDense, kMany, 512 * KiB},
     {"ring", reduce_scatter_ring, kCommutative | kDense, kMany, kAny},
     {"pairwise", reduce_scatter_pairwise, kDense, kMany, kAny},
+    {"multicast", nullptr, kMulticast, 0, 0},
 };
 constexpr Row<ExscanFn> kExscan[] = {
     {"chain", exscan_chain, kNothing, 4, kAny},
@@ -69,6 +76,7 @@ constexpr Row<RootedFn> kScatter[] = {
     {"linear", scatter_linear, kNothing, 4, kAny},
     {"binomial", scatter_binomial, kRegular, kMany, 256 * KiB},
     {"linear", scatter_linear, kNothing, kMany, kAny},
+    {"multicast", nullptr, kMulticast, 0, 0},
 };
 constexpr Row<AllgatherFn> kAllgather[] = {
     {"ring", allgather_ring, kNothing, 2, kAny},
@@ -77,11 +85,13 @@ constexpr Row<AllgatherFn> kAllgather[] = {
     {"gather_bcast", allgather_gather_bcast, kNothing, kMany, 64 * KiB},
     {"ring", allgather_ring, kNothing, kMany, kAny},
     {"bruck", allgather_bruck, kNothing, kMany, kAny},
+    {"multicast", nullptr, kMulticast, 0, 0},
 };
 constexpr Row<AlltoallFn> kAlltoall[] = {
     {"linear", alltoall_linear, kNothing, 4, kAny},
     {"bruck", alltoall_bruck, kRegular, kMany, 16 * KiB},
     {"pairwise", alltoall_pairwise, kNothing, kMany, kAny},
+    {"multicast", nullptr, kMulticast, 0, 0},
 };
 
 template <class F>
@@ -99,8 +109,8 @@ std::vector<std::string> names(std::span<const Row<F>> table) {
 bool splits(const Reduction& r) { return r.dense() && r.divisible(); }
 
 bool is_able(uint8_t needs, const Shape& shape) {
-  return !((needs & kCommutative && !shape.commutative) || (needs & kDense && !shape.dense) ||
-           (needs & kRegular && !shape.regular));
+  return !((needs & kMulticast) || (needs & kCommutative && !shape.commutative) ||
+           (needs & kDense && !shape.dense) || (needs & kRegular && !shape.regular));
 }
 
 template <class F, size_t n>
@@ -166,9 +176,27 @@ Status team_barrier(const Team& team) {
   return run(team);
 }
 
+/// Runs f(multicast), if the collective is to go by multicast and its processes have a group; else *done is false.
+template <class F>
+Status by_multicast(const Team& team, settings::Id setting, size_t bytes, size_t least_bytes,
+                    bool* done, F&& f) {
+  *done = false;
+  if (__builtin_expect(!wants_multicast(team, setting, bytes, least_bytes), 1)) return {};
+  transport::multicast::Membership* group;
+  FGMPI_TRY(group_of(team, &group));
+  if (!group) return {};
+  *done = true;
+  return f(Multicast(team, group));
+}
+
 Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes) {
   if (team.tree_size() > 0) return group_tree_bcast(team, root, data, bytes);
   if (team.count() < 2) return {};
+  bool done;
+  FGMPI_TRY(by_multicast(
+      team, settings::kCollBcast, bytes, kLeastMulticastBcast, &done,
+      [&](const Multicast& m) { return bcast_multicast(team, m, root, data, bytes); }));
+  if (done) return {};
   BcastFn run;
   FGMPI_TRY(pick_bcast({team.count(), bytes}, &run));
   return run(team, root, data, bytes);
@@ -185,6 +213,11 @@ Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* da
 Status team_allreduce(const Team& team, const Reduction& r, char* data) {
   if (team.tree_size() > 0) return group_tree_allreduce(team, r, data);
   if (team.count() < 2) return {};
+  bool done;
+  FGMPI_TRY(
+      by_multicast(team, settings::kCollAllreduce, r.bytes(), kNeverByItself, &done,
+                   [&](const Multicast& m) { return allreduce_multicast(team, m, r, data); }));
+  if (done) return {};
   AllreduceFn run;
   FGMPI_TRY(pick_allreduce({team.count(), r.bytes(), r.commutative, splits(r)}, &run));
   return run(team, r, data);
@@ -197,8 +230,49 @@ Status team_exscan(const Team& team, const Reduction& r, char* data, char* befor
   return run(team, r, data, before);
 }
 
+Status team_scatter(const Team& team, uint32_t root, char* buffer, const Blocks& blocks,
+                    size_t bytes, bool regular) {
+  bool done;
+  FGMPI_TRY(by_multicast(team, settings::kCollScatter, bytes, kNeverByItself, &done,
+                         [&](const Multicast& m) {
+                           return scatter_multicast(team, m, root, buffer, blocks, regular);
+                         }));
+  if (done) return {};
+  RootedFn run;
+  FGMPI_TRY(pick_scatter({team.count(), bytes, true, true, regular}, &run));
+  return run(team, root, buffer, blocks);
+}
+
+Status team_alltoall(const Team& team, const char* out, char* in, const AlltoallSizes& sizes,
+                     size_t bytes, bool regular) {
+  bool done;
+  FGMPI_TRY(by_multicast(
+      team, settings::kCollAlltoall, bytes, kNeverByItself, &done,
+      [&](const Multicast& m) { return alltoall_multicast(team, m, out, in, sizes); }));
+  if (done) return {};
+  AlltoallFn run;
+  FGMPI_TRY(pick_alltoall({team.count(), bytes, true, true, regular}, &run));
+  return run(team, out, in, sizes);
+}
+
+Status team_reduce_scatter(const Team& team, const Reduction& r, char* data, const Blocks& blocks) {
+  bool done;
+  FGMPI_TRY(by_multicast(
+      team, settings::kCollReduceScatter, r.bytes(), kNeverByItself, &done,
+      [&](const Multicast& m) { return reduce_scatter_multicast(team, m, r, data, blocks); }));
+  if (done) return {};
+  ReduceScatterFn run;
+  FGMPI_TRY(pick_reduce_scatter({team.count(), r.bytes(), r.commutative, true}, &run));
+  return run(team, r, data, blocks);
+}
+
 Status team_allgather(const Team& team, char* buffer, const Blocks& blocks) {
   if (team.count() < 2) return {};
+  bool done;
+  FGMPI_TRY(by_multicast(
+      team, settings::kCollAllgather, blocks.total(), kNeverByItself, &done,
+      [&](const Multicast& m) { return allgather_multicast(team, m, buffer, blocks); }));
+  if (done) return {};
   AllgatherFn run;
   FGMPI_TRY(pick_allgather({team.count(), blocks.total()}, &run));
   return run(team, buffer, blocks);

@@ -57,6 +57,13 @@ Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* da
 Status team_allreduce(const Team& team, const Reduction& r, char* data);
 Status team_exscan(const Team& team, const Reduction& r, char* data, char* before);
 Status team_allgather(const Team& team, char* buffer, const Blocks& blocks);
+/// `bytes`: of all blocks, where all processes know them (`regular`).
+Status team_scatter(const Team& team, uint32_t root, char* buffer, const Blocks& blocks,
+                    size_t bytes, bool regular);
+Status team_alltoall(const Team& team, const char* out, char* in, const AlltoallSizes& sizes,
+                     size_t bytes, bool regular);
+/// REQUIRES: r is dense.
+Status team_reduce_scatter(const Team& team, const Reduction& r, char* data, const Blocks& blocks);
 
 /// Names of the algorithms of a collective ("ALLREDUCE"), for reports and tests; empty when there
 /// is none such.

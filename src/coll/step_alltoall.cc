@@ -97,13 +97,10 @@ class Round {
       sizes.bytes = each;
       for (uint32_t p = 0; p < team_.count(); ++p) sizes.unit.push_back(team_.members(p));
     }
-    AlltoallFn exchange;
     size_t total =
         each * static_cast<size_t>(step_.shared->size) * static_cast<size_t>(step_.shared->size);
-    FGMPI_TRY(pick_alltoall(
-        {team_.count(), regular ? total / team_.count() : SIZE_MAX, true, true, regular},
-        &exchange));
-    FGMPI_TRY(exchange(team_, out_memory_.get(), in_memory_.get(), sizes));
+    FGMPI_TRY(team_alltoall(team_, out_memory_.get(), in_memory_.get(), sizes,
+                            regular ? total / team_.count() : SIZE_MAX, regular));
     return unpack_all();
   }
 

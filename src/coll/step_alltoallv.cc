@@ -42,12 +42,11 @@ Status alltoallv_between_processes(const CollectiveStep& step, const Team& team,
     out.emplace_back(PartsOfProcess(step, placement, p, PartsOfProcess::kOut));
     in.emplace_back(PartsOfProcess(step, placement, p, PartsOfProcess::kIn));
   }
-  AlltoallFn exchange;
-  FGMPI_TRY(pick_alltoall({team.count(), SIZE_MAX, true, true, false}, &exchange));
   return StreamExchange(team, std::move(out), std::move(in))
       .run([&](const Blocks& sizes_out, const char* outgoing, const Blocks& sizes_in,
                char* incoming) {
-        return exchange(team, outgoing, incoming, {&sizes_out, &sizes_in, {}, 0});
+        return team_alltoall(team, outgoing, incoming, {&sizes_out, &sizes_in, {}, 0}, SIZE_MAX,
+                             false);
       });
 }
 

@@ -129,9 +129,9 @@ Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, const Side&
   RootBlocks root(shared, m, send);
   if (!root.direct)
     FGMPI_TRY(root.for_each_other([](const Segment& from, char* at) { return pack(from, at); }));
-  RootedFn run;
-  FGMPI_TRY(pick_scatter(root.shape(), &run));
-  return run(root.team, root.team.me(), root.buffer, root.blocks);
+  const Shape shape = root.shape();
+  return team_scatter(root.team, root.team.me(), root.buffer, root.blocks, shape.bytes,
+                      shape.regular);
 }
 
 Status scatter_from_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,
@@ -139,9 +139,8 @@ Status scatter_from_root(SharedComm* shared, const comm::Meeting* m, int root, b
   Team team(shared, m, agreed(regular, members));
   Blocks blocks = blocks_without_counts(team, regular, members);
   auto packed = raw_memory(blocks.size(team.me()));
-  RootedFn run;
-  FGMPI_TRY(pick_scatter(shape_of(team, regular, blocks), &run));
-  FGMPI_TRY(run(team, team.team_rank_of(root), packed.get(), blocks));
+  const size_t bytes = regular ? blocks.total() : 0;
+  FGMPI_TRY(team_scatter(team, team.team_rank_of(root), packed.get(), blocks, bytes, regular));
   const char* at = packed.get();
   for (const MemberPart& own : members) {
     FGMPI_TRY(unpack(at, own.part.bytes(), own.part));

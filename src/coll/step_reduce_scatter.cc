@@ -56,9 +56,7 @@ Status scatter_dense(const CollectiveStep& step, const Team& team, const Reducti
     });
     blocks.offset.push_back(static_cast<size_t>(next * size));
   }
-  ReduceScatterFn run;
-  FGMPI_TRY(pick_reduce_scatter({team.count(), r.bytes(), r.commutative, true}, &run));
-  FGMPI_TRY(run(team, r, data, blocks));
+  FGMPI_TRY(team_reduce_scatter(team, r, data, blocks));
   return hand_out(step, r, data, start, [&](int32_t rank) {
     return (memory ? moved : start)[static_cast<size_t>(rank)];
   });

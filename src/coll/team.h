@@ -55,6 +55,8 @@ class Team {
   uint32_t count() const { return static_cast<uint32_t>(processes_.size()); }
   uint32_t me() const { return me_; }
   const char* call() const { return open_.call; }
+  /// The entry of the collective: what it is found by, and whether it has failed.
+  const OpenTeam& open() const { return open_; }
   uint32_t process(uint32_t team_rank) const { return processes_[team_rank]; }
   /// How many members a process hosts. REQUIRES: made from a communicator.
   uint32_t members(uint32_t team_rank) const;

@@ -17,6 +17,7 @@
 #include "mpi/process.h"
 #include "mpi/runtime.h"
 #include "proclet-sched/sched.h"
+#include "transport/multicast/service.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -118,6 +119,7 @@ int finish_process(int status) {
     report_leaked_comms();
     pt2pt::finalize();
     me.idle.reset();
+    transport::multicast::service().close();
     for (auto& t : me.transports) t->close();
   }
   if (me.boot) {

@@ -8,6 +8,7 @@
 
 #include "ch4-av-rankmap/av.h"
 #include "coll/failure.h"
+#include "coll/multicast_groups.h"
 #include "dynamic/connect.h"
 #include "dynamic/links.h"
 #include "liveness/watch.h"
@@ -74,6 +75,12 @@ Status use_links(dynamic::Links& links) {
   return {};
 }
 
+/// From now on collectives may send to groups of processes.
+void use_multicast(transport::multicast::Service* service) {
+  process().idle->add(service);
+  pt2pt::poll_beside(service);
+}
+
 }  // namespace
 
 Status connect() {
@@ -93,6 +100,8 @@ Status connect() {
   dynamic::set_links_opened_handler(use_links);
   FGMPI_TRY(pt2pt::init(setup));
   coll::init_failures();
+  coll::init_multicast_groups();
+  transport::multicast::set_opened_handler(use_multicast);
   if (rma::start_checking()) close_shortest_ways();
   sched::set_hooks(hooks_of_scheduler(me.idle != nullptr));
   install_naming();

@@ -60,7 +60,8 @@ TEST(Selector, TheSettingsNameTheAlgorithmsThereAre) {
 }
 
 TEST(Selector, NamesAreListedOnce) {
-  EXPECT_EQ(algorithm_names("ALLTOALL"), (std::vector<std::string>{"linear", "bruck", "pairwise"}));
+  EXPECT_EQ(algorithm_names("ALLTOALL"),
+            (std::vector<std::string>{"linear", "bruck", "pairwise", "multicast"}));
   EXPECT_TRUE(algorithm_names("NOTHING").empty());
 }
 

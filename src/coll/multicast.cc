@@ -1,0 +1,120 @@
+#include "coll/multicast.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ch4-av-rankmap/hosts.h"
+#include "coll/move.h"
+#include "transport/multicast/service.h"
+
+namespace fgmpi::coll {
+
+using transport::multicast::Completion;
+using transport::multicast::Match;
+using transport::multicast::Membership;
+using transport::multicast::service;
+
+bool wants_multicast(const Team& team, settings::Id setting, size_t bytes, size_t least_bytes) {
+  const uint32_t least_hosts = least_hosts_of_multicast();
+  const comm::SharedComm* shared = team.open().shared;
+  if (least_hosts == 0 || !shared || shared->inter || shared->tree || shared->id.is_drawn() ||
+      team.count() < 2)
+    return false;
+  if (settings::is_set(setting)) return settings::text(setting) == "multicast";
+  return bytes >= least_bytes && least_bytes != kNeverByItself && g_hosts.count() >= least_hosts &&
+         hosts_of(team) >= least_hosts;
+}
+
+Multicast::Multicast(const Team& team, Membership* group) : team_(team), group_(group) {
+  // Members of a group are in the order of processes.
+  PerProcess<uint32_t> order(team.count(), boost::container::default_init);
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return team.process(a) < team.process(b); });
+  index_.resize(team.count(), boost::container::default_init);
+  for (uint32_t i = 0; i < team.count(); ++i) index_[order[i]] = i;
+}
+
+Match Multicast::match(uint16_t step) const {
+  return {team_.open().ctx, team_.open().tag, 0, step};
+}
+
+void MulticastTransfer::prepare(const Team& team, size_t n, bool is_send) {
+  call = team.call();
+  bytes = n;
+  sends = is_send;
+  completion.owner = this;
+  completion.finish = [](Completion* c) {
+    static_cast<MulticastTransfer*>(c->owner)->set_complete();
+  };
+}
+
+void MulticastTransfer::describe(std::string* out) const {
+  *out += call;
+  *out +=
+      sends ? " (multicast: others have yet to receive)" : " (multicast: its root has yet to send)";
+}
+
+void Multicast::start_send(const void* data, size_t bytes, uint16_t step,
+                           MulticastTransfer* transfer) const {
+  transfer->prepare(team_, bytes, true);
+  if (team_.open().failed()) return transfer->completion.end(Completion::Outcome::kGivenUp);
+  service().send(group_, match(step), static_cast<const char*>(data), bytes, &transfer->completion);
+}
+
+void Multicast::start_recv(uint32_t from, void* data, size_t bytes, uint16_t step,
+                           MulticastTransfer* transfer) const {
+  transfer->prepare(team_, bytes, false);
+  if (team_.open().failed()) return transfer->completion.end(Completion::Outcome::kGivenUp);
+  service().receive(group_, index_[from], match(step), static_cast<char*>(data), bytes,
+                    &transfer->completion);
+}
+
+Status Multicast::finish(MulticastTransfer* transfers, size_t count) const {
+  Status first;
+  for (size_t i = 0; i < count; ++i) {
+    MulticastTransfer& t = transfers[i];
+    pt2pt::wait(&t, team_.call());
+    if (!first.ok()) continue;
+    if (t.completion.outcome == Completion::Outcome::kOtherLength)
+      first = truncated(static_cast<int64_t>(t.completion.bytes), static_cast<int64_t>(t.bytes));
+    else if (t.completion.outcome == Completion::Outcome::kGivenUp)
+      first = team_.open().failure();
+  }
+  return first;
+}
+
+Status Multicast::finish_after(Status first,
+                               std::initializer_list<MulticastTransfer*> transfers) const {
+  if (!first.ok()) service().give_up(team_.open().ctx, team_.open().tag, 0);
+  for (MulticastTransfer* t : transfers) {
+    if (!t) continue;
+    Status one = finish(t, 1);
+    if (first.ok()) first = std::move(one);
+  }
+  return first;
+}
+
+Status Multicast::send(const void* data, size_t bytes, uint16_t step) const {
+  MulticastTransfer transfer;
+  start_send(data, bytes, step, &transfer);
+  return finish(&transfer, 1);
+}
+
+Status Multicast::recv(uint32_t from, void* data, size_t bytes, uint16_t step) const {
+  MulticastTransfer transfer;
+  start_recv(from, data, bytes, step, &transfer);
+  return finish(&transfer, 1);
+}
+
+Status Multicast::expect(uint32_t from, size_t* bytes, uint16_t step) const {
+  MulticastTransfer transfer;
+  transfer.prepare(team_, 0, false);
+  if (team_.open().failed()) return team_.open().failure();
+  service().expect(group_, index_[from], match(step), &transfer.completion);
+  Status status = finish(&transfer, 1);
+  *bytes = static_cast<size_t>(transfer.completion.bytes);
+  return status;
+}
+
+}  // namespace fgmpi::coll

@@ -1,0 +1,483 @@
+#include "coll/multicast_groups.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/list.h"
+#include "base/settings.h"
+#include "base/strings.h"
+#include "ch4-av-rankmap/hosts.h"
+#include "coll/team.h"
+#include "proclet-sched/sched.h"
+#include "pt2pt/pt2pt.h"
+#include "transport/random.h"
+
+namespace fgmpi::coll {
+namespace {
+
+using transport::multicast::GroupSpec;
+using transport::multicast::Key;
+using transport::multicast::Membership;
+using transport::multicast::Mode;
+using transport::multicast::Place;
+using transport::multicast::service;
+
+// ---- What travels ------------------------------------------------------------------------------------------------------
+
+enum NoticeKind : uint32_t { kOffer = 1, kForm, kJoined, kVerdict, kClose, kCollision, kMove };
+
+struct OfferNotice {
+  uint32_t kind = kOffer;
+  uint32_t payload = 0;  ///< 0: this process cannot multicast
+  Place own;
+  uint32_t zero = 0;
+};
+struct Member {
+  uint32_t process;
+  Place own;
+};
+/// Followed by `here` members, the first of which is member `first`.
+struct FormNotice {
+  uint32_t kind = kForm;
+  uint32_t payload = 0;
+  uint64_t id = 0;
+  Key key{};
+  Place address;
+  uint32_t count = 0, first = 0, here = 0;
+};
+/// The other kinds.
+struct GroupNotice {
+  uint32_t kind = 0;
+  uint32_t outside = 0;  ///< kJoined: the member is not joined to the address
+  uint64_t id = 0;       ///< kVerdict: 0: no multicast
+  Place address;         ///< kMove
+  uint32_t zero = 0;
+};
+constexpr size_t kMostMembersHere = (1024 - sizeof(FormNotice)) / sizeof(Member);
+
+void notify(uint32_t process, uint64_t ctx, const void* notice, size_t bytes) {
+  pt2pt::notify(process, pt2pt::kNoticeMulticast, ctx, notice, bytes);
+}
+
+// ---- What is known -----------------------------------------------------------------------------------------------------
+
+/// A set of processes that has a group, or tried to.
+struct ProcessGroup {
+  uint64_t id = 0;
+  std::vector<Member> members;  ///< ascending by process
+  uint32_t known = 0;           ///< of them: as far as they have come
+  FormNotice form;
+  Membership* membership = nullptr;
+  uint32_t comms = 0;   ///< of this process that use it
+  bool closed = false;  ///< member 0 has said that no communicator of its uses it
+  // At member 0.
+  enum Stage : uint8_t { kJoining, kProbing, kWorks } stage = kJoining;
+  uint32_t joined = 0;
+  std::vector<uint32_t> outside;
+  std::vector<uint64_t> waiting;  ///< contexts of communicators that are to get its verdict
+};
+
+/// A collective that waits for the verdict.
+struct Waiting final : pt2pt::Request {
+  uint64_t ctx = 0;
+  int32_t tag = 0;
+  Waiting *next = nullptr, *prev = nullptr;
+  void describe(std::string* out) const override {
+    *out += call;
+    *out += " (agreeing on a multicast group)";
+  }
+  void end() { set_complete(); }
+};
+
+struct Offer {
+  uint32_t process;
+  OfferNotice notice;
+};
+
+/// A communicator, by its context id.
+struct CommGroup {
+  std::vector<uint32_t> processes;  ///< ascending; empty: no collective here has wanted the group
+  std::vector<Offer> offers;        ///< at member 0
+  bool offered = false, decided = false;
+  ProcessGroup* group = nullptr;  ///< where decided: nullptr: none
+  List<Waiting> waiting;
+};
+
+struct State {
+  std::unordered_map<uint64_t, CommGroup> comms;
+  std::unordered_map<uint64_t, std::unique_ptr<ProcessGroup>> groups;
+  bool told = false;  ///< why multicast is not used
+};
+/// Never destroyed: programs use MPI until they end.
+State& g_state = *new State;
+
+uint64_t key_of(uint64_t ctx) { return ctx & ~uint64_t{0xff}; }
+
+ProcessGroup* find_group(uint64_t id) {
+  auto it = g_state.groups.find(id);
+  return it == g_state.groups.end() ? nullptr : it->second.get();
+}
+
+bool has_processes(const ProcessGroup& group, const std::vector<uint32_t>& processes) {
+  return std::equal(group.members.begin(), group.members.end(), processes.begin(), processes.end(),
+                    [](const Member& m, uint32_t process) { return m.process == process; });
+}
+
+void tell_why_not(const std::string& why) {
+  if (std::exchange(g_state.told, true) || !settings::on(settings::kVerbose)) return;
+  std::fprintf(stderr, "fgmpi: collectives go without multicast: %s\n", why.c_str());
+}
+
+// ---- Member 0 ----------------------------------------------------------------------------------------------------------
+
+/// Tells all members of a communicator what has become of it. The notice to this process is handled at once.
+void send_verdict(uint64_t ctx, uint64_t id) {
+  auto it = g_state.comms.find(ctx);
+  if (it == g_state.comms.end()) return;  // freed here meanwhile: its collectives have failed
+  const std::vector<uint32_t> processes = it->second.processes;
+  GroupNotice verdict;
+  verdict.kind = kVerdict;
+  verdict.id = id;
+  for (uint32_t process : processes) notify(process, ctx, &verdict, sizeof verdict);
+}
+
+void drop_if_unused(ProcessGroup* group);
+
+void conclude_group(ProcessGroup* group, bool works) {
+  group->stage = ProcessGroup::kWorks;
+  const std::vector<uint64_t> waiting = std::exchange(group->waiting, {});
+  for (uint64_t ctx : waiting) send_verdict(ctx, works ? group->id : 0);
+  drop_if_unused(group);
+}
+
+void on_probed(Membership* membership, bool all) {
+  ProcessGroup* group = find_group(membership->group.id());
+  if (!group) return;
+  if (!all) {
+    std::string why = format("datagrams to a group do not arrive at %u of %zu processes",
+                             membership->probe.missing, group->members.size());
+    service().set_broken(why);
+    tell_why_not(why);
+  }
+  conclude_group(group, all);
+}
+
+/// Puts the members of a communicator, whose offers are all there, into a new group.
+void form(uint64_t ctx, CommGroup* comm) {
+  auto owned = std::make_unique<ProcessGroup>();
+  ProcessGroup* group = owned.get();
+  transport::random_bytes(&group->id, sizeof group->id);
+  group->id |= 1;
+  FormNotice head;
+  head.id = group->id;
+  transport::random_bytes(&head.key, sizeof head.key);
+  head.payload = ~0u;
+  for (uint32_t process : comm->processes) {
+    auto offer = std::find_if(comm->offers.begin(), comm->offers.end(),
+                              [&](const Offer& o) { return o.process == process; });
+    group->members.push_back({process, offer->notice.own});
+    head.payload = std::min(head.payload, offer->notice.payload);
+  }
+  head.address = transport::multicast::draw_address(group->members.front().own.family);
+  head.count = static_cast<uint32_t>(group->members.size());
+  group->waiting.push_back(ctx);
+  group->form = head;
+  g_state.groups.emplace(group->id, std::move(owned));
+  const std::vector<Member> members = group->members;
+  for (uint32_t first = 0; first < head.count; first += kMostMembersHere) {
+    head.first = first;
+    head.here = std::min<uint32_t>(kMostMembersHere, head.count - first);
+    char notice[1024];
+    std::memcpy(notice, &head, sizeof head);
+    std::memcpy(notice + sizeof head, &members[first], head.here * sizeof(Member));
+    for (const Member& m : members)
+      notify(m.process, ctx, notice, sizeof head + head.here * sizeof(Member));
+  }
+}
+
+/// "" or why these processes cannot form a group.
+std::string why_not(const CommGroup& comm) {
+  if (!service().why_not().empty()) return service().why_not();
+  for (const Offer& offer : comm.offers) {
+    if (offer.notice.payload == 0) return format("process %u cannot", offer.process);
+    if (offer.notice.own.family != comm.offers.front().notice.own.family)
+      return format("processes %u and %u have no addresses of one family",
+                    comm.offers.front().process, offer.process);
+  }
+  return comm.processes.size() > 65'535 ? "there are more than 65,535 processes" : "";
+}
+
+void decide_if_complete(uint64_t ctx, CommGroup* comm) {
+  if (comm->decided || comm->processes.empty()) return;
+  for (uint32_t process : comm->processes)
+    if (std::none_of(comm->offers.begin(), comm->offers.end(),
+                     [&](const Offer& o) { return o.process == process; }))
+      return;
+  const std::string why = why_not(*comm);
+  if (!why.empty()) {
+    tell_why_not(why);
+    return send_verdict(ctx, 0);
+  }
+  for (auto& [id, group] : g_state.groups) {
+    if (group->closed || !has_processes(*group, comm->processes)) continue;
+    if (group->stage == ProcessGroup::kWorks) return send_verdict(ctx, id);
+    group->waiting.push_back(ctx);
+    return;
+  }
+  form(ctx, comm);
+}
+
+void on_offer(uint32_t from, uint64_t ctx, const OfferNotice& notice) {
+  CommGroup& comm = g_state.comms[ctx];
+  if (std::any_of(comm.offers.begin(), comm.offers.end(),
+                  [&](const Offer& o) { return o.process == from; }))
+    return pt2pt::refuse_notice();
+  comm.offers.push_back({from, notice});
+  decide_if_complete(ctx, &comm);
+}
+
+void on_joined(const GroupNotice& notice, uint32_t from) {
+  ProcessGroup* group = find_group(notice.id);
+  auto is_from = [&](const Member& m) { return m.process == from; };
+  if (!group || group->stage != ProcessGroup::kJoining || !group->membership)
+    return pt2pt::refuse_notice();
+  auto member = std::find_if(group->members.begin(), group->members.end(), is_from);
+  if (member == group->members.end()) return pt2pt::refuse_notice();
+  const auto index = static_cast<uint32_t>(member - group->members.begin());
+  if (notice.outside && index != group->membership->group.me()) {
+    group->outside.push_back(index);
+    group->membership->group.doubt(index);
+  }
+  if (++group->joined < group->members.size()) return;
+  group->stage = ProcessGroup::kProbing;
+  service().probe(group->membership, group->outside, on_probed);
+}
+
+void on_collision_at(uint64_t id, uint64_t ctx) {
+  ProcessGroup* group = find_group(id);
+  if (!group || group->closed || !group->membership || group->members[0].process != g_av.me())
+    return;
+  GroupNotice move;
+  move.kind = kMove;
+  move.id = id;
+  move.address = transport::multicast::draw_address(group->form.address.family);
+  const std::vector<Member> members = group->members;
+  for (const Member& m : members) notify(m.process, ctx, &move, sizeof move);
+}
+
+// ---- Every member ------------------------------------------------------------------------------------------------------
+
+/// Gives the group back once nobody needs it: the communicators here, and member 0.
+void drop_if_unused(ProcessGroup* group) {
+  if (group->comms > 0) return;
+  const bool is_first = group->members[0].process == g_av.me();
+  if (is_first && !group->closed && group->waiting.empty()) {
+    GroupNotice close;
+    close.kind = kClose;
+    close.id = group->id;
+    group->closed = true;
+    for (const Member& m : group->members)
+      if (m.process != g_av.me()) notify(m.process, 0, &close, sizeof close);
+  }
+  if (!group->closed) return;
+  if (group->membership) service().leave(group->membership);
+  g_state.groups.erase(group->id);
+}
+
+void on_form(uint32_t from, const FormNotice& head, const Member* members) {
+  if (head.count < 2 || head.count > 65'535 || head.first > head.count ||
+      head.here > head.count - head.first || head.id == 0 || head.payload == 0 ||
+      head.payload > service().most_payload())
+    return pt2pt::refuse_notice();
+  std::unique_ptr<ProcessGroup>& owned = g_state.groups[head.id];
+  if (!owned) {
+    owned = std::make_unique<ProcessGroup>();
+    owned->id = head.id;
+    owned->form = head;
+  }
+  ProcessGroup* group = owned.get();
+  if (group->membership || group->form.count != head.count || group->known != head.first)
+    return pt2pt::refuse_notice();
+  group->members.resize(head.count);
+  std::copy_n(members, head.here, &group->members[head.first]);
+  group->known += head.here;
+  if (group->known < head.count) return;
+  GroupSpec spec;
+  spec.id = head.id;
+  spec.key = head.key;
+  spec.address = head.address;
+  spec.options.payload = head.payload;
+  spec.options.degree = static_cast<uint32_t>(settings::number(settings::kMulticastTree));
+  // What a member keeps for all roots together is bounded: the same numbers at all members.
+  constexpr size_t kKeptAtMost = 16 << 20;
+  spec.options.eager_quota = std::clamp<size_t>(kKeptAtMost / head.count, 32 << 10, 256 << 10);
+  spec.options.eager = std::min(spec.options.eager, spec.options.eager_quota / 2);
+  spec.options.most_window = service().most_window(head.payload);
+  transport::random_bytes(&spec.options.seed, sizeof spec.options.seed);
+  spec.me = ~0u;
+  for (uint32_t i = 0; i < head.count; ++i) {
+    if (group->members[i].process == g_av.me()) spec.me = i;
+    spec.members.push_back(group->members[i].own);
+  }
+  if (spec.me == ~0u || group->members[0].process != from ||
+      !service().join(spec, &group->membership).ok()) {
+    g_state.groups.erase(head.id);
+    return pt2pt::refuse_notice();
+  }
+  GroupNotice joined;
+  joined.kind = kJoined;
+  joined.outside = !group->membership->socket;
+  joined.id = head.id;
+  notify(from, 0, &joined, sizeof joined);
+}
+
+void on_verdict(uint64_t ctx, const GroupNotice& notice) {
+  auto it = g_state.comms.find(ctx);
+  if (it == g_state.comms.end() || it->second.decided) return pt2pt::refuse_notice();
+  CommGroup& comm = it->second;
+  comm.decided = true;
+  comm.offers = {};
+  comm.group = notice.id ? find_group(notice.id) : nullptr;
+  if (comm.group) ++comm.group->comms;
+  while (Waiting* waiting = comm.waiting.front()) {
+    comm.waiting.remove(waiting);
+    waiting->end();
+  }
+}
+
+void on_group_notice(uint32_t from, uint64_t ctx, const GroupNotice& notice) {
+  if (notice.kind == kVerdict) return on_verdict(ctx, notice);
+  if (notice.kind == kJoined) return on_joined(notice, from);
+  if (notice.kind == kCollision) return on_collision_at(notice.id, ctx);
+  ProcessGroup* group = find_group(notice.id);
+  if (!group || group->members[0].process != from) return pt2pt::refuse_notice();
+  if (notice.kind == kClose) {
+    group->closed = true;
+    drop_if_unused(group);
+  } else if (group->membership && notice.address.family == group->form.address.family) {
+    service().move(group->membership, notice.address);
+  }
+}
+
+void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
+  uint32_t kind = 0;
+  if (bytes >= sizeof kind) std::memcpy(&kind, data, sizeof kind);
+  if (kind == kOffer && bytes == sizeof(OfferNotice)) {
+    OfferNotice notice;
+    std::memcpy(&notice, data, sizeof notice);
+    return on_offer(from, ctx, notice);
+  }
+  if (kind == kForm && bytes > sizeof(FormNotice)) {
+    FormNotice head;
+    std::memcpy(&head, data, sizeof head);
+    std::vector<Member> members(kMostMembersHere);
+    if (head.here == 0 || head.here > kMostMembersHere ||
+        bytes != sizeof head + head.here * sizeof(Member))
+      return pt2pt::refuse_notice();
+    std::memcpy(members.data(), static_cast<const char*>(data) + sizeof head,
+                head.here * sizeof(Member));
+    return on_form(from, head, members.data());
+  }
+  if (kind < kJoined || kind > kMove || bytes != sizeof(GroupNotice)) return pt2pt::refuse_notice();
+  GroupNotice notice;
+  std::memcpy(&notice, data, sizeof notice);
+  on_group_notice(from, ctx, notice);
+}
+
+void on_collision(Membership* membership) {
+  const ProcessGroup* group = find_group(membership->group.id());
+  if (!group) return;
+  GroupNotice notice;
+  notice.kind = kCollision;
+  notice.id = group->id;
+  notify(group->members[0].process, 0, &notice, sizeof notice);
+}
+
+/// This process's offer for a communicator, made by the first collective that wants the group.
+void offer(uint64_t ctx, const Team& team, CommGroup* comm) {
+  comm->offered = true;
+  for (uint32_t p = 0; p < team.count(); ++p) comm->processes.push_back(team.process(p));
+  std::sort(comm->processes.begin(), comm->processes.end());
+  const uint32_t first = comm->processes.front();
+  bool able = false;
+  sched::call_on_host([&] { able = service().start(g_hosts.is_shared(g_av.me())).ok(); });
+  OfferNotice notice;
+  if (able) {
+    service().set_on_collision(on_collision);
+    notice.payload = static_cast<uint32_t>(service().most_payload());
+    notice.own = service().own();
+  }
+  notify(first, ctx, &notice, sizeof notice);
+}
+
+}  // namespace
+
+void init_multicast_groups() { pt2pt::set_notice_handler(pt2pt::kNoticeMulticast, on_notice); }
+
+uint32_t least_hosts_of_multicast() {
+  switch (transport::multicast::mode()) {
+    case Mode::kAuto:
+      return 4;
+    case Mode::kOn:
+      return 2;
+    case Mode::kOff:
+      return 0;
+  }
+  return 0;
+}
+
+uint32_t hosts_of(const Team& team) {
+  return g_hosts.count_of([&](uint32_t p) { return team.process(p); }, team.count());
+}
+
+Status group_of(const Team& team, Membership** out) {
+  const uint64_t ctx = key_of(team.open().ctx);
+  *out = nullptr;
+  CommGroup* comm = &g_state.comms[ctx];
+  if (__builtin_expect(!comm->decided, 0)) {
+    if (team.open().failed()) return team.open().failure();
+    Waiting waiting;
+    waiting.call = team.call();
+    waiting.ctx = team.open().ctx;
+    waiting.tag = team.open().tag;
+    comm->waiting.push_back(&waiting);
+    if (!comm->offered) offer(ctx, team, comm);
+    pt2pt::wait(&waiting, team.call());
+    if (team.open().failed()) return team.open().failure();
+    comm = &g_state.comms[ctx];
+  }
+  if (comm->group) *out = comm->group->membership;
+  return {};
+}
+
+void forget_multicast_group(comm::ContextId id) {
+  if (g_state.comms.empty()) return;
+  auto it = g_state.comms.find(id.bits);
+  if (it == g_state.comms.end()) return;
+  ProcessGroup* group = it->second.group;
+  g_state.comms.erase(it);
+  if (!group) return;
+  --group->comms;
+  drop_if_unused(group);
+}
+
+void give_up_multicast(uint64_t ctx, int32_t tag, int32_t mask) {
+  auto it = g_state.comms.find(key_of(ctx));
+  if (it == g_state.comms.end()) return;
+  CommGroup& comm = it->second;
+  for (Waiting* w = comm.waiting.front(); w;) {
+    Waiting* next = w->next;
+    if (w->ctx == ctx && ((w->tag ^ tag) & ~mask) == 0) {
+      comm.waiting.remove(w);
+      w->end();
+    }
+    w = next;
+  }
+  if (comm.decided && comm.group) service().give_up(ctx, tag, mask);
+}
+
+}  // namespace fgmpi::coll
