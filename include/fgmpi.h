@@ -100,9 +100,70 @@ typedef struct MPIX_Stats_values {
   MPI_Count rma_attached; /* through process_vm_readv and process_vm_writev */
   MPI_Count rma_messages; /* by messages to the target's process */
   MPI_Count rma_provider; /* by reads, writes and atomics of the network's provider */
+  /* IP multicast (src/transport/multicast): */
+  MPI_Count multicast_transfers; /* sent by the process to groups of processes */
+  MPI_Count multicast_bytes;     /* bytes in these */
+  MPI_Count multicast_repairs;   /* packets that were sent again */
+  MPI_Count multicast_dropped;   /* datagrams of strangers, dropped */
 } MPIX_Stats_values;
 /* Fills *values. Local. Errors: MPI_ERR_ARG for a null pointer. */
 int MPIX_Stats(MPIX_Stats_values* values);
+
+/* Opened groups (Yuan, Daniels, Faraj, Karwande: compiler-assisted group management): a collective that is called again and
+ * again with the same arguments, but for its buffers. All three functions take the arguments of the collective.
+ *
+ *   _open_group      checks the arguments and keeps them; of the buffers only whether they are memory, null or MPI_IN_PLACE
+ *                    matters. Local: nothing is communicated.
+ *   _data_movement   the collective: the same as the plain call, and it meets members that make that one in its place, or
+ *                    that have opened nothing. Arguments (arrays by their values) that are those of a group that is open
+ *                    need no checks; other ones take the place of those of an open group of this collective.
+ *   _close_group     forgets the group with these arguments, or else the last one used of this collective. Local.
+ *
+ * A rank may have many groups open on a communicator, one also several times; each open needs its close. Freeing the
+ * communicator closes those that are left. `comm` is an intracommunicator. Errors: those of the collective;
+ * MPIX_*_close_group: MPI_ERR_OTHER where none of this collective is open. */
+int MPIX_Bcast_open_group(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm);
+int MPIX_Bcast_data_movement(void* buffer, int count, MPI_Datatype datatype, int root,
+                             MPI_Comm comm);
+int MPIX_Bcast_close_group(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm);
+int MPIX_Scatter_open_group(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                            void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
+                            MPI_Comm comm);
+int MPIX_Scatter_data_movement(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                               void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
+                               MPI_Comm comm);
+int MPIX_Scatter_close_group(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                             void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
+                             MPI_Comm comm);
+int MPIX_Scatterv_open_group(const void* sendbuf, const int sendcounts[], const int displs[],
+                             MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                             MPI_Datatype recvtype, int root, MPI_Comm comm);
+int MPIX_Scatterv_data_movement(const void* sendbuf, const int sendcounts[], const int displs[],
+                                MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                                MPI_Datatype recvtype, int root, MPI_Comm comm);
+int MPIX_Scatterv_close_group(const void* sendbuf, const int sendcounts[], const int displs[],
+                              MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                              MPI_Datatype recvtype, int root, MPI_Comm comm);
+int MPIX_Allgatherv_open_group(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                               void* recvbuf, const int recvcounts[], const int displs[],
+                               MPI_Datatype recvtype, MPI_Comm comm);
+int MPIX_Allgatherv_data_movement(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                  void* recvbuf, const int recvcounts[], const int displs[],
+                                  MPI_Datatype recvtype, MPI_Comm comm);
+int MPIX_Allgatherv_close_group(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                void* recvbuf, const int recvcounts[], const int displs[],
+                                MPI_Datatype recvtype, MPI_Comm comm);
+int MPIX_Alltoallw_open_group(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                              const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                              const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
+int MPIX_Alltoallw_data_movement(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                 const MPI_Datatype sendtypes[], void* recvbuf,
+                                 const int recvcounts[], const int rdispls[],
+                                 const MPI_Datatype recvtypes[], MPI_Comm comm);
+int MPIX_Alltoallw_close_group(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                               const MPI_Datatype sendtypes[], void* recvbuf,
+                               const int recvcounts[], const int rdispls[],
+                               const MPI_Datatype recvtypes[], MPI_Comm comm);
 
 /* For tools that are loaded in front of the MPI functions (PMPI). A tool that also runs on other MPI libraries declares
  * these weak and asks whether they are there. */

@@ -31,12 +31,18 @@ struct Neighbors {
   bool weighted = false;
 };
 
+/// What a layer above keeps with a member's communicator.
+struct KeptWithComm {
+  virtual ~KeptWithComm() = default;
+};
+
 struct Extras {
   std::string name;
   bool named = false;
   Attributes attributes;
   std::vector<std::pair<std::string, std::string>> info;  ///< hints given, as set
   std::unique_ptr<Neighbors> neighbors;
+  std::unique_ptr<KeptWithComm> opened;  ///< opened groups (mpi/opened.h)
 };
 
 /// The extras of a communicator, made when missing.

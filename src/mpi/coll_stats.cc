@@ -20,6 +20,8 @@ FGMPI_EXTENSION int MPIX_Stats(MPIX_Stats_values* values) {
              count(kFrames),          count(kFrameBytes),
              count(kRmaHere),         count(kRmaMapped),
              count(kRmaAttached),     count(kRmaMessages),
-             count(kRmaProvider)};
+             count(kRmaProvider),     count(kMulticastTransfers),
+             count(kMulticastBytes),  count(kMulticastRepairs),
+             count(kMulticastDropped)};
   return MPI_SUCCESS;
 }

@@ -1,0 +1,250 @@
+// Opened groups: movements give what the plain collective would, whoever of the members has opened what: some ranks use the
+// three calls, others call the plain collective in the same place, and others still open and close in every round.
+// Arguments change under way, arrays also by their values alone. What is expected is computed from the seed of the round.
+#include <fgmpi.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "mpitest.h"
+
+namespace {
+
+int g_rank, g_size;
+MPI_Comm g_comm;
+
+uint64_t mix(uint64_t x) {
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+uint64_t number(uint64_t a, uint64_t b = 0, uint64_t c = 0) {
+  return mix(mix(mix(a + 1) + b + 1) + c + 1);
+}
+/// Element i of what `from` has for `to` in a round.
+int value(int round, int from, int to, int i) {
+  return static_cast<int>(number(static_cast<uint64_t>(round),
+                                 static_cast<uint64_t>(from * 4096 + to),
+                                 static_cast<uint64_t>(i)) &
+                          0x7fffffff);
+}
+
+/// How this rank makes the calls of a series.
+enum Way { kPlain, kOpened, kOpenEachTime, kWays };
+Way way_of(int series) {
+  return static_cast<Way>(number(77, static_cast<uint64_t>(series), static_cast<uint64_t>(g_rank)) %
+                          kWays);
+}
+/// Rounds of a series, with the same arguments but where `changes` says.
+constexpr int kRounds = 5;
+/// The number that arguments of this round are made of: it changes in the fourth round.
+uint64_t arguments_of(int series, int round) {
+  return number(static_cast<uint64_t>(series), round >= 3 ? 1 : 0);
+}
+
+#define MOVE(NAME, ...)                                                                  \
+  do {                                                                                   \
+    if (way == kPlain) {                                                                 \
+      OK(MPI_##NAME(__VA_ARGS__));                                                       \
+    } else {                                                                             \
+      if (way == kOpenEachTime || round == 0) OK(MPIX_##NAME##_open_group(__VA_ARGS__)); \
+      OK(MPIX_##NAME##_data_movement(__VA_ARGS__));                                      \
+      if (way == kOpenEachTime || round == kRounds - 1)                                  \
+        OK(MPIX_##NAME##_close_group(__VA_ARGS__));                                      \
+    }                                                                                    \
+  } while (0)
+
+void bcast(int series, int most) {
+  const Way way = way_of(series);
+  for (int round = 0; round < kRounds; ++round) {
+    const uint64_t seed = arguments_of(series, round);
+    const int root = static_cast<int>(number(seed, 1) % static_cast<uint64_t>(g_size));
+    const int count = static_cast<int>(number(seed, 2) % static_cast<uint64_t>(most));
+    // Members give the same data by different types.
+    const bool pairs = (g_rank + series) % 2 == 0 && count % 2 == 0;
+    MPI_Datatype type = MPI_INT;
+    if (pairs) {
+      OK(MPI_Type_vector(2, 1, 2, MPI_INT, &type));
+      OK(MPI_Type_commit(&type));
+    }
+    const size_t stride = pairs ? 2 : 1;
+    std::vector<int> buffer(static_cast<size_t>(count) * 2 + 2, -1);
+    // A vector of two ints with a hole has an extent of three ints.
+    auto at = [&](int i) {
+      return pairs ? static_cast<size_t>(i / 2) * 3 + static_cast<size_t>(i % 2) * stride
+                   : static_cast<size_t>(i);
+    };
+    if (g_rank == root)
+      for (int i = 0; i < count; ++i) buffer[at(i)] = value(round, root, series, i);
+    MOVE(Bcast, buffer.data(), pairs ? count / 2 : count, type, root, g_comm);
+    for (int i = 0; i < count; ++i) CHECK(buffer[at(i)] == value(round, root, series, i));
+    if (pairs) OK(MPI_Type_free(&type));
+  }
+}
+
+void scatter(int series, int most) {
+  const Way way = way_of(series);
+  for (int round = 0; round < kRounds; ++round) {
+    const uint64_t seed = arguments_of(series, round);
+    const int root = static_cast<int>(number(seed, 1) % static_cast<uint64_t>(g_size));
+    const int count = static_cast<int>(number(seed, 2) % static_cast<uint64_t>(most));
+    std::vector<int> all(static_cast<size_t>(count * g_size) + 1),
+        mine(static_cast<size_t>(count) + 1);
+    for (int r = 0; r < g_size; ++r)
+      for (int i = 0; i < count; ++i)
+        all[static_cast<size_t>(r * count + i)] = value(round, root, r, i);
+    const bool in_place = g_rank == root && series % 3 == 0;
+    void* to = in_place ? MPI_IN_PLACE : mine.data();
+    MOVE(Scatter, all.data(), count, MPI_INT, to, count, MPI_INT, root, g_comm);
+    for (int i = 0; !in_place && i < count; ++i)
+      CHECK(mine[static_cast<size_t>(i)] == value(round, root, g_rank, i));
+  }
+}
+
+/// Counts with many zeros, and displacements with gaps.
+void lay_out(uint64_t seed, int most, std::vector<int>* counts, std::vector<int>* displs,
+             int* total) {
+  int at = 0;
+  counts->resize(static_cast<size_t>(g_size));
+  displs->resize(static_cast<size_t>(g_size));
+  for (int r = 0; r < g_size; ++r) {
+    const uint64_t n = number(seed, 3, static_cast<uint64_t>(r));
+    const int count = n % 3 == 0 ? 0 : static_cast<int>((n >> 8) % static_cast<uint64_t>(most));
+    (*counts)[static_cast<size_t>(r)] = count;
+    (*displs)[static_cast<size_t>(r)] = at;
+    at += count + static_cast<int>(n >> 40 & 1);
+  }
+  *total = at;
+}
+
+void scatterv(int series, int most) {
+  const Way way = way_of(series);
+  std::vector<int> counts, displs;  // the same arrays, with other values
+  for (int round = 0; round < kRounds; ++round) {
+    const uint64_t seed = arguments_of(series, round);
+    const int root =
+        static_cast<int>(number(static_cast<uint64_t>(series), 9) % static_cast<uint64_t>(g_size));
+    int total;
+    lay_out(seed, most, &counts, &displs, &total);
+    std::vector<int> all(static_cast<size_t>(total) + 1, -1);
+    for (size_t r = 0; r < counts.size(); ++r)
+      for (int i = 0; i < counts[r]; ++i)
+        all[static_cast<size_t>(displs[r] + i)] = value(round, root, static_cast<int>(r), i);
+    const int count = counts[static_cast<size_t>(g_rank)];
+    std::vector<int> mine(static_cast<size_t>(count) + 1);
+    const bool is_root = g_rank == root;
+    MOVE(Scatterv, is_root ? all.data() : nullptr, is_root ? counts.data() : nullptr,
+         is_root ? displs.data() : nullptr, MPI_INT, mine.data(), count, MPI_INT, root, g_comm);
+    for (int i = 0; i < count; ++i)
+      CHECK(mine[static_cast<size_t>(i)] == value(round, root, g_rank, i));
+  }
+}
+
+void allgatherv(int series, int most) {
+  const Way way = way_of(series);
+  std::vector<int> counts, displs;
+  for (int round = 0; round < kRounds; ++round) {
+    int total;
+    lay_out(arguments_of(series, round), most, &counts, &displs, &total);
+    std::vector<int> all(static_cast<size_t>(total) + 1, -1);
+    const int count = counts[static_cast<size_t>(g_rank)];
+    std::vector<int> mine(static_cast<size_t>(count) + 1);
+    for (int i = 0; i < count; ++i) mine[static_cast<size_t>(i)] = value(round, g_rank, 0, i);
+    MOVE(Allgatherv, mine.data(), count, MPI_INT, all.data(), counts.data(), displs.data(), MPI_INT,
+         g_comm);
+    for (size_t r = 0; r < counts.size(); ++r)
+      for (int i = 0; i < counts[r]; ++i)
+        CHECK(all[static_cast<size_t>(displs[r] + i)] == value(round, static_cast<int>(r), 0, i));
+  }
+}
+
+void alltoallw(int series, int most) {
+  const Way way = way_of(series);
+  const size_t n = static_cast<size_t>(g_size);
+  std::vector<int> send_counts(n), send_displs(n), recv_counts(n), recv_displs(n);
+  for (int round = 0; round < kRounds; ++round) {
+    const uint64_t seed = arguments_of(series, round);
+    auto count_of = [&](int from, int to) {
+      const uint64_t x = number(seed, static_cast<uint64_t>(from), static_cast<uint64_t>(to) + 5);
+      return x % 3 == 0 ? 0 : static_cast<int>((x >> 8) % static_cast<uint64_t>(most));
+    };
+    std::vector<MPI_Datatype> send_types(n), recv_types(n);
+    int out = 0, in = 0;
+    for (int r = 0; r < g_size; ++r) {
+      const size_t i = static_cast<size_t>(r);
+      const bool as_floats = number(seed, 6, static_cast<uint64_t>(g_rank ^ r)) % 2 == 0;
+      send_types[i] = recv_types[i] = as_floats ? MPI_FLOAT : MPI_INT;
+      send_counts[i] = count_of(g_rank, r);
+      recv_counts[i] = count_of(r, g_rank);
+      send_displs[i] = out * 4;
+      recv_displs[i] = in * 4;
+      out += send_counts[i];
+      in += recv_counts[i];
+    }
+    std::vector<int> sent(static_cast<size_t>(out) + 1), got(static_cast<size_t>(in) + 1, -1);
+    for (int r = 0; r < g_size; ++r)
+      for (int i = 0; i < send_counts[static_cast<size_t>(r)]; ++i)
+        sent[static_cast<size_t>(send_displs[static_cast<size_t>(r)] / 4 + i)] =
+            value(round, g_rank, r, i);
+    MOVE(Alltoallw, sent.data(), send_counts.data(), send_displs.data(), send_types.data(),
+         got.data(), recv_counts.data(), recv_displs.data(), recv_types.data(), g_comm);
+    for (int r = 0; r < g_size; ++r)
+      for (int i = 0; i < recv_counts[static_cast<size_t>(r)]; ++i)
+        CHECK(got[static_cast<size_t>(recv_displs[static_cast<size_t>(r)] / 4 + i)] ==
+              value(round, r, g_rank, i));
+  }
+}
+
+/// Opening communicates nothing: ranks that open and close at different times do not wait for each other.
+void local() {
+  int buffer[2] = {0, 0};
+  for (int i = 0; i <= g_rank % 3; ++i)
+    OK(MPIX_Bcast_open_group(buffer, 2, MPI_INT, 0, MPI_COMM_SELF));
+  for (int i = 0; i <= g_rank % 3; ++i)
+    OK(MPIX_Bcast_close_group(buffer, 2, MPI_INT, 0, MPI_COMM_SELF));
+  if (g_rank % 2)
+    OK(MPIX_Scatter_open_group(buffer, 1, MPI_INT, buffer + 1, 1, MPI_INT, 0, g_comm));
+}
+
+/// What is refused, and how it is said.
+void errors() {
+  int buffer[4] = {0};
+  OK(MPI_Comm_set_errhandler(g_comm, MPI_ERRORS_RETURN));
+  auto class_of = [](int code) {
+    int c;
+    OK(MPI_Error_class(code, &c));
+    return c;
+  };
+  CHECK(class_of(MPIX_Bcast_close_group(buffer, 1, MPI_INT, 0, g_comm)) == MPI_ERR_OTHER);
+  CHECK(class_of(MPIX_Bcast_open_group(buffer, -1, MPI_INT, 0, g_comm)) == MPI_ERR_COUNT);
+  CHECK(class_of(MPIX_Bcast_open_group(buffer, 1, MPI_INT, g_size, g_comm)) == MPI_ERR_ROOT);
+  CHECK(class_of(MPIX_Bcast_open_group(buffer, 1, MPI_DATATYPE_NULL, 0, g_comm)) == MPI_ERR_TYPE);
+  CHECK(class_of(MPIX_Bcast_close_group(buffer, 1, MPI_INT, 0, g_comm)) == MPI_ERR_OTHER);
+  // A movement whose arguments have become bad says so, and the group stays as it was.
+  OK(MPIX_Bcast_open_group(buffer, 1, MPI_INT, 0, g_comm));
+  CHECK(class_of(MPIX_Bcast_data_movement(buffer, -1, MPI_INT, 0, g_comm)) == MPI_ERR_COUNT);
+  OK(MPIX_Bcast_data_movement(buffer, 1, MPI_INT, 0, g_comm));
+  OK(MPIX_Bcast_close_group(buffer, 1, MPI_INT, 0, g_comm));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  OK(MPI_Init(&argc, &argv));
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &g_comm));
+  OK(MPI_Comm_rank(g_comm, &g_rank));
+  OK(MPI_Comm_size(g_comm, &g_size));
+  local();
+  const int series = g_size > 32 ? 3 : 8;
+  for (int s = 0; s < series; ++s) {
+    const int most = s % 4 == 3 ? 6000 / g_size + 2 : 20;
+    bcast(s, s % 4 == 3 ? 20000 : 30);
+    scatter(s, most);
+    scatterv(s, most);
+    allgatherv(s, most);
+    alltoallw(s, most);
+  }
+  errors();
+  OK(MPI_Comm_free(&g_comm));  // groups that are still open go with it
+  return finish();
+}
