@@ -109,6 +109,8 @@ Status describe_transports(bootstrap::Bootstrap* boot, Transports* transports, s
     *text += line("transport",
                   format("%s: %s%s", transport::describe(transport, address).c_str(),
                          now.empty() ? "no other process" : "to processes ", ranges(now).c_str()));
+    if (const std::string access = transport.describe_access(); !access.empty() && !now.empty())
+      *text += line("", access);
   }
   if (left > 0) *text += line("transport", format("none to %d of the processes", left));
   return boot->fence();

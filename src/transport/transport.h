@@ -158,6 +158,8 @@ class Transport {
   /// granted. 0: this transport cannot.
   virtual uint64_t grant_access() { return 0; }
   virtual void withdraw_access() {}
+  /// How windows reach memory behind this transport, and why not better: fgmpi-info -v. Empty: nothing to say.
+  virtual std::string describe_access() const { return {}; }
   /// Accesses need no processor of the peer: better than asking it by frames.
   virtual bool access_pays() const { return false; }
   /// Bytes of an atomic access at most; 0: the provider has no such. It is carried out by the peer's processor. Several

@@ -56,6 +56,10 @@ struct Fabric {
   int open_queue();
 };
 
+/// Why windows cannot be accessed through a provider, in words, or empty: it must access any memory of a process by one key
+/// that the process draws, from and to memory that was not registered.
+std::string why_no_access(const fi_info& info);
+
 /// libfabric's words for an error number (positive or negative).
 std::string fabric_error(long code);
 

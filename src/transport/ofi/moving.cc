@@ -37,11 +37,37 @@ fi_op provider_op(AccessKind kind, AtomicOp op) {
 
 }  // namespace
 
+std::string why_no_access(const fi_info& info) {
+  constexpr std::pair<uint64_t, const char*> kWants[] = {
+      {FI_MR_LOCAL, "FI_MR_LOCAL"},         {FI_MR_RAW, "FI_MR_RAW"},
+      {FI_MR_VIRT_ADDR, "FI_MR_VIRT_ADDR"}, {FI_MR_ALLOCATED, "FI_MR_ALLOCATED"},
+      {FI_MR_PROV_KEY, "FI_MR_PROV_KEY"},   {FI_MR_ENDPOINT, "FI_MR_ENDPOINT"}};
+  if (!(info.caps & FI_RMA) || !(info.caps & FI_WRITE)) return "it does not access memory (FI_RMA)";
+  const auto mode = static_cast<uint64_t>(info.domain_attr->mr_mode);
+  if (mode != 0) {
+    std::string wants;
+    for (const auto& [bit, name] : kWants)
+      if (mode & bit) wants += (wants.empty() ? "" : ", ") + std::string(name);
+    return "it wants memory registered piece by piece (" +
+           (wants.empty() ? format("mr_mode 0x%llx", static_cast<unsigned long long>(mode))
+                          : wants) +
+           ")";
+  }
+  if (info.domain_attr->mr_key_size < sizeof(uint64_t))
+    return format("its keys have %zu bytes; needed are %zu", info.domain_attr->mr_key_size,
+                  sizeof(uint64_t));
+  return {};
+}
+
+std::string Ofi::describe_access() const {
+  if (!fabric_.info) return {};
+  const std::string why = why_no_access(*fabric_.info);
+  if (why.empty()) return "windows: provider " + fabric_.provider() + " can read and write memory";
+  return "windows: messages only, provider " + fabric_.provider() + ": " + why;
+}
+
 uint64_t Ofi::grant_access() {
-  if (!(fabric_.info->caps & FI_RMA) || !(fabric_.info->caps & FI_WRITE) ||
-      fabric_.info->domain_attr->mr_mode != 0 ||
-      fabric_.info->domain_attr->mr_key_size < sizeof(uint64_t))
-    return 0;
+  if (!why_no_access(*fabric_.info).empty()) return 0;
   if (!granted_) {
     uint64_t key;
     random_bytes(&key, sizeof key);

@@ -112,6 +112,7 @@ class Ofi final : public Transport {
                   uint64_t cookie) override;
   uint64_t grant_access() override;
   void withdraw_access() override;
+  std::string describe_access() const override;
   bool access_pays() const override { return !fabric_.is_plain_sockets() && !fabric_.is_layered(); }
   size_t most_atomic(Access::Kind kind, AtomicOp op, AtomicType type) const override;
   void access(uint64_t peer, const Access& what) override;

@@ -9,6 +9,7 @@
 #include "exchange.h"
 #include "proclet-sched/sched.h"
 #include "transport/ofi/address.h"
+#include "transport/ofi/fabric.h"
 #include "transport/ofi/frame.h"
 #include "transport/registry.h"
 
@@ -48,6 +49,23 @@ std::string payloads(const std::string& bytes) {
   for (ofi::Frame f; ofi::next_frame(&d, 1000, &f);)
     all += std::string(static_cast<const char*>(f.payload), f.length) + ",";
   return all + (d.left ? "!" : "");
+}
+
+TEST(Access, SaysWhyAProviderIsNotUsed) {
+  fi_domain_attr domain{};
+  fi_info info{};
+  info.domain_attr = &domain;
+  info.caps = FI_MSG | FI_RMA | FI_READ | FI_WRITE;
+  domain.mr_key_size = 8;
+  EXPECT_EQ(ofi::why_no_access(info), "");
+  domain.mr_mode = FI_MR_LOCAL | FI_MR_PROV_KEY;
+  EXPECT_EQ(ofi::why_no_access(info),
+            "it wants memory registered piece by piece (FI_MR_LOCAL, FI_MR_PROV_KEY)");
+  domain.mr_mode = 0;
+  domain.mr_key_size = 4;
+  EXPECT_EQ(ofi::why_no_access(info), "its keys have 4 bytes; needed are 8");
+  info.caps = FI_MSG;
+  EXPECT_EQ(ofi::why_no_access(info), "it does not access memory (FI_RMA)");
 }
 
 TEST(Frame, DecodesWhatIsWellFormedOnly) {
