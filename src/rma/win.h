@@ -146,25 +146,30 @@ struct Target {
   uint32_t folds = 0, atomics = 0;
 };
 
-/// A member's epochs. Made by its first.
+/// A member's epochs. Made by its first. What a fence looks at comes first.
 struct Access {
   int32_t hot_rank = -1;  ///< the target reached last in this epoch, or -1: `hot` is its memory
   int32_t hot_of = -1;    ///< whose memory `hot` is, of an earlier epoch too
-  Reach hot;
   Epoch epoch = Epoch::kNone;
   bool exposed = false;                  ///< between MPI_Win_post and MPI_Win_wait
   bool no_check = false;                 ///< MPI_Win_lock_all with MPI_MODE_NOCHECK
   bool stores = false;                   ///< stored into mappings since the last flush
   uint32_t outstanding = 0, unsent = 0;  ///< sums over all targets
   uint32_t locks = 0;                    ///< targets locked by MPI_Win_lock
+  Status failure;                        ///< the first error that a target answered with
   sched::Proclet* parked = nullptr;      ///< waits for one of the counts
+  Reach hot;
   std::unordered_map<int32_t, Target> targets;
   std::vector<int32_t> started;  ///< kStart: ranks of the group, ascending
   uint32_t expected = 0;         ///< completes that MPI_Win_wait waits for
-  Status failure;                ///< the first error that a target answered with
   // Values that attributes point to.
   MPI_Aint size = 0;
   int unit = 0, flavor = 0, model = MPI_WIN_UNIFIED;
+
+  /// Nothing is under way or exposed, and no other epoch than a fence's is open.
+  bool is_quiet() const {
+    return epoch <= Epoch::kFence && !exposed && !stores && outstanding == 0 && failure.ok();
+  }
 };
 
 /// A member's window.
