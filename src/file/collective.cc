@@ -3,6 +3,7 @@
 //
 //   members' walks -> pieces in file order, touching ones joined, equal ones read once
 //     ranges of processes do not interleave:  each process moves its own, in windows
+//       (reads of a few bytes even before the processes have told each other)
 //     they do:  rounds of (aggregators x cb_buffer_size) bytes of the file; in each, every process tells each aggregator
 //               its ranges as rules and sends or gets their data, and the aggregator moves its window whole
 //
@@ -26,6 +27,8 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 constexpr int64_t kBufferBytes = 16 << 20;
 /// What a process that moves its own ranges takes at once.
 constexpr int64_t kOwnWindow = int64_t{64} << 20;
+/// Reads up to here take less time than it takes to tell the other processes of them.
+constexpr int64_t kEarly = 1 << 20;
 
 struct Member : comm::Arrival {
   File* file = nullptr;
@@ -46,6 +49,7 @@ class CollectiveRequest final : public FileRequest {
 struct Range {
   int64_t low = kNever, high = 0;
   int64_t ascends = 1;  ///< 0: a view overlaps itself
+  int64_t done = 0;     ///< 1: read already
 };
 
 class Collective {
@@ -63,7 +67,7 @@ class Collective {
   /// May switch.
   void run() {
     Status status = begin();
-    if (status.ok()) {
+    if (status.ok() && !all_is_done()) {
       status = move_all();
       status = processes_.agree(std::move(status));
     }
@@ -94,18 +98,14 @@ class Collective {
     Range range;
     for (Member* m : members_) {
       if (!mine.ok()) break;
-      int64_t position;
-      if (__builtin_mul_overflow(m->offset, m->view->etype_size, &position)) {
-        mine = error(MPI_ERR_ARG, "offset is %lld etypes, beyond the largest offset of a file",
-                     static_cast<long long>(m->offset));
-        break;
-      }
-      mine = m->walk.begin(m->view, position, m->buffer, write_);
+      mine = begin_walk(m);
+      if (!mine.ok()) break;
       if (m->walk.total() == 0) continue;
       range.ascends &= m->walk.ascends();
       range.low = std::min(range.low, m->walk.low());
       range.high = std::max(range.high, m->walk.high());
     }
+    if (mine.ok()) mine = read_early(&range);
     Bytes bytes;
     std::vector<Bytes> all;
     append(&bytes, range);
@@ -118,6 +118,36 @@ class Collective {
       if (mine.ok() && !theirs.ok()) mine = std::move(theirs);
     }
     return mine;
+  }
+
+  Status begin_walk(Member* m) {
+    int64_t position;
+    if (__builtin_mul_overflow(m->offset, m->view->etype_size, &position))
+      return error(MPI_ERR_ARG, "offset is %lld etypes, beyond the largest offset of a file",
+                   static_cast<long long>(m->offset));
+    return m->walk.begin(m->view, position, m->buffer, write_);
+  }
+
+  /// Reads a few bytes in a row before the other processes have told of theirs, which seldom reach into them: the outcome
+  /// travels with the range, so that nobody waits twice. Where they do, it is read again with them. May switch.
+  Status read_early(Range* range) {
+    if (write_ || processes_.count() == 1 || shared_->atomic || shared_->sequential() ||
+        !range->ascends || shared_->is("romio_cb_read", "enable"))
+      return {};
+    int64_t bytes = 0;
+    for (const Member* m : members_) bytes += m->walk.total();
+    if (bytes > 0 && (bytes != range->high - range->low || bytes > kEarly)) return {};
+    range->done = 1;
+    if (bytes == 0) return {};
+    Pin pin;
+    FGMPI_TRY(pin.take(&shared_->descriptor));
+    fd_ = pin.fd();
+    return own(*range);
+  }
+  bool all_is_done() const {
+    for (const Range& r : ranges_)
+      if (!r.done) return false;
+    return !wants_exchange();
   }
 
   /// Ordered: ranks in order from the shared pointer on. What each has goes to the first process and the positions come
@@ -165,6 +195,11 @@ class Collective {
   Status move_all() {
     Pin pin;
     const bool exchanges = !shared_->atomic && ranges_[processes_.me()].ascends && wants_exchange();
+    if (ranges_[processes_.me()].done) {
+      if (!exchanges) return {};
+      ended_at_ = kNever;
+      for (Member* m : members_) FGMPI_TRY(begin_walk(m));
+    }
     // Who only sends or receives needs no descriptor. An aggregator without one takes part all the same: others wait for it.
     if (!exchanges || aggregates()) not_opened_ = pin.take(&shared_->descriptor);
     fd_ = pin.fd();
