@@ -2,7 +2,8 @@
  *   lossy_link DELAY_MS LOSS_PERCENT NAMESPACE...
  *
  * Makes a TUN interface lossy0 in each network namespace (files as in /run/netns) and carries packets between them: the
- * n-th namespace has the addresses that end in .n. Each packet is lost with the given probability (a fixed sequence of
+ * n-th namespace has the addresses that end in .n; what is sent to a multicast address comes to all others. Each packet, on
+ * its way to each, is lost with the given probability (a fixed sequence of
  * random numbers), else delivered after the delay. Says "ready" when the interfaces are there, and on SIGTERM how many
  * packets it carried and lost. Ends with 77 and the reason where there are no TUN devices. */
 #define _GNU_SOURCE
@@ -71,25 +72,33 @@ static int open_interface(const char* namespace) {
   return fd;
 }
 
-/* Takes in what came from one namespace. */
-static void take(int fd, int hosts, double loss, int64_t delay) {
+static void carry(const unsigned char* bytes, int length, int to, double loss, int64_t delay) {
+  if (tail - head == kQueue) return;
+  if (uniform() < loss) {
+    ++lost;
+    return;
+  }
+  struct Packet* p = &queue[tail % kQueue];
+  memcpy(p->bytes, bytes, (size_t)length);
+  p->due = now_ns() + delay;
+  p->to = to;
+  p->length = length;
+  ++tail;
+}
+
+/* Takes in what came from namespace number `from`. */
+static void take(int fd, int from, int hosts, double loss, int64_t delay) {
   for (;;) {
-    struct Packet* p = &queue[tail % kQueue];
-    unsigned char spill[kMostBytes];
-    int full = tail - head == kQueue;
-    ssize_t n = read(fd, full ? spill : p->bytes, kMostBytes);
+    unsigned char bytes[kMostBytes];
+    ssize_t n = read(fd, bytes, kMostBytes);
     if (n <= 0) return;
-    if (full || n < 20 || p->bytes[0] >> 4 != 4) continue; /* IPv4 only */
-    int to = p->bytes[19] - 1;
-    if (to < 0 || to >= hosts) continue;
-    if (uniform() < loss) {
-      ++lost;
-      continue;
+    if (n < 20 || bytes[0] >> 4 != 4) continue; /* IPv4 only */
+    if (bytes[16] >> 4 == 14) { /* multicast; not what only routers and hosts are told */
+      for (int to = 0; bytes[16] == 239 && to < hosts; ++to)
+        if (to != from) carry(bytes, (int)n, to, loss, delay);
+    } else if (bytes[19] >= 1 && bytes[19] <= hosts) {
+      carry(bytes, (int)n, bytes[19] - 1, loss, delay);
     }
-    p->due = now_ns() + delay;
-    p->to = to;
-    p->length = (int)n;
-    ++tail;
   }
 }
 
@@ -112,7 +121,7 @@ int main(int argc, char** argv) {
     struct timespec timeout = {wait / 1000000000, wait % 1000000000};
     if (ppoll(fds, hosts, &timeout, NULL) < 0 && errno != EINTR) break;
     for (int i = 0; i < hosts; ++i)
-      if (fds[i].revents & POLLIN) take(fds[i].fd, hosts, loss, delay);
+      if (fds[i].revents & POLLIN) take(fds[i].fd, i, hosts, loss, delay);
     for (; head != tail && queue[head % kQueue].due <= now_ns(); ++head, ++carried) {
       struct Packet* p = &queue[head % kQueue];
       if (write(fds[p->to].fd, p->bytes, p->length) < 0) ++lost;
