@@ -88,13 +88,20 @@ template <Name kCall, Mode kMode, class Count>
   return send_by_handle(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
 }
 
+/// As above for a communicator that is not found at once.
+template <Name kCall, Mode kMode, class Count>
+[[gnu::noinline]] int send_not_found(const void* buf, Count count, MPI_Datatype datatype, int dest,
+                                     int tag, MPI_Comm comm) {
+  return send_elsewhere(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
+}
+
 template <Name kCall, Mode kMode, class Count>
 [[gnu::always_inline]] inline int send(const void* buf, Count count, MPI_Datatype datatype,
                                        int dest, int tag, MPI_Comm comm) {
   sched::maybe_force_switch();
   Comm* c = listed(comm);
   if (__builtin_expect(!c, 0))
-    return send_elsewhere(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
+    return send_not_found<kCall, kMode>(buf, count, datatype, dest, tag, comm);
   if (__builtin_expect(sent_at_once(buf, count, datatype, dest, tag, c), 1)) return MPI_SUCCESS;
   return send_slowly<kCall, kMode>(buf, count, datatype, dest, tag, comm);
 }
