@@ -12,7 +12,7 @@
 // becomes the proclet's in the same way. The fields are those of <bits/struct_mutex.h> and <bits/struct_rwlock.h>, to which
 // static initialisers bind the C library.
 //
-// Robust mutexes and those with priorities (PTHREAD_PRIO_*) are known to the kernel by their thread: they block the process.
+// Robust mutexes, those with priorities (PTHREAD_PRIO_*) and pthread_once: thread_waits.cc.
 // Thread rule: any thread.
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,31 +32,11 @@
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/swap.h"
+#include "privatize/waits.h"
 #include "proclet-sched/blocking.h"
 
 namespace fgmpi::privatize {
 namespace {
-
-/// A function of the C library, found when it is first called.
-template <class F>
-class Real;
-template <class R, class... A>
-class Real<R(A...)> {
- public:
-  constexpr explicit Real(const char* name) : name_(name) {}
-  R operator()(A... arguments) {
-    auto* function = function_.load(std::memory_order_relaxed);
-    if (__builtin_expect(!function, 0)) {
-      function = next_symbol<R(A...)>(name_);
-      function_.store(function, std::memory_order_relaxed);
-    }
-    return function(arguments...);
-  }
-
- private:
-  const char* name_;
-  std::atomic<R (*)(A...)> function_{nullptr};
-};
 
 #define FGMPI_REAL(name, ...) constinit Real<__VA_ARGS__> g_##name(#name)
 using Mutex = pthread_mutex_t;
@@ -93,11 +73,6 @@ FGMPI_REAL(mtx_unlock, int(mtx_t*));
 FGMPI_REAL(cnd_wait, int(cnd_t*, mtx_t*));
 FGMPI_REAL(cnd_timedwait, int(cnd_t*, mtx_t*, const timespec*));
 #undef FGMPI_REAL
-
-/// A rank of several calls, on the scheduler's thread: others can run while it waits.
-inline bool on_proclet_among_others() {
-  return (g_mode == Mode::kImages || g_mode == Mode::kShared) && on_proclet();
-}
 
 /// The library that defines malloc, unless that is the program or the C library, whose locks are not interposed. Its waits
 /// must not switch: it keeps things for the thread, and whoever calls it, this library too, may be in the middle of something.
@@ -180,11 +155,17 @@ int lock_again(Mutex* m) {
   return 0;
 }
 
-/// `lock` is the C library's function that waits, `caller` who calls the interposed one.
+/// When a wait is over: never, or at a time of that clock.
+struct Until {
+  clockid_t clock = CLOCK_REALTIME;
+  const timespec* time = nullptr;
+};
+
+/// `lock` is the C library's function that waits until then, `caller` who calls the interposed one.
 template <class Lock>
-int lock_mutex(const char* call, Mutex* m, const void* caller, Lock lock) {
+int lock_mutex(const char* call, Mutex* m, const void* caller, Until until, Lock lock) {
   const MutexKind kind = kind_of(m);
-  if (kind == MutexKind::kOfKernel) return lock();
+  if (kind == MutexKind::kOfKernel) return lock_thread_mutex(m, until.clock, until.time);
   if (kind == MutexKind::kPlain) {
     const int result = g_pthread_mutex_trylock(m);
     if (result != EBUSY) return result;
@@ -205,7 +186,9 @@ int lock_mutex(const char* call, Mutex* m, const void* caller, Lock lock) {
 }
 
 int try_mutex(Mutex* m) {
-  if (kind_of(m) != MutexKind::kOwned) return g_pthread_mutex_trylock(m);
+  const MutexKind kind = kind_of(m);
+  if (kind == MutexKind::kOfKernel) return try_thread_mutex(m);
+  if (kind == MutexKind::kPlain) return g_pthread_mutex_trylock(m);
   const int self = own_number(), owner = read(m->__data.__owner);
   if (owner == self) return is_recursive(m) ? lock_again(m) : EBUSY;
   const int result = g_pthread_mutex_trylock(m);
@@ -214,7 +197,9 @@ int try_mutex(Mutex* m) {
 }
 
 int unlock_mutex(Mutex* m) {
-  if (kind_of(m) != MutexKind::kOwned) return g_pthread_mutex_unlock(m);
+  const MutexKind kind = kind_of(m);
+  if (kind == MutexKind::kOfKernel) return unlock_thread_mutex(m);
+  if (kind == MutexKind::kPlain) return g_pthread_mutex_unlock(m);
   const int self = own_number();
   if (read(m->__data.__owner) != self) return g_pthread_mutex_unlock(m);
   if (is_recursive(m) && m->__data.__count > 1) {
@@ -225,13 +210,20 @@ int unlock_mutex(Mutex* m) {
   return g_pthread_mutex_unlock(m);
 }
 
+/// The clock of a condition variable: a bit that static initialisers leave unset.
+clockid_t clock_of(const Cond* c) {
+  constexpr unsigned kMonotonic = 2;
+  return read(c->__data.__wrefs) & kMonotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+}
+
 /// `wait` is the C library's function; it unlocks and locks the mutex as the thread that calls it.
 template <class Wait>
-int wait_for_condition(const char* call, Mutex* m, Wait wait) {
+int wait_for_condition(const char* call, Mutex* m, Until until, Wait wait) {
   const MutexKind kind = kind_of(m);
   if (kind == MutexKind::kPlain) return wait_on_other_thread(call, wait);
+  if (kind == MutexKind::kOfKernel) return wait_with_thread_mutex(m, until.clock, until.time);
   const int self = own_number();
-  if (kind == MutexKind::kOfKernel || read(m->__data.__owner) != self) return wait();
+  if (read(m->__data.__owner) != self) return wait();
   return wait_on_other_thread(call, [&] {
     write(&m->__data.__owner, number_of_thread());
     const int result = wait();
@@ -382,7 +374,7 @@ using namespace fgmpi::privatize;
 
 FGMPI_INTERPOSE int pthread_mutex_lock(Mutex* m) noexcept {
   FGMPI_IF_ALONE(g_pthread_mutex_lock(m));
-  return lock_mutex("pthread_mutex_lock", m, __builtin_return_address(0),
+  return lock_mutex("pthread_mutex_lock", m, __builtin_return_address(0), {},
                     [=] { return g_pthread_mutex_lock(m); });
 }
 
@@ -393,13 +385,13 @@ FGMPI_INTERPOSE int pthread_mutex_trylock(Mutex* m) noexcept {
 
 FGMPI_INTERPOSE int pthread_mutex_timedlock(Mutex* m, const timespec* t) noexcept {
   FGMPI_IF_ALONE(g_pthread_mutex_timedlock(m, t));
-  return lock_mutex("pthread_mutex_timedlock", m, __builtin_return_address(0),
+  return lock_mutex("pthread_mutex_timedlock", m, __builtin_return_address(0), {CLOCK_REALTIME, t},
                     [=] { return g_pthread_mutex_timedlock(m, t); });
 }
 
 FGMPI_INTERPOSE int pthread_mutex_clocklock(Mutex* m, clockid_t clock, const timespec* t) noexcept {
   FGMPI_IF_ALONE(g_pthread_mutex_clocklock(m, clock, t));
-  return lock_mutex("pthread_mutex_clocklock", m, __builtin_return_address(0),
+  return lock_mutex("pthread_mutex_clocklock", m, __builtin_return_address(0), {clock, t},
                     [=] { return g_pthread_mutex_clocklock(m, clock, t); });
 }
 
@@ -410,18 +402,18 @@ FGMPI_INTERPOSE int pthread_mutex_unlock(Mutex* m) noexcept {
 
 FGMPI_INTERPOSE int pthread_cond_wait(Cond* c, Mutex* m) {
   FGMPI_IF_ALONE(g_pthread_cond_wait(c, m));
-  return wait_for_condition("pthread_cond_wait", m, [=] { return g_pthread_cond_wait(c, m); });
+  return wait_for_condition("pthread_cond_wait", m, {}, [=] { return g_pthread_cond_wait(c, m); });
 }
 
 FGMPI_INTERPOSE int pthread_cond_timedwait(Cond* c, Mutex* m, const timespec* t) {
   FGMPI_IF_ALONE(g_pthread_cond_timedwait(c, m, t));
-  return wait_for_condition("pthread_cond_timedwait", m,
+  return wait_for_condition("pthread_cond_timedwait", m, {clock_of(c), t},
                             [=] { return g_pthread_cond_timedwait(c, m, t); });
 }
 
 FGMPI_INTERPOSE int pthread_cond_clockwait(Cond* c, Mutex* m, clockid_t clock, const timespec* t) {
   FGMPI_IF_ALONE(g_pthread_cond_clockwait(c, m, clock, t));
-  return wait_for_condition("pthread_cond_clockwait", m,
+  return wait_for_condition("pthread_cond_clockwait", m, {clock, t},
                             [=] { return g_pthread_cond_clockwait(c, m, clock, t); });
 }
 
@@ -522,7 +514,7 @@ FGMPI_INTERPOSE int sem_clockwait(sem_t* s, clockid_t clock, const timespec* t) 
 
 FGMPI_INTERPOSE int mtx_lock(mtx_t* m) {
   FGMPI_IF_ALONE(g_mtx_lock(m));
-  return c11(lock_mutex("mtx_lock", posix(m), __builtin_return_address(0),
+  return c11(lock_mutex("mtx_lock", posix(m), __builtin_return_address(0), {},
                         [=] { return g_pthread_mutex_lock(posix(m)); }));
 }
 
@@ -533,7 +525,7 @@ FGMPI_INTERPOSE int mtx_trylock(mtx_t* m) {
 
 FGMPI_INTERPOSE int mtx_timedlock(mtx_t* m, const timespec* t) {
   FGMPI_IF_ALONE(g_mtx_timedlock(m, t));
-  return c11(lock_mutex("mtx_timedlock", posix(m), __builtin_return_address(0),
+  return c11(lock_mutex("mtx_timedlock", posix(m), __builtin_return_address(0), {CLOCK_REALTIME, t},
                         [=] { return g_pthread_mutex_timedlock(posix(m), t); }));
 }
 
@@ -544,13 +536,13 @@ FGMPI_INTERPOSE int mtx_unlock(mtx_t* m) {
 
 FGMPI_INTERPOSE int cnd_wait(cnd_t* c, mtx_t* m) {
   FGMPI_IF_ALONE(g_cnd_wait(c, m));
-  return c11(wait_for_condition("cnd_wait", posix(m),
+  return c11(wait_for_condition("cnd_wait", posix(m), {},
                                 [=] { return g_pthread_cond_wait(posix(c), posix(m)); }));
 }
 
 FGMPI_INTERPOSE int cnd_timedwait(cnd_t* c, mtx_t* m, const timespec* t) {
   FGMPI_IF_ALONE(g_cnd_timedwait(c, m, t));
-  return c11(wait_for_condition("cnd_timedwait", posix(m),
+  return c11(wait_for_condition("cnd_timedwait", posix(m), {CLOCK_REALTIME, t},
                                 [=] { return g_pthread_cond_timedwait(posix(c), posix(m), t); }));
 }
 

@@ -1,0 +1,50 @@
+// What the files that interpose waiting functions share (waits.cc, thread_waits.cc).
+//
+// Thread rule: any thread.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "privatize/images.h"
+#include "privatize/internal.h"
+
+namespace fgmpi::privatize {
+
+/// A function of the C library, found when it is first called.
+template <class F>
+class Real;
+template <class R, class... A>
+class Real<R(A...)> {
+ public:
+  constexpr explicit Real(const char* name) : name_(name) {}
+  R operator()(A... arguments) {
+    auto* function = function_.load(std::memory_order_relaxed);
+    if (__builtin_expect(!function, 0)) {
+      function = next_symbol<R(A...)>(name_);
+      function_.store(function, std::memory_order_relaxed);
+    }
+    return function(arguments...);
+  }
+
+ private:
+  const char* name_;
+  std::atomic<R (*)(A...)> function_{nullptr};
+};
+
+/// A rank of several calls, on the scheduler's thread: others can run while it waits.
+inline bool on_proclet_among_others() {
+  return (g_mode == Mode::kImages || g_mode == Mode::kShared) && on_proclet();
+}
+
+/// Mutexes that the kernel knows by the thread that has locked them: robust ones, and those with priorities (PTHREAD_PRIO_*).
+/// As the pthread functions, for a rank among others: where one would wait, it looks again after a while, and other ranks run
+/// meanwhile. `clock` and `until`: when the wait is over; nullptr: never. May switch.
+int lock_thread_mutex(pthread_mutex_t* m, clockid_t clock, const timespec* until);
+int try_thread_mutex(pthread_mutex_t* m);
+int unlock_thread_mutex(pthread_mutex_t* m);
+/// A wait for a condition variable with such a mutex: it ends after a while, as POSIX allows, whether signalled or not.
+int wait_with_thread_mutex(pthread_mutex_t* m, clockid_t clock, const timespec* until);
+
+}  // namespace fgmpi::privatize
