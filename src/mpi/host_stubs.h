@@ -13,6 +13,7 @@
 #include "host/op.h"
 #include "mpi/entry.h"
 #include "mpi/errors.h"
+#include "mpi/tool.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-attributes"  // see mpi/own.h
 
@@ -26,14 +27,6 @@ using host::BottomBuffer;
 
 /// The host sees its own MPI_COMM_SELF for any communicator of ours, and a null one as it is.
 inline MPI_Comm comm(MPI_Comm ours) { return ours == MPI_COMM_NULL ? ours : MPI_COMM_SELF; }
-
-/// Our MPI_T_PVAR_ALL_HANDLES is not the host's.
-inline MPI_T_pvar_handle pvar(MPI_T_pvar_handle ours) {
-  if (ours != MPI_T_PVAR_ALL_HANDLES) return ours;
-  host::api_uninitialised();
-  auto* all = static_cast<MPI_T_pvar_handle*>(host::data_symbol("MPI_T_PVAR_ALL_HANDLES"));
-  return all ? *all : ours;
-}
 
 /// Calls a function of the host on the host stack. A failure goes through the error handler; the
 /// tools interface returns its codes without one (MPI-4.0 section 15.3.10).
@@ -100,3 +93,4 @@ inline int reduce_local(const char* call, const void* in, void* inout, MPI_Count
 }  // namespace fgmpi::mpi::stub
 
 namespace stub = fgmpi::mpi::stub;
+namespace tool = fgmpi::mpi::tool;

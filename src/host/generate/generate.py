@@ -110,8 +110,6 @@ def host_argument(parameter):
     """What the host gets: our communicators and sentinels mean nothing to it."""
     if parameter.type == "MPI_Comm":
         return f"stub::comm({parameter.name})"
-    if parameter.type == "MPI_T_pvar_handle":
-        return f"stub::pvar({parameter.name})"
     return parameter.name
 
 

@@ -1,0 +1,100 @@
+// The tools interface (MPI-4.0 chapter 15): variables and categories. Settings (base/settings.def) are the first control
+// variables and counters (base/counters.def) the first performance variables, in the order of their tables; the hosted
+// MPICH's come behind them, with indices that are shifted by as many. Events are the host's alone.
+//
+//   control variables       0 .. settings::kCount - 1        ours, read-only: they are parsed when the process starts
+//   performance variables   0 .. counters::kCount - 1        ours, always running; counters can be reset, a handle each
+//   categories              0 .. kCategories - 1             ours: the sections of docs/settings.md, and the counters
+//
+// A rank initialises and finalises the interface for itself, as a process of its own would. Variables without an object are
+// the process's: its ranks read the same. A handle of ours is in a table of the process, so that a bad one is an error.
+//
+// Thread rule: one thread. Nothing here switches. Functions have the parameters and results of those of MPI; pointers to
+// results may be null where MPI allows it.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+
+#include "base/settings.h"
+#include "host/host.h"
+
+namespace fgmpi::mpi::tool {
+
+inline constexpr int kOwnCvars = settings::kCount;
+inline constexpr int kCategories = static_cast<int>(settings::kComponents) + 1;
+
+/// Has the running rank initialised the interface?
+bool is_initialised();
+/// Hands out a name or a description: at most *length bytes with the end mark; *length becomes what was or would be
+/// written.
+void give_text(const std::string& text, char* out, int* length);
+/// *out = value, unless out is null.
+template <class T, class V>
+void give(T* out, V value) {
+  if (out) *out = static_cast<T>(value);
+}
+
+/// Calls a function of the host on the host stack. Null pointers are given as nullptr.
+template <class... P, class... A>
+int ask_host(int (*host::Api::*member)(P...), A... arguments) {
+  auto* function = host::api_uninitialised().*member;
+  if (!function) return MPI_T_ERR_NOT_SUPPORTED;
+  int code = MPI_SUCCESS;
+  sched::call_on_host([&] { code = function(arguments...); });
+  return code;
+}
+/// Adds `own` to what the host says its number of something is.
+template <class F>
+int count_all(F host_count, int own, int* out) {
+  if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (!out) return MPI_T_ERR_INVALID;
+  int code = host_count(out);
+  if (code == MPI_SUCCESS) *out += own;
+  return code;
+}
+
+int init_thread(int required, int* provided);
+int finalize();
+
+int enum_get_info(MPI_T_enum enumtype, int* num, char* name, int* name_len);
+int enum_get_item(MPI_T_enum enumtype, int index, int* value, char* name, int* name_len);
+
+int cvar_get_num(int* num);
+int cvar_get_index(const char* name, int* index);
+int cvar_get_info(int index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype,
+                  MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* scope);
+int cvar_handle_alloc(int index, void* object, MPI_T_cvar_handle* handle, int* count);
+int cvar_handle_free(MPI_T_cvar_handle* handle);
+int cvar_read(MPI_T_cvar_handle handle, void* buffer);
+int cvar_write(MPI_T_cvar_handle handle, const void* buffer);
+
+int pvar_get_num(int* num);
+int pvar_get_index(const char* name, int var_class, int* index);
+int pvar_get_info(int index, char* name, int* name_len, int* verbosity, int* var_class,
+                  MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len,
+                  int* bind, int* readonly, int* continuous, int* atomic);
+int pvar_session_create(MPI_T_pvar_session* session);
+int pvar_session_free(MPI_T_pvar_session* session);
+int pvar_handle_alloc(MPI_T_pvar_session session, int index, void* object,
+                      MPI_T_pvar_handle* handle, int* count);
+int pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle);
+int pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+int pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+int pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buffer);
+int pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void* buffer);
+int pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+int pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buffer);
+
+int category_get_num(int* num);
+int category_get_index(const char* name, int* index);
+int category_get_info(int index, char* name, int* name_len, char* desc, int* desc_len, int* cvars,
+                      int* pvars, int* categories);
+int category_get_num_events(int index, int* num);
+int category_get_cvars(int index, int length, int* indices);
+int category_get_pvars(int index, int length, int* indices);
+int category_get_categories(int index, int length, int* indices);
+int category_get_events(int index, int length, int* indices);
+
+}  // namespace fgmpi::mpi::tool

@@ -1,0 +1,241 @@
+// Tools interface: initialisation, enumerations, control variables (tool.h).
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <vector>
+
+#include "base/strings.h"
+#include "mpi/tool.h"
+#include "proclet-sched/threads.h"
+
+namespace fgmpi::mpi::tool {
+namespace {
+
+using host::Api;
+using settings::kRecords;
+using settings::Record;
+using settings::Type;
+
+/// How often each rank has initialised the interface; by a null pointer what is no rank (fgmpi-info).
+std::unordered_map<const sched::Proclet*, unsigned> g_initialised;
+
+/// How a setting is shown. A choice that takes a number is a text.
+enum class Shown : uint8_t { kNumber, kItem, kText };
+
+Shown shown(const Record& record) {
+  switch (record.type) {
+    case Type::kNumber:
+    case Type::kSize:
+      return Shown::kNumber;
+    case Type::kSwitch:
+      return Shown::kItem;
+    case Type::kChoice:
+      return std::strchr(record.choices, '#') ? Shown::kText : Shown::kItem;
+    case Type::kText:
+      break;
+  }
+  return Shown::kText;
+}
+
+struct Item {
+  int value;
+  std::string_view name;
+};
+
+std::vector<Item> items_of(const Record& record) {
+  if (record.type == Type::kSwitch) return {{0, "off"}, {1, "on"}};
+  std::vector<Item> items;
+  for (std::string_view choice : settings::choices(record))
+    items.push_back({static_cast<int>(items.size()), choice});
+  if (!*record.fallback) items.push_back({-1, "unset"});
+  return items;
+}
+
+/// Enumerations and handles of ours are addresses in these tables: one for each setting, as nothing can be changed.
+char g_enums[settings::kCount], g_handles[settings::kCount];
+
+int place_in(const char (&table)[settings::kCount], const void* address) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  const auto first = reinterpret_cast<uintptr_t>(&table[0]);
+  return at >= first && at < first + settings::kCount ? static_cast<int>(at - first) : -1;
+}
+
+std::string description(const Record& record) {
+  std::string text = record.text;
+  if (*record.unit) text += format(" (%s)", record.unit);
+  if (*record.fallback)
+    text += format(". Default: %s", record.fallback);
+  else if (*record.worked_out)
+    text += format(". Default%s: %s", shown(record) == Shown::kNumber ? ", shown as 0" : "",
+                   record.worked_out);
+  return text;
+}
+
+int verbosity_of(settings::Level level) {
+  switch (level) {
+    case settings::Level::kUser:
+      return MPI_T_VERBOSITY_USER_BASIC;
+    case settings::Level::kTuner:
+      return MPI_T_VERBOSITY_TUNER_BASIC;
+    case settings::Level::kDeveloper:
+      break;
+  }
+  return MPI_T_VERBOSITY_MPIDEV_BASIC;
+}
+
+/// The host knows no communicator of ours: its own stands for it.
+int alloc_of_host(int index, void* object, MPI_T_cvar_handle* handle, int* count) {
+  int bind = MPI_T_BIND_NO_OBJECT;
+  if (int code = ask_host(&Api::T_cvar_get_info, index, nullptr, nullptr, nullptr, nullptr, nullptr,
+                          nullptr, nullptr, &bind, nullptr))
+    return code;
+  MPI_Comm self = MPI_COMM_SELF;
+  return ask_host(&Api::T_cvar_handle_alloc, index, bind == MPI_T_BIND_MPI_COMM ? &self : object,
+                  handle, count);
+}
+
+}  // namespace
+
+bool is_initialised() { return g_initialised.contains(sched::rank_of_thread()); }
+
+int init_thread(int required, int* provided) {
+  if (!provided) return MPI_T_ERR_INVALID;
+  const int code = ask_host(&Api::T_init_thread, required, provided);
+  if (code == MPI_SUCCESS) ++g_initialised[sched::rank_of_thread()];
+  return code;
+}
+
+int finalize() {
+  auto it = g_initialised.find(sched::rank_of_thread());
+  if (it == g_initialised.end()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (--it->second == 0) g_initialised.erase(it);
+  return ask_host(&Api::T_finalize);
+}
+
+void give_text(const std::string& text, char* out, int* length) {
+  if (!length) return;
+  const int all = static_cast<int>(text.size()) + 1;
+  if (!out || *length <= 0) {
+    *length = all;
+    return;
+  }
+  *length = std::min(*length, all);
+  const size_t copied = static_cast<size_t>(*length) - 1;
+  std::memcpy(out, text.data(), copied);
+  out[copied] = 0;
+}
+
+int enum_get_info(MPI_T_enum enumtype, int* num, char* name, int* name_len) {
+  if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  const int id = place_in(g_enums, enumtype);
+  if (id < 0) return ask_host(&Api::T_enum_get_info, enumtype, num, name, name_len);
+  give(num, items_of(kRecords[id]).size());
+  give_text(kRecords[id].name, name, name_len);
+  return MPI_SUCCESS;
+}
+
+int enum_get_item(MPI_T_enum enumtype, int index, int* value, char* name, int* name_len) {
+  if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  const int id = place_in(g_enums, enumtype);
+  if (id < 0) return ask_host(&Api::T_enum_get_item, enumtype, index, value, name, name_len);
+  const std::vector<Item> items = items_of(kRecords[id]);
+  if (index < 0 || index >= static_cast<int>(items.size())) return MPI_T_ERR_INVALID_INDEX;
+  const Item& item = items[static_cast<size_t>(index)];
+  give(value, item.value);
+  give_text(std::string(item.name), name, name_len);
+  return MPI_SUCCESS;
+}
+
+int cvar_get_num(int* num) {
+  return count_all([](int* out) { return ask_host(&Api::T_cvar_get_num, out); }, kOwnCvars, num);
+}
+
+int cvar_get_index(const char* name, int* index) {
+  if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (!name || !index) return MPI_T_ERR_INVALID;
+  for (int i = 0; i < kOwnCvars; ++i)
+    if (!std::strcmp(kRecords[i].name, name)) {
+      *index = i;
+      return MPI_SUCCESS;
+    }
+  const int code = ask_host(&Api::T_cvar_get_index, name, index);
+  if (code == MPI_SUCCESS) *index += kOwnCvars;
+  return code;
+}
+
+int cvar_get_info(int index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype,
+                  MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* scope) {
+  if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (index < 0) return MPI_T_ERR_INVALID_INDEX;
+  if (index >= kOwnCvars)
+    return ask_host(&Api::T_cvar_get_info, index - kOwnCvars, name, name_len, verbosity, datatype,
+                    enumtype, desc, desc_len, bind, scope);
+  const Record& record = kRecords[index];
+  const Shown as = shown(record);
+  give_text(record.name, name, name_len);
+  give_text(description(record), desc, desc_len);
+  give(verbosity, verbosity_of(record.level));
+  give(datatype, as == Shown::kNumber ? MPI_COUNT : as == Shown::kItem ? MPI_INT : MPI_CHAR);
+  if (enumtype)
+    *enumtype =
+        as == Shown::kItem ? reinterpret_cast<MPI_T_enum>(&g_enums[index]) : MPI_T_ENUM_NULL;
+  give(bind, MPI_T_BIND_NO_OBJECT);
+  give(scope, MPI_T_SCOPE_READONLY);
+  return MPI_SUCCESS;
+}
+
+int cvar_handle_alloc(int index, void* object, MPI_T_cvar_handle* handle, int* count) {
+  if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (!handle || !count) return MPI_T_ERR_INVALID;
+  if (index < 0) return MPI_T_ERR_INVALID_INDEX;
+  if (index >= kOwnCvars) return alloc_of_host(index - kOwnCvars, object, handle, count);
+  *handle = reinterpret_cast<MPI_T_cvar_handle>(&g_handles[index]);
+  const bool is_text = shown(kRecords[index]) == Shown::kText;
+  *count =
+      is_text ? static_cast<int>(settings::text(static_cast<settings::Id>(index)).size()) + 1 : 1;
+  return MPI_SUCCESS;
+}
+
+int cvar_handle_free(MPI_T_cvar_handle* handle) {
+  if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (!handle || !*handle) return MPI_T_ERR_INVALID_HANDLE;
+  if (place_in(g_handles, *handle) < 0) return ask_host(&Api::T_cvar_handle_free, handle);
+  *handle = MPI_T_CVAR_HANDLE_NULL;
+  return MPI_SUCCESS;
+}
+
+int cvar_read(MPI_T_cvar_handle handle, void* buffer) {
+  if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (!handle) return MPI_T_ERR_INVALID_HANDLE;
+  if (!buffer) return MPI_T_ERR_INVALID;
+  const int place = place_in(g_handles, handle);
+  if (place < 0) return ask_host(&Api::T_cvar_read, handle, buffer);
+  const settings::Value& value = settings::value(static_cast<settings::Id>(place));
+  switch (shown(kRecords[place])) {
+    case Shown::kNumber: {
+      const MPI_Count number = value.number;
+      std::memcpy(buffer, &number, sizeof number);
+      break;
+    }
+    case Shown::kItem: {
+      const int item =
+          kRecords[place].type == Type::kSwitch ? static_cast<int>(value.number) : value.choice;
+      std::memcpy(buffer, &item, sizeof item);
+      break;
+    }
+    case Shown::kText:
+      std::memcpy(buffer, value.text.c_str(), value.text.size() + 1);
+      break;
+  }
+  return MPI_SUCCESS;
+}
+
+int cvar_write(MPI_T_cvar_handle handle, const void* buffer) {
+  if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (!handle) return MPI_T_ERR_INVALID_HANDLE;
+  if (place_in(g_handles, handle) >= 0) return MPI_T_ERR_CVAR_SET_NEVER;
+  return ask_host(&Api::T_cvar_write, handle, buffer);
+}
+
+}  // namespace fgmpi::mpi::tool
