@@ -27,6 +27,7 @@ constexpr Category kOwn[kCategories] = {
     {"fgmpi_counters", "Finegrain MPI: what a process counts"},
 };
 constexpr int kCounters = kCategories - 1;
+static_assert(kOwn[kCounters].name, "each component of settings has a category");
 
 bool is_in(int category, int setting) {
   return category == static_cast<int>(settings::kRecords[setting].component);

@@ -16,11 +16,12 @@
 #include "launcher/program.h"
 #include "tools/here.h"
 #include "tools/settings_page.h"
+#include "tools/tool_variables.h"
 
 namespace {
 
 constexpr const char* kHelp =
-    "Usage: fgmpi-info [-a] [-v] [-s [-markdown]] [-libs PROGRAM] [-help] [-version]\n"
+    "Usage: fgmpi-info [-a] [-v] [-s [-markdown]] [-t] [-libs PROGRAM] [-help] [-version]\n"
     "\n"
     "Prints the version, where things are, and how many MPI functions are there.\n"
     "  -a   also each function: owned (our own code), forwarded (to the hosted MPICH) or pending "
@@ -31,6 +32,9 @@ constexpr const char* kHelp =
     "       under mpiexec each process says this of itself\n"
     "  -s   instead all settings, their present values and where each comes from\n"
     "  -markdown   with -s: the page docs/settings.md, whatever the environment\n"
+    "  -t   instead the variables of the tools interface (MPI_T): control variables with their "
+    "values,\n"
+    "       performance variables, categories; this library's, then the hosted MPICH's\n"
     "  -libs PROGRAM   instead the libraries of which each rank of the program would have its own "
     "copy, why,\n"
     "       and what that costs. The program is loaded, but does not run\n";
@@ -105,6 +109,11 @@ int main(int argc, char** argv) {
       settings = true;
     } else if (std::strcmp(option, "-markdown") == 0) {
       markdown = true;
+    } else if (std::strcmp(option, "-t") == 0) {
+      const fgmpi::Status status = fgmpi::tools::list_variables(argv);
+      if (status.ok()) return 0;
+      std::fprintf(stderr, "fgmpi-info: -t: %s\n", status.what().c_str());
+      return 1;
     } else if (std::strcmp(option, "-libs") == 0) {
       if (i + 1 < argc) return list_libraries(argv[i + 1]);
       std::fputs("fgmpi-info: -libs: the name of a program is missing behind it\n", stderr);
@@ -117,8 +126,8 @@ int main(int argc, char** argv) {
       return 0;
     } else {
       std::fprintf(stderr,
-                   "fgmpi-info: %s: allowed are -a, -v, -s, -markdown, -libs PROGRAM, -help and "
-                   "-version\n",
+                   "fgmpi-info: %s: allowed are -a, -v, -s, -markdown, -t, -libs PROGRAM, -help "
+                   "and -version\n",
                    argv[i]);
       return 1;
     }
