@@ -82,9 +82,9 @@ Status gather_linear(const Team& team, uint32_t root, char* buffer, const Blocks
 Status gather_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 Status scatter_linear(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
 Status scatter_binomial(const Team& team, uint32_t root, char* buffer, const Blocks& blocks);
-/// `regular`: all processes know the sizes of all blocks.
+/// `regular`: all processes know the sizes of all blocks. `opened`, at the root: the same will come again.
 Status scatter_multicast(const Team& team, const Multicast& multicast, uint32_t root, char* buffer,
-                         const Blocks& blocks, bool regular);
+                         const Blocks& blocks, bool regular, bool opened);
 
 // ---- Allgather: every process's buffer has all blocks, its own filled -----------------------------
 Status allgather_ring(const Team& team, char* buffer, const Blocks& blocks);

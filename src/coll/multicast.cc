@@ -25,14 +25,24 @@ bool wants_multicast(const Team& team, settings::Id setting, size_t bytes, size_
          hosts_of(team) >= least_hosts;
 }
 
-Multicast::Multicast(const Team& team, Membership* group) : team_(team), group_(group) {
+namespace {
+std::vector<uint32_t> all_of(const Team& team) {
+  std::vector<uint32_t> all(team.count());
+  std::iota(all.begin(), all.end(), 0u);
+  return all;
+}
+}  // namespace
+
+Multicast::Multicast(const Team& team, Membership* group) : Multicast(team, group, all_of(team)) {}
+
+Multicast::Multicast(const Team& team, Membership* group, const std::vector<uint32_t>& members)
+    : team_(team), group_(group) {
   // Members of a group are in the order of processes.
-  PerProcess<uint32_t> order(team.count(), boost::container::default_init);
-  std::iota(order.begin(), order.end(), 0u);
+  std::vector<uint32_t> order = members;
   std::sort(order.begin(), order.end(),
             [&](uint32_t a, uint32_t b) { return team.process(a) < team.process(b); });
   index_.resize(team.count(), boost::container::default_init);
-  for (uint32_t i = 0; i < team.count(); ++i) index_[order[i]] = i;
+  for (uint32_t i = 0; i < order.size(); ++i) index_[order[i]] = i;
 }
 
 Match Multicast::match(uint16_t step) const {

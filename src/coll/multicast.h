@@ -31,6 +31,11 @@ class Multicast {
  public:
   /// REQUIRES: `group` is what group_of(team) gave.
   Multicast(const Team& team, transport::multicast::Membership* group);
+  /// To these members of the team only. REQUIRES: `group` is theirs (multicast_subgroups.h).
+  Multicast(const Team& team, transport::multicast::Membership* group,
+            const std::vector<uint32_t>& members);
+  /// Bytes of a packet.
+  size_t payload() const { return group_->group.options().payload; }
 
   /// Sends to all others. Returns when all have it, or when it has been copied. May switch.
   Status send(const void* data, size_t bytes, uint16_t step = 0) const;

@@ -11,6 +11,7 @@
 #include "base/settings.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/hosts.h"
+#include "coll/multicast_subgroups.h"
 #include "coll/team.h"
 #include "proclet-sched/sched.h"
 #include "pt2pt/pt2pt.h"
@@ -22,7 +23,6 @@ namespace {
 using transport::multicast::GroupSpec;
 using transport::multicast::Key;
 using transport::multicast::Membership;
-using transport::multicast::Mode;
 using transport::multicast::Place;
 using transport::multicast::service;
 
@@ -420,11 +420,11 @@ void init_multicast_groups() { pt2pt::set_notice_handler(pt2pt::kNoticeMulticast
 
 uint32_t least_hosts_of_multicast() {
   switch (transport::multicast::mode()) {
-    case Mode::kAuto:
+    case transport::multicast::Mode::kAuto:
       return 4;
-    case Mode::kOn:
+    case transport::multicast::Mode::kOn:
       return 2;
-    case Mode::kOff:
+    case transport::multicast::Mode::kOff:
       return 0;
   }
   return 0;
@@ -454,8 +454,32 @@ Status group_of(const Team& team, Membership** out) {
   return {};
 }
 
+bool spec_of_subgroup(const Team& team, const std::vector<uint32_t>& members, GroupSpec* out) {
+  auto it = g_state.comms.find(key_of(team.open().ctx));
+  if (it == g_state.comms.end() || !it->second.group || !it->second.group->membership) return false;
+  const ProcessGroup& group = *it->second.group;
+  std::vector<uint32_t> processes;
+  for (uint32_t member : members) {
+    if (member >= team.count()) return false;
+    processes.push_back(team.process(member));
+  }
+  std::sort(processes.begin(), processes.end());
+  out->options = group.membership->group.options();
+  out->me = ~0u;
+  out->members.clear();
+  for (uint32_t process : processes) {
+    auto member = std::lower_bound(group.members.begin(), group.members.end(), process,
+                                   [](const Member& m, uint32_t p) { return m.process < p; });
+    if (member == group.members.end() || member->process != process) return false;
+    if (process == g_av.me()) out->me = static_cast<uint32_t>(out->members.size());
+    out->members.push_back(member->own);
+  }
+  return out->me != ~0u;
+}
+
 void forget_multicast_group(comm::ContextId id) {
   if (g_state.comms.empty()) return;
+  forget_subgroups(id);
   auto it = g_state.comms.find(id.bits);
   if (it == g_state.comms.end()) return;
   ProcessGroup* group = it->second.group;

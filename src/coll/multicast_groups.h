@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/status.h"
 #include "comm/comm.h"
@@ -42,6 +43,11 @@ uint32_t hosts_of(const Team& team);
 /// The group of a team's communicator, agreed on if need be; *out is nullptr where there is none, which then is so at all
 /// members alike. May switch. An error: the collective has failed meanwhile.
 Status group_of(const Team& team, transport::multicast::Membership** out);
+
+/// What members of a team (some of them, by their team ranks) need to form another group: all but its id, key and address.
+/// False where they are not of the team's group, or this process is not among them. REQUIRES: group_of(team) gave one.
+bool spec_of_subgroup(const Team& team, const std::vector<uint32_t>& members,
+                      transport::multicast::GroupSpec* out);
 
 /// This process has dropped its part of a communicator.
 void forget_multicast_group(comm::ContextId id);

@@ -231,11 +231,11 @@ Status team_exscan(const Team& team, const Reduction& r, char* data, char* befor
 }
 
 Status team_scatter(const Team& team, uint32_t root, char* buffer, const Blocks& blocks,
-                    size_t bytes, bool regular) {
+                    size_t bytes, bool regular, bool opened) {
   bool done;
   FGMPI_TRY(by_multicast(team, settings::kCollScatter, bytes, kNeverByItself, &done,
                          [&](const Multicast& m) {
-                           return scatter_multicast(team, m, root, buffer, blocks, regular);
+                           return scatter_multicast(team, m, root, buffer, blocks, regular, opened);
                          }));
   if (done) return {};
   RootedFn run;

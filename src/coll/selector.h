@@ -59,7 +59,7 @@ Status team_exscan(const Team& team, const Reduction& r, char* data, char* befor
 Status team_allgather(const Team& team, char* buffer, const Blocks& blocks);
 /// `bytes`: of all blocks, where all processes know them (`regular`).
 Status team_scatter(const Team& team, uint32_t root, char* buffer, const Blocks& blocks,
-                    size_t bytes, bool regular);
+                    size_t bytes, bool regular, bool opened = false);
 Status team_alltoall(const Team& team, const char* out, char* in, const AlltoallSizes& sizes,
                      size_t bytes, bool regular);
 /// REQUIRES: r is dense.

@@ -131,7 +131,7 @@ Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, const Side&
     FGMPI_TRY(root.for_each_other([](const Segment& from, char* at) { return pack(from, at); }));
   const Shape shape = root.shape();
   return team_scatter(root.team, root.team.me(), root.buffer, root.blocks, shape.bytes,
-                      shape.regular);
+                      shape.regular, send.opened);
 }
 
 Status scatter_from_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,

@@ -99,6 +99,7 @@ Status OpenedGroup::open(comm::Comm* c, const GivenArguments& given) {
     side->counts = Counts(kept.counts->data());
     side->displs = Counts(kept.displs->data());
   };
+  args_.send.opened = args_.recv.opened = true;
   refer(send_, &args_.send);
   refer(recv_, &args_.recv);
   return {};

@@ -1,57 +1,121 @@
 // Scatter by IP multicast: all blocks go to everybody as one transfer, and each process keeps its own. One transfer in
-// place of many messages, at the price of bytes that are not for the receiver: for few bytes among many hosts. Where not
-// all know the sizes of the blocks, these stand in front of them:
+// place of many messages, at the price of bytes that are not for the receiver: for few bytes among many hosts.
 //
-//   | size of block 0 .. P-1 (uint64_t each) | block 0 | block 1 | ... |
+// Where not all know the sizes of the blocks, these stand in front of them:
+//
+//   | ticket | size of block 0 .. P-1 (uint64_t each) | block 0 | block 1 | ... |      the root's own block is left out
+//
+// Where some of the sizes are 0 and the blocks need more than a packet, they go to a subgroup of the processes that get
+// something (multicast_subgroups.h); the others have only the ticket and the sizes.
 #include <numeric>
 
 #include "coll/algorithms.h"
 #include "coll/move.h"
 #include "coll/multicast.h"
+#include "coll/multicast_subgroups.h"
 
 namespace fgmpi::coll {
 namespace {
 
+/// Who gets something, and the root, by the sizes of the blocks.
+std::vector<uint32_t> takers(const std::vector<uint64_t>& sizes, uint32_t root) {
+  std::vector<uint32_t> out;
+  for (uint32_t p = 0; p < sizes.size(); ++p)
+    if (sizes[p] || p == root) out.push_back(p);
+  return out;
+}
+
+size_t table_bytes(const Team& team) {
+  return sizeof(SubgroupTicket) + team.count() * sizeof(uint64_t);
+}
+
+/// Copies all blocks but the root's.
+void copy_blocks(const Blocks& blocks, uint32_t root, const char* from, char* to) {
+  const size_t before = blocks.offset[root], behind = blocks.total() - blocks.offset[root + 1];
+  if (before) std::memcpy(to, from, before);
+  if (behind) std::memcpy(to + before, from + blocks.offset[root + 1], behind);
+}
+
 Status send_with_sizes(const Team& team, const Multicast& multicast, const char* buffer,
-                       const Blocks& blocks) {
-  const size_t table = team.count() * sizeof(uint64_t);
-  Memory message = raw_memory(table + blocks.total());
-  for (uint32_t p = 0; p < team.count(); ++p) {
-    const uint64_t size = blocks.size(p);
-    std::memcpy(message.get() + p * sizeof size, &size, sizeof size);
+                       const Blocks& blocks, bool opened) {
+  const uint32_t me = team.me();
+  std::vector<uint64_t> sizes(team.count());
+  for (uint32_t p = 0; p < team.count(); ++p) sizes[p] = p == me ? 0 : blocks.size(p);
+  const size_t table = table_bytes(team), data = blocks.total() - blocks.size(me);
+  const std::vector<uint32_t> members = takers(sizes, me);
+  const bool apart = data > multicast.payload() && members.size() < team.count();
+  SubgroupTicket ticket;
+  transport::multicast::Membership* subgroup = nullptr;
+  if (apart) {
+    ticket = announce_subgroup(team, members, opened);
+    subgroup = enter_subgroup(team, me, members, ticket);
+    if (!subgroup)
+      return error(MPI_ERR_INTERN, "a multicast group of %zu processes cannot be made",
+                   members.size());
   }
-  if (blocks.total()) std::memcpy(message.get() + table, buffer, blocks.total());
-  return multicast.send(message.get(), table + blocks.total());
+  const size_t here = table + (apart ? 0 : data);
+  Memory message = raw_memory(here), blocks_alone = raw_memory(apart ? data : 0);
+  std::memcpy(message.get(), &ticket, sizeof ticket);
+  std::memcpy(message.get() + sizeof ticket, sizes.data(), sizes.size() * sizeof(uint64_t));
+  copy_blocks(blocks, me, buffer, apart ? blocks_alone.get() : message.get() + table);
+  Status status = multicast.send(message.get(), here);
+  if (!apart) return status;
+  if (status.ok()) status = Multicast(team, subgroup, members).send(blocks_alone.get(), data, 1);
+  leave_subgroup(ticket, subgroup);
+  return status;
+}
+
+/// The blocks, from the subgroup that a ticket names.
+Status recv_apart(const Team& team, uint32_t root, const std::vector<uint64_t>& sizes,
+                  const SubgroupTicket& ticket, size_t bytes, Memory* out) {
+  const std::vector<uint32_t> members = takers(sizes, root);
+  transport::multicast::Membership* subgroup = enter_subgroup(team, root, members, ticket);
+  if (!subgroup)
+    return error(MPI_ERR_INTERN, "a multicast group of %zu processes cannot be entered",
+                 members.size());
+  *out = raw_memory(bytes);
+  Status status = Multicast(team, subgroup, members).recv(root, out->get(), bytes, 1);
+  leave_subgroup(ticket, subgroup);
+  return status;
 }
 
 Status recv_with_sizes(const Team& team, const Multicast& multicast, uint32_t root, char* to,
                        size_t expected) {
-  const uint32_t n = team.count(), me = team.me();
-  const size_t table = n * sizeof(uint64_t);
+  const uint32_t me = team.me();
+  const size_t table = table_bytes(team);
   size_t bytes;
   FGMPI_TRY(multicast.expect(root, &bytes));
   Memory message = raw_memory(bytes);
   FGMPI_TRY(multicast.recv(root, message.get(), bytes));
-  std::vector<uint64_t> sizes(n);
-  if (bytes >= table) std::memcpy(sizes.data(), message.get(), table);
-  const uint64_t before = std::accumulate(sizes.begin(), sizes.begin() + me, uint64_t{table});
-  if (std::accumulate(sizes.begin() + me, sizes.end(), before) != bytes)
+  SubgroupTicket ticket;
+  std::vector<uint64_t> sizes(team.count());
+  if (bytes >= table) {
+    std::memcpy(&ticket, message.get(), sizeof ticket);
+    std::memcpy(sizes.data(), message.get() + sizeof ticket, sizes.size() * sizeof(uint64_t));
+  }
+  const bool apart = ticket.how != SubgroupTicket::kNone;
+  const uint64_t before = std::accumulate(sizes.begin(), sizes.begin() + me, uint64_t{0});
+  const uint64_t data = std::accumulate(sizes.begin() + me, sizes.end(), before);
+  if (bytes != table + (apart ? 0 : data))
     return error(MPI_ERR_INTERN, "a multicast scatter of %zu bytes does not have the sizes it says",
                  bytes);
+  drop_subgroup(team, root, ticket);
+  // What others are waiting for is taken also by a process that expected another length.
+  if (apart && sizes[me]) FGMPI_TRY(recv_apart(team, root, sizes, ticket, data, &message));
   if (sizes[me] != expected)
     return truncated(static_cast<int64_t>(sizes[me]), static_cast<int64_t>(expected));
-  if (expected) std::memcpy(to, message.get() + before, expected);
+  if (expected) std::memcpy(to, message.get() + (apart ? 0 : table) + before, expected);
   return {};
 }
 
 }  // namespace
 
 Status scatter_multicast(const Team& team, const Multicast& multicast, uint32_t root, char* buffer,
-                         const Blocks& blocks, bool regular) {
+                         const Blocks& blocks, bool regular, bool opened) {
   const uint32_t me = team.me();
   if (me == root)
     return regular ? multicast.send(buffer, blocks.total())
-                   : send_with_sizes(team, multicast, buffer, blocks);
+                   : send_with_sizes(team, multicast, buffer, blocks, opened);
   if (!regular) return recv_with_sizes(team, multicast, root, buffer, blocks.size(me));
   Memory all = raw_memory(blocks.total());
   FGMPI_TRY(multicast.recv(root, all.get(), blocks.total()));

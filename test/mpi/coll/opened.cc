@@ -195,6 +195,47 @@ void alltoallw(int series, int most) {
   }
 }
 
+/// Many groups open at once, each with other members and with more data than fits a packet; movements of all of them in
+/// turn, some more often than others; every third rank only makes plain calls.
+void many() {
+  constexpr int kGroups = 12, kCount = 5000;
+  const size_t n = static_cast<size_t>(g_size);
+  const bool plain = g_rank % 3 == 2;
+  std::vector<std::vector<int>> counts(kGroups, std::vector<int>(n)), displs = counts;
+  std::vector<int> all(n * kCount), mine(kCount);
+  auto takes = [](int group, int rank) { return (rank * 7 + group) % (2 + group % 4) == 0; };
+  auto move = [&](int group, int way, int round) {
+    const size_t k = static_cast<size_t>(group);
+    const int root = group % g_size, count = takes(group, g_rank) ? kCount + group : 0;
+    mine.assign(static_cast<size_t>(kCount + kGroups), -1);
+    for (size_t r = 0; r < n && way == 1; ++r)
+      for (int i = 0; i < counts[k][r]; ++i)
+        all[static_cast<size_t>(displs[k][r] + i)] = value(round, group, static_cast<int>(r), i);
+    auto* call = plain      ? MPI_Scatterv
+                 : way == 0 ? MPIX_Scatterv_open_group
+                 : way == 1 ? MPIX_Scatterv_data_movement
+                            : MPIX_Scatterv_close_group;
+    if (plain && way != 1) return;
+    OK(call(all.data(), counts[k].data(), displs[k].data(), MPI_INT, mine.data(), count, MPI_INT,
+            root, g_comm));
+    for (int i = 0; way == 1 && i < count; ++i)
+      CHECK(mine[static_cast<size_t>(i)] == value(round, group, g_rank, i));
+  };
+  all.resize(n * (kCount + kGroups));
+  for (int group = 0; group < kGroups; ++group) {
+    const size_t k = static_cast<size_t>(group);
+    for (int r = 0, at = 0; r < g_size; ++r) {
+      displs[k][static_cast<size_t>(r)] = at;
+      at += counts[k][static_cast<size_t>(r)] = takes(group, r) ? kCount + group : 0;
+    }
+    move(group, 0, 0);
+  }
+  for (int round = 0; round < 3; ++round)
+    for (int group = 0; group < kGroups; ++group)
+      for (int i = 0; i <= group % 2; ++i) move(group, 1, round * 2 + i);
+  for (int group = kGroups; group-- > 0;) move(group, 2, 0);
+}
+
 /// Opening communicates nothing: ranks that open and close at different times do not wait for each other.
 void local() {
   int buffer[2] = {0, 0};
@@ -244,6 +285,7 @@ int main(int argc, char** argv) {
     allgatherv(s, most);
     alltoallw(s, most);
   }
+  if (g_size <= 32) many();
   errors();
   OK(MPI_Comm_free(&g_comm));  // groups that are still open go with it
   return finish();

@@ -1,0 +1,55 @@
+// Subgroups: some members of a communicator's multicast group, for data that only they are to get.
+//
+//   dynamic   made for one call: its root tells all members by the communicator's group who is in it, and its address;
+//             those who are in it join, the others are done
+//   kept      the same, but it stays for the root's next calls with the same members: those of an opened group
+//             (fgmpi.h: MPIX_Scatterv_open_group). The root says when it is given back, by one of its next announcements;
+//             what is left goes with the communicator.
+//
+// An announcement travels in front of the data, or in place of it:
+//
+//   | how u64 | id u64 | key 16 | address 20 | zero u32 | dropped id u64 |
+//
+// The first data waits at the root until all members have joined, since they are asked by unicast at first.
+// Thread rule: one thread. Nothing here switches.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "coll/multicast.h"
+
+namespace fgmpi::coll {
+
+struct SubgroupTicket {
+  enum How : uint64_t { kNone = 0, kOnce, kFirst, kAgain };
+  uint64_t how = kNone;
+  uint64_t id = 0;
+  transport::multicast::Key key{};      ///< kOnce, kFirst
+  transport::multicast::Place address;  ///< likewise
+  uint32_t zero = 0;
+  uint64_t dropped = 0;  ///< a kept one that is given back; 0: none
+};
+static_assert(sizeof(SubgroupTicket) == 64);
+
+/// At most so many of a root are kept with a communicator.
+inline constexpr size_t kMostKeptSubgroups = 8;
+
+/// At the root: a subgroup of these members of the team (ascending team ranks, the root among them); with `keep` one that
+/// it has kept, or a new one that it keeps.
+SubgroupTicket announce_subgroup(const Team& team, const std::vector<uint32_t>& members, bool keep);
+
+/// The membership that a ticket is about, at one of the members; joined where it is new. nullptr: the ticket makes no
+/// sense. `root`: who announced it.
+transport::multicast::Membership* enter_subgroup(const Team& team, uint32_t root,
+                                                 const std::vector<uint32_t>& members,
+                                                 const SubgroupTicket& ticket);
+/// Every process of the team, once it has a ticket: gives back what the root does not use any more.
+void drop_subgroup(const Team& team, uint32_t root, const SubgroupTicket& ticket);
+/// The call is over: one that was made for it is given back.
+void leave_subgroup(const SubgroupTicket& ticket, transport::multicast::Membership* membership);
+
+/// This process has dropped its part of a communicator.
+void forget_subgroups(comm::ContextId id);
+
+}  // namespace fgmpi::coll
