@@ -1,0 +1,97 @@
+/* Broadcasts and scatters between hosts, for figures 3 to 7 of Yuan, Daniels, Faraj, Karwande, "Group Management Schemes for
+ * Implementing MPI Collective Communication over IP-Multicast". Started by multicast_figures.sh; only uses mpi.h, so that
+ * it also runs on other MPI libraries.
+ *   multicast_figures bcast|scatter|five|opened [LEAST MOST [REPETITIONS]]      bytes of a message
+ * five: rank 0 scatters to ranks 1 to 5 (MPI_Scatterv with zeros); opened: the same by an opened group.
+ * A line a size: WHAT BYTES AVERAGE MAXIMUM: microseconds from a barrier to the end of the call, the average over ranks,
+ * and the slowest rank; medians over the repetitions. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#pragma weak MPIX_Scatterv_open_group
+#pragma weak MPIX_Scatterv_data_movement
+#pragma weak MPIX_Scatterv_close_group
+int MPIX_Scatterv_open_group(const void*, const int*, const int*, MPI_Datatype, void*, int,
+                             MPI_Datatype, int, MPI_Comm);
+int MPIX_Scatterv_data_movement(const void*, const int*, const int*, MPI_Datatype, void*, int,
+                                MPI_Datatype, int, MPI_Comm);
+int MPIX_Scatterv_close_group(const void*, const int*, const int*, MPI_Datatype, void*, int,
+                              MPI_Datatype, int, MPI_Comm);
+
+static int by_value(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static int rank, size;
+static int *counts, *displs;
+
+static void call(const char* what, char* all, char* mine, int bytes) {
+  const int five = rank >= 1 && rank <= 5 ? bytes : 0;
+  if (strcmp(what, "bcast") == 0)
+    MPI_Bcast(all, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  else if (strcmp(what, "scatter") == 0)
+    MPI_Scatter(all, bytes, MPI_BYTE, mine, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  else if (strcmp(what, "five") == 0)
+    MPI_Scatterv(all, counts, displs, MPI_BYTE, mine, five, MPI_BYTE, 0, MPI_COMM_WORLD);
+  else
+    MPIX_Scatterv_data_movement(all, counts, displs, MPI_BYTE, mine, five, MPI_BYTE, 0,
+                                MPI_COMM_WORLD);
+}
+
+static void measure(const char* what, int bytes, int repetitions) {
+  const int opened = strcmp(what, "opened") == 0;
+  char *all = calloc((size_t)size, (size_t)bytes), *mine = malloc((size_t)bytes);
+  double* times = malloc(2 * sizeof(double) * (size_t)repetitions);
+  const int five = rank >= 1 && rank <= 5 ? bytes : 0;
+  for (int r = 0; r < size; ++r) {
+    counts[r] = r >= 1 && r <= 5 ? bytes : 0;
+    displs[r] = r * bytes;
+  }
+  if (opened)
+    MPIX_Scatterv_open_group(all, counts, displs, MPI_BYTE, mine, five, MPI_BYTE, 0,
+                             MPI_COMM_WORLD);
+  call(what, all, mine, bytes); /* what is agreed on once is agreed on now */
+  for (int i = 0; i < repetitions; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = MPI_Wtime(), took[2], sums[1], most[1];
+    call(what, all, mine, bytes);
+    took[0] = (MPI_Wtime() - start) * 1e6;
+    MPI_Reduce(took, sums, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(took, most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    times[i] = sums[0] / size;
+    times[repetitions + i] = most[0];
+  }
+  if (opened)
+    MPIX_Scatterv_close_group(all, counts, displs, MPI_BYTE, mine, five, MPI_BYTE, 0,
+                              MPI_COMM_WORLD);
+  qsort(times, (size_t)repetitions, sizeof *times, by_value);
+  qsort(times + repetitions, (size_t)repetitions, sizeof *times, by_value);
+  if (rank == 0)
+    printf("%s %d %.0f %.0f\n", what, bytes, times[repetitions / 2],
+           times[repetitions + repetitions / 2]);
+  free(all);
+  free(mine);
+  free(times);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const char* what = argc > 1 ? argv[1] : "bcast";
+  const int least = argc > 2 ? atoi(argv[2]) : 1, most = argc > 3 ? atoi(argv[3]) : 1 << 20;
+  const int repetitions = argc > 4 ? atoi(argv[4]) : 15;
+  if ((strcmp(what, "opened") == 0 && !MPIX_Scatterv_open_group) || least < 1 || repetitions < 1) {
+    if (rank == 0) fprintf(stderr, "multicast_figures: not with this library, or bad numbers\n");
+    MPI_Finalize();
+    return 2;
+  }
+  counts = malloc(sizeof(int) * (size_t)size);
+  displs = malloc(sizeof(int) * (size_t)size);
+  for (int bytes = least; bytes <= most; bytes *= 4) measure(what, bytes, repetitions);
+  MPI_Finalize();
+  return 0;
+}
