@@ -274,6 +274,48 @@ TEST(Multicast, OtherLengthsAreReported) {
   }
 }
 
+TEST(Multicast, LengthsCanBeAskedForFirst) {
+  for (size_t bytes : {size_t{0}, size_t{900}, size_t{300'000}}) {
+    for (bool early : {true, false}) {
+      Network network(4, {}, {0.1, 0.1, 50'000, 400'000}, 21 + bytes);
+      Broadcast b(&network, 2, {1, 1, 0, 1}, bytes, 5);
+      std::vector<Completion> lengths(4);
+      if (!early) {
+        b.enter(2);
+        network.run(20 * kMs, [] { return false; });
+      }
+      for (uint32_t m = 0; m < 4; ++m)
+        if (m != 2) network.at(m).expect(2, b.match, &lengths[m]);
+      if (early) b.enter(2);
+      auto announced = [&] {
+        for (uint32_t m = 0; m < 4; ++m)
+          if (m != 2 && lengths[m].outcome != Outcome::kAnnounced) return false;
+        return true;
+      };
+      ASSERT_TRUE(network.run(100 * kSecond, announced));
+      for (uint32_t m = 0; m < 4; ++m) {
+        if (m == 2) continue;
+        EXPECT_EQ(lengths[m].bytes, bytes);
+        b.enter(m);
+      }
+      ASSERT_TRUE(network.run(200 * kSecond, [&] { return b.done(); }));
+      b.check();
+    }
+  }
+}
+
+TEST(Multicast, MembersInDoubtGetItByUnicastUntilTheyAnswer) {
+  Options options;
+  options.eager = 0;
+  Network network(5, options, {}, 31);
+  network.at(0).doubt_all();
+  for (uint32_t m = 1; m < 5; ++m) network.set_hears_all(m, m % 2);
+  Broadcast b(&network, 0, {1, 1, 0, 0}, 200'000, 6);
+  for (uint32_t m = 0; m < 5; ++m) b.enter(m);
+  ASSERT_TRUE(network.run(300 * kSecond, [&] { return b.done(); }));
+  b.check();
+}
+
 TEST(Multicast, GivingUpEndsEverythingOfACollective) {
   Network network(4, {}, {0.1, 0, 20'000, 100'000}, 12);
   Broadcast lost(&network, 0, {1, 5 << 7, 1, 1}, 200'000, 2),
