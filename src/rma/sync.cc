@@ -323,10 +323,7 @@ Status sync(Win*) {
 
 // ---- Fence ----------------------------------------------------------------------------------------------------------
 
-namespace {
-
-/// With assertions, or something to do before the barrier.
-[[gnu::noinline]] Status fence_after_all(Win* win, int assertion) {
+Status fence_after_all(Win* win, int assertion) {
   constexpr int kAllowed =
       MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
   FGMPI_TRY(check_assertion(assertion, kAllowed,
@@ -349,18 +346,6 @@ namespace {
   a.hot_rank = -1;
   if (!a.targets.empty()) a.targets.clear();
   return take_failure(&a);
-}
-
-}  // namespace
-
-Status fence(Win* win, int assertion) {
-  Access* a = win->access.get();
-  if (assertion != 0 || !a || !a->is_quiet() || checking()) return fence_after_all(win, assertion);
-  // The barrier's messages order what is stored and loaded on either side. What `targets` keeps of this epoch counts nothing.
-  __atomic_thread_fence(__ATOMIC_ACQ_REL);
-  a->hot_rank = -1;
-  a->epoch = Epoch::kFenced;
-  return coll::barrier(win->comm, "MPI_Win_fence");
 }
 
 // ---- Post, start, complete, wait ------------------------------------------------------------------------------------

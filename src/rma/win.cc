@@ -4,7 +4,6 @@
 
 #include "base/counters.h"
 #include "base/settings.h"
-#include "base/slab.h"
 #include "base/strings.h"
 #include "rma/internal.h"
 #include "rma/provider.h"
@@ -12,13 +11,12 @@
 namespace fgmpi::rma {
 
 Counters g_counters = {};
+namespace detail {
+Slab<Win> g_wins;
+}
+using detail::g_wins;
 
 namespace {
-
-constexpr uint32_t kHandleBase = 0xa0000000u;  // MPICH: direct, window
-constexpr uint32_t kKindMask = 0xfc000000u;
-
-Slab<Win> g_wins;
 
 std::unordered_map<uint64_t, SharedWin*>& by_context() {
   static auto* map = new std::unordered_map<uint64_t, SharedWin*>;
@@ -53,11 +51,6 @@ Part& SharedWin::search(uint32_t process) {
   auto at = std::lower_bound(parts.begin(), parts.end(), process,
                              [](const Part& part, uint32_t p) { return part.process < p; });
   return *at;
-}
-
-Win* find(MPI_Win handle) {
-  const auto bits = static_cast<uint32_t>(handle);
-  return (bits & kKindMask) == kHandleBase ? g_wins.get(bits & ~kKindMask) : nullptr;
 }
 
 std::string name_of(const Win* win) {

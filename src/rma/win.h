@@ -29,7 +29,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/slab.h"
 #include "base/status.h"
+#include "coll/coll.h"
 #include "comm/comm.h"
 #include "comm/group.h"
 #include "comm/hints.h"
@@ -182,8 +184,16 @@ struct Win {
 };
 static_assert(sizeof(Win) + sizeof(comm::Comm) <= 96, "memory budget: 96 bytes a member");
 
+namespace detail {
+[[gnu::visibility("hidden")]] extern Slab<Win> g_wins;
+}
+inline constexpr uint32_t kHandleBase = 0xa0000000u;  ///< MPICH: direct, window
+inline constexpr uint32_t kKindMask = 0xfc000000u;
 /// The window behind a handle, or nullptr.
-Win* find(MPI_Win handle);
+inline Win* find(MPI_Win handle) {
+  const auto bits = static_cast<uint32_t>(handle);
+  return (bits & kKindMask) == kHandleBase ? detail::g_wins.get(bits & ~kKindMask) : nullptr;
+}
 /// "rank 3 of 8 in window 0xa0000001".
 std::string name_of(const Win* win);
 
@@ -214,7 +224,18 @@ Status shared_query(Win* win, int32_t rank, int64_t* bytes, int64_t* unit, void*
 
 // ---- Epochs (sync.cc). May switch. --------------------------------------------------------------------------------
 Access& access_of(Win* win);
-Status fence(Win* win, int assertion);
+/// With assertions, or with something to do before the barrier. Errors: MPI_ERR_ASSERT, MPI_ERR_RMA_SYNC.
+Status fence_after_all(Win* win, int assertion);
+/// In line, since it is to cost what its barrier costs.
+inline Status fence(Win* win, int assertion) {
+  Access* a = win->access.get();
+  if (assertion != 0 || !a || !a->is_quiet() || checking()) return fence_after_all(win, assertion);
+  // The barrier's messages order what is stored and loaded on either side. What `targets` keeps of this epoch counts nothing.
+  __atomic_thread_fence(__ATOMIC_ACQ_REL);
+  a->hot_rank = -1;
+  a->epoch = Epoch::kFenced;
+  return coll::barrier(win->comm, "MPI_Win_fence");
+}
 Status post(Win* win, const comm::Group* group, int assertion);
 Status start(Win* win, const comm::Group* group, int assertion);
 Status complete(Win* win);
