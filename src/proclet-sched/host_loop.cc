@@ -158,7 +158,7 @@ int run() {
   if (!deadlocked) return g_scheduler.exit_status;
   g_scheduler.live = 0;
   // A rank that has ended its program may be waiting for the end of the job.
-  for (uint32_t i = 0; i < g_scheduler.count && g_scheduler.exit_status == 0; ++i)
+  for (uint32_t i = 0; i < g_scheduler.created && g_scheduler.exit_status == 0; ++i)
     g_scheduler.exit_status = rank_proclet(i)->exit_status;
   return g_scheduler.exit_status ? g_scheduler.exit_status : 1;
 }

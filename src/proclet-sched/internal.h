@@ -13,6 +13,8 @@ void require_canary_checks();
 
 char* stack_top(const Proclet* p);
 bool stack_intact(const Proclet* p);
+/// Gives the pages of a finished rank's stack back.
+void discard_stack(const Proclet* rank);
 
 // leave.cc
 /// The proclet on which a rank that leave_for() has made leave its stack goes on with its end; nullptr for others.

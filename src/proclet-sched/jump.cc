@@ -90,7 +90,7 @@ void serve_host_calls() {
     if (is_end(dead)) return;  // where the rank stood, requests that it had started lie
     if (!stack_intact(dead)) stack_overflowed(dead);
     annotate::stack_gone(dead);
-    g_scheduler.stacks.discard(dead->index);
+    discard_stack(dead);
     dead->context = nullptr;
   }
 }

@@ -23,6 +23,34 @@ size_t main_thread_stack_size() {
   return std::max<size_t>(limit.rlim_cur, size_t{64} << 10);
 }
 
+/// Descriptors are reserved for ranks that may join, where address space is not short: they never move.
+uint32_t room_for(uint32_t count) {
+  constexpr uint64_t kPlenty = uint64_t{1} << 40;
+  return address_space_left() > kPlenty && count < ~kMostAdded ? count + kMostAdded : count;
+}
+
+/// The stacks of a rank, and its slot there.
+StackRegion& stacks_of(uint32_t index, uint32_t* slot) {
+  *slot = index;
+  if (__builtin_expect(index < g_scheduler.created, 1)) return g_scheduler.stacks;
+  auto after = std::upper_bound(g_scheduler.added.begin(), g_scheduler.added.end(), index,
+                                [](uint32_t i, const AddedRanks& a) { return i < a.first; });
+  FGMPI_CHECK(after != g_scheduler.added.begin());
+  *slot = index - after[-1].first;
+  return *after[-1].stacks;
+}
+
+/// Makes the proclet of a rank in place.
+Proclet* make_rank(uint32_t index, StackRegion& stacks, uint32_t slot) {
+  Proclet* p = new (g_scheduler.ranks + index) Proclet();
+  p->index = index;
+  p->stack_low = stacks.low(slot);
+  p->stack_size = stacks.stack_size();
+  stacks.install_guard(slot);
+  annotate::stack_created(p);
+  return p;
+}
+
 /// Two touched pages of stack and this descriptor are the least a rank costs.
 Status check_room(uint32_t count) {
   constexpr int64_t kLeast = 9 * 1024;
@@ -48,11 +76,20 @@ Status check_room(uint32_t count) {
 }  // namespace
 
 char* stack_top(const Proclet* p) {
-  return p->kind == Kind::kRank ? g_scheduler.stacks.top(p->index) : helper_stack_top(p);
+  if (p->kind != Kind::kRank) return helper_stack_top(p);
+  uint32_t slot;
+  return stacks_of(p->index, &slot).top(slot);
 }
 
 bool stack_intact(const Proclet* p) {
-  return p->kind == Kind::kRank ? g_scheduler.stacks.intact(p->index) : helper_stack_intact(p);
+  if (p->kind != Kind::kRank) return helper_stack_intact(p);
+  uint32_t slot;
+  return stacks_of(p->index, &slot).intact(slot);
+}
+
+void discard_stack(const Proclet* rank) {
+  uint32_t slot;
+  stacks_of(rank->index, &slot).discard(slot);
 }
 
 const Options& options() { return g_scheduler.options; }
@@ -74,22 +111,25 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
     g_scheduler.options = configured_options();
   }
   if (g_scheduler.ranks) {
-    annotate::unmapped(g_scheduler.ranks, g_scheduler.count * sizeof(Proclet));
-    munmap(g_scheduler.ranks, g_scheduler.count * sizeof(Proclet));
+    annotate::unmapped(g_scheduler.ranks, g_scheduler.room * sizeof(Proclet));
+    munmap(g_scheduler.ranks, g_scheduler.room * sizeof(Proclet));
   }
   g_scheduler.ranks = nullptr;
-  g_scheduler.count = 0;
+  g_scheduler.count = g_scheduler.created = g_scheduler.room = 0;
+  g_scheduler.added.clear();
   const size_t stack_size =
       g_scheduler.options.stack_size ? g_scheduler.options.stack_size : default_stack_size(count);
   FGMPI_TRY(check_room(count));
   FGMPI_TRY(g_scheduler.stacks.reserve(count, stack_size, "ranks"));
-  void* memory = mmap(nullptr, count * sizeof(Proclet), PROT_READ | PROT_WRITE,
+  const uint32_t room = room_for(count);
+  void* memory = mmap(nullptr, room * sizeof(Proclet), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return error(MPI_ERR_NO_MEM, "no address space for the descriptors of %u ranks", count);
-  annotate::holds_pointers(memory, count * sizeof(Proclet));
+  annotate::holds_pointers(memory, room * sizeof(Proclet));
   g_scheduler.ranks = static_cast<Proclet*>(memory);
-  g_scheduler.count = g_scheduler.live = count;
+  g_scheduler.count = g_scheduler.created = g_scheduler.live = count;
+  g_scheduler.room = room;
   fgmpi_debug_table.ranks = g_scheduler.ranks;
   fgmpi_debug_table.rank_count = count;
   g_scheduler.exit_status = 0;
@@ -99,18 +139,78 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
   g_hot.fifo = g_scheduler.options.policy == Options::kFifo;
   g_scheduler.shuffled.clear();
   for (uint32_t i = 0; i < count; ++i) {
-    Proclet* p = new (g_scheduler.ranks + i) Proclet();
-    p->index = i;
+    Proclet* p = make_rank(i, g_scheduler.stacks, i);
     p->entry = entry;
     p->argument = argument;
-    p->stack_low = g_scheduler.stacks.low(i);
-    p->stack_size = g_scheduler.stacks.stack_size();
-    g_scheduler.stacks.install_guard(i);
-    annotate::stack_created(p);
     append(p);
   }
   update_extras();
   return Status();
+}
+
+Status add_ranks(uint32_t count, void (*entry)(void*), void* argument, uint32_t* first) {
+  FGMPI_CHECK(g_scheduler.ranks && count > 0);
+  auto& added = g_scheduler.added;
+  // The first gap that is large enough, else behind the last.
+  uint32_t from = g_scheduler.created;
+  auto at = added.begin();
+  for (; at != added.end() && at->first - from < count; ++at) from = at->first + at->count;
+  if (g_scheduler.room - from < count)
+    return error(
+        MPI_ERR_NO_MEM,
+        "%u ranks cannot join the %u of this process: %u would fit; allowed are %u spawned "
+        "ranks a process at a time%s",
+        count, from, g_scheduler.room - from, kMostAdded,
+        g_scheduler.room == g_scheduler.created
+            ? ", none where address space is limited (ulimit -v)"
+            : "");
+  FGMPI_TRY(check_room(count));
+  AddedRanks block{from, count, std::make_unique<StackRegion>()};
+  const size_t wanted = g_scheduler.options.stack_size;
+  FGMPI_TRY(
+      block.stacks->reserve(count, wanted ? wanted : default_stack_size(count), "spawned ranks"));
+  for (uint32_t i = 0; i < count; ++i) {
+    Proclet* p = make_rank(from + i, *block.stacks, i);
+    p->entry = entry;
+    p->argument = argument;
+    p->state = State::kFinished;
+  }
+  if (block.stacks->guard() == Guard::kCanary) require_canary_checks();
+  added.insert(at, std::move(block));
+  g_scheduler.count = std::max(g_scheduler.count, from + count);
+  fgmpi_debug_table.rank_count = g_scheduler.count;
+  *first = from;
+  return {};
+}
+
+namespace {
+std::vector<AddedRanks>::iterator find_added(uint32_t first) {
+  auto at = std::find_if(g_scheduler.added.begin(), g_scheduler.added.end(),
+                         [&](const AddedRanks& a) { return a.first == first; });
+  FGMPI_CHECK(at != g_scheduler.added.end());
+  return at;
+}
+}  // namespace
+
+void start_added_ranks(uint32_t first) {
+  const AddedRanks& block = *find_added(first);
+  g_scheduler.live += block.count;
+  for (uint32_t i = 0; i < block.count; ++i) {
+    Proclet* p = g_scheduler.ranks + block.first + i;
+    p->state = State::kParked;
+    ready(p);
+  }
+}
+
+void remove_ranks(uint32_t first) {
+  auto at = find_added(first);
+  for (uint32_t i = 0; i < at->count; ++i) {
+    Proclet* p = g_scheduler.ranks + first + i;
+    FGMPI_CHECK(p->state == State::kFinished);
+    p->stack_low = nullptr;
+    p->stack_size = 0;
+  }
+  g_scheduler.added.erase(at);
 }
 
 Proclet* rank_proclet(uint32_t index) {
@@ -137,7 +237,11 @@ const char* guard_kind() {
 
 Proclet* proclet_of_address(const void* address, bool* in_guard) {
   int64_t slot = g_scheduler.stacks.slot_of(address, in_guard);
-  return slot >= 0 ? g_scheduler.ranks + slot : helper_of_address(address, in_guard);
+  if (slot >= 0) return g_scheduler.ranks + slot;
+  for (const AddedRanks& block : g_scheduler.added)
+    if ((slot = block.stacks->slot_of(address, in_guard)) >= 0)
+      return g_scheduler.ranks + block.first + slot;
+  return helper_of_address(address, in_guard);
 }
 
 }  // namespace fgmpi::sched

@@ -73,7 +73,8 @@ void finish(int exit_status) {
   Proclet* self = current();
   FGMPI_CHECK(self && self->kind == Kind::kRank && !g_scheduler.in_host_call);
   self->exit_status = exit_status;
-  if (g_scheduler.exit_status == 0) g_scheduler.exit_status = exit_status;
+  if (g_scheduler.exit_status == 0 && self->index < g_scheduler.created)
+    g_scheduler.exit_status = exit_status;
   self->state = State::kFinished;
   g_scheduler.finished = self;
   if (__builtin_expect(!g_scheduler.ends.empty(), 0)) end_of_left_rank(self);

@@ -198,6 +198,17 @@ void add_trimmer(bool (*trim)());
 /// after run() has returned.
 Status create_ranks(uint32_t count, void (*entry)(void*), void* argument);
 
+/// Ranks that join while others run (spawned programs). Adds rank proclets with consecutive numbers from *first on, behind
+/// those that create_ranks() has made; they do not run yet. At most kMostAdded at a time. Their exit statuses are not run()'s.
+/// Errors: MPI_ERR_NO_MEM, which say how many fit.
+constexpr uint32_t kMostAdded = 65536;
+Status add_ranks(uint32_t count, void (*entry)(void*), void* argument, uint32_t* first);
+/// They become ready. Never switches. REQUIRES: called once for these.
+void start_added_ranks(uint32_t first);
+/// Gives back their stacks and numbers. REQUIRES: none of them was started, or all have finished, and nobody keeps one of
+/// these proclets; not called on one of their stacks.
+void remove_ranks(uint32_t first);
+
 /// The caller goes on as rank proclet 0, the only one, on its own stack; the host loop gets a stack too. For a
 /// program that was not started through create_ranks() and run(). The proclet ends with the process: it must not
 /// call finish(); a deadlock ends the process with status 1. REQUIRES: no rank proclets, current() == nullptr.
@@ -209,6 +220,7 @@ Status adopt_caller();
 int run();
 
 Proclet* rank_proclet(uint32_t index);
+/// All numbers of ranks are below; those that nobody has now belong to finished proclets.
 uint32_t rank_count();
 /// Rank proclets that have not finished.
 uint32_t live_ranks();

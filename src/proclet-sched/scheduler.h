@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,12 @@ struct Timer {
   }
 };
 
+/// Ranks that have joined together (add_ranks).
+struct AddedRanks {
+  uint32_t first, count;
+  std::unique_ptr<StackRegion> stacks;
+};
+
 struct Scheduler {
   Hooks hooks;
   Options options;
@@ -39,7 +46,10 @@ struct Scheduler {
   uint32_t trim_passes = 0;   ///< since pages were given back, each with more to free
 
   Proclet* ranks = nullptr;
-  uint32_t count = 0;
+  uint32_t count = 0;             ///< past the last one that was ever added
+  uint32_t created = 0;           ///< by create_ranks()
+  uint32_t room = 0;              ///< descriptors that are reserved
+  std::vector<AddedRanks> added;  ///< ascending
   uint32_t live = 0;
   int exit_status = 0;
   StackRegion stacks;

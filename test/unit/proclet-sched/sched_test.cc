@@ -74,6 +74,79 @@ TEST(Sched, FifoYieldIsRoundRobin) {
   for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], i % 5);
 }
 
+// Ranks that join while others run: numbers come again once they are given back, gaps are filled, and the statuses of those
+// that joined are not the job's.
+TEST_P(Policies, RanksJoinAndLeave) {
+  auto [policy, seed] = GetParam();
+  static uint32_t ran, most;
+  ran = most = 0;
+  auto joined = [](void*) {
+    char stack[4096];
+    memset(stack, static_cast<int>(current()->index), sizeof stack);
+    ++ran;
+    most = std::max(most, current()->index);
+    yield();
+    EXPECT_EQ(static_cast<unsigned char>(stack[100]), current()->index & 0xff);
+    finish(3);
+  };
+  auto wait_until = [](uint32_t count) {
+    while (ran < count || live_ranks() > 4) yield();
+  };
+  EXPECT_EQ(run_ranks(
+                4,
+                [&] {
+                  if (current()->index != 1) {
+                    while (ran < 40 + 50 * 7) yield();
+                    return;
+                  }
+                  uint32_t first[4];
+                  for (uint32_t k = 0; k < 4; ++k) {
+                    ASSERT_TRUE(add_ranks(10, joined, nullptr, &first[k]).ok());
+                    EXPECT_EQ(first[k], 4 + 10 * k);
+                    EXPECT_EQ(live_ranks(), 4 + 10 * k);
+                    start_added_ranks(first[k]);
+                  }
+                  EXPECT_EQ(rank_count(), 44u);
+                  wait_until(40);
+                  remove_ranks(first[1]);
+                  uint32_t again;
+                  ASSERT_TRUE(add_ranks(7, joined, nullptr, &again).ok());
+                  EXPECT_EQ(again, first[1]);
+                  remove_ranks(again);  // never started
+                  for (uint32_t k : {0, 2, 3}) remove_ranks(first[k]);
+                  for (uint32_t k = 0; k < 50; ++k) {
+                    ASSERT_TRUE(add_ranks(7, joined, nullptr, &again).ok());
+                    EXPECT_EQ(again, 4u);
+                    bool in_guard = true;
+                    Proclet* p = rank_proclet(again + 6);
+                    EXPECT_EQ(proclet_of_address(p->stack_low + 8, &in_guard), p);
+                    EXPECT_FALSE(in_guard);
+                    start_added_ranks(again);
+                    wait_until(40 + 7 * (k + 1));
+                    remove_ranks(again);
+                  }
+                },
+                policy, static_cast<uint64_t>(seed)),
+            0);
+  EXPECT_EQ(ran, 40u + 50 * 7);
+  EXPECT_EQ(most, 43u);
+  EXPECT_EQ(rank_count(), 44u);
+}
+
+TEST(Sched, MoreRanksThanFitDoNotJoin) {
+  EXPECT_EQ(run_ranks(2,
+                      [] {
+                        if (current()->index != 0) return;
+                        uint32_t first = 77;
+                        Status status = add_ranks(kMostAdded + 1, nullptr, nullptr, &first);
+                        EXPECT_EQ(status.error_class(), MPI_ERR_NO_MEM);
+                        EXPECT_NE(status.what().find("65536 would fit"), std::string::npos)
+                            << status.what();
+                        EXPECT_EQ(first, 77u);
+                      }),
+            0);
+}
+
 // A ring of tokens: every wait is ended by exactly one ready(), under any order of running.
 TEST_P(Policies, MailboxesLoseNothing) {
   auto [policy, seed] = GetParam();
