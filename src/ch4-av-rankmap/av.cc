@@ -26,6 +26,8 @@ void AddressVector::init(const std::vector<uint32_t>& starts, uint32_t me) {
   me_ = me;
   my_first_ = starts[me];
   my_count_ = starts[me + 1] - starts[me];
+  hosted_.clear();
+  count_locals();
 }
 
 // In a hole the first process has all its ranks and the others have none: first() still ascends, and a search never
@@ -82,6 +84,9 @@ uint32_t AddressVector::add_range(std::span<const uint32_t> counts) {
 
 void AddressVector::remove_range(uint32_t first_process, uint32_t processes) {
   FGMPI_CHECK(first_process >= processes_ && first_process + processes <= all_processes());
+  if (std::erase_if(hosted_,
+                    [&](const HostedRange& h) { return h.first_process == first_process; }))
+    count_locals();
   Hole hole{first_process, processes};
   auto next = std::find_if(holes_.begin(), holes_.end(),
                            [&](const Hole& h) { return h.process > first_process; });
@@ -109,6 +114,70 @@ uint32_t AddressVector::search(uint32_t w) const {
   auto after = std::upper_bound(elements_.begin(), elements_.end(), w,
                                 [](uint32_t rank, const AvElement& e) { return rank < e.first; });
   return static_cast<uint32_t>(after - elements_.begin()) - 1;
+}
+
+// ---- Ranges that are hosted ------------------------------------------------------------------------------
+
+void AddressVector::set_hosts(uint32_t first_process, std::vector<Host> hosts) {
+  FGMPI_CHECK(first_process >= processes_ && first_process + hosts.size() <= all_processes());
+  for (size_t k = 0; k < hosts.size(); ++k)
+    FGMPI_CHECK(hosts[k].process < processes_ &&
+                (k == 0 || hosts[k - 1].process < hosts[k].process));
+  auto at = std::find_if(hosted_.begin(), hosted_.end(),
+                         [&](const HostedRange& h) { return h.first_process > first_process; });
+  hosted_.insert(at, {first_process, std::move(hosts)});
+  count_locals();
+}
+
+std::span<const AddressVector::Host> AddressVector::hosts_of(uint32_t first_process) const {
+  const HostedRange* range = find_hosted(first_process);
+  return range ? std::span<const Host>(range->hosts) : std::span<const Host>();
+}
+
+const AddressVector::HostedRange* AddressVector::find_hosted(uint32_t element) const {
+  auto after = std::upper_bound(
+      hosted_.begin(), hosted_.end(), element,
+      [](uint32_t process, const HostedRange& h) { return process < h.first_process; });
+  if (after == hosted_.begin()) return nullptr;
+  const HostedRange& range = after[-1];
+  return element - range.first_process < range.hosts.size() ? &range : nullptr;
+}
+
+Location AddressVector::locate_slowly(uint32_t w) const {
+  const uint32_t element = search(w), past = w - elements_[element].first;
+  if (__builtin_expect(!hosted_.empty(), 0))
+    if (const HostedRange* range = find_hosted(element)) {
+      const Host& host = range->hosts[element - range->first_process];
+      return {host.process, host.local + past};
+    }
+  return {element, past};
+}
+
+bool AddressVector::is_hosted_here(uint32_t w, uint32_t* local) const {
+  if (w < world_size_ || w >= all_ranks_) return false;
+  const Location at = locate_slowly(w);
+  *local = at.local;
+  return at.process == me_;
+}
+
+uint32_t AddressVector::global_of_local(uint32_t local) const {
+  if (local < my_count_) return my_first_ + local;
+  for (const HostedRange& range : hosted_)
+    for (uint32_t k = 0; k < range.hosts.size(); ++k) {
+      const Host& host = range.hosts[k];
+      const uint32_t element = range.first_process + k;
+      if (host.process == me_ && local - host.local < count(element))
+        return first(element) + (local - host.local);
+    }
+  return kNoRange;
+}
+
+void AddressVector::count_locals() {
+  locals_ = my_count_;
+  for (const HostedRange& range : hosted_)
+    for (uint32_t k = 0; k < range.hosts.size(); ++k)
+      if (range.hosts[k].process == me_)
+        locals_ = std::max(locals_, range.hosts[k].local + count(range.first_process + k));
 }
 
 }  // namespace fgmpi

@@ -12,6 +12,9 @@
 //
 //    | own processes 0 .. P-1 | job 1 | (hole) | job 3 |      their ranks are numbered likewise: global ranks
 //
+// A job that was spawned as proclets has a range as well, but no processes of its own: its elements say where its ranks
+// begin, and beside them is kept which of the own processes hosts them, from which local index on. locate() gives that.
+//
 // A range is given back when its job is not connected any more; holes are used again. While there is a range, locate()
 // asks out of line: programs without connections pay nothing for those with them.
 // Thread rule: one thread. Invariant: first() ascends; sizes may differ between processes.
@@ -82,6 +85,17 @@ class AddressVector {
   /// Appends a range of processes that host so many ranks each; its first process is returned, or kNoRange when there
   /// would be 2^31 ranks. REQUIRES: init(); counts is not empty and has no 0.
   uint32_t add_range(std::span<const uint32_t> counts);
+  /// The ranks of a range live in own processes.
+  struct Host {
+    uint32_t process;
+    uint32_t local;  ///< index there of the first of them
+  };
+  /// REQUIRES: one a process of the range, ascending by process; add_range() has just given it.
+  void set_hosts(uint32_t first_process, std::vector<Host> hosts);
+  /// Has any range hosts?
+  bool hosts_others() const { return !hosted_.empty(); }
+  /// Of a range; empty: its processes are what they say.
+  std::span<const Host> hosts_of(uint32_t first_process) const;
   /// Gives the range of `processes` processes back that begins at `first_process`.
   void remove_range(uint32_t first_process, uint32_t processes);
   static constexpr uint32_t kNoRange = 0xffffffffu;
@@ -92,35 +106,77 @@ class AddressVector {
     *local = w - my_first_;
     return *local < my_count_;
   }
-  /// REQUIRES: w < all_ranks(), and it is in no hole.
+  /// The same for ranks that other jobs have here, too: any rank that runs in this process.
+  bool is_here(uint32_t w, uint32_t* local) const {
+    return is_mine(w, local) || (__builtin_expect(!hosted_.empty(), 0) && is_hosted_here(w, local));
+  }
+  /// The index of a rank of this process. REQUIRES: it is one.
+  uint32_t local_of(uint32_t w) const {
+    uint32_t local = 0;
+    const bool here = is_here(w, &local);
+    FGMPI_ASSERT(here);
+    (void)here;
+    return local;
+  }
+  /// The global rank of a local index; kNoRange where no rank has it.
+  uint32_t global_of_local(uint32_t local) const;
+  /// All local indices in use are below.
+  uint32_t locals() const { return locals_; }
+  /// f(first, past) for the global ranks that live in an own process (or in one of another job), range by range.
+  template <class F>
+  void for_each_range_of(uint32_t process, F&& f) const {
+    if (__builtin_expect(hosted_.empty(), 1)) return f(first(process), first(process + 1));
+    if (!is_hosted_element(process)) f(first(process), first(process + 1));
+    for (const HostedRange& range : hosted_)
+      for (uint32_t k = 0; k < range.hosts.size(); ++k)
+        if (range.hosts[k].process == process) {
+          const uint32_t element = range.first_process + k;
+          f(first(element), first(element + 1));
+        }
+  }
+  /// The process that hosts a rank. REQUIRES: w < all_ranks(), and it is in no hole.
   uint32_t process_of(uint32_t w) const {
     FGMPI_ASSERT(w < all_ranks_);
     if (__builtin_expect(uniform_ != 0, 1)) return divide(w + uint64_t{1});
-    return search(w);
+    return locate_slowly(w).process;
   }
   Location locate(uint32_t w) const {
-    uint32_t p = process_of(w);
+    if (__builtin_expect(uniform_ == 0, 0)) return locate_slowly(w);
+    const uint32_t p = divide(w + uint64_t{1});
     return {p, w - elements_[p].first};
   }
+  /// The element that a rank belongs to: process_of(), but of ranks that are hosted.
+  uint32_t element_of(uint32_t w) const { return uniform_ ? divide(w + uint64_t{1}) : search(w); }
 
  private:
   uint32_t divide(uint64_t w_and_one) const {
     return static_cast<uint32_t>((static_cast<unsigned __int128>(w_and_one) * reciprocal_) >> 64);
   }
   uint32_t search(uint32_t w) const;
+  Location locate_slowly(uint32_t w) const;
+  struct HostedRange {
+    uint32_t first_process;
+    std::vector<Host> hosts;
+  };
+  bool is_hosted_element(uint32_t process) const { return find_hosted(process) != nullptr; }
+  const HostedRange* find_hosted(uint32_t element) const;
+  bool is_hosted_here(uint32_t w, uint32_t* local) const;
+  void count_locals();
   struct Hole {
     uint32_t process, processes;
   };
   void place(uint32_t process, std::span<const uint32_t> counts);
   void make_hole(const Hole& hole);
   std::vector<AvElement> elements_;
-  std::vector<Hole> holes_;  ///< ascending, none beside another or at the end
+  std::vector<HostedRange> hosted_;  ///< ascending
+  std::vector<Hole> holes_;          ///< ascending, none beside another or at the end
   uint64_t reciprocal_ =
       0;  ///< floor((2^64 - 1) / C) when every process hosts C proclets: w / C is (w + 1) times it >> 64
   uint32_t uniform_ = 0;      ///< C, or 0 when sizes differ or there are ranges of other jobs
   uint32_t own_uniform_ = 0;  ///< the same for the own processes
   uint32_t all_ranks_ = 0;
   uint32_t processes_ = 0, world_size_ = 0, me_ = 0, my_first_ = 0, my_count_ = 0;
+  uint32_t locals_ = 0;
 };
 
 /// The one address vector of this process.

@@ -13,6 +13,35 @@ constexpr uint64_t kMostRanks = uint64_t{1} << 31;
 }  // namespace
 
 Status ProcessGroups::add(const GroupUid& uid, std::span<const uint32_t> counts, uint32_t* pgid) {
+  FGMPI_TRY(add_range(uid, counts, pgid));
+  if (watcher_.added) watcher_.added(*pgid);
+  return {};
+}
+
+Status ProcessGroups::add_hosted(const GroupUid& uid, std::span<const uint32_t> counts,
+                                 std::vector<AddressVector::Host> hosts, uint32_t* pgid) {
+  FGMPI_CHECK(hosts.size() == counts.size());
+  FGMPI_TRY(add_range(uid, counts, pgid));
+  g_av.set_hosts(firsts_[*pgid].process, std::move(hosts));
+  groups_[*pgid].hosted = true;
+  ++hosted_;
+  return {};
+}
+
+uint32_t ProcessGroups::short_name(uint32_t pgid) const {
+  const GroupUid& u = uid(pgid);
+  const auto name = static_cast<uint32_t>(mix(u.high, u.low));
+  return name == 0 || name == kNone ? 1 : name;
+}
+
+uint32_t ProcessGroups::find_short_name(uint32_t name) const {
+  for (uint32_t pgid = 0; pgid < count(); ++pgid)
+    if (known(pgid) && short_name(pgid) == name) return pgid;
+  return kNone;
+}
+
+Status ProcessGroups::add_range(const GroupUid& uid, std::span<const uint32_t> counts,
+                                uint32_t* pgid) {
   uint64_t ranks = 0;
   bool empty = counts.empty();
   for (uint32_t count : counts) {
@@ -36,15 +65,19 @@ Status ProcessGroups::add(const GroupUid& uid, std::span<const uint32_t> counts,
     groups_.emplace_back();
     firsts_.emplace_back();
   }
-  groups_[id] = Group{uid,  static_cast<uint32_t>(counts.size()),   static_cast<uint32_t>(ranks), 0,
-                      true, std::vector<std::string>(counts.size())};
+  Group& group = groups_[id];
+  group = Group{};
+  group.uid = uid;
+  group.processes = static_cast<uint32_t>(counts.size());
+  group.ranks = static_cast<uint32_t>(ranks);
+  group.known = true;
+  group.cards.resize(counts.size());
   firsts_[id] = {g_av.first(process), process};
   find_elements();
   by_rank_[firsts_[id].rank] = id;
   by_process_[process] = id;
   by_uid_[uid] = id;
   *pgid = id;
-  if (watcher_.added) watcher_.added(id);
   return {};
 }
 
@@ -108,7 +141,9 @@ void ProcessGroups::remove_unused() {
 }
 
 void ProcessGroups::remove(uint32_t pgid) {
-  if (watcher_.removing) watcher_.removing(pgid);
+  const bool hosted = groups_[pgid].hosted;
+  if (hosted) --hosted_;
+  if (watcher_.removing && !hosted) watcher_.removing(pgid);
   g_av.remove_range(firsts_[pgid].process, groups_[pgid].processes);
   by_rank_.erase(firsts_[pgid].rank);
   by_process_.erase(firsts_[pgid].process);
@@ -119,7 +154,7 @@ void ProcessGroups::remove(uint32_t pgid) {
     firsts_.pop_back();
   }
   find_elements();
-  if (watcher_.removed) watcher_.removed();
+  if (watcher_.removed && !hosted) watcher_.removed();
 }
 
 void ProcessGroups::find_elements() {

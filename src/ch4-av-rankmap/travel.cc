@@ -44,8 +44,8 @@ std::vector<uint32_t> hosts_of(const std::vector<MemberRun>& runs, uint32_t plac
   for (const MemberRun& run : runs) {
     if (run.group != place) continue;
     const uint32_t first = g_process_groups.first_rank(pgid) + run.first;
-    const uint32_t last = g_av.process_of(first + run.count - 1);
-    for (uint32_t p = g_av.process_of(first); p <= last; ++p) hosts.push_back(p - base);
+    const uint32_t last = g_av.element_of(first + run.count - 1);
+    for (uint32_t p = g_av.element_of(first); p <= last; ++p) hosts.push_back(p - base);
   }
   std::sort(hosts.begin(), hosts.end());
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
@@ -56,6 +56,38 @@ Status refuse(const char* why) {
   return error(MPI_ERR_OTHER, "a group of ranks from another job is refused: %s", why);
 }
 
+void write_hosts(uint32_t pgid, std::vector<uint8_t>* out) {
+  append(out, static_cast<uint8_t>(g_process_groups.hosted(pgid)));
+  if (!g_process_groups.hosted(pgid)) return;
+  append(out, g_process_groups.own());
+  for (const AddressVector::Host& host : g_av.hosts_of(g_process_groups.first_process(pgid)))
+    append(out, host);
+}
+
+/// *hosts stays empty for a job with processes of its own.
+Status read_hosts(FieldReader* in, uint32_t processes, std::vector<AddressVector::Host>* hosts) {
+  const auto hosted = in->get<uint8_t>();
+  if (hosted > 1) return refuse("it does not say whether it has processes");
+  if (!hosted) return {};
+  if (in->get<GroupUid>() != g_process_groups.own())
+    return refuse("it was spawned as proclets in processes of another job");
+  for (uint32_t k = 0; k < processes && !in->failed(); ++k) {
+    hosts->push_back(in->get<AddressVector::Host>());
+    if (hosts->back().process >= g_av.processes() ||
+        (k > 0 && hosts->back().process <= (*hosts)[k - 1].process))
+      return refuse("it is hosted by no processes of this job");
+  }
+  return {};
+}
+
+Status add_group(const GroupUid& uid, std::span<const uint32_t> counts,
+                 std::vector<AddressVector::Host> hosts, uint32_t* pgid) {
+  if (hosts.empty()) return g_process_groups.add(uid, counts, pgid);
+  for (const AddressVector::Host& host : hosts)
+    if (host.process == g_av.me()) return refuse("it is said to be in this process, and is not");
+  return g_process_groups.add_hosted(uid, counts, std::move(hosts), pgid);
+}
+
 Status read_group(FieldReader* in, uint32_t* pgid) {
   const auto uid = in->get<GroupUid>();
   const auto processes = in->get<uint32_t>();
@@ -63,8 +95,13 @@ Status read_group(FieldReader* in, uint32_t* pgid) {
   std::vector<uint32_t> counts(in->failed() ? 0 : processes);
   for (uint32_t& count : counts) count = in->get<uint32_t>();
   if (in->failed() || counts.empty()) return refuse("it is cut short");
+  std::vector<AddressVector::Host> hosts;
+  FGMPI_TRY(read_hosts(in, processes, &hosts));
+  if (in->failed()) return refuse("it is cut short");
   *pgid = g_process_groups.find(uid);
-  if (*pgid == ProcessGroups::kNone) FGMPI_TRY(g_process_groups.add(uid, counts, pgid));
+  if (*pgid != ProcessGroups::kNone && g_process_groups.hosted(*pgid) == hosts.empty())
+    return refuse("it has processes where it had none, or none where it had some");
+  if (*pgid == ProcessGroups::kNone) FGMPI_TRY(add_group(uid, counts, std::move(hosts), pgid));
   if (g_process_groups.processes(*pgid) != processes)
     return refuse("its number of processes is not what it was");
   const uint32_t base = g_process_groups.first_process(*pgid);
@@ -91,6 +128,7 @@ void write_travelling(const RankMap& map, std::vector<uint8_t>* out) {
     append(out, g_process_groups.processes(pgid));
     for (uint32_t p = 0; p < g_process_groups.processes(pgid); ++p)
       append(out, g_av.count(base + p));
+    write_hosts(pgid, out);
     const std::vector<uint32_t> hosts = hosts_of(runs, place, pgid);
     append(out, static_cast<uint32_t>(hosts.size()));
     for (uint32_t p : hosts) {

@@ -1,6 +1,7 @@
 // How a rank map travels to a process of another job, whose numbers for ranks are its own.
 //
-//   u32 groups | each: uid 16 | u32 processes | u32 ranks of each | u32 cards | each: u32 process | text
+//   u32 groups | each: uid 16 | u32 processes | u32 ranks of each | u8 hosted | u32 cards | each: u32 process | text
+//              |   hosted is 1: uid 16 of the job that hosts it | each process: u32 process of that job | u32 local index
 //   u32 runs   | each: u32 group of the list | u32 first lpid | u32 count
 //
 // A run is consecutive ranks of a group. Groups that the reader does not know are added (process_groups.h); cards tell how

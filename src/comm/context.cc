@@ -25,7 +25,9 @@ struct AgreeNotice {
   uint64_t answer;       ///< context id; 0: this is a claim
   uint64_t fingerprint;  ///< of the groups
   Candidate candidate;   ///< the claim's
-  uint32_t unused = 0;
+  /// 0: the claimant is a rank of the sender's (of an answer: the receiver's) own job, else ProcessGroups::short_name() of
+  /// the group of ranks spawned as proclets that it is one of.
+  uint32_t group = 0;
 };
 
 /// A creation that the root is in now.
@@ -115,6 +117,14 @@ bool is_possible(const AgreeNotice& notice, uint32_t from) {
 
 /// A notice of another job's process: its claim names a rank of its own job; an answer one of ours, as our claim did.
 bool translate_arrived(AgreeNotice* notice, uint32_t from) {
+  if (notice->group) {
+    const uint32_t pgid = g_process_groups.find_short_name(notice->group);
+    if (pgid == ProcessGroups::kNone || notice->key.claimant >= g_process_groups.ranks(pgid))
+      return false;
+    notice->key.claimant += g_process_groups.first_rank(pgid);
+    notice->group = 0;
+    return true;
+  }
   if (notice->answer || from < g_av.processes()) return true;
   const uint32_t pgid = g_process_groups.group_of_process(from);
   if (pgid == ProcessGroups::kNone || notice->key.claimant >= g_process_groups.ranks(pgid))
@@ -151,9 +161,11 @@ void on_agree(uint32_t from, uint64_t, const void* data, size_t bytes) {
 /// To a process, which may be this one.
 void post(uint32_t process, AgreeNotice notice) {
   if (process == g_av.me()) return take(notice);
-  if (notice.answer && process >= g_av.processes())
-    notice.key.claimant =
-        g_process_groups.find_rank(static_cast<int32_t>(notice.key.claimant)).lpid;
+  if (notice.key.claimant >= g_av.world_size()) {
+    const GroupRank g = g_process_groups.find_rank(static_cast<int32_t>(notice.key.claimant));
+    notice.key.claimant = g.lpid;
+    if (g_process_groups.hosted(g.pgid)) notice.group = g_process_groups.short_name(g.pgid);
+  }
   pt2pt::notify(process, pt2pt::kNoticeAgree, notice.key.ctx, &notice, sizeof notice);
 }
 

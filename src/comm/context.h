@@ -63,7 +63,7 @@ static_assert(sizeof(Candidate) == 12, "travels as it is");
 
 /// The state of a rank of this process. REQUIRES: it has called MPI_Init.
 RankState* state_of(uint32_t local);
-inline RankState* state_of_world(uint32_t world) { return state_of(world - g_av.my_first()); }
+inline RankState* state_of_world(uint32_t world) { return state_of(g_av.local_of(world)); }
 
 /// Takes an LBI of this rank and counts it as led. Invalid when all 2^24 are in use.
 Candidate reserve(RankState* rank);

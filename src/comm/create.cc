@@ -189,9 +189,7 @@ Status provisional(const AgreeKey& key, const RankMap& group, const RankMap* rem
   made->side = static_cast<uint8_t>(key.side);
   made->inter = remote != nullptr;
   if (remote) made->remote = std::make_unique<RankMap>(*remote);
-  made->members = static_cast<uint32_t>(
-      group.count_within(static_cast<int32_t>(g_av.my_first()),
-                         static_cast<int32_t>(g_av.my_first() + g_av.my_count())));
+  made->members = members_here(group);
   g_provisional.emplace(key, made);
   *out = made;
   return {};

@@ -68,11 +68,11 @@ Status swap_lists(SharedComm* shared, uint32_t number,
 
 void edges_action(SharedComm* shared, Meeting* meeting) {
   std::vector<const EdgeArrival*> members;
-  std::vector<Neighbors*> by_local(g_av.my_count());
+  std::vector<Neighbors*> by_local(g_av.locals());
   for (Arrival* a = meeting->arrivals; a; a = a->next) {
     auto* arrival = static_cast<EdgeArrival*>(a);
     members.push_back(arrival);
-    by_local[static_cast<uint32_t>(shared->map.world_of(a->rank)) - g_av.my_first()] = arrival->out;
+    by_local[g_av.local_of(static_cast<uint32_t>(shared->map.world_of(a->rank)))] = arrival->out;
   }
   std::sort(members.begin(), members.end(),
             [](const EdgeArrival* a, const EdgeArrival* b) { return a->rank < b->rank; });
@@ -86,11 +86,11 @@ void edges_action(SharedComm* shared, Meeting* meeting) {
   });
   for (const Travelling& t : mine) {
     uint32_t local;
-    if (g_av.is_mine(static_cast<uint32_t>(shared->map.world_of(t.source)), &local)) {
+    if (g_av.is_here(static_cast<uint32_t>(shared->map.world_of(t.source)), &local)) {
       by_local[local]->destinations.push_back(t.destination);
       by_local[local]->destination_weights.push_back(t.weight);
     }
-    if (g_av.is_mine(static_cast<uint32_t>(shared->map.world_of(t.destination)), &local)) {
+    if (g_av.is_here(static_cast<uint32_t>(shared->map.world_of(t.destination)), &local)) {
       by_local[local]->sources.push_back(t.source);
       by_local[local]->source_weights.push_back(t.weight);
     }

@@ -26,8 +26,11 @@ void for_each_rank(const RankMap& map, F&& f) {
 }
 
 int32_t count_in(const RankMap& map, uint32_t process) {
-  return map.count_within(static_cast<int32_t>(g_av.first(process)),
-                          static_cast<int32_t>(g_av.first(process + 1)));
+  int32_t count = 0;
+  g_av.for_each_range_of(process, [&](uint32_t first, uint32_t past) {
+    count += map.count_within(static_cast<int32_t>(first), static_cast<int32_t>(past));
+  });
+  return count;
 }
 
 /// The order of `Hierarchy::processes` for members of several jobs.
@@ -94,6 +97,10 @@ const Hierarchy& get(std::shared_ptr<Hierarchy>& slot, const RankMap& map) {
 
 }  // namespace
 
+uint32_t members_here(const RankMap& map) {
+  return static_cast<uint32_t>(count_in(map, g_av.me()));
+}
+
 Series::Series(const std::vector<uint32_t>& numbers)
     : size_(static_cast<uint32_t>(numbers.size())) {
   if (size_ > 0) first_ = numbers[0];
@@ -142,8 +149,14 @@ uint32_t Hierarchy::index_of_rank(const RankMap& map, int32_t rank) const {
 }
 
 void Hierarchy::ranks_of(const RankMap& map, uint32_t process, std::vector<int32_t>* ranks) {
-  map.ranks_within(static_cast<int32_t>(g_av.first(process)),
-                   static_cast<int32_t>(g_av.first(process + 1)), ranks);
+  if (!g_av.hosts_others())
+    return map.ranks_within(static_cast<int32_t>(g_av.first(process)),
+                            static_cast<int32_t>(g_av.first(process + 1)), ranks);
+  const auto old = static_cast<std::ptrdiff_t>(ranks->size());
+  g_av.for_each_range_of(process, [&](uint32_t first, uint32_t past) {
+    map.ranks_within(static_cast<int32_t>(first), static_cast<int32_t>(past), ranks);
+  });
+  std::sort(ranks->begin() + old, ranks->end());
 }
 
 void Hierarchy::runs_of(const RankMap& map, std::vector<Run>* out) const {

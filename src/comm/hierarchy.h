@@ -85,6 +85,9 @@ struct Hierarchy {
   }
 };
 
+/// How many members of a group live in this process.
+uint32_t members_here(const RankMap& map);
+
 /// Builds one for the group of `map` (tests; the two below keep theirs in the communicator).
 Hierarchy build_hierarchy(const RankMap& map);
 

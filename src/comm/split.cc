@@ -77,7 +77,7 @@ class Split {
 
  private:
   uint32_t local_of(int32_t rank) const {
-    return static_cast<uint32_t>(shared_->map.world_of(rank)) - g_av.my_first();
+    return g_av.local_of(static_cast<uint32_t>(shared_->map.world_of(rank)));
   }
   void order_members();
   void pack_members(std::vector<uint8_t>* out) const;
@@ -112,7 +112,7 @@ void Split::order_members() {
     std::sort(members_.begin(), members_.end(),
               [](const SplitArrival* a, const SplitArrival* b) { return a->rank < b->rank; });
   }
-  by_local_.resize(g_av.my_count());
+  by_local_.resize(g_av.locals());
   for (SplitArrival* a : members_) by_local_[local_of(a->rank)] = a;
 }
 
@@ -184,12 +184,12 @@ Status Split::alone() {
     }
     worlds.clear();
     for (size_t i = first; i < last; ++i) worlds.push_back(shared_->map.world_of(entries[i].rank));
-    RankMap map = RankMap::from_ranks(worlds);
+    RankMap map = map_of_globals(worlds);
     share_parent(&map);
     SharedComm* made = establish(
         {leader.id(), &map, nullptr, static_cast<uint32_t>(last - first), 1, 0, meeting_->call});
     for (size_t i = first; i < last; ++i) {
-      SplitArrival* a = by_local_[static_cast<uint32_t>(worlds[i - first]) - g_av.my_first()];
+      SplitArrival* a = by_local_[g_av.local_of(static_cast<uint32_t>(worlds[i - first]))];
       a->status = enter(made, static_cast<int32_t>(i - first), a->comm, &a->out);
     }
   });
@@ -379,7 +379,7 @@ Status Split::attach_one(Made& made, size_t first, size_t last) {
   if (made.map.regular()) {  // global ranks ascend or descend with ranks, in one job
     for (size_t i = first; i < last; ++i) {
       int32_t world = shared_->map.world_of(mine_[i].rank);
-      join(by_local_[static_cast<uint32_t>(world) - g_av.my_first()], made.map.rank_of(world));
+      join(by_local_[g_av.local_of(static_cast<uint32_t>(world))], made.map.rank_of(world));
     }
     return {};
   }
@@ -387,7 +387,7 @@ Status Split::attach_one(Made& made, size_t first, size_t last) {
   std::vector<int32_t> worlds = made.map.encoded().expand();
   for (size_t r = 0; r < worlds.size(); ++r) {
     uint32_t local;
-    if (g_av.is_mine(static_cast<uint32_t>(worlds[r]), &local))
+    if (g_av.is_here(static_cast<uint32_t>(worlds[r]), &local))
       join(by_local_[local], static_cast<int32_t>(r));
   }
   return {};

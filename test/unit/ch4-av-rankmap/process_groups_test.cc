@@ -91,6 +91,126 @@ TEST_F(ProcessGroupsTest, ComeAndGo) {
   }
 }
 
+/// A job that was spawned as proclets, and where each of its ranks should be.
+struct Spawned {
+  GroupUid uid;
+  uint32_t pgid = 0;
+  std::vector<uint32_t> counts;
+  std::vector<AddressVector::Host> hosts;
+};
+
+void compare_spawned(const Spawned& s) {
+  ASSERT_TRUE(g_process_groups.hosted(s.pgid));
+  ASSERT_EQ(g_process_groups.find_short_name(g_process_groups.short_name(s.pgid)), s.pgid);
+  uint32_t lpid = 0;
+  for (size_t k = 0; k < s.counts.size(); ++k)
+    for (uint32_t i = 0; i < s.counts[k]; ++i, ++lpid) {
+      const auto global = static_cast<uint32_t>(g_process_groups.global_of({s.pgid, lpid}));
+      const Location at = g_av.locate(global);
+      ASSERT_EQ(at.process, s.hosts[k].process);
+      ASSERT_EQ(at.local, s.hosts[k].local + i);
+      ASSERT_EQ(g_av.process_of(global), at.process);
+      ASSERT_EQ(g_av.element_of(global), g_process_groups.first_process(s.pgid) + k);
+      uint32_t local = 0;
+      ASSERT_EQ(g_av.is_here(global, &local), at.process == g_av.me());
+      if (at.process != g_av.me()) continue;
+      ASSERT_EQ(local, at.local);
+      ASSERT_EQ(g_av.global_of_local(local), global);
+      ASSERT_LT(local, g_av.locals());
+    }
+}
+
+// Jobs with processes and jobs without any of their own come and go among each other.
+TEST_F(ProcessGroupsTest, SpawnedRanksLiveInOwnProcesses) {
+  std::mt19937 random(9);
+  for (bool uniform : {true, false}) {
+    own_job(uniform ? std::vector<uint32_t>{0, 4, 8, 12} : std::vector<uint32_t>{0, 4, 5, 12});
+    std::vector<Spawned> spawned;
+    std::vector<uint32_t> others;
+    uint32_t next_local = 4;
+    for (int step = 0; step < 400; ++step) {
+      const unsigned what = random() % 4;
+      if (what == 0 && spawned.size() < 6) {
+        Spawned s{{random(), random()}, 0, {}, {}};
+        for (uint32_t p = 0; p < 3; ++p)
+          if (random() % 3 || (p == 2 && s.counts.empty())) {
+            s.counts.push_back(1 + random() % 9);
+            s.hosts.push_back({p, p == 0 ? next_local : 7 + 100 * p});
+          }
+        if (s.hosts[0].process == 0) next_local += s.counts[0];
+        ASSERT_TRUE(g_process_groups.add_hosted(s.uid, s.counts, s.hosts, &s.pgid).ok());
+        g_process_groups.retain(s.pgid);
+        spawned.push_back(s);
+      } else if (what == 1 && !spawned.empty()) {
+        const size_t i = random() % spawned.size();
+        g_process_groups.release(spawned[i].pgid);
+        spawned.erase(spawned.begin() + static_cast<std::ptrdiff_t>(i));
+      } else if (what == 2 && others.size() < 4) {
+        ASSERT_TRUE(g_process_groups
+                        .add({random(), random()}, random_counts(random), &others.emplace_back())
+                        .ok());
+        g_process_groups.retain(others.back());
+      } else if (what == 3 && !others.empty()) {
+        g_process_groups.release(others.back());
+        others.pop_back();
+      }
+      ASSERT_EQ(g_process_groups.hosted_groups(), spawned.size());
+      for (const Spawned& s : spawned) compare_spawned(s);
+      for (uint32_t w = 0; w < 12; ++w) {
+        uint32_t local;
+        ASSERT_EQ(g_av.is_here(w, &local), w < 4);
+        ASSERT_EQ(g_av.element_of(w), g_av.process_of(w));
+      }
+      // Each rank is in one range of one process.
+      std::vector<int> seen(g_av.all_ranks());
+      for (uint32_t p = 0; p < 3; ++p)
+        g_av.for_each_range_of(p, [&](uint32_t first, uint32_t past) {
+          for (uint32_t w = first; w < past; ++w) {
+            ++seen[w];
+            ASSERT_EQ(g_av.process_of(w), p);
+          }
+        });
+      for (uint32_t w = 0; w < 12; ++w) ASSERT_EQ(seen[w], 1);
+    }
+    for (const Spawned& s : spawned) g_process_groups.release(s.pgid);
+    while (!others.empty()) g_process_groups.release(others.back()), others.pop_back();
+    EXPECT_EQ(g_av.all_processes(), 3u);
+    EXPECT_EQ(g_av.locals(), 4u);
+    EXPECT_EQ(g_av.global_of_local(4), AddressVector::kNoRange);
+  }
+}
+
+// A process of the job that has no rank of a spawned group learns of it; one of another job refuses it.
+TEST_F(ProcessGroupsTest, SpawnedRanksTravelWithinTheirJob) {
+  own_job({0, 4, 8, 12});
+  uint32_t pgid;
+  const std::vector<uint32_t> counts{2, 3};
+  ASSERT_TRUE(g_process_groups.add_hosted({7, 7}, counts, {{1, 40}, {2, 50}}, &pgid).ok());
+  std::vector<int32_t> globals;
+  for (uint32_t lpid : {4, 0, 3}) globals.push_back(g_process_groups.global_of({pgid, lpid}));
+  globals.push_back(5);
+  std::vector<uint8_t> bytes;
+  write_travelling(merged_map_of(globals), &bytes);
+  g_process_groups.remove_unused();
+  ASSERT_EQ(g_process_groups.others(), 0u);
+  RankMap map;
+  ASSERT_TRUE(read_travelling(bytes, &map).ok());
+  ASSERT_EQ(map.size(), 4);
+  EXPECT_EQ(g_av.locate(static_cast<uint32_t>(map.world_of(0))).process, 2u);
+  EXPECT_EQ(g_av.locate(static_cast<uint32_t>(map.world_of(0))).local, 52u);
+  EXPECT_EQ(g_av.locate(static_cast<uint32_t>(map.world_of(1))).local, 40u);
+  EXPECT_EQ(map.world_of(3), 5);
+  map = RankMap();
+  g_process_groups.remove_unused();
+  for (size_t length = 0; length < bytes.size(); ++length) {
+    EXPECT_FALSE(read_travelling(std::span(bytes).first(length), &map).ok()) << length;
+    g_process_groups.remove_unused();
+  }
+  g_process_groups.set_own({8, 8});
+  const Status refused = read_travelling(bytes, &map);
+  EXPECT_NE(refused.what().find("another job"), std::string::npos) << refused.what();
+}
+
 TEST_F(ProcessGroupsTest, ConstantSpaceHoweverManyComeAndGo) {
   own_job({0, 4, 8});
   const std::vector<uint32_t> counts{3, 3};
