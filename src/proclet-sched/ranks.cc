@@ -220,6 +220,7 @@ Proclet* rank_proclet(uint32_t index) {
     if (Proclet* end = end_of(rank)) return end;
   return rank;
 }
+uint32_t most_ranks() { return g_scheduler.room; }
 uint32_t rank_count() { return g_scheduler.count; }
 uint32_t live_ranks() { return g_scheduler.live; }
 

@@ -203,6 +203,8 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument);
 /// Errors: MPI_ERR_NO_MEM, which say how many fit.
 constexpr uint32_t kMostAdded = 65536;
 Status add_ranks(uint32_t count, void (*entry)(void*), void* argument, uint32_t* first);
+/// All numbers of ranks that there may ever be are below.
+uint32_t most_ranks();
 /// They become ready. Never switches. REQUIRES: called once for these.
 void start_added_ranks(uint32_t first);
 /// Gives back their stacks and numbers. REQUIRES: none of them was started, or all have finished, and nobody keeps one of

@@ -314,8 +314,9 @@ class Engine final : public transport::Sink {
   }
   void send_credit(uint32_t process);
 
-  std::unique_ptr<Endpoint[]> endpoints;  ///< [0]: the process's; [local + 1]: the proclets'
-  std::unique_ptr<PeerState[]> peers;     ///< by process, those of other jobs behind the own
+  Endpoint* endpoints = nullptr;       ///< [0]: the process's; [local + 1]: the proclets'
+  uint32_t endpoint_room = 0;          ///< how many are reserved: they never move
+  std::unique_ptr<PeerState[]> peers;  ///< by process, those of other jobs behind the own
   uint32_t peer_room = 0;
   bool connected_to_others = false;     ///< other jobs may send something
   std::vector<uint32_t> waiting_peers;  ///< peers with deferred frames

@@ -1,12 +1,15 @@
 // Set-up, the messages between processes (level two), and notices.
 
 #include <mpi.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "base/counters.h"
 #include "base/settings.h"
+#include "proclet-sched/annotate.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
@@ -75,13 +78,48 @@ bool trim_requests() {
 }
 }  // namespace
 
+namespace {
+
+/// Memory for endpoints of all ranks that there may be; only those that are used cost any.
+Status reserve_endpoints(uint32_t local_count) {
+  Engine& e = g_engine;
+  const uint32_t room = std::max(local_count, sched::most_ranks()) + 1;
+  void* memory = mmap(nullptr, room * sizeof(Endpoint), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return error(MPI_ERR_NO_MEM, "no address space for the endpoints of %u ranks", local_count);
+  sched::annotate::holds_pointers(memory, room * sizeof(Endpoint));
+  e.endpoints = static_cast<Endpoint*>(memory);
+  e.endpoint_room = room;
+  new (e.endpoints) Endpoint();
+  e.local_count = 0;
+  set_local_count(local_count);
+  return {};
+}
+
+void give_back_endpoints() {
+  Engine& e = g_engine;
+  if (!e.endpoints) return;
+  for (uint32_t i = 0; i < e.local_count + 1; ++i) e.endpoints[i].~Endpoint();
+  sched::annotate::unmapped(e.endpoints, e.endpoint_room * sizeof(Endpoint));
+  munmap(e.endpoints, e.endpoint_room * sizeof(Endpoint));
+  e.endpoints = nullptr;
+}
+
+}  // namespace
+
+void set_local_count(uint32_t count) {
+  Engine& e = g_engine;
+  FGMPI_CHECK(count < e.endpoint_room);
+  for (; e.local_count < count; ++e.local_count) new (e.endpoints + e.local_count + 1) Endpoint();
+}
+
 Status init(const Setup& setup) {
   Engine& e = g_engine;
   e.me = g_av.me();
   e.processes = g_av.processes();
   g_signature_bit = std::max(kLeastSignatureBit, static_cast<int>(std::bit_width(e.processes - 1)));
-  e.local_count = setup.local_count;
-  e.endpoints = std::make_unique<Endpoint[]>(size_t{setup.local_count} + 1);
+  FGMPI_TRY(reserve_endpoints(setup.local_count));
   e.peers = std::make_unique<PeerState[]>(e.processes);
   e.peer_room = e.processes;
   e.transports[0] = setup.transports[0];
@@ -192,7 +230,7 @@ void finalize() {
       if (u->kind != Unexpected::kLocal) drop_unexpected(u);
     }
   }
-  e.endpoints.reset();
+  give_back_endpoints();
   e.peers.reset();
   e.local_count = 0;
   e.transports[0] = e.transports[1] = e.beside = nullptr;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
+#include "ch4-av-rankmap/process_groups.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/engine.h"
 
@@ -223,7 +224,9 @@ bool g_ask_again = false;
 
 bool all_parked() {
   if (g_detection.over()) return true;
-  if (deadlock_action() == DeadlockAction::kOff || g_engine.connected_to_others) return false;
+  if (deadlock_action() == DeadlockAction::kOff || g_engine.connected_to_others ||
+      g_process_groups.hosted_groups() > 0)
+    return false;
   g_ask_again = !quiet();
   if (g_ask_again || !all_wait_for_mpi()) return false;
   if (g_av.processes() > 1) return g_detection.on_passive();
