@@ -8,6 +8,7 @@
 
 #include <iterator>
 
+#include "privatize/guests.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/libraries.h"
@@ -28,7 +29,6 @@ bool in_this_library(uintptr_t address) {
 
 /// The calling rank's image; false: no rank calls.
 bool calling_image(uint32_t* k) {
-  if (g_mode != Mode::kImages) return false;
   const sched::Proclet* p = nullptr;
   if (on_scheduler_thread())
     p = on_proclet() ? sched::running() : nullptr;
@@ -60,7 +60,8 @@ bool is_of_program(uintptr_t caller) {
 /// The address in the rank's images; 0: it has no image of that library.
 uintptr_t of_rank(uintptr_t address, uint32_t k) {
   Images::Location main;
-  if (g_images.locate(address, &main) && main.image == 0) return g_images.move_to(address, k);
+  if (g_images.locate(address, &main) && main.image == 0)
+    return g_images.move_to(address, k < g_images.count() ? k : 0);
   return plugins::of_rank(address, k);
 }
 
@@ -205,7 +206,8 @@ void* function_for(int entry, const void* caller) {
 /// Called by the entry points: which function the call is for.
 extern "C" [[gnu::visibility("hidden"), gnu::used]] FGMPI_NOT_SANITIZED void*
 fgmpi_choose_loader_function(int entry, const void* caller) {
-  return g_mode == Mode::kImages ? function_for(entry, caller) : plain_function(entry);
+  return g_mode == Mode::kImages || g_has_guests ? function_for(entry, caller)
+                                                 : plain_function(entry);
 }
 
 }  // namespace fgmpi::privatize

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "privatize/guests.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/output.h"
@@ -51,7 +52,7 @@ ExitList* g_early_handlers = nullptr;  ///< registered by constructors, before a
 ExitList* list_for(const void* object) {
   bool early = g_mode == Mode::kSingle && !sched::running() && sched::rank_count() == 0;
   if (!early && !on_proclet()) return nullptr;
-  if (g_mode == Mode::kShared && object) return nullptr;
+  if (g_mode == Mode::kShared && object && !is_guest(sched::running())) return nullptr;
   void** slot = early ? reinterpret_cast<void**>(&g_early_handlers) : &sched::running()->pending;
   if (!*slot) *slot = new ExitList;
   return static_cast<ExitList*>(*slot);
@@ -148,7 +149,7 @@ struct EndOfRank {
 /// what the main thread waits for may be this thread.
 void exit_from_thread(How how, int status) {
   sched::Proclet* rank = sched::rank_of_thread();
-  if (g_mode == Mode::kSingle) {
+  if (g_mode == Mode::kSingle && !is_guest(rank)) {
     if (how == How::kExit)
       run_handlers(rank, status, [](Handler::Kind k) {
         return k != Handler::kQuick && k != Handler::kThreadLocal;
@@ -164,8 +165,10 @@ void exit_from_thread(How how, int status) {
 
 /// The destructor functions of the current rank's image.
 void run_image_destructors() {
+  const sched::Proclet* p = sched::running();
+  if (is_guest(p)) return plugins::run_destructors(static_cast<Image*>(p->image)->index);
   if (g_mode != Mode::kImages) return;
-  uint32_t k = static_cast<Image*>(sched::running()->image)->index;
+  uint32_t k = static_cast<Image*>(p->image)->index;
   plugins::run_destructors(k);
   for (size_t m = 0; m < g_images.modules().size(); ++m)
     g_images.modules()[m].run_destructors(g_images.base_of(m, k));

@@ -46,6 +46,10 @@ bool in_own_process();
 /// of that rank once. Else false.
 bool first_exit_of_forked_rank();
 
+// ---- start.cc ----
+/// Before the first guest is loaded: from now on switches swap, also in a process whose ranks have no images.
+void prepare_for_guests();
+
 // ---- exits.cc ----
 /// Sets the function that is called when a rank has ended (Runtime::rank_exits).
 void set_rank_exits(void (*rank_exits)(int status));

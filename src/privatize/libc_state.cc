@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "privatize/guests.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/swap.h"
@@ -53,7 +54,7 @@ template <class F>
 int with_option_cells(F&& call) {
   sched::Proclet* p = on_scheduler_thread() ? sched::running() : nullptr;
   uint32_t k = p && p->image ? static_cast<Image*>(p->image)->index : 0;
-  if (k == 0) return call();
+  if (k == 0 || is_guest(p)) return call();
   auto* program = reinterpret_cast<char*>(g_images.base_of(0, k));
   for (const OptionCell& c : g_option_cells)
     if (c.copy) memcpy(c.live, program + c.copy, c.size);
@@ -81,8 +82,13 @@ void add_option_cells() {
   }
 }
 
-void reset_getopt() {
-  if (g_option_cells.empty()) return;
+void forget_libc_state(Image* image) {
+  delete image->libc;
+  image->libc = nullptr;
+}
+
+void reset_getopt(bool always) {
+  if (!always && g_option_cells.empty()) return;
   static auto* real = next_symbol<int(int, char* const*, const char*)>("getopt");
   char name[] = "x";
   char* arguments[] = {name, nullptr};

@@ -28,7 +28,14 @@
 #include "proclet-sched/immortal.h"
 
 namespace fgmpi::privatize::plugins {
-namespace {
+/// Images of the ranks first, first + 1, ...: room for them, at a fixed stride.
+struct Room {
+  uint32_t first = 0, count = 0;
+  void* reserved = nullptr;
+  size_t bytes = 0;
+  uintptr_t region = 0;
+  bool holds(uint32_t k) const { return k - first < count; }
+};
 
 struct TlsIndex {
   size_t module, offset;
@@ -40,10 +47,8 @@ struct Plugin {
   ElfModule module;
   bool stays = false;   ///< is not unloaded before the end of the process
   bool pinned = false;  ///< the dynamic linker's copy is held
-  // Image k lies at region + k * stride.
-  void* reserved = nullptr;
-  size_t reserved_bytes = 0;
-  uintptr_t region = 0;
+  bool guest = false;   ///< a program
+  std::vector<Room> rooms;
   size_t stride = 0;
   ModulePlan plan;
   std::vector<ModuleRange> ranges;  ///< what words of the plan point into
@@ -55,7 +60,18 @@ struct Plugin {
   std::unordered_map<uint32_t, std::string> blocks;  ///< the other ranks' variables
 
   static constexpr uint32_t kNobody = ~0u;
-  uintptr_t image(uint32_t k) const { return region + k * stride; }
+  const Room* room_of(uint32_t k) const {
+    for (const Room& room : rooms)
+      if (room.holds(k)) return &room;
+    return nullptr;
+  }
+  /// REQUIRES: there is room for it.
+  uintptr_t image(uint32_t k) const {
+    const Room* room = room_of(k);
+    FGMPI_ASSERT(room);
+    return room->region + (k - room->first) * stride;
+  }
+  bool has(uint32_t k) const { return k < live.size() && live[k]; }
   uintptr_t moved(uintptr_t address, uint32_t k) const {
     return address - module.base() + image(k);
   }
@@ -70,6 +86,8 @@ struct Plugin {
     return block;
   }
 };
+
+namespace {
 
 struct Opened {
   const link_map* root;
@@ -91,6 +109,8 @@ struct State {
   std::unordered_map<uint32_t, RankPlugins> ranks;
   std::vector<std::unique_ptr<Plugin>> found;  ///< by the hook, while a library is being loaded
   std::vector<const link_map*> known;          ///< before that
+  const std::string* guest_copy = nullptr;     ///< the program that is being loaded
+  const std::string* guest_path = nullptr;
   bool hooked = false, hook_failed = false;
 };
 constinit Immortal<std::atomic<State*>> g_state;
@@ -123,7 +143,9 @@ void on_list_changed() {
     if (is_one_per_process(file_name(map->l_name)) || !strchr(map->l_name, '/')) continue;
     auto plugin = std::make_unique<Plugin>();
     plugin->map = map;
-    if (!plugin->module.read(map, map->l_name, false).ok() || plugin->module.text_relocations() ||
+    plugin->guest = s.guest_copy && *s.guest_copy == map->l_name;
+    const std::string path = plugin->guest ? *s.guest_path : map->l_name;
+    if (!plugin->module.read(map, path, false).ok() || plugin->module.text_relocations() ||
         !plugin->module.take_over_constructors())
       continue;
     s.found.push_back(std::move(plugin));
@@ -152,19 +174,24 @@ int find_tls_module(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
-Status reserve(Plugin* p) {
+/// Room for images of `count` ranks from `first` on. The table's lock is not held.
+Status reserve(Plugin* p, uint32_t first, uint32_t count) {
   const size_t alignment = std::max<size_t>(kPage, p->module.alignment());
   p->stride = (p->module.span() + alignment - 1) / alignment * alignment;
-  p->reserved_bytes = p->stride * g_images.count() + alignment;
-  p->reserved = mmap(nullptr, p->reserved_bytes, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p->reserved == MAP_FAILED) {
-    p->reserved = nullptr;
+  Room room;
+  room.first = first;
+  room.count = count;
+  room.bytes = p->stride * count + alignment;
+  room.reserved =
+      mmap(nullptr, room.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room.reserved == MAP_FAILED)
     return error(MPI_ERR_NO_MEM, "no address space for images of %s: %s", p->module.path().c_str(),
                  strerror(errno));
-  }
-  p->region = (reinterpret_cast<uintptr_t>(p->reserved) + alignment - 1) / alignment * alignment;
-  p->live.resize(g_images.count());
+  room.region =
+      (reinterpret_cast<uintptr_t>(room.reserved) + alignment - 1) / alignment * alignment;
+  std::lock_guard<PlainMutex> lock(state().table);
+  p->rooms.push_back(room);
+  if (p->live.size() < first + count) p->live.resize(first + count);
   return Status();
 }
 
@@ -189,7 +216,8 @@ Status plan(Plugin* p) {
       if (file_name(other->map->l_name) == name || soname_of(other->map) == name) add(other.get());
   for (const Word& w : p->plan.words().moving) add(p->owners[w.module]);
   p->stays = p->module.never_unloaded();
-  if (p->module.tls()) {
+  // A program's own code finds its thread-local variables at fixed distances from the thread pointer (guests.cc).
+  if (p->module.tls() && !p->guest) {
     using Iterate = int(int (*)(dl_phdr_info*, size_t, void*), void*);
     static auto* iterate = reinterpret_cast<Iterate*>(real::function("dl_iterate_phdr"));
     iterate(find_tls_module, p);
@@ -205,7 +233,8 @@ void count_plugins() {
 }
 
 void release(Plugin* p) {
-  if (p->reserved) munmap(p->reserved, p->reserved_bytes);
+  for (const Room& room : p->rooms) munmap(room.reserved, room.bytes);
+  p->rooms.clear();
 }
 
 /// Makes plugins of what the hook has found.
@@ -215,7 +244,7 @@ Status adopt_found() {
   const size_t before = s.plugins.size();
   Status status;
   for (auto& p : s.found)
-    if (status.ok()) status = reserve(p.get());
+    if (status.ok() && g_images.count() > 0) status = reserve(p.get(), 0, g_images.count());
   {
     std::lock_guard<PlainMutex> lock(s.table);
     for (auto& p : s.found) s.plugins.push_back(std::move(p));
@@ -264,12 +293,16 @@ bool is_kept(const RankPlugins& rank, const Plugin* p) {
 }
 
 Status make_image(Plugin* p, uint32_t k) {
+  if (!p->room_of(k)) FGMPI_TRY(reserve(p, k, 1));
   const uintptr_t at = p->image(k);
   FGMPI_TRY(p->plan.map(at));
   std::vector<uintptr_t> shifts;
   for (size_t i = 0; i < p->ranges.size(); ++i) {
     const uintptr_t base = p->ranges[i].base;
-    shifts.push_back((p->owners[i] ? p->owners[i]->image(k) : g_images.base_of(i, k)) - base);
+    // A guest has no image of the program that the process was started with: what it uses of that is image 0's.
+    const uint32_t of_start = k < g_images.count() ? k : 0;
+    shifts.push_back((p->owners[i] ? p->owners[i]->image(k) : g_images.base_of(i, of_start)) -
+                     base);
   }
   p->plan.fill(at, [&](const Word& w) { return w.value + shifts[w.module]; });
   if (p->tls_module) p->blocks[k] = p->initial_block(k);
@@ -319,7 +352,7 @@ Status make_images(uint32_t k, std::vector<Plugin*>* made) {
   State& s = state();
   RankPlugins& rank = s.ranks[k];
   for (Plugin* p : needed_by_rank(rank)) {
-    if (p->live[k]) continue;
+    if (p->has(k)) continue;
     if (p->stays) pin(p);
     FGMPI_TRY(make_image(p, k));
     set_live(p, k, true);
@@ -356,7 +389,7 @@ const link_map* map_of(void* handle) {
 
 bool rank_has(uint32_t k, const link_map* map) {
   const Plugin* p = find(map);
-  return !p || p->live[k];
+  return !p || p->has(k);
 }
 
 void* open_locked(uint32_t k, const char* file, int mode, const void* caller,
@@ -397,12 +430,14 @@ bool locate(uintptr_t address, Location* out) {
   State& s = state();
   std::lock_guard<PlainMutex> lock(s.table);
   for (const auto& p : s.plugins) {
-    const uintptr_t in_region = address - p->region;
-    if (in_region >= p->stride * p->live.size()) continue;
-    const auto k = static_cast<uint32_t>(in_region / p->stride);
-    if (!p->live[k]) return false;
-    *out = {&p->module, k, in_region % p->stride};
-    return true;
+    for (const Room& room : p->rooms) {
+      const uintptr_t in_region = address - room.region;
+      if (in_region >= p->stride * room.count) continue;
+      const auto k = room.first + static_cast<uint32_t>(in_region / p->stride);
+      if (!p->has(k)) return false;
+      *out = {&p->module, k, in_region % p->stride};
+      return true;
+    }
   }
   return false;
 }
@@ -412,7 +447,7 @@ uintptr_t of_rank(uintptr_t address, uint32_t k) {
   State& s = state();
   std::lock_guard<PlainMutex> lock(s.table);
   for (const auto& p : s.plugins)
-    if (p->module.contains(address)) return p->live[k] ? p->moved(address, k) : 0;
+    if (p->module.contains(address)) return p->has(k) ? p->moved(address, k) : 0;
   return address;
 }
 
@@ -436,7 +471,7 @@ void load_thread_locals(uint32_t k) {
   State& s = state();
   std::lock_guard<PlainMutex> lock(s.table);
   for (const auto& p : s.plugins) {
-    if (!p->tls_module || p->in_place == k || !p->live[k]) continue;
+    if (!p->tls_module || p->in_place == k || !p->has(k)) continue;
     auto* live = static_cast<char*>(p->thread_local_block());
     if (p->in_place != Plugin::kNobody)
       p->blocks[p->in_place].assign(live, p->module.tls()->p_memsz);
@@ -452,7 +487,7 @@ void init_thread_locals(uint32_t k) {
     State& s = state();
     std::lock_guard<PlainMutex> lock(s.table);
     for (const auto& p : s.plugins)
-      if (p->tls_module && p->live[k]) with_block.push_back(p.get());
+      if (p->tls_module && p->has(k)) with_block.push_back(p.get());
   }
   for (Plugin* p : with_block) {
     const std::string initial = p->initial_block(k);
@@ -524,6 +559,114 @@ void run_destructors(uint32_t k) {
     order = std::exchange(state().ranks[k].order, {});
   }
   for (size_t i = order.size(); i-- > 0;) order[i]->module.run_destructors(order[i]->image(k));
+}
+
+// ---- Guests ----------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Undoes load(): the dynamic linker's copies and what is known of them.
+Status refuse_guest(void* handle, Status why) {
+  static auto* const real_dlclose = reinterpret_cast<int (*)(void*)>(real::function("dlclose"));
+  if (handle) real_dlclose(handle);
+  drop_unloaded();
+  return why;
+}
+
+/// What a guest shares with nobody must have come with it: a library that ranks have already cannot be had once more.
+Status check_private_modules(const Plugin& guest) {
+  for (const Word& w : guest.plan.words().moving)
+    if (!guest.owners[w.module] && w.module > 0)
+      return error(MPI_ERR_SPAWN,
+                   "library %s keeps variables for each rank of this process already, so spawned "
+                   "ranks cannot have their own; spawn processes instead",
+                   g_images.modules()[w.module].name().c_str());
+  return {};
+}
+
+}  // namespace
+
+Status load_guest(const std::string& copy, const std::string& path,
+                  const std::function<Status(const ElfModule&)>& check, Plugin** out) {
+  Operation operation;
+  State& s = state();
+  if (!prepare_hook())
+    return error(MPI_ERR_SPAWN,
+                 "the system does not allow to change the dynamic linker's code, which running "
+                 "programs in running processes needs; spawn processes instead");
+  s.guest_copy = &copy;
+  s.guest_path = &path;
+  void* handle = load(copy.c_str(), RTLD_NOW | RTLD_LOCAL, nullptr);
+  const std::string why = handle ? "" : dlerror();
+  s.guest_copy = s.guest_path = nullptr;
+  if (!handle)
+    return error(MPI_ERR_SPAWN, "%s cannot be loaded into a running process: %s", path.c_str(),
+                 why.c_str());
+  Status status = adopt_found();
+  Plugin* guest = find(map_of(handle));
+  if (status.ok() && (!guest || !guest->guest))
+    status = error(MPI_ERR_SPAWN,
+                   "%s cannot be loaded into a running process: its ranks cannot have globals of "
+                   "their own; spawn processes instead",
+                   path.c_str());
+  if (status.ok()) status = check(guest->module);
+  if (status.ok()) status = check_private_modules(*guest);
+  if (!status.ok()) return refuse_guest(handle, std::move(status));
+  guest->stays = guest->pinned = true;  // by this handle
+  *out = guest;
+  return {};
+}
+
+bool is_plugin(const link_map* map) { return find(map) != nullptr; }
+const ElfModule& module_of(const Plugin* guest) { return guest->module; }
+uintptr_t base_of(const Plugin* guest, uint32_t k) { return guest->image(k); }
+
+Status make_room(Plugin* guest, uint32_t first, uint32_t count) {
+  Operation operation;
+  std::vector<Plugin*> seen, order;
+  add_with_needs(guest, &seen, &order);
+  for (Plugin* p : order) FGMPI_TRY(reserve(p, first, count));
+  return {};
+}
+
+Status enter_guest(Plugin* guest, uint32_t k) {
+  Operation operation;
+  count_opening(k, guest->map);
+  std::vector<Plugin*> made;
+  FGMPI_TRY(make_images(k, &made));
+  for (const Plugin* p : made)
+    if (p->tls_module) sched::call_hook_at_each_switch();
+  load_thread_locals(k);
+  return {};
+}
+
+void construct_guest(uint32_t k, int argc, char** argv, char** envp, bool with_program) {
+  std::vector<Plugin*> order;
+  {
+    Operation operation;
+    order = state().ranks[k].order;
+  }
+  for (const Plugin* p : order)
+    if (!p->guest || with_program) p->module.run_constructors(p->image(k), argc, argv, envp);
+}
+
+void forget_ranks(uint32_t first, uint32_t count) {
+  Operation operation;
+  State& s = state();
+  for (uint32_t k = first; k < first + count; ++k) s.ranks.erase(k);
+  std::lock_guard<PlainMutex> lock(s.table);
+  for (const auto& p : s.plugins) {
+    std::erase_if(p->rooms, [&](const Room& room) {
+      if (room.first < first || room.first >= first + count) return false;
+      munmap(room.reserved, room.bytes);
+      return true;
+    });
+    for (uint32_t k = first; k < first + count && k < p->live.size(); ++k) {
+      p->live[k] = false;
+      p->blocks.erase(k);
+      if (p->in_place == k) p->in_place = Plugin::kNobody;
+    }
+  }
 }
 
 }  // namespace fgmpi::privatize::plugins

@@ -9,13 +9,19 @@
 // with the others (swap.h). Shared stay the libraries of which a process has one (libraries.h), and all that is loaded
 // by them, by the hosted MPI or on the host stack.
 //
+// A guest is a program that joins (guests.h): it is loaded in the same way, and each rank that runs it has an image of it and
+// of the libraries that came with it.
+//
 // Costs: as an image at the start (images.h). Thread rule: any thread; a lock inside. Constructors and destructors run
 // on the caller's stack and may switch; no other function here does.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 
+#include "base/status.h"
 #include "privatize/elf_module.h"
 
 namespace fgmpi::privatize::plugins {
@@ -49,5 +55,24 @@ int close(uint32_t image, void* handle);
 
 /// Runs the destructors of the rank's images, newest first: it ends.
 void run_destructors(uint32_t image);
+
+/// A program that was loaded to be run by guests; stays to the end of the process.
+struct Plugin;
+/// Loads it from `copy`, which the dynamic linker takes for a library; images are of `path`. `check` may refuse it before any
+/// image of it can be made. Host stack. Errors: MPI_ERR_SPAWN, MPI_ERR_NO_MEM.
+Status load_guest(const std::string& copy, const std::string& path,
+                  const std::function<Status(const ElfModule&)>& check, Plugin** out);
+/// Room for images of the ranks first .. first + count - 1. Errors: MPI_ERR_NO_MEM. Host stack.
+Status make_room(Plugin* guest, uint32_t first, uint32_t count);
+/// Makes the images that the rank needs. Host stack. Errors: MPI_ERR_OTHER.
+Status enter_guest(Plugin* guest, uint32_t image);
+/// Runs the constructors of what enter_guest() has made. May switch.
+void construct_guest(uint32_t image, int argc, char** argv, char** envp, bool with_program);
+const ElfModule& module_of(const Plugin* guest);
+uintptr_t base_of(const Plugin* guest, uint32_t image);
+/// These ranks have ended: their images and the room for them are given back. Host stack, not on one of their stacks.
+void forget_ranks(uint32_t first, uint32_t count);
+/// Was the library loaded as a plugin?
+bool is_plugin(const link_map* map);
 
 }  // namespace fgmpi::privatize::plugins

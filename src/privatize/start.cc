@@ -9,12 +9,14 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/assert.h"
 #include "base/environment.h"
 #include "base/settings.h"
 #include "base/strings.h"
+#include "privatize/guests.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/libraries.h"
@@ -249,6 +251,16 @@ void construct(const Image& image) {
 
 }  // namespace
 
+void prepare_for_guests() {
+  static bool prepared = false;
+  if (std::exchange(prepared, true) || g_mode == Mode::kImages) return;
+  static Image* plain = new Image;
+  add_areas_of_program();
+  init_areas(plain);
+  install_switch_hook(plain);
+  use_for_ranks_without_image(plain);
+}
+
 void set_runtime(const Runtime& runtime) {
   g_runtime = runtime;
   set_rank_exits(runtime.rank_exits);
@@ -300,6 +312,7 @@ using namespace fgmpi::privatize;
 
 FGMPI_INTERPOSE int __libc_start_main(Main* main, int argc, char** argv, Init* init, void (*fini)(),
                                       void (*rtld_fini)(), void* stack_end) {
+  if (on_proclet()) run_guest_main(main, argc, argv, init);
   auto* real = next_symbol<StartMain>("__libc_start_main");
   g_main = main;
   become_scheduler_thread();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "privatize/guests.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/output.h"
@@ -45,6 +46,7 @@ struct Swap {
   std::vector<Handler> handlers;
   size_t bytes = 0;
   Image* loaded = nullptr;           ///< the image whose areas are in place
+  Image* plain = nullptr;            ///< of ranks that have none
   std::vector<size_t> stream_areas;  ///< those that hold pointers to ranks' objects
   bool locales = false;              ///< some proclet has called uselocale()
   locale_t locale_in_place = nullptr;
@@ -78,7 +80,8 @@ void swap_locale(sched::Proclet* to) {
 void on_switch(sched::Proclet* from, sched::Proclet* to) {
   if (from) assign_output();
   if (!to) return;
-  if (to->image && to->image != g_swap.loaded) load_image(static_cast<Image*>(to->image));
+  auto* image = to->image ? static_cast<Image*>(to->image) : g_swap.plain;
+  if (image && image != g_swap.loaded) load_image(image);
   if (to->image && __builtin_expect(plugins::any(), 0))
     plugins::load_thread_locals(static_cast<Image*>(to->image)->index);
   if (g_swap.locales) swap_locale(to);
@@ -217,7 +220,7 @@ void init_areas(Image* image) {
   for (const Area& a : g_swap.areas) {
     char* to = image->areas + a.offset;
     memcpy(to, a.initial.data(), a.size);
-    if (a.moves) {
+    if (a.moves && !image->guest) {
       uintptr_t value = 0;
       memcpy(&value, to, sizeof value);
       value = g_images.move_to(value, image->index);
@@ -227,6 +230,10 @@ void init_areas(Image* image) {
     auto m = static_cast<size_t>(a.module);
     const ElfW(Phdr)* tls = g_images.modules()[m].tls();
     memset(to, 0, a.size);
+    if (image->guest) {
+      copy_thread_locals(*image->guest, image->index, a.live, a.size, to);
+      continue;
+    }
     if (a.in_block < tls->p_filesz)
       memcpy(to,
              reinterpret_cast<void*>(g_images.base_of(m, image->index) + tls->p_vaddr + a.in_block),
@@ -254,6 +261,19 @@ void install_switch_hook(Image* first) {
   sched::set_runtime_cells(cells);
   bool each = g_swap.bytes || !g_swap.handlers.empty();
   sched::set_switch_hook(on_switch, each ? sched::HookAt::kEachSwitch : sched::HookAt::kWatched);
+}
+
+void use_for_ranks_without_image(Image* image) { g_swap.plain = image; }
+
+void free_areas(Image* image) {
+  if (g_swap.loaded == image) {
+    // Nobody needs what is in place: the next to be loaded replaces it.
+    g_swap.loaded = nullptr;
+  }
+  free(image->areas);
+  delete[] image->handlers;
+  image->areas = nullptr;
+  image->handlers = nullptr;
 }
 
 }  // namespace fgmpi::privatize

@@ -29,6 +29,8 @@ struct Image {
   char** argv = nullptr;
   struct LibcState* libc = nullptr;      ///< libc_state.cc
   class ThreadValues* values = nullptr;  ///< thread_keys.cc
+  const class Guest* guest =
+      nullptr;  ///< the program, if it is another one than the process was started with
 };
 
 /// Adds an area to be swapped. Called before ranks run; every image starts with what is there now.
@@ -47,7 +49,8 @@ void add_fortran_constants();
 
 // libc_state.cc: the variables of getopt; its hidden ones are reset when a rank starts.
 void add_option_cells();
-void reset_getopt();
+void reset_getopt(bool always = false);
+void forget_libc_state(Image* image);
 
 /// The calling thread's variables of the module, or nullptr.
 void* thread_local_block(const class ElfModule& module);
@@ -57,7 +60,11 @@ void* thread_local_block(const class ElfModule& module);
 void init_areas(Image* image);
 /// Brings the image's areas into place.
 void load_image(Image* image);
-/// From now on every switch swaps. Called once, before ranks run.
+/// From now on every switch swaps. Called once, before ranks run, or before the first guest does: `first` is in place.
 void install_switch_hook(Image* first);
+/// Ranks without an image, of a process that had no guests at first, have this one's areas.
+void use_for_ranks_without_image(Image* image);
+/// An image that is not in place gives back what it has allocated.
+void free_areas(Image* image);
 
 }  // namespace fgmpi::privatize

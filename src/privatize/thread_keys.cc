@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "base/plain_mutex.h"
+#include "privatize/guests.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/swap.h"
@@ -217,7 +218,9 @@ bool in_image(const void* address) {
 
 int create(pthread_key_t* key, Destructor* destructor, const void* caller) {
   bool own_globals = g_mode == Mode::kImages || g_mode == Mode::kSingle;
-  if (own_globals && (in_image(key) || in_image(caller))) return keys().add(key, destructor);
+  if ((own_globals && (in_image(key) || in_image(caller))) ||
+      (is_guest(sched::running()) && (in_program(key) || in_program(caller))))
+    return keys().add(key, destructor);
   return g_create.get()(key, destructor);
 }
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <new>
 
+#include "privatize/guests.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/plugins.h"
@@ -48,6 +49,7 @@ struct Adopted {
 };
 
 void load_thread_locals(uint32_t image) {
+  if (image >= g_images.count()) return init_thread_locals_of_guest(image);
   for (size_t m = 0; m < g_images.modules().size(); ++m) {
     const ElfModule& module = g_images.modules()[m];
     void* live = module.tls() ? thread_local_block(module) : nullptr;
@@ -79,7 +81,7 @@ int create_for_rank(Function* function, void* argument, int no_memory, Create cr
   sched::ThreadOfRank* thread = start ? sched::make_thread(rank) : nullptr;
   if (!thread) return no_memory;
   *start = {function, argument, thread,
-            g_mode == Mode::kImages ? static_cast<const Image*>(rank->image)->index : 0};
+            rank->image ? static_cast<const Image*>(rank->image)->index : 0};
   const uint64_t number = sched::number_of(thread);
   pthread_t handle;
   int result = create(&run<Function>, start.get(), &handle);

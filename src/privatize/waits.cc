@@ -29,6 +29,7 @@
 #include <type_traits>
 
 #include "base/raw_call.h"
+#include "privatize/guests.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
 #include "privatize/swap.h"
@@ -472,7 +473,7 @@ FGMPI_INTERPOSE int pthread_barrier_init(Barrier* b, const pthread_barrierattr_t
   const int result = g_pthread_barrier_init(b, attributes, count);
   if (result != 0) return result;
   auto* barrier = reinterpret_cast<OwnBarrier*>(b);
-  const bool several = g_mode == Mode::kImages || g_mode == Mode::kShared;
+  const bool several = g_mode == Mode::kImages || g_mode == Mode::kShared || g_has_guests;
   if (several && shared == PTHREAD_PROCESS_PRIVATE)
     *barrier = {0, 0, 0, count, 0, kBarrierMark};
   else

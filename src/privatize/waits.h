@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "privatize/images.h"
+#include "privatize/guests.h"
 #include "privatize/internal.h"
 
 namespace fgmpi::privatize {
@@ -35,7 +36,7 @@ class Real<R(A...)> {
 
 /// A rank of several calls, on the scheduler's thread: others can run while it waits.
 inline bool on_proclet_among_others() {
-  return (g_mode == Mode::kImages || g_mode == Mode::kShared) && on_proclet();
+  return (g_mode == Mode::kImages || g_mode == Mode::kShared || g_has_guests) && on_proclet();
 }
 
 /// Mutexes that the kernel knows by the thread that has locked them: robust ones, and those with priorities (PTHREAD_PRIO_*).
