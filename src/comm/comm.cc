@@ -186,10 +186,14 @@ Comm* new_handle(Status* status) {
 
 void make_self(RankState* rank) {
   auto* shared = new SharedComm;
-  shared->id = ContextId::make(rank->world_rank, kSelfLbi);
+  // What is made of a spawned rank's has members of a group other than the job's own: its ids are drawn.
+  const bool own = rank->world_rank < g_av.world_size();
+  shared->id = own ? ContextId::make(rank->world_rank, kSelfLbi) : draw_candidate().id();
   shared->size = 1;
   shared->references = shared->members = 1;
   shared->map = RankMap::strided(1, static_cast<int32_t>(rank->world_rank), 1);
+  if (!own)
+    for (uint32_t pgid : other_jobs_of(*shared)) g_process_groups.retain(pgid);
   g_table.insert(shared);
   rank->self.shared = shared;
 }
@@ -235,7 +239,7 @@ namespace {
      true);
 }
 
-Status init_rank(RankState* rank) {
+Status init_rank(RankState* rank, SharedComm* world, int32_t rank_in_world) {
   if (!g_world) {
     init_context();
     system_ranked::init_constructions();
@@ -253,8 +257,8 @@ Status init_rank(RankState* rank) {
   }
   rank->lbi_next = kFirstLbi;
   rank->world.destroy = rank->self.destroy = forget_predefined;
-  rank->world.shared = g_world;
-  rank->world.rank = static_cast<int32_t>(rank->world_rank);
+  rank->world.shared = world ? world : g_world;
+  rank->world.rank = world ? rank_in_world : static_cast<int32_t>(rank->world_rank);
   rank->world.handle = MPI_COMM_WORLD;
   rank->self.rank = 0;
   rank->self.handle = MPI_COMM_SELF;
@@ -297,6 +301,8 @@ SharedComm* establish(const CommSpec& spec) {
   g_table.insert(shared);
   return shared;
 }
+
+void give_back_share(SharedComm* shared) { release_shared(shared); }
 
 Status enter(SharedComm* shared, int32_t rank, const Comm* parent, Comm** out) {
   Status status;

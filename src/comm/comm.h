@@ -188,7 +188,7 @@ inline Comm* find_inside(MPI_Comm handle) {
 void close_fast_paths();
 
 /// Makes world and self of the running rank (MPI_Init). Never switches.
-Status init_rank(RankState* rank);
+Status init_rank(RankState* rank, SharedComm* world = nullptr, int32_t rank_in_world = 0);
 /// MPI_Finalize deletes the attributes of self before anything else, in reverse order (MPI-4.0 section 11.2.4), then
 /// those of world. May switch (delete functions).
 void delete_rank_attributes(RankState* rank);
@@ -210,6 +210,8 @@ struct CommSpec {
 /// Makes the shared part of a new communicator: each of spec.members has a share in it, to be taken by enter().
 /// REQUIRES: there is none yet of this id and side. Never switches.
 SharedComm* establish(const CommSpec& spec);
+/// Gives back a share that nobody will take.
+void give_back_share(SharedComm* shared);
 /// A member takes its share: makes its Comm. Errors: MPI_ERR_OTHER when the handles of the process are used up (the
 /// share is given back). Never switches.
 Status enter(SharedComm* shared, int32_t rank, const Comm* parent, Comm** out);
