@@ -16,6 +16,7 @@
 #include "comm/hierarchy.h"
 #include "dynamic/links.h"
 #include "dynamic/ports.h"
+#include "dynamic/proclets.h"
 #include "transport/random.h"
 
 namespace fgmpi::dynamic {
@@ -102,9 +103,21 @@ Status Connecting::gather(comm::CreateStep step, const std::vector<uint8_t>& min
   return {};
 }
 
+/// Other jobs cannot be told yet where ranks live that have no processes.
+Status check_no_proclets(const RankMap& map) {
+  bool any = false;
+  if (g_process_groups.hosted_groups() > 0)
+    for_each_other_group(map, [&](uint32_t pgid) { any |= g_process_groups.hosted(pgid); });
+  if (!any) return {};
+  return error(MPI_ERR_UNSUPPORTED_OPERATION,
+               "comm has members that were spawned as proclets; connecting these with other jobs "
+               "is not implemented yet, allowed is a communicator without them");
+}
+
 /// At the root: the cards of all processes, or the first one's error.
 Status Connecting::gather_cards() {
-  Status here = links().listen();
+  Status here = check_no_proclets(shared_->map);
+  if (here.ok()) here = links().listen();
   if (here.ok() && g_av.processes() > pt2pt::kMostProcessesToConnect)
     here = error(MPI_ERR_OTHER, "a job of %u processes cannot be connected; allowed are %u",
                  g_av.processes(), pt2pt::kMostProcessesToConnect);
@@ -273,7 +286,18 @@ void connect_action(SharedComm* shared, Meeting* meeting) {
   if (root_index == h.my_index)
     while (a->rank != first->root) a = a->next;
   const ConnectArguments& arguments = *static_cast<const ConnectArrival*>(a)->arguments;
-  Status status = Connecting(shared, meeting, arguments, root_index).run();
+  Status status;
+  bool done = false;
+  if (arguments.way == Way::kSpawn) {
+    SharedComm* made = nullptr;
+    std::vector<int> codes;
+    status = spawn_proclets(shared, meeting, root_index, arguments.commands, &done, &made, &codes);
+    done |= !status.ok();
+    for (const comm::Arrival* b = first; b && done; b = b->next)
+      *static_cast<const ConnectArrival*>(b)->arguments->codes = codes;
+    if (made) comm::enter_all(meeting, made, 0);
+  }
+  if (!done) status = Connecting(shared, meeting, arguments, root_index).run();
   if (!status.ok()) comm::fail_all(meeting, status);
 }
 

@@ -24,18 +24,20 @@ bool may_execute(const std::string& path) {
   return stat(path.c_str(), &is) == 0 && S_ISREG(is.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-/// Is there such a program for a process in `wdir`, with the folders of `path` (else of PATH)?
-bool can_be_found(const Section& s) {
+/// The program as a process in `wdir` finds it, with the folders of `path` (else of PATH); empty: there is none.
+std::string where_found(const Section& s) {
   auto in_wdir = [&](const std::string& path) {
     return path[0] == '/' || s.wdir.empty() ? path : s.wdir + "/" + path;
   };
-  if (s.program.find('/') != std::string::npos) return may_execute(in_wdir(s.program));
+  if (s.program.find('/') != std::string::npos)
+    return may_execute(in_wdir(s.program)) ? in_wdir(s.program) : "";
   const char* known = environment::text(environment::kPath);
   const std::string folders = !s.path.empty() ? s.path : known ? known : "/usr/bin:/bin";
   for (std::string_view folder : split(folders, ':'))
-    if (may_execute(in_wdir((folder.empty() ? "." : std::string(folder)) + "/" + s.program)))
-      return true;
-  return false;
+    if (std::string at = in_wdir((folder.empty() ? "." : std::string(folder)) + "/" + s.program);
+        may_execute(at))
+      return at;
+  return "";
 }
 
 Status take_variables(const std::string& value, Section* s) {
@@ -79,6 +81,8 @@ Status take_key(const std::string& key, const std::string& value, Section* s, in
     return take_variables(value, s);
   } else if (key == "mpi_initial_errhandler") {
     return take_errhandler(value, s);
+  } else if (key == "fgmpi_where") {
+    if (value != "here" && value != "processes") return bad_value(key, value, "here or processes");
   } else if (key == "soft") {
     int64_t number = 0;
     FGMPI_TRY(pick_soft(value, s->ranks, &number));
@@ -134,10 +138,15 @@ Status plan(const Command& command, Section* out) {
                  static_cast<long long>(s.ranks));
   s.processes = (s.ranks + each - 1) / each;
   // Elsewhere the starters look.
-  if (s.hosts.empty() && s.hostfile.empty() && !can_be_found(s))
-    return error(MPI_ERR_SPAWN, "command is \"%s\"; allowed is a program that may be executed",
-                 escaped(s.program).c_str());
-  return {};
+  std::string ignored;
+  return s.hosts.empty() && s.hostfile.empty() ? find_program(s, &ignored) : Status();
+}
+
+Status find_program(const Section& section, std::string* path) {
+  *path = where_found(section);
+  if (!path->empty()) return {};
+  return error(MPI_ERR_SPAWN, "command is \"%s\"; allowed is a program that may be executed",
+               escaped(section.program).c_str());
 }
 
 }  // namespace fgmpi::dynamic

@@ -37,6 +37,8 @@ struct Section {
 };
 /// Errors: MPI_ERR_SPAWN (no such program, no such number), MPI_ERR_INFO_VALUE.
 Status plan(const Command& command, Section* out);
+/// Where the program is: in its folder, or in those of `path`, else of PATH. Errors: MPI_ERR_SPAWN.
+Status find_program(const Section& section, std::string* path);
 /// The largest number of a list of triplets ("2,4:10:2") that is at most `most`; 0: there is none. Errors:
 /// MPI_ERR_INFO_VALUE.
 Status pick_soft(const std::string& text, int64_t most, int64_t* out);

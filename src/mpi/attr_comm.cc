@@ -1,5 +1,6 @@
 // Attributes on communicators (MPI-4.0 section 7.7.2), the MPI-1 names for them, and the entries for Fortran.
 
+#include "dynamic/proclets.h"
 #include "host/host.h"
 #include "host/internal.h"
 #include "mpi/attr_common.h"
@@ -54,6 +55,8 @@ bool predefined(int keyval, AttrKind kind, void* value, bool* found) {
     }
     case MPI_APPNUM:
       appnum = boot().appnum();
+      if (dynamic::SpawnedRank spawned; dynamic::find_spawned(comm::rank_state()->local, &spawned))
+        appnum = spawned.appnum;
       *found = appnum >= 0;
       if (*found) comm::give_integer(&appnum, kind, value);
       return true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/environment.h"
@@ -14,6 +15,7 @@
 #include "dynamic/links.h"
 #include "dynamic/names.h"
 #include "dynamic/ports.h"
+#include "dynamic/proclets.h"
 #include "mpi/calls.h"
 #include "mpi/comm_common.h"
 #include "mpi/dynamic.h"
@@ -118,11 +120,27 @@ const std::string& parents_port() {
 }
 
 /// What the info key mpi_initial_errhandler of the spawn said.
-MPI_Errhandler initial_errhandler() {
-  const char* text = environment::text(environment::kInitialErrhandler);
-  if (text && std::strcmp(text, "mpi_errors_return") == 0) return MPI_ERRORS_RETURN;
-  if (text && std::strcmp(text, "mpi_errors_abort") == 0) return MPI_ERRORS_ABORT;
+MPI_Errhandler initial_errhandler(std::string_view text) {
+  if (text == "mpi_errors_return") return MPI_ERRORS_RETURN;
+  if (text == "mpi_errors_abort") return MPI_ERRORS_ABORT;
   return MPI_ERRORS_ARE_FATAL;
+}
+
+void keep_parents(const comm::RankState* rank, comm::Comm* made) {
+  comm::extras(made).name = "MPI_COMM_PARENT";
+  comm::extras(made).named = true;
+  if (parent_comms().size() <= rank->local) parent_comms().resize(rank->local + 1);
+  parent_comms()[rank->local] = {made->handle, made->shared->id};
+}
+
+/// Of a rank that was spawned as a proclet: both communicators are there already.
+Status take_parents(comm::RankState* rank, const dynamic::SpawnedRank& spawned) {
+  rank->world.errhandler = rank->self.errhandler = initial_errhandler(spawned.errhandler);
+  comm::Comm* made = nullptr;
+  dynamic::took_parents(rank->local);
+  FGMPI_TRY(comm::enter(spawned.parents, spawned.rank, nullptr, &made));
+  keep_parents(rank, made);
+  return {};
 }
 
 Status command_of(const char* program, char** arguments, int maxprocs, MPI_Info info,
@@ -174,21 +192,23 @@ Status comm_spawn_multiple(int count, char** array_of_commands, char*** array_of
 }
 
 Status connect_with_parents(comm::RankState* rank) {
+  if (dynamic::SpawnedRank spawned; dynamic::find_spawned(rank->local, &spawned))
+    return take_parents(rank, spawned);
   const std::string& port = parents_port();
   if (port.empty()) return {};
-  rank->world.errhandler = rank->self.errhandler = initial_errhandler();
+  const char* handler = environment::text(environment::kInitialErrhandler);
+  rank->world.errhandler = rank->self.errhandler = initial_errhandler(handler ? handler : "");
   comm::Comm* made = nullptr;
   FGMPI_TRY(dynamic::connect(&rank->world, 0, {dynamic::Way::kConnect, "MPI_Init", port}, &made));
-  comm::extras(made).name = "MPI_COMM_PARENT";
-  comm::extras(made).named = true;
-  parent_comms()[rank->local] = {made->handle, made->shared->id};
+  keep_parents(rank, made);
   return {};
 }
 
 Status comm_get_parent(MPI_Comm* parent) {
   *parent = MPI_COMM_NULL;
-  if (parents_port().empty()) return {};
-  const ParentComm& mine = parent_comms()[comm::rank_state()->local];
+  const uint32_t local = comm::rank_state()->local;
+  if (parents_port().empty() && !dynamic::is_spawned(local)) return {};
+  const ParentComm& mine = parent_comms()[local];
   const comm::Comm* found = mine.handle == MPI_COMM_NULL ? nullptr : comm::find(mine.handle);
   // Its handle may be another communicator's by now.
   if (found && found->shared->id == mine.id) *parent = mine.handle;

@@ -9,6 +9,7 @@
 #include "ch4-av-rankmap/process_groups.h"
 #include "dynamic/connect.h"
 #include "dynamic/names.h"
+#include "dynamic/proclets.h"
 #include "liveness/liveness.h"
 #include "liveness/lost_peer.h"
 #include "mpi/answering_thread.h"
@@ -101,6 +102,7 @@ void rank_exits(int status) {
   if (p->mpi_phase == kInitialised) finalize_forgotten(status);
   p->mpi_phase = kEnded;
   note_end_of_bound_function(p->index);
+  dynamic::spawned_rank_ends(p->index);
   Process& me = process();
   if (--me.unfinished > 0) return;
   if (!me.connected && boot().size() > 1) connect_at_the_end();

@@ -44,7 +44,7 @@ bool is_ours(int code) { return (code & kMarkMask) == kMark; }
 
 std::string rank_words() {
   comm::RankState* rank = comm::rank_state();
-  return rank ? "rank " + std::to_string(rank->world_rank) : std::string("a rank before MPI_Init");
+  return rank ? "rank " + std::to_string(rank->world.rank) : std::string("a rank before MPI_Init");
 }
 
 std::string comm_words(const comm::Comm* comm) {
@@ -175,7 +175,7 @@ FGMPI_EXPORT(MPI_Abort);
 int PMPI_Abort(MPI_Comm comm, int errorcode) {
   FGMPI_TAKE_TURN("MPI_Abort", PMPI_Abort(comm, errorcode));
   comm::RankState* rank = comm::rank_state();
-  std::string who = rank ? std::to_string(rank->world_rank) : std::string("?");
+  std::string who = rank ? std::to_string(rank->world.rank) : std::string("?");
   (void)comm;  // the standard only asks for the group of comm: like MPICH we end the job
   mpi::abort_job(errorcode,
                  "rank " + who + " called MPI_Abort with error code " + std::to_string(errorcode));

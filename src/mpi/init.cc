@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "base/processors.h"
 #include "coll/coll.h"
+#include "dynamic/proclets.h"
 #include "mpi/answering_thread.h"
 #include "mpi/binding.h"
 #include "mpi/dynamic.h"
@@ -111,9 +112,12 @@ Status start_rank() {
   FGMPI_TRY(std::move(connected));
   auto* rank = new comm::RankState;
   rank->local = p->index;
-  rank->world_rank = g_av.my_first() + p->index;
+  rank->world_rank = g_av.global_of_local(p->index);
   p->rank_state = rank;
-  return comm::init_rank(rank);
+  dynamic::SpawnedRank spawned;
+  if (!dynamic::find_spawned(p->index, &spawned)) return comm::init_rank(rank);
+  dynamic::took_world(p->index);
+  return comm::init_rank(rank, spawned.world, spawned.rank);
 }
 
 void finalize_running_rank() {
@@ -130,7 +134,7 @@ void finalize_forgotten(int status) {
   auto* rank = static_cast<comm::RankState*>(p->rank_state);
   if (status != 0) {
     std::fprintf(stderr, "fgmpi: rank %u exited with status %d without calling MPI_Finalize\n",
-                 rank->world_rank, status);
+                 static_cast<uint32_t>(rank->world.rank), status);
   }
   finalize_running_rank();
 }

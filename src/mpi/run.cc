@@ -11,11 +11,13 @@
 #include "coll/multicast_groups.h"
 #include "dynamic/connect.h"
 #include "dynamic/links.h"
+#include "dynamic/proclets.h"
 #include "liveness/watch.h"
 #include "mpi/binding.h"
 #include "mpi/bound_functions.h"
 #include "mpi/process.h"
 #include "mpi/runtime.h"
+#include "privatize/guests.h"
 #include "privatize/privatize.h"
 #include "proclet-sched/sched.h"
 #include "proclet-sched/threads.h"
@@ -81,6 +83,18 @@ void use_multicast(transport::multicast::Service* service) {
   pt2pt::poll_beside(service);
 }
 
+Status load_program(const std::string& path, void** program) {
+  privatize::Guest* guest = nullptr;
+  FGMPI_TRY(privatize::load_guest(path, &guest));
+  *program = guest;
+  return {};
+}
+
+Status prepare_program(void* program, uint32_t first, uint32_t count,
+                       const std::vector<std::string>& words) {
+  return privatize::prepare_guests(static_cast<privatize::Guest*>(program), first, count, words);
+}
+
 }  // namespace
 
 Status connect() {
@@ -98,6 +112,9 @@ Status connect() {
     me.idle = std::make_unique<transport::Idle>(me.transports);
   }
   dynamic::set_links_opened_handler(use_links);
+  dynamic::set_programs({load_program, prepare_program, privatize::forget_guests,
+                         privatize::run_guest,
+                         [](uint32_t count) { process().unfinished += static_cast<int>(count); }});
   FGMPI_TRY(pt2pt::init(setup));
   coll::init_failures();
   coll::init_multicast_groups();

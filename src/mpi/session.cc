@@ -37,7 +37,7 @@ Status set_of(const char* name, RankMap* map) {
   std::string given = name ? name : "";
   auto is = [&](const char* set) { return strcasecmp(given.c_str(), set) == 0; };
   if (is(kSets[0]))
-    *map = RankMap::direct(static_cast<int32_t>(g_av.world_size()));
+    *map = rank->world.shared->map;
   else if (is(kSets[1]))
     *map = RankMap::strided(1, static_cast<int32_t>(rank->world_rank), 1);
   else if (is(kSets[2]))

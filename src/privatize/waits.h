@@ -7,8 +7,8 @@
 
 #include <atomic>
 
-#include "privatize/images.h"
 #include "privatize/guests.h"
+#include "privatize/images.h"
 #include "privatize/internal.h"
 
 namespace fgmpi::privatize {
