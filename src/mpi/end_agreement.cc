@@ -101,8 +101,10 @@ void rank_exits(int status) {
   p->exit_status = status;
   if (p->mpi_phase == kInitialised) finalize_forgotten(status);
   p->mpi_phase = kEnded;
-  note_end_of_bound_function(p->index);
-  dynamic::spawned_rank_ends(p->index);
+  if (dynamic::is_spawned(p->index))
+    dynamic::spawned_rank_ends(p->index);
+  else
+    note_end_of_bound_function(p->index);
   Process& me = process();
   if (--me.unfinished > 0) return;
   if (!me.connected && boot().size() > 1) connect_at_the_end();

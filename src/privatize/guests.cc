@@ -241,6 +241,7 @@ void free_image(Image* image) {
   for (char** word = image->argv; word && *word; ++word) free(*word);
   free(image->argv);
   forget_libc_state(image);
+  forget_thread_values(image);
   free_areas(image);
 }
 

@@ -52,6 +52,9 @@ void add_option_cells();
 void reset_getopt(bool always = false);
 void forget_libc_state(Image* image);
 
+// thread_keys.cc: what a rank that has ended has left of thread-specific values.
+void forget_thread_values(Image* image);
+
 /// The calling thread's variables of the module, or nullptr.
 void* thread_local_block(const class ElfModule& module);
 

@@ -202,6 +202,15 @@ void destroy(ThreadValues* values) {
   }
 }
 
+}  // namespace
+
+void forget_thread_values(Image* image) {
+  delete image->values;
+  image->values = nullptr;
+}
+
+namespace {
+
 /// Where the values that the caller sees are kept: those of the running rank, else those of the thread.
 ThreadValues** place_of_values() {
   if (on_scheduler_thread()) {
