@@ -7,6 +7,7 @@
 #include "mpi/calls.h"
 #include "mpi/comm_common.h"
 #include "mpi/runtime.h"
+#include "mpi/user_errors.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -18,7 +19,7 @@ using comm::KeyvalOf;
 /// false for one that has no value here.
 bool predefined(int keyval, AttrKind kind, void* value, bool* found) {
   static intptr_t tag_ub = kTagUb, host = MPI_PROC_NULL, io = MPI_ANY_SOURCE, wtime_is_global,
-                  universe, last_code, appnum;
+                  universe, appnum;
   *found = true;
   switch (keyval & 1 ? keyval : keyval - 1) {
     case MPI_TAG_UB:
@@ -40,19 +41,9 @@ bool predefined(int keyval, AttrKind kind, void* value, bool* found) {
       universe = std::max<intptr_t>(universe * g_av.my_count(), g_av.world_size());
       if (*found) comm::give_integer(&universe, kind, value);
       return true;
-    case MPI_LASTUSEDCODE: {
-      last_code = MPI_ERR_LASTCODE;
-      if (host::initialised()) {
-        int* hosts = nullptr;
-        int flag = 0;
-        host::call([&](const host::Api& h) {
-          return h.Comm_get_attr(MPI_COMM_SELF, MPI_LASTUSEDCODE, &hosts, &flag);
-        });
-        if (flag) last_code = *hosts;
-      }
-      comm::give_integer(&last_code, kind, value);
+    case MPI_LASTUSEDCODE:
+      comm::give_integer(&last_used_code(), kind, value);
       return true;
-    }
     case MPI_APPNUM:
       appnum = boot().appnum();
       if (dynamic::SpawnedRank spawned; dynamic::find_spawned(comm::rank_state()->local, &spawned))

@@ -13,6 +13,7 @@
 #include "mpi/error_texts.h"
 #include "mpi/own.h"
 #include "mpi/runtime.h"
+#include "mpi/user_errors.h"
 #include "privatize/privatize.h"
 
 namespace fgmpi::mpi {
@@ -21,7 +22,7 @@ namespace {
 // A code of ours:   31 30  29 ... 19   18 ... 8        7   6 ... 0
 //                  | 0 0 | number   | all ones      | 0 | class |
 // The host's codes have an index of its messages in bits 18..8, which never reaches all ones, and codes that users
-// add have bit 7 or 30. The words of the last kRing errors are kept; an older code still has its class.
+// add have bit 30 (user_errors.h). The words of the last kRing errors are kept; an older code still has its class.
 constexpr int kMark = 0x7ff << 8;
 constexpr int kMarkMask = kMark | 0x80 | static_cast<int>(0xc0000000u);
 constexpr unsigned kRing = 256;
@@ -79,6 +80,7 @@ void set_user_handler_caller(UserHandlerCaller caller) { g_call_user_handler = c
 
 int class_of(int code) {
   if (is_ours(code) || (code >= 0 && code <= 0x7f)) return code & 0x7f;
+  if (is_of_user(code)) return class_of_user_code(code);
   int error_class = MPI_ERR_UNKNOWN;
   host::call([&](const host::Api& h) { return h.Error_class(code, &error_class); });
   return error_class;
@@ -91,6 +93,11 @@ std::string text_of(int code) {
     return class_text(code & 0x7f);
   }
   if (code >= 0 && code <= kLastStandardClass) return class_text(code);
+  if (is_of_user(code)) {
+    bool known;
+    std::string text = text_of_user_code(code, &known);
+    return known ? text : class_text(MPI_ERR_UNKNOWN);
+  }
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   host::call([&](const host::Api& h) { return h.Error_string(code, text, &length); });

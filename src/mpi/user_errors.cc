@@ -1,0 +1,127 @@
+#include "mpi/user_errors.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <unordered_map>
+
+#include "base/status.h"
+#include "mpi/calls.h"
+#include "mpi/error_texts.h"
+#include "proclet-sched/threads.h"
+
+namespace fgmpi::mpi {
+namespace {
+
+constexpr int kOfUser = 0x40000000, kOfStandardClass = 0x20000000;
+constexpr int kMostClasses = 255, kMostCodes = (1 << 21) - 1;
+
+/// What a rank has added. Numbers of what it has deleted are not given out again.
+struct Added {
+  std::map<int, std::string> texts;  ///< by class or code
+  int classes = 0, codes = 0;        ///< numbers given out
+  intptr_t last = MPI_ERR_LASTCODE;
+};
+
+/// By rank; a null pointer stands for a thread that belongs to none.
+std::unordered_map<const sched::Proclet*, Added> g_added;
+
+Added& mine() { return g_added[sched::rank_of_thread()]; }
+const Added* mine_if_any() {
+  auto it = g_added.find(sched::rank_of_thread());
+  return it == g_added.end() ? nullptr : &it->second;
+}
+
+int class_in(int code) { return code & kOfStandardClass ? code & 0xff : kOfUser | (code & 0xff); }
+bool is_class(int code) { return is_of_user(code) && class_in(code) == code; }
+
+bool has(int code) {
+  const Added* added = mine_if_any();
+  return added && added->texts.contains(code);
+}
+
+Status not_added(const char* what, int code) {
+  return error(MPI_ERR_ARG, "%s is %d; allowed is one that this rank has added", what, code);
+}
+
+int keep(int code) {
+  Added& added = mine();
+  added.texts[code];
+  added.last = std::max<intptr_t>(added.last, code);
+  return code;
+}
+
+Status remove(const char* what, int code) {
+  if (!is_of_user(code) || !has(code)) return not_added(what, code);
+  mine().texts.erase(code);
+  return {};
+}
+
+}  // namespace
+
+int class_of_user_code(int code) { return has(code) ? class_in(code) : MPI_ERR_UNKNOWN; }
+
+std::string text_of_user_code(int code, bool* known) {
+  *known = has(code);
+  return *known ? mine_if_any()->texts.at(code) : std::string();
+}
+
+intptr_t& last_used_code() { return mine().last; }
+
+Status add_error_class(int* errorclass) {
+  Added& added = mine();
+  if (added.classes == kMostClasses)
+    return error(MPI_ERR_OTHER, "this rank has added %d error classes; allowed are as many",
+                 kMostClasses);
+  *errorclass = keep(kOfUser | ++added.classes);
+  return {};
+}
+
+Status add_error_code(int errorclass, int* errorcode) {
+  const bool standard = errorclass >= 0 && errorclass <= kLastStandardClass;
+  if (!standard && !(is_class(errorclass) && has(errorclass)))
+    return error(MPI_ERR_ARG,
+                 "errorclass is %d; allowed is a class of MPI, or one that this rank has added",
+                 errorclass);
+  Added& added = mine();
+  if (added.codes == kMostCodes)
+    return error(MPI_ERR_OTHER, "this rank has added %d error codes; allowed are as many",
+                 kMostCodes);
+  *errorcode =
+      keep(kOfUser | (standard ? kOfStandardClass : 0) | ++added.codes << 8 | (errorclass & 0xff));
+  return {};
+}
+
+Status add_error_string(int errorcode, const char* string) {
+  if (!is_of_user(errorcode) || !has(errorcode)) return not_added("errorcode", errorcode);
+  const size_t length = std::strlen(string);
+  if (length >= MPI_MAX_ERROR_STRING)
+    return error(MPI_ERR_ARG, "string has %zu bytes; allowed are %d", length,
+                 MPI_MAX_ERROR_STRING - 1);
+  mine().texts[errorcode] = string;
+  return {};
+}
+
+Status delete_error_class(int errorclass) {
+  if (!is_class(errorclass)) return not_added("errorclass", errorclass);
+  if (const Added* added = mine_if_any())
+    for (const auto& [code, text] : added->texts)
+      if (code != errorclass && class_in(code) == errorclass)
+        return error(MPI_ERR_ARG, "errorclass %d has codes; allowed is one without", errorclass);
+  return remove("errorclass", errorclass);
+}
+
+Status delete_error_code(int errorcode) {
+  if (is_class(errorcode)) return not_added("errorcode", errorcode);
+  return remove("errorcode", errorcode);
+}
+
+Status delete_error_string(int errorcode) {
+  if (!is_of_user(errorcode) || !has(errorcode)) return not_added("errorcode", errorcode);
+  mine().texts[errorcode].clear();
+  return {};
+}
+
+}  // namespace fgmpi::mpi
