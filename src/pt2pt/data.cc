@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/copy.h"
+#include "pt2pt/buffer_limit.h"
 #include "pt2pt/engine.h"
 
 namespace fgmpi::pt2pt {
@@ -83,7 +84,7 @@ Unexpected* new_unexpected(const Envelope& envelope, uint64_t size, bool with_pa
   u->size = size;
   u->size_class = size_class;
   u->queued = false;
-  u->sync = false;
+  u->answer = Answer::kNone;
   return u;
 }
 
@@ -113,11 +114,18 @@ void consume(Unexpected* u, RecvOp* op) {
       if (u->process == e.me) {
         e.local_unexpected -= Engine::charge(u->size);
       } else {
-        if (u->sync) e.ack(u->process, u->cookie);
+        if (u->answer != Answer::kNone) e.ack(u->process, u->cookie);
         e.return_credit(u->process, u->size);
       }
       drop_unexpected(u);
       return complete_op(op);
+    case Unexpected::kTakenIn:
+      fill(op, u->envelope, u->payload(), u->size);
+      e.counters.unexpected_bytes -= Engine::charge(u->size);
+      drop_unexpected(u);
+      return complete_op(op);
+    case Unexpected::kTakingIn:
+      return match_while_taken_in(u, op);
     case Unexpected::kArriving:  // goes on when it is whole
       reinterpret_cast<Arriving*>(u->addr)->op = op;
       return;

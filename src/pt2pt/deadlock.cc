@@ -8,6 +8,7 @@
 #include "base/settings.h"
 #include "base/strings.h"
 #include "proclet-sched/threads.h"
+#include "pt2pt/buffer_limit.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/sites.h"
 
@@ -84,6 +85,7 @@ bool all_wait_for_mpi() {
 
 Report local_report() {
   Report report;
+  report.past_limit = count_past_limit();
   for_each_parked([&](sched::Proclet* p, uint32_t index) {
     Waiting w = describe(p, index);
     report.ranks += !w.thread;

@@ -8,6 +8,8 @@
 //   kArriving    the same, while frames of it are missing
 //   kLocal       the object is the SendOp of a collocated sender that waits; copied from its buffer
 //   kRendezvous  a sender in another process waits for a pull
+//   kTakingIn    a rendezvous that is being pulled before its match (buffer_limit.h)
+//   kTakenIn     the same, pulled: payload behind the object, the sender has its answer
 //
 // Frames (transport::Header::kind):
 //   kEager, kEagerSync   a message; the second is answered by kAck when matched and whole
@@ -19,6 +21,8 @@
 //   kCredit              size bytes of eager messages were consumed
 //   kCancel, kCancelled  asks for the removal of an unmatched message / it has been removed
 //   kNotice              tag: kind of notice
+//   kEagerPastLimit, kRequestPastLimit   kEagerSync and kRequest of a standard send that would be kEager if the window
+//                        allowed it: when all ranks wait, it is answered before its match (buffer_limit.h)
 //
 // Flow control. A process keeps at most FGMPI_UNEXPECTED_LIMIT bytes of eager copies: half for collocated
 // senders (all of it in a job of one process), half shared out evenly as windows of the other processes. A
@@ -54,7 +58,21 @@ enum FrameKind : uint8_t {
   kCancelled,
   kNotice,
   kMore,
+  kEagerPastLimit,
+  kRequestPastLimit,
 };
+inline bool is_request(uint64_t kind) { return kind == kRequest || kind == kRequestPastLimit; }
+/// When the sender of a message gets an answer.
+enum class Answer : uint8_t {
+  kNone,
+  kWhenMatched,
+  kPastLimit,  ///< when matched, or before that if all ranks wait
+};
+/// Of the frame with which a message begins.
+inline Answer answer_of(uint64_t kind) {
+  if (kind == kEagerPastLimit || kind == kRequestPastLimit) return Answer::kPastLimit;
+  return kind == kEager ? Answer::kNone : Answer::kWhenMatched;
+}
 
 /// A posted receive.
 struct RecvOp : Posted {
@@ -80,13 +98,14 @@ struct RecvOp : Posted {
 };
 
 struct Unexpected : Arrived {
-  enum Kind : uint8_t { kEager, kArriving, kLocal, kRendezvous };
+  enum Kind : uint8_t { kEager, kArriving, kLocal, kRendezvous, kTakingIn, kTakenIn };
   uint64_t size;
-  uint64_t cookie;   ///< the sender's, where an answer is due
-  uint64_t addr;     ///< kRendezvous: the sender's buffer; kArriving: the Arriving
+  uint64_t cookie;  ///< the sender's, where an answer is due
+  uint64_t
+      addr;  ///< kRendezvous: the sender's buffer; kArriving: the Arriving; kTakingIn: the TakingIn
   uint32_t process;  ///< where it came from
   Kind kind;
-  bool sync;  ///< kEager: answer kAck when matched
+  Answer answer;  ///< that is due to its sender; kLocal: kWhenMatched or kPastLimit
   uint8_t size_class;
   bool queued;
   char* payload() { return reinterpret_cast<char*>(this + 1); }
@@ -147,8 +166,8 @@ struct Arriving {
   char* staging;      ///< owned when the receive buffer is not contiguous
   uint64_t fits;      ///< bytes of it that there is room for
   uint64_t size, arrived;
-  uint64_t cookie;  ///< the sender's, if `sync`
-  bool sync;
+  uint64_t cookie;  ///< the sender's, if an answer is due
+  Answer answer;
 };
 static_assert(sizeof(Arriving) == 72);
 
@@ -333,6 +352,8 @@ class Engine final : public transport::Sink {
   uint64_t least_lent[2] = {};
   uint64_t local_limit = 0;  ///< of eager copies made by collocated senders
   uint64_t window = 0;       ///< of eager bytes in flight or unconsumed per peer process
+  uint64_t limit_given =
+      1;  ///< by what FGMPI_UNEXPECTED_LIMIT has been multiplied (buffer_limit.h)
   uint64_t local_unexpected = 0;
   uint64_t frames_sent = 0, frames_received = 0;  ///< for termination detection
   uint64_t bad_frames = 0;

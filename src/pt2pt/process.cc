@@ -142,6 +142,7 @@ Status init(const Setup& setup) {
   }
   e.lent = 0;
   const bool alone = e.processes < 2;
+  e.limit_given = 1;
   e.local_limit = alone ? limit : limit / 2;
   e.window = alone ? 0 : limit / 2 / (e.processes - 1);
   e.local_unexpected = 0;
@@ -172,7 +173,7 @@ void set_processes(uint32_t processes, transport::Transport* others) {
     e.polls_more = true;
   }
   const uint64_t limit = settings::size(settings::kUnexpectedLimit);
-  e.window = processes < 2 ? 0 : limit / 2 / (processes - 1);
+  e.window = processes < 2 ? 0 : limit * e.limit_given / 2 / (processes - 1);
 }
 
 void forget_process(uint32_t process) {

@@ -45,6 +45,7 @@ std::string cycle_words(const std::vector<int64_t>& cycle) {
 std::vector<uint8_t> Report::to_bytes() const {
   std::vector<uint8_t> bytes;
   append(&bytes, ranks);
+  append(&bytes, past_limit);
   append(&bytes, static_cast<uint32_t>(calls.size()));
   for (const auto& [call, count] : calls) {
     append(&bytes, count);
@@ -67,6 +68,7 @@ bool Report::add_bytes(const void* bytes, size_t size) {
   FieldReader in(bytes, size);
   Report more;
   more.ranks = in.get<uint64_t>();
+  more.past_limit = in.get<uint64_t>();
   for (auto n = in.get<uint32_t>(); n > 0 && !in.failed(); --n) {
     const auto count = in.get<uint64_t>();
     more.calls[std::string(in.get_text())] += count;
@@ -81,6 +83,7 @@ bool Report::add_bytes(const void* bytes, size_t size) {
   }
   if (in.failed() || in.left()) return false;
   ranks += more.ranks;
+  past_limit += more.past_limit;
   for (const auto& [call, count] : more.calls) calls[call] += count;
   edges.insert(more.edges.begin(), more.edges.end());
   for (auto& line : more.lines)

@@ -2,7 +2,7 @@
 //
 // Between processes (all numbers little-endian; text: a length of 4 bytes and the bytes):
 //
-//   | ranks 8 | calls 4 | count 8, name text | ... | edges 4 | from 8, to 8 | ... | lines 4 | call text, line text | ...
+//   | ranks 8 | past limit 8 | calls 4 | count 8, name text | ... | edges 4 | from 8, to 8 | ... | lines 4 | call text, line text | ...
 //
 // Names of communicators and calls are the program's data and may hold any bytes: on the wire they
 // have lengths, on the screen everything that is no printable character is escaped.
@@ -21,7 +21,8 @@ struct Report {
   static constexpr size_t kMostLines = 20;    ///< shown; the others are counted by call
   static constexpr size_t kMostEdges = 4096;  ///< of a process that are looked at for a cycle
 
-  uint64_t ranks = 0;                                      ///< that wait
+  uint64_t ranks = 0;       ///< that wait
+  uint64_t past_limit = 0;  ///< messages that only FGMPI_UNEXPECTED_LIMIT keeps from being taken in
   std::vector<std::pair<std::string, std::string>> lines;  ///< call, line
   std::map<std::string, uint64_t> calls;                   ///< how many ranks wait in each
   std::map<int64_t, int64_t> edges;                        ///< world rank waits for world rank

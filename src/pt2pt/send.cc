@@ -117,7 +117,11 @@ void start_remote(SendOp* op, Mode mode) {
   const bool eager = in_window || op->size <= std::min(kBesideRequest,
                                                        e.eager_remote[g_av.transport_bit(process)]);
   const bool answered = !in_window || mode == Mode::kSynchronous;
-  FrameKind kind = !eager ? kRequest : answered ? kEagerSync : kEager;
+  const bool past_limit = !in_window && mode != Mode::kSynchronous &&
+                          op->size <= e.eager_remote[g_av.transport_bit(process)];
+  const FrameKind request = past_limit ? kRequestPastLimit : kRequest;
+  const FrameKind answered_eager = past_limit ? kEagerPastLimit : kEagerSync;
+  const FrameKind kind = !eager ? request : answered ? answered_eager : kEager;
   Header& h = op->frame.header;
   h = message_header(kind, op->to, op->envelope, op->size);
   if (answered) {
@@ -183,6 +187,9 @@ void start_send(SendOp* op, Mode mode) {
   op->process = op->to.process;
   if (op->to.process != g_engine.me) return start_remote(op, mode);
   op->kind = Unexpected::kLocal;
+  op->answer = mode != Mode::kSynchronous && op->size <= g_engine.eager_local
+                   ? Answer::kPastLimit
+                   : Answer::kWhenMatched;
   ++g_engine.counters.sent_local;
   push_unexpected(g_engine.at(op->to.local), op);
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/process_groups.h"
+#include "pt2pt/buffer_limit.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/engine.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr size_t kChunk = 1000;  ///< bytes of a report in one notice
 
-enum Word : uint64_t { kAsk = 1, kAnswer, kCollect, kPart, kLastPart, kEnd };
+enum Word : uint64_t { kAsk = 1, kAnswer, kCollect, kPart, kLastPart, kEnd, kGiveWay };
 
 }  // namespace
 
@@ -71,10 +72,15 @@ void Detection::send_report() {
 
 void Detection::finish_report() {
   parts_[0] = site_->local_report();
-  const bool ends = site_->report(parts_);
-  reported_ = true;
+  const Verdict verdict = site_->judge(parts_);
   collecting_ = false;
-  if (!ends) return;
+  reported_ = verdict == Verdict::kJobEnds || verdict == Verdict::kReported;
+  parked_since_ = -1;
+  if (verdict == Verdict::kGivesWay) {
+    tell_others(kGiveWay, nullptr, 0);
+    site_->give_way();
+  }
+  if (verdict != Verdict::kJobEnds) return;
   over_ = true;
   tell_others(kEnd, nullptr, 0);
 }
@@ -119,6 +125,8 @@ void Detection::on_notice(uint32_t from, uint64_t word, const void* data, size_t
     case kEnd:
       over_ = true;
       return;
+    case kGiveWay:
+      return me_ == 0 || from != 0 ? site_->refused() : site_->give_way();
     default:
       return site_->refused();
   }
@@ -179,6 +187,16 @@ bool Detection::due() {
 
 namespace {
 
+Verdict judge(const Report& report) {
+  if (report.past_limit > 0) {
+    say_once_that_limit_gives_way();
+    return Verdict::kGivesWay;
+  }
+  if (deadlock_action() == DeadlockAction::kOff) return Verdict::kLookAgain;
+  print(report);
+  return deadlock_action() == DeadlockAction::kAbort ? Verdict::kJobEnds : Verdict::kReported;
+}
+
 class ThisProcess final : public DetectionSite {
  public:
   Counts counts() const override {
@@ -193,14 +211,14 @@ class ThisProcess final : public DetectionSite {
     const std::vector<uint8_t> bytes = pt2pt::local_report().to_bytes();
     return {bytes.begin(), bytes.end()};
   }
-  bool report(const std::vector<std::string>& parts) override {
+  Verdict judge(const std::vector<std::string>& parts) override {
     Report all;
     for (size_t p = 0; p < parts.size(); ++p)
       if (!all.add_bytes(parts[p].data(), parts[p].size()))
         all.lines.emplace_back("", format("process %zu: its part cannot be read", p));
-    print(all);
-    return deadlock_action() == DeadlockAction::kAbort;
+    return pt2pt::judge(all);
   }
+  void give_way() override { take_in_past_limit(); }
 };
 
 ThisProcess g_site;
@@ -224,14 +242,13 @@ bool g_ask_again = false;
 
 bool all_parked() {
   if (g_detection.over()) return true;
-  if (deadlock_action() == DeadlockAction::kOff || g_engine.connected_to_others ||
-      g_process_groups.hosted_groups() > 0)
-    return false;
+  if (g_engine.connected_to_others || g_process_groups.hosted_groups() > 0) return false;
   g_ask_again = !quiet();
   if (g_ask_again || !all_wait_for_mpi()) return false;
   if (g_av.processes() > 1) return g_detection.on_passive();
-  print(local_report());
-  return deadlock_action() == DeadlockAction::kAbort;
+  const Verdict verdict = judge(local_report());
+  if (verdict == Verdict::kGivesWay) take_in_past_limit();
+  return verdict == Verdict::kJobEnds;
 }
 
 int64_t sleep_limit() { return g_engine.detecting ? Detection::kPatience / 4 : -1; }

@@ -25,6 +25,14 @@
 
 namespace fgmpi::pt2pt {
 
+/// What follows when nothing can move any more.
+enum class Verdict : uint8_t {
+  kJobEnds,    ///< it has been reported
+  kReported,   ///< the job stays as it is
+  kGivesWay,   ///< every process gives way: the job goes on
+  kLookAgain,  ///< neither
+};
+
 /// What the detection sees of its process, and how it reaches the others.
 class DetectionSite {
  public:
@@ -40,8 +48,10 @@ class DetectionSite {
   virtual void send(uint32_t process, uint64_t word, const void* data, size_t bytes) = 0;
   /// Who waits for what in this process, as bytes for the wire.
   virtual std::string local_report() const = 0;
-  /// Process 0: all have sent theirs, parts[p] being process p's. True when the job is to end.
-  virtual bool report(const std::vector<std::string>& parts) = 0;
+  /// Process 0: all have sent theirs, parts[p] being process p's. What is to be done about it.
+  virtual Verdict judge(const std::vector<std::string>& parts) = 0;
+  /// Messages that only the limit of buffering holds back are taken in.
+  virtual void give_way() = 0;
   /// A notice that cannot be was dropped.
   virtual void refused() = 0;
 };

@@ -223,6 +223,8 @@ void Engine::deliver(const Header& h, const void* payload, size_t length) {
     case kEager:
     case kEagerSync:
     case kRequest:
+    case kEagerPastLimit:
+    case kRequestPastLimit:
       return arrive(h, payload, length);
     case kAck:
       if (SendOp* op = sends.take(h.cookie)) return finish_send(op);
@@ -249,7 +251,7 @@ void Engine::deliver(const Header& h, const void* payload, size_t length) {
 }
 
 void Engine::arrive(const Header& h, const void* payload, size_t length) {
-  const bool eager = h.kind != kRequest;
+  const bool eager = !is_request(h.kind);
   const bool whole = h.size == length;
   if (__builtin_expect(eager && !whole && !may_arrive(h, length), 0)) {
     ++bad_frames;
@@ -265,13 +267,13 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
     }
     fill_across(op, from, payload, length);
     return_credit(h.src_process, length);
-    if (h.kind == kEagerSync) ack(h.src_process, h.cookie);
+    if (answer_of(h.kind) != Answer::kNone) ack(h.src_process, h.cookie);
     return complete_op(op);
   }
   Unexpected* u = new_unexpected(from, h.size, eager);
   if (__builtin_expect(!u, 0)) out_of_memory("a message that no receive waits for", h.size);
   u->kind = eager ? Unexpected::kEager : Unexpected::kRendezvous;
-  u->sync = h.kind == kEagerSync;
+  u->answer = answer_of(h.kind);
   u->process = h.src_process;
   u->cookie = h.cookie;
   u->addr = h.addr;
@@ -302,7 +304,7 @@ bool Engine::may_arrive(const Header& h, size_t length) const {
 /// receive takes it.
 void Engine::begin_arriving(const Header& h, RecvOp* op, Unexpected* kept) {
   Arriving* a = arriving_pool.make(Arriving{kept, op, kept ? kept->payload() : nullptr, nullptr,
-                                            h.size, h.size, 0, h.cookie, h.kind == kEagerSync});
+                                            h.size, h.size, 0, h.cookie, answer_of(h.kind)});
   peers[h.src_process].arriving = a;
   if (kept) {
     kept->kind = Unexpected::kArriving;
@@ -350,7 +352,7 @@ void Engine::take_piece(uint32_t process, const void* payload, size_t length) {
     free(done.staging);
   }
   return_credit(process, done.size);
-  if (done.sync) ack(process, done.cookie);
+  if (done.answer != Answer::kNone) ack(process, done.cookie);
   complete_op(done.op);
 }
 
@@ -446,7 +448,7 @@ void Engine::accessed(uint64_t cookie, Status status) {
 /// The receiver cannot read our memory: send it the bytes.
 void Engine::on_clear(const Header& h) {
   SendOp* op = sends.get(h.cookie);
-  if (!op || op->frame.header.kind != kRequest || h.size > op->size) {
+  if (!op || !is_request(op->frame.header.kind) || h.size > op->size) {
     ++bad_frames;
     return;
   }
@@ -475,7 +477,8 @@ void Engine::on_cancel(const Header& h) {
   Endpoint* endpoint = at(h.dst_local);
   for (Arrived* a = endpoint->unexpected.front(); a; a = a->next) {
     Unexpected* u = static_cast<Unexpected*>(a);
-    bool answers = u->kind == Unexpected::kRendezvous || (u->kind == Unexpected::kEager && u->sync);
+    bool answers = u->kind == Unexpected::kRendezvous ||
+                   (u->kind == Unexpected::kEager && u->answer != Answer::kNone);
     if (!answers || u->process != h.src_process || u->cookie != h.cookie) continue;
     remove_unexpected(endpoint, u);
     if (u->kind == Unexpected::kEager) {

@@ -450,7 +450,7 @@ TEST_P(Protocols, FewBytesPastTheWindowNeedNoRoundTrip) {
     }
   });
   EXPECT_EQ(loop_.sent[kRequest], 0u);
-  EXPECT_EQ(loop_.sent[kEager] + loop_.sent[kEagerSync], uint64_t{kCount});
+  EXPECT_EQ(loop_.sent[kEager] + loop_.sent[kEagerPastLimit], uint64_t{kCount});
 }
 
 TEST_P(Protocols, MessagesOfTheProcessItself) {

@@ -1,0 +1,183 @@
+#include "pt2pt/buffer_limit.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "base/assert.h"
+#include "base/settings.h"
+#include "base/strings.h"
+#include "proclet-sched/limits.h"
+
+namespace fgmpi::pt2pt {
+namespace {
+
+/// A message that is pulled before its match.
+struct TakingIn {
+  RecvOp op;  ///< the receive that pulls it, into the memory behind `kept`
+  Outcome outcome;
+  Unexpected* kept;
+  RecvOp* taker = nullptr;  ///< the receive that has matched it meanwhile
+};
+
+bool is_past_limit(const Unexpected* u) {
+  return u->answer == Answer::kPastLimit &&
+         (u->kind == Unexpected::kLocal || u->kind == Unexpected::kEager ||
+          u->kind == Unexpected::kRendezvous);
+}
+
+/// Calls f for each message that waits in this process.
+template <class F>
+void for_each_waiting(F f) {
+  Engine& e = g_engine;
+  for (uint32_t i = 0; i < e.local_count + 1; ++i)
+    for (Arrived* a = e.endpoints[i].unexpected.front(); a; a = a->next)
+      f(static_cast<Unexpected*>(a));
+}
+
+void count_bytes(uint64_t size) {
+  Counters& c = g_engine.counters;
+  c.unexpected_bytes += Engine::charge(size);
+  c.unexpected_bytes_peak = std::max(c.unexpected_bytes_peak, c.unexpected_bytes);
+}
+
+/// An eager copy of a collocated sender's message; nullptr: it must go on waiting.
+Unexpected* copy_of(const SendOp& sender) {
+  Unexpected* u = new_unexpected(sender.envelope, sender.size, true);
+  if (!u) return nullptr;
+  const Buffer& b = *sender.buffer;
+  if (b.type.contiguous()) {
+    if (sender.size) copy_bytes(u->payload(), bytes_of(b), sender.size);
+  } else if (!host::pack(b.address, b.count, b.type, u->payload()).ok()) {
+    drop_unexpected(u);  // its receive meets the same error and reports it
+    return nullptr;
+  }
+  u->kind = Unexpected::kEager;
+  u->process = g_engine.me;
+  g_engine.local_unexpected += Engine::charge(u->size);
+  count_bytes(u->size);
+  return u;
+}
+
+void taken_in(RecvOp* op) {
+  const std::unique_ptr<TakingIn> in(static_cast<TakingIn*>(op->owner));
+  if (!in->outcome.error.ok()) {
+    std::fprintf(stderr, "fgmpi: a message of %llu bytes could not be taken in: %s\n",
+                 static_cast<unsigned long long>(in->kept->size), in->outcome.error.what().c_str());
+    end_process(1);
+  }
+  in->kept->kind = Unexpected::kTakenIn;
+  if (in->taker) consume(in->kept, in->taker);
+}
+
+/// The entry that stands for a rendezvous while it is pulled; nullptr: no memory.
+Unexpected* entry_for(const Unexpected& request) {
+  auto in = std::unique_ptr<TakingIn>(new (std::nothrow) TakingIn);
+  Unexpected* u = in ? new_unexpected(request.envelope, request.size, true) : nullptr;
+  if (!u) return nullptr;
+  u->kind = Unexpected::kTakingIn;
+  u->process = request.process;
+  u->cookie = request.cookie;
+  in->kept = u;
+  in->op.outcome = &in->outcome;
+  in->op.data = u->payload();
+  in->op.capacity = u->size;
+  in->op.buffer = nullptr;
+  in->op.finish = taken_in;
+  in->op.owner = in.get();
+  u->addr = reinterpret_cast<uintptr_t>(in.release());
+  count_bytes(u->size);
+  return u;
+}
+
+/// A rendezvous, and the entry that has taken its place.
+struct Replaced {
+  Unexpected *request, *entry;
+};
+
+/// What takes the message's place in its queue, perhaps itself.
+Unexpected* replacement(Unexpected* u, std::vector<SendOp*>* copied,
+                        std::vector<Replaced>* requests) {
+  if (!is_past_limit(u)) return u;
+  if (u->kind == Unexpected::kEager) {
+    g_engine.ack(u->process, u->cookie);
+    u->answer = Answer::kNone;
+    return u;
+  }
+  if (u->kind == Unexpected::kLocal) {
+    Unexpected* copy = copy_of(*static_cast<SendOp*>(u));
+    if (copy) copied->push_back(static_cast<SendOp*>(u));
+    return copy ? copy : u;
+  }
+  Unexpected* entry = entry_for(*u);
+  if (entry) requests->push_back({u, entry});
+  return entry ? entry : u;
+}
+
+/// Takes in what waits at an endpoint, in its order: the queue is emptied and filled again.
+void take_in(Endpoint* at) {
+  std::vector<Unexpected*> all;
+  while (Arrived* a = at->unexpected.front()) {
+    remove_unexpected(at, static_cast<Unexpected*>(a));
+    all.push_back(static_cast<Unexpected*>(a));
+  }
+  std::vector<SendOp*> copied;
+  std::vector<Replaced> requests;
+  for (Unexpected* u : all) {
+    Unexpected* now = replacement(u, &copied, &requests);
+    now->queued = true;
+    at->unexpected.push(now);
+  }
+  for (SendOp* sender : copied) complete_op(sender);
+  for (const Replaced& r : requests) {
+    const Envelope from = r.request->envelope;
+    const uint64_t addr = r.request->addr;
+    drop_unexpected(r.request);
+    auto* in = reinterpret_cast<TakingIn*>(r.entry->addr);
+    g_engine.start_pull(&in->op, from, r.entry->process, r.entry->cookie, addr, r.entry->size);
+  }
+}
+
+}  // namespace
+
+uint64_t count_past_limit() {
+  if (settings::size(settings::kUnexpectedLimit) == 0) return 0;
+  uint64_t messages = 0, bytes = 0;
+  for_each_waiting([&](const Unexpected* u) {
+    if (!is_past_limit(u)) return;
+    ++messages;
+    bytes += Engine::charge(u->size);
+  });
+  const int64_t left = sched::memory_left();
+  return left >= 0 && bytes > static_cast<uint64_t>(left) / 2 ? 0 : messages;
+}
+
+void take_in_past_limit() {
+  Engine& e = g_engine;
+  constexpr uint64_t kMost = uint64_t{1} << 50;
+  if (e.local_limit < kMost && e.window < kMost) {
+    e.limit_given *= kFactor;
+    e.local_limit *= kFactor;
+    e.window *= kFactor;
+  }
+  for (uint32_t i = 0; i < e.local_count + 1; ++i) take_in(&e.endpoints[i]);
+}
+
+void say_once_that_limit_gives_way() {
+  static bool said = false;
+  if (said) return;
+  said = true;
+  std::fprintf(stderr,
+               "fgmpi: FGMPI_UNEXPECTED_LIMIT (%lld bytes) gives way: all ranks wait, some of them "
+               "to send what "
+               "no receive waits for yet; more of it is kept in memory\n",
+               static_cast<long long>(settings::size(settings::kUnexpectedLimit)));
+}
+
+void match_while_taken_in(Unexpected* u, RecvOp* op) {
+  reinterpret_cast<TakingIn*>(u->addr)->taker = op;
+}
+
+}  // namespace fgmpi::pt2pt
