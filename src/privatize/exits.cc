@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -235,6 +236,23 @@ void end_rank(int status) {
   finish_rank(status);
 }
 
+namespace {
+/// pthread_exit() in main ends the main thread, while other threads go on. For a rank it ends the rank's part of that thread;
+/// the rank ends when its last thread has, or one of them calls exit. May switch.
+[[noreturn]] void end_main_thread() {
+  constexpr int64_t kFirstLook = 20'000, kLongestLook = 1'000'000;
+  sched::Proclet* self = sched::running();
+  run_handlers(self, 0, [](Handler::Kind k) { return k == Handler::kThreadLocal; });
+  destroy_thread_values();
+  for (int64_t wait = kFirstLook; sched::has_threads(self);
+       wait = std::min(2 * wait, kLongestLook)) {
+    sched::SwitchingCall inside;
+    sched::sleep_for(wait);
+  }
+  end_rank(0);
+}
+}  // namespace
+
 }  // namespace fgmpi::privatize
 
 using namespace fgmpi::privatize;
@@ -326,15 +344,16 @@ FGMPI_INTERPOSE void error_at_line(int status, int number, const char* file, uns
   if (status != 0) exit(status);
 }
 
-// pthread_exit() in main ends the main thread, while other threads go on. For a rank it ends the rank's part of that thread.
 FGMPI_INTERPOSE [[noreturn]] void pthread_exit(void* value) {
-  if (ends_a_rank()) {
-    run_handlers(fgmpi::sched::running(), 0,
-                 [](Handler::Kind k) { return k == Handler::kThreadLocal; });
-    destroy_thread_values();
-    end_rank(0);
-  }
+  if (ends_a_rank()) end_main_thread();
   static auto* real = next_symbol<void(void*)>("pthread_exit");
+  real(value);
+  __builtin_unreachable();
+}
+
+FGMPI_INTERPOSE [[noreturn]] void thrd_exit(int value) {
+  if (ends_a_rank()) end_main_thread();
+  static auto* real = next_symbol<void(int)>("thrd_exit");
   real(value);
   __builtin_unreachable();
 }

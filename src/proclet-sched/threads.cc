@@ -611,6 +611,12 @@ void wait_for_end_of(pthread_t handle) {
   }
 }
 
+bool has_threads(const Proclet* rank) {
+  std::lock_guard<PlainMutex> guard(g.list_mutex);
+  return std::any_of(g.list.begin(), g.list.end(),
+                     [rank](const ThreadOfRank* t) { return t->rank == rank; });
+}
+
 bool threads_wait_for_mpi() {
   if (g.any_thread) return false;
   std::lock_guard<PlainMutex> guard(g.list_mutex);

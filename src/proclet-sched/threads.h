@@ -144,6 +144,9 @@ void name_thread(uint64_t number, pthread_t handle);
 /// proclet, inside if threads are enabled. May switch.
 void wait_for_end_of(pthread_t handle);
 
+/// Whether threads that `rank`, or threads of it, have started have not come to their end. Any thread.
+bool has_threads(const Proclet* rank);
+
 /// True when every thread of a rank that still runs waits in MPI for what only MPI can end. Inside.
 bool threads_wait_for_mpi();
 /// Calls visit(proclet of the thread, its rank proclet, argument) for each foreign thread that waits in MPI. Inside.

@@ -113,4 +113,54 @@ END
 "$bin/mpicc" -O1 -pthread alone.c -o alone || fail "mpicc"
 timeout 30 "$bin/mpiexec" -n 1 ./alone >out 2>&1
 [ $? = 5 ] && grep -q '^handler$' out || fail "alone"
+
+# The end of main's thread, by pthread_exit() or thrd_exit(), is not that of the rank while other threads of it run.
+cat >goes_on.c <<'END'
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <threads.h>
+#include <unistd.h>
+static int rank;
+static void handler(void) { printf("handler of %d\n", rank); }
+static void* grandchild(void* status) {
+  usleep(30000);
+  printf("thread of %d\n", rank);
+  fflush(stdout);
+  if (status) exit(6);
+  return NULL;
+}
+static void* run(void* status) {
+  pthread_t thread;
+  usleep(20000);
+  pthread_create(&thread, NULL, grandchild, status);
+  pthread_detach(thread);
+  return NULL;
+}
+int main(int argc, char** argv) {
+  int provided;
+  pthread_t thread;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  atexit(handler);
+  MPI_Finalize();
+  pthread_create(&thread, NULL, run, argc > 2 ? "" : NULL);
+  pthread_detach(thread);
+  if (!strcmp(argv[1], "thrd_exit")) thrd_exit(3);
+  pthread_exit(NULL);
+}
+END
+"$bin/mpicc" -O1 -pthread goes_on.c -o goes_on || fail "mpicc"
+for shape in "1 1" "2 1" "1 4" "2 2"; do
+  set -- $shape
+  for how in pthread_exit thrd_exit; do
+    timeout 30 "$bin/mpiexec" -n $1 -nfg $2 ./goes_on $how >out 2>&1 || fail "$how at $shape: status $?"
+    [ "$(grep -c '^thread of' out) $(grep -c '^handler of' out)" = "$(($1 * $2)) $(($1 * $2))" ] || fail "$how at $shape"
+  done
+  [ $1 = 1 ] || continue # the launcher ends the other processes at the first status that is not 0
+  timeout 30 "$bin/mpiexec" -n $1 -nfg $2 ./goes_on pthread_exit exit >out 2>&1
+  [ $? = 6 ] && [ "$(grep -c '^handler of' out)" = "$(($1 * $2))" ] || fail "exit after pthread_exit at $shape"
+done
 exit 0
