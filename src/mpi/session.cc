@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/slab.h"
+#include "ch4-av-rankmap/process_groups.h"
 #include "comm/create.h"
 #include "comm/errhandler.h"
 #include "mpi/calls.h"
@@ -36,8 +37,12 @@ Status set_of(const char* name, RankMap* map) {
   comm::RankState* rank = comm::rank_state();
   std::string given = name ? name : "";
   auto is = [&](const char* set) { return strcasecmp(given.c_str(), set) == 0; };
+  // The rank's own MPI_COMM_WORLD may have been finalized already.
+  const uint32_t pgid = g_process_groups.find_rank(static_cast<int32_t>(rank->world_rank)).pgid;
   if (is(kSets[0]))
-    *map = rank->world.shared->map;
+    *map = pgid == 0 ? RankMap::direct(static_cast<int32_t>(g_av.world_size()))
+                     : RankMap::strided(static_cast<int32_t>(g_process_groups.ranks(pgid)),
+                                        static_cast<int32_t>(g_process_groups.first_rank(pgid)), 1);
   else if (is(kSets[1]))
     *map = RankMap::strided(1, static_cast<int32_t>(rank->world_rank), 1);
   else if (is(kSets[2]))
