@@ -70,5 +70,14 @@ int main(int argc, char** argv) {
   OK(MPI_Session_finalize(&session));
   CHECK(session == MPI_SESSION_NULL);
   OK(MPI_Init(&argc, &argv));
-  return finish();
+  finish();
+  /* After MPI_Finalize. */
+  OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+  OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &world));
+  OK(MPI_Comm_create_from_group(world, "late", MPI_INFO_NULL, MPI_ERRORS_RETURN, &all));
+  check_comm(all, size);
+  OK(MPI_Comm_free(&all));
+  OK(MPI_Group_free(&world));
+  OK(MPI_Session_finalize(&session));
+  return 0;
 }
