@@ -114,6 +114,25 @@ void rank_exits(int status) {
   }
 }
 
+void thread_ends_process(sched::Proclet* rank, int status) {
+  if (!sched::threads_enabled()) return;
+  if (sched::outside() && !sched::Entry::enter()) return;
+  if (rank->mpi_phase == kEnded) {
+    sched::Entry::leave();
+    for (;;) pause();
+  }
+  if (rank->mpi_phase != kFinalised) return sched::Entry::leave();
+  rank->exit_status = status;
+  rank->mpi_phase = kEnded;
+  Process& me = process();
+  if (me.connected && g_av.processes() > 1) {
+    agree_to_end();
+    stop_answering_thread();
+  }
+  // The caller stays inside, so that the main thread does not end the process as well.
+  finish_process(status);
+}
+
 int finish_process(int status) {
   Process& me = process();
   if (me.connected) {

@@ -30,7 +30,8 @@ namespace {
 pid_t g_adopted_by = -1, g_adopted_thread = 0;
 
 [[maybe_unused]] const bool g_registered =
-    (privatize::set_runtime({ranks_of_this_process, process_main, rank_exits, run_bound_function}),
+    (privatize::set_runtime({ranks_of_this_process, process_main, rank_exits, thread_ends_process,
+                             run_bound_function}),
      true);
 
 void rank_main(void*) { privatize::run_rank(sched::current()->index); }

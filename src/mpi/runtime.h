@@ -73,4 +73,9 @@ bootstrap::Bootstrap& boot();
 /// main; a second call does nothing.
 void rank_exits(int status);
 
+/// A thread of the process's only rank calls exit(status). After MPI_Finalize it does what rank_exits() and the end of the
+/// process do, if threads may call MPI; else it does nothing, and other processes may take the end for a loss. Waits for
+/// ever where the main thread is ending the process already.
+void thread_ends_process(sched::Proclet* rank, int status);
+
 }  // namespace fgmpi::mpi

@@ -45,7 +45,8 @@ struct ExitList {
   std::vector<Handler> handlers;
 };
 
-void (*g_rank_exits)(int status) = nullptr;  ///< Runtime::rank_exits
+void (*g_rank_exits)(int status) = nullptr;                                 ///< Runtime::rank_exits
+void (*g_thread_ends_process)(sched::Proclet* rank, int status) = nullptr;  ///< the Runtime's
 
 ExitList* g_early_handlers = nullptr;  ///< registered by constructors, before any proclet runs
 
@@ -146,8 +147,8 @@ struct EndOfRank {
 }
 
 /// The rank that the calling thread belongs to ends, wherever it stands; handlers run where ranks run, since they may use what
-/// is kept for one thread only. With one rank a process the caller returns, and ends the process: nobody else needs it, and
-/// what the main thread waits for may be this thread.
+/// is kept for one thread only. With one rank a process the caller returns, and ends the process: what the main thread waits for
+/// may be this thread.
 void exit_from_thread(How how, int status) {
   sched::Proclet* rank = sched::rank_of_thread();
   if (g_mode == Mode::kSingle && !is_guest(rank)) {
@@ -157,6 +158,7 @@ void exit_from_thread(How how, int status) {
       });
     if (how == How::kQuickExit)
       run_handlers(rank, status, [](Handler::Kind k) { return k == Handler::kQuick; });
+    if (g_thread_ends_process) g_thread_ends_process(rank, status & 0xff);
     return;
   }
   sched::leave_for(rank, end_rank_now, new EndOfRank{how, status});
@@ -225,7 +227,11 @@ bool has_thread_destructors_of(const sched::Proclet* rank, uintptr_t low, size_t
          });
 }
 
-void set_rank_exits(void (*rank_exits)(int status)) { g_rank_exits = rank_exits; }
+void set_rank_exits(void (*rank_exits)(int status),
+                    void (*thread_ends_process)(sched::Proclet* rank, int status)) {
+  g_rank_exits = rank_exits;
+  g_thread_ends_process = thread_ends_process;
+}
 
 void adopt_early_handlers(sched::Proclet* rank0) {
   rank0->pending = std::exchange(g_early_handlers, nullptr);

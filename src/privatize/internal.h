@@ -51,8 +51,9 @@ bool first_exit_of_forked_rank();
 void prepare_for_guests();
 
 // ---- exits.cc ----
-/// Sets the function that is called when a rank has ended (Runtime::rank_exits).
-void set_rank_exits(void (*rank_exits)(int status));
+/// Sets the functions that are called when a rank has ended (Runtime::rank_exits, ::thread_ends_process).
+void set_rank_exits(void (*rank_exits)(int status),
+                    void (*thread_ends_process)(sched::Proclet* rank, int status));
 /// Gives rank 0 the exit handlers that the program registered before it ran.
 void adopt_early_handlers(sched::Proclet* rank0);
 /// Are destructors of thread-local objects registered for the rank by a module that lies here?

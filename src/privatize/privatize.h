@@ -35,6 +35,9 @@ struct Runtime {
   int (*process_main)(Program& program) = nullptr;
   /// Called on a rank's proclet, once, when its program has ended. May be null.
   void (*rank_exits)(int status) = nullptr;
+  /// A thread of the only rank of a process ends the process, its handlers have run. Returns where the process is to end
+  /// at once. May be null.
+  void (*thread_ends_process)(sched::Proclet* rank, int status) = nullptr;
   /// Runs what a program that calls FGmpiexec binds to a rank, in place of main, on the proclet of each rank but the
   /// first, where ranks share globals.
   void (*run_bound_function)() = nullptr;

@@ -263,7 +263,7 @@ void prepare_for_guests() {
 
 void set_runtime(const Runtime& runtime) {
   g_runtime = runtime;
-  set_rank_exits(runtime.rank_exits);
+  set_rank_exits(runtime.rank_exits, runtime.thread_ends_process);
 }
 
 int run_rank(uint32_t local_index) {
