@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -20,9 +21,10 @@ namespace {
 /// What the main of this process has given to FGmpiexec. Ranks that share globals share one, on the host's side.
 struct BoundFunctions {
   FG_MapPtr_t map = nullptr;
-  std::vector<char*> arguments;          ///< argv, with the null pointer at its end
-  std::vector<sched::Proclet*> waiting;  ///< ranks that wait for main to call FGmpiexec
-  sched::Proclet* main = nullptr;        ///< waits for the other ranks' functions to return
+  std::vector<char*> arguments;                 ///< argv, with the null pointer at its end
+  std::vector<std::unique_ptr<char[]>> copies;  ///< of `arguments`, one a rank
+  std::vector<sched::Proclet*> waiting;         ///< ranks that wait for main to call FGmpiexec
+  sched::Proclet* main = nullptr;               ///< waits for the other ranks' functions to return
   uint32_t running = 0;  ///< ranks whose functions have not returned, but for main's
   bool main_ended = false;
 };
@@ -37,18 +39,25 @@ void wait(const char* what) {
   sched::park(&site);
 }
 
-/// The rank's own argument vector: functions may change theirs, as they may change main's.
-std::vector<char*> copy_of(const std::vector<char*>& arguments) {
-  std::vector<char*> copy;
-  for (const char* a : arguments) copy.push_back(a ? strdup(a) : nullptr);
+/// The rank's own argument vector, since functions may change theirs: one block, strings behind pointers. Never freed: a
+/// program may keep pointers to its arguments until it ends.
+char** copy_of(const std::vector<char*>& arguments) {
+  size_t bytes = arguments.size() * sizeof(char*);
+  for (const char* a : arguments) bytes += a ? std::strlen(a) + 1 : 0;
+  g_bound.copies.push_back(std::make_unique<char[]>(bytes));
+  auto** copy = reinterpret_cast<char**>(g_bound.copies.back().get());
+  char* to = reinterpret_cast<char*>(copy + arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    copy[i] = arguments[i] ? to : nullptr;
+    if (arguments[i]) to = stpcpy(to, arguments[i]) + 1;
+  }
   return copy;
 }
 
 void call_function_of_rank(FG_MapPtr_t map, const std::vector<char*>& arguments, uint32_t rank) {
-  // Never freed: a program may keep pointers to its arguments until it ends.
-  auto* own = new std::vector<char*>(copy_of(arguments));
-  const int argc = static_cast<int>(own->size()) - 1;
-  FG_ProcessPtr_t function = map(argc, own->data(), static_cast<int>(rank));
+  char** own = copy_of(arguments);
+  const int argc = static_cast<int>(arguments.size()) - 1;
+  FG_ProcessPtr_t function = map(argc, own, static_cast<int>(rank));
   if (!function) {
     std::fprintf(
         stderr,
@@ -58,7 +67,7 @@ void call_function_of_rank(FG_MapPtr_t map, const std::vector<char*>& arguments,
     std::exit(1);
   }
   // What it returns is ignored, as FG-MPI did: functions of its programs often end without a return statement.
-  function(argc, own->data());
+  function(argc, own);
 }
 
 uint32_t world_rank() { return g_av.my_first() + sched::current()->index; }

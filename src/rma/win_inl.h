@@ -32,7 +32,7 @@ inline void count_direct(Access* a) {
 inline void move_bytes(void* to, const void* from, uint64_t bytes) {
   if (__builtin_expect(bytes == 8, 1))
     std::memcpy(to, from, 8);
-  else
+  else if (bytes > 0)  // without any, pointers may be null
     std::memmove(to, from, bytes);
 }
 
