@@ -21,8 +21,9 @@ namespace {
 /// What the main of this process has given to FGmpiexec. Ranks that share globals share one, on the host's side.
 struct BoundFunctions {
   FG_MapPtr_t map = nullptr;
-  std::vector<char*> arguments;                 ///< argv, with the null pointer at its end
-  std::vector<std::unique_ptr<char[]>> copies;  ///< of `arguments`, one a rank
+  int argc = 0;
+  char** argv = nullptr;                        ///< a copy, with the null pointer at its end
+  std::vector<std::unique_ptr<char[]>> copies;  ///< of argument vectors
   std::vector<sched::Proclet*> waiting;         ///< ranks that wait for main to call FGmpiexec
   sched::Proclet* main = nullptr;               ///< waits for the other ranks' functions to return
   uint32_t running = 0;  ///< ranks whose functions have not returned, but for main's
@@ -39,24 +40,25 @@ void wait(const char* what) {
   sched::park(&site);
 }
 
-/// The rank's own argument vector, since functions may change theirs: one block, strings behind pointers. Never freed: a
-/// program may keep pointers to its arguments until it ends.
-char** copy_of(const std::vector<char*>& arguments) {
-  size_t bytes = arguments.size() * sizeof(char*);
-  for (const char* a : arguments) bytes += a ? std::strlen(a) + 1 : 0;
+/// A copy of an argument vector, which functions may change: one block, strings behind pointers. Never freed: a program may
+/// keep pointers to its arguments until it ends.
+char** copy_of(int argc, char** argv) {
+  const size_t words = static_cast<size_t>(argc) + 1;
+  size_t bytes = words * sizeof(char*);
+  for (int i = 0; i < argc; ++i) bytes += std::strlen(argv[i]) + 1;
   g_bound.copies.push_back(std::make_unique<char[]>(bytes));
   auto** copy = reinterpret_cast<char**>(g_bound.copies.back().get());
-  char* to = reinterpret_cast<char*>(copy + arguments.size());
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    copy[i] = arguments[i] ? to : nullptr;
-    if (arguments[i]) to = stpcpy(to, arguments[i]) + 1;
+  char* to = reinterpret_cast<char*>(copy + words);
+  for (int i = 0; i < argc; ++i) {
+    copy[i] = to;
+    to = stpcpy(to, argv[i]) + 1;
   }
+  copy[argc] = nullptr;
   return copy;
 }
 
-void call_function_of_rank(FG_MapPtr_t map, const std::vector<char*>& arguments, uint32_t rank) {
-  char** own = copy_of(arguments);
-  const int argc = static_cast<int>(arguments.size()) - 1;
+void call_function_of_rank(FG_MapPtr_t map, int argc, char** argv, uint32_t rank) {
+  char** own = copy_of(argc, argv);
   FG_ProcessPtr_t function = map(argc, own, static_cast<int>(rank));
   if (!function) {
     std::fprintf(
@@ -94,7 +96,7 @@ void run_bound_function() {
     wait("main, before it calls FGmpiexec");
   }
   if (!g_bound.map) return;
-  call_function_of_rank(g_bound.map, g_bound.arguments, world_rank());
+  call_function_of_rank(g_bound.map, g_bound.argc, g_bound.argv, world_rank());
 }
 
 void note_end_of_bound_function(uint32_t local_index) {
@@ -132,16 +134,16 @@ FGMPI_EXTENSION int FGmpiexec(int* argc, char*** argv, LookupMapPtr_t lookup) {
   if (!map)
     return fail(kCall, nullptr,
                 error(MPI_ERR_ARG, "the function that looks up the map returned a null pointer"));
-  const std::vector<char*> arguments(*argv, *argv + *argc + 1);
   map(*argc, *argv, MAP_INIT_ACTION);
   const bool one_main = !privatize::ranks_have_globals();
   if (one_main) {
-    g_bound.arguments = arguments;
+    g_bound.argc = *argc;
+    g_bound.argv = copy_of(*argc, *argv);
     g_bound.running = sched::rank_count() - 1;
     g_bound.map = map;
     release_ranks();
   }
-  call_function_of_rank(map, arguments, world_rank());
+  call_function_of_rank(map, *argc, *argv, world_rank());
   if (one_main && g_bound.running > 0) {
     g_bound.main = sched::current();
     wait("the other ranks' functions in FGmpiexec");
