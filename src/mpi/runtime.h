@@ -10,6 +10,7 @@
 #include <string>
 
 #include "bootstrap/bootstrap.h"
+#include "proclet-sched/sched.h"
 
 namespace fgmpi::privatize {
 struct Program;
