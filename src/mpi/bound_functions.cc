@@ -72,14 +72,7 @@ void call_function_of_rank(FG_MapPtr_t map, int argc, char** argv, uint32_t rank
   function(argc, own);
 }
 
-uint32_t world_rank() { return g_av.my_first() + sched::current()->index; }
-
-/// Connects the process if it is not: the map is asked for world ranks.
-Status connect_for_map() {
-  Status connected;
-  sched::call_on_host([&] { connected = connect(); });
-  return connected;
-}
+uint32_t world_rank() { return g_av.global_of_local(sched::current()->index); }
 
 /// Lets the other ranks of the process run their functions.
 void release_ranks() {
@@ -128,7 +121,7 @@ FGMPI_EXTENSION int FGmpiexec(int* argc, char*** argv, LookupMapPtr_t lookup) {
         error(
             MPI_ERR_OTHER,
             "called after MPI_Init or for the second time; allowed is one call, before MPI_Init"));
-  FGMPI_RETURN_IF(kCall, nullptr, connect_for_map());
+  FGMPI_RETURN_IF(kCall, nullptr, connect_from_rank());  // the map is asked for world ranks
   FG_MapPtr_t map =
       lookup(*argc, *argv, const_cast<char*>(environment::text(environment::kBindingMap)));
   if (!map)

@@ -66,8 +66,7 @@ void leave_together() {
 /// For a process in which no rank has called MPI_Init. Its ranks are part of the job all the same, and other processes
 /// may be waiting for its address in their MPI_Init.
 void connect_at_the_end() {
-  Status connected;
-  sched::call_on_host([&] { connected = connect(); });
+  const Status connected = connect_from_rank();
   if (!connected.ok()) std::fprintf(stderr, "fgmpi: %s\n", connected.what().c_str());
 }
 

@@ -107,9 +107,7 @@ Status start_rank() {
   sched::Proclet* p = sched::current();
   if (p->rank_state) return {};
   FGMPI_TRY(check_main_thread());  // the first session, or MPI_Init
-  Status connected;
-  sched::call_on_host([&] { connected = connect(); });
-  FGMPI_TRY(std::move(connected));
+  FGMPI_TRY(connect_from_rank());
   auto* rank = new comm::RankState;
   rank->local = p->index;
   rank->world_rank = g_av.global_of_local(p->index);

@@ -128,6 +128,12 @@ Status connect() {
   return {};
 }
 
+Status connect_from_rank() {
+  Status connected;
+  sched::call_on_host([&] { connected = connect(); });
+  return connected;
+}
+
 Status adopt_program() {
   Process& me = process();
   if (privatize::started_through_us())

@@ -35,6 +35,8 @@ bool on_main_thread();
 /// Exchanges addresses with the other processes of the job, once, and sets up transports and endpoints.
 /// Called by the first MPI_Init of the process; host stack; blocks the process.
 Status connect();
+/// The same, called by a rank. Never switches.
+Status connect_from_rank();
 
 /// Tells the layers below how communicators are called in reports.
 void install_naming();

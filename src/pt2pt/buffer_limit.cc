@@ -1,6 +1,5 @@
 #include "pt2pt/buffer_limit.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <new>
@@ -37,12 +36,6 @@ void for_each_waiting(F f) {
       f(static_cast<Unexpected*>(a));
 }
 
-void count_bytes(uint64_t size) {
-  Counters& c = g_engine.counters;
-  c.unexpected_bytes += Engine::charge(size);
-  c.unexpected_bytes_peak = std::max(c.unexpected_bytes_peak, c.unexpected_bytes);
-}
-
 /// An eager copy of a collocated sender's message; nullptr: it must go on waiting.
 Unexpected* copy_of(const SendOp& sender) {
   Unexpected* u = new_unexpected(sender.envelope, sender.size, true);
@@ -57,7 +50,7 @@ Unexpected* copy_of(const SendOp& sender) {
   u->kind = Unexpected::kEager;
   u->process = g_engine.me;
   g_engine.local_unexpected += Engine::charge(u->size);
-  count_bytes(u->size);
+  g_engine.count_unexpected(u->size);
   return u;
 }
 
@@ -88,7 +81,7 @@ Unexpected* entry_for(const Unexpected& request) {
   in->op.finish = taken_in;
   in->op.owner = in.get();
   u->addr = reinterpret_cast<uintptr_t>(in.release());
-  count_bytes(u->size);
+  g_engine.count_unexpected(u->size);
   return u;
 }
 

@@ -306,6 +306,12 @@ class Engine final : public transport::Sink {
     h.dst_local = kProcessEndpoint;
     return h;
   }
+  /// A message of `bytes` is kept for a receive that has not come.
+  void count_unexpected(uint64_t bytes) {
+    counters.unexpected_bytes += charge(bytes);
+    if (counters.unexpected_bytes > counters.unexpected_bytes_peak)
+      counters.unexpected_bytes_peak = counters.unexpected_bytes;
+  }
   bool window_allows(uint32_t process, uint64_t bytes) const {
     return peers[process].in_flight + charge(bytes) <= window;
   }

@@ -41,9 +41,7 @@ void push_eager_copy(Endpoint* at, Unexpected* u) {
   Engine& e = g_engine;
   ++e.counters.sent_local;
   e.local_unexpected += Engine::charge(u->size);
-  e.counters.unexpected_bytes += Engine::charge(u->size);
-  e.counters.unexpected_bytes_peak =
-      std::max(e.counters.unexpected_bytes_peak, e.counters.unexpected_bytes);
+  e.count_unexpected(u->size);
   push_unexpected(at, u);
 }
 

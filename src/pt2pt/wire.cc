@@ -284,9 +284,7 @@ void Engine::arrive(const Header& h, const void* payload, size_t length) {
       begin_arriving(h, nullptr, u);
       take_piece(h.src_process, payload, length);
     }
-    counters.unexpected_bytes += charge(h.size);
-    counters.unexpected_bytes_peak =
-        std::max(counters.unexpected_bytes_peak, counters.unexpected_bytes);
+    count_unexpected(h.size);
   }
   push_unexpected(endpoint, u);
   if (h.dst_local == kProcessEndpoint && on_unmatched) on_unmatched(u);
