@@ -127,18 +127,6 @@ Status plan_here(const Command& command, Section* out, uint32_t* most_each) {
   return check_keys(*out);
 }
 
-void count_codes(const std::vector<Command>& commands, const std::vector<Section>& sections,
-                 const std::vector<int>& failed, bool ok, std::vector<int>* codes) {
-  const bool blamed = std::any_of(failed.begin(), failed.end(), [](int code) { return code != 0; });
-  codes->clear();
-  for (size_t k = 0; k < commands.size(); ++k) {
-    const auto asked = static_cast<size_t>(std::max<int64_t>(commands[k].ranks, 0));
-    const size_t begun = ok ? std::min(asked, static_cast<size_t>(sections[k].ranks)) : asked;
-    codes->insert(codes->end(), begun, ok ? MPI_SUCCESS : blamed ? failed[k] : MPI_ERR_SPAWN);
-    codes->insert(codes->end(), asked - begun, MPI_ERR_SPAWN);
-  }
-}
-
 Order order_of(const std::vector<Command>& commands, uint32_t processes) {
   Order order;
   const auto here =
@@ -164,8 +152,7 @@ Order order_of(const std::vector<Command>& commands, uint32_t processes) {
                          static_cast<long long>(ranks), order.most_each,
                          static_cast<long long>(order.most_each) * processes, processes);
   order.kind = order.status.ok() ? Order::kProclets : Order::kFailed;
-  if (order.kind == Order::kFailed)
-    count_codes(commands, order.sections, failed, false, &order.codes);
+  if (order.kind == Order::kFailed) order.codes = codes_of(commands, order.sections, failed, false);
   order.world = comm::draw_candidate().id();
   order.parents = comm::draw_candidate().id();
   transport::random_bytes(&order.uid, sizeof order.uid);
@@ -375,10 +362,8 @@ Status Spawning::decide(const std::vector<Command>* commands, const Status& here
     if (!one.ok() && blamed < classes.size()) classes[blamed] = one.error_class();
     if (status.ok()) status = std::move(one);
   }
-  std::vector<int> codes;
-  count_codes(*commands, order_.sections, classes, status.ok(), &codes);
   append_status(verdict, status);
-  append_codes(verdict, codes);
+  append_codes(verdict, codes_of(*commands, order_.sections, classes, status.ok()));
   for (uint32_t first : firsts) append(verdict, first);
   return {};
 }

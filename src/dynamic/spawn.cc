@@ -207,6 +207,23 @@ Status start_and_wait(const std::vector<Section>& sections, const char* call,
 
 }  // namespace
 
+std::vector<int> codes_of(const std::vector<Command>& commands,
+                          const std::vector<Section>& sections, const std::vector<int>& failed,
+                          bool ok) {
+  // A command that could be started is none that failed; but nothing of a job that failed goes on.
+  const bool blamed = std::any_of(failed.begin(), failed.end(), [](int code) { return code != 0; });
+  std::vector<int> codes;
+  for (size_t k = 0; k < commands.size(); ++k) {
+    const int code = ok ? MPI_SUCCESS : blamed ? failed[k] : MPI_ERR_SPAWN;
+    const int64_t asked = std::max<int64_t>(commands[k].ranks, 0);
+    // Fewer ranks than asked for, as `soft` allows: the rest was not started.
+    const int64_t started = ok ? std::min(asked, sections[k].ranks) : asked;
+    codes.insert(codes.end(), static_cast<size_t>(started), code);
+    codes.insert(codes.end(), static_cast<size_t>(asked - started), MPI_ERR_SPAWN);
+  }
+  return codes;
+}
+
 Status spawn(const std::vector<Command>& commands, const char* call,
              std::unique_ptr<Conversation>* children, std::vector<int>* codes) {
   std::vector<Section> sections(commands.size());
@@ -218,21 +235,9 @@ Status spawn(const std::vector<Command>& commands, const char* call,
     if (status.ok()) status = std::move(one);
   }
   if (status.ok()) status = start_and_wait(sections, call, children, &errnos);
-  // A command that could be started is none that failed; but nothing of a job that failed goes on.
-  bool blamed = false;
-  for (size_t k = 0; k < commands.size(); ++k) {
+  for (size_t k = 0; k < commands.size(); ++k)
     if (errnos[k]) failed[k] = MPI_ERR_SPAWN;
-    blamed |= failed[k] != 0;
-  }
-  codes->clear();
-  for (size_t k = 0; k < commands.size(); ++k) {
-    const int code = status.ok() ? MPI_SUCCESS : blamed ? failed[k] : MPI_ERR_SPAWN;
-    const int64_t asked = std::max<int64_t>(commands[k].ranks, 0);
-    // Fewer ranks than asked for, as `soft` allows: the rest was not started.
-    const int64_t started = status.ok() ? std::min(asked, sections[k].ranks) : asked;
-    codes->insert(codes->end(), static_cast<size_t>(started), code);
-    codes->insert(codes->end(), static_cast<size_t>(asked - started), MPI_ERR_SPAWN);
-  }
+  *codes = codes_of(commands, sections, failed, status.ok());
   return status;
 }
 

@@ -43,6 +43,12 @@ Status find_program(const Section& section, std::string* path);
 /// MPI_ERR_INFO_VALUE.
 Status pick_soft(const std::string& text, int64_t most, int64_t* out);
 
+/// The codes of all ranks that were asked for, command by command. `failed`: an error class for each command, 0 where nothing
+/// is wrong with it. `ok`: the spawn as a whole; what `soft` leaves out was not started.
+std::vector<int> codes_of(const std::vector<Command>& commands,
+                          const std::vector<Section>& sections, const std::vector<int>& failed,
+                          bool ok);
+
 /// Starts the job. Fills in *codes, one for each rank that was asked for. *children: their first message is to come.
 /// May switch. Errors: MPI_ERR_SPAWN.
 Status spawn(const std::vector<Command>& commands, const char* call,
