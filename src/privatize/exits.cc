@@ -25,6 +25,7 @@
 #include "privatize/output.h"
 #include "privatize/plugins.h"
 #include "privatize/swap.h"
+#include "privatize/waits.h"
 #include "proclet-sched/leave.h"
 
 namespace fgmpi::privatize {
@@ -246,15 +247,10 @@ namespace {
 /// pthread_exit() in main ends the main thread, while other threads go on. For a rank it ends the rank's part of that thread;
 /// the rank ends when its last thread has, or one of them calls exit. May switch.
 [[noreturn]] void end_main_thread() {
-  constexpr int64_t kFirstLook = 20'000, kLongestLook = 1'000'000;
   sched::Proclet* self = sched::running();
   run_handlers(self, 0, [](Handler::Kind k) { return k == Handler::kThreadLocal; });
   destroy_thread_values();
-  for (int64_t wait = kFirstLook; sched::has_threads(self);
-       wait = std::min(2 * wait, kLongestLook)) {
-    sched::SwitchingCall inside;
-    sched::sleep_for(wait);
-  }
+  for (int64_t pause = kFirstPause; sched::has_threads(self);) let_others_run(&pause);
   end_rank(0);
 }
 }  // namespace

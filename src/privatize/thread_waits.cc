@@ -27,8 +27,6 @@
 namespace fgmpi::privatize {
 namespace {
 
-constexpr int64_t kFirstLook = 20'000, kLongestLook = 1'000'000;
-
 constinit Real<int(pthread_mutex_t*)> g_trylock("pthread_mutex_trylock");
 constinit Real<int(pthread_mutex_t*)> g_unlock("pthread_mutex_unlock");
 constinit Real<int(pthread_once_t*, void (*)())> g_once("pthread_once");
@@ -87,23 +85,6 @@ int try_to_lock(pthread_mutex_t* m) {
   return result;
 }
 
-void let_others_run(int64_t* pause, clockid_t clock, const timespec* until) {
-  int64_t ns = *pause;
-  if (until) {
-    timespec now;
-    clock_gettime(clock, &now);
-    const int64_t seconds = std::clamp<int64_t>(until->tv_sec - now.tv_sec, -1, 1);
-    ns = std::clamp<int64_t>(seconds * 1'000'000'000 + until->tv_nsec - now.tv_nsec, 1, ns);
-  }
-  *pause = std::min(2 * *pause, kLongestLook);
-  const int kept = errno;
-  {
-    sched::SwitchingCall inside;
-    sched::sleep_for(ns);
-  }
-  errno = kept;
-}
-
 bool is_over(clockid_t clock, const timespec* until) {
   timespec now;
   clock_gettime(clock, &now);
@@ -119,17 +100,34 @@ constexpr int kUnderWay = 1, kDone = 2;
 
 int once(pthread_once_t* control, void (*function)()) {
   if (on_proclet_among_others()) {
-    int64_t pause = kFirstLook;
+    int64_t pause = kFirstPause;
     while ((__atomic_load_n(control, __ATOMIC_ACQUIRE) & (kUnderWay | kDone)) == kUnderWay)
-      let_others_run(&pause, CLOCK_MONOTONIC, nullptr);
+      let_others_run(&pause);
   }
   return g_once(control, function);
 }
 
 }  // namespace
 
+void let_others_run(int64_t* pause, clockid_t clock, const timespec* until) {
+  int64_t ns = *pause;
+  if (until) {
+    timespec now;
+    clock_gettime(clock, &now);
+    const int64_t seconds = std::clamp<int64_t>(until->tv_sec - now.tv_sec, -1, 1);
+    ns = std::clamp<int64_t>(seconds * 1'000'000'000 + until->tv_nsec - now.tv_nsec, 1, ns);
+  }
+  *pause = std::min(2 * *pause, kLongestPause);
+  const int kept = errno;
+  {
+    sched::SwitchingCall inside;
+    sched::sleep_for(ns);
+  }
+  errno = kept;
+}
+
 int lock_thread_mutex(pthread_mutex_t* m, clockid_t clock, const timespec* until) {
-  for (int64_t pause = kFirstLook;; let_others_run(&pause, clock, until)) {
+  for (int64_t pause = kFirstPause;; let_others_run(&pause, clock, until)) {
     const int result = try_to_lock(m);
     if (result != EBUSY) return result;
     if (until && !is_time(until)) return EINVAL;
@@ -158,7 +156,7 @@ int wait_with_thread_mutex(pthread_mutex_t* m, clockid_t clock, const timespec* 
   if (until && !is_time(until)) return EINVAL;
   const int unlocked = unlock_thread_mutex(m);
   if (unlocked) return unlocked;
-  int64_t pause = kLongestLook / 4;
+  int64_t pause = kLongestPause / 4;
   let_others_run(&pause, clock, until);
   const bool over = until && is_over(clock, until);
   const int locked = lock_thread_mutex(m, CLOCK_MONOTONIC, nullptr);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <time.h>
 
 #include <atomic>
 
@@ -38,6 +39,12 @@ class Real<R(A...)> {
 inline bool on_proclet_among_others() {
   return (g_mode == Mode::kImages || g_mode == Mode::kShared || g_has_guests) && on_proclet();
 }
+
+/// Other ranks run, for *pause nanoseconds at least, but not beyond `until` where that is given. *pause doubles, up to a
+/// millisecond: for loops that look whether they can go on. Begin with kFirstPause. Keeps errno. May switch.
+inline constexpr int64_t kFirstPause = 20'000, kLongestPause = 1'000'000;
+void let_others_run(int64_t* pause, clockid_t clock = CLOCK_MONOTONIC,
+                    const timespec* until = nullptr);
 
 /// Mutexes that the kernel knows by the thread that has locked them: robust ones, and those with priorities (PTHREAD_PRIO_*).
 /// As the pthread functions, for a rank among others: where one would wait, it looks again after a while, and other ranks run
