@@ -55,6 +55,21 @@ int count_all(F host_count, int own, int* out) {
   return code;
 }
 
+/// Finds a name: among our `own`, where is_own(i) says so, else among the host's.
+template <class IsOwn, class F>
+int find_name(const char* name, int own, IsOwn is_own, F find_in_host, int* index) {
+  if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (!name || !index) return MPI_T_ERR_INVALID;
+  for (int i = 0; i < own; ++i)
+    if (is_own(i)) {
+      *index = i;
+      return MPI_SUCCESS;
+    }
+  const int code = find_in_host(index);
+  if (code == MPI_SUCCESS) *index += own;
+  return code;
+}
+
 int init_thread(int required, int* provided);
 int finalize();
 

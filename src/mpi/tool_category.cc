@@ -64,16 +64,9 @@ int category_get_num(int* num) {
 }
 
 int category_get_index(const char* name, int* index) {
-  if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (!name || !index) return MPI_T_ERR_INVALID;
-  for (int i = 0; i < kCategories; ++i)
-    if (!std::strcmp(kOwn[i].name, name)) {
-      *index = i;
-      return MPI_SUCCESS;
-    }
-  const int code = ask_host(&Api::T_category_get_index, name, index);
-  if (code == MPI_SUCCESS) *index += kCategories;
-  return code;
+  return find_name(
+      name, kCategories, [=](int i) { return !std::strcmp(kOwn[i].name, name); },
+      [=](int* out) { return ask_host(&Api::T_category_get_index, name, out); }, index);
 }
 
 int category_get_info(int index, char* name, int* name_len, char* desc, int* desc_len, int* cvars,

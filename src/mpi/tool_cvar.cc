@@ -152,16 +152,9 @@ int cvar_get_num(int* num) {
 }
 
 int cvar_get_index(const char* name, int* index) {
-  if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (!name || !index) return MPI_T_ERR_INVALID;
-  for (int i = 0; i < kOwnCvars; ++i)
-    if (!std::strcmp(kRecords[i].name, name)) {
-      *index = i;
-      return MPI_SUCCESS;
-    }
-  const int code = ask_host(&Api::T_cvar_get_index, name, index);
-  if (code == MPI_SUCCESS) *index += kOwnCvars;
-  return code;
+  return find_name(
+      name, kOwnCvars, [=](int i) { return !std::strcmp(kRecords[i].name, name); },
+      [=](int* out) { return ask_host(&Api::T_cvar_get_index, name, out); }, index);
 }
 
 int cvar_get_info(int index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype,

@@ -110,16 +110,12 @@ int pvar_get_num(int* num) {
 }
 
 int pvar_get_index(const char* name, int var_class, int* index) {
-  if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (!name || !index) return MPI_T_ERR_INVALID;
-  for (int i = 0; i < kOwnPvars; ++i)
-    if (!std::strcmp(kRecords[i].name, name) && class_of(kRecords[i].kind) == var_class) {
-      *index = i;
-      return MPI_SUCCESS;
-    }
-  const int code = ask_host(&Api::T_pvar_get_index, name, var_class, index);
-  if (code == MPI_SUCCESS) *index += kOwnPvars;
-  return code;
+  return find_name(
+      name, kOwnPvars,
+      [=](int i) {
+        return !std::strcmp(kRecords[i].name, name) && class_of(kRecords[i].kind) == var_class;
+      },
+      [=](int* out) { return ask_host(&Api::T_pvar_get_index, name, var_class, out); }, index);
 }
 
 int pvar_get_info(int index, char* name, int* name_len, int* verbosity, int* var_class,
@@ -213,20 +209,24 @@ int pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle) {
   return MPI_SUCCESS;
 }
 
-int pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
+namespace {
+/// Ours run always; those of the host can be started and stopped.
+template <class Member>
+int start_or_stop(Member in_host, MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
   Session* in;
   Handle* own;
   if (int code = look_up(session, handle, &in, &own)) return code;
   if (own) return MPI_T_ERR_PVAR_NO_STARTSTOP;
-  return ask_host(&Api::T_pvar_start, in->host, for_host(handle));
+  return ask_host(in_host, in->host, for_host(handle));
+}
+}  // namespace
+
+int pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
+  return start_or_stop(&Api::T_pvar_start, session, handle);
 }
 
 int pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
-  Session* in;
-  Handle* own;
-  if (int code = look_up(session, handle, &in, &own)) return code;
-  if (own) return MPI_T_ERR_PVAR_NO_STARTSTOP;
-  return ask_host(&Api::T_pvar_stop, in->host, for_host(handle));
+  return start_or_stop(&Api::T_pvar_stop, session, handle);
 }
 
 int pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buffer) {
