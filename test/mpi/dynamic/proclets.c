@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "exercise.h"
+#include "spawning.h"
 
 #define DEPTH 2
 
@@ -24,12 +25,6 @@ static void check_globals(void) {
 static void check_globals_again(void) {
   CHECK(*pointer == 1 && of_thread == 3);
   for (int i = 0; i < 3000; ++i) CHECK(zeroed[i] == i + 1);
-}
-
-static int appnum(void) {
-  int *value, flag;
-  OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &value, &flag));
-  return flag ? *value : -1;
 }
 
 /* argv[1]: how deep the children are; argv[2]: how many they are; argv[3]: where program 1 begins; argv[4]: their process, if
@@ -67,13 +62,10 @@ static void set_here(MPI_Info* info) {
 
 /* Spawns maxprocs ranks, or twice as many of two commands. */
 static void spawn(MPI_Comm comm, const char* program, int depth, int maxprocs, int twice) {
-  int rank, size;
-  OK(MPI_Comm_rank(comm, &rank));
+  int size;
   OK(MPI_Comm_size(comm, &size));
   MPI_Comm children;
   const int root = size - 1, all = twice ? 2 * maxprocs : maxprocs;
-  int* codes = malloc(sizeof(int) * (size_t)all);
-  for (int i = 0; i < all; ++i) codes[i] = -1;
   char text[4][20];
   snprintf(text[0], 20, "%d", depth);
   snprintf(text[1], 20, "%d", all);
@@ -82,23 +74,11 @@ static void spawn(MPI_Comm comm, const char* program, int depth, int maxprocs, i
   char* arguments[] = {text[0], text[1], text[2], text[3], "-x", NULL};
   MPI_Info info;
   set_here(&info);
-  if (twice) {
-    char* programs[] = {(char*)program, (char*)program};
-    char** lists[] = {arguments, arguments};
-    int most[] = {maxprocs, maxprocs};
-    MPI_Info infos[] = {info, info};
-    OK(MPI_Comm_spawn_multiple(rank == root ? 2 : -1, rank == root ? programs : NULL,
-                               rank == root ? lists : NULL, rank == root ? most : NULL,
-                               rank == root ? infos : NULL, root, comm, &children, codes));
-  } else {
-    OK(MPI_Comm_spawn(rank == root ? program : NULL, arguments, rank == root ? maxprocs : -1, info,
-                      root, comm, &children, codes));
-  }
-  for (int i = 0; i < all; ++i) CHECK(codes[i] == MPI_SUCCESS);
+  MPI_Info infos[] = {info, info};
+  spawn_commands(comm, root, program, arguments, maxprocs, twice, infos, &children);
   exercise(children, 0);
   OK(MPI_Comm_disconnect(&children));
   OK(MPI_Info_free(&info));
-  free(codes);
 }
 
 static int handlers;

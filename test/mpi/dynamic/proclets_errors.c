@@ -1,15 +1,5 @@
 /* Spawns as proclets that are refused: classes, codes, and a job that goes on. */
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "mpitest.h"
-
-static int class_of(int code) {
-  int c;
-  MPI_Error_class(code, &c);
-  return c;
-}
+#include "spawning.h"
 
 static MPI_Info here(const char* key, const char* value) {
   MPI_Info info;
@@ -33,17 +23,6 @@ static void fails(const char* program, int maxprocs, MPI_Info info, int wanted, 
   CHECK(strstr(text, words));
   for (int i = 0; i < maxprocs; ++i) CHECK(class_of(codes[i]) == wanted);
   OK(MPI_Info_free(&info));
-}
-
-/* A file that may be executed, but cannot be. */
-static void no_program(char* path, int rank) {
-  if (rank == 0) {
-    strcpy(path, "/tmp/fgmpi-test-proclets-XXXXXX");
-    const int fd = mkstemp(path);
-    CHECK(fd >= 0 && write(fd, "\177ELF nonsense", 13) == 13 && fchmod(fd, 0700) == 0 &&
-          close(fd) == 0);
-  }
-  OK(MPI_Bcast(path, 100, MPI_CHAR, 0, MPI_COMM_WORLD));
 }
 
 int main(int argc, char** argv) {

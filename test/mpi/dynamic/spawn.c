@@ -1,14 +1,9 @@
 /* A job spawns others, several ranks and programs at once, as deep as DEPTH: each uses its intercommunicators. The parents
  * and the children are the same program: children have a parent. */
 #include "exercise.h"
+#include "spawning.h"
 
 #define DEPTH 2
-
-static int appnum(void) {
-  int *value, flag;
-  OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &value, &flag));
-  return flag ? *value : -1;
-}
 
 /* argv[1]: how deep the children are; argv[2]: how many they should be; argv[3]: where program 1 begins. */
 static void child(MPI_Comm parent, int argc, char** argv) {
@@ -26,12 +21,8 @@ static void child(MPI_Comm parent, int argc, char** argv) {
 
 static void spawn_and_use(MPI_Comm comm, const char* program, int depth, int c, int maxprocs,
                           int twice) {
-  int rank;
-  OK(MPI_Comm_rank(comm, &rank));
   MPI_Comm children;
-  int* codes = malloc(sizeof(int) * 2 * (size_t)maxprocs);
   const int root = 0, all = twice ? 2 * maxprocs : maxprocs;
-  for (int i = 0; i < all; ++i) codes[i] = -1;
   char text[3][20], nfg[20];
   snprintf(text[0], 20, "%d", depth);
   snprintf(text[1], 20, "%d", all);
@@ -41,23 +32,11 @@ static void spawn_and_use(MPI_Comm comm, const char* program, int depth, int c, 
   MPI_Info info;
   OK(MPI_Info_create(&info));
   OK(MPI_Info_set(info, "nfg", nfg));
-  if (twice) {
-    char* programs[] = {(char*)program, (char*)program};
-    char** lists[] = {arguments, arguments};
-    int most[] = {maxprocs, maxprocs};
-    MPI_Info infos[] = {info, MPI_INFO_NULL};
-    OK(MPI_Comm_spawn_multiple(rank == root ? 2 : -1, rank == root ? programs : NULL,
-                               rank == root ? lists : NULL, rank == root ? most : NULL,
-                               rank == root ? infos : NULL, root, comm, &children, codes));
-  } else {
-    OK(MPI_Comm_spawn(rank == root ? program : NULL, arguments, rank == root ? maxprocs : -1, info,
-                      root, comm, &children, codes));
-  }
-  for (int i = 0; i < all; ++i) CHECK(codes[i] == MPI_SUCCESS);
+  MPI_Info infos[] = {info, MPI_INFO_NULL};
+  spawn_commands(comm, root, program, arguments, maxprocs, twice, infos, &children);
   exercise(children, 0);
   OK(MPI_Comm_disconnect(&children));
   OK(MPI_Info_free(&info));
-  free(codes);
 }
 
 int main(int argc, char** argv) {
