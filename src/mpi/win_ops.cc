@@ -44,7 +44,7 @@ Status put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_
   uint64_t bytes;
   if (char* there = plain_target(win, origin_addr, origin_count, origin_datatype, target_rank,
                                  target_disp, target_count, target_datatype, &bytes)) {
-    rma::count_direct(win->access.get());
+    rma::count_direct_store(win->access.get());
     rma::move_bytes(there, origin_addr, bytes);
     return {};
   }

@@ -24,9 +24,23 @@ inline char* place_of(const Access* a, int32_t rank, MPI_Aint disp, uint64_t byt
 }
 
 /// Counts an operation at the target reached last.
-inline void count_direct(Access* a) {
+inline void count_direct(const Access* a) {
   ++g_counters.operations[static_cast<int>(a->hot.way)];
+}
+/// The same, and a flush must make visible what it stores.
+inline void count_direct_store(Access* a) {
+  count_direct(a);
   a->stores |= a->hot.way == Way::kMapped;
+}
+/// The same of an atomic read-modify-write. A locked instruction of x86 waits for all stores before it and is done before
+/// any load behind it, as a flush would have it.
+inline void count_direct_update(Access* a) {
+#ifdef __x86_64__
+  count_direct(a);
+  a->stores = false;
+#else
+  count_direct_store(a);
+#endif
 }
 
 inline void move_bytes(void* to, const void* from, uint64_t bytes) {
@@ -57,7 +71,7 @@ inline bool fetch_at_once(Access* a, const void* origin, void* result, MPI_Datat
     return false;
   char* at = place_of(a, rank, disp, bytes);
   if (!at || reinterpret_cast<uintptr_t>(at) % bytes || a->hot.part->locked) return false;
-  count_direct(a);
+  op == MPI_NO_OP ? count_direct(a) : count_direct_update(a);
   auto apply = [&](auto word) {
     using W = decltype(word);
     W* to = reinterpret_cast<W*>(at);
