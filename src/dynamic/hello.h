@@ -15,7 +15,8 @@ struct Hello {
   uint32_t kind;
   uint32_t from_process;  ///< kLink: who writes
   uint32_t to_process;
-  uint32_t port;  ///< kPort: its number
+  uint32_t
+      number;  ///< kPort: the port's; kLink: which connection this is of those that the writer has opened, from 1 on
   GroupUid from, to;
   Key key;
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -30,9 +31,9 @@ constexpr size_t kPayload = 64 << 10;
 constexpr size_t kMostUnsent = 512
                                << 10;    ///< bytes that wait at a peer before senders are held back
 constexpr size_t kMostNewcomers = 1024;  ///< that have not said hello
-/// A process that ends closes its connections in any order: its bye is in one, this one has ended already.
-constexpr int64_t kByeFollowsWithin = 1 * kSecond;
-constexpr int64_t kFlush = 5 * kSecond;  ///< at the end
+/// How long a process that ends waits for another job's to take what it was sent: as long as that one may compute without
+/// looking for messages. Past it what has not left is lost.
+constexpr int64_t kFlush = 300 * kSecond;
 
 Status (*g_opened)(Links&) = nullptr;
 bool (*g_port)(const Hello&, int) = nullptr;
@@ -106,27 +107,27 @@ class Newcomer final : public Stream {
 class OutLink final : public Stream {
  public:
   Peer* peer = nullptr;  ///< nullptr: the job is not connected any more
-  bool closes_when_empty = false;
+  bool closes_when_empty = false;  ///< has said bye; it ends when the other side has read that
 
  private:
   size_t on_bytes(const uint8_t*, size_t count) override { return count; }  // nobody writes here
   void on_end(const std::string& why) override { links().out_ended(this, why); }
   void on_room() override {
     links().made_room_ = true;
-    if (closes_when_empty && unsent() == 0) links().out_ended(this, "");
+    if (closes_when_empty && unsent() == 0) shut_down();
   }
 };
 
 class InLink final : public Stream {
  public:
-  InLink(int fd, const Hello& hello) : uid(hello.from), index(hello.from_process) {
+  InLink(int fd, const Hello& hello)
+      : uid(hello.from), index(hello.from_process), number(hello.number) {
     adopt(fd, true);
   }
   const GroupUid uid;
-  const uint32_t index;
+  const uint32_t index, number;
   bool was_known = false, said_bye = false;
-  uint64_t seen_changes = 0;   ///< when `peer` was looked up
-  uint64_t counted_since = 0;  ///< Peer::since of the one that counts this link
+  uint64_t seen_changes = 0;  ///< when `peer` was looked up
   Peer* peer = nullptr;
 
  private:
@@ -241,7 +242,6 @@ void Links::added(uint32_t pgid) {
     peer.process = g_process_groups.first_process(pgid) + index;
     peer.pgid = pgid;
     peer.index = index;
-    peer.since = changes_;
     g_av.set_address(peer.process, reinterpret_cast<uintptr_t>(&peer), true);
   }
   auto paused = std::move(paused_);
@@ -259,7 +259,7 @@ void Links::removing(uint32_t pgid) {
   ++changes_;
   for (Peer& peer : peers_[pgid]) {
     say_bye(&peer, ByeReason::kDisconnected);
-    std::erase_if(suspects_, [&](const auto& s) { return s.first == &peer; });
+    std::erase_if(suspects_, [&](const Suspect& s) { return s.peer == &peer; });
     std::erase_if(failures_, [&](const Failure& f) { return f.process == peer.process; });
     pt2pt::forget_process(peer.process);
   }
@@ -277,7 +277,7 @@ void Links::count_alive() {
   // Of a suspect, and of a loss that is still to be reported, something is to come yet: no deadlock before that.
   bool any = !suspects_.empty() || !failures_.empty();
   for (const auto& [pgid, peers] : peers_)
-    for (const Peer& peer : peers) any |= peer.alive() && (peer.out || peer.in_links > 0);
+    for (const Peer& peer : peers) any |= peer.alive() && (peer.out || peer.in || peer.awaited > 0);
   pt2pt::set_connected_to_others(any && !closing_);
 }
 
@@ -290,8 +290,33 @@ void Links::open_to(const RankMap& map) {
   }
   for (uint32_t process : processes) {
     const uint32_t pgid = g_process_groups.group_of_process(process);
-    out_of(&peers_[pgid][process - g_process_groups.first_process(pgid)]);
+    say_here(&peers_[pgid][process - g_process_groups.first_process(pgid)]);
   }
+}
+
+namespace {
+
+/// A frame that Links itself sends and takes.
+std::array<uint8_t, sizeof(uint32_t) + sizeof(Header)> own_frame(uint8_t kind, int32_t tag) {
+  Header header{};
+  header.kind = kind;
+  header.tag = tag;
+  header.src_process = g_av.me();
+  std::array<uint8_t, sizeof(uint32_t) + sizeof(Header)> bytes{};  // begins with the length, 0
+  std::memcpy(bytes.data() + sizeof(uint32_t), &header, sizeof header);
+  return bytes;
+}
+
+}  // namespace
+
+/// Announces a communicator with this peer.
+void Links::say_here(Peer* peer) {
+  ++peer->awaited;
+  OutLink* link = out_of(peer);
+  if (!link) return;
+  const auto frame = own_frame(kHere, 0);
+  link->write(frame.data(), frame.size(), nullptr, 0);
+  count_alive();
 }
 
 /// The connection to a peer, opened if need be; nullptr when it is lost.
@@ -311,6 +336,7 @@ OutLink* Links::out_of(Peer* peer) {
   Hello hello = make_hello(Hello::kLink, card.key);
   hello.to = g_process_groups.uid(peer->pgid);
   hello.to_process = peer->index;
+  hello.number = ++opened_;
   raw->write(&hello, sizeof hello, nullptr, 0);
   raw->connect(addresses_of(card.contact));
   count_alive();
@@ -320,19 +346,12 @@ OutLink* Links::out_of(Peer* peer) {
 void Links::say_bye(Peer* peer, ByeReason reason) {
   OutLink* link = peer->out;
   if (!link) return;
-  Header header{};
-  header.kind = kBye;
-  header.tag = static_cast<int32_t>(reason);
-  header.src_process = g_av.me();
-  const uint32_t length = 0;
-  uint8_t front[sizeof length + sizeof header];
-  std::memcpy(front, &length, sizeof length);
-  std::memcpy(front + sizeof length, &header, sizeof header);
-  link->write(front, sizeof front, nullptr, 0);
+  const auto frame = own_frame(kBye, static_cast<int32_t>(reason));
+  link->write(frame.data(), frame.size(), nullptr, 0);
   link->peer = nullptr;
   link->closes_when_empty = true;
   peer->out = nullptr;
-  if (link->open() && link->unsent() == 0) out_ended(link, "");
+  if (link->open() && link->unsent() == 0) link->shut_down();
 }
 
 // ---- Frames out ----------------------------------------------------------------------------------------
@@ -393,9 +412,9 @@ Peer* Links::peer_of(InLink* link) {
   if (pgid == ProcessGroups::kNone || pgid == 0 || link->index >= g_process_groups.processes(pgid))
     return nullptr;
   link->peer = &peers_[pgid][link->index];
-  if (link->counted_since != link->peer->since) {
-    link->counted_since = link->peer->since;
-    ++link->peer->in_links;
+  if (link->number > link->peer->in_number) {
+    link->peer->in_number = link->number;
+    link->peer->in = link;
     link->peer->said_bye = link->said_bye;
     count_alive();
   }
@@ -409,7 +428,11 @@ bool Links::deliver(InLink* link, Header header, const void* payload, size_t len
   if (header.src_process != link->index) return false;
   if (header.kind == kBye) {
     link->said_bye = true;
-    if (peer) on_bye(peer);
+    if (peer && peer->in == link) on_bye(peer);
+    return true;
+  }
+  if (header.kind == kHere) {
+    if (peer) --peer->awaited;
     return true;
   }
   if (!peer) return true;  // of communicators that have been freed here
@@ -427,7 +450,6 @@ bool Links::deliver(InLink* link, Header header, const void* payload, size_t len
 
 void Links::on_bye(Peer* peer) {
   peer->said_bye = true;
-  std::erase_if(suspects_, [&](const auto& s) { return s.first == peer; });
   count_alive();
 }
 
@@ -436,29 +458,51 @@ void Links::on_bye(Peer* peer) {
 void Links::in_ended(InLink* link, const std::string& why) {
   std::erase(paused_, link);
   Peer* peer = peer_of(link);
-  const bool expected = link->said_bye;
+  const bool last = peer && peer->in == link, expected = link->said_bye;
+  if (last) peer->in = nullptr;
   auto node = streams_.extract(link);
   if (node) g_poller.destroy(std::move(node.mapped()));
-  if (!peer) return;
-  --peer->in_links;  // peer_of() has counted it
+  if (!last) return;
   if (!expected) lose(peer, why);
   count_alive();
 }
 
-/// The connection that we write on has ended: we have said bye, or the other process has gone.
+/// The connection that we write on has ended: the other side has read our bye, or it has ended or been lost itself.
 void Links::out_ended(OutLink* link, const std::string& why) {
   Peer* peer = link->peer;
   auto node = streams_.extract(link);
   if (node) g_poller.destroy(std::move(node.mapped()));
   if (!peer) return;
   peer->out = nullptr;
-  // It has ended. What is to be said of it comes on the other connection.
-  const bool expected = peer->said_bye;
   peer->failed = true;
-  if (!expected) suspects_.push_back({peer, now_ns()});
-  if (!expected && peer->in_links == 0) {
-    peer->failed = false;
-    lose(peer, why);
+  suspects_.push_back({peer, why});
+  count_alive();
+}
+
+/// Is there something unread that may be of this peer?
+bool Links::may_have_said_more(const Peer& peer) const {
+  for (const auto& listener : listeners_)
+    if (listener->has_news()) return true;
+  const GroupUid& uid = g_process_groups.uid(peer.pgid);
+  for (const auto& [stream, owner] : streams_) {
+    const auto* in = dynamic_cast<const InLink*>(stream);
+    const bool concerned = in ? in->uid == uid && in->index == peer.index
+                              : dynamic_cast<const Newcomer*>(stream) != nullptr;
+    if (concerned && stream->has_news()) return true;
+  }
+  return false;
+}
+
+/// They have left in order, or are lost, as soon as all that they have said was read.
+void Links::judge_suspects() {
+  for (size_t i = 0; i < suspects_.size();) {
+    const Suspect suspect = suspects_[i];
+    if (!suspect.peer->has_left() && may_have_said_more(*suspect.peer)) {
+      ++i;
+      continue;
+    }
+    suspects_.erase(suspects_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (!suspect.peer->has_left()) lose(suspect.peer, suspect.why);
   }
   count_alive();
 }
@@ -467,7 +511,6 @@ void Links::lose(Peer* peer, const std::string& why) {
   const bool told = std::any_of(failures_.begin(), failures_.end(),
                                 [&](const Failure& f) { return f.process == peer->process; });
   peer->failed = true;
-  std::erase_if(suspects_, [&](const auto& s) { return s.first == peer; });
   if (!told && !closing_) failures_.push_back({peer->process, why});
 }
 
@@ -483,30 +526,18 @@ bool Links::poll() {
   bool any = inner_ && inner_->poll();
   any |= g_poller.poll();
   any |= Waiter::check_deadlines();
-  if (__builtin_expect(!suspects_.empty(), 0)) {
-    const int64_t now = now_ns();
-    for (size_t i = 0; i < suspects_.size();) {
-      if (now - suspects_[i].second < kByeFollowsWithin) {
-        ++i;
-        continue;
-      }
-      lose(suspects_[i].first, "it has closed its connections");
-      i = 0;
-    }
-  }
+  if (__builtin_expect(!suspects_.empty(), 0)) judge_suspects();
   if (__builtin_expect(!failures_.empty(), 0)) report();
   if (made_room_) any = true, made_room_ = false;
   return any;
 }
 
-bool Links::arm() { return failures_.empty() && !made_room_; }
+bool Links::arm() { return failures_.empty() && suspects_.empty() && !made_room_; }
 
 int Links::wait_fd() const { return g_poller.descriptor(); }
 
 int64_t Links::longest_sleep() const {
-  int64_t longest = std::min(g_poller.longest_sleep(), Waiter::until_next_deadline());
-  if (!suspects_.empty()) longest = std::min(longest, kByeFollowsWithin / 10);
-  return longest;
+  return std::min(g_poller.longest_sleep(), Waiter::until_next_deadline());
 }
 
 /// Newcomers that say nothing are sent away.
@@ -529,12 +560,13 @@ void Links::close() {
   closing_ = true;
   for (auto& [pgid, peers] : peers_)
     for (Peer& peer : peers) say_bye(&peer, ByeReason::kEnded);
-  auto unsent = [&] {
+  // Until the others have our byes no connection is closed that they write (links.h).
+  auto under_way = [&] {
     return std::any_of(streams_.begin(), streams_.end(),
-                       [](auto& entry) { return entry.first->unsent() > 0; });
+                       [](auto& entry) { return entry.first->under_way(); });
   };
   const int64_t deadline = now_ns() + kFlush;
-  while (unsent() && now_ns() < deadline)
+  while (under_way() && now_ns() < deadline)
     if (!g_poller.poll()) stand_still(100'000);
   while (!streams_.empty())
     g_poller.destroy(std::move(streams_.extract(streams_.begin()).mapped()));

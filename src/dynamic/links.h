@@ -5,8 +5,17 @@
 //
 //   | Hello |  then frames: | payload bytes 4 | Header 48 | payload |             at the end a frame of kind kBye
 //
-// One direction a connection: a process that goes writes its bye and closes; nothing that the other has not read yet is
-// lost, since nothing comes back on that connection. A connection that ends without a bye is a process that was lost.
+// One direction a connection: a process that goes writes its bye and shuts down; the other side reads all of it and then
+// closes. Nothing comes back on that connection, so nothing that has not been read yet is lost.
+//
+// Who is lost. Only the connection that a process writes tells: it ends without a bye. When the one that this process writes
+// ends first, the other one's bye may be under way, even on a connection that nobody has accepted yet. A process that ends in
+// order closes what others write only when its byes are with their kernels; so whatever it has said is found by looking at
+// listeners, newcomers and its connections, and when these have nothing more without a bye, it is lost. No time is measured.
+//
+// Connections come and go as jobs connect and disconnect; a bye may still be unread when the next connection is made. So
+// connections are numbered by who opens them, and only the last one counts; and each new communicator is announced by a frame
+// of kind kHere: a process that has yet to announce one has not left.
 //
 // Links is the transport with the transport bit 1. A job on several hosts has another one there: Links then stands in
 // front of it and hands on what is for its own job.
@@ -34,7 +43,7 @@
 
 namespace fgmpi::dynamic {
 
-inline constexpr uint8_t kBye = 0xff;  ///< Header::kind
+inline constexpr uint8_t kBye = 0xff, kHere = 0xfe;  ///< Header::kind
 enum class ByeReason : int32_t { kDisconnected = 1, kEnded };
 
 /// A hello to the process with this key, or to a port.
@@ -48,11 +57,14 @@ struct Peer {
   uint32_t process = 0;  ///< in the address vector
   uint32_t pgid = 0, index = 0;
   OutLink* out = nullptr;
-  uint32_t in_links = 0;  ///< connections that it has opened
-  uint64_t since = 0;     ///< which change of the groups made it known
-  bool said_bye = false;
-  bool failed = false;  ///< lost, or has ended: what is sent to it is dropped
-  bool alive() const { return !said_bye && !failed; }
+  InLink* in = nullptr;    ///< the last connection that it has opened
+  uint32_t in_number = 0;  ///< which one that is or was
+  /// Communicators that were established here and that it has not announced yet; less than 0: the other way round.
+  int32_t awaited = 0;
+  bool said_bye = false;  ///< on its last connection
+  bool failed = false;    ///< lost, or has ended: what is sent to it is dropped
+  bool has_left() const { return said_bye && awaited <= 0; }
+  bool alive() const { return !has_left() && !failed; }
 };
 
 class Links final : public transport::Transport {
@@ -111,6 +123,7 @@ class Links final : public transport::Transport {
   void removed();
   bool own(uint32_t process) const;
   OutLink* out_of(Peer* peer);
+  void say_here(Peer* peer);
   void say_bye(Peer* peer, ByeReason reason);
   void take_newcomer(int fd);
   bool take_hello(const Hello& hello, class Newcomer* newcomer);
@@ -119,6 +132,8 @@ class Links final : public transport::Transport {
   void on_bye(Peer* peer);
   void out_ended(OutLink* link, const std::string& why);
   void in_ended(InLink* link, const std::string& why);
+  bool may_have_said_more(const Peer& peer) const;
+  void judge_suspects();
   void lose(Peer* peer, const std::string& why);
   void report();
   void count_alive();
@@ -137,8 +152,13 @@ class Links final : public transport::Transport {
     std::string why;
   };
   std::vector<Failure> failures_;
-  /// Peers whose connection for our frames has ended without a bye so far, and since when (now_ns).
-  std::vector<std::pair<Peer*, int64_t>> suspects_;
+  /// Peers whose connection for our frames has ended without a bye so far, and how.
+  struct Suspect {
+    Peer* peer;
+    std::string why;
+  };
+  std::vector<Suspect> suspects_;
+  uint32_t opened_ = 0;  ///< connections
   uint64_t strangers_ = 0, refused_ = 0;
 };
 

@@ -39,7 +39,7 @@ Port* find_port(const std::string& text) {
 
 /// A process that has said hello to a port.
 bool take_caller(const Hello& hello, int fd) {
-  auto it = g_ports.find(hello.port);
+  auto it = g_ports.find(hello.number);
   if (it == g_ports.end() || !hello.key.same(it->second.key)) return false;
   Port& port = it->second;
   while (!port.callers.empty() && port.callers.front()->ended()) port.callers.pop_front();
@@ -116,7 +116,7 @@ Status call_port(const std::string& text, std::unique_ptr<Conversation>* out) {
   if (!name.parse(text)) return no_port(text, "a name that MPI_Open_port has given");
   auto made = std::make_unique<Conversation>();
   Hello hello = make_hello(Hello::kPort, name.key);
-  hello.port = name.number;
+  hello.number = name.number;
   made->write(&hello, sizeof hello, nullptr, 0);
   made->connect(addresses_of(name.contact));
   *out = std::move(made);

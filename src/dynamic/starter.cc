@@ -31,11 +31,6 @@ bool write_all(int fd, const void* bytes, size_t count) {
   return true;
 }
 
-bool say(int fd, uint32_t word) {
-  const uint32_t message[2] = {sizeof word, word};
-  return write_all(fd, message, sizeof message);
-}
-
 /// A connection with the port, which closes when another program takes this process over; -1: there is none.
 int call(const PortName& name) {
   for (const SocketAddress& to : addresses_of(name.contact)) {
@@ -45,6 +40,24 @@ int call(const PortName& name) {
     close(fd);
   }
   return -1;
+}
+
+/// A connection with the port, after the hello; -1: there is none.
+int open_to_port(const PortName& name) {
+  const int fd = call(name);
+  Hello hello{};
+  std::memcpy(hello.magic, Hello::kMagic, sizeof hello.magic);
+  hello.kind = Hello::kPort;
+  hello.number = name.number;
+  hello.key = name.key;
+  if (fd < 0 || write_all(fd, &hello, sizeof hello)) return fd;
+  close(fd);
+  return -1;
+}
+
+bool say(int fd, uint32_t word) {
+  const uint32_t message[2] = {sizeof word, word};
+  return write_all(fd, message, sizeof message);
 }
 
 /// Becomes the program; an errno when that cannot be. No shell is tried, as execvp() would.
@@ -74,20 +87,29 @@ int start_program(int argc, char** argv) {
     std::fprintf(stderr, "fgmpi-start: is called by MPI_Comm_spawn only\n");
     return 1;
   }
-  const int fd = call(name);
-  Hello hello{};
-  std::memcpy(hello.magic, Hello::kMagic, sizeof hello.magic);
-  hello.kind = Hello::kPort;
-  hello.port = name.number;
-  hello.key = name.key;
-  if (fd < 0 || !write_all(fd, &hello, sizeof hello) ||
-      !say(fd, static_cast<uint32_t>(std::strtoul(argv[2], nullptr, 10)))) {
+  const int fd = open_to_port(name);
+  if (fd < 0 || !say(fd, static_cast<uint32_t>(std::strtoul(argv[2], nullptr, 10)))) {
     std::fprintf(stderr, "fgmpi-start: the process that called MPI_Comm_spawn cannot be reached\n");
     return 1;
   }
   const int why = execute(argv[3], argv + 4);
   say(fd, static_cast<uint32_t>(why));
   return why == ENOENT ? 127 : 126;
+}
+
+void tell_end(const std::string& port, uint32_t rank) {
+  PortName name;
+  if (!name.parse(port)) return;
+  const int fd = open_to_port(name);
+  if (fd < 0) return;
+  const uint64_t no_id = 0;
+  uint8_t message[sizeof(uint32_t) + sizeof no_id + sizeof rank];
+  const uint32_t length = sizeof message - sizeof(uint32_t);
+  std::memcpy(message, &length, sizeof length);
+  std::memcpy(message + sizeof length, &no_id, sizeof no_id);
+  std::memcpy(message + sizeof length + sizeof no_id, &rank, sizeof rank);
+  write_all(fd, message, sizeof message);
+  close(fd);
 }
 
 }  // namespace fgmpi::dynamic

@@ -1,9 +1,11 @@
 #include "dynamic/stream.h"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -213,6 +215,27 @@ bool Stream::hung_up() const {
   pollfd other{fd_, POLLRDHUP, 0};
   return fd_ < 0 ||
          (::poll(&other, 1, 0) == 1 && (other.revents & (POLLRDHUP | POLLHUP | POLLERR)));
+}
+
+bool Stream::has_news() const {
+  pollfd mine{fd_, POLLIN, 0};
+  return fd_ >= 0 && ::poll(&mine, 1, 0) == 1;
+}
+
+bool Stream::under_way() const {
+  if (unsent() > 0) return true;
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  // What was written to a local socket is with its reader at once; of such a one SIOCOUTQ tells what was not read.
+  if (fd_ < 0 || getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length) != 0 ||
+      address.ss_family == AF_UNIX)
+    return false;
+  int unacknowledged = 0;
+  return ioctl(fd_, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged > 0;
+}
+
+void Stream::shut_down() {
+  if (fd_ >= 0) ::shutdown(fd_, SHUT_WR);
 }
 
 void Stream::pause(bool paused) {

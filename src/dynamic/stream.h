@@ -58,6 +58,12 @@ class Stream {
   void pause(bool paused);
   /// Has the other side closed, although what it said before may not have been read?
   bool hung_up() const;
+  /// Is there something to be read, or accepted, or an end to be noticed?
+  bool has_news() const;
+  /// Is some of what was written kept, or on its way to the kernel of another host?
+  bool under_way() const;
+  /// Nothing more is written; the other side reads an end behind what was. REQUIRES: unsent() == 0.
+  void shut_down();
   /// Stops everything; on_end() is not called.
   void close();
   /// Gives up the descriptor without closing it.

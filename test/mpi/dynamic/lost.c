@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mpitest.h"
+#include "meeting.h"
 
 int main(int argc, char** argv) {
   int rank, size;
@@ -15,22 +15,8 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   const int waits = strcmp(argv[1], "wait") == 0;
-  if (rank == 0 && waits) {
-    OK(MPI_Open_port(MPI_INFO_NULL, port));
-    char whole[4096];
-    snprintf(whole, sizeof whole, "%s.new", argv[2]);
-    FILE* f = fopen(whole, "w");
-    CHECK(f && fputs(port, f) >= 0 && fclose(f) == 0 && rename(whole, argv[2]) == 0);
-  } else if (rank == 0) {
-    FILE* f = NULL;
-    for (int i = 0; i < 3000 && !(f = fopen(argv[2], "r")); ++i) usleep(10000);
-    CHECK(f && fgets(port, sizeof port, f));
-    fclose(f);
-  }
-  if (waits)
-    OK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
-  else
-    OK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
+  find_port(waits, argv[2], port);
+  inter = meet(waits, port);
   int word = 1;
   OK(MPI_Barrier(inter));
   if (!waits) {

@@ -3,22 +3,8 @@
 #include <unistd.h>
 
 #include "exercise.h"
+#include "meeting.h"
 #include "usage.h"
-
-static void write_file(const char* path, const char* text) {
-  char whole[4096];
-  snprintf(whole, sizeof whole, "%s.new", path);
-  FILE* f = fopen(whole, "w");
-  CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
-  CHECK(rename(whole, path) == 0);
-}
-
-static void read_file(const char* path, char* text, int bytes) {
-  FILE* f = NULL;
-  for (int i = 0; i < 6000 && !(f = fopen(path, "r")); ++i) usleep(10000);
-  CHECK(f && fgets(text, bytes, f));
-  fclose(f);
-}
 
 static void use_shortly(MPI_Comm inter, int side) {
   MPI_Comm merged;
@@ -39,19 +25,11 @@ int main(int argc, char** argv) {
   const int times = argc > 3 ? atoi(argv[3]) : 2;
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   char port[MPI_MAX_PORT_NAME] = "";
-  if (rank == 0 && side == 0) {
-    OK(MPI_Open_port(MPI_INFO_NULL, port));
-    write_file(argv[2], port);
-  }
-  if (rank == 0 && side == 1) read_file(argv[2], port, sizeof port);
+  find_port(side == 0, argv[2], port);
   int fds = 0;
   long kib = 0;
   for (int k = 0; k < times; ++k) {
-    MPI_Comm inter;
-    if (side == 0)
-      OK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
-    else
-      OK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
+    MPI_Comm inter = meet(side == 0, port);
     if (times < 10)
       exercise(inter, side);
     else
