@@ -160,13 +160,13 @@ bool AddressVector::is_hosted_here(uint32_t w, uint32_t* local) const {
   return at.process == me_;
 }
 
-uint32_t AddressVector::global_of_local(uint32_t local) const {
-  if (local < my_count_) return my_first_ + local;
+uint32_t AddressVector::global_of(uint32_t process, uint32_t local) const {
+  if (local < count(process)) return first(process) + local;
   for (const HostedRange& range : hosted_)
     for (uint32_t k = 0; k < range.hosts.size(); ++k) {
       const Host& host = range.hosts[k];
       const uint32_t element = range.first_process + k;
-      if (host.process == me_ && local - host.local < count(element))
+      if (host.process == process && local - host.local < count(element))
         return first(element) + (local - host.local);
     }
   return kNoRange;

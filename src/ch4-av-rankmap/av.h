@@ -119,7 +119,9 @@ class AddressVector {
     return local;
   }
   /// The global rank of a local index; kNoRange where no rank has it.
-  uint32_t global_of_local(uint32_t local) const;
+  uint32_t global_of_local(uint32_t local) const { return global_of(me_, local); }
+  /// The same for any process: what locate() is the inverse of.
+  uint32_t global_of(uint32_t process, uint32_t local) const;
   /// All local indices in use are below.
   uint32_t locals() const { return locals_; }
   /// f(first, past) for the global ranks that live in an own process (or in one of another job), range by range.

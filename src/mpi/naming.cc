@@ -11,6 +11,12 @@ namespace {
 
 comm::ContextId id_of(uint64_t ctx) { return {ctx & ~uint64_t{0xff}}; }
 
+/// What is known here under this id; nullptr: nothing, or both sides of an intercommunicator.
+const comm::SharedComm* find_only(comm::ContextId id) {
+  const comm::SharedComm *one = comm::lookup(id, 0), *other = comm::lookup(id, 1);
+  return one && other ? nullptr : one ? one : other;
+}
+
 /// The name a member gave it, else how it is stored: only reports look here, so a search is good
 /// enough.
 void communicator(uint64_t ctx, std::string* out) {
@@ -27,12 +33,16 @@ void communicator(uint64_t ctx, std::string* out) {
     *out = "all processes";
     return;
   }
-  const comm::SharedComm* shared = comm::lookup(id);
+  const comm::SharedComm* shared = find_only(id);
   std::string name;
   comm::detail::g_comms.for_each([&](uint32_t, comm::Comm& c) {
-    if (name.empty() && c.shared == shared && c.extras) name = comm::name_of(&c);
+    if (name.empty() && shared && c.shared == shared && c.extras) name = comm::name_of(&c);
   });
   if (name.empty()) name = "communicator";
+  if (id.is_drawn()) {
+    *out = name + format(" <%016llx>", static_cast<unsigned long long>(id.bits));
+    return;
+  }
   *out = name + format(" <%u,%u>", id.lid(), id.lbi());
 }
 
@@ -43,7 +53,7 @@ bool locate(uint64_t ctx, int32_t rank, pt2pt::Peer* out) {
     return true;
   }
   if (plane == comm::kPlaneInternal) return false;  // between ranks or processes
-  const comm::SharedComm* shared = comm::lookup(id_of(ctx));
+  const comm::SharedComm* shared = find_only(id_of(ctx));
   if (!shared || rank < 0 || rank >= shared->peers().size()) return false;
   int32_t world = shared->peers().world_of(rank);
   if (world < 0) return false;  // of a system-ranked communicator, not known here

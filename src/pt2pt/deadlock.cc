@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/settings.h"
 #include "base/strings.h"
+#include "ch4-av-rankmap/process_groups.h"
 #include "proclet-sched/threads.h"
 #include "pt2pt/buffer_limit.h"
 #include "pt2pt/deadlock.h"
@@ -23,11 +24,20 @@ static_assert(settings::has_choices(settings::kDeadlock, "abort|report|off"));
 Action action() { return settings::choice<Action>(settings::kDeadlock); }
 
 struct Waiting {
-  uint32_t world = 0;
+  int64_t rank = -1;  ///< as Report names ranks
   std::string call, words;
   bool thread = false;  ///< not the one that runs main
-  int64_t awaits = -1;  ///< world rank
+  int64_t awaits = -1;  ///< likewise
 };
+
+/// How a report names the rank with this index in a process of the job; -1: it is of another job.
+int64_t name_in_report(uint32_t process, uint32_t local) {
+  if (process >= g_av.processes()) return -1;
+  const uint32_t global = g_av.global_of(process, local);
+  if (global == AddressVector::kNoRange) return -1;
+  const GroupRank g = g_process_groups.find_rank(static_cast<int32_t>(global));
+  return Report::name(g.pgid == 0 ? 0 : g_process_groups.short_name(g.pgid), g.lpid);
+}
 
 /// Calls f(proclet, local index of its rank): ranks, then threads of ranks.
 template <class F>
@@ -59,19 +69,18 @@ bool part_of_deadlock() {
 
 Waiting describe(sched::Proclet* p, uint32_t index) {
   Waiting w;
-  w.world = g_av.my_first() + index;
+  w.rank = name_in_report(g_engine.me, index);
   w.call = p->wait->call;
   w.thread = p->kind == sched::Kind::kForeign;
   if (p->wait->describe) p->wait->describe(p->wait, &w.words);
   WaitFor target;
   if (awaited(p->wait, &target) && target.peer.local != kProcessEndpoint)
-    w.awaits = g_av.first(target.peer.process) + target.peer.local;
+    w.awaits = name_in_report(target.peer.process, target.peer.local);
   return w;
 }
 
 std::string line_of(const Waiting& w) {
-  std::string line = format(w.thread ? "rank %u, a thread of it, in %s" : "rank %u in %s", w.world,
-                            w.call.c_str());
+  std::string line = Report::words(w.rank) + (w.thread ? ", a thread of it, in " : " in ") + w.call;
   if (!w.words.empty()) line += ": " + w.words;
   return line;
 }
@@ -91,7 +100,7 @@ Report local_report() {
     report.ranks += !w.thread;
     ++report.calls[w.call];
     if (w.awaits >= 0 && !w.thread && report.edges.size() < Report::kMostEdges)
-      report.edges[w.world] = w.awaits;
+      report.edges[w.rank] = w.awaits;
     if (report.lines.size() < Report::kMostLines) report.lines.push_back({w.call, line_of(w)});
   });
   return report;

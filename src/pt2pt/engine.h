@@ -344,6 +344,7 @@ class Engine final : public transport::Sink {
   std::unique_ptr<PeerState[]> peers;  ///< by process, those of other jobs behind the own
   uint32_t peer_room = 0;
   bool connected_to_others = false;     ///< other jobs may send something
+  uint64_t connection_changes = 0;      ///< how often that has changed
   std::vector<uint32_t> waiting_peers;  ///< peers with deferred frames
   transport::Transport* transports[2] = {nullptr, nullptr};
   transport::Transport* beside = nullptr;  ///< carries no frames: polled only (poll_beside())

@@ -204,6 +204,7 @@ void forget_process(uint32_t process) {
 void set_connected_to_others(bool connected) {
   // Who waits since before may be deadlocked now.
   g_ask_again |= g_engine.connected_to_others && !connected;
+  g_engine.connection_changes += g_engine.connected_to_others != connected;
   g_engine.connected_to_others = connected;
 }
 

@@ -142,7 +142,7 @@ void set_processes(uint32_t processes, transport::Transport* others);
 void forget_process(uint32_t process);
 /// Ranks with local indices below `count` may run from now on. REQUIRES: count <= sched::most_ranks(). Never switches.
 void set_local_count(uint32_t count);
-/// While other jobs may still send something, nobody here can tell a deadlock: all_parked() says no.
+/// While other jobs may still send something, nobody here can tell a deadlock: none is reported.
 void set_connected_to_others(bool connected);
 /// Frames between jobs are not counted: the detection of deadlocks compares what is sent and received in the own job.
 void discount_frames(uint64_t sent, uint64_t received);

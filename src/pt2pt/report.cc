@@ -8,8 +8,7 @@
 namespace fgmpi::pt2pt {
 namespace {
 
-/// A cycle of "rank a waits for rank b": world ranks in order, or nothing. edges: world rank ->
-/// world rank.
+/// A cycle of "rank a waits for rank b": ranks in order, or nothing.
 std::vector<int64_t> find_cycle(const std::map<int64_t, int64_t>& edges) {
   std::map<int64_t, int64_t> seen;  // rank -> number of the walk that saw it
   int64_t walk = 0;
@@ -35,12 +34,17 @@ std::vector<int64_t> find_cycle(const std::map<int64_t, int64_t>& edges) {
 std::string cycle_words(const std::vector<int64_t>& cycle) {
   std::string words = "fgmpi:   cycle: ";
   for (size_t i = 0; i < cycle.size() && i < Report::kMostLines; ++i)
-    words += format("rank %lld waits for ", static_cast<long long>(cycle[i]));
+    words += Report::words(cycle[i]) + " waits for ";
   if (cycle.size() > Report::kMostLines) words += format("... (%zu ranks) ", cycle.size());
-  return words + format("rank %lld\n", static_cast<long long>(cycle[0]));
+  return words + Report::words(cycle[0]) + "\n";
 }
 
 }  // namespace
+
+std::string Report::words(int64_t name) {
+  const auto group = static_cast<uint32_t>(name >> 32), rank = static_cast<uint32_t>(name);
+  return group == 0 ? format("rank %u", rank) : format("spawned rank %u <%08x>", rank, group);
+}
 
 std::vector<uint8_t> Report::to_bytes() const {
   std::vector<uint8_t> bytes;

@@ -6,6 +6,11 @@
 //
 // Names of communicators and calls are the program's data and may hold any bytes: on the wire they
 // have lengths, on the screen everything that is no printable character is escaped.
+// A rank has a number that is the same in all processes: its world rank, and above it, where it was spawned as a proclet, the
+// short name of its group:
+//
+//   | 0 | short name 31 | rank in its MPI_COMM_WORLD 32 |
+//
 // Thread rule: one thread; nothing here switches.
 #pragma once
 
@@ -25,7 +30,13 @@ struct Report {
   uint64_t past_limit = 0;  ///< messages that only FGMPI_UNEXPECTED_LIMIT keeps from being taken in
   std::vector<std::pair<std::string, std::string>> lines;  ///< call, line
   std::map<std::string, uint64_t> calls;                   ///< how many ranks wait in each
-  std::map<int64_t, int64_t> edges;                        ///< world rank waits for world rank
+  std::map<int64_t, int64_t> edges;                        ///< a rank waits for another one
+
+  /// `group`: 0 for the job's own ranks.
+  static int64_t name(uint32_t group, uint32_t rank) {
+    return static_cast<int64_t>(group & 0x7fffffffu) << 32 | rank;
+  }
+  static std::string words(int64_t name);
 
   std::vector<uint8_t> to_bytes() const;
   /// Adds another process's. False, and nothing is added, when the bytes are no report.

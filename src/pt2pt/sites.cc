@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/strings.h"
+#include "ch4-av-rankmap/process_groups.h"
 #include "pt2pt/requests.h"
 
 namespace fgmpi::pt2pt {
@@ -18,6 +19,16 @@ void add_communicator(uint64_t ctx, std::string* out) {
 
 std::string number_or_any(int32_t value, int32_t any, const char* any_name) {
   return value == any ? any_name : format("%d", value);
+}
+
+std::string words_of_target(const Peer& to) {
+  const uint32_t global = g_av.global_of(to.process, to.local);
+  if (global == AddressVector::kNoRange) return "to a rank that has ended";
+  const GroupRank g = g_process_groups.find_rank(static_cast<int32_t>(global));
+  if (g.pgid == 0) return format("to world rank %u", g.lpid);
+  return format(g_process_groups.hosted(g.pgid) ? "to spawned rank %u <%08x>"
+                                                : "to rank %u of a connected job <%08x>",
+                g.lpid, g_process_groups.short_name(g.pgid) & 0x7fffffffu);
 }
 }  // namespace
 
@@ -43,7 +54,7 @@ void describe_send(const SendOp& op, std::string* out) {
   else if (op.to.local == kProcessEndpoint)
     *out += format("to process %u", op.to.process);
   else
-    *out += format("to world rank %u", g_av.first(op.to.process) + op.to.local);
+    *out += words_of_target(op.to);
   *out += format(", tag %d, %llu bytes", op.envelope.tag, static_cast<unsigned long long>(op.size));
   add_communicator(op.envelope.ctx, out);
 }

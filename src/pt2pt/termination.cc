@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
-#include "ch4-av-rankmap/process_groups.h"
 #include "pt2pt/buffer_limit.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/engine.h"
@@ -37,6 +36,7 @@ void Detection::tell_others(uint64_t word, const void* data, size_t bytes) {
 void Detection::take(const Answer& a) {
   if (a.wave != wave_ || missing_ == 0) return;
   all_same_ = all_same_ && a.same;
+  others_ = others_ || a.others;
   sent_ += a.sent;
   received_ += a.received;
   --missing_;
@@ -49,13 +49,14 @@ Detection::Answer Detection::answer_to(uint32_t wave) {
   answered_ = wave;
   last_ = f;
   asked_ = 0;
-  return {wave, same, f.sent, f.received};
+  return {wave, same, site_->others(), f.sent, f.received};
 }
 
 void Detection::start_wave() {
   ++wave_;
   missing_ = processes_;
   all_same_ = true;
+  others_ = false;
   sent_ = received_ = 0;
   second_due_ = judged_ = false;
   // Before the others are asked: some of these frames may be deferred.
@@ -72,7 +73,7 @@ void Detection::send_report() {
 
 void Detection::finish_report() {
   parts_[0] = site_->local_report();
-  const Verdict verdict = site_->judge(parts_);
+  const Verdict verdict = site_->judge(parts_, others_);
   collecting_ = false;
   reported_ = verdict == Verdict::kJobEnds || verdict == Verdict::kReported;
   parked_since_ = -1;
@@ -187,12 +188,12 @@ bool Detection::due() {
 
 namespace {
 
-Verdict judge(const Report& report) {
+Verdict judge(const Report& report, bool others) {
   if (report.past_limit > 0) {
     say_once_that_limit_gives_way();
     return Verdict::kGivesWay;
   }
-  if (deadlock_action() == DeadlockAction::kOff) return Verdict::kLookAgain;
+  if (others || deadlock_action() == DeadlockAction::kOff) return Verdict::kLookAgain;
   print(report);
   return deadlock_action() == DeadlockAction::kAbort ? Verdict::kJobEnds : Verdict::kReported;
 }
@@ -200,8 +201,10 @@ Verdict judge(const Report& report) {
 class ThisProcess final : public DetectionSite {
  public:
   Counts counts() const override {
-    return {g_engine.frames_sent, g_engine.frames_received, sched::switch_count()};
+    return {g_engine.frames_sent, g_engine.frames_received,
+            sched::switch_count() + g_engine.connection_changes};
   }
+  bool others() const override { return g_engine.connected_to_others; }
   int64_t now_ns() const override { return fgmpi::now_ns(); }
   void send(uint32_t process, uint64_t word, const void* data, size_t bytes) override {
     notify(process, kNoticeDeadlock, word, data, bytes);
@@ -211,12 +214,12 @@ class ThisProcess final : public DetectionSite {
     const std::vector<uint8_t> bytes = pt2pt::local_report().to_bytes();
     return {bytes.begin(), bytes.end()};
   }
-  Verdict judge(const std::vector<std::string>& parts) override {
+  Verdict judge(const std::vector<std::string>& parts, bool others) override {
     Report all;
     for (size_t p = 0; p < parts.size(); ++p)
       if (!all.add_bytes(parts[p].data(), parts[p].size()))
         all.lines.emplace_back("", format("process %zu: its part cannot be read", p));
-    return pt2pt::judge(all);
+    return pt2pt::judge(all, others);
   }
   void give_way() override { take_in_past_limit(); }
 };
@@ -242,11 +245,10 @@ bool g_ask_again = false;
 
 bool all_parked() {
   if (g_detection.over()) return true;
-  if (g_engine.connected_to_others || g_process_groups.hosted_groups() > 0) return false;
   g_ask_again = !quiet();
   if (g_ask_again || !all_wait_for_mpi()) return false;
   if (g_av.processes() > 1) return g_detection.on_passive();
-  const Verdict verdict = judge(local_report());
+  const Verdict verdict = judge(local_report(), g_engine.connected_to_others);
   if (verdict == Verdict::kGivesWay) take_in_past_limit();
   return verdict == Verdict::kJobEnds;
 }

@@ -15,6 +15,11 @@
 // counted by it when it is given away, but by the process when the transport has taken it: while one is deferred, the
 // difference is too small, and would hide as many frames that are under way.
 //
+// Other jobs. While a process is connected with another job, that one may still send something, and nobody here knows: its
+// answers say so, and then nothing is reported, but a limit that keeps messages of the own job waiting gives way all the same.
+// Coming and going of connections is counted in the fingerprint, so what the second wave's answers say was so between the
+// waves, too.
+//
 // Thread rule: host stack; on_notice() runs inside poll.
 #pragma once
 
@@ -39,17 +44,20 @@ class DetectionSite {
   struct Counts {
     uint64_t frames_sent,
         frames_received;  ///< of all kinds, those that are deferred not among them
-    uint64_t switches;
+    uint64_t switches;    ///< and changes of others()
   };
   virtual ~DetectionSite() = default;
   virtual Counts counts() const = 0;
   virtual int64_t now_ns() const = 0;
+  /// Other jobs may still send something to this process.
+  virtual bool others() const = 0;
   /// Sends or defers a frame.
   virtual void send(uint32_t process, uint64_t word, const void* data, size_t bytes) = 0;
   /// Who waits for what in this process, as bytes for the wire.
   virtual std::string local_report() const = 0;
-  /// Process 0: all have sent theirs, parts[p] being process p's. What is to be done about it.
-  virtual Verdict judge(const std::vector<std::string>& parts) = 0;
+  /// Process 0: all have sent theirs, parts[p] being process p's. What is to be done about it; `others`: other jobs may still
+  /// send something to any process, so that nothing may be reported.
+  virtual Verdict judge(const std::vector<std::string>& parts, bool others) = 0;
   /// Messages that only the limit of buffering holds back are taken in.
   virtual void give_way() = 0;
   /// A notice that cannot be was dropped.
@@ -82,7 +90,7 @@ class Detection {
   };
   struct Answer {
     uint32_t wave;
-    uint32_t same;
+    uint16_t same, others;
     uint64_t sent, received;
   };
 
@@ -112,7 +120,7 @@ class Detection {
   // Process 0.
   uint32_t wave_ = 0;     ///< 0: none yet
   uint32_t missing_ = 0;  ///< answers to this wave
-  bool all_same_ = false;
+  bool all_same_ = false, others_ = false;
   uint64_t sent_ = 0, received_ = 0;
   bool judged_ = true;       ///< this wave's answers have been looked at
   bool second_due_ = false;  ///< the last wave is complete and worth another

@@ -37,7 +37,8 @@ class SimulatedProcess final : public DetectionSite {
   int64_t now_ns() const override;
   void send(uint32_t to, uint64_t word, const void* data, size_t bytes) override;
   std::string local_report() const override { return "process " + std::to_string(me_) + "\n"; }
-  Verdict judge(const std::vector<std::string>& parts) override;
+  bool others() const override { return connected; }
+  Verdict judge(const std::vector<std::string>& parts, bool others) override;
   void give_way() override;
   void refused() override { ++refusals; }
 
@@ -52,6 +53,7 @@ class SimulatedProcess final : public DetectionSite {
   Detection detection;
   uint64_t sent = 0, received = 0, switches = 0;
   int to_do = 0;  ///< pieces of work; 0: passive
+  bool connected = false;  ///< with another job
   int refusals = 0;
   int ways_given = 0;
 
@@ -168,7 +170,10 @@ void SimulatedProcess::step() {
   if (!anything_deferred()) detection.on_passive();
 }
 
-Verdict SimulatedProcess::judge(const std::vector<std::string>& texts) {
+Verdict SimulatedProcess::judge(const std::vector<std::string>& texts, bool others) {
+  if (others) return Verdict::kLookAgain;
+  for (const auto& process : world_->all)
+    EXPECT_FALSE(process->connected) << "a deadlock is reported while another job is connected";
   EXPECT_TRUE(world_->dead()) << "a deadlock is reported while something can still move";
   EXPECT_EQ(texts.size(), world_->size());
   for (uint32_t p = 0; p < texts.size(); ++p) EXPECT_EQ(texts[p], world_->all[p]->local_report());
@@ -232,6 +237,28 @@ TEST(Detection, CountsNoFrameThatIsDeferred) {
   slow.slowness = 1;
   for (int i = 0; i < 200'000 && world.reports == 0; ++i) world.step();
   EXPECT_EQ(world.reports, 1);
+}
+
+/// Processes are connected with other jobs now and then, and wake up by what these send: nothing is reported meanwhile.
+TEST(Detection, WaitsForOtherJobs) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    World world(seed, 3, 20);
+    for (int i = 0; i < 100'000; ++i) {
+      SimulatedProcess& one = *world.all[world.draw(3)];
+      // A process that only waits does not connect; the other job may leave at any time.
+      if (world.draw(400) == 0 && (one.connected || one.to_do > 0))
+        one.connected = !one.connected, ++one.switches;
+      if (one.connected && world.draw(200) == 0) ++one.to_do, ++one.switches;
+      world.step();
+      if (world.reports > 0) break;
+    }
+    for (auto& process : world.all)
+      process->switches += process->connected, process->connected = false;
+    for (int i = 0; i < 400'000 && world.reports == 0; ++i) world.step();
+    EXPECT_EQ(world.reports, 1);
+    if (testing::Test::HasFailure()) return;
+  }
 }
 
 /// Notices that no process of this build sends, at any time, to anybody: dropped, and the deadlock is
