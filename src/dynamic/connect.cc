@@ -74,6 +74,7 @@ class Connecting {
   Status take_offer(const std::vector<uint8_t>& offer);
   Status agree_on_status(const Status& here, Status* agreed);
   Status establish();
+  void give_up_spawn();
 
   SharedComm* shared_;
   Meeting* meeting_;
@@ -83,6 +84,7 @@ class Connecting {
   RankMap remote_;
   comm::ContextId id_;
   std::vector<int> codes_;  ///< kSpawn, at the root
+  pid_t launcher_ = -1;
 };
 
 /// Each process's bytes, at the root's; *all is empty elsewhere.
@@ -149,7 +151,7 @@ Status Connecting::open_conversation() {
       conversation_->adopt(arguments_.fd, false);
       return {};
     case Way::kSpawn:
-      return spawn(*arguments_.commands, meeting_->call, &conversation_, &codes_);
+      return spawn(*arguments_.commands, meeting_->call, &conversation_, &codes_, &launcher_);
   }
   return {};
 }
@@ -179,6 +181,9 @@ Status Connecting::meet_other_side(std::vector<uint8_t>* offer) {
   const auto their_id = in.get<uint64_t>();
   FieldReader ours(mine.data(), mine.size());
   const auto our_id = ours.get<uint64_t>();
+  if (arguments_.way == Way::kSpawn && their_id == 0)
+    return error(MPI_ERR_SPAWN, "rank %u of the new job has ended before it called MPI_Init",
+                 in.get<uint32_t>());
   if (in.failed() || !comm::ContextId{their_id}.is_drawn())
     return error(MPI_ERR_PORT, "the other side says what is no group of ranks");
   *offer = encode({});
@@ -210,6 +215,13 @@ Status Connecting::take_offer(const std::vector<uint8_t>& offer) {
   return {};
 }
 
+/// After a failure: nothing of a job that was spawned goes on, so no rank of it has come to be.
+void Connecting::give_up_spawn() {
+  if (launcher_ < 0) return;
+  end_spawned(launcher_);
+  std::fill(codes_.begin(), codes_.end(), MPI_ERR_SPAWN);
+}
+
 /// Everybody's outcome on both sides: fine only if it is everywhere.
 Status Connecting::agree_on_status(const Status& here, Status* agreed) {
   std::vector<std::vector<uint8_t>> all;
@@ -233,6 +245,7 @@ Status Connecting::agree_on_status(const Status& here, Status* agreed) {
       conversation_->finish_saying(add_time(now_ns(), kAnswerWithin), meeting_->call);
       conversation_.reset();
     }
+    if (!status.ok()) give_up_spawn();
     verdict = encode(status);
     for (int code : codes_) append(&verdict, code);
   }
@@ -265,6 +278,7 @@ Status Connecting::run() {
     if (status.ok()) status = meet_other_side(&offer);
     if (!status.ok()) {
       conversation_.reset();  // nobody is waited for any more
+      give_up_spawn();
       offer = encode(status);
     }
   } else {

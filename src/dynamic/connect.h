@@ -8,6 +8,9 @@
 //                       | all is fine here              <----> all is fine here
 //   processes <--go on--|                                      the same: the intercommunicator is made
 //
+// A map begins with the id that its side has drawn. A rank of a spawned job that ends before it calls MPI_Init says the id 0
+// and its number: the spawn has failed.
+//
 // Whatever fails on the way fails the call at all members of both sides, with the words of who found it; then nothing
 // stays behind.
 // Thread rule: one thread; all may switch.

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "base/fields.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/mlut.h"
 #include "comm/create.h"
 #include "comm/hierarchy.h"
+#include "dynamic/waiter.h"
 #include "proclet-sched/sched.h"
 #include "pt2pt/pt2pt.h"
 #include "transport/random.h"
@@ -33,8 +35,17 @@ struct Spawned {
   uint32_t left = 0;  ///< have not ended
   comm::SharedComm *world = nullptr, *parents = nullptr;
   std::vector<Part> parts;
-  enum Share : uint8_t { kWorld = 1, kParents = 2 };
-  std::vector<uint8_t> taken;  ///< by rank here: shares
+  enum Share : uint8_t { kWorld = 1, kParents = 2, kHasCome = 4 };
+  std::vector<uint8_t> taken;  ///< by rank here: shares, and whether it has come to MPI_Init
+  uint32_t coming = 0;         ///< have neither come nor ended
+  int64_t ended_before = -1;   ///< a rank of its MPI_COMM_WORLD that did not come
+  enum Verdict : uint8_t { kOpen, kGoOn, kEnd } verdict = kOpen;
+  std::vector<sched::Proclet*> waiting;  ///< ranks, for the verdict
+  Waiter waits_for_ranks;                ///< here, to come
+  const Part& part_of(uint32_t rank) const {
+    return *std::find_if(parts.begin(), parts.end(),
+                         [&](const Part& part) { return rank - part.first < part.count; });
+  }
 };
 
 std::vector<std::unique_ptr<Spawned>>& all_spawned() {
@@ -251,8 +262,10 @@ class Spawning {
   Status prepare(size_t* failed);
   Status prepare_part(const Section& section, const Part& part);
   Status decide(const std::vector<Command>* commands, const Status& here, size_t failed,
-                std::vector<uint8_t>* verdict);
+                uint32_t first_local, std::vector<uint8_t>* verdict);
   Status join(FieldReader* verdict, comm::SharedComm** made);
+  Status start(const std::vector<Command>* commands, std::vector<int>* codes);
+  Status wait_for_ranks(Spawned* spawned, size_t* failed);
 
   comm::SharedComm* shared_;
   comm::Meeting* meeting_;
@@ -296,7 +309,7 @@ void Spawning::distribute() {
   }
   mine_->uid = order_.uid;
   mine_->first_rank = static_cast<uint32_t>(before);
-  mine_->count = mine_->left = counts_[hierarchy_.my_index];
+  mine_->count = mine_->left = mine_->coming = counts_[hierarchy_.my_index];
   mine_->taken.resize(mine_->count);
   uint64_t begin = 0;
   for (size_t k = 0; k < order_.sections.size(); ++k) {
@@ -343,11 +356,11 @@ Status Spawning::prepare(size_t* failed) {
 
 /// The root's words to all: i32 class | text | u32 n, codes | u32 first local index of each process.
 Status Spawning::decide(const std::vector<Command>* commands, const Status& here, size_t failed,
-                        std::vector<uint8_t>* verdict) {
+                        uint32_t first_local, std::vector<uint8_t>* verdict) {
   std::vector<uint8_t> mine;
   append_status(&mine, here);
   append(&mine, static_cast<uint64_t>(failed));
-  append(&mine, mine_->first_local);
+  append(&mine, first_local);
   std::vector<std::vector<uint8_t>> all;
   FGMPI_TRY(gather(comm::kStepGather, std::move(mine), &all));
   if (!at_root()) return {};
@@ -412,7 +425,7 @@ Status Spawning::run(const std::vector<Command>* commands, bool* done, comm::Sha
   size_t failed = SIZE_MAX;
   sched::call_on_host([&] { here = prepare(&failed); });
   bytes.clear();
-  FGMPI_TRY(decide(commands, here, failed, &bytes));
+  FGMPI_TRY(decide(commands, here, failed, mine_->first_local, &bytes));
   FGMPI_TRY(spread(comm::kStepExchange, &bytes));
   FieldReader verdict(bytes.data(), bytes.size());
   Status status = read_status(&verdict);
@@ -425,17 +438,52 @@ Status Spawning::run(const std::vector<Command>* commands, bool* done, comm::Sha
   }
   sched::call_on_host([&] { status = join(&verdict, made); });
   FGMPI_TRY(std::move(status));
+  status = start(commands, codes);
+  if (status.ok()) return {};
+  for (uint32_t k = 0; k < shared_->members; ++k) comm::give_back_share(*made);
+  *made = nullptr;
+  return status;
+}
+
+/// The new ranks run, and all have come to MPI_Init afterwards. Where one has not, the others end.
+Status Spawning::start(const std::vector<Command>* commands, std::vector<int>* codes) {
   // Nobody hears of the new ranks before it knows their group.
   std::vector<std::vector<uint8_t>> all;
   FGMPI_TRY(gather(comm::kStepAnswer, {}, &all));
-  bytes.clear();
+  std::vector<uint8_t> bytes;
   FGMPI_TRY(spread(comm::kStepSpread, &bytes));
-  if (mine_->count == 0) return {};
-  const uint32_t first = mine_->first_local;
-  g_programs.ranks_join(mine_->count);
-  all_spawned().push_back(std::move(mine_));
-  sched::start_added_ranks(first);
-  return {};
+  Spawned* const spawned = mine_.get();
+  Status here;
+  size_t failed = SIZE_MAX;
+  if (spawned->count > 0) {
+    g_programs.ranks_join(spawned->count);
+    all_spawned().push_back(std::move(mine_));
+    sched::start_added_ranks(spawned->first_local);
+    here = wait_for_ranks(spawned, &failed);
+  }
+  bytes.clear();
+  FGMPI_TRY(decide(commands, here, failed, spawned->first_local, &bytes));
+  FGMPI_TRY(spread(comm::kStepExchange, &bytes));
+  FieldReader verdict(bytes.data(), bytes.size());
+  Status status = read_status(&verdict);
+  *codes = read_codes(&verdict);
+  spawned->verdict = status.ok() ? Spawned::kGoOn : Spawned::kEnd;
+  for (sched::Proclet* p : std::exchange(spawned->waiting, {})) sched::ready(p);
+  return status;
+}
+
+Status Spawning::wait_for_ranks(Spawned* spawned, size_t* failed) {
+  while (spawned->coming > 0 && spawned->ended_before < 0)
+    spawned->waits_for_ranks.wait(INT64_MAX, meeting_->call,
+                                  [](const sched::WaitSite*, std::string* out) {
+                                    *out += "waiting for spawned ranks to call MPI_Init";
+                                  });
+  if (spawned->ended_before < 0) return {};
+  const auto rank = static_cast<uint32_t>(spawned->ended_before);
+  *failed = static_cast<size_t>(spawned->part_of(rank).appnum);
+  return error(MPI_ERR_SPAWN,
+               "rank %u of the new ranks (command \"%s\") has ended before it called MPI_Init",
+               rank, escaped(order_.sections[*failed].program).c_str());
 }
 
 void give_back_share(Spawned* s, uint32_t k, Spawned::Share share, comm::SharedComm* shared) {
@@ -456,10 +504,26 @@ bool find_spawned(uint32_t local, SpawnedRank* out) {
   const Spawned* s = spawned_of(local);
   if (!s) return false;
   const uint32_t rank = s->first_rank + (local - s->first_local);
-  for (const Part& part : s->parts)
-    if (rank - part.first < part.count)
-      *out = {s->world, s->parents, static_cast<int32_t>(rank), part.appnum, part.errhandler};
+  const Part& part = s->part_of(rank);
+  *out = {s->world, s->parents, static_cast<int32_t>(rank), part.appnum, part.errhandler};
   return true;
+}
+
+bool all_have_come(uint32_t local) {
+  Spawned* s = spawned_of(local);
+  if (!s || s->taken[local - s->first_local] & Spawned::kHasCome) return true;
+  s->taken[local - s->first_local] |= Spawned::kHasCome;
+  if (--s->coming == 0) s->waits_for_ranks.wake();
+  sched::WaitSite site{"MPI_Init",
+                       [](const sched::WaitSite*, std::string* out) {
+                         *out += "waiting for the other ranks of the same spawn";
+                       },
+                       false};
+  if (s->verdict == Spawned::kOpen) {
+    s->waiting.push_back(sched::current());
+    sched::park(&site);
+  }
+  return s->verdict == Spawned::kGoOn;
 }
 
 bool is_spawned(uint32_t local) { return spawned_of(local) != nullptr; }
@@ -478,6 +542,11 @@ void spawned_rank_ends(uint32_t local) {
   Spawned* s = spawned_of(local);
   if (!s) return;
   const uint32_t k = local - s->first_local;
+  if (!(s->taken[k] & Spawned::kHasCome)) {
+    --s->coming;
+    s->ended_before = s->first_rank + k;
+    s->waits_for_ranks.wake();
+  }
   give_back_share(s, k, Spawned::kParents, s->parents);
   give_back_share(s, k, Spawned::kWorld, s->world);
   --s->left;

@@ -4,7 +4,8 @@
 //   each: loads the program, makes proclets and images for its part   --fine, first local index--> root
 //   root --all first local indices, or what went wrong--> all
 //   each: the group in the address vector, MPI_COMM_WORLD and the intercommunicator of the new ranks
-//   all have that --> each: the new ranks run
+//   all have that --> each: the new ranks run, up to their MPI_Init
+//   all are there, or one has ended before --> root --> all: MPI_Init and MPI_Comm_spawn return, or the spawn has failed
 //
 // The new ranks are a process group of their own, but have no processes: the address vector says which process hosts which
 // of them (av.h). Their MPI_Init finds both communicators made. Nothing is told through the launcher, and no connection is
@@ -44,6 +45,9 @@ struct SpawnedRank {
   int appnum = 0;          ///< which command
   std::string errhandler;  ///< info key mpi_initial_errhandler
 };
+/// In MPI_Init, before anything is made for the rank: waits for the other ranks of its spawn. False: one of them has ended
+/// before it came so far, the spawn has failed, and this one is to end, too. True for the process's own ranks. May switch.
+bool all_have_come(uint32_t local);
 /// False for the process's own ranks.
 bool find_spawned(uint32_t local, SpawnedRank* out);
 bool is_spawned(uint32_t local);

@@ -175,13 +175,9 @@ Status hear_starters(const std::vector<Section>& sections, const std::string& po
   return {};
 }
 
-/// Whatever runs of a job that is not wanted any more: the launcher ends its processes.
-void end_job(const Launcher& launcher) {
-  if (!launcher.limit.over) kill(launcher.pid, SIGTERM);
-}
-
 Status start_and_wait(const std::vector<Section>& sections, const char* call,
-                      std::unique_ptr<Conversation>* children, std::vector<int>* errnos) {
+                      std::unique_ptr<Conversation>* children, std::vector<int>* errnos,
+                      pid_t* out) {
   int64_t seconds = 0;
   FGMPI_TRY(connect_timeout(&seconds));
   Launcher::finished().clear();
@@ -201,7 +197,10 @@ Status start_and_wait(const std::vector<Section>& sections, const char* call,
                      escaped(sections[k].program).c_str(), std::strerror((*errnos)[k]));
   launcher->limit.gone_too = false;
   if (status.ok()) status = accept(ports.children, call, children, &launcher->limit);
-  if (!status.ok()) end_job(*launcher);
+  if (status.ok())
+    *out = launcher->pid;
+  else
+    end_spawned(launcher->pid);
   return status;
 }
 
@@ -224,8 +223,14 @@ std::vector<int> codes_of(const std::vector<Command>& commands,
   return codes;
 }
 
+/// The launcher ends its processes.
+void end_spawned(pid_t launcher) {
+  for (const auto& one : Launcher::running())
+    if (one->pid == launcher) kill(launcher, SIGTERM);
+}
+
 Status spawn(const std::vector<Command>& commands, const char* call,
-             std::unique_ptr<Conversation>* children, std::vector<int>* codes) {
+             std::unique_ptr<Conversation>* children, std::vector<int>* codes, pid_t* launcher) {
   std::vector<Section> sections(commands.size());
   std::vector<int> errnos(commands.size()), failed(commands.size());
   Status status;
@@ -234,7 +239,7 @@ Status spawn(const std::vector<Command>& commands, const char* call,
     failed[k] = one.ok() ? 0 : one.error_class();
     if (status.ok()) status = std::move(one);
   }
-  if (status.ok()) status = start_and_wait(sections, call, children, &errnos);
+  if (status.ok()) status = start_and_wait(sections, call, children, &errnos, launcher);
   for (size_t k = 0; k < commands.size(); ++k)
     if (errnos[k]) failed[k] = MPI_ERR_SPAWN;
   *codes = codes_of(commands, sections, failed, status.ok());

@@ -9,6 +9,8 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -51,7 +53,10 @@ std::vector<int> codes_of(const std::vector<Command>& commands,
 
 /// Starts the job. Fills in *codes, one for each rank that was asked for. *children: their first message is to come.
 /// May switch. Errors: MPI_ERR_SPAWN.
+/// *launcher: of a job that has been started; it is the caller's to end it, where it cannot connect.
 Status spawn(const std::vector<Command>& commands, const char* call,
-             std::unique_ptr<Conversation>* children, std::vector<int>* codes);
+             std::unique_ptr<Conversation>* children, std::vector<int>* codes, pid_t* launcher);
+/// Ends the job of a launcher, if it still runs.
+void end_spawned(pid_t launcher);
 
 }  // namespace fgmpi::dynamic

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "dynamic/names.h"
 #include "dynamic/ports.h"
 #include "dynamic/proclets.h"
+#include "dynamic/starter.h"
 #include "mpi/calls.h"
 #include "mpi/comm_common.h"
 #include "mpi/dynamic.h"
@@ -189,6 +191,16 @@ Status comm_spawn_multiple(int count, char** array_of_commands, char*** array_of
                            array_of_maxprocs[k], array_of_info[k], &commands.emplace_back()));
   }
   return spawn("MPI_Comm_spawn_multiple", commands, root, comm, intercomm, array_of_errcodes);
+}
+
+void wait_for_siblings(uint32_t local) {
+  if (!dynamic::all_have_come(local)) exit(1);
+}
+
+void tell_parents_of_end(uint32_t local) {
+  const std::string& port = parents_port();
+  if (port.empty() || dynamic::is_spawned(local)) return;
+  dynamic::tell_end(port, process().connected ? g_av.my_first() + local : local);
 }
 
 Status connect_with_parents(comm::RankState* rank) {

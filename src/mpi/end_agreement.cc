@@ -15,6 +15,7 @@
 #include "mpi/answering_thread.h"
 #include "mpi/binding.h"
 #include "mpi/bound_functions.h"
+#include "mpi/dynamic.h"
 #include "mpi/process.h"
 #include "mpi/runtime.h"
 #include "proclet-sched/sched.h"
@@ -99,6 +100,7 @@ void rank_exits(int status) {
   // The status counts also if the others never come to their ends, or if delete functions of attributes wait for ever.
   p->exit_status = status;
   if (p->mpi_phase == kInitialised) finalize_forgotten(status);
+  if (p->mpi_phase == kBefore) tell_parents_of_end(p->index);
   p->mpi_phase = kEnded;
   if (dynamic::is_spawned(p->index))
     dynamic::spawned_rank_ends(p->index);

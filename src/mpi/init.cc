@@ -48,6 +48,7 @@ int init(const char* call, int required, int* provided) {
         call, nullptr,
         error(MPI_ERR_ARG, "required is %d; allowed is MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE",
               required));
+  wait_for_siblings(p->index);
   FGMPI_RETURN_IF(call, nullptr, start_rank());
   auto* rank = static_cast<comm::RankState*>(p->rank_state);
   rank->thread_level = MPI_THREAD_SINGLE;
