@@ -106,7 +106,7 @@ class Newcomer final : public Stream {
 
 class OutLink final : public Stream {
  public:
-  Peer* peer = nullptr;  ///< nullptr: the job is not connected any more
+  Peer* peer = nullptr;            ///< nullptr: the job is not connected any more
   bool closes_when_empty = false;  ///< has said bye; it ends when the other side has read that
 
  private:

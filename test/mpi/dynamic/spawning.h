@@ -34,8 +34,8 @@ static inline int appnum(void) {
 
 /* Spawns maxprocs ranks of a program with infos[0], or twice as many by two commands with infos[0] and infos[1]; arguments of
  * other ranks than the root count for nothing. All must come to be. */
-static inline void spawn_commands(MPI_Comm comm, int root, const char* program, char** arguments, int maxprocs,
-                                  int twice, MPI_Info infos[2], MPI_Comm* children) {
+static inline void spawn_commands(MPI_Comm comm, int root, const char* program, char** arguments,
+                                  int maxprocs, int twice, MPI_Info infos[2], MPI_Comm* children) {
   int rank;
   const int all = twice ? 2 * maxprocs : maxprocs;
   int* codes = malloc(sizeof(int) * (size_t)all);
@@ -49,8 +49,8 @@ static inline void spawn_commands(MPI_Comm comm, int root, const char* program, 
                                rank == root ? lists : NULL, rank == root ? most : NULL,
                                rank == root ? infos : NULL, root, comm, children, codes));
   } else {
-    OK(MPI_Comm_spawn(rank == root ? program : NULL, arguments, rank == root ? maxprocs : -1, infos[0], root, comm,
-                      children, codes));
+    OK(MPI_Comm_spawn(rank == root ? program : NULL, arguments, rank == root ? maxprocs : -1,
+                      infos[0], root, comm, children, codes));
   }
   for (int i = 0; i < all; ++i) CHECK(codes[i] == MPI_SUCCESS);
   free(codes);

@@ -52,7 +52,7 @@ class SimulatedProcess final : public DetectionSite {
   bool watched = false;
   Detection detection;
   uint64_t sent = 0, received = 0, switches = 0;
-  int to_do = 0;  ///< pieces of work; 0: passive
+  int to_do = 0;           ///< pieces of work; 0: passive
   bool connected = false;  ///< with another job
   int refusals = 0;
   int ways_given = 0;
