@@ -112,16 +112,17 @@ int MPIX_Stats(MPIX_Stats_values* values);
 /* Opened groups (Yuan, Daniels, Faraj, Karwande: compiler-assisted group management): a collective that is called again and
  * again with the same arguments, but for its buffers. All three functions take the arguments of the collective.
  *
- *   _open_group      checks the arguments and keeps them; of the buffers only whether they are memory, null or MPI_IN_PLACE
- *                    matters. Local: nothing is communicated.
+ *   _open_group      says that it is going to be called. Local: nothing is communicated. Looks at no argument but the
+ *                    communicator; the first movement checks them and keeps them.
  *   _data_movement   the collective: the same as the plain call, and it meets members that make that one in its place, or
- *                    that have opened nothing. Arguments (arrays by their values) that are those of a group that is open
- *                    need no checks; other ones take the place of those of an open group of this collective.
- *   _close_group     forgets the group with these arguments, or else the last one used of this collective. Local.
+ *                    that have opened nothing. Arguments (arrays by their values) that are those of an earlier movement
+ *                    need no checks; other ones take the place of those of a group that is open. As long as one is open
+ *                    the plain call is a movement, too.
+ *   _close_group     says that it is not going to be called any more. Local.
  *
  * A rank may have many groups open on a communicator, one also several times; each open needs its close. Freeing the
- * communicator closes those that are left. `comm` is an intracommunicator. Errors: those of the collective;
- * MPIX_*_close_group: MPI_ERR_OTHER where none of this collective is open. */
+ * communicator closes those that are left. Opening and closing return MPI_SUCCESS, also for what is no communicator and for
+ * what is not open, so that they may stand around a loop that never runs. Errors of a movement: those of the collective. */
 int MPIX_Bcast_open_group(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm);
 int MPIX_Bcast_data_movement(void* buffer, int count, MPI_Datatype datatype, int root,
                              MPI_Comm comm);

@@ -10,6 +10,7 @@
 #include "coll/coll.h"
 #include "coll/rooted.h"
 #include "coll/short.h"
+#include "comm/extras.h"
 #include "mpi/binding.h"
 
 namespace fgmpi::mpi {
@@ -79,12 +80,30 @@ struct ReduceArguments {
 /// FGMPI_RMA_CHECK: compares the buffers of a call with what is under way in windows. Errors: MPI_ERR_RMA_CONFLICT.
 Status check_memory(const char* call, comm::Comm* c, const Args& args);
 
+/// Opened groups (opened.h): makes the call a movement where a group of this collective is open, and returns true.
+/// REQUIRES: c->extras->opened. May switch.
+bool move_if_open(comm::Comm* c, CollectiveKind kind, const BcastArguments& arguments,
+                  const char* call, Status* status);
+bool move_if_open(comm::Comm* c, CollectiveKind kind, const RootedArguments& arguments,
+                  const char* call, Status* status);
+bool move_if_open(comm::Comm* c, CollectiveKind kind, const SymmetricArguments& arguments,
+                  const char* call, Status* status);
+/// The collectives of other arguments cannot be opened.
+template <class Arguments>
+bool move_if_open(comm::Comm*, CollectiveKind, const Arguments&, const char*, Status*) {
+  return false;
+}
+
 // ---- How a collective is called -----------------------------------------------------------------
 
 template <class Arguments>
 [[gnu::noinline]] int blocking(const char* call, MPI_Comm handle, CollectiveKind kind,
                                const Arguments& arguments) try {
   FGMPI_ENTER_FAST(call, c, handle, blocking(call, handle, kind, arguments));
+  if (__builtin_expect(c->extras && c->extras->opened, 0)) {
+    Status status;
+    if (move_if_open(c, kind, arguments, call, &status)) return done(call, c, std::move(status));
+  }
   Args args;
   args.kind = kind;
   FGMPI_RETURN_IF(call, c, arguments(c, &args));

@@ -132,139 +132,202 @@ bool OpenedGroup::has(const comm::Comm* c, const GivenArguments& given) const {
 }
 
 Status OpenedGroup::move(comm::Comm* c, const GivenArguments& given, const char* call) {
-  args_.status = Status();
+  if (__builtin_expect(!args_.status.ok(), 0)) args_.status = Status();
   if (send_.matters && send_.buffer_kind != kInPlace)
     args_.send.address = static_cast<char*>(const_cast<void*>(given.both.send.buffer));
   if (recv_.buffer_kind != kInPlace)
     args_.recv.address = static_cast<char*>(const_cast<void*>(given.both.recv.buffer));
-  return coll::run(c, &args_, kind_, call);
+  moving = true;
+  Status status = coll::run(c, &args_, kind_, call);
+  moving = false;
+  return status;
 }
 
 namespace {
 
+/// At most so many groups of a collective are kept with a communicator, however many are opened and never closed.
+constexpr uint32_t kMostGroups = 16;
+
 /// Of a rank on a communicator; the one that was used last comes first.
 struct OpenedGroups : comm::KeptWithComm {
   std::vector<std::unique_ptr<OpenedGroup>> list;
+  /// How often each collective is open.
+  uint32_t opens[static_cast<size_t>(CollectiveKind::kLast)] = {};
+
+  uint32_t& opens_of(CollectiveKind kind) { return opens[static_cast<size_t>(kind)]; }
+  size_t count(CollectiveKind kind) const {
+    return static_cast<size_t>(std::count_if(
+        list.begin(), list.end(), [&](const auto& group) { return group->kind() == kind; }));
+  }
 };
 
 OpenedGroups* groups_of(comm::Comm* c) {
   return c->extras ? static_cast<OpenedGroups*>(c->extras->opened.get()) : nullptr;
 }
 
-/// The one with these arguments; else nullptr, and *same_kind is one of this collective, if any.
-OpenedGroup* find(comm::Comm* c, const GivenArguments& given, OpenedGroup** same_kind) {
-  *same_kind = nullptr;
-  OpenedGroups* groups = groups_of(c);
-  if (!groups) return nullptr;
-  for (auto& group : groups->list) {
-    if (group->kind() != given.kind) continue;
+/// The group with these arguments, which comes first then; nullptr: there is none.
+OpenedGroup* find(comm::Comm* c, OpenedGroups* groups, const GivenArguments& given) {
+  for (auto& group : groups->list)
     if (group->has(c, given)) {
-      std::swap(group, groups->list.front());
+      if (&group != &groups->list.front()) std::swap(group, groups->list.front());
       return groups->list.front().get();
     }
-    if (!*same_kind) *same_kind = group.get();
-  }
   return nullptr;
 }
 
-int open_group(const char* call, MPI_Comm handle, const GivenArguments& given) try {
-  FGMPI_ENTER_FAST(call, c, handle, open_group(call, handle, given));
-  if (c->shared->inter)
-    FGMPI_RETURN_IF(call, c,
-                    error(MPI_ERR_COMM,
-                          "the communicator is an intercommunicator; allowed are "
-                          "intracommunicators"));
-  OpenedGroup* same_kind;
-  if (OpenedGroup* known = find(c, given, &same_kind)) {
-    ++known->opens;
+/// Keeps these arguments: as one more group, or in place of the one of this collective that was used longest ago.
+/// *out: nullptr where all that could give way are in use.
+[[gnu::noinline]] Status keep(comm::Comm* c, OpenedGroups* groups, const GivenArguments& given,
+                              OpenedGroup** out) {
+  auto fresh = std::make_unique<OpenedGroup>();
+  FGMPI_TRY(fresh->open(c, given));
+  auto& list = groups->list;
+  if (groups->count(given.kind) >= std::min(groups->opens_of(given.kind), kMostGroups)) {
+    auto eldest = std::find_if(list.rbegin(), list.rend(), [&](const auto& group) {
+      return group->kind() == given.kind && !group->moving;
+    });
+    if (eldest == list.rend()) return *out = nullptr, Status();
+    list.erase(std::next(eldest).base());
+  }
+  list.insert(list.begin(), std::move(fresh));
+  *out = list.front().get();
+  return {};
+}
+
+/// Forgets a group that a close is about: with the arguments that it is given, as far as these can be looked at, or the one
+/// that was used last.
+void forget(OpenedGroups* groups, CollectiveKind kind, int root) {
+  auto which = groups->list.end();
+  for (auto it = groups->list.begin(); it != groups->list.end(); ++it) {
+    if ((*it)->kind() != kind || (*it)->moving) continue;
+    if (which == groups->list.end()) which = it;
+    if ((*it)->root() != root) continue;
+    which = it;
+    break;
+  }
+  if (which != groups->list.end()) groups->list.erase(which);
+}
+
+int open_group(const char* call, MPI_Comm handle, CollectiveKind kind) try {
+  sched::maybe_force_switch();
+  comm::Comm* c = comm::find(handle);
+  if (!c) {
+    FGMPI_TAKE_TURN(call, open_group(call, handle, kind));
     return MPI_SUCCESS;
   }
-  auto opened = std::make_unique<OpenedGroup>();
-  FGMPI_RETURN_IF(call, c, opened->open(c, given));
+  if (c->shared->inter) return MPI_SUCCESS;
   comm::Extras& extras = comm::extras(c);
   if (!extras.opened) extras.opened = std::make_unique<OpenedGroups>();
-  auto& list = groups_of(c)->list;
-  list.insert(list.begin(), std::move(opened));
+  uint32_t& opens = groups_of(c)->opens_of(kind);
+  if (opens < UINT32_MAX) ++opens;
   return MPI_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return MPI_SUCCESS;  // the movements are plain calls then
 }
-FGMPI_CATCH_NO_MEMORY(call, handle)
 
-int move_data(const char* call, MPI_Comm handle, const GivenArguments& given) try {
-  FGMPI_ENTER_FAST(call, c, handle, move_data(call, handle, given));
-  OpenedGroup* group;
-  if (OpenedGroup* known = find(c, given, &group)) {
-    group = known;
-  } else if (group) {
-    auto fresh = std::make_unique<OpenedGroup>();
-    FGMPI_RETURN_IF(call, c, fresh->open(c, given));
-    fresh->opens = group->opens;
-    for (auto& g : groups_of(c)->list)
-      if (g.get() == group) g = std::move(fresh), group = g.get();
+int close_group(const char* call, MPI_Comm handle, CollectiveKind kind, int root) {
+  sched::maybe_force_switch();
+  comm::Comm* c = comm::find(handle);
+  if (!c) {
+    FGMPI_TAKE_TURN(call, close_group(call, handle, kind, root));
+    return MPI_SUCCESS;
   }
-  if (group && !rma::checking()) return done(call, c, group->move(c, given, call));
-  Args args;
-  FGMPI_RETURN_IF(call, c, given.fill(c, &args));
-  if (rma::checking()) FGMPI_RETURN_IF(call, c, check_memory(call, c, args));
-  return done(call, c, coll::run(c, &args, given.kind, call));
-}
-FGMPI_CATCH_NO_MEMORY(call, handle)
-
-int close_group(const char* call, MPI_Comm handle, const GivenArguments& given) {
-  FGMPI_ENTER_FAST(call, c, handle, close_group(call, handle, given));
-  OpenedGroup* group;
-  if (OpenedGroup* known = find(c, given, &group)) group = known;
-  if (!group)
-    FGMPI_RETURN_IF(call, c,
-                    error(MPI_ERR_OTHER,
-                          "no group is open; allowed is one that this rank has "
-                          "opened on this communicator"));
-  if (--group->opens == 0)
-    std::erase_if(groups_of(c)->list, [&](const auto& g) { return g.get() == group; });
+  OpenedGroups* groups = groups_of(c);
+  if (!groups || groups->opens_of(kind) == 0) return MPI_SUCCESS;
+  if (groups->count(kind) > --groups->opens_of(kind)) forget(groups, kind, root);
   return MPI_SUCCESS;
 }
 
 Part no_part() { return {nullptr, 0, MPI_BYTE}; }
 
+/// Are the arrays of ints, as those of opened groups are?
+bool is_of_ints(const Part& part) {
+  return !part.array || (part.counts.kind == Counts::kInt && part.displs.kind == Counts::kInt);
+}
+
+[[gnu::noinline]] bool move_given(comm::Comm* c, const GivenArguments& given, const char* call,
+                                  Status* status) {
+  OpenedGroups* groups = groups_of(c);
+  if (groups->opens_of(given.kind) == 0 || rma::checking() || c->shared->inter) return false;
+  OpenedGroup* group = find(c, groups, given);
+  if (!group) *status = keep(c, groups, given, &group);
+  if (!status->ok()) return true;
+  if (!group || group->moving) return false;
+  *status = group->move(c, given, call);
+  return true;
+}
+
 }  // namespace
+
+bool move_if_open(comm::Comm* c, CollectiveKind kind, const BcastArguments& a, const char* call,
+                  Status* status) {
+  return move_given(c, {kind, {no_part(), {a.buffer, a.count, a.type}, a.root}}, call, status);
+}
+bool move_if_open(comm::Comm* c, CollectiveKind kind, const RootedArguments& a, const char* call,
+                  Status* status) {
+  return is_of_ints(a.send) && is_of_ints(a.recv) && move_given(c, {kind, a}, call, status);
+}
+bool move_if_open(comm::Comm* c, CollectiveKind kind, const SymmetricArguments& a, const char* call,
+                  Status* status) {
+  return is_of_ints(a.send) && is_of_ints(a.recv) &&
+         move_given(c, {kind, {a.send, a.recv, 0}}, call, status);
+}
+
 }  // namespace fgmpi::mpi
 
 using namespace fgmpi::mpi;
 
-// The three calls of each collective take its arguments.
-#define FGMPI_OPENED(NAME, PARAMETERS, GIVEN)                      \
-  FGMPI_EXTENSION int MPIX_##NAME##_open_group PARAMETERS {        \
-    return open_group("MPIX_" #NAME "_open_group", comm, GIVEN);   \
-  }                                                                \
-  FGMPI_EXTENSION int MPIX_##NAME##_data_movement PARAMETERS {     \
-    return move_data("MPIX_" #NAME "_data_movement", comm, GIVEN); \
-  }                                                                \
-  FGMPI_EXTENSION int MPIX_##NAME##_close_group PARAMETERS {       \
-    return close_group("MPIX_" #NAME "_close_group", comm, GIVEN); \
+// The three calls of each collective take its arguments. Opening looks at none of them, and a movement is the plain call.
+#define FGMPI_OPENED(NAME, PARAMETERS, ROOT, MOVEMENT)                                     \
+  FGMPI_EXTENSION int MPIX_##NAME##_open_group PARAMETERS {                                \
+    return open_group("MPIX_" #NAME "_open_group", comm, CollectiveKind::k##NAME);         \
+  }                                                                                        \
+  FGMPI_EXTENSION int MPIX_##NAME##_data_movement PARAMETERS {                             \
+    const char* const call = "MPIX_" #NAME "_data_movement";                               \
+    return MOVEMENT;                                                                       \
+  }                                                                                        \
+  FGMPI_EXTENSION int MPIX_##NAME##_close_group PARAMETERS {                               \
+    return close_group("MPIX_" #NAME "_close_group", comm, CollectiveKind::k##NAME, ROOT); \
   }
 
-#define FGMPI_GIVEN(KIND, ...) (GivenArguments{CollectiveKind::KIND, {__VA_ARGS__}})
-
-FGMPI_OPENED(Bcast, (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm),
-             FGMPI_GIVEN(kBcast, no_part(), {buffer, count, datatype}, root))
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+FGMPI_OPENED(Bcast, (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm), root,
+             broadcasting(call, comm, {buffer, count, datatype, root}))
 FGMPI_OPENED(Scatter,
              (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
               int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),
-             FGMPI_GIVEN(kScatter, {sendbuf, sendcount, sendtype}, {recvbuf, recvcount, recvtype},
-                         root))
+             root,
+             rooted<fgmpi::coll::rooted_scatter>(call, comm, CollectiveKind::kScatter, recvbuf,
+                                                 recvcount, recvtype, root, [&] {
+                                                   return RootedArguments{
+                                                       {sendbuf, sendcount, sendtype},
+                                                       {recvbuf, recvcount, recvtype},
+                                                       root};
+                                                 }))
 FGMPI_OPENED(Scatterv,
              (const void* sendbuf, const int sendcounts[], const int displs[],
               MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
               MPI_Comm comm),
-             FGMPI_GIVEN(kScatterv, {sendbuf, sendcounts, displs, sendtype},
-                         {recvbuf, recvcount, recvtype}, root))
+             root,
+             rooted<fgmpi::coll::rooted_scatter>(call, comm, CollectiveKind::kScatterv, recvbuf,
+                                                 recvcount, recvtype, root, [&] {
+                                                   return RootedArguments{
+                                                       {sendbuf, sendcounts, displs, sendtype},
+                                                       {recvbuf, recvcount, recvtype},
+                                                       root};
+                                                 }))
 FGMPI_OPENED(Allgatherv,
              (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
               const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm),
-             FGMPI_GIVEN(kAllgatherv, {sendbuf, sendcount, sendtype},
-                         {recvbuf, recvcounts, displs, recvtype}, 0))
+             0,
+             blocking(call, comm, CollectiveKind::kAllgatherv,
+                      SymmetricArguments{{sendbuf, sendcount, sendtype},
+                                         {recvbuf, recvcounts, displs, recvtype}}))
 FGMPI_OPENED(Alltoallw,
              (const void* sendbuf, const int sendcounts[], const int sdispls[],
               const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
               const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm),
-             FGMPI_GIVEN(kAlltoallw, {sendbuf, sendcounts, sdispls, sendtypes},
-                         {recvbuf, recvcounts, rdispls, recvtypes}, 0))
+             0,
+             blocking(call, comm, CollectiveKind::kAlltoallw,
+                      SymmetricArguments{{sendbuf, sendcounts, sdispls, sendtypes},
+                                         {recvbuf, recvcounts, rdispls, recvtypes}}))

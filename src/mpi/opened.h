@@ -1,8 +1,13 @@
 // Opened groups: a collective that a rank is going to call again and again with the same arguments, but for its buffers
-// (fgmpi.h: MPIX_Scatterv_open_group and its like). The arguments are checked and resolved when the group is opened; a
-// movement only compares them with what it is given. Where they have changed it checks and resolves anew.
+// (fgmpi.h: MPIX_Scatterv_open_group and its like). Opening only counts: it reads no argument but the communicator. The
+// first movement checks and resolves its arguments and keeps them; a later one only compares them with what it is given,
+// arrays by their values, and checks and resolves anew where they have changed.
 //
-// A movement is the collective itself: it meets members that call the plain one in the same place.
+// A movement is the collective itself: it meets members that call the plain one in the same place. While a group is open
+// the plain call is a movement as well (coll_args.h: blocking()), so that it does not matter which of them a rank makes.
+//
+// Opening and closing never fail. Who inserts them without knowing whether the loop between them runs at all, a compiler's
+// pass, may give a communicator that is no communicator, arrays that do not exist yet, and close what was never opened.
 //
 // Thread rule: one thread. Opening and closing never switch; a movement does as its collective. A rank keeps its opened
 // groups with its communicator; arrays that collocated members give alike are kept once.
@@ -33,12 +38,13 @@ class OpenedGroup {
   /// Keeps these arguments. Errors: as the collective.
   Status open(comm::Comm* c, const GivenArguments& given);
   CollectiveKind kind() const { return kind_; }
+  int root() const { return root_; }
   /// The same but for the buffers, which are as good as those that were checked.
   bool has(const comm::Comm* c, const GivenArguments& given) const;
-  /// REQUIRES: has(c, given). May switch.
+  /// REQUIRES: has(c, given), !moving. May switch.
   Status move(comm::Comm* c, const GivenArguments& given, const char* call);
-
-  uint32_t opens = 1;
+  /// A movement is under way: the group stays where it is, although another thread of the rank may close it.
+  bool moving = false;
 
  private:
   struct KeptSide {
