@@ -1,0 +1,146 @@
+#include "rewrite.h"
+
+namespace hoist {
+namespace {
+
+/// int (MPI_Comm, ...) with the parameters of the C function that is opened.
+tree type_of_calls(const Site& site) {
+  auto_vec<tree, 10> types;
+  for (tree argument : site.arguments) types.safe_push(TREE_TYPE(argument));
+  return build_function_type_array(integer_type_node, types.length(), types.address());
+}
+
+/// A function of the library, which need not be there.
+tree weak_function(const char* symbol, tree type) {
+  tree name = get_identifier(symbol);
+  if (symtab_node* known = symtab_node::get_for_asmname(name))
+    if (TREE_CODE(known->decl) == FUNCTION_DECL) return known->decl;
+  tree decl = build_decl(UNKNOWN_LOCATION, FUNCTION_DECL, name, type);
+  SET_DECL_ASSEMBLER_NAME(decl, name);
+  DECL_EXTERNAL(decl) = 1;
+  TREE_PUBLIC(decl) = 1;
+  DECL_ARTIFICIAL(decl) = 1;
+  TREE_USED(decl) = 1;
+  declare_weak(decl);
+  return decl;
+}
+
+/// The variable that holds the address of MPIX_<name><end>.
+tree pointer_variable(const std::string& name, const char* end, tree type) {
+  const std::string symbol = "MPIX_" + name + end;
+  tree identifier = get_identifier(("fgmpi_hoist." + symbol).c_str());
+  if (symtab_node* known = symtab_node::get_for_asmname(identifier)) return known->decl;
+  tree variable = build_decl(UNKNOWN_LOCATION, VAR_DECL, identifier, build_pointer_type(type));
+  SET_DECL_ASSEMBLER_NAME(variable, identifier);
+  TREE_STATIC(variable) = 1;
+  TREE_USED(variable) = 1;
+  DECL_ARTIFICIAL(variable) = 1;
+  DECL_IGNORED_P(variable) = 1;
+  TREE_THIS_VOLATILE(variable) = 1;
+  TREE_ADDRESSABLE(variable) = 1;
+  DECL_INITIAL(variable) = build_fold_addr_expr(weak_function(symbol.c_str(), type));
+  varpool_node::finalize_decl(variable);
+  return variable;
+}
+
+tree load_pointer(tree variable, gimple_seq* code) {
+  tree pointer = make_ssa_name(TREE_TYPE(variable));
+  gimple_seq_add_stmt(code, gimple_build_assign(pointer, variable));
+  return pointer;
+}
+
+/// On this edge: `code`, and the call of what the variable holds, where that is not null. Returns the block of `code`.
+basic_block call_on_edge(edge e, const Site& site, tree variable, gimple_seq code) {
+  basic_block test = split_edge(e);
+  basic_block join = split_edge(single_succ_edge(test));
+  basic_block then = create_empty_bb(test);
+  add_bb_to_loop(then, test->loop_father);
+  then->count = test->count;
+  tree pointer = load_pointer(variable, &code);
+  gcond* cond =
+      gimple_build_cond(NE_EXPR, pointer, build_zero_cst(TREE_TYPE(pointer)), NULL_TREE, NULL_TREE);
+  gimple_set_location(cond, gimple_location(site.call));
+  gimple_seq_add_stmt(&code, cond);
+  gimple_stmt_iterator gsi = gsi_last_bb(test);
+  gsi_insert_seq_after(&gsi, code, GSI_CONTINUE_LINKING);
+
+  edge skip = single_succ_edge(test);
+  skip->flags = (skip->flags & ~EDGE_FALLTHRU) | EDGE_FALSE_VALUE;
+  skip->probability = profile_probability::very_unlikely();
+  edge take = make_edge(test, then, EDGE_TRUE_VALUE);
+  take->probability = profile_probability::very_likely();
+  make_single_succ_edge(then, join, EDGE_FALLTHRU);
+
+  vec<tree> arguments = vNULL;
+  for (tree argument : site.arguments) arguments.safe_push(argument);
+  gcall* call = gimple_build_call_vec(pointer, arguments);
+  gimple_call_set_fntype(call, TREE_TYPE(TREE_TYPE(variable)));
+  gimple_call_set_nothrow(call, true);
+  gimple_set_location(call, gimple_location(site.call));
+  arguments.release();
+  gsi = gsi_last_bb(then);
+  gsi_insert_after(&gsi, call, GSI_NEW_STMT);
+  set_immediate_dominator(CDI_DOMINATORS, then, test);
+  set_immediate_dominator(CDI_DOMINATORS, join, test);
+  return test;
+}
+
+/// The one edge into the loop.
+edge entry_of(loop_p loop) {
+  edge e, only = nullptr;
+  edge_iterator ei;
+  FOR_EACH_EDGE(e, ei, loop->header->preds)
+  if (!flow_bb_inside_loop_p(loop, e->src)) {
+    if (only) return single_succ_edge(create_preheader(loop, 0));
+    only = e;
+  }
+  return only;
+}
+
+/// The movement in place of the call, by a pointer that is chosen in front of the loop.
+void replace_call(const Site& site, basic_block front, tree type) {
+  tree plain = gimple_call_fn(site.call);
+  gimple_seq code = NULL;
+  tree movement = load_pointer(pointer_variable(site.mpi.name, "_data_movement", type), &code);
+  tree chosen = make_ssa_name(TREE_TYPE(movement));
+  tree other = fold_convert(TREE_TYPE(movement), plain);
+  tree test = build2(NE_EXPR, boolean_type_node, movement, build_zero_cst(TREE_TYPE(movement)));
+  gimple_seq_add_stmt(&code, gimple_build_assign(chosen, COND_EXPR, test, movement, other));
+  gimple_stmt_iterator gsi = gsi_last_bb(front);
+  gsi_insert_seq_before(&gsi, code, GSI_SAME_STMT);
+  gimple_call_set_fn(site.call, chosen);
+  update_stmt(site.call);
+}
+
+}  // namespace
+
+bool can_enclose(loop_p loop, std::string* why) {
+  edge e;
+  edge_iterator ei;
+  bool can = true;
+  basic_block* body = get_loop_body(loop);
+  for (unsigned i = 0; i < loop->num_nodes; ++i) {
+    FOR_EACH_EDGE(e, ei, body[i]->succs)
+    if (e->flags & EDGE_ABNORMAL) can = false;
+    FOR_EACH_EDGE(e, ei, body[i]->preds)
+    if (e->flags & EDGE_ABNORMAL) can = false;
+  }
+  free(body);
+  FOR_EACH_EDGE(e, ei, loop->header->preds)
+  if (!flow_bb_inside_loop_p(loop, e->src) && (e->flags & EDGE_EH)) can = false;
+  if (!can) *why = "the loop is entered or left by computed or nonlocal jumps";
+  return can;
+}
+
+void rewrite(Site* site) {
+  tree type = type_of_calls(*site);
+  auto_vec<edge> exits = get_loop_exit_edges(site->loop);
+  basic_block front =
+      call_on_edge(entry_of(site->loop), *site,
+                   pointer_variable(site->mpi.name, "_open_group", type), site->code);
+  for (edge e : exits)
+    call_on_edge(e, *site, pointer_variable(site->mpi.name, "_close_group", type), NULL);
+  if (!site->mpi.fortran) replace_call(*site, front, type);
+}
+
+}  // namespace hoist

@@ -1,0 +1,30 @@
+// Puts a call between the opening and the closing of a group:
+//
+//   in front of the loop     if (open) open (arguments);        close on each way out of it, likewise
+//   in place of the call     (movement ? movement : MPI_...) (arguments)
+//
+// `open`, `movement` and `close` are variables of the object file that hold the addresses of weak symbols: null where the
+// program runs with an MPI library that has no opened groups. They are read at run time, since a linker that knows one
+// library must not decide for another one. In Fortran the call stays: between opening and closing it is a movement.
+#pragma once
+
+#include "invariance.h"
+
+namespace hoist {
+
+/// What has been decided about a call. The loops are those of the function.
+struct Site {
+  gcall* call;
+  MpiCall mpi;
+  loop_p loop;      ///< the group is open as long as this one runs
+  gimple_seq code;  ///< computes `arguments`
+  std::vector<tree>
+      arguments;  ///< in front of the loop; null or 0 for what is not known there, buffers included
+};
+
+/// Can a group be closed on all ways out of the loop, and opened on the ways into it? *why: what is in the way.
+bool can_enclose(loop_p loop, std::string* why);
+
+void rewrite(Site* site);
+
+}  // namespace hoist
