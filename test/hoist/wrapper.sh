@@ -1,0 +1,69 @@
+#!/bin/bash
+# mpicc -fgmpi-hoist: what it says, what programs need, and that they also run where the library's calls are absent.
+#   wrapper.sh BIN     BIN: the folder of mpicc and mpiexec. Exit status 77: the plugin was not built.
+set -u
+bin=$(cd "$1" && pwd)
+here=$(cd "$(dirname -- "$0")" && pwd)
+[ -f "$bin/../lib/fgmpi/fgmpi_hoist.so" ] || { echo "wrapper.sh: the plugin of GCC was not built"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+# expect WHAT STATUS REGEX COMMAND...: the command ends with the status, and its output has a line that matches.
+expect() {
+  local what=$1 status=$2 regex=$3
+  shift 3
+  "$@" > out 2>&1
+  local got=$?
+  if [ $got != "$status" ] || ! grep -qE -- "$regex" out; then
+    echo "wrapper.sh: $what: exit status $got, not $status, or no line with '$regex' in: $(head -5 out)" >&2
+    failed=1
+  fi
+}
+
+cat > loop.c << 'END'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int n = 0, rank, sum = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < 10; ++i) {
+    if (rank == 0) n = i;
+    MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&n, i % 2, MPI_INT, 0, MPI_COMM_WORLD);
+    sum += n;
+  }
+  printf("sum %d\n", sum);
+  MPI_Finalize();
+  return 0;
+}
+END
+expect "reports" 0 '^loop.c:9:5: optimized: hoisted MPI_Bcast: group opened at loop.c:7$' "$bin/mpicc" -fgmpi-hoist loop.c -o loop
+expect "a run" 0 '^sum 45$' "$bin/mpiexec" -n 1 -nfg 3 ./loop
+expect "the calls" 0 ' w MPIX_Bcast_data_movement' nm -D loop
+expect "reasons" 0 '^loop.c:10:5: missed: MPI_Bcast not hoisted: its count' "$bin/mpicc" -fgmpi-hoist=verbose -c loop.c
+expect "in its place" 0 '^fine$' bash -c '"$0/mpicc" -fgmpi-hoist=quiet loop.c -o loop_quiet > said 2>&1 && [ ! -s said ] && echo fine' "$bin"
+expect "-show" 0 '-fplugin=.*fgmpi_hoist.so' "$bin/mpicc" -fgmpi-hoist -show loop.c
+expect "another value" 1 '^mpicc: -fgmpi-hoist=much: allowed are' "$bin/mpicc" -fgmpi-hoist=much loop.c
+printf '#!/bin/sh\necho 11.1.0\n' > gcc-11
+chmod +x gcc-11
+expect "another compiler" 1 '^mpicc: -fgmpi-hoist: the plugin is for GCC .*gcc-11 is another' env FGMPI_CC=./gcc-11 "$bin/mpicc" -fgmpi-hoist loop.c
+mkdir -p prefix/bin prefix/lib/fgmpi
+cp "$bin/mpicc" prefix/bin
+cp "$bin/../lib/fgmpi/wrapper.sh" prefix/lib/fgmpi
+expect "no plugin" 1 'install gcc-[0-9]*-plugin-dev' prefix/bin/mpicc -fgmpi-hoist loop.c
+
+# Nothing of the plugin is in the library or the program.
+expect "the license" 0 'plugin_is_GPL_compatible' nm -D "$bin/../lib/fgmpi/fgmpi_hoist.so"
+expect "the program" 0 '^none$' bash -c '! grep -q plugin_is_GPL_compatible loop && echo none'
+
+# With the host's MPI library at run time, which has no opened groups.
+host=$(ldconfig -p | sed -n 's/.*libmpich.so.12 .*=> //p' | head -1)
+if [ -n "$host" ] && command -v mpiexec.hydra > /dev/null; then
+  for level in -O0 -O2 "-O2 -flto"; do
+    expect "compiling $level" 0 hoisted "$bin/mpicc" -fgmpi-hoist $level loop.c -o loop
+    expect "on the host's MPI, $level" 0 '^sum 45$' env LD_PRELOAD="$host" mpiexec.hydra -n 2 ./loop
+  done
+fi
+exit $failed
