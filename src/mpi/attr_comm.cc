@@ -1,5 +1,10 @@
 // Attributes on communicators (MPI-4.0 section 7.7.2), the MPI-1 names for them, and the entries for Fortran.
 
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "ch4-av-rankmap/hosts.h"
 #include "dynamic/proclets.h"
 #include "host/host.h"
 #include "host/internal.h"
@@ -14,6 +19,17 @@ namespace {
 
 using comm::AttrKind;
 using comm::KeyvalOf;
+
+/// Ranks for which there is room, the same at all ranks. The launcher counts processes (-usize), and knows none otherwise: then
+/// one for each processor of the job's hosts. Each may host as many ranks as the job's do on average.
+intptr_t universe_size() {
+  intptr_t processes = boot().universe_size();
+  if (processes <= 0)
+    processes = std::max<intptr_t>(sysconf(_SC_NPROCESSORS_ONLN), 1) *
+                std::max<intptr_t>(g_hosts.count(), 1);
+  const intptr_t ranks = g_av.world_size();
+  return std::max(processes * ranks / static_cast<intptr_t>(g_av.processes()), ranks);
+}
 
 /// A predefined attribute (Fortran's keyvals are one more than C's). False when `keyval` is none; *found is
 /// false for one that has no value here.
@@ -35,11 +51,8 @@ bool predefined(int keyval, AttrKind kind, void* value, bool* found) {
       comm::give_integer(&wtime_is_global, kind, value);
       return true;
     case MPI_UNIVERSE_SIZE:
-      // The launcher counts processes; each may host as many ranks as ours do.
-      universe = boot().universe_size();
-      *found = universe > 0;
-      universe = std::max<intptr_t>(universe * g_av.my_count(), g_av.world_size());
-      if (*found) comm::give_integer(&universe, kind, value);
+      universe = universe_size();
+      comm::give_integer(&universe, kind, value);
       return true;
     case MPI_LASTUSEDCODE:
       comm::give_integer(&last_used_code(), kind, value);
