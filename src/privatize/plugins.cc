@@ -299,10 +299,14 @@ Status make_image(Plugin* p, uint32_t k) {
   std::vector<uintptr_t> shifts;
   for (size_t i = 0; i < p->ranges.size(); ++i) {
     const uintptr_t base = p->ranges[i].base;
+    const Plugin* owner = p->owners[i];
+    if (owner && !owner->room_of(k)) {  // another program or library, which no word points into
+      shifts.push_back(0);
+      continue;
+    }
     // A guest has no image of the program that the process was started with: what it uses of that is image 0's.
     const uint32_t of_start = k < g_images.count() ? k : 0;
-    shifts.push_back((p->owners[i] ? p->owners[i]->image(k) : g_images.base_of(i, of_start)) -
-                     base);
+    shifts.push_back((owner ? owner->image(k) : g_images.base_of(i, of_start)) - base);
   }
   p->plan.fill(at, [&](const Word& w) { return w.value + shifts[w.module]; });
   if (p->tls_module) p->blocks[k] = p->initial_block(k);
