@@ -47,8 +47,8 @@ bool parse_number(const Record& record, std::string_view text, Value* value) {
 }
 
 bool parse_switch(std::string_view text, Value* value) {
-  value->number = text == "on" || text == "1";
-  return value->number || text == "off" || text == "0";
+  value->number = text == "on" || text == "1" || text == "yes";
+  return value->number || text == "off" || text == "0" || text == "no";
 }
 
 bool parse_choice(const Record& record, std::string_view text, Value* value) {

@@ -64,7 +64,7 @@ Proclet* take_idle(Block* block) {
 }
 
 Status add_block() {
-  const size_t stack_size = options().stack_size ? options().stack_size : default_stack_size(~0u);
+  const size_t stack_size = options().stack_size ? options().stack_size : kLeastStack;
   std::unique_ptr<Block> block(new (std::nothrow) Block);
   if (!block)
     return error(MPI_ERR_NO_MEM, "no memory for %u more helper coroutines; %u are in use", kBlock,

@@ -108,15 +108,8 @@ int64_t memory_left() {
 }
 
 uint32_t ranks_that_fit(uint64_t room, uint64_t each, uint32_t count, size_t stack_size) {
-  uint32_t best = 1;
-  for (uint32_t most : {count, kMediumStacks, kLargeStacks}) {
-    most = std::min(most, count);
-    size_t stack = stack_size ? stack_size : default_stack_size(most);
-    uint64_t slot = page_up(stack) + kPage;
-    auto fits = static_cast<uint32_t>(std::min<uint64_t>(most, room / (slot + each)));
-    if (stack_size || (fits > 1 && default_stack_size(fits) == stack)) best = std::max(best, fits);
-  }
-  return best;
+  const uint64_t slot = page_up(stack_size ? stack_size : kLeastStack) + kPage;
+  return static_cast<uint32_t>(std::clamp<uint64_t>(room / (slot + each), 1, count));
 }
 
 }  // namespace fgmpi::sched

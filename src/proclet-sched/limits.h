@@ -21,7 +21,7 @@ uint64_t address_space_left();
 int64_t memory_left();
 
 /// The largest number of ranks up to `count` whose stacks and `each` more bytes fit into `room`.
-/// `stack_size` 0: as default_stack_size() gives them, which is more the fewer they are.
+/// `stack_size` 0: the least that default_stack_size() gives.
 uint32_t ranks_that_fit(uint64_t room, uint64_t each, uint32_t count, size_t stack_size);
 
 }  // namespace fgmpi::sched

@@ -16,11 +16,32 @@ fgmpi::sched::DebugTable fgmpi_debug_table;
 namespace fgmpi::sched {
 namespace {
 
+/// What `ulimit -s unlimited` gives.
+constexpr size_t kUnlimitedStack = size_t{64} << 20;
+
 size_t main_thread_stack_size() {
   rlimit limit{};
   if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-    return size_t{64} << 20;
-  return std::max<size_t>(limit.rlim_cur, size_t{64} << 10);
+    return kUnlimitedStack;
+  return std::max<size_t>(limit.rlim_cur, kLeastStack);
+}
+
+/// Page tables of a stack of which only the top is touched. One page of them maps 2 MiB.
+constexpr uint64_t page_tables(size_t stack_size) {
+  return std::min<uint64_t>(kPage, stack_size / (kPage / sizeof(uint64_t)));
+}
+
+/// Reserves stacks of the size that is set. Where none is set, a limit that is not known beforehand (`ulimit -d`, strict
+/// accounting of memory) makes them smaller.
+Status reserve_stacks(StackRegion* stacks, uint32_t count, const char* what) {
+  const size_t wanted = g_scheduler.options.stack_size;
+  size_t size = wanted ? wanted : default_stack_size(count, address_space_left(), memory_left());
+  Status reserved = stacks->reserve(count, size, what);
+  while (!reserved.ok() && !wanted && size > kLeastStack) {
+    size = std::max(size / 2, kLeastStack);
+    reserved = stacks->reserve(count, size, what);
+  }
+  return reserved;
 }
 
 /// Descriptors are reserved for ranks that may join, where address space is not short: they never move.
@@ -99,10 +120,19 @@ void set_options(const Options& options) {
   g_scheduler.options_given = true;
 }
 
-size_t default_stack_size(uint32_t count) {
+size_t default_stack_size(uint32_t count, uint64_t address_space, int64_t memory) {
   if (count <= 1) return main_thread_stack_size();
-  if (count <= kLargeStacks) return size_t{1} << 20;
-  return count <= kMediumStacks ? size_t{256} << 10 : size_t{64} << 10;
+  constexpr size_t kMedium = size_t{1} << 20, kSmall = size_t{256} << 10;
+  size_t size = count <= kMediumStacks ? kMedium : kSmall;
+#ifndef FGMPI_SANITIZE  // whose shadow memory is an eighth of a stack, and touched
+  if (count <= kLargeStacks) size = std::clamp(main_thread_stack_size(), kMedium, kUnlimitedStack);
+#endif
+  auto fits = [&] {
+    return address_space / 2 / count >= size + kPage &&
+           (memory < 0 || count * page_tables(size) <= static_cast<uint64_t>(memory) / 20);
+  };
+  while (size > kLeastStack && !fits()) size = std::max(size / 2, kLeastStack);
+  return size;
 }
 
 Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
@@ -117,10 +147,8 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
   g_scheduler.ranks = nullptr;
   g_scheduler.count = g_scheduler.created = g_scheduler.room = 0;
   g_scheduler.added.clear();
-  const size_t stack_size =
-      g_scheduler.options.stack_size ? g_scheduler.options.stack_size : default_stack_size(count);
   FGMPI_TRY(check_room(count));
-  FGMPI_TRY(g_scheduler.stacks.reserve(count, stack_size, "ranks"));
+  FGMPI_TRY(reserve_stacks(&g_scheduler.stacks, count, "ranks"));
   const uint32_t room = room_for(count);
   void* memory = mmap(nullptr, room * sizeof(Proclet), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -166,9 +194,7 @@ Status add_ranks(uint32_t count, void (*entry)(void*), void* argument, uint32_t*
             : "");
   FGMPI_TRY(check_room(count));
   AddedRanks block{from, count, std::make_unique<StackRegion>()};
-  const size_t wanted = g_scheduler.options.stack_size;
-  FGMPI_TRY(
-      block.stacks->reserve(count, wanted ? wanted : default_stack_size(count), "spawned ranks"));
+  FGMPI_TRY(reserve_stacks(block.stacks.get(), count, "spawned ranks"));
   for (uint32_t i = 0; i < count; ++i) {
     Proclet* p = make_rank(from + i, *block.stacks, i);
     p->entry = entry;

@@ -142,11 +142,16 @@ struct Options {
   enum Policy : uint8_t { kFifo, kLifo, kRandom } policy = kFifo;
   uint64_t seed = 0;
 };
-constexpr uint32_t kLargeStacks = 1024, kMediumStacks = 16384;
-/// What a rank's stack is by default when a process hosts `count` of them: as large as the main thread's for one,
-/// then 1 MiB (to 1,024 ranks), 256 KiB (to 16,384), 64 KiB. Programs written for one rank a process keep arrays on
-/// their stack; only touched pages cost memory, and where ranks are many, page tables count too.
-size_t default_stack_size(uint32_t count);
+/// Up to so many ranks a process have stacks as large as the main thread's; up to so many have 1 MiB; more, 256 KiB.
+constexpr uint32_t kLargeStacks = 4096, kMediumStacks = 65536;
+/// No default stack is smaller. It is what helper coroutines have, which run no code of the program but its operations.
+constexpr size_t kLeastStack = size_t{64} << 10;
+/// What a rank's stack is by default when a process hosts `count` of them: as large as the main thread's (`ulimit -s`,
+/// at most 64 MiB) to kLargeStacks ranks, 1 MiB to kMediumStacks, then 256 KiB. Programs written for one rank a process
+/// keep arrays on their stack, and only touched pages cost memory. It is half of that, or a quarter and so on down to
+/// kLeastStack, as long as all stacks would take more than half of `address_space` bytes, or their page tables more
+/// than a twentieth of `memory` bytes (-1: unknown).
+size_t default_stack_size(uint32_t count, uint64_t address_space, int64_t memory);
 /// What the settings say.
 Options configured_options();
 /// Uses these from the next create_ranks() on, instead of the settings'.

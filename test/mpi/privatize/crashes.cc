@@ -24,7 +24,7 @@ void (*volatile callback)();
 }
 
 [[gnu::noinline]] int large_frame() {
-  char frame[1 << 20];
+  char frame[80 << 20];  // more than any default stack
   asm volatile("" : : "r"(frame) : "memory");
   MPI_Barrier(MPI_COMM_WORLD);
   return frame[5];
