@@ -124,10 +124,13 @@ class Parser {
     if (sections_.empty() || (sections_.back().program.empty() && !programless_))
       return error(MPI_ERR_ARG, "no program given (see mpiexec -help)");
     for (auto& s : sections_) FGMPI_TRY(settle(&s));
+    share_processes(plan);
     if (!track_.empty()) FGMPI_TRY(set_up_tracking());
     for (auto& s : sections_)
       if (setting_.inspect) FGMPI_TRY(setting_.inspect(s.program, ranks_each(s), &s.options));
     write(plan);
+    for (const auto& s : sections_) plan->programs.push_back(description(s));
+    plan->dry_run = dry_run_;
     return {};
   }
 
@@ -161,6 +164,11 @@ class Parser {
       ++at_;
       return {};
     }
+    if (name == "dry-run") {
+      ++at_;
+      dry_run_ = true;
+      return {};
+    }
     if (name == "prepend-rank" ||
         name == "l") {  // ranks share processes: the library puts the prefix
       ++at_;
@@ -189,7 +197,7 @@ class Parser {
 
   /// Adds the tracker to an LD_PRELOAD that the command line sets for a program, which would replace the inherited one.
   Status set_up_tracking() {
-    if (setting_.track) FGMPI_TRY(setting_.track(track_));
+    if (setting_.track && !dry_run_) FGMPI_TRY(setting_.track(track_));
     for (auto& s : sections_)
       for (size_t i = 0; i + 2 < s.options.size(); ++i)
         if ((s.options[i] == "-env" || s.options[i] == "-genv") && s.options[i + 1] == "LD_PRELOAD")
@@ -281,6 +289,37 @@ class Parser {
     return {};
   }
 
+  /// Many more processes than cores would mostly wait for each other, and some thousands could not be started: where
+  /// nothing says how many ranks share a process, those of programs that can share one do.
+  void share_processes(Plan* plan) {
+    int64_t asked = 0, shared = 0, processes = 0;
+    for (const auto& s : sections_) asked += s.nfg || s.ranks ? 0 : s.processes;
+    if (!setting_.can_share || asked <= kProcessesPerCore * setting_.cores) return;
+    for (auto& s : sections_) {
+      if (s.nfg || s.ranks || s.processes < 2 || !setting_.can_share(s.program, s.options))
+        continue;
+      shared += s.ranks = s.processes;
+      processes += s.processes = std::min<int64_t>(s.processes, setting_.cores);
+    }
+    if (shared)
+      plan->note = format(
+          "%lld processes are more than %lld for each of %d cores: %lld ranks run in %lld "
+          "processes (-nfg 1: one rank a process)",
+          static_cast<long long>(asked), static_cast<long long>(kProcessesPerCore), setting_.cores,
+          static_cast<long long>(shared), static_cast<long long>(processes));
+  }
+
+  static std::string description(const Section& s) {
+    const auto processes = static_cast<long long>(std::max<int64_t>(s.processes, 1));
+    const std::string program = s.program.empty() ? "" : s.program.front();
+    std::string ranks = s.nfg     ? format("%lld ranks each", static_cast<long long>(s.nfg))
+                        : s.ranks ? format("%lld ranks in all", static_cast<long long>(s.ranks))
+                                  : "one rank each, or as FGMPI_NFG or FGMPI_RANKS says";
+    return format("%s: %s%lld processes, %s", program.c_str(),
+                  s.processes ? "" : "as many as there are slots, at least ", processes,
+                  ranks.c_str());
+  }
+
   /// The largest number of ranks that one process of the section hosts.
   static int64_t ranks_each(const Section& s) {
     if (s.ranks) return (s.ranks + s.processes - 1) / s.processes;
@@ -334,6 +373,7 @@ class Parser {
   const Setting& setting_;
   size_t at_ = 0;
   std::string track_;         ///< the folder of -track
+  bool dry_run_ = false;
   bool programless_ = false;  ///< -info, -configfile: hydra needs no program on the command line
   std::vector<Section> sections_;
 };

@@ -1,8 +1,8 @@
 // The command line of mpiexec, taken apart and put together again for mpiexec.hydra.
 //
-//   mpiexec [-n P] [-nfg C | -ranks N] [-track FOLDER] [options of hydra] program [arguments] [: ...]
+//   mpiexec [-n P] [-nfg C | -ranks N] [-track FOLDER] [-dry-run] [options of hydra] program [arguments] [: ...]
 //
-// -nfg, -ranks, -track and Open MPI's spellings are handled here; all other options go to hydra unchanged. To find where
+// -nfg, -ranks, -track, -dry-run and Open MPI's spellings are handled here; all other options go to hydra unchanged. To find where
 // a program begins, the parser must know how many words each of hydra's options takes: command_line.cc has the table.
 #pragma once
 
@@ -23,7 +23,13 @@ struct Plan {
   Words hydra;  ///< arguments for mpiexec.hydra, without its name
   bool counted =
       false;  ///< -nfg or -ranks was given: variables of that name in the environment do not count
+  bool dry_run = false;  ///< -dry-run: only print what would be started
+  std::string note;      ///< one line for the user about what was decided for him; empty: nothing
+  std::vector<std::string> programs;  ///< a line for each program: processes, ranks, the program
 };
+
+/// So many processes a core are started as they were asked for. More than that become ranks of fewer processes.
+constexpr int64_t kProcessesPerCore = 4;
 
 /// Properties of the machine and the installation that the parser needs.
 struct Setting {
@@ -33,6 +39,9 @@ struct Setting {
   std::function<Status(const Words& program, int64_t ranks_each, Words* options)> inspect = {};
   /// Called once for -track FOLDER, before programs are looked at: sets what they inherit. May be empty.
   std::function<Status(const std::string& folder)> track = {};
+  /// True if several ranks may share a process of the program: see can_share_process(). Asked where neither -nfg nor
+  /// -ranks says how many, and there are more than kProcessesPerCore processes a core. Empty: never.
+  std::function<bool(const Words& program, const Words& options)> can_share = {};
   std::string tracker =
       {};  ///< the library that -track puts first in any LD_PRELOAD of the command line
 };

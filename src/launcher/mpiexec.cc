@@ -38,8 +38,12 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -n P, -np P       number of processes
   -nfg C            number of ranks in each process (default 1, or FGMPI_NFG)
   -ranks N          number of ranks in all, over P processes (default: one a core) as evenly as possible
+  -dry-run          prints what would be started, and starts nothing
   -track FOLDER     records communicators and calls in FOLDER: fgmpi-track-dump FOLDER (docs/tracking.md)
   -help, -version   this text; the version
+
+More than 4 processes a core become ranks of one process a core, where neither -nfg, -ranks, FGMPI_NFG nor a list of
+hosts says otherwise and the program can; a line says so. -nfg 1 starts processes.
 
 Each program behind a ':' may have a -n and -nfg (or -ranks) of its own. All other options are those of
 mpiexec.hydra, which starts the processes: 'mpiexec.hydra -help' lists them (-f hosts.txt, -ppn 1, -genv NAME VALUE,
@@ -95,6 +99,29 @@ fgmpi::Status set_up_tracking(const std::string& folder, const std::string& libr
   return {};
 }
 
+std::string quoted(const std::string& word) {
+  const bool plain =
+      !word.empty() &&
+      word.find_first_not_of(
+          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%") == word.npos;
+  if (plain) return word;
+  std::string out = "'";
+  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+/// -dry-run: the programs, then a command that starts them as mpiexec would.
+void print_plan(const Plan& plan, const std::string& hydra) {
+  for (const std::string& line : plan.programs) std::printf("%s\n", line.c_str());
+  std::string command = "env";
+  for (environment::Variable variable : {environment::kLibraryPath, environment::kPreload})
+    if (const char* value = environment::text(variable))
+      command += std::string(" ") + quoted(std::string(environment::name(variable)) + "=" + value);
+  command += " " + quoted(hydra);
+  for (const std::string& word : plan.hydra) command += " " + quoted(word);
+  std::printf("%s\n", command.c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -110,6 +137,9 @@ int main(int argc, char** argv) {
     return fgmpi::launcher::inspect_program(program, *options, ranks_each, elsewhere,
                                             setting.library_folder, options);
   };
+  const bool counted_outside = environment::text(settings::kRecords[settings::kNfg].name) ||
+                               environment::text(settings::kRecords[settings::kRanks].name);
+  if (!elsewhere && !counted_outside) setting.can_share = fgmpi::launcher::can_share_process;
   setting.tracker = kTracker;
   setting.track = [&](const std::string& folder) {
     return set_up_tracking(folder, setting.library_folder);
@@ -130,6 +160,11 @@ int main(int argc, char** argv) {
   std::string hydra;
   end_unless_ok(fgmpi::launcher::find_hydra(&hydra));
   set_environment(plan, setting.library_folder);
+  if (!plan.note.empty()) std::fprintf(stderr, "mpiexec: %s\n", plan.note.c_str());
+  if (plan.dry_run) {
+    print_plan(plan, hydra);
+    return 0;
+  }
   std::vector<char*> arguments = {hydra.data()};
   for (auto& word : plan.hydra) arguments.push_back(word.data());
   arguments.push_back(nullptr);

@@ -63,6 +63,7 @@ struct Elf {
   bool foreign = false;  ///< for another processor architecture
   std::string interpreter;
   bool dynamic = false;
+  bool position_independent = false;
 };
 
 bool read_at(int fd, void* to, size_t size, uint64_t offset) {
@@ -77,6 +78,7 @@ Elf read_elf(const std::string& path) {
       memcmp(header.e_ident, ELFMAG, SELFMAG) == 0) {
     out.elf = true;
     out.foreign = header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64;
+    out.position_independent = header.e_type == ET_DYN;
     for (unsigned i = 0; !out.foreign && i < header.e_phnum; ++i) {
       Elf64_Phdr segment{};
       if (!read_at(fd, &segment, sizeof segment, header.e_phoff + uint64_t{i} * header.e_phentsize))
@@ -141,18 +143,24 @@ bool same_file(const std::string& a, const std::string& b) {
          of_a.st_ino == of_b.st_ino;
 }
 
-/// The MPI library with MPICH's names that the dynamic linker would load and that is not ours, or
-/// "".
-std::string other_library(const std::string& listed, const std::string& ours) {
+/// The MPI libraries with MPICH's names that the dynamic linker would load.
+std::vector<std::string> mpi_libraries(const std::string& listed) {
+  std::vector<std::string> found;
   for (std::string_view line : split(listed, '\n')) {
     line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
     size_t arrow = line.find(" => "), address = line.rfind(" (");
     if (arrow == line.npos || address == line.npos || address < arrow) continue;
     std::string_view name = line.substr(0, arrow);
-    if (name != "libmpich.so.12" && name != "libmpi.so.12") continue;
-    std::string path(line.substr(arrow + 4, address - arrow - 4));
-    if (!same_file(path, ours)) return path;
+    if (name == "libmpich.so.12" || name == "libmpi.so.12")
+      found.emplace_back(line.substr(arrow + 4, address - arrow - 4));
   }
+  return found;
+}
+
+/// The first of them that is not ours, or "".
+std::string other_library(const std::string& listed, const std::string& ours) {
+  for (const std::string& path : mpi_libraries(listed))
+    if (!same_file(path, ours)) return path;
   return "";
 }
 
@@ -168,6 +176,15 @@ Status find_dynamic_program(const std::string& name, std::string* path) {
   return error(MPI_ERR_ACCESS,
                "%s: allowed is a program for x86-64 that may be executed and is linked dynamically",
                path->c_str());
+}
+
+bool can_share_process(const Words& program, const Words& options) {
+  if (program.empty()) return false;
+  const std::string path = find(program.front(), options);
+  if (path.empty() || !executable_file(path)) return false;
+  const Elf elf = read_elf(path);
+  return elf.elf && !elf.foreign && elf.position_independent && !elf.interpreter.empty() &&
+         !mpi_libraries(list_libraries(elf.interpreter, path)).empty();
 }
 
 Status inspect_program(const Words& program, const Words& options, int64_t ranks_each,

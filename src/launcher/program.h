@@ -22,6 +22,10 @@ constexpr int kNotFound = 127, kNotExecutable = 126;
 Status inspect_program(const Words& program, const Words& options, int64_t ranks_each,
                        bool elsewhere, const std::string& library_folder, Words* additions);
 
+/// True if several ranks may share a process of the program: it is position-independent, is linked dynamically and loads
+/// an MPI library with MPICH's ABI. False for scripts and for programs that do not use MPI: nothing is known of those.
+bool can_share_process(const Words& program, const Words& options);
+
 /// The file of a program that is executed as `name`: found as the shell finds it, and linked dynamically.
 Status find_dynamic_program(const std::string& name, std::string* path);
 

@@ -49,7 +49,7 @@ for bad in "-bind-to nonsense" "-bind-to core:x" "-bind-to core:0" "-bind-to use
 done
 
 # 64 processes which have all talked to all others wait: their memory, shared pages counted once.
-"$bin/mpiexec" -n 64 "$programs/traffic" wait </dev/null >/dev/null 2>&1 &
+"$bin/mpiexec" -n 64 -nfg 1 "$programs/traffic" wait </dev/null >/dev/null 2>&1 &
 job=$!
 pids=
 for ((i = 0; i < 200; i++)); do

@@ -1,6 +1,7 @@
 #include "launcher/command_line.h"
 
 #include <gtest/gtest.h>
+#include <mpi.h>
 
 namespace fgmpi::launcher {
 namespace {
@@ -45,6 +46,44 @@ TEST(CommandLine, RanksAreDividedOverProcesses) {
       plan_of("-n 3 -ranks 10 a : -n 2 -ranks 4 b"),
       "-env FGMPI_APPNUM 0 -n 1 -env FGMPI_NFG 4 a : -env FGMPI_APPNUM 0 -n 2 -env FGMPI_NFG 3 a : "
       "-env FGMPI_APPNUM 1 -n 2 -env FGMPI_NFG 2 b");
+}
+
+TEST(CommandLine, ManyMoreProcessesThanCoresBecomeRanks) {
+  Setting setting = kSetting;  // 4 cores: up to 16 processes
+  setting.can_share = [](const Words& program, const Words&) { return program[0] != "hostname"; };
+  auto plan_of = [&](const char* line, std::string* note) {
+    Plan plan;
+    EXPECT_TRUE(make_plan(words(line), setting, &plan).ok());
+    *note = plan.note;
+    return joined(plan.hydra);
+  };
+  std::string note;
+  EXPECT_EQ(plan_of("-n 16 a", &note), "-n 16 a");
+  EXPECT_EQ(note, "");
+  EXPECT_EQ(plan_of("-n 1000 a", &note), "-n 4 -env FGMPI_RANKS 1000 a");
+  EXPECT_EQ(note,
+            "1000 processes are more than 4 for each of 4 cores: 1000 ranks run in 4 processes "
+            "(-nfg 1: one rank a process)");
+  EXPECT_EQ(plan_of("-n 1000 -nfg 1 a", &note), "-n 1000 -env FGMPI_NFG 1 a");
+  EXPECT_EQ(plan_of("-n 17 hostname", &note), "-n 17 hostname");
+  EXPECT_EQ(note, "");
+  EXPECT_EQ(
+      plan_of("-n 10 a : -n 9 hostname : -n 1 b", &note),
+      "-env FGMPI_APPNUM 0 -n 2 -env FGMPI_NFG 3 a : -env FGMPI_APPNUM 0 -n 2 -env FGMPI_NFG 2 a : "
+      "-n 9 hostname : -n 1 b");
+  setting.can_share = {};
+  EXPECT_EQ(plan_of("-n 1000 a", &note), "-n 1000 a");
+}
+
+TEST(CommandLine, DryRunDescribesProgramsAndTouchesNothing) {
+  Setting setting = kSetting;
+  setting.track = [](const std::string&) -> Status { return error(MPI_ERR_OTHER, "called"); };
+  Plan plan;
+  ASSERT_TRUE(
+      make_plan(words("-dry-run -track t -n 2 -nfg 3 a x : -ranks 10 b"), setting, &plan).ok());
+  EXPECT_TRUE(plan.dry_run);
+  EXPECT_EQ(plan.programs,
+            (Words{"a: 2 processes, 3 ranks each", "b: 4 processes, 10 ranks in all"}));
 }
 
 TEST(CommandLine, OptionsOfHydraPassWithTheirValues) {
