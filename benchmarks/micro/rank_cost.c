@@ -33,9 +33,11 @@ int main(int argc, char** argv) {
   if (rank == first) {
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
     double seconds = (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
-    printf("%d ranks: anonymous %.2f KiB, page tables %.2f KiB, address space %.0f KiB, %.2f us each\n", here,
-           (double)kib("RssAnon:") / here, (double)kib("VmPTE:") / here, (double)kib("VmSize:") / here,
-           seconds / here * 1e6);
+    printf(
+        "%d ranks: anonymous %.2f KiB, page tables %.2f KiB, address space %.0f KiB, %.2f us "
+        "each\n",
+        here, (double)kib("RssAnon:") / here, (double)kib("VmPTE:") / here,
+        (double)kib("VmSize:") / here, seconds / here * 1e6);
   }
   MPI_Barrier(MPI_COMM_WORLD); /* the others keep their stacks until then */
   MPI_Finalize();

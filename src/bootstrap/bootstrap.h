@@ -3,8 +3,8 @@
 //
 // Thread rule: one thread, and calls block the process (not only the proclet): for start-up and
 // the end only. Implementations: PMI-1 (the text protocol that hydra speaks on PMI_FD or
-// PMI_PORT), and a singleton for a program started without a launcher. PMIx can follow behind the
-// same interface.
+// PMI_PORT), PMI-2 (Slurm's text protocol), PMIx (by its library), and a singleton for a program
+// started without a launcher.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace fgmpi::bootstrap {
 class Bootstrap {
  public:
   virtual ~Bootstrap() = default;
-  virtual const char* name() const = 0;        ///< "pmi1" or "singleton"
+  virtual const char* name() const = 0;        ///< "pmi1", "pmi2", "pmix" or "singleton"
   virtual int rank() const = 0;                ///< index of this process, 0..size()-1
   virtual int size() const = 0;                ///< number of processes of the job
   virtual int appnum() const = 0;              ///< which executable of a colon-separated launch
@@ -45,11 +45,13 @@ class Bootstrap {
 
   virtual Status finalize() = 0;
   /// Ends the whole job with this exit code. Never returns. The caller has printed `message`, the
-  /// reason; it goes to launchers whose protocol carries one (PMI-1 does not).
+  /// reason; it goes to launchers whose protocol carries one (PMI-2, PMIx).
   [[noreturn]] virtual void abort(int exit_code, const std::string& message) = 0;
 };
 
-/// Opens what the environment offers: PMI_FD/PMI_PORT -> PMI-1, else a singleton.
+/// Opens what the environment offers: PMI_FD with PMI_JOBID -> PMI-2; PMI_FD or PMI_PORT -> PMI-1; PMIX_NAMESPACE ->
+/// PMIx; else a singleton, or an error where a launcher's variables tell that there are other processes.
+/// FGMPI_SINGLETON: a singleton in any case.
 Status open(std::unique_ptr<Bootstrap>* out);
 
 }  // namespace fgmpi::bootstrap

@@ -41,7 +41,9 @@ bool LineChannel::has_more(int64_t wait_ns) {
   return ppoll(&one, 1, &limit, nullptr) > 0;
 }
 
-LineChannel::~LineChannel() { close(fd_); }
+LineChannel::~LineChannel() {
+  if (fd_ >= 0) close(fd_);
+}
 
 void LineChannel::write(std::string_view text) {
   while (!text.empty()) {
@@ -53,21 +55,34 @@ void LineChannel::write(std::string_view text) {
   }
 }
 
+void LineChannel::receive() {
+  constexpr size_t kPiece = 4096;
+  const size_t before = received_.size();
+  received_.resize(before + kPiece);
+  ssize_t n = ::read(fd_, received_.data() + before, kPiece);
+  received_.resize(before + (n > 0 ? n : 0));
+  if (n == 0) broken("reading", "it was closed");
+  if (n < 0 && errno != EINTR) broken("reading", std::strerror(errno));
+}
+
 std::string LineChannel::read_line() {
   size_t end;
   while ((end = received_.find('\n', searched_)) == std::string::npos) {
     searched_ = received_.size();
-    constexpr size_t kPiece = 4096;
-    received_.resize(searched_ + kPiece);
-    ssize_t n = ::read(fd_, received_.data() + searched_, kPiece);
-    received_.resize(searched_ + (n > 0 ? n : 0));
-    if (n == 0) broken("reading", "it was closed");
-    if (n < 0 && errno != EINTR) broken("reading", std::strerror(errno));
+    receive();
   }
   std::string line = received_.substr(0, end);
   received_.erase(0, end + 1);
   searched_ = 0;
   return line;
+}
+
+std::string LineChannel::read_exactly(size_t count) {
+  while (received_.size() < count) receive();
+  std::string bytes = received_.substr(0, count);
+  received_.erase(0, count);
+  searched_ = 0;
+  return bytes;
 }
 
 }  // namespace fgmpi::bootstrap

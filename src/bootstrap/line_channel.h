@@ -1,10 +1,11 @@
-// LineChannel: lines of text over a socket or pipe that somebody else opened. Blocking; any line
+// LineChannel: lines of text, and pieces of known length, over a socket or pipe that somebody else opened. Blocking; any line
 // length.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace fgmpi::bootstrap {
 
@@ -26,11 +27,18 @@ class LineChannel {
   void write(std::string_view text);
   /// The next line without its newline.
   std::string read_line();
-  /// Waits at most `wait_ns` ns. True if read_line() would not block, also because the connection is broken.
+  /// The next `count` bytes, whatever they are.
+  std::string read_exactly(size_t count);
+  /// Gives up the descriptor, which is then the caller's.
+  int release() { return std::exchange(fd_, -1); }
+  /// Waits at most `wait_ns` ns. True if a read would not block, also because the connection is broken.
   bool has_more(int64_t wait_ns);
   int fd() const { return fd_; }
 
  private:
+  /// Adds some more bytes to received_.
+  void receive();
+
   int fd_;
   std::string received_;  ///< bytes that were read and not yet returned
   size_t searched_ = 0;   ///< received_[0..searched_) holds no newline

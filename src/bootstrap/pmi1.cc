@@ -1,13 +1,10 @@
 #include "bootstrap/pmi1.h"
 
-#include <fcntl.h>
 #include <mpi.h>
 #include <netdb.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +14,7 @@
 #include "base/stand_still.h"
 #include "base/strings.h"
 #include "bootstrap/line_channel.h"
+#include "bootstrap/pmi_common.h"
 #include "bootstrap/pmi_line.h"
 #include "bootstrap/process_mapping.h"
 
@@ -78,16 +76,6 @@ Status Pmi1::read_answer(const std::string& request, std::string_view expected, 
   if (answer->command() == expected) return {};
   return error(MPI_ERR_OTHER, "the launcher answered '%s' to '%s'", answer->text().c_str(),
                request.c_str());
-}
-
-Status environment_number(environment::Variable variable, int* value) {
-  const char* text = environment::text(variable);
-  auto number = text ? parse_int(text) : std::nullopt;
-  if (!number || *number < 0 || *number > INT32_MAX)
-    return error(MPI_ERR_OTHER, "%s=%s: allowed is a number from 0 (set by the launcher)",
-                 environment::name(variable), text ? text : "");
-  *value = static_cast<int>(*number);
-  return {};
 }
 
 Status Pmi1::identify(const char* id) {
@@ -152,16 +140,7 @@ std::vector<int> Pmi1::node_of() {
 }
 
 Status Pmi1::put(const std::string& key, const std::string& value) {
-  auto bad = [](unsigned char c) { return c <= ' ' || c > '~' || c == '=' || c == ';'; };
-  if (key.empty() || key.size() > max_key_ || std::any_of(key.begin(), key.end(), bad))
-    return error(MPI_ERR_OTHER,
-                 "key '%s': allowed are 1 to %zu printable characters without space, '=' or ';'",
-                 key.c_str(), max_key_);
-  if (value.size() > max_value_ || std::any_of(value.begin(), value.end(), bad))
-    return error(MPI_ERR_OTHER,
-                 "value of '%s' (%zu bytes): allowed are at most %zu printable bytes without "
-                 "space, '=' or ';'",
-                 key.c_str(), value.size(), max_value_);
+  FGMPI_TRY(check_pair(key, max_key_, value, max_value_));
   PmiLine answer;
   FGMPI_TRY(
       ask(format("cmd=put kvsname=%s key=%s value=%s", job_.c_str(), key.c_str(), value.c_str()),
@@ -211,18 +190,9 @@ Status Pmi1::finalize() {
   return ask("cmd=finalize", "finalize_ack", &answer);
 }
 
-/// When the launcher ends the job, it drops the output that it has not read from this process. This waits until the
-/// pipe is empty, for at most 0.2 s. Other ranks do not run meanwhile: the job ends.
-void let_launcher_read(int output) {
-  int unread = 0;
-  for (int tries = 0; tries < 200 && ioctl(output, FIONREAD, &unread) == 0 && unread > 0; ++tries)
-    stand_still(1'000'000);
-}
-
 void Pmi1::abort(int exit_code, const std::string&) {
   std::fflush(nullptr);
-  let_launcher_read(STDOUT_FILENO);
-  let_launcher_read(STDERR_FILENO);
+  let_launcher_read_output();
   channel_.write(format("cmd=abort exitcode=%d\n", exit_code));
   // The launcher now ends every process of the job, this one too, and returns this exit code. A process that ended by
   // itself before that would be reported as a failure of its own. A launcher that does not react within 5 s is gone.
@@ -264,11 +234,7 @@ Status open_pmi1(std::unique_ptr<Bootstrap>* out) {
   int fd = -1;
   const char* id = nullptr;
   if (environment::text(environment::kPmiFd)) {
-    FGMPI_TRY(environment_number(environment::kPmiFd, &fd));
-    if (fcntl(fd, F_GETFD) < 0)
-      return error(MPI_ERR_OTHER,
-                   "PMI_FD=%d: not an open file descriptor (unset PMI_FD to run without launcher)",
-                   fd);
+    FGMPI_TRY(inherited_connection(&fd));
   } else {
     id = environment::text(environment::kPmiId);
     if (!id)

@@ -1,4 +1,5 @@
-// Bootstrap of a program started without a launcher: a job of one process, whose put and get are a table of its own.
+// Bootstrap of a program started without a launcher: a job of one process, whose put and get are a table of its own; and
+// open(), which says what the environment offers.
 
 #include <mpi.h>
 #include <unistd.h>
@@ -8,9 +9,13 @@
 #include <map>
 
 #include "base/assert.h"
+#include "base/environment.h"
+#include "base/settings.h"
 #include "base/strings.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/pmi1.h"
+#include "bootstrap/pmi2.h"
+#include "bootstrap/pmix.h"
 
 namespace fgmpi::bootstrap {
 namespace {
@@ -59,10 +64,55 @@ class Singleton : public Bootstrap {
   std::map<std::string, std::string> pending_, values_;
 };
 
+/// Variables by which a launcher says that it has started a process as one of several, though none of them connects it
+/// to the others.
+struct Sign {
+  const char* launcher;
+  environment::Variable size, rank;
+  const char* advice;
+};
+constexpr Sign kSigns[] = {
+    {"Slurm's srun", environment::kSlurmTasks, environment::kSlurmRank,
+     "srun --mpi=pmi2 (or pmix) program, or mpiexec program inside sbatch or salloc"},
+    {"Flux", environment::kFluxTasks, environment::kFluxRank, "flux run -o pmi=simple program"},
+    {"PALS", environment::kPmiSize, environment::kPalsRank, "mpiexec --pmi=pmix program"},
+    {"Open MPI's mpirun", environment::kOpenMpiTasks, environment::kOpenMpiRank,
+     "the mpiexec of Finegrain MPI"},
+    {"a launcher", environment::kPmiSize, environment::kPmiRank, "the mpiexec of Finegrain MPI"},
+};
+
+/// Without this, each of N processes would be rank 0 of a job of its own. The first one says it; the others end silently.
+Status refuse_lonely_part(const Sign& sign) {
+  auto number = [](environment::Variable variable) {
+    const char* text = environment::text(variable);
+    return text ? parse_int(text).value_or(-1) : -1;
+  };
+  const int64_t size = number(sign.size), rank = number(sign.rank);
+  if (size < 2 || rank < 0) return {};
+  if (rank > 0) end_process(1);
+  return error(
+      MPI_ERR_OTHER,
+      "%s has started %lld processes (%s) and offers no way to reach the others (PMI_FD, "
+      "PMI_PORT or PMIX_RANK): start them by %s; or FGMPI_SINGLETON=on, if each is to be a "
+      "job of its own",
+      sign.launcher, static_cast<long long>(size), environment::name(sign.size), sign.advice);
+}
+
+/// FGMPI_SINGLETON. A setting that cannot be read ends the process, which asks for the launcher: that must not ask again.
+bool wants_singleton() {
+  if (!settings::detail::g_values && !settings::load().ok()) return false;
+  return settings::number(settings::kSingleton) != 0;
+}
+
 }  // namespace
 
 Status open(std::unique_ptr<Bootstrap>* out) {
-  if (pmi1_offered()) return open_pmi1(out);
+  if (!wants_singleton()) {
+    if (pmi2_offered()) return open_pmi2(out);
+    if (pmi1_offered()) return open_pmi1(out);
+    if (pmix_offered()) return open_pmix(out);
+    for (const Sign& sign : kSigns) FGMPI_TRY(refuse_lonely_part(sign));
+  }
   *out = std::make_unique<Singleton>();
   return {};
 }

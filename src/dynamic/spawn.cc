@@ -76,9 +76,10 @@ std::string prefix() {
 
 /// What the new job must not take for its own: the launcher's words to this process.
 bool is_own_variable(const char* text) {
-  for (const char* own : {"PMI_", "PMIX_", "HYDI_", "MPI_LOCALNRANKS=", "MPI_LOCALRANKID=",
-                          "FGMPI_NFG=", "FGMPI_RANKS=", "FGMPI_APPNUM=", "FGMPI_PARENT=",
-                          "FGMPI_HYDRA_INPUT=", "FGMPI_INITIAL_ERRHANDLER="})
+  for (const char* own :
+       {"PMI_", "PMIX_", "HYDI_", "OMPI_COMM_WORLD_",
+        "PALS_RANKID=", "MPI_LOCALNRANKS=", "MPI_LOCALRANKID=", "FGMPI_NFG=", "FGMPI_RANKS=",
+        "FGMPI_APPNUM=", "FGMPI_PARENT=", "FGMPI_HYDRA_INPUT=", "FGMPI_INITIAL_ERRHANDLER="})
     if (std::strncmp(text, own, std::strlen(own)) == 0) return true;
   return false;
 }

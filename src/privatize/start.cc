@@ -45,8 +45,9 @@ uint32_t presumed_first_world_rank(uint32_t ranks) {
     const char* text = environment::text(variable);
     return text ? parse_int(text).value_or(fallback) : fallback;
   };
-  int64_t process = number(environment::kPmiRank, 0);
-  int64_t processes = std::max<int64_t>(number(environment::kPmiSize, 1), 1);
+  int64_t process = number(environment::kPmiRank, number(environment::kPmixRank, 0));
+  int64_t processes =
+      std::max<int64_t>(number(environment::kPmiSize, number(environment::kSlurmTasks, 1)), 1);
   if (settings::is_set(settings::kNfg) || !settings::is_set(settings::kRanks))
     return static_cast<uint32_t>(process * ranks);
   const int64_t total = settings::number(settings::kRanks);
@@ -92,6 +93,7 @@ void end_unless_ok(const Status& status) {
 /// Lines that are the same for the whole job are printed by its first process.
 bool is_first_process_of_job() {
   const char* rank = environment::text(environment::kPmiRank);
+  if (!rank) rank = environment::text(environment::kPmixRank);
   return !rank || strcmp(rank, "0") == 0;
 }
 

@@ -4,8 +4,7 @@
 
 int n;
 
-main(argc, argv)
-int argc;
+main(argc, argv) int argc;
 char** argv;
 {
   int me;

@@ -5,8 +5,7 @@
 #define ROWS 250
 #define COLS 500
 
-sweep(from, to, rows)
-double from[][COLS], to[][COLS];
+sweep(from, to, rows) double from[][COLS], to[][COLS];
 int rows;
 {
   int i, j;
@@ -15,8 +14,7 @@ int rows;
       to[i][j] = (from[i - 1][j] + from[i + 1][j] + from[i][j - 1] + from[i][j + 1]) / 4;
 }
 
-main(argc, argv)
-int argc;
+main(argc, argv) int argc;
 char** argv;
 {
   double old[ROWS + 2][COLS], new[ROWS + 2][COLS]; /* 2 MB */

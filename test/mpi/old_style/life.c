@@ -8,8 +8,7 @@
 char board[H + 2][W], next[H + 2][W];
 int me, all, generation;
 
-exchange()
-{
+exchange() {
   MPI_Request wait[4];
   MPI_Status done[4];
   int up = (me + all - 1) % all, down = (me + 1) % all;
@@ -20,8 +19,7 @@ exchange()
   MPI_Waitall(4, wait, done);
 }
 
-neighbours(i, j)
-{
+neighbours(i, j) {
   int y, x, n = 0;
   for (y = -1; y <= 1; y++)
     for (x = -1; x <= 1; x++)
@@ -29,8 +27,7 @@ neighbours(i, j)
   return n;
 }
 
-main(argc, argv)
-int argc;
+main(argc, argv) int argc;
 char** argv;
 {
   int i, j, n, alive, sum;

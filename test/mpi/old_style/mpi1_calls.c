@@ -10,15 +10,11 @@ struct particle {
 
 int failures;
 
-void count_failures(comm, code)
-MPI_Comm* comm;
+void count_failures(comm, code) MPI_Comm* comm;
 int* code;
-{
-  failures++;
-}
+{ failures++; }
 
-main(argc, argv)
-int argc;
+main(argc, argv) int argc;
 char** argv;
 {
   struct particle mine, theirs;

@@ -1,8 +1,7 @@
 /* MPI_Init without arguments, main without a type and a parameter list. */
 #include "mpi.h"
 
-main()
-{
+main() {
   int me, sum;
   MPI_Init(0, 0);
   MPI_Comm_rank(MPI_COMM_WORLD, &me);

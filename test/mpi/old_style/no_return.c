@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include "mpi.h"
 
-main(argc, argv)
-char** argv;
+main(argc, argv) char** argv;
 {
   int n = 1000, me, all, i;
   double h, x, mypi, pi;

@@ -6,8 +6,7 @@ typedef struct {
   double re, im;
 } complex;
 
-void multiply(in, inout, len, type)
-complex *in, *inout;
+void multiply(in, inout, len, type) complex *in, *inout;
 int* len;
 MPI_Datatype* type;
 {
@@ -22,8 +21,7 @@ MPI_Datatype* type;
   }
 }
 
-main(argc, argv)
-int argc;
+main(argc, argv) int argc;
 char** argv;
 {
   complex a[100], answer[100];

@@ -6,8 +6,7 @@
 int data[N];
 int deepest;
 
-sort(low, high, depth)
-{
+sort(low, high, depth) {
   int swapped[64], i, last; /* about 300 bytes a call */
   if (depth > deepest) deepest = depth;
   if (low >= high) return 0;
@@ -26,8 +25,7 @@ sort(low, high, depth)
   return swapped[63];
 }
 
-main(argc, argv)
-char** argv;
+main(argc, argv) char** argv;
 {
   int i;
   MPI_Init(&argc, &argv);

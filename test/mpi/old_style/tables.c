@@ -4,8 +4,7 @@
 static double table[2000000];
 int calls;
 
-main(argc, argv)
-int argc;
+main(argc, argv) int argc;
 char** argv;
 {
   int me, all, i;
@@ -22,8 +21,7 @@ char** argv;
   exit(0);
 }
 
-look(i)
-{
+look(i) {
   calls++;
   return i + 1;
 }

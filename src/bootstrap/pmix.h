@@ -1,0 +1,18 @@
+// PMIx, by the system's libpmix.so.2, loaded when a launcher offers it: srun --mpi=pmix, PRRTE's and Open MPI's mpirun.
+//
+// Its functions block the process as Bootstrap's do. Its own thread only wakes them, and closes the write end of a pipe
+// when the launcher is gone; launcher_fd() is the other end. A build without PMIx's header says so in open_pmix().
+#pragma once
+
+#include <memory>
+
+#include "bootstrap/bootstrap.h"
+
+namespace fgmpi::bootstrap {
+
+/// True when the environment names a PMIx server.
+bool pmix_offered();
+
+Status open_pmix(std::unique_ptr<Bootstrap>* out);
+
+}  // namespace fgmpi::bootstrap
