@@ -86,6 +86,7 @@ bool packs_contiguous(const Api& h, const DerivedType& type) {
     if (h.Pack(element.data() - type.true_lb, 1, type.handle, packed.data(),
                static_cast<int>(type.size), &position, MPI_COMM_SELF) != MPI_SUCCESS)
       return false;
+    complete_packing(h, element.data() - type.true_lb, 1, type.handle, packed.data(), position);
     if (element != packed) return false;
   }
   return true;
@@ -165,6 +166,20 @@ const char* at(const void* buffer, int64_t offset) {
 }
 char* at(void* buffer, int64_t offset) { return static_cast<char*>(buffer) + offset; }
 
+}  // namespace
+
+int64_t complete_packing(const Api& h, const void* in, int64_t count, MPI_Datatype type, void* out,
+                         int64_t packed) {
+  MPI_Count size, true_lb, true_extent;
+  if (h.Type_size_x(type, &size) != MPI_SUCCESS || packed >= count * size ||
+      h.Type_get_true_extent_x(type, &true_lb, &true_extent) != MPI_SUCCESS)
+    return packed;
+  std::memcpy(at(out, packed), at(in, true_lb + packed), count * size - packed);
+  return count * size;
+}
+
+namespace {
+
 /// Copies pairs that have padding on one side: in `to` if `unpacking`, else in `from`.
 template <class V>
 void copy_padded_pairs(const char* from, char* to, int64_t count, bool unpacking) {
@@ -226,11 +241,15 @@ Status pack_scattered(const void* buffer, int64_t count, const Type& type, void*
   return in_pieces(
       "pack", count, size, [&](const Api& h, int64_t first, int64_t n, int64_t offset) {
         MPI_Count position = 0;
-        return with_nonnull_address(h, at(buffer, first * type.extent()), type.host_handle(),
-                                    [&](const char* address, MPI_Datatype t) {
-                                      return h.Pack_c(address, n, t, at(out, offset), n * size,
-                                                      &position, MPI_COMM_SELF);
-                                    });
+        return with_nonnull_address(
+            h, at(buffer, first * type.extent()), type.host_handle(),
+            [&](const char* address, MPI_Datatype t) {
+              int code =
+                  h.Pack_c(address, n, t, at(out, offset), n * size, &position, MPI_COMM_SELF);
+              if (code == MPI_SUCCESS)
+                complete_packing(h, address, n, t, at(out, offset), position);
+              return code;
+            });
       });
 }
 

@@ -90,6 +90,24 @@ inline int reduce_local(const char* call, const void* in, void* inout, MPI_Count
   return status.ok() ? MPI_SUCCESS : fail(call, nullptr, status);
 }
 
+/// MPI_Pack and MPI_Pack_c: the host packs, and what it leaves out is added.
+template <class Function, class Count>
+int pack(Function Api::*member, const char* call, const void* in, Count count, MPI_Datatype type,
+         void* out, Count size, Count* position, MPI_Comm in_comm) {
+  BottomBuffer data(&in, &type);
+  const Count before = position ? *position : 0;
+  const int code =
+      forward(host::api(), member, call, in, count, type, out, size, position, comm(in_comm));
+  if (code == MPI_SUCCESS)
+    host::call([&](const Api& h) {
+      *position =
+          before + static_cast<Count>(host::complete_packing(
+                       h, in, count, type, static_cast<char*>(out) + before, *position - before));
+      return MPI_SUCCESS;
+    });
+  return code;
+}
+
 }  // namespace fgmpi::mpi::stub
 
 namespace stub = fgmpi::mpi::stub;
