@@ -2,7 +2,8 @@
  * Implementing MPI Collective Communication over IP-Multicast". Started by multicast_figures.sh; only uses mpi.h, so that
  * it also runs on other MPI libraries.
  *   multicast_figures bcast|scatter|five|opened [LEAST MOST [REPETITIONS]]      bytes of a message
- * five: rank 0 scatters to ranks 1 to 5 (MPI_Scatterv with zeros); opened: the same by an opened group.
+ * five: rank 0 scatters to ranks 1 to 5 (MPI_Scatterv with zeros); opened: the same by an opened group, which in
+ * multicast_figures_hoisted (mpicc -fgmpi-hoist) the compiler makes of five.
  * A line a size: WHAT BYTES AVERAGE MAXIMUM: microseconds from a barrier to the end of the call, the average over ranks,
  * and the slowest rank; medians over the repetitions. */
 #include <mpi.h>
@@ -28,53 +29,74 @@ static int by_value(const void* a, const void* b) {
 static int rank, size;
 static int *counts, *displs;
 
-static void call(const char* what, char* all, char* mine, int bytes) {
+static double *averages, *slowest, started;
+
+static void begin(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  started = MPI_Wtime();
+}
+/* Round 0 is not counted: what is agreed on once is agreed on in it. */
+static void end(int round) {
+  double took = (MPI_Wtime() - started) * 1e6, sum, most;
+  MPI_Reduce(&took, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  MPI_Reduce(&took, &most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  if (round == 0 || rank != 0) return;
+  averages[round - 1] = sum / size;
+  slowest[round - 1] = most;
+}
+
+/* The loop of the paper's figure 1, plain and with the group opened around it. */
+static void rounds(const char* what, char* all, char* mine, int bytes, int repetitions) {
   const int five = rank >= 1 && rank <= 5 ? bytes : 0;
-  if (strcmp(what, "bcast") == 0)
-    MPI_Bcast(all, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-  else if (strcmp(what, "scatter") == 0)
-    MPI_Scatter(all, bytes, MPI_BYTE, mine, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-  else if (strcmp(what, "five") == 0)
-    MPI_Scatterv(all, counts, displs, MPI_BYTE, mine, five, MPI_BYTE, 0, MPI_COMM_WORLD);
-  else
-    MPIX_Scatterv_data_movement(all, counts, displs, MPI_BYTE, mine, five, MPI_BYTE, 0,
-                                MPI_COMM_WORLD);
+  if (strcmp(what, "bcast") == 0) {
+    for (int i = 0; i <= repetitions; ++i) {
+      begin();
+      MPI_Bcast(all, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+      end(i);
+    }
+  } else if (strcmp(what, "scatter") == 0) {
+    for (int i = 0; i <= repetitions; ++i) {
+      begin();
+      MPI_Scatter(all, bytes, MPI_BYTE, mine, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+      end(i);
+    }
+  } else if (strcmp(what, "five") == 0) {
+    for (int i = 0; i <= repetitions; ++i) {
+      begin();
+      MPI_Scatterv(all, counts, displs, MPI_BYTE, mine, five, MPI_BYTE, 0, MPI_COMM_WORLD);
+      end(i);
+    }
+  } else {
+    MPIX_Scatterv_open_group(all, counts, displs, MPI_BYTE, mine, five, MPI_BYTE, 0,
+                             MPI_COMM_WORLD);
+    for (int i = 0; i <= repetitions; ++i) {
+      begin();
+      MPIX_Scatterv_data_movement(all, counts, displs, MPI_BYTE, mine, five, MPI_BYTE, 0,
+                                  MPI_COMM_WORLD);
+      end(i);
+    }
+    MPIX_Scatterv_close_group(all, counts, displs, MPI_BYTE, mine, five, MPI_BYTE, 0,
+                              MPI_COMM_WORLD);
+  }
 }
 
 static void measure(const char* what, int bytes, int repetitions) {
-  const int opened = strcmp(what, "opened") == 0;
   char *all = calloc((size_t)size, (size_t)bytes), *mine = malloc((size_t)bytes);
-  double* times = malloc(2 * sizeof(double) * (size_t)repetitions);
-  const int five = rank >= 1 && rank <= 5 ? bytes : 0;
+  averages = calloc((size_t)repetitions, sizeof(double));
+  slowest = calloc((size_t)repetitions, sizeof(double));
   for (int r = 0; r < size; ++r) {
     counts[r] = r >= 1 && r <= 5 ? bytes : 0;
     displs[r] = r * bytes;
   }
-  if (opened)
-    MPIX_Scatterv_open_group(all, counts, displs, MPI_BYTE, mine, five, MPI_BYTE, 0,
-                             MPI_COMM_WORLD);
-  call(what, all, mine, bytes); /* what is agreed on once is agreed on now */
-  for (int i = 0; i < repetitions; ++i) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    double start = MPI_Wtime(), took[2], sums[1], most[1];
-    call(what, all, mine, bytes);
-    took[0] = (MPI_Wtime() - start) * 1e6;
-    MPI_Reduce(took, sums, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    MPI_Reduce(took, most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    times[i] = sums[0] / size;
-    times[repetitions + i] = most[0];
-  }
-  if (opened)
-    MPIX_Scatterv_close_group(all, counts, displs, MPI_BYTE, mine, five, MPI_BYTE, 0,
-                              MPI_COMM_WORLD);
-  qsort(times, (size_t)repetitions, sizeof *times, by_value);
-  qsort(times + repetitions, (size_t)repetitions, sizeof *times, by_value);
+  rounds(what, all, mine, bytes, repetitions);
+  qsort(averages, (size_t)repetitions, sizeof(double), by_value);
+  qsort(slowest, (size_t)repetitions, sizeof(double), by_value);
   if (rank == 0)
-    printf("%s %d %.0f %.0f\n", what, bytes, times[repetitions / 2],
-           times[repetitions + repetitions / 2]);
+    printf("%s %d %.0f %.0f\n", what, bytes, averages[repetitions / 2], slowest[repetitions / 2]);
   free(all);
   free(mine);
-  free(times);
+  free(averages);
+  free(slowest);
 }
 
 int main(int argc, char** argv) {

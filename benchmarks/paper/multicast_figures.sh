@@ -5,6 +5,7 @@
 # A line a measurement: WHO WHAT BYTES AVERAGE MAXIMUM (microseconds; medians, see multicast_figures.c), WHO being
 #   multicast    forced; flat: with acknowledgements straight to the root, as in the paper
 #   unicast      FGMPI_MULTICAST=off: our own algorithms as the selector picks them
+#   hoisted      as multicast, where the compiler has opened the group (mpicc -fgmpi-hoist)
 #   mpich        the host's MPICH over tcp, where its launcher and compiler are installed
 # and then the bytes that the root's link carried for broadcasts of 1 MiB, per byte of the data.
 # Needs what scripts/test-multihost needs.
@@ -32,6 +33,10 @@ done
 (export FGMPI_COLL_BCAST=multicast FGMPI_MULTICAST_TREE=0; measure flat bcast 1 1 31; measure flat bcast 1024 65536 9)
 (export FGMPI_COLL_SCATTER=multicast; measure multicast opened 1 65536 15)
 FGMPI_MULTICAST=off measure unicast opened 1 65536 15
+if [ -x "${program}_hoisted" ]; then
+  program=${program}_hoisted
+  (export FGMPI_COLL_SCATTER=multicast; measure hoisted five 1 65536 15)
+fi
 if command -v mpicc.mpich >/dev/null && command -v mpiexec.hydra >/dev/null; then
   mpicc.mpich -O2 -w "$root/benchmarks/paper/multicast_figures.c" -o "$work/figures"
   for what in "bcast 1 1 31" "bcast 1024 1048576 9" "scatter 1 16384 15" "five 1 65536 15"; do

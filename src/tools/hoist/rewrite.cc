@@ -3,8 +3,9 @@
 namespace hoist {
 namespace {
 
-/// int (MPI_Comm, ...) with the parameters of the C function that is opened.
+/// The type of the C function that is opened, by what it is given where the call is one of Fortran's wrapper.
 tree type_of_calls(const Site& site) {
+  if (!site.mpi.fortran) return TREE_TYPE(gimple_call_fndecl(site.call));
   auto_vec<tree, 10> types;
   for (tree argument : site.arguments) types.safe_push(TREE_TYPE(argument));
   return build_function_type_array(integer_type_node, types.length(), types.address());
@@ -99,13 +100,12 @@ edge entry_of(loop_p loop) {
 
 /// The movement in place of the call, by a pointer that is chosen in front of the loop.
 void replace_call(const Site& site, basic_block front, tree type) {
-  tree plain = gimple_call_fn(site.call);
+  tree plain = build_fold_addr_expr(gimple_call_fndecl(site.call));
   gimple_seq code = NULL;
   tree movement = load_pointer(pointer_variable(site.mpi.name, "_data_movement", type), &code);
   tree chosen = make_ssa_name(TREE_TYPE(movement));
-  tree other = fold_convert(TREE_TYPE(movement), plain);
   tree test = build2(NE_EXPR, boolean_type_node, movement, build_zero_cst(TREE_TYPE(movement)));
-  gimple_seq_add_stmt(&code, gimple_build_assign(chosen, COND_EXPR, test, movement, other));
+  gimple_seq_add_stmt(&code, gimple_build_assign(chosen, COND_EXPR, test, movement, plain));
   gimple_stmt_iterator gsi = gsi_last_bb(front);
   gsi_insert_seq_before(&gsi, code, GSI_SAME_STMT);
   gimple_call_set_fn(site.call, chosen);
