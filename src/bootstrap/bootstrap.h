@@ -39,8 +39,10 @@ class Bootstrap {
   /// can serve requests of processes that have not entered yet. Waits at most `wait_ns` ns for the answer.
   virtual Status enter_fence() = 0;
   virtual Status fence_is_over(int64_t wait_ns, bool* over) = 0;
-  /// MPI_ERR_OTHER when no process has put the key.
-  virtual Status get(const std::string& key, std::string* value) = 0;
+  /// MPI_ERR_OTHER when no process has put the key. `from`: the process that has, where the caller knows: PMIx asks one
+  /// process after the other if not.
+  virtual Status get(const std::string& key, std::string* value, int from = kAnyProcess) = 0;
+  static constexpr int kAnyProcess = -1;
   virtual size_t max_value() const = 0;
 
   virtual Status finalize() = 0;

@@ -44,7 +44,7 @@ class Pmi1 : public Bootstrap {
   Status fence() override;
   Status enter_fence() override;
   Status fence_is_over(int64_t wait_ns, bool* over) override;
-  Status get(const std::string& key, std::string* value) override;
+  Status get(const std::string& key, std::string* value, int from) override;
   size_t max_value() const override { return max_value_; }
   Status finalize() override;
   [[noreturn]] void abort(int exit_code, const std::string& message) override;
@@ -135,7 +135,7 @@ Status Pmi1::start(const char* id) {
 
 std::vector<int> Pmi1::node_of() {
   std::string text;
-  if (!get("PMI_process_mapping", &text).ok()) return {};
+  if (!get("PMI_process_mapping", &text, kAnyProcess).ok()) return {};
   return parse_process_mapping(text, size_);
 }
 
@@ -171,7 +171,7 @@ Status Pmi1::fence_is_over(int64_t wait_ns, bool* over) {
   return error(MPI_ERR_OTHER, "the launcher's barrier failed: '%s'", answer.text().c_str());
 }
 
-Status Pmi1::get(const std::string& key, std::string* value) {
+Status Pmi1::get(const std::string& key, std::string* value, int) {
   PmiLine answer;
   FGMPI_TRY(
       ask(format("cmd=get kvsname=%s key=%s", job_.c_str(), key.c_str()), "get_result", &answer));

@@ -47,7 +47,7 @@ class Pmi2 : public Bootstrap {
   Status fence() override;
   Status enter_fence() override;
   Status fence_is_over(int64_t wait_ns, bool* over) override;
-  Status get(const std::string& key, std::string* value) override;
+  Status get(const std::string& key, std::string* value, int from) override;
   size_t max_value() const override { return kMaxValue; }
   Status finalize() override;
   [[noreturn]] void abort(int exit_code, const std::string& message) override;
@@ -165,7 +165,7 @@ Status Pmi2::fence_is_over(int64_t wait_ns, bool* over) {
   return read_answer(Pmi2Message("kvs-fence"), &answer);
 }
 
-Status Pmi2::get(const std::string& key, std::string* value) {
+Status Pmi2::get(const std::string& key, std::string* value, int) {
   Pmi2Message answer;
   const Status asked =
       ask(Pmi2Message("kvs-get").add("jobid", id_).add("srcid", "-1").add("key", key), &answer);

@@ -127,7 +127,7 @@ class Pmix : public Bootstrap {
   Status fence() override;
   Status enter_fence() override;
   Status fence_is_over(int64_t wait_ns, bool* over) override;
-  Status get(const std::string& key, std::string* value) override;
+  Status get(const std::string& key, std::string* value, int from) override;
   size_t max_value() const override { return kMaxValue; }
   Status finalize() override;
   [[noreturn]] void abort(int exit_code, const std::string& message) override;
@@ -138,6 +138,7 @@ class Pmix : public Bootstrap {
                  functions_.error_string(status));
   }
   Status make_lifeline();
+  bool get_from(pmix_rank_t rank, const std::string& key, std::string* value);
   /// What the launcher knows of a process, or of the job (PMIX_RANK_WILDCARD), as a number.
   bool number(pmix_rank_t rank, const char* key, int64_t* value) const;
 
@@ -277,22 +278,27 @@ Status Pmix::fence_is_over(int64_t wait_ns, bool* over) {
   return status == PMIX_SUCCESS ? Status() : failed("PMIx_Fence", status);
 }
 
-Status Pmix::get(const std::string& key, std::string* value) {
-  // Keys are put by one process each, of which this does not say which.
-  pmix_proc_t any = self_;
-  any.rank = PMIX_RANK_UNDEF;
+Status Pmix::get(const std::string& key, std::string* value, int from) {
+  // Not by PMIX_RANK_UNDEF, which asks for the process: it does not find what some processes of the same host have put.
+  const int first = from == kAnyProcess ? 0 : from, last = from == kAnyProcess ? size_ - 1 : from;
+  for (int p = first; p <= last; ++p)
+    if (get_from(static_cast<pmix_rank_t>(p), key, value)) return {};
+  return error(MPI_ERR_OTHER, "no process has put the key '%s'", key.c_str());
+}
+
+bool Pmix::get_from(pmix_rank_t rank, const std::string& key, std::string* value) {
+  pmix_proc_t process = self_;
+  process.rank = rank;
   pmix_info_t at_once = option(PMIX_IMMEDIATE);
   pmix_value_t* found = nullptr;
-  pmix_status_t status = functions_.get(&any, key.c_str(), &at_once, 1, &found);
+  pmix_status_t status = functions_.get(&process, key.c_str(), &at_once, 1, &found);
   const bool text = status == PMIX_SUCCESS && found && found->type == PMIX_STRING;
   if (text) {
     *value = found->data.string;
     free(found->data.string);
   }
   free(found);
-  if (text) return {};
-  return error(MPI_ERR_OTHER, "no process has put the key '%s' (%s)", key.c_str(),
-               functions_.error_string(status));
+  return text;
 }
 
 Status Pmix::finalize() {

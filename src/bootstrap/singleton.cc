@@ -45,7 +45,7 @@ class Singleton : public Bootstrap {
     *over = true;
     return {};
   }
-  Status get(const std::string& key, std::string* value) override {
+  Status get(const std::string& key, std::string* value, int) override {
     auto found = values_.find(key);
     if (found == values_.end())
       return error(MPI_ERR_OTHER, "no process has put the key '%s'", key.c_str());

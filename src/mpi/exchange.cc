@@ -65,7 +65,7 @@ Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<Pee
   addresses->resize(peers->size());
   for (uint32_t p = 0; p < peers->size(); ++p) {
     std::string value = published;
-    if (p != static_cast<uint32_t>(b.rank())) FGMPI_TRY(b.get(key_of(t, p), &value));
+    if (p != static_cast<uint32_t>(b.rank())) FGMPI_TRY(b.get(key_of(t, p), &value, static_cast<int>(p)));
     liveness::Card theirs;
     FGMPI_TRY(parse_published(p, value, &(*peers)[p].ranks, &theirs, &(*addresses)[p]));
     ring->add(p, theirs);
@@ -131,7 +131,7 @@ Status exchange_addresses(pt2pt::Setup* setup) {
 Status card_of(uint32_t p, liveness::Card* card) {
   std::string value, address;
   uint32_t ranks;
-  FGMPI_TRY(boot().get(key_of(0, p), &value));
+  FGMPI_TRY(boot().get(key_of(0, p), &value, static_cast<int>(p)));
   return parse_published(p, value, &ranks, card, &address);
 }
 
