@@ -58,6 +58,27 @@ expect "no plugin" 1 'install gcc-[0-9]*-plugin-dev' prefix/bin/mpicc -fgmpi-hoi
 expect "the license" 0 'plugin_is_GPL_compatible' nm -D "$bin/../lib/fgmpi/fgmpi_hoist.so"
 expect "the program" 0 '^none$' bash -c '! grep -q plugin_is_GPL_compatible loop && echo none'
 
+# A tool that wraps the call sees it.
+cat > tool.c << 'END'
+#include <mpi.h>
+#include <stdio.h>
+static int g_calls;
+int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  ++g_calls;
+  return PMPI_Bcast(buffer, count, type, root, comm);
+}
+int MPI_Finalize(void) {
+  printf("calls %d\n", g_calls);
+  return PMPI_Finalize();
+}
+END
+expect "a tool" 0 '^made$' bash -c '"$0/mpicc" -shared tool.c -o libtool.so && echo made' "$bin"
+for level in -O0 "-O2 -flto"; do
+  expect "with a tool, $level" 0 hoisted "$bin/mpicc" -fgmpi-hoist $level loop.c -o loop_tool
+  expect "a tool that is loaded first, $level" 0 '^calls 20$' \
+    "$bin/mpiexec" -n 2 -genv LD_PRELOAD "$PWD/libtool.so" ./loop_tool
+done
+
 # With the host's MPI library at run time, which has no opened groups.
 host=$(ldconfig -p | sed -n 's/.*libmpich.so.12 .*=> //p' | head -1)
 if [ -n "$host" ] && command -v mpiexec.hydra > /dev/null; then

@@ -96,7 +96,9 @@ bool find_mpi_call(tree function, MpiCall* out) {
       out->roles = row.roles;
       out->arguments = static_cast<unsigned>(std::strlen(row.roles));
       // Who calls by the profiling names wants these.
-      out->hoistable = row.hoistable && symbol[0] != 'P' && symbol[3] != 'X';
+      // A program's own function of that name is not the library's.
+      out->hoistable =
+          row.hoistable && symbol[0] != 'P' && symbol[3] != 'X' && DECL_EXTERNAL(function);
     }
   return true;
 }

@@ -26,9 +26,9 @@ tree weak_function(const char* symbol, tree type) {
   return decl;
 }
 
-/// The variable that holds the address of MPIX_<name><end>.
-tree pointer_variable(const std::string& name, const char* end, tree type) {
-  const std::string symbol = "MPIX_" + name + end;
+/// The variable that holds the address of a function of the library.
+tree pointer_variable(const std::string& symbol, tree function) {
+  tree type = TREE_TYPE(function);
   tree identifier = get_identifier(("fgmpi_hoist." + symbol).c_str());
   if (symtab_node* known = symtab_node::get_for_asmname(identifier)) return known->decl;
   tree variable = build_decl(UNKNOWN_LOCATION, VAR_DECL, identifier, build_pointer_type(type));
@@ -39,9 +39,14 @@ tree pointer_variable(const std::string& name, const char* end, tree type) {
   DECL_IGNORED_P(variable) = 1;
   TREE_THIS_VOLATILE(variable) = 1;
   TREE_ADDRESSABLE(variable) = 1;
-  DECL_INITIAL(variable) = build_fold_addr_expr(weak_function(symbol.c_str(), type));
+  DECL_INITIAL(variable) = build_fold_addr_expr(function);
   varpool_node::finalize_decl(variable);
   return variable;
+}
+
+/// The same of one that need not be there.
+tree weak_pointer(const std::string& symbol, tree type) {
+  return pointer_variable(symbol, weak_function(symbol.c_str(), type));
 }
 
 tree load_pointer(tree variable, gimple_seq* code) {
@@ -98,14 +103,26 @@ edge entry_of(loop_p loop) {
   return only;
 }
 
+/// `first` compared with `second` ? yes : no
+tree choose(tree_code comparison, tree first, tree second, tree yes, tree no, gimple_seq* code) {
+  tree chosen = make_ssa_name(TREE_TYPE(yes));
+  tree test = build2(comparison, boolean_type_node, first, second);
+  gimple_seq_add_stmt(code, gimple_build_assign(chosen, COND_EXPR, test, yes, no));
+  return chosen;
+}
+
 /// The movement in place of the call, by a pointer that is chosen in front of the loop.
 void replace_call(const Site& site, basic_block front, tree type) {
-  tree plain = build_fold_addr_expr(gimple_call_fndecl(site.call));
+  tree function = gimple_call_fndecl(site.call);
+  tree plain = build_fold_addr_expr(function);
+  const std::string &name = site.mpi.name, movement_name = "MPIX_" + name + "_data_movement";
   gimple_seq code = NULL;
-  tree movement = load_pointer(pointer_variable(site.mpi.name, "_data_movement", type), &code);
-  tree chosen = make_ssa_name(TREE_TYPE(movement));
-  tree test = build2(NE_EXPR, boolean_type_node, movement, build_zero_cst(TREE_TYPE(movement)));
-  gimple_seq_add_stmt(&code, gimple_build_assign(chosen, COND_EXPR, test, movement, plain));
+  tree movement = load_pointer(weak_pointer(movement_name, type), &code);
+  tree called = load_pointer(pointer_variable("MPI_" + name, function), &code);
+  tree own = load_pointer(weak_pointer("PMPI_" + name, type), &code);
+  tree null = build_zero_cst(TREE_TYPE(movement));
+  tree there = choose(NE_EXPR, movement, null, movement, plain, &code);
+  tree chosen = choose(EQ_EXPR, called, own, there, plain, &code);
   gimple_stmt_iterator gsi = gsi_last_bb(front);
   gsi_insert_seq_before(&gsi, code, GSI_SAME_STMT);
   gimple_call_set_fn(site.call, chosen);
@@ -137,9 +154,9 @@ void rewrite(Site* site) {
   auto_vec<edge> exits = get_loop_exit_edges(site->loop);
   basic_block front =
       call_on_edge(entry_of(site->loop), *site,
-                   pointer_variable(site->mpi.name, "_open_group", type), site->code);
+                   weak_pointer("MPIX_" + site->mpi.name + "_open_group", type), site->code);
   for (edge e : exits)
-    call_on_edge(e, *site, pointer_variable(site->mpi.name, "_close_group", type), NULL);
+    call_on_edge(e, *site, weak_pointer("MPIX_" + site->mpi.name + "_close_group", type), NULL);
   if (!site->mpi.fortran) replace_call(*site, front, type);
 }
 

@@ -1,11 +1,12 @@
 // Puts a call between the opening and the closing of a group:
 //
 //   in front of the loop     if (open) open (arguments);        close on each way out of it, likewise
-//   in place of the call     (movement ? movement : MPI_...) (arguments)
+//   in place of the call     (movement and MPI_... == PMPI_... ? movement : MPI_...) (arguments)
 //
 // `open`, `movement` and `close` are variables of the object file that hold the addresses of weak symbols: null where the
 // program runs with an MPI library that has no opened groups. They are read at run time, since a linker that knows one
-// library must not decide for another one. In Fortran the call stays: between opening and closing it is a movement.
+// library must not decide for another one. MPI_... is not PMPI_... where a tool wraps it: the tool's function is called
+// then, and what it calls is a movement, since the group is open. So is the call in Fortran, which stays as it is.
 #pragma once
 
 #include "invariance.h"
