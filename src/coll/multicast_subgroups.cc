@@ -111,6 +111,26 @@ void drop_subgroup(const Team& team, uint32_t root, const SubgroupTicket& ticket
   if (which != list->end()) give_back(list, which);
 }
 
+std::vector<uint32_t> takers(const std::vector<uint64_t>& sizes, uint32_t root) {
+  std::vector<uint32_t> out;
+  for (uint32_t p = 0; p < sizes.size(); ++p)
+    if (sizes[p] || p == root) out.push_back(p);
+  return out;
+}
+
+Status recv_apart(const Team& team, uint32_t root, const std::vector<uint64_t>& sizes,
+                  const SubgroupTicket& ticket, size_t bytes, Memory* out) {
+  const std::vector<uint32_t> members = takers(sizes, root);
+  Membership* subgroup = enter_subgroup(team, root, members, ticket);
+  if (!subgroup)
+    return error(MPI_ERR_INTERN, "a multicast group of %zu processes cannot be entered",
+                 members.size());
+  *out = raw_memory(bytes);
+  Status status = Multicast(team, subgroup, members).recv(root, out->get(), bytes, 1);
+  leave_subgroup(ticket, subgroup);
+  return status;
+}
+
 void leave_subgroup(const SubgroupTicket& ticket, Membership* membership) {
   if (ticket.how == SubgroupTicket::kOnce) service().leave(membership);
 }

@@ -11,7 +11,7 @@
 //   | how u64 | id u64 | key 16 | address 20 | zero u32 | dropped id u64 |
 //
 // The first data waits at the root until all members have joined, since they are asked by unicast at first.
-// Thread rule: one thread. Nothing here switches.
+// Thread rule: one thread. Nothing here switches but recv_apart().
 #pragma once
 
 #include <cstdint>
@@ -46,6 +46,11 @@ transport::multicast::Membership* enter_subgroup(const Team& team, uint32_t root
                                                  const SubgroupTicket& ticket);
 /// Every process of the team, once it has a ticket: gives back what the root does not use any more.
 void drop_subgroup(const Team& team, uint32_t root, const SubgroupTicket& ticket);
+/// Of a process that has blocks of these sizes for the processes of the team: itself, and those that get something.
+std::vector<uint32_t> takers(const std::vector<uint64_t>& sizes, uint32_t root);
+/// At a taker: the blocks, `bytes` in all, that the root sends to the subgroup of a ticket as its step 1. May switch.
+Status recv_apart(const Team& team, uint32_t root, const std::vector<uint64_t>& sizes,
+                  const SubgroupTicket& ticket, size_t bytes, Memory* out);
 /// The call is over: one that was made for it is given back.
 void leave_subgroup(const SubgroupTicket& ticket, transport::multicast::Membership* membership);
 

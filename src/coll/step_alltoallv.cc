@@ -42,11 +42,13 @@ Status alltoallv_between_processes(const CollectiveStep& step, const Team& team,
     out.emplace_back(PartsOfProcess(step, placement, p, PartsOfProcess::kOut));
     in.emplace_back(PartsOfProcess(step, placement, p, PartsOfProcess::kIn));
   }
+  bool opened = false;
+  for (const Args* m : step.members) opened |= m->send.opened;
   return StreamExchange(team, std::move(out), std::move(in))
       .run([&](const Blocks& sizes_out, const char* outgoing, const Blocks& sizes_in,
                char* incoming) {
-        return team_alltoall(team, outgoing, incoming, {&sizes_out, &sizes_in, {}, 0}, SIZE_MAX,
-                             false);
+        return team_alltoall(team, outgoing, incoming, {&sizes_out, &sizes_in, {}, 0, opened},
+                             SIZE_MAX, false);
       });
 }
 

@@ -17,14 +17,6 @@
 namespace fgmpi::coll {
 namespace {
 
-/// Who gets something, and the root, by the sizes of the blocks.
-std::vector<uint32_t> takers(const std::vector<uint64_t>& sizes, uint32_t root) {
-  std::vector<uint32_t> out;
-  for (uint32_t p = 0; p < sizes.size(); ++p)
-    if (sizes[p] || p == root) out.push_back(p);
-  return out;
-}
-
 size_t table_bytes(const Team& team) {
   return sizeof(SubgroupTicket) + team.count() * sizeof(uint64_t);
 }
@@ -61,20 +53,6 @@ Status send_with_sizes(const Team& team, const Multicast& multicast, const char*
   Status status = multicast.send(message.get(), here);
   if (!apart) return status;
   if (status.ok()) status = Multicast(team, subgroup, members).send(blocks_alone.get(), data, 1);
-  leave_subgroup(ticket, subgroup);
-  return status;
-}
-
-/// The blocks, from the subgroup that a ticket names.
-Status recv_apart(const Team& team, uint32_t root, const std::vector<uint64_t>& sizes,
-                  const SubgroupTicket& ticket, size_t bytes, Memory* out) {
-  const std::vector<uint32_t> members = takers(sizes, root);
-  transport::multicast::Membership* subgroup = enter_subgroup(team, root, members, ticket);
-  if (!subgroup)
-    return error(MPI_ERR_INTERN, "a multicast group of %zu processes cannot be entered",
-                 members.size());
-  *out = raw_memory(bytes);
-  Status status = Multicast(team, subgroup, members).recv(root, out->get(), bytes, 1);
   leave_subgroup(ticket, subgroup);
   return status;
 }

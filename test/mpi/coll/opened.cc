@@ -236,6 +236,59 @@ void many() {
   for (int group = kGroups; group-- > 0;) move(group, 2, 0);
 }
 
+/// All-to-alls in which only the ranks of an interval get something, more than fits a packet: groups of such intervals are
+/// open at once; every fourth rank makes plain calls. In the last rounds the intervals are others, in the same arrays.
+void to_intervals() {
+  constexpr int kGroups = 3, kCount = 700;
+  const size_t n = static_cast<size_t>(g_size);
+  const bool plain = g_rank % 4 == 3;
+  struct Arrays {
+    std::vector<int> send_counts, send_displs, recv_counts, recv_displs;
+  };
+  std::vector<Arrays> groups(kGroups);
+  std::vector<MPI_Datatype> types(n, MPI_INT);
+  std::vector<int> sent(n * kCount), got(n * kCount);
+  auto is_in = [](int group, int rank) {
+    const int half = g_size / 2;
+    return group % 4 == 0 ? rank >= half : group % 4 == 1 ? rank < half : rank * 3 < g_size;
+  };
+  auto lay_out_group = [&](int group, int interval) {
+    Arrays& a = groups[static_cast<size_t>(group)];
+    a.send_counts.assign(n, 0);
+    a.recv_counts.assign(n, is_in(interval, g_rank) ? kCount - group : 0);
+    a.send_displs.resize(n), a.recv_displs.resize(n);
+    for (size_t r = 0; r < n; ++r) {
+      if (is_in(interval, static_cast<int>(r))) a.send_counts[r] = kCount - group;
+      a.send_displs[r] = a.recv_displs[r] = static_cast<int>(r * kCount * sizeof(int));
+    }
+  };
+  auto call = [&](decltype(MPI_Alltoallw)* function, int group) {
+    const Arrays& a = groups[static_cast<size_t>(group)];
+    OK(function(sent.data(), a.send_counts.data(), a.send_displs.data(), types.data(), got.data(),
+                a.recv_counts.data(), a.recv_displs.data(), types.data(), g_comm));
+  };
+  for (int group = 0; group < kGroups; ++group) {
+    lay_out_group(group, group);
+    if (!plain) call(MPIX_Alltoallw_open_group, group);
+  }
+  for (int round = 0; round < 6; ++round)
+    for (int group = 0; group < kGroups; ++group) {
+      const int interval = round < 4 ? group : group + 1;
+      lay_out_group(group, interval);
+      for (int r = 0; r < g_size; ++r)
+        for (int i = 0; i < kCount; ++i)
+          sent[static_cast<size_t>(r * kCount + i)] = value(round, g_rank, r + group, i);
+      got.assign(got.size(), -1);
+      call(plain ? MPI_Alltoallw : MPIX_Alltoallw_data_movement, group);
+      const int count = is_in(interval, g_rank) ? kCount - group : 0;
+      for (int r = 0; r < g_size; ++r)
+        for (int i = 0; i < kCount; ++i)
+          CHECK(got[static_cast<size_t>(r * kCount + i)] ==
+                (i < count ? value(round, r, g_rank + group, i) : -1));
+    }
+  for (int group = 0; !plain && group < kGroups; ++group) call(MPIX_Alltoallw_close_group, group);
+}
+
 /// Opening communicates nothing: ranks that open and close at different times do not wait for each other.
 void local() {
   int buffer[2] = {0, 0};
@@ -293,6 +346,7 @@ int main(int argc, char** argv) {
     alltoallw(s, most);
   }
   if (g_size <= 32) many();
+  if (g_size <= 32) to_intervals();
   errors();
   OK(MPI_Comm_free(&g_comm));  // groups that are still open go with it
   return finish();
