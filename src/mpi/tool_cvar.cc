@@ -101,6 +101,10 @@ bool is_initialised() { return g_initialised.contains(sched::rank_of_thread()); 
 
 int init_thread(int required, int* provided) {
   if (!provided) return MPI_T_ERR_INVALID;
+  // The host loses its variables when its last user has finalized, and does not make them again for the next one: it is
+  // kept initialised once for the process.
+  static const int kept = ask_host(&Api::T_init_thread, required, provided);
+  if (kept != MPI_SUCCESS) return kept;
   const int code = ask_host(&Api::T_init_thread, required, provided);
   if (code == MPI_SUCCESS) ++g_initialised[sched::rank_of_thread()];
   return code;
