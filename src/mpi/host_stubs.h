@@ -13,6 +13,7 @@
 #include "host/op.h"
 #include "mpi/entry.h"
 #include "mpi/errors.h"
+#include "mpi/pack_external.h"
 #include "mpi/tool.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-attributes"  // see mpi/own.h
@@ -106,6 +107,42 @@ int pack(Function Api::*member, const char* call, const void* in, Count count, M
       return MPI_SUCCESS;
     });
   return code;
+}
+
+/// An argument of MPI_Pack_external and its like that is written through.
+inline Status check_result(const void* result, const char* name) {
+  if (result) return {};
+  return error(MPI_ERR_ARG, "%s is a null pointer; allowed is the address of a variable", name);
+}
+template <class Size>
+int pack_external_size(const char* call, const char* datarep, MPI_Count count, MPI_Datatype type,
+                       Size* size) {
+  int64_t bytes = 0;
+  Status status = check_result(size, "size");
+  if (status.ok()) status = mpi::pack_external_size(datarep, count, type, &bytes);
+  if (!status.ok()) return fail(call, nullptr, status);
+  *size = static_cast<Size>(bytes);
+  return MPI_SUCCESS;
+}
+template <class Size>
+int pack_external(const char* call, const char* datarep, const void* in, MPI_Count count,
+                  MPI_Datatype type, void* out, Size size, Size* position) {
+  Status status = check_result(position, "position");
+  int64_t at = position ? *position : 0;
+  if (status.ok()) status = mpi::pack_external(datarep, in, count, type, out, size, &at);
+  if (!status.ok()) return fail(call, nullptr, status);
+  *position = static_cast<Size>(at);
+  return MPI_SUCCESS;
+}
+template <class Size>
+int unpack_external(const char* call, const char* datarep, const void* in, Size size,
+                    Size* position, void* out, MPI_Count count, MPI_Datatype type) {
+  Status status = check_result(position, "position");
+  int64_t at = position ? *position : 0;
+  if (status.ok()) status = mpi::unpack_external(datarep, in, size, &at, out, count, type);
+  if (!status.ok()) return fail(call, nullptr, status);
+  *position = static_cast<Size>(at);
+  return MPI_SUCCESS;
 }
 
 }  // namespace fgmpi::mpi::stub
