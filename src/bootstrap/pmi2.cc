@@ -92,9 +92,8 @@ Status Pmi2::agree(int* version) {
   channel_.write("cmd=init pmi_version=2 pmi_subversion=0\n");
   const PmiLine answer(channel_.read_line());
   *version = answer.number("pmi_version").value_or(0);
-  const bool usable =
-      answer.command() == "response_to_init" && (*version == 1 || *version == 2) &&
-      (*version == 1 || answer.number("rc").value_or(0) == 0);
+  const bool usable = answer.command() == "response_to_init" && (*version == 1 || *version == 2) &&
+                      (*version == 1 || answer.number("rc").value_or(0) == 0);
   if (usable) return {};
   return error(MPI_ERR_OTHER, "the launcher speaks neither PMI-2 nor PMI-1: '%s'",
                answer.text().c_str());

@@ -30,7 +30,8 @@
 namespace fgmpi::bootstrap {
 
 bool pmix_offered() {
-  return environment::text(environment::kPmixNamespace) && environment::text(environment::kPmixRank);
+  return environment::text(environment::kPmixNamespace) &&
+         environment::text(environment::kPmixRank);
 }
 
 #ifndef FGMPI_HAVE_PMIX
@@ -72,13 +73,12 @@ Status Functions::load() {
                  "another way to start (srun --mpi=pmi2, or mpiexec)",
                  kLibrary, dlerror());
   auto find = [&](const char* name, auto* function) {
-    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(dlsym(library, name));
+    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)> >(dlsym(library, name));
     return *function != nullptr;
   };
   if (find("PMIx_Init", &init) && find("PMIx_Finalize", &finalize) && find("PMIx_Abort", &abort) &&
-      find("PMIx_Put", &put) && find("PMIx_Commit", &commit) &&
-      find("PMIx_Fence_nb", &fence_nb) && find("PMIx_Get", &get) &&
-      find("PMIx_Error_string", &error_string) &&
+      find("PMIx_Put", &put) && find("PMIx_Commit", &commit) && find("PMIx_Fence_nb", &fence_nb) &&
+      find("PMIx_Get", &get) && find("PMIx_Error_string", &error_string) &&
       find("PMIx_Register_event_handler", &register_event_handler))
     return {};
   return error(MPI_ERR_OTHER, "%s lacks a function: %s", kLibrary, dlerror());

@@ -372,7 +372,7 @@ class Parser {
   const Words& words_;
   const Setting& setting_;
   size_t at_ = 0;
-  std::string track_;         ///< the folder of -track
+  std::string track_;  ///< the folder of -track
   bool dry_run_ = false;
   bool programless_ = false;  ///< -info, -configfile: hydra needs no program on the command line
   std::vector<Section> sections_;

@@ -65,7 +65,8 @@ Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<Pee
   addresses->resize(peers->size());
   for (uint32_t p = 0; p < peers->size(); ++p) {
     std::string value = published;
-    if (p != static_cast<uint32_t>(b.rank())) FGMPI_TRY(b.get(key_of(t, p), &value, static_cast<int>(p)));
+    if (p != static_cast<uint32_t>(b.rank()))
+      FGMPI_TRY(b.get(key_of(t, p), &value, static_cast<int>(p)));
     liveness::Card theirs;
     FGMPI_TRY(parse_published(p, value, &(*peers)[p].ranks, &theirs, &(*addresses)[p]));
     ring->add(p, theirs);

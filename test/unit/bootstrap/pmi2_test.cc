@@ -121,8 +121,7 @@ class Server {
     if (++entered_ < size_) return;
     entered_ = 0;
     values_.insert(pending_.begin(), pending_.end());
-    for (int q = 0; q < size_; ++q)
-      answer(q, Pmi2Message("kvs-fence-response").add("rc", "0"));
+    for (int q = 0; q < size_; ++q) answer(q, Pmi2Message("kvs-fence-response").add("rc", "0"));
   }
 
   int size_, entered_ = 0;
