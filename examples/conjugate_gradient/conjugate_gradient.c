@@ -21,9 +21,12 @@ static double dot(const double* a, const double* b) {
 /* out = A p, A the matrix with 2 on the diagonal and -1 beside it. */
 static void multiply(const double* p, double* out) {
   double before = 0, after = 0;
-  int left = rank > 0 ? rank - 1 : MPI_PROC_NULL, right = rank < size - 1 ? rank + 1 : MPI_PROC_NULL;
-  MPI_Sendrecv(&p[N - 1], 1, MPI_DOUBLE, right, 0, &before, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  MPI_Sendrecv(&p[0], 1, MPI_DOUBLE, left, 0, &after, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  int left = rank > 0 ? rank - 1 : MPI_PROC_NULL,
+      right = rank < size - 1 ? rank + 1 : MPI_PROC_NULL;
+  MPI_Sendrecv(&p[N - 1], 1, MPI_DOUBLE, right, 0, &before, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&p[0], 1, MPI_DOUBLE, left, 0, &after, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
   for (int i = 0; i < N; ++i)
     out[i] = 2 * p[i] - (i > 0 ? p[i - 1] : before) - (i < N - 1 ? p[i + 1] : after);
 }

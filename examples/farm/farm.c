@@ -58,7 +58,8 @@ int main(int argc, char** argv) {
   } else if (size > 1) {
     int total = master(size - 1);
     wrong = total != 148933; /* the primes below two million */
-    printf("%d workers: %d primes below %d: %s\n", size - 1, total, LAST, wrong ? "WRONG" : "right");
+    printf("%d workers: %d primes below %d: %s\n", size - 1, total, LAST,
+           wrong ? "WRONG" : "right");
   }
   MPI_Finalize();
   return wrong;

@@ -27,7 +27,9 @@ int main(int argc, char** argv) {
   threads = omp_get_num_threads();
   MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   int good = granted >= MPI_THREAD_FUNNELED && fabs(sum - acos(-1)) < 1e-10;
-  if (rank == 0) printf("%d ranks of %d threads: pi is %.12f: %s\n", size, threads, sum, good ? "right" : "WRONG");
+  if (rank == 0)
+    printf("%d ranks of %d threads: pi is %.12f: %s\n", size, threads, sum,
+           good ? "right" : "WRONG");
   MPI_Finalize();
   return !good;
 }

@@ -19,10 +19,13 @@ static struct level levels[LEVELS];
 
 /* The neighbours' u; the ends of the interval have 0. */
 static void neighbours(const struct level* l, double u, double* left, double* right) {
-  int before = l->rank > 0 ? l->rank - 1 : MPI_PROC_NULL, after = l->rank < l->size - 1 ? l->rank + 1 : MPI_PROC_NULL;
+  int before = l->rank > 0 ? l->rank - 1 : MPI_PROC_NULL,
+      after = l->rank < l->size - 1 ? l->rank + 1 : MPI_PROC_NULL;
   *left = *right = 0;
-  MPI_Sendrecv(&u, 1, MPI_DOUBLE, after, 1, left, 1, MPI_DOUBLE, before, 1, l->comm, MPI_STATUS_IGNORE);
-  MPI_Sendrecv(&u, 1, MPI_DOUBLE, before, 2, right, 1, MPI_DOUBLE, after, 2, l->comm, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&u, 1, MPI_DOUBLE, after, 1, left, 1, MPI_DOUBLE, before, 1, l->comm,
+               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&u, 1, MPI_DOUBLE, before, 2, right, 1, MPI_DOUBLE, after, 2, l->comm,
+               MPI_STATUS_IGNORE);
 }
 
 static double residual(const struct level* l) {
@@ -91,8 +94,8 @@ int main(int argc, char** argv) {
   int deepest;
   MPI_Reduce(&made, &deepest, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
   if (rank == 0)
-    printf("%d points, %d levels, %d rounds: largest error %.1e: %s\n", points, deepest, rounds, largest,
-           largest < 1e-9 ? "right" : "WRONG");
+    printf("%d points, %d levels, %d rounds: largest error %.1e: %s\n", points, deepest, rounds,
+           largest, largest < 1e-9 ? "right" : "WRONG");
   for (int k = 0; k < made; ++k) MPI_Comm_free(&levels[k].comm);
   MPI_Finalize();
   return largest >= 1e-9;

@@ -26,7 +26,8 @@ int main(int argc, char** argv) {
   qsort(mine, n, sizeof *mine, compare);
 
   /* One proposal a rank, of another quantile each; all of them, sorted, are the splitters. */
-  unsigned proposal = mine[(long long)n * rank / size], *splitters = malloc(sizeof *splitters * size);
+  unsigned proposal = mine[(long long)n * rank / size],
+           *splitters = malloc(sizeof *splitters * size);
   MPI_Allgather(&proposal, 1, MPI_UNSIGNED, splitters, 1, MPI_UNSIGNED, MPI_COMM_WORLD);
   qsort(splitters, size, sizeof *splitters, compare);
 
@@ -43,7 +44,8 @@ int main(int argc, char** argv) {
   }
   int got = from_places[size - 1] + from_counts[size - 1];
   unsigned* sorted = malloc(sizeof *sorted * (got + 1));
-  MPI_Alltoallv(mine, counts, places, MPI_UNSIGNED, sorted, from_counts, from_places, MPI_UNSIGNED, MPI_COMM_WORLD);
+  MPI_Alltoallv(mine, counts, places, MPI_UNSIGNED, sorted, from_counts, from_places, MPI_UNSIGNED,
+                MPI_COMM_WORLD);
   qsort(sorted, got, sizeof *sorted, compare);
 
   /* Nothing is lost, and no number is below the largest one of the ranks before. */
@@ -59,8 +61,10 @@ int main(int argc, char** argv) {
   int most;
   MPI_Reduce(&got, &most, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
   if (rank == 0)
-    printf("%d ranks sorted %lld numbers, at most %d on one: %s\n", size, (long long)n * size, most, any_bad ? "WRONG" : "right");
-  free(mine), free(splitters), free(counts), free(places), free(from_counts), free(from_places), free(sorted);
+    printf("%d ranks sorted %lld numbers, at most %d on one: %s\n", size, (long long)n * size, most,
+           any_bad ? "WRONG" : "right");
+  free(mine), free(splitters), free(counts), free(places), free(from_counts), free(from_places),
+      free(sorted);
   MPI_Finalize();
   return any_bad;
 }

@@ -57,12 +57,14 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   for (p = 1; p * p < size; p *= 2) continue;
   if (p * p != size) {
-    if (rank == 0) fprintf(stderr, "spectral: %d ranks: allowed are 1, 4, 16, 64, 256, ...\n", size);
+    if (rank == 0)
+      fprintf(stderr, "spectral: %d ranks: allowed are 1, 4, 16, 64, 256, ...\n", size);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   m = p < 8 ? 8 / p : 2;
   n = m * p;
-  int a = rank / p, b = rank % p; /* this rank has x in [a m, a m + m), y in [b m, b m + m), all z */
+  int a = rank / p,
+      b = rank % p; /* this rank has x in [a m, a m + m), y in [b m, b m + m), all z */
   MPI_Comm_split(MPI_COMM_WORLD, a, b, &row);
   MPI_Comm_split(MPI_COMM_WORLD, b, a, &column);
 
@@ -71,11 +73,12 @@ int main(int argc, char** argv) {
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < m; ++j)
       for (int z = 0; z < n; ++z)
-        f[(i * m + j) * n + z] = cexp(2 * M_PI * I * (wave[0] * (a * m + i) + wave[1] * (b * m + j) + wave[2] * z) / n);
+        f[(i * m + j) * n + z] =
+            cexp(2 * M_PI * I * (wave[0] * (a * m + i) + wave[1] * (b * m + j) + wave[2] * z) / n);
   for (int line = 0; line < m * m; ++line) fourier(f + line * n); /* along z: [x][y][z] */
-  turn(f, g, row);                                                /* now [z][x][y], z in this rank's share of the row */
+  turn(f, g, row); /* now [z][x][y], z in this rank's share of the row */
   for (int line = 0; line < m * m; ++line) fourier(g + line * n); /* along y */
-  turn(g, f, column);                                             /* now [y][z][x], y in its share of the column */
+  turn(g, f, column); /* now [y][z][x], y in its share of the column */
   for (int line = 0; line < m * m; ++line) fourier(f + line * n); /* along x */
 
   double wrong = 0, largest;
@@ -87,7 +90,8 @@ int main(int argc, char** argv) {
       }
   MPI_Allreduce(&wrong, &largest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   if (rank == 0)
-    printf("%d x %d ranks, a cube of %d: largest error %.1e: %s\n", p, p, n, largest, largest < 1e-10 ? "right" : "WRONG");
+    printf("%d x %d ranks, a cube of %d: largest error %.1e: %s\n", p, p, n, largest,
+           largest < 1e-10 ? "right" : "WRONG");
   MPI_Comm_free(&row);
   MPI_Comm_free(&column);
   free(f), free(g);

@@ -28,10 +28,14 @@ int main(int argc, char** argv) {
 
   double start = MPI_Wtime(), flowed_in = 0;
   for (int s = 0; s < steps; ++s) {
-    MPI_Sendrecv(tile[N] + 1, N, MPI_DOUBLE, down, 0, tile[0] + 1, N, MPI_DOUBLE, up, 0, plate, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(tile[1] + 1, N, MPI_DOUBLE, up, 0, tile[N + 1] + 1, N, MPI_DOUBLE, down, 0, plate, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(&tile[1][N], 1, column, right, 0, &tile[1][0], 1, column, left, 0, plate, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(&tile[1][1], 1, column, left, 0, &tile[1][N + 1], 1, column, right, 0, plate, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(tile[N] + 1, N, MPI_DOUBLE, down, 0, tile[0] + 1, N, MPI_DOUBLE, up, 0, plate,
+                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(tile[1] + 1, N, MPI_DOUBLE, up, 0, tile[N + 1] + 1, N, MPI_DOUBLE, down, 0, plate,
+                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&tile[1][N], 1, column, right, 0, &tile[1][0], 1, column, left, 0, plate,
+                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&tile[1][1], 1, column, left, 0, &tile[1][N + 1], 1, column, right, 0, plate,
+                 MPI_STATUS_IGNORE);
     for (int i = 1; i <= N; ++i) { /* isolated edges, but for the upper one, which is hot */
       if (left == MPI_PROC_NULL) tile[i][0] = tile[i][1];
       if (right == MPI_PROC_NULL) tile[i][N + 1] = tile[i][N];
@@ -43,7 +47,8 @@ int main(int argc, char** argv) {
     }
     for (int i = 1; i <= N; ++i)
       for (int j = 1; j <= N; ++j)
-        next[i][j] = tile[i][j] + 0.2 * (tile[i - 1][j] + tile[i + 1][j] + tile[i][j - 1] + tile[i][j + 1] - 4 * tile[i][j]);
+        next[i][j] = tile[i][j] + 0.2 * (tile[i - 1][j] + tile[i + 1][j] + tile[i][j - 1] +
+                                         tile[i][j + 1] - 4 * tile[i][j]);
     for (int i = 1; i <= N; ++i)
       for (int j = 1; j <= N; ++j) tile[i][j] = next[i][j];
   }
@@ -54,8 +59,8 @@ int main(int argc, char** argv) {
   int rank, good = fabs(sum[0] - sum[1]) < 1e-9 * sum[1];
   MPI_Comm_rank(plate, &rank);
   if (rank == 0)
-    printf("%d x %d ranks, %d steps in %.2f s: heat %.6f, flowed in %.6f: %s\n", dims[0], dims[1], steps, MPI_Wtime() - start,
-           sum[0], sum[1], good ? "right" : "WRONG");
+    printf("%d x %d ranks, %d steps in %.2f s: heat %.6f, flowed in %.6f: %s\n", dims[0], dims[1],
+           steps, MPI_Wtime() - start, sum[0], sum[1], good ? "right" : "WRONG");
   MPI_Type_free(&column);
   MPI_Comm_free(&plate);
   MPI_Finalize();

@@ -14,6 +14,7 @@
 #include "host/host.h"
 #include "launcher/paths.h"
 #include "launcher/program.h"
+#include "tools/bug_report.h"
 #include "tools/here.h"
 #include "tools/settings_page.h"
 #include "tools/tool_variables.h"
@@ -21,7 +22,7 @@
 namespace {
 
 constexpr const char* kHelp =
-    "Usage: fgmpi-info [-a] [-v] [-s [-markdown]] [-t] [-libs PROGRAM] [-help] [-version]\n"
+    "Usage: fgmpi-info [-a] [-v] [-s [-markdown]] [-t] [-libs PROGRAM] [-bug] [-help] [-version]\n"
     "\n"
     "Prints the version, where things are, and how many MPI functions are there.\n"
     "  -a   also each function: owned (our own code), forwarded (to the hosted MPICH) or pending "
@@ -37,7 +38,8 @@ constexpr const char* kHelp =
     "       performance variables, categories; this library's, then the hosted MPICH's\n"
     "  -libs PROGRAM   instead the libraries of which each rank of the program would have its own "
     "copy, why,\n"
-    "       and what that costs. The program is loaded, but does not run\n";
+    "       and what that costs. The program is loaded, but does not run\n"
+    "  -bug   also what a bug report needs: system, limits, memory, variables that are set\n";
 
 const char* kind_name(fgmpi_function::Kind kind) {
   switch (kind) {
@@ -97,7 +99,7 @@ int list_libraries(const char* name) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bool each = false, verbose = false, settings = false, markdown = false;
+  bool each = false, verbose = false, settings = false, markdown = false, bug = false;
   for (int i = 1; i < argc; ++i) {
     const char* option = argv[i];
     if (std::strncmp(option, "--", 2) == 0) ++option;
@@ -107,6 +109,8 @@ int main(int argc, char** argv) {
       verbose = true;
     } else if (std::strcmp(option, "-s") == 0) {
       settings = true;
+    } else if (std::strcmp(option, "-bug") == 0) {
+      bug = true;
     } else if (std::strcmp(option, "-markdown") == 0) {
       markdown = true;
     } else if (std::strcmp(option, "-t") == 0) {
@@ -125,10 +129,11 @@ int main(int argc, char** argv) {
       std::printf("Finegrain MPI %s\n", FGMPI_VERSION);
       return 0;
     } else {
-      std::fprintf(stderr,
-                   "fgmpi-info: %s: allowed are -a, -v, -s, -markdown, -t, -libs PROGRAM, -help "
-                   "and -version\n",
-                   argv[i]);
+      std::fprintf(
+          stderr,
+          "fgmpi-info: %s: allowed are -a, -v, -s, -markdown, -t, -libs PROGRAM, -bug, -help "
+          "and -version\n",
+          argv[i]);
       return 1;
     }
   }
@@ -152,5 +157,6 @@ int main(int argc, char** argv) {
   print_found("launcher", fgmpi::launcher::find_hydra);
   print_functions(each);
   std::fwrite(here.data(), 1, here.size(), stdout);
+  if (bug) std::fputs(fgmpi::tools::bug_report().c_str(), stdout);
   return 0;
 }

@@ -30,6 +30,7 @@ mv first "the prefix" && prefix="$work/the prefix" && bin="$prefix/bin"
 unset LD_LIBRARY_PATH FGMPI_NFG FGMPI_RANKS
 
 for file in bin/{mpicc,mpicxx,mpic++,mpifort,mpif90,mpif77,mpiexec,mpirun,fgmpi-info,fgmpi-track-dump} lib/libfgmpi-track.so include/fgmpi.h \
+  share/man/man1/{mpiexec,mpicc,mpifort,fgmpi-info}.1 share/man/man3/MPIX_{Yield,Stats}.3 share/man/man7/fgmpi-{settings,hazards}.7 \
   share/gdb/fgmpi-gdb.py lib/{libmpich.so.12-gdb.py,libfgmpi_hydra.so,libmpich.so.12,libmpich.so,libmpi.so.12,libmpi.so,pkgconfig/fgmpi.pc}; do
   [ -e "$prefix/$file" ] || { echo "FAILED layout: $file is missing"; failed=1; }
 done
@@ -163,6 +164,21 @@ fi
 if command -v pkg-config > /dev/null; then
   expect "pkg-config" 0 "-lmpich" env PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --libs --cflags fgmpi
 fi
+
+# find_package(Finegrain), without wrappers.
+mkdir -p own && cat > own/CMakeLists.txt << 'END'
+cmake_minimum_required(VERSION 3.20)
+project(own C)
+find_package(Finegrain 0.1 REQUIRED)
+add_executable(own ../hello.c)
+target_link_libraries(own PRIVATE Finegrain::MPI_C)
+message(STATUS "mpiexec is ${Finegrain_MPIEXEC}")
+END
+expect "find_package(Finegrain)" 0 "mpiexec is .*the prefix/bin/mpiexec" "$cmake" -S own -B own/build "-DCMAKE_PREFIX_PATH=$prefix"
+expect "build with Finegrain::MPI_C" 0 "Built target own" "$cmake" --build own/build
+expect "run it" 0 "hello from 7 of 8" "$bin/mpiexec" -n 2 -nfg 4 own/build/own
+expect "module file" 0 "prepend-path PATH" grep -r prepend-path "$prefix/share/modulefiles/finegrain-mpi"
+expect "bug report" 0 "ulimit -s" "$bin/fgmpi-info" -bug
 
 # CMake's FindMPI with our wrappers.
 mkdir -p project && cat > project/CMakeLists.txt << 'END'
