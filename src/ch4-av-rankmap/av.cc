@@ -121,7 +121,7 @@ uint32_t AddressVector::search(uint32_t w) const {
 void AddressVector::set_hosts(uint32_t first_process, std::vector<Host> hosts) {
   FGMPI_CHECK(first_process >= processes_ && first_process + hosts.size() <= all_processes());
   for (size_t k = 0; k < hosts.size(); ++k)
-    FGMPI_CHECK(hosts[k].process < processes_ &&
+    FGMPI_CHECK(hosts[k].process < all_processes() && !is_hosted_element(hosts[k].process) &&
                 (k == 0 || hosts[k - 1].process < hosts[k].process));
   auto at = std::find_if(hosted_.begin(), hosted_.end(),
                          [&](const HostedRange& h) { return h.first_process > first_process; });

@@ -13,7 +13,8 @@
 //    | own processes 0 .. P-1 | job 1 | (hole) | job 3 |      their ranks are numbered likewise: global ranks
 //
 // A job that was spawned as proclets has a range as well, but no processes of its own: its elements say where its ranks
-// begin, and beside them is kept which of the own processes hosts them, from which local index on. locate() gives that.
+// begin, and beside them is kept which process of the own or another job hosts them, from which local index on. locate() gives
+// that.
 //
 // A range is given back when its job is not connected any more; holes are used again. While there is a range, locate()
 // asks out of line: programs without connections pay nothing for those with them.
@@ -85,7 +86,7 @@ class AddressVector {
   /// Appends a range of processes that host so many ranks each; its first process is returned, or kNoRange when there
   /// would be 2^31 ranks. REQUIRES: init(); counts is not empty and has no 0.
   uint32_t add_range(std::span<const uint32_t> counts);
-  /// The ranks of a range live in own processes.
+  /// The ranks of a range live in processes of another one, or in the own.
   struct Host {
     uint32_t process;
     uint32_t local;  ///< index there of the first of them
@@ -124,7 +125,7 @@ class AddressVector {
   uint32_t global_of(uint32_t process, uint32_t local) const;
   /// All local indices in use are below.
   uint32_t locals() const { return locals_; }
-  /// f(first, past) for the global ranks that live in an own process (or in one of another job), range by range.
+  /// f(first, past) for the global ranks that live in a process of the own or another job, range by range.
   template <class F>
   void for_each_range_of(uint32_t process, F&& f) const {
     if (__builtin_expect(hosted_.empty(), 1)) return f(first(process), first(process + 1));

@@ -20,11 +20,12 @@ Status ProcessGroups::add(const GroupUid& uid, std::span<const uint32_t> counts,
 
 Status ProcessGroups::add_hosted(const GroupUid& uid, std::span<const uint32_t> counts,
                                  std::vector<AddressVector::Host> hosts, uint32_t* pgid) {
-  FGMPI_CHECK(hosts.size() == counts.size());
+  FGMPI_CHECK(hosts.size() == counts.size() && !hosts.empty());
+  const uint32_t host = group_of_process(hosts[0].process);
   FGMPI_TRY(add_range(uid, counts, pgid));
   g_av.set_hosts(firsts_[*pgid].process, std::move(hosts));
-  groups_[*pgid].hosted = true;
-  ++hosted_;
+  groups_[*pgid].host = host;
+  retain(host);
   return {};
 }
 
@@ -141,8 +142,8 @@ void ProcessGroups::remove_unused() {
 }
 
 void ProcessGroups::remove(uint32_t pgid) {
-  const bool hosted = groups_[pgid].hosted;
-  if (hosted) --hosted_;
+  const uint32_t host = groups_[pgid].host;
+  const bool hosted = host != kNone;
   if (watcher_.removing && !hosted) watcher_.removing(pgid);
   g_av.remove_range(firsts_[pgid].process, groups_[pgid].processes);
   by_rank_.erase(firsts_[pgid].rank);
@@ -155,6 +156,7 @@ void ProcessGroups::remove(uint32_t pgid) {
   }
   find_elements();
   if (watcher_.removed && !hosted) watcher_.removed();
+  if (hosted) release(host);
 }
 
 void ProcessGroups::find_elements() {

@@ -47,12 +47,13 @@ class ProcessGroups {
   /// Adds a group whose processes host so many ranks each, with no reference. Errors: MPI_ERR_OTHER when it is known
   /// already, has no process, one without ranks, or too many. REQUIRES: g_av is set up.
   Status add(const GroupUid& uid, std::span<const uint32_t> counts, uint32_t* pgid);
-  /// The same for a group that was spawned as proclets: its ranks live in processes of the own job, and it has no others.
+  /// The same for a group that was spawned as proclets: its ranks live in processes of another group, or of the own job, and it
+  /// has no others. It keeps the group of its hosts.
   Status add_hosted(const GroupUid& uid, std::span<const uint32_t> counts,
                     std::vector<AddressVector::Host> hosts, uint32_t* pgid);
-  bool hosted(uint32_t pgid) const { return pgid > 0 && groups_[pgid].hosted; }
-  /// How many of these are known.
-  uint32_t hosted_groups() const { return hosted_; }
+  bool hosted(uint32_t pgid) const { return pgid > 0 && groups_[pgid].host != kNone; }
+  /// The group that its processes are of. REQUIRES: hosted(pgid).
+  uint32_t host_of(uint32_t pgid) const { return groups_[pgid].host; }
   /// A number for a group that is the same everywhere, never 0; kNone stands for none that is known by this number.
   uint32_t short_name(uint32_t pgid) const;
   uint32_t find_short_name(uint32_t name) const;
@@ -114,7 +115,8 @@ class ProcessGroups {
   struct Group {
     GroupUid uid;
     uint32_t processes = 0, ranks = 0, references = 0;
-    bool known = false, hosted = false;
+    uint32_t host = kNone;  ///< of a group that was spawned as proclets
+    bool known = false;
     std::vector<std::string> cards;
   };
   struct First {
@@ -132,7 +134,6 @@ class ProcessGroups {
   std::map<GroupUid, uint32_t> by_uid_;
   std::vector<std::string> own_cards_;
   GroupUid own_;
-  uint32_t hosted_ = 0;
   Watcher watcher_;
 };
 extern ProcessGroups g_process_groups;

@@ -16,7 +16,9 @@ struct MemberRun {
   uint32_t first, count;
 };
 
+/// A group that is hosted comes behind its hosts' group.
 uint32_t place_of(uint32_t pgid, std::vector<uint32_t>* groups) {
+  if (g_process_groups.hosted(pgid)) place_of(g_process_groups.host_of(pgid), groups);
   auto at = std::find(groups->begin(), groups->end(), pgid);
   const auto place = static_cast<uint32_t>(at - groups->begin());
   if (at == groups->end()) groups->push_back(pgid);
@@ -37,9 +39,11 @@ std::vector<MemberRun> runs_of(const RankMap& map, std::vector<uint32_t>* groups
   return runs;
 }
 
-/// The processes of group `place` that host members, ascending.
-std::vector<uint32_t> hosts_of(const std::vector<MemberRun>& runs, uint32_t place, uint32_t pgid) {
+/// The processes of group `place` that host members, its own or of groups that it hosts, ascending.
+std::vector<uint32_t> hosts_of(const std::vector<MemberRun>& runs, uint32_t place,
+                               const std::vector<uint32_t>& groups) {
   std::vector<uint32_t> hosts;
+  const uint32_t pgid = groups[place];
   const uint32_t base = g_process_groups.first_process(pgid);
   for (const MemberRun& run : runs) {
     if (run.group != place) continue;
@@ -47,6 +51,10 @@ std::vector<uint32_t> hosts_of(const std::vector<MemberRun>& runs, uint32_t plac
     const uint32_t last = g_av.element_of(first + run.count - 1);
     for (uint32_t p = g_av.element_of(first); p <= last; ++p) hosts.push_back(p - base);
   }
+  for (uint32_t other : groups)
+    if (g_process_groups.hosted(other) && g_process_groups.host_of(other) == pgid)
+      for (const AddressVector::Host& host : g_av.hosts_of(g_process_groups.first_process(other)))
+        hosts.push_back(host.process - base);
   std::sort(hosts.begin(), hosts.end());
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   return hosts;
@@ -59,9 +67,12 @@ Status refuse(const char* why) {
 void write_hosts(uint32_t pgid, std::vector<uint8_t>* out) {
   append(out, static_cast<uint8_t>(g_process_groups.hosted(pgid)));
   if (!g_process_groups.hosted(pgid)) return;
-  append(out, g_process_groups.own());
-  for (const AddressVector::Host& host : g_av.hosts_of(g_process_groups.first_process(pgid)))
+  const uint32_t of = g_process_groups.host_of(pgid);
+  append(out, g_process_groups.uid(of));
+  for (AddressVector::Host host : g_av.hosts_of(g_process_groups.first_process(pgid))) {
+    host.process -= g_process_groups.first_process(of);
     append(out, host);
+  }
 }
 
 /// *hosts stays empty for a job with processes of its own.
@@ -69,13 +80,16 @@ Status read_hosts(FieldReader* in, uint32_t processes, std::vector<AddressVector
   const auto hosted = in->get<uint8_t>();
   if (hosted > 1) return refuse("it does not say whether it has processes");
   if (!hosted) return {};
-  if (in->get<GroupUid>() != g_process_groups.own())
-    return refuse("it was spawned as proclets in processes of another job");
+  const uint32_t of = g_process_groups.find(in->get<GroupUid>());
+  if (in->failed() || of == ProcessGroups::kNone || g_process_groups.hosted(of))
+    return refuse("it was spawned as proclets in processes of a job that is not known");
   for (uint32_t k = 0; k < processes && !in->failed(); ++k) {
-    hosts->push_back(in->get<AddressVector::Host>());
-    if (hosts->back().process >= g_av.processes() ||
-        (k > 0 && hosts->back().process <= (*hosts)[k - 1].process))
-      return refuse("it is hosted by no processes of this job");
+    auto host = in->get<AddressVector::Host>();
+    if (host.process >= g_process_groups.processes(of))
+      return refuse("it is hosted by no process of that job");
+    host.process += g_process_groups.first_process(of);
+    if (k > 0 && host.process <= hosts->back().process) return refuse("its hosts do not ascend");
+    hosts->push_back(host);
   }
   return {};
 }
@@ -129,7 +143,7 @@ void write_travelling(const RankMap& map, std::vector<uint8_t>* out) {
     for (uint32_t p = 0; p < g_process_groups.processes(pgid); ++p)
       append(out, g_av.count(base + p));
     write_hosts(pgid, out);
-    const std::vector<uint32_t> hosts = hosts_of(runs, place, pgid);
+    const std::vector<uint32_t> hosts = hosts_of(runs, place, groups);
     append(out, static_cast<uint32_t>(hosts.size()));
     for (uint32_t p : hosts) {
       append(out, p);

@@ -105,21 +105,9 @@ Status Connecting::gather(comm::CreateStep step, const std::vector<uint8_t>& min
   return {};
 }
 
-/// Other jobs cannot be told yet where ranks live that have no processes.
-Status check_no_proclets(const RankMap& map) {
-  bool any = false;
-  if (g_process_groups.hosted_groups() > 0)
-    for_each_other_group(map, [&](uint32_t pgid) { any |= g_process_groups.hosted(pgid); });
-  if (!any) return {};
-  return error(MPI_ERR_UNSUPPORTED_OPERATION,
-               "comm has members that were spawned as proclets; connecting these with other jobs "
-               "is not implemented yet, allowed is a communicator without them");
-}
-
 /// At the root: the cards of all processes, or the first one's error.
 Status Connecting::gather_cards() {
-  Status here = check_no_proclets(shared_->map);
-  if (here.ok()) here = links().listen();
+  Status here = links().listen();
   if (here.ok() && g_av.processes() > pt2pt::kMostProcessesToConnect)
     here = error(MPI_ERR_OTHER, "a job of %u processes cannot be connected; allowed are %u",
                  g_av.processes(), pt2pt::kMostProcessesToConnect);

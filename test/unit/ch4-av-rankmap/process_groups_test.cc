@@ -154,7 +154,7 @@ TEST_F(ProcessGroupsTest, SpawnedRanksLiveInOwnProcesses) {
         g_process_groups.release(others.back());
         others.pop_back();
       }
-      ASSERT_EQ(g_process_groups.hosted_groups(), spawned.size());
+      ASSERT_EQ(g_process_groups.others(), spawned.size() + others.size());
       for (const Spawned& s : spawned) compare_spawned(s);
       for (uint32_t w = 0; w < 12; ++w) {
         uint32_t local;
@@ -180,8 +180,9 @@ TEST_F(ProcessGroupsTest, SpawnedRanksLiveInOwnProcesses) {
   }
 }
 
-// A process of the job that has no rank of a spawned group learns of it; one of another job refuses it.
-TEST_F(ProcessGroupsTest, SpawnedRanksTravelWithinTheirJob) {
+// A process of the job that has no rank of a spawned group learns of it, and so does one of another job, with the job that hosts
+// the group.
+TEST_F(ProcessGroupsTest, SpawnedRanksTravel) {
   own_job({0, 4, 8, 12});
   uint32_t pgid;
   const std::vector<uint32_t> counts{2, 3};
@@ -206,9 +207,30 @@ TEST_F(ProcessGroupsTest, SpawnedRanksTravelWithinTheirJob) {
     EXPECT_FALSE(read_travelling(std::span(bytes).first(length), &map).ok()) << length;
     g_process_groups.remove_unused();
   }
+  const GroupUid host = g_process_groups.own();
   g_process_groups.set_own({8, 8});
-  const Status refused = read_travelling(bytes, &map);
-  EXPECT_NE(refused.what().find("another job"), std::string::npos) << refused.what();
+  ASSERT_TRUE(read_travelling(bytes, &map).ok());
+  ASSERT_EQ(g_process_groups.others(), 2u);
+  const uint32_t of = g_process_groups.find(host), spawned = g_process_groups.find({7, 7});
+  EXPECT_EQ(g_process_groups.host_of(spawned), of);
+  EXPECT_FALSE(g_process_groups.hosted(of));
+  const Location at = g_av.locate(static_cast<uint32_t>(map.world_of(0)));
+  EXPECT_EQ(at.process, g_process_groups.first_process(of) + 2);
+  EXPECT_EQ(at.local, 52u);
+  uint32_t local;
+  EXPECT_FALSE(g_av.is_here(static_cast<uint32_t>(map.world_of(0)), &local));
+  EXPECT_EQ(g_process_groups.find_rank(map.world_of(3)), (GroupRank{of, 5}));
+  // On to a third one, and back.
+  std::vector<uint8_t> again;
+  write_travelling(map, &again);
+  EXPECT_EQ(again, bytes);
+  // The hosts stay as long as what they host.
+  g_process_groups.retain(spawned);
+  g_process_groups.remove_unused();
+  EXPECT_EQ(g_process_groups.others(), 2u);
+  g_process_groups.release(spawned);
+  EXPECT_EQ(g_process_groups.others(), 0u);
+  EXPECT_EQ(g_av.all_processes(), 3u);
 }
 
 TEST_F(ProcessGroupsTest, ConstantSpaceHoweverManyComeAndGo) {
