@@ -45,6 +45,12 @@ class Bootstrap {
   static constexpr int kAnyProcess = -1;
   virtual size_t max_value() const = 0;
 
+  /// Names that the launcher keeps: for its own job, or, where it was told of a name server (mpiexec -nameserver), for all jobs
+  /// that were told of the same. Both texts: printable, without space or '='. False: it keeps none, or knows no such name.
+  virtual bool publish_name(const std::string&, const std::string&) { return false; }
+  virtual bool unpublish_name(const std::string&) { return false; }
+  virtual bool lookup_name(const std::string&, std::string*) { return false; }
+
   virtual Status finalize() = 0;
   /// Ends the whole job with this exit code. Never returns. The caller has printed `message`, the
   /// reason; it goes to launchers whose protocol carries one (PMI-2, PMIx).

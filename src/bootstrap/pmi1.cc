@@ -46,6 +46,9 @@ class Pmi1 : public Bootstrap {
   Status fence_is_over(int64_t wait_ns, bool* over) override;
   Status get(const std::string& key, std::string* value, int from) override;
   size_t max_value() const override { return max_value_; }
+  bool publish_name(const std::string& service, const std::string& port) override;
+  bool unpublish_name(const std::string& service) override;
+  bool lookup_name(const std::string& service, std::string* port) override;
   Status finalize() override;
   [[noreturn]] void abort(int exit_code, const std::string& message) override;
 
@@ -148,6 +151,30 @@ Status Pmi1::put(const std::string& key, const std::string& value) {
   if (answer.number("rc") == 0) return {};
   return error(MPI_ERR_OTHER, "the launcher refuses key '%s': '%s'", key.c_str(),
                answer.text().c_str());
+}
+
+bool Pmi1::publish_name(const std::string& service, const std::string& port) {
+  PmiLine answer;
+  return ask(format("cmd=publish_name service=%s port=%s", service.c_str(), port.c_str()),
+             "publish_result", &answer)
+             .ok() &&
+         answer.number("rc") == 0;
+}
+
+bool Pmi1::unpublish_name(const std::string& service) {
+  PmiLine answer;
+  return ask(format("cmd=unpublish_name service=%s", service.c_str()), "unpublish_result", &answer)
+             .ok() &&
+         answer.number("rc") == 0;
+}
+
+bool Pmi1::lookup_name(const std::string& service, std::string* port) {
+  PmiLine answer;
+  if (!ask(format("cmd=lookup_name service=%s", service.c_str()), "lookup_result", &answer).ok() ||
+      answer.number("rc") != 0)
+    return false;
+  *port = answer.find("port").value_or("");
+  return !port->empty();
 }
 
 Status Pmi1::fence() {

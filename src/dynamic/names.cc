@@ -103,18 +103,56 @@ Status write_entry(const std::string& path, const std::string& text) {
                std::strerror(written ? link_error : why));
 }
 
+// ---- The launcher's ----------------------------------------------------------------------------------------
+
+LauncherNames g_launcher;
+
+/// What its protocol carries: services as a hash, ports as hexadecimal digits.
+std::string name_for_launcher(const std::string& service) {
+  return format("fgmpi-%016llx%016llx", static_cast<unsigned long long>(hash_text(service, 1)),
+                static_cast<unsigned long long>(hash_text(service, 2)));
+}
+
+std::string digits_of(const std::string& text) {
+  std::string digits;
+  for (unsigned char c : text) digits += format("%02x", c);
+  return digits;
+}
+
+std::string text_of(const std::string& digits) {
+  std::string text;
+  for (size_t i = 0; i + 1 < digits.size(); i += 2)
+    text += static_cast<char>(std::strtoul(digits.substr(i, 2).c_str(), nullptr, 16));
+  return text;
+}
+
+bool launcher_knows(const std::string& service, std::string* port) {
+  std::string digits;
+  if (!g_launcher.lookup || !g_launcher.lookup(name_for_launcher(service), &digits)) return false;
+  *port = text_of(digits);
+  return true;
+}
+
+/// A port's name is that long at most; a longer text is kept on the host only.
+constexpr size_t kMostForLauncher = 256;
+
 }  // namespace
+
+void set_launcher_names(const LauncherNames& names) { g_launcher = names; }
 
 Status publish_name(const std::string& service, const std::string& port) {
   std::string path, known;
   FGMPI_TRY(path_of(service, &path));
-  if (read_entry(path, service, &known))
+  // Hydra's name server takes a name a second time, although it says no.
+  if (read_entry(path, service, &known) || launcher_knows(service, &known))
     return error(MPI_ERR_SERVICE,
                  "service_name is \"%s\", which is published already; allowed is another name",
                  escaped(service).c_str());
   unlink(path.c_str());  // left by a process that was killed
   FGMPI_TRY(write_entry(path, publisher() + "\n" + escaped(service) + "\n" + port));
   g_published[service] = path;
+  if (g_launcher.publish && port.size() <= kMostForLauncher)
+    g_launcher.publish(name_for_launcher(service), digits_of(port));
   return {};
 }
 
@@ -125,6 +163,7 @@ Status unpublish_name(const std::string& service) {
                  "service_name is \"%s\"; allowed is a name that this process has published",
                  escaped(service).c_str());
   unlink(it->second.c_str());
+  if (g_launcher.unpublish) g_launcher.unpublish(name_for_launcher(service));
   g_published.erase(it);
   return {};
 }
@@ -132,15 +171,19 @@ Status unpublish_name(const std::string& service) {
 Status lookup_name(const std::string& service, std::string* port) {
   std::string path;
   FGMPI_TRY(path_of(service, &path));
-  if (read_entry(path, service, port)) return {};
+  if (read_entry(path, service, port) || launcher_knows(service, port)) return {};
   return error(MPI_ERR_NAME,
                "service_name is \"%s\"; allowed is a name that a process of this user on this "
-               "host has published",
+               "host, of this job, or of a job with the same name server (mpiexec -nameserver) has "
+               "published",
                escaped(service).c_str());
 }
 
 void withdraw_names() {
-  for (const auto& [service, path] : g_published) unlink(path.c_str());
+  for (const auto& [service, path] : g_published) {
+    unlink(path.c_str());
+    if (g_launcher.unpublish) g_launcher.unpublish(name_for_launcher(service));
+  }
   g_published.clear();
 }
 

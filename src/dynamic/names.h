@@ -22,4 +22,12 @@ Status lookup_name(const std::string& service, std::string* port);
 /// Withdraws what this process has published.
 void withdraw_names();
 
+/// The launcher's names (bootstrap/bootstrap.h), beside the files.
+struct LauncherNames {
+  bool (*publish)(const std::string& service, const std::string& port) = nullptr;
+  bool (*unpublish)(const std::string& service) = nullptr;
+  bool (*lookup)(const std::string& service, std::string* port) = nullptr;
+};
+void set_launcher_names(const LauncherNames& names);
+
 }  // namespace fgmpi::dynamic

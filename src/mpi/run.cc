@@ -11,6 +11,7 @@
 #include "coll/multicast_groups.h"
 #include "dynamic/connect.h"
 #include "dynamic/links.h"
+#include "dynamic/names.h"
 #include "dynamic/proclets.h"
 #include "liveness/watch.h"
 #include "mpi/binding.h"
@@ -113,6 +114,14 @@ Status connect() {
     me.idle = std::make_unique<transport::Idle>(me.transports);
   }
   dynamic::set_links_opened_handler(use_links);
+  dynamic::set_launcher_names(
+      {[](const std::string& service, const std::string& port) {
+         return boot().publish_name(service, port);
+       },
+       [](const std::string& service) { return boot().unpublish_name(service); },
+       [](const std::string& service, std::string* port) {
+         return boot().lookup_name(service, port);
+       }});
   dynamic::set_programs({load_program, prepare_program, privatize::forget_guests,
                          privatize::run_guest,
                          [](uint32_t count) { process().unfinished += static_cast<int>(count); }});
