@@ -17,6 +17,7 @@
 
 #include "base/environment.h"
 #include "base/hash.h"
+#include "tools/findings/places.h"
 #include "tools/track/extensions.h"
 #include "tools/track/recorder.h"
 
@@ -365,7 +366,7 @@ namespace {
     g_process.settings.wrong = s.what();
   g_tool_word = MPIX_Tool_word;
   choose_clock();
-  find_bindings();
+  findings::find_bindings();
 }
 
 }  // namespace

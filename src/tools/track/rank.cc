@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tools/findings/places.h"
 #include "tools/track/extensions.h"
 #include "tools/track/recorder.h"
 
@@ -53,7 +54,7 @@ uint32_t Rank::add_comm(MPI_Comm comm, uint32_t parent, uint16_t call, uint16_t 
   r->parent = parent;
   r->call = call;
   r->flags = flags;
-  r->place = place ? place_of(place) : 0;
+  r->place = place ? findings::place_of(place) : 0;
   r->job = static_cast<uint32_t>(g_process.job);
   const uint32_t id = comm_count++;
   comms.put(comm, id);

@@ -141,8 +141,6 @@ struct Process {
   int32_t ranks = 1, arrived = 0, left = 0;
   std::vector<Rank*> all;
   bool wanted[kCallCount] = {};
-  uintptr_t fortran_low = 0, fortran_high = 0;  ///< the Fortran binding's code, which calls PMPI_*
-  uintptr_t cxx_low = 0, cxx_high = 0;          ///< the code of MPI-2's C++ binding
 };
 extern Process g_process;
 
@@ -203,12 +201,6 @@ void rank_starts(bool session);
 /// The rank's end, before and after the last MPI_Session_finalize of a rank that did not call MPI_Init. Local.
 void rank_ends(Rank* rank);
 void rank_has_ended(Rank* rank, bool in_order);
-
-// places.cc -----------------------------------------------------------------------------------------------------------
-/// To be called once, before place_of().
-void find_bindings();
-/// A return address of the program, in the program as the linker loaded it, past the bindings of Fortran and C++.
-uint64_t place_of(const void* return_address);
 
 // unify.cc -----------------------------------------------------------------------------------------------------------
 /// Unifies the definitions of all ranks (EuroMPI'11 section 4.2). Collective over the world; may switch.

@@ -1,5 +1,4 @@
-// Places: which line of the program made a communicator. A place is the return address of the call, in the program as the
-// linker loaded it, past the language bindings; the reader asks addr2line.
+// A place is the return address of the call, in the program as the linker loaded it, past the language bindings.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
@@ -8,11 +7,16 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "fgmpi.h"
 #include "privatize/elf_file.h"
-#include "tools/track/extensions.h"
-#include "tools/track/rank.h"
+#include "tools/findings/places.h"
 
-namespace fgmpi::track {
+#pragma weak MPIX_Program_address
+
+namespace fgmpi::findings {
+
+Bindings g_bindings;
+
 namespace {
 
 /// Where the code of the Fortran and C++ bindings lies, if the program has it.
@@ -29,8 +33,8 @@ int note_binding(dl_phdr_info* info, size_t, void*) {
     low = std::min<uintptr_t>(low, info->dlpi_addr + segment.p_vaddr);
     high = std::max<uintptr_t>(high, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
   }
-  (cxx ? g_process.cxx_low : g_process.fortran_low) = low;
-  (cxx ? g_process.cxx_high : g_process.fortran_high) = high;
+  (cxx ? g_bindings.cxx_low : g_bindings.fortran_low) = low;
+  (cxx ? g_bindings.cxx_high : g_bindings.fortran_high) = high;
   return 0;
 }
 
@@ -64,7 +68,7 @@ bool is_cxx_method(uintptr_t address) {
 
 /// Does the address belong to a binding: to its library, or, of C++, to a method that the program has a copy of?
 bool in_binding(uintptr_t address) {
-  const Process& p = g_process;
+  const Bindings& p = g_bindings;
   if (address >= p.fortran_low && address < p.fortran_high) return true;
   if (p.cxx_high == 0) return false;
   if (address >= p.cxx_low && address < p.cxx_high) return true;
@@ -92,4 +96,4 @@ uint64_t place_of(const void* return_address) {
   return program_address(address);
 }
 
-}  // namespace fgmpi::track
+}  // namespace fgmpi::findings

@@ -1,0 +1,160 @@
+// Reading the files of processes, joining them, and the report for people.
+#include "tools/findings/report.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/strings.h"
+#include "tools/findings/spool.h"
+
+namespace fgmpi::findings {
+namespace {
+
+std::string_view take_word(std::string_view* text, char end) {
+  const size_t at = std::min(text->find(end), text->size());
+  const std::string_view word = text->substr(0, at);
+  text->remove_prefix(std::min(at + 1, text->size()));
+  return word;
+}
+
+template <class Number>
+bool read_number(std::string_view text, Number* out, int base) {
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), *out, base);
+  return failed == std::errc() && end == text.data() + text.size();
+}
+
+/// The ranks that have a finding: "rank 3 and 996 others".
+std::string rank_words(const Participant& p, size_t ranks) {
+  if (p.rank < 0) return "";
+  std::string words = format(" of rank %lld", static_cast<long long>(p.rank));
+  if (ranks > 1) words += format(" and %zu other%s", ranks - 1, ranks > 2 ? "s" : "");
+  return words;
+}
+
+}  // namespace
+
+void Report::read(const std::string& folder) {
+  std::error_code failed;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed))
+    if (entry.path().filename().string().starts_with(kSpoolPrefix)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const auto& path : files) {
+    std::ifstream in(path, std::ios::binary);
+    read_text(std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()));
+  }
+}
+
+void Report::read_text(std::string_view text) {
+  while (!text.empty()) {
+    if (text.find('\n') == text.npos) return;  // cut off while it was written
+    read_record(take_word(&text, '\n'));
+  }
+}
+
+void Report::read_record(std::string_view line) {
+  const std::string_view kind = take_word(&line, ' ');
+  uint64_t key = 0;
+  if (kind == "F") return read_finding(line);
+  if (!read_number(take_word(&line, ' '), &key, 16)) return;
+  if (kind == "S") {
+    Site site;
+    if (!read_number(take_word(&line, ' '), &site.offset, 16)) return;
+    site.path = line;
+    sites_[key] = site;
+  } else if (kind == "R") {
+    int64_t rank = 0;
+    if (read_number(line, &rank, 10)) found_[key].ranks.insert(rank);
+  }
+}
+
+void Report::read_finding(std::string_view line) {
+  uint64_t key = 0;
+  unsigned kind = 0;
+  std::string_view head = take_word(&line, '\t');
+  if (!read_number(take_word(&head, ' '), &key, 16) || !read_number(head, &kind, 10) ||
+      kind >= static_cast<unsigned>(Kind::kCount))
+    return;
+  Finding f;
+  f.kind = static_cast<Kind>(kind);
+  f.sentence = take_word(&line, '\t');
+  f.allowed = take_word(&line, '\t');
+  while (!line.empty()) {
+    std::string_view fields = take_word(&line, '\t');
+    Participant p;
+    if (!read_number(take_word(&fields, '\x1f'), &p.rank, 10)) return;
+    p.call = take_word(&fields, '\x1f');
+    p.arguments = take_word(&fields, '\x1f');
+    if (!read_number(take_word(&fields, '\x1f'), &p.site, 16)) return;
+    p.role = fields;
+    f.calls.push_back(std::move(p));
+  }
+  if (f.calls.empty()) return;
+  Joined& joined = found_[key];
+  joined.ranks.insert(f.calls[0].rank);
+  if (!joined.finding.calls.empty()) return;
+  joined.finding = std::move(f);
+  order_.push_back(key);
+}
+
+void Report::resolve() {
+  std::set<uint64_t> wanted;
+  for (const auto& [key, joined] : found_)
+    for (const Participant& p : joined.finding.calls)
+      if (p.site) wanted.insert(p.site);
+  for (uint64_t number : wanted)
+    if (auto site = sites_.find(number); site != sites_.end()) {
+      Line line = find_line(site->second);
+      if (!line.file.empty() || !line.function.empty()) lines_[number] = std::move(line);
+    }
+}
+
+const Line* Report::line_of(uint64_t site) const {
+  auto found = lines_.find(site);
+  return found == lines_.end() ? nullptr : &found->second;
+}
+
+std::string Report::place_words(uint64_t site) const {
+  const Line* line = line_of(site);
+  std::string words;
+  if (line && !line->file.empty()) words = format("%s:%d", escaped(line->file).c_str(), line->line);
+  if (auto at = sites_.find(site); words.empty() && at != sites_.end())
+    words = format("%s+0x%llx", at->second.path.c_str(),
+                   static_cast<unsigned long long>(at->second.offset));
+  if (line && !line->function.empty()) words += " (" + escaped(line->function) + ")";
+  return words;
+}
+
+std::string Report::to_text() const {
+  std::string text;
+  Kind last = Kind::kCount;
+  std::string last_sentence;
+  for (uint64_t key : order_) {
+    const Joined& j = found_.at(key);
+    const Finding& f = j.finding;
+    // Who waits in a deadlock is one block, whatever the calls.
+    const bool goes_on = f.kind == Kind::kDeadlock && last == f.kind && last_sentence == f.sentence;
+    if (!goes_on) {
+      text += format("fgmpi: check: %s: ", kKinds[static_cast<size_t>(f.kind)].name) + f.sentence +
+              "\n";
+    }
+    for (size_t i = 0; i < f.calls.size(); ++i) {
+      const Participant& p = f.calls[i];
+      text += "fgmpi:   " + p.call + (p.arguments.empty() ? "" : "(" + p.arguments + ")") +
+              rank_words(p, i == 0 ? j.ranks.size() : 1) + (p.role.empty() ? "" : " " + p.role);
+      const std::string place = place_words(p.site);
+      text += (place.empty() ? "" : "\nfgmpi:     at " + place) + "\n";
+    }
+    if (!f.allowed.empty() && !goes_on) text += "fgmpi:   allowed: " + f.allowed + "\n";
+    last = f.kind;
+    last_sentence = f.sentence;
+  }
+  if (!found_.empty())
+    text += format("fgmpi: check: %zu finding%s\n", order_.size(), order_.size() == 1 ? "" : "s");
+  return text;
+}
+
+}  // namespace fgmpi::findings

@@ -1,0 +1,60 @@
+// The report of a job: the findings of all its processes, joined, with the lines of the program.
+// Thread rule: one thread; used by mpiexec after the job.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "base/status.h"
+#include "tools/findings/finding.h"
+
+namespace fgmpi::findings {
+
+/// A line of the program.
+struct Line {
+  std::string file;  ///< "" when there is no debug information
+  int line = 0;
+  std::string function;
+};
+
+/// A finding with all ranks that have it.
+struct Joined {
+  Finding finding;
+  std::set<int64_t> ranks;
+};
+
+class Report {
+ public:
+  /// Adds all files of findings in the folder. What cannot be read of them is left out.
+  void read(const std::string& folder);
+  /// Adds what one such file holds.
+  void read_text(std::string_view text);
+  /// Finds the lines of all sites; by libbacktrace.
+  void resolve();
+
+  size_t count() const { return found_.size(); }
+  std::string to_text() const;
+  std::string to_json() const;
+  std::string to_sarif() const;
+  std::string to_html() const;
+  /// The form that the end of the name says: .json, .sarif or .html.
+  Status write(const std::string& path) const;
+  static Status check_name(const std::string& path);
+
+ private:
+  void read_record(std::string_view line);
+  void read_finding(std::string_view line);
+  std::string place_words(uint64_t site) const;
+  const Line* line_of(uint64_t site) const;
+  friend struct Json;
+
+  std::map<uint64_t, Site> sites_;
+  std::map<uint64_t, Line> lines_;
+  std::vector<uint64_t> order_;  ///< keys as they came
+  std::map<uint64_t, Joined> found_;
+};
+
+/// The line of a place, of its file's debug information.
+Line find_line(const Site& site);
+
+}  // namespace fgmpi::findings

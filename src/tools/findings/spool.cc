@@ -1,0 +1,79 @@
+#include "tools/findings/spool.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/strings.h"
+
+namespace fgmpi::findings {
+namespace {
+
+uint64_t key_of(const Finding& f) {
+  uint64_t key = hash_text(f.sentence, static_cast<uint64_t>(f.kind));
+  for (const Participant& p : f.calls) key = hash_text(p.call, mix(key, p.site));
+  return key;
+}
+
+}  // namespace
+
+std::string_view parse_kinds(std::string_view text, uint32_t* mask) {
+  *mask = 0;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    const std::string_view word = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    uint32_t found = word == "all" ? kAllKinds : 0;
+    for (uint32_t i = 0; i < static_cast<uint32_t>(Kind::kCount); ++i)
+      if (word == kKinds[i].name) found = 1u << i;
+    if (!found) return word.empty() ? std::string_view("(nothing)") : word;
+    *mask |= found;
+  }
+  return {};
+}
+
+Spool::~Spool() {
+  if (file_ >= 0) close(file_);
+}
+
+void Spool::write(const std::string& line) {
+  if (folder_.empty()) return;
+  if (file_ < 0) {
+    char host[256] = {};
+    gethostname(host, sizeof host - 1);
+    const std::string path = folder_ + "/" + kSpoolPrefix + host + "-" + std::to_string(getpid());
+    file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file_ < 0) return;
+  }
+  (void)!::write(file_, line.data(), line.size());
+}
+
+uint64_t Spool::add_site(const Site& site) {
+  const uint64_t number = hash_text(site.path, mix(site.offset)) | 1;
+  std::lock_guard guard(lock_);
+  if (sites_.insert(number).second)
+    write(format("S %llx %llx ", static_cast<unsigned long long>(number),
+                 static_cast<unsigned long long>(site.offset)) +
+          escaped(site.path) + "\n");
+  return number;
+}
+
+void Spool::add(const Finding& f) {
+  const uint64_t key = key_of(f);
+  std::lock_guard guard(lock_);
+  auto [known, fresh] = ranks_.try_emplace(key);
+  if (!known->second.insert(f.calls.at(0).rank).second) return;
+  const auto name = static_cast<unsigned long long>(key);
+  if (!fresh) return write(format("R %llx %lld\n", name, static_cast<long long>(f.calls[0].rank)));
+  std::string line = format("F %llx %u\t", name, static_cast<unsigned>(f.kind)) +
+                     escaped(f.sentence) + "\t" + escaped(f.allowed);
+  for (const Participant& p : f.calls)
+    line += format("\t%lld\x1f", static_cast<long long>(p.rank)) + escaped(p.call) + "\x1f" +
+            escaped(p.arguments) + format("\x1f%llx\x1f", static_cast<unsigned long long>(p.site)) +
+            escaped(p.role);
+  write(line + "\n");
+}
+
+}  // namespace fgmpi::findings

@@ -1,0 +1,44 @@
+// The file of a process with its findings, written while it runs so that a process that is killed leaves them.
+//
+//   S <site, hex> <offset, hex> <path>                                            a place, once
+//   F <key, hex> <kind> \t sentence \t allowed { \t rank \x1f call \x1f arguments \x1f site \x1f role }    the first of a key
+//   R <key, hex> <rank>                                                           another rank with the same
+//
+// One record a line; control characters in texts are escaped (base/strings.h). The key is the same in all processes and for
+// all ranks whose finding differs in nothing but ranks and arguments. Each record is one write, appended.
+// Thread rule: guarded by a lock; never switches.
+#pragma once
+
+#include <mutex>
+#include <set>
+#include <unordered_map>
+
+#include "base/status.h"
+#include "tools/findings/finding.h"
+
+namespace fgmpi::findings {
+
+/// What begins the names of such files in a folder.
+inline constexpr const char* kSpoolPrefix = "findings-";
+
+class Spool {
+ public:
+  ~Spool();
+  /// Makes FOLDER/findings-HOST-PID when the first record is written.
+  void open(std::string folder) { folder_ = std::move(folder); }
+  /// The number of a place: the same in every process of the job.
+  uint64_t add_site(const Site& site);
+  /// Writes it, or counts its rank.
+  void add(const Finding& finding);
+
+ private:
+  void write(const std::string& line);
+
+  std::mutex lock_;
+  std::string folder_;
+  int file_ = -1;
+  std::set<uint64_t> sites_;
+  std::unordered_map<uint64_t, std::set<int64_t>> ranks_;  ///< by key
+};
+
+}  // namespace fgmpi::findings
