@@ -186,6 +186,14 @@ int MPIX_Comm_map_bytes(MPI_Comm comm, void* buffer, MPI_Count capacity, MPI_Cou
 /* An address in the calling process's images of the program (each rank has one) as the dynamic linker loaded the
  * program; any other address stays. For dladdr and addr2line. */
 const void* MPIX_Program_address(const void* address);
+/* The process, from 0, that hosts a rank of MPI_COMM_WORLD; -1 where there is none. Local. */
+int MPIX_Tool_process(int world_rank);
+/* Messages between the copies of a tool in the processes of a job. `arrived` is called when one comes in, while MPI polls:
+ * it calls nothing of MPI. `deadlock` is called once in each process before a deadlock is reported. Local. */
+int MPIX_Tool_handlers(void (*arrived)(int process, const void* data, int bytes), void (*deadlock)(void));
+/* Sends up to 1000 bytes to the tool's copy in a process. They come in before every message that a rank of the calling
+ * process sends later to a rank there. Local. Errors: MPI_ERR_ARG. */
+int MPIX_Tool_notify(int process, const void* data, int bytes);
 
 #ifdef __cplusplus
 }

@@ -26,6 +26,37 @@ FGMPI_EXTENSION int MPIX_Comm_key(MPI_Comm comm, int* leader, int* index, int* s
   return MPI_SUCCESS;
 }
 
+FGMPI_EXTENSION int MPIX_Tool_process(int world_rank) {
+  if (world_rank < 0 || static_cast<uint32_t>(world_rank) >= g_av.world_size()) return -1;
+  return static_cast<int>(g_av.locate(static_cast<uint32_t>(world_rank)).process);
+}
+
+namespace {
+void (*g_arrived)(int, const void*, int) = nullptr;
+}
+
+FGMPI_EXTENSION int MPIX_Tool_handlers(void (*arrived)(int, const void*, int), void (*deadlock)()) {
+  FGMPI_TAKE_TURN("MPIX_Tool_handlers", MPIX_Tool_handlers(arrived, deadlock));
+  g_arrived = arrived;
+  pt2pt::set_tool_deadlock(deadlock);
+  pt2pt::set_notice_handler(pt2pt::kNoticeTool,
+                            [](uint32_t from, uint64_t, const void* data, size_t bytes) {
+                              if (g_arrived)
+                                g_arrived(static_cast<int>(from), data, static_cast<int>(bytes));
+                            });
+  return MPI_SUCCESS;
+}
+
+FGMPI_EXTENSION int MPIX_Tool_notify(int process, const void* data, int bytes) {
+  FGMPI_TAKE_TURN("MPIX_Tool_notify", MPIX_Tool_notify(process, data, bytes));
+  if (process < 0 || static_cast<uint32_t>(process) >= g_av.processes() || bytes < 0 ||
+      bytes > 1000)
+    return MPI_ERR_ARG;
+  pt2pt::notify(static_cast<uint32_t>(process), pt2pt::kNoticeTool, 0, data,
+                static_cast<size_t>(bytes));
+  return MPI_SUCCESS;
+}
+
 FGMPI_EXTENSION int MPIX_Comm_keys_unique(int on) {
   FGMPI_TAKE_TURN("MPIX_Comm_keys_unique", MPIX_Comm_keys_unique(on));
   comm::keep_ids_unique(on != 0);

@@ -23,6 +23,8 @@ static_assert(settings::has_choices(settings::kDeadlock, "abort|report|off"));
 
 Action action() { return settings::choice<Action>(settings::kDeadlock); }
 
+void (*g_tool_deadlock)() = nullptr;
+
 struct Waiting {
   int64_t rank = -1;  ///< as Report names ranks
   std::string call, words;
@@ -92,7 +94,10 @@ bool all_wait_for_mpi() {
   return part_of_deadlock() && (!sched::threads_enabled() || sched::threads_wait_for_mpi());
 }
 
+void set_tool_deadlock(void (*deadlock)()) { g_tool_deadlock = deadlock; }
+
 Report local_report() {
+  if (g_tool_deadlock) g_tool_deadlock();
   Report report;
   report.past_limit = count_past_limit();
   for_each_parked([&](sched::Proclet* p, uint32_t index) {

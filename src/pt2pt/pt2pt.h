@@ -360,6 +360,8 @@ void give_up_traffic(uint64_t ctx, int32_t tag, int32_t mask, const Status& stat
 /// it, and drops what cannot be with refuse_notice().
 using NoticeHandler = void (*)(uint32_t from_process, uint64_t ctx, const void* data, size_t bytes);
 void set_notice_handler(int kind, NoticeHandler handler);
+/// Called in each process before a deadlock is reported; nullptr: nothing. It must not switch.
+void set_tool_deadlock(void (*deadlock)());
 void refuse_notice();  ///< counts one in Engine::bad_frames
 void notify(uint32_t process, int kind, uint64_t ctx, const void* data, size_t bytes);
 /// What a frame to that process holds.
@@ -371,6 +373,7 @@ inline constexpr int kNoticeCollective = 4;
 inline constexpr int kNoticeRma = 5;
 inline constexpr int kNoticeFile = 6;
 inline constexpr int kNoticeMulticast = 7;
+inline constexpr int kNoticeTool = 8;  ///< MPIX_Tool_notify
 inline constexpr int kNoticeConstruction = 12;
 inline constexpr int kNoticeGroupTree = 13;
 
