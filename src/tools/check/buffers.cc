@@ -1,0 +1,209 @@
+// Buffers: which memory a call reads and writes, and what operations that are not complete use.
+#include <algorithm>
+#include <cstring>
+
+#include "base/hash.h"
+#include "tools/check/call.h"
+
+namespace fgmpi::check {
+namespace {
+
+/// Bytes of a buffer that its checksum looks at; of larger ones the first and the last half of it.
+constexpr int64_t kMostChecked = 256 << 10;
+constexpr int64_t kMostBlocks = 1 << 14;
+
+void set_reach(Region* r) {
+  const Layout* l = layout_of(r->type);
+  const int64_t last = (r->count - 1) * l->extent;
+  r->low = r->base + l->low + std::min<int64_t>(last, 0);
+  r->high = r->base + l->high + std::max<int64_t>(last, 0);
+  r->exact = l->contiguous() || (r->count == 1 && l->exact && l->blocks.size() == 1);
+  if (r->exact || !l->exact || static_cast<int64_t>(l->blocks.size()) * r->count > kMostBlocks)
+    return;
+  for (int64_t i = 0; i < r->count; ++i)
+    for (const Block& b : l->blocks) r->blocks.push_back({i * l->extent + b.offset, b.bytes});
+  std::sort(r->blocks.begin(), r->blocks.end(),
+            [](const Block& a, const Block& b) { return a.offset < b.offset; });
+}
+
+/// Is it known which bytes it covers?
+bool is_known(const Region& r) { return r.exact || !r.blocks.empty(); }
+
+bool overlap(const Region& a, const Region& b) {
+  if (a.low >= b.high || b.low >= a.high) return false;
+  if (a.exact && b.exact) return true;
+  if (!is_known(a) || !is_known(b)) return false;
+  const Block whole_a{a.low - a.base, a.high - a.low}, whole_b{b.low - b.base, b.high - b.low};
+  const Block *x = a.exact ? &whole_a : a.blocks.data(), *y = b.exact ? &whole_b : b.blocks.data();
+  const Block *x_end = x + (a.exact ? 1 : a.blocks.size()),
+              *y_end = y + (b.exact ? 1 : b.blocks.size());
+  while (x < x_end && y < y_end) {
+    const char *xl = a.base + x->offset, *yl = b.base + y->offset;
+    if (xl < yl + y->bytes && yl < xl + x->bytes) return true;
+    (xl + x->bytes <= yl + y->bytes ? x : y)++;
+  }
+  return false;
+}
+
+uint64_t checksum(const Region& r) {
+  if (r.exact) {
+    const auto bytes = static_cast<int64_t>(r.high - r.low);
+    if (bytes <= kMostChecked) return hash_bytes(r.low, static_cast<size_t>(bytes));
+    return hash_bytes(r.high - kMostChecked / 2, kMostChecked / 2,
+                      hash_bytes(r.low, kMostChecked / 2));
+  }
+  uint64_t sum = 0;
+  for (const Block& b : r.blocks)
+    sum = hash_bytes(r.base + b.offset, static_cast<size_t>(b.bytes), sum);
+  return sum;
+}
+
+/// How many times the count of a collective's buffer is there; 0: it is not used by this rank, -1: not told here.
+int64_t times(const Call& call, const Parameter& p, const OwnComm& own) {
+  const char* name = call.info().operation;
+  const bool root = call.find("root") < 0 || call.value("root") == own.rank;
+  const bool sends = !std::strncmp(p.name, "send", 4);
+  if (!std::strncmp(name, "Neighbor", 8) || own.comm->inter) return -1;
+  auto is = [&](const char* other) { return !std::strcmp(name, other); };
+  if (is("Gather")) return sends ? 1 : root ? own.comm->size : 0;
+  if (is("Scatter")) return !sends ? 1 : root ? own.comm->size : 0;
+  if (is("Allgather")) return sends ? 1 : own.comm->size;
+  if (is("Alltoall")) return own.comm->size;
+  if (is("Reduce")) return sends || root ? 1 : 0;
+  if (is("Reduce_scatter_block")) return sends ? own.comm->size : 1;
+  return 1;
+}
+
+/// What the counts and displacements of a v-collective cover.
+bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
+  const char* name = call->info().operation;
+  const bool sends = !std::strncmp(p.name, "send", 4);
+  const int displs_at = call->find(call->find("displs") >= 0 ? "displs"
+                                   : sends                   ? "sdispls"
+                                                             : "rdispls");
+  const bool root = call->find("root") < 0 || call->value("root") == own.rank;
+  if (!root || displs_at < 0 || own.comm->inter || !std::strncmp(name, "Neighbor", 8)) return false;
+  const bool large = call->info().large;
+  const auto counts = call->at(p.length), displs = call->at(displs_at);
+  const Layout* l = layout_of(r.type);
+  if (!counts || !displs || !l || !l->contiguous() || own.comm->size > kMostBlocks) return false;
+  auto number = [&](int64_t array, int i) {
+    return large ? reinterpret_cast<const int64_t*>(array)[i]
+                 : reinterpret_cast<const int*>(array)[i];
+  };
+  int64_t low = INT64_MAX, high = INT64_MIN;
+  for (int i = 0; i < own.comm->size; ++i) {
+    const int64_t count = number(counts, i);
+    if (count <= 0) continue;
+    const Block block{number(displs, i) * l->extent, count * l->extent};
+    r.blocks.push_back(block);
+    low = std::min(low, block.offset);
+    high = std::max(high, block.offset + block.bytes);
+  }
+  if (r.blocks.empty()) return false;
+  std::sort(r.blocks.begin(), r.blocks.end(),
+            [](const Block& a, const Block& b) { return a.offset < b.offset; });
+  if (r.writes)
+    for (size_t i = 1; i < r.blocks.size(); ++i)
+      if (r.blocks[i].offset < r.blocks[i - 1].offset + r.blocks[i - 1].bytes) {
+        report(Kind::kArguments, "two parts of a receive buffer overlap",
+               "what comes from each rank has a place of its own", {call->me()});
+        break;
+      }
+  r.low = r.base + low;
+  r.high = r.base + high;
+  call->regions.push_back(std::move(r));
+  return true;
+}
+
+void add_region(Call* call, const Parameter& p, int64_t word) {
+  const Parameter* second = p.second < 0 ? nullptr : &call->info().parameters[p.second];
+  if (p.length < 0 || !second || second->object != Object::kDatatype || second->array) return;
+  Region r;
+  r.base = reinterpret_cast<const char*>(word);
+  r.writes = p.what != What::kRead;
+  r.type = static_cast<MPI_Datatype>(call->at(p.second));
+  const Layout* l = layout_of(r.type);
+  if (!l || word == word_of_in_place() || l->size == 0) return;
+  OwnComm* own = call->info().role == Role::kCollective
+                     ? call->rank()->comm_of(static_cast<MPI_Comm>(call->value("comm")))
+                     : nullptr;
+  if (call->info().role == Role::kCollective && !own) return;
+  if (!std::strcmp(call->info().operation, "Bcast")) r.writes = call->value("root") != own->rank;
+  if (call->info().parameters[p.length].what == What::kCounts) {
+    if (own) add_parts(call, p, *own, std::move(r));
+    return;
+  }
+  r.count = call->at(p.length);
+  if (own) r.count *= times(*call, p, *own);
+  if (r.count <= 0) return;
+  set_reach(&r);
+  call->regions.push_back(std::move(r));
+}
+
+void look_at_pending(Call* call, const Region& r) {
+  Rank* rank = call->rank();
+  for (auto at = rank->regions.lower_bound(r.low - rank->longest_region);
+       at != rank->regions.end() && at->first < r.high; ++at) {
+    const Region& other = *at->second.second;
+    if (!(r.writes || other.writes) || !overlap(r, other)) continue;
+    auto op = rank->requests.find(at->second.first);
+    if (op == rank->requests.end()) continue;
+    const char* how = !r.writes       ? "a buffer is read that a pending operation writes"
+                      : !other.writes ? "a buffer is written that a pending operation reads"
+                                      : "a buffer is written that a pending operation writes, too";
+    report(Kind::kBuffers, how,
+           "an operation's buffer is left alone until the operation is complete",
+           {call->me(), participant(rank, op->second.call, "is not complete")});
+  }
+}
+
+}  // namespace
+
+void look_at_buffers(Call* call) {
+  const CallInfo& info = call->info();
+  for (int i = 0; i < info.count; ++i) {
+    const What what = info.parameters[i].what;
+    if (what == What::kRead || what == What::kWritten || what == What::kBoth)
+      add_region(call, info.parameters[i], call->at(i));
+  }
+  for (size_t i = 0; i < call->regions.size(); ++i)
+    for (size_t k = 0; k < i; ++k)
+      if ((call->regions[i].writes || call->regions[k].writes) &&
+          overlap(call->regions[i], call->regions[k]))
+        report(Kind::kArguments, "two buffers of a call overlap",
+               "what a call writes overlaps nothing else that it is given; MPI_IN_PLACE where the "
+               "call takes it",
+               {call->me()});
+  if (call->rank()->regions.empty() || info.starts == Starts::kPersistent) return;
+  for (const Region& r : call->regions) look_at_pending(call, r);
+}
+
+void begin_regions(Rank* rank, int request, Operation* operation) {
+  for (Region& r : operation->regions) {
+    rank->regions.emplace(r.low, std::make_pair(request, &r));
+    rank->longest_region = std::max<int64_t>(rank->longest_region, r.high - r.low);
+    if (!r.writes && is_known(r) && g_process.wants(Kind::kBuffers)) r.checksum = checksum(r);
+  }
+}
+
+void end_regions(Rank* rank, int request, Operation* operation) {
+  if (!operation->active) return;
+  for (const Region& r : operation->regions) {
+    if (request && !r.writes && is_known(r) && g_process.wants(Kind::kBuffers) &&
+        checksum(r) != r.checksum)
+      report(
+          Kind::kBuffers, "a buffer was changed before the operation that reads it was complete",
+          "an operation's buffer is left alone until the operation is complete",
+          {participant(rank, operation->call), participant(rank, rank->current, "completed it")});
+    auto [at, end] = rank->regions.equal_range(r.low);
+    for (; at != end; ++at)
+      if (at->second.second == &r) {
+        rank->regions.erase(at);
+        break;
+      }
+  }
+  if (rank->regions.empty()) rank->longest_region = 0;
+}
+
+}  // namespace fgmpi::check

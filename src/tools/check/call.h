@@ -1,0 +1,134 @@
+// A call of the program on its way to MPI: what is looked at before it and after it.
+//
+// Files beside this one each look at one thing: handles.cc at objects and what is left of them, requests.cc at what
+// requests stand for, buffers.cc at memory, arguments.cc at single arguments, messages.cc at what is sent and received,
+// agreement.cc at collectives.
+// Thread rule: as rank.h. before() may switch where it says so; the rest never does.
+#pragma once
+
+#include <type_traits>
+
+#include "tools/check/rank.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace fgmpi::check {
+
+template <class T>
+int64_t word(T value) {
+  if constexpr (std::is_pointer_v<T>)
+    return reinterpret_cast<int64_t>(value);
+  else
+    return static_cast<int64_t>(value);
+}
+
+/// MPI_IN_PLACE among the words of a call.
+inline int64_t word_of_in_place() { return word(MPI_IN_PLACE); }
+
+class Call {
+ public:
+  Call(Calls id, const void* place, int64_t* words);
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  /// To be called when MPI has returned.
+  void after(int result);
+
+  /// Where MPI is to write the status: the program's place, or one of our own.
+  MPI_Status* status(MPI_Status* of_program);
+  MPI_Status* statuses(MPI_Status* of_program, int count);
+  /// MPI's request in place of one that only the program has.
+  MPI_Request real(MPI_Request request);
+
+  Rank* rank() { return rank_; }
+  const CallInfo& info() const { return kCalls[record_.id]; }
+  const CallRecord& record() const { return record_; }
+  int64_t at(int position) const { return record_.words[position]; }
+  /// The position of the first parameter of that name, or -1.
+  int find(const char* name) const;
+  int64_t value(const char* name) const;
+  const void* pointer(const char* name) const { return reinterpret_cast<const void*>(value(name)); }
+  findings::Participant me(const char* role = "") const {
+    return participant(rank_, record_, role);
+  }
+  /// The status of a call with one, or the i-th.
+  const MPI_Status* told(int i = 0) const { return told_ ? told_ + i : nullptr; }
+  bool status_read() const { return status_read_; }
+
+ private:
+  friend struct Requests;
+  void lock();
+  void unlock();
+
+  Rank* rank_;
+  CallRecord record_;
+  bool outer_ =
+      false;  ///< not a call that MPI makes in a call of the program (attributes' functions, errors' handlers)
+  bool locked_ = false;
+  bool status_read_ = true;
+  CallRecord before_;  ///< what the rank was in
+  MPI_Status own_status_;
+  std::vector<MPI_Status> own_statuses_;
+  MPI_Status* told_ = nullptr;
+
+ public:
+  uint64_t old[kMostArguments] = {};  ///< handles that the call may change, by parameter
+  std::vector<MPI_Request>
+      requests;                    ///< as the program gave them, of a call that completes or starts
+  std::vector<Region> regions;     ///< buffers of this call
+  std::shared_ptr<Posted> posted;  ///< its receive
+  uint64_t message = 0;            ///< what it sends
+  int send_to = -1;
+  Comm* comm = nullptr;
+};
+
+// handles.cc ----------------------------------------------------------------------------------------------------------
+void look_at_handles(Call* call);
+void note_handles(Call* call);
+/// A rank has ended: what it has left.
+void report_leftovers(Rank* rank);
+
+// requests.cc ---------------------------------------------------------------------------------------------------------
+void look_at_requests(Call* call);
+void note_requests(Call* call);
+void report_requests_left(Rank* rank);
+MPI_Request real_request(Rank* rank, MPI_Request request);
+
+// buffers.cc ----------------------------------------------------------------------------------------------------------
+void look_at_buffers(Call* call);
+void begin_regions(Rank* rank, int request, Operation* operation);
+void end_regions(Rank* rank, int request, Operation* operation);
+
+// arguments.cc --------------------------------------------------------------------------------------------------------
+void look_at_arguments(Call* call);
+
+// messages.cc ---------------------------------------------------------------------------------------------------------
+void look_at_messages(Call* call);
+void note_messages(Call* call);
+/// The call has failed: nothing was sent; a message that was too long is received, else none.
+void undo_messages(Call* call, int result);
+/// A persistent operation starts.
+void start_message(Call* call, Operation* operation);
+/// A receive of a request is complete.
+void received(Rank* rank, const std::shared_ptr<Posted>& posted, const MPI_Status* status);
+/// A receive whose request was freed: which message it takes is not seen.
+void receive_forgotten(Rank* rank, const std::shared_ptr<Posted>& posted);
+/// A send of a request was cancelled.
+void take_back(const Comm* comm, int send_to, uint64_t message);
+void report_messages_left();
+void on_message(const void* data, int bytes);
+
+// agreement.cc --------------------------------------------------------------------------------------------------------
+/// May switch: the process of rank 0 of the communicator is asked.
+void look_at_collective(Call* call);
+/// While MPI polls: nothing of MPI is called but MPIX_Tool_notify.
+void on_agreement(int process, const void* data, int bytes);
+void report_disagreements();
+void report_collectives_left();
+
+// life.cc -------------------------------------------------------------------------------------------------------------
+/// Looks at what has come in from other processes.
+void take_arrived();
+void rank_ends(Rank* rank);
+
+}  // namespace fgmpi::check

@@ -1,0 +1,14 @@
+// Extensions of our library that the checker needs; null with other MPI libraries, where it does nothing.
+#pragma once
+
+#include "fgmpi.h"
+
+#pragma weak MPIX_Tool_word
+#pragma weak MPIX_Comm_key
+#pragma weak MPIX_Comm_keys_unique
+#pragma weak MPIX_Tool_process
+#pragma weak MPIX_Tool_handlers
+#pragma weak MPIX_Tool_notify
+#pragma weak MPIX_Get_collocated_size
+#pragma weak MPIX_Get_collocated_startrank
+#pragma weak MPIX_Yield

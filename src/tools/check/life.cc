@@ -1,0 +1,151 @@
+// The beginning and the end: of a process, of its ranks; what comes in from other processes.
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "base/environment.h"
+#include "tools/check/call.h"
+#include "tools/check/extensions.h"
+#include "tools/check/wire.h"
+#include "tools/findings/places.h"
+
+namespace fgmpi::check {
+namespace {
+
+std::mutex g_arrived_lock;
+std::vector<std::vector<char>> g_arrived;  ///< what is looked at by the next call of a rank
+
+/// Runs while MPI polls, perhaps in the middle of a call: what needs MPI waits for take_arrived().
+void arrived(int process, const void* data, int bytes) {
+  if (bytes < 1) return;
+  const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
+  if (kind != WireKind::kMessage && kind != WireKind::kBack)
+    return on_agreement(process, data, bytes);
+  const auto* begin = static_cast<const char*>(data);
+  std::lock_guard guard(g_arrived_lock);
+  g_arrived.emplace_back(begin, begin + bytes);
+}
+
+/// What follows from the calls that ranks wait in.
+void before_deadlock_report() {
+  report_disagreements();
+  for (const auto& rank : g_process.all)
+    if (rank && rank->in_call)
+      report(Kind::kDeadlock, "ranks wait for ever: no message is on its way", "",
+             {participant(rank.get(), rank->current)});
+}
+
+bool set_up_process() {
+  Process& p = g_process;
+  const char* folder = environment::text(environment::kCheckFolder);
+  if (!folder || !MPIX_Tool_handlers || !MPIX_Tool_word || !MPIX_Get_collocated_size) return false;
+  if (const char* kinds = environment::text(environment::kCheckKinds))
+    findings::parse_kinds(kinds, &p.kinds);
+  p.spool.open(folder);
+  MPIX_Get_collocated_size(&p.ranks);
+  MPIX_Get_collocated_startrank(&p.first);
+  p.all.resize(static_cast<size_t>(p.ranks));
+  p.me = MPIX_Tool_process(p.first);
+  MPIX_Comm_keys_unique(1);
+  MPIX_Tool_handlers(arrived, before_deadlock_report);
+  return p.on = true;
+}
+
+void rank_begins() {
+  static const bool on = set_up_process();
+  MPI_Comm parent = MPI_COMM_NULL;
+  g_next.MPI_Comm_get_parent(&parent);
+  if (!on || parent != MPI_COMM_NULL) return;  // spawned jobs are not followed
+  auto rank = std::make_unique<Rank>();
+  g_next.MPI_Comm_rank(MPI_COMM_WORLD, &rank->world);
+  g_next.MPI_Query_thread(&rank->level);
+  if (rank->level >= MPI_THREAD_SERIALIZED) g_process.threads = true;
+  rank->initialised = true;
+  const auto local = static_cast<size_t>(rank->world - g_process.first);
+  if (local >= g_process.all.size()) return;
+  *MPIX_Tool_word() = rank.get();
+  g_process.all[local] = std::move(rank);
+}
+
+/// All messages of other processes have come in: the process ends.
+[[gnu::destructor]] void process_ends() {
+  if (!g_process.on) return;
+  take_arrived();
+  for (const auto& rank : g_process.all)
+    if (!rank || !rank->ended)
+      return;  // the job was ended before its ranks: what is left follows from that
+  report_messages_left();
+  report_collectives_left();
+}
+
+}  // namespace
+
+void take_arrived() {
+  std::vector<std::vector<char>> list;
+  {
+    std::lock_guard guard(g_arrived_lock);
+    list.swap(g_arrived);
+  }
+  for (const auto& one : list) on_message(one.data(), static_cast<int>(one.size()));
+}
+
+void rank_ends(Rank* rank) {
+  report_requests_left(rank);
+  report_leftovers(rank);
+  rank->ended = true;
+}
+
+namespace {
+
+[[gnu::constructor]] void loaded() {
+  if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
+  fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
+  findings::find_bindings();
+}
+
+int init(int* argc, char*** argv) {
+  const int result = g_next.MPI_Init(argc, argv);
+  if (result == MPI_SUCCESS) rank_begins();
+  return result;
+}
+
+int init_thread(int* argc, char*** argv, int required, int* provided) {
+  const int result = g_next.MPI_Init_thread(argc, argv, required, provided);
+  if (result == MPI_SUCCESS) rank_begins();
+  return result;
+}
+
+int finalize(const void* place) {
+  Rank* rank = current_rank();
+  if (!rank || rank->ended) return g_next.MPI_Finalize();
+  rank->current = {};
+  rank->current.id = kCall_MPI_Finalize;
+  rank->current.site = site_of(place);
+  rank->in_call = true;
+  const int result = g_next.MPI_Finalize();
+  rank->in_call = false;
+  rank_ends(rank);
+  return result;
+}
+
+}  // namespace
+}  // namespace fgmpi::check
+
+using namespace fgmpi::check;
+using fgmpi::findings::from_fortran;
+
+#define FROM __builtin_return_address(0)
+
+EXPORT int MPI_Init(int* argc, char*** argv) { return init(argc, argv); }
+EXPORT int PMPI_Init(int* argc, char*** argv) {
+  return from_fortran(FROM) ? init(argc, argv) : g_next.MPI_Init(argc, argv);
+}
+EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return init_thread(argc, argv, required, provided);
+}
+EXPORT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return from_fortran(FROM) ? init_thread(argc, argv, required, provided)
+                            : g_next.MPI_Init_thread(argc, argv, required, provided);
+}
+EXPORT int MPI_Finalize() { return finalize(FROM); }
+EXPORT int PMPI_Finalize() { return from_fortran(FROM) ? finalize(FROM) : g_next.MPI_Finalize(); }

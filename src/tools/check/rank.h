@@ -1,0 +1,175 @@
+// What the checker knows: of a rank, of a communicator, of the process.
+//
+// Thread rule: where a rank's threads may call MPI at the same time, under g_process.lock (Call takes it); else one thread.
+#pragma once
+
+#include <mpi.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "check_calls.h"
+#include "tools/check/layout.h"
+#include "tools/findings/spool.h"
+
+namespace fgmpi::check {
+
+using findings::Kind;
+
+/// A call with its arguments and its place, kept for as long as something of it may be reported.
+struct CallRecord {
+  uint16_t id = 0;
+  uint64_t site = 0;
+  int64_t words[kMostArguments] = {};
+  const CallInfo& info() const { return kCalls[id]; }
+};
+
+/// A communicator as its members share it: one in a process.
+struct Comm {
+  uint64_t key = 0;
+  int size = 0;
+  bool inter = false;
+  std::vector<int> group,
+      remote;  ///< world ranks by rank; MPI_UNDEFINED: of another job. remote: intercommunicators
+  int local_members = 0;    ///< of the own group, in this process
+  int home = 0;             ///< the process of rank 0
+  std::vector<int> others;  ///< the other processes with members of the own group
+  const std::vector<int>& peers() const { return inter ? remote : group; }
+};
+
+/// A communicator as one of its members has it.
+struct OwnComm {
+  Comm* comm = nullptr;
+  int rank = 0;
+  uint64_t collectives = 0;  ///< how many calls were made on it
+};
+
+struct Rank;
+
+/// Memory that an operation uses until it is complete.
+struct Region {
+  const char *low = nullptr, *high = nullptr;
+  const char* base = nullptr;
+  MPI_Datatype type = MPI_BYTE;
+  int64_t count = 0;
+  bool writes = false;
+  bool exact = false;  ///< all bytes between low and high
+  uint64_t checksum = 0;
+  std::vector<Block> blocks;  ///< from base, when not exact; empty: unknown
+};
+
+/// A message under way: what the sender said of it, at the receiver's process.
+struct Message {
+  uint64_t id = 0;  ///< unique in the job
+  int source = 0, tag = 0, source_world = 0;
+  Signature signature;
+  int64_t bytes = 0;
+  CallRecord call;
+  bool standard = false;  ///< may be buffered by the library's choice
+  std::map<int, uint32_t> clock;
+};
+
+/// A receive that has begun and may still take messages in its turn.
+struct Posted {
+  int source = 0, tag = 0;
+  Comm* comm = nullptr;
+  uint64_t id = 0;
+  bool open = true;
+  bool cancelled = false, freed = false;  ///< it takes none; nobody sees which one it takes
+  bool probe = false;                     ///< of MPI_Mprobe, which gave `message`
+  int message = 0;
+  int real_source = 0, real_tag = 0;
+  CallRecord call;
+  MPI_Datatype type = MPI_BYTE;
+  int64_t count = 0;
+};
+
+/// What a request stands for.
+struct Operation {
+  CallRecord call;
+  bool persistent = false, active = true, started_once = false;
+  bool matched_before = false;          ///< of MPI_Imrecv: there is nothing to be matched any more
+  MPI_Request real = MPI_REQUEST_NULL;  ///< MPI's handle, where the program has another one
+  std::vector<Region> regions;
+  uint64_t message = 0;  ///< the id of what it sends
+  int send_to = -1;      ///< world rank
+  Comm* comm = nullptr;
+  std::shared_ptr<Posted> posted;
+};
+
+/// An object behind a handle that the rank has made.
+struct Made {
+  CallRecord call;
+  int count = 1;  ///< how often it was given to the rank
+  bool committed = false;
+};
+
+struct Rank {
+  int world = 0;
+  bool initialised = false, ended = false;
+  int sessions = 0;
+  int level = MPI_THREAD_SINGLE;
+  const void* main_thread = nullptr;
+  std::unordered_map<uint64_t, Made> made[32];  ///< by Object, then handle
+  std::unordered_map<uint64_t, CallRecord>
+      freed[32];  ///< handles that the rank has freed and not got again
+  std::unordered_map<int, Operation> requests;
+  std::unordered_map<int, OwnComm> comms;
+  std::multimap<const char*, std::pair<int, const Region*>>
+      regions;  ///< of active requests, by low
+  int64_t longest_region = 0;
+  std::deque<std::shared_ptr<Posted>> posted;
+  std::unordered_map<int, Message> matched;  ///< by MPI_Message
+  CallRecord current;                        ///< of the call in which the rank is
+  bool in_call = false;
+  uint32_t next_message = 0;
+  uint32_t next_fake = 0;
+  MPI_Comm last_comm = MPI_COMM_NULL;
+  OwnComm* last_own = nullptr;
+
+  OwnComm* comm_of(MPI_Comm handle);
+  void forget_comm(MPI_Comm handle);
+};
+
+struct Inbox {
+  std::deque<Message> messages;
+};
+
+struct Process {
+  bool on = false;
+  uint32_t kinds = findings::kAllKinds;
+  int me = 0, first = 0, ranks = 1, world_size = 1;
+  findings::Spool spool;
+  std::recursive_mutex lock;
+  bool threads = false;
+  std::vector<std::unique_ptr<Rank>> all;           ///< by world rank minus first
+  std::map<uint64_t, std::unique_ptr<Comm>> comms;  ///< by key
+  std::unordered_map<uint64_t, Inbox> inboxes;      ///< by comm key and receiver
+  std::unordered_map<const void*, uint64_t> sites;
+  bool wants(Kind kind) const { return kinds & findings::bit_of(kind); }
+};
+extern Process& g_process;
+
+/// The running rank; nullptr outside of ranks and where MPI was not begun.
+Rank* current_rank();
+/// Does the rank run in this process?
+inline bool is_local(int world) {
+  return world >= g_process.first && world < g_process.first + g_process.ranks;
+}
+/// A rank of this process that has begun; else nullptr.
+Rank* local_rank(int world);
+
+uint64_t site_of(const void* return_address);
+/// "count=1, datatype=MPI_INT, dest=3": what can be said of a call's arguments.
+std::string arguments_of(const CallRecord& call, const Rank* rank);
+findings::Participant participant(const Rank* rank, const CallRecord& call, const char* role = "");
+/// Writes a finding unless its kind is not wanted.
+void report(Kind kind, std::string sentence, std::string allowed,
+            std::vector<findings::Participant> calls);
+
+}  // namespace fgmpi::check

@@ -1,0 +1,225 @@
+// Requests: what they stand for from the call that makes them to the one that completes them.
+//
+// Sends that are complete at once share one handle in the library. Here each gets a handle of its own, so that it can be
+// told which of them is waited for: 0xac000000 | number, below those of real requests' largest number.
+#include <algorithm>
+#include <cstring>
+
+#include "tools/check/call.h"
+
+namespace fgmpi::check {
+namespace {
+
+constexpr int kSentHandle = static_cast<int>(0xadffffffu);
+constexpr uint32_t kFakeFirst = 0xad000000u, kFakes = 0x00f00000u;
+
+int position_of(const CallInfo& info, Life life) {
+  for (int i = 0; i < info.count; ++i)
+    if (info.parameters[i].object == Object::kRequest && info.parameters[i].life == life) return i;
+  return -1;
+}
+
+/// The requests that a call is given by address, and how many.
+MPI_Request* list_of(const Call& call, int position, int64_t* count) {
+  const Parameter& p = call.info().parameters[position];
+  *count = !p.array ? 1 : p.length < 0 ? 0 : call.at(p.length);
+  return reinterpret_cast<MPI_Request*>(call.at(position));
+}
+
+int given_position(const CallInfo& info) {
+  for (Life life : {Life::kCompleted, Life::kStarted, Life::kFreed, Life::kChanged})
+    if (const int position = position_of(info, life); position >= 0) return position;
+  return -1;
+}
+
+void look_at_foreign(Call* call, MPI_Request handle) {
+  for (const auto& other : g_process.all) {
+    if (!other || other.get() == call->rank()) continue;
+    auto found = other->requests.find(handle);
+    if (found == other->requests.end()) continue;
+    return report(Kind::kArguments, "a request of another rank is used",
+                  "a handle means something only to the rank that made it",
+                  {call->me(), participant(other.get(), found->second.call, "made it")});
+  }
+}
+
+/// The positions in the list that the call has completed, each with that of its status.
+std::vector<std::pair<int, int>> completed(const Call& call, int64_t count) {
+  const char* name = call.info().name + 4;
+  std::vector<std::pair<int, int>> done;
+  auto all = [&] {
+    for (int i = 0; i < count; ++i) done.emplace_back(i, i);
+  };
+  auto number = [&](const char* parameter) {
+    const auto* at = static_cast<const int*>(call.pointer(parameter));
+    return at ? *at : 0;
+  };
+  const bool tests = name[0] == 'T';
+  if (tests && call.find("flag") >= 0 && !number("flag")) return done;
+  if (call.find("outcount") >= 0) {
+    const int n = number("outcount");
+    const auto* indices = static_cast<const int*>(call.pointer("array_of_indices"));
+    for (int i = 0; n != MPI_UNDEFINED && i < n; ++i) done.emplace_back(indices[i], i);
+  } else if (call.find("indx") >= 0) {
+    if (const int i = number("indx"); i != MPI_UNDEFINED) done.emplace_back(i, 0);
+  } else {
+    all();
+  }
+  return done;
+}
+
+void complete(Call* call, MPI_Request handle, const MPI_Status* status) {
+  Rank* rank = call->rank();
+  auto found = rank->requests.find(handle);
+  if (found == rank->requests.end()) return;
+  Operation& op = found->second;
+  if (op.active) {
+    end_regions(rank, handle, &op);
+    int cancelled = 0;
+    if (status) g_next.MPI_Test_cancelled(status, &cancelled);
+    if (cancelled && op.message) take_back(op.comm, op.send_to, op.message);
+    if (op.posted) received(rank, op.posted, cancelled ? nullptr : status);
+    op.posted = nullptr;
+    op.active = false;
+  }
+  if (!op.persistent) rank->requests.erase(found);
+}
+
+void note_completions(Call* call) {
+  const int position = position_of(call->info(), Life::kCompleted);
+  if (position < 0) return;
+  int64_t count = 0;
+  MPI_Request* list = list_of(*call, position, &count);
+  if (call->requests.empty()) return;
+  const auto done = completed(*call, count);
+  // Requests that are not complete have their handles back.
+  for (int64_t i = 0; i < count; ++i)
+    if (list[i] == kSentHandle) list[i] = call->requests[static_cast<size_t>(i)];
+  for (const auto& [i, status] : done) {
+    if (i < 0 || i >= count) continue;
+    const MPI_Request handle = call->requests[static_cast<size_t>(i)];
+    if (handle != MPI_REQUEST_NULL) complete(call, handle, call->told(status));
+  }
+}
+
+void note_made(Call* call) {
+  const int position = position_of(call->info(), Life::kCreated);
+  if (position < 0) return;
+  auto* at = reinterpret_cast<MPI_Request*>(call->at(position));
+  if (!at || *at == MPI_REQUEST_NULL) return;
+  Rank* rank = call->rank();
+  Operation op;
+  op.call = call->record();
+  op.persistent = call->info().starts == Starts::kPersistent;
+  op.active = !op.persistent;
+  op.regions = std::move(call->regions);
+  op.message = call->message;
+  op.send_to = call->send_to;
+  op.comm = call->comm;
+  op.posted = call->posted;
+  op.matched_before = call->info().role == Role::kMatchedReceive;
+  if (*at == kSentHandle) {
+    op.real = kSentHandle;
+    *at = static_cast<int>(kFakeFirst | rank->next_fake++ % kFakes);
+  }
+  const MPI_Request handle = *at;
+  Operation& kept = rank->requests.insert_or_assign(handle, std::move(op)).first->second;
+  if (kept.active) begin_regions(rank, handle, &kept);
+}
+
+void note_starts(Call* call) {
+  for (MPI_Request handle : call->requests) {
+    auto found = call->rank()->requests.find(handle);
+    if (found == call->rank()->requests.end()) continue;
+    Operation& op = found->second;
+    op.active = op.started_once = true;
+    begin_regions(call->rank(), handle, &op);
+  }
+}
+
+void note_freed(Call* call) {
+  for (MPI_Request handle : call->requests) {
+    auto found = call->rank()->requests.find(handle);
+    if (found == call->rank()->requests.end()) continue;
+    end_regions(call->rank(), 0, &found->second);
+    if (found->second.posted) receive_forgotten(call->rank(), found->second.posted);
+    call->rank()->requests.erase(found);
+  }
+}
+
+}  // namespace
+
+MPI_Request real_request(Rank* rank, MPI_Request request) {
+  auto found = rank->requests.find(request);
+  return found == rank->requests.end() || found->second.real == MPI_REQUEST_NULL
+             ? request
+             : found->second.real;
+}
+
+void look_at_requests(Call* call) {
+  const int position = given_position(call->info());
+  if (position < 0) return;
+  int64_t count = 0;
+  MPI_Request* list = list_of(*call, position, &count);
+  if (!list || count <= 0) return;
+  Rank* rank = call->rank();
+  call->requests.assign(list, list + count);
+  auto sorted = call->requests;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 1; i < sorted.size(); ++i)
+    if (sorted[i] == sorted[i - 1] && sorted[i] != MPI_REQUEST_NULL &&
+        rank->requests.contains(sorted[i]))
+      report(Kind::kArguments, "a request is in the list twice",
+             "each active request stands in a list once", {call->me()});
+  for (int64_t i = 0; i < count; ++i) {
+    if (list[i] == MPI_REQUEST_NULL) continue;
+    auto found = rank->requests.find(list[i]);
+    if (found == rank->requests.end()) {
+      look_at_foreign(call, list[i]);
+      continue;
+    }
+    Operation& op = found->second;
+    if (call->info().role == Role::kStart && op.active)
+      report(Kind::kArguments, "a persistent request is started while it is active",
+             "MPI_Wait or a call like it completes a request before it is started again",
+             {call->me(), participant(rank, op.call, "made it")});
+    if (call->info().role == Role::kStart) start_message(call, &op);
+    if (op.real != MPI_REQUEST_NULL) list[i] = op.real;
+  }
+}
+
+void note_requests(Call* call) {
+  const Life life = [&] {
+    const int position = given_position(call->info());
+    return position < 0 ? Life::kNothing : call->info().parameters[position].life;
+  }();
+  if (life == Life::kCompleted) note_completions(call);
+  if (life == Life::kStarted) note_starts(call);
+  if (life == Life::kFreed) note_freed(call);
+  if (life == Life::kChanged) {  // MPI_Cancel leaves the handle
+    int64_t count = 0;
+    MPI_Request* list = list_of(*call, given_position(call->info()), &count);
+    if (list && !call->requests.empty()) *list = call->requests[0];
+  }
+  note_made(call);
+}
+
+void report_requests_left(Rank* rank) {
+  for (const auto& [handle, op] : rank->requests) {
+    if (!op.persistent)
+      report(Kind::kLeaks, "a request is never completed",
+             "MPI_Wait, MPI_Test or a call like them completes each request",
+             {participant(rank, op.call)});
+    else if (op.active)
+      report(Kind::kLeaks, "a persistent request is active at the end",
+             "MPI_Wait or a call like it after each MPI_Start, then MPI_Request_free",
+             {participant(rank, op.call)});
+    else
+      report(Kind::kLeaks,
+             op.started_once ? "a persistent request is never freed"
+                             : "a persistent request is never started and never freed",
+             "MPI_Request_free ends a persistent request", {participant(rank, op.call)});
+  }
+}
+
+}  // namespace fgmpi::check

@@ -1,0 +1,59 @@
+// What the checkers of a job's processes send each other (MPIX_Tool_notify), each in one piece:
+//
+//   message       the sender's process to the receiver's, before the message itself
+//   back          the same message was cancelled
+//   announcement  the first call of a process of a collective, to the process of the communicator's rank 0
+//   answer        back: it was compared
+//   sum           all members in a process have made the call: what they send and receive, added up
+//
+// Kinds are told apart by their first byte. All processes run the same library; a record of another size is dropped.
+#pragma once
+
+#include "tools/check/rank.h"
+
+namespace fgmpi::check {
+
+enum class WireKind : uint8_t { kMessage = 1, kBack, kAnnouncement, kAnswer, kSum };
+
+struct WireMessage {
+  WireKind kind;
+  bool standard, known, packed;
+  int32_t source, tag, source_world, receiver;
+  uint64_t comm, id, hash, length;
+  int64_t bytes;
+  CallRecord call;
+};
+
+struct WireBack {
+  WireKind kind;
+  int32_t receiver;
+  uint64_t comm, id;
+};
+
+/// What all members of a communicator must agree on in one collective call.
+struct Announcement {
+  WireKind kind = WireKind::kAnnouncement;
+  bool known = true, packed = false;  ///< of the signature
+  bool rooted = false;                ///< `root` counts
+  bool inter = false;
+  int32_t world = 0;  ///< of the rank that says so
+  int32_t root = 0, op = 0;
+  uint64_t comm = 0, number = 0;  ///< the communicator and the how manieth call on it
+  uint64_t hash = 0, length = 0;
+  CallRecord call;
+};
+
+struct WireAnswer {
+  WireKind kind;
+  uint64_t comm, number;
+};
+
+struct WireSum {
+  WireKind kind;
+  bool known;
+  uint64_t comm, number, sum;
+};
+
+static_assert(sizeof(WireMessage) <= 1000 && sizeof(Announcement) <= 1000);
+
+}  // namespace fgmpi::check
