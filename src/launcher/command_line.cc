@@ -126,6 +126,7 @@ class Parser {
     for (auto& s : sections_) FGMPI_TRY(settle(&s));
     share_processes(plan);
     if (!track_.empty()) FGMPI_TRY(set_up_tracking());
+    if (plan->check || setting_.checked) FGMPI_TRY(set_up_checks(plan));
     for (auto& s : sections_)
       if (setting_.inspect) FGMPI_TRY(setting_.inspect(s.program, ranks_each(s), &s.options));
     write(plan);
@@ -179,6 +180,8 @@ class Parser {
       s->options.insert(s->options.end(), {"-genv", "FGMPI_VERBOSE", "1"});
     if (name == "x") return exported_variable(s);
     if (name == "track") return folder_of_trace();
+    if (name == "check" || name.starts_with("check=")) return checks(name, plan);
+    if (name == "check-report") return report_of_checks(plan);
     if (name == "info" || name == "configfile") programless_ = true;
     return pass_on(name, s);
   }
@@ -195,14 +198,46 @@ class Parser {
     return {};
   }
 
-  /// Adds the tracker to an LD_PRELOAD that the command line sets for a program, which would replace the inherited one.
+  /// -check or -check=KIND,...
+  Status checks(std::string_view name, Plan* plan) {
+    const std::string kinds(name.substr(std::min(name.find('=') + 1, name.size())));
+    ++at_;
+    plan->check = true;
+    if (name != "check") check_kinds_ += (check_kinds_.empty() ? "" : ",") + kinds;
+    if (name != "check" && kinds.empty())
+      return error(MPI_ERR_ARG, "-check=: allowed are kinds of findings behind it (mpiexec -help)");
+    return {};
+  }
+
+  Status report_of_checks(Plan* plan) {
+    const std::string& option = words_[at_++];
+    if (at_ == words_.size()) return missing(option);
+    plan->check = true;
+    plan->check_reports.push_back(words_[at_++]);
+    return {};
+  }
+
+  Status set_up_checks(Plan* plan) {
+    if (!track_.empty())
+      return error(MPI_ERR_ARG, "-check and -track %s: allowed is one of them", track_.c_str());
+    plan->check = true;
+    if (setting_.check && !dry_run_) FGMPI_TRY(setting_.check(check_kinds_));
+    preload(setting_.checker);
+    return {};
+  }
+
   Status set_up_tracking() {
     if (setting_.track && !dry_run_) FGMPI_TRY(setting_.track(track_));
+    preload(setting_.tracker);
+    return {};
+  }
+
+  /// Adds a library to an LD_PRELOAD that the command line sets for a program, which would replace the inherited one.
+  void preload(const std::string& library) {
     for (auto& s : sections_)
       for (size_t i = 0; i + 2 < s.options.size(); ++i)
         if ((s.options[i] == "-env" || s.options[i] == "-genv") && s.options[i + 1] == "LD_PRELOAD")
-          s.options[i + 2] = setting_.tracker + ":" + s.options[i + 2];
-    return {};
+          s.options[i + 2] = library + ":" + s.options[i + 2];
   }
 
   Status missing(const std::string& option) {
@@ -374,6 +409,7 @@ class Parser {
   size_t at_ = 0;
   std::string track_;  ///< the folder of -track
   bool dry_run_ = false;
+  std::string check_kinds_;   ///< what follows "-check="
   bool programless_ = false;  ///< -info, -configfile: hydra needs no program on the command line
   std::vector<Section> sections_;
 };

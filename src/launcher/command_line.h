@@ -1,8 +1,8 @@
 // The command line of mpiexec, taken apart and put together again for mpiexec.hydra.
 //
-//   mpiexec [-n P] [-nfg C | -ranks N] [-track FOLDER] [-dry-run] [options of hydra] program [arguments] [: ...]
+//   mpiexec [-n P] [-nfg C | -ranks N] [-track FOLDER] [-check] [-dry-run] [options of hydra] program [arguments] [: ...]
 //
-// -nfg, -ranks, -track, -dry-run and Open MPI's spellings are handled here; all other options go to hydra unchanged. To find where
+// -nfg, -ranks, -track, -check, -dry-run and Open MPI's spellings are handled here; all other options go to hydra unchanged. To find where
 // a program begins, the parser must know how many words each of hydra's options takes: command_line.cc has the table.
 #pragma once
 
@@ -26,6 +26,8 @@ struct Plan {
   bool dry_run = false;  ///< -dry-run: only print what would be started
   std::string note;      ///< one line for the user about what was decided for him; empty: nothing
   std::vector<std::string> programs;  ///< a line for each program: processes, ranks, the program
+  bool check = false;   ///< -check, or Setting::checked: findings are read when the job has ended
+  Words check_reports;  ///< the files of -check-report
 };
 
 /// So many processes a core are started as they were asked for. More than that become ranks of fewer processes.
@@ -44,6 +46,10 @@ struct Setting {
   std::function<bool(const Words& program, const Words& options)> can_share = {};
   std::string tracker =
       {};  ///< the library that -track puts first in any LD_PRELOAD of the command line
+  bool checked = false;  ///< FGMPI_CHECK says so: as if -check were given
+  /// Called once for -check, with its kinds ("" for all), before programs are looked at. May be empty.
+  std::function<Status(const std::string& kinds)> check = {};
+  std::string checker = {};  ///< the library that -check puts first in any LD_PRELOAD
 };
 
 /// An error is one line that names the option, its value and what is allowed.

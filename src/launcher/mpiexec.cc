@@ -1,5 +1,6 @@
 // mpiexec: turns its command line into one for mpiexec.hydra and becomes that program. There is no
-// shell and no process of ours in between, so signals and the exit status are hydra's.
+// shell and no process of ours in between, so signals and the exit status are hydra's. With -check it waits for hydra
+// instead, to report what was found (checked_job.h).
 
 #include <mpi.h>
 #include <signal.h>
@@ -17,10 +18,12 @@
 
 #include "base/environment.h"
 #include "base/settings.h"
+#include "launcher/checked_job.h"
 #include "launcher/command_line.h"
 #include "launcher/hydra_guard.h"
 #include "launcher/paths.h"
 #include "launcher/program.h"
+#include "tools/findings/report.h"
 
 namespace {
 
@@ -40,6 +43,10 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -ranks N          number of ranks in all, over P processes (default: one a core) as evenly as possible
   -dry-run          prints what would be started, and starts nothing
   -track FOLDER     records communicators and calls in FOLDER: fgmpi-track-dump FOLDER (docs/tracking.md)
+  -check            reports what the program does wrong, with the lines: docs/checking.md; the exit status is then 86
+  -check=KIND,...   only these: leaks, messages, collectives, types, arguments, buffers, races, buffering, rma, files,
+                    threads, deadlock
+  -check-report F   writes the report to F, too: its name ends in .json, .sarif or .html
   -help, -version   this text; the version
 
 More than 4 processes a core become ranks of one process a core, where neither -nfg, -ranks, FGMPI_NFG nor a list of
@@ -144,6 +151,14 @@ int main(int argc, char** argv) {
   setting.track = [&](const std::string& folder) {
     return set_up_tracking(folder, setting.library_folder);
   };
+  setting.checker = fgmpi::launcher::kChecker;
+  setting.checked =
+      environment::text(settings::kRecords[settings::kCheck].name) != nullptr &&
+      std::strcmp(environment::text(settings::kRecords[settings::kCheck].name), "off") != 0;
+  fgmpi::launcher::CheckedJob checked;
+  setting.check = [&](const std::string& kinds) {
+    return checked.set_up(kinds, setting.library_folder, elsewhere);
+  };
   Plan plan;
   end_unless_ok(make_plan(arguments_given, setting, &plan));
   if (plan.action == Plan::kHelp) {
@@ -154,6 +169,8 @@ int main(int argc, char** argv) {
     std::printf("mpiexec (Finegrain MPI) %s\n", FGMPI_VERSION);
     return 0;
   }
+  for (const std::string& report : plan.check_reports)
+    end_unless_ok(fgmpi::findings::Report::check_name(report));
   end_unless_ok(
       settings::
           load());  // a bad setting would be inherited by all processes: it is reported once, here
@@ -170,6 +187,7 @@ int main(int argc, char** argv) {
   arguments.push_back(nullptr);
   // Hydra passes this signal on to the job's processes. Until it has installed its handler, the signal would end it.
   if (signal(SIGUSR1, SIG_IGN) == SIG_ERR) refuse("signal");
+  if (plan.check) return checked.run(hydra, arguments.data(), plan.check_reports);
   execv(hydra.c_str(), arguments.data());
   refuse(hydra + ": " + std::strerror(errno));
 }

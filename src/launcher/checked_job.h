@@ -1,0 +1,32 @@
+// mpiexec -check: a job whose processes load the checker (src/tools/check), and the report of what they have found.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace fgmpi::launcher {
+
+/// The library's file name. LD_PRELOAD names it without its folder, whose path may hold spaces.
+inline constexpr const char* kChecker = "libfgmpi-check.so";
+
+class CheckedJob {
+ public:
+  ~CheckedJob();
+  /// Makes the folder for findings and sets what processes inherit. `kinds`: "" for all. `elsewhere`: processes may be on
+  /// other hosts; then the folder is made in the working folder, which hosts share more often than /tmp.
+  Status set_up(const std::string& kinds, const std::string& library_folder, bool elsewhere);
+  /// Runs hydra with these arguments, passes signals on to it, prints the report when it has ended, and returns the exit
+  /// status: findings::kStatusWithFindings when there were findings, else hydra's.
+  int run(const std::string& hydra, char* const* arguments,
+          const std::vector<std::string>& reports);
+
+ private:
+  int report(int status, const std::vector<std::string>& reports);
+  std::string folder_;
+};
+
+}  // namespace fgmpi::launcher
