@@ -324,7 +324,7 @@ findings::Participant participant_of(const Announcement& said, const char* role)
 void look_at_collective(Call* call) {
   const CallInfo& info = call->info();
   if (info.role != Role::kCollective && info.role != Role::kCreation) return;
-  if (!g_process.wants(Kind::kCollectives)) return;
+  if (!g_process.wants(Kind::kCollectives) || g_process.opens_groups) return;
   int position = 0;
   while (position < info.count && info.parameters[position].object != Object::kComm) ++position;
   if (position == info.count) return;
@@ -340,7 +340,8 @@ void look_at_collective(Call* call) {
   const Tell tell = arrive(c, said, known, sum);
   if (tell.first) MPIX_Tool_notify(c.home, &said, sizeof said);
   if (tell.sum) MPIX_Tool_notify(c.home, &tell.summed, sizeof tell.summed);
-  if (tell.first && info.starts == Starts::kBlocking)
+  // Nonblocking ones, too: the other process answers while it polls, whatever its ranks do.
+  if (tell.first)
     while (!answered(said, c)) MPIX_Yield();
   report_disagreements();
 }

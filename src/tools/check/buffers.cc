@@ -74,9 +74,26 @@ int64_t times(const Call& call, const Parameter& p, const OwnComm& own) {
   return 1;
 }
 
+/// MPI_Reduce_scatter: all elements are given, the rank's share is taken.
+bool add_shares(Call* call, const Parameter& p, const OwnComm& own, Region r) {
+  const int64_t counts = call->at(p.length);
+  if (!counts || own.comm->inter) return false;
+  auto number = [&](int i) {
+    return call->info().large ? reinterpret_cast<const int64_t*>(counts)[i]
+                              : reinterpret_cast<const int*>(counts)[i];
+  };
+  for (int i = 0; i < own.comm->size; ++i)
+    if (!r.writes || i == own.rank) r.count += number(i);
+  if (r.count <= 0) return false;
+  set_reach(&r);
+  call->regions.push_back(std::move(r));
+  return true;
+}
+
 /// What the counts and displacements of a v-collective cover.
 bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   const char* name = call->info().operation;
+  if (!std::strcmp(name, "Reduce_scatter")) return add_shares(call, p, own, std::move(r));
   const bool sends = !std::strncmp(p.name, "send", 4);
   const int displs_at = call->find(call->find("displs") >= 0 ? "displs"
                                    : sends                   ? "sdispls"

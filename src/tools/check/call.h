@@ -41,6 +41,7 @@ class Call {
   MPI_Request real(MPI_Request request);
 
   Rank* rank() { return rank_; }
+  bool nested() const { return !outer_; }
   const CallInfo& info() const { return kCalls[record_.id]; }
   const CallRecord& record() const { return record_; }
   int64_t at(int position) const { return record_.words[position]; }
@@ -85,6 +86,8 @@ class Call {
 // handles.cc ----------------------------------------------------------------------------------------------------------
 void look_at_handles(Call* call);
 void note_handles(Call* call);
+/// What a nonblocking call has made is there: its request is complete.
+void note_made_by(Call* call, const CallRecord& nonblocking);
 /// A rank has ended: what it has left.
 void report_leftovers(Rank* rank);
 
@@ -92,6 +95,8 @@ void report_leftovers(Rank* rank);
 void look_at_requests(Call* call);
 void note_requests(Call* call);
 void report_requests_left(Rank* rank);
+/// The call that made the first request that a call waits for; nullptr: it waits for none.
+const CallRecord* awaited_by(Rank* rank, const CallRecord& waiting);
 MPI_Request real_request(Rank* rank, MPI_Request request);
 
 // buffers.cc ----------------------------------------------------------------------------------------------------------

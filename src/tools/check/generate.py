@@ -93,7 +93,7 @@ def describe(call):
             if kind in kinds:
                 what = word
         array = "true" if p.kind.abi == "handles" else "false"
-        out = "true" if p.kind.intent != "in" and p.kind.type.endswith("*") else "false"
+        out = "true" if p.kind.intent != "in" and p.kind.type.endswith("*") and not p.sentinels and "weights" not in p.name else "false"
         pointer = "true" if p.kind.type.endswith("*") else "false"
         rows.append(f'{{"{p.name}", What::{what}, Object::{object_}, Life::{life}, {length_of(call, p, 0)}, '
                     f'{length_of(call, p, 1)}, {array}, {pointer}, {out}}}')

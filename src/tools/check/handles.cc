@@ -13,8 +13,9 @@ uint64_t key_of(Object object, int64_t handle) {
 /// Handles that are the same for all, and null ones.
 bool is_nobodys(Object object, uint64_t key) {
   if (object == Object::kKeyval) return false;
-  return object == Object::kFile ? key == 0
-                                 : (key >> 30 == 1 || (key >> 30 == 0 && (key & 0x3ffffff) == 0));
+  return object == Object::kFile
+             ? key == 0
+             : (is_predefined(static_cast<int>(key)) || (key >> 30 == 0 && (key & 0x3ffffff) == 0));
 }
 
 /// Objects that are followed from the call that makes them to the one that frees them.
@@ -62,8 +63,10 @@ uint64_t read_handle(const Parameter& p, int64_t word, int i = 0) {
 void look_at_use(Call* call, const Parameter& p, uint64_t key) {
   Rank* rank = call->rank();
   const auto object = static_cast<size_t>(p.object);
-  if (rank->made[object].contains(key)) return;
+  // The function of an operation runs for all ranks of a process in one of them.
+  if (rank->made[object].contains(key) || call->nested()) return;
   const std::string what = name_of(p.object);
+  if (p.object == Object::kComm && g_process.makes_others) return;
   if (auto freed = rank->freed[object].find(key); freed != rank->freed[object].end())
     return report(Kind::kArguments, "a " + what + " is used after it was freed",
                   "a handle may be used until the call that frees it",
@@ -89,13 +92,12 @@ bool made_committed(const Call& call) {
   return std::strncmp(name, "MPI_Type_", 9) != 0 || !std::strncmp(name, "MPI_Type_get", 12);
 }
 
-void note_made(Call* call, const Parameter& p, uint64_t key) {
+void note_made(Call* call, const CallRecord& record, const Parameter& p, uint64_t key) {
   if (is_nobodys(p.object, key)) return;
   Rank* rank = call->rank();
   const auto object = static_cast<size_t>(p.object);
-  Made& made = rank->made[object]
-                   .try_emplace(key, Made{call->record(), 0, made_committed(*call)})
-                   .first->second;
+  Made& made =
+      rank->made[object].try_emplace(key, Made{record, 0, made_committed(*call)}).first->second;
   ++made.count;
   rank->freed[object].erase(key);
   if (p.object == Object::kDatatype && made.count == 1) forget_layout(static_cast<int>(key));
@@ -142,9 +144,11 @@ void note_handles(Call* call) {
     if (p.life == Life::kCreated && p.array) {
       const int64_t n = p.length < 0 ? 0 : call->at(p.length);
       for (int k = 0; k < n; ++k)
-        if (uint64_t key = read_handle(p, call->at(i), k)) note_made(call, p, key);
+        if (uint64_t key = read_handle(p, call->at(i), k)) note_made(call, call->record(), p, key);
+    } else if (p.life == Life::kCreated && info.starts == Starts::kNonblocking) {
+      continue;  // there when the request is complete: note_made_by()
     } else if (p.life == Life::kCreated) {
-      if (uint64_t key = read_handle(p, call->at(i))) note_made(call, p, key);
+      if (uint64_t key = read_handle(p, call->at(i))) note_made(call, call->record(), p, key);
     } else if (p.life == Life::kFreed && p.object != Object::kMessage) {
       note_freed(call, p, call->old[i]);
     } else if (p.life == Life::kFreed && read_handle(p, call->at(i)) != call->old[i]) {
@@ -154,6 +158,14 @@ void note_handles(Call* call) {
       auto& made = call->rank()->made[static_cast<size_t>(Object::kDatatype)];
       if (auto found = made.find(call->old[i]); found != made.end()) found->second.committed = true;
     }
+  }
+}
+
+void note_made_by(Call* call, const CallRecord& nonblocking) {
+  for (int i = 0; i < nonblocking.info().count; ++i) {
+    const Parameter& p = nonblocking.info().parameters[i];
+    if (name_of(p.object) && p.life == Life::kCreated)
+      note_made(call, nonblocking, p, read_handle(p, nonblocking.words[i]));
   }
 }
 

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "base/strings.h"
-#include "check_calls.h"
+#include "tools/check/rank.h"
 
 namespace fgmpi::check {
 namespace {
@@ -175,9 +175,14 @@ struct Contents {
   std::vector<MPI_Datatype> types;
 
   bool read(MPI_Datatype type) {
-    int ni = 0, na = 0, nt = 0;
-    if (g_next.MPI_Type_get_envelope(type, &ni, &na, &nt, &combiner) != MPI_SUCCESS) return false;
+    MPI_Count integers = 0, addresses = 0, large = 0, datatypes = 0;
+    if (g_next.MPI_Type_get_envelope_c(type, &integers, &addresses, &large, &datatypes,
+                                       &combiner) != MPI_SUCCESS ||
+        large > 0)
+      return false;
     if (combiner == MPI_COMBINER_NAMED) return true;
+    const int ni = static_cast<int>(integers), na = static_cast<int>(addresses),
+              nt = static_cast<int>(datatypes);
     ints.resize(static_cast<size_t>(ni) + 1);
     aints.resize(static_cast<size_t>(na) + 1);
     types.resize(static_cast<size_t>(nt) + 1);
@@ -188,7 +193,15 @@ struct Contents {
   }
   ~Contents() {
     for (MPI_Datatype& t : types)
-      if (!is_predefined(t)) g_next.MPI_Type_free(&t);
+      if (!is_predefined(t) && !is_permanent(t)) g_next.MPI_Type_free(&t);
+  }
+  /// Those of MPI_Type_create_f90_* are nobody's to free.
+  static bool is_permanent(MPI_Datatype type) {
+    MPI_Count a = 0, b = 0, c = 0, d = 0;
+    int combiner = MPI_COMBINER_NAMED;
+    g_next.MPI_Type_get_envelope_c(type, &a, &b, &c, &d, &combiner);
+    return combiner == MPI_COMBINER_F90_INTEGER || combiner == MPI_COMBINER_F90_REAL ||
+           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_NAMED;
   }
 };
 
@@ -291,17 +304,23 @@ Layout build(MPI_Datatype type) {
       return l;
     }
   Contents c;
-  if (is_predefined(type) || !c.read(type) || c.combiner == MPI_COMBINER_NAMED) {
-    of_basic(type, &l);
+  if (!c.read(type) || c.combiner == MPI_COMBINER_NAMED) {
+    l.signature.known = l.exact = false;
     return l;
   }
   std::vector<Layout> parts;
-  for (MPI_Datatype t : c.types) parts.push_back(is_predefined(t) ? *layout_of(t) : build(t));
+  for (MPI_Datatype t : c.types) parts.push_back(build(t));
   if (parts.empty())
     l.signature.known = l.exact = false;
   else
     of_contents(c, parts, &l);
   return l;
+}
+
+bool is_known(MPI_Datatype type) {
+  for (const Pair& pair : kPairs)
+    if (pair.type == type) return true;
+  return find_predefined(type) != nullptr;
 }
 
 std::unordered_map<int, Layout>& layouts() {
@@ -324,7 +343,12 @@ Signature repeated(Signature one, uint64_t times) {
 }
 
 const Layout* layout_of(MPI_Datatype type) {
-  if (type == MPI_DATATYPE_NULL) return nullptr;
+  if (type == MPI_DATATYPE_NULL || (is_predefined(type) && !is_known(type))) return nullptr;
+  const Rank* rank = current_rank();
+  if (!is_predefined(type) &&
+      (!rank ||
+       !rank->made[static_cast<size_t>(Object::kDatatype)].contains(static_cast<uint32_t>(type))))
+    return nullptr;
   auto found = layouts().find(type);
   if (found == layouts().end()) {
     Layout built = build(type);
@@ -336,17 +360,18 @@ const Layout* layout_of(MPI_Datatype type) {
 void forget_layout(MPI_Datatype type) { layouts().erase(type); }
 
 Signature signature_of(MPI_Datatype type, int64_t count) {
+  if (count <= 0) return {};
   const Layout* l = layout_of(type);
-  if (!l || count <= 0) return {};
+  if (!l) return {0, 0, false, false};
   return repeated(l->signature, static_cast<uint64_t>(count));
 }
 
 Signature beginning_of(MPI_Datatype type, int64_t count, uint64_t length) {
-  const Layout* l = layout_of(type);
-  if (!l || length == 0) return {};
+  if (length == 0) return {};
   Signature unknown;
   unknown.known = false;
-  if (!l->signature.known || l->signature.length == 0) return unknown;
+  const Layout* l = layout_of(type);
+  if (!l || !l->signature.known || l->signature.length == 0) return unknown;
   const uint64_t whole = std::min(length / l->signature.length, static_cast<uint64_t>(count));
   uint64_t rest = length - whole * l->signature.length;
   Signature result = repeated(l->signature, whole);

@@ -46,12 +46,13 @@ struct Layout {
   bool contiguous() const { return exact && blocks.size() == 1 && blocks[0].bytes == extent; }
 };
 
-/// A predefined type or MPI_DATATYPE_NULL, by its handle alone.
-inline bool is_predefined(MPI_Datatype type) {
-  return (static_cast<uint32_t>(type) >> 30) == 1 || type == MPI_DATATYPE_NULL;
+/// A predefined object or MPI_DATATYPE_NULL, by its handle alone. MPICH's types of pairs look like those of programs.
+inline bool is_predefined(int handle) {
+  const auto h = static_cast<uint32_t>(handle);
+  return h >> 30 == 1 || (h >= 0x8c000000u && h <= 0x8c000004u) || handle == MPI_DATATYPE_NULL;
 }
 
-/// nullptr for no type. Valid until forget_layout() of it.
+/// nullptr for what is no type, as far as the calling rank has made it. Valid until forget_layout() of it.
 const Layout* layout_of(MPI_Datatype type);
 void forget_layout(MPI_Datatype type);
 

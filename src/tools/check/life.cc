@@ -30,9 +30,13 @@ void arrived(int process, const void* data, int bytes) {
 void before_deadlock_report() {
   report_disagreements();
   for (const auto& rank : g_process.all)
-    if (rank && rank->in_call)
+    if (rank && rank->in_call) {
+      std::vector<findings::Participant> calls = {participant(rank.get(), rank->current)};
+      if (const CallRecord* awaited = awaited_by(rank.get(), rank->current))
+        calls.push_back(participant(rank.get(), *awaited, "is waited for"));
       report(Kind::kDeadlock, "ranks wait for ever: no message is on its way", "",
-             {participant(rank.get(), rank->current)});
+             std::move(calls));
+    }
 }
 
 bool set_up_process() {

@@ -59,7 +59,7 @@ void send_message(Rank* rank, const CallRecord& record, uint64_t* id, int* send_
   *send_to = to;
   *comm = own->comm;
   if (is_local(to)) {
-    inbox_of(own->comm->key, to).messages.push_back(std::move(m));
+    inbox_of(own->comm->key, to).messages[{m.source, m.tag}].push_back(std::move(m));
     return;
   }
   const WireMessage wire = {WireKind::kMessage,
@@ -116,34 +116,50 @@ void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype 
            "sends it"}});
 }
 
-/// Takes the message out that the receive has taken. False: it is not there.
-bool resolve(Rank* rank, const Posted& p) {
-  auto& messages = inbox_of(p.comm->key, rank->world).messages;
-  for (auto m = messages.begin(); m != messages.end(); ++m) {
-    if (!could_take(p, m->source, m->tag)) continue;
-    if (!p.freed && (m->source != p.real_source || m->tag != p.real_tag)) continue;
-    if (p.probe)
-      rank->matched.insert_or_assign(p.message, std::move(*m));
-    else if (!p.freed)
-      compare(rank, *m, p.call, p.type, p.count);
-    messages.erase(m);
-    return true;
+/// The queue of what the receive has taken; of one that nobody has seen complete, the first that it could have.
+std::deque<Message>* queue_of(Inbox* inbox, const Posted& p) {
+  if (!p.freed) {
+    auto found = inbox->messages.find({p.real_source, p.real_tag});
+    return found == inbox->messages.end() ? nullptr : &found->second;
   }
-  return false;
+  for (auto& [key, queue] : inbox->messages)
+    if (!queue.empty() && could_take(p, key.first, key.second)) return &queue;
+  return nullptr;
 }
 
+/// Takes the message out that the receive has taken. False: it is not there.
+bool resolve(Rank* rank, const Posted& p, bool in_order) {
+  Inbox& inbox = inbox_of(p.comm->key, rank->world);
+  std::deque<Message>* queue = queue_of(&inbox, p);
+  if (!queue || queue->empty()) return false;
+  Message m = std::move(queue->front());
+  queue->pop_front();
+  if (queue->empty()) inbox.messages.erase({m.source, m.tag});
+  if (p.probe)
+    rank->matched.insert_or_assign(p.message, std::move(m));
+  else if (!p.freed && in_order)
+    compare(rank, m, p.call, p.type, p.count);
+  return true;
+}
+
+/// Beyond so many receives under way, messages are counted but not compared: it would take too long.
+constexpr size_t kMostPosted = 2000;
+
 void sweep(Rank* rank) {
-  for (size_t i = 0; i < rank->posted.size();) {
+  const bool in_order = rank->posted.size() <= kMostPosted;
+  size_t i = 0;
+  // From the front: mostly the one that is complete is the first.
+  while (i < rank->posted.size() && (in_order || i < kMostPosted)) {
     const Posted& p = *rank->posted[i];
     bool waits = p.open;
-    for (size_t k = 0; k < i && !waits; ++k)
+    for (size_t k = 0; k < i && !waits && in_order; ++k)
       waits = rank->posted[k]->open && rank->posted[k]->comm == p.comm &&
               could_take(*rank->posted[k], p.real_source, p.real_tag);
     if (waits) {
       ++i;
       continue;
     }
-    if (!p.cancelled && !resolve(rank, p) && p.freed) {
+    if (!p.cancelled && !resolve(rank, p, in_order) && p.freed) {
       ++i;  // it will take one that comes later
       continue;
     }
@@ -162,12 +178,12 @@ void take(const WireMessage& w) {
   m.bytes = w.bytes;
   m.call = w.call;
   m.standard = w.standard;
-  inbox_of(w.comm, w.receiver).messages.push_back(std::move(m));
+  inbox_of(w.comm, w.receiver).messages[{m.source, m.tag}].push_back(std::move(m));
 }
 
 void take(const WireBack& w) {
-  auto& messages = inbox_of(w.comm, w.receiver).messages;
-  std::erase_if(messages, [&](const Message& m) { return m.id == w.id; });
+  for (auto& [key, queue] : inbox_of(w.comm, w.receiver).messages)
+    std::erase_if(queue, [&](const Message& m) { return m.id == w.id; });
 }
 
 }  // namespace
@@ -261,11 +277,12 @@ void report_messages_left() {
   for (const auto& rank : g_process.all)
     if (rank) sweep(rank.get());
   for (const auto& [key, inbox] : g_process.inboxes)
-    for (const Message& m : inbox.messages)
-      report(
-          Kind::kMessages, "a message is never received",
-          "each message that is sent is received, or its send cancelled",
-          {{m.source_world, m.call.info().name, arguments_of(m.call, nullptr), m.call.site, ""}});
+    for (const auto& [from, queue] : inbox.messages)
+      for (const Message& m : queue)
+        report(
+            Kind::kMessages, "a message is never received",
+            "each message that is sent is received, or its send cancelled",
+            {{m.source_world, m.call.info().name, arguments_of(m.call, nullptr), m.call.site, ""}});
 }
 
 }  // namespace fgmpi::check

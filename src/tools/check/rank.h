@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "check_calls.h"
+#include "check/check_calls.h"
 #include "tools/check/layout.h"
 #include "tools/findings/spool.h"
 
@@ -136,8 +136,9 @@ struct Rank {
   void forget_comm(MPI_Comm handle);
 };
 
+/// Messages for one rank on one communicator, by sender and tag.
 struct Inbox {
-  std::deque<Message> messages;
+  std::map<std::pair<int, int>, std::deque<Message>> messages;
 };
 
 struct Process {
@@ -147,6 +148,9 @@ struct Process {
   findings::Spool spool;
   std::recursive_mutex lock;
   bool threads = false;
+  bool makes_others = false;  ///< communicators by extensions, which are not followed
+  bool opens_groups =
+      false;  ///< MPIX_*_open_group: members call the collectives in orders of their own
   std::vector<std::unique_ptr<Rank>> all;           ///< by world rank minus first
   std::map<uint64_t, std::unique_ptr<Comm>> comms;  ///< by key
   std::unordered_map<uint64_t, Inbox> inboxes;      ///< by comm key and receiver

@@ -20,10 +20,10 @@ int position_of(const CallInfo& info, Life life) {
 }
 
 /// The requests that a call is given by address, and how many.
-MPI_Request* list_of(const Call& call, int position, int64_t* count) {
+MPI_Request* list_of(const CallRecord& call, int position, int64_t* count) {
   const Parameter& p = call.info().parameters[position];
-  *count = !p.array ? 1 : p.length < 0 ? 0 : call.at(p.length);
-  return reinterpret_cast<MPI_Request*>(call.at(position));
+  *count = !p.array ? 1 : p.length < 0 ? 0 : call.words[p.length];
+  return reinterpret_cast<MPI_Request*>(call.words[position]);
 }
 
 int given_position(const CallInfo& info) {
@@ -81,6 +81,7 @@ void complete(Call* call, MPI_Request handle, const MPI_Status* status) {
     if (op.posted) received(rank, op.posted, cancelled ? nullptr : status);
     op.posted = nullptr;
     op.active = false;
+    if (!op.persistent) note_made_by(call, op.call);
   }
   if (!op.persistent) rank->requests.erase(found);
 }
@@ -89,7 +90,7 @@ void note_completions(Call* call) {
   const int position = position_of(call->info(), Life::kCompleted);
   if (position < 0) return;
   int64_t count = 0;
-  MPI_Request* list = list_of(*call, position, &count);
+  MPI_Request* list = list_of(call->record(), position, &count);
   if (call->requests.empty()) return;
   const auto done = completed(*call, count);
   // Requests that are not complete have their handles back.
@@ -160,7 +161,7 @@ void look_at_requests(Call* call) {
   const int position = given_position(call->info());
   if (position < 0) return;
   int64_t count = 0;
-  MPI_Request* list = list_of(*call, position, &count);
+  MPI_Request* list = list_of(call->record(), position, &count);
   if (!list || count <= 0) return;
   Rank* rank = call->rank();
   call->requests.assign(list, list + count);
@@ -198,10 +199,22 @@ void note_requests(Call* call) {
   if (life == Life::kFreed) note_freed(call);
   if (life == Life::kChanged) {  // MPI_Cancel leaves the handle
     int64_t count = 0;
-    MPI_Request* list = list_of(*call, given_position(call->info()), &count);
+    MPI_Request* list = list_of(call->record(), given_position(call->info()), &count);
     if (list && !call->requests.empty()) *list = call->requests[0];
   }
   note_made(call);
+}
+
+const CallRecord* awaited_by(Rank* rank, const CallRecord& waiting) {
+  const int position = position_of(waiting.info(), Life::kCompleted);
+  if (position < 0) return nullptr;
+  int64_t count = 0;
+  const MPI_Request* list = list_of(waiting, position, &count);
+  for (int64_t i = 0; list && i < count; ++i) {
+    auto found = rank->requests.find(list[i]);
+    if (found != rank->requests.end() && found->second.active) return &found->second.call;
+  }
+  return nullptr;
 }
 
 void report_requests_left(Rank* rank) {

@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""Makes the corpus of the checker: programs that are wrong in one way each, and a correct twin of each.
+
+  corpus.py FOLDER      writes FOLDER/corpus_KIND.c and FOLDER/corpus.txt
+
+A case is a body of C in which `WRONG ? a : b` and BAD(...) GOOD(...) tell the twins apart. Lines of the wrong twin that a
+finding has to name end with a comment HERE. All cases of a kind are functions of one program, picked by their number:
+
+  mpiexec -check ./corpus_leaks 17 wrong
+
+corpus.txt has a line a case: number, program, kind, name, lines.
+"""
+
+import os
+import sys
+
+TOP = r"""/* Made by test/check/corpus.py. Do not edit. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size, wrong, next, before;
+static int a[256], b[256], c[256];
+static double d[256];
+static MPI_Comm w;
+#define BAD if (wrong)
+#define GOOD if (!wrong)
+#define LAST (size - 1)
+#define IGNORE MPI_STATUS_IGNORE
+"""
+MAIN = r"""
+int main(int argc, char** argv) {
+  const int number = atoi(argv[1]);
+  wrong = !strcmp(argv[2], "wrong");
+  MPI_Init(&argc, &argv);
+  w = MPI_COMM_WORLD;
+  MPI_Comm_rank(w, &rank);
+  MPI_Comm_size(w, &size);
+  next = (rank + 1) %% size;
+  before = (rank + size - 1) %% size;
+  switch (number) {
+%s  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+cases = []  # (kinds, name, body)
+
+
+def case(kind, name, body):
+    cases.append((kind, name, body.strip("\n")))
+
+
+# ---- Collectives -----------------------------------------------------------------------------------------------------
+# name: (sending count and type, receiving count and type, arguments after them); N stands for the number of elements,
+# T for their type. The array forms have their counts in c, displacements in disp.
+SHAPES = {
+    "Bcast": "a, {n}, {t}, {root}, w",
+    "Gather": "a, {n}, {t}, b, {n}, {t}, {root}, w",
+    "Scatter": "a, {n}, {t}, b, {n}, {t}, {root}, w",
+    "Allgather": "a, {n}, {t}, b, {n}, {t}, w",
+    "Alltoall": "a, {n}, {t}, b, {n}, {t}, w",
+    "Reduce": "a, b, {n}, {t}, {op}, {root}, w",
+    "Allreduce": "a, b, {n}, {t}, {op}, w",
+    "Scan": "a, b, {n}, {t}, {op}, w",
+    "Exscan": "a, b, {n}, {t}, {op}, w",
+    "Reduce_scatter_block": "a, b, {n}, {t}, {op}, w",
+    "Reduce_scatter": "a, b, counts, {t}, {op}, w",
+    "Gatherv": "a, {n}, {t}, b, counts, displs, {t}, {root}, w",
+    "Scatterv": "a, counts, displs, {t}, b, {n}, {t}, {root}, w",
+    "Allgatherv": "a, {n}, {t}, b, counts, displs, {t}, w",
+    "Alltoallv": "a, counts, displs, {t}, b, counts, displs, {t}, w",
+    "Barrier": "w",
+}
+ARRAYS = "  int counts[64], displs[64];\n  for (int i = 0; i < size; ++i) counts[i] = 2, displs[i] = 2 * i;\n"
+
+
+def collective(name, form, note="", **given):
+    """The statements of a collective in one of its forms."""
+    values = {"n": "2", "t": "MPI_INT", "root": "0", "op": "MPI_SUM", **given}
+    inside = SHAPES[name].format(**values)
+    if form == "blocking":
+        return f"  MPI_{name}({inside});{note}"
+    if form == "nonblocking":
+        lower = "I" + name[0].lower() + name[1:]
+        return f"  MPI_{lower}({inside}, &q);{note}\n  MPI_Wait(&q, IGNORE);"
+    return (f"  MPI_{name}_init({inside}, MPI_INFO_NULL, &q);{note}\n  MPI_Start(&q);\n  MPI_Wait(&q, IGNORE);\n"
+            f"  MPI_Request_free(&q);")
+
+
+HERE = " /* HERE */"
+FORMS = ("blocking", "nonblocking", "persistent")
+
+
+def collectives():
+    for name, shape in SHAPES.items():
+        arrays = ARRAYS if "counts" in shape else ""
+        for form in FORMS:
+            q = "  MPI_Request q = MPI_REQUEST_NULL;\n" if form != "blocking" else ""
+
+            def wrong(what, **given):
+                case("collectives", f"{name} {form}: {what}", q + arrays + collective(name, form, HERE, **given))
+
+            if "{root}" in shape:
+                wrong("root", root="wrong && rank == LAST")
+            if "{op}" in shape:
+                wrong("operation", op="wrong && rank == LAST ? MPI_MAX : MPI_SUM")
+            if "{n}" in shape:
+                wrong("count", n="wrong && rank == LAST ? 1 : 2")
+            if "{t}" in shape and name not in ("Alltoallv",):
+                wrong("type", t="wrong && rank == LAST ? MPI_FLOAT : MPI_INT")
+            other = "Allreduce" if name in ("Barrier", "Bcast") else "Barrier"
+            case("collectives", f"{name} {form}: another call",
+                 q + arrays + "  if (wrong && rank == LAST) {\n" + collective(other, form, HERE) + "\n  } else {\n"
+                 + collective(name, form, HERE) + "\n  }")
+            case("deadlock", f"{name} {form}: order", q + arrays + "  MPI_Comm x, y;\n  MPI_Comm_dup(w, &x);\n"
+                 "  y = w;\n  if (wrong && rank == LAST) y = x, x = w;\n"
+                 + collective(name, form, HERE).replace("w)", "y)").replace("w, MPI_INFO", "y, MPI_INFO").replace("w, &q", "y, &q")
+                 + "\n" + collective("Bcast" if name != "Bcast" else "Barrier", form).replace("w)", "y)").replace("w, MPI_INFO", "y, MPI_INFO").replace("w, &q", "y, &q")
+                 + "\n  if (wrong && rank == LAST) x = y, y = w;\n  MPI_Comm_free(&x);")
+            if "a, b" in shape or ", b, " in shape:
+                body = q + arrays + "  int* to = wrong ? a : b;\n" + collective(name, form, HERE).replace(" b, ", " to, ")
+                case("arguments", f"{name} {form}: overlapping buffers", body)
+            if form == "nonblocking":
+                body = q + arrays + collective(name, form, HERE).replace("  MPI_Wait(&q, IGNORE);", "  GOOD MPI_Wait(&q, IGNORE);")
+                case("leaks", f"{name} {form}: no wait", body)
+            if form == "persistent":
+                body = q + arrays + collective(name, form, HERE).replace("  MPI_Request_free", "  GOOD MPI_Request_free")
+                case("leaks", f"{name} {form}: never freed", body)
+            if "{t}" in shape and "{op}" not in shape and form == "blocking":
+                case("arguments", f"{name}: type not committed",
+                     arrays + "  MPI_Datatype t;\n  MPI_Type_contiguous(1, MPI_INT, &t); /* HERE */\n  GOOD MPI_Type_commit(&t);\n"
+                     + collective(name, form, HERE, t="t") + "\n  MPI_Type_free(&t);")
+
+
+# ---- Point to point --------------------------------------------------------------------------------------------------
+SENDS = ["Send", "Ssend", "Bsend", "Rsend", "Isend", "Issend", "Ibsend", "Irsend", "Send_init", "Ssend_init", "Bsend_init",
+         "Rsend_init"]
+
+
+def exchange(send, dest="next", source="before", n="4", t="MPI_INT", rn="4", rt="MPI_INT", tag="5", rtag="5", note=HERE,
+             rnote=HERE, between=""):
+    """A ring: the receive is posted first, so that every mode is correct and nothing hangs."""
+    lines = ["  MPI_Request r, q = MPI_REQUEST_NULL;"]
+    if "b" in send.lower()[:2]:
+        lines += ["  static char room[4096];", "  MPI_Buffer_attach(room, sizeof room);"]
+    lines += [f"  MPI_Irecv(b, {rn}, {rt}, {source}, {rtag}, w, &r);{rnote}", "  MPI_Barrier(w);"]
+    if send.endswith("_init"):
+        lines += [f"  MPI_{send}(a, {n}, {t}, {dest}, {tag}, w, &q);{note}", "  MPI_Start(&q);", between, "  MPI_Wait(&q, IGNORE);",
+                  "  MPI_Request_free(&q);"]
+    elif send.startswith("I"):
+        lines += [f"  MPI_{send}(a, {n}, {t}, {dest}, {tag}, w, &q);{note}", between, "  MPI_Wait(&q, IGNORE);"]
+    else:
+        lines += [f"  MPI_{send}(a, {n}, {t}, {dest}, {tag}, w);{note}"]
+    lines += ["  MPI_Wait(&r, IGNORE);"]
+    if "b" in send.lower()[:2]:
+        lines += ["  void* out;", "  int bytes;", "  MPI_Buffer_detach(&out, &bytes);"]
+    return "\n".join(line for line in lines if line)
+
+
+def point_to_point():
+    for send in SENDS:
+        for other in ("MPI_FLOAT", "MPI_UNSIGNED", "MPI_BYTE"):
+            n = "wrong ? 16 : 4" if other == "MPI_BYTE" else "4"
+            case("types", f"{send}: sent as {other}", exchange(send, n=n, t=f"wrong ? {other} : MPI_INT"))
+            case("types", f"{send}: received as {other}", exchange(send, rn=n, rt=f"wrong ? {other} : MPI_INT"))
+        case("types", f"{send}: derived type", "  MPI_Datatype t;\n  MPI_Type_contiguous(2, wrong ? MPI_FLOAT : MPI_INT, &t);\n"
+             "  MPI_Type_commit(&t);\n" + exchange(send, n="2", t="t") + "\n  MPI_Type_free(&t);")
+        twice = exchange(send).replace("  MPI_Wait(&r, IGNORE);", "  MPI_Wait(&r, IGNORE);\n"
+                                       "  MPI_Request s = MPI_REQUEST_NULL;\n"
+                                       "  GOOD MPI_Irecv(c, 4, MPI_INT, before, 6, w, &s);\n  MPI_Barrier(w);\n"
+                                       "  MPI_Bsend(a, 4, MPI_INT, next, 6, w); /* HERE */\n  MPI_Wait(&s, IGNORE);",
+                                       1).replace(HERE, "")
+        twice = twice.replace("next, 6, w);", "next, 6, w); /* HERE */").replace("/* HERE */ /* HERE */", "/* HERE */")
+        if "room" in twice:
+            case("messages", f"{send}: a second message", twice)
+        if send.startswith("I"):
+            case("leaks", f"{send}: no wait", exchange(send, rnote="").replace("  MPI_Wait(&q, IGNORE);", "  GOOD MPI_Wait(&q, IGNORE);"))
+            case("buffers", f"{send}: changed", exchange(send, rnote="", between="  BAD a[1] = 77;"))
+        if send.endswith("_init"):
+            case("leaks", f"{send}: never freed", exchange(send, rnote="").replace("  MPI_Request_free", "  GOOD MPI_Request_free"))
+            case("buffers", f"{send}: changed", exchange(send, rnote="", between="  BAD a[1] = 77;"))
+            case("leaks", f"{send}: never started", "  MPI_Request q;\n"
+                 f"  BAD MPI_{send}(a, 4, MPI_INT, next, 5, w, &q);{HERE}\n  GOOD q = MPI_REQUEST_NULL;")
+    for standard in ("Send", "Isend", "Sendrecv"):
+        if standard == "Sendrecv":
+            case("arguments", "Sendrecv: overlap", "  MPI_Sendrecv(a, 4, MPI_INT, next, 5, wrong ? a + 2 : b, 4, MPI_INT, before, 5, w, IGNORE); /* HERE */")
+            case("types", "Sendrecv: types", "  MPI_Sendrecv(a, 4, MPI_INT, next, 5, d, 4, wrong ? MPI_FLOAT : MPI_INT, before, 5, w, IGNORE); /* HERE */")
+            continue
+        case("messages", f"{standard}: never received", "  MPI_Request q = MPI_REQUEST_NULL;\n" +
+             (f"  MPI_Send(a, 4, MPI_INT, next, 5, w);{HERE}\n" if standard == "Send" else
+              f"  MPI_Isend(a, 4, MPI_INT, next, 5, w, &q);{HERE}\n  MPI_Wait(&q, IGNORE);\n") +
+             "  GOOD MPI_Recv(b, 4, MPI_INT, before, 5, w, IGNORE);")
+    for count in (1, 4, 100):
+        for kind in ("Irecv", "Isend"):
+            other = "Isend" if kind == "Irecv" else "Irecv"
+            dest = {"Irecv": "before", "Isend": "next"}
+            body = (f"  MPI_Request q[2];\n  MPI_{kind}(a, {count}, MPI_INT, {dest[kind]}, 5, w, &q[0]);{HERE}\n"
+                    f"  MPI_{other}(wrong ? a : b, {count}, MPI_INT, {dest[other]}, 5, w, &q[1]);{HERE}\n  MPI_Waitall(2, q, MPI_STATUSES_IGNORE);")
+            case("buffers", f"{kind} and {other} of {count} overlap", body)
+        case("buffers", f"two receives of {count} overlap", f"  MPI_Request q[2];\n"
+             f"  MPI_Irecv(a, {count}, MPI_INT, before, 5, w, &q[0]);{HERE}\n  MPI_Irecv(wrong ? a : b, {count}, MPI_INT, before, 6, w, &q[1]);{HERE}\n"
+             f"  MPI_Send(c, {count}, MPI_INT, next, 5, w);\n  MPI_Send(c, {count}, MPI_INT, next, 6, w);\n  MPI_Waitall(2, q, MPI_STATUSES_IGNORE);")
+    case("messages", "Mprobe without Mrecv", "  MPI_Message m;\n  int flag;\n  GOOD MPI_Send(a, 1, MPI_INT, rank, 5, w);\n"
+         "  BAD MPI_Send(a, 1, MPI_INT, rank, 5, w);\n  MPI_Improbe(rank, 5, w, &flag, &m, IGNORE); /* HERE */\n  GOOD MPI_Mrecv(b, 1, MPI_INT, &m, IGNORE);")
+    case("types", "Mrecv with another type", "  MPI_Message m;\n  MPI_Send(a, 1, MPI_INT, rank, 5, w); /* HERE */\n"
+         "  MPI_Mprobe(rank, 5, w, &m, IGNORE);\n  MPI_Mrecv(b, 1, wrong ? MPI_FLOAT : MPI_INT, &m, IGNORE); /* HERE */")
+    case("deadlock", "two receives first", "  BAD MPI_Recv(b, 1, MPI_INT, before, 5, w, IGNORE); /* HERE */\n  MPI_Send(a, 1, MPI_INT, next, 5, w);\n"
+         "  GOOD MPI_Recv(b, 1, MPI_INT, before, 5, w, IGNORE);")
+    case("deadlock", "synchronous sends first", "  MPI_Request q = MPI_REQUEST_NULL;\n  GOOD MPI_Irecv(b, 1, MPI_INT, before, 5, w, &q);\n"
+         "  MPI_Ssend(a, 1, MPI_INT, next, 5, w); /* HERE */\n  BAD MPI_Recv(b, 1, MPI_INT, before, 5, w, IGNORE);\n  MPI_Wait(&q, IGNORE);")
+    for what in ("tag", "source", "communicator"):
+        call = {"tag": "MPI_Recv(b, 1, MPI_INT, before, wrong ? 6 : 5, w, IGNORE);",
+                "source": "MPI_Recv(b, 1, MPI_INT, wrong ? rank : before, 5, w, IGNORE);",
+                "communicator": "MPI_Recv(b, 1, MPI_INT, wrong ? 0 : before, 5, wrong ? MPI_COMM_SELF : w, IGNORE);"}[what]
+        case("deadlock", f"wrong {what}", f"  MPI_Send(a, 1, MPI_INT, next, 5, w);\n  {call} /* HERE */")
+    for wait in ("Wait(&q, IGNORE)", "Waitall(1, &q, MPI_STATUSES_IGNORE)", "Waitany(1, &q, &c[0], IGNORE)",
+                 "Waitsome(1, &q, &c[0], &c[1], MPI_STATUSES_IGNORE)"):
+        case("deadlock", f"{wait.split('(')[0]} without a message", "  MPI_Request q;\n  MPI_Irecv(b, 1, MPI_INT, before, 5, w, &q);\n"
+             f"  GOOD MPI_Send(a, 1, MPI_INT, next, 5, w);\n  MPI_{wait}; /* HERE */")
+
+
+# ---- Objects ---------------------------------------------------------------------------------------------------------
+OBJECTS = {  # how it is made: declaration, statement, how it is freed
+    "Comm_dup": ("MPI_Comm x;", "MPI_Comm_dup(w, &x);", "MPI_Comm_free(&x);"),
+    "Comm_split": ("MPI_Comm x;", "MPI_Comm_split(w, 0, rank, &x);", "MPI_Comm_free(&x);"),
+    "Comm_create": ("MPI_Comm x; MPI_Group g;", "MPI_Comm_group(w, &g);\n  MPI_Comm_create(w, g, &x); /* HERE */\n  MPI_Group_free(&g);", "MPI_Comm_free(&x);"),
+    "Cart_create": ("MPI_Comm x; int dims = size, periods = 1;", "MPI_Cart_create(w, 1, &dims, &periods, 0, &x);", "MPI_Comm_free(&x);"),
+    "Comm_idup": ("MPI_Comm x; MPI_Request q;", "MPI_Comm_idup(w, &x, &q); /* HERE */\n  MPI_Wait(&q, IGNORE);", "MPI_Comm_free(&x);"),
+    "Comm_group": ("MPI_Group x;", "MPI_Comm_group(w, &x);", "MPI_Group_free(&x);"),
+    "Group_incl": ("MPI_Group g, x; int one = 0;", "MPI_Comm_group(w, &g);\n  MPI_Group_incl(g, 1, &one, &x); /* HERE */\n  MPI_Group_free(&g);", "MPI_Group_free(&x);"),
+    "Type_contiguous": ("MPI_Datatype x;", "MPI_Type_contiguous(2, MPI_INT, &x);", "MPI_Type_free(&x);"),
+    "Type_vector": ("MPI_Datatype x;", "MPI_Type_vector(2, 1, 3, MPI_INT, &x);", "MPI_Type_free(&x);"),
+    "Type_dup": ("MPI_Datatype x;", "MPI_Type_dup(MPI_INT, &x);", "MPI_Type_free(&x);"),
+    "Op_create": ("MPI_Op x;", "MPI_Op_create(add, 1, &x);", "MPI_Op_free(&x);"),
+    "Info_create": ("MPI_Info x;", "MPI_Info_create(&x);", "MPI_Info_free(&x);"),
+    "Comm_create_errhandler": ("MPI_Errhandler x;", "MPI_Comm_create_errhandler(handle, &x);", "MPI_Errhandler_free(&x);"),
+    "Comm_create_keyval": ("int x;", "MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &x, NULL);", "MPI_Comm_free_keyval(&x);"),
+    "Win_create": ("MPI_Win x;", "MPI_Win_create(a, sizeof a, 1, MPI_INFO_NULL, w, &x);", "MPI_Win_free(&x);"),
+    "Win_allocate": ("MPI_Win x; int* base;", "MPI_Win_allocate(64, 4, MPI_INFO_NULL, w, &base, &x);", "MPI_Win_free(&x);"),
+    "File_open": ("MPI_File x;", 'MPI_File_open(w, "/dev/null", MPI_MODE_RDONLY, MPI_INFO_NULL, &x);', "MPI_File_close(&x);"),
+}
+USES = {"Comm": "MPI_Barrier(y);", "Datatype": "MPI_Type_size(y, &c[0]);", "Group": "MPI_Group_size(y, &c[0]);", "Info": "MPI_Info_get_nkeys(y, &c[0]);"}
+
+
+def objects():
+    for name, (declaration, make, free) in OBJECTS.items():
+        marked = make if "HERE" in make else make + HERE
+        case("leaks", f"{name}: never freed", f"  {declaration}\n  {marked}\n  GOOD {free}")
+        case("leaks", f"{name}: not freed by one", f"  {declaration}\n  {marked}\n  if (!wrong || rank != LAST) {free}"
+             if not name.startswith(("Comm_", "Cart", "Win", "File")) or name in ("Comm_group", "Comm_create_errhandler", "Comm_create_keyval")
+             else f"  {declaration}\n  for (int i = 0; i < 3; ++i) {{\n  {marked}\n  if (!wrong || i != 1) {free}\n  }}")
+        for k in (2, 3, 5):
+            case("leaks", f"{name}: one of {k} not freed", f"  {declaration}\n  for (int i = 0; i < {k}; ++i) {{\n  {marked}\n"
+                 f"  if (!wrong || i != {k - 1}) {free}\n  }}")
+    case("arguments", "a persistent request is started twice", "  MPI_Request q, r;\n  MPI_Recv_init(b, 1, MPI_INT, before, 5, w, &q);\n  MPI_Errhandler_set_return();\n"
+         "  MPI_Start(&q);\n  BAD MPI_Start(&q); /* HERE */\n  MPI_Isend(a, 1, MPI_INT, next, 5, w, &r);\n  MPI_Wait(&r, IGNORE);\n  MPI_Wait(&q, IGNORE);\n  MPI_Request_free(&q);"
+         .replace("MPI_Errhandler_set_return();", "MPI_Comm_set_errhandler(w, MPI_ERRORS_RETURN);"))
+    case("arguments", "two results with one address", "  int x, y;\n  MPI_Comm_set_errhandler(w, MPI_ERRORS_RETURN);\n"
+         "  int* p = wrong ? &x : &y;\n  MPI_Cart_shift_like();".replace("MPI_Cart_shift_like();",
+         "MPI_Aint low, extent;\n  (void)p; (void)x; (void)y;\n  MPI_Type_get_extent(MPI_INT, &low, wrong ? &low : &extent); /* HERE */"))
+
+
+def main():
+    out = sys.argv[1]
+    collectives()
+    point_to_point()
+    objects()
+    kinds = sorted({kind for kind, _, _ in cases})
+    os.makedirs(out, exist_ok=True)
+    index = []
+    for kind in kinds:
+        text = TOP + ("static void add(void* in, void* out, int* n, MPI_Datatype* t) {\n  (void)in, (void)out, (void)n, (void)t;\n}\n"
+                      "static void handle(MPI_Comm* comm, int* code, ...) {\n  (void)comm, (void)code;\n}\n" if kind == "leaks" else "")
+        switch = ""
+        number = 0
+        for of, name, body in cases:
+            if of != kind or body is None:
+                continue
+            number += 1
+            first = text.count("\n") + 2
+            text += f"static void case_{number}(void) {{  /* {name} */\n{body}\n}}\n"
+            lines = [first + i for i, line in enumerate(body.split("\n")) if "HERE" in line]
+            switch += f"    case {number}: case_{number}(); break;\n"
+            index.append(f"{number}\tcorpus_{kind}\t{kind}\t{name}\t{','.join(map(str, lines))}")
+        with open(f"{out}/corpus_{kind}.c", "w") as file:
+            file.write(text + MAIN % switch)
+    with open(f"{out}/corpus.txt", "w") as file:
+        file.write("\n".join(index) + "\n")
+
+
+main()

@@ -1,0 +1,70 @@
+# What a user sees of mpiexec -check: the report, its forms for machines, kinds that are picked, refusals, and the exit status.
+set -u
+bin=$1
+corpus=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+fail() {
+  echo "FAILED: $*"
+  cat out 2>/dev/null
+  exit 1
+}
+# status WANTED ARGUMENT...: mpiexec ends with this status; its output is in out.
+status() {
+  wanted=$1
+  shift
+  "$bin/mpiexec" "$@" >out 2>&1 </dev/null
+  got=$?
+  [ $got = "$wanted" ] || fail "mpiexec $*: status $got instead of $wanted"
+}
+cat >leak.c <<'END'
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+  MPI_Comm dup;
+  MPI_Init(&argc, &argv);
+  if (argc > 1) MPI_Comm_dup(MPI_COMM_WORLD, &dup); /* line 6 */
+  MPI_Finalize();
+  return argc > 2 ? 3 : 0;
+}
+END
+"$bin/mpicc" -g leak.c -o leak || fail "mpicc"
+for shape in "1 6" "2 3" "6 1"; do
+  # shellcheck disable=SC2086
+  set -- $shape
+  status 86 -check -check-report r.json -check-report r.sarif -check-report r.html -n "$1" -nfg "$2" ./leak yes
+  grep -q 'leaks: a communicator is never freed' out && grep -qE 'of rank [0-5] and 5 others' out &&
+    grep -qE 'at .*leak\.c:6 \(main\)' out && grep -q '^fgmpi: check: 1 finding$' out || fail "text at $shape"
+  python3 - <<'END' || fail "reports for machines at $shape"
+import json
+finding = json.load(open("r.json"))["findings"][0]
+assert finding["kind"] == "leaks" and finding["ranks"] == [0, 1, 2, 3, 4, 5] and finding["calls"][0]["line"] == 6
+result = json.load(open("r.sarif"))["runs"][0]["results"][0]
+assert result["ruleId"] == "leaks"
+assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 6
+assert "<h2>leaks: a communicator is never freed" in open("r.html").read()
+END
+  status 0 -check -n "$1" -nfg "$2" ./leak
+  [ -s out ] && fail "a correct program has a report"
+  status 0 -check=types,messages -n "$1" -nfg "$2" ./leak yes
+  status 86 -check=leaks -n "$1" -nfg "$2" ./leak yes
+done
+FGMPI_CHECK=on status 86 -n 1 -nfg 2 ./leak yes
+FGMPI_CHECK=off status 0 -n 1 -nfg 2 ./leak yes
+status 0 -n 1 -nfg 2 ./leak yes
+status 86 -check -n 1 -nfg 2 ./leak yes fails
+"$bin/mpiexec" -check -n 1 -nfg 2 ./leak 2>out || fail "status of a correct program"
+status 1 -check=nonsense -n 1 ./leak
+grep -q '"nonsense" is no kind of finding' out || fail "a wrong kind"
+status 1 -check-report r.txt -n 1 ./leak
+grep -q 'ends in .json, .sarif or .html' out || fail "a wrong report"
+status 1 -check -track t -n 1 ./leak
+# Nothing stays behind.
+TMPDIR=$scratch status 86 -check -n 2 ./leak yes
+ls -d "$scratch"/fgmpi-check-* >out 2>/dev/null && fail "folders are left"
+# A job that ends in a deadlock still has its report.
+number=$(awk -F'\t' '$3 == "deadlock" && $4 == "two receives first" { print $1 }' "$corpus/corpus.txt")
+status 86 -check -n 2 -nfg 2 "$corpus/corpus_deadlock" "$number" wrong
+grep -q 'cycle: rank 0 waits for' out && grep -q 'check: deadlock: ' out || fail "deadlock"
+echo ok

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Runs the corpus of the checker and says how much of it is found.
+
+  run.py BIN FOLDER [--every N] [--shapes CxP,...] [--kind KIND] [--jobs N]
+
+FOLDER holds what corpus.py has made, compiled. A wrong program counts as found when a finding of its kind has a call at one
+of its lines; a correct twin counts as right when it has no finding and ends with 0. --every N takes each N-th case, a
+different one at each shape. Prints recall, specificity and accuracy by kind; the status is 0 when all is found and right.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+
+def run(arguments, shape, case, twin):
+    """None when it is as it should be, else why not."""
+    number, program, kind, name, lines = case
+    ranks, processes = shape.split("x")
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report.json")
+        command = [f"{arguments.bin}/mpiexec", "-check", "-check-report", report, "-n", processes, "-nfg", ranks,
+                   f"{arguments.folder}/{program}", number, twin]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            return "does not end"
+        try:
+            with open(report) as file:
+                findings = json.load(file)["findings"]
+        except (OSError, ValueError) as wrong:
+            return f"report: {wrong}: {done.stderr[:300]}"
+    if twin == "right":
+        return None if done.returncode == 0 and not findings else f"status {done.returncode}: {done.stderr[:600]}"
+    if done.returncode != 86:
+        return f"status {done.returncode}: {done.stderr[:300]}"
+    for finding in findings:
+        for call in finding["calls"]:
+            if finding["kind"] == kind and str(call.get("line")) in lines.split(","):
+                return None
+    return f"not named: {done.stderr[:600]}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bin")
+    parser.add_argument("folder")
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--shapes", default="4x1,1x4,2x2")
+    parser.add_argument("--kind", default="")
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    with open(f"{arguments.folder}/corpus.txt") as file:
+        cases = [line.rstrip("\n").split("\t") for line in file]
+    cases = [c for c in cases if arguments.kind in ("", c[2])]
+    runs = [(shape, case, twin) for i, shape in enumerate(arguments.shapes.split(","))
+            for case in cases[i % arguments.every :: arguments.every] for twin in ("wrong", "right")]
+    table, failures = {}, []
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for (shape, case, twin), why in zip(runs, pool.map(lambda r: run(arguments, *r), runs)):
+            counts = table.setdefault(case[2], {"wrong": [0, 0], "right": [0, 0]})[twin]
+            counts[0] += why is None
+            counts[1] += 1
+            if why:
+                failures.append(f"{case[1]} {case[0]} {twin} at {shape} ({case[3]}): {why}")
+    print(f"{'kind':<12} {'runs':>6} {'recall':>8} {'specificity':>12} {'accuracy':>9}")
+    total = {"wrong": [0, 0], "right": [0, 0]}
+    for kind, counts in [*sorted(table.items()), ("all", total)]:
+        (found, wrong), (right, correct) = counts["wrong"], counts["right"]
+        print(f"{kind:<12} {wrong + correct:>6} {found / wrong:>8.3f} {right / correct:>12.3f} "
+              f"{(found + right) / (wrong + correct):>9.3f}")
+        for twin in total if kind != "all" else ():
+            total[twin] = [x + y for x, y in zip(total[twin], counts[twin])]
+    for failure in failures:
+        print("FAILED:", failure)
+    sys.exit(1 if failures else 0)
+
+
+main()
