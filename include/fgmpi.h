@@ -190,7 +190,8 @@ const void* MPIX_Program_address(const void* address);
 int MPIX_Tool_process(int world_rank);
 /* Messages between the copies of a tool in the processes of a job. `arrived` is called when one comes in, while MPI polls:
  * it calls nothing of MPI. `deadlock` is called once in each process before a deadlock is reported. Local. */
-int MPIX_Tool_handlers(void (*arrived)(int process, const void* data, int bytes), void (*deadlock)(void));
+int MPIX_Tool_handlers(void (*arrived)(int process, const void* data, int bytes),
+                       void (*deadlock)(void));
 /* Sends up to 1000 bytes to the tool's copy in a process. They come in before every message that a rank of the calling
  * process sends later to a rank there. Local. Errors: MPI_ERR_ARG. */
 int MPIX_Tool_notify(int process, const void* data, int bytes);
