@@ -118,7 +118,8 @@ std::string settings_page() {
       "is one line that names the variable, its value and what is allowed, and nothing is started; "
       "an empty "
       "one is as none. Sizes\n"
-      "take the suffixes k, m and g; `1` and `0` stand for on and off. `fgmpi-info -s` lists all "
+      "take the suffixes k, m and g; `1`, `yes`, `0` and `no` stand for on and off. `fgmpi-info "
+      "-s` lists all "
       "with their "
       "present values and where\n"
       "each comes from; under `mpiexec` it shows what a process sees.\n";

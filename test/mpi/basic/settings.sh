@@ -19,7 +19,7 @@ refused "mpiexec: FGMPI_WATCH=maybe: allowed is on or off" "$bin/mpiexec" -n 4 -
 refused "mpiexec: FGMPI_OFI_SEND=1k: allowed is a size from 16k to 1g" "$bin/mpiexec" -n 2 -env FGMPI_OFI_SEND 1k "$program"
 refused "mpiexec: FGMPI_SCHED=best: allowed is fifo, lifo or random:NUMBER" "$bin/mpiexec" -x FGMPI_SCHED=best -n 2 "$program"
 # By a program without a launcher, also one that would never look at it.
-for setting in FGMPI_SPIN=abc FGMPI_SHM_CELLS=1 FGMPI_SHM_CMA=no FGMPI_SHM_MEMBARRIER=2 FGMPI_CRASH_REPORT=x \
+for setting in FGMPI_SPIN=abc FGMPI_SHM_CELLS=1 FGMPI_SHM_CMA=perhaps FGMPI_SHM_MEMBARRIER=2 FGMPI_CRASH_REPORT=x \
   FGMPI_OFI_READ=maybe FGMPI_WATCH=of FGMPI_LEAKS=2 FGMPI_COLL_BCAST=teleport FGMPI_GROUPMAP=none FGMPI_NFG=0; do
   refused "fgmpi: $setting: allowed is $("$bin/fgmpi-info" -s -markdown |
     sed -n "s/^| \`${setting%%=*}\` | \(.*[^ ]\) | .* | .* |$/\1/p" | sed 's/ \(ranks\|cells\|microseconds\)$//')" \

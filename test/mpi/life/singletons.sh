@@ -3,6 +3,7 @@ set -u
 bin=$1 programs=$2
 out=$programs/singletons.out
 fail() { echo "singletons.sh: $*" >&2; cat "$out" >&2; exit 1; }
+mkdir -p "$programs"
 unset SLURM_STEP_NUM_TASKS SLURM_PROCID FLUX_JOB_SIZE FLUX_TASK_RANK PALS_RANKID OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_RANK
 unset PMI_FD PMI_PORT PMI_RANK PMI_SIZE PMI_JOBID PMIX_RANK PMIX_NAMESPACE FGMPI_SINGLETON
 cat >"$programs/alone.c" <<'END'

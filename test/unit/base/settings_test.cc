@@ -80,7 +80,7 @@ TEST(Settings, NonsenseNamesTheVariableTheValueAndWhatIsAllowed) {
   EXPECT_EQ(refusal("FGMPI_SHM_BULK", "1k"), "FGMPI_SHM_BULK=1k: allowed is a size from 4k to 64m");
   EXPECT_EQ(refusal("FGMPI_SHM_READ_MIN", "-1"),
             "FGMPI_SHM_READ_MIN=-1: allowed is a size of 0 or more");
-  EXPECT_EQ(refusal("FGMPI_WATCH", "yes"), "FGMPI_WATCH=yes: allowed is on or off");
+  EXPECT_EQ(refusal("FGMPI_WATCH", "maybe"), "FGMPI_WATCH=maybe: allowed is on or off");
   EXPECT_EQ(refusal("FGMPI_SHM_BACKING", "disk"),
             "FGMPI_SHM_BACKING=disk: allowed is memfd or shm");
   EXPECT_EQ(refusal("FGMPI_SCHED", "random"),
