@@ -79,6 +79,68 @@ for level in -O0 "-O2 -flto"; do
     "$bin/mpiexec" -n 2 -genv LD_PRELOAD "$PWD/libtool.so" ./loop_tool
 done
 
+# As many closes as opens, also where exceptions leave the function.
+cat > count.c << 'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+static int g_opens, g_closes;
+typedef int call(void*, int, MPI_Datatype, int, MPI_Comm);
+int MPIX_Bcast_open_group(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  ++g_opens;
+  return ((call*)dlsym(RTLD_NEXT, "MPIX_Bcast_open_group"))(buffer, count, type, root, comm);
+}
+int MPIX_Bcast_close_group(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  ++g_closes;
+  return ((call*)dlsym(RTLD_NEXT, "MPIX_Bcast_close_group"))(buffer, count, type, root, comm);
+}
+int MPI_Finalize(void) {
+  printf("opens %d closes %d\n", g_opens, g_closes);
+  return PMPI_Finalize();
+}
+END
+cat > throws.cc << 'END'
+#include <mpi.h>
+#include <vector>
+[[gnu::noinline]] void maybe(int i) {
+  if (i == 3) throw i;
+}
+[[gnu::noinline]] void nested(MPI_Comm comm) {
+  int buffer[4] = {0};
+  for (int i = 0; i < 10; ++i) {
+    MPI_Bcast(buffer, 4, MPI_INT, 0, comm);
+    for (int k = 0; k < 2; ++k) {
+      MPI_Bcast(buffer, 2, MPI_INT, 0, comm);
+      maybe(i);
+    }
+  }
+}
+[[gnu::noinline]] void cleaned_up(MPI_Comm comm) {
+  std::vector<int> buffer(4);
+  for (int i = 0; i < 10; ++i) {
+    std::vector<int> numbers(3, i);
+    MPI_Bcast(buffer.data(), 4, MPI_INT, 0, comm);
+    maybe(numbers[0]);
+  }
+}
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  for (int round = 0; round < 10; ++round)
+    for (auto* function : {nested, cleaned_up}) try {
+        function(MPI_COMM_WORLD);
+      } catch (int) {
+      }
+  MPI_Finalize();
+}
+END
+expect "a counter" 0 '^made$' bash -c '"$0/mpicc" -shared count.c -o libcount.so -ldl && echo made' "$bin"
+for level in -O0 -O2 -O3; do
+  expect "exceptions, $level" 0 hoisted "$bin/mpicxx" -fgmpi-hoist $level -fchecking=2 throws.cc -o throws
+  expect "opens and closes, $level" 0 '^opens 30 closes 30$' \
+    "$bin/mpiexec" -n 2 -genv LD_PRELOAD "$PWD/libcount.so" ./throws
+done
+
 # With the host's MPI library at run time, which has no opened groups.
 host=$(ldconfig -p | sed -n 's/.*libmpich.so.12 .*=> //p' | head -1)
 if [ -n "$host" ] && command -v mpiexec.hydra > /dev/null; then

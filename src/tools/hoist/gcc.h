@@ -21,6 +21,7 @@
 #include "cfganal.h"
 #include "cfghooks.h"
 #include "tree-cfg.h"
+#include "except.h"
 #include "tree-eh.h"
 #include "tree-dfa.h"
 #include "tree-into-ssa.h"

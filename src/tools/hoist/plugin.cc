@@ -145,9 +145,10 @@ unsigned hoist_calls(function* f) {
       }
     }
     for (auto& site : sites) rewrite(site.get());
+    free_dominance_info(CDI_DOMINATORS);
+    if (!sites.empty()) close_on_exceptions(sites);
     if (!sites.empty()) todo = TODO_update_ssa_only_virtuals | TODO_cleanup_cfg;
   }
-  free_dominance_info(CDI_DOMINATORS);
   loop_optimizer_finalize();
   if (todo) mark_virtual_operands_for_renaming(f);
   return todo;

@@ -55,6 +55,17 @@ tree load_pointer(tree variable, gimple_seq* code) {
   return pointer;
 }
 
+gcall* build_call(const Site& site, tree pointer, tree type) {
+  vec<tree> arguments = vNULL;
+  for (tree argument : site.arguments) arguments.safe_push(argument);
+  gcall* call = gimple_build_call_vec(pointer, arguments);
+  gimple_call_set_fntype(call, type);
+  gimple_call_set_nothrow(call, true);
+  gimple_set_location(call, gimple_location(site.call));
+  arguments.release();
+  return call;
+}
+
 /// On this edge: `code`, and the call of what the variable holds, where that is not null. Returns the block of `code`.
 basic_block call_on_edge(edge e, const Site& site, tree variable, gimple_seq code) {
   basic_block test = split_edge(e);
@@ -77,13 +88,7 @@ basic_block call_on_edge(edge e, const Site& site, tree variable, gimple_seq cod
   take->probability = profile_probability::very_likely();
   make_single_succ_edge(then, join, EDGE_FALLTHRU);
 
-  vec<tree> arguments = vNULL;
-  for (tree argument : site.arguments) arguments.safe_push(argument);
-  gcall* call = gimple_build_call_vec(pointer, arguments);
-  gimple_call_set_fntype(call, TREE_TYPE(TREE_TYPE(variable)));
-  gimple_call_set_nothrow(call, true);
-  gimple_set_location(call, gimple_location(site.call));
-  arguments.release();
+  gcall* call = build_call(site, pointer, TREE_TYPE(TREE_TYPE(variable)));
   gsi = gsi_last_bb(then);
   gsi_insert_after(&gsi, call, GSI_NEW_STMT);
   set_immediate_dominator(CDI_DOMINATORS, then, test);
@@ -158,6 +163,98 @@ void rewrite(Site* site) {
   for (edge e : exits)
     call_on_edge(e, *site, weak_pointer("MPIX_" + site->mpi.name + "_close_group", type), NULL);
   if (!site->mpi.fortran) replace_call(*site, front, type);
+}
+
+// ---- Exceptions that leave the function --------------------------------------------------------------------------------
+
+namespace {
+
+/// Closes the groups of these sites, and passes the exception on.
+struct Pad {
+  std::vector<const Site*> sites;
+  eh_landing_pad landing;
+};
+
+basic_block new_block(basic_block behind) {
+  basic_block bb = create_empty_bb(behind);
+  add_bb_to_loop(bb, current_loops->tree_root);
+  bb->count = profile_count::zero();
+  return bb;
+}
+
+eh_landing_pad make_pad(const std::vector<const Site*>& sites) {
+  eh_region region = gen_eh_region_cleanup(nullptr);
+  eh_landing_pad landing = gen_eh_landing_pad(region);
+  tree label = create_artificial_label(UNKNOWN_LOCATION);
+  landing->post_landing_pad = label;
+  EH_LANDING_PAD_NR(label) = landing->index;
+  basic_block bb = new_block(EXIT_BLOCK_PTR_FOR_FN(cfun)->prev_bb);
+  gimple_stmt_iterator gsi = gsi_last_bb(bb);
+  gsi_insert_after(&gsi, gimple_build_label(label), GSI_NEW_STMT);
+  for (const Site* site : sites) {
+    tree variable = weak_pointer("MPIX_" + site->mpi.name + "_close_group", type_of_calls(*site));
+    gimple_seq code = NULL;
+    tree pointer = load_pointer(variable, &code);
+    gimple_seq_add_stmt(
+        &code, gimple_build_cond(NE_EXPR, pointer, build_zero_cst(TREE_TYPE(pointer)), NULL_TREE,
+                                 NULL_TREE));
+    gsi = gsi_last_bb(bb);
+    gsi_insert_seq_after(&gsi, code, GSI_CONTINUE_LINKING);
+    basic_block then = new_block(bb), next = new_block(then);
+    gsi = gsi_last_bb(then);
+    gsi_insert_after(&gsi, build_call(*site, pointer, TREE_TYPE(TREE_TYPE(variable))),
+                     GSI_NEW_STMT);
+    make_edge(bb, then, EDGE_TRUE_VALUE)->probability = profile_probability::very_likely();
+    make_edge(bb, next, EDGE_FALSE_VALUE)->probability = profile_probability::very_unlikely();
+    make_single_succ_edge(then, next, EDGE_FALLTHRU);
+    bb = next;
+  }
+  gsi = gsi_last_bb(bb);
+  gsi_insert_after(&gsi, gimple_build_resx(region->index), GSI_NEW_STMT);
+  return landing;
+}
+
+/// May an exception of this statement leave the function at once? Not one of an MPI call: these are functions of C.
+bool throws_out(gimple* stmt, const std::vector<std::unique_ptr<Site>>& sites) {
+  MpiCall mpi;
+  if (!stmt_can_throw_external(cfun, stmt) || lookup_stmt_eh_lp(stmt) != 0) return false;
+  if (!is_gimple_call(stmt) || find_mpi_call(stmt, &mpi)) return false;
+  for (const auto& site : sites)
+    if (site->call == stmt) return false;
+  return true;
+}
+
+}  // namespace
+
+void close_on_exceptions(const std::vector<std::unique_ptr<Site>>& sites) {
+  // Where loads may throw, too, blocks would have to be split behind those that have been inserted.
+  if (!flag_exceptions || flag_non_call_exceptions) return;
+  std::vector<gimple*> throwing;
+  basic_block bb;
+  FOR_EACH_BB_FN(bb, cfun)
+  for (gimple_stmt_iterator gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi))
+    if (bb->loop_father && loop_outer(bb->loop_father) && throws_out(gsi_stmt(gsi), sites))
+      throwing.push_back(gsi_stmt(gsi));
+  std::vector<Pad> pads;
+  for (gimple* stmt : throwing) {
+    std::vector<const Site*> open;
+    for (const auto& site : sites)
+      if (flow_bb_inside_loop_p(site->loop, gimple_bb(stmt))) open.push_back(site.get());
+    if (open.empty()) continue;
+    const Pad* pad = nullptr;
+    for (const Pad& p : pads)
+      if (p.sites == open) pad = &p;
+    if (!pad) {
+      pads.push_back({open, make_pad(open)});
+      pad = &pads.back();
+    }
+    if (!stmt_ends_bb_p(stmt) && gsi_stmt(gsi_last_bb(gimple_bb(stmt))) != stmt)
+      split_block(gimple_bb(stmt), stmt);
+    add_stmt_to_eh_lp(stmt, pad->landing->index);
+    make_eh_edges(stmt);
+  }
+  if (!pads.empty() && !DECL_FUNCTION_PERSONALITY(current_function_decl))
+    DECL_FUNCTION_PERSONALITY(current_function_decl) = lang_hooks.eh_personality();
 }
 
 }  // namespace hoist

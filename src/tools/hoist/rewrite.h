@@ -28,4 +28,8 @@ bool can_enclose(loop_p loop, std::string* why);
 
 void rewrite(Site* site);
 
+/// Also closes the groups where an exception leaves the function from within a loop and nothing here catches it.
+/// REQUIRES: all sites have been rewritten, dominators are not known any more.
+void close_on_exceptions(const std::vector<std::unique_ptr<Site>>& sites);
+
 }  // namespace hoist
