@@ -230,6 +230,7 @@ static int recursive(MPI_Comm comm, int depth) {
 
 int main(int argc, char** argv) {
   zero_trips((MPI_Comm)argc, 0, NULL);
+  zero_trips(MPI_COMM_WORLD, 0, NULL);
   begin(&argc, &argv);
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -260,5 +261,7 @@ int main(int argc, char** argv) {
   }
   only_some_enter();
   MPI_Comm_free(&comm);
-  return end();
+  end();
+  zero_trips(MPI_COMM_WORLD, 0, NULL);
+  return 0;
 }
