@@ -1,10 +1,6 @@
 #include "invariance.h"
 
 namespace hoist {
-namespace {
-
-/// Expressions are followed at most so far.
-constexpr int kDeep = 24;
 
 bool is_constant(tree value) { return CONSTANT_CLASS_P(value); }
 
@@ -18,26 +14,7 @@ tree constant_at(tree ref) {
   return NULL_TREE;
 }
 
-/// The member of a record that a reference ends in.
-tree member_of(tree ref) {
-  while (handled_component_p(ref) && TREE_CODE(ref) != COMPONENT_REF) ref = TREE_OPERAND(ref, 0);
-  return TREE_CODE(ref) == COMPONENT_REF ? TREE_OPERAND(ref, 1) : NULL_TREE;
-}
-
-bool same_type(tree a, tree b) {
-  a = TYPE_MAIN_VARIANT(a), b = TYPE_MAIN_VARIANT(b);
-  if (a == b || AGGREGATE_TYPE_P(a) || AGGREGATE_TYPE_P(b)) return true;
-  if (POINTER_TYPE_P(a) && POINTER_TYPE_P(b)) return true;
-  return INTEGRAL_TYPE_P(a) && INTEGRAL_TYPE_P(b) && TYPE_PRECISION(a) == TYPE_PRECISION(b);
-}
-
-bool overlap(tree a, tree b) {
-  poly_int64 at_a, size_a, max_a, at_b, size_b, max_b;
-  bool reverse;
-  get_ref_base_and_extent(a, &at_a, &size_a, &max_a, &reverse);
-  get_ref_base_and_extent(b, &at_b, &size_b, &max_b, &reverse);
-  return ranges_maybe_overlap_p(at_a, max_a, at_b, max_b);
-}
+namespace {
 
 std::string named(tree decl) {
   return DECL_NAME(decl) ? identifier_to_locale(lang_hooks.decl_printable_name(decl, 1)) : "it";
@@ -56,35 +33,6 @@ tree variable_of(tree ref) {
     return TREE_CODE(pointer) == SSA_NAME ? SSA_NAME_VAR(pointer) : NULL_TREE;
   }
   return base && DECL_P(base) ? base : NULL_TREE;
-}
-
-bool is_local(tree decl) {
-  return VAR_OR_FUNCTION_DECL_P(decl) || TREE_CODE(decl) == PARM_DECL ||
-                 TREE_CODE(decl) == RESULT_DECL
-             ? auto_var_in_fn_p(decl, current_function_decl)
-             : false;
-}
-
-/// Memory that only this function changes, and those that it gives the pointer: an argument of Fortran.
-bool is_restricted(tree base) {
-  if (TREE_CODE(base) != MEM_REF || TREE_CODE(TREE_OPERAND(base, 0)) != SSA_NAME) return false;
-  tree pointer = TREE_OPERAND(base, 0);
-  tree parameter = SSA_NAME_IS_DEFAULT_DEF(pointer) ? SSA_NAME_VAR(pointer) : NULL_TREE;
-  return parameter && TREE_CODE(parameter) == PARM_DECL && TYPE_RESTRICT(TREE_TYPE(parameter));
-}
-
-/// May a pointer point to a variable that is not local? All that this translation unit does with its address is looked at;
-/// what MPI calls are given is not kept.
-bool others_point_to(tree variable) {
-  symtab_node* node = symtab_node::get(variable);
-  if (!node || !TREE_ADDRESSABLE(variable)) return false;
-  ipa_ref* ref = nullptr;
-  for (unsigned i = 0; node->iterate_referring(i, ref); ++i) {
-    MpiCall mpi;
-    if (ref->use != IPA_REF_ADDR) continue;
-    if (!ref->stmt || !find_mpi_call(ref->stmt, &mpi)) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -115,138 +63,6 @@ tree pointed_to(tree address, tree type) {
     if (!AGGREGATE_TYPE_P(TREE_TYPE(object))) return object;
   }
   return build2(MEM_REF, type, address, build_int_cst(ptr_type_node, 0));
-}
-
-// ---- What the function does with addresses ---------------------------------------------------------------------------
-
-Function::Function(function* f) : function_(f) {
-  basic_block bb;
-  FOR_EACH_BB_FN(bb, f) {
-    for (gphi_iterator gsi = gsi_start_phis(bb); !gsi_end_p(gsi); gsi_next(&gsi))
-      for (unsigned i = 0; i < gimple_phi_num_args(gsi.phi()); ++i)
-        note_address(gimple_phi_arg_def(gsi.phi(), i), false);
-    for (gimple_stmt_iterator gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi))
-      look_at(gsi_stmt(gsi));
-  }
-}
-
-void Function::note_address(tree operand, bool as_argument) {
-  if (!operand || TREE_CODE(operand) != ADDR_EXPR) return;
-  tree base = get_base_address(TREE_OPERAND(operand, 0));
-  if (!base || !DECL_P(base)) return;
-  Known& k = decls_.get_or_insert(base);
-  (as_argument ? k.passed : k.held) = true;
-}
-
-void Function::look_at(gimple* stmt) {
-  if (is_gimple_debug(stmt) || gimple_clobber_p(stmt)) return;
-  if (is_gimple_call(stmt)) {
-    MpiCall mpi;
-    // A function that is known keeps no address, as MPI does not.
-    if (!find_mpi_call(stmt, &mpi) && effects_of_call(stmt))
-      for (unsigned i = 0; i < gimple_call_num_args(stmt); ++i)
-        note_address(gimple_call_arg(stmt, i), true);
-  } else {
-    for (unsigned i = 0; i < gimple_num_ops(stmt); ++i)
-      if (!is_gimple_assign(stmt) || i > 0) note_address(gimple_op(stmt, i), false);
-  }
-  tree lhs = gimple_get_lhs(stmt);
-  if (!lhs || TREE_CODE(lhs) == SSA_NAME) return;
-  tree base = get_base_address(lhs);
-  if (base && DECL_P(base) &&
-      !(gimple_assign_single_p(stmt) && is_constant(gimple_assign_rhs1(stmt))))
-    decls_.get_or_insert(base).assigned = true;
-}
-
-const Function::Known& Function::known(tree decl) { return decls_.get_or_insert(decl); }
-
-// ---- What changes memory ---------------------------------------------------------------------------------------------
-
-/// May a store of this type, through a pointer to anything, change the memory? Communicators are ints, but no program changes
-/// one through a pointer to plain ints.
-bool Function::may_be(tree stored, tree ref) const {
-  return same_type(stored, TREE_TYPE(ref)) && !(of_communicator_ && INTEGRAL_TYPE_P(stored));
-}
-
-bool Function::store_may_modify(tree lhs, tree ref) {
-  tree to = get_base_address(lhs), base = get_base_address(ref);
-  if (!to || !base) return true;
-  if (DECL_P(to) && DECL_P(base)) return to == base && overlap(lhs, ref);
-  if (DECL_P(base)) {  // through a pointer
-    if (is_local(base) ? !known(base).held : !others_point_to(base)) return false;
-    return is_local(base) ? same_type(TREE_TYPE(lhs), TREE_TYPE(ref)) : may_be(TREE_TYPE(lhs), ref);
-  }
-  if (DECL_P(to) && (is_local(to) ? !known(to).held : !others_point_to(to))) return false;
-  if (TREE_CODE(to) == MEM_REF && TREE_CODE(base) == MEM_REF &&
-      TREE_OPERAND(to, 0) == TREE_OPERAND(base, 0))
-    return overlap(lhs, ref);
-  if (is_restricted(base)) return false;
-  tree member = member_of(lhs), own = member_of(ref);
-  if (member && own) return member == own;
-  return may_be(TREE_TYPE(lhs), ref);
-}
-
-bool Function::call_may_modify(gimple* stmt, tree ref) {
-  if (gimple_call_internal_p(stmt)) return false;
-  tree base = get_base_address(ref);
-  if (!base) return true;
-  MpiCall mpi;
-  const bool is_mpi = find_mpi_call(stmt, &mpi);
-  const Effects* effects = is_mpi ? nullptr : effects_of_call(stmt);
-  for (unsigned i = 0; i < gimple_call_num_args(stmt); ++i) {
-    tree arg = gimple_call_arg(stmt, i);
-    bool this_one = false;
-    if (TREE_CODE(arg) == ADDR_EXPR)
-      this_one =
-          get_base_address(TREE_OPERAND(arg, 0)) == base && overlap(TREE_OPERAND(arg, 0), ref);
-    else if (TREE_CODE(base) == MEM_REF)
-      this_one = arg == TREE_OPERAND(base, 0);
-    if (!this_one) continue;
-    if (is_mpi ? writes_argument(mpi, stmt, i) : may_write_argument(stmt, i)) return true;
-  }
-  if (!effects) return false;
-  const bool only_here = DECL_P(base) && is_local(base) && !known(base).passed && !known(base).held;
-  if (only_here || is_restricted(base)) return false;
-  if (effects->unknown_call) return true;
-  auto* e = const_cast<Effects*>(effects);
-  tree member = member_of(ref);
-  if (DECL_P(base) ? e->stored.contains(base) : member && e->stored.contains(member)) return true;
-  if (DECL_P(base) && !others_point_to(base)) return false;
-  for (auto type : e->types)
-    if (may_be(type, ref)) return true;
-  return false;
-}
-
-bool Function::may_modify(gimple* stmt, tree ref) {
-  if (is_gimple_debug(stmt) || gimple_clobber_p(stmt)) return false;
-  if (gimple_code(stmt) == GIMPLE_ASM) return true;
-  tree lhs = gimple_get_lhs(stmt);
-  if (lhs && TREE_CODE(lhs) != SSA_NAME && store_may_modify(lhs, ref)) return true;
-  return is_gimple_call(stmt) && call_may_modify(stmt, ref);
-}
-
-tree Function::stored_before(tree ref, gimple* at, bool* clobbered) {
-  *clobbered = false;
-  gimple_stmt_iterator gsi = gsi_for_stmt(at);
-  for (gsi_prev(&gsi); !gsi_end_p(gsi); gsi_prev(&gsi)) {
-    gimple* stmt = gsi_stmt(gsi);
-    if (!may_modify(stmt, ref)) continue;
-    *clobbered = true;
-    if (!gimple_assign_single_p(stmt)) return NULL_TREE;
-    tree lhs = gimple_assign_lhs(stmt);
-    tree base = get_base_address(lhs);
-    // The whole of it, though it may be named by its only member.
-    if (base != get_base_address(ref) || !base || !DECL_P(base) ||
-        !operand_equal_p(TYPE_SIZE(TREE_TYPE(lhs)), TYPE_SIZE(TREE_TYPE(ref)), 0))
-      return NULL_TREE;
-    tree rhs = gimple_assign_rhs1(stmt);
-    if (TREE_CODE(rhs) == SSA_NAME || is_gimple_min_invariant(rhs)) return rhs;
-    bool earlier_clobbered;
-    tree earlier =
-        TREE_CODE(rhs) == CONSTRUCTOR ? NULL_TREE : stored_before(rhs, stmt, &earlier_clobbered);
-    return earlier;
-  }
-  return NULL_TREE;
 }
 
 // ---- Invariance --------------------------------------------------------------------------------------------------------
@@ -440,92 +256,6 @@ bool Function::may_be_freed(gimple* call, const MpiCall& mpi, loop_p loop, std::
     }
   free(body);
   return may;
-}
-
-// ---- Values in front of the loop ---------------------------------------------------------------------------------------
-
-/// Reading it early must not fail where the loop would not have read it at all.
-bool Function::may_be_read_early(tree ref, loop_p loop) {
-  for (tree r = ref; handled_component_p(r); r = TREE_OPERAND(r, 0))
-    if (TREE_CODE(r) == ARRAY_REF && !is_constant(TREE_OPERAND(r, 1))) return false;
-  tree base = get_base_address(ref);
-  if (DECL_P(base)) return true;
-  tree pointer = TREE_CODE(base) == MEM_REF ? TREE_OPERAND(base, 0) : NULL_TREE;
-  if (!pointer || TREE_CODE(pointer) != SSA_NAME) return false;
-  tree parameter = SSA_NAME_IS_DEFAULT_DEF(pointer) ? SSA_NAME_VAR(pointer) : NULL_TREE;
-  if (parameter && TREE_CODE(parameter) == PARM_DECL &&
-      (TREE_CODE(TREE_TYPE(parameter)) == REFERENCE_TYPE || DECL_ARTIFICIAL(parameter)))
-    return true;  // Fortran's arguments that are not optional, references and `this` of C++
-  // It has been read before on every way to the loop.
-  basic_block front = get_immediate_dominator(CDI_DOMINATORS, loop->header);
-  for (basic_block bb = front; bb; bb = get_immediate_dominator(CDI_DOMINATORS, bb))
-    for (gimple_stmt_iterator gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
-      gimple* stmt = gsi_stmt(gsi);
-      if (!gimple_assign_single_p(stmt)) continue;
-      for (tree side : {gimple_assign_lhs(stmt), gimple_assign_rhs1(stmt)}) {
-        tree b = TREE_CODE(side) == SSA_NAME ? NULL_TREE : get_base_address(side);
-        if (b && TREE_CODE(b) == MEM_REF && TREE_OPERAND(b, 0) == pointer &&
-            TREE_CODE(side) != ADDR_EXPR)
-          return true;
-      }
-    }
-  return false;
-}
-
-tree Function::load_before(tree ref, gimple* at, loop_p loop, gimple_seq* code, int depth) {
-  if (tree constant = constant_at(ref)) {
-    if (!AGGREGATE_TYPE_P(TREE_TYPE(constant))) return constant;
-  }
-  bool clobbered;
-  if (tree stored = stored_before(ref, at, &clobbered))
-    return before(stored, loop, code, depth + 1);
-  tree base = get_base_address(ref);
-  if (TREE_CODE(base) == MEM_REF && TREE_CODE(TREE_OPERAND(base, 0)) == SSA_NAME) {
-    gimple* def = SSA_NAME_DEF_STMT(TREE_OPERAND(base, 0));
-    if (gimple_bb(def) && flow_bb_inside_loop_p(loop, gimple_bb(def))) return NULL_TREE;
-  }
-  if (!may_be_read_early(ref, loop)) return NULL_TREE;
-  tree copy = make_ssa_name(TYPE_MAIN_VARIANT(TREE_TYPE(ref)));
-  gassign* load = gimple_build_assign(copy, unshare_expr(ref));
-  suppress_warning(load);
-  gimple_seq_add_stmt_without_update(code, load);
-  return copy;
-}
-
-tree Function::before(tree value, loop_p loop, gimple_seq* code, int depth) {
-  if (depth > kDeep) return NULL_TREE;
-  if (is_gimple_min_invariant(value)) return value;
-  if (TREE_CODE(value) != SSA_NAME) return NULL_TREE;
-  gimple* def = SSA_NAME_DEF_STMT(value);
-  if (SSA_NAME_IS_DEFAULT_DEF(value) || !gimple_bb(def) ||
-      !flow_bb_inside_loop_p(loop, gimple_bb(def)))
-    return value;
-  if (gimple_assign_load_p(def))
-    return load_before(gimple_assign_rhs1(def), def, loop, code, depth + 1);
-  if (gimple_assign_ssa_name_copy_p(def))
-    return before(gimple_assign_rhs1(def), loop, code, depth + 1);
-  if (gimple_assign_cast_p(def)) {
-    tree from = before(gimple_assign_rhs1(def), loop, code, depth + 1);
-    if (!from) return NULL_TREE;
-    tree copy = make_ssa_name(TYPE_MAIN_VARIANT(TREE_TYPE(value)));
-    gimple_seq_add_stmt_without_update(
-        code, gimple_build_assign(copy, gimple_assign_rhs_code(def), from));
-    return copy;
-  }
-  return NULL_TREE;
-}
-
-tree Function::value_before(gimple* call, const MpiCall& mpi, unsigned i, loop_p loop,
-                            gimple_seq* code) {
-  tree value = gimple_call_arg(call, i);
-  const char role = mpi.roles[i];
-  if (!mpi.fortran || role == 'b' || role == 'C' || role == 'D' || role == 'T')
-    return before(value, loop, code, 0);
-  if (TREE_CODE(value) == SSA_NAME) {
-    value = before(value, loop, code, 0);
-    if (!value) return NULL_TREE;
-  }
-  return load_before(pointed_to(value, integer_type_node), call, loop, code, 0);
 }
 
 }  // namespace hoist

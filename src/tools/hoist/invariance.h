@@ -52,6 +52,13 @@ class Function {
   bool of_communicator_ = false;  ///< what is asked about now
 };
 
+/// Expressions are followed at most so far.
+constexpr int kDeep = 24;
+bool is_constant(tree value);
+/// A variable, parameter or result of the function that is compiled.
+bool is_local(tree decl);
+/// The constant that memory always holds, NULL_TREE if none.
+tree constant_at(tree ref);
 /// "file:line"
 std::string place_of(location_t where);
 /// The first of the statements of a loop that has a place: where it begins.
