@@ -152,10 +152,16 @@ Status Connecting::exchange_maps(const std::vector<uint8_t>& mine, std::vector<u
     conversation_->say(mine);
     const int64_t within = arguments_.way == Way::kConnect ? seconds * kSecond : kAnswerWithin;
     Status heard = conversation_->hear(theirs, add_time(now_ns(), within), meeting_->call);
+    if (!heard.ok() && arguments_.way == Way::kSpawn) return Status(MPI_ERR_SPAWN, heard.what());
     // Who has called and gone meanwhile is no reason to stop accepting.
     if (heard.ok() || arguments_.way != Way::kAccept) return heard;
     conversation_.reset();
   }
+}
+
+Status rank_ended(uint32_t rank) {
+  const std::string who = rank == ~0u ? "a rank" : format("rank %u", rank);
+  return error(MPI_ERR_SPAWN, "%s of the new job has ended before it called MPI_Init", who.c_str());
 }
 
 /// The root's process: what all its processes are to know, u8 ok | u64 id | text own map | text the other's.
@@ -169,9 +175,7 @@ Status Connecting::meet_other_side(std::vector<uint8_t>* offer) {
   const auto their_id = in.get<uint64_t>();
   FieldReader ours(mine.data(), mine.size());
   const auto our_id = ours.get<uint64_t>();
-  if (arguments_.way == Way::kSpawn && their_id == 0)
-    return error(MPI_ERR_SPAWN, "rank %u of the new job has ended before it called MPI_Init",
-                 in.get<uint32_t>());
+  if (arguments_.way == Way::kSpawn && their_id == 0) return rank_ended(in.get<uint32_t>());
   if (in.failed() || !comm::ContextId{their_id}.is_drawn())
     return error(MPI_ERR_PORT, "the other side says what is no group of ranks");
   *offer = encode({});

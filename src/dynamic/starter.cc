@@ -1,6 +1,7 @@
 #include "dynamic/starter.h"
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -108,7 +109,13 @@ void tell_end(const std::string& port, uint32_t rank) {
   std::memcpy(message, &length, sizeof length);
   std::memcpy(message + sizeof length, &no_id, sizeof no_id);
   std::memcpy(message + sizeof length + sizeof no_id, &rank, sizeof rank);
-  write_all(fd, message, sizeof message);
+  // Open until the other side, which writes first, has read it and closes: a closed connection would not be accepted.
+  const timeval longest{60, 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
+  char ignored[4096];
+  if (write_all(fd, message, sizeof message))
+    while (recv(fd, ignored, sizeof ignored, 0) > 0) {
+    }
   close(fd);
 }
 

@@ -200,7 +200,9 @@ void wait_for_siblings(uint32_t local) {
 void tell_parents_of_end(uint32_t local) {
   const std::string& port = parents_port();
   if (port.empty() || dynamic::is_spawned(local)) return;
-  dynamic::tell_end(port, process().connected ? g_av.my_first() + local : local);
+  dynamic::tell_end(port, process().connected ? g_av.my_first() + local : ~0u);
+  // The others wait in MPI_Init until the parents end this job: no deadlock that anybody needs to hear of.
+  pt2pt::set_connected_to_others(true);
 }
 
 Status connect_with_parents(comm::RankState* rank) {
