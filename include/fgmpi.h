@@ -188,10 +188,12 @@ int MPIX_Comm_map_bytes(MPI_Comm comm, void* buffer, MPI_Count capacity, MPI_Cou
 const void* MPIX_Program_address(const void* address);
 /* The process, from 0, that hosts a rank of MPI_COMM_WORLD; -1 where there is none. Local. */
 int MPIX_Tool_process(int world_rank);
+/* Functions of MPIX_Tool_handlers. */
+typedef void (*MPIX_Tool_arrived)(int process, const void* data, int bytes);
+typedef void (*MPIX_Tool_deadlock)(void);
 /* Messages between the copies of a tool in the processes of a job. `arrived` is called when one comes in, while MPI polls:
  * it calls nothing of MPI. `deadlock` is called once in each process before a deadlock is reported. Local. */
-int MPIX_Tool_handlers(void (*arrived)(int process, const void* data, int bytes),
-                       void (*deadlock)(void));
+int MPIX_Tool_handlers(MPIX_Tool_arrived arrived, MPIX_Tool_deadlock deadlock);
 /* Sends up to 1000 bytes to the tool's copy in a process. They come in before every message that a rank of the calling
  * process sends later to a rank there. Local. Errors: MPI_ERR_ARG. */
 int MPIX_Tool_notify(int process, const void* data, int bytes);

@@ -67,4 +67,25 @@ ls -d "$scratch"/fgmpi-check-* >out 2>/dev/null && fail "folders are left"
 number=$(awk -F'\t' '$3 == "deadlock" && $4 == "two receives first" { print $1 }' "$corpus/corpus.txt")
 status 86 -check -n 2 -nfg 2 "$corpus/corpus_deadlock" "$number" wrong
 grep -q 'cycle: rank 0 waits for' out && grep -q 'check: deadlock: ' out || fail "deadlock"
+# A ring of sends that only buffers let return.
+cat >ring.c <<'END'
+#include <mpi.h>
+int main(int argc, char** argv) {
+  int rank, size, a = 1, b;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Send(&a, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD); /* line 7 */
+  MPI_Recv(&b, 1, MPI_INT, (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return MPI_Finalize();
+}
+END
+"$bin/mpicc" -g ring.c -o ring || fail "mpicc ring.c"
+for shape in "1 4" "2 2" "4 1"; do
+  # shellcheck disable=SC2086
+  set -- $shape
+  status 0 -check -n "$1" -nfg "$2" ./ring
+  status 86 -check -n "$1" -nfg "$2" -genv FGMPI_SEND_BUFFERING zero ./ring
+  grep -q 'check: buffering: ranks wait for ever' out && grep -q 'ring.c:7' out || fail "buffering at $shape"
+done
 echo ok

@@ -30,6 +30,9 @@ COLLECTIVE = """Comm_create Comm_dup Comm_dup_with_info Comm_idup Comm_idup_with
   Intercomm_merge Cart_create Graph_create Dist_graph_create Dist_graph_create_adjacent Cart_sub Win_create Win_allocate
   Win_allocate_shared Win_create_dynamic File_open""".split()
 
+# FGMPI_SEND_BUFFERING=zero: what is called in place of a standard send.
+UNBUFFERED = {"MPI_Send": "MPI_Ssend", "MPI_Isend": "MPI_Issend", "MPI_Send_init": "MPI_Ssend_init"}
+
 
 def role_of(call):
     """How the checker looks at a call: a word of enum Role."""
@@ -126,7 +129,12 @@ def wrapper(call, function):
             lines.append(f"  {p.name} = call.statuses({p.name}, {p.length[0]});")
         if p.kind.name == "request":
             lines.append(f"  {p.name} = call.real({p.name});")
-    lines += [f"  const int code = g_next.{symbol}({names});", "  call.after(code);", "  return code;", "}",
+    called = f"g_next.{symbol}({names})"
+    unbuffered = UNBUFFERED.get(symbol.removesuffix("_c"))
+    if unbuffered:
+        suffix = "_c" if call.large else ""
+        called = f"g_process.unbuffered ? g_next.{unbuffered}{suffix}({names}) : {called}"
+    lines += [f"  const int code = {called};", "  call.after(code);", "  return code;", "}",
               f"EXPORT {function.signature(symbol)} {{ return check_{symbol}(__builtin_return_address(0){comma}{names}); }}",
               f"EXPORT {function.signature('P' + symbol)} {{",
               "  if (from_fortran(__builtin_return_address(0)))",

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/environment.h"
+#include "base/settings.h"
 #include "tools/check/call.h"
 #include "tools/check/extensions.h"
 #include "tools/check/wire.h"
@@ -34,8 +35,13 @@ void before_deadlock_report() {
       std::vector<findings::Participant> calls = {participant(rank.get(), rank->current)};
       if (const CallRecord* awaited = awaited_by(rank.get(), rank->current))
         calls.push_back(participant(rank.get(), *awaited, "is waited for"));
-      report(Kind::kDeadlock, "ranks wait for ever: no message is on its way", "",
-             std::move(calls));
+      if (g_process.unbuffered)
+        report(Kind::kBuffering, "ranks wait for ever when no standard send is buffered",
+               "MPI may buffer a standard send or not: the receive has to begin either way",
+               std::move(calls));
+      else
+        report(Kind::kDeadlock, "ranks wait for ever: no message is on its way", "",
+               std::move(calls));
     }
 }
 
@@ -45,6 +51,8 @@ bool set_up_process() {
   if (!folder || !MPIX_Tool_handlers || !MPIX_Tool_word || !MPIX_Get_collocated_size) return false;
   if (const char* kinds = environment::text(environment::kCheckKinds))
     findings::parse_kinds(kinds, &p.kinds);
+  const char* buffering = environment::text(settings::kRecords[settings::kSendBuffering].name);
+  p.unbuffered = buffering && !std::strcmp(buffering, "zero");
   p.spool.open(folder);
   MPIX_Get_collocated_size(&p.ranks);
   MPIX_Get_collocated_startrank(&p.first);

@@ -148,6 +148,7 @@ struct Process {
   findings::Spool spool;
   std::recursive_mutex lock;
   bool threads = false;
+  bool unbuffered = false;    ///< FGMPI_SEND_BUFFERING=zero: standard sends are synchronous
   bool makes_others = false;  ///< communicators by extensions, which are not followed
   bool opens_groups =
       false;  ///< MPIX_*_open_group: members call the collectives in orders of their own
