@@ -44,8 +44,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -dry-run          prints what would be started, and starts nothing
   -track FOLDER     records communicators and calls in FOLDER: fgmpi-track-dump FOLDER (docs/tracking.md)
   -check            reports what the program does wrong, with the lines: docs/checking.md; the exit status is then 86
-  -check=KIND,...   only these: leaks, messages, collectives, types, arguments, buffers, races, buffering, rma, files,
-                    threads, deadlock
+  -check=KIND,...   only these: leaks, messages, collectives, types, arguments, buffers, buffering, deadlock
   -check-report F   writes the report to F, too: its name ends in .json, .sarif or .html
   -help, -version   this text; the version
 

@@ -20,11 +20,7 @@ enum class Kind : uint8_t {
   kTypes,
   kArguments,
   kBuffers,
-  kRaces,
   kBuffering,
-  kRma,
-  kFiles,
-  kThreads,
   kDeadlock,
   kCount
 };
@@ -40,16 +36,12 @@ inline constexpr KindText kKinds[] = {
     {"types", "messages whose types differ between sender and receiver"},
     {"arguments", "arguments that MPI forbids"},
     {"buffers", "buffers that are used while an operation needs them"},
-    {"races", "receives that could have taken another message"},
     {"buffering", "sends that only buffering lets return"},
-    {"rma", "conflicting one-sided accesses"},
-    {"files", "conflicting accesses to files"},
-    {"threads", "calls that the level of threads does not allow"},
     {"deadlock", "ranks that wait for ever"},
 };
 static_assert(sizeof kKinds / sizeof kKinds[0] == static_cast<size_t>(Kind::kCount));
 
-/// Reads "leaks,races" or "all" into a mask of kinds. Returns the word that is no kind, or "".
+/// Reads "leaks,types" or "all" into a mask of kinds. Returns the word that is no kind, or "".
 std::string_view parse_kinds(std::string_view text, uint32_t* mask);
 inline constexpr uint32_t bit_of(Kind kind) { return 1u << static_cast<uint32_t>(kind); }
 inline constexpr uint32_t kAllKinds = (1u << static_cast<uint32_t>(Kind::kCount)) - 1;
