@@ -24,9 +24,7 @@ inline char* place_of(const Access* a, int32_t rank, MPI_Aint disp, uint64_t byt
 }
 
 /// Counts an operation at the target reached last.
-inline void count_direct(const Access* a) {
-  ++g_counters.operations[static_cast<int>(a->hot.way)];
-}
+inline void count_direct(const Access* a) { ++g_counters.operations[static_cast<int>(a->hot.way)]; }
 /// The same, and a flush must make visible what it stores.
 inline void count_direct_store(Access* a) {
   count_direct(a);

@@ -10,7 +10,7 @@ inside='sed -n "s/Cpus_allowed_list:.*\t/$PMI_RANK allowed /p" /proc/self/status
         "$0" -v | sed -n "s/^binding  *processing units \([0-9,-]*\).*/$PMI_RANK reported \1/p"
         "$0" -v | sed -n "s/^NUMA nodes  */$PMI_RANK node /p"'
 # Each process runs fgmpi-info on its own, so that it needs no others.
-look() { timeout 30 "$bin/mpiexec" "$@" sh -c "unset PMI_FD PMI_PORT; $inside" "$bin/fgmpi-info" 2>&1 </dev/null; }
+look() { FGMPI_SINGLETON=yes timeout 30 "$bin/mpiexec" "$@" sh -c "unset PMI_FD PMI_PORT; $inside" "$bin/fgmpi-info" 2>&1 </dev/null; }
 of() { sed -n "s/^$1 $2 //p" <<<"$out"; }
 
 for how in none core hwthread numa socket machine rr l3cache user:0,$((cores - 1)) "core -map-by hwthread"; do
