@@ -191,9 +191,12 @@ int MPIX_Tool_process(int world_rank);
 /* Functions of MPIX_Tool_handlers. */
 typedef void (*MPIX_Tool_arrived)(int process, const void* data, int bytes);
 typedef void (*MPIX_Tool_deadlock)(void);
+typedef void (*MPIX_Tool_fatal)(int error_class, const char* text);
 /* Messages between the copies of a tool in the processes of a job. `arrived` is called when one comes in, while MPI polls:
- * it calls nothing of MPI. `deadlock` is called once in each process before a deadlock is reported. Local. */
-int MPIX_Tool_handlers(MPIX_Tool_arrived arrived, MPIX_Tool_deadlock deadlock);
+ * it calls nothing of MPI. `deadlock` is called once in each process before a deadlock is reported, `fatal` by the rank
+ * whose error is about to end the job. Local. */
+int MPIX_Tool_handlers(MPIX_Tool_arrived arrived, MPIX_Tool_deadlock deadlock,
+                       MPIX_Tool_fatal fatal);
 /* Sends up to 1000 bytes to the tool's copy in a process. They come in before every message that a rank of the calling
  * process sends later to a rank there. Local. Errors: MPI_ERR_ARG. */
 int MPIX_Tool_notify(int process, const void* data, int bytes);

@@ -19,6 +19,8 @@
 namespace fgmpi::mpi {
 namespace {
 
+void (*g_tool_fatal)(int error_class, const char* text) = nullptr;
+
 // A code of ours:   31 30  29 ... 19   18 ... 8        7   6 ... 0
 //                  | 0 0 | number   | all ones      | 0 | class |
 // The host's codes have an index of its messages in bits 18..8, which never reaches all ones, and codes that users
@@ -118,6 +120,8 @@ int no_memory(const char* call, MPI_Comm handle) {
   return fail(call, comm::find(handle), error(MPI_ERR_NO_MEM, "no memory is left for it"));
 }
 
+void set_tool_fatal(void (*fatal)(int, const char*)) { g_tool_fatal = fatal; }
+
 int fail_code(const char* call, comm::Comm* comm, int code) {
   // Whether an info argument is an object at all is a question of the time before a communicator answers for the call.
   if (is_ours(code) && class_of(code) == MPI_ERR_INFO) comm = nullptr;
@@ -132,6 +136,7 @@ int fail_code(const char* call, comm::Comm* comm, int code) {
   std::string line = "Fatal error on " + rank_words() + ": " + text;
   if (!is_ours(code)) line += std::string(" in ") + call;
   std::replace(line.begin(), line.end(), '\n', ' ');  // the host's own words may be several lines
+  if (g_tool_fatal) g_tool_fatal(class_of(code), text.c_str());
   abort_job(class_of(code), line + comm_words(comm));
 }
 

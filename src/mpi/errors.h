@@ -52,6 +52,9 @@ inline MPI_Errhandler handler_or_default(const comm::Comm* comm) {
 using UserHandlerCaller = void (*)(comm::Comm* comm, MPI_Errhandler handler, int* code);
 void set_user_handler_caller(UserHandlerCaller caller);
 
+/// A tool's function that is called by the rank whose error ends the job, with the class and the words of it.
+void set_tool_fatal(void (*fatal)(int error_class, const char* text));
+
 /// "fgmpi: rank 3 in MPI_Send: ..." to stderr, then ends the job with `exit_code`.
 [[noreturn]] void abort_job(int exit_code, const std::string& line);
 

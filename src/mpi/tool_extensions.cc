@@ -35,9 +35,11 @@ namespace {
 void (*g_arrived)(int, const void*, int) = nullptr;
 }
 
-FGMPI_EXTENSION int MPIX_Tool_handlers(void (*arrived)(int, const void*, int), void (*deadlock)()) {
-  FGMPI_TAKE_TURN("MPIX_Tool_handlers", MPIX_Tool_handlers(arrived, deadlock));
+FGMPI_EXTENSION int MPIX_Tool_handlers(void (*arrived)(int, const void*, int), void (*deadlock)(),
+                                       void (*fatal)(int, const char*)) {
+  FGMPI_TAKE_TURN("MPIX_Tool_handlers", MPIX_Tool_handlers(arrived, deadlock, fatal));
   g_arrived = arrived;
+  mpi::set_tool_fatal(fatal);
   pt2pt::set_tool_deadlock(deadlock);
   pt2pt::set_notice_handler(pt2pt::kNoticeTool,
                             [](uint32_t from, uint64_t, const void* data, size_t bytes) {

@@ -45,6 +45,24 @@ void before_deadlock_report() {
     }
 }
 
+/// An error of the library's own, which nothing here has seen before.
+void before_fatal_error(int error_class, const char* text) {
+  Rank* rank = current_rank();
+  if (!rank || !rank->in_call) return;
+  std::vector<findings::Participant> calls = {participant(rank, rank->current)};
+  auto collective = [](const CallRecord& call) {
+    return kCalls[call.id].role == Role::kCollective || kCalls[call.id].role == Role::kCreation;
+  };
+  bool of_collective = collective(rank->current);
+  if (const CallRecord* awaited = awaited_by(rank, rank->current)) {
+    calls.push_back(participant(rank, *awaited, "is waited for"));
+    of_collective = of_collective || collective(*awaited);
+  }
+  const bool by_others = error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_OTHER;
+  report(of_collective && by_others ? Kind::kCollectives : Kind::kArguments, text, "",
+         std::move(calls));
+}
+
 bool set_up_process() {
   Process& p = g_process;
   const char* folder = environment::text(environment::kCheckFolder);
@@ -59,7 +77,7 @@ bool set_up_process() {
   p.all.resize(static_cast<size_t>(p.ranks));
   p.me = MPIX_Tool_process(p.first);
   MPIX_Comm_keys_unique(1);
-  MPIX_Tool_handlers(arrived, before_deadlock_report);
+  MPIX_Tool_handlers(arrived, before_deadlock_report, before_fatal_error);
   return p.on = true;
 }
 
