@@ -81,14 +81,15 @@ OwnComm* Rank::comm_of(MPI_Comm handle) {
     const uint64_t key = static_cast<uint64_t>(static_cast<uint32_t>(leader)) << 32 |
                          static_cast<uint64_t>(static_cast<uint32_t>(index)) << 1 |
                          static_cast<uint64_t>(side);
-    auto& shared = g_process.comms[key];
-    if (!shared) {
-      shared = std::make_unique<Comm>();
-      shared->key = key;
-      fill_comm(shared.get(), handle);
+    auto shared = g_process.comms.find(key);
+    if (shared == g_process.comms.end()) {
+      auto made = std::make_unique<Comm>();
+      made->key = key;
+      fill_comm(made.get(), handle);  // meanwhile another rank may have come
+      shared = g_process.comms.try_emplace(key, std::move(made)).first;
     }
     g_next.MPI_Comm_rank(handle, &rank);
-    found = comms.emplace(handle, OwnComm{shared.get(), rank, 0}).first;
+    found = comms.emplace(handle, OwnComm{shared->second.get(), rank, 0}).first;
   }
   last_comm = handle;
   last_own = &found->second;
