@@ -34,7 +34,12 @@ class Bootstrap {
   /// Publishes a value: key at most 60 bytes, value at most max_value() printable bytes without
   /// spaces, '=' or ';'. Visible to get() of others after the next fence() of all.
   virtual Status put(const std::string& key, const std::string& value) = 0;
-  virtual Status fence() = 0;
+  Status fence() {
+    FGMPI_TRY(enter_fence());
+    bool over = false;
+    while (!over) FGMPI_TRY(fence_is_over(INT64_MAX, &over));
+    return {};
+  }
   /// A fence in two steps: this process enters it; then it asks, repeatedly, whether all others have. In between the caller
   /// can serve requests of processes that have not entered yet. Waits at most `wait_ns` ns for the answer.
   virtual Status enter_fence() = 0;

@@ -41,7 +41,6 @@ class Pmi1 : public Bootstrap {
   int launcher_fd() const override { return channel_.fd(); }
   std::vector<int> node_of() override;
   Status put(const std::string& key, const std::string& value) override;
-  Status fence() override;
   Status enter_fence() override;
   Status fence_is_over(int64_t wait_ns, bool* over) override;
   Status get(const std::string& key, std::string* value, int from) override;
@@ -175,13 +174,6 @@ bool Pmi1::lookup_name(const std::string& service, std::string* port) {
     return false;
   *port = answer.find("port").value_or("");
   return !port->empty();
-}
-
-Status Pmi1::fence() {
-  FGMPI_TRY(enter_fence());
-  bool over = false;
-  while (!over) FGMPI_TRY(fence_is_over(INT64_MAX, &over));
-  return {};
 }
 
 Status Pmi1::enter_fence() {

@@ -44,7 +44,6 @@ class Pmi2 : public Bootstrap {
   int launcher_fd() const override { return channel_.fd(); }
   std::vector<int> node_of() override;
   Status put(const std::string& key, const std::string& value) override;
-  Status fence() override;
   Status enter_fence() override;
   Status fence_is_over(int64_t wait_ns, bool* over) override;
   Status get(const std::string& key, std::string* value, int from) override;
@@ -143,13 +142,6 @@ Status Pmi2::put(const std::string& key, const std::string& value) {
   FGMPI_TRY(check_pair(key, kMaxKey, value, kMaxValue));
   Pmi2Message answer;
   return ask(Pmi2Message("kvs-put").add("key", key).add("value", value), &answer);
-}
-
-Status Pmi2::fence() {
-  FGMPI_TRY(enter_fence());
-  bool over = false;
-  while (!over) FGMPI_TRY(fence_is_over(INT64_MAX, &over));
-  return {};
 }
 
 Status Pmi2::enter_fence() {

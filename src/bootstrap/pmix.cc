@@ -124,7 +124,6 @@ class Pmix : public Bootstrap {
   int launcher_fd() const override { return lifeline_; }
   std::vector<int> node_of() override;
   Status put(const std::string& key, const std::string& value) override;
-  Status fence() override;
   Status enter_fence() override;
   Status fence_is_over(int64_t wait_ns, bool* over) override;
   Status get(const std::string& key, std::string* value, int from) override;
@@ -245,13 +244,6 @@ Status Pmix::put(const std::string& key, const std::string& value) {
   text.data.string = const_cast<char*>(value.c_str());
   pmix_status_t status = functions_.put(PMIX_GLOBAL, key.c_str(), &text);
   return status == PMIX_SUCCESS ? Status() : failed("PMIx_Put", status);
-}
-
-Status Pmix::fence() {
-  FGMPI_TRY(enter_fence());
-  bool over = false;
-  while (!over) FGMPI_TRY(fence_is_over(INT64_MAX, &over));
-  return {};
 }
 
 Status Pmix::enter_fence() {

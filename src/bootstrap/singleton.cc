@@ -35,12 +35,11 @@ class Singleton : public Bootstrap {
     pending_[key] = value;
     return {};
   }
-  Status fence() override {
+  Status enter_fence() override {
     for (auto& [key, value] : pending_) values_[key] = std::move(value);
     pending_.clear();
     return {};
   }
-  Status enter_fence() override { return fence(); }
   Status fence_is_over(int64_t, bool* over) override {
     *over = true;
     return {};
