@@ -99,7 +99,7 @@ int pack(Function Api::*member, const char* call, const void* in, Count count, M
   const Count before = position ? *position : 0;
   const int code =
       forward(host::api(), member, call, in, count, type, out, size, position, comm(in_comm));
-  if (code == MPI_SUCCESS)
+  if (code == MPI_SUCCESS && !host::is_basic(type))
     host::call([&](const Api& h) {
       *position =
           before + static_cast<Count>(host::complete_packing(
