@@ -93,6 +93,12 @@ int64_t mappings_in_use() {
   return lines;
 }
 
+namespace {
+int64_t g_promised_mappings = 0;
+}
+void add_promised_mappings(int64_t more) { g_promised_mappings += more; }
+int64_t promised_mappings() { return g_promised_mappings; }
+
 uint64_t address_space_left() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)

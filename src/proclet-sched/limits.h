@@ -12,6 +12,11 @@ namespace fgmpi::sched {
 int64_t max_map_count();
 /// Mappings that this process has now.
 int64_t mappings_in_use();
+/// Left for heaps, large allocations and libraries loaded later.
+constexpr int64_t kSpareMappings = 2000;
+/// Mappings that images of ranks will still need, so that guards of stacks must leave them. One thread.
+void add_promised_mappings(int64_t more);
+int64_t promised_mappings();
 
 /// Bytes of address space that the process may still reserve: RLIMIT_AS, else half of what x86-64
 /// has.

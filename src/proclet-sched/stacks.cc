@@ -67,8 +67,11 @@ void StackRegion::choose_guard(uint32_t count) {
     guard_ = Guard::kGuardPages;
     return;
   }
-  // Each protected page splits the mapping. Leave three quarters of the limit to everybody else.
-  bool fits = 2 * static_cast<int64_t>(count) + mappings_in_use() < max_map_count() / 4;
+  // Each protected page splits the mapping. Leave three quarters of the limit to everybody else, or more where images
+  // need more.
+  const int64_t then_in_use = 2 * static_cast<int64_t>(count) + mappings_in_use();
+  bool fits = then_in_use < max_map_count() / 4 &&
+              then_in_use + promised_mappings() + kSpareMappings <= max_map_count();
   guard_ = fits ? Guard::kMprotect : Guard::kCanary;
   if (!fits) canary_from_ = 0;
 }
