@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/page.h"
@@ -134,54 +136,69 @@ Images::Cost Images::cost_of(size_t m) const {
   return {plans_[m].mapping_count(end - offsets_[m]), plans_[m].written_bytes()};
 }
 
-Images::Cost Images::cost_of_image() const {
+Images::Cost Images::cost_of_image(Layout layout) const {
   Cost sum{0, 0};
+  size_t copied = 0;
   for (size_t m = 0; m < plans_.size(); ++m) {
     const Cost cost = cost_of(m);
     sum.mappings += cost.mappings;
     sum.written += cost.written;
+    copied += plans_[m].copied_bytes();
   }
+  if (layout == Layout::kJoined) return {1, sum.written};
+  if (layout == Layout::kCopied) return {0, copied};
   return sum;
 }
 
-size_t Images::mappings_per_image() const { return cost_of_image().mappings; }
-
 int64_t Images::room_for_mappings() const {
-  constexpr int64_t kSpare = 2000;  // heaps, large allocations, libraries loaded later
-  return std::max<int64_t>(sched::max_map_count() - sched::mappings_in_use() - kSpare, 0);
+  const int64_t taken = sched::mappings_in_use() + sched::promised_mappings();
+  return std::max<int64_t>(sched::max_map_count() - taken - sched::kSpareMappings, 0);
 }
 
-uint32_t Images::ranks_that_fit() const {
-  const Cost cost = cost_of_image();
-  int64_t fit = room_for_mappings() / static_cast<int64_t>(cost.mappings) + 1;
+uint32_t Images::ranks_that_fit(Layout layout) const {
+  const Cost cost = cost_of_image(layout);
+  int64_t fit = std::numeric_limits<int32_t>::max();
+  if (cost.mappings > 0) fit = room_for_mappings() / static_cast<int64_t>(cost.mappings) + 1;
   const int64_t memory = sched::memory_left();
   if (memory >= 0)
     fit = std::min(fit, memory / static_cast<int64_t>(cost.written + kWrittenByRank));
   return static_cast<uint32_t>(std::max<int64_t>(fit, 1));
 }
 
-Status Images::check_limits(uint32_t count) const {
-  const Cost cost = cost_of_image();
-  const auto per_image = static_cast<int64_t>(cost.mappings);
-  const int64_t room = room_for_mappings();
-  if ((count - 1) * per_image > room)
+Status Images::too_many(uint32_t count, Layout layout) const {
+  const Cost cost = cost_of_image(layout);
+  const auto needed = static_cast<long long>((count - 1) * cost.mappings);
+  if (needed > room_for_mappings())
     return error(
         MPI_ERR_NO_MEM,
         "%u ranks with globals of their own need %lld memory mappings, the system allows a "
-        "process %lld: at most %lld ranks would fit; raise vm.max_map_count (sysctl), start more "
+        "process %lld: at most %u ranks would fit; raise vm.max_map_count (sysctl), start more "
         "processes with fewer ranks each, or share globals (FGMPI_PRIVATIZE=off)",
-        count, static_cast<long long>((count - 1) * per_image),
-        static_cast<long long>(sched::max_map_count()),
-        static_cast<long long>(room / per_image + 1));
-  const size_t written = cost.written + kWrittenByRank;
-  int64_t available = sched::memory_left();
-  if (available >= 0 && static_cast<int64_t>(count * written) > available)
-    return error(MPI_ERR_NO_MEM,
-                 "%u ranks with globals of their own need at least %zu MiB of memory, %lld MiB are "
-                 "available: at most %lld ranks would fit",
-                 count, count * written >> 20, static_cast<long long>(available >> 20),
-                 static_cast<long long>(available / static_cast<int64_t>(written)));
-  return Status();
+        count, needed, static_cast<long long>(sched::max_map_count()), ranks_that_fit(layout));
+  return error(MPI_ERR_NO_MEM,
+               "%u ranks with globals of their own need at least %zu MiB of memory, %lld MiB are "
+               "available: at most %u ranks would fit",
+               count, count * (cost.written + kWrittenByRank) >> 20,
+               static_cast<long long>(sched::memory_left() >> 20), ranks_that_fit(layout));
+}
+
+/// The first layout in which the ranks fit; else an error about the one in which most do.
+Status Images::choose_layout(uint32_t count, Layout wanted) {
+  if (wanted > Layout::kProtected && !WholeImages::allowed())
+    return error(MPI_ERR_OTHER,
+                 "FGMPI_IMAGE_MAPPINGS=%s: the system allows no memory that may be written and "
+                 "executed; allowed here are auto and protected",
+                 name_of(wanted));
+  Layout best = Layout::kProtected;
+  for (const Layout layout : {Layout::kProtected, Layout::kJoined, Layout::kCopied}) {
+    if (wanted != Layout::kAuto && layout != wanted) continue;
+    if (layout > Layout::kProtected && !WholeImages::allowed()) break;
+    layout_ = layout;
+    const uint32_t fit = ranks_that_fit(layout);
+    if (fit >= count) return Status();
+    if (wanted != Layout::kAuto || fit > ranks_that_fit(best)) best = layout;
+  }
+  return too_many(count, best);
 }
 
 /// For images and stacks, as both must fit.
@@ -201,7 +218,22 @@ Status Images::check_address_space(uint32_t count) const {
       count, fit);
 }
 
-Status Images::prepare(uint32_t count) {
+/// Address space for the images of all ranks but the first.
+Status Images::reserve(uint32_t count) {
+  size_t alignment = kPage;
+  for (const ElfModule& m : modules_) alignment = std::max(alignment, m.alignment());
+  const size_t bytes = stride_ * (count - 1) + alignment;
+  void* region =
+      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (region == MAP_FAILED)
+    return error(MPI_ERR_NO_MEM, "no address space for images of the program for %u ranks: %s",
+                 count, strerror(errno));
+  region_ = align_up(reinterpret_cast<uintptr_t>(region), alignment);
+  sched::annotate::holds_pointers(region, bytes);
+  return Status();
+}
+
+Status Images::prepare(uint32_t count, Layout wanted) {
   count_ = count;
   offsets_.clear();
   plans_.clear();
@@ -216,19 +248,15 @@ Status Images::prepare(uint32_t count) {
   }
   stride_ = align_up(size, alignment);
   FGMPI_TRY(check_address_space(count));
-  size_t bytes = stride_ * (count - 1) + alignment;
-  void* region =
-      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (region == MAP_FAILED)
-    return error(MPI_ERR_NO_MEM, "no address space for images of the program for %u ranks: %s",
-                 count, strerror(errno));
-  region_ = align_up(reinterpret_cast<uintptr_t>(region), alignment);
-  sched::annotate::holds_pointers(region, bytes);
+  FGMPI_TRY(reserve(count));
   ranges_.clear();
   for (size_t m = 0; m < modules_.size(); ++m)
     ranges_.push_back({modules_[m].base(), modules_[m].span(), base_of(m, 1)});
   for (size_t m = 0; m < modules_.size(); ++m) FGMPI_TRY(plan_module(m));
-  return check_limits(count);
+  FGMPI_TRY(choose_layout(count, wanted));
+  mappings_per_image_ = cost_of_image(layout_).mappings;
+  sched::add_promised_mappings(static_cast<int64_t>(mappings_per_image_) * (count - 1));
+  return Status();
 }
 
 // ---- making ----
@@ -250,13 +278,34 @@ void Images::note_copied_objects() {
   }
 }
 
+/// Once all is known that every image begins with.
+Status Images::prepare_whole() {
+  std::vector<Bytes> parts;
+  for (size_t m = 0; m < modules_.size(); ++m) plans_[m].whole(offsets_[m], &parts);
+  FGMPI_TRY(whole_.prepare(layout_, std::move(parts), stride_));
+  if (layout_ == Layout::kCopied &&
+      mprotect(reinterpret_cast<void*>(region_), stride_ * (count_ - 1),
+               PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+    return error(MPI_ERR_NO_MEM, "no memory for images of the program for %u ranks: %s", count_,
+                 strerror(errno));
+  return Status();
+}
+
 Status Images::make(uint32_t k) {
   FGMPI_ASSERT(k > 0 && k < count_);
+  sched::add_promised_mappings(-static_cast<int64_t>(mappings_per_image_));
   const uintptr_t shift = (k - 1) * stride_;
+  auto value_of = [&](const Word& w) { return w.value + shift; };
+  if (layout_ != Layout::kProtected) {
+    if (!whole_.prepared()) FGMPI_TRY(prepare_whole());
+    FGMPI_TRY(whole_.make(region_ + shift));
+    for (size_t m = 0; m < modules_.size(); ++m) plans_[m].fill_moving(base_of(m, k), value_of);
+    return Status();
+  }
   for (size_t m = 0; m < modules_.size(); ++m) {
     const uintptr_t at = base_of(m, k);
     FGMPI_TRY(plans_[m].map(at));
-    plans_[m].fill(at, [&](const Word& w) { return w.value + shift; });
+    plans_[m].fill(at, value_of);
     FGMPI_TRY(plans_[m].write_jumps(at));
   }
   return Status();

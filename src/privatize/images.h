@@ -10,7 +10,8 @@
 // that points into a private module is moved, any other keeps what the dynamic linker put into
 // image 0.
 //
-// Wins over copying the process: 20-50 us and a few pages an image. Costs: 2-4 mappings an image.
+// Wins over copying the process: 20-50 us and a few pages an image. Costs: 2 mappings a module and rank, or, where these
+// would be too many, one a rank (whole_images.h).
 // Thread rule: one thread. Invariants: images are made in any order, once each, and never go away.
 #pragma once
 
@@ -24,6 +25,7 @@
 #include "privatize/elf_module.h"
 #include "privatize/module_plan.h"
 #include "privatize/relocation.h"
+#include "privatize/whole_images.h"
 
 namespace fgmpi::privatize {
 
@@ -41,9 +43,10 @@ class Images {
   /// Those objects. REQUIRES: can_be_imaged() was called.
   const std::vector<CopiedObject>& copied_objects() const { return copied_; }
   /// Checks limits (mappings, address space, memory) for `count` ranks, reserves the region and
-  /// plans the relocations. An error says how many ranks would fit and which setting to raise.
-  /// REQUIRES: can_be_imaged() said yes.
-  Status prepare(uint32_t count);
+  /// plans the relocations. `wanted` kAuto: the first layout that fits. An error says how many ranks
+  /// would fit and which setting to raise. REQUIRES: can_be_imaged() said yes.
+  Status prepare(uint32_t count, Layout wanted = Layout::kAuto);
+  Layout layout() const { return layout_; }
   /// The program's copies of libraries' objects (stdout, std::cout): images start with what they
   /// hold now. Called once, before ranks run.
   void note_copied_objects();
@@ -51,16 +54,15 @@ class Images {
   Status make(uint32_t k);
 
   uint32_t count() const { return count_; }
-  size_t mappings_per_image() const;
   /// What an image of one module, or of all, takes. REQUIRES: prepare() was called.
   struct Cost {
     size_t mappings;
     size_t written;  ///< bytes of memory that a rank touches at the start
   };
-  Cost cost_of(size_t m) const;
-  Cost cost_of_image() const;
+  Cost cost_of(size_t m) const;  ///< kProtected
+  Cost cost_of_image(Layout layout) const;
   /// How many ranks the limits on mappings and memory allow now. REQUIRES: prepare() was called.
-  uint32_t ranks_that_fit() const;
+  uint32_t ranks_that_fit(Layout layout) const;
   size_t stride() const { return stride_; }
   uintptr_t region_low() const { return region_; }
   uintptr_t region_high() const { return region_ + stride_ * (count_ ? count_ - 1 : 0); }
@@ -85,7 +87,10 @@ class Images {
  private:
   Status plan_module(size_t m);
   int64_t room_for_mappings() const;
-  Status check_limits(uint32_t count) const;
+  Status choose_layout(uint32_t count, Layout wanted);
+  Status too_many(uint32_t count, Layout layout) const;
+  Status reserve(uint32_t count);
+  Status prepare_whole();
   Status check_address_space(uint32_t count) const;
   /// A copy of an object that must not be cloned, or nullptr.
   const CopiedObject* refused_copy() const;
@@ -99,6 +104,9 @@ class Images {
   uintptr_t region_ = 0;
   size_t stride_ = 0;
   uint32_t count_ = 0;
+  Layout layout_ = Layout::kProtected;
+  size_t mappings_per_image_ = 0;
+  WholeImages whole_;  ///< of the other layouts
 };
 
 extern Images& g_images;

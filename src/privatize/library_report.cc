@@ -31,11 +31,12 @@ void say_what_is_private(const std::vector<PrivateLibrary>& libraries) {
     fprintf(stderr, "fgmpi: the %u ranks of a process share its variables\n", g_program.ranks);
     return;
   }
-  const Images::Cost cost = g_images.cost_of_image();
+  const Images::Cost cost = g_images.cost_of_image(g_images.layout());
   fprintf(stderr,
-          "fgmpi: each of the %u ranks of a process has images of %s: %zu mappings and %zu KiB a "
-          "rank\n",
-          g_program.ranks, described(libraries).c_str(), cost.mappings, kib(cost.written));
+          "fgmpi: each of the %u ranks of a process has images of %s: %zu mapping%s and %zu KiB a "
+          "rank (%s)\n",
+          g_program.ranks, described(libraries).c_str(), cost.mappings,
+          cost.mappings == 1 ? "" : "s", kib(cost.written), name_of(g_images.layout()));
 }
 
 void list_libraries(const std::vector<PrivateLibrary>& libraries) {
@@ -52,10 +53,17 @@ void list_libraries(const std::vector<PrivateLibrary>& libraries) {
           kib(cost.written),
           m == 0 ? "has variables, or uses a private library" : libraries[m - 1].reason.c_str());
     }
-    const Images::Cost all = g_images.cost_of_image();
-    text += format("%-32s %8zu %8zu  at most %u ranks a process (vm.max_map_count is %lld)\n",
-                   "a rank", all.mappings, kib(all.written), g_images.ranks_that_fit(),
-                   static_cast<long long>(sched::max_map_count()));
+    for (const Layout layout : {Layout::kProtected, Layout::kJoined, Layout::kCopied}) {
+      const Images::Cost all = g_images.cost_of_image(layout);
+      text += format("%-32s %8zu %8zu  at most %u ranks a process%s\n",
+                     format("a rank, %s", name_of(layout)).c_str(), all.mappings, kib(all.written),
+                     g_images.ranks_that_fit(layout),
+                     layout == Layout::kProtected
+                         ? format(" (vm.max_map_count is %lld)",
+                                  static_cast<long long>(sched::max_map_count()))
+                               .c_str()
+                         : "");
+    }
   }
   fwrite(text.data(), 1, text.size(), stdout);
   fflush(stdout);

@@ -88,18 +88,25 @@ void ModulePlan::plan_mappings() {
   }
 }
 
+/// What a mapping of the segment's part of the file holds: of what is only read, to the end of the last page, where
+/// openmp_waits.h puts code.
+Bytes ModulePlan::read_segment(const Segment& s) const {
+  const uintptr_t end = s.flags & PF_W ? s.file_end : page_up(s.file_end);
+  Bytes out{s.low, std::string(end - s.low, '\0')};
+  for (size_t done = 0; done < out.bytes.size();) {
+    ssize_t n = pread(fd_, out.bytes.data() + done, out.bytes.size() - done,
+                      static_cast<off_t>(s.file_offset + done));
+    if (n <= 0) break;
+    done += static_cast<size_t>(n);
+  }
+  return out;
+}
+
 /// Reads the bytes of copied segments from the file and puts the words into them that are the same in all images.
 void ModulePlan::fill_contents() {
   for (auto& c : contents_) {
-    for (const Segment& s : module_->segments()) {
-      if (s.low != c.offset || !(s.flags & PF_W)) continue;
-      for (size_t done = 0; done < c.bytes.size();) {
-        ssize_t n = pread(fd_, c.bytes.data() + done, c.bytes.size() - done,
-                          static_cast<off_t>(s.file_offset + done));
-        if (n <= 0) break;
-        done += static_cast<size_t>(n);
-      }
-    }
+    for (const Segment& s : module_->segments())
+      if (s.low == c.offset && (s.flags & PF_W)) c = read_segment(s);
     std::erase_if(words_.fixed, [&](const Word& w) {
       if (w.offset < c.offset || w.offset + sizeof w.value > c.offset + c.bytes.size())
         return false;
@@ -165,6 +172,13 @@ size_t ModulePlan::written_bytes() const {
   return written;
 }
 
+size_t ModulePlan::copied_bytes() const {
+  size_t bytes = 0;
+  for (const Segment& s : module_->segments())
+    bytes += (s.flags & PF_W ? page_up(s.high) : page_up(s.file_end)) - s.low;
+  return bytes;
+}
+
 Status ModulePlan::map(uintptr_t at) const {
   for (const Mapping& mapping : mappings_) {
     int flags =
@@ -185,6 +199,24 @@ void ModulePlan::fill_fixed(uintptr_t address) const {
   for (const Range& tail : zero_tails_) memset(at + tail.offset, 0, tail.size);
   for (const Word& w : words_.fixed) memcpy(at + w.offset, &w.value, sizeof w.value);
   for (const Bytes& c : copies_) memcpy(at + c.offset, c.bytes.data(), c.bytes.size());
+}
+
+void ModulePlan::whole(uintptr_t offset, std::vector<Bytes>* parts) const {
+  const size_t first = parts->size();
+  auto add_word = [&](const Word& w) {
+    Bytes word{w.offset, std::string(sizeof w.value, '\0')};
+    memcpy(word.bytes.data(), &w.value, sizeof w.value);
+    parts->push_back(std::move(word));
+  };
+  for (const Segment& s : module_->segments()) parts->push_back(read_segment(s));
+  parts->insert(parts->end(), contents_.begin(), contents_.end());
+  for (const Word& w : words_.fixed) add_word(w);
+  parts->insert(parts->end(), copies_.begin(), copies_.end());
+  for (const uintptr_t jump : jumps_) {
+    parts->push_back({jump, std::string(kJumpBytes, '\0')});
+    write_jump(parts->back().bytes.data(), module_->base() + jump);
+  }
+  for (size_t i = first; i < parts->size(); ++i) (*parts)[i].offset += offset;
 }
 
 /// A whole mapping becomes writable for a moment, so that it stays one.

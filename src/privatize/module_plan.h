@@ -17,6 +17,11 @@
 
 namespace fgmpi::privatize {
 
+struct Bytes {
+  uintptr_t offset;  ///< relative to the module, or to the image
+  std::string bytes;
+};
+
 class ModulePlan {
  public:
   ModulePlan() = default;
@@ -45,12 +50,18 @@ class ModulePlan {
   size_t mapping_count(size_t size) const;
   /// Bytes of memory that an image has of its own from the start, at most.
   size_t written_bytes() const;
+  /// Bytes of memory of one that shares nothing with the others.
+  size_t copied_bytes() const;
 
   Status map(uintptr_t at) const;
   /// Writes all bytes and words into the image; value_of(word) is what a moving word holds there.
   template <class ValueOf>
   void fill(uintptr_t at, ValueOf&& value_of) const {
     fill_fixed(at);
+    fill_moving(at, value_of);
+  }
+  template <class ValueOf>
+  void fill_moving(uintptr_t at, ValueOf&& value_of) const {
     for (const Word& w : words_.moving) {
       const uintptr_t value = value_of(w);
       __builtin_memcpy(reinterpret_cast<char*>(at + w.offset), &value, sizeof value);
@@ -59,15 +70,15 @@ class ModulePlan {
   /// Functions of an allocator become jumps to those of image 0 (allocator.h). After fill().
   Status write_jumps(uintptr_t at) const;
 
+  /// For images that are not mapped in parts: adds all that an image holds but zeros and moving words, jumps included, in the
+  /// order in which it is to be written. `offset`: of the module in the image.
+  void whole(uintptr_t offset, std::vector<Bytes>* parts) const;
+
  private:
   struct Mapping {
     uintptr_t low, high;  ///< relative to the module, whole pages
     int64_t file_offset;  ///< -1: anonymous
     int protection;
-  };
-  struct Bytes {
-    uintptr_t offset;  ///< relative to the module
-    std::string bytes;
   };
   struct Range {
     uintptr_t offset;
@@ -75,6 +86,7 @@ class ModulePlan {
   };
   void swap(ModulePlan& other) noexcept;
   void plan_mappings();
+  Bytes read_segment(const Segment& s) const;
   void fill_contents();
   void fill_fixed(uintptr_t at) const;
 

@@ -101,6 +101,8 @@ bool is_first_process_of_job() {
 enum class Privatize : uint8_t { kAuto, kOn, kOff };
 static_assert(settings::has_choices(settings::kPrivatize, "auto|on|off"));
 
+static_assert(settings::has_choices(settings::kImageMappings, "auto|protected|joined|copied"));
+
 LibraryWishes library_wishes() {
   LibraryWishes wishes;
   end_unless_ok(parse_library_wishes(settings::text(settings::kPrivatizeLibs), &wishes));
@@ -164,7 +166,7 @@ Mode choose_mode(uint32_t ranks, std::vector<PrivateLibrary>* libraries) {
   if (!has_state && libraries->empty()) return Mode::kShared;
   end_unless_ok(read_modules(*libraries));
   end_unless_ok(g_images.can_be_imaged());
-  end_unless_ok(g_images.prepare(ranks));
+  end_unless_ok(g_images.prepare(ranks, settings::choice<Layout>(settings::kImageMappings)));
   return Mode::kImages;
 }
 

@@ -146,11 +146,11 @@ line libcallback.so 'refers to user_function of the program'
 line libinner.so 'uses MPI and has variables'
 line libouter.so '(uses MPI and has variables|refers to note.*)'
 grep -q 'libstateless\|libmpich\|libc.so' out && fail "more is private than needs be"
-line 'a rank' 'at most [0-9]+ ranks a process \(vm.max_map_count is [0-9]+\)'
+line 'a rank, protected' 'at most [0-9]+ ranks a process \(vm.max_map_count is [0-9]+\)'
 FGMPI_PRIVATIZE_LIBS=none "$bin/fgmpi-info" -libs ./user >out 2>&1 || fail "fgmpi-info -libs, none: status $?"
-[ "$(wc -l <out)" = 3 ] || fail "none: more than the program is private"
+[ "$(wc -l <out)" = 5 ] || fail "none: more than the program is private"
 FGMPI_PRIVATIZE_LIBS=none,libsmall.so "$bin/fgmpi-info" -libs ./user >out 2>&1
-[ "$(wc -l <out)" = 4 ] && grep -q '^libsmall.so .*FGMPI_PRIVATIZE_LIBS names it$' out || fail "one library by name"
+[ "$(wc -l <out)" = 6 ] && grep -q '^libsmall.so .*FGMPI_PRIVATIZE_LIBS names it$' out || fail "one library by name"
 FGMPI_PRIVATIZE_LIBS=-libcallback,libstateless.so "$bin/fgmpi-info" -libs ./user >out 2>&1
 grep -q '^libstateless.so .*names it' out && ! grep -q libcallback out || fail "added to and taken from what is chosen"
 "$bin/fgmpi-info" -libs ./nothing >out 2>&1 && fail "fgmpi-info -libs ./nothing: status 0"
@@ -162,7 +162,7 @@ int x = 1;
 int main(int argc, char** argv) { MPI_Init(&argc, &argv); return MPI_Finalize() || x != 1; }' >plain.c
 "$bin/mpicc" plain.c -o plain || fail "plain"
 "$bin/fgmpi-info" -libs ./plain >out 2>&1
-[ "$(wc -l <out)" = 3 ] && grep -qE '^a rank +2 ' out || fail "a plain program takes more than 2 mappings a rank"
+[ "$(wc -l <out)" = 5 ] && grep -qE '^a rank, protected +2 ' out || fail "a plain program takes more than 2 mappings a rank"
 FGMPI_VERBOSE=1 timeout 100 "$bin/mpiexec" -n 2 -nfg 3 ./user >out 2>&1 || fail "verbose: status $?"
 [ "$(grep -c '^fgmpi: each of the 3 ranks of a process has images of the program, .*libsmall.so (uses MPI and has variables)' out)" = 1 ] ||
   fail "FGMPI_VERBOSE does not say it, or not once"

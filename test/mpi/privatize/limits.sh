@@ -9,9 +9,11 @@ refused() { # refused REGEX COMMAND...
   [ "$(grep -c '^fgmpi' "$programs/limits.out")" = 1 ] || fail "$*: not one line"
   grep -qE "$regex" "$programs/limits.out" || fail "not said: $regex"
 }
-export FGMPI_NFG=60000
+export FGMPI_NFG=60000 FGMPI_IMAGE_MAPPINGS=protected
 refused 'at most [0-9]+ ranks would fit; raise vm.max_map_count' "$programs/globals_c"
+unset FGMPI_IMAGE_MAPPINGS
 export FGMPI_NFG=4
+refused "FGMPI_IMAGE_MAPPINGS=one: allowed is auto, protected, joined or copied" env FGMPI_IMAGE_MAPPINGS=one "$programs/globals_c"
 refused "FGMPI_PRIVATIZE=maybe: allowed is auto, on or off" env FGMPI_PRIVATIZE=maybe "$programs/globals_c"
 refused 'FGMPI_PRIVATIZE_LIBS names libnone.so, which the program does not load' \
   env FGMPI_PRIVATIZE_LIBS=libnone.so "$programs/globals_c"

@@ -119,8 +119,13 @@ TEST(ElfFile, DamagedFilesDoNoHarm) {
   EXPECT_FALSE(missing.open("/no/such/file"));
 }
 
+class ImagesOfLayout : public ::testing::TestWithParam<Layout> {};
+INSTANTIATE_TEST_SUITE_P(All, ImagesOfLayout,
+                         ::testing::Values(Layout::kProtected, Layout::kJoined, Layout::kCopied),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
 // Images of this test program: arithmetic there and back, private data, shared code.
-TEST(Images, CopiesHaveTheirOwnData) {
+TEST_P(ImagesOfLayout, CopiesHaveTheirOwnData) {
 #ifdef FGMPI_SANITIZE
   GTEST_SKIP() << "an image is a copy of the data segment as bytes, red zones of globals included: "
                   "ASan refuses";
@@ -129,10 +134,13 @@ TEST(Images, CopiesHaveTheirOwnData) {
   ASSERT_TRUE(images.read_modules({}).ok());
   if (!images.can_be_imaged().ok()) GTEST_SKIP() << images.can_be_imaged().what();
   constexpr uint32_t kCount = 5;
-  Status status = images.prepare(kCount);
+  Status status = images.prepare(kCount, GetParam());
   ASSERT_TRUE(status.ok()) << status.what();
+  EXPECT_EQ(images.layout(), GetParam());
   images.note_copied_objects();
-  EXPECT_GE(images.mappings_per_image(), 2u);
+  EXPECT_GE(images.cost_of_image(Layout::kProtected).mappings, 2u);
+  EXPECT_EQ(images.cost_of_image(Layout::kJoined).mappings, 1u);
+  EXPECT_EQ(images.cost_of_image(Layout::kCopied).mappings, 0u);
   auto original = reinterpret_cast<uintptr_t>(&unit_test_global);
   unit_test_global = 99;  // images start from the file, not from here
   for (uint32_t k : {3u, 1u, 4u, 2u}) {
