@@ -1,5 +1,5 @@
 # In a container: an ordinary user, a root file system that is read-only, /dev/shm of 64 MiB, a filter of system calls as
-# Docker's default, few processes, little memory. Jobs run, or one line says what to change.
+# Docker's default, few processes, little memory, also by control groups. Jobs run, or one line says what to change.
 set -u
 bin=$1 programs=$2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -88,5 +88,27 @@ done
 # The shell that starts mpiexec, hydra, its proxy and two processes: a limit on processes counts those, not ranks.
 runs "few processes" 1000 "${user[@]}" prlimit --nproc=40 "$bin/mpiexec" -n 2 -nfg 500 "$work/job"
 says "little address space" 'would fit' "${user[@]}" prlimit --as=300000000 "$bin/mpiexec" -n 1 -nfg 20000 "$work/job"
+
+# Control groups with little memory and few processes, where they can be made.
+groups=
+make_group() { # make_group CONTROLLER FILE VALUE: version 1 has a tree for each controller, version 2 one for all
+  local folder=/sys/fs/cgroup/$1/fgmpi-test-$work_name
+  [ -d "/sys/fs/cgroup/$1" ] || folder=/sys/fs/cgroup/fgmpi-test-$work_name
+  mkdir -p "$folder" 2>/dev/null && echo "$3" 2>/dev/null >"$folder/$2" || { rmdir "$folder" 2>/dev/null; return 1; }
+  case " $groups " in *" $folder "*) ;; *) groups+=" $folder" ;; esac
+}
+work_name=$(basename "$work")
+memory_file=memory.max
+[ -d /sys/fs/cgroup/memory ] && memory_file=memory.limit_in_bytes
+if make_group memory $memory_file 256M && make_group pids pids.max 40; then
+  confined=(bash -c 'for group in $0; do echo $$ >"$group/cgroup.procs"; done; exec "$@"' "$groups")
+  runs "a control group" 1000 "${confined[@]}" "${user[@]}" "$bin/mpiexec" -n 2 -nfg 500 "$work/job"
+  says "a control group's memory" 'would fit' "${confined[@]}" "${user[@]}" "$bin/mpiexec" -n 1 -nfg 100000 "$work/job"
+else
+  echo "no control groups can be made here"
+fi
+for group in $groups; do
+  for try in 1 2 3 4 5 6 7 8 9 10; do rmdir "$group" 2>/dev/null && break || sleep 0.1; done
+done
 [ $failed = 0 ] && echo " No Errors"
 exit $failed
