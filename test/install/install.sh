@@ -228,4 +228,8 @@ expect "its C++ program in many ranks" 0 "^500$" bash -c '"$0/mpiexec" -n 2 -nfg
 expect "bound at start" 0 "BIND_NOW" readelf -d project/build/cmake_cxx
 expect "its Fortran program" 0 "rank +3 bytes +24" "$bin/mpiexec" -n 2 -nfg 2 project/build/cmake_hello_f
 
+modules=/usr/share/modules/init/bash  # of environment-modules, where it is installed
+[ ! -r $modules ] || expect "an environment module" 0 "^$bin/mpicc$" bash -c '. "$0"; module use "$1/share/modulefiles"
+  module load finegrain-mpi; command -v mpicc' $modules "$prefix"
+
 exit $failed
