@@ -22,6 +22,7 @@ enum class Kind : uint8_t {
   kBuffers,
   kBuffering,
   kDeadlock,
+  kRaces,
   kCount
 };
 
@@ -38,6 +39,7 @@ inline constexpr KindText kKinds[] = {
     {"buffers", "buffers that are used while an operation needs them"},
     {"buffering", "sends that only buffering lets return"},
     {"deadlock", "ranks that wait for ever"},
+    {"races", "receives, probes and completions whose result depends on which message comes first"},
 };
 static_assert(sizeof kKinds / sizeof kKinds[0] == static_cast<size_t>(Kind::kCount));
 
@@ -69,6 +71,7 @@ struct Finding {
   std::string sentence;  ///< what is wrong, without a rank: ranks with the same are joined
   std::string allowed;   ///< what MPI allows instead
   std::vector<Participant> calls;  ///< at least one; the first one's rank is counted
+  bool note = false;               ///< may be as it is meant: it does not change the exit status
 };
 
 }  // namespace fgmpi::findings

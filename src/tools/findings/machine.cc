@@ -71,7 +71,8 @@ std::string Report::to_json() const {
   std::string text =
       "{\"findings\": [\n" + joined(order_, [&](uint64_t key) {
         const Joined& j = found_.at(key);
-        return "{\"kind\": " + quoted(kind_name(j.finding)) +
+        return "{\"kind\": " + quoted(kind_name(j.finding)) + ", \"level\": \"" +
+               (j.finding.note ? "note" : "error") + "\"" +
                ", \"sentence\": " + quoted(j.finding.sentence) +
                ", \"allowed\": " + quoted(j.finding.allowed) + ", \"ranks\": [" +
                joined(j.ranks, [](int64_t rank) { return std::to_string(rank); }) +
@@ -91,8 +92,8 @@ std::string Report::to_sarif() const {
     const Finding& f = found_.at(key).finding;
     auto related = f.calls;
     related.erase(related.begin());
-    return "{\"ruleId\": " + quoted(kind_name(f)) +
-           ", \"level\": \"error\", \"message\": {\"text\": " +
+    return "{\"ruleId\": " + quoted(kind_name(f)) + ", \"level\": \"" +
+           (f.note ? "note" : "error") + "\", \"message\": {\"text\": " +
            quoted(f.sentence + (f.allowed.empty() ? "" : "; allowed: " + f.allowed)) +
            "}, \"locations\": [" + json.location(f.calls[0]) + "], \"relatedLocations\": [" +
            joined(related, [&](const Participant& p) { return json.location(p); }) + "]}\n";
@@ -108,11 +109,11 @@ std::string Report::to_html() const {
       "body{font-family:sans-serif;max-width:60em;margin:2em auto}"
       "article{border-left:4px solid #b33;padding:0 1em;margin:1em 0}code{background:#eee}"
       "</style></head><body>\n" +
-      format("<h1>%zu findings</h1>\n", order_.size());
+      std::string("<h1>") + count_words() + "</h1>\n";
   for (uint64_t key : order_) {
     const Joined& j = found_.at(key);
-    text += std::string("<article><h2>") + kind_name(j.finding) + ": " +
-            html_text(j.finding.sentence) + "</h2><ul>\n";
+    text += std::string("<article><h2>") + kind_name(j.finding) +
+            (j.finding.note ? " (note): " : ": ") + html_text(j.finding.sentence) + "</h2><ul>\n";
     for (const Participant& p : j.finding.calls)
       text += "<li><code>" + html_text(call_words(p)) + "</code> " +
               format("rank %lld ", static_cast<long long>(p.rank)) + html_text(p.role) + " <b>" +

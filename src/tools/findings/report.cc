@@ -58,7 +58,7 @@ void Report::read_text(std::string_view text) {
 void Report::read_record(std::string_view line) {
   const std::string_view kind = take_word(&line, ' ');
   uint64_t key = 0;
-  if (kind == "F") return read_finding(line);
+  if (kind == "F" || kind == "N") return read_finding(line, kind == "N");
   if (!read_number(take_word(&line, ' '), &key, 16)) return;
   if (kind == "S") {
     Site site;
@@ -71,7 +71,7 @@ void Report::read_record(std::string_view line) {
   }
 }
 
-void Report::read_finding(std::string_view line) {
+void Report::read_finding(std::string_view line, bool note) {
   uint64_t key = 0;
   unsigned kind = 0;
   std::string_view head = take_word(&line, '\t');
@@ -79,6 +79,7 @@ void Report::read_finding(std::string_view line) {
       kind >= static_cast<unsigned>(Kind::kCount))
     return;
   Finding f;
+  f.note = note;
   f.kind = static_cast<Kind>(kind);
   f.sentence = take_word(&line, '\t');
   f.allowed = take_word(&line, '\t');
@@ -128,6 +129,20 @@ std::string Report::place_words(uint64_t site) const {
   return words;
 }
 
+size_t Report::notes() const {
+  size_t notes = 0;
+  for (uint64_t key : order_) notes += found_.at(key).finding.note;
+  return notes;
+}
+
+std::string Report::count_words() const {
+  auto words = [](size_t n, const char* what) {
+    return format("%zu %s%s", n, what, n == 1 ? "" : "s");
+  };
+  if (notes() == 0) return words(count(), "finding");
+  return (count() ? words(count(), "finding") + ", " : "") + words(notes(), "note");
+}
+
 std::string Report::to_text() const {
   std::string text;
   Kind last = Kind::kCount;
@@ -138,8 +153,9 @@ std::string Report::to_text() const {
     // Who waits in a deadlock is one block, whatever the calls.
     const bool goes_on = f.kind == Kind::kDeadlock && last == f.kind && last_sentence == f.sentence;
     if (!goes_on) {
-      text += format("fgmpi: check: %s: ", kKinds[static_cast<size_t>(f.kind)].name) + f.sentence +
-              "\n";
+      text += format("fgmpi: check: %s%s: ", kKinds[static_cast<size_t>(f.kind)].name,
+                     f.note ? " (note)" : "") +
+              f.sentence + "\n";
     }
     for (size_t i = 0; i < f.calls.size(); ++i) {
       const Participant& p = f.calls[i];
@@ -152,8 +168,7 @@ std::string Report::to_text() const {
     last = f.kind;
     last_sentence = f.sentence;
   }
-  if (!found_.empty())
-    text += format("fgmpi: check: %zu finding%s\n", order_.size(), order_.size() == 1 ? "" : "s");
+  if (!order_.empty()) text += "fgmpi: check: " + count_words() + "\n";
   return text;
 }
 

@@ -32,7 +32,9 @@ class Report {
   /// Finds the lines of all sites; by libbacktrace.
   void resolve();
 
-  size_t count() const { return found_.size(); }
+  /// Findings, notes aside.
+  size_t count() const { return order_.size() - notes(); }
+  size_t notes() const;
   std::string to_text() const;
   std::string to_json() const;
   std::string to_sarif() const;
@@ -43,7 +45,8 @@ class Report {
 
  private:
   void read_record(std::string_view line);
-  void read_finding(std::string_view line);
+  void read_finding(std::string_view line, bool note);
+  std::string count_words() const;  ///< "2 findings, 1 note"
   std::string place_words(uint64_t site) const;
   const Line* line_of(uint64_t site) const;
   friend struct Json;

@@ -67,8 +67,9 @@ void Spool::add(const Finding& f) {
   if (!known->second.insert(f.calls.at(0).rank).second) return;
   const auto name = static_cast<unsigned long long>(key);
   if (!fresh) return write(format("R %llx %lld\n", name, static_cast<long long>(f.calls[0].rank)));
-  std::string line = format("F %llx %u\t", name, static_cast<unsigned>(f.kind)) +
-                     escaped(f.sentence) + "\t" + escaped(f.allowed);
+  std::string line =
+      format("%c %llx %u\t", f.note ? 'N' : 'F', name, static_cast<unsigned>(f.kind)) +
+      escaped(f.sentence) + "\t" + escaped(f.allowed);
   for (const Participant& p : f.calls)
     line += format("\t%lld\x1f", static_cast<long long>(p.rank)) + escaped(p.call) + "\x1f" +
             escaped(p.arguments) + format("\x1f%llx\x1f", static_cast<unsigned long long>(p.site)) +

@@ -2,6 +2,7 @@
 //
 //   S <site, hex> <offset, hex> <path>                                            a place, once
 //   F <key, hex> <kind> \t sentence \t allowed { \t rank \x1f call \x1f arguments \x1f site \x1f role }    the first of a key
+//   N ...                                                                         the same of a note
 //   R <key, hex> <rank>                                                           another rank with the same
 //
 // One record a line; control characters in texts are escaped (base/strings.h). The key is the same in all processes and for
