@@ -40,7 +40,7 @@ static void requests(int rank, int size) {
   static int out[kN][kRows][4], in[kRows];
   MPI_Datatype column;
   MPI_Request r[kN + 1];
-  int to = (rank + 1) % size, from = (rank + size - 1) % size, flag, early = 0;
+  int to = (rank + 1) % size, from = (rank + size - 1) % size, flag, early = 0, late;
   OK(MPI_Type_vector(kRows, 1, 4, MPI_INT, &column));
   OK(MPI_Type_commit(&column));
   for (int i = 0; i < kN; ++i) {
@@ -55,7 +55,7 @@ static void requests(int rank, int size) {
   OK(MPI_Test(&r[kN], &flag, MPI_STATUS_IGNORE));
   CHECK(!flag);
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  OK(MPI_Recv(&early, 1, MPI_INT, from, kTag + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Recv(&late, 1, MPI_INT, from, kTag + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   for (int i = 0; i < kN; ++i) {
     OK(MPI_Recv(in, kRows, MPI_INT, from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     for (int k = 0; k < kRows; ++k) CHECK(in[k] == from * 1000 + i + k);
