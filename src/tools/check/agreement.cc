@@ -1,18 +1,21 @@
-// Agreement: what the members of a communicator give to one collective call is compared before MPI sees it.
+// Agreement: what the members of a communicator give to one collective call is compared.
 //
-// Within a process with what the first member to call has given. Between processes, that first one's is sent to the process
-// of the communicator's rank 0, which compares it with its own first one's; a blocking call waits for the answer, so that
-// what is wrong is known before data moves. The answer waits for no other rank.
+// Within a process with what the first member to call has given, before MPI sees it: a word by word comparison, and one of
+// signatures where words differ. Between processes the first one's is sent to the process of the communicator's rank 0, which
+// compares it with its own first one's. Nobody waits for that: it comes in before every message of the same process, so the
+// process of rank 0 knows of a disagreement before it takes part; where an error or a deadlock of the library comes first, it
+// is asked (ask_home(), before the report of deadlocks all has come in).
 //
 //   first member of a process --announcement--> process of rank 0: compares
-//                             <----answer------
 //
 // Calls whose counts differ by rank are compared by a sum over all pairs of a hash of what one sends the other, minus the same
 // for what is received: 0 when all agree.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "base/hash.h"
 #include "tools/check/call.h"
@@ -22,16 +25,19 @@
 namespace fgmpi::check {
 namespace {
 
-/// One call on a communicator, until all who are expected here have made it.
+/// One call on a communicator, until all who are expected here have made it and, where clocks count, left it.
 struct Entry {
   Announcement first;
-  bool here = false;      ///< a member in this process has made it
-  bool answered = false;  ///< or needs no answer
-  int arrived = 0;        ///< members in this process
-  int announced = 0;      ///< other processes, where rank 0 is
+  bool known = false;  ///< `first` is there
+  bool root_was_first = false;
+  uint64_t counts = 0;  ///< hash of the array of counts of the first member here
+  int arrived = 0;      ///< members in this process
+  int left = 0;         ///< members in this process that MPI has let go
+  int announced = 0;    ///< other processes, where rank 0 is
   int sums = 0;
   bool sum_known = true;
   uint64_t sum = 0;
+  Clock clock, root_clock;  ///< what the members here knew, and the root
 };
 
 struct Disagreement {
@@ -40,20 +46,80 @@ struct Disagreement {
   Announcement one, other;
 };
 
-std::mutex g_lock;  ///< of what follows; nothing of MPI is called under it
-std::map<std::pair<uint64_t, uint64_t>, Entry> g_entries;
+std::mutex g_lock;  ///< of what follows, where there are threads; nothing of MPI is called under it
+std::unordered_map<uint64_t, std::unique_ptr<CallQueue>> g_queues;  ///< by key of the communicator
+std::vector<std::unique_ptr<Entry>> g_spare;
 std::vector<Disagreement> g_disagreements;
-std::set<uint64_t>
-    g_broken;  ///< communicators with a disagreement: what follows from it is not reported
+std::atomic<bool> g_any_disagreements = false;
+std::atomic<int> g_answers = 0;
+
+/// Holds g_lock where a rank's threads may call at the same time.
+class Guard {
+ public:
+  Guard() : locked_(g_process.threads) {
+    if (locked_) g_lock.lock();
+  }
+  ~Guard() {
+    if (locked_) g_lock.unlock();
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  bool locked_;
+};
+
+}  // namespace
+
+struct CallQueue {
+  std::deque<std::unique_ptr<Entry>> entries;  ///< by number, from `first`; null: over
+  uint64_t first = 0;
+  bool broken = false;  ///< there was a disagreement: what follows from it is not reported
+
+  Entry* at(uint64_t number) {
+    if (number < first) return nullptr;
+    while (number >= first + entries.size()) {
+      if (g_spare.empty()) {
+        entries.push_back(std::make_unique<Entry>());
+      } else {
+        entries.push_back(std::move(g_spare.back()));
+        g_spare.pop_back();
+      }
+    }
+    return entries[number - first].get();
+  }
+  void end(uint64_t number) {
+    auto& entry = entries[number - first];
+    *entry = Entry();
+    g_spare.push_back(std::move(entry));
+    while (!entries.empty() && !entries.front()) {
+      entries.pop_front();
+      ++first;
+    }
+  }
+};
+
+namespace {
+
+CallQueue& queue_of(uint64_t key) {
+  auto& queue = g_queues[key];
+  if (!queue) queue = std::make_unique<CallQueue>();
+  return *queue;
+}
+
+void note_disagreement(const Disagreement& d) {
+  g_disagreements.push_back(d);
+  g_any_disagreements = true;
+}
 
 bool same_operation(const Announcement& a, const Announcement& b) {
   const CallInfo &x = a.call.info(), &y = b.call.info();
   return x.starts == y.starts && !std::strcmp(x.operation, y.operation);
 }
 
-/// REQUIRES: g_lock is held.
-void compare(const Announcement& one, const Announcement& other) {
-  if (g_broken.contains(one.comm)) return;
+/// REQUIRES: a Guard.
+void compare(CallQueue* queue, const Announcement& one, const Announcement& other) {
+  if (queue->broken) return;
   const char *sentence = nullptr,
              *allowed =
                  "all members of a communicator make the same collective calls in the same order";
@@ -73,40 +139,52 @@ void compare(const Announcement& one, const Announcement& other) {
     allowed = "what each rank sends has the types that it is received with, one by one";
   }
   if (!sentence) return;
-  g_broken.insert(one.comm);
-  g_disagreements.push_back({sentence, allowed, one, other});
+  queue->broken = true;
+  note_disagreement({sentence, allowed, one, other});
 }
 
 // ---- What a call says --------------------------------------------------------------------------------------------------
 
-/// Arguments of a collective by name.
+int64_t number_at(const Call& call, int64_t array, int i) {
+  return call.info().large ? reinterpret_cast<const int64_t*>(array)[i]
+                           : reinterpret_cast<const int*>(array)[i];
+}
+
+/// Arguments of a collective.
 struct Arguments {
   const Call& call;
   const OwnComm& own;
 
-  bool has(const char* name) const { return call.find(name) >= 0; }
+  bool is_root() const {
+    return !call.has(&Positions::root) || call.value(&Positions::root) == own.rank;
+  }
   bool in_place() const {
-    return (has("sendbuf") && call.value("sendbuf") == word_of_in_place()) ||
-           (has("recvbuf") && call.value("recvbuf") == word_of_in_place());
+    return call.value(&Positions::send_buffer) == word_of_in_place() ||
+           call.value(&Positions::recv_buffer) == word_of_in_place();
   }
-  Signature one(const char* count, const char* type) const {
+  Signature sent() const { return one(&Positions::send_count, &Positions::send_type); }
+  Signature taken() const { return one(&Positions::recv_count, &Positions::recv_type); }
+  /// Of the i-th element of arrays that begin with "send" or "recv".
+  Signature part(bool sends, int i) const {
+    const int counts = call.find(sends ? "sendcounts" : "recvcounts");
+    const int types = call.find(sends ? "sendtypes" : "recvtypes");
+    const auto type = types >= 0 ? reinterpret_cast<const MPI_Datatype*>(call.at(types))[i]
+                                 : static_cast<MPI_Datatype>(call.value(
+                                       sends ? &Positions::send_type : &Positions::recv_type));
+    return counts < 0 ? Signature{0, 0, false, false}
+                      : signature_of(type, number_at(call, call.at(counts), i));
+  }
+
+ private:
+  Signature one(int8_t Positions::*count, int8_t Positions::*type) const {
     return signature_of(static_cast<MPI_Datatype>(call.value(type)), call.value(count));
-  }
-  /// Of the i-th element of arrays.
-  Signature part(const char* counts, const char* type, const char* types, int i) const {
-    const int64_t array = call.value(counts);
-    const int64_t count = call.info().large ? reinterpret_cast<const int64_t*>(array)[i]
-                                            : reinterpret_cast<const int*>(array)[i];
-    const auto of = has(types) ? static_cast<const MPI_Datatype*>(call.pointer(types))[i]
-                               : static_cast<MPI_Datatype>(call.value(type));
-    return signature_of(of, count);
   }
 };
 
-Signature of_all_parts(const Arguments& a, const char* type) {
+Signature of_all_parts(const Arguments& a) {
   Signature all;
   for (int i = 0; i < a.own.comm->size; ++i) {
-    const Signature s = a.part("recvcounts", type, "recvtypes", i);
+    const Signature s = a.part(false, i);
     all.known = all.known && s.known && !s.packed;
     all.hash = mix(all.hash, mix(s.hash, s.length));
   }
@@ -115,21 +193,28 @@ Signature of_all_parts(const Arguments& a, const char* type) {
 }
 
 /// What must be the same at all members; unknown where there is nothing.
-Signature common_signature(const Arguments& a, const char* operation) {
-  auto is = [&](const char* name) { return !std::strcmp(operation, name); };
-  Signature nothing;
-  nothing.known = false;
-  const bool root = !a.has("root") || a.call.value("root") == a.own.rank;
-  if (a.own.comm->inter) return nothing;
-  if (is("Bcast") || is("Reduce") || is("Allreduce") || is("Scan") || is("Exscan"))
-    return a.one("count", "datatype");
-  if (is("Reduce_scatter_block")) return a.one("recvcount", "datatype");
-  if (is("Reduce_scatter")) return of_all_parts(a, "datatype");
-  if (is("Allgatherv")) return of_all_parts(a, "recvtype");
-  if (is("Gather")) return root ? a.one("recvcount", "recvtype") : a.one("sendcount", "sendtype");
-  if (is("Scatter")) return root ? a.one("sendcount", "sendtype") : a.one("recvcount", "recvtype");
-  if (is("Allgather") || is("Alltoall")) return a.one("recvcount", "recvtype");
-  return nothing;
+Signature common_signature(const Arguments& a) {
+  if (a.own.comm->inter) return {0, 0, false, false};
+  switch (a.call.info().collective) {
+    case Collective::kBcast:
+    case Collective::kReduce:
+    case Collective::kAllreduce:
+    case Collective::kScan:
+    case Collective::kExscan:
+    case Collective::kReduceScatterBlock:
+    case Collective::kAllgather:
+    case Collective::kAlltoall:
+      return a.taken();
+    case Collective::kReduceScatter:
+    case Collective::kAllgatherv:
+      return of_all_parts(a);
+    case Collective::kGather:
+      return a.is_root() ? a.taken() : a.sent();
+    case Collective::kScatter:
+      return a.is_root() ? a.sent() : a.taken();
+    default:
+      return {0, 0, false, false};
+  }
 }
 
 uint64_t pair_hash(int from, int to, const Signature& s) {
@@ -138,180 +223,165 @@ uint64_t pair_hash(int from, int to, const Signature& s) {
                              mix(s.hash, s.length));
 }
 
-/// This member's part of the sum; false: the call has none, or what it sends is not known.
-bool sum_of(const Arguments& a, const char* operation, uint64_t* sum) {
-  auto is = [&](const char* name) { return !std::strcmp(operation, name); };
+bool has_sum(Collective c) {
+  return c == Collective::kGatherv || c == Collective::kScatterv || c == Collective::kAlltoallv ||
+         c == Collective::kAlltoallw;
+}
+
+/// This member's part of the sum; false: what it sends is not known.
+bool sum_of(const Arguments& a, uint64_t* sum) {
+  const Collective c = a.call.info().collective;
   const int me = a.own.rank, size = a.own.comm->size;
-  bool known = !a.own.comm->inter;
+  bool all_known = !a.own.comm->inter;
   auto add = [&](int from, int to, const Signature& s, bool sent) {
-    known = known && s.known && !s.packed;
+    all_known = all_known && s.known && !s.packed;
     *sum += sent ? pair_hash(from, to, s) : -pair_hash(from, to, s);
   };
-  if (!known) return false;
-  if (is("Gatherv") || is("Scatterv")) {
-    const bool gathers = is("Gatherv");
-    const int root = static_cast<int>(a.call.value("root"));
-    const char* one_type = gathers ? "sendtype" : "recvtype";
-    const char* one_count = gathers ? "sendcount" : "recvcount";
-    for (int i = 0; me == root && i < size; ++i)
-      add(i, 0,
-          a.part(gathers ? "recvcounts" : "sendcounts", gathers ? "recvtype" : "sendtype", "", i),
-          !gathers);
-    if (a.in_place())
-      add(me, 0,
-          a.part(gathers ? "recvcounts" : "sendcounts", gathers ? "recvtype" : "sendtype", "", me),
-          gathers);
-    else
-      add(me, 0, a.one(one_count, one_type), gathers);
-    return known;
+  if (!all_known) return false;
+  if (c == Collective::kGatherv || c == Collective::kScatterv) {
+    // Each member has a part of its own, and the root has all of them on the other side.
+    const bool gathers = c == Collective::kGatherv;
+    for (int i = 0; a.is_root() && i < size; ++i) add(i, 0, a.part(!gathers, i), !gathers);
+    add(me, 0, a.in_place() ? a.part(!gathers, me) : gathers ? a.sent() : a.taken(), gathers);
+    return all_known;
   }
-  if ((!is("Alltoallv") && !is("Alltoallw")) || a.in_place()) return false;
+  if (a.in_place()) return false;
   for (int i = 0; i < size; ++i) {
-    add(me, i, a.part("sendcounts", "sendtype", "sendtypes", i), true);
-    add(i, me, a.part("recvcounts", "recvtype", "recvtypes", i), false);
+    add(me, i, a.part(true, i), true);
+    add(i, me, a.part(false, i), false);
   }
-  return known;
+  return all_known;
 }
 
 /// A member's own send and receive buffers agree, where it receives what it sends to itself.
-void look_at_own(Call* call, const Arguments& a, const char* operation) {
-  auto is = [&](const char* name) { return !std::strcmp(operation, name); };
-  const bool both = is("Allgather") || is("Alltoall") ||
-                    ((is("Gather") || is("Scatter")) && call->value("root") == a.own.rank);
-  if (a.in_place() || a.own.comm->inter) return;
-  Signature sent, taken;
-  if (both) {
-    sent = a.one("sendcount", "sendtype");
-    taken = a.one("recvcount", "recvtype");
-  } else if (is("Allgatherv")) {
-    sent = a.one("sendcount", "sendtype");
-    taken = a.part("recvcounts", "recvtype", "", a.own.rank);
-  } else {
+void look_at_own(Call* call, const Arguments& a) {
+  const Collective c = call->info().collective;
+  const bool parts = c == Collective::kAllgatherv;
+  const bool both = c == Collective::kAllgather || c == Collective::kAlltoall ||
+                    ((c == Collective::kGather || c == Collective::kScatter) && a.is_root());
+  if ((!both && !parts) || a.in_place() || a.own.comm->inter) return;
+  if (both && call->value(&Positions::send_count) == call->value(&Positions::recv_count) &&
+      call->value(&Positions::send_type) == call->value(&Positions::recv_type))
     return;
-  }
-  if (!(sent == taken))
+  if (!(a.sent() == (parts ? a.part(false, a.own.rank) : a.taken())))
     report(Kind::kCollectives, "counts or types of a collective call do not agree",
            "what each rank sends has the types that it is received with, one by one", {call->me()});
 }
 
-Announcement announcement_of(const Call& call, const Arguments& a, const OwnComm& own, int world) {
+/// Of the array whose elements all members give alike.
+uint64_t hash_of_counts(const Arguments& a) {
+  const Collective c = a.call.info().collective;
+  if (c != Collective::kAllgatherv && c != Collective::kReduceScatter) return 0;
+  const int counts = a.call.find("recvcounts");
+  return hash_bytes(reinterpret_cast<const void*>(a.call.at(counts)),
+                    static_cast<size_t>(a.own.comm->size) * (a.call.info().large ? 8 : 4));
+}
+
+/// Does the call give what the first one here has given, so that it needs no further look? REQUIRES: a Guard.
+bool repeats(const Arguments& a, const Entry& e) {
+  const Call& call = a.call;
+  const CallRecord& first = e.first.call;
+  if (!e.known || e.arrived == 0 || call.record().id != first.id) return false;
+  const CallInfo& info = call.info();
+  for (unsigned set = info.sets.agreed; set; set &= set - 1) {
+    const int i = __builtin_ctz(set);
+    if (call.at(i) != first.words[i]) return false;
+    if (info.parameters[i].object == Object::kDatatype &&
+        !is_predefined(static_cast<int>(call.at(i))))
+      return false;
+  }
+  return !(info.at.root >= 0 && (a.is_root() || e.root_was_first)) && hash_of_counts(a) == e.counts;
+}
+
+Announcement announcement_of(const Arguments& a, int world, uint64_t number) {
+  const Call& call = a.call;
   Announcement said;
-  const Signature s = call.info().role == Role::kCollective
-                          ? common_signature(a, call.info().operation)
-                          : Signature{0, 0, false, false};
+  const Signature s =
+      call.info().role == Role::kCollective ? common_signature(a) : Signature{0, 0, false, false};
   said.known = s.known;
   said.packed = s.packed;
   said.hash = s.hash;
   said.length = s.length;
-  said.rooted = a.has("root");
-  said.inter = own.comm->inter;
-  said.root = static_cast<int>(call.value("root"));
+  said.rooted = call.has(&Positions::root);
+  said.inter = a.own.comm->inter;
+  said.root = static_cast<int>(call.value(&Positions::root));
   // The program's own operations have a handle at each rank.
-  const auto op = static_cast<int>(call.value("op"));
+  const auto op = static_cast<int>(call.value(&Positions::op));
   said.op = is_predefined(op) ? op : -1;
   said.world = world;
-  said.comm = own.comm->key;
-  said.number = own.collectives;
+  said.comm = a.own.comm->key;
+  said.number = number;
   said.call = call.record();
   return said;
 }
 
 // ---- Members arrive ----------------------------------------------------------------------------------------------------
 
-bool is_over(const Comm& c, const Entry& e) {
-  if (e.arrived < c.local_members) return false;
-  const int others = c.home == g_process.me ? static_cast<int>(c.others.size()) : 0;
-  return e.announced >= others && e.sums >= others;
-}
-
-/// All have come: does what is sent agree with what is received? REQUIRES: g_lock is held, is_over().
-void judge_sum(const Comm& c, const Entry& e) {
-  if (c.home != g_process.me || !e.sum_known || e.sum == 0 || g_broken.contains(c.key)) return;
-  g_broken.insert(c.key);
-  g_disagreements.push_back(
-      {"counts or types of a collective call do not agree",
-       "what each rank sends has the types that it is received with, one by one", e.first,
-       e.first});
-}
-
-void end_if_over(const Comm& c, std::map<std::pair<uint64_t, uint64_t>, Entry>::iterator at) {
-  if (!is_over(c, at->second)) return;
-  judge_sum(c, at->second);
-  g_entries.erase(at);
-}
-
-/// True when the process of rank 0 is to be told of the first call, and of the sum.
-struct Tell {
-  bool first = false, sum = false;
-  WireSum summed = {};
-};
-
-Tell arrive(const Comm& c, const Announcement& said, bool known, uint64_t sum) {
-  Tell tell;
-  std::lock_guard guard(g_lock);
-  auto [at, fresh] = g_entries.try_emplace({said.comm, said.number});
-  Entry& e = at->second;
-  if (fresh)
-    e.first = said;
-  else
-    compare(said, e.first);
-  tell.first = !e.here && c.home != g_process.me;
-  e.here = true;
-  ++e.arrived;
-  e.sum += sum;
-  e.sum_known = e.sum_known && known;
-  tell.sum = e.arrived == c.local_members && c.home != g_process.me;
-  if (tell.sum) tell.summed = {WireKind::kSum, e.sum_known, said.comm, said.number, e.sum};
-  if (!tell.first) end_if_over(c, at);
-  return tell;
-}
-
-bool answered(const Announcement& said, const Comm& c) {
-  std::lock_guard guard(g_lock);
-  auto at = g_entries.find({said.comm, said.number});
-  if (at == g_entries.end() || !at->second.answered) return at == g_entries.end();
-  end_if_over(c, at);
-  return true;
+/// REQUIRES: a Guard.
+void end_if_over(const Comm& c, uint64_t number) {
+  CallQueue& queue = *c.calls;
+  const Entry* e = queue.at(number);
+  if (!e || e->arrived < c.local_members ||
+      (e->left < c.local_members && g_process.wants(Kind::kRaces)))
+    return;
+  const bool home = c.home == g_process.me;
+  const int others = home ? static_cast<int>(c.others.size()) : 0;
+  const bool sums = has_sum(e->first.call.info().collective);
+  if (e->announced < others || (sums && e->sums < others)) return;
+  if (sums && home && e->sum_known && e->sum != 0 && !queue.broken) {
+    queue.broken = true;
+    note_disagreement({"counts or types of a collective call do not agree",
+                       "what each rank sends has the types that it is received with, one by one",
+                       e->first, e->first});
+  }
+  queue.end(number);
 }
 
 const Comm* find_comm(uint64_t key) {
   auto found = g_process.comms.find(key);
-  return found == g_process.comms.end() ? nullptr : found->second.get();
+  return found == g_process.comms.end() || !found->second->calls ? nullptr : found->second.get();
 }
 
-void on_announcement(int process, const Announcement& said) {
+void on_announcement(const Announcement& said) {
   if (said.call.id >= kCallCount) return;
-  {
-    std::lock_guard guard(g_lock);
-    auto [at, fresh] = g_entries.try_emplace({said.comm, said.number});
-    if (fresh)
-      at->second.first = said;
-    else
-      compare(said, at->second.first);
-    ++at->second.announced;
-    if (const Comm* c = find_comm(said.comm)) end_if_over(*c, at);
-  }
-  report_disagreements();  // before the answer, after which the job may end in an error
-  const WireAnswer answer = {WireKind::kAnswer, said.comm, said.number};
-  MPIX_Tool_notify(process, &answer, sizeof answer);
-}
-
-void on_answer(const WireAnswer& answer) {
-  std::lock_guard guard(g_lock);
-  auto at = g_entries.find({answer.comm, answer.number});
-  if (at == g_entries.end()) return;
-  at->second.answered = true;
-  if (const Comm* c = find_comm(answer.comm)) end_if_over(*c, at);
+  Guard guard;
+  CallQueue& queue = queue_of(said.comm);
+  Entry* e = queue.at(said.number);
+  if (!e) return;
+  if (e->known)
+    compare(&queue, said, e->first);
+  else
+    e->first = said;
+  e->known = true;
+  ++e->announced;
+  if (const Comm* c = find_comm(said.comm)) end_if_over(*c, said.number);
 }
 
 void on_sum(const WireSum& sum) {
-  std::lock_guard guard(g_lock);
-  auto [at, fresh] = g_entries.try_emplace({sum.comm, sum.number});
-  (void)fresh;
-  ++at->second.sums;
-  at->second.sum += sum.sum;
-  at->second.sum_known = at->second.sum_known && sum.known;
-  if (const Comm* c = find_comm(sum.comm)) end_if_over(*c, at);
+  Guard guard;
+  Entry* e = queue_of(sum.comm).at(sum.number);
+  if (!e) return;
+  ++e->sums;
+  e->sum += sum.sum;
+  e->sum_known = e->sum_known && sum.known;
+  if (const Comm* c = find_comm(sum.comm)) end_if_over(*c, sum.number);
+}
+
+/// What members know when they have left follows from these: bit 0 what all knew, bit 1 what the root knew.
+enum Learns : uint8_t { kNothing, kOfAll, kOfRoot };
+Learns learns(const CallInfo& info, bool root) {
+  switch (info.collective) {
+    case Collective::kBcast:
+    case Collective::kScatter:
+    case Collective::kScatterv:
+      return root ? kNothing : kOfRoot;
+    case Collective::kReduce:
+    case Collective::kGather:
+    case Collective::kGatherv:
+      return root ? kOfAll : kNothing;
+    default:  // of a scan more than follows, which hides races but makes none up
+      return kOfAll;
+  }
 }
 
 findings::Participant participant_of(const Announcement& said, const char* role) {
@@ -323,50 +393,112 @@ findings::Participant participant_of(const Announcement& said, const char* role)
 
 void look_at_collective(Call* call) {
   const CallInfo& info = call->info();
-  if (info.role != Role::kCollective && info.role != Role::kCreation) return;
-  if (!g_process.wants(Kind::kCollectives) || g_process.opens_groups) return;
-  int position = 0;
-  while (position < info.count && info.parameters[position].object != Object::kComm) ++position;
-  if (position == info.count) return;
-  OwnComm* own = call->rank()->comm_of(static_cast<MPI_Comm>(call->at(position)));
+  if (g_process.opens_groups || info.at.comm < 0) return;
+  if (!g_process.wants(Kind::kCollectives) && !g_process.wants(Kind::kRaces)) return;
+  Rank* rank = call->rank();
+  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
   if (!own || own->comm->local_members == 0) return;
-  const Arguments arguments{*call, *own};
-  const Announcement said = announcement_of(*call, arguments, *own, call->rank()->world);
-  ++own->collectives;
-  uint64_t sum = 0;
-  const bool known = info.role == Role::kCollective && sum_of(arguments, info.operation, &sum);
-  if (info.role == Role::kCollective) look_at_own(call, arguments, info.operation);
-  const Comm& c = *own->comm;
-  const Tell tell = arrive(c, said, known, sum);
-  if (tell.first) MPIX_Tool_notify(c.home, &said, sizeof said);
-  if (tell.sum) MPIX_Tool_notify(c.home, &tell.summed, sizeof tell.summed);
-  // Nonblocking ones, too: the other process answers while it polls, whatever its ranks do.
-  if (tell.first)
-    while (!answered(said, c)) MPIX_Yield();
+  Comm& c = *own->comm;
+  const Arguments a{*call, *own};
+  const uint64_t number = own->collectives++;
+  call->collective = {own->comm, number, a.is_root()};
+  if (info.role == Role::kCollective) look_at_own(call, a);
+  if (!c.others.empty() && rank->events &&
+      (own->events.empty() || own->events.back().second != rank->events))
+    own->events.emplace_back(number, rank->events);
+  std::optional<Announcement> announced;
+  WireSum summed = {WireKind::kSum, true, c.key, number, 0};
+  bool sums = false;
+  {
+    Guard guard;
+    if (!c.calls) c.calls = &queue_of(c.key);
+    Entry* e = c.calls->at(number);
+    if (!e) return;
+    if (!repeats(a, *e)) {
+      const Announcement said = announcement_of(a, rank->world, number);
+      if (e->known) compare(c.calls, said, e->first);
+      if (e->arrived == 0) {
+        e->first = said;
+        e->counts = hash_of_counts(a);
+        e->root_was_first = info.at.root >= 0 && a.is_root();
+        e->known = true;
+        if (c.home != g_process.me) announced = said;
+      }
+    }
+    ++e->arrived;
+    if (rank->clock) {
+      learn(&e->clock, rank->clock);
+      if (info.at.root >= 0 && a.is_root()) e->root_clock = rank->clock;
+    }
+    if (has_sum(info.collective)) {
+      e->sum_known = sum_of(a, &e->sum) && e->sum_known;
+      sums = c.home != g_process.me && e->arrived == c.local_members;
+      summed.known = e->sum_known;
+      summed.sum = e->sum;
+    }
+    end_if_over(c, number);
+  }
+  if (announced) MPIX_Tool_notify(c.home, &*announced, sizeof *announced);
+  if (sums) MPIX_Tool_notify(c.home, &summed, sizeof summed);
   report_disagreements();
+}
+
+void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call) {
+  if (!g_process.wants(Kind::kRaces)) return;
+  const Comm& c = *call.comm;
+  const Learns what = info.starts == Starts::kPersistent ? kNothing : learns(info, call.is_root);
+  Guard guard;
+  Entry* e = c.calls->at(call.number);
+  if (!e) return;
+  if (what != kNothing) {
+    learn(&rank->clock, what == kOfRoot ? e->root_clock : e->clock);
+    // What members in other processes knew is not known here: their order follows from the number of the call.
+    if (!c.others.empty() || c.inter)
+      learn(&rank->clock, of_comm(c.key & ~uint64_t{1}), call.number + 1);
+  }
+  ++e->left;
+  end_if_over(c, call.number);
 }
 
 void on_agreement(int process, const void* data, int bytes) {
   Announcement said;
-  WireAnswer answer;
   WireSum sum;
   const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
   if (kind == WireKind::kAnnouncement && bytes == sizeof said) {
     std::memcpy(static_cast<void*>(&said), data, sizeof said);
-    on_announcement(process, said);
-  } else if (kind == WireKind::kAnswer && bytes == sizeof answer) {
-    std::memcpy(&answer, data, sizeof answer);
-    on_answer(answer);
+    on_announcement(said);
+    report_disagreements();
   } else if (kind == WireKind::kSum && bytes == sizeof sum) {
     std::memcpy(&sum, data, sizeof sum);
     on_sum(sum);
+  } else if (kind == WireKind::kQuestion) {
+    const WireKind answer = WireKind::kAnswer;
+    MPIX_Tool_notify(process, &answer, sizeof answer);
+  } else if (kind == WireKind::kAnswer) {
+    ++g_answers;
   }
 }
 
+void ask_home() {
+  // What the other processes have sent is there in microseconds; one that is gone never answers.
+  constexpr auto kLongest = std::chrono::milliseconds(200);
+  std::set<int> homes;
+  for (const auto& [key, c] : g_process.comms)
+    if (c->calls && !c->calls->entries.empty() && c->home != g_process.me) homes.insert(c->home);
+  const int wanted = g_answers + static_cast<int>(homes.size());
+  const WireKind question = WireKind::kQuestion;
+  for (int home : homes) MPIX_Tool_notify(home, &question, sizeof question);
+  const auto end = std::chrono::steady_clock::now() + kLongest;
+  while (g_answers < wanted && std::chrono::steady_clock::now() < end) MPIX_Yield();
+  report_disagreements();
+}
+
 void report_disagreements() {
+  if (!g_any_disagreements) return;
   std::vector<Disagreement> list;
   {
-    std::lock_guard guard(g_lock);
+    Guard guard;
+    g_any_disagreements = false;
     list.swap(g_disagreements);
   }
   for (const Disagreement& d : list) {
@@ -378,23 +510,21 @@ void report_disagreements() {
 
 void report_collectives_left() {
   report_disagreements();
-  std::vector<Announcement> left;
-  {
-    std::lock_guard guard(g_lock);
-    for (const auto& [key, e] : g_entries) {
-      const Comm* c = find_comm(key.first);
-      if (g_broken.contains(key.first)) continue;
-      const bool home = c && c->home == g_process.me;
+  for (const auto& [key, queue] : g_queues) {
+    if (queue->broken) continue;
+    const Comm* c = find_comm(key);
+    const bool home = c && c->home == g_process.me;
+    for (const auto& e : queue->entries) {
+      if (!e || !e->known) continue;
       // Where no member in this process ever used the communicator it is not known.
-      if (!c || e.arrived < c->local_members ||
-          (home && e.announced < static_cast<int>(c->others.size())))
-        left.push_back(e.first);
+      if (!c || e->arrived < c->local_members ||
+          (home && e->announced < static_cast<int>(c->others.size())))
+        report(Kind::kCollectives,
+               "a collective call is not made by all members of its communicator",
+               "all members of a communicator make the same collective calls in the same order",
+               {participant_of(e->first, "")});
     }
   }
-  for (const Announcement& said : left)
-    report(Kind::kCollectives, "a collective call is not made by all members of its communicator",
-           "all members of a communicator make the same collective calls in the same order",
-           {participant_of(said, "")});
 }
 
 }  // namespace fgmpi::check

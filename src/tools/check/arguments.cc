@@ -11,10 +11,9 @@ void look_at_types(Call* call) {
   const CallInfo& info = call->info();
   const auto& made = call->rank()->made[static_cast<size_t>(Object::kDatatype)];
   if (made.empty()) return;
-  for (int i = 0; i < info.count; ++i) {
+  for (unsigned set = info.sets.buffers; set; set &= set - 1) {
+    const int i = __builtin_ctz(set);
     const Parameter& buffer = info.parameters[i];
-    if (buffer.what != What::kRead && buffer.what != What::kWritten && buffer.what != What::kBoth)
-      continue;
     if (buffer.second < 0 || call->at(i) == word_of_in_place()) continue;
     const auto type = static_cast<uint32_t>(call->at(buffer.second));
     auto found = made.find(type);
@@ -30,15 +29,17 @@ void look_at_types(Call* call) {
 /// Two results of a call have places of their own.
 void look_at_outputs(Call* call) {
   const CallInfo& info = call->info();
-  for (int i = 0; i < info.count; ++i)
-    for (int k = 0; k < i; ++k) {
-      const Parameter &a = info.parameters[i], &b = info.parameters[k];
-      if (!a.out || !b.out || call->at(i) != call->at(k) || call->at(i) <= 1) continue;
-      if (a.what != What::kPlain || b.what != What::kPlain) continue;  // buffers.cc looks at these
+  for (unsigned set = info.sets.results; set; set &= set - 1) {
+    const int k = __builtin_ctz(set);
+    for (unsigned later = set & (set - 1); later; later &= later - 1) {
+      const int i = __builtin_ctz(later);
+      if (call->at(i) != call->at(k) || call->at(i) == 0 || call->at(i) == 1) continue;
       report(Kind::kArguments,
-             std::string("the results ") + b.name + " and " + a.name + " have the same address",
+             std::string("the results ") + info.parameters[k].name + " and " +
+                 info.parameters[i].name + " have the same address",
              "each result of a call has a place of its own", {call->me()});
     }
+  }
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace {
 constexpr int64_t kMostChecked = 256 << 10;
 constexpr int64_t kMostBlocks = 1 << 14;
 
-void set_reach(Region* r) {
-  const Layout* l = layout_of(r->type);
+void set_reach(Region* r, const Layout& layout) {
+  const Layout* l = &layout;
   const int64_t last = (r->count - 1) * l->extent;
   r->low = r->base + l->low + std::min<int64_t>(last, 0);
   r->high = r->base + l->high + std::max<int64_t>(last, 0);
@@ -45,12 +45,26 @@ bool overlap(const Region& a, const Region& b) {
   return false;
 }
 
+/// A checksum that the compiler turns into vector code: of each of 16 lanes a rotating sum.
+uint64_t sum_of_bytes(const char* at, size_t bytes, uint64_t seed) {
+  constexpr size_t kLanes = 16, kStep = kLanes * sizeof(uint32_t);
+  uint32_t lanes[kLanes] = {};
+  size_t i = 0;
+  for (; i + kStep <= bytes; i += kStep) {
+    uint32_t words[kLanes];
+    std::memcpy(words, at + i, kStep);
+    for (size_t k = 0; k < kLanes; ++k) lanes[k] = (lanes[k] << 5 | lanes[k] >> 27) + words[k];
+  }
+  return hash_bytes(at + i, bytes - i, hash_bytes(lanes, sizeof lanes, seed));
+}
+
 uint64_t checksum(const Region& r) {
   if (r.exact) {
     const auto bytes = static_cast<int64_t>(r.high - r.low);
-    if (bytes <= kMostChecked) return hash_bytes(r.low, static_cast<size_t>(bytes));
-    return hash_bytes(r.high - kMostChecked / 2, kMostChecked / 2,
-                      hash_bytes(r.low, kMostChecked / 2));
+    if (bytes <= 128) return hash_bytes(r.low, static_cast<size_t>(bytes));
+    if (bytes <= kMostChecked) return sum_of_bytes(r.low, static_cast<size_t>(bytes), 0);
+    return sum_of_bytes(r.high - kMostChecked / 2, kMostChecked / 2,
+                        sum_of_bytes(r.low, kMostChecked / 2, 0));
   }
   uint64_t sum = 0;
   for (const Block& b : r.blocks)
@@ -58,20 +72,33 @@ uint64_t checksum(const Region& r) {
   return sum;
 }
 
+/// Does the rank give or take what only the root does, or all do?
+bool is_root(const Call& call, const OwnComm& own) {
+  return !call.has(&Positions::root) || call.value(&Positions::root) == own.rank;
+}
+
 /// How many times the count of a collective's buffer is there; 0: it is not used by this rank, -1: not told here.
-int64_t times(const Call& call, const Parameter& p, const OwnComm& own) {
-  const char* name = call.info().operation;
-  const bool root = call.find("root") < 0 || call.value("root") == own.rank;
-  const bool sends = !std::strncmp(p.name, "send", 4);
-  if (!std::strncmp(name, "Neighbor", 8) || own.comm->inter) return -1;
-  auto is = [&](const char* other) { return !std::strcmp(name, other); };
-  if (is("Gather")) return sends ? 1 : root ? own.comm->size : 0;
-  if (is("Scatter")) return !sends ? 1 : root ? own.comm->size : 0;
-  if (is("Allgather")) return sends ? 1 : own.comm->size;
-  if (is("Alltoall")) return own.comm->size;
-  if (is("Reduce")) return sends || root ? 1 : 0;
-  if (is("Reduce_scatter_block")) return sends ? own.comm->size : 1;
-  return 1;
+int64_t times(const Call& call, bool sends, const OwnComm& own) {
+  if (own.comm->inter) return -1;
+  const bool root = is_root(call, own);
+  switch (call.info().collective) {
+    case Collective::kNeighbor:
+      return -1;
+    case Collective::kGather:
+      return sends ? 1 : root ? own.comm->size : 0;
+    case Collective::kScatter:
+      return !sends ? 1 : root ? own.comm->size : 0;
+    case Collective::kAllgather:
+      return sends ? 1 : own.comm->size;
+    case Collective::kAlltoall:
+      return own.comm->size;
+    case Collective::kReduce:
+      return sends || root ? 1 : 0;
+    case Collective::kReduceScatterBlock:
+      return sends ? own.comm->size : 1;
+    default:
+      return 1;
+  }
 }
 
 /// MPI_Reduce_scatter: all elements are given, the rank's share is taken.
@@ -85,21 +112,22 @@ bool add_shares(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   for (int i = 0; i < own.comm->size; ++i)
     if (!r.writes || i == own.rank) r.count += number(i);
   if (r.count <= 0) return false;
-  set_reach(&r);
+  set_reach(&r, *layout_of(r.type));
   call->regions.push_back(std::move(r));
   return true;
 }
 
 /// What the counts and displacements of a v-collective cover.
 bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
-  const char* name = call->info().operation;
-  if (!std::strcmp(name, "Reduce_scatter")) return add_shares(call, p, own, std::move(r));
+  const Collective collective = call->info().collective;
+  if (collective == Collective::kReduceScatter) return add_shares(call, p, own, std::move(r));
   const bool sends = !std::strncmp(p.name, "send", 4);
   const int displs_at = call->find(call->find("displs") >= 0 ? "displs"
                                    : sends                   ? "sdispls"
                                                              : "rdispls");
-  const bool root = call->find("root") < 0 || call->value("root") == own.rank;
-  if (!root || displs_at < 0 || own.comm->inter || !std::strncmp(name, "Neighbor", 8)) return false;
+  if (!is_root(*call, own) || displs_at < 0 || own.comm->inter ||
+      collective == Collective::kNeighbor)
+    return false;
   const bool large = call->info().large;
   const auto counts = call->at(p.length), displs = call->at(displs_at);
   const Layout* l = layout_of(r.type);
@@ -133,7 +161,7 @@ bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   return true;
 }
 
-void add_region(Call* call, const Parameter& p, int64_t word) {
+void add_region(Call* call, const Parameter& p, int64_t word, OwnComm* own) {
   const Parameter* second = p.second < 0 ? nullptr : &call->info().parameters[p.second];
   if (p.length < 0 || !second || second->object != Object::kDatatype || second->array) return;
   Region r;
@@ -142,19 +170,16 @@ void add_region(Call* call, const Parameter& p, int64_t word) {
   r.type = static_cast<MPI_Datatype>(call->at(p.second));
   const Layout* l = layout_of(r.type);
   if (!l || word == word_of_in_place() || l->size == 0) return;
-  OwnComm* own = call->info().role == Role::kCollective
-                     ? call->rank()->comm_of(static_cast<MPI_Comm>(call->value("comm")))
-                     : nullptr;
-  if (call->info().role == Role::kCollective && !own) return;
-  if (!std::strcmp(call->info().operation, "Bcast")) r.writes = call->value("root") != own->rank;
+  if (call->info().collective == Collective::kBcast)
+    r.writes = call->value(&Positions::root) != own->rank;
   if (call->info().parameters[p.length].what == What::kCounts) {
     if (own) add_parts(call, p, *own, std::move(r));
     return;
   }
   r.count = call->at(p.length);
-  if (own) r.count *= times(*call, p, *own);
+  if (own) r.count *= times(*call, !std::strncmp(p.name, "send", 4), *own);
   if (r.count <= 0) return;
-  set_reach(&r);
+  set_reach(&r, *l);
   call->regions.push_back(std::move(r));
 }
 
@@ -179,10 +204,20 @@ void look_at_pending(Call* call, const Region& r) {
 
 void look_at_buffers(Call* call) {
   const CallInfo& info = call->info();
-  for (int i = 0; i < info.count; ++i) {
-    const What what = info.parameters[i].what;
-    if (what == What::kRead || what == What::kWritten || what == What::kBoth)
-      add_region(call, info.parameters[i], call->at(i));
+  Rank* rank = call->rank();
+  const bool alone = rank->regions.empty();
+  // Without another buffer in sight nothing can overlap.
+  if (alone && info.starts == Starts::kBlocking &&
+      (info.sets.buffers & (info.sets.buffers - 1)) == 0)
+    return;
+  OwnComm* own = nullptr;
+  if (info.role == Role::kCollective) {
+    own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
+    if (!own) return;
+  }
+  for (unsigned set = info.sets.buffers; set; set &= set - 1) {
+    const int i = __builtin_ctz(set);
+    add_region(call, info.parameters[i], call->at(i), own);
   }
   for (size_t i = 0; i < call->regions.size(); ++i)
     for (size_t k = 0; k < i; ++k)
@@ -192,7 +227,7 @@ void look_at_buffers(Call* call) {
                "what a call writes overlaps nothing else that it is given; MPI_IN_PLACE where the "
                "call takes it",
                {call->me()});
-  if (call->rank()->regions.empty() || info.starts == Starts::kPersistent) return;
+  if (alone || info.starts == Starts::kPersistent) return;
   for (const Region& r : call->regions) look_at_pending(call, r);
 }
 
@@ -212,7 +247,7 @@ void end_regions(Rank* rank, int request, Operation* operation) {
       report(
           Kind::kBuffers, "a buffer was changed before the operation that reads it was complete",
           "an operation's buffer is left alone until the operation is complete",
-          {participant(rank, operation->call), participant(rank, rank->current, "completed it")});
+          {participant(rank, operation->call), participant(rank, *rank->current, "completed it")});
     auto [at, end] = rank->regions.equal_range(r.low);
     for (; at != end; ++at)
       if (at->second.second == &r) {

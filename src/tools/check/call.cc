@@ -26,20 +26,23 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   std::memcpy(record_.words, words, sizeof(int64_t) * info().count);
   lock();
   take_arrived();
-  record_.site = site_of(place);
+  record_.site = site_of(rank_, place);
   outer_ = !rank_->in_call || g_process.threads;
   before_ = rank_->current;
-  rank_->current = record_;
+  rank_->current = &record_;
   rank_->in_call = true;
-  look_at_handles(this);
-  look_at_requests(this);
-  look_at_buffers(this);
+  if (info().sets.used) look_at_handles(this);
+  if (info().at.given >= 0) look_at_requests(this);
+  if (info().sets.buffers) look_at_buffers(this);
   look_at_arguments(this);
+  if (info().hides_order) g_process.hidden_order = true;
   unlock();  // the next may switch
-  look_at_collective(this);
-  lock();
-  look_at_messages(this);
-  unlock();
+  if (info().role == Role::kCollective || info().role == Role::kCreation) look_at_collective(this);
+  if (info().role >= kFirstOfMessages && info().role <= kLastOfMessages) {
+    lock();
+    look_at_messages(this);
+    unlock();
+  }
 }
 
 Call::~Call() {
@@ -54,9 +57,11 @@ void Call::after(int result) {
   take_arrived();
   const bool some = info().role == Role::kCompletion && result != MPI_SUCCESS;
   if (result == MPI_SUCCESS || some) {
-    note_requests(this);
-    note_messages(this);
-    note_handles(this);
+    if (info().at.given >= 0 || info().at.made >= 0) note_requests(this);
+    if (posted || alone || info().role == Role::kProbe) note_messages(this);
+    if (info().sets.changed) note_handles(this);
+    if (collective.comm && info().starts != Starts::kNonblocking)
+      leave_collective(rank_, info(), collective);
   } else {
     undo_messages(this, result);
   }
@@ -86,11 +91,6 @@ int Call::find(const char* name) const {
   for (int i = 0; i < info().count; ++i)
     if (!std::strcmp(info().parameters[i].name, name)) return i;
   return -1;
-}
-
-int64_t Call::value(const char* name) const {
-  const int position = find(name);
-  return position < 0 ? 0 : at(position);
 }
 
 }  // namespace fgmpi::check

@@ -45,10 +45,14 @@ class Call {
   const CallInfo& info() const { return kCalls[record_.id]; }
   const CallRecord& record() const { return record_; }
   int64_t at(int position) const { return record_.words[position]; }
-  /// The position of the first parameter of that name, or -1.
+  /// Of Positions.
+  bool has(int8_t Positions::*where) const { return info().at.*where >= 0; }
+  int64_t value(int8_t Positions::*where) const { return record_.at(info().at.*where); }
+  const void* pointer(int8_t Positions::*where) const {
+    return reinterpret_cast<const void*>(value(where));
+  }
+  /// Of other parameters, by name: the position or -1.
   int find(const char* name) const;
-  int64_t value(const char* name) const;
-  const void* pointer(const char* name) const { return reinterpret_cast<const void*>(value(name)); }
   findings::Participant me(const char* role = "") const {
     return participant(rank_, record_, role);
   }
@@ -67,20 +71,23 @@ class Call {
       false;  ///< not a call that MPI makes in a call of the program (attributes' functions, errors' handlers)
   bool locked_ = false;
   bool status_read_ = true;
-  CallRecord before_;  ///< what the rank was in
+  const CallRecord* before_ = nullptr;  ///< what the rank was in
   MPI_Status own_status_;
   std::vector<MPI_Status> own_statuses_;
   MPI_Status* told_ = nullptr;
 
  public:
-  uint64_t old[kMostArguments] = {};  ///< handles that the call may change, by parameter
+  uint64_t
+      old[kMostArguments];  ///< handles that the call may change, by parameter: those of sets.used
   std::vector<MPI_Request>
       requests;                    ///< as the program gave them, of a call that completes or starts
   std::vector<Region> regions;     ///< buffers of this call
   std::shared_ptr<Posted> posted;  ///< its receive
-  uint64_t message = 0;            ///< what it sends
+  bool alone = false;    ///< it is a blocking receive and no other is under way: not posted
+  uint64_t message = 0;  ///< what it sends
   int send_to = -1;
   Comm* comm = nullptr;
+  CollectiveCall collective;
 };
 
 // handles.cc ----------------------------------------------------------------------------------------------------------
@@ -114,14 +121,30 @@ void note_messages(Call* call);
 void undo_messages(Call* call, int result);
 /// A persistent operation starts.
 void start_message(Call* call, Operation* operation);
-/// A receive of a request is complete.
+/// A receive of a request is complete. What it tells is looked at by sweep().
 void received(Rank* rank, const std::shared_ptr<Posted>& posted, const MPI_Status* status);
+/// Looks at receives that are complete and wait for no earlier one.
+void sweep(Rank* rank);
 /// A receive whose request was freed: which message it takes is not seen.
 void receive_forgotten(Rank* rank, const std::shared_ptr<Posted>& posted);
 /// A send of a request was cancelled.
 void take_back(const Comm* comm, int send_to, uint64_t message);
 void report_messages_left();
 void on_message(const void* data, int bytes);
+
+// races.cc ------------------------------------------------------------------------------------------------------------
+/// A receive, probe or completion whose result depends on what comes first is complete: the rank's own clock goes on.
+uint32_t next_event(Rank* rank);
+/// The receive has taken the message.
+void note_taken(Rank* rank, const Message& message, const Posted& receive);
+/// MPI_Probe or MPI_Iprobe has found a message.
+void note_probed(Call* call, const Message& message);
+/// A call has completed some of a list of requests: (position, that of its status).
+void note_passed(Call* call, const std::vector<std::pair<int, int>>& done);
+/// The message was never taken.
+void note_untaken(Rank* rank, const Message& message, const Comm* comm);
+/// The rank has ended: what was still to be decided.
+void report_races(Rank* rank);
 
 // agreement.cc --------------------------------------------------------------------------------------------------------
 /// May switch: the process of rank 0 of the communicator is asked.
@@ -130,6 +153,10 @@ void look_at_collective(Call* call);
 void on_agreement(int process, const void* data, int bytes);
 void report_disagreements();
 void report_collectives_left();
+/// MPI has made the call: the rank knows what those have known that it has waited for.
+void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call);
+/// An error is about to end the job: waits, not for long, for what the process of rank 0 knows of the calls.
+void ask_home();
 
 // life.cc -------------------------------------------------------------------------------------------------------------
 /// Looks at what has come in from other processes.

@@ -45,6 +45,49 @@ enum class Role : uint8_t {
   kCreation,  ///< collective too, of a communicator, window or file
 };
 
+inline constexpr Role kFirstOfMessages = Role::kSend, kLastOfMessages = Role::kMatchedReceive;
+
 enum class Starts : uint8_t { kBlocking, kNonblocking, kPersistent };
+
+/// The collective operation of a blocking, nonblocking or persistent call.
+enum class Collective : uint8_t {
+  kNone,
+  kBarrier,
+  kBcast,
+  kGather,
+  kGatherv,
+  kScatter,
+  kScatterv,
+  kAllgather,
+  kAllgatherv,
+  kAlltoall,
+  kAlltoallv,
+  kAlltoallw,
+  kReduce,
+  kAllreduce,
+  kReduceScatter,
+  kReduceScatterBlock,
+  kScan,
+  kExscan,
+  kNeighbor,  ///< any of the neighbourhood collectives
+};
+
+/// Where a call has the parameters that are looked at by name; -1: nowhere. Of a call with one buffer, both names are its.
+struct Positions {
+  int8_t comm, root, op, dest, source, send_tag, recv_tag;
+  int8_t send_buffer, send_count, send_type, recv_buffer, recv_count, recv_type;
+  int8_t given, made;  ///< requests that the call is given, or makes
+  int8_t flag, index, out_count, indices, message;
+};
+
+/// Sets of parameters of a call: bit i is the i-th.
+struct ParameterSets {
+  uint16_t used;  ///< single handles of objects that are followed and that the call does not make
+  uint16_t changed;  ///< handles of objects that it makes, frees or changes
+  uint16_t buffers;
+  uint16_t results;  ///< what it writes, but buffers and statuses
+  uint16_t
+      agreed;  ///< numbers and handles, the communicator aside, that members of a collective mostly give alike
+};
 
 }  // namespace fgmpi::check

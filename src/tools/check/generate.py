@@ -62,6 +62,66 @@ def role_of(call):
     return "kOther"
 
 
+# Calls that put ranks in an order that is not followed, beside those with windows.
+HIDES_ORDER = """Psend_init Precv_init Comm_spawn Comm_spawn_multiple Comm_accept Comm_connect Comm_join Intercomm_create
+  Intercomm_create_from_groups Comm_create_group Comm_create_from_group""".split()
+FOLLOWED = "kComm kGroup kDatatype kOp kInfo kErrhandler kKeyval kWin kFile kMessage".split()
+# The names of the parameters of struct Positions, the first that a call has.
+POSITIONS = {"comm": "comm", "root": "root", "op": "op", "dest": "dest", "source": "source", "send_tag": "sendtag tag",
+             "recv_tag": "recvtag tag", "send_buffer": "sendbuf buf buffer", "send_count": "sendcount count",
+             "send_type": "sendtype datatype", "recv_buffer": "recvbuf buf buffer", "recv_count": "recvcount count",
+             "recv_type": "recvtype datatype"}
+RESULTS = {"flag": "flag", "index": "indx", "out_count": "outcount", "indices": "array_of_indices", "message": "message"}
+
+
+def collective_of(call, operation):
+    """A word of enum Collective."""
+    if call.topic != "coll" or operation == "Reduce_local":
+        return "kNone"
+    return "kNeighbor" if operation.startswith("Neighbor") else "k" + operation.title().replace("_", "")
+
+
+def positions(call):
+    """The initialiser of a Positions."""
+    names = [p.name for p in call.parameters]
+
+    def first(wanted):
+        return next((names.index(name) for name in wanted.split() if name in names), -1)
+
+    def request(*lives):
+        return next((i for life in lives for i, p in enumerate(call.parameters)
+                     if p.kind.object == "request" and p.kind.life == life), -1)
+
+    comm = next((i for i, p in enumerate(call.parameters) if p.kind.object == "comm" and not p.kind.type.endswith("*")), -1)
+    found = [comm if name == "comm" else first(wanted) for name, wanted in POSITIONS.items()]
+    found += [request("completed", "started", "freed", "changed"), request("created")]
+    found += [first(wanted) for wanted in RESULTS.values()]
+    return "{" + ", ".join(map(str, found)) + "}"
+
+
+def sets(call):
+    """The initialiser of a ParameterSets."""
+    def those(holds):
+        return sum(1 << i for i, p in enumerate(call.parameters) if holds(p))
+
+    def followed(p):
+        return object_of(p.kind) in FOLLOWED
+
+    array = {p.name for p in call.parameters if p.kind.abi == "handles"}
+    made = ("created", "freed", "changed")
+    found = [those(lambda p: followed(p) and p.name not in array and p.kind.life != "created"),
+             those(lambda p: followed(p) and p.kind.life in made),
+             those(lambda p: p.kind.name in ("buffer", "out_buffer", "inout_buffer")),
+             those(lambda p: is_result(p) and p.kind.name not in ("out_buffer", "inout_buffer", "out_status", "out_statuses")),
+             those(lambda p: not p.kind.type.endswith("*") and p.kind.object != "comm" and p.kind.object != "info")]
+    return "{" + ", ".join(map(str, found)) + "}"
+
+
+def is_result(parameter):
+    kind = parameter.kind
+    return kind.intent != "in" and kind.type.endswith("*") and not parameter.sentinels and "weights" not in parameter.name
+
+
 def wrapped(symbol, call, function):
     return (symbol.startswith("MPI_") and function.result == "int" and not function.variadic
             and not LEFT_OUT.match(symbol) and call.answer != "pending" and len(call.parameters) <= 14)
@@ -96,10 +156,9 @@ def describe(call):
             if kind in kinds:
                 what = word
         array = "true" if p.kind.abi == "handles" else "false"
-        out = "true" if p.kind.intent != "in" and p.kind.type.endswith("*") and not p.sentinels and "weights" not in p.name else "false"
         pointer = "true" if p.kind.type.endswith("*") else "false"
         rows.append(f'{{"{p.name}", What::{what}, Object::{object_}, Life::{life}, {length_of(call, p, 0)}, '
-                    f'{length_of(call, p, 1)}, {array}, {pointer}, {out}}}')
+                    f'{length_of(call, p, 1)}, {array}, {pointer}}}')
     base = call.symbol[4:].removesuffix("_c")
     persistent = base.endswith("_init") and call.find("request") is not None
     nonblocking = call.find("request") is not None and call.find("request").kind.life == "created" and not persistent
@@ -108,8 +167,9 @@ def describe(call):
     if nonblocking and re.match(r"I[a-z]", operation):
         operation = operation[1:].capitalize()
     large = "true" if call.large else "false"
+    hides = base in HIDES_ORDER or any(p.kind.object == "win" for p in call.parameters)
     switches = "true" if "switches" in call.flags else "false"
-    return (f'{{"{call.symbol}", "{operation}", Role::{role_of(call)}, Starts::{starts}, {large}, {switches}, {len(rows)}, {{'
+    return (f'{{"{call.symbol}", "{operation}", Role::{role_of(call)}, Starts::{starts}, Collective::{collective_of(call, operation)}, {large}, {switches}, {str(hides).lower()}, {len(rows)}, {positions(call)}, {sets(call)}, {{'
             + ", ".join(rows) + "}}")
 
 
@@ -161,9 +221,10 @@ def main():
             "enum Calls : uint16_t {", *[f"  kCall_{s}," for s in symbols], "  kCallCount,", "};\n",
             "struct Parameter {", "  const char* name;", "  What what;", "  Object object;", "  Life life;",
             "  int8_t length, second;  ///< positions of what says its length (of a buffer: count and datatype), or -1",
-            "  bool array, pointer, out;", "};",
+            "  bool array, pointer;", "};",
             "struct CallInfo {", "  const char* name;", "  const char* operation;  ///< without I and _init", "  Role role;",
-            "  Starts starts;", "  bool large, switches;", "  uint8_t count;", "  Parameter parameters[kMostArguments];", "};",
+            "  Starts starts;", "  Collective collective;", "  bool large, switches;", "  bool hides_order;  ///< puts ranks in an order that is not followed", "  uint8_t count;", "  Positions at;",
+            "  ParameterSets sets;", "  Parameter parameters[kMostArguments];", "};",
             "extern const CallInfo kCalls[kCallCount];\n",
             "/// MPI's own functions.", "struct Next {", *[f"  decltype(&P{s}) {s};" for s in symbols + also], "};",
             "extern Next g_next;", "/// Fills it by find(\"PMPI_...\").", "template <class Find>",

@@ -125,12 +125,13 @@ bool gives_predefined(const CallInfo& info) {
 
 void look_at_handles(Call* call) {
   const CallInfo& info = call->info();
-  for (int i = 0; i < info.count; ++i) {
+  for (unsigned set = info.sets.used; set; set &= set - 1) {
+    const int i = __builtin_ctz(set);
     const Parameter& p = info.parameters[i];
-    if (!name_of(p.object) || p.array) continue;
-    if (p.pointer && p.life != Life::kCreated) call->old[i] = read_handle(p, call->at(i));
+    if (p.pointer) call->old[i] = read_handle(p, call->at(i));
     const uint64_t key = p.pointer ? call->old[i] : key_of(p.object, call->at(i));
-    if (p.life == Life::kCreated || is_nobodys(p.object, key)) continue;
+    if (is_nobodys(p.object, key)) continue;
+    if (p.object == Object::kComm && call->at(i) == call->rank()->last_comm) continue;
     if (p.object != Object::kMessage && p.object != Object::kKeyval) look_at_use(call, p, key);
   }
 }
@@ -138,9 +139,9 @@ void look_at_handles(Call* call) {
 void note_handles(Call* call) {
   const CallInfo& info = call->info();
   if (gives_predefined(info)) return;
-  for (int i = 0; i < info.count; ++i) {
+  for (unsigned set = info.sets.changed; set; set &= set - 1) {
+    const int i = __builtin_ctz(set);
     const Parameter& p = info.parameters[i];
-    if (!name_of(p.object)) continue;
     if (p.life == Life::kCreated && p.array) {
       const int64_t n = p.length < 0 ? 0 : call->at(p.length);
       for (int k = 0; k < n; ++k)

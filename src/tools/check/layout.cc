@@ -337,12 +337,49 @@ Signature joined(const Signature& a, const Signature& b) {
 
 Signature repeated(Signature one, uint64_t times) {
   Signature result{0, 0, one.known, one.packed && times > 0};
-  for (; times; times >>= 1, one = joined(one, one))
-    if (times & 1) result = joined(result, one);
+  uint64_t shift = power(kBase, one.length);  // what one more of `one` behind it multiplies by
+  for (; times; times >>= 1) {
+    if (times & 1) {
+      result.hash = add(multiply(result.hash, shift), one.hash);
+      result.length += one.length;
+    }
+    one.hash = add(multiply(one.hash, shift), one.hash);
+    one.length *= 2;
+    shift = multiply(shift, shift);
+  }
   return result;
 }
 
+namespace {
+
+/// Layouts of MPICH's basic types, by the last byte of their handles.
+struct Basic {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  const Layout* layout = nullptr;
+};
+Basic g_basic[256];
+
+Basic& basic_of(MPI_Datatype type) { return g_basic[static_cast<uint32_t>(type) & 0xff]; }
+
+/// Programs send the same counts again and again: the last signatures are kept.
+Signature repeated_basic(MPI_Datatype type, const Signature& one, uint64_t count) {
+  if (count == 1) return one;
+  if (!is_predefined(type)) return repeated(one, count);
+  struct Kept {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    uint64_t count = 0;
+    Signature signature;
+  };
+  static Kept kept[64];
+  Kept& k = kept[(count ^ count >> 6 ^ static_cast<uint32_t>(type) * 7) % std::size(kept)];
+  if (k.type != type || k.count != count) k = {type, count, repeated(one, count)};
+  return k.signature;
+}
+
+}  // namespace
+
 const Layout* layout_of(MPI_Datatype type) {
+  if (basic_of(type).type == type && type != MPI_DATATYPE_NULL) return basic_of(type).layout;
   if (type == MPI_DATATYPE_NULL || (is_predefined(type) && !is_known(type))) return nullptr;
   const Rank* rank = current_rank();
   if (!is_predefined(type) &&
@@ -354,6 +391,8 @@ const Layout* layout_of(MPI_Datatype type) {
     Layout built = build(type);
     found = layouts().insert_or_assign(type, std::move(built)).first;
   }
+  // Elements of an unordered map stay where they are.
+  if (is_predefined(type)) basic_of(type) = {type, &found->second};
   return &found->second;
 }
 
@@ -363,7 +402,7 @@ Signature signature_of(MPI_Datatype type, int64_t count) {
   if (count <= 0) return {};
   const Layout* l = layout_of(type);
   if (!l) return {0, 0, false, false};
-  return repeated(l->signature, static_cast<uint64_t>(count));
+  return repeated_basic(type, l->signature, static_cast<uint64_t>(count));
 }
 
 Signature beginning_of(MPI_Datatype type, int64_t count, uint64_t length) {
@@ -374,7 +413,7 @@ Signature beginning_of(MPI_Datatype type, int64_t count, uint64_t length) {
   if (!l || !l->signature.known || l->signature.length == 0) return unknown;
   const uint64_t whole = std::min(length / l->signature.length, static_cast<uint64_t>(count));
   uint64_t rest = length - whole * l->signature.length;
-  Signature result = repeated(l->signature, whole);
+  Signature result = repeated_basic(type, l->signature, whole);
   if (rest == 0 || whole == static_cast<uint64_t>(count)) return result;
   if (l->sequence.size() < rest) return unknown;
   for (uint64_t i = 0; i < rest; ++i)

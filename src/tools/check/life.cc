@@ -14,26 +14,28 @@ namespace fgmpi::check {
 namespace {
 
 std::mutex g_arrived_lock;
+std::atomic<bool> g_any_arrived = false;
 std::vector<std::vector<char>> g_arrived;  ///< what is looked at by the next call of a rank
 
 /// Runs while MPI polls, perhaps in the middle of a call: what needs MPI waits for take_arrived().
 void arrived(int process, const void* data, int bytes) {
   if (bytes < 1) return;
   const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
-  if (kind != WireKind::kMessage && kind != WireKind::kBack)
+  if (kind != WireKind::kMessage && kind != WireKind::kClock && kind != WireKind::kBack)
     return on_agreement(process, data, bytes);
   const auto* begin = static_cast<const char*>(data);
   std::lock_guard guard(g_arrived_lock);
   g_arrived.emplace_back(begin, begin + bytes);
+  g_any_arrived.store(true, std::memory_order_release);
 }
 
 /// What follows from the calls that ranks wait in.
 void before_deadlock_report() {
   report_disagreements();
   for (const auto& rank : g_process.all)
-    if (rank && rank->in_call) {
-      std::vector<findings::Participant> calls = {participant(rank.get(), rank->current)};
-      if (const CallRecord* awaited = awaited_by(rank.get(), rank->current))
+    if (rank && rank->in_call && rank->current) {
+      std::vector<findings::Participant> calls = {participant(rank.get(), *rank->current)};
+      if (const CallRecord* awaited = awaited_by(rank.get(), *rank->current))
         calls.push_back(participant(rank.get(), *awaited, "is waited for"));
       if (g_process.unbuffered)
         report(Kind::kBuffering, "ranks wait for ever when no standard send is buffered",
@@ -48,16 +50,18 @@ void before_deadlock_report() {
 /// An error of the library's own, which nothing here has seen before.
 void before_fatal_error(int error_class, const char* text) {
   Rank* rank = current_rank();
-  if (!rank || !rank->in_call) return;
-  std::vector<findings::Participant> calls = {participant(rank, rank->current)};
+  if (!rank || !rank->in_call || !rank->current) return;
+  const CallRecord& current = *rank->current;
+  std::vector<findings::Participant> calls = {participant(rank, current)};
   auto collective = [](const CallRecord& call) {
     return kCalls[call.id].role == Role::kCollective || kCalls[call.id].role == Role::kCreation;
   };
-  bool of_collective = collective(rank->current);
-  if (const CallRecord* awaited = awaited_by(rank, rank->current)) {
+  bool of_collective = collective(current);
+  if (const CallRecord* awaited = awaited_by(rank, current)) {
     calls.push_back(participant(rank, *awaited, "is waited for"));
     of_collective = of_collective || collective(*awaited);
   }
+  if (of_collective) ask_home();
   const bool by_others = error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_OTHER;
   report(of_collective && by_others ? Kind::kCollectives : Kind::kArguments, text, "",
          std::move(calls));
@@ -75,6 +79,7 @@ bool set_up_process() {
   MPIX_Get_collocated_size(&p.ranks);
   MPIX_Get_collocated_startrank(&p.first);
   p.all.resize(static_cast<size_t>(p.ranks));
+  p.inboxes.resize(static_cast<size_t>(p.ranks));
   p.me = MPIX_Tool_process(p.first);
   MPIX_Comm_keys_unique(1);
   MPIX_Tool_handlers(arrived, before_deadlock_report, before_fatal_error);
@@ -111,9 +116,11 @@ void rank_begins() {
 }  // namespace
 
 void take_arrived() {
+  if (!g_any_arrived.load(std::memory_order_acquire)) return;
   std::vector<std::vector<char>> list;
   {
     std::lock_guard guard(g_arrived_lock);
+    g_any_arrived.store(false, std::memory_order_relaxed);
     list.swap(g_arrived);
   }
   for (const auto& one : list) on_message(one.data(), static_cast<int>(one.size()));
@@ -148,12 +155,14 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 int finalize(const void* place) {
   Rank* rank = current_rank();
   if (!rank || rank->ended) return g_next.MPI_Finalize();
-  rank->current = {};
-  rank->current.id = kCall_MPI_Finalize;
-  rank->current.site = site_of(place);
+  CallRecord record;
+  record.id = kCall_MPI_Finalize;
+  record.site = site_of(rank, place);
+  rank->current = &record;
   rank->in_call = true;
   const int result = g_next.MPI_Finalize();
   rank->in_call = false;
+  rank->current = nullptr;
   rank_ends(rank);
   return result;
 }

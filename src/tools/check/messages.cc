@@ -5,6 +5,7 @@
 // the receive that was posted first of those that have taken any of them. So a receive that is complete waits here for
 // earlier ones that are not and could have taken the same.
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "base/strings.h"
@@ -15,82 +16,121 @@
 namespace fgmpi::check {
 namespace {
 
-int64_t value_of(const CallRecord& record, std::initializer_list<const char*> names) {
-  for (const char* name : names)
-    for (int i = 0; i < record.info().count; ++i)
-      if (!std::strcmp(record.info().parameters[i].name, name)) return record.words[i];
-  return 0;
+/// Messages of one communicator have one name on both sides of an intercommunicator.
+Inbox::Key key_of(uint64_t comm_key, int source, int tag) { return {comm_key >> 1, source, tag}; }
+
+Inbox& inbox_of(int receiver_world) {
+  return g_process.inboxes[static_cast<size_t>(receiver_world - g_process.first)];
 }
 
-/// Messages to one receiver have one name of their communicator, on both sides of an intercommunicator.
-Inbox& inbox_of(uint64_t comm_key, int receiver_world) {
-  return g_process
-      .inboxes[(comm_key >> 1) * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(receiver_world)];
+Message* g_spare_messages = nullptr;  ///< under Call's lock
+
+Message* new_message() {
+  Message* m = g_spare_messages;
+  if (!m) return new Message;
+  g_spare_messages = m->next;
+  m->next = nullptr;
+  return m;
 }
+
+void drop_message(Message* m) {
+  m->clock = nullptr;
+  m->next = g_spare_messages;
+  g_spare_messages = m;
+}
+
+void append(uint64_t comm_key, int receiver, Message* m) {
+  MessageQueue& queue = inbox_of(receiver).queues[key_of(comm_key, m->source, m->tag)];
+  (queue.first ? queue.last->next : queue.first) = m;
+  queue.last = m;
+}
+
+/// Queues that are empty stay for the next message of their kind, but not very many.
+constexpr size_t kMostEmptyQueues = 1024;
 
 bool is_standard(const CallInfo& info) {
   return !std::strncmp(info.operation, "Send", 4) || info.role == Role::kReplace;
 }
 
-Message make_message(Rank* rank, const CallRecord& record, const OwnComm& own) {
-  Message m;
-  m.id = static_cast<uint64_t>(rank->world) << 32 | ++rank->next_message;
-  m.source = own.rank;
-  m.tag = static_cast<int>(value_of(record, {"sendtag", "tag"}));
-  m.source_world = rank->world;
-  const auto type = static_cast<MPI_Datatype>(value_of(record, {"sendtype", "datatype"}));
-  const int64_t count = value_of(record, {"sendcount", "count"});
-  m.signature = signature_of(type, count);
+void fill_message(Message* m, Rank* rank, const CallRecord& record, const OwnComm& own) {
+  const Positions& at = record.info().at;
+  m->id = static_cast<uint64_t>(rank->world) << 32 | ++rank->next_message;
+  m->source = own.rank;
+  m->tag = static_cast<int>(record.at(at.send_tag));
+  m->source_world = rank->world;
+  const auto type = static_cast<MPI_Datatype>(record.at(at.send_type));
+  const int64_t count = record.at(at.send_count);
+  m->signature = signature_of(type, count);
   const Layout* l = layout_of(type);
-  m.bytes = l ? l->size * count : 0;
-  m.call = record;
-  m.standard = is_standard(record.info());
-  return m;
+  m->bytes = l ? l->size * count : 0;
+  m->call = record;
+  m->standard = is_standard(record.info());
+  m->clock = rank->clock;
+}
+
+void send_wire(const Message& m, int to, uint64_t comm_key) {
+  const int process = MPIX_Tool_process(to);
+  WireMessage wire = {WireKind::kMessage,
+                      m.standard,
+                      m.signature.known,
+                      m.signature.packed,
+                      m.source,
+                      m.tag,
+                      m.source_world,
+                      to,
+                      comm_key,
+                      m.id,
+                      m.signature.hash,
+                      m.signature.length,
+                      m.bytes,
+                      0,
+                      m.call,
+                      {}};
+  const size_t parts = m.clock ? m.clock->size() : 0;
+  // What does not fit goes before the message.
+  for (size_t done = 0;;) {
+    const size_t n = std::min(parts - done, std::size(wire.clock));
+    for (size_t i = 0; i < n; ++i) wire.clock[i] = (*m.clock)[done + i];
+    done += n;
+    wire.parts = static_cast<uint32_t>(n);
+    wire.kind = done < parts ? WireKind::kClock : WireKind::kMessage;
+    MPIX_Tool_notify(process, &wire,
+                     static_cast<int>(offsetof(WireMessage, clock) + n * sizeof(ClockPart)));
+    if (done == parts) return;
+  }
 }
 
 void send_message(Rank* rank, const CallRecord& record, uint64_t* id, int* send_to, Comm** comm) {
-  const int dest = static_cast<int>(value_of(record, {"dest"}));
-  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(value_of(record, {"comm"})));
+  const Positions& at = record.info().at;
+  const int dest = static_cast<int>(record.at(at.dest));
+  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(record.at(at.comm)));
   if (!own || dest < 0 || dest >= static_cast<int>(own->comm->peers().size())) return;
   const int to = own->comm->peers()[static_cast<size_t>(dest)];
   if (to == MPI_UNDEFINED) return;
-  Message m = make_message(rank, record, *own);
-  *id = m.id;
+  Message* m = new_message();
+  fill_message(m, rank, record, *own);
+  *id = m->id;
   *send_to = to;
   *comm = own->comm;
-  if (is_local(to)) {
-    inbox_of(own->comm->key, to).messages[{m.source, m.tag}].push_back(std::move(m));
-    return;
-  }
-  const WireMessage wire = {WireKind::kMessage,
-                            m.standard,
-                            m.signature.known,
-                            m.signature.packed,
-                            m.source,
-                            m.tag,
-                            m.source_world,
-                            to,
-                            own->comm->key,
-                            m.id,
-                            m.signature.hash,
-                            m.signature.length,
-                            m.bytes,
-                            m.call};
-  MPIX_Tool_notify(MPIX_Tool_process(to), &wire, sizeof wire);
+  if (is_local(to)) return append(own->comm->key, to, m);
+  send_wire(*m, to, own->comm->key);
+  drop_message(m);
 }
 
 std::shared_ptr<Posted> post(Rank* rank, const CallRecord& record) {
-  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(value_of(record, {"comm"})));
-  const int source = static_cast<int>(value_of(record, {"source"}));
+  const Positions& at = record.info().at;
+  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(record.at(at.comm)));
+  const int source = static_cast<int>(record.at(at.source));
   if (!own || source == MPI_PROC_NULL) return nullptr;
   auto posted = std::make_shared<Posted>();
   posted->source = source;
-  posted->tag = static_cast<int>(value_of(record, {"recvtag", "tag"}));
+  posted->tag = static_cast<int>(record.at(at.recv_tag));
   posted->comm = own->comm;
   posted->call = record;
-  posted->type = static_cast<MPI_Datatype>(value_of(record, {"recvtype", "datatype"}));
-  posted->count = value_of(record, {"recvcount", "count"});
+  posted->type = static_cast<MPI_Datatype>(record.at(at.recv_type));
+  posted->count = record.at(at.recv_count);
   posted->probe = record.info().role == Role::kMatchedProbe;
+  posted->number = ++rank->next_posted;
   rank->posted.push_back(posted);
   return posted;
 }
@@ -117,93 +157,143 @@ void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype 
 }
 
 /// The queue of what the receive has taken; of one that nobody has seen complete, the first that it could have.
-std::deque<Message>* queue_of(Inbox* inbox, const Posted& p) {
+MessageQueue* queue_of(Inbox* inbox, const Posted& p) {
   if (!p.freed) {
-    auto found = inbox->messages.find({p.real_source, p.real_tag});
-    return found == inbox->messages.end() ? nullptr : &found->second;
+    auto found = inbox->queues.find(key_of(p.comm->key, p.real_source, p.real_tag));
+    return found == inbox->queues.end() ? nullptr : &found->second;
   }
-  for (auto& [key, queue] : inbox->messages)
-    if (!queue.empty() && could_take(p, key.first, key.second)) return &queue;
+  for (auto& [key, queue] : inbox->queues)
+    if (queue.first && key.comm == p.comm->key >> 1 && could_take(p, key.source, key.tag))
+      return &queue;
   return nullptr;
 }
 
 /// Takes the message out that the receive has taken. False: it is not there.
 bool resolve(Rank* rank, const Posted& p, bool in_order) {
-  Inbox& inbox = inbox_of(p.comm->key, rank->world);
-  std::deque<Message>* queue = queue_of(&inbox, p);
-  if (!queue || queue->empty()) return false;
-  Message m = std::move(queue->front());
-  queue->pop_front();
-  if (queue->empty()) inbox.messages.erase({m.source, m.tag});
-  if (p.probe)
-    rank->matched.insert_or_assign(p.message, std::move(m));
-  else if (!p.freed && in_order)
-    compare(rank, m, p.call, p.type, p.count);
+  Inbox& inbox = inbox_of(rank->world);
+  MessageQueue* queue = queue_of(&inbox, p);
+  if (!queue || !queue->first) return false;
+  Message* m = queue->first;
+  queue->first = m->next;
+  if (!queue->first && inbox.queues.size() > kMostEmptyQueues)
+    inbox.queues.erase(key_of(p.comm->key, m->source, m->tag));
+  if (!p.freed && in_order) {
+    if (!p.probe) compare(rank, *m, p.call, p.type, p.count);
+    note_taken(rank, *m, p);
+  }
+  if (p.probe) rank->matched.insert_or_assign(p.message, *m);
+  drop_message(m);
   return true;
+}
+
+/// What a receive that is complete knows of its sender; where it is not known which message it was, of the last of them.
+void learn_from_sender(Rank* rank, const Posted& p, bool certain) {
+  Inbox& inbox = inbox_of(rank->world);
+  auto found = inbox.queues.find(key_of(p.comm->key, p.real_source, p.real_tag));
+  if (found == inbox.queues.end() || !found->second.first) return;
+  learn(&rank->clock, (certain ? found->second.first : found->second.last)->clock);
 }
 
 /// Beyond so many receives under way, messages are counted but not compared: it would take too long.
 constexpr size_t kMostPosted = 2000;
 
-void sweep(Rank* rank) {
-  const bool in_order = rank->posted.size() <= kMostPosted;
-  size_t i = 0;
-  // From the front: mostly the one that is complete is the first.
-  while (i < rank->posted.size() && (in_order || i < kMostPosted)) {
-    const Posted& p = *rank->posted[i];
-    bool waits = p.open;
-    for (size_t k = 0; k < i && !waits && in_order; ++k)
-      waits = rank->posted[k]->open && rank->posted[k]->comm == p.comm &&
-              could_take(*rank->posted[k], p.real_source, p.real_tag);
-    if (waits) {
-      ++i;
-      continue;
-    }
-    if (!p.cancelled && !resolve(rank, p, in_order) && p.freed) {
-      ++i;  // it will take one that comes later
-      continue;
-    }
-    rank->posted.erase(rank->posted.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-}
+std::map<uint64_t, Clock> g_clocks;  ///< of messages still to come, by id
 
 void take(const WireMessage& w) {
   if (w.call.id >= kCallCount) return;
-  Message m;
-  m.id = w.id;
-  m.source = w.source;
-  m.tag = w.tag;
-  m.source_world = w.source_world;
-  m.signature = {w.hash, w.length, w.known, w.packed};
-  m.bytes = w.bytes;
-  m.call = w.call;
-  m.standard = w.standard;
-  inbox_of(w.comm, w.receiver).messages[{m.source, m.tag}].push_back(std::move(m));
+  Clock clock;
+  if (w.parts || w.kind == WireKind::kClock)
+    clock = std::make_shared<const std::vector<ClockPart>>(w.clock, w.clock + w.parts);
+  if (!g_clocks.empty() || w.kind == WireKind::kClock) {
+    Clock& before = g_clocks[w.id];
+    learn(&before, clock);
+    if (w.kind == WireKind::kClock) return;
+    clock = before;
+    g_clocks.erase(w.id);
+  }
+  Message* m = new_message();
+  m->id = w.id;
+  m->source = w.source;
+  m->tag = w.tag;
+  m->source_world = w.source_world;
+  m->signature = {w.hash, w.length, w.known, w.packed};
+  m->bytes = w.bytes;
+  m->call = w.call;
+  m->standard = w.standard;
+  m->clock = std::move(clock);
+  append(w.comm, w.receiver, m);
 }
 
 void take(const WireBack& w) {
-  for (auto& [key, queue] : inbox_of(w.comm, w.receiver).messages)
-    std::erase_if(queue, [&](const Message& m) { return m.id == w.id; });
+  for (auto& [key, queue] : inbox_of(w.receiver).queues) {
+    Message** at = &queue.first;
+    queue.last = nullptr;
+    while (Message* m = *at) {
+      if (key.comm == w.comm >> 1 && m->id == w.id) {
+        *at = m->next;
+        drop_message(m);
+        continue;
+      }
+      queue.last = m;
+      at = &m->next;
+    }
+  }
 }
 
 }  // namespace
 
+void sweep(Rank* rank) {
+  const bool in_order = rank->posted.size() <= kMostPosted;
+  while (!rank->posted.empty() && !rank->posted.front()->open && !rank->posted.front()->freed) {
+    const Posted& p = *rank->posted.front();
+    if (!p.cancelled) resolve(rank, p, in_order);
+    rank->posted.pop_front();
+    --rank->posted_closed;
+  }
+  if (rank->posted_closed == 0) return;
+  std::vector<const Posted*> open;
+  size_t kept = 0;
+  for (size_t i = 0; i < rank->posted.size(); ++i) {
+    auto& posted = rank->posted[i];
+    const Posted& p = *posted;
+    bool stays = p.open;
+    if (p.open) open.push_back(&p);
+    for (size_t k = 0; k < open.size() && !stays && in_order; ++k)
+      stays = open[k]->comm == p.comm && could_take(*open[k], p.real_source, p.real_tag);
+    // One whose request was freed may take a message that comes later.
+    if (!stays) stays = !p.cancelled && !resolve(rank, p, in_order) && p.freed;
+    if (stays) {
+      if (kept != i) rank->posted[kept] = std::move(posted);
+      ++kept;
+    } else {
+      --rank->posted_closed;
+    }
+  }
+  rank->posted.resize(kept);
+}
+
 void look_at_messages(Call* call) {
   const CallInfo& info = call->info();
   if (info.starts == Starts::kPersistent) return;
+  Rank* rank = call->rank();
   const bool sends = info.role == Role::kSend, receives = info.role == Role::kReceive;
   const bool both = info.role == Role::kSendReceive || info.role == Role::kReplace;
   if (sends || both)
-    send_message(call->rank(), call->record(), &call->message, &call->send_to, &call->comm);
-  if (receives || both || info.role == Role::kMatchedProbe)
-    call->posted = post(call->rank(), call->record());
+    send_message(rank, call->record(), &call->message, &call->send_to, &call->comm);
+  if (receives || both || info.role == Role::kMatchedProbe) {
+    // A blocking receive with none before it needs no place in the list.
+    call->alone = info.starts == Starts::kBlocking && rank->posted.empty() && !g_process.threads &&
+                  info.role != Role::kMatchedProbe;
+    if (!call->alone) call->posted = post(rank, call->record());
+  }
   if (info.role == Role::kMatchedReceive) {
-    const auto* handle = static_cast<const int*>(call->pointer("message"));
-    auto found = handle ? call->rank()->matched.find(*handle) : call->rank()->matched.end();
-    if (found == call->rank()->matched.end()) return;
-    compare(call->rank(), found->second, call->record(),
-            static_cast<MPI_Datatype>(call->value("datatype")), call->value("count"));
-    call->rank()->matched.erase(found);
+    const auto* handle = static_cast<const int*>(call->pointer(&Positions::message));
+    auto found = handle ? rank->matched.find(*handle) : rank->matched.end();
+    if (found == rank->matched.end()) return;
+    compare(rank, found->second, call->record(),
+            static_cast<MPI_Datatype>(call->value(&Positions::recv_type)),
+            call->value(&Positions::recv_count));
+    rank->matched.erase(found);
   }
 }
 
@@ -214,29 +304,92 @@ void start_message(Call* call, Operation* op) {
   if (role == Role::kReceive) op->posted = post(call->rank(), op->call);
 }
 
+namespace {
+
+/// A blocking receive that was not posted has returned.
+void received_alone(Call* call) {
+  Rank* rank = call->rank();
+  const Positions& at = call->info().at;
+  const MPI_Status* status = call->told();
+  if (!status || status->MPI_SOURCE == MPI_PROC_NULL) return;
+  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->record().at(at.comm)));
+  if (!own) return;
+  Inbox& inbox = inbox_of(rank->world);
+  auto found = inbox.queues.find(key_of(own->comm->key, status->MPI_SOURCE, status->MPI_TAG));
+  if (found == inbox.queues.end() || !found->second.first) return;
+  Message* m = found->second.first;
+  found->second.first = m->next;
+  const auto type = static_cast<MPI_Datatype>(call->record().at(at.recv_type));
+  const int64_t count = call->record().at(at.recv_count);
+  compare(rank, *m, call->record(), type, count);
+  ++rank->next_posted;
+  if (m->clock) learn(&rank->clock, m->clock);
+  if (rank->races || call->record().at(at.source) == MPI_ANY_SOURCE) {
+    Posted p;
+    p.source = static_cast<int>(call->record().at(at.source));
+    p.tag = static_cast<int>(call->record().at(at.recv_tag));
+    p.comm = own->comm;
+    p.number = rank->next_posted;
+    p.status_read = call->status_read();
+    p.real_source = status->MPI_SOURCE;
+    p.real_tag = status->MPI_TAG;
+    p.call = call->record();
+    p.type = type;
+    p.count = count;
+    if (p.source == MPI_ANY_SOURCE) p.event = next_event(rank);
+    note_taken(rank, *m, p);
+  }
+  if (!m->next && inbox.queues.size() > kMostEmptyQueues) inbox.queues.erase(found);
+  drop_message(m);
+}
+
+}  // namespace
+
+namespace {
+
+/// MPI_Probe or MPI_Iprobe: which message it has found.
+void probed(Call* call) {
+  Rank* rank = call->rank();
+  const MPI_Status* status = call->told();
+  if (call->has(&Positions::flag) && !*static_cast<const int*>(call->pointer(&Positions::flag)))
+    return;
+  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
+  if (!own || !status || status->MPI_SOURCE == MPI_PROC_NULL) return;
+  Inbox& inbox = inbox_of(rank->world);
+  auto found = inbox.queues.find(key_of(own->comm->key, status->MPI_SOURCE, status->MPI_TAG));
+  if (found != inbox.queues.end() && found->second.first) note_probed(call, *found->second.first);
+}
+
+}  // namespace
+
 void note_messages(Call* call) {
-  if (!call->posted || call->info().starts != Starts::kBlocking) return;
-  if (call->find("flag") >= 0 && !*static_cast<const int*>(call->pointer("flag"))) {
-    call->posted->cancelled = true;
-    call->posted->open = false;
+  if (call->info().role == Role::kProbe) return probed(call);
+  if (call->info().starts != Starts::kBlocking) return;
+  if (call->alone) return received_alone(call);
+  if (call->has(&Positions::flag) && !*static_cast<const int*>(call->pointer(&Positions::flag))) {
+    received(call->rank(), call->posted, nullptr);
     return sweep(call->rank());
   }
   if (call->posted->probe)
-    call->posted->message = *static_cast<const int*>(call->pointer("message"));
+    call->posted->message = *static_cast<const int*>(call->pointer(&Positions::message));
+  call->posted->status_read = call->status_read();
   received(call->rank(), call->posted, call->told());
+  sweep(call->rank());
 }
 
 void received(Rank* rank, const std::shared_ptr<Posted>& posted, const MPI_Status* status) {
+  if (posted->open) ++rank->posted_closed;
   posted->open = false;
   posted->cancelled = !status || status->MPI_SOURCE == MPI_PROC_NULL;
-  if (status) {
-    posted->real_source = status->MPI_SOURCE;
-    posted->real_tag = status->MPI_TAG;
-  }
-  sweep(rank);
+  if (posted->cancelled) return;
+  posted->real_source = status->MPI_SOURCE;
+  posted->real_tag = status->MPI_TAG;
+  learn_from_sender(rank, *posted, rank->posted.front() == posted);
+  if (posted->source == MPI_ANY_SOURCE) posted->event = next_event(rank);
 }
 
 void receive_forgotten(Rank* rank, const std::shared_ptr<Posted>& posted) {
+  if (posted->open) ++rank->posted_closed;
   posted->open = false;
   posted->freed = true;
   posted->real_source = posted->source;
@@ -256,33 +409,45 @@ void undo_messages(Call* call, int result) {
   g_next.MPI_Error_class(result, &error_class);
   const bool too_long = error_class == MPI_ERR_TRUNCATE;
   if (!too_long) take_back(call->comm, call->send_to, call->message);
+  if (call->alone && too_long) received_alone(call);
   if (!call->posted) return;
-  const auto posted = call->posted;
-  received(call->rank(), posted, too_long ? call->told() : nullptr);
+  received(call->rank(), call->posted, too_long ? call->told() : nullptr);
+  sweep(call->rank());
 }
 
 void on_message(const void* data, int bytes) {
   WireMessage message;
   WireBack back;
-  if (bytes == sizeof message) {
-    std::memcpy(&message, data, sizeof message);
-    take(message);
-  } else if (bytes == sizeof back) {
+  const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
+  const auto size = static_cast<size_t>(bytes);
+  if (kind == WireKind::kBack && size == sizeof back) {
     std::memcpy(&back, data, sizeof back);
-    take(back);
+    if (is_local(back.receiver)) take(back);
+  } else if (kind != WireKind::kBack && size >= offsetof(WireMessage, clock) &&
+             size <= sizeof message) {
+    std::memcpy(static_cast<void*>(&message), data, size);
+    if (is_local(message.receiver) &&
+        size == offsetof(WireMessage, clock) + message.parts * sizeof(ClockPart))
+      take(message);
   }
 }
 
 void report_messages_left() {
   for (const auto& rank : g_process.all)
     if (rank) sweep(rank.get());
-  for (const auto& [key, inbox] : g_process.inboxes)
-    for (const auto& [from, queue] : inbox.messages)
-      for (const Message& m : queue)
-        report(
-            Kind::kMessages, "a message is never received",
-            "each message that is sent is received, or its send cancelled",
-            {{m.source_world, m.call.info().name, arguments_of(m.call, nullptr), m.call.site, ""}});
+  for (size_t i = 0; i < g_process.inboxes.size(); ++i)
+    for (const auto& [from, queue] : g_process.inboxes[i].queues)
+      for (const Message* m = queue.first; m; m = m->next) {
+        for (const auto& [key, comm] : g_process.comms)
+          if (key >> 1 == from.comm && g_process.all[i])
+            note_untaken(g_process.all[i].get(), *m, comm.get());
+        report(Kind::kMessages, "a message is never received",
+               "each message that is sent is received, or its send cancelled",
+               {{m->source_world, m->call.info().name, arguments_of(m->call, nullptr), m->call.site,
+                 ""}});
+      }
+  for (const auto& rank : g_process.all)
+    if (rank) report_races(rank.get());
 }
 
 }  // namespace fgmpi::check

@@ -89,7 +89,7 @@ OwnComm* Rank::comm_of(MPI_Comm handle) {
       shared = g_process.comms.try_emplace(key, std::move(made)).first;
     }
     g_next.MPI_Comm_rank(handle, &rank);
-    found = comms.emplace(handle, OwnComm{shared->second.get(), rank, 0}).first;
+    found = comms.emplace(handle, OwnComm{shared->second.get(), rank, 0, {}}).first;
   }
   last_comm = handle;
   last_own = &found->second;
@@ -98,10 +98,13 @@ OwnComm* Rank::comm_of(MPI_Comm handle) {
 
 void Rank::forget_comm(MPI_Comm handle) {
   comms.erase(handle);
+  last_comm = MPI_COMM_NULL;
   last_own = nullptr;
 }
 
-uint64_t site_of(const void* return_address) {
+namespace {
+
+uint64_t find_site(const void* return_address) {
   auto [at, fresh] = g_process.sites.try_emplace(return_address, 0);
   const bool binding = findings::from_fortran(return_address);
   if (!fresh && !binding) return at->second;
@@ -116,6 +119,18 @@ uint64_t site_of(const void* return_address) {
   // A program that is not relocated has its addresses in its file.
   if (base < 0x1000000) base = 0;
   return at->second = g_process.spool.add_site({path, place - base});
+}
+
+}  // namespace
+
+uint64_t site_of(Rank* rank, const void* return_address) {
+  auto& kept =
+      rank->places[reinterpret_cast<uintptr_t>(return_address) / 4 % std::size(rank->places)];
+  if (kept.address == return_address) return kept.site;
+  const uint64_t site = find_site(return_address);
+  // The bindings of Fortran return to one place for all calls of the program.
+  if (!findings::from_fortran(return_address)) kept = {return_address, site};
+  return site;
 }
 
 namespace {
@@ -200,9 +215,9 @@ findings::Participant participant(const Rank* rank, const CallRecord& call, cons
 }
 
 void report(Kind kind, std::string sentence, std::string allowed,
-            std::vector<findings::Participant> calls) {
+            std::vector<findings::Participant> calls, bool note) {
   if (!g_process.wants(kind)) return;
-  g_process.spool.add({kind, std::move(sentence), std::move(allowed), std::move(calls)});
+  g_process.spool.add({kind, std::move(sentence), std::move(allowed), std::move(calls), note});
 }
 
 }  // namespace fgmpi::check

@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "check/check_calls.h"
+#include "tools/check/clock.h"
 #include "tools/check/layout.h"
 #include "tools/findings/spool.h"
 
@@ -27,7 +29,14 @@ struct CallRecord {
   uint64_t site = 0;
   int64_t words[kMostArguments] = {};
   const CallInfo& info() const { return kCalls[id]; }
+  /// An argument by its place in Positions; `otherwise` where the call has none.
+  int64_t at(int8_t position, int64_t otherwise = 0) const {
+    return position < 0 ? otherwise : words[position];
+  }
 };
+
+/// The collective calls on a communicator that some members have still to make (agreement.cc).
+struct CallQueue;
 
 /// A communicator as its members share it: one in a process.
 struct Comm {
@@ -39,6 +48,7 @@ struct Comm {
   int local_members = 0;    ///< of the own group, in this process
   int home = 0;             ///< the process of rank 0
   std::vector<int> others;  ///< the other processes with members of the own group
+  CallQueue* calls = nullptr;
   const std::vector<int>& peers() const { return inter ? remote : group; }
 };
 
@@ -47,9 +57,9 @@ struct OwnComm {
   Comm* comm = nullptr;
   int rank = 0;
   uint64_t collectives = 0;  ///< how many calls were made on it
+  /// What the rank's own clock was at collective calls: (number of the call, clock), where it had changed.
+  std::vector<std::pair<uint64_t, uint32_t>> events;
 };
-
-struct Rank;
 
 /// Memory that an operation uses until it is complete.
 struct Region {
@@ -65,41 +75,62 @@ struct Region {
 
 /// A message under way: what the sender said of it, at the receiver's process.
 struct Message {
+  Message* next = nullptr;
   uint64_t id = 0;  ///< unique in the job
   int source = 0, tag = 0, source_world = 0;
   Signature signature;
   int64_t bytes = 0;
   CallRecord call;
   bool standard = false;  ///< may be buffered by the library's choice
-  std::map<int, uint32_t> clock;
+  Clock clock;            ///< what the sender knew
+};
+
+/// Messages of one sender with one tag on one communicator, in the order in which they were sent.
+struct MessageQueue {
+  Message *first = nullptr, *last = nullptr;
 };
 
 /// A receive that has begun and may still take messages in its turn.
 struct Posted {
   int source = 0, tag = 0;
   Comm* comm = nullptr;
-  uint64_t id = 0;
+  uint64_t number = 0;  ///< of the receives of the rank, in the order in which they were posted
   bool open = true;
   bool cancelled = false, freed = false;  ///< it takes none; nobody sees which one it takes
   bool probe = false;                     ///< of MPI_Mprobe, which gave `message`
+  bool status_read = true;
   int message = 0;
   int real_source = 0, real_tag = 0;
+  uint32_t event = 0;  ///< the rank's own clock when it was complete
+  uint32_t passed =
+      0;  ///< and when a call completed another request of a list with this one's; 0: none did
+  std::shared_ptr<CallRecord> passed_by;
   CallRecord call;
   MPI_Datatype type = MPI_BYTE;
   int64_t count = 0;
+};
+
+/// Which collective call of a communicator one is; no communicator: none that is followed.
+struct CollectiveCall {
+  Comm* comm = nullptr;
+  uint64_t number = 0;
+  bool is_root = true;  ///< the calling rank is, or there is none
 };
 
 /// What a request stands for.
 struct Operation {
   CallRecord call;
   bool persistent = false, active = true, started_once = false;
-  bool matched_before = false;          ///< of MPI_Imrecv: there is nothing to be matched any more
+  bool cancelled = false;       ///< MPI_Cancel was called: whether it came in time is asked later
+  bool matched_before = false;  ///< of MPI_Imrecv: there is nothing to be matched any more
   MPI_Request real = MPI_REQUEST_NULL;  ///< MPI's handle, where the program has another one
   std::vector<Region> regions;
   uint64_t message = 0;  ///< the id of what it sends
   int send_to = -1;      ///< world rank
   Comm* comm = nullptr;
   std::shared_ptr<Posted> posted;
+  CollectiveCall collective;
+  uint64_t seen = 0;  ///< the last call that had it in its list
 };
 
 /// An object behind a handle that the rank has made.
@@ -108,6 +139,8 @@ struct Made {
   int count = 1;  ///< how often it was given to the rank
   bool committed = false;
 };
+
+struct Races;
 
 struct Rank {
   int world = 0;
@@ -124,11 +157,21 @@ struct Rank {
       regions;  ///< of active requests, by low
   int64_t longest_region = 0;
   std::deque<std::shared_ptr<Posted>> posted;
+  size_t posted_closed = 0;                  ///< of them, those that are complete
   std::unordered_map<int, Message> matched;  ///< by MPI_Message
-  CallRecord current;                        ///< of the call in which the rank is
+  const CallRecord* current = nullptr;       ///< of the call in which the rank is
   bool in_call = false;
   uint32_t next_message = 0;
   uint32_t next_fake = 0;
+  uint64_t next_posted = 0, next_list = 0;
+  Clock clock;                   ///< what the rank knows of others and itself
+  uint32_t events = 0;           ///< its own part of it: receives from any source that are complete
+  std::shared_ptr<Races> races;  ///< where it has received from any source
+  /// Places of calls by their return addresses.
+  struct Place {
+    const void* address = nullptr;
+    uint64_t site = 0;
+  } places[16];
   MPI_Comm last_comm = MPI_COMM_NULL;
   OwnComm* last_own = nullptr;
 
@@ -136,9 +179,21 @@ struct Rank {
   void forget_comm(MPI_Comm handle);
 };
 
-/// Messages for one rank on one communicator, by sender and tag.
+/// Messages for one rank.
 struct Inbox {
-  std::map<std::pair<int, int>, std::deque<Message>> messages;
+  struct Key {
+    uint64_t comm;
+    int source, tag;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    size_t operator()(const Key& k) const {
+      return (k.comm ^ static_cast<uint64_t>(static_cast<uint32_t>(k.source)) << 32 ^
+              static_cast<uint32_t>(k.tag)) *
+             0x9e3779b97f4a7c15u;
+    }
+  };
+  std::unordered_map<Key, MessageQueue, Hash> queues;
 };
 
 struct Process {
@@ -150,11 +205,13 @@ struct Process {
   bool threads = false;
   bool unbuffered = false;    ///< FGMPI_SEND_BUFFERING=zero: standard sends are synchronous
   bool makes_others = false;  ///< communicators by extensions, which are not followed
+  /// Ranks have come to an order by calls whose order is not followed (windows, other jobs): no races are reported.
+  bool hidden_order = false;
   bool opens_groups =
       false;  ///< MPIX_*_open_group: members call the collectives in orders of their own
   std::vector<std::unique_ptr<Rank>> all;           ///< by world rank minus first
   std::map<uint64_t, std::unique_ptr<Comm>> comms;  ///< by key
-  std::unordered_map<uint64_t, Inbox> inboxes;      ///< by comm key and receiver
+  std::vector<Inbox> inboxes;                       ///< by world rank minus first
   std::unordered_map<const void*, uint64_t> sites;
   bool wants(Kind kind) const { return kinds & findings::bit_of(kind); }
 };
@@ -169,12 +226,13 @@ inline bool is_local(int world) {
 /// A rank of this process that has begun; else nullptr.
 Rank* local_rank(int world);
 
-uint64_t site_of(const void* return_address);
+/// The number of the place of the call that returns to this address. REQUIRES: the call has not returned.
+uint64_t site_of(Rank* rank, const void* return_address);
 /// "count=1, datatype=MPI_INT, dest=3": what can be said of a call's arguments.
 std::string arguments_of(const CallRecord& call, const Rank* rank);
 findings::Participant participant(const Rank* rank, const CallRecord& call, const char* role = "");
 /// Writes a finding unless its kind is not wanted.
 void report(Kind kind, std::string sentence, std::string allowed,
-            std::vector<findings::Participant> calls);
+            std::vector<findings::Participant> calls, bool note = false);
 
 }  // namespace fgmpi::check

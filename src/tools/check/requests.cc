@@ -2,7 +2,6 @@
 //
 // Sends that are complete at once share one handle in the library. Here each gets a handle of its own, so that it can be
 // told which of them is waited for: 0xac000000 | number, below those of real requests' largest number.
-#include <algorithm>
 #include <cstring>
 
 #include "tools/check/call.h"
@@ -13,23 +12,11 @@ namespace {
 constexpr int kSentHandle = static_cast<int>(0xadffffffu);
 constexpr uint32_t kFakeFirst = 0xad000000u, kFakes = 0x00f00000u;
 
-int position_of(const CallInfo& info, Life life) {
-  for (int i = 0; i < info.count; ++i)
-    if (info.parameters[i].object == Object::kRequest && info.parameters[i].life == life) return i;
-  return -1;
-}
-
 /// The requests that a call is given by address, and how many.
 MPI_Request* list_of(const CallRecord& call, int position, int64_t* count) {
   const Parameter& p = call.info().parameters[position];
   *count = !p.array ? 1 : p.length < 0 ? 0 : call.words[p.length];
   return reinterpret_cast<MPI_Request*>(call.words[position]);
-}
-
-int given_position(const CallInfo& info) {
-  for (Life life : {Life::kCompleted, Life::kStarted, Life::kFreed, Life::kChanged})
-    if (const int position = position_of(info, life); position >= 0) return position;
-  return -1;
 }
 
 void look_at_foreign(Call* call, MPI_Request handle) {
@@ -45,25 +32,21 @@ void look_at_foreign(Call* call, MPI_Request handle) {
 
 /// The positions in the list that the call has completed, each with that of its status.
 std::vector<std::pair<int, int>> completed(const Call& call, int64_t count) {
-  const char* name = call.info().name + 4;
   std::vector<std::pair<int, int>> done;
-  auto all = [&] {
-    for (int i = 0; i < count; ++i) done.emplace_back(i, i);
-  };
-  auto number = [&](const char* parameter) {
-    const auto* at = static_cast<const int*>(call.pointer(parameter));
+  auto number = [&](int8_t Positions::*where) {
+    const auto* at = static_cast<const int*>(call.pointer(where));
     return at ? *at : 0;
   };
-  const bool tests = name[0] == 'T';
-  if (tests && call.find("flag") >= 0 && !number("flag")) return done;
-  if (call.find("outcount") >= 0) {
-    const int n = number("outcount");
-    const auto* indices = static_cast<const int*>(call.pointer("array_of_indices"));
+  if (call.has(&Positions::flag) && !number(&Positions::flag)) return done;
+  if (call.has(&Positions::out_count)) {
+    const int n = number(&Positions::out_count);
+    const auto* indices = static_cast<const int*>(call.pointer(&Positions::indices));
     for (int i = 0; n != MPI_UNDEFINED && i < n; ++i) done.emplace_back(indices[i], i);
-  } else if (call.find("indx") >= 0) {
-    if (const int i = number("indx"); i != MPI_UNDEFINED) done.emplace_back(i, 0);
+  } else if (call.has(&Positions::index)) {
+    if (const int i = number(&Positions::index); i != MPI_UNDEFINED) done.emplace_back(i, 0);
   } else {
-    all();
+    done.reserve(static_cast<size_t>(count));
+    for (int i = 0; i < count; ++i) done.emplace_back(i, i);
   }
   return done;
 }
@@ -76,10 +59,15 @@ void complete(Call* call, MPI_Request handle, const MPI_Status* status) {
   if (op.active) {
     end_regions(rank, handle, &op);
     int cancelled = 0;
-    if (status) g_next.MPI_Test_cancelled(status, &cancelled);
+    // Who was cancelled has asked for it.
+    if (status && op.cancelled) g_next.MPI_Test_cancelled(status, &cancelled);
     if (cancelled && op.message) take_back(op.comm, op.send_to, op.message);
-    if (op.posted) received(rank, op.posted, cancelled ? nullptr : status);
-    op.posted = nullptr;
+    if (op.posted) {
+      op.posted->status_read = call->status_read();
+      received(rank, op.posted, cancelled ? nullptr : status);
+      op.posted = nullptr;
+    }
+    if (op.collective.comm && !op.persistent) leave_collective(rank, op.call.info(), op.collective);
     op.active = false;
     if (!op.persistent) note_made_by(call, op.call);
   }
@@ -87,12 +75,12 @@ void complete(Call* call, MPI_Request handle, const MPI_Status* status) {
 }
 
 void note_completions(Call* call) {
-  const int position = position_of(call->info(), Life::kCompleted);
-  if (position < 0) return;
+  const int position = call->info().at.given;
   int64_t count = 0;
   MPI_Request* list = list_of(call->record(), position, &count);
   if (call->requests.empty()) return;
   const auto done = completed(*call, count);
+  note_passed(call, done);
   // Requests that are not complete have their handles back.
   for (int64_t i = 0; i < count; ++i)
     if (list[i] == kSentHandle) list[i] = call->requests[static_cast<size_t>(i)];
@@ -101,10 +89,11 @@ void note_completions(Call* call) {
     const MPI_Request handle = call->requests[static_cast<size_t>(i)];
     if (handle != MPI_REQUEST_NULL) complete(call, handle, call->told(status));
   }
+  sweep(call->rank());
 }
 
 void note_made(Call* call) {
-  const int position = position_of(call->info(), Life::kCreated);
+  const int position = call->info().at.made;
   if (position < 0) return;
   auto* at = reinterpret_cast<MPI_Request*>(call->at(position));
   if (!at || *at == MPI_REQUEST_NULL) return;
@@ -118,6 +107,7 @@ void note_made(Call* call) {
   op.send_to = call->send_to;
   op.comm = call->comm;
   op.posted = call->posted;
+  op.collective = call->collective;
   op.matched_before = call->info().role == Role::kMatchedReceive;
   if (*at == kSentHandle) {
     op.real = kSentHandle;
@@ -134,6 +124,7 @@ void note_starts(Call* call) {
     if (found == call->rank()->requests.end()) continue;
     Operation& op = found->second;
     op.active = op.started_once = true;
+    if (op.collective.comm) g_process.hidden_order = true;
     begin_regions(call->rank(), handle, &op);
   }
 }
@@ -158,20 +149,12 @@ MPI_Request real_request(Rank* rank, MPI_Request request) {
 }
 
 void look_at_requests(Call* call) {
-  const int position = given_position(call->info());
-  if (position < 0) return;
   int64_t count = 0;
-  MPI_Request* list = list_of(call->record(), position, &count);
+  MPI_Request* list = list_of(call->record(), call->info().at.given, &count);
   if (!list || count <= 0) return;
   Rank* rank = call->rank();
   call->requests.assign(list, list + count);
-  auto sorted = call->requests;
-  std::sort(sorted.begin(), sorted.end());
-  for (size_t i = 1; i < sorted.size(); ++i)
-    if (sorted[i] == sorted[i - 1] && sorted[i] != MPI_REQUEST_NULL &&
-        rank->requests.contains(sorted[i]))
-      report(Kind::kArguments, "a request is in the list twice",
-             "each active request stands in a list once", {call->me()});
+  const uint64_t this_list = ++rank->next_list;
   for (int64_t i = 0; i < count; ++i) {
     if (list[i] == MPI_REQUEST_NULL) continue;
     auto found = rank->requests.find(list[i]);
@@ -180,6 +163,10 @@ void look_at_requests(Call* call) {
       continue;
     }
     Operation& op = found->second;
+    if (op.seen == this_list)
+      report(Kind::kArguments, "a request is in the list twice",
+             "each active request stands in a list once", {call->me()});
+    op.seen = this_list;
     if (call->info().role == Role::kStart && op.active)
       report(Kind::kArguments, "a persistent request is started while it is active",
              "MPI_Wait or a call like it completes a request before it is started again",
@@ -190,24 +177,25 @@ void look_at_requests(Call* call) {
 }
 
 void note_requests(Call* call) {
-  const Life life = [&] {
-    const int position = given_position(call->info());
-    return position < 0 ? Life::kNothing : call->info().parameters[position].life;
-  }();
+  const int given = call->info().at.given;
+  const Life life = given < 0 ? Life::kNothing : call->info().parameters[given].life;
   if (life == Life::kCompleted) note_completions(call);
   if (life == Life::kStarted) note_starts(call);
   if (life == Life::kFreed) note_freed(call);
   if (life == Life::kChanged) {  // MPI_Cancel leaves the handle
     int64_t count = 0;
-    MPI_Request* list = list_of(call->record(), given_position(call->info()), &count);
-    if (list && !call->requests.empty()) *list = call->requests[0];
+    MPI_Request* list = list_of(call->record(), given, &count);
+    if (!list || call->requests.empty()) return;
+    *list = call->requests[0];
+    auto found = call->rank()->requests.find(*list);
+    if (found != call->rank()->requests.end()) found->second.cancelled = true;
   }
   note_made(call);
 }
 
 const CallRecord* awaited_by(Rank* rank, const CallRecord& waiting) {
-  const int position = position_of(waiting.info(), Life::kCompleted);
-  if (position < 0) return nullptr;
+  const int position = waiting.info().at.given;
+  if (position < 0 || waiting.info().role != Role::kCompletion) return nullptr;
   int64_t count = 0;
   const MPI_Request* list = list_of(waiting, position, &count);
   for (int64_t i = 0; list && i < count; ++i) {

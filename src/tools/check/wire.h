@@ -1,9 +1,11 @@
 // What the checkers of a job's processes send each other (MPIX_Tool_notify), each in one piece:
 //
 //   message       the sender's process to the receiver's, before the message itself
+//   clock         before it: more of what its sender knew than fits
 //   back          the same message was cancelled
 //   announcement  the first call of a process of a collective, to the process of the communicator's rank 0
-//   answer        back: it was compared
+//   question      what was sent before has been looked at?
+//   answer        yes
 //   sum           all members in a process have made the call: what they send and receive, added up
 //
 // Kinds are told apart by their first byte. All processes run the same library; a record of another size is dropped.
@@ -13,7 +15,15 @@
 
 namespace fgmpi::check {
 
-enum class WireKind : uint8_t { kMessage = 1, kBack, kAnnouncement, kAnswer, kSum };
+enum class WireKind : uint8_t {
+  kMessage = 1,
+  kClock,
+  kBack,
+  kAnnouncement,
+  kQuestion,
+  kAnswer,
+  kSum
+};
 
 struct WireMessage {
   WireKind kind;
@@ -21,7 +31,9 @@ struct WireMessage {
   int32_t source, tag, source_world, receiver;
   uint64_t comm, id, hash, length;
   int64_t bytes;
+  uint32_t parts;  ///< of the clock; the record ends behind them
   CallRecord call;
+  ClockPart clock[40];
 };
 
 struct WireBack {
@@ -41,11 +53,6 @@ struct Announcement {
   uint64_t comm = 0, number = 0;  ///< the communicator and the how manieth call on it
   uint64_t hash = 0, length = 0;
   CallRecord call;
-};
-
-struct WireAnswer {
-  WireKind kind;
-  uint64_t comm, number;
 };
 
 struct WireSum {

@@ -1,0 +1,37 @@
+// What a rank knows of others: vector clocks. A component counts the receives from any source that a rank has completed, or the
+// collective calls that have been made on a communicator of several processes; components that are 0 are left out, so that
+// a job without such receives has empty clocks.
+// Thread rule: values, shared and never changed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace fgmpi::check {
+
+struct ClockPart {
+  uint64_t of = 0;  ///< of_rank() or of_comm()
+  uint64_t count = 0;
+};
+/// Sorted by `of`. Null: nothing is known.
+using Clock = std::shared_ptr<const std::vector<ClockPart>>;
+
+inline uint64_t of_rank(int world) { return static_cast<uint64_t>(world); }
+/// Ranks are below 2^32, and so is the upper half of the keys of communicators, which is a rank.
+inline uint64_t of_comm(uint64_t key) { return key | uint64_t{1} << 63; }
+
+/// 0 when it is not there.
+inline uint64_t known(const Clock& clock, uint64_t of) {
+  if (!clock) return 0;
+  auto at = std::lower_bound(clock->begin(), clock->end(), of,
+                             [](const ClockPart& p, uint64_t name) { return p.of < name; });
+  return at != clock->end() && at->of == of ? at->count : 0;
+}
+
+/// The larger of each component.
+void learn(Clock* own, const Clock& other);
+void learn(Clock* own, uint64_t of, uint64_t count);
+
+}  // namespace fgmpi::check

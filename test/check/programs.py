@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Runs the programs of test/mpi and examples/ under mpiexec -check and prints what is found in them.
+
+  programs.py BIN BUILD [--match REGEX] [--shapes CxP,...] [--jobs N] [--kinds KIND,...]
+
+BUILD: the build tree, whose tests (ctest) say at which shapes, with which arguments and settings a program is run; --shapes
+picks among them. A correct program has no finding; programs that are wrong on purpose stand in WRONG with what they are to
+show. Notes do not count. The status is 0 when all is as it should be.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+# Test, kinds of its findings, why.
+WRONG = [
+]
+
+
+def tests(build):
+    done = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True, check=True)
+    for test in json.loads(done.stdout)["tests"]:
+        command = test.get("command", [])
+        if not command or os.path.basename(command[0]) != "mpiexec" or "-check" in command:
+            continue
+        properties = {p["name"]: p["value"] for p in test.get("properties", [])}
+        yield test["name"], command, properties.get("ENVIRONMENT", [])
+
+
+def expected(name):
+    return next((set(kinds.split(",")) for test, kinds, _ in WRONG if re.search(test, name)), set())
+
+
+def run(arguments, name, command, environment):
+    """Why it is not as it should be, or None."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report.json")
+        option = "-check" + ("=" + arguments.kinds if arguments.kinds else "")
+        command = [os.path.join(arguments.bin, "mpiexec"), option, "-check-report", report, *command[1:]]
+        settings = dict(os.environ, **dict(s.split("=", 1) for s in environment if "=" in s))
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=arguments.timeout, env=settings, cwd=folder,
+                                  stdin=subprocess.DEVNULL, errors="replace")
+        except subprocess.TimeoutExpired:
+            return "does not end"
+        try:
+            with open(report) as file:
+                findings = [f for f in json.load(file)["findings"] if f.get("level") != "note"]
+        except (OSError, ValueError) as wrong:
+            return f"report: {wrong}: {done.stderr[-300:]}"
+    unwanted = [f for f in findings if f["kind"] not in expected(name)]
+    if unwanted:
+        lines = [f'{f["kind"]}: {f["sentence"]}' + "".join(
+            f'\n      {c["call"]}({c["arguments"]}) {c.get("file", "?")}:{c.get("line", 0)} {c["role"]}' for c in f["calls"][:3])
+            for f in unwanted[:4]]
+        return "\n    ".join(lines)
+    if not findings and done.returncode != 0:
+        return f"status {done.returncode}: {(done.stdout + done.stderr)[-400:]}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bin")
+    parser.add_argument("build")
+    parser.add_argument("--match", default="")
+    parser.add_argument("--shapes", default="")
+    parser.add_argument("--kinds", default="")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--timeout", type=int, default=120)
+    arguments = parser.parse_args()
+    shapes = arguments.shapes.split(",") if arguments.shapes else []
+    chosen = [t for t in tests(arguments.build) if re.search(arguments.match, t[0])
+              and (not shapes or any(f".{shape}" in t[0] for shape in shapes))]
+    wrong = 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for (name, _, _), why in zip(chosen, pool.map(lambda t: run(arguments, *t), chosen)):
+            if why:
+                wrong += 1
+                print(f"{name}: {why}", flush=True)
+    print(f"{len(chosen)} runs, {wrong} not as they should be")
+    sys.exit(1 if wrong else 0)
+
+
+main()
