@@ -422,6 +422,12 @@ Peer* Links::peer_of(InLink* link) {
   return link->peer;
 }
 
+/// Notices about communicators with members of several jobs; others are of one job.
+bool may_travel(int notice) {
+  return notice == pt2pt::kNoticeAgree || notice == pt2pt::kNoticeCollective ||
+         notice == pt2pt::kNoticeRma || notice == pt2pt::kNoticeFile;
+}
+
 /// False: it is malformed.
 bool Links::deliver(InLink* link, Header header, const void* payload, size_t length) {
   Peer* peer = peer_of(link);
@@ -436,9 +442,7 @@ bool Links::deliver(InLink* link, Header header, const void* payload, size_t len
     return true;
   }
   if (!peer) return true;  // of communicators that have been freed here
-  if (header.kind == pt2pt::kNotice && header.tag != pt2pt::kNoticeAgree &&
-      header.tag != pt2pt::kNoticeCollective)
-    return false;
+  if (header.kind == pt2pt::kNotice && !may_travel(header.tag)) return false;
   header.src_process = peer->process;
   if (header.dst_local == transport::kProcessEndpoint)
     header.src_rank = pt2pt::source_from_travel(header.src_rank, peer->process);

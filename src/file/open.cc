@@ -17,7 +17,6 @@
 #include "coll/coll.h"
 #include "comm/create.h"
 #include "comm/errhandler.h"
-#include "comm/jobs.h"
 #include "file/access.h"
 #include "file/aggregators.h"
 #include "file/hints.h"
@@ -363,7 +362,6 @@ void for_each_kept(void (*visit)(const File& file, void* argument), void* argume
 Status open(comm::Comm* comm, const Opening& what, File** out) {
   if (comm->shared->inter)
     return error(MPI_ERR_COMM, "comm is an intercommunicator; allowed is an intracommunicator");
-  FGMPI_TRY(comm::check_one_job(comm, "a file"));
   Opener mine;
   mine.what = &what;
   Status status = comm::meet(comm, &mine, kOpOpen, "MPI_File_open", act_open);

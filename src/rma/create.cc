@@ -7,16 +7,17 @@
 #include "base/attach.h"
 #include "base/hash.h"
 #include "base/strings.h"
+#include "ch4-av-rankmap/process_groups.h"
 #include "coll/coll.h"
 #include "comm/create.h"
 #include "comm/errhandler.h"
 #include "comm/hierarchy.h"
-#include "comm/jobs.h"
 #include "pt2pt/engine.h"
 #include "rma/internal.h"
 #include "rma/message.h"
 #include "rma/provider.h"
 #include "transport/host_id.h"
+#include "transport/registry.h"
 
 namespace fgmpi::rma {
 namespace {
@@ -30,16 +31,20 @@ struct WinArrival : comm::Arrival {
   Win* out = nullptr;
 };
 
+bool is_of_another_job(uint32_t process) { return process >= g_av.processes(); }
+
+/// Of another job on this host: yes, although messages go through sockets.
 bool uses_shared_memory(uint32_t process) {
+  if (is_of_another_job(process)) return true;
   const transport::Transport* t = pt2pt::g_engine.transports[g_av.transport_bit(process)];
   return t && std::string_view(t->name()) == "shm";
 }
 
-/// Equal for processes that share memory.
-uint64_t host_of_mine() {
-  for (const transport::Transport* t : pt2pt::g_engine.transports)
-    if (t && std::string_view(t->name()) == "shm") return hash_text(transport::host_id());
-  return mix(0x77696e646f77, g_av.me());
+/// Equal for processes that share memory, of different jobs too. MPI_Win_allocate_shared does with every transport.
+uint64_t host_of_mine(int flavor) {
+  if (flavor == MPI_WIN_FLAVOR_SHARED || transport::is_wanted("shm"))
+    return hash_text(transport::host_id());
+  return mix(0x77696e646f77, mix(g_process_groups.own().low, g_av.me()));
 }
 
 int64_t aligned(int64_t n, int64_t alignment) {
@@ -63,7 +68,6 @@ int64_t alignment_of(const comm::Hints& hints) {
 }
 
 void write_part(const Part& part, std::vector<uint8_t>* out) {
-  append(out, part.process);
   append(out, part.object);
   append(out, part.control_bytes);
   append(out, part.object_base);
@@ -73,8 +77,9 @@ void write_part(const Part& part, std::vector<uint8_t>* out) {
     p->write(out);
 }
 
-void read_part(FieldReader* in, Part* part) {
-  part->process = in->get<uint32_t>();
+/// `process`: as this process numbers it; its own number may be another where it is of another job.
+void read_part(FieldReader* in, uint32_t process, Part* part) {
+  part->process = process;
   part->object = in->get<ObjectName>();
   part->control_bytes = in->get<uint64_t>();
   part->object_base = in->get<uint64_t>();
@@ -115,12 +120,15 @@ class Maker {
   }
 
  private:
-  /// Another process of the window shares memory with this one, or `near` is false and one does not.
+  /// Another process of the window may share memory with this one, or `near` is false and one may not.
   bool has_other(bool near) {
     if (comm_->processes == 1) return false;
+    if (win_->flavor == MPI_WIN_FLAVOR_SHARED) return near;
     const comm::Series& processes = comm::hierarchy(comm_).processes;
     for (uint32_t i = 0; i < processes.size(); ++i)
-      if (processes[i] != g_av.me() && uses_shared_memory(processes[i]) == near) return true;
+      if (is_of_another_job(processes[i]) ||
+          (processes[i] != g_av.me() && uses_shared_memory(processes[i]) == near))
+        return true;
     return false;
   }
 
@@ -134,7 +142,7 @@ class Maker {
     }
     const auto count = static_cast<uint32_t>(members_.size());
     part->process = g_av.me();
-    part->host = host_of_mine();
+    part->host = host_of_mine(win_->flavor);
     if (has_other(false)) part->access_key = grant_access();
     win_->granted = part->access_key != 0;
     part->control_bytes =
@@ -179,12 +187,12 @@ class Maker {
     append(out, status.error_class());
     append_text(out, status.what());
   }
-  static Status read_answer(FieldReader* in, Part* part) {
+  static Status read_answer(FieldReader* in, uint32_t process, Part* part) {
     if (in->get<uint8_t>()) {
       const int error_class = in->get<int>();
       return error(error_class, "%s", std::string(in->get_text()).c_str());
     }
-    read_part(in, part);
+    read_part(in, process, part);
     return in->failed() ? error(MPI_ERR_INTERN, "a process's part of the window cannot be read")
                         : Status();
   }
@@ -210,13 +218,13 @@ class Maker {
     if (verdict.ok()) {
       write_part(win_->parts[0], &bytes);
       FieldReader copy(bytes.data(), bytes.size());
-      read_part(&copy, &all[0]);
+      read_part(&copy, root, &all[0]);
     }
     for (uint32_t i = 1; i < processes.size(); ++i) {
       FGMPI_TRY(pt2pt::process_recv(processes[i], ctx, kTagGather, &bytes, call_));
       FieldReader in(bytes.data(), bytes.size());
       all.emplace_back();
-      Status theirs = read_answer(&in, &all.back());
+      Status theirs = read_answer(&in, processes[i], &all.back());
       if (verdict.ok() && !theirs.ok()) verdict = std::move(theirs);
     }
     if (verdict.ok()) verdict = lay_out_common(&all);
@@ -252,12 +260,13 @@ class Maker {
     }
     const auto common = in.get<ObjectName>();
     const auto count = in.get<uint32_t>();
+    const comm::Series& processes = comm::hierarchy(comm_).processes;
     std::vector<Part> all;
-    for (uint32_t i = 0; i < count && !in.failed(); ++i) {
+    for (uint32_t i = 0; i < count && i < processes.size() && !in.failed(); ++i) {
       all.emplace_back();
-      read_part(&in, &all.back());
+      read_part(&in, processes[i], &all.back());
     }
-    if (in.failed())
+    if (in.failed() || all.size() != processes.size())
       return error(MPI_ERR_INTERN, "what the processes say of the window cannot be read");
     if (win_->flavor == MPI_WIN_FLAVOR_SHARED) FGMPI_TRY(win_->common.open(common));
     return adopt(std::move(all));
@@ -265,6 +274,9 @@ class Maker {
 
   /// All parts are known: this process's keeps its memory.
   Status adopt(std::vector<Part> all) {
+    // The processes of several jobs come in an order that is the same in all of them, not in that of their numbers here.
+    std::sort(all.begin(), all.end(),
+              [](const Part& a, const Part& b) { return a.process < b.process; });
     for (size_t i = 0; i < all.size(); ++i) {
       if (all[i].process != g_av.me()) continue;
       all[i].memory = std::move(win_->parts[0].memory);
@@ -307,8 +319,8 @@ class Maker {
       const Part& part = (*parts)[p];
       if (part.host != (*parts)[0].host)
         return error(MPI_ERR_RMA_SHARED,
-                     "processes %u and %u do not share memory (other hosts, or a transport for "
-                     "them); allowed are communicators as MPI_COMM_TYPE_SHARED makes them",
+                     "processes %u and %u are on different hosts; allowed are communicators as "
+                     "MPI_COMM_TYPE_SHARED makes them",
                      (*parts)[0].process, part.process);
       for (uint32_t m = 0; m < part.locals.size(); ++m)
         places.push_back({part.ranks[m], part.sizes[m], p, m});
@@ -341,7 +353,7 @@ class Maker {
       part.locked = users && on_host[part.host] > 1;
       part.alone = on_host[part.host] == 1;
       part.near = part.process != g_av.me() && part.host == win_->own().host &&
-                  uses_shared_memory(part.process);
+                  (win_->flavor == MPI_WIN_FLAVOR_SHARED || uses_shared_memory(part.process));
       if (part.near && users) attach_permission().allow(part.object.pid);
     }
     const Part& own = win_->own();
@@ -389,7 +401,6 @@ Status check(const comm::Comm* comm, const Creation& what) {
 
 Status create(comm::Comm* comm, Creation* what, Win** out) {
   FGMPI_TRY(check(comm, *what));
-  FGMPI_TRY(comm::check_one_job(comm, "a window"));
   comm::Comm* own = nullptr;
   FGMPI_TRY(comm::dup(comm, &own, what->call));
   comm::release_errhandler(own->errhandler);

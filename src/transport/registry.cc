@@ -60,6 +60,18 @@ std::string allowed_unless_good(std::string_view text) {
     names += (names.empty() ? "" : ",") + std::string(r->name);
   return format("a list of at most %zu different names out of %s", kMostTransports, names.c_str());
 }
+/// In the order of FGMPI_TRANSPORT.
+List wanted() {
+  List chosen;
+  if (settings::is_set(settings::kTransport)) {
+    parse_list(settings::text(settings::kTransport), &chosen);
+  } else {
+    chosen = registered();
+    chosen.resize(std::min(chosen.size(), kMostTransports));
+  }
+  return chosen;
+}
+
 [[maybe_unused]] const bool g_check_set =
     (settings::set_check(settings::kTransport, allowed_unless_good), true);
 
@@ -84,16 +96,14 @@ std::string describe(const Transport& transport, const std::string& address) {
 }
 
 std::vector<std::unique_ptr<Transport>> make_all() {
-  List chosen;
-  if (settings::is_set(settings::kTransport)) {
-    parse_list(settings::text(settings::kTransport), &chosen);
-  } else {
-    chosen = registered();
-    chosen.resize(std::min(chosen.size(), kMostTransports));
-  }
   std::vector<std::unique_ptr<Transport>> out;
-  for (const Registration* r : chosen) out.push_back(r->make());
+  for (const Registration* r : wanted()) out.push_back(r->make());
   return out;
+}
+
+bool is_wanted(std::string_view name) {
+  const List list = wanted();
+  return std::any_of(list.begin(), list.end(), [&](auto* r) { return name == r->name; });
 }
 
 }  // namespace fgmpi::transport

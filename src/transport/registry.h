@@ -34,6 +34,9 @@ inline constexpr size_t kMostTransports = 2;
 /// kMostTransports different names (default: those that are preferred: shm,ofi).
 std::vector<std::unique_ptr<Transport>> make_all();
 
+/// Is the transport of that name one of those?
+bool is_wanted(std::string_view name);
+
 /// The transport of that name; nullptr when there is none.
 std::unique_ptr<Transport> make(std::string_view name);
 
