@@ -166,6 +166,29 @@ std::string other_library(const std::string& listed, const std::string& ours) {
 
 }  // namespace
 
+namespace {
+
+constexpr const char* kLibrary = "libmpich.so.12";
+
+/// LD_PRELOAD separates paths by spaces and colons.
+bool library_folder_is_plain(const std::string& library) {
+  return library.find_first_of(" :") == library.npos;
+}
+
+/// src/privatize/preload.cc restores LD_PRELOAD, so that programs started by this one do not inherit it. Libraries that
+/// were preloaded already stay in front: profiling tools interpose MPI.
+void preload(const std::string& library, Words* additions) {
+  const char* before = environment::text(environment::kPreload);
+  for (const std::string& word :
+       {std::string("-env"), std::string(environment::name(environment::kPreloaded)),
+        std::string(before ? before : ""), std::string("-env"),
+        std::string(environment::name(environment::kPreload)),
+        (before ? std::string(before) + ":" : "") + library})
+    additions->push_back(word);
+}
+
+}  // namespace
+
 Status find_dynamic_program(const std::string& name, std::string* path) {
   *path = find(name, {});
   if (path->empty())
@@ -219,24 +242,21 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
                    path.c_str(), static_cast<long long>(ranks_each));
     return {};
   }
-  const std::string ours = library_folder + "/libmpich.so.12";
-  const std::string other = other_library(list_libraries(elf.interpreter, path), ours);
+  const std::string ours = library_folder + "/" + kLibrary;
+  const std::string listed = list_libraries(elf.interpreter, path);
+  const std::string other = other_library(listed, ours);
+  // It may load MPI while it runs: then its ranks begin (src/privatize/late_ranks.h).
+  const bool may_load = ranks_each > 1 && elf.position_independent && mpi_libraries(listed).empty();
+  if (may_load)
+    return preload(library_folder_is_plain(ours) ? ours : kLibrary, additions), Status();
   if (other.empty()) return {};
-  if (ours.find_first_of(" :") != ours.npos)
+  if (!library_folder_is_plain(ours))
     return error(MPI_ERR_ARG,
                  "%s: would load %s instead of %s, by an RPATH of its own, and cannot be kept from "
                  "it while the path of "
                  "ours has a space or colon; link it with mpicc, mpicxx or mpifort",
                  path.c_str(), other.c_str(), ours.c_str());
-  const char* before = environment::text(environment::kPreload);
-  // src/privatize/preload.cc restores LD_PRELOAD, so that programs started by this one do not inherit it. Libraries that
-  // were preloaded already stay in front: profiling tools interpose MPI.
-  for (const std::string& word :
-       {std::string("-env"), std::string(environment::name(environment::kPreloaded)),
-        std::string(before ? before : ""), std::string("-env"),
-        std::string(environment::name(environment::kPreload)),
-        (before ? std::string(before) + ":" : "") + ours})
-    additions->push_back(word);
+  preload(ours, additions);
   return {};
 }
 

@@ -18,6 +18,7 @@
 #include "mpi/dynamic.h"
 #include "mpi/process.h"
 #include "mpi/runtime.h"
+#include "privatize/privatize.h"
 #include "proclet-sched/sched.h"
 #include "transport/multicast/service.h"
 
@@ -102,13 +103,15 @@ void rank_exits(int status) {
   if (p->mpi_phase == kInitialised) finalize_forgotten(status);
   if (p->mpi_phase == kBefore) tell_parents_of_end(p->index);
   p->mpi_phase = kEnded;
+  if (p->index == 0) privatize::note_end_of_first_rank();
   if (dynamic::is_spawned(p->index))
     dynamic::spawned_rank_ends(p->index);
   else
     note_end_of_bound_function(p->index);
   Process& me = process();
   if (--me.unfinished > 0) return;
-  if (!me.connected && boot().size() > 1) connect_at_the_end();
+  if (!me.connected && !privatize::late_ranks_never_began() && boot().size() > 1)
+    connect_at_the_end();
   if (me.connected && g_av.processes() > 1) {
     agree_to_end();
     stop_answering_thread();

@@ -108,6 +108,7 @@ Status start_rank() {
   sched::Proclet* p = sched::current();
   if (p->rank_state) return {};
   FGMPI_TRY(check_main_thread());  // the first session, or MPI_Init
+  FGMPI_TRY(privatize::begin_late_ranks());
   FGMPI_TRY(connect_from_rank());
   auto* rank = new comm::RankState;
   rank->local = p->index;

@@ -22,13 +22,6 @@ namespace {
 /// "libm" of "libm.so.6".
 std::string_view stem(std::string_view file) { return file.substr(0, file.find(".so")); }
 
-bool is_mpi_library(std::string_view file) {
-  static constexpr std::string_view kStems[] = {
-      "libmpich",    "libmpi",       "libpmpi",   "libmpicxx", "libmpichcxx", "libmpifort",
-      "libmpichf90", "libmpichfort", "libfmpich", "libmpl",    "libopa"};
-  return std::find(std::begin(kStems), std::end(kStems), stem(file)) != std::end(kStems);
-}
-
 bool is_compiler_runtime(std::string_view file) {
   return stem(file) == "libgfortran" || stem(file) == "libgomp";
 }
@@ -374,6 +367,13 @@ std::vector<const link_map*> g_of_program;
 
 bool serves_program(const link_map* map) {
   return std::find(g_of_program.begin(), g_of_program.end(), map) != g_of_program.end();
+}
+
+bool is_mpi_library(std::string_view file) {
+  static constexpr std::string_view kStems[] = {
+      "libmpich",    "libmpi",       "libpmpi",   "libmpicxx", "libmpichcxx", "libmpifort",
+      "libmpichf90", "libmpichfort", "libfmpich", "libmpl",    "libopa"};
+  return std::find(std::begin(kStems), std::end(kStems), stem(file)) != std::end(kStems);
 }
 
 bool is_one_per_process(std::string_view file) {

@@ -53,6 +53,9 @@ std::string shared_libraries_with_state(const LibraryWishes& wishes,
 /// Has the program brought it in, directly or through others, and not MPI? Known once libraries have been chosen.
 bool serves_program(const link_map* map);
 
+/// A library of MPI's own, of any implementation or of ours.
+bool is_mpi_library(std::string_view file_name);
+
 /// Of these libraries a process has one: the C and C++ runtimes, MPI, what MPI is made of, sanitizers.
 bool is_one_per_process(std::string_view file_name);
 

@@ -20,6 +20,7 @@
 #include "base/strings.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
+#include "privatize/late_ranks.h"
 #include "privatize/swap.h"
 #include "proclet-sched/immortal.h"
 
@@ -117,6 +118,8 @@ void Lines::put_line(int64_t rank, std::string_view line) {
 }
 
 int Lines::put(int64_t rank, std::string_view bytes, bool now) {
+  if (!late_ranks_have_begun())
+    return write_all(fd, bytes);  // in the order of other programs' output
   if (rank < 0 || static_cast<size_t>(rank) >= tails.size()) {
     complete.append(bytes);
     write_complete();

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+#include "base/status.h"
 #include "proclet-sched/sched.h"
 
 namespace fgmpi::privatize {
@@ -48,6 +49,13 @@ void set_runtime(const Runtime& runtime);
 /// main, exit handlers and destructors; tells src/mpi (rank_exits) and finishes the proclet. Never
 /// returns.
 [[noreturn]] int run_rank(uint32_t local_index);
+
+/// Late ranks (late_ranks.h). The first rank of the process calls MPI: the others begin. An error says why there are none.
+Status begin_late_ranks();
+/// The first rank has ended: others that have not begun end, too.
+void note_end_of_first_rank();
+/// True where the process has late ranks that have not begun.
+bool late_ranks_never_began();
 
 /// World rank of this process's first rank, once it is known exactly (line prefixes and crash
 /// reports presume block distribution of equal parts until then).

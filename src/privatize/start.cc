@@ -19,6 +19,7 @@
 #include "privatize/guests.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
+#include "privatize/late_ranks.h"
 #include "privatize/libraries.h"
 #include "privatize/library_report.h"
 #include "privatize/output.h"
@@ -135,14 +136,6 @@ bool uses_runtime_state(const ElfModule& program) {
   return false;
 }
 
-/// The libraries of which each rank gets an image. Ends the process where a wish cannot be fulfilled.
-std::vector<PrivateLibrary> private_libraries(bool program_has_images) {
-  std::vector<PrivateLibrary> chosen;
-  end_unless_ok(
-      choose_private_libraries(g_images.program(), library_wishes(), program_has_images, &chosen));
-  return chosen;
-}
-
 Status read_modules(const std::vector<PrivateLibrary>& libraries) {
   std::vector<const link_map*> maps;
   for (const PrivateLibrary& l : libraries) maps.push_back(l.map);
@@ -153,21 +146,24 @@ Status read_modules(const std::vector<PrivateLibrary>& libraries) {
 /// default.
 bool binds_functions() { return g_images.program().imports("FGmpiexec"); }
 
-/// Chooses between shared globals and images. Ends the process, with one line, where neither can be done as asked.
-Mode choose_mode(uint32_t ranks, std::vector<PrivateLibrary>* libraries) {
-  end_unless_ok(g_images.read_modules({}));  // with one rank, for crash reports
-  if (ranks == 1) return Mode::kSingle;
+/// Chooses between shared globals and images, and the libraries of which each rank gets an image. An error says why neither
+/// can be done as asked.
+Status choose_mode(uint32_t ranks, Mode* mode, std::vector<PrivateLibrary>* libraries) {
+  FGMPI_TRY(g_images.read_modules({}));  // with one rank, for crash reports
+  *mode = ranks == 1 ? Mode::kSingle : Mode::kShared;
+  if (ranks == 1) return Status();
   const auto wanted = settings::choice<Privatize>(settings::kPrivatize);
-  if (wanted == Privatize::kOff) return Mode::kShared;
-  if (wanted == Privatize::kAuto && binds_functions()) return Mode::kShared;
+  if (wanted == Privatize::kOff) return Status();
+  if (wanted == Privatize::kAuto && binds_functions()) return Status();
   const bool has_state = wanted == Privatize::kOn || g_images.program().has_private_data() ||
                          uses_runtime_state(g_images.program());
-  *libraries = private_libraries(has_state);
-  if (!has_state && libraries->empty()) return Mode::kShared;
-  end_unless_ok(read_modules(*libraries));
-  end_unless_ok(g_images.can_be_imaged());
-  end_unless_ok(g_images.prepare(ranks, settings::choice<Layout>(settings::kImageMappings)));
-  return Mode::kImages;
+  FGMPI_TRY(choose_private_libraries(g_images.program(), library_wishes(), has_state, libraries));
+  if (!has_state && libraries->empty()) return Status();
+  FGMPI_TRY(read_modules(*libraries));
+  FGMPI_TRY(g_images.can_be_imaged());
+  FGMPI_TRY(g_images.prepare(ranks, settings::choice<Layout>(settings::kImageMappings)));
+  *mode = Mode::kImages;
+  return Status();
 }
 
 void become_images(uint32_t ranks) {
@@ -271,6 +267,7 @@ void set_runtime(const Runtime& runtime) {
 }
 
 int run_rank(uint32_t local_index) {
+  if (local_index > 0 && !wait_to_begin()) _exit(0);
   if (g_mode != Mode::kImages) {
     if (local_index == 0) adopt_early_handlers(sched::current());
     if (sched::threads_enabled()) sched::Entry::leave();
@@ -299,10 +296,19 @@ static void prepare_program() {
   const bool only_list = environment::text(environment::kListLibraries) != nullptr;
   if (only_list) g_program.ranks = std::max(g_program.ranks, 2u);
   std::vector<PrivateLibrary> libraries;
-  g_mode = choose_mode(g_program.ranks, &libraries);
+  const bool late = !only_list && g_program.ranks > 1 && !is_linked_with_mpi();
+  const Status chosen = choose_mode(g_program.ranks, &g_mode, &libraries);
+  if (!late) end_unless_ok(chosen);
+  if (late && chosen.ok()) start_late();
+  if (late && !chosen.ok()) {  // a program that never calls MPI must not fail for this
+    refuse_late_ranks(chosen.what());
+    g_mode = Mode::kSingle;
+    g_program.ranks = 1;
+    end_unless_ok(g_images.read_modules({}));
+  }
   if (only_list) list_libraries(libraries);
   if (g_mode == Mode::kImages) become_images(g_program.ranks);
-  if (g_program.ranks > 1 && is_first_process_of_job()) {
+  if (g_program.ranks > 1 && !late && is_first_process_of_job()) {
     if (settings::on(settings::kVerbose)) say_what_is_private(libraries);
     warn_of_shared_libraries(libraries);
   }

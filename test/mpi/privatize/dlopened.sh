@@ -1,4 +1,5 @@
-# Programs that load the library at run time are ranks, one a process. Plugins of ranks call MPI as their rank.
+# Programs that load the library at run time are ranks; several a process where mpiexec could load it first. Plugins of
+# ranks call MPI as their rank.
 set -u
 bin=$1 programs=$2
 source=$(cd "$(dirname "$0")" && pwd)
@@ -20,8 +21,45 @@ timeout 60 "$bin/mpiexec" -n 3 ./host exit >out 2>&1
 [ $? = 7 ] || fail "exit(7) in one of three"
 timeout 60 "$bin/mpiexec" -n 2 ./host deadlock >out 2>&1 && fail "a deadlock: status 0"
 [ $? != 124 ] && grep -q 'MPI_Recv' out || fail "a deadlock was not reported"
-timeout 60 "$bin/mpiexec" -n 2 -nfg 3 ./host >out 2>&1 && fail "-nfg 3: status 0"
-grep -q 'loaded this library with dlopen, with 3 ranks a process; allowed is 1' out || fail "-nfg 3: not refused"
+for shape in "1 4" "2 3" "2 64"; do
+  timeout 60 "$bin/mpiexec" -n "${shape% *}" -nfg "${shape#* }" ./host >out 2>&1 || fail "$shape: status $?"
+  [ "$(grep -c 'is well$' out)" = $((${shape% *} * ${shape#* })) ] || fail "$shape: not all ranks"
+done
+timeout 60 "$bin/mpiexec" -n 2 -nfg 3 ./host exit >out 2>&1
+[ $? = 7 ] || fail "exit(7) in one of 2 x 3"
+cc -O1 -no-pie $headers "$source/dlopened.c" -o host_fixed -ldl || fail "cc -no-pie"
+timeout 60 "$bin/mpiexec" -n 2 -nfg 3 ./host_fixed >out 2>&1 && fail "-nfg 3, not position-independent: status 0"
+grep -q 'loaded this library with dlopen, with 3 ranks a process; allowed is 1' out || fail "-nfg 3, not position-independent: not refused"
+FGMPI_NFG=3 LD_PRELOAD=$(dirname "$bin")/lib/libmpich.so.12 timeout 60 ./host_fixed >out 2>&1 && fail "preloaded, not position-independent: status 0"
+grep -q 'not linked with MPI, with several ranks a process: the program is not position-independent' out || fail "preloaded: not refused"
+
+# Programs that only start the program, or do not use MPI at all, run once a process, and as without the library.
+cat >plain.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+static int calls;
+int main(int argc, char** argv) {
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  printf("rank %d of %d, call %d\n", rank, size, ++calls);
+  return MPI_Finalize();
+}
+END
+"$bin/mpicc" plain.c -o plain || fail "mpicc"
+once() { # once LINES STATUS PROGRAM...: at 2x3
+  local lines=$1 status=$2
+  shift 2
+  timeout 60 "$bin/mpiexec" -n 2 -nfg 3 "$@" >out 2>&1
+  local got=$?
+  [ $got = "$status" ] || fail "$*: status $got"
+  [ "$(grep -cE '^(rank [0-5] of 6, call 1|before|after)$' out)" = "$lines" ] || fail "$*: not $lines lines"
+}
+once 10 0 sh -c 'echo before; ./plain; echo after'
+once 6 0 bash -c 'exec ./plain'
+once 6 0 env VARIABLE=value ./plain
+once 2 3 bash -c 'printf "before\n"; exit 3'
 
 # MPI_Is_thread_main is true in the thread that called MPI_Init and in no other, whichever thread of the process that is;
 # the library is loaded as a dependency of another one, as an interpreter's extension module brings it.
@@ -77,9 +115,9 @@ int main(int argc, char** argv) {
 }
 END
 "$bin/mpicc" -shared extension.c -o extension.so && cc interpreter.c -o interpreter -ldl -lpthread || fail "extension"
-for processes in 1 2; do
-  timeout 60 "$bin/mpiexec" -n $processes ./interpreter >out 2>&1 || fail "interpreter: status $?"
-  [ "$(grep -c '^main: before 1, me 1, another 0$' out)" = $processes ] || fail "interpreter: not the main thread"
+for shape in "1 1" "2 1" "2 3"; do
+  timeout 60 "$bin/mpiexec" -n "${shape% *}" -nfg "${shape#* }" ./interpreter >out 2>&1 || fail "interpreter, $shape: status $?"
+  [ "$(grep -c '^main: before 1, me 1, another 0$' out)" = $((${shape% *} * ${shape#* })) ] || fail "interpreter, $shape: not the main thread"
 done
 timeout 60 ./interpreter other >out 2>&1 || fail "interpreter, MPI in another thread: status $?"
 grep -q '^other: before 0, me 1, another 0$' out && grep -q '^then main 0$' out || fail "interpreter: MPI in another thread"

@@ -55,7 +55,7 @@ for layout in "protected 6" "joined 1" "copied 0"; do
   export FGMPI_IMAGE_MAPPINGS=${layout% *}
   few=$(counted 20) && many=$(counted 120) || exit 1
   # A few for the heap, which grows.
-  [ $((many - few)) -ge $((${layout#* } * 100)) ] && [ $((many - few)) -le $((${layout#* } * 100 + 20)) ] ||
+  [ $((many - few)) -ge $((${layout#* } * 100 - 20)) ] && [ $((many - few)) -le $((${layout#* } * 100 + 20)) ] ||
     fail "$((many - few)) mappings for 100 ranks; expected: ${layout#* } each"
   for shape in "1 1" "4 1" "2 3"; do
     timeout 100 "$bin/mpiexec" -n "${shape% *}" -nfg "${shape#* }" ./program >out 2>&1 || fail "$layout at $shape: status $?"
