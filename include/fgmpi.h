@@ -188,6 +188,13 @@ int MPIX_Comm_map_bytes(MPI_Comm comm, void* buffer, MPI_Count capacity, MPI_Cou
 const void* MPIX_Program_address(const void* address);
 /* The process, from 0, that hosts a rank of MPI_COMM_WORLD; -1 where there is none. Local. */
 int MPIX_Tool_process(int world_rank);
+/* The rank in MPI_COMM_WORLD of the peer that has this rank in comm (in the remote group of an intercommunicator); -1 where
+ * it has none or is not known here. *way: how messages get there: 0 within the process, 1 shared memory, 2 network.
+ * A few instructions, for every message. Local. */
+int MPIX_Tool_peer(MPI_Comm comm, int rank, int* way);
+/* The value of a counter of the process that `fgmpi-info -t` lists, by its name there; -1 where there is none. May be called
+ * by any thread: it only reads. */
+MPI_Count MPIX_Tool_counter(const char* name);
 /* Functions of MPIX_Tool_handlers. */
 typedef void (*MPIX_Tool_arrived)(int process, const void* data, int bytes);
 typedef void (*MPIX_Tool_deadlock)(void);

@@ -3,11 +3,14 @@
 #include <cstring>
 #include <vector>
 
+#include "base/counters.h"
 #include "comm/context.h"
 #include "fgmpi.h"
 #include "mpi/binding.h"
 #include "mpi/comm_common.h"
 #include "privatize/privatize.h"
+#include "pt2pt/engine.h"
+#include "transport/transport.h"
 
 using namespace fgmpi;
 
@@ -29,6 +32,28 @@ FGMPI_EXTENSION int MPIX_Comm_key(MPI_Comm comm, int* leader, int* index, int* s
 FGMPI_EXTENSION int MPIX_Tool_process(int world_rank) {
   if (world_rank < 0 || static_cast<uint32_t>(world_rank) >= g_av.world_size()) return -1;
   return static_cast<int>(g_av.locate(static_cast<uint32_t>(world_rank)).process);
+}
+
+FGMPI_EXTENSION int MPIX_Tool_peer(MPI_Comm comm, int rank, int* way) {
+  *way = 0;
+  const comm::Comm* c = comm::find_inside(comm);
+  if (!c || rank < 0 || rank >= c->shared->peers().size()) return -1;
+  const auto world = static_cast<uint32_t>(c->shared->peers().world_of(rank));
+  uint32_t local = 0;
+  if (__builtin_expect(g_av.is_mine(world, &local), 1)) return static_cast<int>(world);
+  if (world >= g_av.world_size()) return -1;
+  const uint32_t process = g_av.locate(world).process;
+  const transport::Transport* t = pt2pt::g_engine.transports[g_av.transport_bit(process)];
+  *way = t && std::strcmp(t->name(), "shm") == 0 ? 1 : 2;
+  return static_cast<int>(world);
+}
+
+FGMPI_EXTENSION MPI_Count MPIX_Tool_counter(const char* name) {
+  for (int i = 0; i < counters::kCount; ++i)
+    if (counters::kRecords[i].scope == counters::Scope::kProcess &&
+        std::strcmp(counters::kRecords[i].name, name) == 0)
+      return static_cast<MPI_Count>(counters::read(static_cast<counters::Id>(i)));
+  return -1;
 }
 
 namespace {
