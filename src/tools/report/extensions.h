@@ -1,0 +1,14 @@
+// Extensions of our library that the report needs; null with other MPI libraries, where nothing is counted.
+#pragma once
+
+#include "fgmpi.h"
+
+#pragma weak MPIX_Tool_word
+#pragma weak MPIX_Tool_peer
+#pragma weak MPIX_Tool_process
+#pragma weak MPIX_Tool_counter
+#pragma weak MPIX_Tool_handlers
+#pragma weak MPIX_Comm_map_info
+#pragma weak MPIX_Get_collocated_size
+#pragma weak MPIX_Get_collocated_startrank
+#pragma weak MPIX_Program_address

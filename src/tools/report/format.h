@@ -1,0 +1,212 @@
+// The file of a process of a job that runs under mpiexec -report: counters of its ranks, kept in a shared mapping, so that
+// they are there whichever way the process ends, and so that others can read them while it runs.
+//
+//   FOLDER/report-HOST-PID
+//   | Header, 4 KiB | modules | sites | communicators | columns | rows | ranks x 1,024 B |
+//
+// Who writes: the threads of a rank its own record's counts (recorder.h), the process's sampler all times (sampler.cc). Two
+// threads never write the same word, but that threads of one rank (MPI_THREAD_MULTIPLE) may lose a count among them. Readers
+// take what they find: a word is whole, sums may be some messages apart.
+// Times are in ns, of the clock that is the same in all processes of a host. Numbers are the machine's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fgmpi::report {
+
+inline constexpr uint64_t kMagic = 0x31'54524f'504552'46;  // "FREPORT1"
+/// What begins the names of such files in a folder.
+inline constexpr const char* kFilePrefix = "report-";
+
+/// The classes of calls that times are shown by, and what a rank of the timeline does. A column of a row holds one.
+enum class Doing : uint8_t {
+  kNothing,     ///< not begun, or ended
+  kProgram,     ///< the program's own code, running
+  kTurn,        ///< could go on, but other ranks of its process run
+  kMessage,     ///< in a send or receive
+  kCompletion,  ///< in a wait, test or probe
+  kCollective,  ///< in a collective, or in the creation of a communicator
+  kOneSided,
+  kFile,
+  kOther,  ///< in another call of MPI
+  kCount
+};
+
+/// One call of MPI, of one rank.
+struct CallCell {
+  uint64_t count;
+  uint64_t bytes;  ///< that the rank has put in: sent, or given to a collective
+  uint64_t ns;     ///< time in it, as sampled
+};
+/// Messages to one rank, or to 2^peer_shift of them.
+struct PeerCell {
+  uint32_t peer_and_one;  ///< (world rank >> peer_shift) + 1; 0: not in use
+  uint32_t waited;  ///< tenths of milliseconds in calls that named it as the source, as sampled
+  uint64_t messages;
+  uint64_t bytes;
+};
+/// Time in calls from one place of the program.
+struct SiteCell {
+  uint64_t site;  ///< return address in the program as the linker loaded it
+  uint64_t ns;
+};
+/// Messages by the way that they took.
+struct WayCell {
+  uint64_t messages;
+  uint64_t bytes;
+};
+/// Ways: in the process (of a record: what its peers have beyond the others), shared memory, the network.
+inline constexpr int kWays = 3;
+
+inline constexpr int kCallCells = 16;  ///< the last one is for all further calls
+inline constexpr int kPeerCells = 16;
+inline constexpr int kSiteCells = 4;
+
+enum RankFlag : uint32_t {
+  kStarted = 1,  ///< MPI_Init has returned
+  kEnded = 2,    ///< in MPI_Finalize, or behind it
+};
+
+/// A rank. 1,024 bytes:
+///
+///   | 56 what it does now | 16 times | 32 ways | 384 calls | 384 peers | 64 places | 88 not in use |
+///
+/// A send touches three of its cache lines.
+struct RankRecord {
+  uint32_t now;  ///< number of the call that it is in, and 1; 0: none
+  int32_t
+      peer;  ///< world rank that the call names as the source or destination, kAnyPeer, or kNoPeer
+  uint64_t site;       ///< return address of the last call, in the rank's own image
+  uint32_t flags;      ///< RankFlag
+  int32_t tag;         ///< of the call
+  int32_t last_dest;   ///< of the call, if it is a send; else kNoPeer
+  uint16_t family;     ///< of the communicator of a collective (FamilyRecord)
+  uint8_t peer_shift;  ///< see PeerCell
+  uint8_t unused;
+  uint64_t
+      repeated;  ///< sends of at most kSmall bytes to the rank that the call before had sent to
+  uint64_t any_received;  ///< receives from MPI_ANY_SOURCE
+  uint64_t ended_ns;      ///< when MPI_Finalize was called
+
+  uint64_t program_ns, turn_ns;  ///< sampled: running the program; ready while others run
+
+  WayCell ways[kWays - 1];          ///< shared memory, network
+  CallCell calls_made[kCallCells];  ///< by Header::slots
+  PeerCell peers[kPeerCells];
+  SiteCell sites[kSiteCells];
+  uint64_t rest[11];
+};
+static_assert(sizeof(RankRecord) == 1024, "at most 1 KiB a rank");
+
+inline constexpr int32_t kNoPeer = -1000, kAnyPeer = -1001;
+/// Messages that are sent one by one to the same rank: so many bytes are cheap beside the message itself.
+inline constexpr uint64_t kSmall = 1024;
+
+/// Communicators of the process that were made by one call of the program, from communicators of one family.
+struct FamilyRecord {
+  uint64_t site;
+  uint64_t made;           ///< counted by the member of rank 0: communicators of the job
+  uint64_t members_made;   ///< handles that ranks of the process have been given
+  uint64_t members_freed;  ///< of these
+  uint64_t collectives;    ///< calls by members
+  uint64_t bytes;          ///< that members have put in
+  uint64_t ns;             ///< that members were in these calls, as sampled
+  int64_t map_bytes;       ///< of the last one's map, in this process
+  int32_t least, most;     ///< sizes
+  uint16_t call;           ///< that made it
+  uint16_t parent;         ///< family
+  uint32_t inter;
+  char model[24], encoding[40];
+};
+static_assert(sizeof(FamilyRecord) == 144);
+inline constexpr int kFamilies = 64;  ///< the last one is for all further ones
+inline constexpr uint16_t kWorldFamily = 0, kSelfFamily = 1;
+
+/// Time in calls from one place, of all ranks of the process.
+struct SiteRecord {
+  uint64_t site;
+  uint64_t ns;
+  uint32_t call;
+  uint32_t unused;
+};
+inline constexpr int kSites = 512;
+
+/// A stretch of time of the process. Shares are in 1/255 of the time.
+struct Column {
+  uint32_t rss_kib;
+  uint8_t program, mpi, idle;  ///< of the process's thread
+  uint8_t unused;
+};
+inline constexpr int kColumns = 512;   ///< when they are full, two become one
+inline constexpr int kRowsInAll = 64;  ///< ranks of the job in the timeline
+
+struct ModuleRecord {
+  uint64_t low, high, base;  ///< of the code, and what places in the file are relative to
+  char path[232];
+};
+static_assert(sizeof(ModuleRecord) == 256);
+inline constexpr int kModules = 64;
+
+enum HeaderFlag : uint32_t {
+  kDeadlock = 1,
+  kError = 2,     ///< an error of MPI ended the job; its text is in Header::error
+  kFinished = 4,  ///< all ranks have come to MPI_Finalize
+};
+
+struct Header {
+  uint64_t magic;
+  uint32_t pid, flags;
+  int32_t first_rank, ranks, world_size, process, processes;
+  uint32_t calls;     ///< functions in the list of calls: a reader with another list refuses
+  uint64_t real_ns;   ///< since 1970, when the file was made
+  uint64_t start_ns;  ///< when the library was loaded
+  uint64_t init_ns;   ///< when the file was made, in the first MPI_Init
+  uint64_t last_ns;   ///< the last sample
+  uint64_t samples, sampling_ns;
+  uint64_t program_ns, mpi_ns, idle_ns;  ///< of the process's thread
+  uint64_t cpu_ns;                       ///< processor time of the process
+  uint64_t rss, rss_most;                ///< bytes
+  uint64_t unexpected_most;              ///< bytes of messages that had come before their receives
+  // The longest time that a rank ran without a call of MPI while others of the process could have run.
+  uint64_t stretch_ns, stretch_site;
+  int32_t stretch_rank;
+  uint32_t stretch_ready;
+  uint64_t starved_ns;  ///< sum of such stretches longer than kStretch
+  /// Images of the program: each rank but the first has one of its own (privatize/images.h).
+  uint64_t image_region, image_stride, image_count, program_base;
+  uint64_t column_ns;      ///< of one
+  uint32_t columns, rows;  ///< in use; rows of kColumns each
+  uint32_t modules;
+  uint16_t slots[kCallCells];  ///< number of the call of each CallCell, and 1
+  uint64_t modules_at, sites_at, families_at, columns_at, rows_at, ranks_at, size;
+  char host[64];
+  char error[256];
+};
+inline constexpr size_t kHeaderBytes = 4096;
+static_assert(sizeof(Header) <= kHeaderBytes);
+inline constexpr uint64_t kStretch = 100'000'000;
+
+/// Where the parts of the file of a process are.
+inline void lay_out(Header* h) {
+  uint64_t at = kHeaderBytes;
+  auto next = [&](size_t bytes) {
+    const uint64_t here = at;
+    at += (bytes + 4095) / 4096 * 4096;
+    return here;
+  };
+  h->modules_at = next(sizeof(ModuleRecord) * kModules);
+  h->sites_at = next(sizeof(SiteRecord) * kSites);
+  h->families_at = next(sizeof(FamilyRecord) * kFamilies);
+  h->columns_at = next(sizeof(Column) * kColumns);
+  h->rows_at = next(static_cast<size_t>(h->rows) * kColumns);
+  h->ranks_at = next(sizeof(RankRecord) * static_cast<size_t>(h->ranks));
+  h->size = at;
+}
+
+/// The local index of the rank that a row of the timeline shows.
+inline int32_t rank_of_row(int32_t row, int32_t rows, int32_t ranks) {
+  return static_cast<int32_t>(int64_t{row} * ranks / rows);
+}
+
+}  // namespace fgmpi::report

@@ -1,0 +1,218 @@
+// The beginning and the end: of a process, of its ranks.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "base/clock.h"
+#include "base/environment.h"
+#include "proclet-sched/debug_table.h"
+#include "tools/report/recorder.h"
+
+#pragma weak fgmpi_debug_table
+
+namespace fgmpi::report {
+namespace {
+
+uint64_t g_loaded_ns = 0;  ///< when the process loaded this library
+
+uint64_t real_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_REALTIME, &t);
+  return static_cast<uint64_t>(to_ns(t));
+}
+
+/// The loaded files of code, so that places in the program can be named.
+int note_module(dl_phdr_info* info, size_t, void* out) {
+  auto* h = static_cast<Header*>(out);
+  if (h->modules >= kModules) return 1;
+  auto* all = reinterpret_cast<ModuleRecord*>(reinterpret_cast<char*>(h) + h->modules_at);
+  ModuleRecord& m = all[h->modules];
+  m = {};
+  m.low = ~uint64_t{0};
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    m.low = std::min<uint64_t>(m.low, info->dlpi_addr + segment.p_vaddr);
+    m.high = std::max<uint64_t>(m.high, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
+  }
+  m.base = info->dlpi_addr;
+  if (*info->dlpi_name) {
+    std::snprintf(m.path, sizeof m.path, "%s", info->dlpi_name);
+  } else if (readlink("/proc/self/exe", m.path, sizeof m.path - 1) <= 0) {
+    return 0;
+  }
+  ++h->modules;
+  return 0;
+}
+
+/// Makes the file and maps it. All of it has its place in the file system: a store never fails.
+Header* make_file(const std::string& folder, Header plan) {
+  gethostname(plan.host, sizeof plan.host - 1);
+  const std::string path = folder + "/" + kFilePrefix + plan.host + "-" + std::to_string(getpid());
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  void* map = MAP_FAILED;
+  int failed = fd < 0 ? errno : posix_fallocate(fd, 0, static_cast<off_t>(plan.size));
+  if (!failed) {
+    map = mmap(nullptr, plan.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) failed = errno;
+  }
+  if (fd >= 0) close(fd);
+  if (failed) {
+    std::fprintf(stderr, "fgmpi-report: %s: process %d is not in the report: %s\n", path.c_str(),
+                 plan.process, std::strerror(failed));
+    if (fd >= 0) unlink(path.c_str());
+    return nullptr;
+  }
+  auto* header = static_cast<Header*>(map);
+  *header = plan;
+  return header;
+}
+
+/// Runs before a deadlock is reported, and before an error of MPI ends the job.
+void note_deadlock() { g_process.header->flags |= kDeadlock; }
+void note_error(int, const char* text) {
+  std::snprintf(g_process.header->error, sizeof g_process.header->error, "%s", text);
+  g_process.header->flags |= kError;
+}
+
+void set_up_families() {
+  Process& p = g_process;
+  g_hot.families[kWorldFamily] = {};
+  g_hot.families[kWorldFamily].made = g_hot.first == 0;
+  g_hot.families[kWorldFamily].least = g_hot.families[kWorldFamily].most = p.header->world_size;
+  g_hot.families[kSelfFamily].least = g_hot.families[kSelfFamily].most = 1;
+  p.families_used = 2;
+  MPIX_Map_info info;
+  if (!MPIX_Comm_map_info || MPIX_Comm_map_info(MPI_COMM_WORLD, &info) != MPI_SUCCESS) return;
+  std::memcpy(g_hot.families[0].model, info.model, sizeof info.model);
+  g_hot.families[0].map_bytes = info.map_bytes;
+}
+
+}  // namespace
+
+bool start_process() {
+  const char* folder = environment::text(environment::kReportFolder);
+  if (!folder || !MPIX_Tool_word || !MPIX_Tool_peer || !MPIX_Get_collocated_size) return false;
+  Header plan{};
+  plan.magic = kMagic;
+  plan.pid = static_cast<uint32_t>(getpid());
+  plan.calls = kCallCount;
+  g_next.MPI_Comm_size(MPI_COMM_WORLD, &plan.world_size);
+  MPIX_Get_collocated_size(&plan.ranks);
+  MPIX_Get_collocated_startrank(&plan.first_rank);
+  plan.process = MPIX_Tool_process(plan.first_rank);
+  plan.processes = MPIX_Tool_process(plan.world_size - 1) + 1;
+  plan.rows = static_cast<uint32_t>(
+      std::clamp(kRowsInAll / std::max(plan.processes, 1), 1, std::max(plan.ranks, 1)));
+  plan.real_ns = real_ns();
+  plan.start_ns = g_loaded_ns;
+  plan.init_ns = plan.last_ns = static_cast<uint64_t>(now_ns());
+  if (&fgmpi_debug_table) {
+    const sched::DebugTable& t = fgmpi_debug_table;
+    plan.image_region = t.image_region;
+    plan.image_stride = t.image_stride;
+    plan.image_count = t.image_count;
+    plan.program_base = t.program_base;
+  }
+  lay_out(&plan);
+  Process& p = g_process;
+  p.header = make_file(folder, plan);
+  if (!p.header) return false;
+  auto* base = reinterpret_cast<char*>(p.header);
+  p.ranks = reinterpret_cast<RankRecord*>(base + plan.ranks_at);
+  g_hot.families = reinterpret_cast<FamilyRecord*>(base + plan.families_at);
+  g_hot.first = plan.first_rank;
+  g_hot.count = plan.ranks;
+  std::memset(g_hot.slots, kNoSlot, sizeof g_hot.slots);
+  dl_iterate_phdr(note_module, p.header);
+  set_up_families();
+  if (MPIX_Tool_handlers) MPIX_Tool_handlers(nullptr, note_deadlock, note_error);
+  start_sampler();
+  return true;
+}
+
+namespace {
+
+[[gnu::constructor]] void loaded() {
+  g_loaded_ns = static_cast<uint64_t>(now_ns());
+  if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
+  fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
+  findings::find_bindings();
+  const bool known =
+      &fgmpi_debug_table && fgmpi_debug_table.proclet_bytes == sizeof(sched::Proclet);
+  if (known) g_hot.running = fgmpi_debug_table.current;
+}
+
+/// A rank of the job's own that has come back from MPI_Init. Spawned jobs are not followed.
+void rank_begins() {
+  MPI_Comm parent = MPI_COMM_NULL;
+  g_next.MPI_Comm_get_parent(&parent);
+  if (parent != MPI_COMM_NULL) return;
+  static const bool on = start_process();
+  if (!on) return;
+  int world = 0;
+  g_next.MPI_Comm_rank(MPI_COMM_WORLD, &world);
+  const int local = world - g_hot.first;
+  if (local < 0 || local >= g_hot.count) return;
+  RankRecord* rank = &g_process.ranks[local];
+  rank->flags = kStarted;
+  int level = MPI_THREAD_SINGLE;
+  g_next.MPI_Query_thread(&level);
+  if (level >= MPI_THREAD_SERIALIZED) g_hot.running = nullptr;
+  *MPIX_Tool_word() = rank;
+}
+
+int init(int* argc, char*** argv) {
+  const int result = g_next.MPI_Init(argc, argv);
+  if (result == MPI_SUCCESS) rank_begins();
+  return result;
+}
+
+int init_thread(int* argc, char*** argv, int required, int* provided) {
+  const int result = g_next.MPI_Init_thread(argc, argv, required, provided);
+  if (result == MPI_SUCCESS) rank_begins();
+  return result;
+}
+
+int finalize(const void* place) {
+  Scope scope(kCall_MPI_Finalize, place);
+  auto* rank = static_cast<RankRecord*>(slow_word());
+  if (rank) rank->ended_ns = static_cast<uint64_t>(now_ns());
+  const int result = g_next.MPI_Finalize();
+  if (!rank) return result;
+  rank->flags |= kEnded;
+  static int ended = 0;  // ranks of a process finalise one after another
+  if (++ended == g_hot.count) {
+    g_process.header->flags |= kFinished;
+    sample_now();
+  }
+  return result;
+}
+
+}  // namespace
+}  // namespace fgmpi::report
+
+using namespace fgmpi::report;
+
+EXPORT int MPI_Init(int* argc, char*** argv) { return init(argc, argv); }
+EXPORT int PMPI_Init(int* argc, char*** argv) {
+  return from_fortran(FROM) ? init(argc, argv) : g_next.MPI_Init(argc, argv);
+}
+EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return init_thread(argc, argv, required, provided);
+}
+EXPORT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return from_fortran(FROM) ? init_thread(argc, argv, required, provided)
+                            : g_next.MPI_Init_thread(argc, argv, required, provided);
+}
+EXPORT int MPI_Finalize() { return finalize(FROM); }
+EXPORT int PMPI_Finalize() { return from_fortran(FROM) ? finalize(FROM) : g_next.MPI_Finalize(); }

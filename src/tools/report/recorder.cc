@@ -1,0 +1,195 @@
+// What calls count, where it is more than a few stores: peers, communicators, persistent sends.
+#include "tools/report/recorder.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace fgmpi::report {
+
+Next g_next;
+Hot g_hot;
+RankRecord g_nobody;
+// Never destroyed: ranks call MPI until the process ends.
+Process& g_process = *new Process;
+
+void* slow_word() {
+  void** word = MPIX_Tool_word ? MPIX_Tool_word() : nullptr;
+  return word ? *word : nullptr;
+}
+
+uint8_t slow_slot_of(uint16_t call) {
+  std::lock_guard guard(g_process.lock);
+  uint8_t& slot = g_hot.slots[call];
+  if (slot != kNoSlot || !g_process.header) return slot % kCallCells;
+  uint16_t* slots = g_process.header->slots;
+  slot = static_cast<uint8_t>(std::find(slots, slots + kCallCells - 1, 0) - slots);
+  if (slot < kCallCells - 1) slots[slot] = static_cast<uint16_t>(call + 1);
+  return slot;
+}
+
+uint64_t slow_bytes_of(int64_t count, MPI_Datatype type) {
+  MPI_Count size = 0;
+  if (type == MPI_DATATYPE_NULL || g_next.MPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0)
+    return 0;
+  return static_cast<uint64_t>(count * size);
+}
+
+// ---- Peers ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// The cell of a peer, its own place first; nullptr when all are taken.
+PeerCell* find_cell(PeerCell* cells, uint32_t wanted) {
+  for (uint32_t i = 0; i < kPeerCells; ++i) {
+    PeerCell& cell = cells[(wanted + i) % kPeerCells];
+    if (cell.peer_and_one == wanted || cell.peer_and_one == 0) return &cell;
+  }
+  return nullptr;
+}
+
+/// Cells are for twice as many ranks each from now on.
+void halve_resolution(RankRecord* rank) {
+  PeerCell old[kPeerCells], fresh[kPeerCells] = {};
+  std::memcpy(old, rank->peers, sizeof old);
+  for (const PeerCell& from : old) {
+    if (!from.peer_and_one) continue;
+    const uint32_t wanted = ((from.peer_and_one - 1) >> 1) + 1;
+    PeerCell* to = find_cell(fresh, wanted);
+    to->peer_and_one = wanted;
+    to->waited += from.waited;
+    to->messages += from.messages;
+    to->bytes += from.bytes;
+  }
+  std::memcpy(rank->peers, fresh, sizeof fresh);
+  ++rank->peer_shift;
+}
+
+}  // namespace
+
+void slow_peer(RankRecord* rank, int32_t peer, uint64_t bytes) {
+  for (;;) {
+    const uint32_t wanted = (static_cast<uint32_t>(peer) >> rank->peer_shift) + 1;
+    if (PeerCell* cell = find_cell(rank->peers, wanted)) {
+      ++cell->messages;
+      cell->bytes += bytes;
+      cell->peer_and_one = wanted;
+      return;
+    }
+    halve_resolution(rank);
+  }
+}
+
+int32_t Scope::slow_world_of(MPI_Comm comm, int rank) {
+  int way;
+  return MPIX_Tool_peer ? MPIX_Tool_peer(comm, rank, &way) : -1;
+}
+
+void Scope::receives_from_none_or_any(int source) {
+  if (source != MPI_ANY_SOURCE) return;
+  rank_->peer = kAnyPeer;
+  ++rank_->any_received;
+}
+
+void Scope::sends_elsewhere(MPI_Comm comm, int dest, uint64_t bytes) {
+  if (dest < 0 || !MPIX_Tool_peer) return;
+  int way = 0;
+  const int32_t peer = MPIX_Tool_peer(comm, dest, &way);
+  if (peer < 0) return;
+  if (way > 0) {
+    ++rank_->ways[way - 1].messages;
+    rank_->ways[way - 1].bytes += bytes;
+  }
+  count_send(peer, bytes);
+}
+
+// ---- Persistent sends ----------------------------------------------------------------------------------------------
+
+void Scope::keeps(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes) {
+  if (dest < 0) return;
+  std::lock_guard guard(g_process.lock);
+  g_process.kept[request] = {comm, dest, bytes};
+}
+
+void Scope::starts(int count, const MPI_Request* requests) {
+  if (!requests) return;
+  std::lock_guard guard(g_process.lock);
+  for (int i = 0; i < count; ++i) {
+    const auto found = g_process.kept.find(requests[i]);
+    if (found == g_process.kept.end()) continue;
+    sends_elsewhere(found->second.comm, found->second.dest, found->second.bytes);
+  }
+}
+
+void Scope::forgets(MPI_Request request) {
+  std::lock_guard guard(g_process.lock);
+  g_process.kept.erase(request);
+}
+
+// ---- Communicators -------------------------------------------------------------------------------------------------
+
+uint16_t slow_family_of(MPI_Comm comm) {
+  if (comm == MPI_COMM_WORLD) return kWorldFamily;
+  if (comm == MPI_COMM_SELF) return kSelfFamily;
+  std::lock_guard guard(g_process.lock);
+  const auto found = g_process.family_of.find(comm);
+  return found == g_process.family_of.end() ? kWorldFamily : found->second;
+}
+
+namespace {
+
+/// The family of what this call makes from communicators of family `parent`; the last one where there are too many.
+uint16_t family_for(uint64_t site, uint16_t call, uint16_t parent) {
+  Process& p = g_process;
+  for (int i = 2; i < p.families_used; ++i) {
+    const FamilyRecord& f = g_hot.families[i];
+    if (f.site == site && f.call == call && f.parent == parent) return static_cast<uint16_t>(i);
+  }
+  if (p.families_used >= kFamilies) return kFamilies - 1;
+  FamilyRecord& f = g_hot.families[p.families_used];
+  f.site = site;
+  f.call = call;
+  f.parent = parent;
+  return static_cast<uint16_t>(p.families_used++);
+}
+
+void describe_map(FamilyRecord* f, MPI_Comm comm) {
+  MPIX_Map_info info;
+  if (!MPIX_Comm_map_info || MPIX_Comm_map_info(comm, &info) != MPI_SUCCESS) return;
+  f->map_bytes = info.map_bytes;
+  std::memcpy(f->model, info.model, sizeof f->model);
+  std::memcpy(f->encoding, info.encoding, sizeof f->encoding);
+}
+
+}  // namespace
+
+void Scope::made(MPI_Comm parent, MPI_Comm made) {
+  if (rank_ == &g_nobody || made == MPI_COMM_NULL) return;
+  int rank = -1, size = 0, inter = 0;
+  g_next.MPI_Comm_rank(made, &rank);
+  g_next.MPI_Comm_size(made, &size);
+  g_next.MPI_Comm_test_inter(made, &inter);
+  const uint16_t of = parent == MPI_COMM_NULL ? kWorldFamily : slow_family_of(parent);
+  uint64_t site = rank_->site;
+  if (MPIX_Program_address)
+    site = reinterpret_cast<uint64_t>(MPIX_Program_address(reinterpret_cast<void*>(site)));
+  std::lock_guard guard(g_process.lock);
+  const uint16_t family = family_for(site, static_cast<uint16_t>(rank_->now - 1), of);
+  g_process.family_of[made] = family;
+  FamilyRecord& f = g_hot.families[family];
+  if (f.members_made++ == 0) describe_map(&f, made);
+  f.made += rank == 0;
+  f.inter = static_cast<uint32_t>(inter);
+  f.least = f.least ? std::min(f.least, size) : size;
+  f.most = std::max(f.most, size);
+}
+
+void Scope::frees(MPI_Comm comm) {
+  std::lock_guard guard(g_process.lock);
+  const auto found = g_process.family_of.find(comm);
+  if (found == g_process.family_of.end()) return;
+  ++g_hot.families[found->second].members_freed;
+  g_process.family_of.erase(found);
+}
+
+}  // namespace fgmpi::report

@@ -1,0 +1,159 @@
+// What the wrapper of a call counts, in the record of its rank (format.h).
+//
+// Thread rule: a rank's threads. The fast paths are in line and store into the running rank's record only; what is behind
+// `slow` takes the process's lock. Nothing here switches or waits.
+#pragma once
+
+#include <mpi.h>
+
+#include <mutex>
+#include <unordered_map>
+
+#include "proclet-sched/sched.h"
+#include "report/report_calls.h"
+#include "tools/findings/places.h"
+#include "tools/report/extensions.h"
+#include "tools/report/format.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+#define FROM __builtin_return_address(0)
+
+namespace fgmpi::report {
+
+using findings::from_fortran;
+
+/// What each call reads, in few cache lines.
+struct Hot {
+  /// Where the scheduler keeps who runs, while only one thread of the process may call MPI; else null: MPIX_Tool_word tells.
+  sched::Proclet* const* running = nullptr;
+  int first = 0, count = 0;  ///< ranks of the process
+  FamilyRecord* families = nullptr;
+  /// The cell of each call in RankRecord::calls_made; kNoSlot: not given yet.
+  uint8_t slots[kCallCount];
+};
+inline constexpr uint8_t kNoSlot = 0xff;
+extern Hot g_hot;
+/// What calls of nobody are counted in: before MPI_Init, after MPI_Finalize, without a file.
+extern RankRecord g_nobody;
+
+struct Process {
+  Header* header = nullptr;  ///< null: no file
+  RankRecord* ranks = nullptr;
+
+  std::mutex lock;  ///< of what follows
+  struct KeptSend {
+    MPI_Comm comm;
+    int dest;
+    uint64_t bytes;
+  };
+  std::unordered_map<MPI_Request, KeptSend> kept;  ///< persistent sends
+  std::unordered_map<MPI_Comm, uint16_t> family_of;
+  int families_used = 0;
+};
+extern Process& g_process;
+
+/// What MPIX_Tool_word says of the running rank, or nullptr.
+void* slow_word();
+uint8_t slow_slot_of(uint16_t call);
+uint16_t slow_family_of(MPI_Comm comm);
+uint64_t slow_bytes_of(int64_t count, MPI_Datatype type);
+void slow_peer(RankRecord* rank, int32_t peer, uint64_t bytes);
+
+/// Bytes of `count` elements.
+inline uint64_t bytes_of(int64_t count, MPI_Datatype type) {
+  constexpr uint32_t kBasic = 0x4c000000, kKind = 0xff000000;  // MPICH: the size is in the handle
+  if (__builtin_expect((static_cast<uint32_t>(type) & kKind) == kBasic, 1))
+    return static_cast<uint64_t>(count) * (static_cast<uint32_t>(type) >> 8 & 0xff);
+  return slow_bytes_of(count, type);
+}
+
+/// A call on its way: the rank's record says that it is in it, until the destructor.
+class Scope {
+ public:
+  [[gnu::always_inline]] Scope(uint16_t call, const void* place) : rank_(current()) {
+    RankRecord* const r = rank_;
+    last_dest_ = r->last_dest;
+    r->last_dest = kNoPeer;
+    r->site = reinterpret_cast<uint64_t>(place);
+    r->peer = kNoPeer;
+    r->now = call + 1u;
+    uint8_t slot = g_hot.slots[call];
+    if (__builtin_expect(slot == kNoSlot, 0)) slot = slow_slot_of(call);
+    cell_ = &r->calls_made[slot];
+    ++cell_->count;
+  }
+  [[gnu::always_inline]] ~Scope() { rank_->now = 0; }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+  [[gnu::always_inline]] void receives(MPI_Comm comm, int source, int tag) {
+    rank_->tag = tag;
+    if (__builtin_expect(source < 0, 0))
+      receives_from_none_or_any(source);
+    else
+      rank_->peer = comm == MPI_COMM_WORLD ? source : slow_world_of(comm, source);
+  }
+  [[gnu::always_inline]] void sends(MPI_Comm comm, int dest, uint64_t bytes) {
+    if (__builtin_expect(
+            static_cast<unsigned>(dest - g_hot.first) < static_cast<unsigned>(g_hot.count) &&
+                comm == MPI_COMM_WORLD,
+            1))
+      count_send(dest, bytes);
+    else
+      sends_elsewhere(comm, dest, bytes);
+  }
+  void collective(MPI_Comm comm, uint64_t bytes) {
+    const uint16_t family = comm == MPI_COMM_WORLD ? kWorldFamily : slow_family_of(comm);
+    rank_->family = family;
+    cell_->bytes += bytes;
+    if (!g_hot.families) return;
+    FamilyRecord& f = g_hot.families[family];
+    ++f.collectives;
+    f.bytes += bytes;
+  }
+  void keeps(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes);
+  void starts(int count, const MPI_Request* requests);
+  void forgets(MPI_Request request);
+  void made(MPI_Comm parent, MPI_Comm made);
+  void frees(MPI_Comm comm);
+
+ private:
+  [[gnu::always_inline]] static RankRecord* current() {
+    void* word;
+    if (__builtin_expect(g_hot.running != nullptr, 1)) {
+      const sched::Proclet* p = *g_hot.running;
+      word = __builtin_expect(p != nullptr, 1) ? p->tool : nullptr;
+    } else {
+      word = slow_word();
+    }
+    return __builtin_expect(word != nullptr, 1) ? static_cast<RankRecord*>(word) : &g_nobody;
+  }
+  static int32_t slow_world_of(MPI_Comm comm, int rank);
+  void receives_from_none_or_any(int source);
+  void sends_elsewhere(MPI_Comm comm, int dest, uint64_t bytes);
+  [[gnu::always_inline]] void count_send(int32_t peer, uint64_t bytes) {
+    RankRecord* const r = rank_;
+    if (r->peer == kNoPeer) r->peer = peer;  // else a receive's
+    cell_->bytes += bytes;
+    r->repeated += peer == last_dest_ && bytes <= kSmall;
+    r->last_dest = peer;
+    const uint32_t wanted = (static_cast<uint32_t>(peer) >> r->peer_shift) + 1;
+    PeerCell& cell = r->peers[wanted % kPeerCells];
+    if (__builtin_expect(cell.peer_and_one != wanted, 0)) return slow_peer(r, peer, bytes);
+    ++cell.messages;
+    cell.bytes += bytes;
+  }
+
+  RankRecord* rank_;
+  CallCell* cell_;
+  int32_t last_dest_;
+};
+
+/// life.cc: the first rank of the process has come back from MPI_Init. False: nothing is counted.
+bool start_process();
+/// sampler.cc: begins to sample the process, on a thread of its own that ends with the process.
+void start_sampler();
+/// Note what is known only at ends: called by MPI_Finalize of the last rank.
+void sample_now();
+
+}  // namespace fgmpi::report

@@ -1,0 +1,321 @@
+// Reading the files of a job's processes, and adding them up.
+#include "tools/report/run.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "base/strings.h"
+
+namespace fgmpi::report {
+namespace {
+
+/// Cells of the communication matrix that the page holds.
+constexpr size_t kMostFlows = 20'000;
+
+double to_seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+/// A text in a record, however it ends.
+template <size_t N>
+std::string text_in(const char (&field)[N]) {
+  return std::string(field, strnlen(field, N));
+}
+
+}  // namespace
+
+// ---- A file ----------------------------------------------------------------------------------------------------------
+
+ProcessFile::ProcessFile(ProcessFile&& other) noexcept
+    : header_(std::exchange(other.header_, nullptr)), bytes_(other.bytes_) {}
+
+ProcessFile::~ProcessFile() {
+  if (header_) munmap(const_cast<Header*>(header_), bytes_);
+}
+
+bool ProcessFile::open(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct stat s {};
+  void* map = MAP_FAILED;
+  if (fstat(fd, &s) == 0 && static_cast<size_t>(s.st_size) >= kHeaderBytes)
+    map = mmap(nullptr, bytes_ = static_cast<size_t>(s.st_size), PROT_READ, MAP_SHARED, fd, 0);
+  close(fd);
+  if (map == MAP_FAILED) return false;
+  header_ = static_cast<const Header*>(map);
+  const Header& h = *header_;
+  Header plan{};
+  plan.ranks = h.ranks;
+  plan.rows = h.rows;
+  const bool fits = h.magic == kMagic && h.calls == kCallCount && h.ranks > 0 &&
+                    h.first_rank >= 0 && h.world_size >= h.ranks &&
+                    h.first_rank <= h.world_size - h.ranks && h.rows <= kRowsInAll &&
+                    h.columns <= kColumns && h.modules <= kModules;
+  if (fits) lay_out(&plan);
+  if (fits && plan.size <= bytes_ && plan.ranks_at == h.ranks_at && plan.rows_at == h.rows_at)
+    return true;
+  munmap(map, bytes_);
+  header_ = nullptr;
+  return false;
+}
+
+findings::Site ProcessFile::place(uint64_t address) const {
+  const auto* modules = part<ModuleRecord>(header_->modules_at);
+  for (uint32_t i = 0; i < header_->modules; ++i)
+    if (address >= modules[i].low && address < modules[i].high)
+      return {text_in(modules[i].path), address - modules[i].base};
+  return {};
+}
+
+findings::Site ProcessFile::place_of_last_call(const RankRecord& rank) const {
+  const Header& h = *header_;
+  const uint64_t in_region = rank.site - h.image_region;
+  if (h.image_count < 2 || h.image_stride == 0 || in_region >= h.image_stride * (h.image_count - 1))
+    return place(rank.site);
+  // The program comes first in an image; behind it are libraries of which each rank has its own copy.
+  return place(h.program_base + in_region % h.image_stride);
+}
+
+void ways_of(const RankRecord& rank, WayCell (*ways)[kWays]) {
+  WayCell all = {};
+  for (const PeerCell& cell : rank.peers) {
+    all.messages += cell.messages;
+    all.bytes += cell.bytes;
+  }
+  for (int w = 1; w < kWays; ++w) {
+    WayCell& way = (*ways)[w] = rank.ways[w - 1];
+    all.messages -= std::min(all.messages, way.messages);
+    all.bytes -= std::min(all.bytes, way.bytes);
+  }
+  (*ways)[0] = all;
+}
+
+// ---- The run -----------------------------------------------------------------------------------------------------------
+
+void Run::read(const std::string& folder) {
+  std::error_code failed;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed))
+    if (entry.path().filename().string().starts_with(kFilePrefix)) files.push_back(entry.path());
+  for (const auto& path : files) {
+    ProcessFile file;
+    if (file.open(path.string())) processes.push_back(std::move(file));
+  }
+}
+
+void Run::sum_up() {
+  std::vector<size_t> order(processes.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return processes[a].header().first_rank < processes[b].header().first_rank;
+  });
+  std::vector<ProcessFile> sorted;
+  for (size_t i : order) sorted.push_back(std::move(processes[i]));
+  processes.swap(sorted);
+  for (const ProcessFile& p : processes) world_size = std::max(world_size, p.header().world_size);
+  ranks.resize(static_cast<size_t>(world_size));
+  while ((world_size >> matrix_shift) > 1024) ++matrix_shift;
+  for (size_t i = 0; i < processes.size(); ++i) sum_up_process(static_cast<uint16_t>(i));
+  coarsen_matrix();
+  for (Family& f : families)
+    if (f.least == INT32_MAX) f.least = 0;
+}
+
+void Run::sum_up_process(uint16_t number) {
+  const ProcessFile& file = processes[number];
+  const Header& h = file.header();
+  seconds = std::max(seconds, to_seconds(h.last_ns - std::min(h.init_ns, h.last_ns)));
+  init_seconds = std::max(init_seconds, to_seconds(h.init_ns - std::min(h.start_ns, h.init_ns)));
+  rss += h.rss;
+  rss_most += h.rss_most;
+  unexpected_most += h.unexpected_most;
+  cpu_ns += h.cpu_ns;
+  for (int32_t i = 0; i < h.ranks; ++i) sum_up_rank(number, i);
+  for (int i = 0; i < kSites; ++i) {
+    const SiteRecord& s = file.site(i);
+    if (s.site == 0 || s.call >= kCallCount) continue;
+    const findings::Site where = file.place(s.site);
+    PlaceTime& time = places[{where.path, where.offset}];
+    time.call = static_cast<uint16_t>(s.call);
+    time.ns += s.ns;
+  }
+  add_families(file);
+}
+
+void Run::sum_up_rank(uint16_t number, int32_t local) {
+  const ProcessFile& file = processes[number];
+  const Header& h = file.header();
+  const RankRecord& r = file.rank(local);
+  RankSum& sum = ranks[static_cast<size_t>(h.first_rank + local)];
+  sum.process = number;
+  sum.started = r.flags & kStarted;
+  sum.ended = r.flags & kEnded;
+  sum.now = r.now <= kCallCount ? r.now : 0;
+  sum.program = static_cast<float>(to_seconds(r.program_ns));
+  sum.turn = static_cast<float>(to_seconds(r.turn_ns));
+  sum.repeated = r.repeated;
+  sum.any_received = r.any_received;
+  program_ns += r.program_ns;
+  turn_ns += r.turn_ns;
+  uint64_t in_mpi = 0, in_collectives = 0;
+  for (int i = 0; i < kCallCells; ++i) {
+    const CallCell& cell = r.calls_made[i];
+    in_mpi += cell.ns;
+    const uint16_t call = h.slots[i];
+    if (call == 0 || call > kCallCount) continue;
+    calls[call - 1].count += cell.count;
+    calls[call - 1].bytes += cell.bytes;
+    calls[call - 1].ns += cell.ns;
+    if (kCalls[call - 1].doing == Doing::kCollective) in_collectives += cell.ns;
+  }
+  mpi_ns += in_mpi;
+  sum.mpi = static_cast<float>(to_seconds(in_mpi));
+  sum.collective = static_cast<float>(to_seconds(in_collectives));
+  WayCell by_way[kWays];
+  ways_of(r, &by_way);
+  for (int w = 0; w < kWays; ++w) {
+    ways[w].messages += by_way[w].messages;
+    ways[w].bytes += by_way[w].bytes;
+    sum.sent += by_way[w].messages;
+    sum.sent_bytes += by_way[w].bytes;
+  }
+  add_flows(file, local);
+}
+
+void Run::add_flows(const ProcessFile& file, int32_t local) {
+  const RankRecord& r = file.rank(local);
+  const uint32_t from = static_cast<uint32_t>(file.header().first_rank + local) >> matrix_shift;
+  for (const PeerCell& cell : r.peers) {
+    if (cell.peer_and_one == 0 || r.peer_shift > 31) continue;
+    const uint64_t peer = uint64_t{cell.peer_and_one - 1} << r.peer_shift;
+    if (peer >= static_cast<uint64_t>(world_size)) continue;
+    if (r.peer_shift == 0 && cell.waited)
+      waited_for[static_cast<int32_t>(peer)] += cell.waited * 1e-4;
+    if (cell.messages == 0) continue;
+    // A cell of many ranks is spread evenly over their blocks.
+    const uint32_t first = static_cast<uint32_t>(peer >> matrix_shift);
+    const uint64_t past =
+        std::min<uint64_t>(peer + (uint64_t{1} << r.peer_shift), static_cast<uint64_t>(world_size));
+    const uint32_t blocks = static_cast<uint32_t>((past - 1) >> matrix_shift) - first + 1;
+    for (uint32_t i = 0; i < blocks; ++i) {
+      Flow& flow = matrix[{from, first + i}];
+      flow.messages += cell.messages / blocks + (i < cell.messages % blocks);
+      flow.bytes += cell.bytes / blocks + (i < cell.bytes % blocks);
+    }
+  }
+}
+
+void Run::coarsen_matrix() {
+  while (matrix.size() > kMostFlows) {
+    std::map<std::pair<uint32_t, uint32_t>, Flow> coarse;
+    for (const auto& [where, flow] : matrix) {
+      Flow& to = coarse[{where.first >> 1, where.second >> 1}];
+      to.messages += flow.messages;
+      to.bytes += flow.bytes;
+    }
+    matrix.swap(coarse);
+    ++matrix_shift;
+  }
+}
+
+void Run::add_families(const ProcessFile& file) {
+  std::vector<int> number(kFamilies, 0);
+  for (int i = 0; i < kFamilies; ++i) {
+    const FamilyRecord& f = file.family(i);
+    if (i > kSelfFamily && f.members_made == 0 && f.collectives == 0) continue;
+    const findings::Site where = f.site ? file.place(f.site) : findings::Site{};
+    Family sum;
+    sum.call = i == kWorldFamily     ? "MPI_COMM_WORLD"
+               : i == kSelfFamily    ? "MPI_COMM_SELF"
+               : f.call < kCallCount ? kCalls[f.call].name
+                                     : "";
+    sum.place = {where.path, where.offset};
+    sum.parent = i <= kSelfFamily || f.parent >= i ? -1 : number[f.parent];
+    auto same = [&](const Family& o) {
+      return o.call == sum.call && o.parent == sum.parent && o.place.path == sum.place.path &&
+             o.place.offset == sum.place.offset;
+    };
+    auto at = std::find_if(families.begin(), families.end(), same);
+    if (at == families.end()) {
+      sum.least = INT32_MAX;
+      at = families.insert(families.end(), sum);
+    }
+    number[static_cast<size_t>(i)] = static_cast<int>(at - families.begin());
+    at->inter |= f.inter != 0;
+    at->made += f.made;
+    at->members_made += f.members_made;
+    at->members_freed += f.members_freed;
+    at->collectives += f.collectives;
+    at->bytes += f.bytes;
+    at->ns += f.ns;
+    at->map_bytes += f.map_bytes;
+    if (f.least > 0) at->least = std::min(at->least, f.least);
+    at->most = std::max(at->most, f.most);
+    if (at->model.empty()) at->model = text_in(f.model), at->encoding = text_in(f.encoding);
+  }
+}
+
+// ---- Words -------------------------------------------------------------------------------------------------------------
+
+std::string words_of_place(const Place& place) {
+  if (place.path.empty()) return "";
+  // The return address may lie behind the line of the call.
+  const findings::Line line = findings::find_line({place.path, place.offset - 1});
+  const std::string file = std::filesystem::path(place.path).filename().string();
+  if (line.file.empty())
+    return file + format("+0x%llx", static_cast<unsigned long long>(place.offset)) +
+           (line.function.empty() ? "" : " (" + line.function + ")");
+  const std::string source = std::filesystem::path(line.file).filename().string();
+  return format("%s:%d", source.c_str(), line.line) +
+         (line.function.empty() ? "" : " (" + line.function + ")");
+}
+
+std::string Run::words_of(const Place& place) const {
+  const auto [at, fresh] = words_.try_emplace(place);
+  if (fresh) at->second = words_of_place(place);
+  return at->second;
+}
+
+std::string seconds_words(double seconds) {
+  if (seconds >= 100) return format("%.0f s", seconds);
+  if (seconds >= 1) return format("%.3g s", seconds);
+  if (seconds >= 1e-3) return format("%.3g ms", seconds * 1e3);
+  return format("%.3g us", seconds * 1e6);
+}
+
+std::string bytes_words(double bytes) {
+  static constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  size_t unit = 0;
+  while (bytes >= 1024 && unit < 5) bytes /= 1024, ++unit;
+  return unit == 0 ? format("%.0f bytes", bytes)
+                   : format(bytes < 10    ? "%.2f %s"
+                            : bytes < 100 ? "%.1f %s"
+                                          : "%.0f %s",
+                            bytes, kUnits[unit]);
+}
+
+std::string number_words(uint64_t number) {
+  std::string text = std::to_string(number);
+  for (size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+std::string ranks_words(const std::vector<int32_t>& list, size_t most) {
+  std::string text;
+  size_t parts = 0;
+  for (size_t i = 0; i < list.size();) {
+    size_t last = i;
+    while (last + 1 < list.size() && list[last + 1] == list[last] + 1) ++last;
+    if (parts++ == most) return text + format(" and %zu others", list.size() - i);
+    text += (text.empty() ? "" : ", ") + std::to_string(list[i]);
+    if (last > i) text += (last == i + 1 ? ", " : "-") + std::to_string(list[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+}  // namespace fgmpi::report

@@ -1,0 +1,172 @@
+// A run as its processes' files (format.h) say it: what mpiexec -report and -summary show, and what fgmpi-info reads of a job
+// that is still running.
+//
+// Thread rule: one thread. The reader trusts nothing in a file: what does not fit is left out.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "report/report_calls.h"
+#include "tools/findings/report.h"
+#include "tools/report/format.h"
+
+namespace fgmpi::report {
+
+/// The mapped file of a process.
+class ProcessFile {
+ public:
+  ProcessFile() = default;
+  ProcessFile(ProcessFile&& other) noexcept;
+  ProcessFile& operator=(ProcessFile&&) = delete;
+  ~ProcessFile();
+  /// False for what is no such file, or one of another version.
+  bool open(const std::string& path);
+
+  const Header& header() const { return *header_; }
+  const RankRecord& rank(int32_t local) const { return part<RankRecord>(header_->ranks_at)[local]; }
+  const FamilyRecord& family(int i) const { return part<FamilyRecord>(header_->families_at)[i]; }
+  const SiteRecord& site(int i) const { return part<SiteRecord>(header_->sites_at)[i]; }
+  const Column& column(uint32_t i) const { return part<Column>(header_->columns_at)[i]; }
+  const uint8_t* row(uint32_t i) const {
+    return part<uint8_t>(header_->rows_at) + size_t{i} * kColumns;
+  }
+  /// Where an address of the process lies in which file.
+  findings::Site place(uint64_t address) const;
+  /// Of the last call of a rank, whose image may be one of many.
+  findings::Site place_of_last_call(const RankRecord& rank) const;
+
+ private:
+  template <class T>
+  const T* part(uint64_t at) const {
+    return reinterpret_cast<const T*>(reinterpret_cast<const char*>(header_) + at);
+  }
+  const Header* header_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+/// How the job was started and ended, which mpiexec knows.
+struct JobEnd {
+  std::string command;
+  int status = 0;
+  bool launcher_killed = false;
+  std::vector<std::string> settings;  ///< NAME=VALUE of those that differ from their defaults
+};
+
+struct Call {
+  uint64_t count = 0, bytes = 0, ns = 0;
+};
+
+/// A place of the program, the same in all processes.
+struct Place {
+  std::string path;
+  uint64_t offset = 0;
+  bool operator<(const Place& o) const {
+    return path != o.path ? path < o.path : offset < o.offset;
+  }
+};
+struct PlaceTime {
+  uint16_t call = 0;
+  uint64_t ns = 0;
+};
+
+/// Messages of a rank by their ways.
+void ways_of(const RankRecord& rank, WayCell (*ways)[kWays]);
+
+/// What the report says of one rank.
+struct RankSum {
+  float program = 0, turn = 0, mpi = 0, collective = 0;  ///< seconds
+  uint64_t sent = 0, sent_bytes = 0, repeated = 0, any_received = 0;
+  uint32_t now = 0;  ///< RankRecord::now where it has not ended
+  bool started = false, ended = false;
+  uint16_t process = 0;  ///< its file
+};
+
+/// Messages from block to block of ranks.
+struct Flow {
+  uint64_t messages = 0, bytes = 0;
+};
+
+struct Family {
+  std::string call, model, encoding;
+  Place place;
+  int parent = 0;
+  bool inter = false;
+  uint64_t made = 0, members_made = 0, members_freed = 0, collectives = 0, bytes = 0, ns = 0;
+  int64_t map_bytes = 0;
+  int32_t least = 0, most = 0;
+};
+
+class Run {
+ public:
+  /// Adds all files in the folder. What cannot be read of them is left out.
+  void read(const std::string& folder);
+  void sum_up();
+  /// "stencil.c:42 (main)", or the file of code and the offset.
+  std::string words_of(const Place& place) const;
+
+  JobEnd end;
+  std::vector<ProcessFile> processes;  ///< by first rank
+
+  // Filled by sum_up():
+  int32_t world_size = 0;
+  double seconds = 0;       ///< from the first MPI_Init to the last sample
+  double init_seconds = 0;  ///< of the slowest process, from its start until MPI_Init had returned
+  std::vector<RankSum> ranks;
+  Call calls[kCallCount];
+  Flow ways[kWays];
+  uint64_t program_ns = 0, turn_ns = 0, mpi_ns = 0;  ///< of all ranks
+  uint64_t rss = 0, rss_most = 0, unexpected_most = 0, cpu_ns = 0;
+  std::map<Place, PlaceTime> places;
+  std::vector<Family> families;
+  int matrix_shift = 0;                                  ///< a block is 2^shift ranks
+  std::map<std::pair<uint32_t, uint32_t>, Flow> matrix;  ///< from block, to block
+  std::map<int32_t, double> waited_for;  ///< seconds that others waited for this rank
+
+ private:
+  void sum_up_process(uint16_t number);
+  void sum_up_rank(uint16_t number, int32_t local);
+  void add_flows(const ProcessFile& file, int32_t local);
+  void add_families(const ProcessFile& file);
+  void coarsen_matrix();
+  mutable std::map<Place, std::string> words_;
+};
+
+/// The place in words, by the debug information of its file.
+std::string words_of_place(const Place& place);
+
+/// An observation about the run, in words.
+struct Observation {
+  double seconds = 0;  ///< of ranks' time that it has cost; 0: not known
+  double weight = 0;   ///< by which they are sorted
+  std::string title, detail, advice;
+};
+/// What is worth looking at, worst first.
+std::vector<Observation> observe(const Run& run);
+
+/// The place where the rank spent most time in calls: "MPI_Recv at a.c:12 (main)", or "".
+std::string costliest_place(const Run& run, int32_t rank);
+
+/// What is the same in text and page: how the run ended; where ranks were that have not ended, grouped.
+std::string words_of_end(const Run& run);
+struct Waiting {
+  std::string what;  ///< "MPI_Recv at a.c:12 (main)"
+  std::vector<int32_t> ranks;
+};
+std::vector<Waiting> not_ended(const Run& run);
+
+/// -summary: the first page as text.
+std::string to_text(const Run& run);
+/// -report: the page.
+std::string to_html(const Run& run);
+
+/// "1.5 s", "3.2 GiB", "1,234".
+std::string seconds_words(double seconds);
+std::string bytes_words(double bytes);
+std::string number_words(uint64_t number);
+/// "0-3, 7, 12-900" with at most `most` parts.
+std::string ranks_words(const std::vector<int32_t>& ranks, size_t most = 6);
+
+}  // namespace fgmpi::report
