@@ -125,8 +125,12 @@ class Parser {
       return error(MPI_ERR_ARG, "no program given (see mpiexec -help)");
     for (auto& s : sections_) FGMPI_TRY(settle(&s));
     share_processes(plan);
+    plan->check = plan->check || setting_.checked;
+    if (plan->report.file.empty()) plan->report.file = setting_.report_file;
+    FGMPI_TRY(check_tools(*plan));
     if (!track_.empty()) FGMPI_TRY(set_up_tracking());
-    if (plan->check || setting_.checked) FGMPI_TRY(set_up_checks(plan));
+    if (plan->check) FGMPI_TRY(set_up_checks());
+    if (plan->report.any()) FGMPI_TRY(set_up_report(plan));
     for (auto& s : sections_)
       if (setting_.inspect) FGMPI_TRY(setting_.inspect(s.program, ranks_each(s), &s.options));
     write(plan);
@@ -181,6 +185,12 @@ class Parser {
     if (name == "x") return exported_variable(s);
     if (name == "track") return folder_of_trace();
     if (name == "check" || name.starts_with("check=")) return checks(name, plan);
+    if (name == "report") return file_of_report(plan);
+    if (name == "summary" || name == "progress") {
+      ++at_;
+      (name == "summary" ? plan->report.summary : plan->report.progress) = true;
+      return {};
+    }
     if (name == "check-report") return report_of_checks(plan);
     if (name == "info" || name == "configfile") programless_ = true;
     return pass_on(name, s);
@@ -217,10 +227,33 @@ class Parser {
     return {};
   }
 
-  Status set_up_checks(Plan* plan) {
-    if (!track_.empty())
+  Status file_of_report(Plan* plan) {
+    const std::string& option = words_[at_++];
+    if (at_ == words_.size()) return missing(option);
+    const std::string& file = words_[at_++];
+    if (file.empty() || (!plan->report.file.empty() && plan->report.file != file))
+      return error(MPI_ERR_ARG, "-report %s: allowed is one file a job", file.c_str());
+    plan->report.file = file;
+    return {};
+  }
+
+  /// Each stands in front of the MPI functions.
+  Status check_tools(const Plan& plan) const {
+    if (plan.check && !track_.empty())
       return error(MPI_ERR_ARG, "-check and -track %s: allowed is one of them", track_.c_str());
-    plan->check = true;
+    if (plan.report.any() && (plan.check || !track_.empty()))
+      return error(MPI_ERR_ARG, "-report, -summary or -progress with %s: allowed is one of them",
+                   plan.check ? "-check" : "-track");
+    return {};
+  }
+
+  Status set_up_report(Plan* plan) {
+    if (setting_.report && !dry_run_) FGMPI_TRY(setting_.report(plan->report));
+    preload(setting_.reporter);
+    return {};
+  }
+
+  Status set_up_checks() {
     if (setting_.check && !dry_run_) FGMPI_TRY(setting_.check(check_kinds_));
     preload(setting_.checker);
     return {};

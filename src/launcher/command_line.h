@@ -1,8 +1,8 @@
 // The command line of mpiexec, taken apart and put together again for mpiexec.hydra.
 //
-//   mpiexec [-n P] [-nfg C | -ranks N] [-track FOLDER] [-check] [-dry-run] [options of hydra] program [arguments] [: ...]
+//   mpiexec [-n P] [-nfg C | -ranks N] [-track FOLDER] [-check | -report FILE] [-dry-run] [options of hydra] program [arguments] [: ...]
 //
-// -nfg, -ranks, -track, -check, -dry-run and Open MPI's spellings are handled here; all other options go to hydra unchanged. To find where
+// -nfg, -ranks, -track, -check, -report, -summary, -progress, -dry-run and Open MPI's spellings are handled here; all other options go to hydra unchanged. To find where
 // a program begins, the parser must know how many words each of hydra's options takes: command_line.cc has the table.
 #pragma once
 
@@ -17,6 +17,14 @@ namespace fgmpi::launcher {
 
 using Words = std::vector<std::string>;
 
+/// What is to be made of the counters of the processes (src/tools/report).
+struct ReportWishes {
+  std::string file;  ///< of -report; "": none
+  bool summary = false;
+  bool progress = false;
+  bool any() const { return !file.empty() || summary || progress; }
+};
+
 /// What to do with a command line.
 struct Plan {
   enum Action { kRun, kHelp, kVersion } action = kRun;
@@ -28,6 +36,7 @@ struct Plan {
   std::vector<std::string> programs;  ///< a line for each program: processes, ranks, the program
   bool check = false;   ///< -check, or Setting::checked: findings are read when the job has ended
   Words check_reports;  ///< the files of -check-report
+  ReportWishes report;  ///< -report, -summary, -progress, or Setting::report_file
 };
 
 /// So many processes a core are started as they were asked for. More than that become ranks of fewer processes.
@@ -49,7 +58,11 @@ struct Setting {
   bool checked = false;  ///< FGMPI_CHECK says so: as if -check were given
   /// Called once for -check, with its kinds ("" for all), before programs are looked at. May be empty.
   std::function<Status(const std::string& kinds)> check = {};
-  std::string checker = {};  ///< the library that -check puts first in any LD_PRELOAD
+  std::string report_file = {};  ///< FGMPI_REPORT: as if -report were given with it
+  /// Called once for -report and its like, before programs are looked at. May be empty.
+  std::function<Status(const ReportWishes&)> report = {};
+  std::string reporter = {};  ///< the library that these put first in any LD_PRELOAD
+  std::string checker = {};   ///< the library that -check puts first in any LD_PRELOAD
 };
 
 /// An error is one line that names the option, its value and what is allowed.

@@ -1,6 +1,6 @@
 // mpiexec: turns its command line into one for mpiexec.hydra and becomes that program. There is no
-// shell and no process of ours in between, so signals and the exit status are hydra's. With -check it waits for hydra
-// instead, to report what was found (checked_job.h).
+// shell and no process of ours in between, so signals and the exit status are hydra's. With -check or -report it waits
+// for hydra instead (checked_job.h, reported_job.h).
 
 #include <mpi.h>
 #include <signal.h>
@@ -23,6 +23,7 @@
 #include "launcher/hydra_guard.h"
 #include "launcher/paths.h"
 #include "launcher/program.h"
+#include "launcher/reported_job.h"
 #include "tools/findings/report.h"
 
 namespace {
@@ -46,6 +47,9 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -check            reports what the program does wrong, with the lines: docs/checking.md; the exit status is then 86
   -check=KIND,...   only these: leaks, messages, collectives, types, arguments, buffers, buffering, deadlock
   -check-report F   writes the report to F, too: its name ends in .json, .sarif or .html
+  -report F.html    writes a page about the run: time, messages, communicators, memory (docs/reporting.md)
+  -summary          prints the first part of it at the end
+  -progress         shows on the terminal how far the job is
   -help, -version   this text; the version
 
 More than 4 processes a core become ranks of one process a core, where neither -nfg, -ranks, FGMPI_NFG nor a list of
@@ -116,6 +120,28 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
+/// For the report: the command as it was given.
+std::string command_of(const Words& arguments) {
+  std::string command = "mpiexec";
+  for (const std::string& word : arguments) command += " " + quoted(word);
+  return command;
+}
+
+/// NAME=VALUE of all settings of this library that are not the defaults: of the environment, and of hydra's options.
+Words settings_given(const Plan& plan) {
+  Words given;
+  for (int i = 0; i < settings::kCount; ++i) {
+    const auto id = static_cast<settings::Id>(i);
+    if (settings::is_set(id))
+      given.push_back(std::string(settings::kRecords[i].name) + "=" + settings::text(id));
+  }
+  for (size_t i = 0; i + 2 < plan.hydra.size(); ++i)
+    if ((plan.hydra[i] == "-genv" || plan.hydra[i] == "-env") &&
+        plan.hydra[i + 1].starts_with("FGMPI_"))
+      given.push_back(plan.hydra[i + 1] + "=" + plan.hydra[i + 2]);
+  return given;
+}
+
 /// -dry-run: the programs, then a command that starts them as mpiexec would.
 void print_plan(const Plan& plan, const std::string& hydra) {
   for (const std::string& line : plan.programs) std::printf("%s\n", line.c_str());
@@ -158,6 +184,13 @@ int main(int argc, char** argv) {
   setting.check = [&](const std::string& kinds) {
     return checked.set_up(kinds, setting.library_folder, elsewhere);
   };
+  setting.reporter = fgmpi::launcher::kReporter;
+  if (const char* file = environment::text(settings::kRecords[settings::kReport].name))
+    setting.report_file = file;
+  fgmpi::launcher::ReportedJob reported;
+  setting.report = [&](const fgmpi::launcher::ReportWishes& wishes) {
+    return reported.set_up(wishes, setting.library_folder, elsewhere);
+  };
   Plan plan;
   end_unless_ok(make_plan(arguments_given, setting, &plan));
   if (plan.action == Plan::kHelp) {
@@ -187,6 +220,8 @@ int main(int argc, char** argv) {
   // Hydra passes this signal on to the job's processes. Until it has installed its handler, the signal would end it.
   if (signal(SIGUSR1, SIG_IGN) == SIG_ERR) refuse("signal");
   if (plan.check) return checked.run(hydra, arguments.data(), plan.check_reports);
+  if (plan.report.any())
+    return reported.run(hydra, arguments.data(), command_of(arguments_given), settings_given(plan));
   execv(hydra.c_str(), arguments.data());
   refuse(hydra + ": " + std::strerror(errno));
 }

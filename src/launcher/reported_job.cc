@@ -1,0 +1,137 @@
+#include "launcher/reported_job.h"
+
+#include <fcntl.h>
+#include <mpi.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/environment.h"
+#include "launcher/hydra_run.h"
+#include "launcher/job_folder.h"
+#include "launcher/progress_line.h"
+#include "tools/report/run.h"
+
+namespace fgmpi::launcher {
+namespace {
+
+constexpr int kProgressMs = 500;
+/// For so long the writer waits for processes to end when mpiexec was killed.
+constexpr int kEndsWithinMs = 10'000;
+
+Status check_file(const std::string& file) {
+  if (!file.ends_with(".html"))
+    return error(MPI_ERR_ARG, "-report %s: allowed is a name that ends in .html", file.c_str());
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  std::error_code failed;
+  if (std::filesystem::is_directory(file, failed) || access(folder.c_str(), W_OK) != 0)
+    return error(MPI_ERR_ARG, "-report %s: cannot be written there: %s", file.c_str(),
+                 std::strerror(errno));
+  return {};
+}
+
+/// Processes of the job on this host that are still there.
+bool any_is_alive(const report::Run& run) {
+  for (const auto& p : run.processes)
+    if (p.header().pid && kill(static_cast<pid_t>(p.header().pid), 0) == 0) return true;
+  return false;
+}
+
+void wait_for_ends(const std::string& folder) {
+  report::Run run;
+  run.read(folder);
+  for (int waited = 0; waited < kEndsWithinMs && any_is_alive(run); waited += 20) usleep(20'000);
+}
+
+bool write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) std::fprintf(stderr, "mpiexec: -report %s: cannot be written\n", path.c_str());
+  return static_cast<bool>(out);
+}
+
+}  // namespace
+
+ReportedJob::~ReportedJob() { remove_job_folder(folder_); }
+
+Status ReportedJob::set_up(const ReportWishes& wishes, const std::string& library_folder,
+                           bool elsewhere) {
+  wishes_ = wishes;
+  if (!wishes_.file.empty()) {
+    std::error_code failed;
+    wishes_.file = std::filesystem::absolute(wishes_.file, failed).string();
+    FGMPI_TRY(check_file(wishes_.file));
+  }
+  if (access((library_folder + "/" + kReporter).c_str(), R_OK) != 0)
+    return error(MPI_ERR_ARG, "-report: %s/%s is not installed", library_folder.c_str(), kReporter);
+  FGMPI_TRY(make_job_folder("-report", elsewhere, &folder_));
+  environment::set(environment::kReportFolder, folder_.c_str());
+  environment::put_first(environment::kPreload, kReporter);
+  return {};
+}
+
+/// Runs in the writer: waits for the exit status, or for the end of mpiexec, which closes its end of the pipe.
+void ReportedJob::write_when_told(int told, const std::string& command,
+                                  const std::vector<std::string>& settings) {
+  report::Run run;
+  run.end.command = command;
+  run.end.settings = settings;
+  ssize_t got = 0;
+  while ((got = read(told, &run.end.status, sizeof run.end.status)) < 0 && errno == EINTR) {
+  }
+  run.end.launcher_killed = got != sizeof run.end.status;
+  if (run.end.launcher_killed) wait_for_ends(folder_);
+  run.read(folder_);
+  run.sum_up();
+  bool good = true;
+  if (wishes_.summary) std::fputs(report::to_text(run).c_str(), stderr);
+  if (!wishes_.file.empty()) good = write_file(wishes_.file, report::to_html(run));
+  if (run.end.launcher_killed) remove_job_folder(folder_);
+  _exit(good ? 0 : 1);
+}
+
+bool ReportedJob::start_writer(const std::string& command,
+                               const std::vector<std::string>& settings) {
+  int pipe[2];
+  if (pipe2(pipe, O_CLOEXEC) != 0) return false;
+  writer_ = fork();
+  if (writer_ == 0) {
+    setsid();  // what a terminal sends to mpiexec and its processes is not for the writer
+    close(pipe[1]);
+    environment::unset(environment::name(environment::kPreload));
+    write_when_told(pipe[0], command, settings);
+  }
+  close(pipe[0]);
+  tell_ = pipe[1];
+  return writer_ > 0;
+}
+
+int ReportedJob::run(const std::string& hydra, char* const* arguments, const std::string& command,
+                     const std::vector<std::string>& settings) {
+  const bool writes = wishes_.summary || !wishes_.file.empty();
+  if (writes && !start_writer(command, settings)) {
+    std::fprintf(stderr, "mpiexec: -report: fork: %s\n", std::strerror(errno));
+    return 1;
+  }
+  ProgressLine line(folder_);
+  const bool shows = wishes_.progress && ProgressLine::wanted();
+  int status = run_hydra(hydra, arguments, shows ? kProgressMs : 0, [&] { line.show(); });
+  if (shows) line.clear();
+  if (!writes) return status;
+  signal(SIGPIPE, SIG_IGN);
+  (void)!write(tell_, &status, sizeof status);
+  int written = 0;
+  while (waitpid(writer_, &written, 0) < 0 && errno == EINTR) {
+  }
+  return status == 0 && written != 0 ? 1 : status;
+}
+
+}  // namespace fgmpi::launcher

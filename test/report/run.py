@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Runs programs under mpiexec -report and compares what it says with what was counted by hand.
+
+  run.py BIN FOLDER     BIN: the build tree's; FOLDER: stencil and bad, compiled
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BIN, FOLDER = sys.argv[1:3]
+STEPS, BYTES = 25, 96
+
+
+def mpiexec(*words, **options):
+    return subprocess.Popen([f"{BIN}/mpiexec", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, **options)
+
+
+def run(*words, status=0):
+    job = mpiexec(*words)
+    out, err = job.communicate(timeout=120)
+    expect(job.returncode == status, f"{words}: status {job.returncode} instead of {status}", err)
+    return err
+
+
+def expect(good, what, text=""):
+    if not good:
+        sys.exit(f"FAILED: {what}\n{text}")
+
+
+def number(pattern, text):
+    """The number in the first group; 0 where the text has none."""
+    found = re.search(pattern, text)
+    return int(found.group(1).replace(",", "")) if found else 0
+
+
+def stencil(processes, ranks):
+    """Counts of a stencil in its summary."""
+    text = run("-summary", "-n", str(processes), "-nfg", str(ranks), f"{FOLDER}/stencil", str(STEPS), str(BYTES))
+    size = processes * ranks
+    between = 2 * processes * STEPS if processes > 1 else 0
+    for what, pattern, wanted in [
+            ("messages in a process", r"([\d,]+) in a process", 2 * STEPS * size - between),
+            ("messages by shared memory", r"([\d,]+) by shared memory", between),
+            ("MPI_Isend", r"MPI_Isend +([\d,]+)", 2 * STEPS * size),
+            ("MPI_Irecv", r"MPI_Irecv +([\d,]+)", 2 * STEPS * size),
+            ("MPI_Allreduce", r"MPI_Allreduce +([\d,]+)", STEPS * size),
+            ("MPI_Barrier", r"MPI_Barrier +([\d,]+)", size),
+            ("ranks", r"report: ([\d,]+) ranks", size)]:
+        found = number(pattern, text)
+        expect(found == wanted, f"{processes} x {ranks}: {what}: {found} instead of {wanted}", text)
+    expect("exit status 0: all ranks ended" in text, f"{processes} x {ranks}: the end", text)
+
+
+def ended_badly():
+    for how, status, words in [("crash", 6, "exit status 6"), ("abort", 9, "exit status 9"), ("deadlock", 1, "a deadlock")]:
+        text = run("-summary", "-n", "2", "-nfg", "2", f"{FOLDER}/stencil", "10", "8", how, status=status)
+        expect(words in text and "4 of 4 ranks had not come to MPI_Finalize" in text and "at stencil.c:" in text, how, text)
+    for number_, words in [(signal.SIGTERM, "exit status 15"), (signal.SIGKILL, "mpiexec was killed")]:
+        job = mpiexec("-summary", "-n", "2", "-nfg", "2", f"{FOLDER}/stencil", "10", "8", "hang")
+        expect(job.stdout.readline() == "hangs\n", "the program begins")
+        time.sleep(0.2)
+        job.send_signal(number_)
+        text = job.communicate(timeout=60)[1]
+        expect(words in text and "3 in MPI_Barrier" not in text and "1 in the program, after its call at stencil.c:" in text,
+               f"signal {number_}", text)
+
+
+def bad_program():
+    text = run("-summary", "-n", "1", "-nfg", "10", f"{FOLDER}/bad", "150", "12")
+    for words in ("A rank starves others: rank 1 ", "Communicators are made again and again and not freed: 12 ",
+                  "Many small messages: ", "Races: 108 receives from MPI_ANY_SOURCE"):
+        expect(words in text, f"bad: {words}", text)
+
+
+def refusals():
+    for words, line in [(("-report", "a.txt"), "ends in .html"), (("-report", "/nowhere/a.html"), "cannot be written"),
+                        (("-summary", "-check"), "allowed is one of them")]:
+        text = run(*words, "-n", "1", f"{FOLDER}/stencil", "1", "1", status=1)
+        expect(line in text, f"{words}", text)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ["TMPDIR"] = scratch
+        for processes, ranks in [(1, 4), (4, 1), (2, 64), (2, 5000)]:
+            stencil(processes, ranks)
+        ended_badly()
+        bad_program()
+        refusals()
+        left = os.listdir(scratch)
+        expect(not left, f"left behind: {left}")
+    print("ok")
+
+
+main()
