@@ -84,6 +84,7 @@ void ReportedJob::write_when_told(int told, const std::string& command,
   report::Run run;
   run.end.command = command;
   run.end.settings = settings;
+  run.end.version = "Finegrain MPI " FGMPI_VERSION;
   ssize_t got = 0;
   while ((got = read(told, &run.end.status, sizeof run.end.status)) < 0 && errno == EINTR) {
   }

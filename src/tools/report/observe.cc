@@ -217,9 +217,8 @@ class Observer {
       }
     if (received == 0 || run_.world_size < 3) return;
     std::set<uint32_t> senders;
-    for (const auto& [where, flow] : run_.matrix)
-      if (where.second == static_cast<uint32_t>(takers[0]) >> run_.matrix_shift)
-        senders.insert(where.first);
+    for (const auto& [key, flow] : run_.matrix)
+      if (key.to == static_cast<uint32_t>(takers[0]) >> run_.matrix_shift) senders.insert(key.from);
     if (senders.size() < 2) return;
     add(0, 0.001,
         format("Races: %s receives from MPI_ANY_SOURCE could have taken another rank's message",

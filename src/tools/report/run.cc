@@ -196,24 +196,40 @@ void Run::add_flows(const ProcessFile& file, int32_t local) {
     if (r.peer_shift == 0 && cell.waited)
       waited_for[static_cast<int32_t>(peer)] += cell.waited * 1e-4;
     if (cell.messages == 0) continue;
+    const int way = way_between(file, r, peer);
     // A cell of many ranks is spread evenly over their blocks.
     const uint32_t first = static_cast<uint32_t>(peer >> matrix_shift);
     const uint64_t past =
         std::min<uint64_t>(peer + (uint64_t{1} << r.peer_shift), static_cast<uint64_t>(world_size));
     const uint32_t blocks = static_cast<uint32_t>((past - 1) >> matrix_shift) - first + 1;
     for (uint32_t i = 0; i < blocks; ++i) {
-      Flow& flow = matrix[{from, first + i}];
+      Flow& flow = matrix[{from, first + i, way}];
       flow.messages += cell.messages / blocks + (i < cell.messages % blocks);
       flow.bytes += cell.bytes / blocks + (i < cell.bytes % blocks);
     }
   }
 }
 
+int Run::way_between(const ProcessFile& from, const RankRecord& sender, uint64_t to) const {
+  const auto first = static_cast<uint64_t>(from.header().first_rank);
+  if (to >= first && to < first + static_cast<uint64_t>(from.header().ranks)) return 0;
+  if (sender.ways[1].messages == 0) return sender.ways[0].messages ? 1 : 0;
+  if (sender.ways[0].messages == 0) return 2;
+  const auto past = std::upper_bound(processes.begin(), processes.end(), to,
+                                     [](uint64_t rank, const ProcessFile& p) {
+                                       return rank < static_cast<uint64_t>(p.header().first_rank);
+                                     });
+  const bool same_host =
+      past != processes.begin() &&
+      std::strncmp(past[-1].header().host, from.header().host, sizeof from.header().host) == 0;
+  return same_host ? 1 : 2;
+}
+
 void Run::coarsen_matrix() {
   while (matrix.size() > kMostFlows) {
-    std::map<std::pair<uint32_t, uint32_t>, Flow> coarse;
-    for (const auto& [where, flow] : matrix) {
-      Flow& to = coarse[{where.first >> 1, where.second >> 1}];
+    std::map<FlowKey, Flow> coarse;
+    for (const auto& [key, flow] : matrix) {
+      Flow& to = coarse[{key.from >> 1, key.to >> 1, key.way}];
       to.messages += flow.messages;
       to.bytes += flow.bytes;
     }

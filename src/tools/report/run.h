@@ -4,6 +4,7 @@
 // Thread rule: one thread. The reader trusts nothing in a file: what does not fit is left out.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -52,6 +53,7 @@ struct JobEnd {
   std::string command;
   int status = 0;
   bool launcher_killed = false;
+  std::string version;                ///< of the library
   std::vector<std::string> settings;  ///< NAME=VALUE of those that differ from their defaults
 };
 
@@ -84,7 +86,12 @@ struct RankSum {
   uint16_t process = 0;  ///< its file
 };
 
-/// Messages from block to block of ranks.
+/// Messages from block to block of ranks, by their way.
+struct FlowKey {
+  uint32_t from, to;
+  int way;
+  auto operator<=>(const FlowKey&) const = default;
+};
 struct Flow {
   uint64_t messages = 0, bytes = 0;
 };
@@ -121,8 +128,8 @@ class Run {
   uint64_t rss = 0, rss_most = 0, unexpected_most = 0, cpu_ns = 0;
   std::map<Place, PlaceTime> places;
   std::vector<Family> families;
-  int matrix_shift = 0;                                  ///< a block is 2^shift ranks
-  std::map<std::pair<uint32_t, uint32_t>, Flow> matrix;  ///< from block, to block
+  int matrix_shift = 0;  ///< a block is 2^shift ranks
+  std::map<FlowKey, Flow> matrix;
   std::map<int32_t, double> waited_for;  ///< seconds that others waited for this rank
 
  private:
@@ -131,6 +138,8 @@ class Run {
   void add_flows(const ProcessFile& file, int32_t local);
   void add_families(const ProcessFile& file);
   void coarsen_matrix();
+  /// The way of messages between two ranks: by their processes, and what the sender has used.
+  int way_between(const ProcessFile& from, const RankRecord& sender, uint64_t to) const;
   mutable std::map<Place, std::string> words_;
 };
 
