@@ -10,19 +10,22 @@
 #include <string>
 
 #include "base/environment.h"
+#include "base/strings.h"
 #include "host/function_table.h"
 #include "host/host.h"
 #include "launcher/paths.h"
 #include "launcher/program.h"
 #include "tools/bug_report.h"
 #include "tools/here.h"
+#include "tools/job_ranks.h"
 #include "tools/settings_page.h"
 #include "tools/tool_variables.h"
 
 namespace {
 
 constexpr const char* kHelp =
-    "Usage: fgmpi-info [-a] [-v] [-s [-markdown]] [-t] [-libs PROGRAM] [-bug] [-help] [-version]\n"
+    "Usage: fgmpi-info [-a] [-v] [-s [-markdown]] [-t] [-libs PROGRAM] [-job PID] [-bug] [-help] "
+    "[-version]\n"
     "\n"
     "Prints the version, where things are, and how many MPI functions are there.\n"
     "  -a   also each function: owned (our own code), forwarded (to the hosted MPICH) or pending "
@@ -39,6 +42,10 @@ constexpr const char* kHelp =
     "  -libs PROGRAM   instead the libraries of which each rank of the program would have its own "
     "copy, why,\n"
     "       and what that costs. The program is loaded, but does not run\n"
+    "  -job PID   instead what the ranks of a running job do now, those that do the same together: "
+    "PID is "
+    "that of\n"
+    "       mpiexec or of a process of the job, on this host. The job is not stopped\n"
     "  -bug   also what a bug report needs: system, limits, memory, variables that are set\n";
 
 const char* kind_name(fgmpi_function::Kind kind) {
@@ -96,6 +103,22 @@ int list_libraries(const char* name) {
   return 1;
 }
 
+int show_job(const char* number) {
+  const auto pid = fgmpi::parse_int(number);
+  if (!pid || *pid < 1 || *pid > INT32_MAX) {
+    std::fprintf(stderr, "fgmpi-info: -job %s: allowed is the number of a process\n", number);
+    return 1;
+  }
+  std::string text;
+  const fgmpi::Status status = fgmpi::tools::describe_job(static_cast<pid_t>(*pid), &text);
+  if (!status.ok()) {
+    std::fprintf(stderr, "fgmpi-info: -job %s\n", status.what().c_str());
+    return 1;
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -122,6 +145,8 @@ int main(int argc, char** argv) {
       if (i + 1 < argc) return list_libraries(argv[i + 1]);
       std::fputs("fgmpi-info: -libs: the name of a program is missing behind it\n", stderr);
       return 1;
+    } else if (std::strcmp(option, "-job") == 0) {
+      return show_job(i + 1 < argc ? argv[i + 1] : "");
     } else if (std::strcmp(option, "-help") == 0 || std::strcmp(option, "-h") == 0) {
       std::fputs(kHelp, stdout);
       return 0;
@@ -129,11 +154,11 @@ int main(int argc, char** argv) {
       std::printf("Finegrain MPI %s\n", FGMPI_VERSION);
       return 0;
     } else {
-      std::fprintf(
-          stderr,
-          "fgmpi-info: %s: allowed are -a, -v, -s, -markdown, -t, -libs PROGRAM, -bug, -help "
-          "and -version\n",
-          argv[i]);
+      std::fprintf(stderr,
+                   "fgmpi-info: %s: allowed are -a, -v, -s, -markdown, -t, -libs PROGRAM, -job "
+                   "PID, -bug, -help "
+                   "and -version\n",
+                   argv[i]);
       return 1;
     }
   }

@@ -1,0 +1,247 @@
+#include "tools/job_ranks.h"
+
+#include <elf.h>
+#include <link.h>
+#include <mpi.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "base/strings.h"
+#include "proclet-sched/debug_table.h"
+#include "tools/report/run.h"
+
+namespace fgmpi::tools {
+namespace {
+
+using Groups = std::map<std::string, std::vector<int32_t>>;
+
+// ---- Processes of the job ------------------------------------------------------------------------------------------
+
+std::string proc(pid_t pid, const char* name) {
+  return "/proc/" + std::to_string(pid) + "/" + name;
+}
+
+/// The process and all that descend from it.
+std::vector<pid_t> family_of(pid_t pid) {
+  std::multimap<pid_t, pid_t> children;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", failed)) {
+    const auto child = parse_int(entry.path().filename().string());
+    if (!child) continue;
+    std::ifstream in(entry.path() / "stat");
+    std::string line;
+    std::getline(in, line);
+    // "PID (NAME) STATE PARENT ...": the name may hold anything.
+    const size_t behind = line.rfind(')');
+    if (behind == line.npos) continue;
+    std::istringstream rest(line.substr(behind + 1));
+    std::string state;
+    pid_t parent = 0;
+    rest >> state >> parent;
+    children.emplace(parent, static_cast<pid_t>(*child));
+  }
+  std::vector<pid_t> all = {pid};
+  for (size_t i = 0; i < all.size(); ++i)
+    for (auto [at, past] = children.equal_range(all[i]); at != past; ++at)
+      all.push_back(at->second);
+  return all;
+}
+
+/// A variable in the environment that the process was started with; "" where it has none.
+std::string variable_of(pid_t pid, const std::string& name) {
+  std::ifstream in(proc(pid, "environ"), std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  text.insert(text.begin(), '\0');
+  const std::string wanted = std::string(1, '\0') + name + "=";
+  const size_t at = text.find(wanted);
+  return at == text.npos ? "" : text.c_str() + at + wanted.size();
+}
+
+// ---- By counters -----------------------------------------------------------------------------------------------------
+
+std::string words_of_peer(const report::RankRecord& r) {
+  if (r.peer == report::kAnyPeer) return " from any rank";
+  return "";
+}
+
+/// What each rank does, in words without its peer, and the peers of the group.
+void add_by_counters(const report::ProcessFile& file, const report::Run& run, Groups* groups) {
+  for (int32_t i = 0; i < file.header().ranks; ++i) {
+    const report::RankRecord& r = file.rank(i);
+    const int32_t rank = file.header().first_rank + i;
+    const uint32_t now = r.now;
+    std::string what;
+    if (!(r.flags & report::kStarted)) {
+      what = "before the end of MPI_Init";
+    } else if (r.flags & report::kEnded) {
+      what = "ended";
+    } else {
+      const findings::Site site = file.place_of_last_call(r);
+      const std::string place = run.words_of({site.path, site.offset});
+      what = now && now <= report::kCallCount
+                 ? std::string(report::kCalls[now - 1].name) + words_of_peer(r)
+                 : "in the program";
+      if (!place.empty()) what += (now ? " at " : ", its last call at ") + place;
+      if (now && r.peer >= 0) what += format("; peer: rank %d", r.peer);
+    }
+    (*groups)[what].push_back(rank);
+  }
+}
+
+// ---- By memory -------------------------------------------------------------------------------------------------------
+
+class Memory {
+ public:
+  explicit Memory(pid_t pid) : pid_(pid) {}
+  bool read(uint64_t address, void* out, size_t bytes) const {
+    iovec here = {out, bytes}, there = {reinterpret_cast<void*>(address), bytes};
+    return process_vm_readv(pid_, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
+  }
+  std::string text(uint64_t address) const {
+    char buffer[48] = {};
+    // It may end with its page.
+    for (size_t i = 0; i < sizeof buffer - 1; ++i)
+      if (!read(address + i, buffer + i, 1) || buffer[i] == '\0') break;
+    return escaped(buffer);
+  }
+
+ private:
+  pid_t pid_;
+};
+
+/// Where the process has mapped the library, and its file; 0 where it has not.
+uint64_t find_library(pid_t pid, std::string* path) {
+  std::ifstream in(proc(pid, "maps"));
+  for (std::string line; std::getline(in, line);) {
+    const size_t slash = line.find('/');
+    if (slash == line.npos || line.find("libmpich.so.12") == line.npos) continue;
+    *path = line.substr(slash);
+    return std::strtoull(line.c_str(), nullptr, 16);
+  }
+  return 0;
+}
+
+/// The offset of a symbol that the library exports; 0 where it has none.
+uint64_t find_symbol(const std::string& path, const char* name) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string file((std::istreambuf_iterator<char>(in)), {});
+  Elf64_Ehdr header;
+  if (file.size() < sizeof header) return 0;
+  std::memcpy(&header, file.data(), sizeof header);
+  auto section = [&](size_t i, Elf64_Shdr* out) {
+    const uint64_t at = header.e_shoff + i * sizeof *out;
+    if (i >= header.e_shnum || at + sizeof *out > file.size()) return false;
+    std::memcpy(out, file.data() + at, sizeof *out);
+    return out->sh_offset <= file.size() && out->sh_size <= file.size() - out->sh_offset;
+  };
+  Elf64_Shdr symbols{}, strings{};
+  for (size_t i = 0; i < header.e_shnum; ++i) {
+    if (!section(i, &symbols) || symbols.sh_type != SHT_DYNSYM ||
+        !section(symbols.sh_link, &strings))
+      continue;
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols.sh_size; at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      std::memcpy(&symbol, file.data() + symbols.sh_offset + at, sizeof symbol);
+      if (symbol.st_name < strings.sh_size &&
+          std::strncmp(file.data() + strings.sh_offset + symbol.st_name, name,
+                       strings.sh_size - symbol.st_name) == 0)
+        return symbol.st_value;
+    }
+  }
+  return 0;
+}
+
+/// False when the process has no ranks of ours. *denied: its memory may not be read.
+bool add_by_memory(pid_t pid, Groups* groups, bool* denied) {
+  std::string path;
+  const uint64_t base = find_library(pid, &path);
+  const uint64_t offset = base ? find_symbol(path, "fgmpi_debug_table") : 0;
+  if (!offset) return false;
+  const Memory memory(pid);
+  sched::DebugTable table;
+  if (!memory.read(base + offset, &table, sizeof table)) {
+    *denied = *denied || errno == EPERM || errno == EACCES;
+    return false;
+  }
+  if (table.version != sched::DebugTable().version || table.proclet_bytes != sizeof(sched::Proclet))
+    return false;
+  for (uint64_t i = 0; i < table.rank_count; ++i) {
+    alignas(sched::Proclet) char bytes[sizeof(sched::Proclet)];
+    const uint64_t at = reinterpret_cast<uint64_t>(table.ranks) + i * table.proclet_bytes;
+    if (!memory.read(at, bytes, sizeof bytes)) return false;
+    const auto* proclet = reinterpret_cast<const sched::Proclet*>(bytes);
+    std::string what = "in the program, or on its way in MPI";
+    if (proclet->state == sched::State::kFinished) what = "ended";
+    if (proclet->state == sched::State::kReady) what = "ready, while others of its process run";
+    if (proclet->state == sched::State::kSleeping) what = "asleep";
+    if (proclet->state == sched::State::kParked && proclet->wait) {
+      alignas(sched::WaitSite) char site[sizeof(sched::WaitSite)];
+      if (memory.read(reinterpret_cast<uint64_t>(proclet->wait), site, sizeof site))
+        what =
+            "waits in " +
+            memory.text(reinterpret_cast<uint64_t>(reinterpret_cast<sched::WaitSite*>(site)->call));
+    }
+    (*groups)[what].push_back(static_cast<int32_t>(table.first_world_rank + i));
+  }
+  return table.rank_count > 0;
+}
+
+std::string to_lines(const Groups& groups) {
+  std::vector<const Groups::value_type*> order;
+  for (const auto& group : groups) order.push_back(&group);
+  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return a->second.size() > b->second.size();
+  });
+  std::string text;
+  for (const auto* group : order) {
+    std::vector<int32_t> ranks = group->second;
+    std::sort(ranks.begin(), ranks.end());
+    text += format("%7zu  %s: rank%s %s\n", ranks.size(), group->first.c_str(),
+                   ranks.size() > 1 ? "s" : "", report::ranks_words(ranks).c_str());
+  }
+  return text;
+}
+
+}  // namespace
+
+Status describe_job(pid_t pid, std::string* out) {
+  if (access(proc(pid, "stat").c_str(), F_OK) != 0)
+    return error(MPI_ERR_ARG, "%d: there is no such process on this host", static_cast<int>(pid));
+  Groups groups;
+  report::Run run;
+  std::string folder;
+  size_t processes = 0;
+  bool denied = false;
+  const std::vector<pid_t> family = family_of(pid);
+  for (pid_t p : family)
+    if (folder.empty()) folder = variable_of(p, "FGMPI_REPORT_DIR");
+  if (!folder.empty()) run.read(folder);
+  for (const auto& file : run.processes) add_by_counters(file, run, &groups);
+  processes = run.processes.size();
+  for (size_t i = 0; i < family.size() && run.processes.empty(); ++i)
+    processes += add_by_memory(family[i], &groups, &denied);
+  if (processes == 0)
+    return error(MPI_ERR_ARG,
+                 denied
+                     ? "%d: the memory of its processes may not be read; allowed is that for root, "
+                       "with kernel.yama.ptrace_scope 0, and for jobs under mpiexec -progress"
+                     : "%d: allowed is mpiexec, or a process, of a job that runs on this host",
+                 static_cast<int>(pid));
+  size_t ranks = 0;
+  for (const auto& group : groups) ranks += group.second.size();
+  *out = format("%zu ranks in %zu processes on this host\n", ranks, processes) + to_lines(groups);
+  return {};
+}
+
+}  // namespace fgmpi::tools

@@ -1,0 +1,21 @@
+// fgmpi-info -job PID: what the ranks of a running job on this host do now, grouped, without stopping it.
+//
+// Two sources: the counters of a job under mpiexec -report, -summary or -progress (tools/report), which say the call, whom it
+// waits for and the line; else the scheduler's table in the memory of each process (proclet-sched/debug_table.h), which says
+// the call. Reading memory needs the right to trace the process; reading counters that to read its files.
+// Thread rule: one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "base/status.h"
+
+namespace fgmpi::tools {
+
+/// `pid`: of mpiexec, or of any process of the job. *out: lines, ranks that do the same as one. Errors: there is no process of
+/// a job; its memory may not be read.
+Status describe_job(pid_t pid, std::string* out);
+
+}  // namespace fgmpi::tools
