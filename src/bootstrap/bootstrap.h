@@ -19,13 +19,15 @@ namespace fgmpi::bootstrap {
 class Bootstrap {
  public:
   virtual ~Bootstrap() = default;
-  virtual const char* name() const = 0;        ///< "pmi1", "pmi2", "pmix" or "singleton"
-  virtual int rank() const = 0;                ///< index of this process, 0..size()-1
-  virtual int size() const = 0;                ///< number of processes of the job
-  virtual int appnum() const = 0;              ///< which executable of a colon-separated launch
-  virtual int universe_size() const = 0;       ///< -1 when unknown
-  virtual const std::string& job() const = 0;  ///< a name that is unique to the job on its hosts
-  virtual bool spawned() const = 0;
+  virtual const char* name() const = 0;            ///< "pmi1", "pmi2", "pmix" or "singleton"
+  int rank() const { return rank_; }               ///< index of this process, 0..size()-1
+  int size() const { return size_; }               ///< number of processes of the job
+  int appnum() const { return appnum_; }           ///< which executable of a colon-separated launch
+  int universe_size() const { return universe_; }  ///< -1 when unknown
+  const std::string& job() const {
+    return job_;
+  }  ///< a name that is unique to the job on its hosts
+  bool spawned() const { return spawned_; }
   /// The connection to the launcher, or -1. It closes when the launcher ends, or after finalize().
   virtual int launcher_fd() const { return -1; }
   /// Hosts as hydra maps processes to them: node_of()[p] is a small integer; empty when unknown.
@@ -60,6 +62,12 @@ class Bootstrap {
   /// Ends the whole job with this exit code. Never returns. The caller has printed `message`, the
   /// reason; it goes to launchers whose protocol carries one (PMI-2, PMIx).
   [[noreturn]] virtual void abort(int exit_code, const std::string& message) = 0;
+
+ protected:
+  // Known from the start of the client on.
+  int rank_ = -1, size_ = -1, appnum_ = 0, universe_ = -1;
+  bool spawned_ = false;
+  std::string job_;
 };
 
 /// Opens what the environment offers: PMI_FD with PMI_JOBID -> PMI-2; PMI_FD or PMI_PORT -> PMI-1; PMIX_NAMESPACE ->

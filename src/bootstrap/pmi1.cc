@@ -32,12 +32,6 @@ class Pmi1 : public Bootstrap {
   Status start(const char* id);
 
   const char* name() const override { return "pmi1"; }
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
-  int appnum() const override { return appnum_; }
-  int universe_size() const override { return universe_; }
-  const std::string& job() const override { return job_; }
-  bool spawned() const override { return spawned_; }
   int launcher_fd() const override { return channel_.fd(); }
   std::vector<int> node_of() override;
   Status put(const std::string& key, const std::string& value) override;
@@ -59,10 +53,8 @@ class Pmi1 : public Bootstrap {
   Status read_numbers();
 
   LineChannel channel_;
-  int rank_ = -1, size_ = -1, appnum_ = 0, universe_ = -1;
-  bool spawned_ = false, finalized_ = false;
+  bool finalized_ = false;
   size_t max_value_ = 0, max_key_ = 0;
-  std::string job_;
 };
 
 Status Pmi1::ask(const std::string& request, std::string_view expected, PmiLine* answer) {

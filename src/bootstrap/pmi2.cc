@@ -26,7 +26,7 @@ constexpr size_t kMaxKey = 63, kMaxValue = 1023;
 
 class Pmi2 : public Bootstrap {
  public:
-  Pmi2(int fd, int rank, std::string id) : channel_(fd), rank_(rank), id_(std::move(id)) {}
+  Pmi2(int fd, int rank, std::string id) : channel_(fd), id_(std::move(id)) { rank_ = rank; }
 
   /// Agrees on the version. `*version` is 1 where the server knows no other: then nothing but PMI-1 may follow.
   Status agree(int* version);
@@ -35,12 +35,6 @@ class Pmi2 : public Bootstrap {
   int release() { return channel_.release(); }
 
   const char* name() const override { return "pmi2"; }
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
-  int appnum() const override { return appnum_; }
-  int universe_size() const override { return universe_; }
-  const std::string& job() const override { return job_; }
-  bool spawned() const override { return spawned_; }
   int launcher_fd() const override { return channel_.fd(); }
   std::vector<int> node_of() override;
   Status put(const std::string& key, const std::string& value) override;
@@ -59,10 +53,9 @@ class Pmi2 : public Bootstrap {
   Status attribute(const char* key, std::string* value);
 
   LineChannel channel_;
-  int rank_, size_ = -1, appnum_ = 0, universe_ = -1;
-  bool spawned_ = false, finalized_ = false;
-  std::string id_;   ///< the server's name of the job
-  std::string job_;  ///< the same in characters that any name may have
+  bool finalized_ = false;
+  std::string
+      id_;  ///< the server's name of the job; job() has it in characters that any name may have
 };
 
 Status Pmi2::ask(const Pmi2Message& request, Pmi2Message* answer) {

@@ -115,12 +115,6 @@ class Pmix : public Bootstrap {
   Status start();
 
   const char* name() const override { return "pmix"; }
-  int rank() const override { return static_cast<int>(self_.rank); }
-  int size() const override { return size_; }
-  int appnum() const override { return appnum_; }
-  int universe_size() const override { return universe_; }
-  const std::string& job() const override { return job_; }
-  bool spawned() const override { return spawned_; }
   int launcher_fd() const override { return lifeline_; }
   std::vector<int> node_of() override;
   Status put(const std::string& key, const std::string& value) override;
@@ -143,9 +137,8 @@ class Pmix : public Bootstrap {
 
   Functions functions_{};
   pmix_proc_t self_{};
-  int size_ = -1, appnum_ = 0, universe_ = -1, lifeline_ = -1;
-  bool spawned_ = false, finalized_ = false;
-  std::string job_;
+  int lifeline_ = -1;
+  bool finalized_ = false;
 };
 
 int64_t integer_of(const pmix_value_t& value, bool* is_integer) {
@@ -215,6 +208,7 @@ Status Pmix::start() {
     return failed("PMIx_Init", status);
   FGMPI_TRY(make_lifeline());
   int64_t value = 0;
+  rank_ = static_cast<int>(self_.rank);
   if (number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &value)) size_ = static_cast<int>(value);
   if (size_ < 1 || self_.rank >= static_cast<uint32_t>(size_))
     return error(MPI_ERR_OTHER, "the launcher says rank %u of %d processes", self_.rank, size_);

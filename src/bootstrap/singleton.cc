@@ -22,14 +22,12 @@ namespace {
 
 class Singleton : public Bootstrap {
  public:
-  Singleton() : job_(format("singleton_%d_%lx", getpid(), static_cast<long>(std::time(nullptr)))) {}
+  Singleton() {
+    rank_ = 0;
+    size_ = 1;
+    job_ = format("singleton_%d_%lx", getpid(), static_cast<long>(std::time(nullptr)));
+  }
   const char* name() const override { return "singleton"; }
-  int rank() const override { return 0; }
-  int size() const override { return 1; }
-  int appnum() const override { return 0; }
-  int universe_size() const override { return -1; }
-  const std::string& job() const override { return job_; }
-  bool spawned() const override { return false; }
   std::vector<int> node_of() override { return {0}; }
   Status put(const std::string& key, const std::string& value) override {
     pending_[key] = value;
@@ -59,7 +57,6 @@ class Singleton : public Bootstrap {
   }
 
  private:
-  std::string job_;
   std::map<std::string, std::string> pending_, values_;
 };
 
