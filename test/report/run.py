@@ -4,6 +4,7 @@
   run.py BIN FOLDER     BIN: the build tree's; FOLDER: stencil and bad, compiled
 """
 
+import json
 import os
 import re
 import signal
@@ -43,9 +44,12 @@ def number(pattern, text):
 
 def stencil(processes, ranks):
     """Counts of a stencil in its summary."""
-    text = run("-summary", "-n", str(processes), "-nfg", str(ranks), f"{FOLDER}/stencil", str(STEPS), str(BYTES))
+    page = os.path.join(os.environ["TMPDIR"], "page.html")
+    text = run("-summary", "-report", page, "-n", str(processes), "-nfg", str(ranks), f"{FOLDER}/stencil", str(STEPS), str(BYTES))
     size = processes * ranks
     between = 2 * processes * STEPS if processes > 1 else 0
+    stencil_page(page, size, processes, between)
+    os.unlink(page)
     for what, pattern, wanted in [
             ("messages in a process", r"([\d,]+) in a process", 2 * STEPS * size - between),
             ("messages by shared memory", r"([\d,]+) by shared memory", between),
@@ -57,6 +61,72 @@ def stencil(processes, ranks):
         found = number(pattern, text)
         expect(found == wanted, f"{processes} x {ranks}: {what}: {found} instead of {wanted}", text)
     expect("exit status 0: all ranks ended" in text, f"{processes} x {ranks}: the end", text)
+
+
+def read_page(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    expect(len(text) < 2_000_000, f"the page has {len(text)} bytes")
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
+
+
+def stencil_page(path, size, processes, between):
+    """The same numbers on the page; and whom each rank sends to."""
+    data = read_page(path)
+    calls = {c[0]: c[2:4] for c in data["calls"]}
+    sent = 2 * STEPS * size
+    expect(calls["MPI_Isend"] == [sent, sent * BYTES], f"MPI_Isend: {calls}")
+    expect(calls["MPI_Allreduce"] == [STEPS * size, STEPS * size * 8], f"MPI_Allreduce: {calls}")
+    expect(calls["MPI_Waitall"][0] == STEPS * size, f"MPI_Waitall: {calls}")
+    expect(data["ways"] == [[sent - between, (sent - between) * BYTES], [between, between * BYTES], [0, 0]], f"ways: {data['ways']}")
+    world = data["families"][0]
+    expect(world["collectives"] == (STEPS + 1) * size and world["bytes"] == STEPS * size * 8 and world["made"] == 1, f"world: {world}")
+    cells = [data["matrix"]["cells"][i : i + 5] for i in range(0, len(data["matrix"]["cells"]), 5)]
+    shift = data["matrix"]["shift"]
+    wanted = {}
+    for rank in range(size):
+        for to in ((rank + 1) % size, (rank - 1) % size):
+            key = (rank >> shift, to >> shift, int(rank * processes // size != to * processes // size))
+            wanted[key] = wanted.get(key, 0) + STEPS
+    expect({tuple(c[:3]): c[3] for c in cells} == wanted, f"matrix of {size} ranks")
+    expect(all(c[4] == c[3] * BYTES for c in cells), "bytes of the matrix")
+    expect(len(data["processes"]) == processes and data["run"]["end"].startswith("exit status 0"), "processes, end")
+
+
+def job_of(*options):
+    """fgmpi-info -job of a job that hangs."""
+    job = mpiexec(*options, "-n", "2", "-nfg", "2", f"{FOLDER}/stencil", "10", "8", "hang")
+    expect(job.stdout.readline() == "hangs\n", "the program begins")
+    time.sleep(0.3)
+    shown = subprocess.run([f"{BIN}/fgmpi-info", "-job", str(job.pid)], capture_output=True, text=True)
+    job.terminate()
+    job.communicate(timeout=60)
+    return shown.stdout + shown.stderr
+
+
+def running_jobs():
+    text = job_of("-summary")
+    expect(text.startswith("4 ranks in 2 processes") and re.search(r" 2  MPI_Barrier at stencil.c:\d+ \(end_badly\): ranks 0, 1\n", text) and
+           re.search(r" 1  in the program, its last call at stencil.c:\d+ \(end_badly\): rank 3\n", text), "a job's ranks by counters", text)
+    text = job_of()
+    if "may not be read" not in text:  # the right to trace a process
+        expect(text.startswith("4 ranks in 2 processes") and re.search(r" 2  waits in MPI_Barrier: ranks 0, 1\n", text), "a job's ranks", text)
+
+
+def on_a_terminal():
+    parent, child = os.openpty()
+    job = subprocess.Popen([f"{BIN}/mpiexec", "-progress", "-n", "2", "-nfg", "2", f"{FOLDER}/bad", "150", "12"],
+                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=child)
+    os.close(child)
+    text = b""
+    try:
+        while chunk := os.read(parent, 4096):
+            text += chunk
+    except OSError:  # the last writer is gone
+        pass
+    os.close(parent)
+    expect(job.wait(timeout=60) == 0 and b"\r4 ranks: " in text and b" messages/s; " in text, "-progress", text.decode())
+    expect(not run("-progress", "-n", "2", f"{FOLDER}/stencil", "5", "8"), "-progress without a terminal")
 
 
 def ended_badly():
@@ -93,6 +163,8 @@ def main():
         for processes, ranks in [(1, 4), (4, 1), (2, 64), (2, 5000)]:
             stencil(processes, ranks)
         ended_badly()
+        running_jobs()
+        on_a_terminal()
         bad_program()
         refusals()
         left = os.listdir(scratch)

@@ -42,9 +42,15 @@ struct CallCell {
 /// Messages to one rank, or to 2^peer_shift of them.
 struct PeerCell {
   uint32_t peer_and_one;  ///< (world rank >> peer_shift) + 1; 0: not in use
-  uint32_t waited;  ///< tenths of milliseconds in calls that named it as the source, as sampled
+  uint32_t unused;
   uint64_t messages;
   uint64_t bytes;
+};
+/// Time in receives and probes that named one rank as the source. When all are taken, a further source takes over the one
+/// with the least time, and its time: the sum is right, and so are the sources that are waited for most.
+struct WaitCell {
+  uint32_t source_and_one;  ///< world rank and 1; 0: not in use
+  uint32_t tenths;          ///< of milliseconds, as sampled
 };
 /// Time in calls from one place of the program.
 struct SiteCell {
@@ -62,6 +68,7 @@ inline constexpr int kWays = 3;
 inline constexpr int kCallCells = 16;  ///< the last one is for all further calls
 inline constexpr int kPeerCells = 16;
 inline constexpr int kSiteCells = 4;
+inline constexpr int kWaitCells = 8;
 
 enum RankFlag : uint32_t {
   kStarted = 1,  ///< MPI_Init has returned
@@ -70,7 +77,7 @@ enum RankFlag : uint32_t {
 
 /// A rank. 1,024 bytes:
 ///
-///   | 56 what it does now | 16 times | 32 ways | 384 calls | 384 peers | 64 places | 88 not in use |
+///   | 56 what it does now | 16 times | 32 ways | 384 calls | 384 peers | 64 places | 64 waits | 24 not in use |
 ///
 /// A send touches three of its cache lines.
 struct RankRecord {
@@ -95,7 +102,8 @@ struct RankRecord {
   CallCell calls_made[kCallCells];  ///< by Header::slots
   PeerCell peers[kPeerCells];
   SiteCell sites[kSiteCells];
-  uint64_t rest[11];
+  WaitCell waits[kWaitCells];
+  uint64_t rest[3];
 };
 static_assert(sizeof(RankRecord) == 1024, "at most 1 KiB a rank");
 

@@ -48,6 +48,10 @@ def doing_of(call):
     return TOPICS.get(call.topic, "kOther")
 
 
+def receives(call):
+    return "true" if call.find("source") else "false"
+
+
 def bytes_of(call):
     """What the rank puts in: the elements of the first buffer with one count and type."""
     for p in call.parameters:
@@ -118,8 +122,8 @@ def main():
     text = [NOTE + "#pragma once\n", "#include <mpi.h>\n", '#include "tools/report/format.h"\n',
             "namespace fgmpi::report {\n", "/// The functions that are wrapped.", "enum Calls : uint16_t {",
             *[f"  kCall_{s}," for s in symbols], "  kCallCount,", "};\n", "struct CallName {", "  const char* name;",
-            "  Doing doing;", "};", "inline constexpr CallName kCalls[kCallCount] = {",
-            *[f'    {{"{s}", Doing::{doing_of(found[s])}}},' for s in symbols], "};\n", "/// MPI's own functions.",
+            "  Doing doing;", "  bool receives;  ///< it names a source", "};", "inline constexpr CallName kCalls[kCallCount] = {",
+            *[f'    {{"{s}", Doing::{doing_of(found[s])}, {receives(found[s])}}},' for s in symbols], "};\n", "/// MPI's own functions.",
             "struct Next {", *[f"  decltype(&P{s}) {s};" for s in needed], "};", "extern Next g_next;",
             '/// Fills it by find("PMPI_...").', "template <class Find>", "void fill_next(Next* next, Find find) {",
             *[f'  next->{s} = reinterpret_cast<decltype(&P{s})>(find("P{s}"));' for s in needed], "}\n",

@@ -54,20 +54,24 @@ class Observer {
     for (const auto& [rank, seconds] : run_.waited_for) sum += seconds;
     const double mean = sum / static_cast<double>(run_.waited_for.size());
     const auto& [rank, seconds] = *worst;
-    if (seconds < kWorthwhile * run_.seconds || seconds < 1.5 * mean ||
+    const bool alone = run_.waited_for.size() == 1;
+    if (seconds < kWorthwhile * run_.seconds || (!alone && seconds < 1.5 * mean) ||
         static_cast<size_t>(rank) >= run_.ranks.size())
       return;
     const RankSum& r = run_.ranks[static_cast<size_t>(rank)];
+    const bool crowded = r.turn > r.program && r.turn > r.mpi;
     add(seconds, seconds / all_time(),
         format("Late sender: others waited %s in receives for rank %d",
                seconds_words(seconds).c_str(), rank),
-        format("Rank %d itself ran the program's own code for %s and was in MPI for %s%s; the "
-               "average wait for a rank is %s.",
+        format("Rank %d itself ran the program's own code for %s, was in MPI for %s%s and waited %s "
+               "for its turn in its process%s.",
                rank, seconds_words(r.program).c_str(), seconds_words(r.mpi).c_str(),
-               at_of(rank).c_str(), seconds_words(mean).c_str()),
-        "Look for what this rank does before it sends, and for a rank that it waits for itself: "
-        "send "
-        "earlier, or give it less to do.");
+               at_of(rank).c_str(), seconds_words(r.turn).c_str(),
+               alone ? "" : ("; the average wait for a rank is " + seconds_words(mean)).c_str()),
+        crowded ? "It could answer, but other ranks of its process compute: give it a process of its "
+                  "own (mpiexec -n 1 -nfg 1 ./program : ...), or call MPIX_Yield() in what they compute."
+                : "Look for what this rank does before it sends, and for a rank that it waits for "
+                  "itself: send earlier, or give it less to do.");
   }
 
   void serialised_receives() {
@@ -78,11 +82,10 @@ class Observer {
     each_record([&](int32_t rank, const RankRecord& r, const Header&) {
       int sources = 0;
       double waited = 0;
-      for (const PeerCell& cell : r.peers) {
-        sources += cell.peer_and_one && cell.waited > 0;
-        waited += cell.waited * 1e-4;
+      for (const WaitCell& wait : r.waits) {
+        sources += wait.source_and_one && wait.tenths > 0;
+        waited += wait.tenths * 1e-4;
       }
-      if (r.peer_shift) sources *= 2;
       if (sources < 4 || waited < kWorthwhile * run_.seconds) return;
       ++like_it;
       if (waited > most) most = waited, worst = rank, sources_of_worst = sources;

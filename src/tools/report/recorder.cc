@@ -57,7 +57,6 @@ void halve_resolution(RankRecord* rank) {
     const uint32_t wanted = ((from.peer_and_one - 1) >> 1) + 1;
     PeerCell* to = find_cell(fresh, wanted);
     to->peer_and_one = wanted;
-    to->waited += from.waited;
     to->messages += from.messages;
     to->bytes += from.bytes;
   }

@@ -188,13 +188,14 @@ void Run::sum_up_rank(uint16_t number, int32_t local) {
 
 void Run::add_flows(const ProcessFile& file, int32_t local) {
   const RankRecord& r = file.rank(local);
+  for (const WaitCell& wait : r.waits)
+    if (wait.source_and_one && wait.source_and_one <= static_cast<uint32_t>(world_size))
+      waited_for[static_cast<int32_t>(wait.source_and_one - 1)] += wait.tenths * 1e-4;
   const uint32_t from = static_cast<uint32_t>(file.header().first_rank + local) >> matrix_shift;
   for (const PeerCell& cell : r.peers) {
     if (cell.peer_and_one == 0 || r.peer_shift > 31) continue;
     const uint64_t peer = uint64_t{cell.peer_and_one - 1} << r.peer_shift;
     if (peer >= static_cast<uint64_t>(world_size)) continue;
-    if (r.peer_shift == 0 && cell.waited)
-      waited_for[static_cast<int32_t>(peer)] += cell.waited * 1e-4;
     if (cell.messages == 0) continue;
     const int way = way_between(file, r, peer);
     // A cell of many ranks is spread evenly over their blocks.

@@ -114,6 +114,7 @@ class Sampler {
       return Doing::kProgram;
     }
     add_to_call(r, static_cast<uint16_t>(now - 1), passed);
+    if (state == sched::State::kParked && kCalls[now - 1].receives) add_to_peer(r, passed);
     return kCalls[now - 1].doing;
   }
 
@@ -123,8 +124,6 @@ class Sampler {
     const uint64_t site = program_address(r->site);
     add_to_site_of_rank(r, site, passed);
     add_to_site(site, call, passed);
-    const int32_t peer = r->peer;
-    if (peer >= 0) add_to_peer(r, peer, passed);
     if (kCalls[call].doing == Doing::kCollective && r->family < kFamilies)
       g_hot.families[r->family].ns += passed;
   }
@@ -155,18 +154,22 @@ class Sampler {
     }
   }
 
-  /// Adds the wait for a peer, where messages have made a cell for it. In tenths of milliseconds, rounded by chance.
-  void add_to_peer(RankRecord* r, int32_t peer, uint64_t passed) {
-    const uint32_t wanted = (static_cast<uint32_t>(peer) >> r->peer_shift) + 1;
+  /// Adds the wait for a source. In tenths of milliseconds, rounded by chance.
+  void add_to_peer(RankRecord* r, uint64_t passed) {
+    const int32_t peer = r->peer;
+    if (peer < 0) return;
+    const uint32_t wanted = static_cast<uint32_t>(peer) + 1;
     chance_ = chance_ * 6364136223846793005u + 1442695040888963407u;
-    const auto units = static_cast<uint32_t>((passed + (chance_ >> 33) % 100'000) / 100'000);
-    for (uint32_t i = 0; i < kPeerCells; ++i) {
-      PeerCell& cell = r->peers[(wanted + i) % kPeerCells];
-      if (cell.peer_and_one == wanted) {
-        cell.waited += units;
-        return;
+    WaitCell* cell = r->waits;
+    for (WaitCell& c : r->waits) {
+      if (c.source_and_one == wanted) {
+        cell = &c;
+        break;
       }
+      if (c.tenths < cell->tenths) cell = &c;
     }
+    cell->source_and_one = wanted;
+    cell->tenths += static_cast<uint32_t>((passed + (chance_ >> 33) % 100'000) / 100'000);
   }
 
   /// A rank that goes on and on without a call, while others of the process are ready.
