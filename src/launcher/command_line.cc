@@ -174,6 +174,12 @@ class Parser {
       dry_run_ = true;
       return {};
     }
+    if (name == "ft" || name == "disable-auto-cleanup") {
+      ++at_;
+      plan->survives = true;
+      s->options.insert(s->options.end(), {"-disable-auto-cleanup"});
+      return {};
+    }
     if (name == "prepend-rank" ||
         name == "l") {  // ranks share processes: the library puts the prefix
       ++at_;
@@ -360,6 +366,7 @@ class Parser {
   /// Many more processes than cores would mostly wait for each other, and some thousands could not be started: where
   /// nothing says how many ranks share a process, those of programs that can share one do.
   void share_processes(Plan* plan) {
+    if (plan->survives) return;  // ranks of a process fail together
     int64_t asked = 0, shared = 0, processes = 0;
     for (const auto& s : sections_) asked += s.nfg || s.ranks ? 0 : s.processes;
     if (!setting_.can_share || asked <= kProcessesPerCore * setting_.cores) return;

@@ -1,8 +1,8 @@
 // The command line of mpiexec, taken apart and put together again for mpiexec.hydra.
 //
-//   mpiexec [-n P] [-nfg C | -ranks N] [-track FOLDER] [-check | -report FILE] [-dry-run] [options of hydra] program [arguments] [: ...]
+//   mpiexec [-n P] [-nfg C | -ranks N] [-track FOLDER] [-check | -report FILE] [-ft] [-dry-run] [options of hydra] program [arguments] [: ...]
 //
-// -nfg, -ranks, -track, -check, -report, -summary, -progress, -dry-run and Open MPI's spellings are handled here; all other options go to hydra unchanged. To find where
+// -nfg, -ranks, -track, -check, -report, -summary, -progress, -ft, -dry-run and Open MPI's spellings are handled here; all other options go to hydra unchanged. To find where
 // a program begins, the parser must know how many words each of hydra's options takes: command_line.cc has the table.
 #pragma once
 
@@ -37,6 +37,7 @@ struct Plan {
   bool check = false;   ///< -check, or Setting::checked: findings are read when the job has ended
   Words check_reports;  ///< the files of -check-report
   ReportWishes report;  ///< -report, -summary, -progress, or Setting::report_file
+  bool survives = false;  ///< -ft: the job goes on when a process fails
 };
 
 /// So many processes a core are started as they were asked for. More than that become ranks of fewer processes.

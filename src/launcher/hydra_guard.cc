@@ -1,5 +1,5 @@
 // A library that mpiexec loads into mpiexec.hydra (LD_PRELOAD). It interposes a few functions of the C library to mend
-// five faults of hydra:
+// six faults of hydra:
 //
 // 1. Standard input that arrives, or ends (< /dev/null), at the moment when the program ends. Hydra passes it on to a
 //    proxy that may have ended already, and then dies of SIGPIPE or ends with "callback returned error status" from its
@@ -16,6 +16,10 @@
 //    way of the proxy that starts it, and hydra sees an empty one. The other processes that this proxy starts get an
 //    empty input, instead of a pipe that never ends. A terminal's input is not passed on so: only processes in its
 //    foreground may read from a terminal.
+// 6. A process that ends by a signal, with mpiexec -ft (-disable-auto-cleanup): its proxy ends the others of its host all
+//    the same. Here each proxy is told that the process has ended with exit status 128 + the signal's number, as shells
+//    say it; after that it ends nobody, but sends SIGUSR1 to all. For that the proxies load this library, too, on other
+//    hosts by a command in front of theirs.
 //
 // Thread rule: as the functions that are interposed. Programs that hydra starts do not load this library: it removes itself
 // from the environment before hydra reads that. A hydra that is linked statically runs without it.
@@ -29,6 +33,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,6 +42,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/environment.h"
 #include "launcher/hydra_guard.h"
@@ -52,6 +58,8 @@ constexpr int kIdleSeconds = 10, kBetweenSeconds = 1, kProbes = 6, kUnansweredMs
 
 /// True in mpiexec.hydra itself; false in a proxy, and in a program that inherited the library.
 bool g_active = false;
+/// mpiexec -ft; in mpiexec.hydra and its proxies.
+bool g_survives = false;
 
 // ---- Standard input for the first process --------------------------------------------------------------------------
 
@@ -61,6 +69,11 @@ constexpr const char* kProxy = "hydra_pmi_proxy";
 int g_input = -1;  ///< a duplicate of it, in mpiexec.hydra and the proxy; closed by exec
 bool* g_passed_to_proxy =
     nullptr;  ///< in memory shared by mpiexec.hydra and its children: a proxy has received the input
+
+bool is_proxy(const char* file) {
+  const char* slash = std::strrchr(file, '/');
+  return !std::strcmp(slash ? slash + 1 : file, kProxy);
+}
 
 bool has_pair(char* const* argv, std::string_view name, std::string_view value) {
   for (; argv[0] && argv[1]; ++argv)
@@ -102,12 +115,35 @@ void pass_input_to_process() {
   if (input >= 0) dup2(input, STDIN_FILENO);
 }
 
+/// Words of a shell's command, in one.
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+/// For a proxy that is started by another program (ssh): that one's arguments, and in front of the proxy's a command that
+/// loads this library into it.
+std::vector<std::string> words_with_guard(char* const* argv) {
+  std::vector<std::string> words;
+  bool found = false;
+  for (; *argv; ++argv) {
+    if (!found && std::strstr(*argv, kProxy)) {
+      found = true;
+      const char* path = environment::text(environment::kLibraryPath);
+      words.insert(words.end(), {"env", "LD_LIBRARY_PATH=" + quoted(path ? path : ""),
+                                 std::string("LD_PRELOAD=") + fgmpi::launcher::kHydraGuard,
+                                 std::string(environment::name(environment::kFt)) + "=1"});
+    }
+    words.push_back(*argv);
+  }
+  return words;
+}
+
 void before_exec(const char* file, char* const* argv) {
-  const char* slash = std::strrchr(file, '/');
-  const std::string_view name = slash ? slash + 1 : file;
   if (!g_passed_to_proxy) {
     pass_input_to_process();
-  } else if (name == kProxy && has_pair(argv, "--pgid", "0") && has_pair(argv, "--proxy-id", "0")) {
+  } else if (is_proxy(file) && has_pair(argv, "--pgid", "0") && has_pair(argv, "--proxy-id", "0")) {
     pass_input_to_proxy();
   }
 }
@@ -171,9 +207,11 @@ __attribute__((constructor)) void leave_environment() {
   if (input && !std::strcmp(program_invocation_short_name, kProxy)) {
     take_input(input);
   } else {
-    g_active = std::strstr(program_invocation_short_name, "hydra") ||
-               std::strstr(program_invocation_short_name, "mpiexec");
+    g_active = (std::strstr(program_invocation_short_name, "hydra") ||
+                std::strstr(program_invocation_short_name, "mpiexec")) &&
+               std::strcmp(program_invocation_short_name, kProxy) != 0;
   }
+  g_survives = environment::text(environment::kFt) != nullptr;
   if (g_active) {
     on_exit(check_status, nullptr);
     keep_input();
@@ -198,7 +236,24 @@ __attribute__((visibility("default"))) int execvp(const char* file, char* const*
   static auto* real =
       reinterpret_cast<int (*)(const char*, char* const*)>(dlsym(RTLD_NEXT, "execvp"));
   if (g_input >= 0) before_exec(file, argv);
-  return real(file, argv);
+  if (!g_survives || !g_active) return real(file, argv);
+  if (is_proxy(file)) {
+    environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
+    return real(file, argv);
+  }
+  std::vector<std::string> words = words_with_guard(argv);
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return real(file, pointers.data());
+}
+
+__attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int options) {
+  static auto* real = reinterpret_cast<pid_t (*)(pid_t, int*, int)>(dlsym(RTLD_NEXT, "waitpid"));
+  const pid_t ended = real(pid, status, options);
+  if (g_survives && !g_active && ended > 0 && status && WIFSIGNALED(*status))
+    *status = (128 + WTERMSIG(*status)) << 8;
+  return ended;
 }
 
 __attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t count) {

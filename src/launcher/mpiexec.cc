@@ -44,6 +44,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -ranks N          number of ranks in all, over P processes (default: one a core) as evenly as possible
   -dry-run          prints what would be started, and starts nothing
   -track FOLDER     records communicators and calls in FOLDER: fgmpi-track-dump FOLDER (docs/tracking.md)
+  -ft               a process that fails does not end the job (docs/fault-tolerance.md); also -disable-auto-cleanup
   -check            reports what the program does wrong, with the lines: docs/checking.md; the exit status is then 86
   -check=KIND,...   only these: leaks, messages, collectives, types, arguments, buffers, buffering, deadlock
   -check-report F   writes the report to F, too: its name ends in .json, .sarif or .html
@@ -78,6 +79,7 @@ void set_environment(const Plan& plan, const std::string& library_folder) {
     environment::unset(settings::kRecords[settings::kNfg].name);
     environment::unset(settings::kRecords[settings::kRanks].name);
   }
+  if (plan.survives) environment::set(environment::kFt, "1");
   // For hydra only: the guard removes itself from the variable before processes inherit it.
   if (access((library_folder + "/" + fgmpi::launcher::kHydraGuard).c_str(), R_OK) == 0)
     environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);

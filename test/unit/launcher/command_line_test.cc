@@ -48,6 +48,17 @@ TEST(CommandLine, RanksAreDividedOverProcesses) {
       "-env FGMPI_APPNUM 1 -n 2 -env FGMPI_NFG 2 b");
 }
 
+TEST(CommandLine, JobsThatSurviveFailures) {
+  EXPECT_EQ(plan_of("-ft -n 2 prog"), "-disable-auto-cleanup -n 2 prog");
+  EXPECT_EQ(plan_of("-disable-auto-cleanup -n 2 prog"), "-disable-auto-cleanup -n 2 prog");
+  Setting setting = kSetting;
+  setting.can_share = [](const Words&, const Words&) { return true; };
+  Plan plan;
+  ASSERT_TRUE(make_plan(words("-ft -n 1000 prog"), setting, &plan).ok());
+  EXPECT_TRUE(plan.survives);
+  EXPECT_EQ(joined(plan.hydra), "-disable-auto-cleanup -n 1000 prog");  // each rank fails alone
+}
+
 TEST(CommandLine, ManyMoreProcessesThanCoresBecomeRanks) {
   Setting setting = kSetting;  // 4 cores: up to 16 processes
   setting.can_share = [](const Words& program, const Words&) { return program[0] != "hostname"; };
