@@ -9,6 +9,7 @@
 #include "base/list.h"
 #include "base/strings.h"
 #include "coll/multicast_groups.h"
+#include "comm/broken.h"
 #include "comm/hierarchy.h"
 #include "comm/system_ranked/construction.h"
 #include "comm/system_ranked/group_tree.h"
@@ -92,6 +93,8 @@ class Failures {
   void on_unmatched(const Unmatched& message);
   void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes);
   int64_t compare_when_idle();
+  /// The communicator is broken (comm/broken.h): ends its collectives here. Every other process learns of it by itself.
+  void break_comm(SharedComm* shared, const Status& status);
   /// Removes what is kept of a communicator that has been freed here: its context id may be used for another one.
   void forget(comm::ContextId id) {
     if (__builtin_expect(!failed_.empty(), 0))
@@ -327,6 +330,7 @@ void Failures::remove_if_complete(const FailedCollective* failed) {
 void Failures::conclude(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status) {
   const FailedCollective* known = find_failed(ctx, number);
   if (status.ok() && !known) return;
+  if (shared->broken) return;
   if (!shared->tree) comm::hierarchy(shared);  // computes it, for notify_others()
   if (shared->inter) comm::remote_hierarchy(shared);
   FailedCollective* failed = fail(shared, ctx, number, status, shared->tree && !shared->hierarchy);
@@ -334,9 +338,25 @@ void Failures::conclude(SharedComm* shared, uint64_t ctx, int32_t number, const 
   remove_if_complete(failed);
 }
 
+void Failures::break_comm(SharedComm* shared, const Status& status) {
+  for_each_open([&](OpenTeam* t) {
+    if (t->shared != shared || t->failed_) return;
+    const int32_t number = number_of(t->tag);
+    find_or_add(t->ctx, number, status, over_tree(shared, t->tag))->notified = true;
+    fail(shared, t->ctx, number, status, over_tree(shared, t->tag));
+  });
+  for (const Unmatched& m : pt2pt::list_unmatched())
+    if (id_of(m.ctx) == shared->id) pt2pt::give_up_traffic(m.ctx, m.tag, 0, status);
+}
+
 // ---- Messages and notices of other processes -----------------------------------------------------
 
 void Failures::on_unmatched(const Unmatched& m) {
+  if (__builtin_expect(comm::any_broken(), 0)) {
+    const SharedComm* shared = find_comm(m.ctx);
+    if (shared && shared->broken)
+      return pt2pt::give_up_traffic(m.ctx, m.tag, 0, comm::broken_status(*shared));
+  }
   if ((m.ctx & comm::kPlaneMask) != comm::kPlaneColl) return;
   if (__builtin_expect(!failed_.empty(), 0))
     if (const FailedCollective* failed = find_failed(m.ctx, number_of(m.tag))) {
@@ -419,6 +439,8 @@ void init_failures() {
                             [](uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
                               g_failures.on_notice(from, ctx, data, bytes);
                             });
+  comm::set_broken_handler(
+      [](SharedComm* shared, const Status& status) { g_failures.break_comm(shared, status); });
   comm::set_mismatch_handler(
       [](SharedComm* shared, comm::Meeting* m) { conclude(shared, m, m->status); });
   comm::system_ranked::set_failure_source([](const comm::system_ranked::ConstructionKey& key) {
@@ -426,7 +448,7 @@ void init_failures() {
     const FailedCollective* failed = g_failures.find_failed(ctx, static_cast<int32_t>(key.number));
     return failed ? comm::copy_status(failed->status) : Status();
   });
-  comm::set_dropped_handler([](comm::ContextId id) {
+  comm::add_dropped_handler([](comm::ContextId id) {
     g_failures.forget(id);
     forget_multicast_group(id);
   });

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "ch4-av-rankmap/mlut.h"
 #include "comm/attr.h"
+#include "comm/broken.h"
 #include "comm/context.h"
 #include "comm/errhandler.h"
 #include "comm/extras.h"
@@ -117,7 +118,7 @@ void remember_freed(Comm* comm, int32_t size) {
   if (comm->extras) freed.name = comm->extras->name;
 }
 
-void (*g_on_dropped)(ContextId id) = nullptr;
+std::vector<void (*)(ContextId id)> g_on_dropped;
 
 /// The other jobs that have members in either group.
 std::vector<uint32_t> other_jobs_of(const SharedComm& shared) {
@@ -138,7 +139,7 @@ void release_shared(SharedComm* shared) {
   if (shared == g_world) g_world = nullptr;
   std::shared_ptr<system_ranked::GroupTree> tree = std::move(shared->tree);
   delete shared;
-  if (g_on_dropped) g_on_dropped(id);
+  for (auto* handler : g_on_dropped) handler(id);
   if (tree)
     tree->drop();
   else if (counted)
@@ -200,7 +201,7 @@ void make_self(RankState* rank) {
 
 }  // namespace
 
-void set_dropped_handler(void (*handler)(ContextId id)) { g_on_dropped = handler; }
+void add_dropped_handler(void (*handler)(ContextId id)) { g_on_dropped.push_back(handler); }
 
 Comm::Comm() : Keep(destroy_comm) {}
 Comm::~Comm() = default;
@@ -214,10 +215,8 @@ void close_fast_paths() {
 }
 
 Comm* detail::find_slow(MPI_Comm handle) {
-  if (sched::threads_enabled()) {
-    if (sched::outside()) return nullptr;
-    if (Comm * c; detail::find_listed(handle, {}, &c)) return c;
-  }
+  if (sched::threads_enabled() && sched::outside()) return nullptr;
+  if (Comm * c; detail::find_listed(handle, {}, &c)) return c;
   if (handle == MPI_COMM_SELF) {
     RankState* rank = rank_state();
     if (!rank || rank->self.freed) return nullptr;
@@ -299,6 +298,7 @@ SharedComm* establish(const CommSpec& spec) {
     for (uint32_t pgid : other_jobs_of(*shared)) g_process_groups.retain(pgid);
   }
   g_table.insert(shared);
+  note_if_broken(shared);
   return shared;
 }
 
@@ -386,6 +386,10 @@ int sharing_of(const SharedComm& shared) {
   int count = 0;
   g_table.for_each([&](const SharedComm& other) { count += part(other) == shared_part; });
   return count;
+}
+
+void for_each_shared(void (*visit)(SharedComm& shared, void* argument), void* argument) {
+  g_table.for_each([&](SharedComm& shared) { visit(shared, argument); });
 }
 
 void for_each_kept(void (*visit)(const Comm& comm, void* argument), void* argument) {

@@ -75,6 +75,7 @@ struct SharedComm {
   bool inter = false;
   uint8_t side = 0;          ///< intercommunicators: 0 or 1, the same at all members of a group
   bool stored_as = false;    ///< store_as() has been here
+  uint8_t broken = 0;        ///< broken.h
   const char* made_by = "";  ///< the MPI call, for the list of leaks
   RankMap map;               ///< local group: rank -> world rank
   std::unique_ptr<RankMap> remote;                         ///< remote group of an intercommunicator
@@ -238,7 +239,7 @@ void free(Comm* comm);
 std::string describe_bad(MPI_Comm handle);
 
 /// Called when this process drops its part of a communicator: nothing of its context id may be kept.
-void set_dropped_handler(void (*handler)(ContextId id));
+void add_dropped_handler(void (*handler)(ContextId id));
 
 /// Number of communicators of this process that are in use (shared parts; world and self aside), and bytes kept
 /// for them all: reports and tests.
@@ -248,6 +249,13 @@ struct Usage {
 Usage usage();
 /// Calls visit(comm, argument) for each communicator that its user has not freed; world and self aside.
 void for_each_kept(void (*visit)(const Comm& comm, void* argument), void* argument);
+/// The shared part of each communicator of this process, world and self included; visit must not make or free any.
+void for_each_shared(void (*visit)(SharedComm& shared, void* argument), void* argument);
+template <class F>
+void for_each_shared(F&& f) {
+  for_each_shared([](SharedComm& shared, void* argument) { (*static_cast<F*>(argument))(shared); },
+                  &f);
+}
 /// Bytes that this process keeps for a communicator: the shared part, its map and its members' parts.
 size_t bytes_of(const SharedComm& shared);
 /// How many communicators of this process share its map object, itself included (1 when the map is in line).

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/strings.h"
 #include "ch4-av-rankmap/process_groups.h"
+#include "comm/broken.h"
 #include "comm/hierarchy.h"
 #include "pt2pt/pt2pt.h"
 #include "transport/random.h"
@@ -60,6 +62,7 @@ std::unordered_map<AgreeKey, Claims, AgreeKeyHash> g_claims;
 std::unordered_map<AgreeKey, Waiting*, AgreeKeyHash> g_waiting;
 
 bool g_ids_unique = false;
+std::unordered_set<uint64_t> g_retired;
 
 /// `used`: a communicator had it.
 void release_lbi(uint32_t world, uint32_t lbi, bool used) {
@@ -67,7 +70,7 @@ void release_lbi(uint32_t world, uint32_t lbi, bool used) {
   RankState* rank = state_of(local);
   if (!rank) return;
   --rank->led;
-  if (used && g_ids_unique) return;
+  if (used && (g_ids_unique || g_retired.count(ContextId::make(world, lbi).bits))) return;
   if (lbi + 1 == rank->lbi_next)
     --rank->lbi_next;
   else
@@ -144,7 +147,11 @@ void take(const AgreeNotice& notice) {
   key.side = 0;
   key.claimant = 0;
   Claims& claims = g_claims[key];
-  if (!claims.deciding || !claims.deciding->is_mine(notice)) return claims.early.push_back(notice);
+  if (!claims.deciding || !claims.deciding->is_mine(notice)) {
+    // A claimant is in one creation at a time: an earlier claim of it is of one that has failed.
+    std::erase_if(claims.early, [&](const AgreeNotice& n) { return n.key == notice.key; });
+    return claims.early.push_back(notice);
+  }
   claims.deciding->taken.push_back(notice);
   if (claims.deciding->done()) wake(&claims.deciding->waiter);
 }
@@ -183,7 +190,16 @@ void wait_for(sched::Proclet** waiter, const char* call, Done done) {
 }
 
 // Answers that are no context id.
-constexpr uint64_t kNoneLeft = ~uint64_t{0}, kGroupsDiffer = kNoneLeft - 1;
+constexpr uint64_t kNoneLeft = ~uint64_t{0}, kGroupsDiffer = kNoneLeft - 1, kBroken = kNoneLeft - 2;
+
+/// The error of a creation whose group has lost a member, or whose parent was revoked.
+Status broken_creation(const AgreeKey& key, const Participants& participants) {
+  const SharedComm* parent = lookup({key.ctx}, 0);
+  if (is_revoked({key.ctx}) && parent) return broken_status(*parent);
+  if (participants.of && has_lost_member(*participants.of))
+    return group_has_failed(participants.of->map, participants.of->remote.get());
+  return {};
+}
 
 /// The root's part: takes the claims of its creation, decides, answers everybody.
 uint64_t decide(const AgreeKey& key, const Participants& participants, const Candidate& mine,
@@ -196,10 +212,12 @@ uint64_t decide(const AgreeKey& key, const Participants& participants, const Can
                             [&](const AgreeNotice& claim) { return !deciding.is_mine(claim); });
   deciding.taken.assign(others, claims.early.end());
   claims.early.erase(others, claims.early.end());
-  wait_for(&deciding.waiter, call, [&] { return deciding.done(); });
+  wait_for(&deciding.waiter, call,
+           [&] { return deciding.done() || !broken_creation(key, participants).ok(); });
   // From here on claims are of later creations.
   claims.deciding = nullptr;
   if (claims.early.empty()) g_claims.erase(key);
+  if (!deciding.done()) return kBroken;
   Candidate best = mine;
   bool differ = false;
   for (const AgreeNotice& claim : deciding.taken) {
@@ -222,9 +240,10 @@ uint64_t claim(AgreeKey key, const Participants& participants, const Candidate& 
   bool fresh = g_waiting.emplace(key, &waiting).second;
   FGMPI_CHECK(fresh);
   post(participants.root, {key, 0, participants.fingerprint, mine});
-  wait_for(&waiting.waiter, call, [&] { return waiting.answer.bits != 0; });
+  wait_for(&waiting.waiter, call,
+           [&] { return waiting.answer.bits != 0 || !broken_creation(key, participants).ok(); });
   g_waiting.erase(key);
-  return waiting.answer.bits;
+  return waiting.answer.bits ? waiting.answer.bits : kBroken;
 }
 
 }  // namespace
@@ -232,6 +251,8 @@ uint64_t claim(AgreeKey key, const Participants& participants, const Candidate& 
 RankState* state_of(uint32_t local) {
   return static_cast<RankState*>(sched::rank_proclet(local)->rank_state);
 }
+
+void retire_id(ContextId id) { g_retired.insert(id.bits); }
 
 void keep_ids_unique(bool on) { g_ids_unique = on; }
 
@@ -299,6 +320,7 @@ Participants participants_of(SharedComm* shared) {
     if (shared->side == 1) first = shared->remote.get();
   }
   participants.root = g_av.process_of(static_cast<uint32_t>(first->world_of(0)));
+  participants.of = shared;
   return participants;
 }
 
@@ -314,6 +336,8 @@ Status agree(const AgreeKey& key, const Participants& participants, const Candid
   uint64_t answer =
       decides ? decide(key, participants, mine, call) : claim(key, participants, mine, call);
   if (answer == kNoneLeft) return none_left(call);
+  // The own candidate is not given back: another process may have been told that it is the id.
+  if (answer == kBroken) return broken_creation(key, participants);
   *out = {answer == kGroupsDiffer ? 0 : answer};
   settle(mine, *out);
   if (answer == kGroupsDiffer) return groups_differ();
@@ -324,6 +348,12 @@ Status groups_differ() {
   return error(
       MPI_ERR_GROUP,
       "group is not the group that other members gave; allowed is the same group at all members");
+}
+
+void wake_agreements() {
+  for (auto& [key, claims] : g_claims)
+    if (claims.deciding) wake(&claims.deciding->waiter);
+  for (auto& [key, waiting] : g_waiting) wake(&waiting->waiter);
 }
 
 void init_context() {

@@ -71,6 +71,8 @@ Candidate reserve(RankState* rank);
 Candidate draw_candidate();
 /// The number of a rank in a key: its world rank, or, in a creation of members of several jobs, one that is the same in all.
 uint32_t leader_name(int32_t world, bool several_jobs);
+/// This id is not given to another communicator in this run: notices about it may come late.
+void retire_id(ContextId id);
 /// From now on (or no longer) an LBI that a communicator had is never given to another one: context ids are names
 /// for the whole run. The setting of the leader's process counts.
 void keep_ids_unique(bool on);
@@ -123,16 +125,20 @@ struct Participants {
   const RankMap* groups[2] = {nullptr, nullptr};
   uint64_t fingerprint = 0;  ///< fingerprint of the groups, the same at all participants
   int32_t claimant = -1;  ///< world rank of a member here; of a drawn candidate, which names none
+  const SharedComm* of = nullptr;  ///< the communicator, or what stands for it
 };
 /// The participants of a communicator.
 Participants participants_of(SharedComm* shared);
 
 /// They agree on the best of their candidates: each sends its own to the root, which answers everybody: two small
 /// notices a participant, no more. Settles `mine`, whose rank is the participant's claimant. May switch. Errors: MPI_ERR_OTHER when
-/// no index is left; MPI_ERR_GROUP when participants gave different groups.
+/// no index is left; MPI_ERR_GROUP when participants gave different groups; that of broken.h.
 /// REQUIRES: called once by each participant (key.side says which side the caller is) with the same other arguments.
 Status agree(const AgreeKey& key, const Participants& participants, const Candidate& mine,
              const char* call, ContextId* out);
+
+/// Who waits in agree() looks whether its group is whole still (broken.h). Never switches.
+void wake_agreements();
 
 /// Registers the notice handlers. Idempotent.
 void init_context();

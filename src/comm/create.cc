@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "ch4-av-rankmap/mlut.h"
 #include "comm/attr.h"
+#include "comm/broken.h"
 #include "comm/extras.h"
 #include "comm/hierarchy.h"
 #include "comm/system_ranked/group_tree.h"
@@ -137,6 +138,7 @@ void create_action(SharedComm* shared, Meeting* meeting) {
   Participants participants;
   if (stage->inter || static_cast<int32_t>(stage->members) < stage->size)
     participants = participants_of(shared);
+  participants.of = shared;
   participants.claimant = claimant_of(*shared, meeting->arrivals);
   participants.fingerprint = stage->fingerprint;
   if (stage->key.kind != kAgreeCreate) {
@@ -195,6 +197,10 @@ Status provisional(const AgreeKey& key, const RankMap& group, const RankMap* rem
   return {};
 }
 
+bool is_broken(const Provisional& made) {
+  return is_revoked({made.key.ctx}) || has_lost_member(made);
+}
+
 /// A hash of the size and of 17 members.
 uint64_t sample(const RankMap& group, bool in_several_jobs) {
   uint64_t h = static_cast<uint64_t>(group.size());
@@ -216,11 +222,27 @@ uint64_t fingerprint_of(const RankMap& group, const RankMap* other) {
   return side_of(group, *other) == 0 ? mix(ours, theirs) : mix(theirs, ours);
 }
 
+void break_creations() {
+  std::vector<Provisional*> broken;
+  for (const auto& entry : g_provisional)
+    if (is_broken(*entry.second)) broken.push_back(entry.second);
+  for (Provisional* made : broken) {
+    forget(made);
+    break_comm(made, is_revoked({made->key.ctx}) ? kRevoked : kLostMember);
+    delete made;
+  }
+}
+
 Status create_among(const AgreeKey& key, const RankMap& group, const RankMap* remote,
                     const Comm* parent, int32_t my_rank, const char* call, Comm** out) {
+  if (parent && parent->shared->broken & kRevoked) return broken_status(*parent->shared);
   Provisional* made = nullptr;
   const bool drawn = several_jobs(group, remote) || (parent && parent->shared->id.is_drawn());
   FGMPI_TRY(provisional(key, group, remote, drawn, my_rank, &made));
+  if (has_lost_member(*made)) {
+    break_creations();  // deletes it
+    return group_has_failed(group, remote);
+  }
   Comm stand_in;  // what a member meets with until it has its own
   stand_in.shared = made;
   stand_in.rank = my_rank;
@@ -291,6 +313,7 @@ Status create(Comm* comm, const RankMap& group, Comm** out, const char* call) {
   }
   uint32_t number = comm->sequence++;  // members and others count in step
   int32_t my_rank = group.rank_of(comm->shared->map.world_of(comm->rank));
+  if (comm->shared->broken) return broken_status(*comm->shared);
   if (my_rank < 0) return {};
   AgreeKey key{comm->shared->id.bits, kAgreeCreate, 0, number,
                leader_name(group.world_of(0), comm->shared->id.is_drawn())};

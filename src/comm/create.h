@@ -90,6 +90,10 @@ uint64_t fingerprint_of(const RankMap& group, const RankMap* other = nullptr);
 /// it, and each member's in CreateArrival::out, or the error of one that could not have it in Arrival::status. May switch.
 Status dup_for_all(SharedComm* shared, Meeting* meeting, SharedComm** made);
 
+/// Ends the creations that members of this process wait to begin, of groups that have lost a member and of parents that
+/// were revoked (broken.h). Never switches.
+void break_creations();
+
 /// As dup() without blocking: the request completes when *out is there; `extras` are the new communicator's (or
 /// nullptr). Never switches.
 Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const char* call,

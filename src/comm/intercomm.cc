@@ -35,7 +35,7 @@ Status swap_with(Location peer, int32_t peer_rank, Location me, int32_t my_rank,
                          pt2pt::Mode::kStandard, call, nullptr, &sent));
   pt2pt::Outcome outcome;
   pt2pt::Endpoint* at = pt2pt::endpoint(me.local);
-  pt2pt::probe(at, peer_rank, tag, ctx, call, &outcome);
+  FGMPI_TRY(pt2pt::probe(at, peer_rank, tag, ctx, call, &outcome));
   theirs->resize(outcome.bytes);
   Status status = pt2pt::recv(bytes_of(theirs->data(), theirs->size()), at, peer_rank, tag, ctx,
                               call, &outcome);

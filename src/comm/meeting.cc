@@ -9,6 +9,7 @@
 
 #include "base/reserve.h"
 #include "base/strings.h"
+#include "comm/broken.h"
 #include "comm/extras.h"
 
 namespace fgmpi::comm {
@@ -94,11 +95,29 @@ Meeting** find_open(OpenMeetings* meetings, uint32_t sequence) {
   return link;
 }
 
+/// A meeting for the caller alone, that has failed.
+Meeting* refused_meeting(const Comm* comm, uint32_t sequence, uint8_t operation, const char* call) {
+  Meeting* m = take();
+  m->sequence = sequence;
+  m->round = 0;
+  m->arrived = m->leaving = 1;
+  m->first_rank = comm->rank;
+  m->operation = operation;
+  m->full = true;
+  m->has_requests = false;
+  m->call = call;
+  m->shared = comm->shared;
+  m->next = nullptr;
+  m->status = broken_status(*comm->shared);
+  return m;
+}
+
 /// The open meeting `sequence` of this communicator, made by the first who comes; counts the caller
 /// in.
 Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* call) {
   SharedComm* shared = comm->shared;
   if (__builtin_expect(!shared->meetings, 0)) {
+    if (shared->broken) return refused_meeting(comm, sequence, operation, call);
     shared->meetings = std::make_unique<OpenMeetings>();
     sched::add_trimmer(trim_meetings);
   }
@@ -244,6 +263,21 @@ Status copy_status(const Status& status) {
   return status.ok() ? Status() : Status(status.error_class(), status.what());
 }
 
+void fail_open_meetings(SharedComm* shared, const Status& status) {
+  // Without meetings, whoever comes takes the branch that makes the first one (join_at).
+  const std::shared_ptr<OpenMeetings> meetings = std::move(shared->meetings);
+  if (!meetings) return;
+  while (Meeting* m = meetings->open) {
+    meetings->open = m->next;
+    if (Recent& recent = recent_of(meetings.get(), m->sequence); recent.meeting == m) recent = {};
+    m->next = nullptr;
+    m->full = true;
+    m->leaving -= shared->members - m->arrived;  // those who will not come
+    m->status = copy_status(status);
+    release(m);
+  }
+}
+
 Meeting* detail::join_first_or_last(Comm* comm, uint8_t operation, const char* call) {
   return join_at(comm, comm->sequence++, operation, call);
 }
@@ -318,7 +352,9 @@ Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arriva
   append(m, mine);
   mine->meeting = m;
   m->has_requests = true;
-  if (m->full) {
+  if (__builtin_expect(m->full && !m->status.ok() && comm->shared->broken, 0)) {
+    release(m);
+  } else if (m->full) {
     m->action = action;
     sched::spawn_helper(sched::current(), run_nonblocking, m);
   }

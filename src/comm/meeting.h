@@ -200,6 +200,10 @@ inline Status leave(Meeting* meeting) {
   return detail::leave_last_or_failed(meeting);
 }
 
+/// The communicator is broken (broken.h): members that wait for others leave with this error, and so does, from now on,
+/// whoever comes. Never switches.
+void fail_open_meetings(SharedComm* shared, const Status& status);
+
 /// For reports: "communicator MPI_COMM_WORLD (rank 0 of 4), collective number 7: 3 of 4 members of
 /// this process ...".
 void describe(const Comm* comm, const Meeting* meeting, std::string* out);

@@ -14,9 +14,15 @@ namespace fgmpi::liveness {
 namespace {
 
 pid_t g_launcher = 0;  ///< its process that has started this one
+void (*g_on_notice)() = nullptr;
 
 void on_signal(int number, siginfo_t* info, void*) {
-  if (info->si_code <= 0 && info->si_pid == g_launcher) return;
+  if (info->si_code <= 0 && info->si_pid == g_launcher) {
+    const int before = errno;
+    if (g_on_notice) g_on_notice();
+    errno = before;
+    return;
+  }
   // Somebody else's: comes again when this handler returns, and finds none. By the system calls themselves: signal() is
   // src/privatize's.
   struct sigaction none {};
@@ -35,6 +41,8 @@ pid_t find_launcher() {
 }
 
 }  // namespace
+
+void set_notice_handler(void (*handler)()) { g_on_notice = handler; }
 
 void ignore_notices_of_launcher() {
   g_launcher = find_launcher();

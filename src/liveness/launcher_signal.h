@@ -12,4 +12,7 @@ namespace fgmpi::liveness {
 /// when this library is loaded, so that the program's own handlers come later and win.
 void ignore_notices_of_launcher();
 
+/// Called for each such notice from then on, in the signal handler.
+void set_notice_handler(void (*handler)());
+
 }  // namespace fgmpi::liveness

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/attach.h"
+#include "base/environment.h"
 #include "base/stand_still.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/av.h"
@@ -44,7 +45,9 @@ void WatchRing::allow_watch() const {
 }
 
 void WatchRing::start() const {
-  start_watch(own_.launcher_fd, found_ ? &next_card_ : nullptr,
+  // In a job that goes on, every process learns of an end by itself, and the launcher must see it at once.
+  const bool watches = found_ && !environment::text(environment::kFt);
+  start_watch(own_.launcher_fd, watches ? &next_card_ : nullptr,
               found_ ? describe_process(next_, next_card_) : "", first_of_host_);
 }
 

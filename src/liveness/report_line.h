@@ -3,18 +3,22 @@
 //   fgmpi: process 3 of the job (process id 4711 on host vm, world ranks 300 to 399) is gone: killed by signal 9 (SIGKILL)
 //
 // Several processes may see the same loss, each writes the line; and a process that was ended because of the first loss
-// may be reported as a second one. So mpiexec passes on the first line only (src/launcher/hydra_guard.cc). Likewise of the
+// may be reported as a second one. So mpiexec passes on the first line only (src/launcher/hydra_guard.cc), or, with -ft,
+// the first one about each process. Likewise of the
 // lines about a start that failed and about a setting that is nonsense, which every process writes.
 //
 // Thread rule: one thread. Nothing here but this header is needed: the launcher's library links no other file.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 
 namespace fgmpi::liveness {
 
 inline constexpr std::string_view kLossBegin = "fgmpi: process ", kLossMiddle = " is gone: ";
+/// What such a line ends with in a job that survives the loss: then one passes for each lost process.
+inline constexpr std::string_view kGoesOn = "; the job goes on";
 inline constexpr std::string_view kFailedStart = "fgmpi: Fatal error on a rank before MPI_Init: ";
 inline constexpr std::string_view kRefusedSetting = "fgmpi: FGMPI_", kAllowed = ": allowed is ";
 
@@ -28,6 +32,7 @@ class ReportFilter {
  public:
   /// False for a report of a kind that has passed before. `line` may be any piece of text.
   bool passes(std::string_view line) {
+    if (is_survived_loss(line)) return survived_.emplace(process_of(line)).second;
     if (is_loss(line)) return first(&loss_reported_);
     if (line.find(kFailedStart) != line.npos) return first(&failed_start_reported_);
     if (is_refused_setting(line)) return first(&refused_setting_reported_);
@@ -40,6 +45,14 @@ class ReportFilter {
     const size_t at = line.find(kLossBegin);
     return at != line.npos && line.find(kLossMiddle, at) != line.npos;
   }
+  static bool is_survived_loss(std::string_view line) {
+    return is_loss(line) && line.find(kGoesOn) != line.npos;
+  }
+  /// REQUIRES: is_loss(line).
+  static std::string process_of(std::string_view line) {
+    const size_t at = line.find(kLossBegin);
+    return std::string(line.substr(at, line.find(kLossMiddle, at) - at));
+  }
   /// What settings::load_or_end() says: every process reads the same environment.
   static bool is_refused_setting(std::string_view line) {
     const size_t at = line.find(kRefusedSetting);
@@ -50,6 +63,7 @@ class ReportFilter {
     *reported = true;
     return is_first;
   }
+  std::set<std::string> survived_;
   bool loss_reported_ = false, failed_start_reported_ = false, refused_setting_reported_ = false;
 };
 

@@ -1,9 +1,13 @@
 // The end of a process whose ranks have all ended: it goes together with the other processes of the job
 // (src/liveness/liveness.h has the states).
 
+#include <sys/syscall.h>
+
 #include <algorithm>
 #include <cstdio>
 
+#include "base/clock.h"
+#include "base/raw_call.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/av.h"
 #include "ch4-av-rankmap/process_groups.h"
@@ -16,10 +20,12 @@
 #include "mpi/binding.h"
 #include "mpi/bound_functions.h"
 #include "mpi/dynamic.h"
+#include "mpi/peer_failures.h"
 #include "mpi/process.h"
 #include "mpi/runtime.h"
 #include "privatize/privatize.h"
 #include "proclet-sched/sched.h"
+#include "survivors/survivors.h"
 #include "transport/multicast/service.h"
 
 namespace fgmpi::mpi {
@@ -65,6 +71,29 @@ void leave_together() {
     std::fprintf(stderr, "fgmpi: at the end of the job: %s\n", status.what().c_str());
 }
 
+/// The same for a job that goes on without processes that fail: the launcher's fence would wait for those. All that are
+/// left have agreed already; what this process has still to send, it sends.
+void leave_without_fence() {
+  constexpr int64_t kLongest = 5'000'000'000;
+  const int64_t start = now_ns();
+  while (!pt2pt::quiet() && now_ns() - start < kLongest) pt2pt::progress();
+}
+
+/// A rank that ends with an error status and without MPI_Finalize has failed, and its process with it: the other ranks of
+/// the process could not go on without it any more than those of other processes.
+void fail_with_rank(int status) {
+  privatize::flush_output();
+  std::fflush(nullptr);
+  raw_call(SYS_exit_group, status);
+}
+
+/// Waits until all ranks of the job have ended. May switch.
+void wait_for_end_of_job() {
+  if (!job_survives_failures()) return agree_to_end();
+  survivors::agree_to_end();
+  liveness::start_leaving();
+}
+
 /// For a process in which no rank has called MPI_Init. Its ranks are part of the job all the same, and other processes
 /// may be waiting for its address in their MPI_Init.
 void connect_at_the_end() {
@@ -91,6 +120,7 @@ void on_other_job_failed(uint32_t peer, const std::string& why) {
 }  // namespace
 
 void on_peer_failed(uint32_t peer, const std::string& why) {
+  if (job_survives_failures()) return survive_failure(peer, why);
   if (peer >= g_av.processes()) return on_other_job_failed(peer, why);
   if (liveness::ends_are_losses()) liveness::abort_for_lost_peer(boot(), peer, why, card_of);
 }
@@ -100,7 +130,10 @@ void rank_exits(int status) {
   if (p->mpi_phase == kEnded) return;
   // The status counts also if the others never come to their ends, or if delete functions of attributes wait for ever.
   p->exit_status = status;
-  if (p->mpi_phase == kInitialised) finalize_forgotten(status);
+  if (p->mpi_phase == kInitialised) {
+    finalize_forgotten(status);
+    if (status != 0 && job_survives_failures() && process().connected) fail_with_rank(status);
+  }
   if (p->mpi_phase == kBefore) tell_parents_of_end(p->index);
   p->mpi_phase = kEnded;
   if (p->index == 0) privatize::note_end_of_first_rank();
@@ -113,7 +146,7 @@ void rank_exits(int status) {
   if (!me.connected && !privatize::late_ranks_never_began() && boot().size() > 1)
     connect_at_the_end();
   if (me.connected && g_av.processes() > 1) {
-    agree_to_end();
+    wait_for_end_of_job();
     stop_answering_thread();
   }
 }
@@ -130,7 +163,7 @@ void thread_ends_process(sched::Proclet* rank, int status) {
   rank->mpi_phase = kEnded;
   Process& me = process();
   if (me.connected && g_av.processes() > 1) {
-    agree_to_end();
+    wait_for_end_of_job();
     stop_answering_thread();
   }
   // The caller stays inside, so that the main thread does not end the process as well.
@@ -140,7 +173,7 @@ void thread_ends_process(sched::Proclet* rank, int status) {
 int finish_process(int status) {
   Process& me = process();
   if (me.connected) {
-    if (g_av.processes() > 1) leave_together();
+    if (g_av.processes() > 1) job_survives_failures() ? leave_without_fence() : leave_together();
     dynamic::withdraw_names();
     dynamic::finish();
     report_leaked_comms();

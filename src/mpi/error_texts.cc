@@ -126,6 +126,12 @@ const char* class_text(int error_class) {
       return "A peer process aborted";
     case MPI_ERR_VALUE_TOO_LARGE:
       return "Value is too large to store";
+    case MPIX_ERR_PROC_FAILED:
+      return "Process has failed";
+    case MPIX_ERR_PROC_FAILED_PENDING:
+      return "Operation is pending since a process has failed";
+    case MPIX_ERR_REVOKED:
+      return "Communicator was revoked";
     case MPI_T_ERR_MEMORY:
       return "MPI_T: out of memory";
     case MPI_T_ERR_NOT_INITIALIZED:

@@ -1,6 +1,8 @@
 #include "mpi/pt2pt_args.h"
 
 #include "coll/short.h"
+#include "pt2pt/lost.h"
+#include "survivors/survivors.h"
 
 namespace fgmpi::mpi {
 
@@ -60,6 +62,11 @@ constexpr std::array<MPI_Datatype, 256> table() {
 }  // namespace
 
 constinit std::array<MPI_Datatype, 256> g_basic_types = table();
+
+void examine_posted() {
+  if (__builtin_expect(survivors::troubled(), 0))
+    pt2pt::examine_receives(comm::rank_state()->local);
+}
 
 void close_shortest_ways() {
   for (uint32_t i = 0; i < g_basic_types.size(); ++i)

@@ -8,6 +8,8 @@
 #include "coll/coll.h"
 
 #include "mpi/pt2pt_args.h"
+#include "pt2pt/lost.h"
+#include "survivors/survivors.h"
 
 using namespace fgmpi;
 using namespace fgmpi::mpi;
@@ -75,6 +77,7 @@ Status look_up_all(int count, const MPI_Request* handles, Requests* out) {
     set_status(status, r->outcome);
     if (!r->outcome.error.ok()) {
       code = code_of(call, r->outcome.error);
+      if (pt2pt::go_on_if_stalled(r)) return code;
       r->outcome.error = Status();
     }
   }
@@ -380,6 +383,7 @@ int PMPI_Request_free(MPI_Request* request) {
   Request* r = pt2pt::fast::find_request(*request);
   if (!r) return fail(kCall, nullptr, bad_request(*request, -1));
   FGMPI_RETURN_IF(kCall, comm_of(r), check_not_collective(r));
+  if (r->polled) pt2pt::go_on_if_stalled(r);
   int code = r->complete() || !r->active ? r->release() : MPI_SUCCESS;
   pt2pt::free_request(r);
   *request = MPI_REQUEST_NULL;
@@ -412,7 +416,10 @@ Status start(MPI_Request handle, int index, Comm** comm) {
   if (!r->persistent) return error(MPI_ERR_REQUEST, "the request of %s is not persistent", r->call);
   if (r->active) return error(MPI_ERR_REQUEST, "the request of %s is active already", r->call);
   try {
-    return r->start();
+    if (survivors::troubled() && *comm) FGMPI_TRY(survivors::check_usable(*comm));
+    FGMPI_TRY(r->start());
+    examine_posted();
+    return {};
   } catch (const std::bad_alloc&) {
     r->active = false;
     return error(MPI_ERR_NO_MEM, "no memory is left to start the request of %s", r->call);

@@ -2,11 +2,17 @@
 
 #include "mpi/calls.h"
 #include "mpi/pt2pt_calls.h"
+#include "survivors/survivors.h"
 
 namespace fgmpi::mpi {
 namespace {
 
-/// `find(&outcome)` looks (and may wait) for a message from a process.
+/// May a message come that this pattern takes?
+Status check_probe(const Comm* c, int source, int tag) {
+  return survivors::troubled() ? survivors::check_receive(c, source, tag) : Status();
+}
+
+/// `find(&outcome)` looks for a message from a process.
 template <class Find>
 bool found(int source, MPI_Status* status, Find&& find) {
   Outcome outcome = no_process_outcome();
@@ -62,14 +68,16 @@ int imrecv(const char* call, void* buf, int64_t count, MPI_Datatype datatype, MP
 }
 
 Status probe(int source, int tag, Comm* c, MPI_Status* status) {
-  found(source, status, [&](Outcome* outcome) {
-    pt2pt::probe(my_endpoint(), source, tag, user_ctx(c), "MPI_Probe", outcome);
-    return true;
-  });
+  FGMPI_TRY(check_probe(c, source, tag));
+  Outcome outcome = no_process_outcome();
+  if (source != MPI_PROC_NULL)
+    FGMPI_TRY(pt2pt::probe(my_endpoint(), source, tag, user_ctx(c), "MPI_Probe", &outcome));
+  set_status(status, outcome);
   return {};
 }
 
 Status iprobe(int source, int tag, Comm* c, int* flag, MPI_Status* status) {
+  FGMPI_TRY(check_probe(c, source, tag));
   *flag = found(source, status, [&](Outcome* outcome) {
     return pt2pt::iprobe(my_endpoint(), source, tag, user_ctx(c), outcome);
   });
@@ -78,18 +86,22 @@ Status iprobe(int source, int tag, Comm* c, int* flag, MPI_Status* status) {
 
 Status mprobe(int source, int tag, Comm* c, MPI_Message* message, MPI_Status* status) {
   FGMPI_TRY(pt2pt::need_message_handle());
+  FGMPI_TRY(check_probe(c, source, tag));
   *message = MPI_MESSAGE_NO_PROC;
-  found(source, status, [&](Outcome* outcome) {
+  Outcome outcome = no_process_outcome();
+  if (source != MPI_PROC_NULL) {
     pt2pt::Message* taken;
-    pt2pt::mprobe(my_endpoint(), source, tag, user_ctx(c), "MPI_Mprobe", outcome, &taken);
+    FGMPI_TRY(
+        pt2pt::mprobe(my_endpoint(), source, tag, user_ctx(c), "MPI_Mprobe", &outcome, &taken));
     *message = pt2pt::message_handle(taken);
-    return true;
-  });
+  }
+  set_status(status, outcome);
   return {};
 }
 
 Status improbe(int source, int tag, Comm* c, int* flag, MPI_Message* message, MPI_Status* status) {
   FGMPI_TRY(pt2pt::need_message_handle());
+  FGMPI_TRY(check_probe(c, source, tag));
   *message = source == MPI_PROC_NULL ? MPI_MESSAGE_NO_PROC : MPI_MESSAGE_NULL;
   *flag = found(source, status, [&](Outcome* outcome) {
     pt2pt::Message* taken;

@@ -1,6 +1,7 @@
 // Receives, and sends and receives in one, beside the fast paths of pt2pt_calls.h.
 
 #include "mpi/pt2pt_calls.h"
+#include "survivors/survivors.h"
 
 namespace fgmpi::mpi {
 
@@ -21,6 +22,8 @@ int recv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype data
     sched::maybe_force_switch();
     Comm* c = comm::find_inside(comm);
     if (__builtin_expect(!c, 0)) return bad_comm(call, comm);
+    if (survivors::troubled() && check_recv(c, source, tag).ok())
+      FGMPI_RETURN_IF(call, c, survivors::check_receive(c, source, tag));
     return recv_from(call, buf, count, datatype, source, tag, c, status);
   };
   return sched::outside() ? run_inside_here(call, receive) : receive();
@@ -46,6 +49,7 @@ int irecv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype dataty
                                                              user_ctx(c), call, c, &made));
   }
   *request = pt2pt::handle_of(made);
+  if (!init) examine_posted();
   return MPI_SUCCESS;
 }
 FGMPI_CATCH_NO_MEMORY(call, comm)
@@ -55,7 +59,10 @@ int irecv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype dat
   auto receive = [=] {
     Comm* c = comm::find_inside(comm);
     if (__builtin_expect(!c, 0)) return bad_comm(call, comm);
-    return irecv_from(call, buf, count, datatype, source, tag, comm, c, request);
+    if (survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
+    const int code = irecv_from(call, buf, count, datatype, source, tag, comm, c, request);
+    examine_posted();
+    return code;
   };
   return sched::outside() ? run_inside_here(call, receive) : receive();
 }
@@ -67,6 +74,7 @@ Status make_exchange(Comm* c, int dest, int sendtag, int source, int recvtag, pt
   FGMPI_TRY(check_rank(c, dest, "dest", false));
   FGMPI_TRY(check_tag(sendtag, false));
   FGMPI_TRY(check_recv(c, source, recvtag));
+  if (survivors::troubled()) FGMPI_TRY(survivors::check_usable(c));
   if (dest != MPI_PROC_NULL) x->to = c->peer(dest);
   x->source_rank = c->rank;
   x->send_tag = sendtag;
@@ -83,9 +91,12 @@ int exchange(const char* call, Comm* c, pt2pt::Exchange& x, MPI_Status* status,
     Request* made = nullptr;
     FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
     FGMPI_RETURN_IF(call, c, pt2pt::isendrecv(x, call, c, &made));
+    examine_posted();
     *request = pt2pt::handle_of(made);
     return MPI_SUCCESS;
   }
+  if (survivors::troubled())
+    FGMPI_RETURN_IF(call, c, survivors::check_receive(c, x.source, x.recv_tag));
   Outcome outcome;
   Status done = pt2pt::sendrecv(x, call, &outcome);
   set_status(status, outcome);

@@ -1,6 +1,7 @@
 // Sends of MPI-4.0 sections 3.4, 3.7 and 3.9, beside the fast paths of pt2pt_calls.h.
 
 #include "mpi/pt2pt_calls.h"
+#include "survivors/survivors.h"
 
 namespace fgmpi::mpi {
 
@@ -30,6 +31,7 @@ int send_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
   auto send = [=] {
     sched::maybe_force_switch();
     Comm* c = comm::find_inside(comm);
+    if (c && survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
     if (__builtin_expect(c && sent_at_once(buf, count, datatype, dest, tag, c), 1))
       return MPI_SUCCESS;
     return send_by_handle(call, mode, buf, count, datatype, dest, tag, comm);
@@ -42,6 +44,7 @@ int isend_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
   auto send = [=] {
     sched::maybe_force_switch();
     Comm* c = comm::find_inside(comm);
+    if (c && survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
     if (__builtin_expect(c && request && sent_at_once(buf, count, datatype, dest, tag, c), 1)) {
       *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
       return MPI_SUCCESS;

@@ -16,6 +16,7 @@
 #include "liveness/watch.h"
 #include "mpi/binding.h"
 #include "mpi/bound_functions.h"
+#include "mpi/peer_failures.h"
 #include "mpi/process.h"
 #include "mpi/runtime.h"
 #include "privatize/guests.h"
@@ -23,6 +24,7 @@
 #include "proclet-sched/sched.h"
 #include "proclet-sched/threads.h"
 #include "rma/check.h"
+#include "survivors/survivors.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -51,6 +53,11 @@ namespace {
 sched::Hooks hooks_of_scheduler(bool transports) {
   sched::Hooks hooks;
   hooks.poll = pt2pt::progress;
+  if (transports && job_survives_failures())
+    hooks.poll = [] {
+      const bool noticed = take_in_notices();
+      return pt2pt::progress() || noticed;
+    };
   hooks.all_parked = pt2pt::all_parked;
   if (!transports) return hooks;
   hooks.sleep = [](int64_t timeout_ns) {
@@ -127,6 +134,8 @@ Status connect() {
                          [](uint32_t count) { process().unfinished += static_cast<int>(count); }});
   FGMPI_TRY(pt2pt::init(setup));
   coll::init_failures();
+  survivors::start();
+  if (job_survives_failures()) heed_notices();
   coll::init_multicast_groups();
   transport::multicast::set_opened_handler(use_multicast);
   if (rma::start_checking()) close_shortest_ways();

@@ -54,8 +54,25 @@ Unexpected* copy_of(const SendOp& sender) {
   return u;
 }
 
+/// Its sender is lost (lost.h), and the message with it.
+void forget(TakingIn& in) {
+  if (RecvOp* taker = in.taker) {
+    note(taker, std::move(in.outcome.error));
+    complete_op(taker);
+  }
+  for (uint32_t i = 0; i < g_engine.local_count + 1 && in.kept->queued; ++i)
+    for (Arrived* a = g_engine.endpoints[i].unexpected.front(); a; a = a->next)
+      if (a == in.kept) {
+        remove_unexpected(&g_engine.endpoints[i], in.kept);
+        break;
+      }
+  g_engine.counters.unexpected_bytes -= Engine::charge(in.kept->size);
+  drop_unexpected(in.kept);
+}
+
 void taken_in(RecvOp* op) {
   const std::unique_ptr<TakingIn> in(static_cast<TakingIn*>(op->owner));
+  if (in->outcome.error.error_class() == MPIX_ERR_PROC_FAILED) return forget(*in);
   if (!in->outcome.error.ok()) {
     std::fprintf(stderr, "fgmpi: a message of %llu bytes could not be taken in: %s\n",
                  static_cast<unsigned long long>(in->kept->size), in->outcome.error.what().c_str());

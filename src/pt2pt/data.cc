@@ -10,7 +10,11 @@
 namespace fgmpi::pt2pt {
 
 void note(RecvOp* op, Status status) {
-  if (!status.ok() && op->outcome->error.ok()) op->outcome->error = std::move(status);
+  if (status.ok()) return;
+  // That a message may not come is no error of the message that has come.
+  const int before = op->outcome->error.error_class();
+  if (before == MPI_SUCCESS || before == MPIX_ERR_PROC_FAILED_PENDING)
+    op->outcome->error = std::move(status);
 }
 
 Status no_memory_for_message(uint64_t bytes) {

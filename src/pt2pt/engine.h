@@ -155,6 +155,7 @@ struct Pull {
   char* staging;  ///< owned when the receive buffer is not contiguous
   uint64_t length, missing;
   uint32_t process;
+  bool reading = false;  ///< Engine::read_done() will be called
 };
 
 /// An eager message of several frames, some of which have come. Its frames follow one another, so there is at most one a
@@ -205,6 +206,12 @@ class Cookies {
     return object;
   }
   uint32_t used() const { return used_; }
+  /// f(cookie, object); f must not put or take.
+  template <class F>
+  void for_each(F&& f) const {
+    for (uint32_t i = 0; i < slots_.size(); ++i)
+      if (slots_[i].object) f(uint64_t{slots_[i].generation} << 32 | i, slots_[i].object);
+  }
 
  private:
   static constexpr uint32_t kNone = ~0u;
@@ -224,6 +231,7 @@ struct Prober {
   Envelope pattern;
   sched::Proclet* proclet;
   bool found;
+  Status error = {};  ///< nothing will be found (lost.h)
 };
 
 class alignas(64) Endpoint {
@@ -237,7 +245,8 @@ static_assert(sizeof(Endpoint) <= 64, "memory budget: an idle endpoint");
 struct PeerState {
   uint64_t in_flight = 0;  ///< bytes charged for eager frames that the peer has not consumed
   uint64_t to_return = 0;  ///< bytes of its eager frames consumed here, credit not yet sent
-  Frame* head = nullptr;   ///< frames that wait for room
+  /// Frames that wait for room; &Engine::lost_mark when the process is lost.
+  Frame* head = nullptr;
   Frame* tail = nullptr;
   Arriving* arriving = nullptr;
 };
@@ -295,6 +304,9 @@ class Engine final : public transport::Sink {
     return true;
   }
   void defer(uint32_t process, Frame* frame);
+  /// A frame that waits for a process that is lost, or belongs to no job that this one knows any more: ends its send, with
+  /// an error if the process is lost.
+  void drop_frame(uint32_t process, Frame* frame);
   /// Sends or defers a frame of our own with a copy of the payload.
   void send_own(uint32_t process, const transport::Header& header, const void* payload,
                 size_t length);
@@ -326,6 +338,7 @@ class Engine final : public transport::Sink {
   void start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint64_t cookie,
                   uint64_t addr, uint64_t size);
   void finish_pull(uint64_t pull_cookie);
+  void fail_pull(uint64_t pull_cookie, Status status);
   void ack(uint32_t process, uint64_t cookie) {
     send_own(process, header_for(kAck, cookie), nullptr, 0);
   }
@@ -380,6 +393,7 @@ class Engine final : public transport::Sink {
   void (*on_peer_failed)(uint32_t process, const std::string& why) = nullptr;
   /// A message for the process itself was queued since no receive takes it yet.
   void (*on_unmatched)(const Unexpected* message) = nullptr;
+  Frame lost_mark{};  ///< PeerState::head of a lost process
 
  private:
   bool poll_or_end();

@@ -182,21 +182,7 @@ void forget_process(uint32_t process) {
   std::erase(e.waiting_peers, process);
   while (Frame* frame = peer.head) {
     peer.head = frame->next;
-    SendOp* op = frame->op;
-    switch (frame->role) {
-      case Frame::kOwn:
-        free(frame);
-        break;
-      case Frame::kOfSend:
-      case Frame::kStream:
-        if (e.sends.take(op->cookie)) e.finish_send(op);
-        break;
-      case Frame::kLastOfSend:
-      case Frame::kPieces:
-        if (frame->header.cookie) e.sends.take(op->cookie);
-        e.finish_send(op);
-        break;
-    }
+    e.drop_frame(process, frame);
   }
   peer = {};
 }
@@ -326,7 +312,8 @@ Status process_recv(uint32_t process, uint64_t ctx, int32_t tag, std::vector<uin
                     const char* call) {
   Outcome outcome;
   Message* message;
-  mprobe(endpoint(kProcessEndpoint), source_of(process, 0), tag, ctx, call, &outcome, &message);
+  FGMPI_TRY(mprobe(endpoint(kProcessEndpoint), source_of(process, 0), tag, ctx, call, &outcome,
+                   &message));
   data->resize(outcome.bytes);
   return mrecv(raw(data->data(), data->size()), message, call, &outcome);
 }

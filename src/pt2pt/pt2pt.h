@@ -267,14 +267,14 @@ Request* completed_request(int32_t source, int32_t tag, const char* call, Keep* 
 /// True and the envelope when a matching message is there (it stays). Yields when there is none.
 bool iprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome);
 /// Blocking; may switch.
-void probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
-           Outcome* outcome);
+Status probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
+             Outcome* outcome);
 /// Matched: takes the message out of the queue. A Message is consumed by mrecv/imrecv.
 class Message;
 bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome,
              Message** message);
-void mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
-            Outcome* outcome, Message** message);
+Status mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
+              Outcome* outcome, Message** message);
 Status imrecv(const Buffer& buffer, Message* message, const char* call, Keep* keep, Request** out);
 /// Blocking form; may switch.
 Status mrecv(const Buffer& buffer, Message* message, const char* call, Outcome* outcome);
@@ -374,6 +374,9 @@ inline constexpr int kNoticeRma = 5;
 inline constexpr int kNoticeFile = 6;
 inline constexpr int kNoticeMulticast = 7;
 inline constexpr int kNoticeTool = 8;  ///< MPIX_Tool_notify
+inline constexpr int kNoticeFailure = 9;
+inline constexpr int kNoticeRevoke = 10;
+inline constexpr int kNoticeSurvivors = 11;
 inline constexpr int kNoticeConstruction = 12;
 inline constexpr int kNoticeGroupTree = 13;
 

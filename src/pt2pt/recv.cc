@@ -90,15 +90,17 @@ Unexpected* find_with_progress(Endpoint* at, const Envelope& pattern) {
   return find_unexpected(at, pattern);
 }
 
-/// Parks until a matching message is there.
-Unexpected* wait_for_unexpected(Endpoint* at, const Envelope& pattern, const char* call) {
-  for (;;) {
-    if (Unexpected* u = find_unexpected(at, pattern)) return u;
+/// Parks until a matching message is there, or will not come.
+Status wait_for_unexpected(Endpoint* at, const Envelope& pattern, const char* call,
+                           Unexpected** found) {
+  while (!(*found = find_unexpected(at, pattern))) {
     ProbeSite site(call, &pattern);
     Prober prober{at->probers, pattern, sched::current(), false};
     at->probers = &prober;
     sched::park(&site);
+    FGMPI_TRY(std::move(prober.error));
   }
+  return {};
 }
 
 void report(const Unexpected* u, Outcome* outcome) {
@@ -116,9 +118,12 @@ bool iprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* ou
   return true;
 }
 
-void probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
-           Outcome* outcome) {
-  report(wait_for_unexpected(at, {ctx, source, tag}, call), outcome);
+Status probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
+             Outcome* outcome) {
+  Unexpected* u;
+  FGMPI_TRY(wait_for_unexpected(at, {ctx, source, tag}, call, &u));
+  report(u, outcome);
+  return {};
 }
 
 bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome,
@@ -131,12 +136,14 @@ bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* o
   return true;
 }
 
-void mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
-            Outcome* outcome, Message** message) {
-  Unexpected* u = wait_for_unexpected(at, {ctx, source, tag}, call);
+Status mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
+              Outcome* outcome, Message** message) {
+  Unexpected* u;
+  FGMPI_TRY(wait_for_unexpected(at, {ctx, source, tag}, call, &u));
   report(u, outcome);
   remove_unexpected(at, u);
   *message = as_message(u);
+  return {};
 }
 
 Status imrecv(const Buffer& buffer, Message* message, const char* call, Keep* keep, Request** out) {

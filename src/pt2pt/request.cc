@@ -38,7 +38,7 @@ bool poll_some(Request* const* requests, size_t count) {
     Request* r = requests[i];
     if (!r || r->complete() || !r->polled) continue;
     r->progress();
-    polled |= !r->complete();
+    polled |= r->polled && !r->complete();
   }
   return polled;
 }

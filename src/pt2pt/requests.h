@@ -54,6 +54,14 @@ class RecvRequest final : public Request {
   void cancel() override;
   void describe(std::string* out) const override;
   bool awaits(WaitFor* out) const override;
+  /// A receive from MPI_ANY_SOURCE that may wait for a failed process (lost.h): stays posted, but is complete with this
+  /// error until the program has been told. progress() looks whether that is so still.
+  void stall(Status pending);
+  void progress() override;
+  /// It is incomplete again: the program has been told, or need not be.
+  void go_on();
+  static void arrived(RecvOp* op) { static_cast<RecvRequest*>(op->owner)->set_complete(); }
+  static void arrived_stalled(RecvOp* op);
   static void* operator new(size_t) { return pool.take(); }
   static void operator delete(void* p) { pool.give(p); }
   static bool trim() { return pool.trim(); }
@@ -70,7 +78,7 @@ class RecvRequest final : public Request {
     op.envelope = pattern;
     op.owner = this;
     op.direct = op.data ? op.capacity + 1 : 0;
-    op.finish = [](RecvOp* done) { static_cast<RecvRequest*>(done->owner)->set_complete(); };
+    op.finish = arrived;
   }
   [[gnu::visibility("hidden")]] static Pool<RecvRequest> pool;
 };

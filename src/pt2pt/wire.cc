@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "proclet-sched/threads.h"
 #include "pt2pt/engine.h"
+#include "pt2pt/lost.h"
 
 namespace fgmpi::pt2pt {
 
@@ -30,6 +31,7 @@ Envelope envelope_of(const Header& h) { return {h.ctx, h.src_rank, h.tag}; }
 
 void Engine::defer(uint32_t process, Frame* frame) {
   PeerState& peer = peers[process];
+  if (peer.head == &lost_mark) return drop_frame(process, frame);
   frame->next = nullptr;
   if (peer.head) {
     peer.tail->next = frame;
@@ -38,6 +40,15 @@ void Engine::defer(uint32_t process, Frame* frame) {
     peer.head = frame;
   }
   peer.tail = frame;
+}
+
+void Engine::drop_frame(uint32_t process, Frame* frame) {
+  SendOp* op = frame->op;
+  if (frame->role == Frame::kOwn) return free(frame);
+  const bool answered = frame->header.kind == kData || frame->header.cookie != 0;
+  if (answered && !sends.take(op->cookie)) return;
+  if (is_lost(process)) op->error = process_failed(process);
+  finish_send(op);
 }
 
 void Engine::send_own(uint32_t process, const Header& header, const void* payload, size_t length) {
@@ -405,6 +416,7 @@ void Engine::start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint
       ack(process, cookie);
       return finish_pull(name);
     case transport::ReadResult::kPending:
+      pull->reading = true;
       ++pulls_pending;
       return;
     case transport::ReadResult::kUnsupported:
@@ -412,6 +424,7 @@ void Engine::start_pull(RecvOp* op, const Envelope& from, uint32_t process, uint
       break;
   }
   --counters.reads;
+  if (is_lost(process)) return fail_pull(name, process_failed(process));
   Header h = header_for(kClear, cookie);
   h.ctx = name;
   h.size = n;
@@ -429,11 +442,21 @@ void Engine::finish_pull(uint64_t name) {
   complete_op(op);
 }
 
+void Engine::fail_pull(uint64_t name, Status status) {
+  Pull* pull = pulls.take(name);
+  RecvOp* op = pull->op;
+  free(pull->staging);
+  pull_pool.drop(pull);
+  note(op, std::move(status));
+  complete_op(op);
+}
+
 void Engine::read_done(uint64_t cookie, Status status) {
   Pull* pull = pulls.get(cookie);
   FGMPI_CHECK(pull != nullptr);
   --pulls_pending;
-  if (!status.ok()) pull->op->outcome->error = std::move(status);
+  if (!status.ok())
+    note(pull->op, is_lost(pull->process) ? process_failed(pull->process) : std::move(status));
   ack(pull->process, pull->sender_cookie);
   finish_pull(cookie);
 }

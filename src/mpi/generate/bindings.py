@@ -62,7 +62,7 @@ OBJECTS = {
 }
 INCLUDES = {
     "coll": ["mpi/coll_args.h"],
-    "comm": ["comm/create.h"],
+    "comm": ["comm/create.h", "survivors/survivors.h"],
     "dynamic": ["mpi/dynamic.h"],
     "pt2pt": ["mpi/pt2pt_calls.h"],
     "attr": ["mpi/session.h", "mpi/win.h"],

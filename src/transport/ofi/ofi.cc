@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/host_name.h"
 #include "base/settings.h"
 #include "base/stand_still.h"
@@ -496,13 +497,15 @@ void Ofi::fail(uint32_t index, const std::string& why) {
   peer.failed = true;
   bool expected = gate_->said_bye(peer.process) || closing_;
   gate_->bye(peer.process);  // nothing more is waited for
-  if (expected) return;
+  if (expected && (closing_ || !environment::text(environment::kFt))) return;
   char raw[80], text[120] = "?";
   size_t length = sizeof raw, text_length = sizeof text;
   if (!fi_av_lookup(fabric_.av, peer.address, raw, &length) && length <= sizeof raw)
     fi_av_straddr(fabric_.av, raw, text, &text_length);
-  failures_.emplace_back(peer.process, format("host %s (%s, %s): %s", hosts_[peer.host].c_str(),
-                                              fabric_.provider().c_str(), text, why.c_str()));
+  failures_.emplace_back(peer.process,
+                         expected ? ""
+                                  : format("host %s (%s, %s): %s", hosts_[peer.host].c_str(),
+                                           fabric_.provider().c_str(), text, why.c_str()));
 }
 
 void Ofi::report() {

@@ -348,11 +348,15 @@ int Shm::use_wait_fd() {
 }
 
 bool Shm::tick() {
+  // Where the job goes on without processes that fail, all peers are looked at: also those that this one has not talked to,
+  // from which a rank may wait for its first message.
+  const bool all = environment::text(environment::kFt) != nullptr;
+  const size_t most = all ? peers_.size() : std::min<size_t>(kChecksPerTick, peers_.size());
   bool any = false;
   adopt_sources();
-  for (uint32_t i = 0; i < kChecksPerTick && i < peers_.size(); ++i) {
+  for (size_t i = 0; i < most; ++i) {
     Peer* peer = peers_[next_check_++ % peers_.size()].get();
-    if (!peer->gone && (peer->header || peer->sends)) any |= check_gone(peer);
+    if (!peer->gone && (all || peer->header || peer->sends)) any |= check_gone(peer);
   }
   report_failures();
   return any;
@@ -380,9 +384,10 @@ bool Shm::check_gone(Peer* peer) {
   peer->gone = true;
   peer->writer = RingWriter();
   peer->announced = false;
-  if (!finished)
-    failures_.emplace_back(peer->process,
-                           format("process id %d of this host has ended", peer->name.pid));
+  if (!finished || environment::text(environment::kFt) != nullptr)
+    failures_.emplace_back(
+        peer->process,
+        finished ? "" : format("process id %d of this host has ended", peer->name.pid));
   return true;
 }
 

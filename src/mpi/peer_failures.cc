@@ -1,0 +1,93 @@
+#include "mpi/peer_failures.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+
+#include "base/environment.h"
+#include "base/strings.h"
+#include "ch4-av-rankmap/av.h"
+#include "ch4-av-rankmap/hosts.h"
+#include "liveness/launcher_signal.h"
+#include "liveness/liveness.h"
+#include "liveness/lost_peer.h"
+#include "liveness/report_line.h"
+#include "mpi/process.h"
+#include "mpi/runtime.h"
+#include "pt2pt/lost.h"
+#include "survivors/survivors.h"
+
+namespace fgmpi::mpi {
+namespace {
+
+std::atomic<bool> g_noticed{false};
+
+void on_notice() {
+  g_noticed.store(true);
+  if (process().idle) process().idle->interrupt();
+}
+
+/// The first process of the job that is left says it, in the name of all.
+bool is_speaker() {
+  for (uint32_t p = 0; p < g_av.me(); ++p)
+    if (!pt2pt::is_lost(p)) return false;
+  return true;
+}
+
+void say(uint32_t peer, const std::string& why) {
+  liveness::Card card;
+  const bool known = peer < g_av.processes() && card_of(peer, &card).ok();
+  const std::string who = known ? liveness::describe_process(peer, card)
+                                : format("process %u of a connected job", peer);
+  std::fprintf(stderr, "%s%s%s\n", liveness::begin_of_loss(who).c_str(), why.c_str(),
+               std::string(liveness::kGoesOn).c_str());
+}
+
+/// "0,3,4-7": what the launcher answers. f(process) for each.
+template <class F>
+void for_each_listed(const std::string& list, F&& f) {
+  for (size_t at = 0; at < list.size();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    const std::string item = list.substr(at, end - at);
+    const size_t dash = std::min(item.find('-', 1), item.size());
+    const auto first = parse_int(item.substr(0, dash));
+    const auto last = dash < item.size() ? parse_int(item.substr(dash + 1)) : first;
+    if (first && last && *first >= 0)
+      for (int64_t p = *first; p <= *last && p < g_av.processes(); ++p) f(static_cast<uint32_t>(p));
+    at = end + 1;
+  }
+}
+
+}  // namespace
+
+bool job_survives_failures() { return environment::text(environment::kFt) != nullptr; }
+
+void heed_notices() { liveness::set_notice_handler(on_notice); }
+
+bool take_in_notices() {
+  if (!g_noticed.load(std::memory_order_relaxed)) return false;
+  g_noticed.store(false);
+  bool any = false;
+  for (auto& transport : process().transports) any |= transport->tick();
+  std::string ended;
+  if (liveness::own_state() == liveness::State::kGoneInOrder ||
+      !boot().get("PMI_dead_processes", &ended).ok())
+    return any;
+  for_each_listed(ended, [&](uint32_t p) {
+    if (p == g_av.me() || pt2pt::is_lost(p)) return;
+    // On this host the kernel says when: what it has sent is then taken in first.
+    if (g_hosts.host_of(p) == g_hosts.host_of(g_av.me()))
+      g_noticed.store(true);
+    else
+      survive_failure(p, "the launcher has seen its end");
+    any = true;
+  });
+  return any;
+}
+
+void survive_failure(uint32_t peer, const std::string& why) {
+  if (!survivors::process_lost(peer, true)) return;
+  if (!why.empty() && !survivors::end_is_agreed() && is_speaker()) say(peer, why);
+}
+
+}  // namespace fgmpi::mpi

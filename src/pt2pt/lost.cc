@@ -1,0 +1,250 @@
+#include "pt2pt/lost.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "base/strings.h"
+#include "pt2pt/requests.h"
+
+namespace fgmpi::pt2pt {
+namespace {
+
+ReceiveJudge g_judge = nullptr;
+std::vector<uint32_t> g_lost;
+
+/// f(endpoint, local index) for the process's endpoint and each proclet's.
+template <class F>
+void for_each_endpoint(F&& f) {
+  f(g_engine.at(kProcessEndpoint), kProcessEndpoint);
+  for (uint32_t i = 0; i < g_engine.local_count; ++i) f(g_engine.at(i), i);
+}
+
+void fail(RecvOp* op, uint32_t process) {
+  note(op, process_failed(process));
+  complete_op(op);
+}
+
+void end_sends(uint32_t process) {
+  std::vector<uint64_t> cookies;
+  g_engine.sends.for_each([&](uint64_t cookie, const SendOp* op) {
+    if (op->to.process == process) cookies.push_back(cookie);
+  });
+  for (uint64_t cookie : cookies) {
+    SendOp* op = g_engine.sends.take(cookie);
+    if (!op) continue;
+    op->error = process_failed(process);
+    g_engine.finish_send(op);
+  }
+}
+
+/// Reads that the transport has begun end by themselves (Engine::read_done()).
+void end_pulls(uint32_t process) {
+  std::vector<uint64_t> names;
+  g_engine.pulls.for_each([&](uint64_t name, const Pull* pull) {
+    if (pull->process == process && !pull->reading) names.push_back(name);
+  });
+  for (uint64_t name : names) g_engine.fail_pull(name, process_failed(process));
+}
+
+/// A message of several frames of which the last will not come.
+void end_arriving(uint32_t process) {
+  Arriving* a = std::exchange(g_engine.peers[process].arriving, nullptr);
+  if (!a) return;
+  const Arriving ended = *a;
+  g_engine.arriving_pool.drop(a);
+  free(ended.staging);
+  if (ended.op) fail(ended.op, process);
+  if (!ended.kept) return;
+  if (ended.op || !ended.kept->queued) return drop_unexpected(ended.kept);
+  for_each_endpoint([&](Endpoint* at, uint32_t) {
+    for (Arrived* u = at->unexpected.front(); u; u = u->next) {
+      if (u != ended.kept) continue;
+      remove_unexpected(at, ended.kept);
+      drop_unexpected(ended.kept);
+      return;
+    }
+  });
+}
+
+/// Messages whose bytes are still in the memory of the process.
+void drop_rendezvous(uint32_t process) {
+  for_each_endpoint([&](Endpoint* at, uint32_t) {
+    for (Arrived *a = at->unexpected.front(), *next; a; a = next) {
+      next = a->next;
+      auto* u = static_cast<Unexpected*>(a);
+      if (u->process != process || u->kind != Unexpected::kRendezvous) continue;
+      remove_unexpected(at, u);
+      drop_unexpected(u);
+    }
+  });
+}
+
+/// Ends a posted receive with the judge's error; one that may still be matched is only stalled if it is a request.
+void end_receive(Endpoint* at, RecvOp* op, Status status) {
+  const bool pending = status.error_class() == MPIX_ERR_PROC_FAILED_PENDING;
+  if (pending && op->finish == RecvRequest::arrived)
+    return static_cast<RecvRequest*>(op->owner)->stall(std::move(status));
+  if (pending && op->finish == RecvRequest::arrived_stalled) return;
+  at->posted.remove(op);
+  op->queued = false;
+  note(op, pending ? Status(MPIX_ERR_PROC_FAILED, status.what()) : std::move(status));
+  complete_op(op);
+}
+
+void examine(Endpoint* at, uint32_t local) {
+  std::vector<RecvOp*> posted;
+  for (Posted* p = at->posted.front(); p; p = p->next) posted.push_back(static_cast<RecvOp*>(p));
+  for (RecvOp* op : posted) {
+    Status status = g_judge(op->envelope, local);
+    if (!status.ok()) end_receive(at, op, std::move(status));
+  }
+  for (Prober** link = &at->probers; Prober* prober = *link;) {
+    Status status = g_judge(prober->pattern, local);
+    if (status.ok()) {
+      link = &prober->next;
+      continue;
+    }
+    *link = prober->next;
+    prober->error = std::move(status);
+    sched::ready(prober->proclet);
+  }
+}
+
+}  // namespace
+
+const std::vector<uint32_t>& lost_processes() { return g_lost; }
+
+bool is_lost(uint32_t process) {
+  return process < g_engine.processes && g_engine.peers[process].head == &g_engine.lost_mark;
+}
+
+Status process_failed(uint32_t process) {
+  const uint32_t first = g_av.first(process), count = g_av.count(process);
+  return count == 1 ? error(MPIX_ERR_PROC_FAILED,
+                            "process %u of the job (world rank %u) has failed", process, first)
+                    : error(MPIX_ERR_PROC_FAILED,
+                            "process %u of the job (world ranks %u to %u) has failed", process,
+                            first, first + count - 1);
+}
+
+void lose_process(uint32_t process) {
+  if (is_lost(process)) return;
+  Engine& e = g_engine;
+  g_lost.push_back(process);
+  std::erase(e.waiting_peers, process);
+  PeerState& peer = e.peers[process];
+  Frame* waiting = peer.head;
+  peer.head = &e.lost_mark;
+  while (waiting) {
+    Frame* next = waiting->next;
+    e.drop_frame(process, waiting);
+    waiting = next;
+  }
+  end_sends(process);
+  end_pulls(process);
+  end_arriving(process);
+  drop_rendezvous(process);
+}
+
+void set_receive_judge(ReceiveJudge judge) { g_judge = judge; }
+
+void examine_receives() {
+  for_each_endpoint([](Endpoint* at, uint32_t local) { examine(at, local); });
+}
+
+void examine_receives(uint32_t local) { examine(g_engine.at(local), local); }
+
+void resume_receives(uint32_t local) {
+  for (Posted* p = g_engine.at(local)->posted.front(); p; p = p->next) {
+    auto* op = static_cast<RecvOp*>(p);
+    if (op->finish == RecvRequest::arrived_stalled) static_cast<RecvRequest*>(op->owner)->go_on();
+  }
+}
+
+void end_operations(uint64_t id, uint64_t mask, const Status& status) {
+  Engine& e = g_engine;
+  const auto meant = [&](const Envelope& envelope) { return (envelope.ctx & mask) == id; };
+  std::unordered_set<const SendOp*> deferred;
+  for (uint32_t process : e.waiting_peers)
+    for (const Frame* f = e.peers[process].head; f; f = f->next)
+      if (f->op) deferred.insert(f->op);
+  std::vector<uint64_t> cookies, names;
+  e.sends.for_each([&](uint64_t cookie, const SendOp* op) {
+    if (meant(op->envelope) && !deferred.count(op)) cookies.push_back(cookie);
+  });
+  for (uint64_t cookie : cookies) {
+    SendOp* op = e.sends.take(cookie);
+    op->error = Status(status.error_class(), status.what());
+    e.finish_send(op);
+  }
+  e.pulls.for_each([&](uint64_t name, const Pull* pull) {
+    if (meant(pull->op->envelope) && !pull->reading) names.push_back(name);
+  });
+  for (uint64_t name : names) e.fail_pull(name, Status(status.error_class(), status.what()));
+  std::vector<SendOp*> collocated;
+  for_each_endpoint([&](Endpoint* at, uint32_t) {
+    for (Arrived *a = at->unexpected.front(), *next; a; a = next) {
+      next = a->next;
+      auto* u = static_cast<Unexpected*>(a);
+      if (!meant(u->envelope) || u->kind != Unexpected::kLocal) continue;
+      remove_unexpected(at, u);
+      collocated.push_back(static_cast<SendOp*>(u));
+    }
+  });
+  for (SendOp* op : collocated) {
+    op->error = Status(status.error_class(), status.what());
+    complete_op(op);
+  }
+}
+
+Status refusal(const Envelope& pattern, uint32_t local) {
+  Status status = g_judge(pattern, local);
+  if (status.ok() || status.error_class() == MPIX_ERR_REVOKED) return status;
+  Endpoint* at = g_engine.at(local);
+  if (!at->unexpected.empty() && at->unexpected.find(pattern)) return {};
+  return status.error_class() == MPIX_ERR_PROC_FAILED ? std::move(status)
+                                                      : Status(MPIX_ERR_PROC_FAILED, status.what());
+}
+
+void RecvRequest::stall(Status pending) {
+  if (freed || complete_) return;
+  outcome.error = std::move(pending);
+  polled = true;
+  op.finish = arrived_stalled;
+  set_complete();
+}
+
+/// Its message has come after all, before anybody was told that it might not.
+void RecvRequest::arrived_stalled(RecvOp* op) {
+  auto* request = static_cast<RecvRequest*>(op->owner);
+  if (request->outcome.error.error_class() == MPIX_ERR_PROC_FAILED_PENDING)
+    request->outcome.error = Status();
+  op->finish = arrived;
+  request->polled = false;
+}
+
+void RecvRequest::progress() {
+  if (complete_ || !op.queued) return;
+  Status status = g_judge(op.envelope, static_cast<uint32_t>(at - g_engine.at(0)));
+  if (status.ok())
+    polled = false;
+  else
+    end_receive(at, &op, std::move(status));
+}
+
+void RecvRequest::go_on() {
+  op.finish = arrived;
+  outcome.error = Status();
+  complete_ = false;
+}
+
+bool go_on_if_stalled(Request* request) {
+  if (request->outcome.error.error_class() != MPIX_ERR_PROC_FAILED_PENDING) return false;
+  static_cast<RecvRequest*>(request)->go_on();
+  return true;
+}
+
+}  // namespace fgmpi::pt2pt

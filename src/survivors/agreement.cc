@@ -1,0 +1,151 @@
+#include "survivors/agreement.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "base/fields.h"
+#include "base/strings.h"
+#include "pt2pt/lost.h"
+
+namespace fgmpi::survivors {
+namespace {
+
+/// The start of a notice; the words of both sets follow, where there is a value.
+struct Notice {
+  uint32_t kind;
+  uint32_t number;
+  uint32_t epoch;
+  int32_t flag;
+  comm::Candidate candidate;
+  uint32_t words;  ///< of each set
+};
+static_assert(sizeof(Notice) == 32, "travels as it is");
+
+struct Agreement final : ConsensusSite {
+  explicit Agreement(const Name& its_name)
+      : name(its_name), consensus(this, its_name.ctx == kEndContext) {}
+  Agreement(const Agreement&) = delete;
+
+  uint32_t me() const override { return g_av.me(); }
+  bool is_lost(uint32_t process) const override { return pt2pt::is_lost(process); }
+  void send(uint32_t to, ConsensusMessage kind, uint32_t epoch, const Value* value) override;
+  void decided() override {
+    if (waiter) sched::ready(std::exchange(waiter, nullptr));
+  }
+
+  const Name name;
+  Consensus consensus;
+  sched::Proclet* waiter = nullptr;
+};
+
+void Agreement::send(uint32_t to, ConsensusMessage kind, uint32_t epoch, const Value* value) {
+  Notice notice{static_cast<uint32_t>(kind), name.number, epoch, 0, {}, 0};
+  std::vector<uint8_t> bytes;
+  if (value) {
+    notice.flag = value->flag;
+    notice.candidate = value->candidate;
+    notice.words = static_cast<uint32_t>(value->lost.words().size());
+  }
+  append(&bytes, notice);
+  if (value)
+    for (const ProcessSet* set : {&value->lost, &value->acknowledged})
+      for (uint64_t word : set->words()) append(&bytes, word);
+  pt2pt::notify(to, pt2pt::kNoticeSurvivors, name.ctx, bytes.data(), bytes.size());
+}
+
+/// Agreements of communicators that are dropped: so many communicators' last decisions are kept.
+constexpr size_t kKeptDropped = 256;
+
+std::map<Name, Agreement> g_agreements;
+std::deque<uint64_t> g_dropped;
+
+Agreement& find_or_make(const Name& name) {
+  return g_agreements.try_emplace(name, name).first->second;
+}
+
+/// Forgets those of a communicator before this one.
+void forget_before(const Name& name) {
+  g_agreements.erase(g_agreements.lower_bound({name.ctx, 0}), g_agreements.lower_bound(name));
+}
+
+void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
+  FieldReader in(data, bytes);
+  const auto notice = in.get<Notice>();
+  Value value;
+  value.flag = notice.flag;
+  value.candidate = notice.candidate;
+  if (in.failed() || in.left() != 2 * sizeof(uint64_t) * size_t{notice.words})
+    return pt2pt::refuse_notice();
+  for (ProcessSet* set : {&value.lost, &value.acknowledged}) {
+    set->words().resize(notice.words);
+    for (uint64_t& word : set->words()) word = in.get<uint64_t>();
+  }
+  Consensus& consensus = find_or_make({ctx, notice.number}).consensus;
+  const auto kind = static_cast<ConsensusMessage>(notice.kind);
+  if (!consensus.on_message(from, kind, notice.epoch, std::move(value))) pt2pt::refuse_notice();
+}
+
+void describe(const sched::WaitSite*, std::string* out) {
+  *out += "agreeing with the other processes that are left";
+}
+
+/// A value must fit a notice.
+Status check_room(const std::vector<uint32_t>& processes, const Value& value) {
+  size_t room = SIZE_MAX;
+  for (uint32_t process : processes)
+    if (process != g_av.me()) room = std::min(room, pt2pt::most_notice_bytes(process));
+  room = std::max<size_t>(room, 1024);
+  constexpr size_t kWordOfBoth = 2 * sizeof(uint64_t);
+  if (sizeof(Notice) + kWordOfBoth * value.lost.words().size() <= room) return {};
+  return error(MPI_ERR_UNSUPPORTED_OPERATION,
+               "the communicator has members in %zu processes; allowed are %zu", processes.size(),
+               (room - sizeof(Notice)) / kWordOfBoth * 64);
+}
+
+}  // namespace
+
+Status join(const Name& name, const std::vector<uint32_t>& processes, Value mine, const char* call,
+            Value* decision) {
+  if (processes.size() == 1) {
+    *decision = std::move(mine);
+    return {};
+  }
+  FGMPI_TRY(check_room(processes, mine));
+  // All have decided the one before the last: this process has begun the last, and that was decided with all.
+  if (name.number > 1) forget_before({name.ctx, name.number - 1});
+  Agreement& agreement = find_or_make(name);
+  agreement.consensus.begin(processes, std::move(mine));
+  sched::WaitSite site{call, describe, false};
+  while (!agreement.consensus.has_decided()) {
+    agreement.waiter = sched::current();
+    sched::park(&site);
+  }
+  *decision = agreement.consensus.decision();
+  return {};
+}
+
+bool is_decided(const Name& name) {
+  const auto found = g_agreements.find(name);
+  return found != g_agreements.end() && found->second.consensus.has_decided();
+}
+
+void on_lost(uint32_t process) {
+  for (auto& [name, agreement] : g_agreements) agreement.consensus.on_lost(process);
+}
+
+void on_dropped(comm::ContextId id) {
+  const auto first = g_agreements.lower_bound({id.bits, 0});
+  if (first == g_agreements.end() || first->first.ctx != id.bits) return;
+  g_dropped.push_back(id.bits);
+  if (g_dropped.size() <= kKeptDropped) return;
+  forget_before({g_dropped.front(), ~0u});
+  g_dropped.pop_front();
+}
+
+void init_agreements() { pt2pt::set_notice_handler(pt2pt::kNoticeSurvivors, on_notice); }
+
+}  // namespace fgmpi::survivors

@@ -1,0 +1,394 @@
+#include "survivors/survivors.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ch4-av-rankmap/hosts.h"
+#include "comm/broken.h"
+#include "comm/context.h"
+#include "comm/group.h"
+#include "comm/hierarchy.h"
+#include "pt2pt/lost.h"
+#include "pt2pt/pt2pt.h"
+#include "survivors/agreement.h"
+
+namespace fgmpi::survivors {
+namespace {
+
+using comm::Comm;
+using comm::SharedComm;
+
+bool g_troubled = false;
+
+comm::ContextId id_of(uint64_t ctx) { return {ctx & ~uint64_t{0xff}}; }
+
+/// How many of the lost processes each rank has acknowledged, by its local index; by communicator.
+std::unordered_map<uint64_t, std::unordered_map<uint32_t, size_t>> g_acknowledged;
+
+size_t acknowledged_by(uint64_t id, uint32_t local) {
+  const auto of_comm = g_acknowledged.find(id);
+  if (of_comm == g_acknowledged.end()) return 0;
+  const auto of_rank = of_comm->second.find(local);
+  return of_rank == of_comm->second.end() ? 0 : of_rank->second;
+}
+
+/// The shared part that the rank with this local index is a member of, if both groups of an intercommunicator live here.
+SharedComm* shared_of(comm::ContextId id, uint32_t local) {
+  SharedComm *one = comm::lookup(id, 0), *other = comm::lookup(id, 1);
+  if (!one || !other) return one ? one : other;
+  const auto world = static_cast<int32_t>(g_av.global_of_local(local));
+  return one->map.rank_of(world) >= 0 ? one : other;
+}
+
+Status judge_process_receive(const pt2pt::Envelope& pattern) {
+  const SharedComm* shared = comm::lookup(id_of(pattern.ctx), 0);
+  if (!shared) shared = comm::lookup(id_of(pattern.ctx), 1);
+  if (shared && shared->broken) return comm::broken_status(*shared);
+  if (pattern.source < 0) return {};
+  const uint32_t process = pt2pt::process_of_source(pattern.source);
+  return pt2pt::is_lost(process) ? pt2pt::process_failed(process) : Status();
+}
+
+/// Of a receive from MPI_ANY_SOURCE.
+Status judge_any_source(const SharedComm& shared, uint32_t local) {
+  const std::vector<uint32_t>& lost = pt2pt::lost_processes();
+  for (size_t i = acknowledged_by(shared.id.bits, local); i < lost.size(); ++i)
+    if (comm::has_member_in(shared.peers(), lost[i]))
+      return Status(MPIX_ERR_PROC_FAILED_PENDING,
+                    pt2pt::process_failed(lost[i]).what() +
+                        "; after MPIX_Comm_failure_ack receives from MPI_ANY_SOURCE go on");
+  return {};
+}
+
+Status judge(const pt2pt::Envelope& pattern, uint32_t local) {
+  if (local == pt2pt::kProcessEndpoint) return judge_process_receive(pattern);
+  const SharedComm* shared = shared_of(id_of(pattern.ctx), local);
+  if (!shared || !shared->broken) return {};
+  const bool internal = (pattern.ctx & comm::kPlaneMask) == comm::kPlaneInternal;
+  if (internal || shared->broken & comm::kRevoked) return comm::broken_status(*shared);
+  if (pattern.source == MPI_ANY_SOURCE) return judge_any_source(*shared, local);
+  const int32_t world = shared->peers().world_of(pattern.source);
+  if (world < 0) return {};  // of a system-ranked communicator, not known here
+  const uint32_t process = g_av.process_of(static_cast<uint32_t>(world));
+  return pt2pt::is_lost(process) ? pt2pt::process_failed(process) : Status();
+}
+
+void begin_trouble() {
+  if (g_troubled) return;
+  g_troubled = true;
+  comm::close_fast_paths();
+}
+
+/// The processes with members of either group: those of side 0 first, then the others, the same order everywhere.
+std::vector<uint32_t> processes_of(SharedComm* shared) {
+  std::vector<uint32_t> all;
+  auto add = [&](const comm::Hierarchy& h) {
+    for (uint32_t i = 0; i < h.count(); ++i)
+      if (std::find(all.begin(), all.end(), h.processes[i]) == all.end())
+        all.push_back(h.processes[i]);
+  };
+  if (!shared->inter) {
+    const comm::Hierarchy& h = comm::hierarchy(shared);
+    all.resize(h.count());
+    for (uint32_t i = 0; i < h.count(); ++i) all[i] = h.processes[i];
+    return all;
+  }
+  add(shared->side == 0 ? comm::hierarchy(shared) : comm::remote_hierarchy(shared));
+  add(shared->side == 0 ? comm::remote_hierarchy(shared) : comm::hierarchy(shared));
+  return all;
+}
+
+/// f(process) for all processes that host members, but this one and lost ones.
+template <class F>
+void for_each_other(SharedComm* shared, F&& f) {
+  for (uint32_t process : processes_of(shared))
+    if (process != g_av.me() && !pt2pt::is_lost(process)) f(process);
+}
+
+// ---- Revoking ---------------------------------------------------------------------------------------------
+
+/// Every process passes the notice on once, so that it reaches all that are left also when some end meanwhile.
+void revoke_here(comm::ContextId id) {
+  begin_trouble();
+  if (!comm::revoke(id)) return;
+  pt2pt::end_operations(id.bits, ~uint64_t{0xff},
+                        error(MPIX_ERR_REVOKED, "the communicator has been revoked"));
+  pt2pt::examine_receives();
+  for (uint8_t side : {0, 1}) {
+    SharedComm* shared = comm::lookup(id, side);
+    if (!shared || shared->processes < 2 || (shared->tree && !shared->hierarchy)) continue;
+    for_each_other(shared, [&](uint32_t process) {
+      pt2pt::notify(process, pt2pt::kNoticeRevoke, id.bits, nullptr, 0);
+    });
+  }
+}
+
+void on_revoke(uint32_t, uint64_t ctx, const void*, size_t bytes) {
+  if (bytes != 0 || ctx != id_of(ctx).bits) return pt2pt::refuse_notice();
+  revoke_here({ctx});
+}
+
+// ---- Agreements of communicators ----------------------------------------------------------------------------
+
+enum class Purpose : uint8_t { kAgree, kShrink };
+
+struct Member {
+  Comm* comm = nullptr;
+  sched::Proclet* proclet = nullptr;
+  int flag = 0;
+  Comm* made = nullptr;
+  Status status;
+};
+
+/// The members of this process come together; the last one takes part in the agreement for all.
+struct Gathering {
+  explicit Gathering(Purpose its_purpose) : purpose(its_purpose) {}
+  Purpose purpose;
+  std::vector<Member*> members;
+  int32_t flag = -1;
+  size_t acknowledged = SIZE_MAX;  ///< how many losses all of them have acknowledged
+};
+std::unordered_map<uint64_t, Gathering> g_gatherings;  ///< by context id: one at a time
+std::unordered_map<uint64_t, uint32_t> g_numbers;      ///< how many there have been
+
+uint32_t members_expected(comm::ContextId id) {
+  uint32_t n = 0;
+  for (uint8_t side : {0, 1})
+    if (const SharedComm* shared = comm::lookup(id, side)) n += shared->members;
+  return n;
+}
+
+comm::Candidate reserve_for(const Gathering& gathering) {
+  const SharedComm& shared = *gathering.members.front()->comm->shared;
+  if (shared.id.is_drawn()) return comm::draw_candidate();
+  comm::RankState* least = nullptr;
+  for (const Member* m : gathering.members) {
+    comm::RankState* r =
+        comm::state_of_world(static_cast<uint32_t>(m->comm->shared->map.world_of(m->comm->rank)));
+    if (!least || r->led < least->led) least = r;
+  }
+  return comm::reserve(least);
+}
+
+/// The group without the members of the lost processes; the encoded map, no list of those that are left.
+RankMap without(const RankMap& map, const std::vector<uint32_t>& lost) {
+  std::vector<int32_t> worlds, ranks_of_process;
+  for (uint32_t process : lost) {
+    comm::Hierarchy::ranks_of(map, process, &ranks_of_process);
+    for (int32_t rank : ranks_of_process) worlds.push_back(map.world_of(rank));
+    ranks_of_process.clear();
+  }
+  if (worlds.empty()) return map;
+  std::sort(worlds.begin(), worlds.end());
+  return comm::subtract(map, RankMap::from_ranks(worlds));
+}
+
+Status make_shrunk(const Gathering& gathering, const std::vector<uint32_t>& processes,
+                   const Value& decision) {
+  std::vector<uint32_t> lost;
+  for (size_t i = 0; i < processes.size(); ++i)
+    if (decision.lost.has(i)) lost.push_back(processes[i]);
+  if (!decision.candidate.valid()) return comm::none_left("MPIX_Comm_shrink");
+  SharedComm* made[2] = {nullptr, nullptr};
+  for (Member* m : gathering.members) {
+    SharedComm* old = m->comm->shared;
+    SharedComm*& shared = made[old->side];
+    const int32_t world = old->map.world_of(m->comm->rank);
+    if (!shared) {
+      const RankMap map = without(old->map, lost);
+      const RankMap remote = old->inter ? without(*old->remote, lost) : RankMap();
+      if (old->inter && remote.size() == 0)
+        return error(
+            MPIX_ERR_PROC_FAILED,
+            "all members of the remote group have failed; allowed is a group with one left");
+      shared = comm::establish({decision.candidate.id(), &map, old->inter ? &remote : nullptr,
+                                old->members, static_cast<uint32_t>(processes.size() - lost.size()),
+                                old->side, "MPIX_Comm_shrink"});
+    }
+    m->status = comm::enter(shared, shared->map.rank_of(world), m->comm, &m->made);
+  }
+  return {};
+}
+
+Status agree_for_all(const Gathering& gathering, uint32_t number, const char* call, int* flag) {
+  SharedComm* shared = gathering.members.front()->comm->shared;
+  const std::vector<uint32_t> processes = processes_of(shared);
+  Value mine;
+  mine.flag = gathering.flag;
+  mine.lost = mine.acknowledged = ProcessSet(processes.size());
+  const std::vector<uint32_t>& lost = pt2pt::lost_processes();
+  for (size_t i = 0; i < lost.size(); ++i) {
+    const auto place = std::find(processes.begin(), processes.end(), lost[i]);
+    if (place == processes.end()) continue;
+    mine.lost.add(static_cast<size_t>(place - processes.begin()));
+    if (i < gathering.acknowledged)
+      mine.acknowledged.add(static_cast<size_t>(place - processes.begin()));
+  }
+  const bool shrinks = gathering.purpose == Purpose::kShrink;
+  if (shrinks) mine.candidate = reserve_for(gathering);
+  const comm::Candidate candidate = mine.candidate;
+  comm::retire_id(shared->id);
+  Value decision;
+  FGMPI_TRY(join({shared->id.bits, number}, processes, std::move(mine), call, &decision));
+  *flag = decision.flag;
+  if (shrinks) {
+    comm::settle(candidate, decision.candidate.id());
+    Status made;
+    sched::call_on_host([&] { made = make_shrunk(gathering, processes, decision); });
+    return made;
+  }
+  if (decision.acknowledged.contains(decision.lost)) return {};
+  for (size_t i = 0; i < processes.size(); ++i)
+    if (decision.lost.has(i) && !decision.acknowledged.has(i))
+      return pt2pt::process_failed(processes[i]);
+  return {};
+}
+
+void describe(const sched::WaitSite*, std::string* out) {
+  *out += "for the other ranks of its process";
+}
+
+/// All members of this process call it. May switch.
+Status take_part(Comm* comm, Purpose purpose, const char* call, int* flag, Comm** made) {
+  SharedComm* shared = comm->shared;
+  if (shared->tree && !shared->hierarchy && shared->broken)
+    return error(MPI_ERR_UNSUPPORTED_OPERATION,
+                 "the members of this system-ranked communicator were not known before one failed");
+  Gathering& gathering = g_gatherings.try_emplace(shared->id.bits, purpose).first->second;
+  if (gathering.purpose != purpose)
+    return error(MPI_ERR_OTHER, "another rank of this process is in %s",
+                 purpose == Purpose::kAgree ? "MPIX_Comm_shrink" : "MPIX_Comm_agree");
+  Member me;
+  me.comm = comm;
+  me.proclet = sched::current();
+  gathering.members.push_back(&me);
+  gathering.flag &= *flag;
+  gathering.acknowledged =
+      std::min(gathering.acknowledged, acknowledged_by(shared->id.bits, comm::rank_state()->local));
+  if (gathering.members.size() < members_expected(shared->id)) {
+    sched::WaitSite site{call, describe, false};
+    sched::park(&site);
+  } else {
+    const Gathering all = std::move(gathering);
+    g_gatherings.erase(shared->id.bits);
+    int agreed = *flag;
+    const uint32_t number = g_numbers[shared->id.bits]++;
+    const Status status = agree_for_all(all, number, call, &agreed);
+    for (Member* m : all.members) {
+      if (m->status.ok() && !status.ok()) m->status = Status(status.error_class(), status.what());
+      m->flag = agreed;
+      if (m != &me) sched::ready(m->proclet);
+    }
+  }
+  *flag = me.flag;
+  *made = me.made;
+  return std::move(me.status);
+}
+
+// ---- Learning of failures -----------------------------------------------------------------------------------
+
+void on_failure(uint32_t, uint64_t process, const void*, size_t bytes) {
+  if (bytes != 0 || process >= g_av.processes() || process == g_av.me())
+    return pt2pt::refuse_notice();
+  process_lost(static_cast<uint32_t>(process), true);
+}
+
+/// To the processes of the job that may not see it themselves: all, if the lost one was on another host, else those of the
+/// other hosts.
+void tell_others(uint32_t lost) {
+  const bool here = g_hosts.host_of(lost) == g_hosts.host_of(g_av.me());
+  for (uint32_t p = 0; p < g_av.processes(); ++p) {
+    if (p == g_av.me() || pt2pt::is_lost(p)) continue;
+    if (here && g_hosts.host_of(p) == g_hosts.host_of(g_av.me())) continue;
+    pt2pt::notify(p, pt2pt::kNoticeFailure, lost, nullptr, 0);
+  }
+}
+
+void forget(comm::ContextId id) {
+  g_acknowledged.erase(id.bits);
+  g_numbers.erase(id.bits);
+  on_dropped(id);
+}
+
+}  // namespace
+
+void start() {
+  static bool started = false;
+  if (std::exchange(started, true)) return;
+  init_agreements();
+  pt2pt::set_receive_judge(judge);
+  pt2pt::set_notice_handler(pt2pt::kNoticeRevoke, on_revoke);
+  pt2pt::set_notice_handler(pt2pt::kNoticeFailure, on_failure);
+  comm::add_dropped_handler(forget);
+}
+
+bool process_lost(uint32_t process, bool pass_on) {
+  if (pt2pt::is_lost(process)) return false;
+  begin_trouble();
+  pt2pt::lose_process(process);
+  comm::break_by_loss();
+  pt2pt::examine_receives();
+  on_lost(process);
+  if (pass_on && process < g_av.processes() && g_hosts.count() > 1) tell_others(process);
+  return true;
+}
+
+bool troubled() { return g_troubled; }
+
+void revoke(Comm* comm) { revoke_here(comm->shared->id); }
+
+void acknowledge(Comm* comm) {
+  const uint32_t local = comm::rank_state()->local;
+  g_acknowledged[comm->shared->id.bits][local] = pt2pt::lost_processes().size();
+  pt2pt::resume_receives(local);
+}
+
+RankMap acknowledged(Comm* comm) {
+  const std::vector<uint32_t>& lost = pt2pt::lost_processes();
+  const size_t count = acknowledged_by(comm->shared->id.bits, comm::rank_state()->local);
+  const RankMap& peers = comm->shared->peers();
+  std::vector<int32_t> ranks, worlds;
+  for (size_t i = 0; i < count; ++i) comm::Hierarchy::ranks_of(peers, lost[i], &ranks);
+  std::sort(ranks.begin(), ranks.end());
+  for (int32_t rank : ranks) worlds.push_back(peers.world_of(rank));
+  return RankMap::from_ranks(worlds);
+}
+
+Status agree(Comm* comm, int* flag) {
+  Comm* none = nullptr;
+  return take_part(comm, Purpose::kAgree, "MPIX_Comm_agree", flag, &none);
+}
+
+Status shrink(Comm* comm, Comm** out) {
+  int flag = 0;
+  return take_part(comm, Purpose::kShrink, "MPIX_Comm_shrink", &flag, out);
+}
+
+void agree_to_end() {
+  std::vector<uint32_t> processes(g_av.processes());
+  for (uint32_t p = 0; p < processes.size(); ++p) processes[p] = p;
+  Value mine, decision;
+  mine.lost = mine.acknowledged = ProcessSet(processes.size());
+  const Status status = join({kEndContext, 0}, processes, mine, "the end of the job", &decision);
+  if (!status.ok())
+    std::fprintf(stderr, "fgmpi: at the end of the job: %s\n", status.what().c_str());
+}
+
+bool end_is_agreed() { return is_decided({kEndContext, 0}); }
+
+Status check_usable(const Comm* comm) {
+  return comm->shared->broken & comm::kRevoked ? comm::broken_status(*comm->shared) : Status();
+}
+
+Status check_receive(const Comm* comm, int source, int tag) {
+  if (source == MPI_PROC_NULL) return check_usable(comm);
+  return pt2pt::refusal({comm->shared->id.plane(comm::kPlanePt2pt), source, tag},
+                        comm::rank_state()->local);
+}
+
+}  // namespace fgmpi::survivors
