@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# mpiexec -ft: jobs that go on when processes fail. failures.sh BIN PROGRAMS [REPETITIONS OF THE KILLS]
+set -u
+bin=$1 programs=$2 repetitions=${3:-6}
+work=$(mktemp -d /tmp/failures.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+out=$work/out failed=0
+unset FGMPI_NFG FGMPI_RANKS
+
+# job NAME STATUS PATTERN SECONDS COMMAND...: its exit status, and a line of its output.
+job() {
+  local name=$1 expected=$2 pattern=$3 seconds=$4 status
+  shift 4
+  timeout -k 5 "$seconds" "$@" </dev/null >"$out" 2>&1
+  status=$?
+  if [ $status != "$expected" ] || ! grep -qE "$pattern" "$out"; then
+    echo "FAILED $name: exit status $status, expected $expected and /$pattern/"
+    head -20 "$out"
+    failed=1
+    return 1
+  fi
+}
+
+# The status of a job that goes on tells of the process that has failed.
+for shape in "2 1" "4 1" "2 3" "3 20"; do
+  read -r p c <<<"$shape"
+  job "one of $p processes x $c ranks is killed" 137 "^$(((p - 1) * c)) of $((p * c)) ranks are left" 60 \
+    "$bin/mpiexec" -ft -n "$p" -nfg "$c" "$programs/one_fails" kill &&
+    { [ "$(grep -c 'process .* is gone: .*; the job goes on' "$out")" = 1 ] ||
+      { echo "FAILED the loss is not reported once"; cat "$out"; failed=1; }; }
+done
+job "a rank exits with status 1" 1 "^3 of 4 ranks are left" 60 \
+  "$bin/mpiexec" -disable-auto-cleanup -n 4 "$programs/one_fails" exit
+FGMPI_SCHED=random:3 job "in a random order" 137 "^6 of 9 ranks are left" 60 \
+  "$bin/mpiexec" -ft -n 3 -nfg 3 "$programs/one_fails" kill
+job "a farm loses half of its workers" 137 "^4 workers failed" 60 "$bin/mpiexec" -ft -n 8 "$programs/farm"
+# Without -ft the job ends.
+job "without -ft" 9 "killed by signal 9" 60 "$bin/mpiexec" -n 3 "$programs/one_fails" kill || true
+
+# Kills at any moment: K of P processes, some time after all have started.
+kills() { # kills P C K ROUNDS SEED
+  local p=$1 c=$2 k=$3 rounds=$4 seed=$5 job i
+  RANDOM=$seed
+  rm -rf "$work/pids" && mkdir "$work/pids"
+  timeout -k 5 120 "$bin/mpiexec" -ft -n "$p" -nfg "$c" "$programs/random_kills" "$rounds" "$work/pids" \
+    </dev/null >"$out" 2>&1 &
+  job=$!
+  for ((i = 0; i < 2000; i++)); do
+    [ "$(find "$work/pids" -name '*[0-9]' | wc -l)" = "$p" ] && break
+    sleep 0.01
+  done
+  for victim in $(shuf -i 0-$((p - 1)) -n "$k" --random-source=<(yes "$seed")); do
+    sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
+    kill -KILL "$(cat "$work/pids/$((victim * c))")" 2>/dev/null
+  done
+  wait $job
+  local status=$?
+  if { [ $status != 0 ] && [ $status != 1 ] && [ $status != 137 ]; } || ! grep -qE "^[0-9]+ of $((p * c)) ranks are left" "$out"; then
+    echo "FAILED kills $*: exit status $status"
+    head -20 "$out"
+    failed=1
+  fi
+}
+for ((r = 1; r <= repetitions; r++)); do
+  kills 4 1 2 300 "$r"
+  kills 3 4 1 200 "$((r + 1000))"
+  kills 5 1 4 300 "$((r + 2000))"
+done
+exit $failed
