@@ -3,7 +3,7 @@
   symbols.py HOST_LIBRARY OUR_LIBRARY FGMPI_INFO
 
 Every function and data symbol of the host must be there, data in the same size, MPI_X as a weak alias of
-PMPI_X; and every function is exactly one of owned, forwarded and pending.
+PMPI_X; and every function is exactly one of owned and forwarded; none is pending.
 """
 
 import re
@@ -60,6 +60,8 @@ def main():
         check(False, f"{name} is listed as {table[name]}, but the host does not export it")
 
     pending = sorted(name for name, kind in table.items() if kind == "pending")
+    for name in pending:
+        check(False, f"{name} is pending: nobody answers it")
     print(f"{len(host)} symbols of the host, {len(table)} functions, {len(pending)} of them pending")
     if failures:
         print("\n".join(failures))
