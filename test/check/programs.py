@@ -19,6 +19,18 @@ import tempfile
 
 # Test, kinds of its findings, why.
 WRONG = [
+    (r"apps\.caching_library", "leaks", "a library that keeps its key of attributes"),
+    (r"attr\.attributes", "arguments", "a communicator is used after it was freed: what the error says"),
+    (r"attr\.datatypes", "leaks", "a type is left for the end of the job"),
+    (r"coll\.errors", "arguments", "buffers that overlap: what the error says"),
+    (r"coll\.lengths", "collectives,types", "members give different lengths: what the error says"),
+    (r"comm\.system_ranked_errors", "collectives", "members make different calls: what the error says"),
+    (r"file\.datareps", "leaks", "a type of a data representation is left"),
+    (r"pt2pt\.borders", "types", "messages that are too long"),
+    (r"pt2pt\.errors", "types,arguments,buffers", "what errors say"),
+    (r"rma\.errors", "arguments", "what errors say"),
+    # Not found fault with, but they measure memory, which -check needs for itself.
+    (r"coll\.burst|dynamic\..*cycles|memory", "status", "they measure their own memory"),
 ]
 
 
@@ -59,7 +71,7 @@ def run(arguments, name, command, environment):
             f'\n      {c["call"]}({c["arguments"]}) {c.get("file", "?")}:{c.get("line", 0)} {c["role"]}' for c in f["calls"][:3])
             for f in unwanted[:4]]
         return "\n    ".join(lines)
-    if not findings and done.returncode != 0:
+    if not findings and done.returncode != 0 and "status" not in expected(name):
         return f"status {done.returncode}: {(done.stdout + done.stderr)[-400:]}"
     return None
 

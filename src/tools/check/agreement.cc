@@ -397,7 +397,7 @@ void look_at_collective(Call* call) {
   if (!g_process.wants(Kind::kCollectives) && !g_process.wants(Kind::kRaces)) return;
   Rank* rank = call->rank();
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
-  if (!own || own->comm->local_members == 0) return;
+  if (!own || own->comm->local_members == 0 || own->comm->foreign) return;
   Comm& c = *own->comm;
   const Arguments a{*call, *own};
   const uint64_t number = own->collectives++;
@@ -510,6 +510,9 @@ void report_disagreements() {
 
 void report_collectives_left() {
   report_disagreements();
+  // Ranks that only have sessions are not followed.
+  for (const auto& rank : g_process.all)
+    if (!rank) return;
   for (const auto& [key, queue] : g_queues) {
     if (queue->broken) continue;
     const Comm* c = find_comm(key);

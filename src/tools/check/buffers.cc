@@ -161,6 +161,18 @@ bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   return true;
 }
 
+/// Is the buffer for MPI_PROC_NULL, so that nothing touches it?
+bool goes_nowhere(const Call& call, const Parameter& p) {
+  const bool sends = p.what == What::kRead;
+  const bool both = p.what == What::kBoth;
+  auto nowhere = [&](int8_t Positions::*rank) {
+    return call.has(rank) && call.value(rank) == MPI_PROC_NULL;
+  };
+  if (nowhere(&Positions::target)) return true;
+  if (both) return false;
+  return nowhere(sends ? &Positions::dest : &Positions::source);
+}
+
 void add_region(Call* call, const Parameter& p, int64_t word, OwnComm* own) {
   const Parameter* second = p.second < 0 ? nullptr : &call->info().parameters[p.second];
   if (p.length < 0 || !second || second->object != Object::kDatatype || second->array) return;
@@ -169,7 +181,7 @@ void add_region(Call* call, const Parameter& p, int64_t word, OwnComm* own) {
   r.writes = p.what != What::kRead;
   r.type = static_cast<MPI_Datatype>(call->at(p.second));
   const Layout* l = layout_of(r.type);
-  if (!l || word == word_of_in_place() || l->size == 0) return;
+  if (!l || word == word_of_in_place() || l->size == 0 || goes_nowhere(*call, p)) return;
   if (call->info().collective == Collective::kBcast)
     r.writes = call->value(&Positions::root) != own->rank;
   if (call->info().parameters[p.length].what == What::kCounts) {

@@ -55,6 +55,7 @@ void Call::after(int result) {
   if (!rank_) return;
   lock();
   take_arrived();
+  if (!g_process.deadlock.empty()) withdraw_deadlock();
   const bool some = info().role == Role::kCompletion && result != MPI_SUCCESS;
   if (result == MPI_SUCCESS || some) {
     if (info().at.given >= 0 || info().at.made >= 0) note_requests(this);

@@ -162,5 +162,7 @@ void ask_home();
 /// Looks at what has come in from other processes.
 void take_arrived();
 void rank_ends(Rank* rank);
+/// A rank goes on: what was reported as a deadlock was none, because another job or the limit of buffering has given way.
+void withdraw_deadlock();
 
 }  // namespace fgmpi::check

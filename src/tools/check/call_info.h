@@ -74,7 +74,7 @@ enum class Collective : uint8_t {
 
 /// Where a call has the parameters that are looked at by name; -1: nowhere. Of a call with one buffer, both names are its.
 struct Positions {
-  int8_t comm, root, op, dest, source, send_tag, recv_tag;
+  int8_t target, comm, root, op, dest, source, send_tag, recv_tag;
   int8_t send_buffer, send_count, send_type, recv_buffer, recv_count, recv_type;
   int8_t given, made;  ///< requests that the call is given, or makes
   int8_t flag, index, out_count, indices, message;

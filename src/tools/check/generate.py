@@ -67,7 +67,7 @@ HIDES_ORDER = """Psend_init Precv_init Comm_spawn Comm_spawn_multiple Comm_accep
   Intercomm_create_from_groups Comm_create_group Comm_create_from_group""".split()
 FOLLOWED = "kComm kGroup kDatatype kOp kInfo kErrhandler kKeyval kWin kFile kMessage".split()
 # The names of the parameters of struct Positions, the first that a call has.
-POSITIONS = {"comm": "comm", "root": "root", "op": "op", "dest": "dest", "source": "source", "send_tag": "sendtag tag",
+POSITIONS = {"target": "target_rank", "comm": "comm", "root": "root", "op": "op", "dest": "dest", "source": "source", "send_tag": "sendtag tag",
              "recv_tag": "recvtag tag", "send_buffer": "sendbuf buf buffer", "send_count": "sendcount count",
              "send_type": "sendtype datatype", "recv_buffer": "recvbuf buf buffer", "recv_count": "recvcount count",
              "recv_type": "recvtype datatype"}

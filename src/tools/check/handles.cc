@@ -67,16 +67,20 @@ void look_at_use(Call* call, const Parameter& p, uint64_t key) {
   if (rank->made[object].contains(key) || call->nested()) return;
   const std::string what = name_of(p.object);
   if (p.object == Object::kComm && g_process.makes_others) return;
-  if (auto freed = rank->freed[object].find(key); freed != rank->freed[object].end())
-    return report(Kind::kArguments, "a " + what + " is used after it was freed",
-                  "a handle may be used until the call that frees it",
-                  {call->me(), participant(rank, freed->second, "freed it")});
+  if (auto freed = rank->freed[object].find(key); freed != rank->freed[object].end()) {
+    report(Kind::kArguments, "a " + what + " is used after it was freed",
+           "a handle may be used until the call that frees it",
+           {call->me(), participant(rank, freed->second, "freed it")});
+    return;
+  }
   for (const auto& other : g_process.all) {
     if (!other || other.get() == rank) continue;
-    if (auto made = other->made[object].find(key); made != other->made[object].end())
-      return report(Kind::kArguments, "a " + what + " of another rank is used",
-                    "a handle means something only to the rank that made it",
-                    {call->me(), participant(other.get(), made->second.call, "made it")});
+    if (auto made = other->made[object].find(key); made != other->made[object].end()) {
+      report(Kind::kArguments, "a " + what + " of another rank is used",
+             "a handle means something only to the rank that made it",
+             {call->me(), participant(other.get(), made->second.call, "made it")});
+      return;
+    }
   }
 }
 
@@ -133,6 +137,9 @@ void look_at_handles(Call* call) {
     if (is_nobodys(p.object, key)) continue;
     if (p.object == Object::kComm && call->at(i) == call->rank()->last_comm) continue;
     if (p.object != Object::kMessage && p.object != Object::kKeyval) look_at_use(call, p, key);
+    // Another thread may get the handle again before this call returns.
+    if (g_process.threads && p.life == Life::kFreed && p.object != Object::kMessage)
+      note_freed(call, p, key);
   }
 }
 
@@ -151,7 +158,7 @@ void note_handles(Call* call) {
     } else if (p.life == Life::kCreated) {
       if (uint64_t key = read_handle(p, call->at(i))) note_made(call, call->record(), p, key);
     } else if (p.life == Life::kFreed && p.object != Object::kMessage) {
-      note_freed(call, p, call->old[i]);
+      if (!g_process.threads) note_freed(call, p, call->old[i]);
     } else if (p.life == Life::kFreed && read_handle(p, call->at(i)) != call->old[i]) {
       note_freed(call, p, call->old[i]);
     } else if (p.life == Life::kChanged && p.object == Object::kDatatype &&

@@ -38,12 +38,14 @@ void before_deadlock_report() {
       if (const CallRecord* awaited = awaited_by(rank.get(), *rank->current))
         calls.push_back(participant(rank.get(), *awaited, "is waited for"));
       if (g_process.unbuffered)
-        report(Kind::kBuffering, "ranks wait for ever when no standard send is buffered",
-               "MPI may buffer a standard send or not: the receive has to begin either way",
-               std::move(calls));
+        g_process.deadlock.push_back(
+            report(Kind::kBuffering, "ranks wait for ever when no standard send is buffered",
+                   "MPI may buffer a standard send or not: the receive has to begin either way",
+                   std::move(calls)));
       else
-        report(Kind::kDeadlock, "ranks wait for ever: no message is on its way", "",
-               std::move(calls));
+        g_process.deadlock.push_back(report(Kind::kDeadlock,
+                                            "ranks wait for ever: no message is on its way", "",
+                                            std::move(calls)));
     }
 }
 
@@ -124,6 +126,11 @@ void take_arrived() {
     list.swap(g_arrived);
   }
   for (const auto& one : list) on_message(one.data(), static_cast<int>(one.size()));
+}
+
+void withdraw_deadlock() {
+  for (uint64_t key : g_process.deadlock) g_process.spool.withdraw(key);
+  g_process.deadlock.clear();
 }
 
 void rank_ends(Rank* rank) {

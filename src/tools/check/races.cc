@@ -117,7 +117,8 @@ void tell_race(Rank* rank, const Wildcard& w, const Message& other, const Posted
                 "another tag, communicator or order for messages of another kind", false,
                 {participant(rank, w.call), sender_of(w.taken_world, w.sender, "sent what it took"),
                  sender_of(other.source_world, other.call, "sent what it could have taken")});
-  if (!w.probe && taker && taker->source != MPI_ANY_SOURCE && !taker->probe)
+  // Who looks at the status can wait for whatever has not come yet.
+  if (!w.probe && !w.status_read && taker && taker->source != MPI_ANY_SOURCE && !taker->probe)
     races_of(rank).needed.push_back({w, other, taker->call, taker->comm});
   else
     tell_harmless_perhaps(rank, w, other);

@@ -52,10 +52,14 @@ void fill_comm(Comm* c, MPI_Comm handle) {
   if (inter) {
     g_next.MPI_Comm_remote_group(handle, &group);
     c->remote = world_ranks(group);
+    for (int world : c->remote) c->foreign = c->foreign || world == MPI_UNDEFINED;
   }
   std::set<int> processes;
   for (int world : c->group) {
-    if (world == MPI_UNDEFINED) continue;
+    if (world == MPI_UNDEFINED) {
+      c->foreign = true;
+      continue;
+    }
     if (is_local(world)) ++c->local_members;
     processes.insert(MPIX_Tool_process(world));
   }
@@ -214,10 +218,11 @@ findings::Participant participant(const Rank* rank, const CallRecord& call, cons
   return {rank ? rank->world : -1, call.info().name, arguments_of(call, rank), call.site, role};
 }
 
-void report(Kind kind, std::string sentence, std::string allowed,
-            std::vector<findings::Participant> calls, bool note) {
-  if (!g_process.wants(kind)) return;
-  g_process.spool.add({kind, std::move(sentence), std::move(allowed), std::move(calls), note});
+uint64_t report(Kind kind, std::string sentence, std::string allowed,
+                std::vector<findings::Participant> calls, bool note) {
+  if (!g_process.wants(kind)) return 0;
+  return g_process.spool.add(
+      {kind, std::move(sentence), std::move(allowed), std::move(calls), note});
 }
 
 }  // namespace fgmpi::check

@@ -43,6 +43,7 @@ struct Comm {
   uint64_t key = 0;
   int size = 0;
   bool inter = false;
+  bool foreign = false;  ///< it has members of other jobs
   std::vector<int> group,
       remote;  ///< world ranks by rank; MPI_UNDEFINED: of another job. remote: intercommunicators
   int local_members = 0;    ///< of the own group, in this process
@@ -213,6 +214,7 @@ struct Process {
   std::map<uint64_t, std::unique_ptr<Comm>> comms;  ///< by key
   std::vector<Inbox> inboxes;                       ///< by world rank minus first
   std::unordered_map<const void*, uint64_t> sites;
+  std::vector<uint64_t> deadlock;  ///< findings that are none if a rank goes on
   bool wants(Kind kind) const { return kinds & findings::bit_of(kind); }
 };
 extern Process& g_process;
@@ -231,8 +233,8 @@ uint64_t site_of(Rank* rank, const void* return_address);
 /// "count=1, datatype=MPI_INT, dest=3": what can be said of a call's arguments.
 std::string arguments_of(const CallRecord& call, const Rank* rank);
 findings::Participant participant(const Rank* rank, const CallRecord& call, const char* role = "");
-/// Writes a finding unless its kind is not wanted.
-void report(Kind kind, std::string sentence, std::string allowed,
-            std::vector<findings::Participant> calls, bool note = false);
+/// Writes a finding unless its kind is not wanted. Returns its key in the spool.
+uint64_t report(Kind kind, std::string sentence, std::string allowed,
+                std::vector<findings::Participant> calls, bool note = false);
 
 }  // namespace fgmpi::check

@@ -24,9 +24,10 @@ void look_at_foreign(Call* call, MPI_Request handle) {
     if (!other || other.get() == call->rank()) continue;
     auto found = other->requests.find(handle);
     if (found == other->requests.end()) continue;
-    return report(Kind::kArguments, "a request of another rank is used",
-                  "a handle means something only to the rank that made it",
-                  {call->me(), participant(other.get(), found->second.call, "made it")});
+    report(Kind::kArguments, "a request of another rank is used",
+           "a handle means something only to the rank that made it",
+           {call->me(), participant(other.get(), found->second.call, "made it")});
+    return;
   }
 }
 

@@ -48,17 +48,28 @@ void Report::read(const std::string& folder) {
   }
 }
 
+std::set<uint64_t> Report::withdrawn_in(std::string_view text) const {
+  std::set<uint64_t> keys;
+  while (text.find('\n') != text.npos) {
+    std::string_view line = take_word(&text, '\n');
+    uint64_t key = 0;
+    if (line.starts_with("X ") && read_number(line.substr(2), &key, 16)) keys.insert(key);
+  }
+  return keys;
+}
+
 void Report::read_text(std::string_view text) {
+  const std::set<uint64_t> withdrawn = withdrawn_in(text);
   while (!text.empty()) {
     if (text.find('\n') == text.npos) return;  // cut off while it was written
-    read_record(take_word(&text, '\n'));
+    read_record(take_word(&text, '\n'), withdrawn);
   }
 }
 
-void Report::read_record(std::string_view line) {
+void Report::read_record(std::string_view line, const std::set<uint64_t>& withdrawn) {
   const std::string_view kind = take_word(&line, ' ');
   uint64_t key = 0;
-  if (kind == "F" || kind == "N") return read_finding(line, kind == "N");
+  if (kind == "F" || kind == "N") return read_finding(line, kind == "N", withdrawn);
   if (!read_number(take_word(&line, ' '), &key, 16)) return;
   if (kind == "S") {
     Site site;
@@ -67,11 +78,11 @@ void Report::read_record(std::string_view line) {
     sites_[key] = site;
   } else if (kind == "R") {
     int64_t rank = 0;
-    if (read_number(line, &rank, 10)) found_[key].ranks.insert(rank);
+    if (read_number(line, &rank, 10) && !withdrawn.contains(key)) found_[key].ranks.insert(rank);
   }
 }
 
-void Report::read_finding(std::string_view line, bool note) {
+void Report::read_finding(std::string_view line, bool note, const std::set<uint64_t>& withdrawn) {
   uint64_t key = 0;
   unsigned kind = 0;
   std::string_view head = take_word(&line, '\t');
@@ -93,7 +104,7 @@ void Report::read_finding(std::string_view line, bool note) {
     p.role = fields;
     f.calls.push_back(std::move(p));
   }
-  if (f.calls.empty()) return;
+  if (f.calls.empty() || withdrawn.contains(key)) return;
   Joined& joined = found_[key];
   joined.ranks.insert(f.calls[0].rank);
   if (!joined.finding.calls.empty()) return;

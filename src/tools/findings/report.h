@@ -27,7 +27,7 @@ class Report {
  public:
   /// Adds all files of findings in the folder. What cannot be read of them is left out.
   void read(const std::string& folder);
-  /// Adds what one such file holds.
+  /// Adds what one such file holds, but what it takes back.
   void read_text(std::string_view text);
   /// Finds the lines of all sites; by libbacktrace.
   void resolve();
@@ -44,8 +44,9 @@ class Report {
   static Status check_name(const std::string& path);
 
  private:
-  void read_record(std::string_view line);
-  void read_finding(std::string_view line, bool note);
+  std::set<uint64_t> withdrawn_in(std::string_view text) const;
+  void read_record(std::string_view line, const std::set<uint64_t>& withdrawn);
+  void read_finding(std::string_view line, bool note, const std::set<uint64_t>& withdrawn);
   std::string count_words() const;  ///< "2 findings, 1 note"
   std::string place_words(uint64_t site) const;
   const Line* line_of(uint64_t site) const;

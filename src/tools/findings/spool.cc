@@ -60,13 +60,16 @@ uint64_t Spool::add_site(const Site& site) {
   return number;
 }
 
-void Spool::add(const Finding& f) {
+uint64_t Spool::add(const Finding& f) {
   const uint64_t key = key_of(f);
   std::lock_guard guard(lock_);
   auto [known, fresh] = ranks_.try_emplace(key);
-  if (!known->second.insert(f.calls.at(0).rank).second) return;
+  if (!known->second.insert(f.calls.at(0).rank).second) return key;
   const auto name = static_cast<unsigned long long>(key);
-  if (!fresh) return write(format("R %llx %lld\n", name, static_cast<long long>(f.calls[0].rank)));
+  if (!fresh) {
+    write(format("R %llx %lld\n", name, static_cast<long long>(f.calls[0].rank)));
+    return key;
+  }
   std::string line =
       format("%c %llx %u\t", f.note ? 'N' : 'F', name, static_cast<unsigned>(f.kind)) +
       escaped(f.sentence) + "\t" + escaped(f.allowed);
@@ -75,6 +78,12 @@ void Spool::add(const Finding& f) {
             escaped(p.arguments) + format("\x1f%llx\x1f", static_cast<unsigned long long>(p.site)) +
             escaped(p.role);
   write(line + "\n");
+  return key;
+}
+
+void Spool::withdraw(uint64_t key) {
+  std::lock_guard guard(lock_);
+  if (ranks_.erase(key)) write(format("X %llx\n", static_cast<unsigned long long>(key)));
 }
 
 }  // namespace fgmpi::findings

@@ -4,6 +4,7 @@
 //   F <key, hex> <kind> \t sentence \t allowed { \t rank \x1f call \x1f arguments \x1f site \x1f role }    the first of a key
 //   N ...                                                                         the same of a note
 //   R <key, hex> <rank>                                                           another rank with the same
+//   X <key, hex>                                                                  it was none: of this file it is forgotten
 //
 // One record a line; control characters in texts are escaped (base/strings.h). The key is the same in all processes and for
 // all ranks whose finding differs in nothing but ranks and arguments. Each record is one write, appended.
@@ -29,8 +30,10 @@ class Spool {
   void open(std::string folder) { folder_ = std::move(folder); }
   /// The number of a place: the same in every process of the job.
   uint64_t add_site(const Site& site);
-  /// Writes it, or counts its rank.
-  void add(const Finding& finding);
+  /// Writes it, or counts its rank. Returns its key.
+  uint64_t add(const Finding& finding);
+  /// Takes back what this process has written with the key.
+  void withdraw(uint64_t key);
 
  private:
   void write(const std::string& line);
