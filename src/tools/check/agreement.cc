@@ -30,6 +30,7 @@ struct Entry {
   Announcement first;
   bool known = false;  ///< `first` is there
   bool root_was_first = false;
+  uint64_t agreed = 0;  ///< agreed_of() the first call here
   uint64_t counts = 0;  ///< hash of the array of counts of the first member here
   int arrived = 0;      ///< members in this process
   int left = 0;         ///< members in this process that MPI has let go
@@ -37,7 +38,7 @@ struct Entry {
   int sums = 0;
   bool sum_known = true;
   uint64_t sum = 0;
-  Clock clock, root_clock;  ///< what the members here knew, and the root
+  Knowledge known_by_all, known_by_root;  ///< what the members here knew, and the root
 };
 
 struct Disagreement {
@@ -72,29 +73,36 @@ class Guard {
 }  // namespace
 
 struct CallQueue {
-  std::deque<std::unique_ptr<Entry>> entries;  ///< by number, from `first`; null: over
-  uint64_t first = 0;
+  std::vector<std::unique_ptr<Entry>> ring;  ///< by number; its size is a power of two
+  uint64_t first = 0, next = 0;              ///< numbers of the oldest that is there, and behind the newest
   bool broken = false;  ///< there was a disagreement: what follows from it is not reported
 
   Entry* at(uint64_t number) {
     if (number < first) return nullptr;
-    while (number >= first + entries.size()) {
-      if (g_spare.empty()) {
-        entries.push_back(std::make_unique<Entry>());
-      } else {
-        entries.push_back(std::move(g_spare.back()));
-        g_spare.pop_back();
-      }
-    }
-    return entries[number - first].get();
+    while (number >= next) make_next();
+    return ring[number & (ring.size() - 1)].get();
   }
   void end(uint64_t number) {
-    auto& entry = entries[number - first];
+    auto& entry = ring[number & (ring.size() - 1)];
     *entry = Entry();
     g_spare.push_back(std::move(entry));
-    while (!entries.empty() && !entries.front()) {
-      entries.pop_front();
-      ++first;
+    while (first < next && !ring[first & (ring.size() - 1)]) ++first;
+  }
+
+ private:
+  void make_next() {
+    if (next - first == ring.size()) {
+      std::vector<std::unique_ptr<Entry>> larger(std::max<size_t>(4, ring.size() * 2));
+      for (uint64_t i = first; i < next; ++i)
+        larger[i & (larger.size() - 1)] = std::move(ring[i & (ring.size() - 1)]);
+      ring = std::move(larger);
+    }
+    auto& entry = ring[next++ & (ring.size() - 1)];
+    if (g_spare.empty()) {
+      entry = std::make_unique<Entry>();
+    } else {
+      entry = std::move(g_spare.back());
+      g_spare.pop_back();
     }
   }
 };
@@ -279,18 +287,10 @@ uint64_t hash_of_counts(const Arguments& a) {
 
 /// Does the call give what the first one here has given, so that it needs no further look? REQUIRES: a Guard.
 bool repeats(const Arguments& a, const Entry& e) {
-  const Call& call = a.call;
-  const CallRecord& first = e.first.call;
-  if (!e.known || e.arrived == 0 || call.record().id != first.id) return false;
-  const CallInfo& info = call.info();
-  for (unsigned set = info.sets.agreed; set; set &= set - 1) {
-    const int i = __builtin_ctz(set);
-    if (call.at(i) != first.words[i]) return false;
-    if (info.parameters[i].object == Object::kDatatype &&
-        !is_predefined(static_cast<int>(call.at(i))))
-      return false;
-  }
-  return !(info.at.root >= 0 && (a.is_root() || e.root_was_first)) && hash_of_counts(a) == e.counts;
+  const uint64_t agreed = a.call.agreed();
+  if (e.arrived == 0 || agreed == 0 || agreed != e.agreed) return false;
+  const bool rooted = a.call.has(&Positions::root) && (a.is_root() || e.root_was_first);
+  return !rooted && hash_of_counts(a) == e.counts;
 }
 
 Announcement announcement_of(const Arguments& a, int world, uint64_t number) {
@@ -318,12 +318,11 @@ Announcement announcement_of(const Arguments& a, int world, uint64_t number) {
 // ---- Members arrive ----------------------------------------------------------------------------------------------------
 
 /// REQUIRES: a Guard.
-void end_if_over(const Comm& c, uint64_t number) {
-  CallQueue& queue = *c.calls;
-  const Entry* e = queue.at(number);
-  if (!e || e->arrived < c.local_members ||
+void end_if_over(const Comm& c, uint64_t number, const Entry* e) {
+  if (e->arrived < c.local_members ||
       (e->left < c.local_members && g_process.wants(Kind::kRaces)))
     return;
+  CallQueue& queue = *c.calls;
   const bool home = c.home == g_process.me;
   const int others = home ? static_cast<int>(c.others.size()) : 0;
   const bool sums = has_sum(e->first.call.info().collective);
@@ -354,7 +353,7 @@ void on_announcement(const Announcement& said) {
     e->first = said;
   e->known = true;
   ++e->announced;
-  if (const Comm* c = find_comm(said.comm)) end_if_over(*c, said.number);
+  if (const Comm* c = find_comm(said.comm)) end_if_over(*c, said.number, e);
 }
 
 void on_sum(const WireSum& sum) {
@@ -364,7 +363,7 @@ void on_sum(const WireSum& sum) {
   ++e->sums;
   e->sum += sum.sum;
   e->sum_known = e->sum_known && sum.known;
-  if (const Comm* c = find_comm(sum.comm)) end_if_over(*c, sum.number);
+  if (const Comm* c = find_comm(sum.comm)) end_if_over(*c, sum.number, e);
 }
 
 /// What members know when they have left follows from these: bit 0 what all knew, bit 1 what the root knew.
@@ -419,6 +418,7 @@ void look_at_collective(Call* call) {
       if (e->known) compare(c.calls, said, e->first);
       if (e->arrived == 0) {
         e->first = said;
+        e->agreed = call->agreed();
         e->counts = hash_of_counts(a);
         e->root_was_first = info.at.root >= 0 && a.is_root();
         e->known = true;
@@ -426,17 +426,15 @@ void look_at_collective(Call* call) {
       }
     }
     ++e->arrived;
-    if (rank->clock) {
-      learn(&e->clock, rank->clock);
-      if (info.at.root >= 0 && a.is_root()) e->root_clock = rank->clock;
-    }
+    e->known_by_all.learn(rank->knows);
+    if (info.at.root >= 0 && a.is_root()) e->known_by_root = rank->knows;
     if (has_sum(info.collective)) {
       e->sum_known = sum_of(a, &e->sum) && e->sum_known;
       sums = c.home != g_process.me && e->arrived == c.local_members;
       summed.known = e->sum_known;
       summed.sum = e->sum;
     }
-    end_if_over(c, number);
+    end_if_over(c, number, e);
   }
   if (announced) MPIX_Tool_notify(c.home, &*announced, sizeof *announced);
   if (sums) MPIX_Tool_notify(c.home, &summed, sizeof summed);
@@ -451,13 +449,13 @@ void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& ca
   Entry* e = c.calls->at(call.number);
   if (!e) return;
   if (what != kNothing) {
-    learn(&rank->clock, what == kOfRoot ? e->root_clock : e->clock);
+    rank->knows.learn(what == kOfRoot ? e->known_by_root : e->known_by_all);
     // What members in other processes knew is not known here: their order follows from the number of the call.
     if (!c.others.empty() || c.inter)
-      learn(&rank->clock, of_comm(c.key & ~uint64_t{1}), call.number + 1);
+      rank->knows.learn_comm({of_comm(c.key & ~uint64_t{1}), call.number + 1});
   }
   ++e->left;
-  end_if_over(c, call.number);
+  end_if_over(c, call.number, e);
 }
 
 void on_agreement(int process, const void* data, int bytes) {
@@ -484,7 +482,7 @@ void ask_home() {
   constexpr auto kLongest = std::chrono::milliseconds(200);
   std::set<int> homes;
   for (const auto& [key, c] : g_process.comms)
-    if (c->calls && !c->calls->entries.empty() && c->home != g_process.me) homes.insert(c->home);
+    if (c->calls && c->calls->first < c->calls->next && c->home != g_process.me) homes.insert(c->home);
   const int wanted = g_answers + static_cast<int>(homes.size());
   const WireKind question = WireKind::kQuestion;
   for (int home : homes) MPIX_Tool_notify(home, &question, sizeof question);
@@ -517,7 +515,7 @@ void report_collectives_left() {
     if (queue->broken) continue;
     const Comm* c = find_comm(key);
     const bool home = c && c->home == g_process.me;
-    for (const auto& e : queue->entries) {
+    for (const auto& e : queue->ring) {
       if (!e || !e->known) continue;
       // Where no member in this process ever used the communicator it is not known.
       if (!c || e->arrived < c->local_members ||

@@ -189,19 +189,25 @@ void add_region(Call* call, const Parameter& p, int64_t word, OwnComm* own) {
     return;
   }
   r.count = call->at(p.length);
-  if (own) r.count *= times(*call, !std::strncmp(p.name, "send", 4), *own);
+  if (own) r.count *= times(*call, &p == &call->info().parameters[call->info().at.send_buffer], *own);
   if (r.count <= 0) return;
   set_reach(&r, *l);
   call->regions.push_back(std::move(r));
 }
 
+/// The first that may reach beyond `low`.
+std::vector<Pending>::iterator first_from(Rank* rank, const char* low) {
+  return std::lower_bound(rank->regions.begin(), rank->regions.end(), low,
+                          [](const Pending& p, const char* at) { return p.low < at; });
+}
+
 void look_at_pending(Call* call, const Region& r) {
   Rank* rank = call->rank();
-  for (auto at = rank->regions.lower_bound(r.low - rank->longest_region);
-       at != rank->regions.end() && at->first < r.high; ++at) {
-    const Region& other = *at->second.second;
+  for (auto at = first_from(rank, r.low - rank->longest_region);
+       at != rank->regions.end() && at->low < r.high; ++at) {
+    const Region& other = *at->region;
     if (!(r.writes || other.writes) || !overlap(r, other)) continue;
-    auto op = rank->requests.find(at->second.first);
+    auto op = rank->requests.find(at->request);
     if (op == rank->requests.end()) continue;
     const char* how = !r.writes       ? "a buffer is read that a pending operation writes"
                       : !other.writes ? "a buffer is written that a pending operation reads"
@@ -212,25 +218,7 @@ void look_at_pending(Call* call, const Region& r) {
   }
 }
 
-}  // namespace
-
-void look_at_buffers(Call* call) {
-  const CallInfo& info = call->info();
-  Rank* rank = call->rank();
-  const bool alone = rank->regions.empty();
-  // Without another buffer in sight nothing can overlap.
-  if (alone && info.starts == Starts::kBlocking &&
-      (info.sets.buffers & (info.sets.buffers - 1)) == 0)
-    return;
-  OwnComm* own = nullptr;
-  if (info.role == Role::kCollective) {
-    own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
-    if (!own) return;
-  }
-  for (unsigned set = info.sets.buffers; set; set &= set - 1) {
-    const int i = __builtin_ctz(set);
-    add_region(call, info.parameters[i], call->at(i), own);
-  }
+void look_at_each_other(Call* call) {
   for (size_t i = 0; i < call->regions.size(); ++i)
     for (size_t k = 0; k < i; ++k)
       if ((call->regions[i].writes || call->regions[k].writes) &&
@@ -239,13 +227,41 @@ void look_at_buffers(Call* call) {
                "what a call writes overlaps nothing else that it is given; MPI_IN_PLACE where the "
                "call takes it",
                {call->me()});
-  if (alone || info.starts == Starts::kPersistent) return;
-  for (const Region& r : call->regions) look_at_pending(call, r);
+}
+
+}  // namespace
+
+void look_at_buffers(Call* call) {
+  const CallInfo& info = call->info();
+  Rank* rank = call->rank();
+  const bool alone = rank->regions.empty();
+  const bool one = (info.sets.buffers & (info.sets.buffers - 1)) == 0;
+  // Without another buffer in sight nothing can overlap.
+  if (alone && one && info.starts == Starts::kBlocking) return;
+  OwnComm* own = nullptr;
+  if (info.role == Role::kCollective) {
+    own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
+    if (!own) return;
+  }
+  // Only requests need the regions later: other calls share the memory of a list.
+  static std::vector<Region> shared;
+  const bool borrows = info.starts == Starts::kBlocking && !g_process.threads;
+  if (borrows) call->regions.swap(shared);
+  for (unsigned set = info.sets.buffers; set; set &= set - 1) {
+    const int i = __builtin_ctz(set);
+    add_region(call, info.parameters[i], call->at(i), own);
+  }
+  if (!one) look_at_each_other(call);
+  if (!alone && info.starts != Starts::kPersistent)
+    for (const Region& r : call->regions) look_at_pending(call, r);
+  if (!borrows) return;
+  call->regions.clear();
+  call->regions.swap(shared);
 }
 
 void begin_regions(Rank* rank, int request, Operation* operation) {
   for (Region& r : operation->regions) {
-    rank->regions.emplace(r.low, std::make_pair(request, &r));
+    rank->regions.insert(first_from(rank, r.low), {r.low, request, &r});
     rank->longest_region = std::max<int64_t>(rank->longest_region, r.high - r.low);
     if (!r.writes && is_known(r) && g_process.wants(Kind::kBuffers)) r.checksum = checksum(r);
   }
@@ -260,9 +276,8 @@ void end_regions(Rank* rank, int request, Operation* operation) {
           Kind::kBuffers, "a buffer was changed before the operation that reads it was complete",
           "an operation's buffer is left alone until the operation is complete",
           {participant(rank, operation->call), participant(rank, *rank->current, "completed it")});
-    auto [at, end] = rank->regions.equal_range(r.low);
-    for (; at != end; ++at)
-      if (at->second.second == &r) {
+    for (auto at = first_from(rank, r.low); at != rank->regions.end() && at->low == r.low; ++at)
+      if (at->region == &r) {
         rank->regions.erase(at);
         break;
       }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/hash.h"
 #include "tools/check/extensions.h"
 #include "tools/findings/places.h"
 
@@ -17,32 +18,94 @@ void Call::unlock() {
   locked_ = false;
 }
 
+uint64_t agreed_of(const CallRecord& call) {
+  const CallInfo& info = call.info();
+  uint64_t hash = call.id;
+  for (unsigned set = info.sets.agreed; set; set &= set - 1) {
+    const int i = __builtin_ctz(set);
+    if (info.parameters[i].object == Object::kDatatype &&
+        !is_predefined(static_cast<int>(call.words[i])))
+      return 0;
+    hash = mix(hash, static_cast<uint64_t>(call.words[i]));
+  }
+  return hash | 1;
+}
+
+uint64_t Call::agreed() const { return remembered_ ? remembered_->agreed : agreed_of(*record_); }
+
+namespace {
+
+void fill(CallRecord* record, Calls id, const void* place, const int64_t* words) {
+  record->id = id;
+  std::memcpy(record->words, words, sizeof(int64_t) * kCalls[id].count);
+  record->site = site_of(place);
+}
+
+}  // namespace
+
+/// Finds the same call of the rank, or keeps this one for the next time.
+void Call::begin(Calls id, const void* place, const int64_t* words) {
+  const CallInfo& info = kCalls[id];
+  // A call within a call must leave the outer one's record alone; Fortran's calls all return to one place.
+  if (!outer_ || g_process.threads || findings::from_fortran(place)) {
+    fill(&own_.emplace(), id, place, words);
+    record_ = &*own_;
+    return;
+  }
+  uint64_t arguments = reinterpret_cast<uintptr_t>(place);
+  for (int i = 0; i < info.count; ++i)
+    arguments = (arguments ^ static_cast<uint64_t>(words[i])) * kGoldenRatio + 1;
+  Remembered& r = rank_->remembered[(arguments ^ arguments >> 32) % std::size(rank_->remembered)];
+  remembered_ = &r;
+  record_ = &r.record;
+  // 64 bits of hash stand for the arguments: those of one place are never so many that two have the same.
+  if (r.address == place && r.arguments == arguments && r.record.id == id) return;
+  r.address = place;
+  r.arguments = arguments;
+  r.fine_in = 0;
+  fill(&r.record, id, place, words);
+  r.agreed = info.role == Role::kCollective ? agreed_of(r.record) : 0;
+}
+
+/// What is wrong with the call itself, as far as it was not looked at before.
+void Call::look() {
+  const CallInfo& of = info();
+  if (of.at.given >= 0) look_at_requests(this);
+  if (remembered_ && remembered_->fine_in == rank_->epoch) {
+    if (of.sets.buffers && (of.starts != Starts::kBlocking || !rank_->regions.empty()))
+      look_at_buffers(this);
+    return;
+  }
+  const uint64_t before = g_process.reports;
+  if (of.sets.used) look_at_handles(this);
+  if (of.sets.buffers) look_at_buffers(this);
+  look_at_arguments(this);
+  if (of.hides_order) g_process.hidden_order = true;
+  if (remembered_ && of.sets.in_words && g_process.reports == before)
+    remembered_->fine_in = rank_->epoch;
+}
+
 Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) {
-  record_.id = id;
   if (!rank_ || rank_->ended) {
     rank_ = nullptr;
     return;
   }
-  std::memcpy(record_.words, words, sizeof(int64_t) * info().count);
   lock();
   take_arrived();
-  record_.site = site_of(rank_, place);
   outer_ = !rank_->in_call || g_process.threads;
+  begin(id, place, words);
   before_ = rank_->current;
-  rank_->current = &record_;
+  rank_->current = record_;
   rank_->in_call = true;
-  if (info().sets.used) look_at_handles(this);
-  if (info().at.given >= 0) look_at_requests(this);
-  if (info().sets.buffers) look_at_buffers(this);
-  look_at_arguments(this);
-  if (info().hides_order) g_process.hidden_order = true;
-  unlock();  // the next may switch
-  if (info().role == Role::kCollective || info().role == Role::kCreation) look_at_collective(this);
-  if (info().role >= kFirstOfMessages && info().role <= kLastOfMessages) {
-    lock();
+  look();
+  const Role role = info().role;
+  if (role == Role::kCollective || role == Role::kCreation) {
+    unlock();  // it may switch
+    look_at_collective(this);
+  } else if (role >= kFirstOfMessages && role <= kLastOfMessages) {
     look_at_messages(this);
-    unlock();
   }
+  unlock();
 }
 
 Call::~Call() {

@@ -6,6 +6,7 @@
 // Thread rule: as rank.h. before() may switch where it says so; the rest never does.
 #pragma once
 
+#include <optional>
 #include <type_traits>
 
 #include "tools/check/rank.h"
@@ -25,6 +26,9 @@ int64_t word(T value) {
 /// MPI_IN_PLACE among the words of a call.
 inline int64_t word_of_in_place() { return word(MPI_IN_PLACE); }
 
+/// A hash of what members of a collective give alike; 0: it has types that mean something only to the rank.
+uint64_t agreed_of(const CallRecord& call);
+
 class Call {
  public:
   Call(Calls id, const void* place, int64_t* words);
@@ -42,19 +46,21 @@ class Call {
 
   Rank* rank() { return rank_; }
   bool nested() const { return !outer_; }
-  const CallInfo& info() const { return kCalls[record_.id]; }
-  const CallRecord& record() const { return record_; }
-  int64_t at(int position) const { return record_.words[position]; }
+  const CallInfo& info() const { return kCalls[record_->id]; }
+  const CallRecord& record() const { return *record_; }
+  /// agreed_of() it.
+  uint64_t agreed() const;
+  int64_t at(int position) const { return record_->words[position]; }
   /// Of Positions.
   bool has(int8_t Positions::*where) const { return info().at.*where >= 0; }
-  int64_t value(int8_t Positions::*where) const { return record_.at(info().at.*where); }
+  int64_t value(int8_t Positions::*where) const { return record_->at(info().at.*where); }
   const void* pointer(int8_t Positions::*where) const {
     return reinterpret_cast<const void*>(value(where));
   }
   /// Of other parameters, by name: the position or -1.
   int find(const char* name) const;
   findings::Participant me(const char* role = "") const {
-    return participant(rank_, record_, role);
+    return participant(rank_, *record_, role);
   }
   /// The status of a call with one, or the i-th.
   const MPI_Status* told(int i = 0) const { return told_ ? told_ + i : nullptr; }
@@ -66,7 +72,12 @@ class Call {
   void unlock();
 
   Rank* rank_;
-  CallRecord record_;
+  void begin(Calls id, const void* place, const int64_t* words);
+  void look();
+
+  const CallRecord* record_ = nullptr;
+  Remembered* remembered_ = nullptr;  ///< where the record is; null: it is own_
+  std::optional<CallRecord> own_;
   bool outer_ =
       false;  ///< not a call that MPI makes in a call of the program (attributes' functions, errors' handlers)
   bool locked_ = false;
@@ -81,6 +92,7 @@ class Call {
       old[kMostArguments];  ///< handles that the call may change, by parameter: those of sets.used
   std::vector<MPI_Request>
       requests;                    ///< as the program gave them, of a call that completes or starts
+  std::vector<Rank::Requests::node_type> taken;  ///< where there are threads: what it may complete
   std::vector<Region> regions;     ///< buffers of this call
   std::shared_ptr<Posted> posted;  ///< its receive
   bool alone = false;    ///< it is a blocking receive and no other is under way: not posted

@@ -34,4 +34,34 @@ inline uint64_t known(const Clock& clock, uint64_t of) {
 void learn(Clock* own, const Clock& other);
 void learn(Clock* own, uint64_t of, uint64_t count);
 
+/// What a rank knows. Of the communicators of several processes, which jobs with no race have too, the first ones are kept
+/// in place, so that following them costs no memory from the heap.
+struct Knowledge {
+  Clock clock;
+  ClockPart near[2] = {};  ///< `of` 0: free
+
+  void learn_comm(const ClockPart& part) {
+    for (ClockPart& own : near) {
+      if (own.of == 0) own.of = part.of;
+      if (own.of != part.of) continue;
+      own.count = std::max(own.count, part.count);
+      return;
+    }
+    check::learn(&clock, part.of, part.count);
+  }
+  void learn(const Knowledge& other) {
+    if (other.clock) check::learn(&clock, other.clock);
+    for (const ClockPart& part : other.near)
+      if (part.of) learn_comm(part);
+  }
+  /// f(part) for each communicator that it knows something of.
+  template <class F>
+  void for_each_comm(F&& f) const {
+    for (const ClockPart& part : near)
+      if (part.of) f(part);
+    if (clock)
+      for (auto part = clock->rbegin(); part != clock->rend() && part->of >> 63; ++part) f(*part);
+  }
+};
+
 }  // namespace fgmpi::check

@@ -114,6 +114,8 @@ def sets(call):
              those(lambda p: p.kind.name in ("buffer", "out_buffer", "inout_buffer")),
              those(lambda p: is_result(p) and p.kind.name not in ("out_buffer", "inout_buffer", "out_status", "out_statuses")),
              those(lambda p: not p.kind.type.endswith("*") and p.kind.object != "comm" and p.kind.object != "info")]
+    arrays = any(p.name in array or p.kind.name in ("counts", "displs") for p in call.parameters)
+    found.append("false" if found[1] or arrays else "true")
     return "{" + ", ".join(map(str, found)) + "}"
 
 

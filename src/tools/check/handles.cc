@@ -99,6 +99,7 @@ bool made_committed(const Call& call) {
 void note_made(Call* call, const CallRecord& record, const Parameter& p, uint64_t key) {
   if (is_nobodys(p.object, key)) return;
   Rank* rank = call->rank();
+  ++rank->epoch;
   const auto object = static_cast<size_t>(p.object);
   Made& made =
       rank->made[object].try_emplace(key, Made{record, 0, made_committed(*call)}).first->second;
@@ -110,6 +111,7 @@ void note_made(Call* call, const CallRecord& record, const Parameter& p, uint64_
 void note_freed(Call* call, const Parameter& p, uint64_t key) {
   if (is_nobodys(p.object, key)) return;
   Rank* rank = call->rank();
+  ++rank->epoch;
   const auto object = static_cast<size_t>(p.object);
   auto found = rank->made[object].find(key);
   if (found == rank->made[object].end() || --found->second.count > 0) return;
@@ -165,6 +167,7 @@ void note_handles(Call* call) {
                !std::strcmp(info.name, "MPI_Type_commit")) {
       auto& made = call->rank()->made[static_cast<size_t>(Object::kDatatype)];
       if (auto found = made.find(call->old[i]); found != made.end()) found->second.committed = true;
+      ++call->rank()->epoch;
     }
   }
 }

@@ -164,7 +164,7 @@ int finalize(const void* place) {
   if (!rank || rank->ended) return g_next.MPI_Finalize();
   CallRecord record;
   record.id = kCall_MPI_Finalize;
-  record.site = site_of(rank, place);
+  record.site = site_of(place);
   rank->current = &record;
   rank->in_call = true;
   const int result = g_next.MPI_Finalize();

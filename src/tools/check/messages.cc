@@ -34,7 +34,7 @@ Message* new_message() {
 }
 
 void drop_message(Message* m) {
-  m->clock = nullptr;
+  m->known.clock = nullptr;
   m->next = g_spare_messages;
   g_spare_messages = m;
 }
@@ -65,7 +65,7 @@ void fill_message(Message* m, Rank* rank, const CallRecord& record, const OwnCom
   m->bytes = l ? l->size * count : 0;
   m->call = record;
   m->standard = is_standard(record.info());
-  m->clock = rank->clock;
+  m->known = rank->knows;
 }
 
 void send_wire(const Message& m, int to, uint64_t comm_key) {
@@ -83,14 +83,15 @@ void send_wire(const Message& m, int to, uint64_t comm_key) {
                       m.signature.hash,
                       m.signature.length,
                       m.bytes,
+                      {m.known.near[0], m.known.near[1]},
                       0,
                       m.call,
                       {}};
-  const size_t parts = m.clock ? m.clock->size() : 0;
+  const size_t parts = m.known.clock ? m.known.clock->size() : 0;
   // What does not fit goes before the message.
   for (size_t done = 0;;) {
     const size_t n = std::min(parts - done, std::size(wire.clock));
-    for (size_t i = 0; i < n; ++i) wire.clock[i] = (*m.clock)[done + i];
+    for (size_t i = 0; i < n; ++i) wire.clock[i] = (*m.known.clock)[done + i];
     done += n;
     wire.parts = static_cast<uint32_t>(n);
     wire.kind = done < parts ? WireKind::kClock : WireKind::kMessage;
@@ -191,7 +192,7 @@ void learn_from_sender(Rank* rank, const Posted& p, bool certain) {
   Inbox& inbox = inbox_of(rank->world);
   auto found = inbox.queues.find(key_of(p.comm->key, p.real_source, p.real_tag));
   if (found == inbox.queues.end() || !found->second.first) return;
-  learn(&rank->clock, (certain ? found->second.first : found->second.last)->clock);
+  rank->knows.learn((certain ? found->second.first : found->second.last)->known);
 }
 
 /// Beyond so many receives under way, messages are counted but not compared: it would take too long.
@@ -220,7 +221,8 @@ void take(const WireMessage& w) {
   m->bytes = w.bytes;
   m->call = w.call;
   m->standard = w.standard;
-  m->clock = std::move(clock);
+  m->known.clock = std::move(clock);
+  for (size_t i = 0; i < std::size(w.near); ++i) m->known.near[i] = w.near[i];
   append(w.comm, w.receiver, m);
 }
 
@@ -323,7 +325,7 @@ void received_alone(Call* call) {
   const int64_t count = call->record().at(at.recv_count);
   compare(rank, *m, call->record(), type, count);
   ++rank->next_posted;
-  if (m->clock) learn(&rank->clock, m->clock);
+  rank->knows.learn(m->known);
   if (rank->races || call->record().at(at.source) == MPI_ANY_SOURCE) {
     Posted p;
     p.source = static_cast<int>(call->record().at(at.source));

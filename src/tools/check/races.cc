@@ -55,17 +55,19 @@ Races& races_of(Rank* rank) {
 }
 
 /// The last event of the rank that one with this clock knows of.
-uint64_t known_events(const Rank& rank, const Clock& clock) {
-  uint64_t events = known(clock, of_rank(rank.world));
-  if (!clock) return events;
-  for (auto part = clock->rbegin(); part != clock->rend() && part->of >> 63; ++part) {
+uint64_t known_events(const Rank& rank, const Knowledge& knows) {
+  uint64_t events = known(knows.clock, of_rank(rank.world));
+  knows.for_each_comm([&](const ClockPart& part) {
     const OwnComm* own = nullptr;
     for (const auto& [handle, one] : rank.comms)
-      if (of_comm(one.comm->key & ~uint64_t{1}) == part->of) own = &one;
-    if (!own) return UINT64_MAX;  // who has told whom what there is not known
+      if (of_comm(one.comm->key & ~uint64_t{1}) == part.of) own = &one;
+    if (!own) {
+      events = UINT64_MAX;  // who has told whom what there is not known
+      return;
+    }
     for (const auto& [number, at] : own->events)
-      if (number < part->count) events = std::max<uint64_t>(events, at);
-  }
+      if (number < part.count) events = std::max<uint64_t>(events, at);
+  });
   return events;
 }
 
@@ -128,7 +130,7 @@ void tell_race(Rank* rank, const Wildcard& w, const Message& other, const Posted
 void look_for_race(Rank* rank, const Message& m, const Comm* comm, uint64_t before,
                    const Posted* taker) {
   if (!rank->races || g_process.hidden_order) return;
-  const uint64_t events = known_events(*rank, m.clock);
+  const uint64_t events = known_events(*rank, m.known);
   const auto& done = rank->races->done;
   for (auto w = done.rbegin(); w != done.rend(); ++w) {
     if (w->event <= events) return;
@@ -150,14 +152,14 @@ void remember(Rank* rank, Wildcard w) {
 uint32_t next_event(Rank* rank) {
   if (!g_process.wants(Kind::kRaces)) return 0;
   ++rank->events;
-  learn(&rank->clock, of_rank(rank->world), rank->events);
+  learn(&rank->knows.clock, of_rank(rank->world), rank->events);
   return rank->events;
 }
 
 void note_taken(Rank* rank, const Message& m, const Posted& p) {
   if (!g_process.wants(Kind::kRaces)) return;
   look_for_race(rank, m, p.comm, p.number, &p);
-  if (p.passed && !g_process.hidden_order && known_events(*rank, m.clock) < p.passed)
+  if (p.passed && !g_process.hidden_order && known_events(*rank, m.known) < p.passed)
     tell(rank,
          "a call that completes one of several requests could have completed another one first",
          "harmless only if the order in which the requests are complete does not matter", true,
@@ -176,7 +178,7 @@ void note_taken(Rank* rank, const Message& m, const Posted& p) {
 
 void note_probed(Call* call, const Message& m) {
   Rank* rank = call->rank();
-  learn(&rank->clock, m.clock);
+  rank->knows.learn(m.known);
   if (call->value(&Positions::source) != MPI_ANY_SOURCE || !g_process.wants(Kind::kRaces)) return;
   const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
   remember(rank, {++rank->next_posted, next_event(rank), own->comm,

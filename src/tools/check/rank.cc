@@ -106,9 +106,7 @@ void Rank::forget_comm(MPI_Comm handle) {
   last_own = nullptr;
 }
 
-namespace {
-
-uint64_t find_site(const void* return_address) {
+uint64_t site_of(const void* return_address) {
   auto [at, fresh] = g_process.sites.try_emplace(return_address, 0);
   const bool binding = findings::from_fortran(return_address);
   if (!fresh && !binding) return at->second;
@@ -123,18 +121,6 @@ uint64_t find_site(const void* return_address) {
   // A program that is not relocated has its addresses in its file.
   if (base < 0x1000000) base = 0;
   return at->second = g_process.spool.add_site({path, place - base});
-}
-
-}  // namespace
-
-uint64_t site_of(Rank* rank, const void* return_address) {
-  auto& kept =
-      rank->places[reinterpret_cast<uintptr_t>(return_address) / 4 % std::size(rank->places)];
-  if (kept.address == return_address) return kept.site;
-  const uint64_t site = find_site(return_address);
-  // The bindings of Fortran return to one place for all calls of the program.
-  if (!findings::from_fortran(return_address)) kept = {return_address, site};
-  return site;
 }
 
 namespace {
@@ -220,6 +206,7 @@ findings::Participant participant(const Rank* rank, const CallRecord& call, cons
 
 uint64_t report(Kind kind, std::string sentence, std::string allowed,
                 std::vector<findings::Participant> calls, bool note) {
+  ++g_process.reports;
   if (!g_process.wants(kind)) return 0;
   return g_process.spool.add(
       {kind, std::move(sentence), std::move(allowed), std::move(calls), note});

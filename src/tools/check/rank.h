@@ -83,7 +83,7 @@ struct Message {
   int64_t bytes = 0;
   CallRecord call;
   bool standard = false;  ///< may be buffered by the library's choice
-  Clock clock;            ///< what the sender knew
+  Knowledge known;        ///< by the sender
 };
 
 /// Messages of one sender with one tag on one communicator, in the order in which they were sent.
@@ -143,6 +143,22 @@ struct Made {
 
 struct Races;
 
+/// A call that the rank has made, so that the same one again is looked at less.
+struct Remembered {
+  const void* address = nullptr;  ///< that it returned to
+  uint64_t arguments = 0;         ///< hash of them
+  uint64_t fine_in = 0;           ///< the epoch in which nothing was wrong with them; 0: none
+  uint64_t agreed = 0;            ///< agreed_of() the call
+  CallRecord record;
+};
+
+/// Memory of a request that is under way, sorted by where it begins.
+struct Pending {
+  const char* low;
+  int request;
+  const Region* region;
+};
+
 struct Rank {
   int world = 0;
   bool initialised = false, ended = false;
@@ -152,10 +168,11 @@ struct Rank {
   std::unordered_map<uint64_t, Made> made[32];  ///< by Object, then handle
   std::unordered_map<uint64_t, CallRecord>
       freed[32];  ///< handles that the rank has freed and not got again
-  std::unordered_map<int, Operation> requests;
+  using Requests = std::unordered_map<int, Operation>;
+  Requests requests;
+  std::vector<Requests::node_type> spare_requests;  ///< for reuse
   std::unordered_map<int, OwnComm> comms;
-  std::multimap<const char*, std::pair<int, const Region*>>
-      regions;  ///< of active requests, by low
+  std::vector<Pending> regions;
   int64_t longest_region = 0;
   std::deque<std::shared_ptr<Posted>> posted;
   size_t posted_closed = 0;                  ///< of them, those that are complete
@@ -165,14 +182,12 @@ struct Rank {
   uint32_t next_message = 0;
   uint32_t next_fake = 0;
   uint64_t next_posted = 0, next_list = 0;
-  Clock clock;                   ///< what the rank knows of others and itself
+  Knowledge knows;               ///< of others and itself
   uint32_t events = 0;           ///< its own part of it: receives from any source that are complete
   std::shared_ptr<Races> races;  ///< where it has received from any source
-  /// Places of calls by their return addresses.
-  struct Place {
-    const void* address = nullptr;
-    uint64_t site = 0;
-  } places[16];
+  /// The last calls, each in the slot that a hash of its return address and arguments says.
+  Remembered remembered[32];
+  uint64_t epoch = 1;  ///< goes on when an object is made, committed or freed
   MPI_Comm last_comm = MPI_COMM_NULL;
   OwnComm* last_own = nullptr;
 
@@ -214,6 +229,7 @@ struct Process {
   std::map<uint64_t, std::unique_ptr<Comm>> comms;  ///< by key
   std::vector<Inbox> inboxes;                       ///< by world rank minus first
   std::unordered_map<const void*, uint64_t> sites;
+  uint64_t reports = 0;            ///< how many were made, those of kinds that are not wanted too
   std::vector<uint64_t> deadlock;  ///< findings that are none if a rank goes on
   bool wants(Kind kind) const { return kinds & findings::bit_of(kind); }
 };
@@ -229,7 +245,7 @@ inline bool is_local(int world) {
 Rank* local_rank(int world);
 
 /// The number of the place of the call that returns to this address. REQUIRES: the call has not returned.
-uint64_t site_of(Rank* rank, const void* return_address);
+uint64_t site_of(const void* return_address);
 /// "count=1, datatype=MPI_INT, dest=3": what can be said of a call's arguments.
 std::string arguments_of(const CallRecord& call, const Rank* rank);
 findings::Participant participant(const Rank* rank, const CallRecord& call, const char* role = "");

@@ -52,27 +52,50 @@ std::vector<std::pair<int, int>> completed(const Call& call, int64_t count) {
   return done;
 }
 
-void complete(Call* call, MPI_Request handle, const MPI_Status* status) {
+void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status* status) {
   Rank* rank = call->rank();
-  auto found = rank->requests.find(handle);
-  if (found == rank->requests.end()) return;
-  Operation& op = found->second;
-  if (op.active) {
-    end_regions(rank, handle, &op);
-    int cancelled = 0;
-    // Who was cancelled has asked for it.
-    if (status && op.cancelled) g_next.MPI_Test_cancelled(status, &cancelled);
-    if (cancelled && op.message) take_back(op.comm, op.send_to, op.message);
-    if (op.posted) {
-      op.posted->status_read = call->status_read();
-      received(rank, op.posted, cancelled ? nullptr : status);
-      op.posted = nullptr;
-    }
-    if (op.collective.comm && !op.persistent) leave_collective(rank, op.call.info(), op.collective);
-    op.active = false;
-    if (!op.persistent) note_made_by(call, op.call);
+  Operation& op = *done;
+  if (!op.active) return;
+  end_regions(rank, handle, &op);
+  int cancelled = 0;
+  // Who was cancelled has asked for it.
+  if (status && op.cancelled) g_next.MPI_Test_cancelled(status, &cancelled);
+  if (cancelled && op.message) take_back(op.comm, op.send_to, op.message);
+  if (op.posted) {
+    op.posted->status_read = call->status_read();
+    received(rank, op.posted, cancelled ? nullptr : status);
+    op.posted = nullptr;
   }
-  if (!op.persistent) rank->requests.erase(found);
+  if (op.collective.comm && !op.persistent)
+    leave_collective(rank, op.call.info(), op.collective);
+  op.active = false;
+  if (!op.persistent) note_made_by(call, op.call);
+}
+
+/// As many nodes are kept for the next requests.
+constexpr size_t kMostSpare = 64;
+
+void forget(Rank* rank, Rank::Requests::node_type node) {
+  if (rank->spare_requests.size() < kMostSpare) rank->spare_requests.push_back(std::move(node));
+}
+
+/// Where there are threads, another one may get the handle before this call returns, so the request leaves the table
+/// meanwhile. The node stays where it is in memory.
+void take_out(Call* call, Rank::Requests::iterator found) {
+  call->taken.push_back(call->rank()->requests.extract(found));
+}
+
+void complete_taken(Call* call, const std::vector<std::pair<int, int>>& done) {
+  for (auto& node : call->taken) {
+    bool over = false;
+    for (const auto& [i, status] : done)
+      if (i >= 0 && call->requests[static_cast<size_t>(i)] == node.key()) {
+        complete(call, node.key(), &node.mapped(), call->told(status));
+        over = !node.mapped().persistent;
+      }
+    if (!over) call->rank()->requests.insert(std::move(node));
+  }
+  call->taken.clear();
 }
 
 void note_completions(Call* call) {
@@ -80,6 +103,7 @@ void note_completions(Call* call) {
   int64_t count = 0;
   MPI_Request* list = list_of(call->record(), position, &count);
   if (call->requests.empty()) return;
+  Rank* rank = call->rank();
   const auto done = completed(*call, count);
   note_passed(call, done);
   // Requests that are not complete have their handles back.
@@ -88,9 +112,28 @@ void note_completions(Call* call) {
   for (const auto& [i, status] : done) {
     if (i < 0 || i >= count) continue;
     const MPI_Request handle = call->requests[static_cast<size_t>(i)];
-    if (handle != MPI_REQUEST_NULL) complete(call, handle, call->told(status));
+    auto found = handle == MPI_REQUEST_NULL || g_process.threads ? rank->requests.end()
+                                                                 : rank->requests.find(handle);
+    if (found == rank->requests.end()) continue;
+    complete(call, handle, &found->second, call->told(status));
+    if (!found->second.persistent) forget(rank, rank->requests.extract(found));
   }
-  sweep(call->rank());
+  complete_taken(call, done);
+  sweep(rank);
+}
+
+/// A request under this handle, with nothing in it.
+Operation& fresh_request(Rank* rank, MPI_Request handle) {
+  if (rank->spare_requests.empty() || rank->requests.contains(handle))
+    return rank->requests[handle] = Operation();
+  auto node = std::move(rank->spare_requests.back());
+  rank->spare_requests.pop_back();
+  node.key() = handle;
+  auto regions = std::move(node.mapped().regions);  // for its memory
+  regions.clear();
+  node.mapped() = Operation();
+  node.mapped().regions = std::move(regions);
+  return rank->requests.insert(std::move(node)).position->second;
 }
 
 void note_made(Call* call) {
@@ -99,24 +142,21 @@ void note_made(Call* call) {
   auto* at = reinterpret_cast<MPI_Request*>(call->at(position));
   if (!at || *at == MPI_REQUEST_NULL) return;
   Rank* rank = call->rank();
-  Operation op;
+  const bool sent = *at == kSentHandle;
+  if (sent) *at = static_cast<int>(kFakeFirst | rank->next_fake++ % kFakes);
+  Operation& op = fresh_request(rank, *at);
   op.call = call->record();
   op.persistent = call->info().starts == Starts::kPersistent;
   op.active = !op.persistent;
-  op.regions = std::move(call->regions);
+  op.regions.swap(call->regions);
   op.message = call->message;
   op.send_to = call->send_to;
   op.comm = call->comm;
-  op.posted = call->posted;
+  op.posted = std::move(call->posted);
   op.collective = call->collective;
   op.matched_before = call->info().role == Role::kMatchedReceive;
-  if (*at == kSentHandle) {
-    op.real = kSentHandle;
-    *at = static_cast<int>(kFakeFirst | rank->next_fake++ % kFakes);
-  }
-  const MPI_Request handle = *at;
-  Operation& kept = rank->requests.insert_or_assign(handle, std::move(op)).first->second;
-  if (kept.active) begin_regions(rank, handle, &kept);
+  if (sent) op.real = kSentHandle;
+  if (op.active) begin_regions(rank, *at, &op);
 }
 
 void note_starts(Call* call) {
@@ -174,6 +214,7 @@ void look_at_requests(Call* call) {
              {call->me(), participant(rank, op.call, "made it")});
     if (call->info().role == Role::kStart) start_message(call, &op);
     if (op.real != MPI_REQUEST_NULL) list[i] = op.real;
+    if (g_process.threads && call->info().role == Role::kCompletion) take_out(call, found);
   }
 }
 

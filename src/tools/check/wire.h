@@ -31,9 +31,10 @@ struct WireMessage {
   int32_t source, tag, source_world, receiver;
   uint64_t comm, id, hash, length;
   int64_t bytes;
+  ClockPart near[2];
   uint32_t parts;  ///< of the clock; the record ends behind them
   CallRecord call;
-  ClockPart clock[40];
+  ClockPart clock[38];
 };
 
 struct WireBack {
