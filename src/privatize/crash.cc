@@ -22,6 +22,7 @@
 #include "privatize/internal.h"
 #include "privatize/output.h"
 #include "privatize/plugins.h"
+#include "privatize/source_lines.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -57,13 +58,15 @@ void report_frame(int number, uintptr_t pc) {
   Images::Location where;
   Dl_info info{};
   const char* path = nullptr;
-  uintptr_t offset = 0;
+  uintptr_t offset = 0, loaded = pc;
   if (g_images.locate(pc, &where)) {
     path = g_images.modules()[where.module].path().c_str();
     offset = where.offset;
+    loaded = g_images.base_of(where.module, 0) + offset;
   } else if (plugins::Location plugin; plugins::locate(pc, &plugin)) {
     path = plugin.module->path().c_str();
     offset = plugin.offset;
+    loaded = plugin.module->base() + offset;
   } else if (dladdr(reinterpret_cast<void*>(pc), &info) && info.dli_fname) {
     path = info.dli_fname;
     offset = pc - reinterpret_cast<uintptr_t>(info.dli_fbase);
@@ -74,11 +77,13 @@ void report_frame(int number, uintptr_t pc) {
   uintptr_t start = 0;
   const char* function = file.open(path) ? file.function_at(offset, &start) : nullptr;
   const char* name = strcmp(path, "/proc/self/exe") == 0 ? "program" : file_name(path).data();
+  char line[512] = " at ";
+  if (!find_source_line(loaded, line + 4, sizeof line - 4)) line[0] = '\0';
   if (function)
-    report("  #%-2d %s+0x%lx  (%s+0x%lx)\n", number, demangled(function), offset - start, name,
-           offset);
+    report("  #%-2d %s+0x%lx  (%s+0x%lx)%s\n", number, demangled(function), offset - start, name,
+           offset, line);
   else
-    report("  #%-2d ?  (%s+0x%lx)\n", number, name, offset);
+    report("  #%-2d ?  (%s+0x%lx)%s\n", number, name, offset, line);
 }
 
 struct StackWalk {

@@ -25,6 +25,7 @@
 #include "privatize/module_plan.h"
 #include "privatize/real_loader.h"
 #include "privatize/swap.h"
+#include "proclet-sched/debug_table.h"
 #include "proclet-sched/immortal.h"
 
 namespace fgmpi::privatize::plugins {
@@ -34,6 +35,7 @@ struct Room {
   void* reserved = nullptr;
   size_t bytes = 0;
   uintptr_t region = 0;
+  std::unique_ptr<sched::DebugImages> shown;
   bool holds(uint32_t k) const { return k - first < count; }
 };
 
@@ -189,8 +191,11 @@ Status reserve(Plugin* p, uint32_t first, uint32_t count) {
                  strerror(errno));
   room.region =
       (reinterpret_cast<uintptr_t>(room.reserved) + alignment - 1) / alignment * alignment;
+  room.shown = std::make_unique<sched::DebugImages>(sched::DebugImages{
+      nullptr, p->module.path().c_str(), room.region, p->stride, room.first, room.count});
   std::lock_guard<PlainMutex> lock(state().table);
-  p->rooms.push_back(room);
+  sched::show_to_debugger(room.shown.get());
+  p->rooms.push_back(std::move(room));
   if (p->live.size() < first + count) p->live.resize(first + count);
   return Status();
 }
@@ -232,8 +237,13 @@ void count_plugins() {
       plugins.begin(), plugins.end(), [](const auto& p) { return p->tls_module != 0; }));
 }
 
+void release(const Room& room) {
+  sched::hide_from_debugger(room.shown.get());
+  munmap(room.reserved, room.bytes);
+}
+
 void release(Plugin* p) {
-  for (const Room& room : p->rooms) munmap(room.reserved, room.bytes);
+  for (const Room& room : p->rooms) release(room);
   p->rooms.clear();
 }
 
@@ -662,7 +672,7 @@ void forget_ranks(uint32_t first, uint32_t count) {
   for (const auto& p : s.plugins) {
     std::erase_if(p->rooms, [&](const Room& room) {
       if (room.first < first || room.first >= first + count) return false;
-      munmap(room.reserved, room.bytes);
+      release(room);
       return true;
     });
     for (uint32_t k = first; k < first + count && k < p->live.size(); ++k) {

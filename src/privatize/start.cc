@@ -172,6 +172,10 @@ void become_images(uint32_t ranks) {
   fgmpi_debug_table.image_stride = g_images.stride();
   fgmpi_debug_table.image_count = ranks;
   fgmpi_debug_table.program_base = g_images.program().base();
+  for (size_t m = 0; m < g_images.modules().size(); ++m)
+    sched::show_to_debugger(
+        new sched::DebugImages{nullptr, m == 0 ? "" : g_images.modules()[m].path().c_str(),
+                               g_images.base_of(m, 1), g_images.stride(), 1, ranks - 1});
 }
 
 /// Passed to the C library in place of the program's constructors, which run on the proclet of each rank, image 0's too,

@@ -3,7 +3,7 @@
 //
 //   version | proclet bytes | ranks | rank count | first world rank | &current |
 //   offsets in a proclet: context, wait, state, stack_low, stack_size |
-//   image region | image stride | image count | load address of the program
+//   image region | image stride | image count | load address of the program | first of the modules' images
 //
 // A suspended proclet's context points to: fpu state, r12, r13, r14, r15, rbx, rbp, rip (x86-64).
 #pragma once
@@ -14,8 +14,15 @@
 
 namespace fgmpi::sched {
 
+/// Images of one module: that of rank k of this process lies at region + (k - first) * stride. Fixed layout, too.
+struct DebugImages {
+  DebugImages* next = nullptr;
+  const char* path = nullptr;  ///< "" is the program's
+  uint64_t region = 0, stride = 0, first = 0, count = 0;
+};
+
 struct DebugTable {
-  uint64_t version = 3;
+  uint64_t version = 4;
   uint64_t proclet_bytes = sizeof(Proclet);
   Proclet* ranks = nullptr;
   uint64_t rank_count = 0;
@@ -27,8 +34,14 @@ struct DebugTable {
   uint64_t stack_low_offset = offsetof(Proclet, stack_low);
   uint64_t stack_size_offset = offsetof(Proclet, stack_size);
   uint64_t image_region = 0, image_stride = 0, image_count = 0, program_base = 0;
+  DebugImages* images = nullptr;
 };
-static_assert(sizeof(DebugTable) == 15 * 8, "read by the debugger script");
+static_assert(sizeof(DebugTable) == 16 * 8 && sizeof(DebugImages) == 6 * 8,
+              "read by the debugger script");
+
+/// One thread at a time; the debugger stops it. The list keeps the pointer.
+void show_to_debugger(DebugImages* images);
+void hide_from_debugger(DebugImages* images);
 
 }  // namespace fgmpi::sched
 

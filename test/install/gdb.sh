@@ -10,16 +10,35 @@ rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
 process=
 fail() { echo "gdb.sh: $*" >&2; cat out >&2; [ -z "$process" ] || kill "$process"; exit 1; }
 
+# Ranks wait in a private library, which a library that they have loaded by dlopen has called.
+cat > library.c << 'END'
+#include <mpi.h>
+volatile int received;
+void receive(int tag) {
+  int got;
+  MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  received = got;
+}
+END
+cat > plugin.c << 'END'
+volatile int calls;
+void plugged(void (*call)(int), int tag) {
+  call(tag);
+  ++calls;
+}
+END
 cat > waits.c << 'END'
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+void receive(int tag);
 volatile int own;
 static void exchange(int n) {
-  int got;
+  void (*plugged)(void (*)(int), int) = (void (*)(void (*)(int), int))dlsym(dlopen("./libplugin.so", RTLD_NOW), "plugged");
   own = 100 + n;
-  MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, n, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  plugged(receive, n);
 }
 int main(int argc, char** argv) {
   int rank;
@@ -37,14 +56,18 @@ int main(int argc, char** argv) {
   return 0;
 }
 END
-"$bin/mpicc" -g -O1 waits.c -o waits || { echo "gdb.sh: mpicc failed" >&2; exit 1; }
+here=(-L. -Wl,-rpath,"$work")
+"$bin/mpicc" -g -O1 -shared library.c -o liblibrary.so && "$bin/mpicc" -g -O1 -shared plugin.c -o libplugin.so &&
+  "$bin/mpicc" -g -O1 waits.c -o waits "${here[@]}" -llibrary || { echo "gdb.sh: mpicc failed" >&2; exit 1; }
 look() { # look WHAT ARGUMENT...: the commands' answers, with the script loaded by itself
   what=$1
   shift
   timeout 100 gdb -nx -batch -iex "add-auto-load-safe-path $prefix" -iex "set debuginfod enabled off" "$@" -ex 'info proclets' \
     -ex 'proclet 17' -ex 'proclet 17 print own' -ex 'proclet 63 print own' -ex 'proclet 0' -ex 'proclet 64' > out 2>&1 < /dev/null
   [ "$(grep -cE '^  [0-9]+ +waiting +MPI_Recv$' out)" = 63 ] || fail "$what: not 63 ranks that wait"
-  grep -qE '^#[0-9]+ .* exchange \(n=.*\) at .*waits.c:9' out || fail "$what: no backtrace with the program's functions"
+  grep -qE '^#[0-9]+ .* exchange \(n=.*\) at .*waits.c:11' out || fail "$what: no backtrace with the program's functions"
+  grep -qE '^#[0-9]+ .* receive \(tag=.*\) at .*library.c:5' out || fail "$what: no line of a private library"
+  grep -qE '^#[0-9]+ .* plugged \(.*\) at .*plugin.c:3' out || fail "$what: no line of a library that the rank has loaded"
   grep -q '^own = 117$' out && grep -q '^own = 163$' out || fail "$what: not the ranks' own variables"
   grep -q 'allowed: proclet RANK .*RANK from 0 to 63' out || fail "$what: a rank that is none"
 }
@@ -70,7 +93,7 @@ if [ "$(cat /proc/sys/kernel/core_pattern)" = core ]; then
   if [ -n "$file" ]; then
     look "core file" ./waits "$file"
     grep -qE '^\* 0 +running' out || fail "the rank that aborts is not the running one"
-    grep -qE '^#[0-9]+ .* main \(.*waits.c:19' out || fail "no backtrace of the rank that aborts"
+    grep -qE '^#[0-9]+ .* main \(.*waits.c:21' out || fail "no backtrace of the rank that aborts"
   else
     echo "core file of the kernel: not looked at, since it wrote none"
   fi

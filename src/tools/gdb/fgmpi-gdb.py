@@ -2,7 +2,8 @@
 
     info proclets         every rank of the process: world rank, state, the MPI call it waits in
     proclet RANK          backtrace of the rank with this world rank
-    proclet RANK symbols  loads the program's symbols for the rank's image, for breakpoints and variables
+    proclet RANK symbols  loads the symbols of the rank's images (the program's, private libraries' and those of what the
+                          rank has loaded), for breakpoints and variables
     proclet RANK print NAME  the rank's variable of this name (global or static of a file)
     gcore [FILE]          gdb's own, which leaves out mappings that have unreadable pages; their other pages are added
 
@@ -19,7 +20,7 @@ import gdb.unwinder
 
 FIELDS = (
     "version proclet_bytes ranks rank_count first_world_rank current context wait state stack_low "
-    "stack_size image_region image_stride image_count program_base"
+    "stack_size image_region image_stride image_count program_base images"
 ).split()
 STATES = ["ready", "running", "waiting", "sleeping", "finished"]
 PT_LOAD, PF_W = 1, 2  # ELF: a segment with memory; it is writable
@@ -41,9 +42,9 @@ def table():
         address = int(gdb.parse_and_eval("(unsigned long)&fgmpi_debug_table"))
     except gdb.error:
         raise gdb.GdbError("this process has not loaded Finegrain MPI")
-    values = dict(zip(FIELDS, struct.unpack("<15Q", read(address, 15 * 8))))
-    if values["version"] != 3:
-        raise gdb.GdbError("this script reads version 3 of the library's table, not %d" % values["version"])
+    values = dict(zip(FIELDS, struct.unpack("<16Q", read(address, 16 * 8))))
+    if values["version"] != 4:
+        raise gdb.GdbError("this script reads version 4 of the library's table, not %d" % values["version"])
     return values
 
 
@@ -103,14 +104,21 @@ gdb.unwinder.register_unwinder(None, UNWINDER, replace=True)
 LOADED = set()
 
 
+def images_of(t, index):
+    """(path, load address) of each module of which the rank has an image beside what gdb knows."""
+    at = t["images"]
+    while at:
+        at, path, region, stride, first, count = struct.unpack("<6Q", read(at, 6 * 8))
+        if first <= index < first + count:
+            yield gdb.Value(path).cast(gdb.lookup_type("char").pointer()).string(), region + (index - first) * stride
+
+
 def load_symbols(t, index):
-    """Image 0 is what gdb knows as the program; the others are it at another address."""
-    if index == 0 or index >= t["image_count"] or index in LOADED:
-        return
-    base = t["image_region"] + (index - 1) * t["image_stride"]
-    program = gdb.current_progspace().filename
-    gdb.execute('add-symbol-file "%s" -o %#x' % (program, base), to_string=True)
-    LOADED.add(index)
+    """Image 0 of the program and of its libraries is what gdb knows; the others are the same at other addresses."""
+    for path, base in images_of(t, index):
+        if base not in LOADED:
+            LOADED.add(base)
+            gdb.execute('add-symbol-file "%s" -o %#x' % (path or gdb.current_progspace().filename, base), to_string=True)
 
 
 def print_variable(t, index, name):

@@ -29,6 +29,52 @@ for shape in "-n 1 -nfg 5" "-n 2 -nfg 2"; do
   says 'rank 3: Aborted'
 done
 
+# Files and lines of the program, of a private library and of a plugin, in any rank's image.
+work=$programs/crashes.dir
+rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
+cat >library.c <<'END'
+#include <mpi.h>
+static int calls;
+int fail_in_library(volatile int* where) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  *where = ++calls;
+  return calls;
+}
+END
+cat >plugin.c <<'END'
+int fail_in_library(volatile int*), plugged;
+int fail_in_plugin(volatile int* where) {
+  plugged++;
+  return fail_in_library(where) + plugged;
+}
+END
+cat >program.c <<'END'
+#include <dlfcn.h>
+#include <mpi.h>
+int fail_in_library(volatile int*), own;
+int main(int argc, char** argv) {
+  int (*in_plugin)(volatile int*), rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  in_plugin = (int (*)(volatile int*))dlsym(dlopen("./libplugin.so", RTLD_NOW), "fail_in_plugin");
+  own = in_plugin(rank == 3 ? (int*)8 : &own);
+  own += fail_in_library(&own);
+  return MPI_Finalize();
+}
+END
+"$bin/mpicc" -g -O1 -shared library.c -o liblibrary.so && "$bin/mpicc" -g -O1 -shared plugin.c -o libplugin.so &&
+  "$bin/mpicc" -g -O1 program.c -o program -L. -llibrary -Wl,-rpath,"$work" || fail "mpicc"
+for shape in "-n 4 -nfg 1" "-n 1 -nfg 5" "-n 2 -nfg 2"; do
+  for layout in protected joined; do
+    FGMPI_IMAGE_MAPPINGS=$layout timeout 60 "$bin/mpiexec" $shape ./program >"$programs/crashes.out" 2>&1 && fail "$shape $layout: status 0"
+    says 'rank 3: Segmentation fault at address 0x8'
+    says '#0 +fail_in_library\+0x.*\(liblibrary.so\+0x.*\) at .*library.c:5$'
+    says '#1 +fail_in_plugin\+0x.*\(libplugin.so\+0x.*\) at .*plugin.c:4$'
+    says '#2 +main\+0x.*\(program\+0x.*\) at .*program.c:9$'
+  done
+done
+cd "$programs" || exit 1
+
 # Stacks used up in C and Fortran, one rank a process and several, small stacks and large ones.
 objects_before=$(ls /dev/shm | wc -l)
 for stack in 64k 1m 32m; do

@@ -1,0 +1,36 @@
+#include "privatize/source_lines.h"
+
+#include <backtrace.h>
+#include <stdio.h>
+
+namespace fgmpi::privatize {
+namespace {
+
+struct Found {
+  char* text;
+  size_t size;
+  bool any;
+};
+
+void ignore_error(void*, const char*, int) {}
+
+/// Called for the function at the place and those that it is inlined into: the first is the innermost.
+int take_line(void* data, uintptr_t, const char* file, int line, const char*) {
+  auto* found = static_cast<Found*>(data);
+  if (!file || found->any) return 0;
+  snprintf(found->text, found->size, "%s:%d", file, line);
+  found->any = true;
+  return 0;
+}
+
+}  // namespace
+
+bool find_source_line(uintptr_t address, char* text, size_t size) {
+  static backtrace_state* const state =
+      backtrace_create_state("/proc/self/exe", 0, ignore_error, nullptr);
+  Found found{text, size, false};
+  if (state) backtrace_pcinfo(state, address, take_line, ignore_error, &found);
+  return found.any;
+}
+
+}  // namespace fgmpi::privatize
