@@ -19,7 +19,8 @@
 // 6. A process that ends by a signal, with mpiexec -ft (-disable-auto-cleanup): its proxy ends the others of its host all
 //    the same. Here each proxy is told that the process has ended with exit status 128 + the signal's number, as shells
 //    say it; after that it ends nobody, but sends SIGUSR1 to all. For that the proxies load this library, too, on other
-//    hosts by a command in front of theirs.
+//    hosts by a command in front of theirs. And a host that can no longer be reached does not end the job, as under 2: its
+//    connection is as if nothing came, and when all other proxies have ended, mpiexec ends.
 //
 // Thread rule: as the functions that are interposed. Programs that hydra starts do not load this library: it removes itself
 // from the environment before hydra reads that. A hydra that is linked statically runs without it.
@@ -29,6 +30,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -89,6 +91,68 @@ void keep_input() {
   if (shared == MAP_FAILED) return;
   g_passed_to_proxy = static_cast<bool*>(shared);
   g_input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, kLeastInput);
+}
+
+// ---- Hosts that are lost by a job that goes on -----------------------------------------------------------------------
+
+/// The connections to proxies that mpiexec.hydra has accepted; lost: their host cannot be reached any more.
+struct Connection {
+  int fd;
+  bool lost;
+};
+std::vector<Connection>* g_connections = nullptr;
+constexpr int kStatusOfLostHost = 1;
+
+bool is_unreachable(int failure) {
+  return failure == ETIMEDOUT || failure == EHOSTUNREACH || failure == ENETUNREACH ||
+         failure == EHOSTDOWN || failure == ECONNABORTED;
+}
+
+Connection* find_connection(int fd) {
+  if (!g_connections) return nullptr;
+  for (Connection& c : *g_connections)
+    if (c.fd == fd) return &c;
+  return nullptr;
+}
+
+/// A closed one's number may be given out again.
+void note_connection(int fd) {
+  if (!g_connections) g_connections = new std::vector<Connection>;
+  if (Connection* before = find_connection(fd))
+    before->lost = false;
+  else
+    g_connections->push_back({fd, false});
+}
+
+/// Hides lost connections from hydra. If there are no others left in what it waits for, all other proxies have ended.
+void hide_lost(pollfd* fds, nfds_t count) {
+  bool lost = false, alive = false;
+  for (nfds_t i = 0; i < count; ++i) {
+    const Connection* c = find_connection(fds[i].fd);
+    if (!c) continue;
+    (c->lost ? lost : alive) = true;
+    if (c->lost) fds[i].fd = -1;
+  }
+  if (!lost || alive) return;
+  std::fflush(nullptr);
+  _exit(kStatusOfLostHost);
+}
+
+/// Finds connections that have just been lost; returns how many events are left for hydra.
+int take_out_lost(pollfd* fds, nfds_t count) {
+  int left = 0;
+  for (nfds_t i = 0; i < count; ++i) {
+    Connection* c = fds[i].revents & POLLERR ? find_connection(fds[i].fd) : nullptr;
+    int failure = 0;
+    socklen_t size = sizeof failure;
+    if (c) getsockopt(fds[i].fd, SOL_SOCKET, SO_ERROR, &failure, &size);
+    if (c && is_unreachable(failure)) {
+      c->lost = true;
+      fds[i].revents = 0;
+    }
+    left += fds[i].revents != 0;
+  }
+  return left;
 }
 
 /// Runs in a proxy that has received the input.
@@ -248,6 +312,21 @@ __attribute__((visibility("default"))) int execvp(const char* file, char* const*
   return real(file, pointers.data());
 }
 
+__attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int timeout) {
+  static auto* real = reinterpret_cast<int (*)(pollfd*, nfds_t, int)>(dlsym(RTLD_NEXT, "poll"));
+  if (!g_survives || !g_active) return real(fds, count, timeout);
+  std::vector<int> before;
+  for (nfds_t i = 0; i < count; ++i) before.push_back(fds[i].fd);
+  hide_lost(fds, count);
+  int events = real(fds, count, timeout);
+  const int failure = errno;
+  for (nfds_t i = 0; i < count; ++i) fds[i].fd = before[i];
+  if (events > 0 && (events = take_out_lost(fds, count)) == 0 && timeout < 0)
+    return poll(fds, count, timeout);
+  errno = failure;
+  return events;
+}
+
 __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int options) {
   static auto* real = reinterpret_cast<pid_t (*)(pid_t, int*, int)>(dlsym(RTLD_NEXT, "waitpid"));
   const pid_t ended = real(pid, status, options);
@@ -272,7 +351,8 @@ __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, 
   ssize_t done = send(fd, bytes, count, MSG_NOSIGNAL);
   if (done >= 0) return done;
   if (errno == ENOTSOCK) return syscall(SYS_write, fd, bytes, count);
-  return errno == EPIPE || errno == ECONNRESET ? static_cast<ssize_t>(count) : -1;
+  const bool gone = errno == EPIPE || errno == ECONNRESET || (g_survives && is_unreachable(errno));
+  return gone ? static_cast<ssize_t>(count) : -1;
 }
 
 __attribute__((visibility("default"))) int sigaction(int number, const struct sigaction* act,
@@ -294,6 +374,7 @@ __attribute__((visibility("default"))) int sigaction(int number, const struct si
 __attribute__((visibility("default"))) int accept(int fd, sockaddr* address, socklen_t* length) {
   int connection = accept4(fd, address, length, 0);
   if (g_active && connection >= 0) keep_alive(connection);
+  if (g_active && g_survives && connection >= 0) note_connection(connection);
   return connection;
 }
 }
