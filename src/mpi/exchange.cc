@@ -15,6 +15,7 @@
 #include "dynamic/connect.h"
 #include "liveness/lost_peer.h"
 #include "mpi/binding.h"
+#include "mpi/peer_failures.h"
 #include "mpi/process.h"
 #include "mpi/runtime.h"
 #include "transport/host_id.h"
@@ -48,6 +49,21 @@ Status parse_published(uint32_t p, const std::string& value, uint32_t* ranks, li
   return {};
 }
 
+/// A fence while processes connect. One that fails before all know each other ends the job, also where that goes on later:
+/// the launcher's fence would wait for it.
+Status fence_of_all() {
+  if (!job_survives_failures()) return boot().fence();
+  constexpr int64_t kBetweenLooks = 100'000'000;  // ns
+  FGMPI_TRY(boot().enter_fence());
+  bool over = false;
+  while (!over) {
+    FGMPI_TRY(boot().fence_is_over(kBetweenLooks, &over));
+    if (!over && was_noticed())
+      return error(MPI_ERR_OTHER, "a process has failed before all were connected");
+  }
+  return {};
+}
+
 /// One round: opens transport `t`, publishes, collects everybody's addresses for it.
 Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<Peer>* peers,
                            std::vector<std::string>* addresses, liveness::WatchRing* ring) {
@@ -61,7 +77,7 @@ Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<Pee
                  "the address of this process has %zu bytes; the launcher passes on %zu at most",
                  published.size(), b.max_value());
   FGMPI_TRY(b.put(key_of(t, b.rank()), published));
-  FGMPI_TRY(b.fence());
+  FGMPI_TRY(fence_of_all());
   addresses->resize(peers->size());
   for (uint32_t p = 0; p < peers->size(); ++p) {
     std::string value = published;
@@ -70,6 +86,7 @@ Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<Pee
     liveness::Card theirs;
     FGMPI_TRY(parse_published(p, value, &(*peers)[p].ranks, &theirs, &(*addresses)[p]));
     ring->add(p, theirs);
+    if (job_survives_failures()) remember_card(p, theirs);
     if (t == 0) g_hosts.add(theirs.host_id);
     if (t == 0 && p == 0) dynamic::name_own_job(b.job() + value);
   }
@@ -97,6 +114,7 @@ Status exchange_addresses(pt2pt::Setup* setup) {
   peers[boot().rank()].reached = true;
   size_t reached = 1, t = 0;
   const liveness::Card card = liveness::own_card(boot().launcher_fd(), transport::host_id());
+  if (job_survives_failures()) heed_notices();
   attach_permission().set_launcher(maker_of_socket(boot().launcher_fd()));
   liveness::WatchRing ring(card, static_cast<uint32_t>(boot().rank()),
                            static_cast<uint32_t>(peers.size()));
@@ -123,7 +141,7 @@ Status exchange_addresses(pt2pt::Setup* setup) {
           g_av.first(p), g_av.first(p) + g_av.count(p) - 1);
   }
   ring.allow_watch();
-  FGMPI_TRY(boot().fence());
+  FGMPI_TRY(fence_of_all());
   ring.start();
   for (auto& transport : me.transports) transport->all_connected();
   return {};

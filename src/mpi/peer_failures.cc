@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <unordered_map>
 
 #include "base/environment.h"
 #include "base/strings.h"
@@ -21,6 +22,7 @@ namespace fgmpi::mpi {
 namespace {
 
 std::atomic<bool> g_noticed{false};
+std::unordered_map<uint32_t, liveness::Card> g_cards;
 
 void on_notice() {
   g_noticed.store(true);
@@ -35,10 +37,9 @@ bool is_speaker() {
 }
 
 void say(uint32_t peer, const std::string& why) {
-  liveness::Card card;
-  const bool known = peer < g_av.processes() && card_of(peer, &card).ok();
-  const std::string who = known ? liveness::describe_process(peer, card)
-                                : format("process %u of a connected job", peer);
+  const auto card = g_cards.find(peer);
+  const std::string who = card != g_cards.end() ? liveness::describe_process(peer, card->second)
+                                                : format("process %u of a connected job", peer);
   std::fprintf(stderr, "%s%s%s\n", liveness::begin_of_loss(who).c_str(), why.c_str(),
                std::string(liveness::kGoesOn).c_str());
 }
@@ -62,7 +63,11 @@ void for_each_listed(const std::string& list, F&& f) {
 
 bool job_survives_failures() { return environment::text(environment::kFt) != nullptr; }
 
+void remember_card(uint32_t process, const liveness::Card& card) { g_cards[process] = card; }
+
 void heed_notices() { liveness::set_notice_handler(on_notice); }
+
+bool was_noticed() { return g_noticed.load(); }
 
 bool take_in_notices() {
   if (!g_noticed.load(std::memory_order_relaxed)) return false;

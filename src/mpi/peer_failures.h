@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <string>
 
+#include "liveness/card.h"
+
 namespace fgmpi::mpi {
 
 /// FGMPI_FT: does the job go on when a process fails?
@@ -18,8 +20,13 @@ bool job_survives_failures();
 
 /// From now on notices of the launcher are heeded. Host stack.
 void heed_notices();
+/// Has there been one since then that take_in_notices() has not seen?
+bool was_noticed();
 /// Takes in what a notice of the launcher has announced; for the scheduler's poll hook. True: something has changed.
 bool take_in_notices();
+
+/// What a process has published about itself, for the line about its end: the launcher may not be reached then.
+void remember_card(uint32_t process, const liveness::Card& card);
 
 /// A transport has found that a process of the job, or of a connected one, is gone: the job goes on without it. Says so in
 /// one line, at the first process that is left.

@@ -135,7 +135,6 @@ Status connect() {
   FGMPI_TRY(pt2pt::init(setup));
   coll::init_failures();
   survivors::start();
-  if (job_survives_failures()) heed_notices();
   coll::init_multicast_groups();
   transport::multicast::set_opened_handler(use_multicast);
   if (rma::start_checking()) close_shortest_ways();
