@@ -236,7 +236,7 @@ TEST_P(Protocols, ProbesSeeWhatTheReceiveThenGets) {
         Outcome probed, o;
         std::vector<char> got(n);
         if (i % 4 == 0) {
-          probe(endpoint(0), MPI_ANY_SOURCE, i, kCtx, "probe", &probed);
+          EXPECT_TRUE(probe(endpoint(0), MPI_ANY_SOURCE, i, kCtx, "probe", &probed).ok());
           EXPECT_TRUE(
               recv(bytes(got.data(), n), endpoint(0), probed.source, probed.tag, kCtx, "recv", &o)
                   .ok());
@@ -249,7 +249,7 @@ TEST_P(Protocols, ProbesSeeWhatTheReceiveThenGets) {
         } else {
           Message* message;
           if (i % 4 == 2)
-            mprobe(endpoint(0), from, i, kCtx, "mprobe", &probed, &message);
+            EXPECT_TRUE(mprobe(endpoint(0), from, i, kCtx, "mprobe", &probed, &message).ok());
           else
             while (!improbe(endpoint(0), from, i, kCtx, &probed, &message)) {
             }
