@@ -93,7 +93,10 @@ void add_by_counters(const report::ProcessFile& file, const report::Run& run, Gr
                  ? std::string(report::kCalls[now - 1].name) + words_of_peer(r)
                  : "in the program";
       if (!place.empty()) what += (now ? " at " : ", its last call at ") + place;
-      if (now && r.peer >= 0) what += format("; peer: rank %d", r.peer);
+      if (now && r.peer >= report::kIsSource)
+        what += format("; from rank %d", r.peer - report::kIsSource);
+      else if (now && r.peer >= 0)
+        what += format("; to rank %d", r.peer);
     }
     (*groups)[what].push_back(rank);
   }

@@ -77,17 +77,15 @@ enum RankFlag : uint32_t {
 
 /// A rank. 1,024 bytes:
 ///
-///   | 56 what it does now | 16 times | 32 ways | 384 calls | 384 peers | 64 places | 64 waits | 24 not in use |
+///   | 48 what it does now | 16 times | 32 ways | 384 calls | 384 peers | 64 places | 64 waits | 32 not in use |
 ///
 /// A send touches three of its cache lines.
 struct RankRecord {
   uint32_t now;  ///< number of the call that it is in, and 1; 0: none
-  int32_t
-      peer;  ///< world rank that the call names as the source or destination, kAnyPeer, or kNoPeer
+  /// World rank that the call sends to, or with kIsSource receives from; kAnyPeer; kNoPeer. Stays after the call.
+  int32_t peer;
   uint64_t site;       ///< return address of the last call, in the rank's own image
   uint32_t flags;      ///< RankFlag
-  int32_t tag;         ///< of the call
-  int32_t last_dest;   ///< of the call, if it is a send; else kNoPeer
   uint16_t family;     ///< of the communicator of a collective (FamilyRecord)
   uint8_t peer_shift;  ///< see PeerCell
   uint8_t unused;
@@ -103,11 +101,11 @@ struct RankRecord {
   PeerCell peers[kPeerCells];
   SiteCell sites[kSiteCells];
   WaitCell waits[kWaitCells];
-  uint64_t rest[3];
+  uint64_t rest[4];
 };
 static_assert(sizeof(RankRecord) == 1024, "at most 1 KiB a rank");
 
-inline constexpr int32_t kNoPeer = -1000, kAnyPeer = -1001;
+inline constexpr int32_t kNoPeer = -1000, kAnyPeer = -1001, kIsSource = 1 << 30;
 /// Messages that are sent one by one to the same rank: so many bytes are cheap beside the message itself.
 inline constexpr uint64_t kSmall = 1024;
 

@@ -67,10 +67,9 @@ def counts(call):
     names = {p.name for p in call.parameters}
     before, after = [], []
     if {"source", "comm"} <= names:
-        tag = "recvtag" if "recvtag" in names else "tag"
-        before.append(f"scope.receives(comm, source, {tag});")
+        before.append("scope.receives(comm, source);")
     if SEND.match(call.symbol):
-        before.append(f"scope.sends(comm, dest, {bytes_of(call)});")
+        before.append(f"scope.sends(comm, dest, {bytes_of(call)}, {receives(call)});")
     if KEPT_SEND.match(call.symbol):
         after.append(f"scope.keeps(*request, comm, dest, {bytes_of(call)});")
     if call.name == "Start":

@@ -131,8 +131,8 @@ bool start_process() {
   p.ranks = reinterpret_cast<RankRecord*>(base + plan.ranks_at);
   g_hot.families = reinterpret_cast<FamilyRecord*>(base + plan.families_at);
   g_hot.first = plan.first_rank;
-  g_hot.count = plan.ranks;
-  std::memset(g_hot.slots, kNoSlot, sizeof g_hot.slots);
+  g_hot.count = static_cast<unsigned>(plan.ranks);
+  std::memset(g_hot.cells, 0, sizeof g_hot.cells);  // what was called before
   dl_iterate_phdr(note_module, p.header);
   set_up_families();
   if (MPIX_Tool_handlers) MPIX_Tool_handlers(nullptr, note_deadlock, note_error);
@@ -162,7 +162,7 @@ void rank_begins() {
   int world = 0;
   g_next.MPI_Comm_rank(MPI_COMM_WORLD, &world);
   const int local = world - g_hot.first;
-  if (local < 0 || local >= g_hot.count) return;
+  if (local < 0 || local >= g_process.header->ranks) return;
   RankRecord* rank = &g_process.ranks[local];
   rank->flags = kStarted;
   int level = MPI_THREAD_SINGLE;
@@ -191,7 +191,7 @@ int finalize(const void* place) {
   if (!rank) return result;
   rank->flags |= kEnded;
   static int ended = 0;  // ranks of a process finalise one after another
-  if (++ended == g_hot.count) {
+  if (++ended == g_process.header->ranks) {
     g_process.header->flags |= kFinished;
     sample_now();
   }

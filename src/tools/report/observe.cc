@@ -63,15 +63,18 @@ class Observer {
     add(seconds, seconds / all_time(),
         format("Late sender: others waited %s in receives for rank %d",
                seconds_words(seconds).c_str(), rank),
-        format("Rank %d itself ran the program's own code for %s, was in MPI for %s%s and waited %s "
-               "for its turn in its process%s.",
-               rank, seconds_words(r.program).c_str(), seconds_words(r.mpi).c_str(),
-               at_of(rank).c_str(), seconds_words(r.turn).c_str(),
-               alone ? "" : ("; the average wait for a rank is " + seconds_words(mean)).c_str()),
-        crowded ? "It could answer, but other ranks of its process compute: give it a process of its "
-                  "own (mpiexec -n 1 -nfg 1 ./program : ...), or call MPIX_Yield() in what they compute."
-                : "Look for what this rank does before it sends, and for a rank that it waits for "
-                  "itself: send earlier, or give it less to do.");
+        format(
+            "Rank %d itself ran the program's own code for %s, was in MPI for %s%s and waited %s "
+            "for its turn in its process%s.",
+            rank, seconds_words(r.program).c_str(), seconds_words(r.mpi).c_str(),
+            at_of(rank).c_str(), seconds_words(r.turn).c_str(),
+            alone ? "" : ("; the average wait for a rank is " + seconds_words(mean)).c_str()),
+        crowded
+            ? "It could answer, but other ranks of its process compute: give it a process of its "
+              "own (mpiexec -n 1 -nfg 1 ./program : ...), or call MPIX_Yield() in what they "
+              "compute."
+            : "Look for what this rank does before it sends, and for a rank that it waits for "
+              "itself: send earlier, or give it less to do.");
   }
 
   void serialised_receives() {

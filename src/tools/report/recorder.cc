@@ -18,14 +18,14 @@ void* slow_word() {
   return word ? *word : nullptr;
 }
 
-uint8_t slow_slot_of(uint16_t call) {
+uint32_t slow_cell_of(uint16_t call) {
   std::lock_guard guard(g_process.lock);
-  uint8_t& slot = g_hot.slots[call];
-  if (slot != kNoSlot || !g_process.header) return slot % kCallCells;
+  uint16_t& at = g_hot.cells[call];
+  if (at != 0 || !g_process.header) return at ? at : kCellsAt;
   uint16_t* slots = g_process.header->slots;
-  slot = static_cast<uint8_t>(std::find(slots, slots + kCallCells - 1, 0) - slots);
+  const auto slot = static_cast<uint32_t>(std::find(slots, slots + kCallCells - 1, 0) - slots);
   if (slot < kCallCells - 1) slots[slot] = static_cast<uint16_t>(call + 1);
-  return slot;
+  return at = static_cast<uint16_t>(kCellsAt + slot * sizeof(CallCell));
 }
 
 uint64_t slow_bytes_of(int64_t count, MPI_Datatype type) {
@@ -66,7 +66,7 @@ void halve_resolution(RankRecord* rank) {
 
 }  // namespace
 
-void slow_peer(RankRecord* rank, int32_t peer, uint64_t bytes) {
+void slow_message(RankRecord* rank, int32_t peer, uint64_t bytes) {
   for (;;) {
     const uint32_t wanted = (static_cast<uint32_t>(peer) >> rank->peer_shift) + 1;
     if (PeerCell* cell = find_cell(rank->peers, wanted)) {
@@ -79,48 +79,51 @@ void slow_peer(RankRecord* rank, int32_t peer, uint64_t bytes) {
   }
 }
 
-int32_t Scope::slow_world_of(MPI_Comm comm, int rank) {
-  int way;
-  return MPIX_Tool_peer ? MPIX_Tool_peer(comm, rank, &way) : -1;
+void slow_source(RankRecord* rank, MPI_Comm comm, int source) {
+  int way = 0;
+  if (source >= 0) {
+    const int32_t peer = MPIX_Tool_peer ? MPIX_Tool_peer(comm, source, &way) : -1;
+    rank->peer = peer < 0 ? kNoPeer : peer | kIsSource;
+  } else if (source == MPI_ANY_SOURCE) {
+    rank->peer = kAnyPeer;
+    ++rank->any_received;
+  }
 }
 
-void Scope::receives_from_none_or_any(int source) {
-  if (source != MPI_ANY_SOURCE) return;
-  rank_->peer = kAnyPeer;
-  ++rank_->any_received;
-}
-
-void Scope::sends_elsewhere(MPI_Comm comm, int dest, uint64_t bytes) {
-  if (dest < 0 || !MPIX_Tool_peer) return;
+int32_t slow_dest(RankRecord* rank, MPI_Comm comm, int dest, uint64_t bytes) {
+  if (dest < 0 || !MPIX_Tool_peer) return -1;
   int way = 0;
   const int32_t peer = MPIX_Tool_peer(comm, dest, &way);
-  if (peer < 0) return;
-  if (way > 0) {
-    ++rank_->ways[way - 1].messages;
-    rank_->ways[way - 1].bytes += bytes;
+  if (peer >= 0 && way > 0) {
+    ++rank->ways[way - 1].messages;
+    rank->ways[way - 1].bytes += bytes;
   }
-  count_send(peer, bytes);
+  return peer;
 }
 
 // ---- Persistent sends ----------------------------------------------------------------------------------------------
 
-void Scope::keeps(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes) {
+void keep_send(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes) {
   if (dest < 0) return;
   std::lock_guard guard(g_process.lock);
   g_process.kept[request] = {comm, dest, bytes};
 }
 
-void Scope::starts(int count, const MPI_Request* requests) {
+void start_sends(RankRecord* rank, CallCell* cell, int count, const MPI_Request* requests) {
   if (!requests) return;
   std::lock_guard guard(g_process.lock);
   for (int i = 0; i < count; ++i) {
     const auto found = g_process.kept.find(requests[i]);
     if (found == g_process.kept.end()) continue;
-    sends_elsewhere(found->second.comm, found->second.dest, found->second.bytes);
+    const Process::KeptSend& send = found->second;
+    const int32_t peer = slow_dest(rank, send.comm, send.dest, send.bytes);
+    if (peer < 0) continue;
+    cell->bytes += send.bytes;
+    count_message(rank, peer, send.bytes);
   }
 }
 
-void Scope::forgets(MPI_Request request) {
+void forget_send(MPI_Request request) {
   std::lock_guard guard(g_process.lock);
   g_process.kept.erase(request);
 }
@@ -162,18 +165,18 @@ void describe_map(FamilyRecord* f, MPI_Comm comm) {
 
 }  // namespace
 
-void Scope::made(MPI_Comm parent, MPI_Comm made) {
-  if (rank_ == &g_nobody || made == MPI_COMM_NULL) return;
+void made_comm(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm made) {
+  if (rank_of_call == &g_nobody || made == MPI_COMM_NULL) return;
   int rank = -1, size = 0, inter = 0;
   g_next.MPI_Comm_rank(made, &rank);
   g_next.MPI_Comm_size(made, &size);
   g_next.MPI_Comm_test_inter(made, &inter);
   const uint16_t of = parent == MPI_COMM_NULL ? kWorldFamily : slow_family_of(parent);
-  uint64_t site = rank_->site;
+  uint64_t site = rank_of_call->site;
   if (MPIX_Program_address)
     site = reinterpret_cast<uint64_t>(MPIX_Program_address(reinterpret_cast<void*>(site)));
   std::lock_guard guard(g_process.lock);
-  const uint16_t family = family_for(site, static_cast<uint16_t>(rank_->now - 1), of);
+  const uint16_t family = family_for(site, static_cast<uint16_t>(rank_of_call->now - 1), of);
   g_process.family_of[made] = family;
   FamilyRecord& f = g_hot.families[family];
   if (f.members_made++ == 0) describe_map(&f, made);
@@ -183,7 +186,7 @@ void Scope::made(MPI_Comm parent, MPI_Comm made) {
   f.most = std::max(f.most, size);
 }
 
-void Scope::frees(MPI_Comm comm) {
+void freed_comm(MPI_Comm comm) {
   std::lock_guard guard(g_process.lock);
   const auto found = g_process.family_of.find(comm);
   if (found == g_process.family_of.end()) return;

@@ -26,15 +26,16 @@ using findings::from_fortran;
 struct Hot {
   /// Where the scheduler keeps who runs, while only one thread of the process may call MPI; else null: MPIX_Tool_word tells.
   sched::Proclet* const* running = nullptr;
-  int first = 0, count = 0;  ///< ranks of the process
+  int first = 0;
+  unsigned count = 0;  ///< ranks of the process
   FamilyRecord* families = nullptr;
-  /// The cell of each call in RankRecord::calls_made; kNoSlot: not given yet.
-  uint8_t slots[kCallCount];
+  /// Where in a RankRecord the cell of each call is; 0: it has none yet.
+  uint16_t cells[kCallCount];
 };
-inline constexpr uint8_t kNoSlot = 0xff;
 extern Hot g_hot;
 /// What calls of nobody are counted in: before MPI_Init, after MPI_Finalize, without a file.
 extern RankRecord g_nobody;
+inline constexpr uint32_t kCellsAt = offsetof(RankRecord, calls_made);
 
 struct Process {
   Header* header = nullptr;  ///< null: no file
@@ -54,10 +55,28 @@ extern Process& g_process;
 
 /// What MPIX_Tool_word says of the running rank, or nullptr.
 void* slow_word();
-uint8_t slow_slot_of(uint16_t call);
+/// Where in a record the cell of a call is; made for its first call.
+uint32_t slow_cell_of(uint16_t call);
 uint16_t slow_family_of(MPI_Comm comm);
 uint64_t slow_bytes_of(int64_t count, MPI_Datatype type);
-void slow_peer(RankRecord* rank, int32_t peer, uint64_t bytes);
+void slow_source(RankRecord* rank, MPI_Comm comm, int source);
+/// The world rank of a destination, whose way is counted; negative where it has none.
+int32_t slow_dest(RankRecord* rank, MPI_Comm comm, int dest, uint64_t bytes);
+void slow_message(RankRecord* rank, int32_t peer, uint64_t bytes);
+void keep_send(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes);
+void start_sends(RankRecord* rank, CallCell* cell, int count, const MPI_Request* requests);
+void forget_send(MPI_Request request);
+void made_comm(RankRecord* rank, MPI_Comm parent, MPI_Comm made);
+void freed_comm(MPI_Comm comm);
+
+/// Counts a message to a world rank.
+[[gnu::always_inline]] inline void count_message(RankRecord* r, int32_t peer, uint64_t bytes) {
+  const uint32_t wanted = (static_cast<uint32_t>(peer) >> r->peer_shift) + 1;
+  PeerCell& cell = r->peers[wanted % kPeerCells];
+  if (__builtin_expect(cell.peer_and_one != wanted, 0)) return slow_message(r, peer, bytes);
+  ++cell.messages;
+  cell.bytes += bytes;
+}
 
 /// Bytes of `count` elements.
 inline uint64_t bytes_of(int64_t count, MPI_Datatype type) {
@@ -67,40 +86,43 @@ inline uint64_t bytes_of(int64_t count, MPI_Datatype type) {
   return slow_bytes_of(count, type);
 }
 
-/// A call on its way: the rank's record says that it is in it, until the destructor.
+/// A call on its way: the rank's record says that it is in it, until the destructor. What is out of line gets members by
+/// value: so a scope lives in registers.
 class Scope {
  public:
   [[gnu::always_inline]] Scope(uint16_t call, const void* place) : rank_(current()) {
     RankRecord* const r = rank_;
-    last_dest_ = r->last_dest;
-    r->last_dest = kNoPeer;
+    peer_before_ = r->peer;
     r->site = reinterpret_cast<uint64_t>(place);
     r->peer = kNoPeer;
     r->now = call + 1u;
-    uint8_t slot = g_hot.slots[call];
-    if (__builtin_expect(slot == kNoSlot, 0)) slot = slow_slot_of(call);
-    cell_ = &r->calls_made[slot];
+    uint32_t at = g_hot.cells[call];
+    if (__builtin_expect(at == 0, 0)) at = slow_cell_of(call);
+    cell_ = reinterpret_cast<CallCell*>(reinterpret_cast<char*>(r) + at);
     ++cell_->count;
   }
   [[gnu::always_inline]] ~Scope() { rank_->now = 0; }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  [[gnu::always_inline]] void receives(MPI_Comm comm, int source, int tag) {
-    rank_->tag = tag;
-    if (__builtin_expect(source < 0, 0))
-      receives_from_none_or_any(source);
+  [[gnu::always_inline]] void receives(MPI_Comm comm, int source) {
+    if (__builtin_expect(source < 0 || comm != MPI_COMM_WORLD, 0))
+      slow_source(rank_, comm, source);
     else
-      rank_->peer = comm == MPI_COMM_WORLD ? source : slow_world_of(comm, source);
+      rank_->peer = source | kIsSource;
   }
-  [[gnu::always_inline]] void sends(MPI_Comm comm, int dest, uint64_t bytes) {
+  /// `receives`: the call names a source as well.
+  [[gnu::always_inline]] void sends(MPI_Comm comm, int dest, uint64_t bytes, bool receives) {
     if (__builtin_expect(
-            static_cast<unsigned>(dest - g_hot.first) < static_cast<unsigned>(g_hot.count) &&
-                comm == MPI_COMM_WORLD,
-            1))
-      count_send(dest, bytes);
-    else
-      sends_elsewhere(comm, dest, bytes);
+            static_cast<unsigned>(dest - g_hot.first) >= g_hot.count || comm != MPI_COMM_WORLD,
+            0)) {
+      dest = slow_dest(rank_, comm, dest, bytes);
+      if (dest < 0) return;
+    }
+    if (!receives) rank_->peer = dest;
+    cell_->bytes += bytes;
+    rank_->repeated += dest == peer_before_ && bytes <= kSmall;
+    count_message(rank_, dest, bytes);
   }
   void collective(MPI_Comm comm, uint64_t bytes) {
     const uint16_t family = comm == MPI_COMM_WORLD ? kWorldFamily : slow_family_of(comm);
@@ -111,11 +133,15 @@ class Scope {
     ++f.collectives;
     f.bytes += bytes;
   }
-  void keeps(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes);
-  void starts(int count, const MPI_Request* requests);
-  void forgets(MPI_Request request);
-  void made(MPI_Comm parent, MPI_Comm made);
-  void frees(MPI_Comm comm);
+  void keeps(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes) {
+    keep_send(request, comm, dest, bytes);
+  }
+  void starts(int count, const MPI_Request* requests) {
+    start_sends(rank_, cell_, count, requests);
+  }
+  void forgets(MPI_Request request) { forget_send(request); }
+  void made(MPI_Comm parent, MPI_Comm made) { made_comm(rank_, parent, made); }
+  void frees(MPI_Comm comm) { freed_comm(comm); }
 
  private:
   [[gnu::always_inline]] static RankRecord* current() {
@@ -128,25 +154,10 @@ class Scope {
     }
     return __builtin_expect(word != nullptr, 1) ? static_cast<RankRecord*>(word) : &g_nobody;
   }
-  static int32_t slow_world_of(MPI_Comm comm, int rank);
-  void receives_from_none_or_any(int source);
-  void sends_elsewhere(MPI_Comm comm, int dest, uint64_t bytes);
-  [[gnu::always_inline]] void count_send(int32_t peer, uint64_t bytes) {
-    RankRecord* const r = rank_;
-    if (r->peer == kNoPeer) r->peer = peer;  // else a receive's
-    cell_->bytes += bytes;
-    r->repeated += peer == last_dest_ && bytes <= kSmall;
-    r->last_dest = peer;
-    const uint32_t wanted = (static_cast<uint32_t>(peer) >> r->peer_shift) + 1;
-    PeerCell& cell = r->peers[wanted % kPeerCells];
-    if (__builtin_expect(cell.peer_and_one != wanted, 0)) return slow_peer(r, peer, bytes);
-    ++cell.messages;
-    cell.bytes += bytes;
-  }
 
   RankRecord* rank_;
   CallCell* cell_;
-  int32_t last_dest_;
+  int32_t peer_before_;  ///< that of the call before
 };
 
 /// life.cc: the first rank of the process has come back from MPI_Init. False: nothing is counted.

@@ -119,8 +119,8 @@ class Sampler {
   }
 
   void add_to_call(RankRecord* r, uint16_t call, uint64_t passed) {
-    const uint8_t slot = g_hot.slots[call];
-    if (slot < kCallCells) r->calls_made[slot].ns += passed;
+    if (const uint32_t cell = g_hot.cells[call])
+      r->calls_made[(cell - kCellsAt) / sizeof(CallCell)].ns += passed;
     const uint64_t site = program_address(r->site);
     add_to_site_of_rank(r, site, passed);
     add_to_site(site, call, passed);
@@ -157,8 +157,8 @@ class Sampler {
   /// Adds the wait for a source. In tenths of milliseconds, rounded by chance.
   void add_to_peer(RankRecord* r, uint64_t passed) {
     const int32_t peer = r->peer;
-    if (peer < 0) return;
-    const uint32_t wanted = static_cast<uint32_t>(peer) + 1;
+    if (peer < kIsSource) return;
+    const uint32_t wanted = static_cast<uint32_t>(peer - kIsSource) + 1;
     chance_ = chance_ * 6364136223846793005u + 1442695040888963407u;
     WaitCell* cell = r->waits;
     for (WaitCell& c : r->waits) {

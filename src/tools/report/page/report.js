@@ -67,7 +67,7 @@ function below(chart, x, y, words, anchor = 'middle') { chart.append(make('text'
 /** One bar of parts: [name of color, words, value]. */
 function bar(at, parts, words) {
   const all = parts.reduce((sum, p) => sum + p[2], 0);
-  parts = parts.filter((p) => p[2] > 0);
+  parts = parts.filter((p) => p[2] > all * 1e-6);
   const chart = svg(36, words);
   let x = 0;
   for (const [name, what, value, told] of parts) {
