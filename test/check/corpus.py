@@ -222,6 +222,69 @@ def point_to_point():
              f"  GOOD MPI_Send(a, 1, MPI_INT, next, 5, w);\n  MPI_{wait}; /* HERE */")
 
 
+# ---- Races -----------------------------------------------------------------------------------------------------------
+# How a message is received: {s} and {t} are source and tag, the line of what could take another one is marked.
+TAKES = {
+    "Recv": "MPI_Recv(b, 4, MPI_INT, {s}, {t}, w, IGNORE); /* HERE */",
+    "Recv with a status": "MPI_Recv(b, 4, MPI_INT, {s}, {t}, w, &status); /* HERE */",
+    "Irecv": "MPI_Irecv(b, 4, MPI_INT, {s}, {t}, w, &q); /* HERE */\n  MPI_Wait(&q, IGNORE);",
+    "Recv_init": "MPI_Recv_init(b, 4, MPI_INT, {s}, {t}, w, &q); /* HERE */\n  MPI_Start(&q);\n  MPI_Wait(&q, IGNORE);\n"
+                 "  MPI_Request_free(&q);",
+    "Mprobe": "MPI_Mprobe({s}, {t}, w, &m, &status); /* HERE */\n  MPI_Mrecv(b, 4, MPI_INT, &m, IGNORE);",
+    "Probe": "MPI_Probe({s}, {t}, w, &status); /* HERE */\n"
+             "  MPI_Recv(b, 4, MPI_INT, status.MPI_SOURCE, status.MPI_TAG, w, IGNORE);",
+    "Sendrecv": "MPI_Sendrecv(a, 1, MPI_INT, MPI_PROC_NULL, 0, b, 4, MPI_INT, {s}, {t}, w, &status); /* HERE */",
+}
+# What makes the correct twin correct: source and tag of the k-th receive, tag of the k-th sender, what rank 0 does after its
+# first receive and the second sender before it sends, and what the other ranks do.
+ORDERS = {
+    "source": ("{k} ? LAST : 1", "5", "", "", ""),
+    "tag": ("MPI_ANY_SOURCE", "5 + {k}", "", "", ""),
+    "barrier": ("MPI_ANY_SOURCE", "5", "MPI_Barrier(w);", "MPI_Barrier(w);", "MPI_Barrier(w);"),
+    "allreduce": ("MPI_ANY_SOURCE", "5", "MPI_Allreduce(a, c, 1, MPI_INT, MPI_SUM, w);",
+                  "MPI_Allreduce(a, c, 1, MPI_INT, MPI_SUM, w);", "MPI_Allreduce(a, c, 1, MPI_INT, MPI_SUM, w);"),
+    "message": ("MPI_ANY_SOURCE", "5", "MPI_Send(a, 1, MPI_INT, LAST, 9, w);", "MPI_Recv(c, 1, MPI_INT, 0, 9, w, IGNORE);", ""),
+    "message through another": ("MPI_ANY_SOURCE", "5", "MPI_Send(a, 1, MPI_INT, 2 % size, 9, w);",
+                                "MPI_Recv(c, 1, MPI_INT, 2 % size == LAST ? 0 : 2, 9, w, IGNORE);", ""),
+}
+# What stands around the whole and orders nothing.
+AROUND = {"alone": ("", ""), "between barriers": ("  MPI_Barrier(w);\n", "  MPI_Barrier(w);\n"),
+          "in a loop": ("  for (int i = 0; i < 3; ++i) {\n", "  MPI_Barrier(w);\n  }\n")}
+
+
+def races():
+    for take, receive in TAKES.items():
+        for order, (source, tag, after, before, others) in ORDERS.items():
+            for around, (begin, end) in AROUND.items():
+                def received(k):
+                    s = "wrong ? MPI_ANY_SOURCE : (" + source.format(k=k) + ")"
+                    t = "wrong ? 5 : " + tag.format(k=k)
+                    return receive.format(s=s, t=t)
+
+                relay = ("  } else if (rank == 2) {\n  GOOD MPI_Recv(c, 1, MPI_INT, 0, 9, w, IGNORE);\n"
+                         "  GOOD MPI_Send(a, 1, MPI_INT, LAST, 9, w);\n" if "through" in order else "")
+                body = ("  MPI_Request q;\n  MPI_Message m;\n  MPI_Status status;\n  (void)q, (void)m, (void)status;\n" + begin
+                        + "  if (rank == 0) {\n  " + received(0) + "\n"
+                        + (f"  GOOD {after}\n" if after else "") + "  " + received(1) + "\n"
+                        + f"  }} else if (rank == 1) {{\n  MPI_Send(a, 4, MPI_INT, 0, wrong ? 5 : {tag.format(k=0)}, w);\n"
+                        + (f"  GOOD {others}\n" if others else "")
+                        + "  } else if (rank == LAST) {\n" + (f"  GOOD {before}\n" if before else "")
+                        + f"  MPI_Send(a, 4, MPI_INT, 0, wrong ? 5 : {tag.format(k=1)}, w);\n"
+                        + relay + (f"  }} else {{\n  GOOD {others}\n" if others else "") + "  }\n" + end)
+                case("races", f"{take}, in the twin ordered by {order}, {around}", body)
+    for call in ("MPI_Waitany(2, q, &c[0], IGNORE);", "do MPI_Testany(2, q, &c[0], &c[1], IGNORE); while (!c[1]);"):
+        case("races", f"{call[call.index('MPI_') + 4:].split('(')[0]} of two receives",
+             "  MPI_Request q[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};\n  if (rank == 0) {\n  MPI_Irecv(a, 1, MPI_INT, 1, 5, w, &q[0]);\n"
+             f"  BAD MPI_Irecv(b, 1, MPI_INT, LAST, 5, w, &q[1]);\n  {call} /* HERE */\n  GOOD MPI_Recv(b, 1, MPI_INT, LAST, 5, w, IGNORE);\n"
+             "  MPI_Waitall(2, q, MPI_STATUSES_IGNORE);\n  }\n  if (rank == 1 || rank == LAST) MPI_Send(a, 1, MPI_INT, 0, 5, w);")
+    # The message of rank 1 is there before the other one is sent, so that the run itself goes well.
+    for what, sent in (("of other types", "d, 1, MPI_DOUBLE"), ("of more elements", "c, 9, MPI_INT"), ("for a later receive", "c, 4, MPI_INT")):
+        case("races", f"a message {what} could be taken",
+             "  if (rank == 0) MPI_Probe(1, 5, w, IGNORE);\n  if (rank == 1) MPI_Send(a, 4, MPI_INT, 0, 5, w);\n  MPI_Barrier(w);\n"
+             f"  if (rank == LAST) MPI_Send({sent}, 0, 5, w);\n  if (rank == 0) {{\n  MPI_Recv(b, 4, MPI_INT, wrong ? MPI_ANY_SOURCE : 1, 5, w, IGNORE); /* HERE */\n"
+             f"  MPI_Recv({sent}, LAST, 5, w, IGNORE);\n  }}")
+
+
 # ---- Objects ---------------------------------------------------------------------------------------------------------
 OBJECTS = {  # how it is made: declaration, statement, how it is freed
     "Comm_dup": ("MPI_Comm x;", "MPI_Comm_dup(w, &x);", "MPI_Comm_free(&x);"),
@@ -263,11 +326,23 @@ def objects():
          "MPI_Aint low, extent;\n  (void)p; (void)x; (void)y;\n  MPI_Type_get_extent(MPI_INT, &low, wrong ? &low : &extent); /* HERE */"))
 
 
+def on_other_communicators():
+    """Collectives and messages once more on a duplicate of the world and on one of its members in reverse order."""
+    for kind, name, body in list(cases):
+        if kind == "races" or not ("w)" in body or "w, " in body) or "Comm" in body or "Win_" in body or "File_" in body:
+            continue
+        made = ("MPI_Comm_dup(MPI_COMM_WORLD, &w);" if len(name) % 2 else
+                "MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &w);\n  rank = size - 1 - rank, next = (rank + 1) % size, before = (rank + size - 1) % size;")
+        case(kind, name + (", on a duplicate" if len(name) % 2 else ", in reverse order"), f"  {made}\n{body}\n  MPI_Comm_free(&w);")
+
+
 def main():
     out = sys.argv[1]
     collectives()
     point_to_point()
+    races()
     objects()
+    on_other_communicators()
     kinds = sorted({kind for kind, _, _ in cases})
     os.makedirs(out, exist_ok=True)
     index = []

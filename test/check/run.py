@@ -36,7 +36,7 @@ def run(arguments, shape, case, twin):
             return f"report: {wrong}: {done.stderr[:300]}"
     if twin == "right":
         return None if done.returncode == 0 and not findings else f"status {done.returncode}: {done.stderr[:600]}"
-    if done.returncode != 86:
+    if done.returncode != (86 if any(f["level"] != "note" for f in findings) else 0):
         return f"status {done.returncode}: {done.stderr[:300]}"
     for finding in findings:
         for call in finding["calls"]:

@@ -74,8 +74,8 @@ class Guard {
 
 struct CallQueue {
   std::vector<std::unique_ptr<Entry>> ring;  ///< by number; its size is a power of two
-  uint64_t first = 0, next = 0;              ///< numbers of the oldest that is there, and behind the newest
-  bool broken = false;  ///< there was a disagreement: what follows from it is not reported
+  uint64_t first = 0, next = 0;  ///< numbers of the oldest that is there, and behind the newest
+  bool broken = false;           ///< there was a disagreement: what follows from it is not reported
 
   Entry* at(uint64_t number) {
     if (number < first) return nullptr;
@@ -319,8 +319,7 @@ Announcement announcement_of(const Arguments& a, int world, uint64_t number) {
 
 /// REQUIRES: a Guard.
 void end_if_over(const Comm& c, uint64_t number, const Entry* e) {
-  if (e->arrived < c.local_members ||
-      (e->left < c.local_members && g_process.wants(Kind::kRaces)))
+  if (e->arrived < c.local_members || (e->left < c.local_members && g_process.wants(Kind::kRaces)))
     return;
   CallQueue& queue = *c.calls;
   const bool home = c.home == g_process.me;
@@ -482,7 +481,8 @@ void ask_home() {
   constexpr auto kLongest = std::chrono::milliseconds(200);
   std::set<int> homes;
   for (const auto& [key, c] : g_process.comms)
-    if (c->calls && c->calls->first < c->calls->next && c->home != g_process.me) homes.insert(c->home);
+    if (c->calls && c->calls->first < c->calls->next && c->home != g_process.me)
+      homes.insert(c->home);
   const int wanted = g_answers + static_cast<int>(homes.size());
   const WireKind question = WireKind::kQuestion;
   for (int home : homes) MPIX_Tool_notify(home, &question, sizeof question);

@@ -189,7 +189,8 @@ void add_region(Call* call, const Parameter& p, int64_t word, OwnComm* own) {
     return;
   }
   r.count = call->at(p.length);
-  if (own) r.count *= times(*call, &p == &call->info().parameters[call->info().at.send_buffer], *own);
+  if (own)
+    r.count *= times(*call, &p == &call->info().parameters[call->info().at.send_buffer], *own);
   if (r.count <= 0) return;
   set_reach(&r, *l);
   call->regions.push_back(std::move(r));

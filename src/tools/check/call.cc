@@ -124,6 +124,8 @@ void Call::after(int result) {
     if (info().at.given >= 0 || info().at.made >= 0) note_requests(this);
     if (posted || alone || info().role == Role::kProbe) note_messages(this);
     if (info().sets.changed) note_handles(this);
+    if (info().synchronous && send_to >= 0 && info().starts == Starts::kBlocking)
+      learn_of_synchronous(rank_, send_to);
     if (collective.comm && info().starts != Starts::kNonblocking)
       leave_collective(rank_, info(), collective);
   } else {

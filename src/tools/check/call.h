@@ -91,10 +91,10 @@ class Call {
   uint64_t
       old[kMostArguments];  ///< handles that the call may change, by parameter: those of sets.used
   std::vector<MPI_Request>
-      requests;                    ///< as the program gave them, of a call that completes or starts
+      requests;  ///< as the program gave them, of a call that completes or starts
   std::vector<Rank::Requests::node_type> taken;  ///< where there are threads: what it may complete
-  std::vector<Region> regions;     ///< buffers of this call
-  std::shared_ptr<Posted> posted;  ///< its receive
+  std::vector<Region> regions;                   ///< buffers of this call
+  std::shared_ptr<Posted> posted;                ///< its receive
   bool alone = false;    ///< it is a blocking receive and no other is under way: not posted
   uint64_t message = 0;  ///< what it sends
   int send_to = -1;
@@ -147,6 +147,8 @@ void on_message(const void* data, int bytes);
 // races.cc ------------------------------------------------------------------------------------------------------------
 /// A receive, probe or completion whose result depends on what comes first is complete: the rank's own clock goes on.
 uint32_t next_event(Rank* rank);
+/// A synchronous send is complete: its receive had begun.
+void learn_of_synchronous(Rank* rank, int send_to);
 /// The receive has taken the message.
 void note_taken(Rank* rank, const Message& message, const Posted& receive);
 /// MPI_Probe or MPI_Iprobe has found a message.

@@ -88,7 +88,8 @@ struct ParameterSets {
   uint16_t results;  ///< what it writes, but buffers and statuses
   uint16_t
       agreed;  ///< numbers and handles, the communicator aside, that members of a collective mostly give alike
-  bool in_words;     ///< what is looked at is all in the words of the call: none of it is in arrays or behind pointers
+  bool
+      in_words;  ///< what is looked at is all in the words of the call: none of it is in arrays or behind pointers
 };
 
 }  // namespace fgmpi::check

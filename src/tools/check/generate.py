@@ -169,9 +169,10 @@ def describe(call):
     if nonblocking and re.match(r"I[a-z]", operation):
         operation = operation[1:].capitalize()
     large = "true" if call.large else "false"
+    synchronous = str(operation == "Ssend").lower()
     hides = base in HIDES_ORDER or any(p.kind.object == "win" for p in call.parameters)
     switches = "true" if "switches" in call.flags else "false"
-    return (f'{{"{call.symbol}", "{operation}", Role::{role_of(call)}, Starts::{starts}, Collective::{collective_of(call, operation)}, {large}, {switches}, {str(hides).lower()}, {len(rows)}, {positions(call)}, {sets(call)}, {{'
+    return (f'{{"{call.symbol}", "{operation}", Role::{role_of(call)}, Starts::{starts}, Collective::{collective_of(call, operation)}, {large}, {switches}, {synchronous}, {str(hides).lower()}, {len(rows)}, {positions(call)}, {sets(call)}, {{'
             + ", ".join(rows) + "}}")
 
 
@@ -225,7 +226,7 @@ def main():
             "  int8_t length, second;  ///< positions of what says its length (of a buffer: count and datatype), or -1",
             "  bool array, pointer;", "};",
             "struct CallInfo {", "  const char* name;", "  const char* operation;  ///< without I and _init", "  Role role;",
-            "  Starts starts;", "  Collective collective;", "  bool large, switches;", "  bool hides_order;  ///< puts ranks in an order that is not followed", "  uint8_t count;", "  Positions at;",
+            "  Starts starts;", "  Collective collective;", "  bool large, switches;", "  bool synchronous;  ///< a send that is complete when its receive has begun", "  bool hides_order;  ///< puts ranks in an order that is not followed", "  uint8_t count;", "  Positions at;",
             "  ParameterSets sets;", "  Parameter parameters[kMostArguments];", "};",
             "extern const CallInfo kCalls[kCallCount];\n",
             "/// MPI's own functions.", "struct Next {", *[f"  decltype(&P{s}) {s};" for s in symbols + also], "};",

@@ -149,6 +149,15 @@ void remember(Rank* rank, Wildcard w) {
 
 }  // namespace
 
+void learn_of_synchronous(Rank* rank, int send_to) {
+  if (!g_process.wants(Kind::kRaces)) return;
+  // More than follows, which hides races but makes none up: the receive may be the one under way, or any that was posted.
+  const Rank* to = local_rank(send_to);
+  const uint64_t events =
+      is_local(send_to) ? (to ? to->events + 1 + to->posted.size() : 1) : uint64_t{1} << 62;
+  learn(&rank->knows.clock, of_rank(send_to), events);
+}
+
 uint32_t next_event(Rank* rank) {
   if (!g_process.wants(Kind::kRaces)) return 0;
   ++rank->events;

@@ -61,13 +61,14 @@ void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status*
   // Who was cancelled has asked for it.
   if (status && op.cancelled) g_next.MPI_Test_cancelled(status, &cancelled);
   if (cancelled && op.message) take_back(op.comm, op.send_to, op.message);
+  if (op.call.info().synchronous && op.send_to >= 0 && !cancelled)
+    learn_of_synchronous(rank, op.send_to);
   if (op.posted) {
     op.posted->status_read = call->status_read();
     received(rank, op.posted, cancelled ? nullptr : status);
     op.posted = nullptr;
   }
-  if (op.collective.comm && !op.persistent)
-    leave_collective(rank, op.call.info(), op.collective);
+  if (op.collective.comm && !op.persistent) leave_collective(rank, op.call.info(), op.collective);
   op.active = false;
   if (!op.persistent) note_made_by(call, op.call);
 }
