@@ -245,6 +245,11 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
   const std::string ours = library_folder + "/" + kLibrary;
   const std::string listed = list_libraries(elf.interpreter, path);
   const std::string other = other_library(listed, ours);
+  if (listed.find("libtsan.so") != listed.npos)
+    return error(MPI_ERR_ARG,
+                 "%s: is built with ThreadSanitizer, which knows threads, but not ranks that take "
+                 "turns on one; allowed are -fsanitize=address, leak and undefined",
+                 path.c_str());
   // It may load MPI while it runs: then its ranks begin (src/privatize/late_ranks.h).
   const bool may_load = ranks_each > 1 && elf.position_independent && mpi_libraries(listed).empty();
   if (may_load)
