@@ -290,7 +290,7 @@ function showCommunicators() {
   const order = [], add = (parent) => data.families.forEach((f, i) => { if (f.parent === parent && order.length < 500) { order.push(i); add(i); } });
   add(-1);
   table('families', [['made by', (i) => '\u2003'.repeat(depth(i)) + data.families[i].call + (data.families[i].inter ? ' (intercommunicator)' : ''), true],
-    ['line', (i) => data.families[i].place, true], ['made', (i) => number(data.families[i].made)],
+    ['line', (i) => data.families[i].place, true], ['made', (i) => data.families[i].parent < 0 ? '' : number(data.families[i].made)],
     ['not freed', (i) => data.families[i].parent < 0 ? '' : `${number(data.families[i].left)} of ${number(data.families[i].handles)} handles`],
     ['ranks', (i) => data.families[i].least === data.families[i].most ? number(data.families[i].most)
       : `${number(data.families[i].least)}-${number(data.families[i].most)}`],
