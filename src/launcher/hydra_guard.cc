@@ -20,7 +20,8 @@
 //    the same. Here each proxy is told that the process has ended with exit status 128 + the signal's number, as shells
 //    say it; after that it ends nobody, but sends SIGUSR1 to all. For that the proxies load this library, too, on other
 //    hosts by a command in front of theirs. And a host that can no longer be reached does not end the job, as under 2: its
-//    connection is as if nothing came, and when all other proxies have ended, mpiexec ends.
+//    connection is as if nothing came, and when all other proxies have ended, mpiexec ends. And an answer to a process that
+//    has ended meanwhile does not end its proxy.
 //
 // Thread rule: as the functions that are interposed. Programs that hydra starts do not load this library: it removes itself
 // from the environment before hydra reads that. A hydra that is linked statically runs without it.
@@ -250,6 +251,17 @@ ssize_t write_output(int fd, const void* bytes, size_t count) {
   return static_cast<ssize_t>(count);
 }
 
+/// In a proxy of a job that goes on: to a process, which may have ended, its answer is as if it were read.
+ssize_t write_to_process(int fd, const void* bytes, size_t count) {
+  sockaddr_storage own;
+  socklen_t size = sizeof own;
+  const bool open = getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
+  if (!open && errno == EBADF) return static_cast<ssize_t>(count);
+  if (!open || own.ss_family != AF_UNIX) return syscall(SYS_write, fd, bytes, count);
+  const ssize_t done = send(fd, bytes, count, MSG_NOSIGNAL);
+  return done < 0 && (errno == EPIPE || errno == ECONNRESET) ? static_cast<ssize_t>(count) : done;
+}
+
 /// The signal that ended the job, and hydra's handler of it.
 volatile sig_atomic_t g_signal = 0;
 void (*g_handler)(int) = nullptr;
@@ -345,6 +357,7 @@ __attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t 
 
 __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, size_t count) {
   if (g_active && fd == STDERR_FILENO) return write_output(fd, bytes, count);
+  if (!g_active && g_survives && fd > STDERR_FILENO) return write_to_process(fd, bytes, count);
   if (!g_active || (fd >= 0 && fd <= STDERR_FILENO)) return syscall(SYS_write, fd, bytes, count);
   if (fd < 0)
     return static_cast<ssize_t>(count);  // hydra's mark of a connection that it has closed

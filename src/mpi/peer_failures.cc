@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <unordered_map>
 
+#include "base/clock.h"
 #include "base/environment.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/av.h"
@@ -59,6 +60,20 @@ void for_each_listed(const std::string& list, F&& f) {
   }
 }
 
+/// Asks which processes of other hosts have ended. Of this one the kernel says when: what a process has sent is then taken
+/// in first.
+void ask_launcher() {
+  std::string ended;
+  if (!boot().get("PMI_dead_processes", &ended).ok()) return;
+  for_each_listed(ended, [](uint32_t p) {
+    if (p != g_av.me() && g_hosts.host_of(p) != g_hosts.host_of(g_av.me()))
+      survive_failure(p, "the launcher has seen its end");
+  });
+}
+
+constexpr int64_t kLookAgainFor =
+    50'000'000;  ///< ns; an end takes some hundred microseconds on an idle host
+
 }  // namespace
 
 bool job_survives_failures() { return environment::text(environment::kFt) != nullptr; }
@@ -72,22 +87,19 @@ bool was_noticed() { return g_noticed.load(); }
 bool take_in_notices() {
   if (!g_noticed.load(std::memory_order_relaxed)) return false;
   g_noticed.store(false);
-  bool any = false;
-  for (auto& transport : process().transports) any |= transport->tick();
-  std::string ended;
-  if (liveness::own_state() == liveness::State::kGoneInOrder ||
-      !boot().get("PMI_dead_processes", &ended).ok())
-    return any;
-  for_each_listed(ended, [&](uint32_t p) {
-    if (p == g_av.me() || pt2pt::is_lost(p)) return;
-    // On this host the kernel says when: what it has sent is then taken in first.
-    if (g_hosts.host_of(p) == g_hosts.host_of(g_av.me()))
-      g_noticed.store(true);
-    else
-      survive_failure(p, "the launcher has seen its end");
-    any = true;
-  });
-  return any;
+  const size_t before = pt2pt::lost_processes().size();
+  for (auto& transport : process().transports) transport->tick();
+  if (g_hosts.count() > 1) ask_launcher();
+  // The launcher sees the end of a process a little earlier than the kernel says that it has ended: it is looked for again.
+  static int64_t first = 0;
+  const bool found = pt2pt::lost_processes().size() > before;
+  if (first == 0) first = now_ns();
+  if (!found && now_ns() - first < kLookAgainFor) {
+    on_notice();
+  } else {
+    first = 0;
+  }
+  return true;
 }
 
 void survive_failure(uint32_t peer, const std::string& why) {

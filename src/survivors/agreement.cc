@@ -119,7 +119,7 @@ Status join(const Name& name, const std::vector<uint32_t>& processes, Value mine
   if (name.number > 1) forget_before({name.ctx, name.number - 1});
   Agreement& agreement = find_or_make(name);
   agreement.consensus.begin(processes, std::move(mine));
-  sched::WaitSite site{call, describe, false};
+  sched::WaitSite site{call, describe, true};
   while (!agreement.consensus.has_decided()) {
     agreement.waiter = sched::current();
     sched::park(&site);

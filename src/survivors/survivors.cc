@@ -271,7 +271,7 @@ Status take_part(Comm* comm, Purpose purpose, const char* call, int* flag, Comm*
   gathering.acknowledged =
       std::min(gathering.acknowledged, acknowledged_by(shared->id.bits, comm::rank_state()->local));
   if (gathering.members.size() < members_expected(shared->id)) {
-    sched::WaitSite site{call, describe, false};
+    sched::WaitSite site{call, describe, true};
     sched::park(&site);
   } else {
     const Gathering all = std::move(gathering);
