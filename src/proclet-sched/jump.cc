@@ -140,8 +140,17 @@ uint64_t switch_count() {
 }
 
 namespace {
-[[maybe_unused]] const bool g_counter_provided =
-    (counters::provide(counters::kSwitches, [](const void*) { return switch_count(); }), true);
+uint64_t count_parked_ranks() {
+  uint64_t parked = 0;
+  for (uint32_t i = 0; i < rank_count(); ++i) parked += rank_proclet(i)->state == State::kParked;
+  return parked;
 }
+
+[[maybe_unused]] const bool g_counters_provided = [] {
+  counters::provide(counters::kSwitches, [](const void*) { return switch_count(); });
+  counters::provide(counters::kParkedRanks, [](const void*) { return count_parked_ranks(); });
+  return true;
+}();
+}  // namespace
 
 }  // namespace fgmpi::sched

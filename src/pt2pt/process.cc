@@ -11,6 +11,7 @@
 #include "base/settings.h"
 #include "proclet-sched/annotate.h"
 #include "pt2pt/deadlock.h"
+#include "pt2pt/lost.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -47,6 +48,14 @@ void poll_beside(transport::Transport* transport) {
 const Counters& counters() { return g_engine.counters; }
 
 namespace {
+template <class F>
+uint64_t sum_over_endpoints(F&& f) {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; g_engine.endpoints && i <= g_engine.local_count; ++i)
+    sum += f(g_engine.endpoints[i]);
+  return sum;
+}
+
 [[maybe_unused]] const bool g_counters_provided = [] {
   using namespace counters;
   provide(kLocalMessages, [](const void*) { return g_engine.counters.sent_local; });
@@ -56,6 +65,13 @@ namespace {
   provide(kUnexpectedBytesPeak,
           [](const void*) { return g_engine.counters.unexpected_bytes_peak; });
   provide(kReads, [](const void*) { return g_engine.counters.reads; });
+  provide(kPostedReceives, [](const void*) {
+    return sum_over_endpoints([](const Endpoint& e) { return e.posted.size(); });
+  });
+  provide(kUnexpectedMessages, [](const void*) {
+    return sum_over_endpoints([](const Endpoint& e) { return e.unexpected.size(); });
+  });
+  provide(kLostProcesses, [](const void*) -> uint64_t { return lost_processes().size(); });
   return true;
 }();
 }  // namespace
