@@ -57,7 +57,8 @@ int main(int argc, char** argv) {
   while (missing > 0) {
     int result[2];
     MPI_Status status;
-    int code = MPI_Recv(result, 2, MPI_INT, MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, &status), error = MPI_SUCCESS;
+    int code = MPI_Recv(result, 2, MPI_INT, MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, &status),
+        error = MPI_SUCCESS;
     if (code == MPI_SUCCESS) {
       sum += result[1];
       missing -= !done[result[0]];

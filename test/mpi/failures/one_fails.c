@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 static int rank, size;
-#define CHECK(what)                                                                    \
-  do {                                                                                 \
-    if (!(what)) {                                                                     \
-      fprintf(stderr, "rank %d: %s:%d: %s\n", rank, __FILE__, __LINE__, #what);        \
-      MPI_Abort(MPI_COMM_WORLD, 99);                                                   \
-    }                                                                                  \
+#define CHECK(what)                                                             \
+  do {                                                                          \
+    if (!(what)) {                                                              \
+      fprintf(stderr, "rank %d: %s:%d: %s\n", rank, __FILE__, __LINE__, #what); \
+      MPI_Abort(MPI_COMM_WORLD, 99);                                            \
+    }                                                                           \
   } while (0)
 static int class_of(int code) {
   int c;
@@ -124,7 +124,8 @@ int main(int argc, char** argv) {
   MPI_Comm made = MPI_COMM_NULL;
   FAILS(MPI_Barrier(MPI_COMM_WORLD));
   FAILS(MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD));
-  FAILS(MPI_Gather(&value, 1, MPI_INT, rank == 0 ? (void*)data : NULL, 1, MPI_INT, 0, MPI_COMM_WORLD));
+  FAILS(MPI_Gather(&value, 1, MPI_INT, rank == 0 ? (void*)data : NULL, 1, MPI_INT, 0,
+                   MPI_COMM_WORLD));
   FAILS(MPI_Allreduce(MPI_IN_PLACE, data, 1000, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
   FAILS(MPI_Comm_dup(MPI_COMM_WORLD, &made));
   FAILS(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &made));

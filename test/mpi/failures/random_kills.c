@@ -19,7 +19,8 @@ static int work(MPI_Comm comm, int round) {
       if (code == MPI_SUCCESS && sum != size) MPI_Abort(MPI_COMM_WORLD, 3);
       return code;
     case 1:
-      return MPI_Sendrecv(&rank, 1, MPI_INT, next, 1, &got, 1, MPI_INT, before, 1, comm, MPI_STATUS_IGNORE);
+      return MPI_Sendrecv(&rank, 1, MPI_INT, next, 1, &got, 1, MPI_INT, before, 1, comm,
+                          MPI_STATUS_IGNORE);
     case 2: {
       char* all = malloc((size_t)size * 100);
       code = MPI_Allgather(large[0], 100, MPI_CHAR, all, 100, MPI_CHAR, comm);
@@ -40,7 +41,8 @@ static int work(MPI_Comm comm, int round) {
       }
       return code;
     case 5:
-      if ((code = MPI_Irecv(large[0], sizeof large[0], MPI_CHAR, before, 5, comm, requests))) return code;
+      if ((code = MPI_Irecv(large[0], sizeof large[0], MPI_CHAR, before, 5, comm, requests)))
+        return code;
       if ((code = MPI_Isend(large[1], sizeof large[1], MPI_CHAR, next, 5, comm, requests + 1))) {
         MPI_Cancel(requests);
         MPI_Wait(requests, MPI_STATUS_IGNORE);
@@ -80,7 +82,8 @@ int main(int argc, char** argv) {
     if (!fine) MPIX_Comm_revoke(comm);
     const int agreed = MPIX_Comm_agree(comm, &fine);
     if (fine && agreed == MPI_SUCCESS) continue;
-    if (fine) MPIX_Comm_revoke(comm); /* somebody failed during the agreement: all have the same result */
+    if (fine)
+      MPIX_Comm_revoke(comm); /* somebody failed during the agreement: all have the same result */
     MPI_Comm next;
     int code = MPIX_Comm_shrink(comm, &next);
     if (code != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 5);
@@ -91,7 +94,9 @@ int main(int argc, char** argv) {
   }
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  if (rank == 0) printf("%d of %d ranks are left after %d rounds, %d shrinks\n", size, world_size, rounds, shrinks);
+  if (rank == 0)
+    printf("%d of %d ranks are left after %d rounds, %d shrinks\n", size, world_size, rounds,
+           shrinks);
   MPI_Comm_free(&comm);
   MPI_Finalize();
   return 0;

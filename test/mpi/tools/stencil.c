@@ -61,7 +61,8 @@ int main(int argc, char** argv) {
   /* Levels. */
   OK(MPI_Barrier(MPI_COMM_WORLD));
   MPI_Request posted[2];
-  for (int i = 0; i < 2; ++i) OK(MPI_Irecv(in[i], kBytes, MPI_CHAR, rank, 3 + i, MPI_COMM_WORLD, posted + i));
+  for (int i = 0; i < 2; ++i)
+    OK(MPI_Irecv(in[i], kBytes, MPI_CHAR, rank, 3 + i, MPI_COMM_WORLD, posted + i));
   for (int i = 0; i < 3; ++i) OK(MPI_Send(out, 1, MPI_CHAR, rank, 9, MPI_COMM_WORLD));
   OK(MPI_Barrier(MPI_COMM_WORLD));
   CHECK(level("posted_receives") >= 2ull * (unsigned)here);
