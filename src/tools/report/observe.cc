@@ -141,8 +141,9 @@ class Observer {
     const double share = static_cast<double>(all) * 1e-9 /
                          std::max(run_.seconds * static_cast<double>(run_.processes.size()), 1e-9);
     add(static_cast<double>(all) * 1e-9, share,
-        format("A rank starves others: rank %d ran for %s without a call of MPI while %u ranks of "
-               "its process were ready",
+        format("A rank starves others: rank %d ran for %s without a call of MPI while %u of its "
+               "process "
+               "could have gone on",
                h.stretch_rank, seconds_words(static_cast<double>(h.stretch_ns) * 1e-9).c_str(),
                h.stretch_ready),
         format("Such stretches of more than %s make up %s in all processes.%s",

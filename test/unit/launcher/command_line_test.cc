@@ -153,6 +153,23 @@ TEST(CommandLine, OurLibraryStaysFirstInALibraryPath) {
             "-genv LD_LIBRARY_PATH /prefix/lib:/x -n 1 prog");
 }
 
+TEST(CommandLine, ReportsAreNotForHydra) {
+  Plan plan;
+  ASSERT_TRUE(
+      make_plan(words("-report a.html -summary -n 2 prog -progress"), kSetting, &plan).ok());
+  EXPECT_EQ(joined(plan.hydra), "-n 2 prog -progress");
+  EXPECT_EQ(plan.report.file, "a.html");
+  EXPECT_TRUE(plan.report.summary);
+  EXPECT_FALSE(plan.report.progress);
+  EXPECT_EQ(plan_of("-report"), "error: -report: a value is missing behind it");
+  EXPECT_EQ(plan_of("-report a.html -report b.html prog"),
+            "error: -report b.html: allowed is one file a job");
+  EXPECT_EQ(plan_of("-summary -check prog"),
+            "error: -report, -summary or -progress with -check: allowed is one of them");
+  EXPECT_EQ(plan_of("-progress -track t prog"),
+            "error: -report, -summary or -progress with -track: allowed is one of them");
+}
+
 TEST(CommandLine, HelpAndVersionNeedNoProgram) {
   Plan plan;
   ASSERT_TRUE(make_plan(words("-n 2 --help"), kSetting, &plan).ok());
