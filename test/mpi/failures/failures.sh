@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # mpiexec -ft: jobs that go on when processes fail. failures.sh BIN PROGRAMS [REPETITIONS OF THE KILLS]
 set -u
-bin=$1 programs=$2 repetitions=${3:-6}
+bin=$1 programs=$2 repetitions=${3:-3}
 work=$(mktemp -d /tmp/failures.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 out=$work/out failed=0
