@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "coll/coll.h"
+#include "pt2pt/decider.h"
 
 #include "mpi/pt2pt_args.h"
 #include "pt2pt/lost.h"
@@ -207,7 +208,7 @@ bool test_list(Requests& list, bool any) {
     }
     bool enough = any ? one : every;
     if (enough || round == 1) return enough;
-    sched::yield();
+    pt2pt::yield_to_look_again();
   }
 }
 

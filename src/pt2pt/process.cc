@@ -12,10 +12,13 @@
 #include "proclet-sched/annotate.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/lost.h"
+#include "pt2pt/decider.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
 namespace fgmpi::pt2pt {
+
+Decider* g_decider = nullptr;
 
 namespace {
 /// The bit of an envelope's source from which on it holds the signature; below is the process.

@@ -1,5 +1,6 @@
 // Receives and probes.
 
+#include "pt2pt/decider.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -43,6 +44,7 @@ Status RecvRequest::start() {
 
 void RecvRequest::cancel() {
   if (!op.queued) return;
+  if (g_decider) g_decider->forget(&op);
   at->posted.remove(&op);
   op.queued = false;
   outcome.source = MPI_ANY_SOURCE;
@@ -86,8 +88,20 @@ Unexpected* find_with_progress(Endpoint* at, const Envelope& pattern) {
   if (u) return u;
   if (g_engine.processes > 1 && g_engine.progress()) u = find_unexpected(at, pattern);
   if (u) return u;
-  sched::yield();
+  yield_to_look_again();
   return find_unexpected(at, pattern);
+}
+
+bool decided_by_others(const Envelope& pattern) {
+  return __builtin_expect(g_decider != nullptr, 0) && g_decider->decides(pattern.ctx);
+}
+
+/// Sets *found to what somebody else decides that the probe sees. False: nobody else decides.
+bool seen_by_others(Endpoint* at, const Envelope& pattern, bool take, const char* call,
+                    Unexpected** found) {
+  if (!decided_by_others(pattern)) return false;
+  *found = g_decider->probe(static_cast<uint32_t>(at - g_engine.at(0)), pattern, take, call);
+  return true;
 }
 
 /// Parks until a matching message is there, or will not come.
@@ -120,8 +134,10 @@ bool iprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* ou
 
 Status probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
              Outcome* outcome) {
+  const Envelope pattern{ctx, source, tag};
   Unexpected* u;
-  FGMPI_TRY(wait_for_unexpected(at, {ctx, source, tag}, call, &u));
+  if (!seen_by_others(at, pattern, false, call, &u))
+    FGMPI_TRY(wait_for_unexpected(at, pattern, call, &u));
   report(u, outcome);
   return {};
 }
@@ -138,10 +154,12 @@ bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* o
 
 Status mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
               Outcome* outcome, Message** message) {
+  const Envelope pattern{ctx, source, tag};
   Unexpected* u;
-  FGMPI_TRY(wait_for_unexpected(at, {ctx, source, tag}, call, &u));
+  const bool decided = seen_by_others(at, pattern, true, call, &u);
+  if (!decided) FGMPI_TRY(wait_for_unexpected(at, pattern, call, &u));
   report(u, outcome);
-  remove_unexpected(at, u);
+  if (!decided) remove_unexpected(at, u);
   *message = as_message(u);
   return {};
 }

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "base/slab.h"
+#include "pt2pt/decider.h"
 #include "pt2pt/engine.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
@@ -104,7 +105,7 @@ bool test(Request* request) {
     request->progress();
     if (request->complete()) return true;
   }
-  sched::yield();
+  yield_to_look_again();
   return request->complete();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pt2pt/decider.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -37,11 +38,15 @@ Unexpected* eager_copy(const Envelope& envelope, uint64_t n) {
   return u;
 }
 
-void push_eager_copy(Endpoint* at, Unexpected* u) {
+void count_eager_copy(const Unexpected* u) {
   Engine& e = g_engine;
   ++e.counters.sent_local;
   e.local_unexpected += Engine::charge(u->size);
   e.count_unexpected(u->size);
+}
+
+void push_eager_copy(Endpoint* at, Unexpected* u) {
+  count_eager_copy(u);
   push_unexpected(at, u);
 }
 
@@ -172,7 +177,32 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
   return true;
 }
 
+namespace {
+bool decided_by_others(Peer to, const Envelope& envelope) {
+  return g_decider && to.process == g_engine.me && g_decider->decides(envelope.ctx);
+}
+
+/// A message that somebody else delivers (decider.h).
+[[gnu::noinline]] bool hand_over_at_once(const Buffer& buffer, Peer to, const Envelope& envelope,
+                                         Mode mode) {
+  if (mode == Mode::kSynchronous) return false;
+  Unexpected* u = eager_copy(envelope, static_cast<uint64_t>(buffer.bytes()));
+  if (!u) return false;
+  if (buffer.type.contiguous()) {
+    if (u->size) copy_bytes(u->payload(), bytes_of(buffer), u->size);
+  } else if (!host::pack(buffer.address, buffer.count, buffer.type, u->payload()).ok()) {
+    drop_unexpected(u);
+    return false;  // the waiting send will meet the same error and report it
+  }
+  count_eager_copy(u);
+  g_decider->hold(to.local, u);
+  return true;
+}
+}  // namespace
+
 bool send_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, Mode mode) {
+  if (__builtin_expect(decided_by_others(to, envelope), 0))
+    return hand_over_at_once(buffer, to, envelope, mode);
   if (__builtin_expect(buffer.type.contiguous(), 1))
     return send_bytes_at_once(bytes_of(buffer), static_cast<uint64_t>(buffer.bytes()), to, envelope,
                               mode);
@@ -189,6 +219,8 @@ void start_send(SendOp* op, Mode mode) {
                    ? Answer::kPastLimit
                    : Answer::kWhenMatched;
   ++g_engine.counters.sent_local;
+  if (__builtin_expect(decided_by_others(op->to, op->envelope), 0))
+    return g_decider->hold(op->to.local, op);
   push_unexpected(g_engine.at(op->to.local), op);
 }
 
@@ -291,8 +323,9 @@ void SendRequest::cancel() {
     return complete_op(&op);
   }
   if (op.to.process == g_engine.me) {
-    if (!op.queued) return;
-    remove_unexpected(g_engine.at(op.to.local), &op);
+    const bool held = decided_by_others(op.to, op.envelope);
+    if (held ? !g_decider->withdraw(op.to.local, &op) : !op.queued) return;
+    if (!held) remove_unexpected(g_engine.at(op.to.local), &op);
     op.cancelled = true;
     return complete_op(&op);
   }

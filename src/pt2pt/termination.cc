@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "pt2pt/buffer_limit.h"
 #include "pt2pt/deadlock.h"
+#include "pt2pt/decider.h"
 #include "pt2pt/engine.h"
 
 namespace fgmpi::pt2pt {
@@ -244,6 +245,7 @@ bool detection_due() { return g_detection.due(); }  // called by every poll whil
 bool g_ask_again = false;
 
 bool all_parked() {
+  if (g_decider && g_decider->all_parked()) return false;
   if (g_detection.over()) return true;
   g_ask_again = !quiet();
   if (g_ask_again || !all_wait_for_mpi()) return false;
