@@ -11,7 +11,7 @@ const char* text(const char* name) {
   return value && *value ? value : nullptr;
 }
 
-void set(Variable variable, const char* value) { setenv(name(variable), value, 1); }
+void set(const char* name, const char* value) { setenv(name, value, 1); }
 
 void unset(const char* name) { unsetenv(name); }
 

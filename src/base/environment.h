@@ -37,7 +37,8 @@ inline const char* raw(Variable variable) { return raw(name(variable)); }
 const char* text(const char* name);
 inline const char* text(Variable variable) { return text(name(variable)); }
 
-void set(Variable variable, const char* value);
+void set(const char* name, const char* value);
+inline void set(Variable variable, const char* value) { set(name(variable), value); }
 void unset(const char* name);
 inline void unset(Variable variable) { unset(name(variable)); }
 /// Puts `first` before what a list separated by colons holds.

@@ -13,6 +13,7 @@
 #include "dynamic/links.h"
 #include "dynamic/names.h"
 #include "dynamic/proclets.h"
+#include "explore/agent.h"
 #include "liveness/watch.h"
 #include "mpi/binding.h"
 #include "mpi/bound_functions.h"
@@ -59,6 +60,7 @@ sched::Hooks hooks_of_scheduler(bool transports) {
       return pt2pt::progress() || noticed;
     };
   hooks.all_parked = pt2pt::all_parked;
+  if (explore::is_active()) hooks.spin_ns = 0;  // whoever is parked waits for a decision
   if (!transports) return hooks;
   hooks.sleep = [](int64_t timeout_ns) {
     int64_t limit = pt2pt::sleep_limit(), compare = coll::compare_signatures_when_idle();
@@ -138,6 +140,10 @@ Status connect() {
   coll::init_multicast_groups();
   transport::multicast::set_opened_handler(use_multicast);
   if (rma::start_checking()) close_shortest_ways();
+  if (explore::is_active()) {
+    explore::take_over_messages(me.ranks);
+    close_shortest_ways();
+  }
   sched::set_hooks(hooks_of_scheduler(me.idle != nullptr));
   install_naming();
   privatize::set_first_world_rank(g_av.my_first());
@@ -178,6 +184,7 @@ int process_main(privatize::Program& program) {
   Process& me = process();
   me.ranks = program.ranks;
   me.unfinished = static_cast<int>(program.ranks);
+  explore::begin();
   Status created = sched::create_ranks(program.ranks, rank_main, nullptr);
   if (!created.ok()) refuse(created.what());
   return finish_process(sched::run());

@@ -63,6 +63,8 @@ void set_first_world_rank(uint32_t first);
 
 /// False in a program that loaded this library by dlopen while it was running: its main does not run on a proclet.
 bool started_through_us();
+/// After a fork that goes on in place of this process, with all its ranks. Host stack.
+void go_on_after_fork();
 
 /// Writes out what ranks have printed in complete lines. Before the job is aborted.
 void flush_output();

@@ -34,6 +34,11 @@ void become_scheduler_thread() {
   });
 }
 
+void go_on_after_fork() {
+  g_pid = getpid();
+  t_scheduler = true;
+}
+
 bool started_through_us() { return g_mode != Mode::kForeign; }
 bool on_proclet() { return t_scheduler && !sched::thread_on_host_stack(); }
 void set_first_world_rank(uint32_t first) {

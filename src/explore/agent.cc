@@ -1,0 +1,209 @@
+#include "explore/agent.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "base/assert.h"
+#include "base/descriptor.h"
+#include "base/environment.h"
+#include "base/fields.h"
+#include "base/strings.h"
+#include "explore/channel.h"
+#include "explore/matcher.h"
+#include "explore/witness.h"
+#include "privatize/privatize.h"
+
+namespace fgmpi::explore {
+namespace {
+
+[[noreturn]] void end_quietly(int status) {
+  for (;;) syscall(SYS_exit_group, status);
+}
+
+/// The explorer is gone: nobody wants this process any more.
+[[noreturn]] void end_without_explorer() { end_quietly(1); }
+
+/// Gives `fd` a file of this execution's own, which begins with what the one before holds.
+void own_output(int fd, const std::string& path) {
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+  if (file < 0) end_without_explorer();
+  char piece[8192];
+  off_t at = 0;
+  for (ssize_t n; (n = pread(fd, piece, sizeof piece, at)) > 0; at += n)
+    if (syscall(SYS_write, file, piece, n) != n) end_without_explorer();
+  dup2(file, fd);
+  close(file);
+}
+
+class Agent final : public Chooser {
+ public:
+  explicit Agent(std::string folder) : folder_(std::move(folder)) {}
+
+  /// Serves as the first starting point; returns in executions.
+  void begin() {
+    say_hello(0);
+    serve();
+  }
+
+  void tell_past(const EventSet& past) override {
+    Bytes word = begin_word(Word::kPast);
+    append(&word, past);
+    add_frame(&unsent_, word);  // of use only with what comes next
+  }
+
+  void tell_race(const Race& race) override {
+    Bytes word = begin_word(Word::kRace);
+    fgmpi::append(&word, race.event);
+    append(&word, race.sender_past);
+    send(word);
+  }
+
+  size_t choose(const std::vector<Choice>& choices) override {
+    Bytes bytes = begin_word(Word::kQuestion);
+    append(&bytes, choices);
+    send(bytes);
+    for (;;) {
+      FieldReader in = receive(&bytes);
+      switch (static_cast<Word>(in.get<uint8_t>())) {
+        case Word::kTake:
+          return in.get<uint32_t>();
+        case Word::kKeep:
+          if (!fork_execution(execution_)) serve();
+          break;
+        case Word::kStop:
+          end_quietly(0);
+        default:
+          end_without_explorer();
+      }
+    }
+  }
+
+ private:
+  void say_hello(uint32_t execution) {
+    execution_ = execution;
+    if (fd_ >= 0) syscall(SYS_close, fd_);
+    fd_ = move_descriptor_up(connect_to(folder_));
+    Bytes bytes = begin_word(Word::kHello);
+    fgmpi::append(&bytes, execution);
+    fgmpi::append(&bytes, static_cast<uint32_t>(getpid()));
+    if (fd_ < 0 || !send_word(fd_, bytes)) end_without_explorer();
+  }
+
+  void send(const Bytes& word) {
+    add_frame(&unsent_, word);
+    if (!send_bytes(fd_, unsent_)) end_without_explorer();
+    unsent_.clear();
+  }
+
+  FieldReader receive(Bytes* bytes) {
+    if (!receive_word(fd_, bytes)) end_without_explorer();
+    return {bytes->data(), bytes->size()};
+  }
+
+  /// True in the new process, which runs that execution.
+  bool fork_execution(uint32_t execution) {
+    const pid_t pid = _Fork();  // without handlers of the program: this is no fork of its own
+    if (pid < 0) {
+      std::fprintf(stderr, "fgmpi: explore: fork: %s\n", std::strerror(errno));
+      end_quietly(1);
+    }
+    if (pid > 0) return false;
+    privatize::go_on_after_fork();
+    own_output(STDOUT_FILENO, folder_ + format("/out-%d", getpid()));
+    own_output(STDERR_FILENO, folder_ + format("/err-%d", getpid()));
+    say_hello(execution);
+    return true;
+  }
+
+  /// A starting point's life. Returns in executions.
+  void serve() {
+    Bytes bytes;
+    for (;;) {
+      FieldReader in = receive(&bytes);
+      const Word word = static_cast<Word>(in.get<uint8_t>());
+      const auto number = in.get<uint32_t>();
+      if (word == Word::kRun) {
+        if (fork_execution(number)) return;
+      } else if (word == Word::kReap) {
+        int status = 0;
+        while (waitpid(static_cast<pid_t>(number), &status, 0) < 0 && errno == EINTR) {
+        }
+        bytes = begin_word(Word::kReaped);
+        fgmpi::append(&bytes, number);
+        fgmpi::append(&bytes, status);
+        if (!send_word(fd_, bytes)) end_without_explorer();
+      } else {
+        end_without_explorer();
+      }
+    }
+  }
+
+  const std::string folder_;
+  int fd_ = -1;
+  uint32_t execution_ = 0;
+  Bytes unsent_;  ///< in frames
+};
+
+/// Repeats the execution of a witness.
+class Replayer final : public Chooser {
+ public:
+  explicit Replayer(Witness witness) : witness_(std::move(witness)) {}
+
+  size_t choose(const std::vector<Choice>& choices) override {
+    const auto wanted = witness_.choices.find(point_++);
+    if (wanted == witness_.choices.end()) return 0;
+    for (size_t i = 0; i < choices.size(); ++i)
+      if (choices[i].same_operation(wanted->second) && choices[i].same_message(wanted->second))
+        return i;
+    std::fprintf(stderr,
+                 "fgmpi: replay: choice %u of the witness (%s) is not possible here: the program "
+                 "or its input is another one\n",
+                 wanted->first, words_of(wanted->second).c_str());
+    return 0;
+  }
+  void tell_past(const EventSet&) override {}
+  void tell_race(const Race&) override {}
+
+ private:
+  const Witness witness_;
+  uint32_t point_ = 0;
+};
+
+Chooser* g_chooser = nullptr;
+
+void begin_replay(const char* path) {
+  Witness witness;
+  if (const Status status = Witness::read(path, &witness); !status.ok()) {
+    std::fprintf(stderr, "fgmpi: replay: %s\n", status.what().c_str());
+    end_quietly(1);
+  }
+  g_chooser = new Replayer(std::move(witness));
+}
+
+}  // namespace
+
+bool is_active() {
+  return environment::text(environment::kExploreFolder) || environment::text(environment::kWitness);
+}
+
+void begin() {
+  if (const char* witness = environment::text(environment::kWitness)) return begin_replay(witness);
+  const char* folder = environment::text(environment::kExploreFolder);
+  if (!folder) return;
+  auto* agent = new Agent(folder);
+  g_chooser = agent;
+  agent->begin();
+}
+
+void take_over_messages(unsigned ranks) {
+  if (g_chooser) pt2pt::g_decider = new Matcher(ranks, g_chooser);
+}
+
+}  // namespace fgmpi::explore

@@ -1,0 +1,61 @@
+// Choices: in which ways an execution can go on when no rank can run any more.
+//
+// A choice names what it is by numbers that do not depend on the order of ranks: the how manieth receive of its rank, the how
+// manieth message of its sender to that rank. So the same choice is found again in another execution.
+// Thread rule: none (values).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "explore/event_set.h"
+
+namespace fgmpi::explore {
+
+struct Choice {
+  enum Kind : uint8_t {
+    kMatch,  ///< a receive takes a message
+    kProbe,  ///< a probe sees a message, which stays
+  };
+  Kind kind = kMatch;
+  uint32_t rank = 0;       ///< index of the receiving rank in the process
+  uint32_t operation = 0;  ///< which receive (or probe) of it, from 0
+  uint32_t number = 0;  ///< which message of its stream (communicator, source) to that rank, from 0
+  int32_t wanted_source = 0, wanted_tag = 0;  ///< what the receive names
+  int32_t source = 0, tag = 0;                ///< the message's
+  uint64_t context = 0;                       ///< of both
+  uint64_t bytes = 0;                         ///< of the message
+
+  bool operator==(const Choice&) const = default;
+  /// Alternatives of one operation: one of them excludes the others.
+  bool same_operation(const Choice& other) const {
+    return kind == other.kind && rank == other.rank && operation == other.operation;
+  }
+  bool same_message(const Choice& other) const {
+    return rank == other.rank && context == other.context && source == other.source &&
+           number == other.number;
+  }
+};
+
+/// Does the operation of `a` take (or see) the message of `b`?
+inline bool covers(const Choice& a, const Choice& b) {
+  constexpr int32_t kAnySource = -2, kAnyTag = -1;  // as in mpi.h
+  return a.rank == b.rank && a.context == b.context &&
+         (a.wanted_source == kAnySource || a.wanted_source == b.source) &&
+         (a.wanted_tag == kAnyTag || a.wanted_tag == b.tag);
+}
+
+/// Two choices that are possible at the same point depend on each other when their order can be seen: one takes away what
+/// the other could have had. Others lead to the same state in either order.
+inline bool dependent(const Choice& a, const Choice& b) {
+  return a.rank == b.rank && (a.same_operation(b) || covers(a, b) || covers(b, a));
+}
+
+/// A message that came too late for an event which could have had it instead.
+struct Race {
+  uint32_t event = 0;    ///< what it could have taken part in
+  EventSet sender_past;  ///< the events that had to happen before it was sent
+};
+
+}  // namespace fgmpi::explore

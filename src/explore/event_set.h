@@ -1,0 +1,51 @@
+// Sets of events of an execution: what has to have happened before something.
+//
+// Event k is what was chosen at choice point k. A set is a row of bits, so that union, the commonest operation, is cheap.
+// Thread rule: none (no shared state).
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace fgmpi::explore {
+
+class EventSet {
+ public:
+  void add(size_t event) {
+    if (event / 64 >= words_.size()) words_.resize(event / 64 + 1);
+    words_[event / 64] |= uint64_t{1} << event % 64;
+  }
+  void add(const EventSet& other) {
+    if (other.words_.size() > words_.size()) words_.resize(other.words_.size());
+    for (size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
+  }
+  bool has(size_t event) const {
+    return event / 64 < words_.size() && (words_[event / 64] >> event % 64 & 1);
+  }
+  /// Calls f(event) for each, ascending.
+  template <class F>
+  void for_each(F&& f) const {
+    for (size_t i = 0; i < words_.size(); ++i)
+      for (uint64_t w = words_[i]; w; w &= w - 1)
+        f(i * 64 + static_cast<size_t>(std::countr_zero(w)));
+  }
+  /// Is one of them above `event`?
+  bool any_above(size_t event) const {
+    for (size_t i = event / 64; i < words_.size(); ++i) {
+      uint64_t w = words_[i];
+      if (i == event / 64) w &= ~((uint64_t{2} << event % 64) - 1);
+      if (w) return true;
+    }
+    return false;
+  }
+  const std::vector<uint64_t>& words() const { return words_; }
+  void set_words(std::vector<uint64_t> words) { words_ = std::move(words); }
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+}  // namespace fgmpi::explore

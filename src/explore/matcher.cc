@@ -1,0 +1,267 @@
+#include "explore/matcher.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/assert.h"
+#include "comm/comm.h"
+#include "proclet-sched/queue.h"
+#include "pt2pt/requests.h"
+#include "pt2pt/sites.h"
+
+namespace fgmpi::explore {
+
+using pt2pt::Envelope;
+using pt2pt::Posted;
+using pt2pt::RecvOp;
+using pt2pt::Unexpected;
+
+namespace {
+
+/// The rank that runs, or a helper or thread of which runs; -1: none.
+int64_t running_rank() {
+  const sched::Proclet* p = sched::current();
+  if (!p || !p->rank_state) return -1;
+  return static_cast<const comm::RankState*>(p->rank_state)->local;
+}
+
+/// Is the rank parked until this receive is complete (perhaps among others)?
+bool is_awaited(const RecvOp* op) {
+  if (op->proclet) return true;
+  return op->finish && static_cast<const pt2pt::Request*>(op->owner)->waiter;
+}
+
+/// The rank that waits for this send's match.
+int64_t waiting_sender(const pt2pt::SendOp* op) {
+  const sched::Proclet* p = op->proclet;
+  if (!p && op->finish)
+    if (const pt2pt::Waiter* w = static_cast<const pt2pt::Request*>(op->owner)->waiter)
+      p = w->proclet;
+  if (!p || !p->rank_state) return -1;
+  return static_cast<const comm::RankState*>(p->rank_state)->local;
+}
+
+const Posted* first_posted(uint32_t local) { return pt2pt::g_engine.at(local)->posted.front(); }
+
+}  // namespace
+
+bool Matcher::decides(uint64_t ctx) const { return (ctx & comm::kPlaneMask) == comm::kPlanePt2pt; }
+
+// ---- What ranks do ------------------------------------------------------------------------------
+
+void Matcher::hold(uint32_t local, Unexpected* message) {
+  Box& box = box_of(local);
+  const int64_t sender = running_rank();
+  EventSet past;
+  if (sender >= 0) past = box_of(static_cast<size_t>(sender)).past;
+  find_races(local, message->envelope, past);
+  const uint32_t number = box.sent[{message->envelope.ctx, message->envelope.source}]++;
+  message->queued = true;
+  box.held.push_back({message, number, std::move(past)});
+}
+
+bool Matcher::withdraw(uint32_t local, pt2pt::SendOp* message) {
+  auto& held = box_of(local).held;
+  for (auto it = held.begin(); it != held.end(); ++it) {
+    if (it->message != message) continue;
+    held.erase(it);
+    message->queued = false;
+    return true;
+  }
+  return false;
+}
+
+void Matcher::forget(RecvOp* op) {
+  for (uint32_t local = 0; local < boxes_.size(); ++local) {
+    know_receives(local);
+    boxes_[local].known.erase(op);
+  }
+}
+
+Unexpected* Matcher::probe(uint32_t local, const Envelope& pattern, bool take, const char* call) {
+  Box& box = box_of(local);
+  Probe probe{pattern, box.probes_made++, take, sched::current()};
+  box.probes.push_back(&probe);
+  pt2pt::ProbeSite site(call, &pattern);
+  sched::park(&site);
+  return probe.found;
+}
+
+void Matcher::poll() {
+  std::fprintf(
+      stderr,
+      "fgmpi: explore: a call that does not wait (MPI_Test, MPI_Iprobe and their like) has "
+      "nothing to return yet; allowed are calls that wait\n");
+  end_process(1);
+}
+
+/// An earlier event of this rank could have had the message, had it been there.
+void Matcher::find_races(uint32_t local, const Envelope& message, const EventSet& past) {
+  Box& box = boxes_[local];
+  for (const Event& e : box.events) {
+    const Choice& c = e.choice;
+    const Envelope pattern{c.context, c.wanted_source, c.wanted_tag};
+    if (!pt2pt::covers(pattern, message) || past.has(e.event)) continue;
+    if (c.source == message.source) continue;  // messages of one stream do not overtake
+    if (box.raced.emplace(e.event, message.ctx, message.source).second)
+      chooser_->tell_race({e.event, past});
+  }
+}
+
+// ---- What is possible ---------------------------------------------------------------------------
+
+/// Numbers receives that were posted since the last time.
+void Matcher::know_receives(uint32_t local) {
+  Box& box = boxes_[local];
+  for (const Posted* p = first_posted(local); p; p = p->next) {
+    if (!decides(p->envelope.ctx)) continue;
+    auto* op = static_cast<RecvOp*>(const_cast<Posted*>(p));
+    if (box.known.contains(op)) continue;
+    box.known.emplace(op, Known{box.receives, box.past});
+    ++box.receives;
+  }
+}
+
+/// Calls f(index in held) for each message that an operation with this pattern may have now; receives in front of `before`
+/// (nullptr: all that are posted) come first.
+template <class F>
+void Matcher::for_each_candidate(uint32_t local, const Envelope& pattern, const Posted* before,
+                                 F&& f) const {
+  const std::vector<Held>& held = boxes_[local].held;
+  std::vector<int32_t> seen;  // sources whose first covered message has been looked at
+  for (size_t i = 0; i < held.size(); ++i) {
+    const Envelope& message = held[i].message->envelope;
+    if (!pt2pt::covers(pattern, message)) continue;
+    if (std::find(seen.begin(), seen.end(), message.source) != seen.end()) continue;
+    seen.push_back(message.source);
+    bool free = true;
+    for (const Posted* p = first_posted(local); p != before && free; p = p->next)
+      free = !pt2pt::covers(p->envelope, message);
+    if (free) f(i);
+  }
+}
+
+/// Matches what has one partner only.
+void Matcher::match_determined(uint32_t local) {
+  for (bool again = true; again;) {
+    again = false;
+    Box& box = boxes_[local];
+    if (box.held.empty()) break;
+    for (const Posted* p = first_posted(local); p && !again; p = p->next) {
+      if (!decides(p->envelope.ctx) || p->envelope.source == MPI_ANY_SOURCE) continue;
+      auto* op = static_cast<RecvOp*>(const_cast<Posted*>(p));
+      for_each_candidate(local, p->envelope, p, [&](size_t i) {
+        if (again) return;
+        again = true;
+        match(local, op, i, box.held[i].past);
+      });
+    }
+    for (size_t n = 0; n < box.probes.size() && !again; ++n) {
+      Probe* probe = box.probes[n];
+      if (probe->pattern.source == MPI_ANY_SOURCE) continue;
+      for_each_candidate(local, probe->pattern, nullptr, [&](size_t i) {
+        if (again) return;
+        again = true;
+        see(local, probe, i, box.held[i].past);
+      });
+    }
+  }
+}
+
+Choice Matcher::choice_of(uint32_t local, const Envelope& pattern, uint32_t operation,
+                          Choice::Kind kind, const Held& held) const {
+  const Envelope& m = held.message->envelope;
+  return {kind,        local,    operation, held.number, pattern.source,
+          pattern.tag, m.source, m.tag,     m.ctx,       held.message->size};
+}
+
+void Matcher::add_choices(uint32_t local, std::vector<Choice>* out) const {
+  const Box& box = boxes_[local];
+  if (box.held.empty()) return;
+  for (const Posted* p = first_posted(local); p; p = p->next) {
+    if (!decides(p->envelope.ctx) || p->envelope.source != MPI_ANY_SOURCE) continue;
+    const Known& known = box.known.at(static_cast<RecvOp*>(const_cast<Posted*>(p)));
+    for_each_candidate(local, p->envelope, p, [&](size_t i) {
+      out->push_back(choice_of(local, p->envelope, known.number, Choice::kMatch, box.held[i]));
+    });
+  }
+  for (const Probe* probe : box.probes)
+    for_each_candidate(local, probe->pattern, nullptr, [&](size_t i) {
+      out->push_back(choice_of(local, probe->pattern, probe->number, Choice::kProbe, box.held[i]));
+    });
+}
+
+// ---- What happens -------------------------------------------------------------------------------
+
+/// `past`: what has to have happened before whoever waits for this goes on.
+void Matcher::match(uint32_t local, RecvOp* op, size_t index, const EventSet& past) {
+  Box& box = boxes_[local];
+  if (is_awaited(op)) box.past.add(past);
+  Unexpected* message = box.held[index].message;
+  if (message->kind == Unexpected::kLocal) {
+    const int64_t sender = waiting_sender(static_cast<pt2pt::SendOp*>(message));
+    if (sender >= 0) box_of(static_cast<size_t>(sender)).past.add(past);
+  }
+  box.held.erase(box.held.begin() + static_cast<ptrdiff_t>(index));
+  box.known.erase(op);
+  pt2pt::g_engine.at(local)->posted.remove(op);
+  op->queued = message->queued = false;
+  pt2pt::consume(message, op);
+}
+
+void Matcher::see(uint32_t local, Probe* probe, size_t index, const EventSet& past) {
+  Box& box = boxes_[local];
+  box.past.add(past);
+  probe->found = box.held[index].message;
+  if (probe->take) {
+    box.held.erase(box.held.begin() + static_cast<ptrdiff_t>(index));
+    probe->found->queued = false;
+  }
+  std::erase(box.probes, probe);
+  sched::ready(probe->proclet);
+}
+
+void Matcher::take(const Choice& choice) {
+  Box& box = boxes_[choice.rank];
+  size_t index = 0;
+  auto is_chosen = [&](const Held& h) {
+    const Envelope& m = h.message->envelope;
+    return m.ctx == choice.context && m.source == choice.source && h.number == choice.number;
+  };
+  while (!is_chosen(box.held.at(index))) ++index;
+  EventSet past = box.held[index].past;
+  box.events.push_back({events_, choice});
+  if (choice.kind == Choice::kProbe) {
+    auto probe = std::find_if(box.probes.begin(), box.probes.end(),
+                              [&](const Probe* p) { return p->number == choice.operation; });
+    past.add(box.past);  // who probes has done nothing since
+    chooser_->tell_past(past);
+    past.add(events_++);
+    return see(choice.rank, *probe, index, past);
+  }
+  auto known = std::find_if(box.known.begin(), box.known.end(), [&](const auto& entry) {
+    return entry.second.number == choice.operation;
+  });
+  past.add(known->second.past);
+  chooser_->tell_past(past);
+  past.add(events_++);
+  match(choice.rank, known->first, index, past);
+}
+
+bool Matcher::all_parked() {
+  // A match may end no wait by itself: then it goes on, as nobody would ask again.
+  while (!sched::anything_ready()) {
+    for (uint32_t i = 0; i < boxes_.size(); ++i) {
+      know_receives(i);
+      match_determined(i);
+    }
+    if (sched::anything_ready()) break;
+    std::vector<Choice> choices;
+    for (uint32_t i = 0; i < boxes_.size(); ++i) add_choices(i, &choices);
+    if (choices.empty()) return false;
+    take(choices.at(chooser_->choose(choices)));
+  }
+  return true;
+}
+
+}  // namespace fgmpi::explore
