@@ -19,6 +19,8 @@ class CheckedJob {
   /// Makes the folder for findings and sets what processes inherit. `kinds`: "" for all. `elsewhere`: processes may be on
   /// other hosts; then the folder is made in the working folder, which hosts share more often than /tmp.
   Status set_up(const std::string& kinds, const std::string& library_folder, bool elsewhere);
+  /// Of the findings; "" before set_up().
+  const std::string& folder() const { return folder_; }
   /// Runs hydra with these arguments, passes signals on to it, prints the report when it has ended, and returns the exit
   /// status: findings::kStatusWithFindings when there were findings, else hydra's.
   int run(const std::string& hydra, char* const* arguments,

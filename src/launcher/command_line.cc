@@ -123,14 +123,18 @@ class Parser {
     if (plan->action != Plan::kRun) return {};
     if (sections_.empty() || (sections_.back().program.empty() && !programless_))
       return error(MPI_ERR_ARG, "no program given (see mpiexec -help)");
+    if (sections_.empty()) sections_.emplace_back();
     for (auto& s : sections_) FGMPI_TRY(settle(&s));
-    share_processes(plan);
-    plan->check = plan->check || setting_.checked;
-    if (plan->report.file.empty()) plan->report.file = setting_.report_file;
+    const bool explored = plan->explore.wanted || !plan->replay.empty();
+    if (!explored) share_processes(plan);
+    plan->check = plan->check || setting_.checked || explored;
+    if (plan->report.file.empty() && !explored) plan->report.file = setting_.report_file;
     FGMPI_TRY(check_tools(*plan));
     if (!track_.empty()) FGMPI_TRY(set_up_tracking());
     if (plan->check) FGMPI_TRY(set_up_checks());
     if (plan->report.any()) FGMPI_TRY(set_up_report(plan));
+    if (!plan->replay.empty()) return set_up_replay(plan);
+    if (plan->explore.wanted) return set_up_exploration(plan);
     for (auto& s : sections_)
       if (setting_.inspect) FGMPI_TRY(setting_.inspect(s.program, ranks_each(s), &s.options));
     write(plan);
@@ -198,6 +202,8 @@ class Parser {
       return {};
     }
     if (name == "check-report") return report_of_checks(plan);
+    if (name == "replay") return replay(plan);
+    if (name == "explore" || name.starts_with("explore=")) return exploration(name, plan);
     if (name == "info" || name == "configfile") programless_ = true;
     return pass_on(name, s);
   }
@@ -222,6 +228,72 @@ class Parser {
     if (name != "check") check_kinds_ += (check_kinds_.empty() ? "" : ",") + kinds;
     if (name != "check" && kinds.empty())
       return error(MPI_ERR_ARG, "-check=: allowed are kinds of findings behind it (mpiexec -help)");
+    return {};
+  }
+
+  /// -explore, -explore=60s or -explore=10000.
+  Status exploration(std::string_view name, Plan* plan) {
+    const std::string& option = words_[at_++];
+    plan->explore.wanted = true;
+    if (name == "explore") return {};
+    std::string_view bound = name.substr(name.find('=') + 1);
+    const bool time = bound.ends_with('s');
+    if (time) bound.remove_suffix(1);
+    const auto number = parse_int(bound);
+    if (!number || *number < 1 || *number > kMaxNumber)
+      return error(MPI_ERR_ARG,
+                   "%s: allowed are a number of executions from 1 to %lld, or of seconds with an s "
+                   "behind it",
+                   option.c_str(), static_cast<long long>(kMaxNumber));
+    (time ? plan->explore.seconds : plan->explore.executions) = *number;
+    return {};
+  }
+
+  Status replay(Plan* plan) {
+    const std::string& option = words_[at_++];
+    if (at_ == words_.size()) return missing(option);
+    plan->replay = words_[at_++];
+    if (plan->replay.empty()) return error(MPI_ERR_ARG, "-replay: allowed is the name of a file");
+    programless_ = true;
+    return {};
+  }
+
+  /// The witness says how many ranks there are, and which program, unless a command is given: gdb --args program.
+  Status set_up_replay(Plan* plan) {
+    const Section& s = sections_[0];
+    if (sections_.size() > 1 || s.processes || s.nfg || s.ranks || !s.options.empty() ||
+        plan->explore.wanted)
+      return error(MPI_ERR_ARG,
+                   "-replay %s: allowed beside it are -check=KIND,..., -check-report and one "
+                   "command; the witness says the rest",
+                   plan->replay.c_str());
+    plan->replay_command = s.program;
+    return {};
+  }
+
+  /// All ranks run in one process, which hydra does not start.
+  Status set_up_exploration(Plan* plan) {
+    if (sections_.size() != 1)
+      return error(MPI_ERR_ARG, "-explore: %zu programs are given; allowed is one",
+                   sections_.size());
+    Section& s = sections_[0];
+    s.nfg = s.ranks ? s.ranks : std::max<int64_t>(s.processes, 1) * std::max<int64_t>(s.nfg, 1);
+    s.ranks = 0;
+    s.processes = 1;
+    plan->explore.ranks = s.nfg;
+    plan->explore.program = s.program;
+    if (setting_.inspect) FGMPI_TRY(setting_.inspect(s.program, s.nfg, &s.options));
+    for (size_t i = 0; i < s.options.size(); i += 3) {
+      const std::string_view name = option_name(s.options[i]);
+      if ((name != "env" && name != "genv") || i + 2 >= s.options.size())
+        return error(
+            MPI_ERR_ARG,
+            "%s with -explore: allowed beside it are -n, -nfg, -ranks, -env, -genv, -x and "
+            "-check=KIND,...",
+            s.options[i].c_str());
+      plan->explore.variables.emplace_back(s.options[i + 1], s.options[i + 2]);
+    }
+    plan->explore.variables.emplace_back("FGMPI_NFG", std::to_string(s.nfg));
     return {};
   }
 

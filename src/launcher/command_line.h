@@ -38,6 +38,16 @@ struct Plan {
   Words check_reports;  ///< the files of -check-report
   ReportWishes report;  ///< -report, -summary, -progress, or Setting::report_file
   bool survives = false;  ///< -ft: the job goes on when a process fails
+  /// -explore: the program, which is then not hydra's to start.
+  struct Explore {
+    bool wanted = false;
+    int64_t executions = 0, seconds = 0;  ///< bounds; 0: none
+    int64_t ranks = 0;                    ///< all in one process
+    Words program;
+    std::vector<std::pair<std::string, std::string>> variables;  ///< set for it only
+  } explore;
+  std::string replay;    ///< -replay: the witness
+  Words replay_command;  ///< what is run instead of the witness's program; may be empty
 };
 
 /// So many processes a core are started as they were asked for. More than that become ranks of fewer processes.

@@ -56,7 +56,7 @@ int run_hydra(const std::string& hydra, char* const* arguments, int interval_ms,
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != self) _exit(1);
     for (int number : kPassedOn) signal(number, number == SIGUSR1 ? SIG_IGN : SIG_DFL);
-    execv(hydra.c_str(), arguments);
+    execvp(hydra.c_str(), arguments);
     std::fprintf(stderr, "mpiexec: %s: %s\n", hydra.c_str(), std::strerror(errno));
     _exit(127);
   }

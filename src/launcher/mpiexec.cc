@@ -1,6 +1,6 @@
 // mpiexec: turns its command line into one for mpiexec.hydra and becomes that program. There is no
 // shell and no process of ours in between, so signals and the exit status are hydra's. With -check or -report it waits
-// for hydra instead (checked_job.h, reported_job.h).
+// for hydra instead (checked_job.h, reported_job.h); with -explore and -replay there is no hydra (tools/explore).
 
 #include <mpi.h>
 #include <signal.h>
@@ -17,13 +17,16 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/processors.h"
 #include "base/settings.h"
+#include "explore/witness.h"
 #include "launcher/checked_job.h"
 #include "launcher/command_line.h"
 #include "launcher/hydra_guard.h"
 #include "launcher/paths.h"
 #include "launcher/program.h"
 #include "launcher/reported_job.h"
+#include "tools/explore/explorer.h"
 #include "tools/findings/report.h"
 
 namespace {
@@ -51,6 +54,9 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -report F.html    writes a page about the run: time, messages, communicators, memory (docs/reporting.md)
   -summary          prints the first part of it at the end
   -progress         shows on the terminal how far the job is
+  -explore          tries all orders that make a difference, with all ranks in one process: docs/exploring.md
+  -explore=60s      for so long; -explore=10000: so many executions
+  -replay FILE      repeats an execution that -explore has left a witness of; "-replay FILE gdb --args program" in gdb
   -help, -version   this text; the version
 
 More than 4 processes a core become ranks of one process a core, where neither -nfg, -ranks, FGMPI_NFG nor a list of
@@ -81,7 +87,8 @@ void set_environment(const Plan& plan, const std::string& library_folder) {
   }
   if (plan.survives) environment::set(environment::kFt, "1");
   // For hydra only: the guard removes itself from the variable before processes inherit it.
-  if (access((library_folder + "/" + fgmpi::launcher::kHydraGuard).c_str(), R_OK) == 0)
+  if (!plan.explore.wanted && plan.replay.empty() &&
+      access((library_folder + "/" + fgmpi::launcher::kHydraGuard).c_str(), R_OK) == 0)
     environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
 }
 
@@ -109,6 +116,45 @@ fgmpi::Status set_up_tracking(const std::string& folder, const std::string& libr
   // Without its folder, whose path may hold spaces: it is found by LD_LIBRARY_PATH.
   environment::put_first(environment::kPreload, kTracker);
   return {};
+}
+
+/// -explore: runs the program again and again, without hydra. Returns the exit status.
+int explore(const Plan& plan, const std::string& folder) {
+  fgmpi::explore::Program program;
+  program.words = plan.explore.program;
+  program.variables = plan.explore.variables;
+  program.ranks = static_cast<uint32_t>(plan.explore.ranks);
+  fgmpi::explore::Bounds bounds;
+  bounds.executions = static_cast<uint64_t>(plan.explore.executions);
+  bounds.seconds = plan.explore.seconds;
+  bounds.jobs = static_cast<uint32_t>(fgmpi::usable_processors());
+  environment::set(environment::kExploreFolder, folder.c_str());
+  int status = 1;
+  const fgmpi::Status explored = fgmpi::explore::explore(program, bounds, folder, &status);
+  if (!explored.ok()) std::fprintf(stderr, "mpiexec: %s\n", explored.what().c_str());
+  return status;
+}
+
+/// -replay: runs the witness's program, or a command that runs it, as in the execution of the witness.
+int replay(const Plan& plan, fgmpi::launcher::CheckedJob* checked) {
+  fgmpi::explore::Witness witness;
+  fgmpi::Status read = fgmpi::explore::Witness::read(plan.replay, &witness);
+  Words words = plan.replay_command.empty() ? witness.words : plan.replay_command;
+  if (read.ok() && words.empty())
+    read = fgmpi::error(MPI_ERR_ARG, "%s: the witness names no program, and no command is given",
+                        plan.replay.c_str());
+  if (!read.ok()) {
+    std::fprintf(stderr, "mpiexec: %s\n", read.what().c_str());
+    return 1;
+  }
+  std::error_code failed;
+  environment::set(environment::kWitness, std::filesystem::absolute(plan.replay, failed).c_str());
+  environment::set(settings::kRecords[settings::kNfg].name, std::to_string(witness.ranks).c_str());
+  environment::unset(settings::kRecords[settings::kRanks].name);
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  return checked->run(words[0], arguments.data(), plan.check_reports);
 }
 
 std::string quoted(const std::string& word) {
@@ -194,7 +240,10 @@ int main(int argc, char** argv) {
     return reported.set_up(wishes, setting.library_folder, elsewhere);
   };
   Plan plan;
-  end_unless_ok(make_plan(arguments_given, setting, &plan));
+  if (const fgmpi::Status made = make_plan(arguments_given, setting, &plan); !made.ok()) {
+    std::fprintf(stderr, "mpiexec: %s\n", made.what().c_str());
+    return fgmpi::launcher::exit_status(made);  // not exit(): the folder for findings may be there
+  }
   if (plan.action == Plan::kHelp) {
     std::fputs(kHelp, stdout);
     return 0;
@@ -212,6 +261,8 @@ int main(int argc, char** argv) {
   end_unless_ok(fgmpi::launcher::find_hydra(&hydra));
   set_environment(plan, setting.library_folder);
   if (!plan.note.empty()) std::fprintf(stderr, "mpiexec: %s\n", plan.note.c_str());
+  if (!plan.replay.empty()) return replay(plan, &checked);
+  if (plan.explore.wanted) return explore(plan, checked.folder());
   if (plan.dry_run) {
     print_plan(plan, hydra);
     return 0;

@@ -12,7 +12,7 @@ _fgmpi_mpiexec_value() {
     -genvlist | -envlist) COMPREPLY=($(compgen -v -- "$2")) ;;
     -host | -hosts) COMPREPLY=($(compgen -A hostname -- "$2")) ;;
     -wdir | -wd | -track) COMPREPLY=($(compgen -d -- "$2")) ;;
-    -f | -hostfile | -machinefile | -configfile | -outfile-pattern | -errfile-pattern) COMPREPLY=($(compgen -f -- "$2")) ;;
+    -f | -replay | -hostfile | -machinefile | -configfile | -outfile-pattern | -errfile-pattern) COMPREPLY=($(compgen -f -- "$2")) ;;
     -n | -np | -c | -nfg | -ranks | -ppn | -timeout | -usize | -path | -launcher-exec | -bootstrap-exec | -iface | \
       -x | -prepend-pattern | -nameserver) COMPREPLY=() ;;
     *) return 1 ;;
@@ -43,7 +43,7 @@ _fgmpi_mpiexec() {
   if ((COMP_CWORD > 1)) && _fgmpi_mpiexec_value "${COMP_WORDS[COMP_CWORD - 1]}" "$word"; then return; fi
   case $word in
     -*)
-      COMPREPLY=($(compgen -W "-n -np -nfg -ranks -ft -dry-run -track -check -check-report -report -summary -progress -help -version -v -info -l -prepend-rank -f -hosts
+      COMPREPLY=($(compgen -W "-n -np -nfg -ranks -ft -dry-run -track -check -check-report -explore -replay -report -summary -progress -help -version -v -info -l -prepend-rank -f -hosts
         -ppn -genv -env -genvlist -envlist -genvall -envall -genvnone -envnone -wdir -bind-to -map-by -launcher
         -launcher-exec -rmk -iface -configfile -timeout -outfile-pattern -errfile-pattern -x --oversubscribe" -- "$word"))
       ;;

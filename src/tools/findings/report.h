@@ -35,6 +35,9 @@ class Report {
   /// Findings, notes aside.
   size_t count() const { return order_.size() - notes(); }
   size_t notes() const;
+  /// Of the findings, in the order in which they came.
+  const std::vector<uint64_t>& keys() const { return order_; }
+  const Finding& finding(uint64_t key) const { return found_.at(key).finding; }
   std::string to_text() const;
   std::string to_json() const;
   std::string to_sarif() const;

@@ -40,7 +40,12 @@ Spool::~Spool() {
 
 void Spool::write(const std::string& line) {
   if (folder_.empty()) return;
+  if (file_ >= 0 && owner_ != getpid()) {  // a fork, which leaves a file of its own
+    close(file_);
+    file_ = -1;
+  }
   if (file_ < 0) {
+    owner_ = getpid();
     char host[256] = {};
     gethostname(host, sizeof host - 1);
     const std::string path = folder_ + "/" + kSpoolPrefix + host + "-" + std::to_string(getpid());

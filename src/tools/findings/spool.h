@@ -11,6 +11,8 @@
 // Thread rule: guarded by a lock; never switches.
 #pragma once
 
+#include <sys/types.h>
+
 #include <mutex>
 #include <set>
 #include <unordered_map>
@@ -41,6 +43,7 @@ class Spool {
   std::mutex lock_;
   std::string folder_;
   int file_ = -1;
+  pid_t owner_ = -1;  ///< the process whose file it is
   std::set<uint64_t> sites_;
   std::unordered_map<uint64_t, std::set<int64_t>> ranks_;  ///< by key
 };

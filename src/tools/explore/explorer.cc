@@ -1,0 +1,493 @@
+#include "tools/explore/explorer.h"
+
+#include <fcntl.h>
+#include <mpi.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <list>
+#include <map>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/strings.h"
+#include "explore/channel.h"
+#include "tools/explore/findings.h"
+#include "tools/explore/tree.h"
+#include "tools/findings/finding.h"
+
+namespace fgmpi::explore {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+/// An execution that has run so long since its starting point becomes one where it is: a fork costs about as much.
+constexpr int64_t kWorthKeeping = 2'000'000;
+constexpr size_t kMostStartingPoints = 32;  ///< each is a process with the memory of the program
+constexpr int64_t kStuck = 60 * kSecond;    ///< without a word
+constexpr int64_t kProgress = kSecond, kProgressToFile = 10 * kSecond;
+
+volatile sig_atomic_t g_interrupted = 0;
+
+/// A connection to an explored process.
+struct Peer {
+  int fd = -1;
+  pid_t pid = 0;
+  Bytes in;  ///< what has come of the next words
+  bool gone = false;
+  bool starts = false;  ///< a starting point
+  NodeRef node;         ///< where it stands; nullptr: before the program
+  int64_t used = 0;     ///< when an execution began there
+  ~Peer() {
+    if (fd >= 0) close(fd);
+  }
+};
+using PeerRef = std::shared_ptr<Peer>;
+
+struct Execution {
+  uint32_t number = 0;
+  Path path;             ///< to the point behind the last event that is decided
+  size_t at = 0;         ///< the point that its next question is asked at
+  bool resumes = false;  ///< it has been forked at a point whose question is answered already
+  bool redundant = false, ended = false, stuck = false, cut = false;
+  PeerRef peer, parent;
+  std::vector<pid_t> lineage;
+  int64_t since = 0;  ///< its starting point
+  int64_t heard = 0;
+};
+using ExecutionRef = std::shared_ptr<Execution>;
+
+class Explorer {
+ public:
+  Explorer(const Program& program, const Bounds& bounds, std::string folder)
+      : program_(program), bounds_(bounds), folder_(std::move(folder)), findings_(folder_) {}
+  ~Explorer();
+  Status run(int* exit_status);
+
+ private:
+  Status listen();
+  Status start_program();
+  void hand_out();
+  void begin(const NodeRef& target);
+  PeerRef starting_point(const NodeRef& target);
+  void wait_for_words();
+  void accept_peer();
+  void read_from(const PeerRef& peer);
+  bool take_word(const PeerRef& peer, const uint8_t* bytes, size_t size);
+  void on_hello(const PeerRef& peer, uint32_t execution, pid_t pid);
+  void on_question(Execution& e, std::vector<Choice> choices);
+  void answer(Execution& e);
+  bool worth_keeping(const Execution& e, const Node& node) const;
+  void keep(Execution& e, const NodeRef& node);
+  void forget_starting_point(const PeerRef& peer);
+  void on_gone(const PeerRef& peer);
+  void ask_for_end(const PeerRef& parent, pid_t pid);
+  void on_end(pid_t pid, int status);
+  void stop_stuck();
+  void show_progress(bool last);
+  bool in_bounds() const;
+  void give_up(const std::string& why);
+  Execution* execution_of(const PeerRef& peer);
+  std::string last_words() const;
+
+  const Program& program_;
+  const Bounds bounds_;
+  const std::string folder_;
+  Tree tree_;
+  Findings findings_;
+  int listener_ = -1;
+  pid_t first_ = 0;  ///< the first process; leads the process group of all
+  PeerRef root_;
+  std::list<PeerRef> peers_;
+  std::map<uint32_t, ExecutionRef> running_;
+  uint32_t begun_ = 0;
+  uint64_t redundant_ = 0, deepest_ = 0;
+  int64_t started_ = 0, shown_ = 0;
+  std::string failure_;  ///< why exploration cannot go on
+  bool diverged_ = false;
+};
+
+Explorer::~Explorer() {
+  if (first_ > 0) kill(-first_, SIGKILL);
+  peers_.clear();
+  running_.clear();
+  root_.reset();
+  if (listener_ >= 0) close(listener_);
+  while (waitpid(-1, nullptr, 0) > 0) {  // all of them: this process is their reaper
+  }
+}
+
+Status Explorer::listen() {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = socket_path(folder_);
+  if (path.size() >= sizeof address.sun_path)
+    return error(MPI_ERR_ARG,
+                 "-explore: %s is too long for a socket; allowed are %zu characters (TMPDIR)",
+                 path.c_str(), sizeof address.sun_path - 1);
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener_ < 0 ||
+      bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(listener_, 64) != 0)
+    return error(MPI_ERR_OTHER, "-explore: no socket at %s: %s", path.c_str(),
+                 std::strerror(errno));
+  return {};
+}
+
+Status Explorer::start_program() {
+  std::vector<char*> words;
+  for (const std::string& word : program_.words) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  first_ = fork();
+  if (first_ < 0) return error(MPI_ERR_OTHER, "-explore: fork: %s", std::strerror(errno));
+  if (first_ > 0) return {};
+  setpgid(0, 0);
+  for (const auto& [name, value] : program_.variables) setenv(name.c_str(), value.c_str(), 1);
+  const int nothing = open("/dev/null", O_RDWR);
+  dup2(nothing, STDIN_FILENO);
+  const int output = open((folder_ + "/first").c_str(), O_RDWR | O_CREAT | O_APPEND, 0600);
+  dup2(output, STDOUT_FILENO);
+  execvp(words[0], words.data());
+  std::fprintf(stderr, "mpiexec: %s: %s\n", words[0], std::strerror(errno));
+  _exit(127);
+}
+
+Execution* Explorer::execution_of(const PeerRef& peer) {
+  for (auto& [number, e] : running_)
+    if (e->peer == peer) return e.get();
+  return nullptr;
+}
+
+bool Explorer::in_bounds() const {
+  if (g_interrupted || !failure_.empty()) return false;
+  if (bounds_.executions &&
+      findings_.executions() + redundant_ + running_.size() >= bounds_.executions)
+    return false;
+  return !bounds_.seconds || now_ns() - started_ < bounds_.seconds * kSecond;
+}
+
+void Explorer::give_up(const std::string& why) {
+  if (failure_.empty()) failure_ = why;
+}
+
+// ---- Executions ---------------------------------------------------------------------------------
+
+void Explorer::hand_out() {
+  while (root_ && running_.size() < bounds_.jobs && tree_.has_next() && in_bounds())
+    begin(tree_.next());
+}
+
+/// The process nearest to the point.
+PeerRef Explorer::starting_point(const NodeRef& target) {
+  for (Node* n = target->parent.get(); n; n = n->parent.get())
+    for (const PeerRef& peer : peers_)
+      if (peer->starts && peer->node.get() == n) return peer;
+  return root_;
+}
+
+void Explorer::begin(const NodeRef& target) {
+  auto e = std::make_shared<Execution>();
+  e->number = ++begun_;
+  e->path = path_to(target);
+  e->parent = starting_point(target);
+  e->at = e->parent->node ? e->parent->node->depth : 0;
+  e->resumes = e->parent->node != nullptr;
+  e->since = e->heard = e->parent->used = now_ns();
+  Bytes word = begin_word(Word::kRun);
+  fgmpi::append(&word, e->number);
+  running_[e->number] = e;
+  if (!send_word(e->parent->fd, word)) give_up("a starting point is gone");
+}
+
+void Explorer::on_hello(const PeerRef& peer, uint32_t number, pid_t pid) {
+  peer->pid = pid;
+  if (number == 0) {
+    root_ = peer;
+    peer->starts = true;
+    return;
+  }
+  auto found = running_.find(number);
+  if (found == running_.end()) return;
+  Execution& e = *found->second;
+  e.peer = peer;
+  e.lineage.push_back(pid);
+  if (!std::exchange(e.resumes, false)) return;
+  answer(e);
+}
+
+/// Says what happens at the point where the execution is, as its path has it.
+void Explorer::answer(Execution& e) {
+  const NodeRef& next = e.path.at(++e.at);
+  Bytes word = begin_word(Word::kTake);
+  fgmpi::append(&word, static_cast<uint32_t>(next->via));
+  send_word(e.peer->fd, word);  // if it is gone, its end is noticed
+}
+
+void Explorer::on_question(Execution& e, std::vector<Choice> choices) {
+  const NodeRef node = e.path.at(e.at);
+  if (e.at + 1 < e.path.size()) {
+    if (choices == node->choices) return answer(e);
+    diverged_ = e.cut = true;
+  } else if (const NodeRef next = tree_.reach(node, std::move(choices))) {
+    e.path.push_back(next);
+    deepest_ = std::max<uint64_t>(deepest_, e.path.size() - 1);
+    return worth_keeping(e, *node) ? keep(e, node) : answer(e);
+  }
+  e.redundant = !e.cut;
+  send_word(e.peer->fd, begin_word(Word::kStop));
+}
+
+// ---- Starting points ----------------------------------------------------------------------------
+
+bool Explorer::worth_keeping(const Execution& e, const Node& node) const {
+  return std::count(node.states.begin(), node.states.end(), Node::kPlanned) > 0 &&
+         now_ns() - e.since > kWorthKeeping;
+}
+
+void Explorer::keep(Execution& e, const NodeRef& node) {
+  size_t kept = 0;
+  PeerRef oldest;
+  for (const PeerRef& peer : peers_) {
+    if (!peer->starts || !peer->node) continue;
+    ++kept;
+    const bool in_use = std::any_of(running_.begin(), running_.end(),
+                                    [&](const auto& r) { return r.second->parent == peer; });
+    if (!in_use && (!oldest || peer->used < oldest->used)) oldest = peer;
+  }
+  if (kept >= kMostStartingPoints) {
+    if (!oldest) return answer(e);
+    forget_starting_point(oldest);
+  }
+  const PeerRef peer = e.peer;
+  peer->starts = true;
+  peer->node = node;
+  peer->used = e.since = now_ns();
+  e.parent = peer;
+  e.peer = nullptr;
+  e.resumes = true;
+  send_word(peer->fd, begin_word(Word::kKeep));
+}
+
+void Explorer::forget_starting_point(const PeerRef& peer) {
+  shutdown(peer->fd, SHUT_RDWR);  // it ends; whoever forked it, or this process, reaps it
+  peer->gone = true;
+  peer->starts = false;
+}
+
+// ---- Ends ---------------------------------------------------------------------------------------
+
+void Explorer::on_gone(const PeerRef& peer) {
+  peer->gone = true;
+  if (peer == root_) return give_up("the first process is gone");
+  Execution* e = execution_of(peer);
+  if (!e) return;
+  if (e->parent->gone) {
+    int status = 0;
+    while (waitpid(peer->pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return on_end(peer->pid, status);
+  }
+  Bytes word = begin_word(Word::kReap);
+  fgmpi::append(&word, static_cast<uint32_t>(peer->pid));
+  send_word(e->parent->fd, word);
+}
+
+void Explorer::on_end(pid_t pid, int status) {
+  auto found = std::find_if(running_.begin(), running_.end(), [&](const auto& r) {
+    return !r.second->lineage.empty() && r.second->lineage.back() == pid;
+  });
+  if (found == running_.end()) return;
+  const ExecutionRef e = found->second;
+  running_.erase(found);
+  if (e->cut) return;
+  if (e->redundant) {
+    ++redundant_;
+    return findings_.forget(pid);
+  }
+  Ending ending{status, e->stuck, e->lineage, {}};
+  for (size_t k = 0; k + 1 < e->path.size() && k < e->at; ++k)
+    if (e->path[k + 1]->via != 0) ending.forced[static_cast<uint32_t>(k)] = e->path[k + 1]->event();
+  findings_.take(ending);
+}
+
+void Explorer::stop_stuck() {
+  for (auto& [number, e] : running_) {
+    if (now_ns() - e->heard < kStuck || e->stuck || !e->peer) continue;
+    e->stuck = true;
+    kill(e->peer->pid, SIGKILL);
+  }
+}
+
+// ---- Words --------------------------------------------------------------------------------------
+
+void Explorer::accept_peer() {
+  for (int fd; (fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
+    auto peer = std::make_shared<Peer>();
+    peer->fd = fd;
+    peers_.push_back(std::move(peer));
+  }
+}
+
+void Explorer::read_from(const PeerRef& peer) {
+  uint8_t piece[65536];
+  const ssize_t n = recv(peer->fd, piece, sizeof piece, MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n <= 0) return on_gone(peer);
+  peer->in.insert(peer->in.end(), piece, piece + n);
+  size_t at = 0;
+  for (uint32_t size; peer->in.size() - at >= sizeof size; at += sizeof size + size) {
+    std::memcpy(&size, peer->in.data() + at, sizeof size);
+    if (peer->in.size() - at - sizeof size < size) break;
+    if (!take_word(peer, peer->in.data() + at + sizeof size, size))
+      give_up("a process says what cannot be understood");
+  }
+  peer->in.erase(peer->in.begin(), peer->in.begin() + static_cast<ptrdiff_t>(at));
+}
+
+bool Explorer::take_word(const PeerRef& peer, const uint8_t* bytes, size_t size) {
+  FieldReader in(bytes, size);
+  const auto word = static_cast<Word>(in.get<uint8_t>());
+  if (word == Word::kHello) {
+    const auto execution = in.get<uint32_t>(), pid = in.get<uint32_t>();
+    if (!in.failed()) on_hello(peer, execution, static_cast<pid_t>(pid));
+    return !in.failed();
+  }
+  if (word == Word::kReaped) {
+    const auto pid = in.get<uint32_t>();
+    const auto status = in.get<int32_t>();
+    if (!in.failed()) on_end(static_cast<pid_t>(pid), status);
+    return !in.failed();
+  }
+  Execution* e = execution_of(peer);
+  if (!e) return true;
+  e->heard = now_ns();
+  const bool is_new =
+      e->at + 1 == e->path.size();  // an execution before this one has told the rest
+  if (word == Word::kPast) {
+    const EventSet past = read_set(&in);
+    if (!in.failed() && is_new) tree_.set_past(e->path, past);
+  } else if (word == Word::kRace) {
+    Race race;
+    race.event = in.get<uint32_t>();
+    race.sender_past = read_set(&in);
+    if (!in.failed() && is_new) tree_.add_race(e->path, race);
+  } else if (word == Word::kQuestion) {
+    std::vector<Choice> choices = read_choices(&in);
+    if (in.failed() || choices.empty()) return false;
+    on_question(*e, std::move(choices));
+  } else {
+    return false;
+  }
+  return !in.failed();
+}
+
+void Explorer::wait_for_words() {
+  std::vector<pollfd> fds = {{listener_, POLLIN, 0}};
+  std::vector<PeerRef> asked;
+  for (const PeerRef& peer : peers_) {
+    if (peer->gone) continue;
+    fds.push_back({peer->fd, POLLIN, 0});
+    asked.push_back(peer);
+  }
+  if (poll(fds.data(), fds.size(), 200) <= 0) return;
+  if (fds[0].revents) accept_peer();
+  for (size_t i = 0; i < asked.size(); ++i)
+    if (fds[i + 1].revents && !asked[i]->gone) read_from(asked[i]);
+  peers_.remove_if([](const PeerRef& peer) { return peer->gone; });
+}
+
+// ---- What is shown ------------------------------------------------------------------------------
+
+void Explorer::show_progress(bool last) {
+  const bool terminal = isatty(STDERR_FILENO);
+  const int64_t now = now_ns();
+  if (last) {
+    if (terminal && shown_ > started_) std::fputs("\r\033[K", stderr);
+    return;
+  }
+  if (now - shown_ < (terminal ? kProgress : kProgressToFile)) return;
+  shown_ = now;
+  std::fprintf(stderr,
+               "%sfgmpi: explore: %llu executions, %zu branches known to be left, at most %llu "
+               "choices deep, %zu finding%s%s",
+               terminal ? "\r\033[K" : "", static_cast<unsigned long long>(findings_.executions()),
+               tree_.planned(), static_cast<unsigned long long>(deepest_), findings_.count(),
+               findings_.count() == 1 ? "" : "s", terminal ? "" : "\n");
+}
+
+std::string Explorer::last_words() const {
+  const uint64_t n = findings_.executions();
+  std::string text = format("fgmpi: explore: %llu execution%s", static_cast<unsigned long long>(n),
+                            n == 1 ? "" : "s");
+  if (redundant_)
+    text += format(" (and %llu cut that were equivalent to others)",
+                   static_cast<unsigned long long>(redundant_));
+  text += format(", %zu finding%s: ", findings_.count(), findings_.count() == 1 ? "" : "s");
+  const size_t left = tree_.planned() + running_.size() + !tree_.started();
+  if (!failure_.empty()) return text + "not all executions explored: " + failure_;
+  if (diverged_)
+    return text +
+           "not all executions explored: the program did something else when it was run again "
+           "with the same choices (time, random numbers, files?)";
+  if (left == 0) return text + "all executions explored";
+  return text + format("not all executions explored: %s with %zu branches known to be left",
+                       g_interrupted ? "interrupted" : "ended by its bound", left);
+}
+
+Status Explorer::run(int* exit_status) {
+  FGMPI_TRY(listen());
+  FGMPI_TRY(start_program());
+  started_ = shown_ = now_ns();
+  int ended = 0;
+  while (failure_.empty()) {
+    hand_out();
+    if (root_ && running_.empty()) break;
+    if (g_interrupted ||
+        (!in_bounds() && bounds_.seconds && now_ns() - started_ >= bounds_.seconds * kSecond))
+      break;
+    wait_for_words();
+    stop_stuck();
+    show_progress(false);
+    if (!root_ && waitpid(first_, &ended, WNOHANG) == first_) {
+      first_ = 0;
+      return error(MPI_ERR_OTHER,
+                   "-explore: %s ended before its main began; allowed are programs linked with "
+                   "mpicc, mpicxx or mpifort",
+                   program_.words[0].c_str());
+    }
+  }
+  show_progress(true);
+  std::fwrite(findings_.first_output().data(), 1, findings_.first_output().size(), stdout);
+  std::fflush(stdout);
+  Witness witness;
+  witness.ranks = program_.ranks;
+  witness.words = program_.words;
+  const std::string& name = program_.words[0];
+  std::fputs(findings_.report(name.substr(name.rfind('/') + 1), witness).c_str(), stderr);
+  std::fprintf(stderr, "%s\n", last_words().c_str());
+  *exit_status = findings_.count() > 0 ? findings::kStatusWithFindings : failure_.empty() ? 0 : 1;
+  return {};
+}
+
+}  // namespace
+
+Status explore(const Program& program, const Bounds& bounds, const std::string& folder,
+               int* exit_status) {
+  struct sigaction stops {};
+  stops.sa_handler = [](int) { g_interrupted = 1; };
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &stops, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return Explorer(program, bounds, folder).run(exit_status);
+}
+
+}  // namespace fgmpi::explore

@@ -1,0 +1,34 @@
+// The explorer: runs executions of a program until the tree of choices is explored, and says what was found.
+//
+// It listens on a socket in its folder; explored processes connect to it (explore/agent.h). The first one is the starting
+// point of all; executions that have run for a while since their starting point become starting points themselves, so that
+// what lies before is not run again. Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace fgmpi::explore {
+
+struct Program {
+  std::vector<std::string> words;                              ///< the program and its arguments
+  std::vector<std::pair<std::string, std::string>> variables;  ///< set for it only
+  uint32_t ranks = 1;
+};
+
+struct Bounds {
+  uint64_t executions = 0;  ///< at most so many; 0: all
+  int64_t seconds = 0;      ///< at most so long; 0: until the end
+  uint32_t jobs = 1;        ///< executions at once
+};
+
+/// Explores, with everything written to standard output and errors, and returns mpiexec's exit status: 86 with findings.
+/// `folder`: empty, its own, removed by the caller afterwards; `checker`: the library that looks for errors.
+Status explore(const Program& program, const Bounds& bounds, const std::string& folder,
+               int* exit_status);
+
+}  // namespace fgmpi::explore

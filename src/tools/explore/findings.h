@@ -1,0 +1,64 @@
+// What executions have shown: findings of the checker, bad ends, and outputs that differ; a witness for each.
+// Thread rule: one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "explore/witness.h"
+
+namespace fgmpi::explore {
+
+/// How an execution ended.
+struct Ending {
+  int status = 0;                     ///< as waitpid() gives it
+  bool stuck = false;                 ///< it did nothing for so long that it was ended
+  std::vector<pid_t> lineage;         ///< the processes that it was, the last one at its end
+  std::map<uint32_t, Choice> forced;  ///< its choices that were not the first there was
+};
+
+class Findings {
+ public:
+  explicit Findings(std::string folder) : folder_(std::move(folder)) {}
+  /// Reads what the execution has left, and removes its files of output unless they are shown later.
+  void take(const Ending& ending);
+  /// Removes what a process has left.
+  void forget(pid_t pid);
+  /// Findings and outputs that differ, as mpiexec counts them.
+  size_t count() const { return shown_.size() + (outputs_.size() > 1); }
+  uint64_t executions() const { return executions_; }
+  /// Writes a witness for each, PREFIX-N.witness. The text for standard errors.
+  std::string report(const std::string& prefix, const Witness& program) const;
+  /// What the first execution has written.
+  const std::string& first_output() const { return first_output_; }
+  const std::string& first_errors() const { return first_errors_; }
+
+ private:
+  struct Shown {
+    std::string text;  ///< its first line is the witness's
+    uint64_t executions = 0;
+    std::map<uint32_t, Choice> forced;
+  };
+  struct Output {
+    std::string text;
+    uint64_t executions = 0;
+    std::map<uint32_t, Choice> forced;
+  };
+  void show(uint64_t key, const Ending& ending, const std::string& text);
+
+  std::string folder_;
+  uint64_t executions_ = 0;
+  std::map<uint64_t, Shown> shown_;  ///< by key
+  std::vector<uint64_t> order_;
+  std::map<uint64_t, Output> outputs_;  ///< by digest
+  std::string first_output_, first_errors_;
+};
+
+/// The lines of a text in an order that depends on nothing but the lines: MPI does not order the output of ranks.
+std::vector<std::string> sorted_lines(const std::string& text);
+
+}  // namespace fgmpi::explore

@@ -1,0 +1,116 @@
+#include "tools/explore/tree.h"
+
+#include <algorithm>
+
+namespace fgmpi::explore {
+
+Path path_to(const NodeRef& node) {
+  Path path;
+  for (NodeRef n = node; n; n = n->parent) path.push_back(n);
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+Tree::Tree() : root_(std::make_shared<Node>()) {}
+
+void Tree::plan(const NodeRef& node, size_t choice) {
+  node->states[choice] = Node::kPlanned;
+  planned_.push_back({node, choice});
+}
+
+NodeRef Tree::next() {
+  if (!root_given_) {
+    root_given_ = true;
+    return root_;
+  }
+  if (planned_.empty()) return nullptr;
+  const Plan last = planned_.back();
+  planned_.pop_back();
+  return take(last.node, last.choice);
+}
+
+NodeRef Tree::take(const NodeRef& node, size_t choice) {
+  const Choice& taken = node->choices[choice];
+  auto child = std::make_shared<Node>();
+  child->parent = node;
+  child->via = choice;
+  child->depth = node->depth + 1;
+  for (const Choice& c : node->asleep)
+    if (!dependent(c, taken)) child->asleep.push_back(c);
+  for (size_t earlier : node->taken)
+    if (!dependent(node->choices[earlier], taken)) child->asleep.push_back(node->choices[earlier]);
+  node->states[choice] = Node::kTaken;
+  node->taken.push_back(choice);
+  return child;
+}
+
+NodeRef Tree::reach(const NodeRef& at, std::vector<Choice> choices) {
+  at->reached = true;
+  at->choices = std::move(choices);
+  at->states.assign(at->choices.size(), Node::kIdle);
+  size_t first = at->choices.size();
+  for (size_t i = at->choices.size(); i-- > 0;) {
+    const bool asleep =
+        std::find(at->asleep.begin(), at->asleep.end(), at->choices[i]) != at->asleep.end();
+    if (asleep)
+      at->states[i] = Node::kAsleep;
+    else
+      first = i;
+  }
+  if (first == at->choices.size()) return nullptr;
+  for (size_t i = at->choices.size(); i-- > first + 1;)  // on a stack: the first is taken first
+    if (at->states[i] == Node::kIdle && at->choices[i].same_operation(at->choices[first]))
+      plan(at, i);
+  return take(at, first);
+}
+
+/// Adds what had to happen before those.
+EventSet Tree::closure(const Path& path, const EventSet& events) {
+  EventSet all = events;
+  events.for_each([&](size_t e) {
+    if (e + 1 < path.size()) all.add(path[e + 1]->before);
+  });
+  return all;
+}
+
+void Tree::set_past(const Path& path, const EventSet& past) {
+  Node& node = *path.back();
+  if (!node.parent || node.past_known) return;
+  node.past_known = true;
+  node.before = closure(path, past);
+  for (size_t i = 0; i + 2 < path.size(); ++i) {
+    if (node.before.has(i) || !dependent(path[i + 1]->event(), node.event())) continue;
+    node.before.add(i);
+    node.before.add(path[i + 1]->before);
+  }
+}
+
+void Tree::add_race(const Path& path, const Race& race) {
+  const size_t k = race.event;
+  if (k + 1 >= path.size()) return;
+  const EventSet needed = closure(path, race.sender_past);
+  if (needed.has(k)) return;
+  const NodeRef& node = path[k];
+  constexpr size_t kNone = ~size_t{0};
+  size_t best = kNone, best_event = 0;
+  // The events that can come first on the way to this message: nothing behind event k had to happen before them.
+  for (size_t j = k + 1; j + 1 < path.size(); ++j) {
+    const EventSet& before = path[j + 1]->before;
+    if (!path[j + 1]->past_known || before.has(k)) continue;
+    bool first = true;
+    before.for_each([&](size_t e) { first = first && e <= k; });
+    if (!first) continue;
+    const auto at = std::find(node->choices.begin(), node->choices.end(), path[j + 1]->event());
+    if (at == node->choices.end()) continue;  // something else, which is not known, comes before it
+    const auto i = static_cast<size_t>(at - node->choices.begin());
+    if (node->states[i] != Node::kIdle) return;
+    if (best != kNone && (needed.has(best_event) || !needed.has(j))) continue;
+    best = i;
+    best_event = j;
+  }
+  if (best != kNone) return plan(node, best);
+  for (size_t i = node->choices.size(); i-- > 0;)
+    if (node->states[i] == Node::kIdle) plan(node, i);
+}
+
+}  // namespace fgmpi::explore

@@ -1,0 +1,59 @@
+# mpiexec -explore on programs whose number of executions is known; witnesses, replay, bounds, refusals.
+#   known_numbers.sh BIN PROGRAMS
+set -u
+bin=$1
+programs=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+mkdir tmp
+export TMPDIR="$scratch/tmp"
+fail() {
+  echo "FAILED: $*"
+  cat out 2>/dev/null
+  exit 1
+}
+# run STATUS ARGUMENT...: mpiexec ends with this status; its output is in out.
+run() {
+  wanted=$1
+  shift
+  "$bin/mpiexec" "$@" >out 2>&1 </dev/null
+  got=$?
+  [ $got = "$wanted" ] || fail "mpiexec $*: status $got instead of $wanted"
+}
+# explored STATUS EXECUTIONS RANKS WHICH: all executions, so many.
+explored() {
+  run "$1" -explore -n "$3" "$programs" "$4"
+  grep -qE "^fgmpi: explore: $2 executions?[ ,].*all executions explored\$" out || fail "$4 with $3 ranks: not $2 executions"
+  if grep -q "not all executions" out; then fail "$4: not all"; fi
+}
+explored 0 1 1 senders
+explored 0 1 2 senders
+explored 86 24 5 senders
+grep -q "24 different outputs" out || fail "outputs of 24 orders"
+explored 86 120 6 rare_deadlock
+grep -q "deadlock: ranks wait for ever" out && grep -q "in 1 of 120 executions" out || fail "the one deadlock"
+run 86 -replay programs-1.witness
+grep -q "deadlock: ranks wait for ever" out || fail "replay of the deadlock"
+explored 86 2 4 late_message
+first=$(grep -l "" ./*.witness | head -1)
+run 0 -replay "$first"
+[ "$(grep -c '^[12][12]$' out)" = 1 ] || fail "replay of an output"
+run 0 -replay "$first" env X=1 "$programs" late_message
+explored 0 1 12 pairs
+explored 0 8 3 rounds
+explored 0 6 4 probes
+explored 0 1 3 two_tags
+explored 86 6 4 bad_end
+grep -q "ends with status 3" out && grep -q "in 2 of 6 executions" out || fail "status of the program"
+run 86 -explore=10 -n 6 "$programs" senders
+grep -qE "10 executions.*not all executions explored: ended by its bound" out || fail "bound"
+run 1 -explore=0 -n 2 "$programs"
+run 1 -explore -n 2 -f hosts "$programs"
+run 1 -explore -n 2 "$programs" : -n 2 "$programs"
+run 1 -replay missing.witness
+run 1 -explore -n 1 true
+echo broken >broken.witness
+run 1 -replay broken.witness
+[ -z "$(ls tmp)" ] || fail "a folder is left: $(ls tmp)"
+echo "all numbers are right"

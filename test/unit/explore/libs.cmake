@@ -1,0 +1,1 @@
+set(UNIT_LIBS fgmpi_explorer)

@@ -1,0 +1,265 @@
+// The tree of choices, against an explorer that tries everything: on random programs of sends and receives.
+#include "tools/explore/tree.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/hash.h"
+#include "explore/witness.h"
+
+namespace fgmpi::explore {
+namespace {
+
+constexpr int32_t kAny = -2, kAnyTag = -1;
+
+/// One operation of a rank: all block, but sends.
+struct Operation {
+  bool sends = false;
+  uint32_t peer = 0;               ///< a send's destination
+  int32_t source = kAny, tag = 0;  ///< a receive's (tag of a send)
+};
+using Program = std::vector<std::vector<Operation>>;
+
+/// An execution: as Matcher does it, with one blocking receive a rank.
+class Run {
+ public:
+  explicit Run(const Program& program) : program_(program), ranks_(program.size()) { go_on(); }
+
+  std::vector<Choice> choices() const {
+    std::vector<Choice> all;
+    for (uint32_t r = 0; r < ranks_.size(); ++r) {
+      if (done(r) || wanted(r).source != kAny) continue;
+      for (size_t i : candidates(r)) all.push_back(choice_of(r, i));
+    }
+    return all;
+  }
+  /// Returns what had to happen before; races are added to the list.
+  EventSet take(const Choice& c, std::vector<Race>* races) {
+    size_t i = 0;
+    while (!choice_of(c.rank, i).same_message(c)) ++i;
+    Rank& rank = ranks_[c.rank];
+    EventSet past = rank.past;
+    past.add(rank.box[i].past);
+    rank.past = past;
+    rank.past.add(events_);
+    rank.events.push_back({events_++, c});
+    result_[{c.rank, c.operation}] = {c.source, c.number};
+    receive(c.rank, i);
+    races_ = races;
+    go_on();
+    races_ = nullptr;
+    return past;
+  }
+  std::string result() const {
+    std::string text;
+    for (const auto& [receive, message] : result_)
+      text += std::to_string(receive.first) + "." + std::to_string(receive.second) + "<" +
+              std::to_string(message.first) + "." + std::to_string(message.second) + " ";
+    return text;
+  }
+
+ private:
+  struct Message {
+    int32_t source, tag;
+    uint32_t number;
+    EventSet past;
+  };
+  struct Rank {
+    size_t at = 0;
+    uint32_t receives = 0;
+    std::vector<Message> box;
+    std::map<int32_t, uint32_t> sent;
+    std::vector<std::pair<uint32_t, Choice>> events;
+    EventSet past;
+  };
+  bool done(uint32_t r) const { return ranks_[r].at == program_[r].size(); }
+  const Operation& wanted(uint32_t r) const { return program_[r][ranks_[r].at]; }
+  std::vector<size_t> candidates(uint32_t r) const {
+    std::vector<size_t> found;
+    std::set<int32_t> seen;
+    for (size_t i = 0; i < ranks_[r].box.size(); ++i) {
+      const Message& m = ranks_[r].box[i];
+      const Operation& op = wanted(r);
+      if ((op.source != kAny && op.source != m.source) || (op.tag != kAnyTag && op.tag != m.tag))
+        continue;
+      if (seen.insert(m.source).second) found.push_back(i);
+    }
+    return found;
+  }
+  Choice choice_of(uint32_t r, size_t i) const {
+    const Message& m = ranks_[r].box.at(i);
+    return {Choice::kMatch,
+            r,
+            ranks_[r].receives,
+            m.number,
+            wanted(r).source,
+            wanted(r).tag,
+            m.source,
+            m.tag,
+            0,
+            0};
+  }
+  void receive(uint32_t r, size_t i) {
+    ranks_[r].box.erase(ranks_[r].box.begin() + static_cast<ptrdiff_t>(i));
+    ++ranks_[r].receives;
+    ++ranks_[r].at;
+  }
+  void send(uint32_t r, const Operation& op) {
+    Rank& to = ranks_[op.peer];
+    const auto source = static_cast<int32_t>(r);
+    for (const auto& [event, c] : to.events)
+      if ((c.wanted_tag == kAnyTag || c.wanted_tag == op.tag) && c.source != source &&
+          !ranks_[r].past.has(event) && races_)
+        races_->push_back({event, ranks_[r].past});
+    to.box.push_back({source, op.tag, to.sent[source]++, ranks_[r].past});
+  }
+  /// Everything that is no choice.
+  void go_on() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (uint32_t r = 0; r < ranks_.size(); ++r)
+        while (!done(r)) {
+          const Operation op = wanted(r);
+          if (op.sends) {
+            send(r, op);
+            ++ranks_[r].at;
+          } else if (op.source != kAny && !candidates(r).empty()) {
+            const size_t i = candidates(r)[0];
+            ranks_[r].past.add(ranks_[r].box[i].past);
+            receive(r, i);
+          } else {
+            break;
+          }
+          moved = true;
+        }
+    }
+  }
+
+  const Program& program_;
+  std::vector<Rank> ranks_;
+  uint32_t events_ = 0;
+  std::map<std::pair<uint32_t, uint32_t>, std::pair<int32_t, uint32_t>> result_;
+  std::vector<Race>* races_ = nullptr;
+};
+
+void try_everything(const Program& program, const std::vector<Choice>& so_far,
+                    std::set<std::string>* results) {
+  Run run(program);
+  std::vector<Race> ignored;
+  for (const Choice& c : so_far) run.take(c, &ignored);
+  const std::vector<Choice> choices = run.choices();
+  if (choices.empty()) results->insert(run.result());
+  for (const Choice& c : choices) {
+    std::vector<Choice> more = so_far;
+    more.push_back(c);
+    try_everything(program, more, results);
+  }
+}
+
+/// Runs all executions that the tree wants, `at_once` at a time; the results of those that came to their end.
+std::multiset<std::string> explore_by_tree(const Program& program, size_t at_once) {
+  std::multiset<std::string> results;
+  Tree tree;
+  while (tree.has_next()) {
+    std::vector<NodeRef> targets;
+    while (targets.size() < at_once && tree.has_next()) targets.push_back(tree.next());
+    for (const NodeRef& target : targets) {
+      Run run(program);
+      Path path = path_to(target);
+      size_t at = 0;
+      std::vector<Race> races;
+      for (;;) {
+        const bool is_new = at + 1 == path.size();
+        if (is_new)
+          for (const Race& race : races) tree.add_race(path, race);
+        races.clear();
+        const std::vector<Choice> choices = run.choices();
+        if (choices.empty()) {
+          results.insert(run.result());
+          break;
+        }
+        if (is_new) {
+          NodeRef next = tree.reach(path.back(), choices);
+          if (!next) break;
+          path.push_back(next);
+        }
+        EXPECT_EQ(path[at]->choices, choices);
+        ++at;
+        const EventSet past = run.take(path[at]->event(), &races);
+        if (at + 1 == path.size()) tree.set_past(path, past);
+      }
+    }
+  }
+  return results;
+}
+
+Program random_program(RandomSequence& random) {
+  Program program(2 + random.next() % 3);
+  const size_t ranks = program.size();
+  for (uint32_t r = 0; r < ranks; ++r)
+    for (size_t n = random.next() % 4; n > 0; --n) {
+      Operation op;
+      op.tag = static_cast<int32_t>(random.next() % 2);
+      op.sends = random.next() % 2;
+      op.peer = static_cast<uint32_t>(random.next() % ranks);
+      if (!op.sends && random.next() % 4 == 0)
+        op.source = static_cast<int32_t>(random.next() % ranks);
+      if (!op.sends && random.next() % 2) op.tag = kAnyTag;
+      program[r].push_back(op);
+    }
+  return program;
+}
+
+TEST(Tree, FindsWhatTryingEverythingFinds) {
+  RandomSequence random(1);
+  size_t several = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const Program program = random_program(random);
+    std::set<std::string> all;
+    try_everything(program, {}, &all);
+    several += all.size() > 1;
+    for (size_t at_once : {1, 3}) {
+      const std::multiset<std::string> found = explore_by_tree(program, at_once);
+      ASSERT_EQ(std::set<std::string>(found.begin(), found.end()), all) << "program " << i;
+      ASSERT_EQ(found.size(), all.size()) << "program " << i << ": an execution for each class";
+    }
+  }
+  EXPECT_GT(several, 1000u);
+}
+
+TEST(Tree, RanksThatDoNotMeetAreOneClass) {
+  Program program(20);
+  for (uint32_t r = 0; r < 20; ++r) program[r] = {{.sends = r % 2 == 1, .peer = r - r % 2}};
+  EXPECT_EQ(explore_by_tree(program, 1).size(), 1u);
+}
+
+TEST(Tree, SendersToOneReceiver) {
+  Program program(7);
+  for (uint32_t r = 1; r < 7; ++r) program[r] = {{.sends = true, .peer = 0}};
+  program[0].assign(6, {});
+  EXPECT_EQ(explore_by_tree(program, 1).size(), 720u);
+  EXPECT_EQ(explore_by_tree(program, 5).size(), 720u);
+}
+
+TEST(Witness, ReadsWhatItWrites) {
+  Witness w, back;
+  w.ranks = 4;
+  w.words = {"./a b", "", "-x"};
+  w.finding = "deadlock: \x01 ranks";
+  w.choices[3] = {Choice::kProbe, 1, 2, 3, -2, -1, 5, 6, 0x44000010, 0};
+  ASSERT_TRUE(Witness::parse(w.to_text(), &back).ok());
+  EXPECT_EQ(back.ranks, 4u);
+  EXPECT_EQ(back.words, w.words);
+  EXPECT_EQ(back.choices, w.choices);
+  for (const char* bad : {"", "nonsense", "fgmpi-witness 1\n", "fgmpi-witness 1\nranks 0\n",
+                          "fgmpi-witness 1\nranks 2\nchoice 1 match rank\n",
+                          "fgmpi-witness 1\nranks 2\nchoice 1 eat rank 1 operation 2 wants 1 1 "
+                          "context 0 source 1 tag 1 number 1\n"})
+    EXPECT_FALSE(Witness::parse(bad, &back).ok()) << bad;
+}
+
+}  // namespace
+}  // namespace fgmpi::explore
