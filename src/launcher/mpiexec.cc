@@ -118,6 +118,15 @@ fgmpi::Status set_up_tracking(const std::string& folder, const std::string& libr
   return {};
 }
 
+/// Everything but races: exploration shows what they lead to, if anything.
+std::string kinds_of_explored() {
+  std::string kinds;
+  for (const auto& kind : fgmpi::findings::kKinds)
+    if (&kind != &fgmpi::findings::kKinds[static_cast<size_t>(fgmpi::findings::Kind::kRaces)])
+      kinds += (kinds.empty() ? "" : ",") + std::string(kind.name);
+  return kinds;
+}
+
 /// -explore: runs the program again and again, without hydra. Returns the exit status.
 int explore(const Plan& plan, const std::string& folder) {
   fgmpi::explore::Program program;
@@ -229,9 +238,6 @@ int main(int argc, char** argv) {
       environment::text(settings::kRecords[settings::kCheck].name) != nullptr &&
       std::strcmp(environment::text(settings::kRecords[settings::kCheck].name), "off") != 0;
   fgmpi::launcher::CheckedJob checked;
-  setting.check = [&](const std::string& kinds) {
-    return checked.set_up(kinds, setting.library_folder, elsewhere);
-  };
   setting.reporter = fgmpi::launcher::kReporter;
   if (const char* file = environment::text(settings::kRecords[settings::kReport].name))
     setting.report_file = file;
@@ -240,6 +246,11 @@ int main(int argc, char** argv) {
     return reported.set_up(wishes, setting.library_folder, elsewhere);
   };
   Plan plan;
+  setting.check = [&](const std::string& kinds) {
+    const bool explored = plan.explore.wanted || !plan.replay.empty();
+    return checked.set_up(kinds.empty() && explored ? kinds_of_explored() : kinds,
+                          setting.library_folder, elsewhere);
+  };
   if (const fgmpi::Status made = make_plan(arguments_given, setting, &plan); !made.ok()) {
     std::fprintf(stderr, "mpiexec: %s\n", made.what().c_str());
     return fgmpi::launcher::exit_status(made);  // not exit(): the folder for findings may be there
