@@ -34,9 +34,9 @@ struct Plan {
   bool dry_run = false;  ///< -dry-run: only print what would be started
   std::string note;      ///< one line for the user about what was decided for him; empty: nothing
   std::vector<std::string> programs;  ///< a line for each program: processes, ranks, the program
-  bool check = false;   ///< -check, or Setting::checked: findings are read when the job has ended
-  Words check_reports;  ///< the files of -check-report
-  ReportWishes report;  ///< -report, -summary, -progress, or Setting::report_file
+  bool check = false;     ///< -check, or Setting::checked: findings are read when the job has ended
+  Words check_reports;    ///< the files of -check-report
+  ReportWishes report;    ///< -report, -summary, -progress, or Setting::report_file
   bool survives = false;  ///< -ft: the job goes on when a process fails
   /// -explore: the program, which is then not hydra's to start.
   struct Explore {

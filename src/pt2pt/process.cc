@@ -11,8 +11,8 @@
 #include "base/settings.h"
 #include "proclet-sched/annotate.h"
 #include "pt2pt/deadlock.h"
-#include "pt2pt/lost.h"
 #include "pt2pt/decider.h"
+#include "pt2pt/lost.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
