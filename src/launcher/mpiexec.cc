@@ -239,7 +239,10 @@ int main(int argc, char** argv) {
       std::strcmp(environment::text(settings::kRecords[settings::kCheck].name), "off") != 0;
   fgmpi::launcher::CheckedJob checked;
   setting.reporter = fgmpi::launcher::kReporter;
-  if (const char* file = environment::text(settings::kRecords[settings::kReport].name))
+  // A job that a rank of a reported job starts has no report of its own: it would take the place of that one.
+  const bool inside = environment::text(environment::kReportFolder) != nullptr;
+  if (const char* file = environment::text(settings::kRecords[settings::kReport].name);
+      file && !inside)
     setting.report_file = file;
   fgmpi::launcher::ReportedJob reported;
   setting.report = [&](const fgmpi::launcher::ReportWishes& wishes) {

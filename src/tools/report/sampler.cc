@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -203,8 +204,11 @@ class Sampler {
       char* end = nullptr;
       std::strtoull(text, &end, 10);
       h_->rss = std::strtoull(end, nullptr, 10) * kPage;
-      h_->rss_most = std::max(h_->rss_most, h_->rss);
     }
+    // The kernel's own high mark: between two looks memory may have come and gone.
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    h_->rss_most = std::max(h_->rss, static_cast<uint64_t>(used.ru_maxrss) << 10);
     const MPI_Count most = MPIX_Tool_counter ? MPIX_Tool_counter("unexpected_bytes_peak") : 0;
     if (most > 0) h_->unexpected_most = static_cast<uint64_t>(most);
   }
