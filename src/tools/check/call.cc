@@ -111,6 +111,7 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
 Call::~Call() {
   if (!rank_) return;
   rank_->current = before_;
+  rank_->given = nullptr;
   if (outer_) rank_->in_call = false;
 }
 

@@ -178,6 +178,8 @@ struct Rank {
   size_t posted_closed = 0;                  ///< of them, those that are complete
   std::unordered_map<int, Message> matched;  ///< by MPI_Message
   const CallRecord* current = nullptr;       ///< of the call in which the rank is
+  /// The requests that the call was given: MPI sets the program's to MPI_REQUEST_NULL before an error of theirs is known.
+  const std::vector<MPI_Request>* given = nullptr;
   bool in_call = false;
   uint32_t next_message = 0;
   uint32_t next_fake = 0;

@@ -196,6 +196,7 @@ void look_at_requests(Call* call) {
   if (!list || count <= 0) return;
   Rank* rank = call->rank();
   call->requests.assign(list, list + count);
+  rank->given = &call->requests;
   const uint64_t this_list = ++rank->next_list;
   for (int64_t i = 0; i < count; ++i) {
     if (list[i] == MPI_REQUEST_NULL) continue;
@@ -239,10 +240,9 @@ void note_requests(Call* call) {
 const CallRecord* awaited_by(Rank* rank, const CallRecord& waiting) {
   const int position = waiting.info().at.given;
   if (position < 0 || waiting.info().role != Role::kCompletion) return nullptr;
-  int64_t count = 0;
-  const MPI_Request* list = list_of(waiting, position, &count);
-  for (int64_t i = 0; list && i < count; ++i) {
-    auto found = rank->requests.find(list[i]);
+  if (!rank->given) return nullptr;
+  for (MPI_Request handle : *rank->given) {
+    auto found = rank->requests.find(handle);
     if (found != rank->requests.end() && found->second.active) return &found->second.call;
   }
   return nullptr;
