@@ -136,7 +136,8 @@ class Parser {
     if (!plan->replay.empty()) return set_up_replay(plan);
     if (plan->explore.wanted) return set_up_exploration(plan);
     for (auto& s : sections_)
-      if (setting_.inspect) FGMPI_TRY(setting_.inspect(s.program, ranks_each(s), &s.options));
+      if (setting_.inspect)
+        FGMPI_TRY(setting_.inspect(s.program, ranks_each(s), s.ranks == 0, &s.options));
     write(plan);
     for (const auto& s : sections_) plan->programs.push_back(description(s));
     plan->dry_run = dry_run_;
@@ -282,7 +283,7 @@ class Parser {
     s.processes = 1;
     plan->explore.ranks = s.nfg;
     plan->explore.program = s.program;
-    if (setting_.inspect) FGMPI_TRY(setting_.inspect(s.program, s.nfg, &s.options));
+    if (setting_.inspect) FGMPI_TRY(setting_.inspect(s.program, s.nfg, true, &s.options));
     for (size_t i = 0; i < s.options.size(); i += 3) {
       const std::string_view name = option_name(s.options[i]);
       if ((name != "env" && name != "genv") || i + 2 >= s.options.size())

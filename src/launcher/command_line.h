@@ -58,7 +58,8 @@ struct Setting {
   int cores = 1;
   std::string library_folder;  ///< comes first in any LD_LIBRARY_PATH that the command line sets
   /// Looks at each program, adding to hydra's options for it: see inspect_program(). May be empty.
-  std::function<Status(const Words& program, int64_t ranks_each, Words* options)> inspect = {};
+  std::function<Status(const Words& program, int64_t ranks_each, bool by_nfg, Words* options)>
+      inspect = {};
   /// Called once for -track FOLDER, before programs are looked at: sets what they inherit. May be empty.
   std::function<Status(const std::string& folder)> track = {};
   /// True if several ranks may share a process of the program: see can_share_process(). Asked where neither -nfg nor

@@ -222,8 +222,8 @@ int main(int argc, char** argv) {
                          setting.library_folder);  // the programs are looked at with it
   const Words arguments_given(argv + 1, argv + argc);
   const bool elsewhere = fgmpi::launcher::names_hosts(arguments_given);
-  setting.inspect = [&](const Words& program, int64_t ranks_each, Words* options) {
-    return fgmpi::launcher::inspect_program(program, *options, ranks_each, elsewhere,
+  setting.inspect = [&](const Words& program, int64_t ranks_each, bool by_nfg, Words* options) {
+    return fgmpi::launcher::inspect_program(program, *options, ranks_each, by_nfg, elsewhere,
                                             setting.library_folder, options);
   };
   const bool counted_outside = environment::text(settings::kRecords[settings::kNfg].name) ||

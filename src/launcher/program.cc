@@ -210,7 +210,7 @@ bool can_share_process(const Words& program, const Words& options) {
          !mpi_libraries(list_libraries(elf.interpreter, path)).empty();
 }
 
-Status inspect_program(const Words& program, const Words& options, int64_t ranks_each,
+Status inspect_program(const Words& program, const Words& options, int64_t ranks_each, bool by_nfg,
                        bool elsewhere, const std::string& library_folder, Words* additions) {
   if (program.empty()) return {};
   const char* name = program.front().c_str();
@@ -250,8 +250,10 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
                  "%s: is built with ThreadSanitizer, which knows threads, but not ranks that take "
                  "turns on one; allowed are -fsanitize=address, leak and undefined",
                  path.c_str());
-  // It may load MPI while it runs: then its ranks begin (src/privatize/late_ranks.h).
-  const bool may_load = ranks_each > 1 && elf.position_independent && mpi_libraries(listed).empty();
+  // It may load MPI while it runs: then its ranks begin (src/privatize/late_ranks.h). With -ranks a process asks the launcher
+  // how many it has, and could not hand the connection to a program that it becomes, as `env` does.
+  const bool may_load =
+      ranks_each > 1 && by_nfg && elf.position_independent && mpi_libraries(listed).empty();
   if (may_load)
     return preload(library_folder_is_plain(ours) ? ours : kLibrary, additions), Status();
   if (other.empty()) return {};

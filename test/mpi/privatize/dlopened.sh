@@ -48,10 +48,11 @@ int main(int argc, char** argv) {
 }
 END
 "$bin/mpicc" plain.c -o plain || fail "mpicc"
+count=(-nfg 3)
 once() { # once LINES STATUS PROGRAM...: at 2x3
   local lines=$1 status=$2
   shift 2
-  timeout 60 "$bin/mpiexec" -n 2 -nfg 3 "$@" >out 2>&1
+  timeout 60 "$bin/mpiexec" -n 2 "${count[@]}" "$@" >out 2>&1
   local got=$?
   [ $got = "$status" ] || fail "$*: status $got"
   [ "$(grep -cE '^(rank [0-5] of 6, call 1|before|after)$' out)" = "$lines" ] || fail "$*: not $lines lines"
@@ -60,6 +61,9 @@ once 10 0 sh -c 'echo before; ./plain; echo after'
 once 6 0 bash -c 'exec ./plain'
 once 6 0 env VARIABLE=value ./plain
 once 2 3 bash -c 'printf "before\n"; exit 3'
+count=(-ranks 6)
+once 6 0 env VARIABLE=value ./plain
+once 10 0 sh -c 'echo before; ./plain; echo after'
 
 # MPI_Is_thread_main is true in the thread that called MPI_Init and in no other, whichever thread of the process that is;
 # the library is loaded as a dependency of another one, as an interpreter's extension module brings it.
