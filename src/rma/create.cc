@@ -359,8 +359,8 @@ class Maker {
     const Part& own = win_->own();
     for (uint32_t m = 0; m < members_.size(); ++m) {
       Creation* what = members_[m]->what;
-      if (win_->flavor == MPI_WIN_FLAVOR_SHARED)
-        what->base = win_->common.base() + own.bases[m];
+      if (win_->flavor == MPI_WIN_FLAVOR_SHARED)  // null without memory, as under MPICH
+        what->base = what->bytes > 0 ? win_->common.base() + own.bases[m] : nullptr;
       else if (win_->flavor == MPI_WIN_FLAVOR_ALLOCATE)
         what->base = reinterpret_cast<void*>(own.bases[m]);
       members_[m]->status = enter(win_, members_[m]->comm, &members_[m]->out);

@@ -152,7 +152,7 @@ Status shared_query(Win* win, int32_t rank, int64_t* bytes, int64_t* unit, void*
   const Reach reach = reach_of(win, rank);
   *bytes = reach.size;
   *unit = reach.unit;
-  *base = reach.here;
+  *base = reach.size > 0 ? reach.here : nullptr;
   return {};
 }
 
