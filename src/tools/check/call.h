@@ -10,8 +10,7 @@
 #include <type_traits>
 
 #include "tools/check/rank.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
+#include "tools/findings/interpose.h"
 
 namespace fgmpi::check {
 

@@ -178,20 +178,5 @@ int finalize(const void* place) {
 }  // namespace fgmpi::check
 
 using namespace fgmpi::check;
-using fgmpi::findings::from_fortran;
 
-#define FROM __builtin_return_address(0)
-
-EXPORT int MPI_Init(int* argc, char*** argv) { return init(argc, argv); }
-EXPORT int PMPI_Init(int* argc, char*** argv) {
-  return from_fortran(FROM) ? init(argc, argv) : g_next.MPI_Init(argc, argv);
-}
-EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return init_thread(argc, argv, required, provided);
-}
-EXPORT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return from_fortran(FROM) ? init_thread(argc, argv, required, provided)
-                            : g_next.MPI_Init_thread(argc, argv, required, provided);
-}
-EXPORT int MPI_Finalize() { return finalize(FROM); }
-EXPORT int PMPI_Finalize() { return from_fortran(FROM) ? finalize(FROM) : g_next.MPI_Finalize(); }
+#include "tools/findings/world_calls.h"

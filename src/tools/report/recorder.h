@@ -11,12 +11,10 @@
 
 #include "proclet-sched/sched.h"
 #include "report/report_calls.h"
+#include "tools/findings/interpose.h"
 #include "tools/findings/places.h"
 #include "tools/report/extensions.h"
 #include "tools/report/format.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
-#define FROM __builtin_return_address(0)
 
 namespace fgmpi::report {
 

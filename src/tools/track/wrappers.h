@@ -1,10 +1,9 @@
 // What generated and hand-written wrappers share.
 #pragma once
 
+#include "tools/findings/interpose.h"
 #include "tools/findings/places.h"
 #include "tools/track/recorder.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace fgmpi::track {
 

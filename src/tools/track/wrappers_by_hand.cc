@@ -109,19 +109,8 @@ int extended_split(const void* place, MPI_Comm comm, int color, int key, MPI_Com
 
 using namespace fgmpi::track;
 
-#define FROM __builtin_return_address(0)
+#include "tools/findings/world_calls.h"
 
-EXPORT int MPI_Init(int* argc, char*** argv) { return init(argc, argv); }
-EXPORT int PMPI_Init(int* argc, char*** argv) {
-  return from_fortran(FROM) ? init(argc, argv) : g_next.MPI_Init(argc, argv);
-}
-EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return init_thread(argc, argv, required, provided);
-}
-EXPORT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return from_fortran(FROM) ? init_thread(argc, argv, required, provided)
-                            : g_next.MPI_Init_thread(argc, argv, required, provided);
-}
 EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   return session_init(info, errhandler, session);
 }
@@ -132,8 +121,6 @@ EXPORT int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Sessi
 EXPORT int MPIX_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
   return extended_split(FROM, comm, color, key, newcomm);
 }
-EXPORT int MPI_Finalize() { return finalize(FROM); }
-EXPORT int PMPI_Finalize() { return from_fortran(FROM) ? finalize(FROM) : g_next.MPI_Finalize(); }
 EXPORT int MPI_Session_finalize(MPI_Session* session) { return session_finalize(FROM, session); }
 EXPORT int PMPI_Session_finalize(MPI_Session* session) {
   return from_fortran(FROM) ? session_finalize(FROM, session)

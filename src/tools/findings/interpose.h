@@ -1,0 +1,6 @@
+// How a function of a library that is preloaded to watch MPI calls is exported, and the place it was called from.
+// Thread rule: none; macros only.
+#pragma once
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+#define FROM __builtin_return_address(0)
