@@ -20,6 +20,13 @@ namespace {
 using comm::AttrKind;
 using comm::KeyvalOf;
 
+/// Those that this rank is connected with since it was spawned.
+intptr_t ranks_of_parents() {
+  MPI_Comm parent = MPI_COMM_NULL;
+  if (!comm_get_parent(&parent).ok() || parent == MPI_COMM_NULL) return 0;
+  return comm::find(parent)->shared->remote->size();
+}
+
 /// Ranks for which there is room, the same at all ranks. The launcher counts processes (-usize), and knows none otherwise: then
 /// one for each processor of the job's hosts. Each may host as many ranks as the job's do on average.
 intptr_t universe_size() {
@@ -28,7 +35,11 @@ intptr_t universe_size() {
     processes = std::max<intptr_t>(sysconf(_SC_NPROCESSORS_ONLN), 1) *
                 std::max<intptr_t>(g_hosts.count(), 1);
   const intptr_t ranks = g_av.world_size();
-  return std::max(processes * ranks / static_cast<intptr_t>(g_av.processes()), ranks);
+  const comm::Comm* world =
+      comm::find(MPI_COMM_WORLD);  // proclets that were spawned have their own; sessions none
+  const intptr_t own = world ? world->size() : ranks;
+  return std::max(processes * ranks / static_cast<intptr_t>(g_av.processes()),
+                  own + ranks_of_parents());
 }
 
 /// A predefined attribute (Fortran's keyvals are one more than C's). False when `keyval` is none; *found is

@@ -198,6 +198,11 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   OK(MPI_Comm_get_parent(&parent));
   if (parent != MPI_COMM_NULL) {
+    int *universe, flag, own, parents;
+    OK(MPI_Comm_size(MPI_COMM_WORLD, &own));
+    OK(MPI_Comm_remote_size(parent, &parents));
+    OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &flag));
+    CHECK(flag && *universe >= own + parents);
     use(parent, 1);
     return MPI_Finalize();
   }
