@@ -179,4 +179,4 @@ int finalize(const void* place) {
 
 using namespace fgmpi::check;
 
-#include "tools/findings/world_calls.h"
+#include "tools/findings/world_calls.inc"

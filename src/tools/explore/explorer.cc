@@ -19,6 +19,7 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/strings.h"
 #include "explore/channel.h"
 #include "tools/explore/findings.h"
@@ -152,7 +153,8 @@ Status Explorer::start_program() {
   if (first_ < 0) return error(MPI_ERR_OTHER, "-explore: fork: %s", std::strerror(errno));
   if (first_ > 0) return {};
   setpgid(0, 0);
-  for (const auto& [name, value] : program_.variables) setenv(name.c_str(), value.c_str(), 1);
+  for (const auto& [name, value] : program_.variables)
+    environment::set(name.c_str(), value.c_str());
   const int nothing = open("/dev/null", O_RDWR);
   dup2(nothing, STDIN_FILENO);
   const int output = open((folder_ + "/first").c_str(), O_RDWR | O_CREAT | O_APPEND, 0600);

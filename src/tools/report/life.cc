@@ -203,4 +203,4 @@ int finalize(const void* place) {
 
 using namespace fgmpi::report;
 
-#include "tools/findings/world_calls.h"
+#include "tools/findings/world_calls.inc"

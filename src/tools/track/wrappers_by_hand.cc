@@ -109,7 +109,7 @@ int extended_split(const void* place, MPI_Comm comm, int color, int key, MPI_Com
 
 using namespace fgmpi::track;
 
-#include "tools/findings/world_calls.h"
+#include "tools/findings/world_calls.inc"
 
 EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   return session_init(info, errhandler, session);
