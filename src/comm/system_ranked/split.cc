@@ -7,9 +7,9 @@
 
 #include "base/settings.h"
 #include "base/strings.h"
+#include "ch4-av-rankmap/mlut.h"
 #include "comm/create.h"
 #include "comm/hierarchy.h"
-#include "comm/jobs.h"
 #include "comm/system_ranked/construction.h"
 #include "comm/system_ranked/group_tree.h"
 
@@ -272,7 +272,12 @@ void isplit_act(SharedComm* shared, Meeting* meeting) {
 Status check_parent(const Comm* comm) {
   if (comm->shared->inter)
     return error(MPI_ERR_COMM, "comm is an intercommunicator; allowed is an intracommunicator");
-  return check_one_job(comm, "a group that the system ranks");
+  const SharedComm& shared = *comm->shared;
+  if (shared.id.is_drawn() && has_foreign(shared.map))
+    return error(MPI_ERR_UNSUPPORTED_OPERATION,
+                 "comm has members of several jobs; a group that the system ranks is of one job: "
+                 "allowed is a communicator of members of one");
+  return {};
 }
 
 /// What the hint says, or nullptr.
