@@ -129,7 +129,4 @@ class Completion {
   const MPI_Status* told_ = nullptr;
 };
 
-/// The MPI functions behind this library.
-extern Next g_next;
-
 }  // namespace fgmpi::track
