@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -27,13 +26,6 @@ std::string read_file(const std::string& path) {
 
 std::string output_path(const std::string& folder, const char* what, pid_t pid) {
   return folder + format("/%s-%d", what, pid);
-}
-
-/// The checker's file of a process.
-std::string findings_path(const std::string& folder, pid_t pid) {
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
-  return folder + "/" + findings::kSpoolPrefix + host + "-" + std::to_string(pid);
 }
 
 std::string words_of_end(const Ending& ending) {
@@ -90,7 +82,8 @@ void Findings::take(const Ending& ending) {
     first_errors_ = errors;
   }
   findings::Report report;
-  for (pid_t each : ending.lineage) report.read_text(read_file(findings_path(folder_, each)));
+  for (pid_t each : ending.lineage)
+    report.read_text(read_file(findings::spool_path(folder_, each)));
   if (report.count() > 0) {
     // All that one execution shows is one finding here: parts of a deadlock belong together.
     std::vector<uint64_t> keys = report.keys();
@@ -118,7 +111,7 @@ void Findings::forget(pid_t pid) {
   std::error_code ignored;
   std::filesystem::remove(output_path(folder_, "out", pid), ignored);
   std::filesystem::remove(output_path(folder_, "err", pid), ignored);
-  std::filesystem::remove(findings_path(folder_, pid), ignored);
+  std::filesystem::remove(findings::spool_path(folder_, pid), ignored);
 }
 
 std::string Findings::report(const std::string& prefix, const Witness& program) const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/host_name.h"
 #include "base/strings.h"
 
 namespace fgmpi::findings {
@@ -38,6 +39,10 @@ Spool::~Spool() {
   if (file_ >= 0) close(file_);
 }
 
+std::string spool_path(const std::string& folder, pid_t pid) {
+  return folder + "/" + kSpoolPrefix + host_name() + "-" + std::to_string(pid);
+}
+
 void Spool::write(const std::string& line) {
   if (folder_.empty()) return;
   if (file_ >= 0 && owner_ != getpid()) {  // a fork, which leaves a file of its own
@@ -46,9 +51,7 @@ void Spool::write(const std::string& line) {
   }
   if (file_ < 0) {
     owner_ = getpid();
-    char host[256] = {};
-    gethostname(host, sizeof host - 1);
-    const std::string path = folder_ + "/" + kSpoolPrefix + host + "-" + std::to_string(getpid());
+    const std::string path = spool_path(folder_, owner_);
     file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (file_ < 0) return;
   }

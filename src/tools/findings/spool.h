@@ -25,10 +25,13 @@ namespace fgmpi::findings {
 /// What begins the names of such files in a folder.
 inline constexpr const char* kSpoolPrefix = "findings-";
 
+/// FOLDER/findings-HOST-PID, of a process of this host.
+std::string spool_path(const std::string& folder, pid_t pid);
+
 class Spool {
  public:
   ~Spool();
-  /// Makes FOLDER/findings-HOST-PID when the first record is written.
+  /// Makes spool_path() of the running process when the first record is written.
   void open(std::string folder) { folder_ = std::move(folder); }
   /// The number of a place: the same in every process of the job.
   uint64_t add_site(const Site& site);
