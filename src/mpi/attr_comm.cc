@@ -35,8 +35,8 @@ intptr_t universe_size() {
     processes = std::max<intptr_t>(sysconf(_SC_NPROCESSORS_ONLN), 1) *
                 std::max<intptr_t>(g_hosts.count(), 1);
   const intptr_t ranks = g_av.world_size();
-  const comm::Comm* world =
-      comm::find(MPI_COMM_WORLD);  // proclets that were spawned have their own; sessions none
+  // Proclets that were spawned have a world of their own, sessions none.
+  const comm::Comm* world = comm::find(MPI_COMM_WORLD);
   const intptr_t own = world ? world->size() : ranks;
   return std::max(processes * ranks / static_cast<intptr_t>(g_av.processes()),
                   own + ranks_of_parents());

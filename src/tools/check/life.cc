@@ -147,16 +147,13 @@ namespace {
   findings::find_bindings();
 }
 
-int init(int* argc, char*** argv) {
-  const int result = g_next.MPI_Init(argc, argv);
+int begun(int result) {
   if (result == MPI_SUCCESS) rank_begins();
   return result;
 }
-
+int init(int* argc, char*** argv) { return begun(g_next.MPI_Init(argc, argv)); }
 int init_thread(int* argc, char*** argv, int required, int* provided) {
-  const int result = g_next.MPI_Init_thread(argc, argv, required, provided);
-  if (result == MPI_SUCCESS) rank_begins();
-  return result;
+  return begun(g_next.MPI_Init_thread(argc, argv, required, provided));
 }
 
 int finalize(const void* place) {
