@@ -1,0 +1,106 @@
+#include "dynamic/shared_ring.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "base/descriptor.h"
+#include "base/page.h"
+#include "transport/shm/doorbell.h"
+
+namespace fgmpi::dynamic {
+
+using transport::shm::Frame;
+using transport::shm::Geometry;
+
+namespace {
+
+/// As many bytes of bulk as a shared-memory ring of a job has at most, and frames of the links' size in a quarter of it.
+constexpr Geometry kGeometry{512, 4 * RingOut::kMostPayload};
+constexpr size_t kControlBytes = page_up(sizeof(RingControl));
+
+size_t ring_bytes() { return kControlBytes + kGeometry.bytes(); }
+
+/// The whole of a ring's file; nullptr: it cannot be mapped.
+void* map_all(int fd) {
+  void* memory = mmap(nullptr, ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  madvise(memory, ring_bytes(), MADV_DONTFORK);
+  return memory;
+}
+
+/// Does this process take part in other processes' heavy fences?
+bool registered() {
+  static const bool is = transport::shm::register_barrier();
+  return is;
+}
+
+}  // namespace
+
+RingMemory::~RingMemory() { munmap(start_, ring_bytes()); }
+void* RingMemory::cells() const { return static_cast<char*>(start_) + kControlBytes; }
+
+RingOut::RingOut(void* start)
+    : memory_(start), writer_(memory_.cells(), &memory_.control()->credits, kGeometry) {}
+
+std::unique_ptr<RingOut> RingOut::make(int* fd) {
+  const int made = memfd_create("fgmpi-link", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (made < 0) return nullptr;
+  void* memory = nullptr;
+  if (ftruncate(made, static_cast<off_t>(ring_bytes())) == 0 &&
+      fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+    memory = map_all(made);
+  if (!memory) {
+    close(made);
+    return nullptr;
+  }
+  new (memory) RingControl{};
+  *fd = made;
+  return std::unique_ptr<RingOut>(new RingOut(memory));
+}
+
+bool RingOut::push(const transport::Header& header, const void* payload, size_t length) {
+  if (__builtin_expect(writer_.push(header, payload, length), 1)) return true;
+  memory_.control()->wants_room.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one of RingIn::consume
+  return writer_.refresh() && writer_.push(header, payload, length);
+}
+
+bool RingOut::take_sleep() {
+  RingControl* control = memory_.control();
+  transport::shm::light_fence(registered() &&
+                              control->asymmetric.load(std::memory_order_relaxed));
+  return __builtin_expect(control->asleep.load(std::memory_order_relaxed) != 0, 0) &&
+         control->asleep.exchange(0) != 0;
+}
+
+bool RingOut::has_room() { return writer_.refresh(); }
+
+RingIn::RingIn(void* start)
+    : memory_(start), reader_(memory_.cells(), &memory_.control()->credits, kGeometry) {
+  memory_.control()->asymmetric.store(registered());
+}
+
+std::unique_ptr<RingIn> RingIn::map(int fd) {
+  struct stat info;
+  const int seals = fcntl(fd, F_GET_SEALS);  // one that could shrink would kill its reader
+  if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &info) != 0 ||
+      info.st_size != static_cast<off_t>(ring_bytes()))
+    return nullptr;
+  void* memory = map_all(fd);
+  return memory ? std::unique_ptr<RingIn>(new RingIn(memory)) : nullptr;
+}
+
+bool RingIn::consume(const Frame& frame) {
+  if (!reader_.consume(frame)) return false;
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one of RingOut::push
+  std::atomic<uint32_t>& wants = memory_.control()->wants_room;
+  return __builtin_expect(wants.load(std::memory_order_relaxed) != 0, 0) && wants.exchange(0) != 0;
+}
+
+void fence_for_sleep() { transport::shm::heavy_fence(registered()); }
+
+}  // namespace fgmpi::dynamic

@@ -1,0 +1,90 @@
+// A ring of shared memory beside the socket of a link, for frames between processes of different jobs on one host.
+//
+//   | RingControl, 1 page | cells | bulk |      one memfd; cells and bulk are those of transport/shm/ring.h
+//
+// The writer makes it and gives its descriptor through the socket, so no third process can open it. The socket stays: it
+// tells when the other process ends, and a byte on it wakes who sleeps (the reader for frames, the writer for room).
+// Wins from some frames on: a frame costs no system call. Costs a page of control and the pages of cells and bulk that were
+// written, at most 292 KiB for each direction, so a link that carries few frames does without.
+// What lies in the ring when its writer ends stays there: the memory lives until the reader has unmapped it, too.
+//
+// Thread rule: one thread. What the other process writes is checked by RingReader and RingWriter before it is used.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+#include "transport/shm/ring.h"
+
+namespace fgmpi::dynamic {
+
+struct RingControl {
+  transport::shm::Credits credits;  ///< written by the reader
+  alignas(transport::shm::kLine) std::atomic<uint32_t> asleep;  ///< the reader waits for a byte
+  /// The reader makes the writer's frames visible itself before it sleeps (transport/shm/doorbell.h).
+  std::atomic<uint32_t> asymmetric;
+  alignas(transport::shm::kLine) std::atomic<uint32_t> wants_room;  ///< the writer waits for a byte
+};
+
+/// The memory of a ring, mapped. Unmapped with the object.
+class RingMemory {
+ public:
+  explicit RingMemory(void* start) : start_(start) {}
+  ~RingMemory();
+  RingMemory(const RingMemory&) = delete;
+  RingMemory& operator=(const RingMemory&) = delete;
+  RingControl* control() const { return static_cast<RingControl*>(start_); }
+  void* cells() const;
+
+ private:
+  void* start_;
+};
+
+/// The writer's end.
+class RingOut {
+ public:
+  static constexpr size_t kMostPayload = 64 << 10;
+  /// Makes a ring; *fd is its descriptor, the caller's to give away and close. nullptr: there is no memory for it.
+  static std::unique_ptr<RingOut> make(int* fd);
+  /// Copies a frame into the ring; false: there is no room now. Then poll() tells when there is. REQUIRES: length <=
+  /// kMostPayload.
+  bool push(const transport::Header& header, const void* payload, size_t length);
+  /// After a push: does the reader sleep, so that it needs a byte? Tells so once.
+  bool take_sleep();
+  /// True when a push that was refused would succeed now.
+  bool has_room();
+
+ private:
+  explicit RingOut(void* start);
+  RingMemory memory_;
+  transport::shm::RingWriter writer_;
+};
+
+/// The reader's end.
+class RingIn {
+ public:
+  /// Maps what a descriptor is, which stays the caller's. nullptr: it is no ring.
+  static std::unique_ptr<RingIn> map(int fd);
+  bool ready() const { return reader_.ready(); }
+  transport::shm::RingReader::Next peek(transport::shm::Frame* frame) {
+    return reader_.peek(frame);
+  }
+  /// A timed frame took so many ticks.
+  void took(const transport::shm::Frame& frame, uint64_t ticks) { reader_.took(frame, ticks); }
+  /// Gives a frame's room back. True: the writer waits for room and needs a byte.
+  bool consume(const transport::shm::Frame& frame);
+  /// From now on the writer sends a byte with its next frame; ready() must be asked once more, after fence_for_sleep().
+  void sleep() { memory_.control()->asleep.store(1, std::memory_order_seq_cst); }
+  void wake() { memory_.control()->asleep.store(0, std::memory_order_relaxed); }
+
+ private:
+  explicit RingIn(void* start);
+  RingMemory memory_;
+  transport::shm::RingReader reader_;
+};
+
+/// Between RingIn::sleep() of all rings and the last look at them.
+void fence_for_sleep();
+
+}  // namespace fgmpi::dynamic
