@@ -5,19 +5,23 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "base/attach.h"
 #include "base/clock.h"
 #include "base/counters.h"
+#include "base/settings.h"
 #include "base/stand_still.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/mlut.h"
+#include "dynamic/link_ends.h"
 #include "dynamic/waiter.h"
 #include "pt2pt/engine.h"
 #include "transport/host_id.h"
 #include "transport/random.h"
+#include "transport/registry.h"
+#include "transport/shm/cma.h"
 
 namespace fgmpi::dynamic {
 
@@ -27,9 +31,8 @@ using transport::ReadResult;
 
 namespace {
 
-constexpr size_t kPayload = 64 << 10;
-constexpr size_t kMostUnsent = 512
-                               << 10;    ///< bytes that wait at a peer before senders are held back
+/// While all frames come through rings, sockets are looked at in one of so many polls.
+constexpr uint32_t kPollsPerLook = 16;
 constexpr size_t kMostNewcomers = 1024;  ///< that have not said hello
 /// How long a process that ends waits for another job's to take what it was sent: as long as that one may compute without
 /// looking for messages. Past it what has not left is lost.
@@ -104,65 +107,13 @@ class Newcomer final : public Stream {
   size_t got_ = 0;
 };
 
-class OutLink final : public Stream {
- public:
-  Peer* peer = nullptr;            ///< nullptr: the job is not connected any more
-  bool closes_when_empty = false;  ///< has said bye; it ends when the other side has read that
-
- private:
-  size_t on_bytes(const uint8_t*, size_t count) override { return count; }  // nobody writes here
-  void on_end(const std::string& why) override { links().out_ended(this, why); }
-  void on_room() override {
-    links().made_room_ = true;
-    if (closes_when_empty && unsent() == 0) shut_down();
-  }
-};
-
-class InLink final : public Stream {
- public:
-  InLink(int fd, const Hello& hello)
-      : uid(hello.from), index(hello.from_process), number(hello.number) {
-    adopt(fd, true);
-  }
-  const GroupUid uid;
-  const uint32_t index, number;
-  bool was_known = false, said_bye = false;
-  uint64_t seen_changes = 0;  ///< when `peer` was looked up
-  Peer* peer = nullptr;
-
- private:
-  size_t on_bytes(const uint8_t* bytes, size_t count) override {
-    size_t used = 0;
-    constexpr size_t kFront = sizeof(uint32_t) + sizeof(Header);
-    while (count - used >= kFront && open()) {
-      if (!links().peer_of(this) && !was_known) {  // its job is about to become known here
-        pause(true);
-        links().paused_.push_back(this);
-        return used;
-      }
-      uint32_t length;
-      Header header;
-      std::memcpy(&length, bytes + used, sizeof length);
-      std::memcpy(&header, bytes + used + sizeof length, sizeof header);
-      if (length > kPayload) {
-        ++links().refused_;
-        close();
-        links().in_ended(this, "it has sent what is no frame");
-        return count;
-      }
-      if (count - used < kFront + length) return used;
-      if (!links().deliver(this, header, bytes + used + kFront, length)) ++links().refused_;
-      used += kFront + length;
-    }
-    return used;
-  }
-  void on_end(const std::string& why) override { links().in_ended(this, why); }
-};
-
 // ---- Opening -------------------------------------------------------------------------------------------
 
 Status Links::listen() {
   if (listening_) return {};
+  shared_ = transport::is_wanted("shm");
+  if (shared_ && settings::on(settings::kShmCma))
+    least_read_ = settings::size(settings::kShmReadMin);
   uint64_t number;
   transport::random_bytes(&number, sizeof number);
   contact_.name = format("%016llx", static_cast<unsigned long long>(number));
@@ -294,28 +245,12 @@ void Links::open_to(const RankMap& map) {
   }
 }
 
-namespace {
-
-/// A frame that Links itself sends and takes.
-std::array<uint8_t, sizeof(uint32_t) + sizeof(Header)> own_frame(uint8_t kind, int32_t tag) {
-  Header header{};
-  header.kind = kind;
-  header.tag = tag;
-  header.src_process = g_av.me();
-  std::array<uint8_t, sizeof(uint32_t) + sizeof(Header)> bytes{};  // begins with the length, 0
-  std::memcpy(bytes.data() + sizeof(uint32_t), &header, sizeof header);
-  return bytes;
-}
-
-}  // namespace
-
 /// Announces a communicator with this peer.
 void Links::say_here(Peer* peer) {
   ++peer->awaited;
   OutLink* link = out_of(peer);
   if (!link) return;
-  const auto frame = own_frame(kHere, 0);
-  link->write(frame.data(), frame.size(), nullptr, 0);
+  link->send_own(kHere, 0);
   count_alive();
 }
 
@@ -346,12 +281,11 @@ OutLink* Links::out_of(Peer* peer) {
 void Links::say_bye(Peer* peer, ByeReason reason) {
   OutLink* link = peer->out;
   if (!link) return;
-  const auto frame = own_frame(kBye, static_cast<int32_t>(reason));
-  link->write(frame.data(), frame.size(), nullptr, 0);
+  link->send_own(kBye, static_cast<int32_t>(reason));
   link->peer = nullptr;
   link->closes_when_empty = true;
   peer->out = nullptr;
-  if (link->open() && link->unsent() == 0) link->shut_down();
+  if (link->open() && link->all_left()) link->shut_down();
 }
 
 // ---- Frames out ----------------------------------------------------------------------------------------
@@ -372,15 +306,10 @@ bool Links::try_send(uint32_t process, uint64_t handle, const Header& header, co
     pt2pt::discount_frames(1, 0);
     return true;
   }
-  if (link->unsent() > kMostUnsent) return false;
-  const auto count = static_cast<uint32_t>(length);
   Header sent = header;
   if (sent.dst_local == transport::kProcessEndpoint)
     sent.src_rank = pt2pt::source_to_travel(sent.src_rank);
-  uint8_t front[sizeof count + sizeof sent];
-  std::memcpy(front, &count, sizeof count);
-  std::memcpy(front + sizeof count, &sent, sizeof sent);
-  link->write(front, sizeof front, payload, length);
+  if (!link->send(sent, payload, length)) return false;
   pt2pt::discount_frames(1, 0);
   return true;
 }
@@ -391,14 +320,26 @@ LendResult Links::try_lend(uint32_t process, uint64_t peer, const Header& header
   return try_send(process, peer, header, payload, length) ? LendResult::kSent : LendResult::kNoRoom;
 }
 
-void Links::expose(uint32_t process, uint64_t peer, size_t length) {
-  if (own(process)) inner_->expose(process, peer, length);
+void Links::expose(uint32_t process, uint64_t handle, size_t length) {
+  if (own(process)) return inner_->expose(process, handle, length);
+  const auto* peer = reinterpret_cast<Peer*>(handle);
+  const pid_t reader = length >= least_read_ && peer->out ? peer->out->peer_process() : 0;
+  if (reader > 0) attach_permission().allow(reader);
 }
 
-ReadResult Links::read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
-                       uint64_t cookie) {
-  if (own(process)) return inner_->read(process, peer, remote, local, length, cookie);
-  return ReadResult::kUnsupported;
+ReadResult Links::read(uint32_t process, uint64_t handle, uint64_t remote, void* local,
+                       size_t length, uint64_t cookie) {
+  if (own(process)) return inner_->read(process, handle, remote, local, length, cookie);
+  auto* peer = reinterpret_cast<Peer*>(handle);
+  if (length < least_read_ || peer->no_reads || !peer->in) return ReadResult::kUnsupported;
+  const pid_t owner = peer->in->peer_process();
+  std::string why;
+  const ReadResult result = owner > 0
+                                ? transport::shm::read_memory(owner, remote, local, length, &why)
+                                : ReadResult::kUnsupported;
+  if (result == ReadResult::kUnsupported) peer->no_reads = true;
+  if (result == ReadResult::kFailed) failures_.push_back({process, why});
+  return result;
 }
 
 // ---- Frames in -----------------------------------------------------------------------------------------
@@ -461,6 +402,7 @@ void Links::on_bye(Peer* peer) {
 
 void Links::in_ended(InLink* link, const std::string& why) {
   std::erase(paused_, link);
+  std::erase(rings_, link);
   Peer* peer = peer_of(link);
   const bool last = peer && peer->in == link, expected = link->said_bye;
   if (last) peer->in = nullptr;
@@ -474,6 +416,7 @@ void Links::in_ended(InLink* link, const std::string& why) {
 /// The connection that we write on has ended: the other side has read our bye, or it has ended or been lost itself.
 void Links::out_ended(OutLink* link, const std::string& why) {
   Peer* peer = link->peer;
+  std::erase(starving_, link);
   auto node = streams_.extract(link);
   if (node) g_poller.destroy(std::move(node.mapped()));
   if (!peer) return;
@@ -492,7 +435,7 @@ bool Links::may_have_said_more(const Peer& peer) const {
     const auto* in = dynamic_cast<const InLink*>(stream);
     const bool concerned = in ? in->uid == uid && in->index == peer.index
                               : dynamic_cast<const Newcomer*>(stream) != nullptr;
-    if (concerned && stream->has_news()) return true;
+    if (concerned && (stream->has_news() || (in && in->ring() && in->ring()->ready()))) return true;
   }
   return false;
 }
@@ -528,7 +471,10 @@ void Links::report() {
 
 bool Links::poll() {
   bool any = inner_ && inner_->poll();
-  any |= g_poller.poll();
+  // By index: a ring whose writer misbehaves leaves the list.
+  for (size_t i = 0; i < rings_.size(); ++i) any |= rings_[i]->drain(InLink::kBurst);
+  if (__builtin_expect(!starving_.empty(), 0)) made_room_ |= look_for_room();
+  if (rings_.empty() || polls_++ % kPollsPerLook == 0) any |= g_poller.poll();
   any |= Waiter::check_deadlines();
   if (__builtin_expect(!suspects_.empty(), 0)) judge_suspects();
   if (__builtin_expect(!failures_.empty(), 0)) report();
@@ -536,7 +482,36 @@ bool Links::poll() {
   return any;
 }
 
-bool Links::arm() { return failures_.empty() && suspects_.empty() && !made_room_; }
+/// True when a connection whose ring was full has room now.
+bool Links::look_for_room() {
+  const std::vector<OutLink*> looked_at = std::move(starving_);
+  starving_.clear();
+  bool any = false;
+  for (OutLink* link : looked_at) {
+    if (link->look_for_room())
+      any = true;
+    else
+      starving_.push_back(link);
+  }
+  return any;
+}
+
+bool Links::arm() {
+  if (!failures_.empty() || !suspects_.empty() || made_room_) return false;
+  if (rings_.empty() && starving_.empty()) return true;
+  for (InLink* link : rings_) link->ring()->sleep();
+  fence_for_sleep();
+  const bool ready = std::any_of(rings_.begin(), rings_.end(),
+                                 [](const InLink* link) { return link->ring()->ready(); });
+  if (!ready && !look_for_room()) return true;
+  disarm();
+  return false;
+}
+
+void Links::disarm() {
+  for (InLink* link : rings_) link->ring()->wake();
+  polls_ = 0;  // what has ended the sleep may be on a socket
+}
 
 int Links::wait_fd() const { return g_poller.descriptor(); }
 
@@ -571,7 +546,9 @@ void Links::close() {
   };
   const int64_t deadline = now_ns() + kFlush;
   while (under_way() && now_ns() < deadline)
-    if (!g_poller.poll()) stand_still(100'000);
+    if (!look_for_room() && !g_poller.poll()) stand_still(100'000);
+  rings_.clear();
+  starving_.clear();
   while (!streams_.empty())
     g_poller.destroy(std::move(streams_.extract(streams_.begin()).mapped()));
   listeners_.clear();

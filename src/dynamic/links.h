@@ -5,8 +5,11 @@
 //
 //   | Hello |  then frames: | payload bytes 4 | Header 48 | payload |             at the end a frame of kind kBye
 //
+// Frames of a connection within a host go through a ring of shared memory (shared_ring.h) from a frame of kind kRing on.
+// After that its socket carries bytes that wake a sleeping process, either way, and tells the end.
+//
 // One direction a connection: a process that goes writes its bye and shuts down; the other side reads all of it and then
-// closes. Nothing comes back on that connection, so nothing that has not been read yet is lost.
+// closes. No frame comes back on that connection, so nothing that has not been read yet is lost.
 //
 // Who is lost. Only the connection that a process writes tells: it ends without a bye. When the one that this process writes
 // ends first, the other one's bye may be under way, even on a connection that nobody has accepted yet. A process that ends in
@@ -43,7 +46,7 @@
 
 namespace fgmpi::dynamic {
 
-inline constexpr uint8_t kBye = 0xff, kHere = 0xfe;  ///< Header::kind
+inline constexpr uint8_t kBye = 0xff, kHere = 0xfe, kRing = 0xfd;  ///< Header::kind
 enum class ByeReason : int32_t { kDisconnected = 1, kEnded };
 
 /// A hello to the process with this key, or to a port.
@@ -63,6 +66,7 @@ struct Peer {
   int32_t awaited = 0;
   bool said_bye = false;  ///< on its last connection
   bool failed = false;    ///< lost, or has ended: what is sent to it is dropped
+  bool no_reads = false;  ///< the kernel does not let us read its memory
   bool has_left() const { return said_bye && awaited <= 0; }
   bool alive() const { return !has_left() && !failed; }
 };
@@ -107,6 +111,7 @@ class Links final : public transport::Transport {
   void access(uint64_t peer, const transport::Access& what) override { inner_->access(peer, what); }
   bool poll() override;
   bool arm() override;
+  void disarm() override;
   int wait_fd() const override;
   int64_t longest_sleep() const override;
   bool tick() override;
@@ -133,6 +138,7 @@ class Links final : public transport::Transport {
   void out_ended(OutLink* link, const std::string& why);
   void in_ended(InLink* link, const std::string& why);
   bool may_have_said_more(const Peer& peer) const;
+  bool look_for_room();
   void judge_suspects();
   void lose(Peer* peer, const std::string& why);
   void report();
@@ -146,7 +152,12 @@ class Links final : public transport::Transport {
   std::map<Stream*, std::unique_ptr<Stream>> streams_;  ///< newcomers and links
   std::map<uint32_t, std::vector<Peer>> peers_;         ///< by pgid
   std::vector<InLink*> paused_;                         ///< of jobs that are not known here yet
-  uint64_t changes_ = 1;                                ///< how often groups came or went
+  std::vector<InLink*> rings_;                          ///< those whose frames come through memory
+  std::vector<OutLink*> starving_;                      ///< whose rings had no room
+  uint32_t polls_ = 0;
+  bool shared_ = false;           ///< rings may be used
+  size_t least_read_ = SIZE_MAX;  ///< the least bytes that are read from a peer's memory
+  uint64_t changes_ = 1;          ///< how often groups came or went
   struct Failure {
     uint32_t process;
     std::string why;

@@ -143,6 +143,28 @@ void Stream::write(const void* first, size_t first_bytes, const void* second, si
   if (fd_ >= 0) watch();
 }
 
+bool Stream::write_with_descriptor(const void* bytes, size_t count, int descriptor) {
+  if (fd_ < 0 || connecting_) return false;
+  iovec piece{const_cast<void*>(bytes), count};
+  alignas(cmsghdr) char room[CMSG_SPACE(sizeof descriptor)] = {};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = room;
+  message.msg_controllen = sizeof room;
+  cmsghdr* control = CMSG_FIRSTHDR(&message);
+  control->cmsg_level = SOL_SOCKET;
+  control->cmsg_type = SCM_RIGHTS;
+  control->cmsg_len = CMSG_LEN(sizeof descriptor);
+  std::memcpy(CMSG_DATA(control), &descriptor, sizeof descriptor);
+  return sendmsg(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(count);
+}
+
+void Stream::wake_other() {
+  const char byte = 0;
+  if (fd_ >= 0) send(fd_, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 void Stream::flush() {
   bool moved = false;
   while (unsent() > 0) {
@@ -191,10 +213,32 @@ void Stream::on_ready(uint32_t events) {
   }
 }
 
+void Stream::on_descriptor(int descriptor) { ::close(descriptor); }
+
+/// recv() into scratch(); descriptors that came are handed over.
+ssize_t Stream::receive(size_t most) {
+  iovec piece{scratch(), most};
+  alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = room;
+  message.msg_controllen = sizeof room;
+  const ssize_t n = recvmsg(fd_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (n < 0) return n;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    int descriptor;
+    std::memcpy(&descriptor, CMSG_DATA(c), sizeof descriptor);
+    on_descriptor(descriptor);
+  }
+  return n;
+}
+
 void Stream::read_all() {
   for (size_t turn = 0; turn < kMostReadsAPoll && fd_ >= 0 && !paused_; ++turn) {
     const size_t most = std::min(kReadAtOnce, wanted());
-    const ssize_t n = recv(fd_, scratch(), most, MSG_DONTWAIT);
+    const ssize_t n = receive(most);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (n <= 0) return finish(n == 0 ? "it has closed the connection" : std::strerror(errno));
@@ -222,14 +266,24 @@ bool Stream::has_news() const {
   return fd_ >= 0 && ::poll(&mine, 1, 0) == 1;
 }
 
-bool Stream::under_way() const {
-  if (unsent() > 0) return true;
+bool Stream::local() const {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
+  return fd_ >= 0 && !connecting_ &&
+         getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
+         address.ss_family == AF_UNIX;
+}
+
+pid_t Stream::peer_process() const {
+  ucred who{};
+  socklen_t length = sizeof who;
+  return local() && getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &who, &length) == 0 ? who.pid : 0;
+}
+
+bool Stream::under_way() const {
+  if (unsent() > 0) return true;
   // What was written to a local socket is with its reader at once; of such a one SIOCOUTQ tells what was not read.
-  if (fd_ < 0 || getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length) != 0 ||
-      address.ss_family == AF_UNIX)
-    return false;
+  if (fd_ < 0 || local()) return false;
   int unacknowledged = 0;
   return ioctl(fd_, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged > 0;
 }

@@ -6,6 +6,8 @@
 // poll stays in memory until that poll is over.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -51,6 +53,13 @@ class Stream {
   void connect(std::vector<SocketAddress> addresses);
   /// Writes, or keeps, both pieces.
   void write(const void* first, size_t first_bytes, const void* second, size_t second_bytes);
+  /// Writes these bytes, and a descriptor that the reader takes with them. False: not now, nothing was written. REQUIRES:
+  /// local(), unsent() == 0.
+  bool write_with_descriptor(const void* bytes, size_t count, int descriptor);
+  /// Is this connected, within this host?
+  bool local() const;
+  /// The process at the other end; 0: it is not known, or not of this host.
+  pid_t peer_process() const;
   /// Bytes that are kept.
   size_t unsent() const { return out_.size() - out_at_; }
   bool open() const { return fd_ >= 0; }
@@ -61,7 +70,7 @@ class Stream {
   /// Is there something to be read, or accepted, or an end to be noticed?
   bool has_news() const;
   /// Is some of what was written kept, or on its way to the kernel of another host?
-  bool under_way() const;
+  virtual bool under_way() const;
   /// Nothing more is written; the other side reads an end behind what was. REQUIRES: unsent() == 0.
   void shut_down();
   /// Stops everything; on_end() is not called.
@@ -70,10 +79,14 @@ class Stream {
   int release();
 
  protected:
+  /// Writes one byte at once, or nothing where many are unread: the other side wakes up.
+  void wake_other();
   /// What the poller has found. The default writes and reads; listeners accept.
   virtual void on_ready(uint32_t events);
   /// Bytes came. Returns how many it has used: the rest comes again with more behind it.
   virtual size_t on_bytes(const uint8_t* bytes, size_t count) = 0;
+  /// A descriptor came, with the bytes that come next. Whoever takes it closes it.
+  virtual void on_descriptor(int descriptor);
   /// How many bytes to read at most (exactly what is needed, where the descriptor is somebody else's afterwards).
   virtual size_t wanted() const { return SIZE_MAX; }
   /// The other side has closed, or the connection is broken, or none came about.
@@ -88,6 +101,7 @@ class Stream {
   void try_next(const std::string& why);
   void flush();
   void read_all();
+  ssize_t receive(size_t most);
   void finish(const std::string& why);
   bool owned_ = true, connecting_ = false, paused_ = false, watched_ = false, closed_ = false;
   uint32_t events_ = 0;

@@ -1,0 +1,75 @@
+// The two ends of a link's connection: who writes frames (OutLink), and who reads them (InLink). links.h has the rules.
+// Thread rule: one thread; nothing here switches.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dynamic/hello.h"
+#include "dynamic/links.h"
+#include "dynamic/shared_ring.h"
+#include "dynamic/stream.h"
+
+namespace fgmpi::dynamic {
+
+/// The longest payload of a frame.
+inline constexpr size_t kPayload = RingOut::kMostPayload;
+
+class OutLink final : public Stream {
+ public:
+  Peer* peer = nullptr;            ///< nullptr: the job is not connected any more
+  bool closes_when_empty = false;  ///< has said bye; it ends when the other side has read that
+
+  /// False: there is no room now.
+  bool send(const transport::Header& header, const void* payload, size_t length);
+  /// A frame without a payload that is of the links themselves; kept while there is no room.
+  void send_own(uint8_t kind, int32_t tag);
+  /// Is all with the kernel, or in the memory of the ring?
+  bool all_left() const { return kept_.empty() && unsent() == 0; }
+  bool under_way() const override { return !kept_.empty() || Stream::under_way(); }
+  /// After a send that the ring refused: true when there is room again.
+  bool look_for_room();
+
+ private:
+  void open_ring();
+  bool push(const transport::Header& header, const void* payload, size_t length);
+  // The reader writes here when it has made room in the ring for us, who may sleep.
+  size_t on_bytes(const uint8_t*, size_t count) override { return count; }
+  void on_end(const std::string& why) override;
+  void on_room() override;
+  std::unique_ptr<RingOut> ring_;
+  std::vector<transport::Header> kept_;  ///< own frames for which the ring had no room
+  uint32_t frames_ = 0;
+  bool no_ring_ = false, starving_ = false;
+};
+
+class InLink final : public Stream {
+ public:
+  /// Frames taken from one ring before the next is looked at.
+  static constexpr int kBurst = 32;
+
+  InLink(int fd, const Hello& hello)
+      : uid(hello.from), index(hello.from_process), number(hello.number) {
+    adopt(fd, true);
+  }
+  const GroupUid uid;
+  const uint32_t index, number;
+  bool was_known = false, said_bye = false;
+  uint64_t seen_changes = 0;  ///< when `peer` was looked up
+  Peer* peer = nullptr;
+  RingIn* ring() const { return ring_.get(); }
+  /// Takes at most so many frames from the ring; true when there were any.
+  bool drain(int most);
+
+ private:
+  void on_descriptor(int fd) override;
+  size_t on_bytes(const uint8_t* bytes, size_t count) override;
+  void on_end(const std::string& why) override;
+  void refuse();
+  bool take_ring();
+  std::unique_ptr<RingIn> offered_, ring_;
+};
+
+}  // namespace fgmpi::dynamic
