@@ -2,6 +2,7 @@
  *
  *   mpiexec -n 1 -nfg 2 pt2pt_pair       collocated
  *   mpiexec -n 2 pt2pt_pair              between processes
+ *   mpiexec -n 1 pt2pt_pair              with a process of another job, which it spawns
  *   mpiexec.hydra -n 2 pt2pt_pair_mpich  the host MPICH (built with mpicc.mpich)
  *
  * pt2pt_pair table: one line a size, 8 bytes to 16 MiB, for scripts: bytes, microseconds, MB/s
@@ -16,6 +17,7 @@
 
 enum { kWindow = 64, kRepeats = 5 };
 static int rank;
+static MPI_Comm pair;
 
 static double half_round_trip(char* b, int n, int count) {
   double best = 1e9;
@@ -23,11 +25,11 @@ static double half_round_trip(char* b, int n, int count) {
     double t = MPI_Wtime();
     for (int i = 0; i < count; i++) {
       if (rank == 0) {
-        MPI_Send(b, n, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
-        MPI_Recv(b, n, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(b, n, MPI_BYTE, 1, 0, pair);
+        MPI_Recv(b, n, MPI_BYTE, 1, 0, pair, MPI_STATUS_IGNORE);
       } else {
-        MPI_Recv(b, n, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Send(b, n, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+        MPI_Recv(b, n, MPI_BYTE, 0, 0, pair, MPI_STATUS_IGNORE);
+        MPI_Send(b, n, MPI_BYTE, 0, 0, pair);
       }
     }
     t = (MPI_Wtime() - t) / count / 2;
@@ -46,15 +48,15 @@ static double streamed(char* b, int n, int windows) {
     for (int w = 0; w < windows; w++) {
       for (int i = 0; i < kWindow; i++) {
         if (rank == 0)
-          MPI_Isend(b, n, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &r[i]);
+          MPI_Isend(b, n, MPI_BYTE, 1, 1, pair, &r[i]);
         else
-          MPI_Irecv(b, n, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &r[i]);
+          MPI_Irecv(b, n, MPI_BYTE, 0, 1, pair, &r[i]);
       }
       MPI_Waitall(kWindow, r, MPI_STATUSES_IGNORE);
       if (rank == 0)
-        MPI_Recv(&token, 1, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&token, 1, MPI_BYTE, 1, 2, pair, MPI_STATUS_IGNORE);
       else
-        MPI_Send(&token, 1, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+        MPI_Send(&token, 1, MPI_BYTE, 0, 2, pair);
     }
     t = (MPI_Wtime() - t) / windows / kWindow;
     if (t < best) best = t;
@@ -93,17 +95,26 @@ static void table(char* b) {
     printf("%d %.3f %.3f\n", sizes[i], latency[i] * 1e6, sizes[i] / each[i] * 1e-6);
 }
 
+/* A communicator with a process that is spawned. */
+static MPI_Comm with_another_job(char** argv) {
+  MPI_Comm between, merged;
+  MPI_Comm_get_parent(&between);
+  const int spawned = between != MPI_COMM_NULL;
+  if (!spawned)
+    MPI_Comm_spawn(argv[0], argv + 1, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &between,
+                   MPI_ERRCODES_IGNORE);
+  MPI_Intercomm_merge(between, spawned, &merged);
+  return merged;
+}
+
 int main(int argc, char** argv) {
   int size;
   MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  pair = size > 1 ? MPI_COMM_WORLD : with_another_job(argv);
+  MPI_Comm_rank(pair, &rank);
   char* b = malloc(16 << 20);
   memset(b, 1, 16 << 20);
-  if (size < 2) {
-    fprintf(stderr, "pt2pt_pair: %d rank; allowed is 2 or more\n", size);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
   if (rank < 2 && argc > 2 && strcmp(argv[1], "latency") == 0) {
     half_round_trip(b, 8, atoi(argv[2]));
   } else if (rank < 2 && argc > 2 && strcmp(argv[1], "rate") == 0) {
@@ -125,6 +136,7 @@ int main(int argc, char** argv) {
     }
   }
   free(b);
+  if (pair != MPI_COMM_WORLD) MPI_Comm_free(&pair);
   MPI_Finalize();
   return 0;
 }
