@@ -71,8 +71,7 @@ bool RingOut::push(const transport::Header& header, const void* payload, size_t 
 
 bool RingOut::take_sleep() {
   RingControl* control = memory_.control();
-  transport::shm::light_fence(registered() &&
-                              control->asymmetric.load(std::memory_order_relaxed));
+  transport::shm::light_fence(registered() && control->asymmetric.load(std::memory_order_relaxed));
   return __builtin_expect(control->asleep.load(std::memory_order_relaxed) != 0, 0) &&
          control->asleep.exchange(0) != 0;
 }

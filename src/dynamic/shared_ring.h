@@ -20,7 +20,7 @@
 namespace fgmpi::dynamic {
 
 struct RingControl {
-  transport::shm::Credits credits;  ///< written by the reader
+  transport::shm::Credits credits;                              ///< written by the reader
   alignas(transport::shm::kLine) std::atomic<uint32_t> asleep;  ///< the reader waits for a byte
   /// The reader makes the writer's frames visible itself before it sleeps (transport/shm/doorbell.h).
   std::atomic<uint32_t> asymmetric;

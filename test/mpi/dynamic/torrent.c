@@ -1,5 +1,6 @@
 /* More messages between two jobs than any buffer between them holds, of lengths around what one frame carries, to a side
- * that looks seldom and sleeps in between; both ways at once, and each way alone. */
+ * that looks seldom and sleeps in between; both ways at once, and each way alone. The children are started by the command
+ * `torrent COMMAND...`, if there is one, with the program behind it. */
 #include <string.h>
 #include <unistd.h>
 
@@ -68,6 +69,7 @@ static void both_ways(MPI_Comm comm, int other) {
 
 int main(int argc, char** argv) {
   MPI_Comm between;
+  char* program = argv[0];
   int rank, size;
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_get_parent(&between));
@@ -75,10 +77,12 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   if (!child) {
+    for (int i = 1; i < argc; ++i) argv[i - 1] = argv[i];
+    if (argc > 1) argv[argc - 1] = program;
     MPI_Info infos[2];
     OK(MPI_Info_create(&infos[0]));
     OK(MPI_Info_set(infos[0], "nfg", size % 2 == 0 ? "2" : "1"));
-    spawn_commands(MPI_COMM_WORLD, 0, argv[0], MPI_ARGV_NULL, size, 0, infos, &between);
+    spawn_commands(MPI_COMM_WORLD, 0, argv[0], argv + 1, size, 0, infos, &between);
     OK(MPI_Info_free(&infos[0]));
   }
   if (rank < 4) {

@@ -4,37 +4,10 @@
 # the provider's reads, writes and atomics, with one process and with two on each host.
 #   hosts.sh BIN PROGRAMS
 set -u
-bin=$1 programs=$2
-if [ -z "${FGMPI_HOSTS_INSIDE:-}" ]; then
-  why=$(unshare --net --mount --pid --fork --mount-proc sh -c 'mount -t tmpfs none /run/netns &&
-    ip link set lo up && ip netns add other && ip link add b0 type bridge' 2>&1) || {
-    echo "skipped: no namespaces can be made here: $why"; exit 0; }
-  if ldd "$programs/model" | grep -q libasan; then echo "skipped: the sanitizer's processes need rights of their own"; exit 0; fi
-  FGMPI_HOSTS_INSIDE=1 exec unshare --net --mount --pid --fork --mount-proc --kill-child bash "$0" "$@"
-fi
-failed=0
-for place in /mnt /run/netns; do mount -t tmpfs none $place; done  # gone with the sandbox
-ip link set lo up
-ip link add b0 type bridge
-ip link set b0 up
-for host in 0 1 2 3; do
-  ip netns add host$host
-  ip link add v$host type veth peer name e$host netns host$host
-  ip link set v$host master b0 up
-  ip -n host$host address add 10.79.0.$((host + 1))/24 dev e$host
-  ip -n host$host link set e$host up
-  ip -n host$host link set lo up
-done
-cat > /mnt/named <<'END'
-#!/bin/sh
-hostname "$1"; shift; exec "$@"
-END
-cat > /mnt/put <<'END'
-#!/bin/sh
-host=host$((PMI_RANK % 4))
-exec ip netns exec $host unshare --uts /mnt/named $host "$@"
-END
-chmod +x /mnt/named /mnt/put
+. "$(dirname "$0")/../namespaces.sh"
+bin=$1 programs=$2 failed=0
+enter_namespaces "$programs/model" "$0" "$@"
+make_hosts 4
 
 # run P C WORDS PROGRAM [ARGUMENT]: WORDS are settings.
 run() {

@@ -5,7 +5,7 @@
 set -u
 bin=$1 programs=$2
 if [ -z "${FGMPI_NODES_INSIDE:-}" ]; then
-  why=$(unshare --net --mount --pid --fork --mount-proc sh -c 'mount -t tmpfs none /mnt && mount -t tmpfs none /run/netns &&
+  why=$(unshare --net --mount --pid --fork --mount-proc sh -c 'mkdir -p /run/netns && mount -t tmpfs none /mnt && mount -t tmpfs none /run/netns &&
     ip link set lo up && ip netns add other && ip link add v0 type veth peer name v1 netns other' 2>&1) || {
     echo "skipped: no namespaces can be made here: $why"; exit 0; }
   if ldd "$programs/traffic" | grep -q libasan; then echo "skipped: the sanitizer's processes need rights of their own"; exit 0; fi
