@@ -44,8 +44,11 @@ void yield() {
   if (Proclet* next = pick_shuffled()) push_front(next);  // before we are among those to pick from
   if (!g_hot.head) poll_at_next_switch();                 // alone: the transports are due
   append(self);
+  ++g_scheduler.rests;
   switch_away(self);
 }
+
+uint64_t rest_count() { return g_scheduler.rests; }
 
 void force_switch() {
   if (!outside() && current()) yield();
@@ -65,6 +68,7 @@ void sleep_for(int64_t ns) {
   add_timer(deadline, self);
   self->wait = &kSleepSite;
   self->state = State::kSleeping;
+  ++g_scheduler.rests;
   switch_away(self);
   self->wait = nullptr;
 }

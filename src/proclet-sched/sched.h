@@ -291,6 +291,9 @@ inline void maybe_force_switch() {
 /// Number of switches so far in this process, entries of foreign threads included (statistics, tests).
 uint64_t switch_count();
 
+/// How many of them were made by yield() and sleep_for().
+uint64_t rest_count();
+
 /// How stacks are guarded in this run: "guard pages", "mprotect" or "canary".
 const char* guard_kind();
 

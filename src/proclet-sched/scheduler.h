@@ -61,6 +61,7 @@ struct Scheduler {
   bool running = false;
   bool poll_due = true;
   uint64_t switches = 0;        ///< before this period between polls
+  uint64_t rests = 0;           ///< calls of yield() and sleep_for() that switched
   uint32_t period = 1;          ///< Hot::until_poll began with
   Proclet* finished = nullptr;  ///< jumped to the host stack to have its stack freed
 
