@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/descriptor.h"
@@ -63,6 +64,17 @@ class Agent final : public Chooser {
     fgmpi::append(&word, race.event);
     append(&word, race.sender_past);
     send(word);
+  }
+
+  void tell_limit() override {
+    if (!std::exchange(limit_told_, true)) add_frame(&unsent_, begin_word(Word::kLimit));
+  }
+
+  void end_redundant() override {
+    send(begin_word(Word::kRedundant));
+    Bytes bytes;
+    receive(&bytes);  // kStop
+    end_quietly(0);
   }
 
   size_t choose(const std::vector<Choice>& choices) override {
@@ -148,6 +160,7 @@ class Agent final : public Chooser {
   const std::string folder_;
   int fd_ = -1;
   uint32_t execution_ = 0;
+  bool limit_told_ = false;
   Bytes unsent_;  ///< in frames
 };
 
@@ -160,7 +173,8 @@ class Replayer final : public Chooser {
     const auto wanted = witness_.choices.find(point_++);
     if (wanted == witness_.choices.end()) return 0;
     for (size_t i = 0; i < choices.size(); ++i)
-      if (choices[i].same_operation(wanted->second) && choices[i].same_message(wanted->second))
+      if (choices[i].kind == wanted->second.kind && choices[i].same_operation(wanted->second) &&
+          choices[i].same_message(wanted->second))
         return i;
     std::fprintf(stderr,
                  "fgmpi: replay: choice %u of the witness (%s) is not possible here: the program "
@@ -170,6 +184,13 @@ class Replayer final : public Chooser {
   }
   void tell_past(const EventSet&) override {}
   void tell_race(const Race&) override {}
+  void tell_limit() override {}
+  void end_redundant() override {
+    std::fprintf(stderr,
+                 "fgmpi: replay: a loop of calls that do not wait is not left: the program or its "
+                 "input is another one than the witness's\n");
+    end_quietly(1);
+  }
 
  private:
   const Witness witness_;

@@ -7,6 +7,8 @@
 //                         kPast: EventSet                  what had to happen before the event chosen last
 //                         kRace: event 4, EventSet         Race
 //                         kReaped: pid 4, status 4         as waitpid() gives it
+//                         kLimit                           not everything that is possible is among the choices
+//                         kRedundant                       this execution leads to nothing that others do not show
 //   explorer -> process   kTake: index 4                   this choice happens
 //                         kStop                            the execution is of no interest any more
 //                         kKeep                            become a starting point; a fork goes on with the execution
@@ -32,6 +34,8 @@ enum class Word : uint8_t {
   kPast,
   kRace,
   kReaped,
+  kLimit,
+  kRedundant,
   kTake,
   kStop,
   kKeep,

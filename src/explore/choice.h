@@ -5,6 +5,7 @@
 // Thread rule: none (values).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,39 +16,51 @@ namespace fgmpi::explore {
 
 struct Choice {
   enum Kind : uint8_t {
-    kMatch,  ///< a receive takes a message
-    kProbe,  ///< a probe sees a message, which stays
+    kMatch,   ///< a receive takes a message
+    kProbe,   ///< MPI_Probe or MPI_Mprobe sees a message
+    kSee,     ///< MPI_Iprobe or MPI_Improbe sees a message
+    kDone,    ///< a test, MPI_Waitany or MPI_Waitsome returns complete requests
+    kMiss,    ///< a test or probe that does not wait finds nothing
+    kRepeat,  ///< the same, and so do all that the rank makes until it does something else
   };
+  /// `source` where a choice is about no message.
+  static constexpr int32_t kNoSource = -3;
   Kind kind = kMatch;
   uint32_t rank = 0;       ///< index of the receiving rank in the process
-  uint32_t operation = 0;  ///< which receive (or probe) of it, from 0
-  uint32_t number = 0;  ///< which message of its stream (communicator, source) to that rank, from 0
+  uint64_t operation = 0;  ///< which receive (or probe) of it, from 0; of tests: see Look
+  uint32_t number =
+      0;  ///< which message of its stream (communicator, source) to that rank, from 0; kDone: which request
   int32_t wanted_source = 0, wanted_tag = 0;  ///< what the receive names
   int32_t source = 0, tag = 0;                ///< the message's
-  uint64_t context = 0;                       ///< of both
-  uint64_t bytes = 0;                         ///< of the message
+  uint64_t context =
+      0;               ///< of both; kDone of MPI_Waitsome: which requests, the lowest bit the first
+  uint64_t bytes = 0;  ///< of the message
 
   bool operator==(const Choice&) const = default;
   /// Alternatives of one operation: one of them excludes the others.
   bool same_operation(const Choice& other) const {
-    return kind == other.kind && rank == other.rank && operation == other.operation;
+    return row() == other.row() && rank == other.rank && operation == other.operation;
   }
+  bool has_message() const { return kind <= kSee; }
   bool same_message(const Choice& other) const {
     return rank == other.rank && context == other.context && source == other.source &&
            number == other.number;
   }
+  /// Operations of a row are counted together.
+  Kind row() const { return std::min(kind, kSee); }
 };
 
 /// Does the operation of `a` take (or see) the message of `b`?
 inline bool covers(const Choice& a, const Choice& b) {
   constexpr int32_t kAnySource = -2, kAnyTag = -1;  // as in mpi.h
-  return a.rank == b.rank && a.context == b.context &&
+  return a.has_message() && b.has_message() && a.rank == b.rank && a.context == b.context &&
          (a.wanted_source == kAnySource || a.wanted_source == b.source) &&
          (a.wanted_tag == kAnyTag || a.wanted_tag == b.tag);
 }
 
 /// Two choices that are possible at the same point depend on each other when their order can be seen: one takes away what
-/// the other could have had. Others lead to the same state in either order.
+/// the other could have had. Others lead to the same state in either order: a test that returns some of the requests, or
+/// none, does not change what is or becomes complete.
 inline bool dependent(const Choice& a, const Choice& b) {
   return a.rank == b.rank && (a.same_operation(b) || covers(a, b) || covers(b, a));
 }

@@ -1,9 +1,7 @@
 #include "explore/matcher.h"
 
 #include <algorithm>
-#include <cstdio>
 
-#include "base/assert.h"
 #include "comm/comm.h"
 #include "proclet-sched/queue.h"
 #include "pt2pt/requests.h"
@@ -41,6 +39,17 @@ int64_t waiting_sender(const pt2pt::SendOp* op) {
   return static_cast<const comm::RankState*>(p->rank_state)->local;
 }
 
+/// The request that a message completes when it is matched; nullptr: none.
+const pt2pt::Request* request_of(const Unexpected* message) {
+  if (message->kind != Unexpected::kLocal) return nullptr;
+  const auto* op = static_cast<const pt2pt::SendOp*>(message);
+  return op->finish ? static_cast<const pt2pt::Request*>(op->owner) : nullptr;
+}
+
+const pt2pt::Request* request_of(const RecvOp* op) {
+  return op->finish ? static_cast<const pt2pt::Request*>(op->owner) : nullptr;
+}
+
 const Posted* first_posted(uint32_t local) { return pt2pt::g_engine.at(local)->posted.front(); }
 
 }  // namespace
@@ -54,10 +63,13 @@ void Matcher::hold(uint32_t local, Unexpected* message) {
   const int64_t sender = running_rank();
   EventSet past;
   if (sender >= 0) past = box_of(static_cast<size_t>(sender)).past;
+  ++acts_;
+  if (const pt2pt::Request* request = request_of(message); request && sender >= 0)
+    forget_request(static_cast<uint32_t>(sender), request);  // its address may have been another's
   find_races(local, message->envelope, past);
   const uint32_t number = box.sent[{message->envelope.ctx, message->envelope.source}]++;
   message->queued = true;
-  box.held.push_back({message, number, std::move(past)});
+  box.held.push_back({message, number, static_cast<int32_t>(sender), std::move(past)});
 }
 
 bool Matcher::withdraw(uint32_t local, pt2pt::SendOp* message) {
@@ -65,6 +77,7 @@ bool Matcher::withdraw(uint32_t local, pt2pt::SendOp* message) {
   for (auto it = held.begin(); it != held.end(); ++it) {
     if (it->message != message) continue;
     held.erase(it);
+    ++acts_;
     message->queued = false;
     return true;
   }
@@ -72,27 +85,11 @@ bool Matcher::withdraw(uint32_t local, pt2pt::SendOp* message) {
 }
 
 void Matcher::forget(RecvOp* op) {
+  ++acts_;
   for (uint32_t local = 0; local < boxes_.size(); ++local) {
     know_receives(local);
-    boxes_[local].known.erase(op);
+    if (boxes_[local].known.erase(op) > 0 && request_of(op)) forget_request(local, request_of(op));
   }
-}
-
-Unexpected* Matcher::probe(uint32_t local, const Envelope& pattern, bool take, const char* call) {
-  Box& box = box_of(local);
-  Probe probe{pattern, box.probes_made++, take, sched::current()};
-  box.probes.push_back(&probe);
-  pt2pt::ProbeSite site(call, &pattern);
-  sched::park(&site);
-  return probe.found;
-}
-
-void Matcher::poll() {
-  std::fprintf(
-      stderr,
-      "fgmpi: explore: a call that does not wait (MPI_Test, MPI_Iprobe and their like) has "
-      "nothing to return yet; allowed are calls that wait\n");
-  end_process(1);
 }
 
 /// An earlier event of this rank could have had the message, had it been there.
@@ -100,6 +97,7 @@ void Matcher::find_races(uint32_t local, const Envelope& message, const EventSet
   Box& box = boxes_[local];
   for (const Event& e : box.events) {
     const Choice& c = e.choice;
+    if (c.kind == Choice::kDone || c.kind == Choice::kRepeat) continue;
     const Envelope pattern{c.context, c.wanted_source, c.wanted_tag};
     if (!pt2pt::covers(pattern, message) || past.has(e.event)) continue;
     if (c.source == message.source) continue;  // messages of one stream do not overtake
@@ -118,6 +116,7 @@ void Matcher::know_receives(uint32_t local) {
     auto* op = static_cast<RecvOp*>(const_cast<Posted*>(p));
     if (box.known.contains(op)) continue;
     box.known.emplace(op, Known{box.receives, box.past});
+    if (const pt2pt::Request* request = request_of(op)) forget_request(local, request);
     ++box.receives;
   }
 }
@@ -141,6 +140,12 @@ void Matcher::for_each_candidate(uint32_t local, const Envelope& pattern, const 
   }
 }
 
+bool Matcher::has_candidate(uint32_t local, const Envelope& pattern) const {
+  bool any = false;
+  for_each_candidate(local, pattern, nullptr, [&](size_t) { any = true; });
+  return any;
+}
+
 /// Matches what has one partner only.
 void Matcher::match_determined(uint32_t local) {
   for (bool again = true; again;) {
@@ -156,9 +161,9 @@ void Matcher::match_determined(uint32_t local) {
         match(local, op, i, box.held[i].past);
       });
     }
-    for (size_t n = 0; n < box.probes.size() && !again; ++n) {
-      Probe* probe = box.probes[n];
-      if (probe->pattern.source == MPI_ANY_SOURCE) continue;
+    for (size_t n = 0; n < box.polls.size() && !again; ++n) {
+      Poll* probe = box.polls[n];
+      if (probe->list || !probe->waits || probe->pattern.source == MPI_ANY_SOURCE) continue;
       for_each_candidate(local, probe->pattern, nullptr, [&](size_t i) {
         if (again) return;
         again = true;
@@ -168,7 +173,7 @@ void Matcher::match_determined(uint32_t local) {
   }
 }
 
-Choice Matcher::choice_of(uint32_t local, const Envelope& pattern, uint32_t operation,
+Choice Matcher::choice_of(uint32_t local, const Envelope& pattern, uint64_t operation,
                           Choice::Kind kind, const Held& held) const {
   const Envelope& m = held.message->envelope;
   return {kind,        local,    operation, held.number, pattern.source,
@@ -185,10 +190,13 @@ void Matcher::add_choices(uint32_t local, std::vector<Choice>* out) const {
       out->push_back(choice_of(local, p->envelope, known.number, Choice::kMatch, box.held[i]));
     });
   }
-  for (const Probe* probe : box.probes)
-    for_each_candidate(local, probe->pattern, nullptr, [&](size_t i) {
-      out->push_back(choice_of(local, probe->pattern, probe->number, Choice::kProbe, box.held[i]));
+  for (const Poll* poll : box.polls) {
+    if (poll->list || poll->of_nothing) continue;
+    const Choice::Kind kind = poll->waits ? Choice::kProbe : Choice::kSee;
+    for_each_candidate(local, poll->pattern, nullptr, [&](size_t i) {
+      out->push_back(choice_of(local, poll->pattern, poll->operation, kind, box.held[i]));
     });
+  }
 }
 
 // ---- What happens -------------------------------------------------------------------------------
@@ -198,10 +206,14 @@ void Matcher::match(uint32_t local, RecvOp* op, size_t index, const EventSet& pa
   Box& box = boxes_[local];
   if (is_awaited(op)) box.past.add(past);
   Unexpected* message = box.held[index].message;
+  const int32_t by = box.held[index].sender;
   if (message->kind == Unexpected::kLocal) {
     const int64_t sender = waiting_sender(static_cast<pt2pt::SendOp*>(message));
     if (sender >= 0) box_of(static_cast<size_t>(sender)).past.add(past);
   }
+  if (const pt2pt::Request* request = request_of(op)) note_completion(local, request, past);
+  if (const pt2pt::Request* request = request_of(message); request && by >= 0)
+    note_completion(static_cast<uint32_t>(by), request, past);
   box.held.erase(box.held.begin() + static_cast<ptrdiff_t>(index));
   box.known.erase(op);
   pt2pt::g_engine.at(local)->posted.remove(op);
@@ -209,19 +221,23 @@ void Matcher::match(uint32_t local, RecvOp* op, size_t index, const EventSet& pa
   pt2pt::consume(message, op);
 }
 
-void Matcher::see(uint32_t local, Probe* probe, size_t index, const EventSet& past) {
+void Matcher::see(uint32_t local, Poll* poll, size_t index, const EventSet& past) {
   Box& box = boxes_[local];
   box.past.add(past);
-  probe->found = box.held[index].message;
-  if (probe->take) {
+  poll->found = box.held[index].message;
+  if (poll->take) {
     box.held.erase(box.held.begin() + static_cast<ptrdiff_t>(index));
-    probe->found->queued = false;
+    poll->found->queued = false;
   }
-  std::erase(box.probes, probe);
-  sched::ready(probe->proclet);
+  release(local, poll, true);
 }
 
 void Matcher::take(const Choice& choice) {
+  barren_ = 0;
+  choice.has_message() ? take_message(choice) : take_poll(choice);
+}
+
+void Matcher::take_message(const Choice& choice) {
   Box& box = boxes_[choice.rank];
   size_t index = 0;
   auto is_chosen = [&](const Held& h) {
@@ -230,10 +246,12 @@ void Matcher::take(const Choice& choice) {
   };
   while (!is_chosen(box.held.at(index))) ++index;
   EventSet past = box.held[index].past;
-  box.events.push_back({events_, choice});
-  if (choice.kind == Choice::kProbe) {
-    auto probe = std::find_if(box.probes.begin(), box.probes.end(),
-                              [&](const Probe* p) { return p->number == choice.operation; });
+  box.events.push_back({events_, choice, {}});
+  if (choice.kind != Choice::kMatch) {
+    const bool waits = choice.kind == Choice::kProbe;
+    auto probe = std::find_if(box.polls.begin(), box.polls.end(), [&](const Poll* p) {
+      return !p->list && p->waits == waits && p->operation == choice.operation;
+    });
     past.add(box.past);  // who probes has done nothing since
     chooser_->tell_past(past);
     past.add(events_++);
@@ -258,7 +276,10 @@ bool Matcher::all_parked() {
     if (sched::anything_ready()) break;
     std::vector<Choice> choices;
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_choices(i, &choices);
-    if (choices.empty()) return false;
+    for (uint32_t i = 0; i < boxes_.size(); ++i) add_successes(i, &choices);
+    for (uint32_t i = 0; i < boxes_.size(); ++i) add_failures(i, &choices);
+    if (choices.empty()) return let_one_look_again();
+    for (uint32_t i = 0; i < boxes_.size(); ++i) add_repeats(i, &choices);
     take(choices.at(chooser_->choose(choices)));
   }
   return true;

@@ -9,6 +9,10 @@
 //   message m of stream (communicator, source) to rank d, receive r posted by d; r may take m when
 //     r covers m; no message before m in its stream is covered by r; no receive before r covers m   (MPI-4.0 section 3.5)
 //
+// A call that looks without waiting (MPI_Test, MPI_Iprobe) parks its rank, too, and whether it finds something is a choice, as
+// MPI says only that it must do so at last; so is which complete requests MPI_Waitany and MPI_Waitsome return. A loop of
+// such calls repeats itself: see polls.cc.
+//
 // Which events had to happen before something is followed through messages and the waits that they end. Where that is not
 // known, less is claimed: too few such relations lead to more exploration, too many would lead to less than there is.
 //
@@ -39,6 +43,27 @@ class Chooser {
   /// What had to happen before the event that has been chosen last.
   virtual void tell_past(const EventSet& past) = 0;
   virtual void tell_race(const Race& race) = 0;
+  /// Not everything that is possible here is among the choices.
+  virtual void tell_limit() = 0;
+  /// This execution leads to nothing that others do not show.
+  [[noreturn]] virtual void end_redundant() = 0;
+};
+
+/// What a rank looks at without waiting, from the first time until it has done something else (its stretch). The operation of
+/// choices about it is | stretch 32 | which Look of it 16 | resolved 16 |: the same in every order of other ranks.
+struct Look {
+  pt2pt::Wanted wanted = pt2pt::Wanted::kAll;
+  pt2pt::Envelope pattern{};
+  bool of_messages = false, take = false;
+  std::vector<const pt2pt::Request*> requests;  ///< nullptr: none there
+  std::vector<uint32_t> handles;  ///< of them: some may be gone when others are looked at
+  uint16_t resolved = 0;          ///< choices made about it
+  bool could = false;             ///< find something when it failed last
+
+  bool is_at_same(const Look& other) const {
+    return of_messages == other.of_messages && take == other.take && wanted == other.wanted &&
+           pattern == other.pattern && requests == other.requests;
+  }
 };
 
 class Matcher final : public pt2pt::Decider {
@@ -50,14 +75,17 @@ class Matcher final : public pt2pt::Decider {
   bool withdraw(uint32_t local, pt2pt::SendOp* message) override;
   void forget(pt2pt::RecvOp* op) override;
   bool all_parked() override;
-  void poll() override;
-  pt2pt::Unexpected* probe(uint32_t local, const pt2pt::Envelope& pattern, bool take,
+  void give_way(const char* call) override;
+  pt2pt::Unexpected* probe(uint32_t local, const pt2pt::Envelope& pattern, bool take, bool waits,
                            const char* call) override;
+  bool complete(pt2pt::Request* const* list, size_t count, pt2pt::Wanted wanted, bool waits,
+                const char* call, std::vector<uint32_t>* chosen) override;
 
  private:
   struct Held {
     pt2pt::Unexpected* message;
     uint32_t number;  ///< in its stream
+    int32_t sender;   ///< index of the sending rank; -1: unknown
     EventSet past;    ///< of its sending
   };
   /// A receive, from the first time that all ranks stood still after it was posted.
@@ -65,23 +93,50 @@ class Matcher final : public pt2pt::Decider {
     uint32_t number;
     EventSet past;
   };
-  struct Probe {
-    pt2pt::Envelope pattern;
-    uint32_t number;
-    bool take;
+  /// A rank that is parked in a probe or test, or in MPI_Waitany or MPI_Waitsome.
+  struct Poll {
+    Poll(const char* call, bool waits) : call(call), waits(waits), proclet(sched::current()) {}
+    const char* call;
+    bool waits;
     sched::Proclet* proclet;
+    pt2pt::Request* const* list = nullptr;  ///< nullptr: it looks for messages
+    size_t count = 0;
+    pt2pt::Wanted wanted = pt2pt::Wanted::kAll;
+    pt2pt::Envelope pattern{};
+    bool take = false;
+    bool of_nothing = false;  ///< it gives way, that is all
+    uint64_t operation = 0;
+    size_t look = 0;        ///< of the stretch
+    bool again = false;     ///< it has failed in this stretch
+    bool sure = false;      ///< it cannot fail
+    uint64_t released = 0;  ///< when its rank was let go on last without an event
+    bool hit = false;
     pt2pt::Unexpected* found = nullptr;
+    std::vector<uint32_t> chosen;
   };
   struct Event {
     uint32_t event;
     Choice choice;
+    std::vector<const pt2pt::Request*> missed;  ///< of a test: what was not complete
+  };
+  /// What a rank has looked at in vain since it did something else.
+  struct Stretch {
+    uint32_t number = 0;
+    std::vector<Look> looks;
+    bool repeats = false;  ///< kRepeat was chosen
+    uint32_t repeated = 0;
+    uint64_t switches = 0, rests = 0, acts = 0, receives = 0;  ///< when the last look failed
+    bool open = false;                                         ///< the last look failed
+    uint64_t released = 0;
   };
   using Stream = std::pair<uint64_t, int32_t>;  ///< context, source
   /// What waits at a rank.
   struct Box {
     std::vector<Held> held;  ///< those of a stream in their order
     std::unordered_map<pt2pt::RecvOp*, Known> known;
-    std::vector<Probe*> probes;
+    std::vector<Poll*> polls;
+    Stretch stretch;
+    std::unordered_map<const pt2pt::Request*, EventSet> completions;  ///< what they needed
     uint32_t receives = 0, probes_made = 0;
     std::map<Stream, uint32_t> sent;                          ///< messages so far
     std::vector<Event> events;                                ///< of this rank's operations
@@ -99,16 +154,41 @@ class Matcher final : public pt2pt::Decider {
   template <class F>
   void for_each_candidate(uint32_t local, const pt2pt::Envelope& pattern,
                           const pt2pt::Posted* before, F&& f) const;
+  bool has_candidate(uint32_t local, const pt2pt::Envelope& pattern) const;
   void find_races(uint32_t local, const pt2pt::Envelope& message, const EventSet& past);
-  Choice choice_of(uint32_t local, const pt2pt::Envelope& pattern, uint32_t operation,
+  Choice choice_of(uint32_t local, const pt2pt::Envelope& pattern, uint64_t operation,
                    Choice::Kind kind, const Held& held) const;
   void match(uint32_t local, pt2pt::RecvOp* op, size_t held, const EventSet& past);
-  void see(uint32_t local, Probe* probe, size_t held, const EventSet& past);
+  void see(uint32_t local, Poll* poll, size_t held, const EventSet& past);
   void take(const Choice& choice);
+  void take_message(const Choice& choice);
+  // polls.cc
+  bool goes_on(const Box& box) const;
+  bool begin_look(Box* box, Poll* poll);
+  void park(Box* box, Poll* poll, const sched::WaitSite* site);
+  bool can_succeed(uint32_t local, const Look& look) const;
+  bool may_fail_again(uint32_t local, const Poll& poll) const;
+  void add_sets(uint32_t local, const Poll& poll, const std::vector<uint32_t>& complete,
+                std::vector<Choice>* out) const;
+  void add_successes(uint32_t local, std::vector<Choice>* out) const;
+  void add_failures(uint32_t local, std::vector<Choice>* out) const;
+  void add_repeats(uint32_t local, std::vector<Choice>* out) const;
+  void take_poll(const Choice& choice);
+  static bool returns(const Poll& poll, const Choice& choice, uint32_t i);
+  void note_completion(uint32_t local, const pt2pt::Request* request, const EventSet& past);
+  void forget_request(uint32_t local, const pt2pt::Request* request);
+  bool let_one_look_again();
+  void release(uint32_t local, Poll* poll, bool hit);
+  [[noreturn]] void report_endless() const;
 
   std::deque<Box> boxes_;  ///< of ranks by index; spawned ones come behind
   Chooser* chooser_;
   uint32_t events_ = 0;
+  uint64_t acts_ = 0;      ///< of ranks: messages, probes, cancellations
+  uint64_t releases_ = 0;  ///< of polls without an event
+  uint64_t barren_ = 0;    ///< of these, since something happened
+  int64_t barren_since_ = 0;
+  uint64_t barren_acts_ = 0;
 };
 
 }  // namespace fgmpi::explore

@@ -13,7 +13,7 @@ namespace fgmpi::explore {
 namespace {
 
 constexpr const char* kHead = "fgmpi-witness 1";
-constexpr const char* kKinds[] = {"match", "probe"};
+constexpr const char* kKinds[] = {"match", "probe", "see", "done", "miss", "repeat"};
 
 Status bad_line(size_t number, std::string_view line, const char* allowed) {
   return error(MPI_ERR_FILE, "line %zu of the witness is \"%s\"; allowed is %s", number,
@@ -23,7 +23,7 @@ Status bad_line(size_t number, std::string_view line, const char* allowed) {
 bool parse_choice(const std::string& text, uint32_t* point, Choice* c) {
   char kind[16];
   const int n = std::sscanf(text.c_str(),
-                            "%" SCNu32 " %15s rank %" SCNu32 " operation %" SCNu32 " wants %" SCNd32
+                            "%" SCNu32 " %15s rank %" SCNu32 " operation %" SCNu64 " wants %" SCNd32
                             " %" SCNd32 " context %" SCNx64 " source %" SCNd32 " tag %" SCNd32
                             " number %" SCNu32,
                             point, kind, &c->rank, &c->operation, &c->wanted_source, &c->wanted_tag,
@@ -40,7 +40,7 @@ bool parse_choice(const std::string& text, uint32_t* point, Choice* c) {
 }  // namespace
 
 std::string words_of(const Choice& c) {
-  return format("%s rank %u operation %u wants %d %d context %" PRIx64
+  return format("%s rank %u operation %" PRIu64 " wants %d %d context %" PRIx64
                 " source %d tag %d number %u",
                 kKinds[c.kind], c.rank, c.operation, c.wanted_source, c.wanted_tag, c.context,
                 c.source, c.tag, c.number);

@@ -10,6 +10,7 @@
 #include "fgmpi.h"
 #include "mpi/binding.h"
 #include "mpi/calls.h"
+#include "pt2pt/decider.h"
 
 namespace fgmpi::mpi {
 
@@ -97,7 +98,7 @@ FGMPI_EXTENSION int MPIX_Get_n_size(int* size) {
 
 FGMPI_EXTENSION int MPIX_Yield(void) {
   FGMPI_TAKE_TURN("MPIX_Yield", MPIX_Yield());
-  sched::yield();
+  pt2pt::yield_to_look_again("MPIX_Yield");
   return MPI_SUCCESS;
 }
 FGMPI_EXTENSION int MPIX_Usleep(unsigned microseconds) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "base/strings.h"
 #include "coll/coll.h"
@@ -198,7 +199,7 @@ int finish_some(const char* call, MPI_Request* handles, Requests& list, int* out
 }
 
 /// Gives the others a chance once; true when all (or with `any`: one) of the list are complete.
-bool test_list(Requests& list, bool any) {
+bool test_list(Requests& list, bool any, const char* call) {
   for (int round = 0;; ++round) {
     bool every = true, one = false;
     for (size_t i = 0; i < list.size(); ++i) {
@@ -208,7 +209,7 @@ bool test_list(Requests& list, bool any) {
     }
     bool enough = any ? one : every;
     if (enough || round == 1) return enough;
-    pt2pt::yield_to_look_again();
+    pt2pt::yield_to_look_again(call);
   }
 }
 
@@ -216,6 +217,23 @@ size_t first_complete(Requests& list) {
   size_t i = 0;
   while (i < list.size() && !(list[i] && list[i]->complete())) ++i;
   return i;
+}
+
+/// Waits or tests for the _any and _some forms. What is complete and not to be returned is taken out of the list, if
+/// somebody else decides that (pt2pt/decider.h). False: nothing is complete.
+template <bool kWaits>
+bool find_complete(Requests& list, pt2pt::Wanted wanted, const char* call) {
+  if (__builtin_expect(pt2pt::decided_by_others(list.data(), list.size()), 0)) {
+    std::vector<uint32_t> chosen;
+    if (!pt2pt::g_decider->complete(list.data(), list.size(), wanted, kWaits, call, &chosen))
+      return false;
+    for (uint32_t i = 0; i < list.size(); ++i)
+      if (!std::binary_search(chosen.begin(), chosen.end(), i)) list[i] = nullptr;
+    return true;
+  }
+  if (!kWaits) return test_list(list, true, call);
+  pt2pt::wait_any(list.data(), list.size(), call);
+  return true;
 }
 
 /// MPI_Waitany, or MPI_Testany, which alone has a flag.
@@ -232,10 +250,9 @@ int complete_any(const char* call, int count, MPI_Request* requests, int* index,
     set_empty_status(status);
     return MPI_SUCCESS;
   }
-  if (kWaits)
-    pt2pt::wait_any(list.data(), list.size(), call);
-  else if (!(*flag = test_list(list, true)))
-    return MPI_SUCCESS;
+  const bool found = find_complete<kWaits>(list, pt2pt::Wanted::kOne, call);
+  if (!kWaits) *flag = found;
+  if (!found) return MPI_SUCCESS;
   const size_t i = first_complete(list);
   *index = static_cast<int>(i);
   return collect_one(call, &requests[i], list[i], status);
@@ -254,10 +271,7 @@ int complete_some(const char* call, int count, MPI_Request* requests, int* outco
   }
   FGMPI_RETURN_IF(call, nullptr, check_pointer(indices, "array_of_indices"));
   *outcount = 0;
-  if (kWaits)
-    pt2pt::wait_any(list.data(), list.size(), call);
-  else if (!test_list(list, true))
-    return MPI_SUCCESS;
+  if (!find_complete<kWaits>(list, pt2pt::Wanted::kSome, call)) return MPI_SUCCESS;
   return finish_some(call, requests, list, outcount, indices, statuses);
 }
 
@@ -292,7 +306,7 @@ int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
     set_empty_status(status);
     return MPI_SUCCESS;
   }
-  *flag = pt2pt::test(r);
+  *flag = pt2pt::test(r, kCall);
   return *flag ? collect_one(kCall, request, r, status) : MPI_SUCCESS;
 }
 
@@ -314,7 +328,10 @@ int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status status
   Requests list(count);
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
   FGMPI_RETURN_IF(kCall, nullptr, look_up_all(count, requests, &list));
-  *flag = test_list(list, false);
+  *flag = pt2pt::decided_by_others(list.data(), list.size()) && !list.none()
+              ? pt2pt::g_decider->complete(list.data(), list.size(), pt2pt::Wanted::kAll, false,
+                                           kCall, nullptr)
+              : test_list(list, false, kCall);
   return *flag ? finish_all(kCall, requests, list, statuses) : MPI_SUCCESS;
 }
 
@@ -358,7 +375,7 @@ int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) 
     set_empty_status(status);
     return MPI_SUCCESS;
   }
-  *flag = pt2pt::test(r);
+  *flag = pt2pt::test(r, kCall);
   if (!*flag) return MPI_SUCCESS;
   int code = r->fill_status(status == MPI_STATUS_IGNORE ? nullptr : status);
   if (code < 0) set_status(status, r->outcome);

@@ -2,14 +2,20 @@
 //
 // While there is one, messages between ranks of the process on the planes that it decides are handed to it and are in no
 // queue of an endpoint. Receives are posted as always; the decider takes them out of the queue, with the message, when no
-// rank can run any more. Without a decider nothing here costs an instruction on the fast paths: who sets one closes them.
+// rank can run any more. Calls that complete requests or look for messages without waiting ask it, too: whether they find
+// something, and which of several complete requests they return. Without a decider nothing here costs an instruction on the fast paths: who sets one closes them.
 //
 // Thread rule: one thread. Nothing here switches unless it says so.
 #pragma once
 
+#include <vector>
+
 #include "pt2pt/engine.h"
 
 namespace fgmpi::pt2pt {
+
+/// What a call that completes requests of a list is after: all of them, one, or one or more.
+enum class Wanted : uint8_t { kAll, kOne, kSome };
 
 class Decider {
  public:
@@ -24,19 +30,33 @@ class Decider {
   virtual void forget(RecvOp* op) = 0;
   /// All proclets are parked and nothing is under way. True when it has made one of them ready.
   virtual bool all_parked() = 0;
-  /// A call that does not wait has found nothing: in place of the yield before it looks again. May switch.
-  virtual void poll() = 0;
-  /// Waits for a message that the pattern covers and returns it; it stays, unless `take`. May switch.
-  virtual Unexpected* probe(uint32_t local, const Envelope& pattern, bool take,
+  /// Gives way to whatever else can happen in the process, in place of a yield before something is looked at again. May
+  /// switch.
+  virtual void give_way(const char* call) = 0;
+  /// Returns a message that the pattern covers; it stays, unless `take`. Without `waits`, nullptr: none is seen. May switch.
+  virtual Unexpected* probe(uint32_t local, const Envelope& pattern, bool take, bool waits,
                             const char* call) = 0;
+  /// For MPI_Test and its like, and with `waits` for MPI_Waitany and MPI_Waitsome: which requests of the list the call
+  /// completes. False: it finds too few. *chosen: their indices, ascending; of kAll it is left alone. May switch.
+  /// REQUIRES: at least one is not nullptr; none is completed by progress() only.
+  virtual bool complete(Request* const* list, size_t count, Wanted wanted, bool waits,
+                        const char* call, std::vector<uint32_t>* chosen) = 0;
 };
 
 /// nullptr in all processes but those of mpiexec -explore and -replay.
 extern Decider* g_decider;
 
+/// Does somebody else decide what a call that completes requests of this list returns?
+inline bool decided_by_others(Request* const* list, size_t count) {
+  if (__builtin_expect(g_decider == nullptr, 1)) return false;
+  for (size_t i = 0; i < count; ++i)
+    if (list[i] && list[i]->polled) return false;
+  return true;
+}
+
 /// Lets others run before a call that does not wait looks again. May switch.
-inline void yield_to_look_again() {
-  if (__builtin_expect(g_decider != nullptr, 0)) return g_decider->poll();
+inline void yield_to_look_again(const char* call) {
+  if (__builtin_expect(g_decider != nullptr, 0)) return g_decider->give_way(call);
   sched::yield();
 }
 

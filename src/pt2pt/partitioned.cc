@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "pt2pt/decider.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -397,7 +398,7 @@ Status parrived(Request* request, int32_t partition, bool* arrived) {
   if (partition < 0 || partition >= recv->count()) return bad_partition(partition, recv->count());
   *arrived = recv->has_arrived(partition);
   if (*arrived) return {};
-  sched::yield();
+  yield_to_look_again("MPI_Parrived");
   *arrived = recv->has_arrived(partition);
   return {};
 }

@@ -291,7 +291,7 @@ inline void wait(Request* request, const char* call) {
   if (!request->complete()) wait_all(&request, 1, call);
 }
 /// Gives others a chance to make it complete: progress, then a yield when still incomplete.
-bool test(Request* request);
+bool test(Request* request, const char* call);
 /// Drops a request: deletes it when complete or inactive, else when it completes.
 void free_request(Request* request);
 

@@ -88,7 +88,7 @@ Unexpected* find_with_progress(Endpoint* at, const Envelope& pattern) {
   if (u) return u;
   if (g_engine.processes > 1 && g_engine.progress()) u = find_unexpected(at, pattern);
   if (u) return u;
-  yield_to_look_again();
+  sched::yield();
   return find_unexpected(at, pattern);
 }
 
@@ -97,10 +97,11 @@ bool decided_by_others(const Envelope& pattern) {
 }
 
 /// Sets *found to what somebody else decides that the probe sees. False: nobody else decides.
-bool seen_by_others(Endpoint* at, const Envelope& pattern, bool take, const char* call,
+bool seen_by_others(Endpoint* at, const Envelope& pattern, bool take, bool waits, const char* call,
                     Unexpected** found) {
   if (!decided_by_others(pattern)) return false;
-  *found = g_decider->probe(static_cast<uint32_t>(at - g_engine.at(0)), pattern, take, call);
+  const auto local = static_cast<uint32_t>(at - g_engine.at(0));
+  *found = g_decider->probe(local, pattern, take, waits, call);
   return true;
 }
 
@@ -126,7 +127,10 @@ void report(const Unexpected* u, Outcome* outcome) {
 }  // namespace
 
 bool iprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome) {
-  Unexpected* u = find_with_progress(at, {ctx, source, tag});
+  const Envelope pattern{ctx, source, tag};
+  Unexpected* u;
+  if (!seen_by_others(at, pattern, false, false, "MPI_Iprobe", &u))
+    u = find_with_progress(at, pattern);
   if (!u) return false;
   report(u, outcome);
   return true;
@@ -136,7 +140,7 @@ Status probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char
              Outcome* outcome) {
   const Envelope pattern{ctx, source, tag};
   Unexpected* u;
-  if (!seen_by_others(at, pattern, false, call, &u))
+  if (!seen_by_others(at, pattern, false, true, call, &u))
     FGMPI_TRY(wait_for_unexpected(at, pattern, call, &u));
   report(u, outcome);
   return {};
@@ -144,10 +148,13 @@ Status probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char
 
 bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* outcome,
              Message** message) {
-  Unexpected* u = find_with_progress(at, {ctx, source, tag});
+  const Envelope pattern{ctx, source, tag};
+  Unexpected* u;
+  const bool decided = seen_by_others(at, pattern, true, false, "MPI_Improbe", &u);
+  if (!decided) u = find_with_progress(at, pattern);
   if (!u) return false;
   report(u, outcome);
-  remove_unexpected(at, u);
+  if (!decided) remove_unexpected(at, u);
   *message = as_message(u);
   return true;
 }
@@ -156,7 +163,7 @@ Status mprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const cha
               Outcome* outcome, Message** message) {
   const Envelope pattern{ctx, source, tag};
   Unexpected* u;
-  const bool decided = seen_by_others(at, pattern, true, call, &u);
+  const bool decided = seen_by_others(at, pattern, true, true, call, &u);
   if (!decided) FGMPI_TRY(wait_for_unexpected(at, pattern, call, &u));
   report(u, outcome);
   if (!decided) remove_unexpected(at, u);

@@ -76,7 +76,7 @@ void wait_all(Request* const* requests, size_t count, const char* call) {
   w.missing = attach_waiter(requests, count, &w, &site, &polled);
   if (__builtin_expect(polled, 0)) {
     detach_waiter(requests, count, &w);
-    while (poll_some(requests, count)) sched::yield();
+    while (poll_some(requests, count)) yield_to_look_again(call);
     w.missing = attach_waiter(requests, count, &w, &site, &polled);
   }
   if (w.missing > 0) sched::park(&site);
@@ -89,7 +89,7 @@ void wait_any(Request* const* requests, size_t count, const char* call) {
     for (size_t i = 0; i < count; ++i)
       if (requests[i] && requests[i]->active && requests[i]->complete()) return;
     if (!polled) break;
-    sched::yield();
+    yield_to_look_again(call);
   }
   Waiter w{sched::current(), 0};
   bool polled = false;
@@ -99,13 +99,15 @@ void wait_any(Request* const* requests, size_t count, const char* call) {
   detach_waiter(requests, count, &w);
 }
 
-bool test(Request* request) {
+bool test(Request* request, const char* call) {
+  if (__builtin_expect(decided_by_others(&request, 1), 0))
+    return g_decider->complete(&request, 1, Wanted::kAll, false, call, nullptr);
   if (request->complete()) return true;
   if (request->polled) {
     request->progress();
     if (request->complete()) return true;
   }
-  yield_to_look_again();
+  yield_to_look_again(call);
   return request->complete();
 }
 

@@ -305,6 +305,7 @@ Status SendRequest::start() {
   complete_ = false;
   active = true;
   op.done = op.cancelled = false;
+  op.kind = Unexpected::kEager;  // kLocal from when it has to wait
   outcome.cancelled = false;
   outcome.error = Status();
   if (send_at_once(buffer, op.to, op.envelope, mode)) {

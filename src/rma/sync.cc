@@ -6,6 +6,7 @@
 #include "base/raw_call.h"
 #include "base/strings.h"
 #include "coll/coll.h"
+#include "pt2pt/decider.h"
 #include "pt2pt/engine.h"
 #include "rma/internal.h"
 #include "rma/message.h"
@@ -114,7 +115,7 @@ void note_spin() {
   if (__builtin_expect(++calls % kEvery != 0, 1)) return;
   const uint64_t switches = sched::switch_count();
   pt2pt::progress();
-  sched::yield();
+  pt2pt::yield_to_look_again("a call that looks at a window again and again");
   // Nobody else of this process could run: the one who is waited for may want the core.
   if (sched::switch_count() == switches && g_av.processes() > 1) raw_call(SYS_sched_yield);
 }
@@ -462,7 +463,7 @@ Status wait(Win* win, int* flag, const char* call) {
   if (flag) {
     if (handshake.completed < a.expected) {
       pt2pt::progress();
-      sched::yield();
+      pt2pt::yield_to_look_again(call);
     }
     *flag = handshake.completed >= a.expected;
     if (!*flag) return {};

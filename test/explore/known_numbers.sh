@@ -1,32 +1,6 @@
 # mpiexec -explore on programs whose number of executions is known; witnesses, replay, bounds, refusals.
-#   known_numbers.sh BIN PROGRAMS
-set -u
-bin=$1
-programs=$2
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-mkdir tmp
-export TMPDIR="$scratch/tmp"
-fail() {
-  echo "FAILED: $*"
-  cat out 2>/dev/null
-  exit 1
-}
-# run STATUS ARGUMENT...: mpiexec ends with this status; its output is in out.
-run() {
-  wanted=$1
-  shift
-  "$bin/mpiexec" "$@" >out 2>&1 </dev/null
-  got=$?
-  [ $got = "$wanted" ] || fail "mpiexec $*: status $got instead of $wanted"
-}
-# explored STATUS EXECUTIONS RANKS WHICH: all executions, so many.
-explored() {
-  run "$1" -explore -n "$3" "$programs" "$4"
-  grep -qE "^fgmpi: explore: $2 executions?[ ,].*all executions explored\$" out || fail "$4 with $3 ranks: not $2 executions"
-  if grep -q "not all executions" out; then fail "$4: not all"; fi
-}
+#   known_numbers.sh BIN FOLDER
+. "$(dirname "$0")/common.sh" "$1" "$2" programs
 explored 0 1 1 senders
 explored 0 1 2 senders
 explored 86 24 5 senders
@@ -55,5 +29,5 @@ run 1 -replay missing.witness
 run 1 -explore -n 1 true
 echo broken >broken.witness
 run 1 -replay broken.witness
-[ -z "$(ls tmp)" ] || fail "a folder is left: $(ls tmp)"
+no_folder_left
 echo "all numbers are right"

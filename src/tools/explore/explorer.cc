@@ -113,7 +113,7 @@ class Explorer {
   uint64_t redundant_ = 0, deepest_ = 0;
   int64_t started_ = 0, shown_ = 0;
   std::string failure_;  ///< why exploration cannot go on
-  bool diverged_ = false;
+  bool diverged_ = false, limited_ = false;
 };
 
 Explorer::~Explorer() {
@@ -383,6 +383,11 @@ bool Explorer::take_word(const PeerRef& peer, const uint8_t* bytes, size_t size)
     race.event = in.get<uint32_t>();
     race.sender_past = read_set(&in);
     if (!in.failed() && is_new) tree_.add_race(e->path, race);
+  } else if (word == Word::kLimit) {
+    limited_ = true;
+  } else if (word == Word::kRedundant) {
+    e->redundant = true;
+    send_word(peer->fd, begin_word(Word::kStop));
   } else if (word == Word::kQuestion) {
     std::vector<Choice> choices = read_choices(&in);
     if (in.failed() || choices.empty()) return false;
@@ -441,6 +446,10 @@ std::string Explorer::last_words() const {
     return text +
            "not all executions explored: the program did something else when it was run again "
            "with the same choices (time, random numbers, files?)";
+  if (left == 0 && limited_)
+    return text +
+           "not all executions explored: an MPI_Waitsome or MPI_Testsome had more than 8 complete "
+           "requests, which it returned together";
   if (left == 0) return text + "all executions explored";
   return text + format("not all executions explored: %s with %zu branches known to be left",
                        g_interrupted ? "interrupted" : "ended by its bound", left);

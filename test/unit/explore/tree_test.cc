@@ -1,4 +1,5 @@
-// The tree of choices, against an explorer that tries everything: on random programs of sends and receives.
+// The tree of choices, against an explorer that tries everything: on random programs of sends, receives and
+// probes that do not wait.
 #include "tools/explore/tree.h"
 
 #include <gtest/gtest.h>
@@ -15,9 +16,9 @@ namespace {
 
 constexpr int32_t kAny = -2, kAnyTag = -1;
 
-/// One operation of a rank: all block, but sends.
+/// One operation of a rank: receives block; a look is a probe that does not wait.
 struct Operation {
-  bool sends = false;
+  bool sends = false, looks = false;
   uint32_t peer = 0;               ///< a send's destination
   int32_t source = kAny, tag = 0;  ///< a receive's (tag of a send)
 };
@@ -31,23 +32,32 @@ class Run {
   std::vector<Choice> choices() const {
     std::vector<Choice> all;
     for (uint32_t r = 0; r < ranks_.size(); ++r) {
-      if (done(r) || wanted(r).source != kAny) continue;
+      if (done(r) || (wanted(r).source != kAny && !wanted(r).looks)) continue;
       for (size_t i : candidates(r)) all.push_back(choice_of(r, i));
     }
+    for (uint32_t r = 0; r < ranks_.size(); ++r)
+      if (!done(r) && wanted(r).looks) all.push_back(miss_of(r));
     return all;
   }
   /// Returns what had to happen before; races are added to the list.
   EventSet take(const Choice& c, std::vector<Race>* races) {
-    size_t i = 0;
-    while (!choice_of(c.rank, i).same_message(c)) ++i;
     Rank& rank = ranks_[c.rank];
     EventSet past = rank.past;
-    past.add(rank.box[i].past);
+    size_t i = 0;
+    if (c.kind != Choice::kMiss) {
+      while (!choice_of(c.rank, i).same_message(c)) ++i;
+      past.add(rank.box[i].past);
+    }
     rank.past = past;
     rank.past.add(events_);
     rank.events.push_back({events_++, c});
-    result_[{c.rank, c.operation}] = {c.source, c.number};
-    receive(c.rank, i);
+    result_[{c.rank, static_cast<uint32_t>(rank.at)}] = {c.source, c.number};
+    if (c.kind == Choice::kMatch) {
+      receive(c.rank, i);
+    } else {
+      ++rank.looks;
+      ++rank.at;
+    }
     races_ = races;
     go_on();
     races_ = nullptr;
@@ -69,7 +79,7 @@ class Run {
   };
   struct Rank {
     size_t at = 0;
-    uint32_t receives = 0;
+    uint32_t receives = 0, looks = 0;
     std::vector<Message> box;
     std::map<int32_t, uint32_t> sent;
     std::vector<std::pair<uint32_t, Choice>> events;
@@ -91,9 +101,10 @@ class Run {
   }
   Choice choice_of(uint32_t r, size_t i) const {
     const Message& m = ranks_[r].box.at(i);
-    return {Choice::kMatch,
+    const bool looks = wanted(r).looks;
+    return {looks ? Choice::kSee : Choice::kMatch,
             r,
-            ranks_[r].receives,
+            looks ? ranks_[r].looks : ranks_[r].receives,
             m.number,
             wanted(r).source,
             wanted(r).tag,
@@ -101,6 +112,10 @@ class Run {
             m.tag,
             0,
             0};
+  }
+  Choice miss_of(uint32_t r) const {
+    const Operation& op = wanted(r);
+    return {Choice::kMiss, r, ranks_[r].looks, 0, op.source, op.tag, Choice::kNoSource, 0, 0, 0};
   }
   void receive(uint32_t r, size_t i) {
     ranks_[r].box.erase(ranks_[r].box.begin() + static_cast<ptrdiff_t>(i));
@@ -112,7 +127,8 @@ class Run {
     const auto source = static_cast<int32_t>(r);
     for (const auto& [event, c] : to.events)
       if ((c.wanted_tag == kAnyTag || c.wanted_tag == op.tag) && c.source != source &&
-          !ranks_[r].past.has(event) && races_)
+          (c.wanted_source == kAny || c.wanted_source == source) && !ranks_[r].past.has(event) &&
+          races_)
         races_->push_back({event, ranks_[r].past});
     to.box.push_back({source, op.tag, to.sent[source]++, ranks_[r].past});
   }
@@ -126,7 +142,7 @@ class Run {
           if (op.sends) {
             send(r, op);
             ++ranks_[r].at;
-          } else if (op.source != kAny && !candidates(r).empty()) {
+          } else if (!op.looks && op.source != kAny && !candidates(r).empty()) {
             const size_t i = candidates(r)[0];
             ranks_[r].past.add(ranks_[r].box[i].past);
             receive(r, i);
@@ -196,7 +212,7 @@ std::multiset<std::string> explore_by_tree(const Program& program, size_t at_onc
   return results;
 }
 
-Program random_program(RandomSequence& random) {
+Program random_program(RandomSequence& random, bool looks) {
   Program program(2 + random.next() % 3);
   const size_t ranks = program.size();
   for (uint32_t r = 0; r < ranks; ++r)
@@ -208,16 +224,19 @@ Program random_program(RandomSequence& random) {
       if (!op.sends && random.next() % 4 == 0)
         op.source = static_cast<int32_t>(random.next() % ranks);
       if (!op.sends && random.next() % 2) op.tag = kAnyTag;
+      op.looks = !op.sends && looks && random.next() % 2;
       program[r].push_back(op);
     }
   return program;
 }
 
-TEST(Tree, FindsWhatTryingEverythingFinds) {
+class RandomPrograms : public testing::TestWithParam<bool> {};
+
+TEST_P(RandomPrograms, FindWhatTryingEverythingFinds) {
   RandomSequence random(1);
   size_t several = 0;
   for (int i = 0; i < 20000; ++i) {
-    const Program program = random_program(random);
+    const Program program = random_program(random, GetParam());
     std::set<std::string> all;
     try_everything(program, {}, &all);
     several += all.size() > 1;
@@ -229,6 +248,8 @@ TEST(Tree, FindsWhatTryingEverythingFinds) {
   }
   EXPECT_GT(several, 1000u);
 }
+
+INSTANTIATE_TEST_SUITE_P(WithLooks, RandomPrograms, testing::Bool());
 
 TEST(Tree, RanksThatDoNotMeetAreOneClass) {
   Program program(20);
@@ -250,6 +271,7 @@ TEST(Witness, ReadsWhatItWrites) {
   w.words = {"./a b", "", "-x"};
   w.finding = "deadlock: \x01 ranks";
   w.choices[3] = {Choice::kProbe, 1, 2, 3, -2, -1, 5, 6, 0x44000010, 0};
+  w.choices[4] = {Choice::kRepeat, 1, uint64_t{3} << 32 | 5, 0, -3, 0, -3, 0, 0, 0};
   ASSERT_TRUE(Witness::parse(w.to_text(), &back).ok());
   EXPECT_EQ(back.ranks, 4u);
   EXPECT_EQ(back.words, w.words);

@@ -144,7 +144,7 @@ TEST_P(Protocols, SynchronousSendWaitsForItsMatch) {
         EXPECT_TRUE(isend(bytes(data.data(), n), peer(1), 0, 1, kCtx, Mode::kSynchronous, "issend",
                           nullptr, &r)
                         .ok());
-        while (!test(r)) {
+        while (!test(r, "MPI_Test")) {
         }
         EXPECT_EQ(receiving, round);
         free_request(r);

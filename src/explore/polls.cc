@@ -1,0 +1,362 @@
+// Calls that look without waiting, and those that return some of several complete requests.
+//
+// Whether such a call finds what is there is a choice: it may (kSee, kDone), or the message or the answer is still on its way
+// (kMiss). A loop of them would have an execution for each number of failures. A stretch is what a rank looks at from its
+// first failure until it does something else: sends, receives, waits, finds something. In a stretch the rank has nothing
+// but its failures to go by. Of a look at the same thing (Look) in the same stretch
+//
+//   the first       may fail or, where there is something, find it
+//   later ones      find what is there, or wait while other ranks can go on. They fail again
+//                     - as a choice, when something has come that another look of the stretch finds (kMiss);
+//                     - as a choice, with all others until the stretch ends (kRepeat): the loop is left without success. When it
+//                       is not left in kMostRepeats looks, the execution is one of the others with more failures, and ends;
+//                     - one after the other, when nothing else can happen in the process: that is no event.
+//
+// So each loop is explored with no failure, with one, and with all that it allows. What is left out are executions in which
+// a loop succeeds after two or more failures between which nothing has changed for the rank: they pass the state in which
+// it succeeds after one, unless the program counts its failures.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/strings.h"
+#include "comm/comm.h"
+#include "explore/matcher.h"
+#include "pt2pt/requests.h"
+#include "pt2pt/sites.h"
+
+namespace fgmpi::explore {
+
+using pt2pt::Envelope;
+using pt2pt::Request;
+using pt2pt::Unexpected;
+using pt2pt::Wanted;
+
+namespace {
+
+constexpr uint32_t kMostRepeats = 256;
+constexpr size_t kMostTogether = 8;  ///< complete requests of which MPI_Waitsome returns any set
+/// Ranks that look so often each while nothing happens do so for ever; or less often, if that takes long.
+constexpr uint64_t kForEver = 20'000, kForEverWhenSlow = 500;
+constexpr int64_t kSlow = 2'000'000'000;
+
+/// The rank that calls. REQUIRES: one does.
+uint32_t calling_rank() { return comm::rank_state()->local; }
+
+/// Its completion needs nothing of others, so that a test finds it.
+bool is_sure(const Request* r) {
+  if (!r->complete()) return false;
+  if (r->immortal || r->outcome.source == MPI_PROC_NULL) return true;
+  const auto* send = dynamic_cast<const pt2pt::SendRequest*>(r);
+  return send && send->persistent && send->op.kind != Unexpected::kLocal;
+}
+
+bool is_enough(Request* const* list, size_t count, Wanted wanted, bool (*is)(const Request*)) {
+  bool every = true, one = false;
+  for (size_t i = 0; i < count; ++i)
+    if (list[i]) (is(list[i]) ? one : every) = is(list[i]);
+  return wanted == Wanted::kAll ? every : one;
+}
+
+/// Is its completion seen by the matcher?
+bool is_followed(const Request* r) {
+  return dynamic_cast<const pt2pt::RecvRequest*>(r) || dynamic_cast<const pt2pt::SendRequest*>(r);
+}
+
+Choice about(Choice::Kind kind, uint32_t rank, uint64_t operation, const Envelope* pattern) {
+  Choice c;
+  c.kind = kind;
+  c.rank = rank;
+  c.operation = operation;
+  c.wanted_source = pattern ? pattern->source : Choice::kNoSource;
+  c.wanted_tag = pattern ? pattern->tag : 0;
+  c.context = pattern ? pattern->ctx : 0;
+  c.source = Choice::kNoSource;
+  return c;
+}
+
+}  // namespace
+
+// ---- What ranks call ----------------------------------------------------------------------------
+
+Unexpected* Matcher::probe(uint32_t local, const Envelope& pattern, bool take, bool waits,
+                           const char* call) {
+  Box& box = box_of(local);
+  Poll poll(call, waits);
+  poll.pattern = pattern;
+  poll.take = take;
+  know_receives(local);
+  if (waits) {
+    poll.operation = box.probes_made++;
+    ++acts_;
+  } else if (!begin_look(&box, &poll)) {
+    return nullptr;
+  }
+  pt2pt::ProbeSite site(call, &pattern);
+  park(&box, &poll, &site);
+  return poll.found;
+}
+
+bool Matcher::complete(Request* const* list, size_t count, Wanted wanted, bool waits,
+                       const char* call, std::vector<uint32_t>* chosen) {
+  const uint32_t local = calling_rank();
+  Box& box = box_of(local);
+  Poll poll(call, waits);
+  poll.list = list;
+  poll.count = count;
+  poll.wanted = wanted;
+  poll.sure = is_enough(list, count, wanted, is_sure);
+  if (poll.sure && wanted == Wanted::kAll) return box.stretch.open = false, true;
+  know_receives(local);
+  if (!begin_look(&box, &poll)) return false;
+  pt2pt::RequestsSite site(call, list, count);
+  park(&box, &poll, &site);
+  if (chosen) *chosen = std::move(poll.chosen);
+  return poll.hit;
+}
+
+void Matcher::give_way(const char* call) {
+  if (!comm::rank_state()) return sched::yield();
+  Box& box = box_of(calling_rank());
+  Poll poll(call, false);
+  poll.of_nothing = true;
+  const bool open = goes_on(box);
+  const sched::WaitSite site{call, nullptr, true};
+  park(&box, &poll, &site);
+  box.stretch.open = open;
+}
+
+void Matcher::park(Box* box, Poll* poll, const sched::WaitSite* site) {
+  poll->released = box->stretch.released;
+  box->polls.push_back(poll);
+  sched::park(site);
+}
+
+/// The rank has done nothing but sleep since its last look failed.
+bool Matcher::goes_on(const Box& box) const {
+  const Stretch& s = box.stretch;
+  return s.open && s.acts == acts_ && s.receives == box.receives &&
+         sched::switch_count() - s.switches == sched::rest_count() - s.rests;
+}
+
+/// False: it fails at once.
+bool Matcher::begin_look(Box* box, Poll* poll) {
+  Stretch& s = box->stretch;
+  if (poll->waits || poll->sure || !goes_on(*box)) {
+    ++s.number;
+    s.looks.clear();
+    s.repeats = false;
+    s.repeated = 0;
+  }
+  Look look;
+  look.wanted = poll->wanted;
+  look.pattern = poll->pattern;
+  look.of_messages = !poll->list;
+  look.take = poll->take;
+  for (size_t i = 0; i < poll->count; ++i) {
+    look.requests.push_back(poll->list[i]);
+    look.handles.push_back(poll->list[i] ? poll->list[i]->handle : 0);
+  }
+  auto same = std::find_if(s.looks.begin(), s.looks.end(),
+                           [&](const Look& other) { return other.is_at_same(look); });
+  poll->again = same != s.looks.end();
+  if (!poll->again) same = s.looks.insert(s.looks.end(), std::move(look));
+  poll->look = static_cast<size_t>(same - s.looks.begin());
+  poll->operation = uint64_t{s.number} << 32 | uint64_t{poll->look & 0xffff} << 16 | same->resolved;
+  if (!s.repeats) return true;
+  if (++s.repeated > kMostRepeats) chooser_->end_redundant();
+  return false;
+}
+
+// ---- What is possible ---------------------------------------------------------------------------
+
+bool Matcher::can_succeed(uint32_t local, const Look& look) const {
+  if (look.of_messages) return has_candidate(local, look.pattern);
+  bool every = true, one = false;
+  for (size_t i = 0; i < look.requests.size(); ++i) {
+    if (!look.requests[i]) continue;
+    const Request* r = pt2pt::fast::find_request(static_cast<MPI_Request>(look.handles[i]));
+    const bool complete = r && r == look.requests[i] && r->complete();
+    (complete ? one : every) = complete;
+  }
+  return look.wanted == Wanted::kAll ? every : one;
+}
+
+bool Matcher::may_fail_again(uint32_t local, const Poll& poll) const {
+  const std::vector<Look>& looks = boxes_[local].stretch.looks;
+  for (size_t i = 0; i < looks.size(); ++i)
+    if (i != poll.look && !looks[i].could && can_succeed(local, looks[i])) return true;
+  return false;
+}
+
+void Matcher::add_sets(uint32_t local, const Poll& poll, const std::vector<uint32_t>& complete,
+                       std::vector<Choice>* out) const {
+  if (complete.empty()) return;
+  Choice c = about(Choice::kDone, local, poll.operation, nullptr);
+  if (complete.size() > kMostTogether || complete.back() >= 64) {
+    chooser_->tell_limit();
+    c.number = 1;  // all of them
+    return out->push_back(c);
+  }
+  for (uint64_t set = (uint64_t{1} << complete.size()) - 1; set > 0; --set) {
+    c.context = 0;
+    for (size_t i = 0; i < complete.size(); ++i)
+      if (set >> i & 1) c.context |= uint64_t{1} << complete[i];
+    out->push_back(c);
+  }
+}
+
+void Matcher::add_successes(uint32_t local, std::vector<Choice>* out) const {
+  for (const Poll* poll : boxes_[local].polls) {
+    if (!poll->list) continue;
+    std::vector<uint32_t> complete;
+    size_t missing = 0;
+    for (uint32_t i = 0; i < poll->count; ++i) {
+      if (!poll->list[i]) continue;
+      if (poll->list[i]->complete())
+        complete.push_back(i);
+      else
+        ++missing;
+    }
+    Choice c = about(Choice::kDone, local, poll->operation, nullptr);
+    if (poll->wanted == Wanted::kSome) {
+      add_sets(local, *poll, complete, out);
+    } else if (poll->wanted == Wanted::kAll) {
+      if (missing == 0) out->push_back(c);
+    } else {
+      for (uint32_t i : complete) {
+        c.number = i;
+        out->push_back(c);
+      }
+    }
+  }
+}
+
+void Matcher::add_failures(uint32_t local, std::vector<Choice>* out) const {
+  for (const Poll* poll : boxes_[local].polls) {
+    if (poll->waits || poll->of_nothing || poll->sure) continue;
+    if (poll->again && !may_fail_again(local, *poll)) continue;
+    out->push_back(
+        about(Choice::kMiss, local, poll->operation, poll->list ? nullptr : &poll->pattern));
+  }
+}
+
+void Matcher::add_repeats(uint32_t local, std::vector<Choice>* out) const {
+  for (const Poll* poll : boxes_[local].polls)
+    if (poll->again) out->push_back(about(Choice::kRepeat, local, poll->operation, nullptr));
+}
+
+// ---- What happens -------------------------------------------------------------------------------
+
+void Matcher::take_poll(const Choice& choice) {
+  Box& box = boxes_[choice.rank];
+  Poll* poll = *std::find_if(box.polls.begin(), box.polls.end(), [&](const Poll* p) {
+    return (p->list || !p->waits) && !p->of_nothing && p->operation == choice.operation;
+  });
+  const bool hit = choice.kind == Choice::kDone;
+  EventSet past = box.past;
+  Event event{events_, choice, {}};
+  bool followed = true;
+  for (uint32_t i = 0; i < poll->count; ++i) {
+    const Request* r = poll->list[i];
+    if (!r) continue;
+    if (!r->complete()) {
+      event.missed.push_back(r);
+      followed = followed && is_followed(r);
+    } else if (hit && returns(*poll, choice, i)) {
+      poll->chosen.push_back(i);
+      if (auto done = box.completions.find(r); done != box.completions.end())
+        past.add(done->second);
+    }
+  }
+  box.events.push_back(std::move(event));
+  chooser_->tell_past(past);
+  if (!followed) chooser_->tell_race({events_, {}});  // nobody will tell when it could have been
+  past.add(events_++);
+  box.past = std::move(past);
+  Stretch& s = box.stretch;
+  ++s.looks.at(poll->look).resolved;
+  s.repeats = choice.kind == Choice::kRepeat;
+  release(choice.rank, poll, hit);
+}
+
+/// Is the i-th request of its list, which is complete, among those that this choice returns?
+bool Matcher::returns(const Poll& poll, const Choice& choice, uint32_t i) {
+  if (poll.wanted == Wanted::kAll) return true;
+  if (poll.wanted == Wanted::kOne) return choice.number == i;
+  return choice.number == 1 || (choice.context >> i & 1);
+}
+
+void Matcher::release(uint32_t local, Poll* poll, bool hit) {
+  Box& box = boxes_[local];
+  Stretch& s = box.stretch;
+  std::erase(box.polls, poll);
+  poll->hit = hit;
+  if (!hit && !poll->of_nothing) {
+    Look& look = s.looks.at(poll->look);
+    look.could = can_succeed(local, look);
+  }
+  s.open = !hit;
+  s.acts = acts_;
+  s.receives = box.receives;
+  s.switches = sched::switch_count();
+  s.rests = sched::rest_count();
+  s.released = ++releases_;
+  sched::ready(poll->proclet);
+}
+
+void Matcher::note_completion(uint32_t local, const Request* request, const EventSet& past) {
+  Box& box = box_of(local);
+  for (Event& e : box.events)
+    if (std::erase(e.missed, request) > 0 && !past.has(e.event))
+      chooser_->tell_race({e.event, past});
+  box.completions[request] = past;
+}
+
+/// What is at its address now is another request, or not wanted any more.
+void Matcher::forget_request(uint32_t local, const Request* request) {
+  Box& box = box_of(local);
+  for (Event& e : box.events) std::erase(e.missed, request);
+  box.completions.erase(request);
+}
+
+// ---- When nothing else can happen -----------------------------------------------------------------
+
+bool Matcher::let_one_look_again() {
+  Poll* next = nullptr;
+  uint32_t rank = 0;
+  uint64_t looking = 0;
+  for (uint32_t i = 0; i < boxes_.size(); ++i)
+    for (Poll* poll : boxes_[i].polls) {
+      if (poll->waits) continue;
+      ++looking;
+      if (next && poll->released >= next->released) continue;
+      next = poll;
+      rank = i;
+    }
+  if (!next) return false;
+  if (barren_ == 0 || barren_acts_ != acts_) {
+    barren_ = 0;
+    barren_acts_ = acts_;
+    barren_since_ = now_ns();
+  }
+  const bool slow = now_ns() - barren_since_ > kSlow;
+  if (++barren_ > looking * (slow ? kForEverWhenSlow : kForEver)) report_endless();
+  release(rank, next, false);
+  return true;
+}
+
+void Matcher::report_endless() const {
+  std::string text =
+      "fgmpi: explore: ranks look for ever for what cannot come any more: nothing else can "
+      "happen\n";
+  for (uint32_t i = 0; i < boxes_.size(); ++i)
+    for (const Poll* poll : boxes_[i].polls)
+      if (!poll->waits) text += format("fgmpi:   %s of rank %u\n", poll->call, i);
+  std::fputs(text.c_str(), stderr);
+  end_process(1);
+}
+
+}  // namespace fgmpi::explore
