@@ -8,11 +8,15 @@ mpiexec=$1/mpiexec program=$2/named failed=0
 command -v hydra_nameserver >/dev/null || { echo "ok: hydra_nameserver is not there"; exit 0; }
 work=$(mktemp -d)
 mkdir -m 700 "$work/one" "$work/other"
-port=$((20000 + $$ % 20000))
-hydra_nameserver -port "$port" >"$work/server" 2>&1 &
-server=$!
+# Another program may have a port: the server ends at once then.
+for ((try = 0; try < 20; ++try)); do
+  port=$((20000 + ($$ + 997 * try) % 12000))  # below those that the kernel gives out
+  hydra_nameserver -port "$port" >"$work/server" 2>&1 &
+  server=$!
+  sleep 0.3
+  kill -0 $server 2>/dev/null && break
+done
 trap 'kill $server; rm -rf "$work"' EXIT
-sleep 0.3
 
 # run NAME OPTIONS FOLDER OPTIONS FOLDER: the second job looks up what the first has published, and they connect.
 run() {
