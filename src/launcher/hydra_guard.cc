@@ -1,5 +1,5 @@
 // A library that mpiexec loads into mpiexec.hydra (LD_PRELOAD). It interposes a few functions of the C library to mend
-// six faults of hydra:
+// eight faults of hydra:
 //
 // 1. Standard input that arrives, or ends (< /dev/null), at the moment when the program ends. Hydra passes it on to a
 //    proxy that may have ended already, and then dies of SIGPIPE or ends with "callback returned error status" from its
@@ -22,6 +22,8 @@
 //    hosts by a command in front of theirs. And a host that can no longer be reached does not end the job, as under 2: its
 //    connection is as if nothing came, and when all other proxies have ended, mpiexec ends. And an answer to a process that
 //    has ended meanwhile does not end its proxy.
+// 7. A connection to its port by anything but a proxy, which ends or stops the job (hydra_newcomers.h).
+// 8. That port stays open in the programs that it starts, also when hydra itself has been killed.
 //
 // Thread rule: as the functions that are interposed. Programs that hydra starts do not load this library: it removes itself
 // from the environment before hydra reads that. A hydra that is linked statically runs without it.
@@ -49,6 +51,7 @@
 
 #include "base/environment.h"
 #include "launcher/hydra_guard.h"
+#include "launcher/hydra_newcomers.h"
 #include "liveness/report_line.h"
 
 namespace {
@@ -154,6 +157,11 @@ int take_out_lost(pollfd* fds, nfds_t count) {
     left += fds[i].revents != 0;
   }
   return left;
+}
+
+fgmpi::launcher::Newcomers& newcomers() {
+  static auto* all = new fgmpi::launcher::Newcomers;
+  return *all;
 }
 
 /// Runs in a proxy that has received the input.
@@ -326,11 +334,12 @@ __attribute__((visibility("default"))) int execvp(const char* file, char* const*
 
 __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int timeout) {
   static auto* real = reinterpret_cast<int (*)(pollfd*, nfds_t, int)>(dlsym(RTLD_NEXT, "poll"));
-  if (!g_survives || !g_active) return real(fds, count, timeout);
+  if (!g_active) return real(fds, count, timeout);
+  if (!g_survives) return newcomers().poll(real, fds, count, timeout);
   std::vector<int> before;
   for (nfds_t i = 0; i < count; ++i) before.push_back(fds[i].fd);
   hide_lost(fds, count);
-  int events = real(fds, count, timeout);
+  int events = newcomers().poll(real, fds, count, timeout);
   const int failure = errno;
   for (nfds_t i = 0; i < count; ++i) fds[i].fd = before[i];
   if (events > 0 && (events = take_out_lost(fds, count)) == 0 && timeout < 0)
@@ -384,8 +393,18 @@ __attribute__((visibility("default"))) int sigaction(int number, const struct si
   return real(number, act, old);
 }
 
+__attribute__((visibility("default"))) int listen(int fd, int backlog) {
+  static auto* real = reinterpret_cast<int (*)(int, int)>(dlsym(RTLD_NEXT, "listen"));
+  if (g_active) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return real(fd, backlog);
+}
+
 __attribute__((visibility("default"))) int accept(int fd, sockaddr* address, socklen_t* length) {
-  int connection = accept4(fd, address, length, 0);
+  int connection = g_active ? newcomers().take(fd) : -1;
+  if (connection < 0)
+    connection = accept4(fd, address, length, 0);
+  else if (address)
+    getpeername(connection, address, length);
   if (g_active && connection >= 0) keep_alive(connection);
   if (g_active && g_survives && connection >= 0) note_connection(connection);
   return connection;
