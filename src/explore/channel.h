@@ -5,7 +5,7 @@
 //   process -> explorer   kHello: execution 4, pid 4       it runs this execution; execution 0: it serves as a starting point
 //                         kQuestion: number 4, Choice...   what can happen next
 //                         kPast: EventSet                  what had to happen before the event chosen last
-//                         kRace: event 4, EventSet         Race
+//                         kRace: event 4, buffers 1, EventSet  Race
 //                         kReaped: pid 4, status 4         as waitpid() gives it
 //                         kLimit                           not everything that is possible is among the choices
 //                         kRedundant                       this execution leads to nothing that others do not show

@@ -16,18 +16,21 @@ namespace fgmpi::explore {
 
 struct Choice {
   enum Kind : uint8_t {
-    kMatch,   ///< a receive takes a message
-    kProbe,   ///< MPI_Probe or MPI_Mprobe sees a message
-    kSee,     ///< MPI_Iprobe or MPI_Improbe sees a message
-    kDone,    ///< a test, MPI_Waitany or MPI_Waitsome returns complete requests
-    kMiss,    ///< a test or probe that does not wait finds nothing
-    kRepeat,  ///< the same, and so do all that the rank makes until it does something else
+    kMatch,     ///< a receive takes a message
+    kProbe,     ///< MPI_Probe or MPI_Mprobe sees a message
+    kSee,       ///< MPI_Iprobe or MPI_Improbe sees a message
+    kDone,      ///< a test, MPI_Waitany or MPI_Waitsome returns complete requests
+    kMiss,      ///< a test or probe that does not wait finds nothing
+    kRepeat,    ///< the same, and so do all that the rank makes until it does something else
+    kBuffer,    ///< a standard send is buffered: its rank goes on before its match
+    kNoBuffer,  ///< none is, though that is all that could happen
   };
   /// `source` where a choice is about no message.
   static constexpr int32_t kNoSource = -3;
   Kind kind = kMatch;
-  uint32_t rank = 0;       ///< index of the receiving rank in the process
-  uint64_t operation = 0;  ///< which receive (or probe) of it, from 0; of tests: see Look
+  uint32_t rank = 0;  ///< index of the receiving rank in the process
+  uint64_t operation =
+      0;  ///< which receive (or probe) of it, from 0; of tests: see Look; kBuffer: which send
   uint32_t number =
       0;  ///< which message of its stream (communicator, source) to that rank, from 0; kDone: which request
   int32_t wanted_source = 0, wanted_tag = 0;  ///< what the receive names
@@ -47,7 +50,7 @@ struct Choice {
            number == other.number;
   }
   /// Operations of a row are counted together.
-  Kind row() const { return std::min(kind, kSee); }
+  Kind row() const { return kind >= kBuffer ? kBuffer : std::min(kind, kSee); }
 };
 
 /// Does the operation of `a` take (or see) the message of `b`?
@@ -60,8 +63,9 @@ inline bool covers(const Choice& a, const Choice& b) {
 
 /// Two choices that are possible at the same point depend on each other when their order can be seen: one takes away what
 /// the other could have had. Others lead to the same state in either order: a test that returns some of the requests, or
-/// none, does not change what is or becomes complete.
+/// none, does not change what is or becomes complete, and a buffered send can be received as before.
 inline bool dependent(const Choice& a, const Choice& b) {
+  if (a.kind == Choice::kNoBuffer || b.kind == Choice::kNoBuffer) return true;
   return a.rank == b.rank && (a.same_operation(b) || covers(a, b) || covers(b, a));
 }
 
@@ -69,6 +73,7 @@ inline bool dependent(const Choice& a, const Choice& b) {
 struct Race {
   uint32_t event = 0;    ///< what it could have taken part in
   EventSet sender_past;  ///< the events that had to happen before it was sent
+  bool buffers = false;  ///< it could have been sent before the event if a send had been buffered
 };
 
 }  // namespace fgmpi::explore

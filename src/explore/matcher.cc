@@ -4,6 +4,7 @@
 
 #include "comm/comm.h"
 #include "proclet-sched/queue.h"
+#include "pt2pt/buffer_limit.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -46,6 +47,11 @@ const pt2pt::Request* request_of(const Unexpected* message) {
   return op->finish ? static_cast<const pt2pt::Request*>(op->owner) : nullptr;
 }
 
+/// May this send be complete before its match?
+bool is_bufferable(const Unexpected* message) {
+  return message->kind == Unexpected::kLocal && message->answer == pt2pt::Answer::kPastLimit;
+}
+
 const pt2pt::Request* request_of(const RecvOp* op) {
   return op->finish ? static_cast<const pt2pt::Request*>(op->owner) : nullptr;
 }
@@ -61,15 +67,20 @@ bool Matcher::decides(uint64_t ctx) const { return (ctx & comm::kPlaneMask) == c
 void Matcher::hold(uint32_t local, Unexpected* message) {
   Box& box = box_of(local);
   const int64_t sender = running_rank();
-  EventSet past;
-  if (sender >= 0) past = box_of(static_cast<size_t>(sender)).past;
+  EventSet past, soft;
+  if (sender >= 0) {
+    past = box_of(static_cast<size_t>(sender)).past;
+    soft = box_of(static_cast<size_t>(sender)).soft;
+  }
   ++acts_;
   if (const pt2pt::Request* request = request_of(message); request && sender >= 0)
     forget_request(static_cast<uint32_t>(sender), request);  // its address may have been another's
-  find_races(local, message->envelope, past);
+  find_races(local, message->envelope, past, soft);
   const uint32_t number = box.sent[{message->envelope.ctx, message->envelope.source}]++;
   message->queued = true;
-  box.held.push_back({message, number, static_cast<int32_t>(sender), std::move(past)});
+  box.held.push_back({message, number, static_cast<int32_t>(sender),
+                      sender >= 0 ? box_of(static_cast<size_t>(sender)).sends++ : 0,
+                      std::move(past), std::move(soft)});
 }
 
 bool Matcher::withdraw(uint32_t local, pt2pt::SendOp* message) {
@@ -92,8 +103,20 @@ void Matcher::forget(RecvOp* op) {
   }
 }
 
+/// Had a receive to take a message of the stream before this one, which a receive posted later took instead?
+bool Matcher::comes_behind(const Box& box, const Envelope& message, const Choice& event) const {
+  const auto stream = box.received.find({message.ctx, message.source});
+  if (event.kind != Choice::kMatch || stream == box.received.end()) return false;
+  const auto& all = stream->second;
+  return std::any_of(all.rbegin(), all.rend(), [&](const Received& r) {
+    return r.receive > event.operation &&
+           (event.wanted_tag == MPI_ANY_TAG || event.wanted_tag == r.tag);
+  });
+}
+
 /// An earlier event of this rank could have had the message, had it been there.
-void Matcher::find_races(uint32_t local, const Envelope& message, const EventSet& past) {
+void Matcher::find_races(uint32_t local, const Envelope& message, const EventSet& past,
+                         const EventSet& soft) {
   Box& box = boxes_[local];
   for (const Event& e : box.events) {
     const Choice& c = e.choice;
@@ -101,8 +124,10 @@ void Matcher::find_races(uint32_t local, const Envelope& message, const EventSet
     const Envelope pattern{c.context, c.wanted_source, c.wanted_tag};
     if (!pt2pt::covers(pattern, message) || past.has(e.event)) continue;
     if (c.source == message.source) continue;  // messages of one stream do not overtake
-    if (box.raced.emplace(e.event, message.ctx, message.source).second)
-      chooser_->tell_race({e.event, past});
+    if (comes_behind(box, message, c)) continue;
+    const bool buffers = soft.has(e.event);
+    if (box.raced.emplace(e.event, message.ctx, message.source, buffers).second)
+      chooser_->tell_race({e.event, past, buffers});
   }
 }
 
@@ -207,14 +232,24 @@ void Matcher::match(uint32_t local, RecvOp* op, size_t index, const EventSet& pa
   if (is_awaited(op)) box.past.add(past);
   Unexpected* message = box.held[index].message;
   const int32_t by = box.held[index].sender;
+  const EventSet soft = box.held[index].soft;
+  box.soft.add(soft);
   if (message->kind == Unexpected::kLocal) {
     const int64_t sender = waiting_sender(static_cast<pt2pt::SendOp*>(message));
-    if (sender >= 0) box_of(static_cast<size_t>(sender)).past.add(past);
+    if (sender >= 0) {
+      Box& from = box_of(static_cast<size_t>(sender));
+      (is_bufferable(message) ? from.soft : from.past).add(past);
+      from.soft.add(box.past);  // the receive was posted behind all that
+      from.soft.add(box.soft);
+    }
   }
-  if (const pt2pt::Request* request = request_of(op)) note_completion(local, request, past);
-  if (const pt2pt::Request* request = request_of(message); request && by >= 0)
-    note_completion(static_cast<uint32_t>(by), request, past);
+  if (const pt2pt::Request* request = request_of(op)) note_completion(local, request, past, soft);
+  if (const pt2pt::Request* request = request_of(message);
+      request && by >= 0 && !is_bufferable(message))
+    note_completion(static_cast<uint32_t>(by), request, past, soft);
   box.held.erase(box.held.begin() + static_cast<ptrdiff_t>(index));
+  const Envelope& m = message->envelope;
+  box.received[{m.ctx, m.source}].push_back({m.tag, box.known.at(op).number});
   box.known.erase(op);
   pt2pt::g_engine.at(local)->posted.remove(op);
   op->queued = message->queued = false;
@@ -224,6 +259,7 @@ void Matcher::match(uint32_t local, RecvOp* op, size_t index, const EventSet& pa
 void Matcher::see(uint32_t local, Poll* poll, size_t index, const EventSet& past) {
   Box& box = boxes_[local];
   box.past.add(past);
+  box.soft.add(box.held[index].soft);
   poll->found = box.held[index].message;
   if (poll->take) {
     box.held.erase(box.held.begin() + static_cast<ptrdiff_t>(index));
@@ -234,7 +270,8 @@ void Matcher::see(uint32_t local, Poll* poll, size_t index, const EventSet& past
 
 void Matcher::take(const Choice& choice) {
   barren_ = 0;
-  choice.has_message() ? take_message(choice) : take_poll(choice);
+  if (choice.has_message()) return take_message(choice);
+  choice.row() == Choice::kBuffer ? take_buffer(choice) : take_poll(choice);
 }
 
 void Matcher::take_message(const Choice& choice) {
@@ -266,6 +303,71 @@ void Matcher::take_message(const Choice& choice) {
   match(choice.rank, known->first, index, past);
 }
 
+// ---- Buffering ----------------------------------------------------------------------------------
+
+/// Sends that a rank waits for and that may be buffered.
+void Matcher::add_buffers(uint32_t local, std::vector<Choice>* out) const {
+  for (const Held& held : boxes_[local].held) {
+    if (held.sender < 0 || !is_bufferable(held.message)) continue;
+    if (waiting_sender(static_cast<const pt2pt::SendOp*>(held.message)) < 0) continue;
+    const Envelope& m = held.message->envelope;
+    Choice c{Choice::kBuffer,
+             static_cast<uint32_t>(held.sender),
+             held.send,
+             held.number,
+             0,
+             0,
+             m.source,
+             m.tag,
+             m.ctx,
+             held.message->size};
+    c.wanted_source = Choice::kNoSource;
+    out->push_back(c);
+  }
+}
+
+void Matcher::take_buffer(const Choice& choice) {
+  Box& box = boxes_[choice.rank];
+  EventSet past = box.past;
+  chooser_->tell_past(past);
+  past.add(events_++);
+  if (choice.kind == Choice::kNoBuffer) {
+    refused_acts_ = acts_;
+    refused_events_ = events_;
+    return;
+  }
+  for (Box& to : boxes_)
+    for (Held& held : to.held) {
+      if (held.sender != static_cast<int32_t>(choice.rank) || held.send != choice.operation)
+        continue;
+      box.past = past;
+      return buffer_send(&held);
+    }
+}
+
+/// The send is complete; what it has sent stays.
+void Matcher::buffer_send(Held* held) {
+  auto* op = static_cast<pt2pt::SendOp*>(held->message);
+  Unexpected* copy = pt2pt::copy_of(*op);
+  if (!copy) return;  // no memory, or an error that its receive will meet: it goes on waiting
+  held->message = copy;
+  copy->queued = true;
+  op->queued = false;
+  pt2pt::complete_op(op);
+}
+
+/// Nothing can happen but that a send is buffered, or is not. False: not even that.
+bool Matcher::choose_buffer() {
+  if (refused_acts_ == acts_ && refused_events_ == events_) return false;
+  std::vector<Choice> choices;
+  for (uint32_t i = 0; i < boxes_.size(); ++i) add_buffers(i, &choices);
+  if (choices.empty()) return false;
+  choices.push_back(choices.front());
+  choices.back().kind = Choice::kNoBuffer;
+  take(choices.at(chooser_->choose(choices)));
+  return true;
+}
+
 bool Matcher::all_parked() {
   // A match may end no wait by itself: then it goes on, as nobody would ask again.
   while (!sched::anything_ready()) {
@@ -278,8 +380,12 @@ bool Matcher::all_parked() {
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_choices(i, &choices);
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_successes(i, &choices);
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_failures(i, &choices);
-    if (choices.empty()) return let_one_look_again();
+    if (choices.empty()) {
+      if (choose_buffer()) continue;
+      return let_one_look_again();
+    }
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_repeats(i, &choices);
+    for (uint32_t i = 0; i < boxes_.size(); ++i) add_buffers(i, &choices);
     take(choices.at(chooser_->choose(choices)));
   }
   return true;

@@ -13,6 +13,9 @@
 // MPI says only that it must do so at last; so is which complete requests MPI_Waitany and MPI_Waitsome return. A loop of
 // such calls repeats itself: see polls.cc.
 //
+// A standard send waits for its match, unless it is buffered. That it is need not be tried where it changes nothing: kBuffer
+// is taken where nothing else can happen, and where a race shows that what the rank does behind the send may come earlier.
+//
 // Which events had to happen before something is followed through messages and the waits that they end. Where that is not
 // known, less is claimed: too few such relations lead to more exploration, too many would lead to less than there is.
 //
@@ -86,7 +89,10 @@ class Matcher final : public pt2pt::Decider {
     pt2pt::Unexpected* message;
     uint32_t number;  ///< in its stream
     int32_t sender;   ///< index of the sending rank; -1: unknown
+    uint32_t send;    ///< which message of it
     EventSet past;    ///< of its sending
+    EventSet
+        soft;  ///< what it waited for because sends before it were not buffered, and perhaps more
   };
   /// A receive, from the first time that all ranks stood still after it was posted.
   struct Known {
@@ -129,6 +135,10 @@ class Matcher final : public pt2pt::Decider {
     bool open = false;                                         ///< the last look failed
     uint64_t released = 0;
   };
+  struct Received {
+    int32_t tag;
+    uint32_t receive;  ///< which one took it
+  };
   using Stream = std::pair<uint64_t, int32_t>;  ///< context, source
   /// What waits at a rank.
   struct Box {
@@ -137,11 +147,14 @@ class Matcher final : public pt2pt::Decider {
     std::vector<Poll*> polls;
     Stretch stretch;
     std::unordered_map<const pt2pt::Request*, EventSet> completions;  ///< what they needed
-    uint32_t receives = 0, probes_made = 0;
-    std::map<Stream, uint32_t> sent;                          ///< messages so far
-    std::vector<Event> events;                                ///< of this rank's operations
-    std::set<std::tuple<uint32_t, uint64_t, int32_t>> raced;  ///< event and stream: told already
+    uint32_t receives = 0, probes_made = 0, sends = 0;
+    std::map<Stream, uint32_t> sent;                   ///< messages so far
+    std::map<Stream, std::vector<Received>> received;  ///< in their order
+    std::vector<Event> events;                         ///< of this rank's operations
+    /// Event, stream and buffering: told already.
+    std::set<std::tuple<uint32_t, uint64_t, int32_t, bool>> raced;
     EventSet past;  ///< what had to happen before the rank came to where it is
+    EventSet soft;  ///< what it has waited for besides, because its sends were not buffered
   };
 
   Box& box_of(size_t local) {
@@ -154,14 +167,21 @@ class Matcher final : public pt2pt::Decider {
   template <class F>
   void for_each_candidate(uint32_t local, const pt2pt::Envelope& pattern,
                           const pt2pt::Posted* before, F&& f) const;
+  bool comes_behind(const Box& box, const pt2pt::Envelope& message, const Choice& event) const;
   bool has_candidate(uint32_t local, const pt2pt::Envelope& pattern) const;
-  void find_races(uint32_t local, const pt2pt::Envelope& message, const EventSet& past);
+  void find_races(uint32_t local, const pt2pt::Envelope& message, const EventSet& past,
+                  const EventSet& soft);
   Choice choice_of(uint32_t local, const pt2pt::Envelope& pattern, uint64_t operation,
                    Choice::Kind kind, const Held& held) const;
   void match(uint32_t local, pt2pt::RecvOp* op, size_t held, const EventSet& past);
   void see(uint32_t local, Poll* poll, size_t held, const EventSet& past);
   void take(const Choice& choice);
   void take_message(const Choice& choice);
+  void add_buffers(uint32_t local, std::vector<Choice>* out) const;
+  void take_buffer(const Choice& choice);
+  void buffer_send(Held* held);
+  Held* held_of(const pt2pt::SendOp* op);
+  bool choose_buffer();
   // polls.cc
   bool goes_on(const Box& box) const;
   bool begin_look(Box* box, Poll* poll);
@@ -175,7 +195,8 @@ class Matcher final : public pt2pt::Decider {
   void add_repeats(uint32_t local, std::vector<Choice>* out) const;
   void take_poll(const Choice& choice);
   static bool returns(const Poll& poll, const Choice& choice, uint32_t i);
-  void note_completion(uint32_t local, const pt2pt::Request* request, const EventSet& past);
+  void note_completion(uint32_t local, const pt2pt::Request* request, const EventSet& past,
+                       const EventSet& soft);
   void forget_request(uint32_t local, const pt2pt::Request* request);
   bool let_one_look_again();
   void release(uint32_t local, Poll* poll, bool hit);
@@ -188,6 +209,7 @@ class Matcher final : public pt2pt::Decider {
   uint64_t releases_ = 0;  ///< of polls without an event
   uint64_t barren_ = 0;    ///< of these, since something happened
   int64_t barren_since_ = 0;
+  uint64_t refused_acts_ = ~uint64_t{0}, refused_events_ = 0;  ///< at the last kNoBuffer
   uint64_t barren_acts_ = 0;
 };
 

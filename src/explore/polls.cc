@@ -60,6 +60,18 @@ bool is_enough(Request* const* list, size_t count, Wanted wanted, bool (*is)(con
   return wanted == Wanted::kAll ? every : one;
 }
 
+/// A standard send that waits for its match and may be buffered instead; nullptr: it is none.
+const pt2pt::SendOp* bufferable(const Request* r) {
+  const auto* send = dynamic_cast<const pt2pt::SendRequest*>(r);
+  if (!send || send->complete() || !send->op.queued) return nullptr;
+  const bool may_be =
+      send->op.kind == Unexpected::kLocal && send->op.answer == pt2pt::Answer::kPastLimit;
+  return may_be ? &send->op : nullptr;
+}
+
+/// Can a call return it now?
+bool can_be_complete(const Request* r) { return r->complete() || bufferable(r); }
+
 /// Is its completion seen by the matcher?
 bool is_followed(const Request* r) {
   return dynamic_cast<const pt2pt::RecvRequest*>(r) || dynamic_cast<const pt2pt::SendRequest*>(r);
@@ -178,7 +190,7 @@ bool Matcher::can_succeed(uint32_t local, const Look& look) const {
   for (size_t i = 0; i < look.requests.size(); ++i) {
     if (!look.requests[i]) continue;
     const Request* r = pt2pt::fast::find_request(static_cast<MPI_Request>(look.handles[i]));
-    const bool complete = r && r == look.requests[i] && r->complete();
+    const bool complete = r && r == look.requests[i] && can_be_complete(r);
     (complete ? one : every) = complete;
   }
   return look.wanted == Wanted::kAll ? every : one;
@@ -215,7 +227,7 @@ void Matcher::add_successes(uint32_t local, std::vector<Choice>* out) const {
     size_t missing = 0;
     for (uint32_t i = 0; i < poll->count; ++i) {
       if (!poll->list[i]) continue;
-      if (poll->list[i]->complete())
+      if (can_be_complete(poll->list[i]))
         complete.push_back(i);
       else
         ++missing;
@@ -262,18 +274,20 @@ void Matcher::take_poll(const Choice& choice) {
   for (uint32_t i = 0; i < poll->count; ++i) {
     const Request* r = poll->list[i];
     if (!r) continue;
-    if (!r->complete()) {
+    if (!can_be_complete(r)) {
       event.missed.push_back(r);
       followed = followed && is_followed(r);
     } else if (hit && returns(*poll, choice, i)) {
       poll->chosen.push_back(i);
+      if (const pt2pt::SendOp* op = bufferable(r)) buffer_send(held_of(op));
       if (auto done = box.completions.find(r); done != box.completions.end())
         past.add(done->second);
     }
   }
   box.events.push_back(std::move(event));
   chooser_->tell_past(past);
-  if (!followed) chooser_->tell_race({events_, {}});  // nobody will tell when it could have been
+  if (!followed)
+    chooser_->tell_race({events_, {}, true});  // nobody will tell when it could have been
   past.add(events_++);
   box.past = std::move(past);
   Stretch& s = box.stretch;
@@ -287,6 +301,13 @@ bool Matcher::returns(const Poll& poll, const Choice& choice, uint32_t i) {
   if (poll.wanted == Wanted::kAll) return true;
   if (poll.wanted == Wanted::kOne) return choice.number == i;
   return choice.number == 1 || (choice.context >> i & 1);
+}
+
+Matcher::Held* Matcher::held_of(const pt2pt::SendOp* op) {
+  for (Held& held : boxes_[op->to.local].held)
+    if (held.message == op) return &held;
+  FGMPI_CHECK(false);
+  return nullptr;
 }
 
 void Matcher::release(uint32_t local, Poll* poll, bool hit) {
@@ -307,11 +328,12 @@ void Matcher::release(uint32_t local, Poll* poll, bool hit) {
   sched::ready(poll->proclet);
 }
 
-void Matcher::note_completion(uint32_t local, const Request* request, const EventSet& past) {
+void Matcher::note_completion(uint32_t local, const Request* request, const EventSet& past,
+                              const EventSet& soft) {
   Box& box = box_of(local);
   for (Event& e : box.events)
     if (std::erase(e.missed, request) > 0 && !past.has(e.event))
-      chooser_->tell_race({e.event, past});
+      chooser_->tell_race({e.event, past, soft.has(e.event)});
   box.completions[request] = past;
 }
 

@@ -36,24 +36,6 @@ void for_each_waiting(F f) {
       f(static_cast<Unexpected*>(a));
 }
 
-/// An eager copy of a collocated sender's message; nullptr: it must go on waiting.
-Unexpected* copy_of(const SendOp& sender) {
-  Unexpected* u = new_unexpected(sender.envelope, sender.size, true);
-  if (!u) return nullptr;
-  const Buffer& b = *sender.buffer;
-  if (b.type.contiguous()) {
-    if (sender.size) copy_bytes(u->payload(), bytes_of(b), sender.size);
-  } else if (!host::pack(b.address, b.count, b.type, u->payload()).ok()) {
-    drop_unexpected(u);  // its receive meets the same error and reports it
-    return nullptr;
-  }
-  u->kind = Unexpected::kEager;
-  u->process = g_engine.me;
-  g_engine.local_unexpected += Engine::charge(u->size);
-  g_engine.count_unexpected(u->size);
-  return u;
-}
-
 /// Its sender is lost (lost.h), and the message with it.
 void forget(TakingIn& in) {
   if (RecvOp* taker = in.taker) {
@@ -151,6 +133,23 @@ void take_in(Endpoint* at) {
 }
 
 }  // namespace
+
+Unexpected* copy_of(const SendOp& sender) {
+  Unexpected* u = new_unexpected(sender.envelope, sender.size, true);
+  if (!u) return nullptr;
+  const Buffer& b = *sender.buffer;
+  if (b.type.contiguous()) {
+    if (sender.size) copy_bytes(u->payload(), bytes_of(b), sender.size);
+  } else if (!host::pack(b.address, b.count, b.type, u->payload()).ok()) {
+    drop_unexpected(u);  // its receive meets the same error and reports it
+    return nullptr;
+  }
+  u->kind = Unexpected::kEager;
+  u->process = g_engine.me;
+  g_engine.local_unexpected += Engine::charge(u->size);
+  g_engine.count_unexpected(u->size);
+  return u;
+}
 
 uint64_t count_past_limit() {
   if (settings::size(settings::kUnexpectedLimit) == 0) return 0;

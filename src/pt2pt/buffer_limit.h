@@ -27,6 +27,8 @@ inline constexpr uint64_t kFactor = 4;
 uint64_t count_past_limit();
 /// Multiplies the limit of this process and takes those messages in.
 void take_in_past_limit();
+/// An eager copy of a collocated sender's message; nullptr: it must go on waiting.
+Unexpected* copy_of(const SendOp& sender);
 /// One line, once.
 void say_once_that_limit_gives_way();
 /// A receive has matched a message of kind kTakingIn: it gets the message when that is here.

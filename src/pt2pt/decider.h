@@ -22,7 +22,8 @@ class Decider {
   virtual ~Decider() = default;
   /// Are messages of this context its own?
   virtual bool decides(uint64_t ctx) const = 0;
-  /// Takes a message for the rank with this index: an eager copy, or a send that waits for its match.
+  /// Takes a message for the rank with this index: an eager copy, or a send that waits for its match. A standard send waits,
+  /// and may be buffered later (Answer::kPastLimit).
   virtual void hold(uint32_t local, Unexpected* message) = 0;
   /// Takes a waiting send out whose user cancels it. False: it has been matched.
   virtual bool withdraw(uint32_t local, SendOp* message) = 0;

@@ -182,12 +182,14 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
   return g_decider && to.process == g_engine.me && g_decider->decides(envelope.ctx);
 }
 
-/// A message that somebody else delivers (decider.h).
+/// A message that somebody else delivers (decider.h). Whether a standard send is buffered is left to it.
 [[gnu::noinline]] bool hand_over_at_once(const Buffer& buffer, Peer to, const Envelope& envelope,
                                          Mode mode) {
-  if (mode == Mode::kSynchronous) return false;
-  Unexpected* u = eager_copy(envelope, static_cast<uint64_t>(buffer.bytes()));
+  if (mode != Mode::kBuffered) return false;
+  Unexpected* u = new_unexpected(envelope, static_cast<uint64_t>(buffer.bytes()), true);
   if (!u) return false;
+  u->kind = Unexpected::kEager;
+  u->process = g_engine.me;
   if (buffer.type.contiguous()) {
     if (u->size) copy_bytes(u->payload(), bytes_of(buffer), u->size);
   } else if (!host::pack(buffer.address, buffer.count, buffer.type, u->payload()).ok()) {

@@ -110,7 +110,9 @@ void Tree::add_race(const Path& path, const Race& race) {
   }
   if (best != kNone) return plan(node, best);
   for (size_t i = node->choices.size(); i-- > 0;)
-    if (node->states[i] == Node::kIdle) plan(node, i);
+    if (node->states[i] == Node::kIdle &&
+        (race.buffers || node->choices[i].kind != Choice::kBuffer))
+      plan(node, i);
 }
 
 }  // namespace fgmpi::explore
