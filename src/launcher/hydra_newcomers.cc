@@ -23,9 +23,7 @@ bool is_listener(int fd) {
 }
 
 /// How many bytes make it readable.
-void set_least(int fd, int bytes) {
-  setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes);
-}
+void set_least(int fd, int bytes) { setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes); }
 
 }  // namespace
 
@@ -55,7 +53,7 @@ void Newcomers::hear(Newcomer* newcomer) {
     proxies_.push_back(number);
     set_least(newcomer->fd, 1);
     fcntl(newcomer->fd, F_SETFD, 0);  // as accept() returns it
-  } else {  // another number, or an end before there was one
+  } else {                            // another number, or an end before there was one
     close(newcomer->fd);
     newcomer->fd = -1;
   }
@@ -64,8 +62,7 @@ void Newcomers::hear(Newcomer* newcomer) {
 int Newcomers::poll(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count, int timeout) {
   for (;;) {
     std::vector<pollfd> all(fds, fds + count);
-    for (const Newcomer& n : newcomers_)
-      all.push_back({n.is_proxy ? -1 : n.fd, POLLIN, 0});
+    for (const Newcomer& n : newcomers_) all.push_back({n.is_proxy ? -1 : n.fd, POLLIN, 0});
     const bool ready = std::any_of(newcomers_.begin(), newcomers_.end(),
                                    [](const Newcomer& n) { return n.is_proxy; });
     int events = real(all.data(), all.size(), ready ? 0 : timeout);

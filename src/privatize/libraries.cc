@@ -325,24 +325,33 @@ class Chooser {
     return more;
   }
 
-  /// Libraries with variables that private ones call: what they keep there would be of all ranks.
+  /// Libraries with variables that the program or private ones call: what they keep there would be of all ranks.
   bool choose_called() {
     bool more = false;
     for (Library& l : libraries_) {
-      if (!open(l) || is_stateless_service(l.file) || !any_needs(l) || !has_variables(&l)) continue;
+      const bool of_program = needs(program_, l);
+      if (!open(l) || is_stateless_service(l.file) || !(of_program || any_needs(l)) ||
+          !has_variables(&l))
+        continue;
       std::unordered_set<std::string_view> names;
       l.module.for_each_definition([&](const ElfW(Sym)&, const char* name) { names.insert(name); });
-      for (const Library& user : libraries_) {
-        if (l.chosen || !user.chosen || is_compiler_runtime(user.file)) continue;
-        user.module.for_each_relocation(
-            [&](const ElfW(Rela)&, const ElfW(Sym) & symbol, const char* name, const char*) {
-              if (l.chosen || symbol.st_shndx != SHN_UNDEF || !names.contains(name)) return;
-              choose(&l, std::string(user.file) + " calls " + name + ", and it has variables");
-            });
-      }
+      if (of_program) choose_if_called(&l, names, program_, "the program");
+      for (const Library& user : libraries_)
+        if (user.chosen && !is_compiler_runtime(user.file))
+          choose_if_called(&l, names, user.module, std::string(user.file));
       more |= l.chosen;
     }
     return more;
+  }
+
+  void choose_if_called(Library* l, const std::unordered_set<std::string_view>& names,
+                        const ElfModule& user, const std::string& user_name) {
+    if (l->chosen) return;
+    user.for_each_relocation(
+        [&](const ElfW(Rela)&, const ElfW(Sym) & symbol, const char* name, const char*) {
+          if (l->chosen || symbol.st_shndx != SHN_UNDEF || !names.contains(name)) return;
+          choose(l, user_name + " calls " + name + ", and it has variables");
+        });
   }
 
   bool any_needs(const Library& l) {

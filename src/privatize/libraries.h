@@ -4,7 +4,8 @@
 //
 //   it depends on MPI, directly or through others, and has variables
 //   a private library uses a variable of it by name, or the program holds a copy of one
-//   a private library calls it, and it has variables; not compression, linear algebra and other services without state
+//   the program or a private library calls it, and it has variables; not compression, linear algebra and other services
+//   without state
 //   it refers by name to a function or variable of a private library, or of the program
 //   it is the compiler's runtime of Fortran or OpenMP, and the program or a private library needs it
 //   it is the Python interpreter, and the program has it as a library (fgmpi-python)

@@ -1,6 +1,7 @@
 # Libraries with state are private without being named: which are found, and what each rank then sees.
 set -u
 bin=$1 work=$2/libraries.dir
+source=$(cd "$(dirname "$0")" && pwd)
 fail() { echo "libraries.sh: $*" >&2; cat "$work/out" >&2; exit 1; }
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
 touch out
@@ -168,4 +169,36 @@ FGMPI_VERBOSE=1 timeout 100 "$bin/mpiexec" -n 2 -nfg 3 ./user >out 2>&1 || fail 
   fail "FGMPI_VERBOSE does not say it, or not once"
 timeout 100 "$bin/mpiexec" -v -n 2 -nfg 3 ./plain >out 2>&1 || fail "-v: status $?"
 [ "$(grep -c '^fgmpi: each of the 3 ranks of a process has images of the program: 2 mappings' out)" = 1 ] || fail "-v"
+# A library that knows nothing of MPI, called by a program without variables of its own.
+echo 'static int sum = 1; int add(int x) { return sum += x; }' >alone.c
+library libalone.so alone.c
+cat >caller.c <<'END'
+#include <mpi.h>
+int add(int);
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  add(rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const int wrong = add(rank) != 1 + 2 * rank;
+  return MPI_Finalize() || wrong;
+}
+END
+"$bin/mpicc" caller.c -o caller -L. -lalone -Wl,-rpath,"$work" || fail "caller"
+for shape in "-n 4" "-n 1 -nfg 4" "-n 2 -nfg 64"; do
+  timeout 100 "$bin/mpiexec" $shape ./caller >out 2>&1 || fail "caller, $shape: state is shared"
+done
+FGMPI_PRIVATIZE_LIBS=-libalone timeout 100 "$bin/mpiexec" -n 1 -nfg 4 ./caller >out 2>&1 && fail "-libalone: it is private"
+"$bin/fgmpi-info" -libs ./caller >out 2>&1
+line libalone.so 'the program calls add, and it has variables'
+# Serial HDF5, where it is installed: closed by one rank, it stays open for the others.
+hdf5=$(ls -d /usr/lib/*/hdf5/serial 2>/dev/null | head -1)
+if [ -n "$hdf5" ] && [ -e /usr/include/hdf5/serial/hdf5.h ]; then
+  "$bin/mpicc" -I/usr/include/hdf5/serial "$source/hdf5/serial.c" -o hdf5 -L"$hdf5" -lhdf5 || fail "hdf5/serial.c"
+  for shape in "-n 4" "-n 1 -nfg 4" "-n 2 -nfg 32"; do
+    timeout 100 "$bin/mpiexec" $shape ./hdf5 "$work" >out 2>&1 || fail "HDF5, $shape"
+    grep -q HDF5-DIAG out && fail "HDF5, $shape: one rank closed another one's files"
+  done
+fi
 echo " No Errors"
