@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -360,7 +361,25 @@ FGMPI_INTERPOSE [[noreturn]] void thrd_exit(int value) {
   __builtin_unreachable();
 }
 
+#ifndef __SANITIZE_THREAD__
+extern "C" __attribute__((weak)) void* __tsan_get_current_report();
+
+/// A program with ThreadSanitizer that mpiexec has not refused: the sanitizer registers its end before anything else runs, and
+/// would crash in our functions, which use its own.
+static void refuse_thread_sanitizer() {
+  static constexpr char kWords[] =
+      "fgmpi: the program is built with ThreadSanitizer, which knows threads, but not ranks that "
+      "take "
+      "turns on one; allowed are -fsanitize=address, leak and undefined\n";
+  syscall(SYS_write, STDERR_FILENO, kWords, sizeof kWords - 1);
+  syscall(SYS_exit_group, 1);
+}
+#endif
+
 FGMPI_INTERPOSE int __cxa_atexit(void (*function)(void*), void* argument, void* dso) {
+#ifndef __SANITIZE_THREAD__
+  if (__builtin_expect(__tsan_get_current_report != nullptr, 0)) refuse_thread_sanitizer();
+#endif
   if (add({Handler::kAtExit, {function}, argument}, dso)) return 0;
   static auto* real = next_symbol<int(void (*)(void*), void*, void*)>("__cxa_atexit");
   return real(function, argument, dso);

@@ -37,6 +37,9 @@ if [ -x program_address ]; then
 fi
 if "$bin/mpicc" -g -O1 -fsanitize=thread program.c -o program_thread >out 2>&1; then
   timeout 100 "$bin/mpiexec" -n 2 -nfg 3 ./program_thread >out 2>&1 && fail "thread: not refused"
+  ./program_thread >alone 2>&1 && fail "thread, without mpiexec: not refused"
+  grep -q '^fgmpi: the program is built with ThreadSanitizer, .*; allowed are -fsanitize=address' alone ||
+    fail "thread, without mpiexec: not said"
   grep -q '^mpiexec: .*program_thread: is built with ThreadSanitizer, .*; allowed are -fsanitize=address' out || fail "thread: not said"
 fi
 echo " No Errors"
