@@ -171,17 +171,15 @@ class Replayer final : public Chooser {
   explicit Replayer(Witness witness) : witness_(std::move(witness)) {}
 
   size_t choose(const std::vector<Choice>& choices) override {
-    const auto wanted = witness_.choices.find(point_++);
-    if (wanted == witness_.choices.end()) return 0;
-    for (size_t i = 0; i < choices.size(); ++i)
-      if (choices[i].kind == wanted->second.kind && choices[i].same_operation(wanted->second) &&
-          choices[i].same_message(wanted->second))
-        return i;
-    std::fprintf(stderr,
-                 "fgmpi: replay: choice %u of the witness (%s) is not possible here: the program "
-                 "or its input is another one\n",
-                 wanted->first, words_of(wanted->second).c_str());
-    return 0;
+    bool missing = false;
+    const uint32_t point = point_++;
+    const size_t index = index_of_forced(witness_.choices, point, choices, &missing);
+    if (missing)
+      std::fprintf(stderr,
+                   "fgmpi: replay: choice %u of the witness (%s) is not possible here: the program "
+                   "or its input is another one\n",
+                   point, words_of(witness_.choices.at(point)).c_str());
+    return index;
   }
   void tell_past(const EventSet&) override {}
   void tell_race(const Race&) override {}

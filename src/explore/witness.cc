@@ -47,6 +47,18 @@ std::string words_of(const Choice& c) {
                 c.source, c.tag, c.number);
 }
 
+size_t index_of_forced(const std::map<uint32_t, Choice>& forced, uint32_t point,
+                       const std::vector<Choice>& choices, bool* missing) {
+  const auto wanted = forced.find(point);
+  if (wanted == forced.end()) return 0;
+  const Choice& w = wanted->second;
+  for (size_t i = 0; i < choices.size(); ++i)
+    if (choices[i].kind == w.kind && choices[i].same_operation(w) && choices[i].same_message(w))
+      return i;
+  if (missing) *missing = true;
+  return 0;
+}
+
 std::string Witness::to_text() const {
   std::string text = format("%s\nranks %u\n", kHead, ranks);
   for (const std::string& word : words) text += "word " + word + "\n";

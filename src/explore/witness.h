@@ -34,6 +34,9 @@ struct Witness {
   static Status parse(std::string_view text, Witness* out);
 };
 
+/// The index of the choice that is forced at this point, else 0. *missing, if given: it is not possible here.
+size_t index_of_forced(const std::map<uint32_t, Choice>& forced, uint32_t point,
+                       const std::vector<Choice>& choices, bool* missing = nullptr);
 /// The choice as a line of a witness has it, from its kind on.
 std::string words_of(const Choice& choice);
 

@@ -204,6 +204,7 @@ class Parser {
     }
     if (name == "check-report") return report_of_checks(plan);
     if (name == "replay") return replay(plan);
+    if (name == "fuzz") return fuzzing(plan);
     if (name == "explore" || name.starts_with("explore=")) return exploration(name, plan);
     if (name == "info" || name == "configfile") programless_ = true;
     return pass_on(name, s);
@@ -247,6 +248,20 @@ class Parser {
                    "behind it",
                    option.c_str(), static_cast<long long>(kMaxNumber));
     (time ? plan->explore.seconds : plan->explore.executions) = *number;
+    return {};
+  }
+
+  /// -fuzz N; with -explore=60s, too: for so long at most.
+  Status fuzzing(Plan* plan) {
+    const std::string& option = words_[at_++];
+    if (at_ == words_.size()) return missing(option);
+    const auto number = parse_int(words_[at_]);
+    if (!number || *number < 1 || *number > kMaxNumber)
+      return error(MPI_ERR_ARG, "-fuzz %s: allowed is a number of executions from 1 to %lld",
+                   words_[at_].c_str(), static_cast<long long>(kMaxNumber));
+    ++at_;
+    plan->explore.wanted = true;
+    plan->explore.seeds = *number;
     return {};
   }
 

@@ -42,6 +42,7 @@ struct Plan {
   struct Explore {
     bool wanted = false;
     int64_t executions = 0, seconds = 0;  ///< bounds; 0: none
+    int64_t seeds = 0;                    ///< -fuzz
     int64_t ranks = 0;                    ///< all in one process
     Words program;
     std::vector<std::pair<std::string, std::string>> variables;  ///< set for it only

@@ -56,6 +56,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -progress         shows on the terminal how far the job is
   -explore          tries all orders that make a difference, with all ranks in one process: docs/exploring.md
   -explore=60s      for so long; -explore=10000: so many executions
+  -fuzz N           N executions in orders that are drawn, rare ones more often; findings and witnesses as of -explore
   -replay FILE      repeats an execution that -explore has left a witness of; "-replay FILE gdb --args program" in gdb
   -help, -version   this text; the version
 
@@ -136,6 +137,7 @@ int explore(const Plan& plan, const std::string& folder) {
   fgmpi::explore::Bounds bounds;
   bounds.executions = static_cast<uint64_t>(plan.explore.executions);
   bounds.seconds = plan.explore.seconds;
+  bounds.fuzz = static_cast<uint64_t>(plan.explore.seeds);
   bounds.jobs = static_cast<uint32_t>(fgmpi::usable_processors());
   environment::set(environment::kExploreFolder, folder.c_str());
   int status = 1;

@@ -20,6 +20,15 @@ explored 0 6 4 probes
 explored 0 1 3 two_tags
 explored 86 6 4 bad_end
 grep -q "ends with status 3" out && grep -q "in 2 of 6 executions" out || fail "status of the program"
+# Half of the seeds would be enough to find one order of 120 by PCT's bound; the witness is shrunk to few choices.
+run 86 -fuzz 400 -n 6 "$programs" rare_deadlock
+grep -q "deadlock: ranks wait for ever" out || fail "the rare deadlock by -fuzz"
+grep -qE "400 executions.* different orders by 400 seeds: not all executions explored" out || fail "words of -fuzz"
+run 86 -replay programs-1.witness
+grep -q "deadlock: ranks wait for ever" out || fail "replay of what -fuzz found"
+[ "$(grep -c ^choice programs-1.witness)" -le 4 ] || fail "the witness of -fuzz is not shrunk"
+run 1 -fuzz 0 -n 2 "$programs"
+run 1 -fuzz
 run 86 -explore=10 -n 6 "$programs" senders
 grep -qE "10 executions.*not all executions explored: ended by its bound" out || fail "bound"
 run 1 -explore=0 -n 2 "$programs"

@@ -14,15 +14,19 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "base/clock.h"
 #include "base/environment.h"
+#include "base/hash.h"
 #include "base/strings.h"
 #include "explore/channel.h"
 #include "tools/explore/findings.h"
+#include "tools/explore/fuzz.h"
 #include "tools/explore/tree.h"
 #include "tools/findings/finding.h"
 
@@ -32,8 +36,10 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 /// An execution that has run so long since its starting point becomes one where it is: a fork costs about as much.
 constexpr int64_t kWorthKeeping = 2'000'000;
-constexpr size_t kMostStartingPoints = 32;  ///< each is a process with the memory of the program
-constexpr int64_t kStuck = 60 * kSecond;    ///< without a word
+constexpr size_t kMostStartingPoints = 32;   ///< each is a process with the memory of the program
+constexpr int64_t kStuck = 60 * kSecond;     ///< without a word
+constexpr int64_t kShrinking = 2 * kSecond;  ///< for each finding
+constexpr size_t kMostShrunk = 20;
 constexpr int64_t kProgress = kSecond, kProgressToFile = 10 * kSecond;
 
 volatile sig_atomic_t g_interrupted = 0;
@@ -53,12 +59,16 @@ struct Peer {
 };
 using PeerRef = std::shared_ptr<Peer>;
 
+using Pick = std::function<size_t(uint32_t point, const std::vector<Choice>&)>;
+
 struct Execution {
   uint32_t number = 0;
   Path path;             ///< to the point behind the last event that is decided
   size_t at = 0;         ///< the point that its next question is asked at
   bool resumes = false;  ///< it has been forked at a point whose question is answered already
   bool redundant = false, ended = false, stuck = false, cut = false;
+  Pick pick;  ///< decides instead of the tree
+  bool is_trial = false;
   PeerRef peer, parent;
   std::vector<pid_t> lineage;
   int64_t since = 0;  ///< its starting point
@@ -78,6 +88,12 @@ class Explorer {
   Status start_program();
   void hand_out();
   void begin(const NodeRef& target);
+  void begin_alone(Pick pick, bool is_trial);
+  void begin_next();
+  bool has_next() const;
+  bool shows(const Example& example, const std::map<uint32_t, Choice>& forced);
+  void shrink(Example* example);
+  void shrink_all();
   PeerRef starting_point(const NodeRef& target);
   void wait_for_words();
   void accept_peer();
@@ -92,6 +108,7 @@ class Explorer {
   void on_gone(const PeerRef& peer);
   void ask_for_end(const PeerRef& parent, pid_t pid);
   void on_end(pid_t pid, int status);
+  void note_order(const Execution& e);
   void stop_stuck();
   void show_progress(bool last);
   bool in_bounds() const;
@@ -111,6 +128,11 @@ class Explorer {
   std::map<uint32_t, ExecutionRef> running_;
   uint32_t begun_ = 0;
   uint64_t redundant_ = 0, deepest_ = 0;
+  uint64_t length_ = 0;        ///< -fuzz: of the first execution
+  uint64_t seeds_ = 0;         ///< -fuzz: begun
+  std::set<uint64_t> orders_;  ///< -fuzz: that were seen
+  Shown trial_;
+  std::map<uint32_t, Choice> trial_forced_;
   int64_t started_ = 0, shown_ = 0;
   std::string failure_;  ///< why exploration cannot go on
   bool diverged_ = false, limited_ = false;
@@ -185,8 +207,28 @@ void Explorer::give_up(const std::string& why) {
 // ---- Executions ---------------------------------------------------------------------------------
 
 void Explorer::hand_out() {
-  while (root_ && running_.size() < bounds_.jobs && tree_.has_next() && in_bounds())
-    begin(tree_.next());
+  while (root_ && running_.size() < bounds_.jobs && has_next() && in_bounds()) begin_next();
+}
+
+bool Explorer::has_next() const {
+  if (bounds_.fuzz == 0) return tree_.has_next();
+  // The first execution shows how long they are, which the schedulers of the others need.
+  return seeds_ < bounds_.fuzz && (seeds_ != 1 || running_.empty());
+}
+
+void Explorer::begin_next() {
+  if (bounds_.fuzz == 0) return begin(tree_.next());
+  auto scheduler = std::make_shared<PriorityScheduler>(seeds_++, length_);
+  begin_alone([scheduler](uint32_t, const std::vector<Choice>& c) { return scheduler->pick(c); },
+              false);
+}
+
+/// From the first process, decided by `pick`.
+void Explorer::begin_alone(Pick pick, bool is_trial) {
+  begin(std::make_shared<Node>());
+  Execution& e = *running_.at(begun_);
+  e.pick = std::move(pick);
+  e.is_trial = is_trial;
 }
 
 /// The process nearest to the point.
@@ -237,6 +279,15 @@ void Explorer::answer(Execution& e) {
 
 void Explorer::on_question(Execution& e, std::vector<Choice> choices) {
   const NodeRef node = e.path.at(e.at);
+  if (e.pick) {
+    auto next = std::make_shared<Node>();
+    next->parent = node;
+    next->depth = node->depth + 1;
+    next->via = e.pick(node->depth, choices);
+    node->choices = std::move(choices);
+    e.path.push_back(std::move(next));
+    return answer(e);
+  }
   if (e.at + 1 < e.path.size()) {
     if (choices == node->choices) return answer(e);
     diverged_ = e.cut = true;
@@ -312,14 +363,85 @@ void Explorer::on_end(pid_t pid, int status) {
   const ExecutionRef e = found->second;
   running_.erase(found);
   if (e->cut) return;
-  if (e->redundant) {
+  if (e->redundant && !e->is_trial) {
     ++redundant_;
     return findings_.forget(pid);
   }
   Ending ending{status, e->stuck, e->lineage, {}};
   for (size_t k = 0; k + 1 < e->path.size() && k < e->at; ++k)
     if (e->path[k + 1]->via != 0) ending.forced[static_cast<uint32_t>(k)] = e->path[k + 1]->event();
+  if (e->is_trial) {
+    trial_ = findings_.look(ending);
+    trial_forced_ = std::move(ending.forced);
+    return findings_.forget(pid);
+  }
+  if (e->pick) note_order(*e);
   findings_.take(ending);
+}
+
+/// Of an execution of -fuzz: a seed may lead to what another has led to.
+void Explorer::note_order(const Execution& e) {
+  uint64_t order = 0;
+  for (size_t k = 1; k < e.path.size(); ++k)
+    order = mix(order, hash_text(words_of(e.path[k]->event())));
+  orders_.insert(order);
+  deepest_ = std::max<uint64_t>(deepest_, e.path.size() - 1);
+  if (length_ == 0) length_ = e.path.size();
+}
+
+// ---- Shrinking ----------------------------------------------------------------------------------
+
+/// Runs the program with these choices forced, the first one elsewhere, as -replay does. Does it show the same? Then
+/// trial_forced_ are those that were possible.
+bool Explorer::shows(const Example& example, const std::map<uint32_t, Choice>& forced) {
+  trial_ = {};
+  begin_alone(
+      [forced](uint32_t point, const std::vector<Choice>& choices) {
+        return index_of_forced(forced, point, choices);
+      },
+      true);
+  while (!running_.empty() && failure_.empty() && !g_interrupted) {
+    wait_for_words();
+    stop_stuck();
+  }
+  return example.shown.finding ? trial_.finding == example.shown.finding
+                               : trial_.output == example.shown.output;
+}
+
+/// Without n choices from the at-th on. `moves`: what they decided does not happen at all, so that the points behind come
+/// earlier.
+std::map<uint32_t, Choice> without(const std::map<uint32_t, Choice>& forced, size_t at, size_t n,
+                                   bool moves) {
+  std::map<uint32_t, Choice> fewer;
+  size_t i = 0;
+  for (const auto& [point, choice] : forced) {
+    if (i < at) fewer[point] = choice;
+    if (i >= at + n) fewer[moves ? point - static_cast<uint32_t>(n) : point] = choice;
+    ++i;
+  }
+  return fewer;
+}
+
+/// Leaves out forced choices, half of them at once, then fewer, down to one, as long as the execution shows the same.
+void Explorer::shrink(Example* example) {
+  const int64_t until = now_ns() + kShrinking;
+  for (size_t piece = example->forced.size(); piece >= 1; piece /= 2)
+    for (size_t at = 0; at < example->forced.size() && now_ns() < until;) {
+      const size_t before = example->forced.size(), n = std::min(piece, before - at);
+      bool fewer = false;
+      for (bool moves : {false, true})
+        fewer = fewer || (shows(*example, without(example->forced, at, n, moves)) &&
+                          trial_forced_.size() < before);
+      if (fewer)
+        example->forced = trial_forced_;
+      else
+        at += n;
+    }
+}
+
+void Explorer::shrink_all() {
+  for (Example* example : findings_.examples(kMostShrunk))
+    if (!g_interrupted && failure_.empty()) shrink(example);
 }
 
 void Explorer::stop_stuck() {
@@ -374,7 +496,7 @@ bool Explorer::take_word(const PeerRef& peer, const uint8_t* bytes, size_t size)
   if (!e) return true;
   e->heard = now_ns();
   const bool is_new =
-      e->at + 1 == e->path.size();  // an execution before this one has told the rest
+      !e->pick && e->at + 1 == e->path.size();  // an execution before this one has told the rest
   if (word == Word::kPast) {
     const EventSet past = read_set(&in);
     if (!in.failed() && is_new) tree_.set_past(e->path, past);
@@ -441,6 +563,10 @@ std::string Explorer::last_words() const {
     text += format(" (and %llu cut that were equivalent to others)",
                    static_cast<unsigned long long>(redundant_));
   text += format(", %zu finding%s: ", findings_.count(), findings_.count() == 1 ? "" : "s");
+  if (bounds_.fuzz > 0 && failure_.empty())
+    return text + format("%zu different orders by %llu seeds%s: not all executions explored",
+                         orders_.size(), static_cast<unsigned long long>(seeds_),
+                         seeds_ < bounds_.fuzz ? ", ended early" : "");
   const size_t left = tree_.planned() + running_.size() + !tree_.started();
   if (!failure_.empty()) return text + "not all executions explored: " + failure_;
   if (diverged_)
@@ -478,6 +604,8 @@ Status Explorer::run(int* exit_status) {
                    program_.words[0].c_str());
     }
   }
+  const std::string last = last_words();
+  shrink_all();
   show_progress(true);
   std::fwrite(findings_.first_output().data(), 1, findings_.first_output().size(), stdout);
   std::fflush(stdout);
@@ -486,7 +614,7 @@ Status Explorer::run(int* exit_status) {
   witness.words = program_.words;
   const std::string& name = program_.words[0];
   std::fputs(findings_.report(name.substr(name.rfind('/') + 1), witness).c_str(), stderr);
-  std::fprintf(stderr, "%s\n", last_words().c_str());
+  std::fprintf(stderr, "%s\n", last.c_str());
   *exit_status = findings_.count() > 0 ? findings::kStatusWithFindings : failure_.empty() ? 0 : 1;
   return {};
 }

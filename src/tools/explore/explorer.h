@@ -23,7 +23,8 @@ struct Program {
 struct Bounds {
   uint64_t executions = 0;  ///< at most so many; 0: all
   int64_t seconds = 0;      ///< at most so long; 0: until the end
-  uint32_t jobs = 1;        ///< executions at once
+  uint64_t fuzz = 0;  ///< not the tree of choices, but so many seeds of a random scheduler (fuzz.h)
+  uint32_t jobs = 1;  ///< executions at once
 };
 
 /// Explores, with everything written to standard output and errors, and returns mpiexec's exit status: 86 with findings.

@@ -63,48 +63,78 @@ std::vector<std::string> sorted_lines(const std::string& text) {
   return lines;
 }
 
-void Findings::show(uint64_t key, const Ending& ending, const std::string& text) {
-  auto [at, fresh] = shown_.try_emplace(key);
-  ++at->second.executions;
-  if (!fresh && at->second.forced.size() <= ending.forced.size()) return;
-  if (fresh) order_.push_back(key);
-  at->second.text = text;
-  at->second.forced = ending.forced;
+bool Findings::add(std::map<uint64_t, Example>* to, uint64_t key, const Ending& ending,
+                   const Shown& shown) {
+  auto [at, fresh] = to->try_emplace(key);
+  Example& e = at->second;
+  ++e.executions;
+  if (!fresh && e.forced.size() <= ending.forced.size()) return false;
+  e.shown = shown;
+  e.forced = ending.forced;
+  constexpr size_t kKept = 32;  // texts of more outputs are shown nowhere
+  if (to->size() > kKept) e.shown.output_text.clear(), e.shown.errors.clear();
+  return true;
+}
+
+Shown Findings::look(const Ending& ending) {
+  const pid_t pid = ending.lineage.back();
+  Shown shown;
+  shown.output_text = read_file(output_path(folder_, "out", pid));
+  shown.errors = read_file(output_path(folder_, "err", pid));
+  auto report = std::make_shared<findings::Report>();
+  for (pid_t each : ending.lineage)
+    report->read_text(read_file(findings::spool_path(folder_, each)));
+  if (report->count() > 0) {
+    // All that one execution shows is one finding here: parts of a deadlock belong together.
+    std::vector<uint64_t> keys = report->keys();
+    std::sort(keys.begin(), keys.end());
+    shown.finding = keys.size();
+    for (uint64_t each : keys) shown.finding = mix(shown.finding, each);
+    shown.report = std::move(report);
+  } else if (ending.status != 0 || ending.stuck) {
+    shown.finding = hash_text(words_of_end(ending));
+  }
+  if (ending.status == 0 && !ending.stuck) {
+    for (const std::string& line : sorted_lines(shown.output_text))
+      shown.output = hash_text(line, shown.output + 1);
+    shown.output += shown.output == 0;
+  }
+  return shown;
 }
 
 void Findings::take(const Ending& ending) {
   ++executions_;
-  const pid_t pid = ending.lineage.back();
-  const std::string out = output_path(folder_, "out", pid), err = output_path(folder_, "err", pid);
-  const std::string output = read_file(out), errors = read_file(err);
+  const Shown shown = look(ending);
   if (executions_ == 1) {
-    first_output_ = output;
-    first_errors_ = errors;
+    first_output_ = shown.output_text;
+    first_errors_ = shown.errors;
   }
-  findings::Report report;
-  for (pid_t each : ending.lineage)
-    report.read_text(read_file(findings::spool_path(folder_, each)));
-  if (report.count() > 0) {
-    // All that one execution shows is one finding here: parts of a deadlock belong together.
-    std::vector<uint64_t> keys = report.keys();
-    std::sort(keys.begin(), keys.end());
-    uint64_t key = keys.size();
-    for (uint64_t each : keys) key = mix(key, each);
-    if (!shown_.contains(key)) report.resolve();
-    show(key, ending, shown_.contains(key) ? shown_[key].text : report.to_text());
-  } else if (ending.status != 0 || ending.stuck) {
-    const std::string words = words_of_end(ending);
-    show(hash_text(words), ending, "fgmpi: explore: " + words + "\n" + tail_of(errors));
+  if (shown.finding) {
+    const bool known = shown_.contains(shown.finding);
+    if (!known) order_.push_back(shown.finding);
+    const bool simpler = add(&shown_, shown.finding, ending, shown);
+    Example& e = shown_[shown.finding];
+    if (!known && shown.report) {
+      shown.report->resolve();
+      e.text = shown.report->to_text();
+    } else if (simpler && !shown.report) {
+      e.text = "fgmpi: explore: " + words_of_end(ending) + "\n" + tail_of(shown.errors);
+    }
+    e.shown.report = nullptr;
   }
-  if (ending.status == 0 && !ending.stuck) {
-    uint64_t digest = 0;
-    for (const std::string& line : sorted_lines(output)) digest = hash_text(line, digest + 1);
-    auto [at, fresh] = outputs_.try_emplace(digest);
-    ++at->second.executions;
-    if (fresh) at->second.text = output;
-    if (fresh || ending.forced.size() < at->second.forced.size()) at->second.forced = ending.forced;
-  }
-  forget(pid);
+  if (shown.output && add(&outputs_, shown.output, ending, shown))
+    outputs_[shown.output].text =
+        format("output %016llx", static_cast<unsigned long long>(shown.output));
+  forget(ending.lineage.back());
+}
+
+std::vector<Example*> Findings::examples(size_t most) {
+  std::vector<Example*> all;
+  for (uint64_t key : order_) all.push_back(&shown_.at(key));
+  if (outputs_.size() > 1)
+    for (auto& [digest, example] : outputs_) all.push_back(&example);
+  all.resize(std::min(all.size(), most));
+  return all;
 }
 
 void Findings::forget(pid_t pid) {
@@ -128,7 +158,7 @@ std::string Findings::report(const std::string& prefix, const Witness& program) 
             (written.ok() ? "repeat it: mpiexec -replay " + path : written.what()) + "\n";
   };
   for (uint64_t key : order_) {
-    const Shown& s = shown_.at(key);
+    const Example& s = shown_.at(key);
     text += s.text;
     write(s.text.substr(0, s.text.find('\n')), s.forced, s.executions);
   }
@@ -137,10 +167,8 @@ std::string Findings::report(const std::string& prefix, const Witness& program) 
       format("fgmpi: explore: outputs: %zu different outputs; the order of lines does not count\n",
              outputs_.size());
   for (const auto& [digest, output] : outputs_) {
-    text += format("fgmpi:   output %016llx:\n", static_cast<unsigned long long>(digest));
-    text += tail_of(output.text);
-    write(format("output %016llx", static_cast<unsigned long long>(digest)), output.forced,
-          output.executions);
+    text += "fgmpi:   " + output.text + ":\n" + tail_of(output.shown.output_text);
+    write(output.text, output.forced, output.executions);
     if (number >= 20) {
       text += "fgmpi:   and others\n";
       break;

@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "explore/witness.h"
+#include "tools/findings/report.h"
 
 namespace fgmpi::explore {
 
@@ -21,16 +23,36 @@ struct Ending {
   std::map<uint32_t, Choice> forced;  ///< its choices that were not the first there was
 };
 
+/// What an execution has shown.
+struct Shown {
+  uint64_t finding = 0;  ///< a key; 0: nothing
+  uint64_t output = 0;   ///< a digest; 0: it did not end well
+  std::string output_text, errors;
+  std::shared_ptr<findings::Report> report;  ///< nullptr: the checker has found nothing
+};
+
+/// A finding, or one of several outputs, with the execution that is to show it.
+struct Example {
+  Shown shown;
+  std::string text;  ///< its first line is the witness's
+  uint64_t executions = 0;
+  std::map<uint32_t, Choice> forced;
+};
+
 class Findings {
  public:
   explicit Findings(std::string folder) : folder_(std::move(folder)) {}
   /// Reads what the execution has left, and removes its files of output unless they are shown later.
   void take(const Ending& ending);
+  /// The same without counting it.
+  Shown look(const Ending& ending);
   /// Removes what a process has left.
   void forget(pid_t pid);
   /// Findings and outputs that differ, as mpiexec counts them.
   size_t count() const { return shown_.size() + (outputs_.size() > 1); }
   uint64_t executions() const { return executions_; }
+  /// What is to be reported, at most so many, to be shrunk.
+  std::vector<Example*> examples(size_t most);
   /// Writes a witness for each, PREFIX-N.witness. The text for standard errors.
   std::string report(const std::string& prefix, const Witness& program) const;
   /// What the first execution has written.
@@ -38,23 +60,15 @@ class Findings {
   const std::string& first_errors() const { return first_errors_; }
 
  private:
-  struct Shown {
-    std::string text;  ///< its first line is the witness's
-    uint64_t executions = 0;
-    std::map<uint32_t, Choice> forced;
-  };
-  struct Output {
-    std::string text;
-    uint64_t executions = 0;
-    std::map<uint32_t, Choice> forced;
-  };
-  void show(uint64_t key, const Ending& ending, const std::string& text);
+  /// True: it is the first of this key, or simpler than those before.
+  static bool add(std::map<uint64_t, Example>* to, uint64_t key, const Ending& ending,
+                  const Shown& shown);
 
   std::string folder_;
   uint64_t executions_ = 0;
-  std::map<uint64_t, Shown> shown_;  ///< by key
+  std::map<uint64_t, Example> shown_;  ///< by key
   std::vector<uint64_t> order_;
-  std::map<uint64_t, Output> outputs_;  ///< by digest
+  std::map<uint64_t, Example> outputs_;  ///< by digest
   std::string first_output_, first_errors_;
 };
 
