@@ -205,6 +205,7 @@ class Parser {
     if (name == "check-report") return report_of_checks(plan);
     if (name == "replay") return replay(plan);
     if (name == "fuzz") return fuzzing(plan);
+    if (name == "resume") return resuming(plan);
     if (name == "explore" || name.starts_with("explore=")) return exploration(name, plan);
     if (name == "info" || name == "configfile") programless_ = true;
     return pass_on(name, s);
@@ -265,6 +266,17 @@ class Parser {
     return {};
   }
 
+  Status resuming(Plan* plan) {
+    const std::string& option = words_[at_++];
+    if (at_ == words_.size()) return missing(option);
+    plan->explore.wanted = true;
+    plan->explore.resumed = words_[at_++];
+    if (plan->explore.resumed.empty())
+      return error(MPI_ERR_ARG, "-resume: allowed is the name of a file");
+    programless_ = true;
+    return {};
+  }
+
   Status replay(Plan* plan) {
     const std::string& option = words_[at_++];
     if (at_ == words_.size()) return missing(option);
@@ -287,12 +299,24 @@ class Parser {
     return {};
   }
 
+  /// -resume: the file says what there was beside -explore.
+  static Status check_alone(const Section& s, const Plan& plan) {
+    if (!s.program.empty() || s.processes || s.nfg || s.ranks || !s.options.empty() ||
+        plan.explore.seeds)
+      return error(MPI_ERR_ARG,
+                   "-resume %s: allowed beside it are -explore=60s, -explore=10000 and "
+                   "-check=KIND,...; the file says the rest",
+                   plan.explore.resumed.c_str());
+    return {};
+  }
+
   /// All ranks run in one process, which hydra does not start.
   Status set_up_exploration(Plan* plan) {
     if (sections_.size() != 1)
       return error(MPI_ERR_ARG, "-explore: %zu programs are given; allowed is one",
                    sections_.size());
     Section& s = sections_[0];
+    if (!plan->explore.resumed.empty()) return check_alone(s, *plan);
     s.nfg = s.ranks ? s.ranks : std::max<int64_t>(s.processes, 1) * std::max<int64_t>(s.nfg, 1);
     s.ranks = 0;
     s.processes = 1;

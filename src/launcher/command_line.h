@@ -42,6 +42,7 @@ struct Plan {
   struct Explore {
     bool wanted = false;
     int64_t executions = 0, seconds = 0;  ///< bounds; 0: none
+    std::string resumed;                  ///< -resume: the file, which says the program
     int64_t seeds = 0;                    ///< -fuzz
     int64_t ranks = 0;                    ///< all in one process
     Words program;

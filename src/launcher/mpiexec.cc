@@ -56,6 +56,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -progress         shows on the terminal how far the job is
   -explore          tries all orders that make a difference, with all ranks in one process: docs/exploring.md
   -explore=60s      for so long; -explore=10000: so many executions
+  -resume FILE      goes on with an exploration that its bound or Ctrl-C has cut
   -fuzz N           N executions in orders that are drawn, rare ones more often; findings and witnesses as of -explore
   -replay FILE      repeats an execution that -explore has left a witness of; "-replay FILE gdb --args program" in gdb
   -help, -version   this text; the version
@@ -134,7 +135,16 @@ int explore(const Plan& plan, const std::string& folder) {
   program.words = plan.explore.program;
   program.variables = plan.explore.variables;
   program.ranks = static_cast<uint32_t>(plan.explore.ranks);
+  if (!plan.explore.resumed.empty()) {
+    program = {};
+    const fgmpi::Status read = fgmpi::explore::read_saved(plan.explore.resumed, &program);
+    if (!read.ok()) {
+      std::fprintf(stderr, "mpiexec: %s\n", read.what().c_str());
+      return 1;
+    }
+  }
   fgmpi::explore::Bounds bounds;
+  bounds.resumed = plan.explore.resumed;
   bounds.executions = static_cast<uint64_t>(plan.explore.executions);
   bounds.seconds = plan.explore.seconds;
   bounds.fuzz = static_cast<uint64_t>(plan.explore.seeds);

@@ -7,6 +7,7 @@ explored 86 24 5 senders
 grep -q "24 different outputs" out || fail "outputs of 24 orders"
 explored 86 120 6 rare_deadlock
 grep -q "deadlock: ranks wait for ever" out && grep -q "in 1 of 120 executions" out || fail "the one deadlock"
+grep -q "at .*programs.c:[0-9]* (receive_any)" out || fail "the line of the deadlock"
 run 86 -replay programs-1.witness
 grep -q "deadlock: ranks wait for ever" out || fail "replay of the deadlock"
 explored 86 2 4 late_message
@@ -31,6 +32,20 @@ run 1 -fuzz 0 -n 2 "$programs"
 run 1 -fuzz
 run 86 -explore=10 -n 6 "$programs" senders
 grep -qE "10 executions.*not all executions explored: ended by its bound" out || fail "bound"
+# What a bound has cut goes on from the file, until all is explored; the numbers are those of one run.
+run 0 -explore=10 -n 6 "$programs" rare_deadlock
+grep -q "go on with what is left: mpiexec -resume programs.exploration" out || fail "words of what is left"
+run 0 -resume programs.exploration -explore=50
+grep -q "60 executions, 0 findings: not all" out || fail "the bound of what goes on"
+run 86 -resume programs.exploration
+grep -q "in 1 of 120 executions" out && grep -q ": all executions explored" out || fail "what went on"
+timeout -s INT 1 "$bin/mpiexec" -explore -n 9 "$programs" senders >out 2>&1
+grep -q "interrupted with" out && grep -q "mpiexec -resume programs.exploration" out || fail "an interrupt keeps what is left"
+grep -q "different outputs" out && [ -s programs-2.witness ] || fail "an interrupt keeps the findings"
+head -c 1000 programs.exploration >broken.exploration
+run 1 -resume broken.exploration
+run 1 -resume missing.exploration
+run 1 -resume programs.exploration -n 2
 run 1 -explore=0 -n 2 "$programs"
 run 1 -explore -n 2 -f hosts "$programs"
 run 1 -explore -n 2 "$programs" : -n 2 "$programs"

@@ -14,7 +14,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <list>
 #include <map>
 #include <memory>
@@ -50,9 +52,10 @@ struct Peer {
   pid_t pid = 0;
   Bytes in;  ///< what has come of the next words
   bool gone = false;
-  bool starts = false;  ///< a starting point
-  NodeRef node;         ///< where it stands; nullptr: before the program
-  int64_t used = 0;     ///< when an execution began there
+  bool starts = false;         ///< a starting point
+  NodeRef node;                ///< where it stands; nullptr: before the program
+  std::vector<pid_t> lineage;  ///< what executions that it forks were before
+  int64_t used = 0;            ///< when an execution began there
   ~Peer() {
     if (fd >= 0) close(fd);
   }
@@ -108,6 +111,8 @@ class Explorer {
   void on_gone(const PeerRef& peer);
   void ask_for_end(const PeerRef& parent, pid_t pid);
   void on_end(pid_t pid, int status);
+  Status resume();
+  void save() const;
   void note_order(const Execution& e);
   void stop_stuck();
   void show_progress(bool last);
@@ -128,6 +133,7 @@ class Explorer {
   std::map<uint32_t, ExecutionRef> running_;
   uint32_t begun_ = 0;
   uint64_t redundant_ = 0, deepest_ = 0;
+  uint64_t resumed_ = 0;       ///< executions of the file that is gone on with
   uint64_t length_ = 0;        ///< -fuzz: of the first execution
   uint64_t seeds_ = 0;         ///< -fuzz: begun
   std::set<uint64_t> orders_;  ///< -fuzz: that were seen
@@ -195,7 +201,7 @@ Execution* Explorer::execution_of(const PeerRef& peer) {
 bool Explorer::in_bounds() const {
   if (g_interrupted || !failure_.empty()) return false;
   if (bounds_.executions &&
-      findings_.executions() + redundant_ + running_.size() >= bounds_.executions)
+      findings_.executions() + redundant_ - resumed_ + running_.size() >= bounds_.executions)
     return false;
   return !bounds_.seconds || now_ns() - started_ < bounds_.seconds * kSecond;
 }
@@ -246,6 +252,7 @@ void Explorer::begin(const NodeRef& target) {
   e->parent = starting_point(target);
   e->at = e->parent->node ? e->parent->node->depth : 0;
   e->resumes = e->parent->node != nullptr;
+  e->lineage = e->parent->lineage;
   e->since = e->heard = e->parent->used = now_ns();
   Bytes word = begin_word(Word::kRun);
   fgmpi::append(&word, e->number);
@@ -324,6 +331,7 @@ void Explorer::keep(Execution& e, const NodeRef& node) {
   const PeerRef peer = e.peer;
   peer->starts = true;
   peer->node = node;
+  peer->lineage = e.lineage;
   peer->used = e.since = now_ns();
   e.parent = peer;
   e.peer = nullptr;
@@ -582,7 +590,82 @@ std::string Explorer::last_words() const {
                        g_interrupted ? "interrupted" : "ended by its bound", left);
 }
 
+// ---- What goes on later ---------------------------------------------------------------------------
+
+/// | kSavedHead | sizeof(Choice) 4 | ranks 4 | words | variables | executions cut 8 | Tree | Findings |
+constexpr std::string_view kSavedHead = "fgmpi-exploration 1\n";
+
+void append_program(Bytes* out, const Program& program) {
+  append_text(out, kSavedHead);
+  fgmpi::append(out, static_cast<uint32_t>(sizeof(Choice)));
+  fgmpi::append(out, program.ranks);
+  fgmpi::append(out, static_cast<uint32_t>(program.words.size()));
+  for (const std::string& word : program.words) append_text(out, word);
+  fgmpi::append(out, static_cast<uint32_t>(program.variables.size()));
+  for (const auto& [name, value] : program.variables) {
+    append_text(out, name);
+    append_text(out, value);
+  }
+}
+
+bool read_program(FieldReader* in, Program* out) {
+  if (in->get_text() != kSavedHead || in->get<uint32_t>() != sizeof(Choice)) return false;
+  out->ranks = in->get<uint32_t>();
+  for (auto n = in->get<uint32_t>(); n > 0 && !in->failed(); --n)
+    out->words.emplace_back(in->get_text());
+  for (auto n = in->get<uint32_t>(); n > 0 && !in->failed(); --n) {
+    std::string name(in->get_text());
+    out->variables.emplace_back(std::move(name), std::string(in->get_text()));
+  }
+  return !in->failed() && out->ranks > 0 && !out->words.empty();
+}
+
+Bytes read_bytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+Status bad_saved(const std::string& path) {
+  return error(MPI_ERR_FILE,
+               "-resume %s: is no exploration that this version can go on with; allowed is a file "
+               "that mpiexec -explore has left",
+               path.c_str());
+}
+
+void Explorer::save() const {
+  std::vector<NodeRef> begun;
+  for (const auto& [number, e] : running_) begun.push_back(e->path.back());
+  Bytes bytes;
+  append_program(&bytes, program_);
+  fgmpi::append(&bytes, redundant_);
+  tree_.save(begun, &bytes);
+  findings_.save(&bytes);
+  const std::string path = name_of_saved(program_);
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(reinterpret_cast<const char*>(bytes.data()),
+            static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (out)
+    std::fprintf(stderr, "fgmpi: explore: go on with what is left: mpiexec -resume %s\n",
+                 path.c_str());
+  else
+    std::fprintf(stderr, "fgmpi: explore: %s: cannot be written\n", path.c_str());
+}
+
+Status Explorer::resume() {
+  if (bounds_.resumed.empty()) return {};
+  const Bytes bytes = read_bytes(bounds_.resumed);
+  FieldReader in(bytes.data(), bytes.size());
+  Program ignored;
+  if (!read_program(&in, &ignored)) return bad_saved(bounds_.resumed);
+  redundant_ = in.get<uint64_t>();
+  if (!tree_.load(&in) || !findings_.load(&in)) return bad_saved(bounds_.resumed);
+  resumed_ = findings_.executions() + redundant_;
+  return {};
+}
+
 Status Explorer::run(int* exit_status) {
+  FGMPI_TRY(resume());
   FGMPI_TRY(listen());
   FGMPI_TRY(start_program());
   started_ = shown_ = now_ns();
@@ -605,6 +688,14 @@ Status Explorer::run(int* exit_status) {
     }
   }
   const std::string last = last_words();
+  const bool goes_on = failure_.empty() && !diverged_ && bounds_.fuzz == 0 &&
+                       (tree_.has_next() || !running_.empty());
+  if (goes_on) {
+    save();
+    for (auto& [number, e] : running_)
+      if (e->peer) kill(e->peer->pid, SIGKILL), e->cut = true;
+    running_.clear();
+  }
   shrink_all();
   show_progress(true);
   std::fwrite(findings_.first_output().data(), 1, findings_.first_output().size(), stdout);
@@ -620,6 +711,17 @@ Status Explorer::run(int* exit_status) {
 }
 
 }  // namespace
+
+std::string name_of_saved(const Program& program) {
+  const std::string& name = program.words[0];
+  return name.substr(name.rfind('/') + 1) + ".exploration";
+}
+
+Status read_saved(const std::string& path, Program* out) {
+  const Bytes bytes = read_bytes(path);
+  FieldReader in(bytes.data(), bytes.size());
+  return read_program(&in, out) ? Status() : bad_saved(path);
+}
 
 Status explore(const Program& program, const Bounds& bounds, const std::string& folder,
                int* exit_status) {

@@ -20,11 +20,17 @@ struct Program {
   uint32_t ranks = 1;
 };
 
+/// The file in which an exploration that has not come to its end is kept, by the name of its program.
+std::string name_of_saved(const Program& program);
+/// The program of such a file. Errors: MPI_ERR_FILE.
+Status read_saved(const std::string& path, Program* out);
+
 struct Bounds {
   uint64_t executions = 0;  ///< at most so many; 0: all
   int64_t seconds = 0;      ///< at most so long; 0: until the end
   uint64_t fuzz = 0;  ///< not the tree of choices, but so many seeds of a random scheduler (fuzz.h)
-  uint32_t jobs = 1;  ///< executions at once
+  std::string resumed;  ///< the file of an exploration that goes on; empty: a new one
+  uint32_t jobs = 1;    ///< executions at once
 };
 
 /// Explores, with everything written to standard output and errors, and returns mpiexec's exit status: 86 with findings.

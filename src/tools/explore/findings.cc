@@ -144,6 +144,63 @@ void Findings::forget(pid_t pid) {
   std::filesystem::remove(findings::spool_path(folder_, pid), ignored);
 }
 
+namespace {
+
+void append_examples(Bytes* out, const std::map<uint64_t, Example>& examples) {
+  fgmpi::append(out, static_cast<uint32_t>(examples.size()));
+  for (const auto& [key, e] : examples) {
+    fgmpi::append(out, key);
+    fgmpi::append(out, e.shown.finding);
+    fgmpi::append(out, e.shown.output);
+    append_text(out, e.shown.output_text);
+    append_text(out, e.text);
+    fgmpi::append(out, e.executions);
+    fgmpi::append(out, static_cast<uint32_t>(e.forced.size()));
+    for (const auto& [point, choice] : e.forced) {
+      fgmpi::append(out, point);
+      fgmpi::append(out, choice);
+    }
+  }
+}
+
+void read_examples(FieldReader* in, std::map<uint64_t, Example>* out) {
+  for (auto n = in->get<uint32_t>(); n > 0 && !in->failed(); --n) {
+    Example& e = (*out)[in->get<uint64_t>()];
+    e.shown.finding = in->get<uint64_t>();
+    e.shown.output = in->get<uint64_t>();
+    e.shown.output_text = in->get_text();
+    e.text = in->get_text();
+    e.executions = in->get<uint64_t>();
+    for (auto forced = in->get<uint32_t>(); forced > 0 && !in->failed(); --forced) {
+      const auto point = in->get<uint32_t>();
+      e.forced[point] = in->get<Choice>();
+    }
+  }
+}
+
+}  // namespace
+
+void Findings::save(Bytes* out) const {
+  fgmpi::append(out, executions_);
+  append_text(out, first_output_);
+  append_examples(out, shown_);
+  fgmpi::append(out, static_cast<uint32_t>(order_.size()));
+  for (uint64_t key : order_) fgmpi::append(out, key);
+  append_examples(out, outputs_);
+}
+
+bool Findings::load(FieldReader* in) {
+  executions_ = in->get<uint64_t>();
+  first_output_ = in->get_text();
+  read_examples(in, &shown_);
+  for (auto n = in->get<uint32_t>(); n > 0 && !in->failed(); --n) {
+    order_.push_back(in->get<uint64_t>());
+    if (!shown_.contains(order_.back())) return false;
+  }
+  read_examples(in, &outputs_);
+  return !in->failed();
+}
+
 std::string Findings::report(const std::string& prefix, const Witness& program) const {
   std::string text;
   size_t number = 0;

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
+#include "explore/channel.h"
 #include "explore/witness.h"
 #include "tools/findings/report.h"
 
@@ -55,6 +57,9 @@ class Findings {
   std::vector<Example*> examples(size_t most);
   /// Writes a witness for each, PREFIX-N.witness. The text for standard errors.
   std::string report(const std::string& prefix, const Witness& program) const;
+  /// For a file, and back. False: that is no such thing.
+  void save(Bytes* out) const;
+  bool load(FieldReader* in);
   /// What the first execution has written.
   const std::string& first_output() const { return first_output_; }
   const std::string& first_errors() const { return first_errors_; }

@@ -1,6 +1,7 @@
 #include "tools/explore/tree.h"
 
 #include <algorithm>
+#include <map>
 
 namespace fgmpi::explore {
 
@@ -22,6 +23,11 @@ NodeRef Tree::next() {
   if (!root_given_) {
     root_given_ = true;
     return root_;
+  }
+  if (!again_.empty()) {
+    NodeRef node = again_.back();
+    again_.pop_back();
+    return node;
   }
   if (planned_.empty()) return nullptr;
   const Plan last = planned_.back();
@@ -113,6 +119,109 @@ void Tree::add_race(const Path& path, const Race& race) {
     if (node->states[i] == Node::kIdle &&
         (race.buffers || node->choices[i].kind != Choice::kBuffer))
       plan(node, i);
+}
+
+// ---- On file ------------------------------------------------------------------------------------
+
+namespace {
+
+template <class T>
+void append_list(Bytes* out, const std::vector<T>& list) {
+  fgmpi::append(out, static_cast<uint32_t>(list.size()));
+  for (const T& value : list) fgmpi::append(out, value);
+}
+
+template <class T>
+std::vector<T> read_list(FieldReader* in) {
+  std::vector<T> list;
+  for (auto n = in->get<uint32_t>(); n > 0 && !in->failed(); --n) list.push_back(in->get<T>());
+  return list;
+}
+
+/// All but the parent.
+void append_node(Bytes* out, const Node& node) {
+  fgmpi::append(out, static_cast<uint64_t>(node.via));
+  fgmpi::append(out, node.depth);
+  fgmpi::append(out, static_cast<uint8_t>(node.reached | node.past_known << 1));
+  append(out, node.before);
+  append_list(out, node.choices);
+  append_list(out, node.states);
+  append_list(out, node.taken);
+  append_list(out, node.asleep);
+}
+
+void read_node(FieldReader* in, Node* node) {
+  node->via = in->get<uint64_t>();
+  node->depth = in->get<uint32_t>();
+  const auto flags = in->get<uint8_t>();
+  node->reached = flags & 1;
+  node->past_known = flags & 2;
+  node->before = read_set(in);
+  node->choices = read_list<Choice>(in);
+  node->states = read_list<Node::State>(in);
+  node->taken = read_list<size_t>(in);
+  node->asleep = read_list<Choice>(in);
+  if (node->states.size() != node->choices.size()) in->fail();
+}
+
+}  // namespace
+
+void Tree::save(const std::vector<NodeRef>& begun, Bytes* out) const {
+  std::vector<NodeRef> again = again_;
+  again.insert(again.end(), begun.begin(), begun.end());
+  if (!root_given_) again.push_back(root_);
+  std::map<const Node*, uint32_t> numbers;
+  std::vector<const Node*> nodes;  // parents first
+  auto add = [&](const NodeRef& leaf) {
+    for (const NodeRef& node : path_to(leaf))
+      if (numbers.emplace(node.get(), static_cast<uint32_t>(nodes.size())).second)
+        nodes.push_back(node.get());
+  };
+  add(root_);
+  for (const Plan& plan : planned_) add(plan.node);
+  for (const NodeRef& node : again) add(node);
+  fgmpi::append(out, static_cast<uint32_t>(nodes.size()));
+  for (const Node* node : nodes) {
+    fgmpi::append(out, node->parent ? numbers.at(node->parent.get()) : ~uint32_t{0});
+    append_node(out, *node);
+  }
+  fgmpi::append(out, static_cast<uint32_t>(planned_.size()));
+  for (const Plan& plan : planned_) {
+    fgmpi::append(out, numbers.at(plan.node.get()));
+    fgmpi::append(out, static_cast<uint64_t>(plan.choice));
+  }
+  fgmpi::append(out, static_cast<uint32_t>(again.size()));
+  for (const NodeRef& node : again) fgmpi::append(out, numbers.at(node.get()));
+}
+
+bool Tree::load(FieldReader* in) {
+  std::vector<NodeRef> nodes;
+  for (auto n = in->get<uint32_t>(); n > 0 && !in->failed(); --n) {
+    auto node = std::make_shared<Node>();
+    const auto parent = in->get<uint32_t>();
+    if (!nodes.empty()) {
+      if (parent >= nodes.size()) return false;
+      node->parent = nodes[parent];
+    }
+    read_node(in, node.get());
+    if (node->parent && node->via >= node->parent->choices.size()) return false;
+    nodes.push_back(std::move(node));
+  }
+  if (in->failed() || nodes.empty()) return false;
+  for (auto n = in->get<uint32_t>(); n > 0; --n) {
+    const auto node = in->get<uint32_t>();
+    const auto choice = in->get<uint64_t>();
+    if (in->failed() || node >= nodes.size() || choice >= nodes[node]->choices.size()) return false;
+    planned_.push_back({nodes[node], choice});
+  }
+  for (auto n = in->get<uint32_t>(); n > 0; --n) {
+    const auto node = in->get<uint32_t>();
+    if (in->failed() || node >= nodes.size()) return false;
+    again_.push_back(nodes[node]);
+  }
+  root_ = nodes[0];
+  root_given_ = true;
+  return !in->failed();
 }
 
 }  // namespace fgmpi::explore

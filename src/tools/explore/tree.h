@@ -24,6 +24,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/fields.h"
+#include "explore/channel.h"
 #include "explore/choice.h"
 
 namespace fgmpi::explore {
@@ -54,10 +56,10 @@ class Tree {
   Tree();
   /// A point that no execution has reached yet, the deepest first, or nullptr: there is nothing left to hand out.
   NodeRef next();
-  bool has_next() const { return !planned_.empty() || !root_given_; }
+  bool has_next() const { return !planned_.empty() || !root_given_ || !again_.empty(); }
   bool started() const { return root_given_; }
   /// Branches that are known and have not been handed out.
-  size_t planned() const { return planned_.size(); }
+  size_t planned() const { return planned_.size() + again_.size(); }
   /// An execution has come to the last node of its path for the first time, and these are its choices. Returns the point
   /// behind the one that it takes; nullptr: the execution is equivalent to others.
   NodeRef reach(const NodeRef& at, std::vector<Choice> choices);
@@ -65,6 +67,10 @@ class Tree {
   void set_past(const Path& path, const EventSet& past);
   /// Found by the execution at the end of this path.
   void add_race(const Path& path, const Race& race);
+  /// What is left to explore: `begun` are the points of executions that have not ended.
+  void save(const std::vector<NodeRef>& begun, Bytes* out) const;
+  /// Into a new tree, which hands out the points in `begun` first. False: that is no such tree.
+  bool load(FieldReader* in);
 
  private:
   struct Plan {
@@ -77,7 +83,8 @@ class Tree {
 
   NodeRef root_;
   bool root_given_ = false;
-  std::vector<Plan> planned_;  ///< a stack
+  std::vector<NodeRef> again_;  ///< to be handed out again, as their executions were cut
+  std::vector<Plan> planned_;   ///< a stack
 };
 
 }  // namespace fgmpi::explore

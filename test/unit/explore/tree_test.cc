@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -176,11 +177,29 @@ void try_everything(const Program& program, const std::vector<Choice>& so_far,
   }
 }
 
+/// The tree as it is in a file, after a point was handed out whose execution has not ended.
+std::unique_ptr<Tree> reloaded(Tree* tree) {
+  Bytes bytes;
+  tree->save({tree->next()}, &bytes);
+  for (size_t cut : {size_t{0}, bytes.size() / 2, bytes.size() - 1}) {
+    FieldReader in(bytes.data(), cut);
+    EXPECT_FALSE(Tree().load(&in));
+  }
+  auto other = std::make_unique<Tree>();
+  FieldReader in(bytes.data(), bytes.size());
+  EXPECT_TRUE(other->load(&in));
+  return other;
+}
+
 /// Runs all executions that the tree wants, `at_once` at a time; the results of those that came to their end.
-std::multiset<std::string> explore_by_tree(const Program& program, size_t at_once) {
+/// `reloads`: in between the tree goes through a file, with what was handed out first.
+std::multiset<std::string> explore_by_tree(const Program& program, size_t at_once,
+                                           bool reloads = false) {
   std::multiset<std::string> results;
-  Tree tree;
-  while (tree.has_next()) {
+  auto current = std::make_unique<Tree>();
+  while (current->has_next()) {
+    if (reloads) current = reloaded(current.get());
+    Tree& tree = *current;
     std::vector<NodeRef> targets;
     while (targets.size() < at_once && tree.has_next()) targets.push_back(tree.next());
     for (const NodeRef& target : targets) {
@@ -242,7 +261,7 @@ TEST_P(RandomPrograms, FindWhatTryingEverythingFinds) {
     try_everything(program, {}, &all);
     several += all.size() > 1;
     for (size_t at_once : {1, 3}) {
-      const std::multiset<std::string> found = explore_by_tree(program, at_once);
+      const std::multiset<std::string> found = explore_by_tree(program, at_once, i % 4 == 0);
       ASSERT_EQ(std::set<std::string>(found.begin(), found.end()), all) << "program " << i;
       ASSERT_EQ(found.size(), all.size()) << "program " << i << ": an execution for each class";
     }
