@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <mpi.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -14,135 +13,29 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <functional>
-#include <iterator>
-#include <list>
-#include <map>
-#include <memory>
-#include <set>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/hash.h"
 #include "base/strings.h"
 #include "explore/channel.h"
-#include "tools/explore/findings.h"
-#include "tools/explore/fuzz.h"
-#include "tools/explore/tree.h"
+#include "tools/explore/session.h"
 #include "tools/findings/finding.h"
 
 namespace fgmpi::explore {
-namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
-/// An execution that has run so long since its starting point becomes one where it is: a fork costs about as much.
-constexpr int64_t kWorthKeeping = 2'000'000;
-constexpr size_t kMostStartingPoints = 32;   ///< each is a process with the memory of the program
-constexpr int64_t kStuck = 60 * kSecond;     ///< without a word
-constexpr int64_t kShrinking = 2 * kSecond;  ///< for each finding
-constexpr size_t kMostShrunk = 20;
-constexpr int64_t kProgress = kSecond, kProgressToFile = 10 * kSecond;
 
 volatile sig_atomic_t g_interrupted = 0;
 
-/// A connection to an explored process.
-struct Peer {
-  int fd = -1;
-  pid_t pid = 0;
-  Bytes in;  ///< what has come of the next words
-  bool gone = false;
-  bool starts = false;         ///< a starting point
-  NodeRef node;                ///< where it stands; nullptr: before the program
-  std::vector<pid_t> lineage;  ///< what executions that it forks were before
-  int64_t used = 0;            ///< when an execution began there
-  ~Peer() {
-    if (fd >= 0) close(fd);
-  }
-};
-using PeerRef = std::shared_ptr<Peer>;
+namespace {
 
-using Pick = std::function<size_t(uint32_t point, const std::vector<Choice>&)>;
+/// An execution that has run so long since its starting point becomes one where it is: a fork costs about as much.
+constexpr int64_t kWorthKeeping = 2'000'000;
+constexpr size_t kMostStartingPoints = 32;  ///< each is a process with the memory of the program
+constexpr int64_t kStuck = 60 * kSecond;    ///< without a word
+constexpr int64_t kProgress = kSecond, kProgressToFile = 10 * kSecond;
 
-struct Execution {
-  uint32_t number = 0;
-  Path path;             ///< to the point behind the last event that is decided
-  size_t at = 0;         ///< the point that its next question is asked at
-  bool resumes = false;  ///< it has been forked at a point whose question is answered already
-  bool redundant = false, ended = false, stuck = false, cut = false;
-  Pick pick;  ///< decides instead of the tree
-  bool is_trial = false;
-  PeerRef peer, parent;
-  std::vector<pid_t> lineage;
-  int64_t since = 0;  ///< its starting point
-  int64_t heard = 0;
-};
-using ExecutionRef = std::shared_ptr<Execution>;
-
-class Explorer {
- public:
-  Explorer(const Program& program, const Bounds& bounds, std::string folder)
-      : program_(program), bounds_(bounds), folder_(std::move(folder)), findings_(folder_) {}
-  ~Explorer();
-  Status run(int* exit_status);
-
- private:
-  Status listen();
-  Status start_program();
-  void hand_out();
-  void begin(const NodeRef& target);
-  void begin_alone(Pick pick, bool is_trial);
-  void begin_next();
-  bool has_next() const;
-  bool shows(const Example& example, const std::map<uint32_t, Choice>& forced);
-  void shrink(Example* example);
-  void shrink_all();
-  PeerRef starting_point(const NodeRef& target);
-  void wait_for_words();
-  void accept_peer();
-  void read_from(const PeerRef& peer);
-  bool take_word(const PeerRef& peer, const uint8_t* bytes, size_t size);
-  void on_hello(const PeerRef& peer, uint32_t execution, pid_t pid);
-  void on_question(Execution& e, std::vector<Choice> choices);
-  void answer(Execution& e);
-  bool worth_keeping(const Execution& e, const Node& node) const;
-  void keep(Execution& e, const NodeRef& node);
-  void forget_starting_point(const PeerRef& peer);
-  void on_gone(const PeerRef& peer);
-  void ask_for_end(const PeerRef& parent, pid_t pid);
-  void on_end(pid_t pid, int status);
-  Status resume();
-  void save() const;
-  void note_order(const Execution& e);
-  void stop_stuck();
-  void show_progress(bool last);
-  bool in_bounds() const;
-  void give_up(const std::string& why);
-  Execution* execution_of(const PeerRef& peer);
-  std::string last_words() const;
-
-  const Program& program_;
-  const Bounds bounds_;
-  const std::string folder_;
-  Tree tree_;
-  Findings findings_;
-  int listener_ = -1;
-  pid_t first_ = 0;  ///< the first process; leads the process group of all
-  PeerRef root_;
-  std::list<PeerRef> peers_;
-  std::map<uint32_t, ExecutionRef> running_;
-  uint32_t begun_ = 0;
-  uint64_t redundant_ = 0, deepest_ = 0;
-  uint64_t resumed_ = 0;       ///< executions of the file that is gone on with
-  uint64_t length_ = 0;        ///< -fuzz: of the first execution
-  uint64_t seeds_ = 0;         ///< -fuzz: begun
-  std::set<uint64_t> orders_;  ///< -fuzz: that were seen
-  Shown trial_;
-  std::map<uint32_t, Choice> trial_forced_;
-  int64_t started_ = 0, shown_ = 0;
-  std::string failure_;  ///< why exploration cannot go on
-  bool diverged_ = false, limited_ = false;
-};
+}  // namespace
 
 Explorer::~Explorer() {
   if (first_ > 0) kill(-first_, SIGKILL);
@@ -397,151 +290,12 @@ void Explorer::note_order(const Execution& e) {
   if (length_ == 0) length_ = e.path.size();
 }
 
-// ---- Shrinking ----------------------------------------------------------------------------------
-
-/// Runs the program with these choices forced, the first one elsewhere, as -replay does. Does it show the same? Then
-/// trial_forced_ are those that were possible.
-bool Explorer::shows(const Example& example, const std::map<uint32_t, Choice>& forced) {
-  trial_ = {};
-  begin_alone(
-      [forced](uint32_t point, const std::vector<Choice>& choices) {
-        return index_of_forced(forced, point, choices);
-      },
-      true);
-  while (!running_.empty() && failure_.empty() && !g_interrupted) {
-    wait_for_words();
-    stop_stuck();
-  }
-  return example.shown.finding ? trial_.finding == example.shown.finding
-                               : trial_.output == example.shown.output;
-}
-
-/// Without n choices from the at-th on. `moves`: what they decided does not happen at all, so that the points behind come
-/// earlier.
-std::map<uint32_t, Choice> without(const std::map<uint32_t, Choice>& forced, size_t at, size_t n,
-                                   bool moves) {
-  std::map<uint32_t, Choice> fewer;
-  size_t i = 0;
-  for (const auto& [point, choice] : forced) {
-    if (i < at) fewer[point] = choice;
-    if (i >= at + n) fewer[moves ? point - static_cast<uint32_t>(n) : point] = choice;
-    ++i;
-  }
-  return fewer;
-}
-
-/// Leaves out forced choices, half of them at once, then fewer, down to one, as long as the execution shows the same.
-void Explorer::shrink(Example* example) {
-  const int64_t until = now_ns() + kShrinking;
-  for (size_t piece = example->forced.size(); piece >= 1; piece /= 2)
-    for (size_t at = 0; at < example->forced.size() && now_ns() < until;) {
-      const size_t before = example->forced.size(), n = std::min(piece, before - at);
-      bool fewer = false;
-      for (bool moves : {false, true})
-        fewer = fewer || (shows(*example, without(example->forced, at, n, moves)) &&
-                          trial_forced_.size() < before);
-      if (fewer)
-        example->forced = trial_forced_;
-      else
-        at += n;
-    }
-}
-
-void Explorer::shrink_all() {
-  for (Example* example : findings_.examples(kMostShrunk))
-    if (!g_interrupted && failure_.empty()) shrink(example);
-}
-
 void Explorer::stop_stuck() {
   for (auto& [number, e] : running_) {
     if (now_ns() - e->heard < kStuck || e->stuck || !e->peer) continue;
     e->stuck = true;
     kill(e->peer->pid, SIGKILL);
   }
-}
-
-// ---- Words --------------------------------------------------------------------------------------
-
-void Explorer::accept_peer() {
-  for (int fd; (fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
-    auto peer = std::make_shared<Peer>();
-    peer->fd = fd;
-    peers_.push_back(std::move(peer));
-  }
-}
-
-void Explorer::read_from(const PeerRef& peer) {
-  uint8_t piece[65536];
-  const ssize_t n = recv(peer->fd, piece, sizeof piece, MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n <= 0) return on_gone(peer);
-  peer->in.insert(peer->in.end(), piece, piece + n);
-  size_t at = 0;
-  for (uint32_t size; peer->in.size() - at >= sizeof size; at += sizeof size + size) {
-    std::memcpy(&size, peer->in.data() + at, sizeof size);
-    if (peer->in.size() - at - sizeof size < size) break;
-    if (!take_word(peer, peer->in.data() + at + sizeof size, size))
-      give_up("a process says what cannot be understood");
-  }
-  peer->in.erase(peer->in.begin(), peer->in.begin() + static_cast<ptrdiff_t>(at));
-}
-
-bool Explorer::take_word(const PeerRef& peer, const uint8_t* bytes, size_t size) {
-  FieldReader in(bytes, size);
-  const auto word = static_cast<Word>(in.get<uint8_t>());
-  if (word == Word::kHello) {
-    const auto execution = in.get<uint32_t>(), pid = in.get<uint32_t>();
-    if (!in.failed()) on_hello(peer, execution, static_cast<pid_t>(pid));
-    return !in.failed();
-  }
-  if (word == Word::kReaped) {
-    const auto pid = in.get<uint32_t>();
-    const auto status = in.get<int32_t>();
-    if (!in.failed()) on_end(static_cast<pid_t>(pid), status);
-    return !in.failed();
-  }
-  Execution* e = execution_of(peer);
-  if (!e) return true;
-  e->heard = now_ns();
-  const bool is_new =
-      !e->pick && e->at + 1 == e->path.size();  // an execution before this one has told the rest
-  if (word == Word::kPast) {
-    const EventSet past = read_set(&in);
-    if (!in.failed() && is_new) tree_.set_past(e->path, past);
-  } else if (word == Word::kRace) {
-    Race race;
-    race.event = in.get<uint32_t>();
-    race.buffers = in.get<uint8_t>() != 0;
-    race.sender_past = read_set(&in);
-    if (!in.failed() && is_new) tree_.add_race(e->path, race);
-  } else if (word == Word::kLimit) {
-    limited_ = true;
-  } else if (word == Word::kRedundant) {
-    e->redundant = true;
-    send_word(peer->fd, begin_word(Word::kStop));
-  } else if (word == Word::kQuestion) {
-    std::vector<Choice> choices = read_choices(&in);
-    if (in.failed() || choices.empty()) return false;
-    on_question(*e, std::move(choices));
-  } else {
-    return false;
-  }
-  return !in.failed();
-}
-
-void Explorer::wait_for_words() {
-  std::vector<pollfd> fds = {{listener_, POLLIN, 0}};
-  std::vector<PeerRef> asked;
-  for (const PeerRef& peer : peers_) {
-    if (peer->gone) continue;
-    fds.push_back({peer->fd, POLLIN, 0});
-    asked.push_back(peer);
-  }
-  if (poll(fds.data(), fds.size(), 200) <= 0) return;
-  if (fds[0].revents) accept_peer();
-  for (size_t i = 0; i < asked.size(); ++i)
-    if (fds[i + 1].revents && !asked[i]->gone) read_from(asked[i]);
-  peers_.remove_if([](const PeerRef& peer) { return peer->gone; });
 }
 
 // ---- What is shown ------------------------------------------------------------------------------
@@ -590,80 +344,6 @@ std::string Explorer::last_words() const {
                        g_interrupted ? "interrupted" : "ended by its bound", left);
 }
 
-// ---- What goes on later ---------------------------------------------------------------------------
-
-/// | kSavedHead | sizeof(Choice) 4 | ranks 4 | words | variables | executions cut 8 | Tree | Findings |
-constexpr std::string_view kSavedHead = "fgmpi-exploration 1\n";
-
-void append_program(Bytes* out, const Program& program) {
-  append_text(out, kSavedHead);
-  fgmpi::append(out, static_cast<uint32_t>(sizeof(Choice)));
-  fgmpi::append(out, program.ranks);
-  fgmpi::append(out, static_cast<uint32_t>(program.words.size()));
-  for (const std::string& word : program.words) append_text(out, word);
-  fgmpi::append(out, static_cast<uint32_t>(program.variables.size()));
-  for (const auto& [name, value] : program.variables) {
-    append_text(out, name);
-    append_text(out, value);
-  }
-}
-
-bool read_program(FieldReader* in, Program* out) {
-  if (in->get_text() != kSavedHead || in->get<uint32_t>() != sizeof(Choice)) return false;
-  out->ranks = in->get<uint32_t>();
-  for (auto n = in->get<uint32_t>(); n > 0 && !in->failed(); --n)
-    out->words.emplace_back(in->get_text());
-  for (auto n = in->get<uint32_t>(); n > 0 && !in->failed(); --n) {
-    std::string name(in->get_text());
-    out->variables.emplace_back(std::move(name), std::string(in->get_text()));
-  }
-  return !in->failed() && out->ranks > 0 && !out->words.empty();
-}
-
-Bytes read_bytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-Status bad_saved(const std::string& path) {
-  return error(MPI_ERR_FILE,
-               "-resume %s: is no exploration that this version can go on with; allowed is a file "
-               "that mpiexec -explore has left",
-               path.c_str());
-}
-
-void Explorer::save() const {
-  std::vector<NodeRef> begun;
-  for (const auto& [number, e] : running_) begun.push_back(e->path.back());
-  Bytes bytes;
-  append_program(&bytes, program_);
-  fgmpi::append(&bytes, redundant_);
-  tree_.save(begun, &bytes);
-  findings_.save(&bytes);
-  const std::string path = name_of_saved(program_);
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(bytes.data()),
-            static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (out)
-    std::fprintf(stderr, "fgmpi: explore: go on with what is left: mpiexec -resume %s\n",
-                 path.c_str());
-  else
-    std::fprintf(stderr, "fgmpi: explore: %s: cannot be written\n", path.c_str());
-}
-
-Status Explorer::resume() {
-  if (bounds_.resumed.empty()) return {};
-  const Bytes bytes = read_bytes(bounds_.resumed);
-  FieldReader in(bytes.data(), bytes.size());
-  Program ignored;
-  if (!read_program(&in, &ignored)) return bad_saved(bounds_.resumed);
-  redundant_ = in.get<uint64_t>();
-  if (!tree_.load(&in) || !findings_.load(&in)) return bad_saved(bounds_.resumed);
-  resumed_ = findings_.executions() + redundant_;
-  return {};
-}
-
 Status Explorer::run(int* exit_status) {
   FGMPI_TRY(resume());
   FGMPI_TRY(listen());
@@ -708,19 +388,6 @@ Status Explorer::run(int* exit_status) {
   std::fprintf(stderr, "%s\n", last.c_str());
   *exit_status = findings_.count() > 0 ? findings::kStatusWithFindings : failure_.empty() ? 0 : 1;
   return {};
-}
-
-}  // namespace
-
-std::string name_of_saved(const Program& program) {
-  const std::string& name = program.words[0];
-  return name.substr(name.rfind('/') + 1) + ".exploration";
-}
-
-Status read_saved(const std::string& path, Program* out) {
-  const Bytes bytes = read_bytes(path);
-  FieldReader in(bytes.data(), bytes.size());
-  return read_program(&in, out) ? Status() : bad_saved(path);
 }
 
 Status explore(const Program& program, const Bounds& bounds, const std::string& folder,
