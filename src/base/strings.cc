@@ -44,6 +44,16 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+std::string html_escaped(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    const char* entity = c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : nullptr;
+    if (c == '"') entity = "&quot;";
+    entity ? out += entity : out += c;
+  }
+  return out;
+}
+
 std::optional<int64_t> parse_int(std::string_view text) {
   int64_t value = 0;
   auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -15,6 +15,8 @@ std::string vformat(const char* format, va_list args);
 /// The text for the screen: control characters and backslashes become \n, \t, \\ or \xNN, so that
 /// it stays on its line and tells the terminal nothing. UTF-8 is left as it is.
 std::string escaped(std::string_view text);
+/// The text as HTML shows it, in elements and in quoted attributes.
+std::string html_escaped(std::string_view text);
 
 /// A decimal integer that fills all of `text`; nothing for anything else (empty, signs twice, overflow).
 std::optional<int64_t> parse_int(std::string_view text);

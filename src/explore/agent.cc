@@ -67,6 +67,14 @@ class Agent final : public Chooser {
     send(word);
   }
 
+  void tell_match(int32_t sender, const Choice& match) override {
+    if (!traced_) return;
+    Bytes word = begin_word(Word::kMatch);
+    fgmpi::append(&word, sender);
+    fgmpi::append(&word, match);
+    send(word);  // nothing may come after it
+  }
+
   void tell_limit() override {
     if (!std::exchange(limit_told_, true)) add_frame(&unsent_, begin_word(Word::kLimit));
   }
@@ -143,7 +151,11 @@ class Agent final : public Chooser {
       const Word word = static_cast<Word>(in.get<uint8_t>());
       const auto number = in.get<uint32_t>();
       if (word == Word::kRun) {
-        if (fork_execution(number)) return;
+        const bool traced = in.get<uint8_t>() != 0;
+        if (fork_execution(number)) {
+          traced_ = traced;
+          return;
+        }
       } else if (word == Word::kReap) {
         int status = 0;
         while (waitpid(static_cast<pid_t>(number), &status, 0) < 0 && errno == EINTR) {
@@ -161,7 +173,7 @@ class Agent final : public Chooser {
   const std::string folder_;
   int fd_ = -1;
   uint32_t execution_ = 0;
-  bool limit_told_ = false;
+  bool limit_told_ = false, traced_ = false;
   Bytes unsent_;  ///< in frames
 };
 
@@ -183,6 +195,7 @@ class Replayer final : public Chooser {
   }
   void tell_past(const EventSet&) override {}
   void tell_race(const Race&) override {}
+  void tell_match(int32_t, const Choice&) override {}
   void tell_limit() override {}
   void end_redundant() override {
     std::fprintf(stderr,

@@ -6,13 +6,14 @@
 //                         kQuestion: number 4, Choice...   what can happen next
 //                         kPast: EventSet                  what had to happen before the event chosen last
 //                         kRace: event 4, buffers 1, EventSet  Race
+//                         kMatch: sender 4, Choice         as Chooser::tell_match(), in an execution that is traced
 //                         kReaped: pid 4, status 4         as waitpid() gives it
 //                         kLimit                           not everything that is possible is among the choices
 //                         kRedundant                       this execution leads to nothing that others do not show
 //   explorer -> process   kTake: index 4                   this choice happens
 //                         kStop                            the execution is of no interest any more
 //                         kKeep                            become a starting point; a fork goes on with the execution
-//                         kRun: execution 4                (to a starting point) fork an execution
+//                         kRun: execution 4, traced 1      (to a starting point) fork an execution
 //                         kReap: pid 4                     wait for the end of this fork of yours
 //
 // Both ends are of one build. System calls are made directly: the library stands in front of some for its programs.
@@ -36,6 +37,7 @@ enum class Word : uint8_t {
   kReaped,
   kLimit,
   kRedundant,
+  kMatch,
   kTake,
   kStop,
   kKeep,

@@ -229,6 +229,9 @@ void Matcher::add_choices(uint32_t local, std::vector<Choice>* out) const {
 /// `past`: what has to have happened before whoever waits for this goes on.
 void Matcher::match(uint32_t local, RecvOp* op, size_t index, const EventSet& past) {
   Box& box = boxes_[local];
+  const Held& held = box.held[index];
+  chooser_->tell_match(
+      held.sender, choice_of(local, op->envelope, box.known.at(op).number, Choice::kMatch, held));
   if (is_awaited(op)) box.past.add(past);
   Unexpected* message = box.held[index].message;
   const int32_t by = box.held[index].sender;
@@ -249,7 +252,8 @@ void Matcher::match(uint32_t local, RecvOp* op, size_t index, const EventSet& pa
     note_completion(static_cast<uint32_t>(by), request, past, soft);
   box.held.erase(box.held.begin() + static_cast<ptrdiff_t>(index));
   const Envelope& m = message->envelope;
-  box.received[{m.ctx, m.source}].push_back({m.tag, box.known.at(op).number});
+  const uint32_t number = box.known.at(op).number;
+  box.received[{m.ctx, m.source}].push_back({m.tag, number});
   box.known.erase(op);
   pt2pt::g_engine.at(local)->posted.remove(op);
   op->queued = message->queued = false;
@@ -258,6 +262,9 @@ void Matcher::match(uint32_t local, RecvOp* op, size_t index, const EventSet& pa
 
 void Matcher::see(uint32_t local, Poll* poll, size_t index, const EventSet& past) {
   Box& box = boxes_[local];
+  const Choice::Kind kind = poll->waits ? Choice::kProbe : Choice::kSee;
+  chooser_->tell_match(box.held[index].sender,
+                       choice_of(local, poll->pattern, poll->operation, kind, box.held[index]));
   box.past.add(past);
   box.soft.add(box.held[index].soft);
   poll->found = box.held[index].message;

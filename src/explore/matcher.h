@@ -46,6 +46,8 @@ class Chooser {
   /// What had to happen before the event that has been chosen last.
   virtual void tell_past(const EventSet& past) = 0;
   virtual void tell_race(const Race& race) = 0;
+  /// A message of the rank with index `sender` (-1: unknown) is received, or seen; chosen or not.
+  virtual void tell_match(int32_t sender, const Choice& match) = 0;
   /// Not everything that is possible here is among the choices.
   virtual void tell_limit() = 0;
   /// This execution leads to nothing that others do not show.

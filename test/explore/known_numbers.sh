@@ -7,6 +7,7 @@ explored 86 24 5 senders
 grep -q "24 different outputs" out || fail "outputs of 24 orders"
 explored 86 120 6 rare_deadlock
 grep -q "deadlock: ranks wait for ever" out && grep -q "in 1 of 120 executions" out || fail "the one deadlock"
+grep -q "picture: programs-1.html" out && [ "$(grep -c 'class="forced"><title>tag 0, 4 bytes; [2-5] possible here' programs-1.html)" = 4 ] || fail "the picture of the deadlock"
 grep -q "at .*programs.c:[0-9]* (receive_any)" out || fail "the line of the deadlock"
 run 86 -replay programs-1.witness
 grep -q "deadlock: ranks wait for ever" out || fail "replay of the deadlock"

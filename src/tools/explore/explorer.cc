@@ -124,10 +124,8 @@ void Explorer::begin_next() {
 
 /// From the first process, decided by `pick`.
 void Explorer::begin_alone(Pick pick, bool is_trial) {
-  begin(std::make_shared<Node>());
-  Execution& e = *running_.at(begun_);
-  e.pick = std::move(pick);
-  e.is_trial = is_trial;
+  begin(std::make_shared<Node>(), is_trial);
+  running_.at(begun_)->pick = std::move(pick);
 }
 
 /// The process nearest to the point.
@@ -138,8 +136,9 @@ PeerRef Explorer::starting_point(const NodeRef& target) {
   return root_;
 }
 
-void Explorer::begin(const NodeRef& target) {
+void Explorer::begin(const NodeRef& target, bool is_trial) {
   auto e = std::make_shared<Execution>();
+  e->is_trial = is_trial;
   e->number = ++begun_;
   e->path = path_to(target);
   e->parent = starting_point(target);
@@ -149,6 +148,7 @@ void Explorer::begin(const NodeRef& target) {
   e->since = e->heard = e->parent->used = now_ns();
   Bytes word = begin_word(Word::kRun);
   fgmpi::append(&word, e->number);
+  fgmpi::append(&word, static_cast<uint8_t>(e->is_trial));
   running_[e->number] = e;
   if (!send_word(e->parent->fd, word)) give_up("a starting point is gone");
 }
@@ -184,6 +184,7 @@ void Explorer::on_question(Execution& e, std::vector<Choice> choices) {
     next->parent = node;
     next->depth = node->depth + 1;
     next->via = e.pick(node->depth, choices);
+    if (e.is_trial) note_choice(choices, next->via);
     node->choices = std::move(choices);
     e.path.push_back(std::move(next));
     return answer(e);

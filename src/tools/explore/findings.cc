@@ -204,20 +204,20 @@ bool Findings::load(FieldReader* in) {
 std::string Findings::report(const std::string& prefix, const Witness& program) const {
   std::string text;
   size_t number = 0;
-  auto write = [&](const std::string& finding, const std::map<uint32_t, Choice>& forced,
-                   uint64_t executions) {
+  auto write = [&](const std::string& finding, const Example& example) {
     Witness witness = program;
     witness.finding = finding;
-    witness.choices = forced;
+    witness.choices = example.forced;
     const std::string path = prefix + format("-%zu.witness", ++number);
     const Status written = witness.write(path);
-    text += "fgmpi:   " + words_of_count(executions, executions_) + "; " +
-            (written.ok() ? "repeat it: mpiexec -replay " + path : written.what()) + "\n";
+    text += "fgmpi:   " + words_of_count(example.executions, executions_) + "; " +
+            (written.ok() ? "repeat it: mpiexec -replay " + path : written.what()) +
+            (example.picture.empty() ? "" : "; picture: " + example.picture) + "\n";
   };
   for (uint64_t key : order_) {
     const Example& s = shown_.at(key);
     text += s.text;
-    write(s.text.substr(0, s.text.find('\n')), s.forced, s.executions);
+    write(s.text.substr(0, s.text.find('\n')), s);
   }
   if (outputs_.size() < 2) return text;
   text +=
@@ -225,7 +225,7 @@ std::string Findings::report(const std::string& prefix, const Witness& program) 
              outputs_.size());
   for (const auto& [digest, output] : outputs_) {
     text += "fgmpi:   " + output.text + ":\n" + tail_of(output.shown.output_text);
-    write(output.text, output.forced, output.executions);
+    write(output.text, output);
     if (number >= 20) {
       text += "fgmpi:   and others\n";
       break;

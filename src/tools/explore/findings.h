@@ -39,6 +39,7 @@ struct Example {
   std::string text;  ///< its first line is the witness's
   uint64_t executions = 0;
   std::map<uint32_t, Choice> forced;
+  std::string picture;  ///< its file; empty: none
 };
 
 class Findings {

@@ -19,6 +19,7 @@
 #include "tools/explore/explorer.h"
 #include "tools/explore/findings.h"
 #include "tools/explore/fuzz.h"
+#include "tools/explore/picture.h"
 #include "tools/explore/tree.h"
 
 namespace fgmpi::explore {
@@ -51,8 +52,8 @@ struct Execution {
   size_t at = 0;         ///< the point that its next question is asked at
   bool resumes = false;  ///< it has been forked at a point whose question is answered already
   bool redundant = false, ended = false, stuck = false, cut = false;
-  Pick pick;  ///< decides instead of the tree
-  bool is_trial = false;
+  Pick pick;              ///< decides instead of the tree
+  bool is_trial = false;  ///< traced, too
   PeerRef peer, parent;
   std::vector<pid_t> lineage;
   int64_t since = 0;  ///< its starting point
@@ -71,12 +72,15 @@ class Explorer {
   Status listen();
   Status start_program();
   void hand_out();
-  void begin(const NodeRef& target);
+  void begin(const NodeRef& target, bool is_trial = false);
   void begin_alone(Pick pick, bool is_trial);
   void begin_next();
   bool has_next() const;
   bool shows(const Example& example, const std::map<uint32_t, Choice>& forced);
+  void note_match(int32_t sender, const Choice& match);
+  void note_choice(const std::vector<Choice>& choices, size_t taken);
   void shrink(Example* example);
+  void draw(Example* example, size_t number);
   void shrink_all();
   PeerRef starting_point(const NodeRef& target);
   void wait_for_words();
@@ -120,6 +124,7 @@ class Explorer {
   std::set<uint64_t> orders_;  ///< -fuzz: that were seen
   Shown trial_;
   std::map<uint32_t, Choice> trial_forced_;
+  std::vector<Step> trial_steps_;
   int64_t started_ = 0, shown_ = 0;
   std::string failure_;  ///< why exploration cannot go on
   bool diverged_ = false, limited_ = false;

@@ -1,7 +1,9 @@
-// Witnesses of the fewest forced choices.
+// Witnesses of the fewest forced choices, and their pictures.
 #include <algorithm>
+#include <fstream>
 
 #include "base/clock.h"
+#include "base/strings.h"
 #include "tools/explore/session.h"
 
 namespace fgmpi::explore {
@@ -30,6 +32,7 @@ std::map<uint32_t, Choice> without(const std::map<uint32_t, Choice>& forced, siz
 /// trial_forced_ are those that were possible.
 bool Explorer::shows(const Example& example, const std::map<uint32_t, Choice>& forced) {
   trial_ = {};
+  trial_steps_.clear();
   begin_alone(
       [forced](uint32_t point, const std::vector<Choice>& choices) {
         return index_of_forced(forced, point, choices);
@@ -60,9 +63,39 @@ void Explorer::shrink(Example* example) {
     }
 }
 
+void Explorer::note_choice(const std::vector<Choice>& choices, size_t taken) {
+  const auto alternatives = std::count_if(choices.begin(), choices.end(), [&](const Choice& c) {
+    return c.same_operation(choices[taken]);
+  });
+  trial_steps_.push_back({choices[taken], -1, true, taken != 0, static_cast<size_t>(alternatives)});
+}
+
+void Explorer::note_match(int32_t sender, const Choice& match) {
+  const bool chosen = !trial_steps_.empty() && trial_steps_.back().decided &&
+                      trial_steps_.back().sender < 0 && trial_steps_.back().choice == match;
+  if (!chosen) trial_steps_.push_back({match});
+  trial_steps_.back().sender = sender;
+}
+
+/// Runs the witness once more and draws it into NAME-number.html.
+void Explorer::draw(Example* example, size_t number) {
+  if (!shows(*example, example->forced)) return;
+  const std::string& words = program_.words[0];
+  const std::string path = words.substr(words.rfind('/') + 1) + format("-%zu.html", number);
+  std::ofstream out(path, std::ios::trunc);
+  out << picture_of(program_.ranks, trial_steps_, example->text.substr(0, example->text.find('\n')),
+                    example->text + example->shown.output_text);
+  out.close();
+  if (out) example->picture = path;
+}
+
 void Explorer::shrink_all() {
-  for (Example* example : findings_.examples(kMostShrunk))
-    if (!g_interrupted && failure_.empty()) shrink(example);
+  size_t number = 0;
+  for (Example* example : findings_.examples(kMostShrunk)) {
+    if (g_interrupted || !failure_.empty()) return;
+    shrink(example);
+    draw(example, ++number);
+  }
 }
 
 }  // namespace fgmpi::explore

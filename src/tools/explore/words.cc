@@ -63,6 +63,10 @@ bool Explorer::take_word(const PeerRef& peer, const uint8_t* bytes, size_t size)
     race.buffers = in.get<uint8_t>() != 0;
     race.sender_past = read_set(&in);
     if (!in.failed() && is_new) tree_.add_race(e->path, race);
+  } else if (word == Word::kMatch) {
+    const auto sender = in.get<int32_t>();
+    const auto match = in.get<Choice>();
+    if (!in.failed() && e->is_trial) note_match(sender, match);
   } else if (word == Word::kLimit) {
     limited_ = true;
   } else if (word == Word::kRedundant) {

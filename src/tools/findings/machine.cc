@@ -21,12 +21,6 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-std::string html_text(std::string_view text) {
-  std::string out;
-  for (char c : text) out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return out;
-}
-
 template <class List, class Item>
 std::string joined(const List& list, Item&& item) {
   std::string out;
@@ -113,13 +107,14 @@ std::string Report::to_html() const {
   for (uint64_t key : order_) {
     const Joined& j = found_.at(key);
     text += std::string("<article><h2>") + kind_name(j.finding) +
-            (j.finding.note ? " (note): " : ": ") + html_text(j.finding.sentence) + "</h2><ul>\n";
+            (j.finding.note ? " (note): " : ": ") + html_escaped(j.finding.sentence) +
+            "</h2><ul>\n";
     for (const Participant& p : j.finding.calls)
-      text += "<li><code>" + html_text(call_words(p)) + "</code> " +
-              format("rank %lld ", static_cast<long long>(p.rank)) + html_text(p.role) + " <b>" +
-              html_text(place_words(p.site)) + "</b></li>\n";
+      text += "<li><code>" + html_escaped(call_words(p)) + "</code> " +
+              format("rank %lld ", static_cast<long long>(p.rank)) + html_escaped(p.role) + " <b>" +
+              html_escaped(place_words(p.site)) + "</b></li>\n";
     text += format("</ul><p>%zu ranks. ", j.ranks.size()) +
-            (j.finding.allowed.empty() ? "" : "Allowed: " + html_text(j.finding.allowed)) +
+            (j.finding.allowed.empty() ? "" : "Allowed: " + html_escaped(j.finding.allowed)) +
             "</p></article>\n";
   }
   return text + "</body></html>\n";

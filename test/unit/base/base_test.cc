@@ -234,6 +234,7 @@ TEST(Escaped, ControlCharactersOnly) {
   EXPECT_EQ(escaped("a\nb\tc\\d"), "a\\nb\\tc\\\\d");
   EXPECT_EQ(escaped(std::string_view("\0\x1b[2J\x7f\r", 7)), "\\x00\\x1b[2J\\x7f\\x0d");
   EXPECT_EQ(escaped("\xc3\xa4\xe2\x82\xac \xc2\x9b"), "\xc3\xa4\xe2\x82\xac \\xc2\\x9b");
+  EXPECT_EQ(html_escaped("<a href=\"x\">&amp"), "&lt;a href=&quot;x&quot;&gt;&amp;amp");
 }
 
 TEST(Fields, ReadBackAndNeverBeyondTheEnd) {

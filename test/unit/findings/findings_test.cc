@@ -113,7 +113,7 @@ TEST(Report, TextsComeBackAsTheyWere) {
   Report report;
   report.read(folder.path);
   EXPECT_EQ(report.count(), 1u);
-  EXPECT_TRUE(has(report.to_html(), "&lt;b>")) << report.to_html();
+  EXPECT_TRUE(has(report.to_html(), "&lt;b&gt;")) << report.to_html();
   EXPECT_FALSE(has(report.to_json(), "\t"));
 }
 
