@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <bit>
 #include <iterator>
 
@@ -287,7 +288,10 @@ TEST(Shm, KilledPeerIsReportedAfterItsLastFrames) {
     m.wait_for_a_failure();
     REQUIRE(m.sink.failures.size() == 1 && m.sink.failures[0].first == 2);
     REQUIRE(m.sink.failures[0].second.find("of this host has ended") != std::string::npos);
-    if (m.rank == 0) REQUIRE(m.sink.frames.size() == 51);
+    // Process 1 may send its one later.
+    const auto words = std::count_if(m.sink.frames.begin(), m.sink.frames.end(),
+                                     [](const auto& f) { return f.header.src_process == 2; });
+    REQUIRE(words == (m.rank == 0 ? 50 : 1));
     // Frames to a process that has ended are dropped, not queued.
     for (int i = 0; i < 1000; ++i) REQUIRE(m.try_send(2, i, "anybody?"));
     m.t->close();
