@@ -94,12 +94,14 @@ Status CollRequest::start() {
   if (args.in_place && is_alltoall(kind_) && !c->shared->inter)
     FGMPI_TRY(copy_in_place(&args, c->size()));
   comm::MeetingAction action = step_function(kind_, c->shared->inter);
-  if (persistent)
+  if (persistent) {
     FGMPI_TRY(comm::meet_nonblocking_at(
         c, sequence_, round_, &args, operation_code(kind_, Mode::kPersistent), call, action, this));
-  else
+  } else {
+    sequence_ = c->sequence;
     FGMPI_TRY(comm::meet_nonblocking(c, &args, operation_code(kind_, Mode::kNonblocking), call,
                                      action, this));
+  }
   round_ += persistent;
   active = true;
   return {};

@@ -38,6 +38,9 @@ class CollRequest final : public pt2pt::Request {
   /// Starts it (the one time, or once more). Never switches.
   Status start() override;
   void describe(std::string* out) const override;
+  Told told() const override {
+    return {Told::kCollective, static_cast<int32_t>(kind_), static_cast<int32_t>(sequence_), 0};
+  }
 
   Args args;
 
@@ -45,9 +48,9 @@ class CollRequest final : public pt2pt::Request {
   Comm* comm() const { return static_cast<Comm*>(keep); }
   CollectiveKind kind_;
   bool holds_op_ = false;
-  KeptArrays arrays_;  ///< of v and w forms
-  uint32_t sequence_ = 0;
-  uint32_t round_ = 0;  ///< persistent: how often it was started
+  KeptArrays arrays_;      ///< of v and w forms
+  uint32_t sequence_ = 0;  ///< its number on the communicator
+  uint32_t round_ = 0;     ///< persistent: how often it was started
 };
 
 Status barrier(Comm* comm, const char* call);

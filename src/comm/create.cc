@@ -97,6 +97,7 @@ struct DupRequest final : pt2pt::Request {
   ~DupRequest() override {
     if (keep) keep->release();
   }
+  Told told() const override { return {.what = Told::kCommunicator, .first = *result}; }
 };
 
 /// idup: hands each member its communicator through its request.

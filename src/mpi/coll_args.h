@@ -12,6 +12,7 @@
 #include "coll/short.h"
 #include "comm/extras.h"
 #include "mpi/binding.h"
+#include "mpi/events.h"
 
 namespace fgmpi::mpi {
 
@@ -186,6 +187,8 @@ int nonblocking(const char* call, MPI_Comm handle, MPI_Request* out, CollectiveK
   FGMPI_RETURN_IF(call, c, check_pointer(out, "request"));
   FGMPI_RETURN_IF(call, c, make_request(call, c, kind, arguments, &request));
   FGMPI_RETURN_IF(call, c, request->start());
+  events::raise_started(request.get());
+  events::watch(request.get(), events::kCollectiveEnded);
   *out = pt2pt::handle_of(request.release());
   return MPI_SUCCESS;
 }

@@ -4,6 +4,7 @@
 #include "comm/create.h"
 #include "mpi/calls.h"
 #include "mpi/comm_common.h"
+#include "mpi/events.h"
 
 namespace fgmpi::mpi {
 
@@ -69,6 +70,7 @@ int idup(const char* call, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm,
   FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
   pt2pt::Request* r = nullptr;
   FGMPI_RETURN_IF(call, c, comm::idup(c, newcomm, std::move(extras), call, &r));
+  events::watch(r, events::kCommMade);
   *request = pt2pt::handle_of(r);
   return MPI_SUCCESS;
 }

@@ -11,6 +11,7 @@
 #include "comm/system_ranked/group_tree.h"
 #include "host/internal.h"
 #include "mpi/binding.h"
+#include "mpi/events.h"
 
 namespace fgmpi::mpi {
 
@@ -18,6 +19,7 @@ namespace fgmpi::mpi {
 inline int give(const char* call, comm::Comm* parent, const Status& status, comm::Comm* made,
                 MPI_Comm* newcomm) {
   *newcomm = made && status.ok() ? made->handle : MPI_COMM_NULL;
+  if (*newcomm != MPI_COMM_NULL) events::raise_comm_made(made);
   return done(call, parent, status);
 }
 

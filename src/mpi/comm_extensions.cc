@@ -6,6 +6,7 @@
 #include "comm/system_ranked/split.h"
 #include "fgmpi.h"
 #include "mpi/comm_common.h"
+#include "mpi/events.h"
 
 using namespace fgmpi;
 
@@ -112,6 +113,7 @@ FGMPI_EXTENSION int MPIX_Comm_isplit_system_ranked(MPI_Comm comm, int color, MPI
   FGMPI_RETURN_IF(kCall, c, system_ranked_options(c, info, &options));
   pt2pt::Request* r = nullptr;
   FGMPI_RETURN_IF(kCall, c, comm::system_ranked::isplit(c, color, options, kCall, newcomm, &r));
+  mpi::events::watch(r, mpi::events::kCommMade);
   *request = pt2pt::handle_of(r);
   return MPI_SUCCESS;
 }

@@ -9,6 +9,7 @@
 #include "coll/coll.h"
 #include "pt2pt/decider.h"
 
+#include "mpi/events.h"
 #include "mpi/pt2pt_args.h"
 #include "pt2pt/lost.h"
 #include "survivors/survivors.h"
@@ -83,6 +84,7 @@ Status look_up_all(int count, const MPI_Request* handles, Requests* out) {
       r->outcome.error = Status();
     }
   }
+  if (code == MPI_SUCCESS) events::raise_completed(r);
   if (r->persistent) {
     r->active = false;
     return code;
@@ -98,7 +100,7 @@ Status look_up_all(int count, const MPI_Request* handles, Requests* out) {
 /// Takes in a complete request: its status, and what becomes of the handle. Returns its error code,
 /// without calling a handler.
 inline int collect(const char* call, MPI_Request* handle, Request* r, MPI_Status* status) {
-  if (__builtin_expect(r->external || r->polled || r->persistent || !r->outcome.error.ok(), 0))
+  if (__builtin_expect(r->is_special() || !r->outcome.error.ok(), 0))
     return collect_special(call, handle, r, status);
   if (status != MPI_STATUS_IGNORE) set_status(status, r->outcome);
   *handle = MPI_REQUEST_NULL;
@@ -437,6 +439,7 @@ Status start(MPI_Request handle, int index, Comm** comm) {
     if (survivors::troubled() && *comm) FGMPI_TRY(survivors::check_usable(*comm));
     FGMPI_TRY(r->start());
     examine_posted();
+    events::raise_started(r);
     return {};
   } catch (const std::bad_alloc&) {
     r->active = false;

@@ -1,5 +1,6 @@
 // Receives, and sends and receives in one, beside the fast paths of pt2pt_calls.h.
 
+#include "mpi/events.h"
 #include "mpi/pt2pt_calls.h"
 #include "survivors/survivors.h"
 
@@ -16,6 +17,22 @@ int recv_slowly(const char* call, void* buf, int64_t count, MPI_Datatype datatyp
   return received(call, c, &outcome, status);
 }
 
+namespace {
+/// The general way, whose outcome is an event.
+int recv_watched(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                 int tag, Comm* c, MPI_Status* status) {
+  Buffer buffer;
+  FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, true, call));
+  FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));
+  Outcome outcome = no_process_outcome();
+  if (source != MPI_PROC_NULL) {
+    outcome.error = pt2pt::recv(buffer, my_endpoint(), source, tag, user_ctx(c), call, &outcome);
+    events::raise_received(c, outcome);
+  }
+  return received(call, c, &outcome, status);
+}
+}  // namespace
+
 int recv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
                    int tag, MPI_Comm comm, MPI_Status* status) {
   auto receive = [=] {
@@ -24,7 +41,9 @@ int recv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype data
     if (__builtin_expect(!c, 0)) return bad_comm(call, comm);
     if (survivors::troubled() && check_recv(c, source, tag).ok())
       FGMPI_RETURN_IF(call, c, survivors::check_receive(c, source, tag));
-    return recv_from(call, buf, count, datatype, source, tag, c, status);
+    if (!events::wanted(events::kReceived))
+      return recv_from(call, buf, count, datatype, source, tag, c, status);
+    return recv_watched(call, buf, count, datatype, source, tag, c, status);
   };
   return sched::outside() ? run_inside_here(call, receive) : receive();
 }
@@ -61,6 +80,9 @@ int irecv_elsewhere(const char* call, void* buf, int64_t count, MPI_Datatype dat
     if (__builtin_expect(!c, 0)) return bad_comm(call, comm);
     if (survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
     const int code = irecv_from(call, buf, count, datatype, source, tag, comm, c, request);
+    if (code == MPI_SUCCESS)
+      if (Request* made = pt2pt::fast::find_request(*request); made && !made->immortal)
+        events::watch(made, events::kReceived);
     examine_posted();
     return code;
   };
@@ -91,6 +113,7 @@ int exchange(const char* call, Comm* c, pt2pt::Exchange& x, MPI_Status* status,
     Request* made = nullptr;
     FGMPI_RETURN_IF(call, c, pt2pt::need_handle());
     FGMPI_RETURN_IF(call, c, pt2pt::isendrecv(x, call, c, &made));
+    if (!made->immortal) events::watch(made, events::kReceived);
     examine_posted();
     *request = pt2pt::handle_of(made);
     return MPI_SUCCESS;
@@ -99,6 +122,7 @@ int exchange(const char* call, Comm* c, pt2pt::Exchange& x, MPI_Status* status,
     FGMPI_RETURN_IF(call, c, survivors::check_receive(c, x.source, x.recv_tag));
   Outcome outcome;
   Status done = pt2pt::sendrecv(x, call, &outcome);
+  if (done.ok() && x.source != MPI_PROC_NULL) events::raise_received(c, outcome);
   set_status(status, outcome);
   return __builtin_expect(done.ok(), 1) ? MPI_SUCCESS : fail(call, c, done);
 }
@@ -115,6 +139,7 @@ int sendrecv(const char* call, const void* sendbuf, int64_t sendcount, MPI_Datat
   FGMPI_RETURN_IF(call, c, make_buffer(sendbuf, sendcount, sendtype, &x.send, false, call));
   FGMPI_RETURN_IF(call, c, make_buffer(recvbuf, recvcount, recvtype, &x.recv, true, call));
   FGMPI_RETURN_IF(call, c, make_exchange(c, dest, sendtag, source, recvtag, &x));
+  events::raise_send_begun(c, dest, sendtag, sendcount, sendtype);
   return exchange(call, c, x, status, request);
 }
 
@@ -128,6 +153,7 @@ int sendrecv_replace(const char* call, void* buf, int64_t count, MPI_Datatype da
   FGMPI_RETURN_IF(call, c, make_exchange(c, dest, sendtag, source, recvtag, &x));
   x.recv = x.send;
   x.replace = true;
+  events::raise_send_begun(c, dest, sendtag, count, datatype);
   return exchange(call, c, x, status, request);
 }
 

@@ -1,5 +1,6 @@
 // Sends of MPI-4.0 sections 3.4, 3.7 and 3.9, beside the fast paths of pt2pt_calls.h.
 
+#include "mpi/events.h"
 #include "mpi/pt2pt_calls.h"
 #include "survivors/survivors.h"
 
@@ -32,6 +33,7 @@ int send_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
     sched::maybe_force_switch();
     Comm* c = comm::find_inside(comm);
     if (c && survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
+    if (c) events::raise_send_begun(c, dest, tag, count, datatype);
     if (__builtin_expect(c && sent_at_once(buf, count, datatype, dest, tag, c), 1))
       return MPI_SUCCESS;
     return send_by_handle(call, mode, buf, count, datatype, dest, tag, comm);
@@ -45,6 +47,7 @@ int isend_elsewhere(const char* call, Mode mode, const void* buf, int64_t count,
     sched::maybe_force_switch();
     Comm* c = comm::find_inside(comm);
     if (c && survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
+    if (c) events::raise_send_begun(c, dest, tag, count, datatype);
     if (__builtin_expect(c && request && sent_at_once(buf, count, datatype, dest, tag, c), 1)) {
       *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
       return MPI_SUCCESS;

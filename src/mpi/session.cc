@@ -15,6 +15,7 @@
 #include "comm/errhandler.h"
 #include "mpi/calls.h"
 #include "mpi/comm_common.h"
+#include "mpi/events.h"
 #include "mpi/runtime.h"
 #include "mpi/session.h"
 
@@ -67,6 +68,7 @@ int give_from_group(const char* call, const Status& status, comm::Comm* made,
   comm::retain_errhandler(errhandler);
   made->errhandler = errhandler;
   *newcomm = made->handle;
+  events::raise_comm_made(made);
   return MPI_SUCCESS;
 }
 

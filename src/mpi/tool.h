@@ -1,6 +1,6 @@
 // The tools interface (MPI-4.0 chapter 15): variables and categories. Settings (base/settings.def) are the first control
 // variables and counters (base/counters.def) the first performance variables, in the order of their tables; the hosted
-// MPICH's come behind them, with indices that are shifted by as many. Events are the host's alone.
+// MPICH's come behind them, with indices that are shifted by as many. Events are ours alone (mpi/events.h): the host has none.
 //
 //   control variables       0 .. settings::kCount - 1        ours, read-only: they are parsed when the process starts
 //   performance variables   0 .. counters::kCount - 1        ours, always running; counters can be reset, a handle each
@@ -111,5 +111,38 @@ int category_get_cvars(int index, int length, int* indices);
 int category_get_pvars(int index, int length, int* indices);
 int category_get_categories(int index, int length, int* indices);
 int category_get_events(int index, int length, int* indices);
+
+/// How many events belong to a category of ours; the first `length` indices are put into `indices`.
+int events_in(int category, int length, int* indices);
+int event_get_num(int* num);
+int event_get_index(const char* name, int* index);
+int event_get_info(int index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatypes,
+                   MPI_Aint* displacements, int* count, MPI_T_enum* enumtype, MPI_Info* info,
+                   char* desc, int* desc_len, int* bind);
+int event_handle_alloc(int index, void* object, MPI_Info info,
+                       MPI_T_event_registration* registration);
+int event_handle_set_info(MPI_T_event_registration registration, MPI_Info info);
+int event_handle_get_info(MPI_T_event_registration registration, MPI_Info* info);
+int event_handle_free(MPI_T_event_registration registration, void* user_data,
+                      MPI_T_event_free_cb_function* function);
+int event_register_callback(MPI_T_event_registration registration, MPI_T_cb_safety safety,
+                            MPI_Info info, void* user_data, MPI_T_event_cb_function* function);
+int event_callback_set_info(MPI_T_event_registration registration, MPI_T_cb_safety safety,
+                            MPI_Info info);
+int event_callback_get_info(MPI_T_event_registration registration, MPI_T_cb_safety safety,
+                            MPI_Info* info);
+int event_set_dropped_handler(MPI_T_event_registration registration,
+                              MPI_T_event_dropped_cb_function* function);
+int event_read(MPI_T_event_instance instance, int element, void* buffer);
+int event_copy(MPI_T_event_instance instance, void* buffer);
+int event_get_timestamp(MPI_T_event_instance instance, MPI_Count* timestamp);
+int event_get_source(MPI_T_event_instance instance, int* source);
+/// The rank has finalised the interface for the last time.
+void forget_events_of_rank();
+int source_get_num(int* num);
+int source_get_info(int index, char* name, int* name_len, char* desc, int* desc_len,
+                    MPI_T_source_order* ordering, MPI_Count* ticks_per_second, MPI_Count* max_ticks,
+                    MPI_Info* info);
+int source_get_timestamp(int index, MPI_Count* timestamp);
 
 }  // namespace fgmpi::mpi::tool

@@ -88,7 +88,7 @@ int category_get_num_events(int index, int* num) {
   if (index >= kCategories)
     return ask_host(&Api::T_category_get_num_events, index - kCategories, num);
   if (!num) return MPI_T_ERR_INVALID;
-  *num = 0;
+  *num = events_in(index, 0, nullptr);
   return MPI_SUCCESS;
 }
 
@@ -118,7 +118,7 @@ int category_get_categories(int index, int length, int* indices) {
 
 int category_get_events(int index, int length, int* indices) {
   if (int code = check(index, length, indices)) return code;
-  if (index < kCategories) return MPI_SUCCESS;
+  if (index < kCategories) return events_in(index, length, indices), MPI_SUCCESS;
   return ask_host(&Api::T_category_get_events, index - kCategories, length, indices);
 }
 

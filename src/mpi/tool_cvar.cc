@@ -113,7 +113,10 @@ int init_thread(int required, int* provided) {
 int finalize() {
   auto it = g_initialised.find(sched::rank_of_thread());
   if (it == g_initialised.end()) return MPI_T_ERR_NOT_INITIALIZED;
-  if (--it->second == 0) g_initialised.erase(it);
+  if (--it->second == 0) {
+    g_initialised.erase(it);
+    forget_events_of_rank();
+  }
   return ask_host(&Api::T_finalize);
 }
 

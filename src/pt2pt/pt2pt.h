@@ -95,6 +95,22 @@ class Request {
   virtual int release() { return MPI_SUCCESS; }
   virtual int cancel_code() const { return MPI_SUCCESS; }
 
+  /// What its start, or its completion, is to tools (MPI-4.0 section 15.3.8).
+  struct Told {
+    enum What : uint8_t { kNothing, kSend, kReceive, kCollective, kCommunicator } what = kNothing;
+    int32_t first =
+        0;  ///< a send's target as a world rank; a collective's kind; a new communicator's handle
+    int32_t second = 0;  ///< a send's tag; a collective's number
+    int64_t bytes = 0;   ///< of a send
+  };
+  virtual Told told() const { return {}; }
+
+  /// Persistent, polled, external or watched.
+  bool is_special() const {
+    uint32_t word;
+    __builtin_memcpy(&word, &persistent, sizeof word);
+    return word != 0;
+  }
   bool complete() const { return complete_; }
   const bool* complete_flag() const { return &complete_; }
   /// Marks complete and wakes the waiter, or deletes a request that the user freed. Never switches.
@@ -105,12 +121,14 @@ class Request {
   const char* call = "";  ///< the MPI call that made it
   Waiter* waiter = nullptr;
   uint32_t handle = 0;  ///< its MPI_Request, or 0 when it has none
-  bool persistent = false;
+  // What makes its completion special: in one word.
+  alignas(4) bool persistent = false;
+  bool polled = false;    ///< completes only by calls of progress()
+  bool external = false;  ///< something outside of MPI may complete it: no part of a deadlock
+  bool watched = false;   ///< its completion is an event for tools
   bool active = true;     ///< persistent: between start and completion being seen
   bool freed = false;     ///< MPI_Request_free was called on it while active
   bool immortal = false;  ///< shared by all sends that completed at once: never freed
-  bool polled = false;    ///< completes only by calls of progress()
-  bool external = false;  ///< something outside of MPI may complete it: no part of a deadlock
   bool exact = false;     ///< a RecvRequest that a shorter message than its buffer is an error for
  protected:
   bool complete_ = false;

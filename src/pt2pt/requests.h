@@ -26,6 +26,7 @@ class SendRequest final : public Request {
   void cancel() override;
   void describe(std::string* out) const override;
   bool awaits(WaitFor* out) const override;
+  Told told() const override;
   static void* operator new(size_t);
   static void operator delete(void* p);
   static bool trim();
@@ -60,6 +61,7 @@ class RecvRequest final : public Request {
   void progress() override;
   /// It is incomplete again: the program has been told, or need not be.
   void go_on();
+  Told told() const override { return {.what = Told::kReceive}; }
   static void arrived(RecvOp* op) { static_cast<RecvRequest*>(op->owner)->set_complete(); }
   static void arrived_stalled(RecvOp* op);
   static void* operator new(size_t) { return pool.take(); }

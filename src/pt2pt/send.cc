@@ -318,6 +318,12 @@ Status SendRequest::start() {
   return {};
 }
 
+Request::Told SendRequest::told() const {
+  const bool known = op.to.process != kUnknownProcess;
+  const auto world = known ? static_cast<int32_t>(g_av.global_of(op.to.process, op.to.local)) : -1;
+  return {Told::kSend, world, op.envelope.tag, buffer.bytes()};
+}
+
 void SendRequest::cancel() {
   if (complete_ || !active) return;
   if (op.to.process == kUnknownProcess) {

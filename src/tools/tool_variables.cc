@@ -125,6 +125,19 @@ void print_performance_variables() {
   }
 }
 
+void print_events() {
+  int number = 0;
+  FGMPI_OF_LIBRARY(MPI_T_event_get_num)(&number);
+  std::printf("Events: %d\n", number);
+  for (int i = 0; i < number; ++i) {
+    Text name, text;
+    if (FGMPI_OF_LIBRARY(MPI_T_event_get_info)(i, name.bytes, &name.length, nullptr, nullptr,
+                                               nullptr, nullptr, nullptr, nullptr, text.bytes,
+                                               &text.length, nullptr) == MPI_SUCCESS)
+      std::printf("  %-32s %s\n", name.bytes, text.bytes);
+  }
+}
+
 void print_categories() {
   int number = 0;
   FGMPI_OF_LIBRARY(MPI_T_category_get_num)(&number);
@@ -164,6 +177,7 @@ Status list_variables(char* const* argv) {
     return error(MPI_ERR_OTHER, "the tools interface cannot be initialised");
   print_control_variables();
   print_performance_variables();
+  print_events();
   print_categories();
   FGMPI_OF_LIBRARY(MPI_T_finalize)();
   return {};

@@ -248,6 +248,7 @@ struct SplitRequest final : pt2pt::Request {
   ~SplitRequest() override {
     if (keep) keep->release();
   }
+  Told told() const override { return {.what = Told::kCommunicator, .first = *result}; }
 };
 
 void isplit_act(SharedComm* shared, Meeting* meeting) {

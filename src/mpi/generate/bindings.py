@@ -257,10 +257,15 @@ def made_binding(call, function):
     body.append(f"{result} = {expression};")
     for p in made:
         body.append(f"if ({p.name}_made && {good}) *{p.name} = {p.name}_made->handle;")
+        if p.kind.object == "comm":
+            body.append(f"if ({p.name}_made && {good}) events::raise_comm_made({p.name}_made);")
     if freed:
         # The object that would answer for an error is gone after success.
+        comms = [p.name for p in freed if p.kind.object == "comm"]
+        body[-1:-1] = [f"const MPI_Comm {name}_freed = *{name};" for name in comms]
         body.append(f"if ({good}) {{")
         body += [f"  *{p.name} = {OBJECTS[p.kind.object].null};" for p in freed]
+        body += [f"  events::raise_comm_freed({name}_freed);" for name in comms]
         body += ["  return MPI_SUCCESS;", "}"]
     return define(call, function, body + [answer], caught)
 
@@ -321,7 +326,8 @@ def collective_binding(call, function):
                       f"[&] {{ return {arguments}; }})")
     else:
         expression = f"blocking({quoted}, comm, {what}, {arguments})"
-    return define(call, function, [f"return {expression};"])
+    event = [] if persistent or nonblocking else [f"const events::Collective event(comm, {what});"]
+    return define(call, function, event + [f"return {expression};"])
 
 
 MAKERS = {"made": made_binding, "direct": direct_binding, "collective": collective_binding}
@@ -365,7 +371,7 @@ def write_calls_header(found, functions, out):
 
 
 def write_topic(topic, found, functions, out):
-    includes = ["mpi/binding.h", "mpi/calls.h", "mpi/comm_common.h"] + INCLUDES.get(topic, [])
+    includes = ["mpi/events.h", "mpi/binding.h", "mpi/calls.h", "mpi/comm_common.h"] + INCLUDES.get(topic, [])
     lines = [NOTE] + [f'#include "{name}"' for name in sorted(includes)]
     lines.append("\nusing namespace fgmpi;\nusing namespace fgmpi::mpi;\n")
     bindings = [MAKERS[call.answer](call, functions[symbol]) for symbol, call in found.items()

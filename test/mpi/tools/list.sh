@@ -10,6 +10,7 @@ fail() {
 out=$(FGMPI_SYSTEM_RANKED_K=5 FGMPI_SCHED=random:9 "$bin/fgmpi-info" -t) || fail "exit status $?"
 for line in '^  FGMPI_SYSTEM_RANKED_K +5$' '^  FGMPI_SCHED +random:9$' '^  FGMPI_SYSTEM_RANKED_FILLER +leaf$' \
   '^  MPIR_CVAR_[A-Z_]+ +' '^  frames +counter +frames sent' '^  comm_collectives +counter +of a communicator: ' \
+  '^  fgmpi_send_begun +a point-to-point send ' \
   '^  unexpected_bytes_peak +highwatermark ' '^  fgmpi_counters +0 control, +[0-9]+ performance' '^  fgmpi_job +[0-9]+ control'; do
   grep -Eq "$line" <<< "$out" || fail "no line like '$line' in:
 $out"
