@@ -384,7 +384,7 @@ static void extensions(void) {
 static void tools(void) {
   next_section("tools");
   int provided = -1, count = -1, index = -1, length = 64, text_length = 64, verbosity, bind, scope,
-      class, read_only, continuous, atomic, event_count = -1, stamp = -1;
+      class, read_only, continuous, atomic, event_count = -1, stamp = -1, items = -1;
   char name[64], text[64];
   MPI_Datatype type;
   MPI_T_enum values;
