@@ -17,6 +17,7 @@
 #include "dynamic/links.h"
 #include "dynamic/ports.h"
 #include "dynamic/proclets.h"
+#include "pt2pt/decider.h"
 #include "transport/random.h"
 
 namespace fgmpi::dynamic {
@@ -303,7 +304,12 @@ void connect_action(SharedComm* shared, Meeting* meeting) {
       *static_cast<const ConnectArrival*>(b)->arguments->codes = codes;
     if (made) comm::enter_all(meeting, made, 0);
   }
-  if (!done) status = Connecting(shared, meeting, arguments, root_index).run();
+  if (!done && pt2pt::g_decider)
+    status = error(MPI_ERR_OTHER,
+                   "other processes have no part in an exploration; allowed are ranks spawned in "
+                   "this process (info key fgmpi_where=here)");
+  else if (!done)
+    status = Connecting(shared, meeting, arguments, root_index).run();
   if (!status.ok()) comm::fail_all(meeting, status);
 }
 

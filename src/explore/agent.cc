@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -41,6 +43,12 @@ void own_output(int fd, const std::string& path) {
     if (syscall(SYS_write, file, piece, n) != n) end_without_explorer();
   dup2(file, fd);
   close(file);
+}
+
+bool has_threads() {
+  std::error_code failed;
+  const std::filesystem::directory_iterator tasks("/proc/self/task", failed);
+  return std::distance(begin(tasks), end(tasks)) > 1;
 }
 
 class Agent final : public Chooser {
@@ -96,6 +104,10 @@ class Agent final : public Chooser {
         case Word::kTake:
           return in.get<uint32_t>();
         case Word::kKeep:
+          if (has_threads()) {
+            send(begin_word(Word::kUnable));
+            break;
+          }
           if (!fork_execution(execution_)) serve();
           break;
         case Word::kStop:
@@ -222,17 +234,18 @@ void begin_replay(const char* path) {
 
 }  // namespace
 
-bool is_active() {
-  return environment::text(environment::kExploreFolder) || environment::text(environment::kWitness);
-}
+bool is_active() { return g_chooser; }
 
 void begin() {
-  if (const char* witness = environment::text(environment::kWitness)) return begin_replay(witness);
-  const char* folder = environment::text(environment::kExploreFolder);
-  if (!folder) return;
-  auto* agent = new Agent(folder);
-  g_chooser = agent;
-  agent->begin();
+  if (const char* witness = environment::text(environment::kWitness)) begin_replay(witness);
+  if (const char* folder = environment::text(environment::kExploreFolder)) {
+    auto* agent = new Agent(folder);
+    g_chooser = agent;
+    agent->begin();
+  }
+  // Programs that this one executes have no part in it.
+  environment::unset(environment::kWitness);
+  environment::unset(environment::kExploreFolder);
 }
 
 void take_over_messages(unsigned ranks) {

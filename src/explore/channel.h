@@ -7,6 +7,7 @@
 //                         kPast: EventSet                  what had to happen before the event chosen last
 //                         kRace: event 4, buffers 1, EventSet  Race
 //                         kMatch: sender 4, Choice         as Chooser::tell_match(), in an execution that is traced
+//                         kUnable                          as an answer to kKeep: it has threads, which a fork would lose
 //                         kReaped: pid 4, status 4         as waitpid() gives it
 //                         kLimit                           not everything that is possible is among the choices
 //                         kRedundant                       this execution leads to nothing that others do not show
@@ -38,6 +39,7 @@ enum class Word : uint8_t {
   kLimit,
   kRedundant,
   kMatch,
+  kUnable,
   kTake,
   kStop,
   kKeep,

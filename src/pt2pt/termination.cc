@@ -244,7 +244,27 @@ bool detection_due() { return g_detection.due(); }  // called by every poll whil
 
 bool g_ask_again = false;
 
+namespace {
+/// Does a rank wait for what comes from outside of MPI (a file, a thread of the program)? A decision that did not wait for it
+/// would find other choices the next time. But not for ever: what comes may depend on the decision.
+bool outside_is_awaited() {
+  constexpr int64_t kPatienceWithOutside = 100'000'000;
+  static uint64_t switches = 0;
+  static int64_t since = 0;
+  if (all_wait_for_mpi()) return false;
+  if (switches != sched::switch_count()) {
+    switches = sched::switch_count();
+    since = now_ns();
+  }
+  return now_ns() - since < kPatienceWithOutside;
+}
+}  // namespace
+
 bool all_parked() {
+  if (g_decider && outside_is_awaited()) {
+    g_ask_again = true;
+    return false;
+  }
   if (g_decider && g_decider->all_parked()) return false;
   if (g_detection.over()) return true;
   g_ask_again = !quiet();
@@ -255,6 +275,10 @@ bool all_parked() {
   return verdict == Verdict::kJobEnds;
 }
 
-int64_t sleep_limit() { return g_engine.detecting ? Detection::kPatience / 4 : -1; }
+int64_t sleep_limit() {
+  constexpr int64_t kLook = 10'000'000;  // for a decision that waits
+  if (g_decider && g_ask_again) return kLook;
+  return g_engine.detecting ? Detection::kPatience / 4 : -1;
+}
 
 }  // namespace fgmpi::pt2pt

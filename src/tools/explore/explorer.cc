@@ -163,6 +163,7 @@ void Explorer::on_hello(const PeerRef& peer, uint32_t number, pid_t pid) {
   auto found = running_.find(number);
   if (found == running_.end()) return;
   Execution& e = *found->second;
+  if (e.keeping) kept(&e);
   e.peer = peer;
   e.lineage.push_back(pid);
   if (!std::exchange(e.resumes, false)) return;
@@ -195,7 +196,7 @@ void Explorer::on_question(Execution& e, std::vector<Choice> choices) {
   } else if (const NodeRef next = tree_.reach(node, std::move(choices))) {
     e.path.push_back(next);
     deepest_ = std::max<uint64_t>(deepest_, e.path.size() - 1);
-    return worth_keeping(e, *node) ? keep(e, node) : answer(e);
+    return worth_keeping(e, *node) ? keep(e) : answer(e);
   }
   e.redundant = !e.cut;
   send_word(e.peer->fd, begin_word(Word::kStop));
@@ -204,11 +205,11 @@ void Explorer::on_question(Execution& e, std::vector<Choice> choices) {
 // ---- Starting points ----------------------------------------------------------------------------
 
 bool Explorer::worth_keeping(const Execution& e, const Node& node) const {
-  return std::count(node.states.begin(), node.states.end(), Node::kPlanned) > 0 &&
+  return !unable_ && std::count(node.states.begin(), node.states.end(), Node::kPlanned) > 0 &&
          now_ns() - e.since > kWorthKeeping;
 }
 
-void Explorer::keep(Execution& e, const NodeRef& node) {
+void Explorer::keep(Execution& e) {
   size_t kept = 0;
   PeerRef oldest;
   for (const PeerRef& peer : peers_) {
@@ -222,15 +223,26 @@ void Explorer::keep(Execution& e, const NodeRef& node) {
     if (!oldest) return answer(e);
     forget_starting_point(oldest);
   }
-  const PeerRef peer = e.peer;
+  e.keeping = true;
+  send_word(e.peer->fd, begin_word(Word::kKeep));
+}
+
+/// A fork of the execution goes on.
+void Explorer::kept(Execution* e) {
+  const PeerRef peer = e->peer;
   peer->starts = true;
-  peer->node = node;
-  peer->lineage = e.lineage;
-  peer->used = e.since = now_ns();
-  e.parent = peer;
-  e.peer = nullptr;
-  e.resumes = true;
-  send_word(peer->fd, begin_word(Word::kKeep));
+  peer->node = e->path.at(e->at);
+  peer->lineage = e->lineage;
+  peer->used = e->since = now_ns();
+  e->parent = peer;
+  e->keeping = false;
+  e->resumes = true;
+}
+
+void Explorer::not_kept(Execution* e) {
+  unable_ = true;
+  e->keeping = false;
+  answer(*e);
 }
 
 void Explorer::forget_starting_point(const PeerRef& peer) {

@@ -54,6 +54,7 @@ struct Execution {
   bool redundant = false, ended = false, stuck = false, cut = false;
   Pick pick;              ///< decides instead of the tree
   bool is_trial = false;  ///< traced, too
+  bool keeping = false;   ///< it has been asked to become a starting point
   PeerRef peer, parent;
   std::vector<pid_t> lineage;
   int64_t since = 0;  ///< its starting point
@@ -91,7 +92,9 @@ class Explorer {
   void on_question(Execution& e, std::vector<Choice> choices);
   void answer(Execution& e);
   bool worth_keeping(const Execution& e, const Node& node) const;
-  void keep(Execution& e, const NodeRef& node);
+  void keep(Execution& e);
+  void kept(Execution* e);
+  void not_kept(Execution* e);
   void forget_starting_point(const PeerRef& peer);
   void on_gone(const PeerRef& peer);
   void ask_for_end(const PeerRef& parent, pid_t pid);
@@ -128,6 +131,8 @@ class Explorer {
   int64_t started_ = 0, shown_ = 0;
   std::string failure_;  ///< why exploration cannot go on
   bool diverged_ = false, limited_ = false;
+  bool unable_ =
+      false;  ///< executions have threads: none becomes a starting point, each begins in the first process
 };
 
 }  // namespace fgmpi::explore

@@ -67,6 +67,8 @@ bool Explorer::take_word(const PeerRef& peer, const uint8_t* bytes, size_t size)
     const auto sender = in.get<int32_t>();
     const auto match = in.get<Choice>();
     if (!in.failed() && e->is_trial) note_match(sender, match);
+  } else if (word == Word::kUnable) {
+    if (e->keeping) not_kept(e);
   } else if (word == Word::kLimit) {
     limited_ = true;
   } else if (word == Word::kRedundant) {
