@@ -20,6 +20,14 @@ explored 0 1 12 pairs
 explored 0 8 3 rounds
 explored 0 6 4 probes
 explored 0 1 3 two_tags
+explored 0 32 3 matrix
+explored 0 486 4 matrix
+# In the deadlock n requests wait, of which none to all may be buffered: n + 1 executions end in it.
+for n in 2 3 4; do
+  explored 86 $(((1 << n) - 1 + n)) $((2 * n)) philosophers
+  grep -q "deadlock: ranks wait for ever" out && grep -q "  in 1 of" out || fail "the deadlock of $n philosophers"
+  explored 0 $(((1 << n) - 2)) $((2 * n)) ordered_philosophers
+done
 explored 86 6 4 bad_end
 grep -q "ends with status 3" out && grep -q "in 2 of 6 executions" out || fail "status of the program"
 # Half of the seeds would be enough to find one order of 120 by PCT's bound; the witness is shrunk to few choices.

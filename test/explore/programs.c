@@ -81,7 +81,7 @@ static void two_tags(void) {
   MPI_Waitall(2, requests, statuses);
 }
 
-/* A master hands out rows of a matrix product to whoever is ready; 2 workers, 4 rows. */
+/* A master hands out 4 rows of a matrix product to whoever is ready, then the end: of w workers w^4 w! orders. */
 static void matrix(void) {
   enum { kRows = 4, kStop = 1 };
   if (me > 0) {
@@ -96,6 +96,30 @@ static void matrix(void) {
   for (int row = 0; row < kRows + all - 1; ++row) {
     int worker = receive_any(0);
     MPI_Send(&row, 1, MPI_INT, worker, row < kRows ? 0 : kStop, MPI_COMM_WORLD);
+  }
+}
+
+/* The first half of the ranks are philosophers, the others forks. Each takes the fork of its number, then the next one. A
+   fork serves two, in any order: with n philosophers 2^n ways, of which one cannot be (each second fork first) and one is
+   a deadlock (each first fork first). `ordered`: the last takes its forks the other way round, and the deadlock cannot be
+   either. */
+static void philosophers(int ordered) {
+  const int n = all / 2;
+  int value;
+  if (me < n) {
+    const int turned = ordered && me == n - 1;
+    const int forks[2] = {n + (me + turned) % n, n + (me + !turned) % n};
+    for (int i = 0; i < 2; ++i) {
+      send_me(forks[i], 0);
+      MPI_Recv(&value, 1, MPI_INT, forks[i], 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    for (int i = 0; i < 2; ++i) send_me(forks[i], 1);
+    return;
+  }
+  for (int i = 0; i < 2; ++i) {
+    const int philosopher = receive_any(0);
+    send_me(philosopher, 0);
+    MPI_Recv(&value, 1, MPI_INT, philosopher, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
 }
 
@@ -121,6 +145,8 @@ int main(int argc, char** argv) {
   if (!strcmp(which, "probes")) probes();
   if (!strcmp(which, "two_tags")) two_tags();
   if (!strcmp(which, "matrix")) matrix();
+  if (!strcmp(which, "philosophers")) philosophers(0);
+  if (!strcmp(which, "ordered_philosophers")) philosophers(1);
   if (!strcmp(which, "bad_end")) status = bad_end();
   MPI_Finalize();
   return status;

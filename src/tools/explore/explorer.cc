@@ -277,6 +277,7 @@ void Explorer::on_end(pid_t pid, int status) {
   const ExecutionRef e = found->second;
   running_.erase(found);
   if (e->cut) return;
+  if (!e->pick) note_covered(*e);
   if (e->redundant && !e->is_trial) {
     ++redundant_;
     return findings_.forget(pid);
@@ -291,6 +292,19 @@ void Explorer::on_end(pid_t pid, int status) {
   }
   if (e->pick) note_order(*e);
   findings_.take(ending);
+}
+
+/// The part of the tree that an execution stands for: at each point one of the branches that are known there.
+void Explorer::note_covered(const Execution& e) {
+  double part = 1;
+  for (size_t k = 0; k + 1 < e.path.size(); ++k) {
+    const auto& states = e.path[k]->states;
+    const auto branches = std::count_if(states.begin(), states.end(), [](Node::State s) {
+      return s == Node::kPlanned || s == Node::kTaken;
+    });
+    part /= static_cast<double>(std::max<ptrdiff_t>(branches, 1));
+  }
+  covered_ += part;
 }
 
 /// Of an execution of -fuzz: a seed may lead to what another has led to.
@@ -322,12 +336,19 @@ void Explorer::show_progress(bool last) {
   }
   if (now - shown_ < (terminal ? kProgress : kProgressToFile)) return;
   shown_ = now;
-  std::fprintf(stderr,
-               "%sfgmpi: explore: %llu executions, %zu branches known to be left, at most %llu "
-               "choices deep, %zu finding%s%s",
-               terminal ? "\r\033[K" : "", static_cast<unsigned long long>(findings_.executions()),
-               tree_.planned(), static_cast<unsigned long long>(deepest_), findings_.count(),
-               findings_.count() == 1 ? "" : "s", terminal ? "" : "\n");
+  const double done = static_cast<double>(findings_.executions() + redundant_);
+  const double left = covered_ > 0 ? done * std::max(1 / std::min(covered_, 1.0) - 1, 0.0) : 0;
+  std::string line = format(
+      "fgmpi: explore: %llu executions, %llu cut as equivalent, %llu choices deep, %zu finding%s",
+      static_cast<unsigned long long>(findings_.executions()),
+      static_cast<unsigned long long>(redundant_), static_cast<unsigned long long>(deepest_),
+      findings_.count(), findings_.count() == 1 ? "" : "s");
+  if (bounds_.fuzz > 0)
+    line += format(", %zu different orders", orders_.size());
+  else
+    line += format(", %zu branches known to be left, about %.0f executions", tree_.planned(),
+                   std::max(left, static_cast<double>(tree_.planned())));
+  std::fprintf(stderr, "%s%s%s", terminal ? "\r\033[K" : "", line.c_str(), terminal ? "" : "\n");
 }
 
 std::string Explorer::last_words() const {

@@ -1,6 +1,6 @@
 // The file of an exploration that goes on later:
 //
-//   | kSavedHead | sizeof(Choice) 4 | ranks 4 | words | variables | executions cut 8 | Tree | Findings |
+//   | kSavedHead | sizeof(Choice) 4 | ranks 4 | words | variables | executions cut 8 | covered 8 | Tree | Findings |
 //
 // as base/fields.h puts them; for the build that has written it.
 #include <mpi.h>
@@ -63,6 +63,7 @@ void Explorer::save() const {
   Bytes bytes;
   append_program(&bytes, program_);
   fgmpi::append(&bytes, redundant_);
+  fgmpi::append(&bytes, covered_);
   tree_.save(begun, &bytes);
   findings_.save(&bytes);
   const std::string path = name_of_saved(program_);
@@ -84,6 +85,7 @@ Status Explorer::resume() {
   Program ignored;
   if (!read_program(&in, &ignored)) return bad_saved(bounds_.resumed);
   redundant_ = in.get<uint64_t>();
+  covered_ = in.get<double>();
   if (!tree_.load(&in) || !findings_.load(&in)) return bad_saved(bounds_.resumed);
   resumed_ = findings_.executions() + redundant_;
   return {};

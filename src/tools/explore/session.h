@@ -101,6 +101,7 @@ class Explorer {
   void on_end(pid_t pid, int status);
   Status resume();
   void save() const;
+  void note_covered(const Execution& e);
   void note_order(const Execution& e);
   void stop_stuck();
   void show_progress(bool last);
@@ -121,6 +122,7 @@ class Explorer {
   std::map<uint32_t, ExecutionRef> running_;
   uint32_t begun_ = 0;
   uint64_t redundant_ = 0, deepest_ = 0;
+  double covered_ = 0;         ///< of the tree, by the branches known when executions ended
   uint64_t resumed_ = 0;       ///< executions of the file that is gone on with
   uint64_t length_ = 0;        ///< -fuzz: of the first execution
   uint64_t seeds_ = 0;         ///< -fuzz: begun
