@@ -15,7 +15,7 @@
 
 namespace fgmpi::settings {
 namespace detail {
-constinit const Value* g_values = nullptr;
+constinit Value* g_values = nullptr;
 }
 
 namespace {
@@ -118,6 +118,14 @@ void load_or_end() {
   if (status.ok()) return;
   std::fprintf(stderr, "fgmpi: %s\n", status.what().c_str());
   end_process(1);
+}
+
+Status set(Id id, const std::string& text) {
+  Value value;
+  FGMPI_TRY(parse_given(id, text, &value));
+  value.source = Source::kTool;
+  detail::g_values[id] = std::move(value);
+  return {};
 }
 
 void set_check(Id id, Check check) { g_checks[id] = check; }

@@ -78,7 +78,7 @@ inline constexpr Record kRecords[kCount] = {
 #undef FGMPI_SETTING
 };
 
-enum class Source : uint8_t { kDefault, kEnvironment };
+enum class Source : uint8_t { kDefault, kEnvironment, kTool };
 
 struct Value {
   std::string text;  ///< as set, else the fallback
@@ -92,9 +92,12 @@ struct Value {
 Status load();
 /// The same; a bad value ends the process with one line.
 void load_or_end();
+/// Sets one variable of this process after load(). REQUIRES: nobody has made anything of its value yet. Errors: MPI_ERR_OTHER
+/// for a bad value; then nothing has changed.
+Status set(Id id, const std::string& text);
 
 namespace detail {
-extern const Value* g_values;  ///< of all settings, once loaded
+extern Value* g_values;  ///< of all settings, once loaded
 }
 
 inline const Value& value(Id id) {

@@ -2,7 +2,7 @@
 // variables and counters (base/counters.def) the first performance variables, in the order of their tables; the hosted
 // MPICH's come behind them, with indices that are shifted by as many. Events are ours alone (mpi/events.h): the host has none.
 //
-//   control variables       0 .. settings::kCount - 1        ours, read-only: they are parsed when the process starts
+//   control variables       0 .. settings::kCount - 1        ours; those about messages and the like can be written before the first MPI_Init
 //   performance variables   0 .. counters::kCount - 1        ours, always running; counters can be reset, a handle each
 //   categories              0 .. kCategories - 1             ours: the sections of docs/settings.md, and the counters
 //

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "mpi/process.h"
 #include "mpi/tool.h"
 #include "proclet-sched/threads.h"
 
@@ -52,7 +53,7 @@ std::vector<Item> items_of(const Record& record) {
   return items;
 }
 
-/// Enumerations and handles of ours are addresses in these tables: one for each setting, as nothing can be changed.
+/// Enumerations and handles of ours are addresses in these tables: one for each setting, as handles keep nothing.
 char g_enums[settings::kCount], g_handles[settings::kCount];
 
 int place_in(const char (&table)[settings::kCount], const void* address) {
@@ -70,6 +71,40 @@ std::string description(const Record& record) {
     text += format(". Default%s: %s", shown(record) == Shown::kNumber ? ", shown as 0" : "",
                    record.worked_out);
   return text;
+}
+
+/// May it be changed before the process's first MPI_Init? That makes of it what the component says; how many ranks a process
+/// has and what they share is settled before.
+bool can_be_set(const Record& record) {
+  return record.component >= settings::Component::kMessages &&
+         record.scope != settings::Scope::kLauncher;
+}
+
+int scope_of(const Record& record) {
+  if (!can_be_set(record)) return MPI_T_SCOPE_READONLY;
+  return record.scope == settings::Scope::kJob ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_LOCAL;
+}
+
+/// A value as the environment would say it; false: no item of the enumeration.
+bool text_of(const Record& record, const void* buffer, std::string* out) {
+  if (shown(record) == Shown::kText) {
+    *out = static_cast<const char*>(buffer);
+    return true;
+  }
+  if (shown(record) == Shown::kNumber) {
+    MPI_Count number;
+    std::memcpy(&number, buffer, sizeof number);
+    *out = std::to_string(number);
+    return true;
+  }
+  int chosen;
+  std::memcpy(&chosen, buffer, sizeof chosen);
+  for (const Item& item : items_of(record)) {
+    if (item.value != chosen || chosen < 0) continue;
+    *out = item.name;
+    return true;
+  }
+  return false;
 }
 
 int verbosity_of(settings::Level level) {
@@ -181,7 +216,7 @@ int cvar_get_info(int index, char* name, int* name_len, int* verbosity, MPI_Data
     *enumtype =
         as == Shown::kItem ? reinterpret_cast<MPI_T_enum>(&g_enums[index]) : MPI_T_ENUM_NULL;
   give(bind, MPI_T_BIND_NO_OBJECT);
-  give(scope, MPI_T_SCOPE_READONLY);
+  give(scope, scope_of(record));
   return MPI_SUCCESS;
 }
 
@@ -234,8 +269,21 @@ int cvar_read(MPI_T_cvar_handle handle, void* buffer) {
 int cvar_write(MPI_T_cvar_handle handle, const void* buffer) {
   if (!is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (!handle) return MPI_T_ERR_INVALID_HANDLE;
-  if (place_in(g_handles, handle) >= 0) return MPI_T_ERR_CVAR_SET_NEVER;
-  return ask_host(&Api::T_cvar_write, handle, buffer);
+  if (!buffer) return MPI_T_ERR_INVALID;
+  const int place = place_in(g_handles, handle);
+  if (place < 0) return ask_host(&Api::T_cvar_write, handle, buffer);
+  const Record& record = kRecords[place];
+  if (!can_be_set(record)) return MPI_T_ERR_CVAR_SET_NEVER;
+  const auto id = static_cast<settings::Id>(place);
+  std::string text;
+  if (!text_of(record, buffer, &text) || !settings::check(record.name, text).ok())
+    return MPI_T_ERR_INVALID;
+  if (process().connected)
+    // Of several ranks that write the same before their MPI_Init the first has done it for all.
+    return settings::value(id).source == settings::Source::kTool && settings::text(id) == text
+               ? MPI_SUCCESS
+               : MPI_T_ERR_CVAR_SET_NOT_NOW;
+  return settings::set(id, text).ok() ? MPI_SUCCESS : MPI_T_ERR_INVALID;
 }
 
 }  // namespace fgmpi::mpi::tool

@@ -45,12 +45,18 @@ constexpr Type kTypes[events::kCount] = {
      "a point-to-point send of the rank begins; elements: handle of the communicator, rank of the "
      "target (-1: not known here), tag, bytes",
      4,
-     {{"comm", false, kComm}, {"dest", false, kFirst}, {"tag", false, kSecond}, {"bytes", true, kBytes}}},
+     {{"comm", false, kComm},
+      {"dest", false, kFirst},
+      {"tag", false, kSecond},
+      {"bytes", true, kBytes}}},
     {"fgmpi_received",
      "the rank has been given a message; elements: handle of the communicator, rank of the source, "
      "tag, bytes",
      4,
-     {{"comm", false, kComm}, {"source", false, kFirst}, {"tag", false, kSecond}, {"bytes", true, kBytes}}},
+     {{"comm", false, kComm},
+      {"source", false, kFirst},
+      {"tag", false, kSecond},
+      {"bytes", true, kBytes}}},
     {"fgmpi_collective_begun",
      "the rank begins a collective; elements: handle of the communicator, operation (0 barrier, 1 "
      "bcast, 2 gather, 3 gatherv, 4 scatter, 5 scatterv, 6 allgather, 7 allgatherv, 8 alltoall, 9 "
@@ -353,8 +359,8 @@ int event_handle_get_info(MPI_T_event_registration registration, MPI_Info* info)
   return info ? no_hints(info) : MPI_T_ERR_INVALID;
 }
 
-int event_register_callback(MPI_T_event_registration registration, MPI_T_cb_safety safety,
-                            MPI_Info, void* user_data, MPI_T_event_cb_function* function) {
+int event_register_callback(MPI_T_event_registration registration, MPI_T_cb_safety safety, MPI_Info,
+                            void* user_data, MPI_T_event_cb_function* function) {
   Registration* r;
   if (int code = look_up(registration, &r)) return code;
   if (!is_safety(safety)) return MPI_T_ERR_INVALID;
@@ -400,8 +406,9 @@ int event_handle_free(MPI_T_event_registration registration, void* user_data,
 
 void forget_events_of_rank() {
   const sched::Proclet* rank = sched::rank_of_thread();
-  std::erase_if(g_registrations,
-                [&](const auto& entry) { return entry.second->rank == rank && !entry.second->calling; });
+  std::erase_if(g_registrations, [&](const auto& entry) {
+    return entry.second->rank == rank && !entry.second->calling;
+  });
   if (g_listening.erase(rank)) update_wanted();
 }
 

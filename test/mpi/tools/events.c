@@ -4,9 +4,9 @@
 #include "mpitest.h"
 
 enum { kSend, kReceived, kBegun, kEnded, kMade, kFreed, kKinds };
-static const char* const kNames[kKinds] = {
-    "fgmpi_send_begun",       "fgmpi_received",  "fgmpi_collective_begun",
-    "fgmpi_collective_ended", "fgmpi_comm_made", "fgmpi_comm_freed"};
+static const char* const kNames[kKinds] = {"fgmpi_send_begun",       "fgmpi_received",
+                                           "fgmpi_collective_begun", "fgmpi_collective_ended",
+                                           "fgmpi_comm_made",        "fgmpi_comm_freed"};
 static const int kElements[kKinds] = {4, 4, 3, 3, 3, 1};
 
 struct Seen {
@@ -69,15 +69,18 @@ static void types(void) {
     for (int i = 0; i < count; ++i) CHECK(type[i] == (i < 3 ? MPI_INT : MPI_LONG_LONG));
     OK(MPI_Info_free(&info));
     count = 0;
-    OK(MPI_T_event_get_info(index, NULL, NULL, NULL, NULL, NULL, &count, NULL, NULL, NULL, NULL, NULL));
+    OK(MPI_T_event_get_info(index, NULL, NULL, NULL, NULL, NULL, &count, NULL, NULL, NULL, NULL,
+                            NULL));
     CHECK(count == kElements[kind]);
     OK(MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, &registrations[kind]));
     OK(MPI_T_event_register_callback(registrations[kind], MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL,
                                      &seen[kind], on_event));
   }
   CHECK(MPI_T_event_get_index("nothing", &index) == MPI_T_ERR_INVALID_NAME);
-  CHECK(MPI_T_event_handle_alloc(num, NULL, MPI_INFO_NULL, registrations) == MPI_T_ERR_INVALID_INDEX);
-  CHECK(MPI_T_event_handle_alloc(-1, NULL, MPI_INFO_NULL, registrations) == MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_event_handle_alloc(num, NULL, MPI_INFO_NULL, registrations) ==
+        MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_event_handle_alloc(-1, NULL, MPI_INFO_NULL, registrations) ==
+        MPI_T_ERR_INVALID_INDEX);
 }
 
 static void messages(int rank, int size) {
@@ -199,7 +202,8 @@ static void nested(void) {
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &made));
   CHECK(calls == 1 && dropped == 1);
   CHECK(seen[kMade].count == 2 && seen[kFreed].count == 1); /* others see the inner one */
-  OK(MPI_T_event_register_callback(one, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_INFO_NULL, NULL, NULL));
+  OK(MPI_T_event_register_callback(one, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_INFO_NULL, NULL,
+                                   NULL));
   OK(MPI_Comm_free(&made));
   OK(MPI_T_event_handle_free(one, &freed_calls, on_free));
   CHECK(freed_calls == 1 && MPI_T_event_handle_free(one, NULL, NULL) == MPI_T_ERR_INVALID_HANDLE);
@@ -228,7 +232,8 @@ int main(int argc, char** argv) {
   OK(MPI_T_source_get_timestamp(0, &after));
   CHECK(seen[kReceived].time > before && seen[kReceived].time <= after);
   for (int kind = 0; kind < kKinds; ++kind) {
-    OK(MPI_T_event_handle_free(registrations[kind], kind ? &freed_calls : NULL, kind ? on_free : NULL));
+    OK(MPI_T_event_handle_free(registrations[kind], kind ? &freed_calls : NULL,
+                               kind ? on_free : NULL));
     seen[kind].count = 0;
   }
   CHECK(freed_calls == kKinds);

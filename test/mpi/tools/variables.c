@@ -66,7 +66,8 @@ static void control_variables(void) {
       CHECK(found);
       CHECK(MPI_T_enum_get_item(items, n, &each, NULL, NULL) == MPI_T_ERR_INVALID_INDEX);
     }
-    if (is_ours) CHECK(MPI_T_cvar_write(handle, value) == MPI_T_ERR_CVAR_SET_NEVER);
+    if (is_ours && scope == MPI_T_SCOPE_READONLY)
+      CHECK(MPI_T_cvar_write(handle, value) == MPI_T_ERR_CVAR_SET_NEVER);
     free(value);
     OK(MPI_T_cvar_handle_free(&handle));
     CHECK(handle == MPI_T_CVAR_HANDLE_NULL);
