@@ -11,6 +11,12 @@ grep -q "picture: programs-1.html" out && [ "$(grep -c 'class="forced"><title>ta
 grep -q "at .*programs.c:[0-9]* (receive_any)" out || fail "the line of the deadlock"
 run 86 -replay programs-1.witness
 grep -q "deadlock: ranks wait for ever" out || fail "replay of the deadlock"
+for tool in "gdb -batch -ex run --args" "valgrind -q"; do
+  command -v "${tool%% *}" >/dev/null || continue
+  # shellcheck disable=SC2086
+  run 86 -replay programs-1.witness $tool "$programs" rare_deadlock
+  grep -q "deadlock: ranks wait for ever" out || fail "replay under $tool"
+done
 explored 86 2 4 late_message
 first=$(grep -l "" ./*.witness | head -1)
 run 0 -replay "$first"
