@@ -439,7 +439,7 @@ void init_failures() {
                             [](uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
                               g_failures.on_notice(from, ctx, data, bytes);
                             });
-  comm::set_broken_handler(
+  comm::add_broken_handler(
       [](SharedComm* shared, const Status& status) { g_failures.break_comm(shared, status); });
   comm::set_mismatch_handler(
       [](SharedComm* shared, comm::Meeting* m) { conclude(shared, m, m->status); });

@@ -14,7 +14,7 @@
 namespace fgmpi::comm {
 namespace {
 
-void (*g_on_broken)(SharedComm*, const Status&) = nullptr;
+std::vector<void (*)(SharedComm*, const Status&)> g_on_broken;
 bool g_any_broken = false;
 /// Kept for the whole run: a notice may come late. The ids are not given out again (retire_id()).
 std::unordered_set<uint64_t> g_revoked;
@@ -62,7 +62,7 @@ void break_comm(SharedComm* shared, Broken how) {
   g_any_broken = true;
   const Status status = broken_status(*shared);
   fail_open_meetings(shared, status);
-  if (g_on_broken) g_on_broken(shared, status);
+  for (auto* handler : g_on_broken) handler(shared, status);
 }
 
 void break_by_loss() {
@@ -87,7 +87,9 @@ bool revoke(ContextId id) {
 
 bool is_revoked(ContextId id) { return !g_revoked.empty() && g_revoked.count(id.bits) > 0; }
 
-void set_broken_handler(void (*handler)(SharedComm*, const Status&)) { g_on_broken = handler; }
+void add_broken_handler(void (*handler)(SharedComm*, const Status&)) {
+  g_on_broken.push_back(handler);
+}
 bool any_broken() { return g_any_broken; }
 
 void note_if_broken(SharedComm* shared) {

@@ -39,8 +39,8 @@ void break_by_loss();
 bool revoke(ContextId id);
 bool is_revoked(ContextId id);
 
-/// What the layer above ends when a communicator breaks.
-void set_broken_handler(void (*handler)(SharedComm* shared, const Status& status));
+/// What the layers above end when a communicator breaks.
+void add_broken_handler(void (*handler)(SharedComm* shared, const Status& status));
 /// Is any communicator of this process broken, or has been?
 bool any_broken();
 

@@ -40,6 +40,14 @@ bool Control::acquire(uint32_t member, int32_t rank, LockKind kind) {
   return taken;
 }
 
+bool Control::try_acquire(uint32_t member, LockKind kind) {
+  Lock* lock = &locks_[member];
+  lock->guard.lock();
+  const bool taken = lock->first == 0 && take(lock, kind);
+  lock->guard.unlock();
+  return taken;
+}
+
 void Control::release(uint32_t member, LockKind kind, std::vector<int32_t>* granted) {
   Lock* lock = &locks_[member];
   lock->guard.lock();

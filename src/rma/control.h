@@ -60,6 +60,8 @@ class Control {
 
   /// Rank `rank` of the window asks for the lock of a member. False: it waits, and is granted it by a release().
   bool acquire(uint32_t member, int32_t rank, LockKind kind);
+  /// The same for a rank that does not wait: false, if it would have to.
+  bool try_acquire(uint32_t member, LockKind kind);
   /// Gives it back; `granted`: the ranks that have it from now on.
   void release(uint32_t member, LockKind kind, std::vector<int32_t>* granted);
 

@@ -33,6 +33,8 @@ void wait_for_accumulates(Win* win, int32_t rank, const uint32_t* count, const c
 void lock_granted(SharedWin* shared, int32_t rank);
 /// Tells ranks, wherever they live, that locks have been granted to them.
 void tell_granted(SharedWin* shared, const std::vector<int32_t>& ranks);
+/// The window has lost a member: whoever waits for another one looks whether that one can still come.
+void wake_waiting(SharedWin* shared);
 /// Rank `from` has posted to, or completed at, the ranks listed, which live here.
 void on_posted(SharedWin* shared, int32_t from, const int32_t* ranks, size_t count);
 void on_completed(SharedWin* shared, const int32_t* ranks, size_t count);

@@ -6,8 +6,10 @@
 #include "base/raw_call.h"
 #include "base/strings.h"
 #include "coll/coll.h"
+#include "comm/broken.h"
 #include "pt2pt/decider.h"
 #include "pt2pt/engine.h"
+#include "pt2pt/lost.h"
 #include "rma/internal.h"
 #include "rma/message.h"
 
@@ -45,6 +47,28 @@ void wait_until(sched::Proclet** parked, const Site& site, F&& done) {
     *parked = sched::current();
     sched::park(&site);
   }
+}
+
+/// The error of a wait for rank `rank` of the window, or for all of its members (-1), that is in vain because processes have
+/// failed.
+Status hopeless(const Win* win, int32_t rank) {
+  const comm::SharedComm& shared = *win->comm->shared;
+  if (__builtin_expect(!(shared.broken & comm::kLostMember), 1)) return {};
+  if (rank < 0) return comm::broken_status(shared);
+  const uint32_t process = win->comm->peer(rank).process;
+  return pt2pt::is_lost(process) ? pt2pt::process_failed(process) : Status();
+}
+
+/// As wait_until(); ends with the error of a wait that is in vain.
+template <class F>
+Status wait_for_member(sched::Proclet** parked, const Site& site, F&& done) {
+  for (int i = 0; i < kPolls && !done() && is_alone(); ++i) pt2pt::progress();
+  while (!done()) {
+    FGMPI_TRY(hopeless(site.win, site.rank));
+    *parked = sched::current();
+    sched::park(&site);
+  }
+  return {};
 }
 
 /// What MPI orders others to see: stores before this are visible before loads behind it.
@@ -124,14 +148,23 @@ void note_spin() {
 
 namespace {
 
+/// In a window that has lost a member: whoever would have to wait for a lock does not, as the one who holds it may be gone.
+Status acquire_at_once(Win* win, int32_t rank, const Reach& reach, LockKind kind) {
+  FGMPI_TRY(hopeless(win, rank));
+  if (reach.part->control && reach.part->control->try_acquire(reach.member, kind)) return {};
+  return hopeless(win, -1);
+}
+
 /// May switch.
-void acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
+Status acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
   const Reach reach = reach_of(win, rank);
+  if (__builtin_expect(win->comm->shared->broken & comm::kLostMember, 0))
+    return acquire_at_once(win, rank, reach, kind);
   LockWait wait{sched::current(), false};
   SharedWin* shared = win->shared;
   const int32_t me = win->comm->rank;
   if (reach.part->control) {
-    if (reach.part->control->acquire(reach.member, me, kind)) return;
+    if (reach.part->control->acquire(reach.member, me, kind)) return {};
     shared->lock_waits[me] = &wait;
   } else {
     shared->lock_waits[me] = &wait;
@@ -141,10 +174,15 @@ void acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
       call, win, kind == LockKind::kShared ? "for the shared lock of" : "for the exclusive lock of",
       rank);
   for (int i = 0; i < kPolls && !wait.granted && is_alone(); ++i) pt2pt::progress();
-  if (!wait.granted) {
+  while (!wait.granted) {
+    if (Status vain = hopeless(win, -1); !vain.ok()) {
+      shared->lock_waits.erase(me);
+      return vain;
+    }
     wait.proclet = sched::current();
     sched::park(&site);
   }
+  return {};
 }
 
 void release(Win* win, int32_t rank, LockKind kind) {
@@ -159,7 +197,10 @@ void release(Win* win, int32_t rank, LockKind kind) {
 
 void lock_granted(SharedWin* shared, int32_t rank) {
   auto found = shared->lock_waits.find(rank);
-  if (found == shared->lock_waits.end()) return pt2pt::refuse_notice();
+  if (found == shared->lock_waits.end()) {
+    if (!comm::any_broken()) pt2pt::refuse_notice();  // else it has given up
+    return;
+  }
   LockWait* wait = found->second;
   shared->lock_waits.erase(found);
   wait->granted = true;
@@ -202,7 +243,7 @@ Status lock(Win* win, int type, int32_t rank, int assertion) {
                  name_of(win).c_str(), rank);
   const LockKind kind = type == MPI_LOCK_SHARED ? LockKind::kShared : LockKind::kExclusive;
   const bool check = !(assertion & MPI_MODE_NOCHECK);
-  if (check) acquire(win, rank, kind, "MPI_Win_lock");
+  if (check) FGMPI_TRY(acquire(win, rank, kind, "MPI_Win_lock"));
   Target& target = a.targets[rank];
   target.lock = kind;
   target.no_check = !check;
@@ -386,6 +427,12 @@ void wake(Handshake* handshake) {
 
 }  // namespace
 
+void wake_waiting(SharedWin* shared) {
+  for (auto& [rank, handshake] : shared->handshakes) wake(&handshake);
+  for (auto& [rank, wait] : shared->lock_waits)
+    if (wait->proclet->state == sched::State::kParked) sched::ready(wait->proclet);
+}
+
 void on_posted(SharedWin* shared, int32_t from, const int32_t* ranks, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     Handshake& handshake = shared->handshakes[ranks[i]];
@@ -430,8 +477,9 @@ Status start(Win* win, const comm::Group* group, int assertion) {
   if (!(assertion & MPI_MODE_NOCHECK)) {
     Handshake& handshake = win->shared->handshakes[win->comm->rank];
     for (int32_t rank : a.started) {
-      wait_until(&handshake.parked, Site("MPI_Win_start", win, "for MPI_Win_post of", rank),
-                 [&] { return handshake.posted.count(rank) > 0; });
+      FGMPI_TRY(wait_for_member(&handshake.parked,
+                                Site("MPI_Win_start", win, "for MPI_Win_post of", rank),
+                                [&] { return handshake.posted.count(rank) > 0; }));
       handshake.posted.erase(rank);
     }
   }
@@ -466,10 +514,16 @@ Status wait(Win* win, int* flag, const char* call) {
       pt2pt::yield_to_look_again(call);
     }
     *flag = handshake.completed >= a.expected;
-    if (!*flag) return {};
+    if (!*flag) return hopeless(win, -1);
   } else {
-    wait_until(&handshake.parked, Site(call, win, "for MPI_Win_complete of its origins", -1),
-               [&] { return handshake.completed >= a.expected; });
+    Status waited = wait_for_member(&handshake.parked,
+                                    Site(call, win, "for MPI_Win_complete of its origins", -1),
+                                    [&] { return handshake.completed >= a.expected; });
+    if (!waited.ok()) {
+      a.exposed = false;
+      handshake.completed = 0;
+      return waited;
+    }
   }
   handshake.completed -= a.expected;
   if (checking()) exposure_ended(win);
@@ -503,7 +557,7 @@ Status open_another(Win* win, int32_t rank, const char* call) {
       if (a.no_check) break;
       Target& target = a.targets[rank];
       if (target.lock != LockKind::kNone) break;
-      acquire(win, rank, LockKind::kShared, call);
+      FGMPI_TRY(acquire(win, rank, LockKind::kShared, call));
       target.lock = LockKind::kShared;
       break;
     }

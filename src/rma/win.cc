@@ -5,6 +5,7 @@
 #include "base/counters.h"
 #include "base/settings.h"
 #include "base/strings.h"
+#include "comm/broken.h"
 #include "rma/internal.h"
 #include "rma/provider.h"
 
@@ -64,6 +65,12 @@ SharedWin* find_shared(uint64_t ctx) {
 }
 
 void register_shared(SharedWin* shared) {
+  [[maybe_unused]] static const bool told = [] {
+    comm::add_broken_handler([](comm::SharedComm* broken, const Status&) {
+      if (SharedWin* win = find_shared(broken->id.plane(comm::kPlaneRma))) wake_waiting(win);
+    });
+    return true;
+  }();
   by_context()[shared->id.plane(comm::kPlaneRma)] = shared;
 }
 
