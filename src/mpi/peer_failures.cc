@@ -60,13 +60,13 @@ void for_each_listed(const std::string& list, F&& f) {
   }
 }
 
-/// Asks which processes of other hosts have ended. Of this one the kernel says when: what a process has sent is then taken
-/// in first.
+/// Asks which processes have ended that this one does not see itself. Of the others the kernel says when: what a process has
+/// sent is then taken in first.
 void ask_launcher() {
   std::string ended;
   if (!boot().get("PMI_dead_processes", &ended).ok()) return;
   for_each_listed(ended, [](uint32_t p) {
-    if (p != g_av.me() && g_hosts.host_of(p) != g_hosts.host_of(g_av.me()))
+    if (p != g_av.me() && !survivors::see_each_other(p, g_av.me()))
       survive_failure(p, "the launcher has seen its end");
   });
 }
@@ -89,7 +89,7 @@ bool take_in_notices() {
   g_noticed.store(false);
   const size_t before = pt2pt::lost_processes().size();
   for (auto& transport : process().transports) transport->tick();
-  if (g_hosts.count() > 1) ask_launcher();
+  if (g_hosts.count() > 1 || !survivors::see_each_other(g_av.me(), g_av.me())) ask_launcher();
   // The launcher sees the end of a process a little earlier than the kernel says that it has ended: it is looked for again.
   static int64_t first = 0;
   const bool found = pt2pt::lost_processes().size() > before;

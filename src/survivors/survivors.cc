@@ -16,6 +16,7 @@
 #include "pt2pt/lost.h"
 #include "pt2pt/pt2pt.h"
 #include "survivors/agreement.h"
+#include "transport/registry.h"
 
 namespace fgmpi::survivors {
 namespace {
@@ -298,15 +299,11 @@ void on_failure(uint32_t, uint64_t process, const void*, size_t bytes) {
   process_lost(static_cast<uint32_t>(process), true);
 }
 
-/// To the processes of the job that may not see it themselves: all, if the lost one was on another host, else those of the
-/// other hosts.
+/// To the processes of the job that may not see it themselves.
 void tell_others(uint32_t lost) {
-  const bool here = g_hosts.host_of(lost) == g_hosts.host_of(g_av.me());
-  for (uint32_t p = 0; p < g_av.processes(); ++p) {
-    if (p == g_av.me() || pt2pt::is_lost(p)) continue;
-    if (here && g_hosts.host_of(p) == g_hosts.host_of(g_av.me())) continue;
-    pt2pt::notify(p, pt2pt::kNoticeFailure, lost, nullptr, 0);
-  }
+  for (uint32_t p = 0; p < g_av.processes(); ++p)
+    if (p != g_av.me() && !pt2pt::is_lost(p) && !see_each_other(p, lost))
+      pt2pt::notify(p, pt2pt::kNoticeFailure, lost, nullptr, 0);
 }
 
 void forget(comm::ContextId id) {
@@ -327,6 +324,11 @@ void start() {
   comm::add_dropped_handler(forget);
 }
 
+bool see_each_other(uint32_t one, uint32_t other) {
+  static const bool shares = transport::is_wanted("shm");
+  return shares && g_hosts.host_of(one) == g_hosts.host_of(other);
+}
+
 bool process_lost(uint32_t process, bool pass_on) {
   if (pt2pt::is_lost(process)) return false;
   begin_trouble();
@@ -334,7 +336,7 @@ bool process_lost(uint32_t process, bool pass_on) {
   comm::break_by_loss();
   pt2pt::examine_receives();
   on_lost(process);
-  if (pass_on && process < g_av.processes() && g_hosts.count() > 1) tell_others(process);
+  if (pass_on && process < g_av.processes()) tell_others(process);
   return true;
 }
 

@@ -21,7 +21,10 @@ namespace fgmpi::survivors {
 /// Registers the handlers of this folder's notices, and what judges receives. Idempotent.
 void start();
 
-/// This process has learned that another one has failed. `pass_on`: other hosts may not learn of it by themselves.
+/// Do these two processes see each other's end by themselves? They are on one host and share memory: its transport looks.
+bool see_each_other(uint32_t one, uint32_t other);
+
+/// This process has learned that another one has failed. `pass_on`: others may not learn of it by themselves.
 /// False: it was known.
 bool process_lost(uint32_t process, bool pass_on);
 
