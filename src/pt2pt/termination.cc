@@ -248,7 +248,7 @@ namespace {
 /// Does a rank wait for what comes from outside of MPI (a file, a thread of the program)? A decision that did not wait for it
 /// would find other choices the next time. But not for ever: what comes may depend on the decision.
 bool outside_is_awaited() {
-  constexpr int64_t kPatienceWithOutside = 100'000'000;
+  constexpr int64_t kPatienceWithOutside = kSecond;
   static uint64_t switches = 0;
   static int64_t since = 0;
   if (all_wait_for_mpi()) return false;
