@@ -19,8 +19,10 @@ port_of() {
 # visit NAME COMMANDS: COMMANDS are run with descriptor 3 connected to the port of a job.
 visit() {
   local name=$1 commands=$2 job port= k
-  "$mpiexec" -n 2 sleep 1 >"$work/out" 2>&1 &
+  rm -f "$work/begun"
+  "$mpiexec" -n 2 sh -c ": >$work/begun; exec sleep 1" >"$work/out" 2>&1 &
   job=$!
+  for ((k = 0; k < 500; ++k)); do [ -e "$work/begun" ] && break; sleep 0.01; done  # all proxies have connected
   for ((k = 0; k < 100 && ${#port} == 0; ++k)); do port=$(port_of $job); sleep 0.02; done
   [ -n "$port" ] || { echo "FAILED $name: the port of mpiexec is not found"; failed=1; return; }
   if ss -ltnpH "sport = :$port" | grep -q '"sleep"'; then
