@@ -136,9 +136,21 @@ bool uses_runtime_state(const ElfModule& program) {
   return false;
 }
 
+/// LLVM's OpenMP runtime ends a process in which it finds itself a second time, as there it mostly is linked in twice by
+/// mistake.
+void allow_images_of(const PrivateLibrary& library) {
+  const std::string_view path = library.map->l_name, file = path.substr(path.rfind('/') + 1);
+  if ((file.starts_with("libomp.so") || file.starts_with("libiomp5.so")) &&
+      !environment::text(environment::kKmpDuplicate))
+    environment::set(environment::kKmpDuplicate, "TRUE");
+}
+
 Status read_modules(const std::vector<PrivateLibrary>& libraries) {
   std::vector<const link_map*> maps;
-  for (const PrivateLibrary& l : libraries) maps.push_back(l.map);
+  for (const PrivateLibrary& l : libraries) {
+    allow_images_of(l);
+    maps.push_back(l.map);
+  }
   return g_images.read_modules(maps);
 }
 

@@ -72,4 +72,12 @@ timeout 60 "$bin/mpiexec" -n 2 -nfg "$(nproc)" ./threads >out 2>&1 || fail "thre
 [ "$(grep -c ' has 1$' out)" = $((2 * $(nproc))) ] || fail "not one thread a rank"
 OMP_NUM_THREADS=3 timeout 60 "$bin/mpiexec" -n 2 -nfg 3 ./threads >out 2>&1 || fail "three threads: status $?"
 [ "$(grep -c ' has 3$' out)" = 6 ] || fail "not three threads a rank"
+# LLVM's runtime, where it is installed: an image for each rank.
+if command -v clang >/dev/null && clang -fopenmp -shared -o probe.so -x c /dev/null 2>/dev/null; then
+  "$bin/mpicc" -show funneled.c -o llvm | sed 's/^[^ ]*/clang -fopenmp/' >command
+  sh command >out 2>&1 || fail "clang"
+  for shape in "-n 2" "-n 1 -nfg 4" "-n 2 -nfg 3"; do
+    OMP_NUM_THREADS=3 timeout 100 "$bin/mpiexec" $shape ./llvm >out 2>&1 || fail "LLVM's OpenMP, $shape: status $?"
+  done
+fi
 echo " No Errors"
