@@ -366,8 +366,7 @@ __attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t 
 
 __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, size_t count) {
   if (g_active && fd == STDERR_FILENO) return write_output(fd, bytes, count);
-  if (!g_active && g_survives && (fd < 0 || fd > STDERR_FILENO))
-    return write_to_process(fd, bytes, count);
+  if (!g_active && g_survives) return write_to_process(fd, bytes, count);
   if (!g_active || (fd >= 0 && fd <= STDERR_FILENO)) return syscall(SYS_write, fd, bytes, count);
   if (fd < 0)
     return static_cast<ssize_t>(count);  // hydra's mark of a connection that it has closed

@@ -80,7 +80,11 @@ bool job_survives_failures() { return environment::text(environment::kFt) != nul
 
 void remember_card(uint32_t process, const liveness::Card& card) { g_cards[process] = card; }
 
-void heed_notices() { liveness::set_notice_handler(on_notice); }
+void heed_notices() {
+  liveness::set_notice_handler(on_notice);
+  survivors::set_told_handler(
+      [](uint32_t process) { survive_failure(process, "another process has seen its end"); });
+}
 
 bool was_noticed() { return g_noticed.load(); }
 

@@ -25,6 +25,7 @@ using comm::Comm;
 using comm::SharedComm;
 
 bool g_troubled = false;
+void (*g_on_told)(uint32_t) = [](uint32_t process) { process_lost(process, true); };
 
 comm::ContextId id_of(uint64_t ctx) { return {ctx & ~uint64_t{0xff}}; }
 
@@ -296,7 +297,7 @@ Status take_part(Comm* comm, Purpose purpose, const char* call, int* flag, Comm*
 void on_failure(uint32_t, uint64_t process, const void*, size_t bytes) {
   if (bytes != 0 || process >= g_av.processes() || process == g_av.me())
     return pt2pt::refuse_notice();
-  process_lost(static_cast<uint32_t>(process), true);
+  g_on_told(static_cast<uint32_t>(process));
 }
 
 /// To the processes of the job that may not see it themselves.
@@ -328,6 +329,8 @@ bool see_each_other(uint32_t one, uint32_t other) {
   static const bool shares = transport::is_wanted("shm");
   return shares && g_hosts.host_of(one) == g_hosts.host_of(other);
 }
+
+void set_told_handler(void (*handler)(uint32_t process)) { g_on_told = handler; }
 
 bool process_lost(uint32_t process, bool pass_on) {
   if (pt2pt::is_lost(process)) return false;

@@ -24,6 +24,8 @@ void start();
 /// Do these two processes see each other's end by themselves? They are on one host and share memory: its transport looks.
 bool see_each_other(uint32_t one, uint32_t other);
 
+/// Who takes the news of another process that one has failed; without a handler process_lost(process, true).
+void set_told_handler(void (*handler)(uint32_t process));
 /// This process has learned that another one has failed. `pass_on`: others may not learn of it by themselves.
 /// False: it was known.
 bool process_lost(uint32_t process, bool pass_on);
