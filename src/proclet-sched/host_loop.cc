@@ -83,10 +83,16 @@ bool idle() {
   const bool gives_way = turn_is_elsewhere(g_scheduler.idle_since);
   if (g_scheduler.idle_rounds++ % 16 == 0 || g_scheduler.idle_since < 0 || gives_way) {
     int64_t now = now_ns();
+    Scheduler::IdleTime& time = g_scheduler.idle_time;
     if (g_scheduler.idle_since < 0) {
       g_scheduler.idle_since = now;
       if (g_scheduler.idle_hook) g_scheduler.idle_hook();
+    } else {
+      time.timed += now - time.last_time;
+      time.timed_rounds += g_scheduler.idle_rounds - time.last_round;
     }
+    time.last_time = now;
+    time.last_round = g_scheduler.idle_rounds;
     if (gives_way || now - g_scheduler.idle_since >= g_scheduler.hooks.spin_ns) {
       if (g_scheduler.timers.empty() && (threads_have_moved() || !g_scheduler.idle_reported)) {
         g_scheduler.idle_reported = true;
@@ -99,6 +105,7 @@ bool idle() {
         timeout = timeout < 0 ? pause : std::min(timeout, pause);
       }
       sleep_in_kernel(timeout);
+      time.slept += now_ns() - now;
       g_scheduler.idle_since = -1;
     }
     return false;
@@ -108,6 +115,13 @@ bool idle() {
 }
 
 }  // namespace
+
+int64_t Scheduler::IdleTime::total(uint64_t rounds) {
+  const double untimed = static_cast<double>(rounds - timed_rounds);
+  const double round =
+      timed_rounds ? static_cast<double>(timed) / static_cast<double>(timed_rounds) : 0;
+  return told = std::max(told, slept + timed + static_cast<int64_t>(untimed * round));
+}
 
 void set_hooks(const Hooks& hooks) { g_scheduler.hooks = hooks; }
 void set_idle_hook(void (*hook)()) { g_scheduler.idle_hook = hook; }

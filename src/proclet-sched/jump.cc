@@ -148,6 +148,9 @@ uint64_t count_parked_ranks() {
 
 [[maybe_unused]] const bool g_counters_provided = [] {
   counters::provide(counters::kSwitches, [](const void*) { return switch_count(); });
+  counters::provide(counters::kIdleTime, [](const void*) {
+    return static_cast<uint64_t>(g_scheduler.idle_time.total(g_scheduler.idle_rounds));
+  });
   counters::provide(counters::kParkedRanks, [](const void*) { return count_parked_ranks(); });
   return true;
 }();

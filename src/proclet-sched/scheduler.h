@@ -78,8 +78,20 @@ struct Scheduler {
   RandomSequence random;
 
   int64_t idle_since = -1;
-  uint32_t idle_rounds = 0;
+  uint64_t idle_rounds = 0;
   bool idle_reported = false;
+
+  /// How long the process has been idle. The clock is read every few rounds, so the time between the last reading and the
+  /// end of an idle period is estimated: by the rounds in it.
+  struct IdleTime {
+    int64_t slept = 0;  ///< ns
+    int64_t timed = 0;  ///< ns that passed in timed_rounds
+    uint64_t timed_rounds = 0;
+    int64_t last_time = 0;  ///< when the clock was read last, at last_round of the same period
+    uint64_t last_round = 0;
+    int64_t told = 0;  ///< an estimate never falls
+    int64_t total(uint64_t rounds);
+  } idle_time;
 };
 
 [[gnu::visibility("hidden")]] extern Immortal<Scheduler> g_immortal_scheduler;

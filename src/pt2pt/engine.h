@@ -265,6 +265,7 @@ class Engine final : public transport::Sink {
   static uint64_t charge(uint64_t bytes) { return bytes + 128; }
 
   bool poll_transports() {
+    ++counters.polls;
     bool moved = transports[0] && transports[0]->poll();
     if (__builtin_expect(polls_more, 0)) moved |= poll_others();
     return moved;
@@ -302,6 +303,9 @@ class Engine final : public transport::Sink {
     ++counters.sent_frames;
     counters.sent_bytes_frames += length;
     return true;
+  }
+  void count_message(uint32_t process, uint64_t bytes) {
+    counters.count_message(Counters::kByTransport + g_av.transport_bit(process), bytes);
   }
   void defer(uint32_t process, Frame* frame);
   /// A frame that waits for a process that is lost, or belongs to no job that this one knows any more: ends its send, with
@@ -360,6 +364,7 @@ class Engine final : public transport::Sink {
   uint64_t connection_changes = 0;      ///< how often that has changed
   std::vector<uint32_t> waiting_peers;  ///< peers with deferred frames
   transport::Transport* transports[2] = {nullptr, nullptr};
+  bool first_shares_memory = false;        ///< transports[0] is the one by shared memory
   transport::Transport* beside = nullptr;  ///< carries no frames: polled only (poll_beside())
   bool polls_more = false;                 ///< there is one beside transports[0]
   uint32_t local_count = 0;

@@ -7,6 +7,8 @@
 
 namespace fgmpi::pt2pt {
 
+uint64_t g_matches_searched = 0;
+
 /// All entries of one queue with the same envelope, in which wildcards may stand, eldest first.
 struct Bin : HashTableHook {
   explicit Bin(const Envelope& its_key) : key(its_key) {}
@@ -121,6 +123,7 @@ Posted* PostedQueue::take_slow(const Envelope& message) {
     Bin* bin = bins_->table.find(pattern_of(message, shape));
     if (!bin) continue;
     Posted* p = static_cast<Posted*>(bin->entries.front()->owner);
+    if (eldest) ++g_matches_searched;
     if (!eldest || p->order < eldest->order) eldest = p;
   }
   if (eldest) remove_slow(eldest);

@@ -71,6 +71,9 @@ struct Arrived {
 struct PostedBins;
 struct UnexpectedBins;
 
+/// Entries that were looked at in vain in all queues of the process.
+[[gnu::visibility("hidden")]] extern uint64_t g_matches_searched;
+
 class PostedQueue {
  public:
   bool empty() const { return list_.empty(); }
@@ -97,6 +100,7 @@ class PostedQueue {
         list_.remove(p);
         return p;
       }
+      ++g_matches_searched;
       if (__builtin_expect(++looks > kShort, 0)) return take_slow(message);
     }
     return nullptr;
@@ -132,6 +136,7 @@ class UnexpectedQueue {
     uint32_t looks = 0;
     for (Arrived* a = list_.front(); a; a = a->next) {
       if (covers(pattern, a->envelope)) return a;
+      ++g_matches_searched;
       if (__builtin_expect(++looks > kShort, 0)) return find_slow(pattern);
     }
     return nullptr;

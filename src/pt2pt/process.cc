@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <new>
 
 #include "base/counters.h"
@@ -59,9 +60,25 @@ uint64_t sum_over_endpoints(F&& f) {
   return sum;
 }
 
+/// Sum over the transports that are by shared memory, or over the others.
+uint64_t sum_of(const uint64_t (&counts)[pt2pt::Counters::kGoals], bool shared_memory) {
+  const uint64_t *first = &counts[pt2pt::Counters::kByTransport], *second = first + 1;
+  if (g_engine.first_shares_memory) return shared_memory ? *first : *second;
+  return shared_memory ? 0 : *first + *second;
+}
+
 [[maybe_unused]] const bool g_counters_provided = [] {
   using namespace counters;
-  provide(kLocalMessages, [](const void*) { return g_engine.counters.sent_local; });
+  static constexpr auto& messages = g_engine.counters.messages;
+  static constexpr auto& bytes = g_engine.counters.message_bytes;
+  provide(kLocalMessages, [](const void*) { return messages[pt2pt::Counters::kLocal]; });
+  provide(kLocalBytes, [](const void*) { return bytes[pt2pt::Counters::kLocal]; });
+  provide(kSharedMessages, [](const void*) { return sum_of(messages, true); });
+  provide(kSharedBytes, [](const void*) { return sum_of(bytes, true); });
+  provide(kNetworkMessages, [](const void*) { return sum_of(messages, false); });
+  provide(kNetworkBytes, [](const void*) { return sum_of(bytes, false); });
+  provide(kMatchesSearched, [](const void*) { return g_matches_searched; });
+  provide(kPolls, [](const void*) { return g_engine.counters.polls; });
   provide(kFrames, [](const void*) { return g_engine.counters.sent_frames; });
   provide(kFrameBytes, [](const void*) { return g_engine.counters.sent_bytes_frames; });
   provide(kUnexpectedBytes, [](const void*) { return g_engine.counters.unexpected_bytes; });
@@ -143,6 +160,8 @@ Status init(const Setup& setup) {
   e.peer_room = e.processes;
   e.transports[0] = setup.transports[0];
   e.transports[1] = setup.transports[1];
+  e.first_shares_memory =
+      setup.transports[0] && std::strcmp(setup.transports[0]->name(), "shm") == 0;
   e.polls_more = e.transports[1] != nullptr;
   e.counters = {};
   const uint64_t limit = settings::size(settings::kUnexpectedLimit);

@@ -412,10 +412,17 @@ bool leaks_wanted();
 /// Called by finalize().
 void report_leaks();
 
-/// Counters for MPIX_Stats and tests.
+/// Counters for MPIX_Stats, the tools interface and tests.
 struct Counters {
-  uint64_t sent_local, sent_frames, sent_bytes_frames, unexpected_bytes, unexpected_bytes_peak,
-      reads;
+  /// Where a message goes: within the process, or by one of the two transports.
+  enum { kLocal, kByTransport, kGoals = kByTransport + 2 };
+  void count_message(int goal, uint64_t bytes) {
+    ++messages[goal];
+    message_bytes[goal] += bytes;
+  }
+  // Two arrays: of neighbours in memory the compiler would make a vector first, which takes longer.
+  uint64_t messages[kGoals], message_bytes[kGoals];
+  uint64_t sent_frames, sent_bytes_frames, unexpected_bytes, unexpected_bytes_peak, reads, polls;
 };
 const Counters& counters();
 

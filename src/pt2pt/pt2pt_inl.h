@@ -46,7 +46,7 @@ inline constexpr uint64_t kTiny = 16;
   RecvOp* op = static_cast<RecvOp*>(first);
   if (__builtin_expect(bytes >= op->direct, 0)) return false;
   at->posted.pop_first();
-  ++g_engine.counters.sent_local;
+  g_engine.counters.count_message(Counters::kLocal, bytes);
   op->outcome->source = envelope.source;
   op->outcome->tag = envelope.tag;
   op->outcome->bytes = bytes;

@@ -40,7 +40,7 @@ Unexpected* eager_copy(const Envelope& envelope, uint64_t n) {
 
 void count_eager_copy(const Unexpected* u) {
   Engine& e = g_engine;
-  ++e.counters.sent_local;
+  e.counters.count_message(Counters::kLocal, u->size);
   e.local_unexpected += Engine::charge(u->size);
   e.count_unexpected(u->size);
 }
@@ -56,7 +56,7 @@ bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envel
   if (to.process != g_engine.me) return false;
   Endpoint* at = g_engine.at(to.local);
   if (RecvOp* op = take_posted(at, envelope)) {
-    ++g_engine.counters.sent_local;
+    g_engine.counters.count_message(Counters::kLocal, static_cast<uint64_t>(buffer.bytes()));
     fill_from(op, envelope, buffer);
     complete_op(op);
     return true;
@@ -116,6 +116,7 @@ void start_remote(SendOp* op, Mode mode) {
     return complete_op(op);
   }
   const uint32_t process = op->to.process;
+  e.count_message(process, op->size);
   const bool in_window = may_go_eagerly(process, op->size);
   const bool eager = in_window || op->size <= std::min(kBesideRequest,
                                                        e.eager_remote[g_av.transport_bit(process)]);
@@ -158,7 +159,7 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
   if (__builtin_expect(to.process == e.me, 1)) {
     Endpoint* at = e.at(to.local);
     if (RecvOp* op = take_posted(at, envelope)) {
-      ++e.counters.sent_local;
+      e.counters.count_message(Counters::kLocal, n);
       fill(op, envelope, data, n);
       complete_op(op);
       return true;
@@ -174,6 +175,7 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
     return false;
   if (!e.send_now(to.process, message_header(kEager, to, envelope, n), data, n)) return false;
   e.peers[to.process].in_flight += Engine::charge(n);
+  e.count_message(to.process, n);
   return true;
 }
 
@@ -220,7 +222,7 @@ void start_send(SendOp* op, Mode mode) {
   op->answer = mode != Mode::kSynchronous && op->size <= g_engine.eager_local
                    ? Answer::kPastLimit
                    : Answer::kWhenMatched;
-  ++g_engine.counters.sent_local;
+  g_engine.counters.count_message(Counters::kLocal, op->size);
   if (__builtin_expect(decided_by_others(op->to, op->envelope), 0))
     return g_decider->hold(op->to.local, op);
   push_unexpected(g_engine.at(op->to.local), op);
