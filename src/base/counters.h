@@ -34,6 +34,15 @@ enum Id : uint8_t {
   kCount
 };
 
+#define FGMPI_ALGORITHM(collective, algorithm) +1
+inline constexpr int kAlgorithms =
+#include "base/algorithms.def"
+    ;
+#undef FGMPI_ALGORITHM
+/// Runs of each algorithm, of the process and of communicators, in the order of algorithms.def: they end the table.
+inline constexpr int kFirstCommRuns = kCount - kAlgorithms;
+inline constexpr int kFirstRuns = kFirstCommRuns - kAlgorithms;
+
 inline constexpr Record kRecords[kCount] = {
 #define FGMPI_COUNTER(id, name, unit, scope, kind, text) \
   {name, unit, Scope::scope, Kind::kind, text},
@@ -44,8 +53,18 @@ inline constexpr Record kRecords[kCount] = {
 /// Reads a counter of `object`: a comm::Comm for those of a communicator, else nullptr.
 using Reader = uint64_t (*)(const void* object);
 
+/// Of a counter that is kept only while somebody asks for it.
+struct Switch {
+  /// One more asks for that of `object`; returns what stop() is to be given, also when the object is gone by then.
+  const void* (*start)(const void* object) = nullptr;
+  void (*stop)(const void* started) = nullptr;
+};
+
 /// Called once a counter, by initialisers of static objects of the module that keeps it.
-void provide(Id id, Reader reader);
+void provide(Id id, Reader reader, Switch on_demand = {});
+
+/// With null pointers where the counter is always kept.
+Switch switch_of(Id id);
 
 /// The counter's value since the process started; 0 where its module is not part of the program.
 uint64_t read(Id id, const void* object = nullptr);

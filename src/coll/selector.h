@@ -34,16 +34,17 @@ using RootedFn = Status (*)(const Team&, uint32_t, char*, const Blocks&);
 using AllgatherFn = Status (*)(const Team&, char*, const Blocks&);
 using AlltoallFn = Status (*)(const Team&, const char*, char*, const AlltoallSizes&);
 
-Status pick_barrier(const Shape& shape, BarrierFn* out);
-Status pick_bcast(const Shape& shape, BcastFn* out);
-Status pick_reduce(const Shape& shape, ReduceFn* out);
-Status pick_allreduce(const Shape& shape, AllreduceFn* out);
-Status pick_reduce_scatter(const Shape& shape, ReduceScatterFn* out);
-Status pick_exscan(const Shape& shape, ExscanFn* out);
-Status pick_gather(const Shape& shape, RootedFn* out);
-Status pick_scatter(const Shape& shape, RootedFn* out);
-Status pick_allgather(const Shape& shape, AllgatherFn* out);
-Status pick_alltoall(const Shape& shape, AlltoallFn* out);
+// Each says what a team of this shape runs. With a team: it will, so that it is counted (algorithm_runs.h).
+Status pick_barrier(const Shape& shape, BarrierFn* out, const Team* team = nullptr);
+Status pick_bcast(const Shape& shape, BcastFn* out, const Team* team = nullptr);
+Status pick_reduce(const Shape& shape, ReduceFn* out, const Team* team = nullptr);
+Status pick_allreduce(const Shape& shape, AllreduceFn* out, const Team* team = nullptr);
+Status pick_reduce_scatter(const Shape& shape, ReduceScatterFn* out, const Team* team = nullptr);
+Status pick_exscan(const Shape& shape, ExscanFn* out, const Team* team = nullptr);
+Status pick_gather(const Shape& shape, RootedFn* out, const Team* team = nullptr);
+Status pick_scatter(const Shape& shape, RootedFn* out, const Team* team = nullptr);
+Status pick_allgather(const Shape& shape, AllgatherFn* out, const Team* team = nullptr);
+Status pick_alltoall(const Shape& shape, AlltoallFn* out, const Team* team = nullptr);
 
 /// True if the user names an allreduce algorithm. Then step_reduce.cc does not use its own one for long vectors of two
 /// processes.

@@ -102,7 +102,7 @@ Status gather_from_others(SharedComm* shared, const comm::Meeting* m, const Side
   if (shared->processes == 1) return {};
   RootBlocks root(shared, m, recv);
   RootedFn run;
-  FGMPI_TRY(pick_gather(root.shape(), &run));
+  FGMPI_TRY(pick_gather(root.shape(), &run, &root.team));
   FGMPI_TRY(run(root.team, root.team.me(), root.buffer, root.blocks));
   if (root.direct) return {};
   return root.for_each_other(
@@ -120,7 +120,7 @@ Status gather_to_root(SharedComm* shared, const comm::Meeting* m, int root, bool
     at += own.part.bytes();
   }
   RootedFn run;
-  FGMPI_TRY(pick_gather(shape_of(team, regular, blocks), &run));
+  FGMPI_TRY(pick_gather(shape_of(team, regular, blocks), &run, &team));
   return run(team, team.team_rank_of(root), packed.get(), blocks);
 }
 

@@ -28,8 +28,10 @@ enum Kind : uint32_t {
   kCount
 };
 
-/// A bit for each kind that some rank of the process has a callback for.
+/// A bit for each kind that some rank of the process has a callback for, or that is counted (comm_messages.h).
 extern uint32_t g_wanted;
+/// To be called when that may have changed.
+void update_wanted();
 inline bool wanted(Kind kind) { return __builtin_expect(g_wanted >> kind & 1, 0); }
 
 namespace detail {

@@ -3,7 +3,8 @@
 // MPICH's come behind them, with indices that are shifted by as many. Events are ours alone (mpi/events.h): the host has none.
 //
 //   control variables       0 .. settings::kCount - 1        ours; those about messages and the like can be written before the first MPI_Init
-//   performance variables   0 .. counters::kCount - 1        ours, always running; counters can be reset, a handle each
+//   performance variables   0 .. counters::kCount - 1        ours; counters can be reset, a handle each; those of messages and
+//                                                            algorithms on a communicator are started and stopped, the others run always
 //   categories              0 .. kCategories - 1             ours: the sections of docs/settings.md, and the counters
 //
 // A rank initialises and finalises the interface for itself, as a process of its own would. Variables without an object are

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "comm/extras.h"
 #include "host/datatype.h"
+#include "mpi/comm_messages.h"
 #include "mpi/events.h"
 #include "mpi/tool.h"
 #include "proclet-sched/threads.h"
@@ -128,20 +129,12 @@ int chosen(const Registration& r) {
   return level;
 }
 
-void update_wanted() {
-  uint32_t wanted = 0;
-  for (const auto& [rank, listening] : g_listening)
-    for (const Registration* r : listening) wanted |= 1u << r->kind;
-  events::g_wanted = wanted;
-  if (wanted & (1u << events::kSendBegun | 1u << events::kReceived)) comm::close_fast_paths();
-}
-
 void update_listening(Registration* r) {
   std::vector<Registration*>& listening = g_listening[r->rank];
   std::erase(listening, r);
   if (!r->freed && chosen(*r) < kSafeties) listening.push_back(r);
   if (listening.empty()) g_listening.erase(r->rank);
-  update_wanted();
+  events::update_wanted();
 }
 
 void forget(Registration* r) { g_registrations.erase(r); }
@@ -184,12 +177,23 @@ namespace events {
 
 uint32_t g_wanted = 0;
 
+void update_wanted() {
+  uint32_t wanted = 0;
+  for (const auto& [rank, listening] : g_listening)
+    for (const Registration* r : listening) wanted |= 1u << r->kind;
+  if (comm_messages::counting()) wanted |= 1u << events::kSendBegun;
+  events::g_wanted = wanted;
+  if (wanted & (1u << events::kSendBegun | 1u << events::kReceived)) comm::close_fast_paths();
+}
+
 void detail::send_begun(const comm::Comm* comm, int dest, int tag, int64_t count,
                         MPI_Datatype datatype) {
   if (dest == MPI_PROC_NULL) return;
   host::Type type;
   const bool known = count >= 0 && host::Type::of(datatype, &type).ok();
-  raise(kSendBegun, {comm->handle, dest, tag, known ? count * type.size() : 0});
+  const int64_t bytes = known ? count * type.size() : 0;
+  comm_messages::count(comm, dest, bytes);
+  raise(kSendBegun, {comm->handle, dest, tag, bytes});
 }
 
 void detail::received(const comm::Comm* comm, const pt2pt::Outcome& outcome) {
@@ -210,6 +214,7 @@ void detail::started(const pt2pt::Request* request) {
   if (!comm) return;
   if (told.what == pt2pt::Request::Told::kSend) {
     const int dest = told.first < 0 ? -1 : comm->shared->peers().rank_of(told.first);
+    comm_messages::count(comm, dest, told.bytes);
     raise(kSendBegun, {comm->handle, dest, told.second, told.bytes});
   } else if (told.what == pt2pt::Request::Told::kCollective) {
     raise(kCollectiveBegun, {comm->handle, told.first, told.second, 0});
@@ -409,7 +414,7 @@ void forget_events_of_rank() {
   std::erase_if(g_registrations, [&](const auto& entry) {
     return entry.second->rank == rank && !entry.second->calling;
   });
-  if (g_listening.erase(rank)) update_wanted();
+  if (g_listening.erase(rank)) events::update_wanted();
 }
 
 int event_read(MPI_T_event_instance handle, int element, void* buffer) {

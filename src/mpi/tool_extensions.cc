@@ -8,6 +8,7 @@
 #include "fgmpi.h"
 #include "mpi/binding.h"
 #include "mpi/comm_common.h"
+#include "mpi/comm_messages.h"
 #include "privatize/privatize.h"
 #include "pt2pt/engine.h"
 #include "transport/transport.h"
@@ -39,12 +40,8 @@ FGMPI_EXTENSION int MPIX_Tool_peer(MPI_Comm comm, int rank, int* way) {
   const comm::Comm* c = comm::find_inside(comm);
   if (!c || rank < 0 || rank >= c->shared->peers().size()) return -1;
   const auto world = static_cast<uint32_t>(c->shared->peers().world_of(rank));
-  uint32_t local = 0;
-  if (__builtin_expect(g_av.is_mine(world, &local), 1)) return static_cast<int>(world);
   if (world >= g_av.world_size()) return -1;
-  const uint32_t process = g_av.locate(world).process;
-  const transport::Transport* t = pt2pt::g_engine.transports[g_av.transport_bit(process)];
-  *way = t && std::strcmp(t->name(), "shm") == 0 ? 1 : 2;
+  *way = static_cast<int>(mpi::way_to(world));
   return static_cast<int>(world);
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "base/counters.h"
 #include "comm/comm.h"
@@ -22,7 +23,10 @@ constexpr int kOwnPvars = counters::kCount;
 struct Handle {
   counters::Id id;
   MPI_Comm comm = MPI_COMM_NULL;  ///< counters of a communicator
-  uint64_t base = 0;              ///< what a counter had when it was last reset
+  uint64_t base = 0;  ///< what a counter had when it was last reset, or when it was started
+  // Of counters that are kept on demand:
+  uint64_t kept = 0;              ///< what was counted until it was stopped
+  const void* started = nullptr;  ///< what stop() is given
 };
 
 /// A session: the host's, and our handles in it.
@@ -58,14 +62,23 @@ int class_of(Kind kind) {
   return MPI_T_PVAR_CLASS_HIGHWATERMARK;
 }
 
+/// False where its communicator has been freed.
+bool object_of(const Handle& handle, const void** out) {
+  *out = nullptr;
+  if (kRecords[handle.id].scope != counters::Scope::kCommunicator) return true;
+  *out = comm::find_inside(handle.comm);
+  return *out != nullptr;
+}
+
+bool is_on_demand(counters::Id id) { return counters::switch_of(id).start != nullptr; }
+
 /// The counter's value; false where its communicator has been freed.
 bool value_of(const Handle& handle, uint64_t* out) {
-  const void* object = nullptr;
-  if (kRecords[handle.id].scope == counters::Scope::kCommunicator) {
-    object = comm::find_inside(handle.comm);
-    if (!object) return false;
-  }
-  *out = counters::read(handle.id, object) - handle.base;
+  const void* object;
+  if (!object_of(handle, &object)) return false;
+  *out = handle.kept;
+  if (handle.started || !is_on_demand(handle.id))
+    *out += counters::read(handle.id, object) - handle.base;
   return true;
 }
 
@@ -73,7 +86,27 @@ int reset(Handle* handle) {
   if (!can_be_reset(handle->id)) return MPI_T_ERR_PVAR_NO_WRITE;
   uint64_t now;
   if (!value_of(*handle, &now)) return MPI_T_ERR_INVALID_HANDLE;
-  handle->base += now;
+  handle->base += now - handle->kept;
+  handle->kept = 0;
+  return MPI_SUCCESS;
+}
+
+int start(Handle* handle) {
+  if (!is_on_demand(handle->id)) return MPI_T_ERR_PVAR_NO_STARTSTOP;
+  if (handle->started) return MPI_SUCCESS;
+  const void* object;
+  if (!object_of(*handle, &object)) return MPI_T_ERR_INVALID_HANDLE;
+  handle->started = counters::switch_of(handle->id).start(object);
+  handle->base = counters::read(handle->id, object);
+  return MPI_SUCCESS;
+}
+
+int stop(Handle* handle) {
+  if (!is_on_demand(handle->id)) return MPI_T_ERR_PVAR_NO_STARTSTOP;
+  if (!handle->started) return MPI_SUCCESS;
+  uint64_t now;
+  if (value_of(*handle, &now)) handle->kept = now;
+  counters::switch_of(handle->id).stop(std::exchange(handle->started, nullptr));
   return MPI_SUCCESS;
 }
 
@@ -143,7 +176,7 @@ int pvar_get_info(int index, char* name, int* name_len, int* verbosity, int* var
   if (enumtype) *enumtype = MPI_T_ENUM_NULL;
   give(bind, of_comm ? MPI_T_BIND_MPI_COMM : MPI_T_BIND_NO_OBJECT);
   give(readonly, !can_be_reset(static_cast<counters::Id>(index)));
-  give(continuous, 1);
+  give(continuous, !is_on_demand(static_cast<counters::Id>(index)));
   give(atomic, 0);
   return MPI_SUCCESS;
 }
@@ -165,6 +198,7 @@ int pvar_session_free(MPI_T_pvar_session* session) {
   Session* own = session ? find_session(*session) : nullptr;
   if (!own) return MPI_T_ERR_INVALID_SESSION;
   const int code = ask_host(&Api::T_pvar_session_free, &own->host);
+  for (auto& [name, each] : own->handles) (void)stop(each.get());
   g_sessions.erase(own);
   delete own;
   *session = MPI_T_PVAR_SESSION_NULL;
@@ -195,7 +229,7 @@ int pvar_handle_alloc(MPI_T_pvar_session session, int index, void* object,
   }
   uint64_t now;
   if (!value_of(made, &now)) return MPI_T_ERR_INVALID;
-  if (can_be_reset(made.id)) made.base = now;
+  if (can_be_reset(made.id) && !is_on_demand(made.id)) made.base = now;
   auto kept = std::make_unique<Handle>(made);
   *handle = reinterpret_cast<MPI_T_pvar_handle>(kept.get());
   in->handles.emplace(kept.get(), std::move(kept));
@@ -211,29 +245,33 @@ int pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle) {
     if (*handle == MPI_T_PVAR_ALL_HANDLES) return MPI_T_ERR_INVALID_HANDLE;
     return ask_host(&Api::T_pvar_handle_free, in->host, handle);
   }
+  (void)stop(own);
   in->handles.erase(*handle);
   *handle = MPI_T_PVAR_HANDLE_NULL;
   return MPI_SUCCESS;
 }
 
 namespace {
-/// Ours run always; those of the host can be started and stopped.
+/// Of all handles: those that can be.
 template <class Member>
-int start_or_stop(Member in_host, MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
+int start_or_stop(Member in_host, int (*in_ours)(Handle*), MPI_T_pvar_session session,
+                  MPI_T_pvar_handle handle) {
   Session* in;
   Handle* own;
   if (int code = look_up(session, handle, &in, &own)) return code;
-  if (own) return MPI_T_ERR_PVAR_NO_STARTSTOP;
+  if (own) return in_ours(own);
+  if (handle == MPI_T_PVAR_ALL_HANDLES)
+    for (auto& [name, each] : in->handles) (void)in_ours(each.get());
   return ask_host(in_host, in->host, for_host(handle));
 }
 }  // namespace
 
 int pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
-  return start_or_stop(&Api::T_pvar_start, session, handle);
+  return start_or_stop(&Api::T_pvar_start, start, session, handle);
 }
 
 int pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
-  return start_or_stop(&Api::T_pvar_stop, session, handle);
+  return start_or_stop(&Api::T_pvar_stop, stop, session, handle);
 }
 
 int pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buffer) {
@@ -256,7 +294,7 @@ int pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void*
   if (int code = reset(own)) return code;
   unsigned long long value;
   std::memcpy(&value, buffer, sizeof value);
-  own->base -= value;
+  own->kept = value;
   return MPI_SUCCESS;
 }
 

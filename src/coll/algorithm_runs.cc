@@ -1,0 +1,64 @@
+#include "coll/algorithm_runs.h"
+
+#include <array>
+#include <unordered_map>
+#include <utility>
+
+namespace fgmpi::coll {
+namespace {
+
+using counters::kAlgorithms;
+using Runs = std::array<uint64_t, kAlgorithms>;
+
+struct Counted {
+  uint32_t users = 0;  ///< handles that are started
+  Runs runs = {};
+};
+
+Runs g_runs = {};
+std::unordered_map<const comm::SharedComm*, Counted> g_counted;
+
+const comm::SharedComm* shared_of(const void* comm) {
+  return static_cast<const comm::Comm*>(comm)->shared;
+}
+
+const void* start(const void* comm) {
+  ++g_counted[shared_of(comm)].users;
+  return shared_of(comm);
+}
+
+void stop(const void* shared) {
+  auto it = g_counted.find(static_cast<const comm::SharedComm*>(shared));
+  if (--it->second.users == 0) g_counted.erase(it);
+}
+
+/// Counters of the process, and of the communicators that are counted. Each algorithm has a counter among the former and
+/// one among the latter, in the same order.
+template <int i>
+void provide_both() {
+  counters::provide(static_cast<counters::Id>(counters::kFirstRuns + i),
+                    [](const void*) { return g_runs[i]; });
+  counters::provide(
+      static_cast<counters::Id>(counters::kFirstCommRuns + i),
+      [](const void* comm) -> uint64_t {
+        auto it = g_counted.find(shared_of(comm));
+        return it == g_counted.end() ? 0 : it->second.runs[i];
+      },
+      {start, stop});
+}
+
+[[maybe_unused]] const bool g_provided = []<int... i>(std::integer_sequence<int, i...>) {
+  (provide_both<i>(), ...);
+  return true;
+}(std::make_integer_sequence<int, kAlgorithms>());
+
+}  // namespace
+
+void count_run(const OpenTeam& team, counters::Id algorithm) {
+  const size_t index = static_cast<size_t>(algorithm - counters::kFirstRuns);
+  ++g_runs[index];
+  if (__builtin_expect(g_counted.empty(), 1)) return;
+  if (auto it = g_counted.find(team.shared); it != g_counted.end()) ++it->second.runs[index];
+}
+
+}  // namespace fgmpi::coll
