@@ -38,19 +38,19 @@ template <int i>
 void provide_both() {
   counters::provide(static_cast<counters::Id>(counters::kFirstRuns + i),
                     [](const void*) { return g_runs[i]; });
-  counters::provide(
-      static_cast<counters::Id>(counters::kFirstCommRuns + i),
-      [](const void* comm) -> uint64_t {
-        auto it = g_counted.find(shared_of(comm));
-        return it == g_counted.end() ? 0 : it->second.runs[i];
-      },
-      {start, stop});
+  counters::provide(static_cast<counters::Id>(counters::kFirstCommRuns + i),
+                    [](const void* comm) -> uint64_t {
+                      auto it = g_counted.find(shared_of(comm));
+                      return it == g_counted.end() ? 0 : it->second.runs[i];
+                    },
+                    {start, stop});
 }
 
 [[maybe_unused]] const bool g_provided = []<int... i>(std::integer_sequence<int, i...>) {
   (provide_both<i>(), ...);
   return true;
-}(std::make_integer_sequence<int, kAlgorithms>());
+}
+(std::make_integer_sequence<int, kAlgorithms>());
 
 }  // namespace
 

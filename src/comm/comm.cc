@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/counters.h"
+#include "base/memory_use.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/mlut.h"
 #include "comm/attr.h"
@@ -231,12 +232,22 @@ Comm* detail::find_slow(MPI_Comm handle) {
 }
 
 namespace {
-[[maybe_unused]] const bool g_counter_provided =
-    (counters::provide(
-         counters::kCommCollectives,
-         [](const void* comm) -> uint64_t { return static_cast<const Comm*>(comm)->sequence; }),
-     true);
-}
+Remembered g_memory;
+
+[[maybe_unused]] const bool g_counters_provided = [] {
+  counters::provide(counters::kCommCollectives, [](const void* comm) -> uint64_t {
+    return static_cast<const Comm*>(comm)->sequence;
+  });
+  counters::provide(counters::kMemoryCommunicators, [](const void*) {
+    return g_memory.get([] {
+      uint64_t bytes = 0;
+      for_each_shared([&](const SharedComm& shared) { bytes += bytes_of(shared); });
+      return bytes;
+    });
+  });
+  return true;
+}();
+}  // namespace
 
 Status init_rank(RankState* rank, SharedComm* world, int32_t rank_in_world) {
   if (!g_world) {

@@ -64,8 +64,8 @@ bool counting() { return !g_counted.empty(); }
 void count(const comm::Comm* comm, int dest, int64_t bytes) {
   auto it = g_counted.find(comm);
   if (it == g_counted.end() || dest >= comm->shared->peers().size()) return;
-  const Way way =
-      dest < 0 ? Way::kNetwork : way_to(static_cast<uint32_t>(comm->shared->peers().world_of(dest)));
+  const Way way = dest < 0 ? Way::kNetwork
+                           : way_to(static_cast<uint32_t>(comm->shared->peers().world_of(dest)));
   ++it->second.messages[static_cast<int>(way)];
   it->second.bytes[static_cast<int>(way)] += static_cast<uint64_t>(bytes);
 }

@@ -14,6 +14,8 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/counters.h"
+#include "base/memory_use.h"
 #include "base/page.h"
 #include "proclet-sched/annotate.h"
 #include "proclet-sched/immortal.h"
@@ -335,5 +337,17 @@ bool Images::locate(uintptr_t address, Location* out) const {
   }
   return false;
 }
+
+namespace {
+Remembered g_written;
+[[maybe_unused]] const bool g_counter_provided =
+    (counters::provide(counters::kMemoryImages,
+                       [](const void*) {
+                         return g_written.get([] {
+                           return own_bytes(g_images.region_low(), g_images.region_high());
+                         });
+                       }),
+     true);
+}  // namespace
 
 }  // namespace fgmpi::privatize

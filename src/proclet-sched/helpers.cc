@@ -185,6 +185,12 @@ Proclet* helper_proclet(uint32_t number) {
 char* helper_stack_top(const Proclet* p) { return block_of(p)->stacks.top(p->index % kBlock); }
 bool helper_stack_intact(const Proclet* p) { return block_of(p)->stacks.intact(p->index % kBlock); }
 
+uint64_t written_by_helpers() {
+  uint64_t bytes = 0;
+  for (auto& block : g_pool.blocks) bytes += block->stacks.written();
+  return bytes;
+}
+
 Proclet* helper_of_address(const void* address, bool* in_guard) {
   for (auto& block : g_pool.blocks) {
     int64_t slot = block->stacks.slot_of(address, in_guard);

@@ -28,6 +28,8 @@ bool is_end(const Proclet* p);
 [[noreturn]] void helper_main(Proclet* self);
 char* helper_stack_top(const Proclet* p);
 bool helper_stack_intact(const Proclet* p);
+/// Bytes of their stacks that were written.
+uint64_t written_by_helpers();
 /// A trimmer (sched.h): gives back what idle helpers have not needed since the last call.
 bool trim_helpers();
 Proclet* helper_of_address(const void* address, bool* in_guard);

@@ -7,6 +7,8 @@
 #include <new>
 
 #include "base/assert.h"
+#include "base/counters.h"
+#include "base/memory_use.h"
 #include "proclet-sched/debug_table.h"
 #include "proclet-sched/jump.h"
 #include "proclet-sched/limits.h"
@@ -270,5 +272,20 @@ Proclet* proclet_of_address(const void* address, bool* in_guard) {
       return g_scheduler.ranks + block.first + slot;
   return helper_of_address(address, in_guard);
 }
+
+namespace {
+Remembered g_written;
+
+uint64_t written_on_stacks() {
+  uint64_t bytes = g_scheduler.stacks.written() + written_by_helpers();
+  for (const AddedRanks& added : g_scheduler.added) bytes += added.stacks->written();
+  return bytes;
+}
+
+[[maybe_unused]] const bool g_counter_provided =
+    (counters::provide(counters::kMemoryStacks,
+                       [](const void*) { return g_written.get(written_on_stacks); }),
+     true);
+}  // namespace
 
 }  // namespace fgmpi::sched

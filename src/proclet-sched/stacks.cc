@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "base/memory_use.h"
 #include "proclet-sched/limits.h"
 
 namespace fgmpi::sched {
@@ -91,6 +92,11 @@ void StackRegion::discard(uint32_t slot) {
 
 bool StackRegion::intact(uint32_t slot) const {
   return slot < canary_from_ || memcmp(low(slot), &kCanary, sizeof kCanary) == 0;
+}
+
+uint64_t StackRegion::written() const {
+  const auto low = reinterpret_cast<uintptr_t>(base_);
+  return own_bytes(low, low + static_cast<uint64_t>(count_) * slot_size_);
 }
 
 int64_t StackRegion::slot_of(const void* address, bool* in_guard) const {

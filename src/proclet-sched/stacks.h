@@ -52,6 +52,8 @@ class StackRegion {
   char* top(uint32_t slot) const {
     return low(slot) + stack_size() - (slot % kColours) * kColourBytes;
   }
+  /// Bytes of the pages of all stacks that were written.
+  uint64_t written() const;
   /// The weakest guard of any slot.
   Guard guard() const { return canary_from_ < count_ ? Guard::kCanary : guard_; }
   uint32_t count() const { return count_; }

@@ -2,10 +2,13 @@
 
 namespace fgmpi::pt2pt {
 
+size_t ChunkPool::bytes_of_all_ = 0;
+
 void ChunkPool::refill() {
   char* chunk = static_cast<char*>(aligned_alloc(chunk_bytes_, chunk_bytes_));
   if (!chunk) throw std::bad_alloc();
   ++chunks_;
+  bytes_of_all_ += chunk_bytes_;
   refilled_ = true;
   for (uint32_t i = slots_in_chunk(); i-- > 0;)
     free_ = new (chunk + size_t{i} * slot_bytes_) Slot{free_};
@@ -47,6 +50,7 @@ bool ChunkPool::trim() {
     next = gone->next;
     free(gone);
     --chunks_;
+    bytes_of_all_ -= chunk_bytes_;
   }
   return false;
 }

@@ -30,6 +30,8 @@ class ChunkPool {
   bool trim();
   /// Chunks that there are (tests).
   size_t chunks() const { return chunks_; }
+  /// Memory of all pools of the process.
+  static size_t bytes_of_all() { return bytes_of_all_; }
 
  protected:
   struct Slot {
@@ -47,6 +49,7 @@ class ChunkPool {
   Slot* free_ = nullptr;
 
  private:
+  static size_t bytes_of_all_;
   static constexpr size_t kKept = 4;  ///< unused chunks that stay
   static constexpr uint32_t kMostPatience = 63;
   uint32_t slots_in_chunk() const { return (chunk_bytes_ - sizeof(Footer)) / slot_bytes_; }

@@ -91,6 +91,7 @@ uint64_t sum_of(const uint64_t (&counts)[pt2pt::Counters::kGoals], bool shared_m
   provide(kUnexpectedMessages, [](const void*) {
     return sum_over_endpoints([](const Endpoint& e) { return e.unexpected.size(); });
   });
+  provide(kMemoryRequests, [](const void*) -> uint64_t { return ChunkPool::bytes_of_all(); });
   provide(kLostProcesses, [](const void*) -> uint64_t { return lost_processes().size(); });
   return true;
 }();
