@@ -45,8 +45,8 @@ uint64_t own_bytes(uintptr_t low, uintptr_t high) {
   uint64_t pages = 0, entries[512];
   for (uintptr_t page = low / kPage, last = (high + kPage - 1) / kPage; page < last;) {
     const size_t wanted = std::min<size_t>(last - page, sizeof entries / sizeof *entries);
-    const ssize_t got = pread(fd, entries, wanted * sizeof *entries,
-                              static_cast<off_t>(page * sizeof *entries));
+    const ssize_t got =
+        pread(fd, entries, wanted * sizeof *entries, static_cast<off_t>(page * sizeof *entries));
     if (got < static_cast<ssize_t>(sizeof *entries)) break;
     const size_t count = static_cast<size_t>(got) / sizeof *entries;
     for (size_t i = 0; i < count; ++i)

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "pt2pt/deadlock.h"
 #include "pt2pt/requests.h"
 
 namespace fgmpi::pt2pt {
@@ -147,6 +148,7 @@ void lose_process(uint32_t process) {
   end_pulls(process);
   end_arriving(process);
   drop_rendezvous(process);
+  detection_learns_of_loss();
 }
 
 void set_receive_judge(ReceiveJudge judge) { g_judge = judge; }

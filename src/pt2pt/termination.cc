@@ -2,20 +2,37 @@
 #include "pt2pt/termination.h"
 
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/strings.h"
 #include "pt2pt/buffer_limit.h"
 #include "pt2pt/deadlock.h"
 #include "pt2pt/decider.h"
 #include "pt2pt/engine.h"
+#include "pt2pt/lost.h"
 
 namespace fgmpi::pt2pt {
 namespace {
 
 constexpr size_t kChunk = 1000;  ///< bytes of a report in one notice
 
-enum Word : uint64_t { kAsk = 1, kAnswer, kCollect, kPart, kLastPart, kEnd, kGiveWay };
+/// In the lowest bits; above is the number of the wave, for a report and the call for it.
+enum Word : uint64_t {
+  kAsk = 1,
+  kAnswer,
+  kCollect,
+  kPart,
+  kLastPart,
+  kEnd,
+  kGiveWay,
+  kMark,
+  kWordMask = 0xff
+};
+constexpr int kWaveBit = 8;
+
+uint64_t word_of_wave(Word word, uint32_t wave) { return word | uint64_t{wave} << kWaveBit; }
 
 }  // namespace
 
@@ -24,18 +41,46 @@ Detection::Fingerprint Detection::fingerprint() const {
   return {c.frames_sent - notices_sent_, c.frames_received - notices_received_, c.switches};
 }
 
+/// Whatever was asked or collected counted on those that are lost now.
+void Detection::look_for_losses() {
+  const std::vector<uint32_t>& lost = site_->lost();
+  if (__builtin_expect(known_losses_ == lost.size(), 1)) return;
+  lost_.resize(processes_);
+  marks_.resize(processes_);
+  for (; known_losses_ < lost.size(); ++known_losses_) {
+    const uint32_t process = lost[known_losses_];
+    if (process >= processes_) continue;  // of another job
+    lost_[process] = true;
+    --left_;
+    losses_ += mix(process, 1);  // whatever the order in which they became known
+  }
+  while (asking_ < processes_ && lost_[asking_]) ++asking_;
+  answered_ = marked_ = 0;
+  ++wave_;  // answers to the last one come too late
+  missing_ = 0;
+  judged_ = true;
+  second_due_ = collecting_ = reported_ = false;
+  parked_since_ = -1;
+}
+
+template <class F>
+void Detection::for_others(F&& f) const {
+  for (uint32_t p = 0; p < processes_; ++p)
+    if (p != me_ && !is_lost(p)) f(p);
+}
+
 void Detection::tell(uint32_t process, uint64_t word, const void* data, size_t bytes) {
   ++notices_sent_;
   site_->send(process, word, data, bytes);
 }
 
 void Detection::tell_others(uint64_t word, const void* data, size_t bytes) {
-  for (uint32_t p = 1; p < processes_; ++p) tell(p, word, data, bytes);
+  for_others([&](uint32_t p) { tell(p, word, data, bytes); });
 }
 
-/// An answer came in (process 0).
+/// An answer came in (the process that asks).
 void Detection::take(const Answer& a) {
-  if (a.wave != wave_ || missing_ == 0) return;
+  if (a.wave != wave_ || a.losses != losses_ || missing_ == 0) return;
   all_same_ = all_same_ && a.same;
   others_ = others_ || a.others;
   sent_ += a.sent;
@@ -43,37 +88,57 @@ void Detection::take(const Answer& a) {
   --missing_;
 }
 
-/// REQUIRES: passive, nothing deferred.
-Detection::Answer Detection::answer_to(uint32_t wave) {
-  const Fingerprint f = fingerprint();
-  const bool same = wave == answered_ + 1 && answered_ > 0 && f == last_;
-  answered_ = wave;
-  last_ = f;
-  asked_ = 0;
-  return {wave, same, site_->others(), f.sent, f.received};
+/// The question counts on what is known here, too.
+bool Detection::is_asked() const {
+  return asked_.wave != 0 && asked_.losses == losses_ && asked_.from == asking_;
 }
 
-void Detection::start_wave() {
+bool Detection::all_have_marked() const {
+  bool all = true;
+  for_others([&](uint32_t p) { all = all && marks_[p] == asked_; });
+  return all;
+}
+
+/// `now`: from when nothing was deferred. REQUIRES: this process has been passive since.
+void Detection::answer_if_asked(const Fingerprint& now) {
+  if (!is_asked()) return;
+  if (some_are_lost()) {
+    if (marked_ != asked_.wave) tell_others(kMark, &asked_, sizeof asked_);
+    marked_ = asked_.wave;
+    if (!all_have_marked()) return;
+  }
+  const uint32_t wave = std::exchange(asked_.wave, 0);
+  const bool same = wave == answered_ + 1 && answered_ > 0 && now == last_;
+  answered_ = wave;
+  last_ = now;
+  const Answer answer{losses_, wave, same, site_->others(), now.sent, now.received};
+  asks() ? take(answer) : tell(asking_, kAnswer, &answer, sizeof answer);
+}
+
+void Detection::start_wave(const Fingerprint& now) {
   ++wave_;
-  missing_ = processes_;
+  missing_ = left_;
   all_same_ = true;
   others_ = false;
   sent_ = received_ = 0;
   second_due_ = judged_ = false;
-  // Before the others are asked: some of these frames may be deferred.
-  take(answer_to(wave_));
-  tell_others(kAsk, &wave_, sizeof wave_);
+  asked_ = {losses_, wave_, me_};
+  const Question question = asked_;
+  answer_if_asked(now);
+  tell_others(kAsk, &question, sizeof question);
+  if (missing_ == 0) news_ = true;  // nobody else is left: judge() is due
 }
 
-void Detection::send_report() {
+void Detection::send_report(uint32_t to, uint32_t wave) {
   const std::string text = site_->local_report();
   size_t at = 0;
-  for (; text.size() - at > kChunk; at += kChunk) tell(0, kPart, text.data() + at, kChunk);
-  tell(0, kLastPart, text.data() + at, text.size() - at);
+  for (; text.size() - at > kChunk; at += kChunk)
+    tell(to, word_of_wave(kPart, wave), text.data() + at, kChunk);
+  tell(to, word_of_wave(kLastPart, wave), text.data() + at, text.size() - at);
 }
 
 void Detection::finish_report() {
-  parts_[0] = site_->local_report();
+  parts_[me_] = site_->local_report();
   const Verdict verdict = site_->judge(parts_, others_);
   collecting_ = false;
   reported_ = verdict == Verdict::kJobEnds || verdict == Verdict::kReported;
@@ -89,17 +154,18 @@ void Detection::finish_report() {
 
 void Detection::collect() {
   collecting_ = true;
-  missing_ = processes_ - 1;
+  missing_ = left_ - 1;
   parts_.assign(processes_, "");
   complete_.assign(processes_, false);
-  tell_others(kCollect, nullptr, 0);
+  if (missing_ == 0) return finish_report();
+  tell_others(word_of_wave(kCollect, wave_), nullptr, 0);
 }
 
-/// A piece of a process's report came in (process 0).
-void Detection::take_part(uint32_t from, bool last, const void* data, size_t bytes) {
-  if (!collecting_ || from == 0 || from >= processes_ || complete_[from] ||
-      parts_[from].size() + bytes > kMostPart)
+/// A piece of a process's report came in (the process that asks).
+void Detection::take_part(uint32_t from, uint32_t wave, bool last, const void* data, size_t bytes) {
+  if (!collecting_ || from == me_ || complete_[from] || parts_[from].size() + bytes > kMostPart)
     return site_->refused();
+  if (wave != wave_) return;  // it was asked for before somebody was lost
   parts_[from].append(static_cast<const char*>(data), bytes);
   complete_[from] = last;
   if (last && --missing_ == 0) finish_report();
@@ -108,65 +174,78 @@ void Detection::take_part(uint32_t from, bool last, const void* data, size_t byt
 void Detection::on_notice(uint32_t from, uint64_t word, const void* data, size_t bytes) {
   ++notices_received_;
   news_ = *watched_ = true;
-  switch (word) {
+  look_for_losses();
+  if (from >= processes_) return site_->refused();
+  const auto wave = static_cast<uint32_t>(word >> kWaveBit);
+  if (is_lost(from) && word != kEnd) return;
+  switch (word & kWordMask) {
     case kAsk:
-      if (bytes != sizeof asked_ || me_ == 0) return site_->refused();
-      memcpy(&asked_, data, bytes);
+    case kMark: {
+      Question q;
+      if (bytes != sizeof q || (word == kAsk && asks())) return site_->refused();
+      memcpy(&q, data, bytes);
+      if (word == kAsk) {
+        if (q.from != from) return site_->refused();
+        asked_ = q;
+      } else {
+        marks_.resize(processes_);
+        marks_[from] = q;
+      }
       return;
+    }
     case kAnswer: {
       Answer a;
-      if (bytes != sizeof a || me_ != 0) return site_->refused();
+      if (bytes != sizeof a || !asks()) return site_->refused();
       memcpy(&a, data, bytes);
       return take(a);
     }
     case kCollect:
-      return send_report();
+      return send_report(from, wave);
     case kPart:
     case kLastPart:
-      return take_part(from, word == kLastPart, data, bytes);
+      return take_part(from, wave, (word & kWordMask) == kLastPart, data, bytes);
     case kEnd:
       over_ = true;
       return;
     case kGiveWay:
-      return me_ == 0 || from != 0 ? site_->refused() : site_->give_way();
+      return asks() || from != asking_ ? site_->refused() : site_->give_way();
     default:
       return site_->refused();
   }
 }
 
-/// Process 0 is passive: what next.
+/// The process that asks is passive: what next.
 void Detection::coordinate() {
   if (reported_ || collecting_) return;
   *watched_ = true;
   if (wave_ > 0 && missing_ > 0) return;  // the others are being asked
-  if (second_due_) return start_wave();
-  due_told_ = false;
   const Fingerprint f = fingerprint();
+  if (second_due_) return start_wave(f);
+  due_told_ = false;
   if (parked_since_ < 0 || !(f == parked_as_)) {
     parked_since_ = site_->now_ns();
     parked_as_ = f;
     return;
   }
   if (site_->now_ns() - parked_since_ < kPatience) return;
-  start_wave();
+  start_wave(f);
 }
 
 /// A wave is complete: a deadlock, worth a second wave, or to be tried later.
 void Detection::judge() {
   if (judged_ || missing_ > 0) return;
   judged_ = true;
-  if (all_same_ && sent_ == received_) return collect();
-  second_due_ = !all_same_ && sent_ == received_ && fingerprint() == last_;
+  const bool nothing_under_way = some_are_lost() || sent_ == received_;
+  if (all_same_ && nothing_under_way) return collect();
+  second_due_ = !all_same_ && nothing_under_way && fingerprint() == last_;
   if (!second_due_) parked_since_ = -1;  // patience starts anew
 }
 
 bool Detection::on_passive() {
   if (over_) return true;
-  if (asked_ && me_ != 0) {
-    const Answer a = answer_to(asked_);
-    tell(0, kAnswer, &a, sizeof a);
-  }
-  if (me_ == 0) {
+  look_for_losses();
+  answer_if_asked(fingerprint());
+  if (asks()) {
     judge();
     coordinate();
   }
@@ -176,7 +255,7 @@ bool Detection::on_passive() {
 bool Detection::due() {
   if (news_) {
     news_ = false;
-    if (me_ != 0 || reported_) *watched_ = false;
+    if (!asks() || reported_) *watched_ = false;
     return true;
   }
   if (!(fingerprint() == parked_as_)) {
@@ -207,6 +286,7 @@ class ThisProcess final : public DetectionSite {
   }
   bool others() const override { return g_engine.connected_to_others; }
   int64_t now_ns() const override { return fgmpi::now_ns(); }
+  const std::vector<uint32_t>& lost() const override { return lost_processes(); }
   void send(uint32_t process, uint64_t word, const void* data, size_t bytes) override {
     notify(process, kNoticeDeadlock, word, data, bytes);
   }
@@ -217,8 +297,9 @@ class ThisProcess final : public DetectionSite {
   }
   Verdict judge(const std::vector<std::string>& parts, bool others) override {
     Report all;
+    for (uint32_t p : lost()) all.lines.emplace_back("", process_failed(p).what());
     for (size_t p = 0; p < parts.size(); ++p)
-      if (!all.add_bytes(parts[p].data(), parts[p].size()))
+      if (!is_lost(static_cast<uint32_t>(p)) && !all.add_bytes(parts[p].data(), parts[p].size()))
         all.lines.emplace_back("", format("process %zu: its part cannot be read", p));
     return pt2pt::judge(all, others);
   }
@@ -240,6 +321,7 @@ void start_detection() {
                      });
 }
 
+void detection_learns_of_loss() { g_detection.on_loss(); }
 bool detection_due() { return g_detection.due(); }  // called by every poll while g_engine.detecting
 
 bool g_ask_again = false;

@@ -15,6 +15,14 @@
 // counted by it when it is given away, but by the process when the transport has taken it: while one is deferred, the
 // difference is too small, and would hide as many frames that are under way.
 //
+// Lost processes (lost.h). What was sent to them or came from them is in the counts of those that are left, and nobody can
+// tell how much it is: the sums say nothing any more. Then every process that is asked first sends a mark to every other
+// one, and answers once it has the marks of all: frames do not overtake each other, so whatever was sent to it before has
+// come. The second wave's answers then say the same as equal sums do. Whoever has the lowest number among those that are
+// left asks; a wave in which somebody learns of another loss is given up. Questions, marks and answers name the losses that
+// they count on, so that only processes that know of the same ones are in a wave. That takes as many frames as there are
+// pairs of processes, in jobs that have lost some and seem to be deadlocked.
+//
 // Other jobs. While a process is connected with another job, that one may still send something, and nobody here knows: its
 // answers say so, and then nothing is reported, but a limit that keeps messages of the own job waiting gives way all the same.
 // Coming and going of connections is counted in the fingerprint, so what the second wave's answers say was so between the
@@ -49,13 +57,15 @@ class DetectionSite {
   virtual ~DetectionSite() = default;
   virtual Counts counts() const = 0;
   virtual int64_t now_ns() const = 0;
+  /// Processes that are known here to have failed. The list only grows.
+  virtual const std::vector<uint32_t>& lost() const = 0;
   /// Other jobs may still send something to this process.
   virtual bool others() const = 0;
   /// Sends or defers a frame.
   virtual void send(uint32_t process, uint64_t word, const void* data, size_t bytes) = 0;
   /// Who waits for what in this process, as bytes for the wire.
   virtual std::string local_report() const = 0;
-  /// Process 0: all have sent theirs, parts[p] being process p's. What is to be done about it; `others`: other jobs may still
+  /// The process that asks: all have sent theirs, parts[p] being process p's; that of a lost one is empty. What is to be done about it; `others`: other jobs may still
   /// send something to any process, so that nothing may be reported.
   virtual Verdict judge(const std::vector<std::string>& parts, bool others) = 0;
   /// Messages that only the limit of buffering holds back are taken in.
@@ -73,12 +83,14 @@ class Detection {
 
   /// Sets *watched while due() is to be asked at every poll.
   Detection(DetectionSite* site, uint32_t me, uint32_t processes, bool* watched)
-      : site_(site), watched_(watched), me_(me), processes_(processes) {}
+      : site_(site), watched_(watched), me_(me), processes_(processes), left_(processes) {}
 
   /// A frame that another process's detection has sent.
   void on_notice(uint32_t from, uint64_t word, const void* data, size_t bytes);
   /// REQUIRES: this process is passive and nothing is deferred. True when the job is to end.
   bool on_passive();
+  /// site->lost() has grown.
+  void on_loss() { news_ = *watched_ = true; }
   /// Asked while *watched: on_passive() is to be called again, as soon as this process is passive.
   bool due();
   bool over() const { return over_; }
@@ -88,36 +100,61 @@ class Detection {
     uint64_t sent = 0, received = 0, switches = 0;
     bool operator==(const Fingerprint&) const = default;
   };
+  /// A question, or a mark of one who has been asked.
+  struct Question {
+    uint64_t losses = 0;  ///< a name of the set of lost processes; 0: of none
+    uint32_t wave = 0;
+    uint32_t from = 0;
+    bool operator==(const Question&) const = default;
+  };
   struct Answer {
+    uint64_t losses;
     uint32_t wave;
     uint16_t same, others;
     uint64_t sent, received;
   };
 
   Fingerprint fingerprint() const;
+  bool is_lost(uint32_t process) const { return !lost_.empty() && lost_[process]; }
+  bool asks() const { return me_ == asking_; }
+  bool some_are_lost() const { return left_ < processes_; }
+  void look_for_losses();
+  template <class F>
+  void for_others(F&& f) const;
   void tell(uint32_t process, uint64_t word, const void* data, size_t bytes);
   void tell_others(uint64_t word, const void* data, size_t bytes);
   void take(const Answer& answer);
-  Answer answer_to(uint32_t wave);
-  void start_wave();
+  bool is_asked() const;
+  bool all_have_marked() const;
+  void answer_if_asked(const Fingerprint& now);
+  void start_wave(const Fingerprint& now);
   void judge();
   void coordinate();
   void collect();
-  void send_report();
-  void take_part(uint32_t from, bool last, const void* data, size_t bytes);
+  void send_report(uint32_t to, uint32_t wave);
+  void take_part(uint32_t from, uint32_t wave, bool last, const void* data, size_t bytes);
   void finish_report();
 
   DetectionSite* site_;
   bool* watched_;
   uint32_t me_, processes_;
   uint64_t notices_sent_ = 0, notices_received_ = 0;
-  // Every process: the wave that waits for an answer, and the last answer.
-  uint32_t asked_ = 0, answered_ = 0;
+  // Every process: who asks, the wave that waits for an answer, and the last answer.
+  uint32_t asking_ = 0;
+  Question asked_;
+  uint32_t answered_ = 0;
   Fingerprint last_;
+  // Once some are lost:
+  size_t known_losses_ = 0;      ///< of site_->lost()
+  uint32_t left_;                ///< processes that are not lost
+  uint64_t losses_ = 0;          ///< the name of their set
+  std::vector<bool> lost_;       ///< by process
+  uint32_t marked_ = 0;          ///< the wave for which this process has sent its marks
+  std::vector<Question> marks_;  ///< the last one of each process
   bool news_ =
       false;  ///< a notice came, perhaps while this process slept: on_passive() is to look at it
   bool over_ = false;  ///< reported: the job ends
-  // Process 0.
+  // The process that asks.
   uint32_t wave_ = 0;     ///< 0: none yet
   uint32_t missing_ = 0;  ///< answers to this wave
   bool all_same_ = false, others_ = false;

@@ -41,6 +41,20 @@ for shape in "3 1" "4 1" "2 3" "3 4"; do
     { [ "$(grep -c '^rank .* has seen all' "$out")" = $(((p - 1) * c)) ] ||
       { echo "FAILED windows and files at $shape: not all ranks come to the end"; cat "$out"; failed=1; }; }
 done
+# A deadlock of those that are left is reported, also when the process is gone that reports others; and what only the limit of
+# buffering holds back is taken in.
+for shape in "2 1" "4 1" "3 2" "2 64"; do
+  read -r p c <<<"$shape"
+  for victim in $((p * c - 1)) 0; do
+    left=$(((p - 1) * c))
+    job "a deadlock after rank $victim of $p x $c is killed" 137 "^fgmpi: deadlock: all $left ranks" 60 \
+      "$bin/mpiexec" -ft -n "$p" -nfg "$c" "$programs/stuck" dead $victim
+    FGMPI_UNEXPECTED_LIMIT=200k job "a limit gives way after rank $victim of $p x $c is killed" 137 \
+      "^$left ranks have all messages" 60 "$bin/mpiexec" -ft -n "$p" -nfg "$c" "$programs/stuck" limit $victim
+  done
+done
+FGMPI_DEADLOCK=report job "a deadlock is reported only" 124 "^fgmpi: deadlock: all 3 ranks" 5 \
+  "$bin/mpiexec" -ft -n 4 "$programs/stuck" dead
 # Without -ft the job ends.
 job "without -ft" 9 "killed by signal 9" 60 "$bin/mpiexec" -n 3 "$programs/one_fails" kill || true
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -35,6 +36,7 @@ class SimulatedProcess final : public DetectionSite {
 
   Counts counts() const override { return {sent, received, switches}; }
   int64_t now_ns() const override;
+  const std::vector<uint32_t>& lost() const override { return known; }
   void send(uint32_t to, uint64_t word, const void* data, size_t bytes) override;
   std::string local_report() const override { return "process " + std::to_string(me_) + "\n"; }
   bool others() const override { return connected; }
@@ -48,6 +50,9 @@ class SimulatedProcess final : public DetectionSite {
   void poll();
   void work();
   void step();
+  bool is_known_lost(uint32_t p) const {
+    return std::find(known.begin(), known.end(), p) != known.end();
+  }
 
   bool watched = false;
   Detection detection;
@@ -56,6 +61,8 @@ class SimulatedProcess final : public DetectionSite {
   bool connected = false;  ///< with another job
   int refusals = 0;
   int ways_given = 0;
+  bool alive = true;
+  std::vector<uint32_t> known;  ///< losses
 
  private:
   World* world_;
@@ -82,17 +89,43 @@ class World {
   /// Nothing can move any more: all are passive and no frame of the program is on its way.
   bool dead() const {
     for (const auto& process : all)
-      if (process->to_do > 0) return false;
-    for (const auto& row : links)
-      for (const Link& link : row)
+      if (process->alive && process->to_do > 0) return false;
+    for (uint32_t from = 0; from < size(); ++from)
+      for (uint32_t to = 0; to < size(); ++to) {
+        const Link& link = links[from][to];
+        if (!all[from]->alive || !all[to]->alive) continue;
         for (const auto* frames : {&link.under_way, &link.deferred})
           for (const SimulatedFrame& frame : *frames)
             if (!frame.notice) return false;
+      }
     return true;
   }
   void step() {
     now += 1'000'000;
-    all[draw(size())]->step();
+    SimulatedProcess& one = *all[draw(size())];
+    if (one.alive) one.step();
+  }
+  /// The process ends; what it has given to links still comes.
+  void kill(uint32_t process) {
+    all[process]->alive = false;
+    for (Link& link : links[process]) link.deferred.clear();
+  }
+  /// Somebody may learn of a loss: of a process from which nothing is under way any more.
+  void spread_the_news() {
+    SimulatedProcess& one = *all[draw(size())];
+    const uint32_t lost = draw(size());
+    if (!one.alive || all[lost]->alive || !links[lost][me_of(one)].under_way.empty()) return;
+    if (std::find(one.known.begin(), one.known.end(), lost) != one.known.end()) return;
+    one.known.push_back(lost);
+    links[me_of(one)][lost] = Link();
+    // What waited for it ends with an error, and the program goes on or not.
+    if (draw(2) == 0) ++one.to_do, ++one.switches;
+    one.detection.on_loss();
+  }
+  uint32_t me_of(const SimulatedProcess& one) const {
+    uint32_t p = 0;
+    while (all[p].get() != &one) ++p;
+    return p;
   }
 
   int messages_left;
@@ -111,6 +144,7 @@ void SimulatedProcess::send(uint32_t to, uint64_t word, const void* data, size_t
 }
 
 void SimulatedProcess::hand_over(uint32_t to, SimulatedFrame frame) {
+  if (is_known_lost(to)) return;
   Link& link = world_->links[me_][to];
   link.deferred.push_back(std::move(frame));
   // As with a transport, room is found or not; then the frame waits for the next poll.
@@ -123,13 +157,16 @@ void SimulatedProcess::hand_over(uint32_t to, SimulatedFrame frame) {
 
 bool SimulatedProcess::push() {
   bool moved = false;
-  for (Link& link : world_->links[me_])
+  for (uint32_t to = 0; to < world_->size(); ++to) {
+    Link& link = world_->links[me_][to];
+    if (is_known_lost(to)) link.deferred.clear();
     while (!link.deferred.empty() && link.under_way.size() < link.room && world_->draw(3) != 0) {
       link.under_way.push_back(std::move(link.deferred.front()));
       link.deferred.pop_front();
       ++sent;
       moved = true;
     }
+  }
   return moved;
 }
 
@@ -176,7 +213,8 @@ Verdict SimulatedProcess::judge(const std::vector<std::string>& texts, bool othe
     EXPECT_FALSE(process->connected) << "a deadlock is reported while another job is connected";
   EXPECT_TRUE(world_->dead()) << "a deadlock is reported while something can still move";
   EXPECT_EQ(texts.size(), world_->size());
-  for (uint32_t p = 0; p < texts.size(); ++p) EXPECT_EQ(texts[p], world_->all[p]->local_report());
+  for (uint32_t p = 0; p < texts.size(); ++p)
+    EXPECT_EQ(texts[p], is_known_lost(p) ? "" : world_->all[p]->local_report());
   if (world_->ways > 0) {
     --world_->ways;
     return Verdict::kGivesWay;
@@ -216,6 +254,36 @@ TEST(Detection, FindsEveryDeadlockAndNoOther) {
   }
 }
 
+/// Processes are killed at any moment, the one that asks among them, and the others learn of it sooner or later, one by one:
+/// the deadlock of those that are left is found, and nothing else is taken for one.
+TEST(Detection, GoesOnWhenProcessesAreLost) {
+  for (uint32_t seed = 0; seed < 600; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const uint32_t processes = 2 + seed % 5;
+    World world(seed, processes, static_cast<int>(seed % 7) * 40);
+    const int ways = world.ways = static_cast<int>(seed % 2);
+    uint32_t kills = 1 + world.draw(processes - 1);
+    auto all_know = [&] {
+      for (const auto& process : world.all)
+        if (process->alive && !process->detection.over()) return false;
+      return true;
+    };
+    constexpr int kMostSteps = 1'000'000;
+    int steps = 0;
+    while (!all_know() && ++steps < kMostSteps) {
+      world.step();
+      const uint32_t victim = world.draw(processes);
+      if (kills > 0 && world.reports == 0 && world.draw(3000) == 0 && world.all[victim]->alive)
+        world.kill(victim), --kills;
+      if (world.draw(200) == 0) world.spread_the_news();
+    }
+    EXPECT_LT(steps, kMostSteps) << "the deadlock is not found";
+    EXPECT_EQ(world.reports, 1);
+    EXPECT_EQ(world.ways, 0) << "of " << ways;
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
 /// A message from process 1 to process 2 that is under way during both waves, while the question to process 3 waits for
 /// room at process 0 in both.
 TEST(Detection, CountsNoFrameThatIsDeferred) {
@@ -237,6 +305,28 @@ TEST(Detection, CountsNoFrameThatIsDeferred) {
   slow.slowness = 1;
   for (int i = 0; i < 200'000 && world.reports == 0; ++i) world.step();
   EXPECT_EQ(world.reports, 1);
+}
+
+/// A message that is under way for longer than both waves, after a loss that leaves no sums to compare.
+TEST(Detection, WaitsForWhatIsUnderWayAfterALoss) {
+  for (uint32_t lost : {0u, 3u}) {
+    World world(1, 4, 0);
+    for (auto& row : world.links)
+      for (Link& link : row) link.room = 100, link.slowness = 1;
+    for (auto& process : world.all) process->to_do = 0;
+    world.kill(lost);
+    for (auto& process : world.all) process->known = {lost};
+    Link& slow = world.links[1][2];
+    slow.under_way.push_back({false, 0, "message"});
+    slow.slowness = 1 << 30;
+    for (int i = 0; i < 20'000; ++i) {
+      world.step();
+      ASSERT_EQ(world.reports, 0) << "in step " << i;
+    }
+    slow.slowness = 1;
+    for (int i = 0; i < 200'000 && world.reports == 0; ++i) world.step();
+    EXPECT_EQ(world.reports, 1);
+  }
 }
 
 /// Processes are connected with other jobs now and then, and wake up by what these send: nothing is reported meanwhile.
@@ -272,13 +362,13 @@ TEST(Detection, NoticesThatCannotBeAreDropped) {
       if (world.draw(50) != 0) continue;
       // Answers and questions of another length, unknown words, parts that nobody asked for or that
       // process 0 sends itself; never a whole part of another process, which would be believed.
-      const uint64_t word = world.draw(9);
+      const uint64_t word = world.draw(10);
       std::string data(world.draw(40), 'x');
-      if (word == 6) continue;                       // the end of the job
-      if (word == 1 && data.size() == 4) continue;   // a question, at others than 0
-      if (word == 2 && data.size() == 24) continue;  // an answer
-      if (word == 3) continue;                       // the call for reports
-      if (word == 7) continue;                       // a limit gives way
+      if (word == 6) continue;                                      // the end of the job
+      if ((word == 1 || word == 8) && data.size() == 16) continue;  // a question, a mark
+      if (word == 2 && data.size() == 32) continue;                 // an answer
+      if (word == 3) continue;                                      // the call for reports
+      if (word == 7) continue;                                      // a limit gives way
       const bool part = word == 4 || word == 5;
       auto& target = *world.all[world.draw(4)];
       target.detection.on_notice(part ? 0 : world.draw(4), word, data.data(), data.size());
