@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "pt2pt/engine.h"
+#include "pt2pt/lost.h"
 #include "rma/check_message.h"
 #include "rma/internal.h"
 
@@ -165,6 +166,7 @@ Status refused(const Remote& op, int error_class) {
 
 void on_reply(uint32_t from, const Ask& ask, const uint8_t* data, size_t bytes) {
   Remote* op = cookies().get(ask.cookie);
+  if (!op && pt2pt::is_lost(from)) return;  // it has ended
   if (!op || op->process != from || ask.position < 0 || ask.bytes < 0 ||
       ask.bytes > op->total - ask.position || (bytes && static_cast<int64_t>(bytes) != ask.bytes))
     return pt2pt::refuse_notice();
@@ -435,6 +437,28 @@ void finish_remote(Remote* op) {
   delete op;
 }
 
+namespace {
+/// Its target's process is lost. REQUIRES: it is in no channel.
+void give_up(Remote* op) {
+  Access& access = *op->win->access;
+  if (access.failure.ok()) access.failure = pt2pt::process_failed(op->process);
+  cookies().take(op->cookie);
+  finish_remote(op);
+}
+}  // namespace
+
+void end_operations_of_lost(const SharedWin* shared) {
+  std::vector<Remote*> ended;
+  cookies().for_each([&](uint64_t, Remote* op) {
+    if (op->shared == shared && pt2pt::is_lost(op->process)) ended.push_back(op);
+  });
+  for (Remote* op : ended) {
+    Channel* channel = channel_to(op->process);
+    channel->first = channel->last = nullptr;  // all that is there ends, here or with its window
+    give_up(op);
+  }
+}
+
 void launch(Remote* op) {
   op->cookie = cookies().put(op);
   op->ask.cookie = op->cookie;
@@ -444,6 +468,7 @@ void launch(Remote* op) {
     op->ask.layout = op->target_layout->id;
   }
   begin_remote(op);
+  if (__builtin_expect(pt2pt::is_lost(op->process), 0)) return give_up(op);
   Channel* channel = channel_to(op->process);
   op->next = nullptr;
   if (channel->first)

@@ -95,11 +95,14 @@ void send_ask(const SharedWin* shared, uint32_t process, const Ask& ask, const v
               size_t bytes);
 int64_t most_data(uint32_t process);
 
-/// Counts it in and sends what may be sent. Takes `op`, made with new.
+/// Counts it in and sends what may be sent; what a lost process would have to answer ends at once, with the error in the
+/// epoch. Takes `op`, made with new.
 void launch(Remote* op);
 /// For operations that go another way (provider.h): counts `op` in; is done with it, and deletes it.
 void begin_remote(Remote* op);
 void finish_remote(Remote* op);
+/// Processes have failed (mpiexec -ft): ends the operations that wait for one of them to answer.
+void end_operations_of_lost(const SharedWin* shared);
 /// The request of an R-form: completed by the last reply.
 pt2pt::Request* make_request(const char* call);
 

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "comm/broken.h"
 #include "rma/internal.h"
+#include "rma/message.h"
 #include "rma/provider.h"
 
 namespace fgmpi::rma {
@@ -67,7 +68,10 @@ SharedWin* find_shared(uint64_t ctx) {
 void register_shared(SharedWin* shared) {
   [[maybe_unused]] static const bool told = [] {
     comm::add_broken_handler([](comm::SharedComm* broken, const Status&) {
-      if (SharedWin* win = find_shared(broken->id.plane(comm::kPlaneRma))) wake_waiting(win);
+      SharedWin* win = find_shared(broken->id.plane(comm::kPlaneRma));
+      if (!win) return;
+      end_operations_of_lost(win);
+      wake_waiting(win);
     });
     return true;
   }();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/environment.h"
 #include "base/strings.h"
 #include "proclet-sched/sched.h"
 #include "transport/ofi/ofi.h"
@@ -221,10 +222,12 @@ bool Ofi::go_on_moving() {
     movings_[i] = std::move(movings_.back());
     movings_.pop_back();
     Status status;
+    const Peer& peer = peers_[done->peer];
+    const bool lost = peer.failed && environment::text(environment::kFt);
     if (!done->failure.empty())
-      status = error(MPI_ERR_OTHER, "%s memory of process %u: %s",
+      status = error(lost ? MPIX_ERR_PROC_FAILED : MPI_ERR_OTHER, "%s memory of process %u: %s",
                      done->what.kind == AccessKind::kRead ? "reading from" : "an access to",
-                     peers_[done->peer].process, done->failure.c_str());
+                     peer.process, done->failure.c_str());
     if (done->accesses)
       sink_->accessed(done->what.cookie, std::move(status));
     else

@@ -41,6 +41,15 @@ for shape in "3 1" "4 1" "2 3" "3 4"; do
     { [ "$(grep -c '^rank .* has seen all' "$out")" = $(((p - 1) * c)) ] ||
       { echo "FAILED windows and files at $shape: not all ranks come to the end"; cat "$out"; failed=1; }; }
 done
+for transport in shm,ofi ofi; do
+  for shape in "2 1" "4 1" "2 3" "3 4"; do
+    read -r p c <<<"$shape"
+    FGMPI_TRANSPORT=$transport job "operations at $shape by $transport" 137 "^rank 0 has seen all" 60 \
+      "$bin/mpiexec" -ft -n "$p" -nfg "$c" "$programs/operations" &&
+      { [ "$(grep -c '^rank .* has seen all' "$out")" = $(((p - 1) * c)) ] ||
+        { echo "FAILED operations at $shape by $transport: not all ranks come to the end"; cat "$out"; failed=1; }; }
+  done
+done
 # A deadlock of those that are left is reported, also when the process is gone that reports others; and what only the limit of
 # buffering holds back is taken in.
 for shape in "2 1" "4 1" "3 2" "2 64"; do
