@@ -21,7 +21,8 @@
 //    say it; after that it ends nobody, but sends SIGUSR1 to all. For that the proxies load this library, too, on other
 //    hosts by a command in front of theirs. And a host that can no longer be reached does not end the job, as under 2: its
 //    connection is as if nothing came, and when all other proxies have ended, mpiexec ends. And an answer to a process that
-//    has ended meanwhile does not end its proxy.
+//    has ended meanwhile does not end its proxy. A process that ends before it has come to the launcher's interface sends
+//    the signal to the others, too.
 // 7. A connection to its port by anything but a proxy, which ends or stops the job (hydra_newcomers.h).
 // 8. That port stays open in the programs that it starts, also when hydra itself has been killed.
 //
@@ -312,6 +313,18 @@ __attribute__((constructor)) void leave_environment() {
     environment::set(environment::kPreload, rest.c_str());
 }
 
+// ---- Processes that end early, in a proxy --------------------------------------------------------------------------
+
+/// The processes that this proxy has started and that have not ended: one of them has.
+void notify_children() {
+  char name[64];
+  std::snprintf(name, sizeof name, "/proc/self/task/%d/children", static_cast<int>(getpid()));
+  FILE* list = std::fopen(name, "re");
+  if (!list) return;
+  for (int child; std::fscanf(list, "%d", &child) == 1;) kill(child, SIGUSR1);
+  std::fclose(list);
+}
+
 }  // namespace
 
 extern "C" {
@@ -351,8 +364,9 @@ __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int t
 __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int options) {
   static auto* real = reinterpret_cast<pid_t (*)(pid_t, int*, int)>(dlsym(RTLD_NEXT, "waitpid"));
   const pid_t ended = real(pid, status, options);
-  if (g_survives && !g_active && ended > 0 && status && WIFSIGNALED(*status))
-    *status = (128 + WTERMSIG(*status)) << 8;
+  if (!g_survives || g_active || ended <= 0 || !status) return ended;
+  if (*status != 0) notify_children();
+  if (WIFSIGNALED(*status)) *status = (128 + WTERMSIG(*status)) << 8;
   return ended;
 }
 

@@ -64,6 +64,13 @@ for shape in "2 1" "4 1" "3 2" "2 64"; do
 done
 FGMPI_DEADLOCK=report job "a deadlock is reported only" 124 "^fgmpi: deadlock: all 3 ranks" 5 \
   "$bin/mpiexec" -ft -n 4 "$programs/stuck" dead
+# A process that ends before the others have started: the job cannot start.
+printf '#!/bin/sh\n[ "$PMI_RANK" != "$VICTIM" ] || kill -9 $$\nexec "$@"\n' >"$work/early.sh"
+chmod +x "$work/early.sh"
+for victim in 0 2; do
+  VICTIM=$victim job "process $victim ends at once" 15 "a process has failed before all were connected" 30 \
+    "$bin/mpiexec" -ft -n 3 "$work/early.sh" "$programs/stuck" dead
+done
 # Without -ft the job ends.
 job "without -ft" 9 "killed by signal 9" 60 "$bin/mpiexec" -n 3 "$programs/one_fails" kill || true
 

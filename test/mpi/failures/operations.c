@@ -18,9 +18,9 @@ static int is_failure(int code) { return class_of(code) == MPIX_ERR_PROC_FAILED;
 #define FAILS(call) CHECK(is_failure(call))
 /* Where the memory is shared, operations are done at once. */
 static int answers;
-#define ENDS(call)                                            \
-  do {                                                        \
-    const int code_ = (call);                                 \
+#define ENDS(call)                                                  \
+  do {                                                              \
+    const int code_ = (call);                                       \
     CHECK(is_failure(code_) || (!answers && code_ == MPI_SUCCESS)); \
   } while (0)
 
@@ -60,7 +60,8 @@ int main(int argc, char** argv) {
   OK(MPI_Get(in, 1, MPI_CHAR, next, 0, 1, MPI_CHAR, win));
   OK(MPI_Win_flush_all(win));
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  if (rank >= victim[1]) { /* the first rank of its process to come here keeps all others from running */
+  if (rank >=
+      victim[1]) { /* the first rank of its process to come here keeps all others from running */
     volatile double x = 0;
     for (;;) x += 1;
   }
