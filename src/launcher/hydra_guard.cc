@@ -46,10 +46,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/environment.h"
 #include "launcher/hydra_guard.h"
 #include "launcher/hydra_newcomers.h"
@@ -315,13 +317,36 @@ __attribute__((constructor)) void leave_environment() {
 
 // ---- Processes that end early, in a proxy --------------------------------------------------------------------------
 
-/// The processes that this proxy has started and that have not ended: one of them has.
+/// Children that are still to be started, or that would die of it, are told later: hydra asks again and again then.
+constexpr int64_t kNotifyFor = 10 * fgmpi::kSecond, kBetweenNotices = fgmpi::kSecond / 10;
+int64_t g_notify_until = 0;
+std::set<int> g_told;  ///< since then
+
+/// Has the process a handler for the signal?
+bool handles(int process, int number) {
+  char name[64], line[256];
+  std::snprintf(name, sizeof name, "/proc/%d/status", process);
+  FILE* file = std::fopen(name, "re");
+  unsigned long long caught = 0;
+  while (file && std::fgets(line, sizeof line, file))
+    if (std::sscanf(line, "SigCgt: %llx", &caught) == 1) break;
+  if (file) std::fclose(file);
+  return caught >> (number - 1) & 1;
+}
+
+/// A process that this proxy has started has ended not long ago: the others are told.
 void notify_children() {
+  static int64_t g_due = 0;
+  const int64_t now = g_notify_until ? fgmpi::now_ns() : 0;
+  if (now >= g_notify_until || now < g_due) return;
+  g_due = now + kBetweenNotices;
   char name[64];
   std::snprintf(name, sizeof name, "/proc/self/task/%d/children", static_cast<int>(getpid()));
   FILE* list = std::fopen(name, "re");
   if (!list) return;
-  for (int child; std::fscanf(list, "%d", &child) == 1;) kill(child, SIGUSR1);
+  for (int child; std::fscanf(list, "%d", &child) == 1;)
+    if (!g_told.count(child) && handles(child, SIGUSR1) && kill(child, SIGUSR1) == 0)
+      g_told.insert(child);
   std::fclose(list);
 }
 
@@ -364,8 +389,13 @@ __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int t
 __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int options) {
   static auto* real = reinterpret_cast<pid_t (*)(pid_t, int*, int)>(dlsym(RTLD_NEXT, "waitpid"));
   const pid_t ended = real(pid, status, options);
-  if (!g_survives || g_active || ended <= 0 || !status) return ended;
-  if (*status != 0) notify_children();
+  if (!g_survives || g_active || !status) return ended;
+  if (ended <= 0) return notify_children(), ended;
+  if (*status != 0) {
+    g_notify_until = fgmpi::now_ns() + kNotifyFor;
+    g_told.clear();
+  }
+  notify_children();
   if (WIFSIGNALED(*status)) *status = (128 + WTERMSIG(*status)) << 8;
   return ended;
 }

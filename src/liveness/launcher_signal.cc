@@ -15,11 +15,15 @@ namespace {
 
 pid_t g_launcher = 0;  ///< its process that has started this one
 void (*g_on_notice)() = nullptr;
+volatile sig_atomic_t g_came_before = false;  ///< a notice has come when there was no handler
 
 void on_signal(int number, siginfo_t* info, void*) {
   if (info->si_code <= 0 && info->si_pid == g_launcher) {
     const int before = errno;
-    if (g_on_notice) g_on_notice();
+    if (g_on_notice)
+      g_on_notice();
+    else
+      g_came_before = true;
     errno = before;
     return;
   }
@@ -42,7 +46,10 @@ pid_t find_launcher() {
 
 }  // namespace
 
-void set_notice_handler(void (*handler)()) { g_on_notice = handler; }
+void set_notice_handler(void (*handler)()) {
+  g_on_notice = handler;
+  if (handler && g_came_before) handler();
+}
 
 void ignore_notices_of_launcher() {
   g_launcher = find_launcher();

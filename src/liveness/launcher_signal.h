@@ -12,7 +12,7 @@ namespace fgmpi::liveness {
 /// when this library is loaded, so that the program's own handlers come later and win.
 void ignore_notices_of_launcher();
 
-/// Called for each such notice from then on, in the signal handler.
+/// Called for each such notice from then on, in the signal handler; at once if one has come before.
 void set_notice_handler(void (*handler)());
 
 }  // namespace fgmpi::liveness

@@ -7,13 +7,13 @@ trap 'rm -rf "$work"' EXIT
 out=$work/out failed=0
 unset FGMPI_NFG FGMPI_RANKS
 
-# job NAME STATUS PATTERN SECONDS COMMAND...: its exit status, and a line of its output.
+# job NAME STATUS PATTERN SECONDS COMMAND...: its exit status (a regular expression), and a line of its output.
 job() {
   local name=$1 expected=$2 pattern=$3 seconds=$4 status
   shift 4
   timeout -k 5 "$seconds" "$@" </dev/null >"$out" 2>&1
   status=$?
-  if [ $status != "$expected" ] || ! grep -qE "$pattern" "$out"; then
+  if ! [[ $status =~ ^($expected)$ ]] || ! grep -qE "$pattern" "$out"; then
     echo "FAILED $name: exit status $status, expected $expected and /$pattern/"
     head -20 "$out"
     failed=1
@@ -41,10 +41,11 @@ for shape in "3 1" "4 1" "2 3" "3 4"; do
     { [ "$(grep -c '^rank .* has seen all' "$out")" = $(((p - 1) * c)) ] ||
       { echo "FAILED windows and files at $shape: not all ranks come to the end"; cat "$out"; failed=1; }; }
 done
+# Where the proxy sees the end of a process before the end of its connection, mpiexec's status is 1.
 for transport in shm,ofi ofi; do
   for shape in "2 1" "4 1" "2 3" "3 4"; do
     read -r p c <<<"$shape"
-    FGMPI_TRANSPORT=$transport job "operations at $shape by $transport" 137 "^rank 0 has seen all" 60 \
+    FGMPI_TRANSPORT=$transport job "operations at $shape by $transport" "137|1" "^rank 0 has seen all" 60 \
       "$bin/mpiexec" -ft -n "$p" -nfg "$c" "$programs/operations" &&
       { [ "$(grep -c '^rank .* has seen all' "$out")" = $(((p - 1) * c)) ] ||
         { echo "FAILED operations at $shape by $transport: not all ranks come to the end"; cat "$out"; failed=1; }; }

@@ -1,5 +1,5 @@
 /* One-sided operations that are under way when the target's process fails: they end, with MPIX_ERR_PROC_FAILED where it had to
- * answer. The last process computes without ever looking at messages until rank 0 kills it. */
+ * answer. The last process is stopped, and killed by rank 0. */
 #include <fgmpi.h>
 #include <signal.h>
 #include <string.h>
@@ -25,6 +25,16 @@ static int answers;
   } while (0)
 
 static char out[kLarge], in[kLarge];
+
+/* 'T': the process is stopped. */
+static char state_of(int process) {
+  char name[64], state = '?';
+  snprintf(name, sizeof name, "/proc/%d/stat", process);
+  FILE* file = fopen(name, "r");
+  CHECK(file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1);
+  fclose(file);
+  return state;
+}
 
 /* Operations to `target`, which does not answer. */
 static void begin(MPI_Win win, int target, MPI_Request* request) {
@@ -60,11 +70,8 @@ int main(int argc, char** argv) {
   OK(MPI_Get(in, 1, MPI_CHAR, next, 0, 1, MPI_CHAR, win));
   OK(MPI_Win_flush_all(win));
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  if (rank >=
-      victim[1]) { /* the first rank of its process to come here keeps all others from running */
-    volatile double x = 0;
-    for (;;) x += 1;
-  }
+  if (rank >= victim[1]) raise(SIGSTOP);
+  while (state_of(victim[0]) != 'T') usleep(1000);
   begin(win, last, &request);
   if (rank == 0) {
     usleep(50000); /* the others have begun theirs, or come later */
