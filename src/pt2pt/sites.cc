@@ -119,3 +119,9 @@ void RecvRequest::describe(std::string* out) const { describe_recv(op.envelope, 
 bool RecvRequest::awaits(WaitFor* out) const { return awaited_source(op.envelope, out); }
 
 }  // namespace fgmpi::pt2pt
+
+constinit const fgmpi::pt2pt::SiteTable fgmpi_site_table = {
+    fgmpi::pt2pt::SiteTable::kVersion, fgmpi::pt2pt::SendSite::words,
+    fgmpi::pt2pt::RecvSite::words,     fgmpi::pt2pt::ProbeSite::words,
+    fgmpi::pt2pt::RequestsSite::words, sizeof(fgmpi::pt2pt::SendOp),
+    sizeof(fgmpi::pt2pt::RecvOp),      sizeof(fgmpi::pt2pt::Request)};

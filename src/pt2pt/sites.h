@@ -42,6 +42,17 @@ inline void wait_for(RecvOp* op, const char* call) {
   sched::park(&site);
 }
 
+/// For fgmpi-info -job, which reads the memory of a process of the same version: by what `describe` the sites are known, and
+/// sizes by which it knows that it has the same layout.
+struct SiteTable {
+  static constexpr uint64_t kVersion = 1;
+  using Words = void (*)(const sched::WaitSite*, std::string*);
+  uint64_t version = 0;
+  Words send = nullptr, receive = nullptr, probe = nullptr, requests = nullptr;
+  uint64_t send_bytes = 0, receive_bytes = 0,
+           request_bytes = 0;  ///< of the objects that they are about
+};
+
 /// "source 3, tag 7, communicator MPI_COMM_WORLD".
 void describe_recv(const Envelope& pattern, uint64_t bytes, std::string* out);
 void describe_send(const SendOp& op, std::string* out);
@@ -50,3 +61,5 @@ bool awaited(const sched::WaitSite* site, WaitFor* out);
 bool awaited_source(const Envelope& pattern, WaitFor* out);
 
 }  // namespace fgmpi::pt2pt
+
+extern "C" __attribute__((visibility("default"))) const fgmpi::pt2pt::SiteTable fgmpi_site_table;

@@ -19,6 +19,7 @@
 
 #include "base/strings.h"
 #include "proclet-sched/debug_table.h"
+#include "tools/foreign_wait.h"
 #include "tools/report/run.h"
 
 namespace fgmpi::tools {
@@ -135,10 +136,22 @@ uint64_t find_library(pid_t pid, std::string* path) {
   return 0;
 }
 
+/// The library's file. Processes of a job share it: it is read once.
+const std::string& contents_of(const std::string& path) {
+  static std::map<std::string, std::string> all;
+  auto [entry, is_new] = all.try_emplace(path);
+  std::error_code failed;
+  if (const auto size = is_new ? std::filesystem::file_size(path, failed) : 0; !failed && size) {
+    entry->second.resize(size);
+    std::ifstream(path, std::ios::binary)
+        .read(entry->second.data(), static_cast<std::streamsize>(size));
+  }
+  return entry->second;
+}
+
 /// The offset of a symbol that the library exports; 0 where it has none.
 uint64_t find_symbol(const std::string& path, const char* name) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string file((std::istreambuf_iterator<char>(in)), {});
+  const std::string& file = contents_of(path);
   Elf64_Ehdr header;
   if (file.size() < sizeof header) return 0;
   std::memcpy(&header, file.data(), sizeof header);
@@ -165,24 +178,50 @@ uint64_t find_symbol(const std::string& path, const char* name) {
   return 0;
 }
 
-/// False when the process has no ranks of ours. *denied: its memory may not be read.
-bool add_by_memory(pid_t pid, Groups* groups, bool* denied) {
+/// A process of the job, as the library shows it to debuggers.
+struct Hosted {
+  pid_t pid;
+  uint64_t library;  ///< where it is mapped
   std::string path;
-  const uint64_t base = find_library(pid, &path);
-  const uint64_t offset = base ? find_symbol(path, "fgmpi_debug_table") : 0;
-  if (!offset) return false;
-  const Memory memory(pid);
   sched::DebugTable table;
-  if (!memory.read(base + offset, &table, sizeof table)) {
+};
+
+/// False when the process has no ranks of ours. *denied: its memory may not be read.
+bool find_hosted(pid_t pid, Hosted* out, bool* denied) {
+  out->pid = pid;
+  out->library = find_library(pid, &out->path);
+  const uint64_t offset = out->library ? find_symbol(out->path, "fgmpi_debug_table") : 0;
+  if (!offset) return false;
+  if (!Memory(pid).read(out->library + offset, &out->table, sizeof out->table)) {
     *denied = *denied || errno == EPERM || errno == EACCES;
     return false;
   }
-  if (table.version != sched::DebugTable().version || table.proclet_bytes != sizeof(sched::Proclet))
-    return false;
-  for (uint64_t i = 0; i < table.rank_count; ++i) {
+  return out->table.version == sched::DebugTable().version &&
+         out->table.proclet_bytes == sizeof(sched::Proclet) && out->table.rank_count > 0;
+}
+
+/// "to rank 5", where all processes of the job are known; `first`: their first ranks in order.
+std::string words_of_peer(const pt2pt::Peer& to, const std::vector<uint64_t>& first) {
+  if (to.process < first.size() && to.local != pt2pt::kProcessEndpoint)
+    return format("to rank %llu", static_cast<unsigned long long>(first[to.process] + to.local));
+  return format("to process %u", to.process);
+}
+
+void add_by_memory(const Hosted& process, const std::vector<uint64_t>& first, Groups* groups) {
+  const Memory memory(process.pid);
+  const auto read = [&](uint64_t at, void* out, size_t bytes) {
+    return memory.read(at, out, bytes);
+  };
+  pt2pt::SiteTable sites;
+  const uint64_t offset = find_symbol(process.path, "fgmpi_site_table");
+  if (!offset || !memory.read(process.library + offset, &sites, sizeof sites)) sites.version = 0;
+  const ForeignWaits waits(
+      read, [&](const pt2pt::Peer& to) { return words_of_peer(to, first); }, sites);
+  for (uint64_t i = 0; i < process.table.rank_count; ++i) {
     alignas(sched::Proclet) char bytes[sizeof(sched::Proclet)];
-    const uint64_t at = reinterpret_cast<uint64_t>(table.ranks) + i * table.proclet_bytes;
-    if (!memory.read(at, bytes, sizeof bytes)) return false;
+    const uint64_t at =
+        reinterpret_cast<uint64_t>(process.table.ranks) + i * process.table.proclet_bytes;
+    if (!memory.read(at, bytes, sizeof bytes)) return;
     const auto* proclet = reinterpret_cast<const sched::Proclet*>(bytes);
     std::string what = "in the program, or on its way in MPI";
     if (proclet->state == sched::State::kFinished) what = "ended";
@@ -190,14 +229,16 @@ bool add_by_memory(pid_t pid, Groups* groups, bool* denied) {
     if (proclet->state == sched::State::kSleeping) what = "asleep";
     if (proclet->state == sched::State::kParked && proclet->wait) {
       alignas(sched::WaitSite) char site[sizeof(sched::WaitSite)];
-      if (memory.read(reinterpret_cast<uint64_t>(proclet->wait), site, sizeof site))
-        what =
-            "waits in " +
-            memory.text(reinterpret_cast<uint64_t>(reinterpret_cast<sched::WaitSite*>(site)->call));
+      const auto there = reinterpret_cast<uint64_t>(proclet->wait);
+      if (memory.read(there, site, sizeof site)) {
+        const auto* wait = reinterpret_cast<const sched::WaitSite*>(site);
+        what = "waits in " + memory.text(reinterpret_cast<uint64_t>(wait->call));
+        const std::string words = waits.readable() ? waits.words(there) : "";
+        if (!words.empty()) what += " (" + words + ")";
+      }
     }
-    (*groups)[what].push_back(static_cast<int32_t>(table.first_world_rank + i));
+    (*groups)[what].push_back(static_cast<int32_t>(process.table.first_world_rank + i));
   }
-  return table.rank_count > 0;
 }
 
 std::string to_lines(const Groups& groups) {
@@ -232,8 +273,16 @@ Status describe_job(pid_t pid, std::string* out) {
   if (!folder.empty()) run.read(folder);
   for (const auto& file : run.processes) add_by_counters(file, run, &groups);
   processes = run.processes.size();
+  std::vector<Hosted> hosted;
   for (size_t i = 0; i < family.size() && run.processes.empty(); ++i)
-    processes += add_by_memory(family[i], &groups, &denied);
+    if (Hosted found; find_hosted(family[i], &found, &denied)) hosted.push_back(found);
+  std::vector<uint64_t> first;
+  for (const Hosted& process : hosted) first.push_back(process.table.first_world_rank);
+  std::sort(first.begin(), first.end());
+  if (!first.empty() && first.front() != 0)
+    first.clear();  // others are on other hosts, or were not asked for
+  for (const Hosted& process : hosted) add_by_memory(process, first, &groups);
+  processes += hosted.size();
   if (processes == 0)
     return error(MPI_ERR_ARG,
                  denied

@@ -2,7 +2,7 @@
 //
 // Two sources: the counters of a job under mpiexec -report, -summary or -progress (tools/report), which say the call, whom it
 // waits for and the line; else the scheduler's table in the memory of each process (proclet-sched/debug_table.h), which says
-// the call. Reading memory needs the right to trace the process; reading counters that to read its files.
+// the call, and what a wait in point-to-point is for (foreign_wait.h). Reading memory needs the right to trace the process; reading counters that to read its files.
 // Thread rule: one thread.
 #pragma once
 

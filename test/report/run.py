@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs programs under mpiexec -report and compares what it says with what was counted by hand.
 
-  run.py BIN FOLDER     BIN: the build tree's; FOLDER: stencil and bad, compiled
+  run.py BIN FOLDER     BIN: the build tree's; FOLDER: stencil, bad and waits, compiled
 """
 
 import json
@@ -113,6 +113,25 @@ def running_jobs():
         expect(text.startswith("4 ranks in 2 processes") and re.search(r" 2  waits in MPI_Barrier: ranks 0, 1\n", text), "a job's ranks", text)
 
 
+def waits_of_a_job(work):
+    """What ranks wait for, read from memory; the job goes on."""
+    for processes, ranks in ((2, 2), (1, 4), (4, 1)):
+        job = mpiexec("-n", str(processes), "-nfg", str(ranks), f"{FOLDER}/waits", f"{work}/go")
+        expect(job.stdout.readline() == "waits\n", "the program begins")
+        deadline = time.time() + 60
+        lines = (r" 1  waits in MPI_Recv \(source 3, tag 7, communicator <\d+,\d+>\): rank 0\n",
+                 r" 1  waits in MPI_Waitall \(2 requests, the first: MPI_Irecv source 3, tag 8, MPI_COMM_WORLD\): rank 1\n",
+                 r" 1  waits in MPI_Ssend \(to rank 3, tag 9, MPI_COMM_WORLD\): rank 2\n", r" 1  asleep: rank 3\n")
+        text = ""
+        while time.time() < deadline and "may not be read" not in text and not all(re.search(line, text) for line in lines):
+            shown = subprocess.run([f"{BIN}/fgmpi-info", "-job", str(job.pid)], capture_output=True, text=True)
+            text = shown.stdout + shown.stderr
+        expect("may not be read" in text or all(re.search(line, text) for line in lines), f"waits of {processes} x {ranks}", text)
+        open(f"{work}/go", "w").close()
+        expect(job.stdout.readline() == "goes on\n" and job.wait(timeout=60) == 0, "the job goes on")
+        os.remove(f"{work}/go")
+
+
 def on_a_terminal():
     parent, child = os.openpty()
     job = subprocess.Popen([f"{BIN}/mpiexec", "-progress", "-n", "2", "-nfg", "2", f"{FOLDER}/bad", "150", "12"],
@@ -167,6 +186,7 @@ def main():
         del os.environ["FGMPI_SCHED"]
         ended_badly()
         running_jobs()
+        waits_of_a_job(scratch)
         on_a_terminal()
         bad_program()
         refusals()
