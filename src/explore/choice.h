@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -39,7 +40,7 @@ struct Choice {
       0;               ///< of both; kDone of MPI_Waitsome: which requests, the lowest bit the first
   uint64_t bytes = 0;  ///< of the message
 
-  bool operator==(const Choice&) const = default;
+  auto operator<=>(const Choice&) const = default;
   /// Alternatives of one operation: one of them excludes the others.
   bool same_operation(const Choice& other) const {
     return row() == other.row() && rank == other.rank && operation == other.operation;

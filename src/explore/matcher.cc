@@ -393,6 +393,8 @@ bool Matcher::all_parked() {
     }
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_repeats(i, &choices);
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_buffers(i, &choices);
+    // In the order in which threads outside of MPI have come they could stand otherwise in another execution.
+    std::sort(choices.begin(), choices.end());
     take(choices.at(chooser_->choose(choices)));
   }
   return true;
