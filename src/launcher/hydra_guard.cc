@@ -22,7 +22,7 @@
 //    hosts by a command in front of theirs. And a host that can no longer be reached does not end the job, as under 2: its
 //    connection is as if nothing came, and when all other proxies have ended, mpiexec ends. And an answer to a process that
 //    has ended meanwhile does not end its proxy. A process that ends before it has come to the launcher's interface sends
-//    the signal to the others, too.
+//    the signal to the others, too. And the status of a process is told to the proxy after the end of its connection.
 // 7. A connection to its port by anything but a proxy, which ends or stops the job (hydra_newcomers.h).
 // 8. That port stays open in the programs that it starts, also when hydra itself has been killed.
 //
@@ -49,6 +49,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -350,6 +351,19 @@ void notify_children() {
   std::fclose(list);
 }
 
+/// A child has ended, and the proxy may not have read the end of its connection yet: it would take that for the end, and
+/// forget the status that it has been told before. It asks again at once, and reads in between.
+bool is_held_back() {
+  constexpr int64_t kHeldFor = fgmpi::kSecond / 50;
+  static pid_t child = 0;
+  static int64_t since = 0;
+  siginfo_t info{};
+  if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid == 0) return false;
+  const int64_t now = fgmpi::now_ns();
+  if (std::exchange(child, info.si_pid) != info.si_pid) since = now;
+  return now - since < kHeldFor;
+}
+
 }  // namespace
 
 extern "C" {
@@ -388,8 +402,10 @@ __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int t
 
 __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int options) {
   static auto* real = reinterpret_cast<pid_t (*)(pid_t, int*, int)>(dlsym(RTLD_NEXT, "waitpid"));
+  const bool guarded = g_survives && !g_active && status;
+  if (guarded && pid == -1 && (options & WNOHANG) && is_held_back()) return notify_children(), 0;
   const pid_t ended = real(pid, status, options);
-  if (!g_survives || g_active || !status) return ended;
+  if (!guarded) return ended;
   if (ended <= 0) return notify_children(), ended;
   if (*status != 0) {
     g_notify_until = fgmpi::now_ns() + kNotifyFor;

@@ -36,7 +36,8 @@ std::string words_of(uint64_t ctx) {
 }
 
 std::string words_of(const pt2pt::Envelope& pattern) {
-  const std::string source = pattern.source == MPI_ANY_SOURCE ? "MPI_ANY_SOURCE" : format("%d", pattern.source);
+  const std::string source =
+      pattern.source == MPI_ANY_SOURCE ? "MPI_ANY_SOURCE" : format("%d", pattern.source);
   const std::string tag = pattern.tag == MPI_ANY_TAG ? "MPI_ANY_TAG" : format("%d", pattern.tag);
   return "source " + source + ", tag " + tag + ", " + words_of(pattern.ctx);
 }
