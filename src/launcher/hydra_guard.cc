@@ -22,7 +22,8 @@
 //    hosts by a command in front of theirs. And a host that can no longer be reached does not end the job, as under 2: its
 //    connection is as if nothing came, and when all other proxies have ended, mpiexec ends. And an answer to a process that
 //    has ended meanwhile does not end its proxy. A process that ends before it has come to the launcher's interface sends
-//    the signal to the others, too. And the status of a process is told to the proxy after the end of its connection.
+//    the signal to the others, too. And where the proxy has forgotten a process's status, mpiexec.hydra is told it all the
+//    same.
 // 7. A connection to its port by anything but a proxy, which ends or stops the job (hydra_newcomers.h).
 // 8. That port stays open in the programs that it starts, also when hydra itself has been killed.
 //
@@ -49,7 +50,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -351,17 +351,39 @@ void notify_children() {
   std::fclose(list);
 }
 
-/// A child has ended, and the proxy may not have read the end of its connection yet: it would take that for the end, and
-/// forget the status that it has been told before. It asks again at once, and reads in between.
-bool is_held_back() {
-  constexpr int64_t kHeldFor = fgmpi::kSecond / 50;
-  static pid_t child = 0;
-  static int64_t since = 0;
+// ---- Statuses that a proxy forgets ---------------------------------------------------------------------------------
+
+/// What the proxy has been told of processes that have ended, 0 left out; and of how many it has been told.
+std::vector<int>* g_statuses = nullptr;
+size_t g_ended = 0;
+
+/// Where the proxy reads the end of a process's connection after it was told the status, it keeps 1 instead. The last thing
+/// that it says to mpiexec.hydra is what it has kept: a number for each process. REQUIRES: g_statuses.
+std::vector<int> mended_statuses(const void* bytes, size_t count) {
+  constexpr int kForgotten = 1;
   siginfo_t info{};
-  if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid == 0) return false;
-  const int64_t now = fgmpi::now_ns();
-  if (std::exchange(child, info.si_pid) != info.si_pid) since = now;
-  return now - since < kHeldFor;
+  if (count != g_ended * sizeof(int) || waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
+    return {};
+  std::vector<int> kept(g_ended), missing = *g_statuses;
+  std::memcpy(kept.data(), bytes, count);
+  size_t forgotten = 0;
+  for (int status : kept) {
+    const auto told = std::find(missing.begin(), missing.end(), status);
+    if (told != missing.end())
+      missing.erase(told);
+    else if (status == kForgotten)
+      ++forgotten;
+    else if (status != 0)
+      return {};  // something else
+  }
+  if (forgotten == 0 || forgotten < missing.size()) return {};
+  missing.resize(forgotten);  // the others ended with 0
+  for (int& status : kept)
+    if (status == kForgotten) {
+      status = missing.back();
+      missing.pop_back();
+    }
+  return kept;
 }
 
 }  // namespace
@@ -402,10 +424,8 @@ __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int t
 
 __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int options) {
   static auto* real = reinterpret_cast<pid_t (*)(pid_t, int*, int)>(dlsym(RTLD_NEXT, "waitpid"));
-  const bool guarded = g_survives && !g_active && status;
-  if (guarded && pid == -1 && (options & WNOHANG) && is_held_back()) return notify_children(), 0;
   const pid_t ended = real(pid, status, options);
-  if (!guarded) return ended;
+  if (!g_survives || g_active || !status) return ended;
   if (ended <= 0) return notify_children(), ended;
   if (*status != 0) {
     g_notify_until = fgmpi::now_ns() + kNotifyFor;
@@ -413,6 +433,9 @@ __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int
   }
   notify_children();
   if (WIFSIGNALED(*status)) *status = (128 + WTERMSIG(*status)) << 8;
+  ++g_ended;
+  if (!g_statuses) g_statuses = new std::vector<int>;
+  if (*status != 0) g_statuses->push_back(*status);
   return ended;
 }
 
@@ -426,7 +449,10 @@ __attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t 
 
 __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, size_t count) {
   if (g_active && fd == STDERR_FILENO) return write_output(fd, bytes, count);
-  if (!g_active && g_survives) return write_to_process(fd, bytes, count);
+  if (!g_active && g_survives) {
+    const std::vector<int> mended = g_statuses ? mended_statuses(bytes, count) : std::vector<int>();
+    return write_to_process(fd, mended.empty() ? bytes : mended.data(), count);
+  }
   if (!g_active || (fd >= 0 && fd <= STDERR_FILENO)) return syscall(SYS_write, fd, bytes, count);
   if (fd < 0)
     return static_cast<ssize_t>(count);  // hydra's mark of a connection that it has closed
