@@ -42,15 +42,17 @@ inline void wait_for(RecvOp* op, const char* call) {
   sched::park(&site);
 }
 
-/// For fgmpi-info -job, which reads the memory of a process of the same version: by what `describe` the sites are known, and
-/// sizes by which it knows that it has the same layout.
+/// For fgmpi-info -job and the sampler of tools/report, which read the memory of a process of the same version: by what
+/// `describe` the sites are known, and sizes by which they know that they have the same layout.
 struct SiteTable {
-  static constexpr uint64_t kVersion = 1;
+  static constexpr uint64_t kVersion = 2;
   using Words = void (*)(const sched::WaitSite*, std::string*);
   uint64_t version = 0;
   Words send = nullptr, receive = nullptr, probe = nullptr, requests = nullptr;
   uint64_t send_bytes = 0, receive_bytes = 0,
            request_bytes = 0;  ///< of the objects that they are about
+  /// The process's own endpoint, behind it those of its ranks.
+  Endpoint* const* endpoints = nullptr;
 };
 
 /// "source 3, tag 7, communicator MPI_COMM_WORLD".

@@ -46,12 +46,14 @@ struct PeerCell {
   uint64_t messages;
   uint64_t bytes;
 };
-/// Time in receives and probes that named one rank as the source. When all are taken, a further source takes over the one
-/// with the least time, and its time: the sum is right, and so are the sources that are waited for most.
+/// Time in which the rank was parked for one other: as the source of a receive or probe, or with kIsTarget as the
+/// destination of a send. When all are taken, a further one takes over the one with the least time, and its time: the sum is
+/// right, and so are those that are waited for most.
 struct WaitCell {
-  uint32_t source_and_one;  ///< world rank and 1; 0: not in use
-  uint32_t tenths;          ///< of milliseconds, as sampled
+  uint32_t peer_and_one;  ///< world rank and 1; 0: not in use
+  uint32_t tenths;        ///< of milliseconds, as sampled
 };
+inline constexpr uint32_t kIsTarget = 1u << 31;
 /// Time in calls from one place of the program.
 struct SiteCell {
   uint64_t site;  ///< return address in the program as the linker loaded it
@@ -73,11 +75,15 @@ inline constexpr int kWaitCells = 8;
 enum RankFlag : uint32_t {
   kStarted = 1,  ///< MPI_Init has returned
   kEnded = 2,    ///< in MPI_Finalize, or behind it
+  // Of receives from MPI_ANY_SOURCE:
+  kManySources =
+      4,  ///< one with the same communicator and tag as the one before took another rank's message
+  kUnknownSource = 8,  ///< some were nonblocking: whose messages they took is not known
 };
 
 /// A rank. 1,024 bytes:
 ///
-///   | 48 what it does now | 16 times | 32 ways | 384 calls | 384 peers | 64 places | 64 waits | 32 not in use |
+///   | 48 what it does now | 16 times | 32 ways | 384 calls | 384 peers | 64 places | 64 waits | 24 further times, stack | 8 wildcards |
 ///
 /// A send touches three of its cache lines.
 struct RankRecord {
@@ -101,11 +107,17 @@ struct RankRecord {
   PeerCell peers[kPeerCells];
   SiteCell sites[kSiteCells];
   WaitCell waits[kWaitCells];
-  uint64_t rest[4];
+  uint64_t behind_ns;  ///< parked for a named source while messages of kManyOthers others lay there
+  uint64_t cpu_ns;     ///< processor time in the program's own code
+  uint64_t stack_bytes;  ///< of its stack, what was written
+  uint32_t
+      any_pattern;  ///< of the last blocking receive from MPI_ANY_SOURCE: communicator and tag, hashed
+  int32_t any_source;  ///< whose message it took
 };
 static_assert(sizeof(RankRecord) == 1024, "at most 1 KiB a rank");
 
 inline constexpr int32_t kNoPeer = -1000, kAnyPeer = -1001, kIsSource = 1 << 30;
+inline constexpr int kManyOthers = 2;
 /// Messages that are sent one by one to the same rank: so many bytes are cheap beside the message itself.
 inline constexpr uint64_t kSmall = 1024;
 
@@ -171,6 +183,7 @@ struct Header {
   uint64_t last_ns;   ///< the last sample
   uint64_t samples, sampling_ns;
   uint64_t program_ns, mpi_ns, idle_ns;  ///< of the process's thread
+  uint64_t program_cpu_ns;               ///< processor time in the program's own code
   uint64_t cpu_ns;                       ///< processor time of the process
   uint64_t rss, rss_most;                ///< bytes
   uint64_t unexpected_most;              ///< bytes of messages that had come before their receives

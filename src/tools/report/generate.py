@@ -32,8 +32,10 @@ LEFT_OUT = re.compile(r"^MPI_(\w*_(c2f|f2c)|Status_\w+|Test_cancelled|Get_(count
                       r"|(Cart|Graph|Cartdim|Graphdims|Dist_graph)_?(get|rank|coords|shift|neighbors\w*|map)?"
                       r"|Topo_test|Dims_create|Session_\w+)$")
 COMPLETION = re.compile(r"^MPI_(Wait|Test|Probe|Iprobe|Mprobe|Improbe|Request_get_status|Parrived)")
+ANY_ENDS_IT = re.compile(r"^MPI_(Wait|Test)(any|some)")
 SEND = re.compile(r"^MPI_([BSR]?[Ss]end|I[bsr]?send|Isendrecv\w*|Sendrecv\w*)(_c)?$")
 KEPT_SEND = re.compile(r"^MPI_[BSR]?[Ss]end_init(_c)?$")
+KEPT = re.compile(r"^MPI_\w+_init(_c)?$")
 ALSO = """Comm_rank Comm_size Comm_test_inter Comm_get_parent Type_size_x Query_thread""".split()
 
 
@@ -59,6 +61,8 @@ def bytes_of(call):
     for p in call.parameters:
         if "buffer" in p.kind.name and len(p.length) == 2:
             count, type_ = (call.find(n) for n in p.length)
+            if p.length[0] == "1" and type_:
+                return f"bytes_of(1, {type_.name})"
             if count and type_ and not count.kind.type.endswith("*") and not type_.kind.type.endswith("*"):
                 return f"bytes_of({count.name}, {type_.name})"
     return "0"
@@ -74,6 +78,18 @@ def counts(call):
         before.append(f"scope.sends(comm, dest, {bytes_of(call)}, {receives(call)});")
     if KEPT_SEND.match(call.symbol):
         after.append(f"scope.keeps(*request, comm, dest, {bytes_of(call)});")
+    if {"source", "recvtag" if "recvtag" in names else "tag", "comm", "status"} <= names and "flag" not in names:
+        before += ["MPI_Status own;", "status = Scope::status_for(source, status, &own);"]
+        after.append(f"scope.took(comm, source, {'recvtag' if 'recvtag' in names else 'tag'}, status);")
+    elif {"source", "comm"} <= names and "flag" not in names:
+        before.append("scope.takes_later(source);")
+    if KEPT.match(call.symbol) and "dest" in names:
+        before.append("scope.names(comm, dest);")
+    after += [f"scope.began(*{p.name});" for p in call.parameters if p.kind.name == "new_request"]
+    if call.name in ("Wait", "Test"):
+        before.append("scope.completes(*request);")
+    if call.topic in ("rma", "file") and bytes_of(call) != "0":
+        before.append(f"scope.moves({bytes_of(call)});")
     if call.name == "Start":
         before.append("scope.starts(1, request);")
     if call.name == "Startall":
@@ -120,8 +136,10 @@ def main():
     text = [NOTE + "#pragma once\n", "#include <mpi.h>\n", '#include "tools/report/format.h"\n',
             "namespace fgmpi::report {\n", "/// The functions that are wrapped.", "enum Calls : uint16_t {",
             *[f"  kCall_{s}," for s in symbols], "  kCallCount,", "};\n", "struct CallName {", "  const char* name;",
-            "  Doing doing;", "  bool receives;  ///< it names a source", "};", "inline constexpr CallName kCalls[kCallCount] = {",
-            *[f'    {{"{s}", Doing::{doing_of(found[s])}, {receives(found[s])}}},' for s in symbols], "};\n",
+            "  Doing doing;", "  bool receives;     ///< it names a source",
+            "  bool any_ends_it;  ///< it waits for any of several requests", "};", "inline constexpr CallName kCalls[kCallCount] = {",
+            *[f'    {{"{s}", Doing::{doing_of(found[s])}, {receives(found[s])}, '
+              f'{"true" if ANY_ENDS_IT.match(s) else "false"}}},' for s in symbols], "};\n",
             *preloaded.next_functions(needed), "}  // namespace fgmpi::report"]
     header.write_if_changed(os.path.join(arguments.out, "report_calls.h"), "\n".join(text) + "\n")
     source = [NOTE, '#include "tools/report/recorder.h"\n', "namespace fgmpi::report {\n",

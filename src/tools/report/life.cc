@@ -77,6 +77,13 @@ Header* make_file(const std::string& folder, Header plan) {
   return header;
 }
 
+/// For which peers requests are. Without it nobody knows whom a wait is for.
+void map_peers() {
+  void* map = mmap(nullptr, kRequestIndices * sizeof(int32_t), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (map != MAP_FAILED) g_hot.peers = static_cast<int32_t*>(map);
+}
+
 /// Runs before a deadlock is reported, and before an error of MPI ends the job.
 void note_deadlock() { g_process.header->flags |= kDeadlock; }
 void note_error(int, const char* text) {
@@ -133,6 +140,7 @@ bool start_process() {
   g_hot.first = plan.first_rank;
   g_hot.count = static_cast<unsigned>(plan.ranks);
   std::memset(g_hot.cells, 0, sizeof g_hot.cells);  // what was called before
+  map_peers();
   dl_iterate_phdr(note_module, p.header);
   set_up_families();
   if (MPIX_Tool_handlers) MPIX_Tool_handlers(nullptr, note_deadlock, note_error);

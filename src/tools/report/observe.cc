@@ -12,17 +12,22 @@ namespace {
 
 /// What a share of the run's time is worth mentioning.
 constexpr double kWorthwhile = 0.05;
+/// Looks of the sampler below which times say nothing: a share of a third is right to about a quarter of it then.
+constexpr uint64_t kFewSamples = 30;
 
 class Observer {
  public:
   explicit Observer(const Run& run) : run_(run) {}
 
   std::vector<Observation> all() {
-    late_senders();
-    serialised_receives();
-    imbalance();
-    starvation();
-    turns();
+    if (run_.samples >= kFewSamples) {
+      late_senders();
+      late_receivers();
+      serialised_receives();
+      imbalance();
+      starvation();
+      turns();
+    }
     small_messages();
     leaked_communicators();
     wildcards();
@@ -45,31 +50,42 @@ class Observer {
     return words.empty() ? "" : " (" + words + ")";
   }
 
-  void late_senders() {
-    if (run_.waited_for.empty()) return;
-    const auto worst =
-        std::max_element(run_.waited_for.begin(), run_.waited_for.end(),
-                         [](const auto& a, const auto& b) { return a.second < b.second; });
+  /// The rank that others waited for most, where that is much, and more than for others.
+  bool worst_awaited(const std::map<int32_t, double>& by_rank, int32_t* rank, double* seconds,
+                     double* mean) const {
     double sum = 0;
-    for (const auto& [rank, seconds] : run_.waited_for) sum += seconds;
-    const double mean = sum / static_cast<double>(run_.waited_for.size());
-    const auto& [rank, seconds] = *worst;
-    const bool alone = run_.waited_for.size() == 1;
-    if (seconds < kWorthwhile * run_.seconds || (!alone && seconds < 1.5 * mean) ||
-        static_cast<size_t>(rank) >= run_.ranks.size())
-      return;
+    *seconds = 0;
+    for (const auto& [peer, waited] : by_rank) {
+      sum += waited;
+      if (waited > *seconds) *rank = peer, *seconds = waited;
+    }
+    const size_t peers = by_rank.size();
+    *mean = peers > 1 ? sum / static_cast<double>(peers) : 0;
+    return *seconds >= kWorthwhile * run_.seconds && *seconds >= 1.5 * *mean &&
+           static_cast<size_t>(*rank) < run_.ranks.size();
+  }
+  std::string what_it_did(int32_t rank, double mean) const {
     const RankSum& r = run_.ranks[static_cast<size_t>(rank)];
-    const bool crowded = r.turn > r.program && r.turn > r.mpi;
+    std::string words = format(
+        "Rank %d itself ran the program's own code for %s, was in MPI for %s%s and waited %s for "
+        "its "
+        "turn in its process",
+        rank, seconds_words(r.program).c_str(), seconds_words(r.mpi).c_str(), at_of(rank).c_str(),
+        seconds_words(r.turn).c_str());
+    if (mean > 0) words += "; the average wait for a rank is " + seconds_words(mean);
+    return words + ".";
+  }
+
+  void late_senders() {
+    int32_t rank = 0;
+    double seconds = 0, mean = 0;
+    if (!worst_awaited(run_.waited_for, &rank, &seconds, &mean)) return;
+    const RankSum& r = run_.ranks[static_cast<size_t>(rank)];
     add(seconds, seconds / all_time(),
-        format("Late sender: others waited %s in receives for rank %d",
+        format("Late sender: others waited %s for messages of rank %d",
                seconds_words(seconds).c_str(), rank),
-        format(
-            "Rank %d itself ran the program's own code for %s, was in MPI for %s%s and waited %s "
-            "for its turn in its process%s.",
-            rank, seconds_words(r.program).c_str(), seconds_words(r.mpi).c_str(),
-            at_of(rank).c_str(), seconds_words(r.turn).c_str(),
-            alone ? "" : ("; the average wait for a rank is " + seconds_words(mean)).c_str()),
-        crowded
+        what_it_did(rank, mean),
+        r.turn > r.program && r.turn > r.mpi
             ? "It could answer, but other ranks of its process compute: give it a process of its "
               "own (mpiexec -n 1 -nfg 1 ./program : ...), or call MPIX_Yield() in what they "
               "compute."
@@ -77,54 +93,86 @@ class Observer {
               "itself: send earlier, or give it less to do.");
   }
 
+  void late_receivers() {
+    int32_t rank = 0;
+    double seconds = 0, mean = 0;
+    if (!worst_awaited(run_.waited_for_target, &rank, &seconds, &mean)) return;
+    add(seconds, seconds / all_time(),
+        format("Late receiver: others waited %s for rank %d to take their messages",
+               seconds_words(seconds).c_str(), rank),
+        what_it_did(rank, mean),
+        "Large and synchronous sends end when their receive is there: post it earlier (MPI_Irecv), "
+        "or send by MPI_Isend and go on.");
+  }
+
   void serialised_receives() {
-    int32_t worst = -1;
-    double most = 0;
-    size_t like_it = 0;
-    int sources_of_worst = 0;
-    each_record([&](int32_t rank, const RankRecord& r, const Header&) {
-      int sources = 0;
-      double waited = 0;
-      for (const WaitCell& wait : r.waits) {
-        sources += wait.source_and_one && wait.tenths > 0;
-        waited += wait.tenths * 1e-4;
-      }
-      if (sources < 4 || waited < kWorthwhile * run_.seconds) return;
-      ++like_it;
-      if (waited > most) most = waited, worst = rank, sources_of_worst = sources;
-    });
+    const auto worst =
+        std::max_element(run_.ranks.begin(), run_.ranks.end(),
+                         [](const RankSum& a, const RankSum& b) { return a.behind < b.behind; });
+    if (worst == run_.ranks.end() || worst->behind < kWorthwhile * run_.seconds) return;
     // Where most ranks do so it is an exchange with neighbours.
-    if (worst < 0 || like_it > std::max<size_t>(1, run_.ranks.size() / 10)) return;
-    add(most, most / all_time() * run_.world_size,
-        format("Serialised receives: rank %d waited %s for at least %d ranks, one named after the "
-               "other",
-               worst, seconds_words(most).c_str(), sources_of_worst),
-        "While it waits for one source, messages of the others lie there" + at_of(worst) + ".",
+    const auto like_it = static_cast<size_t>(
+        std::count_if(run_.ranks.begin(), run_.ranks.end(),
+                      [&](const RankSum& r) { return r.behind >= kWorthwhile * run_.seconds; }));
+    if (like_it > std::max<size_t>(1, run_.ranks.size() / 10)) return;
+    const auto rank = static_cast<int32_t>(worst - run_.ranks.begin());
+    const double seconds = worst->behind;
+    add(seconds, seconds / std::max(run_.seconds, 1e-9) * 0.5,
+        format("Serialised receives: rank %d waited %s for one rank while messages of others lay "
+               "there",
+               rank, seconds_words(seconds).c_str()),
+        "It names the sources of its receives one after the other" + at_of(rank) + ".",
         "Receive in the order of arrival: MPI_Irecv for all and MPI_Waitany, or MPI_ANY_SOURCE; or "
         "use a collective (MPI_Gather, MPI_Reduce).");
   }
 
   void imbalance() {
+    if (!imbalance_of_processes()) imbalance_of_ranks();
+  }
+
+  /// By processor time: other programs of the machine do not make it.
+  bool imbalance_of_processes() {
     std::vector<double> busy;
     for (const ProcessFile& p : run_.processes)
-      busy.push_back(static_cast<double>(p.header().program_ns) * 1e-9);
-    if (busy.size() < 2) return;
+      busy.push_back(static_cast<double>(p.header().program_cpu_ns) * 1e-9);
+    if (busy.size() < 2) return false;
     const auto worst = std::max_element(busy.begin(), busy.end());
     double sum = 0;
     for (double b : busy) sum += b;
     const double mean = sum / static_cast<double>(busy.size());
-    if (*worst < 1.2 * mean || *worst - mean < kWorthwhile * run_.seconds) return;
+    if (*worst < 1.2 * mean || *worst - mean < kWorthwhile * run_.seconds) return false;
     const Header& h = run_.processes[static_cast<size_t>(worst - busy.begin())].header();
     const double lost = (*worst - mean) * static_cast<double>(busy.size());
     add(lost, (*worst - mean) / std::max(run_.seconds, 1e-9),
         format("Imbalance: process %d computes %.1f times as long as the average process",
                h.process, *worst / std::max(mean, 1e-9)),
-        format(
-            "Its ranks (%d-%d) ran the program's own code for %s, an average process's for %s; the "
-            "others wait meanwhile.",
-            h.first_rank, h.first_rank + h.ranks - 1, seconds_words(*worst).c_str(),
-            seconds_words(mean).c_str()),
+        format("Its ranks (%d-%d) ran the program's own code for %s of a processor, an average "
+               "process's for %s; the others wait meanwhile.",
+               h.first_rank, h.first_rank + h.ranks - 1, seconds_words(*worst).c_str(),
+               seconds_words(mean).c_str()),
         "Give its ranks less work, or spread the heavy ranks over the processes.");
+    return true;
+  }
+
+  void imbalance_of_ranks() {
+    if (run_.ranks.size() < 2) return;
+    const auto worst =
+        std::max_element(run_.ranks.begin(), run_.ranks.end(),
+                         [](const RankSum& a, const RankSum& b) { return a.cpu < b.cpu; });
+    double sum = 0;
+    for (const RankSum& r : run_.ranks) sum += r.cpu;
+    const double mean = sum / static_cast<double>(run_.ranks.size());
+    if (worst->cpu < 1.5 * mean || worst->cpu - mean < 4 * kWorthwhile * run_.seconds) return;
+    const auto rank = static_cast<int32_t>(worst - run_.ranks.begin());
+    add(worst->cpu - mean, (worst->cpu - mean) / std::max(run_.seconds, 1e-9) * 0.2,
+        format("Imbalance: rank %d computes %.1f times as long as the average rank", rank,
+               worst->cpu / std::max(mean, 1e-9)),
+        format(
+            "It ran the program's own code for %s of a processor, the average rank for %s. "
+            "Processes even that out as long as each has many ranks; with more processes the job "
+            "cannot become faster than this rank.",
+            seconds_words(worst->cpu).c_str(), seconds_words(mean).c_str()),
+        "Divide its work.");
   }
 
   void starvation() {
@@ -235,13 +283,6 @@ class Observer {
                senders.size()),
         "That is right where any order gives the same result. FGMPI_SCHED=random:SEED tries other "
         "orders.");
-  }
-
-  template <class F>
-  void each_record(F&& f) const {
-    for (const ProcessFile& p : run_.processes)
-      for (int32_t i = 0; i < p.header().ranks; ++i)
-        f(p.header().first_rank + i, p.rank(i), p.header());
   }
 
   const Run& run_;

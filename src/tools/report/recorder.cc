@@ -90,6 +90,20 @@ void slow_source(RankRecord* rank, MPI_Comm comm, int source) {
   }
 }
 
+void took_from_any(RankRecord* rank, MPI_Comm comm, int tag, int source) {
+  const uint64_t both = uint64_t{static_cast<uint32_t>(comm)} << 32 | static_cast<uint32_t>(tag);
+  const auto pattern = static_cast<uint32_t>(both * 0x9e3779b97f4a7c15u >> 33) + 1;
+  if (rank->any_pattern == pattern && rank->any_source != source) rank->flags |= kManySources;
+  rank->any_pattern = pattern;
+  rank->any_source = source;
+}
+
+void slow_target(RankRecord* rank, MPI_Comm comm, int dest) {
+  int way = 0;
+  const int32_t peer = dest >= 0 && MPIX_Tool_peer ? MPIX_Tool_peer(comm, dest, &way) : -1;
+  rank->peer = peer < 0 ? kNoPeer : peer;
+}
+
 int32_t slow_dest(RankRecord* rank, MPI_Comm comm, int dest, uint64_t bytes) {
   if (dest < 0 || !MPIX_Tool_peer) return -1;
   int way = 0;

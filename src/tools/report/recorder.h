@@ -27,12 +27,24 @@ struct Hot {
   int first = 0;
   unsigned count = 0;  ///< ranks of the process
   FamilyRecord* families = nullptr;
+  /// For each index of a request's handle, whom it was made for: RankRecord::peer less kNoPeer. Memory is taken only by what
+  /// is used.
+  int32_t* peers = nullptr;
   /// Where in a RankRecord the cell of each call is; 0: it has none yet.
   uint16_t cells[kCallCount];
 };
 extern Hot g_hot;
 /// What calls of nobody are counted in: before MPI_Init, after MPI_Finalize, without a file.
 extern RankRecord g_nobody;
+/// MPICH: the index in a handle of an object of its own; ours has at most so many requests.
+inline constexpr uint32_t kRequestIndices = 1u << 25;
+inline int32_t peer_of_request(MPI_Request request) {
+  constexpr uint32_t kDirect = 0xac000000;
+  const auto handle = static_cast<uint32_t>(request);
+  return g_hot.peers && (handle & ~(kRequestIndices - 1)) == kDirect
+             ? g_hot.peers[handle & (kRequestIndices - 1)] + kNoPeer
+             : kNoPeer;
+}
 inline constexpr uint32_t kCellsAt = offsetof(RankRecord, calls_made);
 
 struct Process {
@@ -58,9 +70,12 @@ uint32_t slow_cell_of(uint16_t call);
 uint16_t slow_family_of(MPI_Comm comm);
 uint64_t slow_bytes_of(int64_t count, MPI_Datatype type);
 void slow_source(RankRecord* rank, MPI_Comm comm, int source);
+/// The same of a destination; no message is counted.
+void slow_target(RankRecord* rank, MPI_Comm comm, int dest);
 /// The world rank of a destination, whose way is counted; negative where it has none.
 int32_t slow_dest(RankRecord* rank, MPI_Comm comm, int dest, uint64_t bytes);
 void slow_message(RankRecord* rank, int32_t peer, uint64_t bytes);
+void took_from_any(RankRecord* rank, MPI_Comm comm, int tag, int source);
 void keep_send(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes);
 void start_sends(RankRecord* rank, CallCell* cell, int count, const MPI_Request* requests);
 void forget_send(MPI_Request request);
@@ -109,6 +124,19 @@ class Scope {
     else
       rank_->peer = source | kIsSource;
   }
+  /// Where the call is to say whose message it took: the program's status, or ours where it wants none.
+  [[gnu::always_inline]] static MPI_Status* status_for(int source, MPI_Status* given,
+                                                       MPI_Status* own) {
+    return __builtin_expect(source == MPI_ANY_SOURCE && given == MPI_STATUS_IGNORE, 0) ? own
+                                                                                       : given;
+  }
+  [[gnu::always_inline]] void took(MPI_Comm comm, int source, int tag, const MPI_Status* status) {
+    if (__builtin_expect(source == MPI_ANY_SOURCE, 0))
+      took_from_any(rank_, comm, tag, status->MPI_SOURCE);
+  }
+  void takes_later(int source) {
+    if (source == MPI_ANY_SOURCE) rank_->flags |= kUnknownSource;
+  }
   /// `receives`: the call names a source as well.
   [[gnu::always_inline]] void sends(MPI_Comm comm, int dest, uint64_t bytes, bool receives) {
     if (__builtin_expect(
@@ -134,6 +162,19 @@ class Scope {
   void keeps(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes) {
     keep_send(request, comm, dest, bytes);
   }
+  /// The request is for the peer that the call names.
+  [[gnu::always_inline]] void began(MPI_Request request) {
+    if (g_hot.peers)
+      g_hot.peers[static_cast<uint32_t>(request) & (kRequestIndices - 1)] = rank_->peer - kNoPeer;
+  }
+  /// The destination of a persistent send.
+  void names(MPI_Comm comm, int dest) { slow_target(rank_, comm, dest); }
+  /// The call completes one request.
+  [[gnu::always_inline]] void completes(MPI_Request request) {
+    rank_->peer = peer_of_request(request);
+  }
+  /// One-sided and file operations.
+  void moves(uint64_t bytes) { cell_->bytes += bytes; }
   void starts(int count, const MPI_Request* requests) {
     start_sends(rank_, cell_, count, requests);
   }

@@ -130,6 +130,7 @@ void Run::sum_up_process(uint16_t number) {
   const Header& h = file.header();
   seconds = std::max(seconds, to_seconds(h.last_ns - std::min(h.init_ns, h.last_ns)));
   init_seconds = std::max(init_seconds, to_seconds(h.init_ns - std::min(h.start_ns, h.init_ns)));
+  samples = std::max(samples, h.samples);
   rss += h.rss;
   rss_most += h.rss_most;
   unexpected_most += h.unexpected_most;
@@ -158,7 +159,10 @@ void Run::sum_up_rank(uint16_t number, int32_t local) {
   sum.program = static_cast<float>(to_seconds(r.program_ns));
   sum.turn = static_cast<float>(to_seconds(r.turn_ns));
   sum.repeated = r.repeated;
-  sum.any_received = r.any_received;
+  if (r.flags & (kManySources | kUnknownSource)) sum.any_received = r.any_received;
+  sum.cpu = static_cast<float>(to_seconds(r.cpu_ns));
+  sum.behind = static_cast<float>(to_seconds(r.behind_ns));
+  sum.stack = r.stack_bytes;
   program_ns += r.program_ns;
   turn_ns += r.turn_ns;
   uint64_t in_mpi = 0, in_collectives = 0;
@@ -189,8 +193,11 @@ void Run::sum_up_rank(uint16_t number, int32_t local) {
 void Run::add_flows(const ProcessFile& file, int32_t local) {
   const RankRecord& r = file.rank(local);
   for (const WaitCell& wait : r.waits)
-    if (wait.source_and_one && wait.source_and_one <= static_cast<uint32_t>(world_size))
-      waited_for[static_cast<int32_t>(wait.source_and_one - 1)] += wait.tenths * 1e-4;
+    if (const uint32_t one = wait.peer_and_one & ~kIsTarget;
+        one && one <= static_cast<uint32_t>(world_size))
+      (wait.peer_and_one & kIsTarget ? waited_for_target
+                                     : waited_for)[static_cast<int32_t>(one - 1)] +=
+          wait.tenths * 1e-4;
   const uint32_t from = static_cast<uint32_t>(file.header().first_rank + local) >> matrix_shift;
   for (const PeerCell& cell : r.peers) {
     if (cell.peer_and_one == 0 || r.peer_shift > 31) continue;

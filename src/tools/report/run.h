@@ -80,8 +80,13 @@ void ways_of(const RankRecord& rank, WayCell (*ways)[kWays]);
 /// What the report says of one rank.
 struct RankSum {
   float program = 0, turn = 0, mpi = 0, collective = 0;  ///< seconds
-  uint64_t sent = 0, sent_bytes = 0, repeated = 0, any_received = 0;
-  uint32_t now = 0;  ///< RankRecord::now where it has not ended
+  float cpu = 0;  ///< seconds of a processor in the program's own code
+  float behind =
+      0;  ///< seconds in which others' messages lay there while it waited for a named rank's
+  uint64_t sent = 0, sent_bytes = 0, repeated = 0;
+  uint64_t any_received = 0;  ///< by receives that could have taken the messages of several ranks
+  uint64_t stack = 0;         ///< bytes
+  uint32_t now = 0;           ///< RankRecord::now where it has not ended
   bool started = false, ended = false;
   uint16_t process = 0;  ///< its file
 };
@@ -119,6 +124,7 @@ class Run {
 
   // Filled by sum_up():
   int32_t world_size = 0;
+  uint64_t samples = 0;     ///< of the process that has most
   double seconds = 0;       ///< from the first MPI_Init to the last sample
   double init_seconds = 0;  ///< of the slowest process, from its start until MPI_Init had returned
   std::vector<RankSum> ranks;
@@ -130,7 +136,8 @@ class Run {
   std::vector<Family> families;
   int matrix_shift = 0;  ///< a block is 2^shift ranks
   std::map<FlowKey, Flow> matrix;
-  std::map<int32_t, double> waited_for;  ///< seconds that others waited for this rank
+  /// Seconds that others waited for this rank: for its messages, and for it to take in theirs.
+  std::map<int32_t, double> waited_for, waited_for_target;
 
  private:
   void sum_up_process(uint16_t number);

@@ -2,12 +2,13 @@
 // last looked to what it sees. So a call costs no reading of a clock, and a rank that never calls MPI is seen as well.
 //
 // Times are right to about the square root of how many samples saw them. It looks every millisecond at first and every 50 ms
-// in long runs, less often where there are more ranks, so that it takes at most 1 % of a processor.
+// in long runs, so that it takes at most 1 % of a processor; of more than kSliceRanks ranks it looks at a part each time.
 // Thread rule: one thread, which never calls MPI but the functions that only read; it holds no lock.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,12 +18,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/page.h"
 #include "proclet-sched/debug_table.h"
-#include "tools/report/recorder.h"
+#include "tools/report/waits.h"
 
 #pragma weak fgmpi_debug_table
 
@@ -30,7 +32,9 @@ namespace fgmpi::report {
 namespace {
 
 constexpr int64_t kFirstInterval = 1'000'000, kLastInterval = 50'000'000;
+constexpr int64_t kProcessInterval = 4'000'000;  ///< between two looks at its memory
 constexpr uint64_t kFirstColumn = 2'000'000;
+constexpr uint32_t kStackLooks = 512;  ///< one in so many looks at a rank looks at its stack
 constexpr int64_t kCostShare = 100;  ///< a pause lasts so many times longer than the look before it
 
 /// What the scheduler does with a rank. Without the library's table: as if each were running.
@@ -54,69 +58,167 @@ class Sampler {
       : h_(header),
         sites_(at<SiteRecord>(header->sites_at)),
         columns_(at<Column>(header->columns_at)),
-        rows_(at<uint8_t>(header->rows_at)) {
+        rows_(at<uint8_t>(header->rows_at)),
+        slices_((header->ranks + kSliceRanks - 1) / kSliceRanks) {
     statm_ = move_descriptor_up(open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
     h_->column_ns = kFirstColumn;
     last_ = now_ns();
+    last_of_slice_.assign(static_cast<size_t>(slices_), static_cast<uint64_t>(last_));
+    ready_of_slice_.resize(static_cast<size_t>(slices_));
+    parked_of_slice_.resize(static_cast<size_t>(slices_));
   }
 
-  /// Looks once; returns how long to wait for the next look.
-  int64_t look() {
-    const int64_t begin = now_ns();
+  /// Looks once; returns how long to wait for the next look. `all`: at every rank, however many there are.
+  int64_t look(bool all = false) {
+    const int64_t begin = now_ns(), used = own_cpu_ns();
     const auto passed = static_cast<uint64_t>(begin - last_);
     last_ = begin;
     if (passed == 0) return kFirstInterval;
-    look_at_ranks(passed);
-    look_at_process();
-    fill_columns(passed);
+    look_at_thread(passed);
+    for (int i = 0; i < (all ? slices_ : 1); ++i) {
+      slice_ = (slice_ + 1) % slices_;
+      look_at_slice(static_cast<uint64_t>(begin));
+    }
+    look_for_stretch();
+    if (all || begin - process_seen_ > kProcessInterval) look_at_process(begin);
+    look_at_rows();
+    fill_columns();
     ++h_->samples;
     h_->last_ns = static_cast<uint64_t>(begin);
-    const int64_t cost = now_ns() - begin;
+    const int64_t cost = own_cpu_ns() - used;
     h_->sampling_ns += static_cast<uint64_t>(cost);
     const int64_t age = begin - static_cast<int64_t>(h_->init_ns);
     return std::max(std::clamp(age / 256, kFirstInterval, kLastInterval), kCostShare * cost);
   }
 
  private:
+  /// Ranks of a slice, one of which is looked at each time: the look at all of 50,000 would take milliseconds.
+  static constexpr int32_t kSliceRanks = 2048;
+  /// Waits that are read at each look, a system call or more for each.
+  static constexpr uint32_t kWaitsRead = 16;
+
   template <class T>
   T* at(uint64_t offset) {
     return reinterpret_cast<T*>(reinterpret_cast<char*>(h_) + offset);
   }
 
-  void look_at_ranks(uint64_t passed) {
-    int32_t running = -1;
-    uint32_t ready = 0;
-    const int32_t rows = static_cast<int32_t>(h_->rows);
-    int32_t row = 0;
-    for (int32_t i = 0; i < h_->ranks; ++i) {
-      const Doing doing = look_at_rank(i, passed, &running, &ready);
-      if (row < rows && rank_of_row(row, rows, h_->ranks) == i) doing_[row++] = doing;
-    }
-    RankRecord* r = running >= 0 ? &g_process.ranks[running] : nullptr;
-    (!r ? h_->idle_ns : r->now ? h_->mpi_ns : h_->program_ns) += passed;
-    share_of_column(!r ? 2 : r->now ? 1 : 0, passed);
-    look_for_stretch(r && !r->now ? running : -1, ready, passed);
+  static int64_t own_cpu_ns() {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return to_ns(t);
   }
 
-  Doing look_at_rank(int32_t local, uint64_t passed, int32_t* running, uint32_t* ready) {
-    RankRecord* r = &g_process.ranks[local];
+  // ---- The process's thread ----
+
+  /// What the thread that runs the ranks is doing. A helper acts for its rank, in MPI.
+  void look_at_thread(uint64_t passed) {
+    timespec t{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    const uint64_t cpu = static_cast<uint64_t>(to_ns(t)), used = cpu - h_->cpu_ns;
+    if (h_->samples > 0) cpu_passed_ = std::min(used, passed);
+    h_->cpu_ns = cpu;
+    bool idle = false;
+    running_ = running_rank(&idle);
+    RankRecord* r = running_ >= 0 ? &g_process.ranks[running_] : nullptr;
+    const bool in_program = r && !r->now && (r->flags & kStarted) && !(r->flags & kEnded);
+    if (in_program) {
+      h_->program_ns += passed;
+      h_->program_cpu_ns += cpu_passed_;
+      r->cpu_ns += cpu_passed_;
+    } else {
+      (idle ? h_->idle_ns : h_->mpi_ns) += passed;
+    }
+    shares_[in_program ? 0 : idle ? 2 : 1] += passed;
+    passed_ = passed;
+    if (!in_program) running_ = -1;
+  }
+
+  int32_t running_rank(bool* idle) const {
+    if (!&fgmpi_debug_table) return -1;
+    const sched::DebugTable& t = fgmpi_debug_table;
+    const auto* p = *const_cast<sched::Proclet* const volatile*>(t.current);
+    *idle = p == nullptr;
+    const auto at = reinterpret_cast<uint64_t>(p) - reinterpret_cast<uint64_t>(t.ranks);
+    const bool is_rank = p && at < t.rank_count * t.proclet_bytes && at % t.proclet_bytes == 0;
+    const auto local = static_cast<int32_t>(at / t.proclet_bytes);
+    return is_rank && local < h_->ranks ? local : -1;
+  }
+
+  // ---- Ranks ----
+
+  void look_at_slice(uint64_t now) {
+    const uint64_t passed = now - last_of_slice_[static_cast<size_t>(slice_)];
+    last_of_slice_[static_cast<size_t>(slice_)] = now;
+    uint32_t& ready = ready_of_slice_[static_cast<size_t>(slice_)];
+    ready = 0;
+    // Where more ranks wait than can be asked, every n-th is, and stands for n.
+    uint32_t& parked = parked_of_slice_[static_cast<size_t>(slice_)];
+    every_ = std::max(1u, (parked + kWaitsRead - 1) / kWaitsRead);
+    parked_ = random(every_);
+    const uint32_t first = parked_;
+    const int32_t past = std::min((slice_ + 1) * kSliceRanks, h_->ranks);
+    for (int32_t i = slice_ * kSliceRanks; i < past; ++i) ready += look_at_rank(i, passed);
+    parked = parked_ - first;
+  }
+
+  Doing doing_of(int32_t local) const {
+    const RankRecord* r = &g_process.ranks[local];
     if (!(r->flags & kStarted) || (r->flags & kEnded)) return Doing::kNothing;
     const sched::State state = state_of(local);
     if (state == sched::State::kFinished) return Doing::kNothing;
-    if (state == sched::State::kRunning) *running = local;
+    if (state == sched::State::kReady) return Doing::kTurn;
     const uint32_t now = r->now;
-    if (state == sched::State::kReady) {
-      ++*ready;
-      r->turn_ns += passed;
-      return Doing::kTurn;
-    }
-    if (now == 0 || now > kCallCount) {
-      r->program_ns += passed;
-      return Doing::kProgram;
-    }
+    return now == 0 || now > kCallCount ? Doing::kProgram : kCalls[now - 1].doing;
+  }
+
+  /// Returns whether the rank could go on while another one runs.
+  bool look_at_rank(int32_t local, uint64_t passed) {
+    RankRecord* r = &g_process.ranks[local];
+    if (!(r->flags & kStarted)) return state_of(local) == sched::State::kReady;
+    const Doing doing = doing_of(local);
+    if (doing == Doing::kNothing) return false;
+    if (doing == Doing::kTurn) r->turn_ns += passed;
+    if (doing == Doing::kProgram) r->program_ns += passed;
+    if (r->stack_bytes == 0 || random(kStackLooks) == 0) look_at_stack(local, r);
+    if (doing == Doing::kTurn || doing == Doing::kProgram) return doing == Doing::kTurn;
+    const uint32_t now = r->now;
+    if (now == 0 || now > kCallCount) return false;
     add_to_call(r, static_cast<uint16_t>(now - 1), passed);
-    if (state == sched::State::kParked && kCalls[now - 1].receives) add_to_peer(r, passed);
-    return kCalls[now - 1].doing;
+    const bool named = kCalls[now - 1].receives || r->peer >= 0;
+    if ((named || doing == Doing::kCompletion) && state_of(local) == sched::State::kParked &&
+        ++parked_ % every_ == 0)
+      look_at_wait(local, r, passed * every_);
+    return false;
+  }
+
+  void look_at_wait(int32_t local, RankRecord* r, uint64_t passed) {
+    Awaited awaited{.peer = r->peer, .others = 0};
+    if (waits_.readable())
+      awaited = waits_.of(local, proclet_field(local, fgmpi_debug_table.wait_offset), *r);
+    if (awaited.peer >= 0) add_to_peer(r, awaited.peer, passed);
+    if (awaited.others >= kManyOthers) r->behind_ns += passed;
+  }
+
+  static uint64_t proclet_field(int32_t local, uint64_t offset) {
+    const sched::DebugTable& t = fgmpi_debug_table;
+    const char* p = reinterpret_cast<const char*>(t.ranks) +
+                    static_cast<uint64_t>(local) * t.proclet_bytes + offset;
+    return *reinterpret_cast<const volatile uint64_t*>(p);
+  }
+
+  /// What the rank has written of its stack: the pages that are there.
+  void look_at_stack(int32_t local, RankRecord* r) {
+    if (!&fgmpi_debug_table) return;
+    const sched::DebugTable& t = fgmpi_debug_table;
+    const uint64_t bottom = proclet_field(local, t.stack_low_offset);
+    const uint64_t top = (bottom + proclet_field(local, t.stack_size_offset)) / kPage * kPage;
+    const uint64_t pages = std::min<uint64_t>((top - bottom) / kPage, sizeof stack_pages_);
+    const uint64_t low = top - pages * kPage;
+    if (bottom == 0 || mincore(reinterpret_cast<void*>(low), pages * kPage, stack_pages_) != 0)
+      return;
+    const auto there =
+        std::count_if(stack_pages_, stack_pages_ + pages, [](auto p) { return p & 1; });
+    r->stack_bytes = std::max<uint64_t>(r->stack_bytes, static_cast<uint64_t>(there) * kPage);
   }
 
   void add_to_call(RankRecord* r, uint16_t call, uint64_t passed) {
@@ -155,48 +257,55 @@ class Sampler {
     }
   }
 
-  /// Adds the wait for a source. In tenths of milliseconds, rounded by chance.
-  void add_to_peer(RankRecord* r, uint64_t passed) {
-    const int32_t peer = r->peer;
-    if (peer < kIsSource) return;
-    const uint32_t wanted = static_cast<uint32_t>(peer - kIsSource) + 1;
-    chance_ = chance_ * 6364136223846793005u + 1442695040888963407u;
+  /// Adds the wait for a peer. In tenths of milliseconds, rounded by chance.
+  void add_to_peer(RankRecord* r, int32_t peer, uint64_t passed) {
+    const uint32_t wanted = peer >= kIsSource ? static_cast<uint32_t>(peer - kIsSource) + 1
+                                              : (static_cast<uint32_t>(peer) + 1) | kIsTarget;
     WaitCell* cell = r->waits;
     for (WaitCell& c : r->waits) {
-      if (c.source_and_one == wanted) {
+      if (c.peer_and_one == wanted) {
         cell = &c;
         break;
       }
       if (c.tenths < cell->tenths) cell = &c;
     }
-    cell->source_and_one = wanted;
-    cell->tenths += static_cast<uint32_t>((passed + (chance_ >> 33) % 100'000) / 100'000);
+    cell->peer_and_one = wanted;
+    cell->tenths += static_cast<uint32_t>((passed + random(100'000)) / 100'000);
   }
 
-  /// A rank that goes on and on without a call, while others of the process are ready.
-  void look_for_stretch(int32_t running, uint32_t ready, uint64_t passed) {
+  uint32_t random(uint32_t below) {
+    chance_ = chance_ * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<uint32_t>(chance_ >> 33) % below;
+  }
+
+  /// A rank that goes on and on while others of the process are ready: without a call, and without a switch, which
+  /// MPIX_Yield and other functions make that are no calls of MPI.
+  void look_for_stretch() {
+    uint32_t ready = 0;
+    for (uint32_t n : ready_of_slice_) ready += n;
     uint64_t calls = 0;
-    for (int i = 0; running >= 0 && i < kCallCells; ++i)
-      calls += g_process.ranks[running].calls_made[i].count;
-    if (running < 0 || running != stretch_rank_ || calls != stretch_calls_ || ready == 0) {
-      stretch_rank_ = running;
+    for (int i = 0; running_ >= 0 && i < kCallCells; ++i)
+      calls += g_process.ranks[running_].calls_made[i].count;
+    const MPI_Count switches = MPIX_Tool_counter ? MPIX_Tool_counter("switches") : 0;
+    if (running_ < 0 || running_ != stretch_rank_ || calls != stretch_calls_ ||
+        switches != stretch_switches_ || ready == 0) {
+      stretch_rank_ = running_;
       stretch_calls_ = calls;
+      stretch_switches_ = switches;
       stretch_ = 0;
       return;
     }
-    stretch_ += passed;
-    if (stretch_ > kStretch) h_->starved_ns += passed;
+    stretch_ += passed_;
+    if (stretch_ > kStretch) h_->starved_ns += passed_;
     if (stretch_ <= h_->stretch_ns) return;
     h_->stretch_ns = stretch_;
-    h_->stretch_rank = h_->first_rank + running;
+    h_->stretch_rank = h_->first_rank + running_;
     h_->stretch_ready = ready;
-    h_->stretch_site = program_address(g_process.ranks[running].site);
+    h_->stretch_site = program_address(g_process.ranks[running_].site);
   }
 
-  void look_at_process() {
-    timespec t{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    h_->cpu_ns = static_cast<uint64_t>(to_ns(t));
+  void look_at_process(int64_t now) {
+    process_seen_ = now;
     char text[64];
     const ssize_t n = statm_ >= 0 ? pread(statm_, text, sizeof text - 1, 0) : -1;
     if (n > 0) {
@@ -213,12 +322,15 @@ class Sampler {
     if (most > 0) h_->unexpected_most = static_cast<uint64_t>(most);
   }
 
+  void look_at_rows() {
+    const int32_t rows = static_cast<int32_t>(h_->rows);
+    for (int32_t row = 0; row < rows; ++row)
+      doing_[row] = doing_of(rank_of_row(row, rows, h_->ranks));
+  }
+
   // ---- Columns: what the process and some of its ranks did, over time ----
 
-  void share_of_column(int which, uint64_t passed) { shares_[which] += passed; }
-
-  void fill_columns(uint64_t passed) {
-    (void)passed;
+  void fill_columns() {
     const uint64_t age = static_cast<uint64_t>(last_) - h_->init_ns;
     while (age / h_->column_ns >= kColumns) join_columns();
     const auto column = static_cast<uint32_t>(age / h_->column_ns);
@@ -255,13 +367,22 @@ class Sampler {
   SiteRecord* sites_;
   Column* columns_;
   uint8_t* rows_;
-  int64_t last_ = 0;
+  int64_t last_ = 0, process_seen_ = 0;
   int statm_ = -1;
   uint64_t chance_ = 1;
   Doing doing_[kRowsInAll] = {};
   uint64_t shares_[3] = {};
+  int32_t slices_, slice_ = 0;
+  std::vector<uint64_t> last_of_slice_;
+  std::vector<uint32_t> ready_of_slice_, parked_of_slice_;
+  uint32_t every_ = 1, parked_ = 0;
+  Waits waits_;
+  unsigned char stack_pages_[16384];
+  uint64_t passed_ = 0, cpu_passed_ = 0;
+  int32_t running_ = -1;  ///< the rank that runs code of the program
   int32_t stretch_rank_ = -1;
   uint64_t stretch_calls_ = 0, stretch_ = 0;
+  MPI_Count stretch_switches_ = 0;
 };
 
 Sampler* g_sampler = nullptr;
@@ -284,7 +405,7 @@ void* sample(void*) {
 
 void sample_now() {
   if (!g_sampler || g_looking.test_and_set(std::memory_order_acquire)) return;
-  g_sampler->look();
+  g_sampler->look(true);
   g_looking.clear(std::memory_order_release);
 }
 
