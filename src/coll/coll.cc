@@ -1,8 +1,10 @@
 #include "coll/coll.h"
 
+#include "coll/decided.h"
 #include "coll/rooted.h"
 #include "coll/short.h"
 #include "coll/step.h"
+#include "pt2pt/decider.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -13,6 +15,19 @@ bool is_alltoall(CollectiveKind kind) {
 }
 bool is_gather(CollectiveKind kind) {
   return kind == CollectiveKind::kGather || kind == CollectiveKind::kGatherv;
+}
+bool is_rooted(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kBcast:
+    case CollectiveKind::kReduce:
+    case CollectiveKind::kGather:
+    case CollectiveKind::kGatherv:
+    case CollectiveKind::kScatter:
+    case CollectiveKind::kScatterv:
+      return true;
+    default:
+      return false;
+  }
 }
 bool is_scatter(CollectiveKind kind) {
   return kind == CollectiveKind::kScatter || kind == CollectiveKind::kScatterv;
@@ -33,6 +48,8 @@ Status run_rooted(Comm* comm, const Args& args, const char* call) {
 Status run(Comm* comm, Args* args, CollectiveKind kind, const char* call) {
   args->kind = kind;
   bool inter = comm->shared->inter;
+  if (__builtin_expect(pt2pt::g_decider != nullptr, 0) && !inter && is_rooted(kind))
+    return run_decided(comm, args, call);
   if (!inter) {
     if (kind == CollectiveKind::kBarrier) return short_barrier(comm, call);
     if (kind == CollectiveKind::kBcast) {
@@ -84,6 +101,20 @@ void CollRequest::make_persistent() {
   persistent = true;
   active = false;
   sequence_ = comm()->sequence++;
+}
+
+void CollRequest::take(Args* from) {
+  args.in_place = from->in_place;
+  args.root = from->root;
+  args.op = from->op;
+  args.send = std::move(from->send);
+  args.recv = std::move(from->recv);
+}
+
+Status CollRequest::start_blocking() {
+  sequence_ = comm()->sequence;
+  return comm::meet_nonblocking(comm(), &args, operation_code(kind_, Mode::kBlocking), call,
+                                step_function(kind_, false), this);
 }
 
 Status CollRequest::start() {

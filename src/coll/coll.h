@@ -37,12 +37,17 @@ class CollRequest final : public pt2pt::Request {
   void make_persistent();
   /// Starts it (the one time, or once more). Never switches.
   Status start() override;
+  /// Takes over a blocking call's arguments, and starts it so that it matches blocking calls: on intracommunicators, not the
+  /// short path. Never switches.
+  void take(Args* from);
+  Status start_blocking();
   void describe(std::string* out) const override;
   Told told() const override {
     return {Told::kCollective, static_cast<int32_t>(kind_), static_cast<int32_t>(sequence_), 0};
   }
 
   Args args;
+  Memory kept, received;  ///< what `args` refers to once its member has left early (decided.cc)
 
  private:
   Comm* comm() const { return static_cast<Comm*>(keep); }

@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "comm/broken.h"
 #include "comm/extras.h"
+#include "pt2pt/decider.h"
 
 namespace fgmpi::comm {
 namespace {
@@ -112,9 +113,22 @@ Meeting* refused_meeting(const Comm* comm, uint32_t sequence, uint8_t operation,
   return m;
 }
 
+/// The caller has been counted in, and its operation compared. `arrival`: nullptr on the short path.
+[[gnu::cold, gnu::noinline]] void tell_decider(Comm* comm, Meeting* m, uint8_t operation,
+                                               const Arrival* arrival) {
+  if (m->full) m->operation = m->decided_operation;
+  pt2pt::g_decider->arrive(comm, m, operation, arrival);
+}
+
+[[gnu::cold, gnu::noinline]] void compare_decided(Comm* comm, Meeting* m, uint8_t operation,
+                                                  const char* call) {
+  if (m->operation != kDecided || m->decided_operation != operation) note_mismatch(m, comm, call);
+}
+
 /// The open meeting `sequence` of this communicator, made by the first who comes; counts the caller
 /// in.
-Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* call) {
+Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* call,
+                 const Arrival* arrival = nullptr) {
   SharedComm* shared = comm->shared;
   if (__builtin_expect(!shared->meetings, 0)) {
     if (shared->broken) return refused_meeting(comm, sequence, operation, call);
@@ -132,6 +146,10 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     m->leaving = shared->members;
     m->first_rank = comm->rank;
     m->operation = operation;
+    if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) {
+      m->operation = kDecided;
+      m->decided_operation = operation;
+    }
     m->full = m->has_requests = false;
     m->call = call;
     m->shared = shared;
@@ -141,7 +159,7 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     if (is_new(meetings, sequence)) meetings->not_yet = sequence + 1;
     ++meetings->count;
   } else if (__builtin_expect(m->operation != operation, 0)) {
-    note_mismatch(m, comm, call);
+    compare_decided(comm, m, operation, call);
   }
   Recent& recent = recent_of(meetings, sequence);
   recent = {meetings, m};
@@ -152,6 +170,7 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
     if (meetings->end == &m->next) meetings->end = link;
     --meetings->count;
   }
+  if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) tell_decider(comm, m, operation, arrival);
   return m;
 }
 
@@ -347,7 +366,7 @@ Status meet_nonblocking_at(Comm* comm, uint32_t sequence, uint32_t round, Arriva
   // waiting for it, as if it had not called.
   if (arrived_at(comm->shared, sequence) + 1 == comm->shared->members)
     FGMPI_TRY(sched::ensure_helper());
-  Meeting* m = join_at(comm, sequence, operation, call);
+  Meeting* m = join_at(comm, sequence, operation, call, mine);
   m->round = round;
   append(m, mine);
   mine->meeting = m;

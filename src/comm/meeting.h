@@ -56,6 +56,8 @@ using MeetingAction = void (*)(SharedComm* shared, Meeting* meeting);
 
 /// Operation codes: which collective a member is in. src/coll has those below kFirstOther.
 inline constexpr uint8_t kFirstOther = 160;
+/// No operation: members that would join in line are all sent to where a decider is told.
+inline constexpr uint8_t kDecided = 255;
 
 struct Meeting {
   uint32_t sequence = 0;
@@ -64,8 +66,11 @@ struct Meeting {
   uint32_t leaving = 0;     ///< members that have yet to leave
   int32_t first_rank = -1;  ///< who came first, for reports
   uint8_t operation =
-      0;              ///< which collective the first arrival is in: a mismatch is an error, named
-  bool full = false;  ///< everybody is there; the action runs or has run
+      0;  ///< which collective the first arrival is in: a mismatch is an error, named;
+          ///< kDecided: see decided_operation
+  uint8_t decided_operation =
+      0;  ///< where somebody decides (pt2pt/decider.h), it stands here until all have come
+  bool full = false;          ///< everybody is there; the action runs or has run
   bool has_requests = false;  ///< some members came without waiting
   const char* call = "";      ///< its name, for the deadlock report
   Arrival* arrivals = nullptr;

@@ -70,7 +70,7 @@ class Agent final : public Chooser {
   void tell_race(const Race& race) override {
     Bytes word = begin_word(Word::kRace);
     fgmpi::append(&word, race.event);
-    fgmpi::append(&word, static_cast<uint8_t>(race.buffers));
+    fgmpi::append(&word, static_cast<uint8_t>(race.early));
     append(&word, race.sender_past);
     send(word);
   }

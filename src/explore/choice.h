@@ -17,21 +17,22 @@ namespace fgmpi::explore {
 
 struct Choice {
   enum Kind : uint8_t {
-    kMatch,     ///< a receive takes a message
-    kProbe,     ///< MPI_Probe or MPI_Mprobe sees a message
-    kSee,       ///< MPI_Iprobe or MPI_Improbe sees a message
-    kDone,      ///< a test, MPI_Waitany or MPI_Waitsome returns complete requests
-    kMiss,      ///< a test or probe that does not wait finds nothing
-    kRepeat,    ///< the same, and so do all that the rank makes until it does something else
-    kBuffer,    ///< a standard send is buffered: its rank goes on before its match
-    kNoBuffer,  ///< none is, though that is all that could happen
+    kMatch,   ///< a receive takes a message
+    kProbe,   ///< MPI_Probe or MPI_Mprobe sees a message
+    kSee,     ///< MPI_Iprobe or MPI_Improbe sees a message
+    kDone,    ///< a test, MPI_Waitany or MPI_Waitsome returns complete requests
+    kMiss,    ///< a test or probe that does not wait finds nothing
+    kRepeat,  ///< the same, and so do all that the rank makes until it does something else
+    kBuffer,  ///< a standard send is buffered: its rank goes on before its match
+    kNoBuffer,  ///< none is, and no rank leaves a collective early, though that is all that could happen
+    kLeave,  ///< a rank leaves a rooted collective before others have come
   };
   /// `source` where a choice is about no message.
   static constexpr int32_t kNoSource = -3;
   Kind kind = kMatch;
   uint32_t rank = 0;  ///< index of the receiving rank in the process
   uint64_t operation =
-      0;  ///< which receive (or probe) of it, from 0; of tests: see Look; kBuffer: which send
+      0;  ///< which receive (or probe) of it, from 0; of tests: see Look; kBuffer: which send; kLeave: which collective
   uint32_t number =
       0;  ///< which message of its stream (communicator, source) to that rank, from 0; kDone: which request
   int32_t wanted_source = 0, wanted_tag = 0;  ///< what the receive names
@@ -50,8 +51,13 @@ struct Choice {
     return rank == other.rank && context == other.context && source == other.source &&
            number == other.number;
   }
+  /// A rank goes on without having waited for what it need not wait for.
+  bool goes_on_early() const { return kind == kBuffer || kind == kLeave; }
   /// Operations of a row are counted together.
-  Kind row() const { return kind >= kBuffer ? kBuffer : std::min(kind, kSee); }
+  Kind row() const {
+    if (kind == kLeave) return kLeave;
+    return kind >= kBuffer ? kBuffer : std::min(kind, kSee);
+  }
 };
 
 /// Does the operation of `a` take (or see) the message of `b`?
@@ -74,7 +80,7 @@ inline bool dependent(const Choice& a, const Choice& b) {
 struct Race {
   uint32_t event = 0;    ///< what it could have taken part in
   EventSet sender_past;  ///< the events that had to happen before it was sent
-  bool buffers = false;  ///< it could have been sent before the event if a send had been buffered
+  bool early = false;    ///< it could have been sent before the event if a rank had gone on early
 };
 
 }  // namespace fgmpi::explore

@@ -278,6 +278,7 @@ void Matcher::see(uint32_t local, Poll* poll, size_t index, const EventSet& past
 void Matcher::take(const Choice& choice) {
   barren_ = 0;
   if (choice.has_message()) return take_message(choice);
+  if (choice.kind == Choice::kLeave) return take_leave(choice);
   choice.row() == Choice::kBuffer ? take_buffer(choice) : take_poll(choice);
 }
 
@@ -363,11 +364,12 @@ void Matcher::buffer_send(Held* held) {
   pt2pt::complete_op(op);
 }
 
-/// Nothing can happen but that a send is buffered, or is not. False: not even that.
-bool Matcher::choose_buffer() {
+/// Nothing can happen but that a rank goes on early, or that none does. False: not even that.
+bool Matcher::choose_early() {
   if (refused_acts_ == acts_ && refused_events_ == events_) return false;
   std::vector<Choice> choices;
   for (uint32_t i = 0; i < boxes_.size(); ++i) add_buffers(i, &choices);
+  for (uint32_t i = 0; i < boxes_.size(); ++i) add_leaves(i, &choices);
   if (choices.empty()) return false;
   choices.push_back(choices.front());
   choices.back().kind = Choice::kNoBuffer;
@@ -388,11 +390,12 @@ bool Matcher::all_parked() {
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_successes(i, &choices);
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_failures(i, &choices);
     if (choices.empty()) {
-      if (choose_buffer()) continue;
+      if (choose_early()) continue;
       return let_one_look_again();
     }
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_repeats(i, &choices);
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_buffers(i, &choices);
+    for (uint32_t i = 0; i < boxes_.size(); ++i) add_leaves(i, &choices);
     // In the order in which threads outside of MPI have come they could stand otherwise in another execution.
     std::sort(choices.begin(), choices.end());
     take(choices.at(chooser_->choose(choices)));

@@ -13,8 +13,9 @@
 // MPI says only that it must do so at last; so is which complete requests MPI_Waitany and MPI_Waitsome return. A loop of
 // such calls repeats itself: see polls.cc.
 //
-// A standard send waits for its match, unless it is buffered. That it is need not be tried where it changes nothing: kBuffer
-// is taken where nothing else can happen, and where a race shows that what the rank does behind the send may come earlier.
+// A standard send waits for its match, unless it is buffered; a member of a rooted collective waits for the others, unless it
+// leaves early. That one does need not be tried where it changes nothing: kBuffer and kLeave are taken where nothing else
+// can happen, and where a race shows that what the rank does behind that may come earlier.
 //
 // Which events had to happen before something is followed through messages and the waits that they end. Where that is not
 // known, less is claimed: too few such relations lead to more exploration, too many would lead to less than there is.
@@ -85,6 +86,10 @@ class Matcher final : public pt2pt::Decider {
                            const char* call) override;
   bool complete(pt2pt::Request* const* list, size_t count, pt2pt::Wanted wanted, bool waits,
                 const char* call, std::vector<uint32_t>* chosen) override;
+  void arrive(const comm::Comm* comm, const comm::Meeting* meeting, uint8_t operation,
+              const comm::Arrival* arrival) override;
+  void begin_stay(pt2pt::Stay* stay) override;
+  void end_stay(pt2pt::Stay* stay) override;
 
  private:
   struct Held {
@@ -94,7 +99,7 @@ class Matcher final : public pt2pt::Decider {
     uint32_t send;    ///< which message of it
     EventSet past;    ///< of its sending
     EventSet
-        soft;  ///< what it waited for because sends before it were not buffered, and perhaps more
+        soft;  ///< what it waited for because ranks before it did not go on early, and perhaps more
   };
   /// A receive, from the first time that all ranks stood still after it was posted.
   struct Known {
@@ -142,6 +147,25 @@ class Matcher final : public pt2pt::Decider {
     uint32_t receive;  ///< which one took it
   };
   using Stream = std::pair<uint64_t, int32_t>;  ///< context, source
+  /// A rooted collective that a rank may leave early.
+  struct StayHere {
+    pt2pt::Stay* stay;
+    uint64_t number;
+    const comm::Meeting* meeting;
+  };
+  /// Of a collective to which not all have come yet.
+  struct Member {
+    uint32_t local;
+    int32_t rank;                   ///< in the communicator
+    const pt2pt::Request* request;  ///< nullptr: it waits
+    EventSet past, soft;            ///< when it came
+    bool left = false;
+  };
+  struct Gathering {
+    int32_t root = -1;  ///< of a rooted one in which members may leave early
+    bool from_root = false;
+    std::vector<Member> members;
+  };
   /// What waits at a rank.
   struct Box {
     std::vector<Held> held;  ///< those of a stream in their order
@@ -156,7 +180,9 @@ class Matcher final : public pt2pt::Decider {
     /// Event, stream and buffering: told already.
     std::set<std::tuple<uint32_t, uint64_t, int32_t, bool>> raced;
     EventSet past;  ///< what had to happen before the rank came to where it is
-    EventSet soft;  ///< what it has waited for besides, because its sends were not buffered
+    EventSet soft;  ///< what it has waited for besides, because ranks did not go on early
+    std::vector<StayHere> stays;
+    uint64_t stays_made = 0;
   };
 
   Box& box_of(size_t local) {
@@ -183,7 +209,11 @@ class Matcher final : public pt2pt::Decider {
   void take_buffer(const Choice& choice);
   void buffer_send(Held* held);
   Held* held_of(const pt2pt::SendOp* op);
-  bool choose_buffer();
+  bool choose_early();
+  // together.cc
+  void let_go_together(Gathering* gathering);
+  void add_leaves(uint32_t local, std::vector<Choice>* out) const;
+  void take_leave(const Choice& choice);
   // polls.cc
   bool goes_on(const Box& box) const;
   bool begin_look(Box* box, Poll* poll);
@@ -211,6 +241,7 @@ class Matcher final : public pt2pt::Decider {
   uint64_t releases_ = 0;  ///< of polls without an event
   uint64_t barren_ = 0;    ///< of these, since something happened
   int64_t barren_since_ = 0;
+  std::unordered_map<const comm::Meeting*, Gathering> gatherings_;
   uint64_t refused_acts_ = ~uint64_t{0}, refused_events_ = 0;  ///< at the last kNoBuffer
   uint64_t barren_acts_ = 0;
 };

@@ -12,10 +12,27 @@
 
 #include "pt2pt/engine.h"
 
+namespace fgmpi::comm {
+struct Arrival;
+struct Comm;
+struct Meeting;
+}  // namespace fgmpi::comm
+
 namespace fgmpi::pt2pt {
 
 /// What a call that completes requests of a list is after: all of them, one, or one or more.
 enum class Wanted : uint8_t { kAll, kOne, kSome };
+
+/// A rank waits for the others of a rooted collective, though MPI does not require that it does.
+class Stay {
+ public:
+  explicit Stay(Request* awaited) : request(awaited) {}
+  virtual ~Stay() = default;
+  /// Could it return now? What it needs of others is there.
+  virtual bool may_leave() const = 0;
+  Request* const request;  ///< what it waits for
+  bool left = false;       ///< it was decided that it goes on before `request` is complete
+};
 
 class Decider {
  public:
@@ -42,6 +59,13 @@ class Decider {
   /// REQUIRES: at least one is not nullptr; none is completed by progress() only.
   virtual bool complete(Request* const* list, size_t count, Wanted wanted, bool waits,
                         const char* call, std::vector<uint32_t>* chosen) = 0;
+  /// The running rank has come to a meeting (comm/meeting.h), and is counted in. `arrival`: nullptr where the member does not
+  /// wait by a request; `operation`: its code.
+  virtual void arrive(const comm::Comm* comm, const comm::Meeting* meeting, uint8_t operation,
+                      const comm::Arrival* arrival) = 0;
+  /// Around the wait for stay->request, whose waiter may be made ready before it is complete (stay->left).
+  virtual void begin_stay(Stay* stay) = 0;
+  virtual void end_stay(Stay* stay) = 0;
 };
 
 /// nullptr in all processes but those of mpiexec -explore and -replay.

@@ -43,6 +43,8 @@ std::string words_of_step(const Step& s) {
       return format("its send is buffered: tag %d", c.tag);
     case Choice::kNoBuffer:
       return "no send is buffered";
+    case Choice::kLeave:
+      return "leaves a collective before others come";
   }
   return "";
 }

@@ -65,7 +65,8 @@ NodeRef Tree::reach(const NodeRef& at, std::vector<Choice> choices) {
   }
   if (first == at->choices.size()) return nullptr;
   for (size_t i = at->choices.size(); i-- > first + 1;)  // on a stack: the first is taken first
-    if (at->states[i] == Node::kIdle && at->choices[i].same_operation(at->choices[first]))
+    if (at->states[i] == Node::kIdle && (at->choices[i].kind == Choice::kNoBuffer ||
+                                         at->choices[i].same_operation(at->choices[first])))
       plan(at, i);
   return take(at, first);
 }
@@ -116,8 +117,7 @@ void Tree::add_race(const Path& path, const Race& race) {
   }
   if (best != kNone) return plan(node, best);
   for (size_t i = node->choices.size(); i-- > 0;)
-    if (node->states[i] == Node::kIdle &&
-        (race.buffers || node->choices[i].kind != Choice::kBuffer))
+    if (node->states[i] == Node::kIdle && (race.early || !node->choices[i].goes_on_early()))
       plan(node, i);
 }
 

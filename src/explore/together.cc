@@ -1,0 +1,121 @@
+// Collectives: who waits for whom in them, and who leaves a rooted one before the others have come.
+//
+// A member of a broadcast or scatter needs the root only, the root of a reduction or gather all others, any member of another
+// collective all others. In a rooted one each waits for all nevertheless, as MPI allows, unless it leaves early (kLeave): so
+// what the others did before they came belongs to its soft past. Members of the rest have it in their past.
+#include <algorithm>
+
+#include "coll/coll.h"
+#include "comm/meeting.h"
+#include "explore/matcher.h"
+#include "pt2pt/engine.h"
+
+namespace fgmpi::explore {
+namespace {
+
+using coll::CollectiveKind;
+
+bool comes_from_root(CollectiveKind kind) {
+  return kind == CollectiveKind::kBcast || kind == CollectiveKind::kScatter ||
+         kind == CollectiveKind::kScatterv;
+}
+bool goes_to_root(CollectiveKind kind) {
+  return kind == CollectiveKind::kReduce || kind == CollectiveKind::kGather ||
+         kind == CollectiveKind::kGatherv;
+}
+
+}  // namespace
+
+void Matcher::arrive(const comm::Comm* comm, const comm::Meeting* meeting, uint8_t operation,
+                     const comm::Arrival* arrival) {
+  const comm::RankState* rank = comm::rank_state();
+  if (!rank) return;
+  Gathering& g = gatherings_[meeting];
+  if (meeting->arrived == 1) g = {};
+  Box& box = box_of(rank->local);
+  const pt2pt::Request* request = arrival ? arrival->request : nullptr;
+  if (request) forget_request(rank->local, request);  // its address may have been another's
+  if (arrival && operation < comm::kFirstOther &&
+      operation ==
+          operation_code(static_cast<CollectiveKind>(operation / 4), coll::Mode::kBlocking)) {
+    const auto* args = static_cast<const coll::Args*>(arrival);
+    if (comes_from_root(args->kind) || goes_to_root(args->kind)) {
+      g.root = args->root;
+      g.from_root = comes_from_root(args->kind);
+    }
+    request = nullptr;  // its rank waits for it
+  }
+  g.members.push_back({rank->local, comm->rank, request, box.past, box.soft});
+  if (!meeting->full) return;
+  let_go_together(&g);
+  gatherings_.erase(meeting);
+}
+
+void Matcher::let_go_together(Gathering* g) {
+  EventSet past, soft;
+  const Member* root = nullptr;
+  for (const Member& m : g->members) {
+    past.add(m.past);
+    soft.add(m.soft);
+    if (m.rank == g->root) root = &m;
+  }
+  soft.add(past);
+  const EventSet nothing;
+  for (const Member& m : g->members) {
+    if (m.left) continue;
+    const EventSet* needed = &past;
+    if (root && g->from_root) needed = &root->past;
+    if (root && !g->from_root && &m != root) needed = &nothing;
+    if (m.request) note_completion(m.local, m.request, *needed, soft);
+    if (m.request && !m.request->waiter) continue;
+    box_of(m.local).past.add(*needed);
+    box_of(m.local).soft.add(soft);
+  }
+}
+
+// ---- Leaving early ------------------------------------------------------------------------------
+
+void Matcher::begin_stay(pt2pt::Stay* stay) {
+  Box& box = box_of(comm::rank_state()->local);
+  const auto* request = static_cast<const coll::CollRequest*>(stay->request);
+  box.stays.push_back({stay, box.stays_made++, request->args.meeting});
+}
+
+void Matcher::end_stay(pt2pt::Stay* stay) {
+  std::erase_if(box_of(comm::rank_state()->local).stays,
+                [&](const StayHere& s) { return s.stay == stay; });
+}
+
+void Matcher::add_leaves(uint32_t local, std::vector<Choice>* out) const {
+  for (const StayHere& here : boxes_[local].stays) {
+    if (here.stay->request->complete() || !here.stay->request->waiter || !here.stay->may_leave())
+      continue;
+    Choice c;
+    c.kind = Choice::kLeave;
+    c.rank = local;
+    c.operation = here.number;
+    c.wanted_source = c.source = Choice::kNoSource;
+    out->push_back(c);
+  }
+}
+
+void Matcher::take_leave(const Choice& choice) {
+  Box& box = box_of(choice.rank);
+  const auto here = std::find_if(box.stays.begin(), box.stays.end(),
+                                 [&](const StayHere& s) { return s.number == choice.operation; });
+  EventSet past = box.past;
+  Gathering& g = gatherings_.at(here->meeting);
+  for (Member& m : g.members) {
+    if (m.local == choice.rank) m.left = true;
+    if (g.from_root && m.rank == g.root) past.add(m.past);
+  }
+  chooser_->tell_past(past);
+  past.add(events_++);
+  box.past = std::move(past);
+  pt2pt::Stay* stay = here->stay;
+  stay->left = true;
+  pt2pt::Waiter* waiter = std::exchange(stay->request->waiter, nullptr);
+  sched::ready(waiter->proclet);
+}
+
+}  // namespace fgmpi::explore
