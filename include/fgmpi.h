@@ -204,6 +204,11 @@ typedef void (*MPIX_Tool_fatal)(int error_class, const char* text);
  * whose error is about to end the job. Local. */
 int MPIX_Tool_handlers(MPIX_Tool_arrived arrived, MPIX_Tool_deadlock deadlock,
                        MPIX_Tool_fatal fatal);
+/* A function that is called for each run of a collective's algorithm among processes: by the process, with the key of the
+ * communicator (MPIX_Comm_key), and the algorithm by its place among those that `fgmpi-info -t` lists as counters of "runs",
+ * from 0. It calls nothing of MPI. Null: none. Local. */
+typedef void (*MPIX_Tool_run)(int leader, int index, int algorithm);
+int MPIX_Tool_runs(MPIX_Tool_run run);
 /* Sends up to 1000 bytes to the tool's copy in a process. They come in before every message that a rank of the calling
  * process sends later to a rank there. Local. Errors: MPI_ERR_ARG. */
 int MPIX_Tool_notify(int process, const void* data, int bytes);

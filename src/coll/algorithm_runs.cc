@@ -17,6 +17,10 @@ struct Counted {
 
 Runs g_runs = {};
 std::unordered_map<const comm::SharedComm*, Counted> g_counted;
+void (*g_tool_run)(int, int, int) = nullptr;
+bool g_watched = false;  ///< communicators are counted, or a tool is told
+
+void look_for_watchers() { g_watched = !g_counted.empty() || g_tool_run; }
 
 const comm::SharedComm* shared_of(const void* comm) {
   return static_cast<const comm::Comm*>(comm)->shared;
@@ -24,12 +28,14 @@ const comm::SharedComm* shared_of(const void* comm) {
 
 const void* start(const void* comm) {
   ++g_counted[shared_of(comm)].users;
+  look_for_watchers();
   return shared_of(comm);
 }
 
 void stop(const void* shared) {
   auto it = g_counted.find(static_cast<const comm::SharedComm*>(shared));
   if (--it->second.users == 0) g_counted.erase(it);
+  look_for_watchers();
 }
 
 /// Counters of the process, and of the communicators that are counted. Each algorithm has a counter among the former and
@@ -57,8 +63,16 @@ void provide_both() {
 void count_run(const OpenTeam& team, counters::Id algorithm) {
   const size_t index = static_cast<size_t>(algorithm - counters::kFirstRuns);
   ++g_runs[index];
-  if (__builtin_expect(g_counted.empty(), 1)) return;
+  if (__builtin_expect(!g_watched, 1)) return;
+  if (g_tool_run)
+    g_tool_run(static_cast<int>(team.shared->id.lid()), static_cast<int>(team.shared->id.lbi()),
+               static_cast<int>(index));
   if (auto it = g_counted.find(team.shared); it != g_counted.end()) ++it->second.runs[index];
+}
+
+void set_tool_run(void (*run)(int, int, int)) {
+  g_tool_run = run;
+  look_for_watchers();
 }
 
 }  // namespace fgmpi::coll

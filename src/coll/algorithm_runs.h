@@ -12,4 +12,7 @@ namespace fgmpi::coll {
 /// One more run for a team. REQUIRES: kFirstRuns <= algorithm < kFirstCommRuns (counters.h).
 void count_run(const OpenTeam& team, counters::Id algorithm);
 
+/// A tool is told of each run: the communicator's key (MPIX_Comm_key) and the algorithm's place in algorithms.def.
+void set_tool_run(void (*run)(int leader, int index, int algorithm));
+
 }  // namespace fgmpi::coll

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/counters.h"
+#include "coll/algorithm_runs.h"
 #include "comm/context.h"
 #include "fgmpi.h"
 #include "mpi/binding.h"
@@ -68,6 +69,12 @@ FGMPI_EXTENSION int MPIX_Tool_handlers(void (*arrived)(int, const void*, int), v
                               if (g_arrived)
                                 g_arrived(static_cast<int>(from), data, static_cast<int>(bytes));
                             });
+  return MPI_SUCCESS;
+}
+
+FGMPI_EXTENSION int MPIX_Tool_runs(void (*run)(int, int, int)) {
+  FGMPI_TAKE_TURN("MPIX_Tool_runs", MPIX_Tool_runs(run));
+  coll::set_tool_run(run);
   return MPI_SUCCESS;
 }
 

@@ -81,6 +81,10 @@ def stencil_page(path, size, processes, between):
     expect(data["ways"] == [[sent - between, (sent - between) * BYTES], [between, between * BYTES], [0, 0]], f"ways: {data['ways']}")
     world = data["families"][0]
     expect(world["collectives"] == (STEPS + 1) * size and world["bytes"] == STEPS * size * 8 and world["made"] == 1, f"world: {world}")
+    runs = {row[0]: (row[1], row[2], sum(int(n.replace(",", "")) for n in re.findall(r" ([\d,]+)", row[4]))) for row in world["by"]}
+    between_processes = processes if processes > 1 else 0
+    expect(runs == {"MPI_Allreduce": (STEPS * size, STEPS * size * 8, STEPS * between_processes),
+                    "MPI_Barrier": (size, 0, between_processes)}, f"collectives: {world['by']}")
     cells = [data["matrix"]["cells"][i : i + 5] for i in range(0, len(data["matrix"]["cells"]), 5)]
     shift = data["matrix"]["shift"]
     wanted = {}
@@ -162,6 +166,16 @@ def ended_badly():
                f"signal {number_}", text)
 
 
+def algorithms(work):
+    """The algorithm of each collective of a communicator."""
+    page = os.path.join(work, "page.html")
+    run("-report", page, "-env", "FGMPI_COLL_ALLREDUCE", "ring", "-env", "FGMPI_COLL_BARRIER", "tree", "-n", "3", "-nfg", "2",
+        f"{FOLDER}/stencil", str(STEPS), "8")
+    rows = [[row[0], row[4]] for row in read_page(page)["families"][0]["by"]]
+    os.unlink(page)
+    expect(rows == [["MPI_Allreduce", f"ring {3 * STEPS}"], ["MPI_Barrier", "tree 3"]], f"algorithms: {rows}")
+
+
 def bad_program():
     text = run("-summary", "-n", "1", "-nfg", "10", f"{FOLDER}/bad", "150", "12")
     for words in ("A rank starves others: rank 1 ", "Communicators are made again and again and not freed: 12 ",
@@ -188,6 +202,7 @@ def main():
         running_jobs()
         waits_of_a_job(scratch)
         on_a_terminal()
+        algorithms(scratch)
         bad_program()
         refusals()
         left = os.listdir(scratch)

@@ -2,7 +2,7 @@
 // they are there whichever way the process ends, and so that others can read them while it runs.
 //
 //   FOLDER/report-HOST-PID
-//   | Header, 4 KiB | modules | sites | communicators | columns | rows | ranks x 1,024 B |
+//   | Header, 4 KiB | modules | sites | communicators | collectives | columns | rows | ranks x 1,024 B |
 //
 // Who writes: the threads of a rank its own record's counts (recorder.h), the process's sampler all times (sampler.cc). Two
 // threads never write the same word, but that threads of one rank (MPI_THREAD_MULTIPLE) may lose a count among them. Readers
@@ -12,6 +12,8 @@
 
 #include <cstddef>
 #include <cstdint>
+
+#include "base/counters.h"
 
 namespace fgmpi::report {
 
@@ -136,10 +138,24 @@ struct FamilyRecord {
   uint16_t parent;         ///< family
   uint32_t inter;
   char model[24], encoding[40];
+  /// By the process, of each algorithm among processes (base/algorithms.def).
+  uint32_t runs[counters::kAlgorithms];
 };
-static_assert(sizeof(FamilyRecord) == 144);
 inline constexpr int kFamilies = 64;  ///< the last one is for all further ones
 inline constexpr uint16_t kWorldFamily = 0, kSelfFamily = 1;
+
+/// Calls of one collective by members of a family. In an open hash table by family and call.
+struct CollectiveRecord {
+  uint16_t call_and_one, family;  ///< 0: not in use
+  uint32_t unused;
+  uint64_t count, bytes, ns;
+};
+inline constexpr int kCollectives = 256, kCollectiveTries = 16;
+inline CollectiveRecord* collective_place(CollectiveRecord* all, int family, int call, int tries) {
+  return all + (static_cast<uint32_t>(family) * 37 + static_cast<uint32_t>(call) * 11 +
+                static_cast<uint32_t>(tries)) %
+                   kCollectives;
+}
 
 /// Time in calls from one place, of all ranks of the process.
 struct SiteRecord {
@@ -176,11 +192,11 @@ struct Header {
   uint64_t magic;
   uint32_t pid, flags;
   int32_t first_rank, ranks, world_size, process, processes;
-  uint32_t calls;     ///< functions in the list of calls: a reader with another list refuses
-  uint64_t real_ns;   ///< since 1970, when the file was made
-  uint64_t start_ns;  ///< when the library was loaded
-  uint64_t init_ns;   ///< when the file was made, in the first MPI_Init
-  uint64_t last_ns;   ///< the last sample
+  uint32_t calls, algorithms;  ///< in the lists of these: a reader with other lists refuses
+  uint64_t real_ns;            ///< since 1970, when the file was made
+  uint64_t start_ns;           ///< when the library was loaded
+  uint64_t init_ns;            ///< when the file was made, in the first MPI_Init
+  uint64_t last_ns;            ///< the last sample
   uint64_t samples, sampling_ns;
   uint64_t program_ns, mpi_ns, idle_ns;  ///< of the process's thread
   uint64_t program_cpu_ns;               ///< processor time in the program's own code
@@ -198,7 +214,7 @@ struct Header {
   uint32_t columns, rows;  ///< in use; rows of kColumns each
   uint32_t modules;
   uint16_t slots[kCallCells];  ///< number of the call of each CallCell, and 1
-  uint64_t modules_at, sites_at, families_at, columns_at, rows_at, ranks_at, size;
+  uint64_t modules_at, sites_at, families_at, collectives_at, columns_at, rows_at, ranks_at, size;
   char host[64];
   char error[256];
 };
@@ -217,6 +233,7 @@ inline void lay_out(Header* h) {
   h->modules_at = next(sizeof(ModuleRecord) * kModules);
   h->sites_at = next(sizeof(SiteRecord) * kSites);
   h->families_at = next(sizeof(FamilyRecord) * kFamilies);
+  h->collectives_at = next(sizeof(CollectiveRecord) * kCollectives);
   h->columns_at = next(sizeof(Column) * kColumns);
   h->rows_at = next(static_cast<size_t>(h->rows) * kColumns);
   h->ranks_at = next(sizeof(RankRecord) * static_cast<size_t>(h->ranks));

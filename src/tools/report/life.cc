@@ -98,6 +98,8 @@ void set_up_families() {
   g_hot.families[kWorldFamily].least = g_hot.families[kWorldFamily].most = p.header->world_size;
   g_hot.families[kSelfFamily].least = g_hot.families[kSelfFamily].most = 1;
   p.families_used = 2;
+  p.family_of_key[key_of(MPI_COMM_WORLD)] = {kWorldFamily, 1};
+  if (MPIX_Tool_runs) MPIX_Tool_runs(count_run);
   MPIX_Map_info info;
   if (!MPIX_Comm_map_info || MPIX_Comm_map_info(MPI_COMM_WORLD, &info) != MPI_SUCCESS) return;
   std::memcpy(g_hot.families[0].model, info.model, sizeof info.model);
@@ -113,6 +115,7 @@ bool start_process() {
   plan.magic = kMagic;
   plan.pid = static_cast<uint32_t>(getpid());
   plan.calls = kCallCount;
+  plan.algorithms = counters::kAlgorithms;
   g_next.MPI_Comm_size(MPI_COMM_WORLD, &plan.world_size);
   MPIX_Get_collocated_size(&plan.ranks);
   MPIX_Get_collocated_startrank(&plan.first_rank);
@@ -137,6 +140,7 @@ bool start_process() {
   auto* base = reinterpret_cast<char*>(p.header);
   p.ranks = reinterpret_cast<RankRecord*>(base + plan.ranks_at);
   g_hot.families = reinterpret_cast<FamilyRecord*>(base + plan.families_at);
+  g_hot.collectives = reinterpret_cast<CollectiveRecord*>(base + plan.collectives_at);
   g_hot.first = plan.first_rank;
   g_hot.count = static_cast<unsigned>(plan.ranks);
   std::memset(g_hot.cells, 0, sizeof g_hot.cells);  // what was called before

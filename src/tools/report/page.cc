@@ -257,8 +257,22 @@ class Page {
              ",\"least\":" + std::to_string(f.least) + ",\"most\":" + std::to_string(f.most) +
              ",\"model\":" + quoted(f.model) + ",\"encoding\":" + quoted(f.encoding) +
              ",\"map\":" + std::to_string(f.map_bytes) + ",\"collectives\":" + json(f.collectives) +
-             ",\"bytes\":" + json(f.bytes) + ",\"seconds\":" + json(to_seconds(f.ns)) + "}";
+             ",\"bytes\":" + json(f.bytes) + ",\"seconds\":" + json(to_seconds(f.ns)) +
+             ",\"by\":" + collectives(f) + "}";
     });
+  }
+
+  /// [call, how often, bytes, seconds, its algorithms in words] of each collective, and at last what MPI itself has run.
+  static std::string collectives(const Family& f) {
+    std::vector<std::string> rows;
+    bool told[counters::kAlgorithms] = {};
+    for (const auto& [call, sum] : f.by_call)
+      rows.push_back("[" + quoted(kCalls[call].name) + "," + json(sum.count) + "," +
+                     json(sum.bytes) + "," + json(to_seconds(sum.ns)) + "," +
+                     quoted(algorithms_of(f, collective_of(kCalls[call].name), told)) + "]");
+    if (const std::string rest = algorithms_of(f, "", told); !rest.empty())
+      rows.push_back("[\"in MPI itself\",0,0,0," + quoted(rest) + "]");
+    return array(rows, [](const std::string& row) { return row; });
   }
 
   /// The column of a process at a slice of the run's time; nullptr where it has none.

@@ -152,6 +152,44 @@ uint16_t slow_family_of(MPI_Comm comm) {
   return found == g_process.family_of.end() ? kWorldFamily : found->second;
 }
 
+CollectiveRecord* collective_record(uint16_t family, uint16_t call, bool make) {
+  const auto wanted = static_cast<uint16_t>(call + 1);
+  for (int i = 0; i < kCollectiveTries; ++i) {
+    CollectiveRecord* r = collective_place(g_hot.collectives, family, call, i);
+    if (r->call_and_one == wanted && r->family == family) return r;
+    if (r->call_and_one) continue;
+    if (!make) return nullptr;
+    std::lock_guard guard(g_process.lock);
+    if (r->call_and_one) return collective_record(family, call, false);
+    r->family = family;
+    r->call_and_one = wanted;
+    return r;
+  }
+  return nullptr;
+}
+
+void count_collective(uint16_t family, uint16_t call, uint64_t bytes) {
+  CollectiveRecord* r = collective_record(family, call, true);
+  if (!r) return;
+  ++r->count;
+  r->bytes += bytes;
+}
+
+void count_run(int leader, int index, int algorithm) {
+  const uint64_t key = uint64_t{static_cast<uint32_t>(leader)} << 32 | static_cast<uint32_t>(index);
+  std::lock_guard guard(g_process.lock);
+  const auto found = g_process.family_of_key.find(key);
+  if (found == g_process.family_of_key.end() || algorithm < 0 || algorithm >= counters::kAlgorithms)
+    return;
+  ++g_hot.families[found->second.family].runs[algorithm];
+}
+
+uint64_t key_of(MPI_Comm comm) {
+  int leader = 0, index = 0, side = 0;
+  if (MPIX_Comm_key) MPIX_Comm_key(comm, &leader, &index, &side);
+  return uint64_t{static_cast<uint32_t>(leader)} << 32 | static_cast<uint32_t>(index);
+}
+
 namespace {
 
 /// The family of what this call makes from communicators of family `parent`; the last one where there are too many.
@@ -189,9 +227,13 @@ void made_comm(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm made) {
   uint64_t site = rank_of_call->site;
   if (MPIX_Program_address)
     site = reinterpret_cast<uint64_t>(MPIX_Program_address(reinterpret_cast<void*>(site)));
+  const uint64_t key = key_of(made);
   std::lock_guard guard(g_process.lock);
   const uint16_t family = family_for(site, static_cast<uint16_t>(rank_of_call->now - 1), of);
   g_process.family_of[made] = family;
+  Process::Keyed& keyed = g_process.family_of_key[key];
+  keyed.family = family;
+  ++keyed.handles;
   FamilyRecord& f = g_hot.families[family];
   if (f.members_made++ == 0) describe_map(&f, made);
   f.made += rank == 0;
@@ -201,11 +243,15 @@ void made_comm(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm made) {
 }
 
 void freed_comm(MPI_Comm comm) {
+  const uint64_t key = key_of(comm);
   std::lock_guard guard(g_process.lock);
   const auto found = g_process.family_of.find(comm);
   if (found == g_process.family_of.end()) return;
   ++g_hot.families[found->second].members_freed;
   g_process.family_of.erase(found);
+  const auto keyed = g_process.family_of_key.find(key);
+  if (keyed != g_process.family_of_key.end() && --keyed->second.handles == 0)
+    g_process.family_of_key.erase(keyed);
 }
 
 }  // namespace fgmpi::report

@@ -27,6 +27,7 @@ struct Hot {
   int first = 0;
   unsigned count = 0;  ///< ranks of the process
   FamilyRecord* families = nullptr;
+  CollectiveRecord* collectives = nullptr;
   /// For each index of a request's handle, whom it was made for: RankRecord::peer less kNoPeer. Memory is taken only by what
   /// is used.
   int32_t* peers = nullptr;
@@ -59,6 +60,11 @@ struct Process {
   };
   std::unordered_map<MPI_Request, KeptSend> kept;  ///< persistent sends
   std::unordered_map<MPI_Comm, uint16_t> family_of;
+  struct Keyed {
+    uint16_t family;
+    uint32_t handles;
+  };
+  std::unordered_map<uint64_t, Keyed> family_of_key;  ///< by key_of()
   int families_used = 0;
 };
 extern Process& g_process;
@@ -79,6 +85,13 @@ void took_from_any(RankRecord* rank, MPI_Comm comm, int tag, int source);
 void keep_send(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes);
 void start_sends(RankRecord* rank, CallCell* cell, int count, const MPI_Request* requests);
 void forget_send(MPI_Request request);
+/// The record of a collective of a family, nullptr where there is none and none is made, or no room.
+CollectiveRecord* collective_record(uint16_t family, uint16_t call, bool make);
+void count_collective(uint16_t family, uint16_t call, uint64_t bytes);
+/// For MPIX_Tool_runs: an algorithm runs on the communicator with this key.
+void count_run(int leader, int index, int algorithm);
+/// Of a communicator of the calling rank, for family_of_key.
+uint64_t key_of(MPI_Comm comm);
 void made_comm(RankRecord* rank, MPI_Comm parent, MPI_Comm made);
 void freed_comm(MPI_Comm comm);
 
@@ -158,6 +171,7 @@ class Scope {
     FamilyRecord& f = g_hot.families[family];
     ++f.collectives;
     f.bytes += bytes;
+    count_collective(family, static_cast<uint16_t>(rank_->now - 1), bytes);
   }
   void keeps(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes) {
     keep_send(request, comm, dest, bytes);

@@ -51,10 +51,10 @@ bool ProcessFile::open(const std::string& path) {
   Header plan{};
   plan.ranks = h.ranks;
   plan.rows = h.rows;
-  const bool fits = h.magic == kMagic && h.calls == kCallCount && h.ranks > 0 &&
-                    h.first_rank >= 0 && h.world_size >= h.ranks &&
-                    h.first_rank <= h.world_size - h.ranks && h.rows <= kRowsInAll &&
-                    h.columns <= kColumns && h.modules <= kModules;
+  const bool fits = h.magic == kMagic && h.calls == kCallCount &&
+                    h.algorithms == counters::kAlgorithms && h.ranks > 0 && h.first_rank >= 0 &&
+                    h.world_size >= h.ranks && h.first_rank <= h.world_size - h.ranks &&
+                    h.rows <= kRowsInAll && h.columns <= kColumns && h.modules <= kModules;
   if (fits) lay_out(&plan);
   if (fits && plan.size <= bytes_ && plan.ranks_at == h.ranks_at && plan.rows_at == h.rows_at)
     return true;
@@ -279,7 +279,17 @@ void Run::add_families(const ProcessFile& file) {
     at->map_bytes += f.map_bytes;
     if (f.least > 0) at->least = std::min(at->least, f.least);
     at->most = std::max(at->most, f.most);
+    for (int a = 0; a < counters::kAlgorithms; ++a) at->runs[a] += f.runs[a];
     if (at->model.empty()) at->model = text_in(f.model), at->encoding = text_in(f.encoding);
+  }
+  for (int i = 0; i < kCollectives; ++i) {
+    const CollectiveRecord& c = file.collective(i);
+    if (c.call_and_one == 0 || c.call_and_one > kCallCount || c.family >= kFamilies) continue;
+    Call& call = families[static_cast<size_t>(number[c.family])]
+                     .by_call[static_cast<uint16_t>(c.call_and_one - 1)];
+    call.count += c.count;
+    call.bytes += c.bytes;
+    call.ns += c.ns;
   }
 }
 
@@ -302,6 +312,38 @@ std::string Run::words_of(const Place& place) const {
   const auto [at, fresh] = words_.try_emplace(place);
   if (fresh) at->second = words_of_place(place);
   return at->second;
+}
+
+std::string collective_of(std::string call) {
+  auto cut = [&](const char* end) {
+    if (call.ends_with(end)) call.resize(call.size() - std::strlen(end));
+  };
+  if (call.starts_with("MPI_")) call.erase(0, 4);
+  for (const char* end : {"_c", "_init", "_block"}) cut(end);
+  if (call.starts_with("I")) call.erase(0, 1);
+  for (char& c : call) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (!call.ends_with("scan")) cut("v"), cut("w");
+  return call == "exscan" ? "scan" : call;
+}
+
+std::string algorithms_of(const Family& family, const std::string& collective,
+                          bool (&told)[counters::kAlgorithms]) {
+  std::string text;
+  for (int i = 0; i < counters::kAlgorithms; ++i) {
+    if (family.runs[i] == 0 || told[i]) continue;
+    const std::string name = counters::kRecords[counters::kFirstRuns + i].name;
+    // "reduce_scatter_ring" begins with "reduce_", too: its text names the collective.
+    const std::string about = "for `" + collective + "` ";
+    if (!collective.empty() &&
+        std::string(counters::kRecords[counters::kFirstRuns + i].text).find(about) ==
+            std::string::npos)
+      continue;
+    told[i] = true;
+    text += (text.empty() ? "" : ", ") +
+            (collective.empty() ? name : name.substr(collective.size() + 1)) + " " +
+            number_words(family.runs[i]);
+  }
+  return text;
 }
 
 std::string seconds_words(double seconds) {

@@ -29,6 +29,9 @@ class ProcessFile {
   const Header& header() const { return *header_; }
   const RankRecord& rank(int32_t local) const { return part<RankRecord>(header_->ranks_at)[local]; }
   const FamilyRecord& family(int i) const { return part<FamilyRecord>(header_->families_at)[i]; }
+  const CollectiveRecord& collective(int i) const {
+    return part<CollectiveRecord>(header_->collectives_at)[i];
+  }
   const SiteRecord& site(int i) const { return part<SiteRecord>(header_->sites_at)[i]; }
   const Column& column(uint32_t i) const { return part<Column>(header_->columns_at)[i]; }
   const uint8_t* row(uint32_t i) const {
@@ -109,6 +112,8 @@ struct Family {
   uint64_t made = 0, members_made = 0, members_freed = 0, collectives = 0, bytes = 0, ns = 0;
   int64_t map_bytes = 0;
   int32_t least = 0, most = 0;
+  std::map<uint16_t, Call> by_call;           ///< of collectives, by number of the call
+  uint64_t runs[counters::kAlgorithms] = {};  ///< of each algorithm, by all processes
 };
 
 class Run {
@@ -172,6 +177,13 @@ struct Waiting {
   std::vector<int32_t> ranks;
 };
 std::vector<Waiting> not_ended(const Run& run);
+
+/// The collective that a call is in base/algorithms.def: "allgather" of MPI_Iallgatherv_c.
+std::string collective_of(std::string call);
+/// "ring 12, bruck 3": the algorithms of a collective that the family's processes have run, or "" for those of all; marks them
+/// in `told`, and leaves out what is marked.
+std::string algorithms_of(const Family& family, const std::string& collective,
+                          bool (&told)[counters::kAlgorithms]);
 
 /// -summary: the first page as text.
 std::string to_text(const Run& run);

@@ -228,7 +228,12 @@ class Sampler {
     add_to_site_of_rank(r, site, passed);
     add_to_site(site, call, passed);
     if (kCalls[call].doing == Doing::kCollective && r->family < kFamilies)
-      g_hot.families[r->family].ns += passed;
+      add_to_family(r->family, call, passed);
+  }
+
+  static void add_to_family(uint16_t family, uint16_t call, uint64_t passed) {
+    g_hot.families[family].ns += passed;
+    if (CollectiveRecord* r = collective_record(family, call, false)) r->ns += passed;
   }
 
   /// The place's own cell, or that with the least time, whose time it takes over: the most expensive places stay.

@@ -297,6 +297,10 @@ function showCommunicators() {
     ['map', (i) => [data.families[i].model, data.families[i].encoding, data.families[i].map ? bytes(data.families[i].map) : ''].filter(Boolean).join(', '), true],
     ['collective calls', (i) => number(data.families[i].collectives)], ['bytes', (i) => data.families[i].bytes ? bytes(data.families[i].bytes) : ''],
     ['time', (i) => seconds(data.families[i].seconds)]], order);
+  const name = (f) => f.call + (f.place ? ' at ' + f.place : '');
+  const rows = order.flatMap((i) => data.families[i].by.map((row) => [name(data.families[i]), ...row]));
+  table('collectives', [['communicator', (r) => r[0], true], ['call', (r) => r[1], true], ['calls', (r) => r[2] ? number(r[2]) : ''],
+    ['bytes', (r) => r[3] ? bytes(r[3]) : ''], ['time', (r) => r[2] ? seconds(r[4]) : ''], ['algorithms between processes', (r) => r[5], true]], rows);
 }
 
 // ---- Memory, time ----
