@@ -195,6 +195,11 @@ int MPIX_Tool_peer(MPI_Comm comm, int rank, int* way);
 /* The value of a counter of the process that `fgmpi-info -t` lists, by its name there; -1 where there is none. May be called
  * by any thread: it only reads. */
 MPI_Count MPIX_Tool_counter(const char* name);
+/* Makes the calling thread the only one of its process in MPI until it calls MPIX_Tool_leave with what was returned: so a tool
+ * protects its own state where a rank has several threads. It may call MPI meanwhile, and be called by a function of the
+ * program that MPI has called. Nothing is done where the thread is in MPI already or no rank has threads. */
+int MPIX_Tool_enter(void);
+void MPIX_Tool_leave(int entered);
 /* Functions of MPIX_Tool_handlers. */
 typedef void (*MPIX_Tool_arrived)(int process, const void* data, int bytes);
 typedef void (*MPIX_Tool_deadlock)(void);

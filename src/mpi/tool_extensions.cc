@@ -11,6 +11,7 @@
 #include "mpi/comm_common.h"
 #include "mpi/comm_messages.h"
 #include "privatize/privatize.h"
+#include "proclet-sched/threads.h"
 #include "pt2pt/engine.h"
 #include "transport/transport.h"
 
@@ -52,6 +53,12 @@ FGMPI_EXTENSION MPI_Count MPIX_Tool_counter(const char* name) {
         std::strcmp(counters::kRecords[i].name, name) == 0)
       return static_cast<MPI_Count>(counters::read(static_cast<counters::Id>(i)));
   return -1;
+}
+
+FGMPI_EXTENSION int MPIX_Tool_enter(void) { return sched::outside() && sched::Entry::enter(); }
+
+FGMPI_EXTENSION void MPIX_Tool_leave(int entered) {
+  if (entered) sched::Entry::leave();
 }
 
 namespace {

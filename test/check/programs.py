@@ -86,6 +86,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--timeout", type=int, default=120)
     arguments = parser.parse_args()
+    arguments.bin = os.path.abspath(arguments.bin)  # the programs run in folders of their own
     shapes = arguments.shapes.split(",") if arguments.shapes else []
     chosen = [t for t in tests(arguments.build) if re.search(arguments.match, t[0])
               and (not shapes or any(f".{shape}" in t[0] for shape in shapes))]

@@ -11,10 +11,8 @@
 // Calls whose counts differ by rank are compared by a sum over all pairs of a hash of what one sends the other, minus the same
 // for what is received: 0 when all agree.
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstring>
-#include <mutex>
 #include <optional>
 
 #include "base/hash.h"
@@ -47,28 +45,11 @@ struct Disagreement {
   Announcement one, other;
 };
 
-std::mutex g_lock;  ///< of what follows, where there are threads; nothing of MPI is called under it
 std::unordered_map<uint64_t, std::unique_ptr<CallQueue>> g_queues;  ///< by key of the communicator
 std::vector<std::unique_ptr<Entry>> g_spare;
 std::vector<Disagreement> g_disagreements;
-std::atomic<bool> g_any_disagreements = false;
-std::atomic<int> g_answers = 0;
-
-/// Holds g_lock where a rank's threads may call at the same time.
-class Guard {
- public:
-  Guard() : locked_(g_process.threads) {
-    if (locked_) g_lock.lock();
-  }
-  ~Guard() {
-    if (locked_) g_lock.unlock();
-  }
-  Guard(const Guard&) = delete;
-  Guard& operator=(const Guard&) = delete;
-
- private:
-  bool locked_;
-};
+bool g_any_disagreements = false;
+int g_answers = 0;
 
 }  // namespace
 
@@ -125,7 +106,6 @@ bool same_operation(const Announcement& a, const Announcement& b) {
   return x.starts == y.starts && !std::strcmp(x.operation, y.operation);
 }
 
-/// REQUIRES: a Guard.
 void compare(CallQueue* queue, const Announcement& one, const Announcement& other) {
   if (queue->broken) return;
   const char *sentence = nullptr,
@@ -285,7 +265,7 @@ uint64_t hash_of_counts(const Arguments& a) {
                     static_cast<size_t>(a.own.comm->size) * (a.call.info().large ? 8 : 4));
 }
 
-/// Does the call give what the first one here has given, so that it needs no further look? REQUIRES: a Guard.
+/// Does the call give what the first one here has given, so that it needs no further look?
 bool repeats(const Arguments& a, const Entry& e) {
   const uint64_t agreed = a.call.agreed();
   if (e.arrived == 0 || agreed == 0 || agreed != e.agreed) return false;
@@ -317,7 +297,6 @@ Announcement announcement_of(const Arguments& a, int world, uint64_t number) {
 
 // ---- Members arrive ----------------------------------------------------------------------------------------------------
 
-/// REQUIRES: a Guard.
 void end_if_over(const Comm& c, uint64_t number, const Entry* e) {
   if (e->arrived < c.local_members || (e->left < c.local_members && g_process.wants(Kind::kRaces)))
     return;
@@ -342,7 +321,6 @@ const Comm* find_comm(uint64_t key) {
 
 void on_announcement(const Announcement& said) {
   if (said.call.id >= kCallCount) return;
-  Guard guard;
   CallQueue& queue = queue_of(said.comm);
   Entry* e = queue.at(said.number);
   if (!e) return;
@@ -356,7 +334,6 @@ void on_announcement(const Announcement& said) {
 }
 
 void on_sum(const WireSum& sum) {
-  Guard guard;
   Entry* e = queue_of(sum.comm).at(sum.number);
   if (!e) return;
   ++e->sums;
@@ -407,34 +384,31 @@ void look_at_collective(Call* call) {
   std::optional<Announcement> announced;
   WireSum summed = {WireKind::kSum, true, c.key, number, 0};
   bool sums = false;
-  {
-    Guard guard;
-    if (!c.calls) c.calls = &queue_of(c.key);
-    Entry* e = c.calls->at(number);
-    if (!e) return;
-    if (!repeats(a, *e)) {
-      const Announcement said = announcement_of(a, rank->world, number);
-      if (e->known) compare(c.calls, said, e->first);
-      if (e->arrived == 0) {
-        e->first = said;
-        e->agreed = call->agreed();
-        e->counts = hash_of_counts(a);
-        e->root_was_first = info.at.root >= 0 && a.is_root();
-        e->known = true;
-        if (c.home != g_process.me) announced = said;
-      }
+  if (!c.calls) c.calls = &queue_of(c.key);
+  Entry* e = c.calls->at(number);
+  if (!e) return;
+  if (!repeats(a, *e)) {
+    const Announcement said = announcement_of(a, rank->world, number);
+    if (e->known) compare(c.calls, said, e->first);
+    if (e->arrived == 0) {
+      e->first = said;
+      e->agreed = call->agreed();
+      e->counts = hash_of_counts(a);
+      e->root_was_first = info.at.root >= 0 && a.is_root();
+      e->known = true;
+      if (c.home != g_process.me) announced = said;
     }
-    ++e->arrived;
-    e->known_by_all.learn(rank->knows);
-    if (info.at.root >= 0 && a.is_root()) e->known_by_root = rank->knows;
-    if (has_sum(info.collective)) {
-      e->sum_known = sum_of(a, &e->sum) && e->sum_known;
-      sums = c.home != g_process.me && e->arrived == c.local_members;
-      summed.known = e->sum_known;
-      summed.sum = e->sum;
-    }
-    end_if_over(c, number, e);
   }
+  ++e->arrived;
+  e->known_by_all.learn(rank->knows);
+  if (info.at.root >= 0 && a.is_root()) e->known_by_root = rank->knows;
+  if (has_sum(info.collective)) {
+    e->sum_known = sum_of(a, &e->sum) && e->sum_known;
+    sums = c.home != g_process.me && e->arrived == c.local_members;
+    summed.known = e->sum_known;
+    summed.sum = e->sum;
+  }
+  end_if_over(c, number, e);
   if (announced) MPIX_Tool_notify(c.home, &*announced, sizeof *announced);
   if (sums) MPIX_Tool_notify(c.home, &summed, sizeof summed);
   report_disagreements();
@@ -444,7 +418,6 @@ void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& ca
   if (!g_process.wants(Kind::kRaces)) return;
   const Comm& c = *call.comm;
   const Learns what = info.starts == Starts::kPersistent ? kNothing : learns(info, call.is_root);
-  Guard guard;
   Entry* e = c.calls->at(call.number);
   if (!e) return;
   if (what != kNothing) {
@@ -494,11 +467,8 @@ void ask_home() {
 void report_disagreements() {
   if (!g_any_disagreements) return;
   std::vector<Disagreement> list;
-  {
-    Guard guard;
-    g_any_disagreements = false;
-    list.swap(g_disagreements);
-  }
+  g_any_disagreements = false;
+  list.swap(g_disagreements);
   for (const Disagreement& d : list) {
     std::vector<findings::Participant> calls = {participant_of(d.one, "")};
     if (d.other.world != d.one.world) calls.push_back(participant_of(d.other, "disagrees"));

@@ -9,12 +9,11 @@
 namespace fgmpi::check {
 
 void Call::lock() {
-  if (g_process.threads && !locked_) g_process.lock.lock();
-  locked_ = g_process.threads;
+  if (g_process.threads && !locked_) locked_ = MPIX_Tool_enter();
 }
 
 void Call::unlock() {
-  if (locked_) g_process.lock.unlock();
+  if (locked_) MPIX_Tool_leave(1);
   locked_ = false;
 }
 
@@ -100,7 +99,6 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   look();
   const Role role = info().role;
   if (role == Role::kCollective || role == Role::kCreation) {
-    unlock();  // it may switch
     look_at_collective(this);
   } else if (role >= kFirstOfMessages && role <= kLastOfMessages) {
     look_at_messages(this);
@@ -138,8 +136,10 @@ void Call::after(int result) {
 MPI_Status* Call::status(MPI_Status* of_program) {
   if (!rank_) return of_program;
   status_read_ = of_program != MPI_STATUS_IGNORE;
-  std::memset(&own_status_, 0, sizeof own_status_);
-  return told_ = status_read_ ? of_program : &own_status_;
+  told_ = status_read_ ? of_program : &own_status_;
+  if (!status_read_) std::memset(&own_status_, 0, sizeof own_status_);
+  if (told_ && (alone || posted)) told_->MPI_SOURCE = kNotTold;
+  return told_;
 }
 
 MPI_Status* Call::statuses(MPI_Status* of_program, int count) {

@@ -3,7 +3,7 @@
 // Files beside this one each look at one thing: handles.cc at objects and what is left of them, requests.cc at what
 // requests stand for, buffers.cc at memory, arguments.cc at single arguments, messages.cc at what is sent and received,
 // agreement.cc at collectives.
-// Thread rule: as rank.h. before() may switch where it says so; the rest never does.
+// Thread rule: as rank.h. What looks at a communicator for the first time may switch.
 #pragma once
 
 #include <optional>
@@ -27,6 +27,9 @@ inline int64_t word_of_in_place() { return word(MPI_IN_PLACE); }
 
 /// A hash of what members of a collective give alike; 0: it has types that mean something only to the rank.
 uint64_t agreed_of(const CallRecord& call);
+
+/// The source in a status that MPI has not filled in.
+inline constexpr int kNotTold = -77;
 
 class Call {
  public:
@@ -160,7 +163,6 @@ void note_untaken(Rank* rank, const Message& message, const Comm* comm);
 void report_races(Rank* rank);
 
 // agreement.cc --------------------------------------------------------------------------------------------------------
-/// May switch: the process of rank 0 of the communicator is asked.
 void look_at_collective(Call* call);
 /// While MPI polls: nothing of MPI is called but MPIX_Tool_notify.
 void on_agreement(int process, const void* data, int bytes);

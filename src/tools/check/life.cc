@@ -1,7 +1,9 @@
 // The beginning and the end: of a process, of its ranks; what comes in from other processes.
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstring>
+#include <mutex>
 
 #include "base/environment.h"
 #include "base/settings.h"
@@ -167,7 +169,9 @@ int finalize(const void* place) {
   const int result = g_next.MPI_Finalize();
   rank->in_call = false;
   rank->current = nullptr;
+  const int entered = g_process.threads ? MPIX_Tool_enter() : 0;
   rank_ends(rank);
+  MPIX_Tool_leave(entered);
   return result;
 }
 

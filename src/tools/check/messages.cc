@@ -409,11 +409,14 @@ void take_back(const Comm* comm, int send_to, uint64_t message) {
 void undo_messages(Call* call, int result) {
   int error_class = MPI_SUCCESS;
   g_next.MPI_Error_class(result, &error_class);
-  const bool too_long = error_class == MPI_ERR_TRUNCATE;
-  if (!too_long) take_back(call->comm, call->send_to, call->message);
-  if (call->alone && too_long) received_alone(call);
+  // Too long, or it ends within an element: the message has been received all the same.
+  const MPI_Status* status = call->told();
+  const bool taken = error_class == MPI_ERR_TRUNCATE ||
+                     (error_class == MPI_ERR_TYPE && status && status->MPI_SOURCE != kNotTold);
+  if (!taken) take_back(call->comm, call->send_to, call->message);
+  if (call->alone && taken) received_alone(call);
   if (!call->posted) return;
-  received(call->rank(), call->posted, too_long ? call->told() : nullptr);
+  received(call->rank(), call->posted, taken ? status : nullptr);
   sweep(call->rank());
 }
 

@@ -1,15 +1,15 @@
 // What the checker knows: of a rank, of a communicator, of the process.
 //
-// Thread rule: where a rank's threads may call MPI at the same time, under g_process.lock (Call takes it); else one thread.
+// Thread rule: one thread at a time. Where a rank's threads may call MPI at the same time, Call takes the library's own lock
+// (MPIX_Tool_enter): a lock of the checker's would be taken in the other order by functions of the program that MPI calls,
+// such as error handlers, which call MPI with the library's lock held.
 #pragma once
 
 #include <mpi.h>
 
-#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -219,7 +219,6 @@ struct Process {
   uint32_t kinds = findings::kAllKinds;
   int me = 0, first = 0, ranks = 1, world_size = 1;
   findings::Spool spool;
-  std::recursive_mutex lock;
   bool threads = false;
   bool unbuffered = false;    ///< FGMPI_SEND_BUFFERING=zero: standard sends are synchronous
   bool makes_others = false;  ///< communicators by extensions, which are not followed

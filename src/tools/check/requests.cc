@@ -214,7 +214,7 @@ void look_at_requests(Call* call) {
       report(Kind::kArguments, "a persistent request is started while it is active",
              "MPI_Wait or a call like it completes a request before it is started again",
              {call->me(), participant(rank, op.call, "made it")});
-    if (call->info().role == Role::kStart) start_message(call, &op);
+    if (call->info().role == Role::kStart && !op.active) start_message(call, &op);
     if (op.real != MPI_REQUEST_NULL) list[i] = op.real;
     if (g_process.threads && call->info().role == Role::kCompletion) take_out(call, found);
   }
