@@ -71,6 +71,7 @@ class Agent final : public Chooser {
     Bytes word = begin_word(Word::kRace);
     fgmpi::append(&word, race.event);
     fgmpi::append(&word, static_cast<uint8_t>(race.early));
+    fgmpi::append(&word, race.by);
     append(&word, race.sender_past);
     send(word);
   }

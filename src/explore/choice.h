@@ -25,21 +25,27 @@ struct Choice {
     kRepeat,  ///< the same, and so do all that the rank makes until it does something else
     kBuffer,  ///< a standard send is buffered: its rank goes on before its match
     kNoBuffer,  ///< none is, and no rank leaves a collective early, though that is all that could happen
-    kLeave,  ///< a rank leaves a rooted collective before others have come
+    kLeave,   ///< a rank leaves a rooted collective before others have come
+    kAccess,  ///< an operation on memory of a window happens, or a rank gets a lock there
   };
   /// `source` where a choice is about no message.
   static constexpr int32_t kNoSource = -3;
   Kind kind = kMatch;
   uint32_t rank = 0;  ///< index of the receiving rank in the process
   uint64_t operation =
-      0;  ///< which receive (or probe) of it, from 0; of tests: see Look; kBuffer: which send; kLeave: which collective
+      0;  ///< which receive (or probe) of it, from 0; of tests: see Look; kBuffer: which send; kLeave: which
+  ///< collective; kAccess: which access
   uint32_t number =
-      0;  ///< which message of its stream (communicator, source) to that rank, from 0; kDone: which request
+      0;  ///< which message of its stream (communicator, source) to that rank, from 0; kDone: which request;
+  ///< kAccess: 1 if it is a loop's that repeats itself
   int32_t wanted_source = 0, wanted_tag = 0;  ///< what the receive names
   int32_t source = 0, tag = 0;                ///< the message's
   uint64_t context =
       0;               ///< of both; kDone of MPI_Waitsome: which requests, the lowest bit the first
   uint64_t bytes = 0;  ///< of the message
+  // kAccess: `context` is the window, `source` whose memory it is, `tag` a pt2pt::MemoryAccess::Use, `wanted_tag` its
+  // detail, `bytes` how many there, and
+  int64_t at = 0;  ///< the first of them
 
   auto operator<=>(const Choice&) const = default;
   /// Alternatives of one operation: one of them excludes the others.
@@ -55,7 +61,7 @@ struct Choice {
   bool goes_on_early() const { return kind == kBuffer || kind == kLeave; }
   /// Operations of a row are counted together.
   Kind row() const {
-    if (kind == kLeave) return kLeave;
+    if (kind >= kLeave) return kind;
     return kind >= kBuffer ? kBuffer : std::min(kind, kSee);
   }
 };
@@ -68,19 +74,35 @@ inline bool covers(const Choice& a, const Choice& b) {
          (a.wanted_tag == kAnyTag || a.wanted_tag == b.tag);
 }
 
+/// Accesses of two ranks whose order can be seen. REQUIRES: both are kAccess.
+inline bool conflict(const Choice& a, const Choice& b) {
+  constexpr int32_t kRead = 0, kFold = 2, kLock = 3;  // as in pt2pt::MemoryAccess
+  if (a.context != b.context || a.source != b.source) return false;
+  if (a.tag == kLock || b.tag == kLock) return a.tag == b.tag && (a.wanted_tag || b.wanted_tag);
+  const auto end = [](const Choice& c) { return c.at + static_cast<int64_t>(c.bytes); };
+  if (a.at >= end(b) || b.at >= end(a)) return false;
+  if (a.tag == kRead && b.tag == kRead) return false;
+  return a.tag != kFold || b.tag != kFold || a.wanted_tag != b.wanted_tag;
+}
+
 /// Two choices that are possible at the same point depend on each other when their order can be seen: one takes away what
 /// the other could have had. Others lead to the same state in either order: a test that returns some of the requests, or
 /// none, does not change what is or becomes complete, and a buffered send can be received as before.
 inline bool dependent(const Choice& a, const Choice& b) {
   if (a.kind == Choice::kNoBuffer || b.kind == Choice::kNoBuffer) return true;
+  if (a.kind == Choice::kAccess && b.kind == Choice::kAccess && a.rank != b.rank)
+    return conflict(a, b);
   return a.rank == b.rank && (a.same_operation(b) || covers(a, b) || covers(b, a));
 }
 
-/// A message that came too late for an event which could have had it instead.
+/// A message that came too late for an event which could have had it instead, or an access that came behind one that it is in
+/// conflict with.
 struct Race {
-  uint32_t event = 0;    ///< what it could have taken part in
-  EventSet sender_past;  ///< the events that had to happen before it was sent
-  bool early = false;    ///< it could have been sent before the event if a rank had gone on early
+  static constexpr uint32_t kMessage = ~uint32_t{0};
+  uint32_t event = 0;      ///< what it could have taken part in
+  EventSet sender_past;    ///< the events that had to happen before it was sent
+  bool early = false;      ///< it could have been sent before the event if a rank had gone on early
+  uint32_t by = kMessage;  ///< the access that came behind
 };
 
 }  // namespace fgmpi::explore

@@ -73,6 +73,7 @@ void Matcher::hold(uint32_t local, Unexpected* message) {
     soft = box_of(static_cast<size_t>(sender)).soft;
   }
   ++acts_;
+  if (sender >= 0) ++box_of(static_cast<size_t>(sender)).deeds;
   if (const pt2pt::Request* request = request_of(message); request && sender >= 0)
     forget_request(static_cast<uint32_t>(sender), request);  // its address may have been another's
   find_races(local, message->envelope, past, soft);
@@ -143,6 +144,7 @@ void Matcher::know_receives(uint32_t local) {
     box.known.emplace(op, Known{box.receives, box.past});
     if (const pt2pt::Request* request = request_of(op)) forget_request(local, request);
     ++box.receives;
+    ++box.deeds;
   }
 }
 
@@ -216,7 +218,7 @@ void Matcher::add_choices(uint32_t local, std::vector<Choice>* out) const {
     });
   }
   for (const Poll* poll : box.polls) {
-    if (poll->list || poll->of_nothing) continue;
+    if (poll->list || poll->is || poll->of_nothing) continue;
     const Choice::Kind kind = poll->waits ? Choice::kProbe : Choice::kSee;
     for_each_candidate(local, poll->pattern, nullptr, [&](size_t i) {
       out->push_back(choice_of(local, poll->pattern, poll->operation, kind, box.held[i]));
@@ -279,6 +281,7 @@ void Matcher::take(const Choice& choice) {
   barren_ = 0;
   if (choice.has_message()) return take_message(choice);
   if (choice.kind == Choice::kLeave) return take_leave(choice);
+  if (choice.kind == Choice::kAccess) return take_access(choice);
   choice.row() == Choice::kBuffer ? take_buffer(choice) : take_poll(choice);
 }
 
@@ -385,10 +388,12 @@ bool Matcher::all_parked() {
       match_determined(i);
     }
     if (sched::anything_ready()) break;
+    for (Box& box : boxes_) end_access(&box);
     std::vector<Choice> choices;
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_choices(i, &choices);
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_successes(i, &choices);
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_failures(i, &choices);
+    for (uint32_t i = 0; i < boxes_.size(); ++i) add_accesses(i, false, &choices);
     if (choices.empty()) {
       if (choose_early()) continue;
       return let_one_look_again();
@@ -398,6 +403,8 @@ bool Matcher::all_parked() {
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_leaves(i, &choices);
     // In the order in which threads outside of MPI have come they could stand otherwise in another execution.
     std::sort(choices.begin(), choices.end());
+    // These come last: an execution that begins with a loop that repeats itself shows nothing else.
+    for (uint32_t i = 0; i < boxes_.size(); ++i) add_accesses(i, true, &choices);
     take(choices.at(chooser_->choose(choices)));
   }
   return true;

@@ -61,6 +61,9 @@ struct Look {
   pt2pt::Wanted wanted = pt2pt::Wanted::kAll;
   pt2pt::Envelope pattern{};
   bool of_messages = false, take = false;
+  const void* object = nullptr;  ///< of look(), and the next two
+  uint64_t part = 0;
+  bool (*is)(const void*, uint64_t) = nullptr;
   std::vector<const pt2pt::Request*> requests;  ///< nullptr: none there
   std::vector<uint32_t> handles;  ///< of them: some may be gone when others are looked at
   uint16_t resolved = 0;          ///< choices made about it
@@ -68,7 +71,8 @@ struct Look {
 
   bool is_at_same(const Look& other) const {
     return of_messages == other.of_messages && take == other.take && wanted == other.wanted &&
-           pattern == other.pattern && requests == other.requests;
+           pattern == other.pattern && requests == other.requests && object == other.object &&
+           part == other.part && is == other.is;
   }
 };
 
@@ -90,6 +94,12 @@ class Matcher final : public pt2pt::Decider {
               const comm::Arrival* arrival) override;
   void begin_stay(pt2pt::Stay* stay) override;
   void end_stay(pt2pt::Stay* stay) override;
+  void await_turn(const pt2pt::MemoryAccess& access, const sched::WaitSite* site) override;
+  void unlocked(uint64_t window, int32_t target, bool exclusive) override;
+  void tell(uint64_t window, int32_t from, int32_t to, uint8_t what) override;
+  void hear(uint64_t window, int32_t from, int32_t to, uint8_t what) override;
+  bool look(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
+            const char* call) override;
 
  private:
   struct Held {
@@ -112,7 +122,10 @@ class Matcher final : public pt2pt::Decider {
     const char* call;
     bool waits;
     sched::Proclet* proclet;
-    pt2pt::Request* const* list = nullptr;  ///< nullptr: it looks for messages
+    pt2pt::Request* const* list = nullptr;  ///< nullptr: it looks for messages, or for what `is`
+    const void* object = nullptr;
+    uint64_t part = 0;
+    bool (*is)(const void*, uint64_t) = nullptr;
     size_t count = 0;
     pt2pt::Wanted wanted = pt2pt::Wanted::kAll;
     pt2pt::Envelope pattern{};
@@ -161,6 +174,38 @@ class Matcher final : public pt2pt::Decider {
     EventSet past, soft;            ///< when it came
     bool left = false;
   };
+  /// A rank that is parked until its access is chosen.
+  struct Turn {
+    const pt2pt::MemoryAccess* access;
+    const sched::WaitSite* site;
+    sched::Proclet* proclet;
+    uint64_t number;
+    uint64_t released;  ///< when its rank was let go on last without an event
+  };
+  /// What a rank has accessed since it did something else, and found or left there.
+  struct Seen {
+    pt2pt::MemoryAccess access;
+    std::vector<char> bytes;
+    uint64_t version = 0;  ///< of a lock: the memory's
+  };
+  /// A rank's accesses one after the other; a loop of them repeats itself.
+  struct Run {
+    std::vector<Seen> seen;
+    uint64_t deeds = 0;  ///< of the rank, when it began
+    size_t last = 0;     ///< of `seen`, if `open`
+    bool open = false;   ///< what the last one has left is still to be looked at
+    std::vector<char> before;
+    bool repeats = false;  ///< chosen: it goes on as long as nothing changes
+    uint32_t repeated = 0;
+    uint64_t released = 0;
+  };
+  /// A member's memory in a window.
+  struct Memory {
+    uint64_t version = 0;  ///< how often it was changed by accesses
+    uint32_t shared = 0;   ///< locks that are held
+    bool exclusive = false;
+    EventSet unlocked, unlocked_exclusive;  ///< what came before their release
+  };
   struct Gathering {
     int32_t root = -1;  ///< of a rooted one in which members may leave early
     bool from_root = false;
@@ -183,6 +228,10 @@ class Matcher final : public pt2pt::Decider {
     EventSet soft;  ///< what it has waited for besides, because ranks did not go on early
     std::vector<StayHere> stays;
     uint64_t stays_made = 0;
+    std::vector<Turn*> turns;
+    uint64_t turns_made = 0, deeds = 0;  ///< deeds: what it has done besides accesses
+    Run run;
+    std::vector<Event> accesses;  ///< events
   };
 
   Box& box_of(size_t local) {
@@ -214,6 +263,16 @@ class Matcher final : public pt2pt::Decider {
   void let_go_together(Gathering* gathering);
   void add_leaves(uint32_t local, std::vector<Choice>* out) const;
   void take_leave(const Choice& choice);
+  // memory.cc
+  Memory& memory_of(const pt2pt::MemoryAccess& access);
+  bool is_possible(const pt2pt::MemoryAccess& access) const;
+  const Seen* seen_before(const Run& run, const pt2pt::MemoryAccess& access) const;
+  bool is_repeated(const Box& box, const pt2pt::MemoryAccess& access) const;
+  void end_access(Box* box);
+  void begin_access(Box* box, const pt2pt::MemoryAccess& access);
+  void add_accesses(uint32_t local, bool repeated, std::vector<Choice>* out) const;
+  void take_access(const Choice& choice);
+  void let_go(Box* box, Turn* turn);
   // polls.cc
   bool goes_on(const Box& box) const;
   bool begin_look(Box* box, Poll* poll);
@@ -242,6 +301,9 @@ class Matcher final : public pt2pt::Decider {
   uint64_t barren_ = 0;    ///< of these, since something happened
   int64_t barren_since_ = 0;
   std::unordered_map<const comm::Meeting*, Gathering> gatherings_;
+  std::map<std::pair<uint64_t, int32_t>, Memory> memories_;  ///< by window and rank
+  /// What was told: window, from, to, what.
+  std::map<std::tuple<uint64_t, int32_t, int32_t, uint8_t>, std::pair<EventSet, EventSet>> told_;
   uint64_t refused_acts_ = ~uint64_t{0}, refused_events_ = 0;  ///< at the last kNoBuffer
   uint64_t barren_acts_ = 0;
 };

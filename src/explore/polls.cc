@@ -103,6 +103,7 @@ Unexpected* Matcher::probe(uint32_t local, const Envelope& pattern, bool take, b
   if (waits) {
     poll.operation = box.probes_made++;
     ++acts_;
+    ++box.deeds;
   } else if (!begin_look(&box, &poll)) {
     return nullptr;
   }
@@ -129,9 +130,25 @@ bool Matcher::complete(Request* const* list, size_t count, Wanted wanted, bool w
   return poll.hit;
 }
 
+bool Matcher::look(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
+                   const char* call) {
+  const uint32_t local = calling_rank();
+  Poll poll(call, false);
+  poll.object = object;
+  poll.part = part;
+  poll.is = is;
+  know_receives(local);
+  if (!begin_look(&box_of(local), &poll)) return false;
+  const sched::WaitSite site{call, nullptr, true};
+  park(&box_of(local), &poll, &site);
+  return poll.hit;
+}
+
 void Matcher::give_way(const char* call) {
   if (!comm::rank_state()) return sched::yield();
   Box& box = box_of(calling_rank());
+  if (box.run.repeats && box.run.deeds == box.deeds)
+    return;  // others would end what repeats itself
   Poll poll(call, false);
   poll.of_nothing = true;
   const bool open = goes_on(box);
@@ -165,7 +182,11 @@ bool Matcher::begin_look(Box* box, Poll* poll) {
   Look look;
   look.wanted = poll->wanted;
   look.pattern = poll->pattern;
-  look.of_messages = !poll->list;
+  look.of_messages = !poll->list && !poll->is;
+  look.object = poll->object;
+  look.part = poll->part;
+  look.is = poll->is;
+  ++box->deeds;
   look.take = poll->take;
   for (size_t i = 0; i < poll->count; ++i) {
     look.requests.push_back(poll->list[i]);
@@ -186,6 +207,7 @@ bool Matcher::begin_look(Box* box, Poll* poll) {
 
 bool Matcher::can_succeed(uint32_t local, const Look& look) const {
   if (look.of_messages) return has_candidate(local, look.pattern);
+  if (look.is) return look.is(look.object, look.part);
   bool every = true, one = false;
   for (size_t i = 0; i < look.requests.size(); ++i) {
     if (!look.requests[i]) continue;
@@ -222,6 +244,8 @@ void Matcher::add_sets(uint32_t local, const Poll& poll, const std::vector<uint3
 
 void Matcher::add_successes(uint32_t local, std::vector<Choice>* out) const {
   for (const Poll* poll : boxes_[local].polls) {
+    if (poll->is && poll->is(poll->object, poll->part))
+      out->push_back(about(Choice::kDone, local, poll->operation, nullptr));
     if (!poll->list) continue;
     std::vector<uint32_t> complete;
     size_t missing = 0;
@@ -250,8 +274,8 @@ void Matcher::add_failures(uint32_t local, std::vector<Choice>* out) const {
   for (const Poll* poll : boxes_[local].polls) {
     if (poll->waits || poll->of_nothing || poll->sure) continue;
     if (poll->again && !may_fail_again(local, *poll)) continue;
-    out->push_back(
-        about(Choice::kMiss, local, poll->operation, poll->list ? nullptr : &poll->pattern));
+    out->push_back(about(Choice::kMiss, local, poll->operation,
+                         poll->list || poll->is ? nullptr : &poll->pattern));
   }
 }
 
@@ -270,7 +294,7 @@ void Matcher::take_poll(const Choice& choice) {
   const bool hit = choice.kind == Choice::kDone;
   EventSet past = box.past;
   Event event{events_, choice, {}};
-  bool followed = true;
+  bool followed = !poll->is || poll->is(poll->object, poll->part);
   for (uint32_t i = 0; i < poll->count; ++i) {
     const Request* r = poll->list[i];
     if (!r) continue;
@@ -358,7 +382,17 @@ bool Matcher::let_one_look_again() {
       next = poll;
       rank = i;
     }
-  if (!next) return false;
+  Turn* turn = nullptr;
+  for (uint32_t i = 0; i < boxes_.size(); ++i)
+    for (Turn* t : boxes_[i].turns) {
+      if (!is_possible(*t->access)) continue;
+      ++looking;
+      if (turn && t->released >= turn->released) continue;
+      if (next && t->released >= next->released) continue;
+      turn = t;
+      rank = i;
+    }
+  if (!next && !turn) return false;
   if (barren_ == 0 || barren_acts_ != acts_) {
     barren_ = 0;
     barren_acts_ = acts_;
@@ -366,7 +400,7 @@ bool Matcher::let_one_look_again() {
   }
   const bool slow = now_ns() - barren_since_ > kSlow;
   if (++barren_ > looking * (slow ? kForEverWhenSlow : kForEver)) report_endless();
-  release(rank, next, false);
+  turn ? let_go(&boxes_[rank], turn) : release(rank, next, false);
   return true;
 }
 
@@ -377,6 +411,9 @@ void Matcher::report_endless() const {
   for (uint32_t i = 0; i < boxes_.size(); ++i)
     for (const Poll* poll : boxes_[i].polls)
       if (!poll->waits) text += format("fgmpi:   %s of rank %u\n", poll->call, i);
+  for (uint32_t i = 0; i < boxes_.size(); ++i)
+    for (const Turn* turn : boxes_[i].turns)
+      text += format("fgmpi:   %s of rank %u\n", turn->site->call, i);
   std::fputs(text.c_str(), stderr);
   end_process(1);
 }

@@ -33,6 +33,8 @@ void Matcher::arrive(const comm::Comm* comm, const comm::Meeting* meeting, uint8
   Gathering& g = gatherings_[meeting];
   if (meeting->arrived == 1) g = {};
   Box& box = box_of(rank->local);
+  end_access(&box);  // behind a collective its window may be gone
+  ++box.deeds;
   const pt2pt::Request* request = arrival ? arrival->request : nullptr;
   if (request) forget_request(rank->local, request);  // its address may have been another's
   if (arrival && operation < comm::kFirstOther &&

@@ -13,8 +13,8 @@ namespace fgmpi::explore {
 namespace {
 
 constexpr const char* kHead = "fgmpi-witness 1";
-constexpr const char* kKinds[] = {"match",  "probe",  "see",      "done", "miss",
-                                  "repeat", "buffer", "nobuffer", "leave"};
+constexpr const char* kKinds[] = {"match",  "probe",  "see",      "done",  "miss",
+                                  "repeat", "buffer", "nobuffer", "leave", "access"};
 
 Status bad_line(size_t number, std::string_view line, const char* allowed) {
   return error(MPI_ERR_FILE, "line %zu of the witness is \"%s\"; allowed is %s", number,

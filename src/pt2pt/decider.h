@@ -34,6 +34,22 @@ class Stay {
   bool left = false;       ///< it was decided that it goes on before `request` is complete
 };
 
+/// An operation on memory of a window, or the wait for a lock there. Two of them conflict when their order can be seen.
+struct MemoryAccess {
+  enum Use : uint8_t {
+    kRead,
+    kWrite,  ///< and whatever has no other name
+    kFold,   ///< `detail`: those with the same number can be exchanged
+    kLock,   ///< `detail`: 1 for an exclusive lock, else 0
+  };
+  Use use = kRead;
+  uint32_t detail = 0;
+  uint64_t window = 0;
+  int32_t target = 0;             ///< whose memory it is
+  int64_t offset = 0, bytes = 0;  ///< there
+  const char* memory = nullptr;   ///< the same in this process; of a lock nullptr
+};
+
 class Decider {
  public:
   virtual ~Decider() = default;
@@ -66,6 +82,16 @@ class Decider {
   /// Around the wait for stay->request, whose waiter may be made ready before it is complete (stay->left).
   virtual void begin_stay(Stay* stay) = 0;
   virtual void end_stay(Stay* stay) = 0;
+  /// Parks until it is this access's turn; the caller makes it before it parks again. A lock is then free. May switch.
+  virtual void await_turn(const MemoryAccess& access, const sched::WaitSite* site) = 0;
+  /// A lock that await_turn() has given is about to be released.
+  virtual void unlocked(uint64_t window, int32_t target, bool exclusive) = 0;
+  /// What `from` has done so far comes before what `to` does once it has heard of it; `what` tells kinds apart. Never switch.
+  virtual void tell(uint64_t window, int32_t from, int32_t to, uint8_t what) = 0;
+  virtual void hear(uint64_t window, int32_t from, int32_t to, uint8_t what) = 0;
+  /// For a call that looks without waiting whether is(object, part). May switch.
+  virtual bool look(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
+                    const char* call) = 0;
 };
 
 /// nullptr in all processes but those of mpiexec -explore and -replay.

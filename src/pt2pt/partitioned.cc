@@ -391,11 +391,21 @@ Status pready_list(Request* request, const int32_t* partitions, int32_t count) {
   return mark_ready(request, count, [&](int64_t i) { return partitions[i]; });
 }
 
+namespace {
+bool has_arrived(const void* request, uint64_t partition) {
+  return static_cast<const PartitionedRecv*>(request)->has_arrived(static_cast<int32_t>(partition));
+}
+}  // namespace
+
 Status parrived(Request* request, int32_t partition, bool* arrived) {
   auto* recv = dynamic_cast<PartitionedRecv*>(request);
   if (!recv)
     return error(MPI_ERR_REQUEST, "the request of %s is not a partitioned receive", request->call);
   if (partition < 0 || partition >= recv->count()) return bad_partition(partition, recv->count());
+  if (__builtin_expect(g_decider != nullptr, 0) && recv->active) {
+    *arrived = g_decider->look(recv, static_cast<uint64_t>(partition), has_arrived, "MPI_Parrived");
+    return {};
+  }
   *arrived = recv->has_arrived(partition);
   if (*arrived) return {};
   yield_to_look_again("MPI_Parrived");

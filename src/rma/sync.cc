@@ -155,8 +155,22 @@ Status acquire_at_once(Win* win, int32_t rank, const Reach& reach, LockKind kind
   return hopeless(win, -1);
 }
 
+/// Parks until whoever decides says that the lock is this member's. May switch.
+[[gnu::cold]] void await_lock(const Win* win, int32_t rank, LockKind kind, const char* call) {
+  pt2pt::MemoryAccess access;
+  access.use = pt2pt::MemoryAccess::kLock;
+  access.detail = kind == LockKind::kExclusive;
+  access.window = win->shared->id.bits;
+  access.target = rank;
+  const Site site(
+      call, win, kind == LockKind::kShared ? "for the shared lock of" : "for the exclusive lock of",
+      rank);
+  pt2pt::g_decider->await_turn(access, &site);
+}
+
 /// May switch.
 Status acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
+  if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) await_lock(win, rank, kind, call);
   const Reach reach = reach_of(win, rank);
   if (__builtin_expect(win->comm->shared->broken & comm::kLostMember, 0))
     return acquire_at_once(win, rank, reach, kind);
@@ -186,6 +200,8 @@ Status acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
 }
 
 void release(Win* win, int32_t rank, LockKind kind) {
+  if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
+    pt2pt::g_decider->unlocked(win->shared->id.bits, rank, kind == LockKind::kExclusive);
   const Reach reach = reach_of(win, rank);
   if (!reach.part->control) return ask_unlock(win, rank, reach, kind);
   std::vector<int32_t> granted;
@@ -418,6 +434,18 @@ void tell_group(Win* win, AskKind kind, const std::vector<int32_t>& ranks) {
     tell_ranks(win->shared, process, kind, win->comm->rank, theirs);
 }
 
+// What members tell each other, for whoever decides (pt2pt::Decider::tell).
+enum Told : uint8_t { kToldPosted, kToldCompleted };
+void tell_decider(const Win* win, const std::vector<int32_t>& ranks, Told what) {
+  if (__builtin_expect(pt2pt::g_decider == nullptr, 1)) return;
+  for (int32_t rank : ranks)
+    pt2pt::g_decider->tell(win->shared->id.bits, win->comm->rank, rank, what);
+}
+void hear_for_decider(const Win* win, int32_t from, Told what) {
+  if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
+    pt2pt::g_decider->hear(win->shared->id.bits, from, win->comm->rank, what);
+}
+
 void wake(Handshake* handshake) {
   if (!handshake->parked) return;
   sched::Proclet* p = handshake->parked;
@@ -464,6 +492,7 @@ Status post(Win* win, const comm::Group* group, int assertion) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   a.exposed = true;
   a.expected = static_cast<uint32_t>(ranks.size());
+  tell_decider(win, ranks, kToldPosted);
   if (!(assertion & MPI_MODE_NOCHECK)) tell_group(win, AskKind::kPosted, ranks);
   return {};
 }
@@ -481,6 +510,7 @@ Status start(Win* win, const comm::Group* group, int assertion) {
                                 Site("MPI_Win_start", win, "for MPI_Win_post of", rank),
                                 [&] { return handshake.posted.count(rank) > 0; }));
       handshake.posted.erase(rank);
+      hear_for_decider(win, rank, kToldPosted);
     }
   }
   a.epoch = Epoch::kStart;
@@ -497,10 +527,32 @@ Status complete(Win* win) {
   a.epoch = Epoch::kNone;
   a.hot_rank = -1;
   a.targets.clear();
+  tell_decider(win, a.started, kToldCompleted);
   tell_group(win, AskKind::kCompleted, a.started);
   a.started.clear();
   return take_failure(&a);
 }
+
+namespace {
+
+/// Have so many origins completed? May switch.
+bool test_exposure(Win* win, const Handshake& handshake, uint32_t expected, const char* call) {
+  if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
+    return pt2pt::g_decider->look(
+        win, expected,
+        [](const void* w, uint64_t wanted) {
+          const auto* looking = static_cast<const Win*>(w);
+          return looking->shared->handshakes[looking->comm->rank].completed >= wanted;
+        },
+        call);
+  if (handshake.completed < expected) {
+    pt2pt::progress();
+    pt2pt::yield_to_look_again(call);
+  }
+  return handshake.completed >= expected;
+}
+
+}  // namespace
 
 Status wait(Win* win, int* flag, const char* call) {
   Access& a = access_of(win);
@@ -509,11 +561,7 @@ Status wait(Win* win, int* flag, const char* call) {
                  name_of(win).c_str());
   Handshake& handshake = win->shared->handshakes[win->comm->rank];
   if (flag) {
-    if (handshake.completed < a.expected) {
-      pt2pt::progress();
-      pt2pt::yield_to_look_again(call);
-    }
-    *flag = handshake.completed >= a.expected;
+    *flag = test_exposure(win, handshake, a.expected, call);
     if (!*flag) return hopeless(win, -1);
   } else {
     Status waited = wait_for_member(&handshake.parked,
@@ -526,6 +574,9 @@ Status wait(Win* win, int* flag, const char* call) {
     }
   }
   handshake.completed -= a.expected;
+  if (__builtin_expect(pt2pt::g_decider != nullptr, 0))
+    for (int32_t rank = 0; rank < win->comm->size(); ++rank)
+      hear_for_decider(win, rank, kToldCompleted);
   if (checking()) exposure_ended(win);
   a.exposed = false;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -564,7 +615,7 @@ Status open_another(Win* win, int32_t rank, const char* call) {
   }
   if (a.hot_of != rank) a.hot = reach_of(win, rank);
   a.hot_of = rank;
-  a.hot_rank = checking() ? -1 : rank;
+  a.hot_rank = checking() || pt2pt::g_decider ? -1 : rank;
   return {};
 }
 

@@ -6,6 +6,8 @@
 #include <mutex>
 
 #include "base/strings.h"
+#include "host/basic_type.h"
+#include "pt2pt/decider.h"
 #include "rma/attached.h"
 #include "rma/fold.h"
 #include "rma/internal.h"
@@ -68,6 +70,26 @@ Status locate(const Win* win, const Reach& reach, const Operation& what, const S
   FGMPI_TRY(check_range(win, reach, what.rank, what.disp, low, high));
   *offset = what.disp * reach.unit;
   return {};
+}
+
+using pt2pt::MemoryAccess;
+
+/// Parks until whoever decides says that it is this operation's turn. `side`: the target's. May switch.
+[[gnu::cold, gnu::noinline]] void await_turn(const Win* win, const Reach& reach, int32_t rank,
+                                             const char* call, const Side& side, int64_t offset,
+                                             MemoryAccess::Use use, uint32_t detail = 0) {
+  if (side.bytes == 0) return;
+  const int64_t rest = side.type.extent() * (side.count - 1);
+  MemoryAccess access;
+  access.use = use;
+  access.detail = detail;
+  access.window = win->shared->id.bits;
+  access.target = rank;
+  access.offset = offset + side.type.true_lb() + std::min<int64_t>(rest, 0);
+  access.bytes = side.type.true_extent() + std::abs(rest);
+  if (reach.here && reach.size >= 0) access.memory = reach.here + access.offset;
+  const sched::WaitSite site{call, nullptr, true};
+  pt2pt::g_decider->await_turn(access, &site);
 }
 
 Status finish_at_once(const Operation& what) {
@@ -261,6 +283,11 @@ Status transfer(Win* win, const Operation& what, bool putting) {
   if (checking()) {
     FGMPI_TRY(check_operation(win, *t.reach, what, putting ? Use::kWrite : Use::kRead, t.offset,
                               t.theirs.type));
+    FGMPI_TRY(target(win, what.rank, what.call, &t.reach));
+  }
+  if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) {
+    await_turn(win, *t.reach, what.rank, what.call, t.theirs, t.offset,
+               putting ? MemoryAccess::kWrite : MemoryAccess::kRead);
     FGMPI_TRY(target(win, what.rank, what.call, &t.reach));
   }
   if (t.mine.bytes == 0) return finish_at_once(what);
@@ -470,6 +497,18 @@ struct Accumulation {
   static constexpr int64_t kAtOnce = 64;
 };
 
+/// How its order to others can be seen. Those of one operation on integers can be exchanged, unless they fetch.
+MemoryAccess::Use use_of(const Accumulation& a, uint32_t* detail) {
+  if (!a.sends) return MemoryAccess::kRead;
+  const host::BasicType* element = host::basic_type(a.folding.type.handle());
+  const MPI_Op op = a.folding.op;
+  const bool rounds =
+      (op == MPI_SUM || op == MPI_PROD) && !(element && element->kind == host::Kind::kInteger);
+  if (a.fetch || op == MPI_REPLACE || rounds) return MemoryAccess::kWrite;
+  *detail = static_cast<uint32_t>(op) << 8 ^ static_cast<uint32_t>(a.folding.type.handle());
+  return MemoryAccess::kFold;
+}
+
 bool attaches(const Reach& reach) {
   return reach.way == Way::kAttached && reach.part->locked && reach.part->control;
 }
@@ -488,6 +527,12 @@ Status accumulate(Win* win, const Operation& what, bool fetch) {
   FGMPI_TRY(locate(win, *a.reach, what, a.theirs, &a.offset));
   if (checking()) {
     FGMPI_TRY(check_operation(win, *a.reach, what, Use::kAccumulate, a.offset, a.theirs.type));
+    FGMPI_TRY(target(win, what.rank, what.call, &a.reach));
+  }
+  if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) {
+    uint32_t detail = 0;
+    const MemoryAccess::Use use = use_of(a, &detail);
+    await_turn(win, *a.reach, what.rank, what.call, a.theirs, a.offset, use, detail);
     FGMPI_TRY(target(win, what.rank, what.call, &a.reach));
   }
   if (a.bytes == 0) return finish_at_once(what);
@@ -518,6 +563,10 @@ Status compare_and_swap(Win* win, const void* origin, const void* compare, void*
     what.origin = {origin, 1, type};
     what.result = {result, 1, type};
     FGMPI_TRY(check_operation(win, *reach, what, Use::kSwap, offset, theirs.type));
+    FGMPI_TRY(target(win, rank, what.call, &reach));
+  }
+  if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) {
+    await_turn(win, *reach, rank, what.call, theirs, offset, MemoryAccess::kWrite);
     FGMPI_TRY(target(win, rank, what.call, &reach));
   }
   Part& part = *reach->part;

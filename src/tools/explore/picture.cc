@@ -25,6 +25,14 @@ const char* class_of(const Step& s) {
   return s.decided && s.alternatives > 1 ? "choice" : "one";
 }
 
+std::string words_of_access(const Choice& c) {
+  const char* const kUses[] = {"reads", "writes", "accumulates to"};
+  if (c.tag == 3)
+    return format("gets the %s lock of rank %d", c.wanted_tag ? "exclusive" : "shared", c.source);
+  return format("%s %llu bytes of rank %d, at %lld", kUses[c.tag % 3],
+                static_cast<unsigned long long>(c.bytes), c.source, static_cast<long long>(c.at));
+}
+
 std::string words_of_step(const Step& s) {
   const Choice& c = s.choice;
   switch (c.kind) {
@@ -45,6 +53,8 @@ std::string words_of_step(const Step& s) {
       return "no send is buffered";
     case Choice::kLeave:
       return "leaves a collective before others come";
+    case Choice::kAccess:
+      return words_of_access(c);
   }
   return "";
 }

@@ -100,9 +100,14 @@ void Tree::add_race(const Path& path, const Race& race) {
   const NodeRef& node = path[k];
   constexpr size_t kNone = ~size_t{0};
   size_t best = kNone, best_event = 0;
+  EventSet before_access =
+      needed;  // of the access that came behind event k: without k and what is behind that
+  for (size_t j = k + 1; j < race.by && j + 1 < path.size(); ++j)
+    if (!path[j + 1]->before.has(k) && dependent(path[j + 1]->event(), path.back()->event()))
+      before_access.add(j);
   // The events that can come first on the way to this message: nothing behind event k had to happen before them.
   for (size_t j = k + 1; j + 1 < path.size(); ++j) {
-    const EventSet& before = path[j + 1]->before;
+    const EventSet& before = j == race.by ? before_access : path[j + 1]->before;
     if (!path[j + 1]->past_known || before.has(k)) continue;
     bool first = true;
     before.for_each([&](size_t e) { first = first && e <= k; });
@@ -111,7 +116,8 @@ void Tree::add_race(const Path& path, const Race& race) {
     if (at == node->choices.end()) continue;  // something else, which is not known, comes before it
     const auto i = static_cast<size_t>(at - node->choices.begin());
     if (node->states[i] != Node::kIdle) return;
-    if (best != kNone && (needed.has(best_event) || !needed.has(j))) continue;
+    const auto is_needed = [&](size_t e) { return needed.has(e) || e == race.by; };
+    if (best != kNone && (is_needed(best_event) || !is_needed(j))) continue;
     best = i;
     best_event = j;
   }

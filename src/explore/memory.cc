@@ -1,0 +1,215 @@
+// Accesses to memory of windows: in which order those that conflict happen, and who gets a lock.
+//
+// Each operation (MPI_Put, MPI_Accumulate, ...) of a rank waits until it is chosen (kAccess), and then happens at once and
+// whole; so does each wait for a lock, which can be chosen while the lock is free. The order of two accesses is tried the other
+// way round when it can be seen (conflict() in choice.h) and nothing but chance decides it: a race.
+//
+// A loop that reads until another rank has written (a spin lock of MPI_Compare_and_swap, MPI_Get and MPI_Win_flush) would go
+// on for ever in an execution in which it always comes first. A run is what a rank accesses from one deed (a message, a
+// collective) to the next. An access that the run has had already, to memory that holds what it held then, finds the same
+// once more. It comes last of all choices, and then stands for all that the loop makes until something changes; where nothing
+// else can happen it is no event.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "comm/comm.h"
+#include "explore/matcher.h"
+
+namespace fgmpi::explore {
+
+using pt2pt::MemoryAccess;
+
+namespace {
+
+constexpr uint32_t kMostRepeats = 256;
+constexpr int64_t kMostCompared = 4096;  ///< bytes; a loop that reads more is not known as one
+
+bool is_same(const MemoryAccess& a, const MemoryAccess& b) {
+  return a.use == b.use && a.detail == b.detail && a.window == b.window && a.target == b.target &&
+         a.offset == b.offset && a.bytes == b.bytes;
+}
+
+bool is_comparable(const MemoryAccess& a) { return a.memory && a.bytes <= kMostCompared; }
+
+std::vector<char> bytes_of(const MemoryAccess& a) {
+  if (!is_comparable(a)) return {};
+  return {a.memory, a.memory + a.bytes};
+}
+
+bool holds(const MemoryAccess& a, const std::vector<char>& bytes) {
+  return is_comparable(a) && std::memcmp(a.memory, bytes.data(), bytes.size()) == 0;
+}
+
+}  // namespace
+
+Matcher::Memory& Matcher::memory_of(const MemoryAccess& a) {
+  return memories_[{a.window, a.target}];
+}
+
+bool Matcher::is_possible(const MemoryAccess& a) const {
+  if (a.use != MemoryAccess::kLock) return true;
+  const auto found = memories_.find({a.window, a.target});
+  if (found == memories_.end()) return true;
+  return !found->second.exclusive && (a.detail == 0 || found->second.shared == 0);
+}
+
+// ---- What ranks call ----------------------------------------------------------------------------
+
+void Matcher::await_turn(const MemoryAccess& access, const sched::WaitSite* site) {
+  const uint32_t local = comm::rank_state()->local;
+  Box& box = box_of(local);
+  end_access(&box);
+  know_receives(local);
+  if (box.run.deeds != box.deeds) {
+    box.run = {};
+    box.run.deeds = box.deeds;
+  }
+  if (box.run.repeats && is_repeated(box, access) && is_possible(access)) {
+    if (++box.run.repeated > kMostRepeats) chooser_->end_redundant();
+    return begin_access(&box, access);
+  }
+  box.run.repeats = false;
+  Turn turn{&access, site, sched::current(), box.turns_made++, box.run.released};
+  box.turns.push_back(&turn);
+  sched::park(site);
+}
+
+void Matcher::unlocked(uint64_t window, int32_t target, bool exclusive) {
+  const Box& box = box_of(comm::rank_state()->local);
+  Memory& memory = memories_[{window, target}];
+  memory.unlocked.add(box.past);
+  if (exclusive) {
+    memory.unlocked_exclusive.add(box.past);
+    memory.exclusive = false;
+  } else if (memory.shared > 0) {
+    --memory.shared;
+  }
+}
+
+void Matcher::tell(uint64_t window, int32_t from, int32_t to, uint8_t what) {
+  Box& box = box_of(comm::rank_state()->local);
+  ++box.deeds;
+  auto& [past, soft] = told_[{window, from, to, what}];
+  past.add(box.past);
+  soft.add(box.soft);
+}
+
+void Matcher::hear(uint64_t window, int32_t from, int32_t to, uint8_t what) {
+  const auto found = told_.find({window, from, to, what});
+  if (found == told_.end()) return;
+  Box& box = box_of(comm::rank_state()->local);
+  ++box.deeds;
+  box.past.add(found->second.first);
+  box.soft.add(found->second.second);
+}
+
+// ---- Loops --------------------------------------------------------------------------------------
+
+const Matcher::Seen* Matcher::seen_before(const Run& run, const MemoryAccess& access) const {
+  for (const Seen& seen : run.seen)
+    if (is_same(seen.access, access)) return &seen;
+  return nullptr;
+}
+
+/// The run has had it, and nothing has changed there since.
+bool Matcher::is_repeated(const Box& box, const MemoryAccess& access) const {
+  if (box.run.deeds != box.deeds) return false;
+  const Seen* seen = seen_before(box.run, access);
+  if (!seen) return false;
+  if (access.use != MemoryAccess::kLock) return holds(access, seen->bytes);
+  const auto memory = memories_.find({access.window, access.target});
+  return memory != memories_.end() && memory->second.version == seen->version;
+}
+
+/// The rank makes the access before it parks again.
+void Matcher::begin_access(Box* box, const MemoryAccess& access) {
+  Run& run = box->run;
+  Seen* seen = const_cast<Seen*>(seen_before(run, access));
+  if (!seen) {
+    run.seen.push_back({access, {}});
+    seen = &run.seen.back();
+  }
+  Memory& memory = memory_of(access);
+  seen->version = memory.version;
+  run.last = static_cast<size_t>(seen - run.seen.data());
+  run.open = true;
+  run.before = bytes_of(access);
+  if (access.use != MemoryAccess::kLock) return;
+  if (access.detail)
+    memory.exclusive = true;
+  else
+    ++memory.shared;
+}
+
+void Matcher::end_access(Box* box) {
+  Run& run = box->run;
+  if (!std::exchange(run.open, false)) return;
+  Seen& seen = run.seen[run.last];
+  const MemoryAccess& access = seen.access;
+  if (access.use != MemoryAccess::kLock) seen.bytes = bytes_of(access);
+  const bool may_change = access.use == MemoryAccess::kWrite || access.use == MemoryAccess::kFold;
+  if (may_change && (!is_comparable(access) || seen.bytes != run.before))
+    ++memory_of(access).version;
+}
+
+// ---- What is possible, and happens --------------------------------------------------------------
+
+void Matcher::add_accesses(uint32_t local, bool repeated, std::vector<Choice>* out) const {
+  const Box& box = boxes_[local];
+  for (const Turn* turn : box.turns) {
+    const MemoryAccess& a = *turn->access;
+    if (!is_possible(a) || is_repeated(box, a) != repeated) continue;
+    Choice c;
+    c.kind = Choice::kAccess;
+    c.rank = local;
+    c.operation = turn->number;
+    c.number = repeated;
+    c.wanted_source = Choice::kNoSource;
+    c.wanted_tag = static_cast<int32_t>(a.detail);
+    c.source = a.target;
+    c.tag = a.use;
+    c.context = a.window;
+    c.bytes = static_cast<uint64_t>(a.bytes);
+    c.at = a.offset;
+    out->push_back(c);
+  }
+}
+
+void Matcher::take_access(const Choice& choice) {
+  Box& box = boxes_[choice.rank];
+  Turn* turn = *std::find_if(box.turns.begin(), box.turns.end(),
+                             [&](const Turn* t) { return t->number == choice.operation; });
+  const MemoryAccess& access = *turn->access;
+  const EventSet own = box.past;
+  EventSet past = own;
+  if (access.use == MemoryAccess::kLock) {
+    const Memory& memory = memory_of(access);
+    past.add(access.detail ? memory.unlocked : memory.unlocked_exclusive);
+  }
+  chooser_->tell_past(past);
+  const uint32_t event = events_++;
+  for (const Box& other : boxes_) {
+    if (&other == &box) continue;
+    // What came before the last one that conflicts is met again when that is turned round.
+    const auto last = std::find_if(other.accesses.rbegin(), other.accesses.rend(),
+                                   [&](const Event& e) { return conflict(e.choice, choice); });
+    if (last == other.accesses.rend() || own.has(last->event)) continue;
+    chooser_->tell_race({last->event, own, box.soft.has(last->event), event});
+  }
+  past.add(event);
+  box.past = std::move(past);
+  box.accesses.push_back({event, choice, {}});
+  box.run.repeats = choice.number != 0;
+  box.run.repeated = 0;
+  let_go(&box, turn);
+}
+
+void Matcher::let_go(Box* box, Turn* turn) {
+  std::erase(box->turns, turn);
+  box->run.released = ++releases_;
+  begin_access(box, *turn->access);
+  sched::ready(turn->proclet);
+}
+
+}  // namespace fgmpi::explore
