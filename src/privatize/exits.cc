@@ -17,9 +17,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/raw_call.h"
+#include "privatize/blocked_calls.h"
 #include "privatize/guests.h"
 #include "privatize/images.h"
 #include "privatize/internal.h"
@@ -135,11 +139,12 @@ bool is_thread_of_rank() {
 struct EndOfRank {
   How how;
   int status;
+  std::atomic<bool> taken{false};  ///< the rank has left what it was in
 };
 
 [[noreturn]] void end_rank_now(void* data) {
-  const EndOfRank end = *static_cast<EndOfRank*>(data);
-  delete static_cast<EndOfRank*>(data);
+  auto& end = *static_cast<EndOfRank*>(data);
+  end.taken.store(true, std::memory_order_relaxed);
   if (sched::threads_enabled() && !sched::outside()) sched::Entry::leave();
   if (end.how == How::kExit) end_rank(end.status);
   if (end.how == How::kQuickExit)
@@ -163,9 +168,17 @@ void exit_from_thread(How how, int status) {
     if (g_thread_ends_process) g_thread_ends_process(rank, status & 0xff);
     return;
   }
-  sched::leave_for(rank, end_rank_now, new EndOfRank{how, status});
+  EndOfRank end{how, status};  // this thread does not come back
+  sched::leave_for(rank, end_rank_now, &end);
   if (sched::threads_enabled() && !sched::outside()) sched::Entry::leave();
-  for (;;) pause();
+  constexpr int64_t kFirstLook = 1'000'000, kLongestLook = 1'000'000'000;
+  for (int64_t look = kFirstLook; !end.taken.load(std::memory_order_relaxed);
+       look = std::min(2 * look, kLongestLook)) {
+    interrupt(rank);
+    const timespec t = to_timespec(look);
+    raw_call(SYS_nanosleep, reinterpret_cast<long>(&t), 0);
+  }
+  for (;;) raw_call(SYS_ppoll, 0, 0, 0, 0, 0);
 }
 
 /// The destructor functions of the current rank's image.
