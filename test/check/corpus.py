@@ -3,7 +3,8 @@
 
   corpus.py FOLDER      writes FOLDER/corpus_KIND.c and FOLDER/corpus.txt
 
-A case is a body of C in which `WRONG ? a : b` and BAD(...) GOOD(...) tell the twins apart. Lines of the wrong twin that a
+A case is a body of C in which `wrong ? a : b`, BAD and GOOD tell the twins apart. The correct twin counts on no buffering of
+messages (MPI-4.0 section 3.5), so that exploring it shows no deadlock either. Lines of the wrong twin that a
 finding has to name end with a comment HERE. All cases of a kind are functions of one program, picked by their number:
 
   mpiexec -check ./corpus_leaks 17 wrong
@@ -189,10 +190,11 @@ def point_to_point():
             case("arguments", "Sendrecv: overlap", "  MPI_Sendrecv(a, 4, MPI_INT, next, 5, wrong ? a + 2 : b, 4, MPI_INT, before, 5, w, IGNORE); /* HERE */")
             case("types", "Sendrecv: types", "  MPI_Sendrecv(a, 4, MPI_INT, next, 5, d, 4, wrong ? MPI_FLOAT : MPI_INT, before, 5, w, IGNORE); /* HERE */")
             continue
-        case("messages", f"{standard}: never received", "  MPI_Request q = MPI_REQUEST_NULL;\n" +
+        case("messages", f"{standard}: never received", "  MPI_Request q = MPI_REQUEST_NULL, r = MPI_REQUEST_NULL;\n"
+             "  GOOD MPI_Irecv(b, 4, MPI_INT, before, 5, w, &r);\n" +
              (f"  MPI_Send(a, 4, MPI_INT, next, 5, w);{HERE}\n" if standard == "Send" else
               f"  MPI_Isend(a, 4, MPI_INT, next, 5, w, &q);{HERE}\n  MPI_Wait(&q, IGNORE);\n") +
-             "  GOOD MPI_Recv(b, 4, MPI_INT, before, 5, w, IGNORE);")
+             "  MPI_Wait(&r, IGNORE);")
     for count in (1, 4, 100):
         for kind in ("Irecv", "Isend"):
             other = "Isend" if kind == "Irecv" else "Irecv"
@@ -203,19 +205,19 @@ def point_to_point():
         case("buffers", f"two receives of {count} overlap", f"  MPI_Request q[2];\n"
              f"  MPI_Irecv(a, {count}, MPI_INT, before, 5, w, &q[0]);{HERE}\n  MPI_Irecv(wrong ? a : b, {count}, MPI_INT, before, 6, w, &q[1]);{HERE}\n"
              f"  MPI_Send(c, {count}, MPI_INT, next, 5, w);\n  MPI_Send(c, {count}, MPI_INT, next, 6, w);\n  MPI_Waitall(2, q, MPI_STATUSES_IGNORE);")
-    case("messages", "Mprobe without Mrecv", "  MPI_Message m;\n  int flag;\n  GOOD MPI_Send(a, 1, MPI_INT, rank, 5, w);\n"
-         "  BAD MPI_Send(a, 1, MPI_INT, rank, 5, w);\n  MPI_Improbe(rank, 5, w, &flag, &m, IGNORE); /* HERE */\n  GOOD MPI_Mrecv(b, 1, MPI_INT, &m, IGNORE);")
-    case("types", "Mrecv with another type", "  MPI_Message m;\n  MPI_Send(a, 1, MPI_INT, rank, 5, w); /* HERE */\n"
-         "  MPI_Mprobe(rank, 5, w, &m, IGNORE);\n  MPI_Mrecv(b, 1, wrong ? MPI_FLOAT : MPI_INT, &m, IGNORE); /* HERE */")
-    case("deadlock", "two receives first", "  BAD MPI_Recv(b, 1, MPI_INT, before, 5, w, IGNORE); /* HERE */\n  MPI_Send(a, 1, MPI_INT, next, 5, w);\n"
-         "  GOOD MPI_Recv(b, 1, MPI_INT, before, 5, w, IGNORE);")
+    case("messages", "Mprobe without Mrecv", "  MPI_Message m;\n  MPI_Request q;\n  MPI_Isend(a, 1, MPI_INT, rank, 5, w, &q);\n"
+         "  MPI_Mprobe(rank, 5, w, &m, IGNORE); /* HERE */\n  GOOD MPI_Mrecv(b, 1, MPI_INT, &m, IGNORE);\n  MPI_Wait(&q, IGNORE);")
+    case("types", "Mrecv with another type", "  MPI_Message m;\n  MPI_Request q;\n  MPI_Isend(a, 1, MPI_INT, rank, 5, w, &q); /* HERE */\n"
+         "  MPI_Mprobe(rank, 5, w, &m, IGNORE);\n  MPI_Mrecv(b, 1, wrong ? MPI_FLOAT : MPI_INT, &m, IGNORE); /* HERE */\n  MPI_Wait(&q, IGNORE);")
+    case("deadlock", "two receives first", "  MPI_Request q = MPI_REQUEST_NULL;\n  BAD MPI_Recv(b, 1, MPI_INT, before, 5, w, IGNORE); /* HERE */\n"
+         "  GOOD MPI_Irecv(b, 1, MPI_INT, before, 5, w, &q);\n  MPI_Send(a, 1, MPI_INT, next, 5, w);\n  MPI_Wait(&q, IGNORE);")
     case("deadlock", "synchronous sends first", "  MPI_Request q = MPI_REQUEST_NULL;\n  GOOD MPI_Irecv(b, 1, MPI_INT, before, 5, w, &q);\n"
          "  MPI_Ssend(a, 1, MPI_INT, next, 5, w); /* HERE */\n  BAD MPI_Recv(b, 1, MPI_INT, before, 5, w, IGNORE);\n  MPI_Wait(&q, IGNORE);")
     for what in ("tag", "source", "communicator"):
         call = {"tag": "MPI_Recv(b, 1, MPI_INT, before, wrong ? 6 : 5, w, IGNORE);",
                 "source": "MPI_Recv(b, 1, MPI_INT, wrong ? rank : before, 5, w, IGNORE);",
                 "communicator": "MPI_Recv(b, 1, MPI_INT, wrong ? 0 : before, 5, wrong ? MPI_COMM_SELF : w, IGNORE);"}[what]
-        case("deadlock", f"wrong {what}", f"  MPI_Send(a, 1, MPI_INT, next, 5, w);\n  {call} /* HERE */")
+        case("deadlock", f"wrong {what}", f"  MPI_Request q;\n  MPI_Isend(a, 1, MPI_INT, next, 5, w, &q);\n  {call} /* HERE */\n  MPI_Wait(&q, IGNORE);")
     for wait in ("Wait(&q, IGNORE)", "Waitall(1, &q, MPI_STATUSES_IGNORE)", "Waitany(1, &q, &c[0], IGNORE)",
                  "Waitsome(1, &q, &c[0], &c[1], MPI_STATUSES_IGNORE)"):
         case("deadlock", f"{wait.split('(')[0]} without a message", "  MPI_Request q;\n  MPI_Irecv(b, 1, MPI_INT, before, 5, w, &q);\n"
@@ -280,9 +282,10 @@ def races():
     # The message of rank 1 is there before the other one is sent, so that the run itself goes well.
     for what, sent in (("of other types", "d, 1, MPI_DOUBLE"), ("of more elements", "c, 9, MPI_INT"), ("for a later receive", "c, 4, MPI_INT")):
         case("races", f"a message {what} could be taken",
-             "  if (rank == 0) MPI_Probe(1, 5, w, IGNORE);\n  if (rank == 1) MPI_Send(a, 4, MPI_INT, 0, 5, w);\n  MPI_Barrier(w);\n"
+             "  MPI_Request q = MPI_REQUEST_NULL;\n  if (rank == 0) MPI_Probe(1, 5, w, IGNORE);\n"
+             "  if (rank == 1) MPI_Isend(a, 4, MPI_INT, 0, 5, w, &q);\n  MPI_Barrier(w);\n"
              f"  if (rank == LAST) MPI_Send({sent}, 0, 5, w);\n  if (rank == 0) {{\n  MPI_Recv(b, 4, MPI_INT, wrong ? MPI_ANY_SOURCE : 1, 5, w, IGNORE); /* HERE */\n"
-             f"  MPI_Recv({sent}, LAST, 5, w, IGNORE);\n  }}")
+             f"  MPI_Recv({sent}, LAST, 5, w, IGNORE);\n  }}\n  MPI_Wait(&q, IGNORE);")
 
 
 # ---- Objects ---------------------------------------------------------------------------------------------------------
