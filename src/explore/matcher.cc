@@ -173,6 +173,13 @@ bool Matcher::has_candidate(uint32_t local, const Envelope& pattern) const {
   return any;
 }
 
+/// Is there something that a probe has seen already?
+bool Matcher::has_seen(uint32_t local, const Envelope& pattern) const {
+  bool any = false;
+  for_each_candidate(local, pattern, nullptr, [&](size_t i) { any |= boxes_[local].held[i].seen; });
+  return any;
+}
+
 /// Matches what has one partner only.
 void Matcher::match_determined(uint32_t local) {
   for (bool again = true; again;) {
@@ -269,6 +276,7 @@ void Matcher::see(uint32_t local, Poll* poll, size_t index, const EventSet& past
                        choice_of(local, poll->pattern, poll->operation, kind, box.held[index]));
   box.past.add(past);
   box.soft.add(box.held[index].soft);
+  box.held[index].seen = true;
   poll->found = box.held[index].message;
   if (poll->take) {
     box.held.erase(box.held.begin() + static_cast<ptrdiff_t>(index));

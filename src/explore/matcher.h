@@ -110,6 +110,7 @@ class Matcher final : public pt2pt::Decider {
     EventSet past;    ///< of its sending
     EventSet
         soft;  ///< what it waited for because ranks before it did not go on early, and perhaps more
+    bool seen = false;  ///< by a probe: later ones that cover it cannot fail
   };
   /// A receive, from the first time that all ranks stood still after it was posted.
   struct Known {
@@ -246,6 +247,7 @@ class Matcher final : public pt2pt::Decider {
                           const pt2pt::Posted* before, F&& f) const;
   bool comes_behind(const Box& box, const pt2pt::Envelope& message, const Choice& event) const;
   bool has_candidate(uint32_t local, const pt2pt::Envelope& pattern) const;
+  bool has_seen(uint32_t local, const pt2pt::Envelope& pattern) const;
   void find_races(uint32_t local, const pt2pt::Envelope& message, const EventSet& past,
                   const EventSet& soft);
   Choice choice_of(uint32_t local, const pt2pt::Envelope& pattern, uint64_t operation,

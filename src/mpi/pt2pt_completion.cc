@@ -86,7 +86,7 @@ Status look_up_all(int count, const MPI_Request* handles, Requests* out) {
   }
   if (code == MPI_SUCCESS) events::raise_completed(r);
   if (r->persistent) {
-    r->active = false;
+    r->active = r->told_complete = false;
     return code;
   }
   // The code of the last function called, the free function, counts (MPI-4.0 section 13.2); that of
@@ -221,14 +221,28 @@ size_t first_complete(Requests& list) {
   return i;
 }
 
+/// Lets those make progress that do so only when they are asked; true when one of them is not complete.
+bool poll_list(Requests& list) {
+  bool incomplete = false;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (!list[i] || !list[i]->polled || list[i]->complete()) continue;
+    list[i]->progress();
+    incomplete |= !list[i]->complete();
+  }
+  return incomplete;
+}
+
 /// Waits or tests for the _any and _some forms. What is complete and not to be returned is taken out of the list, if
 /// somebody else decides that (pt2pt/decider.h). False: nothing is complete.
 template <bool kWaits>
 bool find_complete(Requests& list, pt2pt::Wanted wanted, const char* call) {
   if (__builtin_expect(pt2pt::decided_by_others(list.data(), list.size()), 0)) {
     std::vector<uint32_t> chosen;
-    if (!pt2pt::g_decider->complete(list.data(), list.size(), wanted, kWaits, call, &chosen))
-      return false;
+    // A wait that has to poll is a loop of tests.
+    for (bool polls = poll_list(list); !pt2pt::g_decider->complete(list.data(), list.size(), wanted,
+                                                                   kWaits && !polls, call, &chosen);
+         polls = poll_list(list))
+      if (!kWaits) return false;
     for (uint32_t i = 0; i < list.size(); ++i)
       if (!std::binary_search(chosen.begin(), chosen.end(), i)) list[i] = nullptr;
     return true;
@@ -330,10 +344,13 @@ int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status status
   Requests list(count);
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
   FGMPI_RETURN_IF(kCall, nullptr, look_up_all(count, requests, &list));
-  *flag = pt2pt::decided_by_others(list.data(), list.size()) && !list.none()
-              ? pt2pt::g_decider->complete(list.data(), list.size(), pt2pt::Wanted::kAll, false,
-                                           kCall, nullptr)
-              : test_list(list, false, kCall);
+  if (__builtin_expect(pt2pt::decided_by_others(list.data(), list.size()), 0)) {
+    poll_list(list);
+    *flag = pt2pt::g_decider->complete(list.data(), list.size(), pt2pt::Wanted::kAll, false, kCall,
+                                       nullptr);
+  } else {
+    *flag = test_list(list, false, kCall);
+  }
   return *flag ? finish_all(kCall, requests, list, statuses) : MPI_SUCCESS;
 }
 
@@ -379,6 +396,7 @@ int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) 
   }
   *flag = pt2pt::test(r, kCall);
   if (!*flag) return MPI_SUCCESS;
+  r->told_complete = true;
   int code = r->fill_status(status == MPI_STATUS_IGNORE ? nullptr : status);
   if (code < 0) set_status(status, r->outcome);
   return code > 0 ? fail_code(kCall, comm_of(r), code) : MPI_SUCCESS;

@@ -72,7 +72,7 @@ class Decider {
                             const char* call) = 0;
   /// For MPI_Test and its like, and with `waits` for MPI_Waitany and MPI_Waitsome: which requests of the list the call
   /// completes. False: it finds too few. *chosen: their indices, ascending; of kAll it is left alone. May switch.
-  /// REQUIRES: at least one is not nullptr; none is completed by progress() only.
+  /// REQUIRES: at least one is not nullptr. Those that are completed by progress() only are as it has left them.
   virtual bool complete(Request* const* list, size_t count, Wanted wanted, bool waits,
                         const char* call, std::vector<uint32_t>* chosen) = 0;
   /// The running rank has come to a meeting (comm/meeting.h), and is counted in. `arrival`: nullptr where the member does not
@@ -97,12 +97,13 @@ class Decider {
 /// nullptr in all processes but those of mpiexec -explore and -replay.
 extern Decider* g_decider;
 
-/// Does somebody else decide what a call that completes requests of this list returns?
+/// Does somebody else decide what a call that completes requests of this list returns? Not where all of them are completed by
+/// progress() only.
 inline bool decided_by_others(Request* const* list, size_t count) {
   if (__builtin_expect(g_decider == nullptr, 1)) return false;
   for (size_t i = 0; i < count; ++i)
-    if (list[i] && list[i]->polled) return false;
-  return true;
+    if (list[i] && !list[i]->polled) return true;
+  return false;
 }
 
 /// Lets others run before a call that does not wait looks again. May switch.

@@ -211,6 +211,7 @@ class PartitionedRecv final : public Request {
     outcome.error = Status();
     missing_ = -1;
     std::fill(missing_of_.begin(), missing_of_.end(), -1);
+    told_.clear();
     if (envelope_.source == MPI_PROC_NULL)
       set_complete();
     else if (listener_->op.done)
@@ -219,6 +220,12 @@ class PartitionedRecv final : public Request {
   }
   bool has_arrived(int32_t i) const {
     return complete_ || !active || missing_of_[static_cast<size_t>(i)] == 0;
+  }
+  /// Has MPI_Parrived said that it is there? Kept only while somebody else decides (decider.h).
+  bool was_told(int32_t i) const { return !told_.empty() && told_[static_cast<size_t>(i)]; }
+  void tell(int32_t i) {
+    told_.resize(static_cast<size_t>(count_));
+    told_[static_cast<size_t>(i)] = true;
   }
   int32_t count() const { return count_; }
   void describe(std::string* out) const override {
@@ -350,6 +357,7 @@ class PartitionedRecv final : public Request {
   uint64_t sender_bytes_ = 0;
   int32_t missing_ = -1;             ///< of the sender's partitions; -1: not announced
   std::vector<int32_t> missing_of_;  ///< by partition of ours: how many of the sender's
+  std::vector<bool> told_;           ///< was_told(), by partition of ours; empty: none
   std::vector<char> staging_;
 };
 
@@ -403,7 +411,9 @@ Status parrived(Request* request, int32_t partition, bool* arrived) {
     return error(MPI_ERR_REQUEST, "the request of %s is not a partitioned receive", request->call);
   if (partition < 0 || partition >= recv->count()) return bad_partition(partition, recv->count());
   if (__builtin_expect(g_decider != nullptr, 0) && recv->active) {
-    *arrived = g_decider->look(recv, static_cast<uint64_t>(partition), has_arrived, "MPI_Parrived");
+    *arrived = recv->was_told(partition) ||
+               g_decider->look(recv, static_cast<uint64_t>(partition), has_arrived, "MPI_Parrived");
+    if (*arrived) recv->tell(partition);
     return {};
   }
   *arrived = recv->has_arrived(partition);

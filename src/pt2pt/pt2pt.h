@@ -132,6 +132,10 @@ class Request {
   bool exact = false;     ///< a RecvRequest that a shorter message than its buffer is an error for
  protected:
   bool complete_ = false;
+
+ public:
+  /// MPI_Request_get_status has said that it is complete, so that every later call must say so, too.
+  bool told_complete = false;
 };
 
 /// Matching state of one proclet (or of the process). Opaque; at most 64 bytes while idle.

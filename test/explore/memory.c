@@ -206,9 +206,9 @@ static void exposure(void) {
   MPI_Group_free(&group);
 }
 
-/* Rank 1 looks once whether the first part has come. 2. */
+/* Rank 1 looks twice whether the first part has come, which stays. 3. */
 static void parts(void) {
-  int values[2] = {1, 2}, flag = -1;
+  int values[2] = {1, 2}, flag = -1, again = -1;
   MPI_Request request;
   make(1);
   if (me == 0) {
@@ -220,7 +220,8 @@ static void parts(void) {
     MPI_Precv_init(values, 2, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
     MPI_Start(&request);
     MPI_Parrived(request, 0, &flag);
-    printf("%d\n", flag);
+    MPI_Parrived(request, 0, &again);
+    printf("%d%d\n", flag, again);
   }
   if (me < 2) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);

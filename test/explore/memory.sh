@@ -34,7 +34,8 @@ grep -q "deadlock: ranks wait for ever" out || fail "the deadlock of locks"
 run 86 -replay memory-1.witness
 explored 0 1 2 ordered
 explored 0 2 3 exposure
-explored 86 2 2 parts
-outputs 2
+explored 86 3 2 parts
+outputs 3
+if grep -q "^fgmpi:   10" out; then fail "a part that has come is gone"; fi
 no_folder_left
 echo "all numbers are right"

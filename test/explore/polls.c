@@ -187,6 +187,123 @@ static void test_lists(void) {
   if (!every) MPI_Waitall(2, requests, statuses);
 }
 
+/* What MPI_Request_get_status has found the next test finds, too; in the next round of a persistent receive it may fail again.
+   3 a round. */
+static void status_then_test(void) {
+  int first, second;
+  for (int round = 0; me == 1 && round < 2; ++round) send_me(0, 0);
+  if (me > 0) return;
+  MPI_Recv_init(values, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, requests);
+  for (int round = 0; round < 2; ++round) {
+    MPI_Start(requests);
+    MPI_Request_get_status(requests[0], &first, MPI_STATUS_IGNORE);
+    MPI_Test(requests, &second, MPI_STATUS_IGNORE);
+    printf("%d%d ", first, second);
+    if (!second) MPI_Wait(requests, MPI_STATUS_IGNORE);
+  }
+  printf("\n");
+  MPI_Request_free(requests);
+}
+
+/* What MPI_Iprobe has seen MPI_Improbe sees, too. 3. */
+static void probe_twice(void) {
+  int first, second, value;
+  MPI_Message message;
+  if (me == 1) send_me(0, 0);
+  if (me > 0) return;
+  MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &first, MPI_STATUS_IGNORE);
+  MPI_Improbe(1, 0, MPI_COMM_WORLD, &second, &message, MPI_STATUS_IGNORE);
+  printf("%d%d\n", first, second);
+  if (second)
+    MPI_Mrecv(&value, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+  else
+    MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* MPI_Testsome once over two messages: none, one of them, both. 4. */
+static void testsome(void) {
+  int n, indices[kMost];
+  if (me > 0) return send_me(0, 0);
+  start(0, 1);
+  start(1, 2);
+  MPI_Testsome(2, requests, &n, indices, statuses);
+  for (int i = 0; i < n; ++i) printf("%d", indices[i]);
+  printf(".\n");
+  MPI_Waitall(2, requests, statuses);
+}
+
+/* One test of a communicator in the making, and of a write to a file. 2 each. */
+static void idup(void) {
+  MPI_Comm made;
+  int flag;
+  MPI_Comm_idup(MPI_COMM_WORLD, &made, requests);
+  if (me == 0) {
+    MPI_Test(requests, &flag, MPI_STATUS_IGNORE);
+    printf("%d\n", flag);
+  }
+  MPI_Wait(requests, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&made);
+}
+
+static void iwrite(void) {
+  MPI_File file;
+  int flag;
+  if (me > 0) return;
+  MPI_File_open(MPI_COMM_SELF, "data", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  MPI_File_iwrite_at(file, 0, &me, 1, MPI_INT, requests);
+  MPI_Test(requests, &flag, MPI_STATUS_IGNORE);
+  printf("%d\n", flag);
+  MPI_Wait(requests, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+}
+
+static int query(void* state, MPI_Status* status) {
+  (void)state;
+  MPI_Status_set_elements(status, MPI_INT, 0);
+  MPI_Status_set_cancelled(status, 0);
+  return MPI_SUCCESS;
+}
+static int release(void* state) {
+  (void)state;
+  return MPI_SUCCESS;
+}
+static int cancel(void* state, int complete) {
+  (void)state;
+  (void)complete;
+  return MPI_SUCCESS;
+}
+
+/* What the program itself has completed a test finds. 1. */
+static void generalized(void) {
+  int flag;
+  MPI_Grequest_start(query, release, cancel, NULL, requests);
+  MPI_Grequest_complete(requests[0]);
+  MPI_Test(requests, &flag, MPI_STATUS_IGNORE);
+  if (!flag) exit(3);
+}
+
+/* Of a message and a request that is complete when it has been polled twice: either first, or the message in a later look. 3. */
+static int polls;
+static int poll_twice(void* state, MPI_Status* status) {
+  (void)status;
+  if (++polls == 2) MPI_Grequest_complete(*(MPI_Request*)state);
+  return MPI_SUCCESS;
+}
+static void polled(void) {
+  int index;
+  static MPI_Request own;
+  if (me == 1) send_me(0, 0);
+  if (me > 0) return;
+  MPIX_Grequest_start(query, release, cancel, poll_twice, NULL, &own, &own);
+  start(0, 1);
+  requests[1] = own;
+  for (int i = 0; i < 2; ++i) {
+    MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+    printf("%d", index);
+  }
+  printf("\n");
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
@@ -207,7 +324,14 @@ int main(int argc, char** argv) {
                   {"waitany", waitany},
                   {"waitsome", waitsome},
                   {"waitany_late", waitany_late},
-                  {"test_lists", test_lists}};
+                  {"test_lists", test_lists},
+                  {"status_then_test", status_then_test},
+                  {"probe_twice", probe_twice},
+                  {"testsome", testsome},
+                  {"idup", idup},
+                  {"iwrite", iwrite},
+                  {"generalized", generalized},
+                  {"polled", polled}};
   for (size_t i = 0; i < sizeof programs / sizeof programs[0]; ++i)
     if (argc > 1 && !strcmp(argv[1], programs[i].name)) programs[i].run();
   MPI_Finalize();

@@ -24,5 +24,16 @@ explored 86 75 5 waitsome
 explored 86 2 4 waitany_late
 explored 86 6 3 test_lists
 run 0 -replay polls-6.witness
+# absent LINE: no execution has printed it.
+absent() { if grep -qE "^fgmpi:   $1\$" out; then fail "there is an output $1"; fi; }
+explored 86 9 2 status_then_test
+absent '([01]{2} )?10 .*'
+explored 86 3 2 probe_twice
+absent 10
+explored 86 4 3 testsome
+explored 86 2 2 idup
+explored 86 2 2 iwrite
+explored 0 1 2 generalized
+explored 86 3 2 polled
 no_folder_left
 echo "all numbers are right"
