@@ -19,6 +19,7 @@
 #include "base/fields.h"
 #include "base/strings.h"
 #include "explore/channel.h"
+#include "explore/files.h"
 #include "explore/matcher.h"
 #include "explore/witness.h"
 #include "privatize/privatize.h"
@@ -53,10 +54,12 @@ bool has_threads() {
 
 class Agent final : public Chooser {
  public:
-  explicit Agent(std::string folder) : folder_(std::move(folder)) {}
+  Agent(std::string folder, Patterns files)
+      : folder_(std::move(folder)), files_(std::move(files)) {}
 
   /// Serves as the first starting point; returns in executions.
   void begin() {
+    if (!files_.empty()) make_surroundings(folder_);
     say_hello(0);
     serve();
   }
@@ -105,7 +108,7 @@ class Agent final : public Chooser {
         case Word::kTake:
           return in.get<uint32_t>();
         case Word::kKeep:
-          if (has_threads()) {
+          if (has_threads() || !files_.empty()) {
             send(begin_word(Word::kUnable));
             break;
           }
@@ -152,8 +155,18 @@ class Agent final : public Chooser {
     privatize::go_on_after_fork();
     own_output(STDOUT_FILENO, folder_ + format("/out-%d", getpid()));
     own_output(STDERR_FILENO, folder_ + format("/err-%d", getpid()));
+    if (!files_.empty()) move_to_private_folder();
     say_hello(execution);
     return true;
+  }
+
+  void move_to_private_folder() {
+    const std::filesystem::path own = private_folder(folder_, getpid());
+    std::error_code failed;
+    if (make_private(std::filesystem::current_path(failed), own, files_) && chdir(own.c_str()) == 0)
+      return;
+    std::fprintf(stderr, "fgmpi: explore: %s: %s\n", own.c_str(), std::strerror(errno));
+    end_quietly(1);
   }
 
   /// A starting point's life. Returns in executions.
@@ -184,6 +197,8 @@ class Agent final : public Chooser {
   }
 
   const std::string folder_;
+  const Patterns
+      files_;  ///< what executions have of their own; such executions are forked before the program begins
   int fd_ = -1;
   uint32_t execution_ = 0;
   bool limit_told_ = false, traced_ = false;
@@ -240,13 +255,15 @@ bool is_active() { return g_chooser; }
 void begin() {
   if (const char* witness = environment::text(environment::kWitness)) begin_replay(witness);
   if (const char* folder = environment::text(environment::kExploreFolder)) {
-    auto* agent = new Agent(folder);
+    const char* files = environment::text(environment::kExploreFiles);
+    auto* agent = new Agent(folder, read_patterns(files ? files : ""));
     g_chooser = agent;
     agent->begin();
   }
   // Programs that this one executes have no part in it.
   environment::unset(environment::kWitness);
   environment::unset(environment::kExploreFolder);
+  environment::unset(environment::kExploreFiles);
 }
 
 void take_over_messages(unsigned ranks) {

@@ -7,7 +7,8 @@
 //                         kPast: EventSet                  what had to happen before the event chosen last
 //                         kRace: event 4, early 1, by 4, EventSet  Race
 //                         kMatch: sender 4, Choice         as Chooser::tell_match(), in an execution that is traced
-//                         kUnable                          as an answer to kKeep: it has threads, which a fork would lose
+//                         kUnable                          as an answer to kKeep: it has threads, which a fork would lose, or files of
+//                                                          its own, which it would share
 //                         kReaped: pid 4, status 4         as waitpid() gives it
 //                         kLimit                           not everything that is possible is among the choices
 //                         kRedundant                       this execution leads to nothing that others do not show

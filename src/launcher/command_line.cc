@@ -135,6 +135,9 @@ class Parser {
     if (plan->report.any()) FGMPI_TRY(set_up_report(plan));
     if (!plan->replay.empty()) return set_up_replay(plan);
     if (plan->explore.wanted) return set_up_exploration(plan);
+    if (!plan->explore.files.empty())
+      return error(MPI_ERR_ARG, "-explore-files %s: allowed with -explore and -fuzz",
+                   plan->explore.files[0].c_str());
     for (auto& s : sections_)
       if (setting_.inspect)
         FGMPI_TRY(setting_.inspect(s.program, ranks_each(s), s.ranks == 0, &s.options));
@@ -206,6 +209,7 @@ class Parser {
     if (name == "replay") return replay(plan);
     if (name == "fuzz") return fuzzing(plan);
     if (name == "resume") return resuming(plan);
+    if (name == "explore-files") return files_to_compare(plan);
     if (name == "explore" || name.starts_with("explore=")) return exploration(name, plan);
     if (name == "info" || name == "configfile") programless_ = true;
     return pass_on(name, s);
@@ -252,6 +256,14 @@ class Parser {
     return {};
   }
 
+  /// -explore-files GLOB, as often as wanted.
+  Status files_to_compare(Plan* plan) {
+    const std::string& option = words_[at_++];
+    if (at_ == words_.size()) return missing(option);
+    plan->explore.files.push_back(words_[at_++]);
+    return {};
+  }
+
   /// -fuzz N; with -explore=60s, too: for so long at most.
   Status fuzzing(Plan* plan) {
     const std::string& option = words_[at_++];
@@ -290,7 +302,7 @@ class Parser {
   Status set_up_replay(Plan* plan) {
     const Section& s = sections_[0];
     if (sections_.size() > 1 || s.processes || s.nfg || s.ranks || !s.options.empty() ||
-        plan->explore.wanted)
+        plan->explore.wanted || !plan->explore.files.empty())
       return error(MPI_ERR_ARG,
                    "-replay %s: allowed beside it are -check=KIND,..., -check-report and one "
                    "command; the witness says the rest",
@@ -302,7 +314,7 @@ class Parser {
   /// -resume: the file says what there was beside -explore.
   static Status check_alone(const Section& s, const Plan& plan) {
     if (!s.program.empty() || s.processes || s.nfg || s.ranks || !s.options.empty() ||
-        plan.explore.seeds)
+        plan.explore.seeds || !plan.explore.files.empty())
       return error(MPI_ERR_ARG,
                    "-resume %s: allowed beside it are -explore=60s, -explore=10000 and "
                    "-check=KIND,...; the file says the rest",

@@ -46,6 +46,7 @@ struct Plan {
     int64_t seeds = 0;                    ///< -fuzz
     int64_t ranks = 0;                    ///< all in one process
     Words program;
+    Words files;                                                 ///< -explore-files
     std::vector<std::pair<std::string, std::string>> variables;  ///< set for it only
   } explore;
   std::string replay;    ///< -replay: the witness

@@ -56,6 +56,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -progress         shows on the terminal how far the job is
   -explore          tries all orders that make a difference, with all ranks in one process: docs/exploring.md
   -explore=60s      for so long; -explore=10000: so many executions
+  -explore-files F  files that executions leave are compared, too: a name with * and ?; each execution has its own
   -resume FILE      goes on with an exploration that its bound or Ctrl-C has cut
   -fuzz N           N executions in orders that are drawn, rare ones more often; findings and witnesses as of -explore
   -replay FILE      repeats an execution that -explore has left a witness of; "-replay FILE gdb --args program" in gdb
@@ -134,7 +135,13 @@ int explore(const Plan& plan, const std::string& folder) {
   fgmpi::explore::Program program;
   program.words = plan.explore.program;
   program.variables = plan.explore.variables;
+  program.files = plan.explore.files;
   program.ranks = static_cast<uint32_t>(plan.explore.ranks);
+  for (const std::string& pattern : program.files)
+    if (const fgmpi::Status good = fgmpi::explore::check_pattern(pattern); !good.ok()) {
+      std::fprintf(stderr, "mpiexec: %s\n", good.what().c_str());
+      return 1;
+    }
   if (!plan.explore.resumed.empty()) {
     program = {};
     const fgmpi::Status read = fgmpi::explore::read_saved(plan.explore.resumed, &program);

@@ -76,6 +76,8 @@ Status Explorer::start_program() {
   setpgid(0, 0);
   for (const auto& [name, value] : program_.variables)
     environment::set(name.c_str(), value.c_str());
+  if (!program_.files.empty())
+    environment::set(environment::kExploreFiles, text_of(program_.files).c_str());
   const int nothing = open("/dev/null", O_RDWR);
   dup2(nothing, STDIN_FILENO);
   const int output = open((folder_ + "/first").c_str(), O_RDWR | O_CREAT | O_APPEND, 0600);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "explore/files.h"
 
 namespace fgmpi::explore {
 
@@ -18,6 +19,7 @@ struct Program {
   std::vector<std::string> words;                              ///< the program and its arguments
   std::vector<std::pair<std::string, std::string>> variables;  ///< set for it only
   uint32_t ranks = 1;
+  Patterns files;  ///< those that are compared (explore/files.h)
 };
 
 /// The file in which an exploration that has not come to its end is kept, by the name of its program.

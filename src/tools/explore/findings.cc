@@ -48,6 +48,20 @@ std::string tail_of(const std::string& text) {
   return tail;
 }
 
+/// Leaves the end of a text that is not shown whole.
+void shorten(std::string* text) {
+  constexpr size_t kMost = 2000;
+  if (text->size() > kMost) text->erase(0, text->size() - kMost);
+}
+
+/// The last lines that it has printed, and those of its files.
+std::string text_of_output(const Shown& shown) {
+  std::string text = tail_of(shown.output_text);
+  for (const FileLeft& file : shown.files)
+    text += "fgmpi:   file " + escaped(file.name) + ":\n" + tail_of(file.text);
+  return text;
+}
+
 std::string words_of_count(uint64_t n, uint64_t all) {
   return format("in %llu of %llu execution%s", static_cast<unsigned long long>(n),
                 static_cast<unsigned long long>(all), all == 1 ? "" : "s");
@@ -72,7 +86,8 @@ bool Findings::add(std::map<uint64_t, Example>* to, uint64_t key, const Ending& 
   e.shown = shown;
   e.forced = ending.forced;
   constexpr size_t kKept = 32;  // texts of more outputs are shown nowhere
-  if (to->size() > kKept) e.shown.output_text.clear(), e.shown.errors.clear();
+  if (to->size() > kKept)
+    e.shown.output_text.clear(), e.shown.errors.clear(), e.shown.files.clear();
   return true;
 }
 
@@ -97,6 +112,11 @@ Shown Findings::look(const Ending& ending) {
   if (ending.status == 0 && !ending.stuck) {
     for (const std::string& line : sorted_lines(shown.output_text))
       shown.output = hash_text(line, shown.output + 1);
+    if (!files_.empty()) shown.files = files_left(private_folder(folder_, pid), files_);
+    for (FileLeft& file : shown.files) {
+      shown.output = hash_text(file.text, mix(shown.output, hash_text(file.name)));
+      shorten(&file.text);
+    }
     shown.output += shown.output == 0;
   }
   return shown;
@@ -142,6 +162,7 @@ void Findings::forget(pid_t pid) {
   std::filesystem::remove(output_path(folder_, "out", pid), ignored);
   std::filesystem::remove(output_path(folder_, "err", pid), ignored);
   std::filesystem::remove(findings::spool_path(folder_, pid), ignored);
+  if (!files_.empty()) std::filesystem::remove_all(private_folder(folder_, pid), ignored);
 }
 
 namespace {
@@ -153,6 +174,11 @@ void append_examples(Bytes* out, const std::map<uint64_t, Example>& examples) {
     fgmpi::append(out, e.shown.finding);
     fgmpi::append(out, e.shown.output);
     append_text(out, e.shown.output_text);
+    fgmpi::append(out, static_cast<uint32_t>(e.shown.files.size()));
+    for (const FileLeft& file : e.shown.files) {
+      append_text(out, file.name);
+      append_text(out, file.text);
+    }
     append_text(out, e.text);
     fgmpi::append(out, e.executions);
     fgmpi::append(out, static_cast<uint32_t>(e.forced.size()));
@@ -169,6 +195,10 @@ void read_examples(FieldReader* in, std::map<uint64_t, Example>* out) {
     e.shown.finding = in->get<uint64_t>();
     e.shown.output = in->get<uint64_t>();
     e.shown.output_text = in->get_text();
+    for (auto files = in->get<uint32_t>(); files > 0 && !in->failed(); --files) {
+      std::string name(in->get_text());
+      e.shown.files.push_back({std::move(name), std::string(in->get_text())});
+    }
     e.text = in->get_text();
     e.executions = in->get<uint64_t>();
     for (auto forced = in->get<uint32_t>(); forced > 0 && !in->failed(); --forced) {
@@ -220,11 +250,12 @@ std::string Findings::report(const std::string& prefix, const Witness& program) 
     write(s.text.substr(0, s.text.find('\n')), s);
   }
   if (outputs_.size() < 2) return text;
-  text +=
-      format("fgmpi: explore: outputs: %zu different outputs; the order of lines does not count\n",
-             outputs_.size());
+  text += format(
+      "fgmpi: explore: outputs: %zu different outputs%s; the order of %slines does not count\n",
+      outputs_.size(), files_.empty() ? "" : ", files of the program among them",
+      files_.empty() ? "" : "printed ");
   for (const auto& [digest, output] : outputs_) {
-    text += "fgmpi:   " + output.text + ":\n" + tail_of(output.shown.output_text);
+    text += "fgmpi:   " + output.text + ":\n" + text_of_output(output.shown);
     write(output.text, output);
     if (number >= 20) {
       text += "fgmpi:   and others\n";

@@ -12,6 +12,7 @@
 
 #include "base/fields.h"
 #include "explore/channel.h"
+#include "explore/files.h"
 #include "explore/witness.h"
 #include "tools/findings/report.h"
 
@@ -30,6 +31,7 @@ struct Shown {
   uint64_t finding = 0;  ///< a key; 0: nothing
   uint64_t output = 0;   ///< a digest; 0: it did not end well
   std::string output_text, errors;
+  std::vector<FileLeft> files;               ///< that are compared, with the ends of their texts
   std::shared_ptr<findings::Report> report;  ///< nullptr: the checker has found nothing
 };
 
@@ -44,7 +46,8 @@ struct Example {
 
 class Findings {
  public:
-  explicit Findings(std::string folder) : folder_(std::move(folder)) {}
+  Findings(std::string folder, Patterns files)
+      : folder_(std::move(folder)), files_(std::move(files)) {}
   /// Reads what the execution has left, and removes its files of output unless they are shown later.
   void take(const Ending& ending);
   /// The same without counting it.
@@ -71,6 +74,7 @@ class Findings {
                   const Shown& shown);
 
   std::string folder_;
+  Patterns files_;
   uint64_t executions_ = 0;
   std::map<uint64_t, Example> shown_;  ///< by key
   std::vector<uint64_t> order_;

@@ -1,6 +1,6 @@
 // The file of an exploration that goes on later:
 //
-//   | kSavedHead | sizeof(Choice) 4 | ranks 4 | words | variables | executions cut 8 | covered 8 | Tree | Findings |
+//   | kSavedHead | sizeof(Choice) 4 | ranks 4 | words | variables | files | executions cut 8 | covered 8 | Tree | Findings |
 //
 // as base/fields.h puts them; for the build that has written it.
 #include <mpi.h>
@@ -16,7 +16,7 @@
 namespace fgmpi::explore {
 namespace {
 
-constexpr std::string_view kSavedHead = "fgmpi-exploration 1\n";
+constexpr std::string_view kSavedHead = "fgmpi-exploration 2\n";
 
 void append_program(Bytes* out, const Program& program) {
   append_text(out, kSavedHead);
@@ -29,6 +29,7 @@ void append_program(Bytes* out, const Program& program) {
     append_text(out, name);
     append_text(out, value);
   }
+  append_text(out, text_of(program.files));
 }
 
 bool read_program(FieldReader* in, Program* out) {
@@ -40,6 +41,7 @@ bool read_program(FieldReader* in, Program* out) {
     std::string name(in->get_text());
     out->variables.emplace_back(std::move(name), std::string(in->get_text()));
   }
+  out->files = read_patterns(std::string(in->get_text()));
   return !in->failed() && out->ranks > 0 && !out->words.empty();
 }
 

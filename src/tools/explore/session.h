@@ -65,7 +65,10 @@ using ExecutionRef = std::shared_ptr<Execution>;
 class Explorer {
  public:
   Explorer(const Program& program, const Bounds& bounds, std::string folder)
-      : program_(program), bounds_(bounds), folder_(std::move(folder)), findings_(folder_) {}
+      : program_(program),
+        bounds_(bounds),
+        folder_(std::move(folder)),
+        findings_(folder_, program.files) {}
   ~Explorer();
   Status run(int* exit_status);
 
