@@ -78,7 +78,7 @@ def stencil_page(path, size, processes, between):
     expect(calls["MPI_Isend"] == [sent, sent * BYTES], f"MPI_Isend: {calls}")
     expect(calls["MPI_Allreduce"] == [STEPS * size, STEPS * size * 8], f"MPI_Allreduce: {calls}")
     expect(calls["MPI_Waitall"][0] == STEPS * size, f"MPI_Waitall: {calls}")
-    expect(data["ways"] == [[sent - between, (sent - between) * BYTES], [between, between * BYTES], [0, 0]], f"ways: {data['ways']}")
+    expect(data["ways"] == [[sent - between, (sent - between) * BYTES], [between, between * BYTES], [0, 0], [0, 0]], f"ways: {data['ways']}")
     world = data["families"][0]
     expect(world["collectives"] == (STEPS + 1) * size and world["bytes"] == STEPS * size * 8 and world["made"] == 1, f"world: {world}")
     runs = {row[0]: (row[1], row[2], sum(int(n.replace(",", "")) for n in re.findall(r" ([\d,]+)", row[4]))) for row in world["by"]}
@@ -183,6 +183,26 @@ def bad_program():
         expect(words in text, f"bad: {words}", text)
 
 
+def transfers(work, processes, ranks):
+    """One-sided operations: how many, how many bytes, from whom to whom; and bytes of files."""
+    page, size = os.path.join(work, "page.html"), processes * ranks
+    text = run("-summary", "-report", page, "-n", str(processes), "-nfg", str(ranks), f"{FOLDER}/transfers", f"{work}/data")
+    data = read_page(page)
+    os.unlink(page)
+    os.unlink(f"{work}/data")
+    sent = [size * 9, size * (5 * 24 + 3 * 16 + 8)]
+    expect(data["ways"][3] == sent and f"one-sided: {sent[0]:,} operations" in text, f"one-sided {processes} x {ranks}: {data['ways']}", text)
+    expect(data["files"][:2] == [size * 32, size * 64], f"files {processes} x {ranks}: {data['files']}")
+    shift, wanted = data["matrix"]["shift"], {}
+    for rank in range(size):
+        for to, operations, bytes_ in ((rank + 1) % size, 8, 5 * 24 + 3 * 16), (size - 1, 1, 8):
+            sums = wanted.setdefault((rank >> shift, to >> shift), [0, 0])
+            sums[0] += operations
+            sums[1] += bytes_
+    cells = [data["matrix"]["cells"][i : i + 5] for i in range(0, len(data["matrix"]["cells"]), 5)]
+    expect({tuple(c[:2]): c[3:] for c in cells if c[2] == 3} == wanted, f"one-sided {processes} x {ranks}: the matrix")
+
+
 def refusals():
     for words, line in [(("-report", "a.txt"), "ends in .html"), (("-report", "/nowhere/a.html"), "cannot be written"),
                         (("-summary", "-check"), "allowed is one of them")]:
@@ -203,6 +223,8 @@ def main():
         waits_of_a_job(scratch)
         on_a_terminal()
         algorithms(scratch)
+        for processes, ranks in [(1, 4), (4, 1), (2, 64), (2, 5000)]:
+            transfers(scratch, processes, ranks)
         bad_program()
         refusals()
         left = os.listdir(scratch)

@@ -2,7 +2,7 @@
 // they are there whichever way the process ends, and so that others can read them while it runs.
 //
 //   FOLDER/report-HOST-PID
-//   | Header, 4 KiB | modules | sites | communicators | collectives | columns | rows | ranks x 1,024 B |
+//   | Header, 4 KiB | modules | sites | communicators | collectives | one-sided | columns | rows | ranks x 1,024 B |
 //
 // Who writes: the threads of a rank its own record's counts (recorder.h), the process's sampler all times (sampler.cc). Two
 // threads never write the same word, but that threads of one rank (MPI_THREAD_MULTIPLE) may lose a count among them. Readers
@@ -157,6 +157,14 @@ inline CollectiveRecord* collective_place(CollectiveRecord* all, int family, int
                    kCollectives;
 }
 
+/// One-sided operations of ranks of the process, by the ranks that the bytes go from and to, or 2^Header::remote_shift of
+/// each. In an open hash table; no place is free once they are kRemotes * 3 / 4.
+struct RemoteRecord {
+  uint32_t from_and_one, to;  ///< 0: not in use
+  uint64_t operations, bytes;
+};
+inline constexpr uint32_t kRemotes = 2048;
+
 /// Time in calls from one place, of all ranks of the process.
 struct SiteRecord {
   uint64_t site;
@@ -202,6 +210,7 @@ struct Header {
   uint64_t program_cpu_ns;               ///< processor time in the program's own code
   uint64_t cpu_ns;                       ///< processor time of the process
   uint64_t rss, rss_most;                ///< bytes
+  uint64_t rss_first;                    ///< when the first rank came back from MPI_Init
   uint64_t unexpected_most;              ///< bytes of messages that had come before their receives
   // The longest time that a rank ran without a call of MPI while others of the process could have run.
   uint64_t stretch_ns, stretch_site;
@@ -213,8 +222,10 @@ struct Header {
   uint64_t column_ns;      ///< of one
   uint32_t columns, rows;  ///< in use; rows of kColumns each
   uint32_t modules;
-  uint16_t slots[kCallCells];  ///< number of the call of each CallCell, and 1
-  uint64_t modules_at, sites_at, families_at, collectives_at, columns_at, rows_at, ranks_at, size;
+  uint32_t remotes, remote_shift;  ///< records in use
+  uint16_t slots[kCallCells];      ///< number of the call of each CallCell, and 1
+  uint64_t modules_at, sites_at, families_at, collectives_at, remotes_at, columns_at, rows_at,
+      ranks_at, size;
   char host[64];
   char error[256];
 };
@@ -234,6 +245,7 @@ inline void lay_out(Header* h) {
   h->sites_at = next(sizeof(SiteRecord) * kSites);
   h->families_at = next(sizeof(FamilyRecord) * kFamilies);
   h->collectives_at = next(sizeof(CollectiveRecord) * kCollectives);
+  h->remotes_at = next(sizeof(RemoteRecord) * kRemotes);
   h->columns_at = next(sizeof(Column) * kColumns);
   h->rows_at = next(static_cast<size_t>(h->rows) * kColumns);
   h->ranks_at = next(sizeof(RankRecord) * static_cast<size_t>(h->ranks));

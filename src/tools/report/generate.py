@@ -36,7 +36,7 @@ ANY_ENDS_IT = re.compile(r"^MPI_(Wait|Test)(any|some)")
 SEND = re.compile(r"^MPI_([BSR]?[Ss]end|I[bsr]?send|Isendrecv\w*|Sendrecv\w*)(_c)?$")
 KEPT_SEND = re.compile(r"^MPI_[BSR]?[Ss]end_init(_c)?$")
 KEPT = re.compile(r"^MPI_\w+_init(_c)?$")
-ALSO = """Comm_rank Comm_size Comm_test_inter Comm_get_parent Type_size_x Query_thread""".split()
+ALSO = """Comm_rank Comm_size Comm_test_inter Comm_get_parent Type_size_x Query_thread Comm_group Group_translate_ranks Group_free""".split()
 
 
 def wrapped(call, function):
@@ -90,6 +90,13 @@ def counts(call):
         before.append("scope.completes(*request);")
     if call.topic in ("rma", "file") and bytes_of(call) != "0":
         before.append(f"scope.moves({bytes_of(call)});")
+    if {"target_rank", "win"} <= names and bytes_of(call) != "0":
+        fetches = "true" if re.match(r"R?get(_c)?$", call.name, re.I) else "false"
+        before.append(f"scope.reaches(win, target_rank, {bytes_of(call)}, {fetches});")
+    if call.topic == "rma" and {"comm", "win"} <= names:
+        after.append("scope.made_win(comm, *win);")
+    if call.name == "Win_free":
+        before.append("scope.frees_win(*win);")
     if call.name == "Start":
         before.append("scope.starts(1, request);")
     if call.name == "Startall":

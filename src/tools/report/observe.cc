@@ -43,6 +43,15 @@ class Observer {
            std::string advice) {
     list_.push_back({seconds, share, std::move(title), std::move(detail), std::move(advice)});
   }
+  /// Of a second that a process wanted to compute in, what other programs of the machine left to it.
+  double processor_share() const {
+    double wanted = 0, got = 0;
+    for (const ProcessFile& p : run_.processes) {
+      wanted += static_cast<double>(p.header().program_ns);
+      got += static_cast<double>(p.header().program_cpu_ns);
+    }
+    return wanted > 0 ? std::min(got / wanted, 1.0) : 1;
+  }
   double all_time() const { return std::max(run_.seconds * run_.world_size, 1e-9); }
   /// The place where a rank spent most time in calls: " (MPI_Recv at a.c:3 (main))" or "".
   std::string at_of(int32_t rank) const {
@@ -140,7 +149,8 @@ class Observer {
     double sum = 0;
     for (double b : busy) sum += b;
     const double mean = sum / static_cast<double>(busy.size());
-    if (*worst < 1.2 * mean || *worst - mean < kWorthwhile * run_.seconds) return false;
+    if (*worst < 1.2 * mean || *worst - mean < kWorthwhile * run_.seconds * processor_share())
+      return false;
     const Header& h = run_.processes[static_cast<size_t>(worst - busy.begin())].header();
     const double lost = (*worst - mean) * static_cast<double>(busy.size());
     add(lost, (*worst - mean) / std::max(run_.seconds, 1e-9),
@@ -162,7 +172,9 @@ class Observer {
     double sum = 0;
     for (const RankSum& r : run_.ranks) sum += r.cpu;
     const double mean = sum / static_cast<double>(run_.ranks.size());
-    if (worst->cpu < 1.5 * mean || worst->cpu - mean < 4 * kWorthwhile * run_.seconds) return;
+    if (worst->cpu < 1.5 * mean ||
+        worst->cpu - mean < 4 * kWorthwhile * run_.seconds * processor_share())
+      return;
     const auto rank = static_cast<int32_t>(worst - run_.ranks.begin());
     add(worst->cpu - mean, (worst->cpu - mean) / std::max(run_.seconds, 1e-9) * 0.2,
         format("Imbalance: rank %d computes %.1f times as long as the average rank", rank,
@@ -273,7 +285,9 @@ class Observer {
     if (received == 0 || run_.world_size < 3) return;
     std::set<uint32_t> senders;
     for (const auto& [key, flow] : run_.matrix)
-      if (key.to == static_cast<uint32_t>(takers[0]) >> run_.matrix_shift) senders.insert(key.from);
+      if (key.way != FlowKey::kOneSided &&
+          key.to == static_cast<uint32_t>(takers[0]) >> run_.matrix_shift)
+        senders.insert(key.from);
     if (senders.size() < 2) return;
     add(0, 0.001,
         format("Races: %s receives from MPI_ANY_SOURCE could have taken another rank's message",

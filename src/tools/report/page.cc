@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t kMostBins = 400, kMostPlaces = 20, kMostWaited = 10, kMostFindings = 12;
 constexpr size_t kMostProcesses = 500, kMostGroups = 20, kSlices = 256, kHistogram = 40;
+constexpr ptrdiff_t kMostLines = 8;  ///< as many colours are told apart
 
 // ---- JSON ----------------------------------------------------------------------------------------------------------
 
@@ -59,7 +60,9 @@ class Page {
            ",\n\"ranks\":" + bins() + ",\n\"histogram\":" + histogram() +
            ",\n\"worst\":" + worst() + ",\n\"calls\":" + calls() + ",\n\"places\":" + places() +
            ",\n\"processes\":" + processes() + ",\n\"ways\":" + ways() +
-           ",\n\"matrix\":" + matrix() + ",\n\"waited\":" + waited() +
+           ",\n\"matrix\":" + matrix() + ",\n\"waited\":" + waited() + ",\n\"files\":[" +
+           json(run_.file_read) + "," + json(run_.file_written) + "," +
+           json(to_seconds(run_.file_ns)) + "," + json(to_seconds(run_.one_sided_ns)) + "]" +
            ",\n\"families\":" + families() + ",\n\"memory\":" + memory() +
            ",\n\"activity\":" + activity() + ",\n\"timeline\":" + timeline() + "}";
   }
@@ -92,6 +95,7 @@ class Page {
                    return "[" + quoted(h.first) + "," + json(h.second.first) + "," +
                           json(h.second.second) + "]";
                  }) +
+           ",\"looks\":" + json(run_.samples) +
            ",\"settings\":" + array(run_.end.settings, [](const auto& s) { return quoted(s); }) +
            ",\"version\":" + quoted(run_.end.version) + ",\"left\":" +
            array(groups,
@@ -222,7 +226,9 @@ class Page {
   }
 
   std::string ways() const {
-    return array(run_.ways,
+    std::vector<Flow> all(run_.ways, run_.ways + kWays);
+    all.push_back(run_.one_sided);
+    return array(all,
                  [](const Flow& w) { return "[" + json(w.messages) + "," + json(w.bytes) + "]"; });
   }
 
@@ -290,17 +296,54 @@ class Page {
       for (size_t i = 0; i < kSlices; ++i)
         if (const Column* c = column_at(p, i)) rss[i] += uint64_t{c->rss_kib} << 10;
     return "{\"rss\":" + array(rss, [](uint64_t v) { return json(v); }) +
-           ",\"text\":" + quoted(memory_words()) + "}";
+           ",\"each\":" + memory_of_processes() + ",\"stacks\":" + stacks() +
+           ",\"text\":" + array(memory_words(), [](const auto& s) { return quoted(s); }) + "}";
   }
 
-  std::string memory_words() const {
-    if (run_.processes.empty()) return "";
-    const double each = static_cast<double>(run_.rss_most) / std::max(run_.world_size, 1);
-    std::string text = "At most " + bytes_words(static_cast<double>(run_.rss_most)) + " in all, " +
-                       bytes_words(each) +
-                       " a rank with its share of its process. Messages that had come "
-                       "before their receives took at most " +
-                       bytes_words(static_cast<double>(run_.unexpected_most)) + ".";
+  /// [number, bytes over time] of processes: those with most and least memory, where there are many.
+  std::string memory_of_processes() const {
+    std::vector<const ProcessFile*> order;
+    for (const ProcessFile& p : run_.processes) order.push_back(&p);
+    if (order.size() > size_t{kMostLines}) {
+      std::stable_sort(order.begin(), order.end(), [](const ProcessFile* a, const ProcessFile* b) {
+        return a->header().rss_most > b->header().rss_most;
+      });
+      order.erase(order.begin() + kMostLines / 2, order.end() - kMostLines / 2);
+    }
+    return array(order, [&](const ProcessFile* p) {
+      std::vector<uint64_t> values;
+      for (size_t i = 0; i < kSlices; ++i)
+        if (const Column* c = column_at(*p, i)) values.push_back(uint64_t{c->rss_kib} << 10);
+      return "[" + std::to_string(p->header().process) + "," +
+             array(values, [](uint64_t v) { return json(v); }) + "]";
+    });
+  }
+
+  /// [first rank, how many, bytes of stack that the one with most has written] of bins of ranks.
+  std::string stacks() const {
+    const size_t ranks = run_.ranks.size(), count = std::min(kMostBins, ranks);
+    std::vector<std::string> out;
+    for (size_t bin = 0; bin < count; ++bin) {
+      const size_t first = bin * ranks / count, past = (bin + 1) * ranks / count;
+      uint64_t most = 0;
+      for (size_t i = first; i < past; ++i) most = std::max(most, run_.ranks[i].stack);
+      out.push_back("[" + json(uint64_t{first}) + "," + json(uint64_t{past - first}) + "," +
+                    json(most) + "]");
+    }
+    return array(out, [](const std::string& s) { return s; });
+  }
+
+  std::vector<std::string> memory_words() const {
+    if (run_.processes.empty()) return {};
+    const auto count = static_cast<double>(run_.processes.size());
+    const double ranks = std::max(run_.world_size, 1), most = static_cast<double>(run_.rss_most);
+    const double first = std::min(static_cast<double>(run_.rss_first), most) / count;
+    const double more = (most - first * count) / ranks;
+    std::string text = "At most " + bytes_words(most) + " in all, " + bytes_words(most / ranks) +
+                       " a rank. A process had " + bytes_words(first) +
+                       " when its first rank came back from MPI_Init; each rank added " +
+                       bytes_words(more) + ". Messages that had come before their receives took " +
+                       "at most " + bytes_words(static_cast<double>(run_.unexpected_most)) + ".";
     uint64_t images = 0;
     for (const ProcessFile& p : run_.processes)
       if (p.header().image_count > 1) images += p.header().image_count - 1;
@@ -308,16 +351,27 @@ class Page {
       text += " " + number_words(images) + " ranks have images of the program of their own, " +
               bytes_words(static_cast<double>(run_.processes[0].header().image_stride)) +
               " of address space each; memory is taken only by the pages that they write.";
+    return {text, fit_words(first, more, most / ranks)};
+  }
+
+  /// What would fit: `first` bytes of a process without its ranks, `more` of a rank, `each` of both shared out.
+  static std::string fit_words(double first, double more, double each) {
     std::ifstream in("/proc/meminfo");
     std::string word;
     double kib = 0;
     while (in >> word)
       if (word == "MemAvailable:" && in >> kib) break;
-    if (kib > 0 && each > 0)
-      text += " This machine has " + bytes_words(kib * 1024) + " available: about " +
-              number_words(static_cast<uint64_t>(kib * 1024 / each)) +
-              " ranks like these would fit.";
-    return text;
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    const double there = kib * 1024, start = first * static_cast<double>(processors);
+    if (there <= 0 || each <= 0 || processors <= 0) return "";
+    std::string text = "What would fit: this machine has " + bytes_words(there) +
+                       " available; about " + number_words(static_cast<uint64_t>(there / each)) +
+                       " ranks like these, with as many a process as here";
+    if (more > 0 && there > start)
+      text +=
+          format("; about %s with all of them in %ld processes, one for each processor",
+                 number_words(static_cast<uint64_t>((there - start) / more)).c_str(), processors);
+    return text + ".";
   }
 
   /// Shares in percent of what the threads of all processes did.

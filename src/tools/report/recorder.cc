@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 namespace fgmpi::report {
 
@@ -140,6 +141,79 @@ void start_sends(RankRecord* rank, CallCell* cell, int count, const MPI_Request*
 void forget_send(MPI_Request request) {
   std::lock_guard guard(g_process.lock);
   g_process.kept.erase(request);
+}
+
+// ---- One-sided operations ------------------------------------------------------------------------------------------
+
+namespace {
+
+RemoteRecord* remotes() {
+  return reinterpret_cast<RemoteRecord*>(reinterpret_cast<char*>(g_process.header) +
+                                         g_process.header->remotes_at);
+}
+
+void add_remote(uint32_t from, uint32_t to, uint64_t operations, uint64_t bytes) {
+  Header* h = g_process.header;
+  for (uint32_t at = from * 2654435761u + to * 40503u;; ++at) {
+    RemoteRecord& r = remotes()[at % kRemotes];
+    if (r.from_and_one == 0) {
+      r.to = to;
+      r.from_and_one = from + 1;
+      ++h->remotes;
+    }
+    if (r.from_and_one != from + 1 || r.to != to) continue;
+    r.operations += operations;
+    r.bytes += bytes;
+    return;
+  }
+}
+
+/// Records are for twice as many ranks each from now on.
+void coarsen_remotes() {
+  std::vector<RemoteRecord> old(remotes(), remotes() + kRemotes);
+  std::memset(remotes(), 0, kRemotes * sizeof(RemoteRecord));
+  ++g_process.header->remote_shift;
+  g_process.header->remotes = 0;
+  for (const RemoteRecord& r : old)
+    if (r.from_and_one) add_remote((r.from_and_one - 1) >> 1, r.to >> 1, r.operations, r.bytes);
+}
+
+}  // namespace
+
+void moved(RankRecord* rank, MPI_Win win, int target, uint64_t bytes, bool fetches) {
+  if (rank == &g_nobody || target < 0) return;
+  std::lock_guard guard(g_process.lock);
+  const auto found = g_process.group_of.find(win);
+  if (found != g_process.group_of.end()) {
+    MPI_Group world = MPI_GROUP_NULL;
+    const int in_window = target;
+    g_next.MPI_Comm_group(MPI_COMM_WORLD, &world);
+    g_next.MPI_Group_translate_ranks(found->second, 1, &in_window, world, &target);
+    g_next.MPI_Group_free(&world);
+  }
+  Header* h = g_process.header;
+  if (target < 0 || target >= h->world_size) return;
+  const auto self = static_cast<uint32_t>(h->first_rank + (rank - g_process.ranks));
+  const auto other = static_cast<uint32_t>(target);
+  while (h->remotes >= kRemotes * 3 / 4) coarsen_remotes();
+  add_remote((fetches ? other : self) >> h->remote_shift,
+             (fetches ? self : other) >> h->remote_shift, 1, bytes);
+}
+
+void made_window(MPI_Comm comm, MPI_Win win) {
+  if (comm == MPI_COMM_WORLD) return;
+  MPI_Group group = MPI_GROUP_NULL;
+  if (g_next.MPI_Comm_group(comm, &group) != MPI_SUCCESS) return;
+  std::lock_guard guard(g_process.lock);
+  g_process.group_of[win] = group;
+}
+
+void freed_window(MPI_Win win) {
+  std::lock_guard guard(g_process.lock);
+  const auto found = g_process.group_of.find(win);
+  if (found == g_process.group_of.end()) return;
+  g_next.MPI_Group_free(&found->second);
+  g_process.group_of.erase(found);
 }
 
 // ---- Communicators -------------------------------------------------------------------------------------------------

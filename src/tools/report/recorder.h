@@ -66,6 +66,8 @@ struct Process {
   };
   std::unordered_map<uint64_t, Keyed> family_of_key;  ///< by key_of()
   int families_used = 0;
+  /// Of windows on other communicators than MPI_COMM_WORLD: their groups.
+  std::unordered_map<MPI_Win, MPI_Group> group_of;
 };
 extern Process& g_process;
 
@@ -85,6 +87,10 @@ void took_from_any(RankRecord* rank, MPI_Comm comm, int tag, int source);
 void keep_send(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes);
 void start_sends(RankRecord* rank, CallCell* cell, int count, const MPI_Request* requests);
 void forget_send(MPI_Request request);
+/// A one-sided operation. `fetches`: the bytes go from the target to the rank.
+void moved(RankRecord* rank, MPI_Win win, int target, uint64_t bytes, bool fetches);
+void made_window(MPI_Comm comm, MPI_Win win);
+void freed_window(MPI_Win win);
 /// The record of a collective of a family, nullptr where there is none and none is made, or no room.
 CollectiveRecord* collective_record(uint16_t family, uint16_t call, bool make);
 void count_collective(uint16_t family, uint16_t call, uint64_t bytes);
@@ -189,6 +195,11 @@ class Scope {
   }
   /// One-sided and file operations.
   void moves(uint64_t bytes) { cell_->bytes += bytes; }
+  void reaches(MPI_Win win, int target, uint64_t bytes, bool fetches) {
+    moved(rank_, win, target, bytes, fetches);
+  }
+  void made_win(MPI_Comm comm, MPI_Win win) { made_window(comm, win); }
+  void frees_win(MPI_Win win) { freed_window(win); }
   void starts(int count, const MPI_Request* requests) {
     start_sends(rank_, cell_, count, requests);
   }

@@ -54,7 +54,8 @@ bool ProcessFile::open(const std::string& path) {
   const bool fits = h.magic == kMagic && h.calls == kCallCount &&
                     h.algorithms == counters::kAlgorithms && h.ranks > 0 && h.first_rank >= 0 &&
                     h.world_size >= h.ranks && h.first_rank <= h.world_size - h.ranks &&
-                    h.rows <= kRowsInAll && h.columns <= kColumns && h.modules <= kModules;
+                    h.rows <= kRowsInAll && h.columns <= kColumns && h.modules <= kModules &&
+                    h.remote_shift < 31;
   if (fits) lay_out(&plan);
   if (fits && plan.size <= bytes_ && plan.ranks_at == h.ranks_at && plan.rows_at == h.rows_at)
     return true;
@@ -119,8 +120,11 @@ void Run::sum_up() {
   for (const ProcessFile& p : processes) world_size = std::max(world_size, p.header().world_size);
   ranks.resize(static_cast<size_t>(world_size));
   while ((world_size >> matrix_shift) > 1024) ++matrix_shift;
+  for (const ProcessFile& p : processes)
+    matrix_shift = std::max(matrix_shift, static_cast<int>(p.header().remote_shift));
   for (size_t i = 0; i < processes.size(); ++i) sum_up_process(static_cast<uint16_t>(i));
   coarsen_matrix();
+  sum_up_calls();
   for (Family& f : families)
     if (f.least == INT32_MAX) f.least = 0;
 }
@@ -132,6 +136,7 @@ void Run::sum_up_process(uint16_t number) {
   init_seconds = std::max(init_seconds, to_seconds(h.init_ns - std::min(h.start_ns, h.init_ns)));
   samples = std::max(samples, h.samples);
   rss += h.rss;
+  rss_first += h.rss_first;
   rss_most += h.rss_most;
   unexpected_most += h.unexpected_most;
   cpu_ns += h.cpu_ns;
@@ -145,6 +150,7 @@ void Run::sum_up_process(uint16_t number) {
     time.ns += s.ns;
   }
   add_families(file);
+  add_remotes(file);
 }
 
 void Run::sum_up_rank(uint16_t number, int32_t local) {
@@ -231,6 +237,32 @@ int Run::way_between(const ProcessFile& from, const RankRecord& sender, uint64_t
       past != processes.begin() &&
       std::strncmp(past[-1].header().host, from.header().host, sizeof from.header().host) == 0;
   return same_host ? 1 : 2;
+}
+
+void Run::add_remotes(const ProcessFile& file) {
+  const auto shift = file.header().remote_shift;
+  for (uint32_t i = 0; i < kRemotes; ++i) {
+    const RemoteRecord& r = file.remote(i);
+    if (r.from_and_one == 0) continue;
+    const uint64_t from = uint64_t{r.from_and_one - 1} << shift, to = uint64_t{r.to} << shift;
+    if (std::max(from, to) >= static_cast<uint64_t>(world_size)) continue;
+    Flow& flow = matrix[{static_cast<uint32_t>(from >> matrix_shift),
+                         static_cast<uint32_t>(to >> matrix_shift), FlowKey::kOneSided}];
+    flow.messages += r.operations;
+    flow.bytes += r.bytes;
+    one_sided.messages += r.operations;
+    one_sided.bytes += r.bytes;
+  }
+}
+
+void Run::sum_up_calls() {
+  for (int i = 0; i < kCallCount; ++i) {
+    const std::string name = kCalls[i].name;
+    if (kCalls[i].doing == Doing::kOneSided) one_sided_ns += calls[i].ns;
+    if (kCalls[i].doing != Doing::kFile) continue;
+    file_ns += calls[i].ns;
+    (name.find("write") != name.npos ? file_written : file_read) += calls[i].bytes;
+  }
 }
 
 void Run::coarsen_matrix() {
@@ -347,7 +379,8 @@ std::string algorithms_of(const Family& family, const std::string& collective,
 }
 
 std::string seconds_words(double seconds) {
-  if (seconds >= 100) return format("%.0f s", seconds);
+  if (seconds >= 99.95) return number_words(static_cast<uint64_t>(seconds + 0.5)) + " s";
+  if (seconds <= 0) return "0 s";
   if (seconds >= 1) return format("%.3g s", seconds);
   if (seconds >= 1e-3) return format("%.3g ms", seconds * 1e3);
   return format("%.3g us", seconds * 1e6);

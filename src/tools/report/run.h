@@ -32,6 +32,9 @@ class ProcessFile {
   const CollectiveRecord& collective(int i) const {
     return part<CollectiveRecord>(header_->collectives_at)[i];
   }
+  const RemoteRecord& remote(uint32_t i) const {
+    return part<RemoteRecord>(header_->remotes_at)[i];
+  }
   const SiteRecord& site(int i) const { return part<SiteRecord>(header_->sites_at)[i]; }
   const Column& column(uint32_t i) const { return part<Column>(header_->columns_at)[i]; }
   const uint8_t* row(uint32_t i) const {
@@ -96,6 +99,7 @@ struct RankSum {
 
 /// Messages from block to block of ranks, by their way.
 struct FlowKey {
+  static constexpr int kOneSided = kWays;  ///< beside the ways of messages
   uint32_t from, to;
   int way;
   auto operator<=>(const FlowKey&) const = default;
@@ -135,8 +139,10 @@ class Run {
   std::vector<RankSum> ranks;
   Call calls[kCallCount];
   Flow ways[kWays];
+  Flow one_sided;  ///< operations
+  uint64_t one_sided_ns = 0, file_ns = 0, file_read = 0, file_written = 0;
   uint64_t program_ns = 0, turn_ns = 0, mpi_ns = 0;  ///< of all ranks
-  uint64_t rss = 0, rss_most = 0, unexpected_most = 0, cpu_ns = 0;
+  uint64_t rss = 0, rss_first = 0, rss_most = 0, unexpected_most = 0, cpu_ns = 0;
   std::map<Place, PlaceTime> places;
   std::vector<Family> families;
   int matrix_shift = 0;  ///< a block is 2^shift ranks
@@ -149,6 +155,8 @@ class Run {
   void sum_up_rank(uint16_t number, int32_t local);
   void add_flows(const ProcessFile& file, int32_t local);
   void add_families(const ProcessFile& file);
+  void add_remotes(const ProcessFile& file);
+  void sum_up_calls();
   void coarsen_matrix();
   /// The way of messages between two ranks: by their processes, and what the sender has used.
   int way_between(const ProcessFile& from, const RankRecord& sender, uint64_t to) const;

@@ -63,6 +63,8 @@ class Sampler {
     statm_ = move_descriptor_up(open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
     h_->column_ns = kFirstColumn;
     last_ = now_ns();
+    look_at_process(last_);
+    h_->rss_first = h_->rss;
     last_of_slice_.assign(static_cast<size_t>(slices_), static_cast<uint64_t>(last_));
     ready_of_slice_.resize(static_cast<size_t>(slices_));
     parked_of_slice_.resize(static_cast<size_t>(slices_));
@@ -70,6 +72,7 @@ class Sampler {
 
   /// Looks once; returns how long to wait for the next look. `all`: at every rank, however many there are.
   int64_t look(bool all = false) {
+    stacks_left_ = kStacksRead;
     const int64_t begin = now_ns(), used = own_cpu_ns();
     const auto passed = static_cast<uint64_t>(begin - last_);
     last_ = begin;
@@ -93,7 +96,9 @@ class Sampler {
 
  private:
   /// Ranks of a slice, one of which is looked at each time: the look at all of 50,000 would take milliseconds.
-  static constexpr int32_t kSliceRanks = 2048;
+  static constexpr int32_t kSliceRanks = 256;
+  /// Stacks that are looked at each time, by a system call that takes microseconds.
+  static constexpr int kStacksRead = 2;
   /// Waits that are read at each look, a system call or more for each.
   static constexpr uint32_t kWaitsRead = 16;
 
@@ -125,6 +130,7 @@ class Sampler {
       h_->program_ns += passed;
       h_->program_cpu_ns += cpu_passed_;
       r->cpu_ns += cpu_passed_;
+      r->program_ns += passed;
     } else {
       (idle ? h_->idle_ns : h_->mpi_ns) += passed;
     }
@@ -178,8 +184,12 @@ class Sampler {
     const Doing doing = doing_of(local);
     if (doing == Doing::kNothing) return false;
     if (doing == Doing::kTurn) r->turn_ns += passed;
-    if (doing == Doing::kProgram) r->program_ns += passed;
-    if (r->stack_bytes == 0 || random(kStackLooks) == 0) look_at_stack(local, r);
+    // What runs is seen at every look, not only at those at its slice.
+    if (doing == Doing::kProgram && local != running_) r->program_ns += passed;
+    if (stacks_left_ > 0 && (r->stack_bytes == 0 || random(kStackLooks) == 0)) {
+      --stacks_left_;
+      look_at_stack(local, r);
+    }
     if (doing == Doing::kTurn || doing == Doing::kProgram) return doing == Doing::kTurn;
     const uint32_t now = r->now;
     if (now == 0 || now > kCallCount) return false;
@@ -381,6 +391,7 @@ class Sampler {
   std::vector<uint64_t> last_of_slice_;
   std::vector<uint32_t> ready_of_slice_, parked_of_slice_;
   uint32_t every_ = 1, parked_ = 0;
+  int stacks_left_ = 0;
   Waits waits_;
   unsigned char stack_pages_[16384];
   uint64_t passed_ = 0, cpu_passed_ = 0;

@@ -49,6 +49,19 @@ std::string call_lines(const Run& run) {
   return text;
 }
 
+std::string one_sided_line(const Run& run) {
+  std::string text;
+  if (run.one_sided.messages)
+    text += format("fgmpi:   one-sided: %s operations (%s)\n",
+                   number_words(run.one_sided.messages).c_str(),
+                   bytes_words(static_cast<double>(run.one_sided.bytes)).c_str());
+  if (run.file_read || run.file_written)
+    text += format("fgmpi:   files: %s read, %s written\n",
+                   bytes_words(static_cast<double>(run.file_read)).c_str(),
+                   bytes_words(static_cast<double>(run.file_written)).c_str());
+  return text;
+}
+
 }  // namespace
 
 std::string to_text(const Run& run) {
@@ -73,7 +86,7 @@ std::string to_text(const Run& run) {
              bytes_words(static_cast<double>(run.rss_most)).c_str(),
              bytes_words(static_cast<double>(run.rss_most) / std::max(run.world_size, 1)).c_str(),
              bytes_words(static_cast<double>(run.unexpected_most)).c_str()) +
-      call_lines(run);
+      one_sided_line(run) + call_lines(run);
   const auto observations = observe(run);
   for (size_t i = 0; i < std::min(observations.size(), kMostObservations); ++i)
     text += format("fgmpi:   %zu. ", i + 1) + observations[i].title + "\n";

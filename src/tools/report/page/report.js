@@ -4,12 +4,12 @@ const $ = (id) => document.getElementById(id);
 const DOING = [['nothing', 'not begun, or ended'], ['program', 'in the program'], ['turn', 'waits for its turn'],
   ['message', 'send, receive'], ['completion', 'wait, test, probe'], ['collective', 'collective'], ['onesided', 'one-sided'],
   ['file', 'file'], ['other', 'another call']];
-const WAYS = ['in a process', 'by shared memory', 'by the network'];
+const WAYS = ['in a process', 'by shared memory', 'by the network', 'one-sided'];
 
 // ---- Words ----
 const number = (n) => n.toLocaleString('en-US');
 function seconds(s) {
-  return s >= 100 ? s.toFixed(0) + ' s' : s >= 1 ? +s.toPrecision(3) + ' s' : s >= 1e-3 ? +(s * 1e3).toPrecision(3) + ' ms'
+  return s >= 99.95 ? number(Math.round(s)) + ' s' : s >= 1 ? +s.toPrecision(3) + ' s' : s >= 1e-3 ? +(s * 1e3).toPrecision(3) + ' ms'
     : s > 0 ? +(s * 1e6).toPrecision(3) + ' us' : '0';
 }
 function bytes(b) {
@@ -44,38 +44,65 @@ function legend(names) {
     return make('span', {}, mark, words);
   }));
 }
-function svg(height, label) { return make('svg', {viewBox: `0 0 1000 ${height}`, role: 'img', 'aria-label': label}); }
+/** Draws now, and whenever the width of the place has changed; `draw` is given that. */
+const drawings = [];
+function drawn(place, draw) {
+  let width = 0;
+  const again = (changed) => {
+    if (changed && place.clientWidth === width) return;
+    width = place.clientWidth;
+    draw(width || 1000);
+  };
+  drawings.push(() => again(false));
+  again(false);
+  new ResizeObserver(() => again(true)).observe(place);
+}
+/** A chart as wide as its place, so that its words have the size of others: fill(svg, width). */
+function chart(at, height, label, fill) {
+  const e = make('svg', {role: 'img', 'aria-label': label});
+  $(at).append(e);
+  drawn($(at), (width) => {
+    e.setAttribute('viewBox', `0 0 ${width} ${height}`);
+    e.replaceChildren();
+    fill(e, width);
+  });
+}
 function rect(x, y, width, height, fill, words) {
   const r = make('rect', {x, y, width: Math.max(width, 0), height: Math.max(height, 0), fill});
   if (words) r.append(make('title', {}, words));
   return r;
 }
-/** A round number of at least `most` / 4 for lines of a scale. */
-function step(most) {
+/** A round number of at least `most` / 4 for lines of a scale: of bytes a power of two. */
+function step(most, words) {
+  if (words === bytes) return 2 ** Math.ceil(Math.log2(Math.max(most / 4, 1)));
   const power = 10 ** Math.floor(Math.log10(most / 4 || 1));
-  return [1, 2, 5, 10].map((f) => f * power).find((s) => s * 4 >= most) || power;
+  const round = [1, 2, 5, 10].map((f) => f * power).find((s) => s * 4 >= most) || power;
+  return words === number ? Math.max(round, 1) : round;
 }
+const LEFT = 70;  // of what a scale stands beside
 /** Lines across with their values; returns the function from value to y. */
-function scale(chart, most, words, left = 70, top = 10, bottom = 220) {
-  const y = (value) => bottom - (bottom - top) * value / (most || 1);
-  for (let v = 0; v <= most * 1.001; v += step(most))
-    chart.append(make('line', {class: 'grid', x1: left, x2: 1000, y1: y(v), y2: y(v)}),
-      make('text', {x: left - 6, y: y(v) + 4, 'text-anchor': 'end'}, words(v)));
+function scale(chart, width, most, words, top = 10, bottom = 220) {
+  const y = (value) => bottom - (bottom - top) * value / (most || 1), by = step(most, words);
+  for (let v = 0; v <= most * 1.001; v += by)
+    chart.append(make('line', {class: 'grid', x1: LEFT, x2: width, y1: y(v), y2: y(v)}),
+      make('text', {x: LEFT - 6, y: y(v) + 4, 'text-anchor': 'end'}, v ? words(v) : '0'));
   return y;
 }
-function below(chart, x, y, words, anchor = 'middle') { chart.append(make('text', {x, y, 'text-anchor': anchor}, words)); }
+function label(chart, x, y, words, anchor = 'middle') { chart.append(make('text', {x, y, 'text-anchor': anchor}, words)); }
+function ends(chart, width, y, first, last) { label(chart, LEFT, y, first, 'start'); label(chart, width, y, last, 'end'); }
 /** One bar of parts: [name of color, words, value]. */
 function bar(at, parts, words) {
   const all = parts.reduce((sum, p) => sum + p[2], 0);
-  parts = parts.filter((p) => p[2] > all * 1e-6);
-  const chart = svg(36, words);
-  let x = 0;
-  for (const [name, what, value, told] of parts) {
-    const width = 1000 * value / all;
-    chart.append(rect(x, 0, width, 36, color(name), `${what}: ${told} (${percent(value, all)})`));
-    x += width;
-  }
-  $(at).append(chart, legend(parts.map(([name, what, value, told]) => [name, `${what}: ${told} (${percent(value, all)})`])));
+  parts = parts.filter((p) => p[2] > all * 1e-6).map(([name, what, value, told]) => [name, `${what}: ${told} (${percent(value, all)})`, value]);
+  if (!parts.length) return;
+  chart(at, 36, words, (e, width) => {
+    let x = 0;
+    for (const [name, what, value] of parts) {
+      e.append(rect(x, 0, width * value / all, 36, color(name), what));
+      x += width * value / all;
+    }
+  });
+  $(at).append(legend(parts));
 }
 
 // ---- The run ----
@@ -91,6 +118,7 @@ function showRun() {
     $('run').append(make('dt', {}, 'not ended'), make('dd', {}, ...r.left.map((g) =>
       make('div', {}, `${number(g[1])} ${g[0]}: ranks ${g[2]}`))));
   }
+  $('looks').textContent = `${number(r.looks)} looks.`;
   const nav = document.querySelector('nav');
   for (const s of document.querySelectorAll('section')) nav.append(make('a', {href: '#' + s.id}, s.querySelector('h2').textContent));
 }
@@ -108,10 +136,10 @@ function showTime() {
   showRanks();
   showHistogram();
   const all = t.reduce((a, b) => a + b, 0);
-  table('worst', [['rank', (r) => number(r[0])], ['process', (r) => number(r[1])], ['program', (r) => seconds(r[2])],
-    ['turn', (r) => seconds(r[3])], ['MPI', (r) => seconds(r[4])], ['most of it', (r) => r[5], true]], data.worst);
+  table('worst', [['rank', (r) => number(r[0])], ['most of its time in', (r) => r[5], true], ['process', (r) => number(r[1])], ['in the program', (r) => seconds(r[2])],
+    ['waits for its turn', (r) => seconds(r[3])], ['in MPI', (r) => seconds(r[4])]], data.worst);
   table('calls', [['call', (c) => c[0], true], ['what', (c) => DOING[c[1]][1], true], ['calls', (c) => number(c[2])],
-    ['bytes', (c) => c[3] ? bytes(c[3]) : ''], ['a call', (c) => c[3] ? bytes(c[3] / c[2]) : ''], ['time', (c) => seconds(c[4])],
+    ['bytes', (c) => c[3] ? bytes(c[3]) : ''], ['bytes a call', (c) => c[3] ? bytes(c[3] / c[2]) : ''], ['time', (c) => seconds(c[4])],
     ['of all', (c) => percent(c[4], all)]], data.calls);
   table('places', [['line', (p) => p[0], true], ['call', (p) => p[1], true], ['time', (p) => seconds(p[2])],
     ['of all', (p) => percent(p[2], all)]], data.places);
@@ -123,50 +151,58 @@ function showTime() {
 }
 const PARTS = [['program', 'in the program'], ['turn', 'waits for its turn'], ['collective', 'collectives'], ['message', 'other calls']];
 function showRanks() {
-  const bins = data.ranks, chart = svg(250, 'Time of each rank');
-  const most = Math.max(...bins.map((b) => b[2] + b[3] + b[4] + b[5]), 1e-9);
-  const y = scale(chart, most, seconds), width = 930 / bins.length;
-  bins.forEach((b, i) => {
-    let from = 0;
-    const who = b[1] > 1 ? `ranks ${b[0]}-${b[0] + b[1] - 1}, on average` : `rank ${b[0]}`;
-    PARTS.forEach(([name, words], k) => {
-      const value = b[2 + k];
-      chart.append(rect(70 + i * width, y(from + value), Math.max(width - (width > 4 ? 1 : 0), .5), y(from) - y(from + value), color(name),
-        `${who}: ${words} ${seconds(value)}`));
-      from += value;
+  const bins = data.ranks, most = Math.max(...bins.map((b) => b[2] + b[3] + b[4] + b[5]), 1e-9);
+  chart('rank-chart', 250, 'Time of each rank', (e, width) => {
+    const y = scale(e, width, most, seconds), each = (width - LEFT) / bins.length;
+    bins.forEach((b, i) => {
+      let from = 0;
+      const who = b[1] > 1 ? `ranks ${number(b[0])}-${number(b[0] + b[1] - 1)}, on average` : `rank ${number(b[0])}`;
+      PARTS.forEach(([name, words], k) => {
+        const value = b[2 + k];
+        e.append(rect(LEFT + i * each, y(from + value), each - (each > 4 ? 1 : 0), y(from) - y(from + value), color(name),
+          `${who}: ${words} ${seconds(value)}`));
+        from += value;
+      });
+      if (bins.length <= 16 && each > 14) label(e, LEFT + (i + .5) * each, 240, number(b[0]));
     });
+    if (bins.length <= 16 && (width - LEFT) / bins.length > 14) label(e, LEFT - 6, 240, 'rank', 'end');
+    else ends(e, width, 240, 'rank 0', 'rank ' + number(data.run.ranks - 1));
   });
-  below(chart, 70, 240, 'rank 0', 'start');
-  below(chart, 1000, 240, 'rank ' + number(data.run.ranks - 1), 'end');
-  $('rank-chart').append(chart, legend(PARTS));
+  $('rank-chart').append(legend(PARTS));
 }
 function showHistogram() {
-  const h = data.histogram, chart = svg(250, 'Ranks by time in MPI');
-  const y = scale(chart, Math.max(...h.counts, 1), (v) => number(v)), width = 930 / h.counts.length;
-  const at = (i) => h.low + (h.high - h.low) * i / h.counts.length;
-  h.counts.forEach((n, i) => chart.append(rect(70 + i * width, y(n), width - 2, y(0) - y(n), color('message'),
-    `${number(n)} ranks were in MPI for ${seconds(at(i))} to ${seconds(at(i + 1))}`)));
-  below(chart, 70, 240, seconds(h.low), 'start');
-  below(chart, 1000, 240, seconds(h.high), 'end');
-  $('histogram').append(chart);
+  const h = data.histogram, at = (i) => h.low + (h.high - h.low) * i / h.counts.length;
+  chart('histogram', 250, 'Ranks by time in MPI', (e, width) => {
+    const y = scale(e, width, Math.max(...h.counts, 1), number), each = (width - LEFT) / h.counts.length;
+    h.counts.forEach((n, i) => e.append(rect(LEFT + i * each, y(n), Math.max(each - 2, 1), y(0) - y(n), color('message'),
+      `${number(n)} ranks were in MPI for ${seconds(at(i))} to ${seconds(at(i + 1))}`)));
+    label(e, LEFT - 6, 240, 'time', 'end');
+    ends(e, width, 240, seconds(h.low), seconds(h.high));
+  });
 }
 
 // ---- Messages ----
 function showTalk() {
-  const colors = ['message', 'collective', 'other'];
-  bar('ways', data.ways.map((w, i) => [colors[i], WAYS[i], w[0], `${number(w[0])} messages, ${bytes(w[1])}`]), 'Messages by way');
+  const colors = ['message', 'collective', 'other', 'onesided'];
+  bar('ways', data.ways.map((w, i) => [colors[i], WAYS[i], w[0], `${number(w[0])} ${i < 3 ? 'messages' : 'operations'}, ${bytes(w[1])}`]), 'Messages by way');
   if (!data.ways.some((w) => w[0])) $('ways').replaceChildren('No messages between two ranks.');
-  new Matrix(data.matrix);
-  const w = data.waited, chart = svg(w.length * 22 + 4, 'Whom others waited for');
-  const most = Math.max(...w.map((p) => p[1]), 1e-9);
-  w.forEach(([rank, s], i) => {
-    chart.append(rect(110, i * 22 + 2, 780 * s / most, 17, color('message'), `rank ${rank}: ${seconds(s)}`));
-    below(chart, 104, i * 22 + 15, 'rank ' + number(rank), 'end');
-    below(chart, 116 + 780 * s / most, i * 22 + 15, seconds(s), 'start');
-  });
-  $('waited').append(w.length ? chart : 'No receive that named its source waited long enough to be seen.');
+  const [read, written, inFiles, oneSided] = data.files;
+  if (oneSided) $('ways').append(make('p', {}, `Ranks were in one-sided calls for ${seconds(oneSided)}.`));
+  if (read || written) $('ways').append(make('p', {}, `Files: ${bytes(read)} read, ${bytes(written)} written, in ${seconds(inFiles)} of ranks' time.`));
+  const matrix = new Matrix(data.matrix);
+  table('pairs', [['from', (c) => matrix.ranksOf(c[0]), true], ['to', (c) => matrix.ranksOf(c[1]), true], ['way', (c) => WAYS[c[2]], true],
+    ['messages', (c) => number(c[3])], ['bytes', (c) => bytes(c[4])]], [...matrix.cells].sort((a, b) => b[4] - a[4] || b[3] - a[3]).slice(0, 10));
+  const w = data.waited, most = Math.max(...w.map((p) => p[1]), 1e-9);
+  if (!w.length) $('waited').append('No wait that was for one rank lasted long enough to be seen.');
+  else chart('waited', w.length * 22 + 4, 'Whom others waited for', (e, width) => w.forEach(([rank, s], i) => {
+    const long = Math.max(width - 190, 20) * s / most;
+    e.append(rect(110, i * 22 + 2, long, 17, color('message'), `rank ${number(rank)}: ${seconds(s)}`));
+    label(e, 104, i * 22 + 15, 'rank ' + number(rank), 'end');
+    label(e, 116 + long, i * 22 + 15, seconds(s), 'start');
+  }));
 }
 
+const AXIS = 58, TOP = 22;  // of the matrix: where the numbers of ranks stand
 /** The communication matrix: cells of blocks of ranks, drawn in a window that zooms and moves. */
 class Matrix {
   constructor(m) {
@@ -180,9 +216,7 @@ class Matrix {
     this.showAll();
     this.makeControls();
     this.listen();
-    this.draw();
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', () => this.draw());
+    drawn(this.canvas.parentElement, () => this.draw());
   }
   showAll() { this.x = this.y = 0; this.size = this.blocks; }
   ranksOf(block) {
@@ -216,7 +250,8 @@ class Matrix {
     this.y = Math.min(Math.max(y, 0), this.blocks - size);
   }
   listen() {
-    const c = this.canvas, place = (e) => [e.offsetX / c.clientWidth, e.offsetY / c.clientHeight];
+    const c = this.canvas, part = (v) => Math.min(Math.max(v / this.side, 0), .9999);
+    const place = (e) => [part(e.offsetX - AXIS), part(e.offsetY - TOP)];
     c.addEventListener('wheel', (e) => { e.preventDefault(); this.zoom(e.deltaY < 0 ? .8 : 1.25, ...place(e)); this.draw(); }, {passive: false});
     let held = null;
     c.addEventListener('pointerdown', (e) => { held = place(e); c.setPointerCapture(e.pointerId); });
@@ -239,46 +274,76 @@ class Matrix {
     for (const c of this.cells) if (c[0] === from && c[1] === to && (this.way < 0 || c[2] === this.way)) { messages += c[3]; sum += c[4]; }
     $('matrix-text').textContent = `From ${this.ranksOf(from)} to ${this.ranksOf(to)}: ${number(messages)} messages, ${bytes(sum)}`;
   }
-  /** Cells of the window, added up to what the screen shows. */
+  /** Cells of the window, added up to what the screen shows: by number, row by row of a grid. */
   shown() {
-    const grid = Math.min(Math.ceil(this.size), 256), sums = new Map();
+    const grid = this.size <= 256 ? this.size : 256, sums = new Map();
+    const at = (block, first) => this.size <= 256 ? block - first : Math.floor((block - first) * 256 / this.size);
     for (const c of this.cells) {
-      if ((this.way >= 0 && c[2] !== this.way)) continue;
-      const x = Math.floor((c[1] - this.x) * grid / this.size), y = Math.floor((c[0] - this.y) * grid / this.size);
-      if (x >= -1 && y >= -1 && x <= grid && y <= grid) sums.set(y * 1000 + x + 1001, (sums.get(y * 1000 + x + 1001) || 0) + c[this.what]);
+      if (this.way >= 0 && c[2] !== this.way) continue;
+      const x = at(c[1], this.x), y = at(c[0], this.y);
+      if (x <= -1 || y <= -1 || x >= grid || y >= grid) continue;
+      const key = x + ' ' + y, sum = sums.get(key) || [x, y, 0];
+      sum[2] += c[this.what];
+      sums.set(key, sum);
     }
-    return [grid, sums];
+    return [this.side / grid, [...sums.values()]];
   }
   draw() {
     for (const b of this.buttons) b.update();
-    const context = this.canvas.getContext('2d'), pixels = this.canvas.width, style = getComputedStyle(document.body);
+    const c = this.canvas, width = Math.min(c.parentElement.clientWidth || 640, 700), scale = devicePixelRatio || 1;
+    this.side = width - AXIS - 4;
+    c.width = width * scale;
+    c.height = (this.side + TOP + 2) * scale;
+    c.style.width = width + 'px';
+    const context = c.getContext('2d'), style = getComputedStyle(document.body);
+    context.scale(scale, scale);
+    this.drawAxes(context, style);
+    context.translate(AXIS, TOP);
     context.fillStyle = style.getPropertyValue('--panel');
-    context.fillRect(0, 0, pixels, pixels);
-    const [grid, sums] = this.shown(), most = Math.max(...sums.values(), 1), size = pixels / grid;
-    const offsetX = this.size <= 256 ? (this.x % 1) * size : 0, offsetY = this.size <= 256 ? (this.y % 1) * size : 0;
+    context.fillRect(0, 0, this.side, this.side);
+    context.beginPath();
+    context.rect(0, 0, this.side, this.side);
+    context.clip();
+    const [each, sums] = this.shown(), most = Math.max(...sums.map((s) => s[2]), 1), wide = Math.max(each - (each > 6 ? 1 : 0), 2);
     context.fillStyle = style.getPropertyValue('--message');
-    for (const [key, value] of sums) {
-      const k = key - 1001, y = Math.floor((k + 1) / 1000), x = k - y * 1000;
+    for (const [x, y, value] of sums) {
+      if (!value) continue;
       context.globalAlpha = .2 + .8 * Math.log1p(value) / Math.log1p(most);
-      context.fillRect(x * size + (grid === Math.ceil(this.size) ? 0 : -offsetX), y * size + (grid === Math.ceil(this.size) ? 0 : -offsetY),
-        Math.max(size - (size > 6 ? 1 : 0), 3), Math.max(size - (size > 6 ? 1 : 0), 3));
+      context.fillRect(x * each, y * each, wide, wide);
     }
     context.globalAlpha = 1;
-    this.drawProcesses(context, pixels, style);
+    this.drawProcesses(context, style);
     const last = (v) => Math.min(Math.ceil(v + this.size), this.blocks) - 1;
     $('matrix-text').textContent = `From (left): ${this.ranksOf(Math.floor(this.y))} to ${this.ranksOf(last(this.y))}; ` +
-      `to (top): ${this.ranksOf(Math.floor(this.x))} to ${this.ranksOf(last(this.x))}. A lighter point is less; lines are processes.`;
+      `to (top): ${this.ranksOf(Math.floor(this.x))} to ${this.ranksOf(last(this.x))}. A lighter point is less` +
+      (data.processes.length > 1 ? '; lines are processes.' : '.');
   }
-  drawProcesses(context, pixels, style) {
+  /** The numbers of some ranks, so many that they do not overlap. */
+  drawAxes(context, style) {
+    context.fillStyle = style.getPropertyValue('--soft');
+    context.font = '12px system-ui, sans-serif';
+    const each = this.side / this.size, apart = Math.max(Math.ceil((number(data.run.ranks).length * 7 + 16) / each), 1);
+    for (let i = Math.ceil(this.x); i < this.x + this.size; i += apart) {
+      context.textAlign = each > 20 ? 'center' : 'left';
+      const x = (i - this.x + (each > 20 ? .5 : 0)) * each;
+      if (x < this.side - 20) context.fillText(number(i * 2 ** this.shift), AXIS + x, TOP - 6);
+    }
+    context.textAlign = 'right';
+    const down = Math.max(Math.ceil(28 / each), 1);
+    for (let i = Math.ceil(this.y); i < this.y + this.size; i += down) {
+      const y = (i - this.y) * each + (each > 20 ? each / 2 + 4 : 10);
+      if (y < this.side) context.fillText(number(i * 2 ** this.shift), AXIS - 6, TOP + y);
+    }
+  }
+  drawProcesses(context, style) {
     const p = data.processes;
     if (p.length < 2 || p.length > 128) return;
     context.strokeStyle = style.getPropertyValue('--soft');
     context.lineWidth = 1;
     context.beginPath();
     for (const [, , first] of p) {
-      const x = (first / 2 ** this.shift - this.x) * pixels / this.size, y = (first / 2 ** this.shift - this.y) * pixels / this.size;
-      if (first && x > 0 && x < pixels) { context.moveTo(x, 0); context.lineTo(x, pixels); }
-      if (first && y > 0 && y < pixels) { context.moveTo(0, y); context.lineTo(pixels, y); }
+      const at = (start) => (first / 2 ** this.shift - start) * this.side / this.size, x = at(this.x), y = at(this.y);
+      if (first) { context.moveTo(x, 0); context.lineTo(x, this.side); context.moveTo(0, y); context.lineTo(this.side, y); }
     }
     context.stroke();
   }
@@ -291,7 +356,7 @@ function showCommunicators() {
   add(-1);
   table('families', [['made by', (i) => '\u2003'.repeat(depth(i)) + data.families[i].call + (data.families[i].inter ? ' (intercommunicator)' : ''), true],
     ['line', (i) => data.families[i].place, true], ['made', (i) => data.families[i].parent < 0 ? '' : number(data.families[i].made)],
-    ['not freed', (i) => data.families[i].parent < 0 ? '' : `${number(data.families[i].left)} of ${number(data.families[i].handles)} handles`],
+    ['handles not freed', (i) => data.families[i].parent < 0 ? '' : `${number(data.families[i].left)} of ${number(data.families[i].handles)}`],
     ['ranks', (i) => data.families[i].least === data.families[i].most ? number(data.families[i].most)
       : `${number(data.families[i].least)}-${number(data.families[i].most)}`],
     ['map', (i) => [data.families[i].model, data.families[i].encoding, data.families[i].map ? bytes(data.families[i].map) : ''].filter(Boolean).join(', '), true],
@@ -304,57 +369,85 @@ function showCommunicators() {
 }
 
 // ---- Memory, time ----
-function lines(at, series, most, words, told) {
-  const chart = svg(250, told), y = scale(chart, most, words), n = series[0].values.length;
-  for (const s of series) {
-    const path = s.values.map((v, i) => `${i ? 'L' : 'M'}${(70 + 930 * (i + .5) / n).toFixed(1)} ${y(v).toFixed(1)}`).join('');
-    chart.append(make('path', {d: path, fill: 'none', stroke: color(s.color), 'stroke-width': 2}));
-  }
-  below(chart, 70, 240, '0', 'start');
-  below(chart, 1000, 240, seconds(data.run.seconds), 'end');
-  $(at).append(chart);
+/** Lines over the time of the run; of each series: color, values. */
+function lines(at, series, words, told) {
+  const most = Math.max(...series.flatMap((s) => s.values), 1);
+  chart(at, 250, told, (e, width) => {
+    const y = scale(e, width, most, words);
+    for (const s of series) {
+      const path = s.values.map((v, i, all) => `${i ? 'L' : 'M'}${(LEFT + (width - LEFT) * (i + .5) / all.length).toFixed(1)} ${y(v).toFixed(1)}`);
+      e.append(make('path', {d: path.join(''), fill: 'none', stroke: color(s.color), 'stroke-width': 2}));
+    }
+    ends(e, width, 240, '0', seconds(data.run.seconds));
+  });
 }
 function showMemory() {
-  const m = data.memory;
-  lines('memory-chart', [{color: 'message', values: m.rss}], Math.max(...m.rss, 1), bytes, 'Memory of all processes over time');
-  $('memory-text').textContent = m.text;
+  lines('memory-chart', [{color: 'message', values: data.memory.rss}], bytes, 'Memory of all processes over time');
+  const m = data.memory, colors = ['message', 'collective', 'program', 'onesided', 'other', 'file', 'completion', 'turn'];
+  const ranks = new Map(data.processes.map((p) => [p[0], [p[3], p[7]]]));
+  lines('memory-each', m.each.map((p, i) => ({color: colors[i], values: p[1]})), bytes, 'Memory of each process over time');
+  $('memory-each').append(legend(m.each.map(([process], i) => {
+    const [count, most] = ranks.get(process) || [0, 0];
+    return [colors[i], `process ${number(process)}` + (count ? `: at most ${bytes(most)}, ${bytes(most / count)} a rank` : '')];
+  })));
+  showStacks(m.stacks);
+  $('memory-text').append(...m.text.map((words) => make('p', {}, words)));
+}
+function showStacks(bins) {
+  const most = Math.max(...bins.map((b) => b[2]), 1);
+  chart('stacks', 250, 'Stack of each rank', (e, width) => {
+    const y = scale(e, width, most, bytes), each = (width - LEFT) / Math.max(bins.length, 1);
+    bins.forEach(([first, count, size], i) => e.append(rect(LEFT + i * each, y(size), each - (each > 4 ? 1 : 0), y(0) - y(size), color('message'),
+      (count > 1 ? `ranks ${number(first)}-${number(first + count - 1)}, at most` : `rank ${number(first)}`) + `: ${size ? bytes(size) : 'not looked at'}`)));
+    ends(e, width, 240, 'rank 0', 'rank ' + number(Math.max(data.run.ranks - 1, 0)));
+  });
 }
 function showTimeline() {
-  const t = data.timeline, used = new Set(t.rows.map((r) => [...r[1]]).flat());
+  const t = data.timeline, used = new Set(t.rows.flatMap((r) => [...r[1]]));
   $('legend').append(legend(DOING.filter((d, i) => i && used.has(String(i)))));
-  const canvas = $('rows'), columns = t.rows.length ? t.rows[0][1].length : 0, height = Math.max(8, Math.min(22, Math.floor(640 / Math.max(t.rows.length, 1))));
-  const draw = () => {
-    canvas.width = 70 + columns * 3;
-    canvas.height = t.rows.length * height;
-    const context = canvas.getContext('2d'), style = getComputedStyle(document.body);
-    const colors = DOING.map(([name]) => style.getPropertyValue('--' + name));
-    context.font = Math.min(height, 12) + 'px system-ui, sans-serif';
-    context.textAlign = 'right';
+  const canvas = $('rows'), height = Math.max(8, Math.min(22, Math.floor(640 / Math.max(t.rows.length, 1))));
+  drawn(canvas.parentElement, (width) => {
+    const ratio = devicePixelRatio || 1, context = canvas.getContext('2d'), style = getComputedStyle(document.body);
+    canvas.width = width * ratio;
+    canvas.height = (t.rows.length * height + 20) * ratio;
+    context.scale(ratio, ratio);
+    const colors = DOING.map(([name]) => style.getPropertyValue('--' + name)), soft = style.getPropertyValue('--soft');
+    context.font = '12px system-ui, sans-serif';
     t.rows.forEach(([rank, codes], row) => {
+      const x = (i) => Math.round((LEFT + (width - LEFT) * i / codes.length) * ratio) / ratio;
+      context.fillStyle = style.getPropertyValue('--panel');
+      context.fillRect(LEFT, row * height, width - LEFT, height - 1);
       for (let i = 0; i < codes.length; i++) {
         if (codes[i] === '0') continue;
         context.fillStyle = colors[+codes[i]];
-        context.fillRect(70 + i * 3, row * height, 3, height - 1);
+        context.fillRect(x(i), row * height, x(i + 1) - x(i), height - 1);
       }
-      context.fillStyle = style.getPropertyValue('--soft');
-      if (row % Math.ceil(14 / height) === 0) context.fillText(number(rank), 64, (row + .8) * height);
+      context.fillStyle = soft;
+      context.textAlign = 'right';
+      if (row % Math.ceil(14 / height) === 0) context.fillText(number(rank), LEFT - 6, Math.max(row * height + height / 2 + 4, 10));
     });
-  };
-  draw();
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
+    context.fillText(seconds(data.run.seconds), width, t.rows.length * height + 15);
+    context.textAlign = 'left';
+    context.fillText('0', LEFT, t.rows.length * height + 15);
+  });
   canvas.setAttribute('role', 'img');
   canvas.setAttribute('aria-label', `What ${t.rows.length} ranks did, from the beginning to ${seconds(data.run.seconds)}`);
-  const a = data.activity, chart = svg(150, 'What the threads of all processes did over time'), n = a.program.length;
-  ['program', 'mpi', 'idle'].forEach((name, k) => {
-    for (let i = 0; i < n; i++) {
-      const from = (k > 0 ? a.program[i] : 0) + (k > 1 ? a.mpi[i] : 0), value = a[name][i];
-      if (value > 0) chart.append(rect(70 + 930 * i / n, 120 - (from + value) * 1.2, 930 / n + .3, value * 1.2, color(name === 'mpi' ? 'message' : name)));
-    }
+  showActivity();
+}
+function showActivity() {
+  const a = data.activity, n = a.program.length, names = ['program', 'mpi', 'idle'];
+  chart('activity', 150, 'What the threads of all processes did over time', (e, width) => {
+    names.forEach((name, k) => {
+      for (let i = 0; i < n; i++) {
+        const from = names.slice(0, k).reduce((sum, below) => sum + a[below][i], 0), value = a[name][i];
+        if (value > 0) e.append(rect(LEFT + (width - LEFT) * i / n, 120 - (from + value) * 1.1, (width - LEFT) / n, value * 1.1,
+          color(name === 'mpi' ? 'message' : name)));
+      }
+    });
+    label(e, LEFT - 6, 14, '100 %', 'end');
+    ends(e, width, 138, '0', seconds(data.run.seconds));
   });
-  below(chart, 64, 12, '100 %', 'end');
-  below(chart, 70, 140, '0', 'start');
-  below(chart, 1000, 140, seconds(data.run.seconds), 'end');
-  $('activity').append(chart, legend([['program', 'in the program'], ['message', 'in MPI'], ['idle', 'idle: no rank could go on']]));
+  $('activity').append(legend([['program', 'in the program'], ['message', 'in MPI'], ['idle', 'idle: no rank could go on']]));
 }
 
 showRun();
@@ -364,3 +457,8 @@ showTalk();
 showCommunicators();
 showMemory();
 showTimeline();
+// What is drawn, not styled, follows the colours; on paper they are light.
+const redraw = () => drawings.forEach((draw) => draw());
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+for (const [event, on] of [['beforeprint', true], ['afterprint', false]])
+  addEventListener(event, () => { document.documentElement.classList.toggle('paper', on); redraw(); });
