@@ -288,6 +288,60 @@ def races():
              f"  MPI_Recv({sent}, LAST, 5, w, IGNORE);\n  }}\n  MPI_Wait(&q, IGNORE);")
 
 
+# ---- Buffering -------------------------------------------------------------------------------------------------------
+# A standard send, whole: {to} and {t} are its destination and tag; the line that waits for the receive is marked.
+WAITING_SENDS = {
+    "Send": "MPI_Send(a, 4, MPI_INT, {to}, {t}, w); /* HERE */",
+    "Isend": "MPI_Isend(a, 4, MPI_INT, {to}, {t}, w, &q);\n  MPI_Wait(&q, IGNORE); /* HERE */",
+    "Isend and Waitall": "MPI_Isend(a, 4, MPI_INT, {to}, {t}, w, &q);\n  MPI_Waitall(1, &q, MPI_STATUSES_IGNORE); /* HERE */",
+    "Send_init": "MPI_Send_init(a, 4, MPI_INT, {to}, {t}, w, &q);\n  MPI_Start(&q);\n  MPI_Wait(&q, IGNORE); /* HERE */\n"
+                 "  MPI_Request_free(&q);",
+}
+RECEIVE = "MPI_Recv(b, 4, MPI_INT, {of}, {t}, w, IGNORE);"
+ORDERING = {"Barrier": "MPI_Barrier(w);", "Allreduce": "MPI_Allreduce(c, d, 1, MPI_INT, MPI_SUM, w);",
+            "Bcast": "MPI_Bcast(c, 1, MPI_INT, 0, w);", "Alltoall": "MPI_Alltoall(c, 1, MPI_INT, d, 1, MPI_INT, w);",
+            "Ibarrier": "MPI_Ibarrier(w, &r);\n  MPI_Wait(&r, IGNORE);",
+            "Comm_dup": "MPI_Comm x;\n  MPI_Comm_dup(w, &x);\n  MPI_Comm_free(&x);"}
+
+
+def buffering():
+    for name, send in WAITING_SENDS.items():
+        declared = "  MPI_Request q = MPI_REQUEST_NULL, r = MPI_REQUEST_NULL;\n  (void)q, (void)r;\n"
+
+        def wrong(what, body):
+            case("buffering", f"{name}: {what}", declared + body)
+
+        def sends(to, t="5"):
+            return "  " + send.format(to=to, t=t) + "\n"
+
+        def takes(of, t="5"):
+            return "  " + RECEIVE.format(of=of, t=t) + "\n"
+
+        either = "  if (wrong || rank % 2) {\n" + sends("{p}") + takes("{q}") + "  } else {\n" + takes("{q}") + sends("{p}") + "  }\n"
+        wrong("ring", either.replace("{p}", "next").replace("{q}", "before"))
+        wrong("ring in a loop", "  for (int i = 0; i < 300; ++i) {\n" + either.replace("{p}", "next").replace("{q}", "before") + "  }\n")
+        wrong("head to head", "  if (rank < 2) {\n" + either.replace("{p}", "1 - rank").replace("{q}", "1 - rank") + "  }\n")
+        wrong("head to head, and the end", "  if (rank == 0 || rank == LAST) {\n  const int to = rank ? 0 : LAST;\n"
+              + either.replace("{p}", "to").replace("{q}", "to") + "  }\n  MPI_Barrier(w);")
+        wrong("to itself", "  GOOD MPI_Irecv(b, 4, MPI_INT, rank, 5, w, &r);\n" + sends("rank") + "  BAD " + takes("rank")[2:]
+              + "  MPI_Wait(&r, IGNORE);")
+        wrong("receive posted", "  GOOD MPI_Irecv(b, 4, MPI_INT, before, 5, w, &r);\n" + sends("next") + "  BAD " + takes("before")[2:]
+              + "  MPI_Wait(&r, IGNORE);")
+        wrong("tags the other way round", "  if (rank == 0) {\n" + sends("1", "wrong ? 5 : 6") + sends("1", "wrong ? 6 : 5") + "  }\n  if (rank == 1) {\n"
+              + takes("0", "6") + takes("0", "5") + "  }")
+        wrong("through a third rank", "  if (rank == 0) {\n  GOOD MPI_Send(a, 4, MPI_INT, 2, 6, w);\n" + sends("1") + "  BAD MPI_Send(a, 4, MPI_INT, 2, 6, w);\n"
+              "  } else if (rank == 1) {\n" + takes("2", "7") + takes("0") + "  } else if (rank == 2) {\n" + takes("0", "6")
+              + "  MPI_Send(a, 4, MPI_INT, 1, 7, w);\n  }")
+        wrong("any source", "  if (rank == 0) {\n" + takes("MPI_ANY_SOURCE") + takes("MPI_ANY_SOURCE") + "  } else if (rank < 3) {\n"
+              + sends("0") + "  }\n  MPI_Barrier(w);\n  if (rank < 2) {\n" + either.replace("{p}", "1 - rank").replace("{q}", "1 - rank") + "  }")
+        for of, collective in ORDERING.items():
+            wrong(f"before {of}", "  if (rank == 0) {\n" + sends("LAST") + "  }\n  if (!wrong && rank == LAST) " + takes("0")[2:] + "  " + collective
+                  + "\n  if (wrong && rank == LAST) " + takes("0")[2:])
+    case("buffering", "Sendrecv", "  MPI_Sendrecv(a, 4, MPI_INT, next, 5, b, 4, MPI_INT, before, 5, w, IGNORE);\n  if (wrong || rank % 2) {\n"
+         "  MPI_Send(a, 4, MPI_INT, next, 5, w); /* HERE */\n  MPI_Recv(b, 4, MPI_INT, before, 5, w, IGNORE);\n  } else {\n"
+         "  MPI_Recv(b, 4, MPI_INT, before, 5, w, IGNORE);\n  MPI_Send(a, 4, MPI_INT, next, 5, w);\n  }")
+
+
 # ---- Objects ---------------------------------------------------------------------------------------------------------
 OBJECTS = {  # how it is made: declaration, statement, how it is freed
     "Comm_dup": ("MPI_Comm x;", "MPI_Comm_dup(w, &x);", "MPI_Comm_free(&x);"),
@@ -344,6 +398,7 @@ def main():
     collectives()
     point_to_point()
     races()
+    buffering()
     objects()
     on_other_communicators()
     kinds = sorted({kind for kind, _, _ in cases})

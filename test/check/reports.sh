@@ -84,7 +84,9 @@ END
 for shape in "1 4" "2 2" "4 1"; do
   # shellcheck disable=SC2086
   set -- $shape
-  status 0 -check -n "$1" -nfg "$2" ./ring
+  status 86 -check -n "$1" -nfg "$2" ./ring
+  grep -q 'check: buffering: the program depends on buffering' out && grep -q 'ring.c:7' out || fail "depends on buffering at $shape"
+  status 0 -check=deadlock -n "$1" -nfg "$2" ./ring
   status 86 -check -n "$1" -nfg "$2" -genv FGMPI_SEND_BUFFERING zero ./ring
   grep -q 'check: buffering: ranks wait for ever' out && grep -q 'ring.c:7' out || fail "buffering at $shape"
 done

@@ -35,6 +35,8 @@ def run(arguments, shape, case, twin):
         except (OSError, ValueError) as wrong:
             return f"report: {wrong}: {done.stderr[:300]}"
     if twin == "right":
+        # Programs that depend on buffering may race as well.
+        findings = [f for f in findings if f["level"] != "note" or kind != "buffering"]
         return None if done.returncode == 0 and not findings else f"status {done.returncode}: {done.stderr[:600]}"
     if done.returncode != (86 if any(f["level"] != "note" for f in findings) else 0):
         return f"status {done.returncode}: {done.stderr[:300]}"

@@ -156,11 +156,13 @@ struct Arguments {
   Signature part(bool sends, int i) const {
     const int counts = call.find(sends ? "sendcounts" : "recvcounts");
     const int types = call.find(sends ? "sendtypes" : "recvtypes");
+    if (types >= 0 && !call.at(types)) return {0, 0, false, false};
     const auto type = types >= 0 ? reinterpret_cast<const MPI_Datatype*>(call.at(types))[i]
                                  : static_cast<MPI_Datatype>(call.value(
                                        sends ? &Positions::send_type : &Positions::recv_type));
-    return counts < 0 ? Signature{0, 0, false, false}
-                      : signature_of(type, number_at(call, call.at(counts), i));
+    // An array that is not there is MPI's to complain of.
+    return counts < 0 || !call.at(counts) ? Signature{0, 0, false, false}
+                                          : signature_of(type, number_at(call, call.at(counts), i));
   }
 
  private:
@@ -261,6 +263,7 @@ uint64_t hash_of_counts(const Arguments& a) {
   const Collective c = a.call.info().collective;
   if (c != Collective::kAllgatherv && c != Collective::kReduceScatter) return 0;
   const int counts = a.call.find("recvcounts");
+  if (!a.call.at(counts)) return 0;
   return hash_bytes(reinterpret_cast<const void*>(a.call.at(counts)),
                     static_cast<size_t>(a.own.comm->size) * (a.call.info().large ? 8 : 4));
 }
@@ -298,7 +301,7 @@ Announcement announcement_of(const Arguments& a, int world, uint64_t number) {
 // ---- Members arrive ----------------------------------------------------------------------------------------------------
 
 void end_if_over(const Comm& c, uint64_t number, const Entry* e) {
-  if (e->arrived < c.local_members || (e->left < c.local_members && g_process.wants(Kind::kRaces)))
+  if (e->arrived < c.local_members || (e->left < c.local_members && g_process.follows_order()))
     return;
   CallQueue& queue = *c.calls;
   const bool home = c.home == g_process.me;
@@ -369,7 +372,7 @@ findings::Participant participant_of(const Announcement& said, const char* role)
 void look_at_collective(Call* call) {
   const CallInfo& info = call->info();
   if (g_process.opens_groups || info.at.comm < 0) return;
-  if (!g_process.wants(Kind::kCollectives) && !g_process.wants(Kind::kRaces)) return;
+  if (!g_process.wants(Kind::kCollectives) && !g_process.follows_order()) return;
   Rank* rank = call->rank();
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
   if (!own || own->comm->local_members == 0 || own->comm->foreign) return;
@@ -377,6 +380,7 @@ void look_at_collective(Call* call) {
   const Arguments a{*call, *own};
   const uint64_t number = own->collectives++;
   call->collective = {own->comm, number, a.is_root()};
+  step_enter(rank, call->collective, own->rank);
   if (info.role == Role::kCollective) look_at_own(call, a);
   if (!c.others.empty() && rank->events &&
       (own->events.empty() || own->events.back().second != rank->events))
@@ -415,7 +419,7 @@ void look_at_collective(Call* call) {
 }
 
 void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call) {
-  if (!g_process.wants(Kind::kRaces)) return;
+  if (!g_process.follows_order()) return;
   const Comm& c = *call.comm;
   const Learns what = info.starts == Starts::kPersistent ? kNothing : learns(info, call.is_root);
   Entry* e = c.calls->at(call.number);

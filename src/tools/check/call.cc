@@ -125,8 +125,12 @@ void Call::after(int result) {
     if (info().sets.changed) note_handles(this);
     if (info().synchronous && send_to >= 0 && info().starts == Starts::kBlocking)
       learn_of_synchronous(rank_, send_to);
+    if (message && needs_receive(info()) && info().starts == Starts::kBlocking)
+      step_need_taken(rank_, message, *record_, nullptr);
     if (collective.comm && info().starts != Starts::kNonblocking)
       leave_collective(rank_, info(), collective);
+    if (collective.comm && info().starts == Starts::kBlocking)
+      step_need_members(rank_, collective, *record_, nullptr);
   } else {
     undo_messages(this, result);
   }

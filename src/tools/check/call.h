@@ -25,6 +25,9 @@ int64_t word(T value) {
 /// MPI_IN_PLACE among the words of a call.
 inline int64_t word_of_in_place() { return word(MPI_IN_PLACE); }
 
+/// Is a send of this call complete only when its receive has begun, if nothing is buffered?
+inline bool needs_receive(const CallInfo& info) { return info.operation[0] != 'B'; }
+
 /// A hash of what members of a collective give alike; 0: it has types that mean something only to the rank.
 uint64_t agreed_of(const CallRecord& call);
 
@@ -94,9 +97,10 @@ class Call {
       old[kMostArguments];  ///< handles that the call may change, by parameter: those of sets.used
   std::vector<MPI_Request>
       requests;  ///< as the program gave them, of a call that completes or starts
-  std::vector<Rank::Requests::node_type> taken;  ///< where there are threads: what it may complete
-  std::vector<Region> regions;                   ///< buffers of this call
-  std::shared_ptr<Posted> posted;                ///< its receive
+  std::vector<Rank::Requests::node_type> taken;   ///< where there are threads: what it may complete
+  std::vector<std::shared_ptr<Posted>> received;  ///< receives that it waited for
+  std::vector<Region> regions;                    ///< buffers of this call
+  std::shared_ptr<Posted> posted;                 ///< its receive
   bool alone = false;    ///< it is a blocking receive and no other is under way: not posted
   uint64_t message = 0;  ///< what it sends
   int send_to = -1;
@@ -157,6 +161,8 @@ void note_taken(Rank* rank, const Message& message, const Posted& receive);
 void note_probed(Call* call, const Message& message);
 /// A call has completed some of a list of requests: (position, that of its status).
 void note_passed(Call* call, const std::vector<std::pair<int, int>>& done);
+/// Could a receive or probe of any source, earlier than the receive with this number, have had the message instead?
+bool could_be_of_earlier(Rank* rank, const Message& message, const Comm* comm, uint64_t number);
 /// The message was never taken.
 void note_untaken(Rank* rank, const Message& message, const Comm* comm);
 /// The rank has ended: what was still to be decided.

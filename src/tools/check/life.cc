@@ -110,6 +110,7 @@ void rank_begins() {
 [[gnu::destructor]] void process_ends() {
   if (!g_process.on) return;
   take_arrived();
+  write_steps_left();
   for (const auto& rank : g_process.all)
     if (!rank || !rank->ended)
       return;  // the job was ended before its ranks: what is left follows from that

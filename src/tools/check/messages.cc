@@ -113,6 +113,7 @@ void send_message(Rank* rank, const CallRecord& record, uint64_t* id, int* send_
   *id = m->id;
   *send_to = to;
   *comm = own->comm;
+  step_send(rank, m->id);
   if (is_local(to)) return append(own->comm->key, to, m);
   send_wire(*m, to, own->comm->key);
   drop_message(m);
@@ -133,6 +134,7 @@ std::shared_ptr<Posted> post(Rank* rank, const CallRecord& record) {
   posted->probe = record.info().role == Role::kMatchedProbe;
   posted->number = ++rank->next_posted;
   rank->posted.push_back(posted);
+  if (!posted->probe) step_receive(rank, posted->number);
   return posted;
 }
 
@@ -170,7 +172,8 @@ MessageQueue* queue_of(Inbox* inbox, const Posted& p) {
 }
 
 /// Takes the message out that the receive has taken. False: it is not there.
-bool resolve(Rank* rank, const Posted& p, bool in_order) {
+bool resolve(Rank* rank, Posted* posted, bool in_order) {
+  const Posted& p = *posted;
   Inbox& inbox = inbox_of(rank->world);
   MessageQueue* queue = queue_of(&inbox, p);
   if (!queue || !queue->first) return false;
@@ -182,7 +185,10 @@ bool resolve(Rank* rank, const Posted& p, bool in_order) {
     if (!p.probe) compare(rank, *m, p.call, p.type, p.count);
     note_taken(rank, *m, p);
   }
+  const bool certain = !p.freed && in_order && !could_be_of_earlier(rank, *m, p.comm, p.number);
   if (p.probe) rank->matched.insert_or_assign(p.message, *m);
+  if (certain) posted->taken = m->id;
+  if (!p.probe) step_matched(rank, p.number, m->id, certain);
   drop_message(m);
   return true;
 }
@@ -247,8 +253,8 @@ void take(const WireBack& w) {
 void sweep(Rank* rank) {
   const bool in_order = rank->posted.size() <= kMostPosted;
   while (!rank->posted.empty() && !rank->posted.front()->open && !rank->posted.front()->freed) {
-    const Posted& p = *rank->posted.front();
-    if (!p.cancelled) resolve(rank, p, in_order);
+    Posted& p = *rank->posted.front();
+    if (!p.cancelled) resolve(rank, &p, in_order);
     rank->posted.pop_front();
     --rank->posted_closed;
   }
@@ -257,13 +263,13 @@ void sweep(Rank* rank) {
   size_t kept = 0;
   for (size_t i = 0; i < rank->posted.size(); ++i) {
     auto& posted = rank->posted[i];
-    const Posted& p = *posted;
+    Posted& p = *posted;
     bool stays = p.open;
     if (p.open) open.push_back(&p);
     for (size_t k = 0; k < open.size() && !stays && in_order; ++k)
       stays = open[k]->comm == p.comm && could_take(*open[k], p.real_source, p.real_tag);
     // One whose request was freed may take a message that comes later.
-    if (!stays) stays = !p.cancelled && !resolve(rank, p, in_order) && p.freed;
+    if (!stays) stays = !p.cancelled && !resolve(rank, &p, in_order) && p.freed;
     if (stays) {
       if (kept != i) rank->posted[kept] = std::move(posted);
       ++kept;
@@ -295,6 +301,7 @@ void look_at_messages(Call* call) {
     compare(rank, found->second, call->record(),
             static_cast<MPI_Datatype>(call->value(&Positions::recv_type)),
             call->value(&Positions::recv_count));
+    step_take(rank, found->second.id, true);
     rank->matched.erase(found);
   }
 }
@@ -326,7 +333,11 @@ void received_alone(Call* call) {
   compare(rank, *m, call->record(), type, count);
   ++rank->next_posted;
   rank->knows.learn(m->known);
-  if (rank->races || call->record().at(at.source) == MPI_ANY_SOURCE) {
+  const bool of_any = call->record().at(at.source) == MPI_ANY_SOURCE;
+  const bool certain = !could_be_of_earlier(rank, *m, own->comm, rank->next_posted);
+  step_take(rank, m->id, certain);
+  if (certain && !of_any) step_need_begun(rank, m->id, call->record(), nullptr);
+  if (rank->races || of_any) {
     Posted p;
     p.source = static_cast<int>(call->record().at(at.source));
     p.tag = static_cast<int>(call->record().at(at.recv_tag));
@@ -377,6 +388,8 @@ void note_messages(Call* call) {
   call->posted->status_read = call->status_read();
   received(call->rank(), call->posted, call->told());
   sweep(call->rank());
+  if (call->posted->taken && call->posted->source != MPI_ANY_SOURCE)
+    step_need_begun(call->rank(), call->posted->taken, call->record(), nullptr);
 }
 
 void received(Rank* rank, const std::shared_ptr<Posted>& posted, const MPI_Status* status) {

@@ -149,8 +149,21 @@ void remember(Rank* rank, Wildcard w) {
 
 }  // namespace
 
+bool could_be_of_earlier(Rank* rank, const Message& m, const Comm* comm, uint64_t number) {
+  if (!rank->races) return false;
+  const uint64_t events = known_events(*rank, m.known);
+  const auto& done = rank->races->done;
+  for (auto w = done.rbegin(); w != done.rend(); ++w) {
+    if (w->event <= events) return false;
+    if (w->comm == comm && w->number < number && w->taken_world != m.source_world &&
+        (w->tag == MPI_ANY_TAG || w->tag == m.tag))
+      return true;
+  }
+  return done.size() >= kMostWildcards;
+}
+
 void learn_of_synchronous(Rank* rank, int send_to) {
-  if (!g_process.wants(Kind::kRaces)) return;
+  if (!g_process.follows_order()) return;
   // More than follows, which hides races but makes none up: the receive may be the one under way, or any that was posted.
   const Rank* to = local_rank(send_to);
   const uint64_t events =
@@ -159,14 +172,14 @@ void learn_of_synchronous(Rank* rank, int send_to) {
 }
 
 uint32_t next_event(Rank* rank) {
-  if (!g_process.wants(Kind::kRaces)) return 0;
+  if (!g_process.follows_order()) return 0;
   ++rank->events;
   learn(&rank->knows.clock, of_rank(rank->world), rank->events);
   return rank->events;
 }
 
 void note_taken(Rank* rank, const Message& m, const Posted& p) {
-  if (!g_process.wants(Kind::kRaces)) return;
+  if (!g_process.follows_order()) return;
   look_for_race(rank, m, p.comm, p.number, &p);
   if (p.passed && !g_process.hidden_order && known_events(*rank, m.known) < p.passed)
     tell(rank,
@@ -188,7 +201,7 @@ void note_taken(Rank* rank, const Message& m, const Posted& p) {
 void note_probed(Call* call, const Message& m) {
   Rank* rank = call->rank();
   rank->knows.learn(m.known);
-  if (call->value(&Positions::source) != MPI_ANY_SOURCE || !g_process.wants(Kind::kRaces)) return;
+  if (call->value(&Positions::source) != MPI_ANY_SOURCE || !g_process.follows_order()) return;
   const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
   remember(rank, {++rank->next_posted, next_event(rank), own->comm,
                   static_cast<int>(call->value(&Positions::recv_tag)), m.source_world,
@@ -197,7 +210,7 @@ void note_probed(Call* call, const Message& m) {
 
 void note_passed(Call* call, const std::vector<std::pair<int, int>>& done) {
   if (!call->has(&Positions::index) && !call->has(&Positions::out_count)) return;
-  if (done.empty() || !g_process.wants(Kind::kRaces)) return;
+  if (done.empty() || !g_process.follows_order()) return;
   Rank* rank = call->rank();
   std::shared_ptr<CallRecord> record;
   for (size_t i = 0; i < call->requests.size(); ++i) {

@@ -17,6 +17,7 @@
 #include "check/check_calls.h"
 #include "tools/check/clock.h"
 #include "tools/check/layout.h"
+#include "tools/check/unbuffered.h"
 #include "tools/findings/spool.h"
 
 namespace fgmpi::check {
@@ -50,6 +51,7 @@ struct Comm {
   int home = 0;             ///< the process of rank 0
   std::vector<int> others;  ///< the other processes with members of the own group
   CallQueue* calls = nullptr;
+  Entered entered;
   const std::vector<int>& peers() const { return inter ? remote : group; }
 };
 
@@ -102,6 +104,7 @@ struct Posted {
   bool status_read = true;
   int message = 0;
   int real_source = 0, real_tag = 0;
+  uint64_t taken = 0;  ///< the id of its message, once that is known
   uint32_t event = 0;  ///< the rank's own clock when it was complete
   uint32_t passed =
       0;  ///< and when a call completed another request of a list with this one's; 0: none did
@@ -184,8 +187,9 @@ struct Rank {
   uint32_t next_message = 0;
   uint32_t next_fake = 0;
   uint64_t next_posted = 0, next_list = 0;
-  Knowledge knows;               ///< of others and itself
-  uint32_t events = 0;           ///< its own part of it: receives from any source that are complete
+  Knowledge knows;      ///< of others and itself
+  uint32_t events = 0;  ///< its own part of it: receives from any source that are complete
+  Unbuffered unbuffered;
   std::shared_ptr<Races> races;  ///< where it has received from any source
   /// The last calls, each in the slot that a hash of its return address and arguments says.
   Remembered remembered[32];
@@ -233,6 +237,8 @@ struct Process {
   uint64_t reports = 0;            ///< how many were made, those of kinds that are not wanted too
   std::vector<uint64_t> deadlock;  ///< findings that are none if a rank goes on
   bool wants(Kind kind) const { return kinds & findings::bit_of(kind); }
+  /// Is it followed what each rank knows of others?
+  bool follows_order() const { return wants(Kind::kRaces) || wants(Kind::kBuffering); }
 };
 extern Process& g_process;
 

@@ -52,6 +52,29 @@ std::vector<std::pair<int, int>> completed(const Call& call, int64_t count) {
   return done;
 }
 
+/// MPI_Wait and MPI_Waitall wait for this request whatever comes first.
+bool waits_for_all(const Call& call) {
+  return !call.has(&Positions::flag) && !call.has(&Positions::index) &&
+         !call.has(&Positions::out_count);
+}
+
+/// What a wait for the operation needs of other ranks, but of senders: need_senders().
+void note_needs(Call* call, Operation* op) {
+  const CallRecord& waits = call->record();
+  if (op->message && needs_receive(op->call.info()))
+    step_need_taken(call->rank(), op->message, waits, &op->call);
+  if (op->collective.comm && !op->persistent)
+    step_need_members(call->rank(), op->collective, waits, &op->call);
+  if (op->posted && op->posted->source != MPI_ANY_SOURCE) call->received.push_back(op->posted);
+}
+
+/// Which messages receives have taken is known after sweep().
+void need_senders(Call* call) {
+  for (const auto& posted : call->received)
+    if (posted->taken) step_need_begun(call->rank(), posted->taken, call->record(), &posted->call);
+  call->received.clear();
+}
+
 void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status* status) {
   Rank* rank = call->rank();
   Operation& op = *done;
@@ -63,6 +86,7 @@ void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status*
   if (cancelled && op.message) take_back(op.comm, op.send_to, op.message);
   if (op.call.info().synchronous && op.send_to >= 0 && !cancelled)
     learn_of_synchronous(rank, op.send_to);
+  if (!cancelled && waits_for_all(*call)) note_needs(call, &op);
   if (op.posted) {
     op.posted->status_read = call->status_read();
     received(rank, op.posted, cancelled ? nullptr : status);
@@ -121,6 +145,7 @@ void note_completions(Call* call) {
   }
   complete_taken(call, done);
   sweep(rank);
+  need_senders(call);
 }
 
 /// A request under this handle, with nothing in it.

@@ -74,4 +74,7 @@ struct Finding {
   bool note = false;               ///< may be as it is meant: it does not change the exit status
 };
 
+/// The same in all processes, and for all ranks whose finding differs in nothing but ranks and arguments.
+uint64_t key_of(const Finding& finding);
+
 }  // namespace fgmpi::findings

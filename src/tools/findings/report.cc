@@ -26,6 +26,21 @@ bool read_number(std::string_view text, Number* out, int base) {
   return failed == std::errc() && end == text.data() + text.size();
 }
 
+/// { rank \x1f call \x1f arguments \x1f site \x1f role }, with tabs between; false: it is none.
+bool read_calls(std::string_view line, std::vector<Participant>* calls) {
+  while (!line.empty()) {
+    std::string_view fields = take_word(&line, '\t');
+    Participant p;
+    if (!read_number(take_word(&fields, '\x1f'), &p.rank, 10)) return false;
+    p.call = take_word(&fields, '\x1f');
+    p.arguments = take_word(&fields, '\x1f');
+    if (!read_number(take_word(&fields, '\x1f'), &p.site, 16)) return false;
+    p.role = fields;
+    calls->push_back(std::move(p));
+  }
+  return !calls->empty();
+}
+
 /// The ranks that have a finding: "rank 3 and 996 others".
 std::string rank_words(const Participant& p, size_t ranks) {
   if (p.rank < 0) return "";
@@ -45,6 +60,14 @@ void Report::read(const std::string& folder) {
   for (const auto& path : files) {
     std::ifstream in(path, std::ios::binary);
     read_text(std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()));
+  }
+  add_buffering();
+}
+
+void Report::add_buffering() {
+  for (Finding& f : steps_.find()) {
+    const uint64_t key = key_of(f);
+    add(key, std::move(f));
   }
 }
 
@@ -70,6 +93,14 @@ void Report::read_record(std::string_view line, const std::set<uint64_t>& withdr
   const std::string_view kind = take_word(&line, ' ');
   uint64_t key = 0;
   if (kind == "F" || kind == "N") return read_finding(line, kind == "N", withdrawn);
+  if (kind == "W") return steps_.add_steps(line);
+  if (kind == "V") {
+    std::string_view head = take_word(&line, '\t');
+    std::vector<Participant> calls;
+    if (read_number(head, &key, 16) && read_calls(line, &calls))
+      steps_.add_waiting(key, std::move(calls));
+    return;
+  }
   if (!read_number(take_word(&line, ' '), &key, 16)) return;
   if (kind == "S") {
     Site site;
@@ -94,17 +125,10 @@ void Report::read_finding(std::string_view line, bool note, const std::set<uint6
   f.kind = static_cast<Kind>(kind);
   f.sentence = take_word(&line, '\t');
   f.allowed = take_word(&line, '\t');
-  while (!line.empty()) {
-    std::string_view fields = take_word(&line, '\t');
-    Participant p;
-    if (!read_number(take_word(&fields, '\x1f'), &p.rank, 10)) return;
-    p.call = take_word(&fields, '\x1f');
-    p.arguments = take_word(&fields, '\x1f');
-    if (!read_number(take_word(&fields, '\x1f'), &p.site, 16)) return;
-    p.role = fields;
-    f.calls.push_back(std::move(p));
-  }
-  if (f.calls.empty() || withdrawn.contains(key)) return;
+  if (read_calls(line, &f.calls) && !withdrawn.contains(key)) add(key, std::move(f));
+}
+
+void Report::add(uint64_t key, Finding f) {
   Joined& joined = found_[key];
   joined.ranks.insert(f.calls[0].rank);
   if (!joined.finding.calls.empty()) return;

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "tools/findings/finding.h"
+#include "tools/findings/unbuffered.h"
 
 namespace fgmpi::findings {
 
@@ -25,10 +26,13 @@ struct Joined {
 
 class Report {
  public:
-  /// Adds all files of findings in the folder. What cannot be read of them is left out.
+  /// Adds all files of findings in the folder, and what follows from the steps in them. What cannot be read of them is left
+  /// out.
   void read(const std::string& folder);
   /// Adds what one such file holds, but what it takes back.
   void read_text(std::string_view text);
+  /// Adds what follows from the steps of all that was read.
+  void add_buffering();
   /// Finds the lines of all sites; by libbacktrace.
   void resolve();
 
@@ -50,6 +54,7 @@ class Report {
   std::set<uint64_t> withdrawn_in(std::string_view text) const;
   void read_record(std::string_view line, const std::set<uint64_t>& withdrawn);
   void read_finding(std::string_view line, bool note, const std::set<uint64_t>& withdrawn);
+  void add(uint64_t key, Finding f);
   std::string count_words() const;  ///< "2 findings, 1 note"
   std::string place_words(uint64_t site) const;
   const Line* line_of(uint64_t site) const;
@@ -59,6 +64,7 @@ class Report {
   std::map<uint64_t, Line> lines_;
   std::vector<uint64_t> order_;  ///< keys as they came
   std::map<uint64_t, Joined> found_;
+  UnbufferedRun steps_;
 };
 
 /// The line of a place, of its file's debug information.

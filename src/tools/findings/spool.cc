@@ -12,13 +12,22 @@
 namespace fgmpi::findings {
 namespace {
 
+std::string words_of(const std::vector<Participant>& calls) {
+  std::string line;
+  for (const Participant& p : calls)
+    line += format("\t%lld\x1f", static_cast<long long>(p.rank)) + escaped(p.call) + "\x1f" +
+            escaped(p.arguments) + format("\x1f%llx\x1f", static_cast<unsigned long long>(p.site)) +
+            escaped(p.role);
+  return line + "\n";
+}
+
+}  // namespace
+
 uint64_t key_of(const Finding& f) {
   uint64_t key = hash_text(f.sentence, static_cast<uint64_t>(f.kind));
   for (const Participant& p : f.calls) key = hash_text(p.call, mix(key, p.site));
   return key;
 }
-
-}  // namespace
 
 std::string_view parse_kinds(std::string_view text, uint32_t* mask) {
   *mask = 0;
@@ -78,15 +87,19 @@ uint64_t Spool::add(const Finding& f) {
     write(format("R %llx %lld\n", name, static_cast<long long>(f.calls[0].rank)));
     return key;
   }
-  std::string line =
-      format("%c %llx %u\t", f.note ? 'N' : 'F', name, static_cast<unsigned>(f.kind)) +
-      escaped(f.sentence) + "\t" + escaped(f.allowed);
-  for (const Participant& p : f.calls)
-    line += format("\t%lld\x1f", static_cast<long long>(p.rank)) + escaped(p.call) + "\x1f" +
-            escaped(p.arguments) + format("\x1f%llx\x1f", static_cast<unsigned long long>(p.site)) +
-            escaped(p.role);
-  write(line + "\n");
+  write(format("%c %llx %u\t", f.note ? 'N' : 'F', name, static_cast<unsigned>(f.kind)) +
+        escaped(f.sentence) + "\t" + escaped(f.allowed) + words_of(f.calls));
   return key;
+}
+
+void Spool::add_waiting(uint64_t key, const std::vector<Participant>& calls) {
+  std::lock_guard guard(lock_);
+  write(format("V %llx", static_cast<unsigned long long>(key)) + words_of(calls));
+}
+
+void Spool::add_steps(int64_t rank, const std::string& steps) {
+  std::lock_guard guard(lock_);
+  write(format("W %lld", static_cast<long long>(rank)) + steps + "\n");
 }
 
 void Spool::withdraw(uint64_t key) {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/hash.h"
+#include "base/strings.h"
 #include "tools/findings/report.h"
 #include "tools/findings/spool.h"
 
@@ -196,6 +197,55 @@ TEST(Report, AgreesWithANaiveModel) {
           << json;
     }
   }
+}
+
+/// What follows from steps of ranks: the calls of each finding.
+std::vector<std::string> buffering(std::initializer_list<const char*> ranks) {
+  UnbufferedRun run;
+  int rank = 0;
+  for (const char* steps : ranks) run.add_steps(format("%d %s", rank++, steps));
+  for (uint64_t key : {0xau, 0xbu, 0xcu})
+    run.add_waiting(key, {{0, std::string(1, static_cast<char>('a' + key - 0xa)), "", key, ""}});
+  std::vector<std::string> found;
+  for (const Finding& f : run.find()) {
+    found.emplace_back();
+    for (const Participant& p : f.calls)
+      found.back() += format("%s%d ", p.call.c_str(), static_cast<int>(p.rank));
+  }
+  return found;
+}
+
+TEST(Unbuffered, HeadToHead) {
+  using Found = std::vector<std::string>;
+  // Both send first; one receives first; both receives are there before.
+  EXPECT_EQ(buffering({"b.1 n.1.a t.2", "b.2 n.2.b t.1"}), (Found{"a0 b1 ", "b1 a0 "}));
+  EXPECT_EQ(buffering({"b.1 n.1.a t.2", "t.1 g.1.c b.2 n.2.b"}), Found{});
+  EXPECT_EQ(buffering({"p.1 m.1.2 b.1 n.1.a g.2.b", "p.1 m.1.1 b.2 n.2.b g.1.a"}), Found{});
+  // What took a message is not there: it has been made.
+  EXPECT_EQ(buffering({"b.1 n.1.a t.2", "b.2 n.2.b"}), Found{});
+  EXPECT_EQ(buffering({"b.1 n.1.a t.1"}), Found{"a0 "});
+}
+
+TEST(Unbuffered, ThroughOthers) {
+  using Found = std::vector<std::string>;
+  EXPECT_EQ(buffering({"b.1 n.1.a e.9.0 a.9.0.b", "e.9.0 a.9.0.b t.1"}), Found{"a0 b1 "});
+  EXPECT_EQ(buffering({"b.1 n.1.a e.9.0 a.9.0.b", "t.1 e.9.0 a.9.0.b"}), Found{});
+  // The root of a broadcast waits for nobody.
+  EXPECT_EQ(buffering({"b.1 n.1.a e.9.0", "e.9.0 r.9.0.0.b t.1"}), Found{"a0 b1 "});
+  EXPECT_EQ(buffering({"b.1 n.1.a e.9.0 r.9.0.1.b", "e.9.0 t.1"}), Found{});
+  EXPECT_EQ(buffering({"b.1 n.1.a b.2 n.2.a", "g.3.b t.1", "t.2 g.2.c b.3"}), Found{"a0 b1 "});
+  // Each turn of a loop depends on it, and none of the turns hides what follows.
+  EXPECT_EQ(buffering({"b.1 n.1.a t.2 b.3 n.3.a t.4 b.5 n.5.c t.5", "b.2 n.2.b t.1 b.4 n.4.b t.3"})
+                .size(),
+            5u);
+}
+
+TEST(Unbuffered, NothingButStepsIsTaken) {
+  UnbufferedRun run;
+  for (const char* line : {"", "x n.1", "0", "0 n", "0 n.", "0 q.1", "0 n.zz", "0 e.1", "0 r.1.2",
+                           "0 n.1.2.3", "0 bb.1", "0 b.1.2"})
+    run.add_steps(line);
+  EXPECT_TRUE(run.find().empty());
 }
 
 }  // namespace

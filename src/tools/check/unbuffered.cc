@@ -1,0 +1,339 @@
+#include "tools/check/unbuffered.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "base/hash.h"
+#include "tools/check/rank.h"
+#include "tools/findings/unbuffered.h"
+
+namespace fgmpi::check {
+namespace {
+
+/// Steps of a rank before they go to the spool; messages that were taken and that nobody has asked for yet.
+constexpr size_t kMostSteps = 256;
+/// Of a process's steps in the spool.
+constexpr size_t kMostBytes = 16 << 20;
+size_t g_bytes = 0;
+std::vector<int> g_awake;  ///< world ranks that may go on
+bool g_waking = false;
+
+/// A call that waits, and what it waits for.
+struct Waiting {
+  const Rank* rank;
+  CallRecord call;
+  std::optional<CallRecord> awaited;
+  bool written = false;
+};
+std::unordered_map<uint64_t, Waiting> g_calls;  ///< by key
+/// Beyond so many, those of one line stand for one another, whatever their arguments.
+constexpr size_t kMostCalls = 1 << 14;
+
+int sender_of(uint64_t message) { return static_cast<int>(message >> 32); }
+
+uint64_t hash_of(const CallRecord& call, bool arguments) {
+  const Positions& at = call.info().at;
+  uint64_t hash = mix(call.id, call.site);
+  if (arguments)
+    for (const int8_t position : {at.comm, at.dest, at.source, at.send_tag, at.recv_tag})
+      hash = mix(hash, static_cast<uint64_t>(call.at(position)));
+  return hash;
+}
+
+/// The key of a call that waits.
+uint64_t call_key(const Rank* rank, const CallRecord& call, const CallRecord* awaited) {
+  const bool all = g_calls.size() < kMostCalls;
+  uint64_t key = mix(hash_of(call, all), all ? static_cast<uint64_t>(rank->world) : 0);
+  if (awaited) key = mix(key, hash_of(*awaited, all));
+  key |= 1;
+  auto [at, fresh] = g_calls.try_emplace(key, Waiting{rank, call, {}});
+  if (fresh && awaited) at->second.awaited = *awaited;
+  return key;
+}
+
+void write_call(uint64_t key) {
+  Waiting& w = g_calls.at(key);
+  if (w.written) return;
+  w.written = true;
+  std::vector<findings::Participant> calls = {participant(w.rank, w.call)};
+  if (w.awaited) calls.push_back(participant(w.rank, *w.awaited, "is waited for"));
+  g_process.spool.add_waiting(key, calls);
+}
+
+// ---- To the spool ------------------------------------------------------------------------------------------------------
+
+void append_number(std::string* line, char before, uint64_t value) {
+  char digits[17];
+  int n = 0;
+  do digits[n++] = "0123456789abcdef"[value & 15];
+  while (value >>= 4);
+  *line += before;
+  while (n > 0) *line += digits[--n];
+}
+
+Comm* comm_with(uint64_t key) {
+  auto found = g_process.comms.find(key);
+  return found == g_process.comms.end() ? nullptr : found->second.get();
+}
+
+uint64_t world_of(const Step& s) {
+  const Comm* c = comm_with(s.id);
+  return c ? static_cast<uint64_t>(c->group.at(static_cast<size_t>(s.member))) : 0;
+}
+
+void write(Rank* rank) {
+  Unbuffered& u = rank->unbuffered;
+  std::string line;
+  for (size_t i = u.first; i < u.steps.size(); ++i) {
+    const Step& s = u.steps[i];
+    if (s.satisfied) continue;
+    line += ' ';
+    line += findings::kSteps[s.kind];
+    append_number(&line, '.', s.id);
+    if (s.kind >= Step::kEnter) append_number(&line, '.', s.number);
+    if (s.kind == Step::kNeedRoot) append_number(&line, '.', world_of(s));
+    if (!s.call) continue;
+    append_number(&line, '.', s.call);
+    write_call(s.call);
+  }
+  for (const auto& [number, message] : u.matches) {
+    line += ' ';
+    line += findings::kSteps[Step::kMatch];
+    append_number(&line, '.', number);
+    append_number(&line, '.', message);
+  }
+  u.steps.clear();
+  u.matches.clear();
+  u.first = 0;
+  u.written = true;
+  if (line.empty()) return;
+  g_bytes += line.size();
+  g_process.spool.add_steps(rank->world, line);
+}
+
+// ---- Going on ----------------------------------------------------------------------------------------------------------
+
+void wake(std::vector<int>* list) {
+  g_awake.insert(g_awake.end(), list->begin(), list->end());
+  list->clear();
+}
+
+/// The receive of a message has begun.
+void tell_sender(uint64_t message) {
+  Rank* sender = local_rank(sender_of(message));
+  if (!sender || sender->unbuffered.written) return;
+  Unbuffered& u = sender->unbuffered;
+  for (size_t i = u.first; i < u.steps.size(); ++i)
+    if (u.steps[i].kind == Step::kNeedTaken && u.steps[i].id == message) {
+      u.steps[i].satisfied = true;
+      if (i == u.first) g_awake.push_back(sender->world);
+      return;
+    }
+  if (u.taken.size() >= kMostSteps) u.taken.erase(u.taken.begin());
+  u.taken.push_back(message);
+}
+
+bool forget_taken(Unbuffered* u, uint64_t message) {
+  for (size_t i = u->taken.size(); i-- > 0;)
+    if (u->taken[i] == message) {
+      u->taken[i] = u->taken.back();
+      u->taken.pop_back();
+      return true;
+    }
+  return false;
+}
+
+void tell_matched(Unbuffered* u) {
+  std::erase_if(u->matches, [&](const auto& match) {
+    if (match.first > u->posted) return false;
+    tell_sender(match.second);
+    return true;
+  });
+}
+
+void enter(Comm* c, const Step& s) {
+  Entered& e = c->entered;
+  if (e.calls.empty()) e.calls.resize(static_cast<size_t>(c->size));
+  e.calls[static_cast<size_t>(s.member)] = s.number + 1;
+  if (e.members.size() <= s.number - e.all) e.members.resize(s.number - e.all + 1);
+  ++e.members[s.number - e.all];
+  for (; !e.members.empty() && e.members.front() == c->size; ++e.all) e.members.pop_front();
+  if (!e.waiting.empty()) wake(&e.waiting);
+}
+
+/// Makes a step; false: it is to wait.
+bool make(Rank* rank, const Step& s) {
+  Unbuffered& u = rank->unbuffered;
+  switch (s.kind) {
+    case Step::kBegin:
+      u.begun = s.id;
+      if (!u.waiting.empty()) wake(&u.waiting);
+      return true;
+    case Step::kPost:
+      u.posted = s.id;
+      if (!u.matches.empty()) tell_matched(&u);
+      return true;
+    case Step::kTake:
+      tell_sender(s.id);
+      return true;
+    case Step::kNeedTaken:
+      return forget_taken(&u, s.id);
+    case Step::kNeedBegun: {
+      Rank* sender = local_rank(sender_of(s.id));
+      if (!sender || sender->unbuffered.written) return false;
+      if (sender->unbuffered.begun >= s.id) return true;
+      sender->unbuffered.waiting.push_back(rank->world);
+      return false;
+    }
+    case Step::kEnter:
+      if (Comm* c = comm_with(s.id)) enter(c, s);
+      return true;
+    case Step::kNeedAll:
+    case Step::kNeedRoot: {
+      Comm* c = comm_with(s.id);
+      if (!c) return true;
+      const Entered& e = c->entered;
+      if (s.kind == Step::kNeedAll
+              ? e.all > s.number
+              : !e.calls.empty() && e.calls[static_cast<size_t>(s.member)] > s.number)
+        return true;
+      c->entered.waiting.push_back(rank->world);
+      return false;
+    }
+    default:
+      return true;
+  }
+}
+
+void go_on(Rank* rank) {
+  Unbuffered& u = rank->unbuffered;
+  if (u.written) return;
+  while (u.first < u.steps.size()) {
+    const Step s = u.steps[u.first];
+    if (!s.satisfied && !make(rank, s)) break;
+    ++u.first;
+  }
+  if (u.first == u.steps.size()) {
+    u.steps.clear();
+    u.first = 0;
+  } else if (u.first > kMostSteps) {
+    u.steps.erase(u.steps.begin(), u.steps.begin() + static_cast<ptrdiff_t>(u.first));
+    u.first = 0;
+  }
+}
+
+void wake_all() {
+  if (g_waking) return;
+  g_waking = true;
+  while (!g_awake.empty()) {
+    Rank* rank = local_rank(g_awake.back());
+    g_awake.pop_back();
+    if (rank) go_on(rank);
+  }
+  g_waking = false;
+}
+
+/// `call`: which waits, or null.
+void add(Rank* rank, Step s, const CallRecord* call = nullptr,
+         const CallRecord* awaited = nullptr) {
+  Unbuffered& u = rank->unbuffered;
+  if (g_bytes > kMostBytes) return;
+  if (u.steps.empty() && !u.written && make(rank, s)) return wake_all();
+  if (call) s.call = call_key(rank, *call, awaited);
+  u.steps.push_back(s);
+  if (u.steps.size() - u.first >= kMostSteps) write(rank);
+  wake_all();
+}
+
+/// Is all this looked at?
+bool follows() {
+  return g_process.wants(Kind::kBuffering) && !g_process.unbuffered && !g_process.threads;
+}
+
+}  // namespace
+
+void step_send(Rank* rank, uint64_t message) {
+  if (follows()) add(rank, {.kind = Step::kBegin, .id = message});
+}
+
+void step_receive(Rank* rank, uint64_t number) {
+  if (follows()) add(rank, {.kind = Step::kPost, .id = number});
+}
+
+void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain) {
+  if (!follows()) return;
+  Unbuffered& u = rank->unbuffered;
+  if (!certain || (!u.written && u.posted >= number)) {
+    tell_sender(message);
+    wake_all();
+  } else if (u.written) {
+    add(rank, {.kind = Step::kMatch, .id = number, .number = message});
+  } else {
+    u.matches.emplace_back(number, message);
+  }
+}
+
+void step_take(Rank* rank, uint64_t message, bool certain) {
+  if (!follows()) return;
+  if (certain) return add(rank, {.kind = Step::kTake, .id = message});
+  tell_sender(message);
+  wake_all();
+}
+
+void step_enter(Rank* rank, const CollectiveCall& collective, int member) {
+  if (!follows() || collective.comm->inter) return;
+  add(rank, {.kind = Step::kEnter,
+             .member = member,
+             .id = collective.comm->key,
+             .number = collective.number});
+}
+
+void step_need_taken(Rank* rank, uint64_t message, const CallRecord& call,
+                     const CallRecord* awaited) {
+  if (follows()) add(rank, {.kind = Step::kNeedTaken, .id = message}, &call, awaited);
+}
+
+void step_need_begun(Rank* rank, uint64_t message, const CallRecord& call,
+                     const CallRecord* awaited) {
+  if (follows()) add(rank, {.kind = Step::kNeedBegun, .id = message}, &call, awaited);
+}
+
+void step_need_members(Rank* rank, const CollectiveCall& collective, const CallRecord& call,
+                       const CallRecord* awaited) {
+  if (!follows() || collective.comm->inter) return;
+  const CallRecord& of = awaited ? *awaited : call;
+  Step s = {.kind = Step::kNeedAll, .id = collective.comm->key, .number = collective.number};
+  switch (of.info().collective) {
+    case Collective::kScan:
+    case Collective::kExscan:
+    case Collective::kNeighbor:
+      return;
+    case Collective::kBcast:
+    case Collective::kScatter:
+    case Collective::kScatterv:
+      if (collective.is_root) return;
+      s.kind = Step::kNeedRoot;
+      s.member = static_cast<int>(of.at(of.info().at.root));
+      if (s.member < 0 || s.member >= collective.comm->size) return;
+      break;
+    case Collective::kReduce:
+    case Collective::kGather:
+    case Collective::kGatherv:
+      if (!collective.is_root) return;
+      break;
+    default:
+      break;
+  }
+  add(rank, s, &call, awaited);
+}
+
+void write_steps_left() {
+  if (!follows()) return;
+  for (const auto& rank : g_process.all)
+    if (rank &&
+        (rank->unbuffered.first < rank->unbuffered.steps.size() || rank->unbuffered.written))
+      write(rank.get());
+}
+
+}  // namespace fgmpi::check

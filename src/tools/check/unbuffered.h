@@ -1,0 +1,83 @@
+// What would happen if no standard send were buffered: does the program depend on buffering?
+//
+// Each rank's calls are followed a second time, in the order in which it made them, as if a send returned only when its
+// receive has begun. A step that could be made is forgotten at once; what is left is a queue a rank, which is empty or short
+// in a correct program. Steps whose turn does not come here, because they wait for ever or for another process, go to the
+// spool, where mpiexec looks for ranks that wait for one another (tools/findings/unbuffered.h).
+//
+// Nobody is said to wait for a message that could have been taken by another receive, or for the sender of one that a receive
+// of any source has taken: in another run that may be another one. MPI_Test and calls that complete some of a list wait for
+// nothing. Jobs with threads are not followed: their ranks' calls have no one order.
+// Thread rule: as Call (call.h); never switches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace fgmpi::check {
+
+struct CallRecord;
+struct CollectiveCall;
+struct Rank;
+
+/// A step of a rank.
+struct Step {
+  enum Kind : uint8_t {
+    kBegin,      ///< a send begins; `id`: of the message
+    kPost,       ///< a receive begins; `id`: its number
+    kTake,       ///< a receive that takes the message `id` begins
+    kNeedTaken,  ///< goes on when the receive of the message `id` has begun
+    kNeedBegun,  ///< goes on when the send of the message `id` has begun
+    kEnter,      ///< is in the collective call `number` of the communicator with the key `id`
+    kNeedAll,    ///< goes on when all members are in that call
+    kNeedRoot,   ///< goes on when its root is
+    kMatch,  ///< no step: the receive `id` takes the message `number`; once a rank's steps are in the spool
+  };
+  Kind kind;
+  bool satisfied = false;
+  int member = 0;  ///< who enters, or the root: rank in the communicator
+  uint64_t id = 0, number = 0;
+  uint64_t call = 0;  ///< that waits: key of the spool's
+};
+
+/// How far a rank is.
+struct Unbuffered {
+  std::vector<Step> steps;  ///< from `first`: still to be made
+  size_t first = 0;
+  uint64_t begun = 0, posted = 0;  ///< the last send and receive that have begun
+  std::vector<uint64_t> taken;     ///< messages that were taken before the rank waits for that
+  std::vector<std::pair<uint64_t, uint64_t>> matches;  ///< receives still to begin, their messages
+  std::vector<int> waiting;  ///< world ranks that wait for this one's next send
+  bool written = false;      ///< steps are in the spool: how far it is is not known here
+};
+
+/// How far the members of a communicator are with its collective calls.
+struct Entered {
+  std::vector<uint64_t> calls;  ///< by rank: how many it has entered
+  std::deque<int> members;      ///< of each call from `all` on: how many members are in it
+  uint64_t all = 0;             ///< all members have entered so many
+  std::vector<int> waiting;     ///< world ranks
+};
+
+void step_send(Rank* rank, uint64_t message);
+void step_receive(Rank* rank, uint64_t number);
+/// The receive has taken the message. `certain`: no other receive could have.
+void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain);
+/// A receive whose message is known begins.
+void step_take(Rank* rank, uint64_t message, bool certain);
+/// `member`: its rank there.
+void step_enter(Rank* rank, const CollectiveCall& collective, int member);
+/// The call waits until the receive of the message has begun. `awaited`: the call that has begun the send, or null: itself.
+void step_need_taken(Rank* rank, uint64_t message, const CallRecord& call,
+                     const CallRecord* awaited);
+void step_need_begun(Rank* rank, uint64_t message, const CallRecord& call,
+                     const CallRecord* awaited);
+void step_need_members(Rank* rank, const CollectiveCall& collective, const CallRecord& call,
+                       const CallRecord* awaited);
+/// The process ends: what is left goes to the spool.
+void write_steps_left();
+
+}  // namespace fgmpi::check
