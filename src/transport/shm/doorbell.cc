@@ -33,9 +33,10 @@ void ring(SegmentHeader* header, int pid, int* pipe) {
   if (how == kOnFutex) {
     futex_wake(&header->armed, FutexScope::kShared);
   } else if (how == kOnPipe) {
+    // Also for reading: writing to a pipe whose other process was killed would raise SIGPIPE.
     if (*pipe < 0)
       *pipe = ::open(format("/proc/%d/fd/%d", pid, header->pipe.load()).c_str(),
-                     O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+                     O_RDWR | O_NONBLOCK | O_CLOEXEC);
     // A full pipe is as good as a byte in it; a reader that is gone is found by the look-out for
     // the dead.
     char byte = 1;

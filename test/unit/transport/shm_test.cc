@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -14,6 +15,7 @@
 
 #include "exchange.h"
 #include "transport/registry.h"
+#include "transport/shm/doorbell.h"
 #include "transport/shm/placement.h"
 
 namespace fgmpi::transport {
@@ -202,6 +204,32 @@ TEST(Shm, ALateRingEndsOneSleepOnly) {
   EXPECT_FALSE(readable());
   mine.disarm();
   shm::unmap_control(header);
+}
+
+TEST(Shm, RingingASleeperThatHasEndedRaisesNoSignal) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t sleeper = fork();
+  if (sleeper == 0) {
+    pause();
+    _exit(0);
+  }
+  close(ends[0]);  // the sleeper holds the only one to read from
+  close(ends[1]);
+  shm::SegmentHeader header{};
+  header.armed = shm::kOnPipe;
+  header.pipe = ends[1];
+  int own = -1;
+  shm::ring(&header, sleeper, &own);
+  EXPECT_GE(own, 0);
+  kill(sleeper, SIGKILL);
+  waitpid(sleeper, nullptr, 0);
+  struct sigaction none {};
+  none.sa_handler = SIG_DFL;
+  sigaction(SIGPIPE, &none, nullptr);
+  header.armed = shm::kOnPipe;
+  shm::ring(&header, sleeper, &own);  // SIGPIPE would end the test
+  close(own);
 }
 
 TEST(Shm, ShortSpinsBeforeSleeping) {
