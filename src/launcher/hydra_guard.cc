@@ -444,7 +444,22 @@ __attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t 
     *g_passed_to_proxy = false;  // hydra closes it: the number may be another's later
     return 0;
   }
-  return syscall(SYS_read, fd, bytes, count);
+  const ssize_t got = syscall(SYS_read, fd, bytes, count);
+  int number;
+  if (g_active && count == sizeof number && got == ssize_t{sizeof number}) {
+    std::memcpy(&number, bytes, sizeof number);
+    newcomers().said(fd, number);
+  }
+  return got;
+}
+
+__attribute__((visibility("default"))) int socketpair(int domain, int type, int protocol,
+                                                      int ends[2]) {
+  static auto* real =
+      reinterpret_cast<int (*)(int, int, int, int*)>(dlsym(RTLD_NEXT, "socketpair"));
+  const int failed = real(domain, type, protocol, ends);
+  if (g_active && !failed) newcomers().pair(ends);
+  return failed;
 }
 
 __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, size_t count) {

@@ -88,6 +88,13 @@ int Newcomers::poll(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count
   }
 }
 
+void Newcomers::said(int fd, int number) {
+  const auto end = std::find(pairs_.begin(), pairs_.end(), fd);
+  if (end == pairs_.end()) return;
+  pairs_.erase(end);
+  proxies_.push_back(number);
+}
+
 int Newcomers::take(int listener) {
   const auto first = std::find_if(newcomers_.begin(), newcomers_.end(), [&](const Newcomer& n) {
     return n.is_proxy && n.listener == listener;

@@ -18,6 +18,9 @@ class Newcomers {
  public:
   /// poll() by `real`, in which a listening descriptor is readable only when a proxy has connected to it.
   int poll(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count, int timeout);
+  /// A proxy of this host says its number over a pair of sockets: one of `ends`; and has said it over `fd`.
+  void pair(const int ends[2]) { pairs_.insert(pairs_.end(), ends, ends + 2); }
+  void said(int fd, int number);
   /// The next proxy that has connected to a listening descriptor; -1: accept() has to be called.
   int take(int listener);
 
@@ -29,6 +32,7 @@ class Newcomers {
   void take_in(int listener);
   void hear(Newcomer* newcomer);
   std::vector<Newcomer> newcomers_;
+  std::vector<int> pairs_;    ///< ends over which nobody has said a number
   std::vector<int> proxies_;  ///< that have connected
 };
 
