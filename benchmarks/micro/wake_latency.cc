@@ -157,7 +157,7 @@ class Frames final : public Way, Sink {
     meet(board, 2);
     check(list_[0]->add_peer(1 - me_, board->addresses[1 - me], &peer_));
     meet(board, 4);
-    list_[0]->all_connected();
+    list_[0]->all_connected(me_);
     idle_ = std::make_unique<Idle>(list_);
   }
   void send() override {

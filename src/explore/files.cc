@@ -64,16 +64,16 @@ void add_files(const fs::path& folder, const Patterns& patterns, const std::stri
 
 Status check_pattern(const std::string& pattern) {
   const std::string in_slashes = "/" + pattern + "/";
-  const bool good = !pattern.empty() && pattern.front() != '/' && pattern.back() != '/' &&
-                    pattern.find('\n') == std::string::npos &&
-                    in_slashes.find("/../") == std::string::npos &&
-                    in_slashes.find("/./") == std::string::npos &&
-                    in_slashes.find("//") == std::string::npos;
+  const bool good =
+      !pattern.empty() && pattern.front() != '/' && pattern.back() != '/' &&
+      pattern.find('\n') == std::string::npos && in_slashes.find("/../") == std::string::npos &&
+      in_slashes.find("/./") == std::string::npos && in_slashes.find("//") == std::string::npos;
   if (good) return {};
-  return error(MPI_ERR_ARG,
-               "-explore-files \"%s\": allowed are names of files in the working folder or below it, "
-               "with *, ? and [...], and without . and ..",
-               escaped(pattern).c_str());
+  return error(
+      MPI_ERR_ARG,
+      "-explore-files \"%s\": allowed are names of files in the working folder or below it, "
+      "with *, ? and [...], and without . and ..",
+      escaped(pattern).c_str());
 }
 
 std::string text_of(const Patterns& patterns) {

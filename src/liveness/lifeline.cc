@@ -47,6 +47,7 @@ uint16_t Lifelines::open(const sockaddr_storage& endpoint, Key key, int timeout_
     close();
     return 0;
   }
+  watch(listener_, EPOLL_CTL_ADD, false);
   return ntohs(*port_of(&address));
 }
 
@@ -61,26 +62,36 @@ void Lifelines::set_options(int fd) const {
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, timeout_s_ * 1000);
 }
 
-void Lifelines::connect(uint32_t process, const sockaddr_storage& address, uint16_t port, Key key,
+bool Lifelines::connect(uint32_t process, const sockaddr_storage& address, uint16_t port, Key key,
                         uint32_t me) {
-  if (epoll_ < 0 || !port || lines_.size() >= kMostLines) return;
+  if (epoll_ < 0 || !port) return false;
   for (const auto& [fd, line] : lines_)
-    if (line.process == process) return;
+    if (line.process == process) return true;
+  if (lines_.size() >= kMostLines) return false;
   int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return;
+  if (fd < 0) return false;
   set_options(fd);
   sockaddr_storage to = address;
   *port_of(&to) = htons(port);
   // An error shows when the line is looked at.
   if (::connect(fd, reinterpret_cast<sockaddr*>(&to), size_of(to)) && errno != EINPROGRESS) {
     ::close(fd);
-    return;
+    return false;
   }
   Line& line = lines_[fd];
   line.opening = {key, me, 0};
   line.ours = true;
   line.process = process;
   watch(fd, EPOLL_CTL_ADD, true);
+  return true;
+}
+
+int Lifelines::wait_with(int other) const {
+  if (epoll_ < 0 || other < 0) return other;
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = -1;
+  return epoll_ctl(epoll_, EPOLL_CTL_ADD, other, &event) ? other : epoll_;
 }
 
 void Lifelines::watch(int fd, int operation, bool writable) const {
@@ -149,23 +160,38 @@ void Lifelines::drop(int fd) {
   lines_.erase(fd);
 }
 
-void Lifelines::tick(std::vector<std::pair<uint32_t, std::string>>* broken) {
+void Lifelines::go_on(int fd, std::vector<uint32_t>* opened) {
+  auto it = lines_.find(fd);
+  if (it == lines_.end()) return;
+  Line& line = it->second;
+  const bool known = line.process >= 0;
+  std::string why;
+  if (advance(fd, &line, &why)) {
+    if (!known && line.process >= 0) opened->push_back(static_cast<uint32_t>(line.process));
+    return;
+  }
+  if (line.process >= 0) broken_.emplace_back(static_cast<uint32_t>(line.process), why);
+  drop(fd);
+}
+
+void Lifelines::look(std::vector<uint32_t>* opened) {
   if (epoll_ < 0) return;
-  accept_all();
   epoll_event events[64];
   int n;
   do {
     n = epoll_wait(epoll_, events, 64, 0);
     for (int i = 0; i < n; ++i) {
-      int fd = events[i].data.fd;
-      auto it = lines_.find(fd);
-      std::string why;
-      if (it == lines_.end() || advance(fd, &it->second, &why)) continue;
-      if (it->second.process >= 0)
-        broken->emplace_back(static_cast<uint32_t>(it->second.process), why);
-      drop(fd);
+      if (events[i].data.fd == listener_)
+        accept_all();
+      else
+        go_on(events[i].data.fd, opened);
     }
   } while (n == 64);
+}
+
+void Lifelines::tick(std::vector<std::pair<uint32_t, std::string>>* broken) {
+  for (auto& loss : broken_) broken->push_back(std::move(loss));
+  broken_.clear();
 }
 
 void Lifelines::close() {

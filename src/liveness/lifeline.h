@@ -9,8 +9,10 @@
 // A broken line is the loss of the process at its other end, unless this process is leaving (liveness.h). That is up to
 // the caller of tick().
 //
+// A new line is also news: its process has something to say to this one, or will have (Ofi::look_at_lines).
+//
 // For providers with internet addresses; others report lost links themselves.
-// Thread rule: one thread; nothing blocks. tick() is called about once a second.
+// Thread rule: one thread; nothing blocks. tick() is called about once a second, look() whenever the caller likes to.
 #pragma once
 
 #include <netinet/in.h>
@@ -37,10 +39,15 @@ class Lifelines {
   /// Listens on the address of the endpoint (any port), which is returned; 0 when there are no
   /// lifelines. `timeout_s`: how long an unreachable peer is waited for.
   uint16_t open(const sockaddr_storage& endpoint, Key key, int timeout_s);
-  /// Holds a line to `process`, at the host of `address` and `port`, whose key is `key`.
-  void connect(uint32_t process, const sockaddr_storage& address, uint16_t port, Key key,
+  /// Holds a line to `process`, at the host of `address` and `port`, whose key is `key`, unless there is one. False: it
+  /// cannot be held.
+  bool connect(uint32_t process, const sockaddr_storage& address, uint16_t port, Key key,
                uint32_t me);
-  /// Takes in new lines; appends the processes whose line broke, with the reason.
+  /// Takes in new lines and moves openings along; appends the processes at the other ends of lines that are now open.
+  void look(std::vector<uint32_t>* opened);
+  /// A descriptor that is readable when there is something to look at, or when `other` is; `other` if there is none.
+  int wait_with(int other) const;
+  /// After a look(): appends the processes whose line broke, with the reason, each once.
   void tick(std::vector<std::pair<uint32_t, std::string>>* broken);
   void close();
   /// Connections that did not know the key.
@@ -63,6 +70,7 @@ class Lifelines {
   void set_options(int fd) const;
   void watch(int fd, int operation, bool writable) const;
   bool receive(int fd, Line* line, std::string* why);
+  void go_on(int fd, std::vector<uint32_t>* opened);
   bool advance(int fd, Line* line, std::string* why);
   void drop(int fd);
 
@@ -71,7 +79,8 @@ class Lifelines {
   int epoll_ = -1;
   int timeout_s_ = 10;
   uint64_t strangers_ = 0;
-  std::unordered_map<int, Line> lines_;  ///< by descriptor
+  std::unordered_map<int, Line> lines_;                   ///< by descriptor
+  std::vector<std::pair<uint32_t, std::string>> broken_;  ///< since the last tick()
 };
 
 }  // namespace fgmpi::liveness

@@ -143,7 +143,8 @@ Status exchange_addresses(pt2pt::Setup* setup) {
   ring.allow_watch();
   FGMPI_TRY(fence_of_all());
   ring.start();
-  for (auto& transport : me.transports) transport->all_connected();
+  for (auto& transport : me.transports)
+    transport->all_connected(static_cast<uint32_t>(boot().rank()));
   return {};
 }
 

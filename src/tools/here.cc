@@ -134,7 +134,7 @@ std::string describe_process(int* rank) {
   if (status.ok()) transports = transport::make_all();
   if (status.ok()) status = describe_transports(boot.get(), &transports, &text);
   for (auto& transport : transports) {
-    transport->all_connected();
+    transport->all_connected(static_cast<uint32_t>(*rank));
     transport->close();
   }
   if (status.ok()) status = boot->finalize();

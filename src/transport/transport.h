@@ -119,8 +119,8 @@ class Transport {
   /// peer at most.
   virtual Status add_peer(uint32_t process, const std::string& address, uint64_t* local) = 0;
   /// All peers were added and every process has got here (a fence lies between): names may be
-  /// unlinked.
-  virtual void all_connected() {}
+  /// unlinked, and messages sent. `me`: the number that this process has for its peers.
+  virtual void all_connected(uint32_t me) { (void)me; }
 
   /// Largest payload of one frame.
   virtual size_t max_payload() const = 0;

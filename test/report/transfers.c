@@ -16,8 +16,10 @@ int main(int argc, char** argv) {
   MPI_Win_allocate(64, 8, MPI_INFO_NULL, order, &opposite, &turned);
   MPI_Comm_free(&order);
   MPI_Win_fence(0, all);
-  for (int i = 0; i < 5; ++i) MPI_Put(values, 3, MPI_DOUBLE, (rank + 1) % size, 0, 3, MPI_DOUBLE, all);
-  for (int i = 0; i < 3; ++i) MPI_Get(values + 3, 2, MPI_DOUBLE, (rank + size - 1) % size, 4, 2, MPI_DOUBLE, all);
+  for (int i = 0; i < 5; ++i)
+    MPI_Put(values, 3, MPI_DOUBLE, (rank + 1) % size, 0, 3, MPI_DOUBLE, all);
+  for (int i = 0; i < 3; ++i)
+    MPI_Get(values + 3, 2, MPI_DOUBLE, (rank + size - 1) % size, 4, 2, MPI_DOUBLE, all);
   MPI_Win_fence(0, all);
   MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, turned);
   MPI_Accumulate(values, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, MPI_SUM, turned);

@@ -104,6 +104,8 @@ class Gate {
     auto [it, fresh] = relations_.try_emplace(d.prefix.process, Relation{d.prefix.token, true});
     return fresh || it->second.token == d.prefix.token;
   }
+  /// Has the process opened a relation?
+  bool knows(uint32_t process) const { return relations_.contains(process); }
   /// May this message pass? REQUIRES: it is no hello.
   bool admits(const Decoded& d) const {
     auto it = relations_.find(d.prefix.process);

@@ -184,6 +184,7 @@ ssize_t Ofi::issue_piece(const Peer& peer, const Access& what, size_t length, Pi
 /// Asks for as many further pieces as may be under way.
 void Ofi::issue(Moving* moving) {
   const Peer& peer = peers_[moving->peer];
+  if (__builtin_expect(!peer.greeted && !peer.failed, 0) && !ready(moving->peer)) return;
   const size_t most = std::min(kPieceBytes, fabric_.info->ep_attr->max_msg_size);
   Access& what = moving->what;
   for (Piece& piece : moving->pieces) {

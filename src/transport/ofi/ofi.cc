@@ -109,12 +109,14 @@ Status Ofi::open(Sink* sink, std::string* address) {
     return error(MPI_ERR_OTHER, "libfabric provider %s does not name its endpoint: %s",
                  mine.provider.c_str(), fabric_error(e).c_str());
   mine.address.assign(name, length);
+  own_address_ = mine.address;
   sockaddr_storage own{};
   if (is_internet(fabric_.info->addr_format) && length <= sizeof own) {
     std::memcpy(&own, name, length);
     mine.lifeline =
         lifelines_.open(own, key_, static_cast<int>(settings::number(settings::kPeerTimeout)));
   }
+  wait_fd_ = fabric_.is_plain_sockets() ? lifelines_.wait_with(fabric_.wait_fd) : fabric_.wait_fd;
   *address = mine.to_string();
   return {};
 }
@@ -199,7 +201,8 @@ Status Ofi::add_peer(uint32_t process, const std::string& address, uint64_t* loc
   if (host == hosts_.end()) host = hosts_.insert(host, theirs.host);
   *local = peers_.size();
   peers_.push_back({known, theirs.key, reads_allowed_ ? theirs.memory_key : 0, process,
-                    static_cast<uint32_t>(host - hosts_.begin()), theirs.lifeline, 0, false,
+                    static_cast<uint32_t>(host - hosts_.begin()), theirs.lifeline, 0,
+                    !fabric_.is_plain_sockets() || own_address_ >= theirs.address, false, false,
                     false});
   if (peers_.size() > 1) use_receives(kReceiveBuffers);
   return {};
@@ -282,12 +285,48 @@ bool Ofi::send_plain(uint32_t index, Kind kind, const Hello* hello) {
 bool Ofi::greet(uint32_t index) {
   Hello hello{peers_[index].key, kVersion, 0};
   if (!send_plain(index, Kind::kHello, &hello)) return false;
-  Peer& peer = peers_[index];
-  peer.greeted = true;
-  sockaddr_storage address;
-  if (with_room([&] { return endpoint_address(index, &address); }))
-    lifelines_.connect(peer.process, address, peer.lifeline, peer.key, me_);
+  peers_[index].greeted = true;
   return true;
+}
+
+/// Once for each peer, before the first message to it. Where there can be none, both processes of a pair may connect.
+void Ofi::hold_lifeline(uint32_t index) {
+  Peer& peer = peers_[index];
+  if (peer.lined) return;
+  peer.lined = true;
+  sockaddr_storage address;
+  if (!with_room([&] { return endpoint_address(index, &address); }) ||
+      !lifelines_.connect(peer.process, address, peer.lifeline, peer.key, me_))
+    peer.connects = true;
+}
+
+/// Has the peer been greeted? If not, greets it, or waits for its hello. False: not yet.
+bool Ofi::ready(uint32_t index) {
+  const Peer& peer = peers_[index];
+  if (peer.greeted) return true;
+  hold_lifeline(index);
+  if (!peer.connects && !gate_->knows(peer.process)) return false;
+  if (greet(index)) return true;
+  if (!starved_since_) starved_since_ = now_ns();
+  return false;
+}
+
+/// A peer whose lifeline is new waits for the hello of this process, if this is the one that connects.
+void Ofi::look_at_lines() {
+  std::vector<uint32_t> opened;
+  lifelines_.look(&opened);
+  for (uint32_t process : opened)
+    for (uint32_t i = 0; i < peers_.size(); ++i)
+      if (peers_[i].process == process && peers_[i].connects) callers_.push_back(i);
+}
+
+/// As far as there is room.
+void Ofi::answer_callers() {
+  while (!callers_.empty()) {
+    const Peer& peer = peers_[callers_.back()];
+    if (!peer.failed && !closing_ && !ready(callers_.back())) return;
+    callers_.pop_back();
+  }
 }
 
 /// Sends one frame at once, its payload copied or, if there is a lender, lent; or puts it with others to the same peer.
@@ -335,6 +374,7 @@ bool Ofi::endpoint_address(uint32_t index, sockaddr_storage* address) const {
 
 bool Ofi::tick() {
   std::vector<std::pair<uint32_t, std::string>> broken;
+  look_at_lines();
   lifelines_.tick(&broken);
   if (broken.empty()) return false;
   while (poll()) {  // what the peer sent before is taken in, its bye too
@@ -356,11 +396,9 @@ LendResult Ofi::try_lend(uint32_t, uint64_t handle, const Header& header, const 
   FGMPI_ASSERT(length <= max_payload() && handle < peers_.size());
   auto index = static_cast<uint32_t>(handle);
   Peer& peer = peers_[index];
-  if (__builtin_expect(!peer.greeted, 0)) me_ = header.src_process;
   if (peer.failed) return LendResult::kSent;
-  LendResult result = LendResult::kNoRoom;
-  if (__builtin_expect(peer.greeted || greet(index), 1))
-    result = send_frame(index, header, payload, length, lends_ ? lender : nullptr);
+  if (__builtin_expect(!peer.greeted, 0) && !ready(index)) return LendResult::kNoRoom;
+  const LendResult result = send_frame(index, header, payload, length, lends_ ? lender : nullptr);
   if (result == LendResult::kNoRoom && !starved_since_) starved_since_ = now_ns();
   return result;
 }
@@ -445,8 +483,10 @@ bool Ofi::poll() {
 bool Ofi::poll_here() {
   constexpr size_t kBatch = 16;
   fi_cq_data_entry entries[kBatch];
+  const bool slept = std::exchange(slept_, false);
   // Accesses of peers leave nothing in the queue: what ended a sleep may have been one, and another one is likely.
-  bool any = std::exchange(slept_, false) && (granted_ || (reads_allowed_ && fabric_.memory));
+  bool any = slept && (granted_ || (reads_allowed_ && fabric_.memory));
+  if (wait_fd_ != fabric_.wait_fd && (slept || ++polls_ % kPollsPerLook == 0)) look_at_lines();
   flush();
   for (int round = 0; round < 8; ++round) {
     ssize_t n = fi_cq_read(fabric_.cq, entries, kBatch);
@@ -470,6 +510,7 @@ bool Ofi::poll_here() {
     starved_since_ = 0;
     any = true;
   }
+  if (__builtin_expect(!callers_.empty(), 0)) answer_callers();
   flush();  // what was sent while delivering
   if (__builtin_expect(!failures_.empty(), 0)) report();
   return any;

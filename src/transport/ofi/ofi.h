@@ -5,6 +5,11 @@
 // bounded number of send buffers, or, where it is long and sockets do not want registered memory,
 // lent: the buffer then holds its header only. Connections are the provider's, made by the first message. The
 // first message to a peer is a hello with the peer's key (frame.h); then frames follow in order.
+//
+// Over plain sockets only one process of a pair connects, the one with the greater published address: net (1.17) can close
+// a good connection where both ask for one at the same time. The other one, when it has something to send, holds its
+// lifeline to the peer, which answers that with its hello; it sends when that has come.
+//
 // Large messages are read out of the sender's memory (fi_read) where the provider allows to
 // register all memory at once and reads are done by hardware; else pt2pt sends them as frames. Where
 // all memory can be registered, windows are accessed by fi_read, fi_write and fi_atomic (moving.cc).
@@ -88,9 +93,12 @@ struct Peer {
   uint32_t host;       ///< index in hosts_
   uint16_t lifeline;   ///< port
   uint16_t in_flight;  ///< messages handed to the provider and not yet known to be out
-  bool greeted;
-  bool failed;
+  bool connects : 1;   ///< this process may connect to it at any time
+  bool greeted : 1;    ///< our hello went out
+  bool lined : 1;      ///< a lifeline was asked for
+  bool failed : 1;
 };
+static_assert(sizeof(Peer) == 48);
 
 class Ofi final : public Transport {
  public:
@@ -99,6 +107,7 @@ class Ofi final : public Transport {
   Status open(Sink* sink, std::string* address) override;
   bool reaches(const std::string& address) const override;
   Status add_peer(uint32_t process, const std::string& address, uint64_t* local) override;
+  void all_connected(uint32_t me) override { me_ = me; }
   size_t max_payload() const override { return max_message_ - sizeof(Prefix) - kFrameOverhead; }
   bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
                 size_t length) override;
@@ -118,8 +127,10 @@ class Ofi final : public Transport {
   void access(uint64_t peer, const Access& what) override;
   bool poll() override;
   bool arm() override;
-  int64_t longest_sleep() const override { return starved_since_ ? kRetry : INT64_MAX; }
-  int wait_fd() const override { return fabric_.wait_fd; }
+  int64_t longest_sleep() const override {
+    return starved_since_ || !callers_.empty() ? kRetry : INT64_MAX;
+  }
+  int wait_fd() const override { return wait_fd_; }
   void sleep(int64_t timeout_ns) override;
   uint64_t refused() const override { return refused_ + lifelines_.strangers(); }
   bool tick() override;
@@ -142,6 +153,8 @@ class Ofi final : public Transport {
   /// How long after a refusal by the provider (which does not tell when it has room) a retry is
   /// due.
   static constexpr int64_t kRetry = 100'000;
+  /// While it is polled without sleeping, one poll in so many looks at the lifelines.
+  static constexpr uint32_t kPollsPerLook = 64;
   /// How often a queue is looked at that has nothing to wait on (ns).
   static constexpr int64_t kLook = 2'000'000;
 
@@ -163,6 +176,10 @@ class Ofi final : public Transport {
   LendResult send_frame(uint32_t peer, const Header& header, const void* payload, size_t length,
                         void* lender);
   bool greet(uint32_t peer);
+  void hold_lifeline(uint32_t peer);
+  bool ready(uint32_t peer);
+  void look_at_lines();
+  void answer_callers();
   void complete(Operation* operation, uint64_t flags, const void* bytes, size_t length);
   void took(ReceiveBuffer* buffer, uint64_t flags, const void* bytes, size_t length);
   void take_failure();
@@ -182,7 +199,10 @@ class Ofi final : public Transport {
   liveness::Lifelines lifelines_;
   Key key_{};
   uint64_t token_ = 0;
-  uint32_t me_ = 0;               ///< from the first header that is sent
+  uint32_t me_ = 0;               ///< this process's number
+  std::string own_address_;       ///< of the endpoint, as published
+  int wait_fd_ = -1;              ///< of the queue and the lifelines
+  uint32_t polls_ = 0;            ///< so far
   Bytes memory_;                  ///< behind all buffers
   fid_mr* registered_ = nullptr;  ///< that memory, where the provider wants it
   void* descriptor_ = nullptr;
@@ -198,6 +218,7 @@ class Ofi final : public Transport {
   bool unposted_ = false;     ///< a receive buffer waits for the provider to take it
   std::vector<Peer> peers_;
   std::vector<std::string> hosts_;  ///< names, each once
+  std::vector<uint32_t> callers_;   ///< indices of peers whose lifeline is to be answered
   std::vector<std::unique_ptr<Moving>> movings_;
   fid_mr* granted_ = nullptr;  ///< all memory of this process, for access() of peers
   uint32_t grants_ = 0;

@@ -60,7 +60,7 @@ class Shm final : public Transport {
   Status open(Sink* sink, std::string* address) override;
   bool reaches(const std::string& address) const override;
   Status add_peer(uint32_t process, const std::string& address, uint64_t* local) override;
-  void all_connected() override { segment_.unlink(); }
+  void all_connected(uint32_t) override { segment_.unlink(); }
   size_t max_payload() const override { return max_payload_; }
   bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
                 size_t length) override;

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -34,13 +35,15 @@ struct Two {
 
   static Broken look(Lifelines* lines) {
     Broken broken;
+    std::vector<uint32_t> opened;
+    lines->look(&opened);
     lines->tick(&broken);
     return broken;
   }
   /// Until one of them has found a broken line.
   static Broken wait(Lifelines* lines) {
     Broken broken;
-    for (int i = 0; i < 5000 && broken.empty(); ++i, usleep(1000)) lines->tick(&broken);
+    for (int i = 0; i < 5000 && broken.empty(); ++i, usleep(1000)) broken = look(lines);
     return broken;
   }
   void settle() {
@@ -67,10 +70,41 @@ TEST(Lifelines, TellBothSidesOfAnEnd) {
 
 TEST(Lifelines, AreHeldOncePerProcess) {
   Two two;
-  for (int i = 0; i < 3; ++i) two.first->connect(7, loopback(), two.second_port, two.key, 3);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(two.first->connect(7, loopback(), two.second_port, two.key, 3));
   two.settle();
   two.second->close();
   EXPECT_EQ(Two::wait(two.first.get()).size(), 1u);
+}
+
+TEST(Lifelines, WakeAndNameWhoOpenedThemOnce) {
+  Two two;
+  int other[2];
+  ASSERT_EQ(pipe(other), 0);
+  const int fd = two.second->wait_with(other[0]);
+  ASSERT_NE(fd, other[0]);
+  auto is_ready = [&](int ms) {
+    pollfd ready{fd, POLLIN, 0};
+    return poll(&ready, 1, ms) == 1;
+  };
+  EXPECT_FALSE(is_ready(0));
+  two.first->connect(7, loopback(), two.second_port, two.key, 3);
+  std::vector<uint32_t> opened, mine;
+  for (int i = 0; i < 1000 && opened.empty(); ++i) {
+    two.first->look(&mine);
+    EXPECT_TRUE(is_ready(5000));
+    two.second->look(&opened);
+  }
+  EXPECT_EQ(opened, std::vector<uint32_t>{3});
+  EXPECT_TRUE(mine.empty()) << "its own line";
+  EXPECT_FALSE(is_ready(0));
+  EXPECT_TRUE(two.second->connect(3, loopback(), two.first_port, two.key, 7)) << "there is one";
+  two.first->look(&mine);
+  EXPECT_TRUE(mine.empty());
+  ASSERT_EQ(write(other[1], "x", 1), 1);
+  EXPECT_TRUE(is_ready(0)) << "the descriptor beside";
+  close(other[0]);
+  close(other[1]);
 }
 
 TEST(Lifelines, ToAPortWithoutListenerAreBroken) {
@@ -110,6 +144,8 @@ TEST(Lifelines, AreNoneWithoutInternetAddresses) {
   sockaddr_storage address{};
   address.ss_family = AF_UNIX;
   EXPECT_EQ(lines.open(address, Key{}, 10), 0);
+  EXPECT_EQ(lines.wait_with(5), 5);
+  EXPECT_FALSE(lines.connect(7, loopback(), 1, Key{}, 3));
   EXPECT_TRUE(Two::look(&lines).empty());
 }
 

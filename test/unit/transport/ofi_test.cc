@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <signal.h>
@@ -147,7 +148,9 @@ TEST(Gate, OnlyHoldersOfTheKeyGetIn) {
   EXPECT_FALSE(admits(frame(5, 77, "")));
   EXPECT_FALSE(greets(hello(5, 77, {{11, 23}})));
   EXPECT_FALSE(admits(frame(5, 77, "")));
+  EXPECT_FALSE(gate.knows(5));
   EXPECT_TRUE(greets(hello(5, 77, {{11, 22}})));
+  EXPECT_TRUE(gate.knows(5));
   EXPECT_TRUE(admits(frame(5, 77, "")));
   EXPECT_FALSE(admits(frame(5, 78, "")));
   EXPECT_FALSE(admits(frame(6, 77, "")));
@@ -368,6 +371,80 @@ TEST(Ofi, ConnectionsAreMadeOnDemand) {
   }));
 }
 
+/// Stops this process now and then for some milliseconds, while this object lives.
+class Stopper {
+ public:
+  explicit Stopper(unsigned seed) {
+    REQUIRE(pipe2(enough_, O_NONBLOCK | O_CLOEXEC) == 0);
+    child_ = fork();
+    if (child_ > 0) return;
+    close(enough_[1]);
+    std::minstd_rand random(seed);
+    char end;
+    for (const pid_t parent = getppid(); read(enough_[0], &end, 1) < 0;) {
+      usleep(random() % 1000);
+      kill(parent, SIGSTOP);
+      usleep(random() % 4000);
+      kill(parent, SIGCONT);
+    }
+    _exit(0);
+  }
+  ~Stopper() {
+    close(enough_[1]);
+    waitpid(child_, nullptr, 0);
+    close(enough_[0]);
+  }
+  Stopper(const Stopper&) = delete;
+
+ private:
+  pid_t child_ = -1;
+  int enough_[2];  ///< the end of this pipe is the end of the child
+};
+
+/// The other one opens its lifeline only, which the first one answers.
+TEST(Ofi, OnlyTheGreaterAddressOfAPairConnects) {
+  expect_all_good(run_job(2, [](Member& m) {
+    m.connect(make("ofi"));
+    const int other = 1 - m.rank;
+    const bool greater = std::strcmp(m.board->addresses[m.rank], m.board->addresses[other]) > 0;
+    const int before = open_sockets();
+    if (!greater)
+      for (int i = 0; i < 1000; ++i) {
+        REQUIRE(!m.try_send(other, 0, "hello"));
+        m.t->poll();
+      }
+    REQUIRE(open_sockets() - before == (greater ? 0 : 1));
+    m.meet();
+    if (greater) {
+      Idle idle(m.list);
+      while (m.sink.frames.empty()) idle.sleep(-1);
+    } else {
+      m.send(other, 0, "hello");
+    }
+    m.meet_polling();
+    m.t->close();
+  }));
+}
+
+/// net (1.17) can close a good connection when both processes of a pair ask for one at the same time.
+TEST(Ofi, AllBeginAtOnceWhileSomeAreStopped) {
+  for (int round = 0; round < 10; ++round) {
+    SCOPED_TRACE(round);
+    expect_all_good(run_job(4, [&](Member& m) {
+      m.connect(make("ofi"));
+      Stopper stopper(static_cast<unsigned>(round * m.size + m.rank + 1));
+      std::vector<bool> sent(m.size);
+      for (int left = m.size; left > 0 || m.sink.frames.size() < 4u; m.t->poll())
+        for (int p = 0; p < m.size; ++p)
+          if (!sent[p] && m.try_send(p, 0, "first")) sent[p] = true, --left;
+      m.meet_polling();
+      m.t->tick();
+      REQUIRE(m.sink.failures.empty() && m.sink.frames.size() == 4);
+      m.t->close();
+    }));
+  }
+}
+
 /// Private memory of this process in KiB.
 uint64_t own_memory() {
   std::ifstream status("/proc/self/status");
@@ -537,6 +614,8 @@ TEST(Ofi, ReadsAPeersMemory) {
   }
 }
 
+/// Each has guessed the key of the other, wrongly. The one with the greater address connects, the other one only opens a
+/// lifeline; both lines are refused and counted.
 TEST(Ofi, StrangersAreRefusedAndCounted) {
   expect_all_good(run_job(2, [](Member& m) {
     m.t = (m.list.push_back(make("ofi")), m.list[0].get());
@@ -545,21 +624,25 @@ TEST(Ofi, StrangersAreRefusedAndCounted) {
     std::strcpy(m.board->addresses[m.rank], address.c_str());
     m.meet();
     m.peers.resize(2);
-    std::string theirs = m.board->addresses[1 - m.rank];
-    if (m.rank == 1) {
-      size_t key = theirs.size();
-      for (int field = 0; field < 3; ++field) key = theirs.rfind(':', key - 1);
-      --key;                                         // the last digit of the key
-      theirs[key] = theirs[key] == '0' ? '1' : '0';  // guesses the key, wrongly
-    }
-    REQUIRE(m.t->add_peer(1 - m.rank, theirs, &m.peers[1 - m.rank]).ok());
-    if (m.rank == 1) {
-      for (int i = 0; i < 3; ++i) m.send(0, i, "let me in");
+    const int other = 1 - m.rank;
+    std::string theirs = m.board->addresses[other];
+    const bool connects = address > theirs;
+    size_t key = theirs.size();
+    for (int field = 0; field < 3; ++field) key = theirs.rfind(':', key - 1);
+    --key;  // the last digit of the key
+    theirs[key] = theirs[key] == '0' ? '1' : '0';
+    REQUIRE(m.t->add_peer(other, theirs, &m.peers[other]).ok());
+    m.t->all_connected(static_cast<uint32_t>(m.rank));
+    if (connects) {
+      while (m.t->refused() < 1) m.t->poll();
+      for (int i = 0; i < 3; ++i) m.send(other, i, "let me in");
     } else {
-      while (m.t->refused() < 4)
-        m.t->poll();  // the hello and three frames, each in a message of its own
-      REQUIRE(m.sink.frames.empty());
+      while (m.t->refused() < 5) {  // also the hello and three frames, each in a message of its own
+        REQUIRE(!m.try_send(other, 0, "let me in"));
+        m.t->poll();
+      }
     }
+    REQUIRE(m.sink.frames.empty());
     m.meet_polling();
     m.t->close();
   }));

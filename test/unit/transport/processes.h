@@ -112,7 +112,7 @@ struct Member {
       REQUIRE(added.ok() && peers[p] >> 63 == 0);
     }
     meet();
-    t->all_connected();
+    t->all_connected(static_cast<uint32_t>(rank));
   }
   Header header(uint64_t cookie = 0) const {
     Header h{};
