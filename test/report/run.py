@@ -203,6 +203,23 @@ def transfers(work, processes, ranks):
     expect({tuple(c[:2]): c[3:] for c in cells if c[2] == 3} == wanted, f"one-sided {processes} x {ranks}: the matrix")
 
 
+def fortran(work):
+    """Lines of the program, whichever binding it uses."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "lines.F90"), encoding="utf-8") as file:
+        line_of = {line.rsplit("! ")[-1].strip(): f"lines.F90:{i} (lines)" for i, line in enumerate(file, 1) if "error)  ! " in line}
+    page = os.path.join(work, "page.html")
+    for host in (1, 2, 3):
+        for processes, ranks in [(1, 4), (4, 1), (2, 64)]:
+            run("-report", page, "-n", str(processes), "-nfg", str(ranks), f"{FOLDER}/lines{host}")
+            data = read_page(page)
+            os.unlink(page)
+            made = {f["place"]: (f["made"], f["handles"], f["left"]) for f in data["families"] if f["call"] == "MPI_Comm_dup"}
+            each = (8, 8 * processes * ranks, 0)
+            expect(made == {line_of["first"]: each, line_of["second"]: each}, f"binding {host}, {processes} x {ranks}: {made}")
+            expect([line_of["waits"], "MPI_Allreduce"] in [p[:2] for p in data["places"]],
+                   f"binding {host}, {processes} x {ranks}: {data['places']}")
+
+
 def refusals():
     for words, line in [(("-report", "a.txt"), "ends in .html"), (("-report", "/nowhere/a.html"), "cannot be written"),
                         (("-summary", "-check"), "allowed is one of them")]:
@@ -226,6 +243,7 @@ def main():
         for processes, ranks in [(1, 4), (4, 1), (2, 64), (2, 5000)]:
             transfers(scratch, processes, ranks)
         bad_program()
+        fortran(scratch)
         refusals()
         left = os.listdir(scratch)
         expect(not left, f"left behind: {left}")

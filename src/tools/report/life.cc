@@ -159,6 +159,8 @@ namespace {
   if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
   fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
   findings::find_bindings();
+  g_hot.bindings = findings::g_bindings.fortran_low;
+  g_hot.bindings_bytes = findings::g_bindings.fortran_high - g_hot.bindings;
   const bool known =
       &fgmpi_debug_table && fgmpi_debug_table.proclet_bytes == sizeof(sched::Proclet);
   if (known) g_hot.running = fgmpi_debug_table.current;

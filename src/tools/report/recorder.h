@@ -24,6 +24,8 @@ using findings::from_fortran;
 struct Hot {
   /// Where the scheduler keeps who runs, while only one thread of the process may call MPI; else null: MPIX_Tool_word tells.
   sched::Proclet* const* running = nullptr;
+  /// Where the code of the Fortran binding lies, if the program has it.
+  uint64_t bindings = 0, bindings_bytes = 0;
   int first = 0;
   unsigned count = 0;  ///< ranks of the process
   FamilyRecord* families = nullptr;
@@ -73,6 +75,8 @@ extern Process& g_process;
 
 /// What MPIX_Tool_word says of the running rank, or nullptr.
 void* slow_word();
+/// bindings.cc: where the program called the function of a binding that has called us from `place`; `frame`: of our call.
+uint64_t caller_of_binding(uint64_t place, uint64_t frame);
 /// Where in a record the cell of a call is; made for its first call.
 uint32_t slow_cell_of(uint16_t call);
 uint16_t slow_family_of(MPI_Comm comm);
@@ -125,7 +129,10 @@ class Scope {
   [[gnu::always_inline]] Scope(uint16_t call, const void* place) : rank_(current()) {
     RankRecord* const r = rank_;
     peer_before_ = r->peer;
-    r->site = reinterpret_cast<uint64_t>(place);
+    uint64_t site = reinterpret_cast<uint64_t>(place);
+    if (__builtin_expect(site - g_hot.bindings < g_hot.bindings_bytes, 0))
+      site = caller_of_binding(site, reinterpret_cast<uint64_t>(__builtin_dwarf_cfa()));
+    r->site = site;
     r->peer = kNoPeer;
     r->now = call + 1u;
     uint32_t at = g_hot.cells[call];
