@@ -153,7 +153,8 @@ def on_a_terminal():
 
 
 def ended_badly():
-    for how, status, words in [("crash", None, "the job was ended before its ranks were"), ("abort", 9, "exit status 9"), ("deadlock", 1, "a deadlock")]:
+    for how, status, words in [("crash", None, "the job was ended before its ranks were"), ("abort", 9, "exit status 9"), ("deadlock", 1, "a deadlock"),
+                               ("signal", 11, "(signal 11, "), ("killed", 9, "(signal 9, "), ("exit", None, "exit status ")]:
         text = run("-summary", "-n", "2", "-nfg", "2", f"{FOLDER}/stencil", "10", "8", how, status=status)
         expect(words in text and "4 of 4 ranks had not come to MPI_Finalize" in text and "at stencil.c:" in text, how, text)
     for number_, words in [(signal.SIGTERM, "exit status 15"), (signal.SIGKILL, "mpiexec was killed")]:

@@ -1,7 +1,8 @@
 /* A ring of neighbours that exchange messages of known size: stencil STEPS BYTES [END]. Each rank sends STEPS messages of BYTES
- * bytes to each neighbour, takes part in STEPS reductions of 8 bytes and in one barrier. END: "crash", "deadlock", "abort" or
- * "hang" is what the last rank does after that; "hang" prints a line first. */
+ * bytes to each neighbour, takes part in STEPS reductions of 8 bytes and in one barrier. END: "crash", "signal", "killed", "exit",
+ * "deadlock", "abort" or "hang" is what the last rank does after that; "hang" prints a line first. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,9 @@ static void end_badly(const char* how, int rank, int size) {
     MPI_Recv(&nothing, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (rank != size - 1) MPI_Barrier(MPI_COMM_WORLD);
   if (strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 9);
+  if (strcmp(how, "signal") == 0) *(volatile int*)8 = 1;
+  if (strcmp(how, "killed") == 0) kill(getpid(), SIGKILL);
+  if (strcmp(how, "exit") == 0) exit(3);
   if (strcmp(how, "hang") == 0) {
     printf("hangs\n");
     fflush(stdout);

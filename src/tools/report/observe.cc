@@ -1,5 +1,7 @@
 // What is worth looking at in a run, in words. Each observation has a threshold below which it is left out: a report of a
 // program that runs well has none.
+#include <signal.h>
+
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -347,6 +349,19 @@ std::vector<Waiting> not_ended(const Run& run) {
   return list;
 }
 
+namespace {
+
+/// A process that a signal kills gives the job the number of that; so may the program's own exit. Not SIGTERM: hydra combines
+/// the statuses of processes, and 6 with the 9 of one that it kills is 15.
+std::string words_of_signal(const JobEnd& end) {
+  static constexpr int kKilling[] = {SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV};
+  const int* const past = std::end(kKilling);
+  if (end.launcher_killed || std::find(std::begin(kKilling), past, end.status) == past) return "";
+  return format(" (signal %d, \"%s\", gives that status)", end.status, strsignal(end.status));
+}
+
+}  // namespace
+
 std::string words_of_end(const Run& run) {
   size_t left = 0, started = 0;
   for (const RankSum& r : run.ranks) left += r.started && !r.ended, started += r.started;
@@ -371,7 +386,7 @@ std::string words_of_end(const Run& run) {
   else if (left > 0 && status > 128 && status < 160)
     text += format(": ended by signal %d", status - 128);
   else if (left > 0)
-    text += ": the job was ended before its ranks were";
+    text += ": the job was ended before its ranks were" + words_of_signal(run.end);
   if (left > 0)
     text += format("; %s of %s ranks had not come to MPI_Finalize", number_words(left).c_str(),
                    number_words(started).c_str());
