@@ -1,6 +1,6 @@
 #include "base/strings.h"
 
-#include <charconv>
+#include <algorithm>
 #include <cstdio>
 
 namespace fgmpi {
@@ -54,10 +54,16 @@ std::string html_escaped(std::string_view text) {
   return out;
 }
 
+std::string_view take_word(std::string_view* text, char end) {
+  const size_t at = std::min(text->find(end), text->size());
+  const std::string_view word = text->substr(0, at);
+  text->remove_prefix(std::min(at + 1, text->size()));
+  return word;
+}
+
 std::optional<int64_t> parse_int(std::string_view text) {
   int64_t value = 0;
-  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (!read_number(text, &value, 10)) return std::nullopt;
   return value;
 }
 

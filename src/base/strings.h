@@ -1,6 +1,7 @@
 // Strings: printf into std::string, and the strict parsing of numbers in options and settings.
 #pragma once
 
+#include <charconv>
 #include <cstdarg>
 #include <cstdint>
 #include <optional>
@@ -17,6 +18,16 @@ std::string vformat(const char* format, va_list args);
 std::string escaped(std::string_view text);
 /// The text as HTML shows it, in elements and in quoted attributes.
 std::string html_escaped(std::string_view text);
+
+/// Takes off what stands before the next `end`, and that; all of the text where there is none.
+std::string_view take_word(std::string_view* text, char end);
+
+/// A number in this base that fills all of `text`; false for anything else.
+template <class Number>
+bool read_number(std::string_view text, Number* out, int base) {
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), *out, base);
+  return failed == std::errc() && end == text.data() + text.size();
+}
 
 /// A decimal integer that fills all of `text`; nothing for anything else (empty, signs twice, overflow).
 std::optional<int64_t> parse_int(std::string_view text);

@@ -83,9 +83,7 @@ Status Witness::write(const std::string& path) const {
 Status Witness::parse(std::string_view text, Witness* out) {
   *out = {};
   for (size_t number = 1; !text.empty(); ++number) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string line(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string line(take_word(&text, '\n'));
     if (number == 1) {
       if (line != kHead) return bad_line(number, line, kHead);
       continue;

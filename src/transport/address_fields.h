@@ -9,15 +9,12 @@
 #include <optional>
 #include <string_view>
 
+#include "base/strings.h"
+
 namespace fgmpi::transport {
 
 /// Takes off what stands before the next ':', and the colon; all of it where there is none.
-inline std::string_view take_field(std::string_view* text) {
-  const size_t colon = text->find(':');
-  std::string_view field = text->substr(0, colon);
-  text->remove_prefix(colon == text->npos ? text->size() : colon + 1);
-  return field;
-}
+inline std::string_view take_field(std::string_view* text) { return take_word(text, ':'); }
 
 /// Lower-case hexadecimal digits, 1 to 16 of them, that fill all of `text`; nothing for anything else.
 inline std::optional<uint64_t> parse_hex(std::string_view text) {

@@ -2,7 +2,6 @@
 #include "tools/findings/report.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -12,19 +11,6 @@
 
 namespace fgmpi::findings {
 namespace {
-
-std::string_view take_word(std::string_view* text, char end) {
-  const size_t at = std::min(text->find(end), text->size());
-  const std::string_view word = text->substr(0, at);
-  text->remove_prefix(std::min(at + 1, text->size()));
-  return word;
-}
-
-template <class Number>
-bool read_number(std::string_view text, Number* out, int base) {
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), *out, base);
-  return failed == std::errc() && end == text.data() + text.size();
-}
 
 /// { rank \x1f call \x1f arguments \x1f site \x1f role }, with tabs between; false: it is none.
 bool read_calls(std::string_view line, std::vector<Participant>* calls) {

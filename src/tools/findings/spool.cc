@@ -32,9 +32,7 @@ uint64_t key_of(const Finding& f) {
 std::string_view parse_kinds(std::string_view text, uint32_t* mask) {
   *mask = 0;
   while (!text.empty()) {
-    const size_t comma = std::min(text.find(','), text.size());
-    const std::string_view word = text.substr(0, comma);
-    text.remove_prefix(std::min(comma + 1, text.size()));
+    const std::string_view word = take_word(&text, ',');
     uint32_t found = word == "all" ? kAllKinds : 0;
     for (uint32_t i = 0; i < static_cast<uint32_t>(Kind::kCount); ++i)
       if (word == kKinds[i].name) found = 1u << i;

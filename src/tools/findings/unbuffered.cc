@@ -1,27 +1,16 @@
 #include "tools/findings/unbuffered.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <utility>
+
+#include "base/strings.h"
 
 namespace fgmpi::findings {
 namespace {
 
 /// Cycles that are looked for: those of a loop are the same each time.
 constexpr size_t kMostCycles = 100'000;
-
-std::string_view take_word(std::string_view* text, char end) {
-  const size_t at = std::min(text->find(end), text->size());
-  const std::string_view word = text->substr(0, at);
-  text->remove_prefix(std::min(at + 1, text->size()));
-  return word;
-}
-
-bool read_number(std::string_view text, uint64_t* out, int base = 16) {
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), *out, base);
-  return failed == std::errc() && end == text.data() + text.size();
-}
 
 /// How many numbers a step has, the call aside.
 int numbers_of(char kind) {
@@ -39,8 +28,8 @@ bool UnbufferedRun::read_step(std::string_view text, Rank* rank) {
   s.kind = kind[0];
   uint64_t* const places[] = {&s.id, &s.number, &s.root};
   for (int i = 0; i < numbers_of(s.kind); ++i)
-    if (!read_number(take_word(&text, '.'), places[i])) return false;
-  if (!text.empty() && !(waits(s.kind) && read_number(text, &s.call))) return false;
+    if (!read_number(take_word(&text, '.'), places[i], 16)) return false;
+  if (!text.empty() && !(waits(s.kind) && read_number(text, &s.call, 16))) return false;
   if (s.kind == 'm')
     rank->matches[s.id] = s.number;
   else

@@ -119,6 +119,20 @@ TEST(Copy, PastTheCachesFromAndToAnywhere) {
         }
 }
 
+TEST(Strings, WordsAreTakenOff) {
+  std::string_view text = "a,,bc,d";
+  EXPECT_EQ(take_word(&text, ','), "a");
+  EXPECT_EQ(take_word(&text, ','), "");
+  EXPECT_EQ(take_word(&text, ';'), "bc,d");
+  EXPECT_EQ(text, "");
+  EXPECT_EQ(take_word(&text, ','), "");
+  uint64_t number = 0;
+  EXPECT_TRUE(read_number("ff", &number, 16));
+  EXPECT_EQ(number, 255u);
+  for (const char* bad : {"", "g", "-1", "1 ", "11111111111111111"})
+    EXPECT_FALSE(read_number(bad, &number, 16)) << bad;
+}
+
 TEST(Strings, NumbersAreStrict) {
   EXPECT_EQ(parse_int("12"), 12);
   EXPECT_EQ(parse_int("-3"), -3);
