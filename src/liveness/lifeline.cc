@@ -189,11 +189,6 @@ void Lifelines::look(std::vector<uint32_t>* opened) {
   } while (n == 64);
 }
 
-void Lifelines::tick(std::vector<std::pair<uint32_t, std::string>>* broken) {
-  for (auto& loss : broken_) broken->push_back(std::move(loss));
-  broken_.clear();
-}
-
 void Lifelines::close() {
   for (const auto& [fd, line] : lines_) ::close(fd);
   lines_.clear();

@@ -7,12 +7,12 @@
 // hour is not taken for lost.
 //
 // A broken line is the loss of the process at its other end, unless this process is leaving (liveness.h). That is up to
-// the caller of tick().
+// the caller of take_broken().
 //
 // A new line is also news: its process has something to say to this one, or will have (Ofi::look_at_lines).
 //
 // For providers with internet addresses; others report lost links themselves.
-// Thread rule: one thread; nothing blocks. tick() is called about once a second, look() whenever the caller likes to.
+// Thread rule: one thread; nothing blocks. look() is called at least once a second.
 #pragma once
 
 #include <netinet/in.h>
@@ -47,8 +47,8 @@ class Lifelines {
   void look(std::vector<uint32_t>* opened);
   /// A descriptor that is readable when there is something to look at, or when `other` is; `other` if there is none.
   int wait_with(int other) const;
-  /// After a look(): appends the processes whose line broke, with the reason, each once.
-  void tick(std::vector<std::pair<uint32_t, std::string>>* broken);
+  /// The processes whose line look() has found broken, with the reason, each once.
+  std::vector<std::pair<uint32_t, std::string>> take_broken() { return std::exchange(broken_, {}); }
   void close();
   /// Connections that did not know the key.
   uint64_t strangers() const { return strangers_; }
@@ -80,7 +80,7 @@ class Lifelines {
   int timeout_s_ = 10;
   uint64_t strangers_ = 0;
   std::unordered_map<int, Line> lines_;                   ///< by descriptor
-  std::vector<std::pair<uint32_t, std::string>> broken_;  ///< since the last tick()
+  std::vector<std::pair<uint32_t, std::string>> broken_;  ///< since the last take_broken()
 };
 
 }  // namespace fgmpi::liveness

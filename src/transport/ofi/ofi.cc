@@ -315,9 +315,17 @@ bool Ofi::ready(uint32_t index) {
 void Ofi::look_at_lines() {
   std::vector<uint32_t> opened;
   lifelines_.look(&opened);
-  for (uint32_t process : opened)
-    for (uint32_t i = 0; i < peers_.size(); ++i)
-      if (peers_[i].process == process && peers_[i].connects) callers_.push_back(i);
+  for (uint32_t process : opened) {
+    const uint32_t index = index_of(process);
+    if (index < peers_.size() && peers_[index].connects) callers_.push_back(index);
+  }
+}
+
+/// In peers_; its size where the process is none of them.
+uint32_t Ofi::index_of(uint32_t process) const {
+  uint32_t index = 0;
+  while (index < peers_.size() && peers_[index].process != process) ++index;
+  return index;
 }
 
 /// As far as there is room.
@@ -373,15 +381,13 @@ bool Ofi::endpoint_address(uint32_t index, sockaddr_storage* address) const {
 }
 
 bool Ofi::tick() {
-  std::vector<std::pair<uint32_t, std::string>> broken;
   look_at_lines();
-  lifelines_.tick(&broken);
+  const auto broken = lifelines_.take_broken();
   if (broken.empty()) return false;
   while (poll()) {  // what the peer sent before is taken in, its bye too
   }
   for (const auto& [process, why] : broken)
-    for (uint32_t i = 0; i < peers_.size(); ++i)
-      if (peers_[i].process == process) fail(i, why);
+    if (const uint32_t index = index_of(process); index < peers_.size()) fail(index, why);
   report();
   return true;
 }

@@ -179,6 +179,7 @@ class Ofi final : public Transport {
   void hold_lifeline(uint32_t peer);
   bool ready(uint32_t peer);
   void look_at_lines();
+  uint32_t index_of(uint32_t process) const;
   void answer_callers();
   void complete(Operation* operation, uint64_t flags, const void* bytes, size_t length);
   void took(ReceiveBuffer* buffer, uint64_t flags, const void* bytes, size_t length);
