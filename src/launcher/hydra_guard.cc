@@ -1,5 +1,5 @@
 // A library that mpiexec loads into mpiexec.hydra (LD_PRELOAD). It interposes a few functions of the C library to mend
-// eight faults of hydra:
+// nine faults of hydra:
 //
 // 1. Standard input that arrives, or ends (< /dev/null), at the moment when the program ends. Hydra passes it on to a
 //    proxy that may have ended already, and then dies of SIGPIPE or ends with "callback returned error status" from its
@@ -26,6 +26,9 @@
 //    same.
 // 7. A connection to its port by anything but a proxy, which ends or stops the job (hydra_newcomers.h).
 // 8. That port stays open in the programs that it starts, also when hydra itself has been killed.
+// 9. The status of a job in which one process ended badly: hydra's is the bitwise or of all processes' statuses, also of those
+//    that a proxy has ended for the first one's sake, where these ended before the proxy asked for the last time (6 or 15 for
+//    one that aborted). Proxies on this host are told 0 of these (hydra_ends.h).
 //
 // Thread rule: as the functions that are interposed. Programs that hydra starts do not load this library: it removes itself
 // from the environment before hydra reads that. A hydra that is linked statically runs without it.
@@ -54,6 +57,7 @@
 
 #include "base/clock.h"
 #include "base/environment.h"
+#include "launcher/hydra_ends.h"
 #include "launcher/hydra_guard.h"
 #include "launcher/hydra_newcomers.h"
 #include "liveness/report_line.h"
@@ -68,6 +72,8 @@ constexpr int kIdleSeconds = 10, kBetweenSeconds = 1, kProbes = 6, kUnansweredMs
 
 /// True in mpiexec.hydra itself; false in a proxy, and in a program that inherited the library.
 bool g_active = false;
+/// True in a proxy.
+bool g_proxy = false;
 /// mpiexec -ft; in mpiexec.hydra and its proxies.
 bool g_survives = false;
 
@@ -168,6 +174,11 @@ fgmpi::launcher::Newcomers& newcomers() {
   return *all;
 }
 
+fgmpi::launcher::Ends& ends() {
+  static auto* all = new fgmpi::launcher::Ends;
+  return *all;
+}
+
 /// Runs in a proxy that has received the input.
 void take_input(const char* descriptor) {
   g_input = std::atoi(descriptor);
@@ -178,7 +189,6 @@ void take_input(const char* descriptor) {
 /// Runs in the child of mpiexec.hydra that is about to become the proxy of the first process's host.
 void pass_input_to_proxy() {
   environment::set(environment::kHydraInput, std::to_string(g_input).c_str());
-  environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
   fcntl(g_input, F_SETFD, 0);
   *g_passed_to_proxy = true;
 }
@@ -291,14 +301,11 @@ void check_status(int status, void*) {
 }
 
 __attribute__((constructor)) void leave_environment() {
+  g_proxy = !std::strcmp(program_invocation_short_name, kProxy);
+  g_active = !g_proxy && (std::strstr(program_invocation_short_name, "hydra") ||
+                          std::strstr(program_invocation_short_name, "mpiexec"));
   const char* input = environment::text(environment::kHydraInput);
-  if (input && !std::strcmp(program_invocation_short_name, kProxy)) {
-    take_input(input);
-  } else {
-    g_active = (std::strstr(program_invocation_short_name, "hydra") ||
-                std::strstr(program_invocation_short_name, "mpiexec")) &&
-               std::strcmp(program_invocation_short_name, kProxy) != 0;
-  }
+  if (input && g_proxy) take_input(input);
   g_survives = environment::text(environment::kFt) != nullptr;
   if (g_active) {
     on_exit(check_status, nullptr);
@@ -394,11 +401,11 @@ __attribute__((visibility("default"))) int execvp(const char* file, char* const*
   static auto* real =
       reinterpret_cast<int (*)(const char*, char* const*)>(dlsym(RTLD_NEXT, "execvp"));
   if (g_input >= 0) before_exec(file, argv);
-  if (!g_survives || !g_active) return real(file, argv);
-  if (is_proxy(file)) {
+  if (g_active && is_proxy(file)) {
     environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
     return real(file, argv);
   }
+  if (!g_survives || !g_active) return real(file, argv);
   std::vector<std::string> words = words_with_guard(argv);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -425,6 +432,7 @@ __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int t
 __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int options) {
   static auto* real = reinterpret_cast<pid_t (*)(pid_t, int*, int)>(dlsym(RTLD_NEXT, "waitpid"));
   const pid_t ended = real(pid, status, options);
+  if (g_proxy && !g_survives && ended > 0 && status) *status = ends().status(ended, *status);
   if (!g_survives || g_active || !status) return ended;
   if (ended <= 0) return notify_children(), ended;
   if (*status != 0) {
@@ -437,6 +445,15 @@ __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int
   if (!g_statuses) g_statuses = new std::vector<int>;
   if (*status != 0) g_statuses->push_back(*status);
   return ended;
+}
+
+__attribute__((visibility("default"))) int kill(pid_t pid, int number) {
+  if (g_proxy && !g_survives && number == SIGKILL && pid < -1) ends().before_kill(-pid);
+  return static_cast<int>(syscall(SYS_kill, pid, number));
+}
+
+__attribute__((visibility("default"))) int killpg(pid_t group, int number) {
+  return kill(-group, number);
 }
 
 __attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t count) {

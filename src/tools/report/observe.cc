@@ -352,7 +352,7 @@ std::vector<Waiting> not_ended(const Run& run) {
 namespace {
 
 /// A process that a signal kills gives the job the number of that; so may the program's own exit. Not SIGTERM: hydra combines
-/// the statuses of processes, and 6 with the 9 of one that it kills is 15.
+/// the statuses of several hosts, and 6 with the 9 of a process that it kills is 15.
 std::string words_of_signal(const JobEnd& end) {
   static constexpr int kKilling[] = {SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV};
   const int* const past = std::end(kKilling);
