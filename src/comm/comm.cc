@@ -349,6 +349,15 @@ Extras& extras(Comm* comm) {
   return *comm->extras;
 }
 
+void set_name(Comm* comm, const char* name) {
+  Extras& of = extras(comm);
+  of.shown.hide();
+  of.name = name;
+  if (of.name.size() >= MPI_MAX_OBJECT_NAME) of.name.resize(MPI_MAX_OBJECT_NAME - 1);
+  of.named = true;
+  if (comm->shared) of.shown.show(comm->shared->id, of.name.c_str());
+}
+
 std::string name_of(const Comm* comm) {
   if (comm->extras && comm->extras->named) return comm->extras->name;
   if (comm->handle == MPI_COMM_WORLD) return "MPI_COMM_WORLD";

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "comm/comm.h"
+#include "comm/debug_names.h"
 
 namespace fgmpi::comm {
 
@@ -39,6 +40,7 @@ struct KeptWithComm {
 struct Extras {
   std::string name;
   bool named = false;
+  ShownName shown;  ///< `name`, for readers of memory
   Attributes attributes;
   std::vector<std::pair<std::string, std::string>> info;  ///< hints given, as set
   std::unique_ptr<Neighbors> neighbors;
@@ -47,6 +49,7 @@ struct Extras {
 
 /// The extras of a communicator, made when missing.
 Extras& extras(Comm* comm);
+void set_name(Comm* comm, const char* name);
 /// The name set, else the predefined one, else "".
 std::string name_of(const Comm* comm);
 

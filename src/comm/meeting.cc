@@ -10,6 +10,7 @@
 #include "base/reserve.h"
 #include "base/strings.h"
 #include "comm/broken.h"
+#include "comm/debug_names.h"
 #include "comm/extras.h"
 #include "pt2pt/decider.h"
 
@@ -189,16 +190,6 @@ void append(Meeting* m, Arrival* mine) {
   m->last = mine;
 }
 
-struct Site : sched::WaitSite {
-  const Comm* comm;
-  const Meeting* meeting;
-};
-
-void describe_site(const sched::WaitSite* site, std::string* out) {
-  const Site* s = static_cast<const Site*>(site);
-  describe(s->comm, s->meeting, out);
-}
-
 MeetingAction g_on_mismatch = nullptr;
 
 void run_nonblocking(void* argument) {
@@ -302,9 +293,9 @@ Meeting* detail::join_first_or_last(Comm* comm, uint8_t operation, const char* c
 }
 
 void wait(Comm* comm, Meeting* meeting, const char* call) {
-  Site site;
+  MeetingSite site;
   site.call = call;
-  site.describe = describe_site;
+  site.describe = MeetingSite::describe_site;
   site.comm = comm;
   site.meeting = meeting;
   sched::Proclet* me = sched::current();

@@ -8,10 +8,7 @@
 namespace fgmpi::mpi {
 
 Status comm_set_name(comm::Comm* comm, const char* comm_name) {
-  comm::Extras& extras = comm::extras(comm);
-  extras.name = comm_name;
-  if (extras.name.size() >= MPI_MAX_OBJECT_NAME) extras.name.resize(MPI_MAX_OBJECT_NAME - 1);
-  extras.named = true;
+  comm::set_name(comm, comm_name);
   return {};
 }
 

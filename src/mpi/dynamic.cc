@@ -129,8 +129,7 @@ MPI_Errhandler initial_errhandler(std::string_view text) {
 }
 
 void keep_parents(const comm::RankState* rank, comm::Comm* made) {
-  comm::extras(made).name = "MPI_COMM_PARENT";
-  comm::extras(made).named = true;
+  comm::set_name(made, "MPI_COMM_PARENT");
   if (parent_comms().size() <= rank->local) parent_comms().resize(rank->local + 1);
   parent_comms()[rank->local] = {made->handle, made->shared->id};
 }

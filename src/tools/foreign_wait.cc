@@ -28,21 +28,45 @@ class Copy {
 
 uint64_t address_of(const void* there) { return reinterpret_cast<uint64_t>(there); }
 
-std::string words_of(uint64_t ctx) {
+}  // namespace
+
+ForeignWaits::ForeignWaits(ReadMemory read, NamePeer name, const pt2pt::SiteTable& table,
+                           const comm::CommTable& comms)
+    : read_(std::move(read)),
+      name_(std::move(name)),
+      table_(table),
+      comms_(comms),
+      knows_comms_(comms.version == comm::CommTable::kVersion &&
+                   comms.comm_bytes == sizeof(comm::Comm) &&
+                   comms.shared_bytes == sizeof(comm::SharedComm)) {
+  uint64_t at = knows_comms_ ? address_of(comms_.first) : 0;
+  for (size_t looks = 0; at && looks < kMostNames; ++looks) {
+    const Copy<comm::ShownName> shown(read_, at);
+    if (!shown) break;
+    // Members name it the same, as a rule: the text of one is read.
+    if (std::string& words = names_[shown->id]; words.empty())
+      words = text(address_of(shown->words));
+    at = address_of(shown->next);
+  }
+}
+
+std::string ForeignWaits::of_communicator(uint64_t ctx) const {
   const comm::ContextId id{ctx & ~uint64_t{0xff}};
   if (id.lbi() == comm::kWorldLbi) return "MPI_COMM_WORLD";
   if (id.lbi() == comm::kSelfLbi) return "MPI_COMM_SELF";
-  return format("communicator <%u,%u>", id.lid(), id.lbi());
+  const auto named = names_.find(id.bits);
+  const std::string name =
+      named == names_.end() || named->second.empty() ? "communicator" : named->second;
+  if (id.is_drawn()) return name + format(" <%016llx>", static_cast<unsigned long long>(id.bits));
+  return name + format(" <%u,%u>", id.lid(), id.lbi());
 }
 
-std::string words_of(const pt2pt::Envelope& pattern) {
+std::string ForeignWaits::of_pattern(const pt2pt::Envelope& pattern) const {
   const std::string source =
       pattern.source == MPI_ANY_SOURCE ? "MPI_ANY_SOURCE" : format("%d", pattern.source);
   const std::string tag = pattern.tag == MPI_ANY_TAG ? "MPI_ANY_TAG" : format("%d", pattern.tag);
-  return "source " + source + ", tag " + tag + ", " + words_of(pattern.ctx);
+  return "source " + source + ", tag " + tag + ", " + of_communicator(pattern.ctx);
 }
-
-}  // namespace
 
 bool ForeignWaits::readable() const {
   return table_.version == pt2pt::SiteTable::kVersion &&
@@ -59,7 +83,8 @@ std::string ForeignWaits::text(uint64_t address) const {
 }
 
 std::string ForeignWaits::of_send(const pt2pt::SendOp& send) const {
-  return name_(send.to) + format(", tag %d, ", send.envelope.tag) + words_of(send.envelope.ctx);
+  return name_(send.to) + format(", tag %d, ", send.envelope.tag) +
+         of_communicator(send.envelope.ctx);
 }
 
 std::string ForeignWaits::of_request(uint64_t request, const std::string& waits_in) const {
@@ -72,7 +97,7 @@ std::string ForeignWaits::of_request(uint64_t request, const std::string& waits_
   std::string what;
   if (receives && !sends) {
     if (const Copy<pt2pt::RecvRequest> receive(read_, request); receive)
-      what = words_of(receive->op.envelope);
+      what = of_pattern(receive->op.envelope);
   } else if (sends && !receives) {
     if (const Copy<pt2pt::SendRequest> send(read_, request); send) what = of_send(send->op);
   }
@@ -106,16 +131,22 @@ std::string ForeignWaits::words(uint64_t site) const {
   if (common->describe == table_.receive) {
     const Copy<pt2pt::RecvSite> receive(read_, site);
     const Copy<pt2pt::RecvOp> op(read_, receive ? address_of(receive->op) : 0);
-    return op ? words_of(op->envelope) : "";
+    return op ? of_pattern(op->envelope) : "";
   }
   if (common->describe == table_.probe) {
     const Copy<pt2pt::ProbeSite> probe(read_, site);
     const Copy<pt2pt::Envelope> pattern(read_, probe ? address_of(probe->pattern) : 0);
-    return pattern ? words_of(*pattern) : "";
+    return pattern ? of_pattern(*pattern) : "";
   }
   if (common->describe == table_.requests) {
     const Copy<pt2pt::RequestsSite> requests(read_, site);
     return requests ? of_requests(*requests) : "";
+  }
+  if (knows_comms_ && common->describe == comms_.meeting) {
+    const Copy<comm::MeetingSite> meeting(read_, site);
+    const Copy<comm::Comm> comm(read_, meeting ? address_of(meeting->comm) : 0);
+    const Copy<comm::SharedComm> shared(read_, comm ? address_of(comm->shared) : 0);
+    return shared ? of_communicator(shared->id.bits) : "";
   }
   return "";
 }

@@ -1,5 +1,5 @@
 // What a rank of another process waits for in point-to-point, read from that process's memory: the words of the deadlock
-// report (pt2pt/sites.h), without names that the program has given to communicators.
+// report (pt2pt/sites.h), and the communicator of a collective in which members of one process wait for each other.
 //
 // The process runs meanwhile: what is read may be half of one wait and half of the next. Nothing that is read is followed
 // without being read by `read` again, and no count is believed beyond kMostRequests.
@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 
+#include "comm/debug_names.h"
 #include "pt2pt/sites.h"
 
 namespace fgmpi::tools {
@@ -21,16 +23,18 @@ using NamePeer = std::function<std::string(const pt2pt::Peer&)>;
 
 class ForeignWaits {
  public:
-  /// `table`: the process's fgmpi_site_table.
-  ForeignWaits(ReadMemory read, NamePeer name, const pt2pt::SiteTable& table)
-      : read_(std::move(read)), name_(std::move(name)), table_(table) {}
+  /// `table`, `comms`: the process's fgmpi_site_table and fgmpi_comm_table.
+  ForeignWaits(ReadMemory read, NamePeer name, const pt2pt::SiteTable& table,
+               const comm::CommTable& comms);
   /// The process's library has the layout that this program knows.
   bool readable() const;
   /// Of the site at this address; "" where it is of another kind, or changes meanwhile.
   std::string words(uint64_t site) const;
 
  private:
-  static constexpr size_t kMostRequests = 10'000;
+  static constexpr size_t kMostRequests = 10'000, kMostNames = 100'000;
+  std::string of_communicator(uint64_t ctx) const;
+  std::string of_pattern(const pt2pt::Envelope& pattern) const;
   std::string of_send(const pt2pt::SendOp& send) const;
   std::string of_requests(const pt2pt::RequestsSite& site) const;
   std::string of_request(uint64_t request, const std::string& waits_in) const;
@@ -39,6 +43,9 @@ class ForeignWaits {
   ReadMemory read_;
   NamePeer name_;
   pt2pt::SiteTable table_;
+  comm::CommTable comms_;
+  bool knows_comms_;
+  std::map<uint64_t, std::string> names_;  ///< that members have given, by context id
 };
 
 }  // namespace fgmpi::tools

@@ -215,8 +215,12 @@ void add_by_memory(const Hosted& process, const std::vector<uint64_t>& first, Gr
   pt2pt::SiteTable sites;
   const uint64_t offset = find_symbol(process.path, "fgmpi_site_table");
   if (!offset || !memory.read(process.library + offset, &sites, sizeof sites)) sites.version = 0;
+  comm::CommTable comms;
+  const uint64_t comms_at = find_symbol(process.path, "fgmpi_comm_table");
+  if (!comms_at || !memory.read(process.library + comms_at, &comms, sizeof comms))
+    comms.version = 0;
   const ForeignWaits waits(
-      read, [&](const pt2pt::Peer& to) { return words_of_peer(to, first); }, sites);
+      read, [&](const pt2pt::Peer& to) { return words_of_peer(to, first); }, sites, comms);
   for (uint64_t i = 0; i < process.table.rank_count; ++i) {
     alignas(sched::Proclet) char bytes[sizeof(sched::Proclet)];
     const uint64_t at =

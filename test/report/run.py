@@ -114,7 +114,7 @@ def running_jobs():
            re.search(r" 1  in the program, its last call at stencil.c:\d+ \(end_badly\): rank 3\n", text), "a job's ranks by counters", text)
     text = job_of()
     if "may not be read" not in text:  # the right to trace a process
-        expect(text.startswith("4 ranks in 2 processes") and re.search(r" 2  waits in MPI_Barrier: ranks 0, 1\n", text), "a job's ranks", text)
+        expect(text.startswith("4 ranks in 2 processes") and re.search(r"  waits in MPI_Barrier \(MPI_COMM_WORLD\): rank", text), "a job's ranks", text)
 
 
 def waits_of_a_job(work):
@@ -123,7 +123,7 @@ def waits_of_a_job(work):
         job = mpiexec("-n", str(processes), "-nfg", str(ranks), f"{FOLDER}/waits", f"{work}/go")
         expect(job.stdout.readline() == "waits\n", "the program begins")
         deadline = time.time() + 60
-        lines = (r" 1  waits in MPI_Recv \(source 3, tag 7, communicator <\d+,\d+>\): rank 0\n",
+        lines = (r" 1  waits in MPI_Recv \(source 3, tag 7, halo <\d+,\d+>\): rank 0\n",
                  r" 1  waits in MPI_Waitall \(2 requests, the first: MPI_Irecv source 3, tag 8, MPI_COMM_WORLD\): rank 1\n",
                  r" 1  waits in MPI_Ssend \(to rank 3, tag 9, MPI_COMM_WORLD\): rank 2\n", r" 1  asleep: rank 3\n")
         text = ""

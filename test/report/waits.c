@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  if (rank == 0) MPI_Comm_set_name(copy, "halo");
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) {
     MPI_Recv(&value, 1, MPI_INT, 3, 7, copy, MPI_STATUS_IGNORE);
