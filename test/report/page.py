@@ -26,7 +26,7 @@ OVERLAPS = """[...document.querySelectorAll('svg')].flatMap((svg) => {
     ...words.flatMap(([t, a], i) => words.slice(i + 1).filter(([, b]) => over(a, b)).map(([u]) => t + ' over ' + u))];
 })"""
 # Charts without anything but their scales.
-EMPTY = """[...document.querySelectorAll('.chart')].filter((c) => c.querySelector('svg') && !c.querySelector('svg rect, svg path'))
+EMPTY = """[...document.querySelectorAll('.chart')].filter((c) => c.querySelector('svg') && !c.querySelector('svg rect, svg > path'))
   .map((c) => c.id)"""
 BROKEN_LINKS = "[...document.querySelectorAll('a')].map((a) => a.getAttribute('href')).filter((h) => !document.querySelector(h))"
 # How many colours a canvas has: one means that nothing is drawn.

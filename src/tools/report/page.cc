@@ -427,7 +427,8 @@ std::string to_html(const Run& run) {
              "<title>mpiexec -report</title><style>\n") +
          k_report_css + "</style></head><body>\n" + k_report_html +
          "<script type=\"application/json\" id=\"data\">" + Page(run).data() +
-         "</script>\n<script>\n" + k_report_js + "</script></body></html>\n";
+         "</script>\n<script>\n" + k_library + "</script>\n<script>\n" + k_report_js +
+         "</script></body></html>\n";
 }
 
 }  // namespace fgmpi::report

@@ -72,24 +72,35 @@ function rect(x, y, width, height, fill, words) {
   if (words) r.append(make('title', {}, words));
   return r;
 }
-/** A round number of at least `most` / 4 for lines of a scale: of bytes a power of two. */
-function step(most, words) {
-  if (words === bytes) return 2 ** Math.ceil(Math.log2(Math.max(most / 4, 1)));
-  const power = 10 ** Math.floor(Math.log10(most / 4 || 1));
-  const round = [1, 2, 5, 10].map((f) => f * power).find((s) => s * 4 >= most) || power;
-  return words === number ? Math.max(round, 1) : round;
-}
 const LEFT = 70;  // of what a scale stands beside
-/** Lines across with their values; returns the function from value to y. */
+/** An axis of d3; of ticks whose words are the same only the first. */
+function axis(chart, made, ticks, words, x, y) {
+  const told = ticks.map(words);
+  d3.select(chart).append('g').attr('class', 'axis').attr('transform', `translate(${x},${y})`)
+    .call(made.tickValues(ticks.filter((_, i) => told.indexOf(told[i]) === i)).tickFormat(words).tickSizeOuter(0));
+}
+/** Values at the left, with lines across; returns the function from value to y. Ticks of bytes are at powers of two. */
 function scale(chart, width, most, words, top = 10, bottom = 220) {
-  const y = (value) => bottom - (bottom - top) * value / (most || 1), by = step(most, words);
-  for (let v = 0; v <= most * 1.001; v += by)
-    chart.append(make('line', {class: 'grid', x1: LEFT, x2: width, y1: y(v), y2: y(v)}),
-      make('text', {x: LEFT - 6, y: y(v) + 4, 'text-anchor': 'end'}, v ? words(v) : '0'));
+  const y = d3.scaleLinear().domain([0, most || 1]).range([bottom, top]);
+  const ticks = words === bytes ? d3.range(0, most * 1.001, 2 ** Math.ceil(Math.log2(Math.max(most / 4, 1))))
+    : y.ticks(4).filter((v) => words !== number || Number.isInteger(v));
+  axis(chart, d3.axisLeft(y).tickSizeInner(LEFT - width).tickPadding(6), ticks, (v) => v ? words(v) : '0', LEFT, 0);
   return y;
 }
+/** Below a chart: ticks that are not cut off at its right end. `x`: a scale whose range is the chart's. */
+function below(chart, width, x, words, integers = false, y = 222) {
+  const room = 8 + 3.5 * Math.max(...x.domain().map((v) => words(v).length));
+  const ticks = x.ticks(Math.max(Math.floor(width / 120), 2)).filter((v) => x(v) <= width - room && (!integers || Number.isInteger(v)));
+  axis(chart, d3.axisBottom(x).tickSizeInner(4), ticks, words, 0, y);
+}
+const across = (domain, width) => d3.scaleLinear().domain(domain).range([LEFT, width]);
+const overTime = (chart, width, y) => below(chart, width, across([0, data.run.seconds || 1], width), (s) => s ? seconds(s) : '0', false, y);
+/** Each rank has an equal part of the width; its number stands at the middle of that. */
+function overRanks(chart, width) {
+  below(chart, width, across([-.5, Math.max(data.run.ranks, 1) - .5], width), number, true);
+  label(chart, LEFT - 12, 237, 'rank', 'end');
+}
 function label(chart, x, y, words, anchor = 'middle') { chart.append(make('text', {x, y, 'text-anchor': anchor}, words)); }
-function ends(chart, width, y, first, last) { label(chart, LEFT, y, first, 'start'); label(chart, width, y, last, 'end'); }
 /** One bar of parts: [name of color, words, value]. */
 function bar(at, parts, words) {
   const all = parts.reduce((sum, p) => sum + p[2], 0);
@@ -152,21 +163,14 @@ function showTime() {
 const PARTS = [['program', 'in the program'], ['turn', 'waits for its turn'], ['collective', 'collectives'], ['message', 'other calls']];
 function showRanks() {
   const bins = data.ranks, most = Math.max(...bins.map((b) => b[2] + b[3] + b[4] + b[5]), 1e-9);
+  const layers = d3.stack().keys(PARTS.map((_, k) => 2 + k))(bins);
   chart('rank-chart', 250, 'Time of each rank', (e, width) => {
     const y = scale(e, width, most, seconds), each = (width - LEFT) / bins.length;
-    bins.forEach((b, i) => {
-      let from = 0;
-      const who = b[1] > 1 ? `ranks ${number(b[0])}-${number(b[0] + b[1] - 1)}, on average` : `rank ${number(b[0])}`;
-      PARTS.forEach(([name, words], k) => {
-        const value = b[2 + k];
-        e.append(rect(LEFT + i * each, y(from + value), each - (each > 4 ? 1 : 0), y(from) - y(from + value), color(name),
-          `${who}: ${words} ${seconds(value)}`));
-        from += value;
-      });
-      if (bins.length <= 16 && each > 14) label(e, LEFT + (i + .5) * each, 240, number(b[0]));
-    });
-    if (bins.length <= 16 && (width - LEFT) / bins.length > 14) label(e, LEFT - 6, 240, 'rank', 'end');
-    else ends(e, width, 240, 'rank 0', 'rank ' + number(data.run.ranks - 1));
+    layers.forEach((layer, k) => layer.forEach(([from, to], i) => {
+      const [first, count] = bins[i], who = count > 1 ? `ranks ${number(first)}-${number(first + count - 1)}, on average` : `rank ${number(first)}`;
+      e.append(rect(LEFT + i * each, y(to), each - (each > 4 ? 1 : 0), y(from) - y(to), color(PARTS[k][0]), `${who}: ${PARTS[k][1]} ${seconds(to - from)}`));
+    }));
+    overRanks(e, width);
   });
   $('rank-chart').append(legend(PARTS));
 }
@@ -176,8 +180,9 @@ function showHistogram() {
     const y = scale(e, width, Math.max(...h.counts, 1), number), each = (width - LEFT) / h.counts.length;
     h.counts.forEach((n, i) => e.append(rect(LEFT + i * each, y(n), Math.max(each - 2, 1), y(0) - y(n), color('message'),
       `${number(n)} ranks were in MPI for ${seconds(at(i))} to ${seconds(at(i + 1))}`)));
-    label(e, LEFT - 6, 240, 'time', 'end');
-    ends(e, width, 240, seconds(h.low), seconds(h.high));
+    label(e, LEFT - 12, 237, 'time', 'end');
+    if (h.high > h.low) below(e, width, across([h.low, h.high], width), seconds);
+    else label(e, (LEFT + width) / 2, 240, seconds(h.low));
   });
 }
 
@@ -375,10 +380,10 @@ function lines(at, series, words, told) {
   chart(at, 250, told, (e, width) => {
     const y = scale(e, width, most, words);
     for (const s of series) {
-      const path = s.values.map((v, i, all) => `${i ? 'L' : 'M'}${(LEFT + (width - LEFT) * (i + .5) / all.length).toFixed(1)} ${y(v).toFixed(1)}`);
-      e.append(make('path', {d: path.join(''), fill: 'none', stroke: color(s.color), 'stroke-width': 2}));
+      const x = across([0, s.values.length], width);
+      e.append(make('path', {d: d3.line().x((_, i) => x(i + .5)).y(y)(s.values) || '', fill: 'none', stroke: color(s.color), 'stroke-width': 2}));
     }
-    ends(e, width, 240, '0', seconds(data.run.seconds));
+    overTime(e, width);
   });
 }
 function showMemory() {
@@ -399,7 +404,7 @@ function showStacks(bins) {
     const y = scale(e, width, most, bytes), each = (width - LEFT) / Math.max(bins.length, 1);
     bins.forEach(([first, count, size], i) => e.append(rect(LEFT + i * each, y(size), each - (each > 4 ? 1 : 0), y(0) - y(size), color('message'),
       (count > 1 ? `ranks ${number(first)}-${number(first + count - 1)}, at most` : `rank ${number(first)}`) + `: ${size ? bytes(size) : 'not looked at'}`)));
-    ends(e, width, 240, 'rank 0', 'rank ' + number(Math.max(data.run.ranks - 1, 0)));
+    overRanks(e, width);
   });
 }
 function showTimeline() {
@@ -435,17 +440,14 @@ function showTimeline() {
   showActivity();
 }
 function showActivity() {
-  const a = data.activity, n = a.program.length, names = ['program', 'mpi', 'idle'];
+  const a = data.activity, names = ['program', 'mpi', 'idle'];
+  const layers = d3.stack().keys(names)(a.program.map((_, i) => ({program: a.program[i], mpi: a.mpi[i], idle: a.idle[i]})));
   chart('activity', 150, 'What the threads of all processes did over time', (e, width) => {
-    names.forEach((name, k) => {
-      for (let i = 0; i < n; i++) {
-        const from = names.slice(0, k).reduce((sum, below) => sum + a[below][i], 0), value = a[name][i];
-        if (value > 0) e.append(rect(LEFT + (width - LEFT) * i / n, 120 - (from + value) * 1.1, (width - LEFT) / n, value * 1.1,
-          color(name === 'mpi' ? 'message' : name)));
-      }
-    });
+    const x = across([0, a.program.length], width), y = d3.scaleLinear().domain([0, 100]).range([120, 10]);
+    const area = d3.area().x((_, i) => x(i + .5)).y0((d) => y(d[0])).y1((d) => y(d[1])).curve(d3.curveStep);
+    layers.forEach((layer, k) => e.append(make('path', {d: area(layer) || '', fill: color(names[k] === 'mpi' ? 'message' : names[k])})));
     label(e, LEFT - 6, 14, '100 %', 'end');
-    ends(e, width, 138, '0', seconds(data.run.seconds));
+    overTime(e, width, 122);
   });
   $('activity').append(legend([['program', 'in the program'], ['message', 'in MPI'], ['idle', 'idle: no rank could go on']]));
 }
