@@ -35,12 +35,13 @@ void Ends::before_kill(pid_t child) {
 }
 
 bool Ends::any_ended_badly_before() const {
+  for (const auto& [child, status] : statuses_) {
+    // The proxy sends no signal to one that it has waited for.
+    const auto killed = was_alive_.find(child);
+    if (status != 0 && (killed == was_alive_.end() || !killed->second)) return true;
+  }
   for (const auto& [child, alive] : was_alive_) {
-    if (alive) continue;
-    if (const auto told = statuses_.find(child); told != statuses_.end()) {
-      if (told->second != 0) return true;
-      continue;
-    }
+    if (alive || statuses_.count(child)) continue;
     // It is ending, or a zombie: its status is left for hydra to read.
     siginfo_t info{};
     if (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) == 0 &&
