@@ -180,6 +180,23 @@ def one_status():
             process.wait()
 
 
+def memory_of_ranks(work):
+    """Stacks and written global variables of ranks over time."""
+    page = os.path.join(work, "page.html")
+    for processes, ranks in [(1, 4), (2, 2), (4, 1)]:
+        run("-report", page, "-n", str(processes), "-nfg", str(ranks), f"{FOLDER}/memory")
+        rows = {row[0]: [value >> 10 for value in row[1]] for row in read_page(page)["memory"]["ranks"]}
+        os.unlink(page)
+        most = {rank: max(values) for rank, values in rows.items()}
+        where = f"memory of {processes} x {ranks}"
+        expect(sorted(most) == [0, 1, 2, 3], f"{where}: ranks {sorted(most)}")
+        expect(704 <= most[2] < 900 and most[0] < 200 and most[3] < 200, f"{where}: stacks: {most}")
+        if ranks > 1:  # the first rank of a process has the program's own variables, which are not seen
+            expect(4096 <= most[1] < 4400, f"{where}: variables: {most}")
+            # It rises only; at the end the stack is given back.
+            expect(min(rows[1]) < 1024 and all(b >= a - 64 for a, b in zip(rows[1], rows[1][1:])), f"{where}: over time: {rows[1]}")
+
+
 def algorithms(work):
     """The algorithm of each collective of a communicator."""
     page = os.path.join(work, "page.html")
@@ -255,6 +272,7 @@ def main():
         waits_of_a_job(scratch)
         on_a_terminal()
         algorithms(scratch)
+        memory_of_ranks(scratch)
         for processes, ranks in [(1, 4), (4, 1), (2, 64), (2, 5000)]:
             transfers(scratch, processes, ranks)
         bad_program()

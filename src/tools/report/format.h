@@ -2,7 +2,7 @@
 // they are there whichever way the process ends, and so that others can read them while it runs.
 //
 //   FOLDER/report-HOST-PID
-//   | Header, 4 KiB | modules | sites | communicators | collectives | one-sided | columns | rows | ranks x 1,024 B |
+//   | Header, 4 KiB | modules | sites | communicators | collectives | one-sided | columns | rows | memory | ranks x 1,024 B |
 //
 // Who writes: the threads of a rank its own record's counts (recorder.h), the process's sampler all times (sampler.cc). Two
 // threads never write the same word, but that threads of one rank (MPI_THREAD_MULTIPLE) may lose a count among them. Readers
@@ -182,6 +182,8 @@ struct Column {
 };
 inline constexpr int kColumns = 512;   ///< when they are full, two become one
 inline constexpr int kRowsInAll = 64;  ///< ranks of the job in the timeline
+/// Ranks of the job whose memory is kept over time, at least one a process: kColumns numbers for each, of KiB.
+inline constexpr int kMemoryRowsInAll = 8;
 
 struct ModuleRecord {
   uint64_t low, high, base;  ///< of the code, and what places in the file are relative to
@@ -221,11 +223,12 @@ struct Header {
   uint64_t image_region, image_stride, image_count, program_base;
   uint64_t column_ns;      ///< of one
   uint32_t columns, rows;  ///< in use; rows of kColumns each
+  uint32_t memory_rows;
   uint32_t modules;
   uint32_t remotes, remote_shift;  ///< records in use
   uint16_t slots[kCallCells];      ///< number of the call of each CallCell, and 1
   uint64_t modules_at, sites_at, families_at, collectives_at, remotes_at, columns_at, rows_at,
-      ranks_at, size;
+      memory_at, ranks_at, size;
   char host[64];
   char error[256];
 };
@@ -248,6 +251,7 @@ inline void lay_out(Header* h) {
   h->remotes_at = next(sizeof(RemoteRecord) * kRemotes);
   h->columns_at = next(sizeof(Column) * kColumns);
   h->rows_at = next(static_cast<size_t>(h->rows) * kColumns);
+  h->memory_at = next(sizeof(uint32_t) * size_t{h->memory_rows} * kColumns);
   h->ranks_at = next(sizeof(RankRecord) * static_cast<size_t>(h->ranks));
   h->size = at;
 }
@@ -255,6 +259,12 @@ inline void lay_out(Header* h) {
 /// The local index of the rank that a row of the timeline shows.
 inline int32_t rank_of_row(int32_t row, int32_t rows, int32_t ranks) {
   return static_cast<int32_t>(int64_t{row} * ranks / rows);
+}
+
+/// The local index of the rank that a row of memory is of: the middle one of its share, so that it is not always the first,
+/// whose image is the program itself.
+inline int32_t rank_of_memory_row(int32_t row, int32_t rows, int32_t ranks) {
+  return static_cast<int32_t>((2 * int64_t{row} + 1) * ranks / (2 * rows));
 }
 
 }  // namespace fgmpi::report

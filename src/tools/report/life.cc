@@ -123,6 +123,8 @@ bool start_process() {
   plan.processes = MPIX_Tool_process(plan.world_size - 1) + 1;
   plan.rows = static_cast<uint32_t>(
       std::clamp(kRowsInAll / std::max(plan.processes, 1), 1, std::max(plan.ranks, 1)));
+  plan.memory_rows = static_cast<uint32_t>(
+      std::clamp(kMemoryRowsInAll / std::max(plan.processes, 1), 1, std::max(plan.ranks, 1)));
   plan.real_ns = real_ns();
   plan.start_ns = g_loaded_ns;
   plan.init_ns = plan.last_ns = static_cast<uint64_t>(now_ns());

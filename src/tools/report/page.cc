@@ -296,7 +296,8 @@ class Page {
       for (size_t i = 0; i < kSlices; ++i)
         if (const Column* c = column_at(p, i)) rss[i] += uint64_t{c->rss_kib} << 10;
     return "{\"rss\":" + array(rss, [](uint64_t v) { return json(v); }) +
-           ",\"each\":" + memory_of_processes() + ",\"stacks\":" + stacks() +
+           ",\"each\":" + memory_of_processes() + ",\"ranks\":" + memory_of_ranks() +
+           ",\"stacks\":" + stacks() +
            ",\"text\":" + array(memory_words(), [](const auto& s) { return quoted(s); }) + "}";
   }
 
@@ -317,6 +318,37 @@ class Page {
       return "[" + std::to_string(p->header().process) + "," +
              array(values, [](uint64_t v) { return json(v); }) + "]";
     });
+  }
+
+  /// [rank, bytes over time] of some ranks: those of the first processes, where there are many.
+  std::string memory_of_ranks() const {
+    std::vector<std::string> out;
+    for (const ProcessFile& p : run_.processes) {
+      const Header& h = p.header();
+      for (uint32_t row = 0; row < h.memory_rows && out.size() < kMemoryRowsInAll; ++row) {
+        // The most of each slice of the run's time, so that no peak is lost.
+        std::vector<uint64_t> values;
+        const double columns =
+            h.column_ns ? run_.seconds * 1e9 / static_cast<double>(h.column_ns) : 0;
+        for (size_t i = 0; i < kSlices; ++i) {
+          const auto at = [&](size_t slice) {
+            return static_cast<uint32_t>(static_cast<double>(slice) / kSlices * columns);
+          };
+          const uint32_t past = i + 1 == kSlices ? h.columns : std::min(h.columns, at(i + 1));
+          uint32_t most = 0, c = at(i);
+          if (c >= h.columns) break;
+          do most = std::max(most, p.memory_row(row)[c]);
+          while (++c < past);
+          values.push_back(uint64_t{most} << 10);
+        }
+        const int32_t rank =
+            h.first_rank + rank_of_memory_row(static_cast<int32_t>(row),
+                                              static_cast<int32_t>(h.memory_rows), h.ranks);
+        out.push_back("[" + std::to_string(rank) + "," +
+                      array(values, [](uint64_t v) { return json(v); }) + "]");
+      }
+    }
+    return array(out, [](const std::string& s) { return s; });
   }
 
   /// [first rank, how many, bytes of stack that the one with most has written] of bins of ranks.

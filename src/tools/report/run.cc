@@ -51,13 +51,15 @@ bool ProcessFile::open(const std::string& path) {
   Header plan{};
   plan.ranks = h.ranks;
   plan.rows = h.rows;
+  plan.memory_rows = h.memory_rows;
   const bool fits = h.magic == kMagic && h.calls == kCallCount &&
                     h.algorithms == counters::kAlgorithms && h.ranks > 0 && h.first_rank >= 0 &&
                     h.world_size >= h.ranks && h.first_rank <= h.world_size - h.ranks &&
-                    h.rows <= kRowsInAll && h.columns <= kColumns && h.modules <= kModules &&
-                    h.remote_shift < 31;
+                    h.rows <= kRowsInAll && h.memory_rows <= kMemoryRowsInAll &&
+                    h.columns <= kColumns && h.modules <= kModules && h.remote_shift < 31;
   if (fits) lay_out(&plan);
-  if (fits && plan.size <= bytes_ && plan.ranks_at == h.ranks_at && plan.rows_at == h.rows_at)
+  if (fits && plan.size <= bytes_ && plan.ranks_at == h.ranks_at && plan.rows_at == h.rows_at &&
+      plan.memory_at == h.memory_at)
     return true;
   munmap(map, bytes_);
   header_ = nullptr;

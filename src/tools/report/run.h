@@ -40,6 +40,10 @@ class ProcessFile {
   const uint8_t* row(uint32_t i) const {
     return part<uint8_t>(header_->rows_at) + size_t{i} * kColumns;
   }
+  /// KiB of a rank over time.
+  const uint32_t* memory_row(uint32_t i) const {
+    return part<uint32_t>(header_->memory_at) + size_t{i} * kColumns;
+  }
   /// Where an address of the process lies in which file.
   findings::Site place(uint64_t address) const;
   /// Of the last call of a rank, whose image may be one of many.

@@ -59,8 +59,10 @@ class Sampler {
         sites_(at<SiteRecord>(header->sites_at)),
         columns_(at<Column>(header->columns_at)),
         rows_(at<uint8_t>(header->rows_at)),
+        memory_(at<uint32_t>(header->memory_at)),
         slices_((header->ranks + kSliceRanks - 1) / kSliceRanks) {
     statm_ = move_descriptor_up(open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+    pagemap_ = move_descriptor_up(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     h_->column_ns = kFirstColumn;
     last_ = now_ns();
     look_at_process(last_);
@@ -83,7 +85,10 @@ class Sampler {
       look_at_slice(static_cast<uint64_t>(begin));
     }
     look_for_stretch();
-    if (all || begin - process_seen_ > kProcessInterval) look_at_process(begin);
+    if (all || begin - process_seen_ > kProcessInterval) {
+      look_at_process(begin);
+      look_at_memory(all);
+    }
     look_at_rows();
     fill_columns();
     ++h_->samples;
@@ -337,6 +342,48 @@ class Sampler {
     if (most > 0) h_->unexpected_most = static_cast<uint64_t>(most);
   }
 
+  // ---- Memory of some ranks ----
+
+  /// Of the next of these ranks, or of all: pages of its stack, and those of its image that it has written.
+  void look_at_memory(bool all) {
+    const int32_t rows = static_cast<int32_t>(h_->memory_rows);
+    for (int32_t i = 0; i < (all ? rows : 1); ++i) {
+      next_memory_ = (next_memory_ + 1) % rows;
+      rank_memory_[next_memory_] = memory_of(rank_of_memory_row(next_memory_, rows, h_->ranks));
+    }
+  }
+
+  /// In KiB.
+  uint32_t memory_of(int32_t local) {
+    if (!&fgmpi_debug_table || pagemap_ < 0) return 0;
+    const sched::DebugTable& t = fgmpi_debug_table;
+    if (static_cast<uint64_t>(local) >= t.rank_count) return 0;
+    const uint64_t stack = proclet_field(local, t.stack_low_offset);
+    uint64_t pages = stack ? own_pages(stack, proclet_field(local, t.stack_size_offset)) : 0;
+    if (local > 0 && static_cast<uint64_t>(local) < h_->image_count)
+      pages += own_pages(h_->image_region + static_cast<uint64_t>(local - 1) * h_->image_stride,
+                         h_->image_stride);
+    return static_cast<uint32_t>(pages * kPage >> 10);
+  }
+
+  /// Pages that are there, or swapped out, and are not shared with a file: of a private mapping those that were written. Of the
+  /// last kMostPages, since stacks are used from their end.
+  uint64_t own_pages(uint64_t low, uint64_t bytes) {
+    constexpr uint64_t kMostPages = 16384, kAtOnce = 512;
+    constexpr uint64_t kPresent = uint64_t{3} << 62, kOfFile = uint64_t{1} << 61;
+    const uint64_t past = (low + bytes) / kPage, first = (low + kPage - 1) / kPage;
+    uint64_t found = 0, entries[kAtOnce];
+    for (uint64_t at = past - std::min(past - first, kMostPages); at < past;) {
+      const ssize_t got = pread(pagemap_, entries, std::min(past - at, kAtOnce) * sizeof entries[0],
+                                static_cast<off_t>(at * sizeof entries[0]));
+      if (got <= 0) break;
+      const uint64_t n = static_cast<uint64_t>(got) / sizeof entries[0];
+      for (uint64_t i = 0; i < n; ++i) found += (entries[i] & kPresent) && !(entries[i] & kOfFile);
+      at += n;
+    }
+    return found;
+  }
+
   void look_at_rows() {
     const int32_t rows = static_cast<int32_t>(h_->rows);
     for (int32_t row = 0; row < rows; ++row)
@@ -357,6 +404,8 @@ class Sampler {
       columns_[c] = now;
       for (uint32_t row = 0; row < h_->rows; ++row)
         rows_[row * kColumns + c] = static_cast<uint8_t>(doing_[row]);
+      for (uint32_t row = 0; row < h_->memory_rows; ++row)
+        memory_[row * kColumns + c] = rank_memory_[row];
     }
     if (column >= h_->columns) std::memset(shares_, 0, sizeof shares_);
     h_->columns = std::max(h_->columns, column + 1);
@@ -373,6 +422,10 @@ class Sampler {
         uint8_t* cells = rows_ + row * kColumns;
         cells[c] = cells[2 * c + (c & 1)];
       }
+      for (uint32_t row = 0; row < h_->memory_rows; ++row) {
+        uint32_t* cells = memory_ + row * kColumns;
+        cells[c] = std::max(cells[2 * c], cells[2 * c + 1]);
+      }
     }
     h_->column_ns *= 2;
     h_->columns /= 2;
@@ -382,8 +435,11 @@ class Sampler {
   SiteRecord* sites_;
   Column* columns_;
   uint8_t* rows_;
+  uint32_t* memory_;
   int64_t last_ = 0, process_seen_ = 0;
-  int statm_ = -1;
+  int statm_ = -1, pagemap_ = -1;
+  uint32_t rank_memory_[kMemoryRowsInAll] = {};
+  int32_t next_memory_ = 0;
   uint64_t chance_ = 1;
   Doing doing_[kRowsInAll] = {};
   uint64_t shares_[3] = {};

@@ -395,6 +395,8 @@ function showMemory() {
     const [count, most] = ranks.get(process) || [0, 0];
     return [colors[i], `process ${number(process)}` + (count ? `: at most ${bytes(most)}, ${bytes(most / count)} a rank` : '')];
   })));
+  lines('memory-ranks', m.ranks.map((p, i) => ({color: colors[i], values: p[1]})), bytes, 'Memory of some ranks over time');
+  $('memory-ranks').append(legend(m.ranks.map(([rank, values], i) => [colors[i], `rank ${number(rank)}: at most ${bytes(Math.max(...values, 0))}`])));
   showStacks(m.stacks);
   $('memory-text').append(...m.text.map((words) => make('p', {}, words)));
 }
