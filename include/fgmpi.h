@@ -183,8 +183,8 @@ int MPIX_Comm_keys_unique(int on);
 /* The (local) group of comm in the encoded form in which this process stores it: *size bytes, into buffer where capacity
  * allows. Nothing is expanded. fgmpi-track-dump and src/ch4-av-rankmap read it. Local. Errors: MPI_ERR_COMM. */
 int MPIX_Comm_map_bytes(MPI_Comm comm, void* buffer, MPI_Count capacity, MPI_Count* size);
-/* An address in the calling process's images of the program (each rank has one) as the dynamic linker loaded the
- * program; any other address stays. For dladdr and addr2line. */
+/* An address in the calling process's images of the program or a library of it (each rank has one) as the dynamic linker
+ * loaded that; any other address stays. For dladdr and addr2line. */
 const void* MPIX_Program_address(const void* address);
 /* The process, from 0, that hosts a rank of MPI_COMM_WORLD; -1 where there is none. Local. */
 int MPIX_Tool_process(int world_rank);

@@ -39,15 +39,6 @@ bool calling_image(uint32_t* k) {
   return true;
 }
 
-/// The address as the dynamic linker knows it: in what it has loaded.
-uintptr_t as_loaded(uintptr_t address) {
-  Images::Location main;
-  plugins::Location plugin;
-  if (g_images.locate(address, &main)) return g_images.base_of(main.module, 0) + main.offset;
-  if (plugins::locate(address, &plugin)) return plugin.module->base() + plugin.offset;
-  return address;
-}
-
 bool is_of_program(uintptr_t caller) {
   Images::Location main;
   plugins::Location plugin;
@@ -66,7 +57,7 @@ uintptr_t of_rank(uintptr_t address, uint32_t k) {
 }
 
 void* caller_as_loaded(const void* caller) {
-  return reinterpret_cast<void*>(as_loaded(reinterpret_cast<uintptr_t>(caller)));
+  return reinterpret_cast<void*>(address_in_first_image(reinterpret_cast<uintptr_t>(caller)));
 }
 
 void* open_for_rank(const char* file, int mode) {
@@ -118,7 +109,7 @@ int describe_for_rank(const void* address, Dl_info* info, void** extra, int flag
   static auto* real = reinterpret_cast<int (*)(const void*, Dl_info*)>(real::function("dladdr"));
   static auto* real1 = reinterpret_cast<Address*>(real::function("dladdr1"));
   const auto given = reinterpret_cast<uintptr_t>(address);
-  const uintptr_t loaded = as_loaded(given);
+  const uintptr_t loaded = address_in_first_image(given);
   auto* there = reinterpret_cast<const void*>(loaded);
   const int result = with_extra ? real1(there, info, extra, flags) : real(there, info);
   auto move = [&](auto*& pointer) {

@@ -17,6 +17,7 @@
 #include "base/counters.h"
 #include "base/memory_use.h"
 #include "base/page.h"
+#include "privatize/plugins.h"
 #include "proclet-sched/annotate.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/limits.h"
@@ -315,8 +316,10 @@ Status Images::make(uint32_t k) {
 
 uintptr_t address_in_first_image(uintptr_t address) {
   Images::Location where;
-  if (!g_images.locate(address, &where) || where.image == 0) return address;
-  return g_images.base_of(where.module, 0) + where.offset;
+  plugins::Location plugin;
+  if (g_images.locate(address, &where)) return g_images.base_of(where.module, 0) + where.offset;
+  if (plugins::locate(address, &plugin)) return plugin.module->base() + plugin.offset;
+  return address;
 }
 
 bool Images::locate(uintptr_t address, Location* out) const {

@@ -72,7 +72,8 @@ void flush_output();
 /// True when each rank of the process has its own globals, because it is the only one or has an image.
 bool ranks_have_globals();
 
-/// An address of a rank's image as the dynamic linker loaded it; any other address stays.
+/// An address of a rank's image, of the program, a library or a plugin, as the dynamic linker loaded it; any other address
+/// stays.
 uintptr_t address_in_first_image(uintptr_t address);
 
 /// True when the caller is a proclet that may switch: on the scheduler's thread, not in the child

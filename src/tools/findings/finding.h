@@ -64,6 +64,9 @@ struct Participant {
   std::string arguments;  ///< "count=1, datatype=MPI_INT, dest=1"
   uint64_t site = 0;
   std::string role;  ///< "", or what the call did in it: "was made here"
+  /// Sites of the functions that it was called by, the innermost first: one of them is shown where `site` lies in a header of
+  /// the system's.
+  std::vector<uint64_t> callers = {};
 };
 
 struct Finding {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 
 #include "tools/findings/report.h"
 
@@ -14,7 +15,8 @@ namespace {
 
 struct Found {
   Line line;
-  bool any = false;
+  bool any = false;    ///< a line was found
+  bool final = false;  ///< of code that is not of the system's headers
 };
 
 std::string demangled(const char* name) {
@@ -47,10 +49,13 @@ bool is_relocated(const std::string& path) {
 
 void ignore_error(void*, const char*, int) {}
 
-/// Called for the function at the place and those that it is inlined into: the first is the innermost.
+/// Called for the function at the place and those that it is inlined into: the first is the innermost. What counts is the
+/// first that is the program's, such as the caller of std::copy.
 int take_line(void* data, uintptr_t, const char* file, int line, const char* function) {
   auto* found = static_cast<Found*>(data);
-  if (!file || found->any) return 0;
+  if (!file || found->final) return 0;
+  found->final = !is_system_header(file);
+  if (found->any && !found->final) return 0;
   found->any = true;
   found->line = {file, line, function ? demangled(function) : ""};
   return 0;
@@ -61,6 +66,10 @@ void take_symbol(void* data, uintptr_t, const char* name, uintptr_t, uintptr_t) 
 }
 
 }  // namespace
+
+bool is_system_header(std::string_view file) {
+  return file.starts_with("/usr/include/") || file.find("/include/c++/") != file.npos;
+}
 
 Line find_line(const Site& site) {
   // libbacktrace frees no state; there is one a file.

@@ -12,7 +12,7 @@
 namespace fgmpi::findings {
 namespace {
 
-/// { rank \x1f call \x1f arguments \x1f site \x1f role }, with tabs between; false: it is none.
+/// { rank \x1f call \x1f arguments \x1f site{,caller} \x1f role }, with tabs between; false: it is none.
 bool read_calls(std::string_view line, std::vector<Participant>* calls) {
   while (!line.empty()) {
     std::string_view fields = take_word(&line, '\t');
@@ -20,7 +20,10 @@ bool read_calls(std::string_view line, std::vector<Participant>* calls) {
     if (!read_number(take_word(&fields, '\x1f'), &p.rank, 10)) return false;
     p.call = take_word(&fields, '\x1f');
     p.arguments = take_word(&fields, '\x1f');
-    if (!read_number(take_word(&fields, '\x1f'), &p.site, 16)) return false;
+    std::string_view sites = take_word(&fields, '\x1f');
+    if (!read_number(take_word(&sites, ','), &p.site, 16)) return false;
+    for (uint64_t caller = 0; !sites.empty(); p.callers.push_back(caller))
+      if (!read_number(take_word(&sites, ','), &caller, 16)) return false;
     p.role = fields;
     calls->push_back(std::move(p));
   }
@@ -125,13 +128,28 @@ void Report::add(uint64_t key, Finding f) {
 void Report::resolve() {
   std::set<uint64_t> wanted;
   for (const auto& [key, joined] : found_)
-    for (const Participant& p : joined.finding.calls)
+    for (const Participant& p : joined.finding.calls) {
       if (p.site) wanted.insert(p.site);
+      wanted.insert(p.callers.begin(), p.callers.end());
+    }
   for (uint64_t number : wanted)
     if (auto site = sites_.find(number); site != sites_.end()) {
       Line line = find_line(site->second);
       if (!line.file.empty() || !line.function.empty()) lines_[number] = std::move(line);
     }
+  for (auto& [key, joined] : found_)
+    for (Participant& p : joined.finding.calls)
+      if (is_foreign(p.site))
+        for (uint64_t caller : p.callers)
+          if (!is_foreign(caller)) {
+            p.site = caller;
+            break;
+          }
+}
+
+bool Report::is_foreign(uint64_t site) const {
+  const Line* line = line_of(site);
+  return !line || line->file.empty() || is_system_header(line->file);
 }
 
 const Line* Report::line_of(uint64_t site) const {

@@ -57,6 +57,8 @@ class Report {
   void add(uint64_t key, Finding f);
   std::string count_words() const;  ///< "2 findings, 1 note"
   std::string place_words(uint64_t site) const;
+  /// Does no line of the program's own belong to it?
+  bool is_foreign(uint64_t site) const;
   const Line* line_of(uint64_t site) const;
   friend struct Json;
 
@@ -67,7 +69,10 @@ class Report {
   UnbufferedRun steps_;
 };
 
-/// The line of a place, of its file's debug information.
+/// The headers of C++'s library and others that come with the system.
+bool is_system_header(std::string_view file);
+/// The line of a place, of its file's debug information. Where functions are inlined into each other, the innermost one's that
+/// is not of the system's headers.
 Line find_line(const Site& site);
 
 }  // namespace fgmpi::findings

@@ -12,12 +12,18 @@
 namespace fgmpi::findings {
 namespace {
 
+std::string sites_of(const Participant& p) {
+  std::string text = format("\x1f%llx", static_cast<unsigned long long>(p.site));
+  for (uint64_t caller : p.callers)
+    text += format(",%llx", static_cast<unsigned long long>(caller));
+  return text + "\x1f";
+}
+
 std::string words_of(const std::vector<Participant>& calls) {
   std::string line;
   for (const Participant& p : calls)
     line += format("\t%lld\x1f", static_cast<long long>(p.rank)) + escaped(p.call) + "\x1f" +
-            escaped(p.arguments) + format("\x1f%llx\x1f", static_cast<unsigned long long>(p.site)) +
-            escaped(p.role);
+            escaped(p.arguments) + sites_of(p) + escaped(p.role);
   return line + "\n";
 }
 

@@ -1,7 +1,7 @@
 // The file of a process with its findings, written while it runs so that a process that is killed leaves them.
 //
 //   S <site, hex> <offset, hex> <path>                                            a place, once
-//   F <key, hex> <kind> \t sentence \t allowed { \t rank \x1f call \x1f arguments \x1f site \x1f role }    the first of a key
+//   F <key, hex> <kind> \t sentence \t allowed { \t rank \x1f call \x1f arguments \x1f site{,caller} \x1f role }    the first of a key
 //   N ...                                                                         the same of a note
 //   R <key, hex> <rank>                                                           another rank with the same
 //   V <key, hex> { \t rank \x1f call \x1f arguments \x1f site \x1f role }              a call that steps wait in

@@ -118,6 +118,31 @@ TEST(Report, TextsComeBackAsTheyWere) {
   EXPECT_FALSE(has(report.to_json(), "\t"));
 }
 
+/// Callers come back with the call; without lines nothing takes the place of its own.
+TEST(Report, CallersComeBack) {
+  Folder folder;
+  Spool spool;
+  spool.open(folder.path);
+  Finding f = finding(Kind::kBuffers, "it is written", 1);
+  f.calls[0].site = spool.add_site({"/bin/nothing", 0x10});
+  f.calls[0].callers = {spool.add_site({"/bin/nothing", 0x20}), 7};
+  f.calls[0].role = "is not complete";
+  const uint64_t key = spool.add(f);
+  Report report;
+  report.read(folder.path);
+  report.resolve();
+  ASSERT_EQ(report.count(), 1u);
+  EXPECT_EQ(report.finding(key).calls[0].callers, f.calls[0].callers);
+  EXPECT_EQ(report.finding(key).calls[0].site, f.calls[0].site);
+  EXPECT_EQ(report.finding(key).calls[0].role, "is not complete");
+}
+
+TEST(Report, KnowsHeadersOfTheSystem) {
+  EXPECT_TRUE(is_system_header("/usr/include/c++/12/bits/stl_algobase.h"));
+  EXPECT_TRUE(is_system_header("/opt/gcc/include/c++/13/vector"));
+  EXPECT_FALSE(is_system_header("/home/user/include/matrix.h"));
+}
+
 /// A process that is killed leaves a file that ends anywhere.
 TEST(Report, ReadsFilesThatAreCutAnywhere) {
   Folder folder;
