@@ -5,15 +5,19 @@
 
 A case is a body of C in which `wrong ? a : b`, BAD and GOOD tell the twins apart. The correct twin counts on no buffering of
 messages (MPI-4.0 section 3.5), so that exploring it shows no deadlock either. Lines of the wrong twin that a
-finding has to name end with a comment HERE. All cases of a kind are functions of one program, picked by their number:
+finding has to name end with a comment HERE. All cases of a kind are functions of one program, picked by their number; those
+of corpus_accesses.py, of one that mpicc -check compiles:
 
   mpiexec -check ./corpus_leaks 17 wrong
 
-corpus.txt has a line a case: number, program, kind, name, lines.
+corpus.txt has a line a case: number, program, kind, name, lines: those of which a finding names one (with commas between), or
+all (with +).
 """
 
 import os
 import sys
+
+import corpus_accesses
 
 TOP = r"""/* Made by test/check/corpus.py. Do not edit. */
 #include <mpi.h>
@@ -47,11 +51,11 @@ int main(int argc, char** argv) {
 }
 """
 
-cases = []  # (kinds, name, body)
+cases = []  # (program, kind, name, body)
 
 
-def case(kind, name, body):
-    cases.append((kind, name, body.strip("\n")))
+def case(kind, name, body, program=None):
+    cases.append((program or kind, kind, name, body.strip("\n")))
 
 
 # ---- Collectives -----------------------------------------------------------------------------------------------------
@@ -385,12 +389,12 @@ def objects():
 
 def on_other_communicators():
     """Collectives and messages once more on a duplicate of the world and on one of its members in reverse order."""
-    for kind, name, body in list(cases):
+    for program, kind, name, body in list(cases):
         if kind == "races" or not ("w)" in body or "w, " in body) or "Comm" in body or "Win_" in body or "File_" in body:
             continue
         made = ("MPI_Comm_dup(MPI_COMM_WORLD, &w);" if len(name) % 2 else
                 "MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &w);\n  rank = size - 1 - rank, next = (rank + 1) % size, before = (rank + size - 1) % size;")
-        case(kind, name + (", on a duplicate" if len(name) % 2 else ", in reverse order"), f"  {made}\n{body}\n  MPI_Comm_free(&w);")
+        case(kind, name + (", on a duplicate" if len(name) % 2 else ", in reverse order"), f"  {made}\n{body}\n  MPI_Comm_free(&w);", program)
 
 
 def main():
@@ -400,25 +404,27 @@ def main():
     races()
     buffering()
     objects()
+    corpus_accesses.accesses(case)
     on_other_communicators()
-    kinds = sorted({kind for kind, _, _ in cases})
+    programs = sorted({program for program, _, _, _ in cases})
     os.makedirs(out, exist_ok=True)
     index = []
-    for kind in kinds:
-        text = TOP + ("static void add(void* in, void* out, int* n, MPI_Datatype* t) {\n  (void)in, (void)out, (void)n, (void)t;\n}\n"
-                      "static void handle(MPI_Comm* comm, int* code, ...) {\n  (void)comm, (void)code;\n}\n" if kind == "leaks" else "")
+    for program in programs:
+        text = TOP + (corpus_accesses.TOP if program == "accesses" else "") + ("static void add(void* in, void* out, int* n, MPI_Datatype* t) {\n  (void)in, (void)out, (void)n, (void)t;\n}\n"
+                      "static void handle(MPI_Comm* comm, int* code, ...) {\n  (void)comm, (void)code;\n}\n" if program == "leaks" else "")
         switch = ""
         number = 0
-        for of, name, body in cases:
-            if of != kind or body is None:
+        for of, kind, name, body in cases:
+            if of != program:
                 continue
             number += 1
             first = text.count("\n") + 2
             text += f"static void case_{number}(void) {{  /* {name} */\n{body}\n}}\n"
             lines = [first + i for i, line in enumerate(body.split("\n")) if "HERE" in line]
             switch += f"    case {number}: case_{number}(); break;\n"
-            index.append(f"{number}\tcorpus_{kind}\t{kind}\t{name}\t{','.join(map(str, lines))}")
-        with open(f"{out}/corpus_{kind}.c", "w") as file:
+            joined = ("+" if program == "accesses" else ",").join(map(str, lines))
+            index.append(f"{number}\tcorpus_{program}\t{kind}\t{name}\t{joined}")
+        with open(f"{out}/corpus_{program}.c", "w") as file:
             file.write(text + MAIN % switch)
     with open(f"{out}/corpus.txt", "w") as file:
         file.write("\n".join(index) + "\n")

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/hash.h"
+#include "tools/check/accesses.h"
 #include "tools/check/call.h"
 
 namespace fgmpi::check {
@@ -261,18 +262,23 @@ void look_at_buffers(Call* call) {
 }
 
 void begin_regions(Rank* rank, int request, Operation* operation) {
+  operation->released = operation->touched = false;
   for (Region& r : operation->regions) {
     rank->regions.insert(first_from(rank, r.low), {r.low, request, &r});
     rank->longest_region = std::max<int64_t>(rank->longest_region, r.high - r.low);
     if (!r.writes && is_known(r) && g_process.wants(Kind::kBuffers)) r.checksum = checksum(r);
   }
+  if (rank->owned) rank->owned->add(operation);
 }
 
 void end_regions(Rank* rank, int request, Operation* operation) {
-  if (!operation->active) return;
+  if (!operation->active || operation->released) return;
+  operation->released = true;
+  if (rank->owned) rank->owned->remove(operation);
   for (const Region& r : operation->regions) {
-    if (request && !r.writes && is_known(r) && g_process.wants(Kind::kBuffers) &&
-        checksum(r) != r.checksum)
+    // A store that was seen has been reported with its line.
+    if (request && !operation->touched && !r.writes && is_known(r) &&
+        g_process.wants(Kind::kBuffers) && checksum(r) != r.checksum)
       report(
           Kind::kBuffers, "a buffer was changed before the operation that reads it was complete",
           "an operation's buffer is left alone until the operation is complete",

@@ -1,8 +1,11 @@
 #include "tools/check/call.h"
 
+#include <unistd.h>
+
 #include <cstring>
 
 #include "base/hash.h"
+#include "tools/check/accesses.h"
 #include "tools/check/extensions.h"
 #include "tools/findings/places.h"
 
@@ -89,8 +92,12 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
     rank_ = nullptr;
     return;
   }
+  calls_ = pthread_equal(pthread_self(), rank_->thread) ? &rank_->calls : &g_calls_of_thread;
+  ++*calls_;
   lock();
   take_arrived();
+  report_accesses();
+  if (rank_->owned) g_process.pid = getpid();
   outer_ = !rank_->in_call || g_process.threads;
   begin(id, place, words);
   before_ = rank_->current;
@@ -108,6 +115,7 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
 
 Call::~Call() {
   if (!rank_) return;
+  --*calls_;
   rank_->current = before_;
   rank_->given = nullptr;
   if (outer_) rank_->in_call = false;
@@ -121,6 +129,7 @@ void Call::after(int result) {
   const bool some = info().role == Role::kCompletion && result != MPI_SUCCESS;
   if (result == MPI_SUCCESS || some) {
     if (info().at.given >= 0 || info().at.made >= 0) note_requests(this);
+    if (record_->id == kCall_MPI_Request_get_status) note_released(this);
     if (posted || alone || info().role == Role::kProbe) note_messages(this);
     if (info().sets.changed) note_handles(this);
     if (info().synchronous && send_to >= 0 && info().starts == Starts::kBlocking)

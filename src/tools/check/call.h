@@ -86,6 +86,7 @@ class Call {
   bool outer_ =
       false;  ///< not a call that MPI makes in a call of the program (attributes' functions, errors' handlers)
   bool locked_ = false;
+  int* calls_ = nullptr;  ///< counts this one
   bool status_read_ = true;
   const CallRecord* before_ = nullptr;  ///< what the rank was in
   MPI_Status own_status_;
@@ -119,6 +120,8 @@ void report_leftovers(Rank* rank);
 // requests.cc ---------------------------------------------------------------------------------------------------------
 void look_at_requests(Call* call);
 void note_requests(Call* call);
+/// MPI_Request_get_status may have said that a request is complete.
+void note_released(Call* call);
 void report_requests_left(Rank* rank);
 /// The call that made the first request that a call waits for; nullptr: it waits for none.
 const CallRecord* awaited_by(Rank* rank, const CallRecord& waiting);

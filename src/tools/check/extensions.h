@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fgmpi.h"
+#include "proclet-sched/debug_table.h"
 
 #pragma weak MPIX_Tool_word
 #pragma weak MPIX_Comm_key
@@ -14,3 +15,4 @@
 #pragma weak MPIX_Get_collocated_size
 #pragma weak MPIX_Get_collocated_startrank
 #pragma weak MPIX_Yield
+#pragma weak fgmpi_debug_table

@@ -1,5 +1,6 @@
 // The beginning and the end: of a process, of its ranks; what comes in from other processes.
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -7,6 +8,7 @@
 
 #include "base/environment.h"
 #include "base/settings.h"
+#include "tools/check/accesses.h"
 #include "tools/check/call.h"
 #include "tools/check/extensions.h"
 #include "tools/check/wire.h"
@@ -33,6 +35,7 @@ void arrived(int process, const void* data, int bytes) {
 
 /// What follows from the calls that ranks wait in.
 void before_deadlock_report() {
+  report_accesses();
   report_disagreements();
   for (const auto& rank : g_process.all)
     if (rank && rank->in_call && rank->current) {
@@ -80,8 +83,10 @@ bool set_up_process() {
   const char* buffering = environment::text(settings::kRecords[settings::kSendBuffering].name);
   p.unbuffered = buffering && !std::strcmp(buffering, "zero");
   p.spool.open(folder);
+  p.pid = getpid();
   MPIX_Get_collocated_size(&p.ranks);
   MPIX_Get_collocated_startrank(&p.first);
+  p.ranks_share = p.ranks > 1 && &fgmpi_debug_table && fgmpi_debug_table.image_count == 0;
   p.all.resize(static_cast<size_t>(p.ranks));
   p.inboxes.resize(static_cast<size_t>(p.ranks));
   p.me = MPIX_Tool_process(p.first);
@@ -103,6 +108,7 @@ void rank_begins() {
   const auto local = static_cast<size_t>(rank->world - g_process.first);
   if (local >= g_process.all.size()) return;
   *MPIX_Tool_word() = rank.get();
+  follow_accesses(rank.get());
   g_process.all[local] = std::move(rank);
 }
 
@@ -110,6 +116,7 @@ void rank_begins() {
 [[gnu::destructor]] void process_ends() {
   if (!g_process.on) return;
   take_arrived();
+  report_accesses();
   write_steps_left();
   for (const auto& rank : g_process.all)
     if (!rank || !rank->ended)
@@ -137,6 +144,8 @@ void withdraw_deadlock() {
 }
 
 void rank_ends(Rank* rank) {
+  report_accesses();
+  if (rank->owned) rank->owned->clear();
   report_requests_left(rank);
   report_leftovers(rank);
   rank->ended = true;
@@ -167,7 +176,9 @@ int finalize(const void* place) {
   record.site = site_of(place);
   rank->current = &record;
   rank->in_call = true;
+  ++rank->calls;
   const int result = g_next.MPI_Finalize();
+  --rank->calls;
   rank->in_call = false;
   rank->current = nullptr;
   const int entered = g_process.threads ? MPIX_Tool_enter() : 0;

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <mpi.h>
+#include <pthread.h>
+#include <sys/types.h>
 
 #include <deque>
 #include <map>
@@ -124,6 +126,9 @@ struct CollectiveCall {
 /// What a request stands for.
 struct Operation {
   CallRecord call;
+  bool released =
+      false;  ///< MPI_Request_get_status has said that it is complete: its buffers are the program's again
+  bool touched = false;  ///< an access of the program to its buffers was seen
   bool persistent = false, active = true, started_once = false;
   bool cancelled = false;       ///< MPI_Cancel was called: whether it came in time is asked later
   bool matched_before = false;  ///< of MPI_Imrecv: there is nothing to be matched any more
@@ -145,6 +150,7 @@ struct Made {
 };
 
 struct Races;
+class OwnedMemory;
 
 /// A call that the rank has made, so that the same one again is looked at less.
 struct Remembered {
@@ -167,7 +173,11 @@ struct Rank {
   bool initialised = false, ended = false;
   int sessions = 0;
   int level = MPI_THREAD_SINGLE;
-  const void* main_thread = nullptr;
+  pthread_t thread{};     ///< that the rank has begun on
+  void** word = nullptr;  ///< its MPIX_Tool_word(); of a helper of the rank it is another
+  int calls = 0;          ///< of MPI that it is in, on its own thread
+  OwnedMemory* owned =
+      nullptr;  ///< where its program was compiled with -check (accesses.h); never freed
   std::unordered_map<uint64_t, Made> made[32];  ///< by Object, then handle
   std::unordered_map<uint64_t, CallRecord>
       freed[32];  ///< handles that the rank has freed and not got again
@@ -224,6 +234,10 @@ struct Process {
   int me = 0, first = 0, ranks = 1, world_size = 1;
   findings::Spool spool;
   bool threads = false;
+  bool ranks_share = false;  ///< several ranks have their globals in common
+  /// Of the last call: what a child by fork accesses is memory of its own. The executions of mpiexec -explore, which are
+  /// children as well, call MPI.
+  pid_t pid = 0;
   bool unbuffered = false;    ///< FGMPI_SEND_BUFFERING=zero: standard sends are synchronous
   bool makes_others = false;  ///< communicators by extensions, which are not followed
   /// Ranks have come to an order by calls whose order is not followed (windows, other jobs): no races are reported.

@@ -150,8 +150,11 @@ void note_completions(Call* call) {
 
 /// A request under this handle, with nothing in it.
 Operation& fresh_request(Rank* rank, MPI_Request handle) {
-  if (rank->spare_requests.empty() || rank->requests.contains(handle))
-    return rank->requests[handle] = Operation();
+  if (auto old = rank->requests.find(handle); old != rank->requests.end()) {
+    end_regions(rank, 0, &old->second);
+    return old->second = Operation();
+  }
+  if (rank->spare_requests.empty()) return rank->requests[handle];
   auto node = std::move(rank->spare_requests.back());
   rank->spare_requests.pop_back();
   node.key() = handle;
@@ -207,6 +210,14 @@ void note_freed(Call* call) {
 }
 
 }  // namespace
+
+void note_released(Call* call) {
+  const auto* flag = static_cast<const int*>(call->pointer(&Positions::flag));
+  const auto handle = static_cast<MPI_Request>(call->at(call->find("request")));
+  auto found = call->rank()->requests.find(handle);
+  if (!flag || !*flag || found == call->rank()->requests.end()) return;
+  end_regions(call->rank(), handle, &found->second);
+}
 
 MPI_Request real_request(Rank* rank, MPI_Request request) {
   auto found = rank->requests.find(request);

@@ -1,0 +1,202 @@
+"""Cases of the corpus for mpicc -check: loads and stores of the program in buffers that operations under way use.
+
+Both lines of a wrong twin must be in one finding: of the access and of the operation. The correct twin makes the same access
+when the operation is complete; both make accesses meanwhile that are right: reads of what is sent, the elements beside a
+buffer, gaps of derived types.
+"""
+
+HERE = " /* HERE */"
+
+# Where a buffer of 64 elements lies: its declaration as p, and what ends it.
+PLACES = {
+    "a static variable": ("  int* p = a;", ""),
+    "a local variable": ("  int local[64] = {0};\n  int* p = local;", ""),
+    "the heap": ("  int* p = calloc(64, sizeof(int));", "  free(p);"),
+    "a variable of a function": ("  static int own[64];\n  int* p = own;", ""),
+}
+# Of p[8] to p[15]; what is around is not used by the operation.
+STORES = {
+    "store": "p[9] = 7;",
+    "store of a byte": "((char*)p)[63] = 1;",
+    "store of 8 bytes from before": "*(long long*)(p + 7) = 7;",
+    "store of 16 bytes": "*(struct pair*)(p + 14) = (struct pair){1, 2};",
+    "copy of a structure": "*(struct large*)(p + 10) = *(struct large*)c;",
+    "increment": "++p[15];",
+    "volatile store": "*(volatile int*)(p + 8) = 3;",
+    "atomic addition": "__atomic_fetch_add(p + 11, 1, __ATOMIC_RELAXED);",
+    "atomic exchange of 2 bytes": "__atomic_exchange_n((short*)(p + 11), 1, __ATOMIC_SEQ_CST);",
+    "compare and exchange": "__sync_bool_compare_and_swap((long long*)(p + 12), *(long long*)(p + 12), 5);",
+    "loop": "for (int i = 0; i < 64; ++i) p[i] = i;",
+    "loop backwards": "for (int i = 15; i >= 7; --i) p[i] = i;",
+    "memcpy": "memcpy(p + 6, c, 12);",
+    "memmove": "memmove(p + 15, p + 20, 4);",
+    "memset": "memset(p, 0, 64 * sizeof(int));",
+    "strcpy": 'strcpy((char*)(p + 7), "seven");',
+    "in a function": "set(p + 8, 4);",
+    "by a sort": "qsort(p, 32, sizeof(int), compare);",
+}
+LOADS = {
+    "load": "c[9] = p[9];",
+    "load of a byte": "c[9] = ((char*)p)[32];",
+    "load of 8 bytes": "*(long long*)c = *(long long*)(p + 12);",
+    "copy of a structure": "*(struct large*)c = *(struct large*)(p + 4);",
+    "volatile load": "c[1] = *(volatile int*)(p + 8);",
+    "atomic load": "c[1] = __atomic_load_n(p + 15, __ATOMIC_ACQUIRE);",
+    "loop": "for (int i = 0; i < 64; ++i) c[i] = p[i];",
+    "memcpy": "memcpy(c, p, 40);",
+    "memcmp": "c[70] = memcmp(c, p + 10, 8);",
+    "printf of an element": 'snprintf((char*)c, 20, "%d", p[10]);',
+    "in a function": "c[1] = sum(p + 8, 8);",
+}
+TOP = """struct pair {
+  long long first, second;
+};
+struct large {
+  int of[5];
+};
+static void __attribute__((noinline)) set(int* at, int n) {
+  for (int i = 0; i < n; ++i) at[i] = i;
+}
+static int __attribute__((noinline)) sum(const int* at, int n) {
+  int total = 0;
+  for (int i = 0; i < n; ++i) total += at[i];
+  return total;
+}
+static int compare(const void* x, const void* y) {
+  return (*(const int*)x > *(const int*)y) - (*(const int*)x < *(const int*)y);
+}
+"""
+# Right while p[8] to p[15] are sent, or received.
+FINE = "  p[7] = p[16] = 5;\n  memset(p + 16, 0, 8);\n"
+FINE_SENT = FINE + "  c[0] = p[8] + sum(p, 64);\n  memcpy(c, p, 64);\n"
+
+
+def on(marked, access):
+    """The access in a line that the finding has to name. A called function or one by a macro names its own line instead."""
+    return f"  {marked} {access}"
+
+
+def accesses(case):
+    def both(kind, name, place, begin, access, end, fine, around=("", "")):
+        declaration, freed = PLACES[place]
+        # What the program calls has the line: it is not marked.
+        inside = "in a function" in name
+        first = on("BAD", access) + ("" if inside else HERE)
+        body = (f"{declaration}\n  MPI_Request q = MPI_REQUEST_NULL, r = MPI_REQUEST_NULL;\n{around[0]}{begin}\n{fine}{first}\n"
+                f"{end}\n{on('GOOD', access)}\n{around[1]}{freed}")
+        case("buffers", name, body, program="accesses")
+
+    send = f"  MPI_Irecv(b, 8, MPI_INT, before, 5, w, &r);\n  MPI_{{}}(p + 8, 8, MPI_INT, next, 5, w, &q);{HERE}"
+    receive = f"  MPI_{{}}(p + 8, 8, MPI_INT, before, 5, w, &r);{HERE}"
+    wait = "  MPI_Wait(&q, IGNORE);\n  MPI_Wait(&r, IGNORE);"
+    sent = "  MPI_Send(b, 8, MPI_INT, next, 5, w);\n  MPI_Wait(&r, IGNORE);"
+    places = list(PLACES)
+    for i, (what, access) in enumerate(STORES.items()):
+        for place in (places[i % 4], places[(i + 1) % 4]):
+            both("buffers", f"Isend from {place}: {what}", place, send.format("Isend"), access, wait, FINE_SENT)
+            both("buffers", f"Irecv into {place}: {what}", place, receive.format("Irecv"), access, sent, FINE)
+    for i, (what, access) in enumerate(LOADS.items()):
+        for place in (places[i % 4], places[(i + 1) % 4]):
+            both("buffers", f"Irecv into {place}: {what}", place, receive.format("Irecv"), access, sent, FINE)
+    for i, mode in enumerate(("Issend", "Irsend", "Ibsend")):
+        begin, end = send.format(mode), wait
+        if mode == "Irsend":
+            begin = begin.replace("  MPI_Irsend", "  MPI_Barrier(w);\n  MPI_Irsend")
+        if mode == "Ibsend":
+            begin = "  static char room[4096];\n  MPI_Buffer_attach(room, sizeof room);\n" + begin
+            end += "\n  MPI_Buffer_detach(&(void*){0}, &(int){0});"
+        both("buffers", f"{mode}: store", places[i], begin, STORES["store"], end, FINE_SENT)
+    loop = ("  for (int round = 0; round < 3; ++round) {\n", "  }\n")
+    for i, mode in enumerate(("Send_init", "Ssend_init")):
+        begin = (f"  MPI_Irecv(b, 8, MPI_INT, before, 5, w, &r);\n  MPI_{mode}(p + 8, 8, MPI_INT, next, 5, w, &q);{HERE}\n"
+                 "  p[8] = 1;\n  MPI_Start(&q);")
+        for around in (("", ""), loop):
+            both("buffers", f"{mode}{' in a loop' if around[0] else ''}: store", places[i], begin, STORES["store"],
+                 wait + "\n  MPI_Request_free(&q);", FINE_SENT, around)
+    for what, access in (("load", LOADS["load"]), ("store", STORES["store"])):
+        begin = f"  MPI_Recv_init(p + 8, 8, MPI_INT, before, 5, w, &r);{HERE}\n  c[0] = p[8];\n  p[9] = 1;\n  MPI_Start(&r);"
+        both("buffers", f"Recv_init: {what}", places[0], begin, access, sent + "\n  MPI_Request_free(&r);", FINE)
+        both("buffers", f"Irecv in a loop: {what}", places[1], receive.format("Irecv"), access, sent, FINE, loop)
+        both("buffers", f"Irecv and MPI_Test: {what}", places[2], receive.format("Irecv"), access,
+             "  MPI_Send(b, 8, MPI_INT, next, 5, w);\n  for (int flag = 0; !flag;) MPI_Test(&r, &flag, IGNORE);", FINE)
+        both("buffers", f"Irecv and MPI_Request_get_status: {what}", places[2], receive.format("Irecv"), access,
+             "  MPI_Send(b, 8, MPI_INT, next, 5, w);\n  for (int flag = 0; !flag;) MPI_Request_get_status(r, &flag, IGNORE);\n"
+             "  c[0] = p[8]++;\n  MPI_Wait(&r, IGNORE);", FINE)
+        both("buffers", f"Irecv that is cancelled: {what}", places[3], receive.format("Irecv"), access,
+             "  MPI_Cancel(&r);\n  MPI_Wait(&r, IGNORE);", FINE)
+        both("buffers", f"Imrecv: {what}", places[0],
+             f"  MPI_Message m;\n  MPI_Isend(b, 8, MPI_INT, next, 5, w, &q);\n  MPI_Mprobe(before, 5, w, &m, IGNORE);\n"
+             f"  MPI_Imrecv(p + 8, 8, MPI_INT, &m, &r);{HERE}", access, wait, FINE)
+    gaps(case)
+    collectives(both, places)
+    crowds(case)
+
+
+def gaps(case):
+    """Derived types: a column of a matrix, whose gaps are free; a structure; blocks of uneven lengths."""
+    types = {
+        "vector": "MPI_Type_vector(8, 1, 8, MPI_INT, &t);",  # elements 0, 8, 16, ...
+        "indexed": "MPI_Type_indexed(3, (int[]){1, 2, 1}, (int[]){0, 8, 24}, MPI_INT, &t);",
+        "resized": "MPI_Datatype u;\n  MPI_Type_vector(4, 1, 16, MPI_INT, &u);\n  MPI_Type_create_resized(u, 0, 4, &t);\n  MPI_Type_free(&u);",
+    }
+    for what, make in types.items():
+        count = 2 if what == "resized" else 1
+        head = f"  MPI_Datatype t;\n  MPI_Request q, r;\n  {make}\n  MPI_Type_commit(&t);\n"
+        tail = "  MPI_Type_free(&t);"
+        # 0 and 8 are the type's in all but the resized one, which has 0, 1, 16, 17, ...; 2 to 7 are no one's.
+        used = 17 if what == "resized" else 8
+        free = "  for (int i = 2; i < 8; ++i) a[i] = i, c[i] = a[i + 8 * (i % 2)];\n  memset(a + 2, 0, 24);\n" if used == 17 else \
+               "  for (int i = 2; i < 8; ++i) a[i] = i, c[i] = a[i];\n  memset(a + 2, 0, 24);\n"
+        case("buffers", f"Isend of a {what} type: store", head + "  MPI_Irecv(b, 64, MPI_INT, before, 5, w, &r);\n"
+             f"  MPI_Isend(a, {count}, t, next, 5, w, &q);{HERE}\n{free}  BAD a[{used}] = 5;{HERE}\n  MPI_Wait(&q, IGNORE);\n"
+             f"  MPI_Wait(&r, IGNORE);\n  GOOD a[{used}] = 5;\n" + tail, program="accesses")
+        for access in (f"c[0] = a[{used}];", f"a[{used}] = 5;", f"memcpy(a + {used} - 1, c, 12);"):
+            case("buffers", f"Irecv of a {what} type: {access}", head + f"  MPI_Irecv(a, {count}, t, before, 5, w, &r);{HERE}\n{free}"
+                 f"  BAD {access}{HERE}\n  MPI_Isend(b, {count}, t, next, 5, w, &q);\n  MPI_Wait(&q, IGNORE);\n  MPI_Wait(&r, IGNORE);\n"
+                 f"  GOOD {access}\n" + tail, program="accesses")
+
+
+def collectives(both, places):
+    """Nonblocking and persistent ones: what all ranks give, and what the root or all take. p[8] is the first element."""
+    calls = {
+        "bcast": "p + 8, 8, MPI_INT, 0", "gather": "p + 8, 1, MPI_INT, b, 1, MPI_INT, 0", "scatter": "b, 1, MPI_INT, p + 8, 2, MPI_INT, 0",
+        "allgather": "p + 8, 2, MPI_INT, b, 2, MPI_INT", "alltoall": "b, 1, MPI_INT, p + 8, 1, MPI_INT",
+        "reduce": "p + 8, b, 8, MPI_INT, MPI_SUM, 0", "allreduce": "b, p + 8, 8, MPI_INT, MPI_MAX", "scan": "b, p + 8, 8, MPI_INT, MPI_SUM",
+        "exscan": "p + 8, b, 4, MPI_INT, MPI_SUM", "reduce_scatter_block": "b, p + 8, 2, MPI_INT, MPI_SUM",
+        "allreduce in place": "MPI_IN_PLACE, p + 8, 8, MPI_INT, MPI_SUM",
+    }
+    for i, (name, inside) in enumerate(calls.items()):
+        call = name.split()[0]
+        if call == "scatter":
+            inside = inside.replace("1, MPI_INT, p + 8, 2", "2, MPI_INT, p + 8, 2")
+        taken = not inside.startswith("p + 8")
+        access = LOADS["load"].replace("9]", "8]") if taken and i % 2 else "p[8] = 7;"
+        fine = "  p[7] = p[40] = 5;\n" if taken or call == "bcast" else "  p[7] = p[40] = 5;\n  c[0] = p[8];\n"
+        both("buffers", f"I{name}: {access}", places[i % 4], f"  MPI_I{call}({inside}, w, &q);{HERE}", access, "  MPI_Wait(&q, IGNORE);", fine)
+        init = f"  MPI_{call.capitalize()}_init({inside}, w, MPI_INFO_NULL, &q);{HERE}\n  p[8] = 1;\n  MPI_Start(&q);"
+        both("buffers", f"{name} that is persistent: {access}", places[(i + 1) % 4], init, access,
+             "  MPI_Wait(&q, IGNORE);\n  MPI_Request_free(&q);", fine)
+
+
+def crowds(case):
+    """Many operations at once: each part of a matrix has an owner; the access is to one that is not complete."""
+    for n in (3, 40):
+        for what, access in (("load", "c[0] = x[2 * k];"), ("store", "x[2 * k + 1] = 9;")):
+            case("buffers", f"one of {n} receives: {what}", f"  MPI_Request q[{n}];\n  static int x[200];\n  const int k = {n} / 2;\n"
+                 f"  for (int i = 0; i < {n}; ++i)\n    MPI_Irecv(x + 2 * i, 2, MPI_INT, before, i, w, &q[i]);{HERE}\n"
+                 f"  x[2 * {n}] = 1;\n  for (int i = 0; i < {n}; ++i)\n    if (i != k) MPI_Send(b, 2, MPI_INT, next, i, w);\n"
+                 f"  for (int i = 0; i < {n}; ++i)\n    if (i != k) MPI_Wait(&q[i], IGNORE);\n"
+                 f"  for (int i = 0; i < {n}; ++i)\n    if (i != k) c[1] += x[2 * i], x[2 * i + 1] = i;\n"
+                 f"  BAD {access}{HERE}\n  MPI_Send(b, 2, MPI_INT, next, k, w);\n  MPI_Wait(&q[k], IGNORE);\n  GOOD {access}", program="accesses")
+            case("buffers", f"one of {n} columns: {what}", f"  MPI_Request q[{n}];\n  MPI_Datatype t;\n  static int x[4 * 200];\n  const int k = {n} / 2;\n"
+                 f"  MPI_Type_vector(4, 2, 200, MPI_INT, &t);\n  MPI_Type_commit(&t);\n"
+                 f"  for (int i = 0; i < {n}; ++i)\n    MPI_Irecv(x + 2 * i, 1, t, before, i, w, &q[i]);{HERE}\n"
+                 f"  x[2 * {n}] = x[200 + 2 * {n}] = 1;\n  for (int i = 0; i < {n}; ++i)\n    if (i != k) MPI_Send(b, 8, MPI_INT, next, i, w);\n"
+                 f"  for (int i = 0; i < {n}; ++i)\n    if (i != k) MPI_Wait(&q[i], IGNORE);\n"
+                 f"  for (int i = 0; i < {n}; ++i)\n    if (i != k) c[1] += x[200 + 2 * i], x[2 * i + 1] = i;\n"
+                 f"  BAD {access.replace('x[', 'x[400 + ')}{HERE}\n  MPI_Send(b, 8, MPI_INT, next, k, w);\n  MPI_Wait(&q[k], IGNORE);\n"
+                 f"  GOOD {access}\n  MPI_Type_free(&t);", program="accesses")
+    case("buffers", "a buffer sent to many: store", f"  MPI_Request q[40];\n"
+         "  for (int i = 0; i < 20; ++i) MPI_Irecv(b + 4 * i, 4, MPI_INT, before, i, w, &q[20 + i]);\n"
+         f"  for (int i = 0; i < 20; ++i)\n    MPI_Isend(a, 4, MPI_INT, next, i, w, &q[i]);{HERE}\n  c[0] = a[1];\n  a[4] = 1;\n  BAD a[3] = 1;{HERE}\n"
+         "  MPI_Waitall(40, q, MPI_STATUSES_IGNORE);\n  GOOD a[3] = 1;", program="accesses")
