@@ -64,6 +64,8 @@ class Control {
   bool try_acquire(uint32_t member, LockKind kind);
   /// Gives it back; `granted`: the ranks that have it from now on.
   void release(uint32_t member, LockKind kind, std::vector<int32_t>* granted);
+  /// What a rank has last waited for.
+  LockKind wanted_by(int32_t rank) const { return static_cast<LockKind>(waiters_[rank].kind); }
 
  private:
   struct Lock {

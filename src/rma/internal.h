@@ -29,10 +29,14 @@ void drain(Win* win, const char* call);
 void wait_for_accumulates(Win* win, int32_t rank, const uint32_t* count, const char* call);
 
 // ---- Locks and notices as they arrive, from whatever process ------------------------------------------------------
-/// A lock that rank `rank` of this process waits for is its own now.
-void lock_granted(SharedWin* shared, int32_t rank);
-/// Tells ranks, wherever they live, that locks have been granted to them.
-void tell_granted(SharedWin* shared, const std::vector<int32_t>& ranks);
+/// The lock of rank `target` that rank `rank` of this process waits for is its own now; gives it back where that one does not
+/// wait any more.
+void lock_granted(SharedWin* shared, int32_t target, int32_t rank);
+/// That lock is not free, and `rank` does not wait until it is.
+void lock_refused(SharedWin* shared, int32_t target, int32_t rank);
+/// Tells ranks, wherever they live, that the lock of `target` has been granted to them; for those of lost processes it is
+/// released. REQUIRES: the control area of the target is in reach.
+void tell_granted(SharedWin* shared, int32_t target, std::vector<int32_t> ranks);
 /// The window has lost a member: whoever waits for another one looks whether that one can still come.
 void wake_waiting(SharedWin* shared);
 /// Rank `from` has posted to, or completed at, the ranks listed, which live here.

@@ -325,19 +325,30 @@ void on_lock(SharedWin* shared, uint32_t from, const Ask& ask) {
   if (ask.member >= own.locals.size() || ask.rank < 0 ||
       (kind != LockKind::kShared && kind != LockKind::kExclusive))
     return pt2pt::refuse_notice();
-  if (static_cast<AskKind>(ask.kind) == AskKind::kLock) {
-    if (own.control->acquire(ask.member, ask.rank, kind))
-      tell_ranks(shared, from, AskKind::kGranted, ask.rank, {ask.rank});
-    return;
+  const auto target = static_cast<int32_t>(own.ranks[ask.member]);
+  switch (static_cast<AskKind>(ask.kind)) {
+    case AskKind::kLock:
+      if (own.control->acquire(ask.member, ask.rank, kind))
+        tell_ranks(shared, from, AskKind::kGranted, target, {ask.rank});
+      return;
+    case AskKind::kTryLock:
+      return tell_ranks(
+          shared, from,
+          own.control->try_acquire(ask.member, kind) ? AskKind::kGranted : AskKind::kRefused,
+          target, {ask.rank});
+    default:
+      break;
   }
   std::vector<int32_t> granted;
   own.control->release(ask.member, kind, &granted);
+  if (static_cast<AskKind>(ask.kind) == AskKind::kGiveBack)
+    return tell_granted(shared, target, std::move(granted));
   Ask reply{};
   reply.kind = static_cast<uint64_t>(AskKind::kReply);
   reply.cookie = ask.cookie;
   send_ask(shared, from, reply, nullptr, 0);
   // The ranks that wait may live anywhere: their processes are found by any member's communicator.
-  tell_granted(shared, granted);
+  tell_granted(shared, target, std::move(granted));
 }
 
 void on_ranks(SharedWin* shared, const Ask& ask, const uint8_t* data, size_t bytes) {
@@ -346,7 +357,10 @@ void on_ranks(SharedWin* shared, const Ask& ask, const uint8_t* data, size_t byt
   std::memcpy(ranks.data(), data, bytes);
   switch (static_cast<AskKind>(ask.kind)) {
     case AskKind::kGranted:
-      for (int32_t rank : ranks) lock_granted(shared, rank);
+      for (int32_t rank : ranks) lock_granted(shared, ask.rank, rank);
+      return;
+    case AskKind::kRefused:
+      for (int32_t rank : ranks) lock_refused(shared, ask.rank, rank);
       return;
     case AskKind::kPosted:
       return on_posted(shared, ask.rank, ranks.data(), ranks.size());
@@ -379,9 +393,12 @@ void on_notice(uint32_t from, uint64_t ctx, const void* bytes, size_t size) {
     case AskKind::kCompareAndSwap:
       return on_operation(shared, from, ask, data, size);
     case AskKind::kLock:
+    case AskKind::kTryLock:
     case AskKind::kUnlock:
+    case AskKind::kGiveBack:
       return on_lock(shared, from, ask);
     case AskKind::kGranted:
+    case AskKind::kRefused:
     case AskKind::kPosted:
     case AskKind::kCompleted:
       return on_ranks(shared, ask, data, size);
@@ -479,9 +496,9 @@ void launch(Remote* op) {
   pump(op->process);
 }
 
-void ask_lock(Win* win, const Reach& reach, LockKind kind) {
+void ask_lock(Win* win, const Reach& reach, LockKind kind, AskKind how) {
   Ask ask{};
-  ask.kind = static_cast<uint64_t>(AskKind::kLock);
+  ask.kind = static_cast<uint64_t>(how);
   ask.op = static_cast<uint32_t>(kind);
   ask.rank = win->comm->rank;
   ask.member = reach.member;
@@ -500,6 +517,14 @@ void ask_unlock(Win* win, int32_t rank, const Reach& reach, LockKind kind) {
   op->ask.member = reach.member;
   op->call = "MPI_Win_unlock";
   launch(op);
+}
+
+void ask_give_back(const SharedWin* shared, const Part& part, uint32_t member, LockKind kind) {
+  Ask ask{};
+  ask.kind = static_cast<uint64_t>(AskKind::kGiveBack);
+  ask.op = static_cast<uint32_t>(kind);
+  ask.member = member;
+  send_ask(shared, part.process, ask, nullptr, 0);
 }
 
 void tell_ranks(SharedWin* shared, uint32_t process, AskKind kind, int32_t from,

@@ -28,9 +28,12 @@ enum class AskKind : uint8_t {
   kGetAccumulate,
   kCompareAndSwap,
   kLock,
+  kTryLock,  ///< a lock for a rank that does not wait
   kUnlock,
+  kGiveBack,  ///< as kUnlock, of a lock that was granted too late: without an answer
   kReply,
-  kGranted,    ///< to ranks: the locks that they wait for are theirs
+  kGranted,    ///< to ranks: the lock of `rank` that they wait for is theirs
+  kRefused,    ///< to ranks: the lock of `rank` is not free
   kPosted,     ///< to ranks: `rank` has posted to them
   kCompleted,  ///< to ranks: `rank` has completed at them
   kLayout,     ///< a piece of a layout: position, bytes; all of it: count
@@ -107,10 +110,12 @@ void end_operations_of_lost(const SharedWin* shared);
 pt2pt::Request* make_request(const char* call);
 
 // ---- Synchronisation ------------------------------------------------------------------------------------------------
-/// Ranks that wait for the lock learn by kGranted that they have it.
-void ask_lock(Win* win, const Reach& reach, LockKind kind);
+/// Ranks that wait for the lock learn by kGranted that they have it. `ask`: kLock or kTryLock, which may be answered by
+/// kRefused as well.
+void ask_lock(Win* win, const Reach& reach, LockKind kind, AskKind ask);
 void ask_unlock(Win* win, int32_t rank, const Reach& reach, LockKind kind);
-/// kGranted, kPosted, kCompleted to ranks in one process.
+void ask_give_back(const SharedWin* shared, const Part& part, uint32_t member, LockKind kind);
+/// kGranted, kRefused, kPosted, kCompleted to ranks in one process.
 void tell_ranks(SharedWin* shared, uint32_t process, AskKind kind, int32_t from,
                 const std::vector<int32_t>& ranks);
 

@@ -148,11 +148,29 @@ void note_spin() {
 
 namespace {
 
-/// In a window that has lost a member: whoever would have to wait for a lock does not, as the one who holds it may be gone.
-Status acquire_at_once(Win* win, int32_t rank, const Reach& reach, LockKind kind) {
+/// In a window that has lost a member: whoever would have to wait for a lock does not, as the one who holds it may be gone. May
+/// switch.
+Status acquire_at_once(Win* win, int32_t rank, LockKind kind, const char* call) {
   FGMPI_TRY(hopeless(win, rank));
-  if (reach.part->control && reach.part->control->try_acquire(reach.member, kind)) return {};
-  return hopeless(win, -1);
+  const Reach reach = reach_of(win, rank);
+  if (reach.part->control) {
+    if (reach.part->control->try_acquire(reach.member, kind)) return {};
+    pt2pt::progress();
+    pt2pt::yield_to_look_again(call);  // the holder may be collocated, and be asked again and again
+    return hopeless(win, -1);
+  }
+  LockWait wait{sched::current(), rank};
+  auto& waits = win->shared->lock_waits;
+  waits[win->comm->rank] = &wait;
+  ask_lock(win, reach, kind, AskKind::kTryLock);
+  const Site site(call, win, "for an answer about the lock of", rank);
+  if (Status vain =
+          wait_for_member(&wait.proclet, site, [&] { return wait.granted || wait.refused; });
+      !vain.ok()) {
+    waits.erase(win->comm->rank);
+    return vain;
+  }
+  return wait.granted ? Status() : hopeless(win, -1);
 }
 
 /// Parks until whoever decides says that the lock is this member's. May switch.
@@ -171,10 +189,10 @@ Status acquire_at_once(Win* win, int32_t rank, const Reach& reach, LockKind kind
 /// May switch.
 Status acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
   if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) await_lock(win, rank, kind, call);
-  const Reach reach = reach_of(win, rank);
   if (__builtin_expect(win->comm->shared->broken & comm::kLostMember, 0))
-    return acquire_at_once(win, rank, reach, kind);
-  LockWait wait{sched::current(), false};
+    return acquire_at_once(win, rank, kind, call);
+  const Reach reach = reach_of(win, rank);
+  LockWait wait{sched::current(), rank};
   SharedWin* shared = win->shared;
   const int32_t me = win->comm->rank;
   if (reach.part->control) {
@@ -182,7 +200,7 @@ Status acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
     shared->lock_waits[me] = &wait;
   } else {
     shared->lock_waits[me] = &wait;
-    ask_lock(win, reach, kind);
+    ask_lock(win, reach, kind, AskKind::kLock);
   }
   const Site site(
       call, win, kind == LockKind::kShared ? "for the shared lock of" : "for the exclusive lock of",
@@ -191,6 +209,7 @@ Status acquire(Win* win, int32_t rank, LockKind kind, const char* call) {
   while (!wait.granted) {
     if (Status vain = hopeless(win, -1); !vain.ok()) {
       shared->lock_waits.erase(me);
+      shared->late_locks[me] = {rank, kind};
       return vain;
     }
     wait.proclet = sched::current();
@@ -206,32 +225,86 @@ void release(Win* win, int32_t rank, LockKind kind) {
   if (!reach.part->control) return ask_unlock(win, rank, reach, kind);
   std::vector<int32_t> granted;
   reach.part->control->release(reach.member, kind, &granted);
-  if (!granted.empty()) tell_granted(win->shared, granted);
+  if (!granted.empty()) tell_granted(win->shared, rank, std::move(granted));
+}
+
+/// The wait for the lock of `target`, ended; nullptr: that rank does not wait for it.
+LockWait* end_wait(SharedWin* shared, int32_t target, int32_t rank) {
+  auto found = shared->lock_waits.find(rank);
+  if (found == shared->lock_waits.end() || found->second->target != target) return nullptr;
+  LockWait* wait = found->second;
+  shared->lock_waits.erase(found);
+  if (wait->proclet->state == sched::State::kParked) sched::ready(wait->proclet);
+  return wait;
+}
+
+struct Member {
+  Part* part;
+  uint32_t at;  ///< its place in the part
+};
+Member member_of(SharedWin* shared, int32_t rank) {
+  const RankMap& ranks = comm::lookup(shared->id)->map;
+  const Location where = g_av.locate(static_cast<uint32_t>(ranks.world_of(rank)));
+  Part& part = shared->part_of(where.process);
+  return {&part, part.locals.find(where.local)};
+}
+
+/// The lock of `target` is that rank's, which lives here. Returns what is to be given back at once, where it does not wait any
+/// more: kNone for nothing.
+LockKind grant_here(SharedWin* shared, int32_t target, int32_t rank) {
+  if (LockWait* wait = end_wait(shared, target, rank)) {
+    wait->granted = true;
+    return LockKind::kNone;
+  }
+  auto late = shared->late_locks.find(rank);
+  if (late == shared->late_locks.end() || late->second.target != target) {
+    pt2pt::refuse_notice();
+    return LockKind::kNone;
+  }
+  const LockKind kind = late->second.kind;
+  shared->late_locks.erase(late);
+  return kind;
 }
 
 }  // namespace
 
-void lock_granted(SharedWin* shared, int32_t rank) {
-  auto found = shared->lock_waits.find(rank);
-  if (found == shared->lock_waits.end()) {
-    if (!comm::any_broken()) pt2pt::refuse_notice();  // else it has given up
+void lock_granted(SharedWin* shared, int32_t target, int32_t rank) {
+  const LockKind kind = grant_here(shared, target, rank);
+  if (__builtin_expect(kind == LockKind::kNone, 1)) return;
+  const Member of = member_of(shared, target);
+  if (!of.part->control) {
+    if (!pt2pt::is_lost(of.part->process)) ask_give_back(shared, *of.part, of.at, kind);
     return;
   }
-  LockWait* wait = found->second;
-  shared->lock_waits.erase(found);
-  wait->granted = true;
-  if (wait->proclet->state == sched::State::kParked) sched::ready(wait->proclet);
+  std::vector<int32_t> granted;
+  of.part->control->release(of.at, kind, &granted);
+  tell_granted(shared, target, std::move(granted));
 }
 
-void tell_granted(SharedWin* shared, const std::vector<int32_t>& ranks) {
+void lock_refused(SharedWin* shared, int32_t target, int32_t rank) {
+  if (LockWait* wait = end_wait(shared, target, rank)) wait->refused = true;
+}
+
+void tell_granted(SharedWin* shared, int32_t target, std::vector<int32_t> ranks) {
   const comm::SharedComm* comm = comm::lookup(shared->id);
-  std::map<uint32_t, std::vector<int32_t>> by_process;
-  for (int32_t rank : ranks) {
-    const auto world = static_cast<uint32_t>(comm->map.world_of(rank));
-    by_process[g_av.process_of(world)].push_back(rank);
+  const Member of = member_of(shared, target);
+  std::map<uint32_t, std::vector<int32_t>> others;
+  while (!ranks.empty()) {
+    const int32_t rank = ranks.back();
+    ranks.pop_back();
+    const uint32_t process = g_av.process_of(static_cast<uint32_t>(comm->map.world_of(rank)));
+    LockKind back = LockKind::kNone;
+    if (process == g_av.me())
+      back = grant_here(shared, target, rank);
+    else if (__builtin_expect(pt2pt::is_lost(process), 0))
+      back = of.part->control->wanted_by(rank);
+    else
+      others[process].push_back(rank);
+    if (__builtin_expect(back != LockKind::kNone, 0))
+      of.part->control->release(of.at, back, &ranks);
   }
-  for (const auto& [process, theirs] : by_process)
-    tell_ranks(shared, process, AskKind::kGranted, -1, theirs);
+  for (const auto& [process, theirs] : others)
+    tell_ranks(shared, process, AskKind::kGranted, target, theirs);
 }
 
 namespace {
@@ -277,7 +350,7 @@ Status unlock(Win* win, int32_t rank) {
     return error(MPI_ERR_RMA_SYNC,
                  "%s has not locked rank %d by MPI_Win_lock; allowed is unlocking what it has",
                  name_of(win).c_str(), rank);
-  FGMPI_TRY(flush(win, rank, false, "MPI_Win_unlock"));
+  Status failure = flush(win, rank, false, "MPI_Win_unlock");
   Target& target = a.targets[rank];
   const LockKind kind = target.lock;
   const bool held = !target.no_check;
@@ -285,8 +358,8 @@ Status unlock(Win* win, int32_t rank) {
   a.hot_rank = -1;
   if (--a.locks == 0) a.epoch = Epoch::kNone;
   if (target.outstanding == 0 && target.unsent == 0) a.targets.erase(rank);
-  if (held) release(win, rank, kind);
-  return {};
+  if (held && hopeless(win, rank).ok()) release(win, rank, kind);
+  return failure;
 }
 
 Status lock_all(Win* win, int assertion) {

@@ -103,7 +103,14 @@ struct Handshake {
 /// A member that waits for a lock: on its stack.
 struct LockWait {
   sched::Proclet* proclet;
-  bool granted;
+  int32_t target;
+  bool granted = false, refused = false;
+};
+
+/// A lock that a member does not wait for any more, as the window has lost a member, but may still be granted.
+struct LateLock {
+  int32_t target;
+  LockKind kind;
 };
 
 /// What collocated members share.
@@ -119,6 +126,7 @@ struct SharedWin {
   MemoryObject common;                                ///< of MPI_Win_allocate_shared
   std::unordered_map<int32_t, Handshake> handshakes;  ///< by rank
   std::unordered_map<int32_t, LockWait*> lock_waits;  ///< by rank
+  std::unordered_map<int32_t, LateLock> late_locks;   ///< by rank
   std::unordered_map<uint32_t, std::vector<Region>>
       attached;  ///< by place in the own part; ascending
 

@@ -34,14 +34,14 @@ job "a rank exits with status 1" 1 "^3 of 4 ranks are left" 60 \
 FGMPI_SCHED=random:3 job "in a random order" 137 "^6 of 9 ranks are left" 60 \
   "$bin/mpiexec" -ft -n 3 -nfg 3 "$programs/one_fails" kill
 job "a farm loses half of its workers" 137 "^4 workers failed" 60 "$bin/mpiexec" -ft -n 8 "$programs/farm"
-for shape in "3 1" "4 1" "2 3" "3 4"; do
-  read -r p c <<<"$shape"
-  job "windows and files at $shape" 137 "^rank 0 has seen all" 60 \
-    "$bin/mpiexec" -ft -n "$p" -nfg "$c" "$programs/windows" "$work" &&
-    { [ "$(grep -c '^rank .* has seen all' "$out")" = $(((p - 1) * c)) ] ||
-      { echo "FAILED windows and files at $shape: not all ranks come to the end"; cat "$out"; failed=1; }; }
-done
 for transport in shm,ofi ofi; do
+  for shape in "3 1" "4 1" "2 3" "3 4"; do
+    read -r p c <<<"$shape"
+    FGMPI_TRANSPORT=$transport job "windows and files at $shape by $transport" 137 "^rank 0 has seen all" 60 \
+      "$bin/mpiexec" -ft -n "$p" -nfg "$c" "$programs/windows" "$work" &&
+      { [ "$(grep -c '^rank .* has seen all' "$out")" = $(((p - 1) * c)) ] ||
+        { echo "FAILED windows and files at $shape by $transport: not all ranks come to the end"; cat "$out"; failed=1; }; }
+  done
   for shape in "2 1" "4 1" "2 3" "3 4"; do
     read -r p c <<<"$shape"
     FGMPI_TRANSPORT=$transport job "operations at $shape by $transport" 137 "^rank 0 has seen all" 60 \

@@ -1,5 +1,6 @@
 /* Windows and files that a failed process has open (mpiexec -ft): whatever waits for it ends with MPIX_ERR_PROC_FAILED, the
- * others' memory can be reached all the same, and nothing hangs. The last process is killed while it holds a lock of rank 0. */
+ * others' memory can be reached all the same, and nothing hangs. The last process is killed while it holds a lock of rank 0;
+ * rank 1 holds one of its own. */
 #include <signal.h>
 #include <unistd.h>
 
@@ -12,12 +13,28 @@ static int class_of(int code) {
 }
 #define FAILS(call) CHECK(class_of(call) == MPIX_ERR_PROC_FAILED)
 
+/* A lock for which ranks waited when the process failed is free once its holder has released it. */
+static void late_locks(MPI_Win win, int rank, int size) {
+  int class;
+  if (rank == 1) {
+    FAILS(MPI_Recv(NULL, 0, MPI_INT, size - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    usleep(100000);
+    OK(MPI_Win_unlock(1, win));
+    return;
+  }
+  while ((class = class_of(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win))) == MPIX_ERR_PROC_FAILED)
+    usleep(1000);
+  CHECK(class == MPI_SUCCESS);
+  OK(MPI_Win_unlock(1, win));
+}
+
 static void locks(MPI_Win win, int rank, int size) {
   long one = 1, before = -1;
   FAILS(MPI_Win_lock(rank % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, 0, 0, win));
   FAILS(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
   FAILS(MPI_Win_lock(MPI_LOCK_SHARED, size - 1, 0, win));
-  OK(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win));
+  while (class_of(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win)) == MPIX_ERR_PROC_FAILED)
+    usleep(1000); /* some still look */
   OK(MPI_Fetch_and_op(&one, &before, MPI_LONG, 1, 0, MPI_SUM, win));
   OK(MPI_Win_unlock(1, win));
   CHECK(before >= 0 && before < size);
@@ -61,6 +78,7 @@ int main(int argc, char** argv) {
   ranks = size - 1;
   OK(MPI_Group_incl(all, 1, &ranks, &last));
   if (rank == size - 1) OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+  if (rank == 1) OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win));
   OK(MPI_Barrier(MPI_COMM_WORLD));
   if (rank == size - 1) {
     usleep(100000);
@@ -68,6 +86,7 @@ int main(int argc, char** argv) {
   }
   /* Some ranks wait when the process fails, others come later. */
   if (rank % 2) usleep(200000);
+  late_locks(win, rank, size);
   locks(win, rank, size);
   epochs(win, last);
   files(file, rank);
