@@ -1,6 +1,7 @@
 # A crash names the world rank, the cause and the functions of the rank's image, and ends the job.
 set -u
 bin=$1 programs=$2
+. "$(dirname "$0")/../transport/shm_files.bash"
 fail() { echo "crashes.sh: $*" >&2; cat "$programs/crashes.out" >&2; exit 1; }
 run() { # run SHAPE HOW: must fail
   timeout 60 "$bin/mpiexec" $1 "$programs/crashes" "$2" >"$programs/crashes.out" 2>&1 && fail "$1 $2: status 0"
@@ -76,7 +77,6 @@ done
 cd "$programs" || exit 1
 
 # Stacks used up in C and Fortran, one rank a process and several, small stacks and large ones.
-objects_before=$(ls /dev/shm | wc -l)
 for stack in 64k 1m 32m; do
   export FGMPI_STACK_SIZE=$stack
   for shape in "-n 1 -nfg 1" "-n 2 -nfg 3"; do
@@ -97,5 +97,5 @@ for stack in 64k 1m 32m; do
     done
   done
 done
-[ "$(ls /dev/shm | wc -l)" -le "$objects_before" ] || fail "shared memory objects were left"
+[ -z "$(shm_files)" ] || fail "shared memory objects were left: $(shm_files)"
 echo " No Errors"
