@@ -469,7 +469,7 @@ void ask_home() {
 }
 
 void report_disagreements() {
-  if (!g_any_disagreements) return;
+  if (!g_any_disagreements || !g_process.on) return;  // kept until findings have a place
   std::vector<Disagreement> list;
   g_any_disagreements = false;
   list.swap(g_disagreements);

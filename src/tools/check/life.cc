@@ -21,7 +21,8 @@ std::mutex g_arrived_lock;
 std::atomic<bool> g_any_arrived = false;
 std::vector<std::vector<char>> g_arrived;  ///< what is looked at by the next call of a rank
 
-/// Runs while MPI polls, perhaps in the middle of a call: what needs MPI waits for take_arrived().
+/// Runs while MPI polls, perhaps in the middle of a call, and before the first rank is followed: what needs MPI waits for
+/// take_arrived(), findings for set_up_process().
 void arrived(int process, const void* data, int bytes) {
   if (bytes < 1) return;
   const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
@@ -91,7 +92,6 @@ bool set_up_process() {
   p.inboxes.resize(static_cast<size_t>(p.ranks));
   p.me = MPIX_Tool_process(p.first);
   MPIX_Comm_keys_unique(1);
-  MPIX_Tool_handlers(arrived, before_deadlock_report, before_fatal_error);
   return p.on = true;
 }
 
@@ -157,6 +157,9 @@ namespace {
   if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
   fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
   findings::find_bindings();
+  // Before any rank is here: with sessions, ranks of other processes may be behind MPI_Init long before those of this one.
+  if (environment::text(environment::kCheckFolder) && MPIX_Tool_handlers)
+    MPIX_Tool_handlers(arrived, before_deadlock_report, before_fatal_error);
 }
 
 int begun(int result) {
