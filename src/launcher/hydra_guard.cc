@@ -61,6 +61,7 @@
 #include "launcher/hydra_guard.h"
 #include "launcher/hydra_newcomers.h"
 #include "liveness/report_line.h"
+#include "tools/report/format.h"
 
 namespace {
 
@@ -284,6 +285,16 @@ ssize_t write_to_process(int fd, const void* bytes, size_t count) {
   return done < 0 && (errno == EPIPE || errno == ECONNRESET) ? static_cast<ssize_t>(count) : done;
 }
 
+/// Tells a report that a signal has ended a process: by an empty file (tools/report/format.h).
+void tell_report(int status) {
+  const char* folder = environment::text(environment::kReportFolder);
+  if (!folder || !WIFSIGNALED(status)) return;
+  const std::string path =
+      std::string(folder) + "/" + fgmpi::report::kSignalPrefix + std::to_string(WTERMSIG(status));
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (fd >= 0) close(fd);
+}
+
 /// The signal that ended the job, and hydra's handler of it.
 volatile sig_atomic_t g_signal = 0;
 void (*g_handler)(int) = nullptr;
@@ -433,6 +444,7 @@ __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int
   static auto* real = reinterpret_cast<pid_t (*)(pid_t, int*, int)>(dlsym(RTLD_NEXT, "waitpid"));
   const pid_t ended = real(pid, status, options);
   if (g_proxy && !g_survives && ended > 0 && status) *status = ends().status(ended, *status);
+  if (g_proxy && ended > 0 && status) tell_report(*status);
   if (!g_survives || g_active || !status) return ended;
   if (ended <= 0) return notify_children(), ended;
   if (*status != 0) {

@@ -153,10 +153,12 @@ def on_a_terminal():
 
 
 def ended_badly():
-    for how, status, words in [("crash", 6, "(signal 6, "), ("abort", 9, "exit status 9"), ("deadlock", 1, "a deadlock"),
-                               ("signal", 11, "(signal 11, "), ("killed", 9, "(signal 9, "), ("exit", 3, "exit status 3")]:
+    for how, status, words in [("crash", 6, "(signal 6, "), ("abort", 9, "exit status 9: the job was ended before its ranks were (a rank called MPI_Abort);"), ("deadlock", 1, "a deadlock"),
+                               ("signal", 11, "(signal 11, "), ("killed", 9, "(signal 9, "), ("exit", 3, "exit status 3"),
+                               ("exit9", 9, "exit status 9")]:
         text = run("-summary", "-n", "2", "-nfg", "2", f"{FOLDER}/stencil", "10", "8", how, status=status)
         expect(words in text and "4 of 4 ranks had not come to MPI_Finalize" in text and "at stencil.c:" in text, how, text)
+        expect(how in ("crash", "signal", "killed") or "(signal " not in text, f"{how}: no signal is named", text)
     for number_, words in [(signal.SIGTERM, "exit status 15"), (signal.SIGKILL, "mpiexec was killed")]:
         job = mpiexec("-summary", "-n", "2", "-nfg", "2", f"{FOLDER}/stencil", "10", "8", "hang")
         expect(job.stdout.readline() == "hangs\n", "the program begins")

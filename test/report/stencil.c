@@ -1,11 +1,13 @@
 /* A ring of neighbours that exchange messages of known size: stencil STEPS BYTES [END]. Each rank sends STEPS messages of BYTES
  * bytes to each neighbour, takes part in STEPS reductions of 8 bytes and in one barrier. END: "crash", "signal", "killed", "exit",
- * "deadlock", "abort" or "hang" is what the last rank does after that; "hang" prints a line first. */
+ * "exit9", "deadlock", "abort" or "hang" is what the last rank does after that; "hang" prints a line first. */
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static void end_badly(const char* how, int rank, int size) {
@@ -18,6 +20,7 @@ static void end_badly(const char* how, int rank, int size) {
   if (strcmp(how, "signal") == 0) *(volatile int*)8 = 1;
   if (strcmp(how, "killed") == 0) kill(getpid(), SIGKILL);
   if (strcmp(how, "exit") == 0) exit(3);
+  if (strcmp(how, "exit9") == 0) syscall(SYS_exit_group, 9);
   if (strcmp(how, "hang") == 0) {
     printf("hangs\n");
     fflush(stdout);

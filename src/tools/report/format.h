@@ -20,6 +20,8 @@ namespace fgmpi::report {
 inline constexpr uint64_t kMagic = 0x31'54524f'504552'46;  // "FREPORT1"
 /// What begins the names of such files in a folder.
 inline constexpr const char* kFilePrefix = "report-";
+/// Beside them an empty file for each signal that the launcher has seen end a process: its number follows.
+inline constexpr const char* kSignalPrefix = "signal-";
 
 /// The classes of calls that times are shown by, and what a rank of the timeline does. A column of a row holds one.
 enum class Doing : uint8_t {

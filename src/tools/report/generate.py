@@ -28,7 +28,7 @@ TOPICS = {"coll": "kCollective", "comm": "kOther", "topo": "kOther", "rma": "kOn
           "dynamic": "kOther", "session": "kOther"}
 LEFT_OUT = re.compile(r"^MPI_(\w*_(c2f|f2c)|Status_\w+|Test_cancelled|Get_(count|elements)\w*|Comm_(rank|size|test_inter"
                       r"|compare|group|remote_\w+|get_\w+|set_\w+)|Win_(get|set)_\w+|File_(get|set)_(info|errhandler|group|amode"
-                      r"|byte_offset|position\w*|view|size|type_extent|atomicity)|Abort|Register_datarep\w*"
+                      r"|byte_offset|position\w*|view|size|type_extent|atomicity)|Register_datarep\w*"
                       r"|(Cart|Graph|Cartdim|Graphdims|Dist_graph)_?(get|rank|coords|shift|neighbors\w*|map)?"
                       r"|Topo_test|Dims_create|Session_\w+)$")
 COMPLETION = re.compile(r"^MPI_(Wait|Test|Probe|Iprobe|Mprobe|Improbe|Request_get_status|Parrived)")
@@ -40,7 +40,7 @@ ALSO = """Comm_rank Comm_size Comm_test_inter Comm_get_parent Type_size_x Query_
 
 
 def wrapped(call, function):
-    return (call.symbol.startswith("MPI_") and call.topic in TOPICS and function.result == "int" and not function.variadic
+    return (call.symbol.startswith("MPI_") and (call.topic in TOPICS or call.name == "Abort") and function.result == "int" and not function.variadic
             and not LEFT_OUT.match(call.symbol) and call.answer != "pending")
 
 

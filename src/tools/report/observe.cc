@@ -351,13 +351,16 @@ std::vector<Waiting> not_ended(const Run& run) {
 
 namespace {
 
-/// A process that a signal kills gives the job the number of that; so may the program's own exit. Not SIGTERM: hydra combines
-/// the statuses of several hosts, and 6 with the 9 of a process that it kills is 15.
-std::string words_of_signal(const JobEnd& end) {
-  static constexpr int kKilling[] = {SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV};
-  const int* const past = std::end(kKilling);
-  if (end.launcher_killed || std::find(std::begin(kKilling), past, end.status) == past) return "";
-  return format(" (signal %d, \"%s\", gives that status)", end.status, strsignal(end.status));
+/// A process that a signal ends gives the job the signal's number, or 128 more (-ft). So may the program, by MPI_Abort or exit:
+/// the status alone does not tell. Where a rank has called MPI_Abort, signals only ended what was left.
+std::string words_of_signal(const Run& run) {
+  if (run.end.launcher_killed) return "";
+  for (const RankSum& r : run.ranks)
+    if (r.now == kCall_MPI_Abort + 1) return " (a rank called MPI_Abort)";
+  for (const int number : {run.end.status, run.end.status - 128})
+    if (run.end.signals.count(number))
+      return format(" (signal %d, \"%s\", ended a process)", number, strsignal(number));
+  return "";
 }
 
 }  // namespace
@@ -383,10 +386,8 @@ std::string words_of_end(const Run& run) {
     text += ": no process came back from MPI_Init";
   else if (left == 0 && status == 0)
     text += ": all ranks ended";
-  else if (left > 0 && status > 128 && status < 160)
-    text += format(": ended by signal %d", status - 128);
   else if (left > 0)
-    text += ": the job was ended before its ranks were" + words_of_signal(run.end);
+    text += ": the job was ended before its ranks were" + words_of_signal(run);
   if (left > 0)
     text += format("; %s of %s ranks had not come to MPI_Finalize", number_words(left).c_str(),
                    number_words(started).c_str());

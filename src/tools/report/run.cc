@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -102,8 +103,12 @@ void ways_of(const RankRecord& rank, WayCell (*ways)[kWays]) {
 void Run::read(const std::string& folder) {
   std::error_code failed;
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failed))
-    if (entry.path().filename().string().starts_with(kFilePrefix)) files.push_back(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kFilePrefix)) files.push_back(entry.path());
+    if (name.starts_with(kSignalPrefix))
+      end.signals.insert(std::atoi(name.c_str() + std::strlen(kSignalPrefix)));
+  }
   for (const auto& path : files) {
     ProcessFile file;
     if (file.open(path.string())) processes.push_back(std::move(file));

@@ -7,6 +7,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,8 @@ struct JobEnd {
   std::string command;
   int status = 0;
   bool launcher_killed = false;
+  /// That the launcher has seen end a process; Run::read adds them.
+  std::set<int> signals;
   std::string version;                ///< of the library
   std::vector<std::string> settings;  ///< NAME=VALUE of those that differ from their defaults
 };
