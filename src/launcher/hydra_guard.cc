@@ -375,8 +375,9 @@ void notify_children() {
 std::vector<int>* g_statuses = nullptr;
 size_t g_ended = 0;
 
-/// Where the proxy reads the end of a process's connection after it was told the status, it keeps 1 instead. The last thing
-/// that it says to mpiexec.hydra is what it has kept: a number for each process. REQUIRES: g_statuses.
+/// Where the proxy reads the end of a process's connection after it was told the status, it keeps 1 instead, and after the loss
+/// of another process sometimes 0. The last thing that it says to mpiexec.hydra is what it has kept: a number for each process.
+/// REQUIRES: g_statuses.
 std::vector<int> mended_statuses(const void* bytes, size_t count) {
   constexpr int kForgotten = 1;
   siginfo_t info{};
@@ -384,22 +385,24 @@ std::vector<int> mended_statuses(const void* bytes, size_t count) {
     return {};
   std::vector<int> kept(g_ended), missing = *g_statuses;
   std::memcpy(kept.data(), bytes, count);
-  size_t forgotten = 0;
+  size_t forgotten = 0, zeros = 0;
   for (int status : kept) {
     const auto told = std::find(missing.begin(), missing.end(), status);
     if (told != missing.end())
       missing.erase(told);
     else if (status == kForgotten)
       ++forgotten;
-    else if (status != 0)
+    else if (status == 0)
+      ++zeros;
+    else
       return {};  // something else
   }
-  if (forgotten == 0 || forgotten < missing.size()) return {};
-  missing.resize(forgotten);  // the others ended with 0
-  for (int& status : kept)
-    if (status == kForgotten) {
-      status = missing.back();
-      missing.pop_back();
+  if (forgotten + zeros < missing.size()) return {};
+  for (const int wrong : {kForgotten, 0})
+    for (int& status : kept) {
+      if (status != wrong) continue;
+      status = missing.empty() ? 0 : missing.back();
+      if (!missing.empty()) missing.pop_back();
     }
   return kept;
 }
@@ -460,6 +463,8 @@ __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int
 }
 
 __attribute__((visibility("default"))) int kill(pid_t pid, int number) {
+  // Of a process that has ended the proxy has no number but -1, and so signals process 1.
+  if (g_proxy && pid == 1) return 0;
   if (g_proxy && !g_survives && number == SIGKILL && pid < -1) ends().before_kill(-pid);
   return static_cast<int>(syscall(SYS_kill, pid, number));
 }
