@@ -23,7 +23,8 @@
 //    connection is as if nothing came, and when all other proxies have ended, mpiexec ends. And an answer to a process that
 //    has ended meanwhile does not end its proxy. A process that ends before it has come to the launcher's interface sends
 //    the signal to the others, too. And where the proxy has forgotten a process's status, mpiexec.hydra is told it all the
-//    same.
+//    same. And the signal goes only to those that have a handler of it, and not to process 1, which the proxy means by a
+//    process that has ended.
 // 7. A connection to its port by anything but a proxy, which ends or stops the job (hydra_newcomers.h).
 // 8. That port stays open in the programs that it starts, also when hydra itself has been killed.
 // 9. The status of a job in which one process ended badly: hydra's is the bitwise or of all processes' statuses, also of those
@@ -42,6 +43,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -341,6 +343,15 @@ constexpr int64_t kNotifyFor = 10 * fgmpi::kSecond, kBetweenNotices = fgmpi::kSe
 int64_t g_notify_until = 0;
 std::set<int> g_told;  ///< since then
 
+/// Is it a child of this proxy that has yet to become a program? Its handlers are still the proxy's.
+bool is_copy(int process) {
+  char name[64];
+  struct stat theirs, own;
+  std::snprintf(name, sizeof name, "/proc/%d/exe", process);
+  return stat(name, &theirs) != 0 || (stat("/proc/self/exe", &own) == 0 &&
+                                      theirs.st_dev == own.st_dev && theirs.st_ino == own.st_ino);
+}
+
 /// Has the process a handler for the signal?
 bool handles(int process, int number) {
   char name[64], line[256];
@@ -353,20 +364,39 @@ bool handles(int process, int number) {
   return caught >> (number - 1) & 1;
 }
 
+/// Children of a process, and theirs: the job's processes may be started by scripts.
+void notify_children_of(int process) {
+  char name[64];
+  std::snprintf(name, sizeof name, "/proc/%d/task/%d/children", process, process);
+  FILE* list = std::fopen(name, "re");
+  if (!list) return;
+  for (int child; std::fscanf(list, "%d", &child) == 1;) {
+    if (!g_told.count(child) && !is_copy(child) && handles(child, SIGUSR1) &&
+        kill(child, SIGUSR1) == 0)
+      g_told.insert(child);
+    notify_children_of(child);
+  }
+  std::fclose(list);
+}
+
 /// A process that this proxy has started has ended not long ago: the others are told.
 void notify_children() {
   static int64_t g_due = 0;
   const int64_t now = g_notify_until ? fgmpi::now_ns() : 0;
   if (now >= g_notify_until || now < g_due) return;
   g_due = now + kBetweenNotices;
-  char name[64];
-  std::snprintf(name, sizeof name, "/proc/self/task/%d/children", static_cast<int>(getpid()));
-  FILE* list = std::fopen(name, "re");
-  if (!list) return;
-  for (int child; std::fscanf(list, "%d", &child) == 1;)
-    if (!g_told.count(child) && handles(child, SIGUSR1) && kill(child, SIGUSR1) == 0)
-      g_told.insert(child);
-  std::fclose(list);
+  notify_children_of(static_cast<int>(getpid()));
+}
+
+/// The proxy's poll() while it may have children to tell.
+int poll_and_notify(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count, int timeout) {
+  constexpr int kMs = kBetweenNotices * 1000 / fgmpi::kSecond;
+  for (;;) {
+    notify_children();
+    if (timeout >= 0 || g_notify_until == 0 || fgmpi::now_ns() >= g_notify_until)
+      return real(fds, count, timeout);
+    if (const int events = real(fds, count, kMs); events != 0) return events;
+  }
 }
 
 // ---- Statuses that a proxy forgets ---------------------------------------------------------------------------------
@@ -429,6 +459,7 @@ __attribute__((visibility("default"))) int execvp(const char* file, char* const*
 
 __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int timeout) {
   static auto* real = reinterpret_cast<int (*)(pollfd*, nfds_t, int)>(dlsym(RTLD_NEXT, "poll"));
+  if (g_proxy && g_survives) return poll_and_notify(real, fds, count, timeout);
   if (!g_active) return real(fds, count, timeout);
   if (!g_survives) return newcomers().poll(real, fds, count, timeout);
   std::vector<int> before;
@@ -465,6 +496,8 @@ __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int
 __attribute__((visibility("default"))) int kill(pid_t pid, int number) {
   // Of a process that has ended the proxy has no number but -1, and so signals process 1.
   if (g_proxy && pid == 1) return 0;
+  // Those that it would tell of a failure learn of it by notify_children(), once they do not die of the signal.
+  if (g_proxy && g_survives && number == SIGUSR1 && pid < -1) return 0;
   if (g_proxy && !g_survives && number == SIGKILL && pid < -1) ends().before_kill(-pid);
   return static_cast<int>(syscall(SYS_kill, pid, number));
 }
