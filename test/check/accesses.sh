@@ -366,6 +366,35 @@ grep -q buffers: out && fail "a child by fork"
 status 86 -explore=20s -n 3 ./children wrong
 for line in $(grep -nE 'HERE|OWNER' children.c | cut -d: -f1); do grep -q "children.c:$line " out || fail "exploration, line $line"; done
 
+# ---- The compare in front of the calls: in line where as.sh knows the code, else only in the entry points ---------------
+cat >inline.c <<'END'
+int read_it(const int* at) { return *at; }
+void write_it(char* at) { *at = 1; }
+END
+# compares COUNT OPTION...: of inline.c's functions compiled so, so many compare in line; all call their entry points.
+compares() {
+  local wanted=$1
+  shift
+  "$bin/mpicc" -check "$@" -g -O1 -c inline.c -o inline.o || fail "inline.c $*"
+  objdump -dr inline.o >out
+  [ "$(grep -cE '__tsan_(read|write)' out)" = 2 ] || fail "inline.c $*: calls"
+  # Two words of the view for a function.
+  [ "$(grep -c fgmpi_access_view out)" = $((2 * wanted)) ] || fail "inline.c $*: not $wanted in line"
+}
+compares 2
+compares 2 -pipe
+compares 2 -save-temps
+compares 0 -masm=intel
+compares 0 -fno-plt
+for option in -pipe -masm=intel -fno-plt; do
+  "$bin/mpicc" -check $option -g -O1 -w memory.c -o memory || fail "memory.c $option"
+  status 86 -check -n 1 -nfg 4 ./memory wrong
+  named memory.c 3
+done
+printf 'void wrong(int* at) {\n  *at = 1;\n  __asm__("no_such");\n}\n' >wrong.c
+"$bin/mpicc" -check -c wrong.c >out 2>&1 && fail "wrong.c: no error"
+grep -q 'wrong.c:3: Error: .*no_such' out || fail "the assembler's message"
+
 # ---- The wrappers ----------------------------------------------------------------------------------------------------
 "$bin/mpicc" -help >out && grep -q '^  -check ' out || fail "-help"
 "$bin/mpicc" --help >out && grep -q '^  -check ' out || fail "--help"

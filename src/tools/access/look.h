@@ -10,8 +10,8 @@
 
 namespace fgmpi::access {
 
-/// The view of the module that this copy is linked into.
-[[gnu::visibility("hidden")]] extern View g_view;
+/// The view of the module that this copy is linked into. The name is what as.sh writes.
+[[gnu::visibility("hidden")]] extern View g_view __asm__("fgmpi_access_view");
 
 /// For an access that begins where the view says "perhaps".
 [[gnu::visibility("hidden")]] void look_closer(uintptr_t address, size_t bytes, bool writes,

@@ -32,6 +32,8 @@ struct View {
   const uint8_t* filter = nullptr;
   void* owner = nullptr;  ///< the checker's
 };
+// What as.sh writes into programs.
+static_assert(offsetof(View, low) == 0 && offsetof(View, length) == 16 && sizeof(uintptr_t) == 8);
 
 /// An access that a view does not decide.
 struct Access {
