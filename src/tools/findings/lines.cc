@@ -72,11 +72,10 @@ bool is_system_header(std::string_view file) {
 }
 
 Line find_line(const Site& site) {
-  // libbacktrace frees no state; there is one a file.
+  // libbacktrace frees no state and copies no name; there is one a file, beside its name.
   static std::map<std::string, backtrace_state*> states;
   auto [at, fresh] = states.try_emplace(site.path, nullptr);
-  if (fresh)
-    at->second = backtrace_create_state(strdup(site.path.c_str()), 0, ignore_error, nullptr);
+  if (fresh) at->second = backtrace_create_state(at->first.c_str(), 0, ignore_error, nullptr);
   if (!at->second) return {};
   const uintptr_t pc = site.offset + (is_relocated(site.path) ? own_base() : 0);
   Found found;
