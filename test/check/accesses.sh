@@ -1,23 +1,6 @@
 # What mpicc -check compiles: in C, C++ and Fortran, in libraries and plugins, with threads and callbacks; the same without
 # mpiexec -check; what the wrappers say. Single accesses are in corpus_accesses.py.
-set -u
-bin=$1
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-fail() {
-  echo "FAILED: $*"
-  cat out 2>/dev/null
-  exit 1
-}
-# status WANTED ARGUMENT...: mpiexec ends with this status; its output is in out.
-status() {
-  local wanted=$1
-  shift
-  "$bin/mpiexec" "$@" >out 2>&1 </dev/null
-  local got=$?
-  [ $got = "$wanted" ] || fail "mpiexec $*: status $got instead of $wanted"
-}
+. "$(dirname "$0")/common.sh" "$1"
 # named FILE COUNT: in out are the lines of FILE with the comment OWNER, and those with HERE for a rank and COUNT others.
 named() {
   for line in $(grep -n OWNER "$1" | cut -d: -f1); do grep -q "at .*$1:$line " out || fail "$1:$line is not named"; done

@@ -1,23 +1,6 @@
 # What a user sees of mpiexec -check: the report, its forms for machines, kinds that are picked, refusals, and the exit status.
-set -u
-bin=$1
+. "$(dirname "$0")/common.sh" "$1"
 corpus=$2
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-fail() {
-  echo "FAILED: $*"
-  cat out 2>/dev/null
-  exit 1
-}
-# status WANTED ARGUMENT...: mpiexec ends with this status; its output is in out.
-status() {
-  wanted=$1
-  shift
-  "$bin/mpiexec" "$@" >out 2>&1 </dev/null
-  got=$?
-  [ $got = "$wanted" ] || fail "mpiexec $*: status $got instead of $wanted"
-}
 cat >leak.c <<'END'
 #include <mpi.h>
 #include <stdlib.h>
