@@ -97,5 +97,6 @@ for stack in 64k 1m 32m; do
     done
   done
 done
-[ -z "$(shm_files)" ] || fail "shared memory objects were left: $(shm_files)"
+left=$(shm_files)
+[ -z "$left" ] || fail "shared memory objects were left: $left"
 echo " No Errors"
