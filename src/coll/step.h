@@ -20,6 +20,9 @@ struct CollectiveStep {
 
   Args* first() const { return members.front(); }
   const char* call() const { return meeting->call; }
+  /// The member that runs the step. A reduction takes its operation and type: a user's function gets the type as that rank
+  /// knows it, and finds that rank's variables, thread_local ones too, in place.
+  const Args* runner() const { return static_cast<const Args*>(meeting->last); }
   /// `agreed`: what all processes must give alike (team.h).
   Team team(uint64_t agreed, Team::Reach reach = Team::kAll) const {
     return Team(shared, meeting, agreed, reach);

@@ -290,7 +290,8 @@ Status reduce(Inter& inter) {
     FGMPI_TRY(inter.from.recv(0, packed.get(), bytes));
     return unpack(packed.get(), static_cast<int64_t>(bytes), whole);
   }
-  Reduction r{&first->send.type, first->send.count, first->op, host::is_commutative(first->op)};
+  const Args* runner = inter.step.runner();
+  Reduction r{&runner->send.type, first->send.count, runner->op, host::is_commutative(runner->op)};
   Operand folded(*r.type, r.count);
   FGMPI_TRY(fold_side(inter, r, folded.at()));
   if (!inter.is_leader()) return {};
@@ -307,8 +308,9 @@ Status allreduce(Inter& inter) {
   if (scatters)
     for (int32_t i = 0; i < inter.step.shared->size; ++i)
       start.push_back(start.back() + first->recv.segment(i).count);
-  Reduction r{&first->send.type, scatters ? start.back() : first->send.count, first->op,
-              host::is_commutative(first->op)};
+  const Args* runner = inter.step.runner();
+  Reduction r{&runner->send.type, scatters ? start.back() : first->send.count, runner->op,
+              host::is_commutative(runner->op)};
   Operand folded(*r.type, r.count);
   FGMPI_TRY(fold_side(inter, r, folded.at()));
   auto packed = raw_memory(r.bytes()), theirs = raw_memory(r.bytes());

@@ -162,7 +162,8 @@ Status step_reduce(CollectiveStep& step) {
   FGMPI_TRY(step.same_root());
   const Args* first = step.first();
   FGMPI_TRY(step.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
-  Reduction r{&first->send.type, first->send.count, first->op, host::is_commutative(first->op)};
+  const Args* runner = step.runner();
+  Reduction r{&runner->send.type, first->send.count, runner->op, host::is_commutative(runner->op)};
   if (step.shared->processes == 1) return alone(step, r);
   Team team = step.team(r.bytes(), r.commutative ? Team::kTree : Team::kAll);
   if (!r.commutative && !comm::hierarchy(step.shared).one_run_each)

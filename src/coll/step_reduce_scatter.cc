@@ -68,7 +68,8 @@ Status step_reduce_scatter(CollectiveStep& step) {
   const Args* first = step.first();
   FGMPI_TRY(step.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
   std::vector<int64_t> start = block_starts(first->recv, step.shared->size);
-  Reduction r{&first->recv.type, start.back(), first->op, host::is_commutative(first->op)};
+  const Args* runner = step.runner();
+  Reduction r{&runner->recv.type, start.back(), runner->op, host::is_commutative(runner->op)};
   for (const Args* m : step.members)
     if (int64_t mine = r.type->size() * (start[static_cast<size_t>(m->rank) + 1] -
                                          start[static_cast<size_t>(m->rank)]);

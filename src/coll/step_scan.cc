@@ -110,7 +110,8 @@ Status scan_of_runs(const CollectiveStep& step, const Team& team, const Reductio
 
 Status step_scan(CollectiveStep& step) {
   const Args* first = step.first();
-  Reduction r{&first->send.type, first->send.count, first->op, host::is_commutative(first->op)};
+  const Args* runner = step.runner();
+  Reduction r{&runner->send.type, first->send.count, runner->op, host::is_commutative(runner->op)};
   FGMPI_TRY(step.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
   Team team = step.team(r.bytes());
   if (team.count() == 1 || comm::hierarchy(step.shared).one_run_each)

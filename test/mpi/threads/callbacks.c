@@ -2,11 +2,11 @@
  * on, and requests that one thread starts are completed by another and waited for by a third. */
 #include "threads.h"
 
-enum { kThreads = 4, kRounds = 10 };
+enum { kRounds = 10 };
 
-static int rank, size;
-static MPI_Comm comms[kThreads];
-static int queries[kThreads], frees[kThreads], errors[kThreads];
+static int rank, size, threads;
+static MPI_Comm comms[kMostThreads];
+static int queries[kMostThreads], frees[kMostThreads], errors[kMostThreads];
 
 static int query(void* state, MPI_Status* status) {
   int* thread = state;
@@ -32,7 +32,7 @@ static void on_error(MPI_Comm* comm, int* code, ...) {
   CHECK(me == rank);
   OK(MPI_Error_class(*code, &class));
   CHECK(class == MPI_ERR_RANK);
-  for (int t = 0; t < kThreads; ++t)
+  for (int t = 0; t < threads; ++t)
     if (*comm == comms[t]) ++errors[t];
 }
 
@@ -67,15 +67,16 @@ static void work(int thread) {
 int main(int argc, char** argv) {
   MPI_Errhandler handler;
   init_threads(&argc, &argv);
+  threads = threads_of_shape();
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   OK(MPI_Comm_create_errhandler(on_error, &handler));
-  for (int t = 0; t < kThreads; ++t) {
+  for (int t = 0; t < threads; ++t) {
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[t]));
     OK(MPI_Comm_set_errhandler(comms[t], handler));
   }
-  run_threads(kThreads, work);
-  for (int t = 0; t < kThreads; ++t) {
+  run_threads(threads, work);
+  for (int t = 0; t < threads; ++t) {
     CHECK(queries[t] == kRounds && frees[t] == kRounds && errors[t] == kRounds);
     OK(MPI_Comm_free(&comms[t]));
   }

@@ -8,6 +8,14 @@
 
 enum { kMostThreads = 8 };
 
+/* How many threads a rank has in tests that the shape (TEST_THREADS=N, 1 to 8) tells: 4 otherwise. */
+static inline int threads_of_shape(void) {
+  const char* text = getenv("TEST_THREADS");
+  const int threads = text ? atoi(text) : 4;
+  CHECK(threads >= 1 && threads <= kMostThreads);
+  return threads;
+}
+
 typedef void Work(int thread);
 
 typedef struct {
