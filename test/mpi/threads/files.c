@@ -5,17 +5,17 @@
 
 #include "threads.h"
 
-enum { kThreads = 4, kRounds = 6, kItems = 96 };
+enum { kRounds = 6, kItems = 96 };
 
-static int rank, size;
+static int rank, size, threads;
 static char name[128];
-static MPI_Comm comms[kThreads];
-static MPI_File files[kThreads], shared;
-static MPI_Request requests[kThreads];
-static int written[kThreads][kItems];
+static MPI_Comm comms[kMostThreads];
+static MPI_File files[kMostThreads], shared;
+static MPI_Request requests[kMostThreads];
+static int written[kMostThreads][kItems];
 
 static int item(int r, int thread, int round, int i) {
-  return ((r * kThreads + thread) * kRounds + round) * kItems + i;
+  return ((r * threads + thread) * kRounds + round) * kItems + i;
 }
 
 static void collective(int thread) {
@@ -50,7 +50,7 @@ static void start_write(int thread) {
 }
 
 static void complete_and_close(int thread) {
-  const int other = (thread + 1) % kThreads; /* started by another thread */
+  const int other = (thread + 1) % threads; /* started by another thread */
   int data[kItems];
   OK(MPI_Wait(&requests[other], MPI_STATUS_IGNORE));
   OK(MPI_File_read_at(files[other], (MPI_Offset)rank * (MPI_Offset)sizeof data, data, kItems,
@@ -61,14 +61,14 @@ static void complete_and_close(int thread) {
 
 static void append(int thread) {
   for (int round = 0; round < kRounds; ++round) {
-    int record[2] = {rank * kThreads + thread, round};
+    int record[2] = {rank * threads + thread, round};
     OK(MPI_File_write_shared(shared, record, 2, MPI_INT, MPI_STATUS_IGNORE));
   }
 }
 
 /* Every record is there once. */
 static void check_appended(void) {
-  const int records = size * kThreads * kRounds;
+  const int records = size * threads * kRounds;
   int* all = malloc(2 * sizeof *all * (size_t)records);
   char* seen = calloc((size_t)records, 1);
   MPI_Offset bytes;
@@ -77,7 +77,7 @@ static void check_appended(void) {
   OK(MPI_File_read_at(shared, 0, all, 2 * records, MPI_INT, MPI_STATUS_IGNORE));
   for (int i = 0; i < records; ++i) {
     const int writer = all[2 * i], round = all[2 * i + 1];
-    CHECK(writer >= 0 && writer < size * kThreads && round >= 0 && round < kRounds);
+    CHECK(writer >= 0 && writer < size * threads && round >= 0 && round < kRounds);
     CHECK(!seen[writer * kRounds + round]++);
   }
   free(all);
@@ -87,25 +87,26 @@ static void check_appended(void) {
 int main(int argc, char** argv) {
   int pid;
   init_threads(&argc, &argv);
+  threads = threads_of_shape();
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   pid = getpid();
   OK(MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD));
   snprintf(name, sizeof name, "fgmpi_threads_%d", pid);
-  for (int t = 0; t < kThreads; ++t) OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[t]));
+  for (int t = 0; t < threads; ++t) OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[t]));
   OK(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                    MPI_INFO_NULL, &shared));
-  run_threads(kThreads, collective);
-  run_threads(kThreads, start_write);
-  run_threads(kThreads, complete_and_close);
-  run_threads(kThreads, append);
+  run_threads(threads, collective);
+  run_threads(threads, start_write);
+  run_threads(threads, complete_and_close);
+  run_threads(threads, append);
   OK(MPI_File_sync(shared));
   OK(MPI_Barrier(MPI_COMM_WORLD));
   OK(MPI_File_sync(shared));
   check_appended();
   OK(MPI_Barrier(MPI_COMM_WORLD));
   OK(MPI_File_close(&shared));
-  for (int t = 0; t < kThreads; ++t) {
+  for (int t = 0; t < threads; ++t) {
     char own[160];
     snprintf(own, sizeof own, "%s_%d", name, t);
     if (rank == 0) OK(MPI_File_delete(own, MPI_INFO_NULL));

@@ -1,5 +1,5 @@
 /* While main computes without a call of MPI, the rank's thread makes progress by itself: large messages, nonblocking
- * collectives that main started, and its own. */
+ * collectives that main started, and its own; also while no other rank of the process runs but by its thread. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -47,6 +47,8 @@ int main(int argc, char** argv) {
   static int value = 1, sum;
   OK(MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &started));
   CHECK(pthread_create(&thread, NULL, run, NULL) == 0);
+  /* All ranks have their threads: they need no other rank's main. */
+  OK(MPI_Barrier(MPI_COMM_WORLD));
   while (!over) {
   }
   CHECK(sum == size);

@@ -4,15 +4,15 @@
 
 #include "threads.h"
 
-enum { kThreads = 4, kRounds = 25 };
+enum { kRounds = 25 };
 
-static int rank, size;
-static MPI_Win shared, own[kThreads];
+static int rank, size, threads;
+static MPI_Win shared, own[kMostThreads];
 /* [0]: a sum, [1]: a ticket, then a slot for each thread of each rank. */
 static long long* memory;
-static long long* own_memory[kThreads];
+static long long* own_memory[kMostThreads];
 
-static MPI_Aint slot(int origin, int thread) { return 2 + origin * kThreads + thread; }
+static MPI_Aint slot(int origin, int thread) { return 2 + origin * threads + thread; }
 
 static void work(int thread) {
   for (int round = 0; round < kRounds; ++round) {
@@ -27,7 +27,7 @@ static void work(int thread) {
     OK(MPI_Accumulate(&one, 1, MPI_LONG_LONG, target, 0, 1, MPI_LONG_LONG, MPI_SUM, shared));
     OK(MPI_Fetch_and_op(&one, &ticket, MPI_LONG_LONG, 0, 1, MPI_SUM, shared));
     OK(MPI_Win_flush_all(shared));
-    CHECK(ticket >= 0 && ticket < (long long)size * kThreads * kRounds);
+    CHECK(ticket >= 0 && ticket < (long long)size * threads * kRounds);
     MPI_Request request;
     back = -1;
     OK(MPI_Rget(&back, 1, MPI_LONG_LONG, target, at, 1, MPI_LONG_LONG, shared, &request));
@@ -45,19 +45,20 @@ static void work(int thread) {
 
 int main(int argc, char** argv) {
   init_threads(&argc, &argv);
+  threads = threads_of_shape();
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   const MPI_Aint bytes = slot(size, 0) * (MPI_Aint)sizeof(long long);
   OK(MPI_Win_allocate(bytes, sizeof(long long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &shared));
   memset(memory, 0, (size_t)bytes);
-  for (int t = 0; t < kThreads; ++t) {
+  for (int t = 0; t < threads; ++t) {
     OK(MPI_Win_allocate(sizeof(long long), sizeof(long long), MPI_INFO_NULL, MPI_COMM_WORLD,
                         &own_memory[t], &own[t]));
     *own_memory[t] = 0;
   }
   OK(MPI_Barrier(MPI_COMM_WORLD));
   OK(MPI_Win_lock_all(0, shared));
-  run_threads(kThreads, work);
+  run_threads(threads, work);
   OK(MPI_Win_unlock_all(shared));
   OK(MPI_Barrier(MPI_COMM_WORLD));
 
@@ -66,16 +67,16 @@ int main(int argc, char** argv) {
   mine[0] = memory[0];
   OK(MPI_Win_unlock(rank, shared));
   mine[1] = 0;
-  for (int t = 0; t < kThreads; ++t) {
+  for (int t = 0; t < threads; ++t) {
     OK(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, own[t]));
     mine[1] += *own_memory[t];
     OK(MPI_Win_unlock(rank, own[t]));
   }
   OK(MPI_Allreduce(mine, sums, 2, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD));
-  CHECK(sums[0] == (long long)size * kThreads * kRounds);
-  CHECK(sums[1] == (long long)size * kThreads * kRounds);
-  if (rank == 0) CHECK(memory[1] == (long long)size * kThreads * kRounds);
-  for (int t = 0; t < kThreads; ++t) OK(MPI_Win_free(&own[t]));
+  CHECK(sums[0] == (long long)size * threads * kRounds);
+  CHECK(sums[1] == (long long)size * threads * kRounds);
+  if (rank == 0) CHECK(memory[1] == (long long)size * threads * kRounds);
+  for (int t = 0; t < threads; ++t) OK(MPI_Win_free(&own[t]));
   OK(MPI_Win_free(&shared));
   return finish();
 }
