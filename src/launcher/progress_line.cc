@@ -24,7 +24,7 @@ void ProgressLine::show() {
     for (int32_t i = 0; i < p.header().ranks; ++i) {
       const report::RankRecord& r = p.rank(i);
       (r.flags & report::kEnded ? ended : r.now ? in_mpi : in_program) += 1;
-      for (const auto& peer : r.peers) messages += peer.messages;
+      for (const auto& peer : r.peers) messages += peer.messages();
     }
   }
   const int64_t now = now_ns();

@@ -2,7 +2,7 @@
 // they are there whichever way the process ends, and so that others can read them while it runs.
 //
 //   FOLDER/report-HOST-PID
-//   | Header, 4 KiB | modules | sites | communicators | collectives | one-sided | columns | rows | memory | ranks x 1,024 B |
+//   | Header, 4 KiB | modules | sites | communicators | collectives | one-sided | columns | rows | memory | ranks x 832 B |
 //
 // Who writes: the threads of a rank its own record's counts (recorder.h), the process's sampler all times (sampler.cc). Two
 // threads never write the same word, but that threads of one rank (MPI_THREAD_MULTIPLE) may lose a count among them. Readers
@@ -17,7 +17,7 @@
 
 namespace fgmpi::report {
 
-inline constexpr uint64_t kMagic = 0x31'54524f'504552'46;  // "FREPORT1"
+inline constexpr uint64_t kMagic = 0x32'54524f'504552'46;  // "FREPORT2"
 /// What begins the names of such files in a folder.
 inline constexpr const char* kFilePrefix = "report-";
 /// Beside them an empty file for each signal that the launcher has seen end a process: its number follows.
@@ -41,22 +41,32 @@ enum class Doing : uint8_t {
 struct CallCell {
   uint64_t count;
   uint64_t bytes;  ///< that the rank has put in: sent, or given to a collective
-  uint64_t ns;     ///< time in it, as sampled
 };
-/// Messages to one rank, or to 2^peer_shift of them.
+/// Messages to one rank, or to 2^peer_shift of them. Whom they are for is in the word that is counted up: (world rank >>
+/// peer_shift) + 1 in its 20 upper bits, 0 where the cell is not in use. 2^44 messages to one rank take more than a week.
 struct PeerCell {
-  uint32_t peer_and_one;  ///< (world rank >> peer_shift) + 1; 0: not in use
-  uint32_t unused;
-  uint64_t messages;
+  static constexpr int kMessageBits = 44;
+  uint64_t word;
   uint64_t bytes;
+
+  uint32_t peer_and_one() const { return static_cast<uint32_t>(word >> kMessageBits); }
+  uint64_t messages() const { return word & ((uint64_t{1} << kMessageBits) - 1); }
 };
+inline constexpr uint32_t kMostPeers = (1u << (64 - PeerCell::kMessageBits)) - 2;
+/// What peer_shift begins with: so that each rank of the world has a number.
+inline uint8_t first_peer_shift(int32_t world_size) {
+  uint8_t shift = 0;
+  while (static_cast<uint32_t>(world_size) >> shift > kMostPeers) ++shift;
+  return shift;
+}
 /// Time in which the rank was parked for one other: as the source of a receive or probe, or with kIsTarget as the
 /// destination of a send. When all are taken, a further one takes over the one with the least time, and its time: the sum is
 /// right, and so are those that are waited for most.
 struct WaitCell {
   uint32_t peer_and_one;  ///< world rank and 1; 0: not in use
-  uint32_t tenths;        ///< of milliseconds, as sampled
+  uint32_t tenths;        ///< of milliseconds, as sampled: at most five days
 };
+inline constexpr uint64_t kTenth = 100'000;  ///< ns
 inline constexpr uint32_t kIsTarget = 1u << 31;
 /// Time in calls from one place of the program.
 struct SiteCell {
@@ -85,11 +95,12 @@ enum RankFlag : uint32_t {
   kUnknownSource = 8,  ///< some were nonblocking: whose messages they took is not known
 };
 
-/// A rank. 1,024 bytes:
+/// A rank. 832 bytes, 13 cache lines:
 ///
-///   | 48 what it does now | 16 times | 32 ways | 384 calls | 384 peers | 64 places | 64 waits | 24 further times, stack | 8 wildcards |
+///   | 48 what it does now | 16 times | 256 calls | 256 peers | 64 times of calls | 64 places | 64 waits | 32 ways |
+///   | 24 further times, stack | 8 wildcards |
 ///
-/// A send touches three of its cache lines.
+/// A send touches three of its cache lines: the first, and one each of calls and peers, whose cells lie in one line.
 struct RankRecord {
   uint32_t now;  ///< number of the call that it is in, and 1; 0: none
   /// World rank that the call sends to, or with kIsSource receives from; kAnyPeer; kNoPeer. Stays after the call.
@@ -106,11 +117,12 @@ struct RankRecord {
 
   uint64_t program_ns, turn_ns;  ///< sampled: running the program; ready while others run
 
-  WayCell ways[kWays - 1];          ///< shared memory, network
   CallCell calls_made[kCallCells];  ///< by Header::slots
   PeerCell peers[kPeerCells];
+  uint32_t call_tenths[kCallCells];  ///< time in these calls: tenths of milliseconds, as sampled
   SiteCell sites[kSiteCells];
   WaitCell waits[kWaitCells];
+  WayCell ways[kWays - 1];  ///< shared memory, network
   uint64_t behind_ns;  ///< parked for a named source while messages of kManyOthers others lay there
   uint64_t cpu_ns;     ///< processor time in the program's own code
   uint64_t stack_bytes;  ///< of its stack, what was written
@@ -118,7 +130,8 @@ struct RankRecord {
       any_pattern;  ///< of the last blocking receive from MPI_ANY_SOURCE: communicator and tag, hashed
   int32_t any_source;  ///< whose message it took
 };
-static_assert(sizeof(RankRecord) == 1024, "at most 1 KiB a rank");
+static_assert(sizeof(RankRecord) == 832 && offsetof(RankRecord, calls_made) == 64,
+              "at most 1 KiB a rank, its share of the process's parts included");
 
 inline constexpr int32_t kNoPeer = -1000, kAnyPeer = -1001, kIsSource = 1 << 30;
 inline constexpr int kManyOthers = 2;

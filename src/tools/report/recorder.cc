@@ -40,11 +40,12 @@ uint64_t slow_bytes_of(int64_t count, MPI_Datatype type) {
 
 namespace {
 
-/// The cell of a peer, its own place first; nullptr when all are taken.
+/// The cell of a peer, its own place first, which is made its; nullptr when all are taken.
 PeerCell* find_cell(PeerCell* cells, uint32_t wanted) {
   for (uint32_t i = 0; i < kPeerCells; ++i) {
     PeerCell& cell = cells[(wanted + i) % kPeerCells];
-    if (cell.peer_and_one == wanted || cell.peer_and_one == 0) return &cell;
+    if (cell.word == 0) cell.word = uint64_t{wanted} << PeerCell::kMessageBits;
+    if (cell.peer_and_one() == wanted) return &cell;
   }
   return nullptr;
 }
@@ -54,11 +55,10 @@ void halve_resolution(RankRecord* rank) {
   PeerCell old[kPeerCells], fresh[kPeerCells] = {};
   std::memcpy(old, rank->peers, sizeof old);
   for (const PeerCell& from : old) {
-    if (!from.peer_and_one) continue;
-    const uint32_t wanted = ((from.peer_and_one - 1) >> 1) + 1;
+    if (!from.peer_and_one()) continue;
+    const uint32_t wanted = ((from.peer_and_one() - 1) >> 1) + 1;
     PeerCell* to = find_cell(fresh, wanted);
-    to->peer_and_one = wanted;
-    to->messages += from.messages;
+    to->word += from.messages();
     to->bytes += from.bytes;
   }
   std::memcpy(rank->peers, fresh, sizeof fresh);
@@ -71,9 +71,8 @@ void slow_message(RankRecord* rank, int32_t peer, uint64_t bytes) {
   for (;;) {
     const uint32_t wanted = (static_cast<uint32_t>(peer) >> rank->peer_shift) + 1;
     if (PeerCell* cell = find_cell(rank->peers, wanted)) {
-      ++cell->messages;
+      ++cell->word;
       cell->bytes += bytes;
-      cell->peer_and_one = wanted;
       return;
     }
     halve_resolution(rank);

@@ -109,8 +109,8 @@ void freed_comm(MPI_Comm comm);
 [[gnu::always_inline]] inline void count_message(RankRecord* r, int32_t peer, uint64_t bytes) {
   const uint32_t wanted = (static_cast<uint32_t>(peer) >> r->peer_shift) + 1;
   PeerCell& cell = r->peers[wanted % kPeerCells];
-  if (__builtin_expect(cell.peer_and_one != wanted, 0)) return slow_message(r, peer, bytes);
-  ++cell.messages;
+  if (__builtin_expect(cell.peer_and_one() != wanted, 0)) return slow_message(r, peer, bytes);
+  ++cell.word;
   cell.bytes += bytes;
 }
 

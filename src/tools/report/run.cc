@@ -87,7 +87,7 @@ findings::Site ProcessFile::place_of_last_call(const RankRecord& rank) const {
 void ways_of(const RankRecord& rank, WayCell (*ways)[kWays]) {
   WayCell all = {};
   for (const PeerCell& cell : rank.peers) {
-    all.messages += cell.messages;
+    all.messages += cell.messages();
     all.bytes += cell.bytes;
   }
   for (int w = 1; w < kWays; ++w) {
@@ -181,13 +181,14 @@ void Run::sum_up_rank(uint16_t number, int32_t local) {
   uint64_t in_mpi = 0, in_collectives = 0;
   for (int i = 0; i < kCallCells; ++i) {
     const CallCell& cell = r.calls_made[i];
-    in_mpi += cell.ns;
+    const uint64_t ns = r.call_tenths[i] * kTenth;
+    in_mpi += ns;
     const uint16_t call = h.slots[i];
     if (call == 0 || call > kCallCount) continue;
     calls[call - 1].count += cell.count;
     calls[call - 1].bytes += cell.bytes;
-    calls[call - 1].ns += cell.ns;
-    if (kCalls[call - 1].doing == Doing::kCollective) in_collectives += cell.ns;
+    calls[call - 1].ns += ns;
+    if (kCalls[call - 1].doing == Doing::kCollective) in_collectives += ns;
   }
   mpi_ns += in_mpi;
   sum.mpi = static_cast<float>(to_seconds(in_mpi));
@@ -213,10 +214,10 @@ void Run::add_flows(const ProcessFile& file, int32_t local) {
           wait.tenths * 1e-4;
   const uint32_t from = static_cast<uint32_t>(file.header().first_rank + local) >> matrix_shift;
   for (const PeerCell& cell : r.peers) {
-    if (cell.peer_and_one == 0 || r.peer_shift > 31) continue;
-    const uint64_t peer = uint64_t{cell.peer_and_one - 1} << r.peer_shift;
+    if (cell.peer_and_one() == 0 || r.peer_shift > 31) continue;
+    const uint64_t peer = uint64_t{cell.peer_and_one() - 1} << r.peer_shift;
     if (peer >= static_cast<uint64_t>(world_size)) continue;
-    if (cell.messages == 0) continue;
+    if (cell.messages() == 0) continue;
     const int way = way_between(file, r, peer);
     // A cell of many ranks is spread evenly over their blocks.
     const uint32_t first = static_cast<uint32_t>(peer >> matrix_shift);
@@ -225,7 +226,7 @@ void Run::add_flows(const ProcessFile& file, int32_t local) {
     const uint32_t blocks = static_cast<uint32_t>((past - 1) >> matrix_shift) - first + 1;
     for (uint32_t i = 0; i < blocks; ++i) {
       Flow& flow = matrix[{from, first + i, way}];
-      flow.messages += cell.messages / blocks + (i < cell.messages % blocks);
+      flow.messages += cell.messages() / blocks + (i < cell.messages() % blocks);
       flow.bytes += cell.bytes / blocks + (i < cell.bytes % blocks);
     }
   }

@@ -238,7 +238,7 @@ class Sampler {
 
   void add_to_call(RankRecord* r, uint16_t call, uint64_t passed) {
     if (const uint32_t cell = g_hot.cells[call])
-      r->calls_made[(cell - kCellsAt) / sizeof(CallCell)].ns += passed;
+      add_tenths(&r->call_tenths[(cell - kCellsAt) / sizeof(CallCell)], passed);
     const uint64_t site = program_address(r->site);
     add_to_site_of_rank(r, site, passed);
     add_to_site(site, call, passed);
@@ -277,7 +277,7 @@ class Sampler {
     }
   }
 
-  /// Adds the wait for a peer. In tenths of milliseconds, rounded by chance.
+  /// Adds the wait for a peer.
   void add_to_peer(RankRecord* r, int32_t peer, uint64_t passed) {
     const uint32_t wanted = peer >= kIsSource ? static_cast<uint32_t>(peer - kIsSource) + 1
                                               : (static_cast<uint32_t>(peer) + 1) | kIsTarget;
@@ -290,7 +290,13 @@ class Sampler {
       if (c.tenths < cell->tenths) cell = &c;
     }
     cell->peer_and_one = wanted;
-    cell->tenths += static_cast<uint32_t>((passed + random(100'000)) / 100'000);
+    add_tenths(&cell->tenths, passed);
+  }
+
+  /// Tenths of milliseconds, rounded by chance: sums are right. Not beyond what fits.
+  void add_tenths(uint32_t* sum, uint64_t passed) {
+    const uint64_t more = (passed + random(kTenth)) / kTenth;
+    *sum = static_cast<uint32_t>(std::min<uint64_t>(*sum + more, UINT32_MAX));
   }
 
   uint32_t random(uint32_t below) {
