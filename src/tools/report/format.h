@@ -10,6 +10,7 @@
 // Times are in ns, of the clock that is the same in all processes of a host. Numbers are the machine's.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -42,8 +43,8 @@ struct CallCell {
   uint64_t count;
   uint64_t bytes;  ///< that the rank has put in: sent, or given to a collective
 };
-/// Messages to one rank, or to 2^peer_shift of them. Whom they are for is in the word that is counted up: (world rank >>
-/// peer_shift) + 1 in its 20 upper bits, 0 where the cell is not in use. 2^44 messages to one rank take more than a week.
+/// Messages to one rank, or to 2^peer_shift() of them. Whom they are for is in the word that is counted up: (world rank >>
+/// peer_shift()) + 1 in its 20 upper bits, 0 where the cell is not in use. 2^44 messages to one rank take more than a week.
 struct PeerCell {
   static constexpr int kMessageBits = 44;
   uint64_t word;
@@ -53,11 +54,12 @@ struct PeerCell {
   uint64_t messages() const { return word & ((uint64_t{1} << kMessageBits) - 1); }
 };
 inline constexpr uint32_t kMostPeers = (1u << (64 - PeerCell::kMessageBits)) - 2;
-/// What peer_shift begins with: so that each rank of the world has a number.
-inline uint8_t first_peer_shift(int32_t world_size) {
-  uint8_t shift = 0;
-  while (static_cast<uint32_t>(world_size) >> shift > kMostPeers) ++shift;
-  return shift;
+inline constexpr int kPeerBits = 31;  ///< more than a world rank has
+/// What RankRecord::peer_unit begins with: so that each rank of the world has a number.
+inline uint32_t first_peer_unit(int32_t world_size) {
+  uint32_t unit = 1u << kPeerBits;
+  while (uint64_t{static_cast<uint32_t>(world_size)} * unit >> kPeerBits > kMostPeers) unit /= 2;
+  return unit;
 }
 /// Time in which the rank was parked for one other: as the source of a receive or probe, or with kIsTarget as the
 /// destination of a send. When all are taken, a further one takes over the one with the least time, and its time: the sum is
@@ -86,7 +88,7 @@ inline constexpr int kPeerCells = 16;
 inline constexpr int kSiteCells = 4;
 inline constexpr int kWaitCells = 8;
 
-enum RankFlag : uint32_t {
+enum RankFlag : uint16_t {
   kStarted = 1,  ///< MPI_Init has returned
   kEnded = 2,    ///< in MPI_Finalize, or behind it
   // Of receives from MPI_ANY_SOURCE:
@@ -105,11 +107,11 @@ struct RankRecord {
   uint32_t now;  ///< number of the call that it is in, and 1; 0: none
   /// World rank that the call sends to, or with kIsSource receives from; kAnyPeer; kNoPeer. Stays after the call.
   int32_t peer;
-  uint64_t site;       ///< return address of the last call, in the rank's own image
-  uint32_t flags;      ///< RankFlag
-  uint16_t family;     ///< of the communicator of a collective (FamilyRecord)
-  uint8_t peer_shift;  ///< see PeerCell
-  uint8_t unused;
+  uint64_t site;    ///< return address of the last call, in the rank's own image
+  uint16_t flags;   ///< RankFlag
+  uint16_t family;  ///< of the communicator of a collective (FamilyRecord)
+  uint32_t
+      peer_unit;  ///< 2^(kPeerBits - peer_shift()): multiplying takes no register of a call's arguments, shifting does
   uint64_t
       repeated;  ///< sends of at most kSmall bytes to the rank that the call before had sent to
   uint64_t any_received;  ///< receives from MPI_ANY_SOURCE
@@ -129,6 +131,13 @@ struct RankRecord {
   uint32_t
       any_pattern;  ///< of the last blocking receive from MPI_ANY_SOURCE: communicator and tag, hashed
   int32_t any_source;  ///< whose message it took
+
+  int peer_shift() const { return std::countl_zero(peer_unit); }
+  /// The number of a peer in PeerCell.
+  uint32_t number_of(int32_t peer) const {
+    return static_cast<uint32_t>(uint64_t{static_cast<uint32_t>(peer)} * peer_unit >> kPeerBits) +
+           1;
+  }
 };
 static_assert(sizeof(RankRecord) == 832 && offsetof(RankRecord, calls_made) == 64,
               "at most 1 KiB a rank, its share of the process's parts included");

@@ -56,16 +56,40 @@ def receives(call):
     return "true" if call.find("source") else "false"
 
 
-def bytes_of(call):
-    """What the rank puts in: the elements of the first buffer with one count and type."""
+def elements(call):
+    """What the rank puts in: the elements of the first buffer with one count and type. The names of these, or None."""
     for p in call.parameters:
         if "buffer" in p.kind.name and len(p.length) == 2:
             count, type_ = (call.find(n) for n in p.length)
             if p.length[0] == "1" and type_:
-                return f"bytes_of(1, {type_.name})"
+                return "1", type_.name
             if count and type_ and not count.kind.type.endswith("*") and not type_.kind.type.endswith("*"):
-                return f"bytes_of({count.name}, {type_.name})"
-    return "0"
+                return count.name, type_.name
+    return None
+
+
+def bytes_of(call):
+    return "bytes_of({}, {})".format(*elements(call)) if elements(call) else "0"
+
+
+def fast(call, before, after):
+    """Conditions under which all is known of the call (Fast), and statements behind it; None where it never is."""
+    known, then = [f"fast.known(kCall_{call.symbol}, place)"], []
+    for line in before:
+        if line.startswith("scope.receives("):
+            known.append(line.rstrip(";").replace("scope", "fast"))
+        elif line.startswith("scope.sends(") and elements(call):
+            known.append(f"fast.sends(comm, dest, {', '.join(elements(call))}, {receives(call)})")
+        elif line.startswith("scope.completes("):
+            known.append(line.rstrip(";").replace("scope", "fast"))
+        elif not line.startswith(("MPI_Status own;", "status = Scope::status_for(", "scope.takes_later(")):  # for MPI_ANY_SOURCE
+            return None
+    for line in after:
+        if line.startswith("scope.began("):
+            then.append(line.replace("scope", "fast"))
+        elif not line.startswith("scope.took("):
+            return None
+    return known, then
 
 
 def counts(call):
@@ -120,15 +144,23 @@ def wrapper(call, function):
     comma = ", " if inside else ""
     names = ", ".join(p.name for p in call.parameters)
     before, after = counts(call)
-    lines = [f"[[gnu::always_inline]] static inline int report_{symbol}(const void* place{comma}{inside}) {{",
+    quick = fast(call, before, after)
+    head = "[[gnu::noinline, gnu::cold]] static int any_" if quick else "[[gnu::always_inline]] static inline int report_"
+    lines = [f"{head}{symbol}(const void* place{comma}{inside}) {{",
              f"  Scope scope(kCall_{symbol}, place);", *["  " + line for line in before]]
     if after:
         lines += [f"  const int result = g_next.{symbol}({names});", "  if (result == MPI_SUCCESS) {",
                   *["    " + line for line in after], "  }", "  return result;"]
     else:
         lines += [f"  return g_next.{symbol}({names});"]
-    lines += ["}", *preloaded.exports("report", function, symbol, names)]
-    return "\n".join(lines)
+    lines.append("}")
+    if quick:
+        known, then = quick
+        lines += [f"[[gnu::always_inline]] static inline int report_{symbol}(const void* place{comma}{inside}) {{", "  Fast fast;",
+                  f"  if (!__builtin_expect({' && '.join(known)}, 1))", f"    return any_{symbol}(place{comma}{names});",
+                  "  fast.enters();", f"  const int result = g_next.{symbol}({names});",
+                  *([f"  if (result == MPI_SUCCESS) {' '.join(then)}"] if then else []), "  fast.leaves();", "  return result;", "}"]
+    return "\n".join(lines + preloaded.exports("report", function, symbol, names))
 
 
 def main():

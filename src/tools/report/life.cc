@@ -181,10 +181,10 @@ void rank_begins() {
   if (local < 0 || local >= g_process.header->ranks) return;
   RankRecord* rank = &g_process.ranks[local];
   rank->flags = kStarted;
-  rank->peer_shift = first_peer_shift(g_process.header->world_size);
+  rank->peer_unit = first_peer_unit(g_process.header->world_size);
   int level = MPI_THREAD_SINGLE;
   g_next.MPI_Query_thread(&level);
-  if (level >= MPI_THREAD_SERIALIZED) g_hot.running = nullptr;
+  if (level >= MPI_THREAD_SERIALIZED) g_hot.running = &Hot::kNobody;
   *MPIX_Tool_word() = rank;
 }
 

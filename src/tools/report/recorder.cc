@@ -62,14 +62,14 @@ void halve_resolution(RankRecord* rank) {
     to->bytes += from.bytes;
   }
   std::memcpy(rank->peers, fresh, sizeof fresh);
-  ++rank->peer_shift;
+  rank->peer_unit /= 2;
 }
 
 }  // namespace
 
 void slow_message(RankRecord* rank, int32_t peer, uint64_t bytes) {
   for (;;) {
-    const uint32_t wanted = (static_cast<uint32_t>(peer) >> rank->peer_shift) + 1;
+    const uint32_t wanted = rank->number_of(peer);
     if (PeerCell* cell = find_cell(rank->peers, wanted)) {
       ++cell->word;
       cell->bytes += bytes;

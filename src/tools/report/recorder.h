@@ -1,6 +1,6 @@
 // What the wrapper of a call counts, in the record of its rank (format.h).
 //
-// Thread rule: a rank's threads. The fast paths are in line and store into the running rank's record only; what is behind
+// Thread rule: a rank's threads. The fast paths (Fast) are in line and store into the running rank's record only; what is behind
 // `slow` takes the process's lock. Nothing here switches or waits.
 #pragma once
 
@@ -22,8 +22,9 @@ using findings::from_fortran;
 
 /// What each call reads, in few cache lines.
 struct Hot {
-  /// Where the scheduler keeps who runs, while only one thread of the process may call MPI; else null: MPIX_Tool_word tells.
-  sched::Proclet* const* running = nullptr;
+  /// Where the scheduler keeps who runs, while only one thread of the process may call MPI; else kNobody: MPIX_Tool_word tells.
+  sched::Proclet* const* running = &kNobody;
+  static constexpr sched::Proclet* kNobody = nullptr;
   /// Where the code of the Fortran binding lies, if the program has it.
   uint64_t bindings = 0, bindings_bytes = 0;
   int first = 0;
@@ -105,25 +106,36 @@ uint64_t key_of(MPI_Comm comm);
 void made_comm(RankRecord* rank, MPI_Comm parent, MPI_Comm made);
 void freed_comm(MPI_Comm comm);
 
+/// The request is for the peer of the call that has made it.
+[[gnu::always_inline]] inline void note_peer(const RankRecord* r, MPI_Request request) {
+  if (g_hot.peers)
+    g_hot.peers[static_cast<uint32_t>(request) & (kRequestIndices - 1)] = r->peer - kNoPeer;
+}
+
 /// Counts a message to a world rank.
 [[gnu::always_inline]] inline void count_message(RankRecord* r, int32_t peer, uint64_t bytes) {
-  const uint32_t wanted = (static_cast<uint32_t>(peer) >> r->peer_shift) + 1;
+  const uint32_t wanted = r->number_of(peer);
   PeerCell& cell = r->peers[wanted % kPeerCells];
   if (__builtin_expect(cell.peer_and_one() != wanted, 0)) return slow_message(r, peer, bytes);
   ++cell.word;
   cell.bytes += bytes;
 }
 
+/// MPICH: the size of such a type is in its handle.
+inline bool is_basic(MPI_Datatype type) {
+  constexpr uint32_t kBasic = 0x4c000000, kKind = 0xff000000;
+  return (static_cast<uint32_t>(type) & kKind) == kBasic;
+}
+
 /// Bytes of `count` elements.
 inline uint64_t bytes_of(int64_t count, MPI_Datatype type) {
-  constexpr uint32_t kBasic = 0x4c000000, kKind = 0xff000000;  // MPICH: the size is in the handle
-  if (__builtin_expect((static_cast<uint32_t>(type) & kKind) == kBasic, 1))
+  if (__builtin_expect(is_basic(type), 1))
     return static_cast<uint64_t>(count) * (static_cast<uint32_t>(type) >> 8 & 0xff);
   return slow_bytes_of(count, type);
 }
 
 /// A call on its way: the rank's record says that it is in it, until the destructor. What is out of line gets members by
-/// value: so a scope lives in registers.
+/// value: so a scope lives in registers. Any call; most go by Fast, below.
 class Scope {
  public:
   [[gnu::always_inline]] Scope(uint16_t call, const void* place) : rank_(current()) {
@@ -189,11 +201,7 @@ class Scope {
   void keeps(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes) {
     keep_send(request, comm, dest, bytes);
   }
-  /// The request is for the peer that the call names.
-  [[gnu::always_inline]] void began(MPI_Request request) {
-    if (g_hot.peers)
-      g_hot.peers[static_cast<uint32_t>(request) & (kRequestIndices - 1)] = rank_->peer - kNoPeer;
-  }
+  [[gnu::always_inline]] void began(MPI_Request request) { note_peer(rank_, request); }
   /// The destination of a persistent send.
   void names(MPI_Comm comm, int dest) { slow_target(rank_, comm, dest); }
   /// The call completes one request.
@@ -216,19 +224,74 @@ class Scope {
 
  private:
   [[gnu::always_inline]] static RankRecord* current() {
-    void* word;
-    if (__builtin_expect(g_hot.running != nullptr, 1)) {
-      const sched::Proclet* p = *g_hot.running;
-      word = __builtin_expect(p != nullptr, 1) ? p->tool : nullptr;
-    } else {
-      word = slow_word();
-    }
-    return __builtin_expect(word != nullptr, 1) ? static_cast<RankRecord*>(word) : &g_nobody;
+    const sched::Proclet* p = *g_hot.running;
+    void* word = p ? p->tool : g_hot.running == &Hot::kNobody ? slow_word() : nullptr;
+    return word ? static_cast<RankRecord*>(word) : &g_nobody;
   }
 
   RankRecord* rank_;
   CallCell* cell_;
   int32_t peer_before_;  ///< that of the call before
+};
+
+/// The same of a call that all is known of: whose rank runs, from the program's own code, of a call that has a cell, to a rank of
+/// the process, of a basic type, or from a named rank, in MPI_COMM_WORLD. Its members say whether that is so; nothing is counted
+/// before enters(). So the wrapper keeps nothing of its arguments over calls: those of Scope are out of line, with all else.
+class Fast {
+ public:
+  [[gnu::always_inline]] bool known(uint16_t call, const void* place) {
+    const sched::Proclet* p = *g_hot.running;
+    if (!p || !p->tool) return false;
+    rank_ = static_cast<RankRecord*>(p->tool);
+    const auto site = reinterpret_cast<uint64_t>(place);
+    const uint32_t at = g_hot.cells[call];
+    cell_ = reinterpret_cast<CallCell*>(reinterpret_cast<char*>(rank_) + at);
+    if (at == 0 || site - g_hot.bindings < g_hot.bindings_bytes) return false;
+    rank_->site = site;
+    rank_->now = call + 1u;
+    return true;
+  }
+  [[gnu::always_inline]] bool receives(MPI_Comm comm, int source) {
+    peer_ = source | kIsSource;
+    return source >= 0 && comm == MPI_COMM_WORLD;
+  }
+  /// `receives`: the call names a source as well.
+  [[gnu::always_inline]] bool sends(MPI_Comm comm, int dest, int64_t count, MPI_Datatype type,
+                                    bool receives) {
+    if (!is_basic(type) || comm != MPI_COMM_WORLD ||
+        static_cast<unsigned>(dest - g_hot.first) >= g_hot.count)
+      return false;
+    const uint32_t wanted = rank_->number_of(dest);
+    to_ = &rank_->peers[wanted % kPeerCells];
+    if (to_->peer_and_one() != wanted) return false;
+    bytes_ = bytes_of(count, type);
+    dest_ = dest;
+    if (!receives) peer_ = dest;
+    return true;
+  }
+  [[gnu::always_inline]] bool completes(MPI_Request request) {
+    peer_ = peer_of_request(request);
+    return true;
+  }
+  [[gnu::always_inline]] void enters() {
+    const int32_t before = rank_->peer;
+    rank_->peer = peer_;
+    ++cell_->count;
+    if (!to_) return;
+    cell_->bytes += bytes_;
+    ++to_->word;
+    to_->bytes += bytes_;
+    if (__builtin_expect(before == dest_ && bytes_ <= kSmall, 0)) ++rank_->repeated;
+  }
+  [[gnu::always_inline]] void began(MPI_Request request) { note_peer(rank_, request); }
+  [[gnu::always_inline]] void leaves() { rank_->now = 0; }
+
+ private:
+  RankRecord* rank_;
+  CallCell* cell_;
+  PeerCell* to_ = nullptr;
+  uint64_t bytes_;
+  int32_t peer_ = kNoPeer, dest_;
 };
 
 /// life.cc: the first rank of the process has come back from MPI_Init. False: nothing is counted.

@@ -214,15 +214,15 @@ void Run::add_flows(const ProcessFile& file, int32_t local) {
           wait.tenths * 1e-4;
   const uint32_t from = static_cast<uint32_t>(file.header().first_rank + local) >> matrix_shift;
   for (const PeerCell& cell : r.peers) {
-    if (cell.peer_and_one() == 0 || r.peer_shift > 31) continue;
-    const uint64_t peer = uint64_t{cell.peer_and_one() - 1} << r.peer_shift;
+    if (cell.peer_and_one() == 0 || r.peer_shift() > 31) continue;
+    const uint64_t peer = uint64_t{cell.peer_and_one() - 1} << r.peer_shift();
     if (peer >= static_cast<uint64_t>(world_size)) continue;
     if (cell.messages() == 0) continue;
     const int way = way_between(file, r, peer);
     // A cell of many ranks is spread evenly over their blocks.
     const uint32_t first = static_cast<uint32_t>(peer >> matrix_shift);
-    const uint64_t past =
-        std::min<uint64_t>(peer + (uint64_t{1} << r.peer_shift), static_cast<uint64_t>(world_size));
+    const uint64_t past = std::min<uint64_t>(peer + (uint64_t{1} << r.peer_shift()),
+                                             static_cast<uint64_t>(world_size));
     const uint32_t blocks = static_cast<uint32_t>((past - 1) >> matrix_shift) - first + 1;
     for (uint32_t i = 0; i < blocks; ++i) {
       Flow& flow = matrix[{from, first + i, way}];
