@@ -46,7 +46,7 @@ Membership* join(const Team& team, const std::vector<uint32_t>& members,
   spec.options.eager = 0;  // no data before all have joined
   Membership* membership = nullptr;
   if (ticket.id == 0 || !service().join(spec, &membership).ok()) return nullptr;
-  if (is_root) membership->group.doubt_all();
+  if (is_root) membership->group.expect_joins();
   return membership;
 }
 

@@ -16,7 +16,8 @@ void Group::send(const Match& match, const char* data, size_t bytes, Completion*
                  int64_t now) {
   const size_t packets = context_.packets_of(bytes);
   const Options& o = context_.options;
-  const bool eager = bytes <= o.eager && quota_used() + packets * o.payload <= o.eager_quota;
+  const bool eager =
+      !expects_joins_ && bytes <= o.eager && quota_used() + packets * o.payload <= o.eager_quota;
   const uint64_t serial = next_serial_++;
   Outgoing& out =
       outgoing_.try_emplace(serial, &context_, serial, match, data, bytes, eager, completion)
@@ -52,7 +53,8 @@ void Group::give(Incoming* in, const Posted& posted) {
   posted.completion->end(Completion::Outcome::kAnnounced);
 }
 
-void Group::doubt_all() {
+void Group::expect_joins() {
+  expects_joins_ = true;
   for (uint32_t m = 0; m < context_.members; ++m)
     if (m != context_.me) doubt(m);
 }
@@ -101,7 +103,14 @@ void Group::take(const Header& h, const char* payload, size_t length, int64_t no
 }
 
 void Group::take_as_root(const Header& h, const char* payload, size_t length, int64_t now) {
-  if (h.kind == Kind::kAck) context_.set_outside(h.from, h.flags & kOutside);
+  if (h.kind == Kind::kAck) {
+    const bool outside = h.flags & kOutside;
+    if (h.flags & kWhole)
+      context_.tree(h.root).for_each_below(h.from,
+                                           [&](uint32_t m) { context_.set_outside(m, outside); });
+    else
+      context_.set_outside(h.from, outside);
+  }
   auto it = outgoing_.find(h.serial);
   if (it == outgoing_.end()) return;
   if (h.kind == Kind::kAck) {
@@ -117,6 +126,7 @@ void Group::take_as_root(const Header& h, const char* payload, size_t length, in
 /// Forgets what is closed, and tells the floor to what is left.
 void Group::drop_closed() {
   const bool first_closed = !outgoing_.empty() && outgoing_.begin()->second.closed();
+  for (const auto& [serial, out] : outgoing_) expects_joins_ &= !out.taken_by_all();
   std::erase_if(outgoing_, [](const auto& entry) { return entry.second.closed(); });
   if (!first_closed) return;
   const uint64_t floor = outgoing_.empty() ? next_serial_ : outgoing_.begin()->first;
@@ -220,6 +230,13 @@ bool Group::quiet() const {
 bool Group::delivered() const {
   for (const auto& [serial, out] : outgoing_)
     if (!out.delivered() && !out.abandoned()) return false;
+  return true;
+}
+
+bool Group::acknowledged() const {
+  for (const Source& source : sources_)
+    for (const auto& [serial, in] : source.open)
+      if (!in.acknowledged()) return false;
   return true;
 }
 

@@ -59,11 +59,14 @@ class Group {
   bool quiet() const;
   /// All that this member has sent has arrived at all members.
   bool delivered() const;
+  /// Nobody waits for acknowledgements of this member about what others have sent.
+  bool acknowledged() const;
   /// What this member sends goes to another one by unicast, too, until that one says that it has joined the group's
   /// address.
   void doubt(uint32_t member) { context_.set_outside(member, true); }
-  /// All others: for a group that is just being made.
-  void doubt_all();
+  /// For a group that is just being made, whose other members are still to join: all of them are in doubt, and what this
+  /// member sends is announced to them, whatever its length, until one transfer has been taken by all.
+  void expect_joins();
   /// This member receives what is sent to the group's address (true at first).
   void set_joined(bool joined) { context_.joined = joined; }
 
@@ -102,6 +105,7 @@ class Group {
   std::vector<Source> sources_;
   std::map<uint64_t, Outgoing> outgoing_;
   uint64_t next_serial_ = 1;
+  bool expects_joins_ = false;
 };
 
 /// The answer of a member that has forgotten the group to a poll or packet that asks: it has taken everything.

@@ -23,7 +23,7 @@ Incoming::Incoming(Context* context, const Header& h)
       total_(h.total),
       packets_(context->packets_of(h.total)) {
   context->tree(root_).for_each_child(context->me, [&](uint32_t child) {
-    children_.push_back({child, 0, false, false});
+    children_.push_back({child, 0, false, false, false});
   });
 }
 
@@ -102,6 +102,7 @@ void Incoming::take_poll(const Header& h, const uint64_t* words, size_t count, i
     ack_to_root();
   else
     ack_to_parent(true);
+  announced_ |= h.position == 0;
   if (complete()) return;
   seen_past_ = std::max(seen_past_, std::min(h.position, packets_));
   if (in_row_ < seen_past_) nack(now);
@@ -113,6 +114,7 @@ void Incoming::take_ack(const Header& h) {
     child.known = true;
     child.acked = std::max(child.acked, std::min(h.position, packets_));
     child.posted |= (h.flags & kPosted) != 0;
+    child.outside = (h.flags & kOutside) != 0;
     ack_to_parent(false);
     return;
   }
@@ -120,9 +122,10 @@ void Incoming::take_ack(const Header& h) {
 
 void Incoming::ack_to_parent(bool even_if_old) {
   uint32_t acked = in_row_;
-  bool posted = posted_;
+  bool posted = posted_, outside = !context_->joined;
   for (const Child& child : children_) {
     if (!child.known) return;
+    outside |= child.outside;
     acked = std::min(acked, child.acked);
     posted &= child.posted;
   }
@@ -131,8 +134,7 @@ void Incoming::ack_to_parent(bool even_if_old) {
   sent_posted_ = posted;
   Header h = answer(Kind::kAck);
   h.position = acked;
-  h.flags =
-      static_cast<uint8_t>(kWhole | (posted ? kPosted : 0) | (context_->joined ? 0 : kOutside));
+  h.flags = static_cast<uint8_t>(kWhole | (posted ? kPosted : 0) | (outside ? kOutside : 0));
   context_->to_member(context_->tree(root_).parent(context_->me), h, nullptr, 0);
   ++context_->counts.acks;
 }
@@ -182,7 +184,7 @@ void Incoming::discard() {
 bool Incoming::quiet() const {
   if (complete()) return true;
   if (posted_) return root_knows_ && seen_past_ == 0;
-  return total_ > context_->options.eager;
+  return seen_past_ == 0 && (announced_ || total_ > context_->options.eager);
 }
 
 }  // namespace fgmpi::transport::multicast

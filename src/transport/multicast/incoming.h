@@ -40,12 +40,15 @@ class Incoming {
   bool contradicts(const Header& h) const { return h.total != total_ || !(match_of(h) == match_); }
   /// Nothing is on its way here: all is there, or the root has yet to begin and knows of this member.
   bool quiet() const;
+  /// All is there, here and at all below this member in the tree, and the parent has been told so.
+  bool acknowledged() const { return sent_posted_ && sent_acked_ == packets_; }
 
  private:
   struct Child {
     uint32_t member;
     uint32_t acked;
     bool known, posted;
+    bool outside;  ///< it, or one below it, has not joined the group's address
   };
   bool has(uint32_t packet) const { return have_[packet / 64] >> packet % 64 & 1; }
   void ack_to_parent(bool even_if_old);
@@ -68,6 +71,7 @@ class Incoming {
   std::unique_ptr<char[]> kept_;
   Completion* completion_ = nullptr;
   bool posted_ = false, discarded_ = false;
+  bool announced_ = false;   ///< by a poll before any data was sent
   bool root_knows_ = false;  ///< that this member has posted
   std::vector<Child> children_;
   uint32_t sent_acked_ = ~0u;  ///< what the parent was told last

@@ -36,7 +36,10 @@ class Membership final : private Wire {
   uint32_t strangers =
       0;  ///< datagrams at the group's address that no member has sent, since the last move
   uint32_t moves = 0;
-  bool leaving = false;  ///< kept until what it has sent is delivered
+  /// It is kept until what it has sent is delivered and, for a limited time, until it has passed on the acknowledgements of
+  /// those below it in the tree.
+  bool leaving = false;
+  int64_t kept_until = 0;
 
   /// A probe of the group's address, at the member that asks: sent again and again, until all others have answered or time
   /// is up. Then done(this, all have answered) is called.

@@ -193,7 +193,7 @@ void Outgoing::finish_if_delivered() {
     repair_at_ = kNever;
     if (Completion* c = std::exchange(completion_, nullptr)) c->end(Completion::Outcome::kDone);
   }
-  closed_ = posted_ == members_.size() - 1;
+  closed_ = taken_by_all();
 }
 
 /// Halves the window, once a window.

@@ -48,6 +48,8 @@ class Outgoing {
   bool abandoned() const { return abandoned_; }
   /// All members have it all and have posted receives for it: nothing is left to do.
   bool closed() const { return closed_; }
+  /// All members have posted receives for it.
+  bool taken_by_all() const { return posted_ == members_.size() - 1; }
   /// All members have all of it.
   bool delivered() const { return delivered_; }
   /// Nothing is on its way: only receives that are not posted are waited for.
@@ -81,7 +83,7 @@ class Outgoing {
   void measure(int64_t round_trip);
   void finish_if_delivered();
   int64_t patience() const;
-  bool may_send() const { return !abandoned_ && (eager_ || posted_ == members_.size() - 1); }
+  bool may_send() const { return !abandoned_ && (eager_ || taken_by_all()); }
 
   static constexpr uint32_t kRecent = 256;
   static constexpr int32_t kAll = -1;

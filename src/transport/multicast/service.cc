@@ -28,6 +28,11 @@ constexpr int64_t kTryAgain = 100'000;
 /// So many datagrams of strangers at a group's address: another job uses it, and the group moves. At most so often.
 constexpr uint32_t kCollision = 32, kMostMoves = 16;
 constexpr size_t kMostForgotten = 4096;
+/// How long (ns) a group that was left is kept at most for acknowledgements of others, which may have been lost: their root
+/// asks for them after less.
+constexpr int64_t kKeptForOthers = 2'000'000'000;
+/// Datagrams of groups that are not known here are kept up to these numbers; longer ones are repeated by who has sent them.
+constexpr size_t kMostEarly = 256, kLongestEarly = sizeof(Header) + 256;
 /// Probes are sent after 0, 2, 6, 14 ms, ...: a second in all, since hosts may be busy.
 constexpr int64_t kFirstProbe = 1'000'000;  ///< ns
 constexpr uint32_t kProbes = 9;
@@ -36,6 +41,8 @@ void (*g_opened)(Service*) = nullptr;
 
 [[maybe_unused]] const bool g_provided = [] {
   using namespace counters;
+  provide(kMulticastGroups, [](const void*) { return service().totals().groups; });
+  provide(kMulticastMoves, [](const void*) { return service().totals().moves; });
   provide(kMulticastTransfers, [](const void*) { return service().totals().transfers; });
   provide(kMulticastBytes, [](const void*) { return service().totals().bytes; });
   provide(kMulticastRepairs, [](const void*) { return service().totals().repairs; });
@@ -147,13 +154,16 @@ Status Service::join(const GroupSpec& spec, Membership** out) {
   if (!fresh) return error(MPI_ERR_INTERN, "multicast: a group is joined twice");
   at->second = std::make_unique<Membership>(spec, interface_.index, &outbox_);
   *out = at->second.get();
+  ++entered_;
   use(*out);
+  take_early(*out);
   return {};
 }
 
 void Service::leave(Membership* membership) {
   leave_address(membership);
   membership->leaving = true;
+  membership->kept_until = now_ns() + kKeptForOthers;
   ++leaving_;
   drop_delivered();
 }
@@ -167,7 +177,7 @@ Membership* Service::find(uint64_t id) {
 void Service::drop_delivered() {
   for (auto it = groups_.begin(); leaving_ > 0 && it != groups_.end();) {
     Membership* m = it->second.get();
-    if (!m->leaving || m->is_used()) {
+    if (!m->leaving || m->is_used() || (!m->group.acknowledged() && now_ns() < m->kept_until)) {
       ++it;
       continue;
     }
@@ -219,6 +229,7 @@ size_t Service::joined() const {
 }
 
 void Service::move(Membership* membership, const Place& address) {
+  ++moves_;
   membership->move_to(address);
   join_address(membership);
 }
@@ -364,7 +375,9 @@ void Service::take(char* datagram, size_t length, const sockaddr_storage& from,
   if (length == buffer_ || !decode(datagram, length, &h)) return stranger(joined_to);
   auto it = groups_.find(h.group);
   if (it == groups_.end()) {
-    if (!answer_as_forgotten(datagram, length, h, from)) stranger(joined_to);
+    if (!answer_as_forgotten(datagram, length, h, from) &&
+        (joined_to || !keep_early(datagram, length, h)))
+      stranger(joined_to);
     return;
   }
   Membership* m = it->second.get();
@@ -393,6 +406,31 @@ void Service::stranger(Membership* joined_to) {
   if (on_collision_) on_collision_(joined_to);
 }
 
+/// A datagram that was sent to this process alone, about a group that is not known here.
+bool Service::keep_early(const char* datagram, size_t length, const Header& h) {
+  if ((h.kind != Kind::kPoll && h.kind != Kind::kAck) || length > kLongestEarly) return false;
+  if (early_.size() == kMostEarly) {
+    early_.pop_front();
+    ++dropped_;
+  }
+  early_.emplace_back(datagram, datagram + length);
+  return true;
+}
+
+void Service::take_early(Membership* membership) {
+  if (early_.empty()) return;
+  std::deque<std::vector<char>> mine, others;
+  for (std::vector<char>& datagram : early_) {
+    Header h;
+    std::memcpy(&h, datagram.data(), sizeof h);
+    (h.group == membership->group.id() ? mine : others).push_back(std::move(datagram));
+  }
+  early_ = std::move(others);
+  for (std::vector<char>& datagram : mine)
+    take(datagram.data(), datagram.size(), sockaddr_storage{}, nullptr);
+  if (!mine.empty()) changed(membership);
+}
+
 /// Of a group that this process has left when all was delivered: a member that has not heard so asks again.
 bool Service::answer_as_forgotten(const char* datagram, size_t length, const Header& h,
                                   const sockaddr_storage& from) {
@@ -411,7 +449,7 @@ bool Service::answer_as_forgotten(const char* datagram, size_t length, const Hea
 }
 
 Service::Totals Service::totals() const {
-  Totals t{transfers_, bytes_, past_repairs_, dropped_};
+  Totals t{entered_, moves_, transfers_, bytes_, past_repairs_, dropped_};
   for (const auto& [id, m] : groups_) {
     t.repairs += m->group.counts().repairs;
     t.dropped += m->group.counts().refused;

@@ -8,6 +8,9 @@
 // strangers send to a group's address (another job that has drawn the same one, say), on_collision is called: the members
 // then move to another address (src/coll/multicast_groups.cc).
 //
+// A member may be asked about a group that it has yet to join: its root is faster. Polls and acknowledgements of groups that
+// are not known here are kept, a few of them, and taken in by join().
+//
 // Memberships are limited (net.ipv4.igmp_max_memberships; switches have tables, too): beyond that the group that was used
 // least recently is left. A member that has left gets what is sent to the group by unicast, until it uses the group again.
 //
@@ -74,6 +77,8 @@ class Service final : public Transport {
   void set_on_collision(void (*handler)(Membership* membership)) { on_collision_ = handler; }
 
   struct Totals {
+    uint64_t groups = 0;     ///< that this process has entered
+    uint64_t moves = 0;      ///< of these, to other addresses
     uint64_t transfers = 0;  ///< of this process as their root
     uint64_t bytes = 0;      ///< in them
     uint64_t repairs = 0;    ///< packets sent again
@@ -119,6 +124,8 @@ class Service final : public Transport {
   bool answer_as_forgotten(const char* datagram, size_t length, const Header& header,
                            const sockaddr_storage& from);
   void stranger(Membership* joined_to);
+  bool keep_early(const char* datagram, size_t length, const Header& header);
+  void take_early(Membership* membership);
   void use(Membership* membership);
   void join_address(Membership* membership);
   void leave_address(Membership* membership);
@@ -136,13 +143,14 @@ class Service final : public Transport {
   std::string why_not_;
   std::unordered_map<uint64_t, std::unique_ptr<Membership>> groups_;
   std::deque<Forgotten> forgotten_;
+  std::deque<std::vector<char>> early_;  ///< datagrams of groups that may be joined in a moment
   std::vector<char> buffers_;
   size_t buffer_ = 0;          ///< bytes of one of them
   std::vector<uint64_t> due_;  ///< groups, while poll() looks after them
   int64_t next_time_ = kNever, next_look_ = 0;
   uint32_t leaving_ = 0;
   uint64_t uses_ = 0;
-  uint64_t transfers_ = 0, bytes_ = 0, dropped_ = 0, past_repairs_ = 0;
+  uint64_t entered_ = 0, moves_ = 0, transfers_ = 0, bytes_ = 0, dropped_ = 0, past_repairs_ = 0;
   void (*on_collision_)(Membership*) = nullptr;
 };
 

@@ -305,15 +305,82 @@ TEST(Multicast, LengthsCanBeAskedForFirst) {
 }
 
 TEST(Multicast, MembersInDoubtGetItByUnicastUntilTheyAnswer) {
-  Options options;
-  options.eager = 0;
-  Network network(5, options, {}, 31);
-  network.at(0).doubt_all();
+  Network network(5, {}, {}, 31);
+  network.at(0).expect_joins();
   for (uint32_t m = 1; m < 5; ++m) network.set_hears_all(m, m % 2);
   Broadcast b(&network, 0, {1, 1, 0, 0}, 200'000, 6);
   for (uint32_t m = 0; m < 5; ++m) b.enter(m);
   ASSERT_TRUE(network.run(300 * kSecond, [&] { return b.done(); }));
   b.check();
+}
+
+TEST(Multicast, NothingIsSentBeforeAllHaveJoined) {
+  Network network(4, {}, {}, 32);
+  network.at(0).expect_joins();
+  for (int i = 0; i < 3; ++i) {
+    Broadcast b(&network, 0, {1, i, 0, 0}, 5'000, 6);
+    for (uint32_t m = 0; m < 3; ++m) b.enter(m);
+    network.run(network.now() + kSecond, [] { return false; });
+    if (i == 0) {  // announced: whoever has yet to receive does not look as if data were on its way
+      EXPECT_EQ(b.ends[0].outcome, Outcome::kPending);
+      EXPECT_EQ(network.at(0).counts().data, 0u);
+      for (uint32_t m = 0; m < 4; ++m) EXPECT_TRUE(network.at(m).quiet()) << m;
+    } else {
+      EXPECT_EQ(b.ends[1].outcome, Outcome::kDone);
+    }
+    b.enter(3);
+    ASSERT_TRUE(network.run(network.now() + 10 * kSecond, [&] { return b.done(); }));
+    b.check();
+  }
+}
+
+TEST(Multicast, MembersFarDownTheTreeAreNotInDoubtForEver) {
+  Options options;
+  options.degree = 2;
+  constexpr uint32_t kMembers = 15, kPackets = 40;
+  Network network(kMembers, options, {}, 33);
+  network.at(4).expect_joins();
+  uint64_t sent[2];
+  for (int i = 0; i < 2; ++i) {
+    const uint64_t before = network.sent;
+    Broadcast b(&network, 4, {1, i, 0, 0}, kPackets * options.payload, 6);
+    for (uint32_t m = 0; m < kMembers; ++m) b.enter(m);
+    ASSERT_TRUE(network.run(network.now() + 300 * kSecond, [&] { return b.done(); }));
+    b.check();
+    sent[i] = network.sent - before;
+  }
+  // The second time each packet goes to each member once.
+  EXPECT_LT(sent[1], kPackets * (kMembers - 1) * 3 / 2) << sent[0];
+  // One that has left the address, far below the root, is sent to by itself once its root has heard of it.
+  network.set_hears_all(10, false);
+  network.at(10).set_joined(false);
+  for (int i = 2; i < 4; ++i) {
+    Broadcast b(&network, 4, {1, i, 0, 0}, kPackets * options.payload, 6);
+    for (uint32_t m = 0; m < kMembers; ++m) b.enter(m);
+    const uint64_t repairs = network.at(4).counts().repairs;
+    ASSERT_TRUE(network.run(network.now() + 300 * kSecond, [&] { return b.done(); }));
+    b.check();
+    EXPECT_EQ(network.at(4).counts().repairs, repairs);
+  }
+}
+
+TEST(Multicast, WhoHasPassedOnAllAcknowledgementsIsDone) {
+  Options options;
+  options.degree = 1;  // a chain: 0, 1, 2, 3
+  Network network(4, options, {}, 34);
+  Broadcast b(&network, 0, {1, 1, 0, 0}, 20'000, 6);
+  for (uint32_t m : {0u, 1u, 2u}) b.enter(m);
+  network.run(network.now() + kSecond, [] { return false; });
+  // Member 3 has yet to receive: those above it have their data, but not its acknowledgement.
+  for (uint32_t m : {1u, 2u}) {
+    EXPECT_EQ(b.ends[m].outcome, Outcome::kDone);
+    EXPECT_TRUE(network.at(m).quiet());
+    EXPECT_FALSE(network.at(m).acknowledged());
+  }
+  b.enter(3);
+  ASSERT_TRUE(
+      network.run(network.now() + kSecond, [&] { return network.at(0).next_time() == kNever; }));
+  for (uint32_t m = 0; m < 4; ++m) EXPECT_TRUE(network.at(m).acknowledged()) << m;
 }
 
 TEST(Multicast, GivingUpEndsEverythingOfACollective) {
