@@ -103,7 +103,8 @@ struct AlltoallSizes {
   std::vector<size_t>
       unit;  ///< regular: members at each process; block from->to is unit[from]*unit[to]*bytes
   size_t bytes = 0;
-  bool opened = false;  ///< what this process sends is of an opened group: the same will come again
+  bool opened =
+      false;  ///< what this process sends is of an opened group or persistent: the same will come again
 };
 Status alltoall_pairwise(const Team& team, const char* out, char* in, const AlltoallSizes& sizes);
 Status alltoall_linear(const Team& team, const char* out, char* in, const AlltoallSizes& sizes);

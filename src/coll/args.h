@@ -113,7 +113,7 @@ struct Side {
   std::unique_ptr<Types, DeleteTypes> types;  ///< w form
   int32_t segments = 0;                       ///< values in `counts` and `displs`
   bool strided = true;  ///< false: every segment is the whole buffer (one for all)
-  bool opened = false;  ///< of an opened group: the same will come again
+  bool opened = false;  ///< of an opened group or a persistent collective: the same will come again
 
   /// The part for segment i (a rank, or a neighbour's index).
   [[gnu::always_inline]] Segment segment(int64_t i) const {

@@ -14,11 +14,12 @@ using transport::multicast::service;
 
 /// One that is kept with a communicator. Its members are those of the team with these ranks.
 struct Kept {
-  uint64_t id = 0;
+  SubgroupTicket ticket;
   uint32_t root = 0;  ///< its process
   std::vector<uint32_t> members;
-  Membership* membership =
-      nullptr;  ///< nullptr: this process is in none, it only remembers the root's choice
+  Membership* membership = nullptr;
+  uint32_t uses = 0;     ///< calls of this process that are in it
+  bool dropped = false;  ///< its root has given it back: so does this process when no call is in it
 };
 
 /// By the communicator's context id; the one that was used last comes first.
@@ -31,9 +32,27 @@ std::vector<Kept>* kept_of(const Team& team) {
   return it == kept().end() ? nullptr : &it->second;
 }
 
+std::vector<Kept>::iterator find(std::vector<Kept>* list, uint64_t id) {
+  return std::find_if(list->begin(), list->end(), [&](const Kept& k) { return k.ticket.id == id; });
+}
+
 void give_back(std::vector<Kept>* list, std::vector<Kept>::iterator which) {
-  if (which->membership) service().leave(which->membership);
+  service().leave(which->membership);
   list->erase(which);
+}
+
+/// Makes room for one more of this process's; false: all that it may keep are in use.
+bool make_room(std::vector<Kept>* list, uint32_t me, uint64_t* dropped) {
+  const auto of_mine = [&](const Kept& k) { return k.root == me; };
+  if (std::count_if(list->begin(), list->end(), of_mine) <
+      static_cast<ptrdiff_t>(kMostKeptSubgroups))
+    return true;
+  auto eldest = std::find_if(list->rbegin(), list->rend(),
+                             [&](const Kept& k) { return of_mine(k) && k.uses == 0; });
+  if (eldest == list->rend()) return false;
+  *dropped = eldest->ticket.id;
+  give_back(list, std::next(eldest).base());
+  return true;
 }
 
 Membership* join(const Team& team, const std::vector<uint32_t>& members,
@@ -43,7 +62,7 @@ Membership* join(const Team& team, const std::vector<uint32_t>& members,
   spec.id = ticket.id;
   spec.key = ticket.key;
   spec.address = ticket.address;
-  spec.options.eager = 0;  // no data before all have joined
+  spec.options.eager_quota = spec.options.eager + spec.options.payload;
   Membership* membership = nullptr;
   if (ticket.id == 0 || !service().join(spec, &membership).ok()) return nullptr;
   if (is_root) membership->group.expect_joins();
@@ -62,19 +81,11 @@ SubgroupTicket announce_subgroup(const Team& team, const std::vector<uint32_t>& 
                               [&](const Kept& k) { return k.root == me && k.members == members; });
     if (known != list.end()) {
       std::rotate(list.begin(), known, known + 1);
-      ticket.how = SubgroupTicket::kAgain;
-      ticket.id = list.front().id;
-      return ticket;
+      return list.front().ticket;
     }
-    const auto of_mine = [&](const Kept& k) { return k.root == me; };
-    if (std::count_if(list.begin(), list.end(), of_mine) >=
-        static_cast<ptrdiff_t>(kMostKeptSubgroups)) {
-      auto eldest = std::find_if(list.rbegin(), list.rend(), of_mine);
-      ticket.dropped = eldest->id;
-      give_back(&list, std::next(eldest).base());
-    }
+    keep = make_room(&list, me, &ticket.dropped);
   }
-  ticket.how = keep ? SubgroupTicket::kFirst : SubgroupTicket::kOnce;
+  ticket.how = keep ? SubgroupTicket::kKept : SubgroupTicket::kOnce;
   transport::random_bytes(&ticket.id, sizeof ticket.id);
   ticket.id |= 1;
   transport::random_bytes(&ticket.key, sizeof ticket.key);
@@ -85,30 +96,29 @@ SubgroupTicket announce_subgroup(const Team& team, const std::vector<uint32_t>& 
 Membership* enter_subgroup(const Team& team, uint32_t root, const std::vector<uint32_t>& members,
                            const SubgroupTicket& ticket) {
   const bool is_root = team.me() == root;
-  if (ticket.how == SubgroupTicket::kAgain) {
-    std::vector<Kept>* list = kept_of(team);
-    if (!list) return nullptr;
-    auto known = std::find_if(list->begin(), list->end(), [&](const Kept& k) {
-      return k.id == ticket.id && k.root == team.process(root) && k.members == members;
-    });
-    return known == list->end() ? nullptr : known->membership;
+  if (ticket.how == SubgroupTicket::kOnce) return join(team, members, ticket, is_root);
+  if (ticket.how != SubgroupTicket::kKept) return nullptr;
+  std::vector<Kept>& list = kept()[team.open().ctx & ~uint64_t{0xff}];
+  auto known = find(&list, ticket.id);
+  if (known == list.end()) {
+    Membership* membership = join(team, members, ticket, is_root);
+    if (!membership) return nullptr;
+    known = list.insert(list.begin(), {ticket, team.process(root), members, membership});
+    known->ticket.dropped = 0;
+  } else if (known->root != team.process(root) || known->members != members) {
+    return nullptr;
   }
-  if (ticket.how != SubgroupTicket::kOnce && ticket.how != SubgroupTicket::kFirst) return nullptr;
-  Membership* membership = join(team, members, ticket, is_root);
-  if (membership && ticket.how == SubgroupTicket::kFirst) {
-    std::vector<Kept>& list = kept()[team.open().ctx & ~uint64_t{0xff}];
-    list.insert(list.begin(), {ticket.id, team.process(root), members, membership});
-  }
-  return membership;
+  ++known->uses;
+  return known->membership;
 }
 
 void drop_subgroup(const Team& team, uint32_t root, const SubgroupTicket& ticket) {
   std::vector<Kept>* list = kept_of(team);
   if (!list || ticket.dropped == 0) return;
-  auto which = std::find_if(list->begin(), list->end(), [&](const Kept& k) {
-    return k.id == ticket.dropped && k.root == team.process(root);
-  });
-  if (which != list->end()) give_back(list, which);
+  auto which = find(list, ticket.dropped);
+  if (which == list->end() || which->root != team.process(root)) return;
+  which->dropped = true;
+  if (which->uses == 0) give_back(list, which);
 }
 
 std::vector<uint32_t> takers(const std::vector<uint64_t>& sizes, uint32_t root) {
@@ -127,20 +137,23 @@ Status recv_apart(const Team& team, uint32_t root, const std::vector<uint64_t>& 
                  members.size());
   *out = raw_memory(bytes);
   Status status = Multicast(team, subgroup, members).recv(root, out->get(), bytes, 1);
-  leave_subgroup(ticket, subgroup);
+  leave_subgroup(team, ticket, subgroup);
   return status;
 }
 
-void leave_subgroup(const SubgroupTicket& ticket, Membership* membership) {
-  if (ticket.how == SubgroupTicket::kOnce) service().leave(membership);
+void leave_subgroup(const Team& team, const SubgroupTicket& ticket, Membership* membership) {
+  if (ticket.how == SubgroupTicket::kOnce) return service().leave(membership);
+  std::vector<Kept>* list = kept_of(team);
+  if (!list) return;
+  auto which = find(list, ticket.id);
+  if (which != list->end() && --which->uses == 0 && which->dropped) give_back(list, which);
 }
 
 void forget_subgroups(comm::ContextId id) {
   if (kept().empty()) return;
   auto it = kept().find(id.bits);
   if (it == kept().end()) return;
-  for (Kept& k : it->second)
-    if (k.membership) service().leave(k.membership);
+  for (Kept& k : it->second) service().leave(k.membership);
   kept().erase(it);
 }
 

@@ -3,13 +3,15 @@
 //   dynamic   made for one call: its root tells all members by the communicator's group who is in it, and its address;
 //             those who are in it join, the others are done
 //   kept      the same, but it stays for the root's next calls with the same members: those of an opened group
-//             (fgmpi.h: MPIX_Scatterv_open_group). The root says when it is given back, by one of its next announcements;
-//             what is left goes with the communicator.
+//             (fgmpi.h: MPIX_Scatterv_open_group) or of a persistent collective. The root says when it is given back, by one
+//             of its next announcements; what is left goes with the communicator.
 //
 // An announcement travels in front of the data, or in place of it:
 //
 //   | how u64 | id u64 | key 16 | address 20 | zero u32 | dropped id u64 |
 //
+// All announcements of a group say everything about it, since calls that are under way at the same time are taken in any
+// order. A root gives back none that one of its calls still uses: when that is over, all members have taken its data.
 // The first data waits at the root until all members have joined, since they are asked by unicast at first.
 // Thread rule: one thread. Nothing here switches but recv_apart().
 #pragma once
@@ -22,11 +24,11 @@
 namespace fgmpi::coll {
 
 struct SubgroupTicket {
-  enum How : uint64_t { kNone = 0, kOnce, kFirst, kAgain };
+  enum How : uint64_t { kNone = 0, kOnce, kKept };
   uint64_t how = kNone;
   uint64_t id = 0;
-  transport::multicast::Key key{};      ///< kOnce, kFirst
-  transport::multicast::Place address;  ///< likewise
+  transport::multicast::Key key{};
+  transport::multicast::Place address;
   uint32_t zero = 0;
   uint64_t dropped = 0;  ///< a kept one that is given back; 0: none
 };
@@ -36,11 +38,11 @@ static_assert(sizeof(SubgroupTicket) == 64);
 inline constexpr size_t kMostKeptSubgroups = 8;
 
 /// At the root: a subgroup of these members of the team (ascending team ranks, the root among them); with `keep` one that
-/// it has kept, or a new one that it keeps.
+/// it has kept, or a new one that it keeps, unless it keeps kMostKeptSubgroups that are all in use.
 SubgroupTicket announce_subgroup(const Team& team, const std::vector<uint32_t>& members, bool keep);
 
-/// The membership that a ticket is about, at one of the members; joined where it is new. nullptr: the ticket makes no
-/// sense. `root`: who announced it.
+/// The membership that a ticket is about, at one of the members; joined where it is new. It is in use until
+/// leave_subgroup(). nullptr: the ticket makes no sense. `root`: who announced it.
 transport::multicast::Membership* enter_subgroup(const Team& team, uint32_t root,
                                                  const std::vector<uint32_t>& members,
                                                  const SubgroupTicket& ticket);
@@ -52,7 +54,8 @@ std::vector<uint32_t> takers(const std::vector<uint64_t>& sizes, uint32_t root);
 Status recv_apart(const Team& team, uint32_t root, const std::vector<uint64_t>& sizes,
                   const SubgroupTicket& ticket, size_t bytes, Memory* out);
 /// The call is over: one that was made for it is given back.
-void leave_subgroup(const SubgroupTicket& ticket, transport::multicast::Membership* membership);
+void leave_subgroup(const Team& team, const SubgroupTicket& ticket,
+                    transport::multicast::Membership* membership);
 
 /// This process has dropped its part of a communicator.
 void forget_subgroups(comm::ContextId id);

@@ -43,7 +43,7 @@ Status alltoallv_between_processes(const CollectiveStep& step, const Team& team,
     in.emplace_back(PartsOfProcess(step, placement, p, PartsOfProcess::kIn));
   }
   bool opened = false;
-  for (const Args* m : step.members) opened |= m->send.opened;
+  for (const Args* m : step.members) opened |= m->send.opened || m->recv.opened;
   return StreamExchange(team, std::move(out), std::move(in))
       .run([&](const Blocks& sizes_out, const char* outgoing, const Blocks& sizes_in,
                char* incoming) {

