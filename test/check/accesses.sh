@@ -349,7 +349,7 @@ grep -q buffers: out && fail "a child by fork"
 status 86 -explore=20s -n 3 ./children wrong
 for line in $(grep -nE 'HERE|OWNER' children.c | cut -d: -f1); do grep -q "children.c:$line " out || fail "exploration, line $line"; done
 
-# ---- The compare in front of the calls: in line where as.sh knows the code, else only in the entry points ---------------
+# ---- The compare in front of the calls: in line where as.sh or the plugin knows the code, else only in the entry points --
 cat >inline.c <<'END'
 int read_it(const int* at) { return *at; }
 void write_it(char* at) { *at = 1; }
@@ -358,17 +358,33 @@ END
 compares() {
   local wanted=$1
   shift
-  "$bin/mpicc" -check "$@" -g -O1 -c inline.c -o inline.o || fail "inline.c $*"
+  "$bin/mpicc" -check "$@" -g -c inline.c -o inline.o || fail "inline.c $*"
   objdump -dr inline.o >out
   [ "$(grep -cE '__tsan_(read|write)' out)" = 2 ] || fail "inline.c $*: calls"
   # Two words of the view for a function.
   [ "$(grep -c fgmpi_access_view out)" = $((2 * wanted)) ] || fail "inline.c $*: not $wanted in line"
 }
+# Without optimization the plugin leaves all to as.sh.
 compares 2
 compares 2 -pipe
 compares 2 -save-temps
 compares 0 -masm=intel
 compares 0 -fno-plt
+if [ -f "$bin/../lib/fgmpi/fgmpi_check.so" ]; then
+  for option in -O1 -O2 -Og -masm=intel -fno-plt; do
+    "$bin/mpicc" -check -O1 $option -g -c inline.c -o inline.o || fail "inline.c $option"
+    objdump -dr inline.o >out
+    grep -qE '__tsan_(read|write)' out && fail "inline.c $option: a call is left"
+    [ "$(grep -cE 'fgmpi_access_(read|write)' out)" = 2 ] && [ "$(grep -c fgmpi_access_view out)" = 4 ] || fail "inline.c $option"
+  done
+  "$bin/mpicc" -check -show -c memory.c >out && grep -q 'fplugin=.*fgmpi_check.so' out || fail "-show: no plugin"
+  # A compiler that the plugin is not for: calls it is.
+  printf '#!/bin/sh\ncase $* in -dumpversion) echo 99 ;; *) exec gcc "$@" ;; esac\n' >other-gcc && chmod +x other-gcc
+  FGMPI_CC=./other-gcc "$bin/mpicc" -check -show -c memory.c >out && ! grep -q 'fplugin' out || fail "-show: plugin of another compiler"
+  FGMPI_CC=./other-gcc "$bin/mpicc" -check -g -O2 -w memory.c -o memory || fail "memory.c without the plugin"
+  each 86 memory.c memory wrong
+  each 0 memory.c memory
+fi
 for option in -pipe -masm=intel -fno-plt; do
   "$bin/mpicc" -check $option -g -O1 -w memory.c -o memory || fail "memory.c $option"
   status 86 -check -n 1 -nfg 4 ./memory wrong

@@ -9,7 +9,8 @@ View g_view;
 namespace {
 
 Look g_checker = nullptr;
-bool g_searching = false;  ///< for the checker: what the search itself accesses is not looked at
+Touches g_touches = nullptr;  ///< found with it
+bool g_searching = false;     ///< for the checker: what the search itself accesses is not looked at
 
 /// No access of this module is looked at any more.
 void close_view() {
@@ -21,6 +22,7 @@ void close_view() {
     if (g_searching) return;
     g_searching = true;
     g_checker = reinterpret_cast<Look>(dlsym(RTLD_DEFAULT, kLook));
+    g_touches = reinterpret_cast<Touches>(dlsym(RTLD_DEFAULT, kTouches));
     g_searching = false;
     if (!g_checker) return close_view();
   }
@@ -34,6 +36,7 @@ void close_view() {
   if (auto forget = reinterpret_cast<Forget>(dlsym(RTLD_DEFAULT, kForget))) forget(&g_view);
   g_searching = true;
   g_checker = nullptr;
+  g_touches = nullptr;
 }
 
 }  // namespace
@@ -55,4 +58,27 @@ void look_at_range(uintptr_t address, size_t bytes, bool writes, const void* pla
   tell({address, bytes, writes, function, place});
 }
 
+/// Something in a loop's range may be owned: the loop needs the calls of its accesses.
+static bool touches(uintptr_t low, size_t bytes, bool writes) {
+  const uintptr_t first = g_view.low[writes], length = g_view.length[writes];
+  if (length == 0) return false;
+  // The checker is found and told of the view by an access: the loop runs with its calls.
+  if (length == ~uintptr_t{0} || !g_touches) return true;
+  if (low - first >= length && first - low >= bytes) return false;
+  return g_touches(&g_view, low, bytes, writes);
+}
+
 }  // namespace fgmpi::access
+
+using namespace fgmpi::access;
+
+// What the plugin puts into programs: an access that begins where the view says "perhaps", and the question of a loop.
+FGMPI_ENTRY void fgmpi_access_read(void* at, size_t bytes) {
+  look_closer(reinterpret_cast<uintptr_t>(at), bytes, false, FGMPI_PLACE);
+}
+FGMPI_ENTRY void fgmpi_access_write(void* at, size_t bytes) {
+  look_closer(reinterpret_cast<uintptr_t>(at), bytes, true, FGMPI_PLACE);
+}
+FGMPI_ENTRY int fgmpi_access_touches(uintptr_t low, size_t bytes, int writes) {
+  return touches(low, bytes, writes);
+}

@@ -32,7 +32,7 @@ struct View {
   const uint8_t* filter = nullptr;
   void* owner = nullptr;  ///< the checker's
 };
-// What as.sh writes into programs.
+// What as.sh and the plugin (plugin/) write into programs.
 static_assert(offsetof(View, low) == 0 && offsetof(View, length) == 16 && sizeof(uintptr_t) == 8);
 
 /// An access that a view does not decide.
@@ -48,6 +48,9 @@ struct Access {
 /// Exported by libfgmpi-check.so, found by name. Knows the view afterwards, unless nothing can be said yet.
 using Look = void (*)(View* view, const Access* access);
 inline constexpr const char* kLook = "fgmpi_check_access";
+/// Likewise: may an operation own any of these bytes, so that accesses to them have to be looked at one by one?
+using Touches = bool (*)(View* view, uintptr_t address, size_t bytes, bool writes);
+inline constexpr const char* kTouches = "fgmpi_check_touches";
 /// Likewise: the view is about to go.
 using Forget = void (*)(View* view);
 inline constexpr const char* kForget = "fgmpi_check_forget";

@@ -343,6 +343,16 @@ EXPORT void fgmpi_check_access(View* view, const Access* access) {
   g_any_seen.store(true, std::memory_order_release);
 }
 
+/// access::Touches
+EXPORT bool fgmpi_check_touches(View* view, uintptr_t address, size_t bytes, bool writes) {
+  if (t_looking) return true;
+  auto* rank = static_cast<Rank*>(view->owner);
+  if (!rank || !rank->owned) return true;
+  Looking looking;
+  std::lock_guard guard(rank->owned->lock);
+  return rank->owned->find({address, bytes, writes, nullptr, nullptr}).operation != nullptr;
+}
+
 /// access::Forget
 EXPORT void fgmpi_check_forget(View* view) {
   if (auto* rank = static_cast<Rank*>(view->owner)) rank->owned->detach(view);
