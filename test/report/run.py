@@ -199,6 +199,41 @@ def memory_of_ranks(work):
             expect(min(rows[1]) < 1024 and all(b >= a - 64 for a, b in zip(rows[1], rows[1][1:])), f"{where}: over time: {rows[1]}")
 
 
+def lives(work):
+    """When communicators were made and freed: how many by hand, when by the program's own clock."""
+    page = os.path.join(work, "page.html")
+    for processes, ranks in [(1, 4), (4, 1), (2, 64)]:
+        job = mpiexec("-report", page, "-n", str(processes), "-nfg", str(ranks), f"{FOLDER}/lives")
+        said, err = job.communicate(timeout=120)
+        expect(job.returncode == 0, "lives", err)
+        events = {}
+        for line in said.splitlines():
+            name, *times = line.split()
+            events.setdefault(name, []).append([float(t) for t in times])
+        families = read_page(page)["families"]
+        os.unlink(page)
+        size, where = processes * ranks, f"{processes} x {ranks}"
+        found = {name: next(f for f in families if f["call"] == call and f["parent"] >= 0 and families[f["parent"]]["call"] == of)
+                 for name, call, of in [("copy", "MPI_Comm_dup", "MPI_COMM_WORLD"), ("half", "MPI_Comm_split", "MPI_COMM_WORLD"),
+                                        ("kept", "MPI_Comm_dup", "MPI_Comm_split")]}
+        for name, made, left in [("copy", 3, 0), ("half", 2, 0), ("kept", 2, size)]:
+            f = found[name]
+            expect([f["made"], f["handles"], f["left"]] == [made, size * (3 if name == "copy" else 1), left], f"{where}: {name}: {f}")
+        zero, start = found["copy"]["when"][0], events["copy"][0]
+        for name, f in found.items():
+            freed = events.get("-" + name)
+            for what, seconds, event in [("made first", f["when"][0], events[name][0]), ("made last", f["when"][1], events[name][-1]),
+                                         *([("freed first", f["when"][2], freed[0]), ("freed last", f["when"][3], freed[-1])] if freed else [])]:
+                least, most = event[0] - start[1], event[1] - start[0]
+                expect(least - 2e-3 <= seconds - zero <= most + 2e-3, f"{where}: {name}: {what}: {seconds - zero}: {least} to {most}")
+            if freed:
+                pairs = list(zip(events[name], freed))
+                least, most = (sum(b[i] - a[1 - i] for a, b in pairs) / len(pairs) for i in (0, 1))
+                expect(least - 2e-3 <= f["when"][4] <= most + 2e-3, f"{where}: {name} lived {f['when'][4]}: {least} to {most}")
+            else:
+                expect(f["when"][2:] == [-1, -1, -1], f"{where}: {name} is not freed: {f['when']}")
+
+
 def algorithms(work):
     """The algorithm of each collective of a communicator."""
     page = os.path.join(work, "page.html")
@@ -274,6 +309,7 @@ def main():
         waits_of_a_job(scratch)
         on_a_terminal()
         algorithms(scratch)
+        lives(scratch)
         memory_of_ranks(scratch)
         for processes, ranks in [(1, 4), (4, 1), (2, 64), (2, 5000)]:
             transfers(scratch, processes, ranks)

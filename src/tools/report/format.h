@@ -18,7 +18,7 @@
 
 namespace fgmpi::report {
 
-inline constexpr uint64_t kMagic = 0x32'54524f'504552'46;  // "FREPORT2"
+inline constexpr uint64_t kMagic = 0x33'54524f'504552'46;  // "FREPORT3"
 /// What begins the names of such files in a folder.
 inline constexpr const char* kFilePrefix = "report-";
 /// Beside them an empty file for each signal that the launcher has seen end a process: its number follows.
@@ -156,10 +156,13 @@ struct FamilyRecord {
   uint64_t collectives;    ///< calls by members
   uint64_t bytes;          ///< that members have put in
   uint64_t ns;             ///< that members were in these calls, as sampled
-  int64_t map_bytes;       ///< of the last one's map, in this process
-  int32_t least, most;     ///< sizes
-  uint16_t call;           ///< that made it
-  uint16_t parent;         ///< family
+  // When members were given the first and the last handle, and freed one; 0: never.
+  uint64_t first_made_ns, last_made_ns, first_freed_ns, last_freed_ns;
+  uint64_t lived_ns;    ///< sum over the handles that were freed
+  int64_t map_bytes;    ///< of the last one's map, in this process
+  int32_t least, most;  ///< sizes
+  uint16_t call;        ///< that made it
+  uint16_t parent;      ///< family
   uint32_t inter;
   char model[24], encoding[40];
   /// By the process, of each algorithm among processes (base/algorithms.def).

@@ -264,8 +264,15 @@ class Page {
              ",\"model\":" + quoted(f.model) + ",\"encoding\":" + quoted(f.encoding) +
              ",\"map\":" + std::to_string(f.map_bytes) + ",\"collectives\":" + json(f.collectives) +
              ",\"bytes\":" + json(f.bytes) + ",\"seconds\":" + json(to_seconds(f.ns)) +
-             ",\"by\":" + collectives(f) + "}";
+             ",\"when\":" + life(f) + ",\"by\":" + collectives(f) + "}";
     });
+  }
+
+  /// Seconds: made first, last, freed first, last, lived on average; -1: never.
+  static std::string life(const Family& f) {
+    const double mean = f.members_freed ? f.lived / static_cast<double>(f.members_freed) : -1;
+    return "[" + json(f.first_made) + "," + json(f.last_made) + "," + json(f.first_freed) + "," +
+           json(f.last_freed) + "," + json(mean) + "]";
   }
 
   /// [call, how often, bytes, seconds, its algorithms in words] of each collective, and at last what MPI itself has run.

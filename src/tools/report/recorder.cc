@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace fgmpi::report {
 
 Next g_next;
@@ -222,7 +224,7 @@ uint16_t slow_family_of(MPI_Comm comm) {
   if (comm == MPI_COMM_SELF) return kSelfFamily;
   std::lock_guard guard(g_process.lock);
   const auto found = g_process.family_of.find(comm);
-  return found == g_process.family_of.end() ? kWorldFamily : found->second;
+  return found == g_process.family_of.end() ? kWorldFamily : found->second.family;
 }
 
 CollectiveRecord* collective_record(uint16_t family, uint16_t call, bool make) {
@@ -303,13 +305,16 @@ void made_comm(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm made) {
   const uint64_t key = key_of(made);
   std::lock_guard guard(g_process.lock);
   const uint16_t family = family_for(site, static_cast<uint16_t>(rank_of_call->now - 1), of);
-  g_process.family_of[made] = family;
+  const auto now = static_cast<uint64_t>(now_ns());
+  g_process.family_of[made] = {family, now};
   Process::Keyed& keyed = g_process.family_of_key[key];
   keyed.family = family;
   ++keyed.handles;
   FamilyRecord& f = g_hot.families[family];
   if (f.members_made++ == 0) describe_map(&f, made);
   f.made += rank == 0;
+  if (!f.first_made_ns) f.first_made_ns = now;
+  f.last_made_ns = now;
   f.inter = static_cast<uint32_t>(inter);
   f.least = f.least ? std::min(f.least, size) : size;
   f.most = std::max(f.most, size);
@@ -320,7 +325,12 @@ void freed_comm(MPI_Comm comm) {
   std::lock_guard guard(g_process.lock);
   const auto found = g_process.family_of.find(comm);
   if (found == g_process.family_of.end()) return;
-  ++g_hot.families[found->second].members_freed;
+  const auto now = static_cast<uint64_t>(now_ns());
+  FamilyRecord& f = g_hot.families[found->second.family];
+  ++f.members_freed;
+  if (!f.first_freed_ns) f.first_freed_ns = now;
+  f.last_freed_ns = now;
+  f.lived_ns += now - found->second.made_ns;
   g_process.family_of.erase(found);
   const auto keyed = g_process.family_of_key.find(key);
   if (keyed != g_process.family_of_key.end() && --keyed->second.handles == 0)

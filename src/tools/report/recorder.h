@@ -62,7 +62,11 @@ struct Process {
     uint64_t bytes;
   };
   std::unordered_map<MPI_Request, KeptSend> kept;  ///< persistent sends
-  std::unordered_map<MPI_Comm, uint16_t> family_of;
+  struct Handle {
+    uint16_t family;
+    uint64_t made_ns;
+  };
+  std::unordered_map<MPI_Comm, Handle> family_of;
   struct Keyed {
     uint16_t family;
     uint32_t handles;

@@ -286,6 +286,15 @@ void Run::coarsen_matrix() {
   }
 }
 
+double Run::since_start(const ProcessFile& file, uint64_t ns) const {
+  if (ns == 0) return -1;
+  uint64_t start = file.header().init_ns;
+  for (const ProcessFile& p : processes)
+    if (std::strncmp(p.header().host, file.header().host, sizeof p.header().host) == 0)
+      start = std::min(start, p.header().init_ns);
+  return to_seconds(ns - std::min(ns, start));
+}
+
 void Run::add_families(const ProcessFile& file) {
   std::vector<int> number(kFamilies, 0);
   for (int i = 0; i < kFamilies; ++i) {
@@ -316,6 +325,14 @@ void Run::add_families(const ProcessFile& file) {
     at->collectives += f.collectives;
     at->bytes += f.bytes;
     at->ns += f.ns;
+    auto take = [](double* sum, double seconds, bool least) {
+      if (seconds >= 0 && (*sum < 0 || (seconds < *sum) == least)) *sum = seconds;
+    };
+    take(&at->first_made, since_start(file, f.first_made_ns), true);
+    take(&at->last_made, since_start(file, f.last_made_ns), false);
+    take(&at->first_freed, since_start(file, f.first_freed_ns), true);
+    take(&at->last_freed, since_start(file, f.last_freed_ns), false);
+    at->lived += to_seconds(f.lived_ns);
     at->map_bytes += f.map_bytes;
     if (f.least > 0) at->least = std::min(at->least, f.least);
     at->most = std::max(at->most, f.most);

@@ -123,6 +123,9 @@ struct Family {
   uint64_t made = 0, members_made = 0, members_freed = 0, collectives = 0, bytes = 0, ns = 0;
   int64_t map_bytes = 0;
   int32_t least = 0, most = 0;
+  /// Seconds since the first MPI_Init of the job on that host: when handles were made and freed, first and last; negative: never.
+  double first_made = -1, last_made = -1, first_freed = -1, last_freed = -1;
+  double lived = 0;                           ///< seconds, summed over the handles that were freed
   std::map<uint16_t, Call> by_call;           ///< of collectives, by number of the call
   uint64_t runs[counters::kAlgorithms] = {};  ///< of each algorithm, by all processes
 };
@@ -162,6 +165,8 @@ class Run {
   void sum_up_rank(uint16_t number, int32_t local);
   void add_flows(const ProcessFile& file, int32_t local);
   void add_families(const ProcessFile& file);
+  /// Seconds of a time of this process since the first MPI_Init on its host; negative for 0.
+  double since_start(const ProcessFile& file, uint64_t ns) const;
   void add_remotes(const ProcessFile& file);
   void sum_up_calls();
   void coarsen_matrix();

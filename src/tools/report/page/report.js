@@ -87,10 +87,11 @@ function scale(chart, width, most, words, top = 10, bottom = 220) {
   axis(chart, d3.axisLeft(y).tickSizeInner(LEFT - width).tickPadding(6), ticks, (v) => v ? words(v) : '0', LEFT, 0);
   return y;
 }
-/** Below a chart: ticks that are not cut off at its right end. `x`: a scale whose range is the chart's. */
+/** Below a chart: ticks that are not cut off at its right end, nor lie on what stands left of them. `x`: a scale whose range is the chart's. */
 function below(chart, width, x, words, integers = false, y = 222) {
   const room = 8 + 3.5 * Math.max(...x.domain().map((v) => words(v).length));
-  const ticks = x.ticks(Math.max(Math.floor(width / 120), 2)).filter((v) => x(v) <= width - room && (!integers || Number.isInteger(v)));
+  const ticks = x.ticks(Math.max(Math.floor(width / 120), 2)).filter((v) => x(v) <= width - room && (!integers || Number.isInteger(v))
+    && x(v) - 3.5 * words(v).length >= LEFT - 8);
   axis(chart, d3.axisBottom(x).tickSizeInner(4), ticks, words, 0, y);
 }
 const across = (domain, width) => d3.scaleLinear().domain(domain).range([LEFT, width]);
@@ -357,10 +358,14 @@ class Matrix {
 // ---- Communicators ----
 function showCommunicators() {
   const depth = (i) => { const f = data.families[i]; return f.parent < 0 ? 0 : 1 + depth(f.parent); };
+  const span = (from, to) => from < 0 ? '' : seconds(from) === seconds(to) ? seconds(from) : `${seconds(from)} to ${seconds(to)}`;
   const order = [], add = (parent) => data.families.forEach((f, i) => { if (f.parent === parent && order.length < 500) { order.push(i); add(i); } });
   add(-1);
   table('families', [['made by', (i) => '\u2003'.repeat(depth(i)) + data.families[i].call + (data.families[i].inter ? ' (intercommunicator)' : ''), true],
     ['line', (i) => data.families[i].place, true], ['made', (i) => data.families[i].parent < 0 ? '' : number(data.families[i].made)],
+    ['made at', (i) => span(data.families[i].when[0], data.families[i].when[1])],
+    ['freed at', (i) => span(data.families[i].when[2], data.families[i].when[3])],
+    ['lived on average', (i) => data.families[i].when[4] < 0 ? '' : seconds(data.families[i].when[4])],
     ['handles not freed', (i) => data.families[i].parent < 0 ? '' : `${number(data.families[i].left)} of ${number(data.families[i].handles)}`],
     ['ranks', (i) => data.families[i].least === data.families[i].most ? number(data.families[i].most)
       : `${number(data.families[i].least)}-${number(data.families[i].most)}`],
