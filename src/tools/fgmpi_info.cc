@@ -119,6 +119,14 @@ int show_job(const char* number) {
   return 0;
 }
 
+/// For fgmpi-info -job on another host.
+int show_part(const char* control_port, const char* proxy_id) {
+  std::string text;
+  if (!fgmpi::tools::describe_part(control_port, proxy_id, &text).ok()) return 1;
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -147,6 +155,8 @@ int main(int argc, char** argv) {
       return 1;
     } else if (std::strcmp(option, "-job") == 0) {
       return show_job(i + 1 < argc ? argv[i + 1] : "");
+    } else if (std::strcmp(option, "-job-part") == 0 && i + 2 < argc) {
+      return show_part(argv[i + 1], argv[i + 2]);
     } else if (std::strcmp(option, "-help") == 0 || std::strcmp(option, "-h") == 0) {
       std::fputs(kHelp, stdout);
       return 0;

@@ -14,12 +14,15 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <sstream>
+#include <thread>
 #include <vector>
 
 #include "base/strings.h"
 #include "proclet-sched/debug_table.h"
 #include "tools/foreign_wait.h"
+#include "tools/job_hosts.h"
 #include "tools/report/run.h"
 
 namespace fgmpi::tools {
@@ -33,8 +36,8 @@ std::string proc(pid_t pid, const char* name) {
   return "/proc/" + std::to_string(pid) + "/" + name;
 }
 
-/// The process and all that descend from it.
-std::vector<pid_t> family_of(pid_t pid) {
+/// The process and all that descend from it on this host. *others: proxies on other hosts that these have started.
+std::vector<pid_t> family_of(pid_t pid, std::vector<RemoteProxy>* others) {
   std::multimap<pid_t, pid_t> children;
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", failed)) {
@@ -55,7 +58,10 @@ std::vector<pid_t> family_of(pid_t pid) {
   std::vector<pid_t> all = {pid};
   for (size_t i = 0; i < all.size(); ++i)
     for (auto [at, past] = children.equal_range(all[i]); at != past; ++at)
-      all.push_back(at->second);
+      if (RemoteProxy other; is_remote_proxy(words_of_process(at->second), &other))
+        others->push_back(other);
+      else
+        all.push_back(at->second);
   return all;
 }
 
@@ -200,14 +206,14 @@ bool find_hosted(pid_t pid, Hosted* out, bool* denied) {
          out->table.proclet_bytes == sizeof(sched::Proclet) && out->table.rank_count > 0;
 }
 
-/// "to rank 5", where all processes of the job are known; `first`: their first ranks in order.
-std::string words_of_peer(const pt2pt::Peer& to, const std::vector<uint64_t>& first) {
-  if (to.process < first.size() && to.local != pt2pt::kProcessEndpoint)
-    return format("to rank %llu", static_cast<unsigned long long>(first[to.process] + to.local));
-  return format("to process %u", to.process);
+/// Stands for a peer until all processes of the job are known: "<kPeer>PROCESS.LOCAL<kPeer>".
+constexpr char kPeer = '\1';
+std::string mark_of_peer(const pt2pt::Peer& to) {
+  if (to.local == pt2pt::kProcessEndpoint) return format("to process %u", to.process);
+  return kPeer + std::to_string(to.process) + "." + std::to_string(to.local) + kPeer;
 }
 
-void add_by_memory(const Hosted& process, const std::vector<uint64_t>& first, Groups* groups) {
+void add_by_memory(const Hosted& process, Groups* groups) {
   const Memory memory(process.pid);
   const auto read = [&](uint64_t at, void* out, size_t bytes) {
     return memory.read(at, out, bytes);
@@ -219,8 +225,7 @@ void add_by_memory(const Hosted& process, const std::vector<uint64_t>& first, Gr
   const uint64_t comms_at = find_symbol(process.path, "fgmpi_comm_table");
   if (!comms_at || !memory.read(process.library + comms_at, &comms, sizeof comms))
     comms.version = 0;
-  const ForeignWaits waits(
-      read, [&](const pt2pt::Peer& to) { return words_of_peer(to, first); }, sites, comms);
+  const ForeignWaits waits(read, mark_of_peer, sites, comms);
   for (uint64_t i = 0; i < process.table.rank_count; ++i) {
     alignas(sched::Proclet) char bytes[sizeof(sched::Proclet)];
     const uint64_t at =
@@ -261,33 +266,144 @@ std::string to_lines(const Groups& groups) {
   return text;
 }
 
+// ---- What is known of a job ------------------------------------------------------------------------------------------
+
+/// That of one host, or of several.
+struct JobPart {
+  Groups groups;
+  std::map<int64_t, int64_t> processes;  ///< first rank and number of ranks
+  std::set<std::string> hosts;
+  bool whole = false;  ///< the processes of all hosts are there
+};
+
+/// `alone`: the job has no processes on other hosts.
+void look_here(const std::vector<pid_t>& family, bool alone, JobPart* part, bool* denied) {
+  char host[sizeof(report::Header::host)] = {};
+  gethostname(host, sizeof host - 1);
+  std::string folder;
+  for (pid_t p : family)
+    if (folder.empty()) folder = variable_of(p, "FGMPI_REPORT_DIR");
+  report::Run run;
+  if (!folder.empty()) run.read(folder);
+  part->whole = !run.processes.empty() &&
+                run.processes.size() == static_cast<size_t>(run.processes[0].header().processes);
+  bool counted = false;
+  for (const auto& file : run.processes) {
+    const report::Header& h = file.header();
+    const std::string where(h.host, strnlen(h.host, sizeof h.host));
+    if (!part->whole && !alone && where != host) continue;
+    counted = true;
+    part->hosts.insert(where);
+    part->processes[h.first_rank] = h.ranks;
+    add_by_counters(file, run, &part->groups);
+  }
+  for (size_t i = 0; i < family.size() && !counted; ++i) {
+    Hosted found;
+    if (!find_hosted(family[i], &found, denied)) continue;
+    part->hosts.insert(host);
+    part->processes[static_cast<int64_t>(found.table.first_world_rank)] =
+        static_cast<int64_t>(found.table.rank_count);
+    add_by_memory(found, &part->groups);
+  }
+}
+
+/// Groups with "to rank 5" for each mark, where all processes of the job up to it are known.
+Groups with_peers(const JobPart& part) {
+  std::vector<int64_t> first;
+  int64_t next = 0;
+  for (const auto& [rank, ranks] : part.processes) {
+    if (rank != next) break;
+    first.push_back(rank);
+    next += ranks;
+  }
+  Groups out;
+  for (const auto& [what, ranks] : part.groups) {
+    std::string words = what;
+    for (size_t at; (at = words.find(kPeer)) != words.npos;) {
+      const size_t end = words.find(kPeer, at + 1);
+      if (end == words.npos) break;
+      unsigned process = 0, local = 0;
+      std::sscanf(words.c_str() + at + 1, "%u.%u", &process, &local);
+      words.replace(at, end + 1 - at,
+                    process < first.size()
+                        ? format("to rank %lld", static_cast<long long>(first[process] + local))
+                        : format("to process %u", process));
+    }
+    std::vector<int32_t>& all = out[words];
+    all.insert(all.end(), ranks.begin(), ranks.end());
+  }
+  return out;
+}
+
+/// Without control characters but kPeer.
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' && c != kPeer) c = ' ';
+  return text;
+}
+
+/// What a host answers: a line for it, for each process, and for each group its ranks and words.
+std::string to_answer(const JobPart& part) {
+  std::string text;
+  for (const std::string& host : part.hosts) text += "host " + host + "\n";
+  for (const auto& [first, ranks] : part.processes)
+    text +=
+        format("process %lld %lld\n", static_cast<long long>(first), static_cast<long long>(ranks));
+  for (const auto& [what, ranks] : part.groups) {
+    text += "ranks ";
+    for (int32_t rank : ranks) text += std::to_string(rank) + ",";
+    text += " " + one_line(what) + "\n";
+  }
+  return text;
+}
+
+/// Adds an answer; false where it has nothing of a job.
+bool add_answer(const std::string& answer, JobPart* part) {
+  std::istringstream in(answer);
+  bool any = false;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string kind, list;
+    int64_t first = 0, ranks = 0;
+    words >> kind;
+    if (kind == "host" && words >> list) part->hosts.insert(list);
+    if (kind == "process" && words >> first >> ranks) part->processes[first] = ranks, any = true;
+    if (kind != "ranks" || !(words >> list) || words.get() != ' ') continue;
+    std::string what;
+    std::getline(words, what);
+    what = one_line(what);
+    std::istringstream numbers(list);
+    for (std::string number; std::getline(numbers, number, ',');)
+      if (const auto rank = parse_int(number); rank && *rank >= 0 && *rank <= INT32_MAX)
+        part->groups[what].push_back(static_cast<int32_t>(*rank));
+  }
+  return any;
+}
+
 }  // namespace
 
 Status describe_job(pid_t pid, std::string* out) {
   if (access(proc(pid, "stat").c_str(), F_OK) != 0)
     return error(MPI_ERR_ARG, "%d: there is no such process on this host", static_cast<int>(pid));
-  Groups groups;
-  report::Run run;
-  std::string folder;
-  size_t processes = 0;
+  JobPart all;
+  std::vector<RemoteProxy> others;
   bool denied = false;
-  const std::vector<pid_t> family = family_of(pid);
-  for (pid_t p : family)
-    if (folder.empty()) folder = variable_of(p, "FGMPI_REPORT_DIR");
-  if (!folder.empty()) run.read(folder);
-  for (const auto& file : run.processes) add_by_counters(file, run, &groups);
-  processes = run.processes.size();
-  std::vector<Hosted> hosted;
-  for (size_t i = 0; i < family.size() && run.processes.empty(); ++i)
-    if (Hosted found; find_hosted(family[i], &found, &denied)) hosted.push_back(found);
-  std::vector<uint64_t> first;
-  for (const Hosted& process : hosted) first.push_back(process.table.first_world_rank);
-  std::sort(first.begin(), first.end());
-  if (!first.empty() && first.front() != 0)
-    first.clear();  // others are on other hosts, or were not asked for
-  for (const Hosted& process : hosted) add_by_memory(process, first, &groups);
-  processes += hosted.size();
-  if (processes == 0)
+  look_here(family_of(pid, &others), others.empty(), &all, &denied);
+  std::vector<std::string> answers(others.size()), faults(others.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < others.size() && !all.whole; ++i)
+    threads.emplace_back([&, i] { answers[i] = ask(others[i], &faults[i]); });
+  for (std::thread& thread : threads) thread.join();
+  std::string not_seen;
+  for (size_t i = 0; i < threads.size(); ++i) {
+    if (add_answer(answers[i], &all)) continue;
+    std::string starter;
+    for (const std::string& word : others[i].starter) starter += " " + word;
+    not_seen += "not seen: ranks on another host, started by" + starter + " (" +
+                (faults[i].empty() ? "it has answered nothing" : faults[i]) +
+                "): use fgmpi-info -job there\n";
+  }
+  if (all.processes.empty() && not_seen.empty())
     return error(MPI_ERR_ARG,
                  denied
                      ? "%d: the memory of its processes may not be read; allowed is that for root, "
@@ -295,8 +411,24 @@ Status describe_job(pid_t pid, std::string* out) {
                      : "%d: allowed is mpiexec, or a process, of a job that runs on this host",
                  static_cast<int>(pid));
   size_t ranks = 0;
-  for (const auto& group : groups) ranks += group.second.size();
-  *out = format("%zu ranks in %zu processes on this host\n", ranks, processes) + to_lines(groups);
+  for (const auto& group : all.groups) ranks += group.second.size();
+  *out = format("%zu ranks in %zu processes ", ranks, all.processes.size()) +
+         (all.hosts.size() > 1 ? format("on %zu hosts\n", all.hosts.size())
+          : others.empty()     ? std::string("on this host\n")
+                           : "on host " + (all.hosts.empty() ? "?" : *all.hosts.begin()) + "\n") +
+         to_lines(with_peers(all)) + not_seen;
+  return {};
+}
+
+Status describe_part(const std::string& control_port, const std::string& proxy_id,
+                     std::string* out) {
+  const pid_t proxy = find_proxy(control_port, proxy_id);
+  if (proxy == 0) return error(MPI_ERR_ARG, "%s: there is no such proxy", control_port.c_str());
+  JobPart part;
+  std::vector<RemoteProxy> others;
+  bool denied = false;
+  look_here(family_of(proxy, &others), false, &part, &denied);
+  *out = to_answer(part);
   return {};
 }
 

@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
   } else if (rank == 2) {
     MPI_Ssend(&value, 1, MPI_INT, 3, 9, MPI_COMM_WORLD);
-  } else {
+  } else if (rank == 3) {
     printf("waits\n");
     fflush(stdout);
     while (access(argv[1], F_OK) != 0) usleep(1000);
