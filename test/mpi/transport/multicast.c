@@ -1,6 +1,7 @@
 /* Broadcasts by IP multicast: from every root, of every size, on communicators that share processes and on ones that do
  * not; several at once; those that members enter late. How often the process has multicast is counted.
- *   multicast [ROUNDS [used|unused]]      used: the broadcasts must have gone by multicast, unused: none may
+ *   multicast [ROUNDS[s] [used|unused|moved]]   ROUNDSs: for so many seconds; used: the broadcasts must have gone by multicast,
+ *                                               unused: none may, moved: a group must have changed its address
  * Without the word: used where FGMPI_COLL_BCAST says so. */
 #include <fgmpi.h>
 #include <string.h>
@@ -88,34 +89,75 @@ static void others(int round) {
   OK(MPI_Comm_free(&half));
 }
 
+static MPI_T_pvar_session session;
+/* A counter of this process, from now on. */
+static MPI_T_pvar_handle open_counter(const char* name) {
+  MPI_T_pvar_handle handle;
+  int provided, index, count;
+  OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+  OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
+  OK(MPI_T_pvar_session_create(&session));
+  OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
+  return handle;
+}
+/* What it has counted; closes it. */
+static unsigned long long close_counter(MPI_T_pvar_handle handle) {
+  unsigned long long value;
+  OK(MPI_T_pvar_read(session, handle, &value));
+  OK(MPI_T_pvar_handle_free(session, &handle));
+  OK(MPI_T_pvar_session_free(&session));
+  OK(MPI_T_finalize());
+  return value;
+}
+
+/* Whether there is to be another round: rank 0 has the clock. */
+static int goes_on(int round, const char* rounds, double started) {
+  const int n = atoi(rounds);
+  if (rounds[strspn(rounds, "0123456789")] != 's') return round < n;
+  int on = MPI_Wtime() - started < n;
+  OK(MPI_Bcast(&on, 1, MPI_INT, 0, MPI_COMM_WORLD));
+  return on;
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
-  const int rounds = argc > 1 ? atoi(argv[1]) : 1;
+  const char* rounds = argc > 1 ? argv[1] : "1";
+  const double started = MPI_Wtime();
+  const MPI_T_pvar_handle moves = open_counter("multicast_moves");
   const char* forced = getenv("FGMPI_COLL_BCAST");
   int processes, rank, first;
   OK(MPIX_Get_n_size(&processes));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPIX_Get_collocated_startrank(&first));
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; goes_on(round, rounds, started); ++round) {
     one_by_one(MPI_COMM_WORLD, round);
     at_once(MPI_COMM_WORLD, round);
     late(MPI_COMM_WORLD, round);
     others(round);
+    if (rank == 0 && round == 0) {
+      puts("ready");
+      fflush(stdout);
+    }
   }
   MPIX_Stats_values values;
   OK(MPIX_Stats(&values));
-  long mine[3] = {0, 0, 0}, sums[3];
+  const long moved = (long)close_counter(moves);
+  long mine[4] = {0, 0, 0, 0}, sums[4];
   if (rank == first) {
     mine[0] = (long)values.multicast_transfers;
     mine[1] = (long)values.multicast_repairs;
     mine[2] = (long)values.multicast_dropped;
+    mine[3] = moved;
   }
-  OK(MPI_Reduce(mine, sums, 3, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD));
+  OK(MPI_Reduce(mine, sums, 4, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD));
   if (rank == 0) {
     const int is_forced = forced && strcmp(forced, "multicast") == 0 && processes > 1;
-    if (argc > 2 ? strcmp(argv[2], "used") == 0 : is_forced) CHECK(sums[0] > 0);
-    if (argc > 2 && strcmp(argv[2], "unused") == 0) CHECK(sums[0] == 0);
-    printf("%ld transfers, %ld repairs, %ld dropped\n", sums[0], sums[1], sums[2]);
+    const char* expected = argc > 2 ? argv[2] : is_forced ? "used" : "";
+    if (strcmp(expected, "used") == 0) CHECK(sums[0] > 0);
+    if (strcmp(expected, "unused") == 0) CHECK(sums[0] == 0);
+    if (strcmp(expected, "moved") == 0) CHECK(sums[3] > 0);
+    printf("%ld transfers, %ld repairs, %ld dropped, %ld moves\n", sums[0], sums[1], sums[2],
+           sums[3]);
   }
   return finish();
 }
