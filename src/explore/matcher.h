@@ -187,6 +187,7 @@ class Matcher final : public pt2pt::Decider {
   struct Seen {
     pt2pt::MemoryAccess access;
     std::vector<char> bytes;
+    bool changed = false;  ///< memory, the last time
     uint64_t version = 0;  ///< of a lock: the memory's
   };
   /// A rank's accesses one after the other; a loop of them repeats itself.

@@ -6,8 +6,8 @@
 //
 // A loop that reads until another rank has written (a spin lock of MPI_Compare_and_swap, MPI_Get and MPI_Win_flush) would go
 // on for ever in an execution in which it always comes first. A run is what a rank accesses from one deed (a message, a
-// collective) to the next. An access that the run has had already, to memory that holds what it held then, finds the same
-// once more. It comes last of all choices, and then stands for all that the loop makes until something changes; where nothing
+// collective) to the next. An access that the run has had already (the same call with the same operands), that changed
+// nothing then, to memory that holds what it held then, finds the same once more. It comes last of all choices, and then stands for all that the loop makes until something changes; where nothing
 // else can happen it is no event.
 #include <algorithm>
 #include <cstring>
@@ -27,7 +27,7 @@ constexpr int64_t kMostCompared = 4096;  ///< bytes; a loop that reads more is n
 
 bool is_same(const MemoryAccess& a, const MemoryAccess& b) {
   return a.use == b.use && a.detail == b.detail && a.window == b.window && a.target == b.target &&
-         a.offset == b.offset && a.bytes == b.bytes;
+         a.offset == b.offset && a.bytes == b.bytes && a.deed == b.deed;
 }
 
 bool is_comparable(const MemoryAccess& a) { return a.memory && a.bytes <= kMostCompared; }
@@ -117,7 +117,7 @@ bool Matcher::is_repeated(const Box& box, const MemoryAccess& access) const {
   if (box.run.deeds != box.deeds) return false;
   const Seen* seen = seen_before(box.run, access);
   if (!seen) return false;
-  if (access.use != MemoryAccess::kLock) return holds(access, seen->bytes);
+  if (access.use != MemoryAccess::kLock) return !seen->changed && holds(access, seen->bytes);
   const auto memory = memories_.find({access.window, access.target});
   return memory != memories_.end() && memory->second.version == seen->version;
 }
@@ -149,8 +149,8 @@ void Matcher::end_access(Box* box) {
   const MemoryAccess& access = seen.access;
   if (access.use != MemoryAccess::kLock) seen.bytes = bytes_of(access);
   const bool may_change = access.use == MemoryAccess::kWrite || access.use == MemoryAccess::kFold;
-  if (may_change && (!is_comparable(access) || seen.bytes != run.before))
-    ++memory_of(access).version;
+  seen.changed = may_change && (!is_comparable(access) || seen.bytes != run.before);
+  if (seen.changed) ++memory_of(access).version;
 }
 
 // ---- What is possible, and happens --------------------------------------------------------------

@@ -48,6 +48,7 @@ struct MemoryAccess {
   int32_t target = 0;             ///< whose memory it is
   int64_t offset = 0, bytes = 0;  ///< there
   const char* memory = nullptr;   ///< the same in this process; of a lock nullptr
+  uint64_t deed = 0;  ///< its call, operation and operands: those with the same number do the same
 };
 
 class Decider {

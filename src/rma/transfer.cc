@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/hash.h"
 #include "base/strings.h"
 #include "host/basic_type.h"
 #include "pt2pt/decider.h"
@@ -74,15 +75,28 @@ Status locate(const Win* win, const Reach& reach, const Operation& what, const S
 
 using pt2pt::MemoryAccess;
 
+/// Goes on from `deed` with an operand: its memory, gaps and all. Of long ones nobody compares what they do.
+uint64_t with_operand(uint64_t deed, const void* address, const Side& side) {
+  constexpr int64_t kMostCompared = 4096;
+  const int64_t rest = side.type.extent() * (side.count - 1);
+  const int64_t bytes = side.type.true_extent() + std::abs(rest);
+  if (!address || side.bytes == 0 || bytes > kMostCompared) return deed;
+  const char* first =
+      static_cast<const char*>(address) + side.type.true_lb() + std::min<int64_t>(rest, 0);
+  return hash_text({first, static_cast<size_t>(bytes)}, deed);
+}
+
 /// Parks until whoever decides says that it is this operation's turn. `side`: the target's. May switch.
 [[gnu::cold, gnu::noinline]] void await_turn(const Win* win, const Reach& reach, int32_t rank,
                                              const char* call, const Side& side, int64_t offset,
-                                             MemoryAccess::Use use, uint32_t detail = 0) {
+                                             MemoryAccess::Use use, uint64_t deed,
+                                             uint32_t detail = 0) {
   if (side.bytes == 0) return;
   const int64_t rest = side.type.extent() * (side.count - 1);
   MemoryAccess access;
   access.use = use;
   access.detail = detail;
+  access.deed = hash_text(call, deed);
   access.window = win->shared->id.bits;
   access.target = rank;
   access.offset = offset + side.type.true_lb() + std::min<int64_t>(rest, 0);
@@ -287,7 +301,8 @@ Status transfer(Win* win, const Operation& what, bool putting) {
   }
   if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) {
     await_turn(win, *t.reach, what.rank, what.call, t.theirs, t.offset,
-               putting ? MemoryAccess::kWrite : MemoryAccess::kRead);
+               putting ? MemoryAccess::kWrite : MemoryAccess::kRead,
+               putting ? with_operand(0, what.origin.address, t.mine) : 0);
     FGMPI_TRY(target(win, what.rank, what.call, &t.reach));
   }
   if (t.mine.bytes == 0) return finish_at_once(what);
@@ -532,7 +547,9 @@ Status accumulate(Win* win, const Operation& what, bool fetch) {
   if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) {
     uint32_t detail = 0;
     const MemoryAccess::Use use = use_of(a, &detail);
-    await_turn(win, *a.reach, what.rank, what.call, a.theirs, a.offset, use, detail);
+    const auto op = static_cast<uint64_t>(a.folding.op);
+    await_turn(win, *a.reach, what.rank, what.call, a.theirs, a.offset, use,
+               a.sends ? with_operand(op, what.origin.address, a.origin) : op, detail);
     FGMPI_TRY(target(win, what.rank, what.call, &a.reach));
   }
   if (a.bytes == 0) return finish_at_once(what);
@@ -566,7 +583,8 @@ Status compare_and_swap(Win* win, const void* origin, const void* compare, void*
     FGMPI_TRY(target(win, rank, what.call, &reach));
   }
   if (__builtin_expect(pt2pt::g_decider != nullptr, 0)) {
-    await_turn(win, *reach, rank, what.call, theirs, offset, MemoryAccess::kWrite);
+    await_turn(win, *reach, rank, what.call, theirs, offset, MemoryAccess::kWrite,
+               with_operand(with_operand(0, origin, theirs), compare, theirs));
     FGMPI_TRY(target(win, rank, what.call, &reach));
   }
   Part& part = *reach->part;

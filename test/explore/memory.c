@@ -31,6 +31,35 @@ static void tickets(void) {
   MPI_Win_unlock_all(window);
 }
 
+/* Each takes two numbers: the same call twice is no loop that repeats itself, as it changes what it finds. Of N ranks
+   (2N)! / 2^N orders. */
+static void two_tickets(void) {
+  int first, second;
+  make(1);
+  MPI_Win_lock_all(0, window);
+  first = fetch_and_add(0);
+  second = fetch_and_add(0);
+  printf("rank %d: %d %d\n", me, first, second);
+  MPI_Win_unlock_all(window);
+}
+
+/* Rank 0 writes 1, then 2, and rank 1 looks: before, between or behind. 3 outputs. */
+static void two_puts(void) {
+  int value = 0;
+  make(1);
+  MPI_Win_lock_all(0, window);
+  for (int i = 1; me == 0 && i <= 2; ++i) {
+    MPI_Put(&i, 1, MPI_INT, 0, 0, 1, MPI_INT, window);
+    MPI_Win_flush(0, window);
+  }
+  if (me == 1) {
+    MPI_Get(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, window);
+    MPI_Win_flush(0, window);
+    printf("%d\n", value);
+  }
+  MPI_Win_unlock_all(window);
+}
+
 /* Additions of integers, each to its own element and all to one: nobody sees their order. 1. */
 static void sums(void) {
   make(all + 1);
@@ -135,7 +164,9 @@ static void two_looks(void) {
   MPI_Win_unlock_all(window);
 }
 
-/* A spin lock of compare-and-swaps around an update: N! orders of who has it, one output. */
+/* A spin lock of compare-and-swaps around an update: one output. Of two ranks, the second fails first or not: 4. Of three, the
+   second fails while the first has it, or not; the third does neither, or fails first while the first or while the second has
+   it; where both fail while the first has it, either may be earlier: 3! * (3 + 4) = 42. */
 static void spin_lock(void) {
   int zero = 0, old, value;
   make(2);
@@ -240,6 +271,8 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)(void);
   } programs[] = {{"tickets", tickets},
+                  {"two_tickets", two_tickets},
+                  {"two_puts", two_puts},
                   {"sums", sums},
                   {"set", set},
                   {"set_later", set_later},
