@@ -7,18 +7,46 @@
 namespace fgmpi::explore {
 namespace {
 
-constexpr unsigned kColumn = 110, kRow = 30, kLeft = 60, kTop = 50;
+constexpr unsigned kRow = 30, kLeft = 60, kHead = 28;
+/// Columns share kAll pixels between these bounds; below kWords there is room for a rank's number only.
+constexpr unsigned kAll = 1500, kNarrowest = 40, kWidest = 110, kWords = 60;
 /// Steps in front of these are left out: what matters is at the end or forced.
 constexpr size_t kMostSteps = 2000;
 
+// Colours are those of the reader's scheme. The names of ranks stay on top while the steps below them are scrolled; a long title
+// is cut, its whole text shown by a pointer that rests on it.
 constexpr const char* kStyle =
-    "body{font:14px sans-serif;margin:1.5em}svg{font:12px "
-    "sans-serif}pre{background:#f4f4f4;padding:.7em}"
-    ".rank{stroke:#bbb}.one{stroke:#999;fill:#666}.choice{stroke:#1a5fb4;fill:#1a5fb4}"
-    ".forced{stroke:#c01c28;fill:#c01c28;stroke-width:2}text{stroke:none}.key "
-    "span{margin-right:1.5em}";
+    ":root{color-scheme:light "
+    "dark;--back:#fff;--ink:#222;--box:#f4f4f4;--line:#bbb;--one:#666;--choice:#1a5fb4;--forced:#"
+    "c01c28}"
+    "@media(prefers-color-scheme:dark){:root{--back:#1b1b1d;--ink:#ddd;--box:#2a2a2d;--line:#555;"
+    "--one:#aaa;--choice:#78aeed;--forced:#ff7b7b}}"
+    "body{font:14px sans-serif;margin:1.5em;background:var(--back);color:var(--ink)}"
+    "h1{font-size:1.5em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}"
+    "pre{background:var(--box);padding:.7em;white-space:pre-wrap;overflow-wrap:anywhere}"
+    ".steps{overflow:auto;max-height:90vh}svg{font:12px sans-serif;display:block}"
+    ".ranks{position:sticky;top:0;background:var(--back);border-bottom:1px solid var(--line)}"
+    ".rank{stroke:var(--line)}text{stroke:none;fill:var(--ink)}"
+    ".one{stroke:var(--one);fill:var(--one)}.choice{stroke:var(--choice);fill:var(--choice)}"
+    ".forced{stroke:var(--forced);fill:var(--forced);stroke-width:2}"
+    "g text{fill:inherit;stroke:var(--back);stroke-width:3;paint-order:stroke}"
+    ".key span{margin-right:1.5em}.key .one{color:var(--one)}.key .choice{color:var(--choice)}"
+    ".key .forced{color:var(--forced)}";
 
-unsigned x_of(uint32_t rank) { return kLeft + rank * kColumn; }
+/// Where the columns of ranks are.
+class Columns {
+ public:
+  explicit Columns(uint32_t count)
+      : count_(count), wide_(std::clamp(kAll / std::max(count, 1u), kNarrowest, kWidest)) {}
+  unsigned at(uint32_t rank) const { return kLeft + rank * wide_; }
+  unsigned end() const { return at(count_) + 160; }
+  std::string name_before() const { return wide_ < kWords ? "" : "rank "; }
+  uint32_t count() const { return count_; }
+
+ private:
+  uint32_t count_;
+  unsigned wide_;
+};
 
 const char* class_of(const Step& s) {
   if (s.forced) return "forced";
@@ -67,9 +95,9 @@ std::string title_of(const Step& s) {
   return "<title>" + html_escaped(words) + "</title>";
 }
 
-std::string arrow(const Step& s, unsigned y) {
-  const unsigned to = x_of(s.choice.rank);
-  const auto from = x_of(static_cast<uint32_t>(s.sender));
+std::string arrow(const Columns& columns, const Step& s, unsigned y) {
+  const unsigned to = columns.at(s.choice.rank);
+  const unsigned from = columns.at(static_cast<uint32_t>(s.sender));
   const char* kind = class_of(s);
   std::string out = format("<g class=\"%s\">", kind) + title_of(s);
   if (from == to) {
@@ -84,8 +112,8 @@ std::string arrow(const Step& s, unsigned y) {
                       y - 10, html_escaped(words_of_step(s)).c_str());
 }
 
-std::string mark(const Step& s, unsigned y) {
-  const unsigned x = x_of(s.choice.rank);
+std::string mark(const Columns& columns, const Step& s, unsigned y) {
+  const unsigned x = columns.at(s.choice.rank);
   return format("<g class=\"%s\">", class_of(s)) + title_of(s) +
          format("<circle cx=\"%u\" cy=\"%u\" r=\"4\"/><text x=\"%u\" y=\"%u\">%s</text></g>\n", x,
                 y, x + 8, y + 4, html_escaped(words_of_step(s)).c_str());
@@ -105,21 +133,26 @@ std::string markers() {
 }
 
 std::string drawing(uint32_t ranks, const std::vector<Step>& steps, size_t first) {
-  uint32_t columns = ranks;
-  for (const Step& s : steps) columns = std::max(columns, s.choice.rank + 1);
+  uint32_t count = ranks;
+  for (const Step& s : steps)
+    count = std::max({count, s.choice.rank + 1, static_cast<uint32_t>(s.sender + 1)});
+  const Columns columns(count);
   const unsigned rows = static_cast<unsigned>(steps.size() - first);
-  const unsigned height = kTop + (rows + 1) * kRow, width = x_of(columns) + 160;
+  const unsigned height = (rows + 1) * kRow, width = columns.end();
+  std::string names = format("<svg class=\"ranks\" width=\"%u\" height=\"%u\">\n", width, kHead);
   std::string out = format("<svg width=\"%u\" height=\"%u\">\n", width, height) + markers();
-  for (uint32_t r = 0; r < columns; ++r)
-    out += format(
-        "<text x=\"%u\" y=\"20\" text-anchor=\"middle\">rank %u</text><line class=\"rank\" "
-        "x1=\"%u\" "
-        "y1=\"28\" x2=\"%u\" y2=\"%u\"/>\n",
-        x_of(r), r, x_of(r), x_of(r), height - 10);
-  unsigned y = kTop + kRow / 2;
+  for (uint32_t r = 0; r < count; ++r) {
+    const std::string name = columns.name_before() + std::to_string(r);
+    names +=
+        format("<text x=\"%u\" y=\"18\" text-anchor=\"middle\">%s<title>rank %u</title></text>\n",
+               columns.at(r), name.c_str(), r);
+    out += format("<line class=\"rank\" x1=\"%u\" y1=\"0\" x2=\"%u\" y2=\"%u\"/>\n", columns.at(r),
+                  columns.at(r), height);
+  }
+  unsigned y = kRow;
   for (size_t i = first; i < steps.size(); ++i, y += kRow)
-    out += steps[i].sender >= 0 ? arrow(steps[i], y) : mark(steps[i], y);
-  return out + "</svg>\n";
+    out += steps[i].sender >= 0 ? arrow(columns, steps[i], y) : mark(columns, steps[i], y);
+  return "<div class=\"steps\">\n" + names + "</svg>\n" + out + "</svg>\n</div>\n";
 }
 
 }  // namespace
@@ -127,13 +160,13 @@ std::string drawing(uint32_t ranks, const std::vector<Step>& steps, size_t first
 std::string picture_of(uint32_t ranks, const std::vector<Step>& steps, const std::string& title,
                        const std::string& text) {
   const size_t first = steps.size() - std::min(steps.size(), kMostSteps);
-  std::string out =
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
-      html_escaped(title) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" +
-      html_escaped(title) + "</h1>\n<pre>" + html_escaped(text) +
-      "</pre>\n<p class=\"key\"><span style=\"color:#c01c28\">forced by the witness</span>"
-      "<span style=\"color:#1a5fb4\">one of several possible</span>"
-      "<span style=\"color:#666\">the only one possible</span></p>\n";
+  std::string out = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
+                    html_escaped(title) + "</title><style>" + kStyle +
+                    "</style></head><body>\n<h1 title=\"" + html_escaped(title) + "\">" +
+                    html_escaped(title) + "</h1>\n<pre>" + html_escaped(text) +
+                    "</pre>\n<p class=\"key\"><span class=\"forced\">forced by the witness</span>"
+                    "<span class=\"choice\">one of several possible</span>"
+                    "<span class=\"one\">the only one possible</span></p>\n";
   if (first > 0) out += format("<p>%zu steps before these are left out.</p>\n", first);
   return out + drawing(ranks, steps, first) + "</body></html>\n";
 }
