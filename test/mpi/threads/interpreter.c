@@ -49,12 +49,12 @@ static void let_go(void) {
 }
 
 /* A call of MPI as the interpreter makes it. */
-#define CALL(call)                 \
-  do {                             \
-    let_go();                      \
-    const int code_ = (call);      \
-    take();                        \
-    CHECK(code_ == MPI_SUCCESS);   \
+#define CALL(call)               \
+  do {                           \
+    let_go();                    \
+    const int code_ = (call);    \
+    take();                      \
+    CHECK(code_ == MPI_SUCCESS); \
   } while (0)
 
 static int rank, size;
