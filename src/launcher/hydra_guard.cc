@@ -1,5 +1,5 @@
 // A library that mpiexec loads into mpiexec.hydra (LD_PRELOAD). It interposes a few functions of the C library to mend
-// nine faults of hydra:
+// ten faults of hydra:
 //
 // 1. Standard input that arrives, or ends (< /dev/null), at the moment when the program ends. Hydra passes it on to a
 //    proxy that may have ended already, and then dies of SIGPIPE or ends with "callback returned error status" from its
@@ -22,14 +22,15 @@
 //    hosts by a command in front of theirs. And a host that can no longer be reached does not end the job, as under 2: its
 //    connection is as if nothing came, and when all other proxies have ended, mpiexec ends. And an answer to a process that
 //    has ended meanwhile does not end its proxy. A process that ends before it has come to the launcher's interface sends
-//    the signal to the others, too. And where the proxy has forgotten a process's status, mpiexec.hydra is told it all the
-//    same. And the signal goes only to those that have a handler of it, and not to process 1, which the proxy means by a
+//    the signal to the others, too. And the signal goes only to those that have a handler of it, and not to process 1, which the proxy means by a
 //    process that has ended.
 // 7. A connection to its port by anything but a proxy, which ends or stops the job (hydra_newcomers.h).
 // 8. That port stays open in the programs that it starts, also when hydra itself has been killed.
 // 9. The status of a job in which one process ended badly: hydra's is the bitwise or of all processes' statuses, also of those
 //    that a proxy has ended for the first one's sake, where these ended before the proxy asked for the last time (6 or 15 for
 //    one that aborted). Proxies on this host are told 0 of these (hydra_ends.h).
+// 10. The status of a process whose end the proxy learns before it reads the end of that one's connection: it forgets the
+//    status, and the job's is 1. mpiexec.hydra is told the status all the same.
 //
 // Thread rule: as the functions that are interposed. Programs that hydra starts do not load this library: it removes itself
 // from the environment before hydra reads that. A hydra that is linked statically runs without it.
@@ -405,6 +406,12 @@ int poll_and_notify(int (*real)(pollfd*, nfds_t, int), pollfd* fds, nfds_t count
 std::vector<int>* g_statuses = nullptr;
 size_t g_ended = 0;
 
+void note_status(int status) {
+  ++g_ended;
+  if (!g_statuses) g_statuses = new std::vector<int>;
+  if (status != 0) g_statuses->push_back(status);
+}
+
 /// Where the proxy reads the end of a process's connection after it was told the status, it keeps 1 instead, and after the loss
 /// of another process sometimes 0. The last thing that it says to mpiexec.hydra is what it has kept: a number for each process.
 /// REQUIRES: g_statuses.
@@ -479,6 +486,7 @@ __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int
   const pid_t ended = real(pid, status, options);
   if (g_proxy && !g_survives && ended > 0 && status) *status = ends().status(ended, *status);
   if (g_proxy && ended > 0 && status) tell_report(*status);
+  if (g_proxy && !g_survives && ended > 0 && status) note_status(*status);
   if (!g_survives || g_active || !status) return ended;
   if (ended <= 0) return notify_children(), ended;
   if (*status != 0) {
@@ -487,9 +495,7 @@ __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int
   }
   notify_children();
   if (WIFSIGNALED(*status)) *status = (128 + WTERMSIG(*status)) << 8;
-  ++g_ended;
-  if (!g_statuses) g_statuses = new std::vector<int>;
-  if (*status != 0) g_statuses->push_back(*status);
+  note_status(*status);
   return ended;
 }
 
@@ -531,9 +537,10 @@ __attribute__((visibility("default"))) int socketpair(int domain, int type, int 
 
 __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, size_t count) {
   if (g_active && fd == STDERR_FILENO) return write_output(fd, bytes, count);
-  if (!g_active && g_survives) {
+  if (g_proxy) {
     const std::vector<int> mended = g_statuses ? mended_statuses(bytes, count) : std::vector<int>();
-    return write_to_process(fd, mended.empty() ? bytes : mended.data(), count);
+    if (!mended.empty()) bytes = mended.data();
+    return g_survives ? write_to_process(fd, bytes, count) : syscall(SYS_write, fd, bytes, count);
   }
   if (!g_active || (fd >= 0 && fd <= STDERR_FILENO)) return syscall(SYS_write, fd, bytes, count);
   if (fd < 0)

@@ -173,7 +173,7 @@ def one_status():
     """The status of a job is that of the process that ended badly, however busy the machine is."""
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     try:
-        for how, status, runs in [("crash", 6, 30), ("exit", 3, 10), ("killed", 9, 10)]:
+        for how, status, runs in [("crash", 6, 30), ("exit", 3, 10), ("killed", 9, 10), ("exit9", 9, 30)]:
             for i in range(runs):
                 run("-summary", "-n", str(2 + i % 3), "-nfg", "2", f"{FOLDER}/stencil", "10", "8", how, status=status)
     finally:
