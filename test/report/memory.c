@@ -20,8 +20,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 0; i < 4; ++i) {
-    if (rank == 1) memset(data + (i << 20), 1, 1 << 20);
     usleep(50000);
+    if (rank == 1) memset(data + (i << 20), 1, 1 << 20);
   }
   if (rank == 2) go_deep(10);
   MPI_Barrier(MPI_COMM_WORLD);

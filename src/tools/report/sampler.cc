@@ -67,6 +67,8 @@ class Sampler {
     last_ = now_ns();
     look_at_process(last_);
     h_->rss_first = h_->rss;
+    look_at_memory(true);
+    std::memcpy(memory_before_, rank_memory_, sizeof memory_before_);
     last_of_slice_.assign(static_cast<size_t>(slices_), static_cast<uint64_t>(last_));
     ready_of_slice_.resize(static_cast<size_t>(slices_));
     parked_of_slice_.resize(static_cast<size_t>(slices_));
@@ -410,9 +412,11 @@ class Sampler {
       columns_[c] = now;
       for (uint32_t row = 0; row < h_->rows; ++row)
         rows_[row * kColumns + c] = static_cast<uint8_t>(doing_[row]);
+      // Memory was as the look before saw it until now.
       for (uint32_t row = 0; row < h_->memory_rows; ++row)
-        memory_[row * kColumns + c] = rank_memory_[row];
+        memory_[row * kColumns + c] = c < column ? memory_before_[row] : rank_memory_[row];
     }
+    std::memcpy(memory_before_, rank_memory_, sizeof memory_before_);
     if (column >= h_->columns) std::memset(shares_, 0, sizeof shares_);
     h_->columns = std::max(h_->columns, column + 1);
   }
@@ -444,7 +448,7 @@ class Sampler {
   uint32_t* memory_;
   int64_t last_ = 0, process_seen_ = 0;
   int statm_ = -1, pagemap_ = -1;
-  uint32_t rank_memory_[kMemoryRowsInAll] = {};
+  uint32_t rank_memory_[kMemoryRowsInAll] = {}, memory_before_[kMemoryRowsInAll] = {};
   int32_t next_memory_ = 0;
   uint64_t chance_ = 1;
   Doing doing_[kRowsInAll] = {};
