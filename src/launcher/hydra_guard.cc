@@ -484,9 +484,11 @@ __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int t
 __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int options) {
   static auto* real = reinterpret_cast<pid_t (*)(pid_t, int*, int)>(dlsym(RTLD_NEXT, "waitpid"));
   const pid_t ended = real(pid, status, options);
-  if (g_proxy && !g_survives && ended > 0 && status) *status = ends().status(ended, *status);
-  if (g_proxy && ended > 0 && status) tell_report(*status);
-  if (g_proxy && !g_survives && ended > 0 && status) note_status(*status);
+  if (g_proxy && ended > 0 && status) {
+    if (!g_survives) *status = ends().status(ended, *status);
+    tell_report(*status);
+    if (!g_survives) note_status(*status);
+  }
   if (!g_survives || g_active || !status) return ended;
   if (ended <= 0) return notify_children(), ended;
   if (*status != 0) {
