@@ -292,7 +292,7 @@ std::optional<Seen> finding_of(Rank* rank, const Access& a) {
   const OwnedMemory::Owner owner = owned.find(a);
   if (!owner.operation || !is_in_program(rank) || getpid() != g_process.pid) return {};
   owner.operation->touched = true;
-  const uint64_t key = mix(reinterpret_cast<uintptr_t>(a.place), owner.operation->call.site);
+  const uint64_t key = mix(reinterpret_cast<uintptr_t>(a.place), owner.operation->call->site);
   if (!owned.reported.insert(mix(key, a.writes)).second) return {};
   return Seen{rank, a, owner.region->writes, owner.operation->call};
 }

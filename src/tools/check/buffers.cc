@@ -47,7 +47,8 @@ bool overlap(const Region& a, const Region& b) {
 }
 
 /// A checksum that the compiler turns into vector code: of each of 16 lanes a rotating sum.
-uint64_t sum_of_bytes(const char* at, size_t bytes, uint64_t seed) {
+[[gnu::target_clones("avx512f", "avx2", "default")]] [[gnu::optimize("O3")]] uint64_t sum_of_bytes(
+    const char* at, size_t bytes, uint64_t seed) {
   constexpr size_t kLanes = 16, kStep = kLanes * sizeof(uint32_t);
   uint32_t lanes[kLanes] = {};
   size_t i = 0;
@@ -248,7 +249,12 @@ void look_at_buffers(Call* call) {
   // Only requests need the regions later: other calls share the memory of a list.
   static std::vector<Region> shared;
   const bool borrows = info.starts == Starts::kBlocking && !g_process.threads;
-  if (borrows) call->regions.swap(shared);
+  if (borrows) {
+    call->regions.swap(shared);
+  } else if (!rank->spare_requests.empty()) {  // memory of the request that is made next
+    call->regions.swap(rank->spare_requests.back().mapped().regions);
+    call->regions.clear();
+  }
   for (unsigned set = info.sets.buffers; set; set &= set - 1) {
     const int i = __builtin_ctz(set);
     add_region(call, info.parameters[i], call->at(i), own);

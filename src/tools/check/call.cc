@@ -59,13 +59,18 @@ void Call::begin(Calls id, const void* place, const int64_t* words) {
     arguments = (arguments ^ static_cast<uint64_t>(words[i])) * kGoldenRatio + 1;
   Remembered& r = rank_->remembered[(arguments ^ arguments >> 32) % std::size(rank_->remembered)];
   remembered_ = &r;
-  record_ = &r.record;
   // 64 bits of hash stand for the arguments: those of one place are never so many that two have the same.
-  if (r.address == place && r.arguments == arguments && r.record.id == id) return;
+  if (r.address == place && r.arguments == arguments && r.record->id == id) {
+    record_ = &*r.record;
+    return;
+  }
   r.address = place;
   r.arguments = arguments;
   r.fine_in = 0;
-  fill(&r.record, id, place, words);
+  if (!r.record || r.record.shared()) r.record = Record::blank();
+  r.record.forget();
+  fill(r.record.operator->(), id, place, words);
+  record_ = &*r.record;
   r.agreed = info.role == Role::kCollective ? agreed_of(r.record) : 0;
 }
 
@@ -135,11 +140,11 @@ void Call::after(int result) {
     if (info().synchronous && send_to >= 0 && info().starts == Starts::kBlocking)
       learn_of_synchronous(rank_, send_to);
     if (message && needs_receive(info()) && info().starts == Starts::kBlocking)
-      step_need_taken(rank_, message, *record_, nullptr);
+      step_need_taken(this, message, nullptr);
     if (collective.comm && info().starts != Starts::kNonblocking)
       leave_collective(rank_, info(), collective);
     if (collective.comm && info().starts == Starts::kBlocking)
-      step_need_members(rank_, collective, *record_, nullptr);
+      step_need_members(this, collective, nullptr);
   } else {
     undo_messages(this, result);
   }

@@ -53,6 +53,10 @@ class Call {
   bool nested() const { return !outer_; }
   const CallInfo& info() const { return kCalls[record_->id]; }
   const CallRecord& record() const { return *record_; }
+  /// It, where the rank keeps it for the next call like it; else null.
+  KeptCall* remembered_record() { return remembered_ ? remembered_->record.operator->() : nullptr; }
+  /// It, to be shared.
+  Record kept() const { return remembered_ ? remembered_->record : Record(*record_); }
   /// agreed_of() it.
   uint64_t agreed() const;
   int64_t at(int position) const { return record_->words[position]; }

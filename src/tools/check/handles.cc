@@ -173,6 +173,7 @@ void note_handles(Call* call) {
 }
 
 void note_made_by(Call* call, const CallRecord& nonblocking) {
+  if (!nonblocking.info().sets.changed) return;
   for (int i = 0; i < nonblocking.info().count; ++i) {
     const Parameter& p = nonblocking.info().parameters[i];
     if (name_of(p.object) && p.life == Life::kCreated)

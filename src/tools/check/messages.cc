@@ -35,14 +35,21 @@ Message* new_message() {
 
 void drop_message(Message* m) {
   m->known.clock = nullptr;
+  m->call = Record();
   m->next = g_spare_messages;
   g_spare_messages = m;
 }
 
-void append(uint64_t comm_key, int receiver, Message* m) {
-  MessageQueue& queue = inbox_of(receiver).queues[key_of(comm_key, m->source, m->tag)];
-  (queue.first ? queue.last->next : queue.first) = m;
-  queue.last = m;
+/// The queue with this key; `known`: where it was found the last time.
+MessageQueue& queue_for(Inbox* inbox, KnownQueue* known, uint64_t comm_key, int source, int tag) {
+  if (known->comm_key != comm_key || known->erased != inbox->erased || !known->queue)
+    *known = {&inbox->queues[key_of(comm_key, source, tag)], comm_key, inbox->erased};
+  return *known->queue;
+}
+
+void append(MessageQueue* queue, Message* m) {
+  (queue->first ? queue->last->next : queue->first) = m;
+  queue->last = m;
 }
 
 /// Queues that are empty stay for the next message of their kind, but not very many.
@@ -52,40 +59,53 @@ bool is_standard(const CallInfo& info) {
   return !std::strncmp(info.operation, "Send", 4) || info.role == Role::kReplace;
 }
 
-void fill_message(Message* m, Rank* rank, const CallRecord& record, const OwnComm& own) {
-  const Positions& at = record.info().at;
-  m->id = static_cast<uint64_t>(rank->world) << 32 | ++rank->next_message;
-  m->source = own.rank;
-  m->tag = static_cast<int>(record.at(at.send_tag));
-  m->source_world = rank->world;
-  const auto type = static_cast<MPI_Datatype>(record.at(at.send_type));
-  const int64_t count = record.at(at.send_count);
-  m->signature = signature_of(type, count);
-  const Layout* l = layout_of(type);
-  m->bytes = l ? l->size * count : 0;
-  m->call = record;
-  m->standard = is_standard(record.info());
-  m->known = rank->knows;
+/// Fills what the messages of a send have in common, of a record that has none or one of another time.
+void fill_sent(Rank* rank, Record* record) {
+  const CallRecord& call = **record;
+  const Positions& at = call.info().at;
+  Sent sent;
+  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call.at(at.comm)));
+  const int dest = static_cast<int>(call.at(at.dest));
+  if (own && dest >= 0 && dest < static_cast<int>(own->comm->peers().size()) &&
+      own->comm->peers()[static_cast<size_t>(dest)] != MPI_UNDEFINED) {
+    const auto type = static_cast<MPI_Datatype>(call.at(at.send_type));
+    const int64_t count = call.at(at.send_count);
+    const Layout* l = layout_of(type);
+    sent = {signature_of(type, count),
+            l ? l->size * count : 0,
+            own->rank,
+            static_cast<int>(call.at(at.send_tag)),
+            rank->world,
+            own->comm->peers()[static_cast<size_t>(dest)],
+            own->comm,
+            is_standard(call.info())};
+  }
+  // Messages of a type or communicator that had this handle before may be under way.
+  if ((*record)->sent_in != 0 && !(sent == (*record)->sent)) *record = Record(CallRecord(call));
+  (*record)->sent = sent;
+  (*record)->sent_in = rank->epoch;
 }
 
-void send_wire(const Message& m, int to, uint64_t comm_key) {
-  const int process = MPIX_Tool_process(to);
+void send_wire(const Message& m) {
+  const Sent& sent = m.call->sent;
+  const uint64_t comm_key = sent.comm->key;
+  const int process = MPIX_Tool_process(sent.to);
   WireMessage wire = {WireKind::kMessage,
-                      m.standard,
-                      m.signature.known,
-                      m.signature.packed,
-                      m.source,
-                      m.tag,
-                      m.source_world,
-                      to,
+                      sent.standard,
+                      sent.signature.known,
+                      sent.signature.packed,
+                      sent.source,
+                      sent.tag,
+                      sent.source_world,
+                      sent.to,
                       comm_key,
                       m.id,
-                      m.signature.hash,
-                      m.signature.length,
-                      m.bytes,
+                      sent.signature.hash,
+                      sent.signature.length,
+                      sent.bytes,
                       {m.known.near[0], m.known.near[1]},
                       0,
-                      m.call,
+                      *m.call,
                       {}};
   const size_t parts = m.known.clock ? m.known.clock->size() : 0;
   // What does not fit goes before the message.
@@ -101,37 +121,42 @@ void send_wire(const Message& m, int to, uint64_t comm_key) {
   }
 }
 
-void send_message(Rank* rank, const CallRecord& record, uint64_t* id, int* send_to, Comm** comm) {
-  const Positions& at = record.info().at;
-  const int dest = static_cast<int>(record.at(at.dest));
-  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(record.at(at.comm)));
-  if (!own || dest < 0 || dest >= static_cast<int>(own->comm->peers().size())) return;
-  const int to = own->comm->peers()[static_cast<size_t>(dest)];
-  if (to == MPI_UNDEFINED) return;
+void send_message(Rank* rank, Record record, uint64_t* id, int* send_to, Comm** comm) {
+  if (record->sent_in != rank->epoch) fill_sent(rank, &record);
+  const Sent& sent = record->sent;
+  if (sent.to < 0) return;
   Message* m = new_message();
-  fill_message(m, rank, record, *own);
+  m->id = static_cast<uint64_t>(rank->world) << 32 | ++rank->next_message;
+  m->known = rank->knows;
   *id = m->id;
-  *send_to = to;
-  *comm = own->comm;
+  *send_to = sent.to;
+  *comm = sent.comm;
   step_send(rank, m->id);
-  if (is_local(to)) return append(own->comm->key, to, m);
-  send_wire(*m, to, own->comm->key);
+  if (is_local(sent.to)) {
+    MessageQueue& queue =
+        queue_for(&inbox_of(sent.to), &record->sends_to, sent.comm->key, sent.source, sent.tag);
+    m->call = std::move(record);
+    return append(&queue, m);
+  }
+  m->call = std::move(record);
+  send_wire(*m);
   drop_message(m);
 }
 
-std::shared_ptr<Posted> post(Rank* rank, const CallRecord& record) {
+std::shared_ptr<Posted> post(Rank* rank, Record kept) {
+  const CallRecord& record = *kept;
   const Positions& at = record.info().at;
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(record.at(at.comm)));
   const int source = static_cast<int>(record.at(at.source));
   if (!own || source == MPI_PROC_NULL) return nullptr;
-  auto posted = std::make_shared<Posted>();
+  auto posted = std::allocate_shared<Posted>(FromSpare<Posted>());
   posted->source = source;
   posted->tag = static_cast<int>(record.at(at.recv_tag));
   posted->comm = own->comm;
-  posted->call = record;
+  posted->call = std::move(kept);
   posted->type = static_cast<MPI_Datatype>(record.at(at.recv_type));
   posted->count = record.at(at.recv_count);
-  posted->probe = record.info().role == Role::kMatchedProbe;
+  posted->probe = posted->call->info().role == Role::kMatchedProbe;
   posted->number = ++rank->next_posted;
   rank->posted.push_back(posted);
   if (!posted->probe) step_receive(rank, posted->number);
@@ -143,24 +168,43 @@ bool could_take(const Posted& p, int source, int tag) {
          (p.tag == MPI_ANY_TAG || p.tag == tag);
 }
 
-void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype type,
-             int64_t count) {
-  if (!m.signature.known) return;
-  const Signature taken = beginning_of(type, count, m.signature.length);
-  if (!taken.known || m.signature == taken) return;
+/// `kept`: where what has fitted before is remembered, or null.
+void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype type, int64_t count,
+             KeptCall* kept) {
+  if (!m.signature().known) return;
+  if (kept && kept->fits_in == rank->epoch && kept->fits.hash == m.signature().hash &&
+      kept->fits.length == m.signature().length && !m.signature().packed)
+    return;
+  const Signature taken = beginning_of(type, count, m.signature().length);
+  if (!taken.known) return;
+  if (m.signature() == taken) {
+    if (kept && !m.signature().packed && !taken.packed) {
+      kept->fits = m.signature();
+      kept->fits_in = rank->epoch;
+    }
+    return;
+  }
   const Layout* l = layout_of(type);
-  const bool longer = l && m.bytes > l->size * count;
+  const bool longer = l && m.bytes() > l->size * count;
   report(Kind::kTypes,
          longer ? "a message is longer than the receive that takes it"
                 : "a message is received with other types than it is sent with",
          "the types of the receive, or the first of them, are those of the send, one by one",
          {participant(rank, call, "receives it"),
-          {m.source_world, m.call.info().name, arguments_of(m.call, nullptr), m.call.site,
+          {m.source_world(), m.call->info().name, arguments_of(m.call, nullptr), m.call->site,
            "sends it"}});
+}
+
+/// Does the receive take only from one queue?
+bool takes_from_one(const CallRecord& call) {
+  const Positions& at = call.info().at;
+  return call.at(at.source) != MPI_ANY_SOURCE && call.at(at.recv_tag) != MPI_ANY_TAG;
 }
 
 /// The queue of what the receive has taken; of one that nobody has seen complete, the first that it could have.
 MessageQueue* queue_of(Inbox* inbox, const Posted& p) {
+  if (!p.freed && takes_from_one(*p.call))
+    return &queue_for(inbox, &p.call->takes_from, p.comm->key, p.real_source, p.real_tag);
   if (!p.freed) {
     auto found = inbox->queues.find(key_of(p.comm->key, p.real_source, p.real_tag));
     return found == inbox->queues.end() ? nullptr : &found->second;
@@ -180,9 +224,9 @@ bool resolve(Rank* rank, Posted* posted, bool in_order) {
   Message* m = queue->first;
   queue->first = m->next;
   if (!queue->first && inbox.queues.size() > kMostEmptyQueues)
-    inbox.queues.erase(key_of(p.comm->key, m->source, m->tag));
+    inbox.erase(key_of(p.comm->key, m->source(), m->tag()));
   if (!p.freed && in_order) {
-    if (!p.probe) compare(rank, *m, p.call, p.type, p.count);
+    if (!p.probe) compare(rank, *m, p.call, p.type, p.count, p.call.operator->());
     note_taken(rank, *m, p);
   }
   const bool certain = !p.freed && in_order && !could_be_of_earlier(rank, *m, p.comm, p.number);
@@ -195,10 +239,9 @@ bool resolve(Rank* rank, Posted* posted, bool in_order) {
 
 /// What a receive that is complete knows of its sender; where it is not known which message it was, of the last of them.
 void learn_from_sender(Rank* rank, const Posted& p, bool certain) {
-  Inbox& inbox = inbox_of(rank->world);
-  auto found = inbox.queues.find(key_of(p.comm->key, p.real_source, p.real_tag));
-  if (found == inbox.queues.end() || !found->second.first) return;
-  rank->knows.learn((certain ? found->second.first : found->second.last)->known);
+  const MessageQueue* queue = queue_of(&inbox_of(rank->world), p);
+  if (!queue || !queue->first) return;
+  rank->knows.learn((certain ? queue->first : queue->last)->known);
 }
 
 /// Beyond so many receives under way, messages are counted but not compared: it would take too long.
@@ -220,16 +263,18 @@ void take(const WireMessage& w) {
   }
   Message* m = new_message();
   m->id = w.id;
-  m->source = w.source;
-  m->tag = w.tag;
-  m->source_world = w.source_world;
-  m->signature = {w.hash, w.length, w.known, w.packed};
-  m->bytes = w.bytes;
-  m->call = w.call;
-  m->standard = w.standard;
+  m->call = Record(w.call);
+  m->call->sent = {{w.hash, w.length, w.known, w.packed},
+                   w.bytes,
+                   w.source,
+                   w.tag,
+                   w.source_world,
+                   w.receiver,
+                   nullptr,
+                   w.standard};
   m->known.clock = std::move(clock);
   for (size_t i = 0; i < std::size(w.near); ++i) m->known.near[i] = w.near[i];
-  append(w.comm, w.receiver, m);
+  append(&inbox_of(w.receiver).queues[key_of(w.comm, w.source, w.tag)], m);
 }
 
 void take(const WireBack& w) {
@@ -286,13 +331,12 @@ void look_at_messages(Call* call) {
   Rank* rank = call->rank();
   const bool sends = info.role == Role::kSend, receives = info.role == Role::kReceive;
   const bool both = info.role == Role::kSendReceive || info.role == Role::kReplace;
-  if (sends || both)
-    send_message(rank, call->record(), &call->message, &call->send_to, &call->comm);
+  if (sends || both) send_message(rank, call->kept(), &call->message, &call->send_to, &call->comm);
   if (receives || both || info.role == Role::kMatchedProbe) {
     // A blocking receive with none before it needs no place in the list.
     call->alone = info.starts == Starts::kBlocking && rank->posted.empty() && !g_process.threads &&
                   info.role != Role::kMatchedProbe;
-    if (!call->alone) call->posted = post(rank, call->record());
+    if (!call->alone) call->posted = post(rank, call->kept());
   }
   if (info.role == Role::kMatchedReceive) {
     const auto* handle = static_cast<const int*>(call->pointer(&Positions::message));
@@ -300,14 +344,14 @@ void look_at_messages(Call* call) {
     if (found == rank->matched.end()) return;
     compare(rank, found->second, call->record(),
             static_cast<MPI_Datatype>(call->value(&Positions::recv_type)),
-            call->value(&Positions::recv_count));
+            call->value(&Positions::recv_count), nullptr);
     step_take(rank, found->second.id, true);
     rank->matched.erase(found);
   }
 }
 
 void start_message(Call* call, Operation* op) {
-  const Role role = op->call.info().role;
+  const Role role = op->call->info().role;
   if (role == Role::kSend)
     send_message(call->rank(), op->call, &op->message, &op->send_to, &op->comm);
   if (role == Role::kReceive) op->posted = post(call->rank(), op->call);
@@ -324,19 +368,22 @@ void received_alone(Call* call) {
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->record().at(at.comm)));
   if (!own) return;
   Inbox& inbox = inbox_of(rank->world);
-  auto found = inbox.queues.find(key_of(own->comm->key, status->MPI_SOURCE, status->MPI_TAG));
-  if (found == inbox.queues.end() || !found->second.first) return;
-  Message* m = found->second.first;
-  found->second.first = m->next;
+  KnownQueue once;
+  KeptCall* kept = call->remembered_record();
+  MessageQueue& queue = queue_for(&inbox, kept && takes_from_one(*kept) ? &kept->takes_from : &once,
+                                  own->comm->key, status->MPI_SOURCE, status->MPI_TAG);
+  Message* m = queue.first;
+  if (!m) return;
+  queue.first = m->next;
   const auto type = static_cast<MPI_Datatype>(call->record().at(at.recv_type));
   const int64_t count = call->record().at(at.recv_count);
-  compare(rank, *m, call->record(), type, count);
+  compare(rank, *m, call->record(), type, count, kept);
   ++rank->next_posted;
   rank->knows.learn(m->known);
   const bool of_any = call->record().at(at.source) == MPI_ANY_SOURCE;
   const bool certain = !could_be_of_earlier(rank, *m, own->comm, rank->next_posted);
   step_take(rank, m->id, certain);
-  if (certain && !of_any) step_need_begun(rank, m->id, call->record(), nullptr);
+  if (certain && !of_any) step_need_begun(call, m->id, nullptr);
   if (rank->races || of_any) {
     Posted p;
     p.source = static_cast<int>(call->record().at(at.source));
@@ -346,13 +393,14 @@ void received_alone(Call* call) {
     p.status_read = call->status_read();
     p.real_source = status->MPI_SOURCE;
     p.real_tag = status->MPI_TAG;
-    p.call = call->record();
+    p.call = call->kept();
     p.type = type;
     p.count = count;
     if (p.source == MPI_ANY_SOURCE) p.event = next_event(rank);
     note_taken(rank, *m, p);
   }
-  if (!m->next && inbox.queues.size() > kMostEmptyQueues) inbox.queues.erase(found);
+  if (!m->next && inbox.queues.size() > kMostEmptyQueues)
+    inbox.erase(key_of(own->comm->key, m->source(), m->tag()));
   drop_message(m);
 }
 
@@ -389,7 +437,7 @@ void note_messages(Call* call) {
   received(call->rank(), call->posted, call->told());
   sweep(call->rank());
   if (call->posted->taken && call->posted->source != MPI_ANY_SOURCE)
-    step_need_begun(call->rank(), call->posted->taken, call->record(), nullptr);
+    step_need_begun(call, call->posted->taken, nullptr);
 }
 
 void received(Rank* rank, const std::shared_ptr<Posted>& posted, const MPI_Status* status) {
@@ -461,8 +509,8 @@ void report_messages_left() {
             note_untaken(g_process.all[i].get(), *m, comm.get());
         report(Kind::kMessages, "a message is never received",
                "each message that is sent is received, or its send cancelled",
-               {{m->source_world, m->call.info().name, arguments_of(m->call, nullptr), m->call.site,
-                 ""}});
+               {{m->source_world(), m->call->info().name, arguments_of(m->call, nullptr),
+                 m->call->site, ""}});
       }
   for (const auto& rank : g_process.all)
     if (rank) report_races(rank.get());

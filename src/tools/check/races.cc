@@ -22,7 +22,7 @@ struct Wildcard {
   const Comm* comm = nullptr;
   int tag = 0, taken_world = 0;
   bool status_read = true, probe = false;
-  CallRecord call, sender;
+  Record call, sender;
   MPI_Datatype type = MPI_BYTE;
   int64_t count = 0;
 };
@@ -32,7 +32,7 @@ struct Wildcard {
 struct Needed {
   Wildcard wildcard;
   Message message;
-  CallRecord receive;
+  Record receive;
   const Comm* comm;
 };
 
@@ -93,7 +93,7 @@ void tell_harmless_perhaps(Rank* rank, const Wildcard& w, const Message& other) 
              "place",
        true,
        {participant(rank, w.call), sender_of(w.taken_world, w.sender, "sent what it took"),
-        sender_of(other.source_world, other.call, "sent what it could have taken")});
+        sender_of(other.source_world(), other.call, "sent what it could have taken")});
 }
 
 void tell_needed(Rank* rank, const Needed& n) {
@@ -102,14 +102,14 @@ void tell_needed(Rank* rank, const Needed& n) {
        false,
        {participant(rank, n.wildcard.call),
         sender_of(n.wildcard.taken_world, n.wildcard.sender, "sent what it took"),
-        sender_of(n.message.source_world, n.message.call, "sent what it could have taken"),
+        sender_of(n.message.source_world(), n.message.call, "sent what it could have taken"),
         participant(rank, n.receive, "would wait for ever")});
 }
 
 bool fits(const Message& m, const Wildcard& w) {
   const Layout* l = layout_of(w.type);
-  if (l && m.bytes > l->size * w.count) return false;
-  return m.signature == beginning_of(w.type, w.count, m.signature.length);
+  if (l && m.bytes() > l->size * w.count) return false;
+  return m.signature() == beginning_of(w.type, w.count, m.signature().length);
 }
 
 void tell_race(Rank* rank, const Wildcard& w, const Message& other, const Posted* taker) {
@@ -118,7 +118,7 @@ void tell_race(Rank* rank, const Wildcard& w, const Message& other, const Posted
                 "a receive from any source could take a message of other types, or a longer one",
                 "another tag, communicator or order for messages of another kind", false,
                 {participant(rank, w.call), sender_of(w.taken_world, w.sender, "sent what it took"),
-                 sender_of(other.source_world, other.call, "sent what it could have taken")});
+                 sender_of(other.source_world(), other.call, "sent what it could have taken")});
   // Who looks at the status can wait for whatever has not come yet.
   if (!w.probe && !w.status_read && taker && taker->source != MPI_ANY_SOURCE && !taker->probe)
     races_of(rank).needed.push_back({w, other, taker->call, taker->comm});
@@ -134,8 +134,8 @@ void look_for_race(Rank* rank, const Message& m, const Comm* comm, uint64_t befo
   const auto& done = rank->races->done;
   for (auto w = done.rbegin(); w != done.rend(); ++w) {
     if (w->event <= events) return;
-    if (w->comm != comm || w->number >= before || w->taken_world == m.source_world ||
-        (w->tag != MPI_ANY_TAG && w->tag != m.tag))
+    if (w->comm != comm || w->number >= before || w->taken_world == m.source_world() ||
+        (w->tag != MPI_ANY_TAG && w->tag != m.tag()))
       continue;
     return tell_race(rank, *w, m, taker);
   }
@@ -155,8 +155,8 @@ bool could_be_of_earlier(Rank* rank, const Message& m, const Comm* comm, uint64_
   const auto& done = rank->races->done;
   for (auto w = done.rbegin(); w != done.rend(); ++w) {
     if (w->event <= events) return false;
-    if (w->comm == comm && w->number < number && w->taken_world != m.source_world &&
-        (w->tag == MPI_ANY_TAG || w->tag == m.tag))
+    if (w->comm == comm && w->number < number && w->taken_world != m.source_world() &&
+        (w->tag == MPI_ANY_TAG || w->tag == m.tag()))
       return true;
   }
   return done.size() >= kMostWildcards;
@@ -186,15 +186,15 @@ void note_taken(Rank* rank, const Message& m, const Posted& p) {
          "a call that completes one of several requests could have completed another one first",
          "harmless only if the order in which the requests are complete does not matter", true,
          {participant(rank, *p.passed_by), participant(rank, p.call, "could have been first"),
-          sender_of(m.source_world, m.call, "sent what it received")});
+          sender_of(m.source_world(), m.call, "sent what it received")});
   if (p.source != MPI_ANY_SOURCE) return;
   if (rank->races)
     std::erase_if(rank->races->needed, [&](const Needed& n) {
-      if (n.message.source_world != m.source_world || n.comm != p.comm) return false;
+      if (n.message.source_world() != m.source_world() || n.comm != p.comm) return false;
       tell_harmless_perhaps(rank, n.wildcard, n.message);
       return true;
     });
-  remember(rank, {p.number, p.event, p.comm, p.tag, m.source_world, p.status_read, false, p.call,
+  remember(rank, {p.number, p.event, p.comm, p.tag, m.source_world(), p.status_read, false, p.call,
                   m.call, p.type, p.count});
 }
 
@@ -204,15 +204,15 @@ void note_probed(Call* call, const Message& m) {
   if (call->value(&Positions::source) != MPI_ANY_SOURCE || !g_process.follows_order()) return;
   const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
   remember(rank, {++rank->next_posted, next_event(rank), own->comm,
-                  static_cast<int>(call->value(&Positions::recv_tag)), m.source_world,
-                  call->status_read(), true, call->record(), m.call});
+                  static_cast<int>(call->value(&Positions::recv_tag)), m.source_world(),
+                  call->status_read(), true, call->kept(), m.call});
 }
 
 void note_passed(Call* call, const std::vector<std::pair<int, int>>& done) {
   if (!call->has(&Positions::index) && !call->has(&Positions::out_count)) return;
   if (done.empty() || !g_process.follows_order()) return;
   Rank* rank = call->rank();
-  std::shared_ptr<CallRecord> record;
+  Record record;
   for (size_t i = 0; i < call->requests.size(); ++i) {
     bool completed = false;
     for (const auto& [position, status] : done)
@@ -221,7 +221,7 @@ void note_passed(Call* call, const std::vector<std::pair<int, int>>& done) {
     if (found == rank->requests.end() || !found->second.posted || found->second.posted->passed)
       continue;
     if (!record) {
-      record = std::make_shared<CallRecord>(call->record());
+      record = call->kept();
       next_event(rank);
     }
     found->second.posted->passed = rank->events;

@@ -19,24 +19,13 @@
 #include "check/check_calls.h"
 #include "tools/check/clock.h"
 #include "tools/check/layout.h"
+#include "tools/check/record.h"
 #include "tools/check/unbuffered.h"
 #include "tools/findings/spool.h"
 
 namespace fgmpi::check {
 
 using findings::Kind;
-
-/// A call with its arguments and its place, kept for as long as something of it may be reported.
-struct CallRecord {
-  uint16_t id = 0;
-  uint64_t site = 0;
-  int64_t words[kMostArguments] = {};
-  const CallInfo& info() const { return kCalls[id]; }
-  /// An argument by its place in Positions; `otherwise` where the call has none.
-  int64_t at(int8_t position, int64_t otherwise = 0) const {
-    return position < 0 ? otherwise : words[position];
-  }
-};
 
 /// The collective calls on a communicator that some members have still to make (agreement.cc).
 struct CallQueue;
@@ -82,17 +71,44 @@ struct Region {
 struct Message {
   Message* next = nullptr;
   uint64_t id = 0;  ///< unique in the job
-  int source = 0, tag = 0, source_world = 0;
-  Signature signature;
-  int64_t bytes = 0;
-  CallRecord call;
-  bool standard = false;  ///< may be buffered by the library's choice
-  Knowledge known;        ///< by the sender
+  Record call;      ///< with what is the same for all messages of the call
+  Knowledge known;  ///< by the sender
+  const Signature& signature() const { return call->sent.signature; }
+  int64_t bytes() const { return call->sent.bytes; }
+  int source() const { return call->sent.source; }
+  int tag() const { return call->sent.tag; }
+  int source_world() const { return call->sent.source_world; }
 };
 
 /// Messages of one sender with one tag on one communicator, in the order in which they were sent.
 struct MessageQueue {
   Message *first = nullptr, *last = nullptr;
+};
+
+/// Allocates single objects from those that were freed on the same thread.
+template <class T>
+struct FromSpare {
+  using value_type = T;
+  FromSpare() = default;
+  template <class Other>
+  FromSpare(const FromSpare<Other>&) {}
+  T* allocate(size_t) {
+    if (!spare) return static_cast<T*>(::operator new(sizeof(T)));
+    Free* taken = spare;
+    spare = taken->next;
+    return reinterpret_cast<T*>(taken);
+  }
+  void deallocate(T* freed, size_t) {
+    static_assert(sizeof(T) >= sizeof(Free) && alignof(T) >= alignof(Free));
+    spare = ::new (static_cast<void*>(freed)) Free{spare};
+  }
+  bool operator==(const FromSpare&) const { return true; }
+
+ private:
+  struct Free {
+    Free* next;
+  };
+  static inline thread_local Free* spare = nullptr;
 };
 
 /// A receive that has begun and may still take messages in its turn.
@@ -110,8 +126,8 @@ struct Posted {
   uint32_t event = 0;  ///< the rank's own clock when it was complete
   uint32_t passed =
       0;  ///< and when a call completed another request of a list with this one's; 0: none did
-  std::shared_ptr<CallRecord> passed_by;
-  CallRecord call;
+  Record passed_by;
+  Record call;
   MPI_Datatype type = MPI_BYTE;
   int64_t count = 0;
 };
@@ -125,7 +141,7 @@ struct CollectiveCall {
 
 /// What a request stands for.
 struct Operation {
-  CallRecord call;
+  Record call;
   bool released =
       false;  ///< MPI_Request_get_status has said that it is complete: its buffers are the program's again
   bool touched = false;  ///< an access of the program to its buffers was seen
@@ -158,7 +174,7 @@ struct Remembered {
   uint64_t arguments = 0;         ///< hash of them
   uint64_t fine_in = 0;           ///< the epoch in which nothing was wrong with them; 0: none
   uint64_t agreed = 0;            ///< agreed_of() the call
-  CallRecord record;
+  Record record;
 };
 
 /// Memory of a request that is under way, sorted by where it begins.
@@ -226,6 +242,11 @@ struct Inbox {
     }
   };
   std::unordered_map<Key, MessageQueue, Hash> queues;
+  uint32_t erased = 0;  ///< how many queues were
+  void erase(const Key& key) {
+    queues.erase(key);
+    ++erased;
+  }
 };
 
 struct Process {

@@ -60,18 +60,15 @@ bool waits_for_all(const Call& call) {
 
 /// What a wait for the operation needs of other ranks, but of senders: need_senders().
 void note_needs(Call* call, Operation* op) {
-  const CallRecord& waits = call->record();
-  if (op->message && needs_receive(op->call.info()))
-    step_need_taken(call->rank(), op->message, waits, &op->call);
-  if (op->collective.comm && !op->persistent)
-    step_need_members(call->rank(), op->collective, waits, &op->call);
+  if (op->message && needs_receive(op->call->info())) step_need_taken(call, op->message, &op->call);
+  if (op->collective.comm && !op->persistent) step_need_members(call, op->collective, &op->call);
   if (op->posted && op->posted->source != MPI_ANY_SOURCE) call->received.push_back(op->posted);
 }
 
 /// Which messages receives have taken is known after sweep().
 void need_senders(Call* call) {
   for (const auto& posted : call->received)
-    if (posted->taken) step_need_begun(call->rank(), posted->taken, call->record(), &posted->call);
+    if (posted->taken) step_need_begun(call, posted->taken, &posted->call);
   call->received.clear();
 }
 
@@ -84,7 +81,7 @@ void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status*
   // Who was cancelled has asked for it.
   if (status && op.cancelled) g_next.MPI_Test_cancelled(status, &cancelled);
   if (cancelled && op.message) take_back(op.comm, op.send_to, op.message);
-  if (op.call.info().synchronous && op.send_to >= 0 && !cancelled)
+  if (op.call->info().synchronous && op.send_to >= 0 && !cancelled)
     learn_of_synchronous(rank, op.send_to);
   if (!cancelled && waits_for_all(*call)) note_needs(call, &op);
   if (op.posted) {
@@ -92,7 +89,7 @@ void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status*
     received(rank, op.posted, cancelled ? nullptr : status);
     op.posted = nullptr;
   }
-  if (op.collective.comm && !op.persistent) leave_collective(rank, op.call.info(), op.collective);
+  if (op.collective.comm && !op.persistent) leave_collective(rank, op.call->info(), op.collective);
   op.active = false;
   if (!op.persistent) note_made_by(call, op.call);
 }
@@ -174,7 +171,7 @@ void note_made(Call* call) {
   const bool sent = *at == kSentHandle;
   if (sent) *at = static_cast<int>(kFakeFirst | rank->next_fake++ % kFakes);
   Operation& op = fresh_request(rank, *at);
-  op.call = call->record();
+  op.call = call->kept();
   op.persistent = call->info().starts == Starts::kPersistent;
   op.active = !op.persistent;
   op.regions.swap(call->regions);
@@ -279,7 +276,7 @@ const CallRecord* awaited_by(Rank* rank, const CallRecord& waiting) {
   if (!rank->given) return nullptr;
   for (MPI_Request handle : *rank->given) {
     auto found = rank->requests.find(handle);
-    if (found != rank->requests.end() && found->second.active) return &found->second.call;
+    if (found != rank->requests.end() && found->second.active) return &*found->second.call;
   }
   return nullptr;
 }

@@ -1,11 +1,10 @@
 #include "tools/check/unbuffered.h"
 
 #include <algorithm>
-#include <optional>
 #include <unordered_map>
 
 #include "base/hash.h"
-#include "tools/check/rank.h"
+#include "tools/check/call.h"
 #include "tools/findings/unbuffered.h"
 
 namespace fgmpi::check {
@@ -22,8 +21,7 @@ bool g_waking = false;
 /// A call that waits, and what it waits for.
 struct Waiting {
   const Rank* rank;
-  CallRecord call;
-  std::optional<CallRecord> awaited;
+  Record call, awaited;
   bool written = false;
 };
 std::unordered_map<uint64_t, Waiting> g_calls;  ///< by key
@@ -42,13 +40,12 @@ uint64_t hash_of(const CallRecord& call, bool arguments) {
 }
 
 /// The key of a call that waits.
-uint64_t call_key(const Rank* rank, const CallRecord& call, const CallRecord* awaited) {
+uint64_t call_key(const Rank* rank, const Step& s) {
   const bool all = g_calls.size() < kMostCalls;
-  uint64_t key = mix(hash_of(call, all), all ? static_cast<uint64_t>(rank->world) : 0);
-  if (awaited) key = mix(key, hash_of(*awaited, all));
+  uint64_t key = mix(hash_of(*s.call, all), all ? static_cast<uint64_t>(rank->world) : 0);
+  if (s.awaited) key = mix(key, hash_of(*s.awaited, all));
   key |= 1;
-  auto [at, fresh] = g_calls.try_emplace(key, Waiting{rank, call, {}});
-  if (fresh && awaited) at->second.awaited = *awaited;
+  g_calls.try_emplace(key, Waiting{rank, s.call, s.awaited});
   return key;
 }
 
@@ -72,14 +69,8 @@ void append_number(std::string* line, char before, uint64_t value) {
   while (n > 0) *line += digits[--n];
 }
 
-Comm* comm_with(uint64_t key) {
-  auto found = g_process.comms.find(key);
-  return found == g_process.comms.end() ? nullptr : found->second.get();
-}
-
 uint64_t world_of(const Step& s) {
-  const Comm* c = comm_with(s.id);
-  return c ? static_cast<uint64_t>(c->group.at(static_cast<size_t>(s.member))) : 0;
+  return static_cast<uint64_t>(s.comm->group.at(static_cast<size_t>(s.member)));
 }
 
 void write(Rank* rank) {
@@ -90,12 +81,13 @@ void write(Rank* rank) {
     if (s.satisfied) continue;
     line += ' ';
     line += findings::kSteps[s.kind];
-    append_number(&line, '.', s.id);
+    append_number(&line, '.', s.kind >= Step::kEnter ? s.comm->key : s.id);
     if (s.kind >= Step::kEnter) append_number(&line, '.', s.number);
     if (s.kind == Step::kNeedRoot) append_number(&line, '.', world_of(s));
     if (!s.call) continue;
-    append_number(&line, '.', s.call);
-    write_call(s.call);
+    const uint64_t key = call_key(rank, s);
+    append_number(&line, '.', key);
+    write_call(key);
   }
   for (const auto& [number, message] : u.matches) {
     line += ' ';
@@ -187,18 +179,16 @@ bool make(Rank* rank, const Step& s) {
       return false;
     }
     case Step::kEnter:
-      if (Comm* c = comm_with(s.id)) enter(c, s);
+      enter(s.comm, s);
       return true;
     case Step::kNeedAll:
     case Step::kNeedRoot: {
-      Comm* c = comm_with(s.id);
-      if (!c) return true;
-      const Entered& e = c->entered;
+      const Entered& e = s.comm->entered;
       if (s.kind == Step::kNeedAll
               ? e.all > s.number
               : !e.calls.empty() && e.calls[static_cast<size_t>(s.member)] > s.number)
         return true;
-      c->entered.waiting.push_back(rank->world);
+      s.comm->entered.waiting.push_back(rank->world);
       return false;
     }
     default:
@@ -210,8 +200,9 @@ void go_on(Rank* rank) {
   Unbuffered& u = rank->unbuffered;
   if (u.written) return;
   while (u.first < u.steps.size()) {
-    const Step s = u.steps[u.first];
+    Step& s = u.steps[u.first];
     if (!s.satisfied && !make(rank, s)) break;
+    s.call = s.awaited = Record();
     ++u.first;
   }
   if (u.first == u.steps.size()) {
@@ -235,13 +226,16 @@ void wake_all() {
 }
 
 /// `call`: which waits, or null.
-void add(Rank* rank, Step s, const CallRecord* call = nullptr,
-         const CallRecord* awaited = nullptr) {
+void add(Rank* rank, Step&& s, Call* call = nullptr, const Record* awaited = nullptr) {
   Unbuffered& u = rank->unbuffered;
   if (g_bytes > kMostBytes) return;
-  if (u.steps.empty() && !u.written && make(rank, s)) return wake_all();
-  if (call) s.call = call_key(rank, *call, awaited);
-  u.steps.push_back(s);
+  if (u.steps.empty() && !u.written && make(rank, s)) {
+    if (!g_awake.empty()) wake_all();
+    return;
+  }
+  if (call) s.call = call->kept();
+  if (awaited) s.awaited = *awaited;
+  u.steps.push_back(std::move(s));
   if (u.steps.size() - u.first >= kMostSteps) write(rank);
   wake_all();
 }
@@ -285,25 +279,22 @@ void step_enter(Rank* rank, const CollectiveCall& collective, int member) {
   if (!follows() || collective.comm->inter) return;
   add(rank, {.kind = Step::kEnter,
              .member = member,
-             .id = collective.comm->key,
-             .number = collective.number});
+             .number = collective.number,
+             .comm = collective.comm});
 }
 
-void step_need_taken(Rank* rank, uint64_t message, const CallRecord& call,
-                     const CallRecord* awaited) {
-  if (follows()) add(rank, {.kind = Step::kNeedTaken, .id = message}, &call, awaited);
+void step_need_taken(Call* call, uint64_t message, const Record* awaited) {
+  if (follows()) add(call->rank(), {.kind = Step::kNeedTaken, .id = message}, call, awaited);
 }
 
-void step_need_begun(Rank* rank, uint64_t message, const CallRecord& call,
-                     const CallRecord* awaited) {
-  if (follows()) add(rank, {.kind = Step::kNeedBegun, .id = message}, &call, awaited);
+void step_need_begun(Call* call, uint64_t message, const Record* awaited) {
+  if (follows()) add(call->rank(), {.kind = Step::kNeedBegun, .id = message}, call, awaited);
 }
 
-void step_need_members(Rank* rank, const CollectiveCall& collective, const CallRecord& call,
-                       const CallRecord* awaited) {
+void step_need_members(Call* call, const CollectiveCall& collective, const Record* awaited) {
   if (!follows() || collective.comm->inter) return;
-  const CallRecord& of = awaited ? *awaited : call;
-  Step s = {.kind = Step::kNeedAll, .id = collective.comm->key, .number = collective.number};
+  const CallRecord& of = awaited ? **awaited : call->record();
+  Step s = {.kind = Step::kNeedAll, .number = collective.number, .comm = collective.comm};
   switch (of.info().collective) {
     case Collective::kScan:
     case Collective::kExscan:
@@ -325,7 +316,7 @@ void step_need_members(Rank* rank, const CollectiveCall& collective, const CallR
     default:
       break;
   }
-  add(rank, s, &call, awaited);
+  add(call->rank(), std::move(s), call, awaited);
 }
 
 void write_steps_left() {

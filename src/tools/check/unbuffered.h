@@ -17,11 +17,14 @@
 #include <utility>
 #include <vector>
 
+#include "tools/check/record.h"
+
 namespace fgmpi::check {
 
-struct CallRecord;
+struct Comm;
 struct CollectiveCall;
 struct Rank;
+class Call;
 
 /// A step of a rank.
 struct Step {
@@ -31,7 +34,7 @@ struct Step {
     kTake,       ///< a receive that takes the message `id` begins
     kNeedTaken,  ///< goes on when the receive of the message `id` has begun
     kNeedBegun,  ///< goes on when the send of the message `id` has begun
-    kEnter,      ///< is in the collective call `number` of the communicator with the key `id`
+    kEnter,      ///< is in the collective call `number` of `comm`
     kNeedAll,    ///< goes on when all members are in that call
     kNeedRoot,   ///< goes on when its root is
     kMatch,  ///< no step: the receive `id` takes the message `number`; once a rank's steps are in the spool
@@ -40,7 +43,8 @@ struct Step {
   bool satisfied = false;
   int member = 0;  ///< who enters, or the root: rank in the communicator
   uint64_t id = 0, number = 0;
-  uint64_t call = 0;  ///< that waits: key of the spool's
+  Comm* comm = nullptr;
+  Record call = {}, awaited = {};  ///< that waits, and the call that has begun what it waits for
 };
 
 /// How far a rank is.
@@ -71,12 +75,9 @@ void step_take(Rank* rank, uint64_t message, bool certain);
 /// `member`: its rank there.
 void step_enter(Rank* rank, const CollectiveCall& collective, int member);
 /// The call waits until the receive of the message has begun. `awaited`: the call that has begun the send, or null: itself.
-void step_need_taken(Rank* rank, uint64_t message, const CallRecord& call,
-                     const CallRecord* awaited);
-void step_need_begun(Rank* rank, uint64_t message, const CallRecord& call,
-                     const CallRecord* awaited);
-void step_need_members(Rank* rank, const CollectiveCall& collective, const CallRecord& call,
-                       const CallRecord* awaited);
+void step_need_taken(Call* call, uint64_t message, const Record* awaited);
+void step_need_begun(Call* call, uint64_t message, const Record* awaited);
+void step_need_members(Call* call, const CollectiveCall& collective, const Record* awaited);
 /// The process ends: what is left goes to the spool.
 void write_steps_left();
 
