@@ -18,7 +18,8 @@ static uint64_t next(uint64_t x) { return (x << 1) ^ ((int64_t)x < 0 ? 7 : 0); }
 
 static void swap_until_done(uint64_t value, int target, MPI_Aint place) {
   uint64_t seen, expected, desired;
-  OK(MPI_Get(&expected, 1, MPI_UINT64_T, target, place, 1, MPI_UINT64_T, win));
+  /* MPI_Get would conflict with the accumulates of others. */
+  OK(MPI_Fetch_and_op(NULL, &expected, MPI_UINT64_T, target, place, MPI_NO_OP, win));
   OK(MPI_Win_flush(target, win));
   for (;;) {
     desired = expected ^ value;

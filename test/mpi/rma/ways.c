@@ -102,11 +102,12 @@ static void use(MPI_Win win, long* memory, int dynamic) {
     CHECK(memory[i] == (i % 2 == 0 && i < 2 * kShort ? values[19][i / 2] : values[18][i]));
   OK(MPI_Barrier(MPI_COMM_WORLD));
 
-  /* More operations than may be under way at once. */
+  /* More operations than may be under way at once; gets of what nobody puts. */
   for (int i = 0; i < 1000; ++i)
     OK(MPI_Put(&mine[i], 1, MPI_LONG, to, base + i * unit, 1, MPI_LONG, win));
   OK(MPI_Win_flush_local(to, win));
-  for (int i = 0; i < 1000; ++i) OK(MPI_Get(&seen[i], 1, MPI_LONG, rank, own, 1, MPI_LONG, win));
+  for (int i = 0; i < 1000; ++i)
+    OK(MPI_Get(&seen[i], 1, MPI_LONG, rank, own + 1000 * unit, 1, MPI_LONG, win));
   OK(MPI_Win_unlock_all(win));
   OK(MPI_Barrier(MPI_COMM_WORLD));
   for (int i = 0; i < 1000; ++i) CHECK(memory[i] == 1000000L * from + i);
