@@ -214,6 +214,22 @@ int MPIX_Tool_handlers(MPIX_Tool_arrived arrived, MPIX_Tool_deadlock deadlock,
  * from 0. It calls nothing of MPI. Null: none. Local. */
 typedef void (*MPIX_Tool_run)(int leader, int index, int algorithm);
 int MPIX_Tool_runs(MPIX_Tool_run run);
+/* An access to a window's memory, as MPIX_Tool_conflict is told of it: by which call and rank of MPI_COMM_WORLD, what
+ * MPIX_Tool_place said when it was made, to whose memory, and "reads", "writes" or "accumulates into". */
+typedef struct MPIX_Tool_access {
+  const char* call;
+  const char* verb;
+  int rank, target;
+  unsigned long long place;
+} MPIX_Tool_access;
+typedef unsigned long long (*MPIX_Tool_place)(void);
+typedef void (*MPIX_Tool_conflict)(const MPIX_Tool_access* second, const MPIX_Tool_access* first,
+                                   const char* where);
+/* One-sided accesses are checked as by FGMPI_RMA_CHECK=on from the process's first window on. `conflict` is called by the rank
+ * that makes the second access, in place of the words on standard error. `where`: "bytes 0 to 3"; null: the second one
+ * uses the origin memory of the first, which is not complete. Both call nothing of MPI. To be called in all processes
+ * before MPI_Init. Local. */
+int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflict conflict);
 /* Sends up to 1000 bytes to the tool's copy in a process. They come in before every message that a rank of the calling
  * process sends later to a rank there. Local. Errors: MPI_ERR_ARG. */
 int MPIX_Tool_notify(int process, const void* data, int bytes);

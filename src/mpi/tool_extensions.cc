@@ -13,6 +13,7 @@
 #include "privatize/privatize.h"
 #include "proclet-sched/threads.h"
 #include "pt2pt/engine.h"
+#include "rma/check.h"
 #include "transport/transport.h"
 
 using namespace fgmpi;
@@ -82,6 +83,26 @@ FGMPI_EXTENSION int MPIX_Tool_handlers(void (*arrived)(int, const void*, int), v
 FGMPI_EXTENSION int MPIX_Tool_runs(void (*run)(int, int, int)) {
   FGMPI_TAKE_TURN("MPIX_Tool_runs", MPIX_Tool_runs(run));
   coll::set_tool_run(run);
+  return MPI_SUCCESS;
+}
+
+namespace {
+MPIX_Tool_conflict g_conflict = nullptr;
+MPIX_Tool_access access_of(const rma::Observed& o) {
+  return {o.call, o.verb, o.world, o.target, static_cast<unsigned long long>(o.place)};
+}
+}  // namespace
+
+FGMPI_EXTENSION int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflict conflict) {
+  static MPIX_Tool_place place_of_tool;
+  place_of_tool = place;
+  g_conflict = conflict;
+  rma::set_observer(
+      {[] { return static_cast<uint64_t>(place_of_tool()); },
+       [](const rma::Observed& second, const rma::Observed& first, const char* where) {
+         const MPIX_Tool_access accesses[] = {access_of(second), access_of(first)};
+         g_conflict(&accesses[0], &accesses[1], where);
+       }});
   return MPI_SUCCESS;
 }
 

@@ -8,6 +8,7 @@
 #include "comm/errhandler.h"
 #include "mpi/calls.h"
 #include "mpi/runtime.h"
+#include "rma/check.h"
 
 namespace fgmpi::mpi {
 
@@ -72,6 +73,7 @@ Status make(const char* call, int flavor, void** base, MPI_Aint size, MPI_Aint d
   what.call = call;
   FGMPI_TRY(read_win_hints(info, &what.hints));
   know_group(comm);
+  if (rma::start_observing()) close_shortest_ways();
   FGMPI_TRY(rma::create(comm, &what, win));
   if (!what.hints.empty()) comm::extras((*win)->comm).info = std::move(what.hints);
   *base = what.base;

@@ -29,8 +29,9 @@ struct Record {
   int32_t op;            ///< kAccumulate
   MPI_Datatype element;  ///< kAccumulate: the predefined type
   char call[24];
+  uint64_t place;  ///< Observer::place() of the call
 };
-static_assert(sizeof(Record) == 64);
+static_assert(sizeof(Record) == 72);
 
 /// Bytes from `low` up to `high`, as in a Record.
 struct AddressRun {
@@ -43,7 +44,7 @@ using AddressRuns = std::vector<AddressRun>;
 struct Conflict {
   Record first, second;
 };
-static_assert(sizeof(Conflict) == 128);
+static_assert(sizeof(Conflict) == 144);
 
 class AccessTable {
  public:

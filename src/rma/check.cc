@@ -30,6 +30,10 @@ namespace {
 enum class Setting : uint8_t { kOff, kOn, kError };
 static_assert(settings::has_choices(settings::kRmaCheck, "off|on|error"));
 bool g_fails = false;
+Observer g_observer = {nullptr, nullptr};
+
+/// The place of the running call.
+uint64_t place() { return g_observer.place ? g_observer.place() : 0; }
 
 }  // namespace
 
@@ -41,6 +45,7 @@ struct Pending {
   bool written;  ///< by the operation
   int32_t target;
   const char* call;
+  uint64_t place;
 };
 
 /// What is kept of a member while accesses are checked.
@@ -91,6 +96,12 @@ std::string words_of(const Record& r) {
   return format("%s of rank %d %s", r.call, r.origin, verb_of(r.use));
 }
 
+int32_t world_of(const Win* win, int32_t rank) { return win->comm->shared->map.world_of(rank); }
+
+Observed observed(const Win* win, const Record& r, int32_t target) {
+  return {r.call, verb_of(r.use), world_of(win, r.origin), world_of(win, target), r.place};
+}
+
 Status report_conflict(const Win* win, const Record& first, const Record& second, uint64_t base,
                        int32_t target) {
   const uint64_t low = std::max(first.low, second.low) - base;
@@ -101,6 +112,10 @@ Status report_conflict(const Win* win, const Record& first, const Record& second
                          static_cast<unsigned long long>(high))
                 : format("bytes %llu to %llu", static_cast<unsigned long long>(low),
                          static_cast<unsigned long long>(high));
+  if (g_observer.conflict && !g_fails) {
+    g_observer.conflict(observed(win, second, target), observed(win, first, target), range.c_str());
+    return {};
+  }
   return report(words_of(second) + " " + range + format(" of rank %d in ", target) +
                 words_of_window(win) + ", which " + words_of(first) + " in the same epoch");
 }
@@ -168,12 +183,30 @@ Status check_exposed(Win* win, const AddressRuns& runs, bool writes, const char*
   mine.member = member;
   mine.use = writes ? Use::kWrite : Use::kRead;
   mine.kind = EpochKind::kPassive;
+  mine.place = place();
   std::snprintf(mine.call, sizeof mine.call, "%s", call);
   std::vector<Conflict> found;
   own.table->enter(mine, within, false, false, AccessTable::kMost, &found);
   for (const auto& [first, second] : found)
     FGMPI_TRY(report_conflict(win, first, second, base, win->comm->rank));
   return {};
+}
+
+/// A call uses bytes from `low` up to `high`, origin memory of an operation that is not complete.
+Status report_pending(const Win* win, const Pending& p, uint64_t low, uint64_t high, bool writes,
+                      const char* call) {
+  if (g_observer.conflict && !g_fails) {
+    const int32_t me = world_of(win, win->comm->rank), target = world_of(win, p.target);
+    g_observer.conflict({call, writes ? "writes" : "reads", me, target, place()},
+                        {p.call, p.written ? "writes" : "reads", me, target, p.place}, nullptr);
+    return {};
+  }
+  return report(
+      format("%s %s %llu bytes at 0x%llx, which %s of rank %d to rank %d %s (%s) and which is not "
+             "complete",
+             call, writes ? "writes" : "reads", static_cast<unsigned long long>(high - low),
+             static_cast<unsigned long long>(low), p.call, win->comm->rank, p.target,
+             p.written ? "writes" : "reads", words_of_window(win).c_str()));
 }
 
 Status check_runs(const AddressRuns& runs, bool writes, const char* call) {
@@ -183,13 +216,8 @@ Status check_runs(const AddressRuns& runs, bool writes, const char* call) {
       if (!writes && !p.written) continue;
       for (const auto& [low, high] : runs) {
         if (p.low >= high || low >= p.high) continue;
-        const uint64_t first = std::max(low, p.low), bytes = std::min(high, p.high) - first;
         FGMPI_TRY(
-            report(format("%s %s %llu bytes at 0x%llx, which %s of rank %d to rank %d %s (%s) "
-                          "and which is not complete",
-                          call, writes ? "writes" : "reads", static_cast<unsigned long long>(bytes),
-                          static_cast<unsigned long long>(first), p.call, win->comm->rank, p.target,
-                          p.written ? "writes" : "reads", words_of_window(win).c_str())));
+            report_pending(win, p, std::max(low, p.low), std::min(high, p.high), writes, call));
         break;
       }
     }
@@ -252,6 +280,13 @@ bool start_checking() {
   return detail::g_checking = setting != Setting::kOff;
 }
 
+void set_observer(const Observer& observer) { g_observer = observer; }
+
+bool start_observing() {
+  if (!g_observer.place || checking()) return false;
+  return detail::g_checking = true;
+}
+
 uint64_t access_table_bytes() { return checking() ? page_up(sizeof(AccessTable)) : 0; }
 
 AccessTable* access_table(void* control, uint64_t control_bytes) {
@@ -290,6 +325,7 @@ Status check_operation(Win* win, const Reach& reach, const Operation& what, Use 
   record.kind = kind_of(win->access->epoch);
   record.op = what.op;
   record.element = layout->element;
+  record.place = place();
   std::snprintf(record.call, sizeof record.call, "%s", what.call);
   const bool keeps = !what.request || use != Use::kRead;
   FGMPI_TRY(enter(win, what.rank, record, target, keeps));
@@ -298,9 +334,9 @@ Status check_operation(Win* win, const Reach& reach, const Operation& what, Use 
     member.targets.push_back(what.rank);
   if (what.request) return {};
   for (const auto& [low, high] : origin)
-    member.pending.push_back({low, high, false, what.rank, what.call});
+    member.pending.push_back({low, high, false, what.rank, what.call, record.place});
   for (const auto& [low, high] : result)
-    member.pending.push_back({low, high, true, what.rank, what.call});
+    member.pending.push_back({low, high, true, what.rank, what.call, record.place});
   return {};
 }
 

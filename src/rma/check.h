@@ -5,7 +5,7 @@
 // Each process keeps, behind its control area and so in memory that peers of the host share, a table of the accesses to
 // its members' memory that no synchronisation has ended yet:
 //
-//   | lock 4 | used 4 | overflowed 4 | pad 4 | records: 64 each, kMost of them; untouched pages cost nothing |
+//   | lock 4 | used 4 | overflowed 4 | pad 4 | records: 72 each, kMost of them; untouched pages cost nothing |
 //
 // Processes that cannot map it (other hosts, other transports) ask its owner by messages and wait for the answer
 // (check_message.h).
@@ -42,6 +42,25 @@ namespace detail {
 inline bool checking() { return __builtin_expect(detail::g_checking, 0); }
 /// Reads the setting. Called when the process connects. Returns checking().
 bool start_checking();
+
+/// An access of a conflict, as a tool is told of it.
+struct Observed {
+  const char* call;
+  const char* verb;  ///< "reads", "writes", "accumulates into"
+  int32_t world;     ///< the rank in MPI_COMM_WORLD that called
+  int32_t target;    ///< in MPI_COMM_WORLD: whose memory it is
+  uint64_t place;    ///< what Observer::place() has said when it was made
+};
+/// A tool that is told of conflicts, which are not written to standard error then. `conflict` runs in the call that makes the
+/// second access. `where`: "bytes 0 to 3"; nullptr: it is origin memory of the first, an operation that is not complete.
+struct Observer {
+  uint64_t (*place)();
+  void (*conflict)(const Observed& second, const Observed& first, const char* where);
+};
+/// To be called before the process connects. Accesses are then checked from the first window on.
+void set_observer(const Observer& observer);
+/// A window is about to be made. True: from now on accesses are checked, as the observer wants.
+bool start_observing();
 
 enum class Use : uint8_t { kRead, kWrite, kAccumulate, kSwap };
 
