@@ -14,9 +14,10 @@ outputs 90
 explored 86 3 2 two_puts
 outputs 3
 explored 0 1 4 sums
-explored 0 4 3 set
-explored 0 16 5 set
-explored 0 8 4 set_later
+# Accumulates of two operations conflict.
+explored 86 4 3 set
+explored 86 16 5 set
+explored 86 8 4 set_later
 explored 86 6 4 last_put
 outputs 3
 explored 0 24 4 exclusive

@@ -136,6 +136,7 @@ void Call::after(int result) {
     if (info().at.given >= 0 || info().at.made >= 0) note_requests(this);
     if (record_->id == kCall_MPI_Request_get_status) note_released(this);
     if (posted || alone || info().role == Role::kProbe) note_messages(this);
+    if (info().hides_order) note_epochs(this);
     if (info().sets.changed) note_handles(this);
     if (info().synchronous && send_to >= 0 && info().starts == Starts::kBlocking)
       learn_of_synchronous(rank_, send_to);

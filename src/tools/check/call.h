@@ -175,6 +175,17 @@ void note_untaken(Rank* rank, const Message& message, const Comm* comm);
 /// The rank has ended: what was still to be decided.
 void report_races(Rank* rank);
 
+// windows.cc ----------------------------------------------------------------------------------------------------------
+/// The library is to tell of accesses that conflict. Called when this library is loaded.
+void follow_conflicts();
+/// A call with a window was made.
+void note_epochs(Call* call);
+/// Was an error of this class made by what an epoch allows?
+bool is_of_epochs(int error_class);
+/// The calls that have begun the epochs of the window which a call is given.
+std::vector<findings::Participant> epochs_of(const Rank* rank, const CallRecord& call);
+void report_epochs_left(Rank* rank);
+
 // agreement.cc --------------------------------------------------------------------------------------------------------
 void look_at_collective(Call* call);
 /// While MPI polls: nothing of MPI is called but MPIX_Tool_notify.

@@ -70,6 +70,11 @@ void before_fatal_error(int error_class, const char* text) {
     of_collective = of_collective || collective(*awaited);
   }
   if (of_collective) ask_home();
+  if (is_of_epochs(error_class)) {
+    for (findings::Participant& begun : epochs_of(rank, current)) calls.push_back(std::move(begun));
+    report(Kind::kWindows, text, "", std::move(calls));
+    return;
+  }
   const bool by_others = error_class == MPI_ERR_TRUNCATE || error_class == MPI_ERR_OTHER;
   report(of_collective && by_others ? Kind::kCollectives : Kind::kArguments, text, "",
          std::move(calls));
@@ -147,6 +152,7 @@ void rank_ends(Rank* rank) {
   report_accesses();
   if (rank->owned) rank->owned->clear();
   report_requests_left(rank);
+  report_epochs_left(rank);
   report_leftovers(rank);
   rank->ended = true;
 }
@@ -160,6 +166,7 @@ namespace {
   // Before any rank is here: with sessions, ranks of other processes may be behind MPI_Init long before those of this one.
   if (environment::text(environment::kCheckFolder) && MPIX_Tool_handlers)
     MPIX_Tool_handlers(arrived, before_deadlock_report, before_fatal_error);
+  follow_conflicts();
 }
 
 int begun(int result) {

@@ -12,6 +12,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -177,6 +178,12 @@ struct Remembered {
   Record record;
 };
 
+/// The calls that have begun epochs of a window which the rank has not ended yet.
+struct Epochs {
+  std::optional<CallRecord> started, posted, all_locked;
+  std::map<int64_t, CallRecord> locked;  ///< by target
+};
+
 /// Memory of a request that is under way, sorted by where it begins.
 struct Pending {
   const char* low;
@@ -201,6 +208,7 @@ struct Rank {
   Requests requests;
   std::vector<Requests::node_type> spare_requests;  ///< for reuse
   std::unordered_map<int, OwnComm> comms;
+  std::map<MPI_Win, Epochs> epochs;
   std::vector<Pending> regions;
   int64_t longest_region = 0;
   std::deque<std::shared_ptr<Posted>> posted;

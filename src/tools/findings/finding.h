@@ -23,6 +23,7 @@ enum class Kind : uint8_t {
   kBuffering,
   kDeadlock,
   kRaces,
+  kWindows,
   kCount
 };
 
@@ -40,6 +41,7 @@ inline constexpr KindText kKinds[] = {
     {"buffering", "sends that only buffering lets return"},
     {"deadlock", "ranks that wait for ever"},
     {"races", "receives, probes and completions whose result depends on which message comes first"},
+    {"windows", "one-sided accesses that conflict, and epochs that are not as MPI wants them"},
 };
 static_assert(sizeof kKinds / sizeof kKinds[0] == static_cast<size_t>(Kind::kCount));
 
