@@ -18,6 +18,7 @@ import os
 import sys
 
 import corpus_accesses
+import corpus_windows
 
 TOP = r"""/* Made by test/check/corpus.py. Do not edit. */
 #include <mpi.h>
@@ -51,6 +52,8 @@ int main(int argc, char** argv) {
 }
 """
 
+# What stands before the cases of these programs, of whose lines all are to be named.
+TOPS = {"accesses": corpus_accesses.TOP, "windows": corpus_windows.TOP}
 cases = []  # (program, kind, name, body)
 
 
@@ -405,12 +408,13 @@ def main():
     buffering()
     objects()
     corpus_accesses.accesses(case)
+    corpus_windows.windows(case)
     on_other_communicators()
     programs = sorted({program for program, _, _, _ in cases})
     os.makedirs(out, exist_ok=True)
     index = []
     for program in programs:
-        text = TOP + (corpus_accesses.TOP if program == "accesses" else "") + ("static void add(void* in, void* out, int* n, MPI_Datatype* t) {\n  (void)in, (void)out, (void)n, (void)t;\n}\n"
+        text = TOP + TOPS.get(program, "") + ("static void add(void* in, void* out, int* n, MPI_Datatype* t) {\n  (void)in, (void)out, (void)n, (void)t;\n}\n"
                       "static void handle(MPI_Comm* comm, int* code, ...) {\n  (void)comm, (void)code;\n}\n" if program == "leaks" else "")
         switch = ""
         number = 0
@@ -422,7 +426,7 @@ def main():
             text += f"static void case_{number}(void) {{  /* {name} */\n{body}\n}}\n"
             lines = [first + i for i, line in enumerate(body.split("\n")) if "HERE" in line]
             switch += f"    case {number}: case_{number}(); break;\n"
-            joined = ("+" if program == "accesses" else ",").join(map(str, lines))
+            joined = ("+" if program in TOPS else ",").join(map(str, lines))
             index.append(f"{number}\tcorpus_{program}\t{kind}\t{name}\t{joined}")
         with open(f"{out}/corpus_{program}.c", "w") as file:
             file.write(text + MAIN % switch)

@@ -1,0 +1,196 @@
+"""The corpus of windows (corpus.py): accesses that conflict, and epochs that are not as MPI wants them.
+
+Origins of a conflict are ranks 1 and LAST, its target is rank 0; what they do overlaps in every order of the ranks.
+"""
+
+TOP = r"""
+static MPI_Win x;
+static int* base;
+static MPI_Aint places[64];
+/* A window of 256 integers a rank. */
+static void make(int flavor) {
+  const MPI_Aint bytes = 256 * sizeof(int);
+  base = a;
+  if (flavor == MPI_WIN_FLAVOR_CREATE) MPI_Win_create(a, bytes, 1, MPI_INFO_NULL, w, &x);
+  if (flavor == MPI_WIN_FLAVOR_ALLOCATE) MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, w, &base, &x);
+  if (flavor == MPI_WIN_FLAVOR_SHARED) MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, w, &base, &x);
+  if (flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+    MPI_Aint place;
+    MPI_Win_create_dynamic(MPI_INFO_NULL, w, &x);
+    MPI_Win_attach(x, a, bytes);
+    MPI_Get_address(a, &place);
+    MPI_Allgather(&place, 1, MPI_AINT, places, 1, MPI_AINT, w);
+  }
+}
+/* The displacement of an integer of a rank's memory. */
+static MPI_Aint at(int target, int index) { return places[target] + index * (MPI_Aint)sizeof(int); }
+static MPI_Group group_of(int n, const int* ranks) {
+  MPI_Group all, some;
+  MPI_Comm_group(w, &all);
+  MPI_Group_incl(all, n, ranks, &some);
+  MPI_Group_free(&all);
+  return some;
+}
+static void unmake(void) { MPI_Win_free(&x); }
+"""
+
+# {i}: index of the integer at the target; {t}: the target.
+OPERATIONS = {
+    "Put": "MPI_Put(b, 4, MPI_INT, {t}, at({t}, {i}), 4, MPI_INT, x);",
+    "Get": "MPI_Get(c, 4, MPI_INT, {t}, at({t}, {i}), 4, MPI_INT, x);",
+    "Accumulate": "MPI_Accumulate(b, 4, MPI_INT, {t}, at({t}, {i}), 4, MPI_INT, MPI_SUM, x);",
+    "Accumulate of another operation": "MPI_Accumulate(b, 4, MPI_INT, {t}, at({t}, {i}), 4, MPI_INT, MPI_MAX, x);",
+    "Accumulate of another type": "MPI_Accumulate(b, 4, MPI_FLOAT, {t}, at({t}, {i}), 4, MPI_FLOAT, MPI_SUM, x);",
+    "Get_accumulate": "MPI_Get_accumulate(b, 4, MPI_INT, c, 4, MPI_INT, {t}, at({t}, {i}), 4, MPI_INT, MPI_PROD, x);",
+    "Fetch_and_op": "MPI_Fetch_and_op(b, c, MPI_INT, {t}, at({t}, {i}), MPI_BOR, x);",
+    "Compare_and_swap": "MPI_Compare_and_swap(b, b + 8, c, MPI_INT, {t}, at({t}, {i}), x);",
+    "Put of a vector": "MPI_Put(b, 2, MPI_INT, {t}, at({t}, {i}), 1, v, x);",
+}
+REQUESTS = {
+    "Rput": "MPI_Rput(b, 4, MPI_INT, {t}, at({t}, {i}), 4, MPI_INT, x, &q);",
+    "Rget": "MPI_Rget(c, 4, MPI_INT, {t}, at({t}, {i}), 4, MPI_INT, x, &q);",
+    "Raccumulate": "MPI_Raccumulate(b, 4, MPI_INT, {t}, at({t}, {i}), 4, MPI_INT, MPI_MIN, x, &q);",
+    "Rget_accumulate": "MPI_Rget_accumulate(b, 4, MPI_INT, c, 4, MPI_INT, {t}, at({t}, {i}), 4, MPI_INT, MPI_BAND, x, &q);",
+}
+PAIRS = [("Put", "Put"), ("Put", "Get"), ("Get", "Put"), ("Accumulate", "Accumulate of another operation"),
+         ("Accumulate", "Accumulate of another type"), ("Put", "Accumulate"), ("Get", "Accumulate"), ("Accumulate", "Get_accumulate"),
+         ("Put", "Fetch_and_op"), ("Fetch_and_op", "Accumulate"), ("Get", "Compare_and_swap"), ("Put", "Put of a vector"),
+         ("Put of a vector", "Get")]
+REQUEST_PAIRS = [("Put", "Rput"), ("Rput", "Get"), ("Put", "Rget"), ("Rput", "Rput"), ("Put", "Raccumulate"), ("Raccumulate", "Accumulate"),
+                 ("Accumulate", "Rget_accumulate"), ("Rget_accumulate", "Rget"), ("Raccumulate", "Rget")]
+
+# How an epoch begins and ends around {ops}; origins alone are in an epoch where that can be.
+FENCE = "  MPI_Win_fence(0, x);\n{ops}  MPI_Win_fence(0, x);\n"
+EPOCHS = {
+    "fence": FENCE,
+    "fence with assertions": "  MPI_Win_fence(MPI_MODE_NOPRECEDE, x);\n{ops}  MPI_Win_fence(MPI_MODE_NOSUCCEED, x);\n",
+    "lock": "  if (rank == 1 || rank == LAST) MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, x);\n{ops}  MPI_Barrier(w);\n"
+            "  if (rank == 1 || rank == LAST) MPI_Win_unlock(0, x);\n",
+    "lock_all": "  MPI_Win_lock_all(0, x);\n{ops}  MPI_Barrier(w);\n  MPI_Win_unlock_all(x);\n",
+    "lock_all, flushed late": "  MPI_Win_lock_all(0, x);\n{ops}  MPI_Barrier(w);\n  MPI_Win_flush_all(x);\n  MPI_Win_unlock_all(x);\n",
+    "start": "  const int origins[] = {1, LAST}, zero = 0;\n  MPI_Group g = rank ? group_of(1, &zero) : group_of(2, origins);\n"
+             "  if (!rank) MPI_Win_post(g, 0, x);\n  if (rank == 1 || rank == LAST) MPI_Win_start(g, 0, x);\n{ops}"
+             "  if (rank == 1 || rank == LAST) MPI_Win_complete(x);\n  if (!rank) MPI_Win_wait(x);\n  MPI_Group_free(&g);\n",
+}
+PASSIVE = [name for name in EPOCHS if name.startswith("lock")]
+FLAVORS = ["CREATE", "ALLOCATE", "SHARED", "DYNAMIC"]
+DECLARED = "  MPI_Request q = MPI_REQUEST_NULL;\n  MPI_Datatype v;\n  MPI_Type_vector(2, 1, 2, MPI_INT, &v);\n  MPI_Type_commit(&v);\n  (void)q;\n"
+HERE = " /* HERE */"
+
+
+def operation(name, index, target="0"):
+    text = {**OPERATIONS, **REQUESTS}[name].format(i=index, t=target) + HERE
+    return "{\n  " + text + "\n  MPI_Wait(&q, IGNORE);\n  }" if name in REQUESTS else "{\n  " + text + "\n  }"
+
+
+def body_of(flavor, epoch, ops, end=""):
+    return DECLARED + f"  make(MPI_WIN_FLAVOR_{flavor});\n" + EPOCHS[epoch].replace("{ops}", ops) + end + "  MPI_Type_free(&v);\n  unmake();"
+
+
+def conflicts(case):
+    for number, (epoch, _) in enumerate(EPOCHS.items()):
+        pairs = PAIRS + (REQUEST_PAIRS if epoch in PASSIVE else [])
+        for k, (first, second) in enumerate(pairs):
+            flavor = FLAVORS[(number + k) % 4]
+            # A get with a request is looked at when it begins: it comes second.
+            between = "  MPI_Barrier(w);\n" if second in REQUESTS or first in REQUESTS else ""
+            ops = f"  if (rank == 1) {operation(first, 0)}\n{between}  if (rank == LAST) {operation(second, 'wrong ? 2 : 16')}\n"
+            if second in ("Fetch_and_op", "Compare_and_swap") or first == "Fetch_and_op":
+                ops = ops.replace("wrong ? 2 : 16", "wrong ? 0 : 16")
+            case("windows", f"{first} and {second}, {epoch}, {flavor}", body_of(flavor, epoch, ops))
+    for flavor in FLAVORS:
+        for first, second in (("Put", "Get"), ("Put", "Put"), ("Accumulate", "Put")):
+            ops = f"  if (rank == 1) {operation(first, 0)}\n  GOOD MPI_Win_fence(0, x);\n  if (rank == LAST) {operation(second, 0)}\n"
+            case("windows", f"{first} and {second}, a fence between, {flavor}", body_of(flavor, "fence", ops))
+            ops = (f"  if (rank == 1) {operation(first, 0)}\n  if (!wrong && rank == 1) MPI_Win_flush(0, x);\n  MPI_Barrier(w);\n"
+                   f"  if (rank == LAST) {operation(second, 0)}\n")
+            case("windows", f"{first} and {second}, a flush between, {flavor}", body_of(flavor, "lock_all", ops))
+        ops = f"  if (rank == 1) {operation('Put', 0)}\n  if (rank == 1) {operation('Get', 'wrong ? 2 : 16')}\n"
+        case("windows", f"Put and Get by one rank, {flavor}", body_of(flavor, "fence", ops))
+        # The target's own calls on its exposed memory.
+        for what, call in (("sends", "MPI_Send(base, 4, MPI_INT, 0, 5, w);"), ("reduces", "MPI_Allreduce(base, d, 4, MPI_INT, MPI_SUM, MPI_COMM_SELF);"),
+                           ("receives", "MPI_Recv(base, 4, MPI_INT, 0, 5, w, IGNORE);")):
+            around = "  if (!rank) MPI_Irecv(d, 4, MPI_INT, 0, 5, w, &q);\n" if what == "sends" else \
+                "  if (!rank) MPI_Isend(d, 4, MPI_INT, 0, 5, w, &q);\n" if what == "receives" else ""
+            ops = f"  if (rank == 1) {operation('Put', 'wrong ? 0 : 16')}\n  MPI_Barrier(w);\n{around}  if (!rank) {{\n  {call}{HERE}\n  }}\n  MPI_Wait(&q, IGNORE);\n"
+            case("windows", f"Put into what its owner {what}, {flavor}", body_of(flavor, "fence", ops))
+
+
+def local_memory(case):
+    uses = {"sent": ("Get", "MPI_Send({m}, 4, MPI_INT, rank, 5, w);", "MPI_Irecv(d, 4, MPI_INT, rank, 5, w, &q);"),
+            "received": ("Put", "MPI_Recv({m}, 4, MPI_INT, rank, 5, w, IGNORE);", "MPI_Isend(d, 4, MPI_INT, rank, 5, w, &q);"),
+            "got again": ("Get", "MPI_Get({m}, 4, MPI_INT, 0, at(0, 32), 4, MPI_INT, x);", ""),
+            "put": ("Get", "MPI_Put({m}, 4, MPI_INT, 0, at(0, 32), 4, MPI_INT, x);", ""),
+            "got into": ("Put", "MPI_Get({m}, 4, MPI_INT, 0, at(0, 32), 4, MPI_INT, x);", ""),
+            "reduced": ("Get", "MPI_Allreduce({m}, d, 4, MPI_INT, MPI_SUM, MPI_COMM_SELF);", "")}
+    for epoch in EPOCHS:
+        for k, (what, (first, use, around)) in enumerate(uses.items()):
+            flavor = FLAVORS[k % 4]
+            memory = "c" if first == "Get" else "b"
+            use = use.format(m=f"wrong ? {memory} : (int*)d + 64").replace("d, 4", "(int*)d, 4")
+            ops = f"  if (rank == 1) {operation(first, 0)}\n  if (rank == 1) {{\n  {around}\n  {use}{HERE}\n  MPI_Wait(&q, IGNORE);\n  }}\n"
+            case("windows", f"origin memory of {first} is {what} too early, {epoch}, {flavor}", body_of(flavor, epoch, ops))
+
+
+def epochs(case):
+    group = "  const int one = 1 % size, zero = 0;\n  MPI_Group g = group_of(1, &zero), h = group_of(1, &one);\n"
+    free = "  MPI_Group_free(&g);\n  MPI_Group_free(&h);\n"
+
+    def wrong(name, body, flavor="ALLOCATE", left=False):
+        case("windows", name, DECLARED + group + f"  make(MPI_WIN_FLAVOR_{flavor});\n" + body + "\n" + free + "  MPI_Type_free(&v);\n"
+             + ("  GOOD unmake();" if left else "  unmake();"))
+
+    for flavor in FLAVORS:
+        for name in OPERATIONS:
+            call = OPERATIONS[name].format(i=8, t="0")
+            wrong(f"{name} outside of an epoch, {flavor}", f"  if (!rank) {{\n  GOOD MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, x);\n  {call}{HERE}\n  GOOD MPI_Win_unlock(0, x);\n  }}", flavor)
+    for name in REQUESTS:
+        call = REQUESTS[name].format(i=8, t="0")
+        wrong(f"{name} in an epoch of fences", f"  BAD MPI_Win_fence(0, x);\n  GOOD MPI_Win_lock_all(0, x);\n  if (!rank) {{\n  {call}{HERE}\n  MPI_Wait(&q, IGNORE);\n  }}\n"
+              "  GOOD MPI_Win_unlock_all(x);\n  BAD MPI_Win_fence(0, x);")
+        wrong(f"{name} outside of an epoch", f"  GOOD MPI_Win_lock_all(0, x);\n  if (!rank) {{\n  {call}{HERE}\n  MPI_Wait(&q, IGNORE);\n  }}\n  GOOD MPI_Win_unlock_all(x);")
+    put = OPERATIONS["Put"]
+    wrong("Put after MPI_MODE_NOSUCCEED", "  MPI_Win_fence(0, x);\n  MPI_Win_fence(wrong ? MPI_MODE_NOSUCCEED : 0, x);\n  if (!rank) {\n  "
+          + put.format(i=8, t="0") + HERE + "\n  }\n  MPI_Win_fence(0, x);")
+    # What begins, what ends, and what is wrong inside or without.
+    kinds = {"lock": ("MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, x);", "MPI_Win_unlock(0, x);"),
+             "lock_all": ("MPI_Win_lock_all(0, x);", "MPI_Win_unlock_all(x);"),
+             "start": ("MPI_Win_post(g, 0, x);\n  MPI_Win_start(g, 0, x);", "MPI_Win_complete(x);\n  MPI_Win_wait(x);")}
+    only = "  if (!rank) {\n"
+    for name, (begin, end) in kinds.items():
+        last = end.split("\n")[0]
+        wrong(f"{name} is not ended before MPI_Win_free", f"{only}  {begin}\n  GOOD {{ {end} }}\n  }}\n  MPI_Win_free(&x); /* HERE */\n  make(MPI_WIN_FLAVOR_CREATE);")
+        wrong(f"{name} is never ended", f"{only}  {begin.replace('x);', 'x);' + HERE)}\n  GOOD {{ {end} }}\n  }}" if name != "start" else
+              f"{only}  MPI_Win_post(g, 0, x);\n  MPI_Win_start(g, 0, x);{HERE}\n  GOOD MPI_Win_complete(x);\n  GOOD MPI_Win_wait(x);\n  }}", left=True)
+        wrong(f"{last} without {name}", f"{only}  GOOD {{ {begin} }}\n  {last}{HERE}\n  GOOD {{ {end.split(chr(10))[-1] if name == 'start' else ''} }}\n  }}")
+        for other, (inner, outer) in kinds.items():
+            first = inner.split("\n")[-1] if other == "start" else inner
+            if name == other == "start":
+                continue
+            prepared = "  MPI_Win_post(g, 0, x);\n" if other == "start" else ""
+            after = "  MPI_Win_wait(x);\n" if other == "start" else ""
+            finish = outer.split("\n")[0]
+            wrong(f"{other} in {name}", f"{only}  {begin}\n  GOOD {{ {end} }}\n{prepared}  {first}{HERE}\n  {finish}\n{after}  }}")
+        wrong(f"fence in {name}", f"  {begin}\n  GOOD {{ {end} }}\n  MPI_Win_fence(0, x);{HERE}\n  MPI_Win_fence(MPI_MODE_NOSUCCEED, x);"
+              if name != "start" else f"  const int me = rank;\n  MPI_Group self = group_of(1, &me);\n  {begin.replace('g, 0', 'self, 0')}\n  GOOD {{ {end} }}\n  MPI_Win_fence(0, x);{HERE}\n"
+              "  MPI_Win_fence(MPI_MODE_NOSUCCEED, x);\n  MPI_Group_free(&self);")
+    wrong("wait without post", f"{only}  GOOD MPI_Win_post(MPI_GROUP_EMPTY, 0, x);\n  MPI_Win_wait(x);{HERE}\n  }}")
+    wrong("test without post", f"{only}  int flag = 0;\n  GOOD MPI_Win_post(MPI_GROUP_EMPTY, 0, x);\n  MPI_Win_test(x, &flag);{HERE}\n  }}")
+    wrong("post twice", f"{only}  MPI_Win_post(MPI_GROUP_EMPTY, 0, x);\n  GOOD MPI_Win_wait(x);\n  MPI_Win_post(MPI_GROUP_EMPTY, 0, x);{HERE}\n  MPI_Win_wait(x);\n  }}")
+    wrong("post is never waited for", f"{only}  MPI_Win_post(MPI_GROUP_EMPTY, 0, x);{HERE}\n  GOOD MPI_Win_wait(x);\n  }}", left=True)
+    wrong("fence in post", f"  MPI_Win_post(MPI_GROUP_EMPTY, 0, x);\n  GOOD MPI_Win_wait(x);\n  MPI_Win_fence(MPI_MODE_NOSUCCEED, x);{HERE}\n  BAD MPI_Win_wait(x);")
+    for flush in ("flush(0, x)", "flush_local(0, x)", "flush_all(x)", "flush_local_all(x)"):
+        wrong(f"{flush.split('(')[0]} outside of an epoch", f"{only}  GOOD MPI_Win_lock_all(0, x);\n  MPI_Win_{flush};{HERE}\n  GOOD MPI_Win_unlock_all(x);\n  }}")
+    wrong("flush of another rank", f"{only}  MPI_Win_lock(MPI_LOCK_SHARED, wrong ? 1 : 0, 0, x);\n  MPI_Win_flush(0, x);{HERE}\n  MPI_Win_unlock(wrong ? 1 : 0, x);\n  }}")
+    wrong("unlock of another rank", f"{only}  MPI_Win_lock(MPI_LOCK_SHARED, wrong ? 1 : 0, 0, x);\n  MPI_Win_unlock(0, x);{HERE}\n  }}")
+    wrong("lock of one rank twice", f"{only}  MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, x);\n  MPI_Win_lock(MPI_LOCK_SHARED, wrong ? 0 : 1, 0, x);{HERE}\n  MPI_Win_unlock(0, x);\n  MPI_Win_unlock(1, x);\n  }}")
+    for name, text in OPERATIONS.items():
+        call = text.format(i=8, t="(wrong ? 1 : 0)")
+        wrong(f"{name} to a rank that is not locked", f"{only}  MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, x);\n  {call}{HERE}\n  MPI_Win_unlock(0, x);\n  }}")
+        wrong(f"{name} to a rank that is not in the group of start", f"{only}  MPI_Win_post(g, 0, x);\n  MPI_Win_start(g, 0, x);\n  {call}{HERE}\n  MPI_Win_complete(x);\n  MPI_Win_wait(x);\n  }}")
+
+
+def windows(case):
+    conflicts(case)
+    local_memory(case)
+    epochs(case)
