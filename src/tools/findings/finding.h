@@ -24,6 +24,7 @@ enum class Kind : uint8_t {
   kDeadlock,
   kRaces,
   kWindows,
+  kFiles,
   kCount
 };
 
@@ -42,6 +43,7 @@ inline constexpr KindText kKinds[] = {
     {"deadlock", "ranks that wait for ever"},
     {"races", "receives, probes and completions whose result depends on which message comes first"},
     {"windows", "one-sided accesses that conflict, and epochs that are not as MPI wants them"},
+    {"files", "accesses of ranks to the same bytes of a file that nothing orders"},
 };
 static_assert(sizeof kKinds / sizeof kKinds[0] == static_cast<size_t>(Kind::kCount));
 

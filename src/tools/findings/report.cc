@@ -50,11 +50,13 @@ void Report::read(const std::string& folder) {
     std::ifstream in(path, std::ios::binary);
     read_text(std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()));
   }
-  add_buffering();
+  add_followed();
 }
 
-void Report::add_buffering() {
-  for (Finding& f : steps_.find()) {
+void Report::add_followed() {
+  std::vector<Finding> all = steps_.find();
+  for (Finding& f : accesses_.find()) all.push_back(std::move(f));
+  for (Finding& f : all) {
     const uint64_t key = key_of(f);
     add(key, std::move(f));
   }
@@ -83,11 +85,13 @@ void Report::read_record(std::string_view line, const std::set<uint64_t>& withdr
   uint64_t key = 0;
   if (kind == "F" || kind == "N") return read_finding(line, kind == "N", withdrawn);
   if (kind == "W") return steps_.add_steps(line);
+  if (kind == "L") return accesses_.add(line);
   if (kind == "V") {
     std::string_view head = take_word(&line, '\t');
     std::vector<Participant> calls;
-    if (read_number(head, &key, 16) && read_calls(line, &calls))
-      steps_.add_waiting(key, std::move(calls));
+    if (!read_number(head, &key, 16) || !read_calls(line, &calls)) return;
+    accesses_.add_call(key, calls[0]);
+    steps_.add_waiting(key, std::move(calls));
     return;
   }
   if (!read_number(take_word(&line, ' '), &key, 16)) return;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/status.h"
+#include "tools/findings/files.h"
 #include "tools/findings/finding.h"
 #include "tools/findings/unbuffered.h"
 
@@ -31,8 +32,8 @@ class Report {
   void read(const std::string& folder);
   /// Adds what one such file holds, but what it takes back.
   void read_text(std::string_view text);
-  /// Adds what follows from the steps of all that was read.
-  void add_buffering();
+  /// Adds what follows from the steps and the accesses of all that was read.
+  void add_followed();
   /// Finds the lines of all sites; by libbacktrace.
   void resolve();
 
@@ -67,6 +68,7 @@ class Report {
   std::vector<uint64_t> order_;  ///< keys as they came
   std::map<uint64_t, Joined> found_;
   UnbufferedRun steps_;
+  FileAccesses accesses_;
 };
 
 /// The headers of C++'s library and others that come with the system.

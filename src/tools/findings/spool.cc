@@ -106,6 +106,11 @@ void Spool::add_steps(int64_t rank, const std::string& steps) {
   write(format("W %lld", static_cast<long long>(rank)) + steps + "\n");
 }
 
+void Spool::add_access(const std::string& access) {
+  std::lock_guard guard(lock_);
+  write("L " + access + "\n");
+}
+
 void Spool::withdraw(uint64_t key) {
   std::lock_guard guard(lock_);
   if (ranks_.erase(key)) write(format("X %llx\n", static_cast<unsigned long long>(key)));

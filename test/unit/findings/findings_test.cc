@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "tools/findings/files.h"
 #include "tools/findings/report.h"
 #include "tools/findings/spool.h"
 
@@ -271,6 +272,46 @@ TEST(Unbuffered, NothingButStepsIsTaken) {
                            "0 n.1.2.3", "0 bb.1", "0 b.1.2"})
     run.add_steps(line);
   EXPECT_TRUE(run.find().empty());
+}
+
+/// The calls of what follows from accesses to files.
+std::vector<std::string> of_files(std::initializer_list<const char*> accesses) {
+  FileAccesses all;
+  for (uint64_t key : {0xau, 0xbu, 0xcu})
+    all.add_call(key, {0, std::string(1, static_cast<char>('a' + key - 0xa)), "", key, ""});
+  for (const char* access : accesses) all.add(access);
+  std::vector<std::string> found;
+  for (const Finding& f : all.find()) {
+    found.emplace_back();
+    for (const Participant& p : f.calls)
+      found.back() += format("%s%d ", p.call.c_str(), static_cast<int>(p.rank));
+  }
+  return found;
+}
+
+TEST(Files, AccessesThatMeet) {
+  using Found = std::vector<std::string>;
+  EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8", "1 1 w 0 0 0 b 7.8"}), (Found{"a0 b1 "}));
+  EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8", "1 1 w 0 0 0 b 8.8"}), Found{});
+  EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.4 20.4", "1 1 r 0 0 0 b 8.4 23.1"}), (Found{"a0 b1 "}));
+  // Another file; one rank; reads; atomic mode.
+  EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8", "2 1 w 0 0 0 b 0.8"}), Found{});
+  EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8", "1 0 w 0 0 0 b 0.8"}), Found{});
+  EXPECT_EQ(of_files({"1 0 r 0 0 0 a 0.8", "1 1 r 0 0 0 b 0.8"}), Found{});
+  EXPECT_EQ(of_files({"1 0 w 1 0 0 a 0.8", "1 1 w 1 0 0 b 0.8"}), Found{});
+  // One MPI_File_sync between; two, without and with communication between them.
+  EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8", "1 1 r 0 1 0 b 0.8"}), (Found{"a0 b1 "}));
+  EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8", "1 1 r 0 2 0 b 0.8"}), (Found{"a0 b1 "}));
+  EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8", "1 1 r 0 2 1 b 0.8"}), Found{});
+  // Two calls are told once, however often they meet.
+  EXPECT_EQ(of_files({"1 0 w 0 0 0 a 0.8 10.8", "1 1 w 0 0 0 b 0.8 10.8", "1 2 r 0 0 0 c 0.1"}),
+            (Found{"a0 b1 ", "a0 c2 ", "b1 c2 "}));
+}
+
+TEST(Files, NothingButAccessesIsTaken) {
+  for (const char* line :
+       {"", "1", "x 0 w 0 0 0 a 0.8", "1 0 w 0 0 0", "1 0 w 0 0 0 b zz", "1 0 w 0 0 0 b 1"})
+    EXPECT_TRUE(of_files({"1 1 w 0 0 0 a 0.8", line}).empty()) << line;
 }
 
 }  // namespace
