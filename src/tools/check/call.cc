@@ -115,6 +115,8 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   } else if (role >= kFirstOfMessages && role <= kLastOfMessages) {
     look_at_messages(this);
   }
+  if (role != Role::kOther) ++rank_->communications;
+  if (info().has_file) look_at_files(this);
   unlock();
 }
 
@@ -137,6 +139,7 @@ void Call::after(int result) {
     if (record_->id == kCall_MPI_Request_get_status) note_released(this);
     if (posted || alone || info().role == Role::kProbe) note_messages(this);
     if (info().hides_order) note_epochs(this);
+    if (info().has_file) note_files(this);
     if (info().sets.changed) note_handles(this);
     if (info().synchronous && send_to >= 0 && info().starts == Starts::kBlocking)
       learn_of_synchronous(rank_, send_to);

@@ -186,6 +186,12 @@ bool is_of_epochs(int error_class);
 std::vector<findings::Participant> epochs_of(const Rank* rank, const CallRecord& call);
 void report_epochs_left(Rank* rank);
 
+// files.cc ------------------------------------------------------------------------------------------------------------
+/// Before a call: an access to a file is written down.
+void look_at_files(Call* call);
+/// A call of the topic of files was made.
+void note_files(Call* call);
+
 // agreement.cc --------------------------------------------------------------------------------------------------------
 void look_at_collective(Call* call);
 /// While MPI polls: nothing of MPI is called but MPIX_Tool_notify.

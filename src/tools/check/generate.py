@@ -173,8 +173,9 @@ def describe(call):
     large = "true" if call.large else "false"
     synchronous = str(operation == "Ssend").lower()
     hides = base in HIDES_ORDER or any(p.kind.object == "win" for p in call.parameters)
+    has_file = any(p.kind.object == "file" for p in call.parameters)
     switches = "true" if "switches" in call.flags else "false"
-    return (f'{{"{call.symbol}", "{operation}", Role::{role_of(call)}, Starts::{starts}, Collective::{collective_of(call, operation)}, {large}, {switches}, {synchronous}, {str(hides).lower()}, {len(rows)}, {positions(call)}, {sets(call)}, {{'
+    return (f'{{"{call.symbol}", "{operation}", Role::{role_of(call)}, Starts::{starts}, Collective::{collective_of(call, operation)}, {large}, {switches}, {synchronous}, {str(hides).lower()}, {str(has_file).lower()}, {len(rows)}, {positions(call)}, {sets(call)}, {{'
             + ", ".join(rows) + "}}")
 
 
@@ -224,7 +225,7 @@ def main():
             "  int8_t length, second;  ///< positions of what says its length (of a buffer: count and datatype), or -1",
             "  bool array, pointer;", "};",
             "struct CallInfo {", "  const char* name;", "  const char* operation;  ///< without I and _init", "  Role role;",
-            "  Starts starts;", "  Collective collective;", "  bool large, switches;", "  bool synchronous;  ///< a send that is complete when its receive has begun", "  bool hides_order;  ///< puts ranks in an order that is not followed", "  uint8_t count;", "  Positions at;",
+            "  Starts starts;", "  Collective collective;", "  bool large, switches;", "  bool synchronous;  ///< a send that is complete when its receive has begun", "  bool hides_order;  ///< puts ranks in an order that is not followed", "  bool has_file;", "  uint8_t count;", "  Positions at;",
             "  ParameterSets sets;", "  Parameter parameters[kMostArguments];", "};",
             "extern const CallInfo kCalls[kCallCount];\n",
             *preloaded.next_functions(symbols + also),

@@ -184,6 +184,17 @@ struct Epochs {
   std::map<int64_t, CallRecord> locked;  ///< by target
 };
 
+/// A file that the rank has open with others, as it sees it. The view is the runs of a tile, which follow each other.
+struct OpenFile {
+  uint64_t key = 0;    ///< the same at all ranks that have opened it together
+  bool known = false;  ///< which bytes the view shows
+  int64_t disp = 0, etype_bytes = 1, tile_bytes = 1, tile_extent = 1;
+  std::vector<Block> tile;
+  uint64_t syncs = 0, fenced = 0;  ///< of MPI_File_sync (tools/findings/files.h)
+  uint64_t communications = 0;     ///< Rank::communications at the last one
+  std::set<uint64_t> named;        ///< calls that were written down
+};
+
 /// Memory of a request that is under way, sorted by where it begins.
 struct Pending {
   const char* low;
@@ -209,6 +220,8 @@ struct Rank {
   std::vector<Requests::node_type> spare_requests;  ///< for reuse
   std::unordered_map<int, OwnComm> comms;
   std::map<MPI_Win, Epochs> epochs;
+  std::map<uint64_t, OpenFile> files;  ///< by handle
+  uint64_t communications = 0;         ///< calls that other ranks may have a part in
   std::vector<Pending> regions;
   int64_t longest_region = 0;
   std::deque<std::shared_ptr<Posted>> posted;
