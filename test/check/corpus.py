@@ -18,6 +18,7 @@ import os
 import sys
 
 import corpus_accesses
+import corpus_files
 import corpus_windows
 
 TOP = r"""/* Made by test/check/corpus.py. Do not edit. */
@@ -25,6 +26,7 @@ TOP = r"""/* Made by test/check/corpus.py. Do not edit. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int rank, size, wrong, next, before;
 static int a[256], b[256], c[256];
@@ -53,7 +55,8 @@ int main(int argc, char** argv) {
 """
 
 # What stands before the cases of these programs, of whose lines all are to be named.
-TOPS = {"accesses": corpus_accesses.TOP, "windows": corpus_windows.TOP}
+TOPS = {"accesses": corpus_accesses.TOP, "windows": corpus_windows.TOP,
+        "files": corpus_files.TOP}
 cases = []  # (program, kind, name, body)
 
 
@@ -409,6 +412,7 @@ def main():
     objects()
     corpus_accesses.accesses(case)
     corpus_windows.windows(case)
+    corpus_files.files(case)
     on_other_communicators()
     programs = sorted({program for program, _, _, _ in cases})
     os.makedirs(out, exist_ok=True)
