@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/clock.h"
 #include "ch4-av-rankmap/mlut.h"
 
 namespace fgmpi::dynamic {
@@ -102,11 +103,16 @@ void OutLink::on_room() {
 
 // ---- InLink --------------------------------------------------------------------------------------------
 
+/// What it says next is of a communicator of a job that is about to become known here.
+bool InLink::early() { return !links().peer_of(this) && links().is_early(*this); }
+
+bool InLink::ring_has_news() { return ring_ && ring_->ready() && !early(); }
+
 bool InLink::drain(int most) {
   using Next = transport::shm::RingReader::Next;
-  if (!ring_ || !ring_->ready()) return false;
+  if (!ring_has_news()) return false;
   transport::shm::Frame frame;
-  for (int i = 0; i < most; ++i) {
+  for (int i = 0; i < most && !early(); ++i) {
     const Next next = ring_->peek(&frame);
     if (next == Next::kNone) break;
     if (next == Next::kBad) {
@@ -145,8 +151,9 @@ bool InLink::take_ring() {
 size_t InLink::on_bytes(const uint8_t* bytes, size_t count) {
   size_t used = 0;
   while (!ring_ && count - used >= kFront && open()) {
-    if (!links().peer_of(this) && !was_known) {  // its job is about to become known here
+    if (early()) {
       pause(true);
+      paused_since = now_ns();
       links().paused_.push_back(this);
       return used;
     }

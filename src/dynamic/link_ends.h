@@ -58,8 +58,11 @@ class InLink final : public Stream {
   const uint32_t index, number;
   bool was_known = false, said_bye = false;
   uint64_t seen_changes = 0;  ///< when `peer` was looked up
+  int64_t paused_since = 0;
   Peer* peer = nullptr;
   RingIn* ring() const { return ring_.get(); }
+  /// Are there frames in the ring that can be delivered now?
+  bool ring_has_news();
   /// Takes at most so many frames from the ring; true when there were any.
   bool drain(int most);
 
@@ -69,6 +72,7 @@ class InLink final : public Stream {
   void on_end(const std::string& why) override;
   void refuse();
   bool take_ring();
+  bool early();
   std::unique_ptr<RingIn> offered_, ring_;
 };
 

@@ -193,6 +193,8 @@ void Links::added(uint32_t pgid) {
     peer.process = g_process_groups.first_process(pgid) + index;
     peer.pgid = pgid;
     peer.index = index;
+    if (const auto kept = unsettled_.extract({g_process_groups.uid(pgid), index}); kept)
+      peer.awaited = kept.mapped();
     g_av.set_address(peer.process, reinterpret_cast<uintptr_t>(&peer), true);
   }
   auto paused = std::move(paused_);
@@ -213,6 +215,7 @@ void Links::removing(uint32_t pgid) {
     std::erase_if(suspects_, [&](const Suspect& s) { return s.peer == &peer; });
     std::erase_if(failures_, [&](const Failure& f) { return f.process == peer.process; });
     pt2pt::forget_process(peer.process);
+    settle(g_process_groups.uid(pgid), peer.index, peer.awaited);
   }
   peers_.erase(pgid);
 }
@@ -363,6 +366,17 @@ Peer* Links::peer_of(InLink* link) {
   return link->peer;
 }
 
+bool Links::is_early(const InLink& link) const {
+  const auto kept = unsettled_.find({link.uid, link.index});
+  return !link.was_known || (kept != unsettled_.end() && kept->second < 0);
+}
+
+/// Adds to what is awaited of a process whose job is not known.
+void Links::settle(const GroupUid& uid, uint32_t index, int32_t awaited) {
+  const auto kept = unsettled_.try_emplace({uid, index}, 0).first;
+  if ((kept->second += awaited) == 0) unsettled_.erase(kept);
+}
+
 /// Notices about communicators with members of several jobs; others are of one job.
 bool may_travel(int notice) {
   return notice == pt2pt::kNoticeAgree || notice == pt2pt::kNoticeCollective ||
@@ -379,7 +393,10 @@ bool Links::deliver(InLink* link, Header header, const void* payload, size_t len
     return true;
   }
   if (header.kind == kHere) {
-    if (peer) --peer->awaited;
+    if (peer)
+      --peer->awaited;
+    else
+      settle(link->uid, link->index, -1);
     return true;
   }
   if (!peer) return true;  // of communicators that have been freed here
@@ -501,8 +518,8 @@ bool Links::arm() {
   if (rings_.empty() && starving_.empty()) return true;
   for (InLink* link : rings_) link->ring()->sleep();
   fence_for_sleep();
-  const bool ready = std::any_of(rings_.begin(), rings_.end(),
-                                 [](const InLink* link) { return link->ring()->ready(); });
+  const bool ready =
+      std::any_of(rings_.begin(), rings_.end(), [](InLink* link) { return link->ring_has_news(); });
   if (!ready && !look_for_room()) return true;
   disarm();
   return false;
@@ -519,7 +536,7 @@ int64_t Links::longest_sleep() const {
   return std::min(g_poller.longest_sleep(), Waiter::until_next_deadline());
 }
 
-/// Newcomers that say nothing are sent away.
+/// Newcomers that say nothing are sent away, and what was paused for a job that has gone without being known here.
 bool Links::tick() {
   std::vector<Stream*> silent;
   const int64_t now = now_ns();
@@ -527,6 +544,13 @@ bool Links::tick() {
     if (auto* newcomer = dynamic_cast<Newcomer*>(stream);
         newcomer && now - newcomer->since > 10 * kSecond)
       silent.push_back(stream);
+  std::vector<InLink*> gone;
+  for (InLink* link : paused_)
+    if (link->hung_up() && now - link->paused_since > kFlush) gone.push_back(link);
+  for (InLink* link : gone) {
+    link->close();
+    in_ended(link, "it has closed the connection");
+  }
   for (Stream* stream : silent) {
     ++strangers_;
     g_poller.destroy(std::move(streams_.extract(stream).mapped()));

@@ -18,7 +18,9 @@
 //
 // Connections come and go as jobs connect and disconnect; a bye may still be unread when the next connection is made. So
 // connections are numbered by who opens them, and only the last one counts; and each new communicator is announced by a frame
-// of kind kHere: a process that has yet to announce one has not left.
+// of kind kHere: a process that has yet to announce one has not left. An announcement may come while its job's former
+// communicators are still there, or when they have just gone: what is not settled is kept (unsettled_), and a connection that
+// has announced what is not established here is read on when it is.
 //
 // Links is the transport with the transport bit 1. A job on several hosts has another one there: Links then stands in
 // front of it and hands on what is for its own job.
@@ -35,6 +37,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ch4-av-rankmap/process_groups.h"
@@ -134,6 +137,9 @@ class Links final : public transport::Transport {
   bool take_hello(const Hello& hello, class Newcomer* newcomer);
   bool deliver(InLink* link, transport::Header header, const void* payload, size_t length);
   Peer* peer_of(InLink* link);
+  /// Is what it says next of a communicator that is not established here yet?
+  bool is_early(const InLink& link) const;
+  void settle(const GroupUid& uid, uint32_t index, int32_t awaited);
   void on_bye(Peer* peer);
   void out_ended(OutLink* link, const std::string& why);
   void in_ended(InLink* link, const std::string& why);
@@ -152,8 +158,10 @@ class Links final : public transport::Transport {
   std::map<Stream*, std::unique_ptr<Stream>> streams_;  ///< newcomers and links
   std::map<uint32_t, std::vector<Peer>> peers_;         ///< by pgid
   std::vector<InLink*> paused_;                         ///< of jobs that are not known here yet
-  std::vector<InLink*> rings_;                          ///< those whose frames come through memory
-  std::vector<OutLink*> starving_;                      ///< whose rings had no room
+  /// `awaited` of processes of jobs that are not known now, where it is not 0.
+  std::map<std::pair<GroupUid, uint32_t>, int32_t> unsettled_;
+  std::vector<InLink*> rings_;      ///< those whose frames come through memory
+  std::vector<OutLink*> starving_;  ///< whose rings had no room
   uint32_t polls_ = 0;
   bool shared_ = false;           ///< rings may be used
   size_t least_read_ = SIZE_MAX;  ///< the least bytes that are read from a peer's memory

@@ -34,10 +34,21 @@ int Poller::descriptor() {
   return epoll_;
 }
 
-int64_t Poller::longest_sleep() const { return retrying_.empty() ? INT64_MAX : kRetry; }
+int64_t Poller::longest_sleep() const {
+  if (!resumed_.empty()) return 0;
+  return retrying_.empty() ? INT64_MAX : kRetry;
+}
 
 bool Poller::poll() {
   if (epoll_ < 0) return false;
+  if (!resumed_.empty()) {
+    const std::vector<Stream*> resumed = std::move(resumed_);
+    resumed_.clear();
+    polling_ = true;
+    for (Stream* stream : resumed) stream->take_kept();
+    polling_ = false;
+    done_.clear();
+  }
   if (!retrying_.empty()) {
     std::vector<Stream*> retrying = std::move(retrying_);
     retrying_.clear();
@@ -204,7 +215,7 @@ void Stream::on_ready(uint32_t events) {
     if (!(events & (EPOLLHUP | EPOLLERR))) return;
     // What the other side has said before it closed is read when the stream goes on.
     char one;
-    if (recv(fd_, &one, 1, MSG_PEEK | MSG_DONTWAIT) <= 0)
+    if (recv(fd_, &one, 1, MSG_PEEK | MSG_DONTWAIT) <= 0 && in_.empty())
       return finish("it has closed the connection");
     epoll_ctl(g_poller.descriptor(), EPOLL_CTL_DEL, fd_, nullptr);
     watched_ = false;
@@ -248,11 +259,16 @@ void Stream::read_all() {
       if (used < count) in_.assign(scratch() + used, scratch() + count);
     } else {
       in_.insert(in_.end(), scratch(), scratch() + count);
-      const size_t used = on_bytes(in_.data(), in_.size());
-      in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(used));
-      if (in_.empty()) std::vector<uint8_t>().swap(in_);
+      take_kept();
     }
   }
+}
+
+void Stream::take_kept() {
+  if (paused_ || closed_) return;
+  const size_t used = on_bytes(in_.data(), in_.size());
+  in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(used));
+  if (in_.empty()) std::vector<uint8_t>().swap(in_);
 }
 
 bool Stream::hung_up() const {
@@ -262,6 +278,9 @@ bool Stream::hung_up() const {
 }
 
 bool Stream::has_news() const {
+  if (std::find(g_poller.resumed_.begin(), g_poller.resumed_.end(), this) !=
+      g_poller.resumed_.end())
+    return true;
   pollfd mine{fd_, POLLIN, 0};
   return fd_ >= 0 && ::poll(&mine, 1, 0) == 1;
 }
@@ -294,6 +313,7 @@ void Stream::shut_down() {
 
 void Stream::pause(bool paused) {
   paused_ = paused;
+  if (!paused && !in_.empty()) g_poller.resumed_.push_back(this);
   if (fd_ >= 0) watch();
 }
 
@@ -304,6 +324,7 @@ void Stream::finish(const std::string& why) {
 
 void Stream::close() {
   std::erase(g_poller.retrying_, this);
+  std::erase(g_poller.resumed_, this);
   closed_ = true;
   const int fd = release();
   if (fd >= 0 && owned_) ::close(fd);

@@ -28,7 +28,8 @@ class Poller {
   bool poll();
   /// Not now: in the middle of a poll others may still point at it.
   void destroy(std::unique_ptr<Stream> stream);
-  /// How long nobody needs poll() in ns: streams that could not connect for lack of room try again.
+  /// How long nobody needs poll() in ns: streams that could not connect for lack of room try again, and what was read before a
+  /// stream was paused is taken when it goes on.
   int64_t longest_sleep() const;
 
  private:
@@ -37,6 +38,7 @@ class Poller {
   bool polling_ = false;
   std::vector<std::unique_ptr<Stream>> done_;
   std::vector<Stream*> retrying_;
+  std::vector<Stream*> resumed_;  ///< that have bytes from before they were paused
 };
 extern Poller& g_poller;
 
@@ -101,6 +103,7 @@ class Stream {
   void try_next(const std::string& why);
   void flush();
   void read_all();
+  void take_kept();
   ssize_t receive(size_t most);
   void finish(const std::string& why);
   bool owned_ = true, connecting_ = false, paused_ = false, watched_ = false, closed_ = false;
