@@ -51,7 +51,7 @@ void UnbufferedRun::index() {
       const Step& s = ranks_[r].steps[i];
       if (s.kind == 't') taken_[s.id] = {r, i};
       if (s.kind == 'b') begun_[s.id] = {r, i};
-      if (s.kind == 'e') entered_[{s.id, s.number}].push_back({r, i});
+      if (s.kind == 'e') entered_[{s.id, s.number}].places.push_back({r, i});
       if (s.kind != 'p') continue;
       if (auto match = ranks_[r].matches.find(s.id); match != ranks_[r].matches.end())
         taken_[match->second] = {r, i};
@@ -70,9 +70,13 @@ int64_t UnbufferedRun::blocked_by(size_t rank) const {
   if (s.kind != 'a' && s.kind != 'r') return -1;
   auto found = entered_.find({s.id, s.number});
   if (found == entered_.end()) return -1;
-  for (const Place& place : found->second)
-    if (!made(place) && (s.kind == 'a' || ranks_[place.rank].world == static_cast<int64_t>(s.root)))
-      return static_cast<int64_t>(place.rank);
+  const std::vector<Place>& places = found->second.places;
+  size_t& first = found->second.made;
+  while (first < places.size() && made(places[first])) ++first;
+  for (size_t i = first; i < places.size(); ++i)
+    if (!made(places[i]) &&
+        (s.kind == 'a' || ranks_[places[i].rank].world == static_cast<int64_t>(s.root)))
+      return static_cast<int64_t>(places[i].rank);
   return -1;
 }
 

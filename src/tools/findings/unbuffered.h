@@ -52,6 +52,11 @@ class UnbufferedRun {
   struct Place {
     size_t rank, step;
   };
+  /// A collective call: where its members enter it, by rank.
+  struct Entries {
+    std::vector<Place> places;
+    mutable size_t made = 0;  ///< so many from the first on have been made, as far as was looked
+  };
 
   bool read_step(std::string_view text, Rank* rank);
   void index();
@@ -68,7 +73,7 @@ class UnbufferedRun {
   std::map<int64_t, size_t> by_world_;
   std::unordered_map<uint64_t, std::vector<Participant>> calls_;
   std::unordered_map<uint64_t, Place> taken_, begun_;  ///< where a message is
-  std::map<std::pair<uint64_t, uint64_t>, std::vector<Place>> entered_;
+  std::map<std::pair<uint64_t, uint64_t>, Entries> entered_;
 };
 
 }  // namespace fgmpi::findings
