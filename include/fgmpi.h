@@ -230,6 +230,11 @@ typedef void (*MPIX_Tool_conflict)(const MPIX_Tool_access* second, const MPIX_To
  * uses the origin memory of the first, which is not complete. Both call nothing of MPI. To be called in all processes
  * before MPI_Init. Local. */
 int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflict conflict);
+/* A function that is called when a communicator of MPI_Comm_idup or MPI_Comm_idup_with_info is there: by the process, maybe
+ * while another of its ranks runs, with the address that the call was given for the handle, the handle, and the
+ * communicator's key (MPIX_Comm_key). It calls nothing of MPI. Null: none. Local. */
+typedef void (*MPIX_Tool_copy)(const MPI_Comm* newcomm, MPI_Comm made, int leader, int index);
+int MPIX_Tool_copies(MPIX_Tool_copy copy);
 /* Sends up to 1000 bytes to the tool's copy in a process. They come in before every message that a rank of the calling
  * process sends later to a rank there. Local. Errors: MPI_ERR_ARG. */
 int MPIX_Tool_notify(int process, const void* data, int bytes);

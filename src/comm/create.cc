@@ -89,6 +89,8 @@ Status duplicate(SharedComm* shared, const Meeting* meeting, const Candidate& mi
   return {};
 }
 
+void (*g_tool_copy)(const MPI_Comm*, MPI_Comm, int, int) = nullptr;
+
 struct DupRequest final : pt2pt::Request {
   CreateArrival arrival;
   MPI_Comm* result = nullptr;
@@ -111,6 +113,9 @@ void idup_action(SharedComm* shared, Meeting* meeting) {
     if (!mine) continue;
     mine->extras = std::move(request->extras);
     *request->result = mine->handle;
+    if (g_tool_copy)
+      g_tool_copy(request->result, mine->handle, static_cast<int>(made->id.lid()),
+                  static_cast<int>(made->id.lbi()));
   }
 }
 
@@ -287,6 +292,8 @@ Status dup(Comm* comm, Comm** out, const char* call, std::optional<groupmap::Str
   FGMPI_TRY(leave(m));
   return enter(made, comm->rank, comm, out);
 }
+
+void set_tool_copy(void (*copy)(const MPI_Comm*, MPI_Comm, int, int)) { g_tool_copy = copy; }
 
 Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const char* call,
             pt2pt::Request** request) {

@@ -98,5 +98,7 @@ void break_creations();
 /// nullptr). Never switches.
 Status idup(Comm* comm, MPI_Comm* out, std::unique_ptr<Extras> extras, const char* call,
             pt2pt::Request** request);
+/// A tool's function for the communicators of idup(): its `out`, the handle, the communicator's key. nullptr: none.
+void set_tool_copy(void (*copy)(const MPI_Comm* out, MPI_Comm made, int leader, int index));
 
 }  // namespace fgmpi::comm

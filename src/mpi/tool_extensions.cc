@@ -6,6 +6,7 @@
 #include "base/counters.h"
 #include "coll/algorithm_runs.h"
 #include "comm/context.h"
+#include "comm/create.h"
 #include "fgmpi.h"
 #include "mpi/binding.h"
 #include "mpi/comm_common.h"
@@ -103,6 +104,12 @@ FGMPI_EXTENSION int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflic
          const MPIX_Tool_access accesses[] = {access_of(second), access_of(first)};
          g_conflict(&accesses[0], &accesses[1], where);
        }});
+  return MPI_SUCCESS;
+}
+
+FGMPI_EXTENSION int MPIX_Tool_copies(void (*copy)(const MPI_Comm*, MPI_Comm, int, int)) {
+  FGMPI_TAKE_TURN("MPIX_Tool_copies", MPIX_Tool_copies(copy));
+  comm::set_tool_copy(copy);
   return MPI_SUCCESS;
 }
 

@@ -234,6 +234,29 @@ def lives(work):
                 expect(f["when"][2:] == [-1, -1, -1], f"{where}: {name} is not freed: {f['when']}")
 
 
+def copies(work):
+    """Communicators of nonblocking calls, of groups and between groups: from what, where, how many, how many not freed."""
+    page = os.path.join(work, "page.html")
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "copies.c"), encoding="utf-8") as file:
+        calls = [(re.search(r"(MPI_(Comm_idup\w*|Comm_create_group|Intercomm_\w+))\(", line), "(inter," in line, i)
+                 for i, line in enumerate(file, 1)]
+    line_of = {c[1] + ("2" if c[1] == "MPI_Comm_idup" and of_inter else ""): f"copies.c:{i} (main)" for c, of_inter, i in calls if c}
+    for processes, ranks in [(1, 4), (4, 1), (2, 64)]:
+        run("-report", page, "-n", str(processes), "-nfg", str(ranks), f"{FOLDER}/copies")
+        families, size = read_page(page)["families"], processes * ranks
+        os.unlink(page)
+        found = {(f["call"], families[f["parent"]]["call"]): [f["place"], f["made"], f["handles"], f["left"], f["collectives"]]
+                 for f in families if f["parent"] >= 0}
+        world, group, inter = "MPI_COMM_WORLD", "MPI_Comm_create_group", "MPI_Intercomm_create"
+        expect(found == {
+            ("MPI_Comm_idup", world): [line_of["MPI_Comm_idup"], 3, 3 * size, 2 * size, 3 * size],
+            ("MPI_Comm_idup_with_info", "MPI_Comm_idup"): [line_of["MPI_Comm_idup_with_info"], 1, size, size, size],
+            (group, world): [line_of[group], 2, size, size, size],
+            (inter, group): [line_of[inter], 1, size, size, size],
+            ("MPI_Comm_idup", inter): [line_of["MPI_Comm_idup2"], 1, size, 0, size],
+            ("MPI_Intercomm_merge", inter): [line_of["MPI_Intercomm_merge"], 1, size, size, size]}, f"{processes} x {ranks}: {found}")
+
+
 def algorithms(work):
     """The algorithm of each collective of a communicator."""
     page = os.path.join(work, "page.html")
@@ -309,6 +332,7 @@ def main():
         waits_of_a_job(scratch)
         on_a_terminal()
         algorithms(scratch)
+        copies(scratch)
         lives(scratch)
         memory_of_ranks(scratch)
         for processes, ranks in [(1, 4), (4, 1), (2, 64), (2, 5000)]:

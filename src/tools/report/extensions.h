@@ -9,6 +9,7 @@
 #pragma weak MPIX_Tool_counter
 #pragma weak MPIX_Tool_handlers
 #pragma weak MPIX_Tool_runs
+#pragma weak MPIX_Tool_copies
 #pragma weak MPIX_Comm_key
 #pragma weak MPIX_Comm_map_info
 #pragma weak MPIX_Get_collocated_size

@@ -133,6 +133,8 @@ def counts(call):
     if made and "request" not in names:
         of = [p.name for p in call.parameters if p.kind.name == "comm"]
         after.append(f"scope.made({of[0] if of else 'MPI_COMM_NULL'}, *{made[0]});")
+    if made and "request" in names:
+        before.append(f"scope.copies(comm, {made[0]});")
     if call.name in ("Comm_free", "Comm_disconnect"):
         before.append("scope.frees(*comm);")
     return before, after

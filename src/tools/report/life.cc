@@ -100,6 +100,7 @@ void set_up_families() {
   p.families_used = 2;
   p.family_of_key[key_of(MPI_COMM_WORLD)] = {kWorldFamily, 1};
   if (MPIX_Tool_runs) MPIX_Tool_runs(count_run);
+  if (MPIX_Tool_copies) MPIX_Tool_copies(made_copy);
   MPIX_Map_info info;
   if (!MPIX_Comm_map_info || MPIX_Comm_map_info(MPI_COMM_WORLD, &info) != MPI_SUCCESS) return;
   std::memcpy(g_hot.families[0].model, info.model, sizeof info.model);

@@ -227,6 +227,16 @@ uint16_t slow_family_of(MPI_Comm comm) {
   return found == g_process.family_of.end() ? kWorldFamily : found->second.family;
 }
 
+namespace {
+
+/// A handle of the program that may be passed to MPI.
+bool is_known(MPI_Comm comm) {
+  std::lock_guard guard(g_process.lock);
+  return comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF || g_process.family_of.count(comm) != 0;
+}
+
+}  // namespace
+
 CollectiveRecord* collective_record(uint16_t family, uint16_t call, bool make) {
   const auto wanted = static_cast<uint16_t>(call + 1);
   for (int i = 0; i < kCollectiveTries; ++i) {
@@ -290,34 +300,69 @@ void describe_map(FamilyRecord* f, MPI_Comm comm) {
   std::memcpy(f->encoding, info.encoding, sizeof f->encoding);
 }
 
-}  // namespace
-
-void made_comm(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm made) {
-  if (rank_of_call == &g_nobody || made == MPI_COMM_NULL) return;
-  int rank = -1, size = 0, inter = 0;
-  g_next.MPI_Comm_rank(made, &rank);
-  g_next.MPI_Comm_size(made, &size);
-  g_next.MPI_Comm_test_inter(made, &inter);
-  const uint16_t of = parent == MPI_COMM_NULL ? kWorldFamily : slow_family_of(parent);
-  uint64_t site = rank_of_call->site;
+Process::NewComm describe(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm like) {
+  Process::NewComm made{};
+  int rank = -1, leader = 0, index = 0, side = 0;
+  g_next.MPI_Comm_rank(like, &rank);
+  if (MPIX_Comm_key) MPIX_Comm_key(like, &leader, &index, &side);
+  made.first = rank == 0 && side == 0;
+  g_next.MPI_Comm_size(like, &made.size);
+  g_next.MPI_Comm_test_inter(like, &made.inter);
+  made.parent = parent == MPI_COMM_NULL ? kWorldFamily : slow_family_of(parent);
+  made.site = rank_of_call->site;
   if (MPIX_Program_address)
-    site = reinterpret_cast<uint64_t>(MPIX_Program_address(reinterpret_cast<void*>(site)));
-  const uint64_t key = key_of(made);
-  std::lock_guard guard(g_process.lock);
-  const uint16_t family = family_for(site, static_cast<uint16_t>(rank_of_call->now - 1), of);
+    made.site =
+        reinterpret_cast<uint64_t>(MPIX_Program_address(reinterpret_cast<void*>(made.site)));
+  made.call = static_cast<uint16_t>(rank_of_call->now - 1);
+  return made;
+}
+
+/// Under the process's lock. Returns the family where this is its first handle, else nullptr.
+FamilyRecord* count_comm(const Process::NewComm& made, MPI_Comm comm, uint64_t key) {
+  const uint16_t family = family_for(made.site, made.call, made.parent);
   const auto now = static_cast<uint64_t>(now_ns());
-  g_process.family_of[made] = {family, now};
+  g_process.family_of[comm] = {family, now};
   Process::Keyed& keyed = g_process.family_of_key[key];
   keyed.family = family;
   ++keyed.handles;
   FamilyRecord& f = g_hot.families[family];
-  if (f.members_made++ == 0) describe_map(&f, made);
-  f.made += rank == 0;
+  f.made += made.first;
   if (!f.first_made_ns) f.first_made_ns = now;
   f.last_made_ns = now;
-  f.inter = static_cast<uint32_t>(inter);
-  f.least = f.least ? std::min(f.least, size) : size;
-  f.most = std::max(f.most, size);
+  f.inter = static_cast<uint32_t>(made.inter);
+  f.least = f.least ? std::min(f.least, made.size) : made.size;
+  f.most = std::max(f.most, made.size);
+  return f.members_made++ == 0 ? &f : nullptr;
+}
+
+}  // namespace
+
+void made_comm(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm made) {
+  if (rank_of_call == &g_nobody || made == MPI_COMM_NULL) return;
+  const Process::NewComm description = describe(rank_of_call, parent, made);
+  const uint64_t key = key_of(made);
+  std::lock_guard guard(g_process.lock);
+  if (FamilyRecord* first = count_comm(description, made, key)) describe_map(first, made);
+}
+
+// A copy has the group, and so the map, of its parent. If the call fails, the next one with this address takes the place.
+void begins_copy(RankRecord* rank_of_call, MPI_Comm parent, const MPI_Comm* newcomm) {
+  if (rank_of_call == &g_nobody || !is_known(parent)) return;
+  const Process::NewComm description = describe(rank_of_call, parent, parent);
+  std::lock_guard guard(g_process.lock);
+  const uint16_t family = family_for(description.site, description.call, description.parent);
+  FamilyRecord& f = g_hot.families[family];
+  if (!f.members_made && !f.map_bytes) describe_map(&f, parent);
+  g_process.copies[newcomm] = description;
+}
+
+void made_copy(const MPI_Comm* newcomm, MPI_Comm made, int leader, int index) {
+  const uint64_t key = uint64_t{static_cast<uint32_t>(leader)} << 32 | static_cast<uint32_t>(index);
+  std::lock_guard guard(g_process.lock);
+  const auto found = g_process.copies.find(newcomm);
+  if (found == g_process.copies.end()) return;
+  count_comm(found->second, made, key);
+  g_process.copies.erase(found);
 }
 
 void freed_comm(MPI_Comm comm) {

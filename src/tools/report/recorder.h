@@ -71,8 +71,17 @@ struct Process {
     uint16_t family;
     uint32_t handles;
   };
+  /// What is known of a communicator before it is counted.
+  struct NewComm {
+    uint64_t site;
+    uint16_t call, parent;  ///< parent: family
+    bool first;             ///< this rank counts it: rank 0, of one side of an intercommunicator
+    int size, inter;
+  };
   std::unordered_map<uint64_t, Keyed> family_of_key;  ///< by key_of()
   int families_used = 0;
+  /// Communicators of MPI_Comm_idup that are not there yet, by where their handle will be.
+  std::unordered_map<const MPI_Comm*, NewComm> copies;
   /// Of windows on other communicators than MPI_COMM_WORLD: their groups.
   std::unordered_map<MPI_Win, MPI_Group> group_of;
 };
@@ -108,6 +117,9 @@ void count_run(int leader, int index, int algorithm);
 /// Of a communicator of the calling rank, for family_of_key.
 uint64_t key_of(MPI_Comm comm);
 void made_comm(RankRecord* rank, MPI_Comm parent, MPI_Comm made);
+/// MPI_Comm_idup is about to begin; its communicator is there (for MPIX_Tool_copies).
+void begins_copy(RankRecord* rank, MPI_Comm parent, const MPI_Comm* newcomm);
+void made_copy(const MPI_Comm* newcomm, MPI_Comm made, int leader, int index);
 void freed_comm(MPI_Comm comm);
 
 /// The request is for the peer of the call that has made it.
@@ -224,6 +236,7 @@ class Scope {
   }
   void forgets(MPI_Request request) { forget_send(request); }
   void made(MPI_Comm parent, MPI_Comm made) { made_comm(rank_, parent, made); }
+  void copies(MPI_Comm parent, const MPI_Comm* newcomm) { begins_copy(rank_, parent, newcomm); }
   void frees(MPI_Comm comm) { freed_comm(comm); }
 
  private:
