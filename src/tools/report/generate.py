@@ -74,12 +74,13 @@ def bytes_of(call):
 
 def fast(call, before, after):
     """Conditions under which all is known of the call (Fast), and statements behind it; None where it never is."""
-    known, then = [f"fast.known(kCall_{call.symbol}, place)"], []
+    known, then, sent = [f"fast.known(kCall_{call.symbol})"], [], []
     for line in before:
         if line.startswith("scope.receives("):
             known.append(line.rstrip(";").replace("scope", "fast"))
         elif line.startswith("scope.sends(") and elements(call):
-            known.append(f"fast.sends(comm, dest, {', '.join(elements(call))}, {receives(call)})")
+            known.append(f"fast.sends(comm, dest, {elements(call)[1]}, {receives(call)})")
+            sent = ["dest", *elements(call)]
         elif line.startswith("scope.completes("):
             known.append(line.rstrip(";").replace("scope", "fast"))
         elif not line.startswith(("MPI_Status own;", "status = Scope::status_for(", "scope.takes_later(")):  # for MPI_ANY_SOURCE
@@ -89,7 +90,7 @@ def fast(call, before, after):
             then.append(line.replace("scope", "fast"))
         elif not line.startswith("scope.took("):
             return None
-    return known, then
+    return known, then, sent
 
 
 def counts(call):
@@ -147,8 +148,9 @@ def wrapper(call, function):
     names = ", ".join(p.name for p in call.parameters)
     before, after = counts(call)
     quick = fast(call, before, after)
-    head = "[[gnu::noinline, gnu::cold]] static int any_" if quick else "[[gnu::always_inline]] static inline int report_"
-    lines = [f"{head}{symbol}(const void* place{comma}{inside}) {{",
+    # The place last: so the other arguments are where the call has them.
+    lines = [f"[[gnu::noinline, gnu::cold]] static int any_{symbol}({inside}{comma}const void* place) {{" if quick else
+             f"[[gnu::always_inline]] static inline int report_{symbol}(const void* place{comma}{inside}) {{",
              f"  Scope scope(kCall_{symbol}, place);", *["  " + line for line in before]]
     if after:
         lines += [f"  const int result = g_next.{symbol}({names});", "  if (result == MPI_SUCCESS) {",
@@ -157,12 +159,14 @@ def wrapper(call, function):
         lines += [f"  return g_next.{symbol}({names});"]
     lines.append("}")
     if quick:
-        known, then = quick
-        lines += [f"[[gnu::always_inline]] static inline int report_{symbol}(const void* place{comma}{inside}) {{", "  Fast fast;",
-                  f"  if (!__builtin_expect({' && '.join(known)}, 1))", f"    return any_{symbol}(place{comma}{names});",
-                  "  fast.enters();", f"  const int result = g_next.{symbol}({names});",
+        known, then, sent = quick
+        # FROM is where it is used: no register keeps it.
+        lines += [f"[[gnu::always_inline]] static inline int report_{symbol}({inside}) {{", "  Fast fast;",
+                  f"  if (!__builtin_expect({' && '.join(known)}, 1))", f"    return any_{symbol}({names}{comma}FROM);",
+                  f"  fast.enters(kCall_{symbol}, FROM{', ' + ', '.join(sent) if sent else ''});",
+                  f"  const int result = g_next.{symbol}({names});",
                   *([f"  if (result == MPI_SUCCESS) {' '.join(then)}"] if then else []), "  fast.leaves();", "  return result;", "}"]
-    return "\n".join(lines + preloaded.exports("report", function, symbol, names))
+    return "\n".join(lines + preloaded.exports("report", function, symbol, names, quick is not None))
 
 
 def main():

@@ -11,7 +11,7 @@
 namespace fgmpi::report {
 
 Next g_next;
-Hot g_hot;
+constinit Hot g_hot;
 RankRecord g_nobody;
 // Never destroyed: ranks call MPI until the process ends.
 Process& g_process = *new Process;

@@ -35,11 +35,11 @@ struct Hot {
   /// is used.
   int32_t* peers = nullptr;
   /// Where in a RankRecord the cell of each call is; 0: it has none yet.
-  uint16_t cells[kCallCount];
+  uint16_t cells[kCallCount] = {};
 };
-extern Hot g_hot;
+[[gnu::visibility("hidden")]] extern Hot g_hot;  // so its members need no address in a register
 /// What calls of nobody are counted in: before MPI_Init, after MPI_Finalize, without a file.
-extern RankRecord g_nobody;
+[[gnu::visibility("hidden")]] extern RankRecord g_nobody;
 /// MPICH: the index in a handle of an object of its own; ours has at most so many requests.
 inline constexpr uint32_t kRequestIndices = 1u << 25;
 inline int32_t peer_of_request(MPI_Request request) {
@@ -144,9 +144,11 @@ inline bool is_basic(MPI_Datatype type) {
 }
 
 /// Bytes of `count` elements.
+inline uint64_t bytes_of_basic(int64_t count, MPI_Datatype type) {
+  return static_cast<uint64_t>(count) * (static_cast<uint32_t>(type) >> 8 & 0xff);
+}
 inline uint64_t bytes_of(int64_t count, MPI_Datatype type) {
-  if (__builtin_expect(is_basic(type), 1))
-    return static_cast<uint64_t>(count) * (static_cast<uint32_t>(type) >> 8 & 0xff);
+  if (__builtin_expect(is_basic(type), 1)) return bytes_of_basic(count, type);
   return slow_bytes_of(count, type);
 }
 
@@ -251,64 +253,72 @@ class Scope {
   int32_t peer_before_;  ///< that of the call before
 };
 
-/// The same of a call that all is known of: whose rank runs, from the program's own code, of a call that has a cell, to a rank of
-/// the process, of a basic type, or from a named rank, in MPI_COMM_WORLD. Its members say whether that is so; nothing is counted
-/// before enters(). So the wrapper keeps nothing of its arguments over calls: those of Scope are out of line, with all else.
+/// The same of a call by MPI_* (not by PMPI_*, as bindings do) that all is known of: whose rank runs, of a call that has a cell,
+/// to a rank of the process, of a basic type, or from a named rank, in MPI_COMM_WORLD. Its members say whether that is so; nothing
+/// is counted before enters(). So the wrapper keeps nothing of its arguments over calls: those of Scope are out of line, with all
+/// else.
 class Fast {
  public:
-  [[gnu::always_inline]] bool known(uint16_t call, const void* place) {
+  [[gnu::always_inline]] bool known(uint16_t call) {
     const sched::Proclet* p = *g_hot.running;
     if (!p || !p->tool) return false;
     rank_ = static_cast<RankRecord*>(p->tool);
-    const auto site = reinterpret_cast<uint64_t>(place);
-    const uint32_t at = g_hot.cells[call];
-    cell_ = reinterpret_cast<CallCell*>(reinterpret_cast<char*>(rank_) + at);
-    if (at == 0 || site - g_hot.bindings < g_hot.bindings_bytes) return false;
-    rank_->site = site;
-    rank_->now = call + 1u;
-    return true;
+    return g_hot.cells[call] != 0;
   }
   [[gnu::always_inline]] bool receives(MPI_Comm comm, int source) {
     peer_ = source | kIsSource;
     return source >= 0 && comm == MPI_COMM_WORLD;
   }
   /// `receives`: the call names a source as well.
-  [[gnu::always_inline]] bool sends(MPI_Comm comm, int dest, int64_t count, MPI_Datatype type,
-                                    bool receives) {
+  [[gnu::always_inline]] bool sends(MPI_Comm comm, int dest, MPI_Datatype type, bool receives) {
     if (!is_basic(type) || comm != MPI_COMM_WORLD ||
         static_cast<unsigned>(dest - g_hot.first) >= g_hot.count)
       return false;
     const uint32_t wanted = rank_->number_of(dest);
     to_ = &rank_->peers[wanted % kPeerCells];
-    if (to_->peer_and_one() != wanted) return false;
-    bytes_ = bytes_of(count, type);
-    dest_ = dest;
     if (!receives) peer_ = dest;
-    return true;
+    return to_->peer_and_one() == wanted;
   }
   [[gnu::always_inline]] bool completes(MPI_Request request) {
     peer_ = peer_of_request(request);
     return true;
   }
-  [[gnu::always_inline]] void enters() {
-    const int32_t before = rank_->peer;
-    rank_->peer = peer_;
-    ++cell_->count;
-    if (!to_) return;
-    cell_->bytes += bytes_;
+  [[gnu::always_inline]] void enters(uint16_t call, const void* place) {
+    forget_registers();
+    ++cell(call)->count;
+    begins(call, place);
+  }
+  /// The same with what the call sends.
+  [[gnu::always_inline]] void enters(uint16_t call, const void* place, int dest, int64_t count,
+                                     MPI_Datatype type) {
+    forget_registers();
+    const uint64_t bytes = bytes_of_basic(count, type);
+    if (__builtin_expect(rank_->peer == dest, 0)) rank_->repeated += bytes <= kSmall;
     ++to_->word;
-    to_->bytes += bytes_;
-    if (__builtin_expect(before == dest_ && bytes_ <= kSmall, 0)) ++rank_->repeated;
+    to_->bytes += bytes;
+    CallCell* const c = cell(call);
+    ++c->count;
+    c->bytes += bytes;
+    begins(call, place);
   }
   [[gnu::always_inline]] void began(MPI_Request request) { note_peer(rank_, request); }
   [[gnu::always_inline]] void leaves() { rank_->now = 0; }
 
  private:
+  /// What was read for the conditions is read again: so it takes no registers, which the arguments are in.
+  [[gnu::always_inline]] static void forget_registers() { asm volatile("" ::: "memory"); }
+  [[gnu::always_inline]] void begins(uint16_t call, const void* place) {
+    rank_->site = reinterpret_cast<uint64_t>(place);
+    rank_->peer = peer_;
+    rank_->now = call + 1u;
+  }
+  [[gnu::always_inline]] CallCell* cell(uint16_t call) const {
+    return reinterpret_cast<CallCell*>(reinterpret_cast<char*>(rank_) + g_hot.cells[call]);
+  }
+
   RankRecord* rank_;
-  CallCell* cell_;
-  PeerCell* to_ = nullptr;
-  uint64_t bytes_;
-  int32_t peer_ = kNoPeer, dest_;
+  PeerCell* to_;
+  int32_t peer_ = kNoPeer;
 };
 
 /// life.cc: the first rank of the process has come back from MPI_Init. False: nothing is counted.
