@@ -109,12 +109,17 @@ def job_of(*options):
 
 
 def running_jobs():
-    text = job_of("-summary")
-    expect(text.startswith("4 ranks in 2 processes") and re.search(r" 2  MPI_Barrier at stencil.c:\d+ \(end_badly\): ranks 0, 1\n", text) and
-           re.search(r" 1  in the program, its last call at stencil.c:\d+ \(end_badly\): rank 3\n", text), "a job's ranks by counters", text)
-    text = job_of()
-    if "may not be read" not in text:  # the right to trace a process
-        expect(text.startswith("4 ranks in 2 processes") and re.search(r"  waits in MPI_Barrier \(MPI_COMM_WORLD\): rank", text), "a job's ranks", text)
+    page = os.path.join(os.environ["TMPDIR"], "page.html")
+    for options in (["-summary"], ["-report", page], ["-ft", "-report", page]):
+        text = job_of(*options)
+        expect(text.startswith("4 ranks in 2 processes") and re.search(r" 2  MPI_Barrier at stencil.c:\d+ \(end_badly\): ranks 0, 1\n", text) and
+               re.search(r" 1  in the program, its last call at stencil.c:\d+ \(end_badly\): rank 3\n", text), f"{options}: a job's ranks", text)
+    os.unlink(page)
+    for options in ([], ["-ft"]):
+        text = job_of(*options)
+        if "may not be read" not in text:  # the right to trace a process
+            expect(text.startswith("4 ranks in 2 processes") and re.search(r"  waits in MPI_Barrier \(MPI_COMM_WORLD\): rank", text),
+                   f"{options}: a job's ranks", text)
 
 
 def waits_of_a_job(work):
