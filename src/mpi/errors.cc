@@ -15,6 +15,7 @@
 #include "mpi/runtime.h"
 #include "mpi/user_errors.h"
 #include "privatize/privatize.h"
+#include "proclet-sched/threads.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -45,8 +46,15 @@ UserHandlerCaller g_call_user_handler = nullptr;
 
 bool is_ours(int code) { return (code & kMarkMask) == kMark; }
 
+/// The rank whose thread calls at a level that allows only another thread to; else nullptr.
+const comm::RankState* rank_of_wrong_thread() {
+  const sched::Proclet* owner = comm::rank_state() ? nullptr : sched::rank_of_thread();
+  return owner ? static_cast<const comm::RankState*>(owner->rank_state) : nullptr;
+}
+
 std::string rank_words() {
-  comm::RankState* rank = comm::rank_state();
+  const comm::RankState* rank = comm::rank_state();
+  if (!rank) rank = rank_of_wrong_thread();
   return rank ? "rank " + std::to_string(rank->world.rank) : std::string("a rank before MPI_Init");
 }
 
@@ -154,6 +162,12 @@ int host_error(const char* call, int code) { return fail_code(call, nullptr, cod
 
 int bad_comm(const char* call, MPI_Comm handle) {
   comm::RankState* rank = comm::rank_state();
+  if (const comm::RankState* owner = rank_of_wrong_thread())
+    return fail(call, nullptr,
+                error(MPI_ERR_OTHER,
+                      "called by a thread that did not call MPI_Init, at %s; allowed are other "
+                      "threads from MPI_THREAD_SERIALIZED on (MPI_Init_thread)",
+                      name_of_thread_level(owner->thread_level)));
   bool too_late = rank && (handle == MPI_COMM_WORLD ? rank->world.freed : handle == MPI_COMM_SELF);
   if (!rank || too_late) {
     return fail(call, nullptr,

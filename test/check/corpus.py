@@ -393,14 +393,78 @@ def objects():
          "MPI_Aint low, extent;\n  (void)p; (void)x; (void)y;\n  MPI_Type_get_extent(MPI_INT, &low, wrong ? &low : &extent); /* HERE */"))
 
 
+# ---- Threads ---------------------------------------------------------------------------------------------------------
+THREADS_TOP = r"""#include <pthread.h>
+#include <unistd.h>
+static MPI_Comm own;
+static MPI_Request request;
+static void* in_thread(void* f) {
+  ((void (*)(void))f)();
+  return NULL;
+}
+/* Runs `other` in a thread of its own while the rank does `mine`, or before. */
+static void both(void (*other)(void), void (*mine)(void), int together) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, in_thread, (void*)other);
+  if (!together) pthread_join(thread, NULL);
+  mine();
+  if (together) pthread_join(thread, NULL);
+}
+static void nothing(void) {}
+"""
+SIMPLE_CALLS = {"Comm_size": "MPI_Comm_size(w, &c[0]);", "Type_size": "MPI_Type_size(MPI_INT, &c[0]);",
+                "Send": "MPI_Send(a, 1, MPI_INT, MPI_PROC_NULL, 5, w);", "Iprobe": "MPI_Iprobe(0, 5, w, &c[0], IGNORE);"}
+thread_levels = []
+
+
+def threads():
+    def wrong(level, what, functions, body):
+        """Functions are named f and g in `functions` and get the number of the case."""
+        thread_levels.append(level)
+        number = len(thread_levels)
+        helpers = functions.replace("f(", f"f{number}(").replace("g(", f"g{number}(")
+        case("threads", what, helpers + "\nSPLIT\n" + body.replace("@f", f"f{number}").replace("@g", f"g{number}"))
+
+    for level in ("MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED"):
+        for name, call in SIMPLE_CALLS.items():
+            wrong(level, f"{name} in another thread at {level}", f"static void f(void) {{\n  {call} /* HERE */\n}}",
+                  "  if (wrong) both(@f, nothing, 0);\n  else @f();")
+    for name, call in SIMPLE_CALLS.items():
+        # The receive waits for what the thread sends last.
+        wrong("MPI_THREAD_SERIALIZED", f"{name} beside a receive",
+              f"static void f(void) {{\n  for (int i = 0; i < 300; ++i) {{\n  {call} /* HERE */\n  usleep(wrong ? 1000 : 0);\n  }}\n"
+              "  MPI_Send(a, 1, MPI_INT, rank, 6, w);\n}\n"
+              "static void g(void) {\n  MPI_Recv(b, 1, MPI_INT, rank, 6, w, IGNORE);\n}",
+              "  both(@f, @g, wrong);")
+    for name, call in {"Barrier": "MPI_Barrier({c});", "Bcast": "MPI_Bcast(c, 1, MPI_INT, 0, {c});",
+                       "Allreduce": "MPI_Allreduce(c, d, 1, MPI_INT, MPI_SUM, {c});"}.items():
+        # Rank 0 comes late, so that the others' threads are both inside.
+        if name == "Bcast":
+            call = call.replace("c, 1", "c + {k}, 1")
+        if name == "Allreduce":
+            call = call.replace("c, d", "c, d + {k}")
+        wrong("MPI_THREAD_MULTIPLE", f"{name} of two threads",
+              f"static void f(void) {{\n  if (rank == 0) usleep(300000);\n  {call.format(c='own', k=1)} /* HERE */\n}}\n"
+              f"static void g(void) {{\n  if (rank == 0) usleep(300000);\n  {call.format(c='w', k=0)} /* HERE */\n}}",
+              "  if (wrong) own = w;\n  else MPI_Comm_dup(w, &own);\n  both(@f, @g, 1);\n  GOOD MPI_Comm_free(&own);")
+
+
 def on_other_communicators():
     """Collectives and messages once more on a duplicate of the world and on one of its members in reverse order."""
     for program, kind, name, body in list(cases):
-        if kind == "races" or not ("w)" in body or "w, " in body) or "Comm" in body or "Win_" in body or "File_" in body:
+        if kind in ("races", "threads") or not ("w)" in body or "w, " in body) or "Comm" in body or "Win_" in body or "File_" in body:
             continue
         made = ("MPI_Comm_dup(MPI_COMM_WORLD, &w);" if len(name) % 2 else
                 "MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &w);\n  rank = size - 1 - rank, next = (rank + 1) % size, before = (rank + size - 1) % size;")
         case(kind, name + (", on a duplicate" if len(name) % 2 else ", in reverse order"), f"  {made}\n{body}\n  MPI_Comm_free(&w);", program)
+
+
+def main_of(program):
+    if program != "threads":
+        return MAIN
+    levels = ", ".join(thread_levels)
+    return MAIN.replace("  MPI_Init(&argc, &argv);",
+                        f"  const int levels[] = {{{levels}}};\n  MPI_Init_thread(&argc, &argv, levels[number - 1], &c[0]);")
 
 
 def main():
@@ -410,6 +474,7 @@ def main():
     races()
     buffering()
     objects()
+    threads()
     corpus_accesses.accesses(case)
     corpus_windows.windows(case)
     corpus_files.files(case)
@@ -418,7 +483,7 @@ def main():
     os.makedirs(out, exist_ok=True)
     index = []
     for program in programs:
-        text = TOP + TOPS.get(program, "") + ("static void add(void* in, void* out, int* n, MPI_Datatype* t) {\n  (void)in, (void)out, (void)n, (void)t;\n}\n"
+        text = TOP + (THREADS_TOP if program == "threads" else TOPS.get(program, "")) + ("static void add(void* in, void* out, int* n, MPI_Datatype* t) {\n  (void)in, (void)out, (void)n, (void)t;\n}\n"
                       "static void handle(MPI_Comm* comm, int* code, ...) {\n  (void)comm, (void)code;\n}\n" if program == "leaks" else "")
         switch = ""
         number = 0
@@ -426,14 +491,16 @@ def main():
             if of != program:
                 continue
             number += 1
-            first = text.count("\n") + 2
-            text += f"static void case_{number}(void) {{  /* {name} */\n{body}\n}}\n"
-            lines = [first + i for i, line in enumerate(body.split("\n")) if "HERE" in line]
+            first = text.count("\n")
+            functions, _, body = body.rpartition("\nSPLIT\n")
+            whole = (functions + "\n" if functions else "") + f"static void case_{number}(void) {{  /* {name} */\n{body}\n}}\n"
+            lines = [first + 1 + i for i, line in enumerate(whole.split("\n")) if "HERE" in line]
+            text += whole
             switch += f"    case {number}: case_{number}(); break;\n"
             joined = ("+" if program in TOPS else ",").join(map(str, lines))
             index.append(f"{number}\tcorpus_{program}\t{kind}\t{name}\t{joined}")
         with open(f"{out}/corpus_{program}.c", "w") as file:
-            file.write(text + MAIN % switch)
+            file.write(text + main_of(program) % switch)
     with open(f"{out}/corpus.txt", "w") as file:
         file.write("\n".join(index) + "\n")
 

@@ -97,6 +97,10 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
     rank_ = nullptr;
     return;
   }
+  if (!may_call(rank_, id, place, words)) {
+    rank_ = nullptr;  // what is known of the rank is not for this thread to change
+    return;
+  }
   calls_ = pthread_equal(pthread_self(), rank_->thread) ? &rank_->calls : &g_calls_of_thread;
   ++*calls_;
   lock();
@@ -108,6 +112,7 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   before_ = rank_->current;
   rank_->current = record_;
   rank_->in_call = true;
+  if (g_process.threads) enter_call(this);
   look();
   const Role role = info().role;
   if (role == Role::kCollective || role == Role::kCreation) {
@@ -152,6 +157,7 @@ void Call::after(int result) {
   } else {
     undo_messages(this, result);
   }
+  if (g_process.threads) leave_call(this);
   unlock();
 }
 

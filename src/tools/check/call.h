@@ -74,6 +74,7 @@ class Call {
   /// The status of a call with one, or the i-th.
   const MPI_Status* told(int i = 0) const { return told_ ? told_ + i : nullptr; }
   bool status_read() const { return status_read_; }
+  pthread_t thread() const { return thread_; }
 
  private:
   friend struct Requests;
@@ -81,6 +82,7 @@ class Call {
   void unlock();
 
   Rank* rank_;
+  pthread_t thread_ = pthread_self();
   void begin(Calls id, const void* place, const int64_t* words);
   void look();
 
@@ -120,6 +122,15 @@ void note_handles(Call* call);
 void note_made_by(Call* call, const CallRecord& nonblocking);
 /// A rank has ended: what it has left.
 void report_leftovers(Rank* rank);
+
+// threads.cc ----------------------------------------------------------------------------------------------------------
+/// May the calling thread call MPI? If not, that is reported.
+bool may_call(Rank* rank, Calls id, const void* place, const int64_t* words);
+/// Where there are threads: the call is inside from now on. What other threads are in at the same time is looked at.
+void enter_call(Call* call);
+void leave_call(Call* call);
+/// Its requests are known.
+void look_at_other_completions(Call* call);
 
 // requests.cc ---------------------------------------------------------------------------------------------------------
 void look_at_requests(Call* call);

@@ -167,6 +167,7 @@ struct Made {
 };
 
 struct Races;
+class Call;
 class OwnedMemory;
 
 /// A call that the rank has made, so that the same one again is looked at less.
@@ -231,6 +232,8 @@ struct Rank {
   /// The requests that the call was given: MPI sets the program's to MPI_REQUEST_NULL before an error of theirs is known.
   const std::vector<MPI_Request>* given = nullptr;
   bool in_call = false;
+  std::vector<Call*>
+      inside;  ///< where there are threads: calls that have begun and have not returned
   uint32_t next_message = 0;
   uint32_t next_fake = 0;
   uint64_t next_posted = 0, next_list = 0;

@@ -230,6 +230,7 @@ void look_at_requests(Call* call) {
   Rank* rank = call->rank();
   call->requests.assign(list, list + count);
   rank->given = &call->requests;
+  if (!rank->inside.empty()) look_at_other_completions(call);
   const uint64_t this_list = ++rank->next_list;
   for (int64_t i = 0; i < count; ++i) {
     if (list[i] == MPI_REQUEST_NULL) continue;

@@ -25,6 +25,7 @@ enum class Kind : uint8_t {
   kRaces,
   kWindows,
   kFiles,
+  kThreads,
   kCount
 };
 
@@ -44,6 +45,8 @@ inline constexpr KindText kKinds[] = {
     {"races", "receives, probes and completions whose result depends on which message comes first"},
     {"windows", "one-sided accesses that conflict, and epochs that are not as MPI wants them"},
     {"files", "accesses of ranks to the same bytes of a file that nothing orders"},
+    {"threads",
+     "calls of threads that the level of MPI_Init_thread does not allow, or at the same time"},
 };
 static_assert(sizeof kKinds / sizeof kKinds[0] == static_cast<size_t>(Kind::kCount));
 

@@ -5,6 +5,7 @@
 #include "threads.h"
 
 static int rank = -1, level;
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int own = 5;
 
 static void look(int main_thread) {
@@ -16,7 +17,9 @@ static void look(int main_thread) {
   OK(MPI_Initialized(&yes));
   CHECK(yes);
   if (level < MPI_THREAD_SERIALIZED) return;
+  if (level == MPI_THREAD_SERIALIZED) pthread_mutex_lock(&one_at_a_time);
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &found));
+  if (level == MPI_THREAD_SERIALIZED) pthread_mutex_unlock(&one_at_a_time);
   CHECK(found == rank);
 }
 
