@@ -41,15 +41,24 @@ class Wire {
   virtual void unexpected(uint32_t /*root*/, const Match&) {}
 };
 
-/// Must be the same at all members, but for the seed.
+/// What the groups of a process know about the network together.
+struct Losses {
+  uint32_t sent = 0, repaired = 0;  ///< large packets, the recent ones
+  uint32_t small_ones = 0;  ///< so many transfers are to have no large packets: many got lost
+};
+
+/// Must be the same at all members, but for the seed and the last one.
 struct Options {
   size_t payload = 1400;      ///< bytes of a packet of a transfer
+  size_t large = 0;           ///< of transfers that are longer, where few get lost; 0: the same
   uint32_t degree = 4;        ///< of the tree of acknowledgements; 0: all go to the root
   uint32_t most_window = 64;  ///< packets of a transfer under way at most
-  size_t eager = 64 << 10;    ///< longer transfers wait until all members have posted a receive
+  uint32_t most_large_window = 6;  ///< of large packets
+  size_t eager = 64 << 10;  ///< longer transfers wait until all members have posted a receive
   size_t eager_quota =
-      256 << 10;      ///< bytes of a root that members keep before they have posted receives
-  uint64_t seed = 1;  ///< of the random delays of negative acknowledgements
+      256 << 10;             ///< bytes of a root that members keep before they have posted receives
+  uint64_t seed = 1;         ///< of the random delays of negative acknowledgements
+  Losses* losses = nullptr;  ///< outlives the group; nullptr: one of its own
 };
 
 /// What has happened, for counters and tests.
@@ -111,12 +120,17 @@ struct Context {
         me(me_),
         options(o),
         wire(w),
+        losses(o.losses ? o.losses : &own_losses_),
         outside(members_),
         random(o.seed) {}
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
 
   Tree tree(uint32_t root) const { return {members, options.degree, root}; }
-  uint32_t packets_of(uint64_t total) const {
-    return total == 0 ? 1 : static_cast<uint32_t>((total + options.payload - 1) / options.payload);
+  size_t bytes_of_packets(bool large) const { return large ? options.large : options.payload; }
+  uint32_t packets_of(uint64_t total, bool large) const {
+    const size_t each = bytes_of_packets(large);
+    return total == 0 ? 1 : static_cast<uint32_t>((total + each - 1) / each);
   }
   /// To all members: by multicast, and one by one to those that have not joined.
   void to_all(Header h, const void* payload, size_t length) {
@@ -140,13 +154,16 @@ struct Context {
   const uint32_t members, me;
   const Options options;
   Wire* const wire;
+  Losses* const losses;
   bool joined = true;         ///< this member receives what is sent to the group's address
   std::vector<bool> outside;  ///< members that do not
   uint32_t outsiders = 0;
+  bool has_large = true;  ///< large packets arrive
   RandomSequence random;
   Counts counts;
 
  private:
+  Losses own_losses_;
   void sign(Header* h) const {
     h->group = id;
     h->from = static_cast<uint16_t>(me);

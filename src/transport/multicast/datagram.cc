@@ -14,12 +14,13 @@ decltype(&::crypto_shorthash) g_hash = nullptr;
 int flags_of(Kind kind) {
   switch (kind) {
     case Kind::kData:
-      return kAckPlease;
+      return kAckPlease | kLarge;
     case Kind::kPoll:
-      return kDirect | kAbandoned;
+      return kDirect | kAbandoned | kLarge;
     case Kind::kAck:
-      return kPosted | kWhole | kOutside;
+      return kPosted | kWhole | kOutside | kLarge;
     case Kind::kNack:
+      return kLarge;
     case Kind::kProbe:
       return 0;
   }

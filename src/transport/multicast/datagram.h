@@ -30,6 +30,7 @@ enum Flag : uint8_t {
   kAbandoned = 4,  ///< kPoll: no more of this transfer comes; forget it
   kPosted = 8,     ///< kAck: a receive has taken the transfer
   kWhole = 16,     ///< kAck: about all members below `from` in the tree
+  kLarge = 64,     ///< all but kProbe: the transfer is cut into packets of Options::large bytes
   kOutside =
       32,  ///< kAck: one of those that it is about has not joined the group's address: send to these by unicast
 };

@@ -40,7 +40,9 @@ class Incoming {
   bool posted() const { return posted_; }
   bool complete() const { return in_row_ == packets_; }
   /// It does not belong to the transfer that this is.
-  bool contradicts(const Header& h) const { return h.total != total_ || !(match_of(h) == match_); }
+  bool contradicts(const Header& h) const {
+    return h.total != total_ || !(match_of(h) == match_) || ((h.flags & kLarge) != 0) != large_;
+  }
   /// Nothing is on its way here: all is there, or the root has yet to begin and knows of this member.
   bool quiet() const;
   /// All is there, here and at all below this member in the tree, and the parent has been told so.
@@ -66,6 +68,7 @@ class Incoming {
   const uint64_t serial_;
   const Match match_;
   const uint64_t total_;
+  const bool large_;
   const uint32_t packets_;
   uint32_t in_row_ = 0;     ///< packets that are here without a gap
   uint32_t seen_past_ = 0;  ///< packets that the root has sent, as far as known

@@ -46,8 +46,9 @@ void Membership::send_probe() {
   Header h = header_of(Kind::kProbe, 0, 0, {}, group.me());
   h.group = group.id();
   h.from = static_cast<uint16_t>(group.me());
+  const std::vector<char> large(probe.round < kLargeProbes ? group.options().large : 0);
   h.position = 2 * probe.round++;
-  to_all(h, nullptr, 0);
+  to_all(h, large.data(), large.size());
 }
 
 void Membership::answer_probe(uint32_t member, uint32_t position) {

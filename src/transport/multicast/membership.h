@@ -47,9 +47,12 @@ class Membership final : private Wire {
     void (*done)(Membership*, bool all) = nullptr;  ///< nullptr: none is under way
     std::vector<bool> heard;
     uint32_t missing = 0, round = 0;
+    bool large = false;   ///< all that were heard of so far have answered large datagrams
     int64_t at = kNever;  ///< when the next one is sent
   } probe;
   void hear(uint32_t member);
+  /// The first rounds of a probe are large, so that what carries no fragments is found out.
+  static constexpr uint32_t kLargeProbes = 6;
   /// Transfers that no receive was waiting for when they became known, at first: the receiver's own arguments may be wrong.
   struct Unexpected {
     uint32_t root;
