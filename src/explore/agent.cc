@@ -76,6 +76,7 @@ class Agent final : public Chooser {
     fgmpi::append(&word, static_cast<uint8_t>(race.early));
     fgmpi::append(&word, race.by);
     append(&word, race.sender_past);
+    append(&word, race.without);
     send(word);
   }
 

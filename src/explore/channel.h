@@ -5,7 +5,7 @@
 //   process -> explorer   kHello: execution 4, pid 4       it runs this execution; execution 0: it serves as a starting point
 //                         kQuestion: number 4, Choice...   what can happen next
 //                         kPast: EventSet                  what had to happen before the event chosen last
-//                         kRace: event 4, early 1, by 4, EventSet  Race
+//                         kRace: event 4, early 1, by 4, 2 EventSets  Race
 //                         kMatch: sender 4, Choice         as Chooser::tell_match(), in an execution that is traced
 //                         kUnable                          as an answer to kKeep: it has threads, which a fork would lose, or files of
 //                                                          its own, which it would share

@@ -98,11 +98,14 @@ inline bool dependent(const Choice& a, const Choice& b) {
 /// A message that came too late for an event which could have had it instead, or an access that came behind one that it is in
 /// conflict with.
 struct Race {
-  static constexpr uint32_t kMessage = ~uint32_t{0};
-  uint32_t event = 0;      ///< what it could have taken part in
-  EventSet sender_past;    ///< the events that had to happen before it was sent
-  bool early = false;      ///< it could have been sent before the event if a rank had gone on early
-  uint32_t by = kMessage;  ///< the access that came behind
+  static constexpr uint32_t kMessage = ~uint32_t{0}, kWaiter = uint32_t{1} << 31;
+  uint32_t event = 0;    ///< what it could have taken part in
+  EventSet sender_past;  ///< the events that had to happen before it was sent
+  bool early = false;    ///< it could have been sent before the event if a rank had gone on early
+  uint32_t by =
+      kMessage;  ///< the access that came behind; kWaiter + rank: it waits for a lock that others have
+  EventSet without{};  ///< of a waiter: the events that keep the lock from it, `event` the first
+  bool of_waiter() const { return by >= kWaiter && by != kMessage; }
 };
 
 }  // namespace fgmpi::explore

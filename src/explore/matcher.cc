@@ -397,6 +397,7 @@ bool Matcher::all_parked() {
     }
     if (sched::anything_ready()) break;
     for (Box& box : boxes_) end_access(&box);
+    tell_waits();
     std::vector<Choice> choices;
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_choices(i, &choices);
     for (uint32_t i = 0; i < boxes_.size(); ++i) add_successes(i, &choices);

@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "explore/choice.h"
+#include "explore/locks.h"
 #include "pt2pt/decider.h"
 
 namespace fgmpi::explore {
@@ -181,7 +182,8 @@ class Matcher final : public pt2pt::Decider {
     const sched::WaitSite* site;
     sched::Proclet* proclet;
     uint64_t number;
-    uint64_t released;  ///< when its rank was let go on last without an event
+    uint64_t released;     ///< when its rank was let go on last without an event
+    uint64_t told_at = 0;  ///< tell_waits(): behind how many changes of locks
   };
   /// What a rank has accessed since it did something else, and found or left there.
   struct Seen {
@@ -207,6 +209,7 @@ class Matcher final : public pt2pt::Decider {
     uint32_t shared = 0;   ///< locks that are held
     bool exclusive = false;
     EventSet unlocked, unlocked_exclusive;  ///< what came before their release
+    Locks locks;                            ///< those that events have got
   };
   struct Gathering {
     int32_t root = -1;  ///< of a rooted one in which members may leave early
@@ -274,7 +277,10 @@ class Matcher final : public pt2pt::Decider {
   void end_access(Box* box);
   void begin_access(Box* box, const pt2pt::MemoryAccess& access);
   void add_accesses(uint32_t local, bool repeated, std::vector<Choice>* out) const;
+  static Choice choice_of(uint32_t local, const Turn& turn, bool repeated);
   void take_access(const Choice& choice);
+  void tell_conflicts(const Box& box, const Choice& choice, uint32_t event) const;
+  void tell_waits();
   void let_go(Box* box, Turn* turn);
   // polls.cc
   bool goes_on(const Box& box) const;

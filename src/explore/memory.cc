@@ -79,6 +79,7 @@ void Matcher::unlocked(uint64_t window, int32_t target, bool exclusive) {
   const Box& box = box_of(comm::rank_state()->local);
   Memory& memory = memories_[{window, target}];
   memory.unlocked.add(box.past);
+  memory.locks.given_back(comm::rank_state()->local, box.past);
   if (exclusive) {
     memory.unlocked_exclusive.add(box.past);
     memory.exclusive = false;
@@ -155,25 +156,61 @@ void Matcher::end_access(Box* box) {
 
 // ---- What is possible, and happens --------------------------------------------------------------
 
+Choice Matcher::choice_of(uint32_t local, const Turn& turn, bool repeated) {
+  const MemoryAccess& a = *turn.access;
+  Choice c;
+  c.kind = Choice::kAccess;
+  c.rank = local;
+  c.operation = turn.number;
+  c.number = repeated;
+  c.wanted_source = Choice::kNoSource;
+  c.wanted_tag = static_cast<int32_t>(a.detail);
+  c.source = a.target;
+  c.tag = a.use;
+  c.context = a.window;
+  c.bytes = static_cast<uint64_t>(a.bytes);
+  c.at = a.offset;
+  return c;
+}
+
 void Matcher::add_accesses(uint32_t local, bool repeated, std::vector<Choice>* out) const {
   const Box& box = boxes_[local];
-  for (const Turn* turn : box.turns) {
-    const MemoryAccess& a = *turn->access;
-    if (!is_possible(a) || is_repeated(box, a) != repeated) continue;
-    Choice c;
-    c.kind = Choice::kAccess;
-    c.rank = local;
-    c.operation = turn->number;
-    c.number = repeated;
-    c.wanted_source = Choice::kNoSource;
-    c.wanted_tag = static_cast<int32_t>(a.detail);
-    c.source = a.target;
-    c.tag = a.use;
-    c.context = a.window;
-    c.bytes = static_cast<uint64_t>(a.bytes);
-    c.at = a.offset;
-    out->push_back(c);
+  for (const Turn* turn : box.turns)
+    if (is_possible(*turn->access) && is_repeated(box, *turn->access) == repeated)
+      out->push_back(choice_of(local, *turn, repeated));
+}
+
+/// An access comes behind those of other ranks that it is in conflict with, by chance.
+void Matcher::tell_conflicts(const Box& box, const Choice& choice, uint32_t event) const {
+  for (const Box& other : boxes_) {
+    if (&other == &box) continue;
+    // What came before the last one that conflicts is met again when that is turned round.
+    const auto last = std::find_if(other.accesses.rbegin(), other.accesses.rend(),
+                                   [&](const Event& e) { return conflict(e.choice, choice); });
+    if (last == other.accesses.rend() || box.past.has(last->event)) continue;
+    chooser_->tell_race({last->event, box.past, box.soft.has(last->event), event, {}});
   }
+}
+
+/// Who waits for a lock could have had it before those that have got it; perhaps it never gets it.
+void Matcher::tell_waits() {
+  for (uint32_t i = 0; i < boxes_.size(); ++i)
+    for (Turn* turn : boxes_[i].turns) {
+      if (is_possible(*turn->access)) continue;
+      const Box& box = boxes_[i];
+      const Locks& locks = memory_of(*turn->access).locks;
+      if (std::exchange(turn->told_at, locks.changes()) == locks.changes()) continue;
+      const EventSet without = locks.in_the_way(i, turn->access->detail != 0);
+      uint32_t first = UINT32_MAX;
+      bool by_chance = true, early = false;
+      without.for_each([&](size_t e) {
+        first = std::min(first, static_cast<uint32_t>(e));
+        by_chance = by_chance && !box.past.has(e);
+        early = early || box.soft.has(e);
+      });
+      if (first != UINT32_MAX && by_chance)
+        chooser_->tell_race({first, box.past, early, Race::kWaiter + i, without});
+    }
 }
 
 void Matcher::take_access(const Choice& choice) {
@@ -181,22 +218,15 @@ void Matcher::take_access(const Choice& choice) {
   Turn* turn = *std::find_if(box.turns.begin(), box.turns.end(),
                              [&](const Turn* t) { return t->number == choice.operation; });
   const MemoryAccess& access = *turn->access;
-  const EventSet own = box.past;
-  EventSet past = own;
+  EventSet past = box.past;
   if (access.use == MemoryAccess::kLock) {
-    const Memory& memory = memory_of(access);
+    Memory& memory = memory_of(access);
+    memory.locks.got(choice.rank, events_, access.detail != 0);
     past.add(access.detail ? memory.unlocked : memory.unlocked_exclusive);
   }
   chooser_->tell_past(past);
   const uint32_t event = events_++;
-  for (const Box& other : boxes_) {
-    if (&other == &box) continue;
-    // What came before the last one that conflicts is met again when that is turned round.
-    const auto last = std::find_if(other.accesses.rbegin(), other.accesses.rend(),
-                                   [&](const Event& e) { return conflict(e.choice, choice); });
-    if (last == other.accesses.rend() || own.has(last->event)) continue;
-    chooser_->tell_race({last->event, own, box.soft.has(last->event), event});
-  }
+  tell_conflicts(box, choice, event);
   past.add(event);
   box.past = std::move(past);
   box.accesses.push_back({event, choice, {}});

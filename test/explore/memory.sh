@@ -35,7 +35,7 @@ explored 86 3 2 two_looks
 outputs 3
 explored 0 4 2 spin_lock
 explored 0 42 3 spin_lock
-explored 86 2 2 two_locks
+explored 86 3 2 two_locks
 grep -q "deadlock: ranks wait for ever" out || fail "the deadlock of locks"
 run 86 -replay memory-1.witness
 explored 0 1 2 ordered

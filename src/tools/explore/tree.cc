@@ -105,10 +105,16 @@ void Tree::add_race(const Path& path, const Race& race) {
   for (size_t j = k + 1; j < race.by && j + 1 < path.size(); ++j)
     if (!path[j + 1]->before.has(k) && dependent(path[j + 1]->event(), path.back()->event()))
       before_access.add(j);
+  // Nor what is behind others that keep the lock from who waits for it.
+  const auto comes_behind = [&](size_t j, const EventSet& before) {
+    bool behind = race.without.has(j);
+    race.without.for_each([&](size_t e) { behind = behind || before.has(e); });
+    return behind;
+  };
   // The events that can come first on the way to this message: nothing behind event k had to happen before them.
   for (size_t j = k + 1; j + 1 < path.size(); ++j) {
     const EventSet& before = j == race.by ? before_access : path[j + 1]->before;
-    if (!path[j + 1]->past_known || before.has(k)) continue;
+    if (!path[j + 1]->past_known || before.has(k) || comes_behind(j, before)) continue;
     bool first = true;
     before.for_each([&](size_t e) { first = first && e <= k; });
     if (!first) continue;
@@ -122,6 +128,13 @@ void Tree::add_race(const Path& path, const Race& race) {
     best_event = j;
   }
   if (best != kNone) return plan(node, best);
+  if (race.of_waiter())
+    for (size_t i = 0; i < node->choices.size(); ++i) {
+      const Choice& c = node->choices[i];
+      if (c.kind != Choice::kAccess || c.rank != race.by - Race::kWaiter) continue;
+      if (node->states[i] == Node::kIdle) plan(node, i);
+      return;
+    }
   for (size_t i = node->choices.size(); i-- > 0;)
     if (node->states[i] == Node::kIdle && (race.early || !node->choices[i].goes_on_early()))
       plan(node, i);

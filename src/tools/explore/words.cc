@@ -63,6 +63,7 @@ bool Explorer::take_word(const PeerRef& peer, const uint8_t* bytes, size_t size)
     race.early = in.get<uint8_t>() != 0;
     race.by = in.get<uint32_t>();
     race.sender_past = read_set(&in);
+    race.without = read_set(&in);
     if (!in.failed() && is_new) tree_.add_race(e->path, race);
   } else if (word == Word::kMatch) {
     const auto sender = in.get<int32_t>();

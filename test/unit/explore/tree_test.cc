@@ -1,15 +1,20 @@
-// The tree of choices, against an explorer that tries everything: on random programs of sends, receives and
-// probes that do not wait.
+// The tree of choices, against an explorer that tries everything: on random programs of sends, receives, probes
+// that do not wait, and accesses to windows with and without locks.
 #include "tools/explore/tree.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/hash.h"
+#include "explore/locks.h"
 #include "explore/witness.h"
 #include "tools/explore/fuzz.h"
 
@@ -18,23 +23,79 @@ namespace {
 
 constexpr int32_t kAny = -2, kAnyTag = -1;
 
+/// What a rank does with a window; kNone: nothing.
+enum class Access { kNone, kGet, kPut, kAdd, kMax, kFetchAndAdd, kCompareAndSwap, kLock, kUnlock };
+
 /// One operation of a rank: receives block; a look is a probe that does not wait.
 struct Operation {
   bool sends = false, looks = false;
   uint32_t peer = 0;               ///< a send's destination
   int32_t source = kAny, tag = 0;  ///< a receive's (tag of a send)
+  Access access = Access::kNone;   ///< to the memory of `peer`
+  uint32_t detail = 0;             ///< which place there; kLock, kUnlock: 1 if it is exclusive
 };
 using Program = std::vector<std::vector<Operation>>;
+
+/// The memory of a rank in the window.
+struct Memory {
+  std::array<int, 2> places{};
+  int shared = 0;
+  bool exclusive = false;
+  EventSet unlocked, unlocked_exclusive;
+  Locks locks;
+
+  bool can_lock(bool exclusively) const { return !exclusive && !(exclusively && shared > 0); }
+  void lock(bool exclusively) {
+    exclusive = exclusively;
+    shared += !exclusively;
+  }
+  void unlock(bool exclusively, const EventSet& past) {
+    unlocked.add(past);
+    if (exclusively) unlocked_exclusive.add(past);
+    shared -= !exclusively;
+    exclusive = false;
+  }
+  /// Returns what the rank sees of it.
+  int access(const Operation& op, int value) {
+    int& place = places.at(op.detail);
+    const int found = place;
+    switch (op.access) {
+      case Access::kGet:
+        return found;
+      case Access::kPut:
+        place = value;
+        return 0;
+      case Access::kAdd:
+        place += value;
+        return 0;
+      case Access::kMax:
+        place = std::max(place, value);
+        return 0;
+      case Access::kFetchAndAdd:
+        place += value;
+        return found;
+      case Access::kCompareAndSwap:
+        place = found == 0 ? value : found;
+        return found;
+      default:
+        return 0;
+    }
+  }
+};
 
 /// An execution: as Matcher does it, with one blocking receive a rank.
 class Run {
  public:
-  explicit Run(const Program& program) : program_(program), ranks_(program.size()) { go_on(); }
+  explicit Run(const Program& program)
+      : program_(program), ranks_(program.size()), memories_(program.size()) {
+    go_on();
+  }
 
   std::vector<Choice> choices() const {
     std::vector<Choice> all;
     for (uint32_t r = 0; r < ranks_.size(); ++r) {
-      if (done(r) || (wanted(r).source != kAny && !wanted(r).looks)) continue;
+      if (!done(r) && accesses(r) && is_possible(r)) all.push_back(access_of(r));
+      if (done(r) || accesses(r) || (wanted(r).source != kAny && !wanted(r).looks)) continue;
       for (size_t i : candidates(r)) all.push_back(choice_of(r, i));
     }
     for (uint32_t r = 0; r < ranks_.size(); ++r)
@@ -46,6 +107,7 @@ class Run {
     Rank& rank = ranks_[c.rank];
     EventSet past = rank.past;
     size_t i = 0;
+    if (c.kind == Choice::kAccess) return take_access(c, races);
     if (c.kind != Choice::kMiss) {
       while (!choice_of(c.rank, i).same_message(c)) ++i;
       past.add(rank.box[i].past);
@@ -60,9 +122,7 @@ class Run {
       ++rank.looks;
       ++rank.at;
     }
-    races_ = races;
-    go_on();
-    races_ = nullptr;
+    go_on_with(races);
     return past;
   }
   std::string result() const {
@@ -70,6 +130,9 @@ class Run {
     for (const auto& [receive, message] : result_)
       text += std::to_string(receive.first) + "." + std::to_string(receive.second) + "<" +
               std::to_string(message.first) + "." + std::to_string(message.second) + " ";
+    for (const std::string& seen : seen_) text += seen;
+    for (const Memory& memory : memories_)
+      for (int place : memory.places) text += " " + std::to_string(place);
     return text;
   }
 
@@ -86,7 +149,95 @@ class Run {
     std::map<int32_t, uint32_t> sent;
     std::vector<std::pair<uint32_t, Choice>> events;
     EventSet past;
+    std::vector<std::pair<uint32_t, Choice>> accesses;
   };
+  bool accesses(uint32_t r) const { return wanted(r).access != Access::kNone; }
+  bool is_possible(uint32_t r) const {
+    const Operation& op = wanted(r);
+    return op.access != Access::kLock || memories_[op.peer].can_lock(op.detail);
+  }
+  Choice access_of(uint32_t r) const {
+    constexpr int32_t kRead = 0, kWrite = 1, kFold = 2, kLock = 3;
+    const Operation& op = wanted(r);
+    Choice c{Choice::kAccess,
+             r,
+             ranks_[r].accesses.size(),
+             0,
+             Choice::kNoSource,
+             0,
+             static_cast<int32_t>(op.peer),
+             kWrite,
+             9,
+             1};
+    if (op.access == Access::kGet) c.tag = kRead;
+    if (op.access == Access::kAdd || op.access == Access::kMax) c.tag = kFold;
+    if (op.access == Access::kLock) c.tag = kLock;
+    if (c.tag == kFold) c.wanted_tag = static_cast<int32_t>(op.access);
+    if (c.tag == kLock)
+      c.wanted_tag = static_cast<int32_t>(op.detail);
+    else
+      c.at = op.detail;
+    return c;
+  }
+  /// The last access of each other rank that is in conflict with this one, if it need not come before.
+  void tell_conflicts(const Choice& c, uint32_t by, std::vector<Race>* races) const {
+    const EventSet& own = ranks_[c.rank].past;
+    for (uint32_t r = 0; r < ranks_.size(); ++r) {
+      if (r == c.rank) continue;
+      const auto& all = ranks_[r].accesses;
+      const auto last = std::find_if(all.rbegin(), all.rend(),
+                                     [&](const auto& e) { return conflict(e.second, c); });
+      if (last != all.rend() && !own.has(last->first))
+        races->push_back({last->first, own, false, by});
+    }
+  }
+  void tell_wait(uint32_t r, std::vector<Race>* races) const {
+    const EventSet& own = ranks_[r].past;
+    const EventSet without = memories_[wanted(r).peer].locks.in_the_way(r, wanted(r).detail != 0);
+    size_t first = SIZE_MAX;
+    bool by_chance = true;
+    without.for_each([&](size_t e) {
+      first = std::min(first, e);
+      by_chance = by_chance && !own.has(e);
+    });
+    if (first != SIZE_MAX && by_chance)
+      races->push_back({static_cast<uint32_t>(first), own, false, Race::kWaiter + r, without});
+  }
+  EventSet take_access(const Choice& c, std::vector<Race>* races) {
+    Rank& rank = ranks_[c.rank];
+    const Operation op = wanted(c.rank);
+    EventSet past = rank.past;
+    Memory& memory = memories_[op.peer];
+    if (op.access == Access::kLock)
+      past.add(op.detail ? memory.unlocked : memory.unlocked_exclusive);
+    tell_conflicts(c, events_, races);
+    std::string seen = " " + std::to_string(c.rank) + "." + std::to_string(c.operation) + ":";
+    for (uint32_t r = 0; r < ranks_.size(); ++r)
+      for (const auto& [event, other] : ranks_[r].accesses)
+        if (r != c.rank && conflict(other, c))
+          seen += std::to_string(r) + "." + std::to_string(other.operation) + ",";
+    const int value = static_cast<int>(c.rank * 8 + c.operation + 1);
+    if (op.access == Access::kLock) {
+      memory.locks.got(c.rank, events_, op.detail != 0);
+      memory.lock(op.detail);
+    } else {
+      seen += "=" + std::to_string(memory.access(op, value));
+    }
+    seen_.insert(std::move(seen));
+    rank.past = past;
+    rank.past.add(events_);
+    rank.accesses.push_back({events_++, c});
+    ++rank.at;
+    go_on_with(races);
+    return past;
+  }
+  void go_on_with(std::vector<Race>* races) {
+    races_ = races;
+    go_on();
+    races_ = nullptr;
+    for (uint32_t r = 0; r < ranks_.size(); ++r)
+      if (!done(r) && accesses(r) && !is_possible(r)) tell_wait(r, races);
+  }
   bool done(uint32_t r) const { return ranks_[r].at == program_[r].size(); }
   const Operation& wanted(uint32_t r) const { return program_[r][ranks_[r].at]; }
   std::vector<size_t> candidates(uint32_t r) const {
@@ -144,7 +295,11 @@ class Run {
           if (op.sends) {
             send(r, op);
             ++ranks_[r].at;
-          } else if (!op.looks && op.source != kAny && !candidates(r).empty()) {
+          } else if (op.access == Access::kUnlock) {
+            memories_[op.peer].unlock(op.detail, ranks_[r].past);
+            memories_[op.peer].locks.given_back(r, ranks_[r].past);
+            ++ranks_[r].at;
+          } else if (!op.looks && !accesses(r) && op.source != kAny && !candidates(r).empty()) {
             const size_t i = candidates(r)[0];
             ranks_[r].past.add(ranks_[r].box[i].past);
             receive(r, i);
@@ -158,6 +313,8 @@ class Run {
 
   const Program& program_;
   std::vector<Rank> ranks_;
+  std::vector<Memory> memories_;
+  std::set<std::string> seen_;  ///< of each access: what it came behind, and what it found
   uint32_t events_ = 0;
   std::map<std::pair<uint32_t, uint32_t>, std::pair<int32_t, uint32_t>> result_;
   std::vector<Race>* races_ = nullptr;
@@ -249,6 +406,91 @@ Program random_program(RandomSequence& random, bool looks) {
     }
   return program;
 }
+
+/// An operation on one of two places of two ranks.
+Operation random_access(RandomSequence& random) {
+  constexpr Access kKinds[] = {Access::kGet, Access::kPut,         Access::kAdd,
+                               Access::kMax, Access::kFetchAndAdd, Access::kCompareAndSwap};
+  Operation op;
+  op.access = kKinds[random.next() % std::size(kKinds)];
+  op.peer = static_cast<uint32_t>(random.next() % 2);
+  op.detail = static_cast<uint32_t>(random.next() % 2);
+  return op;
+}
+
+/// Adds accesses; `locks`: some of them within locks, which a rank may never give back.
+void add_accesses(RandomSequence& random, bool locks, std::vector<Operation>* rank) {
+  for (size_t n = random.next() % 3; n > 0; --n) {
+    auto place = [&] {
+      return rank->begin() + static_cast<ptrdiff_t>(random.next() % (rank->size() + 1));
+    };
+    const Operation op = random_access(random);
+    auto at = rank->insert(place(), op);
+    if (!locks || random.next() % 2) continue;
+    Operation lock;
+    lock.access = Access::kLock;
+    lock.peer = op.peer;
+    lock.detail = static_cast<uint32_t>(random.next() % 2);
+    at = rank->insert(at, lock) + 2;
+    lock.access = Access::kUnlock;
+    if (random.next() % 8) rank->insert(at, lock);
+  }
+}
+
+/// MPI lets a rank have one lock of a memory at a time.
+bool locks_once(const std::vector<Operation>& rank) {
+  std::set<uint32_t> held;
+  for (const Operation& op : rank) {
+    if (op.access == Access::kLock && !held.insert(op.peer).second) return false;
+    if (op.access == Access::kUnlock) held.erase(op.peer);
+  }
+  return true;
+}
+
+struct Accesses {
+  bool messages, locks;
+};
+class RandomAccesses : public testing::TestWithParam<Accesses> {};
+
+TEST_P(RandomAccesses, FindWhatTryingEverythingFinds) {
+  RandomSequence random(1);
+  const int programs = GetParam().messages && GetParam().locks ? 1000 : 6000;
+  int several = 0;
+  size_t executions = 0, classes = 0;
+  for (int i = 0; i < programs; ++i) {
+    Program program(2 + random.next() % 2);
+    if (GetParam().messages) {
+      program = random_program(random, random.next() % 2);
+      program.resize(std::min<size_t>(program.size(), 3));
+      for (auto& rank : program) {
+        rank.resize(std::min<size_t>(rank.size(), 2));
+        for (Operation& op : rank) op.peer %= static_cast<uint32_t>(program.size());
+      }
+    }
+    for (auto& rank : program) {
+      const std::vector<Operation> messages = rank;
+      do {
+        rank = messages;
+        add_accesses(random, GetParam().locks, &rank);
+      } while (!locks_once(rank));
+    }
+    std::set<std::string> all;
+    try_everything(program, {}, &all);
+    several += all.size() > 1;
+    for (size_t at_once : {1, 3}) {
+      const std::multiset<std::string> found = explore_by_tree(program, at_once, i % 4 == 0);
+      ASSERT_EQ(std::set<std::string>(found.begin(), found.end()), all) << "program " << i;
+      executions += found.size();
+      classes += all.size();
+    }
+  }
+  EXPECT_GT(several, programs / 6);
+  EXPECT_EQ(executions, classes) << "an execution for each class";
+}
+
+INSTANTIATE_TEST_SUITE_P(WithMessagesAndLocks, RandomAccesses,
+                         testing::Values(Accesses{false, false}, Accesses{false, true},
+                                         Accesses{true, false}, Accesses{true, true}));
 
 class RandomPrograms : public testing::TestWithParam<bool> {};
 

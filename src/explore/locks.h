@@ -1,0 +1,59 @@
+// The locks of a window's memory that ranks have had, for those that wait for one.
+//
+// Thread rule: none (no shared state).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "explore/event_set.h"
+
+namespace fgmpi::explore {
+
+class Locks {
+ public:
+  void got(uint32_t rank, uint32_t event, bool exclusive) {
+    ++changes_;
+    locks_.push_back({rank, event, exclusive, true, {}});
+  }
+  /// The rank gives back the last one that it has got. `past`: what had to happen before.
+  void given_back(uint32_t rank, const EventSet& past) {
+    ++changes_;
+    for (size_t i = locks_.size(); i-- > 0;)
+      if (locks_[i].held && locks_[i].rank == rank) {
+        locks_[i].held = false;
+        locks_[i].given_back = past;
+        return;
+      }
+  }
+  uint64_t changes() const { return changes_; }
+  /// The events without which a rank that waits could have the lock: getting one that is held, and getting one that could not
+  /// be given back without such an event.
+  EventSet in_the_way(uint32_t rank, bool exclusive) const {
+    EventSet events;
+    for (bool more = true; more;) {
+      more = false;
+      for (const Lock& lock : locks_) {
+        if (lock.rank == rank || !(exclusive || lock.exclusive) || events.has(lock.event)) continue;
+        bool counts = lock.held;
+        events.for_each([&](size_t e) { counts = counts || lock.given_back.has(e); });
+        if (!counts) continue;
+        events.add(lock.event);
+        more = true;
+      }
+    }
+    return events;
+  }
+
+ private:
+  struct Lock {
+    uint32_t rank, event;
+    bool exclusive, held;
+    EventSet given_back;
+  };
+  std::vector<Lock> locks_;
+  uint64_t changes_ = 0;
+};
+
+}  // namespace fgmpi::explore
