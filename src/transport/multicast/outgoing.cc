@@ -16,7 +16,7 @@ constexpr int64_t kGather = 300'000;  ///< ns
 /// More are dropped: members ask again.
 constexpr size_t kMostMissing = 1 << 16;
 /// After large packets have got lost, so many transfers have small ones.
-constexpr uint32_t kSmallOnes = 32;
+constexpr uint32_t kMostSmallOnes = 4096;
 /// After so many polls without an answer those who are silent are asked by unicast as well.
 constexpr uint32_t kPollsByUnicast = 2;
 
@@ -209,11 +209,13 @@ void Outgoing::count_losses() {
   l.sent += packets_;
   l.repaired += std::min(repaired_, packets_);
   if (uint64_t{l.repaired} * 16 > l.sent + 16) {
-    l = {};
-    l.small_ones = kSmallOnes;
+    l.sent = l.repaired = 0;
+    l.small_ones = l.next_small_ones;
+    l.next_small_ones = std::min(2 * l.next_small_ones, kMostSmallOnes);
   } else if (l.sent > 256) {
     l.sent /= 2;
     l.repaired /= 2;
+    l.next_small_ones = Losses{}.next_small_ones;
   }
 }
 
