@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <unordered_map>
 
@@ -18,10 +19,25 @@ namespace {
 constexpr int kOfUser = 0x40000000, kOfStandardClass = 0x20000000;
 constexpr int kMostClasses = 255, kMostCodes = (1 << 21) - 1;
 
-/// What a rank has added. Numbers of what it has deleted are not given out again.
+/// Numbers from 1 on. Those that were given back are given out again when there are no others, the oldest first.
+struct Numbers {
+  const int most;
+  int given_out = 0;
+  std::deque<int> back = {};
+  /// 0: all are in use.
+  int take() {
+    if (given_out < most) return ++given_out;
+    if (back.empty()) return 0;
+    const int number = back.front();
+    back.pop_front();
+    return number;
+  }
+};
+
+/// What a rank has added.
 struct Added {
   std::map<int, std::string> texts;  ///< by class or code
-  int classes = 0, codes = 0;        ///< numbers given out
+  Numbers classes{kMostClasses}, codes{kMostCodes};
   intptr_t last = MPI_ERR_LASTCODE;
 };
 
@@ -55,7 +71,12 @@ int keep(int code) {
 
 Status remove(const char* what, int code) {
   if (!is_of_user(code) || !has(code)) return not_added(what, code);
-  mine().texts.erase(code);
+  Added& added = mine();
+  added.texts.erase(code);
+  if (is_class(code))
+    added.classes.back.push_back(code & 0xff);
+  else
+    added.codes.back.push_back(code >> 8 & kMostCodes);
   return {};
 }
 
@@ -72,10 +93,11 @@ intptr_t& last_used_code() { return mine().last; }
 
 Status add_error_class(int* errorclass) {
   Added& added = mine();
-  if (added.classes == kMostClasses)
+  const int number = added.classes.take();
+  if (number == 0)
     return error(MPI_ERR_OTHER, "this rank has added %d error classes; allowed are as many",
                  kMostClasses);
-  *errorclass = keep(kOfUser | ++added.classes);
+  *errorclass = keep(kOfUser | number);
   return {};
 }
 
@@ -86,11 +108,12 @@ Status add_error_code(int errorclass, int* errorcode) {
                  "errorclass is %d; allowed is a class of MPI, or one that this rank has added",
                  errorclass);
   Added& added = mine();
-  if (added.codes == kMostCodes)
+  const int number = added.codes.take();
+  if (number == 0)
     return error(MPI_ERR_OTHER, "this rank has added %d error codes; allowed are as many",
                  kMostCodes);
   *errorcode =
-      keep(kOfUser | (standard ? kOfStandardClass : 0) | ++added.codes << 8 | (errorclass & 0xff));
+      keep(kOfUser | (standard ? kOfStandardClass : 0) | number << 8 | (errorclass & 0xff));
   return {};
 }
 

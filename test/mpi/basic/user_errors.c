@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
   too_long[MPI_MAX_ERROR_STRING - 1] = 0;
   OK(MPI_Add_error_string(codes[0], too_long));
   expect_text(codes[0], too_long);
-  /* Deleted numbers are unknown, and are not given out again. */
+  /* Deleted numbers are unknown, and are not given out again while there are others. */
   CHECK(MPIX_Delete_error_class(classes[0]) != MPI_SUCCESS); /* it has a code */
   OK(MPIX_Delete_error_string(codes[0]));
   expect_text(codes[0], "");
@@ -106,5 +106,16 @@ int main(int argc, char** argv) {
   expect_class(classes[0], MPI_ERR_UNKNOWN);
   OK(MPI_Add_error_class(&other));
   CHECK(other != classes[0]);
+  OK(MPIX_Delete_error_class(other));
+  for (int i = 0; i < 1000; ++i) {
+    int again, its_code;
+    OK(MPI_Add_error_class(&again));
+    OK(MPI_Add_error_code(again, &its_code));
+    OK(MPI_Add_error_string(its_code, "again"));
+    expect_class(its_code, again);
+    for (int k = 1; k < mine; ++k) CHECK(again != classes[k] && its_code != codes[k]);
+    OK(MPIX_Delete_error_code(its_code));
+    OK(MPIX_Delete_error_class(again));
+  }
   return finish();
 }
