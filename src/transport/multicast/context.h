@@ -44,7 +44,7 @@ class Wire {
 /// What the groups of a process know about the network together.
 struct Losses {
   uint32_t sent = 0, repaired = 0;  ///< large packets, the recent ones
-  uint32_t small_ones = 0;  ///< so many transfers are to have no large packets: many got lost
+  uint32_t small_ones = 0;        ///< so many transfers are to have no large packets: many got lost
   uint32_t next_small_ones = 32;  ///< when that happens again; doubled each time
 };
 
