@@ -52,10 +52,9 @@ struct FormNotice {
 /// The other kinds.
 struct GroupNotice {
   uint32_t kind = 0;
-  uint32_t outside =
-      0;  ///< kJoined: the member is not joined to the address. kVerdict: large packets do not arrive
-  uint64_t id = 0;  ///< kVerdict: 0: no multicast
-  Place address;    ///< kMove
+  uint32_t outside = 0;  ///< kJoined: the member is not joined to the address
+  uint64_t id = 0;       ///< kVerdict: 0: no multicast
+  Place address;         ///< kMove
   uint32_t zero = 0;
 };
 constexpr size_t kMostMembersHere = (1024 - sizeof(FormNotice)) / sizeof(Member);
@@ -143,8 +142,6 @@ void send_verdict(uint64_t ctx, uint64_t id) {
   GroupNotice verdict;
   verdict.kind = kVerdict;
   verdict.id = id;
-  const ProcessGroup* group = id ? find_group(id) : nullptr;
-  verdict.outside = group && !group->membership->group.has_large_packets();
   for (uint32_t process : processes) notify(process, ctx, &verdict, sizeof verdict);
 }
 
@@ -166,7 +163,6 @@ void on_probed(Membership* membership, bool all) {
     service().set_broken(why);
     tell_why_not(why);
   }
-  if (!membership->probe.large) membership->group.use_small_packets();
   conclude_group(group, all);
 }
 
@@ -315,13 +311,11 @@ void on_form(uint32_t from, const FormNotice& head, const Member* members) {
   spec.key = head.key;
   spec.address = head.address;
   spec.options.payload = head.payload;
-  spec.options.large = service().large_payload(head.payload);
   spec.options.degree = static_cast<uint32_t>(settings::number(settings::kMulticastTree));
   // What a member keeps for all roots together is bounded: the same numbers at all members.
   constexpr size_t kKeptAtMost = 16 << 20;
   spec.options.eager_quota = std::clamp<size_t>(kKeptAtMost / head.count, 32 << 10, 256 << 10);
   spec.options.eager = std::min(spec.options.eager, spec.options.eager_quota / 2);
-  spec.options.most_large_window = service().most_large_window();
   spec.options.most_window = service().most_window(head.payload);
   transport::random_bytes(&spec.options.seed, sizeof spec.options.seed);
   spec.me = ~0u;
@@ -349,8 +343,6 @@ void on_verdict(uint64_t ctx, const GroupNotice& notice) {
   comm.offers = {};
   comm.group = notice.id ? find_group(notice.id) : nullptr;
   if (comm.group) ++comm.group->comms;
-  if (comm.group && comm.group->membership && notice.outside)
-    comm.group->membership->group.use_small_packets();
   while (Waiting* waiting = comm.waiting.front()) {
     comm.waiting.remove(waiting);
     waiting->end();
@@ -405,14 +397,6 @@ void on_collision(Membership* membership) {
   notify(group->members[0].process, 0, &notice, sizeof notice);
 }
 
-/// Nobody here waits for what that member sends: it may have other arguments, the root for one.
-void on_unexpected(Membership* membership, uint32_t root,
-                   const transport::multicast::Match& match) {
-  const ProcessGroup* group = find_group(membership->group.id());
-  if (group && root < group->members.size())
-    compare_signature(match.ctx, match.tag, match.signature, group->members[root].process);
-}
-
 /// This process's offer for a communicator, made by the first collective that wants the group.
 void offer(uint64_t ctx, const Team& team, CommGroup* comm) {
   comm->offered = true;
@@ -424,7 +408,6 @@ void offer(uint64_t ctx, const Team& team, CommGroup* comm) {
   OfferNotice notice;
   if (able) {
     service().set_on_collision(on_collision);
-    service().set_on_unexpected(on_unexpected);
     notice.payload = static_cast<uint32_t>(service().most_payload());
     notice.own = service().own();
   }
@@ -482,7 +465,6 @@ bool spec_of_subgroup(const Team& team, const std::vector<uint32_t>& members, Gr
   }
   std::sort(processes.begin(), processes.end());
   out->options = group.membership->group.options();
-  if (!group.membership->group.has_large_packets()) out->options.large = 0;
   out->me = ~0u;
   out->members.clear();
   for (uint32_t process : processes) {

@@ -12,8 +12,8 @@ namespace {
 constexpr size_t kAny = SIZE_MAX;
 constexpr uint32_t kMany = UINT32_MAX;
 constexpr size_t KiB = 1024;
-/// Below, a broadcast by messages is as fast among four hosts.
-constexpr size_t kLeastMulticastBcast = 4 * KiB;
+/// A broadcast by multicast takes a round trip more than by messages, and the acknowledgements.
+constexpr size_t kLeastMulticastBcast = 16 * KiB;
 
 /// Conditions without which an algorithm gives no correct result.
 enum Needs : uint8_t { kNothing = 0, kCommutative = 1, kDense = 2, kRegular = 4, kMulticast = 8 };

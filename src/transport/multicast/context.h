@@ -13,23 +13,6 @@
 
 namespace fgmpi::transport::multicast {
 
-/// What a receive finds its transfer by, and what both ends must have given alike.
-struct Match {
-  uint64_t ctx = 0;
-  int32_t tag = 0;
-  uint32_t signature = 0;  ///< of the root, the counts
-  uint32_t types = 0;      ///< of the data's types; 0: not known, which goes with every other
-  uint16_t step = 0;
-  bool operator==(const Match&) const = default;
-  /// Of the same step of the same collective.
-  bool finds(const Match& other) const {
-    return ctx == other.ctx && tag == other.tag && step == other.step;
-  }
-  bool agrees(const Match& other) const {
-    return signature == other.signature && (types == other.types || types == 0 || other.types == 0);
-  }
-};
-
 /// Where datagrams go. A datagram may get lost, doubled, late, or behind others. The payload is copied before these return.
 class Wire {
  public:
@@ -37,29 +20,17 @@ class Wire {
   virtual void to_all(const Header& header, const void* payload, size_t length) = 0;
   virtual void to_member(uint32_t member, const Header& header, const void* payload,
                          size_t length) = 0;
-  /// A transfer of member `root` has become known that no receive waits for, yet.
-  virtual void unexpected(uint32_t /*root*/, const Match&) {}
 };
 
-/// What the groups of a process know about the network together.
-struct Losses {
-  uint32_t sent = 0, repaired = 0;  ///< large packets, the recent ones
-  uint32_t small_ones = 0;        ///< so many transfers are to have no large packets: many got lost
-  uint32_t next_small_ones = 32;  ///< when that happens again; doubled each time
-};
-
-/// Must be the same at all members, but for the seed and the last one.
+/// Must be the same at all members, but for the seed.
 struct Options {
   size_t payload = 1400;      ///< bytes of a packet of a transfer
-  size_t large = 0;           ///< of transfers that are longer, where few get lost; 0: the same
   uint32_t degree = 4;        ///< of the tree of acknowledgements; 0: all go to the root
   uint32_t most_window = 64;  ///< packets of a transfer under way at most
-  uint32_t most_large_window = 6;  ///< of large packets
-  size_t eager = 64 << 10;  ///< longer transfers wait until all members have posted a receive
+  size_t eager = 64 << 10;    ///< longer transfers wait until all members have posted a receive
   size_t eager_quota =
-      256 << 10;             ///< bytes of a root that members keep before they have posted receives
-  uint64_t seed = 1;         ///< of the random delays of negative acknowledgements
-  Losses* losses = nullptr;  ///< outlives the group; nullptr: one of its own
+      256 << 10;      ///< bytes of a root that members keep before they have posted receives
+  uint64_t seed = 1;  ///< of the random delays of negative acknowledgements
 };
 
 /// What has happened, for counters and tests.
@@ -76,6 +47,14 @@ struct Counts {
 
 inline constexpr int64_t kNever = INT64_MAX;
 
+/// What a receive finds its transfer by.
+struct Match {
+  uint64_t ctx = 0;
+  int32_t tag = 0;
+  uint32_t signature = 0;
+  uint16_t step = 0;
+  bool operator==(const Match&) const = default;
+};
 /// The header of a datagram about a transfer of `root`.
 inline Header header_of(Kind kind, uint64_t serial, uint64_t total, const Match& match,
                         uint32_t root) {
@@ -85,23 +64,21 @@ inline Header header_of(Kind kind, uint64_t serial, uint64_t total, const Match&
   h.ctx = match.ctx;
   h.coll_tag = match.tag;
   h.signature = match.signature;
-  h.types = match.types;
   h.step = match.step;
   h.root = static_cast<uint16_t>(root);
   h.kind = kind;
   return h;
 }
-inline Match match_of(const Header& h) { return {h.ctx, h.coll_tag, h.signature, h.types, h.step}; }
+inline Match match_of(const Header& h) { return {h.ctx, h.coll_tag, h.signature, h.step}; }
 
 /// The end of a transfer at its root or of a receive.
 struct Completion {
   enum class Outcome : uint8_t {
     kPending,
     kDone,
-    kOtherLength,     ///< the transfer has `bytes` bytes, the receive has room for another number
-    kOtherArguments,  ///< the transfer has another signature, or other types
-    kGivenUp,         ///< give_up()
-    kAnnounced,       ///< expect(): the transfer is known, and has `bytes` bytes
+    kOtherLength,  ///< the transfer has `bytes` bytes, the receive has room for another number
+    kGivenUp,      ///< give_up()
+    kAnnounced,    ///< expect(): the transfer is known, and has `bytes` bytes
   };
   Outcome outcome = Outcome::kPending;
   uint64_t bytes = 0;
@@ -121,17 +98,12 @@ struct Context {
         me(me_),
         options(o),
         wire(w),
-        losses(o.losses ? o.losses : &own_losses_),
         outside(members_),
         random(o.seed) {}
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
 
   Tree tree(uint32_t root) const { return {members, options.degree, root}; }
-  size_t bytes_of_packets(bool large) const { return large ? options.large : options.payload; }
-  uint32_t packets_of(uint64_t total, bool large) const {
-    const size_t each = bytes_of_packets(large);
-    return total == 0 ? 1 : static_cast<uint32_t>((total + each - 1) / each);
+  uint32_t packets_of(uint64_t total) const {
+    return total == 0 ? 1 : static_cast<uint32_t>((total + options.payload - 1) / options.payload);
   }
   /// To all members: by multicast, and one by one to those that have not joined.
   void to_all(Header h, const void* payload, size_t length) {
@@ -155,16 +127,13 @@ struct Context {
   const uint32_t members, me;
   const Options options;
   Wire* const wire;
-  Losses* const losses;
   bool joined = true;         ///< this member receives what is sent to the group's address
   std::vector<bool> outside;  ///< members that do not
   uint32_t outsiders = 0;
-  bool has_large = true;  ///< large packets arrive
   RandomSequence random;
   Counts counts;
 
  private:
-  Losses own_losses_;
   void sign(Header* h) const {
     h->group = id;
     h->from = static_cast<uint16_t>(me);

@@ -14,13 +14,12 @@ decltype(&::crypto_shorthash) g_hash = nullptr;
 int flags_of(Kind kind) {
   switch (kind) {
     case Kind::kData:
-      return kAckPlease | kLarge;
+      return kAckPlease;
     case Kind::kPoll:
-      return kDirect | kAbandoned | kLarge;
+      return kDirect | kAbandoned;
     case Kind::kAck:
-      return kPosted | kWhole | kOutside | kLarge;
+      return kPosted | kWhole | kOutside;
     case Kind::kNack:
-      return kLarge;
     case Kind::kProbe:
       return 0;
   }
@@ -33,7 +32,7 @@ bool decode(const void* datagram, size_t length, Header* header) {
   if (length < sizeof *header || length > kMostDatagram) return false;
   std::memcpy(header, datagram, sizeof *header);
   const size_t payload = length - sizeof *header;
-  if (header->kind < Kind::kData || header->kind > Kind::kProbe ||
+  if (header->kind < Kind::kData || header->kind > Kind::kProbe || header->zero != 0 ||
       (header->flags & ~flags_of(header->kind)) != 0)
     return false;
   switch (header->kind) {

@@ -14,17 +14,13 @@ constexpr size_t kMostOpen = 1 << 20;
 
 void Group::send(const Match& match, const char* data, size_t bytes, Completion* completion,
                  int64_t now) {
+  const size_t packets = context_.packets_of(bytes);
   const Options& o = context_.options;
-  const bool eager = !expects_joins_ && bytes <= o.eager &&
-                     quota_used() + std::max(bytes, o.payload) <= o.eager_quota;
-  bool large = context_.has_large && o.large > o.payload && bytes > o.payload;
-  if (large && context_.losses->small_ones > 0) {
-    --context_.losses->small_ones;
-    large = false;
-  }
+  const bool eager =
+      !expects_joins_ && bytes <= o.eager && quota_used() + packets * o.payload <= o.eager_quota;
   const uint64_t serial = next_serial_++;
   Outgoing& out =
-      outgoing_.try_emplace(serial, &context_, serial, match, data, bytes, eager, large, completion)
+      outgoing_.try_emplace(serial, &context_, serial, match, data, bytes, eager, completion)
           .first->second;
   out.start(outgoing_.begin()->first, now);
   drop_closed();
@@ -41,7 +37,7 @@ void Group::receive(uint32_t root, const Match& match, char* data, size_t bytes,
   Source& source = sources_[root];
   for (auto& [serial, in] : source.open) {
     if (serial >= source.frontier) break;
-    if (in.posted() || !in.match().finds(match)) continue;
+    if (in.posted() || !(in.match() == match)) continue;
     return give(&in, {match, data, bytes, completion});
   }
   source.posted.push_back({match, data, bytes, completion});
@@ -52,7 +48,6 @@ void Group::expect(uint32_t root, const Match& match, Completion* completion) {
 }
 
 void Group::give(Incoming* in, const Posted& posted) {
-  if (!in->match().agrees(posted.match)) return in->refuse(posted.completion);
   if (posted.bytes != kExpected) return in->post(posted.data, posted.bytes, posted.completion);
   posted.completion->bytes = in->total();
   posted.completion->end(Completion::Outcome::kAnnounced);
@@ -69,11 +64,9 @@ bool Group::is_possible(const Header& h, size_t length) const {
   if (h.group != context_.id || h.root >= context_.members || h.from >= context_.members ||
       h.from == me || h.serial == 0 || h.total / context_.options.payload >= kMostPackets)
     return false;
-  const bool large = h.flags & kLarge;
-  if (large && context_.options.large == 0) return false;
   switch (h.kind) {
     case Kind::kData:
-      return h.from == h.root && length <= context_.bytes_of_packets(large) && h.floor <= h.serial;
+      return h.from == h.root && length <= context_.options.payload && h.floor <= h.serial;
     case Kind::kPoll:
       return h.from == h.root && length == (context_.members + 63) / 64 * 8 && h.floor <= h.serial;
     case Kind::kAck:
@@ -176,11 +169,8 @@ void Group::advance_frontier(Source* source) {
     Incoming& in = it->second;
     if (in.posted()) continue;
     auto waiting = std::find_if(source->posted.begin(), source->posted.end(),
-                                [&](const Posted& p) { return p.match.finds(in.match()); });
-    if (waiting == source->posted.end()) {
-      context_.wire->unexpected(in.root(), in.match());
-      continue;
-    }
+                                [&](const Posted& p) { return p.match == in.match(); });
+    if (waiting == source->posted.end()) continue;
     const Posted p = *waiting;
     source->posted.erase(waiting);
     give(&in, p);
@@ -253,7 +243,7 @@ bool Group::acknowledged() const {
 Header answer_for_forgotten(const Header& asked, uint32_t me) {
   Header h = asked;
   h.kind = Kind::kAck;
-  h.flags = static_cast<uint8_t>(kPosted | (asked.flags & kLarge));
+  h.flags = kPosted;
   h.position = ~0u;
   h.floor = 0;
   h.from = static_cast<uint16_t>(me);

@@ -67,9 +67,6 @@ class Group {
   /// For a group that is just being made, whose other members are still to join: all of them are in doubt, and what this
   /// member sends is announced to them, whatever its length, until one transfer has been taken by all.
   void expect_joins();
-  /// The network does not carry large packets.
-  void use_small_packets() { context_.has_large = false; }
-  bool has_large_packets() const { return context_.has_large; }
   /// This member receives what is sent to the group's address (true at first).
   void set_joined(bool joined) { context_.joined = joined; }
 

@@ -21,8 +21,7 @@ Incoming::Incoming(Context* context, const Header& h)
       serial_(h.serial),
       match_(match_of(h)),
       total_(h.total),
-      large_((h.flags & kLarge) != 0),
-      packets_(context->packets_of(h.total, large_)) {
+      packets_(context->packets_of(h.total)) {
   context->tree(root_).for_each_child(context->me, [&](uint32_t child) {
     children_.push_back({child, 0, false, false, false});
   });
@@ -31,12 +30,11 @@ Incoming::Incoming(Context* context, const Header& h)
 Header Incoming::answer(Kind kind) const {
   Header h = header_of(kind, serial_, total_, match_, root_);
   h.position = in_row_;
-  h.flags = large_ ? kLarge : 0;
   return h;
 }
 
 void Incoming::take_data(const Header& h, const char* payload, size_t length, int64_t now) {
-  const size_t each = context_->bytes_of_packets(large_), at = size_t{h.position} * each;
+  const size_t each = context_->options.payload, at = size_t{h.position} * each;
   if (h.position >= packets_ || length != std::min<uint64_t>(each, total_ - at)) {
     ++context_->counts.refused;
     return;
@@ -136,14 +134,14 @@ void Incoming::ack_to_parent(bool even_if_old) {
   sent_posted_ = posted;
   Header h = answer(Kind::kAck);
   h.position = acked;
-  h.flags |= static_cast<uint8_t>(kWhole | (posted ? kPosted : 0) | (outside ? kOutside : 0));
+  h.flags = static_cast<uint8_t>(kWhole | (posted ? kPosted : 0) | (outside ? kOutside : 0));
   context_->to_member(context_->tree(root_).parent(context_->me), h, nullptr, 0);
   ++context_->counts.acks;
 }
 
 void Incoming::ack_to_root() {
   Header h = answer(Kind::kAck);
-  h.flags |= static_cast<uint8_t>((posted_ ? kPosted : 0) | (context_->joined ? 0 : kOutside));
+  h.flags = static_cast<uint8_t>((posted_ ? kPosted : 0) | (context_->joined ? 0 : kOutside));
   context_->to_member(root_, h, nullptr, 0);
   ++context_->counts.acks;
 }
@@ -165,12 +163,6 @@ void Incoming::post(char* data, size_t bytes, Completion* completion) {
   target_ = data;
   ack_to_parent(false);
   finish_if_complete();
-}
-
-void Incoming::refuse(Completion* completion) {
-  completion->bytes = total_;
-  discard();
-  completion->end(Completion::Outcome::kOtherArguments);
 }
 
 void Incoming::finish_if_complete() {

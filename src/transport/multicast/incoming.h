@@ -27,22 +27,17 @@ class Incoming {
   void take_ack(const Header& h);
   /// The receive for it: `completion` ends when all is there.
   void post(char* data, size_t bytes, Completion* completion);
-  /// The receive for it has other arguments: it ends, and what comes of the transfer is dropped.
-  void refuse(Completion* completion);
   /// What comes of it is dropped from now on; a receive that has taken it ends with kGivenUp.
   void discard();
   void on_time(int64_t now);
   int64_t next_time() const { return nack_at_; }
 
   const Match& match() const { return match_; }
-  uint32_t root() const { return root_; }
   uint64_t total() const { return total_; }
   bool posted() const { return posted_; }
   bool complete() const { return in_row_ == packets_; }
   /// It does not belong to the transfer that this is.
-  bool contradicts(const Header& h) const {
-    return h.total != total_ || !(match_of(h) == match_) || ((h.flags & kLarge) != 0) != large_;
-  }
+  bool contradicts(const Header& h) const { return h.total != total_ || !(match_of(h) == match_); }
   /// Nothing is on its way here: all is there, or the root has yet to begin and knows of this member.
   bool quiet() const;
   /// All is there, here and at all below this member in the tree, and the parent has been told so.
@@ -68,7 +63,6 @@ class Incoming {
   const uint64_t serial_;
   const Match match_;
   const uint64_t total_;
-  const bool large_;
   const uint32_t packets_;
   uint32_t in_row_ = 0;     ///< packets that are here without a gap
   uint32_t seen_past_ = 0;  ///< packets that the root has sent, as far as known

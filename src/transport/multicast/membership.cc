@@ -30,11 +30,6 @@ void Membership::to_member(uint32_t member, const Header& header, const void* pa
   outbox_->add(members_[member], header, payload, length, key);
 }
 
-void Membership::unexpected(uint32_t root, const Match& match) {
-  constexpr size_t kMost = 4096;  // far more than come between two polls
-  if (unexpected_transfers.size() < kMost) unexpected_transfers.push_back({root, match});
-}
-
 void Membership::hear(uint32_t member) {
   if (!probe.done || probe.heard[member]) return;
   probe.heard[member] = true;
@@ -46,9 +41,8 @@ void Membership::send_probe() {
   Header h = header_of(Kind::kProbe, 0, 0, {}, group.me());
   h.group = group.id();
   h.from = static_cast<uint16_t>(group.me());
-  const std::vector<char> large(probe.round < kLargeProbes ? group.options().large : 0);
   h.position = 2 * probe.round++;
-  to_all(h, large.data(), large.size());
+  to_all(h, nullptr, 0);
 }
 
 void Membership::answer_probe(uint32_t member, uint32_t position) {

@@ -47,18 +47,9 @@ class Membership final : private Wire {
     void (*done)(Membership*, bool all) = nullptr;  ///< nullptr: none is under way
     std::vector<bool> heard;
     uint32_t missing = 0, round = 0;
-    bool large = false;   ///< all that were heard of so far have answered large datagrams
     int64_t at = kNever;  ///< when the next one is sent
   } probe;
   void hear(uint32_t member);
-  /// The first rounds of a probe are large, so that what carries no fragments is found out.
-  static constexpr uint32_t kLargeProbes = 6;
-  /// Transfers that no receive was waiting for when they became known, at first: the receiver's own arguments may be wrong.
-  struct Unexpected {
-    uint32_t root;
-    Match match;
-  };
-  std::vector<Unexpected> unexpected_transfers;
 
   void move_to(const Place& place);
   void send_probe();
@@ -69,7 +60,6 @@ class Membership final : private Wire {
   void to_all(const Header& header, const void* payload, size_t length) override;
   void to_member(uint32_t member, const Header& header, const void* payload,
                  size_t length) override;
-  void unexpected(uint32_t root, const Match& match) override;
 
   const unsigned interface_;
   Outbox* const outbox_;

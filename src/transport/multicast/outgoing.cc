@@ -7,7 +7,7 @@
 namespace fgmpi::transport::multicast {
 namespace {
 
-constexpr uint32_t kLeastWindow = 4, kLeastLargeWindow = 2;
+constexpr double kLeastWindow = 4;
 constexpr int64_t kFirstPatience = 30'000'000;  ///< ns, before a round trip has been measured
 constexpr int64_t kLeastPatience = 5'000'000;   ///< ns: time slices of other processes on the hosts
 constexpr int64_t kMostPatience = 500'000'000;  ///< ns
@@ -15,29 +15,24 @@ constexpr int64_t kMostPatience = 500'000'000;  ///< ns
 constexpr int64_t kGather = 300'000;  ///< ns
 /// More are dropped: members ask again.
 constexpr size_t kMostMissing = 1 << 16;
-/// After large packets have got lost, so many transfers have small ones.
-constexpr uint32_t kMostSmallOnes = 4096;
 /// After so many polls without an answer those who are silent are asked by unicast as well.
 constexpr uint32_t kPollsByUnicast = 2;
 
 }  // namespace
 
 Outgoing::Outgoing(Context* context, uint64_t serial, const Match& match, const char* data,
-                   size_t bytes, bool eager, bool large, Completion* completion)
+                   size_t bytes, bool eager, Completion* completion)
     : context_(context),
       serial_(serial),
       match_(match),
       data_(data),
       bytes_(bytes),
-      large_(large),
-      packets_(context->packets_of(bytes, large)),
-      most_window_(large ? context->options.most_large_window : context->options.most_window),
-      least_window_(large ? kLeastLargeWindow : kLeastWindow),
+      packets_(context->packets_of(bytes)),
       completion_(completion),
       eager_(eager),
       members_(context->members),
-      threshold_(most_window_) {
-  window_ = std::min<double>(window_, most_window_);
+      threshold_(context->options.most_window) {
+  window_ = std::min<double>(window_, context->options.most_window);
   if (!eager) return;
   kept_ = std::make_unique<char[]>(bytes + 1);
   if (bytes) std::memcpy(kept_.get(), data, bytes);
@@ -61,16 +56,15 @@ void Outgoing::start(uint64_t floor, int64_t now) {
 Header Outgoing::header(Kind kind) const {
   Header h = header_of(kind, serial_, bytes_, match_, context_->me);
   h.floor = floor_;
-  h.flags = large_ ? kLarge : 0;
   return h;
 }
 
 void Outgoing::send_packet(uint32_t packet, uint8_t flags, int32_t to_member) {
   Header h = header(Kind::kData);
   h.position = packet;
-  h.flags |= flags;
-  const size_t each = context_->bytes_of_packets(large_), at = size_t{packet} * each;
-  const size_t length = std::min(each, bytes_ - at);
+  h.flags = flags;
+  const size_t at = size_t{packet} * context_->options.payload;
+  const size_t length = std::min(context_->options.payload, bytes_ - at);
   if (to_member == kAll)
     context_->to_all(h, data_ + at, length);
   else
@@ -104,7 +98,7 @@ int64_t Outgoing::patience() const {
 void Outgoing::poll(int64_t now) {
   Header h = header(Kind::kPoll);
   h.position = next_;
-  h.flags |= static_cast<uint8_t>((abandoned_ ? kAbandoned : 0) | (polls_ > 0 ? kDirect : 0));
+  h.flags = static_cast<uint8_t>((abandoned_ ? kAbandoned : 0) | (polls_ > 0 ? kDirect : 0));
   std::vector<uint64_t> posted((members_.size() + 63) / 64);
   for (size_t m = 0; m < members_.size(); ++m)
     if (members_[m].posted) posted[m / 64] |= uint64_t{1} << m % 64;
@@ -127,8 +121,8 @@ void Outgoing::on_time(int64_t now) {
   if (repair_at_ <= now) repair(now);
   if (poll_at_ > now) return;
   if (next_ > least_ && polls_ > 0) {  // silence for a second time: what is under way is lost
-    threshold_ = std::max(least_window_, window_ / 2);
-    window_ = least_window_;
+    threshold_ = std::max(kLeastWindow, window_ / 2);
+    window_ = kLeastWindow;
     recover_ = next_;
   }
   timed_at_ = kNever;
@@ -186,14 +180,13 @@ void Outgoing::progressed(uint32_t before, int64_t now) {
   }
   const double fresh = least_ - before;
   window_ += window_ < threshold_ ? fresh : fresh / window_;
-  window_ = std::min<double>(window_, most_window_);
+  window_ = std::min<double>(window_, context_->options.most_window);
 }
 
 void Outgoing::finish_if_delivered() {
   if (least_ < packets_) return;
   if (!delivered_) {
     delivered_ = true;
-    if (large_) count_losses();
     kept_.reset();
     data_ = nullptr;
     missing_.clear();
@@ -203,26 +196,10 @@ void Outgoing::finish_if_delivered() {
   closed_ = taken_by_all();
 }
 
-/// Large packets are not worth it where more than one in sixteen has to be sent again.
-void Outgoing::count_losses() {
-  Losses& l = *context_->losses;
-  l.sent += packets_;
-  l.repaired += std::min(repaired_, packets_);
-  if (uint64_t{l.repaired} * 16 > l.sent + 16) {
-    l.sent = l.repaired = 0;
-    l.small_ones = l.next_small_ones;
-    l.next_small_ones = std::min(2 * l.next_small_ones, kMostSmallOnes);
-  } else if (l.sent > 256) {
-    l.sent /= 2;
-    l.repaired /= 2;
-    l.next_small_ones = Losses{}.next_small_ones;
-  }
-}
-
 /// Halves the window, once a window.
 void Outgoing::lost(uint32_t packet) {
   if (packet < recover_) return;
-  threshold_ = window_ = std::max(least_window_, window_ / 2);
+  threshold_ = window_ = std::max(kLeastWindow, window_ / 2);
   recover_ = next_;
   timed_at_ = kNever;
 }
@@ -260,13 +237,11 @@ void Outgoing::repair(int64_t now) {
     // What has been sent to all twice, and has still not come, is sent to each: multicast may not reach them at all.
     if (end - i > 1 && recent.packet != packet) {
       send_packet(packet, flags, kAll);
-      ++repaired_;
       ++context_->counts.repairs;
       ++context_->counts.repairs_to_all;
       recent = {packet, now};
       continue;
     }
-    ++repaired_;
     for (size_t k = i; k < end; ++k) {
       send_packet(packet, flags, static_cast<int32_t>(missing_[k].member));
       ++context_->counts.repairs;

@@ -7,10 +7,6 @@
 // trip until a loss, then grows by one a round trip (additive increase), and is halved by losses, once a window
 // (multiplicative decrease), and when nothing is heard for the time of a few round trips.
 //
-// Packets. Long transfers are cut into large ones, which the network carries in fragments: fewer headers, fewer system calls
-// and wake-ups. Where many get lost, further transfers have small ones for a while: each fragment that is lost costs a
-// whole packet.
-//
 // Repair. Negative acknowledgements are gathered for a moment. A packet that one member misses is sent to that member
 // alone, one that several miss to all.
 //
@@ -21,7 +17,6 @@
 // Thread rule: one thread. Nothing here switches.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -34,7 +29,7 @@ class Outgoing {
   /// `data` stays as it is until the completion has ended. `keep`: an eager one; the data is copied and `completion`
   /// ends at once.
   Outgoing(Context* context, uint64_t serial, const Match& match, const char* data, size_t bytes,
-           bool eager, bool large, Completion* completion);
+           bool eager, Completion* completion);
 
   void start(uint64_t floor, int64_t now);
   void take_ack(const Header& h, int64_t now);
@@ -60,7 +55,7 @@ class Outgoing {
   /// Nothing is on its way: only receives that are not posted are waited for.
   bool quiet() const;
   /// What counts against the quota of bytes that members keep.
-  size_t quota() const { return eager_ ? std::max(bytes_, context_->options.payload) : 0; }
+  size_t quota() const { return eager_ ? size_t{packets_} * context_->options.payload : 0; }
 
  private:
   struct Member {
@@ -87,7 +82,6 @@ class Outgoing {
   void lost(uint32_t packet);
   void measure(int64_t round_trip);
   void finish_if_delivered();
-  void count_losses();
   int64_t patience() const;
   bool may_send() const { return !abandoned_ && (eager_ || taken_by_all()); }
 
@@ -99,11 +93,7 @@ class Outgoing {
   const Match match_;
   const char* data_;
   const size_t bytes_;
-  const bool large_;
   const uint32_t packets_;
-  const uint32_t most_window_;
-  const double least_window_;
-  uint32_t repaired_ = 0;  ///< packets sent again
   std::unique_ptr<char[]> kept_;
   Completion* completion_;
   uint64_t floor_ = 0;

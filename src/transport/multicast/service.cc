@@ -19,8 +19,6 @@ namespace {
 /// Taken in by one system call.
 constexpr size_t kBatch = 32;
 constexpr size_t kMostPayload = 16 << 10;
-/// Eleven fragments of 1,480 bytes, and no twelfth.
-constexpr size_t kLargePayload = 16'200;
 /// Bytes of headers in front of a packet: of IPv6 (IPv4's is shorter), of UDP, ours.
 constexpr size_t kHeaders = 40 + 8 + sizeof(Header);
 /// How often (ns) sockets are looked at by a process that waits for nothing of them: others may wait for its answers.
@@ -129,11 +127,9 @@ Status Service::open_sockets(bool own_host) {
   if (!epoll_ || epoll_ctl(epoll_.fd(), EPOLL_CTL_ADD, socket.fd(), &event) != 0)
     return error(MPI_ERR_OTHER, "multicast: cannot make an epoll: %s", std::strerror(errno));
   socket_ = std::move(socket);
-  buffer_ = sizeof(Header) + std::max(most_payload_, kLargePayload) +
-            1;  // one more: longer datagrams are seen to be
+  buffer_ = sizeof(Header) + most_payload_ + 1;  // one more: longer datagrams are seen to be
   buffers_.resize(kBatch * buffer_);
   most_joined_ = most_memberships();
-  outbox_.set_most_segment(interface_.mtu - kHeaders + sizeof(Header));
   return {};
 }
 
@@ -145,20 +141,10 @@ void Service::close() {
   set_broken("multicast: the process is ending");
 }
 
-size_t Service::large_payload(size_t payload) const {
-  return 2 * payload <= kLargePayload ? kLargePayload : 0;
-}
-
 uint32_t Service::most_window(size_t payload) const {
   // The kernel counts a packet with what it keeps around it, up to twice its bytes; two roots may send at a time.
   const size_t room = room_of(socket_) / (4 * (payload + sizeof(Header) + 512));
   return static_cast<uint32_t>(std::clamp<size_t>(room, 8, 64));
-}
-
-uint32_t Service::most_large_window() const {
-  // Fragments take twice their bytes. Ten packets are less than the 256 KiB that a switch has for a port.
-  const size_t room = room_of(socket_) / (4 * kLargePayload);
-  return static_cast<uint32_t>(std::clamp<size_t>(room, 4, 10));
 }
 
 // ---- Groups ----------------------------------------------------------------------------------------------------------
@@ -166,9 +152,7 @@ uint32_t Service::most_large_window() const {
 Status Service::join(const GroupSpec& spec, Membership** out) {
   auto [at, fresh] = groups_.try_emplace(spec.id);
   if (!fresh) return error(MPI_ERR_INTERN, "multicast: a group is joined twice");
-  GroupSpec mine = spec;
-  mine.options.losses = &losses_;
-  at->second = std::make_unique<Membership>(mine, interface_.index, &outbox_);
+  at->second = std::make_unique<Membership>(spec, interface_.index, &outbox_);
   *out = at->second.get();
   ++entered_;
   use(*out);
@@ -253,7 +237,7 @@ void Service::move(Membership* membership, const Place& address) {
 void Service::probe(Membership* membership, const std::vector<uint32_t>& outside,
                     void (*done)(Membership*, bool)) {
   const uint32_t members = membership->group.members();
-  membership->probe = {done, std::vector<bool>(members), members, 0, true, now_ns()};
+  membership->probe = {done, std::vector<bool>(members), members, 0, now_ns()};
   membership->hear(membership->group.me());
   for (uint32_t m : outside) membership->hear(m);
   changed(membership);
@@ -348,7 +332,6 @@ bool Service::poll() {
       any |= take_all(m->socket, m);
     }
   }
-  if (any) report_unexpected();
   if (any) next_look_ = 0;  // where something has come there is mostly more
   if (any || next_time_ <= now) {
     next_time_ = kNever;
@@ -366,19 +349,6 @@ bool Service::poll() {
   }
   outbox_.flush();
   return any;
-}
-
-void Service::report_unexpected() {
-  due_.clear();
-  for (auto& [id, m] : groups_)
-    if (!m->unexpected_transfers.empty()) due_.push_back(id);
-  for (uint64_t id : due_) {
-    auto it = groups_.find(id);
-    if (it == groups_.end()) continue;
-    for (const auto& [root, match] : std::exchange(it->second->unexpected_transfers, {}))
-      if (on_unexpected_ && (it = groups_.find(id)) != groups_.end())
-        on_unexpected_(it->second.get(), root, match);
-  }
 }
 
 /// Takes in what a socket has; the group whose address it is joined to, or nullptr for the process's own.
@@ -424,8 +394,6 @@ void Service::take_probe(Membership* m, const Header& h) {
   } else if (h.position % 2 == 0) {
     m->answer_probe(h.from, h.position);
   } else {
-    if (m->probe.done && !m->probe.heard[h.from])
-      m->probe.large &= h.position / 2 < Membership::kLargeProbes;
     m->hear(h.from);
     if (m->probe.missing == 0) m->probe.at = 0;
   }

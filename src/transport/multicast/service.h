@@ -48,13 +48,9 @@ class Service final : public Transport {
   /// The most bytes of a packet that fit a datagram of the interface, 16 KiB at most.
   size_t most_payload() const { return most_payload_; }
 
-  /// Of long transfers, where the others have packets of `payload` bytes: carried in fragments. 0: the same.
-  size_t large_payload(size_t payload) const;
-
   /// So many packets of a transfer may be under way: what a receive buffer such as this process's holds, and no more than
   /// keeps the network busy.
   uint32_t most_window(size_t payload) const;
-  uint32_t most_large_window() const;
 
   /// Joins a group. The pointer is good until leave(). Errors: one with this id is there.
   Status join(const GroupSpec& spec, Membership** out);
@@ -79,12 +75,6 @@ class Service final : public Transport {
 
   /// Called when strangers send to the address of a group; must not switch.
   void set_on_collision(void (*handler)(Membership* membership)) { on_collision_ = handler; }
-
-  /// Called for a transfer that no receive waits for yet, within a poll(); must not switch.
-  void set_on_unexpected(void (*handler)(Membership* membership, uint32_t root,
-                                         const Match& match)) {
-    on_unexpected_ = handler;
-  }
 
   struct Totals {
     uint64_t groups = 0;     ///< that this process has entered
@@ -143,7 +133,6 @@ class Service final : public Transport {
   void on_time(Membership* membership, int64_t now);
   void set_next_time(Membership* membership);
   void drop_delivered();
-  void report_unexpected();
 
   Interface interface_;
   Place own_;
@@ -161,10 +150,8 @@ class Service final : public Transport {
   int64_t next_time_ = kNever, next_look_ = 0;
   uint32_t leaving_ = 0;
   uint64_t uses_ = 0;
-  Losses losses_;
   uint64_t entered_ = 0, moves_ = 0, transfers_ = 0, bytes_ = 0, dropped_ = 0, past_repairs_ = 0;
   void (*on_collision_)(Membership*) = nullptr;
-  void (*on_unexpected_)(Membership*, uint32_t, const Match&) = nullptr;
 };
 
 /// The service of this process. Never destroyed.

@@ -163,7 +163,6 @@ TEST(Multicast, RandomTrafficOverBadNetworks) {
       Options options;
       options.degree = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 2 : 4;
       options.most_window = seed % 2 ? 64 : 16;
-      options.large = seed % 4 < 2 ? 16'200 : 0;
       Faults faults{loss, 0.02, 20'000, seed % 4 == 0 ? 3 * kMs : 100'000};
       random_traffic(2 + seed % 7, options, faults, seed, seed % 2 ? 20'000 : 200'000, 12);
       if (HasFatalFailure()) return;
@@ -178,32 +177,6 @@ TEST(Multicast, SmallQuotaBlocksNothing) {
     random_traffic(4, options, {0.05, 0.01, 20'000, 500'000}, seed, 4'000, 60);
     if (HasFatalFailure()) return;
   }
-}
-
-TEST(Multicast, LongTransfersHaveLargePacketsWhereFewGetLost) {
-  Options options;
-  options.large = 16'200;
-  Network network(4, options, {}, 5);
-  auto packets_of_next = [&](int number, size_t bytes) {
-    const uint64_t before = network.at(0).counts().data;
-    Broadcast b(&network, 0, {1, number, 1, 1, 0}, bytes, 2);
-    for (uint32_t m = 0; m < 4; ++m) b.enter(m);
-    EXPECT_TRUE(network.run(network.now() + 100 * kSecond, [&] { return b.done(); }));
-    EXPECT_TRUE(
-        network.run(network.now() + 100 * kSecond, [&] { return network.at(0).delivered(); }));
-    b.check();
-    return network.at(0).counts().data - before;
-  };
-  EXPECT_EQ(packets_of_next(0, 1'400), 1u);
-  EXPECT_EQ(packets_of_next(1, 1'401), 1u);
-  EXPECT_EQ(packets_of_next(2, 162'000), 10u);
-  network.set_faults({0.4, 0, 20'000, 100'000});
-  EXPECT_EQ(packets_of_next(3, 810'000), 50u);
-  network.set_faults({});
-  for (int i = 4; i < 4 + 32; ++i) EXPECT_EQ(packets_of_next(i, 140'000), 100u);
-  EXPECT_EQ(packets_of_next(40, 162'000), 10u);
-  for (uint32_t m = 0; m < 4; ++m) network.at(m).use_small_packets();
-  EXPECT_EQ(packets_of_next(41, 140'000), 100u);
 }
 
 TEST(Multicast, ALongTransferWaitsForReceives) {
@@ -298,38 +271,6 @@ TEST(Multicast, OtherLengthsAreReported) {
     EXPECT_EQ(b.ends[2].bytes, bytes);
     EXPECT_EQ(b.ends[1].outcome, Outcome::kDone);
     EXPECT_EQ(b.got[1], b.data);
-  }
-}
-
-TEST(Multicast, OtherArgumentsAreReported) {
-  for (const Match& other : {Match{1, 1, 9, 2, 0}, Match{1, 1, 1, 3, 0}, Match{1, 1, 1, 0, 0}}) {
-    for (size_t bytes : {size_t{100}, size_t{200'000}}) {
-      for (bool expects : {false, true}) {
-        Network network(3, {}, {0.1, 0, 20'000, 100'000}, 12);
-        Broadcast b(&network, 0, {1, 1, 1, 2, 0}, bytes, 2);
-        b.enter(0);
-        b.enter(1);
-        Completion end;
-        std::vector<char> got(bytes + 1);
-        if (expects)
-          network.at(2).expect(0, other, &end);
-        else
-          network.at(2).receive(0, other, got.data(), bytes, &end, network.now());
-        ASSERT_TRUE(network.run(100 * kSecond, [&] {
-          return end.outcome != Outcome::kPending &&
-                 (expects || b.ends[1].outcome != Outcome::kPending);
-        }));
-        if (other.types != 0) {
-          EXPECT_EQ(end.outcome, Outcome::kOtherArguments);
-          EXPECT_EQ(got, std::vector<char>(bytes + 1));
-        } else {
-          EXPECT_EQ(end.outcome, expects ? Outcome::kAnnounced : Outcome::kDone);
-        }
-        if (!expects) {
-          EXPECT_EQ(b.got[1], b.data);
-        }
-      }
-    }
   }
 }
 
