@@ -41,6 +41,18 @@ class EventSet {
     }
     return false;
   }
+  bool meets(const EventSet& other) const {
+    const size_t both = std::min(words_.size(), other.words_.size());
+    for (size_t i = 0; i < both; ++i)
+      if (words_[i] & other.words_[i]) return true;
+    return false;
+  }
+  /// The lowest; SIZE_MAX of an empty set.
+  size_t first() const {
+    for (size_t i = 0; i < words_.size(); ++i)
+      if (words_[i]) return i * 64 + static_cast<size_t>(std::countr_zero(words_[i]));
+    return SIZE_MAX;
+  }
   const std::vector<uint64_t>& words() const { return words_; }
   void set_words(std::vector<uint64_t> words) { words_ = std::move(words); }
 

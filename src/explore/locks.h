@@ -36,9 +36,7 @@ class Locks {
       more = false;
       for (const Lock& lock : locks_) {
         if (lock.rank == rank || !(exclusive || lock.exclusive) || events.has(lock.event)) continue;
-        bool counts = lock.held;
-        events.for_each([&](size_t e) { counts = counts || lock.given_back.has(e); });
-        if (!counts) continue;
+        if (!lock.held && !lock.given_back.meets(events)) continue;
         events.add(lock.event);
         more = true;
       }

@@ -201,15 +201,9 @@ void Matcher::tell_waits() {
       const Locks& locks = memory_of(*turn->access).locks;
       if (std::exchange(turn->told_at, locks.changes()) == locks.changes()) continue;
       const EventSet without = locks.in_the_way(i, turn->access->detail != 0);
-      uint32_t first = UINT32_MAX;
-      bool by_chance = true, early = false;
-      without.for_each([&](size_t e) {
-        first = std::min(first, static_cast<uint32_t>(e));
-        by_chance = by_chance && !box.past.has(e);
-        early = early || box.soft.has(e);
-      });
-      if (first != UINT32_MAX && by_chance)
-        chooser_->tell_race({first, box.past, early, Race::kWaiter + i, without});
+      if (without.first() == SIZE_MAX || box.past.meets(without)) continue;
+      chooser_->tell_race({static_cast<uint32_t>(without.first()), box.past,
+                           box.soft.meets(without), Race::kWaiter + i, without});
     }
 }
 

@@ -105,19 +105,12 @@ void Tree::add_race(const Path& path, const Race& race) {
   for (size_t j = k + 1; j < race.by && j + 1 < path.size(); ++j)
     if (!path[j + 1]->before.has(k) && dependent(path[j + 1]->event(), path.back()->event()))
       before_access.add(j);
-  // Nor what is behind others that keep the lock from who waits for it.
-  const auto comes_behind = [&](size_t j, const EventSet& before) {
-    bool behind = race.without.has(j);
-    race.without.for_each([&](size_t e) { behind = behind || before.has(e); });
-    return behind;
-  };
-  // The events that can come first on the way to this message: nothing behind event k had to happen before them.
+  // The events that can come first on the way to this message: nothing behind event k had to happen before them. Nor do those
+  // that keep the lock from who waits for it, and what is behind these.
   for (size_t j = k + 1; j + 1 < path.size(); ++j) {
     const EventSet& before = j == race.by ? before_access : path[j + 1]->before;
-    if (!path[j + 1]->past_known || before.has(k) || comes_behind(j, before)) continue;
-    bool first = true;
-    before.for_each([&](size_t e) { first = first && e <= k; });
-    if (!first) continue;
+    if (!path[j + 1]->past_known || before.has(k) || before.any_above(k)) continue;
+    if (race.without.has(j) || before.meets(race.without)) continue;
     const auto at = std::find(node->choices.begin(), node->choices.end(), path[j + 1]->event());
     if (at == node->choices.end()) continue;  // something else, which is not known, comes before it
     const auto i = static_cast<size_t>(at - node->choices.begin());
