@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace fgmpi::dynamic {
 
@@ -39,25 +40,21 @@ int64_t Poller::longest_sleep() const {
   return retrying_.empty() ? INT64_MAX : kRetry;
 }
 
+template <class Visit>
+void Poller::go_through(std::vector<Stream*>* list, Visit visit) {
+  if (list->empty()) return;
+  const std::vector<Stream*> streams = std::exchange(*list, {});
+  polling_ = true;
+  for (Stream* stream : streams)
+    if (!stream->closed_) visit(stream);
+  polling_ = false;
+  done_.clear();
+}
+
 bool Poller::poll() {
   if (epoll_ < 0) return false;
-  if (!resumed_.empty()) {
-    const std::vector<Stream*> resumed = std::move(resumed_);
-    resumed_.clear();
-    polling_ = true;
-    for (Stream* stream : resumed) stream->take_kept();
-    polling_ = false;
-    done_.clear();
-  }
-  if (!retrying_.empty()) {
-    std::vector<Stream*> retrying = std::move(retrying_);
-    retrying_.clear();
-    polling_ = true;
-    for (Stream* stream : retrying)
-      if (!stream->closed_) stream->try_next("");
-    polling_ = false;
-    done_.clear();
-  }
+  go_through(&resumed_, [](Stream* stream) { stream->take_kept(); });
+  go_through(&retrying_, [](Stream* stream) { stream->try_next(""); });
   epoll_event events[32];
   const int count = epoll_wait(epoll_, events, 32, 0);
   if (count <= 0) return false;
@@ -265,7 +262,7 @@ void Stream::read_all() {
 }
 
 void Stream::take_kept() {
-  if (paused_ || closed_) return;
+  if (paused_) return;
   const size_t used = on_bytes(in_.data(), in_.size());
   in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(used));
   if (in_.empty()) std::vector<uint8_t>().swap(in_);

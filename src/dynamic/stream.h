@@ -34,6 +34,9 @@ class Poller {
 
  private:
   friend class Stream;
+  /// Calls visit() for those in the list that are still open, and empties it first: they may get into it again.
+  template <class Visit>
+  void go_through(std::vector<Stream*>* list, Visit visit);
   int epoll_ = -1;
   bool polling_ = false;
   std::vector<std::unique_ptr<Stream>> done_;
