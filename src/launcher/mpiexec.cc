@@ -50,7 +50,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -ft               a process that fails does not end the job (docs/fault-tolerance.md); also -disable-auto-cleanup
   -check            reports what the program does wrong, with the lines: docs/checking.md; the exit status is then 86
   -check=KIND,...   only these: leaks, messages, collectives, types, arguments, buffers, buffering, deadlock,
-                    races, windows, files
+                    races, windows, files, threads
   -check-report F   writes the report to F, too: its name ends in .json, .sarif or .html
   -report F.html    writes a page about the run: time, messages, communicators, memory (docs/reporting.md)
   -summary          prints the first part of it at the end
