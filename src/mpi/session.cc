@@ -173,10 +173,11 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* ses
   mpi::Session* s = mpi::g_sessions.get(index);
   comm::retain_errhandler(errhandler);
   s->errhandler = errhandler;
-  // What is provided is the value of the info key (section 11.3.1).
-  comm::put_hint(&s->hints, {"thread_level", mpi::name_of_thread_level(level)});
   *session = s->handle = static_cast<MPI_Session>(mpi::kSessionBase | index);
   mpi::grant_thread_level(level);
+  // What is provided is the value of the info key (section 11.3.1): also what the rank asked for before.
+  comm::put_hint(&s->hints,
+                 {"thread_level", mpi::name_of_thread_level(comm::rank_state()->thread_level)});
   return MPI_SUCCESS;
 }
 

@@ -1,5 +1,6 @@
 /* What is asked for is granted, also when ranks of a process ask for different levels; a thread belongs to the rank that
  * started it, or that started the thread that did (MPI-4.0 section 11.6). */
+#include <string.h>
 #include <threads.h>
 
 #include "threads.h"
@@ -40,6 +41,22 @@ static void work(int thread) {
   CHECK(own == thread);
 }
 
+/* A session that asks for nothing provides what the rank has (section 11.3.1). */
+static void look_at_session(void) {
+  static const char* const names[] = {"MPI_THREAD_FUNNELED", "MPI_THREAD_FUNNELED",
+                                      "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"};
+  char name[MPI_MAX_INFO_VAL] = "";
+  int found = 0;
+  MPI_Session session;
+  MPI_Info info;
+  OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session));
+  OK(MPI_Session_get_info(session, &info));
+  OK(MPI_Info_get(info, "thread_level", MPI_MAX_INFO_VAL - 1, name, &found));
+  CHECK(found && strcmp(name, names[level]) == 0);
+  OK(MPI_Info_free(&info));
+  OK(MPI_Session_finalize(&session));
+}
+
 int main(int argc, char** argv) {
   static const int levels[] = {MPI_THREAD_MULTIPLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
                                MPI_THREAD_SINGLE};
@@ -63,5 +80,6 @@ int main(int argc, char** argv) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   CHECK(own == 7);
   look(1);
+  look_at_session();
   return finish();
 }
