@@ -73,4 +73,30 @@ for shape in "1 4" "2 2" "4 1"; do
   status 86 -check -n "$1" -nfg "$2" -genv FGMPI_SEND_BUFFERING zero ./ring
   grep -q 'check: buffering: ranks wait for ever' out && grep -q 'ring.c:7' out || fail "buffering at $shape"
 done
+# Neighbours in other processes, until ranks' steps are written down again and again.
+cat >halo.c <<'END'
+#include <mpi.h>
+int main(int argc, char** argv) {
+  int rank, size, a = 1, b[2];
+  MPI_Request r[4];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int i = 0; i < 300; ++i) {
+    MPI_Irecv(&b[0], 1, MPI_INT, (rank + size - 1) % size, 0, MPI_COMM_WORLD, &r[0]);
+    MPI_Irecv(&b[1], 1, MPI_INT, (rank + 1) % size, 1, MPI_COMM_WORLD, &r[1]);
+    MPI_Isend(&a, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD, &r[2]);
+    MPI_Isend(&a, 1, MPI_INT, (rank + size - 1) % size, 1, MPI_COMM_WORLD, &r[3]);
+    MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+  }
+  return MPI_Finalize();
+}
+END
+"$bin/mpicc" -g -w halo.c -o halo || fail "mpicc halo.c"
+for shape in "1 6" "2 5" "6 1"; do
+  # shellcheck disable=SC2086
+  set -- $shape
+  status 0 -check -n "$1" -nfg "$2" ./halo
+  [ -s out ] && fail "neighbours at $shape"
+done
 echo ok

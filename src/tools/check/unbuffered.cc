@@ -81,7 +81,7 @@ void write(Rank* rank) {
     if (s.satisfied) continue;
     line += ' ';
     line += findings::kSteps[s.kind];
-    append_number(&line, '.', s.kind >= Step::kEnter ? s.comm->key : s.id);
+    append_number(&line, '.', s.comm ? s.comm->key : s.id);
     if (s.kind >= Step::kEnter) append_number(&line, '.', s.number);
     if (s.kind == Step::kNeedRoot) append_number(&line, '.', world_of(s));
     if (!s.call) continue;
