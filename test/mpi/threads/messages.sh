@@ -78,7 +78,7 @@ END
 expect "level 0, session MPI_THREAD_SERIALIZED" level
 MPIR_CVAR_DEFAULT_THREAD_LEVEL=MPI_THREAD_MULTIPLE "$bin/mpiexec" -n 1 -nfg 2 ./level >out 2>&1 ||
   fail "level: status $?"
-expect "level 3, session MPI_THREAD_SERIALIZED" "level by MPICH's variable"
+expect "level 3, session MPI_THREAD_MULTIPLE" "level by MPICH's variable"
 MPIR_CVAR_DEFAULT_THREAD_LEVEL=many "$bin/mpiexec" -n 1 ./level >out 2>&1 && fail "a wrong level is accepted"
 expect 'MPIR_CVAR_DEFAULT_THREAD_LEVEL is "many"; allowed are MPI_THREAD_SINGLE' "a wrong level"
 "$bin/mpiexec" -n 1 ./level parallel >out 2>&1 && fail "a wrong session's level is accepted"
