@@ -122,6 +122,7 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   }
   if (role != Role::kOther) ++rank_->communications;
   if (info().has_file) look_at_files(this);
+  progress_by_call();
   unlock();
 }
 
@@ -157,6 +158,7 @@ void Call::after(int result) {
   } else {
     undo_messages(this, result);
   }
+  progress_by_call();
   if (g_process.threads) leave_call(this);
   unlock();
 }

@@ -26,7 +26,8 @@ std::vector<std::vector<char>> g_arrived;  ///< what is looked at by the next ca
 void arrived(int process, const void* data, int bytes) {
   if (bytes < 1) return;
   const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
-  if (kind != WireKind::kMessage && kind != WireKind::kClock && kind != WireKind::kBack)
+  if (kind != WireKind::kMessage && kind != WireKind::kClock && kind != WireKind::kBack &&
+      kind != WireKind::kProgress)
     return on_agreement(process, data, bytes);
   const auto* begin = static_cast<const char*>(data);
   std::lock_guard guard(g_arrived_lock);

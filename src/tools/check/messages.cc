@@ -86,7 +86,8 @@ void fill_sent(Rank* rank, Record* record) {
   (*record)->sent_in = rank->epoch;
 }
 
-void send_wire(const Message& m) {
+/// `begun`: the send has, if none were buffered.
+void send_wire(const Message& m, bool begun) {
   const Sent& sent = m.call->sent;
   const uint64_t comm_key = sent.comm->key;
   const int process = MPIX_Tool_process(sent.to);
@@ -94,6 +95,7 @@ void send_wire(const Message& m) {
                       sent.standard,
                       sent.signature.known,
                       sent.signature.packed,
+                      begun,
                       sent.source,
                       sent.tag,
                       sent.source_world,
@@ -131,7 +133,7 @@ void send_message(Rank* rank, Record record, uint64_t* id, int* send_to, Comm** 
   *id = m->id;
   *send_to = sent.to;
   *comm = sent.comm;
-  step_send(rank, m->id);
+  const bool begun = step_send(rank, m->id, sent.to);
   if (is_local(sent.to)) {
     MessageQueue& queue =
         queue_for(&inbox_of(sent.to), &record->sends_to, sent.comm->key, sent.source, sent.tag);
@@ -139,7 +141,7 @@ void send_message(Rank* rank, Record record, uint64_t* id, int* send_to, Comm** 
     return append(&queue, m);
   }
   m->call = std::move(record);
-  send_wire(*m);
+  send_wire(*m, begun);
   drop_message(m);
 }
 
@@ -261,6 +263,7 @@ void take(const WireMessage& w) {
     clock = before;
     g_clocks.erase(w.id);
   }
+  if (w.begun) on_step(0, {Progress::kBegun, w.id, 0});
   Message* m = new_message();
   m->id = w.id;
   m->call = Record(w.call);
@@ -486,6 +489,7 @@ void on_message(const void* data, int bytes) {
   WireBack back;
   const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
   const auto size = static_cast<size_t>(bytes);
+  if (kind == WireKind::kProgress) return on_progress(data, size);
   if (kind == WireKind::kBack && size == sizeof back) {
     std::memcpy(&back, data, sizeof back);
     if (is_local(back.receiver)) take(back);

@@ -43,7 +43,7 @@ struct Comm {
   int home = 0;             ///< the process of rank 0
   std::vector<int> others;  ///< the other processes with members of the own group
   CallQueue* calls = nullptr;
-  Entered entered;
+  Entered* entered = nullptr;  ///< once a member has made a collective call
   const std::vector<int>& peers() const { return inter ? remote : group; }
 };
 

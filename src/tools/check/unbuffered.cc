@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "tools/check/call.h"
+#include "tools/check/extensions.h"
 #include "tools/findings/unbuffered.h"
 
 namespace fgmpi::check {
@@ -27,6 +28,16 @@ struct Waiting {
 std::unordered_map<uint64_t, Waiting> g_calls;  ///< by key
 /// Beyond so many, those of one line stand for one another, whatever their arguments.
 constexpr size_t kMostCalls = 1 << 14;
+
+/// How far communicators are, by key: other processes may have told before a member here has called anything.
+std::unordered_map<uint64_t, Entered> g_entered;
+
+/// The last send that a rank of another process has begun, and who waits for its next one.
+struct Sender {
+  uint64_t begun = 0;
+  std::vector<int> waiting;
+};
+std::unordered_map<int, Sender> g_senders;  ///< by world rank
 
 int sender_of(uint64_t message) { return static_cast<int>(message >> 32); }
 
@@ -57,6 +68,18 @@ void write_call(uint64_t key) {
   if (w.awaited) calls.push_back(participant(w.rank, *w.awaited, "is waited for"));
   g_process.spool.add_waiting(key, calls);
 }
+
+}  // namespace
+
+bool CallCounter::add(uint64_t before, uint64_t calls, int size) {
+  const uint64_t old = all;
+  if (members.size() < calls - all) members.resize(calls - all);
+  for (uint64_t number = before; number < calls; ++number) ++members[number - all];
+  for (; !members.empty() && members.front() == size; ++all) members.pop_front();
+  return all != old;
+}
+
+namespace {
 
 // ---- To the spool ------------------------------------------------------------------------------------------------------
 
@@ -113,6 +136,7 @@ void wake(std::vector<int>* list) {
 
 /// The receive of a message has begun.
 void tell_sender(uint64_t message) {
+  if (!is_local(sender_of(message))) return tell_taken(message);
   Rank* sender = local_rank(sender_of(message));
   if (!sender || sender->unbuffered.written) return;
   Unbuffered& u = sender->unbuffered;
@@ -144,14 +168,77 @@ void tell_matched(Unbuffered* u) {
   });
 }
 
-void enter(Comm* c, const Step& s) {
-  Entered& e = c->entered;
-  if (e.calls.empty()) e.calls.resize(static_cast<size_t>(c->size));
-  e.calls[static_cast<size_t>(s.member)] = s.number + 1;
-  if (e.members.size() <= s.number - e.all) e.members.resize(s.number - e.all + 1);
-  ++e.members[s.number - e.all];
-  for (; !e.members.empty() && e.members.front() == c->size; ++e.all) e.members.pop_front();
+Entered& entered_of(Comm* c) {
+  if (c->entered) return *c->entered;
+  c->entered = &g_entered[c->key];
+  Entered& e = *c->entered;
+  e.calls.resize(static_cast<size_t>(c->size));
+  if (c->others.empty() || (!all_tell_all(*c) && c->home != g_process.me))
+    e.elsewhere.all = c->others.empty() ? UINT64_MAX : e.told[c->home];
+  else
+    for (int process : c->others)
+      e.elsewhere.add(0, e.told[process], static_cast<int>(c->others.size()));
+  return e;
+}
+
+/// Members or processes have entered calls.
+void entered_by_all(Comm* c, uint64_t before) {
+  Entered& e = *c->entered;
+  if (e.all() == before) return;
+  if (c->home == g_process.me && !all_tell_all(*c)) tell_all_entered(*c, e.all());
   if (!e.waiting.empty()) wake(&e.waiting);
+}
+
+void enter(Comm* c, const Step& s) {
+  Entered& e = entered_of(c);
+  const uint64_t before = e.all();
+  e.calls[static_cast<size_t>(s.member)] = s.number + 1;
+  if (!e.waiting_for.empty())
+    if (auto waiting = e.waiting_for.find(s.member); waiting != e.waiting_for.end()) {
+      wake(&waiting->second);
+      e.waiting_for.erase(waiting);
+    }
+  if (!e.here.add(s.number, s.number + 1, c->local_members)) return;
+  if (!c->others.empty()) tell_entered(*c, e.here.all);
+  entered_by_all(c, before);
+}
+
+/// Another process tells how many calls all its members are in, or that of rank 0 all members.
+void on_entered(int process, const Progress& progress) {
+  Entered& e = g_entered[progress.of];
+  uint64_t& told = e.told[process];
+  if (progress.number <= told) return;
+  const uint64_t old = std::exchange(told, progress.number);
+  auto found = g_process.comms.find(progress.of);
+  if (found == g_process.comms.end() || !found->second->entered) return;
+  Comm* c = found->second.get();
+  const uint64_t before = e.all();
+  if (!all_tell_all(*c) && c->home != g_process.me)
+    e.elsewhere.all = told;
+  else
+    e.elsewhere.add(old, told, static_cast<int>(c->others.size()));
+  entered_by_all(c, before);
+  for (auto& [root, waiting] : std::exchange(e.waiting_for, {})) wake(&waiting);
+}
+
+bool root_has_entered(Comm* c, const Step& s) {
+  Entered& e = entered_of(c);
+  const int root = c->group[static_cast<size_t>(s.member)];
+  if (is_local(root)) return e.calls[static_cast<size_t>(s.member)] > s.number;
+  if (e.elsewhere.all > s.number) return true;
+  auto told = e.told.find(MPIX_Tool_process(root));
+  return told != e.told.end() && told->second > s.number;
+}
+
+/// The last send of the rank that has begun, and those who wait for more; null: not known here.
+std::pair<uint64_t, std::vector<int>*> begun_by(int world) {
+  if (!is_local(world)) {
+    Sender& sender = g_senders[world];
+    return {sender.begun, &sender.waiting};
+  }
+  Rank* sender = local_rank(world);
+  if (!sender || sender->unbuffered.written) return {0, nullptr};
+  return {sender->unbuffered.begun, &sender->unbuffered.waiting};
 }
 
 /// Makes a step; false: it is to wait.
@@ -172,25 +259,22 @@ bool make(Rank* rank, const Step& s) {
     case Step::kNeedTaken:
       return forget_taken(&u, s.id);
     case Step::kNeedBegun: {
-      Rank* sender = local_rank(sender_of(s.id));
-      if (!sender || sender->unbuffered.written) return false;
-      if (sender->unbuffered.begun >= s.id) return true;
-      sender->unbuffered.waiting.push_back(rank->world);
+      const auto [begun, waiting] = begun_by(sender_of(s.id));
+      if (begun >= s.id) return true;
+      if (waiting) waiting->push_back(rank->world);
       return false;
     }
     case Step::kEnter:
       enter(s.comm, s);
       return true;
     case Step::kNeedAll:
-    case Step::kNeedRoot: {
-      const Entered& e = s.comm->entered;
-      if (s.kind == Step::kNeedAll
-              ? e.all > s.number
-              : !e.calls.empty() && e.calls[static_cast<size_t>(s.member)] > s.number)
-        return true;
-      s.comm->entered.waiting.push_back(rank->world);
+      if (entered_of(s.comm).all() > s.number) return true;
+      s.comm->entered->waiting.push_back(rank->world);
       return false;
-    }
+    case Step::kNeedRoot:
+      if (root_has_entered(s.comm, s)) return true;
+      s.comm->entered->waiting_for[s.member].push_back(rank->world);
+      return false;
     default:
       return true;
   }
@@ -202,6 +286,7 @@ void go_on(Rank* rank) {
   while (u.first < u.steps.size()) {
     Step& s = u.steps[u.first];
     if (!s.satisfied && !make(rank, s)) break;
+    if (s.kind == Step::kBegin && !is_local(s.member)) tell_begun(s.id, s.member);
     s.call = s.awaited = Record();
     ++u.first;
   }
@@ -247,8 +332,10 @@ bool follows() {
 
 }  // namespace
 
-void step_send(Rank* rank, uint64_t message) {
-  if (follows()) add(rank, {.kind = Step::kBegin, .id = message});
+bool step_send(Rank* rank, uint64_t message, int receiver_world) {
+  if (!follows()) return false;
+  add(rank, {.kind = Step::kBegin, .member = receiver_world, .id = message});
+  return rank->unbuffered.begun >= message;
 }
 
 void step_receive(Rank* rank, uint64_t number) {
@@ -317,6 +404,20 @@ void step_need_members(Call* call, const CollectiveCall& collective, const Recor
       break;
   }
   add(call->rank(), std::move(s), call, awaited);
+}
+
+void on_step(int process, const Progress& progress) {
+  if (!follows()) return;
+  if (progress.kind == Progress::kEntered) {
+    on_entered(process, progress);
+  } else if (progress.kind == Progress::kTaken) {
+    if (is_local(sender_of(progress.of))) tell_sender(progress.of);
+  } else if (progress.kind == Progress::kBegun) {
+    Sender& sender = g_senders[sender_of(progress.of)];
+    sender.begun = std::max(sender.begun, progress.of);
+    wake(&sender.waiting);
+  }
+  wake_all();
 }
 
 void write_steps_left() {

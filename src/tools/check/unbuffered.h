@@ -3,7 +3,8 @@
 // Each rank's calls are followed a second time, in the order in which it made them, as if a send returned only when its
 // receive has begun. A step that could be made is forgotten at once; what is left is a queue a rank, which is empty or short
 // in a correct program. Steps whose turn does not come here, because they wait for ever or for another process, go to the
-// spool, where mpiexec looks for ranks that wait for one another (tools/findings/unbuffered.h).
+// spool, where mpiexec looks for ranks that wait for one another (tools/findings/unbuffered.h). Processes tell each other how
+// far their ranks are (progress.h), so that in a correct program steps wait for another process only until that has come in.
 //
 // Nobody is said to wait for a message that could have been taken by another receive, or for the sender of one that a receive
 // of any source has taken: in another run that may be another one. MPI_Test and calls that complete some of a list wait for
@@ -11,12 +12,15 @@
 // Thread rule: as Call (call.h); never switches.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <utility>
 #include <vector>
 
+#include "tools/check/progress.h"
 #include "tools/check/record.h"
 
 namespace fgmpi::check {
@@ -29,7 +33,7 @@ class Call;
 /// A step of a rank.
 struct Step {
   enum Kind : uint8_t {
-    kBegin,      ///< a send begins; `id`: of the message
+    kBegin,      ///< a send begins; `id`: of the message; `member`: the receiver's world rank
     kPost,       ///< a receive begins; `id`: its number
     kTake,       ///< a receive that takes the message `id` begins
     kNeedTaken,  ///< goes on when the receive of the message `id` has begun
@@ -58,15 +62,26 @@ struct Unbuffered {
   bool written = false;      ///< steps are in the spool: how far it is is not known here
 };
 
-/// How far the members of a communicator are with its collective calls.
-struct Entered {
-  std::vector<uint64_t> calls;  ///< by rank: how many it has entered
-  std::deque<int> members;      ///< of each call from `all` on: how many members are in it
-  uint64_t all = 0;             ///< all members have entered so many
-  std::vector<int> waiting;     ///< world ranks
+/// Counts those who are in collective calls: how many calls all of them are in.
+struct CallCounter {
+  std::deque<int> members;  ///< of each call from `all` on: how many are in it
+  uint64_t all = 0;
+  /// One more, who was in `before` calls, is in `calls`; there are `size` of them. True: `all` has grown.
+  bool add(uint64_t before, uint64_t calls, int size);
 };
 
-void step_send(Rank* rank, uint64_t message);
+/// How far the members of a communicator are with its collective calls.
+struct Entered {
+  std::vector<uint64_t> calls;   ///< by rank: how many it has entered, in this process
+  std::map<int, uint64_t> told;  ///< by process: how many calls all members there are in
+  CallCounter here, elsewhere;   ///< members of this process, and other processes
+  std::vector<int> waiting;      ///< world ranks that wait for all
+  std::map<int, std::vector<int>> waiting_for;  ///< by root
+  uint64_t all() const { return std::min(here.all, elsewhere.all); }
+};
+
+/// True: it has begun, if no standard send is buffered, too.
+bool step_send(Rank* rank, uint64_t message, int receiver_world);
 void step_receive(Rank* rank, uint64_t number);
 /// The receive has taken the message. `certain`: no other receive could have.
 void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain);
@@ -78,6 +93,8 @@ void step_enter(Rank* rank, const CollectiveCall& collective, int member);
 void step_need_taken(Call* call, uint64_t message, const Record* awaited);
 void step_need_begun(Call* call, uint64_t message, const Record* awaited);
 void step_need_members(Call* call, const CollectiveCall& collective, const Record* awaited);
+/// Another process tells how far it is.
+void on_step(int process, const Progress& progress);
 /// The process ends: what is left goes to the spool.
 void write_steps_left();
 

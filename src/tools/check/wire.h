@@ -7,10 +7,14 @@
 //   question      what was sent before has been looked at?
 //   answer        yes
 //   sum           all members in a process have made the call: what they send and receive, added up
+//   progress      how far ranks are where no standard send is buffered (progress.h)
 //
 // Kinds are told apart by their first byte. All processes run the same library; a record of another size is dropped.
 #pragma once
 
+#include <cstddef>
+
+#include "tools/check/progress.h"
 #include "tools/check/rank.h"
 
 namespace fgmpi::check {
@@ -22,19 +26,21 @@ enum class WireKind : uint8_t {
   kAnnouncement,
   kQuestion,
   kAnswer,
-  kSum
+  kSum,
+  kProgress
 };
 
 struct WireMessage {
   WireKind kind;
   bool standard, known, packed;
+  bool begun;  ///< as if no standard send were buffered, too
   int32_t source, tag, source_world, receiver;
   uint64_t comm, id, hash, length;
   int64_t bytes;
   ClockPart near[2];
   uint32_t parts;  ///< of the clock; the record ends behind them
   CallRecord call;
-  ClockPart clock[38];
+  ClockPart clock[37];
 };
 
 struct WireBack {
@@ -62,6 +68,17 @@ struct WireSum {
   uint64_t comm, number, sum;
 };
 
+struct WireProgress {
+  WireKind kind;
+  uint32_t count;  ///< of the list; the record ends behind them
+  int32_t from;    ///< process
+  Progress list[32];
+};
+inline size_t bytes_of(const WireProgress& wire) {
+  return offsetof(WireProgress, list) + wire.count * sizeof(Progress);
+}
+
+static_assert(sizeof(WireProgress) <= 1000);
 static_assert(sizeof(WireMessage) <= 1000 && sizeof(Announcement) <= 1000);
 
 }  // namespace fgmpi::check
