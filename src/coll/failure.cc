@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <set>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/strings.h"
+#include "coll/args.h"
 #include "coll/multicast_groups.h"
 #include "comm/broken.h"
 #include "comm/hierarchy.h"
 #include "comm/system_ranked/construction.h"
 #include "comm/system_ranked/group_tree.h"
+#include "host/op.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -25,14 +28,15 @@ struct FailedCollective {
   uint64_t ctx;
   int32_t number;
   Status status;
-  uint32_t notices_received = 0;  ///< one from each other process
-  uint32_t notices_sent = 0;      ///< one to each other process; valid if `notified`
-  uint8_t sides_concluded = 0;    ///< how many of this process's sides have called conclude()
-  uint8_t local_sides = 0;        ///< count_local_sides(); valid if `notified`
-  bool notified = false;          ///< this process has sent its notices
-  bool over_tree;                 ///< notices go along the tree (for_each_notified_process())
+  std::set<uint32_t> heard;     ///< the processes whose notices have come
+  uint32_t notices_sent = 0;    ///< one to each process that is notified; valid if `notified`
+  uint8_t sides_concluded = 0;  ///< how many of this process's sides have called conclude()
+  uint8_t local_sides = 0;      ///< count_local_sides(); valid if `notified`
+  bool notified = false;        ///< this process has sent its notices
+  /// Notices go along the tree only. Until a process tells all others: then all do (settle_reach()).
+  bool over_tree;
   bool is_complete() const {
-    return notified && notices_received >= notices_sent && sides_concluded >= local_sides;
+    return notified && heard.size() >= notices_sent && sides_concluded >= local_sides;
   }
 };
 
@@ -56,6 +60,9 @@ struct NoticeHeader {
 
 uint32_t round_of(uint64_t ctx) { return ctx >> 3 & 31; }
 int32_t number_of(int32_t tag) { return tag >> kNumberBit; }
+int32_t number_of_meeting(const comm::Meeting* m) {
+  return static_cast<int32_t>(m->sequence & 0xffffff);
+}
 
 comm::ContextId id_of(uint64_t ctx) { return {ctx & ~uint64_t{0xff}}; }
 
@@ -89,7 +96,8 @@ class Failures {
   void open(OpenTeam* team);
   void close(OpenTeam* team);
   const FailedCollective* find_failed(uint64_t ctx, int32_t number) const;
-  void conclude(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status);
+  void conclude(SharedComm* shared, uint64_t ctx, int32_t number, bool tree_only,
+                const Status& status);
   void on_unmatched(const Unmatched& message);
   void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes);
   int64_t compare_when_idle();
@@ -109,7 +117,10 @@ class Failures {
   FailedCollective* fail(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status,
                          bool tree_only);
   bool was_removed(uint64_t ctx, int32_t number) const;
+  void settle_reach(SharedComm* shared, FailedCollective* failed, bool tree_only);
   void notify_others(SharedComm* shared, FailedCollective* failed);
+  void on_notice_of_removed(SharedComm* shared, uint64_t ctx, const NoticeHeader& header,
+                            const std::string& text);
   bool check_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process);
   void compare_with_others();
   void remove_if_complete(const FailedCollective* failed);
@@ -134,6 +145,7 @@ class Failures {
   struct Removed {
     uint64_t ctx = 0;
     int32_t number = -1;
+    bool over_tree = false;  ///< only the neighbours in the tree have been notified
   } removed_[16];
   uint32_t next_removed_ = 0;
   // Since when no rank of this process has run while collectives were open (the scheduler's count of switches was the same
@@ -152,6 +164,28 @@ Failures& g_failures = *new Failures;
 /// its parent and children, and these notify theirs.
 bool over_tree(const SharedComm* shared, int32_t tag) {
   return shared->tree && (tag & kOverTree) != 0;
+}
+
+/// A parent or child of this process in the tree.
+bool is_neighbour(const SharedComm* shared, uint32_t process) {
+  const comm::system_ranked::Place& place = shared->tree->place();
+  return process == place.parent ||
+         std::find(place.children.begin(), place.children.end(), process) != place.children.end();
+}
+
+/// Messages of this collective go over the tree, where there is one (Team::kTree).
+bool goes_over_tree(const comm::Meeting* m) {
+  switch (static_cast<CollectiveKind>(m->operation / 4)) {
+    case CollectiveKind::kBarrier:
+    case CollectiveKind::kBcast:
+      return true;
+    case CollectiveKind::kReduce:
+    case CollectiveKind::kAllreduce:
+      return m->operation % 4 == static_cast<int>(Mode::kShort) || !m->last ||
+             host::is_commutative(static_cast<const Args*>(m->last)->op);
+    default:
+      return false;
+  }
 }
 
 /// f(process) for each process that is to get a notice: all others with members of either group; `tree_only`: the parent
@@ -187,6 +221,23 @@ void send_notice(uint32_t process, uint64_t ctx, const NoticeHeader& header,
   std::memcpy(message, &header, sizeof header);
   std::memcpy(message + sizeof header, text.data(), length);
   pt2pt::notify(process, pt2pt::kNoticeCollective, ctx, message, sizeof header + length);
+}
+
+NoticeHeader failed_header(int32_t number, bool tree_only, int error_class) {
+  return {kFailedNotice, number << kNumberBit | (tree_only ? kOverTree : 0), 0, error_class};
+}
+
+/// Notifies the processes that are no neighbours in the tree; returns how many these are.
+uint32_t notify_beyond_tree(SharedComm* shared, uint64_t ctx, int32_t number, int error_class,
+                            const std::string& text) {
+  const NoticeHeader header = failed_header(number, false, error_class);
+  uint32_t count = 0;
+  for_each_notified_process(shared, false, [&](uint32_t process) {
+    if (is_neighbour(shared, process)) return;
+    ++count;
+    send_notice(process, ctx, header, text);
+  });
+  return count;
 }
 
 }  // namespace
@@ -254,6 +305,10 @@ bool Failures::check_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signa
   const comm::CompletedCollective* completed =
       shared ? comm::find_completed(shared, round_of(ctx), tag) : nullptr;
   if (!completed || completed->signature == signature) return false;
+  if (was_removed(ctx, number_of(tag))) {  // all know; nobody receives it any more
+    pt2pt::give_up_traffic(ctx, tag, kNotNumber, Status());
+    return true;
+  }
   fail(shared, ctx, number_of(tag), disagreement("a collective", process), over_tree(shared, tag));
   return true;
 }
@@ -289,6 +344,7 @@ FailedCollective* Failures::find_or_add(uint64_t ctx, int32_t number, const Stat
 FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t number,
                                  const Status& status, bool tree_only) {
   FailedCollective* failed = find_or_add(ctx, number, status, tree_only);
+  settle_reach(shared, failed, tree_only);
   for (OpenTeam* t = bucket_of(ctx, number).front(); t; t = t->next)
     if (t->ctx == ctx && number_of(t->tag) == number) t->failed_ = true;
   pt2pt::give_up_traffic(ctx, number << kNumberBit, kNotNumber, failed->status);
@@ -308,12 +364,27 @@ FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t numbe
   return failed;
 }
 
+/// Who is notified of a collective of a system-ranked communicator: one process may find an error that its members make,
+/// and tell all, where another one finds one in the tree. A process tells all as soon as one does. It must not count on the
+/// notices of its neighbours and take those of others for them: messages of its neighbours could come later.
+void Failures::settle_reach(SharedComm* shared, FailedCollective* failed, bool tree_only) {
+  if (!shared || !shared->tree) return;
+  if (!failed->over_tree && !shared->hierarchy && !failed->notified) {  // it does not know all
+    failed->over_tree = true;
+    std::erase_if(failed->heard, [&](uint32_t process) { return !is_neighbour(shared, process); });
+  }
+  if (!failed->over_tree || tree_only || !shared->hierarchy) return;
+  failed->over_tree = false;
+  if (failed->notified)
+    failed->notices_sent += notify_beyond_tree(shared, failed->ctx, failed->number,
+                                               failed->status.error_class(), failed->status.what());
+}
+
 void Failures::notify_others(SharedComm* shared, FailedCollective* failed) {
   failed->notified = true;
   failed->local_sides = count_local_sides(shared);
-  NoticeHeader header{kFailedNotice,
-                      failed->number << kNumberBit | (failed->over_tree ? kOverTree : 0), 0,
-                      failed->status.error_class()};
+  const NoticeHeader header =
+      failed_header(failed->number, failed->over_tree, failed->status.error_class());
   for_each_notified_process(shared, failed->over_tree, [&](uint32_t process) {
     ++failed->notices_sent;
     send_notice(process, failed->ctx, header, failed->status.what());
@@ -322,18 +393,21 @@ void Failures::notify_others(SharedComm* shared, FailedCollective* failed) {
 
 void Failures::remove_if_complete(const FailedCollective* failed) {
   if (!failed->is_complete()) return;
-  removed_[next_removed_++ % std::size(removed_)] = {failed->ctx, failed->number};
+  removed_[next_removed_++ % std::size(removed_)] = {failed->ctx, failed->number,
+                                                     failed->over_tree};
   failed_.erase(std::find_if(failed_.begin(), failed_.end(),
                              [&](const FailedCollective& f) { return &f == failed; }));
 }
 
-void Failures::conclude(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status) {
+void Failures::conclude(SharedComm* shared, uint64_t ctx, int32_t number, bool tree_only,
+                        const Status& status) {
   const FailedCollective* known = find_failed(ctx, number);
   if (status.ok() && !known) return;
   if (shared->broken) return;
   if (!shared->tree) comm::hierarchy(shared);  // computes it, for notify_others()
   if (shared->inter) comm::remote_hierarchy(shared);
-  FailedCollective* failed = fail(shared, ctx, number, status, shared->tree && !shared->hierarchy);
+  FailedCollective* failed =
+      fail(shared, ctx, number, status, shared->tree && (tree_only || !shared->hierarchy));
   ++failed->sides_concluded;
   remove_if_complete(failed);
 }
@@ -380,13 +454,26 @@ void Failures::on_notice(uint32_t from, uint64_t ctx, const void* data, size_t b
   int error_class = header.error_class > 0 && header.error_class < MPI_ERR_LASTCODE
                         ? header.error_class
                         : MPI_ERR_OTHER;
-  if (was_removed(ctx, number_of(header.tag))) return;
   SharedComm* shared = find_comm(ctx);
+  if (was_removed(ctx, number_of(header.tag)))
+    return on_notice_of_removed(shared, ctx, header, text);
   FailedCollective* failed =
       fail(shared, ctx, number_of(header.tag), error(error_class, "%s", text.c_str()),
            (header.tag & kOverTree) != 0 && (!shared || shared->tree));
-  ++failed->notices_received;
+  if (shared && shared->tree && failed->over_tree && !is_neighbour(shared, from)) return;
+  failed->heard.insert(from);
   remove_if_complete(failed);
+}
+
+/// Here the neighbours in the tree were told, which was enough; the process that sends this waits for all.
+void Failures::on_notice_of_removed(SharedComm* shared, uint64_t ctx, const NoticeHeader& header,
+                                    const std::string& text) {
+  if ((header.tag & kOverTree) != 0 || !shared || !shared->tree || !shared->hierarchy) return;
+  for (Removed& p : removed_) {
+    if (p.ctx != ctx || p.number != number_of(header.tag) || !p.over_tree) continue;
+    p.over_tree = false;
+    notify_beyond_tree(shared, ctx, p.number, header.error_class, text);
+  }
 }
 
 // ---- Comparisons while the process is idle -------------------------------------------------------
@@ -433,6 +520,12 @@ int64_t Failures::compare_when_idle() {
 
 int64_t compare_signatures_when_idle() { return g_failures.compare_when_idle(); }
 
+/// Members of this process are in different collectives: nobody can know which way messages go.
+static void conclude_mismatch(SharedComm* shared, const comm::Meeting* m) {
+  if (shared->processes > 1 || shared->inter)
+    g_failures.conclude(shared, context_of(shared, m), number_of_meeting(m), false, m->status);
+}
+
 void init_failures() {
   pt2pt::set_unmatched_handler([](const Unmatched& u) { g_failures.on_unmatched(u); });
   pt2pt::set_notice_handler(pt2pt::kNoticeCollective,
@@ -442,7 +535,7 @@ void init_failures() {
   comm::add_broken_handler(
       [](SharedComm* shared, const Status& status) { g_failures.break_comm(shared, status); });
   comm::set_mismatch_handler(
-      [](SharedComm* shared, comm::Meeting* m) { conclude(shared, m, m->status); });
+      [](SharedComm* shared, comm::Meeting* m) { conclude_mismatch(shared, m); });
   comm::system_ranked::set_failure_source([](const comm::system_ranked::ConstructionKey& key) {
     uint64_t ctx = comm::ContextId{key.parent}.plane(comm::kPlaneColl);
     const FailedCollective* failed = g_failures.find_failed(ctx, static_cast<int32_t>(key.number));
@@ -455,7 +548,7 @@ void init_failures() {
 }
 
 void conclude_between(SharedComm* shared, const comm::Meeting* m, const Status& status) {
-  g_failures.conclude(shared, context_of(shared, m), static_cast<int32_t>(m->sequence & 0xffffff),
+  g_failures.conclude(shared, context_of(shared, m), number_of_meeting(m), goes_over_tree(m),
                       status);
 }
 

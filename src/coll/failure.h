@@ -17,7 +17,8 @@
 // messages: after the notice of a process, no message of the collective comes from it. When the notices
 // of all processes have come and this process has concluded the collective, its entry is removed. In a
 // collective over the tree of a system-ranked communicator, "all others" are a process's parent and
-// children there.
+// children there; unless a process tells all others (its members have called different collectives):
+// then every process does.
 //
 // A collective is named by its communicator's context id (with the round, if it is persistent) and
 // its number. While nothing fails, a collective costs one entry in a list and one in a ring of those
