@@ -84,12 +84,14 @@ void grant_thread_level(int level) {
   comm::RankState* rank = comm::rank_state();
   rank->thread_level = std::max(rank->thread_level, level);
   const bool answers = wants_answering_thread();
-  if ((level <= MPI_THREAD_FUNNELED && !answers) || sched::threads_enabled()) return;
+  if (level <= MPI_THREAD_FUNNELED && !answers) return;
+  if (sched::threads_enabled()) return privatize::begin_time_slices();
   comm::close_fast_paths();
   if (process().idle) process().idle->set_gate(sched::release_engine, sched::reacquire_engine);
   sched::set_processors(
       static_cast<uint32_t>(std::max<int64_t>(usable_processors() / processes_on_host(), 1)));
   sched::enable_threads(!privatize::started_through_us());
+  privatize::begin_time_slices();
   if (answers) start_answering_thread();
 }
 

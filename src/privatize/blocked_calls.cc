@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/raw_call.h"
 #include "privatize/internal.h"
+#include "privatize/scheduler_signal.h"
 #include "privatize/waits.h"
 
 // Where this library lies.
@@ -29,67 +30,22 @@ std::atomic<sched::Proclet*> g_in_kernel{nullptr};  ///< written on the schedule
 std::atomic<sched::Proclet*> g_ending{nullptr};     ///< a rank whose exit was called in a thread
 std::atomic<int> g_scheduler_thread{0};             ///< the kernel's number of it
 
-/// Signal 33 is the one that a program cannot block: the C library keeps it for setuid() in processes with threads, and leaves
-/// it out of all sets. Its own handler ignores what was not sent by tgkill(); ours hands on what was.
-constexpr int kSignal = 33;
-
-/// As the kernel has it.
-struct KernelAction {
-  void (*handler)(int, siginfo_t*, void*);
-  unsigned long flags;
-  void (*restorer)();
-  uint64_t mask;
-};
-KernelAction g_former{};
-
 bool in_this_library(const void* address) {
   auto a = reinterpret_cast<uintptr_t>(address);
   return a >= reinterpret_cast<uintptr_t>(&__ehdr_start) && a < reinterpret_cast<uintptr_t>(&_end);
 }
 
 /// On the stack of the rank, which does not come back.
-void on_signal(int number, siginfo_t* info, void* data) {
-  if (info->si_code != SI_QUEUE) {
-    auto chosen = reinterpret_cast<uintptr_t>(g_former.handler);
-    if (chosen > 1) g_former.handler(number, info, data);
-    return;
-  }
+void end_if_in_kernel(const ucontext_t* context) {
   sched::Proclet* rank = g_in_kernel.load(std::memory_order_relaxed);
   if (!rank || rank != g_ending.load(std::memory_order_relaxed) || !on_proclet() ||
       rank != sched::running())
     return;
   g_in_kernel.store(nullptr, std::memory_order_relaxed);
   // The mask that the end of the handler would bring back: sigsuspend() and others have set one of their own.
-  const auto* context = static_cast<const ucontext_t*>(data);
   raw_call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&context->uc_sigmask), 0, 8);
   sched::SwitchingCall inside;
   for (;;) sched::sleep_for(3600 * kSecond);
-}
-
-#if defined(__x86_64__)
-/// Where a handler returns to: the kernel wants it from whoever sets one without the C library.
-asm(".pushsection .text\n"
-    ".type fgmpi_end_of_handler, @function\n"
-    ".hidden fgmpi_end_of_handler\n"
-    "fgmpi_end_of_handler:\n"
-    "  mov $15, %rax\n"
-    "  syscall\n"
-    ".size fgmpi_end_of_handler, . - fgmpi_end_of_handler\n"
-    ".popsection\n");
-extern "C" [[gnu::visibility("hidden")]] void fgmpi_end_of_handler();
-constexpr unsigned long kRestorerFlag = 0x04000000;
-#else
-constexpr void (*fgmpi_end_of_handler)() = nullptr;  // the kernel's own
-constexpr unsigned long kRestorerFlag = 0;
-#endif
-
-void set_handler() {
-  KernelAction ours{on_signal, SA_SIGINFO | SA_NODEFER | SA_RESTART | kRestorerFlag,
-                    fgmpi_end_of_handler, 0};
-  KernelAction former{};
-  raw_call(SYS_rt_sigaction, kSignal, reinterpret_cast<long>(&ours),
-           reinterpret_cast<long>(&former), 8);
-  if (former.handler != on_signal) g_former = former;
 }
 
 }  // namespace
@@ -111,13 +67,8 @@ InKernel::~InKernel() {
 void interrupt(sched::Proclet* rank) {
   if (g_in_kernel.load() != rank) return;
   g_ending.store(rank);
-  set_handler();
-  siginfo_t info{};
-  info.si_signo = kSignal;
-  info.si_code = SI_QUEUE;
-  info.si_pid = getpid();
-  raw_call(SYS_rt_tgsigqueueinfo, getpid(), g_scheduler_thread, kSignal,
-           reinterpret_cast<long>(&info));
+  scheduler_signal::call(scheduler_signal::kSent, end_if_in_kernel);
+  scheduler_signal::send(g_scheduler_thread);
 }
 
 }  // namespace fgmpi::privatize

@@ -82,4 +82,8 @@ bool on_proclet();
 /// The thread that runs main, not in the child of a fork.
 bool on_scheduler_thread();
 
+/// The calling rank has been granted a level at which threads call MPI, or has started a thread: if both, from now on ranks that
+/// compute let others run after a while (time_slices.h). Any thread.
+void begin_time_slices();
+
 }  // namespace fgmpi::privatize

@@ -24,6 +24,7 @@
 #include "privatize/library_report.h"
 #include "privatize/output.h"
 #include "privatize/swap.h"
+#include "privatize/time_slices.h"
 #include "proclet-sched/debug_table.h"
 
 namespace fgmpi::privatize {
@@ -300,7 +301,7 @@ int run_rank(uint32_t local_index) {
   construct(image);
   auto* main =
       reinterpret_cast<Main*>(g_images.move_to(reinterpret_cast<uintptr_t>(g_main), local_index));
-  exit(main(g_program.argc, image.argv, g_program.envp));
+  run_main(main, g_program.argc, image.argv, g_program.envp);
 }
 
 bool ranks_have_globals() { return g_mode != Mode::kShared; }

@@ -91,6 +91,7 @@ int create_for_rank(Function* function, void* argument, int no_memory, Create cr
   }
   (void)start.release();  // the thread's now
   sched::name_thread(number, handle);
+  begin_time_slices();
   return result;
 }
 
