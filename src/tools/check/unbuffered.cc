@@ -71,11 +71,15 @@ void write_call(uint64_t key) {
 
 }  // namespace
 
-bool CallCounter::add(uint64_t before, uint64_t calls, int size) {
+bool CallCounter::add_any(uint64_t before, uint64_t calls, int size) {
   const uint64_t old = all;
-  if (members.size() < calls - all) members.resize(calls - all);
-  for (uint64_t number = before; number < calls; ++number) ++members[number - all];
-  for (; !members.empty() && members.front() == size; ++all) members.pop_front();
+  if (calls > all + 1 && members.size() < calls - all - 1) members.resize(calls - all - 1);
+  for (uint64_t number = before; number < calls; ++number)
+    ++(number == all ? next : members[number - all - 1]);
+  for (; next == size; ++all) {
+    next = members.empty() ? 0 : members.front();
+    if (!members.empty()) members.pop_front();
+  }
   return all != old;
 }
 
@@ -189,16 +193,16 @@ void entered_by_all(Comm* c, uint64_t before) {
   if (!e.waiting.empty()) wake(&e.waiting);
 }
 
-void enter(Comm* c, const Step& s) {
+void enter(Comm* c, int member, uint64_t number) {
   Entered& e = entered_of(c);
   const uint64_t before = e.all();
-  e.calls[static_cast<size_t>(s.member)] = s.number + 1;
+  e.calls[static_cast<size_t>(member)] = number + 1;
   if (!e.waiting_for.empty())
-    if (auto waiting = e.waiting_for.find(s.member); waiting != e.waiting_for.end()) {
+    if (auto waiting = e.waiting_for.find(member); waiting != e.waiting_for.end()) {
       wake(&waiting->second);
       e.waiting_for.erase(waiting);
     }
-  if (!e.here.add(s.number, s.number + 1, c->local_members)) return;
+  if (!e.here.add(number, number + 1, c->local_members)) return;
   if (!c->others.empty()) tell_entered(*c, e.here.all);
   entered_by_all(c, before);
 }
@@ -221,13 +225,13 @@ void on_entered(int process, const Progress& progress) {
   for (auto& [root, waiting] : std::exchange(e.waiting_for, {})) wake(&waiting);
 }
 
-bool root_has_entered(Comm* c, const Step& s) {
+bool root_has_entered(Comm* c, int member, uint64_t number) {
   Entered& e = entered_of(c);
-  const int root = c->group[static_cast<size_t>(s.member)];
-  if (is_local(root)) return e.calls[static_cast<size_t>(s.member)] > s.number;
-  if (e.elsewhere.all > s.number) return true;
+  const int root = c->group[static_cast<size_t>(member)];
+  if (is_local(root)) return e.calls[static_cast<size_t>(member)] > number;
+  if (e.elsewhere.all > number) return true;
   auto told = e.told.find(MPIX_Tool_process(root));
-  return told != e.told.end() && told->second > s.number;
+  return told != e.told.end() && told->second > number;
 }
 
 /// The last send of the rank that has begun, and those who wait for more; null: not known here.
@@ -265,14 +269,14 @@ bool make(Rank* rank, const Step& s) {
       return false;
     }
     case Step::kEnter:
-      enter(s.comm, s);
+      enter(s.comm, s.member, s.number);
       return true;
     case Step::kNeedAll:
       if (entered_of(s.comm).all() > s.number) return true;
       s.comm->entered->waiting.push_back(rank->world);
       return false;
     case Step::kNeedRoot:
-      if (root_has_entered(s.comm, s)) return true;
+      if (root_has_entered(s.comm, s.member, s.number)) return true;
       s.comm->entered->waiting_for[s.member].push_back(rank->world);
       return false;
     default:
@@ -325,6 +329,14 @@ void add(Rank* rank, Step&& s, Call* call = nullptr, const Record* awaited = nul
   wake_all();
 }
 
+/// The next step of the rank can be made at once, as far as it waits for nothing itself.
+bool is_free(const Unbuffered& u) { return u.steps.empty() && !u.written && g_bytes <= kMostBytes; }
+
+/// A step was made at once.
+void made() {
+  if (!g_awake.empty()) wake_all();
+}
+
 /// Is all this looked at?
 bool follows() {
   return g_process.wants(Kind::kBuffering) && !g_process.unbuffered && !g_process.threads;
@@ -334,12 +346,20 @@ bool follows() {
 
 bool step_send(Rank* rank, uint64_t message, int receiver_world) {
   if (!follows()) return false;
+  if (Unbuffered& u = rank->unbuffered; is_free(u) && u.waiting.empty()) {
+    u.begun = message;
+    return true;
+  }
   add(rank, {.kind = Step::kBegin, .member = receiver_world, .id = message});
   return rank->unbuffered.begun >= message;
 }
 
 void step_receive(Rank* rank, uint64_t number) {
-  if (follows()) add(rank, {.kind = Step::kPost, .id = number});
+  if (!follows()) return;
+  if (Unbuffered& u = rank->unbuffered; is_free(u) && u.matches.empty())
+    u.posted = number;
+  else
+    add(rank, {.kind = Step::kPost, .id = number});
 }
 
 void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain) {
@@ -347,7 +367,7 @@ void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain) {
   Unbuffered& u = rank->unbuffered;
   if (!certain || (!u.written && u.posted >= number)) {
     tell_sender(message);
-    wake_all();
+    made();
   } else if (u.written) {
     add(rank, {.kind = Step::kMatch, .id = number, .number = message});
   } else {
@@ -357,13 +377,17 @@ void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain) {
 
 void step_take(Rank* rank, uint64_t message, bool certain) {
   if (!follows()) return;
-  if (certain) return add(rank, {.kind = Step::kTake, .id = message});
+  if (certain && !is_free(rank->unbuffered)) return add(rank, {.kind = Step::kTake, .id = message});
   tell_sender(message);
-  wake_all();
+  made();
 }
 
 void step_enter(Rank* rank, const CollectiveCall& collective, int member) {
   if (!follows() || collective.comm->inter) return;
+  if (is_free(rank->unbuffered)) {
+    enter(collective.comm, member, collective.number);
+    return made();
+  }
   add(rank, {.kind = Step::kEnter,
              .member = member,
              .number = collective.number,
@@ -371,15 +395,22 @@ void step_enter(Rank* rank, const CollectiveCall& collective, int member) {
 }
 
 void step_need_taken(Call* call, uint64_t message, const Record* awaited) {
-  if (follows()) add(call->rank(), {.kind = Step::kNeedTaken, .id = message}, call, awaited);
+  if (!follows()) return;
+  Unbuffered& u = call->rank()->unbuffered;
+  if (!is_free(u) || !forget_taken(&u, message))
+    add(call->rank(), {.kind = Step::kNeedTaken, .id = message}, call, awaited);
 }
 
 void step_need_begun(Call* call, uint64_t message, const Record* awaited) {
-  if (follows()) add(call->rank(), {.kind = Step::kNeedBegun, .id = message}, call, awaited);
+  if (!follows()) return;
+  if (!is_free(call->rank()->unbuffered) || begun_by(sender_of(message)).first < message)
+    add(call->rank(), {.kind = Step::kNeedBegun, .id = message}, call, awaited);
 }
 
 void step_need_members(Call* call, const CollectiveCall& collective, const Record* awaited) {
   if (!follows() || collective.comm->inter) return;
+  if (is_free(call->rank()->unbuffered) && entered_of(collective.comm).all() > collective.number)
+    return;
   const CallRecord& of = awaited ? **awaited : call->record();
   Step s = {.kind = Step::kNeedAll, .number = collective.number, .comm = collective.comm};
   switch (of.info().collective) {

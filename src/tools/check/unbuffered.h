@@ -64,10 +64,18 @@ struct Unbuffered {
 
 /// Counts those who are in collective calls: how many calls all of them are in.
 struct CallCounter {
-  std::deque<int> members;  ///< of each call from `all` on: how many are in it
   uint64_t all = 0;
+  int next = 0;             ///< how many are in the call `all`
+  std::deque<int> members;  ///< and in each one behind it
   /// One more, who was in `before` calls, is in `calls`; there are `size` of them. True: `all` has grown.
-  bool add(uint64_t before, uint64_t calls, int size);
+  bool add(uint64_t before, uint64_t calls, int size) {
+    if (before != all || calls != all + 1 || next + 1 == size) return add_any(before, calls, size);
+    ++next;
+    return false;
+  }
+
+ private:
+  bool add_any(uint64_t before, uint64_t calls, int size);
 };
 
 /// How far the members of a communicator are with its collective calls.
