@@ -216,8 +216,9 @@ void follow(Rank* rank) {
   if (rank->owned) return;
   Looking looking;
   rank->owned = new OwnedMemory;
-  for (auto& [handle, operation] : rank->requests)
+  rank->requests.for_each([&](MPI_Request, Operation& operation) {
     if (operation.active && !operation.released) rank->owned->add(&operation);
+  });
 }
 
 /// The rank that makes the access; the view is told of its memory from now on. nullptr: nothing can be said of it.

@@ -198,8 +198,36 @@ void add_region(Call* call, const Parameter& p, int64_t word, OwnComm* own) {
   call->regions.push_back(std::move(r));
 }
 
+/// Adds the buffer of a send or receive, as it was found the last time when it was the same call.
+void add_one(Call* call, const Parameter& p, int64_t word) {
+  KeptCall* kept = call->remembered_record();
+  const uint64_t epoch = call->rank()->epoch;
+  if (kept && kept->reach_in == epoch) {
+    Region& r = call->regions.emplace_back();
+    r.low = kept->low;
+    r.high = kept->high;
+    r.base = kept->base;
+    r.writes = p.what != What::kRead;
+    r.exact = true;
+    return;
+  }
+  add_region(call, p, word, nullptr);
+  if (!kept || call->regions.size() != 1 || !call->regions[0].exact) return;
+  const Region& r = call->regions[0];
+  kept->reach_in = epoch;
+  kept->low = r.low;
+  kept->high = r.high;
+  kept->base = r.base;
+}
+
 /// The first that may reach beyond `low`.
 std::vector<Pending>::iterator first_from(Rank* rank, const char* low) {
+  constexpr size_t kFew = 16;
+  if (rank->regions.size() <= kFew) {
+    auto at = rank->regions.end();
+    while (at != rank->regions.begin() && at[-1].low >= low) --at;
+    return at;
+  }
   return std::lower_bound(rank->regions.begin(), rank->regions.end(), low,
                           [](const Pending& p, const char* at) { return p.low < at; });
 }
@@ -211,7 +239,7 @@ void look_at_pending(Call* call, const Region& r) {
     const Region& other = *at->region;
     if (!(r.writes || other.writes) || !overlap(r, other)) continue;
     auto op = rank->requests.find(at->request);
-    if (op == rank->requests.end()) continue;
+    if (!op) continue;
     const char* how = !r.writes       ? "a buffer is read that a pending operation writes"
                       : !other.writes ? "a buffer is written that a pending operation reads"
                                       : "a buffer is written that a pending operation writes, too";
@@ -252,12 +280,17 @@ void look_at_buffers(Call* call) {
   if (borrows) {
     call->regions.swap(shared);
   } else if (!rank->spare_requests.empty()) {  // memory of the request that is made next
-    call->regions.swap(rank->spare_requests.back().mapped().regions);
+    call->regions.swap(rank->spare_requests.back()->second.regions);
     call->regions.clear();
   }
-  for (unsigned set = info.sets.buffers; set; set &= set - 1) {
-    const int i = __builtin_ctz(set);
-    add_region(call, info.parameters[i], call->at(i), own);
+  if (info.role == Role::kSend || info.role == Role::kReceive) {
+    const int i = __builtin_ctz(info.sets.buffers);
+    add_one(call, info.parameters[i], call->at(i));
+  } else {
+    for (unsigned set = info.sets.buffers; set; set &= set - 1) {
+      const int i = __builtin_ctz(set);
+      add_region(call, info.parameters[i], call->at(i), own);
+    }
   }
   if (!one) look_at_each_other(call);
   if (!alone && info.starts != Starts::kPersistent)

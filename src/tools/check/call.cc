@@ -57,13 +57,18 @@ void Call::begin(Calls id, const void* place, const int64_t* words) {
   uint64_t arguments = reinterpret_cast<uintptr_t>(place);
   for (int i = 0; i < info.count; ++i)
     arguments = (arguments ^ static_cast<uint64_t>(words[i])) * kGoldenRatio + 1;
-  Remembered& r = rank_->remembered[(arguments ^ arguments >> 32) % std::size(rank_->remembered)];
-  remembered_ = &r;
+  Remembered* const ways =
+      rank_->remembered[(arguments ^ arguments >> 32) % std::size(rank_->remembered)];
   // 64 bits of hash stand for the arguments: those of one place are never so many that two have the same.
-  if (r.address == place && r.arguments == arguments && r.record->id == id) {
-    record_ = &*r.record;
-    return;
-  }
+  for (int way = 0; way < kRememberedWays; ++way)
+    if (Remembered& r = ways[way];
+        r.address == place && r.arguments == arguments && r.record->id == id) {
+      remembered_ = &r;
+      record_ = &*r.record;
+      return;
+    }
+  Remembered& r = ways[rank_->next_way++ % kRememberedWays];
+  remembered_ = &r;
   r.address = place;
   r.arguments = arguments;
   r.fine_in = 0;
@@ -97,11 +102,12 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
     rank_ = nullptr;
     return;
   }
-  if (!may_call(rank_, id, place, words)) {
+  const bool own_thread = pthread_equal(thread_, rank_->thread);
+  if (!own_thread && !may_call(rank_, id, place, words)) {
     rank_ = nullptr;  // what is known of the rank is not for this thread to change
     return;
   }
-  calls_ = pthread_equal(pthread_self(), rank_->thread) ? &rank_->calls : &g_calls_of_thread;
+  calls_ = own_thread ? &rank_->calls : &g_calls_of_thread;
   ++*calls_;
   lock();
   take_arrived();

@@ -104,7 +104,7 @@ class Call {
       old[kMostArguments];  ///< handles that the call may change, by parameter: those of sets.used
   std::vector<MPI_Request>
       requests;  ///< as the program gave them, of a call that completes or starts
-  std::vector<Rank::Requests::node_type> taken;   ///< where there are threads: what it may complete
+  std::vector<Rank::Requests::Node> taken;        ///< where there are threads: what it may complete
   std::vector<std::shared_ptr<Posted>> received;  ///< receives that it waited for
   std::vector<Region> regions;                    ///< buffers of this call
   std::shared_ptr<Posted> posted;                 ///< its receive
@@ -124,7 +124,7 @@ void note_made_by(Call* call, const CallRecord& nonblocking);
 void report_leftovers(Rank* rank);
 
 // threads.cc ----------------------------------------------------------------------------------------------------------
-/// May the calling thread call MPI? If not, that is reported.
+/// May the calling thread, which is not the one that the rank has begun on, call MPI? If not, that is reported.
 bool may_call(Rank* rank, Calls id, const void* place, const int64_t* words);
 /// Where there are threads: the call is inside from now on. What other threads are in at the same time is looked at.
 void enter_call(Call* call);

@@ -217,9 +217,8 @@ void note_passed(Call* call, const std::vector<std::pair<int, int>>& done) {
     bool completed = false;
     for (const auto& [position, status] : done)
       completed = completed || position == static_cast<int>(i);
-    auto found = completed ? rank->requests.end() : rank->requests.find(call->requests[i]);
-    if (found == rank->requests.end() || !found->second.posted || found->second.posted->passed)
-      continue;
+    auto found = completed ? nullptr : rank->requests.find(call->requests[i]);
+    if (!found || !found->second.posted || found->second.posted->passed) continue;
     if (!record) {
       record = call->kept();
       next_event(rank);

@@ -21,6 +21,7 @@
 #include "tools/check/clock.h"
 #include "tools/check/layout.h"
 #include "tools/check/record.h"
+#include "tools/check/request_table.h"
 #include "tools/check/unbuffered.h"
 #include "tools/findings/spool.h"
 
@@ -179,6 +180,9 @@ struct Remembered {
   Record record;
 };
 
+/// So many calls with the same hash are remembered: those of a loop do not drive each other out.
+inline constexpr int kRememberedWays = 4;
+
 /// The calls that have begun epochs of a window which the rank has not ended yet.
 struct Epochs {
   std::optional<CallRecord> started, posted, all_locked;
@@ -216,9 +220,9 @@ struct Rank {
   std::unordered_map<uint64_t, Made> made[32];  ///< by Object, then handle
   std::unordered_map<uint64_t, CallRecord>
       freed[32];  ///< handles that the rank has freed and not got again
-  using Requests = std::unordered_map<int, Operation>;
+  using Requests = RequestTable<Operation>;
   Requests requests;
-  std::vector<Requests::node_type> spare_requests;  ///< for reuse
+  std::vector<Requests::Node> spare_requests;  ///< for reuse
   std::unordered_map<int, OwnComm> comms;
   std::map<MPI_Win, Epochs> epochs;
   std::map<uint64_t, OpenFile> files;  ///< by handle
@@ -241,8 +245,9 @@ struct Rank {
   uint32_t events = 0;  ///< its own part of it: receives from any source that are complete
   Unbuffered unbuffered;
   std::shared_ptr<Races> races;  ///< where it has received from any source
-  /// The last calls, each in the slot that a hash of its return address and arguments says.
-  Remembered remembered[32];
+  /// The last calls, each in one of the slots that a hash of its return address and arguments says.
+  Remembered remembered[8][kRememberedWays];
+  uint32_t next_way = 0;
   uint64_t epoch = 1;  ///< goes on when an object is made, committed or freed
   MPI_Comm last_comm = MPI_COMM_NULL;
   OwnComm* last_own = nullptr;

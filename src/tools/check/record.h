@@ -57,6 +57,8 @@ struct KeptCall : CallRecord {
   uint64_t sent_in = 0;  ///< the epoch of the rank in which `sent` was filled; 0: never
   Sent sent;
   KnownQueue sends_to, takes_from;
+  uint64_t reach_in = 0;  ///< the epoch in which its one buffer was all bytes from `low` to `high`
+  const char *base = nullptr, *low = nullptr, *high = nullptr;
   uint64_t fits_in =
       0;  ///< the epoch in which a message of the signature `fits` was taken without fault
   Signature fits;
@@ -92,7 +94,7 @@ class Record {
   }
   /// Forgets what was known of the call before. REQUIRES: not shared().
   void forget() {
-    kept_->sent_in = kept_->fits_in = 0;
+    kept_->sent_in = kept_->fits_in = kept_->reach_in = 0;
     kept_->sends_to = kept_->takes_from = {};
   }
 

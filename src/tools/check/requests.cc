@@ -23,7 +23,7 @@ void look_at_foreign(Call* call, MPI_Request handle) {
   for (const auto& other : g_process.all) {
     if (!other || other.get() == call->rank()) continue;
     auto found = other->requests.find(handle);
-    if (found == other->requests.end()) continue;
+    if (!found) continue;
     report(Kind::kArguments, "a request of another rank is used",
            "a handle means something only to the rank that made it",
            {call->me(), participant(other.get(), found->second.call, "made it")});
@@ -62,7 +62,9 @@ bool waits_for_all(const Call& call) {
 void note_needs(Call* call, Operation* op) {
   if (op->message && needs_receive(op->call->info())) step_need_taken(call, op->message, &op->call);
   if (op->collective.comm && !op->persistent) step_need_members(call, op->collective, &op->call);
-  if (op->posted && op->posted->source != MPI_ANY_SOURCE) call->received.push_back(op->posted);
+  if (!op->posted || op->posted->source == MPI_ANY_SOURCE) return;
+  if (call->received.empty()) call->received.reserve(call->requests.size());
+  call->received.push_back(op->posted);
 }
 
 /// Which messages receives have taken is known after sweep().
@@ -97,13 +99,20 @@ void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status*
 /// As many nodes are kept for the next requests.
 constexpr size_t kMostSpare = 64;
 
-void forget(Rank* rank, Rank::Requests::node_type node) {
-  if (rank->spare_requests.size() < kMostSpare) rank->spare_requests.push_back(std::move(node));
+void forget(Rank* rank, Rank::Requests::Node node) {
+  if (rank->spare_requests.size() >= kMostSpare) return;
+  Operation& op = node->second;
+  auto regions = std::move(op.regions);  // their memory
+  op.~Operation();
+  new (&op) Operation();
+  regions.clear();
+  op.regions = std::move(regions);
+  rank->spare_requests.push_back(std::move(node));
 }
 
 /// Where there are threads, another one may get the handle before this call returns, so the request leaves the table
 /// meanwhile. The node stays where it is in memory.
-void take_out(Call* call, Rank::Requests::iterator found) {
+void take_out(Call* call, Rank::Requests::Entry* found) {
   call->taken.push_back(call->rank()->requests.extract(found));
 }
 
@@ -111,9 +120,9 @@ void complete_taken(Call* call, const std::vector<std::pair<int, int>>& done) {
   for (auto& node : call->taken) {
     bool over = false;
     for (const auto& [i, status] : done)
-      if (i >= 0 && call->requests[static_cast<size_t>(i)] == node.key()) {
-        complete(call, node.key(), &node.mapped(), call->told(status));
-        over = !node.mapped().persistent;
+      if (i >= 0 && call->requests[static_cast<size_t>(i)] == node->first) {
+        complete(call, node->first, &node->second, call->told(status));
+        over = !node->second.persistent;
       }
     if (!over) call->rank()->requests.insert(std::move(node));
   }
@@ -134,9 +143,9 @@ void note_completions(Call* call) {
   for (const auto& [i, status] : done) {
     if (i < 0 || i >= count) continue;
     const MPI_Request handle = call->requests[static_cast<size_t>(i)];
-    auto found = handle == MPI_REQUEST_NULL || g_process.threads ? rank->requests.end()
-                                                                 : rank->requests.find(handle);
-    if (found == rank->requests.end()) continue;
+    auto found =
+        handle == MPI_REQUEST_NULL || g_process.threads ? nullptr : rank->requests.find(handle);
+    if (!found) continue;
     complete(call, handle, &found->second, call->told(status));
     if (!found->second.persistent) forget(rank, rank->requests.extract(found));
   }
@@ -147,19 +156,19 @@ void note_completions(Call* call) {
 
 /// A request under this handle, with nothing in it.
 Operation& fresh_request(Rank* rank, MPI_Request handle) {
-  if (auto old = rank->requests.find(handle); old != rank->requests.end()) {
+  if (auto* old = rank->requests.find(handle)) {
     end_regions(rank, 0, &old->second);
     return old->second = Operation();
   }
-  if (rank->spare_requests.empty()) return rank->requests[handle];
-  auto node = std::move(rank->spare_requests.back());
-  rank->spare_requests.pop_back();
-  node.key() = handle;
-  auto regions = std::move(node.mapped().regions);  // for its memory
-  regions.clear();
-  node.mapped() = Operation();
-  node.mapped().regions = std::move(regions);
-  return rank->requests.insert(std::move(node)).position->second;
+  Rank::Requests::Node node;
+  if (rank->spare_requests.empty()) {
+    node = std::make_unique<Rank::Requests::Entry>();
+  } else {
+    node = std::move(rank->spare_requests.back());
+    rank->spare_requests.pop_back();
+  }
+  node->first = handle;
+  return rank->requests.insert(std::move(node))->second;
 }
 
 void note_made(Call* call) {
@@ -188,7 +197,7 @@ void note_made(Call* call) {
 void note_starts(Call* call) {
   for (MPI_Request handle : call->requests) {
     auto found = call->rank()->requests.find(handle);
-    if (found == call->rank()->requests.end()) continue;
+    if (!found) continue;
     Operation& op = found->second;
     op.active = op.started_once = true;
     if (op.collective.comm) g_process.hidden_order = true;
@@ -199,10 +208,10 @@ void note_starts(Call* call) {
 void note_freed(Call* call) {
   for (MPI_Request handle : call->requests) {
     auto found = call->rank()->requests.find(handle);
-    if (found == call->rank()->requests.end()) continue;
+    if (!found) continue;
     end_regions(call->rank(), 0, &found->second);
     if (found->second.posted) receive_forgotten(call->rank(), found->second.posted);
-    call->rank()->requests.erase(found);
+    call->rank()->requests.extract(found);
   }
 }
 
@@ -212,15 +221,13 @@ void note_released(Call* call) {
   const auto* flag = static_cast<const int*>(call->pointer(&Positions::flag));
   const auto handle = static_cast<MPI_Request>(call->at(call->find("request")));
   auto found = call->rank()->requests.find(handle);
-  if (!flag || !*flag || found == call->rank()->requests.end()) return;
+  if (!flag || !*flag || !found) return;
   end_regions(call->rank(), handle, &found->second);
 }
 
 MPI_Request real_request(Rank* rank, MPI_Request request) {
   auto found = rank->requests.find(request);
-  return found == rank->requests.end() || found->second.real == MPI_REQUEST_NULL
-             ? request
-             : found->second.real;
+  return !found || found->second.real == MPI_REQUEST_NULL ? request : found->second.real;
 }
 
 void look_at_requests(Call* call) {
@@ -235,7 +242,7 @@ void look_at_requests(Call* call) {
   for (int64_t i = 0; i < count; ++i) {
     if (list[i] == MPI_REQUEST_NULL) continue;
     auto found = rank->requests.find(list[i]);
-    if (found == rank->requests.end()) {
+    if (!found) {
       look_at_foreign(call, list[i]);
       continue;
     }
@@ -266,7 +273,7 @@ void note_requests(Call* call) {
     if (!list || call->requests.empty()) return;
     *list = call->requests[0];
     auto found = call->rank()->requests.find(*list);
-    if (found != call->rank()->requests.end()) found->second.cancelled = true;
+    if (found) found->second.cancelled = true;
   }
   note_made(call);
 }
@@ -277,13 +284,13 @@ const CallRecord* awaited_by(Rank* rank, const CallRecord& waiting) {
   if (!rank->given) return nullptr;
   for (MPI_Request handle : *rank->given) {
     auto found = rank->requests.find(handle);
-    if (found != rank->requests.end() && found->second.active) return &*found->second.call;
+    if (found && found->second.active) return &*found->second.call;
   }
   return nullptr;
 }
 
 void report_requests_left(Rank* rank) {
-  for (const auto& [handle, op] : rank->requests) {
+  rank->requests.for_each([&](MPI_Request, const Operation& op) {
     if (!op.persistent)
       report(Kind::kLeaks, "a request is never completed",
              "MPI_Wait, MPI_Test or a call like them completes each request",
@@ -297,7 +304,7 @@ void report_requests_left(Rank* rank) {
              op.started_once ? "a persistent request is never freed"
                              : "a persistent request is never started and never freed",
              "MPI_Request_free ends a persistent request", {participant(rank, op.call)});
-  }
+  });
 }
 
 }  // namespace fgmpi::check
