@@ -57,7 +57,7 @@ Status run(Comm* comm, Args* args, CollectiveKind kind, const char* call) {
       Segment whole = args->recv.whole();
       if (whole.bytes() <= static_cast<int64_t>(kShortBcastBytes))
         return short_bcast(comm, whole.address, static_cast<size_t>(whole.bytes()),
-                           flat(whole) ? nullptr : &whole, args->root, call);
+                           whole.type->handle(), flat(whole) ? nullptr : &whole, args->root, call);
     }
     bool reduces = kind == CollectiveKind::kAllreduce || kind == CollectiveKind::kReduce;
     if (reduces && is_short_reduce(args->send.count, args->send.type.handle(), args->op)) {

@@ -83,8 +83,8 @@ pt2pt::Signature signature_of(uint64_t agreed) {
 Status disagreement(const char* call, uint32_t other) {
   return error(
       MPI_ERR_TRUNCATE,
-      "%s: processes %u and %u do not give the same amount of data: all members must agree "
-      "on counts and types",
+      "%s: processes %u and %u do not give the same root or the same amount of data: all members "
+      "must agree on root, counts and types",
       call, g_av.me(), other);
 }
 
@@ -99,6 +99,7 @@ class Failures {
   void conclude(SharedComm* shared, uint64_t ctx, int32_t number, bool tree_only,
                 const Status& status);
   void on_unmatched(const Unmatched& message);
+  void on_multicast(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process);
   void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes);
   int64_t compare_when_idle();
   /// The communicator is broken (comm/broken.h): ends its collectives here. Every other process learns of it by itself.
@@ -110,6 +111,7 @@ class Failures {
     if (__builtin_expect(next_removed_ > 0, 0))
       for (Removed& p : removed_)
         if (id_of(p.ctx) == id) p = {};
+    std::erase_if(late_, [&](const Late& late) { return late.id == id; });
   }
 
  private:
@@ -148,6 +150,14 @@ class Failures {
     bool over_tree = false;  ///< only the neighbours in the tree have been notified
   } removed_[16];
   uint32_t next_removed_ = 0;
+  /// Disagreements about collectives that had already ended here, when nobody may be left in them to be told: the next
+  /// collective of the communicator fails.
+  struct Late {
+    comm::ContextId id;
+    Status status;
+  };
+  std::vector<Late> late_;
+  bool take_late(comm::ContextId id, Status* status);
   // Since when no rank of this process has run while collectives were open (the scheduler's count of switches was the same
   // at each call), and how often signatures have been compared since.
   int64_t idle_since_ = 0;
@@ -270,8 +280,14 @@ void Failures::open(OpenTeam* team) {
     if (find_failed(team->ctx, number_of(team->tag))) {
       fail(team->shared, team->ctx, number_of(team->tag), Status(),
            over_tree(team->shared, team->tag));
+      Status also;
+      take_late(id_of(team->ctx), &also);
       return;
     }
+  if (Status late; __builtin_expect(!late_.empty(), 0) && take_late(id_of(team->ctx), &late)) {
+    fail(team->shared, team->ctx, number_of(team->tag), late, over_tree(team->shared, team->tag));
+    return;
+  }
   // Messages that came before the collective began here. If there are many, compare_when_idle() compares them, so that
   // opening a collective never costs more than this.
   constexpr uint32_t kMaxCompared = 16;
@@ -288,6 +304,31 @@ void Failures::close(OpenTeam* team) {
   --open_count_;
   if (!team->failed_ && !team->shared->inter)
     comm::remember_completed(team->shared, round_of(team->ctx), team->tag, team->signature);
+}
+
+bool Failures::take_late(comm::ContextId id, Status* status) {
+  auto it = std::find_if(late_.begin(), late_.end(), [&](const Late& l) { return l.id == id; });
+  if (it == late_.end()) return false;
+  *status = std::move(it->status);
+  late_.erase(it);
+  return true;
+}
+
+/// A transfer of the multicast that no receive waits for. Its root may have ended the collective as all others have, each
+/// with the root that it was given.
+void Failures::on_multicast(uint64_t ctx, int32_t tag, pt2pt::Signature signature,
+                            uint32_t process) {
+  if ((ctx & comm::kPlaneMask) != comm::kPlaneColl) return;
+  if (find_failed(ctx, number_of(tag)) || was_removed(ctx, number_of(tag)))
+    return give_up_multicast(ctx, tag, kNotNumber);
+  if (!check_signature(ctx, tag, signature, process)) return;
+  for (OpenTeam* t = bucket_of(ctx, number_of(tag)).front(); t; t = t->next)
+    if (t->ctx == ctx && t->tag == tag) return;
+  constexpr size_t kMostLate = 64;
+  for (const Late& late : late_)
+    if (late.id == id_of(ctx)) return;
+  if (late_.size() < kMostLate)
+    late_.push_back({id_of(ctx), disagreement("a collective", process)});
 }
 
 /// Compares the signature of a message or notice from `process` with that of the collective here, open or completed
@@ -516,6 +557,10 @@ int64_t Failures::compare_when_idle() {
   return comparisons_ == kMaxComparisons
              ? -1
              : (kFirstComparison << 2 * comparisons_) - (now - idle_since_);
+}
+
+void compare_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process) {
+  g_failures.on_multicast(ctx, tag, signature, process);
 }
 
 int64_t compare_signatures_when_idle() { return g_failures.compare_when_idle(); }

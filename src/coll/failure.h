@@ -78,6 +78,10 @@ inline constexpr int32_t kNotNumber = (1 << kNumberBit) - 1;
 /// The bit that says, of a system-ranked communicator, that the collective goes over its tree.
 inline constexpr int32_t kOverTree = 2;
 
+/// A process has said by multicast that its collective has this signature: the one here, open or completed lately, fails if
+/// it has another. Where it is completed here, the communicator's next one fails, too.
+void compare_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process);
+
 /// Called while the process is idle: if it has been idle for long, asks the other processes to compare signatures. Returns
 /// after how many ns at the latest this must be called again (-1: no limit).
 int64_t compare_signatures_when_idle();

@@ -36,7 +36,7 @@ std::vector<uint32_t> all_of(const Team& team) {
 Multicast::Multicast(const Team& team, Membership* group) : Multicast(team, group, all_of(team)) {}
 
 Multicast::Multicast(const Team& team, Membership* group, const std::vector<uint32_t>& members)
-    : team_(team), group_(group) {
+    : team_(team), group_(group), types_(team.types()) {
   // Members of a group are in the order of processes.
   std::vector<uint32_t> order = members;
   std::sort(order.begin(), order.end(),
@@ -46,7 +46,7 @@ Multicast::Multicast(const Team& team, Membership* group, const std::vector<uint
 }
 
 Match Multicast::match(uint16_t step) const {
-  return {team_.open().ctx, team_.open().tag, 0, step};
+  return {team_.open().ctx, team_.open().tag, team_.open().signature, types_, step};
 }
 
 void MulticastTransfer::prepare(const Team& team, size_t n, bool is_send) {
@@ -88,6 +88,12 @@ Status Multicast::finish(MulticastTransfer* transfers, size_t count) const {
     if (!first.ok()) continue;
     if (t.completion.outcome == Completion::Outcome::kOtherLength)
       first = truncated(static_cast<int64_t>(t.completion.bytes), static_cast<int64_t>(t.bytes));
+    else if (t.completion.outcome == Completion::Outcome::kOtherArguments)
+      first = error(
+          MPI_ERR_TYPE,
+          "%s: the root's process and process %u do not give the same types: all members must "
+          "agree on root, counts and types",
+          team_.call(), g_av.me());
     else if (t.completion.outcome == Completion::Outcome::kGivenUp)
       first = team_.open().failure();
   }

@@ -57,6 +57,7 @@ class Multicast {
   transport::multicast::Match match(uint16_t step) const;
   const Team& team_;
   transport::multicast::Membership* group_;
+  uint32_t types_;
   PerProcess<uint32_t> index_;  ///< in the group, of each process of the team
 };
 

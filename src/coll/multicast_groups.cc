@@ -397,6 +397,14 @@ void on_collision(Membership* membership) {
   notify(group->members[0].process, 0, &notice, sizeof notice);
 }
 
+/// Nobody here waits for what that member sends: it may have other arguments, the root for one.
+void on_unexpected(Membership* membership, uint32_t root,
+                   const transport::multicast::Match& match) {
+  const ProcessGroup* group = find_group(membership->group.id());
+  if (group && root < group->members.size())
+    compare_signature(match.ctx, match.tag, match.signature, group->members[root].process);
+}
+
 /// This process's offer for a communicator, made by the first collective that wants the group.
 void offer(uint64_t ctx, const Team& team, CommGroup* comm) {
   comm->offered = true;
@@ -408,6 +416,7 @@ void offer(uint64_t ctx, const Team& team, CommGroup* comm) {
   OfferNotice notice;
   if (able) {
     service().set_on_collision(on_collision);
+    service().set_on_unexpected(on_unexpected);
     notice.payload = static_cast<uint32_t>(service().most_payload());
     notice.own = service().own();
   }

@@ -219,8 +219,8 @@ Status lay_out(SharedComm* shared, Meeting* m, const Side& send, size_t bytes) {
 Status scatter_and_go_on(Comm* comm, Meeting* m, const Rooted& r, const Segment* own,
                          const Side& send, size_t bytes) {
   ++g_counters.collectives;
-  keep_first_error(m,
-                   scatter_to_others(comm->shared, m, send));  // first, since messages take longest
+  keep_first_error(
+      m, scatter_to_others(comm->shared, m, r.root, send));  // first, since messages take longest
   if (m->status.ok()) keep_first_error(m, lay_out(comm->shared, m, send, bytes));
   if (own) keep_first_error(m, copy(send.segment(comm->rank), *own));
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
@@ -234,9 +234,9 @@ Status scatter_to_all(SharedComm* shared, const Meeting* m, const Rooted& r) {
   ++g_counters.collectives;
   if (!m->side)
     return scatter_from_root(shared, m, r.root, r.kind == CollectiveKind::kScatter,
-                             sorted_records(m));
+                             sorted_records(m), r.type);
   const Side& send = *static_cast<const Side*>(m->side);
-  FGMPI_TRY(scatter_to_others(shared, m, send));
+  FGMPI_TRY(scatter_to_others(shared, m, r.root, send));
   return for_each_record(
       m, [&](int32_t rank, const Segment& part) { return copy(send.segment(rank), part); });
 }

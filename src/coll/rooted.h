@@ -34,6 +34,7 @@ struct Rooted {
   CollectiveKind kind;  ///< gather, gatherv, scatter, scatterv
   int root;
   const char* call;
+  MPI_Datatype type = MPI_BYTE;  ///< of the caller's own part, where that is given as bytes
 };
 
 /// `own`: nullptr when the root has MPI_IN_PLACE; `recv`: nullptr but at the root.

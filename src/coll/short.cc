@@ -14,12 +14,14 @@ namespace {
 
 using comm::Meeting;
 
-/// Level two: runs f(team) on the joint data of this process's members, unless this process has all members.
+/// Level two: runs f(team) on the joint data of this process's members, unless this process has all members. `agreed`: what
+/// all processes must give alike (team.h).
 template <class F>
-Status among_processes(SharedComm* shared, const Meeting* m, uint64_t bytes, F&& f) {
+Status among_processes(SharedComm* shared, const Meeting* m, uint64_t agreed, F&& f) {
   ++g_counters.collectives;
   if (shared->processes == 1) return {};
-  return f(Team(shared, m, bytes, Team::kTree));
+  Team team(shared, m, agreed, Team::kTree);
+  return f(team);
 }
 
 void make_room(Meeting* m, size_t bytes) {
@@ -137,8 +139,22 @@ Status short_barrier(Comm* comm, const char* call) {
   return comm::leave(m);
 }
 
-Status short_bcast(Comm* comm, char* address, size_t bytes, const Segment* gaps, int root,
-                   const char* call) {
+/// Run by the member that arrives last.
+Status bcast_meeting(SharedComm* shared, Meeting* m, size_t bytes, MPI_Datatype handle,
+                     const Segment* gaps, int root) {
+  return among_processes(shared, m, agreed_with_root(bytes, root), [&](Team& team) {
+    Type type;
+    if (gaps)
+      team.set_type(gaps->type, gaps->count);
+    else if (Type::of(handle, &type).ok())
+      team.set_type(&type, bytes ? -1 : 0);
+    return team_bcast(team, team.team_rank_of(root), reinterpret_cast<char*>(m->scratch.data()),
+                      bytes);
+  });
+}
+
+Status short_bcast(Comm* comm, char* address, size_t bytes, MPI_Datatype type, const Segment* gaps,
+                   int root, const char* call) {
   Meeting* m = comm::join(comm, operation_code(CollectiveKind::kBcast, Mode::kShort), call);
   check_agreement(m, bytes, root, 0, comm->rank);
   make_room(m, std::max(bytes, m->bytes));
@@ -151,11 +167,7 @@ Status short_bcast(Comm* comm, char* address, size_t bytes, const Segment* gaps,
       std::memcpy(data, address, bytes);
   }
   if (m->full) {
-    if (m->status.ok())
-      m->status = among_processes(comm->shared, m, bytes, [&](const Team& team) {
-        return team_bcast(team, team.team_rank_of(root), reinterpret_cast<char*>(m->scratch.data()),
-                          bytes);
-      });
+    if (m->status.ok()) m->status = bcast_meeting(comm->shared, m, bytes, type, gaps, root);
     conclude(comm->shared, m, m->status);
     comm::release(m);
   } else {

@@ -19,9 +19,9 @@ inline constexpr int64_t kShortReduceBytes = 1024;
 
 Status short_barrier(Comm* comm, const char* call);
 
-/// `bytes` at `address`, or a segment with gaps. REQUIRES: bytes <= kShortBcastBytes.
-Status short_bcast(Comm* comm, char* address, size_t bytes, const Segment* gaps, int root,
-                   const char* call);
+/// `bytes` of elements of `type` at `address`, or a segment with gaps. REQUIRES: bytes <= kShortBcastBytes.
+Status short_bcast(Comm* comm, char* address, size_t bytes, MPI_Datatype type, const Segment* gaps,
+                   int root, const char* call);
 
 /// Reduce and allreduce of a predefined operation on a basic type.
 struct ShortReduce {

@@ -70,6 +70,7 @@ Status step_allgather(CollectiveStep& step) {
   int32_t ranks = step.shared->size;
   Parts parts(first->recv, ranks);
   Team team = step.team(parts.total());
+  team.set_type(&first->recv.type, first->recv.counts ? -1 : first->recv.count);
   auto packed_layout = [](const Side& side) { return !side.counts && side.type.basic(); };
   bool direct = packed_layout(first->recv);
   auto memory = direct ? nullptr : raw_memory(parts.total());

@@ -232,6 +232,7 @@ Status step_alltoall(CollectiveStep& step) {
   if (step.shared->processes == 1) return {};
   const bool regular = step.first()->kind == CollectiveKind::kAlltoall;
   Team team = step.team(regular ? static_cast<uint64_t>(step.first()->recv.whole().bytes()) : 0);
+  if (regular) team.set_type(&step.first()->recv.type, step.first()->recv.count);
   Placement placement(step.shared, team);
   if (!regular) return alltoallv_between_processes(step, team, placement);
   Round round(step, team, placement, is_plain);

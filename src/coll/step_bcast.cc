@@ -26,7 +26,8 @@ Status step_bcast(CollectiveStep& step) {
   Args* holder = source ? source : step.first();
   Segment whole = holder->recv.whole();
   size_t bytes = static_cast<size_t>(whole.bytes());
-  Team team = step.team(bytes, Team::kTree);
+  Team team = step.team(agreed_with_root(bytes, root), Team::kTree);
+  team.set_type(whole.type, whole.count);
   char* data = bytes ? run_of_bytes(whole) : whole.address;
   Memory packed;
   if (!data) {

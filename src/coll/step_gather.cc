@@ -1,5 +1,7 @@
 #include "coll/step_gather.h"
 
+#include <algorithm>
+
 #include "coll/selector.h"
 #include "coll/step.h"
 
@@ -53,9 +55,9 @@ uint64_t agreed(bool regular, const MemberParts& members) {
 
 /// The root's buffer as blocks of processes: the buffer itself if it has that layout, else scratch of its size.
 struct RootBlocks {
-  RootBlocks(SharedComm* shared, const comm::Meeting* m, const Side& all)
+  RootBlocks(SharedComm* shared, const comm::Meeting* m, const Side& all, uint64_t agreed)
       : side(all),
-        team(shared, m, agreed(side)),
+        team(shared, m, agreed),
         placement(shared, team),
         blocks(blocks_of_processes(team, placement, side)),
         direct(lies_packed(side, placement)),
@@ -100,7 +102,7 @@ MemberParts parts_of_members(const CollectiveStep& step, Side Args::*side) {
 
 Status gather_from_others(SharedComm* shared, const comm::Meeting* m, const Side& recv) {
   if (shared->processes == 1) return {};
-  RootBlocks root(shared, m, recv);
+  RootBlocks root(shared, m, recv, agreed(recv));
   RootedFn run;
   FGMPI_TRY(pick_gather(root.shape(), &run, &root.team));
   FGMPI_TRY(run(root.team, root.team.me(), root.buffer, root.blocks));
@@ -124,19 +126,28 @@ Status gather_to_root(SharedComm* shared, const comm::Meeting* m, int root, bool
   return run(team, team.team_rank_of(root), packed.get(), blocks);
 }
 
-Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, const Side& send) {
+Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, int root, const Side& send) {
   if (shared->processes == 1) return {};
-  RootBlocks root(shared, m, send);
-  if (!root.direct)
-    FGMPI_TRY(root.for_each_other([](const Segment& from, char* at) { return pack(from, at); }));
-  const Shape shape = root.shape();
-  return team_scatter(root.team, root.team.me(), root.buffer, root.blocks, shape.bytes,
-                      shape.regular, send.opened);
+  RootBlocks all(shared, m, send, agreed_with_root(agreed(send), root));
+  all.team.set_type(&send.type, send.counts ? -1 : send.count);
+  if (!all.direct)
+    FGMPI_TRY(all.for_each_other([](const Segment& from, char* at) { return pack(from, at); }));
+  const Shape shape = all.shape();
+  return team_scatter(all.team, all.team.me(), all.buffer, all.blocks, shape.bytes, shape.regular,
+                      send.opened);
 }
 
 Status scatter_from_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,
-                         const MemberParts& members) {
-  Team team(shared, m, agreed(regular, members));
+                         const MemberParts& members, MPI_Datatype type) {
+  Team team(shared, m, agreed_with_root(agreed(regular, members), root));
+  const auto with_data = std::find_if(members.begin(), members.end(),
+                                      [](const MemberPart& own) { return own.part.bytes() > 0; });
+  Type basic;
+  if (type != MPI_BYTE) FGMPI_TRY(Type::of(type, &basic));
+  if (with_data != members.end()) {
+    const Segment& part = with_data->part;
+    team.set_type(type == MPI_BYTE ? part.type : &basic, regular ? part.count : -1);
+  }
   Blocks blocks = blocks_without_counts(team, regular, members);
   auto packed = raw_memory(blocks.size(team.me()));
   const size_t bytes = regular ? blocks.total() : 0;
@@ -169,7 +180,7 @@ Status step_scatter(CollectiveStep& step) {
   if (!root)
     return scatter_from_root(step.shared, step.meeting, rank,
                              step.first()->kind == CollectiveKind::kScatter, members);
-  FGMPI_TRY(scatter_to_others(step.shared, step.meeting, root->send));
+  FGMPI_TRY(scatter_to_others(step.shared, step.meeting, rank, root->send));
   for (const MemberPart& own : members) FGMPI_TRY(copy(root->send.segment(own.rank), own.part));
   return {};
 }

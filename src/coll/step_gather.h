@@ -20,9 +20,9 @@ Status gather_to_root(SharedComm* shared, const comm::Meeting* m, int root, bool
                       const MemberParts& members);
 
 /// At the root's process: what is others' out of the root's buffer. Nothing where there are none.
-Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, const Side& send);
-/// Elsewhere. `regular`: a scatter, whose parts have one length.
+Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, int root, const Side& send);
+/// Elsewhere. `regular`: a scatter, whose parts have one length; `type`: of their elements, where parts are given as bytes.
 Status scatter_from_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,
-                         const MemberParts& members);
+                         const MemberParts& members, MPI_Datatype type = MPI_BYTE);
 
 }  // namespace fgmpi::coll

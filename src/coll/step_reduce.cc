@@ -166,6 +166,7 @@ Status step_reduce(CollectiveStep& step) {
   Reduction r{&runner->send.type, first->send.count, runner->op, host::is_commutative(runner->op)};
   if (step.shared->processes == 1) return alone(step, r);
   Team team = step.team(r.bytes(), r.commutative ? Team::kTree : Team::kAll);
+  team.set_type(r.type, r.count);
   if (!r.commutative && !comm::hierarchy(step.shared).one_run_each)
     return in_rank_order_of_runs(step, team, r);
   if (team.tree_size() == 0 && Pipeline::suits(step, team, r)) return Pipeline(step, team, r).run();

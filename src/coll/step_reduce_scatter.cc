@@ -77,6 +77,7 @@ Status step_reduce_scatter(CollectiveStep& step) {
       return truncated(mine, m->recv.whole().bytes());
   auto in_order = [&](int32_t rank) { return start[static_cast<size_t>(rank)]; };
   Team team = step.team(r.bytes());
+  team.set_type(r.type, r.count);
   Operand folded(*r.type, r.count);
   if (team.count() > 1 && !r.commutative && !comm::hierarchy(step.shared).one_run_each) {
     RunFolds folds(step, team, r);

@@ -4,6 +4,7 @@
 
 #include "base/counters.h"
 #include "coll/move.h"
+#include "coll/type_fingerprint.h"
 #include "comm/system_ranked/group_tree.h"
 
 namespace fgmpi::coll {
@@ -101,6 +102,11 @@ uint32_t Team::add_process_of(uint32_t elsewhere) const {
   int32_t rank = static_cast<int32_t>(elsewhere - kElsewhere);
   processes_.push_back(g_av.process_of(static_cast<uint32_t>(open_.shared->tree->find(rank))));
   return count() - 1;
+}
+
+uint32_t Team::types() const {
+  if (!type_) return 0;
+  return type_count_ < 0 ? type_fingerprint(*type_) : type_fingerprint(*type_, type_count_);
 }
 
 Status Team::recv_any(void* data, size_t bytes, uint32_t* from) const {

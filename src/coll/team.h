@@ -28,6 +28,11 @@ namespace fgmpi::coll {
 template <class T>
 using PerProcess = boost::container::small_vector<T, 9>;
 
+/// `agreed` (Team) of a collective with a root: other roots give another number.
+constexpr uint64_t agreed_with_root(uint64_t bytes, int32_t root) {
+  return bytes + (static_cast<uint64_t>(root) + 1) * 0x9e3779b97f4a7c15;
+}
+
 /// Counters of level two in this process, for MPIX_Stats and tests.
 struct Counters {
   uint64_t collectives = 0;
@@ -51,6 +56,15 @@ class Team {
   /// Of a list of processes (unit tests, the two sides of an intercommunicator).
   Team(const std::vector<uint32_t>& processes, uint32_t my_team_rank, uint64_t ctx, int32_t tag,
        const char* call);
+
+  /// What the data are made of, for ways that compare it (multicast.h): `count` elements, or -1 where not all processes
+  /// know how many. The type outlives the team.
+  void set_type(const host::Type* type, int64_t count) {
+    type_ = type;
+    type_count_ = count;
+  }
+  /// A number for it; 0: not known.
+  uint32_t types() const;
 
   uint32_t count() const { return static_cast<uint32_t>(processes_.size()); }
   uint32_t me() const { return me_; }
@@ -103,6 +117,8 @@ class Team {
   const RankMap* map_ = nullptr;
   mutable PerProcess<uint32_t> processes_;   ///< add_process_of()
   PerProcess<uint32_t> team_rank_of_index_;  ///< of the hierarchy
+  const host::Type* type_ = nullptr;
+  int64_t type_count_ = 0;
   uint32_t me_ = 0;
   uint32_t tree_size_ = 0;
   bool has_parent_ = false;

@@ -145,8 +145,9 @@ inline int broadcasting(const char* call, MPI_Comm handle, const BcastArguments&
   bool sound = a.buffer && a.buffer != MPI_IN_PLACE && a.root >= 0 && a.root < c->size() &&
                plain_bytes(a.buffer, a.count, a.type, &bytes);
   if (__builtin_expect(!c->shared->inter && sound && bytes <= coll::kShortBcastBytes, 1))
-    return done(call, c,
-                coll::short_bcast(c, static_cast<char*>(a.buffer), bytes, nullptr, a.root, call));
+    return done(
+        call, c,
+        coll::short_bcast(c, static_cast<char*>(a.buffer), bytes, a.type, nullptr, a.root, call));
   return blocking(call, handle, CollectiveKind::kBcast, a);
 }
 
@@ -161,7 +162,7 @@ int rooted(const char* call, MPI_Comm handle, CollectiveKind kind, const void* o
   bool sound = own && own != MPI_IN_PLACE && plain_bytes(own, count, type, &bytes);
   if (__builtin_expect(!c->shared->inter && leaf && sound, 1)) {
     coll::Segment part = coll::segment_of_bytes(own, bytes);
-    return done(call, c, run(c, {kind, root, call}, &part, nullptr));
+    return done(call, c, run(c, {kind, root, call, type}, &part, nullptr));
   }
   return blocking(call, handle, kind, all());
 }

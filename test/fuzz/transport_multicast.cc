@@ -52,7 +52,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                : h.kind == Kind::kPoll ? 6
                : h.kind == Kind::kAck  ? 56
                                        : 0;
-    h.zero = 0;
     std::memcpy(datagram.data(), &h, sizeof h);
     if (!decode(datagram.data(), datagram.size(), &h)) continue;
     h.group = 9;
@@ -60,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     h.from %= 4;
     h.serial %= 8;
     h.ctx %= 4;
-    if (h.signature & 1) h.coll_tag = 0, h.signature = 0, h.step = 0, h.floor = 0;
+    if (h.signature & 1) h.coll_tag = 0, h.signature = h.types = 0, h.step = 0, h.floor = 0;
     group.take(h, reinterpret_cast<const char*>(datagram.data()) + sizeof h,
                datagram.size() - sizeof h, now);
     now += h.total % 10'000'000;

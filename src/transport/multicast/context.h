@@ -13,6 +13,23 @@
 
 namespace fgmpi::transport::multicast {
 
+/// What a receive finds its transfer by, and what both ends must have given alike.
+struct Match {
+  uint64_t ctx = 0;
+  int32_t tag = 0;
+  uint32_t signature = 0;  ///< of the root, the counts
+  uint32_t types = 0;      ///< of the data's types; 0: not known, which goes with every other
+  uint16_t step = 0;
+  bool operator==(const Match&) const = default;
+  /// Of the same step of the same collective.
+  bool finds(const Match& other) const {
+    return ctx == other.ctx && tag == other.tag && step == other.step;
+  }
+  bool agrees(const Match& other) const {
+    return signature == other.signature && (types == other.types || types == 0 || other.types == 0);
+  }
+};
+
 /// Where datagrams go. A datagram may get lost, doubled, late, or behind others. The payload is copied before these return.
 class Wire {
  public:
@@ -20,6 +37,8 @@ class Wire {
   virtual void to_all(const Header& header, const void* payload, size_t length) = 0;
   virtual void to_member(uint32_t member, const Header& header, const void* payload,
                          size_t length) = 0;
+  /// A transfer of member `root` has become known that no receive waits for, yet.
+  virtual void unexpected(uint32_t /*root*/, const Match&) {}
 };
 
 /// Must be the same at all members, but for the seed.
@@ -47,14 +66,6 @@ struct Counts {
 
 inline constexpr int64_t kNever = INT64_MAX;
 
-/// What a receive finds its transfer by.
-struct Match {
-  uint64_t ctx = 0;
-  int32_t tag = 0;
-  uint32_t signature = 0;
-  uint16_t step = 0;
-  bool operator==(const Match&) const = default;
-};
 /// The header of a datagram about a transfer of `root`.
 inline Header header_of(Kind kind, uint64_t serial, uint64_t total, const Match& match,
                         uint32_t root) {
@@ -64,21 +75,23 @@ inline Header header_of(Kind kind, uint64_t serial, uint64_t total, const Match&
   h.ctx = match.ctx;
   h.coll_tag = match.tag;
   h.signature = match.signature;
+  h.types = match.types;
   h.step = match.step;
   h.root = static_cast<uint16_t>(root);
   h.kind = kind;
   return h;
 }
-inline Match match_of(const Header& h) { return {h.ctx, h.coll_tag, h.signature, h.step}; }
+inline Match match_of(const Header& h) { return {h.ctx, h.coll_tag, h.signature, h.types, h.step}; }
 
 /// The end of a transfer at its root or of a receive.
 struct Completion {
   enum class Outcome : uint8_t {
     kPending,
     kDone,
-    kOtherLength,  ///< the transfer has `bytes` bytes, the receive has room for another number
-    kGivenUp,      ///< give_up()
-    kAnnounced,    ///< expect(): the transfer is known, and has `bytes` bytes
+    kOtherLength,     ///< the transfer has `bytes` bytes, the receive has room for another number
+    kOtherArguments,  ///< the transfer has another signature, or other types
+    kGivenUp,         ///< give_up()
+    kAnnounced,       ///< expect(): the transfer is known, and has `bytes` bytes
   };
   Outcome outcome = Outcome::kPending;
   uint64_t bytes = 0;

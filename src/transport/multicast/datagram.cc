@@ -32,7 +32,7 @@ bool decode(const void* datagram, size_t length, Header* header) {
   if (length < sizeof *header || length > kMostDatagram) return false;
   std::memcpy(header, datagram, sizeof *header);
   const size_t payload = length - sizeof *header;
-  if (header->kind < Kind::kData || header->kind > Kind::kProbe || header->zero != 0 ||
+  if (header->kind < Kind::kData || header->kind > Kind::kProbe ||
       (header->flags & ~flags_of(header->kind)) != 0)
     return false;
   switch (header->kind) {

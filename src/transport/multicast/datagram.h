@@ -1,7 +1,7 @@
 // The datagrams of the reliable multicast, and their decoder.
 //
 //    0     8       16       24      32      40     48    52          56         60     62     64     65      66     68
-//   | tag | group | serial | floor | total | ctx  | tag | signature | position | root | from | kind | flags | step | 0 | payload
+//   | tag | group | serial | floor | total | ctx  | tag | signature | position | root | from | kind | flags | step | types | payload
 //
 // All have the same header. `tag` is SipHash-2-4, under the group's key, of everything behind it: a datagram whose tag is
 // wrong is dropped before anything else in it is believed.
@@ -41,16 +41,16 @@ struct Header {
   uint64_t floor =
       0;  ///< kData, kPoll: all members have taken all transfers of the root below this one
   uint64_t total = 0;  ///< bytes of the transfer
-  uint64_t ctx = 0;    ///< with the next three: what the receiver finds its receive by
+  uint64_t ctx = 0;    ///< with coll_tag and step: what the receiver finds its receive by
   int32_t coll_tag = 0;
-  uint32_t signature = 0;
+  uint32_t signature = 0;  ///< must be that of the receive
   uint32_t position = 0;
   uint16_t root = 0;  ///< index in the group of the member that sends the transfer
   uint16_t from = 0;  ///< index in the group of the member that sends the datagram
   Kind kind = Kind::kData;
   uint8_t flags = 0;
   uint16_t step = 0;
-  uint32_t zero = 0;
+  uint32_t types = 0;  ///< likewise, unless it is 0 at either end
 };
 static_assert(sizeof(Header) == 72);
 
@@ -59,8 +59,8 @@ inline constexpr size_t kMostDatagram = 65'000;
 /// Of a kNack: so many words of 64 packets each at most.
 inline constexpr size_t kMostNackWords = 16;
 
-/// Reads a header and finds out whether the datagram can be one: length, kind, flags, what must be zero. Indexes of members,
-/// and lengths of payloads, are the group's to check; the tag is checked with its key.
+/// Reads a header and finds out whether the datagram can be one: length, kind, flags. Indexes of members, and lengths of
+/// payloads, are the group's to check; the tag is checked with its key.
 bool decode(const void* datagram, size_t length, Header* header);
 
 /// A 128-bit key of a group.

@@ -37,7 +37,7 @@ void Group::receive(uint32_t root, const Match& match, char* data, size_t bytes,
   Source& source = sources_[root];
   for (auto& [serial, in] : source.open) {
     if (serial >= source.frontier) break;
-    if (in.posted() || !(in.match() == match)) continue;
+    if (in.posted() || !in.match().finds(match)) continue;
     return give(&in, {match, data, bytes, completion});
   }
   source.posted.push_back({match, data, bytes, completion});
@@ -48,6 +48,7 @@ void Group::expect(uint32_t root, const Match& match, Completion* completion) {
 }
 
 void Group::give(Incoming* in, const Posted& posted) {
+  if (!in->match().agrees(posted.match)) return in->refuse(posted.completion);
   if (posted.bytes != kExpected) return in->post(posted.data, posted.bytes, posted.completion);
   posted.completion->bytes = in->total();
   posted.completion->end(Completion::Outcome::kAnnounced);
@@ -169,8 +170,11 @@ void Group::advance_frontier(Source* source) {
     Incoming& in = it->second;
     if (in.posted()) continue;
     auto waiting = std::find_if(source->posted.begin(), source->posted.end(),
-                                [&](const Posted& p) { return p.match == in.match(); });
-    if (waiting == source->posted.end()) continue;
+                                [&](const Posted& p) { return p.match.finds(in.match()); });
+    if (waiting == source->posted.end()) {
+      context_.wire->unexpected(in.root(), in.match());
+      continue;
+    }
     const Posted p = *waiting;
     source->posted.erase(waiting);
     give(&in, p);

@@ -165,6 +165,12 @@ void Incoming::post(char* data, size_t bytes, Completion* completion) {
   finish_if_complete();
 }
 
+void Incoming::refuse(Completion* completion) {
+  completion->bytes = total_;
+  discard();
+  completion->end(Completion::Outcome::kOtherArguments);
+}
+
 void Incoming::finish_if_complete() {
   if (!complete()) return;
   if (Completion* c = std::exchange(completion_, nullptr)) c->end(Completion::Outcome::kDone);

@@ -27,12 +27,15 @@ class Incoming {
   void take_ack(const Header& h);
   /// The receive for it: `completion` ends when all is there.
   void post(char* data, size_t bytes, Completion* completion);
+  /// The receive for it has other arguments: it ends, and what comes of the transfer is dropped.
+  void refuse(Completion* completion);
   /// What comes of it is dropped from now on; a receive that has taken it ends with kGivenUp.
   void discard();
   void on_time(int64_t now);
   int64_t next_time() const { return nack_at_; }
 
   const Match& match() const { return match_; }
+  uint32_t root() const { return root_; }
   uint64_t total() const { return total_; }
   bool posted() const { return posted_; }
   bool complete() const { return in_row_ == packets_; }

@@ -30,6 +30,11 @@ void Membership::to_member(uint32_t member, const Header& header, const void* pa
   outbox_->add(members_[member], header, payload, length, key);
 }
 
+void Membership::unexpected(uint32_t root, const Match& match) {
+  constexpr size_t kMost = 4096;  // far more than come between two polls
+  if (unexpected_transfers.size() < kMost) unexpected_transfers.push_back({root, match});
+}
+
 void Membership::hear(uint32_t member) {
   if (!probe.done || probe.heard[member]) return;
   probe.heard[member] = true;

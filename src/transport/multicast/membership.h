@@ -50,6 +50,12 @@ class Membership final : private Wire {
     int64_t at = kNever;  ///< when the next one is sent
   } probe;
   void hear(uint32_t member);
+  /// Transfers that no receive was waiting for when they became known, at first: the receiver's own arguments may be wrong.
+  struct Unexpected {
+    uint32_t root;
+    Match match;
+  };
+  std::vector<Unexpected> unexpected_transfers;
 
   void move_to(const Place& place);
   void send_probe();
@@ -60,6 +66,7 @@ class Membership final : private Wire {
   void to_all(const Header& header, const void* payload, size_t length) override;
   void to_member(uint32_t member, const Header& header, const void* payload,
                  size_t length) override;
+  void unexpected(uint32_t root, const Match& match) override;
 
   const unsigned interface_;
   Outbox* const outbox_;

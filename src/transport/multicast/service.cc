@@ -332,6 +332,7 @@ bool Service::poll() {
       any |= take_all(m->socket, m);
     }
   }
+  if (any) report_unexpected();
   if (any) next_look_ = 0;  // where something has come there is mostly more
   if (any || next_time_ <= now) {
     next_time_ = kNever;
@@ -349,6 +350,19 @@ bool Service::poll() {
   }
   outbox_.flush();
   return any;
+}
+
+void Service::report_unexpected() {
+  due_.clear();
+  for (auto& [id, m] : groups_)
+    if (!m->unexpected_transfers.empty()) due_.push_back(id);
+  for (uint64_t id : due_) {
+    auto it = groups_.find(id);
+    if (it == groups_.end()) continue;
+    for (const auto& [root, match] : std::exchange(it->second->unexpected_transfers, {}))
+      if (on_unexpected_ && (it = groups_.find(id)) != groups_.end())
+        on_unexpected_(it->second.get(), root, match);
+  }
 }
 
 /// Takes in what a socket has; the group whose address it is joined to, or nullptr for the process's own.

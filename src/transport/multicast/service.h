@@ -76,6 +76,12 @@ class Service final : public Transport {
   /// Called when strangers send to the address of a group; must not switch.
   void set_on_collision(void (*handler)(Membership* membership)) { on_collision_ = handler; }
 
+  /// Called for a transfer that no receive waits for yet, within a poll(); must not switch.
+  void set_on_unexpected(void (*handler)(Membership* membership, uint32_t root,
+                                         const Match& match)) {
+    on_unexpected_ = handler;
+  }
+
   struct Totals {
     uint64_t groups = 0;     ///< that this process has entered
     uint64_t moves = 0;      ///< of these, to other addresses
@@ -133,6 +139,7 @@ class Service final : public Transport {
   void on_time(Membership* membership, int64_t now);
   void set_next_time(Membership* membership);
   void drop_delivered();
+  void report_unexpected();
 
   Interface interface_;
   Place own_;
@@ -152,6 +159,7 @@ class Service final : public Transport {
   uint64_t uses_ = 0;
   uint64_t entered_ = 0, moves_ = 0, transfers_ = 0, bytes_ = 0, dropped_ = 0, past_repairs_ = 0;
   void (*on_collision_)(Membership*) = nullptr;
+  void (*on_unexpected_)(Membership*, uint32_t, const Match&) = nullptr;
 };
 
 /// The service of this process. Never destroyed.

@@ -1,5 +1,5 @@
 /* Ranks of different processes that do not agree. No call returns: the deadlock report must name
- * the call of each rank (mismatch_between.sh). */
+ * the call of each rank, or an error the processes that give other roots (mismatch_between.sh). */
 #include <string.h>
 
 #include "mpitest.h"

@@ -274,6 +274,38 @@ TEST(Multicast, OtherLengthsAreReported) {
   }
 }
 
+TEST(Multicast, OtherArgumentsAreReported) {
+  for (const Match& other : {Match{1, 1, 9, 2, 0}, Match{1, 1, 1, 3, 0}, Match{1, 1, 1, 0, 0}}) {
+    for (size_t bytes : {size_t{100}, size_t{200'000}}) {
+      for (bool expects : {false, true}) {
+        Network network(3, {}, {0.1, 0, 20'000, 100'000}, 12);
+        Broadcast b(&network, 0, {1, 1, 1, 2, 0}, bytes, 2);
+        b.enter(0);
+        b.enter(1);
+        Completion end;
+        std::vector<char> got(bytes + 1);
+        if (expects)
+          network.at(2).expect(0, other, &end);
+        else
+          network.at(2).receive(0, other, got.data(), bytes, &end, network.now());
+        ASSERT_TRUE(network.run(100 * kSecond, [&] {
+          return end.outcome != Outcome::kPending &&
+                 (expects || b.ends[1].outcome != Outcome::kPending);
+        }));
+        if (other.types != 0) {
+          EXPECT_EQ(end.outcome, Outcome::kOtherArguments);
+          EXPECT_EQ(got, std::vector<char>(bytes + 1));
+        } else {
+          EXPECT_EQ(end.outcome, expects ? Outcome::kAnnounced : Outcome::kDone);
+        }
+        if (!expects) {
+          EXPECT_EQ(b.got[1], b.data);
+        }
+      }
+    }
+  }
+}
+
 TEST(Multicast, LengthsCanBeAskedForFirst) {
   for (size_t bytes : {size_t{0}, size_t{900}, size_t{300'000}}) {
     for (bool early : {true, false}) {
