@@ -299,7 +299,7 @@ static void handlers(void) {
   CHECK(handled == 3);
   /* One member's bad argument is everybody's error, and nobody waits. */
   MPI_File_set_errhandler(f, MPI_ERRORS_RETURN);
-  CHECK(MPI_File_write_at_all(f, rank == 0 ? -1 : 0, &v, 1, MPI_INT, MPI_STATUS_IGNORE) !=
+  CHECK(MPI_File_write_at_all(f, rank == 0 ? -1 : 4 * rank, &v, 1, MPI_INT, MPI_STATUS_IGNORE) !=
         MPI_SUCCESS);
   CHECK(MPI_File_f2c(MPI_File_c2f(f)) == f && MPI_File_c2f(MPI_FILE_NULL) == 0);
   OK(MPI_Errhandler_free(&mine));

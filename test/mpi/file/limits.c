@@ -119,7 +119,7 @@ static void no_room(void) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  OK(MPI_File_write_at_all(f, 4096, bytes, 100, MPI_BYTE, &s));
+  OK(MPI_File_write_at_all(f, 4096 + 100 * rank, bytes, 100, MPI_BYTE, &s));
   OK(MPI_File_close(&f));
   OK(MPI_Barrier(MPI_COMM_WORLD));
   if (rank == 0) OK(MPI_File_delete(name, MPI_INFO_NULL));
