@@ -1,6 +1,7 @@
 #include "explore/agent.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,10 +35,11 @@ namespace {
 /// The explorer is gone: nobody wants this process any more.
 [[noreturn]] void end_without_explorer() { end_quietly(1); }
 
-/// Gives `fd` a file of this execution's own, which begins with what the one before holds.
-void own_output(int fd, const std::string& path) {
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-  if (file < 0) end_without_explorer();
+/// Gives `fd` a file of this execution's own, which begins with what the one before holds. It has no name: in a folder, cores
+/// would wait for each other when they make and remove such files.
+void own_output(int fd) {
+  const int file = static_cast<int>(syscall(SYS_memfd_create, "fgmpi-output", MFD_CLOEXEC));
+  if (file < 0 || fcntl(file, F_SETFL, O_APPEND) != 0) end_without_explorer();
   char piece[8192];
   off_t at = 0;
   for (ssize_t n; (n = pread(fd, piece, sizeof piece, at)) > 0; at += n)
@@ -131,7 +133,7 @@ class Agent final : public Chooser {
     Bytes bytes = begin_word(Word::kHello);
     fgmpi::append(&bytes, execution);
     fgmpi::append(&bytes, static_cast<uint32_t>(getpid()));
-    if (fd_ < 0 || !send_word(fd_, bytes)) end_without_explorer();
+    if (fd_ < 0 || !send_hello(fd_, bytes, {STDOUT_FILENO, STDERR_FILENO})) end_without_explorer();
   }
 
   void send(const Bytes& word) {
@@ -154,8 +156,8 @@ class Agent final : public Chooser {
     }
     if (pid > 0) return false;
     privatize::go_on_after_fork();
-    own_output(STDOUT_FILENO, folder_ + format("/out-%d", getpid()));
-    own_output(STDERR_FILENO, folder_ + format("/err-%d", getpid()));
+    own_output(STDOUT_FILENO);
+    own_output(STDERR_FILENO);
     if (!files_.empty()) move_to_private_folder();
     say_hello(execution);
     return true;

@@ -7,8 +7,8 @@
 //   starting point --fork--> execution --question--> ... --question: keep--> starting point
 //                                                                  \--fork--> the same execution
 //
-// Each execution writes its standard output and errors to files of its own, which begin with what was written before the
-// fork. Thread rule: one thread; forks happen on the host stack only, while all ranks are parked or none has begun.
+// Each execution writes its standard output and errors to files of its own in memory, which begin with what was written
+// before the fork; the explorer gets them with its first word. Thread rule: one thread; forks happen on the host stack only, while all ranks are parked or none has begun.
 #pragma once
 
 namespace fgmpi::explore {

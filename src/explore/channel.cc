@@ -69,6 +69,54 @@ bool send_word(int fd, const Bytes& word) {
   return send_bytes(fd, framed);
 }
 
+bool send_hello(int fd, const Bytes& word, const Outputs& outputs) {
+  Bytes framed;
+  add_frame(&framed, word);
+  iovec piece = {framed.data(), framed.size()};
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof outputs)] = {};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = space;
+  message.msg_controllen = sizeof space;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof outputs);
+  std::memcpy(CMSG_DATA(header), outputs.data(), sizeof outputs);
+  long n;
+  do {
+    n = syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL);
+  } while (n < 0 && errno == EINTR);
+  // A connection that is new has room for all of it.
+  return n == static_cast<long>(framed.size());
+}
+
+ssize_t receive_some(int fd, void* bytes, size_t size, Outputs* outputs) {
+  iovec piece = {bytes, size};
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof *outputs)];
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = space;
+  message.msg_controllen = sizeof space;
+  const long n = syscall(SYS_recvmsg, fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (n <= 0) return n;
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof *outputs))
+    return n;
+  close_outputs(outputs);
+  std::memcpy(outputs->data(), CMSG_DATA(header), sizeof *outputs);
+  return n;
+}
+
+void close_outputs(Outputs* outputs) {
+  for (int& fd : *outputs) {
+    if (fd >= 0) syscall(SYS_close, fd);
+    fd = -1;
+  }
+}
+
 bool receive_word(int fd, Bytes* bytes) {
   uint32_t size = 0;
   if (!transfer(SYS_recvfrom, fd, reinterpret_cast<uint8_t*>(&size), sizeof size)) return false;

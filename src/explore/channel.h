@@ -2,7 +2,8 @@
 //
 //   | length 4 | kind 1 | fields, as base/fields.h puts them |
 //
-//   process -> explorer   kHello: execution 4, pid 4       it runs this execution; execution 0: it serves as a starting point
+//   process -> explorer   kHello: execution 4, pid 4       it runs this execution; execution 0: it serves as a starting point.
+//                                                          With it come the descriptors of its standard output and errors
 //                         kQuestion: number 4, Choice...   what can happen next
 //                         kPast: EventSet                  what had to happen before the event chosen last
 //                         kRace: event 4, early 1, by 4, 2 EventSets  Race
@@ -22,6 +23,9 @@
 // Thread rule: one thread an end.
 #pragma once
 
+#include <sys/types.h>
+
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -62,6 +66,13 @@ void add_frame(Bytes* out, const Bytes& word);
 /// Sends it all, however long that takes. False: the other end is gone.
 bool send_bytes(int fd, const Bytes& framed);
 bool send_word(int fd, const Bytes& word);
+/// The two descriptors of kHello.
+using Outputs = std::array<int, 2>;
+bool send_hello(int fd, const Bytes& word, const Outputs& outputs);
+/// What is there of the next bytes, at most `size`, as recv() returns it; never waits. Descriptors that come with them (new
+/// ones, close-on-exec) are put into *outputs, which are closed before.
+ssize_t receive_some(int fd, void* bytes, size_t size, Outputs* outputs);
+void close_outputs(Outputs* outputs);
 /// Waits for a whole word. False: the other end is gone.
 bool receive_word(int fd, Bytes* bytes);
 /// The socket on which the explorer listens, in its folder.

@@ -233,6 +233,7 @@ void Explorer::keep(Execution& e) {
 void Explorer::kept(Execution* e) {
   const PeerRef peer = e->peer;
   peer->starts = true;
+  close_outputs(&peer->outputs);
   peer->node = e->path.at(e->at);
   peer->lineage = e->lineage;
   peer->used = e->since = now_ns();
@@ -284,7 +285,7 @@ void Explorer::on_end(pid_t pid, int status) {
     ++redundant_;
     return findings_.forget(pid);
   }
-  Ending ending{status, e->stuck, e->lineage, {}};
+  Ending ending{status, e->stuck, e->peer ? e->peer->outputs : Outputs{-1, -1}, e->lineage, {}};
   for (size_t k = 0; k + 1 < e->path.size() && k < e->at; ++k)
     if (e->path[k + 1]->via != 0) ending.forced[static_cast<uint32_t>(k)] = e->path[k + 1]->event();
   if (e->is_trial) {

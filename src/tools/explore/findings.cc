@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -24,8 +25,12 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-std::string output_path(const std::string& folder, const char* what, pid_t pid) {
-  return folder + format("/%s-%d", what, pid);
+std::string read_output(int fd) {
+  std::string text;
+  char piece[8192];
+  for (ssize_t n; (n = pread(fd, piece, sizeof piece, static_cast<off_t>(text.size()))) > 0;)
+    text.append(piece, static_cast<size_t>(n));
+  return text;
 }
 
 std::string words_of_end(const Ending& ending) {
@@ -94,8 +99,8 @@ bool Findings::add(std::map<uint64_t, Example>* to, uint64_t key, const Ending& 
 Shown Findings::look(const Ending& ending) {
   const pid_t pid = ending.lineage.back();
   Shown shown;
-  shown.output_text = read_file(output_path(folder_, "out", pid));
-  shown.errors = read_file(output_path(folder_, "err", pid));
+  shown.output_text = read_output(ending.outputs[0]);
+  shown.errors = read_output(ending.outputs[1]);
   auto report = std::make_shared<findings::Report>();
   for (pid_t each : ending.lineage)
     report->read_text(read_file(findings::spool_path(folder_, each)));
@@ -159,8 +164,6 @@ std::vector<Example*> Findings::examples(size_t most) {
 
 void Findings::forget(pid_t pid) {
   std::error_code ignored;
-  std::filesystem::remove(output_path(folder_, "out", pid), ignored);
-  std::filesystem::remove(output_path(folder_, "err", pid), ignored);
   std::filesystem::remove(findings::spool_path(folder_, pid), ignored);
   if (!files_.empty()) std::filesystem::remove_all(private_folder(folder_, pid), ignored);
 }

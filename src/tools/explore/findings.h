@@ -22,6 +22,7 @@ namespace fgmpi::explore {
 struct Ending {
   int status = 0;                     ///< as waitpid() gives it
   bool stuck = false;                 ///< it did nothing for so long that it was ended
+  Outputs outputs{-1, -1};            ///< what it has written; -1: nothing
   std::vector<pid_t> lineage;         ///< the processes that it was, the last one at its end
   std::map<uint32_t, Choice> forced;  ///< its choices that were not the first there was
 };
@@ -48,7 +49,7 @@ class Findings {
  public:
   Findings(std::string folder, Patterns files)
       : folder_(std::move(folder)), files_(std::move(files)) {}
-  /// Reads what the execution has left, and removes its files of output unless they are shown later.
+  /// Reads what the execution has left, and removes it.
   void take(const Ending& ending);
   /// The same without counting it.
   Shown look(const Ending& ending);

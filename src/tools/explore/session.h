@@ -32,7 +32,8 @@ extern volatile sig_atomic_t g_interrupted;
 struct Peer {
   int fd = -1;
   pid_t pid = 0;
-  Bytes in;  ///< what has come of the next words
+  Bytes in;                 ///< what has come of the next words
+  Outputs outputs{-1, -1};  ///< what it has written
   bool gone = false;
   bool starts = false;         ///< a starting point
   NodeRef node;                ///< where it stands; nullptr: before the program
@@ -40,6 +41,7 @@ struct Peer {
   int64_t used = 0;            ///< when an execution began there
   ~Peer() {
     if (fd >= 0) close(fd);
+    close_outputs(&outputs);
   }
 };
 using PeerRef = std::shared_ptr<Peer>;

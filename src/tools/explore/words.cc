@@ -21,7 +21,7 @@ void Explorer::accept_peer() {
 
 void Explorer::read_from(const PeerRef& peer) {
   uint8_t piece[65536];
-  const ssize_t n = recv(peer->fd, piece, sizeof piece, MSG_DONTWAIT);
+  const ssize_t n = receive_some(peer->fd, piece, sizeof piece, &peer->outputs);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n <= 0) return on_gone(peer);
   peer->in.insert(peer->in.end(), piece, piece + n);
