@@ -5,6 +5,8 @@ explored 0 1 1 senders
 explored 0 1 2 senders
 explored 86 24 5 senders
 grep -q "24 different outputs" out || fail "outputs of 24 orders"
+explored 86 120 6 senders
+grep -q "120 different outputs" out && [ "$(grep -cE '^fgmpi:   [1-5]{5}$' out)" = 20 ] || fail "20 of 120 outputs are shown"
 explored 86 120 6 rare_deadlock
 grep -q "deadlock: ranks wait for ever" out && grep -q "in 1 of 120 executions" out || fail "the one deadlock"
 grep -q "picture: programs-1.html" out && [ "$(grep -c 'class="forced"><title>tag 0, 4 bytes; [2-5] possible here' programs-1.html)" = 4 ] || fail "the picture of the deadlock"

@@ -90,7 +90,7 @@ bool Findings::add(std::map<uint64_t, Example>* to, uint64_t key, const Ending& 
   if (!fresh && e.forced.size() <= ending.forced.size()) return false;
   e.shown = shown;
   e.forced = ending.forced;
-  constexpr size_t kKept = 32;  // texts of more outputs are shown nowhere
+  constexpr size_t kKept = 32;  // texts of outputs of more findings are shown nowhere
   if (to->size() > kKept)
     e.shown.output_text.clear(), e.shown.errors.clear(), e.shown.files.clear();
   return true;
@@ -147,10 +147,19 @@ void Findings::take(const Ending& ending) {
     }
     e.shown.report = nullptr;
   }
-  if (shown.output && add(&outputs_, shown.output, ending, shown))
+  if (shown.output) take_output(ending, shown);
+  forget(ending.lineage.back());
+}
+
+void Findings::take_output(const Ending& ending, const Shown& shown) {
+  constexpr size_t kKept = 32;
+  if (outputs_.size() >= kKept && !outputs_.contains(shown.output)) {
+    more_outputs_.insert(shown.output);
+    return;
+  }
+  if (add(&outputs_, shown.output, ending, shown))
     outputs_[shown.output].text =
         format("output %016llx", static_cast<unsigned long long>(shown.output));
-  forget(ending.lineage.back());
 }
 
 std::vector<Example*> Findings::examples(size_t most) {
@@ -220,6 +229,8 @@ void Findings::save(Bytes* out) const {
   fgmpi::append(out, static_cast<uint32_t>(order_.size()));
   for (uint64_t key : order_) fgmpi::append(out, key);
   append_examples(out, outputs_);
+  fgmpi::append(out, static_cast<uint64_t>(more_outputs_.size()));
+  for (uint64_t digest : more_outputs_) fgmpi::append(out, digest);
 }
 
 bool Findings::load(FieldReader* in) {
@@ -231,6 +242,8 @@ bool Findings::load(FieldReader* in) {
     if (!shown_.contains(order_.back())) return false;
   }
   read_examples(in, &outputs_);
+  for (auto n = in->get<uint64_t>(); n > 0 && !in->failed(); --n)
+    more_outputs_.insert(in->get<uint64_t>());
   return !in->failed();
 }
 
@@ -255,8 +268,8 @@ std::string Findings::report(const std::string& prefix, const Witness& program) 
   if (outputs_.size() < 2) return text;
   text += format(
       "fgmpi: explore: outputs: %zu different outputs%s; the order of %slines does not count\n",
-      outputs_.size(), files_.empty() ? "" : ", files of the program among them",
-      files_.empty() ? "" : "printed ");
+      outputs_.size() + more_outputs_.size(),
+      files_.empty() ? "" : ", files of the program among them", files_.empty() ? "" : "printed ");
   for (const auto& [digest, output] : outputs_) {
     text += "fgmpi:   " + output.text + ":\n" + text_of_output(output.shown);
     write(output.text, output);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -74,12 +75,15 @@ class Findings {
   static bool add(std::map<uint64_t, Example>* to, uint64_t key, const Ending& ending,
                   const Shown& shown);
 
+  void take_output(const Ending& ending, const Shown& shown);
+
   std::string folder_;
   Patterns files_;
   uint64_t executions_ = 0;
   std::map<uint64_t, Example> shown_;  ///< by key
   std::vector<uint64_t> order_;
-  std::map<uint64_t, Example> outputs_;  ///< by digest
+  std::map<uint64_t, Example> outputs_;  ///< by digest: the first of those that differ
+  std::set<uint64_t> more_outputs_;      ///< digests of the rest, of which nothing else is kept
   std::string first_output_, first_errors_;
 };
 
