@@ -295,6 +295,7 @@ void connect_action(SharedComm* shared, Meeting* meeting) {
   const ConnectArguments& arguments = *static_cast<const ConnectArrival*>(a)->arguments;
   Status status;
   bool done = false;
+  if (pt2pt::g_decider) pt2pt::g_decider->leave_out(arguments.way == Way::kSpawn);
   if (arguments.way == Way::kSpawn) {
     SharedComm* made = nullptr;
     std::vector<int> codes;
@@ -304,11 +305,12 @@ void connect_action(SharedComm* shared, Meeting* meeting) {
       *static_cast<const ConnectArrival*>(b)->arguments->codes = codes;
     if (made) comm::enter_all(meeting, made, 0);
   }
-  if (!done && pt2pt::g_decider)
+  if (!done && pt2pt::g_decider) {
+    pt2pt::g_decider->leave_out(false);
     status = error(MPI_ERR_OTHER,
                    "other processes have no part in an exploration; allowed are ranks spawned in "
                    "this process (info key fgmpi_where=here)");
-  else if (!done)
+  } else if (!done)
     status = Connecting(shared, meeting, arguments, root_index).run();
   if (!status.ok()) comm::fail_all(meeting, status);
 }

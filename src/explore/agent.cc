@@ -90,8 +90,11 @@ class Agent final : public Chooser {
     send(word);  // nothing may come after it
   }
 
-  void tell_limit() override {
-    if (!std::exchange(limit_told_, true)) add_frame(&unsent_, begin_word(Word::kLimit));
+  void tell_limit(Limit limit) override {
+    if (std::exchange(limit_told_, limit) == limit) return;
+    Bytes word = begin_word(Word::kLimit);
+    fgmpi::append(&word, static_cast<uint8_t>(limit));
+    send(word);  // nothing may come after it
   }
 
   void end_redundant() override {
@@ -204,7 +207,8 @@ class Agent final : public Chooser {
       files_;  ///< what executions have of their own; such executions are forked before the program begins
   int fd_ = -1;
   uint32_t execution_ = 0;
-  bool limit_told_ = false, traced_ = false;
+  Limit limit_told_ = Limit::kNone;
+  bool traced_ = false;
   Bytes unsent_;  ///< in frames
 };
 
@@ -227,7 +231,7 @@ class Replayer final : public Chooser {
   void tell_past(const EventSet&) override {}
   void tell_race(const Race&) override {}
   void tell_match(int32_t, const Choice&) override {}
-  void tell_limit() override {}
+  void tell_limit(Limit) override {}
   void end_redundant() override {
     std::fprintf(stderr,
                  "fgmpi: replay: a loop of calls that do not wait is not left: the program or its "

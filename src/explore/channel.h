@@ -11,7 +11,7 @@
 //                         kUnable                          as an answer to kKeep: it has threads, which a fork would lose, or files of
 //                                                          its own, which it would share
 //                         kReaped: pid 4, status 4         as waitpid() gives it
-//                         kLimit                           not everything that is possible is among the choices
+//                         kLimit: Limit 1                  not everything that is possible is among the choices
 //                         kRedundant                       this execution leads to nothing that others do not show
 //   explorer -> process   kTake: index 4                   this choice happens
 //                         kStop                            the execution is of no interest any more

@@ -85,6 +85,14 @@ inline bool conflict(const Choice& a, const Choice& b) {
   return a.tag != kFold || b.tag != kFold || a.wanted_tag != b.wanted_tag;
 }
 
+/// What is left out of the choices.
+enum class Limit : uint8_t {
+  kNone,
+  kSets,     ///< sets of complete requests
+  kSpawned,  ///< ranks spawned in the process, and in which order
+  kOutside,  ///< processes of other jobs
+};
+
 /// Two choices that are possible at the same point depend on each other when their order can be seen: one takes away what
 /// the other could have had. Others lead to the same state in either order: a test that returns some of the requests, or
 /// none, does not change what is or becomes complete, and a buffered send can be received as before.

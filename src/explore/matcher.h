@@ -51,7 +51,7 @@ class Chooser {
   /// A message of the rank with index `sender` (-1: unknown) is received, or seen; chosen or not.
   virtual void tell_match(int32_t sender, const Choice& match) = 0;
   /// Not everything that is possible here is among the choices.
-  virtual void tell_limit() = 0;
+  virtual void tell_limit(Limit limit) = 0;
   /// This execution leads to nothing that others do not show.
   [[noreturn]] virtual void end_redundant() = 0;
 };
@@ -101,6 +101,9 @@ class Matcher final : public pt2pt::Decider {
   void hear(uint64_t window, int32_t from, int32_t to, uint8_t what) override;
   bool look(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
             const char* call) override;
+  void leave_out(bool in_process) override {
+    chooser_->tell_limit(in_process ? Limit::kSpawned : Limit::kOutside);
+  }
 
  private:
   struct Held {

@@ -232,7 +232,7 @@ void Matcher::add_sets(uint32_t local, const Poll& poll, const std::vector<uint3
   if (complete.empty()) return;
   Choice c = about(Choice::kDone, local, poll.operation, nullptr);
   if (complete.size() > kMostTogether || complete.back() >= 64) {
-    chooser_->tell_limit();
+    chooser_->tell_limit(Limit::kSets);
     c.number = 1;  // all of them
     return out->push_back(c);
   }

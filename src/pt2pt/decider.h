@@ -93,6 +93,8 @@ class Decider {
   /// For a call that looks without waiting whether is(object, part). May switch.
   virtual bool look(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
                     const char* call) = 0;
+  /// Ranks that join later are asked for: of this process, or of others. What they do is not all decided. Never switches.
+  virtual void leave_out(bool in_process) = 0;
 };
 
 /// nullptr in all processes but those of mpiexec -explore and -replay.

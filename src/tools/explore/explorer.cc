@@ -354,6 +354,21 @@ void Explorer::show_progress(bool last) {
   std::fprintf(stderr, "%s%s%s", terminal ? "\r\033[K" : "", line.c_str(), terminal ? "" : "\n");
 }
 
+/// Why more than was explored is possible.
+static const char* words_of(Limit limit) {
+  switch (limit) {
+    case Limit::kSets:
+      return "an MPI_Waitsome or MPI_Testsome had more than 8 complete requests, which it returned "
+             "together";
+    case Limit::kOutside:
+      return "other processes and jobs have no part in it: in which order they are spawned, "
+             "connect "
+             "and are accepted is not decided";
+    default:
+      return "ranks were spawned: in which order, and all that they do, is not decided";
+  }
+}
+
 std::string Explorer::last_words() const {
   const uint64_t n = findings_.executions();
   std::string text = format("fgmpi: explore: %llu execution%s", static_cast<unsigned long long>(n),
@@ -368,14 +383,12 @@ std::string Explorer::last_words() const {
                          seeds_ < bounds_.fuzz ? ", ended early" : "");
   const size_t left = tree_.planned() + running_.size() + !tree_.started();
   if (!failure_.empty()) return text + "not all executions explored: " + failure_;
+  if (left == 0 && limit_ != Limit::kNone)
+    return text + "not all executions explored: " + words_of(limit_);
   if (diverged_)
     return text +
            "not all executions explored: the program did something else when it was run again "
            "with the same choices (time, random numbers, files?)";
-  if (left == 0 && limited_)
-    return text +
-           "not all executions explored: an MPI_Waitsome or MPI_Testsome had more than 8 complete "
-           "requests, which it returned together";
   if (left == 0) return text + "all executions explored";
   return text + format("not all executions explored: %s with %zu branches known to be left",
                        g_interrupted ? "interrupted" : "ended by its bound", left);

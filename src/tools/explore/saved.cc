@@ -1,6 +1,7 @@
 // The file of an exploration that goes on later:
 //
-//   | kSavedHead | sizeof(Choice) 4 | ranks 4 | words | variables | files | executions cut 8 | covered 8 | Tree | Findings |
+//   | kSavedHead | sizeof(Choice) 4 | ranks 4 | words | variables | files | executions cut 8 | covered 8 | Limit 1 |
+//   | Tree | Findings |
 //
 // as base/fields.h puts them; for the build that has written it.
 #include <mpi.h>
@@ -66,6 +67,7 @@ void Explorer::save() const {
   append_program(&bytes, program_);
   fgmpi::append(&bytes, redundant_);
   fgmpi::append(&bytes, covered_);
+  fgmpi::append(&bytes, static_cast<uint8_t>(limit_));
   tree_.save(begun, &bytes);
   findings_.save(&bytes);
   const std::string path = name_of_saved(program_);
@@ -88,6 +90,7 @@ Status Explorer::resume() {
   if (!read_program(&in, &ignored)) return bad_saved(bounds_.resumed);
   redundant_ = in.get<uint64_t>();
   covered_ = in.get<double>();
+  limit_ = static_cast<Limit>(in.get<uint8_t>());
   if (!tree_.load(&in) || !findings_.load(&in)) return bad_saved(bounds_.resumed);
   resumed_ = findings_.executions() + redundant_;
   return {};

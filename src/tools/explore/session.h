@@ -137,7 +137,8 @@ class Explorer {
   std::vector<Step> trial_steps_;
   int64_t started_ = 0, shown_ = 0;
   std::string failure_;  ///< why exploration cannot go on
-  bool diverged_ = false, limited_ = false;
+  bool diverged_ = false;
+  Limit limit_ = Limit::kNone;  ///< the one that leaves out the most
   bool unable_ =
       false;  ///< executions have threads: none becomes a starting point, each begins in the first process
 };

@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -72,7 +73,7 @@ bool Explorer::take_word(const PeerRef& peer, const uint8_t* bytes, size_t size)
   } else if (word == Word::kUnable) {
     if (e->keeping) not_kept(e);
   } else if (word == Word::kLimit) {
-    limited_ = true;
+    limit_ = std::max(limit_, static_cast<Limit>(in.get<uint8_t>()));
   } else if (word == Word::kRedundant) {
     e->redundant = true;
     send_word(peer->fd, begin_word(Word::kStop));
