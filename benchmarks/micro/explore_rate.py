@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Executions per second of mpiexec -explore: on one core, on two, and beside running the program anew for each.
 
-  explore_rate.py BIN PROGRAM [--ranks N] [--executions N] [--milliseconds N,...] [--turns N]
+  explore_rate.py BIN PROGRAM [--ranks N] [--executions N] [--milliseconds N[+N],...] [--turns N]
 
-PROGRAM is explore_rate: it computes for so many milliseconds before its first choice. Prints the best of the turns, a line for
+PROGRAM is explore_rate: it computes for so many milliseconds before its first choice, and after each ("0+2"). Prints the best of the turns, a line for
 each, and the most memory that one process of an exploration had.
 """
 
@@ -23,7 +23,7 @@ def seconds_of(command, cores):
 
 def explored(arguments, milliseconds, cores):
     command = [f"{arguments.bin}/mpiexec", f"-explore={arguments.executions}", "-n", str(arguments.ranks),
-               arguments.program, str(milliseconds)]
+               arguments.program, *milliseconds.split("+")]
     seconds, done = seconds_of(command, cores)
     count = int(re.search(r"^fgmpi: explore: (\d+) executions?[ ,]", done.stderr, re.M).group(1))
     return count / seconds
@@ -31,7 +31,7 @@ def explored(arguments, milliseconds, cores):
 
 def run_anew(arguments, milliseconds, cores):
     command = [f"{arguments.bin}/mpiexec", "-check", "-n", "1", "-nfg", str(arguments.ranks), arguments.program,
-               str(milliseconds)]
+               *milliseconds.split("+")]
     runs = 5
     return runs / sum(seconds_of(command, cores)[0] for _ in range(runs))
 
@@ -42,12 +42,12 @@ def main():
     parser.add_argument("program", type=os.path.abspath)
     parser.add_argument("--ranks", type=int, default=9)
     parser.add_argument("--executions", type=int, default=1000)
-    parser.add_argument("--milliseconds", default="0,20")
+    parser.add_argument("--milliseconds", default="0,20,0+2")
     parser.add_argument("--turns", type=int, default=3)
     arguments = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
     one, two = set(cores[:1]), set(cores[:2])
-    print(f"{'before choices':>14} {'one core':>10} {'two cores':>10} {'two/one':>8} {'anew':>8} {'explored/anew':>14}")
+    print(f"{'computing':>14} {'one core':>10} {'two cores':>10} {'two/one':>8} {'anew':>8} {'explored/anew':>14}")
     for milliseconds in arguments.milliseconds.split(","):
         best = [0, 0, 0]
         for _ in range(arguments.turns):
