@@ -2,6 +2,7 @@
  * Implementing MPI Collective Communication over IP-Multicast". Started by multicast_figures.sh; only uses mpi.h, so that
  * it also runs on other MPI libraries.
  *   multicast_figures bcast|scatter|five|opened [LEAST MOST [REPETITIONS]]      bytes of a message
+ *   multicast_figures allgather|alltoall|allreduce|reduce_scatter [...]         of a rank's part; a vector, of allreduce
  * five: rank 0 scatters to ranks 1 to 5 (MPI_Scatterv with zeros); opened: the same by an opened group, which in
  * multicast_figures_hoisted (mpicc -fgmpi-hoist) the compiler makes of five.
  * A line a size: WHAT BYTES AVERAGE MAXIMUM: microseconds from a barrier to the end of the call, the average over ranks,
@@ -45,6 +46,23 @@ static void end(int round) {
   slowest[round - 1] = most;
 }
 
+/* Collectives that have no figure. */
+static void others(const char* what, char* all, char* mine, char* got, int bytes, int repetitions) {
+  const int ints = bytes / (int)sizeof(int);
+  for (int i = 0; i <= repetitions; ++i) {
+    begin();
+    if (strcmp(what, "allgather") == 0)
+      MPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, MPI_COMM_WORLD);
+    else if (strcmp(what, "alltoall") == 0)
+      MPI_Alltoall(all, bytes, MPI_BYTE, got, bytes, MPI_BYTE, MPI_COMM_WORLD);
+    else if (strcmp(what, "allreduce") == 0)
+      MPI_Allreduce(mine, got, ints, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    else
+      MPI_Reduce_scatter_block(all, mine, ints, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    end(i);
+  }
+}
+
 /* The loop of the paper's figure 1, plain and with the group opened around it. */
 static void rounds(const char* what, char* all, char* mine, int bytes, int repetitions) {
   const int five = rank >= 1 && rank <= 5 ? bytes : 0;
@@ -81,20 +99,25 @@ static void rounds(const char* what, char* all, char* mine, int bytes, int repet
 }
 
 static void measure(const char* what, int bytes, int repetitions) {
-  char *all = calloc((size_t)size, (size_t)bytes), *mine = malloc((size_t)bytes);
+  char *all = calloc((size_t)size, (size_t)bytes), *mine = calloc(1, (size_t)bytes);
+  char* got = calloc((size_t)size, (size_t)bytes);
   averages = calloc((size_t)repetitions, sizeof(double));
   slowest = calloc((size_t)repetitions, sizeof(double));
   for (int r = 0; r < size; ++r) {
     counts[r] = r >= 1 && r <= 5 ? bytes : 0;
     displs[r] = r * bytes;
   }
-  rounds(what, all, mine, bytes, repetitions);
+  if (strncmp(what, "all", 3) == 0 || strcmp(what, "reduce_scatter") == 0)
+    others(what, all, mine, got, bytes, repetitions);
+  else
+    rounds(what, all, mine, bytes, repetitions);
   qsort(averages, (size_t)repetitions, sizeof(double), by_value);
   qsort(slowest, (size_t)repetitions, sizeof(double), by_value);
   if (rank == 0)
     printf("%s %d %.0f %.0f\n", what, bytes, averages[repetitions / 2], slowest[repetitions / 2]);
   free(all);
   free(mine);
+  free(got);
   free(averages);
   free(slowest);
 }
