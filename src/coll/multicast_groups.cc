@@ -317,6 +317,8 @@ void on_form(uint32_t from, const FormNotice& head, const Member* members) {
   spec.options.eager_quota = std::clamp<size_t>(kKeptAtMost / head.count, 32 << 10, 256 << 10);
   spec.options.eager = std::min(spec.options.eager, spec.options.eager_quota / 2);
   spec.options.most_window = service().most_window(head.payload);
+  spec.options.bundle = service().bundle(head.payload);
+  spec.options.most_bundled_window = service().most_bundled_window(head.payload);
   transport::random_bytes(&spec.options.seed, sizeof spec.options.seed);
   spec.me = ~0u;
   for (uint32_t i = 0; i < head.count; ++i) {

@@ -26,6 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Nowhere wire;
   Options options;
   options.payload = 64;
+  options.bundle = 3;
   options.eager = 1024;
   options.eager_quota = 4096;
   Group group(9, 3, 1, options, &wire);

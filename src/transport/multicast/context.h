@@ -41,20 +41,32 @@ class Wire {
   virtual void unexpected(uint32_t /*root*/, const Match&) {}
 };
 
-/// Must be the same at all members, but for the seed.
+/// What the groups of a process know about the network together: how many packets that went out in large datagrams had to
+/// be sent again.
+struct Losses {
+  uint64_t sent = 0, repaired = 0;
+  uint64_t small = 0;       ///< so many packets are to go out one a datagram: many got lost
+  uint64_t next_small = 0;  ///< so many the next time that many get lost
+};
+
+/// Must be the same at all members, but for the seed and the last one.
 struct Options {
   size_t payload = 1400;      ///< bytes of a packet of a transfer
+  uint32_t bundle = 1;        ///< packets of a datagram at most, where few get lost
   uint32_t degree = 4;        ///< of the tree of acknowledgements; 0: all go to the root
   uint32_t most_window = 64;  ///< packets of a transfer under way at most
   size_t eager = 64 << 10;    ///< longer transfers wait until all members have posted a receive
   size_t eager_quota =
       256 << 10;      ///< bytes of a root that members keep before they have posted receives
   uint64_t seed = 1;  ///< of the random delays of negative acknowledgements
+  uint32_t most_bundled_window = 64;  ///< packets under way at most where they go out in bundles
+  Losses* losses = nullptr;           ///< outlives the group; nullptr: one of its own
 };
 
 /// What has happened, for counters and tests.
 struct Counts {
   uint64_t data = 0;     ///< packets sent for the first time
+  uint64_t bundles = 0;  ///< datagrams with several of these
   uint64_t repairs = 0;  ///< packets sent again, to all or to one
   uint64_t repairs_to_all = 0;
   uint64_t polls = 0;
@@ -111,8 +123,11 @@ struct Context {
         me(me_),
         options(o),
         wire(w),
+        losses(o.losses ? o.losses : &own_losses_),
         outside(members_),
         random(o.seed) {}
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
 
   Tree tree(uint32_t root) const { return {members, options.degree, root}; }
   uint32_t packets_of(uint64_t total) const {
@@ -130,6 +145,7 @@ struct Context {
     sign(&h);
     wire->to_member(member, h, payload, length);
   }
+  bool bundles() const { return options.bundle > 1 && losses->small == 0; }
   void set_outside(uint32_t member, bool is) {
     if (outside[member] == is) return;
     outside[member] = is;
@@ -140,6 +156,7 @@ struct Context {
   const uint32_t members, me;
   const Options options;
   Wire* const wire;
+  Losses* const losses;
   bool joined = true;         ///< this member receives what is sent to the group's address
   std::vector<bool> outside;  ///< members that do not
   uint32_t outsiders = 0;
@@ -147,6 +164,7 @@ struct Context {
   Counts counts;
 
  private:
+  Losses own_losses_;
   void sign(Header* h) const {
     h->group = id;
     h->from = static_cast<uint16_t>(me);

@@ -6,7 +6,8 @@
 // All have the same header. `tag` is SipHash-2-4, under the group's key, of everything behind it: a datagram whose tag is
 // wrong is dropped before anything else in it is believed.
 //
-//   kData   packet `position` of a transfer: `total` bytes in all, cut into packets of the group's payload size
+//   kData   packet `position` of a transfer: `total` bytes in all, cut into packets of the group's payload size; and
+//           those behind it, as many as the payload holds
 //   kPoll   "tell me what you have": the first packet that was never sent is `position`. Announces a transfer, too.
 //           Payload: a bit a member, set where the root knows that it has taken the transfer
 //   kAck    the first `position` packets have come in a row: to the parent in the tree of acknowledgements (kWhole: at

@@ -67,7 +67,8 @@ bool Group::is_possible(const Header& h, size_t length) const {
     return false;
   switch (h.kind) {
     case Kind::kData:
-      return h.from == h.root && length <= context_.options.payload && h.floor <= h.serial;
+      return h.from == h.root && h.floor <= h.serial &&
+             length <= context_.options.payload * context_.options.bundle;
     case Kind::kPoll:
       return h.from == h.root && length == (context_.members + 63) / 64 * 8 && h.floor <= h.serial;
     case Kind::kAck:

@@ -34,8 +34,10 @@ Header Incoming::answer(Kind kind) const {
 }
 
 void Incoming::take_data(const Header& h, const char* payload, size_t length, int64_t now) {
-  const size_t each = context_->options.payload, at = size_t{h.position} * each;
-  if (h.position >= packets_ || length != std::min<uint64_t>(each, total_ - at)) {
+  const size_t each = context_->options.payload;
+  const uint32_t count = length == 0 ? 1 : static_cast<uint32_t>((length + each - 1) / each);
+  if (h.position >= packets_ || count > packets_ - h.position ||
+      length != std::min<uint64_t>(count * each, total_ - h.position * each)) {
     ++context_->counts.refused;
     return;
   }
@@ -50,13 +52,15 @@ void Incoming::take_data(const Header& h, const char* payload, size_t length, in
     target_ = kept_.get();
   }
   if (have_.empty()) have_.resize((packets_ + 63) / 64);
-  seen_past_ = std::max(seen_past_, h.position + 1);
+  seen_past_ = std::max(seen_past_, h.position + count);
   const bool had_gap = nack_at_ != kNever;
-  if (!has(h.position)) {
-    if (length) std::memcpy(target_ + at, payload, length);
-    have_[h.position / 64] |= uint64_t{1} << h.position % 64;
-    while (in_row_ < packets_ && has(in_row_)) ++in_row_;
+  for (uint32_t p = h.position; p < h.position + count; ++p) {
+    if (has(p)) continue;
+    const size_t from = (p - h.position) * each;
+    if (length) std::memcpy(target_ + p * each, payload + from, std::min(each, length - from));
+    have_[p / 64] |= uint64_t{1} << p % 64;
   }
+  while (in_row_ < packets_ && has(in_row_)) ++in_row_;
   plan_nack(now);
   // After a repair the root waits for news, whether it has asked for any or not.
   if (asks || (had_gap && in_row_ > h.position)) ack_to_parent(asks);

@@ -15,6 +15,8 @@ constexpr int64_t kMostPatience = 500'000'000;  ///< ns
 constexpr int64_t kGather = 300'000;  ///< ns
 /// More are dropped: members ask again.
 constexpr size_t kMostMissing = 1 << 16;
+/// After many packets of bundles have got lost, so many go out one by one; twice as many the next time.
+constexpr uint64_t kFirstSmall = 1024, kMostSmall = 1 << 20;
 /// After so many polls without an answer those who are silent are asked by unicast as well.
 constexpr uint32_t kPollsByUnicast = 2;
 
@@ -31,8 +33,8 @@ Outgoing::Outgoing(Context* context, uint64_t serial, const Match& match, const 
       completion_(completion),
       eager_(eager),
       members_(context->members),
-      threshold_(context->options.most_window) {
-  window_ = std::min<double>(window_, context->options.most_window);
+      threshold_(most_window()) {
+  window_ = std::min<double>(window_, most_window());
   if (!eager) return;
   kept_ = std::make_unique<char[]>(bytes + 1);
   if (bytes) std::memcpy(kept_.get(), data, bytes);
@@ -59,12 +61,12 @@ Header Outgoing::header(Kind kind) const {
   return h;
 }
 
-void Outgoing::send_packet(uint32_t packet, uint8_t flags, int32_t to_member) {
+void Outgoing::send_packets(uint32_t first, uint32_t count, uint8_t flags, int32_t to_member) {
   Header h = header(Kind::kData);
-  h.position = packet;
+  h.position = first;
   h.flags = flags;
-  const size_t at = size_t{packet} * context_->options.payload;
-  const size_t length = std::min(context_->options.payload, bytes_ - at);
+  const size_t at = size_t{first} * context_->options.payload;
+  const size_t length = std::min(count * context_->options.payload, bytes_ - at);
   if (to_member == kAll)
     context_->to_all(h, data_ + at, length);
   else
@@ -77,15 +79,48 @@ void Outgoing::pump(int64_t now) {
   const uint32_t width = static_cast<uint32_t>(window_);
   next_ = std::max(next_, least_);  // all members have given up a transfer that had hardly begun
   const uint32_t end = std::min(packets_, least_ + width);
-  if (next_ >= end) return;
   const uint32_t stride = std::max(1u, width / 4);
+  const uint32_t bundle = context_->bundles() ? context_->options.bundle : 1;
+  bool sent = false;
   while (next_ < end) {
-    const bool asks = next_ + 1 == end || (next_ + 1) % stride == 0;
-    if (asks && timed_at_ == kNever) timed_ = next_, timed_at_ = now;
-    send_packet(next_++, asks ? kAckPlease : 0, kAll);
-    ++context_->counts.data;
+    const uint32_t count = std::min(bundle, end - next_), past = next_ + count;
+    // The rest of the window waits until it is a bundle, unless acknowledgements wait for it.
+    if (count < bundle && past < packets_ && next_ > least_) break;
+    const bool asks = past + bundle > end || past / stride != next_ / stride;
+    if (asks && timed_at_ == kNever) timed_ = past - 1, timed_at_ = now;
+    send_packets(next_, count, asks ? kAckPlease : 0, kAll);
+    count_sent(count);
+    next_ = past;
+    sent = true;
   }
-  poll_at_ = now + patience();
+  if (sent) poll_at_ = now + patience();
+}
+
+uint32_t Outgoing::most_window() const {
+  const Options& o = context_->options;
+  return context_->bundles() ? o.most_bundled_window : o.most_window;
+}
+
+void Outgoing::count_sent(uint32_t packets) {
+  Losses& l = *context_->losses;
+  context_->counts.data += packets;
+  context_->counts.bundles += packets > 1;
+  if (!context_->bundles()) {
+    l.small -= std::min<uint64_t>(l.small, packets);
+    return;
+  }
+  l.sent += packets;
+  if (l.sent < 256 * context_->options.bundle) return;
+  l.sent /= 2;
+  l.repaired /= 2;
+}
+
+/// Bundles are not worth it where more than one packet in sixteen has to be sent again.
+void Outgoing::count_repair() {
+  Losses& l = *context_->losses;
+  if (!context_->bundles() || 16 * ++l.repaired <= l.sent + 16 * context_->options.bundle) return;
+  const uint64_t small = std::clamp(l.next_small, kFirstSmall, kMostSmall);
+  l = {0, 0, small, 2 * small};
 }
 
 int64_t Outgoing::patience() const {
@@ -180,7 +215,7 @@ void Outgoing::progressed(uint32_t before, int64_t now) {
   }
   const double fresh = least_ - before;
   window_ += window_ < threshold_ ? fresh : fresh / window_;
-  window_ = std::min<double>(window_, context_->options.most_window);
+  window_ = std::min<double>(window_, most_window());
 }
 
 void Outgoing::finish_if_delivered() {
@@ -235,15 +270,16 @@ void Outgoing::repair(int64_t now) {
     Repaired& recent = recent_[packet % kRecent];
     const uint8_t flags = end == missing_.size() ? kAckPlease : 0;
     // What has been sent to all twice, and has still not come, is sent to each: multicast may not reach them at all.
+    count_repair();
     if (end - i > 1 && recent.packet != packet) {
-      send_packet(packet, flags, kAll);
+      send_packets(packet, 1, flags, kAll);
       ++context_->counts.repairs;
       ++context_->counts.repairs_to_all;
       recent = {packet, now};
       continue;
     }
     for (size_t k = i; k < end; ++k) {
-      send_packet(packet, flags, static_cast<int32_t>(missing_[k].member));
+      send_packets(packet, 1, flags, static_cast<int32_t>(missing_[k].member));
       ++context_->counts.repairs;
     }
   }

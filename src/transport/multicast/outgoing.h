@@ -7,6 +7,10 @@
 // trip until a loss, then grows by one a round trip (additive increase), and is halved by losses, once a window
 // (multiplicative decrease), and when nothing is heard for the time of a few round trips.
 //
+// Bundles. Packets that follow each other go out in one large datagram, which the network carries in fragments: fewer
+// headers, fewer system calls and wake-ups. One fragment that is lost costs the datagram, so packets are sent again one by
+// one, and where many have to be, further ones go out one by one as well; for a while, which is longer each time.
+//
 // Repair. Negative acknowledgements are gathered for a moment. A packet that one member misses is sent to that member
 // alone, one that several miss to all.
 //
@@ -75,7 +79,10 @@ class Outgoing {
 
   Header header(Kind kind) const;
   void pump(int64_t now);
-  void send_packet(uint32_t packet, uint8_t flags, int32_t to_member);
+  void send_packets(uint32_t first, uint32_t count, uint8_t flags, int32_t to_member);
+  uint32_t most_window() const;
+  void count_sent(uint32_t packets);
+  void count_repair();
   void poll(int64_t now);
   void repair(int64_t now);
   void progressed(uint32_t before, int64_t now);

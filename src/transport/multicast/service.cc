@@ -19,6 +19,8 @@ namespace {
 /// Taken in by one system call.
 constexpr size_t kBatch = 32;
 constexpr size_t kMostPayload = 16 << 10;
+/// Of packets that go out together: eleven fragments of 1,480 bytes, and no twelfth.
+constexpr size_t kMostBundle = 16'200;
 /// Bytes of headers in front of a packet: of IPv6 (IPv4's is shorter), of UDP, ours.
 constexpr size_t kHeaders = 40 + 8 + sizeof(Header);
 /// How often (ns) sockets are looked at by a process that waits for nothing of them: others may wait for its answers.
@@ -127,9 +129,11 @@ Status Service::open_sockets(bool own_host) {
   if (!epoll_ || epoll_ctl(epoll_.fd(), EPOLL_CTL_ADD, socket.fd(), &event) != 0)
     return error(MPI_ERR_OTHER, "multicast: cannot make an epoll: %s", std::strerror(errno));
   socket_ = std::move(socket);
-  buffer_ = sizeof(Header) + most_payload_ + 1;  // one more: longer datagrams are seen to be
+  // One more: longer datagrams are seen to be.
+  buffer_ = sizeof(Header) + std::max(most_payload_, kMostBundle) + 1;
   buffers_.resize(kBatch * buffer_);
   most_joined_ = most_memberships();
+  outbox_.set_most_segment(interface_.mtu - kHeaders + sizeof(Header));
   return {};
 }
 
@@ -147,12 +151,24 @@ uint32_t Service::most_window(size_t payload) const {
   return static_cast<uint32_t>(std::clamp<size_t>(room, 8, 64));
 }
 
+uint32_t Service::bundle(size_t payload) const {
+  return static_cast<uint32_t>(std::max<size_t>(1, kMostBundle / payload));
+}
+
+uint32_t Service::most_bundled_window(size_t payload) const {
+  // Fragments take twice their bytes. Ten bundles are less than the 256 KiB that a switch has for a port.
+  const size_t room = room_of(socket_) / (4 * kMostBundle);
+  return static_cast<uint32_t>(std::clamp<size_t>(room, 4, 10)) * bundle(payload);
+}
+
 // ---- Groups ----------------------------------------------------------------------------------------------------------
 
 Status Service::join(const GroupSpec& spec, Membership** out) {
   auto [at, fresh] = groups_.try_emplace(spec.id);
   if (!fresh) return error(MPI_ERR_INTERN, "multicast: a group is joined twice");
-  at->second = std::make_unique<Membership>(spec, interface_.index, &outbox_);
+  GroupSpec mine = spec;
+  mine.options.losses = &losses_;
+  at->second = std::make_unique<Membership>(mine, interface_.index, &outbox_);
   *out = at->second.get();
   ++entered_;
   use(*out);

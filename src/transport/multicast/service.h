@@ -51,6 +51,9 @@ class Service final : public Transport {
   /// So many packets of a transfer may be under way: what a receive buffer such as this process's holds, and no more than
   /// keeps the network busy.
   uint32_t most_window(size_t payload) const;
+  /// So many packets of `payload` bytes go out in one datagram, carried in fragments, where few get lost.
+  uint32_t bundle(size_t payload) const;
+  uint32_t most_bundled_window(size_t payload) const;
 
   /// Joins a group. The pointer is good until leave(). Errors: one with this id is there.
   Status join(const GroupSpec& spec, Membership** out);
@@ -157,6 +160,7 @@ class Service final : public Transport {
   int64_t next_time_ = kNever, next_look_ = 0;
   uint32_t leaving_ = 0;
   uint64_t uses_ = 0;
+  Losses losses_;
   uint64_t entered_ = 0, moves_ = 0, transfers_ = 0, bytes_ = 0, dropped_ = 0, past_repairs_ = 0;
   void (*on_collision_)(Membership*) = nullptr;
   void (*on_unexpected_)(Membership*, uint32_t, const Match&) = nullptr;

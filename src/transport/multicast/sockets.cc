@@ -235,9 +235,10 @@ size_t Outbox::send_some(size_t first) {
   for (size_t i = first; i < entries_.size() && count < kMostMessages; ++count) {
     Entry& head = entries_[i];
     size_t bytes = head.length, end = i + 1;
-    while (segments_ && end < entries_.size() && end - i < kMostSegments &&
-           entries_[end - 1].length == head.length && entries_[end].length <= head.length &&
-           bytes + entries_[end].length <= kMostSegmented && entries_[end].to == head.to)
+    while (segments_ && head.length <= most_segment_ && end < entries_.size() &&
+           end - i < kMostSegments && entries_[end - 1].length == head.length &&
+           entries_[end].length <= head.length && bytes + entries_[end].length <= kMostSegmented &&
+           entries_[end].to == head.to)
       bytes += entries_[end++].length;
     places[count] = {&bytes_[head.at], bytes};
     msghdr& m = messages[count].msg_hdr;

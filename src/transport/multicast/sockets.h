@@ -79,6 +79,8 @@ class Outbox {
            const Key& key);
   /// Sends what it can: what the socket has no room for stays.
   void flush();
+  /// Datagrams of so many bytes fit packets of the interface; longer ones are not put together.
+  void set_most_segment(size_t bytes) { most_segment_ = bytes; }
   bool empty() const { return entries_.empty(); }
   uint64_t dropped() const { return dropped_; }
 
@@ -94,6 +96,7 @@ class Outbox {
   std::vector<char> bytes_;
   std::vector<Entry> entries_;
   bool segments_ = true;
+  size_t most_segment_ = 0;
   uint64_t dropped_ = 0;
 };
 

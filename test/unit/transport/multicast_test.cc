@@ -163,6 +163,7 @@ TEST(Multicast, RandomTrafficOverBadNetworks) {
       Options options;
       options.degree = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 2 : 4;
       options.most_window = seed % 2 ? 64 : 16;
+      options.bundle = seed % 4 < 2 ? 11 : 1;
       Faults faults{loss, 0.02, 20'000, seed % 4 == 0 ? 3 * kMs : 100'000};
       random_traffic(2 + seed % 7, options, faults, seed, seed % 2 ? 20'000 : 200'000, 12);
       if (HasFatalFailure()) return;
@@ -177,6 +178,31 @@ TEST(Multicast, SmallQuotaBlocksNothing) {
     random_traffic(4, options, {0.05, 0.01, 20'000, 500'000}, seed, 4'000, 60);
     if (HasFatalFailure()) return;
   }
+}
+
+TEST(Multicast, PacketsGoOutInBundlesWhereFewGetLost) {
+  Options options;
+  options.bundle = 10;
+  Network network(4, options, {}, 5);
+  auto bundles_of_next = [&](int number, size_t bytes) {
+    const uint64_t before = network.at(0).counts().bundles;
+    Broadcast b(&network, 0, {1, number, 1, 1, 0}, bytes, 2);
+    for (uint32_t m = 0; m < 4; ++m) b.enter(m);
+    EXPECT_TRUE(network.run(network.now() + 100 * kSecond, [&] { return b.done(); }));
+    EXPECT_TRUE(
+        network.run(network.now() + 100 * kSecond, [&] { return network.at(0).delivered(); }));
+    b.check();
+    return network.at(0).counts().bundles - before;
+  };
+  EXPECT_EQ(bundles_of_next(0, 1'400), 0u);
+  EXPECT_EQ(bundles_of_next(1, 1'401), 1u);
+  EXPECT_EQ(bundles_of_next(2, 140'000), 10u);
+  network.set_faults({0.4, 0, 20'000, 100'000});
+  EXPECT_LT(bundles_of_next(3, 1'000'000), 10u);  // the rest of it one by one
+  network.set_faults({});
+  EXPECT_EQ(bundles_of_next(4, 140'000), 0u);
+  for (int i = 5; i < 15; ++i) bundles_of_next(i, 140'000);
+  EXPECT_EQ(bundles_of_next(15, 140'000), 10u);
 }
 
 TEST(Multicast, ALongTransferWaitsForReceives) {
