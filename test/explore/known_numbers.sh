@@ -59,6 +59,14 @@ grep -q "in 1 of 120 executions" out && grep -q ": all executions explored" out 
 timeout -s INT 1 "$bin/mpiexec" -explore -n 9 "$programs" senders >out 2>&1
 grep -q "interrupted with" out && grep -q "mpiexec -resume programs.exploration" out || fail "an interrupt keeps what is left"
 grep -q "different outputs" out && [ -s programs-2.witness ] || fail "an interrupt keeps the findings"
+# Starting points that are given up for newer ones leave no processes behind that have ended and wait for their parent.
+"$bin/mpiexec" -explore=6s -n 12 "$programs" senders >out 2>&1 &
+explorer=$!
+sleep 4
+read -r first _ <"/proc/$explorer/task/$explorer/children"
+ended=$(ps -eo stat=,pgid= | awk -v group="$first" '$1 ~ /^Z/ && $2 == group' | wc -l)
+wait $explorer
+[ "$ended" -le 10 ] || fail "$ended ended processes are not waited for"
 head -c 1000 programs.exploration >broken.exploration
 run 1 -resume broken.exploration
 run 1 -resume missing.exploration

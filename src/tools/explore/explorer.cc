@@ -237,6 +237,7 @@ void Explorer::kept(Execution* e) {
   peer->node = e->path.at(e->at);
   peer->lineage = e->lineage;
   peer->used = e->since = now_ns();
+  peer->forked_by = e->parent;
   e->parent = peer;
   e->keeping = false;
   e->resumes = true;
@@ -249,9 +250,29 @@ void Explorer::not_kept(Execution* e) {
 }
 
 void Explorer::forget_starting_point(const PeerRef& peer) {
-  shutdown(peer->fd, SHUT_RDWR);  // it ends; whoever forked it, or this process, reaps it
+  shutdown(peer->fd, SHUT_RDWR);  // it ends
   peer->gone = true;
   peer->starts = false;
+  const PeerRef parent = std::exchange(peer->forked_by, nullptr);
+  if (!parent || parent->gone) {
+    orphans_.insert(peer->pid);
+  } else {
+    forgotten_.insert(peer->pid);
+    ask_for_end(parent, peer->pid);
+  }
+  reap_orphans();
+}
+
+/// Those that have become children of this process.
+void Explorer::reap_orphans() {
+  std::erase_if(orphans_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) == pid; });
+}
+
+/// It is told by kReaped.
+void Explorer::ask_for_end(const PeerRef& parent, pid_t pid) {
+  Bytes word = begin_word(Word::kReap);
+  fgmpi::append(&word, static_cast<uint32_t>(pid));
+  send_word(parent->fd, word);
 }
 
 // ---- Ends ---------------------------------------------------------------------------------------
@@ -267,12 +288,11 @@ void Explorer::on_gone(const PeerRef& peer) {
     }
     return on_end(peer->pid, status);
   }
-  Bytes word = begin_word(Word::kReap);
-  fgmpi::append(&word, static_cast<uint32_t>(peer->pid));
-  send_word(e->parent->fd, word);
+  ask_for_end(e->parent, peer->pid);
 }
 
 void Explorer::on_end(pid_t pid, int status) {
+  if (forgotten_.erase(pid) > 0) return;
   auto found = std::find_if(running_.begin(), running_.end(), [&](const auto& r) {
     return !r.second->lineage.empty() && r.second->lineage.back() == pid;
   });

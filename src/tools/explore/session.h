@@ -35,10 +35,11 @@ struct Peer {
   Bytes in;                 ///< what has come of the next words
   Outputs outputs{-1, -1};  ///< what it has written
   bool gone = false;
-  bool starts = false;         ///< a starting point
-  NodeRef node;                ///< where it stands; nullptr: before the program
-  std::vector<pid_t> lineage;  ///< what executions that it forks were before
-  int64_t used = 0;            ///< when an execution began there
+  bool starts = false;              ///< a starting point
+  NodeRef node;                     ///< where it stands; nullptr: before the program
+  std::shared_ptr<Peer> forked_by;  ///< of a starting point but the first
+  std::vector<pid_t> lineage;       ///< what executions that it forks were before
+  int64_t used = 0;                 ///< when an execution began there
   ~Peer() {
     if (fd >= 0) close(fd);
     close_outputs(&outputs);
@@ -101,6 +102,7 @@ class Explorer {
   void kept(Execution* e);
   void not_kept(Execution* e);
   void forget_starting_point(const PeerRef& peer);
+  void reap_orphans();
   void on_gone(const PeerRef& peer);
   void ask_for_end(const PeerRef& parent, pid_t pid);
   void on_end(pid_t pid, int status);
@@ -125,6 +127,8 @@ class Explorer {
   PeerRef root_;
   std::list<PeerRef> peers_;
   std::map<uint32_t, ExecutionRef> running_;
+  std::set<pid_t> forgotten_;  ///< starting points that have ended, reaped by who forked them
+  std::set<pid_t> orphans_;    ///< likewise, by this process: who forked them has ended
   uint32_t begun_ = 0;
   uint64_t redundant_ = 0, deepest_ = 0;
   double covered_ = 0;         ///< of the tree, by the branches known when executions ended
