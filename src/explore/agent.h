@@ -8,7 +8,9 @@
 //                                                                  \--fork--> the same execution
 //
 // Each execution writes its standard output and errors to files of its own in memory, which begin with what was written
-// before the fork; the explorer gets them with its first word. Thread rule: one thread; forks happen on the host stack only, while all ranks are parked or none has begun.
+// before the fork; the explorer gets them with its first word.
+//
+// Thread rule: one thread; forks happen on the host stack only, while all ranks are parked or none has begun.
 #pragma once
 
 namespace fgmpi::explore {
