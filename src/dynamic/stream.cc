@@ -13,6 +13,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/passed_descriptors.h"
+
 namespace fgmpi::dynamic {
 
 Poller& g_poller = *new Poller;  // never destroyed: programs use MPI until they end
@@ -153,19 +155,9 @@ void Stream::write(const void* first, size_t first_bytes, const void* second, si
 
 bool Stream::write_with_descriptor(const void* bytes, size_t count, int descriptor) {
   if (fd_ < 0 || connecting_) return false;
-  iovec piece{const_cast<void*>(bytes), count};
-  alignas(cmsghdr) char room[CMSG_SPACE(sizeof descriptor)] = {};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = room;
-  message.msg_controllen = sizeof room;
-  cmsghdr* control = CMSG_FIRSTHDR(&message);
-  control->cmsg_level = SOL_SOCKET;
-  control->cmsg_type = SCM_RIGHTS;
-  control->cmsg_len = CMSG_LEN(sizeof descriptor);
-  std::memcpy(CMSG_DATA(control), &descriptor, sizeof descriptor);
-  return sendmsg(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(count);
+  DescriptorMessage<1> message(bytes, count);
+  message.put(&descriptor);
+  return sendmsg(fd_, message.header(), MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(count);
 }
 
 void Stream::wake_other() {
@@ -225,21 +217,10 @@ void Stream::on_descriptor(int descriptor) { ::close(descriptor); }
 
 /// recv() into scratch(); descriptors that came are handed over.
 ssize_t Stream::receive(size_t most) {
-  iovec piece{scratch(), most};
-  alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))];
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = room;
-  message.msg_controllen = sizeof room;
-  const ssize_t n = recvmsg(fd_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (n < 0) return n;
-  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
-    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-    int descriptor;
-    std::memcpy(&descriptor, CMSG_DATA(c), sizeof descriptor);
-    on_descriptor(descriptor);
-  }
+  DescriptorMessage<1> message(scratch(), most);
+  const ssize_t n = recvmsg(fd_, message.header(), MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  int descriptor;
+  if (n >= 0 && message.take(&descriptor)) on_descriptor(descriptor);
   return n;
 }
 

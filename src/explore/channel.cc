@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/passed_descriptors.h"
+
 namespace fgmpi::explore {
 namespace {
 
@@ -72,41 +74,23 @@ bool send_word(int fd, const Bytes& word) {
 bool send_hello(int fd, const Bytes& word, const Outputs& outputs) {
   Bytes framed;
   add_frame(&framed, word);
-  iovec piece = {framed.data(), framed.size()};
-  alignas(cmsghdr) char space[CMSG_SPACE(sizeof outputs)] = {};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = space;
-  message.msg_controllen = sizeof space;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof outputs);
-  std::memcpy(CMSG_DATA(header), outputs.data(), sizeof outputs);
+  DescriptorMessage<std::tuple_size_v<Outputs>> message(framed.data(), framed.size());
+  message.put(outputs.data());
   long n;
   do {
-    n = syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL);
+    n = syscall(SYS_sendmsg, fd, message.header(), MSG_NOSIGNAL);
   } while (n < 0 && errno == EINTR);
   // A connection that is new has room for all of it.
   return n == static_cast<long>(framed.size());
 }
 
 ssize_t receive_some(int fd, void* bytes, size_t size, Outputs* outputs) {
-  iovec piece = {bytes, size};
-  alignas(cmsghdr) char space[CMSG_SPACE(sizeof *outputs)];
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = space;
-  message.msg_controllen = sizeof space;
-  const long n = syscall(SYS_recvmsg, fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (n <= 0) return n;
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof *outputs))
-    return n;
+  DescriptorMessage<std::tuple_size_v<Outputs>> message(bytes, size);
+  const long n = syscall(SYS_recvmsg, fd, message.header(), MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  Outputs came;
+  if (n <= 0 || !message.take(came.data())) return n;
   close_outputs(outputs);
-  std::memcpy(outputs->data(), CMSG_DATA(header), sizeof *outputs);
+  *outputs = came;
   return n;
 }
 

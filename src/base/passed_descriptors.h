@@ -1,0 +1,54 @@
+// Messages over a socket of the same host that carry descriptors: the receiver gets new ones for the same open files.
+//
+// Thread rule: one thread an object. Makes no call itself: sendmsg() and recvmsg() take header().
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <cstring>
+
+namespace fgmpi {
+
+/// Bytes, with kCount descriptors or room for them.
+template <size_t kCount>
+class DescriptorMessage {
+ public:
+  DescriptorMessage(const void* bytes, size_t size) : piece_{const_cast<void*>(bytes), size} {
+    header_.msg_iov = &piece_;
+    header_.msg_iovlen = 1;
+    header_.msg_control = room_;
+    header_.msg_controllen = sizeof room_;
+  }
+  DescriptorMessage(const DescriptorMessage&) = delete;
+  DescriptorMessage& operator=(const DescriptorMessage&) = delete;
+
+  msghdr* header() { return &header_; }
+
+  /// Before it is sent.
+  void put(const int* descriptors) {
+    cmsghdr* control = CMSG_FIRSTHDR(&header_);
+    control->cmsg_level = SOL_SOCKET;
+    control->cmsg_type = SCM_RIGHTS;
+    control->cmsg_len = CMSG_LEN(kBytes);
+    std::memcpy(CMSG_DATA(control), descriptors, kBytes);
+  }
+
+  /// After it has been received; false: none came, or another number.
+  bool take(int* descriptors) const {
+    const cmsghdr* control = CMSG_FIRSTHDR(&header_);
+    if (!control || control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS ||
+        control->cmsg_len != CMSG_LEN(kBytes))
+      return false;
+    std::memcpy(descriptors, CMSG_DATA(control), kBytes);
+    return true;
+  }
+
+ private:
+  static constexpr size_t kBytes = kCount * sizeof(int);
+  iovec piece_;
+  alignas(cmsghdr) char room_[CMSG_SPACE(kBytes)] = {};
+  msghdr header_{};
+};
+
+}  // namespace fgmpi
