@@ -1,6 +1,8 @@
 #include "rma/access_table.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 namespace fgmpi::rma {
 namespace {
@@ -23,6 +25,14 @@ bool conflict(const Record& a, const Record& b) {
 /// A record that a fence has ended, though its target has not come back from that fence.
 bool is_over(const Record& record, const Record& now) {
   return record.kind == EpochKind::kFence && record.phase != now.phase;
+}
+
+/// Are they alike but for their bytes: does what conflicts with the bytes of one conflict with those of the other, and end
+/// with the same synchronisation?
+bool alike(const Record& a, const Record& b) {
+  return a.place == b.place && a.origin == b.origin && a.member == b.member && a.phase == b.phase &&
+         a.use == b.use && a.kind == b.kind && a.op == b.op && a.element == b.element &&
+         !std::strcmp(a.call, b.call);
 }
 
 }  // namespace
@@ -57,8 +67,21 @@ void AccessTable::compare(const Record& pattern, const AddressRuns& runs, size_t
   }
 }
 
+/// A loop that accesses the same bytes again and again, or one element after the other, needs one record.
+bool AccessTable::widen(const Record& pattern, const AddressRun& run) {
+  for (uint32_t i = used_; i-- > 0;) {
+    Record& old = records_[i];
+    if (old.low > run.high || run.low > old.high || !alike(old, pattern)) continue;
+    old.low = std::min(old.low, run.low);
+    old.high = std::max(old.high, run.high);
+    return true;
+  }
+  return false;
+}
+
 bool AccessTable::keep(const Record& pattern, const AddressRuns& runs) {
   for (const auto& [low, high] : runs) {
+    if (widen(pattern, {low, high})) continue;
     if (used_ == kMost) return std::exchange(overflowed_, 1) != 0;
     Record& record = records_[used_++];
     record = pattern;

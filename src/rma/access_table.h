@@ -18,7 +18,7 @@ namespace fgmpi::rma {
 /// Which epochs of the target's memory an access belongs to.
 enum class EpochKind : uint8_t { kFence, kStart, kPassive };
 
-/// One run of bytes of an access.
+/// One run of bytes of an access, or of several that are alike and touch.
 struct Record {
   uint64_t low, high;  ///< addresses as the owner numbers them
   uint32_t phase;      ///< fences of the window before it
@@ -61,11 +61,15 @@ class AccessTable {
       else
         ++i;
   }
+  /// How many records there are.
+  uint32_t size() const { return used_; }
   static constexpr uint32_t kMost = 16384;
 
  private:
   void compare(const Record& pattern, const AddressRuns& runs, size_t most,
                std::vector<Conflict>* found) const;
+  /// A record that is there becomes that of this run, too. False: there is none like it that touches it.
+  bool widen(const Record& pattern, const AddressRun& run);
   /// False when it is full for the first time.
   bool keep(const Record& pattern, const AddressRuns& runs);
 

@@ -234,6 +234,19 @@ Status check_runs(const AddressRuns& runs, bool writes, const char* call) {
   return {};
 }
 
+/// A loop that uses the same bytes again and again, or one element after the other, needs one entry.
+void add_pending(Member* member, const Pending& added) {
+  for (auto old = member->pending.rbegin(); old != member->pending.rend(); ++old) {
+    if (old->low > added.high || added.low > old->high || old->written != added.written ||
+        old->target != added.target || old->call != added.call || old->place != added.place)
+      continue;
+    old->low = std::min(old->low, added.low);
+    old->high = std::max(old->high, added.high);
+    return;
+  }
+  member->pending.push_back(added);
+}
+
 void end_pending(Member* member, int32_t target) {
   auto ended = [&](const Pending& p) { return target < 0 || p.target == target; };
   member->pending.erase(std::remove_if(member->pending.begin(), member->pending.end(), ended),
@@ -334,9 +347,9 @@ Status check_operation(Win* win, const Reach& reach, const Operation& what, Use 
     member.targets.push_back(what.rank);
   if (what.request) return {};
   for (const auto& [low, high] : origin)
-    member.pending.push_back({low, high, false, what.rank, what.call, record.place});
+    add_pending(&member, {low, high, false, what.rank, what.call, record.place});
   for (const auto& [low, high] : result)
-    member.pending.push_back({low, high, true, what.rank, what.call, record.place});
+    add_pending(&member, {low, high, true, what.rank, what.call, record.place});
   return {};
 }
 

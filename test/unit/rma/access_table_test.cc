@@ -1,0 +1,112 @@
+// The table of accesses against a list of all of them.
+#include "rma/access_table.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <tuple>
+
+#include "base/hash.h"
+
+namespace fgmpi::rma {
+namespace {
+
+struct Freed {
+  void operator()(AccessTable* table) const { std::free(table); }
+};
+using Table = std::unique_ptr<AccessTable, Freed>;
+/// As in fresh shared memory.
+Table new_table() { return Table(static_cast<AccessTable*>(std::calloc(1, sizeof(AccessTable)))); }
+
+Record access(Use use, int origin, uint64_t low, uint64_t high) {
+  Record r{};
+  r.low = low;
+  r.high = high;
+  r.origin = origin;
+  r.use = use;
+  r.op = MPI_SUM;
+  r.element = MPI_BYTE;
+  r.place = static_cast<uint64_t>(use);
+  return r;
+}
+
+size_t enter(AccessTable* table, const Record& r) {
+  std::vector<Conflict> found;
+  table->enter(r, {{r.low, r.high}}, true, true, AccessTable::kMost, &found);
+  return found.size();
+}
+
+bool by_the_standard(const Record& a, const Record& b) {
+  if (a.low >= b.high || b.low >= a.high || a.member != b.member) return false;
+  if (a.use == Use::kRead && b.use == Use::kRead) return false;
+  return a.use != Use::kAccumulate || b.use != Use::kAccumulate;  // all of one operation and type
+}
+
+using Who = std::set<std::tuple<int, Use, uint32_t>>;
+Who who(const Record& r) { return {{r.origin, r.use, r.member}}; }
+
+TEST(AccessTable, FindsWhatAListFinds) {
+  RandomSequence random(3);
+  for (int round = 0; round < 50; ++round) {
+    const Table table = new_table();
+    std::vector<Record> all;
+    for (int i = 0; i < 200; ++i) {
+      const uint64_t low = random.next() % 300;
+      Record now = access(static_cast<Use>(random.next() % 3), static_cast<int>(random.next() % 3),
+                          low, low + 1 + random.next() % 4);
+      now.member = static_cast<uint32_t>(random.next() % 2);
+      Who expected, seen;
+      for (const Record& old : all)
+        if (by_the_standard(old, now)) expected.merge(who(old));
+      std::vector<Conflict> found;
+      table->enter(now, {{now.low, now.high}}, true, true, AccessTable::kMost, &found);
+      for (const Conflict& c : found) {
+        seen.merge(who(c.first));
+        EXPECT_LT(c.first.low, now.high);
+        EXPECT_LT(now.low, c.first.high);
+      }
+      ASSERT_EQ(seen, expected) << "round " << round << ", access " << i;
+      all.push_back(now);
+    }
+  }
+}
+
+TEST(AccessTable, LoopsNeedOneRecord) {
+  const Table table = new_table();
+  for (uint32_t i = 0; i < 2 * AccessTable::kMost; ++i) {
+    EXPECT_EQ(enter(table.get(), access(Use::kAccumulate, 0, 8, 16)), 0u);
+    EXPECT_EQ(enter(table.get(), access(Use::kAccumulate, 0, 64 + 8 * i, 72 + 8 * i)), 0u);
+  }
+  EXPECT_EQ(table->size(), 2u);
+  EXPECT_EQ(enter(table.get(), access(Use::kWrite, 1, 12, 13)), 1u);
+  EXPECT_EQ(enter(table.get(), access(Use::kWrite, 1, 16, 64)), 0u);
+}
+
+TEST(AccessTable, WhatEndsApartStaysApart) {
+  const Table table = new_table();
+  Record passive = access(Use::kWrite, 0, 0, 8), fenced = passive;
+  passive.kind = EpochKind::kPassive;
+  fenced.kind = EpochKind::kFence;
+  enter(table.get(), passive);
+  enter(table.get(), fenced);
+  EXPECT_EQ(table->size(), 2u);
+  table->erase_if([](const Record& r) { return r.kind == EpochKind::kPassive; });
+  EXPECT_EQ(table->size(), 1u);
+  EXPECT_EQ(enter(table.get(), access(Use::kRead, 1, 4, 5)), 1u);
+}
+
+TEST(AccessTable, FullTablesSaySoOnce) {
+  const Table table = new_table();
+  testing::internal::CaptureStderr();
+  for (uint32_t i = 0; i < AccessTable::kMost + 3; ++i)
+    enter(table.get(), access(Use::kRead, 0, 16 * i, 16 * i + 8));
+  EXPECT_EQ(table->size(), AccessTable::kMost);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("more than 16384 accesses"), std::string::npos) << said;
+  EXPECT_EQ(said.find("more than", said.find("more than") + 1), std::string::npos) << said;
+}
+
+}  // namespace
+}  // namespace fgmpi::rma
