@@ -385,6 +385,10 @@ def objects():
         for k in (2, 3, 5):
             case("leaks", f"{name}: one of {k} not freed", f"  {declaration}\n  for (int i = 0; i < {k}; ++i) {{\n  {marked}\n"
                  f"  if (!wrong || i != {k - 1}) {free}\n  }}")
+    # The array is longer than what is in it, and what it holds behind that is a handle of a type.
+    case("leaks", "Type_get_contents: never freed", "  MPI_Datatype t, x, d[4];\n  MPI_Aint e[4];\n  int n[8];\n"
+         "  MPI_Type_contiguous(2, MPI_INT, &t);\n  MPI_Type_vector(2, 1, 3, t, &x);\n  for (int i = 0; i < 4; ++i) d[i] = x;\n"
+         "  MPI_Type_get_contents(x, 8, 4, 4, n, e, d); /* HERE */\n  GOOD MPI_Type_free(&d[0]);\n  MPI_Type_free(&t);\n  MPI_Type_free(&x);")
     case("arguments", "a persistent request is started twice", "  MPI_Request q, r;\n  MPI_Recv_init(b, 1, MPI_INT, before, 5, w, &q);\n  MPI_Errhandler_set_return();\n"
          "  MPI_Start(&q);\n  BAD MPI_Start(&q); /* HERE */\n  MPI_Isend(a, 1, MPI_INT, next, 5, w, &r);\n  MPI_Wait(&r, IGNORE);\n  MPI_Wait(&q, IGNORE);\n  MPI_Request_free(&q);"
          .replace("MPI_Errhandler_set_return();", "MPI_Comm_set_errhandler(w, MPI_ERRORS_RETURN);"))

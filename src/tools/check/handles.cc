@@ -121,6 +121,24 @@ void note_freed(Call* call, const Parameter& p, uint64_t key) {
   if (p.object == Object::kDatatype) forget_layout(static_cast<int>(key));
 }
 
+/// How many handles the call has written into the array, which may be longer.
+int64_t written_into(const Call& call, const Parameter& array) {
+  int ints, addresses, types, combiner;
+  MPI_Count many_ints, many_addresses, counts, many_types;
+  switch (call.record().id) {
+    case kCall_MPI_Type_get_contents:
+      g_next.MPI_Type_get_envelope(static_cast<MPI_Datatype>(call.at(0)), &ints, &addresses, &types,
+                                   &combiner);
+      return types;
+    case kCall_MPI_Type_get_contents_c:
+      g_next.MPI_Type_get_envelope_c(static_cast<MPI_Datatype>(call.at(0)), &many_ints,
+                                     &many_addresses, &counts, &many_types, &combiner);
+      return many_types;
+    default:
+      return array.length < 0 ? 0 : call.at(array.length);
+  }
+}
+
 /// MPI gives these without making an object that is to be freed.
 bool gives_predefined(const CallInfo& info) {
   return !std::strncmp(info.name, "MPI_Type_create_f90_", 20) ||
@@ -152,7 +170,7 @@ void note_handles(Call* call) {
     const int i = __builtin_ctz(set);
     const Parameter& p = info.parameters[i];
     if (p.life == Life::kCreated && p.array) {
-      const int64_t n = p.length < 0 ? 0 : call->at(p.length);
+      const int64_t n = written_into(*call, p);
       for (int k = 0; k < n; ++k)
         if (uint64_t key = read_handle(p, call->at(i), k)) note_made(call, call->record(), p, key);
     } else if (p.life == Life::kCreated && info.starts == Starts::kNonblocking) {
