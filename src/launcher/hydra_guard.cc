@@ -10,7 +10,8 @@
 //    connections that it accepts, its own handling of a lost connection ends the job.
 // 3. A process that was killed: the line that names its ranks (src/liveness/report_line.h) is passed on once and alone.
 // 4. SIGINT or SIGTERM to mpiexec: about one time in ten hydra ends with status 0. Here such an end has the signal's
-//    number for a status, as the other nine.
+//    number for a status, as the other nine. Where mpiexec runs hydra as its child (hydra_run.h) a terminal's Ctrl-C comes
+//    twice, from the terminal and passed on by mpiexec; hydra's answer to a second one is status 255. Here it comes once.
 // 5. Standard input of more than a pipe holds: hydra passes it on faster than the program reads it, then gives up
 //    ("process reading stdin too slowly"). A first process on this host gets mpiexec's own standard input instead, by
 //    way of the proxy that starts it, and hydra sees an empty one. The other processes that this proxy starts get an
@@ -302,7 +303,17 @@ void tell_report(int status) {
 volatile sig_atomic_t g_signal = 0;
 void (*g_handler)(int) = nullptr;
 
-void on_signal(int number) {
+/// Signals that the parent process has passed on, and those from elsewhere.
+volatile sig_atomic_t g_passed_on = 0, g_direct = 0;
+
+/// What was sent to a whole group of processes comes both ways, in either order: only the first of each pair counts.
+void on_signal(int number, siginfo_t* info, void*) {
+  const sig_atomic_t passed_on_before = g_passed_on, direct_before = g_direct;
+  const sig_atomic_t seen = std::max(passed_on_before, direct_before);
+  const bool passed_on = info->si_code == SI_USER && info->si_pid == getppid();
+  volatile sig_atomic_t& way = passed_on ? g_passed_on : g_direct;
+  way = way + 1;
+  if (way <= seen) return;
   g_signal = number;
   g_handler(number);
 }
@@ -564,7 +575,8 @@ __attribute__((visibility("default"))) int sigaction(int number, const struct si
       act->sa_handler != SIG_IGN) {
     ours = *act;
     g_handler = act->sa_handler;
-    ours.sa_handler = on_signal;
+    ours.sa_sigaction = on_signal;
+    ours.sa_flags |= SA_SIGINFO;
     act = &ours;
   }
   return real(number, act, old);
