@@ -15,8 +15,15 @@ namespace fgmpi::launcher {
 namespace {
 
 pid_t g_hydra = 0;
+volatile sig_atomic_t g_asked_to_end =
+    0;  ///< the first signal that has come of those that end a job
+
+bool ends_job(int number) {
+  return number == SIGINT || number == SIGTERM || number == SIGQUIT || number == SIGHUP;
+}
 
 void pass_on(int number) {
+  if (!g_asked_to_end && ends_job(number)) g_asked_to_end = number;
   if (g_hydra > 0) kill(g_hydra, number);
 }
 
@@ -67,5 +74,7 @@ int run_hydra(const std::string& hydra, char* const* arguments, int interval_ms,
   if (interval_ms > 0) call_until_it_ends(interval_ms, tick);
   return wait_for_hydra();
 }
+
+int signal_sent_to_job() { return g_asked_to_end; }
 
 }  // namespace fgmpi::launcher

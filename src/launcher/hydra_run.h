@@ -14,4 +14,7 @@ namespace fgmpi::launcher {
 int run_hydra(const std::string& hydra, char* const* arguments, int interval_ms = 0,
               const std::function<void()>& tick = {});
 
+/// SIGINT, SIGTERM, SIGQUIT or SIGHUP, the first that mpiexec was sent while hydra ran; 0: none.
+int signal_sent_to_job();
+
 }  // namespace fgmpi::launcher

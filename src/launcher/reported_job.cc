@@ -37,6 +37,11 @@ Status check_file(const std::string& file) {
   return {};
 }
 
+/// What the writer is told when the job has ended.
+struct Told {
+  int status = 0, signal = 0;  ///< signal: that mpiexec was sent to end the job, or 0
+};
+
 /// Processes of the job on this host that are still there.
 bool any_is_alive(const report::Run& run) {
   for (const auto& p : run.processes)
@@ -78,17 +83,20 @@ Status ReportedJob::set_up(const ReportWishes& wishes, const std::string& librar
   return {};
 }
 
-/// Runs in the writer: waits for the exit status, or for the end of mpiexec, which closes its end of the pipe.
-void ReportedJob::write_when_told(int told, const std::string& command,
+/// Runs in the writer: waits for what it is told, or for the end of mpiexec, which closes its end of the pipe.
+void ReportedJob::write_when_told(int from, const std::string& command,
                                   const std::vector<std::string>& settings) {
   report::Run run;
   run.end.command = command;
   run.end.settings = settings;
   run.end.version = "Finegrain MPI " FGMPI_VERSION;
+  Told told;
   ssize_t got = 0;
-  while ((got = read(told, &run.end.status, sizeof run.end.status)) < 0 && errno == EINTR) {
+  while ((got = read(from, &told, sizeof told)) < 0 && errno == EINTR) {
   }
-  run.end.launcher_killed = got != sizeof run.end.status;
+  run.end.launcher_killed = got != sizeof told;
+  run.end.status = told.status;
+  run.end.launcher_signal = told.signal;
   if (run.end.launcher_killed) wait_for_ends(folder_);
   run.read(folder_);
   run.sum_up();
@@ -128,7 +136,8 @@ int ReportedJob::run(const std::string& hydra, char* const* arguments, const std
   if (shows) line.clear();
   if (!writes) return status;
   signal(SIGPIPE, SIG_IGN);
-  (void)!write(tell_, &status, sizeof status);
+  const Told told = {status, signal_sent_to_job()};
+  (void)!write(tell_, &told, sizeof told);
   int written = 0;
   while (waitpid(writer_, &written, 0) < 0 && errno == EINTR) {
   }

@@ -31,7 +31,7 @@ class ReportedJob {
 
  private:
   bool start_writer(const std::string& command, const std::vector<std::string>& settings);
-  void write_when_told(int told, const std::string& command,
+  void write_when_told(int from, const std::string& command,
                        const std::vector<std::string>& settings);
 
   ReportWishes wishes_;

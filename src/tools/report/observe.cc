@@ -357,6 +357,8 @@ std::string words_of_signal(const Run& run) {
   if (run.end.launcher_killed) return "";
   for (const RankSum& r : run.ranks)
     if (r.now == kCall_MPI_Abort + 1) return " (a rank called MPI_Abort)";
+  if (const int number = run.end.launcher_signal)
+    return format(" (mpiexec was sent signal %d, \"%s\")", number, strsignal(number));
   for (const int number : {run.end.status, run.end.status - 128})
     if (run.end.signals.count(number))
       return format(" (signal %d, \"%s\", ended a process)", number, strsignal(number));

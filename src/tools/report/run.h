@@ -64,6 +64,7 @@ struct JobEnd {
   std::string command;
   int status = 0;
   bool launcher_killed = false;
+  int launcher_signal = 0;  ///< that mpiexec was sent to end the job; 0: none
   /// That the launcher has seen end a process; Run::read adds them.
   std::set<int> signals;
   std::string version;                ///< of the library
