@@ -71,7 +71,9 @@ class Sampler {
     std::memcpy(memory_before_, rank_memory_, sizeof memory_before_);
     last_of_slice_.assign(static_cast<size_t>(slices_), static_cast<uint64_t>(last_));
     ready_of_slice_.resize(static_cast<size_t>(slices_));
-    parked_of_slice_.resize(static_cast<size_t>(slices_));
+    // Until it is known: as if all waited. Else the first look at a slice would read the waits of all its ranks.
+    parked_of_slice_.assign(static_cast<size_t>(slices_),
+                            static_cast<uint32_t>(std::min(kSliceRanks, header->ranks)));
   }
 
   /// Looks once; returns how long to wait for the next look. `all`: at every rank, however many there are.
