@@ -14,8 +14,8 @@ namespace {
 
 /// What a share of the run's time is worth mentioning.
 constexpr double kWorthwhile = 0.05;
-/// Looks of the sampler below which times say nothing: a share of a third is right to about a quarter of it then.
-constexpr uint64_t kFewSamples = 30;
+/// A rank whose known time is a smaller share of the run's was looked at too seldom to say what it did.
+constexpr double kKnown = 0.25;
 
 class Observer {
  public:
@@ -75,14 +75,18 @@ class Observer {
     return *seconds >= kWorthwhile * run_.seconds && *seconds >= 1.5 * *mean &&
            static_cast<size_t>(*rank) < run_.ranks.size();
   }
+  bool is_known(const RankSum& r) const {
+    return r.program + r.mpi + r.turn >= kKnown * run_.seconds;
+  }
   std::string what_it_did(int32_t rank, double mean) const {
     const RankSum& r = run_.ranks[static_cast<size_t>(rank)];
-    std::string words = format(
-        "Rank %d itself ran the program's own code for %s, was in MPI for %s%s and waited %s for "
-        "its "
-        "turn in its process",
-        rank, seconds_words(r.program).c_str(), seconds_words(r.mpi).c_str(), at_of(rank).c_str(),
-        seconds_words(r.turn).c_str());
+    std::string words = format("What rank %d itself did meanwhile was seen too seldom", rank);
+    if (is_known(r))
+      words = format(
+          "Rank %d itself ran the program's own code for %s, was in MPI for %s%s and waited %s for "
+          "its turn in its process",
+          rank, seconds_words(r.program).c_str(), seconds_words(r.mpi).c_str(), at_of(rank).c_str(),
+          seconds_words(r.turn).c_str());
     if (mean > 0) words += "; the average wait for a rank is " + seconds_words(mean);
     return words + ".";
   }
@@ -96,7 +100,7 @@ class Observer {
         format("Late sender: others waited %s for messages of rank %d",
                seconds_words(seconds).c_str(), rank),
         what_it_did(rank, mean),
-        r.turn > r.program && r.turn > r.mpi
+        is_known(r) && r.turn > r.program && r.turn > r.mpi
             ? "It could answer, but other ranks of its process compute: give it a process of its "
               "own (mpiexec -n 1 -nfg 1 ./program : ...), or call MPIX_Yield() in what they "
               "compute."

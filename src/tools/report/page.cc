@@ -96,6 +96,7 @@ class Page {
                           json(h.second.second) + "]";
                  }) +
            ",\"looks\":" + json(run_.samples) +
+           ",\"few\":" + (run_.samples < kFewSamples ? "1" : "0") +
            ",\"settings\":" + array(run_.end.settings, [](const auto& s) { return quoted(s); }) +
            ",\"version\":" + quoted(run_.end.version) + ",\"left\":" +
            array(groups,
@@ -327,10 +328,12 @@ class Page {
     });
   }
 
-  /// [rank, bytes over time] of some ranks: those of the first processes, where there are many.
+  /// [rank, bytes over time] of some ranks: those of processes spread over all, where there are many.
   std::string memory_of_ranks() const {
     std::vector<std::string> out;
-    for (const ProcessFile& p : run_.processes) {
+    const size_t all = run_.processes.size(), some = std::min(all, size_t{kMemoryRowsInAll});
+    for (size_t i = 0; i < some; ++i) {
+      const ProcessFile& p = run_.processes[i * all / some];
       const Header& h = p.header();
       for (uint32_t row = 0; row < h.memory_rows && out.size() < kMemoryRowsInAll; ++row) {
         // The most of each slice of the run's time, so that no peak is lost.

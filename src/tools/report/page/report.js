@@ -18,6 +18,7 @@ function bytes(b) {
   while (b >= 1024 && i < 4) { b /= 1024; i++; }
   return (i ? +b.toPrecision(3) : b) + ' ' + units[i];
 }
+const many = (n, what, plural) => `${number(n)} ${n === 1 ? what : plural}`;
 const percent = (part, all) => all ? (100 * part / all).toFixed(1) + ' %' : '';
 
 // ---- Elements ----
@@ -29,9 +30,10 @@ function make(name, attributes = {}, ...children) {
   return e;
 }
 const color = (name) => `var(--${name})`;
-/** columns: [title, function of a row, is text]. */
+/** columns: [title, function of a row, is text]; those without a word in any row are left out. */
 function table(at, columns, rows) {
   if (!rows.length) { $(at).append(make('p', {class: 'hint'}, 'None.')); return; }
+  columns = columns.filter((c) => rows.some((row) => String(c[1](row)) !== ''));
   const cell = (tag, column, content) => make(tag, column[2] ? {class: 'text'} : {}, content);
   $(at).append(make('div', {class: 'tables'}, make('table', {},
     make('thead', {}, make('tr', {}, ...columns.map((c) => cell('th', c, c[0])))),
@@ -121,16 +123,16 @@ function bar(at, parts, words) {
 function showRun() {
   const r = data.run;
   $('end').textContent = r.end;
-  const hosts = r.hosts.map((h) => `${h[0]}: ${number(h[1])} processes, ${number(h[2])} ranks`).join('; ');
+  const hosts = r.hosts.map((h) => `${h[0]}: ${many(h[1], 'process', 'processes')}, ${many(h[2], 'rank', 'ranks')}`).join('; ');
   const rows = [['command', r.command], ['when', new Date(r.when).toLocaleString()], ['took', seconds(r.seconds) +
-    `, after ${seconds(r.init)} until MPI_Init had returned`], ['ranks', `${number(r.ranks)} in ${number(r.processes)} processes`],
+    `, after ${seconds(r.init)} until MPI_Init had returned`], ['ranks', `${number(r.ranks)} in ${many(r.processes, 'process', 'processes')}`],
     ['hosts', hosts], ['settings', r.settings.join(', ') || 'all as by default'], ['library', r.version]];
   for (const [name, words] of rows) $('run').append(make('dt', {}, name), make('dd', {}, words));
   if (r.left.length) {
     $('run').append(make('dt', {}, 'not ended'), make('dd', {}, ...r.left.map((g) =>
-      make('div', {}, `${number(g[1])} ${g[0]}: ranks ${g[2]}`))));
+      make('div', {}, `${number(g[1])} ${g[0]}: ${g[1] === 1 ? 'rank' : 'ranks'} ${g[2]}`))));
   }
-  $('looks').textContent = `${number(r.looks)} looks.`;
+  $('looks').textContent = `${many(r.looks, 'look', 'looks')}.`;
   const nav = document.querySelector('nav');
   for (const s of document.querySelectorAll('section')) nav.append(make('a', {href: '#' + s.id}, s.querySelector('h2').textContent));
 }
@@ -139,6 +141,8 @@ function showFindings() {
   for (const f of data.findings)
     list.append(make('li', {}, make('b', {}, f.title), make('p', {}, f.detail), make('p', {class: 'hint'}, f.advice)));
   if (!data.findings.length) list.replaceWith(make('p', {}, 'Nothing.'));
+  if (data.run.few) document.querySelector('#findings').append(make('p', {}, `The run was looked at only ${many(data.run.looks, 'time', 'times')}, ` +
+    'too few to say from it where time went: only counts can stand out, and times below are rough.'));
 }
 
 // ---- Time ----
@@ -163,6 +167,7 @@ function showTime() {
 }
 const PARTS = [['program', 'in the program'], ['turn', 'waits for its turn'], ['collective', 'collectives'], ['message', 'other calls']];
 function showRanks() {
+  if (!data.ranks.some((b) => b[2] + b[3] + b[4] + b[5])) { $('rank-chart').append('No rank was looked at.'); return; }
   const bins = data.ranks, most = Math.max(...bins.map((b) => b[2] + b[3] + b[4] + b[5]), 1e-9);
   const layers = d3.stack().keys(PARTS.map((_, k) => 2 + k))(bins);
   chart('rank-chart', 250, 'Time of each rank', (e, width) => {
@@ -176,6 +181,7 @@ function showRanks() {
   $('rank-chart').append(legend(PARTS));
 }
 function showHistogram() {
+  if (!data.histogram.high) { $('histogram').append('No rank was looked at in MPI.'); return; }
   const h = data.histogram, at = (i) => h.low + (h.high - h.low) * i / h.counts.length;
   chart('histogram', 250, 'Ranks by time in MPI', (e, width) => {
     const y = scale(e, width, Math.max(...h.counts, 1), number), each = (width - LEFT) / h.counts.length;
@@ -346,19 +352,22 @@ class Matrix {
     if (p.length < 2 || p.length > 128) return;
     context.strokeStyle = style.getPropertyValue('--soft');
     context.lineWidth = 1;
+    // Lines that are close together would hide what lies between them.
+    context.globalAlpha = Math.min(this.side * this.blocks / this.size / p.length / 40, 1);
     context.beginPath();
     for (const [, , first] of p) {
       const at = (start) => (first / 2 ** this.shift - start) * this.side / this.size, x = at(this.x), y = at(this.y);
       if (first) { context.moveTo(x, 0); context.lineTo(x, this.side); context.moveTo(0, y); context.lineTo(this.side, y); }
     }
     context.stroke();
+    context.globalAlpha = 1;
   }
 }
 
 // ---- Communicators ----
 function showCommunicators() {
   const depth = (i) => { const f = data.families[i]; return f.parent < 0 ? 0 : 1 + depth(f.parent); };
-  const span = (from, to) => from < 0 ? '' : seconds(from) === seconds(to) ? seconds(from) : `${seconds(from)} to ${seconds(to)}`;
+  const span = (from, to) => from < 0 ? '' : seconds(from) === seconds(to) ? seconds(from) : `${seconds(from)} to\n${seconds(to)}`;
   const order = [], add = (parent) => data.families.forEach((f, i) => { if (f.parent === parent && order.length < 500) { order.push(i); add(i); } });
   add(-1);
   table('families', [['made by', (i) => '\u2003'.repeat(depth(i)) + data.families[i].call + (data.families[i].inter ? ' (intercommunicator)' : ''), true],
@@ -406,6 +415,7 @@ function showMemory() {
   $('memory-text').append(...m.text.map((words) => make('p', {}, words)));
 }
 function showStacks(bins) {
+  if (!bins.some((b) => b[2])) { $('stacks').append('No stack was looked at.'); return; }
   const most = Math.max(...bins.map((b) => b[2]), 1);
   chart('stacks', 250, 'Stack of each rank', (e, width) => {
     const y = scale(e, width, most, bytes), each = (width - LEFT) / Math.max(bins.length, 1);
