@@ -140,7 +140,7 @@ struct RankRecord {
   }
 };
 static_assert(sizeof(RankRecord) == 832 && offsetof(RankRecord, calls_made) == 64,
-              "at most 1 KiB a rank, its share of the process's parts included");
+              "with its share of the parts of the process 1 KiB from 850 ranks a process on");
 
 inline constexpr int32_t kNoPeer = -1000, kAnyPeer = -1001, kIsSource = 1 << 30;
 inline constexpr int kManyOthers = 2;
