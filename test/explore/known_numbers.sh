@@ -45,6 +45,11 @@ grep -qE "400 executions.* different orders by 400 seeds: not all executions exp
 run 86 -replay programs-1.witness
 grep -q "deadlock: ranks wait for ever" out || fail "replay of what -fuzz found"
 [ "$(grep -c ^choice programs-1.witness)" -le 4 ] || fail "the witness of -fuzz is not shrunk"
+explored 86 5040 8 token_ring
+grep -q "deadlock: ranks wait for ever" out && grep -q "in 1 of 5040 executions" out || fail "the one deadlock of the ring"
+[ "$(grep -c ^choice programs-1.witness)" = 6 ] || fail "the witness of the ring is not shrunk"
+run 86 -replay programs-1.witness
+grep -q "deadlock: all 8 ranks" out || fail "replay of the ring"
 run 1 -fuzz 0 -n 2 "$programs"
 run 1 -fuzz
 run 86 -explore=10 -n 6 "$programs" senders
@@ -59,6 +64,19 @@ grep -q "in 1 of 120 executions" out && grep -q ": all executions explored" out 
 timeout -s INT 1 "$bin/mpiexec" -explore -n 9 "$programs" senders >out 2>&1
 grep -q "interrupted with" out && grep -q "mpiexec -resume programs.exploration" out || fail "an interrupt keeps what is left"
 grep -q "different outputs" out && [ -s programs-2.witness ] || fail "an interrupt keeps the findings"
+# Wherever an interrupt comes, what goes on ends with the numbers of a run that nobody has cut.
+cuts=0
+for after in 0.3 0.5 0.7 0.9 1.1; do
+  rm -f programs.exploration
+  timeout -s INT $after "$bin/mpiexec" -explore -n 7 "$programs" token_ring >out 2>&1 </dev/null
+  grep -q "^fgmpi: explore:" out || continue # it had not begun
+  if [ -s programs.exploration ]; then
+    cuts=$((cuts + 1))
+    run 86 -resume programs.exploration
+  fi
+  grep -q "in 1 of 720 executions" out && grep -q "720 executions, 1 finding: all exec" out || fail "cut after $after s"
+done
+echo "$cuts of 5 were cut"
 # Starting points that are given up for newer ones leave no processes behind that have ended and wait for their parent.
 "$bin/mpiexec" -explore=6s -n 12 "$programs" senders >out 2>&1 &
 explorer=$!

@@ -123,6 +123,35 @@ static void philosophers(int ordered) {
   }
 }
 
+/* Members join a ring in the order in which rank 0 hears of them, (n - 1)! rings. Then each hands a token to the next one and
+   takes one from the last one; who has a higher rank after it takes first, but rank 0 always hands first. If the members
+   have come in reverse, all hand first, and wait for ever. */
+static void token_ring(void) {
+  enum { kMost = 32, kToken = 2 };
+  int last, next, members[kMost + 1] = {0};
+  if (all > kMost) return;
+  if (me == 0) {
+    for (int i = 1; i < all; ++i) members[i] = receive_any(0);
+    for (int i = 1; i < all; ++i) {
+      const int beside[2] = {members[i - 1], members[(i + 1) % all]};
+      MPI_Send(beside, 2, MPI_INT, members[i], 1, MPI_COMM_WORLD);
+    }
+    last = members[all - 1];
+    next = members[1];
+  } else {
+    send_me(0, 0);
+    int beside[2];
+    MPI_Recv(beside, 2, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    last = beside[0];
+    next = beside[1];
+  }
+  const int take_first = me > 0 && next > me;
+  int token = me;
+  if (!take_first) MPI_Ssend(&me, 1, MPI_INT, next, kToken, MPI_COMM_WORLD);
+  MPI_Recv(&token, 1, MPI_INT, last, kToken, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (take_first) MPI_Ssend(&me, 1, MPI_INT, next, kToken, MPI_COMM_WORLD);
+}
+
 /* Ends with status 3 if rank 2's message is first. */
 static int bad_end(void) {
   if (me > 0) return send_me(0, 0), 0;
@@ -147,6 +176,7 @@ int main(int argc, char** argv) {
   if (!strcmp(which, "matrix")) matrix();
   if (!strcmp(which, "philosophers")) philosophers(0);
   if (!strcmp(which, "ordered_philosophers")) philosophers(1);
+  if (!strcmp(which, "token_ring")) token_ring();
   if (!strcmp(which, "bad_end")) status = bad_end();
   MPI_Finalize();
   return status;
