@@ -7,7 +7,8 @@
 #   unicast      FGMPI_MULTICAST=off: our own algorithms as the selector picks them
 #   hoisted      as multicast, where the compiler has opened the group (mpicc -fgmpi-hoist)
 #   mpich        the host's MPICH over tcp, where its launcher and compiler are installed
-# and then the bytes that the root's link carried for broadcasts of 1 MiB, per byte of the data.
+# and then, for broadcasts of 1 MiB, what the root has sent and what came in and went out at the bridge in a broadcast, in
+# bytes of a byte of the data, and in packets. That is the difference of two jobs, so that their start does not count.
 # Needs what scripts/test-multihost needs.
 set -eu
 root=$(cd "$(dirname -- "$0")/../.." && pwd)
@@ -44,3 +45,20 @@ if command -v mpicc.mpich >/dev/null && command -v mpiexec.hydra >/dev/null; the
     UCX_TLS=tcp on_hosts --mpiexec mpiexec.hydra -- "$work/figures" $what 2>&1 | sed "s/^/mpich /"
   done
 fi
+# Counters of a job: of the root's link and of the bridge, on one line: BYTES PACKETS BYTES PACKETS BYTES PACKETS.
+counters() {
+  on_hosts --count -- "$program" bcast 1048576 1048576 "$1" |
+    awk '/^link of h1:/ { printf "%s %s ", $5, $8 } /^bridge,/ { print $6, $9, $12, $14 }'
+}
+carried() {  # carried WHO
+  local few many
+  few=$(counters 1)
+  many=$(counters 11)
+  echo "$few $many" | awk -v who="$1" '{
+    for (i = 1; i <= 6; i += 2) { bytes[i] = ($(i + 6) - $i) / 10 / 1048576; packets[i] = ($(i + 7) - $(i + 1)) / 10 }
+    printf "%s carried: root sent %.3f (%d packets), bridge in %.3f (%d), out %.3f (%d)\n", who, bytes[1], packets[1],
+      bytes[3], packets[3], bytes[5], packets[5] }'
+}
+program=$build/benchmarks/multicast_figures
+(export FGMPI_COLL_BCAST=multicast; carried multicast)
+(export FGMPI_MULTICAST=off; carried unicast)
