@@ -166,6 +166,10 @@ void Call::after(int result) {
   }
   progress_by_call();
   if (g_process.threads) leave_call(this);
+  // Records are shared without atomic counts: the last user of one must not let go of it without the lock.
+  posted.reset();
+  received.clear();
+  taken.clear();
   unlock();
 }
 
