@@ -19,6 +19,7 @@ import sys
 
 import corpus_accesses
 import corpus_files
+import corpus_lifecycles
 import corpus_windows
 
 TOP = r"""/* Made by test/check/corpus.py. Do not edit. */
@@ -57,6 +58,8 @@ int main(int argc, char** argv) {
 # What stands before the cases of these programs, of whose lines all are to be named.
 TOPS = {"accesses": corpus_accesses.TOP, "windows": corpus_windows.TOP,
         "files": corpus_files.TOP}
+# And before those of which one line is enough.
+SINGLE_TOPS = {"lifecycles": corpus_lifecycles.TOP}
 cases = []  # (program, kind, name, body)
 
 
@@ -482,12 +485,13 @@ def main():
     corpus_accesses.accesses(case)
     corpus_windows.windows(case)
     corpus_files.files(case)
+    corpus_lifecycles.lifecycles(case)
     on_other_communicators()
     programs = sorted({program for program, _, _, _ in cases})
     os.makedirs(out, exist_ok=True)
     index = []
     for program in programs:
-        text = TOP + (THREADS_TOP if program == "threads" else TOPS.get(program, "")) + ("static void add(void* in, void* out, int* n, MPI_Datatype* t) {\n  (void)in, (void)out, (void)n, (void)t;\n}\n"
+        text = TOP + (THREADS_TOP if program == "threads" else TOPS.get(program, SINGLE_TOPS.get(program, ""))) + ("static void add(void* in, void* out, int* n, MPI_Datatype* t) {\n  (void)in, (void)out, (void)n, (void)t;\n}\n"
                       "static void handle(MPI_Comm* comm, int* code, ...) {\n  (void)comm, (void)code;\n}\n" if program == "leaks" else "")
         switch = ""
         number = 0

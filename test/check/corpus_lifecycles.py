@@ -1,0 +1,142 @@
+"""The part of the corpus in the style of the public suites of faulty programs: lifecycles of requests, partitioned
+communication, arguments that MPI refuses, and neighbourhoods."""
+
+TOP = r"""static MPI_Comm ring;
+static void fold(void* in, void* out, int* n, MPI_Datatype* t) {
+  (void)in, (void)out, (void)n, (void)t;
+}
+static void make_ring(void) {
+  int dims = size, periods = 1;
+  MPI_Cart_create(w, 1, &dims, &periods, 0, &ring);
+}
+"""
+HERE = " /* HERE */"
+# A partitioned exchange with the next rank in four parts of two elements.
+PARTITIONED = {
+    "first": "  MPI_Request s, r;\n",
+    "send": "  MPI_Psend_init(a, 4, 2, MPI_INT, next, 5, w, MPI_INFO_NULL, &s);",
+    "receive": "  MPI_Precv_init(b, 4, 2, MPI_INT, before, 5, w, MPI_INFO_NULL, &r);",
+    "start": "  MPI_Start(&r);\n  MPI_Start(&s);",
+    "ready": "  MPI_Pready_range(0, 3, s);",
+    "wait": "  MPI_Wait(&s, IGNORE);\n  MPI_Wait(&r, IGNORE);",
+    "free": "  MPI_Request_free(&s);\n  MPI_Request_free(&r);",
+}
+
+
+def partitioned_exchange(**changed):
+    return "\n".join({**PARTITIONED, **changed}.values())
+
+
+def partitioned(case):
+    def wrong(kind, what, **changed):
+        case(kind, f"partitioned: {what}", partitioned_exchange(**changed), "lifecycles")
+
+    wrong("leaks", "send never freed", send=PARTITIONED["send"] + HERE, free="  GOOD MPI_Request_free(&s);\n  MPI_Request_free(&r);")
+    wrong("leaks", "receive never freed", receive=PARTITIONED["receive"] + HERE,
+          free="  MPI_Request_free(&s);\n  GOOD MPI_Request_free(&r);")
+    wrong("leaks", "never started", send=PARTITIONED["send"] + HERE, receive=PARTITIONED["receive"] + HERE,
+          start="  GOOD MPI_Start(&r);\n  GOOD MPI_Start(&s);", ready="  GOOD MPI_Pready_range(0, 3, s);",
+          wait="  GOOD MPI_Wait(&s, IGNORE);\n  GOOD MPI_Wait(&r, IGNORE);", free="  GOOD MPI_Request_free(&s);\n  GOOD MPI_Request_free(&r);")
+    wrong("leaks", "no wait", receive=PARTITIONED["receive"] + HERE, wait="  MPI_Wait(&s, IGNORE);\n  GOOD MPI_Wait(&r, IGNORE);",
+          free="  MPI_Request_free(&s);\n  GOOD MPI_Request_free(&r);")
+    wrong("deadlock", "a part is never ready", ready="  for (int i = 0; i < (wrong ? 3 : 4); ++i) MPI_Pready(i, s);",
+          wait="  MPI_Wait(&s, IGNORE); /* HERE */\n  MPI_Wait(&r, IGNORE); /* HERE */")
+    wrong("arguments", "a part is ready twice", ready="  MPI_Pready_range(0, 3, s);\n  BAD MPI_Pready(2, s); /* HERE */")
+    wrong("arguments", "a part that is not there", ready="  MPI_Pready_range(0, wrong ? 4 : 3, s); /* HERE */")
+    wrong("arguments", "ready before the start", start="  BAD MPI_Pready(0, s); /* HERE */\n  MPI_Start(&r);\n  MPI_Start(&s);")
+    wrong("arguments", "ready for a receive", ready="  MPI_Pready_range(0, 3, s);\n  BAD MPI_Pready(0, r); /* HERE */")
+    wrong("arguments", "arrived of a send", ready="  MPI_Pready_range(0, 3, s);\n  MPI_Parrived(wrong ? s : r, 0, &c[0]); /* HERE */")
+    wrong("arguments", "arrived of a part that is not there",
+          ready="  MPI_Pready_range(0, 3, s);\n  MPI_Parrived(r, wrong ? 4 : 3, &c[0]); /* HERE */")
+    wrong("arguments", "started twice", start="  MPI_Start(&r);\n  MPI_Start(&s);\n  BAD MPI_Start(&s); /* HERE */")
+    wrong("deadlock", "another tag", receive="  MPI_Precv_init(b, 4, 2, MPI_INT, before, wrong ? 6 : 5, w, MPI_INFO_NULL, &r);",
+          wait="  MPI_Wait(&s, IGNORE); /* HERE */\n  MPI_Wait(&r, IGNORE); /* HERE */")
+
+
+# What MPI refuses: (what, statement that is right or wrong by `wrong`).
+REFUSED = {
+    "rank of a send": "MPI_Send(a, 1, MPI_INT, wrong ? size : MPI_PROC_NULL, 5, w);",
+    "negative rank of a receive": "MPI_Recv(b, 1, MPI_INT, wrong ? -77 : MPI_PROC_NULL, 5, w, IGNORE);",
+    "negative tag": "MPI_Send(a, 1, MPI_INT, MPI_PROC_NULL, wrong ? -77 : 5, w);",
+    "any tag of a send": "MPI_Send(a, 1, MPI_INT, MPI_PROC_NULL, wrong ? MPI_ANY_TAG : 5, w);",
+    "any source as destination": "MPI_Send(a, 1, MPI_INT, wrong ? MPI_ANY_SOURCE : MPI_PROC_NULL, 5, w);",
+    "negative count": "MPI_Bcast(a, wrong ? -1 : 1, MPI_INT, 0, w);",
+    "null communicator": "MPI_Barrier(wrong ? MPI_COMM_NULL : w);",
+    "null datatype": "MPI_Send(a, 1, wrong ? MPI_DATATYPE_NULL : MPI_INT, MPI_PROC_NULL, 5, w);",
+    "null operation": "MPI_Allreduce(a, b, 1, MPI_INT, wrong ? MPI_OP_NULL : MPI_SUM, w);",
+    "operation that the type has not": "MPI_Allreduce(a, d, 1, wrong ? MPI_DOUBLE : MPI_INT, MPI_BAND, w);",
+    "pair operation of a plain type": "MPI_Allreduce(a, d, 1, wrong ? MPI_INT : MPI_2INT, MPI_MAXLOC, w);",
+    "root": "MPI_Bcast(a, 1, MPI_INT, wrong ? size : 0, w);",
+    "negative root": "MPI_Gather(a, 1, MPI_INT, b, 1, MPI_INT, wrong ? -3 : 0, w);",
+    "null buffer": "MPI_Bcast(wrong ? NULL : a, 1, MPI_INT, 0, w);",
+    "rank of a window": "MPI_Win x; MPI_Win_create(a, sizeof a, 4, MPI_INFO_NULL, w, &x); MPI_Win_fence(0, x);\n"
+                        "  MPI_Put(b, 1, MPI_INT, wrong ? size : next, 9, 1, MPI_INT, x); /* HERE */\n  MPI_Win_fence(0, x); MPI_Win_free(&x);",
+    "size of a window": "MPI_Win x; MPI_Win_create(a, wrong ? -4 : 4, 4, MPI_INFO_NULL, w, &x); /* HERE */\n  MPI_Win_free(&x);",
+    "lock type": "MPI_Win x; MPI_Win_create(a, sizeof a, 4, MPI_INFO_NULL, w, &x);\n"
+                 "  MPI_Win_lock(wrong ? 12345 : MPI_LOCK_SHARED, 0, 0, x); /* HERE */\n  MPI_Win_unlock(0, x); MPI_Win_free(&x);",
+    "null request": "MPI_Request q = MPI_REQUEST_NULL; BAD MPI_Start(&q); /* HERE */\n  (void)q;",
+    "request of a receive that is not persistent": "MPI_Request q; MPI_Irecv(b, 1, MPI_INT, rank, 5, w, &q); BAD MPI_Start(&q); /* HERE */\n"
+                                                  "  MPI_Send(a, 1, MPI_INT, rank, 5, w); MPI_Wait(&q, IGNORE);",
+    "freed communicator": "MPI_Comm x, y; MPI_Comm_dup(w, &x); y = x; GOOD MPI_Barrier(y); MPI_Comm_free(&x);\n  BAD MPI_Barrier(y); /* HERE */",
+    "freed type": "MPI_Datatype x, y; MPI_Type_contiguous(2, MPI_INT, &x); MPI_Type_commit(&x); y = x; GOOD MPI_Bcast(a, 1, y, 0, w);\n"
+                  "  MPI_Type_free(&x); BAD MPI_Bcast(a, 1, y, 0, w); /* HERE */",
+    "freed operation": "MPI_Op x, y; MPI_Op_create(fold, 1, &x); y = x; GOOD MPI_Allreduce(a, b, 1, MPI_INT, y, w);\n"
+                       "  MPI_Op_free(&x); BAD MPI_Allreduce(a, b, 1, MPI_INT, y, w); /* HERE */",
+    "predefined type is freed": "MPI_Datatype x = MPI_INT; BAD MPI_Type_free(&x); /* HERE */\n  (void)x;",
+    "the world is freed": "MPI_Comm x = MPI_COMM_WORLD; BAD MPI_Comm_free(&x); /* HERE */\n  (void)x;",
+    "dimensions of a grid": "MPI_Comm x; int dims = wrong ? size + 1 : size, periods = 0; MPI_Cart_create(w, 1, &dims, &periods, 0, &x); /* HERE */\n  MPI_Comm_free(&x);",
+    "rank of a grid": "make_ring(); MPI_Cart_coords(ring, wrong ? size : 0, 1, c); /* HERE */\n  MPI_Comm_free(&ring);",
+    "grid of a plain communicator": "make_ring(); MPI_Cart_shift(wrong ? w : ring, 0, 1, &c[0], &c[1]); /* HERE */\n  MPI_Comm_free(&ring);",
+    "neighbours of a plain communicator": "make_ring(); MPI_Neighbor_allgather(a, 1, MPI_INT, b, 1, MPI_INT, wrong ? w : ring); /* HERE */\n  MPI_Comm_free(&ring);",
+    "ranks of a group": "MPI_Group g, x; int r2[2] = {0, 0}; MPI_Comm_group(w, &g); r2[1] = wrong ? 0 : 1; MPI_Group_incl(g, 2, r2, &x); /* HERE */\n  MPI_Group_free(&x); MPI_Group_free(&g);",
+    "color": "MPI_Comm x; MPI_Comm_split(w, wrong ? -5 : 0, rank, &x); /* HERE */\n  MPI_Comm_free(&x);",
+    "buffer that is not attached": "static char room[4096]; MPI_Request q; MPI_Irecv(b, 1, MPI_INT, before, 5, w, &q); GOOD MPI_Buffer_attach(room, sizeof room);\n"
+                                   "  MPI_Bsend(a, 1, MPI_INT, next, 5, w); /* HERE */\n  MPI_Wait(&q, IGNORE); void* out; int bytes; GOOD MPI_Buffer_detach(&out, &bytes);",
+}
+
+
+def refused(case):
+    for what, statement in REFUSED.items():
+        body = "  " + (statement if "HERE" in statement else statement + HERE)
+        case("arguments", f"{what} that MPI refuses", body, "lifecycles")
+
+
+def requests(case):
+    def wrong(kind, what, body):
+        case(kind, what, body, "lifecycles")
+
+    for form, call in {"Neighbor_allgather": "a, 2, MPI_INT, b, 2, MPI_INT, ring", "Neighbor_alltoall": "a, 2, MPI_INT, b, 2, MPI_INT, ring"}.items():
+        wrong("leaks", f"I{form.lower()}: no wait", f"  MPI_Request q;\n  make_ring();\n  MPI_I{form.lower()}({call}, &q); /* HERE */\n"
+              "  GOOD MPI_Wait(&q, IGNORE);\n  MPI_Comm_free(&ring);")
+        wrong("leaks", f"{form}_init: never freed", f"  MPI_Request q;\n  make_ring();\n  MPI_{form}_init({call}, MPI_INFO_NULL, &q); /* HERE */\n"
+              "  MPI_Start(&q);\n  MPI_Wait(&q, IGNORE);\n  GOOD MPI_Request_free(&q);\n  MPI_Comm_free(&ring);")
+    for operation, call in {"Rput": "b, 1, MPI_INT, next, 0, 1, MPI_INT", "Rget": "b, 1, MPI_INT, next, 0, 1, MPI_INT",
+                            "Raccumulate": "b, 1, MPI_INT, next, 0, 1, MPI_INT, MPI_SUM"}.items():
+        wrong("leaks", f"{operation}: no wait", "  MPI_Win x;\n  MPI_Request q;\n  MPI_Win_create(a, sizeof a, 4, MPI_INFO_NULL, w, &x);\n"
+              f"  MPI_Win_lock_all(0, x);\n  MPI_{operation}({call}, x, &q); /* HERE */\n  GOOD MPI_Wait(&q, IGNORE);\n  MPI_Win_unlock_all(x);\n  MPI_Win_free(&x);")
+        plain = operation[1].upper() + operation[2:]
+        wrong("windows", f"{plain} outside of an epoch", "  MPI_Win x;\n  MPI_Win_create(a, sizeof a, 4, MPI_INFO_NULL, w, &x);\n"
+              f"  GOOD MPI_Win_fence(0, x);\n  MPI_{plain}({call}, x); /* HERE */\n  GOOD MPI_Win_fence(0, x);\n  MPI_Win_free(&x);")
+    wrong("leaks", "a request is overwritten", "  MPI_Request q, r;\n  MPI_Irecv(b, 1, MPI_INT, before, 5, w, &q); /* HERE */\n"
+          "  r = q;\n  MPI_Irecv(c, 1, MPI_INT, before, 6, w, &q);\n  MPI_Send(a, 1, MPI_INT, next, 5, w);\n  MPI_Send(a, 1, MPI_INT, next, 6, w);\n"
+          "  MPI_Wait(&q, IGNORE);\n  GOOD MPI_Wait(&r, IGNORE);")
+    wrong("leaks", "a request in a loop is overwritten", "  MPI_Request q[3];\n  for (int i = 0; i < 3; ++i) MPI_Irecv(b + i, 1, MPI_INT, before, i, w, &q[wrong ? 0 : i]); /* HERE */\n"
+          "  for (int i = 0; i < 3; ++i) MPI_Send(a, 1, MPI_INT, next, i, w);\n  MPI_Waitall(wrong ? 1 : 3, q, MPI_STATUSES_IGNORE);")
+    wrong("arguments", "a request is in a list twice", "  MPI_Request q[2];\n  MPI_Irecv(b, 1, MPI_INT, before, 5, w, &q[0]);\n  MPI_Irecv(c, 1, MPI_INT, before, 6, w, &q[1]);\n"
+          "  MPI_Request list[2] = {q[0], wrong ? q[0] : q[1]};\n  MPI_Send(a, 1, MPI_INT, next, 5, w);\n  MPI_Send(a, 1, MPI_INT, next, 6, w);\n  MPI_Waitall(2, list, MPI_STATUSES_IGNORE); /* HERE */")
+    wrong("leaks", "a test that is not repeated", "  MPI_Request q;\n  MPI_Irecv(b, 1, MPI_INT, before, 5, w, &q); /* HERE */\n  MPI_Test(&q, &c[0], IGNORE);\n"
+          "  MPI_Send(a, 1, MPI_INT, next, 5, w);\n  GOOD MPI_Wait(&q, IGNORE);")
+    wrong("leaks", "a persistent receive is active at the end", "  MPI_Request q;\n  MPI_Recv_init(b, 1, MPI_INT, before, 5, w, &q); /* HERE */\n  MPI_Start(&q);\n"
+          "  MPI_Send(a, 1, MPI_INT, next, 5, w);\n  GOOD MPI_Wait(&q, IGNORE);\n  GOOD MPI_Request_free(&q);")
+    wrong("collectives", "a nonblocking and a blocking call", "  MPI_Request q = MPI_REQUEST_NULL;\n  if (wrong && rank == LAST) MPI_Ibcast(a, 1, MPI_INT, 0, w, &q); /* HERE */\n"
+          "  else MPI_Bcast(a, 1, MPI_INT, 0, w); /* HERE */\n  MPI_Wait(&q, IGNORE);")
+    wrong("collectives", "two nonblocking calls in another order", "  MPI_Request q, r;\n  if (wrong && rank == LAST) {\n  MPI_Ibarrier(w, &r); /* HERE */\n"
+          "  MPI_Ibcast(a, 1, MPI_INT, 0, w, &q); /* HERE */\n  } else {\n  MPI_Ibcast(a, 1, MPI_INT, 0, w, &q); /* HERE */\n  MPI_Ibarrier(w, &r); /* HERE */\n  }\n"
+          "  MPI_Wait(&q, IGNORE);\n  MPI_Wait(&r, IGNORE);")
+    wrong("deadlock", "a call that one rank leaves out", "  if (!wrong || rank != LAST) MPI_Allreduce(a, b, 1, MPI_INT, MPI_SUM, w); /* HERE */")
+
+
+def lifecycles(case):
+    partitioned(case)
+    refused(case)
+    requests(case)
