@@ -1,5 +1,5 @@
 """The part of the corpus in the style of the public suites of faulty programs: lifecycles of requests, partitioned
-communication, arguments that MPI refuses, and neighbourhoods."""
+communication, arguments that MPI refuses, neighbourhoods, and errors that are returned to the program."""
 
 TOP = r"""static MPI_Comm ring;
 static void fold(void* in, void* out, int* n, MPI_Datatype* t) {
@@ -134,6 +134,12 @@ def requests(case):
           "  MPI_Ibcast(a, 1, MPI_INT, 0, w, &q); /* HERE */\n  } else {\n  MPI_Ibcast(a, 1, MPI_INT, 0, w, &q); /* HERE */\n  MPI_Ibarrier(w, &r); /* HERE */\n  }\n"
           "  MPI_Wait(&q, IGNORE);\n  MPI_Wait(&r, IGNORE);")
     wrong("deadlock", "a call that one rank leaves out", "  if (!wrong || rank != LAST) MPI_Allreduce(a, b, 1, MPI_INT, MPI_SUM, w); /* HERE */")
+    # The program has asked for its errors; it is told of them all the same (notes).
+    for what, statement in {"tag": "MPI_Send(a, 1, MPI_INT, MPI_PROC_NULL, wrong ? -77 : 5, w);",
+                            "rank": "MPI_Send(a, 1, MPI_INT, wrong ? size : MPI_PROC_NULL, 5, w);",
+                            "count": "MPI_Bcast(a, wrong ? -1 : 1, MPI_INT, 0, w);",
+                            "null type": "MPI_Bcast(a, 1, wrong ? MPI_DATATYPE_NULL : MPI_INT, 0, w);"}.items():
+        wrong("arguments", f"an error that is returned: {what}", f"  MPI_Comm_set_errhandler(w, MPI_ERRORS_RETURN);\n  {statement} /* HERE */")
 
 
 def lifecycles(case):

@@ -42,11 +42,59 @@ void look_at_outputs(Call* call) {
   }
 }
 
+/// Is it what a wrong argument leads to? Others, such as those of files that are not there, are results that programs wait
+/// for.
+bool is_of_argument(int error_class) {
+  switch (error_class) {
+    case MPI_ERR_BUFFER:
+    case MPI_ERR_COUNT:
+    case MPI_ERR_TYPE:
+    case MPI_ERR_TAG:
+    case MPI_ERR_COMM:
+    case MPI_ERR_RANK:
+    case MPI_ERR_ROOT:
+    case MPI_ERR_GROUP:
+    case MPI_ERR_OP:
+    case MPI_ERR_TOPOLOGY:
+    case MPI_ERR_DIMS:
+    case MPI_ERR_ARG:
+    case MPI_ERR_REQUEST:
+    case MPI_ERR_KEYVAL:
+    case MPI_ERR_INFO:
+    case MPI_ERR_WIN:
+    case MPI_ERR_BASE:
+    case MPI_ERR_SIZE:
+    case MPI_ERR_DISP:
+    case MPI_ERR_LOCKTYPE:
+    case MPI_ERR_ASSERT:
+    case MPI_ERR_RMA_RANGE:
+    case MPI_ERR_RMA_ATTACH:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 void look_at_arguments(Call* call) {
   look_at_types(call);
   look_at_outputs(call);
+}
+
+void note_error(const Call& call, int result) {
+  int error_class = MPI_SUCCESS, length = 0;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  g_next.MPI_Error_class(result, &error_class);
+  const bool of_epochs = is_of_epochs(error_class);
+  if (!of_epochs && !is_of_argument(error_class)) return;
+  g_next.MPI_Error_string(result, text, &length);
+  std::vector<findings::Participant> calls = {call.me()};
+  if (of_epochs)
+    for (findings::Participant& begun : epochs_of(call.rank(), call.record()))
+      calls.push_back(std::move(begun));
+  report(of_epochs ? Kind::kWindows : Kind::kArguments,
+         std::string("a call has returned an error: ") + text, "", std::move(calls), true);
 }
 
 }  // namespace fgmpi::check

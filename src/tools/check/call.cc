@@ -119,6 +119,7 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   rank_->current = record_;
   rank_->in_call = true;
   if (g_process.threads) enter_call(this);
+  const uint64_t before = g_process.reports;
   look();
   const Role role = info().role;
   if (role == Role::kCollective || role == Role::kCreation) {
@@ -128,6 +129,7 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   }
   if (role != Role::kOther) ++rank_->communications;
   if (info().has_file) look_at_files(this);
+  reported_ = g_process.reports != before;
   progress_by_call();
   unlock();
 }
@@ -162,7 +164,9 @@ void Call::after(int result) {
     if (collective.comm && info().starts == Starts::kBlocking)
       step_need_members(this, collective, nullptr);
   } else {
+    const uint64_t before = g_process.reports;
     undo_messages(this, result);
+    if (outer_ && !reported_ && g_process.reports == before) note_error(*this, result);
   }
   progress_by_call();
   if (g_process.threads) leave_call(this);

@@ -49,7 +49,7 @@ class Call {
   /// MPI's request in place of one that only the program has.
   MPI_Request real(MPI_Request request);
 
-  Rank* rank() { return rank_; }
+  Rank* rank() const { return rank_; }
   bool nested() const { return !outer_; }
   const CallInfo& info() const { return kCalls[record_->id]; }
   const CallRecord& record() const { return *record_; }
@@ -92,7 +92,8 @@ class Call {
   bool outer_ =
       false;  ///< not a call that MPI makes in a call of the program (attributes' functions, errors' handlers)
   bool locked_ = false;
-  int* calls_ = nullptr;  ///< counts this one
+  bool reported_ = false;  ///< something was wrong with it before MPI made it
+  int* calls_ = nullptr;   ///< counts this one
   bool status_read_ = true;
   const CallRecord* before_ = nullptr;  ///< what the rank was in
   MPI_Status own_status_;
@@ -149,6 +150,8 @@ void end_regions(Rank* rank, int request, Operation* operation);
 
 // arguments.cc --------------------------------------------------------------------------------------------------------
 void look_at_arguments(Call* call);
+/// The call has returned an error, of which nothing was reported: a note, since the program may have asked for it.
+void note_error(const Call& call, int result);
 
 // messages.cc ---------------------------------------------------------------------------------------------------------
 void look_at_messages(Call* call);
