@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <string_view>
 
 #include "base/hash.h"
 #include "base/strings.h"
@@ -41,6 +42,14 @@ std::string words_of_end(const Ending& ending) {
   return format("the program ends with status %d", WEXITSTATUS(ending.status));
 }
 
+/// A line of the library's own stands behind "fgmpi:" once.
+std::string without_name(const std::string& line) {
+  constexpr std::string_view kName = "fgmpi:";
+  if (!line.starts_with(kName)) return line;
+  const size_t at = line.find_first_not_of(' ', kName.size());
+  return at == std::string::npos ? "" : line.substr(at);
+}
+
 /// The last lines, each behind "fgmpi:   ".
 std::string tail_of(const std::string& text) {
   constexpr size_t kMost = 8;
@@ -49,7 +58,7 @@ std::string tail_of(const std::string& text) {
   for (std::string line; std::getline(in, line);) lines.push_back(escaped(line));
   std::string tail;
   for (size_t i = lines.size() - std::min(lines.size(), kMost); i < lines.size(); ++i)
-    tail += "fgmpi:   " + lines[i] + "\n";
+    tail += "fgmpi:   " + without_name(lines[i]) + "\n";
   return tail;
 }
 
