@@ -5,10 +5,11 @@ TOP = r"""static MPI_Comm ring;
 static void fold(void* in, void* out, int* n, MPI_Datatype* t) {
   (void)in, (void)out, (void)n, (void)t;
 }
-static void make_ring(void) {
-  int dims = size, periods = 1;
+static void make_grid(int periods) {
+  int dims = size;
   MPI_Cart_create(w, 1, &dims, &periods, 0, &ring);
 }
+static void make_ring(void) { make_grid(1); }
 """
 HERE = " /* HERE */"
 # A partitioned exchange with the next rank in four parts of two elements.
@@ -101,6 +102,27 @@ def refused(case):
         case("arguments", f"{what} that MPI refuses", body, "lifecycles")
 
 
+def neighbourhoods(case):
+    def wrong(kind, what, body):
+        case(kind, what, "  int n[2] = {2, 2}, d[2] = {0, 3};\n  (void)n;\n  (void)d;\n" + body, "lifecycles")
+
+    calls = {"allgather": "a, 2, MPI_INT, TO, 2, MPI_INT, ring", "alltoall": "a, 2, MPI_INT, TO, 2, MPI_INT, ring",
+             "allgatherv": "a, 2, MPI_INT, TO, n, d, MPI_INT, ring", "alltoallv": "a, n, d, MPI_INT, TO, n, d, MPI_INT, ring"}
+    receive = ("  MPI_Irecv(to, 1, MPI_INT, before, 5, w, &r); /* HERE */\n  MPI_Send(c + 9, 1, MPI_INT, next, 5, w);\n"
+               "  MPI_Wait(&q, IGNORE);\n  MPI_Wait(&r, IGNORE);\n  MPI_Comm_free(&ring);")
+    for name, call in calls.items():
+        wrong("arguments", f"Neighbor_{name}: overlap", "  make_ring();\n  int* to = wrong ? a + 1 : b;\n"
+              f"  MPI_Neighbor_{name}({call.replace('TO', 'to')}); /* HERE */\n  MPI_Comm_free(&ring);")
+        call = call.replace("TO", "b")
+        gap = "b + 2" if name.endswith("v") else "c"
+        wrong("buffers", f"Ineighbor_{name}: another receive into its buffer", f"  MPI_Request q, r;\n  int* to = wrong ? b + 1 : {gap};\n"
+              f"  make_ring();\n  MPI_Ineighbor_{name}({call}, &q); /* HERE */\n" + receive)
+        # The part for the neighbour that rank 0 does not have is free.
+        real, free = ("b + 3", "b + 1") if name.endswith("v") else ("b + 2", "b")
+        wrong("buffers", f"Ineighbor_{name}: another receive at the border", f"  MPI_Request q, r;\n"
+              f"  int* to = rank > 0 ? c : wrong ? {real} : {free};\n  make_grid(0);\n  MPI_Ineighbor_{name}({call}, &q); /* HERE */\n" + receive)
+
+
 def requests(case):
     def wrong(kind, what, body):
         case(kind, what, body, "lifecycles")
@@ -145,4 +167,5 @@ def requests(case):
 def lifecycles(case):
     partitioned(case)
     refused(case)
+    neighbourhoods(case)
     requests(case)

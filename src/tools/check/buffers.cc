@@ -84,8 +84,6 @@ int64_t times(const Call& call, bool sends, const OwnComm& own) {
   if (own.comm->inter) return -1;
   const bool root = is_root(call, own);
   switch (call.info().collective) {
-    case Collective::kNeighbor:
-      return -1;
     case Collective::kGather:
       return sends ? 1 : root ? own.comm->size : 0;
     case Collective::kScatter:
@@ -119,34 +117,8 @@ bool add_shares(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   return true;
 }
 
-/// What the counts and displacements of a v-collective cover.
-bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
-  const Collective collective = call->info().collective;
-  if (collective == Collective::kReduceScatter) return add_shares(call, p, own, std::move(r));
-  const bool sends = !std::strncmp(p.name, "send", 4);
-  const int displs_at = call->find(call->find("displs") >= 0 ? "displs"
-                                   : sends                   ? "sdispls"
-                                                             : "rdispls");
-  if (!is_root(*call, own) || displs_at < 0 || own.comm->inter ||
-      collective == Collective::kNeighbor)
-    return false;
-  const bool large = call->info().large;
-  const auto counts = call->at(p.length), displs = call->at(displs_at);
-  const Layout* l = layout_of(r.type);
-  if (!counts || !displs || !l || !l->contiguous() || own.comm->size > kMostBlocks) return false;
-  auto number = [&](int64_t array, int i) {
-    return large ? reinterpret_cast<const int64_t*>(array)[i]
-                 : reinterpret_cast<const int*>(array)[i];
-  };
-  int64_t low = INT64_MAX, high = INT64_MIN;
-  for (int i = 0; i < own.comm->size; ++i) {
-    const int64_t count = number(counts, i);
-    if (count <= 0) continue;
-    const Block block{number(displs, i) * l->extent, count * l->extent};
-    r.blocks.push_back(block);
-    low = std::min(low, block.offset);
-    high = std::max(high, block.offset + block.bytes);
-  }
+/// The parts of a buffer, from its base, are in `blocks`: what they cover together.
+bool add_blocks(Call* call, Region r) {
   if (r.blocks.empty()) return false;
   std::sort(r.blocks.begin(), r.blocks.end(),
             [](const Block& a, const Block& b) { return a.offset < b.offset; });
@@ -157,10 +129,70 @@ bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
                "what comes from each rank has a place of its own", {call->me()});
         break;
       }
-  r.low = r.base + low;
+  int64_t high = INT64_MIN;
+  for (const Block& b : r.blocks) high = std::max(high, b.offset + b.bytes);
+  r.low = r.base + r.blocks.front().offset;
   r.high = r.base + high;
   call->regions.push_back(std::move(r));
   return true;
+}
+
+/// An element of an array of counts or displacements of the call.
+int64_t number_in(const Call& call, int64_t array, int64_t i) {
+  return call.info().large ? reinterpret_cast<const int64_t*>(array)[i]
+                           : reinterpret_cast<const int*>(array)[i];
+}
+
+/// Where the displacements of a buffer's parts stand; -1: nowhere.
+int displacements_of(const Call& call, bool sends) {
+  const int both = call.find("displs");
+  return both >= 0 ? both : call.find(sends ? "sdispls" : "rdispls");
+}
+
+/// A neighbourhood collective's: parts for MPI_PROC_NULL are not touched.
+void add_of_neighbours(Call* call, const Parameter& p, OwnComm* own, Region r) {
+  const CallInfo& info = call->info();
+  const bool sends = p.what == What::kRead;
+  const Neighbours& all = neighbours_of(static_cast<MPI_Comm>(call->at(call->find("comm"))), own);
+  const std::vector<int>& others = sends ? all.destinations : all.sources;
+  const Layout* l = layout_of(r.type);
+  const int64_t length = call->at(p.length);
+  if (sends && std::strstr(info.name, "allgather")) {  // to all the same
+    r.count = length;
+    const bool any =
+        std::any_of(others.begin(), others.end(), [](int rank) { return rank != MPI_PROC_NULL; });
+    if (!any || r.count <= 0) return;
+    set_reach(&r, *l);
+    call->regions.push_back(std::move(r));
+    return;
+  }
+  const bool varies = info.parameters[p.length].what == What::kCounts;
+  const int displs_at = varies ? displacements_of(*call, sends) : 0;
+  if (!l->contiguous() || displs_at < 0 || (varies && (!length || !call->at(displs_at)))) return;
+  for (size_t i = 0; i < others.size(); ++i) {
+    const auto k = static_cast<int64_t>(i);
+    const int64_t count = varies ? number_in(*call, length, k) : length;
+    if (others[i] == MPI_PROC_NULL || count <= 0) continue;
+    const int64_t place = varies ? number_in(*call, call->at(displs_at), k) : k * length;
+    r.blocks.push_back({place * l->extent, count * l->extent});
+  }
+  add_blocks(call, std::move(r));
+}
+
+/// What the counts and displacements of a v-collective cover.
+bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
+  const Collective collective = call->info().collective;
+  if (collective == Collective::kReduceScatter) return add_shares(call, p, own, std::move(r));
+  const bool sends = !std::strncmp(p.name, "send", 4);
+  const int displs_at = displacements_of(*call, sends);
+  if (!is_root(*call, own) || displs_at < 0 || own.comm->inter) return false;
+  const auto counts = call->at(p.length), displs = call->at(displs_at);
+  const Layout* l = layout_of(r.type);
+  if (!counts || !displs || !l || !l->contiguous() || own.comm->size > kMostBlocks) return false;
+  for (int i = 0; i < own.comm->size; ++i)
+    if (const int64_t count = number_in(*call, counts, i); count > 0)
+      r.blocks.push_back({number_in(*call, displs, i) * l->extent, count * l->extent});
+  return add_blocks(call, std::move(r));
 }
 
 /// Is the buffer for MPI_PROC_NULL, so that nothing touches it?
@@ -184,6 +216,10 @@ void add_region(Call* call, const Parameter& p, int64_t word, OwnComm* own) {
   r.type = static_cast<MPI_Datatype>(call->at(p.second));
   const Layout* l = layout_of(r.type);
   if (!l || word == word_of_in_place() || l->size == 0 || goes_nowhere(*call, p)) return;
+  if (own && call->info().collective == Collective::kNeighbor) {
+    if (!own->comm->inter) add_of_neighbours(call, p, own, std::move(r));
+    return;
+  }
   if (call->info().collective == Collective::kBcast)
     r.writes = call->value(&Positions::root) != own->rank;
   if (call->info().parameters[p.length].what == What::kCounts) {

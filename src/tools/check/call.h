@@ -148,6 +148,10 @@ void look_at_buffers(Call* call);
 void begin_regions(Rank* rank, int request, Operation* operation);
 void end_regions(Rank* rank, int request, Operation* operation);
 
+// neighbours.cc -------------------------------------------------------------------------------------------------------
+/// None where the communicator has no topology.
+const Neighbours& neighbours_of(MPI_Comm comm, OwnComm* own);
+
 // arguments.cc --------------------------------------------------------------------------------------------------------
 void look_at_arguments(Call* call);
 /// The call has returned an error, of which nothing was reported: a note, since the program may have asked for it.

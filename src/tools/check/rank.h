@@ -48,6 +48,11 @@ struct Comm {
   const std::vector<int>& peers() const { return inter ? remote : group; }
 };
 
+/// The neighbours of a rank in a topology, in the order of buffers' parts; MPI_PROC_NULL: beyond the border of a grid.
+struct Neighbours {
+  std::vector<int> sources, destinations;
+};
+
 /// A communicator as one of its members has it.
 struct OwnComm {
   Comm* comm = nullptr;
@@ -55,6 +60,7 @@ struct OwnComm {
   uint64_t collectives = 0;  ///< how many calls were made on it
   /// What the rank's own clock was at collective calls: (number of the call, clock), where it had changed.
   std::vector<std::pair<uint64_t, uint32_t>> events;
+  std::shared_ptr<const Neighbours> neighbours = nullptr;  ///< once they were asked for
 };
 
 /// Memory that an operation uses until it is complete.
