@@ -1,6 +1,5 @@
 #include "rma/access_table.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -67,21 +66,10 @@ void AccessTable::compare(const Record& pattern, const AddressRuns& runs, size_t
   }
 }
 
-/// A loop that accesses the same bytes again and again, or one element after the other, needs one record.
-bool AccessTable::widen(const Record& pattern, const AddressRun& run) {
-  for (uint32_t i = used_; i-- > 0;) {
-    Record& old = records_[i];
-    if (old.low > run.high || run.low > old.high || !alike(old, pattern)) continue;
-    old.low = std::min(old.low, run.low);
-    old.high = std::max(old.high, run.high);
-    return true;
-  }
-  return false;
-}
-
 bool AccessTable::keep(const Record& pattern, const AddressRuns& runs) {
+  auto same = [&](const Record& old) { return alike(old, pattern); };
   for (const auto& [low, high] : runs) {
-    if (widen(pattern, {low, high})) continue;
+    if (widen(records_, records_ + used_, {low, high}, same)) continue;
     if (used_ == kMost) return std::exchange(overflowed_, 1) != 0;
     Record& record = records_[used_++];
     record = pattern;

@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
 #include <utility>
@@ -40,6 +41,20 @@ struct AddressRun {
 static_assert(sizeof(AddressRun) == 16);
 using AddressRuns = std::vector<AddressRun>;
 
+/// A loop that accesses the same bytes again and again, or one element after the other, needs one entry: the last of those
+/// from `first` to `end` that touches the bytes and is `alike` covers them too, from now on. False: there is none.
+template <class Entry, class Alike>
+bool widen(Entry* first, Entry* end, const AddressRun& run, Alike&& alike) {
+  for (Entry* old = end; old != first;) {
+    --old;
+    if (old->low > run.high || run.low > old->high || !alike(*old)) continue;
+    old->low = std::min(old->low, run.low);
+    old->high = std::max(old->high, run.high);
+    return true;
+  }
+  return false;
+}
+
 /// An access that is in the table, and the one that conflicts with it.
 struct Conflict {
   Record first, second;
@@ -68,8 +83,6 @@ class AccessTable {
  private:
   void compare(const Record& pattern, const AddressRuns& runs, size_t most,
                std::vector<Conflict>* found) const;
-  /// A record that is there becomes that of this run, too. False: there is none like it that touches it.
-  bool widen(const Record& pattern, const AddressRun& run);
   /// False when it is full for the first time.
   bool keep(const Record& pattern, const AddressRuns& runs);
 

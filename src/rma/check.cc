@@ -234,17 +234,14 @@ Status check_runs(const AddressRuns& runs, bool writes, const char* call) {
   return {};
 }
 
-/// A loop that uses the same bytes again and again, or one element after the other, needs one entry.
 void add_pending(Member* member, const Pending& added) {
-  for (auto old = member->pending.rbegin(); old != member->pending.rend(); ++old) {
-    if (old->low > added.high || added.low > old->high || old->written != added.written ||
-        old->target != added.target || old->call != added.call || old->place != added.place)
-      continue;
-    old->low = std::min(old->low, added.low);
-    old->high = std::max(old->high, added.high);
-    return;
-  }
-  member->pending.push_back(added);
+  Pending* first = member->pending.data();
+  auto same = [&](const Pending& old) {
+    return old.written == added.written && old.target == added.target && old.call == added.call &&
+           old.place == added.place;
+  };
+  if (!widen(first, first + member->pending.size(), {added.low, added.high}, same))
+    member->pending.push_back(added);
 }
 
 void end_pending(Member* member, int32_t target) {
