@@ -308,12 +308,10 @@ volatile sig_atomic_t g_passed_on = 0, g_direct = 0;
 
 /// What was sent to a whole group of processes comes both ways, in either order: only the first of each pair counts.
 void on_signal(int number, siginfo_t* info, void*) {
-  const sig_atomic_t passed_on_before = g_passed_on, direct_before = g_direct;
-  const sig_atomic_t seen = std::max(passed_on_before, direct_before);
   const bool passed_on = info->si_code == SI_USER && info->si_pid == getppid();
   volatile sig_atomic_t& way = passed_on ? g_passed_on : g_direct;
   way = way + 1;
-  if (way <= seen) return;
+  if (way <= (passed_on ? g_direct : g_passed_on)) return;
   g_signal = number;
   g_handler(number);
 }
