@@ -90,9 +90,7 @@ void note_error(const Call& call, int result) {
   if (!of_epochs && !is_of_argument(error_class)) return;
   g_next.MPI_Error_string(result, text, &length);
   std::vector<findings::Participant> calls = {call.me()};
-  if (of_epochs)
-    for (findings::Participant& begun : epochs_of(call.rank(), call.record()))
-      calls.push_back(std::move(begun));
+  if (of_epochs) add_epochs(call.rank(), call.record(), &calls);
   report(of_epochs ? Kind::kWindows : Kind::kArguments,
          std::string("a call has returned an error: ") + text, "", std::move(calls), true);
 }

@@ -101,23 +101,30 @@ int64_t times(const Call& call, bool sends, const OwnComm& own) {
   }
 }
 
+/// An element of an array of counts or displacements of the call.
+int64_t number_in(const Call& call, int64_t array, int64_t i) {
+  return call.info().large ? reinterpret_cast<const int64_t*>(array)[i]
+                           : reinterpret_cast<const int*>(array)[i];
+}
+
 /// MPI_Reduce_scatter: all elements are given, the rank's share is taken.
 bool add_shares(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   const int64_t counts = call->at(p.length);
   if (!counts || own.comm->inter) return false;
-  auto number = [&](int i) {
-    return call->info().large ? reinterpret_cast<const int64_t*>(counts)[i]
-                              : reinterpret_cast<const int*>(counts)[i];
-  };
   for (int i = 0; i < own.comm->size; ++i)
-    if (!r.writes || i == own.rank) r.count += number(i);
+    if (!r.writes || i == own.rank) r.count += number_in(*call, counts, i);
   if (r.count <= 0) return false;
   set_reach(&r, *layout_of(r.type));
   call->regions.push_back(std::move(r));
   return true;
 }
 
-/// The parts of a buffer, from its base, are in `blocks`: what they cover together.
+/// A part of a buffer: elements, and the place of the first from the base, in elements.
+void add_block(Region* r, const Layout& l, int64_t place, int64_t count) {
+  if (count > 0) r->blocks.push_back({place * l.extent, count * l.extent});
+}
+
+/// The parts of a buffer are in `blocks`: what they cover together.
 bool add_blocks(Call* call, Region r) {
   if (r.blocks.empty()) return false;
   std::sort(r.blocks.begin(), r.blocks.end(),
@@ -137,12 +144,6 @@ bool add_blocks(Call* call, Region r) {
   return true;
 }
 
-/// An element of an array of counts or displacements of the call.
-int64_t number_in(const Call& call, int64_t array, int64_t i) {
-  return call.info().large ? reinterpret_cast<const int64_t*>(array)[i]
-                           : reinterpret_cast<const int*>(array)[i];
-}
-
 /// Where the displacements of a buffer's parts stand; -1: nowhere.
 int displacements_of(const Call& call, bool sends) {
   const int both = call.find("displs");
@@ -153,7 +154,7 @@ int displacements_of(const Call& call, bool sends) {
 void add_of_neighbours(Call* call, const Parameter& p, OwnComm* own, Region r) {
   const CallInfo& info = call->info();
   const bool sends = p.what == What::kRead;
-  const Neighbours& all = neighbours_of(static_cast<MPI_Comm>(call->at(call->find("comm"))), own);
+  const Neighbours& all = neighbours_of(static_cast<MPI_Comm>(call->value(&Positions::comm)), own);
   const std::vector<int>& others = sends ? all.destinations : all.sources;
   const Layout* l = layout_of(r.type);
   const int64_t length = call->at(p.length);
@@ -170,11 +171,12 @@ void add_of_neighbours(Call* call, const Parameter& p, OwnComm* own, Region r) {
   const int displs_at = varies ? displacements_of(*call, sends) : 0;
   if (!l->contiguous() || displs_at < 0 || (varies && (!length || !call->at(displs_at)))) return;
   for (size_t i = 0; i < others.size(); ++i) {
+    if (others[i] == MPI_PROC_NULL) continue;
     const auto k = static_cast<int64_t>(i);
-    const int64_t count = varies ? number_in(*call, length, k) : length;
-    if (others[i] == MPI_PROC_NULL || count <= 0) continue;
-    const int64_t place = varies ? number_in(*call, call->at(displs_at), k) : k * length;
-    r.blocks.push_back({place * l->extent, count * l->extent});
+    if (varies)
+      add_block(&r, *l, number_in(*call, call->at(displs_at), k), number_in(*call, length, k));
+    else
+      add_block(&r, *l, k * length, length);
   }
   add_blocks(call, std::move(r));
 }
@@ -183,15 +185,13 @@ void add_of_neighbours(Call* call, const Parameter& p, OwnComm* own, Region r) {
 bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   const Collective collective = call->info().collective;
   if (collective == Collective::kReduceScatter) return add_shares(call, p, own, std::move(r));
-  const bool sends = !std::strncmp(p.name, "send", 4);
-  const int displs_at = displacements_of(*call, sends);
+  const int displs_at = displacements_of(*call, p.what == What::kRead);
   if (!is_root(*call, own) || displs_at < 0 || own.comm->inter) return false;
   const auto counts = call->at(p.length), displs = call->at(displs_at);
   const Layout* l = layout_of(r.type);
   if (!counts || !displs || !l || !l->contiguous() || own.comm->size > kMostBlocks) return false;
   for (int i = 0; i < own.comm->size; ++i)
-    if (const int64_t count = number_in(*call, counts, i); count > 0)
-      r.blocks.push_back({number_in(*call, displs, i) * l->extent, count * l->extent});
+    add_block(&r, *l, number_in(*call, displs, i), number_in(*call, counts, i));
   return add_blocks(call, std::move(r));
 }
 

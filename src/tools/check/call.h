@@ -200,8 +200,9 @@ void follow_conflicts();
 void note_epochs(Call* call);
 /// Was an error of this class made by what an epoch allows?
 bool is_of_epochs(int error_class);
-/// The calls that have begun the epochs of the window which a call is given.
-std::vector<findings::Participant> epochs_of(const Rank* rank, const CallRecord& call);
+/// Adds the calls that have begun the epochs of the window which a call is given.
+void add_epochs(const Rank* rank, const CallRecord& call,
+                std::vector<findings::Participant>* calls);
 void report_epochs_left(Rank* rank);
 
 // files.cc ------------------------------------------------------------------------------------------------------------

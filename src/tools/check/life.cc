@@ -72,7 +72,7 @@ void before_fatal_error(int error_class, const char* text) {
   }
   if (of_collective) ask_home();
   if (is_of_epochs(error_class)) {
-    for (findings::Participant& begun : epochs_of(rank, current)) calls.push_back(std::move(begun));
+    add_epochs(rank, current, &calls);
     report(Kind::kWindows, text, "", std::move(calls));
     return;
   }

@@ -149,13 +149,12 @@ void note_epochs(Call* call) {
   }
 }
 
-std::vector<findings::Participant> epochs_of(const Rank* rank, const CallRecord& call) {
-  std::vector<findings::Participant> begun;
+void add_epochs(const Rank* rank, const CallRecord& call,
+                std::vector<findings::Participant>* calls) {
   if (auto found = rank->epochs.find(window_of(call)); found != rank->epochs.end())
     for_each_call(found->second, [&](const CallRecord& opening, const char*) {
-      begun.push_back(participant(rank, opening, "has begun an epoch that is open"));
+      calls->push_back(participant(rank, opening, "has begun an epoch that is open"));
     });
-  return begun;
 }
 
 void report_epochs_left(Rank* rank) {
