@@ -20,6 +20,7 @@ import sys
 import corpus_accesses
 import corpus_files
 import corpus_lifecycles
+import corpus_parts
 import corpus_windows
 
 TOP = r"""/* Made by test/check/corpus.py. Do not edit. */
@@ -59,7 +60,7 @@ int main(int argc, char** argv) {
 TOPS = {"accesses": corpus_accesses.TOP, "windows": corpus_windows.TOP,
         "files": corpus_files.TOP}
 # And before those of which one line is enough.
-SINGLE_TOPS = {"lifecycles": corpus_lifecycles.TOP}
+SINGLE_TOPS = {"lifecycles": corpus_lifecycles.TOP, "parts": corpus_parts.TOP}
 cases = []  # (program, kind, name, body)
 
 
@@ -486,6 +487,7 @@ def main():
     corpus_windows.windows(case)
     corpus_files.files(case)
     corpus_lifecycles.lifecycles(case)
+    corpus_parts.parts(case)
     on_other_communicators()
     programs = sorted({program for program, _, _, _ in cases})
     os.makedirs(out, exist_ok=True)

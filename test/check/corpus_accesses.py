@@ -130,6 +130,7 @@ def accesses(case):
     gaps(case)
     collectives(both, places)
     crowds(case)
+    parts(case)
 
 
 def gaps(case):
@@ -200,3 +201,24 @@ def crowds(case):
          "  for (int i = 0; i < 20; ++i) MPI_Irecv(b + 4 * i, 4, MPI_INT, before, i, w, &q[20 + i]);\n"
          f"  for (int i = 0; i < 20; ++i)\n    MPI_Isend(a, 4, MPI_INT, next, i, w, &q[i]);{HERE}\n  c[0] = a[1];\n  a[4] = 1;\n  BAD a[3] = 1;{HERE}\n"
          "  MPI_Waitall(40, q, MPI_STATUSES_IGNORE);\n  GOOD a[3] = 1;", program="accesses")
+
+
+def parts(case):
+    """Buffers with a part for each rank: what lies between the parts is the program's."""
+    declared = ("  static int p[256];\n  int n[64], s[64], t[64], far[64];\n  MPI_Datatype types[64];\n  MPI_Request q, r = MPI_REQUEST_NULL;\n"
+                "  for (int i = 0; i < 64; ++i) n[i] = 2, s[i] = 4 * i, t[i] = 16 * i, far[i] = 4 * i + 2, types[i] = MPI_INT;\n  (void)far;\n")
+    calls = {"alltoallv": ("n, s, MPI_INT", "n, s, MPI_INT"), "alltoallw": ("n, t, types", "n, t, types")}
+    for name, (out, into) in calls.items():
+        for start, end in ((f"MPI_I{name}(FROM, {out}, TO, {into}, w, &q);", ""),
+                           (f"MPI_{name.capitalize()}_init(FROM, {out}, TO, {into}, w, MPI_INFO_NULL, &q);", "  MPI_Request_free(&q);\n")):
+            form = "persistent" if end else "nonblocking"
+            begin = "  MPI_Start(&q);\n" if end else ""
+            for what, access in (("load", "c[0] = p[5];"), ("store", "p[4] = 9;")):
+                case("buffers", f"{name} {form}, {what} of a received part", declared + f"  {start.replace('FROM', 'b').replace('TO', 'p')}{HERE}\n"
+                     f"{begin}  p[2] = p[7];\n  BAD {access}{HERE}\n  MPI_Wait(&q, IGNORE);\n  GOOD {access}\n" + end, program="accesses")
+            case("buffers", f"{name} {form}, store into a sent part", declared + f"  {start.replace('FROM', 'p').replace('TO', 'b')}{HERE}\n"
+                 f"{begin}  p[2] = p[7] + p[4];\n  BAD p[5] = 7;{HERE}\n  MPI_Wait(&q, IGNORE);\n  GOOD p[5] = 7;\n" + end, program="accesses")
+    # Two operations have the base in common, and what one leaves out is the other's.
+    case("buffers", "alltoallv, store into a part of the first of two", declared
+         + f"  MPI_Ialltoallv(p, n, s, MPI_INT, b, n, s, MPI_INT, w, &q);{HERE}\n  MPI_Ialltoallv(p, n, far, MPI_INT, c, n, s, MPI_INT, w, &r);\n"
+         f"  d[0] = p[4];\n  BAD p[5] = 7;{HERE}\n  MPI_Wait(&q, IGNORE);\n  GOOD p[5] = 7;\n  MPI_Wait(&r, IGNORE);", program="accesses")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the corpus of the checker and says how much of it is found.
 
-  run.py BIN FOLDER [--every N] [--shapes CxP,...] [--kind KIND] [--program PROGRAM] [--jobs N]
+  run.py BIN FOLDER [--every N] [--shapes CxP,...] [--kind KIND] [--program PROGRAM] [--match REGEX]
+         [--jobs N]
 
 FOLDER holds what corpus.py has made, compiled. A wrong program counts as found when a finding of its kind has a call at one
 of its lines, or calls at all of them where the case says so; a correct twin counts as right when it has no finding and ends with 0. --every N takes each N-th case, a
@@ -12,6 +13,7 @@ import argparse
 import concurrent.futures
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -55,11 +57,13 @@ def main():
     parser.add_argument("--shapes", default="4x1,1x4,2x2")
     parser.add_argument("--kind", default="")
     parser.add_argument("--program", default="")
+    parser.add_argument("--match", default="", help="in the name of a case")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     with open(f"{arguments.folder}/corpus.txt") as file:
         cases = [line.rstrip("\n").split("\t") for line in file]
-    cases = [c for c in cases if arguments.kind in ("", c[2]) and arguments.program in ("", c[1])]
+    cases = [c for c in cases if arguments.kind in ("", c[2]) and arguments.program in ("", c[1])
+             and re.search(arguments.match, c[3])]
     runs = [(shape, case, twin) for i, shape in enumerate(arguments.shapes.split(","))
             for case in cases[i % arguments.every :: arguments.every] for twin in ("wrong", "right")]
     table, failures = {}, []

@@ -54,8 +54,8 @@ OwnedMemory::Owner OwnedMemory::Entries::find(uintptr_t address, size_t bytes) c
     while (at != list.begin()) {
       const Entry& e = *--at;
       if (e.low + longest <= address) break;
-      // A buffer that is sent to many is looked at once.
-      if (last && last->base == e.region->base && last->type == e.region->type &&
+      // A buffer that is sent to many is looked at once. Without a count it is one of parts, whose places may differ.
+      if (last && last->count > 0 && last->base == e.region->base && last->type == e.region->type &&
           last->count == e.region->count)
         continue;
       last = e.region;

@@ -6,6 +6,22 @@
 namespace fgmpi::check {
 namespace {
 
+/// The types of a buffer that has several: those of parts that have elements.
+std::vector<MPI_Datatype> types_of_parts(const Call& call, const Parameter& buffer) {
+  std::vector<MPI_Datatype> found;
+  const int64_t counts = call.at(buffer.length);
+  const auto* types = reinterpret_cast<const MPI_Datatype*>(call.at(buffer.second));
+  OwnComm* own = call.rank()->comm_of(static_cast<MPI_Comm>(call.value(&Positions::comm)));
+  if (!own || !counts || !types) return found;
+  const std::vector<int>* others = nullptr;
+  const int64_t n = parts_of(call, buffer.what == What::kRead, own, &others);
+  for (int64_t i = 0; i < n; ++i)
+    if (call.info().large ? reinterpret_cast<const MPI_Count*>(counts)[i]
+                          : reinterpret_cast<const int*>(counts)[i])
+      found.push_back(types[i]);
+  return found;
+}
+
 /// Types of buffers are committed.
 void look_at_types(Call* call) {
   const CallInfo& info = call->info();
@@ -15,14 +31,18 @@ void look_at_types(Call* call) {
     const int i = __builtin_ctz(set);
     const Parameter& buffer = info.parameters[i];
     if (buffer.second < 0 || call->at(i) == word_of_in_place()) continue;
-    const auto type = static_cast<uint32_t>(call->at(buffer.second));
-    auto found = made.find(type);
-    if (info.parameters[buffer.second].array || found == made.end() || found->second.committed)
-      continue;
-    report(Kind::kArguments, "a datatype is used that was not committed",
-           "MPI_Type_commit before a type is used in communication",
-           {call->me(), participant(call->rank(), found->second.call, "made it")});
-    return;
+    const std::vector<MPI_Datatype> types =
+        info.parameters[buffer.second].array
+            ? types_of_parts(*call, buffer)
+            : std::vector<MPI_Datatype>{static_cast<MPI_Datatype>(call->at(buffer.second))};
+    for (MPI_Datatype type : types) {
+      auto found = made.find(static_cast<uint32_t>(type));
+      if (found == made.end() || found->second.committed) continue;
+      report(Kind::kArguments, "a datatype is used that was not committed",
+             "MPI_Type_commit before a type is used in communication",
+             {call->me(), participant(call->rank(), found->second.call, "made it")});
+      return;
+    }
   }
 }
 

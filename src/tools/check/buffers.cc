@@ -121,7 +121,8 @@ bool add_shares(Call* call, const Parameter& p, const OwnComm& own, Region r) {
 
 /// A part of a buffer: elements, and the place of the first from the base, in elements.
 void add_block(Region* r, const Layout& l, int64_t place, int64_t count) {
-  if (count > 0) r->blocks.push_back({place * l.extent, count * l.extent});
+  if (count > 0)
+    r->blocks.push_back({place * l.extent + l.blocks.front().offset, count * l.extent});
 }
 
 /// The parts of a buffer are in `blocks`: what they cover together.
@@ -195,6 +196,49 @@ bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   return add_blocks(call, std::move(r));
 }
 
+/// A part of a buffer whose parts have types of their own; false: it is not known which bytes that are.
+bool add_elements(Region* r, MPI_Datatype type, int64_t place, int64_t count) {
+  if (count <= 0) return true;
+  const Layout* l = layout_of(type);
+  if (!l || !l->exact) return false;
+  if (l->size == 0) return true;
+  if (l->contiguous()) {
+    r->blocks.push_back({place + l->blocks.front().offset, count * l->extent});
+    return true;
+  }
+  const auto a_time = static_cast<int64_t>(l->blocks.size()),
+             before = static_cast<int64_t>(r->blocks.size());
+  if (count > kMostBlocks || before + a_time * count > kMostBlocks) return false;
+  for (int64_t i = 0; i < count; ++i)
+    for (const Block& b : l->blocks)
+      r->blocks.push_back({place + i * l->extent + b.offset, b.bytes});
+  return true;
+}
+
+/// The w forms: displacements in bytes, and an array of types.
+void add_of_types(Call* call, const Parameter& p, OwnComm* own, Region r) {
+  const CallInfo& info = call->info();
+  const bool sends = p.what == What::kRead;
+  const int displs_at = displacements_of(*call, sends);
+  if (displs_at < 0) return;
+  const int64_t counts = call->at(p.length), displs = call->at(displs_at);
+  const auto* types = reinterpret_cast<const MPI_Datatype*>(call->at(p.second));
+  if (!counts || !displs || !types) return;
+  // Those of neighbourhoods are of type MPI_Aint always.
+  const bool wide = info.large || info.parameters[displs_at].what != What::kDispls;
+  const std::vector<int>* others = nullptr;
+  const int64_t n = parts_of(*call, sends, own, &others);
+  if (n > kMostBlocks) return;
+  for (int64_t i = 0; i < n; ++i) {
+    if (others && (*others)[static_cast<size_t>(i)] == MPI_PROC_NULL) continue;
+    const int64_t place = wide ? reinterpret_cast<const MPI_Aint*>(displs)[i]
+                               : reinterpret_cast<const int*>(displs)[i];
+    if (!add_elements(&r, types[i], place, number_in(*call, counts, i))) return;
+  }
+  std::erase_if(r.blocks, [](const Block& b) { return b.bytes == 0; });
+  add_blocks(call, std::move(r));
+}
+
 /// Is the buffer for MPI_PROC_NULL, so that nothing touches it?
 bool goes_nowhere(const Call& call, const Parameter& p) {
   const bool sends = p.what == What::kRead;
@@ -209,10 +253,14 @@ bool goes_nowhere(const Call& call, const Parameter& p) {
 
 void add_region(Call* call, const Parameter& p, int64_t word, OwnComm* own) {
   const Parameter* second = p.second < 0 ? nullptr : &call->info().parameters[p.second];
-  if (p.length < 0 || !second || second->object != Object::kDatatype || second->array) return;
+  if (p.length < 0 || !second || second->object != Object::kDatatype) return;
   Region r;
   r.base = reinterpret_cast<const char*>(word);
   r.writes = p.what != What::kRead;
+  if (second->array) {
+    if (own && word != word_of_in_place()) add_of_types(call, p, own, std::move(r));
+    return;
+  }
   r.type = static_cast<MPI_Datatype>(call->at(p.second));
   const Layout* l = layout_of(r.type);
   if (!l || word == word_of_in_place() || l->size == 0 || goes_nowhere(*call, p)) return;

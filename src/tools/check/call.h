@@ -151,6 +151,9 @@ void end_regions(Rank* rank, int request, Operation* operation);
 // neighbours.cc -------------------------------------------------------------------------------------------------------
 /// None where the communicator has no topology.
 const Neighbours& neighbours_of(MPI_Comm comm, OwnComm* own);
+/// How many parts the buffer of a collective has whose counts are in an array. `others`: the rank that each is for; left as it
+/// is where the i-th is for rank i. Of intercommunicators 0: they are not looked at.
+int64_t parts_of(const Call& call, bool sends, OwnComm* own, const std::vector<int>** others);
 
 // arguments.cc --------------------------------------------------------------------------------------------------------
 void look_at_arguments(Call* call);

@@ -47,4 +47,12 @@ const Neighbours& neighbours_of(MPI_Comm comm, OwnComm* own) {
   return *made;
 }
 
+int64_t parts_of(const Call& call, bool sends, OwnComm* own, const std::vector<int>** others) {
+  if (own->comm->inter) return 0;
+  if (call.info().collective != Collective::kNeighbor) return own->comm->size;
+  const Neighbours& all = neighbours_of(static_cast<MPI_Comm>(call.value(&Positions::comm)), own);
+  *others = sends ? &all.destinations : &all.sources;
+  return static_cast<int64_t>((*others)->size());
+}
+
 }  // namespace fgmpi::check
