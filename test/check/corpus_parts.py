@@ -15,11 +15,47 @@ static void make_parts(void) {
     places[i] = displs[i] = 16 * i;
   }
 }
+/* Neighbours: both ways in a ring, the same as a graph, a line of ranks, one way. */
+static int outs[2], ins[2], sent[2], taken[2];
 static void make_grid(int periods) {
   int dims = size;
   MPI_Cart_create(w, 1, &dims, &periods, 0, &ring);
+  outs[0] = ins[0] = periods || rank > 0 ? before : MPI_PROC_NULL;
+  outs[1] = ins[1] = periods || rank < size - 1 ? next : MPI_PROC_NULL;
 }
 static void make_ring(void) { make_grid(1); }
+static void make_line(void) { make_grid(0); }
+static void make_graph(void) {
+  int last[64], edges[128];
+  for (int i = 0; i < size; ++i) {
+    last[i] = 2 * i + 2;
+    edges[2 * i] = (i + size - 1) % size, edges[2 * i + 1] = (i + 1) % size;
+  }
+  MPI_Graph_create(w, size, last, edges, 0, &ring);
+  outs[0] = ins[0] = before, outs[1] = ins[1] = next;
+}
+static void make_directed(void) {
+  MPI_Dist_graph_create_adjacent(w, 1, &before, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring);
+  ins[0] = before, outs[0] = next;
+}
+/* What both ends of an edge know; in the v forms as many elements as it has. */
+static int n_out, n_in, gathered[2];
+static MPI_Datatype t_out, t_in, given[2], got[2];
+static void make_counts(void) {
+  n_out = n_in = 2, t_out = t_in = MPI_INT;
+  for (int i = 0; i < 2; ++i) {
+    sent[i] = 1 + (rank + outs[i] + size) % 3;
+    taken[i] = 1 + (rank + ins[i] + size) % 3;
+    displs[i] = 8 * i, places[i] = 32 * i, gathered[i] = 2, given[i] = got[i] = MPI_INT;
+  }
+}
+static void spoil(int how) {
+  if (how == 0) n_in += 2, gathered[0] += 2, taken[0] += 2;
+  if (how == 1) --n_in, --gathered[0], --taken[0];
+  if (how == 2) --n_out, --sent[0];
+  if (how == 3) t_out = given[0] = MPI_FLOAT;
+  if (how == 4) t_in = got[0] = MPI_UNSIGNED;
+}
 """
 HERE = " /* HERE */"
 FORMS = ("blocking", "nonblocking", "persistent")
@@ -71,9 +107,8 @@ def with_types(case):
             wrong("arguments", "a type is not committed", "  MPI_Datatype x;\n  MPI_Type_contiguous(2, MPI_INT, &x); /* HERE */\n  GOOD MPI_Type_commit(&x);\n"
                   "  for (int i = 0; i < 64; ++i) types[i] = x, counts[i] = 1;\n", after="\n  MPI_Type_free(&x);")
             other = "  int mine[64];\n  MPI_Datatype own[64];\n  memcpy(mine, counts, sizeof mine);\n  memcpy(own, types, sizeof own);\n"
-            if not of_ring:
-                wrong("collectives", "a type", other + "  if (wrong && rank == LAST) own[0] = MPI_FLOAT;\n", GOT="own")
-                wrong("collectives", "a count", other + "  if (wrong && rank == LAST) mine[0] = 1;\n", SENT="mine")
+            wrong("collectives", "a type", other + "  if (wrong && rank == LAST) own[0] = MPI_FLOAT;\n", GOT="own")
+            wrong("collectives", "a count", other + "  if (wrong && rank == LAST) mine[0] = 1;\n", SENT="mine")
             if form == "blocking":
                 continue
             wrong("buffers", "changed", between=f"  a[wrong ? 0 : 3] = 77;\n")
@@ -87,5 +122,39 @@ def with_types(case):
             wrong("buffers", "a send from what it receives", between=send, after="\n  MPI_Wait(&r, IGNORE);")
 
 
+# What one gives its neighbours, and takes from them; make_counts() and spoil() fill what stands here.
+NEIGHBOURS = {
+    "allgather": "a, n_out, t_out, b, n_in, t_in",
+    "allgatherv": "a, n_out, t_out, b, gathered, displs, t_in",
+    "alltoall": "a, n_out, t_out, b, n_in, t_in",
+    "alltoallv": "a, sent, displs, t_out, b, taken, displs, t_in",
+    "alltoallw": "a, sent, places, given, b, taken, places, got",
+}
+TOPOLOGIES = ("ring", "line", "graph", "directed")
+SPOILED = ("more is taken", "less is taken", "less is sent", "sent as another type", "taken as another type")
+
+
+def neighbours(case):
+    """What one end of an edge gives is not what the other takes."""
+    for k, (name, inside) in enumerate(NEIGHBOURS.items()):
+        for i, form in enumerate(FORMS):
+            call = {"blocking": f"  MPI_Neighbor_{name}({inside}, ring);{HERE}\n",
+                    "nonblocking": f"  MPI_Ineighbor_{name}({inside}, ring, &q);{HERE}\n  MPI_Wait(&q, IGNORE);\n",
+                    "persistent": f"  MPI_Neighbor_{name}_init({inside}, ring, MPI_INFO_NULL, &q);{HERE}\n  MPI_Start(&q);\n"
+                                  "  MPI_Wait(&q, IGNORE);\n  MPI_Request_free(&q);\n"}[form]
+            for topology in TOPOLOGIES if form == "blocking" else (TOPOLOGIES[(k + i) % 4],):
+                def wrong(what, before, after=""):
+                    case("collectives", f"Neighbor_{name} {form}, {topology}: {what}", f"  MPI_Request q;\n  (void)q;\n  make_{topology}();\n"
+                         f"  make_counts();\n{before}{call}{after}  MPI_Comm_free(&ring);", "parts")
+
+                for how, what in enumerate(SPOILED):
+                    wrong(what, f"  if (wrong && rank == LAST) spoil({how});\n")
+                if name != "alltoallv" and name != "allgatherv":  # one element of a type that is several of the sender's
+                    n = "taken[0]" if name == "alltoallw" else "n_in"
+                    wrong("a derived type is longer", f"  MPI_Type_contiguous({n} + (wrong && rank == LAST), MPI_INT, &pairs);\n  MPI_Type_commit(&pairs);\n"
+                          f"  t_in = got[0] = pairs, n_in = taken[0] = 1;\n", "  MPI_Type_free(&pairs);\n")
+
+
 def parts(case):
     with_types(case)
+    neighbours(case)

@@ -9,7 +9,7 @@
 //   first member of a process --announcement--> process of rank 0: compares
 //
 // Calls whose counts differ by rank are compared by a sum over all pairs of a hash of what one sends the other, minus the same
-// for what is received: 0 when all agree.
+// for what is received: 0 when all agree. Neighbours in one process are compared as they come besides, each pair for itself.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -22,6 +22,15 @@
 
 namespace fgmpi::check {
 namespace {
+
+/// What a rank gives another in a neighbourhood collective, as one of the two says.
+struct Edge {
+  uint64_t sum =
+      0;  ///< of hashes: there may be several edges from one to the other, in an order of each's own
+  bool known = true;
+  int world = 0;
+  Record call;
+};
 
 /// One call on a communicator, until all who are expected here have made it and, where clocks count, left it.
 struct Entry {
@@ -36,6 +45,8 @@ struct Entry {
   int sums = 0;
   bool sum_known = true;
   uint64_t sum = 0;
+  std::unordered_map<uint64_t, Edge>
+      edges;  ///< within this process, of which only one end is there; by (from, to)
   Knowledge known_by_all, known_by_root;  ///< what the members here knew, and the root
 };
 
@@ -141,7 +152,7 @@ int64_t number_at(const Call& call, int64_t array, int i) {
 /// Arguments of a collective.
 struct Arguments {
   const Call& call;
-  const OwnComm& own;
+  OwnComm& own;
 
   bool is_root() const {
     return !call.has(&Positions::root) || call.value(&Positions::root) == own.rank;
@@ -215,7 +226,57 @@ uint64_t pair_hash(int from, int to, const Signature& s) {
 
 bool has_sum(Collective c) {
   return c == Collective::kGatherv || c == Collective::kScatterv || c == Collective::kAlltoallv ||
-         c == Collective::kAlltoallw;
+         c == Collective::kAlltoallw || c == Collective::kNeighbor;
+}
+
+/// f(from, to, signature, whether it is sent) for each edge of the member in a neighbourhood collective.
+template <class F>
+void for_each_edge(const Arguments& a, F&& f) {
+  const Neighbours& all =
+      neighbours_of(static_cast<MPI_Comm>(a.call.value(&Positions::comm)), &a.own);
+  const bool out_parts = a.call.find("sendcounts") >= 0, in_parts = a.call.find("recvcounts") >= 0;
+  int i = 0;
+  for (int to : all.destinations) {
+    const int part = i++;
+    if (to != MPI_PROC_NULL) f(a.own.rank, to, out_parts ? a.part(true, part) : a.sent(), true);
+  }
+  i = 0;
+  for (int from : all.sources) {
+    const int part = i++;
+    if (from != MPI_PROC_NULL)
+      f(from, a.own.rank, in_parts ? a.part(false, part) : a.taken(), false);
+  }
+}
+
+/// The edges of this member whose other end is in this process: those of which that has come are compared, the others wait.
+void look_at_edges(const Arguments& a, int world, CallQueue* queue, Entry* e) {
+  std::map<std::pair<uint64_t, bool>, Edge> said;
+  for_each_edge(a, [&](int from, int to, const Signature& s, bool sent) {
+    if (!is_local(a.own.comm->group[static_cast<size_t>(sent ? to : from)])) return;
+    Edge& edge = said[{static_cast<uint64_t>(from) << 32 | static_cast<uint32_t>(to), sent}];
+    edge.known = edge.known && s.known && !s.packed;
+    edge.sum += pair_hash(from, to, s);
+  });
+  for (auto& [key, edge] : said) {
+    auto [at, first] = e->edges.try_emplace(key.first, edge);
+    if (first) {
+      at->second.world = world;
+      at->second.call = a.call.kept();
+      continue;
+    }
+    if (edge.known && at->second.known && edge.sum != at->second.sum && !queue->broken) {
+      queue->broken = true;
+      Announcement one, other;
+      one.world = at->second.world;
+      one.call = at->second.call;
+      other.world = world;
+      other.call = a.call.record();
+      note_disagreement({"counts or types of a collective call do not agree",
+                         "what each rank sends has the types that it is received with, one by one",
+                         one, other});
+    }
+    e->edges.erase(at);
+  }
 }
 
 /// This member's part of the sum; false: what it sends is not known.
@@ -233,6 +294,10 @@ bool sum_of(const Arguments& a, uint64_t* sum) {
     const bool gathers = c == Collective::kGatherv;
     for (int i = 0; a.is_root() && i < size; ++i) add(i, 0, a.part(!gathers, i), !gathers);
     add(me, 0, a.in_place() ? a.part(!gathers, me) : gathers ? a.sent() : a.taken(), gathers);
+    return all_known;
+  }
+  if (c == Collective::kNeighbor) {
+    for_each_edge(a, add);
     return all_known;
   }
   if (a.in_place()) return false;
@@ -406,6 +471,7 @@ void look_at_collective(Call* call) {
   ++e->arrived;
   e->known_by_all.learn(rank->knows);
   if (info.at.root >= 0 && a.is_root()) e->known_by_root = rank->knows;
+  if (info.collective == Collective::kNeighbor) look_at_edges(a, rank->world, c.calls, e);
   if (has_sum(info.collective)) {
     e->sum_known = sum_of(a, &e->sum) && e->sum_known;
     sums = c.home != g_process.me && e->arrived == c.local_members;
