@@ -6,6 +6,10 @@
 // host cannot be reached, the line breaks after the timeout. Neither needs the process itself, so one that computes for an
 // hour is not taken for lost.
 //
+// On links that lose packets a line can take longer to open than the timeout is: TCP repeats the first packet of a
+// connection after 1, 3 and 7 s only. So a line that is not open after an eighth of the timeout gets further ones beside it
+// (kSpares), and a process is lost when the last line to it is broken.
+//
 // A broken line is the loss of the process at its other end, unless this process is leaving (liveness.h). That is up to
 // the caller of take_broken().
 //
@@ -47,7 +51,7 @@ class Lifelines {
   void look(std::vector<uint32_t>* opened);
   /// A descriptor that is readable when there is something to look at, or when `other` is; `other` if there is none.
   int wait_with(int other) const;
-  /// The processes whose line look() has found broken, with the reason, each once.
+  /// The processes whose last line look() has found broken, with the reason, each once.
   std::vector<std::pair<uint32_t, std::string>> take_broken() { return std::exchange(broken_, {}); }
   void close();
   /// Connections that did not know the key.
@@ -66,12 +70,25 @@ class Lifelines {
     bool ours = false;     ///< we opened it
     int64_t process = -1;  ///< at the other end, when known
   };
+  /// A process whose line is being opened by us.
+  struct Attempt {
+    sockaddr_storage address{};  ///< of its lines
+    Opening opening{};
+    int spares = 0;    ///< lines made so far after the first
+    int64_t next = 0;  ///< ns: when to look whether one is open
+  };
   void accept_all();
-  void set_options(int fd) const;
+  void set_options(int fd, int timeout_s) const;
+  bool add_line(uint32_t process, const Attempt& attempt, int timeout_s);
+  bool has_line(uint32_t process) const;
+  bool is_open(uint32_t process) const;
+  bool add_spare(uint32_t process, Attempt* attempt);
+  void look_at_attempts();
+  void lose(uint32_t process, int failure);
   void watch(int fd, int operation, bool writable) const;
-  bool receive(int fd, Line* line, std::string* why);
+  bool receive(int fd, Line* line, int* failure);
   void go_on(int fd, std::vector<uint32_t>* opened);
-  bool advance(int fd, Line* line, std::string* why);
+  bool advance(int fd, Line* line, int* failure);
   void drop(int fd);
 
   Key key_{};
@@ -80,6 +97,7 @@ class Lifelines {
   int timeout_s_ = 10;
   uint64_t strangers_ = 0;
   std::unordered_map<int, Line> lines_;                   ///< by descriptor
+  std::unordered_map<uint32_t, Attempt> attempts_;        ///< by process
   std::vector<std::pair<uint32_t, std::string>> broken_;  ///< since the last take_broken()
 };
 

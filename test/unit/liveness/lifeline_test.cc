@@ -115,6 +115,63 @@ TEST(Lifelines, ToAPortWithoutListenerAreBroken) {
   EXPECT_EQ(broken[0], std::make_pair(7u, std::string("its process has ended")));
 }
 
+/// A listener that drops the first packets of connections while it is full, as a link that loses them does.
+struct FullListener {
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0),
+      filler = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_storage address = loopback();
+  uint16_t port = 0;
+
+  FullListener() {
+    socklen_t size = sizeof(sockaddr_in);
+    auto* raw = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(bind(fd, raw, size), 0);
+    EXPECT_EQ(listen(fd, 0), 0);
+    EXPECT_EQ(getsockname(fd, raw, &size), 0);
+    EXPECT_EQ(::connect(filler, raw, size), 0);
+    port = ntohs(reinterpret_cast<sockaddr_in*>(raw)->sin_port);
+  }
+  ~FullListener() {
+    end();
+    close(filler);
+  }
+  void end() {
+    close(fd);
+    fd = -1;
+  }
+};
+
+TEST(Lifelines, AreTriedAgainWherePacketsAreLost) {
+  FullListener listener;
+  Lifelines lines;
+  const Key key{{1, 2}};
+  ASSERT_NE(lines.open(loopback(), key, 2), 0);
+  ASSERT_TRUE(lines.connect(7, loopback(), listener.port, key, 3));
+  // The first line sends its first packet at once and after 1 s; another would come after the timeout.
+  for (int i = 0; i < 1200; ++i, usleep(1000)) EXPECT_TRUE(Two::look(&lines).empty());
+  ::close(accept(listener.fd, nullptr, nullptr));  // the filler
+  int line = -1;
+  for (int i = 0; i < 3000; ++i, usleep(1000)) {
+    EXPECT_TRUE(Two::look(&lines).empty());
+    if (line < 0) line = accept(listener.fd, nullptr, nullptr);
+  }
+  uint64_t opening[3];
+  ASSERT_EQ(recv(line, opening, sizeof opening, MSG_WAITALL), ssize_t{sizeof opening});
+  EXPECT_EQ(opening[1], key.words[1]);
+  EXPECT_EQ(opening[2], 3u);
+  ::close(line);
+  listener.end();
+  EXPECT_EQ(Two::wait(&lines), (Broken{{7, "its process has ended"}}));
+}
+
+TEST(Lifelines, ThatNeverOpenAreBrokenByTheTimeout) {
+  FullListener listener;
+  Lifelines lines;
+  ASSERT_NE(lines.open(loopback(), Key{}, 2), 0);
+  ASSERT_TRUE(lines.connect(7, loopback(), listener.port, Key{}, 3));
+  EXPECT_EQ(Two::wait(&lines), (Broken{{7, "unreachable: Connection timed out"}}));
+}
+
 TEST(Lifelines, OfStrangersAreRefusedAndCounted) {
   Two two;
   two.first->connect(7, loopback(), two.second_port, Key{{1, 3}}, 3);
