@@ -119,6 +119,7 @@ class Failures {
   FailedCollective* fail(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status,
                          bool tree_only);
   bool was_removed(uint64_t ctx, int32_t number) const;
+  void forget_old_rounds(uint64_t ctx, int32_t number);
   void settle_reach(SharedComm* shared, FailedCollective* failed, bool tree_only);
   void notify_others(SharedComm* shared, FailedCollective* failed);
   void on_notice_of_removed(SharedComm* shared, uint64_t ctx, const NoticeHeader& header,
@@ -276,6 +277,8 @@ Status OpenTeam::failure() const {
 void Failures::open(OpenTeam* team) {
   bucket_of(team->ctx, number_of(team->tag)).push_back(team);
   ++open_count_;
+  if (__builtin_expect(next_removed_ > 0 || !failed_.empty(), 0))
+    forget_old_rounds(team->ctx, number_of(team->tag));
   if (__builtin_expect(!failed_.empty(), 0))
     if (find_failed(team->ctx, number_of(team->tag))) {
       fail(team->shared, team->ctx, number_of(team->tag), Status(),
@@ -360,6 +363,19 @@ bool Failures::was_removed(uint64_t ctx, int32_t number) const {
   for (const Removed& p : removed_)
     if (p.ctx == ctx && p.number == number) return true;
   return false;
+}
+
+/// A round of a persistent collective begins. What is kept of one about half of the 32 numbers ago would be taken for the
+/// round that gets its number next. A process that had completed it long before it heard of the failure, e.g. the root of a
+/// broadcast, never concludes it. Other processes may be some rounds ahead: what is known of their rounds stays.
+void Failures::forget_old_rounds(uint64_t ctx, int32_t number) {
+  const auto is_old = [&](uint64_t c, int32_t n) {
+    const uint32_t ago = (round_of(ctx) - round_of(c)) % 32;
+    return n == number && ago >= 12 && ago <= 20 && id_of(c) == id_of(ctx);
+  };
+  std::erase_if(failed_, [&](const FailedCollective& f) { return is_old(f.ctx, f.number); });
+  for (Removed& p : removed_)
+    if (is_old(p.ctx, p.number)) p = {};
 }
 
 const FailedCollective* Failures::find_failed(uint64_t ctx, int32_t number) const {
