@@ -5,6 +5,7 @@
 
 #include "ch4-av-rankmap/hosts.h"
 #include "coll/move.h"
+#include "coll/selector.h"
 #include "transport/multicast/service.h"
 
 namespace fgmpi::coll {
@@ -14,14 +15,14 @@ using transport::multicast::Match;
 using transport::multicast::Membership;
 using transport::multicast::service;
 
-bool wants_multicast(const Team& team, settings::Id setting, size_t bytes, size_t least_bytes) {
+bool wants_multicast(const Team& team, settings::Id setting, const Shape& shape) {
   const uint32_t least_hosts = least_hosts_of_multicast();
   const comm::SharedComm* shared = team.open().shared;
   if (least_hosts == 0 || !shared || shared->inter || shared->tree || shared->id.is_drawn() ||
       team.count() < 2)
     return false;
   if (settings::is_set(setting)) return settings::text(setting) == "multicast";
-  return bytes >= least_bytes && least_bytes != kNeverByItself && g_hosts.count() >= least_hosts &&
+  return g_hosts.count() >= least_hosts && picks_multicast(setting, shape) &&
          hosts_of(team) >= least_hosts;
 }
 

@@ -17,12 +17,11 @@
 
 namespace fgmpi::coll {
 
-/// Sizes from which on a collective goes by multicast where it is not forced to.
-inline constexpr size_t kNeverByItself = SIZE_MAX;
+struct Shape;
 
-/// Is this collective to go by multicast, as far as settings, hosts and size say: the same at all its processes. Nothing is
-/// sent to find out.
-bool wants_multicast(const Team& team, settings::Id setting, size_t bytes, size_t least_bytes);
+/// Is this collective to go by multicast, as far as settings, hosts and shape (picks_multicast()) say: the same at all its
+/// processes. Nothing is sent to find out.
+bool wants_multicast(const Team& team, settings::Id setting, const Shape& shape);
 
 class MulticastTransfer;
 

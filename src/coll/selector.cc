@@ -12,9 +12,6 @@ namespace {
 constexpr size_t kAny = SIZE_MAX;
 constexpr uint32_t kMany = UINT32_MAX;
 constexpr size_t KiB = 1024;
-/// Among 4 and 8 hosts (links of 100 Mbit/s) the slowest rank had each size from here on earlier by multicast than by
-/// messages: docs/measurements.md. Shorter ones were not clearly apart, and a group costs a membership.
-constexpr size_t kLeastMulticastBcast = 4 * KiB;
 
 /// Conditions without which an algorithm gives no correct result.
 enum Needs : uint8_t { kNothing = 0, kCommutative = 1, kDense = 2, kRegular = 4, kMulticast = 8 };
@@ -32,7 +29,8 @@ struct Row {
 /// An algorithm's name and counter, as in base/algorithms.def.
 #define NAMED(collective, algorithm) #algorithm, counters::kRuns_##collective##_##algorithm
 
-// Rows "multicast" are names only: where a group of the multicast can be had, team_*() takes it before it looks here.
+// Rows "multicast" are names only: where a group of the multicast can be had, team_*() takes it before it looks here, as
+// the tables behind these say.
 // The numbers are of shared memory on one machine: a message between processes costs about a
 // microsecond, a byte a tenth of a nanosecond, and processes may outnumber cores.
 constexpr Row<BarrierFn> kBarrier[] = {
@@ -103,6 +101,20 @@ constexpr Row<AlltoallFn> kAlltoall[] = {
 };
 #undef NAMED
 
+/// Where multicast is faster by itself among enough hosts: any row that holds.
+struct MulticastRow {
+  size_t least_bytes, max_bytes;
+  uint32_t max_processes;
+};
+// As measured among 4, 8 and 16 hosts with links of 100 Mbit/s and 1 Gbit/s, one and two processes each
+// (docs/measurements.md): where the slowest rank was through earlier by multicast than by messages, or at the same time and
+// the others earlier. Elsewhere there is no clear difference, and a group costs a membership; more processes have not been
+// measured. Scatters, all-to-alls and reduce-scatters were never faster.
+constexpr MulticastRow kMulticastBcast[] = {{4 * KiB, kAny, kMany}};
+constexpr MulticastRow kMulticastAllreduce[] = {{16 * KiB, 1024 * KiB, 8},
+                                                {256 * KiB, 1024 * KiB, 16}};
+constexpr MulticastRow kMulticastAllgather[] = {{64 * KiB, 1024 * KiB, 16}};
+
 template <class F>
 std::vector<std::string> names(std::span<const Row<F>> table) {
   std::vector<std::string> out;
@@ -149,6 +161,26 @@ Status pick(const Row<F> (&rows)[n], settings::Id setting, const Shape& shape, F
 
 }  // namespace
 
+bool picks_multicast(settings::Id setting, const Shape& shape) {
+  const auto any_of = [&](std::span<const MulticastRow> rows) {
+    for (const MulticastRow& row : rows)
+      if (shape.bytes >= row.least_bytes && shape.bytes <= row.max_bytes &&
+          shape.processes <= row.max_processes)
+        return true;
+    return false;
+  };
+  switch (setting) {
+    case settings::kCollBcast:
+      return any_of(kMulticastBcast);
+    case settings::kCollAllreduce:
+      return shape.commutative && shape.dense && any_of(kMulticastAllreduce);
+    case settings::kCollAllgather:
+      return any_of(kMulticastAllgather);
+    default:
+      return false;
+  }
+}
+
 Status pick_barrier(const Shape& shape, BarrierFn* out, const Team* team) {
   return pick(kBarrier, settings::kCollBarrier, shape, out, team);
 }
@@ -194,10 +226,10 @@ Status team_barrier(const Team& team) {
 
 /// Runs f(multicast), if the collective is to go by multicast and its processes have a group; else *done is false.
 template <class F>
-Status by_multicast(const Team& team, settings::Id setting, counters::Id runs, size_t bytes,
-                    size_t least_bytes, bool* done, F&& f) {
+Status by_multicast(const Team& team, settings::Id setting, counters::Id runs, const Shape& shape,
+                    bool* done, F&& f) {
   *done = false;
-  if (__builtin_expect(!wants_multicast(team, setting, bytes, least_bytes), 1)) return {};
+  if (__builtin_expect(!wants_multicast(team, setting, shape), 1)) return {};
   transport::multicast::Membership* group;
   FGMPI_TRY(group_of(team, &group));
   if (!group) return {};
@@ -212,13 +244,14 @@ Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes) {
     return group_tree_bcast(team, root, data, bytes);
   }
   if (team.count() < 2) return {};
+  const Shape shape{team.count(), bytes};
   bool done;
   FGMPI_TRY(by_multicast(
-      team, settings::kCollBcast, counters::kRuns_bcast_multicast, bytes, kLeastMulticastBcast,
-      &done, [&](const Multicast& m) { return bcast_multicast(team, m, root, data, bytes); }));
+      team, settings::kCollBcast, counters::kRuns_bcast_multicast, shape, &done,
+      [&](const Multicast& m) { return bcast_multicast(team, m, root, data, bytes); }));
   if (done) return {};
   BcastFn run;
-  FGMPI_TRY(pick_bcast({team.count(), bytes}, &run, &team));
+  FGMPI_TRY(pick_bcast(shape, &run, &team));
   return run(team, root, data, bytes);
 }
 
@@ -239,14 +272,14 @@ Status team_allreduce(const Team& team, const Reduction& r, char* data) {
     return group_tree_allreduce(team, r, data);
   }
   if (team.count() < 2) return {};
+  const Shape shape{team.count(), r.bytes(), r.commutative, splits(r)};
   bool done;
-  FGMPI_TRY(by_multicast(team, settings::kCollAllreduce, counters::kRuns_allreduce_multicast,
-                         r.bytes(), kNeverByItself, &done, [&](const Multicast& m) {
-                           return allreduce_multicast(team, m, r, data);
-                         }));
+  FGMPI_TRY(by_multicast(
+      team, settings::kCollAllreduce, counters::kRuns_allreduce_multicast, shape, &done,
+      [&](const Multicast& m) { return allreduce_multicast(team, m, r, data); }));
   if (done) return {};
   AllreduceFn run;
-  FGMPI_TRY(pick_allreduce({team.count(), r.bytes(), r.commutative, splits(r)}, &run, &team));
+  FGMPI_TRY(pick_allreduce(shape, &run, &team));
   return run(team, r, data);
 }
 
@@ -259,51 +292,53 @@ Status team_exscan(const Team& team, const Reduction& r, char* data, char* befor
 
 Status team_scatter(const Team& team, uint32_t root, char* buffer, const Blocks& blocks,
                     size_t bytes, bool regular, bool opened) {
+  const Shape shape{team.count(), bytes, true, true, regular};
   bool done;
-  FGMPI_TRY(by_multicast(team, settings::kCollScatter, counters::kRuns_scatter_multicast, bytes,
-                         kNeverByItself, &done, [&](const Multicast& m) {
+  FGMPI_TRY(by_multicast(team, settings::kCollScatter, counters::kRuns_scatter_multicast, shape,
+                         &done, [&](const Multicast& m) {
                            return scatter_multicast(team, m, root, buffer, blocks, regular, opened);
                          }));
   if (done) return {};
   RootedFn run;
-  FGMPI_TRY(pick_scatter({team.count(), bytes, true, true, regular}, &run, &team));
+  FGMPI_TRY(pick_scatter(shape, &run, &team));
   return run(team, root, buffer, blocks);
 }
 
 Status team_alltoall(const Team& team, const char* out, char* in, const AlltoallSizes& sizes,
                      size_t bytes, bool regular) {
+  const Shape shape{team.count(), bytes, true, true, regular};
   bool done;
   FGMPI_TRY(by_multicast(
-      team, settings::kCollAlltoall, counters::kRuns_alltoall_multicast, bytes, kNeverByItself,
-      &done, [&](const Multicast& m) { return alltoall_multicast(team, m, out, in, sizes); }));
+      team, settings::kCollAlltoall, counters::kRuns_alltoall_multicast, shape, &done,
+      [&](const Multicast& m) { return alltoall_multicast(team, m, out, in, sizes); }));
   if (done) return {};
   AlltoallFn run;
-  FGMPI_TRY(pick_alltoall({team.count(), bytes, true, true, regular}, &run, &team));
+  FGMPI_TRY(pick_alltoall(shape, &run, &team));
   return run(team, out, in, sizes);
 }
 
 Status team_reduce_scatter(const Team& team, const Reduction& r, char* data, const Blocks& blocks) {
+  const Shape shape{team.count(), r.bytes(), r.commutative, true};
   bool done;
   FGMPI_TRY(by_multicast(
-      team, settings::kCollReduceScatter, counters::kRuns_reduce_scatter_multicast, r.bytes(),
-      kNeverByItself, &done,
+      team, settings::kCollReduceScatter, counters::kRuns_reduce_scatter_multicast, shape, &done,
       [&](const Multicast& m) { return reduce_scatter_multicast(team, m, r, data, blocks); }));
   if (done) return {};
   ReduceScatterFn run;
-  FGMPI_TRY(pick_reduce_scatter({team.count(), r.bytes(), r.commutative, true}, &run, &team));
+  FGMPI_TRY(pick_reduce_scatter(shape, &run, &team));
   return run(team, r, data, blocks);
 }
 
 Status team_allgather(const Team& team, char* buffer, const Blocks& blocks) {
   if (team.count() < 2) return {};
+  const Shape shape{team.count(), blocks.total()};
   bool done;
-  FGMPI_TRY(by_multicast(team, settings::kCollAllgather, counters::kRuns_allgather_multicast,
-                         blocks.total(), kNeverByItself, &done, [&](const Multicast& m) {
-                           return allgather_multicast(team, m, buffer, blocks);
-                         }));
+  FGMPI_TRY(by_multicast(
+      team, settings::kCollAllgather, counters::kRuns_allgather_multicast, shape, &done,
+      [&](const Multicast& m) { return allgather_multicast(team, m, buffer, blocks); }));
   if (done) return {};
   AllgatherFn run;
-  FGMPI_TRY(pick_allgather({team.count(), blocks.total()}, &run, &team));
+  FGMPI_TRY(pick_allgather(shape, &run, &team));
   return run(team, buffer, blocks);
 }
 

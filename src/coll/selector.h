@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/settings.h"
 #include "coll/algorithms.h"
 
 namespace fgmpi::coll {
@@ -45,6 +46,10 @@ Status pick_gather(const Shape& shape, RootedFn* out, const Team* team = nullptr
 Status pick_scatter(const Shape& shape, RootedFn* out, const Team* team = nullptr);
 Status pick_allgather(const Shape& shape, AllgatherFn* out, const Team* team = nullptr);
 Status pick_alltoall(const Shape& shape, AlltoallFn* out, const Team* team = nullptr);
+
+/// Whether the collective of this setting goes by multicast by itself at this shape, among as many hosts as FGMPI_MULTICAST
+/// asks for.
+bool picks_multicast(settings::Id setting, const Shape& shape);
 
 /// True if the user names an allreduce algorithm. Then step_reduce.cc does not use its own one for long vectors of two
 /// processes.

@@ -1,5 +1,6 @@
 // Allreduce and reduce_scatter whose second half goes by IP multicast: the result is made at process 0, which sends it to
-// all others at once.
+// all others at once. A longer allreduce that can be split is made in parts, one a process, and each sends its part to all
+// others: no link carries the vector more than twice.
 #include "coll/algorithms.h"
 #include "coll/move.h"
 #include "coll/multicast.h"
@@ -7,8 +8,30 @@
 
 namespace fgmpi::coll {
 
+namespace {
+
+/// From so many bytes of the vector on; below it the packets of many roots cost more than the links.
+constexpr size_t kLeastSplit = 16 << 10;
+
+Status allreduce_in_parts(const Team& team, const Multicast& multicast, const Reduction& r,
+                          char* data) {
+  const uint32_t n = team.count();
+  Blocks blocks;
+  blocks.offset.resize(n + 1);
+  for (uint32_t p = 0; p <= n; ++p)
+    blocks.offset[p] = static_cast<size_t>(r.count * p / n * r.type->size());
+  ReduceScatterFn reduce_scatter;
+  FGMPI_TRY(pick_reduce_scatter({n, r.bytes(), r.commutative, true}, &reduce_scatter));
+  FGMPI_TRY(reduce_scatter(team, r, data, blocks));
+  return allgather_multicast(team, multicast, data, blocks);
+}
+
+}  // namespace
+
 Status allreduce_multicast(const Team& team, const Multicast& multicast, const Reduction& r,
                            char* data) {
+  if (r.commutative && r.dense() && r.divisible() && r.bytes() >= kLeastSplit)
+    return allreduce_in_parts(team, multicast, r, data);
   FGMPI_TRY(team_reduce(team, 0, r, data));
   if (r.dense()) return bcast_multicast(team, multicast, 0, data, r.bytes());
   Memory packed = raw_memory(r.bytes());

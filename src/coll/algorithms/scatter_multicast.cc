@@ -1,9 +1,9 @@
-// Scatter by IP multicast: all blocks go to everybody as one transfer, and each process keeps its own. One transfer in
-// place of many messages, at the price of bytes that are not for the receiver: for few bytes among many hosts.
+// Scatter by IP multicast: all blocks but the root's own go to everybody as one transfer, and each process keeps its own. One
+// transfer in place of many messages, at the price of bytes that are not for the receiver: for few bytes among many hosts.
 //
 // Where not all know the sizes of the blocks, these stand in front of them:
 //
-//   | ticket | size of block 0 .. P-1 (uint64_t each) | block 0 | block 1 | ... |      the root's own block is left out
+//   | ticket | size of block 0 .. P-1 (uint64_t each; the root's is 0) | block 0 | block 1 | ... |
 //
 // Where some of the sizes are 0 and the blocks need more than a packet, they go to a subgroup of the processes that get
 // something (multicast_subgroups.h); the others have only the ticket and the sizes.
@@ -86,19 +86,38 @@ Status recv_with_sizes(const Team& team, const Multicast& multicast, uint32_t ro
   return {};
 }
 
+/// Blocks whose sizes all know.
+Status send_plain(const Team& team, const Multicast& multicast, const char* buffer,
+                  const Blocks& blocks) {
+  const uint32_t me = team.me();
+  const size_t others = blocks.total() - blocks.size(me);
+  if (me == 0) return multicast.send(buffer + blocks.offset[1], others);
+  if (me == team.count() - 1) return multicast.send(buffer, others);
+  Memory packed = raw_memory(others);
+  copy_blocks(blocks, me, buffer, packed.get());
+  return multicast.send(packed.get(), others);
+}
+
+Status recv_plain(const Team& team, const Multicast& multicast, uint32_t root, char* to,
+                  const Blocks& blocks) {
+  const uint32_t me = team.me();
+  const size_t others = blocks.total() - blocks.size(root);
+  Memory packed = raw_memory(others);
+  FGMPI_TRY(multicast.recv(root, packed.get(), others));
+  const size_t at = blocks.offset[me] - (me > root ? blocks.size(root) : 0);
+  if (blocks.size(me)) std::memcpy(to, packed.get() + at, blocks.size(me));
+  return {};
+}
+
 }  // namespace
 
 Status scatter_multicast(const Team& team, const Multicast& multicast, uint32_t root, char* buffer,
                          const Blocks& blocks, bool regular, bool opened) {
-  const uint32_t me = team.me();
-  if (me == root)
-    return regular ? multicast.send(buffer, blocks.total())
+  if (team.me() == root)
+    return regular ? send_plain(team, multicast, buffer, blocks)
                    : send_with_sizes(team, multicast, buffer, blocks, opened);
-  if (!regular) return recv_with_sizes(team, multicast, root, buffer, blocks.size(me));
-  Memory all = raw_memory(blocks.total());
-  FGMPI_TRY(multicast.recv(root, all.get(), blocks.total()));
-  if (blocks.size(me)) std::memcpy(buffer, all.get() + blocks.offset[me], blocks.size(me));
-  return {};
+  return regular ? recv_plain(team, multicast, root, buffer, blocks)
+                 : recv_with_sizes(team, multicast, root, buffer, blocks.size(team.me()));
 }
 
 }  // namespace fgmpi::coll

@@ -59,6 +59,35 @@ TEST(Selector, TheSettingsNameTheAlgorithmsThereAre) {
   EXPECT_EQ(seen, 10);
 }
 
+TEST(Selector, MulticastIsPickedWhereItWasFaster) {
+  constexpr size_t KiB = 1024;
+  const auto picks = [](settings::Id setting, uint32_t processes, size_t bytes) {
+    return picks_multicast(setting, {processes, bytes});
+  };
+  for (uint32_t processes : {4u, 16u, 100'000u}) {
+    EXPECT_FALSE(picks(settings::kCollBcast, processes, 4 * KiB - 1));
+    EXPECT_TRUE(picks(settings::kCollBcast, processes, 4 * KiB));
+    EXPECT_TRUE(picks(settings::kCollBcast, processes, size_t{1} << 40));
+  }
+  EXPECT_FALSE(picks(settings::kCollAllreduce, 8, 16 * KiB - 1));
+  EXPECT_TRUE(picks(settings::kCollAllreduce, 8, 16 * KiB));
+  EXPECT_TRUE(picks(settings::kCollAllreduce, 4, 1024 * KiB));
+  EXPECT_FALSE(picks(settings::kCollAllreduce, 4, 1024 * KiB + 1));
+  EXPECT_FALSE(picks(settings::kCollAllreduce, 9, 64 * KiB));
+  EXPECT_TRUE(picks(settings::kCollAllreduce, 16, 256 * KiB));
+  EXPECT_FALSE(picks(settings::kCollAllreduce, 17, 256 * KiB));
+  EXPECT_FALSE(picks_multicast(settings::kCollAllreduce, {8, 64 * KiB, false, true}));
+  EXPECT_FALSE(picks_multicast(settings::kCollAllreduce, {8, 64 * KiB, true, false}));
+  EXPECT_FALSE(picks(settings::kCollAllgather, 8, 64 * KiB - 1));
+  EXPECT_TRUE(picks(settings::kCollAllgather, 16, 64 * KiB));
+  EXPECT_FALSE(picks(settings::kCollAllgather, 16, 1024 * KiB + 1));
+  EXPECT_FALSE(picks(settings::kCollAllgather, 17, 64 * KiB));
+  for (size_t bytes : {8 * KiB, 64 * KiB, 1024 * KiB})
+    for (settings::Id setting :
+         {settings::kCollScatter, settings::kCollAlltoall, settings::kCollReduceScatter})
+      EXPECT_FALSE(picks(setting, 8, bytes));
+}
+
 TEST(Selector, NamesAreListedOnce) {
   EXPECT_EQ(algorithm_names("ALLTOALL"),
             (std::vector<std::string>{"linear", "bruck", "pairwise", "multicast"}));
