@@ -2,7 +2,10 @@
 // they are there whichever way the process ends, and so that others can read them while it runs.
 //
 //   FOLDER/report-HOST-PID
-//   | Header, 4 KiB | modules | sites | communicators | collectives | one-sided | columns | rows | memory | ranks x 832 B |
+//   | Header, 2 KiB | ranks x 832 B | parts: modules, timeline, memory, places, communicators, collectives, one-sided |
+//
+// A part is made when it is first needed, behind the last one, by whoever needs it (make_part in recorder.h); what is known of it
+// in the header is where it begins. The file has holes behind them: their bytes take neither memory nor disk.
 //
 // Who writes: the threads of a rank its own record's counts (recorder.h), the process's sampler all times (sampler.cc). Two
 // threads never write the same word, but that threads of one rank (MPI_THREAD_MULTIPLE) may lose a count among them. Readers
@@ -10,6 +13,7 @@
 // Times are in ns, of the clock that is the same in all processes of a host. Numbers are the machine's.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +22,7 @@
 
 namespace fgmpi::report {
 
-inline constexpr uint64_t kMagic = 0x33'54524f'504552'46;  // "FREPORT3"
+inline constexpr uint64_t kMagic = 0x34'54524f'504552'46;  // "FREPORT4"
 /// What begins the names of such files in a folder.
 inline constexpr const char* kFilePrefix = "report-";
 /// Beside them an empty file for each signal that the launcher has seen end a process: its number follows.
@@ -140,12 +144,17 @@ struct RankRecord {
   }
 };
 static_assert(sizeof(RankRecord) == 832 && offsetof(RankRecord, calls_made) == 64,
-              "with its share of the parts of the process 1 KiB from 850 ranks a process on");
+              "with its share of the parts of the process at most 1 KiB");
 
 inline constexpr int32_t kNoPeer = -1000, kAnyPeer = -1001, kIsSource = 1 << 30;
 inline constexpr int kManyOthers = 2;
 /// Messages that are sent one by one to the same rank: so many bytes are cheap beside the message itself.
 inline constexpr uint64_t kSmall = 1024;
+
+/// Where a part begins: bytes from Header::parts_at; 0: it is not made.
+using Part = uint32_t;
+inline constexpr uint32_t kPartsBytes = 256 << 10;  ///< of all; room for all tables below
+inline constexpr uint32_t kPartUnit = 64;           ///< parts are multiples of it
 
 /// Communicators of the process that were made by one call of the program, from communicators of one family.
 struct FamilyRecord {
@@ -164,6 +173,7 @@ struct FamilyRecord {
   uint16_t call;        ///< that made it
   uint16_t parent;      ///< family
   uint32_t inter;
+  Part first_collective;  ///< CollectiveRecord
   char model[24], encoding[40];
   /// By the process, of each algorithm among processes (base/algorithms.def).
   uint32_t runs[counters::kAlgorithms];
@@ -171,26 +181,21 @@ struct FamilyRecord {
 inline constexpr int kFamilies = 64;  ///< the last one is for all further ones
 inline constexpr uint16_t kWorldFamily = 0, kSelfFamily = 1;
 
-/// Calls of one collective by members of a family. In an open hash table by family and call.
+/// Calls of one collective by members of a family.
 struct CollectiveRecord {
-  uint16_t call_and_one, family;  ///< 0: not in use
-  uint32_t unused;
+  uint32_t call;
+  Part next;  ///< of the family
   uint64_t count, bytes, ns;
 };
-inline constexpr int kCollectives = 256, kCollectiveTries = 16;
-inline CollectiveRecord* collective_place(CollectiveRecord* all, int family, int call, int tries) {
-  return all + (static_cast<uint32_t>(family) * 37 + static_cast<uint32_t>(call) * 11 +
-                static_cast<uint32_t>(tries)) %
-                   kCollectives;
-}
+inline constexpr int kCollectivesOfFamily = 128;  ///< more than there are collectives
 
 /// One-sided operations of ranks of the process, by the ranks that the bytes go from and to, or 2^Header::remote_shift of
-/// each. In an open hash table; no place is free once they are kRemotes * 3 / 4.
+/// each.
 struct RemoteRecord {
-  uint32_t from_and_one, to;  ///< 0: not in use
+  uint32_t from, to;
   uint64_t operations, bytes;
 };
-inline constexpr uint32_t kRemotes = 2048;
+inline constexpr uint32_t kRemotes = 1536, kRemotesInPart = 64;
 
 /// Time in calls from one place, of all ranks of the process.
 struct SiteRecord {
@@ -199,25 +204,37 @@ struct SiteRecord {
   uint32_t call;
   uint32_t unused;
 };
-inline constexpr int kSites = 512;
+inline constexpr uint32_t kSites = 512, kSitesInPart = 16;
 
-/// A stretch of time of the process. Shares are in 1/255 of the time.
+/// A stretch of time of the process. Shares are in 1/255 of the time; the rest it was idle.
 struct Column {
-  uint32_t rss_kib;
-  uint8_t program, mpi, idle;  ///< of the process's thread
-  uint8_t unused;
+  uint16_t rss;          ///< packed KiB
+  uint8_t program, mpi;  ///< of the process's thread
 };
-inline constexpr int kColumns = 512;   ///< when they are full, two become one
-inline constexpr int kRowsInAll = 64;  ///< ranks of the job in the timeline
-/// Ranks of the job whose memory is kept over time, at least one a process: kColumns numbers for each, of KiB.
+/// KiB in 16 bits, rounded up to 11 significant ones.
+inline uint16_t pack_kib(uint64_t kib) {
+  const int shift = std::max(static_cast<int>(std::bit_width(kib)) - 11, 0);
+  const uint64_t rounded = (kib + (uint64_t{1} << shift) - 1) >> shift;
+  // Rounding may have made it one bit longer: of those only the first is set.
+  const bool longer = rounded >> 11;
+  return static_cast<uint16_t>((rounded >> longer) | static_cast<uint64_t>(shift + longer) << 11);
+}
+inline uint64_t unpack_kib(uint16_t packed) { return uint64_t{packed & 0x7ffu} << (packed >> 11); }
+
+inline constexpr int kColumns = 512;  ///< when they are full, two become one
+/// Ranks of the job in the timeline: for each column what it did (Doing), in 4 bits.
+inline constexpr int kRowsInAll = 64;
+inline constexpr int kRowBytes = kColumns / 2;
+static_assert(static_cast<int>(Doing::kCount) <= 16);
+/// Ranks of the job whose memory is kept over time, at least one a process: for each column packed KiB.
 inline constexpr int kMemoryRowsInAll = 8;
 
+/// A loaded file of code. Its path follows.
 struct ModuleRecord {
   uint64_t low, high, base;  ///< of the code, and what places in the file are relative to
-  char path[232];
+  Part next;
+  uint32_t path_bytes;
 };
-static_assert(sizeof(ModuleRecord) == 256);
-inline constexpr int kModules = 64;
 
 enum HeaderFlag : uint32_t {
   kDeadlock = 1,
@@ -251,36 +268,34 @@ struct Header {
   uint64_t column_ns;      ///< of one
   uint32_t columns, rows;  ///< in use; rows of kColumns each
   uint32_t memory_rows;
-  uint32_t modules;
-  uint32_t remotes, remote_shift;  ///< records in use
-  uint16_t slots[kCallCells];      ///< number of the call of each CallCell, and 1
-  uint64_t modules_at, sites_at, families_at, collectives_at, remotes_at, columns_at, rows_at,
-      memory_at, ranks_at, size;
+  uint32_t sites, remotes, remote_shift;  ///< records in use
+  uint16_t slots[kCallCells];             ///< number of the call of each CallCell, and 1
+  uint64_t parts_at, size;
+  uint32_t parts_used;  ///< bytes
+  Part modules;         ///< the first ModuleRecord
+  Part timeline;        ///< columns, rows, rows of memory
+  Part site_parts[kSites / kSitesInPart], remote_parts[kRemotes / kRemotesInPart];
+  Part families[kFamilies];
   char host[64];
   char error[256];
 };
-inline constexpr size_t kHeaderBytes = 4096;
+inline constexpr size_t kHeaderBytes = 2048;
 static_assert(sizeof(Header) <= kHeaderBytes);
 inline constexpr uint64_t kStretch = 100'000'000;
 
-/// Where the parts of the file of a process are.
+/// Where the parts of the file of a process may be: behind its ranks.
 inline void lay_out(Header* h) {
-  uint64_t at = kHeaderBytes;
-  auto next = [&](size_t bytes) {
-    const uint64_t here = at;
-    at += (bytes + 4095) / 4096 * 4096;
-    return here;
-  };
-  h->modules_at = next(sizeof(ModuleRecord) * kModules);
-  h->sites_at = next(sizeof(SiteRecord) * kSites);
-  h->families_at = next(sizeof(FamilyRecord) * kFamilies);
-  h->collectives_at = next(sizeof(CollectiveRecord) * kCollectives);
-  h->remotes_at = next(sizeof(RemoteRecord) * kRemotes);
-  h->columns_at = next(sizeof(Column) * kColumns);
-  h->rows_at = next(static_cast<size_t>(h->rows) * kColumns);
-  h->memory_at = next(sizeof(uint32_t) * size_t{h->memory_rows} * kColumns);
-  h->ranks_at = next(sizeof(RankRecord) * static_cast<size_t>(h->ranks));
-  h->size = at;
+  h->parts_at = kHeaderBytes + sizeof(RankRecord) * static_cast<size_t>(h->ranks);
+  h->size = h->parts_at + kPartsBytes;
+}
+
+/// Header::timeline: kColumns columns, then the rows, then those of memory.
+inline size_t rows_in_timeline() { return sizeof(Column) * kColumns; }
+inline size_t memory_in_timeline(uint32_t rows) {
+  return rows_in_timeline() + size_t{rows} * kRowBytes;
+}
+inline size_t timeline_bytes(uint32_t rows, uint32_t memory_rows) {
+  return memory_in_timeline(rows) + sizeof(uint16_t) * size_t{memory_rows} * kColumns;
 }
 
 /// The local index of the rank that a row of the timeline shows.

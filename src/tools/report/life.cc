@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/environment.h"
 #include "proclet-sched/debug_table.h"
 #include "tools/report/recorder.h"
@@ -33,10 +34,14 @@ uint64_t real_ns() {
 /// The loaded files of code, so that places in the program can be named.
 int note_module(dl_phdr_info* info, size_t, void* out) {
   auto* h = static_cast<Header*>(out);
-  if (h->modules >= kModules) return 1;
-  auto* all = reinterpret_cast<ModuleRecord*>(reinterpret_cast<char*>(h) + h->modules_at);
-  ModuleRecord& m = all[h->modules];
-  m = {};
+  char own[4096] = {};
+  const char* path = info->dlpi_name;
+  if (!*path && readlink("/proc/self/exe", own, sizeof own - 1) <= 0) return 0;
+  if (!*path) path = own;
+  const size_t bytes = std::strlen(path);
+  const Part part = make_part(sizeof(ModuleRecord) + bytes);
+  if (!part) return 1;
+  ModuleRecord& m = *in_part<ModuleRecord>(h, part);
   m.low = ~uint64_t{0};
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto& segment = info->dlpi_phdr[i];
@@ -45,35 +50,34 @@ int note_module(dl_phdr_info* info, size_t, void* out) {
     m.high = std::max<uint64_t>(m.high, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
   }
   m.base = info->dlpi_addr;
-  if (*info->dlpi_name) {
-    std::snprintf(m.path, sizeof m.path, "%s", info->dlpi_name);
-  } else if (readlink("/proc/self/exe", m.path, sizeof m.path - 1) <= 0) {
-    return 0;
-  }
-  ++h->modules;
+  m.path_bytes = static_cast<uint32_t>(bytes);
+  std::memcpy(&m + 1, path, bytes);
+  m.next = h->modules;
+  h->modules = part;
   return 0;
 }
 
-/// Makes the file and maps it. All of it has its place in the file system: a store never fails.
+/// Makes the file and maps it. Its ranks have their place in the file system: a store never fails.
 Header* make_file(const std::string& folder, Header plan) {
   gethostname(plan.host, sizeof plan.host - 1);
   const std::string path = folder + "/" + kFilePrefix + plan.host + "-" + std::to_string(getpid());
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   void* map = MAP_FAILED;
-  int failed = fd < 0 ? errno : posix_fallocate(fd, 0, static_cast<off_t>(plan.size));
+  int failed = fd < 0 ? errno : posix_fallocate(fd, 0, static_cast<off_t>(plan.parts_at));
+  if (!failed && ftruncate(fd, static_cast<off_t>(plan.size)) != 0) failed = errno;
   if (!failed) {
     map = mmap(nullptr, plan.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED) failed = errno;
   }
-  if (fd >= 0) close(fd);
   if (failed) {
     std::fprintf(stderr, "fgmpi-report: %s: process %d is not in the report: %s\n", path.c_str(),
                  plan.process, std::strerror(failed));
-    if (fd >= 0) unlink(path.c_str());
+    if (fd >= 0) close(fd), unlink(path.c_str());
     return nullptr;
   }
   auto* header = static_cast<Header*>(map);
   *header = plan;
+  use_file_for_parts(header, move_descriptor_up(fd));
   return header;
 }
 
@@ -91,20 +95,23 @@ void note_error(int, const char* text) {
   g_process.header->flags |= kError;
 }
 
-void set_up_families() {
+/// False where the file has no room.
+bool set_up_families() {
   Process& p = g_process;
-  g_hot.families[kWorldFamily] = {};
-  g_hot.families[kWorldFamily].made = g_hot.first == 0;
-  g_hot.families[kWorldFamily].least = g_hot.families[kWorldFamily].most = p.header->world_size;
-  g_hot.families[kSelfFamily].least = g_hot.families[kSelfFamily].most = 1;
+  FamilyRecord *world = make_family(kWorldFamily), *self = make_family(kSelfFamily);
+  if (!world || !self) return false;
+  world->made = g_hot.first == 0;
+  world->least = world->most = p.header->world_size;
+  self->least = self->most = 1;
   p.families_used = 2;
   p.family_of_key[key_of(MPI_COMM_WORLD)] = {kWorldFamily, 1};
   if (MPIX_Tool_runs) MPIX_Tool_runs(count_run);
   if (MPIX_Tool_copies) MPIX_Tool_copies(made_copy);
   MPIX_Map_info info;
-  if (!MPIX_Comm_map_info || MPIX_Comm_map_info(MPI_COMM_WORLD, &info) != MPI_SUCCESS) return;
-  std::memcpy(g_hot.families[0].model, info.model, sizeof info.model);
-  g_hot.families[0].map_bytes = info.map_bytes;
+  if (!MPIX_Comm_map_info || MPIX_Comm_map_info(MPI_COMM_WORLD, &info) != MPI_SUCCESS) return true;
+  std::memcpy(world->model, info.model, sizeof info.model);
+  world->map_bytes = info.map_bytes;
+  return true;
 }
 
 }  // namespace
@@ -141,15 +148,13 @@ bool start_process() {
   p.header = make_file(folder, plan);
   if (!p.header) return false;
   auto* base = reinterpret_cast<char*>(p.header);
-  p.ranks = reinterpret_cast<RankRecord*>(base + plan.ranks_at);
-  g_hot.families = reinterpret_cast<FamilyRecord*>(base + plan.families_at);
-  g_hot.collectives = reinterpret_cast<CollectiveRecord*>(base + plan.collectives_at);
+  p.ranks = reinterpret_cast<RankRecord*>(base + kHeaderBytes);
   g_hot.first = plan.first_rank;
   g_hot.count = static_cast<unsigned>(plan.ranks);
   std::memset(g_hot.cells, 0, sizeof g_hot.cells);  // what was called before
   map_peers();
   dl_iterate_phdr(note_module, p.header);
-  set_up_families();
+  if (!set_up_families()) return false;
   if (MPIX_Tool_handlers) MPIX_Tool_handlers(nullptr, note_deadlock, note_error);
   start_sampler();
   return true;

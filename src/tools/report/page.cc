@@ -8,6 +8,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <optional>
 
 #include "base/strings.h"
 #include "report/page_parts.h"
@@ -289,20 +290,24 @@ class Page {
     return array(rows, [](const std::string& row) { return row; });
   }
 
-  /// The column of a process at a slice of the run's time; nullptr where it has none.
-  const Column* column_at(const ProcessFile& p, size_t slice) const {
+  /// The column of a process at a slice of the run's time; nothing where it has none.
+  std::optional<uint32_t> column_at(const ProcessFile& p, size_t slice) const {
     const Header& h = p.header();
-    if (h.column_ns == 0 || h.columns == 0) return nullptr;
+    if (h.column_ns == 0 || h.columns == 0) return {};
     const double at = (static_cast<double>(slice) + 0.5) / kSlices * run_.seconds * 1e9;
     const auto column = static_cast<uint64_t>(at / static_cast<double>(h.column_ns));
-    return column < h.columns ? &p.column(static_cast<uint32_t>(column)) : nullptr;
+    if (column >= h.columns) return {};
+    return static_cast<uint32_t>(column);
+  }
+  static uint64_t rss_at(const ProcessFile& p, uint32_t column) {
+    return unpack_kib(p.column(column).rss) << 10;
   }
 
   std::string memory() const {
     std::vector<uint64_t> rss(kSlices);
     for (const ProcessFile& p : run_.processes)
       for (size_t i = 0; i < kSlices; ++i)
-        if (const Column* c = column_at(p, i)) rss[i] += uint64_t{c->rss_kib} << 10;
+        if (const auto c = column_at(p, i)) rss[i] += rss_at(p, *c);
     return "{\"rss\":" + array(rss, [](uint64_t v) { return json(v); }) +
            ",\"each\":" + memory_of_processes() + ",\"ranks\":" + memory_of_ranks() +
            ",\"stacks\":" + stacks() +
@@ -322,7 +327,7 @@ class Page {
     return array(order, [&](const ProcessFile* p) {
       std::vector<uint64_t> values;
       for (size_t i = 0; i < kSlices; ++i)
-        if (const Column* c = column_at(*p, i)) values.push_back(uint64_t{c->rss_kib} << 10);
+        if (const auto c = column_at(*p, i)) values.push_back(rss_at(*p, *c));
       return "[" + std::to_string(p->header().process) + "," +
              array(values, [](uint64_t v) { return json(v); }) + "]";
     });
@@ -345,11 +350,12 @@ class Page {
             return static_cast<uint32_t>(static_cast<double>(slice) / kSlices * columns);
           };
           const uint32_t past = i + 1 == kSlices ? h.columns : std::min(h.columns, at(i + 1));
-          uint32_t most = 0, c = at(i);
+          uint64_t most = 0;
+          uint32_t c = at(i);
           if (c >= h.columns) break;
-          do most = std::max(most, p.memory_row(row)[c]);
+          do most = std::max(most, p.memory(row, c));
           while (++c < past);
-          values.push_back(uint64_t{most} << 10);
+          values.push_back(most);
         }
         const int32_t rank =
             h.first_rank + rank_of_memory_row(static_cast<int32_t>(row),
@@ -423,9 +429,10 @@ class Page {
     for (size_t i = 0; i < kSlices; ++i) {
       double sums[3] = {}, all = 0;
       for (const ProcessFile& p : run_.processes)
-        if (const Column* c = column_at(p, i)) {
-          sums[0] += c->program, sums[1] += c->mpi, sums[2] += c->idle;
-          all += c->program + c->mpi + c->idle;
+        if (const auto at = column_at(p, i)) {
+          const Column c = p.column(*at);
+          sums[0] += c.program, sums[1] += c.mpi, sums[2] += 255.0 - c.program - c.mpi;
+          all += 255;
         }
       for (int k = 0; k < 3 && all > 0; ++k) shares[k][i] = 100 * sums[k] / all;
     }
@@ -446,8 +453,8 @@ class Page {
                                                      static_cast<int32_t>(h.rows), h.ranks);
         std::string codes;
         for (size_t i = 0; i < kSlices; ++i) {
-          const Column* c = column_at(p, i);
-          const uint8_t code = c ? p.row(row)[c - &p.column(0)] : 0;
+          const auto c = column_at(p, i);
+          const uint8_t code = c ? p.doing(row, *c) : 0;
           codes += static_cast<char>('0' + std::min<uint8_t>(code, 8));
         }
         rows.push_back("[" + std::to_string(rank) + ",\"" + codes + "\"]");

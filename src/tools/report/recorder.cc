@@ -148,35 +148,35 @@ void forget_send(MPI_Request request) {
 
 namespace {
 
-RemoteRecord* remotes() {
-  return reinterpret_cast<RemoteRecord*>(reinterpret_cast<char*>(g_process.header) +
-                                         g_process.header->remotes_at);
+using Remotes = RecordTable<RemoteRecord, kRemotes, kRemotesInPart>;
+
+Remotes& remotes() {
+  Header* h = g_process.header;
+  static auto& table = *new Remotes(h, h->remote_parts, &h->remotes);
+  return table;
 }
 
-void add_remote(uint32_t from, uint32_t to, uint64_t operations, uint64_t bytes) {
-  Header* h = g_process.header;
-  for (uint32_t at = from * 2654435761u + to * 40503u;; ++at) {
-    RemoteRecord& r = remotes()[at % kRemotes];
-    if (r.from_and_one == 0) {
-      r.to = to;
-      r.from_and_one = from + 1;
-      ++h->remotes;
-    }
-    if (r.from_and_one != from + 1 || r.to != to) continue;
-    r.operations += operations;
-    r.bytes += bytes;
-    return;
-  }
+/// False where there is no room for one more.
+bool add_remote(const RemoteRecord& more) {
+  RemoteRecord* r = remotes().find(
+      uint64_t{more.from} << 32 | more.to,
+      [&](const RemoteRecord& o) { return o.from == more.from && o.to == more.to; },
+      [&](RemoteRecord* made) {
+        *made = {more.from, more.to, 0, 0};
+      });
+  if (!r) return false;
+  r->operations += more.operations;
+  r->bytes += more.bytes;
+  return true;
 }
 
 /// Records are for twice as many ranks each from now on.
 void coarsen_remotes() {
-  std::vector<RemoteRecord> old(remotes(), remotes() + kRemotes);
-  std::memset(remotes(), 0, kRemotes * sizeof(RemoteRecord));
+  std::vector<RemoteRecord> old;
+  for (uint32_t i = 0; i < g_process.header->remotes; ++i) old.push_back(*remotes().record(i));
+  remotes().clear();
   ++g_process.header->remote_shift;
-  g_process.header->remotes = 0;
-  for (const RemoteRecord& r : old)
-    if (r.from_and_one) add_remote((r.from_and_one - 1) >> 1, r.to >> 1, r.operations, r.bytes);
+  for (const RemoteRecord& r : old) add_remote({r.from >> 1, r.to >> 1, r.operations, r.bytes});
 }
 
 }  // namespace
@@ -196,9 +196,11 @@ void moved(RankRecord* rank, MPI_Win win, int target, uint64_t bytes, bool fetch
   if (target < 0 || target >= h->world_size) return;
   const auto self = static_cast<uint32_t>(h->first_rank + (rank - g_process.ranks));
   const auto other = static_cast<uint32_t>(target);
-  while (h->remotes >= kRemotes * 3 / 4) coarsen_remotes();
-  add_remote((fetches ? other : self) >> h->remote_shift,
-             (fetches ? self : other) >> h->remote_shift, 1, bytes);
+  auto add = [&] {
+    return add_remote({(fetches ? other : self) >> h->remote_shift,
+                       (fetches ? self : other) >> h->remote_shift, 1, bytes});
+  };
+  while (!add() && h->remotes > 1) coarsen_remotes();
 }
 
 void made_window(MPI_Comm comm, MPI_Win win) {
@@ -237,24 +239,35 @@ bool is_known(MPI_Comm comm) {
 
 }  // namespace
 
-CollectiveRecord* collective_record(uint16_t family, uint16_t call, bool make) {
-  const auto wanted = static_cast<uint16_t>(call + 1);
-  for (int i = 0; i < kCollectiveTries; ++i) {
-    CollectiveRecord* r = collective_place(g_hot.collectives, family, call, i);
-    if (r->call_and_one == wanted && r->family == family) return r;
-    if (r->call_and_one) continue;
-    if (!make) return nullptr;
-    std::lock_guard guard(g_process.lock);
-    if (r->call_and_one) return collective_record(family, call, false);
-    r->family = family;
-    r->call_and_one = wanted;
-    return r;
-  }
-  return nullptr;
+CollectiveRecord* collective_record(const FamilyRecord* family, uint16_t call) {
+  Header* h = g_process.header;
+  auto* r =
+      in_part<CollectiveRecord>(h, __atomic_load_n(&family->first_collective, __ATOMIC_ACQUIRE));
+  while (r && r->call != call)
+    r = in_part<CollectiveRecord>(h, __atomic_load_n(&r->next, __ATOMIC_ACQUIRE));
+  return r;
 }
 
-void count_collective(uint16_t family, uint16_t call, uint64_t bytes) {
-  CollectiveRecord* r = collective_record(family, call, true);
+namespace {
+
+/// A new record comes first in its family; it is whole before others see it. nullptr where there is no room.
+CollectiveRecord* make_collective(FamilyRecord* family, uint16_t call) {
+  std::lock_guard guard(g_process.lock);
+  if (CollectiveRecord* r = collective_record(family, call)) return r;
+  const Part part = make_part(sizeof(CollectiveRecord));
+  auto* r = in_part<CollectiveRecord>(g_process.header, part);
+  if (!r) return nullptr;
+  r->call = call;
+  r->next = family->first_collective;
+  __atomic_store_n(&family->first_collective, part, __ATOMIC_RELEASE);
+  return r;
+}
+
+}  // namespace
+
+void count_collective(FamilyRecord* family, uint16_t call, uint64_t bytes) {
+  CollectiveRecord* r = collective_record(family, call);
+  if (!r) r = make_collective(family, call);
   if (!r) return;
   ++r->count;
   r->bytes += bytes;
@@ -266,7 +279,7 @@ void count_run(int leader, int index, int algorithm) {
   const auto found = g_process.family_of_key.find(key);
   if (found == g_process.family_of_key.end() || algorithm < 0 || algorithm >= counters::kAlgorithms)
     return;
-  ++g_hot.families[found->second.family].runs[algorithm];
+  if (FamilyRecord* f = g_hot.families[found->second.family]) ++f->runs[algorithm];
 }
 
 uint64_t key_of(MPI_Comm comm) {
@@ -275,20 +288,29 @@ uint64_t key_of(MPI_Comm comm) {
   return uint64_t{static_cast<uint32_t>(leader)} << 32 | static_cast<uint32_t>(index);
 }
 
+FamilyRecord* make_family(uint16_t number) {
+  Header* h = g_process.header;
+  const Part part = make_part(sizeof(FamilyRecord));
+  h->families[number] = part;
+  return g_hot.families[number] = in_part<FamilyRecord>(h, part);
+}
+
 namespace {
 
-/// The family of what this call makes from communicators of family `parent`; the last one where there are too many.
+/// The family of what this call makes from communicators of family `parent`; the last one where there are too many, and that of
+/// the world where there is no room.
 uint16_t family_for(uint64_t site, uint16_t call, uint16_t parent) {
   Process& p = g_process;
   for (int i = 2; i < p.families_used; ++i) {
-    const FamilyRecord& f = g_hot.families[i];
+    const FamilyRecord& f = *g_hot.families[i];
     if (f.site == site && f.call == call && f.parent == parent) return static_cast<uint16_t>(i);
   }
   if (p.families_used >= kFamilies) return kFamilies - 1;
-  FamilyRecord& f = g_hot.families[p.families_used];
-  f.site = site;
-  f.call = call;
-  f.parent = parent;
+  FamilyRecord* f = make_family(static_cast<uint16_t>(p.families_used));
+  if (!f) return kWorldFamily;
+  f->site = site;
+  f->call = call;
+  f->parent = parent;
   return static_cast<uint16_t>(p.families_used++);
 }
 
@@ -325,7 +347,7 @@ FamilyRecord* count_comm(const Process::NewComm& made, MPI_Comm comm, uint64_t k
   Process::Keyed& keyed = g_process.family_of_key[key];
   keyed.family = family;
   ++keyed.handles;
-  FamilyRecord& f = g_hot.families[family];
+  FamilyRecord& f = *g_hot.families[family];
   f.made += made.first;
   if (!f.first_made_ns) f.first_made_ns = now;
   f.last_made_ns = now;
@@ -351,7 +373,7 @@ void begins_copy(RankRecord* rank_of_call, MPI_Comm parent, const MPI_Comm* newc
   const Process::NewComm description = describe(rank_of_call, parent, parent);
   std::lock_guard guard(g_process.lock);
   const uint16_t family = family_for(description.site, description.call, description.parent);
-  FamilyRecord& f = g_hot.families[family];
+  FamilyRecord& f = *g_hot.families[family];
   if (!f.members_made && !f.map_bytes) describe_map(&f, parent);
   g_process.copies[newcomm] = description;
 }
@@ -371,7 +393,7 @@ void freed_comm(MPI_Comm comm) {
   const auto found = g_process.family_of.find(comm);
   if (found == g_process.family_of.end()) return;
   const auto now = static_cast<uint64_t>(now_ns());
-  FamilyRecord& f = g_hot.families[found->second.family];
+  FamilyRecord& f = *g_hot.families[found->second.family];
   ++f.members_freed;
   if (!f.first_freed_ns) f.first_freed_ns = now;
   f.last_freed_ns = now;

@@ -14,7 +14,7 @@
 #include "tools/findings/interpose.h"
 #include "tools/findings/places.h"
 #include "tools/report/extensions.h"
-#include "tools/report/format.h"
+#include "tools/report/parts.h"
 
 namespace fgmpi::report {
 
@@ -29,13 +29,12 @@ struct Hot {
   uint64_t bindings = 0, bindings_bytes = 0;
   int first = 0;
   unsigned count = 0;  ///< ranks of the process
-  FamilyRecord* families = nullptr;
-  CollectiveRecord* collectives = nullptr;
   /// For each index of a request's handle, whom it was made for: RankRecord::peer less kNoPeer. Memory is taken only by what
   /// is used.
   int32_t* peers = nullptr;
   /// Where in a RankRecord the cell of each call is; 0: it has none yet.
   uint16_t cells[kCallCount] = {};
+  FamilyRecord* families[kFamilies] = {};  ///< null: not made
 };
 [[gnu::visibility("hidden")]] extern Hot g_hot;  // so its members need no address in a register
 /// What calls of nobody are counted in: before MPI_Init, after MPI_Finalize, without a file.
@@ -109,9 +108,11 @@ void forget_send(MPI_Request request);
 void moved(RankRecord* rank, MPI_Win win, int target, uint64_t bytes, bool fetches);
 void made_window(MPI_Comm comm, MPI_Win win);
 void freed_window(MPI_Win win);
-/// The record of a collective of a family, nullptr where there is none and none is made, or no room.
-CollectiveRecord* collective_record(uint16_t family, uint16_t call, bool make);
-void count_collective(uint16_t family, uint16_t call, uint64_t bytes);
+/// The record of a collective of a family; nullptr where there is none.
+CollectiveRecord* collective_record(const FamilyRecord* family, uint16_t call);
+void count_collective(FamilyRecord* family, uint16_t call, uint64_t bytes);
+/// The family has this number from now on. Under the process's lock, or before there are other threads.
+FamilyRecord* make_family(uint16_t number);
 /// For MPIX_Tool_runs: an algorithm runs on the communicator with this key.
 void count_run(int leader, int index, int algorithm);
 /// Of a communicator of the calling rank, for family_of_key.
@@ -210,11 +211,11 @@ class Scope {
     const uint16_t family = comm == MPI_COMM_WORLD ? kWorldFamily : slow_family_of(comm);
     rank_->family = family;
     cell_->bytes += bytes;
-    if (!g_hot.families) return;
-    FamilyRecord& f = g_hot.families[family];
-    ++f.collectives;
-    f.bytes += bytes;
-    count_collective(family, static_cast<uint16_t>(rank_->now - 1), bytes);
+    FamilyRecord* const f = g_hot.families[family];
+    if (!f) return;
+    ++f->collectives;
+    f->bytes += bytes;
+    count_collective(f, static_cast<uint16_t>(rank_->now - 1), bytes);
   }
   void keeps(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes) {
     keep_send(request, comm, dest, bytes);

@@ -51,16 +51,15 @@ bool ProcessFile::open(const std::string& path) {
   const Header& h = *header_;
   Header plan{};
   plan.ranks = h.ranks;
-  plan.rows = h.rows;
-  plan.memory_rows = h.memory_rows;
   const bool fits = h.magic == kMagic && h.calls == kCallCount &&
                     h.algorithms == counters::kAlgorithms && h.ranks > 0 && h.first_rank >= 0 &&
                     h.world_size >= h.ranks && h.first_rank <= h.world_size - h.ranks &&
                     h.rows <= kRowsInAll && h.memory_rows <= kMemoryRowsInAll &&
-                    h.columns <= kColumns && h.modules <= kModules && h.remote_shift < 31;
+                    h.columns <= kColumns && h.remote_shift < 31;
   if (fits) lay_out(&plan);
-  if (fits && plan.size <= bytes_ && plan.ranks_at == h.ranks_at && plan.rows_at == h.rows_at &&
-      plan.memory_at == h.memory_at)
+  // Where there is no timeline, there are no columns.
+  if (fits && plan.size <= bytes_ && plan.parts_at == h.parts_at &&
+      (in_part<char>(h.timeline, timeline_bytes(h.rows, h.memory_rows)) || h.columns == 0))
     return true;
   munmap(map, bytes_);
   header_ = nullptr;
@@ -68,11 +67,45 @@ bool ProcessFile::open(const std::string& path) {
 }
 
 findings::Site ProcessFile::place(uint64_t address) const {
-  const auto* modules = part<ModuleRecord>(header_->modules_at);
-  for (uint32_t i = 0; i < header_->modules; ++i)
-    if (address >= modules[i].low && address < modules[i].high)
-      return {text_in(modules[i].path), address - modules[i].base};
+  Part part = header_->modules;
+  for (uint32_t left = kPartsBytes / kPartUnit; left > 0; --left) {
+    const auto* m = in_part<ModuleRecord>(part);
+    if (!m) break;
+    if (address >= m->low && address < m->high) {
+      const bool whole = in_part<char>(part, sizeof *m + size_t{m->path_bytes});
+      return {std::string(reinterpret_cast<const char*>(m + 1), whole ? m->path_bytes : 0),
+              address - m->base};
+    }
+    part = m->next;
+  }
   return {};
+}
+
+template <class Record>
+std::vector<Record> ProcessFile::records(const Part* parts, uint32_t in_part_each, uint32_t used,
+                                         uint32_t most) const {
+  std::vector<Record> all;
+  used = std::min(used, most);
+  for (uint32_t i = 0; i < used; i += in_part_each)
+    if (const auto* first = in_part<Record>(parts[i / in_part_each], sizeof(Record) * in_part_each))
+      all.insert(all.end(), first, first + std::min(in_part_each, used - i));
+  return all;
+}
+
+std::vector<RemoteRecord> ProcessFile::remotes() const {
+  return records<RemoteRecord>(header_->remote_parts, kRemotesInPart, header_->remotes, kRemotes);
+}
+
+std::vector<SiteRecord> ProcessFile::sites() const {
+  return records<SiteRecord>(header_->site_parts, kSitesInPart, header_->sites, kSites);
+}
+
+std::vector<CollectiveRecord> ProcessFile::collectives_of(const FamilyRecord& family) const {
+  std::vector<CollectiveRecord> all;
+  const auto* r = in_part<CollectiveRecord>(family.first_collective);
+  for (; r && all.size() < kCollectivesOfFamily; r = in_part<CollectiveRecord>(r->next))
+    all.push_back(*r);
+  return all;
 }
 
 findings::Site ProcessFile::place_of_last_call(const RankRecord& rank) const {
@@ -148,8 +181,7 @@ void Run::sum_up_process(uint16_t number) {
   unexpected_most += h.unexpected_most;
   cpu_ns += h.cpu_ns;
   for (int32_t i = 0; i < h.ranks; ++i) sum_up_rank(number, i);
-  for (int i = 0; i < kSites; ++i) {
-    const SiteRecord& s = file.site(i);
+  for (const SiteRecord& s : file.sites()) {
     if (s.site == 0 || s.call >= kCallCount) continue;
     const findings::Site where = file.place(s.site);
     PlaceTime& time = places[{where.path, where.offset}];
@@ -249,10 +281,8 @@ int Run::way_between(const ProcessFile& from, const RankRecord& sender, uint64_t
 
 void Run::add_remotes(const ProcessFile& file) {
   const auto shift = file.header().remote_shift;
-  for (uint32_t i = 0; i < kRemotes; ++i) {
-    const RemoteRecord& r = file.remote(i);
-    if (r.from_and_one == 0) continue;
-    const uint64_t from = uint64_t{r.from_and_one - 1} << shift, to = uint64_t{r.to} << shift;
+  for (const RemoteRecord& r : file.remotes()) {
+    const uint64_t from = uint64_t{r.from} << shift, to = uint64_t{r.to} << shift;
     if (std::max(from, to) >= static_cast<uint64_t>(world_size)) continue;
     Flow& flow = matrix[{static_cast<uint32_t>(from >> matrix_shift),
                          static_cast<uint32_t>(to >> matrix_shift), FlowKey::kOneSided}];
@@ -298,7 +328,9 @@ double Run::since_start(const ProcessFile& file, uint64_t ns) const {
 void Run::add_families(const ProcessFile& file) {
   std::vector<int> number(kFamilies, 0);
   for (int i = 0; i < kFamilies; ++i) {
-    const FamilyRecord& f = file.family(i);
+    const FamilyRecord* record = file.family(i);
+    if (!record) continue;
+    const FamilyRecord& f = *record;
     if (i > kSelfFamily && f.members_made == 0 && f.collectives == 0) continue;
     const findings::Site where = f.site ? file.place(f.site) : findings::Site{};
     Family sum;
@@ -338,15 +370,13 @@ void Run::add_families(const ProcessFile& file) {
     at->most = std::max(at->most, f.most);
     for (int a = 0; a < counters::kAlgorithms; ++a) at->runs[a] += f.runs[a];
     if (at->model.empty()) at->model = text_in(f.model), at->encoding = text_in(f.encoding);
-  }
-  for (int i = 0; i < kCollectives; ++i) {
-    const CollectiveRecord& c = file.collective(i);
-    if (c.call_and_one == 0 || c.call_and_one > kCallCount || c.family >= kFamilies) continue;
-    Call& call = families[static_cast<size_t>(number[c.family])]
-                     .by_call[static_cast<uint16_t>(c.call_and_one - 1)];
-    call.count += c.count;
-    call.bytes += c.bytes;
-    call.ns += c.ns;
+    for (const CollectiveRecord& c : file.collectives_of(f)) {
+      if (c.call >= kCallCount) continue;
+      Call& call = at->by_call[static_cast<uint16_t>(c.call)];
+      call.count += c.count;
+      call.bytes += c.bytes;
+      call.ns += c.ns;
+    }
   }
 }
 

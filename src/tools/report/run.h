@@ -28,22 +28,26 @@ class ProcessFile {
   bool open(const std::string& path);
 
   const Header& header() const { return *header_; }
-  const RankRecord& rank(int32_t local) const { return part<RankRecord>(header_->ranks_at)[local]; }
-  const FamilyRecord& family(int i) const { return part<FamilyRecord>(header_->families_at)[i]; }
-  const CollectiveRecord& collective(int i) const {
-    return part<CollectiveRecord>(header_->collectives_at)[i];
+  const RankRecord& rank(int32_t local) const {
+    return reinterpret_cast<const RankRecord*>(reinterpret_cast<const char*>(header_) +
+                                               kHeaderBytes)[local];
   }
-  const RemoteRecord& remote(uint32_t i) const {
-    return part<RemoteRecord>(header_->remotes_at)[i];
+  /// Numbers below kFamilies; nullptr: there is none.
+  const FamilyRecord* family(int i) const { return in_part<FamilyRecord>(header_->families[i]); }
+  std::vector<CollectiveRecord> collectives_of(const FamilyRecord& family) const;
+  std::vector<RemoteRecord> remotes() const;
+  std::vector<SiteRecord> sites() const;
+  /// REQUIRES: below header().columns, rows and memory_rows.
+  Column column(uint32_t i) const { return timeline<Column>(0)[i]; }
+  uint8_t doing(uint32_t row, uint32_t column) const {
+    const uint8_t both = timeline<uint8_t>(rows_in_timeline())[row * kRowBytes + column / 2];
+    return both >> (column % 2 * 4) & 0xf;
   }
-  const SiteRecord& site(int i) const { return part<SiteRecord>(header_->sites_at)[i]; }
-  const Column& column(uint32_t i) const { return part<Column>(header_->columns_at)[i]; }
-  const uint8_t* row(uint32_t i) const {
-    return part<uint8_t>(header_->rows_at) + size_t{i} * kColumns;
-  }
-  /// KiB of a rank over time.
-  const uint32_t* memory_row(uint32_t i) const {
-    return part<uint32_t>(header_->memory_at) + size_t{i} * kColumns;
+  /// Bytes of a rank.
+  uint64_t memory(uint32_t row, uint32_t column) const {
+    return unpack_kib(
+               timeline<uint16_t>(memory_in_timeline(header_->rows))[row * kColumns + column])
+           << 10;
   }
   /// Where an address of the process lies in which file.
   findings::Site place(uint64_t address) const;
@@ -51,9 +55,21 @@ class ProcessFile {
   findings::Site place_of_last_call(const RankRecord& rank) const;
 
  private:
+  /// nullptr where it is not made, or does not lie in the file.
   template <class T>
-  const T* part(uint64_t at) const {
+  const T* in_part(Part part, size_t bytes = sizeof(T)) const {
+    const uint64_t at = header_->parts_at + part;
+    if (part == 0 || part % kPartUnit != 0 || at + bytes > bytes_) return nullptr;
     return reinterpret_cast<const T*>(reinterpret_cast<const char*>(header_) + at);
+  }
+  /// The records of a table (parts.h).
+  template <class Record>
+  std::vector<Record> records(const Part* parts, uint32_t in_part_each, uint32_t used,
+                              uint32_t most) const;
+  template <class T>
+  const T* timeline(size_t at) const {
+    return reinterpret_cast<const T*>(reinterpret_cast<const char*>(header_) + header_->parts_at +
+                                      header_->timeline + at);
   }
   const Header* header_ = nullptr;
   size_t bytes_ = 0;

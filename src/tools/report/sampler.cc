@@ -54,15 +54,19 @@ uint64_t program_address(uint64_t address) {
 
 class Sampler {
  public:
-  explicit Sampler(Header* header)
+  /// REQUIRES: `timeline` is a part of timeline_bytes(), or 0.
+  Sampler(Header* header, Part timeline)
       : h_(header),
-        sites_(at<SiteRecord>(header->sites_at)),
-        columns_(at<Column>(header->columns_at)),
-        rows_(at<uint8_t>(header->rows_at)),
-        memory_(at<uint32_t>(header->memory_at)),
+        sites_(header, header->site_parts, &header->sites),
         slices_((header->ranks + kSliceRanks - 1) / kSliceRanks) {
     statm_ = move_descriptor_up(open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
     pagemap_ = move_descriptor_up(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    h_->timeline = timeline;
+    if (char* at = in_part<char>(header, timeline)) {
+      columns_ = reinterpret_cast<Column*>(at);
+      rows_ = reinterpret_cast<uint8_t*>(at + rows_in_timeline());
+      memory_ = reinterpret_cast<uint16_t*>(at + memory_in_timeline(header->rows));
+    }
     h_->column_ns = kFirstColumn;
     last_ = now_ns();
     look_at_process(last_);
@@ -110,11 +114,6 @@ class Sampler {
   static constexpr int kStacksRead = 2;
   /// Waits that are read at each look, a system call or more for each.
   static constexpr uint32_t kWaitsRead = 16;
-
-  template <class T>
-  T* at(uint64_t offset) {
-    return reinterpret_cast<T*>(reinterpret_cast<char*>(h_) + offset);
-  }
 
   static int64_t own_cpu_ns() {
     timespec t{};
@@ -251,8 +250,10 @@ class Sampler {
   }
 
   static void add_to_family(uint16_t family, uint16_t call, uint64_t passed) {
-    g_hot.families[family].ns += passed;
-    if (CollectiveRecord* r = collective_record(family, call, false)) r->ns += passed;
+    FamilyRecord* f = g_hot.families[family];
+    if (!f) return;
+    f->ns += passed;
+    if (CollectiveRecord* r = collective_record(f, call)) r->ns += passed;
   }
 
   /// The place's own cell, or that with the least time, whose time it takes over: the most expensive places stay.
@@ -270,15 +271,12 @@ class Sampler {
   }
 
   void add_to_site(uint64_t site, uint16_t call, uint64_t passed) {
-    uint32_t place = static_cast<uint32_t>(site * 0x9e3779b97f4a7c15u >> 55);
-    static_assert(kSites == 512);
-    for (int tries = 0; tries < 16; ++tries, place = (place + 1) % kSites) {
-      SiteRecord& s = sites_[place];
-      if (s.site == 0) s = {site, 0, call, 0};
-      if (s.site != site) continue;
-      s.ns += passed;
-      return;
-    }
+    SiteRecord* s = sites_.find(
+        site, [&](const SiteRecord& o) { return o.site == site; },
+        [&](SiteRecord* made) {
+          *made = {site, 0, call, 0};
+        });
+    if (s) s->ns += passed;
   }
 
   /// Adds the wait for a peer.
@@ -403,24 +401,36 @@ class Sampler {
   // ---- Columns: what the process and some of its ranks did, over time ----
 
   void fill_columns() {
+    if (!columns_) return;
     const uint64_t age = static_cast<uint64_t>(last_) - h_->init_ns;
     while (age / h_->column_ns >= kColumns) join_columns();
     const auto column = static_cast<uint32_t>(age / h_->column_ns);
     const uint64_t all = std::max<uint64_t>(shares_[0] + shares_[1] + shares_[2], 1);
     auto share = [&](int i) { return static_cast<uint8_t>(shares_[i] * 255 / all); };
-    const Column now = {static_cast<uint32_t>(h_->rss >> 10), share(0), share(1), share(2), 0};
+    const Column now = {pack_kib(h_->rss >> 10), share(0), share(1)};
     // A look that came late stands for the columns since the last one.
     for (uint32_t c = std::min(h_->columns, column); c <= column; ++c) {
       columns_[c] = now;
       for (uint32_t row = 0; row < h_->rows; ++row)
-        rows_[row * kColumns + c] = static_cast<uint8_t>(doing_[row]);
+        set_doing(row, c, static_cast<unsigned>(doing_[row]));
       // Memory was as the look before saw it until now.
       for (uint32_t row = 0; row < h_->memory_rows; ++row)
-        memory_[row * kColumns + c] = c < column ? memory_before_[row] : rank_memory_[row];
+        memory_[row * kColumns + c] =
+            pack_kib(c < column ? memory_before_[row] : rank_memory_[row]);
     }
     std::memcpy(memory_before_, rank_memory_, sizeof memory_before_);
     if (column >= h_->columns) std::memset(shares_, 0, sizeof shares_);
     h_->columns = std::max(h_->columns, column + 1);
+  }
+
+  /// Two columns share a byte.
+  void set_doing(uint32_t row, uint32_t column, unsigned doing) {
+    uint8_t& both = rows_[row * kRowBytes + column / 2];
+    const unsigned shift = column % 2 * 4;
+    both = static_cast<uint8_t>((both & ~(0xfu << shift)) | doing << shift);
+  }
+  unsigned doing_at(uint32_t row, uint32_t column) const {
+    return rows_[row * kRowBytes + column / 2] >> (column % 2 * 4) & 0xfu;
   }
 
   void join_columns() {
@@ -428,14 +438,12 @@ class Sampler {
       Column& to = columns_[c];
       const Column a = columns_[2 * c], b = columns_[2 * c + 1];
       auto mean = [](uint8_t x, uint8_t y) { return static_cast<uint8_t>((x + y) / 2); };
-      to = {std::max(a.rss_kib, b.rss_kib), mean(a.program, b.program), mean(a.mpi, b.mpi),
-            mean(a.idle, b.idle), 0};
-      for (uint32_t row = 0; row < h_->rows; ++row) {
-        uint8_t* cells = rows_ + row * kColumns;
-        cells[c] = cells[2 * c + (c & 1)];
-      }
+      // Packed numbers are in the order of what they stand for.
+      to = {std::max(a.rss, b.rss), mean(a.program, b.program), mean(a.mpi, b.mpi)};
+      for (uint32_t row = 0; row < h_->rows; ++row)
+        set_doing(row, c, doing_at(row, 2 * c + (c & 1)));
       for (uint32_t row = 0; row < h_->memory_rows; ++row) {
-        uint32_t* cells = memory_ + row * kColumns;
+        uint16_t* cells = memory_ + row * kColumns;
         cells[c] = std::max(cells[2 * c], cells[2 * c + 1]);
       }
     }
@@ -444,10 +452,10 @@ class Sampler {
   }
 
   Header* h_;
-  SiteRecord* sites_;
-  Column* columns_;
-  uint8_t* rows_;
-  uint32_t* memory_;
+  RecordTable<SiteRecord, kSites, kSitesInPart> sites_;
+  Column* columns_ = nullptr;  ///< null: there was no room for the timeline
+  uint8_t* rows_ = nullptr;
+  uint16_t* memory_ = nullptr;
   int64_t last_ = 0, process_seen_ = 0;
   int statm_ = -1, pagemap_ = -1;
   uint32_t rank_memory_[kMemoryRowsInAll] = {}, memory_before_[kMemoryRowsInAll] = {};
@@ -494,7 +502,8 @@ void sample_now() {
 }
 
 void start_sampler() {
-  g_sampler = new Sampler(g_process.header);
+  Header* h = g_process.header;
+  g_sampler = new Sampler(h, make_part(timeline_bytes(h->rows, h->memory_rows)));
   // The C library's own functions: those of ours make a thread the rank's that starts it, and let ranks sleep.
   void* libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
