@@ -131,6 +131,7 @@ def accesses(case):
     collectives(both, places)
     crowds(case)
     parts(case)
+    partitions(case)
 
 
 def gaps(case):
@@ -222,3 +223,24 @@ def parts(case):
     case("buffers", "alltoallv, store into a part of the first of two", declared
          + f"  MPI_Ialltoallv(p, n, s, MPI_INT, b, n, s, MPI_INT, w, &q);{HERE}\n  MPI_Ialltoallv(p, n, far, MPI_INT, c, n, s, MPI_INT, w, &r);\n"
          f"  d[0] = p[4];\n  BAD p[5] = 7;{HERE}\n  MPI_Wait(&q, IGNORE);\n  GOOD p[5] = 7;\n  MPI_Wait(&r, IGNORE);", program="accesses")
+
+
+def partitions(case):
+    """Of a partitioned send those that are ready, of a receive those that MPI_Parrived has not told of. p[8] is the first of 4 x 2."""
+    def head(a, b, sent, taken):
+        return (f"  MPI_Request s, r;\n  MPI_Psend_init({a}, 4, 2, MPI_INT, next, 5, w, MPI_INFO_NULL, &s);{sent}\n"
+                f"  MPI_Precv_init({b}, 4, 2, MPI_INT, before, 5, w, MPI_INFO_NULL, &r);{taken}\n  ({a})[0] = ({b})[7] = 1;\n")
+
+    for rounds in (1, 3):
+        for i, (place, (declaration, freed)) in enumerate(PLACES.items()):
+            started = f"  for (int i = 0; i < {rounds}; ++i) {{\n  MPI_Startall(2, (MPI_Request[]){{s, r}});\n"
+            end = "  MPI_Wait(&s, IGNORE);\n  MPI_Wait(&r, IGNORE);\n"
+            tail = "  }\n  MPI_Request_free(&s);\n  MPI_Request_free(&r);\n" + freed
+            store = ("p[11] = 7;", "memset(p + 10, 0, 8);")[i % 2]
+            case("buffers", f"a ready partition in {place}, {rounds} rounds: store", declaration + "\n" + head("p + 8", "b", HERE, "") + started
+                 + f"  p[8] = p[11] = p[15] = 3;\n  MPI_Pready(1, s);\n  p[8] = p[15] = c[9] = p[11];\n  BAD {store}{HERE}\n  MPI_Pready(0, s);\n  p[12] = 1;\n"
+                 f"  MPI_Pready_range(2, 3, s);\n  c[8] = p[12];\n{end}  GOOD {store}\n" + tail, program="accesses")
+            for what, access in (("load", ("c[9] = p[11];", "memcpy(c + 20, p + 10, 8);")[i % 2]), ("store", store)):
+                case("buffers", f"a partition that has not arrived in {place}, {rounds} rounds: {what}", declaration + "\n" + head("b", "p + 8", "", HERE) + started
+                     + "  MPI_Pready_range(0, 3, s);\n  for (int flag = 0; !flag;) MPI_Parrived(r, 2, &flag);\n  p[12] = p[13];\n"
+                     f"  BAD {access}{HERE}\n  for (int flag = 0; !flag;) MPI_Parrived(r, 1, &flag);\n  GOOD {access}\n{end}" + tail, program="accesses")

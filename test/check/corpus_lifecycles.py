@@ -53,6 +53,77 @@ def partitioned(case):
     wrong("deadlock", "another tag", receive="  MPI_Precv_init(b, 4, 2, MPI_INT, before, wrong ? 6 : 5, w, MPI_INFO_NULL, &r);",
           wait="  MPI_Wait(&s, IGNORE); /* HERE */\n  MPI_Wait(&r, IGNORE); /* HERE */")
 
+    wrong("arguments", "freed while active", wait="  BAD MPI_Request_free(&s); /* HERE */\n  BAD s = MPI_REQUEST_NULL;\n" + PARTITIONED["wait"],
+          free="  GOOD MPI_Request_free(&s);\n  MPI_Request_free(&r);")
+    sides(wrong)
+    memory_of_partitions(wrong)
+
+
+def sides(wrong):
+    """Sends and receives that do not meet, or are not alike."""
+    sent = "  MPI_Psend_init(a, {p}, {n}, {t}, next, 5, w, MPI_INFO_NULL, &s);"
+    taken = "  MPI_Precv_init(b, {p}, {n}, {t}, before, 5, w, MPI_INFO_NULL, &r);"
+    plain = {"p": "4", "n": "2", "t": "MPI_INT"}
+    for order in ("send first", "receive first"):
+        def both(kind, what, out=plain, into=plain, first=PARTITIONED["first"], **changed):
+            lines = [sent.format(**out) + HERE, taken.format(**into) + HERE]
+            lines = lines if order == "send first" else lines[::-1]
+            wrong(kind, f"{what}, {order}", first=first, send=lines[0] + "\n  MPI_Barrier(w);", receive=lines[1], **changed)
+
+        ready = "  for (int i = 0; i < {}; ++i) MPI_Pready(i, s);"
+        both("types", "sent as another type", out={**plain, "t": "wrong ? MPI_FLOAT : MPI_INT"})
+        both("types", "received as another type", into={**plain, "t": "wrong ? MPI_FLOAT : MPI_INT"})
+        both("types", "of bytes", out={"p": "8", "n": "wrong ? 4 : 1", "t": "wrong ? MPI_BYTE : MPI_INT"}, ready=ready.format(8))
+        both("types", "too long", out={**plain, "p": "wrong ? 5 : 4"}, ready=ready.format("(wrong ? 5 : 4)"))
+        both("types", "larger partitions", out={**plain, "n": "wrong ? 3 : 2"})
+        both("types", "fewer and larger partitions", into={"p": "2", "n": "4", "t": "wrong ? MPI_UNSIGNED : MPI_INT"})
+        both("types", "a derived type", into={"p": "4", "n": "1", "t": "t"}, first=PARTITIONED["first"] + "  MPI_Datatype t;\n"
+             "  MPI_Type_vector(2, 1, 3, wrong ? MPI_FLOAT : MPI_INT, &t);\n  MPI_Type_commit(&t);\n", free=PARTITIONED["free"] + "\n  MPI_Type_free(&t);")
+        # The second send meets the second receive.
+        two = ("  MPI_Request u, v;\n  MPI_Psend_init(d, 1, 4, MPI_DOUBLE, next, 5, w, MPI_INFO_NULL, &u);\n"
+               "  MPI_Precv_init(d + 8, 1, 4, MPI_DOUBLE, before, 5, w, MPI_INFO_NULL, &v);\n")
+        both("types", "the second of two", out={**plain, "t": "wrong ? MPI_FLOAT : MPI_INT"}, first=PARTITIONED["first"] + two,
+             free=PARTITIONED["free"] + "\n  MPI_Request_free(&u);\n  MPI_Request_free(&v);")
+    none = "  MPI_Request s = MPI_REQUEST_NULL, r = MPI_REQUEST_NULL;\n"
+    for what, condition in (("no receive", "GOOD"), ("no receive of one", "if (!wrong || rank != LAST)")):
+        wrong("messages", what, first=none, send=PARTITIONED["send"] + HERE, receive=f"  {condition}\n" + PARTITIONED["receive"],
+              start=f"  {condition} MPI_Start(&r);\n  MPI_Start(&s);", wait=f"  MPI_Wait(&s, IGNORE);\n  {condition} MPI_Wait(&r, IGNORE);",
+              free=f"  MPI_Request_free(&s);\n  {condition} MPI_Request_free(&r);")
+    wrong("messages", "a receive of another communicator", first=PARTITIONED["first"] + "  MPI_Comm x;\n  MPI_Comm_dup(w, &x);\n", send=PARTITIONED["send"] + HERE,
+          receive="  MPI_Precv_init(b, 4, 2, MPI_INT, before, 5, wrong ? x : w, MPI_INFO_NULL, &r);", start="  GOOD MPI_Start(&r);\n  MPI_Start(&s);",
+          free=PARTITIONED["free"] + "\n  MPI_Comm_free(&x);")
+    wrong("deadlock", "no send", first=none, send="  GOOD\n" + PARTITIONED["send"], receive=PARTITIONED["receive"] + HERE,
+          start="  MPI_Start(&r);\n  GOOD MPI_Start(&s);", ready="  GOOD MPI_Pready_range(0, 3, s);", free="  GOOD MPI_Request_free(&s);\n  MPI_Request_free(&r);")
+    for calls in ("MPI_Pready(1, s);", "MPI_Pready_range(1, 1, s);", "MPI_Pready_list(1, (int[]){1}, s);"):
+        ready = f"  MPI_Pready_list(3, (int[]){{3, 0, 2}}, s);\n  GOOD {calls}"
+        wrong("deadlock", f"without {calls}", send=PARTITIONED["send"] + HERE, ready=ready)
+        wrong("leaks", f"no wait, and without {calls}", send=PARTITIONED["send"] + HERE, ready=ready, wait="  GOOD MPI_Wait(&s, IGNORE);\n  GOOD MPI_Wait(&r, IGNORE);",
+              free="  GOOD MPI_Request_free(&s);\n  GOOD MPI_Request_free(&r);")
+
+
+def memory_of_partitions(wrong):
+    """A partition is an operation's from MPI_Pready on, and the program's again with MPI_Parrived. Here calls of MPI use it."""
+    def sent(what, between, before="", after=""):
+        wrong("buffers", what, send=PARTITIONED["send"] + HERE, ready=f"  MPI_Request q = MPI_REQUEST_NULL;\n{before}  MPI_Pready(0, s);\n  MPI_Pready_range(2, 3, s);\n{between}\n"
+              f"  MPI_Pready(1, s);{after}")
+
+    for part, word in ((0, "first"), (5, "third"), (7, "last")):
+        sent(f"changed in the {word}", f"  a[wrong ? {part} : 3] = 77;")
+    sent("changed behind", f"  a[wrong ? 1 : 8] = 77;")
+    receive = "  MPI_Irecv(a + (wrong ? 4 : 2), 2, MPI_INT, before, 6, w, &q); /* HERE */\n  MPI_Send(c, 2, MPI_INT, next, 6, w);"
+    sent("a receive into one", receive + "\n  MPI_Wait(&q, IGNORE);")
+    sent("ready while a receive is under way", "  MPI_Send(c, 2, MPI_INT, next, 6, w);\n  MPI_Wait(&q, IGNORE);",
+         before="  MPI_Irecv(a + (wrong ? 4 : 2), 2, MPI_INT, before, 6, w, &q); /* HERE */\n")
+    asks = "  for (c[0] = 0; !c[0];) MPI_Parrived(r, 1, &c[0]);\n"
+    use = "  MPI_Send(b + (wrong ? 4 : 2), 2, MPI_INT, next, 6, w); /* HERE */"
+    wrong("buffers", "a send from one that was not asked for", receive=PARTITIONED["receive"] + HERE,
+          ready="  MPI_Request q;\n  MPI_Irecv(c + 9, 2, MPI_INT, before, 6, w, &q);\n" + PARTITIONED["ready"] + "\n" + asks + use + "\n  MPI_Wait(&q, IGNORE);")
+    for rounds in (1, 3):
+        loop = f"  for (int i = 0; i < {rounds}; ++i) {{\n"
+        wrong("buffers", f"a receive into one, in {rounds} rounds", receive=PARTITIONED["receive"] + HERE, start=loop + PARTITIONED["start"],
+              ready="  MPI_Request q;\n" + PARTITIONED["ready"] + "\n" + asks + "  MPI_Irecv(b + (wrong ? 1 : 2), 1, MPI_INT, before, 6, w, &q); /* HERE */\n"
+              "  MPI_Send(c + 9, 1, MPI_INT, next, 6, w);\n  MPI_Wait(&q, IGNORE);", wait=PARTITIONED["wait"] + "\n  }")
+
 
 # What MPI refuses: (what, statement that is right or wrong by `wrong`).
 REFUSED = {
@@ -75,6 +146,8 @@ REFUSED = {
     "size of a window": "MPI_Win x; MPI_Win_create(a, wrong ? -4 : 4, 4, MPI_INFO_NULL, w, &x); /* HERE */\n  MPI_Win_free(&x);",
     "lock type": "MPI_Win x; MPI_Win_create(a, sizeof a, 4, MPI_INFO_NULL, w, &x);\n"
                  "  MPI_Win_lock(wrong ? 12345 : MPI_LOCK_SHARED, 0, 0, x); /* HERE */\n  MPI_Win_unlock(0, x); MPI_Win_free(&x);",
+    "negative number of partitions": "MPI_Request q; MPI_Psend_init(a, wrong ? -1 : 1, 1, MPI_INT, MPI_PROC_NULL, 5, w, MPI_INFO_NULL, &q); /* HERE */\n"
+                                     "  MPI_Request_free(&q);",
     "null request": "MPI_Request q = MPI_REQUEST_NULL; BAD MPI_Start(&q); /* HERE */\n  (void)q;",
     "request of a receive that is not persistent": "MPI_Request q; MPI_Irecv(b, 1, MPI_INT, rank, 5, w, &q); BAD MPI_Start(&q); /* HERE */\n"
                                                   "  MPI_Send(a, 1, MPI_INT, rank, 5, w); MPI_Wait(&q, IGNORE);",

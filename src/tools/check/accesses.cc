@@ -118,47 +118,65 @@ void OwnedMemory::show() {
     }
 }
 
+void OwnedMemory::add_one(Operation* operation, const Region& r) {
+  if (!r.exact && r.blocks.empty()) return;
+  const Entry entry = {reinterpret_cast<uintptr_t>(r.low), reinterpret_cast<uintptr_t>(r.high),
+                       operation, &r};
+  Entries& all = entries_[r.writes];
+  const size_t c = std::min(class_of(entry.high - entry.low), kClasses - 1);
+  auto& list = all.of_class[c];
+  list.insert(std::lower_bound(list.begin(), list.end(), entry.low,
+                               [](const Entry& e, uintptr_t low) { return e.low < low; }),
+              entry);
+  all.classes |= 1u << c;
+  ++all.count;
+  all.low = std::min(all.low, entry.low);
+  all.high = std::max(all.high, entry.high);
+  mark(r, 1);
+}
+
+void OwnedMemory::remove_one(const Region& r) {
+  if (!r.exact && r.blocks.empty()) return;
+  const auto low = reinterpret_cast<uintptr_t>(r.low), high = reinterpret_cast<uintptr_t>(r.high);
+  Entries& all = entries_[r.writes];
+  const size_t c = std::min(class_of(high - low), kClasses - 1);
+  auto& list = all.of_class[c];
+  auto at = std::lower_bound(list.begin(), list.end(), low,
+                             [](const Entry& e, uintptr_t from) { return e.low < from; });
+  while (at != list.end() && at->low == low && at->region != &r) ++at;
+  if (at == list.end() || at->region != &r) return;
+  list.erase(at);
+  if (list.empty()) all.classes &= ~(1u << c);
+  --all.count;
+  mark(r, -1);
+  // Found anew only where it is needed: one in the middle changes nothing.
+  if (low == all.low || high == all.high) all.find_reach();
+  if (entries_[0].count + entries_[1].count == 0) filter_.fill(0);
+}
+
 void OwnedMemory::add(Operation* operation) {
   std::lock_guard guard(lock);
-  for (const Region& r : operation->regions) {
-    if (!r.exact && r.blocks.empty()) continue;
-    const Entry entry = {reinterpret_cast<uintptr_t>(r.low), reinterpret_cast<uintptr_t>(r.high),
-                         operation, &r};
-    Entries& all = entries_[r.writes];
-    const size_t c = std::min(class_of(entry.high - entry.low), kClasses - 1);
-    auto& list = all.of_class[c];
-    list.insert(std::lower_bound(list.begin(), list.end(), entry.low,
-                                 [](const Entry& e, uintptr_t low) { return e.low < low; }),
-                entry);
-    all.classes |= 1u << c;
-    ++all.count;
-    all.low = std::min(all.low, entry.low);
-    all.high = std::max(all.high, entry.high);
-    mark(r, 1);
-  }
+  for (const Region& r : operation->regions)
+    if (r.begun) add_one(operation, r);
   show();
 }
 
 void OwnedMemory::remove(Operation* operation) {
   std::lock_guard guard(lock);
-  for (const Region& r : operation->regions) {
-    if (!r.exact && r.blocks.empty()) continue;
-    const auto low = reinterpret_cast<uintptr_t>(r.low), high = reinterpret_cast<uintptr_t>(r.high);
-    Entries& all = entries_[r.writes];
-    const size_t c = std::min(class_of(high - low), kClasses - 1);
-    auto& list = all.of_class[c];
-    auto at = std::lower_bound(list.begin(), list.end(), low,
-                               [](const Entry& e, uintptr_t from) { return e.low < from; });
-    while (at != list.end() && at->low == low && at->region != &r) ++at;
-    if (at == list.end() || at->region != &r) continue;
-    list.erase(at);
-    if (list.empty()) all.classes &= ~(1u << c);
-    --all.count;
-    mark(r, -1);
-    // Found anew only where it is needed: one in the middle changes nothing.
-    if (low == all.low || high == all.high) all.find_reach();
-  }
-  if (entries_[0].count + entries_[1].count == 0) filter_.fill(0);
+  for (const Region& r : operation->regions)
+    if (r.begun) remove_one(r);
+  show();
+}
+
+void OwnedMemory::add(Operation* operation, const Region& region) {
+  std::lock_guard guard(lock);
+  add_one(operation, region);
+  show();
+}
+
+void OwnedMemory::remove(const Region& region) {
+  std::lock_guard guard(lock);
+  remove_one(region);
   show();
 }
 

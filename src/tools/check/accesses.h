@@ -33,9 +33,12 @@ class SpinLock {
 
 class OwnedMemory {
  public:
-  /// An operation owns its regions from now on, and no more.
+  /// An operation owns those of its regions that have begun from now on, and no more.
   void add(Operation* operation);
   void remove(Operation* operation);
+  /// And a single one.
+  void add(Operation* operation, const Region& region);
+  void remove(const Region& region);
   /// The rank has ended.
   void clear();
   /// The view is told from now on what is owned, and no more. `owner`: what the view is to say of whose it is.
@@ -69,6 +72,8 @@ class OwnedMemory {
     Owner find(uintptr_t address, size_t bytes) const;
     void find_reach();
   };
+  void add_one(Operation* operation, const Region& region);
+  void remove_one(const Region& region);
   void mark(const Region& region, int step);
   void show();
 

@@ -282,6 +282,27 @@ void add_region(Call* call, const Parameter& p, int64_t word, OwnComm* own) {
   call->regions.push_back(std::move(r));
 }
 
+/// A region for each partition, where that is not too much.
+void add_partitions(Call* call, const Parameter& p, int64_t word) {
+  add_region(call, p, word, nullptr);
+  if (call->regions.empty()) return;
+  const Region first = std::move(call->regions.front());
+  call->regions.clear();
+  const int64_t n = partitions_followed(call->record());
+  if (n * static_cast<int64_t>(first.blocks.size()) > kMostBlocks) return;
+  int64_t step = 0, whole = 0;
+  if (__builtin_mul_overflow(first.count, layout_of(first.type)->extent, &step) ||
+      __builtin_mul_overflow(step, n, &whole))
+    return;  // MPI refuses it
+  call->regions.assign(static_cast<size_t>(n), first);
+  for (int64_t i = 1; i < n; ++i) {
+    Region& r = call->regions[static_cast<size_t>(i)];
+    r.base += i * step;
+    r.low += i * step;
+    r.high += i * step;
+  }
+}
+
 /// Adds the buffer of a send or receive, as it was found the last time when it was the same call.
 void add_one(Call* call, const Parameter& p, int64_t word) {
   KeptCall* kept = call->remembered_record();
@@ -370,6 +391,9 @@ void look_at_buffers(Call* call) {
   if (info.role == Role::kSend || info.role == Role::kReceive) {
     const int i = __builtin_ctz(info.sets.buffers);
     add_one(call, info.parameters[i], call->at(i));
+  } else if (is_partitioned(info)) {
+    const int i = __builtin_ctz(info.sets.buffers);
+    add_partitions(call, info.parameters[i], call->at(i));
   } else {
     for (unsigned set = info.sets.buffers; set; set &= set - 1) {
       const int i = __builtin_ctz(set);
@@ -384,13 +408,37 @@ void look_at_buffers(Call* call) {
   call->regions.swap(shared);
 }
 
+namespace {
+
+void begin_one(Rank* rank, int request, Region* r) {
+  r->begun = true;
+  rank->regions.insert(first_from(rank, r->low), {r->low, request, r});
+  rank->longest_region = std::max<int64_t>(rank->longest_region, r->high - r->low);
+  if (!r->writes && is_known(*r) && g_process.wants(Kind::kBuffers)) r->checksum = checksum(*r);
+}
+
+void end_one(Rank* rank, int request, const Operation& operation, Region* r) {
+  r->begun = false;
+  // A store that was seen has been reported with its line.
+  if (request && !operation.touched && !r->writes && is_known(*r) &&
+      g_process.wants(Kind::kBuffers) && checksum(*r) != r->checksum)
+    report(Kind::kBuffers, "a buffer was changed before the operation that reads it was complete",
+           "an operation's buffer is left alone until the operation is complete",
+           {participant(rank, operation.call), participant(rank, *rank->current, "completed it")});
+  for (auto at = first_from(rank, r->low); at != rank->regions.end() && at->low == r->low; ++at)
+    if (at->region == r) {
+      rank->regions.erase(at);
+      break;
+    }
+  if (rank->regions.empty()) rank->longest_region = 0;
+}
+
+}  // namespace
+
 void begin_regions(Rank* rank, int request, Operation* operation) {
   operation->released = operation->touched = false;
-  for (Region& r : operation->regions) {
-    rank->regions.insert(first_from(rank, r.low), {r.low, request, &r});
-    rank->longest_region = std::max<int64_t>(rank->longest_region, r.high - r.low);
-    if (!r.writes && is_known(r) && g_process.wants(Kind::kBuffers)) r.checksum = checksum(r);
-  }
+  if (operation->call->info().role == Role::kPartitionedSend) return;
+  for (Region& r : operation->regions) begin_one(rank, request, &r);
   if (rank->owned) rank->owned->add(operation);
 }
 
@@ -398,21 +446,22 @@ void end_regions(Rank* rank, int request, Operation* operation) {
   if (!operation->active || operation->released) return;
   operation->released = true;
   if (rank->owned) rank->owned->remove(operation);
-  for (const Region& r : operation->regions) {
-    // A store that was seen has been reported with its line.
-    if (request && !operation->touched && !r.writes && is_known(r) &&
-        g_process.wants(Kind::kBuffers) && checksum(r) != r.checksum)
-      report(
-          Kind::kBuffers, "a buffer was changed before the operation that reads it was complete",
-          "an operation's buffer is left alone until the operation is complete",
-          {participant(rank, operation->call), participant(rank, *rank->current, "completed it")});
-    for (auto at = first_from(rank, r.low); at != rank->regions.end() && at->low == r.low; ++at)
-      if (at->region == &r) {
-        rank->regions.erase(at);
-        break;
-      }
-  }
-  if (rank->regions.empty()) rank->longest_region = 0;
+  for (Region& r : operation->regions)
+    if (r.begun) end_one(rank, request, *operation, &r);
+}
+
+void begin_region(Call* call, int request, Operation* operation, Region* region) {
+  if (region->begun) return;
+  Rank* rank = call->rank();
+  look_at_pending(call, *region);
+  begin_one(rank, request, region);
+  if (rank->owned) rank->owned->add(operation, *region);
+}
+
+void end_region(Rank* rank, int request, Operation* operation, Region* region) {
+  if (!region->begun) return;
+  if (rank->owned) rank->owned->remove(*region);
+  end_one(rank, request, *operation, region);
 }
 
 }  // namespace fgmpi::check

@@ -154,6 +154,7 @@ void Call::after(int result) {
     if (posted || alone || info().role == Role::kProbe) note_messages(this);
     if (info().hides_order) note_epochs(this);
     if (info().has_file) note_files(this);
+    if (info().role == Role::kPartition) note_partitions(this);
     if (info().sets.changed) note_handles(this);
     if (info().synchronous && send_to >= 0 && info().starts == Starts::kBlocking)
       learn_of_synchronous(rank_, send_to);

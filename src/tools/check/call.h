@@ -139,14 +139,18 @@ void note_requests(Call* call);
 /// MPI_Request_get_status may have said that a request is complete.
 void note_released(Call* call);
 void report_requests_left(Rank* rank);
-/// The call that made the first request that a call waits for; nullptr: it waits for none.
-const CallRecord* awaited_by(Rank* rank, const CallRecord& waiting);
+/// The first request that a call waits for; nullptr: it waits for none.
+const Operation* awaited_by(Rank* rank, const CallRecord& waiting);
 MPI_Request real_request(Rank* rank, MPI_Request request);
 
 // buffers.cc ----------------------------------------------------------------------------------------------------------
 void look_at_buffers(Call* call);
+/// An operation starts: it owns all of its regions, but for a partitioned send, which gets each when its partition is ready.
 void begin_regions(Rank* rank, int request, Operation* operation);
 void end_regions(Rank* rank, int request, Operation* operation);
+/// One of them begins, by this call, or ends, before the operation is complete.
+void begin_region(Call* call, int request, Operation* operation, Region* region);
+void end_region(Rank* rank, int request, Operation* operation, Region* region);
 
 // neighbours.cc -------------------------------------------------------------------------------------------------------
 /// None where the communicator has no topology.
@@ -177,6 +181,24 @@ void receive_forgotten(Rank* rank, const std::shared_ptr<Posted>& posted);
 void take_back(const Comm* comm, int send_to, uint64_t message);
 void report_messages_left();
 void on_message(const void* data, int bytes);
+
+// partitioned.cc ------------------------------------------------------------------------------------------------------
+inline bool is_partitioned(const CallInfo& info) {
+  return info.role == Role::kPartitionedSend || info.role == Role::kPartitionedReceive;
+}
+/// How many partitions the call gives memory for; 0: none, or too many to be looked at one by one.
+int64_t partitions_followed(const CallRecord& call);
+/// A partitioned request was made: sends are told to the receiver's process.
+void note_partitioned(Call* call, Operation* op);
+/// A call that starts, frees or completes it is about to be made.
+void look_at_partitioned(Call* call, Operation* op);
+/// Partitions are ready, or MPI_Parrived has said whether one is there.
+void note_partitions(Call* call);
+/// What an active request lacks, where that is known: "partition 2 is not ready"; else empty.
+std::string why_incomplete(const Operation& op);
+/// While MPI polls: nothing of MPI is called.
+void on_partitioned(const void* data, size_t bytes);
+void report_partitioned_left();
 
 // races.cc ------------------------------------------------------------------------------------------------------------
 /// A receive, probe or completion whose result depends on what comes first is complete: the rank's own clock goes on.

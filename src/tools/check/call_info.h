@@ -43,6 +43,9 @@ enum class Role : uint8_t {
   kCompletion,
   kCollective,
   kCreation,  ///< collective too, of a communicator, window or file
+  kPartitionedSend,
+  kPartitionedReceive,
+  kPartition,  ///< says or asks something of single partitions
 };
 
 inline constexpr Role kFirstOfMessages = Role::kSend, kLastOfMessages = Role::kMatchedReceive;

@@ -57,6 +57,10 @@ def role_of(call):
         return "kStart"
     if base in "Wait Waitall Waitany Waitsome Test Testall Testany Testsome".split():
         return "kCompletion"
+    if base in ("Psend_init", "Precv_init"):
+        return "kPartitionedSend" if base == "Psend_init" else "kPartitionedReceive"
+    if base in ("Pready", "Pready_list", "Pready_range", "Parrived"):
+        return "kPartition"
     if call.topic == "coll":
         return "kCollective"
     if base in COLLECTIVE:
@@ -85,7 +89,7 @@ def collective_of(call, operation):
 
 def positions(call):
     """The initialiser of a Positions."""
-    names = [p.name for p in call.parameters]
+    names = [name_of(call, p) for p in call.parameters]
 
     def first(wanted):
         return next((names.index(name) for name in wanted.split() if name in names), -1)
@@ -131,11 +135,18 @@ def wrapped(symbol, call, function):
             and not LEFT_OUT.match(symbol) and call.answer != "pending" and len(call.parameters) <= 14)
 
 
+def name_of(call, parameter):
+    """mpi.h calls the source of a partitioned receive its destination."""
+    return "source" if call.symbol == "MPI_Precv_init" and parameter.name == "dest" else parameter.name
+
+
 def length_of(call, parameter, index):
     """The position of a parameter that says a length, or -1."""
     if len(parameter.length) <= index:
         return -1
     names = [p.name for p in call.parameters]
+    if parameter.length[index] == "partitions*count":  # of each partition
+        return names.index("count")
     return names.index(parameter.length[index]) if parameter.length[index] in names else -1
 
 
@@ -161,7 +172,7 @@ def describe(call):
                 what = word
         array = "true" if p.kind.abi == "handles" else "false"
         pointer = "true" if p.kind.type.endswith("*") else "false"
-        rows.append(f'{{"{p.name}", What::{what}, Object::{object_}, Life::{life}, {length_of(call, p, 0)}, '
+        rows.append(f'{{"{name_of(call, p)}", What::{what}, Object::{object_}, Life::{life}, {length_of(call, p, 0)}, '
                     f'{length_of(call, p, 1)}, {array}, {pointer}}}')
     base = call.symbol[4:].removesuffix("_c")
     persistent = base.endswith("_init") and call.find("request") is not None

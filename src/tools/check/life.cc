@@ -26,6 +26,8 @@ std::vector<std::vector<char>> g_arrived;  ///< what is looked at by the next ca
 void arrived(int process, const void* data, int bytes) {
   if (bytes < 1) return;
   const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
+  if (kind == WireKind::kPartitioned || kind == WireKind::kStarted)
+    return on_partitioned(data, static_cast<size_t>(bytes));
   if (kind != WireKind::kMessage && kind != WireKind::kClock && kind != WireKind::kBack &&
       kind != WireKind::kProgress)
     return on_agreement(process, data, bytes);
@@ -42,8 +44,12 @@ void before_deadlock_report() {
   for (const auto& rank : g_process.all)
     if (rank && rank->in_call && rank->current) {
       std::vector<findings::Participant> calls = {participant(rank.get(), *rank->current)};
-      if (const CallRecord* awaited = awaited_by(rank.get(), *rank->current))
-        calls.push_back(participant(rank.get(), *awaited, "is waited for"));
+      if (const Operation* awaited = awaited_by(rank.get(), *rank->current)) {
+        const std::string why = why_incomplete(*awaited);
+        calls.push_back(
+            participant(rank.get(), awaited->call,
+                        (why.empty() ? "is waited for" : "is waited for, and " + why).c_str()));
+      }
       if (g_process.unbuffered)
         g_process.deadlock.push_back(
             report(Kind::kBuffering, "ranks wait for ever when no standard send is buffered",
@@ -66,9 +72,9 @@ void before_fatal_error(int error_class, const char* text) {
     return kCalls[call.id].role == Role::kCollective || kCalls[call.id].role == Role::kCreation;
   };
   bool of_collective = collective(current);
-  if (const CallRecord* awaited = awaited_by(rank, current)) {
-    calls.push_back(participant(rank, *awaited, "is waited for"));
-    of_collective = of_collective || collective(*awaited);
+  if (const Operation* awaited = awaited_by(rank, current)) {
+    calls.push_back(participant(rank, awaited->call, "is waited for"));
+    of_collective = of_collective || collective(awaited->call);
   }
   if (of_collective) ask_home();
   if (is_of_epochs(error_class)) {
@@ -128,6 +134,7 @@ void rank_begins() {
     if (!rank || !rank->ended)
       return;  // the job was ended before its ranks: what is left follows from that
   report_messages_left();
+  report_partitioned_left();
   report_collectives_left();
 }
 

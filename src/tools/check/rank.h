@@ -71,6 +71,7 @@ struct Region {
   int64_t count = 0;
   bool writes = false;
   bool exact = false;  ///< all bytes between low and high
+  bool begun = false;  ///< the operation owns it
   uint64_t checksum = 0;
   std::vector<Block> blocks;  ///< from base, when not exact; empty: unknown
 };
@@ -147,6 +148,15 @@ struct CollectiveCall {
   bool is_root = true;  ///< the calling rank is, or there is none
 };
 
+/// A partitioned operation, beside what all operations have.
+struct Partitioned {
+  uint64_t id = 0;    ///< of a send, unique in the job; 0: nobody was told of it
+  int receiver = -1;  ///< its world rank, of a send
+  std::vector<bool>
+      ready;         ///< of a send that was started; empty where there are too many partitions
+  bool met = false;  ///< of a receive: its send was made
+};
+
 /// What a request stands for.
 struct Operation {
   Record call;
@@ -163,6 +173,7 @@ struct Operation {
   Comm* comm = nullptr;
   std::shared_ptr<Posted> posted;
   CollectiveCall collective;
+  std::shared_ptr<Partitioned> partitioned;
   uint64_t seen = 0;  ///< the last call that had it in its list
 };
 

@@ -191,6 +191,7 @@ void note_made(Call* call) {
   op.collective = call->collective;
   op.matched_before = call->info().role == Role::kMatchedReceive;
   if (sent) op.real = kSentHandle;
+  if (is_partitioned(call->info())) note_partitioned(call, &op);
   if (op.active) begin_regions(rank, *at, &op);
 }
 
@@ -256,6 +257,7 @@ void look_at_requests(Call* call) {
              "MPI_Wait or a call like it completes a request before it is started again",
              {call->me(), participant(rank, op.call, "made it")});
     if (call->info().role == Role::kStart && !op.active) start_message(call, &op);
+    if (op.partitioned) look_at_partitioned(call, &op);
     if (op.real != MPI_REQUEST_NULL) list[i] = op.real;
     if (g_process.threads && call->info().role == Role::kCompletion) take_out(call, found);
   }
@@ -278,13 +280,13 @@ void note_requests(Call* call) {
   note_made(call);
 }
 
-const CallRecord* awaited_by(Rank* rank, const CallRecord& waiting) {
+const Operation* awaited_by(Rank* rank, const CallRecord& waiting) {
   const int position = waiting.info().at.given;
   if (position < 0 || waiting.info().role != Role::kCompletion) return nullptr;
   if (!rank->given) return nullptr;
   for (MPI_Request handle : *rank->given) {
     auto found = rank->requests.find(handle);
-    if (found && found->second.active) return &*found->second.call;
+    if (found && found->second.active) return &found->second;
   }
   return nullptr;
 }
@@ -298,7 +300,7 @@ void report_requests_left(Rank* rank) {
     else if (op.active)
       report(Kind::kLeaks, "a persistent request is active at the end",
              "MPI_Wait or a call like it after each MPI_Start, then MPI_Request_free",
-             {participant(rank, op.call)});
+             {participant(rank, op.call, why_incomplete(op).c_str())});
     else
       report(Kind::kLeaks,
              op.started_once ? "a persistent request is never freed"

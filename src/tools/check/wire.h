@@ -7,6 +7,8 @@
 //   question      what was sent before has been looked at?
 //   answer        yes
 //   sum           all members in a process have made the call: what they send and receive, added up
+//   partitioned   a partitioned send was made, to the receiver's process
+//   started       it was started for the first time
 //   progress      how far ranks are where no standard send is buffered (progress.h)
 //
 // Kinds are told apart by their first byte. All processes run the same library; a record of another size is dropped.
@@ -27,7 +29,9 @@ enum class WireKind : uint8_t {
   kQuestion,
   kAnswer,
   kSum,
-  kProgress
+  kProgress,
+  kPartitioned,
+  kStarted
 };
 
 struct WireMessage {
@@ -41,6 +45,15 @@ struct WireMessage {
   uint32_t parts;  ///< of the clock; the record ends behind them
   CallRecord call;
   ClockPart clock[37];
+};
+
+struct WirePartitioned {
+  WireKind kind;
+  bool known, packed;
+  int32_t source, tag, source_world, receiver;
+  uint64_t comm, id, hash, length;
+  int64_t bytes;
+  CallRecord call;
 };
 
 struct WireBack {
@@ -79,6 +92,7 @@ inline size_t bytes_of(const WireProgress& wire) {
 }
 
 static_assert(sizeof(WireProgress) <= 1000);
+static_assert(sizeof(WirePartitioned) <= 1000);
 static_assert(sizeof(WireMessage) <= 1000 && sizeof(Announcement) <= 1000);
 
 }  // namespace fgmpi::check
