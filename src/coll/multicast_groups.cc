@@ -384,6 +384,11 @@ void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
                 head.here * sizeof(Member));
     return on_form(from, head, members.data());
   }
+  if (kind == kSubgroupNotice && bytes == sizeof(SubgroupNotice)) {
+    SubgroupNotice notice;
+    std::memcpy(&notice, data, sizeof notice);
+    return on_subgroup_notice(from, ctx, notice);
+  }
   if (kind < kJoined || kind > kMove || bytes != sizeof(GroupNotice)) return pt2pt::refuse_notice();
   GroupNotice notice;
   std::memcpy(&notice, data, sizeof notice);

@@ -18,8 +18,13 @@ struct Kept {
   uint32_t root = 0;  ///< its process
   std::vector<uint32_t> members;
   Membership* membership = nullptr;
-  uint32_t uses = 0;     ///< calls of this process that are in it
-  bool dropped = false;  ///< its root has given it back: so does this process when no call is in it
+  std::vector<uint32_t> processes;  ///< at the root: its other members
+  uint32_t uses = 0;                ///< calls of this process that are in it
+  uint64_t calls = 0;               ///< of this process that have entered it
+  /// Its root has given it back after so many calls: so does this process once it has been in all of them.
+  uint64_t last_call = kNotDropped;
+  static constexpr uint64_t kNotDropped = UINT64_MAX;
+  bool is_over() const { return uses == 0 && calls >= last_call; }
 };
 
 /// By the communicator's context id; the one that was used last comes first.
@@ -37,7 +42,7 @@ std::vector<Kept>::iterator find(std::vector<Kept>* list, uint64_t id) {
 }
 
 void give_back(std::vector<Kept>* list, std::vector<Kept>::iterator which) {
-  service().leave(which->membership);
+  if (which->membership) service().leave(which->membership);
   list->erase(which);
 }
 
@@ -71,10 +76,16 @@ Membership* join(const Team& team, const std::vector<uint32_t>& members,
 
 }  // namespace
 
+Scheme scheme() {
+  static const auto chosen = settings::choice<Scheme>(settings::kMulticastGroups);
+  return chosen;
+}
+
 SubgroupTicket announce_subgroup(const Team& team, const std::vector<uint32_t>& members,
                                  bool keep) {
   SubgroupTicket ticket;
   const uint32_t me = team.process(team.me());
+  if (scheme() != Scheme::kOpened) keep = false;
   if (keep) {
     std::vector<Kept>& list = kept()[team.open().ctx & ~uint64_t{0xff}];
     auto known = std::find_if(list.begin(), list.end(),
@@ -100,15 +111,21 @@ Membership* enter_subgroup(const Team& team, uint32_t root, const std::vector<ui
   if (ticket.how != SubgroupTicket::kKept) return nullptr;
   std::vector<Kept>& list = kept()[team.open().ctx & ~uint64_t{0xff}];
   auto known = find(&list, ticket.id);
-  if (known == list.end()) {
+  if (known == list.end() || (!known->membership && known->root == team.process(root))) {
     Membership* membership = join(team, members, ticket, is_root);
     if (!membership) return nullptr;
-    known = list.insert(list.begin(), {ticket, team.process(root), members, membership});
+    if (known == list.end())
+      known = list.insert(list.begin(), Kept{ticket, team.process(root), {}, nullptr, {}});
+    known->members = members;
+    known->membership = membership;
     known->ticket.dropped = 0;
+    for (uint32_t m : members)
+      if (is_root && m != root) known->processes.push_back(team.process(m));
   } else if (known->root != team.process(root) || known->members != members) {
     return nullptr;
   }
   ++known->uses;
+  ++known->calls;
   return known->membership;
 }
 
@@ -117,8 +134,41 @@ void drop_subgroup(const Team& team, uint32_t root, const SubgroupTicket& ticket
   if (!list || ticket.dropped == 0) return;
   auto which = find(list, ticket.dropped);
   if (which == list->end() || which->root != team.process(root)) return;
-  which->dropped = true;
-  if (which->uses == 0) give_back(list, which);
+  which->last_call = 0;
+  if (which->is_over()) give_back(list, which);
+}
+
+void give_back_subgroups(comm::ContextId id) {
+  auto it = kept().find(id.bits);
+  if (it == kept().end()) return;
+  std::vector<Kept>& list = it->second;
+  for (size_t i = list.size(); i-- > 0;) {
+    if (list[i].root != g_av.me() || list[i].uses > 0) continue;
+    SubgroupNotice notice;
+    notice.id = list[i].ticket.id;
+    notice.calls = list[i].calls;
+    const std::vector<uint32_t> processes = list[i].processes;
+    give_back(&list, list.begin() + static_cast<std::ptrdiff_t>(i));
+    for (uint32_t process : processes)
+      pt2pt::notify(process, pt2pt::kNoticeMulticast, id.bits, &notice, sizeof notice);
+  }
+}
+
+void on_subgroup_notice(uint32_t from, uint64_t ctx, const SubgroupNotice& notice) {
+  const comm::ContextId id{ctx & ~uint64_t{0xff}};
+  if (notice.id == 0 || from == g_av.me()) return pt2pt::refuse_notice();
+  if (!comm::lookup(id)) return;  // freed here: it has gone with the communicator
+  std::vector<Kept>& list = kept()[id.bits];
+  auto which = find(&list, notice.id);
+  if (which == list.end()) {  // this process is late: the calls are still to come
+    SubgroupTicket ticket;
+    ticket.id = notice.id;
+    which = list.insert(list.end(), Kept{ticket, from, {}, nullptr, {}});
+  } else if (which->root != from) {
+    return pt2pt::refuse_notice();
+  }
+  which->last_call = notice.calls;
+  if (which->is_over()) give_back(&list, which);
 }
 
 std::vector<uint32_t> takers(const std::vector<uint64_t>& sizes, uint32_t root) {
@@ -146,14 +196,17 @@ void leave_subgroup(const Team& team, const SubgroupTicket& ticket, Membership* 
   std::vector<Kept>* list = kept_of(team);
   if (!list) return;
   auto which = find(list, ticket.id);
-  if (which != list->end() && --which->uses == 0 && which->dropped) give_back(list, which);
+  if (which == list->end()) return;
+  --which->uses;
+  if (which->is_over()) give_back(list, which);
 }
 
 void forget_subgroups(comm::ContextId id) {
   if (kept().empty()) return;
   auto it = kept().find(id.bits);
   if (it == kept().end()) return;
-  for (Kept& k : it->second) service().leave(k.membership);
+  for (Kept& k : it->second)
+    if (k.membership) service().leave(k.membership);
   kept().erase(it);
 }
 

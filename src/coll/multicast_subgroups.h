@@ -4,7 +4,10 @@
 //             those who are in it join, the others are done
 //   kept      the same, but it stays for the root's next calls with the same members: those of an opened group
 //             (fgmpi.h: MPIX_Scatterv_open_group) or of a persistent collective. The root says when it is given back, by one
-//             of its next announcements; what is left goes with the communicator.
+//             of its next announcements, or by a notice when its last opened group is closed; what is left goes with the
+//             communicator.
+//
+// FGMPI_MULTICAST_GROUPS picks less: `dynamic` keeps none, `static` makes none.
 //
 // An announcement travels in front of the data, or in place of it:
 //
@@ -22,6 +25,10 @@
 #include "coll/multicast.h"
 
 namespace fgmpi::coll {
+
+/// The group management of the job.
+enum class Scheme : uint8_t { kOpened, kDynamic, kStatic };
+Scheme scheme();
 
 struct SubgroupTicket {
   enum How : uint64_t { kNone = 0, kOnce, kKept };
@@ -56,6 +63,18 @@ Status recv_apart(const Team& team, uint32_t root, const std::vector<uint64_t>& 
 /// The call is over: one that was made for it is given back.
 void leave_subgroup(const Team& team, const SubgroupTicket& ticket,
                     transport::multicast::Membership* membership);
+
+/// This process's opened groups of a communicator are closed: gives back what it has kept and does not use. Each member
+/// follows as soon as it is through with all calls that used it.
+void give_back_subgroups(comm::ContextId id);
+/// The notice of that: `calls` have used the subgroup `id`.
+inline constexpr uint32_t kSubgroupNotice = 8;  ///< beside the kinds of multicast_groups.cc
+struct SubgroupNotice {
+  uint32_t kind = kSubgroupNotice;
+  uint32_t zero = 0;
+  uint64_t id = 0, calls = 0;
+};
+void on_subgroup_notice(uint32_t from, uint64_t ctx, const SubgroupNotice& notice);
 
 /// This process has dropped its part of a communicator.
 void forget_subgroups(comm::ContextId id);

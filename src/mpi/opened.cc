@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/hash.h"
+#include "coll/multicast_subgroups.h"
 #include "comm/extras.h"
 #include "fgmpi.h"
 
@@ -235,6 +236,9 @@ int close_group(const char* call, MPI_Comm handle, CollectiveKind kind, int root
   OpenedGroups* groups = groups_of(c);
   if (!groups || groups->opens_of(kind) == 0) return MPI_SUCCESS;
   if (groups->count(kind) > --groups->opens_of(kind)) forget(groups, kind, root);
+  if (groups->opens_of(CollectiveKind::kScatterv) == 0 &&
+      groups->opens_of(CollectiveKind::kAlltoallw) == 0)
+    coll::give_back_subgroups(c->shared->id);
   return MPI_SUCCESS;
 }
 

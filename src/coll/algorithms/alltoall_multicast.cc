@@ -6,7 +6,8 @@
 //
 // A process that has an opened group, and something for some of the others only, sends these blocks, where they need more
 // than a packet, to a subgroup that is kept (multicast_subgroups.h). It waits there for its takers, who enter the subgroups
-// in the order of processes: those that have come least far all get what they wait for.
+// in the order of processes: those that have come least far all get what they wait for. With FGMPI_MULTICAST_GROUPS=dynamic
+// that goes for every call, by a subgroup of its own.
 #include <numeric>
 
 #include "coll/algorithms.h"
@@ -56,8 +57,8 @@ class Sending {
     for (uint32_t p = 0; p < n; ++p) own[p] = p == me ? 0 : sizes.out->size(p);
     const size_t total = sizes.out->total();
     const std::vector<uint32_t> members = takers(own, me);
-    if (sizes.opened && sizes.out->size(me) == 0 && total > multicast_.payload() &&
-        members.size() < n) {
+    const bool may = scheme() == Scheme::kDynamic || (sizes.opened && scheme() == Scheme::kOpened);
+    if (may && sizes.out->size(me) == 0 && total > multicast_.payload() && members.size() < n) {
       ticket_ = announce_subgroup(team_, members, true);
       group_ = enter_subgroup(team_, me, members, ticket_);
       if (!group_)

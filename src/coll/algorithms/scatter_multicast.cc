@@ -35,7 +35,8 @@ Status send_with_sizes(const Team& team, const Multicast& multicast, const char*
   for (uint32_t p = 0; p < team.count(); ++p) sizes[p] = p == me ? 0 : blocks.size(p);
   const size_t table = table_bytes(team), data = blocks.total() - blocks.size(me);
   const std::vector<uint32_t> members = takers(sizes, me);
-  const bool apart = data > multicast.payload() && members.size() < team.count();
+  const bool apart =
+      data > multicast.payload() && members.size() < team.count() && scheme() != Scheme::kStatic;
   SubgroupTicket ticket;
   transport::multicast::Membership* subgroup = nullptr;
   if (apart) {
