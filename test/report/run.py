@@ -316,6 +316,18 @@ def fortran(work):
                    f"binding {host}, {processes} x {ranks}: {data['places']}")
 
 
+def looks(work):
+    """Where ranks were looked at too seldom both reports say so; what was seen is nearly all of the time of the run."""
+    page = f"{work}/looks.html"
+    for processes, ranks, words in [(1, 4, "Looked at only"), (2, 5000, "Each rank was looked at only")]:
+        text = run("-summary", "-report", page, "-n", str(processes), "-nfg", str(ranks), f"{FOLDER}/farm", str(2 * ranks), "20")
+        data = read_page(page)
+        expect(words in text and words in data["run"]["care"], f"{processes} x {ranks}: few looks", text + data["run"]["care"])
+    seen = sum(data["time"]) / (processes * ranks * data["run"]["seconds"])
+    expect(0.6 < seen < 1.1, f"{seen} of the time of all ranks was seen", text)
+    os.unlink(page)
+
+
 def refusals():
     for words, line in [(("-report", "a.txt"), "ends in .html"), (("-report", "/nowhere/a.html"), "cannot be written"),
                         (("-summary", "-check"), "allowed is one of them")]:
@@ -344,6 +356,7 @@ def main():
             transfers(scratch, processes, ranks)
         bad_program()
         fortran(scratch)
+        looks(scratch)
         refusals()
         left = os.listdir(scratch)
         expect(not left, f"left behind: {left}")

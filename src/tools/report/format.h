@@ -252,6 +252,7 @@ struct Header {
   uint64_t init_ns;            ///< when the file was made, in the first MPI_Init
   uint64_t last_ns;            ///< the last sample
   uint64_t samples, sampling_ns;
+  uint64_t slice_looks;  ///< at slices of kSliceRanks ranks, of which a sample looks at some
   uint64_t program_ns, mpi_ns, idle_ns;  ///< of the process's thread
   uint64_t program_cpu_ns;               ///< processor time in the program's own code
   uint64_t cpu_ns;                       ///< processor time of the process
@@ -274,6 +275,7 @@ struct Header {
   uint32_t parts_used;  ///< bytes
   Part modules;         ///< the first ModuleRecord
   Part timeline;        ///< columns, rows, rows of memory
+  Part looked;          ///< when each slice was looked at last: 64 bits for each
   Part site_parts[kSites / kSitesInPart], remote_parts[kRemotes / kRemotesInPart];
   Part families[kFamilies];
   char host[64];
@@ -282,6 +284,8 @@ struct Header {
 inline constexpr size_t kHeaderBytes = 2048;
 static_assert(sizeof(Header) <= kHeaderBytes);
 inline constexpr uint64_t kStretch = 100'000'000;
+inline constexpr int32_t kSliceRanks = 256;
+inline int32_t slices_of(int32_t ranks) { return (ranks + kSliceRanks - 1) / kSliceRanks; }
 
 /// Where the parts of the file of a process may be: behind its ranks.
 inline void lay_out(Header* h) {

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/descriptor.h"
@@ -89,7 +90,10 @@ void map_peers() {
 }
 
 /// Runs before a deadlock is reported, and before an error of MPI ends the job.
-void note_deadlock() { g_process.header->flags |= kDeadlock; }
+void note_deadlock() {
+  g_process.header->flags |= kDeadlock;
+  sample_now();
+}
 void note_error(int, const char* text) {
   std::snprintf(g_process.header->error, sizeof g_process.header->error, "%s", text);
   g_process.header->flags |= kError;
@@ -207,6 +211,8 @@ int finalize(const void* place) {
   Scope scope(kCall_MPI_Finalize, place);
   auto* rank = static_cast<RankRecord*>(slow_word());
   if (rank) rank->ended_ns = static_cast<uint64_t>(now_ns());
+  static bool first = true;
+  if (std::exchange(first, false)) sample_now();
   const int result = g_next.MPI_Finalize();
   if (!rank) return result;
   rank->flags |= kEnded;

@@ -25,7 +25,7 @@ class Observer {
     if (run_.samples >= kFewSamples) {
       late_senders();
       late_receivers();
-      serialised_receives();
+      if (run_.looks >= kFewSamples) serialised_receives();
       imbalance();
       starvation();
       turns();
@@ -398,6 +398,18 @@ std::string words_of_end(const Run& run) {
     text += format("; %s of %s ranks had not come to MPI_Finalize", number_words(left).c_str(),
                    number_words(started).c_str());
   return text;
+}
+
+std::string words_of_looks(const Run& run) {
+  auto times = [](uint64_t n) { return number_words(n) + (n == 1 ? " time" : " times"); };
+  if (run.processes.empty()) return "";
+  if (run.samples < kFewSamples)
+    return "Looked at only " + times(run.samples) +
+           ": times are rough, and only counts can stand out.";
+  if (run.looks < kFewSamples)
+    return "Each rank was looked at only " + times(run.looks) +
+           ": its own times are rough; those of all ranks, calls and processes are right.";
+  return "";
 }
 
 }  // namespace fgmpi::report

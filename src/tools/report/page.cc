@@ -96,8 +96,8 @@ class Page {
                    return "[" + quoted(h.first) + "," + json(h.second.first) + "," +
                           json(h.second.second) + "]";
                  }) +
-           ",\"looks\":" + json(run_.samples) +
-           ",\"few\":" + (run_.samples < kFewSamples ? "1" : "0") +
+           ",\"looks\":" + json(run_.samples) + ",\"each\":" + json(run_.looks) +
+           ",\"care\":" + quoted(words_of_looks(run_)) +
            ",\"settings\":" + array(run_.end.settings, [](const auto& s) { return quoted(s); }) +
            ",\"version\":" + quoted(run_.end.version) + ",\"left\":" +
            array(groups,

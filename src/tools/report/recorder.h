@@ -326,7 +326,7 @@ class Fast {
 bool start_process();
 /// sampler.cc: begins to sample the process, on a thread of its own that ends with the process.
 void start_sampler();
-/// Note what is known only at ends: called by MPI_Finalize of the last rank.
+/// Looks at all ranks: before they end, and at last.
 void sample_now();
 
 }  // namespace fgmpi::report

@@ -100,6 +100,15 @@ std::vector<SiteRecord> ProcessFile::sites() const {
   return records<SiteRecord>(header_->site_parts, kSitesInPart, header_->sites, kSites);
 }
 
+uint64_t ProcessFile::unseen(int32_t local) const {
+  const RankRecord& r = rank(local);
+  const auto slices = static_cast<size_t>(slices_of(header_->ranks));
+  const auto* looked = in_part<uint64_t>(header_->looked, sizeof(uint64_t) * slices);
+  if (!looked || !(r.flags & kStarted) || (r.flags & kEnded)) return 0;
+  const uint64_t last = looked[local / kSliceRanks];
+  return header_->last_ns - std::min(last, header_->last_ns);
+}
+
 std::vector<CollectiveRecord> ProcessFile::collectives_of(const FamilyRecord& family) const {
   std::vector<CollectiveRecord> all;
   const auto* r = in_part<CollectiveRecord>(family.first_collective);
@@ -175,6 +184,8 @@ void Run::sum_up_process(uint16_t number) {
   seconds = std::max(seconds, to_seconds(h.last_ns - std::min(h.init_ns, h.last_ns)));
   init_seconds = std::max(init_seconds, to_seconds(h.init_ns - std::min(h.start_ns, h.init_ns)));
   samples = std::max(samples, h.samples);
+  const uint64_t each = h.slice_looks / static_cast<uint64_t>(slices_of(h.ranks));
+  looks = number == 0 ? each : std::min(looks, each);
   rss += h.rss;
   rss_first += h.rss_first;
   rss_most += h.rss_most;
@@ -210,12 +221,21 @@ void Run::sum_up_rank(uint16_t number, int32_t local) {
   sum.stack = r.stack_bytes;
   program_ns += r.program_ns;
   turn_ns += r.turn_ns;
+  // As if it had been in this call since it was last looked at.
+  const uint64_t unseen = r.now ? file.unseen(local) : 0;
+  if (unseen) {
+    const findings::Site where = file.place_of_last_call(r);
+    PlaceTime& time = places[{where.path, where.offset}];
+    time.call = static_cast<uint16_t>(std::min<uint32_t>(r.now, kCallCount) - 1);
+    time.ns += unseen;
+  }
   uint64_t in_mpi = 0, in_collectives = 0;
   for (int i = 0; i < kCallCells; ++i) {
     const CallCell& cell = r.calls_made[i];
-    const uint64_t ns = r.call_tenths[i] * kTenth;
-    in_mpi += ns;
     const uint16_t call = h.slots[i];
+    const bool is_now = call != 0 && call == r.now;
+    const uint64_t ns = r.call_tenths[i] * kTenth + (is_now ? unseen : 0);
+    in_mpi += ns;
     if (call == 0 || call > kCallCount) continue;
     calls[call - 1].count += cell.count;
     calls[call - 1].bytes += cell.bytes;

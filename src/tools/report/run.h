@@ -49,6 +49,8 @@ class ProcessFile {
                timeline<uint16_t>(memory_in_timeline(header_->rows))[row * kColumns + column])
            << 10;
   }
+  /// From the last look at a rank that goes on to the last one at its process, in ns.
+  uint64_t unseen(int32_t local) const;
   /// Where an address of the process lies in which file.
   findings::Site place(uint64_t address) const;
   /// Of the last call of a rank, whose image may be one of many.
@@ -75,7 +77,7 @@ class ProcessFile {
   size_t bytes_ = 0;
 };
 
-/// Looks of the sampler below which times say nothing: a share of a third is right to about a quarter of it then.
+/// Looks below which times say nothing: a share of a third is right to about a quarter of it then.
 inline constexpr uint64_t kFewSamples = 30;
 
 /// How the job was started and ended, which mpiexec knows.
@@ -164,6 +166,7 @@ class Run {
   // Filled by sum_up():
   int32_t world_size = 0;
   uint64_t samples = 0;     ///< of the process that has most
+  uint64_t looks = 0;       ///< at each rank, of the process that has least
   double seconds = 0;       ///< from the first MPI_Init to the last sample
   double init_seconds = 0;  ///< of the slowest process, from its start until MPI_Init had returned
   std::vector<RankSum> ranks;
@@ -209,6 +212,9 @@ std::vector<Observation> observe(const Run& run);
 
 /// The place where the rank spent most time in calls: "MPI_Recv at a.c:12 (main)", or "".
 std::string costliest_place(const Run& run, int32_t rank);
+
+/// Empty, or why times are to be read with care.
+std::string words_of_looks(const Run& run);
 
 /// What is the same in text and page: how the run ended; where ranks were that have not ended, grouped.
 std::string words_of_end(const Run& run);

@@ -2,7 +2,8 @@
 // last looked to what it sees. So a call costs no reading of a clock, and a rank that never calls MPI is seen as well.
 //
 // Times are right to about the square root of how many samples saw them. It looks every millisecond at first and every 50 ms
-// in long runs, so that it takes at most 1 % of a processor; of more than kSliceRanks ranks it looks at a part each time.
+// in long runs, so that it takes at most 1 % of a processor; of more than kSliceRanks ranks it looks at a part each time, as large
+// as that allows. When the first rank of the process calls MPI_Finalize it looks at all, since those that have ended tell nothing.
 // Thread rule: one thread, which never calls MPI but the functions that only read; it holds no lock.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -58,7 +59,7 @@ class Sampler {
   Sampler(Header* header, Part timeline)
       : h_(header),
         sites_(header, header->site_parts, &header->sites),
-        slices_((header->ranks + kSliceRanks - 1) / kSliceRanks) {
+        slices_(slices_of(header->ranks)) {
     statm_ = move_descriptor_up(open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
     pagemap_ = move_descriptor_up(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     h_->timeline = timeline;
@@ -73,7 +74,10 @@ class Sampler {
     h_->rss_first = h_->rss;
     look_at_memory(true);
     std::memcpy(memory_before_, rank_memory_, sizeof memory_before_);
-    last_of_slice_.assign(static_cast<size_t>(slices_), static_cast<uint64_t>(last_));
+    h_->looked = make_part(sizeof(uint64_t) * static_cast<size_t>(slices_));
+    looked_ = in_part<uint64_t>(header, h_->looked);
+    if (!looked_) looked_ = new uint64_t[static_cast<size_t>(slices_)];
+    std::fill_n(looked_, slices_, static_cast<uint64_t>(last_));
     ready_of_slice_.resize(static_cast<size_t>(slices_));
     // Until it is known: as if all waited. Else the first look at a slice would read the waits of all its ranks.
     parked_of_slice_.assign(static_cast<size_t>(slices_),
@@ -88,7 +92,8 @@ class Sampler {
     last_ = begin;
     if (passed == 0) return kFirstInterval;
     look_at_thread(passed);
-    for (int i = 0; i < (all ? slices_ : 1); ++i) {
+    const int32_t slices = all ? slices_ : slices_at_once_;
+    for (int32_t i = 0; i < slices; ++i) {
       slice_ = (slice_ + 1) % slices_;
       look_at_slice(static_cast<uint64_t>(begin));
     }
@@ -100,16 +105,18 @@ class Sampler {
     look_at_rows();
     fill_columns();
     ++h_->samples;
+    h_->slice_looks += static_cast<uint64_t>(slices);
     h_->last_ns = static_cast<uint64_t>(begin);
     const int64_t cost = own_cpu_ns() - used;
     h_->sampling_ns += static_cast<uint64_t>(cost);
     const int64_t age = begin - static_cast<int64_t>(h_->init_ns);
-    return std::max(std::clamp(age / 256, kFirstInterval, kLastInterval), kCostShare * cost);
+    const int64_t pause = std::clamp(age / 256, kFirstInterval, kLastInterval);
+    const int64_t affordable = pause * slices / kCostShare / std::max<int64_t>(cost, 1);
+    slices_at_once_ = static_cast<int32_t>(std::clamp<int64_t>(affordable, 1, slices_));
+    return std::max(pause, kCostShare * cost);
   }
 
  private:
-  /// Ranks of a slice, one of which is looked at each time: the look at all of 50,000 would take milliseconds.
-  static constexpr int32_t kSliceRanks = 256;
   /// Stacks that are looked at each time, by a system call that takes microseconds.
   static constexpr int kStacksRead = 2;
   /// Waits that are read at each look, a system call or more for each.
@@ -161,8 +168,8 @@ class Sampler {
   // ---- Ranks ----
 
   void look_at_slice(uint64_t now) {
-    const uint64_t passed = now - last_of_slice_[static_cast<size_t>(slice_)];
-    last_of_slice_[static_cast<size_t>(slice_)] = now;
+    const uint64_t passed = now - looked_[slice_];
+    looked_[slice_] = now;
     uint32_t& ready = ready_of_slice_[static_cast<size_t>(slice_)];
     ready = 0;
     // Where more ranks wait than can be asked, every n-th is, and stands for n.
@@ -463,8 +470,9 @@ class Sampler {
   uint64_t chance_ = 1;
   Doing doing_[kRowsInAll] = {};
   uint64_t shares_[3] = {};
-  int32_t slices_, slice_ = 0;
-  std::vector<uint64_t> last_of_slice_;
+  /// Of ranks: as many are looked at each time as cost what a look may. The look at all of 50,000 would take milliseconds.
+  int32_t slices_, slice_ = 0, slices_at_once_ = 1;
+  uint64_t* looked_;  ///< Header::looked
   std::vector<uint32_t> ready_of_slice_, parked_of_slice_;
   uint32_t every_ = 1, parked_ = 0;
   int stacks_left_ = 0;

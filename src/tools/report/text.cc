@@ -88,6 +88,8 @@ std::string to_text(const Run& run) {
              bytes_words(static_cast<double>(run.unexpected_most)).c_str()) +
       one_sided_line(run) + call_lines(run);
   const auto observations = observe(run);
+  if (const std::string care = words_of_looks(run); !care.empty())
+    text += "fgmpi:   " + care + "\n";
   for (size_t i = 0; i < std::min(observations.size(), kMostObservations); ++i)
     text += format("fgmpi:   %zu. ", i + 1) + observations[i].title + "\n";
   if (observations.empty()) text += "fgmpi:   nothing stands out\n";

@@ -132,7 +132,7 @@ function showRun() {
     $('run').append(make('dt', {}, 'not ended'), make('dd', {}, ...r.left.map((g) =>
       make('div', {}, `${number(g[1])} ${g[0]}: ${g[1] === 1 ? 'rank' : 'ranks'} ${g[2]}`))));
   }
-  $('looks').textContent = `${many(r.looks, 'look', 'looks')}.`;
+  $('looks').textContent = `${many(r.looks, 'look', 'looks')}` + (r.each < r.looks ? `, ${number(r.each)} at each rank.` : '.');
   const nav = document.querySelector('nav');
   for (const s of document.querySelectorAll('section')) nav.append(make('a', {href: '#' + s.id}, s.querySelector('h2').textContent));
 }
@@ -141,8 +141,7 @@ function showFindings() {
   for (const f of data.findings)
     list.append(make('li', {}, make('b', {}, f.title), make('p', {}, f.detail), make('p', {class: 'hint'}, f.advice)));
   if (!data.findings.length) list.replaceWith(make('p', {}, 'Nothing.'));
-  if (data.run.few) document.querySelector('#findings').append(make('p', {}, `The run was looked at only ${many(data.run.looks, 'time', 'times')}, ` +
-    'too few to say from it where time went: only counts can stand out, and times below are rough.'));
+  if (data.run.care) document.querySelector('#findings').append(make('p', {}, data.run.care));
 }
 
 // ---- Time ----
