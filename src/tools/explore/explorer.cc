@@ -313,7 +313,10 @@ void Explorer::on_end(pid_t pid, int status) {
     trial_forced_ = std::move(ending.forced);
     return findings_.forget(pid);
   }
-  if (e->pick) note_order(*e);
+  if (e->pick)
+    note_order(*e);
+  else
+    tree_.end(e->path);
   findings_.take(ending);
 }
 

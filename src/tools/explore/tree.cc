@@ -133,6 +133,16 @@ void Tree::add_race(const Path& path, const Race& race) {
       plan(node, i);
 }
 
+void Tree::end(const Path& path) {
+  const NodeRef& node = path.back()->parent;
+  if (path.back()->reached || !node) return;
+  for (size_t i = node->choices.size(); i-- > 0;) {
+    const Choice& c = node->choices[i];
+    const bool repeats = c.kind == Choice::kRepeat || (c.kind == Choice::kAccess && c.number != 0);
+    if (node->states[i] == Node::kIdle && !repeats && !c.goes_on_early()) plan(node, i);
+  }
+}
+
 // ---- On file ------------------------------------------------------------------------------------
 
 namespace {

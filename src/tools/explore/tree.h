@@ -67,6 +67,9 @@ class Tree {
   void set_past(const Path& path, const EventSet& past);
   /// Found by the execution at the end of this path.
   void add_race(const Path& path, const Race& race);
+  /// The execution at the end of this path is over. Where it was cut short (MPI_Abort, a crash), what was still possible
+  /// then is tried before its last event.
+  void end(const Path& path);
   /// What is left to explore: `begun` are the points of executions that have not ended.
   void save(const std::vector<NodeRef>& begun, Bytes* out) const;
   /// Into a new tree, which hands out the points in `begun` first. False: that is no such tree.
