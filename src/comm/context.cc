@@ -11,6 +11,7 @@
 #include "ch4-av-rankmap/process_groups.h"
 #include "comm/broken.h"
 #include "comm/hierarchy.h"
+#include "pt2pt/decider.h"
 #include "pt2pt/pt2pt.h"
 #include "transport/random.h"
 
@@ -260,7 +261,10 @@ Candidate draw_candidate() {
   Candidate c{0, 0, 0};
   while (c.lbi < kFirstLbi || c.world == kNoLid) {
     uint64_t bits;
-    transport::random_bytes(&bits, sizeof bits);
+    if (pt2pt::g_decider)
+      bits = pt2pt::g_decider->draw();
+    else
+      transport::random_bytes(&bits, sizeof bits);
     c.world = 0x80000000u | static_cast<uint32_t>(bits >> 32);
     c.lbi = static_cast<uint32_t>(bits) & kMaxLbi;
   }

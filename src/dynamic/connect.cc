@@ -14,6 +14,7 @@
 #include "comm/create.h"
 #include "comm/group.h"
 #include "comm/hierarchy.h"
+#include "dynamic/inside.h"
 #include "dynamic/links.h"
 #include "dynamic/ports.h"
 #include "dynamic/proclets.h"
@@ -32,6 +33,7 @@ constexpr int64_t kAnswerWithin = 180 * kSecond;
 struct ConnectArrival : comm::CreateArrival {
   const ConnectArguments* arguments = nullptr;
   int32_t root = 0;
+  comm::ContextId sides[2];  ///< inside::meet(): what each has drawn, for the members to hear of
 };
 
 // What passes between processes begins with u8 ok; if it is not 1, i32 error class and the words follow.
@@ -51,6 +53,17 @@ Status decode_status(FieldReader* in) {
   if (in->failed() || error_class <= 0 || error_class >= MPI_ERR_LASTCODE)
     return error(MPI_ERR_PORT, "the other side says what cannot be read");
   return Status(error_class, words);
+}
+
+/// The intercommunicator comes to be in this process.
+void establish(SharedComm* shared, Meeting* meeting, comm::ContextId id, const RankMap& remote) {
+  const comm::Hierarchy far = comm::build_hierarchy(remote);
+  const uint8_t side = comm::side_of(shared->map, remote);
+  const uint32_t processes = comm::hierarchy(shared).count() + far.count();
+  SharedComm* made =
+      comm::establish({id, &shared->map, &remote, shared->members, processes, side, meeting->call});
+  made->hierarchy = shared->hierarchy;
+  comm::enter_all(meeting, made, 0);
 }
 
 /// A connection in the making, in one process of a side.
@@ -74,7 +87,6 @@ class Connecting {
   Status exchange_maps(const std::vector<uint8_t>& mine, std::vector<uint8_t>* theirs);
   Status take_offer(const std::vector<uint8_t>& offer);
   Status agree_on_status(const Status& here, Status* agreed);
-  Status establish();
   void give_up_spawn();
 
   SharedComm* shared_;
@@ -252,18 +264,6 @@ Status Connecting::agree_on_status(const Status& here, Status* agreed) {
   return {};
 }
 
-Status Connecting::establish() {
-  const comm::Hierarchy far = comm::build_hierarchy(remote_);
-  const uint8_t side = comm::side_of(shared_->map, remote_);
-  const uint32_t processes = comm::hierarchy(shared_).count() + far.count();
-  SharedComm* made = comm::establish(
-      {id_, &shared_->map, &remote_, shared_->members, processes, side, meeting_->call});
-  made->hierarchy = shared_->hierarchy;
-  comm::enter_all(meeting_, made, 0);
-  links().open_to(remote_);
-  return {};
-}
-
 Status Connecting::run() {
   Status status = gather_cards();
   std::vector<uint8_t> offer;
@@ -282,7 +282,32 @@ Status Connecting::run() {
   sched::call_on_host([&] { here = take_offer(offer); });
   const KeptGroups kept(remote_);
   FGMPI_TRY(agree_on_status(here, &agreed));
-  return agreed.ok() ? establish() : std::move(agreed);
+  if (!agreed.ok()) return agreed;
+  establish(shared_, meeting_, id_, remote_);
+  links().open_to(remote_);
+  return {};
+}
+
+/// In an explored process.
+Status connect_inside(SharedComm* shared, Meeting* meeting, const ConnectArguments& arguments) {
+  if (arguments.way != Way::kAccept && arguments.way != Way::kConnect) {
+    pt2pt::g_decider->leave_out();
+    return error(MPI_ERR_OTHER,
+                 "other processes have no part in an exploration; allowed are connections by "
+                 "ports, and spawned ranks, in the explored process");
+  }
+  const comm::ContextId own = comm::draw_candidate().id();
+  inside::Met met;
+  FGMPI_TRY(inside::meet(arguments.port, arguments.way == Way::kAccept, shared->map, own,
+                         arguments.call, &met));
+  const KeptGroups kept(met.remote);
+  establish(shared, meeting, met.id, met.remote);
+  for (const comm::Arrival* a = meeting->arrivals; a; a = a->next) {
+    auto* member = static_cast<ConnectArrival*>(const_cast<comm::Arrival*>(a));
+    member->sides[0] = own;
+    member->sides[1] = met.theirs;
+  }
+  return {};
 }
 
 void connect_action(SharedComm* shared, Meeting* meeting) {
@@ -295,7 +320,6 @@ void connect_action(SharedComm* shared, Meeting* meeting) {
   const ConnectArguments& arguments = *static_cast<const ConnectArrival*>(a)->arguments;
   Status status;
   bool done = false;
-  if (pt2pt::g_decider) pt2pt::g_decider->leave_out(arguments.way == Way::kSpawn);
   if (arguments.way == Way::kSpawn) {
     SharedComm* made = nullptr;
     std::vector<int> codes;
@@ -305,13 +329,9 @@ void connect_action(SharedComm* shared, Meeting* meeting) {
       *static_cast<const ConnectArrival*>(b)->arguments->codes = codes;
     if (made) comm::enter_all(meeting, made, 0);
   }
-  if (!done && pt2pt::g_decider) {
-    pt2pt::g_decider->leave_out(false);
-    status = error(MPI_ERR_OTHER,
-                   "other processes have no part in an exploration; allowed are ranks spawned in "
-                   "this process (info key fgmpi_where=here)");
-  } else if (!done)
-    status = Connecting(shared, meeting, arguments, root_index).run();
+  if (!done)
+    status = inside::is_on() ? connect_inside(shared, meeting, arguments)
+                             : Connecting(shared, meeting, arguments, root_index).run();
   if (!status.ok()) comm::fail_all(meeting, status);
 }
 
@@ -335,6 +355,8 @@ Status connect(comm::Comm* comm, int root, const ConnectArguments& arguments, co
   mine.root = root;
   Status status = comm::meet(comm, &mine, comm::kOpConnect, arguments.call, connect_action);
   *out = mine.out;
+  if (pt2pt::g_decider && arguments.way != Way::kSpawn)
+    for (const comm::ContextId side : mine.sides) pt2pt::g_decider->hear(side.bits, 0, 0, 0);
   return status;
 }
 

@@ -13,6 +13,7 @@
 #include "base/environment.h"
 #include "base/hash.h"
 #include "base/strings.h"
+#include "dynamic/inside.h"
 
 namespace fgmpi::dynamic {
 namespace {
@@ -141,6 +142,7 @@ constexpr size_t kMostForLauncher = 256;
 void set_launcher_names(const LauncherNames& names) { g_launcher = names; }
 
 Status publish_name(const std::string& service, const std::string& port) {
+  if (inside::is_on()) return inside::publish_name(service, port);
   std::string path, known;
   FGMPI_TRY(path_of(service, &path));
   // Hydra's name server takes a name a second time, although it says no.
@@ -157,6 +159,7 @@ Status publish_name(const std::string& service, const std::string& port) {
 }
 
 Status unpublish_name(const std::string& service) {
+  if (inside::is_on()) return inside::unpublish_name(service);
   auto it = g_published.find(service);
   if (it == g_published.end())
     return error(MPI_ERR_SERVICE,
@@ -169,6 +172,7 @@ Status unpublish_name(const std::string& service) {
 }
 
 Status lookup_name(const std::string& service, std::string* port) {
+  if (inside::is_on()) return inside::lookup_name(service, port);
   std::string path;
   FGMPI_TRY(path_of(service, &path));
   if (read_entry(path, service, port) || launcher_knows(service, port)) return {};

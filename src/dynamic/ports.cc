@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
+#include "dynamic/inside.h"
 #include "dynamic/links.h"
 
 namespace fgmpi::dynamic {
@@ -63,6 +64,10 @@ constexpr const char* kOpenHere =
 }  // namespace
 
 Status open_port(std::string* name) {
+  if (inside::is_on()) {
+    *name = inside::open_port();
+    return {};
+  }
   FGMPI_TRY(links().listen());
   set_port_handler(take_caller);
   const uint32_t number = g_next_port++;
@@ -75,6 +80,7 @@ Status open_port(std::string* name) {
 }
 
 Status close_port(const std::string& text) {
+  if (inside::is_on()) return inside::close_port(text);
   Port* port = find_port(text);
   if (!port) return no_port(text, "the name of a port that this process has opened and not closed");
   if (!port->acceptors.empty()) return no_port(text, "a port that no MPI_Comm_accept waits at");

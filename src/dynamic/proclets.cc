@@ -15,6 +15,7 @@
 #include "comm/hierarchy.h"
 #include "dynamic/waiter.h"
 #include "proclet-sched/sched.h"
+#include "pt2pt/decider.h"
 #include "pt2pt/pt2pt.h"
 #include "transport/random.h"
 
@@ -102,6 +103,7 @@ struct Order {
 };
 
 bool wants_proclets(const Command& command) {
+  if (pt2pt::g_decider) return true;  // an explored process is alone
   return std::any_of(command.info.begin(), command.info.end(), [](const auto& key) {
     return key.first == "fgmpi_where" && key.second == "here";
   });
@@ -166,7 +168,10 @@ Order order_of(const std::vector<Command>& commands, uint32_t processes) {
   if (order.kind == Order::kFailed) order.codes = codes_of(commands, order.sections, failed, false);
   order.world = comm::draw_candidate().id();
   order.parents = comm::draw_candidate().id();
-  transport::random_bytes(&order.uid, sizeof order.uid);
+  if (pt2pt::g_decider)
+    order.uid = {pt2pt::g_decider->draw(), pt2pt::g_decider->draw()};
+  else
+    transport::random_bytes(&order.uid, sizeof order.uid);
   return order;
 }
 
@@ -392,6 +397,7 @@ Status Spawning::join(FieldReader* verdict, comm::SharedComm** made) {
     hosts.push_back({hierarchy_.processes[i], first});
   }
   uint32_t pgid;
+  if (pt2pt::g_decider) pt2pt::g_decider->tell(order_.parents.bits, 0, 0, 0);
   FGMPI_TRY(g_process_groups.add_hosted(order_.uid, counts, std::move(hosts), &pgid));
   const RankMap map = RankMap::strided(static_cast<int32_t>(g_process_groups.ranks(pgid)),
                                        static_cast<int32_t>(g_process_groups.first_rank(pgid)), 1);

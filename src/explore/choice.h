@@ -25,8 +25,8 @@ struct Choice {
     kRepeat,  ///< the same, and so do all that the rank makes until it does something else
     kBuffer,  ///< a standard send is buffered: its rank goes on before its match
     kNoBuffer,  ///< none is, and no rank leaves a collective early, though that is all that could happen
-    kLeave,   ///< a rank leaves a rooted collective before others have come
-    kAccess,  ///< an operation on memory of a window happens, or a rank gets a lock there
+    kLeave,  ///< a rank leaves a rooted collective before others have come
+    kAccess,  ///< an operation on memory of a window happens, or a rank gets a lock there, or comes to a port
   };
   /// `source` where a choice is about no message.
   static constexpr int32_t kNoSource = -3;
@@ -89,7 +89,6 @@ inline bool conflict(const Choice& a, const Choice& b) {
 enum class Limit : uint8_t {
   kNone,
   kSets,     ///< sets of complete requests
-  kSpawned,  ///< ranks spawned in the process, and in which order
   kOutside,  ///< processes of other jobs
 };
 

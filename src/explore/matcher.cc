@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "comm/comm.h"
 #include "proclet-sched/queue.h"
 #include "pt2pt/buffer_limit.h"
@@ -130,6 +131,12 @@ void Matcher::find_races(uint32_t local, const Envelope& message, const EventSet
     if (box.raced.emplace(e.event, message.ctx, message.source, buffers).second)
       chooser_->tell_race({e.event, past, buffers});
   }
+}
+
+uint64_t Matcher::draw() {
+  const int64_t rank = running_rank();
+  const size_t of = rank >= 0 ? static_cast<size_t>(rank) : 0;
+  return mix(of + 1, ++box_of(of).draws);
 }
 
 // ---- What is possible ---------------------------------------------------------------------------

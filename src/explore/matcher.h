@@ -101,9 +101,8 @@ class Matcher final : public pt2pt::Decider {
   void hear(uint64_t window, int32_t from, int32_t to, uint8_t what) override;
   bool look(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
             const char* call) override;
-  void leave_out(bool in_process) override {
-    chooser_->tell_limit(in_process ? Limit::kSpawned : Limit::kOutside);
-  }
+  void leave_out() override { chooser_->tell_limit(Limit::kOutside); }
+  uint64_t draw() override;
 
  private:
   struct Held {
@@ -237,6 +236,7 @@ class Matcher final : public pt2pt::Decider {
     std::vector<StayHere> stays;
     uint64_t stays_made = 0;
     std::vector<Turn*> turns;
+    uint64_t draws = 0;
     uint64_t turns_made = 0, deeds = 0;  ///< deeds: what it has done besides accesses
     Run run;
     std::vector<Event> accesses;  ///< events

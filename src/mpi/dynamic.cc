@@ -23,6 +23,7 @@
 #include "mpi/dynamic.h"
 #include "mpi/process.h"
 #include "mpi/runtime.h"
+#include "pt2pt/decider.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -141,6 +142,7 @@ Status take_parents(comm::RankState* rank, const dynamic::SpawnedRank& spawned) 
   dynamic::took_parents(rank->local);
   FGMPI_TRY(comm::enter(spawned.parents, spawned.rank, nullptr, &made));
   keep_parents(rank, made);
+  if (pt2pt::g_decider) pt2pt::g_decider->hear(made->shared->id.bits, 0, 0, 0);
   return {};
 }
 

@@ -34,14 +34,17 @@ class Stay {
   bool left = false;       ///< it was decided that it goes on before `request` is complete
 };
 
-/// An operation on memory of a window, or the wait for a lock there. Two of them conflict when their order can be seen.
+/// An operation on memory of a window, or the wait for a lock there; or what is like one: who comes to a port. Two of them conflict when their order can be seen.
 struct MemoryAccess {
   enum Use : uint8_t {
     kRead,
     kWrite,  ///< and whatever has no other name
     kFold,   ///< `detail`: those with the same number can be exchanged
     kLock,   ///< `detail`: 1 for an exclusive lock, else 0
+    kCome,   ///< to one end of a port; of no window
   };
+  /// `detail` of what is of no window (src/dynamic/inside.h).
+  enum Meaning : uint8_t { kConnects = 1, kAccepts, kName };
   Use use = kRead;
   uint32_t detail = 0;
   uint64_t window = 0;
@@ -93,8 +96,10 @@ class Decider {
   /// For a call that looks without waiting whether is(object, part). May switch.
   virtual bool look(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
                     const char* call) = 0;
-  /// Ranks that join later are asked for: of this process, or of others. What they do is not all decided. Never switches.
-  virtual void leave_out(bool in_process) = 0;
+  /// Other processes are asked for, which have no part in it. Never switches.
+  virtual void leave_out() = 0;
+  /// A number that the running rank gets in every execution, in place of a random one. Never switches.
+  virtual uint64_t draw() = 0;
 };
 
 /// nullptr in all processes but those of mpiexec -explore and -replay.

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static int me, all;
 
@@ -95,38 +97,15 @@ static void threads(void) {
   }
 }
 
-/* Refused: the new processes would run on their own. */
-static void spawn(const char* program) {
-  MPI_Comm children;
-  MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
-                 MPI_ERRCODES_IGNORE);
-}
-
-/* Ranks 1 and 2 connect with rank 0, in any order; they go on when that fails. */
-static void connect_two(void) {
-  char port[MPI_MAX_PORT_NAME] = "";
+/* Refused: who is at the other end of the socket may be anybody. The program goes on. */
+static void join(void) {
+  int ends[2];
   MPI_Comm made = MPI_COMM_NULL;
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-  if (me == 0) MPI_Open_port(MPI_INFO_NULL, port);
-  MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
-  for (int i = me == 0 ? 2 : 1; i > 0; --i) {
-    if (me == 0)
-      MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &made);
-    else
-      MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &made);
-  }
-  if (me == 0) MPI_Close_port(port);
-}
-
-/* Each rank spawns one in this process, in any order. */
-static void spawn_here(const char* program) {
-  MPI_Comm children;
-  MPI_Info info;
-  MPI_Info_create(&info);
-  MPI_Info_set(info, "fgmpi_where", "here");
-  MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, info, 0, MPI_COMM_SELF, &children, MPI_ERRCODES_IGNORE);
-  MPI_Info_free(&info);
-  MPI_Comm_disconnect(&children);
+  socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+  MPI_Comm_join(ends[0], &made);
+  close(ends[0]);
+  close(ends[1]);
 }
 
 int main(int argc, char** argv) {
@@ -141,12 +120,7 @@ int main(int argc, char** argv) {
   if (!strcmp(which, "file")) file();
   if (!strcmp(which, "results")) results();
   if (threaded) threads();
-  if (!strcmp(which, "spawn")) spawn(argv[0]);
-  if (!strcmp(which, "connect")) connect_two();
-  MPI_Comm parents;
-  MPI_Comm_get_parent(&parents);
-  if (!strcmp(which, "spawn_here")) spawn_here(argv[0]);
-  if (parents != MPI_COMM_NULL) MPI_Comm_disconnect(&parents);
+  if (!strcmp(which, "join")) join();
   MPI_Finalize();
   return 0;
 }

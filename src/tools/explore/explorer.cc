@@ -383,12 +383,8 @@ static const char* words_of(Limit limit) {
     case Limit::kSets:
       return "an MPI_Waitsome or MPI_Testsome had more than 8 complete requests, which it returned "
              "together";
-    case Limit::kOutside:
-      return "other processes and jobs have no part in it: in which order they are spawned, "
-             "connect "
-             "and are accepted is not decided";
     default:
-      return "ranks were spawned: in which order, and all that they do, is not decided";
+      return "other processes and jobs have no part in it";
   }
 }
 

@@ -1,0 +1,175 @@
+#include "dynamic/inside.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/strings.h"
+#include "ch4-av-rankmap/mlut.h"
+#include "comm/group.h"
+#include "comm/meeting.h"
+#include "proclet-sched/sched.h"
+#include "pt2pt/decider.h"
+
+namespace fgmpi::dynamic::inside {
+namespace {
+
+using pt2pt::MemoryAccess;
+
+/// A side that waits at a port.
+struct Side {
+  const RankMap* group;
+  comm::ContextId own;
+  Met* out;
+  sched::Proclet* proclet = nullptr;
+  Status status;
+};
+
+/// [0] who connect, [1] who accept; one of them is empty.
+struct Port {
+  std::deque<Side*> waiting[2];
+};
+
+std::map<std::string, Port>& g_ports = *new std::map<std::string, Port>;
+
+struct Name {
+  std::string port;
+  uint64_t changes = 0;  ///< what its users see change
+};
+
+std::map<std::string, Name>& g_names = *new std::map<std::string, Name>;
+
+/// Waits for the turn of the running rank at something that `text` names.
+void await_turn(MemoryAccess::Use use, MemoryAccess::Meaning meaning, const std::string& text,
+                const char* call, const uint64_t* changes) {
+  MemoryAccess access;
+  access.use = use;
+  access.detail = meaning;
+  access.window = hash_text(text, meaning == MemoryAccess::kAccepts);
+  access.bytes = sizeof *changes;
+  access.memory = reinterpret_cast<const char*>(changes);
+  access.deed = hash_text(text, uint64_t{use} + 2);
+  const sched::WaitSite site{call, nullptr, true};
+  pt2pt::g_decider->await_turn(access, &site);
+}
+
+Status no_port(const std::string& name) {
+  return error(MPI_ERR_PORT,
+               "port_name is \"%s\"; allowed is a name that MPI_Open_port has given in the "
+               "explored process, of a port that is open",
+               escaped(name).c_str());
+}
+
+void describe(const sched::WaitSite* site, std::string* out) {
+  *out += std::string_view(site->call) == "MPI_Comm_accept"
+              ? "waiting for somebody to connect to the port"
+              : "waiting for somebody to accept at the port";
+}
+
+/// Each gets the other's group, and both the same id.
+Status join(const Side& a, const Side& b) {
+  if (const int common = comm::intersect(*a.group, *b.group).size())
+    return error(MPI_ERR_COMM,
+                 "the two sides have %d ranks in common; allowed are sides that have none", common);
+  const comm::ContextId id{std::min(a.own.bits, b.own.bits)};
+  *a.out = {*b.group, id, b.own};
+  *b.out = {*a.group, id, a.own};
+  return {};
+}
+
+}  // namespace
+
+bool is_on() { return pt2pt::g_decider != nullptr; }
+
+// ---- Ports --------------------------------------------------------------------------------------
+
+std::string open_port() {
+  static auto* opened = new std::map<uint32_t, uint32_t>;
+  const uint32_t rank = comm::rank_state()->local;
+  std::string name = format("explored:%u:%u", rank, (*opened)[rank]++);
+  g_ports[name];
+  return name;
+}
+
+Status close_port(const std::string& name) {
+  const auto port = g_ports.find(name);
+  if (port == g_ports.end()) return no_port(name);
+  if (!port->second.waiting[1].empty())
+    return error(MPI_ERR_PORT,
+                 "port_name is \"%s\"; allowed is a port that no MPI_Comm_accept waits at",
+                 escaped(name).c_str());
+  for (Side* caller : port->second.waiting[0]) {
+    caller->status = no_port(name);
+    sched::ready(caller->proclet);
+  }
+  g_ports.erase(port);
+  return {};
+}
+
+Status meet(const std::string& name, bool accepts, const RankMap& group, comm::ContextId own,
+            const char* call, Met* out) {
+  if (!g_ports.contains(name)) return no_port(name);
+  await_turn(MemoryAccess::kCome, accepts ? MemoryAccess::kAccepts : MemoryAccess::kConnects, name,
+             call, nullptr);
+  const auto found = g_ports.find(name);
+  if (found == g_ports.end()) return no_port(name);
+  pt2pt::g_decider->tell(own.bits, 0, 0, 0);
+  Side mine{&group, own, out, nullptr, {}};
+  std::deque<Side*>& others = found->second.waiting[!accepts];
+  if (others.empty()) {
+    found->second.waiting[accepts].push_back(&mine);
+    mine.proclet = sched::current();
+    const sched::WaitSite site{call, describe, true};
+    sched::park(&site);
+    return std::move(mine.status);
+  }
+  Side* other = others.front();
+  others.pop_front();
+  Status status = join(mine, *other);
+  other->status = comm::copy_status(status);
+  sched::ready(other->proclet);
+  return status;
+}
+
+// ---- Names --------------------------------------------------------------------------------------
+
+Status publish_name(const std::string& service, const std::string& port) {
+  Name& name = g_names[service];
+  await_turn(MemoryAccess::kWrite, MemoryAccess::kName, service, "MPI_Publish_name", &name.changes);
+  if (!name.port.empty())
+    return error(MPI_ERR_SERVICE,
+                 "service_name is \"%s\"; allowed is a name that nobody has published",
+                 escaped(service).c_str());
+  name.port = port;
+  ++name.changes;
+  return {};
+}
+
+Status unpublish_name(const std::string& service) {
+  Name& name = g_names[service];
+  await_turn(MemoryAccess::kWrite, MemoryAccess::kName, service, "MPI_Unpublish_name",
+             &name.changes);
+  if (name.port.empty())
+    return error(MPI_ERR_SERVICE,
+                 "service_name is \"%s\"; allowed is a name that this process has published",
+                 escaped(service).c_str());
+  name.port.clear();
+  ++name.changes;
+  return {};
+}
+
+Status lookup_name(const std::string& service, std::string* port) {
+  Name& name = g_names[service];
+  await_turn(MemoryAccess::kRead, MemoryAccess::kName, service, "MPI_Lookup_name", &name.changes);
+  if (name.port.empty())
+    return error(MPI_ERR_NAME, "service_name is \"%s\", which nobody has published",
+                 escaped(service).c_str());
+  *port = name.port;
+  return {};
+}
+
+}  // namespace fgmpi::dynamic::inside
