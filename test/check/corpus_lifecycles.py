@@ -237,7 +237,22 @@ def requests(case):
         wrong("arguments", f"an error that is returned: {what}", f"  MPI_Comm_set_errhandler(w, MPI_ERRORS_RETURN);\n  {statement} /* HERE */")
 
 
+def null_ranks(case):
+    """Ranks of -1 by `rank - 1`: the twin says MPI_PROC_NULL where it means that."""
+    def wrong(what, body):
+        case("arguments", f"{what} that is computed", body, "lifecycles")
+
+    left = "(wrong ? rank - 1 : rank > 0 ? rank - 1 : MPI_PROC_NULL)"
+    right = "(rank + 1 < size ? rank + 1 : MPI_PROC_NULL)"
+    known = f"  GOOD MPI_Recv(b, 0, MPI_INT, {left}, 6, w, IGNORE);\n  GOOD MPI_Send(a, 0, MPI_INT, {right}, 6, w);\n"
+    wrong("source -1", f"{known}  MPI_Recv(b, 1, MPI_INT, {left}, 5, w, IGNORE); /* HERE */\n"
+          "  if (rank + 1 < size) MPI_Send(a, 1, MPI_INT, rank + 1, 5, w);")
+    wrong("destination -1", f"  MPI_Request q;\n{known}  MPI_Isend(a, 1, MPI_INT, {left}, 5, w, &q); /* HERE */\n"
+          "  if (rank + 1 < size) MPI_Recv(b, 1, MPI_INT, rank + 1, 5, w, IGNORE);\n  MPI_Wait(&q, IGNORE);")
+
+
 def lifecycles(case):
+    null_ranks(case)
     partitioned(case)
     refused(case)
     neighbourhoods(case)

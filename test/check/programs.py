@@ -23,6 +23,8 @@ WRONG = [
     (r"attr\.attributes", "arguments", "a communicator is used after it was freed: what the error says"),
     (r"attr\.datatypes", "leaks", "a type is left for the end of the job"),
     (r"coll\.errors", "arguments,collectives", "buffers that overlap, counts that do not agree: what errors say"),
+    (r"coll\.(failed_rounds|fails_over_tree|lengths_differ|mismatch|wrong_arguments)", "collectives,types,arguments",
+     "members give different roots, counts or types: what the errors say"),
     (r"coll\.lengths", "collectives,types", "members give different lengths: what the error says"),
     (r"comm\.system_ranked_errors", "collectives", "members make different calls: what the error says"),
     (r"file\.datareps", "leaks", "a type of a data representation is left"),

@@ -52,6 +52,7 @@ void Call::begin(Calls id, const void* place, const int64_t* words) {
   if (!outer_ || g_process.threads || findings::from_fortran(place)) {
     fill(&own_.emplace(), id, place, words);
     record_ = &*own_;
+    if (outer_ && !g_process.threads) write_rank_given(rank_, *record_);
     return;
   }
   uint64_t arguments = reinterpret_cast<uintptr_t>(place);

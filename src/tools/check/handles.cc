@@ -155,8 +155,10 @@ void look_at_handles(Call* call) {
     if (p.pointer) call->old[i] = read_handle(p, call->at(i));
     const uint64_t key = p.pointer ? call->old[i] : key_of(p.object, call->at(i));
     if (is_nobodys(p.object, key)) continue;
-    if (p.object == Object::kComm && call->at(i) == call->rank()->last_comm) continue;
+    if (p.object == Object::kComm && !p.pointer && call->at(i) == call->rank()->last_comm) continue;
     if (p.object != Object::kMessage && p.object != Object::kKeyval) look_at_use(call, p, key);
+    if (p.object == Object::kComm && p.life == Life::kFreed)
+      write_ranks_given(call->rank(), static_cast<MPI_Comm>(key));
     // Another thread may get the handle again before this call returns.
     if (g_process.threads && p.life == Life::kFreed && p.object != Object::kMessage)
       note_freed(call, p, key);

@@ -161,6 +161,7 @@ void rank_ends(Rank* rank) {
   if (rank->owned) rank->owned->clear();
   report_requests_left(rank);
   report_epochs_left(rank);
+  write_ranks_given(rank);
   report_leftovers(rank);
   rank->ended = true;
 }

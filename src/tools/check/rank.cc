@@ -75,7 +75,7 @@ OwnComm* Rank::comm_of(MPI_Comm handle) {
   if (handle == last_comm && last_own) return last_own;
   auto found = comms.find(handle);
   if (found == comms.end()) {
-    int leader = 0, index = 0, side = 0, rank = 0;
+    int leader = 0, index = 0, side = 0, rank = 0, topology = MPI_UNDEFINED;
     // An error of the communicator's is the call's to report.
     if (handle == MPI_COMM_NULL || !MPIX_Comm_key) return nullptr;
     if (!is_predefined(handle) && !made[static_cast<int>(Object::kComm)].contains(
@@ -93,7 +93,9 @@ OwnComm* Rank::comm_of(MPI_Comm handle) {
       shared = g_process.comms.try_emplace(key, std::move(made)).first;
     }
     g_next.MPI_Comm_rank(handle, &rank);
+    g_next.MPI_Topo_test(handle, &topology);
     found = comms.emplace(handle, OwnComm{shared->second.get(), rank, 0, {}}).first;
+    found->second.has_topology = topology != MPI_UNDEFINED;
   }
   last_comm = handle;
   last_own = &found->second;

@@ -60,6 +60,7 @@ struct OwnComm {
   uint64_t collectives = 0;  ///< how many calls were made on it
   /// What the rank's own clock was at collective calls: (number of the call, clock), where it had changed.
   std::vector<std::pair<uint64_t, uint32_t>> events;
+  bool has_topology = false;
   std::shared_ptr<const Neighbours> neighbours = nullptr;  ///< once they were asked for
 };
 

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "tools/findings/files.h"
 #include "tools/findings/finding.h"
+#include "tools/findings/null_ranks.h"
 #include "tools/findings/unbuffered.h"
 
 namespace fgmpi::findings {
@@ -69,6 +70,7 @@ class Report {
   std::map<uint64_t, Joined> found_;
   UnbufferedRun steps_;
   FileAccesses accesses_;
+  NullRanks null_ranks_;
 };
 
 /// The headers of C++'s library and others that come with the system.

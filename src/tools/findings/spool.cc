@@ -111,6 +111,11 @@ void Spool::add_access(const std::string& access) {
   write("L " + access + "\n");
 }
 
+void Spool::add_rank(const std::string& given) {
+  std::lock_guard guard(lock_);
+  write("G " + given + "\n");
+}
+
 void Spool::withdraw(uint64_t key) {
   std::lock_guard guard(lock_);
   if (ranks_.erase(key)) write(format("X %llx\n", static_cast<unsigned long long>(key)));

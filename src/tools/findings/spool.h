@@ -7,6 +7,7 @@
 //   V <key, hex> { \t rank \x1f call \x1f arguments \x1f site \x1f role }              a call that steps wait in, or of accesses
 //   W <rank> <step> ...                                                           steps of a rank (unbuffered.h)
 //   L <access>                                                                  of a file (files.h)
+//   G <rank>                                                                    that a rank gave (null_ranks.h)
 //   X <key, hex>                                                                  it was none: of this file it is forgotten
 //
 // One record a line; control characters in texts are escaped (base/strings.h). The key is the same in all processes and for
@@ -40,12 +41,14 @@ class Spool {
   uint64_t add_site(const Site& site);
   /// Writes it, or counts its rank. Returns its key.
   uint64_t add(const Finding& finding);
-  /// A call that steps or accesses name by this key, and what it waits for.
+  /// A call that steps, accesses or ranks given name by this key, and what it waits for.
   void add_waiting(uint64_t key, const std::vector<Participant>& calls);
   /// Steps of a rank, behind those that were added before: each begins with a space.
   void add_steps(int64_t rank, const std::string& steps);
   /// An access to a file.
   void add_access(const std::string& access);
+  /// A source or destination that a rank gave.
+  void add_rank(const std::string& given);
   /// Takes back what this process has written with the key.
   void withdraw(uint64_t key);
 

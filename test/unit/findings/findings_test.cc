@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/strings.h"
 #include "tools/findings/files.h"
+#include "tools/findings/null_ranks.h"
 #include "tools/findings/report.h"
 #include "tools/findings/spool.h"
 
@@ -312,6 +313,39 @@ TEST(Files, NothingButAccessesIsTaken) {
   for (const char* line :
        {"", "1", "x 0 w 0 0 0 a 0.8", "1 0 w 0 0 0", "1 0 w 0 0 0 b zz", "1 0 w 0 0 0 b 1"})
     EXPECT_TRUE(of_files({"1 1 w 0 0 0 a 0.8", line}).empty()) << line;
+}
+
+/// Each note: the ranks that give -1 and its own rank plus a number.
+std::vector<std::string> computed(const std::vector<std::string>& given) {
+  NullRanks all;
+  for (int rank = 0; rank < 8; ++rank)
+    all.add_call(static_cast<uint64_t>(rank) + 1, {rank, "MPI_Recv", "", 1, ""});
+  for (const std::string& one : given) all.add(one);
+  std::vector<std::string> found;
+  for (const Finding& f : all.find()) {
+    EXPECT_TRUE(f.note);
+    found.emplace_back();
+    for (const Participant& p : f.calls)
+      found.back() +=
+          format("%d%s%s ", static_cast<int>(p.rank), p.role.empty() ? "" : " ", p.role.c_str());
+  }
+  return found;
+}
+
+TEST(NullRanks, LookComputedWhereAllGiveTheSameSum) {
+  const std::string text = "0 1 gives its rank in the communicator minus 1 ";
+  EXPECT_EQ(computed({"5 0 -1 1", "5 1 0 2", "5 2 1 3"}), std::vector{text});
+  EXPECT_EQ(computed({"5 1 0 2", "5 0 -1 1"}), std::vector{text}) << "in any order";
+  EXPECT_TRUE(computed({"5 0 -1 1"}).empty()) << "of one rank nothing is known";
+  EXPECT_TRUE(computed({"5 0 -1 1", "6 1 0 2"}).empty()) << "another place";
+  EXPECT_TRUE(computed({"5 0 -1 1", "5 1 0 2", "5 2 0 3"}).empty()) << "another sum";
+  EXPECT_TRUE(computed({"5 0 1 1", "5 1 2 2"}).empty()) << "nobody gives -1";
+  EXPECT_TRUE(computed({"5 0 -1 1", "5 1 0 2", "6 0 1 1", "6 1 -1 2"}).empty())
+      << "MPI_PROC_NULL is known to the program";
+}
+
+TEST(NullRanks, NothingButRanksIsTaken) {
+  EXPECT_TRUE(computed({"", "5", "5 0", "5 0 -1", "x 0 -1 1", "5 0 -1 y", "5 1 0 2"}).empty());
 }
 
 }  // namespace

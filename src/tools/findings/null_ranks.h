@@ -1,0 +1,40 @@
+// Ranks of -1 that a program seems to have computed. In this ABI MPI_PROC_NULL is -1: a receive from `rank - 1` at rank 0 does
+// nothing, where the program may have wanted an error. A rank of -1 looks computed when all other ranks that have made the call
+// gave their own rank plus one and the same number, which is -1 at this rank, too, and no call of the program has MPI_PROC_NULL
+// where such a sum is another number. tools/check writes down what ranks gave; this is found after the job, of all processes.
+//
+// What a rank gave is "PLACE RANK VALUE CALL": PLACE names the call's line and the argument, RANK is of the communicator;
+// hexadecimal but for RANK and VALUE.
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "tools/findings/finding.h"
+
+namespace fgmpi::findings {
+
+class NullRanks {
+ public:
+  /// What is nothing of the kind is left out.
+  void add(std::string_view line);
+  /// The call that what ranks gave names by this key.
+  void add_call(uint64_t key, const Participant& call) { calls_[key] = call; }
+  /// A note for each rank that looks computed.
+  std::vector<Finding> find() const;
+
+ private:
+  struct Given {
+    int64_t rank, value;
+    uint64_t call;
+  };
+  bool is_sum_everywhere(const std::vector<Given>& given) const;
+
+  std::map<uint64_t, std::vector<Given>> places_;
+  std::map<uint64_t, Participant> calls_;
+};
+
+}  // namespace fgmpi::findings
