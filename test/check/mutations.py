@@ -90,6 +90,7 @@ def main():
     parser.add_argument("--processes", default="1")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
+    arguments.bin = os.path.abspath(arguments.bin)  # the programs run in folders of their own
     work = []
     for folder, _, files in os.walk(arguments.examples):
         for name in sorted(files):
