@@ -1,9 +1,9 @@
 // Crash reports: which rank, why, and its call stack with the names of its image's functions.
 //
 // The handler runs on a stack of its own (the rank's may be used up) and only for signals that the
-// program leaves alone. It says the cause before anything that needs memory, and all under an
-// alarm, since the heap may be what is broken. Then the signal takes its usual course: the process
-// dies of it, the launcher ends the job.
+// program leaves alone. It says the cause before anything that needs memory, and each frame under an
+// alarm, since the heap may be what is broken, or a lock is held that never comes free. Then, or
+// after the alarm, the signal takes its usual course: the process dies of it, the launcher ends the job.
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <signal.h>
@@ -30,6 +30,7 @@ namespace {
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr size_t kHandlerStack = 256 * 1024;
 constexpr int kMostFrames = 64;
+constexpr unsigned kFrameSeconds = 10;  ///< for each frame
 
 bool is_crash_signal(int signal_number) {
   for (int s : kSignals)
@@ -47,7 +48,7 @@ bool is_crash_signal(int signal_number) {
   if (n > 0) (void)!real(STDERR_FILENO, text, strnlen(text, sizeof text));
 }
 
-/// The readable name. Allocates; where the heap is broken and this hangs, the alarm ends the process.
+/// The readable name. Allocates; where the heap is broken and this hangs, the alarm ends the report.
 const char* demangled(const char* name) {
   int failed = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &failed);
@@ -100,6 +101,7 @@ _Unwind_Reason_Code visit_frame(_Unwind_Context* context, void* data) {
   uintptr_t pc = _Unwind_GetIPInfo(context, &before_instruction);
   if (pc == 0) return _URC_END_OF_STACK;
   walk->inside |= pc == walk->fault_pc;
+  alarm(kFrameSeconds);
   if (walk->inside)
     report_frame(walk->count++, before_instruction ? pc : pc - 1);  // within the call, not after it
   return walk->count < kMostFrames ? _URC_NO_REASON : _URC_END_OF_STACK;
@@ -159,9 +161,41 @@ void report_cause(int signal_number, const siginfo_t* info, const ucontext_t* co
   }
 }
 
+volatile sig_atomic_t g_crash = 0;  ///< the signal that is reported
+
+/// The process dies of the signal that is reported.
+void take_course() {
+  sigset_t unblocked;
+  sigemptyset(&unblocked);
+  sigaddset(&unblocked, g_crash);
+  sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
+  raise(g_crash);
+}
+
+/// The alarm: the report hangs.
+void on_alarm(int) {
+  report("fgmpi: the call stack is not complete: looking at it took longer than %u s\n",
+         kFrameSeconds);
+  leave_end_mark();
+  take_course();
+}
+
+void limit_report() {
+  struct sigaction limit {};
+  limit.sa_handler = on_alarm;
+  limit.sa_flags = SA_ONSTACK;
+  sigaction(SIGALRM, &limit, nullptr);
+  sigset_t unblocked;
+  sigemptyset(&unblocked);
+  sigaddset(&unblocked, SIGALRM);
+  sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
+  alarm(kFrameSeconds);
+}
+
 void on_crash(int signal_number, siginfo_t* info, void* context) {
   signal(signal_number, SIG_DFL);
-  alarm(10);  // ends the process if the report hangs
+  g_crash = signal_number;
+  limit_report();
   if (on_scheduler_thread()) {
     flush_output();
     write_unassigned_output();
@@ -171,11 +205,7 @@ void on_crash(int signal_number, siginfo_t* info, void* context) {
     leave_end_mark();
   }
   alarm(0);
-  sigset_t unblocked;
-  sigemptyset(&unblocked);
-  sigaddset(&unblocked, signal_number);
-  sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
-  raise(signal_number);
+  take_course();
 }
 
 bool g_reports = false;  ///< the crash signals are ours

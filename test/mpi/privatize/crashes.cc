@@ -1,7 +1,12 @@
 // Ends badly in rank 3, in the way its argument says; run by crashes.sh.
+#include <link.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <thread>
 
 #include "mpitest.h"
 
@@ -30,6 +35,19 @@ void (*volatile callback)();
   return frame[5];
 }
 
+int keep_lock(dl_phdr_info*, size_t, void* held) {
+  static_cast<std::atomic<bool>*>(held)->store(true);
+  for (;;) pause();
+}
+
+/// Aborts while a thread keeps the lock of the list of modules, which a look at the stack takes.
+[[noreturn]] void abort_with_lock() {
+  static std::atomic<bool> held = false;
+  std::thread([] { dl_iterate_phdr(keep_lock, &held); }).detach();
+  while (!held) usleep(1000);
+  std::abort();
+}
+
 int main(int argc, char** argv) {
   int rank;
   OK(MPI_Init(&argc, &argv));
@@ -42,6 +60,7 @@ int main(int argc, char** argv) {
     if (!std::strcmp(how, "overflow")) return recurse(1000000);
     if (!std::strcmp(how, "frame")) return large_frame();
     if (!std::strcmp(how, "abort")) std::abort();
+    if (!std::strcmp(how, "lock")) abort_with_lock();
     if (!std::strcmp(how, "throw")) throw std::runtime_error("nobody catches this");
   }
   OK(MPI_Barrier(MPI_COMM_WORLD));

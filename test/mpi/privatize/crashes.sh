@@ -5,7 +5,9 @@ bin=$1 programs=$2
 fail() { echo "crashes.sh: $*" >&2; cat "$programs/crashes.out" >&2; exit 1; }
 run() { # run SHAPE HOW: must fail
   timeout 60 "$bin/mpiexec" $1 "$programs/crashes" "$2" >"$programs/crashes.out" 2>&1 && fail "$1 $2: status 0"
-  [ $? = 124 ] && fail "$1 $2: the job goes on"
+  status=$?
+  [ $status = 124 ] && fail "$1 $2: the job goes on"
+  return 0
 }
 says() { grep -qE "$1" "$programs/crashes.out" || fail "not said: $1"; }
 for shape in "-n 1 -nfg 5" "-n 2 -nfg 2"; do
@@ -25,6 +27,10 @@ for shape in "-n 1 -nfg 5" "-n 2 -nfg 2"; do
   says 'large_frame\(\)\+0x'
   run "$shape" abort
   says 'rank 3: Aborted'
+  run "$shape" lock # the report hangs, and the process still dies of its signal
+  [ $status = 6 ] || fail "$shape lock: status $status"
+  says 'rank 3: Aborted'
+  says 'the call stack is not complete'
   run "$shape" throw
   says 'nobody catches this'
   says 'rank 3: Aborted'
