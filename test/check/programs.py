@@ -79,7 +79,7 @@ def run(arguments, name, command, environment):
         return status
     unwanted = [f for f in findings if f["kind"] not in expected(name)]
     if any(f["kind"] == "buffering" for f in unwanted):
-        without, _ = checked(arguments, "buffering", command, dict(settings, FGMPI_SEND_BUFFERING="zero", FGMPI_DEADLOCK="on"))
+        without, _ = checked(arguments, "buffering", command, dict(settings, FGMPI_SEND_BUFFERING="zero", FGMPI_DEADLOCK="abort"))
         if without:
             unwanted = [f for f in unwanted if f["kind"] != "buffering"]
     if unwanted:
