@@ -36,7 +36,8 @@ bool FileAccesses::conflict(const Access& a, const Access& b) const {
   return a.syncs >= b.fenced && b.syncs >= a.fenced;
 }
 
-void FileAccesses::tell(const Range& a, const Range& b, std::vector<Finding>* found) const {
+void FileAccesses::tell(const Range& a, const Range& b, const NamedCalls& calls,
+                        std::vector<Finding>* found) const {
   const uint64_t low = std::max(a.low, b.low), high = std::min(a.high, b.high) - 1;
   Finding f;
   f.kind = Kind::kFiles;
@@ -47,8 +48,9 @@ void FileAccesses::tell(const Range& a, const Range& b, std::vector<Finding>* fo
       "between them are MPI_File_sync, a barrier and MPI_File_sync, or the file is in atomic mode";
   for (const Range* range : {&a, &b}) {
     const Access& access = accesses_[range->access];
-    auto call = calls_.find(access.call);
-    Participant p = call == calls_.end() ? Participant{access.rank, "?", "", 0, ""} : call->second;
+    auto call = calls.find(access.call);
+    Participant p =
+        call == calls.end() ? Participant{access.rank, "?", "", 0, ""} : call->second.front();
     p.rank = access.rank;
     p.role = format("%s bytes %llu to %llu", access.writes ? "writes" : "reads",
                     static_cast<unsigned long long>(low), static_cast<unsigned long long>(high));
@@ -59,7 +61,7 @@ void FileAccesses::tell(const Range& a, const Range& b, std::vector<Finding>* fo
   found->push_back(std::move(f));
 }
 
-void FileAccesses::find_in(std::vector<Range> ranges, Pairs* told,
+void FileAccesses::find_in(std::vector<Range> ranges, const NamedCalls& calls, Pairs* told,
                            std::vector<Finding>* found) const {
   std::sort(ranges.begin(), ranges.end(),
             [](const Range& a, const Range& b) { return a.low < b.low; });
@@ -71,7 +73,7 @@ void FileAccesses::find_in(std::vector<Range> ranges, Pairs* told,
     for (const Range& before : *with) {
       const Access &a = accesses_[before.access], &b = accesses_[now.access];
       if (!conflict(a, b)) continue;
-      if (told->insert(std::minmax(a.call, b.call)).second) tell(before, now, found);
+      if (told->insert(std::minmax(a.call, b.call)).second) tell(before, now, calls, found);
     }
   };
   for (const Range& now : ranges) {
@@ -83,10 +85,10 @@ void FileAccesses::find_in(std::vector<Range> ranges, Pairs* told,
   }
 }
 
-std::vector<Finding> FileAccesses::find() const {
+std::vector<Finding> FileAccesses::find(const NamedCalls& calls) const {
   std::vector<Finding> found;
   Pairs told;
-  for (const auto& [file, ranges] : files_) find_in(ranges, &told, &found);
+  for (const auto& [file, ranges] : files_) find_in(ranges, calls, &told, &found);
   return found;
 }
 

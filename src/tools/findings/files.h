@@ -22,10 +22,8 @@ class FileAccesses {
  public:
   /// What is no access is left out.
   void add(std::string_view line);
-  /// The call that accesses name by this key.
-  void add_call(uint64_t key, const Participant& call) { calls_[key] = call; }
-  /// A finding for each two calls whose accesses conflict.
-  std::vector<Finding> find() const;
+  /// A finding for each two calls whose accesses conflict. `calls`: those that accesses name.
+  std::vector<Finding> find(const NamedCalls& calls) const;
 
  private:
   struct Access {
@@ -39,13 +37,14 @@ class FileAccesses {
   };
   using Pairs = std::set<std::pair<uint64_t, uint64_t>>;  ///< of calls, already told
 
-  void find_in(std::vector<Range> ranges, Pairs* told, std::vector<Finding>* found) const;
+  void find_in(std::vector<Range> ranges, const NamedCalls& calls, Pairs* told,
+               std::vector<Finding>* found) const;
   bool conflict(const Access& a, const Access& b) const;
-  void tell(const Range& a, const Range& b, std::vector<Finding>* found) const;
+  void tell(const Range& a, const Range& b, const NamedCalls& calls,
+            std::vector<Finding>* found) const;
 
   std::vector<Access> accesses_;
   std::map<uint64_t, std::vector<Range>> files_;
-  std::map<uint64_t, Participant> calls_;
 };
 
 }  // namespace fgmpi::findings

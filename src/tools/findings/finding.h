@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,6 +76,9 @@ struct Participant {
   /// the system's.
   std::vector<uint64_t> callers = {};
 };
+
+/// Calls that records of a spool name by a key, each with what it waits for behind it; never empty.
+using NamedCalls = std::map<uint64_t, std::vector<Participant>>;
 
 struct Finding {
   Kind kind = Kind::kLeaks;

@@ -20,24 +20,20 @@ void NullRanks::add(std::string_view line) {
     places_[place].push_back(given);
 }
 
-/// Have all given their rank plus the same number, some of them another rank than -1?
-bool NullRanks::is_sum_everywhere(const std::vector<Given>& given) const {
-  const auto other =
-      std::find_if(given.begin(), given.end(), [](const Given& one) { return one.value != kNull; });
-  return other != given.end() && std::all_of(given.begin(), given.end(), [&](const Given& one) {
-           return one.value - one.rank == other->value - other->rank;
-         });
-}
-
-std::vector<Finding> NullRanks::find() const {
+std::vector<Finding> NullRanks::find(const NamedCalls& calls) const {
   std::vector<Finding> found;
   for (const auto& [place, given] : places_) {
-    const auto null = std::find_if(given.begin(), given.end(),
-                                   [](const Given& one) { return one.value == kNull; });
+    const auto is_null = [](const Given& one) { return one.value == kNull; };
+    const auto null = std::find_if(given.begin(), given.end(), is_null);
     if (null == given.end()) continue;
-    if (!is_sum_everywhere(given)) return {};  // the program knows MPI_PROC_NULL
-    const auto call = calls_.find(null->call);
-    if (call == calls_.end()) continue;
+    const auto other = std::find_if_not(given.begin(), given.end(), is_null);
+    if (other == given.end()) return {};
+    const int64_t sum = other->value - other->rank;
+    if (std::any_of(given.begin(), given.end(),
+                    [&](const Given& one) { return one.value - one.rank != sum; }))
+      return {};  // the program knows MPI_PROC_NULL
+    const auto call = calls.find(null->call), named = calls.find(other->call);
+    if (call == calls.end()) continue;
     Finding f;
     f.kind = Kind::kArguments;
     f.note = true;
@@ -45,14 +41,12 @@ std::vector<Finding> NullRanks::find() const {
     f.allowed =
         "harmless only if nothing is to be sent or received there; MPI_PROC_NULL by its name says "
         "so";
-    f.calls.push_back(call->second);
-    const auto other = std::find_if(given.begin(), given.end(),
-                                    [](const Given& one) { return one.value != kNull; });
-    if (const auto named = calls_.find(other->call); named != calls_.end()) {
-      f.calls.push_back(named->second);
-      f.calls.back().role = "gives its rank in the communicator " +
-                            format(other->value < other->rank ? "minus %lld" : "plus %lld",
-                                   static_cast<long long>(std::abs(other->value - other->rank)));
+    f.calls.push_back(call->second.front());
+    if (named != calls.end()) {
+      f.calls.push_back(named->second.front());
+      f.calls.back().role =
+          "gives its rank in the communicator " +
+          format(sum < 0 ? "minus %lld" : "plus %lld", static_cast<long long>(std::abs(sum)));
     }
     found.push_back(std::move(f));
   }

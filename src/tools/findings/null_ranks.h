@@ -21,20 +21,16 @@ class NullRanks {
  public:
   /// What is nothing of the kind is left out.
   void add(std::string_view line);
-  /// The call that what ranks gave names by this key.
-  void add_call(uint64_t key, const Participant& call) { calls_[key] = call; }
-  /// A note for each rank that looks computed.
-  std::vector<Finding> find() const;
+  /// A note for each rank that looks computed. `calls`: those that what ranks gave names.
+  std::vector<Finding> find(const NamedCalls& calls) const;
 
  private:
   struct Given {
     int64_t rank, value;
     uint64_t call;
   };
-  bool is_sum_everywhere(const std::vector<Given>& given) const;
 
   std::map<uint64_t, std::vector<Given>> places_;
-  std::map<uint64_t, Participant> calls_;
 };
 
 }  // namespace fgmpi::findings

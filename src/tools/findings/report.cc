@@ -54,9 +54,9 @@ void Report::read(const std::string& folder) {
 }
 
 void Report::add_followed() {
-  std::vector<Finding> all = steps_.find();
-  for (Finding& f : accesses_.find()) all.push_back(std::move(f));
-  for (Finding& f : null_ranks_.find()) all.push_back(std::move(f));
+  std::vector<Finding> all = steps_.find(named_calls_);
+  for (Finding& f : accesses_.find(named_calls_)) all.push_back(std::move(f));
+  for (Finding& f : null_ranks_.find(named_calls_)) all.push_back(std::move(f));
   for (Finding& f : all) {
     const uint64_t key = key_of(f);
     add(key, std::move(f));
@@ -92,9 +92,7 @@ void Report::read_record(std::string_view line, const std::set<uint64_t>& withdr
     std::string_view head = take_word(&line, '\t');
     std::vector<Participant> calls;
     if (!read_number(head, &key, 16) || !read_calls(line, &calls)) return;
-    accesses_.add_call(key, calls[0]);
-    null_ranks_.add_call(key, calls[0]);
-    steps_.add_waiting(key, std::move(calls));
+    named_calls_[key] = std::move(calls);
     return;
   }
   if (!read_number(take_word(&line, ' '), &key, 16)) return;

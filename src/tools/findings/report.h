@@ -68,6 +68,7 @@ class Report {
   std::map<uint64_t, Line> lines_;
   std::vector<uint64_t> order_;  ///< keys as they came
   std::map<uint64_t, Joined> found_;
+  NamedCalls named_calls_;
   UnbufferedRun steps_;
   FileAccesses accesses_;
   NullRanks null_ranks_;

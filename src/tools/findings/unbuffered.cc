@@ -116,9 +116,9 @@ std::vector<size_t> UnbufferedRun::cycle_from(size_t rank) const {
 
 std::vector<Participant> UnbufferedRun::calls_of(size_t rank) const {
   const Rank& r = ranks_[rank];
-  auto found = calls_.find(r.steps[r.next].call);
+  auto found = calls_->find(r.steps[r.next].call);
   std::vector<Participant> calls =
-      found == calls_.end() ? std::vector<Participant>{{0, "?", "", 0, ""}} : found->second;
+      found == calls_->end() ? std::vector<Participant>{{0, "?", "", 0, ""}} : found->second;
   for (Participant& p : calls) p.rank = r.world;
   return calls;
 }
@@ -144,7 +144,8 @@ void UnbufferedRun::tell(const std::vector<size_t>& cycle, std::vector<Finding>*
   }
 }
 
-std::vector<Finding> UnbufferedRun::find() {
+std::vector<Finding> UnbufferedRun::find(const NamedCalls& calls) {
+  calls_ = &calls;
   std::vector<Finding> found;
   index();
   for (size_t r = 0; r < ranks_.size(); ++r) go_on(r);

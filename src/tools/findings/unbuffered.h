@@ -31,10 +31,8 @@ class UnbufferedRun {
  public:
   /// The rank and steps behind those that were added of it before. What is no step is left out.
   void add_steps(std::string_view line);
-  /// A call that steps name, and what it waits for.
-  void add_waiting(uint64_t key, std::vector<Participant> calls) { calls_[key] = std::move(calls); }
-  /// A finding for each rank that waits in a send for another one that waits for it.
-  std::vector<Finding> find();
+  /// A finding for each rank that waits in a send for another one that waits for it. `calls`: those that steps name.
+  std::vector<Finding> find(const NamedCalls& calls);
 
  private:
   struct Step {
@@ -71,7 +69,7 @@ class UnbufferedRun {
 
   std::vector<Rank> ranks_;
   std::map<int64_t, size_t> by_world_;
-  std::unordered_map<uint64_t, std::vector<Participant>> calls_;
+  const NamedCalls* calls_ = nullptr;                  ///< while it finds
   std::unordered_map<uint64_t, Place> taken_, begun_;  ///< where a message is
   std::map<std::pair<uint64_t, uint64_t>, Entries> entered_;
 };

@@ -229,12 +229,13 @@ TEST(Report, AgreesWithANaiveModel) {
 /// What follows from steps of ranks: the calls of each finding.
 std::vector<std::string> buffering(std::initializer_list<const char*> ranks) {
   UnbufferedRun run;
+  NamedCalls calls;
   int rank = 0;
   for (const char* steps : ranks) run.add_steps(format("%d %s", rank++, steps));
   for (uint64_t key : {0xau, 0xbu, 0xcu})
-    run.add_waiting(key, {{0, std::string(1, static_cast<char>('a' + key - 0xa)), "", key, ""}});
+    calls[key] = {{0, std::string(1, static_cast<char>('a' + key - 0xa)), "", key, ""}};
   std::vector<std::string> found;
-  for (const Finding& f : run.find()) {
+  for (const Finding& f : run.find(calls)) {
     found.emplace_back();
     for (const Participant& p : f.calls)
       found.back() += format("%s%d ", p.call.c_str(), static_cast<int>(p.rank));
@@ -272,17 +273,18 @@ TEST(Unbuffered, NothingButStepsIsTaken) {
   for (const char* line : {"", "x n.1", "0", "0 n", "0 n.", "0 q.1", "0 n.zz", "0 e.1", "0 r.1.2",
                            "0 n.1.2.3", "0 bb.1", "0 b.1.2"})
     run.add_steps(line);
-  EXPECT_TRUE(run.find().empty());
+  EXPECT_TRUE(run.find({}).empty());
 }
 
 /// The calls of what follows from accesses to files.
 std::vector<std::string> of_files(std::initializer_list<const char*> accesses) {
   FileAccesses all;
+  NamedCalls calls;
   for (uint64_t key : {0xau, 0xbu, 0xcu})
-    all.add_call(key, {0, std::string(1, static_cast<char>('a' + key - 0xa)), "", key, ""});
+    calls[key] = {{0, std::string(1, static_cast<char>('a' + key - 0xa)), "", key, ""}};
   for (const char* access : accesses) all.add(access);
   std::vector<std::string> found;
-  for (const Finding& f : all.find()) {
+  for (const Finding& f : all.find(calls)) {
     found.emplace_back();
     for (const Participant& p : f.calls)
       found.back() += format("%s%d ", p.call.c_str(), static_cast<int>(p.rank));
@@ -318,11 +320,12 @@ TEST(Files, NothingButAccessesIsTaken) {
 /// Each note: the ranks that give -1 and its own rank plus a number.
 std::vector<std::string> computed(const std::vector<std::string>& given) {
   NullRanks all;
+  NamedCalls calls;
   for (int rank = 0; rank < 8; ++rank)
-    all.add_call(static_cast<uint64_t>(rank) + 1, {rank, "MPI_Recv", "", 1, ""});
+    calls[static_cast<uint64_t>(rank) + 1] = {{rank, "MPI_Recv", "", 1, ""}};
   for (const std::string& one : given) all.add(one);
   std::vector<std::string> found;
-  for (const Finding& f : all.find()) {
+  for (const Finding& f : all.find(calls)) {
     EXPECT_TRUE(f.note);
     found.emplace_back();
     for (const Participant& p : f.calls)
