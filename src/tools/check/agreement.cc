@@ -144,11 +144,6 @@ void compare(CallQueue* queue, const Announcement& one, const Announcement& othe
 
 // ---- What a call says --------------------------------------------------------------------------------------------------
 
-int64_t number_at(const Call& call, int64_t array, int i) {
-  return call.info().large ? reinterpret_cast<const int64_t*>(array)[i]
-                           : reinterpret_cast<const int*>(array)[i];
-}
-
 /// Arguments of a collective.
 struct Arguments {
   const Call& call;
@@ -173,7 +168,7 @@ struct Arguments {
                                        sends ? &Positions::send_type : &Positions::recv_type));
     // An array that is not there is MPI's to complain of.
     return counts < 0 || !call.at(counts) ? Signature{0, 0, false, false}
-                                          : signature_of(type, number_at(call, call.at(counts), i));
+                                          : signature_of(type, number_in(call, call.at(counts), i));
   }
 
  private:

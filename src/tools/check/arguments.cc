@@ -16,33 +16,35 @@ std::vector<MPI_Datatype> types_of_parts(const Call& call, const Parameter& buff
   const std::vector<int>* others = nullptr;
   const int64_t n = parts_of(call, buffer.what == What::kRead, own, &others);
   for (int64_t i = 0; i < n; ++i)
-    if (call.info().large ? reinterpret_cast<const MPI_Count*>(counts)[i]
-                          : reinterpret_cast<const int*>(counts)[i])
-      found.push_back(types[i]);
+    if (number_in(call, counts, i)) found.push_back(types[i]);
   return found;
+}
+
+/// True: the type was not committed, which is reported.
+bool look_at_type(Call* call, MPI_Datatype type) {
+  const auto& made = call->rank()->made[static_cast<size_t>(Object::kDatatype)];
+  auto found = made.find(static_cast<uint32_t>(type));
+  if (found == made.end() || found->second.committed) return false;
+  report(Kind::kArguments, "a datatype is used that was not committed",
+         "MPI_Type_commit before a type is used in communication",
+         {call->me(), participant(call->rank(), found->second.call, "made it")});
+  return true;
 }
 
 /// Types of buffers are committed.
 void look_at_types(Call* call) {
   const CallInfo& info = call->info();
-  const auto& made = call->rank()->made[static_cast<size_t>(Object::kDatatype)];
-  if (made.empty()) return;
+  if (call->rank()->made[static_cast<size_t>(Object::kDatatype)].empty()) return;
   for (unsigned set = info.sets.buffers; set; set &= set - 1) {
     const int i = __builtin_ctz(set);
     const Parameter& buffer = info.parameters[i];
     if (buffer.second < 0 || call->at(i) == word_of_in_place()) continue;
-    const std::vector<MPI_Datatype> types =
-        info.parameters[buffer.second].array
-            ? types_of_parts(*call, buffer)
-            : std::vector<MPI_Datatype>{static_cast<MPI_Datatype>(call->at(buffer.second))};
-    for (MPI_Datatype type : types) {
-      auto found = made.find(static_cast<uint32_t>(type));
-      if (found == made.end() || found->second.committed) continue;
-      report(Kind::kArguments, "a datatype is used that was not committed",
-             "MPI_Type_commit before a type is used in communication",
-             {call->me(), participant(call->rank(), found->second.call, "made it")});
-      return;
+    if (!info.parameters[buffer.second].array) {
+      if (look_at_type(call, static_cast<MPI_Datatype>(call->at(buffer.second)))) return;
+      continue;
     }
+    for (MPI_Datatype type : types_of_parts(*call, buffer))
+      if (look_at_type(call, type)) return;
   }
 }
 

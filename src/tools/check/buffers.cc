@@ -101,12 +101,6 @@ int64_t times(const Call& call, bool sends, const OwnComm& own) {
   }
 }
 
-/// An element of an array of counts or displacements of the call.
-int64_t number_in(const Call& call, int64_t array, int64_t i) {
-  return call.info().large ? reinterpret_cast<const int64_t*>(array)[i]
-                           : reinterpret_cast<const int*>(array)[i];
-}
-
 /// MPI_Reduce_scatter: all elements are given, the rank's share is taken.
 bool add_shares(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   const int64_t counts = call->at(p.length);

@@ -116,6 +116,12 @@ class Call {
   CollectiveCall collective;
 };
 
+/// Element i of an array of counts or displacements that a call is given: of type MPI_Count in the large form, else of int.
+inline int64_t number_in(const Call& call, int64_t array, int64_t i) {
+  return call.info().large ? reinterpret_cast<const MPI_Count*>(array)[i]
+                           : reinterpret_cast<const int*>(array)[i];
+}
+
 // handles.cc ----------------------------------------------------------------------------------------------------------
 void look_at_handles(Call* call);
 void note_handles(Call* call);

@@ -65,9 +65,8 @@ void fill_sent(Rank* rank, Record* record) {
   const Positions& at = call.info().at;
   Sent sent;
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call.at(at.comm)));
-  const int dest = static_cast<int>(call.at(at.dest));
-  if (own && dest >= 0 && dest < static_cast<int>(own->comm->peers().size()) &&
-      own->comm->peers()[static_cast<size_t>(dest)] != MPI_UNDEFINED) {
+  const int to = own ? own->comm->world_of(call.at(at.dest)) : MPI_UNDEFINED;
+  if (to != MPI_UNDEFINED) {
     const auto type = static_cast<MPI_Datatype>(call.at(at.send_type));
     const int64_t count = call.at(at.send_count);
     const Layout* l = layout_of(type);
@@ -76,7 +75,7 @@ void fill_sent(Rank* rank, Record* record) {
             own->rank,
             static_cast<int>(call.at(at.send_tag)),
             rank->world,
-            own->comm->peers()[static_cast<size_t>(dest)],
+            to,
             own->comm,
             is_standard(call.info())};
   }

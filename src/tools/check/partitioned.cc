@@ -98,9 +98,7 @@ WirePartitioned announcement_of(Rank* rank, const CallRecord& call, WireKind kin
   said.receiver = -1;
   const Positions& at = call.info().at;
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call.at(at.comm)));
-  const auto dest = call.at(at.dest);
-  if (!own || dest < 0 || dest >= static_cast<int64_t>(own->comm->peers().size())) return said;
-  const int receiver = own->comm->peers()[static_cast<size_t>(dest)];
+  const int receiver = own ? own->comm->world_of(call.at(at.dest)) : MPI_UNDEFINED;
   if (receiver == MPI_UNDEFINED) return said;
   const auto type = static_cast<MPI_Datatype>(call.at(at.send_type));
   const int64_t count = call.at(at.send_count) * partitions_of(call);
@@ -131,9 +129,7 @@ void expect(Call* call, const std::shared_ptr<Partitioned>& operation) {
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
   const auto source = static_cast<int>(call->value(&Positions::source));
   operation->met = true;  // unless it is known to wait for one that is followed
-  if (!own || source < 0 || source >= static_cast<int>(own->comm->peers().size()) ||
-      own->comm->peers()[static_cast<size_t>(source)] == MPI_UNDEFINED)
-    return;
+  if (!own || own->comm->world_of(source) == MPI_UNDEFINED) return;
   const auto type = static_cast<MPI_Datatype>(call->value(&Positions::recv_type));
   const int64_t count = call->value(&Positions::recv_count) * partitions_of(call->record());
   const Layout* l = layout_of(type);
@@ -164,7 +160,6 @@ void note_partitioned(Call* call, Operation* op) {
   const WirePartitioned said = announcement_of(rank, call->record(), WireKind::kPartitioned, id);
   if (said.receiver < 0) return;
   op->partitioned->id = id;
-  op->partitioned->receiver = said.receiver;
   tell(said);
 }
 

@@ -45,7 +45,13 @@ struct Comm {
   std::vector<int> others;  ///< the other processes with members of the own group
   CallQueue* calls = nullptr;
   Entered* entered = nullptr;  ///< once a member has made a collective call
-  const std::vector<int>& peers() const { return inter ? remote : group; }
+  /// The world rank of the member of the other side, or of the only one, with this rank; MPI_UNDEFINED: there is none, or it
+  /// belongs to another job.
+  int world_of(int64_t rank) const {
+    const std::vector<int>& peers = inter ? remote : group;
+    return rank >= 0 && rank < static_cast<int64_t>(peers.size()) ? peers[static_cast<size_t>(rank)]
+                                                                  : MPI_UNDEFINED;
+  }
 };
 
 /// The neighbours of a rank in a topology, in the order of buffers' parts; MPI_PROC_NULL: beyond the border of a grid.
@@ -151,8 +157,7 @@ struct CollectiveCall {
 
 /// A partitioned operation, beside what all operations have.
 struct Partitioned {
-  uint64_t id = 0;    ///< of a send, unique in the job; 0: nobody was told of it
-  int receiver = -1;  ///< its world rank, of a send
+  uint64_t id = 0;  ///< of a send, unique in the job; 0: nobody was told of it
   std::vector<bool>
       ready;         ///< of a send that was started; empty where there are too many partitions
   bool met = false;  ///< of a receive: its send was made
