@@ -226,6 +226,9 @@ inline constexpr int kColumns = 512;  ///< when they are full, two become one
 inline constexpr int kRowsInAll = 64;
 inline constexpr int kRowBytes = kColumns / 2;
 static_assert(static_cast<int>(Doing::kCount) <= 16);
+inline uint8_t doing_in(const uint8_t* row, uint32_t column) {
+  return row[column / 2] >> (column % 2 * 4) & 0xf;
+}
 /// Ranks of the job whose memory is kept over time, at least one a process: for each column packed KiB.
 inline constexpr int kMemoryRowsInAll = 8;
 

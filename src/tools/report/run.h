@@ -40,8 +40,7 @@ class ProcessFile {
   /// REQUIRES: below header().columns, rows and memory_rows.
   Column column(uint32_t i) const { return timeline<Column>(0)[i]; }
   uint8_t doing(uint32_t row, uint32_t column) const {
-    const uint8_t both = timeline<uint8_t>(rows_in_timeline())[row * kRowBytes + column / 2];
-    return both >> (column % 2 * 4) & 0xf;
+    return doing_in(timeline<uint8_t>(rows_in_timeline()) + row * kRowBytes, column);
   }
   /// Bytes of a rank.
   uint64_t memory(uint32_t row, uint32_t column) const {

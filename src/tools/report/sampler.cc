@@ -436,9 +436,6 @@ class Sampler {
     const unsigned shift = column % 2 * 4;
     both = static_cast<uint8_t>((both & ~(0xfu << shift)) | doing << shift);
   }
-  unsigned doing_at(uint32_t row, uint32_t column) const {
-    return rows_[row * kRowBytes + column / 2] >> (column % 2 * 4) & 0xfu;
-  }
 
   void join_columns() {
     for (uint32_t c = 0; c < kColumns / 2; ++c) {
@@ -448,7 +445,7 @@ class Sampler {
       // Packed numbers are in the order of what they stand for.
       to = {std::max(a.rss, b.rss), mean(a.program, b.program), mean(a.mpi, b.mpi)};
       for (uint32_t row = 0; row < h_->rows; ++row)
-        set_doing(row, c, doing_at(row, 2 * c + (c & 1)));
+        set_doing(row, c, doing_in(rows_ + row * kRowBytes, 2 * c + (c & 1)));
       for (uint32_t row = 0; row < h_->memory_rows; ++row) {
         uint16_t* cells = memory_ + row * kColumns;
         cells[c] = std::max(cells[2 * c], cells[2 * c + 1]);
