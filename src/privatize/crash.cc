@@ -163,12 +163,16 @@ void report_cause(int signal_number, const siginfo_t* info, const ucontext_t* co
 
 volatile sig_atomic_t g_crash = 0;  ///< the signal that is reported
 
-/// The process dies of the signal that is reported.
-void take_course() {
+void unblock(int signal_number) {
   sigset_t unblocked;
   sigemptyset(&unblocked);
-  sigaddset(&unblocked, g_crash);
+  sigaddset(&unblocked, signal_number);
   sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
+}
+
+/// The process dies of the signal that is reported.
+void take_course() {
+  unblock(g_crash);
   raise(g_crash);
 }
 
@@ -185,10 +189,7 @@ void limit_report() {
   limit.sa_handler = on_alarm;
   limit.sa_flags = SA_ONSTACK;
   sigaction(SIGALRM, &limit, nullptr);
-  sigset_t unblocked;
-  sigemptyset(&unblocked);
-  sigaddset(&unblocked, SIGALRM);
-  sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
+  unblock(SIGALRM);
   alarm(kFrameSeconds);
 }
 
