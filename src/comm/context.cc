@@ -257,14 +257,17 @@ void retire_id(ContextId id) { g_retired.insert(id.bits); }
 
 void keep_ids_unique(bool on) { g_ids_unique = on; }
 
+uint64_t random_bits() {
+  if (pt2pt::g_decider) return pt2pt::g_decider->draw();
+  uint64_t bits;
+  transport::random_bytes(&bits, sizeof bits);
+  return bits;
+}
+
 Candidate draw_candidate() {
   Candidate c{0, 0, 0};
   while (c.lbi < kFirstLbi || c.world == kNoLid) {
-    uint64_t bits;
-    if (pt2pt::g_decider)
-      bits = pt2pt::g_decider->draw();
-    else
-      transport::random_bytes(&bits, sizeof bits);
+    const uint64_t bits = random_bits();
     c.world = 0x80000000u | static_cast<uint32_t>(bits >> 32);
     c.lbi = static_cast<uint32_t>(bits) & kMaxLbi;
   }

@@ -69,6 +69,8 @@ inline RankState* state_of_world(uint32_t world) { return state_of(g_av.local_of
 Candidate reserve(RankState* rank);
 /// A drawn id in the place of a leader's.
 Candidate draw_candidate();
+/// 64 random bits; in an explored process the same in every execution (pt2pt/decider.h).
+uint64_t random_bits();
 /// The number of a rank in a key: its world rank, or, in a creation of members of several jobs, one that is the same in all.
 uint32_t leader_name(int32_t world, bool several_jobs);
 /// This id is not given to another communicator in this run: notices about it may come late.

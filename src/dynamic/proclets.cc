@@ -17,7 +17,6 @@
 #include "proclet-sched/sched.h"
 #include "pt2pt/decider.h"
 #include "pt2pt/pt2pt.h"
-#include "transport/random.h"
 
 namespace fgmpi::dynamic {
 namespace {
@@ -168,10 +167,7 @@ Order order_of(const std::vector<Command>& commands, uint32_t processes) {
   if (order.kind == Order::kFailed) order.codes = codes_of(commands, order.sections, failed, false);
   order.world = comm::draw_candidate().id();
   order.parents = comm::draw_candidate().id();
-  if (pt2pt::g_decider)
-    order.uid = {pt2pt::g_decider->draw(), pt2pt::g_decider->draw()};
-  else
-    transport::random_bytes(&order.uid, sizeof order.uid);
+  order.uid = {comm::random_bits(), comm::random_bits()};
   return order;
 }
 

@@ -34,7 +34,8 @@ class Stay {
   bool left = false;       ///< it was decided that it goes on before `request` is complete
 };
 
-/// An operation on memory of a window, or the wait for a lock there; or what is like one: who comes to a port. Two of them conflict when their order can be seen.
+/// An operation on memory of a window, or the wait for a lock there; or what is like one: who comes to a port. Two of them
+/// conflict when their order can be seen.
 struct MemoryAccess {
   enum Use : uint8_t {
     kRead,
