@@ -1,5 +1,5 @@
 // A library that mpiexec loads into mpiexec.hydra (LD_PRELOAD). It interposes a few functions of the C library to mend
-// ten faults of hydra:
+// eleven faults of hydra:
 //
 // 1. Standard input that arrives, or ends (< /dev/null), at the moment when the program ends. Hydra passes it on to a
 //    proxy that may have ended already, and then dies of SIGPIPE or ends with "callback returned error status" from its
@@ -64,6 +64,7 @@
 #include "launcher/hydra_ends.h"
 #include "launcher/hydra_guard.h"
 #include "launcher/hydra_newcomers.h"
+#include "launcher/hydra_notices.h"
 #include "liveness/report_line.h"
 #include "tools/report/format.h"
 
@@ -353,27 +354,6 @@ constexpr int64_t kNotifyFor = 10 * fgmpi::kSecond, kBetweenNotices = fgmpi::kSe
 int64_t g_notify_until = 0;
 std::set<int> g_told;  ///< since then
 
-/// Is it a child of this proxy that has yet to become a program? Its handlers are still the proxy's.
-bool is_copy(int process) {
-  char name[64];
-  struct stat theirs, own;
-  std::snprintf(name, sizeof name, "/proc/%d/exe", process);
-  return stat(name, &theirs) != 0 || (stat("/proc/self/exe", &own) == 0 &&
-                                      theirs.st_dev == own.st_dev && theirs.st_ino == own.st_ino);
-}
-
-/// Has the process a handler for the signal?
-bool handles(int process, int number) {
-  char name[64], line[256];
-  std::snprintf(name, sizeof name, "/proc/%d/status", process);
-  FILE* file = std::fopen(name, "re");
-  unsigned long long caught = 0;
-  while (file && std::fgets(line, sizeof line, file))
-    if (std::sscanf(line, "SigCgt: %llx", &caught) == 1) break;
-  if (file) std::fclose(file);
-  return caught >> (number - 1) & 1;
-}
-
 /// Children of a process, and theirs: the job's processes may be started by scripts.
 void notify_children_of(int process) {
   char name[64];
@@ -381,8 +361,8 @@ void notify_children_of(int process) {
   FILE* list = std::fopen(name, "re");
   if (!list) return;
   for (int child; std::fscanf(list, "%d", &child) == 1;) {
-    if (!g_told.count(child) && !is_copy(child) && handles(child, SIGUSR1) &&
-        kill(child, SIGUSR1) == 0)
+    if (!g_told.count(child) && !fgmpi::launcher::is_copy(child) &&
+        fgmpi::launcher::catches(child, SIGUSR1) && kill(child, SIGUSR1) == 0)
       g_told.insert(child);
     notify_children_of(child);
   }
@@ -461,6 +441,7 @@ __attribute__((visibility("default"))) int execvp(const char* file, char* const*
   static auto* real =
       reinterpret_cast<int (*)(const char*, char* const*)>(dlsym(RTLD_NEXT, "execvp"));
   if (g_input >= 0) before_exec(file, argv);
+  if (g_proxy && !g_survives) environment::set(environment::kNoNotices, "1");
   if (g_active && is_proxy(file)) {
     environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
     return real(file, argv);
@@ -515,6 +496,10 @@ __attribute__((visibility("default"))) int kill(pid_t pid, int number) {
   if (g_proxy && pid == 1) return 0;
   // Those that it would tell of a failure learn of it by notify_children(), once they do not die of the signal.
   if (g_proxy && g_survives && number == SIGUSR1 && pid < -1) return 0;
+  if (g_proxy && number == SIGUSR1 && pid < -1) {
+    fgmpi::launcher::send_to_those_that_expect_it(-pid, number);
+    return 0;
+  }
   if (g_proxy && !g_survives && number == SIGKILL && pid < -1) ends().before_kill(-pid);
   return static_cast<int>(syscall(SYS_kill, pid, number));
 }

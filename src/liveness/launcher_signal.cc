@@ -52,6 +52,9 @@ void set_notice_handler(void (*handler)()) {
 }
 
 void ignore_notices_of_launcher() {
+  const bool none_come = environment::text(environment::kNoNotices) != nullptr;
+  environment::unset(environment::kNoNotices);  // of this process's launcher alone
+  if (none_come) return;
   g_launcher = find_launcher();
   struct sigaction now {};
   if (g_launcher == 0 || sigaction(SIGUSR1, nullptr, &now) || now.sa_handler != SIG_DFL) return;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SIGUSR1, which hydra passes on to all processes of a job, or sends when it believes that one of them has failed, does
-# not end a job without a failure. A program's own handler is called. Sent by any other process, it ends the process as
+# not end a job without a failure, nor a shell around its program, and ends no system call of it early. A program's own handler
+# is called. Sent by any other process, it ends the process as
 # usual.
 #   sigusr1.sh BIN PROGRAMS
 set -u
@@ -8,14 +9,14 @@ bin=$1 program=$2/notified failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# start NAME RANKS WORD...: the job with RANKS a process, with its output in $work/NAME; $job and, once all have started, $pid of one process.
+# start NAME PROCESSES RANKS WORD...: the job with RANKS a process, with its output in $work/NAME; $job and, once all have started, $pid of one process.
 start() {
-  local i out=$work/$1 ranks=$2
-  shift 2
+  local i out=$work/$1 processes=$2 ranks=$3
+  shift 3
   : >"$out"
-  "$bin/mpiexec" -n 2 -nfg $ranks "$program" "$@" </dev/null >"$out" 2>&1 &
+  "$bin/mpiexec" "${options[@]}" -n $processes -nfg $ranks "${shell[@]}" "$program" "$@" </dev/null >"$out" 2>&1 &
   job=$!
-  for ((i = 0; i < 300 && $(grep -c '^pid ' "$out") < 2 * ranks; i++)); do sleep 0.05; done
+  for ((i = 0; i < 300 && $(grep -c '^pid ' "$out") < processes * ranks; i++)); do sleep 0.05; done
   pid=$(sed -n '$s/^pid //p' "$out")
 }
 # ends NAME STATUS TEXT
@@ -33,14 +34,34 @@ ends() {
   fi
 }
 
+options=() shell=()
 for ((repeat = 0; repeat < 3; repeat++)); do
-  start mpiexec 2
+  start mpiexec 2 2
   kill -USR1 $job
   ends mpiexec 0 "No Errors"
-  start handler 1 handler
+  start handler 2 1 handler
   kill -USR1 $job
   ends handler 0 "No Errors"
 done
+start blocked 2 1 blocked
+kill -USR1 $job
+ends blocked 0 "No Errors"
+for options in "" -summary; do
+  options=($options)
+  for shape in "4 1" "1 4" "2 6"; do
+    start "calls $shape ${options[*]}" $shape calls
+    for ((i = 0; i < 10; i++)); do
+      kill -USR1 $job
+      sleep 0.1
+    done
+    ends "calls $shape ${options[*]}" 0 "No Errors"
+  done
+done
+options=() shell=(sh -c '"$@"; echo status $?' sh)
+start shell 2 2
+kill -USR1 $job
+ends shell 0 "status 0"
+shell=()
 # As early as hydra's first step.
 printf '#!/bin/sh\nkill -USR1 $$\necho survived\n' >"$work/hydra"
 chmod +x "$work/hydra"
@@ -50,7 +71,7 @@ else
   echo "FAILED mpiexec at its start: the signal ends it"
   failed=1
 fi
-start stranger 2
+start stranger 2 2
 kill -USR1 "$pid"
 ends stranger bad "signal 10"
 exit $failed
