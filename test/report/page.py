@@ -6,6 +6,7 @@ wide and narrow, by keyboard, on paper. Its exit status is 77 where there is no 
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,8 @@ OVERLAPS = """[...document.querySelectorAll('svg')].flatMap((svg) => {
 EMPTY = """[...document.querySelectorAll('.chart')].filter((c) => c.querySelector('svg') && !c.querySelector('svg rect, svg > path'))
   .map((c) => c.id)"""
 BROKEN_LINKS = "[...document.querySelectorAll('a')].map((a) => a.getAttribute('href')).filter((h) => !document.querySelector(h))"
+# What stands above something and means nothing without it.
+HEADS = "[...document.querySelectorAll('h2, h3, section > .hint:not(#matrix-text)')].map((e) => e.textContent.replace(/\\s+/g, ' ').trim())"
 # How many colours a canvas has: one means that nothing is drawn.
 COLORS = """['matrix', 'rows'].map((id) => { const c = document.getElementById(id);
   return new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size; })"""
@@ -115,16 +118,22 @@ def links(view, page):
         expect(-5 <= top < 900, f"the link to {section} leads to {top}")
 
 
-def paper(view, page, work):
-    """Printed from a dark screen: light, and on several sheets."""
+def paper(view, name, page, work):
+    """Printed from a dark screen: light, on several sheets, and no heading at the foot of one."""
     view.open(page, dark=True)
     view.run("addEventListener('beforeprint', () => { window.paper = getComputedStyle(document.body).backgroundColor; })")
-    path = f"{PICTURES or work}/page.pdf"
+    path = f"{PICTURES or work}/{name}.pdf"
     view.print(path)
     with open(path, "rb") as file:
         text = file.read()
     sheets = text.count(b"/Type /Page\n")
     expect(text.startswith(b"%PDF") and 3 <= sheets <= 20, f"the page printed: {sheets} sheets, {len(text)} bytes")
+    if shutil.which("pdftotext"):
+        last_lines = [sheet.strip().splitlines()[-1].strip() for sheet in
+                      subprocess.run(["pdftotext", "-layout", path, "-"], capture_output=True, text=True, check=True).stdout.split("\f")
+                      if sheet.strip()]
+        alone = [line for line in last_lines for words in view.run(HEADS) if words.endswith(line)]
+        expect(alone == [], f"{name}: alone at the foot of a sheet: {alone}")
     expect(view.run("window.paper") == "rgb(255, 255, 255)", "paper is light")
     expect(view.run("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)", "the screen is dark again")
 
@@ -147,7 +156,8 @@ def main():
                     stencil_numbers(view, 2 * ranks, 2)
         keyboard(view, pages["stencil", 5])
         links(view, pages["bad", 5])
-        paper(view, pages["bad", 5], work)
+        for name in PROGRAMS:
+            paper(view, name, pages[name, 5], work)
     print("ok" if not wrong else f"FAILED: {len(wrong)}")
     return 1 if wrong else 0
 
