@@ -1,5 +1,5 @@
 #!/bin/bash
-# The debugger's commands for ranks, on a running process, on a core file of gdb's and on one of the kernel's.
+# The debugger's commands for ranks, on a running process, on one under mpiexec -report, on a core file of gdb's and on one of the kernel's.
 #   gdb.sh BIN_FOLDER WORK_FOLDER      exits with 77 where there is no gdb
 set -u
 bin=$1 work=$2
@@ -85,6 +85,21 @@ fi
 kill $process
 wait $process 2> /dev/null
 process=
+
+# Under mpiexec -report, whose library stands between the program and this one.
+"$bin/mpiexec" -report run.html -n 1 -nfg 64 ./waits > reported 2>&1 &
+job=$!
+for _ in $(seq 100); do grep -q ready reported && break; sleep 0.2; done
+process=$(sed -n 's/^ready //p' reported)
+if ! gdb -nx -batch -p $process 2>&1 | grep -q 'not permitted'; then
+  look "process under -report" -p $process -ex 'gcore core.gdb'
+  kill -0 $process || fail "the process under -report did not survive"
+  look "core file of a process under -report" ./waits core.gdb
+fi
+kill $job
+wait $job
+process=
+[ -s run.html ] || { echo "gdb.sh: no report" >&2; cat reported >&2; exit 1; }
 
 # The kernel's: of a rank that aborts, while the others wait.
 if [ "$(cat /proc/sys/kernel/core_pattern)" = core ]; then
