@@ -338,7 +338,7 @@ def refusals():
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["TMPDIR"] = scratch
-        for processes, ranks in [(1, 1), (1, 4), (4, 1), (2, 3), (2, 64), (2, 5000)]:
+        for processes, ranks in [(1, 1), (1, 4), (4, 1), (2, 3), (2, 5), (1, 10), (64, 2), (2, 64), (2, 5000)]:
             stencil(processes, ranks)
         os.environ["FGMPI_SCHED"] = "random:7"
         stencil(2, 64)
