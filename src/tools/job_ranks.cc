@@ -14,9 +14,11 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/strings.h"
@@ -75,40 +77,6 @@ std::string variable_of(pid_t pid, const std::string& name) {
   return at == text.npos ? "" : text.c_str() + at + wanted.size();
 }
 
-// ---- By counters -----------------------------------------------------------------------------------------------------
-
-std::string words_of_peer(const report::RankRecord& r) {
-  if (r.peer == report::kAnyPeer) return " from any rank";
-  return "";
-}
-
-/// What each rank does, in words without its peer, and the peers of the group.
-void add_by_counters(const report::ProcessFile& file, const report::Run& run, Groups* groups) {
-  for (int32_t i = 0; i < file.header().ranks; ++i) {
-    const report::RankRecord& r = file.rank(i);
-    const int32_t rank = file.header().first_rank + i;
-    const uint32_t now = r.now;
-    std::string what;
-    if (!(r.flags & report::kStarted)) {
-      what = "before the end of MPI_Init";
-    } else if (r.flags & report::kEnded) {
-      what = "ended";
-    } else {
-      const findings::Site site = file.place_of_last_call(r);
-      const std::string place = run.words_of({site.path, site.offset});
-      what = now && now <= report::kCallCount
-                 ? std::string(report::kCalls[now - 1].name) + words_of_peer(r)
-                 : "in the program";
-      if (!place.empty()) what += (now ? " at " : ", its last call at ") + place;
-      if (now && r.peer >= report::kIsSource)
-        what += format("; from rank %d", r.peer - report::kIsSource);
-      else if (now && r.peer >= 0)
-        what += format("; to rank %d", r.peer);
-    }
-    (*groups)[what].push_back(rank);
-  }
-}
-
 // ---- By memory -------------------------------------------------------------------------------------------------------
 
 class Memory {
@@ -130,9 +98,10 @@ class Memory {
   pid_t pid_;
 };
 
-/// Where the process has mapped the library, and its file; 0 where it has not.
-uint64_t find_library(pid_t pid, std::string* path) {
+/// Where the process has mapped the library, and its file; 0 where it has not. *denied: it is another user's.
+uint64_t find_library(pid_t pid, std::string* path, bool* denied) {
   std::ifstream in(proc(pid, "maps"));
+  if (!in) *denied = *denied || errno == EPERM || errno == EACCES;
   for (std::string line; std::getline(in, line);) {
     const size_t slash = line.find('/');
     if (slash == line.npos || line.find("libmpich.so.12") == line.npos) continue;
@@ -195,7 +164,7 @@ struct Hosted {
 /// False when the process has no ranks of ours. *denied: its memory may not be read.
 bool find_hosted(pid_t pid, Hosted* out, bool* denied) {
   out->pid = pid;
-  out->library = find_library(pid, &out->path);
+  out->library = find_library(pid, &out->path, denied);
   const uint64_t offset = out->library ? find_symbol(out->path, "fgmpi_debug_table") : 0;
   if (!offset) return false;
   if (!Memory(pid).read(out->library + offset, &out->table, sizeof out->table)) {
@@ -213,41 +182,182 @@ std::string mark_of_peer(const pt2pt::Peer& to) {
   return kPeer + std::to_string(to.process) + "." + std::to_string(to.local) + kPeer;
 }
 
-void add_by_memory(const Hosted& process, Groups* groups) {
-  const Memory memory(process.pid);
-  const auto read = [&](uint64_t at, void* out, size_t bytes) {
-    return memory.read(at, out, bytes);
+/// The ranks of a process, read from its memory while it runs.
+class RanksInMemory {
+ public:
+  struct Rank {
+    sched::State state;
+    std::string call,
+        words;  ///< where it is parked: in which call, and what for where that is known
   };
-  pt2pt::SiteTable sites;
-  const uint64_t offset = find_symbol(process.path, "fgmpi_site_table");
-  if (!offset || !memory.read(process.library + offset, &sites, sizeof sites)) sites.version = 0;
-  comm::CommTable comms;
-  const uint64_t comms_at = find_symbol(process.path, "fgmpi_comm_table");
-  if (!comms_at || !memory.read(process.library + comms_at, &comms, sizeof comms))
-    comms.version = 0;
-  const ForeignWaits waits(read, mark_of_peer, sites, comms);
-  for (uint64_t i = 0; i < process.table.rank_count; ++i) {
+  explicit RanksInMemory(const Hosted& process)
+      : process_(process), memory_(process.pid), waits_(waits_of(process_, memory_)) {}
+
+  bool read(uint64_t i, Rank* out) const {
     alignas(sched::Proclet) char bytes[sizeof(sched::Proclet)];
     const uint64_t at =
-        reinterpret_cast<uint64_t>(process.table.ranks) + i * process.table.proclet_bytes;
-    if (!memory.read(at, bytes, sizeof bytes)) return;
+        reinterpret_cast<uint64_t>(process_.table.ranks) + i * process_.table.proclet_bytes;
+    if (i >= process_.table.rank_count || !memory_.read(at, bytes, sizeof bytes)) return false;
     const auto* proclet = reinterpret_cast<const sched::Proclet*>(bytes);
-    std::string what = "in the program, or on its way in MPI";
-    if (proclet->state == sched::State::kFinished) what = "ended";
-    if (proclet->state == sched::State::kReady) what = "ready, while others of its process run";
-    if (proclet->state == sched::State::kSleeping) what = "asleep";
-    if (proclet->state == sched::State::kParked && proclet->wait) {
-      alignas(sched::WaitSite) char site[sizeof(sched::WaitSite)];
-      const auto there = reinterpret_cast<uint64_t>(proclet->wait);
-      if (memory.read(there, site, sizeof site)) {
-        const auto* wait = reinterpret_cast<const sched::WaitSite*>(site);
-        what = "waits in " + memory.text(reinterpret_cast<uint64_t>(wait->call));
-        const std::string words = waits.readable() ? waits.words(there) : "";
-        if (!words.empty()) what += " (" + words + ")";
-      }
-    }
-    (*groups)[what].push_back(static_cast<int32_t>(process.table.first_world_rank + i));
+    *out = {proclet->state, "", ""};
+    alignas(sched::WaitSite) char site[sizeof(sched::WaitSite)];
+    const auto there = reinterpret_cast<uint64_t>(proclet->wait);
+    if (proclet->state != sched::State::kParked || !there ||
+        !memory_.read(there, site, sizeof site))
+      return true;
+    const auto* wait = reinterpret_cast<const sched::WaitSite*>(site);
+    out->call = memory_.text(reinterpret_cast<uint64_t>(wait->call));
+    if (waits_.readable()) out->words = waits_.words(there);
+    return true;
   }
+  const sched::DebugTable& table() const { return process_.table; }
+
+ private:
+  static ForeignWaits waits_of(const Hosted& process, const Memory& memory) {
+    pt2pt::SiteTable sites;
+    const uint64_t sites_at = find_symbol(process.path, "fgmpi_site_table");
+    if (!sites_at || !memory.read(process.library + sites_at, &sites, sizeof sites))
+      sites.version = 0;
+    comm::CommTable comms;
+    const uint64_t comms_at = find_symbol(process.path, "fgmpi_comm_table");
+    if (!comms_at || !memory.read(process.library + comms_at, &comms, sizeof comms))
+      comms.version = 0;
+    const auto read = [memory](uint64_t at, void* out, size_t bytes) {
+      return memory.read(at, out, bytes);
+    };
+    return {read, mark_of_peer, sites, comms};
+  }
+
+  Hosted process_;
+  Memory memory_;
+  ForeignWaits waits_;
+};
+
+void add_by_memory(const RanksInMemory& process, Groups* groups) {
+  RanksInMemory::Rank rank;
+  for (uint64_t i = 0; process.read(i, &rank); ++i) {
+    std::string what = "in the program, or on its way in MPI";
+    if (rank.state == sched::State::kFinished) what = "ended";
+    if (rank.state == sched::State::kReady) what = "ready, while others of its process run";
+    if (rank.state == sched::State::kSleeping) what = "asleep";
+    if (!rank.call.empty()) {
+      what = "waits in " + rank.call;
+      if (!rank.words.empty()) what += " (" + rank.words + ")";
+    }
+    (*groups)[what].push_back(static_cast<int32_t>(process.table().first_world_rank + i));
+  }
+}
+
+// ---- By counters -----------------------------------------------------------------------------------------------------
+
+std::string words_of_peer(const report::RankRecord& r) {
+  if (r.peer == report::kAnyPeer) return " from any rank";
+  return "";
+}
+
+/// What a rank that is parked in this send, receive, probe or wait waits for, where its memory may be read: " (source 3, tag 7,
+/// MPI_COMM_WORLD)". Not of a collective, whose ranks are together only where nothing but the call is said.
+std::string words_of_wait(const report::CallName& call, const RanksInMemory* memory, int32_t i) {
+  RanksInMemory::Rank rank;
+  const bool waits_for_message =
+      call.doing == report::Doing::kMessage || call.doing == report::Doing::kCompletion;
+  if (!memory || !waits_for_message || !memory->read(static_cast<uint64_t>(i), &rank) ||
+      rank.call != call.name || rank.words.empty())
+    return "";
+  return " (" + rank.words + ")";
+}
+
+/// What each rank does. `memory`: of the process, or nullptr.
+void add_by_counters(const report::ProcessFile& file, const report::Run& run,
+                     const RanksInMemory* memory, Groups* groups) {
+  for (int32_t i = 0; i < file.header().ranks; ++i) {
+    const report::RankRecord& r = file.rank(i);
+    const int32_t rank = file.header().first_rank + i;
+    const uint32_t now = r.now;
+    std::string what;
+    if (!(r.flags & report::kStarted)) {
+      what = "before the end of MPI_Init";
+    } else if (r.flags & report::kEnded) {
+      what = "ended";
+    } else {
+      const findings::Site site = file.place_of_last_call(r);
+      const std::string place = run.words_of({site.path, site.offset});
+      what = "in the program";
+      std::string wait;
+      if (now && now <= report::kCallCount) {
+        wait = words_of_wait(report::kCalls[now - 1], memory, i);
+        what = report::kCalls[now - 1].name + (wait.empty() ? words_of_peer(r) : wait);
+      }
+      if (!place.empty()) what += (now ? " at " : ", its last call at ") + place;
+      if (now && wait.empty() && r.peer >= report::kIsSource)
+        what += format("; from rank %d", r.peer - report::kIsSource);
+      else if (now && wait.empty() && r.peer >= 0)
+        what += format("; to rank %d", r.peer);
+    }
+    (*groups)[what].push_back(rank);
+  }
+}
+
+// ---- Groups ----------------------------------------------------------------------------------------------------------
+
+/// More groups than this that differ in the rank of a peer alone become one: where each rank waits for its neighbour.
+constexpr size_t kMostAlike = 4;
+constexpr char kNumber = '\2';  ///< stands for that rank
+
+/// Where the number of a peer stands in the words of a group.
+bool find_peer(const std::string& words, size_t* begin, size_t* end) {
+  for (const char* before : {"source ", "from rank ", "to rank "}) {
+    const size_t at = words.find(before);
+    if (at == words.npos) continue;
+    *begin = at + std::strlen(before);
+    *end = std::min(words.find_first_not_of("0123456789", *begin), words.size());
+    if (*end > *begin) return true;
+  }
+  return false;
+}
+
+/// "(own + 1)" where each rank's peer is as far from it as the others' are from them, around `size`; else how many there are.
+/// A source is a rank of its communicator: compared with the rank's own only of the world.
+std::string words_of_peers(const std::string& words, int64_t size,
+                           const std::vector<std::pair<int32_t, int64_t>>& peers) {
+  std::set<int64_t> offsets, different;
+  for (const auto& [rank, peer] : peers) {
+    offsets.insert((peer - rank + size) % size);
+    different.insert(peer);
+  }
+  const bool of_world =
+      words.find("source ") == words.npos || words.find(", MPI_COMM_WORLD") != words.npos;
+  if (!of_world || offsets.size() != 1) return format("(%zu different)", different.size());
+  const int64_t offset = *offsets.begin();
+  return 2 * offset <= size ? format("(own + %lld)", static_cast<long long>(offset))
+                            : format("(own - %lld)", static_cast<long long>(size - offset));
+}
+
+Groups joined(const Groups& groups, int64_t size) {
+  std::map<std::string, std::vector<const Groups::value_type*>> alike;
+  size_t begin = 0, end = 0;
+  for (const auto& group : groups)
+    if (find_peer(group.first, &begin, &end))
+      alike[group.first.substr(0, begin) + kNumber + group.first.substr(end)].push_back(&group);
+  Groups out = groups;
+  for (const auto& [words, all] : alike) {
+    if (all.size() <= kMostAlike) continue;
+    std::vector<std::pair<int32_t, int64_t>> peers;
+    std::vector<int32_t> ranks;
+    for (const auto* group : all) {
+      find_peer(group->first, &begin, &end);
+      for (int32_t rank : group->second) {
+        ranks.push_back(rank);
+        peers.emplace_back(rank, std::atoll(group->first.c_str() + begin));
+      }
+      out.erase(group->first);
+    }
+    const size_t at = words.find(kNumber);
+    std::vector<int32_t>& same =
+        out[words.substr(0, at) + words_of_peers(words, size, peers) + words.substr(at + 1)];
+    same.insert(same.end(), ranks.begin(), ranks.end());
+  }
+  return out;
 }
 
 std::string to_lines(const Groups& groups) {
@@ -295,7 +405,12 @@ void look_here(const std::vector<pid_t>& family, bool alone, JobPart* part, bool
     counted = true;
     part->hosts.insert(where);
     part->processes[h.first_rank] = h.ranks;
-    add_by_counters(file, run, &part->groups);
+    Hosted found;
+    bool unreadable = false;
+    std::optional<RanksInMemory> memory;
+    if (where == host && find_hosted(static_cast<pid_t>(h.pid), &found, &unreadable))
+      memory.emplace(found);
+    add_by_counters(file, run, memory ? &*memory : nullptr, &part->groups);
   }
   for (size_t i = 0; i < family.size() && !counted; ++i) {
     Hosted found;
@@ -303,7 +418,7 @@ void look_here(const std::vector<pid_t>& family, bool alone, JobPart* part, bool
     part->hosts.insert(host);
     part->processes[static_cast<int64_t>(found.table.first_world_rank)] =
         static_cast<int64_t>(found.table.rank_count);
-    add_by_memory(found, &part->groups);
+    add_by_memory(RanksInMemory(found), &part->groups);
   }
 }
 
@@ -404,19 +519,22 @@ Status describe_job(pid_t pid, std::string* out) {
                 "): use fgmpi-info -job there\n";
   }
   if (all.processes.empty() && not_seen.empty())
-    return error(MPI_ERR_ARG,
-                 denied
-                     ? "%d: the memory of its processes may not be read; allowed is that for root, "
-                       "with kernel.yama.ptrace_scope 0, and for jobs under mpiexec -progress"
-                     : "%d: allowed is mpiexec, or a process, of a job that runs on this host",
-                 static_cast<int>(pid));
+    return error(
+        MPI_ERR_ARG,
+        denied ? "%d: the memory of its processes may not be read; allowed is that for root, for "
+                 "its user with kernel.yama.ptrace_scope 0, and for its user without that under "
+                 "mpiexec -progress"
+               : "%d: allowed is mpiexec, or a process, of a job that runs on this host",
+        static_cast<int>(pid));
   size_t ranks = 0;
   for (const auto& group : all.groups) ranks += group.second.size();
-  *out = format("%zu ranks in %zu processes ", ranks, all.processes.size()) +
+  *out = format("%zu rank%s in %zu process%s ", ranks, ranks == 1 ? "" : "s", all.processes.size(),
+                all.processes.size() == 1 ? "" : "es") +
          (all.hosts.size() > 1 ? format("on %zu hosts\n", all.hosts.size())
           : others.empty()     ? std::string("on this host\n")
                            : "on host " + (all.hosts.empty() ? "?" : *all.hosts.begin()) + "\n") +
-         to_lines(with_peers(all)) + not_seen;
+         to_lines(joined(with_peers(all), static_cast<int64_t>(std::max<size_t>(ranks, 1)))) +
+         not_seen;
   return {};
 }
 

@@ -97,15 +97,20 @@ def stencil_page(path, size, processes, between):
     expect(len(data["processes"]) == processes and data["run"]["end"].startswith("exit status 0"), "processes, end")
 
 
+def job_text(job):
+    shown = subprocess.run([f"{BIN}/fgmpi-info", "-job", str(job.pid)], capture_output=True, text=True)
+    return shown.stdout + shown.stderr
+
+
 def job_of(*options):
     """fgmpi-info -job of a job that hangs."""
     job = mpiexec(*options, "-n", "2", "-nfg", "2", f"{FOLDER}/stencil", "10", "8", "hang")
     expect(job.stdout.readline() == "hangs\n", "the program begins")
     time.sleep(0.3)
-    shown = subprocess.run([f"{BIN}/fgmpi-info", "-job", str(job.pid)], capture_output=True, text=True)
+    text = job_text(job)
     job.terminate()
     job.communicate(timeout=60)
-    return shown.stdout + shown.stderr
+    return text
 
 
 def running_jobs():
@@ -122,6 +127,24 @@ def running_jobs():
                    f"{options}: a job's ranks", text)
 
 
+def ring_of_a_job():
+    """Where each rank waits for its neighbour it is one line, however many they are."""
+    for processes, ranks in ((1, 10), (4, 3), (2, 64), (2, 500)):
+        for options, line in [((), r"waits in MPI_Recv \(source \(own \+ 1\), tag 7, MPI_COMM_WORLD\)"),
+                              (("-summary",), r"MPI_Recv \(source \(own \+ 1\), tag 7, MPI_COMM_WORLD\) at stencil.c:\d+ \(end_badly\)")]:
+            job = mpiexec(*options, "-env", "FGMPI_DEADLOCK", "off", "-n", str(processes), "-nfg", str(ranks),
+                          f"{FOLDER}/stencil", "1", "8", "deadlock")
+            size, text, deadline = processes * ranks, "", time.time() + 60
+            wanted = rf"{size} ranks in {processes} process\w* on this host\n +{size}  {line}: ranks 0-{size - 1}\n"
+            while time.time() < deadline and "may not be read" not in text and not re.fullmatch(wanted, text):
+                text = job_text(job)
+            job.terminate()
+            job.communicate(timeout=60)
+            # Without the right to read memory the counters still say from whom.
+            by_counters = options and re.search(rf" {size}  MPI_Recv at stencil.c:\d+ \(end_badly\); from rank \(own \+ 1\): ", text)
+            expect("may not be read" in text or by_counters or re.fullmatch(wanted, text), f"ring of {processes} x {ranks}, {options}", text)
+
+
 def waits_of_a_job(work):
     """What ranks wait for, read from memory; the job goes on."""
     for processes, ranks in ((2, 2), (1, 4), (4, 1)):
@@ -133,8 +156,7 @@ def waits_of_a_job(work):
                  r" 1  waits in MPI_Ssend \(to rank 3, tag 9, MPI_COMM_WORLD\): rank 2\n", r" 1  asleep: rank 3\n")
         text = ""
         while time.time() < deadline and "may not be read" not in text and not all(re.search(line, text) for line in lines):
-            shown = subprocess.run([f"{BIN}/fgmpi-info", "-job", str(job.pid)], capture_output=True, text=True)
-            text = shown.stdout + shown.stderr
+            text = job_text(job)
         expect("may not be read" in text or all(re.search(line, text) for line in lines), f"waits of {processes} x {ranks}", text)
         open(f"{work}/go", "w").close()
         expect(job.stdout.readline() == "goes on\n" and job.wait(timeout=60) == 0, "the job goes on")
@@ -347,6 +369,7 @@ def main():
         one_status()
         running_jobs()
         waits_of_a_job(scratch)
+        ring_of_a_job()
         on_a_terminal()
         algorithms(scratch)
         copies(scratch)
