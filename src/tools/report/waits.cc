@@ -39,21 +39,23 @@ Waits::Waits() {
 
 bool Waits::read_bytes(uint64_t address, void* out, size_t bytes) {
   iovec here = {out, bytes}, there = {reinterpret_cast<void*>(address), bytes};
-  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
+  return process_vm_readv(process_, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
 Awaited Waits::of(int32_t local, uint64_t site, const RankRecord& rank) {
   Awaited out;
   out.peer = rank.peer;
-  Bytes<sched::WaitSite> common;
+  // As large as the largest: in one system call. Behind a site is more of the rank's stack.
+  Bytes<pt2pt::RequestsSite> any;
+  static_assert(sizeof(pt2pt::RecvSite) <= sizeof any);
   const uint32_t now = rank.now;
-  if (now == 0 || now > kCallCount || !site || !read(site, &common)) return out;
+  if (now == 0 || now > kCallCount || !site || !read(site, &any)) return out;
   const SiteTable& t = fgmpi_site_table;
-  if (common->describe == t.receive && rank.peer >= kIsSource) {
-    Bytes<pt2pt::RecvSite> receive;
-    if (read(site, &receive)) out.others = others(local, address_of(receive->op));
-  } else if (common->describe == t.requests) {
-    out.peer = first_incomplete(site, kCalls[now - 1].any_ends_it);
+  if (any->describe == t.receive && rank.peer >= kIsSource) {
+    const auto* receive = reinterpret_cast<const pt2pt::RecvSite*>(any.bytes);
+    out.others = others(local, address_of(receive->op));
+  } else if (any->describe == t.requests) {
+    out.peer = first_incomplete(address_of(any->requests), any->count, kCalls[now - 1].any_ends_it);
   }
   return out;
 }
@@ -62,9 +64,13 @@ Awaited Waits::of(int32_t local, uint64_t site, const RankRecord& rank) {
 int Waits::others(int32_t local, uint64_t receive) {
   Bytes<pt2pt::RecvOp> op;
   Bytes<pt2pt::Endpoint> endpoint;
-  pt2pt::Endpoint* all = nullptr;
-  if (!read(receive, &op) || !read(address_of(fgmpi_site_table.endpoints), &all) ||
-      !read(address_of(all + local + 1), &endpoint))
+  // The library's own variable, which is always there.
+  pt2pt::Endpoint* const all = __atomic_load_n(fgmpi_site_table.endpoints, __ATOMIC_RELAXED);
+  iovec here[] = {{op.bytes, sizeof op}, {endpoint.bytes, sizeof endpoint}};
+  iovec there[] = {{reinterpret_cast<void*>(receive), sizeof op},
+                   {all + local + 1, sizeof endpoint}};
+  if (process_vm_readv(process_, here, 2, there, 2, 0) !=
+      static_cast<ssize_t>(sizeof op + sizeof endpoint))
     return 0;
   int32_t seen[kMostOthers];
   int count = 0;
@@ -82,12 +88,10 @@ int Waits::others(int32_t local, uint64_t receive) {
 }
 
 /// The peer of the first request that is not complete, receives first; kNoPeer also where any of several ends the wait.
-int32_t Waits::first_incomplete(uint64_t site, bool any_ends_it) {
-  Bytes<pt2pt::RequestsSite> waits;
+int32_t Waits::first_incomplete(uint64_t requests, size_t count, bool any_ends_it) {
   pt2pt::Request* all[kMostRequests];
-  if (!g_hot.peers || !read(site, &waits)) return kNoPeer;
-  const size_t count = std::min<size_t>(waits->count, kMostRequests);
-  if (!read_bytes(address_of(waits->requests), all, count * sizeof all[0])) return kNoPeer;
+  count = std::min<size_t>(count, kMostRequests);
+  if (!g_hot.peers || !read_bytes(requests, all, count * sizeof all[0])) return kNoPeer;
   int32_t found = kNoPeer;
   int incomplete = 0;
   for (size_t i = 0; i < count; ++i) {

@@ -6,6 +6,8 @@
 // Thread rule: one thread. Nothing here takes a lock or calls MPI.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 
 #include "tools/report/recorder.h"
@@ -36,8 +38,9 @@ class Waits {
   }
   bool read_bytes(uint64_t address, void* out, size_t bytes);
   int others(int32_t local, uint64_t receive);
-  int32_t first_incomplete(uint64_t site, bool any_ends_it);
+  int32_t first_incomplete(uint64_t requests, size_t count, bool any_ends_it);
 
+  pid_t process_ = getpid();  ///< the sampler's, of which a child by fork() has none
   bool readable_ = false;
 };
 
