@@ -37,6 +37,10 @@ constexpr int64_t kProcessInterval = 4'000'000;  ///< between two looks at its m
 constexpr uint64_t kFirstColumn = 2'000'000;
 constexpr uint32_t kStackLooks = 512;  ///< one in so many looks at a rank looks at its stack
 constexpr int64_t kCostShare = 100;  ///< a pause lasts so many times longer than the look before it
+/// The first looks touch all memory for the first time: one that takes 0.1 ms, or 2 ms beside other programs, says little of those
+/// that follow, which take 3 to 50 us. After so many of them the pause is at most so long.
+constexpr uint64_t kColdLooks = 4;
+constexpr int64_t kMostAfterCold = 10'000'000;
 
 /// What the scheduler does with a rank. Without the library's table: as if each were running.
 sched::State state_of(int32_t local) {
@@ -113,7 +117,9 @@ class Sampler {
     const int64_t pause = std::clamp(age / 256, kFirstInterval, kLastInterval);
     const int64_t affordable = pause * slices / kCostShare / std::max<int64_t>(cost, 1);
     slices_at_once_ = static_cast<int32_t>(std::clamp<int64_t>(affordable, 1, slices_));
-    return std::max(pause, kCostShare * cost);
+    const int64_t afforded = kCostShare * cost;
+    return std::max(pause,
+                    h_->samples <= kColdLooks ? std::min(afforded, kMostAfterCold) : afforded);
   }
 
  private:
