@@ -122,12 +122,13 @@ fgmpi::Status set_up_tracking(const std::string& folder, const std::string& libr
   return {};
 }
 
-/// Everything but races: exploration shows what they lead to, if anything.
+/// Everything but races and sends that count on buffering: exploration shows what they lead to, if anything.
 std::string kinds_of_explored() {
+  using fgmpi::findings::Kind;
   std::string kinds;
-  for (const auto& kind : fgmpi::findings::kKinds)
-    if (&kind != &fgmpi::findings::kKinds[static_cast<size_t>(fgmpi::findings::Kind::kRaces)])
-      kinds += (kinds.empty() ? "" : ",") + std::string(kind.name);
+  for (size_t i = 0; i < static_cast<size_t>(Kind::kCount); ++i)
+    if (const auto kind = static_cast<Kind>(i); kind != Kind::kRaces && kind != Kind::kBuffering)
+      kinds += (kinds.empty() ? "" : ",") + std::string(fgmpi::findings::kKinds[i].name);
   return kinds;
 }
 

@@ -76,6 +76,18 @@ std::string text_of_output(const Shown& shown) {
   return text;
 }
 
+/// Of all findings of an execution, which are one here, as parts of a deadlock belong together; of the notes where there is
+/// nothing else.
+uint64_t key_of(const findings::Report& report) {
+  std::vector<uint64_t> keys;
+  for (uint64_t each : report.keys())
+    if (report.count() == 0 || !report.finding(each).note) keys.push_back(each);
+  std::sort(keys.begin(), keys.end());
+  uint64_t key = keys.size();
+  for (uint64_t each : keys) key = mix(key, each);
+  return key;
+}
+
 std::string words_of_count(uint64_t n, uint64_t all) {
   return format("in %llu of %llu execution%s", static_cast<unsigned long long>(n),
                 static_cast<unsigned long long>(all), all == 1 ? "" : "s");
@@ -113,14 +125,13 @@ Shown Findings::look(const Ending& ending) {
   auto report = std::make_shared<findings::Report>();
   for (pid_t each : ending.lineage)
     report->read_text(read_file(findings::spool_path(folder_, each)));
-  if (report->count() > 0) {
-    // All that one execution shows is one finding here: parts of a deadlock belong together.
-    std::vector<uint64_t> keys = report->keys();
-    std::sort(keys.begin(), keys.end());
-    shown.finding = keys.size();
-    for (uint64_t each : keys) shown.finding = mix(shown.finding, each);
+  report->add_followed();
+  const bool ends_badly = ending.status != 0 || ending.stuck;
+  if (report->count() > 0 || (report->notes() > 0 && !ends_badly)) {
+    shown.note = report->count() == 0;
+    shown.finding = key_of(*report);
     shown.report = std::move(report);
-  } else if (ending.status != 0 || ending.stuck) {
+  } else if (ends_badly) {
     shown.finding = hash_text(words_of_end(ending));
   }
   if (ending.status == 0 && !ending.stuck) {
@@ -171,6 +182,12 @@ void Findings::take_output(const Ending& ending, const Shown& shown) {
         format("output %016llx", static_cast<unsigned long long>(shown.output));
 }
 
+size_t Findings::count() const {
+  const auto is_note = [](const auto& shown) { return shown.second.shown.note; };
+  const auto notes = std::count_if(shown_.begin(), shown_.end(), is_note);
+  return shown_.size() - static_cast<size_t>(notes) + (outputs_.size() > 1);
+}
+
 std::vector<Example*> Findings::examples(size_t most) {
   std::vector<Example*> all;
   for (uint64_t key : order_) all.push_back(&shown_.at(key));
@@ -193,6 +210,7 @@ void append_examples(Bytes* out, const std::map<uint64_t, Example>& examples) {
   for (const auto& [key, e] : examples) {
     fgmpi::append(out, key);
     fgmpi::append(out, e.shown.finding);
+    fgmpi::append(out, e.shown.note);
     fgmpi::append(out, e.shown.output);
     append_text(out, e.shown.output_text);
     fgmpi::append(out, static_cast<uint32_t>(e.shown.files.size()));
@@ -214,6 +232,7 @@ void read_examples(FieldReader* in, std::map<uint64_t, Example>* out) {
   for (auto n = in->get<uint32_t>(); n > 0 && !in->failed(); --n) {
     Example& e = (*out)[in->get<uint64_t>()];
     e.shown.finding = in->get<uint64_t>();
+    e.shown.note = in->get<bool>();
     e.shown.output = in->get<uint64_t>();
     e.shown.output_text = in->get_text();
     for (auto files = in->get<uint32_t>(); files > 0 && !in->failed(); --files) {

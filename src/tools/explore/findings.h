@@ -31,6 +31,7 @@ struct Ending {
 /// What an execution has shown.
 struct Shown {
   uint64_t finding = 0;  ///< a key; 0: nothing
+  bool note = false;     ///< the finding is one that leaves the exit status as it is
   uint64_t output = 0;   ///< a digest; 0: it did not end well
   std::string output_text, errors;
   std::vector<FileLeft> files;               ///< that are compared, with the ends of their texts
@@ -56,8 +57,8 @@ class Findings {
   Shown look(const Ending& ending);
   /// Removes what a process has left.
   void forget(pid_t pid);
-  /// Findings and outputs that differ, as mpiexec counts them.
-  size_t count() const { return shown_.size() + (outputs_.size() > 1); }
+  /// Findings and outputs that differ, as mpiexec counts them: notes aside.
+  size_t count() const;
   uint64_t executions() const { return executions_; }
   /// What is to be reported, at most so many, to be shrunk.
   std::vector<Example*> examples(size_t most);

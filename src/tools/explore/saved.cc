@@ -17,7 +17,7 @@
 namespace fgmpi::explore {
 namespace {
 
-constexpr std::string_view kSavedHead = "fgmpi-exploration 3\n";
+constexpr std::string_view kSavedHead = "fgmpi-exploration 4\n";
 
 void append_program(Bytes* out, const Program& program) {
   append_text(out, kSavedHead);
