@@ -441,8 +441,8 @@ def threads():
         # The receive waits for what the thread sends last.
         wrong("MPI_THREAD_SERIALIZED", f"{name} beside a receive",
               f"static void f(void) {{\n  for (int i = 0; i < 300; ++i) {{\n  {call} /* HERE */\n  usleep(wrong ? 1000 : 0);\n  }}\n"
-              "  MPI_Send(a, 1, MPI_INT, rank, 6, w);\n}\n"
-              "static void g(void) {\n  MPI_Recv(b, 1, MPI_INT, rank, 6, w, IGNORE);\n}",
+              "  BAD MPI_Send(a, 1, MPI_INT, rank, 6, w);\n  else MPI_Isend(a, 1, MPI_INT, rank, 6, w, &request);\n}\n"
+              "static void g(void) {\n  MPI_Recv(b, 1, MPI_INT, rank, 6, w, IGNORE);\n  GOOD MPI_Wait(&request, IGNORE);\n}",
               "  both(@f, @g, wrong);")
     for name, call in {"Barrier": "MPI_Barrier({c});", "Bcast": "MPI_Bcast(c, 1, MPI_INT, 0, {c});",
                        "Allreduce": "MPI_Allreduce(c, d, 1, MPI_INT, MPI_SUM, {c});"}.items():
