@@ -96,25 +96,38 @@ bool made_committed(const Call& call) {
   return std::strncmp(name, "MPI_Type_", 9) != 0 || !std::strncmp(name, "MPI_Type_get", 12);
 }
 
-void note_made(Call* call, const CallRecord& record, const Parameter& p, uint64_t key) {
+/// `into`: the address of the handle.
+void note_made(Call* call, const CallRecord& record, const Parameter& p, uint64_t key,
+               int64_t into) {
   if (is_nobodys(p.object, key)) return;
   Rank* rank = call->rank();
   ++rank->epoch;
   const auto object = static_cast<size_t>(p.object);
   Made& made =
       rank->made[object].try_emplace(key, Made{record, 0, made_committed(*call)}).first->second;
-  ++made.count;
+  if (++made.count > 1) {
+    made.again = Record(record);
+    made.again_into = into;
+  }
   rank->freed[object].erase(key);
   if (p.object == Object::kDatatype && made.count == 1) forget_layout(static_cast<int>(key));
 }
 
-void note_freed(Call* call, const Parameter& p, uint64_t key) {
+/// A handle that calls have given more than once is freed as often. The variable that is passed tells which of the first and
+/// the last call is matched by this one, so that a leak names the other.
+void forget_one(Made* made, int64_t from) {
+  if (made->again && made->again_into != from) made->call = *made->again;
+  made->again = {};
+}
+
+void note_freed(Call* call, const Parameter& p, uint64_t key, int64_t from) {
   if (is_nobodys(p.object, key)) return;
   Rank* rank = call->rank();
   ++rank->epoch;
   const auto object = static_cast<size_t>(p.object);
   auto found = rank->made[object].find(key);
-  if (found == rank->made[object].end() || --found->second.count > 0) return;
+  if (found == rank->made[object].end()) return;
+  if (--found->second.count > 0) return forget_one(&found->second, from);
   rank->made[object].erase(found);
   rank->freed[object].insert_or_assign(key, call->record());
   if (p.object == Object::kComm) rank->forget_comm(static_cast<int>(key));
@@ -161,7 +174,7 @@ void look_at_handles(Call* call) {
       write_ranks_given(call->rank(), static_cast<MPI_Comm>(key));
     // Another thread may get the handle again before this call returns.
     if (g_process.threads && p.life == Life::kFreed && p.object != Object::kMessage)
-      note_freed(call, p, key);
+      note_freed(call, p, key, call->at(i));
   }
 }
 
@@ -174,15 +187,18 @@ void note_handles(Call* call) {
     if (p.life == Life::kCreated && p.array) {
       const int64_t n = written_into(*call, p);
       for (int k = 0; k < n; ++k)
-        if (uint64_t key = read_handle(p, call->at(i), k)) note_made(call, call->record(), p, key);
+        if (uint64_t key = read_handle(p, call->at(i), k))
+          note_made(call, call->record(), p, key,
+                    call->at(i) + k * static_cast<int64_t>(sizeof(int)));
     } else if (p.life == Life::kCreated && info.starts == Starts::kNonblocking) {
       continue;  // there when the request is complete: note_made_by()
     } else if (p.life == Life::kCreated) {
-      if (uint64_t key = read_handle(p, call->at(i))) note_made(call, call->record(), p, key);
+      if (uint64_t key = read_handle(p, call->at(i)))
+        note_made(call, call->record(), p, key, call->at(i));
     } else if (p.life == Life::kFreed && p.object != Object::kMessage) {
-      if (!g_process.threads) note_freed(call, p, call->old[i]);
+      if (!g_process.threads) note_freed(call, p, call->old[i], call->at(i));
     } else if (p.life == Life::kFreed && read_handle(p, call->at(i)) != call->old[i]) {
-      note_freed(call, p, call->old[i]);
+      note_freed(call, p, call->old[i], call->at(i));
     } else if (p.life == Life::kChanged && p.object == Object::kDatatype &&
                !std::strcmp(info.name, "MPI_Type_commit")) {
       auto& made = call->rank()->made[static_cast<size_t>(Object::kDatatype)];
@@ -197,7 +213,7 @@ void note_made_by(Call* call, const CallRecord& nonblocking) {
   for (int i = 0; i < nonblocking.info().count; ++i) {
     const Parameter& p = nonblocking.info().parameters[i];
     if (name_of(p.object) && p.life == Life::kCreated)
-      note_made(call, nonblocking, p, read_handle(p, nonblocking.words[i]));
+      note_made(call, nonblocking, p, read_handle(p, nonblocking.words[i]), nonblocking.words[i]);
   }
 }
 

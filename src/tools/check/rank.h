@@ -188,6 +188,8 @@ struct Made {
   CallRecord call;
   int count = 1;  ///< how often it was given to the rank
   bool committed = false;
+  Record again = {};       ///< the last call that gave it once more, while neither is freed
+  int64_t again_into = 0;  ///< the address that `again` wrote the handle to
 };
 
 struct Races;
