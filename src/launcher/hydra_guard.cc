@@ -32,6 +32,8 @@
 //    one that aborted). Proxies on this host are told 0 of these (hydra_ends.h).
 // 10. The status of a process whose end the proxy learns before it reads the end of that one's connection: it forgets the
 //    status, and the job's is 1. mpiexec.hydra is told the status all the same.
+// 11. SIGUSR1 to mpiexec is passed on to all processes, also to those that end by it or whose system calls it ends early
+//    (hydra_notices.h).
 //
 // Thread rule: as the functions that are interposed. Programs that hydra starts do not load this library: it removes itself
 // from the environment before hydra reads that. A hydra that is linked statically runs without it.

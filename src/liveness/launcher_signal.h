@@ -12,8 +12,8 @@
 
 namespace fgmpi::liveness {
 
-/// Installs the handler, if the environment is that of a job whose launcher sends the signal and the program's parent has left the signal alone. Called
-/// when this library is loaded, so that the program's own handlers come later and win.
+/// Installs the handler, if the environment is that of a job whose launcher sends the signal and the program's parent has left
+/// the signal alone. Called when this library is loaded, so that the program's own handlers come later and win.
 void ignore_notices_of_launcher();
 
 /// Called for each such notice from then on, in the signal handler; at once if one has come before.

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SIGUSR1, which hydra passes on to all processes of a job, or sends when it believes that one of them has failed, does
 # not end a job without a failure, nor a shell around its program, and ends no system call of it early. A program's own handler
-# is called. Sent by any other process, it ends the process as
-# usual.
+# is called. Sent by any other process, it ends the process as usual.
 #   sigusr1.sh BIN PROGRAMS
 set -u
 bin=$1 program=$2/notified failed=0
