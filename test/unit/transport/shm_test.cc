@@ -281,30 +281,29 @@ TEST(Shm, ReadsAPeersMemory) {
 
 TEST(Shm, ReadsMoreThanTheKernelMovesAtOnce) {
   constexpr size_t kBytes = (size_t{9} << 28) + 12345;  // 2.25 GiB
-  expect_all_good(run_job(
-      2,
-      [&](Member& m) {
-        char* memory = static_cast<char*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
-                                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-        REQUIRE(memory != MAP_FAILED);
-        if (m.rank == 0) {
-          m.board->numbers[0] = reinterpret_cast<uint64_t>(memory);
-          for (size_t i = 0; i < kBytes; i += 4096 * 97) memory[i] = static_cast<char>(i >> 12);
-          memory[kBytes - 1] = 'e';
-        }
-        m.connect(make("shm"));
-        if (m.rank == 1) {
-          ReadResult result = m.t->read(0, m.peers[0], m.board->numbers[0], memory, kBytes, 0);
-          if (result != ReadResult::kUnsupported) {
-            REQUIRE(result == ReadResult::kDone);
-            for (size_t i = 0; i < kBytes; i += 4096 * 97)
-              REQUIRE(memory[i] == static_cast<char>(i >> 12));
-            REQUIRE(memory[kBytes - 1] == 'e');
-          }
-        }
-        m.meet();
-      },
-      300));  // new memory comes at 6 s a GiB on some virtual machines
+  const auto body = [&](Member& m) {
+    char* memory = static_cast<char*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    REQUIRE(memory != MAP_FAILED);
+    if (m.rank == 0) {
+      m.board->numbers[0] = reinterpret_cast<uint64_t>(memory);
+      for (size_t i = 0; i < kBytes; i += 4096 * 97) memory[i] = static_cast<char>(i >> 12);
+      memory[kBytes - 1] = 'e';
+    }
+    m.connect(make("shm"));
+    if (m.rank == 1) {
+      ReadResult result = m.t->read(0, m.peers[0], m.board->numbers[0], memory, kBytes, 0);
+      if (result != ReadResult::kUnsupported) {
+        REQUIRE(result == ReadResult::kDone);
+        for (size_t i = 0; i < kBytes; i += 4096 * 97)
+          REQUIRE(memory[i] == static_cast<char>(i >> 12));
+        REQUIRE(memory[kBytes - 1] == 'e');
+      }
+    }
+    m.meet();
+  };
+  // Longer than the others: new memory comes at 6 s a GiB on some virtual machines.
+  expect_all_good(run_job(2, body, 300));
 }
 
 TEST(Shm, KilledPeerIsReportedAfterItsLastFrames) {
