@@ -339,12 +339,16 @@ def fortran(work):
 
 
 def looks(work):
-    """Where ranks were looked at too seldom both reports say so; what was seen is nearly all of the time of the run."""
+    """Both reports say how seldom ranks were looked at, if it was seldom; what was seen is nearly all of the time of the run."""
     page = f"{work}/looks.html"
-    for processes, ranks, words in [(1, 4, "Looked at only"), (2, 5000, "Each rank was looked at only")]:
+    for processes, ranks in [(1, 4), (2, 5000)]:
         text = run("-summary", "-report", page, "-n", str(processes), "-nfg", str(ranks), f"{FOLDER}/farm", str(2 * ranks), "20")
         data = read_page(page)
-        expect(words in text and words in data["run"]["care"], f"{processes} x {ranks}: few looks", text + data["run"]["care"])
+        # How often depends on how fast the machine is.
+        care, few = data["run"]["care"], 30
+        start = ("Looked at only" if data["run"]["looks"] < few else
+                 "Each rank was looked at only" if data["run"]["each"] < few else "")
+        expect(care.startswith(start) and bool(care) == bool(start) and care in text, f"{processes} x {ranks}: few looks", text + care)
     seen = sum(data["time"]) / (processes * ranks * data["run"]["seconds"])
     expect(0.6 < seen < 1.1, f"{seen} of the time of all ranks was seen", text)
     os.unlink(page)
