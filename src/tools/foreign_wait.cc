@@ -62,8 +62,11 @@ std::string ForeignWaits::of_communicator(uint64_t ctx) const {
 }
 
 std::string ForeignWaits::of_pattern(const pt2pt::Envelope& pattern) const {
-  const std::string source =
-      pattern.source == MPI_ANY_SOURCE ? "MPI_ANY_SOURCE" : format("%d", pattern.source);
+  const bool of_world = comm::ContextId{pattern.ctx & ~uint64_t{0xff}}.lbi() == comm::kWorldLbi;
+  const char mark = of_world ? kWorldRank : kCommRank;
+  const std::string source = pattern.source == MPI_ANY_SOURCE
+                                 ? "MPI_ANY_SOURCE"
+                                 : mark + std::to_string(pattern.source) + mark;
   const std::string tag = pattern.tag == MPI_ANY_TAG ? "MPI_ANY_TAG" : format("%d", pattern.tag);
   return "source " + source + ", tag " + tag + ", " + of_communicator(pattern.ctx);
 }

@@ -21,6 +21,9 @@ using ReadMemory = std::function<bool(uint64_t address, void* out, size_t bytes)
 /// "to rank 5" of what the process calls <process, local index>.
 using NamePeer = std::function<std::string(const pt2pt::Peer&)>;
 
+/// Before and after the number of a peer in words(): a rank of the world, and one of another communicator.
+constexpr char kWorldRank = '\2', kCommRank = '\3';
+
 class ForeignWaits {
  public:
   /// `table`, `comms`: the process's fgmpi_site_table and fgmpi_comm_table.

@@ -175,6 +175,8 @@ bool find_hosted(pid_t pid, Hosted* out, bool* denied) {
          out->table.proclet_bytes == sizeof(sched::Proclet) && out->table.rank_count > 0;
 }
 
+std::string world_rank(int64_t rank) { return kWorldRank + std::to_string(rank) + kWorldRank; }
+
 /// Stands for a peer until all processes of the job are known: "<kPeer>PROCESS.LOCAL<kPeer>".
 constexpr char kPeer = '\1';
 std::string mark_of_peer(const pt2pt::Peer& to) {
@@ -290,9 +292,9 @@ void add_by_counters(const report::ProcessFile& file, const report::Run& run,
       }
       if (!place.empty()) what += (now ? " at " : ", its last call at ") + place;
       if (now && wait.empty() && r.peer >= report::kIsSource)
-        what += format("; from rank %d", r.peer - report::kIsSource);
+        what += "; from rank " + world_rank(r.peer - report::kIsSource);
       else if (now && wait.empty() && r.peer >= 0)
-        what += format("; to rank %d", r.peer);
+        what += "; to rank " + world_rank(r.peer);
     }
     (*groups)[what].push_back(rank);
   }
@@ -302,60 +304,59 @@ void add_by_counters(const report::ProcessFile& file, const report::Run& run,
 
 /// More groups than this that differ in the rank of a peer alone become one: where each rank waits for its neighbour.
 constexpr size_t kMostAlike = 4;
-constexpr char kNumber = '\2';  ///< stands for that rank
 
-/// Where the number of a peer stands in the words of a group.
+/// The number of a peer in the words of a group, with its marks (foreign_wait.h); false where there is none.
 bool find_peer(const std::string& words, size_t* begin, size_t* end) {
-  for (const char* before : {"source ", "from rank ", "to rank "}) {
-    const size_t at = words.find(before);
-    if (at == words.npos) continue;
-    *begin = at + std::strlen(before);
-    *end = std::min(words.find_first_not_of("0123456789", *begin), words.size());
-    if (*end > *begin) return true;
-  }
-  return false;
+  *begin = words.find_first_of(std::string{kWorldRank, kCommRank});
+  if (*begin == words.npos) return false;
+  *end = words.find(words[*begin], *begin + 1) + 1;
+  return *end != 0;
 }
 
 /// "(own + 1)" where each rank's peer is as far from it as the others' are from them, around `size`; else how many there are.
-/// A source is a rank of its communicator: compared with the rank's own only of the world.
-std::string words_of_peers(const std::string& words, int64_t size,
+/// A rank of another communicator cannot be compared with a rank's own of the world.
+std::string words_of_peers(char mark, int64_t size,
                            const std::vector<std::pair<int32_t, int64_t>>& peers) {
   std::set<int64_t> offsets, different;
   for (const auto& [rank, peer] : peers) {
     offsets.insert((peer - rank + size) % size);
     different.insert(peer);
   }
-  const bool of_world =
-      words.find("source ") == words.npos || words.find(", MPI_COMM_WORLD") != words.npos;
-  if (!of_world || offsets.size() != 1) return format("(%zu different)", different.size());
+  if (mark != kWorldRank || offsets.size() != 1) return format("(%zu different)", different.size());
   const int64_t offset = *offsets.begin();
   return 2 * offset <= size ? format("(own + %lld)", static_cast<long long>(offset))
                             : format("(own - %lld)", static_cast<long long>(size - offset));
 }
 
+/// The same groups, or fewer, without marks in their words.
 Groups joined(const Groups& groups, int64_t size) {
-  std::map<std::string, std::vector<const Groups::value_type*>> alike;
-  size_t begin = 0, end = 0;
-  for (const auto& group : groups)
-    if (find_peer(group.first, &begin, &end))
-      alike[group.first.substr(0, begin) + kNumber + group.first.substr(end)].push_back(&group);
-  Groups out = groups;
-  for (const auto& [words, all] : alike) {
-    if (all.size() <= kMostAlike) continue;
+  /// Those whose words are the same before and after a number with this mark.
+  struct Alike {
+    std::string before, after;
+    char mark;
+    auto operator<=>(const Alike&) const = default;
+  };
+  std::map<Alike, std::vector<std::pair<std::string, const std::vector<int32_t>*>>> alike;
+  Groups out;
+  for (const auto& [words, ranks] : groups) {
+    size_t begin = 0, end = 0;
+    if (!find_peer(words, &begin, &end))
+      out[words] = ranks;
+    else
+      alike[{words.substr(0, begin), words.substr(end), words[begin]}].emplace_back(
+          words.substr(begin + 1, end - begin - 2), &ranks);
+  }
+  const auto add = [&out](const std::string& words, const std::vector<int32_t>& ranks) {
+    out[words].insert(out[words].end(), ranks.begin(), ranks.end());
+  };
+  for (const auto& [what, all] : alike) {
     std::vector<std::pair<int32_t, int64_t>> peers;
-    std::vector<int32_t> ranks;
-    for (const auto* group : all) {
-      find_peer(group->first, &begin, &end);
-      for (int32_t rank : group->second) {
-        ranks.push_back(rank);
-        peers.emplace_back(rank, std::atoll(group->first.c_str() + begin));
-      }
-      out.erase(group->first);
-    }
-    const size_t at = words.find(kNumber);
-    std::vector<int32_t>& same =
-        out[words.substr(0, at) + words_of_peers(words, size, peers) + words.substr(at + 1)];
-    same.insert(same.end(), ranks.begin(), ranks.end());
+    for (const auto& [number, ranks] : all)
+      for (int32_t rank : *ranks) peers.emplace_back(rank, std::atoll(number.c_str()));
+    const std::string together =
+        all.size() > kMostAlike ? words_of_peers(what.mark, size, peers) : "";
+    for (const auto& [number, ranks] : all)
+      add(what.before + (together.empty() ? number : together) + what.after, *ranks);
   }
   return out;
 }
@@ -440,9 +441,8 @@ Groups with_peers(const JobPart& part) {
       unsigned process = 0, local = 0;
       std::sscanf(words.c_str() + at + 1, "%u.%u", &process, &local);
       words.replace(at, end + 1 - at,
-                    process < first.size()
-                        ? format("to rank %lld", static_cast<long long>(first[process] + local))
-                        : format("to process %u", process));
+                    process < first.size() ? "to rank " + world_rank(first[process] + local)
+                                           : format("to process %u", process));
     }
     std::vector<int32_t>& all = out[words];
     all.insert(all.end(), ranks.begin(), ranks.end());
@@ -450,10 +450,11 @@ Groups with_peers(const JobPart& part) {
   return out;
 }
 
-/// Without control characters but kPeer.
+/// Without control characters but the marks of peers.
 std::string one_line(std::string text) {
   for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' && c != kPeer) c = ' ';
+    if (static_cast<unsigned char>(c) < ' ' && c != kPeer && c != kWorldRank && c != kCommRank)
+      c = ' ';
   return text;
 }
 
