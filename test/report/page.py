@@ -15,6 +15,8 @@ import browser
 
 BIN, FOLDER = sys.argv[1:3]
 PICTURES = sys.argv[3] if len(sys.argv) > 3 else None
+if PICTURES:
+    os.makedirs(PICTURES, exist_ok=True)
 STEPS, BYTES, TASKS = 20, 4096, 500
 PROGRAMS = {"stencil": [str(STEPS), str(BYTES)], "farm": [str(TASKS), "100"], "bad": ["20", "2"]}
 
