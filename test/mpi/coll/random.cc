@@ -429,15 +429,17 @@ std::vector<Members> all_members(Random& random, std::vector<Shape>* shapes) {
   return all;
 }
 
-/// Elements so that what one rank must hold for the reference stays moderate.
-int moderate(int n, const Members& m, const Elements& e) {
-  constexpr int64_t kMost = 16 << 20;
-  return int64_t{n} * m.total() * static_cast<int64_t>(e.size) > kMost ? 1000 : n;
+/// Elements so that what one rank must hold for the reference stays moderate, and what all `world` ranks hold.
+int moderate(int n, const Members& m, const Elements& e, int world) {
+  const int64_t most = std::min<int64_t>(16 << 20, (int64_t{2} << 30) / world);
+  for (int less : {n, 1000, 7})
+    if (less <= n && int64_t{less} * m.total() * static_cast<int64_t>(e.size) <= most) return less;
+  return std::min(n, 1);
 }
 
 /// sample: half of all that there is.
 void run_round(const std::vector<Members>& all, const AllElements& elements, Random& random,
-               bool sample) {
+               int world, bool sample) {
   const int counts[] = {0, 1, 7, 1000, 100003};
   for (const Members& m : all)
     for (int which = 0; which < kForms; ++which) {
@@ -453,7 +455,7 @@ void run_round(const std::vector<Members>& all, const AllElements& elements, Ran
       if (m.comm == MPI_COMM_NULL || left_out) continue;
       if (!m.inter) side = 0;
       Case c{m, e, salt, mode, side, root % m.sizes[side], gapped ? 3 : 1, in_place};
-      run_one(c, which, moderate(n, m, e));
+      run_one(c, which, moderate(n, m, e, world));
     }
 }
 
@@ -471,7 +473,7 @@ int main(int argc, char** argv) {
     std::vector<Shape> shapes;
     std::vector<Members> all = all_members(random, &shapes);
     for (int round = 0; round < rounds; ++round)
-      run_round(all, elements, random, world > 64 && argc <= 2);
+      run_round(all, elements, random, world, world > 64 && argc <= 2);
     for (Members& m : all)
       if (m.inter) {
         OK(MPI_Comm_free(&m.comm));
