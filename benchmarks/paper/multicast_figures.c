@@ -3,14 +3,19 @@
  * it also runs on other MPI libraries.
  *   multicast_figures bcast|scatter|five|opened [LEAST MOST [REPETITIONS]]      bytes of a message
  *   multicast_figures allgather|alltoall|allreduce|reduce_scatter [...]         of a rank's part; a vector, of allreduce
+ *   multicast_figures message|datagrams [...]          table I: one way of a ping-pong of ranks 0 and 1, by messages, and by
+ *                                                      broadcasts (of two ranks, forced by multicast: over its reliable UDP)
  * five: rank 0 scatters to ranks 1 to 5 (MPI_Scatterv with zeros); opened: the same by an opened group, which in
  * multicast_figures_hoisted (mpicc -fgmpi-hoist) the compiler makes of five.
- * A line a size: WHAT BYTES AVERAGE MAXIMUM: microseconds from a barrier to the end of the call, the average over ranks,
- * and the slowest rank; medians over the repetitions. */
+ * A line a size: WHAT BYTES AVERAGE MAXIMUM: microseconds from the begin to the end of the call, the average over ranks,
+ * and the slowest rank; medians over the repetitions. All ranks sleep until the same moment by the machine's clock, which
+ * namespaces share, and begin then: links are empty, and no rank has begun earlier than another one. */
+#define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #pragma weak MPIX_Scatterv_open_group
 #pragma weak MPIX_Scatterv_data_movement
@@ -32,18 +37,47 @@ static int *counts, *displs;
 
 static double *averages, *slowest, started;
 
+static double now(void) { /* seconds */
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Ranks of this machine begin together: 4 ms and 0.25 a rank after the first of them has said when. */
 static void begin(void) {
   MPI_Barrier(MPI_COMM_WORLD);
-  started = MPI_Wtime();
+  started = now() + 0.004 + 0.00025 * size;
+  MPI_Bcast(&started, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  const struct timespec until = {(time_t)started,
+                                 (long)((started - (double)(time_t)started) * 1e9)};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 /* Round 0 is not counted: what is agreed on once is agreed on in it. */
 static void end(int round) {
-  double took = (MPI_Wtime() - started) * 1e6, sum, most;
+  double took = (now() - started) * 1e6, sum, most;
   MPI_Reduce(&took, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   MPI_Reduce(&took, &most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   if (round == 0 || rank != 0) return;
   averages[round - 1] = sum / size;
   slowest[round - 1] = most;
+}
+
+/* One way between two ranks: half of a ping-pong, the mean of ten. */
+static void ping_pong(int by_broadcast, char* all, int bytes, int repetitions) {
+  enum { kTimes = 10 };
+  for (int i = 0; i <= repetitions; ++i) {
+    begin();
+    for (int k = 0; k < 2 * kTimes; ++k) {
+      if (by_broadcast)
+        MPI_Bcast(all, bytes, MPI_BYTE, k % 2, MPI_COMM_WORLD);
+      else if (rank == k % 2)
+        MPI_Send(all, bytes, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD);
+      else
+        MPI_Recv(all, bytes, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    started += (now() - started) * (1 - 1.0 / (2 * kTimes));
+    end(i);
+  }
 }
 
 /* Collectives that have no figure. */
@@ -107,7 +141,9 @@ static void measure(const char* what, int bytes, int repetitions) {
     counts[r] = r >= 1 && r <= 5 ? bytes : 0;
     displs[r] = r * bytes;
   }
-  if (strncmp(what, "all", 3) == 0 || strcmp(what, "reduce_scatter") == 0)
+  if (strcmp(what, "message") == 0 || strcmp(what, "datagrams") == 0)
+    ping_pong(what[0] == 'd', all, bytes, repetitions);
+  else if (strncmp(what, "all", 3) == 0 || strcmp(what, "reduce_scatter") == 0)
     others(what, all, mine, got, bytes, repetitions);
   else
     rounds(what, all, mine, bytes, repetitions);
@@ -129,8 +165,11 @@ int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "bcast";
   const int least = argc > 2 ? atoi(argv[2]) : 1, most = argc > 3 ? atoi(argv[3]) : 1 << 20;
   const int repetitions = argc > 4 ? atoi(argv[4]) : 15;
-  if ((strcmp(what, "opened") == 0 && !MPIX_Scatterv_open_group) || least < 1 || repetitions < 1) {
-    if (rank == 0) fprintf(stderr, "multicast_figures: not with this library, or bad numbers\n");
+  const int two_alone = strcmp(what, "message") == 0 || strcmp(what, "datagrams") == 0;
+  if ((strcmp(what, "opened") == 0 && !MPIX_Scatterv_open_group) || (two_alone && size != 2) ||
+      least < 1 || repetitions < 1) {
+    if (rank == 0)
+      fprintf(stderr, "multicast_figures: not with this library, these ranks or these numbers\n");
     MPI_Finalize();
     return 2;
   }
