@@ -37,6 +37,7 @@ using fgmpi::launcher::Plan;
 using fgmpi::launcher::Setting;
 using fgmpi::launcher::Words;
 
+/// KINDS stands for the kinds of findings.
 constexpr const char* kHelp =
     R"(Usage: mpiexec [options] program [arguments] [: [options] program [arguments] ...]
 
@@ -49,8 +50,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -track FOLDER     records communicators and calls in FOLDER: fgmpi-track-dump FOLDER (docs/tracking.md)
   -ft               a process that fails does not end the job (docs/fault-tolerance.md); also -disable-auto-cleanup
   -check            reports what the program does wrong, with the lines: docs/checking.md; the exit status is then 86
-  -check=KIND,...   only these: leaks, messages, collectives, types, arguments, buffers, buffering, deadlock,
-                    races, windows, files, threads
+  -check=KIND,...   only these: KINDS
   -check-report F   writes the report to F, too: its name ends in .json, .sarif or .html
   -report F.html    writes a page about the run: time, messages, communicators, memory (docs/reporting.md)
   -summary          prints the first part of it at the end
@@ -120,6 +120,27 @@ fgmpi::Status set_up_tracking(const std::string& folder, const std::string& libr
   // Without its folder, whose path may hold spaces: it is found by LD_LIBRARY_PATH.
   environment::put_first(environment::kPreload, kTracker);
   return {};
+}
+
+/// kHelp with the kinds of findings, in lines that end before column 110.
+std::string help() {
+  constexpr size_t kMostColumns = 110;
+  const std::string indent(20, ' ');
+  std::string text = kHelp;
+  const size_t at = text.find("KINDS");
+  size_t column = at - (text.rfind('\n', at) + 1);
+  std::string kinds;
+  for (const auto& kind : fgmpi::findings::kKinds) {
+    const std::string word = kind.name;
+    if (!kinds.empty()) {
+      const bool fits = column + 3 + word.size() < kMostColumns;
+      kinds += fits ? ", " : ",\n" + indent;
+      column = fits ? column + 2 : indent.size();
+    }
+    kinds += word;
+    column += word.size();
+  }
+  return text.replace(at, std::strlen("KINDS"), kinds);
 }
 
 /// Everything but races and sends that count on buffering: exploration shows what they lead to, if anything.
@@ -280,7 +301,7 @@ int main(int argc, char** argv) {
     return fgmpi::launcher::exit_status(made);  // not exit(): the folder for findings may be there
   }
   if (plan.action == Plan::kHelp) {
-    std::fputs(kHelp, stdout);
+    std::fputs(help().c_str(), stdout);
     return 0;
   }
   if (plan.action == Plan::kVersion) {

@@ -40,6 +40,11 @@ status 86 -check -n 1 -nfg 2 ./leak yes fails
 "$bin/mpiexec" -check -n 1 -nfg 2 ./leak 2>out || fail "status of a correct program"
 status 1 -check=nonsense -n 1 ./leak
 grep -q '"nonsense" is no kind of finding' out || fail "a wrong kind"
+# The help names every kind of the reports for machines, and each word of it is taken.
+kinds=$("$bin/mpiexec" -help | sed -n '/^  -check=KIND/,/^  -check-report/p' | sed '$d; s/.*only these: //' | tr -d ' \n')
+rules=$(python3 -c 'import json; print(",".join(r["id"] for r in json.load(open("r.sarif"))["runs"][0]["tool"]["driver"]["rules"]))')
+[ -n "$kinds" ] && [ "$kinds" = "$rules" ] || fail "the help has the kinds $kinds, reports have $rules"
+status 86 "-check=$kinds" -n 1 -nfg 2 ./leak yes
 status 1 -check-report r.txt -n 1 ./leak
 grep -q 'ends in .json, .sarif or .html' out || fail "a wrong report"
 status 1 -check -track t -n 1 ./leak
