@@ -5,8 +5,8 @@
 
 A case is a body of C in which `wrong ? a : b`, BAD and GOOD tell the twins apart. The correct twin counts on no buffering of
 messages (MPI-4.0 section 3.5), so that exploring it shows no deadlock either. Lines of the wrong twin that a
-finding has to name end with a comment HERE. All cases of a kind are functions of one program, picked by their number; those
-of corpus_accesses.py, of one that mpicc -check compiles:
+finding has to name end with a comment HERE, or ALL HERE where it has to name all of them. All cases of a kind are functions
+of one program, picked by their number; those of corpus_accesses.py, of one that mpicc -check compiles:
 
   mpiexec -check ./corpus_leaks 17 wrong
 
@@ -507,7 +507,7 @@ def main():
             lines = [first + 1 + i for i, line in enumerate(whole.split("\n")) if "HERE" in line]
             text += whole
             switch += f"    case {number}: case_{number}(); break;\n"
-            joined = ("+" if program in TOPS else ",").join(map(str, lines))
+            joined = ("+" if program in TOPS or "ALL HERE" in whole else ",").join(map(str, lines))
             index.append(f"{number}\tcorpus_{program}\t{kind}\t{name}\t{joined}")
         with open(f"{out}/corpus_{program}.c", "w") as file:
             file.write(text + main_of(program) % switch)

@@ -58,6 +58,7 @@ static void spoil(int how) {
 }
 """
 HERE = " /* HERE */"
+BOTH = " /* ALL HERE */"
 FORMS = ("blocking", "nonblocking", "persistent")
 # Arguments: FROM and TO are the buffers, SENT and TAKEN counts, OUT and IN displacements, GIVEN and GOT types.
 WITH_TYPES = {
@@ -138,10 +139,12 @@ def neighbours(case):
     """What one end of an edge gives is not what the other takes."""
     for k, (name, inside) in enumerate(NEIGHBOURS.items()):
         for i, form in enumerate(FORMS):
-            call = {"blocking": f"  MPI_Neighbor_{name}({inside}, ring);{HERE}\n",
-                    "nonblocking": f"  MPI_Ineighbor_{name}({inside}, ring, &q);{HERE}\n  MPI_Wait(&q, IGNORE);\n",
-                    "persistent": f"  MPI_Neighbor_{name}_init({inside}, ring, MPI_INFO_NULL, &q);{HERE}\n  MPI_Start(&q);\n"
-                                  "  MPI_Wait(&q, IGNORE);\n  MPI_Request_free(&q);\n"}[form]
+            one, after = {"blocking": (f"MPI_Neighbor_{name}({inside}, ring)", ""),
+                          "nonblocking": (f"MPI_Ineighbor_{name}({inside}, ring, &q)", "  MPI_Wait(&q, IGNORE);\n"),
+                          "persistent": (f"MPI_Neighbor_{name}_init({inside}, ring, MPI_INFO_NULL, &q)",
+                                         "  MPI_Start(&q);\n  MPI_Wait(&q, IGNORE);\n  MPI_Request_free(&q);\n")}[form]
+            # The rank that is wrong calls at a line of its own: both are named.
+            call = f"  if (wrong && rank == LAST)\n    {one};{BOTH}\n  else\n    {one};{BOTH}\n{after}"
             for topology in TOPOLOGIES if form == "blocking" else (TOPOLOGIES[(k + i) % 4],):
                 def wrong(what, before, after=""):
                     case("collectives", f"Neighbor_{name} {form}, {topology}: {what}", f"  MPI_Request q;\n  (void)q;\n  make_{topology}();\n"

@@ -9,7 +9,8 @@
 //   first member of a process --announcement--> process of rank 0: compares
 //
 // Calls whose counts differ by rank are compared by a sum over all pairs of a hash of what one sends the other, minus the same
-// for what is received: 0 when all agree. Neighbours in one process are compared as they come besides, each pair for itself.
+// for what is received: 0 when all agree. Neighbours are compared each pair for itself, in the receiver's process: what is
+// sent to it is told there (WireEdges) as the sender calls. Their sum only says whether each edge has two ends.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -23,11 +24,9 @@
 namespace fgmpi::check {
 namespace {
 
-/// What a rank gives another in a neighbourhood collective, as one of the two says.
+/// What a rank gives another in a neighbourhood collective, as one of the two has said.
 struct Edge {
-  uint64_t sum =
-      0;  ///< of hashes: there may be several edges from one to the other, in an order of each's own
-  bool known = true;
+  WireEdge said;
   int world = 0;
   Record call;
 };
@@ -46,7 +45,7 @@ struct Entry {
   bool sum_known = true;
   uint64_t sum = 0;
   std::unordered_map<uint64_t, Edge>
-      edges;  ///< within this process, of which only one end is there; by (from, to)
+      edges;  ///< into this process, of which only one end is there; by WireEdge::between
   Knowledge known_by_all, known_by_root;  ///< what the members here knew, and the root
 };
 
@@ -79,6 +78,12 @@ struct CallQueue {
     *entry = Entry();
     g_spare.push_back(std::move(entry));
     while (first < next && !ring[first & (ring.size() - 1)]) ++first;
+  }
+  /// Is one of the calls that are not over a neighbourhood collective? Of those each process compares a part.
+  bool has_neighbours() const {
+    return std::any_of(ring.begin(), ring.end(), [](const auto& entry) {
+      return entry && entry->known && entry->first.call.info().collective == Collective::kNeighbor;
+    });
   }
 
  private:
@@ -226,9 +231,7 @@ bool has_sum(Collective c) {
 
 /// f(from, to, signature, whether it is sent) for each edge of the member in a neighbourhood collective.
 template <class F>
-void for_each_edge(const Arguments& a, F&& f) {
-  const Neighbours& all =
-      neighbours_of(static_cast<MPI_Comm>(a.call.value(&Positions::comm)), &a.own);
+void for_each_edge(const Arguments& a, const Neighbours& all, F&& f) {
   const bool out_parts = a.call.find("sendcounts") >= 0, in_parts = a.call.find("recvcounts") >= 0;
   int i = 0;
   for (int to : all.destinations) {
@@ -243,34 +246,86 @@ void for_each_edge(const Arguments& a, F&& f) {
   }
 }
 
-/// The edges of this member whose other end is in this process: those of which that has come are compared, the others wait.
-void look_at_edges(const Arguments& a, int world, CallQueue* queue, Entry* e) {
-  std::map<std::pair<uint64_t, bool>, Edge> said;
-  for_each_edge(a, [&](int from, int to, const Signature& s, bool sent) {
-    if (!is_local(a.own.comm->group[static_cast<size_t>(sent ? to : from)])) return;
-    Edge& edge = said[{static_cast<uint64_t>(from) << 32 | static_cast<uint32_t>(to), sent}];
-    edge.known = edge.known && s.known && !s.packed;
-    edge.sum += pair_hash(from, to, s);
+/// One end of an edge is told: compared with the other one where that was told before, else kept until it is.
+void tell_edge(CallQueue* queue, Entry* e, const WireEdge& said, int world, const CallRecord& call,
+               const Call* kept) {
+  auto [at, first] = e->edges.try_emplace(said.between);
+  Edge& other = at->second;
+  if (first) {
+    other = {said, world, kept ? kept->kept() : Record(call)};
+    return;
+  }
+  if (said.known && other.said.known && said.sum != other.said.sum && !queue->broken) {
+    queue->broken = true;
+    Announcement one, two;
+    one.world = other.world;
+    one.call = other.call;
+    two.world = world;
+    two.call = call;
+    note_disagreement({"counts or types of a collective call do not agree",
+                       "what each rank sends has the types that it is received with, one by one",
+                       one, two});
+  }
+  e->edges.erase(at);
+}
+
+/// An edge as one of its ends tells of it.
+struct EdgeEnd {
+  WireEdge said;
+  bool sent;
+  int other;  ///< world rank at the other end
+};
+
+/// The edges of this member, each once: several from one rank to another, in an order of each's own, are added up.
+std::vector<EdgeEnd> ends_of(const Arguments& a, const Neighbours& all) {
+  std::vector<EdgeEnd> ends;
+  ends.reserve(all.sources.size() + all.destinations.size());
+  for_each_edge(a, all, [&](int from, int to, const Signature& s, bool sent) {
+    ends.push_back({{static_cast<uint64_t>(from) << 32 | static_cast<uint32_t>(to),
+                     pair_hash(from, to, s), s.known && !s.packed},
+                    sent,
+                    a.own.comm->group[static_cast<size_t>(sent ? to : from)]});
   });
-  for (auto& [key, edge] : said) {
-    auto [at, first] = e->edges.try_emplace(key.first, edge);
-    if (first) {
-      at->second.world = world;
-      at->second.call = a.call.kept();
+  std::sort(ends.begin(), ends.end(), [](const EdgeEnd& x, const EdgeEnd& y) {
+    return x.said.between != y.said.between ? x.said.between < y.said.between : x.sent < y.sent;
+  });
+  size_t kept = 0;
+  for (size_t i = 1; i < ends.size(); ++i) {
+    EdgeEnd& last = ends[kept];
+    if (ends[i].said.between == last.said.between && ends[i].sent == last.sent) {
+      last.said.sum += ends[i].said.sum;
+      last.said.known = last.said.known && ends[i].said.known;
+    } else {
+      ends[++kept] = ends[i];
+    }
+  }
+  if (!ends.empty()) ends.resize(kept + 1);
+  return ends;
+}
+
+/// Compares the edges of this member into this process; `told`: what other processes are to be told of those into them, with
+/// their numbers.
+void look_at_edges(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e,
+                   std::vector<std::pair<int, WireEdges>>* told) {
+  const Neighbours& all =
+      neighbours_of(static_cast<MPI_Comm>(a.call.value(&Positions::comm)), &a.own);
+  for (const EdgeEnd& end : ends_of(a, all)) {
+    // Added up over all members this is 0 where each edge has two ends.
+    const uint64_t hash = mix(end.said.between, 1);
+    e->sum += end.sent ? hash : -hash;
+    if (!end.sent || is_local(end.other)) {
+      tell_edge(queue, e, end.said, world, a.call.record(), &a.call);
       continue;
     }
-    if (edge.known && at->second.known && edge.sum != at->second.sum && !queue->broken) {
-      queue->broken = true;
-      Announcement one, other;
-      one.world = at->second.world;
-      one.call = at->second.call;
-      other.world = world;
-      other.call = a.call.record();
-      note_disagreement({"counts or types of a collective call do not agree",
-                         "what each rank sends has the types that it is received with, one by one",
-                         one, other});
+    const int process = MPIX_Tool_process(end.other);
+    auto at = std::find_if(told->begin(), told->end(), [&](const auto& one) {
+      return one.first == process && one.second.count < std::size(one.second.list);
+    });
+    if (at == told->end()) {
+      WireEdges wire = {WireKind::kEdges, 0, world, a.own.comm->key, number, a.call.record(), {}};
+      at = told->insert(told->end(), {process, wire});
     }
-    e->edges.erase(at);
+    at->second.list[at->second.count++] = end.said;
   }
 }
 
@@ -289,10 +344,6 @@ bool sum_of(const Arguments& a, uint64_t* sum) {
     const bool gathers = c == Collective::kGatherv;
     for (int i = 0; a.is_root() && i < size; ++i) add(i, 0, a.part(!gathers, i), !gathers);
     add(me, 0, a.in_place() ? a.part(!gathers, me) : gathers ? a.sent() : a.taken(), gathers);
-    return all_known;
-  }
-  if (c == Collective::kNeighbor) {
-    for_each_edge(a, add);
     return all_known;
   }
   if (a.in_place()) return false;
@@ -367,7 +418,7 @@ void end_if_over(const Comm& c, uint64_t number, const Entry* e) {
   const bool home = c.home == g_process.me;
   const int others = home ? static_cast<int>(c.others.size()) : 0;
   const bool sums = has_sum(e->first.call.info().collective);
-  if (e->announced < others || (sums && e->sums < others)) return;
+  if (e->announced < others || (sums && e->sums < others) || !e->edges.empty()) return;
   if (sums && home && e->sum_known && e->sum != 0 && !queue.broken) {
     queue.broken = true;
     note_disagreement({"counts or types of a collective call do not agree",
@@ -403,6 +454,16 @@ void on_sum(const WireSum& sum) {
   e->sum += sum.sum;
   e->sum_known = e->sum_known && sum.known;
   if (const Comm* c = find_comm(sum.comm)) end_if_over(*c, sum.number, e);
+}
+
+void on_edges(const WireEdges& edges) {
+  if (edges.call.id >= kCallCount) return;
+  CallQueue& queue = queue_of(edges.comm);
+  Entry* e = queue.at(edges.number);
+  if (!e) return;
+  for (uint32_t i = 0; i < edges.count; ++i)
+    tell_edge(&queue, e, edges.list[i], edges.world, edges.call, nullptr);
+  if (const Comm* c = find_comm(edges.comm)) end_if_over(*c, edges.number, e);
 }
 
 /// What members know when they have left follows from these: bit 0 what all knew, bit 1 what the root knew.
@@ -466,15 +527,20 @@ void look_at_collective(Call* call) {
   ++e->arrived;
   e->known_by_all.learn(rank->knows);
   if (info.at.root >= 0 && a.is_root()) e->known_by_root = rank->knows;
-  if (info.collective == Collective::kNeighbor) look_at_edges(a, rank->world, c.calls, e);
+  std::vector<std::pair<int, WireEdges>> edges;
   if (has_sum(info.collective)) {
-    e->sum_known = sum_of(a, &e->sum) && e->sum_known;
+    if (info.collective == Collective::kNeighbor)
+      look_at_edges(a, rank->world, number, c.calls, e, &edges);
+    else
+      e->sum_known = sum_of(a, &e->sum) && e->sum_known;
     sums = c.home != g_process.me && e->arrived == c.local_members;
     summed.known = e->sum_known;
     summed.sum = e->sum;
   }
   end_if_over(c, number, e);
   if (announced) MPIX_Tool_notify(c.home, &*announced, sizeof *announced);
+  for (const auto& [process, wire] : edges)
+    MPIX_Tool_notify(process, &wire, static_cast<int>(bytes_of(wire)));
   if (sums) MPIX_Tool_notify(c.home, &summed, sizeof summed);
   report_disagreements();
 }
@@ -506,6 +572,13 @@ void on_agreement(int process, const void* data, int bytes) {
   } else if (kind == WireKind::kSum && bytes == sizeof sum) {
     std::memcpy(&sum, data, sizeof sum);
     on_sum(sum);
+  } else if (kind == WireKind::kEdges) {
+    WireEdges edges;
+    const auto size = static_cast<size_t>(bytes);
+    if (size < offsetof(WireEdges, list) || size > sizeof edges) return;
+    std::memcpy(static_cast<void*>(&edges), data, size);
+    if (size == bytes_of(edges)) on_edges(edges);
+    report_disagreements();
   } else if (kind == WireKind::kQuestion) {
     const WireKind answer = WireKind::kAnswer;
     MPIX_Tool_notify(process, &answer, sizeof answer);
@@ -517,13 +590,15 @@ void on_agreement(int process, const void* data, int bytes) {
 void ask_home() {
   // What the other processes have sent is there in microseconds; one that is gone never answers.
   constexpr auto kLongest = std::chrono::milliseconds(200);
-  std::set<int> homes;
-  for (const auto& [key, c] : g_process.comms)
-    if (c->calls && c->calls->first < c->calls->next && c->home != g_process.me)
-      homes.insert(c->home);
-  const int wanted = g_answers + static_cast<int>(homes.size());
+  std::set<int> asked;
+  for (const auto& [key, c] : g_process.comms) {
+    if (!c->calls || c->calls->first >= c->calls->next) continue;
+    if (c->home != g_process.me) asked.insert(c->home);
+    if (c->calls->has_neighbours()) asked.insert(c->others.begin(), c->others.end());
+  }
+  const int wanted = g_answers + static_cast<int>(asked.size());
   const WireKind question = WireKind::kQuestion;
-  for (int home : homes) MPIX_Tool_notify(home, &question, sizeof question);
+  for (int process : asked) MPIX_Tool_notify(process, &question, sizeof question);
   const auto end = std::chrono::steady_clock::now() + kLongest;
   while (g_answers < wanted && std::chrono::steady_clock::now() < end) MPIX_Yield();
   report_disagreements();

@@ -7,6 +7,7 @@
 //   question      what was sent before has been looked at?
 //   answer        yes
 //   sum           all members in a process have made the call: what they send and receive, added up
+//   edges         what a member of a neighbourhood collective sends to ranks of a process, to that process
 //   partitioned   a partitioned send was made, to the receiver's process
 //   started       it was started for the first time
 //   progress      how far ranks are where no standard send is buffered (progress.h)
@@ -31,7 +32,8 @@ enum class WireKind : uint8_t {
   kSum,
   kProgress,
   kPartitioned,
-  kStarted
+  kStarted,
+  kEdges
 };
 
 struct WireMessage {
@@ -81,6 +83,25 @@ struct WireSum {
   uint64_t comm, number, sum;
 };
 
+/// What a rank gives another in a neighbourhood collective.
+struct WireEdge {
+  uint64_t between = 0;  ///< ranks in the communicator: from << 32 | to
+  uint64_t sum = 0;      ///< of hashes of signatures, one for each edge from one to the other
+  bool known = true;     ///< all their signatures are
+};
+
+struct WireEdges {
+  WireKind kind;
+  uint32_t count;  ///< of the list; the record ends behind them
+  int32_t world;   ///< of the rank that says so
+  uint64_t comm, number;
+  CallRecord call;
+  WireEdge list[32];
+};
+inline size_t bytes_of(const WireEdges& wire) {
+  return offsetof(WireEdges, list) + wire.count * sizeof(WireEdge);
+}
+
 struct WireProgress {
   WireKind kind;
   uint32_t count;  ///< of the list; the record ends behind them
@@ -91,7 +112,7 @@ inline size_t bytes_of(const WireProgress& wire) {
   return offsetof(WireProgress, list) + wire.count * sizeof(Progress);
 }
 
-static_assert(sizeof(WireProgress) <= 1000);
+static_assert(sizeof(WireProgress) <= 1000 && sizeof(WireEdges) <= 1000);
 static_assert(sizeof(WirePartitioned) <= 1000);
 static_assert(sizeof(WireMessage) <= 1000 && sizeof(Announcement) <= 1000);
 
