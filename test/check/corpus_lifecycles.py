@@ -42,7 +42,10 @@ def partitioned(case):
           free="  MPI_Request_free(&s);\n  GOOD MPI_Request_free(&r);")
     wrong("deadlock", "a part is never ready", ready="  for (int i = 0; i < (wrong ? 3 : 4); ++i) MPI_Pready(i, s);",
           wait="  MPI_Wait(&s, IGNORE); /* HERE */\n  MPI_Wait(&r, IGNORE); /* HERE */")
-    wrong("arguments", "a part is ready twice", ready="  MPI_Pready_range(0, 3, s);\n  BAD MPI_Pready(2, s); /* HERE */")
+    for once, twice in (("MPI_Pready_range(0, 3, s);", "MPI_Pready(2, s);"),
+                        ("for (int i = 0; i < 4; ++i) MPI_Pready(i, s);", "MPI_Pready_list(2, (int[]){3, 0}, s);"),
+                        ("MPI_Pready_list(4, (int[]){3, 1, 0, 2}, s);", "MPI_Pready_range(1, 2, s);")):
+        wrong("arguments", f"a part is ready twice: {twice}", ready=f"  {once} /* ALL HERE */\n  BAD {twice} /* ALL HERE */")
     wrong("arguments", "a part that is not there", ready="  MPI_Pready_range(0, wrong ? 4 : 3, s); /* HERE */")
     wrong("arguments", "ready before the start", start="  BAD MPI_Pready(0, s); /* HERE */\n  MPI_Start(&r);\n  MPI_Start(&s);")
     wrong("arguments", "ready for a receive", ready="  MPI_Pready_range(0, 3, s);\n  BAD MPI_Pready(0, r); /* HERE */")

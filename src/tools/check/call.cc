@@ -127,6 +127,8 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
     look_at_collective(this);
   } else if (role >= kFirstOfMessages && role <= kLastOfMessages) {
     look_at_messages(this);
+  } else if (role == Role::kPartition) {
+    look_at_partitions(this);
   }
   if (role != Role::kOther) ++rank_->communications;
   if (info().has_file) look_at_files(this);

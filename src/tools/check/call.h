@@ -201,6 +201,8 @@ int64_t partitions_followed(const CallRecord& call);
 void note_partitioned(Call* call, Operation* op);
 /// A call that starts, frees or completes it is about to be made.
 void look_at_partitioned(Call* call, Operation* op);
+/// They are about to be made ready.
+void look_at_partitions(Call* call);
 /// Partitions are ready, or MPI_Parrived has said whether one is there.
 void note_partitions(Call* call);
 /// What an active request lacks, where that is known: "partition 2 is not ready"; else empty.

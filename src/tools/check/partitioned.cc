@@ -175,35 +175,74 @@ void look_at_partitioned(Call* call, Operation* op) {
            {call->me(), participant(call->rank(), op->call, "made it")});
   if (info.role != Role::kStart || op->active) return;
   if (op->call->info().role == Role::kPartitionedReceive) return;
-  p.ready.assign(static_cast<size_t>(partitions_followed(op->call)), false);
+  p.ready.assign(static_cast<size_t>(partitions_followed(op->call)), {});
   if (p.id && !op->started_once)
     tell(announcement_of(call->rank(), op->call, WireKind::kStarted, p.id));
 }
 
+namespace {
+
+/// The partitioned operation that a call says or asks something of; nullptr: none that is followed.
+Rank::Requests::Entry* operation_of(Call* call) {
+  auto* found =
+      call->rank()->requests.find(static_cast<MPI_Request>(call->at(call->find("request"))));
+  return found && found->second.partitioned ? found : nullptr;
+}
+
+/// f(partition) for each that a call makes ready, of the `count` first ones.
+template <class F>
+void for_each_partition(const Call& call, int64_t count, F&& f) {
+  auto one = [&](int64_t i) {
+    if (i >= 0 && i < count) f(static_cast<size_t>(i));
+  };
+  if (const int list = call.find("array_of_partitions"); list >= 0) {
+    const auto* partitions = reinterpret_cast<const int*>(call.at(list));
+    for (int64_t i = 0; partitions && i < call.at(call.find("length")); ++i) one(partitions[i]);
+  } else if (const int low = call.find("partition_low"); low >= 0) {
+    const int64_t high = std::min(call.at(call.find("partition_high")), count - 1);
+    for (int64_t i = call.at(low); i <= high; ++i) one(i);
+  } else {
+    one(call.at(call.find("partition")));
+  }
+}
+
+}  // namespace
+
+void look_at_partitions(Call* call) {
+  if (call->has(&Positions::flag)) return;
+  auto* found = operation_of(call);
+  if (!found || !found->second.active) return;
+  const auto& ready = found->second.partitioned->ready;
+  bool told = false;
+  for_each_partition(*call, static_cast<int64_t>(ready.size()), [&](size_t i) {
+    const Partitioned::Ready& before = ready[i];
+    if (told || !before.is()) return;
+    told = true;
+    report(Kind::kArguments, "a partition is made ready twice",
+           "MPI_Pready or a call like it says once of each partition, after each start, that it is "
+           "ready",
+           {call->me(),
+            {call->rank()->world, kCalls[before.call].name, format("partition=%zu", i), before.site,
+             "has made it ready"}});
+  });
+}
+
 void note_partitions(Call* call) {
   Rank* rank = call->rank();
-  auto found = rank->requests.find(static_cast<MPI_Request>(call->at(call->find("request"))));
-  if (!found || !found->second.partitioned) return;
+  auto* found = operation_of(call);
+  if (!found) return;
   Operation* op = &found->second;
-  std::vector<bool>& ready = op->partitioned->ready;
-  auto is_ready = [&](int64_t i) {
-    if (i < 0) return;
-    const auto at = static_cast<size_t>(i);
-    if (at < ready.size()) ready[at] = true;
-    if (at < op->regions.size()) begin_region(call, found->first, op, &op->regions[at]);
-  };
   if (call->has(&Positions::flag)) {
     const auto i = static_cast<size_t>(call->at(call->find("partition")));
     if (*static_cast<const int*>(call->pointer(&Positions::flag)) && i < op->regions.size())
       end_region(rank, found->first, op, &op->regions[i]);
-  } else if (const int list = call->find("array_of_partitions"); list >= 0) {
-    const auto* partitions = reinterpret_cast<const int*>(call->at(list));
-    for (int64_t i = 0; i < call->at(call->find("length")); ++i) is_ready(partitions[i]);
-  } else if (const int low = call->find("partition_low"); low >= 0) {
-    for (int64_t i = call->at(low); i <= call->at(call->find("partition_high")); ++i) is_ready(i);
-  } else {
-    is_ready(call->at(call->find("partition")));
+    return;
   }
+  auto& ready = op->partitioned->ready;
+  for_each_partition(*call, partitions_followed(op->call), [&](size_t i) {
+    if (i < ready.size()) ready[i] = {call->record().site, call->record().id};
+    if (i < op->regions.size()) begin_region(call, found->first, op, &op->regions[i]);
+  });
 }
 
 std::string why_incomplete(const Operation& op) {
@@ -211,8 +250,9 @@ std::string why_incomplete(const Operation& op) {
   if (!op.partitioned || !op.active || g_process.threads) return "";
   if (op.call->info().role == Role::kPartitionedReceive)
     return op.partitioned->met ? "" : "no partitioned send meets it";
-  const std::vector<bool>& ready = op.partitioned->ready;
-  const auto missing = std::find(ready.begin(), ready.end(), false);
+  const auto& ready = op.partitioned->ready;
+  const auto missing = std::find_if(ready.begin(), ready.end(),
+                                    [](const Partitioned::Ready& one) { return !one.is(); });
   return missing == ready.end() ? ""
                                 : format("partition %lld is not ready",
                                          static_cast<long long>(missing - ready.begin()));

@@ -158,7 +158,13 @@ struct CollectiveCall {
 /// A partitioned operation, beside what all operations have.
 struct Partitioned {
   uint64_t id = 0;  ///< of a send, unique in the job; 0: nobody was told of it
-  std::vector<bool>
+  /// By which call a partition was made ready; kCallCount: by none.
+  struct Ready {
+    uint64_t site = 0;
+    uint16_t call = kCallCount;
+    bool is() const { return call != kCallCount; }
+  };
+  std::vector<Ready>
       ready;         ///< of a send that was started; empty where there are too many partitions
   bool met = false;  ///< of a receive: its send was made
 };
