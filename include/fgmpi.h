@@ -235,6 +235,11 @@ int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflict conflict);
  * communicator's key (MPIX_Comm_key). It calls nothing of MPI. Null: none. Local. */
 typedef void (*MPIX_Tool_copy)(const MPI_Comm* newcomm, MPI_Comm made, int leader, int index);
 int MPIX_Tool_copies(MPIX_Tool_copy copy);
+/* A function that is called when an access to a file by the shared pointer, also an ordered one, got its place: by the process,
+ * maybe while another of its ranks runs, with the rank of MPI_COMM_WORLD that accesses, whether it writes, and where it
+ * begins, in etypes of the rank's view. It calls nothing of MPI. Null: none. Local. */
+typedef void (*MPIX_Tool_placed)(int rank, MPI_File fh, int writes, MPI_Offset offset);
+int MPIX_Tool_places(MPIX_Tool_placed placed);
 /* Sends up to 1000 bytes to the tool's copy in a process. They come in before every message that a rank of the calling
  * process sends later to a rank there. Local. Errors: MPI_ERR_ARG. */
 int MPIX_Tool_notify(int process, const void* data, int bytes);

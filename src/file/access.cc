@@ -213,7 +213,11 @@ namespace {
 
 /// Where an individual operation of so many etypes begins; moves the pointer on. May switch.
 Status begin_at(File* file, const Operation& what, int64_t etypes, int64_t* offset) {
-  if (what.kind & kSharedPointer) return fetch_shared(file->shared, etypes, offset, what.call);
+  if (what.kind & kSharedPointer) {
+    FGMPI_TRY(fetch_shared(file->shared, etypes, offset, what.call));
+    tell_tool_place(file, what.kind & kWrite, *offset);
+    return {};
+  }
   *offset = what.offset;
   if (what.kind & kIndividualPointer) {
     *offset = file->pointer;
@@ -235,7 +239,10 @@ class AccessRequest final : public FileRequest {
   int64_t offset = 0, etypes = 0;
   bool write = false, shared_pointer = false;
   Status run() {
-    if (shared_pointer) FGMPI_TRY(fetch_shared(file->shared, etypes, &offset, call));
+    if (shared_pointer) {
+      FGMPI_TRY(fetch_shared(file->shared, etypes, &offset, call));
+      tell_tool_place(file, write, offset);
+    }
     int64_t bytes = 0;
     Status status = transfer_at(file, view, offset, buffer, write, call, &bytes);
     outcome.bytes = static_cast<uint64_t>(bytes);

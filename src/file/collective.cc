@@ -185,8 +185,10 @@ class Collective {
     }
     size_t next = 0;
     for (const Amount& a : amounts) {
-      if (next < members_.size() && members_[next]->rank == a.rank)
+      if (next < members_.size() && members_[next]->rank == a.rank) {
+        tell_tool_place(members_[next]->file, write_, before);
         members_[next++]->offset = before;
+      }
       before += a.etypes;
     }
     return {};

@@ -150,6 +150,10 @@ Status position_shared(File* file, int64_t* offset, const char* call);
 /// Returns the pointer and adds `by` to it. May switch.
 Status fetch_shared(SharedFile* shared, int64_t by, int64_t* before, const char* call);
 Status byte_offset(File* file, int64_t offset, int64_t* bytes);
+/// A function that is told where an access by the shared pointer begins, in etypes, before any byte moves: maybe while another
+/// rank of the process runs. It calls nothing of MPI. Null: none.
+void set_tool_place(void (*place)(const File* file, bool write, int64_t offset));
+void tell_tool_place(const File* file, bool write, int64_t offset);
 
 /// Files that were not closed: FGMPI_LEAKS.
 void for_each_kept(void (*visit)(const File& file, void* argument), void* argument);

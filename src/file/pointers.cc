@@ -53,6 +53,15 @@ Status position_shared(File* file, int64_t* offset, const char* call) {
   return fetch_shared(file->shared, 0, offset, call);
 }
 
+namespace {
+void (*g_tool_place)(const File*, bool, int64_t) = nullptr;
+}  // namespace
+
+void set_tool_place(void (*place)(const File*, bool, int64_t)) { g_tool_place = place; }
+void tell_tool_place(const File* file, bool write, int64_t offset) {
+  if (g_tool_place) g_tool_place(file, write, offset);
+}
+
 Status sought(File* file, int64_t offset, int whence, int64_t* out) {
   FGMPI_TRY(no_pointers(file));
   int64_t current = 0;

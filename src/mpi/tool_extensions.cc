@@ -8,6 +8,7 @@
 #include "comm/context.h"
 #include "comm/create.h"
 #include "fgmpi.h"
+#include "file/file.h"
 #include "mpi/binding.h"
 #include "mpi/comm_common.h"
 #include "mpi/comm_messages.h"
@@ -110,6 +111,23 @@ FGMPI_EXTENSION int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflic
 FGMPI_EXTENSION int MPIX_Tool_copies(void (*copy)(const MPI_Comm*, MPI_Comm, int, int)) {
   FGMPI_TAKE_TURN("MPIX_Tool_copies", MPIX_Tool_copies(copy));
   comm::set_tool_copy(copy);
+  return MPI_SUCCESS;
+}
+
+namespace {
+MPIX_Tool_placed g_placed = nullptr;
+}
+
+FGMPI_EXTENSION int MPIX_Tool_places(void (*placed)(int, MPI_File, int, MPI_Offset)) {
+  FGMPI_TAKE_TURN("MPIX_Tool_places", MPIX_Tool_places(placed));
+  g_placed = placed;
+  if (!placed) {
+    file::set_tool_place(nullptr);
+    return MPI_SUCCESS;
+  }
+  file::set_tool_place([](const file::File* f, bool writes, int64_t offset) {
+    g_placed(f->comm->shared->map.world_of(f->comm->rank), file::handle_of(f), writes, offset);
+  });
   return MPI_SUCCESS;
 }
 

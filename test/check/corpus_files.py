@@ -107,3 +107,28 @@ def files(case):
             order = "  GOOD MPI_File_sync(x);\n  MPI_Barrier(w);\n  GOOD MPI_File_sync(x);\n"
             wrong(f"read_at after {name} through a view by {view}", f"  MPI_Datatype t, r;\n  (void)t;\n  {make.replace('wrong', '0')}\n  set_view(r, {disp.replace('wrong', '0')});\n"
                   f"{access(name, '0', '8')}\n{order}  MPI_File_set_view(x, 0, MPI_INT, MPI_INT, \"native\", MPI_INFO_NULL);\n  if (!rank) {{\n{access('read_at', '0', '64')}\n  }}")
+    shared_pointers(wrong)
+
+
+def shared_pointers(wrong):
+    """Accesses by the shared pointer begin where it stands, which no argument says."""
+    seek = "  MPI_File_seek_shared(x, 4, MPI_SEEK_SET);\n"
+    waits = "  MPI_Wait(&q, IGNORE);\n"
+    for name, other in (("write", "write_at"), ("iwrite", "read_at"), ("read", "iwrite_at"), ("iread", "write"), ("write", "read")):
+        request = name.startswith("i")
+        call = f"  MPI_File_{name}_shared(x, a, 4, MPI_INT, {'&q' if request else 'IGNORE'});{HERE}\n{waits if request else ''}"
+        for order, (at, between) in ORDERS.items():
+            begin = "  GOOD MPI_File_set_atomicity(x, 1);\n" if between is None else ""
+            wrong(f"{name}_shared and {other}, {order}", f"{begin}{seek}  if (rank == 1) {{\n{call}  }}\n{between or ''}"
+                  f"  if (rank == LAST) {{\n{access(other, at)}\n  }}")
+        # Another access by the same pointer is elsewhere, and so is what the same rank accessed next.
+        wrong(f"two {name}_shared and {other}", f"{seek}  if (rank == 1) {{\n  MPI_File_read_shared(x, b, 3, MPI_INT, IGNORE);\n{call}  }}\n"
+              f"  if (rank == LAST) {{\n{access(other, '(wrong ? 10 : 11)')}\n  }}")
+    ordered = {"_ordered": "  MPI_File_{}_ordered(x, a, 4, MPI_INT, IGNORE);" + HERE,
+               "_ordered_begin": "  MPI_File_{0}_ordered_begin(x, a, 4, MPI_INT);" + HERE + "\n  MPI_File_{0}_ordered_end(x, a, &status);"}
+    for form, text in ordered.items():
+        for kind, other in (("write", "write_at"), ("write", "read"), ("read", "iwrite_at")):
+            wrong(f"{kind}{form} and {other}", f"{seek}{text.format(kind)}\n"
+                  f"  if (rank == LAST) {{\n{access(other, '(wrong ? 6 : 4 + 4 * size)')}\n  }}")
+        wrong(f"read{form} of what write{form} has written", f"{seek}{text.format('write')}\n  GOOD MPI_File_sync(x);\n  MPI_Barrier(w);\n"
+              f"  GOOD MPI_File_sync(x);\n  MPI_File_seek_shared(x, 8, MPI_SEEK_SET);\n{text.format('read')}")

@@ -28,7 +28,7 @@ WRONG = [
     (r"coll\.lengths", "collectives,types", "members give different lengths: what the error says"),
     (r"comm\.system_ranked_errors", "collectives", "members make different calls: what the error says"),
     (r"file\.datareps", "leaks", "a type of a data representation is left"),
-    (r"file\.(fortran_f08|fortran_module|hints|model|requests)\.", "files",
+    (r"file\.(files|fortran_f08|fortran_module|hints|model|requests)\.", "files",
      "they read after a barrier alone what others have written: the library allows it, MPI wants MPI_File_sync, too"),
     (r"pt2pt\.borders", "types", "messages that are too long"),
     (r"pt2pt\.errors", "types,arguments,buffers", "what errors say"),

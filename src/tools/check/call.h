@@ -242,6 +242,8 @@ void add_epochs(const Rank* rank, const CallRecord& call,
 void report_epochs_left(Rank* rank);
 
 // files.cc ------------------------------------------------------------------------------------------------------------
+/// The library is to tell where accesses by shared pointers begin. Called when the process is set up.
+void follow_places();
 /// Before a call: an access to a file is written down.
 void look_at_files(Call* call);
 /// A call of the topic of files was made.

@@ -11,6 +11,7 @@
 #pragma weak MPIX_Tool_handlers
 #pragma weak MPIX_Tool_notify
 #pragma weak MPIX_Tool_conflicts
+#pragma weak MPIX_Tool_places
 #pragma weak MPIX_Tool_enter
 #pragma weak MPIX_Tool_leave
 #pragma weak MPIX_Get_collocated_size

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/strings.h"
 #include "tools/check/call.h"
+#include "tools/check/extensions.h"
 
 namespace fgmpi::check {
 namespace {
@@ -14,7 +15,7 @@ constexpr size_t kMostBytes = 16 << 20;
 size_t g_bytes = 0;
 
 /// How an access says where it is.
-enum class Where : uint8_t { kNone, kOffset, kPointer };
+enum class Where : uint8_t { kNone, kOffset, kPointer, kShared };
 struct Kinds {
   Where where = Where::kNone;
   bool writes = false;
@@ -26,9 +27,9 @@ Kinds read_name(const char* name) {
   if (rest.starts_with('i')) rest.remove_prefix(1);
   const bool writes = rest.starts_with("write");
   if (!writes && !rest.starts_with("read")) return {};
-  if (rest.find("shared") != rest.npos || rest.find("ordered") != rest.npos ||
-      rest.find("_end") != rest.npos)
-    return {};
+  if (rest.find("_end") != rest.npos) return {};
+  if (rest.find("shared") != rest.npos || rest.find("ordered") != rest.npos)
+    return {Where::kShared, writes};
   return {rest.find("_at") != rest.npos ? Where::kOffset : Where::kPointer, writes};
 }
 
@@ -103,19 +104,47 @@ uint64_t name_call(Call* call, OpenFile* file) {
   return key;
 }
 
+/// Writes down an access with its ranges, unless that is too much.
+void write_access(std::string line, const Ranges& ranges) {
+  for (const Block& b : ranges.blocks)
+    line += format(" %llx.%llx", static_cast<unsigned long long>(b.offset),
+                   static_cast<unsigned long long>(b.bytes));
+  g_bytes += line.size();
+  g_process.spool.add_access(line);
+}
+
+/// An access by the shared pointer has its place, maybe while another rank runs: nothing of MPI is called.
+void shared_access_placed(int world, MPI_File handle, int writes, MPI_Offset offset) {
+  Rank* rank = local_rank(world);
+  if (!rank) return;
+  auto found = rank->files.find(static_cast<uint64_t>(word(handle)));
+  if (found == rank->files.end()) return;
+  OpenFile& file = found->second;
+  // Several of a rank's that are under way get theirs in the order in which they were called.
+  auto access = std::find_if(file.placed_later.begin(), file.placed_later.end(),
+                             [&](const SharedAccess& a) { return a.writes == (writes != 0); });
+  if (access == file.placed_later.end()) return;
+  Ranges ranges;
+  if (find_ranges(file, offset * file.etype_bytes, access->bytes, &ranges))
+    write_access(std::move(access->line), ranges);
+  file.placed_later.erase(access);
+}
+
 void note_access(Call* call, const Kinds& kinds, OpenFile* file) {
   MPI_File handle = reinterpret_cast<MPI_File>(call->at(0));
   MPI_Offset offset = 0;
   if (kinds.where == Where::kOffset)
     offset = call->at(call->find("offset"));
-  else
+  else if (kinds.where == Where::kPointer)
     g_next.MPI_File_get_position(handle, &offset);
   const int count_at = call->find("count"), type_at = call->find("datatype");
   const Layout* type = layout_of(static_cast<MPI_Datatype>(call->at(type_at)));
   if (!type || !file->known || g_bytes > kMostBytes || offset < 0) return;
   const int64_t bytes = call->at(count_at) * type->size;
   Ranges ranges;
-  if (bytes <= 0 || !find_ranges(*file, offset * file->etype_bytes, bytes, &ranges)) return;
+  const bool later = kinds.where == Where::kShared;
+  if (bytes <= 0 || (!later && !find_ranges(*file, offset * file->etype_bytes, bytes, &ranges)))
+    return;
   int atomic = 0;
   g_next.MPI_File_get_atomicity(handle, &atomic);
   const uint64_t name = name_call(call, file);
@@ -124,11 +153,22 @@ void note_access(Call* call, const Kinds& kinds, OpenFile* file) {
              call->rank()->world, kinds.writes ? 'w' : 'r', atomic ? 1 : 0,
              static_cast<unsigned long long>(file->syncs),
              static_cast<unsigned long long>(file->fenced), static_cast<unsigned long long>(name));
-  for (const Block& b : ranges.blocks)
-    line += format(" %llx.%llx", static_cast<unsigned long long>(b.offset),
-                   static_cast<unsigned long long>(b.bytes));
-  g_bytes += line.size();
-  g_process.spool.add_access(line);
+  // A call that failed has left its own.
+  if (later && !g_process.threads)
+    std::erase_if(file->placed_later, [](const SharedAccess& a) { return a.call != nullptr; });
+  if (later)
+    file->placed_later.push_back({&call->record(), kinds.writes, bytes, std::move(line)});
+  else
+    write_access(std::move(line), ranges);
+}
+
+/// A blocking access by the shared pointer that has failed has no place.
+void forget_unplaced(Call* call, OpenFile* file) {
+  if (call->info().starts == Starts::kBlocking && !std::strstr(call->info().name, "_begin"))
+    std::erase_if(file->placed_later,
+                  [&](const SharedAccess& a) { return a.call == &call->record(); });
+  for (SharedAccess& a : file->placed_later)
+    if (a.call == &call->record()) a.call = nullptr;
 }
 
 void note_open(Call* call) {
@@ -151,6 +191,10 @@ void note_sync(Call* call, OpenFile* file) {
 
 }  // namespace
 
+void follow_places() {
+  if (MPIX_Tool_places && g_process.wants(Kind::kFiles)) MPIX_Tool_places(shared_access_placed);
+}
+
 void look_at_files(Call* call) {
   if (!g_process.wants(Kind::kFiles) || call->rank()->files.empty()) return;
   OpenFile* file = file_of(call);
@@ -168,6 +212,7 @@ void note_files(Call* call) {
   }
   OpenFile* file = file_of(call);
   if (!file) return;
+  if (!file->placed_later.empty()) forget_unplaced(call, file);
   if (id == kCall_MPI_File_sync) return note_sync(call, file);
   if (id == kCall_MPI_File_set_view) {
     const auto* datarep = reinterpret_cast<const char*>(call->at(call->find("datarep")));

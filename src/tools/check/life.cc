@@ -104,6 +104,7 @@ bool set_up_process() {
   p.inboxes.resize(static_cast<size_t>(p.ranks));
   p.me = MPIX_Tool_process(p.first);
   MPIX_Comm_keys_unique(1);
+  follow_places();
   return p.on = true;
 }
 

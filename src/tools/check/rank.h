@@ -220,6 +220,14 @@ struct Epochs {
   std::map<int64_t, CallRecord> locked;  ///< by target
 };
 
+/// An access by the shared pointer whose place is not known yet.
+struct SharedAccess {
+  const CallRecord* call = nullptr;  ///< the running one; null once that has returned
+  bool writes = false;
+  int64_t bytes = 0;
+  std::string line;  ///< what is written down of it, but its ranges
+};
+
 /// A file that the rank has open with others, as it sees it. The view is the runs of a tile, which follow each other.
 struct OpenFile {
   uint64_t key = 0;    ///< the same at all ranks that have opened it together
@@ -229,6 +237,7 @@ struct OpenFile {
   uint64_t syncs = 0, fenced = 0;  ///< of MPI_File_sync (tools/findings/files.h)
   uint64_t communications = 0;     ///< Rank::communications at the last one
   std::set<uint64_t> named;        ///< calls that were written down
+  std::deque<SharedAccess> placed_later;
 };
 
 /// Memory of a request that is under way, sorted by where it begins.
