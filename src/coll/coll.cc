@@ -2,6 +2,7 @@
 
 #include "coll/decided.h"
 #include "coll/rooted.h"
+#include "coll/rounds.h"
 #include "coll/short.h"
 #include "coll/step.h"
 #include "pt2pt/decider.h"
@@ -31,6 +32,12 @@ bool is_rooted(CollectiveKind kind) {
 }
 bool is_scatter(CollectiveKind kind) {
   return kind == CollectiveKind::kScatter || kind == CollectiveKind::kScatterv;
+}
+
+/// A round of a persistent collective that others may still be far from.
+void step_of_round(comm::SharedComm* shared, comm::Meeting* m) {
+  agree_on_rounds(shared, m);
+  step_function(static_cast<CollectiveKind>(m->operation / 4), shared->inter)(shared, m);
 }
 
 /// Blocking gathers and scatters: finds the side that holds the member's own part, and at the root the side of all parts.
@@ -124,14 +131,14 @@ Status CollRequest::start() {
   args.status = Status();
   if (args.in_place && is_alltoall(kind_) && !c->shared->inter)
     FGMPI_TRY(copy_in_place(&args, c->size()));
-  comm::MeetingAction action = step_function(kind_, c->shared->inter);
   if (persistent) {
-    FGMPI_TRY(comm::meet_nonblocking_at(
-        c, sequence_, round_, &args, operation_code(kind_, Mode::kPersistent), call, action, this));
+    FGMPI_TRY(comm::meet_nonblocking_at(c, sequence_, round_, &args,
+                                        operation_code(kind_, Mode::kPersistent), call,
+                                        step_of_round, this));
   } else {
     sequence_ = c->sequence;
     FGMPI_TRY(comm::meet_nonblocking(c, &args, operation_code(kind_, Mode::kNonblocking), call,
-                                     action, this));
+                                     step_function(kind_, c->shared->inter), this));
   }
   round_ += persistent;
   active = true;

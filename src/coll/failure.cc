@@ -11,6 +11,8 @@
 #include "base/strings.h"
 #include "coll/args.h"
 #include "coll/multicast_groups.h"
+#include "coll/rounds.h"
+#include "coll/team.h"
 #include "comm/broken.h"
 #include "comm/hierarchy.h"
 #include "comm/system_ranked/construction.h"
@@ -49,6 +51,16 @@ enum NoticeKind : uint32_t {
   kSignatureNotice    ///< "compare this signature with yours"; nothing follows
 };
 constexpr size_t kMaxNoticeText = 900;  ///< bytes; longer texts are cut
+
+/// Waits until all notices about earlier rounds have come.
+struct NoticesWait final : pt2pt::Request {
+  void describe(std::string* out) const override {
+    *out += call;
+    *out += " (others have yet to hear of a failed round)";
+  }
+  void cancel() override {}
+  void end() { set_complete(); }
+};
 
 /// The start of a notice to another process.
 struct NoticeHeader {
@@ -96,6 +108,8 @@ class Failures {
   void open(OpenTeam* team);
   void close(OpenTeam* team);
   const FailedCollective* find_failed(uint64_t ctx, int32_t number) const;
+  void agree_on_rounds(SharedComm* shared, const comm::Meeting* m);
+  void forget_old_rounds(uint64_t ctx, int32_t number);
   void conclude(SharedComm* shared, uint64_t ctx, int32_t number, bool tree_only,
                 const Status& status);
   void on_unmatched(const Unmatched& message);
@@ -119,7 +133,26 @@ class Failures {
   FailedCollective* fail(SharedComm* shared, uint64_t ctx, int32_t number, const Status& status,
                          bool tree_only);
   bool was_removed(uint64_t ctx, int32_t number) const;
-  void forget_old_rounds(uint64_t ctx, int32_t number);
+  /// The rounds before one that the processes agree in, at most 16 back, of its collective.
+  struct Agreement {
+    comm::ContextId id;
+    int32_t number;
+    uint32_t round;
+    bool changed = false;  ///< processes of these rounds may not know, yet, what is known here
+    bool broken = false;   ///< the communicator is
+    NoticesWait* wait = nullptr;
+    Agreement *next = nullptr, *prev = nullptr;
+    /// Traffic of the agreement itself; other users of this plane have no rounds. Consecutive agreements of a collective
+    /// differ.
+    uint64_t ctx() const { return id.plane(comm::kPlaneInternal, 1 + round / kRoundsApart); }
+    bool is_before(uint64_t ctx, int32_t n) const {
+      const uint32_t ago = (round - round_of(ctx)) % 32;
+      return n == number && ago >= 1 && ago <= 16 && id_of(ctx) == id;
+    }
+  };
+  bool lacks_notices(const Agreement& agreement) const;
+  void note_change(const FailedCollective& failed);
+  void wake_agreements();
   void settle_reach(SharedComm* shared, FailedCollective* failed, bool tree_only);
   void notify_others(SharedComm* shared, FailedCollective* failed);
   void on_notice_of_removed(SharedComm* shared, uint64_t ctx, const NoticeHeader& header,
@@ -158,6 +191,7 @@ class Failures {
     Status status;
   };
   std::vector<Late> late_;
+  List<Agreement> agreements_;
   bool take_late(comm::ContextId id, Status* status);
   // Since when no rank of this process has run while collectives were open (the scheduler's count of switches was the same
   // at each call), and how often signatures have been compared since.
@@ -277,8 +311,6 @@ Status OpenTeam::failure() const {
 void Failures::open(OpenTeam* team) {
   bucket_of(team->ctx, number_of(team->tag)).push_back(team);
   ++open_count_;
-  if (__builtin_expect(next_removed_ > 0 || !failed_.empty(), 0))
-    forget_old_rounds(team->ctx, number_of(team->tag));
   if (__builtin_expect(!failed_.empty(), 0))
     if (find_failed(team->ctx, number_of(team->tag))) {
       fail(team->shared, team->ctx, number_of(team->tag), Status(),
@@ -365,9 +397,120 @@ bool Failures::was_removed(uint64_t ctx, int32_t number) const {
   return false;
 }
 
-/// A round of a persistent collective begins. What is kept of one about half of the 32 numbers ago would be taken for the
-/// round that gets its number next. A process that had completed it long before it heard of the failure, e.g. the root of a
-/// broadcast, never concludes it. Other processes may be some rounds ahead: what is known of their rounds stays.
+// ---- Rounds of persistent collectives ------------------------------------------------------------
+
+namespace {
+
+/// Returns when all processes have called this, and whether any of them has said so. Not over the team of the collective:
+/// this goes on whatever fails. Each tells the one 2^k further on what it knows, for k = 0, 1, ...
+Status any_of_all(const Team& team, bool* any) {
+  const uint32_t n = team.count();
+  for (uint32_t distance = 1; distance < n; distance *= 2) {
+    const uint32_t to = (team.me() + distance) % n, from = (team.me() + n - distance) % n;
+    const char mine = *any;
+    char theirs = 0;
+    FGMPI_TRY(team.exchange(to, &mine, 1, from, &theirs, 1));
+    *any |= theirs != 0;
+  }
+  return {};
+}
+
+/// The same up and down the tree of a system-ranked communicator. The team: this process, then its parent if it has one,
+/// then its children.
+Status any_of_tree(const Team& team, bool has_parent, bool* any) {
+  char said = *any, other = 0;
+  const uint32_t first_child = has_parent ? 2 : 1;
+  for (uint32_t child = first_child; child < team.count(); ++child) {
+    FGMPI_TRY(team.recv(child, &other, 1));
+    said |= other;
+  }
+  if (has_parent) {
+    FGMPI_TRY(team.send(1, &said, 1));
+    FGMPI_TRY(team.recv(1, &said, 1));
+  }
+  for (uint32_t child = first_child; child < team.count(); ++child)
+    FGMPI_TRY(team.send(child, &said, 1));
+  *any = said != 0;
+  return {};
+}
+
+std::vector<uint32_t> processes_of(SharedComm* shared, uint32_t* me) {
+  *me = 0;
+  if (shared->tree) {
+    const comm::system_ranked::Place& place = shared->tree->place();
+    std::vector<uint32_t> out{g_av.me()};
+    if (place.parent != comm::system_ranked::kNobody) out.push_back(place.parent);
+    out.insert(out.end(), place.children.begin(), place.children.end());
+    return out;
+  }
+  const comm::Hierarchy& h = comm::hierarchy(shared);
+  std::vector<uint32_t> out;
+  for (uint32_t i = 0; i < h.count(); ++i) {
+    if (h.processes[i] == g_av.me()) *me = i;
+    out.push_back(h.processes[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+bool Failures::lacks_notices(const Agreement& a) const {
+  for (const FailedCollective& f : failed_)
+    if (a.is_before(f.ctx, f.number) && !(f.notified && f.heard.size() >= f.notices_sent))
+      return true;
+  return false;
+}
+
+void Failures::note_change(const FailedCollective& failed) {
+  for (Agreement* a = agreements_.front(); a; a = a->next)
+    a->changed |= a->is_before(failed.ctx, failed.number);
+}
+
+void Failures::wake_agreements() {
+  for (Agreement* a = agreements_.front(); a; a = a->next)
+    if (a->wait && (a->broken || !lacks_notices(*a))) std::exchange(a->wait, nullptr)->end();
+}
+
+void Failures::agree_on_rounds(SharedComm* shared, const comm::Meeting* m) {
+  if (shared->broken) return;
+  uint32_t me;
+  const std::vector<uint32_t> processes = processes_of(shared, &me);
+  const int32_t number = number_of_meeting(m);
+  Agreement a{shared->id, number, m->round % 32};
+  const Team team(processes, me, a.ctx(), number << kNumberBit, m->call);
+  for (const FailedCollective& f : failed_) a.changed |= a.is_before(f.ctx, f.number);
+  for (const Removed& r : removed_) a.changed |= a.is_before(r.ctx, r.number);
+  a.changed |= next_removed_ > std::size(removed_);  // some are not known any more
+  agreements_.push_back(&a);
+  bool any = true;
+  while (any && !a.broken) {
+    while (lacks_notices(a) && !a.broken) {
+      NoticesWait wait;
+      wait.call = m->call;
+      a.wait = &wait;
+      pt2pt::wait(&wait, m->call);
+    }
+    any = std::exchange(a.changed, false);
+    const Status status =
+        shared->tree
+            ? any_of_tree(team, shared->tree->place().parent != comm::system_ranked::kNobody, &any)
+            : any_of_all(team, &any);
+    if (!status.ok()) break;
+  }
+  agreements_.remove(&a);
+  if (a.broken) return;
+  std::erase_if(failed_, [&](const FailedCollective& f) { return a.is_before(f.ctx, f.number); });
+  for (Removed& r : removed_)
+    if (a.is_before(r.ctx, r.number)) r = {};
+  if (!shared->meetings || !shared->meetings->completed) return;
+  comm::OpenMeetings::Completed& ring = *shared->meetings->completed;
+  for (size_t i = 0; i < std::size(ring.last); ++i)
+    if (a.is_before(shared->id.plane(comm::kPlaneColl, ring.round[i]), number_of(ring.last[i].tag)))
+      ring.last[i] = {};
+}
+
+/// Of intercommunicators, whose processes do not agree: what is kept of a round about half of the 32 numbers ago goes, so
+/// that it is not taken for the round that gets its number next. Other processes may be some rounds ahead or behind.
 void Failures::forget_old_rounds(uint64_t ctx, int32_t number) {
   const auto is_old = [&](uint64_t c, int32_t n) {
     const uint32_t ago = (round_of(ctx) - round_of(c)) % 32;
@@ -377,6 +520,8 @@ void Failures::forget_old_rounds(uint64_t ctx, int32_t number) {
   for (Removed& p : removed_)
     if (is_old(p.ctx, p.number)) p = {};
 }
+
+// ---- Failed collectives, their notices -----------------------------------------------------------
 
 const FailedCollective* Failures::find_failed(uint64_t ctx, int32_t number) const {
   for (const FailedCollective& f : failed_)
@@ -393,6 +538,7 @@ FailedCollective* Failures::find_or_add(uint64_t ctx, int32_t number, const Stat
   f.number = number;
   f.status = comm::copy_status(status);
   f.over_tree = tree_only;
+  note_change(f);
   return &f;
 }
 
@@ -432,6 +578,7 @@ void Failures::settle_reach(SharedComm* shared, FailedCollective* failed, bool t
   }
   if (!failed->over_tree || tree_only || !shared->hierarchy) return;
   failed->over_tree = false;
+  note_change(*failed);
   if (failed->notified)
     failed->notices_sent += notify_beyond_tree(shared, failed->ctx, failed->number,
                                                failed->status.error_class(), failed->status.what());
@@ -478,6 +625,12 @@ void Failures::break_comm(SharedComm* shared, const Status& status) {
   });
   for (const Unmatched& m : pt2pt::list_unmatched())
     if (id_of(m.ctx) == shared->id) pt2pt::give_up_traffic(m.ctx, m.tag, 0, status);
+  for (Agreement* a = agreements_.front(); a; a = a->next) {
+    if (!(a->id == shared->id)) continue;
+    a->broken = true;
+    pt2pt::give_up_traffic(a->ctx(), a->number << kNumberBit, 0, status);
+  }
+  wake_agreements();
 }
 
 // ---- Messages and notices of other processes -----------------------------------------------------
@@ -520,6 +673,7 @@ void Failures::on_notice(uint32_t from, uint64_t ctx, const void* data, size_t b
   if (shared && shared->tree && failed->over_tree && !is_neighbour(shared, from)) return;
   failed->heard.insert(from);
   remove_if_complete(failed);
+  wake_agreements();
 }
 
 /// Here the neighbours in the tree were told, which was enough; the process that sends this waits for all.
@@ -577,6 +731,13 @@ int64_t Failures::compare_when_idle() {
 
 void compare_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process) {
   g_failures.on_multicast(ctx, tag, signature, process);
+}
+
+void agree_on_rounds(SharedComm* shared, const comm::Meeting* m) {
+  if (shared->inter)
+    g_failures.forget_old_rounds(context_of(shared, m), number_of_meeting(m));
+  else if (m->round > 0 && m->round % kRoundsApart == 0 && shared->processes > 1)
+    g_failures.agree_on_rounds(shared, m);
 }
 
 int64_t compare_signatures_when_idle() { return g_failures.compare_when_idle(); }

@@ -1,6 +1,7 @@
 /* Persistent collectives that fail in every round, for many rounds: messages of a round carry its number modulo 32, and what
  * is kept of a round that has failed must not be taken for the round 32 later. Each rank that receives from one with another
- * length gets an error in every round, sooner or later than the others, and other collectives work between the rounds. */
+ * length gets an error in every round, sooner or later than the others, and other collectives work between the rounds. Or
+ * nothing is between the rounds, and the root is through with many of them before the last rank begins the first. */
 #include <unistd.h>
 
 #include <vector>
@@ -54,14 +55,15 @@ void make(Kind kind, int n, int root, MPI_Comm comm, Memory& m, MPI_Request* req
   }
 }
 
-/* Rank `odd` gives `odd_n` elements where the others give `n`. */
-void rounds(Kind kind, int n, int odd, int odd_n, MPI_Comm comm) {
+/* Rank `odd` gives `odd_n` elements where the others give `n`. `ahead`: the last rank is late, and nothing is between. */
+void rounds(Kind kind, int n, int odd, int odd_n, bool ahead, MPI_Comm comm) {
   const int root = 0;
   const bool rooted = kind == kBcast || kind == kScatterv;
   const bool must = rooted ? (odd == root ? g_rank != root : g_rank == odd) : true;
   Memory m(g_rank == odd ? odd_n : n);
   MPI_Request request;
   make(kind, g_rank == odd ? odd_n : n, root, comm, m, &request);
+  if (ahead && g_rank == g_size - 1) usleep(50000);
   for (int round = 0; round < kRounds; ++round) {
     if ((round + g_rank) % 7 == 3) usleep(200); /* not all at once */
     OK(MPI_Start(&request));
@@ -69,7 +71,7 @@ void rounds(Kind kind, int n, int odd, int odd_n, MPI_Comm comm) {
     if (must && code == MPI_SUCCESS)
       fprintf(stderr, "kind %d, rank %d: no error in round %d\n", kind, g_rank, round);
     CHECK(!must || code != MPI_SUCCESS);
-    if (round % 5 != 0) continue;
+    if (ahead || round % 5 != 0) continue;
     int one = 1, sum = 0;
     OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
     CHECK(sum == g_size);
@@ -89,7 +91,13 @@ int main(int argc, char** argv) {
   const int lengths[][2] = {{10, 11}, {3, 5000}, {5000, 3}};
   for (int kind = 0; g_size > 1 && kind < kKinds; ++kind)
     for (const auto& pair : lengths)
-      for (int odd : {0, g_size - 1}) rounds(static_cast<Kind>(kind), pair[0], odd, pair[1], comm);
+      for (int odd : {0, g_size - 1})
+        rounds(static_cast<Kind>(kind), pair[0], odd, pair[1], false, comm);
+  for (int odd : {0, g_size - 1}) {
+    if (g_size == 1) break;
+    rounds(kBcast, 10, odd, 11, true, comm);
+    rounds(kScatterv, 3, odd, 4, true, comm);
+  }
   OK(MPI_Comm_free(&comm));
   return finish();
 }

@@ -1,0 +1,34 @@
+// Rounds of a persistent collective: how far processes may be apart in them.
+//
+// Messages and notices have a round's number modulo 32 (comm.h). A root may be through with many rounds that others have
+// yet to begin. So that a round is never taken for the one 32 before it, all processes wait for each other at the begin of
+// every eighth round: then none is more than eight rounds ahead of another one.
+//
+// What is kept of failed rounds (failure.h) goes there, too. Before a process says that it has come, it waits for all
+// notices about earlier rounds that it knows to have failed; and it says whether it has learned of such a round since it
+// said so last. This is repeated until nobody has. Then no notice about an earlier round is on its way, nor will one be sent:
+//   - A round that fails is known to somebody before that process comes. That process, with its notices complete, has heard
+//     from all whom it tells: they know of the round before it says anything. When it says "nothing new" it said something
+//     before, and those whom it tells were told then, before they themselves said "nothing new"; so they had all notices, and
+//     whom they tell knows, too; and so on to everybody.
+//   - Who knows of the round, and has all notices about it, gets no more.
+//
+// Not of intercommunicators: there a root that is 32 rounds ahead, in rounds that fail, may leave others waiting for ever.
+//
+// Thread rule: one thread; may switch.
+#pragma once
+
+#include <cstdint>
+
+#include "comm/comm.h"
+#include "comm/meeting.h"
+
+namespace fgmpi::coll {
+
+/// So many rounds are between two agreements: a quarter of what numbers tell apart.
+inline constexpr uint32_t kRoundsApart = 8;
+
+/// To be called at the begin of each round, by the member that acts for all of its process.
+void agree_on_rounds(comm::SharedComm* shared, const comm::Meeting* meeting);
+
+}  // namespace fgmpi::coll
