@@ -149,8 +149,10 @@ static void measure(const char* what, int bytes, int repetitions) {
     rounds(what, all, mine, bytes, repetitions);
   qsort(averages, (size_t)repetitions, sizeof(double), by_value);
   qsort(slowest, (size_t)repetitions, sizeof(double), by_value);
-  if (rank == 0)
+  if (rank == 0) {
     printf("%s %d %.0f %.0f\n", what, bytes, averages[repetitions / 2], slowest[repetitions / 2]);
+    fflush(stdout); /* some libraries hang in MPI_Finalize */
+  }
   free(all);
   free(mine);
   free(got);

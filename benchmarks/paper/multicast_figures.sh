@@ -67,7 +67,7 @@ fi
 if part mpich && command -v mpicc.mpich >/dev/null && command -v mpiexec.hydra >/dev/null; then
   mpicc.mpich -O2 -w "$root/benchmarks/paper/multicast_figures.c" -o "$work/figures"
   mpich() {
-    UCX_TLS=tcp timeout 120 "$root/scripts/test-multihost" --build "$build" --hosts "$1" --processes 1 --rate "$rate" \
+    UCX_TLS=tcp timeout -k 1 120 "$root/scripts/test-multihost" --build "$build" --hosts "$1" --processes 1 --rate "$rate" \
       --mpiexec mpiexec.hydra -- "$work/figures" "${@:2}" 2>&1 | sed "s/^/mpich /"
   }
   for what in "bcast 1 1 31" "bcast 1024 1048576 9" "scatter 1 16384 15" "five 1 65536 15"; do
