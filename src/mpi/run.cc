@@ -60,7 +60,10 @@ sched::Hooks hooks_of_scheduler(bool transports) {
       return pt2pt::progress() || noticed;
     };
   hooks.all_parked = pt2pt::all_parked;
-  if (explore::is_active()) hooks.spin_ns = 0;  // whoever is parked waits for a decision
+  if (explore::is_active()) {
+    hooks.spin_ns = 0;  // whoever is parked waits for a decision
+    hooks.look_at_threads_ns = 100'000;
+  }
   if (!transports) return hooks;
   hooks.sleep = [](int64_t timeout_ns) {
     int64_t limit = pt2pt::sleep_limit(), compare = coll::compare_signatures_when_idle();

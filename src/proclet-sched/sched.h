@@ -174,6 +174,9 @@ struct Hooks {
   bool (*all_parked)() = nullptr;
   /// How long an idle process polls before it sleeps. Less where processes outnumber cores.
   int64_t spin_ns = 20'000;
+  /// How long the scheduler's thread sleeps at most where ranks have threads: whether all of them wait for MPI is looked at
+  /// when it wakes up only, and nothing wakes it when the last one begins to.
+  int64_t look_at_threads_ns = 250'000'000;
 };
 void set_hooks(const Hooks& hooks);
 

@@ -388,9 +388,8 @@ bool threads_have_moved() {
 }
 
 void sleep_on_scheduler_thread(int64_t timeout_ns) {
-  // Whether all threads wait for MPI is looked at here only, and nothing wakes this thread when the last one begins to.
-  constexpr int64_t kLookAtThreads = 250'000'000;
-  timeout_ns = timeout_ns < 0 ? kLookAtThreads : std::min(timeout_ns, kLookAtThreads);
+  const int64_t most = g_scheduler.hooks.look_at_threads_ns;
+  timeout_ns = timeout_ns < 0 ? most : std::min(timeout_ns, most);
   begin_waiting(&g.scheduler_waiter);
   // It may sleep for long, where the ranks do nothing but join their threads: these may use its processor.
   --g_turns.users;
