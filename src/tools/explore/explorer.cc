@@ -316,7 +316,7 @@ void Explorer::on_end(pid_t pid, int status) {
   if (e->pick)
     note_order(*e);
   else
-    tree_.end(e->path);
+    tree_.end(e->path, status != 0 || e->stuck);
   findings_.take(ending);
 }
 

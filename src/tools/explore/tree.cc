@@ -133,13 +133,23 @@ void Tree::add_race(const Path& path, const Race& race) {
       plan(node, i);
 }
 
-void Tree::end(const Path& path) {
+void Tree::end(const Path& path, bool badly) {
   const NodeRef& node = path.back()->parent;
   if (path.back()->reached || !node) return;
+  const Choice& last = path.back()->event();
+  // Where it was chosen that none goes on early, the end is a deadlock of those that wait for that. A sender whose message was
+  // received last has gone on.
+  const auto has_gone_on = [&](const Choice& c) {
+    return c.kind == Choice::kBuffer && last.kind == Choice::kMatch && c.context == last.context &&
+           c.source == last.source && c.number == last.number;
+  };
+  const bool one_has = std::count_if(node->choices.begin(), node->choices.end(), has_gone_on) ==
+                       1;  // else: to whom?
   for (size_t i = node->choices.size(); i-- > 0;) {
     const Choice& c = node->choices[i];
+    const bool early = badly && last.kind != Choice::kNoBuffer && !(one_has && has_gone_on(c));
     const bool repeats = c.kind == Choice::kRepeat || (c.kind == Choice::kAccess && c.number != 0);
-    if (node->states[i] == Node::kIdle && !repeats && !c.goes_on_early()) plan(node, i);
+    if (node->states[i] == Node::kIdle && !repeats && (early || !c.goes_on_early())) plan(node, i);
   }
 }
 

@@ -68,8 +68,8 @@ class Tree {
   /// Found by the execution at the end of this path.
   void add_race(const Path& path, const Race& race);
   /// The execution at the end of this path is over. Where it was cut short (MPI_Abort, a crash), what was still possible
-  /// then is tried before its last event.
-  void end(const Path& path);
+  /// then is tried before its last event; with `badly` also that ranks go on early, as they could have done more by then.
+  void end(const Path& path, bool badly);
   /// What is left to explore: `begun` are the points of executions that have not ended.
   void save(const std::vector<NodeRef>& begun, Bytes* out) const;
   /// Into a new tree, which hands out the points in `begun` first. False: that is no such tree.

@@ -21,7 +21,7 @@
 namespace fgmpi::explore {
 namespace {
 
-constexpr int32_t kAny = -2, kAnyTag = -1;
+constexpr int32_t kAny = -2, kAnyTag = -1, kNever = -3;
 
 /// What a rank does with a window; kNone: nothing.
 enum class Access { kNone, kGet, kPut, kAdd, kMax, kFetchAndAdd, kCompareAndSwap, kLock, kUnlock };
@@ -33,6 +33,7 @@ struct Operation {
   int32_t source = kAny, tag = 0;  ///< a receive's (tag of a send)
   Access access = Access::kNone;   ///< to the memory of `peer`
   uint32_t detail = 0;             ///< which place there; kLock, kUnlock: 1 if it is exclusive
+  int32_t aborts = kNever;         ///< of a receive: a message of this source ends the execution
 };
 using Program = std::vector<std::vector<Operation>>;
 
@@ -93,6 +94,7 @@ class Run {
 
   std::vector<Choice> choices() const {
     std::vector<Choice> all;
+    if (aborted()) return all;
     for (uint32_t r = 0; r < ranks_.size(); ++r) {
       if (!done(r) && accesses(r) && is_possible(r)) all.push_back(access_of(r));
       if (done(r) || accesses(r) || (wanted(r).source != kAny && !wanted(r).looks)) continue;
@@ -115,7 +117,7 @@ class Run {
     rank.past = past;
     rank.past.add(events_);
     rank.events.push_back({events_++, c});
-    result_[{c.rank, static_cast<uint32_t>(rank.at)}] = {c.source, c.number};
+    result_[{c.rank, static_cast<uint32_t>(rank.at)}] = {c.source, c.number, events_ - 1};
     if (c.kind == Choice::kMatch) {
       receive(c.rank, i);
     } else {
@@ -125,11 +127,17 @@ class Run {
     go_on_with(races);
     return past;
   }
+  bool aborted() const { return aborter_ != kNobody; }
+  /// Of an execution that was aborted: by whom, and what had to happen before. What else has happened by then is chance.
   std::string result() const {
     std::string text;
+    if (aborted())
+      text = std::to_string(aborter_) + "." + std::to_string(ranks_[aborter_].at) + "! ";
     for (const auto& [receive, message] : result_)
-      text += std::to_string(receive.first) + "." + std::to_string(receive.second) + "<" +
-              std::to_string(message.first) + "." + std::to_string(message.second) + " ";
+      if (!aborted() || ranks_[aborter_].past.has(message.event))
+        text += std::to_string(receive.first) + "." + std::to_string(receive.second) + "<" +
+                std::to_string(message.source) + "." + std::to_string(message.number) + " ";
+    if (aborted()) return text;
     for (const std::string& seen : seen_) text += seen;
     for (const Memory& memory : memories_)
       for (int place : memory.places) text += " " + std::to_string(place);
@@ -137,6 +145,11 @@ class Run {
   }
 
  private:
+  static constexpr uint32_t kNobody = ~uint32_t{0};
+  struct Taken {
+    int32_t source;
+    uint32_t number, event;
+  };
   struct Message {
     int32_t source, tag;
     uint32_t number;
@@ -266,6 +279,7 @@ class Run {
     return {Choice::kMiss, r, ranks_[r].looks, 0, op.source, op.tag, Choice::kNoSource, 0, 0, 0};
   }
   void receive(uint32_t r, size_t i) {
+    if (wanted(r).aborts == ranks_[r].box[i].source) aborter_ = r;
     ranks_[r].box.erase(ranks_[r].box.begin() + static_cast<ptrdiff_t>(i));
     ++ranks_[r].receives;
     ++ranks_[r].at;
@@ -285,7 +299,7 @@ class Run {
     for (bool moved = true; moved;) {
       moved = false;
       for (uint32_t r = 0; r < ranks_.size(); ++r)
-        while (!done(r)) {
+        while (!done(r) && !aborted()) {
           const Operation op = wanted(r);
           if (op.sends) {
             send(r, op);
@@ -311,7 +325,8 @@ class Run {
   std::vector<Memory> memories_;
   std::set<std::string> seen_;  ///< of each access: what it came behind, and what it found
   uint32_t events_ = 0;
-  std::map<std::pair<uint32_t, uint32_t>, std::pair<int32_t, uint32_t>> result_;
+  std::map<std::pair<uint32_t, uint32_t>, Taken> result_;
+  uint32_t aborter_ = kNobody;  ///< the rank that has ended the execution
   std::vector<Race>* races_ = nullptr;
 };
 
@@ -367,6 +382,7 @@ std::multiset<std::string> explore_by_tree(const Program& program, size_t at_onc
         const std::vector<Choice> choices = run.choices();
         if (choices.empty()) {
           results.insert(run.result());
+          tree.end(path, run.aborted());
           break;
         }
         if (is_new) {
@@ -502,6 +518,48 @@ TEST_P(RandomPrograms, FindWhatTryingEverythingFinds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(WithLooks, RandomPrograms, testing::Bool());
+
+class RandomAborts : public testing::TestWithParam<bool> {};
+
+bool is_aborted(const std::string& result) { return result.find('!') != result.npos; }
+
+/// Every second receive ends the execution when its message is of a certain rank that sends to it.
+void add_aborts(RandomSequence& random, Program* program) {
+  for (uint32_t r = 0; r < program->size(); ++r) {
+    std::vector<int32_t> senders;
+    for (uint32_t s = 0; s < program->size(); ++s)
+      for (const Operation& op : (*program)[s])
+        if (op.sends && op.peer == r) senders.push_back(static_cast<int32_t>(s));
+    for (Operation& op : (*program)[r])
+      if (!op.sends && !op.looks && !senders.empty() && random.next() % 2)
+        op.aborts = senders[random.next() % senders.size()];
+  }
+}
+
+/// An execution that is aborted may come several times, with more or less beside what had to happen before; one that is not
+/// comes once.
+TEST_P(RandomAborts, FindWhatTryingEverythingFinds) {
+  RandomSequence random(1);
+  int several = 0;
+  for (int i = 0; i < 40000; ++i) {
+    Program program = random_program(random, GetParam());
+    add_aborts(random, &program);
+    std::set<std::string> all;
+    try_everything(program, {}, &all);
+    for (size_t at_once : {1, 3}) {
+      const std::multiset<std::string> found = explore_by_tree(program, at_once, i % 4 == 0);
+      ASSERT_EQ(std::set<std::string>(found.begin(), found.end()), all) << "program " << i;
+      for (const std::string& each : all) {
+        if (is_aborted(each)) continue;
+        ASSERT_EQ(found.count(each), 1u) << "program " << i;
+      }
+    }
+    several += all.size() > 1 && std::any_of(all.begin(), all.end(), is_aborted);
+  }
+  EXPECT_GT(several, 1000);
+}
+
+INSTANTIATE_TEST_SUITE_P(WithLooks, RandomAborts, testing::Bool());
 
 TEST(Tree, RanksThatDoNotMeetAreOneClass) {
   Program program(20);
