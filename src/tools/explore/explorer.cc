@@ -111,14 +111,20 @@ void Explorer::hand_out() {
   while (root_ && running_.size() < bounds_.jobs && has_next() && in_bounds()) begin_next();
 }
 
-bool Explorer::has_next() const {
-  if (bounds_.fuzz == 0) return tree_.has_next();
+bool Explorer::has_next() {
+  if (bounds_.fuzz == 0) return tree_.has_next() || (running_.empty() && findings_.has_hidden());
   // The first execution shows how long they are, which the schedulers of the others need.
   return seeds_ < bounds_.fuzz && (seeds_ != 1 || running_.empty());
 }
 
 void Explorer::begin_next() {
-  if (bounds_.fuzz == 0) return begin(tree_.next());
+  if (bounds_.fuzz == 0 && tree_.has_next()) return begin(tree_.next());
+  if (bounds_.fuzz == 0)
+    return begin_alone(
+        [forced = findings_.next_hidden()](uint32_t point, const std::vector<Choice>& choices) {
+          return index_of_forced(forced, point, choices);
+        },
+        false);
   auto scheduler = std::make_shared<PriorityScheduler>(seeds_++, length_);
   begin_alone([scheduler](uint32_t, const std::vector<Choice>& c) { return scheduler->pick(c); },
               false);
@@ -301,13 +307,13 @@ void Explorer::on_end(pid_t pid, int status) {
   running_.erase(found);
   if (e->cut) return;
   if (!e->pick) note_covered(*e);
-  if (e->redundant && !e->is_trial) {
-    ++redundant_;
-    return findings_.forget(pid);
-  }
   Ending ending{status, e->stuck, e->peer ? e->peer->outputs : Outputs{-1, -1}, e->lineage, {}};
   for (size_t k = 0; k + 1 < e->path.size() && k < e->at; ++k)
     if (e->path[k + 1]->via != 0) ending.forced[static_cast<uint32_t>(k)] = e->path[k + 1]->event();
+  if (e->redundant && !e->is_trial) {
+    ++redundant_;
+    return findings_.take_cut(ending);
+  }
   if (e->is_trial) {
     trial_ = findings_.look(ending);
     trial_forced_ = std::move(ending.forced);
@@ -388,7 +394,7 @@ static const char* words_of(Limit limit) {
   }
 }
 
-std::string Explorer::last_words() const {
+std::string Explorer::last_words() {
   const uint64_t n = findings_.executions();
   std::string text = format("fgmpi: explore: %llu execution%s", static_cast<unsigned long long>(n),
                             n == 1 ? "" : "s");
@@ -400,7 +406,7 @@ std::string Explorer::last_words() const {
     return text + format("%zu different orders by %llu seeds%s: not all executions explored",
                          orders_.size(), static_cast<unsigned long long>(seeds_),
                          seeds_ < bounds_.fuzz ? ", ended early" : "");
-  const size_t left = tree_.planned() + running_.size() + !tree_.started();
+  const size_t left = tree_.planned() + running_.size() + !tree_.started() + findings_.has_hidden();
   if (!failure_.empty()) return text + "not all executions explored: " + failure_;
   if (left == 0 && limit_ != Limit::kNone)
     return text + "not all executions explored: " + words_of(limit_);
@@ -437,8 +443,8 @@ Status Explorer::run(int* exit_status) {
     }
   }
   const std::string last = last_words();
-  const bool goes_on = failure_.empty() && !diverged_ && bounds_.fuzz == 0 &&
-                       (tree_.has_next() || !running_.empty());
+  const bool goes_on =
+      failure_.empty() && !diverged_ && bounds_.fuzz == 0 && (has_next() || !running_.empty());
   if (goes_on) {
     save();
     for (auto& [number, e] : running_)

@@ -68,6 +68,10 @@ void shorten(std::string* text) {
   if (text->size() > kMost) text->erase(0, text->size() - kMost);
 }
 
+std::string text_of_end(const Ending& ending, const Shown& shown) {
+  return "fgmpi: explore: " + words_of_end(ending) + "\n" + tail_of(shown.errors);
+}
+
 /// The last lines that it has printed, and those of its files.
 std::string text_of_output(const Shown& shown) {
   std::string text = tail_of(shown.output_text);
@@ -86,6 +90,21 @@ uint64_t key_of(const findings::Report& report) {
   uint64_t key = keys.size();
   for (uint64_t each : keys) key = mix(key, each);
   return key;
+}
+
+std::vector<uint64_t> keys_of(const findings::Report& report) {
+  std::vector<uint64_t> keys;
+  for (uint64_t each : report.keys())
+    if (!report.finding(each).note) keys.push_back(each);
+  return keys;
+}
+
+/// Do all ranks wait for ever? Then that is how the program ends.
+bool is_deadlock(const findings::Report& report) {
+  const auto& keys = report.keys();
+  return std::any_of(keys.begin(), keys.end(), [&](uint64_t each) {
+    return report.finding(each).kind == findings::Kind::kDeadlock;
+  });
 }
 
 std::string words_of_count(uint64_t n, uint64_t all) {
@@ -117,19 +136,27 @@ bool Findings::add(std::map<uint64_t, Example>* to, uint64_t key, const Ending& 
   return true;
 }
 
+std::shared_ptr<findings::Report> Findings::report_of(const Ending& ending) const {
+  auto report = std::make_shared<findings::Report>();
+  for (pid_t each : ending.lineage)
+    report->read_text(read_file(findings::spool_path(folder_, each)));
+  report->add_followed();
+  return report;
+}
+
 Shown Findings::look(const Ending& ending) {
   const pid_t pid = ending.lineage.back();
   Shown shown;
   shown.output_text = read_output(ending.outputs[0]);
   shown.errors = read_output(ending.outputs[1]);
-  auto report = std::make_shared<findings::Report>();
-  for (pid_t each : ending.lineage)
-    report->read_text(read_file(findings::spool_path(folder_, each)));
-  report->add_followed();
+  auto report = report_of(ending);
+  shown.keys = keys_of(*report);
   const bool ends_badly = ending.status != 0 || ending.stuck;
   if (report->count() > 0 || (report->notes() > 0 && !ends_badly)) {
     shown.note = report->count() == 0;
     shown.finding = key_of(*report);
+    if (ends_badly && !is_deadlock(*report))
+      shown.finding = mix(shown.finding, hash_text(words_of_end(ending)));
     shown.report = std::move(report);
   } else if (ends_badly) {
     shown.finding = hash_text(words_of_end(ending));
@@ -154,6 +181,8 @@ void Findings::take(const Ending& ending) {
     first_output_ = shown.output_text;
     first_errors_ = shown.errors;
   }
+  seen_.insert(shown.keys.begin(), shown.keys.end());
+  const bool ends_badly = ending.status != 0 || ending.stuck;
   if (shown.finding) {
     const bool known = shown_.contains(shown.finding);
     if (!known) order_.push_back(shown.finding);
@@ -162,13 +191,40 @@ void Findings::take(const Ending& ending) {
     if (!known && shown.report) {
       shown.report->resolve();
       e.text = shown.report->to_text();
+      if (ends_badly && !is_deadlock(*shown.report)) e.text += text_of_end(ending, shown);
     } else if (simpler && !shown.report) {
-      e.text = "fgmpi: explore: " + words_of_end(ending) + "\n" + tail_of(shown.errors);
+      e.text = text_of_end(ending, shown);
     }
     e.shown.report = nullptr;
   }
   if (shown.output) take_output(ending, shown);
   forget(ending.lineage.back());
+}
+
+void Findings::take_cut(const Ending& ending) {
+  const std::vector<uint64_t> keys = keys_of(*report_of(ending));
+  if (!std::all_of(keys.begin(), keys.end(), [&](uint64_t each) { return seen_.contains(each); })) {
+    uint64_t all = keys.size();
+    for (uint64_t each : keys) all = mix(all, each);
+    cut_.try_emplace(all, Cut{keys, ending.forced});
+  }
+  forget(ending.lineage.back());
+}
+
+bool Findings::has_hidden() {
+  std::erase_if(cut_, [&](const auto& entry) {
+    const auto& keys = entry.second.keys;
+    return std::all_of(keys.begin(), keys.end(),
+                       [&](uint64_t each) { return seen_.contains(each); });
+  });
+  return std::any_of(cut_.begin(), cut_.end(), [](const auto& c) { return !c.second.repeated; });
+}
+
+std::map<uint32_t, Choice> Findings::next_hidden() {
+  const auto next =
+      std::find_if(cut_.begin(), cut_.end(), [](const auto& c) { return !c.second.repeated; });
+  next->second.repeated = true;
+  return next->second.forced;
 }
 
 void Findings::take_output(const Ending& ending, const Shown& shown) {
@@ -205,6 +261,23 @@ void Findings::forget(pid_t pid) {
 
 namespace {
 
+void append_forced(Bytes* out, const std::map<uint32_t, Choice>& forced) {
+  fgmpi::append(out, static_cast<uint32_t>(forced.size()));
+  for (const auto& [point, choice] : forced) {
+    fgmpi::append(out, point);
+    fgmpi::append(out, choice);
+  }
+}
+
+std::map<uint32_t, Choice> read_forced(FieldReader* in) {
+  std::map<uint32_t, Choice> forced;
+  for (auto n = in->get<uint32_t>(); n > 0 && !in->failed(); --n) {
+    const auto point = in->get<uint32_t>();
+    forced[point] = in->get<Choice>();
+  }
+  return forced;
+}
+
 void append_examples(Bytes* out, const std::map<uint64_t, Example>& examples) {
   fgmpi::append(out, static_cast<uint32_t>(examples.size()));
   for (const auto& [key, e] : examples) {
@@ -220,11 +293,7 @@ void append_examples(Bytes* out, const std::map<uint64_t, Example>& examples) {
     }
     append_text(out, e.text);
     fgmpi::append(out, e.executions);
-    fgmpi::append(out, static_cast<uint32_t>(e.forced.size()));
-    for (const auto& [point, choice] : e.forced) {
-      fgmpi::append(out, point);
-      fgmpi::append(out, choice);
-    }
+    append_forced(out, e.forced);
   }
 }
 
@@ -241,10 +310,7 @@ void read_examples(FieldReader* in, std::map<uint64_t, Example>* out) {
     }
     e.text = in->get_text();
     e.executions = in->get<uint64_t>();
-    for (auto forced = in->get<uint32_t>(); forced > 0 && !in->failed(); --forced) {
-      const auto point = in->get<uint32_t>();
-      e.forced[point] = in->get<Choice>();
-    }
+    e.forced = read_forced(in);
   }
 }
 
@@ -259,6 +325,15 @@ void Findings::save(Bytes* out) const {
   append_examples(out, outputs_);
   fgmpi::append(out, static_cast<uint64_t>(more_outputs_.size()));
   for (uint64_t digest : more_outputs_) fgmpi::append(out, digest);
+  fgmpi::append(out, static_cast<uint64_t>(seen_.size()));
+  for (uint64_t key : seen_) fgmpi::append(out, key);
+  fgmpi::append(out, static_cast<uint64_t>(cut_.size()));
+  for (const auto& [all, cut] : cut_) {
+    fgmpi::append(out, all);
+    fgmpi::append(out, static_cast<uint64_t>(cut.keys.size()));
+    for (uint64_t key : cut.keys) fgmpi::append(out, key);
+    append_forced(out, cut.forced);
+  }
 }
 
 bool Findings::load(FieldReader* in) {
@@ -272,6 +347,13 @@ bool Findings::load(FieldReader* in) {
   read_examples(in, &outputs_);
   for (auto n = in->get<uint64_t>(); n > 0 && !in->failed(); --n)
     more_outputs_.insert(in->get<uint64_t>());
+  for (auto n = in->get<uint64_t>(); n > 0 && !in->failed(); --n) seen_.insert(in->get<uint64_t>());
+  for (auto n = in->get<uint64_t>(); n > 0 && !in->failed(); --n) {
+    Cut& cut = cut_[in->get<uint64_t>()];
+    for (auto keys = in->get<uint64_t>(); keys > 0 && !in->failed(); --keys)
+      cut.keys.push_back(in->get<uint64_t>());
+    cut.forced = read_forced(in);
+  }
   return !in->failed();
 }
 

@@ -36,6 +36,7 @@ struct Shown {
   std::string output_text, errors;
   std::vector<FileLeft> files;               ///< that are compared, with the ends of their texts
   std::shared_ptr<findings::Report> report;  ///< nullptr: the checker has found nothing
+  std::vector<uint64_t> keys;                ///< of the checker's findings, notes aside
 };
 
 /// A finding, or one of several outputs, with the execution that is to show it.
@@ -55,6 +56,13 @@ class Findings {
   void take(const Ending& ending);
   /// The same without counting it.
   Shown look(const Ending& ending);
+  /// Of an execution that was cut as equivalent to others, which may have shown less: a rank that ended the program early in
+  /// them may have done so before another rank came to its error. Removes what the execution has left.
+  void take_cut(const Ending& ending);
+  /// Has an execution that was cut shown what no other one has?
+  bool has_hidden();
+  /// The forced choices of such an execution. REQUIRES: has_hidden().
+  std::map<uint32_t, Choice> next_hidden();
   /// Removes what a process has left.
   void forget(pid_t pid);
   /// Findings and outputs that differ, as mpiexec counts them: notes aside.
@@ -77,6 +85,14 @@ class Findings {
                   const Shown& shown);
 
   void take_output(const Ending& ending, const Shown& shown);
+  std::shared_ptr<findings::Report> report_of(const Ending& ending) const;
+
+  /// An execution that was cut.
+  struct Cut {
+    std::vector<uint64_t> keys;         ///< of the checker's findings
+    std::map<uint32_t, Choice> forced;  ///< that lead to them
+    bool repeated = false;
+  };
 
   std::string folder_;
   Patterns files_;
@@ -86,6 +102,9 @@ class Findings {
   std::map<uint64_t, Example> outputs_;  ///< by digest: the first of those that differ
   std::set<uint64_t> more_outputs_;      ///< digests of the rest, of which nothing else is kept
   std::string first_output_, first_errors_;
+  std::set<uint64_t>
+      seen_;  ///< keys of the checker's findings in executions that came to their end
+  std::map<uint64_t, Cut> cut_;  ///< those that showed others, by all of their keys
 };
 
 /// The lines of a text in an order that depends on nothing but the lines: MPI does not order the output of ranks.

@@ -17,7 +17,7 @@
 namespace fgmpi::explore {
 namespace {
 
-constexpr std::string_view kSavedHead = "fgmpi-exploration 4\n";
+constexpr std::string_view kSavedHead = "fgmpi-exploration 5\n";
 
 void append_program(Bytes* out, const Program& program) {
   append_text(out, kSavedHead);
@@ -62,7 +62,8 @@ Status bad_saved(const std::string& path) {
 
 void Explorer::save() const {
   std::vector<NodeRef> begun;
-  for (const auto& [number, e] : running_) begun.push_back(e->path.back());
+  for (const auto& [number, e] : running_)
+    if (!e->pick) begun.push_back(e->path.back());
   Bytes bytes;
   append_program(&bytes, program_);
   fgmpi::append(&bytes, redundant_);

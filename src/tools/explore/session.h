@@ -82,7 +82,7 @@ class Explorer {
   void begin(const NodeRef& target, bool is_trial = false);
   void begin_alone(Pick pick, bool is_trial);
   void begin_next();
-  bool has_next() const;
+  bool has_next();
   bool shows(const Example& example, const std::map<uint32_t, Choice>& forced);
   void note_match(int32_t sender, const Choice& match);
   void note_choice(const std::vector<Choice>& choices, size_t taken);
@@ -115,7 +115,7 @@ class Explorer {
   bool in_bounds() const;
   void give_up(const std::string& why);
   Execution* execution_of(const PeerRef& peer);
-  std::string last_words() const;
+  std::string last_words();
 
   const Program& program_;
   const Bounds bounds_;
