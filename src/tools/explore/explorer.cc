@@ -404,7 +404,7 @@ std::string Explorer::last_words() {
   text += format(", %zu finding%s: ", findings_.count(), findings_.count() == 1 ? "" : "s");
   if (bounds_.fuzz > 0 && failure_.empty())
     return text + format("%zu different orders by %llu seeds%s: not all executions explored",
-                         orders_.size(), static_cast<unsigned long long>(seeds_),
+                         orders_.size(), static_cast<unsigned long long>(seeds_ - running_.size()),
                          seeds_ < bounds_.fuzz ? ", ended early" : "");
   const size_t left = tree_.planned() + running_.size() + !tree_.started() + findings_.has_hidden();
   if (!failure_.empty()) return text + "not all executions explored: " + failure_;
@@ -445,12 +445,10 @@ Status Explorer::run(int* exit_status) {
   const std::string last = last_words();
   const bool goes_on =
       failure_.empty() && !diverged_ && bounds_.fuzz == 0 && (has_next() || !running_.empty());
-  if (goes_on) {
-    save();
-    for (auto& [number, e] : running_)
-      if (e->peer) kill(e->peer->pid, SIGKILL), e->cut = true;
-    running_.clear();
-  }
+  if (goes_on) save();
+  for (auto& [number, e] : running_)
+    if (e->peer) kill(e->peer->pid, SIGKILL), e->cut = true;
+  running_.clear();
   shrink_all();
   show_progress(true);
   std::fwrite(findings_.first_output().data(), 1, findings_.first_output().size(), stdout);
