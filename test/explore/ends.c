@@ -18,7 +18,8 @@ static void send_me(int to) { MPI_Send(&me, 1, MPI_INT, to, 0, MPI_COMM_WORLD); 
 /* What the checker finds and the program goes on after: a message of one type that is received as another. */
 static void make_an_error(void) {
   float other;
-  MPI_Sendrecv(&me, 1, MPI_INT, me, 9, &other, 1, MPI_FLOAT, me, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&me, 1, MPI_INT, me, 9, &other, 1, MPI_FLOAT, me, 9, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
 }
 
 static void end_early(const char* how) {
