@@ -106,6 +106,14 @@ void write(Rank* rank) {
   for (size_t i = u.first; i < u.steps.size(); ++i) {
     const Step& s = u.steps[i];
     if (s.satisfied) continue;
+    if (s.kind <= Step::kPost) {
+      for (uint64_t id = s.number; id <= s.id; ++id) {
+        line += ' ';
+        line += findings::kSteps[s.kind];
+        append_number(&line, '.', id);
+      }
+      continue;
+    }
     line += ' ';
     line += findings::kSteps[s.kind];
     append_number(&line, '.', s.comm ? s.comm->key : s.id);
@@ -329,6 +337,19 @@ void add(Rank* rank, Step&& s, Call* call = nullptr, const Record* awaited = nul
   wake_all();
 }
 
+/// Adds a send or receive that begins to a step like it, behind which the rank waits for nothing.
+bool join_last(Unbuffered* u, Step::Kind kind, int member, uint64_t id) {
+  if (kind == Step::kBegin && !is_local(member)) return false;  // its process is told of each
+  for (size_t i = u->steps.size(); i-- > u->first;) {
+    Step& s = u->steps[i];
+    if (s.kind > Step::kPost || (kind == Step::kBegin && !is_local(s.member))) return false;
+    if (s.kind != kind) continue;
+    s.id = id;
+    return true;
+  }
+  return false;
+}
+
 /// The next step of the rank can be made at once, as far as it waits for nothing itself.
 bool is_free(const Unbuffered& u) { return u.steps.empty() && !u.written && g_bytes <= kMostBytes; }
 
@@ -350,7 +371,8 @@ bool step_send(Rank* rank, uint64_t message, int receiver_world) {
     u.begun = message;
     return true;
   }
-  add(rank, {.kind = Step::kBegin, .member = receiver_world, .id = message});
+  if (!join_last(&rank->unbuffered, Step::kBegin, receiver_world, message))
+    add(rank, {.kind = Step::kBegin, .member = receiver_world, .id = message, .number = message});
   return rank->unbuffered.begun >= message;
 }
 
@@ -358,8 +380,8 @@ void step_receive(Rank* rank, uint64_t number) {
   if (!follows()) return;
   if (Unbuffered& u = rank->unbuffered; is_free(u) && u.matches.empty())
     u.posted = number;
-  else
-    add(rank, {.kind = Step::kPost, .id = number});
+  else if (!join_last(&u, Step::kPost, 0, number))
+    add(rank, {.kind = Step::kPost, .id = number, .number = number});
 }
 
 void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain) {
@@ -394,22 +416,23 @@ void step_enter(Rank* rank, const CollectiveCall& collective, int member) {
              .comm = collective.comm});
 }
 
+// What a rank waits for and what is there stays there: such a step is made at once, whatever steps are before it.
 void step_need_taken(Call* call, uint64_t message, const Record* awaited) {
   if (!follows()) return;
   Unbuffered& u = call->rank()->unbuffered;
-  if (!is_free(u) || !forget_taken(&u, message))
+  if (u.written || !forget_taken(&u, message))
     add(call->rank(), {.kind = Step::kNeedTaken, .id = message}, call, awaited);
 }
 
 void step_need_begun(Call* call, uint64_t message, const Record* awaited) {
   if (!follows()) return;
-  if (!is_free(call->rank()->unbuffered) || begun_by(sender_of(message)).first < message)
+  if (call->rank()->unbuffered.written || begun_by(sender_of(message)).first < message)
     add(call->rank(), {.kind = Step::kNeedBegun, .id = message}, call, awaited);
 }
 
 void step_need_members(Call* call, const CollectiveCall& collective, const Record* awaited) {
   if (!follows() || collective.comm->inter) return;
-  if (is_free(call->rank()->unbuffered) && entered_of(collective.comm).all() > collective.number)
+  if (!call->rank()->unbuffered.written && entered_of(collective.comm).all() > collective.number)
     return;
   const CallRecord& of = awaited ? **awaited : call->record();
   Step s = {.kind = Step::kNeedAll, .number = collective.number, .comm = collective.comm};

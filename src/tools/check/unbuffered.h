@@ -33,9 +33,9 @@ class Call;
 /// A step of a rank.
 struct Step {
   enum Kind : uint8_t {
-    kBegin,      ///< a send begins; `id`: of the message; `member`: the receiver's world rank
-    kPost,       ///< a receive begins; `id`: its number
-    kTake,       ///< a receive that takes the message `id` begins
+    kBegin,  ///< sends begin; `number` to `id`: of the messages; `member`: the receiver's world rank
+    kPost,   ///< receives begin; `number` to `id`: their numbers
+    kTake,   ///< a receive that takes the message `id` begins
     kNeedTaken,  ///< goes on when the receive of the message `id` has begun
     kNeedBegun,  ///< goes on when the send of the message `id` has begun
     kEnter,      ///< is in the collective call `number` of `comm`
