@@ -268,6 +268,17 @@ AROUND = {"alone": ("", ""), "between barriers": ("  MPI_Barrier(w);\n", "  MPI_
           "in a loop": ("  for (int i = 0; i < 3; ++i) {\n", "  MPI_Barrier(w);\n  }\n")}
 
 
+def many_pending():
+    """Buffers of so many requests that the checker keeps them in order, and of fewer after some are complete."""
+    for done in (0, 5, 12):
+        case("buffers", f"one of 40 pending, {done} complete",
+             "  MPI_Request q[40], r;\n  for (int i = 0; i < 40; ++i)\n    MPI_Irecv(b + 2 * (i * 7 % 40), 1, MPI_INT, before, i, w, &q[i]); /* ALL HERE */\n"
+             f"  for (int i = 0; i < {done}; ++i) {{\n    MPI_Send(c, 1, MPI_INT, next, i, w);\n    MPI_Wait(&q[i], IGNORE);\n  }}\n"
+             "  MPI_Irecv(b + 2 * (39 * 7 % 40) + !wrong, 1, MPI_INT, before, 50, w, &r); /* ALL HERE */\n"
+             f"  for (int i = {done}; i < 40; ++i) MPI_Send(c, 1, MPI_INT, next, i, w);\n  MPI_Send(c, 1, MPI_INT, next, 50, w);\n"
+             f"  MPI_Waitall(40 - {done}, q + {done}, MPI_STATUSES_IGNORE);\n  MPI_Wait(&r, IGNORE);")
+
+
 def races():
     for take, receive in TAKES.items():
         for order, (source, tag, after, before, others) in ORDERS.items():
@@ -479,6 +490,7 @@ def main():
     out = sys.argv[1]
     collectives()
     point_to_point()
+    many_pending()
     races()
     buffering()
     objects()

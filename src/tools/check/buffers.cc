@@ -319,33 +319,43 @@ void add_one(Call* call, const Parameter& p, int64_t word) {
   kept->base = r.base;
 }
 
-/// The first that may reach beyond `low`.
+/// The first that may reach beyond `low`. REQUIRES: there are more than kFewPending.
 std::vector<Pending>::iterator first_from(Rank* rank, const char* low) {
-  constexpr size_t kFew = 16;
-  if (rank->regions.size() <= kFew) {
-    auto at = rank->regions.end();
-    while (at != rank->regions.begin() && at[-1].low >= low) --at;
-    return at;
-  }
   return std::lower_bound(rank->regions.begin(), rank->regions.end(), low,
                           [](const Pending& p, const char* at) { return p.low < at; });
 }
 
+/// Lies some of what is under way between these, so that it must be looked at?
+bool meets_pending(Rank* rank, const char* low, const char* high, bool writes) {
+  if (rank->regions.size() > kFewPending) return true;
+  for (const Pending& p : rank->regions)
+    if (p.low < high && low < p.high && (writes || p.writes)) return true;
+  return false;
+}
+
+void compare_with(Call* call, const Region& r, const Pending& pending) {
+  const Region& other = *pending.region;
+  Rank* rank = call->rank();
+  if (!(r.writes || other.writes) || !overlap(r, other)) return;
+  auto op = rank->requests.find(pending.request);
+  if (!op) return;
+  const char* how = !r.writes       ? "a buffer is read that a pending operation writes"
+                    : !other.writes ? "a buffer is written that a pending operation reads"
+                                    : "a buffer is written that a pending operation writes, too";
+  report(Kind::kBuffers, how, "an operation's buffer is left alone until the operation is complete",
+         {call->me(), participant(rank, op->second.call, "is not complete")});
+}
+
 void look_at_pending(Call* call, const Region& r) {
   Rank* rank = call->rank();
-  for (auto at = first_from(rank, r.low - rank->longest_region);
-       at != rank->regions.end() && at->low < r.high; ++at) {
-    const Region& other = *at->region;
-    if (!(r.writes || other.writes) || !overlap(r, other)) continue;
-    auto op = rank->requests.find(at->request);
-    if (!op) continue;
-    const char* how = !r.writes       ? "a buffer is read that a pending operation writes"
-                      : !other.writes ? "a buffer is written that a pending operation reads"
-                                      : "a buffer is written that a pending operation writes, too";
-    report(Kind::kBuffers, how,
-           "an operation's buffer is left alone until the operation is complete",
-           {call->me(), participant(rank, op->second.call, "is not complete")});
+  if (rank->regions.size() <= kFewPending) {
+    for (const Pending& p : rank->regions)
+      if (p.low < r.high && r.low < p.high) compare_with(call, r, p);
+    return;
   }
+  for (auto at = first_from(rank, r.low - rank->longest_region);
+       at != rank->regions.end() && at->low < r.high; ++at)
+    compare_with(call, r, *at);
 }
 
 void look_at_each_other(Call* call) {
@@ -373,6 +383,11 @@ void look_at_buffers(Call* call) {
     own = rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
     if (!own) return;
   }
+  const bool plain = info.role == Role::kSend || info.role == Role::kReceive;
+  const KeptCall* kept = plain ? call->remembered_record() : nullptr;
+  if (kept && kept->reach_in == rank->epoch && info.starts == Starts::kBlocking &&
+      !meets_pending(rank, kept->low, kept->high, info.role == Role::kReceive))
+    return;
   // Only requests need the regions later: other calls share the memory of a list.
   static std::vector<Region> shared;
   const bool borrows = info.starts == Starts::kBlocking && !g_process.threads;
@@ -382,7 +397,7 @@ void look_at_buffers(Call* call) {
     call->regions.swap(rank->spare_requests.back()->second.regions);
     call->regions.clear();
   }
-  if (info.role == Role::kSend || info.role == Role::kReceive) {
+  if (plain) {
     const int i = __builtin_ctz(info.sets.buffers);
     add_one(call, info.parameters[i], call->at(i));
   } else if (is_partitioned(info)) {
@@ -404,10 +419,45 @@ void look_at_buffers(Call* call) {
 
 namespace {
 
+/// Adds it to what is under way.
+void add_pending(Rank* rank, int request, Region* r) {
+  std::vector<Pending>& all = rank->regions;
+  const Pending added = {r->low, r->high, r, request, r->writes};
+  rank->longest_region = std::max<int64_t>(rank->longest_region, r->high - r->low);
+  if (all.size() < kFewPending) {
+    r->slot = static_cast<uint8_t>(all.size());
+    all.push_back(added);
+    return;
+  }
+  if (all.size() == kFewPending)
+    std::sort(all.begin(), all.end(),
+              [](const Pending& a, const Pending& b) { return a.low < b.low; });
+  all.insert(first_from(rank, r->low), added);
+}
+
+void drop_pending(Rank* rank, const Region& r) {
+  std::vector<Pending>& all = rank->regions;
+  if (all.size() <= kFewPending) {
+    auto at = all.begin() + r.slot;
+    if (r.slot >= all.size() || at->region != &r)  // it comes from a time when they were sorted
+      at = std::find_if(all.begin(), all.end(), [&](const Pending& p) { return p.region == &r; });
+    if (at == all.end()) return;
+    *at = all.back();
+    at->region->slot = static_cast<uint8_t>(at - all.begin());
+    all.pop_back();
+  } else {
+    for (auto at = first_from(rank, r.low); at != all.end() && at->low == r.low; ++at)
+      if (at->region == &r) {
+        all.erase(at);
+        break;
+      }
+  }
+  if (all.empty()) rank->longest_region = 0;
+}
+
 void begin_one(Rank* rank, int request, Region* r) {
   r->begun = true;
-  rank->regions.insert(first_from(rank, r->low), {r->low, request, r});
-  rank->longest_region = std::max<int64_t>(rank->longest_region, r->high - r->low);
+  add_pending(rank, request, r);
   if (!r->writes && is_known(*r) && g_process.wants(Kind::kBuffers)) r->checksum = checksum(*r);
 }
 
@@ -419,12 +469,7 @@ void end_one(Rank* rank, int request, const Operation& operation, Region* r) {
     report(Kind::kBuffers, "a buffer was changed before the operation that reads it was complete",
            "an operation's buffer is left alone until the operation is complete",
            {participant(rank, operation.call), participant(rank, *rank->current, "completed it")});
-  for (auto at = first_from(rank, r->low); at != rank->regions.end() && at->low == r->low; ++at)
-    if (at->region == r) {
-      rank->regions.erase(at);
-      break;
-    }
-  if (rank->regions.empty()) rank->longest_region = 0;
+  drop_pending(rank, *r);
 }
 
 }  // namespace

@@ -111,8 +111,8 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   calls_ = own_thread ? &rank_->calls : &g_calls_of_thread;
   ++*calls_;
   lock();
-  take_arrived();
-  report_accesses();
+  if (g_any_arrived.load(std::memory_order_acquire)) take_arrived();
+  if (rank_->owned || g_process.threads) report_accesses();
   if (rank_->owned) g_process.pid = getpid();
   outer_ = !rank_->in_call || g_process.threads;
   begin(id, place, words);
@@ -145,10 +145,18 @@ Call::~Call() {
   if (outer_) rank_->in_call = false;
 }
 
+/// Memory of lists goes to the rank's next call.
+void Call::give_back() {
+  rank_->given = nullptr;
+  if (requests.capacity()) requests.swap(rank_->spare_list);
+  if (received.capacity()) received.swap(rank_->spare_received);
+  if (own_statuses_.capacity()) own_statuses_.swap(rank_->spare_statuses);
+}
+
 void Call::after(int result) {
   if (!rank_) return;
   lock();
-  take_arrived();
+  if (g_any_arrived.load(std::memory_order_acquire)) take_arrived();
   if (!g_process.deadlock.empty()) withdraw_deadlock();
   const bool some = info().role == Role::kCompletion && result != MPI_SUCCESS;
   if (result == MPI_SUCCESS || some) {
@@ -178,6 +186,7 @@ void Call::after(int result) {
   posted.reset();
   received.clear();
   taken.clear();
+  give_back();
   unlock();
 }
 
@@ -194,6 +203,7 @@ MPI_Status* Call::statuses(MPI_Status* of_program, int count) {
   if (!rank_ || count <= 0) return of_program;
   status_read_ = of_program != MPI_STATUSES_IGNORE;
   if (status_read_) return told_ = of_program;
+  if (!g_process.threads) own_statuses_.swap(rank_->spare_statuses);
   own_statuses_.resize(static_cast<size_t>(count));
   return told_ = own_statuses_.data();
 }

@@ -6,6 +6,7 @@
 // Thread rule: as rank.h. What looks at a communicator for the first time may switch.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <type_traits>
 
@@ -80,6 +81,7 @@ class Call {
   friend struct Requests;
   void lock();
   void unlock();
+  void give_back();
 
   Rank* rank_;
   pthread_t thread_ = pthread_self();
@@ -261,8 +263,9 @@ void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& ca
 void ask_home();
 
 // life.cc -------------------------------------------------------------------------------------------------------------
-/// Looks at what has come in from other processes.
+/// Looks at what has come in from other processes; there is some if g_any_arrived.
 void take_arrived();
+extern std::atomic<bool> g_any_arrived;
 void rank_ends(Rank* rank);
 /// A rank goes on: what was reported as a deadlock was none, because another job or the limit of buffering has given way.
 void withdraw_deadlock();

@@ -15,10 +15,12 @@
 #include "tools/findings/places.h"
 
 namespace fgmpi::check {
+
+std::atomic<bool> g_any_arrived = false;
+
 namespace {
 
 std::mutex g_arrived_lock;
-std::atomic<bool> g_any_arrived = false;
 std::vector<std::vector<char>> g_arrived;  ///< what is looked at by the next call of a rank
 
 /// Runs while MPI polls, perhaps in the middle of a call, and before the first rank is followed: what needs MPI waits for

@@ -79,6 +79,7 @@ struct Region {
   bool writes = false;
   bool exact = false;  ///< all bytes between low and high
   bool begun = false;  ///< the operation owns it
+  uint8_t slot = 0;    ///< then: where it stands in Rank::regions, as long as there are few
   uint64_t checksum = 0;
   std::vector<Block> blocks;  ///< from base, when not exact; empty: unknown
 };
@@ -187,6 +188,20 @@ struct Operation {
   CollectiveCall collective;
   std::shared_ptr<Partitioned> partitioned;
   uint64_t seen = 0;  ///< the last call that had it in its list
+  /// As if it were new, but for the memory of its regions. REQUIRES: they have ended.
+  void reset() {
+    call = Record();
+    released = touched = persistent = started_once = cancelled = matched_before = false;
+    active = true;
+    real = MPI_REQUEST_NULL;
+    regions.clear();
+    message = seen = 0;
+    send_to = -1;
+    comm = nullptr;
+    posted.reset();
+    collective = {};
+    partitioned.reset();
+  }
 };
 
 /// An object behind a handle that the rank has made.
@@ -240,12 +255,14 @@ struct OpenFile {
   std::deque<SharedAccess> placed_later;
 };
 
-/// Memory of a request that is under way, sorted by where it begins.
+/// Memory of a request that is under way. Of more than kFewPending they are sorted by where they begin, else in no order.
 struct Pending {
-  const char* low;
+  const char *low, *high;
+  Region* region;
   int request;
-  const Region* region;
+  bool writes;
 };
+inline constexpr size_t kFewPending = 32;
 
 struct Rank {
   int world = 0;
@@ -263,6 +280,11 @@ struct Rank {
   using Requests = RequestTable<Operation>;
   Requests requests;
   std::vector<Requests::Node> spare_requests;  ///< for reuse
+  // Memory of calls' lists, for the next call.
+  std::vector<MPI_Request> spare_list;
+  std::vector<MPI_Status> spare_statuses;
+  std::vector<std::shared_ptr<Posted>> spare_received;
+  std::vector<std::pair<int, int>> spare_done;
   std::unordered_map<int, OwnComm> comms;
   std::map<MPI_Win, Epochs> epochs;
   std::map<uint64_t, OpenFile> files;  ///< by handle

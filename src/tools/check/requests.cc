@@ -31,14 +31,14 @@ void look_at_foreign(Call* call, MPI_Request handle) {
   }
 }
 
-/// The positions in the list that the call has completed, each with that of its status.
-std::vector<std::pair<int, int>> completed(const Call& call, int64_t count) {
-  std::vector<std::pair<int, int>> done;
+/// Adds the positions in the list that the call has completed, each with that of its status.
+void find_completed(const Call& call, int64_t count, std::vector<std::pair<int, int>>* out) {
+  std::vector<std::pair<int, int>>& done = *out;
   auto number = [&](int8_t Positions::*where) {
     const auto* at = static_cast<const int*>(call.pointer(where));
     return at ? *at : 0;
   };
-  if (call.has(&Positions::flag) && !number(&Positions::flag)) return done;
+  if (call.has(&Positions::flag) && !number(&Positions::flag)) return;
   if (call.has(&Positions::out_count)) {
     const int n = number(&Positions::out_count);
     const auto* indices = static_cast<const int*>(call.pointer(&Positions::indices));
@@ -49,7 +49,6 @@ std::vector<std::pair<int, int>> completed(const Call& call, int64_t count) {
     done.reserve(static_cast<size_t>(count));
     for (int i = 0; i < count; ++i) done.emplace_back(i, i);
   }
-  return done;
 }
 
 /// MPI_Wait and MPI_Waitall wait for this request whatever comes first.
@@ -63,7 +62,7 @@ void note_needs(Call* call, Operation* op) {
   if (op->message && needs_receive(op->call->info())) step_need_taken(call, op->message, &op->call);
   if (op->collective.comm && !op->persistent) step_need_members(call, op->collective, &op->call);
   if (!op->posted || op->posted->source == MPI_ANY_SOURCE) return;
-  if (call->received.empty()) call->received.reserve(call->requests.size());
+  if (call->received.capacity() == 0) call->received.swap(call->rank()->spare_received);
   call->received.push_back(op->posted);
 }
 
@@ -101,12 +100,7 @@ constexpr size_t kMostSpare = 64;
 
 void forget(Rank* rank, Rank::Requests::Node node) {
   if (rank->spare_requests.size() >= kMostSpare) return;
-  Operation& op = node->second;
-  auto regions = std::move(op.regions);  // their memory
-  op.~Operation();
-  new (&op) Operation();
-  regions.clear();
-  op.regions = std::move(regions);
+  node->second.reset();
   rank->spare_requests.push_back(std::move(node));
 }
 
@@ -135,7 +129,10 @@ void note_completions(Call* call) {
   MPI_Request* list = list_of(call->record(), position, &count);
   if (call->requests.empty()) return;
   Rank* rank = call->rank();
-  const auto done = completed(*call, count);
+  // Other calls of the rank, where it has threads, get memory of their own.
+  std::vector<std::pair<int, int>> done = std::move(rank->spare_done);
+  done.clear();
+  find_completed(*call, count, &done);
   note_passed(call, done);
   // Requests that are not complete have their handles back.
   for (int64_t i = 0; i < count; ++i)
@@ -150,6 +147,7 @@ void note_completions(Call* call) {
     if (!found->second.persistent) forget(rank, rank->requests.extract(found));
   }
   complete_taken(call, done);
+  rank->spare_done = std::move(done);
   sweep(rank);
   need_senders(call);
 }
@@ -236,6 +234,7 @@ void look_at_requests(Call* call) {
   MPI_Request* list = list_of(call->record(), call->info().at.given, &count);
   if (!list || count <= 0) return;
   Rank* rank = call->rank();
+  call->requests.swap(rank->spare_list);
   call->requests.assign(list, list + count);
   rank->given = &call->requests;
   if (!rank->inside.empty()) look_at_other_completions(call);
