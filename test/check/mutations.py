@@ -4,7 +4,8 @@
   mutations.py BIN EXAMPLES [--ranks N] [--processes P] [--jobs N]
 
 EXAMPLES: the folder with the sources (C). A mistake: a wait is dropped, a free is dropped, or a type, a tag, a root, a count
-of one call is changed for the odd ranks. Printed are, by mistake, how many were seeded, found (a finding that is no note),
+of one call is changed for the odd ranks, or, where nothing is seen of that, for the even ones: the call may be theirs alone.
+Printed are, by mistake, how many were seeded, found (a finding that is no note),
 and, of those not found, how many changed the exit status or made the job hang. One that changes nothing that MPI sees, such
 as a count in both calls of a pair, is not found and is right.
 """
@@ -19,6 +20,7 @@ import tempfile
 
 CALL = re.compile(r"MPI_\w+\s*\((?:[^()]|\([^()]*\))*\)")
 ODD = "({ int odd_; MPI_Comm_rank(MPI_COMM_WORLD, &odd_); odd_ & 1; })"
+EVEN = ODD.replace("odd_ & 1", "!(odd_ & 1)")
 
 
 def arguments_of(call):
@@ -64,6 +66,12 @@ def mutants(text):
 
 
 def run(arguments, source, mistake, line, text):
+    """What is seen where odd ranks are wrong, or else where even ones are."""
+    how = run_once(arguments, text)
+    return run_once(arguments, text.replace(ODD, EVEN)) if how == "nothing" and ODD in text else how
+
+
+def run_once(arguments, text):
     """"found", "fails", "hangs", "nothing" or "" (does not compile)."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "program.c")
