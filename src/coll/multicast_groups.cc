@@ -55,7 +55,7 @@ struct GroupNotice {
   uint32_t outside = 0;  ///< kJoined: the member is not joined to the address
   uint64_t id = 0;       ///< kVerdict: 0: no multicast
   Place address;         ///< kMove
-  uint32_t zero = 0;
+  uint32_t moves = 0;    ///< kCollision: of the group, so far
 };
 constexpr size_t kMostMembersHere = (1024 - sizeof(FormNotice)) / sizeof(Member);
 
@@ -257,10 +257,12 @@ void on_joined(const GroupNotice& notice, uint32_t from) {
   service().probe(group->membership, group->outside, on_probed);
 }
 
-void on_collision_at(uint64_t id, uint64_t ctx) {
+/// A member has seen strangers after so many moves. Others may have seen them, too: one move is enough.
+void on_collision_at(uint64_t id, uint32_t moves, uint64_t ctx) {
   ProcessGroup* group = find_group(id);
   if (!group || group->closed || !group->membership || group->members[0].process != g_av.me())
     return;
+  if (moves != group->membership->moves) return;
   GroupNotice move;
   move.kind = kMove;
   move.id = id;
@@ -354,7 +356,7 @@ void on_verdict(uint64_t ctx, const GroupNotice& notice) {
 void on_group_notice(uint32_t from, uint64_t ctx, const GroupNotice& notice) {
   if (notice.kind == kVerdict) return on_verdict(ctx, notice);
   if (notice.kind == kJoined) return on_joined(notice, from);
-  if (notice.kind == kCollision) return on_collision_at(notice.id, ctx);
+  if (notice.kind == kCollision) return on_collision_at(notice.id, notice.moves, ctx);
   ProcessGroup* group = find_group(notice.id);
   if (!group || group->members[0].process != from) return pt2pt::refuse_notice();
   if (notice.kind == kClose) {
@@ -384,7 +386,8 @@ void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
                 head.here * sizeof(Member));
     return on_form(from, head, members.data());
   }
-  if (kind == kSubgroupNotice && bytes == sizeof(SubgroupNotice)) {
+  if (kind >= SubgroupNotice::kGivenBack && kind <= SubgroupNotice::kMove &&
+      bytes == sizeof(SubgroupNotice)) {
     SubgroupNotice notice;
     std::memcpy(&notice, data, sizeof notice);
     return on_subgroup_notice(from, ctx, notice);
@@ -397,10 +400,11 @@ void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
 
 void on_collision(Membership* membership) {
   const ProcessGroup* group = find_group(membership->group.id());
-  if (!group) return;
+  if (!group) return on_subgroup_collision(membership);
   GroupNotice notice;
   notice.kind = kCollision;
   notice.id = group->id;
+  notice.moves = membership->moves;
   notify(group->members[0].process, 0, &notice, sizeof notice);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "transport/random.h"
 
@@ -58,6 +59,18 @@ bool make_room(std::vector<Kept>* list, uint32_t me, uint64_t* dropped) {
   *dropped = eldest->ticket.id;
   give_back(list, std::next(eldest).base());
   return true;
+}
+
+/// The group has moved so often, the last time to this address: this member follows, unless it has heard before. One that has
+/// yet to enter the group does when it enters.
+void follow(Kept* which, const transport::multicast::Place& address, uint32_t moves) {
+  if (moves <= which->ticket.moves) return;
+  if (which->membership) {
+    if (address.family != which->ticket.address.family) return;
+    service().move(which->membership, address);
+  }
+  which->ticket.address = address;
+  which->ticket.moves = moves;
 }
 
 Membership* join(const Team& team, const std::vector<uint32_t>& members,
@@ -118,11 +131,15 @@ Membership* enter_subgroup(const Team& team, uint32_t root, const std::vector<ui
       known = list.insert(list.begin(), Kept{ticket, team.process(root), {}, nullptr, {}});
     known->members = members;
     known->membership = membership;
+    const SubgroupTicket heard = std::exchange(known->ticket, ticket);
     known->ticket.dropped = 0;
+    follow(&*known, heard.address, heard.moves);
     for (uint32_t m : members)
       if (is_root && m != root) known->processes.push_back(team.process(m));
   } else if (known->root != team.process(root) || known->members != members) {
     return nullptr;
+  } else {
+    follow(&*known, ticket.address, ticket.moves);
   }
   ++known->uses;
   ++known->calls;
@@ -154,21 +171,77 @@ void give_back_subgroups(comm::ContextId id) {
   }
 }
 
-void on_subgroup_notice(uint32_t from, uint64_t ctx, const SubgroupNotice& notice) {
-  const comm::ContextId id{ctx & ~uint64_t{0xff}};
-  if (notice.id == 0 || from == g_av.me()) return pt2pt::refuse_notice();
-  if (!comm::lookup(id)) return;  // freed here: it has gone with the communicator
+namespace {
+
+/// What a root says of a subgroup; it is new where this process is late: the calls are still to come.
+std::vector<Kept>::iterator find_or_add(std::vector<Kept>* list, uint32_t root, uint64_t id) {
+  auto which = find(list, id);
+  if (which != list->end()) return which;
+  SubgroupTicket ticket;
+  ticket.id = id;
+  return list->insert(list->end(), Kept{ticket, root, {}, nullptr, {}});
+}
+
+void on_given_back(uint32_t from, comm::ContextId id, const SubgroupNotice& notice) {
+  if (from == g_av.me()) return pt2pt::refuse_notice();
   std::vector<Kept>& list = kept()[id.bits];
-  auto which = find(&list, notice.id);
-  if (which == list.end()) {  // this process is late: the calls are still to come
-    SubgroupTicket ticket;
-    ticket.id = notice.id;
-    which = list.insert(list.end(), Kept{ticket, from, {}, nullptr, {}});
-  } else if (which->root != from) {
-    return pt2pt::refuse_notice();
-  }
+  auto which = find_or_add(&list, from, notice.id);
+  if (which->root != from) return pt2pt::refuse_notice();
   which->last_call = notice.calls;
   if (which->is_over()) give_back(&list, which);
+}
+
+void on_move(uint32_t from, comm::ContextId id, const SubgroupNotice& notice) {
+  if (from == g_av.me()) return pt2pt::refuse_notice();
+  auto which = find_or_add(&kept()[id.bits], from, notice.id);
+  if (which->root != from) return pt2pt::refuse_notice();
+  follow(&*which, notice.address, notice.moves);
+}
+
+/// At the root: a member has seen strangers after so many moves. Others may have seen them, too: one move is enough.
+void on_collision_at(comm::ContextId id, const SubgroupNotice& seen) {
+  std::vector<Kept>& list = kept()[id.bits];
+  auto which = find(&list, seen.id);
+  if (which == list.end()) return;  // it has been given back
+  if (which->root != g_av.me()) return pt2pt::refuse_notice();
+  if (!which->membership || seen.moves != which->ticket.moves) return;
+  SubgroupNotice notice;
+  notice.kind = SubgroupNotice::kMove;
+  notice.id = seen.id;
+  notice.moves = seen.moves + 1;
+  notice.address = transport::multicast::draw_address(which->ticket.address.family);
+  follow(&*which, notice.address, notice.moves);
+  for (uint32_t process : which->processes)
+    pt2pt::notify(process, pt2pt::kNoticeMulticast, id.bits, &notice, sizeof notice);
+}
+
+}  // namespace
+
+void on_subgroup_notice(uint32_t from, uint64_t ctx, const SubgroupNotice& notice) {
+  const comm::ContextId id{ctx & ~uint64_t{0xff}};
+  if (notice.id == 0) return pt2pt::refuse_notice();
+  if (!comm::lookup(id)) return;  // freed here: it has gone with the communicator
+  switch (notice.kind) {
+    case SubgroupNotice::kGivenBack:
+      return on_given_back(from, id, notice);
+    case SubgroupNotice::kCollision:
+      return on_collision_at(id, notice);
+    default:
+      return on_move(from, id, notice);
+  }
+}
+
+void on_subgroup_collision(Membership* membership) {
+  for (auto& [ctx, list] : kept()) {
+    auto which = find(&list, membership->group.id());
+    if (which == list.end() || which->membership != membership) continue;
+    SubgroupNotice notice;
+    notice.kind = SubgroupNotice::kCollision;
+    notice.id = which->ticket.id;
+    notice.moves = which->ticket.moves;
+    pt2pt::notify(which->root, pt2pt::kNoticeMulticast, ctx, &notice, sizeof notice);
+    return;
+  }
 }
 
 std::vector<uint32_t> takers(const std::vector<uint64_t>& sizes, uint32_t root) {

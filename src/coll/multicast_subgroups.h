@@ -11,10 +11,20 @@
 //
 // An announcement travels in front of the data, or in place of it:
 //
-//   | how u64 | id u64 | key 16 | address 20 | zero u32 | dropped id u64 |
+//   | how u64 | id u64 | key 16 | address 20 | moves u32 | dropped id u64 |
 //
 // All announcements of a group say everything about it, since calls that are under way at the same time are taken in any
 // order. A root gives back none that one of its calls still uses: when that is over, all members have taken its data.
+//
+// A kept one to whose address strangers send moves to another one. The member that sees them tells the root, which draws an
+// address and tells all members by notices; its announcements have that address from then on. Both have the number of moves
+// so far, so that whoever takes an old announcement late does not go back. What is sent while only some have moved is sent
+// again.
+//
+//   member                         root
+//    | kCollision: moves so far --->|     nothing happens if it has moved since: another member was first
+//    |<----- kMove: address, moves -|     to all members; one that has yet to enter remembers it
+//
 // The first data waits at the root until all members have joined, since they are asked by unicast at first.
 // Thread rule: one thread. Nothing here switches but recv_apart().
 #pragma once
@@ -36,7 +46,7 @@ struct SubgroupTicket {
   uint64_t id = 0;
   transport::multicast::Key key{};
   transport::multicast::Place address;
-  uint32_t zero = 0;
+  uint32_t moves = 0;    ///< of a kept one, so far
   uint64_t dropped = 0;  ///< a kept one that is given back; 0: none
 };
 static_assert(sizeof(SubgroupTicket) == 64);
@@ -67,14 +77,21 @@ void leave_subgroup(const Team& team, const SubgroupTicket& ticket,
 /// This process's opened groups of a communicator are closed: gives back what it has kept and does not use. Each member
 /// follows as soon as it is through with all calls that used it.
 void give_back_subgroups(comm::ContextId id);
-/// The notice of that: `calls` have used the subgroup `id`.
-inline constexpr uint32_t kSubgroupNotice = 8;  ///< beside the kinds of multicast_groups.cc
+
+/// A notice about the subgroup `id`; its kinds are beside those of multicast_groups.cc.
 struct SubgroupNotice {
-  uint32_t kind = kSubgroupNotice;
+  enum Kind : uint32_t { kGivenBack = 8, kCollision, kMove };
+  uint32_t kind = kGivenBack;
+  uint32_t moves = 0;  ///< so far: kCollision, kMove
+  uint64_t id = 0;
+  uint64_t calls = 0;                   ///< that have used it: kGivenBack
+  transport::multicast::Place address;  ///< kMove
   uint32_t zero = 0;
-  uint64_t id = 0, calls = 0;
 };
+static_assert(sizeof(SubgroupNotice) == 48);
 void on_subgroup_notice(uint32_t from, uint64_t ctx, const SubgroupNotice& notice);
+/// Strangers send to the address of a group that is no communicator's: its root is told, if it is a kept one.
+void on_subgroup_collision(transport::multicast::Membership* membership);
 
 /// This process has dropped its part of a communicator.
 void forget_subgroups(comm::ContextId id);

@@ -246,8 +246,9 @@ size_t Service::joined() const {
 
 void Service::move(Membership* membership, const Place& address) {
   ++moves_;
+  const bool joined = static_cast<bool>(membership->socket);
   membership->move_to(address);
-  join_address(membership);
+  if (joined) join_address(membership);  // else it was left for others: use() joins it
 }
 
 void Service::probe(Membership* membership, const std::vector<uint32_t>& outside,

@@ -6,7 +6,7 @@
 //
 // Strangers. A datagram counts only with the tag of a group that this process is in; others are dropped and counted. Where
 // strangers send to a group's address (another job that has drawn the same one, say), on_collision is called: the members
-// then move to another address (src/coll/multicast_groups.cc).
+// then move to another address (src/coll/multicast_groups.cc; groups that are kept for some members: multicast_subgroups.h).
 //
 // A member may be asked about a group that it has yet to join: its root is faster. Polls and acknowledgements of groups that
 // are not known here are kept, a few of them, and taken in by join().
