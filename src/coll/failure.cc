@@ -52,11 +52,14 @@ enum NoticeKind : uint32_t {
 };
 constexpr size_t kMaxNoticeText = 900;  ///< bytes; longer texts are cut
 
-/// Waits until all notices about earlier rounds have come.
-struct NoticesWait final : pt2pt::Request {
+/// Waits at the begin of a round that all processes agree in.
+struct RoundWait final : pt2pt::Request {
+  /// `what`: what it waits for.
+  RoundWait(const char* its_call, const char* its_what) : what(its_what) { call = its_call; }
+  const char* const what;
   void describe(std::string* out) const override {
     *out += call;
-    *out += " (others have yet to hear of a failed round)";
+    *out += what;
   }
   void cancel() override {}
   void end() { set_complete(); }
@@ -109,7 +112,6 @@ class Failures {
   void close(OpenTeam* team);
   const FailedCollective* find_failed(uint64_t ctx, int32_t number) const;
   void agree_on_rounds(SharedComm* shared, const comm::Meeting* m);
-  void forget_old_rounds(uint64_t ctx, int32_t number);
   void conclude(SharedComm* shared, uint64_t ctx, int32_t number, bool tree_only,
                 const Status& status);
   void on_unmatched(const Unmatched& message);
@@ -138,9 +140,10 @@ class Failures {
     comm::ContextId id;
     int32_t number;
     uint32_t round;
-    bool changed = false;  ///< processes of these rounds may not know, yet, what is known here
-    bool broken = false;   ///< the communicator is
-    NoticesWait* wait = nullptr;
+    bool changed = false;       ///< processes of these rounds may not know, yet, what is known here
+    bool broken = false;        ///< the communicator is
+    RoundWait* wait = nullptr;  ///< for all notices about earlier rounds
+    RoundWait* other_side = nullptr;  ///< until this process's other side has agreed for both
     Agreement *next = nullptr, *prev = nullptr;
     /// Traffic of the agreement itself; other users of this plane have no rounds. Consecutive agreements of a collective
     /// differ.
@@ -150,6 +153,8 @@ class Failures {
       return n == number && ago >= 1 && ago <= 16 && id_of(ctx) == id;
     }
   };
+  Agreement* other_side_of(const Agreement& agreement);
+  bool agrees_for_both(Agreement* agreement, const char* call);
   bool lacks_notices(const Agreement& agreement) const;
   void note_change(const FailedCollective& failed);
   void wake_agreements();
@@ -434,6 +439,7 @@ Status any_of_tree(const Team& team, bool has_parent, bool* any) {
   return {};
 }
 
+/// In an order that is the same everywhere; of an intercommunicator those of side 0, then the others of side 1. May switch.
 std::vector<uint32_t> processes_of(SharedComm* shared, uint32_t* me) {
   *me = 0;
   if (shared->tree) {
@@ -443,12 +449,15 @@ std::vector<uint32_t> processes_of(SharedComm* shared, uint32_t* me) {
     out.insert(out.end(), place.children.begin(), place.children.end());
     return out;
   }
-  const comm::Hierarchy& h = comm::hierarchy(shared);
+  const comm::Hierarchy& own = comm::hierarchy(shared);
+  const comm::Hierarchy& remote = shared->inter ? comm::remote_hierarchy(shared) : own;
+  const comm::Hierarchy& first = shared->side == 0 ? own : remote;
+  const comm::Hierarchy& second = shared->side == 0 ? remote : own;
   std::vector<uint32_t> out;
-  for (uint32_t i = 0; i < h.count(); ++i) {
-    if (h.processes[i] == g_av.me()) *me = i;
-    out.push_back(h.processes[i]);
-  }
+  for (uint32_t i = 0; i < first.count(); ++i) out.push_back(first.processes[i]);
+  for (uint32_t i = 0; i < second.count(); ++i)
+    if (first.index_of_process(second.processes[i]) == ~0u) out.push_back(second.processes[i]);
+  *me = static_cast<uint32_t>(std::find(out.begin(), out.end(), g_av.me()) - out.begin());
   return out;
 }
 
@@ -467,8 +476,31 @@ void Failures::note_change(const FailedCollective& failed) {
 }
 
 void Failures::wake_agreements() {
-  for (Agreement* a = agreements_.front(); a; a = a->next)
+  for (Agreement* a = agreements_.front(); a; a = a->next) {
     if (a->wait && (a->broken || !lacks_notices(*a))) std::exchange(a->wait, nullptr)->end();
+    if (a->other_side && a->broken) std::exchange(a->other_side, nullptr)->end();
+  }
+}
+
+/// That side of an intercommunicator here which has come first, and waits.
+Failures::Agreement* Failures::other_side_of(const Agreement& agreement) {
+  for (Agreement* a = agreements_.front(); a; a = a->next)
+    if (a->other_side && a->id == agreement.id && a->number == agreement.number &&
+        a->round == agreement.round)
+      return a;
+  return nullptr;
+}
+
+/// Of the two sides of an intercommunicator that are in this process the second to come agrees for both; the first waits
+/// until that is done, and gets false.
+bool Failures::agrees_for_both(Agreement* agreement, const char* call) {
+  if (other_side_of(*agreement)) return true;
+  RoundWait wait(call, " (the other group has yet to begin the round)");
+  agreement->other_side = &wait;
+  agreements_.push_back(agreement);
+  pt2pt::wait(&wait, call);
+  agreements_.remove(agreement);
+  return false;
 }
 
 void Failures::agree_on_rounds(SharedComm* shared, const comm::Meeting* m) {
@@ -477,6 +509,7 @@ void Failures::agree_on_rounds(SharedComm* shared, const comm::Meeting* m) {
   const std::vector<uint32_t> processes = processes_of(shared, &me);
   const int32_t number = number_of_meeting(m);
   Agreement a{shared->id, number, m->round % 32};
+  if (shared->broken || (count_local_sides(shared) == 2 && !agrees_for_both(&a, m->call))) return;
   const Team team(processes, me, a.ctx(), number << kNumberBit, m->call);
   for (const FailedCollective& f : failed_) a.changed |= a.is_before(f.ctx, f.number);
   for (const Removed& r : removed_) a.changed |= a.is_before(r.ctx, r.number);
@@ -485,8 +518,7 @@ void Failures::agree_on_rounds(SharedComm* shared, const comm::Meeting* m) {
   bool any = true;
   while (any && !a.broken) {
     while (lacks_notices(a) && !a.broken) {
-      NoticesWait wait;
-      wait.call = m->call;
+      RoundWait wait(m->call, " (others have yet to hear of a failed round)");
       a.wait = &wait;
       pt2pt::wait(&wait, m->call);
     }
@@ -502,23 +534,12 @@ void Failures::agree_on_rounds(SharedComm* shared, const comm::Meeting* m) {
   std::erase_if(failed_, [&](const FailedCollective& f) { return a.is_before(f.ctx, f.number); });
   for (Removed& r : removed_)
     if (a.is_before(r.ctx, r.number)) r = {};
+  if (Agreement* side = other_side_of(a)) std::exchange(side->other_side, nullptr)->end();
   if (!shared->meetings || !shared->meetings->completed) return;
   comm::OpenMeetings::Completed& ring = *shared->meetings->completed;
   for (size_t i = 0; i < std::size(ring.last); ++i)
     if (a.is_before(shared->id.plane(comm::kPlaneColl, ring.round[i]), number_of(ring.last[i].tag)))
       ring.last[i] = {};
-}
-
-/// Of intercommunicators, whose processes do not agree: what is kept of a round about half of the 32 numbers ago goes, so
-/// that it is not taken for the round that gets its number next. Other processes may be some rounds ahead or behind.
-void Failures::forget_old_rounds(uint64_t ctx, int32_t number) {
-  const auto is_old = [&](uint64_t c, int32_t n) {
-    const uint32_t ago = (round_of(ctx) - round_of(c)) % 32;
-    return n == number && ago >= 12 && ago <= 20 && id_of(c) == id_of(ctx);
-  };
-  std::erase_if(failed_, [&](const FailedCollective& f) { return is_old(f.ctx, f.number); });
-  for (Removed& p : removed_)
-    if (is_old(p.ctx, p.number)) p = {};
 }
 
 // ---- Failed collectives, their notices -----------------------------------------------------------
@@ -734,9 +755,7 @@ void compare_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signature, ui
 }
 
 void agree_on_rounds(SharedComm* shared, const comm::Meeting* m) {
-  if (shared->inter)
-    g_failures.forget_old_rounds(context_of(shared, m), number_of_meeting(m));
-  else if (m->round > 0 && m->round % kRoundsApart == 0 && shared->processes > 1)
+  if (m->round > 0 && m->round % kRoundsApart == 0 && (shared->processes > 1 || shared->inter))
     g_failures.agree_on_rounds(shared, m);
 }
 
@@ -744,8 +763,9 @@ int64_t compare_signatures_when_idle() { return g_failures.compare_when_idle(); 
 
 /// Members of this process are in different collectives: nobody can know which way messages go.
 static void conclude_mismatch(SharedComm* shared, const comm::Meeting* m) {
-  if (shared->processes > 1 || shared->inter)
-    g_failures.conclude(shared, context_of(shared, m), number_of_meeting(m), false, m->status);
+  if (shared->processes == 1 && !shared->inter) return;
+  agree_on_rounds(shared, m);  // the other processes wait for this one there
+  g_failures.conclude(shared, context_of(shared, m), number_of_meeting(m), false, m->status);
 }
 
 void init_failures() {

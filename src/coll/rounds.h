@@ -13,7 +13,8 @@
 //     whom they tell knows, too; and so on to everybody.
 //   - Who knows of the round, and has all notices about it, gets no more.
 //
-// Not of intercommunicators: there a root that is 32 rounds ahead, in rounds that fail, may leave others waiting for ever.
+// Of an intercommunicator the processes of both groups agree. Where members of both are in one process, the group whose round
+// begins second there agrees for both.
 //
 // Thread rule: one thread; may switch.
 #pragma once
