@@ -140,7 +140,9 @@ void release_shared(SharedComm* shared) {
   if (shared == g_world) g_world = nullptr;
   std::shared_ptr<system_ranked::GroupTree> tree = std::move(shared->tree);
   delete shared;
-  for (auto* handler : g_on_dropped) handler(id);
+  // The other group of an intercommunicator may have members here that go on.
+  if (!lookup(id, 0) && !lookup(id, 1))
+    for (auto* handler : g_on_dropped) handler(id);
   if (tree)
     tree->drop();
   else if (counted)

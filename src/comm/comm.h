@@ -238,7 +238,7 @@ void free(Comm* comm);
 /// The words of a handle that find() refuses: null, freed (with the name and size it had), or unknown.
 std::string describe_bad(MPI_Comm handle);
 
-/// Called when this process drops its part of a communicator: nothing of its context id may be kept.
+/// Called when this process has dropped all it had of a communicator: nothing of its context id may be kept.
 void add_dropped_handler(void (*handler)(ContextId id));
 
 /// Number of communicators of this process that are in use (shared parts; world and self aside), and bytes kept
