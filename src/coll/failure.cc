@@ -30,16 +30,19 @@ struct FailedCollective {
   uint64_t ctx;
   int32_t number;
   Status status;
-  std::set<uint32_t> heard;     ///< the processes whose notices have come
+  std::set<uint32_t> heard;  ///< the processes whose notices have come
+  /// While `over_tree`: others, who tell all. This process does, too, once it knows all.
+  std::set<uint32_t> heard_beyond;
   uint32_t notices_sent = 0;    ///< one to each process that is notified; valid if `notified`
   uint8_t sides_concluded = 0;  ///< how many of this process's sides have called conclude()
   uint8_t local_sides = 0;      ///< count_local_sides(); valid if `notified`
   bool notified = false;        ///< this process has sent its notices
   /// Notices go along the tree only. Until a process tells all others: then all do (settle_reach()).
   bool over_tree;
-  bool is_complete() const {
-    return notified && heard.size() >= notices_sent && sides_concluded >= local_sides;
+  bool has_all_notices() const {
+    return notified && heard.size() >= notices_sent && heard_beyond.empty();
   }
+  bool is_complete() const { return has_all_notices() && sides_concluded >= local_sides; }
 };
 
 /// The eldest gives way when there are more: entries of a communicator that has been freed in another process, and whose
@@ -155,6 +158,8 @@ class Failures {
   };
   Agreement* other_side_of(const Agreement& agreement);
   bool agrees_for_both(Agreement* agreement, const char* call);
+  void note_earlier_rounds(Agreement* agreement) const;
+  void tell_beyond_tree(SharedComm* shared, const Agreement& agreement);
   bool lacks_notices(const Agreement& agreement) const;
   void note_change(const FailedCollective& failed);
   void wake_agreements();
@@ -186,7 +191,8 @@ class Failures {
   struct Removed {
     uint64_t ctx = 0;
     int32_t number = -1;
-    bool over_tree = false;  ///< only the neighbours in the tree have been notified
+    bool over_tree = false;    ///< only the neighbours in the tree have been notified
+    bool told_by_all = false;  ///< another process tells all, and this one did not know all
   } removed_[16];
   uint32_t next_removed_ = 0;
   /// Disagreements about collectives that had already ended here, when nobody may be left in them to be told: the next
@@ -463,10 +469,27 @@ std::vector<uint32_t> processes_of(SharedComm* shared, uint32_t* me) {
 
 }  // namespace
 
+void Failures::note_earlier_rounds(Agreement* a) const {
+  for (const FailedCollective& f : failed_) a->changed |= a->is_before(f.ctx, f.number);
+  for (const Removed& r : removed_) a->changed |= a->is_before(r.ctx, r.number);
+  a->changed |= next_removed_ > std::size(removed_);  // some are not known any more
+}
+
+/// Of a system-ranked communicator: from now on this process knows all others, and answers those that tell all.
+void Failures::tell_beyond_tree(SharedComm* shared, const Agreement& a) {
+  comm::hierarchy(shared);
+  for (FailedCollective& f : failed_)
+    if (a.is_before(f.ctx, f.number) && !f.heard_beyond.empty()) settle_reach(shared, &f, false);
+  for (Removed& r : removed_) {
+    if (!a.is_before(r.ctx, r.number) || !r.told_by_all) continue;
+    r.over_tree = r.told_by_all = false;
+    notify_beyond_tree(shared, r.ctx, r.number, MPI_ERR_OTHER, "a collective has failed");
+  }
+}
+
 bool Failures::lacks_notices(const Agreement& a) const {
   for (const FailedCollective& f : failed_)
-    if (a.is_before(f.ctx, f.number) && !(f.notified && f.heard.size() >= f.notices_sent))
-      return true;
+    if (a.is_before(f.ctx, f.number) && !f.has_all_notices()) return true;
   return false;
 }
 
@@ -511,13 +534,11 @@ void Failures::agree_on_rounds(SharedComm* shared, const comm::Meeting* m) {
   Agreement a{shared->id, number, m->round % 32};
   if (shared->broken || (count_local_sides(shared) == 2 && !agrees_for_both(&a, m->call))) return;
   const Team team(processes, me, a.ctx(), number << kNumberBit, m->call);
-  for (const FailedCollective& f : failed_) a.changed |= a.is_before(f.ctx, f.number);
-  for (const Removed& r : removed_) a.changed |= a.is_before(r.ctx, r.number);
-  a.changed |= next_removed_ > std::size(removed_);  // some are not known any more
+  note_earlier_rounds(&a);
   agreements_.push_back(&a);
-  bool any = true;
+  bool any = true, all_known = !shared->tree;
   while (any && !a.broken) {
-    while (lacks_notices(a) && !a.broken) {
+    while (all_known && lacks_notices(a) && !a.broken) {
       RoundWait wait(m->call, " (others have yet to hear of a failed round)");
       a.wait = &wait;
       pt2pt::wait(&wait, m->call);
@@ -528,6 +549,10 @@ void Failures::agree_on_rounds(SharedComm* shared, const comm::Meeting* m) {
             ? any_of_tree(team, shared->tree->place().parent != comm::system_ranked::kNobody, &any)
             : any_of_all(team, &any);
     if (!status.ok()) break;
+    if (any && !std::exchange(all_known, true)) {
+      tell_beyond_tree(shared, a);
+      note_earlier_rounds(&a);
+    }
   }
   agreements_.remove(&a);
   if (a.broken) return;
@@ -595,10 +620,14 @@ void Failures::settle_reach(SharedComm* shared, FailedCollective* failed, bool t
   if (!shared || !shared->tree) return;
   if (!failed->over_tree && !shared->hierarchy && !failed->notified) {  // it does not know all
     failed->over_tree = true;
-    std::erase_if(failed->heard, [&](uint32_t process) { return !is_neighbour(shared, process); });
+    std::set<uint32_t> neighbours;
+    for (uint32_t process : failed->heard)
+      (is_neighbour(shared, process) ? neighbours : failed->heard_beyond).insert(process);
+    failed->heard = std::move(neighbours);
   }
   if (!failed->over_tree || tree_only || !shared->hierarchy) return;
   failed->over_tree = false;
+  failed->heard.merge(failed->heard_beyond);
   note_change(*failed);
   if (failed->notified)
     failed->notices_sent += notify_beyond_tree(shared, failed->ctx, failed->number,
@@ -691,8 +720,8 @@ void Failures::on_notice(uint32_t from, uint64_t ctx, const void* data, size_t b
   FailedCollective* failed =
       fail(shared, ctx, number_of(header.tag), error(error_class, "%s", text.c_str()),
            (header.tag & kOverTree) != 0 && (!shared || shared->tree));
-  if (shared && shared->tree && failed->over_tree && !is_neighbour(shared, from)) return;
-  failed->heard.insert(from);
+  const bool beyond = shared && shared->tree && failed->over_tree && !is_neighbour(shared, from);
+  (beyond ? failed->heard_beyond : failed->heard).insert(from);
   remove_if_complete(failed);
   wake_agreements();
 }
@@ -700,9 +729,11 @@ void Failures::on_notice(uint32_t from, uint64_t ctx, const void* data, size_t b
 /// Here the neighbours in the tree were told, which was enough; the process that sends this waits for all.
 void Failures::on_notice_of_removed(SharedComm* shared, uint64_t ctx, const NoticeHeader& header,
                                     const std::string& text) {
-  if ((header.tag & kOverTree) != 0 || !shared || !shared->tree || !shared->hierarchy) return;
+  if ((header.tag & kOverTree) != 0 || !shared || !shared->tree) return;
   for (Removed& p : removed_) {
     if (p.ctx != ctx || p.number != number_of(header.tag) || !p.over_tree) continue;
+    p.told_by_all = !shared->hierarchy;
+    if (p.told_by_all) continue;
     p.over_tree = false;
     notify_beyond_tree(shared, ctx, p.number, header.error_class, text);
   }

@@ -13,6 +13,10 @@
 //     whom they tell knows, too; and so on to everybody.
 //   - Who knows of the round, and has all notices about it, gets no more.
 //
+// Of a system-ranked communicator a process may know only its neighbours, whom it tells, while another one tells all and waits
+// for all. So there processes first say, without waiting, whether they know of a failed round; if anybody does, all find out who
+// all are and answer those who have told them, and then it goes as above.
+//
 // Of an intercommunicator the processes of both groups agree. Where members of both are in one process, the group whose round
 // begins second there agrees for both.
 //
