@@ -5,6 +5,7 @@
 #include "coll/rounds.h"
 #include "coll/short.h"
 #include "coll/step.h"
+#include "comm/broken.h"
 #include "pt2pt/decider.h"
 
 namespace fgmpi::coll {
@@ -37,7 +38,10 @@ bool is_scatter(CollectiveKind kind) {
 /// A round of a persistent collective that others may still be far from.
 void step_of_round(comm::SharedComm* shared, comm::Meeting* m) {
   agree_on_rounds(shared, m);
-  step_function(static_cast<CollectiveKind>(m->operation / 4), shared->inter)(shared, m);
+  if (shared->broken)  // meanwhile
+    m->status = comm::broken_status(*shared);
+  else
+    step_function(static_cast<CollectiveKind>(m->operation / 4), shared->inter)(shared, m);
 }
 
 /// Blocking gathers and scatters: finds the side that holds the member's own part, and at the root the side of all parts.

@@ -348,7 +348,7 @@ void Failures::open(OpenTeam* team) {
 void Failures::close(OpenTeam* team) {
   bucket_of(team->ctx, number_of(team->tag)).remove(team);
   --open_count_;
-  if (!team->failed_ && !team->shared->inter)
+  if (!team->failed_ && !team->shared->inter && team->shared->meetings)
     comm::remember_completed(team->shared, round_of(team->ctx), team->tag, team->signature);
 }
 
