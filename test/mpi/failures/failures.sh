@@ -50,6 +50,17 @@ for transport in shm,ofi ofi; do
         { echo "FAILED operations at $shape by $transport: not all ranks come to the end"; cat "$out"; failed=1; }; }
   done
 done
+# In rounds of persistent collectives; in every eighth one all processes wait for each other.
+for shape in "2 1" "5 1" "3 3"; do
+  read -r p c <<<"$shape"
+  for round in "7" "8" "24 fail"; do
+    for communicator in 0 1 2 3; do
+      # shellcheck disable=SC2086
+      job "round $round of communicator $communicator at $shape" 137 "^$(((p - 1) * c)) of $((p * c)) ranks are left" 60 \
+        "$bin/mpiexec" -ft -n "$p" -nfg "$c" "$programs/rounds" $communicator $round
+    done
+  done
+done
 # A deadlock of those that are left is reported, also when the process is gone that reports others; and what only the limit of
 # buffering holds back is taken in.
 for shape in "2 1" "4 1" "3 2" "2 64"; do
