@@ -410,65 +410,6 @@ bool Failures::was_removed(uint64_t ctx, int32_t number) const {
 
 // ---- Rounds of persistent collectives ------------------------------------------------------------
 
-namespace {
-
-/// Returns when all processes have called this, and whether any of them has said so. Not over the team of the collective:
-/// this goes on whatever fails. Each tells the one 2^k further on what it knows, for k = 0, 1, ...
-Status any_of_all(const Team& team, bool* any) {
-  const uint32_t n = team.count();
-  for (uint32_t distance = 1; distance < n; distance *= 2) {
-    const uint32_t to = (team.me() + distance) % n, from = (team.me() + n - distance) % n;
-    const char mine = *any;
-    char theirs = 0;
-    FGMPI_TRY(team.exchange(to, &mine, 1, from, &theirs, 1));
-    *any |= theirs != 0;
-  }
-  return {};
-}
-
-/// The same up and down the tree of a system-ranked communicator. The team: this process, then its parent if it has one,
-/// then its children.
-Status any_of_tree(const Team& team, bool has_parent, bool* any) {
-  char said = *any, other = 0;
-  const uint32_t first_child = has_parent ? 2 : 1;
-  for (uint32_t child = first_child; child < team.count(); ++child) {
-    FGMPI_TRY(team.recv(child, &other, 1));
-    said |= other;
-  }
-  if (has_parent) {
-    FGMPI_TRY(team.send(1, &said, 1));
-    FGMPI_TRY(team.recv(1, &said, 1));
-  }
-  for (uint32_t child = first_child; child < team.count(); ++child)
-    FGMPI_TRY(team.send(child, &said, 1));
-  *any = said != 0;
-  return {};
-}
-
-/// In an order that is the same everywhere; of an intercommunicator those of side 0, then the others of side 1. May switch.
-std::vector<uint32_t> processes_of(SharedComm* shared, uint32_t* me) {
-  *me = 0;
-  if (shared->tree) {
-    const comm::system_ranked::Place& place = shared->tree->place();
-    std::vector<uint32_t> out{g_av.me()};
-    if (place.parent != comm::system_ranked::kNobody) out.push_back(place.parent);
-    out.insert(out.end(), place.children.begin(), place.children.end());
-    return out;
-  }
-  const comm::Hierarchy& own = comm::hierarchy(shared);
-  const comm::Hierarchy& remote = shared->inter ? comm::remote_hierarchy(shared) : own;
-  const comm::Hierarchy& first = shared->side == 0 ? own : remote;
-  const comm::Hierarchy& second = shared->side == 0 ? remote : own;
-  std::vector<uint32_t> out;
-  for (uint32_t i = 0; i < first.count(); ++i) out.push_back(first.processes[i]);
-  for (uint32_t i = 0; i < second.count(); ++i)
-    if (first.index_of_process(second.processes[i]) == ~0u) out.push_back(second.processes[i]);
-  *me = static_cast<uint32_t>(std::find(out.begin(), out.end(), g_av.me()) - out.begin());
-  return out;
-}
-
-}  // namespace
-
 void Failures::note_earlier_rounds(Agreement* a) const {
   for (const FailedCollective& f : failed_) a->changed |= a->is_before(f.ctx, f.number);
   for (const Removed& r : removed_) a->changed |= a->is_before(r.ctx, r.number);
@@ -529,7 +470,7 @@ bool Failures::agrees_for_both(Agreement* agreement, const char* call) {
 void Failures::agree_on_rounds(SharedComm* shared, const comm::Meeting* m) {
   if (shared->broken) return;
   uint32_t me;
-  const std::vector<uint32_t> processes = processes_of(shared, &me);
+  const std::vector<uint32_t> processes = processes_that_agree(shared, &me);
   const int32_t number = number_of_meeting(m);
   Agreement a{shared->id, number, m->round % 32};
   if (shared->broken || (count_local_sides(shared) == 2 && !agrees_for_both(&a, m->call))) return;
@@ -544,10 +485,7 @@ void Failures::agree_on_rounds(SharedComm* shared, const comm::Meeting* m) {
       pt2pt::wait(&wait, m->call);
     }
     any = std::exchange(a.changed, false);
-    const Status status =
-        shared->tree
-            ? any_of_tree(team, shared->tree->place().parent != comm::system_ranked::kNobody, &any)
-            : any_of_all(team, &any);
+    const Status status = any_of_processes(shared, team, &any);
     if (!status.ok()) break;
     if (any && !std::exchange(all_known, true)) {
       tell_beyond_tree(shared, a);

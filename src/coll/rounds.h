@@ -24,7 +24,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "coll/team.h"
 #include "comm/comm.h"
 #include "comm/meeting.h"
 
@@ -35,5 +37,12 @@ inline constexpr uint32_t kRoundsApart = 8;
 
 /// To be called at the begin of each round, by the member that acts for all of its process.
 void agree_on_rounds(comm::SharedComm* shared, const comm::Meeting* meeting);
+
+/// All processes with members, in an order that is the same everywhere: of an intercommunicator those of side 0, then the others
+/// of side 1. Of a system-ranked communicator this one and its neighbours in the tree, the parent before the children. `me`: this
+/// process's index. May switch.
+std::vector<uint32_t> processes_that_agree(comm::SharedComm* shared, uint32_t* me);
+/// Returns when all processes have called this, and whether any of them has said so. REQUIRES: a team of those that agree.
+Status any_of_processes(comm::SharedComm* shared, const Team& team, bool* any);
 
 }  // namespace fgmpi::coll
