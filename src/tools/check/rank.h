@@ -40,9 +40,10 @@ struct Comm {
   bool foreign = false;  ///< it has members of other jobs
   std::vector<int> group,
       remote;  ///< world ranks by rank; MPI_UNDEFINED: of another job. remote: intercommunicators
-  int local_members = 0;    ///< of the own group, in this process
-  int home = 0;             ///< the process of rank 0
-  std::vector<int> others;  ///< the other processes with members of the own group
+  int local_members = 0;                    ///< of the own group, in this process
+  int home = 0;                             ///< the process of rank 0
+  std::vector<int> others;                  ///< the other processes with members of the own group
+  std::map<int, std::vector<int>> members;  ///< ranks by process, once they were asked for
   CallQueue* calls = nullptr;
   Entered* entered = nullptr;  ///< once a member has made a collective call
   /// The world rank of the member of the other side, or of the only one, with this rank; MPI_UNDEFINED: there is none, or it
@@ -67,6 +68,7 @@ struct OwnComm {
   /// What the rank's own clock was at collective calls: (number of the call, clock), where it had changed.
   std::vector<std::pair<uint64_t, uint32_t>> events;
   bool has_topology = false;
+  bool told_topology = false;  ///< a neighbourhood collective has told others of all its edges
   std::shared_ptr<const Neighbours> neighbours = nullptr;  ///< once they were asked for
 };
 

@@ -6,8 +6,9 @@
 //   announcement  the first call of a process of a collective, to the process of the communicator's rank 0
 //   question      what was sent before has been looked at?
 //   answer        yes
-//   sum           all members in a process have made the call: what they send and receive, added up
-//   edges         what a member of a neighbourhood collective sends to ranks of a process, to that process
+//   parts         what a member sends to each rank of a process in a call whose counts differ by rank, to that process
+//   edges         what a member of a neighbourhood collective sends to ranks of a process, to that process; of its first call on
+//                 the communicator also what it takes from them
 //   partitioned   a partitioned send was made, to the receiver's process
 //   started       it was started for the first time
 //   progress      how far ranks are where no standard send is buffered (progress.h)
@@ -17,6 +18,7 @@
 
 #include <cstddef>
 
+#include "tools/check/parts.h"
 #include "tools/check/progress.h"
 #include "tools/check/rank.h"
 
@@ -29,7 +31,7 @@ enum class WireKind : uint8_t {
   kAnnouncement,
   kQuestion,
   kAnswer,
-  kSum,
+  kParts,
   kProgress,
   kPartitioned,
   kStarted,
@@ -77,17 +79,28 @@ struct Announcement {
   CallRecord call;
 };
 
-struct WireSum {
-  WireKind kind;
-  bool known;
-  uint64_t comm, number, sum;
+/// A piece of a row of Parts (parts.h).
+struct WireParts {
+  WireKind kind = WireKind::kParts;
+  bool known = true;
+  int32_t world = 0;  ///< of the sender
+  PartsShape shape;
+  uint32_t sender = 0, first = 0;
+  uint32_t count = 0;  ///< of the list; the record ends behind them
+  uint64_t comm = 0, number = 0;
+  CallRecord call;
+  uint32_t list[192];
 };
+inline size_t bytes_of(const WireParts& wire) {
+  return offsetof(WireParts, list) + wire.count * sizeof(uint32_t);
+}
 
 /// What a rank gives another in a neighbourhood collective.
 struct WireEdge {
   uint64_t between = 0;  ///< ranks in the communicator: from << 32 | to
   uint64_t sum = 0;      ///< of hashes of signatures, one for each edge from one to the other
   bool known = true;     ///< all their signatures are
+  bool sent = true;      ///< the one who gives says so, not the one who takes
 };
 
 struct WireEdges {
@@ -113,6 +126,7 @@ inline size_t bytes_of(const WireProgress& wire) {
 }
 
 static_assert(sizeof(WireProgress) <= 1000 && sizeof(WireEdges) <= 1000);
+static_assert(sizeof(WireParts) <= 1000);
 static_assert(sizeof(WirePartitioned) <= 1000);
 static_assert(sizeof(WireMessage) <= 1000 && sizeof(Announcement) <= 1000);
 

@@ -1,0 +1,133 @@
+// What agreement.cc and pairs.cc share: the collective calls that are not over, and what a call says.
+// Thread rule: as Call (call.h).
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tools/check/call.h"
+#include "tools/check/wire.h"
+
+namespace fgmpi::check {
+
+inline constexpr const char* kCountsDiffer = "counts or types of a collective call do not agree";
+inline constexpr const char* kCountsAgree =
+    "what each rank sends has the types that it is received with, one by one";
+
+struct Caller {
+  int world = 0;
+  Record call;
+};
+
+/// What a rank gives another in a neighbourhood collective, as one of the two has said.
+struct Edge {
+  WireEdge said;
+  Caller by;
+};
+
+/// One call on a communicator, until all who are expected here have made it and, where clocks count, left it.
+struct Entry {
+  Announcement first;
+  bool known = false;  ///< `first` is there
+  bool root_was_first = false;
+  uint64_t agreed = 0;                   ///< agreed_of() the first call here
+  uint64_t counts = 0;                   ///< hash of the array of counts of the first member here
+  int arrived = 0;                       ///< members in this process
+  int left = 0;                          ///< members in this process that MPI has let go
+  int announced = 0;                     ///< other processes, where rank 0 is
+  std::unique_ptr<Parts<Caller>> parts;  ///< what each sends each, where counts differ by rank
+  std::unordered_map<uint64_t, Edge> edges;  ///< of which one end is told; by WireEdge::between
+  Knowledge known_by_all, known_by_root;     ///< what the members here knew, and the root
+};
+
+/// Do counts of the operation differ by rank, other than in one array that all give alike?
+inline bool has_parts(Collective c) {
+  return c == Collective::kGatherv || c == Collective::kScatterv || c == Collective::kAlltoallv ||
+         c == Collective::kAlltoallw;
+}
+inline bool in_pairs(Collective c) { return has_parts(c) || c == Collective::kNeighbor; }
+
+/// The collective calls on a communicator that are not over.
+struct CallQueue {
+  std::vector<std::unique_ptr<Entry>> ring;  ///< by number; its size is a power of two
+  uint64_t first = 0, next = 0;  ///< numbers of the oldest that is there, and behind the newest
+  bool broken = false;           ///< there was a disagreement: what follows from it is not reported
+  std::unique_ptr<Parts<Caller>> spare;  ///< for the next call like the last
+  /// Members here, by rank, with the first call on their topology: others have been told of all their edges.
+  std::unordered_map<int, Caller> told;
+
+  Entry* at(uint64_t number) {
+    if (number < first) return nullptr;
+    while (number >= next) make_next();
+    return ring[number & (ring.size() - 1)].get();
+  }
+  void end(uint64_t number);
+  /// Is one of the calls that are not over compared pair by pair? Of those each process compares a part.
+  bool has_pairs() const {
+    return std::any_of(ring.begin(), ring.end(), [](const auto& entry) {
+      return entry && entry->known && in_pairs(entry->first.call.info().collective);
+    });
+  }
+
+ private:
+  void make_next();
+};
+
+/// Arguments of a collective.
+struct Arguments {
+  const Call& call;
+  OwnComm& own;
+
+  bool is_root() const {
+    return !call.has(&Positions::root) || call.value(&Positions::root) == own.rank;
+  }
+  bool in_place() const {
+    return call.value(&Positions::send_buffer) == word_of_in_place() ||
+           call.value(&Positions::recv_buffer) == word_of_in_place();
+  }
+  Signature sent() const { return one(&Positions::send_count, &Positions::send_type); }
+  Signature taken() const { return one(&Positions::recv_count, &Positions::recv_type); }
+  /// Of the i-th element of arrays that begin with "send" or "recv".
+  Signature part(bool sends, int i) const {
+    const int counts = call.find(sends ? "sendcounts" : "recvcounts");
+    const int types = call.find(sends ? "sendtypes" : "recvtypes");
+    if (types >= 0 && !call.at(types)) return {0, 0, false, false};
+    const auto type = types >= 0 ? reinterpret_cast<const MPI_Datatype*>(call.at(types))[i]
+                                 : static_cast<MPI_Datatype>(call.value(
+                                       sends ? &Positions::send_type : &Positions::recv_type));
+    // An array that is not there is MPI's to complain of.
+    return counts < 0 || !call.at(counts) ? Signature{0, 0, false, false}
+                                          : signature_of(type, number_in(call, call.at(counts), i));
+  }
+
+ private:
+  Signature one(int8_t Positions::*count, int8_t Positions::*type) const {
+    return signature_of(static_cast<MPI_Datatype>(call.value(type)), call.value(count));
+  }
+};
+
+/// What another process is to be told.
+template <class Wire>
+using Told = std::vector<std::pair<int, Wire>>;
+
+// agreement.cc --------------------------------------------------------------------------------------------------------
+/// Two members do not agree. Nothing where there was a disagreement on the communicator before.
+void note_pair(CallQueue* queue, const char* sentence, const char* allowed, const Caller& a,
+               const Caller& b);
+
+// pairs.cc ------------------------------------------------------------------------------------------------------------
+/// A member calls a neighbourhood collective: compares its edges with what is known of their other ends. `told`: what other
+/// processes are to be told of them.
+void look_at_edges(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e,
+                   Told<WireEdges>* told);
+/// A member calls a collective that has_parts(): compares what it sends and takes with what others here do.
+void look_at_parts(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e,
+                   Told<WireParts>* told);
+/// Another process has told. `c`: null where no member here has used the communicator; `e`: null where the call is over.
+void on_edges(const WireEdges& edges, const Comm* c, CallQueue* queue, Entry* e);
+void on_parts(const WireParts& parts, CallQueue* queue, Entry* e);
+
+}  // namespace fgmpi::check
