@@ -1,5 +1,5 @@
 """The part of the corpus about collectives whose buffers have a part for each rank: parts with types of their own
-(MPI_Alltoallw and its like), and what neighbours give and take."""
+(MPI_Alltoallw and its like), and what neighbours, and ranks that say how much, give and take."""
 
 TOP = r"""static MPI_Comm ring;
 static int counts[64], displs[64];
@@ -38,6 +38,13 @@ static void make_directed(void) {
   MPI_Dist_graph_create_adjacent(w, 1, &before, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring);
   ins[0] = before, outs[0] = next;
 }
+/* One way in a ring, and an edge from the last rank to rank 1, at the ends that have it. */
+static void make_edge(int at_sender, int at_taker) {
+  int from[2] = {before, LAST}, to[2] = {next, 1};
+  MPI_Dist_graph_create_adjacent(w, 1 + (at_taker && rank == 1), from, MPI_UNWEIGHTED, 1 + (at_sender && rank == LAST), to,
+                                 MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring);
+  memcpy(ins, from, sizeof ins), memcpy(outs, to, sizeof outs);
+}
 /* What both ends of an edge know; in the v forms as many elements as it has. */
 static int n_out, n_in, gathered[2];
 static MPI_Datatype t_out, t_in, given[2], got[2];
@@ -48,6 +55,23 @@ static void make_counts(void) {
     taken[i] = 1 + (rank + ins[i] + size) % 3;
     displs[i] = 8 * i, places[i] = 32 * i, gathered[i] = 2, given[i] = got[i] = MPI_INT;
   }
+}
+/* What each rank gives each other and takes from it; of rank 0 as the root. */
+static int sent_to[64], taken_of[64];
+static MPI_Datatype given_to[64], got_of[64];
+static void make_amounts(void) {
+  n_out = n_in = 1 + rank % 3, t_out = t_in = MPI_INT;
+  for (int i = 0; i < 64; ++i) {
+    sent_to[i] = taken_of[i] = 1 + (rank + i) % 3;
+    displs[i] = 8 * i, counts[i] = 32 * i, given_to[i] = got_of[i] = MPI_INT;
+  }
+}
+static void spoil_amount(int how, int other) {
+  if (how == 0) n_in += 2, taken_of[other] += 2;
+  if (how == 1) --n_in, --taken_of[other];
+  if (how == 2) --n_out, --sent_to[other];
+  if (how == 3) t_out = given_to[other] = MPI_FLOAT;
+  if (how == 4) t_in = got_of[other] = MPI_UNSIGNED;
 }
 static void spoil(int how) {
   if (how == 0) n_in += 2, gathered[0] += 2, taken[0] += 2;
@@ -135,14 +159,62 @@ TOPOLOGIES = ("ring", "line", "graph", "directed")
 SPOILED = ("more is taken", "less is taken", "less is sent", "sent as another type", "taken as another type")
 
 
+# The same where all ranks are neighbours, or rank 0 is each one's; make_amounts() and spoil_amount() fill what stands here.
+AMOUNTS = {
+    "Gatherv": "a, n_out, t_out, b, taken_of, displs, t_in, 0, w",
+    "Scatterv": "a, sent_to, displs, t_out, b, n_in, t_in, 0, w",
+    "Alltoallv": "a, sent_to, displs, t_out, b, taken_of, displs, t_in, w",
+    "Alltoallw": "a, sent_to, counts, given_to, b, taken_of, counts, got_of, w",
+}
+IN_PLACE = {
+    "Gatherv": "rank ? a : MPI_IN_PLACE, n_out, t_out, b, taken_of, displs, t_in, 0, w",
+    "Scatterv": "a, sent_to, displs, t_out, rank ? b : MPI_IN_PLACE, n_in, t_in, 0, w",
+    "Alltoallv": "MPI_IN_PLACE, 0, 0, 0, b, taken_of, displs, t_in, w",
+    "Alltoallw": "MPI_IN_PLACE, 0, 0, 0, b, taken_of, counts, got_of, w",
+}
+
+
+def in_form(form, name, inside):
+    """A call in one of its forms, and the statements after it."""
+    if form == "blocking":
+        return f"MPI_{name}({inside})", ""
+    if form == "nonblocking":
+        return f"MPI_I{name[0].lower() + name[1:]}({inside}, &q)", "  MPI_Wait(&q, IGNORE);\n"
+    return f"MPI_{name}_init({inside}, MPI_INFO_NULL, &q)", "  MPI_Start(&q);\n  MPI_Wait(&q, IGNORE);\n  MPI_Request_free(&q);\n"
+
+
+def amounts(case):
+    """What a rank gives is not what the other takes; both are named."""
+    for name in AMOUNTS:
+        for form in (*FORMS, "in place"):
+            one, after = in_form("blocking" if form == "in place" else form, name, (IN_PLACE if form == "in place" else AMOUNTS)[name])
+            for how, what in enumerate(SPOILED):
+                takes = "taken" in what
+                if form == "in place" and name.startswith("All") and not takes:
+                    continue
+                # In the rooted ones the root is at one side of all.
+                at_root = takes if name == "Gatherv" else not takes if name == "Scatterv" else False
+                who, other = ("0", "LAST") if at_root else ("LAST", "0")
+                case("collectives", f"{name} {form}: {what}", f"  MPI_Request q;\n  (void)q;\n  make_amounts();\n  if (wrong && rank == {who}) spoil_amount({how}, {other});\n"
+                     f"  if (wrong && rank == {who})\n    {one};{BOTH}\n  else\n    {one};{BOTH}\n{after}", "parts")
+
+
+def single_ends(case):
+    """An edge that only one of its ends has; both are named."""
+    for k, (name, inside) in enumerate(NEIGHBOURS.items()):
+        for i, (what, who, edge) in enumerate((("the sender", "LAST", "1, !wrong"), ("the one who takes", "1", "!wrong, 1"))):
+            for form in (FORMS if k == 0 else (FORMS[(k + i) % 3],)):
+                one, after = in_form(form, "Neighbor_" + name, inside + ", ring")
+                other = "1" if who == "LAST" else "LAST"
+                case("collectives", f"Neighbor_{name} {form}: only {what} has an edge", f"  MPI_Request q;\n  (void)q;\n  make_edge({edge});\n  make_counts();\n"
+                     f"  if (wrong && rank == {who})\n    {one};{BOTH}\n  else if (wrong && rank == {other})\n    {one};{BOTH}\n  else\n    {one};\n{after}  MPI_Comm_free(&ring);", "parts")
+
+
 def neighbours(case):
     """What one end of an edge gives is not what the other takes."""
     for k, (name, inside) in enumerate(NEIGHBOURS.items()):
         for i, form in enumerate(FORMS):
-            one, after = {"blocking": (f"MPI_Neighbor_{name}({inside}, ring)", ""),
-                          "nonblocking": (f"MPI_Ineighbor_{name}({inside}, ring, &q)", "  MPI_Wait(&q, IGNORE);\n"),
-                          "persistent": (f"MPI_Neighbor_{name}_init({inside}, ring, MPI_INFO_NULL, &q)",
-                                         "  MPI_Start(&q);\n  MPI_Wait(&q, IGNORE);\n  MPI_Request_free(&q);\n")}[form]
+            one, after = in_form(form, "Neighbor_" + name, inside + ", ring")
             # The rank that is wrong calls at a line of its own: both are named.
             call = f"  if (wrong && rank == LAST)\n    {one};{BOTH}\n  else\n    {one};{BOTH}\n{after}"
             for topology in TOPOLOGIES if form == "blocking" else (TOPOLOGIES[(k + i) % 4],):
@@ -161,3 +233,5 @@ def neighbours(case):
 def parts(case):
     with_types(case)
     neighbours(case)
+    amounts(case)
+    single_ends(case)
