@@ -82,11 +82,9 @@ int32_t number_of_meeting(const comm::Meeting* m) {
   return static_cast<int32_t>(m->sequence & 0xffffff);
 }
 
-comm::ContextId id_of(uint64_t ctx) { return {ctx & ~uint64_t{0xff}}; }
-
 SharedComm* find_comm(uint64_t ctx) {
-  SharedComm* shared = comm::lookup(id_of(ctx), 0);
-  return shared ? shared : comm::lookup(id_of(ctx), 1);
+  SharedComm* shared = comm::lookup(comm::ContextId::of_plane(ctx), 0);
+  return shared ? shared : comm::lookup(comm::ContextId::of_plane(ctx), 1);
 }
 
 uint64_t context_of(const SharedComm* shared, const comm::Meeting* m) {
@@ -126,10 +124,12 @@ class Failures {
   /// Removes what is kept of a communicator that has been freed here: its context id may be used for another one.
   void forget(comm::ContextId id) {
     if (__builtin_expect(!failed_.empty(), 0))
-      std::erase_if(failed_, [&](const FailedCollective& f) { return id_of(f.ctx) == id; });
+      std::erase_if(failed_, [&](const FailedCollective& f) {
+        return comm::ContextId::of_plane(f.ctx) == id;
+      });
     if (__builtin_expect(next_removed_ > 0, 0))
       for (Removed& p : removed_)
-        if (id_of(p.ctx) == id) p = {};
+        if (comm::ContextId::of_plane(p.ctx) == id) p = {};
     std::erase_if(late_, [&](const Late& late) { return late.id == id; });
   }
 
@@ -153,7 +153,7 @@ class Failures {
     uint64_t ctx() const { return id.plane(comm::kPlaneInternal, 1 + round / kRoundsApart); }
     bool is_before(uint64_t ctx, int32_t n) const {
       const uint32_t ago = (round - round_of(ctx)) % 32;
-      return n == number && ago >= 1 && ago <= 16 && id_of(ctx) == id;
+      return n == number && ago >= 1 && ago <= 16 && comm::ContextId::of_plane(ctx) == id;
     }
   };
   Agreement* other_side_of(const Agreement& agreement);
@@ -327,10 +327,11 @@ void Failures::open(OpenTeam* team) {
       fail(team->shared, team->ctx, number_of(team->tag), Status(),
            over_tree(team->shared, team->tag));
       Status also;
-      take_late(id_of(team->ctx), &also);
+      take_late(comm::ContextId::of_plane(team->ctx), &also);
       return;
     }
-  if (Status late; __builtin_expect(!late_.empty(), 0) && take_late(id_of(team->ctx), &late)) {
+  if (Status late; __builtin_expect(!late_.empty(), 0) &&
+                   take_late(comm::ContextId::of_plane(team->ctx), &late)) {
     fail(team->shared, team->ctx, number_of(team->tag), late, over_tree(team->shared, team->tag));
     return;
   }
@@ -372,9 +373,9 @@ void Failures::on_multicast(uint64_t ctx, int32_t tag, pt2pt::Signature signatur
     if (t->ctx == ctx && t->tag == tag) return;
   constexpr size_t kMostLate = 64;
   for (const Late& late : late_)
-    if (late.id == id_of(ctx)) return;
+    if (late.id == comm::ContextId::of_plane(ctx)) return;
   if (late_.size() < kMostLate)
-    late_.push_back({id_of(ctx), disagreement("a collective", process)});
+    late_.push_back({comm::ContextId::of_plane(ctx), disagreement("a collective", process)});
 }
 
 /// Compares the signature of a message or notice from `process` with that of the collective here, open or completed
@@ -388,7 +389,7 @@ bool Failures::check_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signa
     return true;
   }
   if ((ctx & comm::kPlaneMask) != comm::kPlaneColl) return false;
-  SharedComm* shared = comm::lookup(id_of(ctx));
+  SharedComm* shared = comm::lookup(comm::ContextId::of_plane(ctx));
   const comm::CompletedCollective* completed =
       shared ? comm::find_completed(shared, round_of(ctx), tag) : nullptr;
   if (!completed || completed->signature == signature) return false;
@@ -536,8 +537,8 @@ FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t numbe
     if (t->ctx == ctx && number_of(t->tag) == number) t->failed_ = true;
   pt2pt::give_up_traffic(ctx, number << kNumberBit, kNotNumber, failed->status);
   give_up_multicast(ctx, number << kNumberBit, kNotNumber);
-  comm::system_ranked::fail_construction({id_of(ctx).bits, static_cast<uint32_t>(number)},
-                                         failed->status);
+  comm::system_ranked::fail_construction(
+      {comm::ContextId::of_plane(ctx).bits, static_cast<uint32_t>(number)}, failed->status);
   // The processes of a group are computed at its first collective. That is not done here, inside poll: where they are not
   // known yet, the others are notified when the collective begins in this process.
   if (shared && !failed->notified &&
@@ -612,7 +613,8 @@ void Failures::break_comm(SharedComm* shared, const Status& status) {
     fail(shared, t->ctx, number, status, over_tree(shared, t->tag));
   });
   for (const Unmatched& m : pt2pt::list_unmatched())
-    if (id_of(m.ctx) == shared->id) pt2pt::give_up_traffic(m.ctx, m.tag, 0, status);
+    if (comm::ContextId::of_plane(m.ctx) == shared->id)
+      pt2pt::give_up_traffic(m.ctx, m.tag, 0, status);
   for (Agreement* a = agreements_.front(); a; a = a->next) {
     if (!(a->id == shared->id)) continue;
     a->broken = true;

@@ -115,8 +115,6 @@ struct State {
 /// Never destroyed: programs use MPI until they end.
 State& g_state = *new State;
 
-uint64_t key_of(uint64_t ctx) { return ctx & ~uint64_t{0xff}; }
-
 ProcessGroup* find_group(uint64_t id) {
   auto it = g_state.groups.find(id);
   return it == g_state.groups.end() ? nullptr : it->second.get();
@@ -455,7 +453,7 @@ uint32_t hosts_of(const Team& team) {
 }
 
 Status group_of(const Team& team, Membership** out) {
-  const uint64_t ctx = key_of(team.open().ctx);
+  const uint64_t ctx = comm::ContextId::of_plane(team.open().ctx).bits;
   *out = nullptr;
   CommGroup* comm = &g_state.comms[ctx];
   if (__builtin_expect(!comm->decided, 0)) {
@@ -475,7 +473,7 @@ Status group_of(const Team& team, Membership** out) {
 }
 
 bool spec_of_subgroup(const Team& team, const std::vector<uint32_t>& members, GroupSpec* out) {
-  auto it = g_state.comms.find(key_of(team.open().ctx));
+  auto it = g_state.comms.find(comm::ContextId::of_plane(team.open().ctx).bits);
   if (it == g_state.comms.end() || !it->second.group || !it->second.group->membership) return false;
   const ProcessGroup& group = *it->second.group;
   std::vector<uint32_t> processes;
@@ -510,7 +508,7 @@ void forget_multicast_group(comm::ContextId id) {
 }
 
 void give_up_multicast(uint64_t ctx, int32_t tag, int32_t mask) {
-  auto it = g_state.comms.find(key_of(ctx));
+  auto it = g_state.comms.find(comm::ContextId::of_plane(ctx).bits);
   if (it == g_state.comms.end()) return;
   CommGroup& comm = it->second;
   for (Waiting* w = comm.waiting.front(); w;) {

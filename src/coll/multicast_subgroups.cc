@@ -34,7 +34,7 @@ std::unordered_map<uint64_t, std::vector<Kept>>& kept() {
   return all;
 }
 std::vector<Kept>* kept_of(const Team& team) {
-  auto it = kept().find(team.open().ctx & ~uint64_t{0xff});
+  auto it = kept().find(comm::ContextId::of_plane(team.open().ctx).bits);
   return it == kept().end() ? nullptr : &it->second;
 }
 
@@ -100,7 +100,7 @@ SubgroupTicket announce_subgroup(const Team& team, const std::vector<uint32_t>& 
   const uint32_t me = team.process(team.me());
   if (scheme() != Scheme::kOpened) keep = false;
   if (keep) {
-    std::vector<Kept>& list = kept()[team.open().ctx & ~uint64_t{0xff}];
+    std::vector<Kept>& list = kept()[comm::ContextId::of_plane(team.open().ctx).bits];
     auto known = std::find_if(list.begin(), list.end(),
                               [&](const Kept& k) { return k.root == me && k.members == members; });
     if (known != list.end()) {
@@ -122,7 +122,7 @@ Membership* enter_subgroup(const Team& team, uint32_t root, const std::vector<ui
   const bool is_root = team.me() == root;
   if (ticket.how == SubgroupTicket::kOnce) return join(team, members, ticket, is_root);
   if (ticket.how != SubgroupTicket::kKept) return nullptr;
-  std::vector<Kept>& list = kept()[team.open().ctx & ~uint64_t{0xff}];
+  std::vector<Kept>& list = kept()[comm::ContextId::of_plane(team.open().ctx).bits];
   auto known = find(&list, ticket.id);
   if (known == list.end() || (!known->membership && known->root == team.process(root))) {
     Membership* membership = join(team, members, ticket, is_root);
@@ -218,7 +218,7 @@ void on_collision_at(comm::ContextId id, const SubgroupNotice& seen) {
 }  // namespace
 
 void on_subgroup_notice(uint32_t from, uint64_t ctx, const SubgroupNotice& notice) {
-  const comm::ContextId id{ctx & ~uint64_t{0xff}};
+  const auto id = comm::ContextId::of_plane(ctx);
   if (notice.id == 0) return pt2pt::refuse_notice();
   if (!comm::lookup(id)) return;  // freed here: it has gone with the communicator
   switch (notice.kind) {

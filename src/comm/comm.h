@@ -50,6 +50,8 @@ struct ContextId {
   uint32_t lid() const { return bits >> 32; }
   uint32_t lbi() const { return bits >> 8 & 0xffffff; }
   uint64_t plane(Plane p, uint32_t round = 0) const { return bits | (round % 32) << 3 | p; }
+  /// Of the communicator that has this plane.
+  static ContextId of_plane(uint64_t ctx) { return {ctx & ~uint64_t{0xff}}; }
   bool operator==(const ContextId&) const = default;
   /// Of a communicator that has, or comes from one that had, members of several jobs (context.h).
   bool is_drawn() const { return bits >> 63; }

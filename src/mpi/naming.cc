@@ -9,8 +9,6 @@
 namespace fgmpi::mpi {
 namespace {
 
-comm::ContextId id_of(uint64_t ctx) { return {ctx & ~uint64_t{0xff}}; }
-
 /// What is known here under this id; nullptr: nothing, or both sides of an intercommunicator.
 const comm::SharedComm* find_only(comm::ContextId id) {
   const comm::SharedComm *one = comm::lookup(id, 0), *other = comm::lookup(id, 1);
@@ -20,7 +18,7 @@ const comm::SharedComm* find_only(comm::ContextId id) {
 /// The name a member gave it, else how it is stored: only reports look here, so a search is good
 /// enough.
 void communicator(uint64_t ctx, std::string* out) {
-  comm::ContextId id = id_of(ctx);
+  comm::ContextId id = comm::ContextId::of_plane(ctx);
   if (id.lbi() == comm::kWorldLbi) {
     *out = "MPI_COMM_WORLD";
     return;
@@ -53,7 +51,7 @@ bool locate(uint64_t ctx, int32_t rank, pt2pt::Peer* out) {
     return true;
   }
   if (plane == comm::kPlaneInternal) return false;  // between ranks or processes
-  const comm::SharedComm* shared = find_only(id_of(ctx));
+  const comm::SharedComm* shared = find_only(comm::ContextId::of_plane(ctx));
   if (!shared || rank < 0 || rank >= shared->peers().size()) return false;
   int32_t world = shared->peers().world_of(rank);
   if (world < 0) return false;  // of a system-ranked communicator, not known here

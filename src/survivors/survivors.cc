@@ -27,8 +27,6 @@ using comm::SharedComm;
 bool g_troubled = false;
 void (*g_on_told)(uint32_t) = [](uint32_t process) { process_lost(process, true); };
 
-comm::ContextId id_of(uint64_t ctx) { return {ctx & ~uint64_t{0xff}}; }
-
 /// How many of the lost processes each rank has acknowledged, by its local index; by communicator.
 std::unordered_map<uint64_t, std::unordered_map<uint32_t, size_t>> g_acknowledged;
 
@@ -48,8 +46,8 @@ SharedComm* shared_of(comm::ContextId id, uint32_t local) {
 }
 
 Status judge_process_receive(const pt2pt::Envelope& pattern) {
-  const SharedComm* shared = comm::lookup(id_of(pattern.ctx), 0);
-  if (!shared) shared = comm::lookup(id_of(pattern.ctx), 1);
+  const SharedComm* shared = comm::lookup(comm::ContextId::of_plane(pattern.ctx), 0);
+  if (!shared) shared = comm::lookup(comm::ContextId::of_plane(pattern.ctx), 1);
   if (shared && shared->broken) return comm::broken_status(*shared);
   if (pattern.source < 0) return {};
   const uint32_t process = pt2pt::process_of_source(pattern.source);
@@ -69,7 +67,7 @@ Status judge_any_source(const SharedComm& shared, uint32_t local) {
 
 Status judge(const pt2pt::Envelope& pattern, uint32_t local) {
   if (local == pt2pt::kProcessEndpoint) return judge_process_receive(pattern);
-  const SharedComm* shared = shared_of(id_of(pattern.ctx), local);
+  const SharedComm* shared = shared_of(comm::ContextId::of_plane(pattern.ctx), local);
   if (!shared || !shared->broken) return {};
   const bool internal = (pattern.ctx & comm::kPlaneMask) == comm::kPlaneInternal;
   if (internal || shared->broken & comm::kRevoked) return comm::broken_status(*shared);
@@ -131,7 +129,7 @@ void revoke_here(comm::ContextId id) {
 }
 
 void on_revoke(uint32_t, uint64_t ctx, const void*, size_t bytes) {
-  if (bytes != 0 || ctx != id_of(ctx).bits) return pt2pt::refuse_notice();
+  if (bytes != 0 || ctx != comm::ContextId::of_plane(ctx).bits) return pt2pt::refuse_notice();
   revoke_here({ctx});
 }
 

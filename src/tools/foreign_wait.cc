@@ -51,7 +51,7 @@ ForeignWaits::ForeignWaits(ReadMemory read, NamePeer name, const pt2pt::SiteTabl
 }
 
 std::string ForeignWaits::of_communicator(uint64_t ctx) const {
-  const comm::ContextId id{ctx & ~uint64_t{0xff}};
+  const auto id = comm::ContextId::of_plane(ctx);
   if (id.lbi() == comm::kWorldLbi) return "MPI_COMM_WORLD";
   if (id.lbi() == comm::kSelfLbi) return "MPI_COMM_SELF";
   const auto named = names_.find(id.bits);
@@ -62,7 +62,7 @@ std::string ForeignWaits::of_communicator(uint64_t ctx) const {
 }
 
 std::string ForeignWaits::of_pattern(const pt2pt::Envelope& pattern) const {
-  const bool of_world = comm::ContextId{pattern.ctx & ~uint64_t{0xff}}.lbi() == comm::kWorldLbi;
+  const bool of_world = comm::ContextId::of_plane(pattern.ctx).lbi() == comm::kWorldLbi;
   const char mark = of_world ? kWorldRank : kCommRank;
   const std::string source = pattern.source == MPI_ANY_SOURCE
                                  ? "MPI_ANY_SOURCE"
