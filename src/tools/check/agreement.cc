@@ -108,9 +108,10 @@ void compare(CallQueue* queue, const Announcement& one, const Announcement& othe
 // ---- What a call says --------------------------------------------------------------------------------------------------
 
 Signature of_all_parts(const Arguments& a) {
+  const PartsOf parts(a.call, false);
   Signature all;
   for (int i = 0; i < a.own.comm->size; ++i) {
-    const Signature s = a.part(false, i);
+    const Signature s = parts.at(i);
     all.known = all.known && s.known && !s.packed;
     all.hash = mix(all.hash, mix(s.hash, s.length));
   }
@@ -153,7 +154,7 @@ void look_at_own(Call* call, const Arguments& a) {
   if (both && call->value(&Positions::send_count) == call->value(&Positions::recv_count) &&
       call->value(&Positions::send_type) == call->value(&Positions::recv_type))
     return;
-  if (!(a.sent() == (parts ? a.part(false, a.own.rank) : a.taken())))
+  if (!(a.sent() == (parts ? PartsOf(*call, false).at(a.own.rank) : a.taken())))
     report(Kind::kCollectives, kCountsDiffer, kCountsAgree, {call->me()});
 }
 

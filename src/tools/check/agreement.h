@@ -76,6 +76,36 @@ struct CallQueue {
   void make_next();
 };
 
+/// One side's array of counts, and of types.
+class PartsOf {
+ public:
+  PartsOf(const Call& call, bool sends)
+      : call_(call),
+        counts_position_(call.find(sends ? "sendcounts" : "recvcounts")),
+        types_position_(call.find(sends ? "sendtypes" : "recvtypes")),
+        counts_(address(counts_position_)),
+        types_(address(types_position_)),
+        type_(static_cast<MPI_Datatype>(
+            call.value(sends ? &Positions::send_type : &Positions::recv_type))) {}
+  /// The call has such an array.
+  bool exist() const { return counts_position_ >= 0; }
+  /// An array that is not there is MPI's to complain of.
+  Signature at(int i) const {
+    const bool many_types = types_position_ >= 0;
+    if (!counts_ || (many_types && !types_)) return {0, 0, false, false};
+    return signature_of(many_types ? reinterpret_cast<const MPI_Datatype*>(types_)[i] : type_,
+                        number_in(call_, counts_, i));
+  }
+
+ private:
+  int64_t address(int position) const { return position < 0 ? 0 : call_.at(position); }
+
+  const Call& call_;
+  int counts_position_, types_position_;
+  int64_t counts_, types_;
+  MPI_Datatype type_;
+};
+
 /// Arguments of a collective.
 struct Arguments {
   const Call& call;
@@ -90,18 +120,6 @@ struct Arguments {
   }
   Signature sent() const { return one(&Positions::send_count, &Positions::send_type); }
   Signature taken() const { return one(&Positions::recv_count, &Positions::recv_type); }
-  /// Of the i-th element of arrays that begin with "send" or "recv".
-  Signature part(bool sends, int i) const {
-    const int counts = call.find(sends ? "sendcounts" : "recvcounts");
-    const int types = call.find(sends ? "sendtypes" : "recvtypes");
-    if (types >= 0 && !call.at(types)) return {0, 0, false, false};
-    const auto type = types >= 0 ? reinterpret_cast<const MPI_Datatype*>(call.at(types))[i]
-                                 : static_cast<MPI_Datatype>(call.value(
-                                       sends ? &Positions::send_type : &Positions::recv_type));
-    // An array that is not there is MPI's to complain of.
-    return counts < 0 || !call.at(counts) ? Signature{0, 0, false, false}
-                                          : signature_of(type, number_in(call, call.at(counts), i));
-  }
 
  private:
   Signature one(int8_t Positions::*count, int8_t Positions::*type) const {

@@ -16,17 +16,16 @@ namespace {
 /// f(from, to, signature, whether it is sent) for each edge of the member in a neighbourhood collective.
 template <class F>
 void for_each_edge(const Arguments& a, const Neighbours& all, F&& f) {
-  const bool out_parts = a.call.find("sendcounts") >= 0, in_parts = a.call.find("recvcounts") >= 0;
+  const PartsOf out(a.call, true), in(a.call, false);
   int i = 0;
   for (int to : all.destinations) {
     const int part = i++;
-    if (to != MPI_PROC_NULL) f(a.own.rank, to, out_parts ? a.part(true, part) : a.sent(), true);
+    if (to != MPI_PROC_NULL) f(a.own.rank, to, out.exist() ? out.at(part) : a.sent(), true);
   }
   i = 0;
   for (int from : all.sources) {
     const int part = i++;
-    if (from != MPI_PROC_NULL)
-      f(from, a.own.rank, in_parts ? a.part(false, part) : a.taken(), false);
+    if (from != MPI_PROC_NULL) f(from, a.own.rank, in.exist() ? in.at(part) : a.taken(), false);
   }
 }
 
@@ -116,7 +115,7 @@ void look_at_edges(const Arguments& a, int world, uint64_t number, CallQueue* qu
       neighbours_of(static_cast<MPI_Comm>(a.call.value(&Positions::comm)), &a.own);
   const WireEdges empty = {WireKind::kEdges, 0, world, a.own.comm->key, number,
                            a.call.record(),  {}};
-  const bool first = !a.own.told_topology;
+  const bool first = !queue->told.contains(a.own.rank);
   auto caller = [&] { return Caller{world, a.call.kept()}; };
   for (EdgeEnd& end : ends_of(a, all)) {
     const bool local = is_local(end.other);
@@ -131,7 +130,6 @@ void look_at_edges(const Arguments& a, int world, uint64_t number, CallQueue* qu
     there.known = there.known && there.sent;
     add_edge(told, MPIX_Tool_process(end.other), there, empty);
   }
-  a.own.told_topology = true;
   if (!first) return;
   queue->told.try_emplace(a.own.rank, caller());
   if (all_here_told(*a.own.comm, *queue, *e))
@@ -153,34 +151,6 @@ void on_edges(const WireEdges& edges, const Comm* c, CallQueue* queue, Entry* e)
 // ---- Parts of buffers --------------------------------------------------------------------------------------------------
 
 namespace {
-
-/// One side's array of counts, and of types.
-class PartsOf {
- public:
-  PartsOf(const Arguments& a, bool sends)
-      : call_(a.call),
-        counts_(address(a.call, a.call.find(sends ? "sendcounts" : "recvcounts"))),
-        many_types_(a.call.find(sends ? "sendtypes" : "recvtypes") >= 0),
-        types_(address(a.call, a.call.find(sends ? "sendtypes" : "recvtypes"))),
-        type_(static_cast<MPI_Datatype>(
-            a.call.value(sends ? &Positions::send_type : &Positions::recv_type))) {}
-  Signature at(int i) const {
-    // An array that is not there is MPI's to complain of.
-    if (!counts_ || (many_types_ && !types_)) return {0, 0, false, false};
-    return signature_of(many_types_ ? reinterpret_cast<const MPI_Datatype*>(types_)[i] : type_,
-                        number_in(call_, counts_, i));
-  }
-
- private:
-  static int64_t address(const Call& call, int position) {
-    return position < 0 ? 0 : call.at(position);
-  }
-  const Call& call_;
-  int64_t counts_;
-  bool many_types_;
-  int64_t types_;
-  MPI_Datatype type_;
-};
 
 /// Of parts, 0 where there is nothing; whether all of them are known.
 struct Hashes {
@@ -232,7 +202,7 @@ Hashes row_of(const Arguments& a, bool in_place, const std::vector<int>& receive
     return row;
   }
   // In place, as much goes either way; a scatter's root gives all parts.
-  const PartsOf parts(a, a.call.info().collective == Collective::kScatterv || !in_place);
+  const PartsOf parts(a.call, a.call.info().collective == Collective::kScatterv || !in_place);
   if (gathers)
     row.add(parts.at(a.own.rank));
   else
@@ -248,7 +218,7 @@ Hashes column_of(const Arguments& a, bool in_place) {
     column.add(a.taken());
     return column;
   }
-  const PartsOf parts(a, scatters);
+  const PartsOf parts(a.call, scatters);
   if (scatters)
     column.add(parts.at(a.own.rank));
   else

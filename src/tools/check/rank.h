@@ -68,7 +68,6 @@ struct OwnComm {
   /// What the rank's own clock was at collective calls: (number of the call, clock), where it had changed.
   std::vector<std::pair<uint64_t, uint32_t>> events;
   bool has_topology = false;
-  bool told_topology = false;  ///< a neighbourhood collective has told others of all its edges
   std::shared_ptr<const Neighbours> neighbours = nullptr;  ///< once they were asked for
 };
 
