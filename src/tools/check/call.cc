@@ -111,7 +111,7 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   calls_ = own_thread ? &rank_->calls : &g_calls_of_thread;
   ++*calls_;
   lock();
-  if (g_any_arrived.load(std::memory_order_acquire)) take_arrived();
+  take_arrived();
   if (rank_->owned || g_process.threads) report_accesses();
   if (rank_->owned) g_process.pid = getpid();
   outer_ = !rank_->in_call || g_process.threads;
@@ -156,7 +156,7 @@ void Call::give_back() {
 void Call::after(int result) {
   if (!rank_) return;
   lock();
-  if (g_any_arrived.load(std::memory_order_acquire)) take_arrived();
+  take_arrived();
   if (!g_process.deadlock.empty()) withdraw_deadlock();
   const bool some = info().role == Role::kCompletion && result != MPI_SUCCESS;
   if (result == MPI_SUCCESS || some) {

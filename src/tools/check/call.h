@@ -263,9 +263,13 @@ void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& ca
 void ask_home();
 
 // life.cc -------------------------------------------------------------------------------------------------------------
-/// Looks at what has come in from other processes; there is some if g_any_arrived.
-void take_arrived();
 extern std::atomic<bool> g_any_arrived;
+/// REQUIRES: g_any_arrived.
+void take_all_arrived();
+/// Looks at what has come in from other processes.
+inline void take_arrived() {
+  if (g_any_arrived.load(std::memory_order_acquire)) take_all_arrived();
+}
 void rank_ends(Rank* rank);
 /// A rank goes on: what was reported as a deadlock was none, because another job or the limit of buffering has given way.
 void withdraw_deadlock();

@@ -143,8 +143,7 @@ void rank_begins() {
 
 }  // namespace
 
-void take_arrived() {
-  if (!g_any_arrived.load(std::memory_order_acquire)) return;
+void take_all_arrived() {
   std::vector<std::vector<char>> list;
   {
     std::lock_guard guard(g_arrived_lock);
