@@ -201,9 +201,13 @@ void Findings::take(const Ending& ending) {
   forget(ending.lineage.back());
 }
 
+bool Findings::has_seen(const std::vector<uint64_t>& keys) const {
+  return std::all_of(keys.begin(), keys.end(), [&](uint64_t each) { return seen_.contains(each); });
+}
+
 void Findings::take_cut(const Ending& ending) {
   const std::vector<uint64_t> keys = keys_of(*report_of(ending));
-  if (!std::all_of(keys.begin(), keys.end(), [&](uint64_t each) { return seen_.contains(each); })) {
+  if (!has_seen(keys)) {
     uint64_t all = keys.size();
     for (uint64_t each : keys) all = mix(all, each);
     cut_.try_emplace(all, Cut{keys, ending.forced});
@@ -212,11 +216,7 @@ void Findings::take_cut(const Ending& ending) {
 }
 
 bool Findings::has_hidden() {
-  std::erase_if(cut_, [&](const auto& entry) {
-    const auto& keys = entry.second.keys;
-    return std::all_of(keys.begin(), keys.end(),
-                       [&](uint64_t each) { return seen_.contains(each); });
-  });
+  std::erase_if(cut_, [&](const auto& entry) { return has_seen(entry.second.keys); });
   return std::any_of(cut_.begin(), cut_.end(), [](const auto& c) { return !c.second.repeated; });
 }
 

@@ -86,6 +86,8 @@ class Findings {
 
   void take_output(const Ending& ending, const Shown& shown);
   std::shared_ptr<findings::Report> report_of(const Ending& ending) const;
+  /// Were all of these found in executions that came to their end?
+  bool has_seen(const std::vector<uint64_t>& keys) const;
 
   /// An execution that was cut.
   struct Cut {
