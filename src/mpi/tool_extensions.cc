@@ -16,6 +16,7 @@
 #include "proclet-sched/threads.h"
 #include "pt2pt/engine.h"
 #include "rma/check.h"
+#include "rma/win.h"
 #include "transport/transport.h"
 
 using namespace fgmpi;
@@ -106,6 +107,20 @@ FGMPI_EXTENSION int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflic
          g_conflict(&accesses[0], &accesses[1], where);
        }});
   return MPI_SUCCESS;
+}
+
+FGMPI_EXTENSION int MPIX_Tool_accessed(MPI_Win handle, const void* address, MPI_Count bytes,
+                                       int writes, const char* what, unsigned long long place,
+                                       int keep) {
+  FGMPI_TAKE_TURN("MPIX_Tool_accessed",
+                  MPIX_Tool_accessed(handle, address, bytes, writes, what, place, keep));
+  rma::Win* win = rma::find(handle);
+  if (!win) return MPI_ERR_WIN;
+  if (!rma::checking() || bytes < 0) return MPI_SUCCESS;
+  const Status status =
+      rma::check_program(win, reinterpret_cast<uint64_t>(address), static_cast<uint64_t>(bytes),
+                         writes != 0, what, place, keep != 0);
+  return status.ok() ? MPI_SUCCESS : MPI_ERR_RMA_CONFLICT;
 }
 
 FGMPI_EXTENSION int MPIX_Tool_copies(void (*copy)(const MPI_Comm*, MPI_Comm, int, int)) {

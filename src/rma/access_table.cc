@@ -10,9 +10,18 @@ bool only_reads(const Record& r) {
   return r.use == Use::kRead || (r.use == Use::kAccumulate && r.op == MPI_NO_OP);
 }
 
+/// A load or store of the target's program and an access of another kind. Those of locks may be ordered by what the program
+/// sees in the memory itself.
+bool same_epoch(const Record& program, const Record& other) {
+  if (other.kind == EpochKind::kFence) return other.phase == program.phase;
+  return other.kind == EpochKind::kStart && program.exposed;
+}
+
 /// Two accesses to the same bytes, the second one begun before the first was complete for all.
 bool conflict(const Record& a, const Record& b) {
   if (only_reads(a) && only_reads(b)) return false;
+  if (a.kind == EpochKind::kProgram) return same_epoch(a, b);
+  if (b.kind == EpochKind::kProgram) return same_epoch(b, a);
   const bool atomics = a.use >= Use::kAccumulate && b.use >= Use::kAccumulate;
   if (!atomics) return true;
   // Those of one origin are ordered, and a compare-and-swap may meet any other.
@@ -30,8 +39,8 @@ bool is_over(const Record& record, const Record& now) {
 /// with the same synchronisation?
 bool alike(const Record& a, const Record& b) {
   return a.place == b.place && a.origin == b.origin && a.member == b.member && a.phase == b.phase &&
-         a.use == b.use && a.kind == b.kind && a.op == b.op && a.element == b.element &&
-         !std::strcmp(a.call, b.call);
+         a.use == b.use && a.kind == b.kind && a.exposed == b.exposed && a.op == b.op &&
+         a.element == b.element && !std::strcmp(a.call, b.call);
 }
 
 }  // namespace

@@ -16,8 +16,9 @@
 
 namespace fgmpi::rma {
 
-/// Which epochs of the target's memory an access belongs to.
-enum class EpochKind : uint8_t { kFence, kStart, kPassive };
+/// Which epochs of the target's memory an access belongs to. kProgram: a load or store of the target's program, told at the
+/// target's next call; it meets accesses of the target's fence epoch and, where its `exposed` is set, of its exposure epoch.
+enum class EpochKind : uint8_t { kFence, kStart, kPassive, kProgram };
 
 /// One run of bytes of an access, or of several that are alike and touch.
 struct Record {
@@ -27,6 +28,7 @@ struct Record {
   uint32_t member;     ///< of the target's process
   Use use;
   EpochKind kind;
+  bool exposed;          ///< kProgram: between MPI_Win_post and MPI_Win_wait
   int32_t op;            ///< kAccumulate
   MPI_Datatype element;  ///< kAccumulate: the predefined type
   char call[24];

@@ -159,8 +159,8 @@ uint64_t numbering(const SharedWin& shared) {
                                                 : 0;
 }
 
-/// Memory of one window's member that lies in `runs`.
-Status check_exposed(Win* win, const AddressRuns& runs, bool writes, const char* call) {
+/// An access by the member of one window to what of its memory lies in `runs`. Its member and origin are filled in.
+Status check_exposed(Win* win, const AddressRuns& runs, Record mine, bool keeps) {
   SharedWin& shared = *win->shared;
   Part& own = shared.own();
   const uint32_t member = own.locals.find(win->comm->peer(win->comm->rank).local);
@@ -177,19 +177,23 @@ Status check_exposed(Win* win, const AddressRuns& runs, bool writes, const char*
       within.push_back({low, high});
   }
   if (within.empty()) return {};
-  Record mine{};
   mine.phase = members()[win].phase;
   mine.origin = win->comm->rank;
   mine.member = member;
-  mine.use = writes ? Use::kWrite : Use::kRead;
-  mine.kind = EpochKind::kPassive;
-  mine.place = place();
-  std::snprintf(mine.call, sizeof mine.call, "%s", call);
   std::vector<Conflict> found;
-  own.table->enter(mine, within, false, false, AccessTable::kMost, &found);
+  own.table->enter(mine, within, keeps, !g_fails, AccessTable::kMost, &found);
   for (const auto& [first, second] : found)
     FGMPI_TRY(report_conflict(win, first, second, base, win->comm->rank));
   return {};
+}
+
+Record record_of(bool writes, EpochKind kind, uint64_t place, const char* call) {
+  Record record{};
+  record.use = writes ? Use::kWrite : Use::kRead;
+  record.kind = kind;
+  record.place = place;
+  std::snprintf(record.call, sizeof record.call, "%s", call);
+  return record;
 }
 
 /// A call uses bytes from `low` up to `high`, origin memory of an operation that is not complete.
@@ -230,7 +234,8 @@ Status check_runs(const AddressRuns& runs, bool writes, const char* call) {
       &mine);
   for (Win* win : mine)
     if (win->comm->peer(win->comm->rank).local == local)
-      FGMPI_TRY(check_exposed(win, runs, writes, call));
+      FGMPI_TRY(
+          check_exposed(win, runs, record_of(writes, EpochKind::kPassive, place(), call), false));
   return {};
 }
 
@@ -357,17 +362,30 @@ Status check_local(const void* address, int64_t count, const host::Type& type, b
   return check_runs(runs, writes, call);
 }
 
+Status check_program(Win* win, uint64_t address, uint64_t bytes, bool writes, const char* call,
+                     uint64_t place, bool keeps) {
+  if (!keeps) end_own(win, [](const Record& r) { return r.kind == EpochKind::kProgram; });
+  if (bytes == 0) return {};
+  Record record = record_of(writes, EpochKind::kProgram, place, call);
+  record.exposed = win->access && win->access->exposed;
+  return check_exposed(win, {{address, address + bytes}}, record, keeps);
+}
+
 void fence_passed(Win* win) {
   Member& member = members()[win];
   const uint32_t phase = ++member.phase;
   end_pending(&member, -1);
-  end_own(win, [&](const Record& r) { return r.kind == EpochKind::kFence && r.phase < phase; });
+  end_own(win, [&](const Record& r) {
+    return r.kind == EpochKind::kProgram || (r.kind == EpochKind::kFence && r.phase < phase);
+  });
 }
 
 void access_completed(Win* win) { end_pending(&members()[win], -1); }
 
 void exposure_ended(Win* win) {
-  end_own(win, [](const Record& r) { return r.kind == EpochKind::kStart; });
+  end_own(win, [](const Record& r) {
+    return r.kind == EpochKind::kStart || r.kind == EpochKind::kProgram;
+  });
 }
 
 void flushed(Win* win, int32_t rank, bool local) {

@@ -13,8 +13,9 @@
 // An access is in it until what ends it: of an epoch of locks, a flush or unlock by its origin; of one of
 // MPI_Win_start, the target's MPI_Win_wait; of a fence, the target's next one, and records say after how many fences they were
 // made. Hence whatever overlaps a record has begun before the record's access was complete for all: there are no false
-// alarms. Not seen: loads and stores of the program. Compared with what is in the table, but not kept in it: a rank's own
-// MPI calls, and request forms of gets, which their completion ends.
+// alarms. Loads and stores of the program are there as far as a tool tells of them, from the rank's next call on, until a call
+// by which others may be told to begin, or the end of their epoch. Compared with what is in the table, but not kept in it: a
+// rank's own MPI calls, and request forms of gets, which their completion ends.
 //
 // Thread rule: one thread; the tables, any process of the host at once. What may switch says so. Off, it costs nothing: the
 // shortest ways (win_inl.h) are for predefined types in mpi::g_basic_types, which is empty while accesses are checked.
@@ -77,6 +78,12 @@ Status check_operation(Win* win, const Reach& reach, const Operation& what, Use 
 /// Memory that an MPI call of the running rank reads or writes. Errors: as above.
 Status check_local(const void* address, int64_t count, const host::Type& type, bool writes,
                    const char* call);
+
+/// The program of the running rank has loaded or stored bytes of its own memory in the window since its last call. `call`: what
+/// it was, in words; `place`: as Observer::place(). `keeps`: it stays until the epoch ends; else those that were kept go. No
+/// bytes: none is compared. REQUIRES: checking(). Errors: as above.
+Status check_program(Win* win, uint64_t address, uint64_t bytes, bool writes, const char* call,
+                     uint64_t place, bool keeps);
 
 // ---- What synchronisation ends. REQUIRES: checking(). --------------------------------------------------------------
 /// MPI_Win_fence has come back from its barrier.

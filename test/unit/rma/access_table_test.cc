@@ -97,6 +97,45 @@ TEST(AccessTable, WhatEndsApartStaysApart) {
   EXPECT_EQ(enter(table.get(), access(Use::kRead, 1, 4, 5)), 1u);
 }
 
+TEST(AccessTable, LoadsAndStoresMeetTheirEpoch) {
+  Record store = access(Use::kWrite, 0, 8, 16);
+  store.kind = EpochKind::kProgram;
+  store.phase = 2;
+  Record load = store;
+  load.use = Use::kRead;
+  Record put = access(Use::kWrite, 1, 12, 20);
+  auto meet = [&](const Record& a, const Record& b) {
+    size_t found = 0;
+    for (int turn = 0; turn < 2; ++turn) {
+      const Table table = new_table();
+      enter(table.get(), turn ? b : a);
+      found += enter(table.get(), turn ? a : b);
+    }
+    EXPECT_NE(found, 1u);  // whichever comes first
+    return found == 2;
+  };
+  put.kind = EpochKind::kFence;
+  put.phase = 2;
+  EXPECT_TRUE(meet(store, put));
+  EXPECT_TRUE(meet(load, put));
+  EXPECT_FALSE(meet(load, store));
+  Record get = put;
+  get.use = Use::kRead;
+  EXPECT_TRUE(meet(store, get));
+  EXPECT_FALSE(meet(load, get));
+  Record sum = put;
+  sum.use = Use::kAccumulate;
+  EXPECT_TRUE(meet(store, sum));
+  put.phase = 3;
+  EXPECT_FALSE(meet(store, put));
+  put.kind = EpochKind::kStart;
+  EXPECT_FALSE(meet(store, put));
+  store.exposed = true;
+  EXPECT_TRUE(meet(store, put));
+  put.kind = EpochKind::kPassive;
+  EXPECT_FALSE(meet(store, put));
+}
+
 TEST(AccessTable, FullTablesSaySoOnce) {
   const Table table = new_table();
   testing::internal::CaptureStderr();
