@@ -85,29 +85,36 @@ void OwnedMemory::Entries::find_reach() {
   }
 }
 
-/// Counts the region in or out of the filter.
+/// Counts bytes in or out of the filter.
+void OwnedMemory::mark(uintptr_t low, uintptr_t high, int step) {
+  constexpr unsigned kBits = access::kGranuleBits;
+  const uintptr_t first = low >> kBits,
+                  count = std::min<uintptr_t>(((high - 1) >> kBits) - first + 1, filter_.size());
+  for (uintptr_t i = 0; i < count; ++i) {
+    uint8_t& n = filter_[(first + i) % filter_.size()];
+    if (n != 255) n = static_cast<uint8_t>(n + step);
+  }
+}
+
 void OwnedMemory::mark(const Region& r, int step) {
-  auto one = [&](uintptr_t low, uintptr_t high) {
-    constexpr unsigned kBits = access::kGranuleBits;
-    const uintptr_t first = low >> kBits,
-                    count = std::min<uintptr_t>(((high - 1) >> kBits) - first + 1, filter_.size());
-    for (uintptr_t i = 0; i < count; ++i) {
-      uint8_t& n = filter_[(first + i) % filter_.size()];
-      if (n != 255) n = static_cast<uint8_t>(n + step);
-    }
-  };
-  if (r.exact) return one(reinterpret_cast<uintptr_t>(r.low), reinterpret_cast<uintptr_t>(r.high));
+  if (r.exact)
+    return mark(reinterpret_cast<uintptr_t>(r.low), reinterpret_cast<uintptr_t>(r.high), step);
   for (const Block& b : r.blocks) {
     const auto low = reinterpret_cast<uintptr_t>(r.base + b.offset);
-    if (b.bytes > 0) one(low, low + static_cast<uintptr_t>(b.bytes));
+    if (b.bytes > 0) mark(low, low + static_cast<uintptr_t>(b.bytes), step);
   }
 }
 
 /// Tells the views what is owned.
 void OwnedMemory::show() {
   const Entries &reads = entries_[0], &writes = entries_[1];
-  const uintptr_t low[2] = {writes.low, std::min(reads.low, writes.low)};
-  const uintptr_t high[2] = {writes.high, std::max(reads.high, writes.high)};
+  uintptr_t low[2] = {writes.low, std::min(reads.low, writes.low)};
+  uintptr_t high[2] = {writes.high, std::max(reads.high, writes.high)};
+  for (const Exposed& e : exposed_)
+    for (int how = 0; how < 2; ++how) {
+      low[how] = std::min(low[how], e.low);
+      high[how] = std::max(high[how], e.high);
+    }
   for (View* view : views_)
     for (int how = 0; how < 2; ++how) {
       constexpr uintptr_t kBefore = access::kMost - 1;
@@ -151,7 +158,7 @@ void OwnedMemory::remove_one(const Region& r) {
   mark(r, -1);
   // Found anew only where it is needed: one in the middle changes nothing.
   if (low == all.low || high == all.high) all.find_reach();
-  if (entries_[0].count + entries_[1].count == 0) filter_.fill(0);
+  if (entries_[0].count + entries_[1].count + exposed_.size() == 0) filter_.fill(0);
 }
 
 void OwnedMemory::add(Operation* operation) {
@@ -183,8 +190,50 @@ void OwnedMemory::remove(const Region& region) {
 void OwnedMemory::clear() {
   std::lock_guard guard(lock);
   for (Entries& e : entries_) e = Entries();
+  exposed_.clear();
+  touched_.clear();
   filter_.fill(0);
   show();
+}
+
+void OwnedMemory::expose(const std::vector<Exposed>& exposed) {
+  std::lock_guard guard(lock);
+  for (const Exposed& e : exposed_) mark(e.low, e.high, -1);
+  exposed_ = exposed;
+  for (const Exposed& e : exposed_) mark(e.low, e.high, 1);
+  show();
+}
+
+bool OwnedMemory::is_exposed(uintptr_t address, size_t bytes) const {
+  for (const Exposed& e : exposed_)
+    if (address < e.high && e.low < address + bytes) return true;
+  return false;
+}
+
+void OwnedMemory::touch(const Access& a) {
+  for (const Exposed& e : exposed_) {
+    const uintptr_t low = std::max(a.address, e.low), high = std::min(a.address + a.bytes, e.high);
+    if (low >= high) continue;
+    auto widen = [&, low, high](Touched& old) {
+      if (old.place != a.place || old.writes != a.writes || old.win != e.win || old.low > high ||
+          low > old.high)
+        return false;
+      old.low = std::min(old.low, low);
+      old.high = std::max(old.high, high);
+      return true;
+    };
+    if (last_touched_ < touched_.size() && widen(touched_[last_touched_])) continue;
+    const auto found = std::find_if(touched_.begin(), touched_.end(), widen);
+    if (found == touched_.end() && touched_.size() == kMostTouched) continue;
+    last_touched_ = static_cast<size_t>(found - touched_.begin());
+    if (found == touched_.end())
+      touched_.push_back({low, high, e.win, a.writes, a.function, a.place});
+  }
+}
+
+std::vector<OwnedMemory::Touched> OwnedMemory::take_touched() {
+  std::lock_guard guard(lock);
+  return std::exchange(touched_, {});
 }
 
 void OwnedMemory::attach(View* view, void* owner) {
@@ -234,6 +283,7 @@ void follow(Rank* rank) {
   if (rank->owned) return;
   Looking looking;
   rank->owned = new OwnedMemory;
+  rank->owned->expose(rank->exposed);
   rank->requests.for_each([&](MPI_Request, Operation& operation) {
     if (operation.active && !operation.released) rank->owned->add(&operation);
   });
@@ -253,7 +303,7 @@ Rank* adopt(View* view) {
   }
   // Another thread would find the requests while they change, a helper is not the rank: the rank itself comes, too.
   if (word != rank->word || !is_main_thread(rank)) return nullptr;
-  if (rank->ended || !g_process.wants(Kind::kBuffers)) {
+  if (rank->ended || (!g_process.wants(Kind::kBuffers) && !g_process.wants(Kind::kWindows))) {
     set_open(view, false);
     return nullptr;
   }
@@ -308,6 +358,10 @@ std::optional<Seen> finding_of(Rank* rank, const Access& a) {
   Looking looking;
   OwnedMemory& owned = *rank->owned;
   std::lock_guard guard(owned.lock);
+  // Threads may put accesses into an order with those of others, which calls of another thread tell.
+  if (!g_process.threads && owned.is_exposed(a.address, a.bytes) && is_in_program(rank) &&
+      getpid() == g_process.pid)
+    owned.touch(a);
   const OwnedMemory::Owner owner = owned.find(a);
   if (!owner.operation || !is_in_program(rank) || getpid() != g_process.pid) return {};
   owner.operation->touched = true;
@@ -369,7 +423,8 @@ EXPORT bool fgmpi_check_touches(View* view, uintptr_t address, size_t bytes, boo
   if (!rank || !rank->owned) return true;
   Looking looking;
   std::lock_guard guard(rank->owned->lock);
-  return rank->owned->find({address, bytes, writes, nullptr, nullptr}).operation != nullptr;
+  return rank->owned->is_exposed(address, bytes) ||
+         rank->owned->find({address, bytes, writes, nullptr, nullptr}).operation != nullptr;
 }
 
 /// access::Forget

@@ -10,6 +10,8 @@
 // more than one thread. Nothing that holds it waits or switches.
 #pragma once
 
+#include <mpi.h>
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -45,6 +47,22 @@ class OwnedMemory {
   void attach(access::View* view, void* owner);
   void detach(access::View* view);
 
+  /// Memory of windows that is exposed from now on; accesses to it are kept, since they are compared later (windows.cc).
+  void expose(const std::vector<Exposed>& exposed);
+  struct Touched {
+    uintptr_t low, high;
+    MPI_Win win;
+    bool writes;
+    const char* function;
+    const void* place;
+  };
+  /// Keeps an access to exposed memory. Those of one place that touch are one; more than kMostTouched are not kept. REQUIRES:
+  /// `lock` is held.
+  void touch(const access::Access& access);
+  bool is_exposed(uintptr_t address, size_t bytes) const;
+  /// What was kept.
+  std::vector<Touched> take_touched();
+
   struct Owner {
     Operation* operation = nullptr;
     const Region* region = nullptr;
@@ -77,7 +95,13 @@ class OwnedMemory {
   void mark(const Region& region, int step);
   void show();
 
-  Entries entries_[2];  ///< [0]: what operations read, [1]: what they write
+  static constexpr size_t kMostTouched = 256;
+  void mark(uintptr_t low, uintptr_t high, int step);
+
+  std::vector<Exposed> exposed_;
+  std::vector<Touched> touched_;
+  size_t last_touched_ = 0;  ///< the one that was widened last
+  Entries entries_[2];       ///< [0]: what operations read, [1]: what they write
   std::array<uint8_t, access::kGranules>
       filter_{};  ///< regions in a granule; 255: that or more, until all are gone
   std::vector<access::View*> views_;

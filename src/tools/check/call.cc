@@ -121,6 +121,7 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   rank_->in_call = true;
   if (g_process.threads) enter_call(this);
   const uint64_t before = g_process.reports;
+  if (rank_->owned && own_thread && outer_) tell_exposed_accesses(this);
   look();
   const Role role = info().role;
   if (role == Role::kCollective || role == Role::kCreation) {

@@ -236,6 +236,8 @@ void report_races(Rank* rank);
 void follow_conflicts();
 /// A call with a window was made.
 void note_epochs(Call* call);
+/// A call begins: tells the library of the loads and stores in exposed memory that the program has made since the last one.
+void tell_exposed_accesses(Call* call);
 /// Was an error of this class made by what an epoch allows?
 bool is_of_epochs(int error_class);
 /// Adds the calls that have begun the epochs of the window which a call is given.

@@ -10,6 +10,7 @@
 #pragma weak MPIX_Tool_process
 #pragma weak MPIX_Tool_handlers
 #pragma weak MPIX_Tool_notify
+#pragma weak MPIX_Tool_accessed
 #pragma weak MPIX_Tool_conflicts
 #pragma weak MPIX_Tool_places
 #pragma weak MPIX_Tool_enter

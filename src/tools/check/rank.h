@@ -236,6 +236,13 @@ struct Epochs {
   std::map<int64_t, CallRecord> locked;  ///< by target
 };
 
+/// The rank's memory in a window, while others may access it between fences or after MPI_Win_post.
+struct Exposed {
+  uintptr_t low, high;
+  MPI_Win win;
+  bool kept;  ///< the library keeps accesses of the rank that it was told of
+};
+
 /// An access by the shared pointer whose place is not known yet.
 struct SharedAccess {
   const CallRecord* call = nullptr;  ///< the running one; null once that has returned
@@ -288,6 +295,7 @@ struct Rank {
   std::vector<std::pair<int, int>> spare_done;
   std::unordered_map<int, OwnComm> comms;
   std::map<MPI_Win, Epochs> epochs;
+  std::vector<Exposed> exposed;        ///< but that of dynamic windows
   std::map<uint64_t, OpenFile> files;  ///< by handle
   uint64_t communications = 0;         ///< calls that other ranks may have a part in
   std::vector<Pending> regions;
@@ -353,6 +361,7 @@ struct Process {
   pid_t pid = 0;
   bool unbuffered = false;    ///< FGMPI_SEND_BUFFERING=zero: standard sends are synchronous
   bool makes_others = false;  ///< communicators by extensions, which are not followed
+  bool asked_model = false;   ///< a rank has asked for MPI_WIN_MODEL
   /// Ranks have come to an order by calls whose order is not followed (windows, other jobs): no races are reported.
   bool hidden_order = false;
   bool opens_groups =

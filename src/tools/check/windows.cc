@@ -1,8 +1,10 @@
 // Windows: accesses that conflict, of which the library tells (src/rma/check.h), and epochs.
+#include <algorithm>
 #include <cstring>
 
 #include "base/environment.h"
 #include "base/strings.h"
+#include "tools/check/accesses.h"
 #include "tools/check/call.h"
 #include "tools/check/extensions.h"
 
@@ -32,6 +34,24 @@ const char* sentence_of(Verb a, Verb b) {
                 : "memory of a window is written that another access reads at the same time";
 }
 
+/// A load or store of the program, or a function of the C library that it called.
+bool is_of_program(const MPIX_Tool_access& access) { return std::strncmp(access.call, "MPI", 3); }
+
+/// The program against a one-sided operation in an epoch of fences or MPI_Win_post. A load that meets an update and a store that
+/// meets a get are wrong in the separate memory model; in the unified one only which value is read is left open (MPI-4.0
+/// section 12.7), so they are notes where the program has asked for the model.
+void report_of_program(const MPIX_Tool_access& program, const MPIX_Tool_access& other,
+                       std::vector<findings::Participant> calls) {
+  const bool writes = *program.verb == 'w', updates = *other.verb != 'r', both = writes && updates;
+  std::string allowed =
+      "it does so in another epoch: MPI_Win_fence or MPI_Win_wait is between them";
+  if (!both) allowed += "; with MPI_WIN_UNIFIED harmless only if either value may be read";
+  report(Kind::kWindows,
+         format("the program %s memory of a window that another access %s in the same epoch",
+                writes ? "writes" : "reads", updates ? "changes" : "reads"),
+         allowed, std::move(calls), !both && g_process.asked_model);
+}
+
 /// What is known of the arguments of a call that is not the running one. Calls but one-sided operations have no target.
 std::string arguments_of(const MPIX_Tool_access& access) {
   for (const char* word : {"put", "Put", "get", "Get", "ccumulate", "Fetch_and_op", "Compare_and"})
@@ -48,7 +68,10 @@ void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, 
     return where ? format("%s %s of the memory of rank %d", access.verb, use, access.target)
                  : format("%s it", access.verb);
   };
-  findings::Participant now = participant(rank, *rank->current, role(*second).c_str());
+  findings::Participant now =
+      is_of_program(*second)
+          ? findings::Participant{second->rank, second->call, "", second->place, role(*second)}
+          : participant(rank, *rank->current, role(*second).c_str());
   findings::Participant before{first->rank, first->call, arguments_of(*first), first->place,
                                role(*first)};
   std::vector<findings::Participant> calls = {std::move(now), std::move(before)};
@@ -63,6 +86,8 @@ void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, 
   }
   // Whichever comes first, it is one finding.
   if (calls[1].site < calls[0].site) std::swap(calls[0], calls[1]);
+  if (is_of_program(*second)) return report_of_program(*second, *first, std::move(calls));
+  if (is_of_program(*first)) return report_of_program(*first, *second, std::move(calls));
   report(
       Kind::kWindows, sentence_of(verb_of(*first), verb_of(*second)),
       "one ends its epoch, or flushes, and tells the other before that begins; or both accumulate "
@@ -79,6 +104,31 @@ MPI_Win window_of(const CallRecord& call) {
                      : static_cast<MPI_Win>(call.words[i]);
   }
   return MPI_WIN_NULL;
+}
+
+/// What `exposed` says of the rank's memory in the window becomes true.
+void set_exposed(Rank* rank, MPI_Win window, bool exposed) {
+  auto same = [&](const Exposed& e) { return e.win == window; };
+  if (!g_process.wants(Kind::kWindows)) return;
+  const bool was = std::any_of(rank->exposed.begin(), rank->exposed.end(), same);
+  if (was == exposed) return;
+  if (!exposed) {
+    std::erase_if(rank->exposed, same);
+  } else {
+    void *base = nullptr, *size = nullptr, *flavor = nullptr;
+    int found[3] = {};
+    g_next.MPI_Win_get_attr(window, MPI_WIN_CREATE_FLAVOR, static_cast<void*>(&flavor), &found[0]);
+    g_next.MPI_Win_get_attr(window, MPI_WIN_BASE, static_cast<void*>(&base), &found[1]);
+    g_next.MPI_Win_get_attr(window, MPI_WIN_SIZE, static_cast<void*>(&size), &found[2]);
+    if (!found[0] || !found[1] || !found[2] ||
+        *static_cast<const int*>(flavor) == MPI_WIN_FLAVOR_DYNAMIC)
+      return;
+    const auto low = reinterpret_cast<uintptr_t>(base);
+    const auto bytes = static_cast<uintptr_t>(*static_cast<const MPI_Aint*>(size));
+    if (bytes == 0) return;
+    rank->exposed.push_back({low, low + bytes, window, false});
+  }
+  if (rank->owned) rank->owned->expose(rank->exposed);
 }
 
 template <class Visit>
@@ -101,6 +151,44 @@ void follow_conflicts() {
     MPIX_Tool_conflicts(place_of_call, on_conflict);
 }
 
+namespace {
+
+/// May another rank begin, because of this call, what must come after the accesses that the rank has made before it?
+bool tells_others(const CallRecord& call) {
+  const CallInfo& info = call.info();
+  const bool operation = info.at.target >= 0;
+  if (info.hides_order) return !operation && call.id != kCall_MPI_Win_test;
+  return info.role != Role::kOther || info.has_file;
+}
+
+}  // namespace
+
+void tell_exposed_accesses(Call* call) {
+  Rank* rank = call->rank();
+  if (!MPIX_Tool_accessed || rank->exposed.empty()) return;
+  const CallRecord& record = call->record();
+  const bool keeps_all = !tells_others(record);
+  // Of the epoch that the call ends, others may begin accesses until all have come to the call.
+  const bool ends = record.id == kCall_MPI_Win_fence || record.id == kCall_MPI_Win_wait;
+  const MPI_Win ended = ends ? window_of(record) : MPI_WIN_NULL;
+  for (Exposed& e : rank->exposed) {
+    if (!e.kept || keeps_all || e.win == ended) continue;
+    MPIX_Tool_accessed(e.win, nullptr, 0, 0, "", 0, 0);
+    e.kept = false;
+  }
+  for (const OwnedMemory::Touched& t : rank->owned->take_touched()) {
+    const bool keeps = keeps_all || t.win == ended;
+    MPIX_Tool_accessed(t.win, reinterpret_cast<const void*>(t.low),
+                       static_cast<MPI_Count>(t.high - t.low), t.writes,
+                       t.function ? t.function
+                       : t.writes ? "a store"
+                                  : "a load",
+                       site_of(t.place), keeps);
+    if (!keeps) continue;
+    for (Exposed& e : rank->exposed) e.kept |= e.win == t.win;
+  }
+}
+
 bool is_of_epochs(int error_class) {
   return error_class == MPI_ERR_RMA_SYNC || error_class == MPI_ERR_RMA_CONFLICT;
 }
@@ -110,12 +198,20 @@ void note_epochs(Call* call) {
   if (record.id == kCall_MPI_Win_free) {
     const int at = call->find("win");
     call->rank()->epochs.erase(static_cast<MPI_Win>(call->old[at]));
+    set_exposed(call->rank(), static_cast<MPI_Win>(call->old[at]), false);
     return;
   }
   const MPI_Win window = window_of(record);
   if (window == MPI_WIN_NULL) return;
   Epochs& epochs = call->rank()->epochs[window];
+  auto expose = [&](bool exposed) { set_exposed(call->rank(), window, exposed); };
   switch (record.id) {
+    case kCall_MPI_Win_get_attr:
+      if (call->at(call->find("win_keyval")) == MPI_WIN_MODEL) g_process.asked_model = true;
+      break;
+    case kCall_MPI_Win_fence:
+      expose(!(call->at(call->find("assert")) & MPI_MODE_NOSUCCEED));
+      break;
     case kCall_MPI_Win_start:
       epochs.started = record;
       break;
@@ -124,12 +220,14 @@ void note_epochs(Call* call) {
       break;
     case kCall_MPI_Win_post:
       epochs.posted = record;
+      expose(true);
       break;
     case kCall_MPI_Win_test:
-      if (*reinterpret_cast<const int*>(call->at(call->find("flag")))) epochs.posted.reset();
-      break;
+      if (!*reinterpret_cast<const int*>(call->at(call->find("flag")))) break;
+      [[fallthrough]];
     case kCall_MPI_Win_wait:
       epochs.posted.reset();
+      expose(false);
       break;
     case kCall_MPI_Win_lock:
       if (const int64_t target = call->at(call->find("rank")); target != MPI_PROC_NULL)
