@@ -77,6 +77,7 @@ def on(marked, access):
 
 
 def accesses(case):
+    exposed(case)
     def both(kind, name, place, begin, access, end, fine, around=("", "")):
         declaration, freed = PLACES[place]
         # What the program calls has the line: it is not marked.
@@ -244,3 +245,76 @@ def partitions(case):
                 case("buffers", f"a partition that has not arrived in {place}, {rounds} rounds: {what}", declaration + "\n" + head("b", "p + 8", "", HERE) + started
                      + "  MPI_Pready_range(0, 3, s);\n  for (int flag = 0; !flag;) MPI_Parrived(r, 2, &flag);\n  p[12] = p[13];\n"
                      f"  BAD {access}{HERE}\n  for (int flag = 0; !flag;) MPI_Parrived(r, 1, &flag);\n  GOOD {access}\n{end}" + tail, program="accesses")
+
+
+# p[8] to p[15] of rank 0, by rank 1.
+REMOTE = {
+    "Put": "MPI_Put(b, 8, MPI_INT, 0, 8, 8, MPI_INT, x);",
+    "Get": "MPI_Get(b, 8, MPI_INT, 0, 8, 8, MPI_INT, x);",
+    "Accumulate": "MPI_Accumulate(b, 8, MPI_INT, 0, 8, 8, MPI_INT, MPI_SUM, x);",
+    "Get_accumulate": "MPI_Get_accumulate(b, 8, MPI_INT, b + 64, 8, MPI_INT, 0, 8, 8, MPI_INT, MPI_REPLACE, x);",
+}
+WINDOWS = {
+    "created": "  MPI_Win_create(p, 64 * sizeof(int), sizeof(int), MPI_INFO_NULL, w, &x);\n",
+    "allocated": "  MPI_Win_allocate(64 * sizeof(int), sizeof(int), MPI_INFO_NULL, w, &p, &x);\n",
+    "shared": "  MPI_Win_allocate_shared(64 * sizeof(int), sizeof(int), MPI_INFO_NULL, w, &p, &x);\n",
+}
+# What begins and ends an epoch in which rank 1 accesses the memory of rank 0.
+BOUNDS = {
+    "fence": ("  MPI_Win_fence(0, x);\n", "  MPI_Win_fence(0, x);\n"),
+    "post": ("  if (!rank) MPI_Win_post(g, 0, x);\n  if (rank == 1) MPI_Win_start(g, 0, x);\n",
+             "  if (rank == 1) MPI_Win_complete(x);\n  if (!rank) MPI_Win_wait(x);\n"),
+}
+
+
+def exposed(case):
+    """Loads and stores of rank 0 in its memory of a window, in the epoch in which rank 1 accesses the same bytes."""
+    def wrong(name, window, body, place="a static variable"):
+        declaration, freed = PLACES[place]
+        case("windows", name, f"{declaration}\n  MPI_Win x;\n  MPI_Group all, g;\n  MPI_Comm_group(w, &all);\n  MPI_Group_incl(all, 1, (int[]){{rank == 0}}, &g);\n"
+             + "  int* const own_p = p;\n" + WINDOWS[window] + "  memset(p, 0, 64 * sizeof(int));\n  MPI_Barrier(w);\n" + body
+             + f"  MPI_Group_free(&all);\n  MPI_Group_free(&g);\n  MPI_Win_free(&x);\n  p = own_p;\n{freed}", program="accesses")
+
+    loads = {k: v for k, v in LOADS.items() if k != "in a function"}
+    stores = {k: v for k, v in STORES.items() if k not in ("in a function", "by a sort")}
+    windows, places = list(WINDOWS), list(PLACES)
+    number = 0
+    for epoch, (begin, end) in BOUNDS.items():
+        for remote, call in REMOTE.items():
+            for k, (what, access) in enumerate((*stores.items(), *(loads.items() if remote != "Get" else ()))):
+                if (k + number) % 3 and what not in ("load", "store"):
+                    continue
+                number += 1
+                fine = "  if (!rank) {\n  p[7] = p[16] = 5;\n  memset(p + 16, 0, 8);\n  c[0] = p[40]" + (" + p[9]" if remote == "Get" else "") + ";\n  }\n"
+                first, second = f"  if (rank == 1)\n    {call}{HERE}\n", f"{fine}  if (wrong && !rank)\n    {access}{HERE}\n"
+                # The access comes first, or the operation.
+                ops = second + f"  if (rank == 1) usleep(20000);\n{first}" if number % 2 else first + "  MPI_Barrier(w);\n" + second
+                wrong(f"{remote} and {what}, {epoch}, {'access' if number % 2 else 'operation'} first", windows[number % 3],
+                      f"{begin}{ops}{end}  if (!wrong && !rank)\n    {access}\n" + (end if epoch == "fence" else "  MPI_Barrier(w);\n"), places[number % 4])
+    # Calls of the rank between its access and the end of the epoch that let nobody else begin; the operation comes last.
+    between = {"a local call": "MPI_Type_size(MPI_INT, &c[80]);", "a put of its own": "MPI_Put(b, 4, MPI_INT, 1, 40, 4, MPI_INT, x);",
+               "both": "MPI_Accumulate(b, 1, MPI_INT, 1, 40, 1, MPI_INT, MPI_SUM, x);\n    MPI_Comm_size(w, &c[80]);"}
+    for i, (what, calls) in enumerate(between.items()):
+        for window in WINDOWS:
+            own = f"  if (!rank) {{\n  BAD p[9] = 7;{HERE}\n    {calls}\n  }}\n"
+            later = f"  if (rank == 1) {{\n    usleep(20000);\n    {list(REMOTE.values())[i]}{HERE}\n  }}\n"
+            wrong(f"a store, {what}, {list(REMOTE)[i]}, {window}", window, BOUNDS["fence"][0] + own + later + BOUNDS["fence"][1])
+    # What the unified model leaves open is a note where the program has asked for the model.
+    asked = "  int* model;\n  MPI_Win_get_attr(x, MPI_WIN_MODEL, &model, &c[81]);\n"
+    for window in WINDOWS:
+        for remote, access in (("Put", "c[1] = p[9];"), ("Get", "p[9] = 7;")):
+            wrong(f"the model is asked for: {remote} and {access}, {window}", window, asked + BOUNDS["fence"][0]
+                  + f"  if (rank == 1)\n    {REMOTE[remote]}{HERE}\n  if (wrong && !rank)\n    {access}{HERE}\n{BOUNDS['fence'][1]}  if (!wrong && !rank)\n    {access}\n")
+    # Right are accesses that MPI_Win_sync and what the program sees in the memory, or locks, put in order.
+    for window in WINDOWS:
+        start = f"  if (wrong) MPI_Win_fence(0, x);\n  if (wrong && rank == 1)\n    {REMOTE['Put']}{HERE}\n  if (wrong) MPI_Barrier(w);\n"
+        stop = "  if (wrong) MPI_Win_fence(0, x);\n"
+        wrong(f"Put and a load that waits for it, {window}", window, "  b[1] = 7;\n" + start + f"  if (wrong && !rank)\n    c[1] = p[9];{HERE}\n{stop}"
+              "  if (!wrong) {\n  MPI_Win_lock_all(0, x);\n  if (rank == 1) {\n  MPI_Put(b, 8, MPI_INT, 0, 8, 8, MPI_INT, x);\n  MPI_Win_flush(0, x);\n  }\n"
+              "  if (!rank) {\n  do MPI_Win_sync(x);\n  while (*(volatile int*)(p + 9) != 7);\n  p[9] = 8;\n  }\n  MPI_Win_unlock_all(x);\n  }\n")
+        wrong(f"Put and a store with a lock, {window}", window, start + f"  if (wrong && !rank)\n    p[9] = 7;{HERE}\n{stop}"
+              "  if (!wrong && rank < 2) {\n  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, x);\n  if (rank == 1) MPI_Put(b, 8, MPI_INT, 0, 8, 8, MPI_INT, x);\n"
+              "  else p[9] = c[9] + p[10];\n  MPI_Win_unlock(0, x);\n  }\n")
+        wrong(f"Put and a store that a message follows, {window}", window, start + f"  if (wrong && !rank)\n    p[9] = 7;{HERE}\n{stop}"
+              "  if (!wrong) {\n  MPI_Win_lock_all(0, x);\n  if (!rank) p[9] = 7;\n  MPI_Win_sync(x);\n  MPI_Barrier(w);\n  if (rank == 1) {\n"
+              "  MPI_Put(b, 8, MPI_INT, 0, 8, 8, MPI_INT, x);\n  MPI_Win_flush(0, x);\n  }\n  MPI_Barrier(w);\n  MPI_Win_sync(x);\n  if (!rank) c[9] = p[9]++;\n  MPI_Win_unlock_all(x);\n  }\n")
