@@ -238,6 +238,14 @@ int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflict conflict);
  * MPIX_Tool_conflicts. Local. Errors: MPI_ERR_WIN. */
 int MPIX_Tool_accessed(MPI_Win win, const void* address, MPI_Count bytes, int writes,
                        const char* what, unsigned long long place, int keep);
+/* The program of the running rank loads or stores such bytes, or both, now: the access is compared with operations of epochs of
+ * locks that are under way, until their flush or unlock. A store is no conflict where a load has read the bytes since the
+ * operation began, since the program may have found that it is done. Returns 1 where there was a conflict, else 0. Not to be
+ * called in a call of MPI. Local. */
+int MPIX_Tool_accesses(MPI_Win win, const void* address, MPI_Count bytes, int reads, int writes,
+                       const char* what, unsigned long long place);
+/* 1: such operations to the running rank's memory in win are under way; else 0. Local. */
+int MPIX_Tool_under_way(MPI_Win win);
 /* A function that is called when a communicator of MPI_Comm_idup or MPI_Comm_idup_with_info is there: by the process, maybe
  * while another of its ranks runs, with the address that the call was given for the handle, the handle, and the
  * communicator's key (MPIX_Comm_key). It calls nothing of MPI. Null: none. Local. */

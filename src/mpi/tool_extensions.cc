@@ -91,6 +91,7 @@ FGMPI_EXTENSION int MPIX_Tool_runs(void (*run)(int, int, int)) {
 
 namespace {
 MPIX_Tool_conflict g_conflict = nullptr;
+uint64_t g_conflicts = 0;  ///< how many there were
 MPIX_Tool_access access_of(const rma::Observed& o) {
   return {o.call, o.verb, o.world, o.target, static_cast<unsigned long long>(o.place)};
 }
@@ -104,6 +105,7 @@ FGMPI_EXTENSION int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflic
       {[] { return static_cast<uint64_t>(place_of_tool()); },
        [](const rma::Observed& second, const rma::Observed& first, const char* where) {
          const MPIX_Tool_access accesses[] = {access_of(second), access_of(first)};
+         ++g_conflicts;
          g_conflict(&accesses[0], &accesses[1], where);
        }});
   return MPI_SUCCESS;
@@ -121,6 +123,26 @@ FGMPI_EXTENSION int MPIX_Tool_accessed(MPI_Win handle, const void* address, MPI_
       rma::check_program(win, reinterpret_cast<uint64_t>(address), static_cast<uint64_t>(bytes),
                          writes != 0, what, place, keep != 0);
   return status.ok() ? MPI_SUCCESS : MPI_ERR_RMA_CONFLICT;
+}
+
+FGMPI_EXTENSION int MPIX_Tool_accesses(MPI_Win handle, const void* address, MPI_Count bytes,
+                                       int reads, int writes, const char* what,
+                                       unsigned long long place) {
+  FGMPI_TAKE_TURN("MPIX_Tool_accesses",
+                  MPIX_Tool_accesses(handle, address, bytes, reads, writes, what, place));
+  rma::Win* win = rma::find(handle);
+  if (!win || !rma::checking() || bytes <= 0) return 0;
+  const uint64_t before = g_conflicts;
+  const Status status =
+      rma::check_program_now(win, reinterpret_cast<uint64_t>(address), static_cast<uint64_t>(bytes),
+                             reads != 0, writes != 0, what, place);
+  return !status.ok() || g_conflicts != before;
+}
+
+FGMPI_EXTENSION int MPIX_Tool_under_way(MPI_Win handle) {
+  FGMPI_TAKE_TURN("MPIX_Tool_under_way", MPIX_Tool_under_way(handle));
+  rma::Win* win = rma::find(handle);
+  return win && rma::checking() && rma::is_under_way(win);
 }
 
 FGMPI_EXTENSION int MPIX_Tool_copies(void (*copy)(const MPI_Comm*, MPI_Comm, int, int)) {

@@ -10,9 +10,13 @@ bool only_reads(const Record& r) {
   return r.use == Use::kRead || (r.use == Use::kAccumulate && r.op == MPI_NO_OP);
 }
 
-/// A load or store of the target's program and an access of another kind. Those of locks may be ordered by what the program
-/// sees in the memory itself.
+/// A load or store of the target's program and an access of another kind. In epochs of locks the program may find in the
+/// memory that an update is there, and store then; and what it reads meanwhile, and others, is what the unified memory model
+/// leaves open.
 bool same_epoch(const Record& program, const Record& other) {
+  if (program.kind == EpochKind::kAtOnce)
+    return other.kind == EpochKind::kPassive && !only_reads(program) && !only_reads(other) &&
+           !other.seen;
   if (other.kind == EpochKind::kFence) return other.phase == program.phase;
   return other.kind == EpochKind::kStart && program.exposed;
 }
@@ -20,14 +24,19 @@ bool same_epoch(const Record& program, const Record& other) {
 /// Two accesses to the same bytes, the second one begun before the first was complete for all.
 bool conflict(const Record& a, const Record& b) {
   if (only_reads(a) && only_reads(b)) return false;
-  if (a.kind == EpochKind::kProgram) return same_epoch(a, b);
-  if (b.kind == EpochKind::kProgram) return same_epoch(b, a);
+  if (a.kind >= EpochKind::kProgram) return same_epoch(a, b);
+  if (b.kind >= EpochKind::kProgram) return same_epoch(b, a);
   const bool atomics = a.use >= Use::kAccumulate && b.use >= Use::kAccumulate;
   if (!atomics) return true;
   // Those of one origin are ordered, and a compare-and-swap may meet any other.
   if (a.origin == b.origin || a.use == Use::kSwap || b.use == Use::kSwap) return false;
   if (a.element != b.element) return true;
   return a.op != b.op && a.op != MPI_NO_OP && b.op != MPI_NO_OP;
+}
+
+/// May the access find in the memory what an operation of an epoch of locks has changed?
+bool may_see(const Record& r) {
+  return r.use >= Use::kAccumulate || (r.kind == EpochKind::kAtOnce && r.use == Use::kRead);
 }
 
 /// A record that a fence has ended, though its target has not come back from that fence.
@@ -39,8 +48,8 @@ bool is_over(const Record& record, const Record& now) {
 /// with the same synchronisation?
 bool alike(const Record& a, const Record& b) {
   return a.place == b.place && a.origin == b.origin && a.member == b.member && a.phase == b.phase &&
-         a.use == b.use && a.kind == b.kind && a.exposed == b.exposed && a.op == b.op &&
-         a.element == b.element && !std::strcmp(a.call, b.call);
+         a.use == b.use && a.kind == b.kind && a.exposed == b.exposed && a.seen == b.seen &&
+         a.op == b.op && a.element == b.element && !std::strcmp(a.call, b.call);
 }
 
 }  // namespace
@@ -61,12 +70,17 @@ void AccessTable::enter(const Record& pattern, const AddressRuns& runs, bool kee
 }
 
 void AccessTable::compare(const Record& pattern, const AddressRuns& runs, size_t most,
-                          std::vector<Conflict>* found) const {
+                          std::vector<Conflict>* found) {
+  const bool sees = may_see(pattern);
   for (uint32_t i = 0; i < used_ && found->size() < most; ++i) {
-    const Record& old = records_[i];
-    if (old.member != pattern.member || is_over(old, pattern) || !conflict(old, pattern)) continue;
+    Record& old = records_[i];
+    if (old.member != pattern.member || is_over(old, pattern)) continue;
+    const bool looks = sees && old.kind == EpochKind::kPassive, meets = conflict(old, pattern);
+    if (!looks && !meets) continue;
     for (const auto& [low, high] : runs) {
       if (old.low >= high || low >= old.high) continue;
+      if (looks) old.seen = true;
+      if (!meets) break;
       found->push_back({old, pattern});
       found->back().second.low = low;
       found->back().second.high = high;

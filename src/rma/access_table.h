@@ -18,7 +18,8 @@ namespace fgmpi::rma {
 
 /// Which epochs of the target's memory an access belongs to. kProgram: a load or store of the target's program, told at the
 /// target's next call; it meets accesses of the target's fence epoch and, where its `exposed` is set, of its exposure epoch.
-enum class EpochKind : uint8_t { kFence, kStart, kPassive, kProgram };
+/// kAtOnce: one that is told as it is made; it meets what is under way in epochs of locks.
+enum class EpochKind : uint8_t { kFence, kStart, kPassive, kProgram, kAtOnce };
 
 /// One run of bytes of an access, or of several that are alike and touch.
 struct Record {
@@ -29,6 +30,7 @@ struct Record {
   Use use;
   EpochKind kind;
   bool exposed;          ///< kProgram: between MPI_Win_post and MPI_Win_wait
+  bool seen;             ///< kPassive: what it has changed may have been read since
   int32_t op;            ///< kAccumulate
   MPI_Datatype element;  ///< kAccumulate: the predefined type
   char call[24];
@@ -69,6 +71,12 @@ class AccessTable {
   /// What conflicts is kept only if `keeps_conflicting`. That the table is full is said once.
   void enter(const Record& pattern, const AddressRuns& runs, bool keeps, bool keeps_conflicting,
              size_t most, std::vector<Conflict>* found);
+  /// Is a record like that there?
+  template <class F>
+  bool any_of(F&& f) {
+    std::lock_guard<SpinLock> guard(lock_);
+    return std::any_of(records_, records_ + used_, f);
+  }
   template <class F>
   void erase_if(F&& f) {
     std::lock_guard<SpinLock> guard(lock_);
@@ -84,7 +92,7 @@ class AccessTable {
 
  private:
   void compare(const Record& pattern, const AddressRuns& runs, size_t most,
-               std::vector<Conflict>* found) const;
+               std::vector<Conflict>* found);
   /// False when it is full for the first time.
   bool keep(const Record& pattern, const AddressRuns& runs);
 

@@ -371,6 +371,23 @@ Status check_program(Win* win, uint64_t address, uint64_t bytes, bool writes, co
   return check_exposed(win, {{address, address + bytes}}, record, keeps);
 }
 
+Status check_program_now(Win* win, uint64_t address, uint64_t bytes, bool reads, bool writes,
+                         const char* call, uint64_t place) {
+  for (const bool write : {false, true})
+    if (write ? writes : reads)
+      FGMPI_TRY(check_exposed(win, {{address, address + bytes}},
+                              record_of(write, EpochKind::kAtOnce, place, call), false));
+  return {};
+}
+
+bool is_under_way(Win* win) {
+  Part& own = win->shared->own();
+  if (!own.table || own.table->size() == 0) return false;
+  const uint32_t member = own.locals.find(win->comm->peer(win->comm->rank).local);
+  return own.table->any_of(
+      [&](const Record& r) { return r.kind == EpochKind::kPassive && r.member == member; });
+}
+
 void fence_passed(Win* win) {
   Member& member = members()[win];
   const uint32_t phase = ++member.phase;

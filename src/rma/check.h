@@ -14,7 +14,8 @@
 // MPI_Win_start, the target's MPI_Win_wait; of a fence, the target's next one, and records say after how many fences they were
 // made. Hence whatever overlaps a record has begun before the record's access was complete for all: there are no false
 // alarms. Loads and stores of the program are there as far as a tool tells of them, from the rank's next call on, until a call
-// by which others may be told to begin, or the end of their epoch. Compared with what is in the table, but not kept in it: a
+// by which others may be told to begin, or the end of their epoch; with operations of epochs of locks a tool has them compared
+// as they are made. Compared with what is in the table, but not kept in it: a
 // rank's own MPI calls, and request forms of gets, which their completion ends.
 //
 // Thread rule: one thread; the tables, any process of the host at once. What may switch says so. Off, it costs nothing: the
@@ -84,6 +85,13 @@ Status check_local(const void* address, int64_t count, const host::Type& type, b
 /// bytes: none is compared. REQUIRES: checking(). Errors: as above.
 Status check_program(Win* win, uint64_t address, uint64_t bytes, bool writes, const char* call,
                      uint64_t place, bool keeps);
+
+/// The same of an access that is being made: it is compared with updates by epochs of locks, and not kept. A load, or an update
+/// that returns the old value (`reads`), may see what those have done: stores are right then.
+Status check_program_now(Win* win, uint64_t address, uint64_t bytes, bool reads, bool writes,
+                         const char* call, uint64_t place);
+/// Are operations of epochs of locks to the running rank's memory in the window under way?
+bool is_under_way(Win* win);
 
 // ---- What synchronisation ends. REQUIRES: checking(). --------------------------------------------------------------
 /// MPI_Win_fence has come back from its barrier.

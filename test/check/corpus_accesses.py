@@ -267,6 +267,44 @@ BOUNDS = {
 }
 
 
+# An epoch of locks of rank 1: what begins it, completes its operations, and ends it.
+LOCKS = {
+    "lock_all": ("MPI_Win_lock_all(0, x);", "MPI_Win_flush_all(x);", "MPI_Win_unlock_all(x);"),
+    "a shared lock": ("MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, x);", "MPI_Win_flush(0, x);", "MPI_Win_unlock(0, x);"),
+    "an exclusive lock": ("MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, x);", "MPI_Win_flush(0, x);", "MPI_Win_unlock(0, x);"),
+}
+
+
+def locked(wrong):
+    """Stores while an operation of an epoch of locks is under way, and right accesses meanwhile."""
+    remotes = {k: v for k, v in REMOTE.items() if k != "Get"}
+    remotes["Rput"] = "MPI_Rput(b, 8, MPI_INT, 0, 8, 8, MPI_INT, x, &r);"
+    # What reads the bytes may have found that the operation is done.
+    stores = {k: v for k, v in STORES.items() if k not in ("in a function", "by a sort", "increment") and "atomic" not in k and "exchange" not in k}
+    windows, places = list(WINDOWS), list(PLACES)
+    number = 0
+    for lock, (begin, flush, end) in LOCKS.items():
+        for remote, call in remotes.items():
+            for k, (what, access) in enumerate(stores.items()):
+                if (k + number) % 3 and what not in ("store", "loop"):
+                    continue
+                number += 1
+                local = "  MPI_Wait(&r, IGNORE);\n" if remote == "Rput" else "  MPI_Win_flush_local(0, x);\n" if number % 2 else ""
+                wrong(f"{remote} under way, {lock}, {what}", windows[number % 3], "  MPI_Request r;\n"
+                      f"  if (rank == 1) {{\n  {begin}\n    {call}{HERE}\n{local}  GOOD {flush}\n  }}\n  MPI_Barrier(w);\n"
+                      f"  if (!rank) {{\n  p[7] = p[16] = 5;\n  memset(p + 16, 0, 8);\n    {access}{HERE}\n  }}\n  MPI_Barrier(w);\n  if (rank == 1) {end}\n", places[number % 4])
+        put, get = REMOTE["Put"], REMOTE["Get"]
+        # Of the right twin another access is under way, or the program sees that it is done.
+        for window in WINDOWS:
+            wrong(f"Put, in the twin Get, under way, {lock}, store, {window}", window, f"  if (rank == 1) {{\n  {begin}\n  BAD {put}{HERE}\n  GOOD {get}\n  }}\n"
+                  f"  MPI_Barrier(w);\n  if (!rank)\n    p[9] = 7;{HERE}\n  MPI_Barrier(w);\n  if (rank == 1) {end}\n")
+            for seen in ("*(volatile int*)(p + 9)", "__atomic_load_n(p + 9, __ATOMIC_ACQUIRE)", "__atomic_fetch_add(p + 9, 0, __ATOMIC_ACQ_REL)"):
+                wrong(f"Put under way and a flag that is taken back, in the twin after it was seen by {seen}, {lock}, {window}", window,
+                      f"  b[1] = 7;\n  if (rank == 1) {{\n  {begin}\n    {put}{HERE}\n  }}\n  BAD MPI_Barrier(w);\n"
+                      f"  if (!rank) {{\n  if (!wrong)\n    for (int i = 0; i < 1000 && (c[90] = {seen}) != 7; ++i) MPI_Win_sync(x);\n  if (wrong || c[90] == 7)\n    p[9] = 0;{HERE}\n  }}\n"
+                      f"  MPI_Barrier(w);\n  if (rank == 1) {end}\n")
+
+
 def exposed(case):
     """Loads and stores of rank 0 in its memory of a window, in the epoch in which rank 1 accesses the same bytes."""
     def wrong(name, window, body, place="a static variable"):
@@ -275,6 +313,7 @@ def exposed(case):
              + "  int* const own_p = p;\n" + WINDOWS[window] + "  memset(p, 0, 64 * sizeof(int));\n  MPI_Barrier(w);\n" + body
              + f"  MPI_Group_free(&all);\n  MPI_Group_free(&g);\n  MPI_Win_free(&x);\n  p = own_p;\n{freed}", program="accesses")
 
+    locked(wrong)
     loads = {k: v for k, v in LOADS.items() if k != "in a function"}
     stores = {k: v for k, v in STORES.items() if k not in ("in a function", "by a sort")}
     windows, places = list(WINDOWS), list(PLACES)

@@ -63,7 +63,7 @@ void store(volatile Wide* at, Wide value, int) {
 
 #define CHANGE(bits, T, name, builtin, expression)                                  \
   FGMPI_ENTRY T __tsan_atomic##bits##_##name(volatile T* at, T value, int) {        \
-    look(at, sizeof(T), true, FGMPI_PLACE);                                         \
+    look(at, sizeof(T), true, FGMPI_PLACE, true);                                   \
     return changed<T>(                                                              \
         at, value, [](auto* x, auto y) { return builtin(x, y, __ATOMIC_SEQ_CST); }, \
         [](T old, T value) { return expression; });                                 \
@@ -72,7 +72,7 @@ void store(volatile Wide* at, Wide value, int) {
   FGMPI_ENTRY bool __tsan_atomic##bits##_compare_exchange_##name(volatile T* at, T* expected, \
                                                                  T value, int, int) {         \
     const bool same = compare_exchange(at, expected, value);                                  \
-    look(at, sizeof(T), same, FGMPI_PLACE);                                                   \
+    look(at, sizeof(T), same, FGMPI_PLACE, true);                                             \
     return same;                                                                              \
   }
 #define ATOMICS(bits, T)                                                             \

@@ -41,10 +41,10 @@ void close_view() {
 
 }  // namespace
 
-void look_closer(uintptr_t address, size_t bytes, bool writes, const void* place) {
+void look_closer(uintptr_t address, size_t bytes, bool writes, bool reads, const void* place) {
   const uint8_t* filter = g_view.filter;
   if (filter && !filter[granule(address)] && !filter[granule(address + bytes - 1)]) return;
-  tell({address, bytes, writes, nullptr, place});
+  tell({address, bytes, writes, reads, nullptr, place});
 }
 
 void look_at_range(uintptr_t address, size_t bytes, bool writes, const void* place,
@@ -55,7 +55,7 @@ void look_at_range(uintptr_t address, size_t bytes, bool writes, const void* pla
   if (g_view.filter && bytes <= uintptr_t{1} << kGranuleBits && !g_view.filter[granule(address)] &&
       !g_view.filter[granule(address + bytes - 1)])
     return;
-  tell({address, bytes, writes, function, place});
+  tell({address, bytes, writes, !writes, function, place});
 }
 
 /// Something in a loop's range may be owned: the loop needs the calls of its accesses.
@@ -74,10 +74,10 @@ using namespace fgmpi::access;
 
 // What the plugin puts into programs: an access that begins where the view says "perhaps", and the question of a loop.
 FGMPI_ENTRY void fgmpi_access_read(void* at, size_t bytes) {
-  look_closer(reinterpret_cast<uintptr_t>(at), bytes, false, FGMPI_PLACE);
+  look_closer(reinterpret_cast<uintptr_t>(at), bytes, false, true, FGMPI_PLACE);
 }
 FGMPI_ENTRY void fgmpi_access_write(void* at, size_t bytes) {
-  look_closer(reinterpret_cast<uintptr_t>(at), bytes, true, FGMPI_PLACE);
+  look_closer(reinterpret_cast<uintptr_t>(at), bytes, true, false, FGMPI_PLACE);
 }
 FGMPI_ENTRY int fgmpi_access_touches(uintptr_t low, size_t bytes, int writes) {
   return touches(low, bytes, writes);

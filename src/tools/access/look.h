@@ -15,17 +15,17 @@ namespace fgmpi::access {
 
 /// For an access that begins where the view says "perhaps".
 [[gnu::visibility("hidden")]] void look_closer(uintptr_t address, size_t bytes, bool writes,
-                                               const void* place);
+                                               bool reads, const void* place);
 /// For accesses of any length; `function` as in Access.
 [[gnu::visibility("hidden")]] void look_at_range(uintptr_t address, size_t bytes, bool writes,
                                                  const void* place, const char* function);
 
 /// REQUIRES: bytes <= kMost. In line: a compare and a jump where nothing is owned.
 [[gnu::always_inline]] inline void look(const volatile void* at, size_t bytes, bool writes,
-                                        const void* place) {
+                                        const void* place, bool also_reads = false) {
   const auto address = reinterpret_cast<uintptr_t>(at);
   if (__builtin_expect(address - g_view.low[writes] < g_view.length[writes], 0))
-    look_closer(address, bytes, writes, place);
+    look_closer(address, bytes, writes, !writes || also_reads, place);
 }
 
 [[gnu::always_inline]] inline void look_over(const volatile void* at, size_t bytes, bool writes,

@@ -40,6 +40,8 @@ struct Access {
   uintptr_t address;
   size_t bytes;
   bool writes;
+  bool
+      reads;  ///< it does, and may write as well: a load, or an atomic change that gives the old value
   const char*
       function;       ///< of the C library, that made it for the program; null: the program itself
   const void* place;  ///< where the entry point returns to

@@ -196,10 +196,12 @@ void OwnedMemory::clear() {
   show();
 }
 
-void OwnedMemory::expose(const std::vector<Exposed>& exposed) {
+void OwnedMemory::expose(const std::vector<Exposed>& windows) {
   std::lock_guard guard(lock);
   for (const Exposed& e : exposed_) mark(e.low, e.high, -1);
-  exposed_ = exposed;
+  exposed_.clear();
+  for (const Exposed& e : windows)
+    if (e.epoch || e.under_way) exposed_.push_back(e);
   for (const Exposed& e : exposed_) mark(e.low, e.high, 1);
   show();
 }
@@ -213,7 +215,7 @@ bool OwnedMemory::is_exposed(uintptr_t address, size_t bytes) const {
 void OwnedMemory::touch(const Access& a) {
   for (const Exposed& e : exposed_) {
     const uintptr_t low = std::max(a.address, e.low), high = std::min(a.address + a.bytes, e.high);
-    if (low >= high) continue;
+    if (low >= high || !e.epoch) continue;
     auto widen = [&, low, high](Touched& old) {
       if (old.place != a.place || old.writes != a.writes || old.win != e.win || old.low > high ||
           low > old.high)
@@ -283,7 +285,7 @@ void follow(Rank* rank) {
   if (rank->owned) return;
   Looking looking;
   rank->owned = new OwnedMemory;
-  rank->owned->expose(rank->exposed);
+  rank->owned->expose(rank->windows);
   rank->requests.for_each([&](MPI_Request, Operation& operation) {
     if (operation.active && !operation.released) rank->owned->add(&operation);
   });
@@ -329,6 +331,10 @@ std::mutex g_seen_lock;
 std::atomic<bool> g_any_seen = false;
 std::vector<Seen>& g_seen = *new std::vector<Seen>;
 
+const char* words_of(const Access& a) {
+  return a.function ? a.function : a.writes ? "a store" : "a load";
+}
+
 void tell(const Seen& s) {
   const Access& a = s.access;
   const char* how = !a.writes ? "the program reads from a buffer that a pending operation writes"
@@ -337,7 +343,7 @@ void tell(const Seen& s) {
                         : "the program writes into a buffer that a pending operation reads";
   findings::Participant access;
   access.rank = s.rank->world;
-  access.call = a.function ? a.function : a.writes ? "a store" : "a load";
+  access.call = words_of(a);
   access.site = site_of(a.place);
   for (int i = 0; s.callers[i]; ++i) access.callers.push_back(site_of(s.callers[i]));
   report(Kind::kBuffers, how, "an operation's buffer is left alone until the operation is complete",
@@ -353,14 +359,28 @@ void find_callers(Seen* s) {
   for (int i = 0; i < kMostCallers && at < end && ++at < end; ++i) s->callers[i] = *at;
 }
 
+/// Compares the access with operations of epochs of locks to the rank's windows.
+void meet_under_way(Rank* rank, const Access& a) {
+  Looking looking;
+  OwnedMemory& owned = *rank->owned;
+  for (const Exposed& e : owned.exposed()) {
+    if (!e.under_way || a.address >= e.high || e.low >= a.address + a.bytes) continue;
+    if (!is_in_program(rank) || getpid() != g_process.pid) return;
+    const uint64_t key = mix(reinterpret_cast<uintptr_t>(a.place), e.low);
+    if (!a.reads && owned.reported.contains(key)) continue;
+    const uint64_t place = a.writes ? site_of(a.place) : 0;
+    if (MPIX_Tool_accesses(e.win, reinterpret_cast<const void*>(a.address),
+                           static_cast<MPI_Count>(a.bytes), a.reads, a.writes, words_of(a), place))
+      owned.reported.insert(key);
+  }
+}
+
 /// The finding that the access is, if it is one that was not seen before.
 std::optional<Seen> finding_of(Rank* rank, const Access& a) {
   Looking looking;
   OwnedMemory& owned = *rank->owned;
   std::lock_guard guard(owned.lock);
-  // Threads may put accesses into an order with those of others, which calls of another thread tell.
-  if (!g_process.threads && owned.is_exposed(a.address, a.bytes) && is_in_program(rank) &&
-      getpid() == g_process.pid)
+  if (!g_process.threads && owned.is_exposed(a.address, a.bytes) && is_in_program(rank))
     owned.touch(a);
   const OwnedMemory::Owner owner = owned.find(a);
   if (!owner.operation || !is_in_program(rank) || getpid() != g_process.pid) return {};
@@ -406,6 +426,8 @@ EXPORT void fgmpi_check_access(View* view, const Access* access) {
   auto* rank = static_cast<Rank*>(view->owner);
   if (!rank) rank = adopt(view);
   if (!rank || !rank->owned) return;
+  // Threads may put accesses into an order with those of others, which calls of another thread tell.
+  if (!g_process.threads) meet_under_way(rank, *access);
   auto seen = finding_of(rank, *access);
   if (!seen) return;
   find_callers(&*seen);
@@ -424,7 +446,8 @@ EXPORT bool fgmpi_check_touches(View* view, uintptr_t address, size_t bytes, boo
   Looking looking;
   std::lock_guard guard(rank->owned->lock);
   return rank->owned->is_exposed(address, bytes) ||
-         rank->owned->find({address, bytes, writes, nullptr, nullptr}).operation != nullptr;
+         rank->owned->find({address, bytes, writes, !writes, nullptr, nullptr}).operation !=
+             nullptr;
 }
 
 /// access::Forget

@@ -47,8 +47,9 @@ class OwnedMemory {
   void attach(access::View* view, void* owner);
   void detach(access::View* view);
 
-  /// Memory of windows that is exposed from now on; accesses to it are kept, since they are compared later (windows.cc).
-  void expose(const std::vector<Exposed>& exposed);
+  /// Of these windows memory is exposed from now on where something may be compared. Accesses in an epoch are kept, since they
+  /// are compared later (windows.cc), others meet what is under way at once.
+  void expose(const std::vector<Exposed>& windows);
   struct Touched {
     uintptr_t low, high;
     MPI_Win win;
@@ -60,6 +61,7 @@ class OwnedMemory {
   /// `lock` is held.
   void touch(const access::Access& access);
   bool is_exposed(uintptr_t address, size_t bytes) const;
+  const std::vector<Exposed>& exposed() const { return exposed_; }
   /// What was kept.
   std::vector<Touched> take_touched();
 

@@ -238,6 +238,8 @@ void follow_conflicts();
 void note_epochs(Call* call);
 /// A call begins: tells the library of the loads and stores in exposed memory that the program has made since the last one.
 void tell_exposed_accesses(Call* call);
+/// A call has returned: may accesses to the rank's windows meet operations that are under way? REQUIRES: it owns memory.
+void look_for_exposed(Rank* rank);
 /// Was an error of this class made by what an epoch allows?
 bool is_of_epochs(int error_class);
 /// Adds the calls that have begun the epochs of the window which a call is given.

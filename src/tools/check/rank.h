@@ -236,11 +236,13 @@ struct Epochs {
   std::map<int64_t, CallRecord> locked;  ///< by target
 };
 
-/// The rank's memory in a window, while others may access it between fences or after MPI_Win_post.
+/// The rank's memory in a window.
 struct Exposed {
   uintptr_t low, high;
   MPI_Win win;
-  bool kept;  ///< the library keeps accesses of the rank that it was told of
+  bool epoch;      ///< others may access it: between fences, after MPI_Win_post
+  bool under_way;  ///< operations of epochs of locks were, when the rank's last call returned
+  bool kept;       ///< the library keeps accesses of the rank that it was told of
 };
 
 /// An access by the shared pointer whose place is not known yet.
@@ -295,7 +297,7 @@ struct Rank {
   std::vector<std::pair<int, int>> spare_done;
   std::unordered_map<int, OwnComm> comms;
   std::map<MPI_Win, Epochs> epochs;
-  std::vector<Exposed> exposed;        ///< but that of dynamic windows
+  std::vector<Exposed> windows;        ///< but dynamic ones
   std::map<uint64_t, OpenFile> files;  ///< by handle
   uint64_t communications = 0;         ///< calls that other ranks may have a part in
   std::vector<Pending> regions;

@@ -37,6 +37,13 @@ const char* sentence_of(Verb a, Verb b) {
 /// A load or store of the program, or a function of the C library that it called.
 bool is_of_program(const MPIX_Tool_access& access) { return std::strncmp(access.call, "MPI", 3); }
 
+/// The same in an epoch of locks: a store while an update is under way.
+void report_of_locks(std::vector<findings::Participant> calls) {
+  report(Kind::kWindows,
+         "the program writes memory of a window that another access changes and has not completed",
+         "the other flushes or unlocks, and tells it, before that begins", std::move(calls));
+}
+
 /// The program against a one-sided operation in an epoch of fences or MPI_Win_post. A load that meets an update and a store that
 /// meets a get are wrong in the separate memory model; in the unified one only which value is read is left open (MPI-4.0
 /// section 12.7), so they are notes where the program has asked for the model.
@@ -62,7 +69,7 @@ std::string arguments_of(const MPIX_Tool_access& access) {
 /// Runs in the library, in the call that makes the second access.
 void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, const char* where) {
   const Rank* rank = current_rank();
-  if (!g_process.on || !rank || !rank->current) return;
+  if (!g_process.on || !rank || (!rank->current && !is_of_program(*second))) return;
   const char* use = where ? where : "the same memory of its own";
   auto role = [&](const MPIX_Tool_access& access) {
     return where ? format("%s %s of the memory of rank %d", access.verb, use, access.target)
@@ -86,6 +93,7 @@ void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, 
   }
   // Whichever comes first, it is one finding.
   if (calls[1].site < calls[0].site) std::swap(calls[0], calls[1]);
+  if (rank->calls == 0) return report_of_locks(std::move(calls));
   if (is_of_program(*second)) return report_of_program(*second, *first, std::move(calls));
   if (is_of_program(*first)) return report_of_program(*first, *second, std::move(calls));
   report(
@@ -106,29 +114,32 @@ MPI_Win window_of(const CallRecord& call) {
   return MPI_WIN_NULL;
 }
 
-/// What `exposed` says of the rank's memory in the window becomes true.
-void set_exposed(Rank* rank, MPI_Win window, bool exposed) {
-  auto same = [&](const Exposed& e) { return e.win == window; };
-  if (!g_process.wants(Kind::kWindows)) return;
-  const bool was = std::any_of(rank->exposed.begin(), rank->exposed.end(), same);
-  if (was == exposed) return;
-  if (!exposed) {
-    std::erase_if(rank->exposed, same);
-  } else {
-    void *base = nullptr, *size = nullptr, *flavor = nullptr;
-    int found[3] = {};
-    g_next.MPI_Win_get_attr(window, MPI_WIN_CREATE_FLAVOR, static_cast<void*>(&flavor), &found[0]);
-    g_next.MPI_Win_get_attr(window, MPI_WIN_BASE, static_cast<void*>(&base), &found[1]);
-    g_next.MPI_Win_get_attr(window, MPI_WIN_SIZE, static_cast<void*>(&size), &found[2]);
-    if (!found[0] || !found[1] || !found[2] ||
-        *static_cast<const int*>(flavor) == MPI_WIN_FLAVOR_DYNAMIC)
-      return;
-    const auto low = reinterpret_cast<uintptr_t>(base);
-    const auto bytes = static_cast<uintptr_t>(*static_cast<const MPI_Aint*>(size));
-    if (bytes == 0) return;
-    rank->exposed.push_back({low, low + bytes, window, false});
+/// The memory of a window that the rank has made is followed.
+void add_window(Rank* rank, MPI_Win window) {
+  void *base = nullptr, *size = nullptr, *flavor = nullptr;
+  int found[3] = {};
+  g_next.MPI_Win_get_attr(window, MPI_WIN_CREATE_FLAVOR, static_cast<void*>(&flavor), &found[0]);
+  g_next.MPI_Win_get_attr(window, MPI_WIN_BASE, static_cast<void*>(&base), &found[1]);
+  g_next.MPI_Win_get_attr(window, MPI_WIN_SIZE, static_cast<void*>(&size), &found[2]);
+  if (!found[0] || !found[1] || !found[2] ||
+      *static_cast<const int*>(flavor) == MPI_WIN_FLAVOR_DYNAMIC)
+    return;
+  const auto low = reinterpret_cast<uintptr_t>(base);
+  const auto bytes = static_cast<uintptr_t>(*static_cast<const MPI_Aint*>(size));
+  if (bytes > 0) rank->windows.push_back({low, low + bytes, window, false, false, false});
+}
+
+void remove_window(Rank* rank, MPI_Win window) {
+  std::erase_if(rank->windows, [&](const Exposed& e) { return e.win == window; });
+  if (rank->owned) rank->owned->expose(rank->windows);
+}
+
+void set_epoch(Rank* rank, MPI_Win window, bool epoch) {
+  for (Exposed& e : rank->windows) {
+    if (e.win != window || e.epoch == epoch) continue;
+    e.epoch = epoch;
+    if (rank->owned) rank->owned->expose(rank->windows);
   }
-  if (rank->owned) rank->owned->expose(rank->exposed);
 }
 
 template <class Visit>
@@ -165,13 +176,13 @@ bool tells_others(const CallRecord& call) {
 
 void tell_exposed_accesses(Call* call) {
   Rank* rank = call->rank();
-  if (!MPIX_Tool_accessed || rank->exposed.empty()) return;
+  if (!MPIX_Tool_accessed || rank->windows.empty()) return;
   const CallRecord& record = call->record();
   const bool keeps_all = !tells_others(record);
   // Of the epoch that the call ends, others may begin accesses until all have come to the call.
   const bool ends = record.id == kCall_MPI_Win_fence || record.id == kCall_MPI_Win_wait;
   const MPI_Win ended = ends ? window_of(record) : MPI_WIN_NULL;
-  for (Exposed& e : rank->exposed) {
+  for (Exposed& e : rank->windows) {
     if (!e.kept || keeps_all || e.win == ended) continue;
     MPIX_Tool_accessed(e.win, nullptr, 0, 0, "", 0, 0);
     e.kept = false;
@@ -185,8 +196,18 @@ void tell_exposed_accesses(Call* call) {
                                   : "a load",
                        site_of(t.place), keeps);
     if (!keeps) continue;
-    for (Exposed& e : rank->exposed) e.kept |= e.win == t.win;
+    for (Exposed& e : rank->windows) e.kept |= e.win == t.win;
   }
+}
+
+void look_for_exposed(Rank* rank) {
+  bool changed = false;
+  for (Exposed& e : rank->windows) {
+    const bool is = MPIX_Tool_under_way && MPIX_Tool_under_way(e.win);
+    changed |= is != e.under_way;
+    e.under_way = is;
+  }
+  if (changed) rank->owned->expose(rank->windows);
 }
 
 bool is_of_epochs(int error_class) {
@@ -198,13 +219,17 @@ void note_epochs(Call* call) {
   if (record.id == kCall_MPI_Win_free) {
     const int at = call->find("win");
     call->rank()->epochs.erase(static_cast<MPI_Win>(call->old[at]));
-    set_exposed(call->rank(), static_cast<MPI_Win>(call->old[at]), false);
+    remove_window(call->rank(), static_cast<MPI_Win>(call->old[at]));
     return;
   }
+  const CallInfo& info = call->info();
+  for (int i = 0; i < info.count && g_process.wants(Kind::kWindows); ++i)
+    if (info.parameters[i].object == Object::kWin && info.parameters[i].life == Life::kCreated)
+      add_window(call->rank(), *reinterpret_cast<const MPI_Win*>(record.words[i]));
   const MPI_Win window = window_of(record);
   if (window == MPI_WIN_NULL) return;
   Epochs& epochs = call->rank()->epochs[window];
-  auto expose = [&](bool exposed) { set_exposed(call->rank(), window, exposed); };
+  auto expose = [&](bool exposed) { set_epoch(call->rank(), window, exposed); };
   switch (record.id) {
     case kCall_MPI_Win_get_attr:
       if (call->at(call->find("win_keyval")) == MPI_WIN_MODEL) g_process.asked_model = true;

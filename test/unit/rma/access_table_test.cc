@@ -136,6 +136,33 @@ TEST(AccessTable, LoadsAndStoresMeetTheirEpoch) {
   EXPECT_FALSE(meet(store, put));
 }
 
+TEST(AccessTable, StoresMeetUpdatesOfLocksUntilTheyAreSeen) {
+  const Table table = new_table();
+  Record put = access(Use::kWrite, 1, 8, 16);
+  put.kind = EpochKind::kPassive;
+  Record load = access(Use::kRead, 0, 12, 16), store = access(Use::kWrite, 0, 8, 12);
+  load.kind = store.kind = EpochKind::kAtOnce;
+  auto made = [&](const Record& r) {
+    std::vector<Conflict> found;
+    table->enter(r, {{r.low, r.high}}, false, false, AccessTable::kMost, &found);
+    return found.size();
+  };
+  enter(table.get(), put);
+  EXPECT_EQ(made(store), 1u);
+  EXPECT_EQ(made(load), 0u);
+  EXPECT_EQ(made(store), 0u);
+  enter(table.get(), put);  // a new one, which nobody has read
+  EXPECT_EQ(made(store), 1u);
+  // Another origin's fetch may have told.
+  Record fetch = access(Use::kAccumulate, 2, 8, 12);
+  fetch.kind = EpochKind::kPassive;
+  made(fetch);
+  EXPECT_EQ(made(store), 0u);
+  put.kind = EpochKind::kFence;
+  enter(table.get(), put);
+  EXPECT_EQ(made(store), 0u);
+}
+
 TEST(AccessTable, FullTablesSaySoOnce) {
   const Table table = new_table();
   testing::internal::CaptureStderr();
