@@ -430,6 +430,14 @@ static void both(void (*other)(void), void (*mine)(void), int together) {
   if (together) pthread_join(thread, NULL);
 }
 static void nothing(void) {}
+/* A session that is granted this level; the rank has it from then on. */
+static void raise_level(const char* level, MPI_Session* session) {
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "thread_level", level);
+  MPI_Session_init(info, MPI_ERRORS_ARE_FATAL, session);
+  MPI_Info_free(&info);
+}
 """
 SIMPLE_CALLS = {"Comm_size": "MPI_Comm_size(w, &c[0]);", "Type_size": "MPI_Type_size(MPI_INT, &c[0]);",
                 "Send": "MPI_Send(a, 1, MPI_INT, MPI_PROC_NULL, 5, w);", "Iprobe": "MPI_Iprobe(0, 5, w, &c[0], IGNORE);"}
@@ -448,6 +456,9 @@ def threads():
         for name, call in SIMPLE_CALLS.items():
             wrong(level, f"{name} in another thread at {level}", f"static void f(void) {{\n  {call} /* HERE */\n}}",
                   "  if (wrong) both(@f, nothing, 0);\n  else @f();")
+    # Any thread may use infos at any time.
+    wrong("MPI_THREAD_FUNNELED", "in another thread, in the twin infos", "static void f(void) {\n  MPI_Info info;\n  MPI_Info_create(&info);\n"
+          "  MPI_Info_set(info, \"key\", \"value\");\n  BAD MPI_Comm_size(w, &c[0]); /* HERE */\n  MPI_Info_free(&info);\n}", "  both(@f, nothing, 0);")
     for name, call in SIMPLE_CALLS.items():
         # The receive waits for what the thread sends last.
         wrong("MPI_THREAD_SERIALIZED", f"{name} beside a receive",
@@ -466,6 +477,20 @@ def threads():
               f"static void f(void) {{\n  if (rank == 0) usleep(300000);\n  {call.format(c='own', k=1)} /* HERE */\n}}\n"
               f"static void g(void) {{\n  if (rank == 0) usleep(300000);\n  {call.format(c='w', k=0)} /* HERE */\n}}",
               "  if (wrong) own = w;\n  else MPI_Comm_dup(w, &own);\n  both(@f, @g, 1);\n  GOOD MPI_Comm_free(&own);")
+        # The others are in a call, and some of their requests complete, when a session raises the level of the last rank.
+        wrong("MPI_THREAD_SINGLE", f"{name} of two threads, the level raised by sessions",
+              f"static void f(void) {{\n  if (rank == 0) usleep(300000);\n  {call.format(c='own', k=1)} /* HERE */\n}}\n"
+              f"static void g(void) {{\n  if (rank == 0) usleep(300000);\n  {call.format(c='w', k=0)} /* HERE */\n}}",
+              "  MPI_Session session;\n  MPI_Request q[2];\n  MPI_Comm x;\n  if (rank == LAST) {\n  raise_level(\"MPI_THREAD_MULTIPLE\", &session);\n"
+              "  for (int i = 0; i < LAST; ++i) MPI_Send(a, 1, MPI_INT, i, 5, w);\n  for (int i = 0; i < LAST; ++i) MPI_Send(a, 1, MPI_INT, i, 6, w);\n"
+              "  } else {\n  MPI_Irecv(c + 8, 1, MPI_INT, LAST, 5, w, &q[0]);\n  MPI_Irecv(c + 9, 1, MPI_INT, LAST, 6, w, &q[1]);\n"
+              "  MPI_Waitall(2, q, MPI_STATUSES_IGNORE);\n  raise_level(\"MPI_THREAD_MULTIPLE\", &session);\n  }\n  MPI_Comm_dup(w, &x);\n  MPI_Comm_free(&x);\n"
+              "  if (wrong) own = w;\n  else MPI_Comm_dup(w, &own);\n  both(@f, @g, 1);\n  GOOD MPI_Comm_free(&own);\n  MPI_Session_finalize(&session);")
+    for name, call in SIMPLE_CALLS.items():
+        # Where a session is granted MPI_THREAD_SERIALIZED, other threads may call.
+        wrong("MPI_THREAD_SINGLE", f"{name} in another thread, in the twin after a session",
+              f"static void f(void) {{\n  {call} /* HERE */\n}}", "  MPI_Session session;\n  GOOD raise_level(\"MPI_THREAD_SERIALIZED\", &session);\n"
+              "  both(@f, nothing, 0);\n  GOOD MPI_Session_finalize(&session);")
 
 
 def on_other_communicators():

@@ -183,7 +183,7 @@ void Call::after(int result) {
   }
   progress_by_call();
   if (rank_->owned && !rank_->windows.empty() && outer_) look_for_exposed(rank_);
-  if (g_process.threads) leave_call(this);
+  if (had_threads_) leave_call(this);
   // Records are shared without atomic counts: the last user of one must not let go of it without the lock.
   posted.reset();
   received.clear();

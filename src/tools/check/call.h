@@ -76,6 +76,8 @@ class Call {
   const MPI_Status* told(int i = 0) const { return told_ ? told_ + i : nullptr; }
   bool status_read() const { return status_read_; }
   pthread_t thread() const { return thread_; }
+  /// Might other threads of the process call MPI when it began? The level may rise before it returns.
+  bool had_threads() const { return had_threads_; }
 
  private:
   friend struct Requests;
@@ -85,6 +87,7 @@ class Call {
 
   Rank* rank_;
   pthread_t thread_ = pthread_self();
+  const bool had_threads_ = g_process.threads;
   void begin(Calls id, const void* place, const int64_t* words);
   void look();
 
@@ -133,7 +136,8 @@ void note_made_by(Call* call, const CallRecord& nonblocking);
 void report_leftovers(Rank* rank);
 
 // threads.cc ----------------------------------------------------------------------------------------------------------
-/// May the calling thread, which is not the one that the rank has begun on, call MPI? If not, that is reported.
+/// May the calling thread, which is not the one that the rank has begun on, call MPI? If not, that is reported; where any
+/// thread may make the call it is not, but what is known of the rank is not this thread's to change.
 bool may_call(Rank* rank, Calls id, const void* place, const int64_t* words);
 /// Where there are threads: the call is inside from now on. What other threads are in at the same time is looked at.
 void enter_call(Call* call);

@@ -173,7 +173,7 @@ void look_at_handles(Call* call) {
     if (p.object == Object::kComm && p.life == Life::kFreed)
       write_ranks_given(call->rank(), static_cast<MPI_Comm>(key));
     // Another thread may get the handle again before this call returns.
-    if (g_process.threads && p.life == Life::kFreed && p.object != Object::kMessage)
+    if (call->had_threads() && p.life == Life::kFreed && p.object != Object::kMessage)
       note_freed(call, p, key, call->at(i));
   }
 }
@@ -196,7 +196,7 @@ void note_handles(Call* call) {
       if (uint64_t key = read_handle(p, call->at(i)))
         note_made(call, call->record(), p, key, call->at(i));
     } else if (p.life == Life::kFreed && p.object != Object::kMessage) {
-      if (!g_process.threads) note_freed(call, p, call->old[i], call->at(i));
+      if (!call->had_threads()) note_freed(call, p, call->old[i], call->at(i));
     } else if (p.life == Life::kFreed && read_handle(p, call->at(i)) != call->old[i]) {
       note_freed(call, p, call->old[i], call->at(i));
     } else if (p.life == Life::kChanged && p.object == Object::kDatatype &&

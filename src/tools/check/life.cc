@@ -189,6 +189,18 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
   return begun(g_next.MPI_Init_thread(argc, argv, required, provided));
 }
 
+/// A session may be granted a higher level than the rank, or others of the process, had before.
+int session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  const int result = g_next.MPI_Session_init(info, errhandler, session);
+  int level = MPI_THREAD_SINGLE;
+  if (result != MPI_SUCCESS || g_next.MPI_Query_thread(&level) != MPI_SUCCESS) return result;
+  const int entered = MPIX_Tool_enter ? MPIX_Tool_enter() : 0;
+  if (level >= MPI_THREAD_SERIALIZED) g_process.threads = true;
+  if (Rank* rank = current_rank()) rank->level = level;
+  if (MPIX_Tool_enter) MPIX_Tool_leave(entered);
+  return result;
+}
+
 int finalize(const void* place) {
   Rank* rank = current_rank();
   if (!rank || rank->ended) return g_next.MPI_Finalize();
@@ -214,3 +226,11 @@ int finalize(const void* place) {
 using namespace fgmpi::check;
 
 #include "tools/findings/world_calls.inc"
+
+EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  return session_init(info, errhandler, session);
+}
+EXPORT int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  return fgmpi::findings::from_fortran(FROM) ? session_init(info, errhandler, session)
+                                             : g_next.MPI_Session_init(info, errhandler, session);
+}

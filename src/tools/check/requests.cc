@@ -141,7 +141,7 @@ void note_completions(Call* call) {
     if (i < 0 || i >= count) continue;
     const MPI_Request handle = call->requests[static_cast<size_t>(i)];
     auto found =
-        handle == MPI_REQUEST_NULL || g_process.threads ? nullptr : rank->requests.find(handle);
+        handle == MPI_REQUEST_NULL || call->had_threads() ? nullptr : rank->requests.find(handle);
     if (!found) continue;
     complete(call, handle, &found->second, call->told(status));
     if (!found->second.persistent) forget(rank, rank->requests.extract(found));
@@ -258,7 +258,7 @@ void look_at_requests(Call* call) {
     if (call->info().role == Role::kStart && !op.active) start_message(call, &op);
     if (op.partitioned) look_at_partitioned(call, &op);
     if (op.real != MPI_REQUEST_NULL) list[i] = op.real;
-    if (g_process.threads && call->info().role == Role::kCompletion) take_out(call, found);
+    if (call->had_threads() && call->info().role == Role::kCompletion) take_out(call, found);
   }
 }
 
