@@ -78,6 +78,7 @@ def on(marked, access):
 
 def accesses(case):
     exposed(case)
+    one_sided(case)
     def both(kind, name, place, begin, access, end, fine, around=("", "")):
         declaration, freed = PLACES[place]
         # What the program calls has the line: it is not marked.
@@ -303,6 +304,55 @@ def locked(wrong):
                       f"  b[1] = 7;\n  if (rank == 1) {{\n  {begin}\n    {put}{HERE}\n  }}\n  BAD MPI_Barrier(w);\n"
                       f"  if (!rank) {{\n  if (!wrong)\n    for (int i = 0; i < 1000 && (c[90] = {seen}) != 7; ++i) MPI_Win_sync(x);\n  if (wrong || c[90] == 7)\n    p[9] = 0;{HERE}\n  }}\n"
                       f"  MPI_Barrier(w);\n  if (rank == 1) {end}\n")
+
+
+# One-sided operations of p[8] to p[15], which they read or write; windows are of b.
+ORIGINS = {
+    "Put": ("MPI_Put(p + 8, 8, MPI_INT, next, 0, 8, MPI_INT, x);", False),
+    "Put of vectors": ("MPI_Put(p + 8, 1, v, next, 0, 4, MPI_INT, x);", False),
+    "Puts in a loop": ("for (int i = 8; i < 16; ++i) MPI_Put(p + i, 1, MPI_INT, next, i, 1, MPI_INT, x);", False),
+    "Accumulate": ("MPI_Accumulate(p + 8, 8, MPI_INT, next, 0, 8, MPI_INT, MPI_SUM, x);", False),
+    "Get": ("MPI_Get(p + 8, 8, MPI_INT, next, 0, 8, MPI_INT, x);", True),
+    "Get_accumulate": ("MPI_Get_accumulate(c + 100, 8, MPI_INT, p + 8, 8, MPI_INT, next, 0, 8, MPI_INT, MPI_SUM, x);", True),
+    "Get_accumulate without an operation": ("MPI_Get_accumulate(NULL, 0, MPI_INT, p + 8, 8, MPI_INT, next, 0, 8, MPI_INT, MPI_NO_OP, x);", True),
+    "Fetch_and_op": ("MPI_Fetch_and_op(c + 100, p + 9, MPI_INT, next, 0, MPI_SUM, x);", True),
+    "Compare_and_swap": ("MPI_Compare_and_swap(c + 100, c + 101, p + 9, MPI_INT, next, 0, x);", True),
+}
+# What begins an epoch, completes the operation, and ends the epoch.
+COMPLETIONS = {
+    "fence": ("MPI_Win_fence(0, x);", "MPI_Win_fence(0, x);", "MPI_Win_fence(0, x);"),
+    "complete": ("MPI_Win_post(to, 0, x);\n  MPI_Win_start(of, 0, x);", "MPI_Win_complete(x);", "MPI_Win_wait(x);"),
+    "flush": ("MPI_Win_lock_all(0, x);", "MPI_Win_flush(next, x);", "MPI_Win_unlock_all(x);"),
+    "flush_local": ("MPI_Win_lock(MPI_LOCK_SHARED, next, 0, x);", "MPI_Win_flush_local(next, x);", "MPI_Win_unlock(next, x);"),
+    "flush_all": ("MPI_Win_lock_all(0, x);", "MPI_Win_flush_all(x);", "MPI_Win_unlock_all(x);"),
+    "flush_local_all": ("MPI_Win_lock_all(0, x);", "MPI_Win_flush_local_all(x);", "MPI_Win_unlock_all(x);"),
+    "unlock": ("MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, x);", "MPI_Win_unlock(next, x);", ""),
+    "unlock_all": ("MPI_Win_lock_all(0, x);", "MPI_Win_unlock_all(x);", ""),
+}
+
+
+def one_sided(case):
+    """Loads and stores of memory that one-sided operations of the rank read or write, before they are complete."""
+    number = 0
+    for completion, (begin, done, end) in COMPLETIONS.items():
+        for operation, (call, writes) in ORIGINS.items():
+            accesses = [*STORES.items(), *(LOADS.items() if writes else ())]
+            for k, (what, access) in enumerate(accesses):
+                single = operation in ("Fetch_and_op", "Compare_and_swap", "Put of vectors")
+                if what in ("in a function", "by a sort") or (single and what not in ("store", "load", "loop", "memset")):
+                    continue
+                if (k + number) % 5 and what not in ("store", "load"):
+                    continue
+                number += 1
+                declaration, freed = list(PLACES.values())[number % 4]
+                # Of vectors p[8], p[9], p[11] and p[12] are read.
+                fine = FINE if writes else FINE_SENT + ("  p[10] = 3;\n" if "vectors" in operation else "")
+                # What completes it is followed by the access in the correct twin, and by the end of the epoch in both.
+                case("buffers", f"{operation} until {completion}: {what}", f"{declaration}\n  MPI_Win x;\n  MPI_Group all, of, to;\n  MPI_Datatype v;\n  MPI_Comm_group(w, &all);\n"
+                     "  MPI_Group_incl(all, 1, &next, &of);\n  MPI_Group_incl(all, 1, &before, &to);\n  MPI_Type_vector(2, 2, 3, MPI_INT, &v);\n  MPI_Type_commit(&v);\n"
+                     "  MPI_Win_create(b, sizeof b, sizeof(int), MPI_INFO_NULL, w, &x);\n"
+                     f"  {begin}\n    {call}{HERE}\n{fine}  BAD {access}{HERE}\n  {done}\n  GOOD {access}\n" + (f"  {end}\n" if end else "")
+                     + f"  MPI_Group_free(&all);\n  MPI_Group_free(&of);\n  MPI_Group_free(&to);\n  MPI_Type_free(&v);\n  MPI_Win_free(&x);\n{freed}", program="accesses")
 
 
 def exposed(case):

@@ -13,6 +13,8 @@ namespace {
 constexpr int64_t kMostChecked = 256 << 10;
 constexpr int64_t kMostBlocks = 1 << 14;
 
+}  // namespace
+
 void set_reach(Region* r, const Layout& layout) {
   const Layout* l = &layout;
   const int64_t last = (r->count - 1) * l->extent;
@@ -26,6 +28,8 @@ void set_reach(Region* r, const Layout& layout) {
   std::sort(r->blocks.begin(), r->blocks.end(),
             [](const Block& a, const Block& b) { return a.offset < b.offset; });
 }
+
+namespace {
 
 /// Is it known which bytes it covers?
 bool is_known(const Region& r) { return r.exact || !r.blocks.empty(); }

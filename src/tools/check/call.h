@@ -156,6 +156,8 @@ const Operation* awaited_by(Rank* rank, const CallRecord& waiting);
 MPI_Request real_request(Rank* rank, MPI_Request request);
 
 // buffers.cc ----------------------------------------------------------------------------------------------------------
+/// Fills in which bytes so many elements cover.
+void set_reach(Region* region, const Layout& layout);
 void look_at_buffers(Call* call);
 /// An operation starts: it owns all of its regions, but for a partitioned send, which gets each when its partition is ready.
 void begin_regions(Rank* rank, int request, Operation* operation);

@@ -230,10 +230,17 @@ struct Remembered {
 /// So many calls with the same hash are remembered: those of a loop do not drive each other out.
 inline constexpr int kRememberedWays = 4;
 
-/// The calls that have begun epochs of a window which the rank has not ended yet.
+/// A one-sided operation whose origin memory is not the program's again.
+struct OneSided {
+  int64_t target = 0;
+  std::unique_ptr<Operation> operation = nullptr;
+};
+
+/// The calls that have begun epochs of a window which the rank has not ended yet, and what it has begun in them.
 struct Epochs {
   std::optional<CallRecord> started, posted, all_locked;
   std::map<int64_t, CallRecord> locked;  ///< by target
+  std::vector<OneSided> operations;      ///< where loads and stores are looked at
 };
 
 /// The rank's memory in a window.

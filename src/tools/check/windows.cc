@@ -142,6 +142,75 @@ void set_epoch(Rank* rank, MPI_Win window, bool epoch) {
   }
 }
 
+/// Of one window so many operations are followed at a time.
+constexpr size_t kMostOperations = 4096;
+
+/// The buffers of a one-sided operation, as regions.
+std::vector<Region> regions_of(const Call& call) {
+  const CallInfo& info = call.info();
+  std::vector<Region> regions;
+  for (unsigned set = info.sets.buffers; set; set &= set - 1) {
+    const int i = __builtin_ctz(set);
+    const Parameter& p = info.parameters[i];
+    // Single elements have neither a count nor a type of their own.
+    const int type = p.second >= 0 ? p.second : call.find("datatype");
+    Region r;
+    r.base = reinterpret_cast<const char*>(call.at(i));
+    r.writes = p.what != What::kRead;
+    if (type < 0 || !r.base ||
+        (!r.writes && call.has(&Positions::op) && call.value(&Positions::op) == MPI_NO_OP))
+      continue;
+    r.type = static_cast<MPI_Datatype>(call.at(type));
+    r.count = p.length >= 0 ? call.at(p.length) : 1;
+    const Layout* layout = layout_of(r.type);
+    if (!layout || layout->size == 0 || r.count <= 0) continue;
+    set_reach(&r, *layout);
+    r.begun = true;
+    regions.push_back(std::move(r));
+  }
+  return regions;
+}
+
+/// The origin memory of a one-sided operation is not the program's until its epoch ends or a flush completes it. Of those with
+/// requests, their completion ends it.
+void begin_one_sided(Call* call, Epochs* epochs) {
+  const CallInfo& info = call->info();
+  Rank* rank = call->rank();
+  if (!rank->owned || info.at.target < 0 || info.starts != Starts::kBlocking) return;
+  const int64_t target = call->value(&Positions::target);
+  if (target == MPI_PROC_NULL || epochs->operations.size() >= kMostOperations) return;
+  std::vector<Region> regions = regions_of(*call);
+  if (regions.empty()) return;
+  // A loop that goes through an array has one of them for all.
+  if (!epochs->operations.empty() && regions.size() == 1 && regions[0].exact) {
+    OneSided& last = epochs->operations.back();
+    Region& old = last.operation->regions[0];
+    const Region& fresh = regions[0];
+    if (last.target == target && last.operation->call->id == call->record().id &&
+        last.operation->call->site == call->record().site && last.operation->regions.size() == 1 &&
+        old.exact && old.low <= fresh.high && fresh.low <= old.high) {
+      rank->owned->remove(last.operation.get());
+      old.low = std::min(old.low, fresh.low);
+      old.high = std::max(old.high, fresh.high);
+      return rank->owned->add(last.operation.get());
+    }
+  }
+  auto operation = std::make_unique<Operation>();
+  operation->call = call->kept();
+  operation->regions = std::move(regions);
+  rank->owned->add(operation.get());
+  epochs->operations.push_back({target, std::move(operation)});
+}
+
+/// Those to a target, or all (-1), are complete at their origin.
+void end_one_sided(Rank* rank, Epochs* epochs, int64_t target = -1) {
+  std::erase_if(epochs->operations, [&](const OneSided& one) {
+    if (target >= 0 && one.target != target) return false;
+    if (rank->owned) rank->owned->remove(one.operation.get());
+    return true;
+  });
+}
+
 template <class Visit>
 void for_each_call(const Epochs& epochs, Visit visit) {
   if (epochs.started) visit(*epochs.started, "MPI_Win_complete");
@@ -218,8 +287,10 @@ void note_epochs(Call* call) {
   const CallRecord& record = call->record();
   if (record.id == kCall_MPI_Win_free) {
     const int at = call->find("win");
-    call->rank()->epochs.erase(static_cast<MPI_Win>(call->old[at]));
-    remove_window(call->rank(), static_cast<MPI_Win>(call->old[at]));
+    const auto freed = static_cast<MPI_Win>(call->old[at]);
+    end_one_sided(call->rank(), &call->rank()->epochs[freed]);
+    call->rank()->epochs.erase(freed);
+    remove_window(call->rank(), freed);
     return;
   }
   const CallInfo& info = call->info();
@@ -235,12 +306,14 @@ void note_epochs(Call* call) {
       if (call->at(call->find("win_keyval")) == MPI_WIN_MODEL) g_process.asked_model = true;
       break;
     case kCall_MPI_Win_fence:
+      end_one_sided(call->rank(), &epochs);
       expose(!(call->at(call->find("assert")) & MPI_MODE_NOSUCCEED));
       break;
     case kCall_MPI_Win_start:
       epochs.started = record;
       break;
     case kCall_MPI_Win_complete:
+      end_one_sided(call->rank(), &epochs);
       epochs.started.reset();
       break;
     case kCall_MPI_Win_post:
@@ -258,16 +331,27 @@ void note_epochs(Call* call) {
       if (const int64_t target = call->at(call->find("rank")); target != MPI_PROC_NULL)
         epochs.locked[target] = record;
       break;
+    case kCall_MPI_Win_flush:
+    case kCall_MPI_Win_flush_local:
+      end_one_sided(call->rank(), &epochs, call->at(call->find("rank")));
+      break;
+    case kCall_MPI_Win_flush_all:
+    case kCall_MPI_Win_flush_local_all:
+      end_one_sided(call->rank(), &epochs);
+      break;
     case kCall_MPI_Win_unlock:
+      end_one_sided(call->rank(), &epochs, call->at(call->find("rank")));
       epochs.locked.erase(call->at(call->find("rank")));
       break;
     case kCall_MPI_Win_lock_all:
       epochs.all_locked = record;
       break;
     case kCall_MPI_Win_unlock_all:
+      end_one_sided(call->rank(), &epochs);
       epochs.all_locked.reset();
       break;
     default:
+      begin_one_sided(call, &epochs);
       break;
   }
 }
