@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Seeds one mistake at a time into the examples and says how many mpiexec -check finds.
+"""Seeds one mistake at a time into programs and says how many mpiexec -check finds.
 
-  mutations.py BIN EXAMPLES [--ranks N] [--processes P] [--jobs N]
+  mutations.py BIN FOLDER... [--ranks N] [--processes P] [--jobs N] [--mistake REGEX] [--match REGEX] [--access]
 
-EXAMPLES: the folder with the sources (C). A mistake: a wait is dropped, a free is dropped, or a type, a tag, a root, a count
-of one call is changed for the odd ranks, or, where nothing is seen of that, for the even ones: the call may be theirs alone.
+FOLDER: with sources in C, such as examples and test/mpi/apps. A mistake: a wait or a free is dropped, a call takes what it
+sends for what it receives, or, for the odd ranks, a communication is dropped, or a type, a tag, a source or destination, a
+root, an operation, a communicator or a count of one call is changed; where nothing is seen of that, for the even ranks: the
+call may be theirs alone. --match picks among the files; --access compiles with mpicc -check.
 Printed are, by mistake, how many were seeded, found (a finding that is no note),
 and, of those not found, how many changed the exit status or made the job hang. One that changes nothing that MPI sees, such
 as a count in both calls of a pair, is not found and is right.
@@ -58,6 +60,22 @@ def mutants(text):
                     count = f" ({parts[i - 1].strip()}) - ({ODD} && ({parts[i - 1].strip()}) > 0)"
                     yield changed("count", f"{name}({','.join(parts[:i - 1] + [count] + parts[i:])})")
                 break
+        def replaced(mistake, at, new):
+            return changed(mistake, f"{name}({','.join(parts[:at] + [' ' + new] + parts[at + 1:])})")
+
+        collective = re.match(r"(bcast|gatherv?|scatterv?|allgatherv?|alltoall[vw]?|reduce\w*|allreduce|(ex)?scan|barrier)$", kind)
+        if collective or re.match(r"(r?recv|[sbr]?send|sendrecv(_replace)?)$", kind):
+            yield changed("dropped call", f"({ODD} ? 0 : {call})")
+        for i, part in enumerate(parts):
+            if part.strip() in ("MPI_SUM", "MPI_MAX", "MPI_MIN") and collective:
+                yield replaced("operation", i, f"{ODD} ? MPI_PROD : {part.strip()}")
+            if part.strip() == "MPI_COMM_WORLD" and (collective or re.match(r"([sbr]?send|recv)$", kind)):
+                yield replaced("communicator", i, f"{ODD} ? MPI_COMM_SELF : MPI_COMM_WORLD")
+        if re.match(r"([sbr]?send|recv)$", kind) and len(parts) >= 6 and parts[3].strip() not in ("MPI_PROC_NULL", "MPI_ANY_SOURCE"):
+            yield replaced("peer", 3, f"({ODD} ? ({parts[3].strip()}) ^ 1 : ({parts[3].strip()}))")
+        into = {"sendrecv": 5, "gather": 3, "allgather": 3, "alltoall": 3, "reduce": 1, "allreduce": 1, "scan": 1, "exscan": 1}.get(kind)
+        if into and parts[0].strip() != "MPI_IN_PLACE":
+            yield replaced("buffer", into, parts[0].strip())
         if re.match(r"(send|recv|s?send|bsend)$", kind) and len(parts) >= 6:
             yield changed("tag", f"{name}({','.join(parts[:4] + [f' ({parts[4].strip()}) + {ODD}'] + parts[5:])})")
         if kind in ("bcast", "gather", "scatter", "reduce", "gatherv", "scatterv"):
@@ -67,18 +85,19 @@ def mutants(text):
 
 def run(arguments, source, mistake, line, text):
     """What is seen where odd ranks are wrong, or else where even ones are."""
-    how = run_once(arguments, text)
-    return run_once(arguments, text.replace(ODD, EVEN)) if how == "nothing" and ODD in text else how
+    how = run_once(arguments, source, text)
+    return run_once(arguments, source, text.replace(ODD, EVEN)) if how == "nothing" and ODD in text else how
 
 
-def run_once(arguments, text):
+def run_once(arguments, source, text):
     """"found", "fails", "hangs", "nothing" or "" (does not compile)."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "program.c")
         with open(path, "w") as file:
             file.write(text)
         program = os.path.join(folder, "program")
-        compiled = subprocess.run([f"{arguments.bin}/mpicc", "-g", "-O1", "-w", "-fopenmp", path, "-o", program, "-lm"],
+        compiled = subprocess.run([f"{arguments.bin}/mpicc", *(["-check"] if arguments.access else []), "-g", "-O1", "-w", "-fopenmp",
+                                   "-I", os.path.dirname(source), "-I", os.path.dirname(os.path.dirname(source)), path, "-o", program, "-lm"],
                                   capture_output=True)
         if compiled.returncode:
             return ""
@@ -93,19 +112,22 @@ def run_once(arguments, text):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bin")
-    parser.add_argument("examples")
+    parser.add_argument("folders", nargs="+", metavar="FOLDER")
+    parser.add_argument("--mistake", default="")
+    parser.add_argument("--match", default="")
+    parser.add_argument("--access", action="store_true")
     parser.add_argument("--ranks", default="4")
     parser.add_argument("--processes", default="1")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     arguments.bin = os.path.abspath(arguments.bin)  # the programs run in folders of their own
     work = []
-    for folder, _, files in os.walk(arguments.examples):
+    for folder, _, files in (entry for top in arguments.folders for entry in os.walk(os.path.abspath(top))):
         for name in sorted(files):
-            if name.endswith(".c"):
+            if name.endswith(".c") and re.search(arguments.match, name):
                 path = os.path.join(folder, name)
                 with open(path) as file:
-                    work += [(path, *mutant) for mutant in mutants(file.read())]
+                    work += [(path, *mutant) for mutant in mutants(file.read()) if re.search(arguments.mistake, mutant[0])]
     table = {}
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for (path, mistake, line, _), how in zip(work, pool.map(lambda w: run(arguments, *w), work)):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs the programs of test/mpi and examples/ under mpiexec -check and prints what is found in them.
 
-  programs.py BIN BUILD [--match REGEX] [--shapes CxP,...] [--jobs N] [--kinds KIND,...]
+  programs.py BIN BUILD [--match REGEX] [--shapes CxP,...] [--jobs N] [--kinds KIND,...] [--access]
 
 BUILD: the build tree, whose tests (ctest) say at which shapes, with which arguments and settings a program is run; --shapes
-picks among them. A correct program has no finding; programs that are wrong on purpose stand in WRONG with what they are to
+picks among them. --access compiles those in C and C++ again, by mpicc -check, so that their loads and stores are looked at; the
+others are left out. A correct program has no finding; programs that are wrong on purpose stand in WRONG with what they are to
 show. One that depends on buffering, as it is said, is to hang without (FGMPI_SEND_BUFFERING=zero). Notes do not count. The status is 0 when all is as it should be.
 """
 
@@ -46,6 +47,29 @@ def tests(build):
             continue
         properties = {p["name"]: p["value"] for p in test.get("properties", [])}
         yield test["name"], command, properties.get("ENVIRONMENT", [])
+
+
+def with_accesses(arguments, chosen, folder):
+    """The tests, of programs that were compiled with mpicc -check."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    made = {}
+    for name, command, environment in chosen:
+        at = next((i for i, word in enumerate(command) if word.startswith(os.path.join(os.path.abspath(arguments.build), ""))
+                   and "/bin/" not in word), None)
+        if at is None:
+            continue
+        program = command[at]
+        if program not in made:
+            made[program] = os.path.join(folder, f"{len(made)}_{os.path.basename(program)}")
+            base = os.path.join(root, os.path.relpath(program, os.path.abspath(arguments.build)))
+            source = next((base + end for end in (".c", ".cc") if os.path.exists(base + end)), None)
+            wrapper = "mpicc" if source and source.endswith(".c") else "mpicxx"
+            command_line = [os.path.join(arguments.bin, wrapper), "-check", "-g", "-O1", "-w", "-pthread", "-I", os.path.join(root, "test/mpi"),
+                            str(source), "-o", made[program], "-lm"]
+            if not source or subprocess.run(command_line, capture_output=True).returncode:
+                made[program] = None
+        if made[program]:
+            yield name, [*command[:at], made[program], *command[at + 1 :]], environment
 
 
 def expected(name):
@@ -100,12 +124,16 @@ def main():
     parser.add_argument("--shapes", default="")
     parser.add_argument("--kinds", default="")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--access", action="store_true")
     parser.add_argument("--timeout", type=int, default=120)
     arguments = parser.parse_args()
     arguments.bin = os.path.abspath(arguments.bin)  # the programs run in folders of their own
     shapes = arguments.shapes.split(",") if arguments.shapes else []
     chosen = [t for t in tests(arguments.build) if re.search(arguments.match, t[0])
               and (not shapes or any(f".{shape}" in t[0] for shape in shapes))]
+    folder = tempfile.TemporaryDirectory()
+    if arguments.access:
+        chosen = list(with_accesses(arguments, chosen, folder.name))
     wrong = 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for (name, _, _), why in zip(chosen, pool.map(lambda t: run(arguments, *t), chosen)):
