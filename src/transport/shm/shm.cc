@@ -315,7 +315,9 @@ bool Shm::has_pending_work() {
 bool Shm::arm() {
   std::atomic<uint32_t>& armed = segment_.header()->armed;
   armed.store(pipe_[0] < 0 ? kOnFutex : kOnPipe, std::memory_order_seq_cst);
-  heavy_fence(registered_);
+  // A process that add_peer() has yet to introduce cannot deliver anything: nobody else need pass a fence where there is no
+  // peer. The call interrupts every processor that runs a registered process.
+  heavy_fence(registered_ && !peers_.empty());
   if (!has_pending_work()) return true;
   disarm();
   return false;
