@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "ch4-av-rankmap/av.h"
@@ -50,6 +51,9 @@ void adopted_program_exits(int status, void*) {
 
 namespace {
 
+/// How long the scheduler polls at most before it calls the hook that sleeps (ns).
+int64_t g_longest_spin = 0;
+
 /// `transports`: the process sleeps on transports, not only until a timer is due.
 sched::Hooks hooks_of_scheduler(bool transports) {
   sched::Hooks hooks;
@@ -65,11 +69,14 @@ sched::Hooks hooks_of_scheduler(bool transports) {
     hooks.look_at_threads_ns = 100'000;
   }
   if (!transports) return hooks;
+  g_longest_spin = hooks.spin_ns;
   hooks.sleep = [](int64_t timeout_ns) {
     int64_t limit = pt2pt::sleep_limit(), compare = coll::compare_signatures_when_idle();
     if (limit < 0 || (compare >= 0 && compare < limit)) limit = compare;
-    process().idle->sleep(limit >= 0 && (timeout_ns < 0 || limit < timeout_ns) ? limit
-                                                                               : timeout_ns);
+    transport::Idle& idle = *process().idle;
+    idle.sleep(limit >= 0 && (timeout_ns < 0 || limit < timeout_ns) ? limit : timeout_ns);
+    // Polling before the next call gives way to other processes as that of sleep() does.
+    sched::set_spin(std::min(idle.next_spin(), g_longest_spin));
   };
   hooks.interrupt = [] { process().idle->interrupt(); };
   return hooks;

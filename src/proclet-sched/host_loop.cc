@@ -76,12 +76,15 @@ bool trim_when_due(int64_t now) {
   return g_scheduler.more_to_trim;
 }
 
+/// Each round polls: of sockets that is a microsecond.
+constexpr uint64_t kRoundsPerClock = 4;
+
 /// Nothing is ready and a poll found nothing. Returns true when the job is deadlocked.
 bool idle() {
   breathe();
   if (anything_ready()) return false;  // another thread has been inside: who is ready does not wait
   const bool gives_way = turn_is_elsewhere(g_scheduler.idle_since);
-  if (g_scheduler.idle_rounds++ % 16 == 0 || g_scheduler.idle_since < 0 || gives_way) {
+  if (g_scheduler.idle_rounds++ % kRoundsPerClock == 0 || g_scheduler.idle_since < 0 || gives_way) {
     int64_t now = now_ns();
     Scheduler::IdleTime& time = g_scheduler.idle_time;
     if (g_scheduler.idle_since < 0) {
@@ -124,6 +127,7 @@ int64_t Scheduler::IdleTime::total(uint64_t rounds) {
 }
 
 void set_hooks(const Hooks& hooks) { g_scheduler.hooks = hooks; }
+void set_spin(int64_t ns) { g_scheduler.hooks.spin_ns = ns; }
 void set_idle_hook(void (*hook)()) { g_scheduler.idle_hook = hook; }
 
 void add_trimmer(bool (*trim)()) {

@@ -179,6 +179,8 @@ struct Hooks {
   int64_t look_at_threads_ns = 250'000'000;
 };
 void set_hooks(const Hooks& hooks);
+/// Another Hooks::spin_ns.
+void set_spin(int64_t ns);
 
 /// From now on switches save and load these.
 void set_runtime_cells(const RuntimeCells& cells);

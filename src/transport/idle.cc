@@ -21,7 +21,10 @@ constexpr int64_t kTick = kSecond;
 constexpr int64_t kContended = 4'000;
 /// The shortest spin that grows again after contention.
 constexpr int64_t kLeastSpin = 1'000;
-constexpr int kPollsPerClock = 64;
+/// So many polls, or polls for so long (ns), before the core is yielded: those of sockets are system calls, which take a
+/// hundred times as long as those of shared memory.
+constexpr int kPollsPerYield = 64, kPollsPerClock = 4;
+constexpr int64_t kBetweenYields = 3'000;
 /// How often (ns) a transport is polled that has nothing to sleep on.
 constexpr int64_t kPollInterval = 1'000'000;
 /// So many wake-ups in a row that were early and brought nothing: the descriptors are ready without cause, and sleeping
@@ -97,12 +100,13 @@ bool Idle::poll() {
 bool Idle::spin(int64_t start, int64_t limit) {
   int64_t now = start;
   while (now - start < limit) {
-    for (int i = 0; i < kPollsPerClock; ++i) {
+    for (int i = 0; i < kPollsPerYield; ++i) {
       if (poll()) {
         spin_ = std::min(longest_spin_, spin_ + spin_ / 4);
         return true;
       }
       relax_cpu();
+      if (i % kPollsPerClock == kPollsPerClock - 1 && now_ns() - now > kBetweenYields) break;
     }
     // Not a yield at the end of a spin: on a busy machine it lasts as long as others' time slices, and a sleep ends when
     // the message comes.
@@ -216,7 +220,8 @@ void Idle::sleep(int64_t timeout_ns) {
   // Also when all waits are short: retries for room at a peer that is gone end by this.
   if (tick(now)) return;
   int64_t deadline = timeout_ns < 0 ? INT64_MAX : add_time(start, timeout_ns);
-  // However short the spin has become, each wait polls kPollsPerClock times first: only so it can grow again.
+  // However short the spin has become, each wait polls kPollsPerYield times first, or for kBetweenYields: only so it can
+  // grow again.
   if (longest_spin_ > 0 && spurious_ < kMostSpurious) {
     if (spin(start, std::min(std::max(spin_, kLeastSpin), deadline - start))) return;
     spin_ = std::max(spin_, kLeastSpin);

@@ -44,6 +44,8 @@ class Idle {
   void interrupt();
 
   uint64_t kernel_sleeps() const { return kernel_sleeps_; }
+  /// How long (ns) the next sleep() polls: short while other processes want the core.
+  int64_t next_spin() const { return spin_; }
 
  private:
   void sleep_on_descriptors();

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/settings.h"
 #include "exchange.h"
 
 namespace fgmpi::transport {
@@ -24,13 +25,20 @@ struct FakeTransport final : Transport {
   ReadResult read(uint32_t, uint64_t, uint64_t, void*, size_t, uint64_t) override {
     return ReadResult::kUnsupported;
   }
-  bool poll() override { return arrives; }
+  bool poll() override {
+    ++polls;
+    for (const int64_t end = ns_of(CLOCK_MONOTONIC) + poll_ns; ns_of(CLOCK_MONOTONIC) < end;) {
+    }
+    return arrives;
+  }
   bool arm() override { return arms; }
   int wait_fd() const override { return fd; }
   bool tick() override { return finds; }
   void close() override {}
 
   bool arms, arrives = false, finds = false;
+  uint64_t polls = 0;
+  int64_t poll_ns = 0;  ///< what one takes
   int fd = eventfd(1, EFD_CLOEXEC);
 };
 
@@ -120,6 +128,22 @@ TEST(Idle, RareWakeupsForNothingAreForgiven) {
   const int64_t start = ns_of(CLOCK_MONOTONIC);
   idle.sleep(10'000'000'000);
   EXPECT_LT(ns_of(CLOCK_MONOTONIC) - start, 1'000'000'000);
+}
+
+/// A wait polls at least once more before it sleeps; where polls take long, as those of sockets do, a few are enough: the
+/// others on the core wait for each of them.
+TEST(Idle, FewSlowPollsBeforeASleep) {
+  setenv("FGMPI_SPIN", "1", 1);
+  ASSERT_TRUE(settings::load().ok());
+  std::vector<std::unique_ptr<Transport>> list;
+  FakeTransport* fake = make_quiet(&list);
+  Idle idle(list);
+  unsetenv("FGMPI_SPIN");
+  ASSERT_TRUE(settings::load().ok());
+  fake->poll_ns = 50'000;
+  idle.sleep(20'000'000);
+  EXPECT_GE(fake->polls, 2u);
+  EXPECT_LE(fake->polls, 16u);
 }
 
 }  // namespace
