@@ -46,9 +46,9 @@ def mutants(text):
             return mistake, line, text[: match.start()] + new + text[match.end() :]
 
         if re.match(r"MPI_Wait", name):
-            yield changed("dropped wait", "(void)0")
+            yield changed("dropped wait", "0")
         if re.match(r"MPI_\w+_free$", name):
-            yield changed("dropped free", "(void)0")
+            yield changed("dropped free", "0")
         parts = arguments_of(call)
         kind = name[4:].lower().lstrip("i")
         for i, part in enumerate(parts):

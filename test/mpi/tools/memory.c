@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   for (int i = 0; i < kMany; ++i) OK(MPI_Comm_dup(MPI_COMM_WORLD, &copies[i]));
   for (int i = 0; i < kMany; ++i)
-    OK(MPI_Irecv(globals, 1, MPI_CHAR, MPI_ANY_SOURCE, i, MPI_COMM_SELF, &requests[i]));
+    OK(MPI_Irecv(globals + i, 1, MPI_CHAR, MPI_ANY_SOURCE, i, MPI_COMM_SELF, &requests[i]));
   char* window_base;
   MPI_Win window;
   OK(MPI_Win_allocate_shared(kBytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window_base, &window));
