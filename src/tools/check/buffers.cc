@@ -305,7 +305,7 @@ void add_partitions(Call* call, const Parameter& p, int64_t word) {
 void add_one(Call* call, const Parameter& p, int64_t word) {
   KeptCall* kept = call->remembered_record();
   const uint64_t epoch = call->rank()->epoch;
-  if (kept && kept->reach_in == epoch) {
+  if (kept && kept->is_known(epoch, KeptCall::kReach)) {
     Region& r = call->regions.emplace_back();
     r.low = kept->low;
     r.high = kept->high;
@@ -317,7 +317,7 @@ void add_one(Call* call, const Parameter& p, int64_t word) {
   add_region(call, p, word, nullptr);
   if (!kept || call->regions.size() != 1 || !call->regions[0].exact) return;
   const Region& r = call->regions[0];
-  kept->reach_in = epoch;
+  kept->set_known(epoch, KeptCall::kReach);
   kept->low = r.low;
   kept->high = r.high;
   kept->base = r.base;
@@ -389,7 +389,7 @@ void look_at_buffers(Call* call) {
   }
   const bool plain = info.role == Role::kSend || info.role == Role::kReceive;
   const KeptCall* kept = plain ? call->remembered_record() : nullptr;
-  if (kept && kept->reach_in == rank->epoch && info.starts == Starts::kBlocking &&
+  if (kept && kept->is_known(rank->epoch, KeptCall::kReach) && info.starts == Starts::kBlocking &&
       !meets_pending(rank, kept->low, kept->high, info.role == Role::kReceive))
     return;
   // Only requests need the regions later: other calls share the memory of a list.

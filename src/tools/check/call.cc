@@ -33,7 +33,9 @@ uint64_t agreed_of(const CallRecord& call) {
   return hash | 1;
 }
 
-uint64_t Call::agreed() const { return remembered_ ? remembered_->agreed : agreed_of(*record_); }
+uint64_t Call::agreed() const {
+  return remembered_ ? remembered_->record->agreed : agreed_of(*record_);
+}
 
 namespace {
 
@@ -55,36 +57,34 @@ void Call::begin(Calls id, const void* place, const int64_t* words) {
     if (outer_ && !g_process.threads) write_rank_given(rank_, *record_);
     return;
   }
-  uint64_t arguments = reinterpret_cast<uintptr_t>(place);
+  uint64_t hash = reinterpret_cast<uintptr_t>(place) ^ static_cast<uint64_t>(id) << 48;
   for (int i = 0; i < info.count; ++i)
-    arguments = (arguments ^ static_cast<uint64_t>(words[i])) * kGoldenRatio + 1;
-  Remembered* const ways =
-      rank_->remembered[(arguments ^ arguments >> 32) % std::size(rank_->remembered)];
+    hash = (hash ^ static_cast<uint64_t>(words[i])) * kGoldenRatio + 1;
+  Remembered* const ways = rank_->remembered[(hash ^ hash >> 32) % std::size(rank_->remembered)];
   // 64 bits of hash stand for the arguments: those of one place are never so many that two have the same.
   for (int way = 0; way < kRememberedWays; ++way)
-    if (Remembered& r = ways[way];
-        r.address == place && r.arguments == arguments && r.record->id == id) {
+    if (Remembered& r = ways[way]; r.hash == hash && r.record) {
       remembered_ = &r;
-      record_ = &*r.record;
+      record_ = r.record.get();
       return;
     }
   Remembered& r = ways[rank_->next_way++ % kRememberedWays];
   remembered_ = &r;
-  r.address = place;
-  r.arguments = arguments;
-  r.fine_in = 0;
-  if (!r.record || r.record.shared()) r.record = Record::blank();
-  r.record.forget();
-  fill(r.record.operator->(), id, place, words);
-  record_ = &*r.record;
-  r.agreed = info.role == Role::kCollective ? agreed_of(r.record) : 0;
+  r.hash = hash;
+  if (!r.record || r.record.shared())
+    r.record = Record::make();
+  else
+    r.record->let_go();
+  fill(r.record.get(), id, place, words);
+  record_ = r.record.get();
+  r.record->agreed = info.role == Role::kCollective ? agreed_of(r.record) : 0;
 }
 
 /// What is wrong with the call itself, as far as it was not looked at before.
 void Call::look() {
   const CallInfo& of = info();
   if (of.at.given >= 0) look_at_requests(this);
-  if (remembered_ && remembered_->fine_in == rank_->epoch) {
+  if (remembered_ && remembered_->record->is_known(rank_->epoch, KeptCall::kFine)) {
     if (of.sets.buffers && (of.starts != Starts::kBlocking || !rank_->regions.empty()))
       look_at_buffers(this);
     return;
@@ -95,7 +95,7 @@ void Call::look() {
   look_at_arguments(this);
   if (of.hides_order) g_process.hidden_order = true;
   if (remembered_ && of.sets.in_words && g_process.reports == before)
-    remembered_->fine_in = rank_->epoch;
+    remembered_->record->set_known(rank_->epoch, KeptCall::kFine);
 }
 
 Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) {

@@ -55,7 +55,7 @@ class Call {
   const CallInfo& info() const { return kCalls[record_->id]; }
   const CallRecord& record() const { return *record_; }
   /// It, where the rank keeps it for the next call like it; else null.
-  KeptCall* remembered_record() { return remembered_ ? remembered_->record.operator->() : nullptr; }
+  KeptCall* remembered_record() { return remembered_ ? remembered_->record.get() : nullptr; }
   /// It, to be shared.
   Record kept() const { return remembered_ ? remembered_->record : Record(*record_); }
   /// agreed_of() it.
@@ -110,10 +110,10 @@ class Call {
       old[kMostArguments];  ///< handles that the call may change, by parameter: those of sets.used
   std::vector<MPI_Request>
       requests;  ///< as the program gave them, of a call that completes or starts
-  std::vector<Rank::Requests::Node> taken;        ///< where there are threads: what it may complete
-  std::vector<std::shared_ptr<Posted>> received;  ///< receives that it waited for
-  std::vector<Region> regions;                    ///< buffers of this call
-  std::shared_ptr<Posted> posted;                 ///< its receive
+  std::vector<Rank::Requests::Node> taken;  ///< where there are threads: what it may complete
+  std::vector<Shared<Posted>> received;     ///< receives that it waited for
+  std::vector<Region> regions;              ///< buffers of this call
+  Shared<Posted> posted;                    ///< its receive
   bool alone = false;    ///< it is a blocking receive and no other is under way: not posted
   uint64_t message = 0;  ///< what it sends
   int send_to = -1;
@@ -189,11 +189,11 @@ void undo_messages(Call* call, int result);
 /// A persistent operation starts.
 void start_message(Call* call, Operation* operation);
 /// A receive of a request is complete. What it tells is looked at by sweep().
-void received(Rank* rank, const std::shared_ptr<Posted>& posted, const MPI_Status* status);
+void received(Rank* rank, const Shared<Posted>& posted, const MPI_Status* status);
 /// Looks at receives that are complete and wait for no earlier one.
 void sweep(Rank* rank);
 /// A receive whose request was freed: which message it takes is not seen.
-void receive_forgotten(Rank* rank, const std::shared_ptr<Posted>& posted);
+void receive_forgotten(Rank* rank, const Shared<Posted>& posted);
 /// A send of a request was cancelled.
 void take_back(const Comm* comm, int send_to, uint64_t message);
 void report_messages_left();

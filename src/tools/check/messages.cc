@@ -71,18 +71,19 @@ void fill_sent(Rank* rank, Record* record) {
     const int64_t count = call.at(at.send_count);
     const Layout* l = layout_of(type);
     sent = {signature_of(type, count),
-            l ? l->size * count : 0,
+            own->comm,
+            to,
             own->rank,
             static_cast<int>(call.at(at.send_tag)),
             rank->world,
-            to,
-            own->comm,
+            l ? l->size * count : 0,
             is_standard(call.info())};
   }
   // Messages of a type or communicator that had this handle before may be under way.
-  if ((*record)->sent_in != 0 && !(sent == (*record)->sent)) *record = Record(CallRecord(call));
+  if ((*record)->sent_before && !(sent == (*record)->sent)) *record = Record(CallRecord(call));
   (*record)->sent = sent;
-  (*record)->sent_in = rank->epoch;
+  (*record)->sent_before = true;
+  (*record)->set_known(rank->epoch, KeptCall::kSent);
 }
 
 /// `begun`: the send has, if none were buffered.
@@ -123,7 +124,7 @@ void send_wire(const Message& m, bool begun) {
 }
 
 void send_message(Rank* rank, Record record, uint64_t* id, int* send_to, Comm** comm) {
-  if (record->sent_in != rank->epoch) fill_sent(rank, &record);
+  if (!record->is_known(rank->epoch, KeptCall::kSent)) fill_sent(rank, &record);
   const Sent& sent = record->sent;
   if (sent.to < 0) return;
   Message* m = new_message();
@@ -144,19 +145,17 @@ void send_message(Rank* rank, Record record, uint64_t* id, int* send_to, Comm** 
   drop_message(m);
 }
 
-std::shared_ptr<Posted> post(Rank* rank, Record kept) {
+Shared<Posted> post(Rank* rank, Record kept) {
   const CallRecord& record = *kept;
   const Positions& at = record.info().at;
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(record.at(at.comm)));
   const int source = static_cast<int>(record.at(at.source));
-  if (!own || source == MPI_PROC_NULL) return nullptr;
-  auto posted = std::allocate_shared<Posted>(FromSpare<Posted>());
+  if (!own || source == MPI_PROC_NULL) return {};
+  auto posted = Shared<Posted>::make();
   posted->source = source;
   posted->tag = static_cast<int>(record.at(at.recv_tag));
   posted->comm = own->comm;
   posted->call = std::move(kept);
-  posted->type = static_cast<MPI_Datatype>(record.at(at.recv_type));
-  posted->count = record.at(at.recv_count);
   posted->probe = posted->call->info().role == Role::kMatchedProbe;
   posted->number = ++rank->next_posted;
   rank->posted.push_back(posted);
@@ -173,15 +172,16 @@ bool could_take(const Posted& p, int source, int tag) {
 void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype type, int64_t count,
              KeptCall* kept) {
   if (!m.signature().known) return;
-  if (kept && kept->fits_in == rank->epoch && kept->fits.hash == m.signature().hash &&
-      kept->fits.length == m.signature().length && !m.signature().packed)
+  if (kept && kept->is_known(rank->epoch, KeptCall::kFits) &&
+      kept->fits.hash == m.signature().hash && kept->fits.length == m.signature().length &&
+      !m.signature().packed)
     return;
   const Signature taken = beginning_of(type, count, m.signature().length);
   if (!taken.known) return;
   if (m.signature() == taken) {
     if (kept && !m.signature().packed && !taken.packed) {
       kept->fits = m.signature();
-      kept->fits_in = rank->epoch;
+      kept->set_known(rank->epoch, KeptCall::kFits);
     }
     return;
   }
@@ -227,7 +227,7 @@ bool resolve(Rank* rank, Posted* posted, bool in_order) {
   if (!queue->first && inbox.queues.size() > kMostEmptyQueues)
     inbox.erase(key_of(p.comm->key, m->source(), m->tag()));
   if (!p.freed && in_order) {
-    if (!p.probe) compare(rank, *m, p.call, p.type, p.count, p.call.operator->());
+    if (!p.probe) compare(rank, *m, p.call, p.type(), p.count(), p.call.get());
     note_taken(rank, *m, p);
   }
   const bool certain = !p.freed && in_order && !could_be_of_earlier(rank, *m, p.comm, p.number);
@@ -267,12 +267,12 @@ void take(const WireMessage& w) {
   m->id = w.id;
   m->call = Record(w.call);
   m->call->sent = {{w.hash, w.length, w.known, w.packed},
-                   w.bytes,
+                   nullptr,
+                   w.receiver,
                    w.source,
                    w.tag,
                    w.source_world,
-                   w.receiver,
-                   nullptr,
+                   w.bytes,
                    w.standard};
   m->known.clock = std::move(clock);
   for (size_t i = 0; i < std::size(w.near); ++i) m->known.near[i] = w.near[i];
@@ -396,8 +396,6 @@ void received_alone(Call* call) {
     p.real_source = status->MPI_SOURCE;
     p.real_tag = status->MPI_TAG;
     p.call = call->kept();
-    p.type = type;
-    p.count = count;
     if (p.source == MPI_ANY_SOURCE) p.event = next_event(rank);
     note_taken(rank, *m, p);
   }
@@ -442,18 +440,18 @@ void note_messages(Call* call) {
     step_need_begun(call, call->posted->taken, nullptr);
 }
 
-void received(Rank* rank, const std::shared_ptr<Posted>& posted, const MPI_Status* status) {
+void received(Rank* rank, const Shared<Posted>& posted, const MPI_Status* status) {
   if (posted->open) ++rank->posted_closed;
   posted->open = false;
   posted->cancelled = !status || status->MPI_SOURCE == MPI_PROC_NULL;
   if (posted->cancelled) return;
   posted->real_source = status->MPI_SOURCE;
   posted->real_tag = status->MPI_TAG;
-  learn_from_sender(rank, *posted, rank->posted.front() == posted);
+  learn_from_sender(rank, *posted, rank->posted.front().get() == posted.get());
   if (posted->source == MPI_ANY_SOURCE) posted->event = next_event(rank);
 }
 
-void receive_forgotten(Rank* rank, const std::shared_ptr<Posted>& posted) {
+void receive_forgotten(Rank* rank, const Shared<Posted>& posted) {
   if (posted->open) ++rank->posted_closed;
   posted->open = false;
   posted->freed = true;

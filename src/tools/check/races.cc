@@ -195,7 +195,7 @@ void note_taken(Rank* rank, const Message& m, const Posted& p) {
       return true;
     });
   remember(rank, {p.number, p.event, p.comm, p.tag, m.source_world(), p.status_read, false, p.call,
-                  m.call, p.type, p.count});
+                  m.call, p.type(), p.count()});
 }
 
 void note_probed(Call* call, const Message& m) {

@@ -103,51 +103,38 @@ struct MessageQueue {
   Message *first = nullptr, *last = nullptr;
 };
 
-/// Allocates single objects from those that were freed on the same thread.
-template <class T>
-struct FromSpare {
-  using value_type = T;
-  FromSpare() = default;
-  template <class Other>
-  FromSpare(const FromSpare<Other>&) {}
-  T* allocate(size_t) {
-    if (!spare) return static_cast<T*>(::operator new(sizeof(T)));
-    Free* taken = spare;
-    spare = taken->next;
-    return reinterpret_cast<T*>(taken);
-  }
-  void deallocate(T* freed, size_t) {
-    static_assert(sizeof(T) >= sizeof(Free) && alignof(T) >= alignof(Free));
-    spare = ::new (static_cast<void*>(freed)) Free{spare};
-  }
-  bool operator==(const FromSpare&) const { return true; }
-
- private:
-  struct Free {
-    Free* next;
-  };
-  static inline thread_local Free* spare = nullptr;
-};
-
-/// A receive that has begun and may still take messages in its turn.
-struct Posted {
+/// A receive that has begun and may still take messages in its turn. What is read of each is in the first 64 bytes.
+struct alignas(64) Posted {
   int source = 0, tag = 0;
   Comm* comm = nullptr;
   uint64_t number = 0;  ///< of the receives of the rank, in the order in which they were posted
+  uint32_t users = 0;
   bool open = true;
   bool cancelled = false, freed = false;  ///< it takes none; nobody sees which one it takes
   bool probe = false;                     ///< of MPI_Mprobe, which gave `message`
-  bool status_read = true;
-  int message = 0;
   int real_source = 0, real_tag = 0;
   uint64_t taken = 0;  ///< the id of its message, once that is known
+  Record call;
   uint32_t event = 0;  ///< the rank's own clock when it was complete
   uint32_t passed =
       0;  ///< and when a call completed another request of a list with this one's; 0: none did
   Record passed_by;
-  Record call;
-  MPI_Datatype type = MPI_BYTE;
-  int64_t count = 0;
+  int message = 0;
+  bool status_read = true;
+  Posted* next_free = nullptr;
+
+  MPI_Datatype type() const {
+    return static_cast<MPI_Datatype>(call->at(call->info().at.recv_type));
+  }
+  int64_t count() const { return call->at(call->info().at.recv_count); }
+  void let_go() {
+    call.reset();
+    passed_by.reset();
+    open = status_read = true;
+    cancelled = freed = probe = false;
+    taken = 0;
+    event = passed = 0;
+  }
 };
 
 /// Which collective call of a communicator one is; no communicator: none that is followed.
@@ -185,7 +172,7 @@ struct Operation {
   uint64_t message = 0;  ///< the id of what it sends
   int send_to = -1;      ///< world rank
   Comm* comm = nullptr;
-  std::shared_ptr<Posted> posted;
+  Shared<Posted> posted;
   CollectiveCall collective;
   std::shared_ptr<Partitioned> partitioned;
   uint64_t seen = 0;  ///< the last call that had it in its list
@@ -220,10 +207,7 @@ class OwnedMemory;
 
 /// A call that the rank has made, so that the same one again is looked at less.
 struct Remembered {
-  const void* address = nullptr;  ///< that it returned to
-  uint64_t arguments = 0;         ///< hash of them
-  uint64_t fine_in = 0;           ///< the epoch in which nothing was wrong with them; 0: none
-  uint64_t agreed = 0;            ///< agreed_of() the call
+  uint64_t hash = 0;  ///< of the function, its arguments and the address that it returned to
   Record record;
 };
 
@@ -300,7 +284,7 @@ struct Rank {
   // Memory of calls' lists, for the next call.
   std::vector<MPI_Request> spare_list;
   std::vector<MPI_Status> spare_statuses;
-  std::vector<std::shared_ptr<Posted>> spare_received;
+  std::vector<Shared<Posted>> spare_received;
   std::vector<std::pair<int, int>> spare_done;
   std::unordered_map<int, OwnComm> comms;
   std::map<MPI_Win, Epochs> epochs;
@@ -309,7 +293,7 @@ struct Rank {
   uint64_t communications = 0;         ///< calls that other ranks may have a part in
   std::vector<Pending> regions;
   int64_t longest_region = 0;
-  std::deque<std::shared_ptr<Posted>> posted;
+  std::deque<Shared<Posted>> posted;
   size_t posted_closed = 0;                  ///< of them, those that are complete
   std::unordered_map<int, Message> matched;  ///< by MPI_Message
   const CallRecord* current = nullptr;       ///< of the call in which the rank is
@@ -326,7 +310,7 @@ struct Rank {
   Unbuffered unbuffered;
   std::shared_ptr<Races> races;  ///< where it has received from any source
   /// The last calls, each in one of the slots that a hash of its return address and arguments says.
-  Remembered remembered[8][kRememberedWays];
+  alignas(64) Remembered remembered[16][kRememberedWays];
   uint32_t next_way = 0;
   uint64_t epoch = 1;  ///< goes on when an object is made, committed or freed
   MPI_Comm last_comm = MPI_COMM_NULL;

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "check/check_calls.h"
 #include "tools/check/layout.h"
+#include "tools/check/shared.h"
 
 namespace fgmpi::check {
 
@@ -17,8 +17,8 @@ struct MessageQueue;
 
 struct CallRecord {
   uint16_t id = 0;
-  uint64_t site = 0;
   int64_t words[kMostArguments] = {};
+  uint64_t site = 0;
   const CallInfo& info() const { return kCalls[id]; }
   /// An argument by its place in Positions; `otherwise` where the call has none.
   int64_t at(int8_t position, int64_t otherwise = 0) const {
@@ -36,10 +36,10 @@ struct KnownQueue {
 /// What all messages of a send have in common.
 struct Sent {
   Signature signature;
-  int64_t bytes = 0;
-  int source = 0, tag = 0, source_world = 0;
-  int to = -1;  ///< world rank of the receiver
   Comm* comm = nullptr;
+  int to = -1;  ///< world rank of the receiver
+  int source = 0, tag = 0, source_world = 0;
+  int64_t bytes = 0;
   bool standard = false;  ///< may be buffered by the library's choice
   bool operator==(const Sent& other) const {
     return signature.hash == other.signature.hash && signature.length == other.signature.length &&
@@ -50,64 +50,50 @@ struct Sent {
   }
 };
 
-/// A CallRecord that is shared. REQUIRES: what `sent` says is the same for all who share it.
-struct KeptCall : CallRecord {
+/// A CallRecord that is shared. What is read of it while other ranks have run since is together: each line of the cache
+/// counts. REQUIRES: what `sent` says is the same for all who share it.
+struct alignas(64) KeptCall : CallRecord {
+  enum Known : uint32_t {
+    kFine = 1,   ///< nothing is wrong with the arguments
+    kSent = 2,   ///< `sent` is filled
+    kReach = 4,  ///< its one buffer is all bytes from `low` to `high`
+    kFits = 8,   ///< a message of the signature `fits` was taken without fault
+  };
   uint32_t users = 0;
-  KeptCall* next_free = nullptr;
-  uint64_t sent_in = 0;  ///< the epoch of the rank in which `sent` was filled; 0: never
+  uint32_t known = 0;
+  uint64_t known_in = 0;  ///< the epoch of the rank (Rank::epoch) for which that holds
   Sent sent;
-  KnownQueue sends_to, takes_from;
-  uint64_t reach_in = 0;  ///< the epoch in which its one buffer was all bytes from `low` to `high`
+  KnownQueue sends_to;
   const char *base = nullptr, *low = nullptr, *high = nullptr;
-  uint64_t fits_in =
-      0;  ///< the epoch in which a message of the signature `fits` was taken without fault
+  KnownQueue takes_from;
   Signature fits;
+  uint64_t agreed = 0;       ///< of a collective: agreed_of()
+  bool sent_before = false;  ///< messages of it may be under way
+  KeptCall* next_free = nullptr;
+
+  bool is_known(uint64_t epoch, Known what) const { return known_in == epoch && (known & what); }
+  void set_known(uint64_t epoch, Known what) {
+    known = (known_in == epoch ? known : 0) | what;
+    known_in = epoch;
+  }
+  /// Forgets what was known of the call before.
+  void let_go() {
+    known_in = 0;
+    sent_before = false;
+    sends_to = takes_from = {};
+  }
 };
 
 /// Shares a KeptCall; null when default-made.
-class Record {
+class Record : public Shared<KeptCall> {
  public:
   Record() = default;
+  Record(Shared<KeptCall> kept) : Shared(std::move(kept)) {}
   /// A copy of its own.
-  explicit Record(const CallRecord& call) : Record(blank()) {
-    static_cast<CallRecord&>(*kept_) = call;
+  explicit Record(const CallRecord& call) : Shared(make()) {
+    static_cast<CallRecord&>(**this) = call;
   }
-  Record(const Record& other) : kept_(other.kept_) {
-    if (kept_) ++kept_->users;
-  }
-  Record(Record&& other) noexcept : kept_(std::exchange(other.kept_, nullptr)) {}
-  Record& operator=(Record other) noexcept {
-    std::swap(kept_, other.kept_);
-    return *this;
-  }
-  ~Record() {
-    if (kept_ && --kept_->users == 0) drop(kept_);
-  }
-
-  /// One whose fields are to be filled, with nothing known of it.
-  static Record blank() {
-    Record made;
-    made.kept_ = fresh();
-    made.kept_->users = 1;
-    made.forget();
-    return made;
-  }
-  /// Forgets what was known of the call before. REQUIRES: not shared().
-  void forget() {
-    kept_->sent_in = kept_->fits_in = kept_->reach_in = 0;
-    kept_->sends_to = kept_->takes_from = {};
-  }
-
-  explicit operator bool() const { return kept_ != nullptr; }
-  operator const CallRecord&() const { return *kept_; }
-  const CallRecord& operator*() const { return *kept_; }
-  KeptCall* operator->() const { return kept_; }
-  bool shared() const { return kept_ && kept_->users > 1; }
-
- private:
-  static KeptCall* fresh();
-  static void drop(KeptCall* kept);
-  KeptCall* kept_ = nullptr;
+  operator const CallRecord&() const { return **this; }
 };
 
 }  // namespace fgmpi::check

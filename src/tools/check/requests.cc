@@ -88,7 +88,7 @@ void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status*
   if (op.posted) {
     op.posted->status_read = call->status_read();
     received(rank, op.posted, cancelled ? nullptr : status);
-    op.posted = nullptr;
+    op.posted.reset();
   }
   if (op.collective.comm && !op.persistent) leave_collective(rank, op.call->info(), op.collective);
   op.active = false;
