@@ -64,10 +64,22 @@ bool overlap(const Region& a, const Region& b) {
   return hash_bytes(at + i, bytes - i, hash_bytes(lanes, sizeof lanes, seed));
 }
 
+/// Of few bytes: whole words one by one, what is left by hash_bytes().
+uint64_t sum_of_words(const char* at, size_t bytes) {
+  uint64_t sum = bytes;
+  for (; bytes >= 8; at += 8, bytes -= 8) {
+    uint64_t word;
+    std::memcpy(&word, at, sizeof word);
+    sum = (sum ^ word) * kGoldenRatio;
+    sum ^= sum >> 32;
+  }
+  return bytes ? hash_bytes(at, bytes, sum) : sum;
+}
+
 uint64_t checksum(const Region& r) {
   if (r.exact) {
     const auto bytes = static_cast<int64_t>(r.high - r.low);
-    if (bytes <= 128) return hash_bytes(r.low, static_cast<size_t>(bytes));
+    if (bytes <= 128) return sum_of_words(r.low, static_cast<size_t>(bytes));
     if (bytes <= kMostChecked) return sum_of_bytes(r.low, static_cast<size_t>(bytes), 0);
     return sum_of_bytes(r.high - kMostChecked / 2, kMostChecked / 2,
                         sum_of_bytes(r.low, kMostChecked / 2, 0));
@@ -284,7 +296,7 @@ void add_region(Call* call, const Parameter& p, int64_t word, OwnComm* own) {
 void add_partitions(Call* call, const Parameter& p, int64_t word) {
   add_region(call, p, word, nullptr);
   if (call->regions.empty()) return;
-  const Region first = std::move(call->regions.front());
+  const Region first = std::move(*call->regions.begin());
   call->regions.clear();
   const int64_t n = partitions_followed(call->record());
   if (n * static_cast<int64_t>(first.blocks.size()) > kMostBlocks) return;
@@ -292,32 +304,16 @@ void add_partitions(Call* call, const Parameter& p, int64_t word) {
   if (__builtin_mul_overflow(first.count, layout_of(first.type)->extent, &step) ||
       __builtin_mul_overflow(step, n, &whole))
     return;  // MPI refuses it
-  call->regions.assign(static_cast<size_t>(n), first);
-  for (int64_t i = 1; i < n; ++i) {
-    Region& r = call->regions[static_cast<size_t>(i)];
-    r.base += i * step;
-    r.low += i * step;
-    r.high += i * step;
-  }
+  call->regions.assign(static_cast<size_t>(n), first, step);
 }
 
-/// Adds the buffer of a send or receive, as it was found the last time when it was the same call.
+/// Adds the buffer of a send or receive, which is remembered for the same call where it is all bytes between two places.
 void add_one(Call* call, const Parameter& p, int64_t word) {
-  KeptCall* kept = call->remembered_record();
-  const uint64_t epoch = call->rank()->epoch;
-  if (kept && kept->is_known(epoch, KeptCall::kReach)) {
-    Region& r = call->regions.emplace_back();
-    r.low = kept->low;
-    r.high = kept->high;
-    r.base = kept->base;
-    r.writes = p.what != What::kRead;
-    r.exact = true;
-    return;
-  }
   add_region(call, p, word, nullptr);
+  KeptCall* kept = call->remembered_record();
   if (!kept || call->regions.size() != 1 || !call->regions[0].exact) return;
   const Region& r = call->regions[0];
-  kept->set_known(epoch, KeptCall::kReach);
+  kept->set_known(call->rank()->epoch, KeptCall::kReach);
   kept->low = r.low;
   kept->high = r.high;
   kept->base = r.base;
@@ -389,18 +385,20 @@ void look_at_buffers(Call* call) {
   }
   const bool plain = info.role == Role::kSend || info.role == Role::kReceive;
   const KeptCall* kept = plain ? call->remembered_record() : nullptr;
-  if (kept && kept->is_known(rank->epoch, KeptCall::kReach) && info.starts == Starts::kBlocking &&
-      !meets_pending(rank, kept->low, kept->high, info.role == Role::kReceive))
-    return;
+  if (kept && kept->is_known(rank->epoch, KeptCall::kReach)) {
+    const bool writes = info.role == Role::kReceive;
+    if (info.starts != Starts::kBlocking) call->reach = kept;
+    if (alone || info.starts == Starts::kPersistent ||
+        !meets_pending(rank, kept->low, kept->high, writes))
+      return;
+    Regions own_region;
+    own_region.set(*kept, writes);
+    return look_at_pending(call, own_region[0]);
+  }
   // Only requests need the regions later: other calls share the memory of a list.
   static std::vector<Region> shared;
   const bool borrows = info.starts == Starts::kBlocking && !g_process.threads;
-  if (borrows) {
-    call->regions.swap(shared);
-  } else if (!rank->spare_requests.empty()) {  // memory of the request that is made next
-    call->regions.swap(rank->spare_requests.back()->second.regions);
-    call->regions.clear();
-  }
+  if (borrows) call->regions.swap_memory(&shared);
   if (plain) {
     const int i = __builtin_ctz(info.sets.buffers);
     add_one(call, info.parameters[i], call->at(i));
@@ -418,7 +416,7 @@ void look_at_buffers(Call* call) {
     for (const Region& r : call->regions) look_at_pending(call, r);
   if (!borrows) return;
   call->regions.clear();
-  call->regions.swap(shared);
+  call->regions.swap_memory(&shared);
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 
 #include "base/hash.h"
@@ -45,9 +46,58 @@ void fill(CallRecord* record, Calls id, const void* place, const int64_t* words)
   record->site = site_of(place);
 }
 
-}  // namespace
+uint64_t hash_of(Calls id, const void* place, const int64_t* words, int count) {
+  uint64_t hash = reinterpret_cast<uintptr_t>(place) ^ static_cast<uint64_t>(id) << 48;
+  for (int i = 0; i < count; ++i)
+    hash = (hash ^ static_cast<uint64_t>(words[i])) * kGoldenRatio + 1;
+  return hash ^ hash >> 32;
+}
+
+bool is_same(const Remembered& r, Calls id, const void* place, const int64_t* words, int count) {
+  return r.place == place && r.record->id == id &&
+         !std::memcmp(r.record->words, words, static_cast<size_t>(count) * sizeof *words);
+}
+
+/// Calls come in the order in which they came the last time: what is known of the next one is fetched meanwhile.
+void prefetch(const Remembered* next) {
+  if (!next) return;
+  const auto* record = reinterpret_cast<const char*>(next->record.get());
+  for (int line = 0; line < 5; ++line)
+    if (line != 1) __builtin_prefetch(record + line * 64);
+}
+
+/// What is seldom to be done when MPI has returned from a call.
+bool has_more_after(const CallInfo& info) {
+  return info.hides_order || info.has_file || info.role == Role::kPartition ||
+         info.sets.changed != 0 || &info == &kCalls[kCall_MPI_Request_get_status];
+}
+const auto& kMoreAfter = *new const std::array<bool, kCallCount>([] {
+  std::array<bool, kCallCount> all = {};
+  for (size_t i = 0; i < all.size(); ++i) all[i] = has_more_after(kCalls[i]);
+  return all;
+}());
 
 /// Finds the same call of the rank, or keeps this one for the next time.
+Remembered* remember(Rank* rank, Calls id, const void* place, const int64_t* words) {
+  const CallInfo& info = kCalls[id];
+  Remembered* const ways =
+      rank->remembered[hash_of(id, place, words, info.count) % std::size(rank->remembered)];
+  for (int way = 0; way < kRememberedWays; ++way)
+    if (ways[way].record && is_same(ways[way], id, place, words, info.count)) return &ways[way];
+  Remembered* r = &ways[rank->next_way++ % kRememberedWays];
+  if (!r->record || r->record.shared())
+    r->record = Record::make();
+  else
+    r->record->let_go();
+  fill(r->record.get(), id, place, words);
+  r->place = place;
+  r->next = nullptr;
+  r->record->agreed = info.role == Role::kCollective ? agreed_of(r->record) : 0;
+  return r;
+}
+
+}  // namespace
+
 void Call::begin(Calls id, const void* place, const int64_t* words) {
   const CallInfo& info = kCalls[id];
   // A call within a call must leave the outer one's record alone; Fortran's calls all return to one place.
@@ -57,27 +107,15 @@ void Call::begin(Calls id, const void* place, const int64_t* words) {
     if (outer_ && !g_process.threads) write_rank_given(rank_, *record_);
     return;
   }
-  uint64_t hash = reinterpret_cast<uintptr_t>(place) ^ static_cast<uint64_t>(id) << 48;
-  for (int i = 0; i < info.count; ++i)
-    hash = (hash ^ static_cast<uint64_t>(words[i])) * kGoldenRatio + 1;
-  Remembered* const ways = rank_->remembered[(hash ^ hash >> 32) % std::size(rank_->remembered)];
-  // 64 bits of hash stand for the arguments: those of one place are never so many that two have the same.
-  for (int way = 0; way < kRememberedWays; ++way)
-    if (Remembered& r = ways[way]; r.hash == hash && r.record) {
-      remembered_ = &r;
-      record_ = r.record.get();
-      return;
-    }
-  Remembered& r = ways[rank_->next_way++ % kRememberedWays];
-  remembered_ = &r;
-  r.hash = hash;
-  if (!r.record || r.record.shared())
-    r.record = Record::make();
-  else
-    r.record->let_go();
-  fill(r.record.get(), id, place, words);
-  record_ = r.record.get();
-  r.record->agreed = info.role == Role::kCollective ? agreed_of(r.record) : 0;
+  Remembered* const before = rank_->last_call;
+  Remembered* r = before ? before->next : nullptr;
+  if (!r || !is_same(*r, id, place, words, info.count)) {
+    r = remember(rank_, id, place, words);
+    if (before) before->next = r;
+  }
+  rank_->last_call = remembered_ = r;
+  record_ = r->record.get();
+  prefetch(r->next);
 }
 
 /// What is wrong with the call itself, as far as it was not looked at before.
@@ -154,28 +192,33 @@ void Call::give_back() {
   if (own_statuses_.capacity()) own_statuses_.swap(rank_->spare_statuses);
 }
 
+void Call::more_after() {
+  const CallInfo& of = info();
+  if (record_->id == kCall_MPI_Request_get_status) note_released(this);
+  if (of.hides_order) note_epochs(this);
+  if (of.has_file) note_files(this);
+  if (of.role == Role::kPartition) note_partitions(this);
+  if (of.sets.changed) note_handles(this);
+}
+
 void Call::after(int result) {
   if (!rank_) return;
+  const CallInfo& of = info();
   lock();
   take_arrived();
   if (!g_process.deadlock.empty()) withdraw_deadlock();
-  const bool some = info().role == Role::kCompletion && result != MPI_SUCCESS;
-  if (result == MPI_SUCCESS || some) {
-    if (info().at.given >= 0 || info().at.made >= 0) note_requests(this);
-    if (record_->id == kCall_MPI_Request_get_status) note_released(this);
-    if (posted || alone || info().role == Role::kProbe) note_messages(this);
-    if (info().hides_order) note_epochs(this);
-    if (info().has_file) note_files(this);
-    if (info().role == Role::kPartition) note_partitions(this);
-    if (info().sets.changed) note_handles(this);
-    if (info().synchronous && send_to >= 0 && info().starts == Starts::kBlocking)
-      learn_of_synchronous(rank_, send_to);
-    if (message && needs_receive(info()) && info().starts == Starts::kBlocking)
-      step_need_taken(this, message, nullptr);
-    if (collective.comm && info().starts != Starts::kNonblocking)
-      leave_collective(rank_, info(), collective);
-    if (collective.comm && info().starts == Starts::kBlocking)
-      step_need_members(this, collective, nullptr);
+  if (result == MPI_SUCCESS || of.role == Role::kCompletion) {
+    if (of.at.given >= 0 || of.at.made >= 0) note_requests(this);
+    if (posted || alone || of.role == Role::kProbe) note_messages(this);
+    if (kMoreAfter[record_->id]) more_after();
+    if (message && of.starts == Starts::kBlocking) {
+      if (of.synchronous && send_to >= 0) learn_of_synchronous(rank_, send_to);
+      if (needs_receive(of)) step_need_taken(this, message, nullptr);
+    }
+    if (collective.comm && of.starts != Starts::kNonblocking) {
+      leave_collective(rank_, of, collective);
+      if (of.starts == Starts::kBlocking) step_need_members(this, collective, nullptr);
+    }
   } else {
     const uint64_t before = g_process.reports;
     undo_messages(this, result);

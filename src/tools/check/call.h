@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <optional>
+#include <span>
 #include <type_traits>
 
 #include "tools/check/rank.h"
@@ -58,6 +59,10 @@ class Call {
   KeptCall* remembered_record() { return remembered_ ? remembered_->record.get() : nullptr; }
   /// It, to be shared.
   Record kept() const { return remembered_ ? remembered_->record : Record(*record_); }
+  /// Puts it there, where it may be already.
+  void keep_in(Record* record) const {
+    if (!remembered_ || record->get() != remembered_->record.get()) *record = kept();
+  }
   /// agreed_of() it.
   uint64_t agreed() const;
   int64_t at(int position) const { return record_->words[position]; }
@@ -84,6 +89,7 @@ class Call {
   void lock();
   void unlock();
   void give_back();
+  void more_after();
 
   Rank* rank_;
   pthread_t thread_ = pthread_self();
@@ -112,10 +118,12 @@ class Call {
       requests;  ///< as the program gave them, of a call that completes or starts
   std::vector<Rank::Requests::Node> taken;  ///< where there are threads: what it may complete
   std::vector<Shared<Posted>> received;     ///< receives that it waited for
-  std::vector<Region> regions;              ///< buffers of this call
-  Shared<Posted> posted;                    ///< its receive
-  bool alone = false;    ///< it is a blocking receive and no other is under way: not posted
-  uint64_t message = 0;  ///< what it sends
+  Regions regions;                          ///< buffers of this call
+  /// Or where it is known from that it has one, of all bytes between two places.
+  const KeptCall* reach = nullptr;
+  Shared<Posted> posted;  ///< its receive
+  bool alone = false;     ///< it is a blocking receive and no other is under way: not posted
+  uint64_t message = 0;   ///< what it sends
   int send_to = -1;
   Comm* comm = nullptr;
   CollectiveCall collective;
@@ -186,6 +194,10 @@ void look_at_messages(Call* call);
 void note_messages(Call* call);
 /// The call has failed: nothing was sent; a message that was too long is received, else none.
 void undo_messages(Call* call, int result);
+/// What is read of the messages that these have taken.
+void prefetch_messages(const Rank& rank, std::span<const Operation* const> operations);
+/// What the operation sends.
+void set_message(Operation* operation, uint64_t message, int send_to, Comm* comm);
 /// A persistent operation starts.
 void start_message(Call* call, Operation* operation);
 /// A receive of a request is complete. What it tells is looked at by sweep().

@@ -352,10 +352,45 @@ void look_at_messages(Call* call) {
   }
 }
 
+void prefetch_messages(const Rank& rank, std::span<const Operation* const> operations) {
+  const uint32_t erased = inbox_of(rank.world).erased;
+  auto queue_of = [&](const Operation& op) -> const MessageQueue* {
+    if (!op.posted) return nullptr;
+    const KnownQueue& from = op.posted->call->takes_from;
+    return from.erased == erased ? from.queue : nullptr;
+  };
+  for (const Operation* op : operations)
+    if (const MessageQueue* queue = queue_of(*op)) __builtin_prefetch(queue);
+  for (const Operation* op : operations)
+    if (const MessageQueue* queue = queue_of(*op)) {
+      __builtin_prefetch(queue->first);
+      __builtin_prefetch(reinterpret_cast<const char*>(queue->first) + 64);
+    }
+  for (const Operation* op : operations)
+    if (const MessageQueue* queue = queue_of(*op); queue && queue->first) {
+      __builtin_prefetch(&queue->first->call->users);
+      __builtin_prefetch(&queue->first->call->sent);
+    }
+}
+
+void set_message(Operation* op, uint64_t message, int send_to, Comm* comm) {
+  op->sends = message != 0;
+  if (!op->sends) return;
+  op->needs_receive = needs_receive(op->call->info());
+  op->message = message;
+  op->send_to = send_to;
+  op->comm = comm;
+}
+
 void start_message(Call* call, Operation* op) {
   const Role role = op->call->info().role;
-  if (role == Role::kSend)
-    send_message(call->rank(), op->call, &op->message, &op->send_to, &op->comm);
+  if (role == Role::kSend) {
+    uint64_t message = 0;
+    int send_to = -1;
+    Comm* comm = nullptr;
+    send_message(call->rank(), op->call, &message, &send_to, &comm);
+    set_message(op, message, send_to, comm);
+  }
   if (role == Role::kReceive) op->posted = post(call->rank(), op->call);
 }
 

@@ -73,16 +73,72 @@ struct OwnComm {
 
 /// Memory that an operation uses until it is complete.
 struct Region {
-  const char *low = nullptr, *high = nullptr;
-  const char* base = nullptr;
-  MPI_Datatype type = MPI_BYTE;
-  int64_t count = 0;
   bool writes = false;
   bool exact = false;  ///< all bytes between low and high
   bool begun = false;  ///< the operation owns it
   uint8_t slot = 0;    ///< then: where it stands in Rank::regions, as long as there are few
+  MPI_Datatype type = MPI_BYTE;
+  const char *low = nullptr, *high = nullptr;
   uint64_t checksum = 0;
+  const char* base = nullptr;
+  int64_t count = 0;
   std::vector<Block> blocks;  ///< from base, when not exact; empty: unknown
+};
+
+/// The regions of an operation. Most have one, which is in place.
+class Regions {
+ public:
+  Region* begin() { return size_ == 1 ? &one_ : many_.data(); }
+  Region* end() { return begin() + size_; }
+  const Region* begin() const { return size_ == 1 ? &one_ : many_.data(); }
+  const Region* end() const { return begin() + size_; }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Region& operator[](size_t i) { return begin()[i]; }
+  void clear() {
+    many_.clear();
+    size_ = 0;
+  }
+  void push_back(Region r) {
+    if (size_ == 1) many_.push_back(std::move(one_));
+    if (size_ == 0)
+      one_ = std::move(r);
+    else
+      many_.push_back(std::move(r));
+    ++size_;
+  }
+  /// Copies of one that follow each other, each `step` bytes behind the one before.
+  void assign(size_t n, const Region& first, int64_t step) {
+    clear();
+    for (size_t i = 0; i < n; ++i) {
+      const int64_t by = static_cast<int64_t>(i) * step;
+      Region r = first;
+      r.base += by;
+      r.low += by;
+      r.high += by;
+      push_back(std::move(r));
+    }
+  }
+  /// That of a call of which KeptCall::kReach is known.
+  void set(const KeptCall& call, bool writes) {
+    many_.clear();
+    size_ = 1;
+    one_.writes = writes;
+    one_.exact = true;
+    one_.begun = false;
+    one_.low = call.low;
+    one_.high = call.high;
+    one_.base = call.base;
+    one_.count = 0;
+    one_.blocks.clear();
+  }
+  /// Takes the memory of another list, for as long as both are empty.
+  void swap_memory(std::vector<Region>* other) { many_.swap(*other); }
+
+ private:
+  uint32_t size_ = 0;
+  Region one_;
+  std::vector<Region> many_;
 };
 
 /// A message under way: what the sender said of it, at the receiver's process.
@@ -158,37 +214,42 @@ struct Partitioned {
   bool met = false;  ///< of a receive: its send was made
 };
 
-/// What a request stands for.
+/// What a request stands for. What completing one reads of a receive is in the first 64 bytes of its entry in the table, with
+/// the handle.
 struct Operation {
-  Record call;
-  bool released =
-      false;  ///< MPI_Request_get_status has said that it is complete: its buffers are the program's again
-  bool touched = false;  ///< an access of the program to its buffers was seen
-  bool persistent = false, active = true, started_once = false;
-  bool cancelled = false;       ///< MPI_Cancel was called: whether it came in time is asked later
-  bool matched_before = false;  ///< of MPI_Imrecv: there is nothing to be matched any more
   MPI_Request real = MPI_REQUEST_NULL;  ///< MPI's handle, where the program has another one
-  std::vector<Region> regions;
+  bool persistent : 1 = false, active : 1 = true, started_once : 1 = false;
+  bool released : 1 = false;   ///< its buffers are the program's again
+  bool cancelled : 1 = false;  ///< MPI_Cancel was called: whether it came in time is asked later
+  bool sends : 1 = false;      ///< it has a message
+  bool needs_receive : 1 =
+      false;              ///< which is to be received, if nothing is buffered (needs_receive())
+  bool rare : 1 = false;  ///< it is synchronous, a collective, partitioned or makes an object
+  bool touched =
+      false;  ///< an access of the program to its buffers was seen, perhaps on another thread
+  Record call;
+  uint64_t seen = 0;  ///< the last call that had it in its list
+  Shared<Posted> posted;
+  Regions regions;
   uint64_t message = 0;  ///< the id of what it sends
   int send_to = -1;      ///< world rank
   Comm* comm = nullptr;
-  Shared<Posted> posted;
   CollectiveCall collective;
   std::shared_ptr<Partitioned> partitioned;
-  uint64_t seen = 0;  ///< the last call that had it in its list
-  /// As if it were new, but for the memory of its regions. REQUIRES: they have ended.
+  /// As if it were new, but for the memory of its regions and the call, which is let go when there is another. REQUIRES: they
+  /// have ended.
   void reset() {
-    call = Record();
-    released = touched = persistent = started_once = cancelled = matched_before = false;
-    active = true;
     real = MPI_REQUEST_NULL;
-    regions.clear();
-    message = seen = 0;
-    send_to = -1;
-    comm = nullptr;
+    persistent = started_once = released = touched = cancelled = sends = needs_receive = false;
+    active = true;
+    seen = 0;
     posted.reset();
-    collective = {};
-    partitioned.reset();
+    regions.clear();
+    if (rare) {
+      collective = {};
+      partitioned.reset();
+    }
+    rare = false;
   }
 };
 
@@ -207,8 +268,9 @@ class OwnedMemory;
 
 /// A call that the rank has made, so that the same one again is looked at less.
 struct Remembered {
-  uint64_t hash = 0;  ///< of the function, its arguments and the address that it returned to
+  const void* place = nullptr;  ///< the address that it returned to
   Record record;
+  Remembered* next = nullptr;  ///< what followed it the last time
 };
 
 /// So many calls with the same hash are remembered: those of a loop do not drive each other out.
@@ -312,6 +374,7 @@ struct Rank {
   /// The last calls, each in one of the slots that a hash of its return address and arguments says.
   alignas(64) Remembered remembered[16][kRememberedWays];
   uint32_t next_way = 0;
+  Remembered* last_call = nullptr;
   uint64_t epoch = 1;  ///< goes on when an object is made, committed or freed
   MPI_Comm last_comm = MPI_COMM_NULL;
   OwnComm* last_own = nullptr;

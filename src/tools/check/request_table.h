@@ -14,7 +14,7 @@ namespace fgmpi::check {
 template <class T>
 class RequestTable {
  public:
-  struct Entry {
+  struct alignas(64) Entry {
     int first = 0;  ///< handle
     T second;
   };

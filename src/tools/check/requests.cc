@@ -59,8 +59,9 @@ bool waits_for_all(const Call& call) {
 
 /// What a wait for the operation needs of other ranks, but of senders: need_senders().
 void note_needs(Call* call, Operation* op) {
-  if (op->message && needs_receive(op->call->info())) step_need_taken(call, op->message, &op->call);
-  if (op->collective.comm && !op->persistent) step_need_members(call, op->collective, &op->call);
+  if (op->needs_receive) step_need_taken(call, op->message, &op->call);
+  if (op->rare && op->collective.comm && !op->persistent)
+    step_need_members(call, op->collective, &op->call);
   if (!op->posted || op->posted->source == MPI_ANY_SOURCE) return;
   if (call->received.capacity() == 0) call->received.swap(call->rank()->spare_received);
   call->received.push_back(op->posted);
@@ -81,8 +82,8 @@ void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status*
   int cancelled = 0;
   // Who was cancelled has asked for it.
   if (status && op.cancelled) g_next.MPI_Test_cancelled(status, &cancelled);
-  if (cancelled && op.message) take_back(op.comm, op.send_to, op.message);
-  if (op.call->info().synchronous && op.send_to >= 0 && !cancelled)
+  if (cancelled && op.sends) take_back(op.comm, op.send_to, op.message);
+  if (op.rare && op.call->info().synchronous && op.send_to >= 0 && !cancelled)
     learn_of_synchronous(rank, op.send_to);
   if (!cancelled && waits_for_all(*call)) note_needs(call, &op);
   if (op.posted) {
@@ -90,9 +91,10 @@ void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status*
     received(rank, op.posted, cancelled ? nullptr : status);
     op.posted.reset();
   }
-  if (op.collective.comm && !op.persistent) leave_collective(rank, op.call->info(), op.collective);
   op.active = false;
-  if (!op.persistent) note_made_by(call, op.call);
+  if (!op.rare || op.persistent) return;
+  if (op.collective.comm) leave_collective(rank, op.call->info(), op.collective);
+  note_made_by(call, op.call);
 }
 
 /// As many nodes are kept for the next requests.
@@ -123,6 +125,24 @@ void complete_taken(Call* call, const std::vector<std::pair<int, int>>& done) {
   call->taken.clear();
 }
 
+/// What completing these reads is fetched for all at once: other ranks have run since they were started.
+void prefetch(const Call& call) {
+  if (call.requests.size() < 2 || g_process.threads) return;
+  constexpr size_t kMost = 32;
+  const Operation* found[kMost];
+  size_t n = 0;
+  for (MPI_Request handle : call.requests) {
+    if (n == kMost) break;
+    if (auto* entry = call.rank()->requests.find(handle)) found[n++] = &entry->second;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    __builtin_prefetch(found[i]->posted.get());
+    __builtin_prefetch(&found[i]->call->users);
+    __builtin_prefetch(reinterpret_cast<const char*>(found[i]) + 64);
+  }
+  prefetch_messages(*call.rank(), {found, n});
+}
+
 void note_completions(Call* call) {
   const int position = call->info().at.given;
   int64_t count = 0;
@@ -134,6 +154,7 @@ void note_completions(Call* call) {
   done.clear();
   find_completed(*call, count, &done);
   note_passed(call, done);
+  prefetch(*call);
   // Requests that are not complete have their handles back.
   for (int64_t i = 0; i < count; ++i)
     if (list[i] == kSentHandle) list[i] = call->requests[static_cast<size_t>(i)];
@@ -178,18 +199,20 @@ void note_made(Call* call) {
   const bool sent = *at == kSentHandle;
   if (sent) *at = static_cast<int>(kFakeFirst | rank->next_fake++ % kFakes);
   Operation& op = fresh_request(rank, *at);
-  op.call = call->kept();
-  op.persistent = call->info().starts == Starts::kPersistent;
+  const CallInfo& info = call->info();
+  call->keep_in(&op.call);
+  op.persistent = info.starts == Starts::kPersistent;
   op.active = !op.persistent;
-  op.regions.swap(call->regions);
-  op.message = call->message;
-  op.send_to = call->send_to;
-  op.comm = call->comm;
+  if (call->reach)
+    op.regions.set(*call->reach, info.role == Role::kReceive);
+  else
+    std::swap(op.regions, call->regions);
+  set_message(&op, call->message, call->send_to, call->comm);
   op.posted = std::move(call->posted);
-  op.collective = call->collective;
-  op.matched_before = call->info().role == Role::kMatchedReceive;
+  op.rare = info.synchronous || info.role < kFirstOfMessages || info.role > kLastOfMessages;
+  if (op.rare) op.collective = call->collective;
   if (sent) op.real = kSentHandle;
-  if (is_partitioned(call->info())) note_partitioned(call, &op);
+  if (is_partitioned(info)) note_partitioned(call, &op);
   if (op.active) begin_regions(rank, *at, &op);
 }
 
@@ -199,7 +222,7 @@ void note_starts(Call* call) {
     if (!found) continue;
     Operation& op = found->second;
     op.active = op.started_once = true;
-    if (op.collective.comm) g_process.hidden_order = true;
+    if (op.rare && op.collective.comm) g_process.hidden_order = true;
     begin_regions(call->rank(), handle, &op);
   }
 }
@@ -256,7 +279,7 @@ void look_at_requests(Call* call) {
              "MPI_Wait or a call like it completes a request before it is started again",
              {call->me(), participant(rank, op.call, "made it")});
     if (call->info().role == Role::kStart && !op.active) start_message(call, &op);
-    if (op.partitioned) look_at_partitioned(call, &op);
+    if (op.rare && op.partitioned) look_at_partitioned(call, &op);
     if (op.real != MPI_REQUEST_NULL) list[i] = op.real;
     if (call->had_threads() && call->info().role == Role::kCompletion) take_out(call, found);
   }

@@ -146,9 +146,9 @@ void set_epoch(Rank* rank, MPI_Win window, bool epoch) {
 constexpr size_t kMostOperations = 4096;
 
 /// The buffers of a one-sided operation, as regions.
-std::vector<Region> regions_of(const Call& call) {
+Regions regions_of(const Call& call) {
   const CallInfo& info = call.info();
-  std::vector<Region> regions;
+  Regions regions;
   for (unsigned set = info.sets.buffers; set; set &= set - 1) {
     const int i = __builtin_ctz(set);
     const Parameter& p = info.parameters[i];
@@ -179,7 +179,7 @@ void begin_one_sided(Call* call, Epochs* epochs) {
   if (!rank->owned || info.at.target < 0 || info.starts != Starts::kBlocking) return;
   const int64_t target = call->value(&Positions::target);
   if (target == MPI_PROC_NULL || epochs->operations.size() >= kMostOperations) return;
-  std::vector<Region> regions = regions_of(*call);
+  Regions regions = regions_of(*call);
   if (regions.empty()) return;
   // A loop that goes through an array has one of them for all.
   if (!epochs->operations.empty() && regions.size() == 1 && regions[0].exact) {
