@@ -125,7 +125,7 @@ bool add_shares(Call* call, const Parameter& p, const OwnComm& own, Region r) {
     if (!r.writes || i == own.rank) r.count += number_in(*call, counts, i);
   if (r.count <= 0) return false;
   set_reach(&r, *layout_of(r.type));
-  call->regions.push_back(std::move(r));
+  call->lists().regions.push_back(std::move(r));
   return true;
 }
 
@@ -151,7 +151,7 @@ bool add_blocks(Call* call, Region r) {
   for (const Block& b : r.blocks) high = std::max(high, b.offset + b.bytes);
   r.low = r.base + r.blocks.front().offset;
   r.high = r.base + high;
-  call->regions.push_back(std::move(r));
+  call->lists().regions.push_back(std::move(r));
   return true;
 }
 
@@ -175,7 +175,7 @@ void add_of_neighbours(Call* call, const Parameter& p, OwnComm* own, Region r) {
         std::any_of(others.begin(), others.end(), [](int rank) { return rank != MPI_PROC_NULL; });
     if (!any || r.count <= 0) return;
     set_reach(&r, *l);
-    call->regions.push_back(std::move(r));
+    call->lists().regions.push_back(std::move(r));
     return;
   }
   const bool varies = info.parameters[p.length].what == What::kCounts;
@@ -289,30 +289,30 @@ void add_region(Call* call, const Parameter& p, int64_t word, OwnComm* own) {
     r.count *= times(*call, &p == &call->info().parameters[call->info().at.send_buffer], *own);
   if (r.count <= 0) return;
   set_reach(&r, *l);
-  call->regions.push_back(std::move(r));
+  call->lists().regions.push_back(std::move(r));
 }
 
 /// A region for each partition, where that is not too much.
 void add_partitions(Call* call, const Parameter& p, int64_t word) {
   add_region(call, p, word, nullptr);
-  if (call->regions.empty()) return;
-  const Region first = std::move(*call->regions.begin());
-  call->regions.clear();
+  if (call->lists().regions.empty()) return;
+  const Region first = std::move(*call->lists().regions.begin());
+  call->lists().regions.clear();
   const int64_t n = partitions_followed(call->record());
   if (n * static_cast<int64_t>(first.blocks.size()) > kMostBlocks) return;
   int64_t step = 0, whole = 0;
   if (__builtin_mul_overflow(first.count, layout_of(first.type)->extent, &step) ||
       __builtin_mul_overflow(step, n, &whole))
     return;  // MPI refuses it
-  call->regions.assign(static_cast<size_t>(n), first, step);
+  call->lists().regions.assign(static_cast<size_t>(n), first, step);
 }
 
 /// Adds the buffer of a send or receive, which is remembered for the same call where it is all bytes between two places.
 void add_one(Call* call, const Parameter& p, int64_t word) {
   add_region(call, p, word, nullptr);
   KeptCall* kept = call->remembered_record();
-  if (!kept || call->regions.size() != 1 || !call->regions[0].exact) return;
-  const Region& r = call->regions[0];
+  if (!kept || call->lists().regions.size() != 1 || !call->lists().regions[0].exact) return;
+  const Region& r = call->lists().regions[0];
   kept->set_known(call->rank()->epoch, KeptCall::kReach);
   kept->low = r.low;
   kept->high = r.high;
@@ -359,10 +359,10 @@ void look_at_pending(Call* call, const Region& r) {
 }
 
 void look_at_each_other(Call* call) {
-  for (size_t i = 0; i < call->regions.size(); ++i)
+  for (size_t i = 0; i < call->lists().regions.size(); ++i)
     for (size_t k = 0; k < i; ++k)
-      if ((call->regions[i].writes || call->regions[k].writes) &&
-          overlap(call->regions[i], call->regions[k]))
+      if ((call->lists().regions[i].writes || call->lists().regions[k].writes) &&
+          overlap(call->lists().regions[i], call->lists().regions[k]))
         report(Kind::kArguments, "two buffers of a call overlap",
                "what a call writes overlaps nothing else that it is given; MPI_IN_PLACE where the "
                "call takes it",
@@ -395,10 +395,6 @@ void look_at_buffers(Call* call) {
     own_region.set(*kept, writes);
     return look_at_pending(call, own_region[0]);
   }
-  // Only requests need the regions later: other calls share the memory of a list.
-  static std::vector<Region> shared;
-  const bool borrows = info.starts == Starts::kBlocking && !g_process.threads;
-  if (borrows) call->regions.swap_memory(&shared);
   if (plain) {
     const int i = __builtin_ctz(info.sets.buffers);
     add_one(call, info.parameters[i], call->at(i));
@@ -413,10 +409,7 @@ void look_at_buffers(Call* call) {
   }
   if (!one) look_at_each_other(call);
   if (!alone && info.starts != Starts::kPersistent)
-    for (const Region& r : call->regions) look_at_pending(call, r);
-  if (!borrows) return;
-  call->regions.clear();
-  call->regions.swap_memory(&shared);
+    for (const Region& r : call->lists().regions) look_at_pending(call, r);
 }
 
 namespace {

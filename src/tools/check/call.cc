@@ -180,16 +180,23 @@ Call::~Call() {
   if (!rank_) return;
   --*calls_;
   rank_->current = before_;
-  rank_->given = nullptr;
+  if (lists_) give_back();  // MPI has thrown
   if (outer_) rank_->in_call = false;
 }
 
-/// Memory of lists goes to the rank's next call.
+Lists* Call::take_lists() {
+  auto& spare = rank_->spare_lists;
+  if (spare.empty()) return new Lists;
+  Lists* taken = spare.back().release();
+  spare.pop_back();
+  return taken;
+}
+
 void Call::give_back() {
+  lists_->clear();
+  rank_->spare_lists.emplace_back(lists_);
+  lists_ = nullptr;
   rank_->given = nullptr;
-  if (requests.capacity()) requests.swap(rank_->spare_list);
-  if (received.capacity()) received.swap(rank_->spare_received);
-  if (own_statuses_.capacity()) own_statuses_.swap(rank_->spare_statuses);
 }
 
 void Call::more_after() {
@@ -229,9 +236,7 @@ void Call::after(int result) {
   if (had_threads_) leave_call(this);
   // Records are shared without atomic counts: the last user of one must not let go of it without the lock.
   posted.reset();
-  received.clear();
-  taken.clear();
-  give_back();
+  if (lists_) give_back();
   unlock();
 }
 
@@ -248,9 +253,9 @@ MPI_Status* Call::statuses(MPI_Status* of_program, int count) {
   if (!rank_ || count <= 0) return of_program;
   status_read_ = of_program != MPI_STATUSES_IGNORE;
   if (status_read_) return told_ = of_program;
-  if (!g_process.threads) own_statuses_.swap(rank_->spare_statuses);
-  own_statuses_.resize(static_cast<size_t>(count));
-  return told_ = own_statuses_.data();
+  std::vector<MPI_Status>& own = lists().statuses;
+  if (own.size() < static_cast<size_t>(count)) own.resize(static_cast<size_t>(count));
+  return told_ = own.data();
 }
 
 MPI_Request Call::real(MPI_Request request) {

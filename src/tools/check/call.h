@@ -48,6 +48,13 @@ class Call {
   /// Where MPI is to write the status: the program's place, or one of our own.
   MPI_Status* status(MPI_Status* of_program);
   MPI_Status* statuses(MPI_Status* of_program, int count);
+  /// Its lists, which are empty where it has not used them.
+  Lists& lists() { return lists_ ? *lists_ : *(lists_ = take_lists()); }
+  bool has_lists() const { return lists_ != nullptr; }
+  /// As the program gave them, of a call that completes or starts some.
+  std::span<const MPI_Request> requests() const {
+    return lists_ ? std::span<const MPI_Request>(lists_->requests) : std::span<const MPI_Request>();
+  }
   /// MPI's request in place of one that only the program has.
   MPI_Request real(MPI_Request request);
 
@@ -88,45 +95,44 @@ class Call {
   friend struct Requests;
   void lock();
   void unlock();
+  Lists* take_lists();
   void give_back();
   void more_after();
 
-  Rank* rank_;
-  pthread_t thread_ = pthread_self();
-  const bool had_threads_ = g_process.threads;
   void begin(Calls id, const void* place, const int64_t* words);
   void look();
 
+  // What all calls use is together: when MPI returns, other ranks have run.
+  Rank* rank_;
   const CallRecord* record_ = nullptr;
-  Remembered* remembered_ = nullptr;  ///< where the record is; null: it is own_
-  std::optional<CallRecord> own_;
-  bool outer_ =
-      false;  ///< not a call that MPI makes in a call of the program (attributes' functions, errors' handlers)
-  bool locked_ = false;
-  bool reported_ = false;  ///< something was wrong with it before MPI made it
-  int* calls_ = nullptr;   ///< counts this one
-  bool status_read_ = true;
+  Remembered* remembered_ = nullptr;    ///< where the record is; null: it is own_
+  int* calls_ = nullptr;                ///< counts this one
   const CallRecord* before_ = nullptr;  ///< what the rank was in
-  MPI_Status own_status_;
-  std::vector<MPI_Status> own_statuses_;
+  Lists* lists_ = nullptr;
   MPI_Status* told_ = nullptr;
+  /// Not a call that MPI makes in a call of the program (attributes' functions, errors' handlers).
+  bool outer_ = false;
+  bool locked_ = false;
+  const bool had_threads_ = g_process.threads;
+  bool reported_ = false;  ///< something was wrong with it before MPI made it
+  bool status_read_ = true;
 
  public:
+  bool alone = false;  ///< it is a blocking receive and no other is under way: not posted
+  int send_to = -1;
+  uint64_t message = 0;  ///< what it sends
+  Comm* comm = nullptr;
+  Shared<Posted> posted;  ///< its receive
+  /// Where it is known from that it has one buffer, of all bytes between two places.
+  const KeptCall* reach = nullptr;
+  CollectiveCall collective;
   uint64_t
       old[kMostArguments];  ///< handles that the call may change, by parameter: those of sets.used
-  std::vector<MPI_Request>
-      requests;  ///< as the program gave them, of a call that completes or starts
-  std::vector<Rank::Requests::Node> taken;  ///< where there are threads: what it may complete
-  std::vector<Shared<Posted>> received;     ///< receives that it waited for
-  Regions regions;                          ///< buffers of this call
-  /// Or where it is known from that it has one, of all bytes between two places.
-  const KeptCall* reach = nullptr;
-  Shared<Posted> posted;  ///< its receive
-  bool alone = false;     ///< it is a blocking receive and no other is under way: not posted
-  uint64_t message = 0;   ///< what it sends
-  int send_to = -1;
-  Comm* comm = nullptr;
-  CollectiveCall collective;
+
+ private:
+  pthread_t thread_ = pthread_self();
+  MPI_Status own_status_;
+  std::optional<CallRecord> own_;
 };
 
 /// Element i of an array of counts or displacements that a call is given: of type MPI_Count in the large form, else of int.
@@ -194,8 +200,8 @@ void look_at_messages(Call* call);
 void note_messages(Call* call);
 /// The call has failed: nothing was sent; a message that was too long is received, else none.
 void undo_messages(Call* call, int result);
-/// What is read of the messages that these have taken.
-void prefetch_messages(const Rank& rank, std::span<const Operation* const> operations);
+/// Fetches what will be read of the messages that these have taken.
+void prefetch_messages(const Rank& rank, std::span<const Completed> done);
 /// What the operation sends.
 void set_message(Operation* operation, uint64_t message, int send_to, Comm* comm);
 /// A persistent operation starts.
@@ -240,8 +246,8 @@ void learn_of_synchronous(Rank* rank, int send_to);
 void note_taken(Rank* rank, const Message& message, const Posted& receive);
 /// MPI_Probe or MPI_Iprobe has found a message.
 void note_probed(Call* call, const Message& message);
-/// A call has completed some of a list of requests: (position, that of its status).
-void note_passed(Call* call, const std::vector<std::pair<int, int>>& done);
+/// A call has completed some of a list of requests.
+void note_passed(Call* call, std::span<const Completed> done);
 /// Could a receive or probe of any source, earlier than the receive with this number, have had the message instead?
 bool could_be_of_earlier(Rank* rank, const Message& message, const Comm* comm, uint64_t number);
 /// The message was never taken.

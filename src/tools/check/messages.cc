@@ -352,24 +352,25 @@ void look_at_messages(Call* call) {
   }
 }
 
-void prefetch_messages(const Rank& rank, std::span<const Operation* const> operations) {
+void prefetch_messages(const Rank& rank, std::span<const Completed> done) {
   const uint32_t erased = inbox_of(rank.world).erased;
-  auto queue_of = [&](const Operation& op) -> const MessageQueue* {
-    if (!op.posted) return nullptr;
-    const KnownQueue& from = op.posted->call->takes_from;
+  auto queue_of = [&](const Completed& c) -> const MessageQueue* {
+    if (!c.entry || !c.entry->second.posted) return nullptr;
+    const KnownQueue& from = c.entry->second.posted->call->takes_from;
     return from.erased == erased ? from.queue : nullptr;
   };
-  for (const Operation* op : operations)
-    if (const MessageQueue* queue = queue_of(*op)) __builtin_prefetch(queue);
-  for (const Operation* op : operations)
-    if (const MessageQueue* queue = queue_of(*op)) {
+  for (const Completed& c : done)
+    if (const MessageQueue* queue = queue_of(c)) __builtin_prefetch(queue);
+  for (const Completed& c : done)
+    if (const MessageQueue* queue = queue_of(c)) {
       __builtin_prefetch(queue->first);
       __builtin_prefetch(reinterpret_cast<const char*>(queue->first) + 64);
     }
-  for (const Operation* op : operations)
-    if (const MessageQueue* queue = queue_of(*op); queue && queue->first) {
+  for (const Completed& c : done)
+    if (const MessageQueue* queue = queue_of(c); queue && queue->first) {
       __builtin_prefetch(&queue->first->call->users);
       __builtin_prefetch(&queue->first->call->sent);
+      prefetch_sender(queue->first->id);
     }
 }
 

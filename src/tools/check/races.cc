@@ -208,16 +208,15 @@ void note_probed(Call* call, const Message& m) {
                   call->status_read(), true, call->kept(), m.call});
 }
 
-void note_passed(Call* call, const std::vector<std::pair<int, int>>& done) {
+void note_passed(Call* call, std::span<const Completed> done) {
   if (!call->has(&Positions::index) && !call->has(&Positions::out_count)) return;
   if (done.empty() || !g_process.follows_order()) return;
   Rank* rank = call->rank();
   Record record;
-  for (size_t i = 0; i < call->requests.size(); ++i) {
+  for (size_t i = 0; i < call->requests().size(); ++i) {
     bool completed = false;
-    for (const auto& [position, status] : done)
-      completed = completed || position == static_cast<int>(i);
-    auto found = completed ? nullptr : rank->requests.find(call->requests[i]);
+    for (const Completed& c : done) completed = completed || c.position == static_cast<int>(i);
+    auto found = completed ? nullptr : rank->requests.find(call->requests()[i]);
     if (!found || !found->second.posted || found->second.posted->passed) continue;
     if (!record) {
       record = call->kept();

@@ -132,8 +132,6 @@ class Regions {
     one_.count = 0;
     one_.blocks.clear();
   }
-  /// Takes the memory of another list, for as long as both are empty.
-  void swap_memory(std::vector<Region>* other) { many_.swap(*other); }
 
  private:
   uint32_t size_ = 0;
@@ -327,6 +325,34 @@ struct Pending {
 };
 inline constexpr size_t kFewPending = 32;
 
+/// A request that a call has completed.
+struct Completed {
+  int position = 0;  ///< in the list that the call was given; MPI may have written anything
+  int status = 0;    ///< the position of its status
+  RequestTable<Operation>::Entry* entry = nullptr;
+};
+
+/// Lists of a call, which most calls do not need. A rank keeps their memory for its next calls.
+struct Lists {
+  std::vector<MPI_Request>
+      requests;            ///< as the program gave them, of a call that completes or starts
+  bool has_twice = false;  ///< a request is among them twice
+  std::vector<MPI_Status> statuses;  ///< where the program wants none
+  std::vector<Completed> done;       ///< of the requests
+  std::vector<RequestTable<Operation>::Node>
+      taken;                             ///< where there are threads: what it may complete
+  std::vector<Shared<Posted>> received;  ///< receives that it waited for
+  Regions regions;                       ///< buffers of the call
+  void clear() {
+    requests.clear();
+    has_twice = false;
+    done.clear();
+    taken.clear();
+    received.clear();
+    regions.clear();
+  }
+};
+
 struct Rank {
   int world = 0;
   bool initialised = false, ended = false;
@@ -343,11 +369,7 @@ struct Rank {
   using Requests = RequestTable<Operation>;
   Requests requests;
   std::vector<Requests::Node> spare_requests;  ///< for reuse
-  // Memory of calls' lists, for the next call.
-  std::vector<MPI_Request> spare_list;
-  std::vector<MPI_Status> spare_statuses;
-  std::vector<Shared<Posted>> spare_received;
-  std::vector<std::pair<int, int>> spare_done;
+  std::vector<std::unique_ptr<Lists>> spare_lists;
   std::unordered_map<int, OwnComm> comms;
   std::map<MPI_Win, Epochs> epochs;
   std::vector<Exposed> windows;        ///< but dynamic ones

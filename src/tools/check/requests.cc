@@ -32,8 +32,7 @@ void look_at_foreign(Call* call, MPI_Request handle) {
 }
 
 /// Adds the positions in the list that the call has completed, each with that of its status.
-void find_completed(const Call& call, int64_t count, std::vector<std::pair<int, int>>* out) {
-  std::vector<std::pair<int, int>>& done = *out;
+void find_completed(const Call& call, int64_t count, std::vector<Completed>* done) {
   auto number = [&](int8_t Positions::*where) {
     const auto* at = static_cast<const int*>(call.pointer(where));
     return at ? *at : 0;
@@ -42,12 +41,12 @@ void find_completed(const Call& call, int64_t count, std::vector<std::pair<int, 
   if (call.has(&Positions::out_count)) {
     const int n = number(&Positions::out_count);
     const auto* indices = static_cast<const int*>(call.pointer(&Positions::indices));
-    for (int i = 0; n != MPI_UNDEFINED && i < n; ++i) done.emplace_back(indices[i], i);
+    for (int i = 0; n != MPI_UNDEFINED && i < n; ++i) done->push_back({indices[i], i});
   } else if (call.has(&Positions::index)) {
-    if (const int i = number(&Positions::index); i != MPI_UNDEFINED) done.emplace_back(i, 0);
+    if (const int i = number(&Positions::index); i != MPI_UNDEFINED) done->push_back({i, 0});
   } else {
-    done.reserve(static_cast<size_t>(count));
-    for (int i = 0; i < count; ++i) done.emplace_back(i, i);
+    done->reserve(static_cast<size_t>(count));
+    for (int i = 0; i < count; ++i) done->push_back({i, i});
   }
 }
 
@@ -63,15 +62,13 @@ void note_needs(Call* call, Operation* op) {
   if (op->rare && op->collective.comm && !op->persistent)
     step_need_members(call, op->collective, &op->call);
   if (!op->posted || op->posted->source == MPI_ANY_SOURCE) return;
-  if (call->received.capacity() == 0) call->received.swap(call->rank()->spare_received);
-  call->received.push_back(op->posted);
+  call->lists().received.push_back(op->posted);
 }
 
 /// Which messages receives have taken is known after sweep().
 void need_senders(Call* call) {
-  for (const auto& posted : call->received)
+  for (const auto& posted : call->lists().received)
     if (posted->taken) step_need_begun(call, posted->taken, &posted->call);
-  call->received.clear();
 }
 
 void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status* status) {
@@ -109,66 +106,64 @@ void forget(Rank* rank, Rank::Requests::Node node) {
 /// Where there are threads, another one may get the handle before this call returns, so the request leaves the table
 /// meanwhile. The node stays where it is in memory.
 void take_out(Call* call, Rank::Requests::Entry* found) {
-  call->taken.push_back(call->rank()->requests.extract(found));
+  call->lists().taken.push_back(call->rank()->requests.extract(found));
 }
 
-void complete_taken(Call* call, const std::vector<std::pair<int, int>>& done) {
-  for (auto& node : call->taken) {
+void complete_taken(Call* call, const std::vector<Completed>& done) {
+  for (auto& node : call->lists().taken) {
     bool over = false;
-    for (const auto& [i, status] : done)
-      if (i >= 0 && call->requests[static_cast<size_t>(i)] == node->first) {
-        complete(call, node->first, &node->second, call->told(status));
+    for (const Completed& c : done)
+      if (c.position >= 0 && call->requests()[static_cast<size_t>(c.position)] == node->first) {
+        complete(call, node->first, &node->second, call->told(c.status));
         over = !node->second.persistent;
       }
     if (!over) call->rank()->requests.insert(std::move(node));
   }
-  call->taken.clear();
+  call->lists().taken.clear();
 }
 
 /// What completing these reads is fetched for all at once: other ranks have run since they were started.
-void prefetch(const Call& call) {
-  if (call.requests.size() < 2 || g_process.threads) return;
-  constexpr size_t kMost = 32;
-  const Operation* found[kMost];
-  size_t n = 0;
-  for (MPI_Request handle : call.requests) {
-    if (n == kMost) break;
-    if (auto* entry = call.rank()->requests.find(handle)) found[n++] = &entry->second;
+void prefetch(const Rank& rank, std::span<const Completed> done) {
+  if (done.size() < 2) return;
+  for (const Completed& c : done) {
+    if (!c.entry) continue;
+    const Operation& op = c.entry->second;
+    __builtin_prefetch(op.posted.get());
+    __builtin_prefetch(&op.call->users);
+    __builtin_prefetch(reinterpret_cast<const char*>(&op) + 64);
   }
-  for (size_t i = 0; i < n; ++i) {
-    __builtin_prefetch(found[i]->posted.get());
-    __builtin_prefetch(&found[i]->call->users);
-    __builtin_prefetch(reinterpret_cast<const char*>(found[i]) + 64);
-  }
-  prefetch_messages(*call.rank(), {found, n});
+  prefetch_messages(rank, done);
 }
 
 void note_completions(Call* call) {
   const int position = call->info().at.given;
   int64_t count = 0;
   MPI_Request* list = list_of(call->record(), position, &count);
-  if (call->requests.empty()) return;
+  if (call->requests().empty()) return;
   Rank* rank = call->rank();
-  // Other calls of the rank, where it has threads, get memory of their own.
-  std::vector<std::pair<int, int>> done = std::move(rank->spare_done);
-  done.clear();
+  Lists& lists = call->lists();
+  std::vector<Completed>& done = lists.done;
   find_completed(*call, count, &done);
   note_passed(call, done);
-  prefetch(*call);
   // Requests that are not complete have their handles back.
   for (int64_t i = 0; i < count; ++i)
-    if (list[i] == kSentHandle) list[i] = call->requests[static_cast<size_t>(i)];
-  for (const auto& [i, status] : done) {
-    if (i < 0 || i >= count) continue;
-    const MPI_Request handle = call->requests[static_cast<size_t>(i)];
-    auto found =
-        handle == MPI_REQUEST_NULL || call->had_threads() ? nullptr : rank->requests.find(handle);
-    if (!found) continue;
-    complete(call, handle, &found->second, call->told(status));
-    if (!found->second.persistent) forget(rank, rank->requests.extract(found));
+    if (list[i] == kSentHandle) list[i] = lists.requests[static_cast<size_t>(i)];
+  if (!call->had_threads()) {
+    auto find = [&](const Completed& c) {
+      return c.position >= 0 && c.position < count
+                 ? rank->requests.find(lists.requests[static_cast<size_t>(c.position)])
+                 : nullptr;
+    };
+    for (Completed& c : done) c.entry = find(c);
+    prefetch(*rank, done);
+    for (const Completed& c : done) {
+      auto* entry = lists.has_twice ? find(c) : c.entry;
+      if (!entry) continue;
+      complete(call, entry->first, &entry->second, call->told(c.status));
+      if (!entry->second.persistent) forget(rank, rank->requests.extract(entry));
+    }
   }
   complete_taken(call, done);
-  rank->spare_done = std::move(done);
   sweep(rank);
   need_senders(call);
 }
@@ -205,8 +200,8 @@ void note_made(Call* call) {
   op.active = !op.persistent;
   if (call->reach)
     op.regions.set(*call->reach, info.role == Role::kReceive);
-  else
-    std::swap(op.regions, call->regions);
+  else if (call->has_lists())
+    std::swap(op.regions, call->lists().regions);
   set_message(&op, call->message, call->send_to, call->comm);
   op.posted = std::move(call->posted);
   op.rare = info.synchronous || info.role < kFirstOfMessages || info.role > kLastOfMessages;
@@ -217,7 +212,7 @@ void note_made(Call* call) {
 }
 
 void note_starts(Call* call) {
-  for (MPI_Request handle : call->requests) {
+  for (MPI_Request handle : call->requests()) {
     auto found = call->rank()->requests.find(handle);
     if (!found) continue;
     Operation& op = found->second;
@@ -228,7 +223,7 @@ void note_starts(Call* call) {
 }
 
 void note_freed(Call* call) {
-  for (MPI_Request handle : call->requests) {
+  for (MPI_Request handle : call->requests()) {
     auto found = call->rank()->requests.find(handle);
     if (!found) continue;
     end_regions(call->rank(), 0, &found->second);
@@ -257,9 +252,9 @@ void look_at_requests(Call* call) {
   MPI_Request* list = list_of(call->record(), call->info().at.given, &count);
   if (!list || count <= 0) return;
   Rank* rank = call->rank();
-  call->requests.swap(rank->spare_list);
-  call->requests.assign(list, list + count);
-  rank->given = &call->requests;
+  std::vector<MPI_Request>& requests = call->lists().requests;
+  requests.assign(list, list + count);
+  rank->given = &requests;
   if (!rank->inside.empty()) look_at_other_completions(call);
   const uint64_t this_list = ++rank->next_list;
   for (int64_t i = 0; i < count; ++i) {
@@ -270,9 +265,11 @@ void look_at_requests(Call* call) {
       continue;
     }
     Operation& op = found->second;
-    if (op.seen == this_list)
+    if (op.seen == this_list) {
+      call->lists().has_twice = true;
       report(Kind::kArguments, "a request is in the list twice",
              "each active request stands in a list once", {call->me()});
+    }
     op.seen = this_list;
     if (call->info().role == Role::kStart && op.active)
       report(Kind::kArguments, "a persistent request is started while it is active",
@@ -294,8 +291,8 @@ void note_requests(Call* call) {
   if (life == Life::kChanged) {  // MPI_Cancel leaves the handle
     int64_t count = 0;
     MPI_Request* list = list_of(call->record(), given, &count);
-    if (!list || call->requests.empty()) return;
-    *list = call->requests[0];
+    if (!list || call->requests().empty()) return;
+    *list = call->requests()[0];
     auto found = call->rank()->requests.find(*list);
     if (found) found->second.cancelled = true;
   }

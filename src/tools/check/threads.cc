@@ -31,9 +31,10 @@ void look_at_both(Call* call, const Call& other) {
 
 /// A request that the other call completes is out of the table meanwhile: one that is there is a new one.
 void look_at_shared_requests(Call* call, const Call& other) {
-  for (MPI_Request handle : call->requests) {
+  for (MPI_Request handle : call->requests()) {
     if (handle == MPI_REQUEST_NULL || call->rank()->requests.contains(handle)) continue;
-    if (std::ranges::find(other.requests, handle) == other.requests.end()) continue;
+    const auto others = other.requests();
+    if (std::ranges::find(others, handle) == others.end()) continue;
     report(Kind::kThreads, "two threads of a rank complete the same request at the same time",
            "a request is completed by one thread", {call->me(), other.me("has not returned")});
     return;

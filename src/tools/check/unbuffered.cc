@@ -384,6 +384,15 @@ void step_receive(Rank* rank, uint64_t number) {
     add(rank, {.kind = Step::kPost, .id = number, .number = number});
 }
 
+void prefetch_sender(uint64_t message) {
+  if (!is_local(sender_of(message))) return;
+  const Rank* sender = local_rank(sender_of(message));
+  if (!sender) return;
+  const auto* of_sender = reinterpret_cast<const char*>(&sender->unbuffered);
+  __builtin_prefetch(of_sender);
+  __builtin_prefetch(of_sender + 64);
+}
+
 void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain) {
   if (!follows()) return;
   Unbuffered& u = rank->unbuffered;

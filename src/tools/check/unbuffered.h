@@ -93,6 +93,8 @@ bool step_send(Rank* rank, uint64_t message, int receiver_world);
 void step_receive(Rank* rank, uint64_t number);
 /// The receive has taken the message. `certain`: no other receive could have.
 void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain);
+/// Fetches what step_matched() reads of the message's sender.
+void prefetch_sender(uint64_t message);
 /// A receive whose message is known begins.
 void step_take(Rank* rank, uint64_t message, bool certain);
 /// `member`: its rank there.
