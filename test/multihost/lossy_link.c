@@ -5,7 +5,9 @@
  * n-th namespace has the addresses that end in .n; what is sent to a multicast address comes to all others. Each packet, on
  * its way to each, is lost with the given probability (a fixed sequence of
  * random numbers), else delivered after the delay. Says "ready" when the interfaces are there, and on SIGTERM how many
- * packets it carried and lost. Ends with 77 and the reason where there are no TUN devices. */
+ * packets it carried and lost. An interface drops what it cannot keep, so this process goes before all others that have no
+ * real-time priority: beside a load that filled all cores, a third of the packets were dropped that way. Ends with 77 and the
+ * reason where there are no TUN devices. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { kMostHosts = 16, kMostBytes = 2000, kQueue = 32768 };
+enum { kMostHosts = 16, kMostBytes = 2000, kQueue = 32768, kAtATime = 32 };
 
 struct Packet {
   int64_t due; /* ns */
@@ -86,9 +89,9 @@ static void carry(const unsigned char* bytes, int length, int to, double loss, i
   ++tail;
 }
 
-/* Takes in what came from namespace number `from`. */
+/* Takes in what came from namespace number `from`, but not so much that the interfaces of others overflow meanwhile. */
 static void take(int fd, int from, int hosts, double loss, int64_t delay) {
-  for (;;) {
+  for (int i = 0; i < kAtATime; ++i) {
     unsigned char bytes[kMostBytes];
     ssize_t n = read(fd, bytes, kMostBytes);
     if (n <= 0) return;
@@ -102,6 +105,16 @@ static void take(int fd, int from, int hosts, double loss, int64_t delay) {
   }
 }
 
+/* The kernel may weigh sessions against each other first, and priorities within a session only (sched_autogroup). */
+static void go_before_others(void) {
+  setsid();
+  setpriority(PRIO_PROCESS, 0, -20);
+  int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  if (write(fd, "-20", 3) < 0) fprintf(stderr, "lossy_link: no priority: %s\n", strerror(errno));
+  close(fd);
+}
+
 int main(int argc, char** argv) {
   int hosts = argc - 3;
   if (hosts < 1 || hosts > kMostHosts) {
@@ -112,6 +125,7 @@ int main(int argc, char** argv) {
   double loss = atof(argv[2]) / 100;
   struct pollfd fds[kMostHosts];
   for (int i = 0; i < hosts; ++i) fds[i] = (struct pollfd){open_interface(argv[3 + i]), POLLIN, 0};
+  go_before_others();
   signal(SIGTERM, stop);
   puts("ready");
   fflush(stdout);
