@@ -16,8 +16,14 @@ namespace {
 /// More lines than this are not held: descriptors are scarce.
 constexpr size_t kMostLines = 512;
 
-/// Lines made beside one that does not open.
+/// Lines made beside one that does not open, or is silent.
 constexpr int kSpares = 4;
+
+/// So many packets in a row without an answer: one gets lost now and then.
+constexpr int kMostUnanswered = 1;
+
+/// The other side has ended the line in order. Nothing sets it but receive(): no line is ever shut down for sending.
+constexpr int kEnded = ESHUTDOWN;
 
 socklen_t size_of(const sockaddr_storage& address) {
   return address.ss_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
@@ -30,9 +36,21 @@ in_port_t* port_of(sockaddr_storage* address) {
 }
 
 std::string reason_of(int failure) {
-  if (failure == ECONNREFUSED || failure == ECONNRESET || failure == EPIPE)
+  if (failure == kEnded || failure == ECONNREFUSED || failure == EPIPE)
     return "its process has ended";
   return std::string("unreachable: ") + std::strerror(failure);
+}
+
+/// Does the line go without answers? `ago_ns`: how long for.
+bool is_silent(const tcp_info& info, int64_t* ago_ns) {
+  *ago_ns = info.tcpi_last_ack_recv * (kSecond / 1000);
+  return info.tcpi_probes > kMostUnanswered;
+}
+
+bool look_into(int fd, tcp_info* info) {
+  socklen_t size = sizeof *info;
+  *info = {};
+  return !getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &size);
 }
 
 }  // namespace
@@ -75,10 +93,17 @@ bool Lifelines::connect(uint32_t process, const sockaddr_storage& address, uint1
   attempt.address = address;
   *port_of(&attempt.address) = htons(port);
   attempt.opening = {key, me, 0};
-  attempt.next = now_ns() + timeout_s_ * kSecond / 8;
+  const int64_t now = now_ns();
+  attempt.next = now + timeout_s_ * kSecond / 8;
+  attempt.until = now + timeout_s_ * kSecond;
   if (!add_line(process, attempt, timeout_s_)) return false;
   attempts_[process] = attempt;
   return true;
+}
+
+void Lifelines::set_find(uint32_t me, Find find) {
+  me_ = me;
+  find_ = std::move(find);
 }
 
 /// A further line to the process.
@@ -107,15 +132,14 @@ bool Lifelines::has_line(uint32_t process) const {
   return false;
 }
 
-/// Whether the kernel of the process's host has taken in the opening of a line of ours.
+/// Whether the kernel of the process's host has taken in the opening of a line, and has answered on it lately.
 bool Lifelines::is_open(uint32_t process) const {
   for (const auto& [fd, line] : lines_) {
-    if (line.process != process) continue;
-    if (!line.ours) return true;
-    tcp_info info{};
-    socklen_t size = sizeof info;
-    if (line.moved == sizeof(Opening) && !getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) &&
-        info.tcpi_unacked == 0)
+    if (line.process != process || line.moved < sizeof(Opening)) continue;
+    tcp_info info;
+    int64_t ago;
+    if (look_into(fd, &info) && info.tcpi_state == TCP_ESTABLISHED && info.tcpi_unacked == 0 &&
+        !is_silent(info, &ago))
       return true;
   }
   return false;
@@ -123,9 +147,39 @@ bool Lifelines::is_open(uint32_t process) const {
 
 /// One more line beside those that do not open. It ends about when the first one does.
 bool Lifelines::add_spare(uint32_t process, Attempt* attempt) {
-  attempt->next = now_ns() + timeout_s_ * kSecond / 8;
+  const int64_t now = now_ns();
+  attempt->next = now + timeout_s_ * kSecond / 8;
+  const auto left = static_cast<int>((attempt->until - now) / kSecond);
   return attempt->spares < kSpares && ++attempt->spares &&
-         add_line(process, *attempt, std::max(1, timeout_s_ / 2));
+         add_line(process, *attempt, std::max(1, left));
+}
+
+/// Begins an attempt for a process whose lines were open. nullptr: there can be none.
+Lifelines::Attempt* Lifelines::attempt_again(uint32_t process, int64_t until) {
+  Contact contact;
+  if (!find_ || !find_(process, &contact)) return nullptr;
+  Attempt attempt;
+  attempt.address = contact.address;
+  *port_of(&attempt.address) = htons(contact.port);
+  attempt.opening = {contact.key, me_, 0};
+  attempt.until = until;
+  return &(attempts_[process] = attempt);
+}
+
+void Lifelines::look_for_silence() {
+  const int64_t now = now_ns();
+  if (now < next_look_) return;
+  next_look_ = now + timeout_s_ * kSecond / 8;
+  std::vector<std::pair<uint32_t, int64_t>> silent;  // and since when
+  for (const auto& [fd, line] : lines_) {
+    tcp_info info;
+    int64_t ago;
+    if (line.process >= 0 && look_into(fd, &info) && is_silent(info, &ago))
+      silent.emplace_back(static_cast<uint32_t>(line.process), now - ago);
+  }
+  for (const auto& [process, since] : silent)
+    if (!attempts_.contains(process) && !is_open(process))
+      attempt_again(process, since + timeout_s_ * kSecond);
 }
 
 void Lifelines::look_at_attempts() {
@@ -197,7 +251,7 @@ bool Lifelines::receive(int fd, Line* line, int* failure) {
   ssize_t n = recv(fd, to, opening ? sizeof(Opening) - line->moved : 1, MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOTCONN)) return true;
   if (n <= 0 || !opening) {
-    *failure = n < 0 ? errno : ECONNRESET;
+    *failure = n < 0 ? errno : kEnded;
     return false;
   }
   line->moved += static_cast<size_t>(n);
@@ -234,9 +288,12 @@ void Lifelines::go_on(int fd, std::vector<uint32_t>* opened) {
 void Lifelines::lose(uint32_t process, int failure) {
   if (has_line(process)) return;
   auto it = attempts_.find(process);
-  // Here also when this process has computed all the time and not looked for lines that do not open.
-  if (it != attempts_.end() && failure == ETIMEDOUT && add_spare(process, &it->second)) return;
-  if (it != attempts_.end()) attempts_.erase(it);
+  Attempt* attempt = it == attempts_.end() ? nullptr : &it->second;
+  const bool may_live = failure == ETIMEDOUT || failure == ECONNRESET;
+  // Here also when this process has computed all the time and not looked for lines without answers.
+  if (may_live && !attempt) attempt = attempt_again(process, now_ns() + timeout_s_ * kSecond / 2);
+  if (may_live && attempt && add_spare(process, attempt)) return;
+  attempts_.erase(process);
   broken_.emplace_back(process, reason_of(failure));
 }
 
@@ -253,6 +310,7 @@ void Lifelines::look(std::vector<uint32_t>* opened) {
         go_on(events[i].data.fd, opened);
     }
   } while (n == 64);
+  look_for_silence();
   look_at_attempts();
 }
 
@@ -260,6 +318,7 @@ void Lifelines::close() {
   for (const auto& [fd, line] : lines_) ::close(fd);
   lines_.clear();
   attempts_.clear();
+  find_ = nullptr;
   for (int* fd : {&listener_, &epoll_}) {
     if (*fd >= 0) ::close(*fd);
     *fd = -1;

@@ -8,7 +8,11 @@
 //
 // On links that lose packets a line can take longer to open than the timeout is: TCP repeats the first packet of a
 // connection after 1, 3 and 7 s only. So a line that is not open after an eighth of the timeout gets further ones beside it
-// (kSpares), and a process is lost when the last line to it is broken.
+// (kSpares), and a process is lost when the last line to it is broken. The same goes for an open line when two packets that
+// keep it alive have not been answered.
+//
+// A line that is reset shows no end: a kernel resets it also when it has had no answer for the timeout, while its process
+// runs. So the process is asked by another line, which is refused when it has ended. An end that comes in order does show one.
 //
 // A broken line is the loss of the process at its other end, unless this process is leaving (liveness.h). That is up to
 // the caller of take_broken().
@@ -23,6 +27,7 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -36,8 +41,18 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
+/// Where a process takes in lines, and the key that it asks for.
+struct Contact {
+  sockaddr_storage address;
+  uint16_t port;
+  Key key;
+};
+
 class Lifelines {
  public:
+  /// False: unknown, or nobody wants to know any more.
+  using Find = std::function<bool(uint32_t process, Contact* contact)>;
+
   ~Lifelines() { close(); }
 
   /// Listens on the address of the endpoint (any port), which is returned; 0 when there are no
@@ -47,6 +62,8 @@ class Lifelines {
   /// cannot be held.
   bool connect(uint32_t process, const sockaddr_storage& address, uint16_t port, Key key,
                uint32_t me);
+  /// How further lines are made to processes that have not answered on theirs: without it, such a line is a loss.
+  void set_find(uint32_t me, Find find);
   /// Takes in new lines and moves openings along; appends the processes at the other ends of lines that are now open.
   void look(std::vector<uint32_t>* opened);
   /// A descriptor that is readable when there is something to look at, or when `other` is; `other` if there is none.
@@ -70,12 +87,13 @@ class Lifelines {
     bool ours = false;     ///< we opened it
     int64_t process = -1;  ///< at the other end, when known
   };
-  /// A process whose line is being opened by us.
+  /// A process that has not yet answered on a line, or not lately.
   struct Attempt {
     sockaddr_storage address{};  ///< of its lines
     Opening opening{};
-    int spares = 0;    ///< lines made so far after the first
-    int64_t next = 0;  ///< ns: when to look whether one is open
+    int spares = 0;     ///< lines made so far after the first
+    int64_t next = 0;   ///< ns: when to look whether one is open
+    int64_t until = 0;  ///< ns: when the process has not answered for the timeout
   };
   void accept_all();
   void set_options(int fd, int timeout_s) const;
@@ -83,7 +101,9 @@ class Lifelines {
   bool has_line(uint32_t process) const;
   bool is_open(uint32_t process) const;
   bool add_spare(uint32_t process, Attempt* attempt);
+  Attempt* attempt_again(uint32_t process, int64_t until);
   void look_at_attempts();
+  void look_for_silence();
   void lose(uint32_t process, int failure);
   void watch(int fd, int operation, bool writable) const;
   bool receive(int fd, Line* line, int* failure);
@@ -96,6 +116,9 @@ class Lifelines {
   int epoll_ = -1;
   int timeout_s_ = 10;
   uint64_t strangers_ = 0;
+  uint32_t me_ = 0;
+  Find find_;
+  int64_t next_look_ = 0;                                 ///< ns: for lines without answers
   std::unordered_map<int, Line> lines_;                   ///< by descriptor
   std::unordered_map<uint32_t, Attempt> attempts_;        ///< by process
   std::vector<std::pair<uint32_t, std::string>> broken_;  ///< since the last take_broken()

@@ -300,6 +300,15 @@ void Ofi::hold_lifeline(uint32_t index) {
     peer.connects = true;
 }
 
+/// For further lifelines to a peer that has not answered on its own.
+bool Ofi::find_contact(uint32_t process, liveness::Contact* contact) {
+  const uint32_t index = index_of(process);
+  if (index == peers_.size() || peers_[index].failed || gate_->said_bye(process)) return false;
+  contact->port = peers_[index].lifeline;
+  contact->key = peers_[index].key;
+  return contact->port && with_room([&] { return endpoint_address(index, &contact->address); });
+}
+
 /// Has the peer been greeted? If not, greets it, or waits for its hello. False: not yet.
 bool Ofi::ready(uint32_t index) {
   const Peer& peer = peers_[index];

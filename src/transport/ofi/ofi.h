@@ -107,7 +107,12 @@ class Ofi final : public Transport {
   Status open(Sink* sink, std::string* address) override;
   bool reaches(const std::string& address) const override;
   Status add_peer(uint32_t process, const std::string& address, uint64_t* local) override;
-  void all_connected(uint32_t me) override { me_ = me; }
+  void all_connected(uint32_t me) override {
+    me_ = me;
+    lifelines_.set_find(me, [this](uint32_t process, liveness::Contact* contact) {
+      return find_contact(process, contact);
+    });
+  }
   size_t max_payload() const override { return max_message_ - sizeof(Prefix) - kFrameOverhead; }
   bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
                 size_t length) override;
@@ -177,6 +182,7 @@ class Ofi final : public Transport {
                         void* lender);
   bool greet(uint32_t peer);
   void hold_lifeline(uint32_t peer);
+  bool find_contact(uint32_t process, liveness::Contact* contact);
   bool ready(uint32_t peer);
   void look_at_lines();
   uint32_t index_of(uint32_t process) const;
