@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -146,6 +147,10 @@ TEST(Lifelines, AreTriedAgainWherePacketsAreLost) {
   Lifelines lines;
   const Key key{{1, 2}};
   ASSERT_NE(lines.open(loopback(), key, 2), 0);
+  lines.set_find(3, [&](uint32_t, Contact* contact) {
+    *contact = {loopback(), listener.port, key};
+    return true;
+  });
   ASSERT_TRUE(lines.connect(7, loopback(), listener.port, key, 3));
   // The first line sends its first packet at once and after 1 s; another would come after the timeout.
   for (int i = 0; i < 1200; ++i, usleep(1000)) EXPECT_TRUE(Two::look(&lines).empty());
@@ -170,6 +175,133 @@ TEST(Lifelines, ThatNeverOpenAreBrokenByTheTimeout) {
   ASSERT_NE(lines.open(loopback(), Key{}, 2), 0);
   ASSERT_TRUE(lines.connect(7, loopback(), listener.port, Key{}, 3));
   EXPECT_EQ(Two::wait(&lines), (Broken{{7, "unreachable: Connection timed out"}}));
+}
+
+/// A process that is no more than sockets, so that a test can have its kernel do what a network does.
+struct BareProcess {
+  static constexpr uint32_t kNumber = 7;
+  const Key key{{5, 6}};
+  int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+  uint16_t port = 0;
+
+  BareProcess() {
+    sockaddr_storage address = loopback();
+    socklen_t size = sizeof(sockaddr_in);
+    auto* raw = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(bind(listener, raw, size), 0);
+    EXPECT_EQ(listen(listener, 8), 0);
+    EXPECT_EQ(getsockname(listener, raw, &size), 0);
+    port = ntohs(reinterpret_cast<sockaddr_in*>(raw)->sin_port);
+  }
+  ~BareProcess() { end(); }
+  void end() {
+    if (listener >= 0) close(listener);
+    listener = -1;
+  }
+  Lifelines::Find find() const {
+    return [this](uint32_t process, Contact* contact) {
+      *contact = {loopback(), port, key};
+      return process == kNumber;
+    };
+  }
+  /// Takes in a line of process 3, which must say so with this process's key.
+  int take_line(Lifelines* lines, int ms = 5000) const {
+    int fd = -1;
+    for (int i = 0; i < ms && fd < 0; ++i, usleep(1000)) {
+      EXPECT_EQ(Two::look(lines), Broken());
+      fd = accept(listener, nullptr, nullptr);
+    }
+    uint64_t opening[3] = {};
+    for (int i = 0; i < 100 && recv(fd, opening, sizeof opening, MSG_PEEK | MSG_DONTWAIT) < 24;
+         ++i, usleep(1000))
+      Two::look(lines);
+    EXPECT_EQ(recv(fd, opening, sizeof opening, MSG_DONTWAIT), ssize_t{sizeof opening});
+    EXPECT_EQ(opening[0], key.words[0]);
+    EXPECT_EQ(opening[1], key.words[1]);
+    EXPECT_EQ(opening[2], 3u);
+    return fd;
+  }
+  /// Opens a line to the process with that key.
+  int open_line(uint16_t to, const Key& its_key) const {
+    sockaddr_storage address = loopback();
+    reinterpret_cast<sockaddr_in*>(&address)->sin_port = htons(to);
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(sockaddr_in)), 0);
+    const uint64_t opening[3] = {its_key.words[0], its_key.words[1], kNumber};
+    EXPECT_EQ(write(fd, opening, sizeof opening), ssize_t{sizeof opening});
+    return fd;
+  }
+  /// As a kernel does that has had no answer for the timeout.
+  static void reset(int fd) {
+    linger now{1, 0};
+    EXPECT_EQ(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now), 0);
+    close(fd);
+  }
+  /// From now on all packets of the line are lost on their way to this process.
+  static void lose_packets(int fd) {
+    sock_filter none{BPF_RET | BPF_K, 0, 0, 0};
+    sock_fprog program{1, &none};
+    EXPECT_EQ(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program), 0);
+  }
+};
+
+TEST(Lifelines, ThatAreResetShowNoEndOfAProcessThatTakesInOthers) {
+  for (bool opened_by_us : {false, true}) {
+    BareProcess other;
+    Lifelines lines;
+    const Key key{{1, 2}};
+    const uint16_t port = lines.open(loopback(), key, 10);
+    lines.set_find(3, other.find());
+    int line;
+    if (opened_by_us) {
+      ASSERT_TRUE(lines.connect(other.kNumber, loopback(), other.port, other.key, 3));
+      line = other.take_line(&lines);
+    } else {
+      line = other.open_line(port, key);
+      std::vector<uint32_t> opened;
+      for (int i = 0; i < 5000 && opened.empty(); ++i, usleep(1000)) lines.look(&opened);
+      ASSERT_EQ(opened, std::vector<uint32_t>{other.kNumber});
+    }
+    for (int i = 0; i < 3; ++i) {
+      other.reset(line);
+      line = other.take_line(&lines);
+    }
+    other.end();
+    other.reset(line);
+    EXPECT_EQ(Two::wait(&lines), (Broken{{other.kNumber, "its process has ended"}}));
+  }
+}
+
+TEST(Lifelines, WithoutAnswersGetOthersBeside) {
+  for (int timeout : {2, 4}) {
+    BareProcess other;
+    Lifelines lines;
+    ASSERT_NE(lines.open(loopback(), Key{}, timeout), 0);
+    lines.set_find(3, other.find());
+    ASSERT_TRUE(lines.connect(other.kNumber, loopback(), other.port, other.key, 3));
+    const int first = other.take_line(&lines);
+    other.lose_packets(first);
+    const int second = other.take_line(&lines);
+    for (int i = 0; i < 1000 * (timeout + 1); ++i, usleep(1000))
+      EXPECT_EQ(Two::look(&lines), Broken());
+    close(second);
+    EXPECT_EQ(Two::wait(&lines), (Broken{{other.kNumber, "its process has ended"}}));
+    close(first);
+  }
+}
+
+TEST(Lifelines, WithoutAnswersAreBrokenWhereNoOtherOpens) {
+  BareProcess other;
+  Lifelines lines;
+  ASSERT_NE(lines.open(loopback(), Key{}, 2), 0);
+  lines.set_find(3, other.find());
+  ASSERT_TRUE(lines.connect(other.kNumber, loopback(), other.port, other.key, 3));
+  const int first = other.take_line(&lines);
+  other.lose_packets(first);
+  other.lose_packets(other.listener);
+  Broken broken = Two::wait(&lines);
+  EXPECT_EQ(broken, (Broken{{other.kNumber, "unreachable: Connection timed out"}}));
+  close(first);
 }
 
 TEST(Lifelines, OfStrangersAreRefusedAndCounted) {
