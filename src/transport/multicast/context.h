@@ -53,7 +53,7 @@ struct Losses {
 struct Options {
   size_t payload = 1400;      ///< bytes of a packet of a transfer
   uint32_t bundle = 1;        ///< packets of a datagram at most, where few get lost
-  uint32_t degree = 4;        ///< of the tree of acknowledgements; 0: all go to the root
+  uint32_t degree = 16;       ///< of the tree of acknowledgements; 0: all go to the root
   uint32_t most_window = 64;  ///< packets of a transfer under way at most
   size_t eager = 64 << 10;    ///< longer transfers wait until all members have posted a receive
   size_t eager_quota =
