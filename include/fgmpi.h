@@ -259,6 +259,10 @@ int MPIX_Tool_places(MPIX_Tool_placed placed);
 /* Sends up to 1000 bytes to the tool's copy in a process. They come in before every message that a rank of the calling
  * process sends later to a rank there. Local. Errors: MPI_ERR_ARG. */
 int MPIX_Tool_notify(int process, const void* data, int bytes);
+/* A function that is called when all ranks of the process wait and nothing has come in for a while, before the library looks
+ * whether the whole job waits for ever. It calls nothing of MPI but MPIX_Tool_notify: what it sends is on its way, and comes
+ * in before a deadlock is reported. Null: none. To be called before MPI_Init. Local. */
+int MPIX_Tool_parked(void (*parked)(void));
 
 #ifdef __cplusplus
 }

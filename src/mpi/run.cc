@@ -63,7 +63,7 @@ sched::Hooks hooks_of_scheduler(bool transports) {
       const bool noticed = take_in_notices();
       return pt2pt::progress() || noticed;
     };
-  hooks.all_parked = pt2pt::all_parked;
+  hooks.all_parked = pt2pt::parked_hook();
   if (explore::is_active()) {
     hooks.spin_ns = 0;  // whoever is parked waits for a decision
     hooks.look_at_threads_ns = 100'000;

@@ -83,6 +83,12 @@ FGMPI_EXTENSION int MPIX_Tool_handlers(void (*arrived)(int, const void*, int), v
   return MPI_SUCCESS;
 }
 
+FGMPI_EXTENSION int MPIX_Tool_parked(void (*parked)()) {
+  FGMPI_TAKE_TURN("MPIX_Tool_parked", MPIX_Tool_parked(parked));
+  pt2pt::set_tool_parked(parked);
+  return MPI_SUCCESS;
+}
+
 FGMPI_EXTENSION int MPIX_Tool_runs(void (*run)(int, int, int)) {
   FGMPI_TAKE_TURN("MPIX_Tool_runs", MPIX_Tool_runs(run));
   coll::set_tool_run(run);

@@ -406,6 +406,10 @@ inline constexpr int kNoticeGroupTree = 13;
 /// The scheduler's hook: every proclet of this process is parked. True when the whole job is and it
 /// has been reported (FGMPI_DEADLOCK=abort). Host stack.
 bool all_parked();
+/// A tool's function that is called before all_parked(); nullptr: none. It may call notify(), and must not switch.
+void set_tool_parked(void (*parked)());
+/// all_parked(), or with a tool's function one that calls that first: what is to be the scheduler's hook.
+bool (*parked_hook())();
 /// How long this process may sleep at most while parked, in ns (-1: no limit), for the detection to
 /// get on.
 int64_t sleep_limit();

@@ -357,6 +357,20 @@ bool all_parked() {
   return verdict == Verdict::kJobEnds;
 }
 
+namespace {
+void (*g_tool_parked)() = nullptr;
+}  // namespace
+
+void set_tool_parked(void (*parked)()) { g_tool_parked = parked; }
+
+bool (*parked_hook())() {
+  if (!g_tool_parked) return all_parked;
+  return [] {
+    g_tool_parked();
+    return all_parked();
+  };
+}
+
 int64_t sleep_limit() {
   constexpr int64_t kLook = 10'000'000;  // for a decision that waits
   if (g_decider && g_ask_again) return kLook;

@@ -13,6 +13,7 @@
 #pragma weak MPIX_Tool_accessed
 #pragma weak MPIX_Tool_accesses
 #pragma weak MPIX_Tool_under_way
+#pragma weak MPIX_Tool_parked
 #pragma weak MPIX_Tool_conflicts
 #pragma weak MPIX_Tool_places
 #pragma weak MPIX_Tool_enter
