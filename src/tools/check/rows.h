@@ -1,0 +1,109 @@
+// Rows of Parts (parts.h) as processes tell each other, those of many members in one piece:
+//
+//   sender, members, differs, first, count | hashes: `count`, or 1 where all are the same | a word of 8 bytes a bit of `differs`
+//
+// Members that follow each other and say the same have one row: 500 of them that give the same counts take 20 bytes.
+// `differs`: arguments that are not those of the call which the piece has, by position.
+// Thread rule: as Call (call.h). Never switches.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace fgmpi::check {
+
+/// A row, or a piece of it.
+struct RowHead {
+  uint32_t sender = 0;
+  uint16_t members = 1;  ///< it, and those that follow it
+  uint16_t differs = 0;
+  uint32_t first = 0;  ///< receiver
+  uint32_t count : 30 = 0;
+  uint32_t known : 1 = 0;
+  uint32_t same : 1 = 0;
+  bool operator==(const RowHead&) const = default;
+};
+static_assert(sizeof(RowHead) == 16);
+
+/// Hashes in a row at most, so that it fits in a piece beside the call.
+inline constexpr size_t kMostInRow = 128;
+
+inline size_t bytes_of(const RowHead& row) {
+  return sizeof row + (row.same ? 1 : row.count) * sizeof(uint32_t) +
+         static_cast<size_t>(std::popcount(row.differs)) * sizeof(int64_t);
+}
+
+/// What a member says. `words`: all arguments of its call.
+struct RowSaid {
+  RowHead head;  ///< but for `count` and `same`
+  std::span<const uint32_t> hashes;
+  const int64_t* words = nullptr;
+  void finish() {
+    head.count = static_cast<uint32_t>(hashes.size());
+    head.same =
+        std::all_of(hashes.begin(), hashes.end(), [&](uint32_t hash) { return hash == hashes[0]; });
+  }
+};
+
+/// Writes what is finished. REQUIRES: bytes_of(its head) bytes of memory.
+inline void write_row(char* to, const RowSaid& said) {
+  std::memcpy(to, &said.head, sizeof said.head);
+  to += sizeof said.head;
+  const size_t hashes = (said.head.same ? 1 : said.head.count) * sizeof(uint32_t);
+  std::memcpy(to, said.hashes.data(), hashes);
+  to += hashes;
+  for (unsigned set = said.head.differs; set; set &= set - 1, to += sizeof(int64_t))
+    std::memcpy(to, &said.words[std::countr_zero(set)], sizeof(int64_t));
+}
+
+/// Does the member follow the last one of the row, and say the same? Then it is added to it.
+inline bool join_row(char* row, const RowSaid& said) {
+  RowHead last;
+  std::memcpy(&last, row, sizeof last);
+  RowHead expected = said.head;
+  expected.sender = last.sender;
+  expected.members = last.members;
+  if (!(expected == last) || said.head.sender != last.sender + last.members ||
+      last.members == UINT16_MAX)
+    return false;
+  const char* at = row + sizeof last;
+  const size_t hashes = (last.same ? 1 : last.count) * sizeof(uint32_t);
+  if (std::memcmp(at, said.hashes.data(), hashes) != 0) return false;
+  at += hashes;
+  for (unsigned set = last.differs; set; set &= set - 1, at += sizeof(int64_t))
+    if (std::memcmp(at, &said.words[std::countr_zero(set)], sizeof(int64_t)) != 0) return false;
+  ++last.members;
+  std::memcpy(row, &last, sizeof last);
+  return true;
+}
+
+/// f(head, hashes, f2 -> word) for each row: `hashes` are all `count` of them, `word(position)` an argument that differs. Ends at
+/// a row that cannot be.
+template <class F>
+void for_each_row(const char* at, size_t bytes, F&& f) {
+  uint32_t hashes[kMostInRow];
+  while (bytes >= sizeof(RowHead)) {
+    RowHead head;
+    std::memcpy(&head, at, sizeof head);
+    if (head.count == 0 || head.members == 0 || (!head.same && head.count > kMostInRow)) return;
+    const size_t all = bytes_of(head);
+    if (all > bytes) return;
+    const size_t written = head.same ? 1 : head.count;
+    std::memcpy(hashes, at + sizeof head, written * sizeof(uint32_t));
+    const char* words = at + sizeof head + written * sizeof(uint32_t);
+    f(head, std::span<const uint32_t>(hashes, written), [&](int position) {
+      int64_t word;
+      const unsigned before = head.differs & ((1u << position) - 1);
+      std::memcpy(&word, words + static_cast<size_t>(std::popcount(before)) * sizeof word,
+                  sizeof word);
+      return word;
+    });
+    at += all;
+    bytes -= all;
+  }
+}
+
+}  // namespace fgmpi::check
