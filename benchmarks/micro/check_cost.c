@@ -12,6 +12,8 @@
 
 static int rank, size;
 static char *in, *out;
+static int *counts, *displs; /* of a part of `bytes` for each rank */
+static MPI_Comm grid;        /* periodic, of two dimensions */
 
 typedef void (*Step)(int bytes);
 
@@ -25,6 +27,19 @@ static void allreduce(int bytes) {
 }
 static void allgather(int bytes) {
   MPI_Allgather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+static void gatherv(int bytes) {
+  MPI_Gatherv(in, bytes, MPI_BYTE, out, counts, displs, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+static void scatterv(int bytes) {
+  MPI_Scatterv(in, counts, displs, MPI_BYTE, out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+static void alltoallv(int bytes) {
+  (void)bytes;
+  MPI_Alltoallv(in, counts, displs, MPI_BYTE, out, counts, displs, MPI_BYTE, MPI_COMM_WORLD);
+}
+static void neighbor_alltoall(int bytes) {
+  MPI_Neighbor_alltoall(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, grid);
 }
 static void iallreduce(int bytes) {
   MPI_Request r;
@@ -83,17 +98,27 @@ static void measure(const char* name, Step step, int bytes, int count) {
 int main(int argc, char** argv) {
   const int most = 65536 * 4;
   const int scale = argc > 1 ? atoi(argv[1]) : 1;
+  int dims[2] = {0, 0}, periods[2] = {1, 1};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  in = calloc(1, (size_t)most);
+  in = calloc(1, (size_t)(most > 8 * size ? most : 8 * size));
   out = calloc(1, (size_t)(most > 8 * size ? most : 8 * size));
+  counts = malloc(sizeof(int) * (size_t)size);
+  displs = malloc(sizeof(int) * (size_t)size);
+  for (int i = 0; i < size; ++i) displs[i] = 8 * i, counts[i] = 8;
+  MPI_Dims_create(size, 2, dims);
+  MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid);
   measure("barrier", barrier, 0, 40 * scale);
   measure("bcast", bcast, 8, 40 * scale);
   measure("allreduce", allreduce, 8, 40 * scale);
   measure("allreduce", allreduce, 4096, 20 * scale);
   measure("iallreduce", iallreduce, 8, 20 * scale);
   measure("allgather", allgather, 8, 5 * scale);
+  measure("gatherv", gatherv, 8, 10 * scale);
+  measure("scatterv", scatterv, 8, 10 * scale);
+  measure("alltoallv", alltoallv, 8, scale);
+  measure("neighbor_alltoall", neighbor_alltoall, 8, 20 * scale);
   measure("pairs", pairs, 8, 100 * scale);
   measure("pairs", pairs, 4096, 50 * scale);
   measure("pairs", pairs, 65536, 10 * scale);
@@ -102,8 +127,11 @@ int main(int argc, char** argv) {
   measure("halo", halo, 8, 20 * scale);
   measure("halo", halo, 4096, 10 * scale);
   measure("halo", halo, 65536, 3 * scale);
+  MPI_Comm_free(&grid);
   free(in);
   free(out);
+  free(counts);
+  free(displs);
   MPI_Finalize();
   return 0;
 }

@@ -2,9 +2,8 @@
 //
 // Within a process with what the first member to call has given, before MPI sees it: a word by word comparison, and one of
 // signatures where words differ. Between processes the first one's is sent to the process of the communicator's rank 0, which
-// compares it with its own first one's. Nobody waits for that: it comes in before every message of the same process, so the
-// process of rank 0 knows of a disagreement before it takes part; where an error or a deadlock of the library comes first, it
-// is asked (ask_home(), before the report of deadlocks all has come in).
+// compares it with its own first one's, when the last member has called (outbox.h). Nobody waits for that; where an error of the
+// library comes first, the other processes are asked (ask_others()), and before the report of a deadlock all has come in.
 //
 //   first member of a process --announcement--> process of rank 0: compares
 //
@@ -172,8 +171,8 @@ uint64_t hash_of_counts(const Arguments& a) {
 bool repeats(const Arguments& a, const Entry& e) {
   const uint64_t agreed = a.call.agreed();
   if (e.arrived == 0 || agreed == 0 || agreed != e.agreed) return false;
-  const bool rooted = a.call.has(&Positions::root) && (a.is_root() || e.root_was_first);
-  return !rooted && hash_of_counts(a) == e.counts;
+  if (root_differs(a.call.info().collective) && (a.is_root() || e.root_was_first)) return false;
+  return hash_of_counts(a) == e.counts;
 }
 
 Announcement announcement_of(const Arguments& a, int world, uint64_t number) {
@@ -281,7 +280,6 @@ void look_at_collective(Call* call) {
   if (!c.others.empty() && rank->events &&
       (own->events.empty() || own->events.back().second != rank->events))
     own->events.emplace_back(number, rank->events);
-  std::optional<Announcement> announced;
   if (!c.calls) c.calls = &queue_of(c.key);
   Entry* e = c.calls->at(number);
   if (!e) return;
@@ -294,97 +292,112 @@ void look_at_collective(Call* call) {
       e->counts = hash_of_counts(a);
       e->root_was_first = info.at.root >= 0 && a.is_root();
       e->known = true;
-      if (c.home != g_process.me) announced = said;
+      if (c.home != g_process.me) {
+        std::memcpy(add_piece(c.home, sizeof said), &said, sizeof said);
+        told_within_call();
+      }
     }
   }
   ++e->arrived;
   e->known_by_all.learn(rank->knows);
   if (info.at.root >= 0 && a.is_root()) e->known_by_root = rank->knows;
-  Told<WireEdges> edges;
-  Told<WireParts> parts;
   if (info.collective == Collective::kNeighbor)
-    look_at_edges(a, rank->world, number, c.calls, e, &edges);
+    look_at_edges(a, rank->world, number, c.calls, e);
   else if (has_parts(info.collective))
-    look_at_parts(a, rank->world, number, c.calls, e, &parts);
-  end_if_over(c, number, e);
-  if (announced) MPIX_Tool_notify(c.home, &*announced, sizeof *announced);
-  for (const auto& [process, wire] : edges)
-    MPIX_Tool_notify(process, &wire, static_cast<int>(bytes_of(wire)));
-  for (const auto& [process, wire] : parts)
-    MPIX_Tool_notify(process, &wire, static_cast<int>(bytes_of(wire)));
+    look_at_parts(a, rank->world, number, c.calls, e);
+  if (e->arrived == c.local_members) all_here_have_called(call->collective, e);
   report_disagreements();
+}
+
+void all_here_have_called(const CollectiveCall& call, const Entry* e) {
+  told_now();
+  end_if_over(*call.comm, call.number, e);
 }
 
 void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call) {
   if (!g_process.follows_order()) return;
+  if (Entry* e = call.comm->calls->at(call.number)) leave_collective(rank, info, call, e);
+}
+
+void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call, Entry* e) {
   const Comm& c = *call.comm;
   const Learns what = info.starts == Starts::kPersistent ? kNothing : learns(info, call.is_root);
-  Entry* e = c.calls->at(call.number);
-  if (!e) return;
   if (what != kNothing) {
     rank->knows.learn(what == kOfRoot ? e->known_by_root : e->known_by_all);
     // What members in other processes knew is not known here: their order follows from the number of the call.
     if (!c.others.empty() || c.inter)
       rank->knows.learn_comm({of_comm(c.key & ~uint64_t{1}), call.number + 1});
   }
-  ++e->left;
-  end_if_over(c, call.number, e);
+  if (++e->left == c.local_members) end_if_over(c, call.number, e);
 }
-
-namespace {
-
-/// A record that ends behind its list; false: it does not.
-template <class Wire>
-bool take_wire(const void* data, int bytes, Wire* wire) {
-  const auto size = static_cast<size_t>(bytes);
-  if (size < offsetof(Wire, list) || size > sizeof *wire) return false;
-  std::memcpy(static_cast<void*>(wire), data, size);
-  return wire->count <= std::size(wire->list) && size == bytes_of(*wire);
-}
-
-}  // namespace
 
 void on_agreement(int process, const void* data, int bytes) {
   Announcement said;
   const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
-  if (kind == WireKind::kAnnouncement && bytes == sizeof said) {
+  const auto size = static_cast<size_t>(bytes);
+  if (kind == WireKind::kAnnouncement && size == sizeof said) {
     std::memcpy(static_cast<void*>(&said), data, sizeof said);
     on_announcement(said);
     report_disagreements();
   } else if (kind == WireKind::kParts) {
     WireParts parts;
-    if (take_wire(data, bytes, &parts))
-      on_pairs(parts, [&](const Comm*, CallQueue* queue, Entry* e) { on_parts(parts, queue, e); });
+    if (size < sizeof parts) return;
+    std::memcpy(static_cast<void*>(&parts), data, sizeof parts);
+    on_pairs(parts, [&](const Comm*, CallQueue* queue, Entry* e) {
+      on_parts(parts, static_cast<const char*>(data) + sizeof parts, size - sizeof parts, queue, e);
+    });
     report_disagreements();
   } else if (kind == WireKind::kEdges) {
     WireEdges edges;
-    if (take_wire(data, bytes, &edges))
-      on_pairs(edges,
-               [&](const Comm* c, CallQueue* queue, Entry* e) { on_edges(edges, c, queue, e); });
+    WireEdge list[kMostNotice / sizeof(WireEdge)];
+    if (size < sizeof edges || size > kMostNotice) return;
+    std::memcpy(static_cast<void*>(&edges), data, sizeof edges);
+    const size_t count = (size - sizeof edges) / sizeof *list;
+    std::memcpy(static_cast<void*>(list), static_cast<const char*>(data) + sizeof edges,
+                count * sizeof *list);
+    on_pairs(edges, [&](const Comm* c, CallQueue* queue, Entry* e) {
+      on_edges(edges, {list, count}, c, queue, e);
+    });
     report_disagreements();
   } else if (kind == WireKind::kQuestion) {
-    const WireKind answer = WireKind::kAnswer;
-    MPIX_Tool_notify(process, &answer, sizeof answer);
+    answer(process);
   } else if (kind == WireKind::kAnswer) {
     ++g_answers;
   }
 }
 
-void ask_home() {
+namespace {
+
+/// Waits, not for long, until these have answered that all they had to say before is there.
+void ask(const std::set<int>& asked) {
   // What the other processes have sent is there in microseconds; one that is gone never answers.
   constexpr auto kLongest = std::chrono::milliseconds(200);
-  std::set<int> asked;
-  for (const auto& [key, c] : g_process.comms) {
-    if (!c->calls || c->calls->first >= c->calls->next) continue;
-    if (c->home != g_process.me) asked.insert(c->home);
-    if (c->calls->has_pairs()) asked.insert(c->others.begin(), c->others.end());
-  }
   const int wanted = g_answers + static_cast<int>(asked.size());
   const WireKind question = WireKind::kQuestion;
   for (int process : asked) MPIX_Tool_notify(process, &question, sizeof question);
   const auto end = std::chrono::steady_clock::now() + kLongest;
   while (g_answers < wanted && std::chrono::steady_clock::now() < end) MPIX_Yield();
+}
+
+}  // namespace
+
+void ask_others() {
+  // What others have said to the processes of rank 0 is there when those answer after them.
+  std::set<int> all, homes;
+  for (const auto& [key, c] : g_process.comms) {
+    if (!c->calls || c->calls->first >= c->calls->next) continue;
+    all.insert(c->others.begin(), c->others.end());
+    if (c->home != g_process.me) homes.insert(c->home);
+  }
+  send_told();
+  ask(all);
+  if (all.size() > 1) ask(homes);
   report_disagreements();
+}
+
+void told_within_call() {
+  constexpr int kCallsOfRank = 4;
+  told_within(std::max(32, kCallsOfRank * g_process.ranks));
 }
 
 void note_pair(CallQueue* queue, const char* sentence, const char* allowed, const Caller& a,

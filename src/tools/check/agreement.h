@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -48,7 +49,12 @@ inline bool has_parts(Collective c) {
   return c == Collective::kGatherv || c == Collective::kScatterv || c == Collective::kAlltoallv ||
          c == Collective::kAlltoallw;
 }
-inline bool in_pairs(Collective c) { return has_parts(c) || c == Collective::kNeighbor; }
+
+/// Do the root's arguments mean something else than those of the others?
+inline bool root_differs(Collective c) {
+  return c == Collective::kGather || c == Collective::kScatter || c == Collective::kGatherv ||
+         c == Collective::kScatterv;
+}
 
 /// The collective calls on a communicator that are not over.
 struct CallQueue {
@@ -64,13 +70,11 @@ struct CallQueue {
     while (number >= next) make_next();
     return ring[number & (ring.size() - 1)].get();
   }
-  void end(uint64_t number);
-  /// Is one of the calls that are not over compared pair by pair? Of those each process compares a part.
-  bool has_pairs() const {
-    return std::any_of(ring.begin(), ring.end(), [](const auto& entry) {
-      return entry && entry->known && in_pairs(entry->first.call.info().collective);
-    });
+  /// As at(), but null where it is not there.
+  Entry* find(uint64_t number) {
+    return number >= first && number < next ? ring[number & (ring.size() - 1)].get() : nullptr;
   }
+  void end(uint64_t number);
 
  private:
   void make_next();
@@ -127,25 +131,26 @@ struct Arguments {
   }
 };
 
-/// What another process is to be told.
-template <class Wire>
-using Told = std::vector<std::pair<int, Wire>>;
-
 // agreement.cc --------------------------------------------------------------------------------------------------------
 /// Two members do not agree. Nothing where there was a disagreement on the communicator before.
 void note_pair(CallQueue* queue, const char* sentence, const char* allowed, const Caller& a,
                const Caller& b);
+/// The last member here makes the call.
+void all_here_have_called(const CollectiveCall& call, const Entry* e);
+/// As leave_collective() of call.h, with its entry.
+void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call, Entry* e);
+/// What others are to be told of a call waits for the last member here to make it, but not for long.
+void told_within_call();
 
 // pairs.cc ------------------------------------------------------------------------------------------------------------
-/// A member calls a neighbourhood collective: compares its edges with what is known of their other ends. `told`: what other
-/// processes are to be told of them.
-void look_at_edges(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e,
-                   Told<WireEdges>* told);
-/// A member calls a collective that has_parts(): compares what it sends and takes with what others here do.
-void look_at_parts(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e,
-                   Told<WireParts>* told);
+/// A member calls a neighbourhood collective: compares its edges with what is known of their other ends, and tells other
+/// processes of them.
+void look_at_edges(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e);
+/// A member calls a collective that has_parts(): compares what it sends and takes with what others here do, and tells.
+void look_at_parts(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e);
 /// Another process has told. `c`: null where no member here has used the communicator; `e`: null where the call is over.
-void on_edges(const WireEdges& edges, const Comm* c, CallQueue* queue, Entry* e);
-void on_parts(const WireParts& parts, CallQueue* queue, Entry* e);
+void on_edges(const WireEdges& edges, std::span<const WireEdge> list, const Comm* c,
+              CallQueue* queue, Entry* e);
+void on_parts(const WireParts& parts, const char* rows, size_t bytes, CallQueue* queue, Entry* e);
 
 }  // namespace fgmpi::check

@@ -288,7 +288,7 @@ void report_collectives_left();
 /// MPI has made the call: the rank knows what those have known that it has waited for.
 void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call);
 /// An error is about to end the job: waits, not for long, for what other processes know of the calls.
-void ask_home();
+void ask_others();
 
 // life.cc -------------------------------------------------------------------------------------------------------------
 extern std::atomic<bool> g_any_arrived;

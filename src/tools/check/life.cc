@@ -28,6 +28,10 @@ std::vector<std::vector<char>> g_arrived;  ///< what is looked at by the next ca
 void arrived(int process, const void* data, int bytes) {
   if (bytes < 1) return;
   const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
+  if (kind == WireKind::kSeveral)
+    return for_each_piece(data, static_cast<size_t>(bytes), [&](const char* piece, size_t size) {
+      if (*piece != static_cast<char>(kind)) arrived(process, piece, static_cast<int>(size));
+    });
   if (kind == WireKind::kPartitioned || kind == WireKind::kStarted)
     return on_partitioned(data, static_cast<size_t>(bytes));
   if (kind != WireKind::kMessage && kind != WireKind::kClock && kind != WireKind::kBack &&
@@ -66,6 +70,7 @@ void before_deadlock_report() {
 
 /// An error of the library's own, which nothing here has seen before.
 void before_fatal_error(int error_class, const char* text) {
+  send_told();
   Rank* rank = current_rank();
   if (!rank || !rank->in_call || !rank->current) return;
   const CallRecord& current = *rank->current;
@@ -78,7 +83,7 @@ void before_fatal_error(int error_class, const char* text) {
     calls.push_back(participant(rank, awaited->call, "is waited for"));
     of_collective = of_collective || collective(awaited->call);
   }
-  if (of_collective) ask_home();
+  if (of_collective) ask_others();
   if (is_of_epochs(error_class)) {
     add_epochs(rank, current, &calls);
     report(Kind::kWindows, text, "", std::move(calls));
@@ -175,8 +180,10 @@ namespace {
   fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
   findings::find_bindings();
   // Before any rank is here: with sessions, ranks of other processes may be behind MPI_Init long before those of this one.
-  if (environment::text(environment::kCheckFolder) && MPIX_Tool_handlers)
+  if (environment::text(environment::kCheckFolder) && MPIX_Tool_handlers) {
     MPIX_Tool_handlers(arrived, before_deadlock_report, before_fatal_error);
+    MPIX_Tool_parked(send_told);
+  }
   follow_conflicts();
 }
 
@@ -210,6 +217,11 @@ int finalize(const void* place) {
   rank->current = &record;
   rank->in_call = true;
   ++rank->calls;
+  {
+    const int entered = g_process.threads ? MPIX_Tool_enter() : 0;
+    send_told();
+    MPIX_Tool_leave(entered);
+  }
   const int result = g_next.MPI_Finalize();
   --rank->calls;
   rank->in_call = false;

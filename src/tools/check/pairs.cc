@@ -1,15 +1,47 @@
 // Pairs: what two members of a communicator give each other in one collective call is compared, in the receiver's process.
 //
-// The sender tells that process as it calls: of neighbours the edges (WireEdges), of collectives whose counts differ by rank a
-// row of hashes (WireParts, parts.h). With the first call on a topology the receivers tell the senders' processes of their
+// The sender tells that process (outbox.h): of neighbours the edges (WireEdges), of collectives whose counts differ by rank a row
+// of hashes (WireParts, rows.h). What members of a process say of one call is told together. With the first call on a topology the receivers tell the senders' processes of their
 // edges as well: once all members in a process have called, an edge of one of them that only its other end has told of has no
 // second end.
+#include <bit>
+#include <cstring>
+
 #include "base/hash.h"
 #include "tools/check/agreement.h"
 #include "tools/check/extensions.h"
+#include "tools/check/rows.h"
 
 namespace fgmpi::check {
 namespace {
+
+// ---- What members of a process say together --------------------------------------------------------------------------
+
+/// The arguments of a call that reports show: bit i is the i-th.
+uint16_t shown_arguments(const CallInfo& info) {
+  unsigned shown = 0;
+  for (int i = 0; i < info.count; ++i)
+    if (!info.parameters[i].pointer) shown |= 1u << i;
+  return static_cast<uint16_t>(shown);
+}
+
+/// Those of them that are not the same in two calls of one function.
+uint16_t different_arguments(const CallRecord& a, const CallRecord& b) {
+  unsigned differ = 0;
+  for (unsigned set = shown_arguments(a.info()); set; set &= set - 1)
+    if (const int i = std::countr_zero(set); a.words[i] != b.words[i]) differ |= 1u << i;
+  return static_cast<uint16_t>(differ);
+}
+
+/// The last piece that a process is to be told, if it is of this kind, call of a communicator, function and line; else null.
+template <class Wire>
+Wire* piece_of(int process, const Comm& c, uint64_t number, const CallRecord& call) {
+  auto* wire = static_cast<Wire*>(last_piece(process).data);
+  return wire && wire->kind == Wire().kind && wire->comm == c.key && wire->number == number &&
+                 wire->call.id == call.id && wire->call.site == call.site
+             ? wire
+             : nullptr;
+}
 
 // ---- Edges of topologies -----------------------------------------------------------------------------------------------
 
@@ -78,7 +110,7 @@ std::vector<EdgeEnd> ends_of(const Arguments& a, const Neighbours& all) {
   ends.reserve(all.sources.size() + all.destinations.size());
   for_each_edge(a, all, [&](int from, int to, const Signature& s, bool sent) {
     ends.push_back({{static_cast<uint64_t>(from) << 32 | static_cast<uint32_t>(to), hash_of(s),
-                     s.known && !s.packed, sent},
+                     s.known && !s.packed, sent, 0},
                     a.own.comm->group[static_cast<size_t>(sent ? to : from)]});
   });
   std::sort(ends.begin(), ends.end(), [](const EdgeEnd& x, const EdgeEnd& y) {
@@ -99,22 +131,26 @@ std::vector<EdgeEnd> ends_of(const Arguments& a, const Neighbours& all) {
   return ends;
 }
 
-void add_edge(Told<WireEdges>* told, int process, const WireEdge& edge, const WireEdges& empty) {
-  auto at = std::find_if(told->begin(), told->end(), [&](const auto& one) {
-    return one.first == process && one.second.count < std::size(one.second.list);
-  });
-  if (at == told->end()) at = told->insert(told->end(), {process, empty});
-  at->second.list[at->second.count++] = edge;
+void tell_edge_to(int process, const Comm& c, uint64_t number, const CallRecord& call,
+                  const WireEdge& edge) {
+  auto* wire = piece_of<WireEdges>(process, c, number, call);
+  const size_t bytes = last_piece(process).bytes;
+  if (wire && different_arguments(wire->call, call) == 0 && grow_last_piece(process, sizeof edge)) {
+    std::memcpy(reinterpret_cast<char*>(wire) + bytes, &edge, sizeof edge);
+  } else {
+    const WireEdges fresh{.comm = c.key, .number = number, .call = call};
+    auto* piece = static_cast<char*>(add_piece(process, sizeof fresh + sizeof edge));
+    std::memcpy(piece, &fresh, sizeof fresh);
+    std::memcpy(piece + sizeof fresh, &edge, sizeof edge);
+  }
+  told_within_call();
 }
 
 }  // namespace
 
-void look_at_edges(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e,
-                   Told<WireEdges>* told) {
+void look_at_edges(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e) {
   const Neighbours& all =
       neighbours_of(static_cast<MPI_Comm>(a.call.value(&Positions::comm)), &a.own);
-  const WireEdges empty = {WireKind::kEdges, 0, world, a.own.comm->key, number,
-                           a.call.record(),  {}};
   const bool first = !queue->told.contains(a.own.rank);
   auto caller = [&] { return Caller{world, a.call.kept()}; };
   for (EdgeEnd& end : ends_of(a, all)) {
@@ -128,7 +164,8 @@ void look_at_edges(const Arguments& a, int world, uint64_t number, CallQueue* qu
     if (local || (!end.said.sent && !first)) continue;
     WireEdge there = end.said;
     there.known = there.known && there.sent;
-    add_edge(told, MPIX_Tool_process(end.other), there, empty);
+    there.world = world;
+    tell_edge_to(MPIX_Tool_process(end.other), *a.own.comm, number, a.call.record(), there);
   }
   if (!first) return;
   queue->told.try_emplace(a.own.rank, caller());
@@ -136,11 +173,12 @@ void look_at_edges(const Arguments& a, int world, uint64_t number, CallQueue* qu
     for (const auto& [between, edge] : e->edges) look_for_other_end(queue, edge.said, edge.by);
 }
 
-void on_edges(const WireEdges& edges, const Comm* c, CallQueue* queue, Entry* e) {
-  auto caller = [&] { return Caller{edges.world, Record(edges.call)}; };
+void on_edges(const WireEdges& edges, std::span<const WireEdge> list, const Comm* c,
+              CallQueue* queue, Entry* e) {
+  const Record call(edges.call);
   const bool complete = !e || (c && all_here_told(*c, *queue, *e));
-  for (uint32_t i = 0; i < edges.count; ++i) {
-    const WireEdge& said = edges.list[i];
+  for (const WireEdge& said : list) {
+    auto caller = [&] { return Caller{said.world, call}; };
     if (e) tell_edge(queue, e, said, caller);
     // A call is over only when all edges that members here have told of have met their other ends.
     if (complete && (!e || e->edges.contains(said.between)))
@@ -183,13 +221,42 @@ void note_parts(CallQueue* queue, const Parts<Caller>::Found& found) {
               found->receiver ? *found->receiver : *found->sender);
 }
 
-void tell_parts(Told<WireParts>* told, int process, const Hashes& row, WireParts wire) {
-  wire.known = row.known;
-  for (size_t first = 0; first < row.list.size(); first += wire.count) {
-    wire.first = static_cast<uint32_t>(first);
-    wire.count = static_cast<uint32_t>(std::min(std::size(wire.list), row.list.size() - first));
-    std::copy_n(row.list.begin() + static_cast<ptrdiff_t>(first), wire.count, wire.list);
-    told->emplace_back(process, wire);
+void tell_row(int process, const WireParts& fresh, RowSaid said) {
+  said.finish();
+  auto* wire = static_cast<WireParts*>(last_piece(process).data);
+  if (wire && wire->kind == fresh.kind && wire->comm == fresh.comm &&
+      wire->number == fresh.number && wire->call.id == fresh.call.id &&
+      wire->call.site == fresh.call.site && wire->shape == fresh.shape &&
+      wire->world_minus_sender == fresh.world_minus_sender) {
+    said.head.differs = different_arguments(wire->call, fresh.call);
+    char* rows = reinterpret_cast<char*>(wire + 1);
+    if (join_row(rows + wire->last, said)) return;
+    const size_t end = last_piece(process).bytes - sizeof *wire;
+    if (grow_last_piece(process, bytes_of(said.head))) {
+      wire->last = static_cast<uint32_t>(end);
+      return write_row(rows + end, said);
+    }
+  }
+  said.head.differs = 0;
+  auto* piece = static_cast<char*>(add_piece(process, sizeof fresh + bytes_of(said.head)));
+  std::memcpy(piece, &fresh, sizeof fresh);
+  write_row(piece + sizeof fresh, said);
+  told_within_call();
+}
+
+/// `fresh`: a piece for it, where none can take it.
+void tell_parts(int process, uint32_t sender, const Hashes& row, const WireParts& fresh) {
+  RowSaid said;
+  said.head.sender = sender;
+  said.head.known = row.known;
+  said.words = fresh.call.words;
+  const std::span<const uint32_t> all = row.list;
+  const bool same = std::all_of(all.begin(), all.end(), [&](uint32_t h) { return h == all[0]; });
+  const size_t most = same ? all.size() : kMostInRow;
+  for (size_t first = 0; first < all.size(); first += most) {
+    said.head.first = static_cast<uint32_t>(first);
+    said.hashes = all.subspan(first, std::min(most, all.size() - first));
+    tell_row(process, fresh, said);
   }
 }
 
@@ -228,8 +295,7 @@ Hashes column_of(const Arguments& a, bool in_place) {
 
 }  // namespace
 
-void look_at_parts(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e,
-                   Told<WireParts>* told) {
+void look_at_parts(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e) {
   Comm& c = *a.own.comm;
   const Collective what = a.call.info().collective;
   const bool gathers = what == Collective::kGatherv, scatters = what == Collective::kScatterv;
@@ -241,9 +307,9 @@ void look_at_parts(const Arguments& a, int world, uint64_t number, CallQueue* qu
   const int home = MPIX_Tool_process(c.group[static_cast<size_t>(root)]);
   auto caller = [&] { return Caller{world, a.call.kept()}; };
   WireParts wire;
-  wire.world = world;
   wire.shape = {what, static_cast<int32_t>(root), scatters ? 1u : static_cast<uint32_t>(c.size), 1};
-  wire.sender = scatters ? 0 : static_cast<uint32_t>(a.own.rank);
+  const uint32_t sender = scatters ? 0 : static_cast<uint32_t>(a.own.rank);
+  wire.world_minus_sender = world - static_cast<int32_t>(sender);
   wire.comm = c.key;
   wire.number = number;
   wire.call = a.call.record();
@@ -252,14 +318,14 @@ void look_at_parts(const Arguments& a, int world, uint64_t number, CallQueue* qu
     if (!gathers) wire.shape.receivers = static_cast<uint32_t>(members.size());
     const bool sends = !scatters || a.is_root(), here = process == g_process.me;
     if (!here) {
-      if (sends) tell_parts(told, process, row_of(a, in_place, members), wire);
+      if (sends) tell_parts(process, sender, row_of(a, in_place, members), wire);
       continue;
     }
     Parts<Caller>* parts = parts_of_call(queue, e, wire.shape);
     if (!parts) continue;
     if (sends) {
       const Hashes row = row_of(a, in_place, members);
-      note_parts(queue, parts->give(wire.sender, 0, row.list, row.known, caller));
+      note_parts(queue, parts->give(sender, 0, row.list, row.known, caller));
     }
     if (gathers && !a.is_root()) continue;
     const auto mine = std::lower_bound(members.begin(), members.end(), a.own.rank);
@@ -269,13 +335,34 @@ void look_at_parts(const Arguments& a, int world, uint64_t number, CallQueue* qu
   }
 }
 
-void on_parts(const WireParts& parts, CallQueue* queue, Entry* e) {
+void on_parts(const WireParts& parts, const char* rows, size_t bytes, CallQueue* queue, Entry* e) {
   if (!e || parts.shape.senders == 0 || parts.shape.receivers == 0) return;
-  if (Parts<Caller>* all = parts_of_call(queue, e, parts.shape))
-    note_parts(queue,
-               all->give(parts.sender, parts.first, {parts.list, parts.count}, parts.known, [&] {
-                 return Caller{parts.world, Record(parts.call)};
-               }));
+  Parts<Caller>* all = parts_of_call(queue, e, parts.shape);
+  if (!all) return;
+  const Record shared(parts.call);
+  std::vector<uint32_t> expanded;
+  for_each_row(rows, bytes,
+               [&](const RowHead& head, std::span<const uint32_t> hashes, auto&& word) {
+                 if (head.count > parts.shape.receivers) return;
+                 if (head.same) {
+                   expanded.assign(head.count, hashes[0]);
+                   hashes = expanded;
+                 }
+                 Record call = shared;
+                 if (head.differs) {
+                   call = Record(parts.call);
+                   for (unsigned set = head.differs; set; set &= set - 1)
+                     if (const int i = std::countr_zero(set); i < static_cast<int>(kMostArguments))
+                       call->words[i] = word(i);
+                 }
+                 for (uint32_t i = 0; i < head.members; ++i) {
+                   const uint32_t sender = head.sender + i;
+                   auto caller = [&] {
+                     return Caller{static_cast<int>(sender) + parts.world_minus_sender, call};
+                   };
+                   note_parts(queue, all->give(sender, head.first, hashes, head.known, caller));
+                 }
+               });
 }
 
 }  // namespace fgmpi::check

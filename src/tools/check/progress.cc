@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
-#include <vector>
 
 #include "tools/check/extensions.h"
 #include "tools/check/rank.h"
@@ -11,17 +9,21 @@
 
 namespace fgmpi::check {
 
-ToldLater g_told_later;
-
 namespace {
 
-std::map<int, std::vector<Progress>> g_outbox;  ///< by process
-
 void add(int process, const Progress& one, bool now) {
-  std::vector<Progress>& list = g_outbox[process];
-  list.push_back(one);
-  g_told_later.any = true;
-  if (now || list.size() >= std::size(WireProgress().list)) g_told_later.now = true;
+  constexpr int kCalls = 32;
+  if (process < 0) return;
+  LastPiece last = last_piece(process);
+  auto* wire = static_cast<WireProgress*>(last.data);
+  if (wire && wire->kind == WireKind::kProgress && wire->count < std::size(wire->list) &&
+      grow_last_piece(process, sizeof one)) {
+    wire->list[wire->count++] = one;
+  } else {
+    const WireProgress fresh{WireKind::kProgress, 1, g_process.me, {one}};
+    std::memcpy(add_piece(process, bytes_of(fresh)), &fresh, bytes_of(fresh));
+  }
+  now ? told_now() : told_within(kCalls);
 }
 
 }  // namespace
@@ -32,8 +34,7 @@ bool all_tell_all(const Comm& comm) {
 }
 
 void tell_taken(uint64_t message) {
-  const int process = MPIX_Tool_process(static_cast<int>(message >> 32));
-  if (process >= 0) add(process, {Progress::kTaken, message, 0}, false);
+  add(MPIX_Tool_process(static_cast<int>(message >> 32)), {Progress::kTaken, message, 0}, false);
 }
 
 void tell_begun(uint64_t message, int receiver_world) {
@@ -50,20 +51,6 @@ void tell_entered(const Comm& comm, uint64_t number) {
 
 void tell_all_entered(const Comm& comm, uint64_t number) {
   for (int process : comm.others) add(process, {Progress::kEntered, comm.key, number}, true);
-}
-
-void send_progress() {
-  // MPIX_Tool_notify may poll, and what comes in then waits for the next call, so that nothing is added meanwhile.
-  g_told_later = {};
-  for (auto& [process, list] : g_outbox) {
-    WireProgress wire{WireKind::kProgress, 0, g_process.me, {}};
-    for (size_t done = 0; done < list.size(); done += wire.count) {
-      wire.count = static_cast<uint32_t>(std::min(list.size() - done, std::size(wire.list)));
-      std::copy_n(list.begin() + static_cast<ptrdiff_t>(done), wire.count, wire.list);
-      MPIX_Tool_notify(process, &wire, static_cast<int>(bytes_of(wire)));
-    }
-    list.clear();
-  }
 }
 
 void on_progress(const void* data, size_t bytes) {

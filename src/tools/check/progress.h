@@ -4,12 +4,14 @@
 //
 // A collective call is told of when its last member here is in it, before MPI makes the call: of a communicator of few
 // processes to all others, else to that of rank 0, which tells the others when all are in it. The rest is told with it, or when
-// there is much of it, or some calls later: what has not come in makes queues of steps longer and nothing wrong.
+// a notice is full, or some calls later (outbox.h): what has not come in makes queues of steps longer and nothing wrong.
 // Thread rule: as Call (call.h). What comes in is looked at by take_arrived().
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "tools/check/outbox.h"
 
 namespace fgmpi::check {
 
@@ -23,28 +25,14 @@ struct Progress {
   uint64_t of = 0, number = 0;
 };
 
-/// What is to be told.
-struct ToldLater {
-  bool any = false, now = false;
-  int calls = 0;  ///< since the first of it
-};
-extern ToldLater g_told_later;
-
 void tell_taken(uint64_t message);
 void tell_begun(uint64_t message, int receiver_world);
 /// All members here are in `number` calls of the communicator.
 void tell_entered(const Comm& comm, uint64_t number);
 /// The process of rank 0 tells that all are.
 void tell_all_entered(const Comm& comm, uint64_t number);
-void send_progress();
 /// Do all processes of the communicator tell each other?
 bool all_tell_all(const Comm& comm);
-
-/// A call begins or ends: what is due is sent.
-inline void progress_by_call() {
-  constexpr int kCalls = 32;
-  if (g_told_later.any && (g_told_later.now || ++g_told_later.calls >= kCalls)) send_progress();
-}
 
 void on_progress(const void* data, size_t bytes);
 

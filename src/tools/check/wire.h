@@ -1,4 +1,5 @@
-// What the checkers of a job's processes send each other (MPIX_Tool_notify), each in one piece:
+// What the checkers of a job's processes send each other, in notices of their own (MPIX_Tool_notify) or as pieces of one of
+// several pieces (outbox.h):
 //
 //   message       the sender's process to the receiver's, before the message itself
 //   clock         before it: more of what its sender knew than fits
@@ -6,18 +7,20 @@
 //   announcement  the first call of a process of a collective, to the process of the communicator's rank 0
 //   question      what was sent before has been looked at?
 //   answer        yes
-//   parts         what a member sends to each rank of a process in a call whose counts differ by rank, to that process
-//   edges         what a member of a neighbourhood collective sends to ranks of a process, to that process; of its first call on
-//                 the communicator also what it takes from them
+//   parts         what members send to each rank of a process in a call whose counts differ by rank, to that process
+//   edges         what members of a neighbourhood collective send to ranks of a process, to that process; of their first call on
+//                 the communicator also what they take from them
 //   partitioned   a partitioned send was made, to the receiver's process
 //   started       it was started for the first time
 //   progress      how far ranks are where no standard send is buffered (progress.h)
+//   several       pieces of these kinds: announcement, parts, edges, progress
 //
 // Kinds are told apart by their first byte. All processes run the same library; a record of another size is dropped.
 #pragma once
 
 #include <cstddef>
 
+#include "tools/check/outbox.h"
 #include "tools/check/parts.h"
 #include "tools/check/progress.h"
 #include "tools/check/rank.h"
@@ -35,7 +38,8 @@ enum class WireKind : uint8_t {
   kProgress,
   kPartitioned,
   kStarted,
-  kEdges
+  kEdges,
+  kSeveral
 };
 
 struct WireMessage {
@@ -79,21 +83,15 @@ struct Announcement {
   CallRecord call;
 };
 
-/// A piece of a row of Parts (parts.h).
+/// Rows of Parts (rows.h), which follow it.
 struct WireParts {
   WireKind kind = WireKind::kParts;
-  bool known = true;
-  int32_t world = 0;  ///< of the sender
   PartsShape shape;
-  uint32_t sender = 0, first = 0;
-  uint32_t count = 0;  ///< of the list; the record ends behind them
+  int32_t world_minus_sender = 0;  ///< the same for all senders here
+  uint32_t last = 0;               ///< where the last row stands, from the end of this
   uint64_t comm = 0, number = 0;
   CallRecord call;
-  uint32_t list[192];
 };
-inline size_t bytes_of(const WireParts& wire) {
-  return offsetof(WireParts, list) + wire.count * sizeof(uint32_t);
-}
 
 /// What a rank gives another in a neighbourhood collective.
 struct WireEdge {
@@ -101,33 +99,28 @@ struct WireEdge {
   uint64_t sum = 0;      ///< of hashes of signatures, one for each edge from one to the other
   bool known = true;     ///< all their signatures are
   bool sent = true;      ///< the one who gives says so, not the one who takes
+  int32_t world = 0;     ///< of the one who says so
 };
 
+/// WireEdge that follow it, of members whose calls are reported alike.
 struct WireEdges {
-  WireKind kind;
-  uint32_t count;  ///< of the list; the record ends behind them
-  int32_t world;   ///< of the rank that says so
-  uint64_t comm, number;
+  WireKind kind = WireKind::kEdges;
+  uint64_t comm = 0, number = 0;
   CallRecord call;
-  WireEdge list[32];
 };
-inline size_t bytes_of(const WireEdges& wire) {
-  return offsetof(WireEdges, list) + wire.count * sizeof(WireEdge);
-}
 
 struct WireProgress {
   WireKind kind;
   uint32_t count;  ///< of the list; the record ends behind them
   int32_t from;    ///< process
-  Progress list[32];
+  Progress list[40];
 };
 inline size_t bytes_of(const WireProgress& wire) {
   return offsetof(WireProgress, list) + wire.count * sizeof(Progress);
 }
 
-static_assert(sizeof(WireProgress) <= 1000 && sizeof(WireEdges) <= 1000);
-static_assert(sizeof(WireParts) <= 1000);
-static_assert(sizeof(WirePartitioned) <= 1000);
-static_assert(sizeof(WireMessage) <= 1000 && sizeof(Announcement) <= 1000);
+static_assert(sizeof(WireProgress) <= kMostPiece && sizeof(Announcement) <= kMostPiece);
+static_assert(sizeof(WireParts) + 512 + 128 <= kMostPiece && sizeof(WireEdges) <= 512);
+static_assert(sizeof(WirePartitioned) <= kMostNotice && sizeof(WireMessage) <= kMostNotice);
 
 }  // namespace fgmpi::check
