@@ -230,8 +230,49 @@ def neighbours(case):
                           f"  t_in = got[0] = pairs, n_in = taken[0] = 1;\n", "  MPI_Type_free(&pairs);\n")
 
 
+# A member that gives another count, `n`, than the others.
+COUNTED = {
+    "Bcast": "a, n, MPI_INT, 0, w",
+    "Reduce": "a, b, n, MPI_INT, MPI_SUM, 0, w",
+    "Allreduce": "a, b, n, MPI_INT, MPI_SUM, w",
+    "Scan": "a, b, n, MPI_INT, MPI_SUM, w",
+    "Gather": "a, n, MPI_INT, b, rank ? n : 1, MPI_INT, 0, w",
+    "Allgather": "a, n, MPI_INT, b, n, MPI_INT, w",
+    "Alltoall": "a, n, MPI_INT, b, n, MPI_INT, w",
+    "Gatherv": "a, n, MPI_INT, b, ones, displs, MPI_INT, 0, w",
+    "Scatterv": "a, ones, displs, MPI_INT, b, n, MPI_INT, 0, w",
+    "Alltoallv": "a, ns, displs, MPI_INT, b, ones, displs, MPI_INT, w",
+    "Neighbor_alltoall": "a, n, MPI_INT, b, 1, MPI_INT, ring",
+}
+
+
+def counted(case, name, what, before, after):
+    case("collectives", f"{name}: {what}", f"  int n = 1, ns[64], ones[64];\n  make_parts();\n  make_ring();\n  for (int i = 0; i < 64; ++i) ns[i] = ones[i] = 1;\n"
+         f"{before}  MPI_{name}({COUNTED[name]});{HERE}\n{after}  MPI_Type_free(&pairs);\n  MPI_Comm_free(&ring);", "parts")
+
+
+def while_others_do_not_call(case):
+    """What is wrong is told though a rank of the same process never calls."""
+    never = "  if (wrong && rank == LAST - 1) MPI_Recv(c, 1, MPI_INT, LAST, 99, w, IGNORE);\n"
+    for name in COUNTED:
+        counted(case, name, "another count, and a rank that never comes", f"  if (wrong && rank == LAST) n = 2, ns[0] = 2;\n{never}", "")
+
+
+def in_loops(case):
+    """Calls that were right some times before."""
+    for name in COUNTED:
+        counted(case, name, "another count in the seventh turn of a loop", "  for (int i = 0; i < 9; ++i) {\n    if (wrong && rank == LAST && i == 6) n = 2, ns[0] = 2;\n",
+                "  }\n")
+    for name, inside in (("Bcast", "a, 1, MPI_INT, i == 6 && wrong && rank == LAST, w"), ("Reduce", "a, b, 1, MPI_INT, MPI_SUM, i == 6 && wrong && rank == LAST, w")):
+        case("collectives", f"{name}: another root in the seventh turn of a loop", f"  for (int i = 0; i < 9; ++i)\n    MPI_{name}({inside});{HERE}", "parts")
+    case("collectives", "a barrier and an allreduce in the seventh turn of a loop", f"  for (int i = 0; i < 9; ++i)\n    if (i == 6 && wrong && rank == LAST)\n"
+         f"      MPI_Allreduce(a, b, 1, MPI_INT, MPI_SUM, w);{HERE}\n    else\n      MPI_Barrier(w);{HERE}", "parts")
+
+
 def parts(case):
     with_types(case)
     neighbours(case)
     amounts(case)
     single_ends(case)
+    while_others_do_not_call(case)
+    in_loops(case)

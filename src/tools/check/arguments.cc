@@ -104,15 +104,15 @@ void look_at_arguments(Call* call) {
   look_at_outputs(call);
 }
 
-void note_error(const Call& call, int result) {
+void note_error(const Rank* rank, const CallRecord& call, int result) {
   int error_class = MPI_SUCCESS, length = 0;
   char text[MPI_MAX_ERROR_STRING] = "";
   g_next.MPI_Error_class(result, &error_class);
   const bool of_epochs = is_of_epochs(error_class);
   if (!of_epochs && !is_of_argument(error_class)) return;
   g_next.MPI_Error_string(result, text, &length);
-  std::vector<findings::Participant> calls = {call.me()};
-  if (of_epochs) add_epochs(call.rank(), call.record(), &calls);
+  std::vector<findings::Participant> calls = {participant(rank, call)};
+  if (of_epochs) add_epochs(rank, call, &calls);
   report(of_epochs ? Kind::kWindows : Kind::kArguments,
          std::string("a call has returned an error: ") + text, "", std::move(calls), true);
 }

@@ -53,19 +53,6 @@ uint64_t hash_of(Calls id, const void* place, const int64_t* words, int count) {
   return hash ^ hash >> 32;
 }
 
-bool is_same(const Remembered& r, Calls id, const void* place, const int64_t* words, int count) {
-  return r.place == place && r.record->id == id &&
-         !std::memcmp(r.record->words, words, static_cast<size_t>(count) * sizeof *words);
-}
-
-/// Calls come in the order in which they came the last time: what is known of the next one is fetched meanwhile.
-void prefetch(const Remembered* next) {
-  if (!next) return;
-  const auto* record = reinterpret_cast<const char*>(next->record.get());
-  for (int line = 0; line < 5; ++line)
-    if (line != 1) __builtin_prefetch(record + line * 64);
-}
-
 /// What is seldom to be done when MPI has returned from a call.
 bool has_more_after(const CallInfo& info) {
   return info.hides_order || info.has_file || info.role == Role::kPartition ||
@@ -83,7 +70,7 @@ Remembered* remember(Rank* rank, Calls id, const void* place, const int64_t* wor
   Remembered* const ways =
       rank->remembered[hash_of(id, place, words, info.count) % std::size(rank->remembered)];
   for (int way = 0; way < kRememberedWays; ++way)
-    if (ways[way].record && is_same(ways[way], id, place, words, info.count)) return &ways[way];
+    if (ways[way].record && ways[way].is(id, place, words)) return &ways[way];
   Remembered* r = &ways[rank->next_way++ % kRememberedWays];
   if (!r->record || r->record.shared())
     r->record = Record::make();
@@ -99,7 +86,6 @@ Remembered* remember(Rank* rank, Calls id, const void* place, const int64_t* wor
 }  // namespace
 
 void Call::begin(Calls id, const void* place, const int64_t* words) {
-  const CallInfo& info = kCalls[id];
   // A call within a call must leave the outer one's record alone; Fortran's calls all return to one place.
   if (!outer_ || g_process.threads || findings::from_fortran(place)) {
     fill(&own_.emplace(), id, place, words);
@@ -107,15 +93,14 @@ void Call::begin(Calls id, const void* place, const int64_t* words) {
     if (outer_ && !g_process.threads) write_rank_given(rank_, *record_);
     return;
   }
-  Remembered* const before = rank_->last_call;
-  Remembered* r = before ? before->next : nullptr;
-  if (!r || !is_same(*r, id, place, words, info.count)) {
+  Remembered* r = rank_->guessed_call();
+  if (!r || !r->is(id, place, words)) {
     r = remember(rank_, id, place, words);
-    if (before) before->next = r;
+    if (rank_->last_call) rank_->last_call->next = r;
   }
   rank_->last_call = remembered_ = r;
   record_ = r->record.get();
-  prefetch(r->next);
+  r->prefetch_next();
 }
 
 /// What is wrong with the call itself, as far as it was not looked at before.
@@ -229,7 +214,7 @@ void Call::after(int result) {
   } else {
     const uint64_t before = g_process.reports;
     undo_messages(this, result);
-    if (outer_ && !reported_ && g_process.reports == before) note_error(*this, result);
+    if (outer_ && !reported_ && g_process.reports == before) note_error(rank_, *record_, result);
   }
   progress_by_call();
   if (rank_->owned && !rank_->windows.empty() && outer_) look_for_exposed(rank_);

@@ -193,7 +193,7 @@ void look_at_arguments(Call* call);
 void write_ranks_given(Rank* rank, MPI_Comm comm = MPI_COMM_NULL);
 void write_rank_given(Rank* rank, const CallRecord& call);
 /// The call has returned an error, of which nothing was reported: a note, since the program may have asked for it.
-void note_error(const Call& call, int result);
+void note_error(const Rank* rank, const CallRecord& call, int result);
 
 // messages.cc ---------------------------------------------------------------------------------------------------------
 void look_at_messages(Call* call);

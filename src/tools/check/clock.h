@@ -14,6 +14,7 @@ namespace fgmpi::check {
 struct ClockPart {
   uint64_t of = 0;  ///< of_rank() or of_comm()
   uint64_t count = 0;
+  bool operator==(const ClockPart&) const = default;
 };
 /// Sorted by `of`. Null: nothing is known.
 using Clock = std::shared_ptr<const std::vector<ClockPart>>;
@@ -50,7 +51,8 @@ struct Knowledge {
     check::learn(&clock, part.of, part.count);
   }
   void learn(const Knowledge& other) {
-    if (other.clock) check::learn(&clock, other.clock);
+    if (other.clock && other.clock != clock) check::learn(&clock, other.clock);
+    if (near[0] == other.near[0] && near[1] == other.near[1]) return;
     for (const ClockPart& part : other.near)
       if (part.of) learn_comm(part);
   }

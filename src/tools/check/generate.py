@@ -190,6 +190,12 @@ def describe(call):
             + ", ".join(rows) + "}}")
 
 
+def may_repeat(call):
+    """Is it looked at by RepeatedCall first: a blocking collective all of whose arguments are in its words?"""
+    return (role_of(call) == "kCollective" and not call.symbol.startswith("MPI_Neighbor") and call.find("request") is None
+            and call.find("comm") is not None and not any(p.kind.name in ("counts", "displs") for p in call.parameters))
+
+
 def wrapper(call, function):
     symbol = call.symbol
     inside = ", ".join(p.declaration for p in function.parameters)
@@ -207,6 +213,9 @@ def wrapper(call, function):
         if p.kind.name == "request":
             lines.append(f"  {p.name} = call.real({p.name});")
     called = f"g_next.{symbol}({names})"
+    if may_repeat(call):
+        lines[-1:] = ["  RepeatedCall again;", f"  if (again.begin(kCall_{symbol}, place, words)) {{",
+                      f"    const int code = {called};", "    again.after(code);", "    return code;", "  }", lines[-1]]
     unbuffered = UNBUFFERED.get(symbol.removesuffix("_c"))
     if unbuffered:
         suffix = "_c" if call.large else ""
@@ -242,7 +251,7 @@ def main():
             *preloaded.next_functions(symbols + also),
             "}  // namespace fgmpi::check"]
     header.write_if_changed(os.path.join(arguments.out, "check_calls.h"), "\n".join(text) + "\n")
-    source = [NOTE, '#include "tools/check/call.h"\n#include "tools/findings/places.h"\n',
+    source = [NOTE, '#include "tools/check/call.h"\n#include "tools/check/repeated.h"\n#include "tools/findings/places.h"\n',
               "using fgmpi::findings::from_fortran;\n", "namespace fgmpi::check {\n",
               "const CallInfo kCalls[kCallCount] = {", *[f"    {describe(found[s])}," for s in symbols], "};\n",
               *[wrapper(found[s], functions[s]) for s in symbols if s not in by_hand], "}  // namespace fgmpi::check"]

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
@@ -269,6 +270,17 @@ struct Remembered {
   const void* place = nullptr;  ///< the address that it returned to
   Record record;
   Remembered* next = nullptr;  ///< what followed it the last time
+  bool is(Calls id, const void* returns_to, const int64_t* words) const {
+    return place == returns_to && record->id == id &&
+           !std::memcmp(record->words, words, size_t{kCalls[id].count} * sizeof *words);
+  }
+  /// Calls come in the order in which they came the last time: what is known of the next one is fetched meanwhile.
+  void prefetch_next() const {
+    if (!next) return;
+    const auto* of_next = reinterpret_cast<const char*>(next->record.get());
+    for (int line = 0; line < 5; ++line)
+      if (line != 1) __builtin_prefetch(of_next + line * 64);
+  }
 };
 
 /// So many calls with the same hash are remembered: those of a loop do not drive each other out.
@@ -397,6 +409,8 @@ struct Rank {
   alignas(64) Remembered remembered[16][kRememberedWays];
   uint32_t next_way = 0;
   Remembered* last_call = nullptr;
+  /// What the next call is if it is that of the last time; null: there was none.
+  Remembered* guessed_call() const { return last_call ? last_call->next : nullptr; }
   uint64_t epoch = 1;  ///< goes on when an object is made, committed or freed
   MPI_Comm last_comm = MPI_COMM_NULL;
   OwnComm* last_own = nullptr;

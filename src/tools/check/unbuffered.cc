@@ -322,15 +322,21 @@ void wake_all() {
   g_waking = false;
 }
 
-/// `call`: which waits, or null.
-void add(Rank* rank, Step&& s, Call* call = nullptr, const Record* awaited = nullptr) {
+/// A call that waits, if any.
+struct Waits {
+  Call* call = nullptr;
+  const Record* record = nullptr;
+  Record kept() const { return record ? *record : call ? call->kept() : Record(); }
+};
+
+void add(Rank* rank, Step&& s, const Waits& waits = {}, const Record* awaited = nullptr) {
   Unbuffered& u = rank->unbuffered;
   if (g_bytes > kMostBytes) return;
   if (u.steps.empty() && !u.written && make(rank, s)) {
     if (!g_awake.empty()) wake_all();
     return;
   }
-  if (call) s.call = call->kept();
+  s.call = waits.kept();
   if (awaited) s.awaited = *awaited;
   u.steps.push_back(std::move(s));
   if (u.steps.size() - u.first >= kMostSteps) write(rank);
@@ -350,9 +356,6 @@ bool join_last(Unbuffered* u, Step::Kind kind, int member, uint64_t id) {
   return false;
 }
 
-/// The next step of the rank can be made at once, as far as it waits for nothing itself.
-bool is_free(const Unbuffered& u) { return u.steps.empty() && !u.written && g_bytes <= kMostBytes; }
-
 /// A step was made at once.
 void made() {
   if (!g_awake.empty()) wake_all();
@@ -364,6 +367,8 @@ bool follows() {
 }
 
 }  // namespace
+
+bool is_free(const Unbuffered& u) { return u.steps.empty() && !u.written && g_bytes <= kMostBytes; }
 
 bool step_send(Rank* rank, uint64_t message, int receiver_world) {
   if (!follows()) return false;
@@ -415,14 +420,16 @@ void step_take(Rank* rank, uint64_t message, bool certain) {
 
 void step_enter(Rank* rank, const CollectiveCall& collective, int member) {
   if (!follows() || collective.comm->inter) return;
-  if (is_free(rank->unbuffered)) {
-    enter(collective.comm, member, collective.number);
-    return made();
-  }
+  if (is_free(rank->unbuffered)) return enter_at_once(collective, member);
   add(rank, {.kind = Step::kEnter,
              .member = member,
              .number = collective.number,
              .comm = collective.comm});
+}
+
+void enter_at_once(const CollectiveCall& collective, int member) {
+  enter(collective.comm, member, collective.number);
+  made();
 }
 
 // What a rank waits for and what is there stays there: such a step is made at once, whatever steps are before it.
@@ -430,20 +437,20 @@ void step_need_taken(Call* call, uint64_t message, const Record* awaited) {
   if (!follows()) return;
   Unbuffered& u = call->rank()->unbuffered;
   if (u.written || !forget_taken(&u, message))
-    add(call->rank(), {.kind = Step::kNeedTaken, .id = message}, call, awaited);
+    add(call->rank(), {.kind = Step::kNeedTaken, .id = message}, {call}, awaited);
 }
 
 void step_need_begun(Call* call, uint64_t message, const Record* awaited) {
   if (!follows()) return;
   if (call->rank()->unbuffered.written || begun_by(sender_of(message)).first < message)
-    add(call->rank(), {.kind = Step::kNeedBegun, .id = message}, call, awaited);
+    add(call->rank(), {.kind = Step::kNeedBegun, .id = message}, {call}, awaited);
 }
 
-void step_need_members(Call* call, const CollectiveCall& collective, const Record* awaited) {
-  if (!follows() || collective.comm->inter) return;
-  if (!call->rank()->unbuffered.written && entered_of(collective.comm).all() > collective.number)
-    return;
-  const CallRecord& of = awaited ? **awaited : call->record();
+namespace {
+
+/// `of`: the call that has begun the operation.
+void need_members(Rank* rank, const CollectiveCall& collective, const CallRecord& of,
+                  const Waits& waits, const Record* awaited) {
   Step s = {.kind = Step::kNeedAll, .number = collective.number, .comm = collective.comm};
   switch (of.info().collective) {
     case Collective::kScan:
@@ -466,7 +473,24 @@ void step_need_members(Call* call, const CollectiveCall& collective, const Recor
     default:
       break;
   }
-  add(call->rank(), std::move(s), call, awaited);
+  add(rank, std::move(s), waits, awaited);
+}
+
+/// All members are in the call, and those after the rank can be told so.
+bool all_have_entered(const Rank* rank, const CollectiveCall& collective) {
+  return !rank->unbuffered.written && entered_of(collective.comm).all() > collective.number;
+}
+
+}  // namespace
+
+void step_need_members(Call* call, const CollectiveCall& collective, const Record* awaited) {
+  if (!follows() || collective.comm->inter || all_have_entered(call->rank(), collective)) return;
+  need_members(call->rank(), collective, awaited ? **awaited : call->record(), {call}, awaited);
+}
+
+void step_need_members(Rank* rank, const Record& call, const CollectiveCall& collective) {
+  if (!all_have_entered(rank, collective))
+    need_members(rank, collective, call, {nullptr, &call}, nullptr);
 }
 
 void on_step(int process, const Progress& progress) {

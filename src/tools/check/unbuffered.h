@@ -103,6 +103,12 @@ void step_enter(Rank* rank, const CollectiveCall& collective, int member);
 void step_need_taken(Call* call, uint64_t message, const Record* awaited);
 void step_need_begun(Call* call, uint64_t message, const Record* awaited);
 void step_need_members(Call* call, const CollectiveCall& collective, const Record* awaited);
+/// The next step of the rank can be made at once, as far as it waits for nothing itself.
+bool is_free(const Unbuffered& u);
+/// step_enter() where steps are followed. REQUIRES: is_free(); no intercommunicator.
+void enter_at_once(const CollectiveCall& collective, int member);
+/// step_need_members() of a blocking call. REQUIRES: as enter_at_once(), but for is_free().
+void step_need_members(Rank* rank, const Record& call, const CollectiveCall& collective);
 /// Another process tells how far it is.
 void on_step(int process, const Progress& progress);
 /// The process ends: what is left goes to the spool.
