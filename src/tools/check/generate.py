@@ -202,7 +202,9 @@ def wrapper(call, function):
     comma = ", " if inside else ""
     names = ", ".join(p.name for p in call.parameters)
     words = ", ".join(f"word({p.name})" for p in call.parameters)
-    lines = [f"static int check_{symbol}(const void* place{comma}{inside}) {{",
+    # What is for RepeatedCall has no memory for a Call on its stack.
+    first = "[[gnu::noinline]] static int any" if may_repeat(call) else "static int check"
+    lines = [f"{first}_{symbol}(const void* place{comma}{inside}) {{",
              f"  int64_t words[] = {{{words or '0'}}};",
              f"  Call call(kCall_{symbol}, place, words);"]
     for p in call.parameters:
@@ -213,16 +215,16 @@ def wrapper(call, function):
         if p.kind.name == "request":
             lines.append(f"  {p.name} = call.real({p.name});")
     called = f"g_next.{symbol}({names})"
-    if may_repeat(call):
-        lines[-1:] = ["  RepeatedCall again;", f"  if (again.begin(kCall_{symbol}, place, words)) {{",
-                      f"    const int code = {called};", "    again.after(code);", "    return code;", "  }", lines[-1]]
     unbuffered = UNBUFFERED.get(symbol.removesuffix("_c"))
     if unbuffered:
         suffix = "_c" if call.large else ""
         called = f"g_process.unbuffered ? g_next.{unbuffered}{suffix}({names}) : {called}"
-    lines += [f"  const int code = {called};", "  call.after(code);", "  return code;", "}",
-              *preloaded.exports("check", function, symbol, names)]
-    return "\n".join(lines)
+    lines += [f"  const int code = {called};", "  call.after(code);", "  return code;", "}"]
+    if may_repeat(call):
+        lines += [f"static int check_{symbol}(const void* place{comma}{inside}) {{", f"  int64_t words[] = {{{words}}};", "  RepeatedCall again;",
+                  f"  if (!again.begin(kCall_{symbol}, place, words)) return any_{symbol}(place{comma}{names});",
+                  f"  const int code = {called};", "  again.after(code);", "  return code;", "}"]
+    return "\n".join([*lines, *preloaded.exports("check", function, symbol, names)])
 
 
 def main():

@@ -25,8 +25,8 @@ class RepeatedCall {
   void after(int result);
 
  private:
-  bool find(Calls id, const void* place, const int64_t* words);
-  bool may_enter(const CallInfo& info, const int64_t* words);
+  [[gnu::always_inline]] inline bool find(Calls id, const void* place, const int64_t* words);
+  [[gnu::always_inline]] inline bool may_enter(const CallInfo& info, const int64_t* words);
 
   Rank* rank_ = nullptr;
   Remembered* same_ = nullptr;

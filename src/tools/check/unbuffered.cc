@@ -203,7 +203,7 @@ void entered_by_all(Comm* c, uint64_t before) {
 
 void enter(Comm* c, int member, uint64_t number) {
   Entered& e = entered_of(c);
-  const uint64_t before = e.all();
+  const uint64_t here = e.here.all;
   e.calls[static_cast<size_t>(member)] = number + 1;
   if (!e.waiting_for.empty())
     if (auto waiting = e.waiting_for.find(member); waiting != e.waiting_for.end()) {
@@ -212,7 +212,7 @@ void enter(Comm* c, int member, uint64_t number) {
     }
   if (!e.here.add(number, number + 1, c->local_members)) return;
   if (!c->others.empty()) tell_entered(*c, e.here.all);
-  entered_by_all(c, before);
+  entered_by_all(c, std::min(here, e.elsewhere.all));
 }
 
 /// Another process tells how many calls all its members are in, or that of rank 0 all members.
