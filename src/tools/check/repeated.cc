@@ -1,6 +1,7 @@
 #include "tools/check/repeated.h"
 
 #include "tools/check/agreement.h"
+#include "tools/check/extensions.h"
 #include "tools/check/outbox.h"
 
 namespace fgmpi::check {
@@ -70,6 +71,8 @@ bool RepeatedCall::begin(Calls id, const void* place, const int64_t* words) {
 
 void RepeatedCall::after(int result) {
   Rank* rank = rank_;
+  // Another rank of the process may have raised the level of threads meanwhile.
+  const int entered = g_process.threads ? MPIX_Tool_enter() : 0;
   take_arrived();
   if (!g_process.deadlock.empty()) withdraw_deadlock();
   if (result == MPI_SUCCESS) {
@@ -80,6 +83,7 @@ void RepeatedCall::after(int result) {
     note_error(rank, same_->record, result);
   }
   progress_by_call();
+  if (entered) MPIX_Tool_leave(entered);
   --rank->calls;
   rank->current = before_;
   rank->in_call = false;
