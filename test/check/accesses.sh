@@ -310,6 +310,37 @@ for level in 1 3; do # MPI_THREAD_FUNNELED, MPI_THREAD_MULTIPLE
   done
 done
 
+# The only access is that of a thread, while the rank itself sleeps.
+cat >sleeper.c <<'END'
+#include <mpi.h>
+#include <pthread.h>
+#include <unistd.h>
+int in[8], sent[8], level, taken;
+static void* work(void* argument) {
+  taken = in[2]; /* HERE */
+  return argument;
+}
+int main(int argc, char** argv) {
+  MPI_Request q;
+  pthread_t thread;
+  taken = argc;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+  MPI_Irecv(in, 8, MPI_INT, 0, 0, MPI_COMM_SELF, &q); /* OWNER */
+  pthread_create(&thread, NULL, work, NULL);
+  usleep(300000);
+  pthread_join(thread, NULL);
+  MPI_Send(sent, 8, MPI_INT, 0, 0, MPI_COMM_SELF);
+  MPI_Wait(&q, MPI_STATUS_IGNORE);
+  MPI_Finalize();
+  return 0;
+}
+END
+"$bin/mpicc" -check -g -w -O1 -pthread sleeper.c -o sleeper || fail "sleeper.c"
+for shape in 1:1 1:3 2:2; do
+  status 86 -check -n ${shape%:*} -nfg ${shape#*:} ./sleeper
+  for line in $(grep -nE 'HERE|OWNER' sleeper.c | cut -d: -f1); do grep -q "sleeper.c:$line " out || fail "sleeper at $shape, line $line"; done
+done
+
 # ---- Processes -------------------------------------------------------------------------------------------------------
 # A child by fork has memory of its own; executions of an exploration are children, too, but ranks.
 cat >children.c <<'END'

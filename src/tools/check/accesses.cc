@@ -280,6 +280,8 @@ void set_open(View* view, bool open) {
   view->length[0] = view->length[1] = open ? ~uintptr_t{0} : 0;
 }
 
+bool wants_accesses() { return g_process.wants(Kind::kBuffers) || g_process.wants(Kind::kWindows); }
+
 /// The memory of a rank, made when its program turns out to be compiled with -check.
 void follow(Rank* rank) {
   if (rank->owned) return;
@@ -305,7 +307,7 @@ Rank* adopt(View* view) {
   }
   // Another thread would find the requests while they change, a helper is not the rank: the rank itself comes, too.
   if (word != rank->word || !is_main_thread(rank)) return nullptr;
-  if (rank->ended || (!g_process.wants(Kind::kBuffers) && !g_process.wants(Kind::kWindows))) {
+  if (rank->ended || !wants_accesses()) {
     set_open(view, false);
     return nullptr;
   }
@@ -411,7 +413,13 @@ void follow_accesses(Rank* rank) {
   std::lock_guard guard(g_waiting_lock);
   std::erase_if(g_waiting, [&](const auto& waiting) {
     if (waiting.first != rank->word) return false;
-    set_open(waiting.second, true);
+    // Other threads of the rank may be the first to make an access now.
+    if (wants_accesses() && !g_process.ranks_share) {
+      follow(rank);
+      rank->owned->attach(waiting.second, rank);
+    } else {
+      set_open(waiting.second, true);
+    }
     return true;
   });
 }
