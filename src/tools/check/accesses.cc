@@ -208,14 +208,14 @@ void OwnedMemory::expose(const std::vector<Exposed>& windows) {
 
 bool OwnedMemory::is_exposed(uintptr_t address, size_t bytes) const {
   for (const Exposed& e : exposed_)
-    if (address < e.high && e.low < address + bytes) return true;
+    if (e.meets(address, bytes)) return true;
   return false;
 }
 
 void OwnedMemory::touch(const Access& a) {
   for (const Exposed& e : exposed_) {
+    if (!e.epoch || !e.meets(a.address, a.bytes)) continue;
     const uintptr_t low = std::max(a.address, e.low), high = std::min(a.address + a.bytes, e.high);
-    if (low >= high || !e.epoch) continue;
     auto widen = [&, low, high](Touched& old) {
       if (old.place != a.place || old.writes != a.writes || old.win != e.win || old.low > high ||
           low > old.high)
@@ -333,10 +333,6 @@ std::mutex g_seen_lock;
 std::atomic<bool> g_any_seen = false;
 std::vector<Seen>& g_seen = *new std::vector<Seen>;
 
-const char* words_of(const Access& a) {
-  return a.function ? a.function : a.writes ? "a store" : "a load";
-}
-
 void tell(const Seen& s) {
   const Access& a = s.access;
   const char* how = !a.writes ? "the program reads from a buffer that a pending operation writes"
@@ -345,7 +341,7 @@ void tell(const Seen& s) {
                         : "the program writes into a buffer that a pending operation reads";
   findings::Participant access;
   access.rank = s.rank->world;
-  access.call = words_of(a);
+  access.call = words_of(a.function, a.writes);
   access.site = site_of(a.place);
   for (int i = 0; s.callers[i]; ++i) access.callers.push_back(site_of(s.callers[i]));
   report(Kind::kBuffers, how, "an operation's buffer is left alone until the operation is complete",
@@ -366,13 +362,14 @@ void meet_under_way(Rank* rank, const Access& a) {
   Looking looking;
   OwnedMemory& owned = *rank->owned;
   for (const Exposed& e : owned.exposed()) {
-    if (!e.under_way || a.address >= e.high || e.low >= a.address + a.bytes) continue;
+    if (!e.under_way || !e.meets(a.address, a.bytes)) continue;
     if (!is_in_program(rank) || getpid() != g_process.pid) return;
     const uint64_t key = mix(reinterpret_cast<uintptr_t>(a.place), e.low);
     if (!a.reads && owned.reported.contains(key)) continue;
     const uint64_t place = a.writes ? site_of(a.place) : 0;
     if (MPIX_Tool_accesses(e.win, reinterpret_cast<const void*>(a.address),
-                           static_cast<MPI_Count>(a.bytes), a.reads, a.writes, words_of(a), place))
+                           static_cast<MPI_Count>(a.bytes), a.reads, a.writes,
+                           words_of(a.function, a.writes), place))
       owned.reported.insert(key);
   }
 }

@@ -33,6 +33,11 @@ class SpinLock {
   std::atomic<bool> held_ = false;
 };
 
+/// What an access is called: by the function of the C library that made it, or what it does.
+inline const char* words_of(const char* function, bool writes) {
+  return function ? function : writes ? "a store" : "a load";
+}
+
 class OwnedMemory {
  public:
   /// An operation owns those of its regions that have begun from now on, and no more.

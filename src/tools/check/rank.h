@@ -306,6 +306,9 @@ struct Exposed {
   bool epoch;      ///< others may access it: between fences, after MPI_Win_post
   bool under_way;  ///< operations of epochs of locks were, when the rank's last call returned
   bool kept;       ///< the library keeps accesses of the rank that it was told of
+  bool meets(uintptr_t address, size_t bytes) const {
+    return address < high && low < address + bytes;
+  }
 };
 
 /// An access by the shared pointer whose place is not known yet.

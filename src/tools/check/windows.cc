@@ -260,10 +260,7 @@ void tell_exposed_accesses(Call* call) {
     const bool keeps = keeps_all || t.win == ended;
     MPIX_Tool_accessed(t.win, reinterpret_cast<const void*>(t.low),
                        static_cast<MPI_Count>(t.high - t.low), t.writes,
-                       t.function ? t.function
-                       : t.writes ? "a store"
-                                  : "a load",
-                       site_of(t.place), keeps);
+                       words_of(t.function, t.writes), site_of(t.place), keeps);
     if (!keeps) continue;
     for (Exposed& e : rank->windows) e.kept |= e.win == t.win;
   }
