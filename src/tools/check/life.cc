@@ -115,6 +115,14 @@ bool set_up_process() {
   return p.on = true;
 }
 
+/// The level of threads that is granted now. `rank`: that is told, or null.
+void note_level(Rank* rank) {
+  int level = MPI_THREAD_SINGLE;
+  if (g_next.MPI_Query_thread(&level) != MPI_SUCCESS) return;
+  if (level >= MPI_THREAD_SERIALIZED) g_process.threads = true;
+  if (rank) rank->level = level;
+}
+
 void rank_begins() {
   static const bool on = set_up_process();
   MPI_Comm parent = MPI_COMM_NULL;
@@ -122,8 +130,7 @@ void rank_begins() {
   if (!on || parent != MPI_COMM_NULL) return;  // spawned jobs are not followed
   auto rank = std::make_unique<Rank>();
   g_next.MPI_Comm_rank(MPI_COMM_WORLD, &rank->world);
-  g_next.MPI_Query_thread(&rank->level);
-  if (rank->level >= MPI_THREAD_SERIALIZED) g_process.threads = true;
+  note_level(rank.get());
   rank->initialised = true;
   const auto local = static_cast<size_t>(rank->world - g_process.first);
   if (local >= g_process.all.size()) return;
@@ -199,11 +206,9 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 /// A session may be granted a higher level than the rank, or others of the process, had before.
 int session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   const int result = g_next.MPI_Session_init(info, errhandler, session);
-  int level = MPI_THREAD_SINGLE;
-  if (result != MPI_SUCCESS || g_next.MPI_Query_thread(&level) != MPI_SUCCESS) return result;
+  if (result != MPI_SUCCESS) return result;
   const int entered = MPIX_Tool_enter ? MPIX_Tool_enter() : 0;
-  if (level >= MPI_THREAD_SERIALIZED) g_process.threads = true;
-  if (Rank* rank = current_rank()) rank->level = level;
+  note_level(current_rank());
   if (MPIX_Tool_enter) MPIX_Tool_leave(entered);
   return result;
 }
