@@ -58,11 +58,11 @@ bool has_more_after(const CallInfo& info) {
   return info.hides_order || info.has_file || info.role == Role::kPartition ||
          info.sets.changed != 0 || &info == &kCalls[kCall_MPI_Request_get_status];
 }
-const auto& kMoreAfter = *new const std::array<bool, kCallCount>([] {
+const std::array<bool, kCallCount> kMoreAfter = [] {
   std::array<bool, kCallCount> all = {};
   for (size_t i = 0; i < all.size(); ++i) all[i] = has_more_after(kCalls[i]);
   return all;
-}());
+}();
 
 /// Finds the same call of the rank, or keeps this one for the next time.
 Remembered* remember(Rank* rank, Calls id, const void* place, const int64_t* words) {

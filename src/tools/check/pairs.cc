@@ -1,9 +1,9 @@
 // Pairs: what two members of a communicator give each other in one collective call is compared, in the receiver's process.
 //
 // The sender tells that process (outbox.h): of neighbours the edges (WireEdges), of collectives whose counts differ by rank a row
-// of hashes (WireParts, rows.h). What members of a process say of one call is told together. With the first call on a topology the receivers tell the senders' processes of their
-// edges as well: once all members in a process have called, an edge of one of them that only its other end has told of has no
-// second end.
+// of hashes (WireParts, rows.h). What members of a process say of one call is told together. With the first call on a topology
+// the receivers tell the senders' processes of their edges as well: once all members in a process have called, an edge of one of
+// them that only its other end has told of has no second end.
 #include <bit>
 #include <cstring>
 
@@ -35,9 +35,9 @@ uint16_t different_arguments(const CallRecord& a, const CallRecord& b) {
 
 /// The last piece that a process is to be told, if it is of this kind, call of a communicator, function and line; else null.
 template <class Wire>
-Wire* piece_of(int process, const Comm& c, uint64_t number, const CallRecord& call) {
+Wire* piece_of(int process, uint64_t comm, uint64_t number, const CallRecord& call) {
   auto* wire = static_cast<Wire*>(last_piece(process).data);
-  return wire && wire->kind == Wire().kind && wire->comm == c.key && wire->number == number &&
+  return wire && wire->kind == Wire().kind && wire->comm == comm && wire->number == number &&
                  wire->call.id == call.id && wire->call.site == call.site
              ? wire
              : nullptr;
@@ -133,7 +133,7 @@ std::vector<EdgeEnd> ends_of(const Arguments& a, const Neighbours& all) {
 
 void tell_edge_to(int process, const Comm& c, uint64_t number, const CallRecord& call,
                   const WireEdge& edge) {
-  auto* wire = piece_of<WireEdges>(process, c, number, call);
+  auto* wire = piece_of<WireEdges>(process, c.key, number, call);
   const size_t bytes = last_piece(process).bytes;
   if (wire && different_arguments(wire->call, call) == 0 && grow_last_piece(process, sizeof edge)) {
     std::memcpy(reinterpret_cast<char*>(wire) + bytes, &edge, sizeof edge);
@@ -223,11 +223,8 @@ void note_parts(CallQueue* queue, const Parts<Caller>::Found& found) {
 
 void tell_row(int process, const WireParts& fresh, RowSaid said) {
   said.finish();
-  auto* wire = static_cast<WireParts*>(last_piece(process).data);
-  if (wire && wire->kind == fresh.kind && wire->comm == fresh.comm &&
-      wire->number == fresh.number && wire->call.id == fresh.call.id &&
-      wire->call.site == fresh.call.site && wire->shape == fresh.shape &&
-      wire->world_minus_sender == fresh.world_minus_sender) {
+  auto* wire = piece_of<WireParts>(process, fresh.comm, fresh.number, fresh.call);
+  if (wire && wire->shape == fresh.shape && wire->world_minus_sender == fresh.world_minus_sender) {
     said.head.differs = different_arguments(wire->call, fresh.call);
     char* rows = reinterpret_cast<char*>(wire + 1);
     if (join_row(rows + wire->last, said)) return;

@@ -476,7 +476,7 @@ void need_members(Rank* rank, const CollectiveCall& collective, const CallRecord
   add(rank, std::move(s), waits, awaited);
 }
 
-/// All members are in the call, and those after the rank can be told so.
+/// Is it known that all members are in the call? Not of a rank whose steps are in the spool.
 bool all_have_entered(const Rank* rank, const CollectiveCall& collective) {
   return !rank->unbuffered.written && entered_of(collective.comm).all() > collective.number;
 }
