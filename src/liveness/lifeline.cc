@@ -85,17 +85,23 @@ void Lifelines::set_options(int fd, int timeout_s) const {
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, timeout_s * 1000);
 }
 
+/// One that has made no line yet.
+Lifelines::Attempt Lifelines::attempt_for(const Contact& contact, uint32_t me, int64_t until) {
+  Attempt attempt;
+  attempt.address = contact.address;
+  *port_of(&attempt.address) = htons(contact.port);
+  attempt.opening = {contact.key, me, 0};
+  attempt.until = until;
+  return attempt;
+}
+
 bool Lifelines::connect(uint32_t process, const sockaddr_storage& address, uint16_t port, Key key,
                         uint32_t me) {
   if (epoll_ < 0 || !port) return false;
   if (has_line(process)) return true;
-  Attempt attempt;
-  attempt.address = address;
-  *port_of(&attempt.address) = htons(port);
-  attempt.opening = {key, me, 0};
   const int64_t now = now_ns();
+  Attempt attempt = attempt_for({address, port, key}, me, now + timeout_s_ * kSecond);
   attempt.next = now + timeout_s_ * kSecond / 8;
-  attempt.until = now + timeout_s_ * kSecond;
   if (!add_line(process, attempt, timeout_s_)) return false;
   attempts_[process] = attempt;
   return true;
@@ -158,12 +164,7 @@ bool Lifelines::add_spare(uint32_t process, Attempt* attempt) {
 Lifelines::Attempt* Lifelines::attempt_again(uint32_t process, int64_t until) {
   Contact contact;
   if (!find_ || !find_(process, &contact)) return nullptr;
-  Attempt attempt;
-  attempt.address = contact.address;
-  *port_of(&attempt.address) = htons(contact.port);
-  attempt.opening = {contact.key, me_, 0};
-  attempt.until = until;
-  return &(attempts_[process] = attempt);
+  return &(attempts_[process] = attempt_for(contact, me_, until));
 }
 
 void Lifelines::look_for_silence() {

@@ -101,6 +101,7 @@ class Lifelines {
   bool has_line(uint32_t process) const;
   bool is_open(uint32_t process) const;
   bool add_spare(uint32_t process, Attempt* attempt);
+  static Attempt attempt_for(const Contact& contact, uint32_t me, int64_t until);
   Attempt* attempt_again(uint32_t process, int64_t until);
   void look_at_attempts();
   void look_for_silence();
