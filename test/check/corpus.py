@@ -144,6 +144,12 @@ def collectives():
             if form == "persistent":
                 body = q + arrays + collective(name, form, HERE).replace("  MPI_Request_free", "  GOOD MPI_Request_free")
                 case("leaks", f"{name} {form}: never freed", body)
+                if "a, " in shape:  # the operation and the receive use one buffer at a time
+                    for start in ("MPI_Start(&q)", "MPI_Startall(1, &q)"):
+                        case("buffers", f"{name}: started while a receive is under way, {start[4:-4]}",
+                             "  MPI_Request r;\n" + q + arrays + "  MPI_Irecv(wrong ? a : d, 2, MPI_INT, before, 5, w, &r);\n"
+                             + collective(name, form).replace("  MPI_Start(&q);", f"  {start};{HERE}")
+                             + "\n  MPI_Send(c, 2, MPI_INT, next, 5, w);\n  MPI_Wait(&r, IGNORE);")
             if "{t}" in shape and "{op}" not in shape and form == "blocking":
                 case("arguments", f"{name}: type not committed",
                      arrays + "  MPI_Datatype t;\n  MPI_Type_contiguous(1, MPI_INT, &t); /* HERE */\n  GOOD MPI_Type_commit(&t);\n"
@@ -197,6 +203,12 @@ def point_to_point():
         if send.endswith("_init"):
             case("leaks", f"{send}: never freed", exchange(send, rnote="").replace("  MPI_Request_free", "  GOOD MPI_Request_free"))
             case("buffers", f"{send}: changed", exchange(send, rnote="", between="  BAD a[1] = 77;"))
+            case("buffers", f"{send}: two of one Startall, one buffer", "  MPI_Request q[2];\n"
+                 + ("  static char room[4096];\n  MPI_Buffer_attach(room, sizeof room);\n" if send[0] == "B" else "")
+                 + f"  MPI_Recv_init(b, 4, MPI_INT, before, 5, w, &q[0]);\n  MPI_{send}(wrong ? b + 3 : a, 4, MPI_INT, next, 5, w, &q[1]);\n"
+                 + ("  MPI_Start(&q[0]);\n  MPI_Barrier(w);\n  MPI_Startall(1, q + 1); /* HERE */\n" if send[0] == "R" else "  MPI_Startall(2, q); /* HERE */\n")
+                 + "  MPI_Waitall(2, q, MPI_STATUSES_IGNORE);\n  MPI_Request_free(&q[0]);\n  MPI_Request_free(&q[1]);"
+                 + ("\n  void* out;\n  int bytes;\n  MPI_Buffer_detach(&out, &bytes);" if send[0] == "B" else ""))
             case("leaks", f"{send}: never started", "  MPI_Request q;\n"
                  f"  BAD MPI_{send}(a, 4, MPI_INT, next, 5, w, &q);{HERE}\n  GOOD q = MPI_REQUEST_NULL;")
     for standard in ("Send", "Isend", "Sendrecv"):

@@ -333,7 +333,8 @@ bool meets_pending(Rank* rank, const char* low, const char* high, bool writes) {
   return false;
 }
 
-void compare_with(Call* call, const Region& r, const Pending& pending) {
+/// `made`: the call that has made the persistent request whose start `call` is; else null.
+void compare_with(Call* call, const Region& r, const Pending& pending, const CallRecord* made) {
   const Region& other = *pending.region;
   Rank* rank = call->rank();
   if (!(r.writes || other.writes) || !overlap(r, other)) return;
@@ -342,20 +343,23 @@ void compare_with(Call* call, const Region& r, const Pending& pending) {
   const char* how = !r.writes       ? "a buffer is read that a pending operation writes"
                     : !other.writes ? "a buffer is written that a pending operation reads"
                                     : "a buffer is written that a pending operation writes, too";
+  std::vector<findings::Participant> calls = {
+      call->me(), participant(rank, op->second.call, "is not complete")};
+  if (made) calls.insert(calls.begin() + 1, participant(rank, *made, "made it"));
   report(Kind::kBuffers, how, "an operation's buffer is left alone until the operation is complete",
-         {call->me(), participant(rank, op->second.call, "is not complete")});
+         std::move(calls));
 }
 
-void look_at_pending(Call* call, const Region& r) {
+void look_at_pending(Call* call, const Region& r, const CallRecord* made = nullptr) {
   Rank* rank = call->rank();
   if (rank->regions.size() <= kFewPending) {
     for (const Pending& p : rank->regions)
-      if (p.low < r.high && r.low < p.high) compare_with(call, r, p);
+      if (p.low < r.high && r.low < p.high) compare_with(call, r, p, made);
     return;
   }
   for (auto at = first_from(rank, r.low - rank->longest_region);
        at != rank->regions.end() && at->low < r.high; ++at)
-    compare_with(call, r, *at);
+    compare_with(call, r, *at, made);
 }
 
 void look_at_each_other(Call* call) {
@@ -474,6 +478,12 @@ void begin_regions(Rank* rank, int request, Operation* operation) {
   if (operation->call->info().role == Role::kPartitionedSend) return;
   for (Region& r : operation->regions) begin_one(rank, request, &r);
   if (rank->owned) rank->owned->add(operation);
+}
+
+void look_at_started(Call* call, const Operation& operation) {
+  const CallRecord& made = operation.call;
+  if (made.info().role == Role::kPartitionedSend) return;
+  for (const Region& r : operation.regions) look_at_pending(call, r, &made);
 }
 
 void end_regions(Rank* rank, int request, Operation* operation) {

@@ -174,6 +174,8 @@ MPI_Request real_request(Rank* rank, MPI_Request request);
 void set_reach(Region* region, const Layout& layout);
 void look_at_buffers(Call* call);
 /// An operation starts: it owns all of its regions, but for a partitioned send, which gets each when its partition is ready.
+/// A request of the rank is started: its memory is compared with that of what is under way.
+void look_at_started(Call* call, const Operation& operation);
 void begin_regions(Rank* rank, int request, Operation* operation);
 void end_regions(Rank* rank, int request, Operation* operation);
 /// One of them begins, by this call, or ends, before the operation is complete.

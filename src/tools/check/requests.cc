@@ -218,6 +218,7 @@ void note_starts(Call* call) {
     Operation& op = found->second;
     op.active = op.started_once = true;
     if (op.rare && op.collective.comm) g_process.hidden_order = true;
+    if (!call->rank()->regions.empty()) look_at_started(call, op);
     begin_regions(call->rank(), handle, &op);
   }
 }
