@@ -24,6 +24,7 @@ struct Disagreement {
   const char* sentence;
   const char* allowed;
   Announcement one, other;
+  bool note = false;
 };
 
 std::unordered_map<uint64_t, std::unique_ptr<CallQueue>> g_queues;  ///< by key of the communicator
@@ -61,13 +62,13 @@ void CallQueue::make_next() {
   }
 }
 
-namespace {
-
 CallQueue& queue_of(uint64_t key) {
   auto& queue = g_queues[key];
   if (!queue) queue = std::make_unique<CallQueue>();
   return *queue;
 }
+
+namespace {
 
 void note_disagreement(const Disagreement& d) {
   g_disagreements.push_back(d);
@@ -80,14 +81,12 @@ bool same_operation(const Announcement& a, const Announcement& b) {
 }
 
 void compare(CallQueue* queue, const Announcement& one, const Announcement& other) {
-  if (queue->broken) return;
+  if (queue->broken || one.inter || other.inter) return;  // those of intercommunicators: groups.cc
   const char *sentence = nullptr,
              *allowed =
                  "all members of a communicator make the same collective calls in the same order";
   if (!same_operation(one, other)) {
     sentence = "members of a communicator make different collective calls";
-  } else if (one.inter || other.inter) {
-    return;
   } else if (one.rooted && one.root != other.root) {
     sentence = "members of a communicator give different roots";
     allowed = "all give the same root";
@@ -257,12 +256,25 @@ Learns learns(const CallInfo& info, bool root) {
   }
 }
 
+findings::Participant participant_of(int world, const CallRecord& call, const char* role) {
+  return {world, call.info().name, arguments_of(call, nullptr), call.site, role};
+}
+
 findings::Participant participant_of(const Announcement& said, const char* role) {
-  return {said.world, said.call.info().name, arguments_of(said.call, nullptr), said.call.site,
-          role};
+  return participant_of(said.world, said.call, role);
 }
 
 }  // namespace
+
+findings::Participant participant_of(const Caller& by, const char* role) {
+  return participant_of(by.world, by.call, role);
+}
+
+void look_whether_over(uint64_t key, uint64_t number) {
+  const Comm* c = find_comm(key);
+  const Entry* e = c ? c->calls->find(number) : nullptr;
+  if (e) end_if_over(*c, number, e);
+}
 
 void look_at_collective(Call* call) {
   const CallInfo& info = call->info();
@@ -277,7 +289,7 @@ void look_at_collective(Call* call) {
   call->collective = {own->comm, number, a.is_root()};
   step_enter(rank, call->collective, own->rank);
   if (info.role == Role::kCollective) look_at_own(call, a);
-  if (!c.others.empty() && rank->events &&
+  if ((!c.others.empty() || c.inter) && rank->events &&
       (own->events.empty() || own->events.back().second != rank->events))
     own->events.emplace_back(number, rank->events);
   if (!c.calls) c.calls = &queue_of(c.key);
@@ -301,9 +313,10 @@ void look_at_collective(Call* call) {
   ++e->arrived;
   e->known_by_all.learn(rank->knows);
   if (info.at.root >= 0 && a.is_root()) e->known_by_root = rank->knows;
+  if (c.inter) look_at_groups(a, rank->world, number);
   if (info.collective == Collective::kNeighbor)
     look_at_edges(a, rank->world, number, c.calls, e);
-  else if (has_parts(info.collective))
+  else if (has_parts(info.collective) || (c.inter && info.collective == Collective::kAllgatherv))
     look_at_parts(a, rank->world, number, c.calls, e);
   if (e->arrived == c.local_members) all_here_have_called(call->collective, e);
   report_disagreements();
@@ -359,6 +372,16 @@ void on_agreement(int process, const void* data, int bytes) {
       on_edges(edges, {list, count}, c, queue, e);
     });
     report_disagreements();
+  } else if (kind == WireKind::kClaim && size == sizeof(WireClaim)) {
+    WireClaim claim;
+    std::memcpy(static_cast<void*>(&claim), data, sizeof claim);
+    on_claim(claim);
+    report_disagreements();
+  } else if (kind == WireKind::kCalled && size == sizeof(WireCalled)) {
+    WireCalled called;
+    std::memcpy(static_cast<void*>(&called), data, sizeof called);
+    on_called(called);
+    report_disagreements();
   } else if (kind == WireKind::kQuestion) {
     answer(process);
   } else if (kind == WireKind::kAnswer) {
@@ -387,9 +410,12 @@ void ask_others() {
   for (const auto& [key, c] : g_process.comms) {
     if (!c->calls || c->calls->first >= c->calls->next) continue;
     all.insert(c->others.begin(), c->others.end());
+    for (int world : c->remote)
+      if (!c->foreign && !is_local(world)) homes.insert(MPIX_Tool_process(world));
     if (c->home != g_process.me) homes.insert(c->home);
   }
   send_told();
+  all.insert(homes.begin(), homes.end());
   ask(all);
   if (all.size() > 1) ask(homes);
   report_disagreements();
@@ -401,15 +427,15 @@ void told_within_call() {
 }
 
 void note_pair(CallQueue* queue, const char* sentence, const char* allowed, const Caller& a,
-               const Caller& b) {
+               const Caller& b, bool note) {
   if (queue->broken) return;
-  queue->broken = true;
+  queue->broken = !note;
   Announcement one, two;
   one.world = a.world;
   one.call = a.call;
   two.world = b.world;
   two.call = b.call;
-  note_disagreement({sentence, allowed, one, two});
+  note_disagreement({sentence, allowed, one, two, note});
 }
 
 void report_disagreements() {
@@ -420,7 +446,7 @@ void report_disagreements() {
   for (const Disagreement& d : list) {
     std::vector<findings::Participant> calls = {participant_of(d.one, "")};
     if (d.other.world != d.one.world) calls.push_back(participant_of(d.other, "disagrees"));
-    report(Kind::kCollectives, d.sentence, d.allowed, std::move(calls));
+    report(Kind::kCollectives, d.sentence, d.allowed, std::move(calls), d.note);
   }
 }
 
@@ -429,12 +455,13 @@ void report_collectives_left() {
   // Ranks that only have sessions are not followed.
   for (const auto& rank : g_process.all)
     if (!rank) return;
+  report_claims_left();
   for (const auto& [key, queue] : g_queues) {
     if (queue->broken) continue;
     const Comm* c = find_comm(key);
     const bool home = c && c->home == g_process.me;
     for (const auto& e : queue->ring) {
-      if (!e || !e->known) continue;
+      if (!e || !e->known || e->first.inter) continue;
       // Where no member in this process ever used the communicator it is not known.
       if (!c || e->arrived < c->local_members ||
           (home && e->announced < static_cast<int>(c->others.size())))

@@ -116,7 +116,9 @@ struct Arguments {
   OwnComm& own;
 
   bool is_root() const {
-    return !call.has(&Positions::root) || call.value(&Positions::root) == own.rank;
+    if (!call.has(&Positions::root)) return true;
+    const int64_t root = call.value(&Positions::root);
+    return own.comm->inter ? root == MPI_ROOT : root == own.rank;
   }
   bool in_place() const {
     return call.value(&Positions::send_buffer) == word_of_in_place() ||
@@ -132,15 +134,27 @@ struct Arguments {
 };
 
 // agreement.cc --------------------------------------------------------------------------------------------------------
-/// Two members do not agree. Nothing where there was a disagreement on the communicator before.
+/// Two members do not agree. Nothing where there was a disagreement on the communicator before, other than a `note`.
 void note_pair(CallQueue* queue, const char* sentence, const char* allowed, const Caller& a,
-               const Caller& b);
+               const Caller& b, bool note = false);
+findings::Participant participant_of(const Caller& by, const char* role);
+CallQueue& queue_of(uint64_t key);
+/// A piece of what others have to say of the call is there: is it over?
+void look_whether_over(uint64_t key, uint64_t number);
 /// The last member here makes the call.
 void all_here_have_called(const CollectiveCall& call, const Entry* e);
 /// As leave_collective() of call.h, with its entry.
 void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& call, Entry* e);
 /// What others are to be told of a call waits for the last member here to make it, but not for long.
 void told_within_call();
+
+// groups.cc -----------------------------------------------------------------------------------------------------------
+/// A member of an intercommunicator calls: compares what it gives with what others of both groups do.
+void look_at_groups(const Arguments& a, int world, uint64_t number);
+void on_claim(const WireClaim& said);
+void on_called(const WireCalled& said);
+/// The process ends: calls that some members have not made.
+void report_claims_left();
 
 // pairs.cc ------------------------------------------------------------------------------------------------------------
 /// A member calls a neighbourhood collective: compares its edges with what is known of their other ends, and tells other

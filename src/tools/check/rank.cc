@@ -63,6 +63,10 @@ void fill_comm(Comm* c, MPI_Comm handle) {
     if (is_local(world)) ++c->local_members;
     processes.insert(MPIX_Tool_process(world));
   }
+  std::set<int> of_both = processes;
+  for (int world : c->remote)
+    if (world != MPI_UNDEFINED) of_both.insert(MPIX_Tool_process(world));
+  c->processes = static_cast<int>(of_both.size());
   processes.erase(g_process.me);
   c->others.assign(processes.begin(), processes.end());
   c->home = c->group.empty() || c->group[0] == MPI_UNDEFINED ? g_process.me

@@ -41,10 +41,12 @@ struct Comm {
   bool foreign = false;  ///< it has members of other jobs
   std::vector<int> group,
       remote;  ///< world ranks by rank; MPI_UNDEFINED: of another job. remote: intercommunicators
-  int local_members = 0;                    ///< of the own group, in this process
-  int home = 0;                             ///< the process of rank 0
-  std::vector<int> others;                  ///< the other processes with members of the own group
-  std::map<int, std::vector<int>> members;  ///< ranks by process, once they were asked for
+  int local_members = 0;    ///< of the own group, in this process
+  int home = 0;             ///< the process of rank 0
+  std::vector<int> others;  ///< the other processes with members of the own group
+  int processes = 0;        ///< of an intercommunicator: those with members of either
+  /// Ranks of the own group and of the remote one by process, once they were asked for.
+  std::map<int, std::vector<int>> members, remote_members;
   CallQueue* calls = nullptr;
   Entered* entered = nullptr;  ///< once a member has made a collective call
   /// The world rank of the member of the other side, or of the only one, with this rank; MPI_UNDEFINED: there is none, or it

@@ -13,7 +13,9 @@
 //   partitioned   a partitioned send was made, to the receiver's process
 //   started       it was started for the first time
 //   progress      how far ranks are where no standard send is buffered (progress.h)
-//   several       pieces of these kinds: announcement, parts, edges, progress
+//   claim         what the first member of a group and part here gives to a collective of an intercommunicator, to its home
+//   called        all members of a process have made that call, to the home
+//   several       pieces of these kinds: announcement, parts, edges, progress, claim, called
 //
 // Kinds are told apart by their first byte. All processes run the same library; a record of another size is dropped.
 #pragma once
@@ -39,7 +41,9 @@ enum class WireKind : uint8_t {
   kPartitioned,
   kStarted,
   kEdges,
-  kSeveral
+  kSeveral,
+  kClaim,
+  kCalled
 };
 
 struct WireMessage {
@@ -109,6 +113,30 @@ struct WireEdges {
   CallRecord call;
 };
 
+/// What a member of an intercommunicator is in a collective: in one without a root, the root, another one of the root's group,
+/// one of the other group.
+enum class GroupPart : uint8_t { kAll, kRoot, kNone, kOther };
+
+/// What the member gives. Signatures that mean nothing in the call are not known.
+struct WireClaim {
+  WireKind kind = WireKind::kClaim;
+  uint8_t side = 0;
+  GroupPart part = GroupPart::kAll;
+  int32_t world = 0, rank = 0, root = 0, op = 0;
+  uint64_t comm = 0, number = 0;       ///< the key without the side
+  Signature both{0, 0, false, false};  ///< the same in both groups
+  Signature sent{0, 0, false, false},
+      taken{0, 0, false, false};         ///< what one sends the other takes
+  Signature within{0, 0, false, false};  ///< the same within a group
+  CallRecord call;
+};
+
+struct WireCalled {
+  WireKind kind = WireKind::kCalled;
+  int32_t processes = 0;  ///< that have members
+  uint64_t comm = 0, number = 0;
+};
+
 struct WireProgress {
   WireKind kind;
   uint32_t count;  ///< of the list; the record ends behind them
@@ -120,6 +148,7 @@ inline size_t bytes_of(const WireProgress& wire) {
 }
 
 static_assert(sizeof(WireProgress) <= kMostPiece && sizeof(Announcement) <= kMostPiece);
+static_assert(sizeof(WireClaim) <= kMostPiece);
 static_assert(sizeof(WireParts) + 512 + 128 <= kMostPiece && sizeof(WireEdges) <= 512);
 static_assert(sizeof(WirePartitioned) <= kMostNotice && sizeof(WireMessage) <= kMostNotice);
 
