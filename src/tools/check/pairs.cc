@@ -200,12 +200,15 @@ struct Hashes {
   }
 };
 
-const std::map<int, std::vector<int>>& members_of(Comm* c) {
-  if (c->members.empty())
-    for (int i = 0; i < c->size; ++i)
-      c->members[MPIX_Tool_process(c->group[static_cast<size_t>(i)])].push_back(i);
-  return c->members;
+using Members = std::map<int, std::vector<int>>;
+
+const Members& by_process(const std::vector<int>& group, Members* members) {
+  if (members->empty())
+    for (size_t i = 0; i < group.size(); ++i)
+      (*members)[MPIX_Tool_process(group[i])].push_back(static_cast<int>(i));
+  return *members;
 }
+const Members& members_of(Comm* c) { return by_process(c->group, &c->members); }
 
 /// Where all of a call's parts in a process are compared; null: another call does not belong to it.
 Parts<Caller>* parts_of_call(CallQueue* queue, Entry* e, const PartsShape& shape) {
@@ -292,13 +295,95 @@ Hashes column_of(const Arguments& a, bool in_place) {
 
 }  // namespace
 
+namespace {
+
+/// What the member sends to these ones of the other group.
+Hashes row_between(const Arguments& a, const std::vector<int>& receivers) {
+  const PartsOf parts(a.call, true);
+  Hashes row;
+  for (int to : receivers) row.add(parts.exist() ? parts.at(to) : a.sent());
+  return row;
+}
+
+/// What it takes from each sender of the other group.
+Hashes column_between(const Arguments& a, uint32_t senders) {
+  const PartsOf parts(a.call, false);
+  Hashes column;
+  for (uint32_t from = 0; from < senders; ++from)
+    column.add(parts.exist() ? parts.at(static_cast<int>(from)) : a.taken());
+  return column;
+}
+
+void send_between(const Arguments& a, int world, uint64_t number, PartsShape shape) {
+  Comm& c = *a.own.comm;
+  const bool gathers = shape.collective == Collective::kGatherv;
+  const int root = gathers ? c.world_of(shape.root) : 0;
+  if (root == MPI_UNDEFINED) return;  // MPI's to complain of
+  WireParts wire;
+  const uint32_t sender =
+      shape.collective == Collective::kScatterv ? 0 : static_cast<uint32_t>(a.own.rank);
+  wire.world_minus_sender = world - static_cast<int32_t>(sender);
+  wire.comm = c.key ^ 1;  // the other group's
+  wire.number = number;
+  wire.call = a.call.record();
+  for (const auto& [process, all] : by_process(c.remote, &c.remote_members)) {
+    if (gathers && process != MPIX_Tool_process(root)) continue;
+    const std::vector<int>& receivers = gathers ? std::vector<int>{shape.root} : all;
+    shape.receivers = static_cast<uint32_t>(receivers.size());
+    wire.shape = shape;
+    const Hashes row = row_between(a, receivers);
+    if (process != g_process.me) {
+      tell_parts(process, sender, row, wire);
+      continue;
+    }
+    CallQueue& queue = queue_of(wire.comm);
+    Entry* e = queue.at(number);
+    Parts<Caller>* parts = e ? parts_of_call(&queue, e, shape) : nullptr;
+    if (!parts) continue;
+    auto caller = [&] { return Caller{world, a.call.kept()}; };
+    note_parts(&queue, parts->give(sender, 0, row.list, row.known, caller));
+    look_whether_over(wire.comm, number);
+  }
+}
+
+/// As look_at_parts(), on an intercommunicator: each group sends to the other one.
+void look_at_parts_between(const Arguments& a, int world, uint64_t number, CallQueue* queue,
+                           Entry* e) {
+  Comm& c = *a.own.comm;
+  const Collective what = a.call.info().collective;
+  const bool gathers = what == Collective::kGatherv, scatters = what == Collective::kScatterv;
+  const bool rooted = gathers || scatters, is_root = rooted && a.is_root();
+  const auto root = rooted ? a.call.value(&Positions::root) : 0;
+  if (root < 0 && !is_root) return;  // it does nothing
+  PartsShape shape{what, is_root ? a.own.rank : static_cast<int32_t>(root), 1, 1};
+  if (!rooted || is_root == scatters) {
+    if (!scatters) shape.senders = static_cast<uint32_t>(c.size);
+    send_between(a, world, number, shape);
+  }
+  if (rooted && is_root == scatters) return;
+  const std::vector<int>& members = members_of(&c).at(g_process.me);
+  const auto mine = std::lower_bound(members.begin(), members.end(), a.own.rank);
+  shape.senders = scatters ? 1 : static_cast<uint32_t>(c.remote.size());
+  shape.receivers = gathers ? 1 : static_cast<uint32_t>(members.size());
+  Parts<Caller>* parts = parts_of_call(queue, e, shape);
+  if (!parts) return;
+  const Hashes column = column_between(a, shape.senders);
+  note_parts(queue, parts->take(gathers ? 0 : static_cast<uint32_t>(mine - members.begin()),
+                                column.list, column.known, [&] {
+                                  return Caller{world, a.call.kept()};
+                                }));
+}
+
+}  // namespace
+
 void look_at_parts(const Arguments& a, int world, uint64_t number, CallQueue* queue, Entry* e) {
   Comm& c = *a.own.comm;
+  if (c.inter) return look_at_parts_between(a, world, number, queue, e);
   const Collective what = a.call.info().collective;
   const bool gathers = what == Collective::kGatherv, scatters = what == Collective::kScatterv;
   const bool rooted = gathers || scatters;
   const auto root = rooted ? a.call.value(&Positions::root) : 0;
-  if (c.inter || root < 0 || root >= c.size) return;  // MPI's to complain of
+  if (root < 0 || root >= c.size) return;  // MPI's to complain of
   // Elsewhere than at the root the other buffer may be anything.
   const bool in_place = a.in_place() && (!rooted || a.is_root());
   const int home = MPIX_Tool_process(c.group[static_cast<size_t>(root)]);
