@@ -92,12 +92,45 @@ uint64_t checksum(const Region& r) {
 
 /// Does the rank give or take what only the root does, or all do?
 bool is_root(const Call& call, const OwnComm& own) {
-  return !call.has(&Positions::root) || call.value(&Positions::root) == own.rank;
+  if (!call.has(&Positions::root)) return true;
+  const int64_t root = call.value(&Positions::root);
+  return own.comm->inter ? root == MPI_ROOT : root == own.rank;
 }
 
-/// How many times the count of a collective's buffer is there; 0: it is not used by this rank, -1: not told here.
+/// With how many ranks a member shares what the counts of a buffer's parts say.
+int parts_with(const OwnComm& own) {
+  return own.comm->inter ? static_cast<int>(own.comm->remote.size()) : own.comm->size;
+}
+
+/// As times(), on an intercommunicator.
+int64_t times_between(const Call& call, bool sends, const OwnComm& own) {
+  const bool rooted = call.has(&Positions::root), root = is_root(call, own);
+  if (rooted && call.value(&Positions::root) == MPI_PROC_NULL) return 0;
+  switch (call.info().collective) {
+    case Collective::kGather:
+      return sends == root ? 0 : root ? parts_with(own) : 1;
+    case Collective::kScatter:
+      return sends != root ? 0 : root ? parts_with(own) : 1;
+    case Collective::kReduce:
+      return sends != root;
+    case Collective::kAllgather:
+      return sends ? 1 : parts_with(own);
+    case Collective::kAlltoall:
+      return parts_with(own);
+    case Collective::kReduceScatterBlock:
+      return sends ? own.comm->size : 1;
+    case Collective::kGatherv:  // what its other ranks send and take
+      return sends && !root;
+    case Collective::kScatterv:
+      return !sends && !root;
+    default:
+      return 1;
+  }
+}
+
+/// How many times the count of a collective's buffer is there; 0: it is not used by this rank.
 int64_t times(const Call& call, bool sends, const OwnComm& own) {
-  if (own.comm->inter) return -1;
+  if (own.comm->inter) return times_between(call, sends, own);
   const bool root = is_root(call, own);
   switch (call.info().collective) {
     case Collective::kGather:
@@ -120,7 +153,7 @@ int64_t times(const Call& call, bool sends, const OwnComm& own) {
 /// MPI_Reduce_scatter: all elements are given, the rank's share is taken.
 bool add_shares(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   const int64_t counts = call->at(p.length);
-  if (!counts || own.comm->inter) return false;
+  if (!counts) return false;
   for (int i = 0; i < own.comm->size; ++i)
     if (!r.writes || i == own.rank) r.count += number_in(*call, counts, i);
   if (r.count <= 0) return false;
@@ -197,11 +230,12 @@ bool add_parts(Call* call, const Parameter& p, const OwnComm& own, Region r) {
   const Collective collective = call->info().collective;
   if (collective == Collective::kReduceScatter) return add_shares(call, p, own, std::move(r));
   const int displs_at = displacements_of(*call, p.what == What::kRead);
-  if (!is_root(*call, own) || displs_at < 0 || own.comm->inter) return false;
+  if (!is_root(*call, own) || displs_at < 0) return false;
   const auto counts = call->at(p.length), displs = call->at(displs_at);
   const Layout* l = layout_of(r.type);
-  if (!counts || !displs || !l || !l->contiguous() || own.comm->size > kMostBlocks) return false;
-  for (int i = 0; i < own.comm->size; ++i)
+  const int parts = parts_with(own);
+  if (!counts || !displs || !l || !l->contiguous() || parts > kMostBlocks) return false;
+  for (int i = 0; i < parts; ++i)
     add_block(&r, *l, number_in(*call, displs, i), number_in(*call, counts, i));
   return add_blocks(call, std::move(r));
 }
@@ -278,8 +312,7 @@ void add_region(Call* call, const Parameter& p, int64_t word, OwnComm* own) {
     if (!own->comm->inter) add_of_neighbours(call, p, own, std::move(r));
     return;
   }
-  if (call->info().collective == Collective::kBcast)
-    r.writes = call->value(&Positions::root) != own->rank;
+  if (call->info().collective == Collective::kBcast) r.writes = !is_root(*call, *own);
   if (call->info().parameters[p.length].what == What::kCounts) {
     if (own) add_parts(call, p, *own, std::move(r));
     return;

@@ -48,8 +48,10 @@ const Neighbours& neighbours_of(MPI_Comm comm, OwnComm* own) {
 }
 
 int64_t parts_of(const Call& call, bool sends, OwnComm* own, const std::vector<int>** others) {
-  if (own->comm->inter) return 0;
-  if (call.info().collective != Collective::kNeighbor) return own->comm->size;
+  const Comm& c = *own->comm;
+  if (call.info().collective != Collective::kNeighbor)
+    return c.inter ? static_cast<int64_t>(c.remote.size()) : c.size;
+  if (c.inter) return 0;
   const Neighbours& all = neighbours_of(static_cast<MPI_Comm>(call.value(&Positions::comm)), own);
   *others = sends ? &all.destinations : &all.sources;
   return static_cast<int64_t>((*others)->size());
