@@ -19,6 +19,7 @@ import sys
 
 import corpus_accesses
 import corpus_files
+import corpus_groups
 import corpus_lifecycles
 import corpus_parts
 import corpus_windows
@@ -60,7 +61,7 @@ int main(int argc, char** argv) {
 TOPS = {"accesses": corpus_accesses.TOP, "windows": corpus_windows.TOP,
         "files": corpus_files.TOP}
 # And before those of which one line is enough.
-SINGLE_TOPS = {"lifecycles": corpus_lifecycles.TOP, "parts": corpus_parts.TOP}
+SINGLE_TOPS = {"groups": corpus_groups.TOP, "lifecycles": corpus_lifecycles.TOP, "parts": corpus_parts.TOP}
 cases = []  # (program, kind, name, body)
 
 
@@ -537,6 +538,7 @@ def main():
     corpus_files.files(case)
     corpus_lifecycles.lifecycles(case)
     corpus_parts.parts(case)
+    corpus_groups.groups(case)
     on_other_communicators()
     programs = sorted({program for program, _, _, _ in cases})
     os.makedirs(out, exist_ok=True)
