@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs the programs of test/mpi and examples/ under mpiexec -check and prints what is found in them.
 
-  programs.py BIN BUILD [--match REGEX] [--shapes CxP,...] [--jobs N] [--kinds KIND,...] [--access]
+  programs.py BIN BUILD [--match REGEX] [--shapes CxP,...] [--as CxP] [--jobs N] [--kinds KIND,...] [--access]
 
 BUILD: the build tree, whose tests (ctest) say at which shapes, with which arguments and settings a program is run; --shapes
-picks among them. --access compiles those in C and C++ again, by mpicc -check, so that their loads and stores are looked at; the
+picks among them, and --as runs all of those at another one. --access compiles those in C and C++ again, by mpicc -check, so that their loads and stores are looked at; the
 others are left out. A correct program has no finding; programs that are wrong on purpose stand in WRONG with what they are to
 show. One that depends on buffering, as it is said, is to hang without (FGMPI_SEND_BUFFERING=zero). Notes do not count. The status is 0 when all is as it should be.
 """
@@ -49,6 +49,13 @@ def tests(build):
             continue
         properties = {p["name"]: p["value"] for p in test.get("properties", [])}
         yield test["name"], command, properties.get("ENVIRONMENT", [])
+
+
+def at_shape(command, shape):
+    """The command with other numbers of ranks and processes."""
+    ranks, processes = shape.split("x")
+    other = {"-nfg": ranks, "-n": processes}
+    return [other.get(before, word) for before, word in zip(["", *command], command)]
 
 
 def with_accesses(arguments, chosen, folder):
@@ -124,6 +131,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--match", default="")
     parser.add_argument("--shapes", default="")
+    parser.add_argument("--as", dest="as_shape", default="", metavar="CxP")
     parser.add_argument("--kinds", default="")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--access", action="store_true")
@@ -133,6 +141,9 @@ def main():
     shapes = arguments.shapes.split(",") if arguments.shapes else []
     chosen = [t for t in tests(arguments.build) if re.search(arguments.match, t[0])
               and (not shapes or any(f".{shape}" in t[0] for shape in shapes))]
+    if arguments.as_shape:
+        chosen = [(f"{name} as {arguments.as_shape}", at_shape(command, arguments.as_shape), environment)
+                  for name, command, environment in chosen]
     folder = tempfile.TemporaryDirectory()
     if arguments.access:
         chosen = list(with_accesses(arguments, chosen, folder.name))
