@@ -10,6 +10,8 @@ of one program, picked by their number; those of corpus_accesses.py, of one that
 
   mpiexec -check ./corpus_leaks 17 wrong
 
+A number behind that: how often the correct twin is run before, so that the checker has seen nearly all calls of the case.
+
 corpus.txt has a line a case: number, program, kind, name, lines: those of which a finding names one (with commas between), or
 all (with +).
 """
@@ -42,16 +44,19 @@ static MPI_Comm w;
 """
 MAIN = r"""
 int main(int argc, char** argv) {
-  const int number = atoi(argv[1]);
-  wrong = !strcmp(argv[2], "wrong");
+  const int number = atoi(argv[1]), times_before = argc > 3 ? atoi(argv[3]) : 0;
   MPI_Init(&argc, &argv);
-  w = MPI_COMM_WORLD;
-  MPI_Comm_rank(w, &rank);
-  MPI_Comm_size(w, &size);
-  next = (rank + 1) %% size;
-  before = (rank + size - 1) %% size;
-  switch (number) {
-%s  }
+  for (int i = 0; i <= times_before; ++i) {
+    if (i) MPI_Barrier(MPI_COMM_WORLD);
+    wrong = i == times_before && !strcmp(argv[2], "wrong");
+    w = MPI_COMM_WORLD;
+    MPI_Comm_rank(w, &rank);
+    MPI_Comm_size(w, &size);
+    next = (rank + 1) %% size;
+    before = (rank + size - 1) %% size;
+    switch (number) {
+%s    }
+  }
   MPI_Finalize();
   return 0;
 }
@@ -557,7 +562,7 @@ def main():
             whole = (functions + "\n" if functions else "") + f"static void case_{number}(void) {{  /* {name} */\n{body}\n}}\n"
             lines = [first + 1 + i for i, line in enumerate(whole.split("\n")) if "HERE" in line]
             text += whole
-            switch += f"    case {number}: case_{number}(); break;\n"
+            switch += f"      case {number}: case_{number}(); break;\n"
             joined = ("+" if program in TOPS or "ALL HERE" in whole else ",").join(map(str, lines))
             index.append(f"{number}\tcorpus_{program}\t{kind}\t{name}\t{joined}")
         with open(f"{out}/corpus_{program}.c", "w") as file:

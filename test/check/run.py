@@ -2,11 +2,11 @@
 """Runs the corpus of the checker and says how much of it is found.
 
   run.py BIN FOLDER [--every N] [--shapes CxP,...] [--kind KIND] [--program PROGRAM] [--match REGEX]
-         [--jobs N]
+         [--after N] [--jobs N]
 
 FOLDER holds what corpus.py has made, compiled. A wrong program counts as found when a finding of its kind has a call at one
 of its lines, or calls at all of them where the case says so; a correct twin counts as right when it has no finding and ends with 0. --every N takes each N-th case, a
-different one at each shape. Prints recall, specificity and accuracy by kind; the status is 0 when all is found and right.
+different one at each shape; --after N runs the correct twin N times before, in the same job. Prints recall, specificity and accuracy by kind; the status is 0 when all is found and right.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def run(arguments, shape, case, twin):
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")
         command = [f"{arguments.bin}/mpiexec", "-check", "-check-report", report, "-n", processes, "-nfg", ranks,
-                   f"{arguments.folder}/{program}", number, twin]
+                   f"{arguments.folder}/{program}", number, twin, str(arguments.after)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
@@ -58,6 +58,7 @@ def main():
     parser.add_argument("--kind", default="")
     parser.add_argument("--program", default="")
     parser.add_argument("--match", default="", help="in the name of a case")
+    parser.add_argument("--after", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     with open(f"{arguments.folder}/corpus.txt") as file:

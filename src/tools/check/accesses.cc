@@ -286,6 +286,7 @@ bool wants_accesses() { return g_process.wants(Kind::kBuffers) || g_process.want
 void follow(Rank* rank) {
   if (rank->owned) return;
   Looking looking;
+  make_operations(rank);
   rank->owned = new OwnedMemory;
   rank->owned->expose(rank->windows);
   rank->requests.for_each([&](MPI_Request, Operation& operation) {

@@ -90,6 +90,18 @@ uint64_t checksum(const Region& r) {
   return sum;
 }
 
+}  // namespace
+
+uint64_t checksum_between(const char* low, const char* high) {
+  Region r;
+  r.exact = true;
+  r.low = low;
+  r.high = high;
+  return checksum(r);
+}
+
+namespace {
+
 /// Does the rank give or take what only the root does, or all do?
 bool is_root(const Call& call, const OwnComm& own) {
   if (!call.has(&Positions::root)) return true;
@@ -487,6 +499,16 @@ void drop_pending(Rank* rank, const Region& r) {
   if (all.empty()) rank->longest_region = 0;
 }
 
+}  // namespace
+
+void report_changed(Rank* rank, const CallRecord& operation) {
+  report(Kind::kBuffers, "a buffer was changed before the operation that reads it was complete",
+         "an operation's buffer is left alone until the operation is complete",
+         {participant(rank, operation), participant(rank, *rank->current, "completed it")});
+}
+
+namespace {
+
 void begin_one(Rank* rank, int request, Region* r) {
   r->begun = true;
   add_pending(rank, request, r);
@@ -498,9 +520,7 @@ void end_one(Rank* rank, int request, const Operation& operation, Region* r) {
   // A store that was seen has been reported with its line.
   if (request && !operation.touched && !r->writes && is_known(*r) &&
       g_process.wants(Kind::kBuffers) && checksum(*r) != r->checksum)
-    report(Kind::kBuffers, "a buffer was changed before the operation that reads it was complete",
-           "an operation's buffer is left alone until the operation is complete",
-           {participant(rank, operation.call), participant(rank, *rank->current, "completed it")});
+    report_changed(rank, operation.call);
   drop_pending(rank, *r);
 }
 

@@ -34,9 +34,7 @@ uint64_t agreed_of(const CallRecord& call) {
   return hash | 1;
 }
 
-uint64_t Call::agreed() const {
-  return remembered_ ? remembered_->record->agreed : agreed_of(*record_);
-}
+uint64_t Call::agreed() const { return remembered_ ? remembered_->agreed : agreed_of(*record_); }
 
 namespace {
 
@@ -65,22 +63,24 @@ const std::array<bool, kCallCount> kMoreAfter = [] {
 }();
 
 /// Finds the same call of the rank, or keeps this one for the next time.
-Remembered* remember(Rank* rank, Calls id, const void* place, const int64_t* words) {
+KeptCall* remember(Rank* rank, Calls id, const void* place, const int64_t* words) {
   const CallInfo& info = kCalls[id];
-  Remembered* const ways =
+  Record* const ways =
       rank->remembered[hash_of(id, place, words, info.count) % std::size(rank->remembered)];
   for (int way = 0; way < kRememberedWays; ++way)
-    if (ways[way].record && ways[way].is(id, place, words)) return &ways[way];
-  Remembered* r = &ways[rank->next_way++ % kRememberedWays];
-  if (!r->record || r->record.shared())
-    r->record = Record::make();
+    if (ways[way] && ways[way]->is(id, place, words, info.count)) return ways[way].get();
+  Record& r = ways[rank->next_way++ % kRememberedWays];
+  if (r) r->rank = nullptr;
+  if (!r || r.shared())
+    r = Record::make();
   else
-    r->record->let_go();
-  fill(r->record.get(), id, place, words);
+    r->let_go();
+  fill(r.get(), id, place, words);
+  r->rank = rank;
   r->place = place;
-  r->next = nullptr;
-  r->record->agreed = info.role == Role::kCollective ? agreed_of(r->record) : 0;
-  return r;
+  r->next_call = nullptr;
+  r->agreed = info.role == Role::kCollective ? agreed_of(r) : 0;
+  return r.get();
 }
 
 }  // namespace
@@ -93,13 +93,13 @@ void Call::begin(Calls id, const void* place, const int64_t* words) {
     if (outer_ && !g_process.threads) write_rank_given(rank_, *record_);
     return;
   }
-  Remembered* r = rank_->guessed_call();
-  if (!r || !r->is(id, place, words)) {
+  KeptCall* r = rank_->guessed_call();
+  if (!r || !r->is(id, place, words, kCalls[id].count)) {
     r = remember(rank_, id, place, words);
-    if (rank_->last_call) rank_->last_call->next = r;
+    if (rank_->last_call) rank_->last_call->next_call = r;
   }
   rank_->last_call = remembered_ = r;
-  record_ = r->record.get();
+  record_ = r;
   r->prefetch_next();
 }
 
@@ -107,7 +107,7 @@ void Call::begin(Calls id, const void* place, const int64_t* words) {
 void Call::look() {
   const CallInfo& of = info();
   if (of.at.given >= 0) look_at_requests(this);
-  if (remembered_ && remembered_->record->is_known(rank_->epoch, KeptCall::kFine)) {
+  if (remembered_ && remembered_->is_known(rank_->epoch, KeptCall::kFine)) {
     if (of.sets.buffers && (of.starts != Starts::kBlocking || !rank_->regions.empty()))
       look_at_buffers(this);
     return;
@@ -118,7 +118,7 @@ void Call::look() {
   look_at_arguments(this);
   if (of.hides_order) g_process.hidden_order = true;
   if (remembered_ && of.sets.in_words && g_process.reports == before)
-    remembered_->record->set_known(rank_->epoch, KeptCall::kFine);
+    remembered_->set_known(rank_->epoch, KeptCall::kFine);
 }
 
 Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) {
@@ -135,6 +135,7 @@ Call::Call(Calls id, const void* place, int64_t* words) : rank_(current_rank()) 
   ++*calls_;
   lock();
   take_arrived();
+  if (!rank_->begun.empty()) make_operations(rank_);
   if (rank_->owned || g_process.threads) report_accesses();
   if (rank_->owned) g_process.pid = getpid();
   outer_ = !rank_->in_call || g_process.threads;
@@ -205,11 +206,11 @@ void Call::after(int result) {
     if (kMoreAfter[record_->id]) more_after();
     if (message && of.starts == Starts::kBlocking) {
       if (of.synchronous && send_to >= 0) learn_of_synchronous(rank_, send_to);
-      if (needs_receive(of)) step_need_taken(this, message, nullptr);
+      if (needs_receive(of)) step_need_taken(waiting(), message, nullptr);
     }
     if (collective.comm && of.starts != Starts::kNonblocking) {
       leave_collective(rank_, of, collective);
-      if (of.starts == Starts::kBlocking) step_need_members(this, collective, nullptr);
+      if (of.starts == Starts::kBlocking) step_need_members(waiting(), collective, nullptr);
     }
   } else {
     const uint64_t before = g_process.reports;

@@ -63,13 +63,14 @@ class Call {
   const CallInfo& info() const { return kCalls[record_->id]; }
   const CallRecord& record() const { return *record_; }
   /// It, where the rank keeps it for the next call like it; else null.
-  KeptCall* remembered_record() { return remembered_ ? remembered_->record.get() : nullptr; }
+  KeptCall* remembered_record() { return remembered_; }
   /// It, to be shared.
-  Record kept() const { return remembered_ ? remembered_->record : Record(*record_); }
+  Record kept() const { return remembered_ ? Record(remembered_) : Record(*record_); }
   /// Puts it there, where it may be already.
   void keep_in(Record* record) const {
-    if (!remembered_ || record->get() != remembered_->record.get()) *record = kept();
+    if (!remembered_ || record->get() != remembered_) *record = kept();
   }
+  Waiting waiting() const { return {rank_, record_, remembered_}; }
   /// agreed_of() it.
   uint64_t agreed() const;
   int64_t at(int position) const { return record_->words[position]; }
@@ -105,7 +106,7 @@ class Call {
   // What all calls use is together: when MPI returns, other ranks have run.
   Rank* rank_;
   const CallRecord* record_ = nullptr;
-  Remembered* remembered_ = nullptr;    ///< where the record is; null: it is own_
+  KeptCall* remembered_ = nullptr;      ///< the record; null: it is own_
   int* calls_ = nullptr;                ///< counts this one
   const CallRecord* before_ = nullptr;  ///< what the rank was in
   Lists* lists_ = nullptr;
@@ -159,12 +160,18 @@ void leave_call(Call* call);
 /// Its requests are known.
 void look_at_other_completions(Call* call);
 
+// repeated_messages.cc ------------------------------------------------------------------------------------------------
+/// More receives of the rank have begun, if no standard send were buffered: queues and senders are told.
+void note_posted(Rank* rank);
+
 // requests.cc ---------------------------------------------------------------------------------------------------------
 void look_at_requests(Call* call);
 void note_requests(Call* call);
 /// MPI_Request_get_status may have said that a request is complete.
 void note_released(Call* call);
 void report_requests_left(Rank* rank);
+/// Makes operations of what is in Rank::begun.
+void make_operations(Rank* rank);
 /// The first request that a call waits for; nullptr: it waits for none.
 const Operation* awaited_by(Rank* rank, const CallRecord& waiting);
 MPI_Request real_request(Rank* rank, MPI_Request request);
@@ -173,6 +180,9 @@ MPI_Request real_request(Rank* rank, MPI_Request request);
 /// Fills in which bytes so many elements cover.
 void set_reach(Region* region, const Layout& layout);
 void look_at_buffers(Call* call);
+uint64_t checksum_between(const char* low, const char* high);
+/// What an operation sends is not what it was when it began. REQUIRES: the rank is in the call that completes it.
+void report_changed(Rank* rank, const CallRecord& operation);
 /// An operation starts: it owns all of its regions, but for a partitioned send, which gets each when its partition is ready.
 /// A request of the rank is started: its memory is compared with that of what is under way.
 void look_at_started(Call* call, const Operation& operation);
@@ -200,10 +210,16 @@ void note_error(const Rank* rank, const CallRecord& call, int result);
 // messages.cc ---------------------------------------------------------------------------------------------------------
 void look_at_messages(Call* call);
 void note_messages(Call* call);
+/// Adds a receive, which has this number, to those that are posted. Null: it takes no message.
+Shared<Posted> post_as(Rank* rank, Record call, uint64_t number);
+/// A blocking receive that was not posted, because no other was under way, has returned.
+void received_alone(const Waiting& call, const MPI_Status* status, bool status_read);
+/// A receive has failed: has it taken its message all the same?
+bool is_taken(int result, const MPI_Status* status);
 /// The call has failed: nothing was sent; a message that was too long is received, else none.
 void undo_messages(Call* call, int result);
 /// Fetches what will be read of the messages that these have taken.
-void prefetch_messages(const Rank& rank, std::span<const Completed> done);
+void prefetch_messages(std::span<const Completed> done);
 /// What the operation sends.
 void set_message(Operation* operation, uint64_t message, int send_to, Comm* comm);
 /// A persistent operation starts.

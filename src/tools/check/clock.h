@@ -38,8 +38,8 @@ void learn(Clock* own, uint64_t of, uint64_t count);
 /// What a rank knows. Of the communicators of several processes, which jobs with no race have too, the first ones are kept
 /// in place, so that following them costs no memory from the heap.
 struct Knowledge {
-  Clock clock;
   ClockPart near[2] = {};  ///< `of` 0: free
+  Clock clock;
 
   void learn_comm(const ClockPart& part) {
     for (ClockPart& own : near) {
@@ -52,6 +52,10 @@ struct Knowledge {
   }
   void learn(const Knowledge& other) {
     if (other.clock && other.clock != clock) check::learn(&clock, other.clock);
+    learn_near(other);
+  }
+  /// Where the other has no clock.
+  void learn_near(const Knowledge& other) {
     if (near[0] == other.near[0] && near[1] == other.near[1]) return;
     for (const ClockPart& part : other.near)
       if (part.of) learn_comm(part);

@@ -121,7 +121,8 @@ def sets(call):
              those(lambda p: is_result(p) and p.kind.name not in ("out_buffer", "inout_buffer", "out_status", "out_statuses")),
              those(lambda p: not p.kind.type.endswith("*") and p.kind.object != "comm" and p.kind.object != "info")]
     arrays = any(p.name in array or p.kind.name in ("counts", "displs") for p in call.parameters)
-    found.append("false" if found[1] or arrays else "true")
+    # Requests are looked at in each call.
+    found.append("false" if found[1] or (arrays and role_of(call) != "kCompletion") else "true")
     return "{" + ", ".join(map(str, found)) + "}"
 
 
@@ -190,10 +191,17 @@ def describe(call):
             + ", ".join(rows) + "}}")
 
 
-def may_repeat(call):
-    """Is it looked at by RepeatedCall first: a blocking collective all of whose arguments are in its words?"""
-    return (role_of(call) == "kCollective" and not call.symbol.startswith("MPI_Neighbor") and call.find("request") is None
-            and call.find("comm") is not None and not any(p.kind.name in ("counts", "displs") for p in call.parameters))
+def repeated(call):
+    """The class that looks at it first, where the rank has made it before, or None: of collectives those that block and all of
+    whose arguments are in their words."""
+    for name, base in {"RepeatedMessage": "Send|Recv|Sendrecv", "RepeatedStart<true>": "Isend", "RepeatedStart<false>": "Irecv",
+                       "RepeatedWait": "Wait|Waitall"}.items():
+        if re.fullmatch(f"MPI_({base})(_c)?", call.symbol):
+            return name
+    if (role_of(call) == "kCollective" and not call.symbol.startswith("MPI_Neighbor") and call.find("request") is None
+            and call.find("comm") is not None and not any(p.kind.name in ("counts", "displs") for p in call.parameters)):
+        return "RepeatedCall"
+    return None
 
 
 def wrapper(call, function):
@@ -202,8 +210,9 @@ def wrapper(call, function):
     comma = ", " if inside else ""
     names = ", ".join(p.name for p in call.parameters)
     words = ", ".join(f"word({p.name})" for p in call.parameters)
-    # What is for RepeatedCall has no memory for a Call on its stack.
-    first = "[[gnu::noinline]] static int any" if may_repeat(call) else "static int check"
+    again = repeated(call)
+    # What is for it has no memory for a Call on its stack.
+    first = "[[gnu::noinline]] static int any" if again else "static int check"
     lines = [f"{first}_{symbol}(const void* place{comma}{inside}) {{",
              f"  int64_t words[] = {{{words or '0'}}};",
              f"  Call call(kCall_{symbol}, place, words);"]
@@ -220,10 +229,12 @@ def wrapper(call, function):
         suffix = "_c" if call.large else ""
         called = f"g_process.unbuffered ? g_next.{unbuffered}{suffix}({names}) : {called}"
     lines += [f"  const int code = {called};", "  call.after(code);", "  return code;", "}"]
-    if may_repeat(call):
-        lines += [f"static int check_{symbol}(const void* place{comma}{inside}) {{", f"  int64_t words[] = {{{words}}};", "  RepeatedCall again;",
-                  f"  if (!again.begin(kCall_{symbol}, place, words)) return any_{symbol}(place{comma}{names});",
-                  f"  const int code = {called};", "  again.after(code);", "  return code;", "}"]
+    if again:
+        status = [f"  status = again.status(status);"] if again == "RepeatedMessage" and call.find("status") else []
+        lines += [f"static int check_{symbol}(const void* place{comma}{inside}) {{", f"  int64_t words[] = {{{words}}};",
+                  f"  {again} again;",
+                  f"  if (!again.begin(kCall_{symbol}, place, words)) return any_{symbol}(place{comma}{names});", *status,
+                  f"  const int code = g_next.{symbol}({names});", "  again.after(code);", "  return code;", "}"]
     return "\n".join([*lines, *preloaded.exports("check", function, symbol, names)])
 
 
@@ -253,7 +264,7 @@ def main():
             *preloaded.next_functions(symbols + also),
             "}  // namespace fgmpi::check"]
     header.write_if_changed(os.path.join(arguments.out, "check_calls.h"), "\n".join(text) + "\n")
-    source = [NOTE, '#include "tools/check/call.h"\n#include "tools/check/repeated.h"\n#include "tools/findings/places.h"\n',
+    source = [NOTE, '#include "tools/check/call.h"\n#include "tools/check/repeated.h"\n#include "tools/check/repeated_messages.h"\n#include "tools/findings/places.h"\n',
               "using fgmpi::findings::from_fortran;\n", "namespace fgmpi::check {\n",
               "const CallInfo kCalls[kCallCount] = {", *[f"    {describe(found[s])}," for s in symbols], "};\n",
               *[wrapper(found[s], functions[s]) for s in symbols if s not in by_hand], "}  // namespace fgmpi::check"]

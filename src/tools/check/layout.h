@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
+
 namespace fgmpi::check {
 
 struct Signature {
@@ -25,6 +27,9 @@ struct Signature {
     return !known || !other.known || packed || other.packed ||
            (hash == other.hash && length == other.length);
   }
+  /// The same for the same signatures; 0: what fits it must be looked at.
+  uint64_t name() const { return known && !packed ? mix(hash, length) >> kSpareBits | 1 : 0; }
+  static constexpr int kSpareBits = 3;
 };
 Signature joined(const Signature& a, const Signature& b);
 Signature repeated(Signature one, uint64_t times);

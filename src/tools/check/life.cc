@@ -172,6 +172,7 @@ void withdraw_deadlock() {
 
 void rank_ends(Rank* rank) {
   report_accesses();
+  make_operations(rank);
   if (rank->owned) rank->owned->clear();
   report_requests_left(rank);
   report_epochs_left(rank);

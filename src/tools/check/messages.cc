@@ -11,49 +11,11 @@
 #include "base/strings.h"
 #include "tools/check/call.h"
 #include "tools/check/extensions.h"
+#include "tools/check/messages.h"
 #include "tools/check/wire.h"
 
 namespace fgmpi::check {
 namespace {
-
-/// Messages of one communicator have one name on both sides of an intercommunicator.
-Inbox::Key key_of(uint64_t comm_key, int source, int tag) { return {comm_key >> 1, source, tag}; }
-
-Inbox& inbox_of(int receiver_world) {
-  return g_process.inboxes[static_cast<size_t>(receiver_world - g_process.first)];
-}
-
-Message* g_spare_messages = nullptr;  ///< under Call's lock
-
-Message* new_message() {
-  Message* m = g_spare_messages;
-  if (!m) return new Message;
-  g_spare_messages = m->next;
-  m->next = nullptr;
-  return m;
-}
-
-void drop_message(Message* m) {
-  m->known.clock = nullptr;
-  m->call = Record();
-  m->next = g_spare_messages;
-  g_spare_messages = m;
-}
-
-/// The queue with this key; `known`: where it was found the last time.
-MessageQueue& queue_for(Inbox* inbox, KnownQueue* known, uint64_t comm_key, int source, int tag) {
-  if (known->comm_key != comm_key || known->erased != inbox->erased || !known->queue)
-    *known = {&inbox->queues[key_of(comm_key, source, tag)], comm_key, inbox->erased};
-  return *known->queue;
-}
-
-void append(MessageQueue* queue, Message* m) {
-  (queue->first ? queue->last->next : queue->first) = m;
-  queue->last = m;
-}
-
-/// Queues that are empty stay for the next message of their kind, but not very many.
-constexpr size_t kMostEmptyQueues = 1024;
 
 bool is_standard(const CallInfo& info) {
   return !std::strncmp(info.operation, "Send", 4) || info.role == Role::kReplace;
@@ -70,10 +32,12 @@ void fill_sent(Rank* rank, Record* record) {
     const auto type = static_cast<MPI_Datatype>(call.at(at.send_type));
     const int64_t count = call.at(at.send_count);
     const Layout* l = layout_of(type);
-    sent = {signature_of(type, count),
-            own->comm,
+    const Signature signature = signature_of(type, count);
+    sent = {signature.name(),
             to,
             own->rank,
+            own->comm,
+            signature,
             static_cast<int>(call.at(at.send_tag)),
             rank->world,
             l ? l->size * count : 0,
@@ -86,7 +50,8 @@ void fill_sent(Rank* rank, Record* record) {
   (*record)->set_known(rank->epoch, KeptCall::kSent);
 }
 
-/// `begun`: the send has, if none were buffered.
+}  // namespace
+
 void send_wire(const Message& m, bool begun) {
   const Sent& sent = m.call->sent;
   const uint64_t comm_key = sent.comm->key;
@@ -123,29 +88,7 @@ void send_wire(const Message& m, bool begun) {
   }
 }
 
-void send_message(Rank* rank, Record record, uint64_t* id, int* send_to, Comm** comm) {
-  if (!record->is_known(rank->epoch, KeptCall::kSent)) fill_sent(rank, &record);
-  const Sent& sent = record->sent;
-  if (sent.to < 0) return;
-  Message* m = new_message();
-  m->id = static_cast<uint64_t>(rank->world) << 32 | ++rank->next_message;
-  m->known = rank->knows;
-  *id = m->id;
-  *send_to = sent.to;
-  *comm = sent.comm;
-  const bool begun = step_send(rank, m->id, sent.to);
-  if (is_local(sent.to)) {
-    MessageQueue& queue =
-        queue_for(&inbox_of(sent.to), &record->sends_to, sent.comm->key, sent.source, sent.tag);
-    m->call = std::move(record);
-    return append(&queue, m);
-  }
-  m->call = std::move(record);
-  send_wire(*m, begun);
-  drop_message(m);
-}
-
-Shared<Posted> post(Rank* rank, Record kept) {
+Shared<Posted> post_as(Rank* rank, Record kept, uint64_t number) {
   const CallRecord& record = *kept;
   const Positions& at = record.info().at;
   OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(record.at(at.comm)));
@@ -157,8 +100,37 @@ Shared<Posted> post(Rank* rank, Record kept) {
   posted->comm = own->comm;
   posted->call = std::move(kept);
   posted->probe = posted->call->info().role == Role::kMatchedProbe;
-  posted->number = ++rank->next_posted;
+  posted->number = number;
   rank->posted.push_back(posted);
+  return posted;
+}
+
+namespace {
+
+void send_message(Rank* rank, Record record, uint64_t* id, int* send_to, Comm** comm) {
+  if (!record->is_known(rank->epoch, KeptCall::kSent)) fill_sent(rank, &record);
+  const Sent& sent = record->sent;
+  if (sent.to < 0) return;
+  Message* m = make_message(rank, record.get());
+  *id = m->id;
+  *send_to = sent.to;
+  *comm = sent.comm;
+  const bool begun = step_send(rank, m->id, sent.to);
+  if (is_local(sent.to)) {
+    MessageQueue& queue = queue_for(&inbox_of(sent.to), &record->sends_to, &record->sends_on,
+                                    sent.comm->key, sent.source, sent.tag);
+    m->begun = begun;
+    if (append(&queue, m)) step_taken(m->id);
+    return record->set_known(rank->epoch, KeptCall::kSendsTo);
+  }
+  send_wire(*m, begun);
+  drop_message(m);
+}
+
+Shared<Posted> post(Rank* rank, Record kept) {
+  auto posted = post_as(rank, std::move(kept), rank->next_posted + 1);
+  if (!posted) return posted;
+  ++rank->next_posted;
   if (!posted->probe) step_receive(rank, posted->number);
   return posted;
 }
@@ -168,19 +140,19 @@ bool could_take(const Posted& p, int source, int tag) {
          (p.tag == MPI_ANY_TAG || p.tag == tag);
 }
 
-/// `kept`: where what has fitted before is remembered, or null.
+}  // namespace
+
 void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype type, int64_t count,
              KeptCall* kept) {
-  if (!m.signature().known) return;
-  if (kept && kept->is_known(rank->epoch, KeptCall::kFits) &&
-      kept->fits.hash == m.signature().hash && kept->fits.length == m.signature().length &&
-      !m.signature().packed)
+  if (kept && kept->is_known(rank->epoch, KeptCall::kFits) && m.contents &&
+      kept->fits == m.contents)
     return;
+  if (!m.signature().known) return;
   const Signature taken = beginning_of(type, count, m.signature().length);
   if (!taken.known) return;
   if (m.signature() == taken) {
-    if (kept && !m.signature().packed && !taken.packed) {
-      kept->fits = m.signature();
+    if (kept && m.contents && !taken.packed) {
+      kept->fits = m.contents;
       kept->set_known(rank->epoch, KeptCall::kFits);
     }
     return;
@@ -196,21 +168,35 @@ void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype 
            "sends it"}});
 }
 
+namespace {
+
 /// Does the receive take only from one queue?
 bool takes_from_one(const CallRecord& call) {
   const Positions& at = call.info().at;
   return call.at(at.source) != MPI_ANY_SOURCE && call.at(at.recv_tag) != MPI_ANY_TAG;
 }
 
+/// The queue that the receive takes from.
+MessageQueue& queue_of(Rank* rank, KeptCall* kept, const Comm& comm, int source, int tag) {
+  MessageQueue& queue =
+      queue_for(&inbox_of(rank->world), &kept->takes_from, &kept->takes_on, comm.key, source, tag);
+  if (kept->is_known(rank->epoch, KeptCall::kTakesFrom)) return queue;
+  // The handle may have been another communicator's when the receive began.
+  const OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(kept->at(kept->info().at.comm)));
+  if (own && own->comm == &comm) kept->set_known(rank->epoch, KeptCall::kTakesFrom);
+  return queue;
+}
+
 /// The queue of what the receive has taken; of one that nobody has seen complete, the first that it could have.
-MessageQueue* queue_of(Inbox* inbox, const Posted& p) {
+MessageQueue* queue_of(Rank* rank, const Posted& p) {
   if (!p.freed && takes_from_one(*p.call))
-    return &queue_for(inbox, &p.call->takes_from, p.comm->key, p.real_source, p.real_tag);
+    return &queue_of(rank, p.call.get(), *p.comm, p.real_source, p.real_tag);
+  Inbox& inbox = inbox_of(rank->world);
   if (!p.freed) {
-    auto found = inbox->queues.find(key_of(p.comm->key, p.real_source, p.real_tag));
-    return found == inbox->queues.end() ? nullptr : &found->second;
+    auto found = inbox.queues.find(key_of(p.comm->key, p.real_source, p.real_tag));
+    return found == inbox.queues.end() ? nullptr : &found->second;
   }
-  for (auto& [key, queue] : inbox->queues)
+  for (auto& [key, queue] : inbox.queues)
     if (queue.first && key.comm == p.comm->key >> 1 && could_take(p, key.source, key.tag))
       return &queue;
   return nullptr;
@@ -219,13 +205,10 @@ MessageQueue* queue_of(Inbox* inbox, const Posted& p) {
 /// Takes the message out that the receive has taken. False: it is not there.
 bool resolve(Rank* rank, Posted* posted, bool in_order) {
   const Posted& p = *posted;
-  Inbox& inbox = inbox_of(rank->world);
-  MessageQueue* queue = queue_of(&inbox, p);
+  MessageQueue* queue = queue_of(rank, p);
   if (!queue || !queue->first) return false;
-  Message* m = queue->first;
-  queue->first = m->next;
-  if (!queue->first && inbox.queues.size() > kMostEmptyQueues)
-    inbox.erase(key_of(p.comm->key, m->source(), m->tag()));
+  Message* m = take_first(queue);
+  erase_if_many(&inbox_of(rank->world), *queue, key_of(p.comm->key, m->source(), m->tag()));
   if (!p.freed && in_order) {
     if (!p.probe) compare(rank, *m, p.call, p.type(), p.count(), p.call.get());
     note_taken(rank, *m, p);
@@ -233,14 +216,14 @@ bool resolve(Rank* rank, Posted* posted, bool in_order) {
   const bool certain = !p.freed && in_order && !could_be_of_earlier(rank, *m, p.comm, p.number);
   if (p.probe) rank->matched.insert_or_assign(p.message, *m);
   if (certain) posted->taken = m->id;
-  if (!p.probe) step_matched(rank, p.number, m->id, certain);
+  if (!p.probe && !m->matched) step_matched(rank, p.number, m->id, certain);
   drop_message(m);
   return true;
 }
 
 /// What a receive that is complete knows of its sender; where it is not known which message it was, of the last of them.
 void learn_from_sender(Rank* rank, const Posted& p, bool certain) {
-  const MessageQueue* queue = queue_of(&inbox_of(rank->world), p);
+  const MessageQueue* queue = queue_of(rank, p);
   if (!queue || !queue->first) return;
   rank->knows.learn((certain ? queue->first : queue->last)->known);
 }
@@ -266,17 +249,16 @@ void take(const WireMessage& w) {
   Message* m = new_message();
   m->id = w.id;
   m->call = Record(w.call);
-  m->call->sent = {{w.hash, w.length, w.known, w.packed},
-                   nullptr,
-                   w.receiver,
-                   w.source,
-                   w.tag,
-                   w.source_world,
-                   w.bytes,
-                   w.standard};
+  const Signature signature = {w.hash, w.length, w.known, w.packed};
+  m->call->sent = {signature.name(), w.receiver, w.source,  nullptr, signature, w.tag,
+                   w.source_world,   w.bytes,    w.standard};
+  m->contents = signature.name();
+  m->matched = 0;
+  m->begun = w.begun;
+  m->has_clock = clock != nullptr;
   m->known.clock = std::move(clock);
   for (size_t i = 0; i < std::size(w.near); ++i) m->known.near[i] = w.near[i];
-  append(&inbox_of(w.receiver).queues[key_of(w.comm, w.source, w.tag)], m);
+  if (append(&inbox_of(w.receiver).queues[key_of(w.comm, w.source, w.tag)], m)) step_taken(m->id);
 }
 
 void take(const WireBack& w) {
@@ -352,12 +334,11 @@ void look_at_messages(Call* call) {
   }
 }
 
-void prefetch_messages(const Rank& rank, std::span<const Completed> done) {
-  const uint32_t erased = inbox_of(rank.world).erased;
-  auto queue_of = [&](const Completed& c) -> const MessageQueue* {
+void prefetch_messages(std::span<const Completed> done) {
+  auto queue_of = [](const Completed& c) -> const MessageQueue* {
     if (!c.entry || !c.entry->second.posted) return nullptr;
     const KnownQueue& from = c.entry->second.posted->call->takes_from;
-    return from.erased == erased ? from.queue : nullptr;
+    return from.is_there() ? from.queue : nullptr;
   };
   for (const Completed& c : done)
     if (const MessageQueue* queue = queue_of(c)) __builtin_prefetch(queue);
@@ -397,52 +378,32 @@ void start_message(Call* call, Operation* op) {
 
 namespace {
 
-/// A blocking receive that was not posted has returned.
-void received_alone(Call* call) {
-  Rank* rank = call->rank();
-  const Positions& at = call->info().at;
-  const MPI_Status* status = call->told();
-  if (!status || status->MPI_SOURCE == MPI_PROC_NULL) return;
-  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call->record().at(at.comm)));
-  if (!own) return;
-  Inbox& inbox = inbox_of(rank->world);
-  KnownQueue once;
-  KeptCall* kept = call->remembered_record();
-  MessageQueue& queue = queue_for(&inbox, kept && takes_from_one(*kept) ? &kept->takes_from : &once,
-                                  own->comm->key, status->MPI_SOURCE, status->MPI_TAG);
-  Message* m = queue.first;
-  if (!m) return;
-  queue.first = m->next;
-  const auto type = static_cast<MPI_Datatype>(call->record().at(at.recv_type));
-  const int64_t count = call->record().at(at.recv_count);
-  compare(rank, *m, call->record(), type, count, kept);
+/// A message that the call, a blocking receive that was not posted, has taken from the queue.
+void taken_alone(const Waiting& waiting, const CallRecord& call, OwnComm* own, const Message& m,
+                 const MPI_Status& status, bool status_read) {
+  Rank* rank = waiting.rank;
+  const Positions& at = call.info().at;
+  compare(rank, m, call, static_cast<MPI_Datatype>(call.at(at.recv_type)), call.at(at.recv_count),
+          waiting.shared);
   ++rank->next_posted;
-  rank->knows.learn(m->known);
-  const bool of_any = call->record().at(at.source) == MPI_ANY_SOURCE;
-  const bool certain = !could_be_of_earlier(rank, *m, own->comm, rank->next_posted);
-  step_take(rank, m->id, certain);
-  if (certain && !of_any) step_need_begun(call, m->id, nullptr);
-  if (rank->races || of_any) {
-    Posted p;
-    p.source = static_cast<int>(call->record().at(at.source));
-    p.tag = static_cast<int>(call->record().at(at.recv_tag));
-    p.comm = own->comm;
-    p.number = rank->next_posted;
-    p.status_read = call->status_read();
-    p.real_source = status->MPI_SOURCE;
-    p.real_tag = status->MPI_TAG;
-    p.call = call->kept();
-    if (p.source == MPI_ANY_SOURCE) p.event = next_event(rank);
-    note_taken(rank, *m, p);
-  }
-  if (!m->next && inbox.queues.size() > kMostEmptyQueues)
-    inbox.erase(key_of(own->comm->key, m->source(), m->tag()));
-  drop_message(m);
+  rank->knows.learn(m.known);
+  const bool of_any = call.at(at.source) == MPI_ANY_SOURCE;
+  const bool certain = !could_be_of_earlier(rank, m, own->comm, rank->next_posted);
+  if (!m.matched) step_take(rank, m.id, certain);
+  if (certain && !of_any) step_need_begun(waiting, m.id, nullptr);
+  if (!rank->races && !of_any) return;
+  Posted p;
+  p.source = static_cast<int>(call.at(at.source));
+  p.tag = static_cast<int>(call.at(at.recv_tag));
+  p.comm = own->comm;
+  p.number = rank->next_posted;
+  p.status_read = status_read;
+  p.real_source = status.MPI_SOURCE;
+  p.real_tag = status.MPI_TAG;
+  p.call = waiting.record();
+  if (p.source == MPI_ANY_SOURCE) p.event = next_event(rank);
+  note_taken(rank, m, p);
 }
-
-}  // namespace
-
-namespace {
 
 /// MPI_Probe or MPI_Iprobe: which message it has found.
 void probed(Call* call) {
@@ -459,10 +420,30 @@ void probed(Call* call) {
 
 }  // namespace
 
+void received_alone(const Waiting& waiting, const MPI_Status* status, bool status_read) {
+  const CallRecord& call = *waiting.call;
+  Rank* rank = waiting.rank;
+  if (!status || status->MPI_SOURCE == MPI_PROC_NULL) return;
+  OwnComm* own = rank->comm_of(static_cast<MPI_Comm>(call.at(call.info().at.comm)));
+  if (!own) return;
+  Inbox& inbox = inbox_of(rank->world);
+  KnownQueue once;
+  uint64_t once_on = 0;
+  const int source = status->MPI_SOURCE, tag = status->MPI_TAG;
+  MessageQueue& queue = waiting.shared && takes_from_one(call)
+                            ? queue_of(rank, waiting.shared, *own->comm, source, tag)
+                            : queue_for(&inbox, &once, &once_on, own->comm->key, source, tag);
+  if (!queue.first) return;
+  Message* m = take_first(&queue);
+  taken_alone(waiting, call, own, *m, *status, status_read);
+  erase_if_many(&inbox, queue, key_of(own->comm->key, source, tag));
+  drop_message(m);
+}
+
 void note_messages(Call* call) {
   if (call->info().role == Role::kProbe) return probed(call);
   if (call->info().starts != Starts::kBlocking) return;
-  if (call->alone) return received_alone(call);
+  if (call->alone) return received_alone(call->waiting(), call->told(), call->status_read());
   if (call->has(&Positions::flag) && !*static_cast<const int*>(call->pointer(&Positions::flag))) {
     received(call->rank(), call->posted, nullptr);
     return sweep(call->rank());
@@ -473,7 +454,7 @@ void note_messages(Call* call) {
   received(call->rank(), call->posted, call->told());
   sweep(call->rank());
   if (call->posted->taken && call->posted->source != MPI_ANY_SOURCE)
-    step_need_begun(call, call->posted->taken, nullptr);
+    step_need_begun(call->waiting(), call->posted->taken, nullptr);
 }
 
 void received(Rank* rank, const Shared<Posted>& posted, const MPI_Status* status) {
@@ -503,15 +484,19 @@ void take_back(const Comm* comm, int send_to, uint64_t message) {
   MPIX_Tool_notify(MPIX_Tool_process(send_to), &wire, sizeof wire);
 }
 
-void undo_messages(Call* call, int result) {
+bool is_taken(int result, const MPI_Status* status) {
   int error_class = MPI_SUCCESS;
   g_next.MPI_Error_class(result, &error_class);
   // Too long, or it ends within an element: the message has been received all the same.
+  return error_class == MPI_ERR_TRUNCATE ||
+         (error_class == MPI_ERR_TYPE && status && status->MPI_SOURCE != kNotTold);
+}
+
+void undo_messages(Call* call, int result) {
   const MPI_Status* status = call->told();
-  const bool taken = error_class == MPI_ERR_TRUNCATE ||
-                     (error_class == MPI_ERR_TYPE && status && status->MPI_SOURCE != kNotTold);
+  const bool taken = is_taken(result, status);
   if (!taken) take_back(call->comm, call->send_to, call->message);
-  if (call->alone && taken) received_alone(call);
+  if (call->alone && taken) received_alone(call->waiting(), status, call->status_read());
   if (!call->posted) return;
   received(call->rank(), call->posted, taken ? status : nullptr);
   sweep(call->rank());

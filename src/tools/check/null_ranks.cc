@@ -54,10 +54,9 @@ void write_rank_given(Rank* rank, const CallRecord& call) {
 
 void write_ranks_given(Rank* rank, MPI_Comm comm) {
   for (auto& ways : rank->remembered)
-    for (Remembered& one : ways)
-      if (one.record &&
-          (comm == MPI_COMM_NULL || one.record->at(one.record->info().at.comm) == word(comm)))
-        write_rank_given(rank, *one.record);
+    for (const Record& one : ways)
+      if (one && (comm == MPI_COMM_NULL || one->at(one->info().at.comm) == word(comm)))
+        write_rank_given(rank, *one);
 }
 
 }  // namespace fgmpi::check

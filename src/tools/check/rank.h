@@ -142,11 +142,15 @@ class Regions {
   std::vector<Region> many_;
 };
 
-/// A message under way: what the sender said of it, at the receiver's process.
-struct Message {
+/// A message under way: what the sender said of it, at the receiver's process. What is read of most is in the first 64 bytes.
+struct alignas(64) Message {
   Message* next = nullptr;
   uint64_t id = 0;  ///< unique in the job
   Record call;      ///< with what is the same for all messages of the call
+  uint64_t contents : 64 - Signature::kSpareBits = 0;  ///< name() of its signature
+  uint64_t matched : 1 = 0;  ///< its receive has begun, and its sender knows that
+  uint64_t begun : 1 = 0;    ///< its send has, if none were buffered
+  uint64_t has_clock : 1 = 0;
   Knowledge known;  ///< by the sender
   const Signature& signature() const { return call->sent.signature; }
   int64_t bytes() const { return call->sent.bytes; }
@@ -158,6 +162,8 @@ struct Message {
 /// Messages of one sender with one tag on one communicator, in the order in which they were sent.
 struct MessageQueue {
   Message *first = nullptr, *last = nullptr;
+  uint32_t ready =
+      0;  ///< receives that have begun and will take the next ones that come, whatever else is posted
 };
 
 /// A receive that has begun and may still take messages in its turn. What is read of each is in the first 64 bytes.
@@ -215,6 +221,13 @@ struct Partitioned {
   bool met = false;  ///< of a receive: its send was made
 };
 
+/// The handle of sends that are complete at once, and those that they have here.
+inline constexpr int kSentHandle = static_cast<int>(0xadffffffu);
+inline constexpr uint32_t kFirstSent = 0xad000000u, kSentHandles = 0x00f00000u;
+inline bool is_sent_handle(MPI_Request handle) {
+  return static_cast<uint32_t>(handle) - kFirstSent < kSentHandles;
+}
+
 /// What a request stands for. What completing one reads of a receive is in the first 64 bytes of its entry in the table, with
 /// the handle.
 struct Operation {
@@ -254,6 +267,20 @@ struct Operation {
   }
 };
 
+/// A send or receive under way that RepeatedStart has looked at (repeated_messages.h). make_operations() makes an Operation of
+/// it for all others.
+struct Begun {
+  Record call;
+  MPI_Request* at = nullptr;  ///< where the program has its request
+  MPI_Request handle = MPI_REQUEST_NULL;
+  int16_t index = -1;  ///< in the list of the wait under way
+  bool sends = false;
+  bool ready =
+      false;  ///< a receive of which its queue knows (MessageQueue::ready); a send whose message's receive has begun
+  uint64_t id = 0;  ///< of the message that it sends, or the number of the receive
+  uint64_t checksum = 0;
+};
+
 /// An object behind a handle that the rank has made.
 struct Made {
   CallRecord call;
@@ -266,24 +293,6 @@ struct Made {
 struct Races;
 class Call;
 class OwnedMemory;
-
-/// A call that the rank has made, so that the same one again is looked at less.
-struct Remembered {
-  const void* place = nullptr;  ///< the address that it returned to
-  Record record;
-  Remembered* next = nullptr;  ///< what followed it the last time
-  bool is(Calls id, const void* returns_to, const int64_t* words) const {
-    return place == returns_to && record->id == id &&
-           !std::memcmp(record->words, words, size_t{kCalls[id].count} * sizeof *words);
-  }
-  /// Calls come in the order in which they came the last time: what is known of the next one is fetched meanwhile.
-  void prefetch_next() const {
-    if (!next) return;
-    const auto* of_next = reinterpret_cast<const char*>(next->record.get());
-    for (int line = 0; line < 5; ++line)
-      if (line != 1) __builtin_prefetch(of_next + line * 64);
-  }
-};
 
 /// So many calls with the same hash are remembered: those of a loop do not drive each other out.
 inline constexpr int kRememberedWays = 4;
@@ -370,16 +379,42 @@ struct Lists {
   }
 };
 
-struct Rank {
-  int world = 0;
-  bool initialised = false, ended = false;
-  int sessions = 0;
-  int level = MPI_THREAD_SINGLE;
-  pthread_t thread{};     ///< that the rank has begun on
-  void** word = nullptr;  ///< its MPIX_Tool_word(); of a helper of the rank it is another
-  int calls = 0;          ///< of MPI that it is in, on its own thread
+class RepeatedWait;
+
+/// What nearly every call reads is together, in the order in which it is read.
+struct alignas(64) Rank {
+  pthread_t thread{};  ///< that the rank has begun on
   OwnedMemory* owned =
       nullptr;  ///< where its program was compiled with -check (accesses.h); never freed
+  KeptCall* last_call = nullptr;
+  const CallRecord* current = nullptr;  ///< of the call in which the rank is
+  uint64_t epoch = 1;                   ///< goes on when an object is made, committed or freed
+  uint64_t communications = 0;          ///< calls that other ranks may have a part in
+  int calls = 0;                        ///< of MPI that it is in, on its own thread
+  int world = 0;
+  bool in_call = false;
+  bool initialised = false, ended = false;
+  uint32_t next_message = 0;
+  std::vector<Begun> begun;
+  uint64_t begun_sum = 0;  ///< of what they reach (KeptCall::reach)
+  std::vector<Pending> regions;
+  uint64_t next_posted = 0;
+  Knowledge knows;               ///< of others and itself
+  std::shared_ptr<Races> races;  ///< where it has received from any source
+  Unbuffered unbuffered;
+  std::deque<Shared<Posted>> posted;
+  MPI_Comm last_comm = MPI_COMM_NULL;
+  uint32_t next_fake = 0;
+  OwnComm* last_own = nullptr;
+  RepeatedWait* wait = nullptr;           ///< in which the rank is
+  MessageQueue* receives_from = nullptr;  ///< in a receive of which the queue does not know yet
+
+  size_t posted_closed = 0;  ///< of the posted ones, those that are complete
+  uint32_t events =
+      0;  ///< its own part of what it knows: receives from any source that are complete
+  int sessions = 0;
+  int level = MPI_THREAD_SINGLE;
+  void** word = nullptr;  ///< its MPIX_Tool_word(); of a helper of the rank it is another
   std::unordered_map<uint64_t, Made> made[32];  ///< by Object, then handle
   std::unordered_map<uint64_t, CallRecord>
       freed[32];  ///< handles that the rank has freed and not got again
@@ -391,34 +426,21 @@ struct Rank {
   std::map<MPI_Win, Epochs> epochs;
   std::vector<Exposed> windows;        ///< but dynamic ones
   std::map<uint64_t, OpenFile> files;  ///< by handle
-  uint64_t communications = 0;         ///< calls that other ranks may have a part in
-  std::vector<Pending> regions;
   int64_t longest_region = 0;
-  std::deque<Shared<Posted>> posted;
-  size_t posted_closed = 0;                  ///< of them, those that are complete
   std::unordered_map<int, Message> matched;  ///< by MPI_Message
-  const CallRecord* current = nullptr;       ///< of the call in which the rank is
   /// The requests that the call was given: MPI sets the program's to MPI_REQUEST_NULL before an error of theirs is known.
   const std::vector<MPI_Request>* given = nullptr;
-  bool in_call = false;
   std::vector<Call*>
       inside;  ///< where there are threads: calls that have begun and have not returned
-  uint32_t next_message = 0;
-  uint32_t next_fake = 0;
-  uint64_t next_posted = 0, next_list = 0;
-  Knowledge knows;      ///< of others and itself
-  uint32_t events = 0;  ///< its own part of it: receives from any source that are complete
-  Unbuffered unbuffered;
-  std::shared_ptr<Races> races;  ///< where it has received from any source
+  uint64_t next_list = 0;
   /// The last calls, each in one of the slots that a hash of its return address and arguments says.
-  alignas(64) Remembered remembered[16][kRememberedWays];
+  Record remembered[16][kRememberedWays];
   uint32_t next_way = 0;
-  Remembered* last_call = nullptr;
   /// What the next call is if it is that of the last time; null: there was none.
-  Remembered* guessed_call() const { return last_call ? last_call->next : nullptr; }
-  uint64_t epoch = 1;  ///< goes on when an object is made, committed or freed
-  MPI_Comm last_comm = MPI_COMM_NULL;
-  OwnComm* last_own = nullptr;
+  KeptCall* guessed_call() const {
+    KeptCall* next = last_call ? last_call->next_call : nullptr;
+    return next && next->rank == this ? next : nullptr;
+  }
 
   OwnComm* comm_of(MPI_Comm handle);
   void forget_comm(MPI_Comm handle);
@@ -439,10 +461,9 @@ struct Inbox {
     }
   };
   std::unordered_map<Key, MessageQueue, Hash> queues;
-  uint32_t erased = 0;  ///< how many queues were
   void erase(const Key& key) {
     queues.erase(key);
-    ++erased;
+    ++g_queues_erased;
   }
 };
 
@@ -480,6 +501,9 @@ Rank* current_rank();
 /// Does the rank run in this process?
 inline bool is_local(int world) {
   return world >= g_process.first && world < g_process.first + g_process.ranks;
+}
+inline MPI_Request next_sent_handle(Rank* rank) {
+  return static_cast<int>(kFirstSent | rank->next_fake++ % kSentHandles);
 }
 /// A rank of this process that has begun; else nullptr.
 Rank* local_rank(int world);

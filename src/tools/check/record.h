@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "check/check_calls.h"
 #include "tools/check/layout.h"
@@ -14,6 +15,7 @@ namespace fgmpi::check {
 
 struct Comm;
 struct MessageQueue;
+struct Rank;
 
 struct CallRecord {
   uint16_t id = 0;
@@ -26,19 +28,24 @@ struct CallRecord {
   }
 };
 
-/// Where messages of a call go or come from: a queue of an Inbox, as long as none was erased there.
+/// How many queues of messages of the process were erased.
+inline uint32_t g_queues_erased = 0;
+
+/// Where messages of a call go or come from: a queue of an Inbox, as long as none was erased.
 struct KnownQueue {
   MessageQueue* queue = nullptr;
-  uint64_t comm_key = 0;
   uint32_t erased = 0;
+  bool is_there() const { return queue && erased == g_queues_erased; }
 };
 
 /// What all messages of a send have in common.
 struct Sent {
-  Signature signature;
+  uint64_t contents = 0;  ///< name() of the signature
+  int to = -1;            ///< world rank of the receiver
+  int source = 0;
   Comm* comm = nullptr;
-  int to = -1;  ///< world rank of the receiver
-  int source = 0, tag = 0, source_world = 0;
+  Signature signature;
+  int tag = 0, source_world = 0;
   int64_t bytes = 0;
   bool standard = false;  ///< may be buffered by the library's choice
   bool operator==(const Sent& other) const {
@@ -51,27 +58,60 @@ struct Sent {
 };
 
 /// A CallRecord that is shared. What is read of it while other ranks have run since is together: each line of the cache
-/// counts. REQUIRES: what `sent` says is the same for all who share it.
-struct alignas(64) KeptCall : CallRecord {
+/// counts. Of calls with one buffer that are made again and again, those are the first line, the third and the fourth.
+/// REQUIRES: what `sent` says is the same for all who share it.
+struct alignas(128) KeptCall : CallRecord {
   enum Known : uint32_t {
-    kFine = 1,   ///< nothing is wrong with the arguments
-    kSent = 2,   ///< `sent` is filled
-    kReach = 4,  ///< its one buffer is all bytes from `low` to `high`
-    kFits = 8,   ///< a message of the signature `fits` was taken without fault
+    kFine = 1,        ///< nothing is wrong with the arguments
+    kSent = 2,        ///< `sent` is filled
+    kReach = 4,       ///< its one buffer is all bytes from `low` to `high`
+    kFits = 8,        ///< a message of the signature `fits` was taken without fault
+    kSendsTo = 16,    ///< `sends_to` is of its communicator
+    kTakesFrom = 32,  ///< `takes_from` is, and it takes from no other queue
+    kBeside = 64,     ///< its buffer meets nothing where the operations under way are `beside`
   };
   uint32_t users = 0;
   uint32_t known = 0;
-  uint64_t known_in = 0;  ///< the epoch of the rank (Rank::epoch) for which that holds
+  uint64_t known_in = 0;        ///< the epoch of the rank (Rank::epoch) for which that holds
+  const Rank* rank = nullptr;   ///< that remembers it (Rank::remembered)
+  const void* place = nullptr;  ///< the address that it returned to
+  KeptCall* next_call =
+      nullptr;  ///< what followed it the last time, if its rank remembers that still
+  const char *low = nullptr, *high = nullptr;
+  uint64_t beside = 0;  ///< Rank::begun_sum
+  KnownQueue sends_to, takes_from;
+  uint64_t fits = 0;  ///< name() of a signature
   Sent sent;
-  KnownQueue sends_to;
-  const char *base = nullptr, *low = nullptr, *high = nullptr;
-  KnownQueue takes_from;
-  Signature fits;
+  uint64_t sends_on = 0, takes_on = 0;  ///< keys of the communicators of the queues
+  const char* base = nullptr;
   uint64_t agreed = 0;       ///< of a collective: agreed_of()
   bool sent_before = false;  ///< messages of it may be under way
   KeptCall* next_free = nullptr;
 
-  bool is_known(uint64_t epoch, Known what) const { return known_in == epoch && (known & what); }
+  /// Is it this call? `count`: of its arguments.
+  [[gnu::always_inline]] bool is(uint16_t call, const void* returns_to, const int64_t* arguments,
+                                 size_t count) const {
+    uint64_t differ = (id ^ call) | (reinterpret_cast<uintptr_t>(place) ^
+                                     reinterpret_cast<uintptr_t>(returns_to));
+    for (size_t i = 0; i < count; ++i) differ |= static_cast<uint64_t>(words[i] ^ arguments[i]);
+    return differ == 0;
+  }
+  /// Calls come in the order in which they came the last time: what is known of the next one is fetched meanwhile.
+  void prefetch_next() const {
+    const auto* of_next = reinterpret_cast<const char*>(next_call);
+    if (!of_next) return;
+    for (int line = 0; line < 5; ++line)
+      if (line != 1) __builtin_prefetch(of_next + line * 64);
+  }
+  /// A hash of where its buffer lies, and whether it writes there. REQUIRES: kReach.
+  uint64_t reach(bool writes) const {
+    return ((reinterpret_cast<uintptr_t>(low) * kGoldenRatio) ^ reinterpret_cast<uintptr_t>(high)) *
+               kGoldenRatio +
+           writes;
+  }
+  bool is_known(uint64_t epoch, uint32_t what) const {
+    return known_in == epoch && (known & what) == what;
+  }
   void set_known(uint64_t epoch, Known what) {
     known = (known_in == epoch ? known : 0) | what;
     known_in = epoch;
@@ -79,6 +119,7 @@ struct alignas(64) KeptCall : CallRecord {
   /// Forgets what was known of the call before.
   void let_go() {
     known_in = 0;
+    rank = nullptr;
     sent_before = false;
     sends_to = takes_from = {};
   }
@@ -90,6 +131,7 @@ class Record : public Shared<KeptCall> {
   Record() = default;
   Record(Shared<KeptCall> kept) : Shared(std::move(kept)) {}
   /// A copy of its own.
+  explicit Record(KeptCall* kept) : Shared(of(kept)) {}
   explicit Record(const CallRecord& call) : Shared(make()) {
     static_cast<CallRecord&>(**this) = call;
   }

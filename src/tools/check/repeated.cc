@@ -10,13 +10,12 @@ namespace fgmpi::check {
 bool RepeatedCall::find(Calls id, const void* place, const int64_t* words) {
   Rank* rank = current_rank();
   if (!rank || rank->in_call || rank->ended || rank->owned || !rank->regions.empty() ||
-      g_process.threads || g_any_arrived.load(std::memory_order_relaxed) ||
+      !rank->begun.empty() || g_process.threads || g_any_arrived.load(std::memory_order_relaxed) ||
       !pthread_equal(pthread_self(), rank->thread))
     return false;
-  Remembered* guess = rank->guessed_call();
-  if (!guess || !guess->is(id, place, words)) return false;
-  if (!guess->record->is_known(rank->epoch, KeptCall::kFine) || guess->record->agreed == 0)
-    return false;
+  KeptCall* guess = rank->guessed_call();
+  if (!guess || !guess->is(id, place, words, kCalls[id].count)) return false;
+  if (!guess->is_known(rank->epoch, KeptCall::kFine) || guess->agreed == 0) return false;
   rank_ = rank;
   same_ = guess;
   return true;
@@ -34,7 +33,7 @@ bool RepeatedCall::may_enter(const CallInfo& info, const int64_t* words) {
     return false;
   const uint64_t number = own->collectives;
   Entry* e = own->comm->calls->find(number);
-  if (!e || e->arrived == 0 || e->agreed != same_->record->agreed) return false;
+  if (!e || e->arrived == 0 || e->agreed != same_->agreed) return false;
   const bool is_root = info.at.root < 0 || words[info.at.root] == own->rank;
   if (root_differs(info.collective) && (is_root || e->root_was_first)) return false;
   own_ = own;
@@ -57,7 +56,7 @@ bool RepeatedCall::begin(Calls id, const void* place, const int64_t* words) {
   ++rank->calls;
   ++rank->communications;
   before_ = rank->current;
-  rank->current = &*same_->record;
+  rank->current = same_;
   rank->in_call = true;
   ++own_->collectives;
   enter_at_once(collective_, own_->rank);
@@ -76,11 +75,11 @@ void RepeatedCall::after(int result) {
   take_arrived();
   if (!g_process.deadlock.empty()) withdraw_deadlock();
   if (result == MPI_SUCCESS) {
-    const CallInfo& info = same_->record->info();
+    const CallInfo& info = same_->info();
     leave_collective(rank, info, collective_, entry_);
-    step_need_members(rank, same_->record, collective_);
+    step_need_members({rank, same_, same_}, collective_, nullptr);
   } else {
-    note_error(rank, same_->record, result);
+    note_error(rank, *same_, result);
   }
   progress_by_call();
   if (entered) MPIX_Tool_leave(entered);

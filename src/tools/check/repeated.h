@@ -29,7 +29,7 @@ class RepeatedCall {
   [[gnu::always_inline]] inline bool may_enter(const CallInfo& info, const int64_t* words);
 
   Rank* rank_ = nullptr;
-  Remembered* same_ = nullptr;
+  KeptCall* same_ = nullptr;
   OwnComm* own_ = nullptr;
   Entry* entry_ = nullptr;
   CollectiveCall collective_;

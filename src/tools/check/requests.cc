@@ -5,12 +5,10 @@
 #include <cstring>
 
 #include "tools/check/call.h"
+#include "tools/check/repeated_messages.h"
 
 namespace fgmpi::check {
 namespace {
-
-constexpr int kSentHandle = static_cast<int>(0xadffffffu);
-constexpr uint32_t kFakeFirst = 0xad000000u, kFakes = 0x00f00000u;
 
 /// The requests that a call is given by address, and how many.
 MPI_Request* list_of(const CallRecord& call, int position, int64_t* count) {
@@ -22,6 +20,7 @@ MPI_Request* list_of(const CallRecord& call, int position, int64_t* count) {
 void look_at_foreign(Call* call, MPI_Request handle) {
   for (const auto& other : g_process.all) {
     if (!other || other.get() == call->rank()) continue;
+    make_operations(other.get());
     auto found = other->requests.find(handle);
     if (!found) continue;
     report(Kind::kArguments, "a request of another rank is used",
@@ -58,9 +57,9 @@ bool waits_for_all(const Call& call) {
 
 /// What a wait for the operation needs of other ranks, but of senders: need_senders().
 void note_needs(Call* call, Operation* op) {
-  if (op->needs_receive) step_need_taken(call, op->message, &op->call);
+  if (op->needs_receive) step_need_taken(call->waiting(), op->message, &op->call);
   if (op->rare && op->collective.comm && !op->persistent)
-    step_need_members(call, op->collective, &op->call);
+    step_need_members(call->waiting(), op->collective, &op->call);
   if (!op->posted || op->posted->source == MPI_ANY_SOURCE) return;
   call->lists().received.push_back(op->posted);
 }
@@ -68,7 +67,7 @@ void note_needs(Call* call, Operation* op) {
 /// Which messages receives have taken is known after sweep().
 void need_senders(Call* call) {
   for (const auto& posted : call->lists().received)
-    if (posted->taken) step_need_begun(call, posted->taken, &posted->call);
+    if (posted->taken) step_need_begun(call->waiting(), posted->taken, &posted->call);
 }
 
 void complete(Call* call, MPI_Request handle, Operation* done, const MPI_Status* status) {
@@ -123,7 +122,7 @@ void complete_taken(Call* call, const std::vector<Completed>& done) {
 }
 
 /// What completing these reads is fetched for all at once: other ranks have run since they were started.
-void prefetch(const Rank& rank, std::span<const Completed> done) {
+void prefetch(std::span<const Completed> done) {
   if (done.size() < 2) return;
   for (const Completed& c : done) {
     if (!c.entry) continue;
@@ -132,7 +131,7 @@ void prefetch(const Rank& rank, std::span<const Completed> done) {
     __builtin_prefetch(&op.call->users);
     __builtin_prefetch(reinterpret_cast<const char*>(&op) + 64);
   }
-  prefetch_messages(rank, done);
+  prefetch_messages(done);
 }
 
 void note_completions(Call* call) {
@@ -155,7 +154,7 @@ void note_completions(Call* call) {
                  : nullptr;
     };
     for (Completed& c : done) c.entry = find(c);
-    prefetch(*rank, done);
+    prefetch(done);
     for (const Completed& c : done) {
       auto* entry = lists.has_twice ? find(c) : c.entry;
       if (!entry) continue;
@@ -192,7 +191,7 @@ void note_made(Call* call) {
   if (!at || *at == MPI_REQUEST_NULL) return;
   Rank* rank = call->rank();
   const bool sent = *at == kSentHandle;
-  if (sent) *at = static_cast<int>(kFakeFirst | rank->next_fake++ % kFakes);
+  if (sent) *at = next_sent_handle(rank);
   Operation& op = fresh_request(rank, *at);
   const CallInfo& info = call->info();
   call->keep_in(&op.call);
@@ -300,7 +299,29 @@ void note_requests(Call* call) {
   note_made(call);
 }
 
+void make_operations(Rank* rank) {
+  if (rank->wait) rank->given = rank->wait->leave_to_call();
+  for (const Begun& b : rank->begun) {
+    KeptCall& call = *b.call;
+    Operation& op = fresh_request(rank, b.handle);
+    op.call = b.call;
+    op.persistent = op.rare = false;
+    op.active = true;
+    op.regions.set(call, !b.sends);
+    set_message(&op, b.sends ? b.id : 0, call.sent.to, call.sent.comm);
+    if (b.sends && b.ready) step_taken(b.id);
+    if (!b.sends && call.takes_from.is_there()) call.takes_from.queue->ready = 0;
+    op.posted = b.sends ? Shared<Posted>() : post_as(rank, b.call, b.id);
+    if (is_sent_handle(b.handle)) op.real = kSentHandle;
+    begin_regions(rank, b.handle, &op);
+    op.regions[0].checksum = b.checksum;
+  }
+  rank->begun.clear();
+  rank->begun_sum = 0;
+}
+
 const Operation* awaited_by(Rank* rank, const CallRecord& waiting) {
+  make_operations(rank);
   const int position = waiting.info().at.given;
   if (position < 0 || waiting.info().role != Role::kCompletion) return nullptr;
   if (!rank->given) return nullptr;

@@ -25,6 +25,14 @@ class Shared {
     if (at_ && --at_->users == 0) drop(at_);
   }
 
+  /// One more user of an object.
+  static Shared of(T* at) {
+    Shared another;
+    another.at_ = at;
+    ++at->users;
+    return another;
+  }
+
   explicit operator bool() const { return at_ != nullptr; }
   T& operator*() const { return *at_; }
   T* operator->() const { return at_; }

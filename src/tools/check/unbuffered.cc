@@ -20,12 +20,12 @@ std::vector<int> g_awake;  ///< world ranks that may go on
 bool g_waking = false;
 
 /// A call that waits, and what it waits for.
-struct Waiting {
+struct WrittenCall {
   const Rank* rank;
   Record call, awaited;
   bool written = false;
 };
-std::unordered_map<uint64_t, Waiting> g_calls;  ///< by key
+std::unordered_map<uint64_t, WrittenCall> g_calls;  ///< by key
 /// Beyond so many, those of one line stand for one another, whatever their arguments.
 constexpr size_t kMostCalls = 1 << 14;
 
@@ -56,12 +56,12 @@ uint64_t call_key(const Rank* rank, const Step& s) {
   uint64_t key = mix(hash_of(*s.call, all), all ? static_cast<uint64_t>(rank->world) : 0);
   if (s.awaited) key = mix(key, hash_of(*s.awaited, all));
   key |= 1;
-  g_calls.try_emplace(key, Waiting{rank, s.call, s.awaited});
+  g_calls.try_emplace(key, WrittenCall{rank, s.call, s.awaited});
   return key;
 }
 
 void write_call(uint64_t key) {
-  Waiting& w = g_calls.at(key);
+  WrittenCall& w = g_calls.at(key);
   if (w.written) return;
   w.written = true;
   std::vector<findings::Participant> calls = {participant(w.rank, w.call)};
@@ -302,6 +302,7 @@ void go_on(Rank* rank) {
     s.call = s.awaited = Record();
     ++u.first;
   }
+  if (!rank->begun.empty() || rank->receives_from) note_posted(rank);
   if (u.first == u.steps.size()) {
     u.steps.clear();
     u.first = 0;
@@ -322,21 +323,15 @@ void wake_all() {
   g_waking = false;
 }
 
-/// A call that waits, if any.
-struct Waits {
-  Call* call = nullptr;
-  const Record* record = nullptr;
-  Record kept() const { return record ? *record : call ? call->kept() : Record(); }
-};
-
-void add(Rank* rank, Step&& s, const Waits& waits = {}, const Record* awaited = nullptr) {
+/// `waits`: the call that waits, if any; `awaited`: what has begun what it waits for, if that is another call.
+void add(Rank* rank, Step&& s, const Waiting* waits = nullptr, const Record* awaited = nullptr) {
   Unbuffered& u = rank->unbuffered;
   if (g_bytes > kMostBytes) return;
   if (u.steps.empty() && !u.written && make(rank, s)) {
     if (!g_awake.empty()) wake_all();
     return;
   }
-  s.call = waits.kept();
+  if (waits) s.call = waits->record();
   if (awaited) s.awaited = *awaited;
   u.steps.push_back(std::move(s));
   if (u.steps.size() - u.first >= kMostSteps) write(rank);
@@ -361,17 +356,16 @@ void made() {
   if (!g_awake.empty()) wake_all();
 }
 
-/// Is all this looked at?
-bool follows() {
+}  // namespace
+
+bool follows_steps() {
   return g_process.wants(Kind::kBuffering) && !g_process.unbuffered && !g_process.threads;
 }
-
-}  // namespace
 
 bool is_free(const Unbuffered& u) { return u.steps.empty() && !u.written && g_bytes <= kMostBytes; }
 
 bool step_send(Rank* rank, uint64_t message, int receiver_world) {
-  if (!follows()) return false;
+  if (!follows_steps()) return false;
   if (Unbuffered& u = rank->unbuffered; is_free(u) && u.waiting.empty()) {
     u.begun = message;
     return true;
@@ -382,7 +376,7 @@ bool step_send(Rank* rank, uint64_t message, int receiver_world) {
 }
 
 void step_receive(Rank* rank, uint64_t number) {
-  if (!follows()) return;
+  if (!follows_steps()) return;
   if (Unbuffered& u = rank->unbuffered; is_free(u) && u.matches.empty())
     u.posted = number;
   else if (!join_last(&u, Step::kPost, 0, number))
@@ -398,12 +392,17 @@ void prefetch_sender(uint64_t message) {
   __builtin_prefetch(of_sender + 64);
 }
 
+void step_taken(uint64_t message) {
+  if (!follows_steps()) return;
+  tell_sender(message);
+  made();
+}
+
 void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain) {
-  if (!follows()) return;
+  if (!follows_steps()) return;
   Unbuffered& u = rank->unbuffered;
   if (!certain || (!u.written && u.posted >= number)) {
-    tell_sender(message);
-    made();
+    step_taken(message);
   } else if (u.written) {
     add(rank, {.kind = Step::kMatch, .id = number, .number = message});
   } else {
@@ -412,14 +411,13 @@ void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain) {
 }
 
 void step_take(Rank* rank, uint64_t message, bool certain) {
-  if (!follows()) return;
+  if (!follows_steps()) return;
   if (certain && !is_free(rank->unbuffered)) return add(rank, {.kind = Step::kTake, .id = message});
-  tell_sender(message);
-  made();
+  step_taken(message);
 }
 
 void step_enter(Rank* rank, const CollectiveCall& collective, int member) {
-  if (!follows() || collective.comm->inter) return;
+  if (!follows_steps() || collective.comm->inter) return;
   if (is_free(rank->unbuffered)) return enter_at_once(collective, member);
   add(rank, {.kind = Step::kEnter,
              .member = member,
@@ -433,24 +431,24 @@ void enter_at_once(const CollectiveCall& collective, int member) {
 }
 
 // What a rank waits for and what is there stays there: such a step is made at once, whatever steps are before it.
-void step_need_taken(Call* call, uint64_t message, const Record* awaited) {
-  if (!follows()) return;
-  Unbuffered& u = call->rank()->unbuffered;
+void step_need_taken(const Waiting& call, uint64_t message, const Record* awaited) {
+  if (!follows_steps()) return;
+  Unbuffered& u = call.rank->unbuffered;
   if (u.written || !forget_taken(&u, message))
-    add(call->rank(), {.kind = Step::kNeedTaken, .id = message}, {call}, awaited);
+    add(call.rank, {.kind = Step::kNeedTaken, .id = message}, &call, awaited);
 }
 
-void step_need_begun(Call* call, uint64_t message, const Record* awaited) {
-  if (!follows()) return;
-  if (call->rank()->unbuffered.written || begun_by(sender_of(message)).first < message)
-    add(call->rank(), {.kind = Step::kNeedBegun, .id = message}, {call}, awaited);
+void step_need_begun(const Waiting& call, uint64_t message, const Record* awaited) {
+  if (!follows_steps()) return;
+  if (call.rank->unbuffered.written || begun_by(sender_of(message)).first < message)
+    add(call.rank, {.kind = Step::kNeedBegun, .id = message}, &call, awaited);
 }
 
 namespace {
 
 /// `of`: the call that has begun the operation.
-void need_members(Rank* rank, const CollectiveCall& collective, const CallRecord& of,
-                  const Waits& waits, const Record* awaited) {
+void need_members(const Waiting& waits, const CollectiveCall& collective, const CallRecord& of,
+                  const Record* awaited) {
   Step s = {.kind = Step::kNeedAll, .number = collective.number, .comm = collective.comm};
   switch (of.info().collective) {
     case Collective::kScan:
@@ -473,7 +471,7 @@ void need_members(Rank* rank, const CollectiveCall& collective, const CallRecord
     default:
       break;
   }
-  add(rank, std::move(s), waits, awaited);
+  add(waits.rank, std::move(s), &waits, awaited);
 }
 
 /// Is it known that all members are in the call? Not of a rank whose steps are in the spool.
@@ -483,18 +481,14 @@ bool all_have_entered(const Rank* rank, const CollectiveCall& collective) {
 
 }  // namespace
 
-void step_need_members(Call* call, const CollectiveCall& collective, const Record* awaited) {
-  if (!follows() || collective.comm->inter || all_have_entered(call->rank(), collective)) return;
-  need_members(call->rank(), collective, awaited ? **awaited : call->record(), {call}, awaited);
-}
-
-void step_need_members(Rank* rank, const Record& call, const CollectiveCall& collective) {
-  if (!all_have_entered(rank, collective))
-    need_members(rank, collective, call, {nullptr, &call}, nullptr);
+void step_need_members(const Waiting& call, const CollectiveCall& collective,
+                       const Record* awaited) {
+  if (!follows_steps() || collective.comm->inter || all_have_entered(call.rank, collective)) return;
+  need_members(call, collective, awaited ? **awaited : *call.call, awaited);
 }
 
 void on_step(int process, const Progress& progress) {
-  if (!follows()) return;
+  if (!follows_steps()) return;
   if (progress.kind == Progress::kEntered) {
     on_entered(process, progress);
   } else if (progress.kind == Progress::kTaken) {
@@ -508,7 +502,7 @@ void on_step(int process, const Progress& progress) {
 }
 
 void write_steps_left() {
-  if (!follows()) return;
+  if (!follows_steps()) return;
   for (const auto& rank : g_process.all)
     if (rank &&
         (rank->unbuffered.first < rank->unbuffered.steps.size() || rank->unbuffered.written))

@@ -28,7 +28,14 @@ namespace fgmpi::check {
 struct Comm;
 struct CollectiveCall;
 struct Rank;
-class Call;
+
+/// A call that waits.
+struct Waiting {
+  Rank* rank;
+  const CallRecord* call;
+  KeptCall* shared = nullptr;  ///< it, where it is shared already
+  Record record() const { return shared ? Record(shared) : Record(*call); }
+};
 
 /// A step of a rank.
 struct Step {
@@ -88,9 +95,13 @@ struct Entered {
   uint64_t all() const { return std::min(here.all, elsewhere.all); }
 };
 
+/// Is all this looked at?
+bool follows_steps();
 /// True: it has begun, if no standard send is buffered, too.
 bool step_send(Rank* rank, uint64_t message, int receiver_world);
 void step_receive(Rank* rank, uint64_t number);
+/// The receive of a message, which no other could take, has begun.
+void step_taken(uint64_t message);
 /// The receive has taken the message. `certain`: no other receive could have.
 void step_matched(Rank* rank, uint64_t number, uint64_t message, bool certain);
 /// Fetches what step_matched() reads of the message's sender.
@@ -100,15 +111,14 @@ void step_take(Rank* rank, uint64_t message, bool certain);
 /// `member`: its rank there.
 void step_enter(Rank* rank, const CollectiveCall& collective, int member);
 /// The call waits until the receive of the message has begun. `awaited`: the call that has begun the send, or null: itself.
-void step_need_taken(Call* call, uint64_t message, const Record* awaited);
-void step_need_begun(Call* call, uint64_t message, const Record* awaited);
-void step_need_members(Call* call, const CollectiveCall& collective, const Record* awaited);
+void step_need_taken(const Waiting& call, uint64_t message, const Record* awaited);
+void step_need_begun(const Waiting& call, uint64_t message, const Record* awaited);
+void step_need_members(const Waiting& call, const CollectiveCall& collective,
+                       const Record* awaited);
 /// The next step of the rank can be made at once, as far as it waits for nothing itself.
 bool is_free(const Unbuffered& u);
 /// step_enter() where steps are followed. REQUIRES: is_free(); no intercommunicator.
 void enter_at_once(const CollectiveCall& collective, int member);
-/// step_need_members() of a blocking call. REQUIRES: as enter_at_once(), but for is_free().
-void step_need_members(Rank* rank, const Record& call, const CollectiveCall& collective);
 /// Another process tells how far it is.
 void on_step(int process, const Progress& progress);
 /// The process ends: what is left goes to the spool.

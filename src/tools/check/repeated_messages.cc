@@ -1,0 +1,393 @@
+#include "tools/check/repeated_messages.h"
+
+#include <algorithm>
+
+#include "tools/check/call.h"
+#include "tools/check/extensions.h"
+#include "tools/check/messages.h"
+#include "tools/check/outbox.h"
+
+namespace fgmpi::check {
+namespace {
+
+/// More nonblocking operations at a time are looked at by Call.
+constexpr size_t kMostBegun = 64;
+
+bool can_send(const Rank& rank, const KeptCall& call) {
+  if (!call.is_known(rank.epoch, KeptCall::kSent) || call.sent.to < 0) return false;
+  return !is_local(call.sent.to) ||
+         (call.is_known(rank.epoch, KeptCall::kSendsTo) && call.sends_to.is_there());
+}
+
+/// Does it take from one queue, behind no receive that it is not known of which it takes?
+bool can_receive(const Rank& rank, const KeptCall& call) {
+  return rank.posted.empty() && !rank.races && call.is_known(rank.epoch, KeptCall::kTakesFrom) &&
+         call.takes_from.is_there();
+}
+
+int source_of(const CallRecord& call) { return static_cast<int>(call.at(call.info().at.source)); }
+int tag_of(const CallRecord& call) { return static_cast<int>(call.at(call.info().at.recv_tag)); }
+
+/// Do two receives take from one queue? REQUIRES: of both it is known from which.
+bool take_from_same(const KeptCall& a, const KeptCall& b) {
+  return a.takes_on == b.takes_on && source_of(a) == source_of(b) && tag_of(a) == tag_of(b);
+}
+
+/// Is no receive under way that takes from the same queue? A blocking one has no place among them.
+bool is_first(const Rank& rank, const KeptCall& call) {
+  return std::none_of(rank.begun.begin(), rank.begun.end(),
+                      [&](const Begun& b) { return !b.sends && take_from_same(*b.call, call); });
+}
+
+/// Does its buffer meet none of what has begun? REQUIRES: KeptCall::kReach.
+bool is_beside(const Rank& rank, KeptCall* call, bool writes) {
+  if (call->beside == rank.begun_sum && call->is_known(rank.epoch, KeptCall::kBeside)) return true;
+  for (const Begun& b : rank.begun)
+    if ((writes || !b.sends) && b.call->low < call->high && call->low < b.call->high) return false;
+  call->beside = rank.begun_sum;
+  call->set_known(rank.epoch, KeptCall::kBeside);
+  return true;
+}
+
+/// Returns the message's id. `taken`: its receive has begun.
+uint64_t send(Rank* rank, KeptCall* record, bool* taken) {
+  const Sent& sent = record->sent;
+  Message* m = make_message(rank, record);
+  const uint64_t id = m->id;
+  const bool begun = step_send(rank, id, sent.to);
+  if (is_local(sent.to)) {
+    m->begun = begun;
+    *taken = append(record->sends_to.queue, m);
+  } else {
+    send_wire(*m, begun);
+    drop_message(m);
+  }
+  return id;
+}
+
+/// A receive has begun that will take the next message of a queue: it is told who sends that, now or when it comes.
+void make_ready(MessageQueue* queue) {
+  Message* m = queue->first;
+  while (m && m->matched) m = m->next;
+  if (!m) {
+    ++queue->ready;
+    return;
+  }
+  m->matched = 1;
+  step_taken(m->id);
+}
+
+/// Has the receive begun, if no standard send were buffered?
+bool has_begun(const Rank& rank, uint64_t number) {
+  return follows_steps() && !rank.unbuffered.written && rank.unbuffered.posted >= number;
+}
+
+/// Takes the message of a receive that is complete out of its queue; null: it is not there.
+Message* take_message(Rank* rank, KeptCall* call) {
+  const Positions& at = call->info().at;
+  MessageQueue& queue = queue_for(&inbox_of(rank->world), &call->takes_from, &call->takes_on,
+                                  call->takes_on, source_of(*call), tag_of(*call));
+  if (!queue.first) return nullptr;
+  Message* m = take_first(&queue);
+  compare(rank, *m, *call, static_cast<MPI_Datatype>(call->at(at.recv_type)),
+          call->at(at.recv_count), call);
+  m->has_clock ? rank->knows.learn(m->known) : rank->knows.learn_near(m->known);
+  if (!queue.first)
+    erase_if_many(&inbox_of(rank->world), queue,
+                  key_of(call->takes_on, source_of(*call), tag_of(*call)));
+  return m;
+}
+
+}  // namespace
+
+void note_posted(Rank* rank) {
+  for (Begun& b : rank->begun)
+    if (!b.sends && !b.ready && has_begun(*rank, b.id) && b.call->takes_from.is_there()) {
+      b.ready = true;
+      make_ready(b.call->takes_from.queue);
+    }
+  if (!rank->receives_from || rank->unbuffered.first < rank->unbuffered.steps.size()) return;
+  make_ready(std::exchange(rank->receives_from, nullptr));
+}
+
+void RepeatedOne::enter() {
+  Rank* rank = rank_;
+  rank->last_call = same_;
+  same_->prefetch_next();
+  ++rank->calls;
+  ++rank->communications;
+  before_ = rank->current;
+  rank->current = same_;
+  rank->in_call = true;
+}
+
+void RepeatedOne::return_from_mpi() {
+  // Another rank of the process may have raised the level of threads meanwhile.
+  entered_ = g_process.threads ? MPIX_Tool_enter() : 0;
+  take_arrived();
+  if (!g_process.deadlock.empty()) withdraw_deadlock();
+}
+
+void RepeatedOne::leave() {
+  if (entered_) MPIX_Tool_leave(entered_);
+  --rank_->calls;
+  rank_->current = before_;
+  rank_->in_call = false;
+}
+
+// ---- MPI_Send, MPI_Recv, MPI_Sendrecv ----------------------------------------------------------------------------------
+
+bool RepeatedMessage::look() {
+  Rank* rank = rank_;
+  KeptCall& call = *same_;
+  const Role role = call.info().role;
+  const bool sends = role != Role::kReceive;
+  receives_ = role != Role::kSend;
+  const bool beside = rank->regions.empty() &&
+                      (rank->begun.empty() || (call.is_known(rank->epoch, KeptCall::kReach) &&
+                                               is_beside(*rank, &call, receives_)));
+  if (!beside || (sends && !can_send(*rank, call)) ||
+      (receives_ && !(can_receive(*rank, call) && is_first(*rank, call)))) {
+    return give_up();
+  }
+  enter();
+  if (sends) message_ = send(rank, same_, &taken_);
+  if (receives_ && follows_steps()) {
+    if (is_free(rank->unbuffered))
+      make_ready(call.takes_from.queue);
+    else
+      rank->receives_from = call.takes_from.queue;
+  }
+  progress_by_call();
+  return true;
+}
+
+MPI_Status* RepeatedMessage::status(MPI_Status* of_program) {
+  status_read_ = of_program != MPI_STATUS_IGNORE;
+  told_ = status_read_ ? of_program : &own_status_;
+  told_->MPI_SOURCE = kNotTold;
+  return told_;
+}
+
+void RepeatedMessage::after(int result) {
+  return_from_mpi();
+  Rank* rank = rank_;
+  KeptCall& call = *same_;
+  rank->receives_from = nullptr;
+  if (result == MPI_SUCCESS) {
+    if (receives_) {
+      ++rank->next_posted;
+      if (Message* m = take_message(rank, &call)) {
+        if (!m->matched) step_take(rank, m->id, true);
+        if (!m->begun) step_need_begun(waiting(), m->id, nullptr);
+        drop_message(m);
+      }
+    }
+    if (message_ && !taken_) step_need_taken(waiting(), message_, nullptr);
+  } else {
+    const uint64_t before = g_process.reports;
+    const bool taken = is_taken(result, told_);
+    if (receives_ && !taken && call.takes_from.is_there()) call.takes_from.queue->ready = 0;
+    if (message_ && !taken) take_back(call.sent.comm, call.sent.to, message_);
+    if (receives_ && taken) received_alone(waiting(), told_, status_read_);
+    if (g_process.reports == before) note_error(rank, call, result);
+  }
+  progress_by_call();
+}
+
+// ---- MPI_Isend, MPI_Irecv ----------------------------------------------------------------------------------------------
+
+template <bool kSends>
+bool RepeatedStart<kSends>::look() {
+  Rank* rank = rank_;
+  KeptCall& call = *same_;
+  if (rank->begun.size() >= kMostBegun || !rank->regions.empty() ||
+      !call.is_known(rank->epoch, KeptCall::kReach) || !is_beside(*rank, &call, !kSends) ||
+      !(kSends ? can_send(*rank, call) : can_receive(*rank, call))) {
+    return give_up();
+  }
+  enter();
+  if (kSends) {
+    id_ = send(rank, same_, &taken_);
+  } else {
+    id_ = ++rank->next_posted;
+    step_receive(rank, id_);
+  }
+  progress_by_call();
+  return true;
+}
+
+template <bool kSends>
+void RepeatedStart<kSends>::after(int result) {
+  return_from_mpi();
+  Rank* rank = rank_;
+  KeptCall& call = *same_;
+  auto* request = reinterpret_cast<MPI_Request*>(call.words[call.info().at.made]);
+  if (result != MPI_SUCCESS) {
+    if (kSends && !is_taken(result, nullptr)) take_back(call.sent.comm, call.sent.to, id_);
+    note_error(rank, call, result);
+  } else if (*request != MPI_REQUEST_NULL) {
+    if (*request == kSentHandle) *request = next_sent_handle(rank);
+    const bool summed = kSends && g_process.wants(Kind::kBuffers);
+    const bool ready = kSends ? taken_ : has_begun(*rank, id_) && call.takes_from.is_there();
+    if (!kSends && ready) make_ready(call.takes_from.queue);
+    rank->begun.push_back({Record(same_), request, *request, -1, kSends, ready, id_,
+                           summed ? checksum_between(call.low, call.high) : 0});
+    rank->begun_sum += call.reach(!kSends);
+  }
+  progress_by_call();
+}
+
+template class RepeatedStart<true>;
+template class RepeatedStart<false>;
+
+// ---- MPI_Wait, MPI_Waitall ---------------------------------------------------------------------------------------------
+
+/// Is each of the list something that has begun, in an order in which receives from one queue are complete? Sets Begun::index.
+bool RepeatedWait::find_begun() {
+  int found = 0;
+  for (Begun& b : rank_->begun) {
+    auto i = b.at - list_;
+    if (i < 0 || i >= count_ || list_[i] != b.handle)
+      i = std::find(list_, list_ + count_, b.handle) - list_;
+    b.index = i < count_ ? static_cast<int16_t>(i) : int16_t{-1};
+    found += b.index >= 0;
+  }
+  if (found != count_) return false;
+  if (static_cast<size_t>(found) == rank_->begun.size()) return true;
+  for (size_t i = 0; i < rank_->begun.size(); ++i) {
+    const Begun& earlier = rank_->begun[i];
+    if (earlier.sends || earlier.index >= 0) continue;
+    for (size_t k = i + 1; k < rank_->begun.size(); ++k) {
+      const Begun& b = rank_->begun[k];
+      if (!b.sends && b.index >= 0 && take_from_same(*b.call, *earlier.call)) return false;
+    }
+  }
+  return true;
+}
+
+bool RepeatedWait::look() {
+  const CallInfo& info = same_->info();
+  const int64_t* words = same_->words;
+  const Parameter& p = info.parameters[info.at.given];
+  list_ = reinterpret_cast<MPI_Request*>(words[info.at.given]);
+  const int64_t count = p.array ? words[p.length] : 1;
+  count_ = count <= static_cast<int64_t>(kMostBegun) ? static_cast<int>(count) : 0;
+  if (!list_ || count_ <= 0 || !find_begun()) {
+    return give_up();
+  }
+  enter();
+  rank_->wait = this;
+  for (const Begun& b : rank_->begun)
+    if (b.index >= 0 && is_sent_handle(b.handle)) list_[b.index] = kSentHandle;
+  progress_by_call();
+  return true;
+}
+
+const std::vector<MPI_Request>* RepeatedWait::leave_to_call() {
+  given_.assign(static_cast<size_t>(count_), MPI_REQUEST_NULL);
+  for (const Begun& b : rank_->begun)
+    if (b.index >= 0) given_[static_cast<size_t>(b.index)] = b.handle;
+  left_to_call_ = true;
+  return &given_;
+}
+
+void RepeatedWait::complete() {
+  Rank* rank = rank_;
+  for (const Begun& b : rank->begun) {
+    __builtin_prefetch(&b.call->users);
+    __builtin_prefetch(&b.call->takes_from);
+  }
+  for (const Begun& b : rank->begun)
+    if (!b.sends && b.index >= 0) __builtin_prefetch(b.call->takes_from.queue);
+  for (const Begun& b : rank->begun)
+    if (!b.sends && b.index >= 0 && b.call->takes_from.is_there())
+      __builtin_prefetch(b.call->takes_from.queue->first);
+  for (const Begun& b : rank->begun)
+    if (!b.sends && b.index >= 0 && b.call->takes_from.is_there())
+      if (const Message* m = b.call->takes_from.queue->first) {
+        __builtin_prefetch(&m->call->users);
+        prefetch_sender(m->id);
+      }
+  const Waiting waits = waiting();
+  for (const Begun& b : rank->begun) {
+    if (!b.sends || b.index < 0) continue;
+    if (g_process.wants(Kind::kBuffers) &&
+        checksum_between(b.call->low, b.call->high) != b.checksum)
+      report_changed(rank, *b.call);
+    if (!b.ready) step_need_taken(waits, b.id, &b.call);
+  }
+  for (Begun& b : rank->begun) {
+    if (b.sends || b.index < 0) continue;
+    Message* m = take_message(rank, b.call.get());
+    if (m && !m->matched) step_matched(rank, b.id, m->id, true);
+    b.id = m && !m->begun ? m->id : 0;
+    if (m) drop_message(m);
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < rank->begun.size(); ++i) {
+    Begun& b = rank->begun[i];
+    if (b.index < 0) {
+      if (kept != i) rank->begun[kept] = std::move(b);
+      ++kept;
+      continue;
+    }
+    if (!b.sends && b.id) step_need_begun(waits, b.id, &b.call);
+    rank->begun_sum -= b.call->reach(!b.sends);
+  }
+  rank->begun.resize(kept);
+}
+
+/// What the program wants no statuses of: receives whose source and tag are known.
+void RepeatedWait::fill(MPI_Status* statuses) const {
+  for (int i = 0; i < count_; ++i) {
+    const auto* entry = rank_->requests.find(given_[static_cast<size_t>(i)]);
+    if (!entry || !entry->second.posted) continue;
+    statuses[i].MPI_SOURCE = entry->second.posted->source;
+    statuses[i].MPI_TAG = entry->second.posted->tag;
+  }
+}
+
+/// Something went wrong, or somebody has asked what the rank waits for.
+void RepeatedWait::complete_by_call(int result) {
+  Rank* rank = rank_;
+  if (!left_to_call_) make_operations(rank);
+  std::vector<MPI_Request> left(list_, list_ + count_);
+  for (size_t i = 0; i < left.size(); ++i)
+    if (left[i] == kSentHandle) left[i] = given_[i];
+  std::copy(given_.begin(), given_.end(), list_);
+  leave();
+  rank->wait = nullptr;
+  rank->given = nullptr;
+  const Record again(same_);
+  const CallInfo& info = again->info();
+  int64_t words[kMostArguments];
+  std::copy(std::begin(again->words), std::end(again->words), words);
+  Call call(static_cast<Calls>(again->id), again->place, words);
+  for (int i = 0; i < info.count; ++i) {
+    auto* of_program = reinterpret_cast<MPI_Status*>(words[i]);
+    MPI_Status* told = nullptr;
+    if (info.parameters[i].what == What::kStatus) told = call.status(of_program);
+    if (info.parameters[i].what == What::kStatuses) told = call.statuses(of_program, count_);
+    if (told && told != of_program) fill(told);
+  }
+  rank_ = nullptr;
+  call.after(result);
+  std::copy(left.begin(), left.end(), list_);
+}
+
+void RepeatedWait::after(int result) {
+  return_from_mpi();
+  if (result != MPI_SUCCESS || left_to_call_) return complete_by_call(result);
+  complete();
+  rank_->wait = nullptr;
+  progress_by_call();
+}
+
+RepeatedWait::~RepeatedWait() {
+  if (!rank_) return;  // else MPI has thrown, or all is done
+  if (rank_->given == &given_) rank_->given = nullptr;
+  rank_->wait = nullptr;
+}
+
+}  // namespace fgmpi::check
