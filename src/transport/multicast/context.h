@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "transport/multicast/datagram.h"
+#include "transport/multicast/macroflow.h"
 #include "transport/multicast/tree.h"
 
 namespace fgmpi::transport::multicast {
@@ -41,14 +42,6 @@ class Wire {
   virtual void unexpected(uint32_t /*root*/, const Match&) {}
 };
 
-/// What the groups of a process know about the network together: how many packets that went out in large datagrams had to
-/// be sent again.
-struct Losses {
-  uint64_t sent = 0, repaired = 0;
-  uint64_t small = 0;       ///< so many packets are to go out one a datagram: many got lost
-  uint64_t next_small = 0;  ///< so many the next time that many get lost
-};
-
 /// Must be the same at all members, but for the seed and the last one.
 struct Options {
   size_t payload = 1400;      ///< bytes of a packet of a transfer
@@ -60,7 +53,7 @@ struct Options {
       256 << 10;      ///< bytes of a root that members keep before they have posted receives
   uint64_t seed = 1;  ///< of the random delays of negative acknowledgements
   uint32_t most_bundled_window = 64;  ///< packets under way at most where they go out in bundles
-  Losses* losses = nullptr;           ///< outlives the group; nullptr: one of its own
+  Macroflow* flow = nullptr;          ///< outlives the group; nullptr: one of its own
 };
 
 /// What has happened, for counters and tests.
@@ -123,9 +116,10 @@ struct Context {
         me(me_),
         options(o),
         wire(w),
-        losses(o.losses ? o.losses : &own_losses_),
+        flow(o.flow ? o.flow : &own_flow_),
         outside(members_),
-        random(o.seed) {}
+        random(o.seed),
+        trouble(members_) {}
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
@@ -145,7 +139,7 @@ struct Context {
     sign(&h);
     wire->to_member(member, h, payload, length);
   }
-  bool bundles() const { return options.bundle > 1 && losses->small == 0; }
+  bool bundles() const { return options.bundle > 1 && flow->bundles(); }
   void set_outside(uint32_t member, bool is) {
     if (outside[member] == is) return;
     outside[member] = is;
@@ -156,15 +150,16 @@ struct Context {
   const uint32_t members, me;
   const Options options;
   Wire* const wire;
-  Losses* const losses;
+  Macroflow* const flow;
   bool joined = true;         ///< this member receives what is sent to the group's address
   std::vector<bool> outside;  ///< members that do not
   uint32_t outsiders = 0;
   RandomSequence random;
+  Trouble trouble;
   Counts counts;
 
  private:
-  Losses own_losses_;
+  Macroflow own_flow_;
   void sign(Header* h) const {
     h->group = id;
     h->from = static_cast<uint16_t>(me);

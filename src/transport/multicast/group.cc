@@ -24,6 +24,7 @@ void Group::send(const Match& match, const char* data, size_t bytes, Completion*
           .first->second;
   out.start(outgoing_.begin()->first, now);
   drop_closed();
+  context_.flow->serve(now);
 }
 
 size_t Group::quota_used() const {
@@ -123,6 +124,7 @@ void Group::take_as_root(const Header& h, const char* payload, size_t length, in
     it->second.take_nack(h, words, length / 8, now);
   }
   drop_closed();
+  context_.flow->serve(now);
 }
 
 /// Forgets what is closed, and tells the floor to what is left.
@@ -188,6 +190,7 @@ void Group::on_time(int64_t now) {
   for (Source& source : sources_)
     for (auto& [serial, in] : source.open)
       if (in.next_time() <= now) in.on_time(now);
+  context_.flow->serve(now);
 }
 
 int64_t Group::next_time() const {
@@ -203,6 +206,7 @@ void Group::give_up(uint64_t ctx, int32_t tag, int32_t mask, int64_t now) {
   for (auto& [serial, out] : outgoing_)
     if (is_meant(out.match())) out.abandon(now);
   drop_closed();
+  context_.flow->serve(now);
   for (Source& source : sources_) {
     for (auto& [serial, in] : source.open)
       if (!(in.posted() && in.complete()) && is_meant(in.match())) in.discard();

@@ -7,16 +7,13 @@
 namespace fgmpi::transport::multicast {
 namespace {
 
-constexpr double kLeastWindow = 4;
 constexpr int64_t kFirstPatience = 30'000'000;  ///< ns, before a round trip has been measured
 constexpr int64_t kLeastPatience = 5'000'000;   ///< ns: time slices of other processes on the hosts
 constexpr int64_t kMostPatience = 500'000'000;  ///< ns
 /// How long negative acknowledgements are gathered: several members that miss the same packet ask within it.
 constexpr int64_t kGather = 300'000;  ///< ns
-/// More are dropped: members ask again.
-constexpr size_t kMostMissing = 1 << 16;
-/// After many packets of bundles have got lost, so many go out one by one; twice as many the next time.
-constexpr uint64_t kFirstSmall = 1024, kMostSmall = 1 << 20;
+/// A packet that is sent again and again to the same member is so after this power of two of round trips at most.
+constexpr int kMostDoublings = 8;
 /// After so many polls without an answer those who are silent are asked by unicast as well.
 constexpr uint32_t kPollsByUnicast = 2;
 
@@ -24,7 +21,8 @@ constexpr uint32_t kPollsByUnicast = 2;
 
 Outgoing::Outgoing(Context* context, uint64_t serial, const Match& match, const char* data,
                    size_t bytes, bool eager, Completion* completion)
-    : context_(context),
+    : Sender(context->flow),
+      context_(context),
       serial_(serial),
       match_(match),
       data_(data),
@@ -32,9 +30,7 @@ Outgoing::Outgoing(Context* context, uint64_t serial, const Match& match, const 
       packets_(context->packets_of(bytes)),
       completion_(completion),
       eager_(eager),
-      members_(context->members),
-      threshold_(most_window()) {
-  window_ = std::min<double>(window_, most_window());
+      members_(context->members) {
   if (!eager) return;
   kept_ = std::make_unique<char[]>(bytes + 1);
   if (bytes) std::memcpy(kept_.get(), data, bytes);
@@ -61,7 +57,7 @@ Header Outgoing::header(Kind kind) const {
   return h;
 }
 
-void Outgoing::send_packets(uint32_t first, uint32_t count, uint8_t flags, int32_t to_member) {
+void Outgoing::send_packets(uint32_t first, uint32_t count, uint8_t flags, uint32_t to_member) {
   Header h = header(Kind::kData);
   h.position = first;
   h.flags = flags;
@@ -70,63 +66,92 @@ void Outgoing::send_packets(uint32_t first, uint32_t count, uint8_t flags, int32
   if (to_member == kAll)
     context_->to_all(h, data_ + at, length);
   else
-    context_->to_member(static_cast<uint32_t>(to_member), h, data_ + at, length);
+    context_->to_member(to_member, h, data_ + at, length);
 }
 
-/// Sends what the window allows.
+size_t Outgoing::limit() const {
+  const Options& o = context_->options;
+  return (context_->bundles() ? o.most_bundled_window : o.most_window) * o.payload;
+}
+
+/// So many packets go out in the next datagram.
+uint32_t Outgoing::next_count() const {
+  const uint32_t left = packets_ - next_;
+  if (!context_->bundles()) return std::min(1u, left);
+  // A window that holds no bundle is used by halves, so that acknowledgements come while there is something under way.
+  const size_t half = flow().window(limit()) / (2 * context_->options.payload);
+  return std::min(
+      {context_->options.bundle, left, static_cast<uint32_t>(std::max<size_t>(half, 1))});
+}
+
+/// More may be sent as far as this transfer's acknowledgements go. (What a silent member has not acknowledged does not
+/// count as in flight.)
+bool Outgoing::may_send_next() const {
+  if (next_ == packets_ || next_ <= least_) return next_ < packets_;
+  return (next_ - least_ + next_count()) * context_->options.payload <= flow().window(limit());
+}
+
+/// Sends what the window allows, if no others wait for it: else when its turn has come.
 void Outgoing::pump(int64_t now) {
   if (!may_send() || delivered_) return;
-  const uint32_t width = static_cast<uint32_t>(window_);
   next_ = std::max(next_, least_);  // all members have given up a transfer that had hardly begun
-  const uint32_t end = std::min(packets_, least_ + width);
-  const uint32_t stride = std::max(1u, width / 4);
-  const uint32_t bundle = context_->bundles() ? context_->options.bundle : 1;
-  bool sent = false;
-  while (next_ < end) {
-    const uint32_t count = std::min(bundle, end - next_), past = next_ + count;
-    // The rest of the window waits until it is a bundle, unless acknowledgements wait for it.
-    if (count < bundle && past < packets_ && next_ > least_) break;
-    const bool asks = past + bundle > end || past / stride != next_ / stride;
+  if (!flow().others_wait()) return take_turn(now);
+  if (may_send_next()) flow().wait(this, next_count() * context_->options.payload, limit());
+}
+
+/// Where other transfers wait, too, a datagram at a time.
+void Outgoing::take_turn(int64_t now) {
+  if (!may_send() || delivered_) return;
+  const size_t payload = context_->options.payload;
+  flow().begin(payload, now);
+  const size_t packets = flow().window(limit()) / payload;
+  const uint32_t stride = std::max<uint32_t>(1, static_cast<uint32_t>(packets / 4));
+  bool goes_on = true;
+  while (goes_on && may_send_next()) {
+    const uint32_t count = next_count(), past = next_ + count;
+    if (!flow().may_send(count * payload, limit())) {
+      flow().wait(this, count * payload, limit());
+      return;
+    }
+    note_reductions();
+    const uint32_t from = std::exchange(next_, past);
+    settle();
+    goes_on = may_send_next();
+    if (goes_on) {
+      const size_t more = next_count() * payload;
+      goes_on = !flow().others_wait() && flow().may_send(more, limit());
+      if (!goes_on) flow().wait(this, more, limit());
+    }
+    const bool asks = past == packets_ || !goes_on || past / stride != from / stride;
     if (asks && timed_at_ == kNever) timed_ = past - 1, timed_at_ = now;
-    send_packets(next_, count, asks ? kAckPlease : 0, kAll);
-    count_sent(count);
-    next_ = past;
-    sent = true;
+    send_packets(from, count, asks ? kAckPlease : 0, kAll);
+    context_->counts.data += count;
+    context_->counts.bundles += count > 1;
+    flow().count_sent(count, context_->options.bundle);
+    sent_at_ = now;
+    poll_at_ = now + patience();
   }
-  if (sent) poll_at_ = now + patience();
 }
 
-uint32_t Outgoing::most_window() const {
-  const Options& o = context_->options;
-  return context_->bundles() ? o.most_bundled_window : o.most_window;
+/// What this transfer has in flight: all that was sent and not acknowledged. (A packet that misses has left the network,
+/// and is back in it when it is sent again.)
+void Outgoing::settle() {
+  const bool counts = next_ > least_ && !closed_ && !delivered_ && !abandoned_ && !silent_;
+  flow().set_charge(this, counts ? (next_ - least_) * context_->options.payload : 0);
 }
 
-void Outgoing::count_sent(uint32_t packets) {
-  Losses& l = *context_->losses;
-  context_->counts.data += packets;
-  context_->counts.bundles += packets > 1;
-  if (!context_->bundles()) {
-    l.small -= std::min<uint64_t>(l.small, packets);
-    return;
-  }
-  l.sent += packets;
-  if (l.sent < 256 * context_->options.bundle) return;
-  l.sent /= 2;
-  l.repaired /= 2;
-}
-
-/// Bundles are not worth it where more than one packet in sixteen has to be sent again.
-void Outgoing::count_repair() {
-  Losses& l = *context_->losses;
-  if (!context_->bundles() || 16 * ++l.repaired <= l.sent + 16 * context_->options.bundle) return;
-  const uint64_t small = std::clamp(l.next_small, kFirstSmall, kMostSmall);
-  l = {0, 0, small, 2 * small};
+/// What is sent from now on is sent after the last reduction of the window.
+void Outgoing::note_reductions() {
+  if (reductions_ == flow().reductions()) return;
+  reductions_ = flow().reductions();
+  recover_ = next_;
 }
 
 int64_t Outgoing::patience() const {
-  const int64_t once = mean_ == 0
-                           ? kFirstPatience
-                           : std::clamp(mean_ + 4 * deviation_, kLeastPatience, kMostPatience);
+  const int64_t mean = flow().mean();
+  const int64_t once =
+      mean == 0 ? kFirstPatience
+                : std::clamp(mean + 4 * flow().deviation(), kLeastPatience, kMostPatience);
   return std::min(once << std::min(polls_, 8u), kMostPatience);
 }
 
@@ -153,26 +178,20 @@ void Outgoing::poll(int64_t now) {
 
 void Outgoing::on_time(int64_t now) {
   if (closed_) return;
-  if (repair_at_ <= now) repair(now);
+  if (repair_at_ <= now) resend(now);
   if (poll_at_ > now) return;
-  if (next_ > least_ && polls_ > 0) {  // silence for a second time: what is under way is lost
-    threshold_ = std::max(kLeastWindow, window_ / 2);
-    window_ = kLeastWindow;
-    recover_ = next_;
+  if (next_ <= least_ &&
+      flow().waits(*this)) {  // all that was sent has come; there is nothing to ask for
+    poll_at_ = kNever;
+    return;
+  }
+  if (next_ > least_ && polls_ > 0) {  // silence for a second time
+    silent_ = true;
+    flow().silent(sent_at_, context_->options.payload, now);
+    settle();
   }
   timed_at_ = kNever;
   poll(now);
-}
-
-void Outgoing::measure(int64_t round_trip) {
-  if (mean_ == 0) {
-    mean_ = std::max<int64_t>(round_trip, 1);
-    deviation_ = round_trip / 2;
-    return;
-  }
-  const int64_t off = round_trip - mean_;
-  mean_ += off / 8;
-  deviation_ += ((off < 0 ? -off : off) - deviation_) / 4;
 }
 
 void Outgoing::take_ack(const Header& h, int64_t now) {
@@ -203,19 +222,24 @@ void Outgoing::take_ack(const Header& h, int64_t now) {
   least_ = least;
   polls_ = 0;
   poll_at_ = now + patience();
+  silent_ = false;
+  flow().heard(now);
   if (least_ > before) progressed(before, now);
   finish_if_delivered();
+  settle();
   if (!closed_) pump(now);
 }
 
 void Outgoing::progressed(uint32_t before, int64_t now) {
   if (timed_at_ != kNever && least_ > timed_) {
-    measure(now - timed_at_);
+    flow().measure(now - timed_at_);
     timed_at_ = kNever;
   }
-  const double fresh = least_ - before;
-  window_ += window_ < threshold_ ? fresh : fresh / window_;
-  window_ = std::min<double>(window_, most_window());
+  missing_.erase(missing_.begin(), missing_.lower_bound(least_));
+  repaired_.erase(repaired_.begin(), repaired_.lower_bound({least_, 0}));
+  const size_t payload = context_->options.payload, before_bytes = flow().in_flight();
+  settle();
+  flow().acknowledged((least_ - before) * payload, before_bytes, payload);
 }
 
 void Outgoing::finish_if_delivered() {
@@ -231,60 +255,87 @@ void Outgoing::finish_if_delivered() {
   closed_ = taken_by_all();
 }
 
-/// Halves the window, once a window.
-void Outgoing::lost(uint32_t packet) {
-  if (packet < recover_) return;
-  threshold_ = window_ = std::max(kLeastWindow, window_ / 2);
-  recover_ = next_;
-  timed_at_ = kNever;
+/// Is this packet, which misses somewhere, news about the network: was it sent after the window was last reduced?
+bool Outgoing::is_new_loss(uint32_t packet, int64_t repaired_at) const {
+  return repaired_at ? repaired_at > flow().reduced_at()
+                     : reductions_ == flow().reductions() && packet >= recover_;
+}
+
+/// When the packet was last sent again to the member; 0: it was not. *recent: its request is older than that, or may be.
+int64_t Outgoing::repaired_at(uint32_t packet, uint32_t member, int64_t now, bool* recent) const {
+  int64_t last = 0;
+  for (const uint32_t to : {member, kAll}) {
+    const auto it = repaired_.find({packet, to});
+    if (it == repaired_.end()) continue;
+    const auto& [at, times] = it->second;
+    const int64_t mean = flow().mean();
+    const int64_t once = mean ? std::max(mean + 4 * flow().deviation(), kGather) : kFirstPatience;
+    *recent |= now - at < once << std::min(times - 1, kMostDoublings);
+    last = std::max(last, at);
+  }
+  return last;
 }
 
 void Outgoing::take_nack(const Header& h, const uint64_t* words, size_t count, int64_t now) {
   if (closed_ || delivered_ || abandoned_) return;
+  bool is_new = false;
   for (size_t bit = 0; bit < 64 * count; ++bit) {
     if (!(words[bit / 64] >> bit % 64 & 1)) continue;
-    const uint64_t packet = h.position + bit;
-    if (packet >= next_) break;
-    if (packet < members_[h.from].acked) continue;
-    if (!recent_.empty()) {
-      const Repaired& r = recent_[packet % kRecent];
-      if (r.packet == packet && now - r.at < std::max<int64_t>(mean_ / 2, kGather)) continue;
-    }
-    if (missing_.size() >= kMostMissing) break;
-    missing_.push_back({static_cast<uint32_t>(packet), h.from});
-    lost(static_cast<uint32_t>(packet));
+    const uint64_t wide = h.position + bit;
+    if (wide >= next_) break;
+    const auto packet = static_cast<uint32_t>(wide);
+    if (packet < least_ || packet < members_[h.from].acked) continue;
+    bool recent = false;
+    const int64_t last = repaired_at(packet, h.from, now, &recent);
+    if (recent) continue;
+    std::vector<uint32_t>& who = missing_[packet];
+    if (std::find(who.begin(), who.end(), h.from) != who.end()) continue;
+    who.push_back(h.from);
+    timed_at_ = kNever;
+    is_new |= is_new_loss(packet, last);
   }
+  if (is_new && context_->trouble.reduces(h.from, &context_->random))
+    flow().lost(context_->options.payload, now);
   if (!missing_.empty() && repair_at_ == kNever) repair_at_ = now + kGather;
   polls_ = 0;
   poll_at_ = now + patience();
+  silent_ = false;
+  flow().heard(now);
+  settle();
 }
 
-void Outgoing::repair(int64_t now) {
+/// Sends missing packets again, as far as the window allows by now.
+void Outgoing::resend(int64_t now) {
+  const size_t payload = context_->options.payload;
   repair_at_ = kNever;
-  std::sort(missing_.begin(), missing_.end());
-  missing_.erase(std::unique(missing_.begin(), missing_.end()), missing_.end());
-  if (recent_.empty()) recent_.resize(kRecent);
-  for (size_t i = 0, end; i < missing_.size(); i = end) {
-    const uint32_t packet = missing_[i].packet;
-    for (end = i + 1; end < missing_.size() && missing_[end].packet == packet;) ++end;
-    Repaired& recent = recent_[packet % kRecent];
-    const uint8_t flags = end == missing_.size() ? kAckPlease : 0;
-    // What has been sent to all twice, and has still not come, is sent to each: multicast may not reach them at all.
-    count_repair();
-    if (end - i > 1 && recent.packet != packet) {
-      send_packets(packet, 1, flags, kAll);
-      ++context_->counts.repairs;
-      ++context_->counts.repairs_to_all;
-      recent = {packet, now};
-      continue;
-    }
-    for (size_t k = i; k < end; ++k) {
-      send_packets(packet, 1, flags, static_cast<int32_t>(missing_[k].member));
-      ++context_->counts.repairs;
-    }
+  while (!missing_.empty() && repair_at_ == kNever) {
+    const auto [packet, who] = std::move(*missing_.begin());
+    missing_.erase(missing_.begin());
+    if (!missing_.empty()) repair_at_ = flow().next_repair(payload, limit(), now);
+    repair(packet, who, missing_.empty() || repair_at_ != kNever ? kAckPlease : 0, now);
+    sent_at_ = now;
   }
-  missing_.clear();
   poll_at_ = now + patience();
+}
+
+/// A packet that one misses is sent to that one. What has been sent again to all, and has still not come, is sent to each:
+/// multicast may not reach them at all.
+void Outgoing::repair(uint32_t packet, const std::vector<uint32_t>& who, uint8_t flags,
+                      int64_t now) {
+  auto send_again = [&](uint32_t to) {
+    auto& [at, times] = repaired_[{packet, to}];
+    at = now;
+    ++times;
+    send_packets(packet, 1, flags, to);
+    ++context_->counts.repairs;
+  };
+  flow().count_repair(context_->options.bundle);
+  if (who.size() > 1 && !repaired_.contains({packet, kAll})) {
+    ++context_->counts.repairs_to_all;
+    return send_again(kAll);
+  }
+  for (const uint32_t member : who)
+    if (packet >= members_[member].acked) send_again(member);
 }
 
 void Outgoing::abandon(int64_t now) {
@@ -293,6 +344,8 @@ void Outgoing::abandon(int64_t now) {
   missing_.clear();
   repair_at_ = kNever;
   polls_ = 0;
+  flow().stop_waiting(this);
+  settle();
   poll(now);
   if (Completion* c = std::exchange(completion_, nullptr)) c->end(Completion::Outcome::kGivenUp);
 }

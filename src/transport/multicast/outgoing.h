@@ -3,32 +3,34 @@
 //   eager       the packets go out at once; members keep them until they post a receive
 //   otherwise   a poll announces it; the packets go out when all members have posted
 //
-// Window. At most window_ packets are beyond the last one that all have acknowledged. It starts at 32, doubles in a round
-// trip until a loss, then grows by one a round trip (additive increase), and is halved by losses, once a window
-// (multiplicative decrease), and when nothing is heard for the time of a few round trips.
+// Window. All transfers of the process share one (macroflow.h); what it does not let out waits for its turn. A packet that is
+// sent again takes the place of the one that was lost.
 //
 // Bundles. Packets that follow each other go out in one large datagram, which the network carries in fragments: fewer
 // headers, fewer system calls and wake-ups. One fragment that is lost costs the datagram, so packets are sent again one by
 // one, and where many have to be, further ones go out one by one as well; for a while, which is longer each time.
 //
 // Repair. Negative acknowledgements are gathered for a moment. A packet that one member misses is sent to that member
-// alone, one that several miss to all.
+// alone, one that several miss to all. Within a round trip a member's request for the same packet is not answered again,
+// then within two, four, ...: where queues are long, members ask several times before a repair can have come.
 //
 // Silence. When no acknowledgement comes, the root polls: at first all members by way of the tree, then asking for direct
 // answers, then the silent ones by unicast too, at growing intervals, for as long as it takes: a member may compute for
-// hours. (That a process has died is for others to find out.)
+// hours. Meanwhile other transfers use the window. (That a process has died is for others to find out.)
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "transport/multicast/context.h"
 
 namespace fgmpi::transport::multicast {
 
-class Outgoing {
+class Outgoing final : private Macroflow::Sender {
  public:
   /// `data` stays as it is until the completion has ended. `keep`: an eager one; the data is copied and `completion`
   /// ends at once.
@@ -67,33 +69,31 @@ class Outgoing {
     bool known = false;  ///< it has heard of the transfer
     bool posted = false;
   };
-  struct Missing {
-    uint32_t packet, member;
-    auto operator<=>(const Missing&) const = default;
-  };
-  /// When a packet was sent again to all, so that answers to the first loss do not cause a second repair.
   struct Repaired {
-    uint32_t packet = ~0u;
     int64_t at = 0;
+    int times = 0;
   };
 
   Header header(Kind kind) const;
+  void take_turn(int64_t now) override;
   void pump(int64_t now);
-  void send_packets(uint32_t first, uint32_t count, uint8_t flags, int32_t to_member);
-  uint32_t most_window() const;
-  void count_sent(uint32_t packets);
-  void count_repair();
+  void send_packets(uint32_t first, uint32_t count, uint8_t flags, uint32_t to_member);
+  size_t limit() const;
+  uint32_t next_count() const;
+  bool may_send_next() const;
+  void settle();
+  void note_reductions();
   void poll(int64_t now);
-  void repair(int64_t now);
   void progressed(uint32_t before, int64_t now);
-  void lost(uint32_t packet);
-  void measure(int64_t round_trip);
+  bool is_new_loss(uint32_t packet, int64_t repaired_at) const;
+  int64_t repaired_at(uint32_t packet, uint32_t member, int64_t now, bool* recent) const;
+  void resend(int64_t now);
+  void repair(uint32_t packet, const std::vector<uint32_t>& who, uint8_t flags, int64_t now);
   void finish_if_delivered();
   int64_t patience() const;
   bool may_send() const { return !abandoned_ && (eager_ || taken_by_all()); }
 
-  static constexpr uint32_t kRecent = 256;
-  static constexpr int32_t kAll = -1;
+  static constexpr uint32_t kAll = UINT32_MAX;  ///< in place of a member
 
   Context* const context_;
   const uint64_t serial_;
@@ -110,16 +110,19 @@ class Outgoing {
   uint32_t known_ = 0, posted_ = 0;  ///< how many members, the root aside
   uint32_t least_ = 0;               ///< packets that all have acknowledged
   uint32_t next_ = 0;                ///< the first packet that has not been sent
-  double window_ = 32, threshold_;
-  uint32_t recover_ = 0;  ///< a loss below this packet has been answered by a smaller window
-  // Round trips (ns): mean and deviation, and the packet that is being timed.
-  int64_t mean_ = 0, deviation_ = 0;
-  int64_t timed_at_ = kNever;
-  uint32_t timed_ = 0;
-  uint32_t polls_ = 0;  ///< since something was heard
+  // A loss of what was sent before the window was last reduced is no reason to do so again: of packets below this one,
+  // where so many reductions had been made when the last one was sent.
+  uint32_t recover_ = 0;
+  uint64_t reductions_ = 0;
+  int64_t timed_at_ = kNever, sent_at_ = 0;
+  uint32_t timed_ = 0;   ///< the packet whose round trip is measured
+  bool silent_ = false;  ///< polls are not answered
+  uint32_t polls_ = 0;   ///< since something was heard
   int64_t poll_at_ = kNever, repair_at_ = kNever;
-  std::vector<Missing> missing_;
-  std::vector<Repaired> recent_;
+  std::map<uint32_t, std::vector<uint32_t>>
+      missing_;  ///< packets to be sent again, and who misses them
+  std::map<std::pair<uint32_t, uint32_t>, Repaired>
+      repaired_;  ///< by packet and whom it was sent to again
 };
 
 }  // namespace fgmpi::transport::multicast

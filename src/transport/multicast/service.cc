@@ -167,7 +167,7 @@ Status Service::join(const GroupSpec& spec, Membership** out) {
   auto [at, fresh] = groups_.try_emplace(spec.id);
   if (!fresh) return error(MPI_ERR_INTERN, "multicast: a group is joined twice");
   GroupSpec mine = spec;
-  mine.options.losses = &losses_;
+  mine.options.flow = &flow_;
   at->second = std::make_unique<Membership>(mine, interface_.index, &outbox_);
   *out = at->second.get();
   ++entered_;
@@ -265,9 +265,13 @@ void Service::probe(Membership* membership, const std::vector<uint32_t>& outside
 /// After anything that may have sent datagrams or set timers of a group.
 void Service::changed(Membership* membership) {
   outbox_.flush();
+  const bool others = std::exchange(turns_, flow_.turns()) != flow_.turns();
   set_next_time(membership);
   next_time_ = kNever;
-  for (const auto& [id, m] : groups_) next_time_ = std::min(next_time_, m->next_time);
+  for (const auto& [id, m] : groups_) {
+    if (others) set_next_time(m.get());
+    next_time_ = std::min(next_time_, m->next_time);
+  }
 }
 
 void Service::set_next_time(Membership* m) {

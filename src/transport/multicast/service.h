@@ -151,6 +151,7 @@ class Service final : public Transport {
   size_t most_payload_ = 0, most_joined_ = 20;
   bool started_ = false;
   std::string why_not_;
+  Macroflow flow_;  ///< of all groups
   std::unordered_map<uint64_t, std::unique_ptr<Membership>> groups_;
   std::deque<Forgotten> forgotten_;
   std::deque<std::vector<char>> early_;  ///< datagrams of groups that may be joined in a moment
@@ -159,8 +160,7 @@ class Service final : public Transport {
   std::vector<uint64_t> due_;  ///< groups, while poll() looks after them
   int64_t next_time_ = kNever, next_look_ = 0;
   uint32_t leaving_ = 0;
-  uint64_t uses_ = 0;
-  Losses losses_;
+  uint64_t uses_ = 0, turns_ = 0;  ///< turns: of flow_, which set timers of any group
   uint64_t entered_ = 0, moves_ = 0, transfers_ = 0, bytes_ = 0, dropped_ = 0, past_repairs_ = 0;
   void (*on_collision_)(Membership*) = nullptr;
   void (*on_unexpected_)(Membership*, uint32_t, const Match&) = nullptr;

@@ -1,5 +1,7 @@
 // A simulated network for groups of the reliable multicast: datagrams get lost, doubled, late and out of order, as a seed
-// says; members may be deaf for a while. Time is simulated: what takes a minute takes milliseconds.
+// says; members may be deaf for a while. The switch's ports may have a rate and a queue, which drops what it cannot keep.
+// Each member may be in several groups, all of them of all members; they share its window as those of a process do. Time is
+// simulated: what takes a minute takes milliseconds.
 #pragma once
 
 #include <cstring>
@@ -18,23 +20,37 @@ namespace fgmpi::transport::multicast::testing {
 struct Faults {
   double loss = 0, doubled = 0;
   int64_t least_delay = 50'000, most_delay = 60'000;  ///< ns
+  int64_t port_rate = 0;   ///< bytes a millisecond that go out to each member; 0: any number
+  int64_t port_queue = 0;  ///< bytes that wait for that at most
 };
 
 class Network {
  public:
-  Network(uint32_t members, const Options& options, const Faults& faults, uint64_t seed)
-      : faults_(faults), random_(seed), deaf_until_(members, 0), hears_all_(members, true) {
+  Network(uint32_t members, const Options& options, const Faults& faults, uint64_t seed,
+          uint32_t groups = 1)
+      : faults_(faults),
+        random_(seed),
+        flows_(members),
+        deaf_until_(members, 0),
+        port_free_(members, 0),
+        hears_all_(members, true),
+        groups_(groups) {
     for (uint32_t m = 0; m < members; ++m) {
       wires_.push_back(std::make_unique<Link>(this, m));
       Options own = options;
       own.seed = seed * 1000 + m;
-      groups_.push_back(std::make_unique<Group>(kId, members, m, own, wires_.back().get()));
+      own.flow = &flows_[m];
+      for (uint32_t g = 0; g < groups; ++g)
+        groups_[g].push_back(
+            std::make_unique<Group>(kId + g, members, m, own, wires_.back().get()));
     }
   }
   static constexpr uint64_t kId = 77;
 
-  Group& at(uint32_t m) { return *groups_[m]; }
-  uint32_t members() const { return static_cast<uint32_t>(groups_.size()); }
+  Group& at(uint32_t m, uint32_t group = 0) { return *groups_[group][m]; }
+  const Macroflow& flow(uint32_t m) const { return flows_[m]; }
+  uint32_t members() const { return static_cast<uint32_t>(flows_.size()); }
+  uint32_t groups() const { return static_cast<uint32_t>(groups_.size()); }
   int64_t now() const { return now_; }
   /// Nothing reaches this member, and it does nothing, until then.
   void set_deaf(uint32_t m, int64_t until) { deaf_until_[m] = until; }
@@ -48,8 +64,9 @@ class Network {
   bool run(int64_t limit, const std::function<bool()>& done) {
     while (!done()) {
       int64_t next = events_.empty() ? kNever : events_.begin()->first;
-      for (uint32_t m = 0; m < members(); ++m)
-        next = std::min(next, std::max(at(m).next_time(), deaf_until_[m]));
+      for_all([&](uint32_t m, Group& group) {
+        next = std::min(next, std::max(group.next_time(), deaf_until_[m]));
+      });
       if (next > limit) return false;
       now_ = std::max(now_, next);
       while (!events_.empty() && events_.begin()->first <= now_) {
@@ -57,15 +74,31 @@ class Network {
         events_.erase(events_.begin());
         f();
       }
-      for (uint32_t m = 0; m < members(); ++m)
-        if (deaf_until_[m] <= now_ && at(m).next_time() <= now_) at(m).on_time(now_);
+      for_all([&](uint32_t m, Group& group) {
+        if (deaf_until_[m] <= now_ && group.next_time() <= now_) group.on_time(now_);
+      });
     }
     return true;
   }
 
   uint64_t sent = 0, lost = 0;
+  uint64_t dropped = 0;  ///< of `lost`: by ports
 
  private:
+  template <class F>
+  void for_all(F&& f) {
+    for (auto& groups : groups_)
+      for (uint32_t m = 0; m < members(); ++m) f(m, *groups[m]);
+  }
+  /// When the last byte of a datagram has left the port; kNever: it was dropped.
+  int64_t through_port(uint32_t to, size_t bytes) {
+    if (faults_.port_rate == 0) return now_;
+    int64_t& free = port_free_[to];
+    const int64_t begins = std::max(free, now_);
+    if ((begins - now_) * faults_.port_rate / 1'000'000 > faults_.port_queue) return kNever;
+    free = begins + static_cast<int64_t>(bytes) * 1'000'000 / faults_.port_rate;
+    return free;
+  }
   struct Link final : Wire {
     Link(Network* n, uint32_t m) : network(n), me(m) {}
     void to_all(const Header& h, const void* payload, size_t length) override {
@@ -92,10 +125,16 @@ class Network {
       if (length) bytes.append(static_cast<const char*>(payload), length);
       const uint64_t spread = static_cast<uint64_t>(faults_.most_delay - faults_.least_delay) + 1;
       const int64_t delay = faults_.least_delay + static_cast<int64_t>(random_.next() % spread);
-      at_time(now_ + delay, [this, to, bytes] {
+      const int64_t out = through_port(to, bytes.size());
+      if (out == kNever) {
+        ++lost, ++dropped;
+        continue;
+      }
+      at_time(out + delay, [this, to, bytes] {
         Header decoded;
         if (deaf_until_[to] > now_ || !decode(bytes.data(), bytes.size(), &decoded)) return;
-        at(to).take(decoded, bytes.data() + sizeof decoded, bytes.size() - sizeof decoded, now_);
+        at(to, static_cast<uint32_t>(decoded.group - kId))
+            .take(decoded, bytes.data() + sizeof decoded, bytes.size() - sizeof decoded, now_);
       });
     }
   }
@@ -104,10 +143,11 @@ class Network {
   RandomSequence random_;
   int64_t now_ = 1'000'000;
   std::multimap<int64_t, std::function<void()>> events_;
-  std::vector<int64_t> deaf_until_;
+  std::vector<Macroflow> flows_;
+  std::vector<int64_t> deaf_until_, port_free_;
   std::vector<bool> hears_all_;
   std::vector<std::unique_ptr<Link>> wires_;
-  std::vector<std::unique_ptr<Group>> groups_;
+  std::vector<std::vector<std::unique_ptr<Group>>> groups_;  ///< by member in each
 };
 
 }  // namespace fgmpi::transport::multicast::testing

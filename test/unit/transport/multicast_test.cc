@@ -22,9 +22,10 @@ std::string content(uint64_t seed, size_t bytes) {
 
 /// A broadcast of `bytes` from `root`; what each member receives is checked at the end.
 struct Broadcast {
-  Broadcast(Network* n, uint32_t r, const Match& m, size_t bytes, uint64_t seed)
+  Broadcast(Network* n, uint32_t r, const Match& m, size_t bytes, uint64_t seed, uint32_t g = 0)
       : network(n),
         root(r),
+        group(g),
         match(m),
         data(content(seed, bytes)),
         got(n->members()),
@@ -33,9 +34,10 @@ struct Broadcast {
   }
   void enter(uint32_t m) {
     if (m == root) {
-      network->at(m).send(match, data.data(), data.size(), &ends[m], network->now());
+      network->at(m, group).send(match, data.data(), data.size(), &ends[m], network->now());
     } else {
-      network->at(m).receive(root, match, got[m].data(), got[m].size(), &ends[m], network->now());
+      network->at(m, group).receive(root, match, got[m].data(), got[m].size(), &ends[m],
+                                    network->now());
     }
   }
   bool done() const {
@@ -50,7 +52,7 @@ struct Broadcast {
     }
   }
   Network* network;
-  uint32_t root;
+  uint32_t root, group;
   Match match;
   std::string data;
   std::vector<std::string> got;
@@ -460,6 +462,158 @@ TEST(Multicast, GivingUpEndsEverythingOfACollective) {
     return true;
   };
   ASSERT_TRUE(network.run(network.now() + 300 * kSecond, quiet));
+}
+
+/// Every member sends to all of its groups at once, several times, over ports of 100 Mbit/s with queues of 256 KiB.
+TEST(Multicast, ManyTransfersAtOnceShareTheWindow) {
+  constexpr uint32_t kMembers = 8, kGroups = 4;
+  for (uint32_t bundle : {1u, 11u}) {
+    Options options;
+    options.bundle = bundle;
+    options.most_bundled_window = 110;
+    Network network(kMembers, options, {0, 0, 20'000, 100'000, 12'500, 256 << 10}, 41, kGroups);
+    std::vector<std::unique_ptr<Broadcast>> all;
+    for (uint32_t g = 0; g < kGroups; ++g)
+      for (uint32_t root = 0; root < kMembers; ++root)
+        for (int i = 0; i < 3; ++i)
+          all.push_back(
+              std::make_unique<Broadcast>(&network, root, Match{1, i, 0, 0, 0}, 48'000, 7 + i, g));
+    for (const auto& b : all)
+      for (uint32_t m = 0; m < kMembers; ++m) b->enter(m);
+    size_t most = 0;
+    auto done = [&] {
+      for (uint32_t m = 0; m < kMembers; ++m) most = std::max(most, network.flow(m).in_flight());
+      for (uint32_t g = 0; g < kGroups; ++g)
+        for (uint32_t m = 0; m < kMembers; ++m)
+          if (!network.at(m, g).delivered()) return false;
+      return true;
+    };
+    ASSERT_TRUE(network.run(600 * kSecond, done));
+    for (const auto& b : all) {
+      ASSERT_TRUE(b->done());
+      b->check();
+    }
+    uint64_t data = 0, repairs = 0;
+    for (uint32_t g = 0; g < kGroups; ++g) {
+      for (uint32_t m = 0; m < kMembers; ++m) {
+        data += network.at(m, g).counts().data;
+        repairs += network.at(m, g).counts().repairs;
+      }
+    }
+    EXPECT_LE(most, std::max(options.most_window, options.most_bundled_window) * options.payload);
+    EXPECT_GT(network.dropped, 0u);  // the ports were overloaded
+    EXPECT_LT(2 * repairs, data) << network.dropped << " dropped";
+    // A port's bytes take 0.32 s at its rate.
+    EXPECT_LT(network.now(), kSecond) << bundle;
+    for (uint32_t m = 0; m < kMembers; ++m) EXPECT_EQ(network.flow(m).in_flight(), 0u);
+  }
+}
+
+TEST(Multicast, AMemberThatIsAwayHoldsUpItsOwnGroupOnly) {
+  Network network(4, {}, {}, 42, 2);
+  network.set_deaf(3, 60 * kSecond);
+  // Group 0 has its window full with what member 3 does not take in.
+  Broadcast held(&network, 0, {1, 1, 0, 0}, 60'000, 1);
+  Broadcast longer(&network, 0, {1, 2, 0, 0}, 60'000, 2);
+  for (uint32_t m = 0; m < 4; ++m) held.enter(m), longer.enter(m);
+  network.run(network.now() + kMs, [] { return false; });
+  EXPECT_GT(network.flow(0).in_flight(), 30'000u);
+  // What goes to group 1 comes to the others of it.
+  Broadcast others(&network, 0, {1, 3, 0, 0}, 20'000, 3, 1);
+  for (uint32_t m = 0; m < 3; ++m) others.enter(m);
+  auto there = [&] {
+    return others.ends[1].outcome == Outcome::kDone && others.ends[2].outcome == Outcome::kDone;
+  };
+  ASSERT_TRUE(network.run(2 * kSecond, there));
+  EXPECT_TRUE(others.got[1] == others.data && others.got[2] == others.data);
+  EXPECT_FALSE(network.at(0).delivered());
+  others.enter(3);
+  ASSERT_TRUE(
+      network.run(100 * kSecond, [&] { return held.done() && longer.done() && others.done(); }));
+  held.check(), longer.check(), others.check();
+}
+
+/// A naive model of the window, in packets: what Macroflow does is what the algorithm's papers say.
+TEST(MulticastMacroflow, AddsAndHalvesAsTheModel) {
+  constexpr size_t kPacket = 1000, kLimit = 1 << 20;
+  struct Transfer final : Macroflow::Sender {
+    explicit Transfer(Macroflow* f) : Sender(f) {}
+    void take_turn(int64_t now) override {
+      turn = now;
+      flow().set_charge(this, flow().charge(*this) + kPacket);
+    }
+    int64_t turn = 0;
+  };
+  std::mt19937_64 random(43);
+  Macroflow flow;
+  std::vector<std::unique_ptr<Transfer>> transfers;
+  for (int i = 0; i < 20; ++i) transfers.push_back(std::make_unique<Transfer>(&flow));
+  double window = 32, threshold = 1e18;
+  uint64_t in_flight = 0;
+  std::vector<Transfer*> queue;
+  int64_t now = 1;
+  flow.begin(kPacket, now);
+  for (int step = 0; step < 100'000; ++step) {
+    ++now;
+    Transfer* one = transfers[random() % transfers.size()].get();
+    const size_t charge = flow.charge(*one);
+    switch (random() % 8) {
+      case 0:
+        if (random() % 40) break;
+        flow.lost(kPacket, now);
+        threshold = window = std::max(4.0, window / 2);
+        break;
+      case 1:
+      case 2:
+      case 3: {
+        if (charge == 0) break;
+        const size_t fresh = kPacket * (1 + random() % (charge / kPacket));
+        const size_t before = flow.in_flight();
+        flow.set_charge(one, charge - fresh);
+        const bool limits = !queue.empty() || 2.0 * static_cast<double>(in_flight) >= window;
+        in_flight -= fresh / kPacket;
+        flow.acknowledged(fresh, before, kPacket);
+        if (!limits) break;
+        const auto n = static_cast<double>(fresh / kPacket);
+        window += window < threshold ? n : n / window;
+        break;
+      }
+      default:
+        flow.begin(kPacket, now);
+        flow.wait(one, kPacket, kLimit);
+        if (std::find(queue.begin(), queue.end(), one) == queue.end()) queue.push_back(one);
+    }
+    flow.serve(now);
+    const double most = std::min(window, double{kLimit} / kPacket);
+    while (!queue.empty() &&
+           (in_flight == 0 || static_cast<double>(in_flight + 1) <= most + 1e-6)) {
+      ASSERT_EQ(queue.front()->turn, now) << "not its turn at step " << step;
+      queue.erase(queue.begin());
+      ++in_flight;
+    }
+    for (Transfer* t : queue) ASSERT_TRUE(flow.waits(*t)) << step;
+    ASSERT_EQ(flow.in_flight(), in_flight * kPacket) << step;
+    ASSERT_NEAR(static_cast<double>(flow.window(kLimit)), most * kPacket, 2) << step;
+  }
+  EXPECT_GT(flow.reductions(), 100u);
+  // What is known is forgotten after a second without anything in flight.
+  for (auto& t : transfers) flow.stop_waiting(t.get()), flow.set_charge(t.get(), 0);
+  flow.begin(kPacket, now + 2 * kSecond);
+  EXPECT_EQ(flow.window(kLimit), 32 * kPacket);
+}
+
+TEST(MulticastMacroflow, LossesOfManyMembersReduceAsOftenAsThoseOfOne) {
+  RandomSequence random(44);
+  Trouble trouble(16);
+  auto reductions = [&](uint32_t members, int rounds) {
+    int count = 0;
+    for (int i = 0; i < rounds; ++i)
+      for (uint32_t m = 0; m < members; ++m) count += trouble.reduces(m, &random);
+    return count;
+  };
+  EXPECT_NEAR(reductions(16, 1000), 1000, 100);
+  reductions(1, 300);  // the others have had no trouble for long
+  EXPECT_EQ(reductions(1, 100), 100);
 }
 
 TEST(Multicast, ImpossibleDatagramsAreRefused) {

@@ -1,0 +1,134 @@
+#include "transport/multicast/macroflow.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fgmpi::transport::multicast {
+namespace {
+
+/// In packets.
+constexpr double kFirstWindow = 32, kLeastWindow = 4;
+constexpr double kNoThreshold = 1e18;
+/// ns: as long as negative acknowledgements are gathered.
+constexpr int64_t kLeastRoundTrip = 300'000;
+/// ns without anything in flight, after which the window is what it was at first.
+constexpr int64_t kOutOfDate = 1'000'000'000;
+/// After many packets of bundles have got lost, so many go out one by one; twice as many the next time.
+constexpr uint64_t kFirstSmall = 1024, kMostSmall = 1 << 20;
+
+/// Of the random listening algorithm.
+constexpr float kTroubled = 20;
+/// After so many reports of one member those of all count half.
+constexpr float kManyReports = 32;
+
+}  // namespace
+
+bool Trouble::reduces(uint32_t member, RandomSequence* random) {
+  signals_[member] += 1;
+  const float worst = *std::max_element(signals_.begin(), signals_.end());
+  uint64_t troubled = 0;
+  for (float& signals : signals_) {
+    troubled += kTroubled * signals >= worst;
+    if (worst > kManyReports) signals /= 2;
+  }
+  return random->next() % troubled == 0;
+}
+
+Macroflow::Sender::~Sender() {
+  flow_->stop_waiting(this);
+  flow_->set_charge(this, 0);
+}
+
+void Macroflow::begin(size_t packet, int64_t now) {
+  if (in_flight_ == 0 && (window_ == 0 || now - used_at_ > kOutOfDate)) {
+    window_ = kFirstWindow * static_cast<double>(packet);
+    threshold_ = kNoThreshold;
+  }
+  used_at_ = now;
+}
+
+void Macroflow::wait(Sender* sender, size_t bytes, size_t limit) {
+  sender->wants_ = bytes;
+  sender->limit_ = limit;
+  if (!std::exchange(sender->waits_, true)) waiting_.push_back(sender);
+}
+
+void Macroflow::stop_waiting(Sender* sender) {
+  if (std::exchange(sender->waits_, false)) waiting_.remove(sender);
+}
+
+void Macroflow::serve(int64_t now) {
+  if (serving_) return;
+  serving_ = true;
+  while (Sender* first = waiting_.front()) {
+    if (!may_send(first->wants_, first->limit_)) break;
+    stop_waiting(first);
+    ++turns_;
+    first->take_turn(now);
+  }
+  serving_ = false;
+}
+
+void Macroflow::acknowledged(size_t bytes, size_t before, size_t packet) {
+  if (waiting_.empty() && 2 * static_cast<double>(before) < window_) return;
+  const auto fresh = static_cast<double>(bytes);
+  window_ += window_ < threshold_ ? fresh : fresh * static_cast<double>(packet) / window_;
+}
+
+void Macroflow::reduce(double window, int64_t now) {
+  window_ = window;
+  reduced_at_ = now;
+  ++reductions_;
+}
+
+void Macroflow::lost(size_t packet, int64_t now) {
+  threshold_ = std::max(kLeastWindow * static_cast<double>(packet), window_ / 2);
+  reduce(threshold_, now);
+}
+
+void Macroflow::silent(int64_t sent_at, size_t packet, int64_t now) {
+  if (heard_at_ >= sent_at || reduced_at_ >= sent_at) return;
+  const double least = kLeastWindow * static_cast<double>(packet);
+  threshold_ = std::max(least, window_ / 2);
+  reduce(least, now);
+}
+
+/// A bucket that holds half a window, and from which a window flows in a round trip.
+int64_t Macroflow::next_repair(size_t packet, size_t limit, int64_t now) {
+  const int64_t round_trip = std::max(mean_, kLeastRoundTrip);
+  const size_t packets = std::max<size_t>(1, window(limit) / packet);
+  repaired_until_ = std::max(repaired_until_, now) + round_trip / static_cast<int64_t>(packets);
+  return repaired_until_ <= now + round_trip / 2 ? INT64_MAX : repaired_until_ - round_trip / 2;
+}
+
+void Macroflow::measure(int64_t round_trip) {
+  if (mean_ == 0) {
+    mean_ = std::max<int64_t>(round_trip, 1);
+    deviation_ = round_trip / 2;
+    return;
+  }
+  const int64_t off = round_trip - mean_;
+  mean_ = std::max<int64_t>(mean_ + off / 8, 1);
+  deviation_ += ((off < 0 ? -off : off) - deviation_) / 4;
+}
+
+void Macroflow::count_sent(uint32_t packets, uint32_t bundle) {
+  if (!bundles()) {
+    small_ -= std::min<uint64_t>(small_, packets);
+    return;
+  }
+  sent_ += packets;
+  if (sent_ < 256 * bundle) return;
+  sent_ /= 2;
+  repaired_ /= 2;
+}
+
+/// Bundles are not worth it where more than one packet in sixteen has to be sent again.
+void Macroflow::count_repair(uint32_t bundle) {
+  if (!bundles() || 16 * ++repaired_ <= sent_ + 16 * bundle) return;
+  small_ = std::clamp(next_small_, kFirstSmall, kMostSmall);
+  next_small_ = 2 * small_;
+  sent_ = repaired_ = 0;
+}
+
+}  // namespace fgmpi::transport::multicast
