@@ -144,9 +144,7 @@ bool could_take(const Posted& p, int source, int tag) {
 
 void compare(Rank* rank, const Message& m, const CallRecord& call, MPI_Datatype type, int64_t count,
              KeptCall* kept) {
-  if (kept && kept->is_known(rank->epoch, KeptCall::kFits) && m.contents &&
-      kept->fits == m.contents)
-    return;
+  if (kept && fits_as_before(*rank, m, *kept)) return;
   if (!m.signature().known) return;
   const Signature taken = beginning_of(type, count, m.signature().length);
   if (!taken.known) return;

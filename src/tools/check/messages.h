@@ -61,8 +61,14 @@ inline Message* take_first(MessageQueue* queue) {
 
 /// Queues that are empty stay for the next message of their kind, but not very many.
 inline constexpr size_t kMostEmptyQueues = 1024;
+inline bool has_many_queues(const Inbox& inbox) { return inbox.queues.size() > kMostEmptyQueues; }
 inline void erase_if_many(Inbox* inbox, const MessageQueue& queue, const Inbox::Key& key) {
-  if (!queue.first && inbox->queues.size() > kMostEmptyQueues) inbox->erase(key);
+  if (!queue.first && has_many_queues(*inbox)) inbox->erase(key);
+}
+
+/// Is the message like one that the receive has taken without fault?
+inline bool fits_as_before(const Rank& rank, const Message& m, const KeptCall& receive) {
+  return receive.is_known(rank.epoch, KeptCall::kFits) && m.contents && receive.fits == m.contents;
 }
 
 /// A message of a send. REQUIRES: KeptCall::kSent.

@@ -268,9 +268,9 @@ struct Operation {
 };
 
 /// A send or receive under way that RepeatedStart has looked at (repeated_messages.h). make_operations() makes an Operation of
-/// it for all others.
-struct Begun {
-  Record call;
+/// it before the rank can forget the call.
+struct alignas(64) Begun {
+  KeptCall* call = nullptr;
   MPI_Request* at = nullptr;  ///< where the program has its request
   MPI_Request handle = MPI_REQUEST_NULL;
   int16_t index = -1;  ///< in the list of the wait under way
@@ -279,6 +279,11 @@ struct Begun {
       false;  ///< a receive of which its queue knows (MessageQueue::ready); a send whose message's receive has begun
   uint64_t id = 0;  ///< of the message that it sends, or the number of the receive
   uint64_t checksum = 0;
+  const char* low = nullptr;
+  uint32_t bytes = 0;  ///< from there
+  KnownQueue from;     ///< of a receive
+
+  const char* high() const { return low + bytes; }
 };
 
 /// An object behind a handle that the rank has made.

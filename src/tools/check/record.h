@@ -93,6 +93,7 @@ struct alignas(128) KeptCall : CallRecord {
                                  size_t count) const {
     uint64_t differ = (id ^ call) | (reinterpret_cast<uintptr_t>(place) ^
                                      reinterpret_cast<uintptr_t>(returns_to));
+#pragma GCC unroll 8
     for (size_t i = 0; i < count; ++i) differ |= static_cast<uint64_t>(words[i] ^ arguments[i]);
     return differ == 0;
   }
@@ -102,12 +103,6 @@ struct alignas(128) KeptCall : CallRecord {
     if (!of_next) return;
     for (int line = 0; line < 5; ++line)
       if (line != 1) __builtin_prefetch(of_next + line * 64);
-  }
-  /// A hash of where its buffer lies, and whether it writes there. REQUIRES: kReach.
-  uint64_t reach(bool writes) const {
-    return ((reinterpret_cast<uintptr_t>(low) * kGoldenRatio) ^ reinterpret_cast<uintptr_t>(high)) *
-               kGoldenRatio +
-           writes;
   }
   bool is_known(uint64_t epoch, uint32_t what) const {
     return known_in == epoch && (known & what) == what;

@@ -39,11 +39,16 @@ bool is_first(const Rank& rank, const KeptCall& call) {
                       [&](const Begun& b) { return !b.sends && take_from_same(*b.call, call); });
 }
 
+/// A hash of where a buffer lies and whether it is written, of which Rank::begun_sum is the sum.
+uint64_t reach_of(const char* low, uint64_t bytes, bool writes) {
+  return mix(reinterpret_cast<uintptr_t>(low), bytes << 1 | writes);
+}
+
 /// Does its buffer meet none of what has begun? REQUIRES: KeptCall::kReach.
 bool is_beside(const Rank& rank, KeptCall* call, bool writes) {
   if (call->beside == rank.begun_sum && call->is_known(rank.epoch, KeptCall::kBeside)) return true;
   for (const Begun& b : rank.begun)
-    if ((writes || !b.sends) && b.call->low < call->high && call->low < b.call->high) return false;
+    if ((writes || !b.sends) && b.low < call->high && call->low < b.high()) return false;
   call->beside = rank.begun_sum;
   call->set_known(rank.epoch, KeptCall::kBeside);
   return true;
@@ -83,18 +88,21 @@ bool has_begun(const Rank& rank, uint64_t number) {
 }
 
 /// Takes the message of a receive that is complete out of its queue; null: it is not there.
-Message* take_message(Rank* rank, KeptCall* call) {
-  const Positions& at = call->info().at;
-  MessageQueue& queue = queue_for(&inbox_of(rank->world), &call->takes_from, &call->takes_on,
-                                  call->takes_on, source_of(*call), tag_of(*call));
-  if (!queue.first) return nullptr;
-  Message* m = take_first(&queue);
-  compare(rank, *m, *call, static_cast<MPI_Datatype>(call->at(at.recv_type)),
-          call->at(at.recv_count), call);
+Message* take_message(Rank* rank, KeptCall* call, const KnownQueue& from) {
+  MessageQueue* queue = from.is_there()
+                            ? from.queue
+                            : &queue_for(&inbox_of(rank->world), &call->takes_from, &call->takes_on,
+                                         call->takes_on, source_of(*call), tag_of(*call));
+  if (!queue->first) return nullptr;
+  Message* m = take_first(queue);
+  if (!fits_as_before(*rank, *m, *call)) {
+    const Positions& at = call->info().at;
+    compare(rank, *m, *call, static_cast<MPI_Datatype>(call->at(at.recv_type)),
+            call->at(at.recv_count), call);
+  }
   m->has_clock ? rank->knows.learn(m->known) : rank->knows.learn_near(m->known);
-  if (!queue.first)
-    erase_if_many(&inbox_of(rank->world), queue,
-                  key_of(call->takes_on, source_of(*call), tag_of(*call)));
+  if (Inbox& inbox = inbox_of(rank->world); has_many_queues(inbox) && !queue->first)
+    inbox.erase(key_of(call->takes_on, source_of(*call), tag_of(*call)));
   return m;
 }
 
@@ -102,9 +110,9 @@ Message* take_message(Rank* rank, KeptCall* call) {
 
 void note_posted(Rank* rank) {
   for (Begun& b : rank->begun)
-    if (!b.sends && !b.ready && has_begun(*rank, b.id) && b.call->takes_from.is_there()) {
+    if (!b.sends && !b.ready && has_begun(*rank, b.id) && b.from.is_there()) {
       b.ready = true;
-      make_ready(b.call->takes_from.queue);
+      make_ready(b.from.queue);
     }
   if (!rank->receives_from || rank->unbuffered.first < rank->unbuffered.steps.size()) return;
   make_ready(std::exchange(rank->receives_from, nullptr));
@@ -177,7 +185,7 @@ void RepeatedMessage::after(int result) {
   if (result == MPI_SUCCESS) {
     if (receives_) {
       ++rank->next_posted;
-      if (Message* m = take_message(rank, &call)) {
+      if (Message* m = take_message(rank, &call, call.takes_from)) {
         if (!m->matched) step_take(rank, m->id, true);
         if (!m->begun) step_need_begun(waiting(), m->id, nullptr);
         drop_message(m);
@@ -202,7 +210,8 @@ bool RepeatedStart<kSends>::look() {
   Rank* rank = rank_;
   KeptCall& call = *same_;
   if (rank->begun.size() >= kMostBegun || !rank->regions.empty() ||
-      !call.is_known(rank->epoch, KeptCall::kReach) || !is_beside(*rank, &call, !kSends) ||
+      !call.is_known(rank->epoch, KeptCall::kReach) || call.high - call.low > UINT32_MAX ||
+      !is_beside(*rank, &call, !kSends) ||
       !(kSends ? can_send(*rank, call) : can_receive(*rank, call))) {
     return give_up();
   }
@@ -231,9 +240,11 @@ void RepeatedStart<kSends>::after(int result) {
     const bool summed = kSends && g_process.wants(Kind::kBuffers);
     const bool ready = kSends ? taken_ : has_begun(*rank, id_) && call.takes_from.is_there();
     if (!kSends && ready) make_ready(call.takes_from.queue);
-    rank->begun.push_back({Record(same_), request, *request, -1, kSends, ready, id_,
-                           summed ? checksum_between(call.low, call.high) : 0});
-    rank->begun_sum += call.reach(!kSends);
+    const auto bytes = static_cast<uint32_t>(call.high - call.low);
+    rank->begun.push_back({same_, request, *request, -1, kSends, ready, id_,
+                           summed ? checksum_between(call.low, call.high) : 0, call.low, bytes,
+                           kSends ? KnownQueue() : call.takes_from});
+    rank->begun_sum += reach_of(call.low, bytes, !kSends);
   }
   progress_by_call();
 }
@@ -294,48 +305,55 @@ const std::vector<MPI_Request>* RepeatedWait::leave_to_call() {
 
 void RepeatedWait::complete() {
   Rank* rank = rank_;
-  for (const Begun& b : rank->begun) {
-    __builtin_prefetch(&b.call->users);
-    __builtin_prefetch(&b.call->takes_from);
-  }
-  for (const Begun& b : rank->begun)
-    if (!b.sends && b.index >= 0) __builtin_prefetch(b.call->takes_from.queue);
-  for (const Begun& b : rank->begun)
-    if (!b.sends && b.index >= 0 && b.call->takes_from.is_there())
-      __builtin_prefetch(b.call->takes_from.queue->first);
-  for (const Begun& b : rank->begun)
-    if (!b.sends && b.index >= 0 && b.call->takes_from.is_there())
-      if (const Message* m = b.call->takes_from.queue->first) {
-        __builtin_prefetch(&m->call->users);
-        prefetch_sender(m->id);
-      }
   const Waiting waits = waiting();
+  // What is read of all is fetched before it is read: other ranks have run since the operations began.
+  for (const Begun& b : rank->begun) {
+    if (b.index < 0 || b.sends) continue;
+    __builtin_prefetch(&b.call->known_in);
+    __builtin_prefetch(&b.call->fits);
+    __builtin_prefetch(b.from.queue);
+  }
   for (const Begun& b : rank->begun) {
     if (!b.sends || b.index < 0) continue;
-    if (g_process.wants(Kind::kBuffers) &&
-        checksum_between(b.call->low, b.call->high) != b.checksum)
+    if (g_process.wants(Kind::kBuffers) && checksum_between(b.low, b.high()) != b.checksum)
       report_changed(rank, *b.call);
-    if (!b.ready) step_need_taken(waits, b.id, &b.call);
+    if (b.ready) continue;
+    const Record awaited(b.call);
+    step_need_taken(waits, b.id, &awaited);
   }
+  for (const Begun& b : rank->begun)
+    if (!b.sends && b.index >= 0 && b.from.is_there()) __builtin_prefetch(b.from.queue->first);
+  for (const Begun& b : rank->begun) {
+    const Message* m =
+        !b.sends && b.index >= 0 && b.from.is_there() ? b.from.queue->first : nullptr;
+    if (!m) continue;
+    __builtin_prefetch(&m->call->users);
+    if (!m->matched) prefetch_sender(m->id);
+  }
+  bool all_begun = true;
   for (Begun& b : rank->begun) {
     if (b.sends || b.index < 0) continue;
-    Message* m = take_message(rank, b.call.get());
+    Message* m = take_message(rank, b.call, b.from);
     if (m && !m->matched) step_matched(rank, b.id, m->id, true);
     b.id = m && !m->begun ? m->id : 0;
+    all_begun = all_begun && !b.id;
     if (m) drop_message(m);
   }
-  size_t kept = 0;
-  for (size_t i = 0; i < rank->begun.size(); ++i) {
-    Begun& b = rank->begun[i];
-    if (b.index < 0) {
-      if (kept != i) rank->begun[kept] = std::move(b);
-      ++kept;
-      continue;
+  if (!all_begun)
+    for (const Begun& b : rank->begun) {
+      if (b.sends || b.index < 0 || !b.id) continue;
+      const Record awaited(b.call);
+      step_need_begun(waits, b.id, &awaited);
     }
-    if (!b.sends && b.id) step_need_begun(waits, b.id, &b.call);
-    rank->begun_sum -= b.call->reach(!b.sends);
+  if (static_cast<size_t>(count_) == rank->begun.size()) {
+    rank->begun.clear();
+    rank->begun_sum = 0;
+    return;
   }
-  rank->begun.resize(kept);
+  std::erase_if(rank->begun, [&](const Begun& b) {
+    if (b.index >= 0) rank->begun_sum -= reach_of(b.low, b.bytes, !b.sends);
+    return b.index >= 0;
+  });
 }
 
 /// What the program wants no statuses of: receives whose source and tag are known.

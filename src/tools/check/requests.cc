@@ -304,14 +304,14 @@ void make_operations(Rank* rank) {
   for (const Begun& b : rank->begun) {
     KeptCall& call = *b.call;
     Operation& op = fresh_request(rank, b.handle);
-    op.call = b.call;
+    op.call = Record(b.call);
     op.persistent = op.rare = false;
     op.active = true;
     op.regions.set(call, !b.sends);
     set_message(&op, b.sends ? b.id : 0, call.sent.to, call.sent.comm);
+    op.posted = b.sends ? Shared<Posted>() : post_as(rank, op.call, b.id);
     if (b.sends && b.ready) step_taken(b.id);
-    if (!b.sends && call.takes_from.is_there()) call.takes_from.queue->ready = 0;
-    op.posted = b.sends ? Shared<Posted>() : post_as(rank, b.call, b.id);
+    if (!b.sends && b.from.is_there()) b.from.queue->ready = 0;
     if (is_sent_handle(b.handle)) op.real = kSentHandle;
     begin_regions(rank, b.handle, &op);
     op.regions[0].checksum = b.checksum;
