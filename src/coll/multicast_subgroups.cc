@@ -242,6 +242,7 @@ void on_subgroup_collision(Membership* membership) {
     pt2pt::notify(which->root, pt2pt::kNoticeMulticast, ctx, &notice, sizeof notice);
     return;
   }
+  service().stay_outside(membership);
 }
 
 std::vector<uint32_t> takers(const std::vector<uint64_t>& sizes, uint32_t root) {

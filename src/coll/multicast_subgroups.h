@@ -25,6 +25,9 @@
 //    | kCollision: moves so far --->|     nothing happens if it has moved since: another member was first
 //    |<----- kMove: address, moves -|     to all members; one that has yet to enter remembers it
 //
+// A member of one that was made for one call leaves its address for good when it sees strangers there, and gets the data by
+// unicast.
+//
 // The first data waits at the root until all members have joined, since they are asked by unicast at first.
 // Thread rule: one thread. Nothing here switches but recv_apart().
 #pragma once
@@ -90,7 +93,8 @@ struct SubgroupNotice {
 };
 static_assert(sizeof(SubgroupNotice) == 48);
 void on_subgroup_notice(uint32_t from, uint64_t ctx, const SubgroupNotice& notice);
-/// Strangers send to the address of a group that is no communicator's: its root is told, if it is a kept one.
+/// Strangers send to the address of a group that is no communicator's: the root of a kept one is told, another one's address
+/// is left.
 void on_subgroup_collision(transport::multicast::Membership* membership);
 
 /// This process has dropped its part of a communicator.

@@ -36,6 +36,7 @@ class Membership final : private Wire {
   uint32_t strangers =
       0;  ///< datagrams at the group's address that no member has sent, since the last move
   uint32_t moves = 0;
+  bool stays_outside = false;  ///< it does not join the address again
   /// It is kept until what it has sent is delivered and, for a limited time, until it has passed on the acknowledgements of
   /// those below it in the tree.
   bool leaving = false;

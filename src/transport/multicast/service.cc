@@ -209,7 +209,7 @@ void Service::drop_delivered() {
 /// The group is about to be used: it is joined, if need be in place of another one.
 void Service::use(Membership* membership) {
   membership->last_use = ++uses_;
-  if (membership->socket) return;
+  if (membership->socket || membership->stays_outside) return;
   if (joined() >= most_joined_) {
     Membership* oldest = nullptr;
     for (auto& [id, m] : groups_)
@@ -236,6 +236,11 @@ void Service::join_address(Membership* membership) {
 void Service::leave_address(Membership* membership) {
   membership->socket = Socket();
   membership->group.set_joined(false);
+}
+
+void Service::stay_outside(Membership* membership) {
+  membership->stays_outside = true;
+  leave_address(membership);
 }
 
 size_t Service::joined() const {

@@ -6,7 +6,8 @@
 //
 // Strangers. A datagram counts only with the tag of a group that this process is in; others are dropped and counted. Where
 // strangers send to a group's address (another job that has drawn the same one, say), on_collision is called: the members
-// then move to another address (src/coll/multicast_groups.cc; groups that are kept for some members: multicast_subgroups.h).
+// then move to another address (src/coll/multicast_groups.cc; groups that are kept for some members: multicast_subgroups.h),
+// or, of a group that is made for one call, those that see the strangers stay outside.
 //
 // A member may be asked about a group that it has yet to join: its root is faster. Polls and acknowledgements of groups that
 // are not known here are kept, a few of them, and taken in by join().
@@ -63,6 +64,8 @@ class Service final : public Transport {
   Membership* find(uint64_t id);
   /// To another address: the members agree on it.
   void move(Membership* membership, const Place& address);
+  /// Leaves the group's address for good: what is sent to the group comes to this member by unicast from now on.
+  void stay_outside(Membership* membership);
   /// Finds out whether what is sent to the group's address comes to all members but those in `outside`: done(membership,
   /// it does) is called by a poll() within about a second.
   void probe(Membership* membership, const std::vector<uint32_t>& outside,

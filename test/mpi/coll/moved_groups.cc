@@ -148,6 +148,59 @@ void before_others_enter(const Places& places) {
   OK(MPI_Comm_free(&comm));
 }
 
+/* A group that is made for one call is not moved: a member that sees strangers at its address leaves it, and gets its data all
+ * the same. The first ranks of processes make the call; process 2 comes when a second rank of process 1 has disturbed the
+ * group and has seen its process leave. */
+void in_one_call(const Places& places) {
+  const int each = places.size / places.processes, mine = places.mine();
+  const char* scheme = getenv("FGMPI_MULTICAST_GROUPS");
+  if (!places.by_multicast || !scheme || strcmp(scheme, "dynamic") != 0) return;
+  CHECK(places.processes >= 4 && each >= 2);
+  const bool calls = places.rank % each == 0, is_stranger = places.rank == each + 1;
+  MPI_Comm comm;
+  OK(MPI_Comm_split(MPI_COMM_WORLD, calls ? 0 : MPI_UNDEFINED, 0, &comm));
+  std::vector<int> counts(static_cast<size_t>(places.processes)), displs = counts,
+                                                                  data(Scatterv::kCount);
+  for (size_t p = 0; p < 3; ++p) {
+    counts[p] = Scatterv::kCount;
+    displs[p] = static_cast<int>(p) * Scatterv::kCount;
+  }
+  std::vector<int> all(3 * Scatterv::kCount);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i * 7);
+  auto scatter = [&] {
+    std::fill(data.begin(), data.end(), -1);
+    OK(MPI_Scatterv(all.data(), counts.data(), displs.data(), MPI_INT, data.data(),
+                    counts[static_cast<size_t>(mine)], MPI_INT, 0, comm));
+    for (int i = 0; i < counts[static_cast<size_t>(mine)]; ++i)
+      CHECK(data[static_cast<size_t>(i)] == (displs[static_cast<size_t>(mine)] + i) * 7);
+  };
+  if (calls) scatter(); /* the communicator has its group */
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  const std::vector<sockaddr_in> before = group_addresses();
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (is_stranger) {
+    std::vector<sockaddr_in> made;
+    const double end = MPI_Wtime() + kLimit;
+    auto wait_until = [&](auto&& condition) {
+      while (!condition() && MPI_Wtime() < end) OK(MPIX_Usleep(1000));
+      CHECK(condition());
+    };
+    wait_until([&] {
+      made.clear();
+      for (const sockaddr_in& a : group_addresses())
+        if (!has(before, a)) made.push_back(a);
+      return !made.empty();
+    });
+    disturb(made);
+    wait_until([&] { return has_left(made); });
+    OK(MPI_Send(nullptr, 0, MPI_INT, 2 * each, 5, MPI_COMM_WORLD));
+  }
+  if (calls && mine == 2)
+    OK(MPI_Recv(nullptr, 0, MPI_INT, each + 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  for (int i = 0; calls && i < 3; ++i) scatter();
+  if (calls) OK(MPI_Comm_free(&comm));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -160,5 +213,6 @@ int main(int argc, char** argv) {
   in_use(places, last, 0);
   in_use(places, 0, takers - 1);
   before_others_enter(places);
+  in_one_call(places);
   return finish();
 }
