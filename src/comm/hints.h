@@ -1,6 +1,6 @@
 // Hints on communicators (MPI-4.0 section 7.4.4): info keys that we know, kept as given; and the strategy for irregular
 // maps (`fgmpi_groupmap`). Others are ignored, as the standard says.
-// Thread rule: one thread; info objects are the host's, read on the host stack. Nothing here switches.
+// Thread rule: any thread. Nothing here switches.
 #pragma once
 
 #include <mpi.h>
@@ -19,7 +19,7 @@ using Hints = std::vector<std::pair<std::string, std::string>>;
 
 /// True for a key that communicators know.
 bool known_hint(const std::string& key);
-/// Merges the known keys of `info` (MPI_INFO_NULL: none) into `hints`. Errors: MPI_ERR_INFO from the host;
+/// Merges the known keys of `info` (MPI_INFO_NULL: none) into `hints`. Errors: MPI_ERR_INFO;
 /// MPI_ERR_INFO_VALUE for a strategy that is none.
 Status read_hints(MPI_Info info, Hints* hints);
 /// Adds a hint or replaces its value.
@@ -27,8 +27,6 @@ void put_hint(Hints* hints, std::pair<std::string, std::string> hint);
 /// All keys of an info object, or one of them ("" when it is not there).
 Status read_info(MPI_Info info, Hints* all);
 Status read_info_key(MPI_Info info, const char* key, std::string* value);
-/// A new info object with these.
-Status make_info(const Hints& hints, MPI_Info* info);
 /// What `fgmpi_groupmap` says, if it is there.
 std::optional<groupmap::Strategy> strategy_of(const Hints& hints);
 

@@ -1,6 +1,6 @@
 // The hosted MPICH: loaded beside us, initialised late as a singleton, called on the host stack.
 //
-// What is hosted (design section 1): datatypes, user operations, reduce_local, pack/unpack, info,
+// What is hosted (design section 1): datatypes, user operations, reduce_local, pack/unpack,
 // error codes/classes/strings, MPI_T, ROMIO. Everything with a communicator, group, request or
 // window in it is ours and never reaches the host, except for the host's own MPI_COMM_SELF where a
 // call needs one.

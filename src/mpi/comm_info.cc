@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "comm/info.h"
 #include "mpi/calls.h"
 #include "mpi/comm_common.h"
 
@@ -35,7 +36,7 @@ Status comm_get_info(comm::Comm* comm, MPI_Info* info_used) {
     hints.emplace_back(key, "false");
   if (comm->extras)
     for (auto hint : comm->extras->info) comm::put_hint(&hints, std::move(hint));
-  return comm::make_info(hints, info_used);
+  return comm::create_info(hints, info_used);
 }
 
 }  // namespace fgmpi::mpi

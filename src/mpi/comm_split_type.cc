@@ -13,7 +13,7 @@
 #include "coll/coll.h"
 #include "comm/create.h"
 #include "comm/hardware.h"
-#include "host/host.h"
+#include "comm/info.h"
 #include "mpi/calls.h"
 #include "mpi/comm_common.h"
 
@@ -152,7 +152,7 @@ Status split_by_directory(comm::Comm* c, const std::string& directory, int key, 
 
 void set_resource(MPI_Info info, const std::string& level) {
   if (info == MPI_INFO_NULL || level.empty()) return;
-  host::call([&](const host::Api& h) { return h.Info_set(info, kResourceKey, level.c_str()); });
+  (void)comm::set_in_info(info, kResourceKey, level.c_str());
 }
 
 Status split_by_type(comm::Comm* c, int type, int key, MPI_Info info, comm::Comm** out) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "comm/errhandler.h"
+#include "comm/info.h"
 #include "mpi/calls.h"
 
 namespace fgmpi::mpi {
@@ -140,7 +141,7 @@ Status file_set_info(file::File* fh, MPI_Info info) {
 }
 
 Status file_get_info(file::File* fh, MPI_Info* info_used) {
-  return comm::make_info(fh->shared->hints, info_used);
+  return comm::create_info(fh->shared->hints, info_used);
 }
 
 Status file_set_view(file::File* fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,

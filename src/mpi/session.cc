@@ -13,6 +13,7 @@
 #include "ch4-av-rankmap/process_groups.h"
 #include "comm/create.h"
 #include "comm/errhandler.h"
+#include "comm/info.h"
 #include "mpi/calls.h"
 #include "mpi/comm_common.h"
 #include "mpi/events.h"
@@ -115,13 +116,13 @@ Status session_get_nth_pset(Session*, MPI_Info, int n, int* pset_len, char* pset
 }
 
 Status session_get_info(Session* session, MPI_Info* info_used) {
-  return comm::make_info(session->hints, info_used);
+  return comm::create_info(session->hints, info_used);
 }
 
 Status session_get_pset_info(Session*, const char* pset_name, MPI_Info* info) {
   RankMap map;
   FGMPI_TRY(set_of(pset_name, &map));
-  return comm::make_info({{"mpi_size", std::to_string(map.size())}}, info);
+  return comm::create_info({{"mpi_size", std::to_string(map.size())}}, info);
 }
 
 Status group_from_session_pset(Session*, const char* pset_name, MPI_Group* newgroup) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "comm/errhandler.h"
+#include "comm/info.h"
 #include "mpi/calls.h"
 #include "mpi/runtime.h"
 #include "rma/check.h"
@@ -158,7 +159,7 @@ Status win_get_info(rma::Win* win, MPI_Info* info_used) {
   if (flavor == MPI_WIN_FLAVOR_SHARED) hints.emplace_back("alloc_shared_noncontig", "false");
   if (win->comm->extras)
     for (auto hint : win->comm->extras->info) comm::put_hint(&hints, std::move(hint));
-  return comm::make_info(hints, info_used);
+  return comm::create_info(hints, info_used);
 }
 
 Status win_get_group(rma::Win* win, MPI_Group* group) {

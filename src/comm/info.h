@@ -1,0 +1,36 @@
+// Info objects (MPI-4.0 chapter 10): keys and values behind MPI_Info handles, in the order in which keys were first set.
+// Results and error classes are the hosted MPICH's (`test/mpi/host/forwarded.c` compares them).
+//
+// Thread rule: any thread at any granted level (MPI-4.0 section 11.4.1), also while another one is inside the library: one
+// mutex protects all objects, and nothing else of the library is touched. Hence info objects are not hosted: the host's are
+// made and looked up by one thread at a time only. Nothing here switches.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+
+#include "base/status.h"
+#include "comm/hints.h"
+
+namespace fgmpi::comm {
+
+/// Errors of all but create_info(): MPI_ERR_ARG for MPI_INFO_NULL, MPI_ERR_INFO for a handle that is no info object's.
+Status create_info(Hints entries, MPI_Info* info);
+Status free_info(MPI_Info info);
+/// All keys with their values.
+Status entries_of_info(MPI_Info info, Hints* entries);
+/// Adds a key or replaces its value.
+Status set_in_info(MPI_Info info, const char* key, const char* value);
+/// Errors: MPI_ERR_INFO_NOKEY.
+Status delete_from_info(MPI_Info info, const char* key);
+/// *found says whether the key is there; without it *value is left alone.
+Status find_in_info(MPI_Info info, const char* key, std::string* value, bool* found);
+Status count_info(MPI_Info info, int* keys);
+/// Errors: MPI_ERR_ARG when there is no n-th key (from 0 on).
+Status nth_key_of_info(MPI_Info info, int n, std::string* key);
+
+/// Objects in use: tests.
+uint32_t info_count();
+
+}  // namespace fgmpi::comm
